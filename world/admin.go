@@ -1,0 +1,105 @@
+package world
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Run is the row of a run: what is listed and looked up.
+type Run struct {
+	ID         string                     `json:"id"`
+	Workflow   string                     `json:"workflow"`
+	Version    int                        `json:"version"`
+	Status     Status                     `json:"status"`
+	Key        string                     `json:"key,omitempty"`
+	Priority   int                        `json:"priority"`
+	Input      json.RawMessage            `json:"input,omitempty"`
+	Output     json.RawMessage            `json:"output,omitempty"`
+	Error      *Error                     `json:"error,omitempty"`
+	Parent     *Parent                    `json:"parent,omitempty"`
+	CreatedAt  time.Time                  `json:"createdAt"`
+	EndedAt    time.Time                  `json:"endedAt,omitzero"`
+	Retention  time.Duration              `json:"retention,omitempty"` // ns; 0: for ever
+	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
+	Takes      int64                      `json:"takes"`           // invocations so far
+	Queue      *QueueRow                  `json:"queue,omitempty"` // nil when it is over
+}
+
+// QueueRow is where a run that is not over stands.
+type QueueRow struct {
+	Owner     string    `json:"owner,omitempty"`     // worker ID
+	OwnerName string    `json:"ownerName,omitempty"` // and what people call it
+	WakeAt    time.Time `json:"wakeAt,omitzero"`     // zero: only mail wakes it
+	Paused    bool      `json:"paused,omitempty"`
+	Blocked   *Block    `json:"blocked,omitempty"`
+	Full      bool      `json:"full,omitempty"`
+	Waiting   string    `json:"waiting,omitempty"`
+	Mail      int       `json:"mail"` // deliveries in the inbox
+}
+
+// RunQuery selects a page of runs, newest first.
+type RunQuery struct {
+	Workflow string // "": all
+	Status   []Status
+	Since    time.Time // created at or after
+	Until    time.Time // created before
+	Cursor   string
+	Limit    int // default 100, most 1,000
+}
+
+// RunPage is a page of runs. Cursor is empty when the end is reached.
+type RunPage struct {
+	Runs   []Run
+	Cursor string
+}
+
+// HookQuery selects active hooks.
+type HookQuery struct {
+	Run   string // "": all
+	Token string // "": all
+	Limit int    // default 100, most 1,000
+}
+
+// HookRow is one active hook.
+type HookRow struct {
+	ID        string          `json:"id"`
+	Run       string          `json:"run"`
+	Token     string          `json:"token"`
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	CreatedAt time.Time       `json:"createdAt"`
+}
+
+// Stats is what a world can count.
+type Stats struct {
+	Now       time.Time
+	Workflows []WorkflowStats
+	Workers   []WorkerRow
+	Counters  Counters
+}
+
+// WorkflowStats counts the runs of one workflow.
+type WorkflowStats struct {
+	Workflow                                       string
+	Pending, Running, Completed, Failed, Cancelled int
+	Blocked, Paused                                int // of the pending and running
+}
+
+// WorkerRow is a worker that is alive, or was not yet found dead.
+type WorkerRow struct {
+	Worker
+	JoinedAt time.Time
+	Until    time.Time // end of its lease
+	Runs     int       // it owns
+	Tasks    int       // it holds
+}
+
+// Counters count what this World did since it was opened. Tests assert them where they must not assert times.
+type Counters struct {
+	Commits     int64 // changes made, births and releases included
+	Groups      int64 // transactions that made them
+	Takes       int64 // runs given to workers
+	Deliveries  int64
+	RowsRead    int64 // log rows (a commit each)
+	RowsWritten int64
+	Statements  int64 // calls to the storage below, where there is one
+}

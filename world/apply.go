@@ -1,0 +1,313 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+)
+
+// Apply folds one event into the state, in place. It is the one place where the rules about a run are written:
+//
+//   - changed: the event is legal and had its effect;
+//   - not changed, no error: the event is legal and says nothing new; it is not appended;
+//   - an error: the event is not legal; nothing changed.
+//
+// An event with a number must have the next one; an event without is given it by whoever appends it. The zero now skips the rules about
+// time, which only runs that are driven from outside need. Apply keeps the event's slices.
+func (s *State) Apply(e *Event, now time.Time) (changed bool, err error) {
+	if e.Seq != 0 && e.Seq != s.Seq+1 {
+		return false, fmt.Errorf("%w: event %d follows event %d", ErrCorrupt, e.Seq, s.Seq)
+	}
+	if s.Delivered(e.Delivery) {
+		return false, nil
+	}
+	changed, err = s.apply(e, now)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", e.Type, err)
+	}
+	if changed {
+		s.Seq++
+		s.Time = e.Time
+		if e.Delivery != "" {
+			put(&s.deliveries[0], DeliveryHash(e.Delivery), struct{}{})
+		}
+	}
+	return changed, nil
+}
+
+func (s *State) apply(e *Event, now time.Time) (bool, error) {
+	switch {
+	case e.Type == RunCreated:
+		return s.create(e)
+	case s.Status == "":
+		return false, fmt.Errorf("run %s: %w", s.ID, ErrNotFound)
+	case s.Status == Cancelled && e.Type == RunCancelled:
+		return false, nil
+	case s.Status.Terminal() && (e.Type == StepCompleted || e.Type == StepFailed):
+		return s.endStep(e) // driven from outside: a step that runs may end after its run
+	case s.Status.Terminal():
+		return false, fmt.Errorf("run %s is %s: %w", s.ID, s.Status, ErrTerminal)
+	}
+	switch e.Type {
+	case RunStarted, RunContinued, RunCompleted, RunFailed, RunCancelled, CancelRequested, RunPaused, RunResumed:
+		return s.applyRun(e)
+	case StepCreated, StepStarted, StepRetrying, StepCompleted, StepFailed:
+		return s.applyStep(e, now)
+	case WaitCreated, WaitCompleted:
+		return s.applyWait(e, now)
+	case HookCreated, HookConflict, HookReceived, HookDisposed:
+		return s.applyHook(e)
+	case SignalReceived:
+		return true, CheckName("signal", e.Name)
+	case AttrSet:
+		return s.setAttr(e)
+	}
+	return false, fmt.Errorf("%w: unknown event type", ErrInvalid)
+}
+
+func (s *State) create(e *Event) (bool, error) {
+	switch {
+	case s.Status != "":
+		return false, fmt.Errorf("run %s: %w", s.ID, ErrRunExists)
+	case e.Birth == nil:
+		return false, fmt.Errorf("%w: no birth", ErrInvalid)
+	}
+	s.Birth, s.Status, s.Version = *e.Birth, Pending, e.Birth.Version
+	s.CreatedAt, s.Input, s.SegmentSeq = e.Time, e.Payload, 1
+	s.Attributes = maps.Clone(e.Birth.Attributes)
+	return true, nil
+}
+
+func (s *State) applyRun(e *Event) (bool, error) {
+	switch e.Type {
+	case RunStarted:
+		if s.Status == Running {
+			return false, nil
+		}
+		s.Status, s.StartedAt = Running, e.Time
+		if e.Version != 0 {
+			s.Version = e.Version
+		}
+	case RunContinued:
+		return s.continueRun(e)
+	case RunCompleted:
+		s.end(Completed, e)
+	case RunFailed:
+		s.end(Failed, e)
+	case RunCancelled:
+		s.end(Cancelled, e)
+	case CancelRequested:
+		if s.Cancel != nil {
+			return false, nil
+		}
+		s.Cancel, s.Paused = e, nil // a cancel ends a pause
+	case RunPaused:
+		if s.Paused != nil {
+			return false, nil
+		}
+		s.Paused = e
+	case RunResumed:
+		if s.Paused == nil {
+			return false, nil
+		}
+		s.Paused = nil
+	}
+	return true, nil
+}
+
+// end makes the run terminal. Open steps stay, as one that runs outside may still end; waits and hooks are over.
+func (s *State) end(to Status, e *Event) {
+	s.Status, s.EndedAt, s.Error = to, e.Time, e.Error
+	if to == Completed {
+		s.Output = e.Payload
+	}
+	s.Paused = nil
+	clear(s.waits)
+	clear(s.hooks)
+}
+
+func (s *State) continueRun(e *Event) (bool, error) {
+	switch {
+	case s.Status != Running:
+		return false, fmt.Errorf("run %s is %s: %w", s.ID, s.Status, ErrConflict)
+	case e.Next == nil:
+		return false, fmt.Errorf("%w: no continuation", ErrInvalid)
+	}
+	hooks := make(map[string]*Hook, len(e.Next.Hooks))
+	for _, id := range e.Next.Hooks {
+		h := s.hooks[id]
+		if h == nil {
+			return false, fmt.Errorf("hook %s: %w", id, ErrNotFound)
+		}
+		hooks[id] = h
+	}
+	s.Segment++
+	s.SegmentSeq, s.Input = s.Seq+1, e.Payload
+	if e.Next.Version != 0 {
+		s.Version = e.Next.Version
+	}
+	s.Attributes = maps.Clone(e.Next.Attributes)
+	s.steps, s.waits, s.hooks, s.over = nil, nil, hooks, nil
+	s.deliveries = [2]map[[16]byte]struct{}{nil, s.deliveries[0]}
+	return true, nil
+}
+
+func (s *State) applyStep(e *Event, now time.Time) (bool, error) {
+	if e.Type == StepCreated {
+		return s.createStep(e)
+	}
+	if e.Type == StepCompleted || e.Type == StepFailed {
+		return s.endStep(e)
+	}
+	st, err := s.step(e)
+	if err != nil {
+		return false, err
+	}
+	switch e.Type {
+	case StepStarted:
+		if !now.IsZero() && st.RetryAt.After(now) {
+			return false, &TooEarlyError{Step: e.ID, RetryAfter: st.RetryAt.Sub(now)}
+		}
+		st.Status, st.RetryAt = StepRunning, time.Time{}
+		st.Attempts++
+		if st.Started.IsZero() {
+			st.Started = e.Time
+		}
+	case StepRetrying:
+		if st.Status != StepRunning {
+			return false, fmt.Errorf("step %s is %s: %w", e.ID, st.Status, ErrConflict)
+		}
+		st.Status, st.RetryAt, st.Error = StepPending, e.RetryAt, e.Error
+		if e.Error == nil || e.Error.Code != CodeAbandoned {
+			st.Failures++
+		}
+	}
+	return true, nil
+}
+
+func (s *State) createStep(e *Event) (bool, error) {
+	if err := s.fresh(e); err != nil {
+		return false, err
+	}
+	switch e.Kind {
+	case KindPatch: // complete at birth
+		put(&s.over, e.ID, struct{}{})
+	case KindClosure, KindTask, KindChild, KindAwait:
+		put(&s.steps, e.ID, &Step{
+			ID: e.ID, Kind: e.Kind, Key: e.Key(s.Segment), Queued: e.Queued, Peer: e.Peer,
+			Created: s.Seq + 1, Status: StepPending,
+		})
+	default:
+		return false, fmt.Errorf("%w: step kind %q", ErrInvalid, e.Kind)
+	}
+	return true, nil
+}
+
+func (s *State) endStep(e *Event) (bool, error) {
+	if _, err := s.step(e); err != nil {
+		return false, err
+	}
+	delete(s.steps, e.ID)
+	put(&s.over, e.ID, struct{}{})
+	return true, nil
+}
+
+func (s *State) step(e *Event) (*Step, error) {
+	if st := s.steps[e.ID]; st != nil {
+		return st, nil
+	}
+	return nil, s.gone("step", e.ID)
+}
+
+func (s *State) applyWait(e *Event, now time.Time) (bool, error) {
+	if e.Type == WaitCreated {
+		if err := s.fresh(e); err != nil {
+			return false, err
+		}
+		put(&s.waits, e.ID, &Wait{ID: e.ID, Kind: e.Kind, Key: e.Key(s.Segment), Created: e.Time, Until: e.Until, Match: e.Match})
+		return true, nil
+	}
+	w := s.waits[e.ID]
+	if w == nil {
+		return false, s.gone("wait", e.ID)
+	}
+	if !now.IsZero() && e.Outcome == OutcomeDue && w.Until.After(now) {
+		return false, &TooEarlyError{Step: e.ID, RetryAfter: w.Until.Sub(now)}
+	}
+	delete(s.waits, e.ID)
+	put(&s.over, e.ID, struct{}{})
+	return true, nil
+}
+
+func (s *State) applyHook(e *Event) (bool, error) {
+	switch e.Type {
+	case HookCreated, HookConflict:
+		if err := s.fresh(e); err != nil {
+			return false, err
+		}
+		if err := CheckKey("hook token", e.Token); err != nil {
+			return false, err
+		}
+		if e.Type == HookConflict {
+			put(&s.over, e.ID, struct{}{})
+			return true, nil
+		}
+		if h := s.HookByToken(e.Token); h != nil {
+			return false, fmt.Errorf("token is held by hook %s: %w", h.ID, ErrConflict)
+		}
+		put(&s.hooks, e.ID, &Hook{ID: e.ID, Key: e.Key(s.Segment), Token: e.Token, Chosen: e.Chosen, Metadata: e.Payload})
+	case HookReceived:
+		if s.hooks[e.ID] == nil {
+			return false, fmt.Errorf("hook %s: %w", e.ID, ErrNotFound)
+		}
+	case HookDisposed:
+		if s.hooks[e.ID] == nil {
+			if s.Over(e.ID) {
+				return false, nil
+			}
+			return false, fmt.Errorf("hook %s: %w", e.ID, ErrNotFound)
+		}
+		delete(s.hooks, e.ID)
+		put(&s.over, e.ID, struct{}{})
+	}
+	return true, nil
+}
+
+func (s *State) setAttr(e *Event) (bool, error) {
+	if err := s.fresh(e); err != nil {
+		return false, err
+	}
+	put(&s.over, e.ID, struct{}{})
+	put(&s.Attributes, e.Name, json.RawMessage(e.Payload))
+	return true, nil
+}
+
+// fresh refuses a creation whose name is bad or whose ID the run knows already: exactly one writer owns a creation.
+func (s *State) fresh(e *Event) error {
+	if err := CheckName("name", e.Name); err != nil {
+		return err
+	}
+	if e.ID == "" {
+		return fmt.Errorf("%w: no correlation ID", ErrInvalid)
+	}
+	if s.steps[e.ID] != nil || s.waits[e.ID] != nil || s.hooks[e.ID] != nil || s.Over(e.ID) {
+		return fmt.Errorf("%s exists: %w", e.ID, ErrConflict)
+	}
+	return nil
+}
+
+func (s *State) gone(what, id string) error {
+	if s.Over(id) {
+		return fmt.Errorf("%s %s is over: %w", what, id, ErrConflict)
+	}
+	return fmt.Errorf("%s %s: %w", what, id, ErrNotFound)
+}
+
+// put writes into a map that may still be nil.
+func put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = make(map[K]V)
+	}
+	(*m)[k] = v
+}

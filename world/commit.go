@@ -1,0 +1,166 @@
+package world
+
+import "time"
+
+// MaxCommit is how many bytes of payloads and names a commit may hold; a writer that has more splits it.
+const MaxCommit = 4 << 20
+
+// LogFormat is the format in which this release begins new runs.
+const LogFormat = 1
+
+// Commit is one atomic change to one run: a birth, a turn, a release, an end, or several of these at once. The world checks,
+// in this order, and refuses with nothing changed:
+//
+//   - a birth (Events[0] is run_created): the run ID is new, else [ErrRunExists]; the idempotency key is new for the workflow,
+//     else Committed.Existing names the run that has it, with no error and nothing written;
+//   - otherwise, that Worker is alive and nobody else wrote at First or after, else [ErrLeaseLost];
+//   - with Release and no events, that the queue still shows Worker and Take, else [ErrLeaseLost];
+//   - each of Held is still held by Worker, else [ErrLeaseLost];
+//   - each Condition: where it does not hold, the world writes what the condition says instead.
+//
+// A terminal event deletes the run's queue row, tasks, inbox and hooks, writes the outcome to the run's row, and sends
+// [ResultFor] to the parent's step and to every awaiting step whose run is not over.
+type Commit struct {
+	ID     [16]byte // random; tells this commit from any other at the same number
+	Run    string
+	Worker string // who owns the run after a birth, or who owns it now; "" for a birth by a client: the run is put in the queue
+	Take   int64  // the take under which Worker owns the run; a birth by a worker is take 1
+	Build  string // of the program that writes
+	First  int64  // number of Events[0]: the fence; with no events, the next number
+	Events []Event
+
+	Mail       []int64     // inbox rows that are appended or dropped by this commit: they are deleted
+	Tasks      []Task      // born with it
+	Held       []TaskKey   // tasks that Worker holds and whose end is among Events: they are deleted
+	Dropped    []TaskKey   // tasks, whoever holds them, that nobody needs any more
+	Births     []*Commit   // children: births without a worker
+	Send       []Delivery  // to other runs; one to a run that is over is dropped
+	Conditions []Condition // what only the world can decide
+	Release    *Release    // the worker gives the run up
+}
+
+// Birth reports whether the commit begins a run.
+func (c *Commit) Birth() bool { return len(c.Events) > 0 && c.Events[0].Type == RunCreated }
+
+// End returns the terminal event of the commit, or nil.
+func (c *Commit) End() *Event {
+	if n := len(c.Events); n > 0 && c.Events[n-1].Type.Terminal() {
+		return &c.Events[n-1]
+	}
+	return nil
+}
+
+// Release is what the queue keeps of a run that its worker gives up.
+type Release struct {
+	WakeAt  time.Time // due at this time; zero: only mail wakes it
+	Blocked *Block    // it cannot go on; WakeAt is when to try again
+	Full    bool      // its unread payloads are at the limit
+	Waiting string    // for people: what it waits for, short
+}
+
+// Block says why a run cannot go on. Nothing is lost: it is tried again with backoff.
+type Block struct {
+	Code    string    `json:"code"` // CodeDiverged, CodePanic, …
+	Message string    `json:"message"`
+	Seq     int64     `json:"seq,omitempty"`  // the event where it was found
+	Step    string    `json:"step,omitempty"` // correlation ID
+	Since   time.Time `json:"since"`
+	Tries   int       `json:"tries"`           // so far
+	Build   string    `json:"build,omitempty"` // of the worker that found it
+}
+
+// Condition is a part of a commit whose content depends on what others have done. A commit with conditions goes alone.
+type Condition struct {
+	// Event is the index in Commit.Events of what is asked for:
+	//
+	//   - hook_created: its token is free among all active hooks; otherwise the event is replaced by hook_conflict with the same
+	//     ID, name, path, occurrence and token, whose Peer is the run that holds it;
+	//   - step_created of kind child: the ID of Births[Birth] is new; otherwise that birth is left out and step_failed with
+	//     [CodeRunExists] is appended after all events;
+	//   - step_created of kind await: the run Peer is not over, and the awaiting step is noted; otherwise its [ResultFor], or
+	//     step_failed with [CodeNotFound] where it is unknown, is appended after all events.
+	Event int
+	Birth int // index in Commit.Births, for a child
+}
+
+// Committed is what became of a commit.
+type Committed struct {
+	Events   []Event // as written, where a condition changed them; else nil: as sent
+	Existing string  // a birth with a known idempotency key: the run that has it
+	Mail     bool    // mail waits in the inbox of the run that was released: take again
+}
+
+// Task is a step that is queued for any worker.
+type Task struct {
+	Run      string
+	Step     string // correlation ID
+	Name     string // of the registered step
+	Workflow string
+	Input    []byte
+	Options  []byte // what the calling code asked for: retry policy and timeout, JSON
+	Priority int
+	Visible  time.Time // not before; zero: now
+	Worker   string    // Commit: born held by this worker as attempt 1; Taken: who holds it
+	Attempt  int       // Taken: this attempt's number
+	History  []Event   // Taken: step_started and step_retrying of the attempts before, at most the last ten of each
+	First    time.Time // Taken: the first attempt's start; zero before
+	Failures int       // Taken: attempts that ended with an error of their own
+}
+
+// TaskKey names a held task: Attempt is the lease.
+type TaskKey struct {
+	Run, Step string
+	Attempt   int
+}
+
+// Delivery is what somebody who does not own a run sends to it. Exactly one of these:
+//
+//   - mail: Events has one event without a number (signal_received, hook_received, cancel_requested, run_paused, run_resumed,
+//     wait_completed, or a step's end driven from elsewhere). It is put in the inbox. A cancel is accepted by a full inbox.
+//   - an act: Act is set and Events has one run_paused, run_resumed or run_cancelled. Where nobody owns the run it is appended to the log at once, else
+//     put in the inbox; run_cancelled is forced: it is appended and ends the run, whoever owns it.
+//   - the end of a task's attempt: Task is set. With RetryAt zero, Events (of all its attempts that are not in the log) are put in
+//     the inbox and the task is deleted; otherwise Events (one step_retrying) is kept with the task, which is visible again at
+//     RetryAt. Both only while Task is held, else [ErrLeaseLost].
+//
+// Unknown run or token: [ErrNotFound]; run over: [ErrTerminal]; too many wait: [ErrInboxFull].
+type Delivery struct {
+	Run     string
+	Token   string // instead of Run: of an active hook; the world fills in Events[0].ID
+	ID      string // delivery ID: one that waits in the inbox already, or was sent to the same run as an act, is accepted and ignored; "": none
+	Events  []Event
+	Act     bool
+	Task    *TaskKey
+	Worker  string // with Task: who holds it
+	RetryAt time.Time
+}
+
+// Delivered is what became of a delivery.
+type Delivered struct {
+	Run       string
+	Duplicate bool   // the delivery ID waits already
+	Owner     string // the worker that owns the run now, or ""
+}
+
+// Mail is a delivery that waits in an inbox.
+type Mail struct {
+	Row       int64 // the inbox row; grows with arrival
+	Run       string
+	ID        string    // delivery ID
+	ArrivedAt time.Time // by the world's clock
+	Events    []Event   // without numbers
+}
+
+// ResultFor is the event that tells a waiting step how another run ended.
+func ResultFor(end *Event, step string) Event {
+	e := Event{Type: StepFailed, ID: step, Error: end.Error}
+	switch end.Type {
+	case RunCompleted:
+		e.Type, e.Payload, e.Error = StepCompleted, end.Payload, nil
+	case RunCancelled:
+		if e.Error == nil {
+			e.Error = &Error{Message: "the run was cancelled", Code: CodeCancelled, Permanent: true}
+		}
+	}
+	return e
+}

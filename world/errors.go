@@ -1,0 +1,72 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What callers branch on. Worlds wrap them with what was being done; read them with errors.Is.
+var (
+	// ErrNotFound: no such run, hook token, step or wait; unknown or deleted.
+	ErrNotFound = errors.New("not found")
+	// ErrRunExists: the chosen run ID is taken.
+	ErrRunExists = errors.New("run exists")
+	// ErrTerminal: the run is over; nothing about it changes any more.
+	ErrTerminal = errors.New("run is over")
+	// ErrConflict: the entity exists already, or is over; the first writer stands.
+	ErrConflict = errors.New("conflict")
+	// ErrTooEarly: the step may not start yet; the error is a [*TooEarlyError].
+	ErrTooEarly = errors.New("too early")
+	// ErrLeaseLost: this worker no longer owns the run or task; nothing was written. Whoever owns it now goes on.
+	ErrLeaseLost = errors.New("lease lost")
+	// ErrUnknownOutcome: the commit may or may not have been written. The writer reads the row at its number to know:
+	// see [Log.Outcome].
+	ErrUnknownOutcome = errors.New("unknown outcome")
+	// ErrInboxFull: the run has too many unread payloads; send again later.
+	ErrInboxFull = errors.New("inbox is full")
+	// ErrTooLarge: a value or a commit is over its limit; nothing was written.
+	ErrTooLarge = errors.New("too large")
+	// ErrInvalid: the argument can never be accepted; nothing was written.
+	ErrInvalid = errors.New("invalid")
+	// ErrCorrupt: the log cannot have been written by Stepwell; the error is a [*CorruptError].
+	ErrCorrupt = errors.New("corrupt event log")
+	// ErrFormat: the log was written in a format that this release does not know.
+	ErrFormat = errors.New("unknown log format")
+	// ErrWorkerExists: another worker process holds the file; the message names it.
+	ErrWorkerExists = errors.New("another worker process has the database")
+	// ErrStorage: the storage under the world refused: full, read-only, gone. The message says which.
+	ErrStorage = errors.New("storage")
+	// ErrClosed: the world was closed.
+	ErrClosed = errors.New("world is closed")
+)
+
+// TooEarlyError says how long a step still has to wait for its retry. It matches [ErrTooEarly].
+type TooEarlyError struct {
+	Step       string // correlation ID
+	RetryAfter time.Duration
+}
+
+func (e *TooEarlyError) Error() string {
+	return fmt.Sprintf("step %s: too early to start, wait %s", e.Step, e.RetryAfter)
+}
+
+// Is reports whether target is [ErrTooEarly].
+func (e *TooEarlyError) Is(target error) bool { return target == ErrTooEarly }
+
+// CorruptError says where a log stops making sense. It matches [ErrCorrupt].
+type CorruptError struct {
+	Run string
+	Seq int64 // the first event that cannot be right
+	Err error // what is wrong with it
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("run %s: corrupt event log at event %d: %v", e.Run, e.Seq, e.Err)
+}
+
+// Is reports whether target is [ErrCorrupt].
+func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
+
+// Unwrap returns what is wrong with the event.
+func (e *CorruptError) Unwrap() error { return e.Err }

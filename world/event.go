@@ -1,0 +1,242 @@
+package world
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// EventType names what happened. The value is what the log keeps.
+type EventType string
+
+// All event types; each is legal and has its effect as [State.Apply] says.
+const (
+	RunCreated      EventType = "run_created"
+	RunStarted      EventType = "run_started"
+	RunContinued    EventType = "run_continued"
+	RunCompleted    EventType = "run_completed"
+	RunFailed       EventType = "run_failed"
+	RunCancelled    EventType = "run_cancelled"
+	CancelRequested EventType = "cancel_requested"
+	RunPaused       EventType = "run_paused"
+	RunResumed      EventType = "run_resumed"
+	StepCreated     EventType = "step_created"
+	StepStarted     EventType = "step_started"
+	StepRetrying    EventType = "step_retrying"
+	StepCompleted   EventType = "step_completed"
+	StepFailed      EventType = "step_failed"
+	WaitCreated     EventType = "wait_created"
+	WaitCompleted   EventType = "wait_completed"
+	HookCreated     EventType = "hook_created"
+	HookConflict    EventType = "hook_conflict"
+	HookReceived    EventType = "hook_received"
+	HookDisposed    EventType = "hook_disposed"
+	SignalReceived  EventType = "signal_received"
+	AttrSet         EventType = "attr_set"
+)
+
+// EventTypes lists all event types, in the order of the design's table.
+var EventTypes = []EventType{
+	RunCreated, RunStarted, RunContinued, RunCompleted, RunFailed, RunCancelled, CancelRequested, RunPaused, RunResumed,
+	StepCreated, StepStarted, StepRetrying, StepCompleted, StepFailed, WaitCreated, WaitCompleted,
+	HookCreated, HookConflict, HookReceived, HookDisposed, SignalReceived, AttrSet,
+}
+
+// Kind says what sort of step, wait or hook an entity is. It is part of the entity's [Key].
+type Kind string
+
+// The kinds of steps, waits, hooks and attributes.
+const (
+	KindClosure Kind = "closure" // a step that the session's worker runs
+	KindTask    Kind = "task"    // a registered step, which any worker that knows it can run
+	KindChild   Kind = "child"   // a child run; the step ends with it
+	KindAwait   Kind = "await"   // the result of any other run
+	KindPatch   Kind = "patch"   // the record of a decision about changed code; complete at birth
+
+	KindSleep     Kind = "sleep"     // a wait for a time
+	KindEvent     Kind = "event"     // a wait for a signal that matches, perhaps until a time
+	KindCondition Kind = "condition" // a wait for a condition of the code, until a time
+
+	KindHook Kind = "hook"
+	KindAttr Kind = "attr"
+)
+
+func (k Kind) prefix() string {
+	switch k {
+	case KindSleep, KindEvent, KindCondition:
+		return PrefixWait
+	case KindHook:
+		return PrefixHook
+	case KindAttr:
+		return PrefixAttr
+	default:
+		return PrefixStep
+	}
+}
+
+// Outcome says how a wait ended.
+type Outcome string
+
+// How a wait can end.
+const (
+	OutcomeDue      Outcome = "due"      // its time came
+	OutcomeWoken    Outcome = "woken"    // an operator woke it
+	OutcomeReceived Outcome = "received" // its event came, or its condition holds
+)
+
+// Event is one immutable fact in a run's log. Fields that a type does not use are zero; the comment of a field says which types
+// use it. Byte slices belong to the event: nobody changes them.
+type Event struct {
+	Seq        int64     `json:"seq"`                  // 1, 2, 3… within the run
+	Type       EventType `json:"type"`                 //
+	Time       time.Time `json:"time"`                 // the owner's clock at append; never before the event before it
+	OccurredAt time.Time `json:"occurredAt,omitzero"`  // when it happened elsewhere, if not at Time
+	ID         string    `json:"id,omitempty"`         // correlation ID of the step, wait, hook or attribute
+	Delivery   string    `json:"delivery,omitempty"`   // delivery ID of what came through the inbox
+	Kind       Kind      `json:"kind,omitempty"`       // step_created, wait_created
+	Name       string    `json:"name,omitempty"`       // *_created, signal_received, attr_set: what the author wrote
+	Path       string    `json:"path,omitempty"`       // *_created, attr_set: the coroutine
+	Occurrence int       `json:"occurrence,omitempty"` // *_created, attr_set: which use of the name in its coroutine
+
+	Attempt int             `json:"attempt,omitempty"` // step_started, step_retrying, step_completed, step_failed; from 1
+	Queued  bool            `json:"queued,omitempty"`  // step_created: a task was queued with it
+	Payload json.RawMessage `json:"payload,omitempty"` // input, output, result, payload, metadata or attribute value
+	Error   *Error          `json:"error,omitempty"`   // run_failed, run_cancelled, step_retrying, step_failed
+	RetryAt time.Time       `json:"retryAt,omitzero"`  // step_retrying: not before this time
+	Until   time.Time       `json:"until,omitzero"`    // wait_created: due at this time; zero: never
+	Match   json.RawMessage `json:"match,omitempty"`   // wait_created of kind event: the JSON that a payload must contain
+	Outcome Outcome         `json:"outcome,omitempty"` // wait_completed
+	From    int64           `json:"from,omitempty"`    // wait_completed, received: the number of the signal_received that was taken
+	Token   string          `json:"token,omitempty"`   // hook_created, hook_conflict
+	Chosen  bool            `json:"chosen,omitempty"`  // hook_created: the author chose the token
+	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token
+	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled: who
+	Reason  string          `json:"reason,omitempty"`  // the same: why
+	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open
+	Birth   *Birth          `json:"birth,omitempty"`   // run_created
+	Next    *Continuation   `json:"next,omitempty"`    // run_continued
+	Build   string          `json:"build,omitempty"`   // of the program that wrote it; kept once a commit
+	Commit  int64           `json:"commit,omitempty"`  // set on reading: Seq of the first event of the same commit
+}
+
+// Birth is what run_created says of a run, beside its input, which is the event's payload.
+type Birth struct {
+	Workflow   string                     `json:"workflow"`
+	Version    int                        `json:"version,omitempty"`   // 0: the first taker's highest
+	Seed       uint64                     `json:"seed"`                // of everything random in the workflow's code
+	Key        string                     `json:"key,omitempty"`       // idempotency key, unique per workflow
+	Priority   int                        `json:"priority,omitempty"`  // 0 to 3; 3 is served first; default 1
+	Retention  time.Duration              `json:"retention,omitempty"` // how long the run is kept after its end, in ns; 0: for ever
+	Timeout    time.Duration              `json:"timeout,omitempty"`   // of the whole run from run_started, in ns; 0: none
+	NotBefore  time.Time                  `json:"notBefore,omitzero"`  // a delayed start
+	Parent     *Parent                    `json:"parent,omitempty"`
+	Origin     *Origin                    `json:"origin,omitempty"` // of a fork
+	Deployment string                     `json:"deployment,omitempty"`
+	Context    map[string]string          `json:"context,omitempty"`    // trace parent, the caller's tags
+	Attributes map[string]json.RawMessage `json:"attributes,omitempty"` // what the run starts with
+}
+
+// Parent is the run and step that a child run answers to.
+type Parent struct {
+	Run      string `json:"run"`
+	Step     string `json:"step"`
+	Detached bool   `json:"detached,omitempty"` // lives on when the parent ends
+}
+
+// Origin is the event that a fork was cut after.
+type Origin struct {
+	Run string `json:"run"`
+	Seq int64  `json:"seq"`
+}
+
+// Continuation is what a new segment starts from, beside its input, which is the event's payload. Whatever is not listed
+// is over.
+type Continuation struct {
+	Version    int                        `json:"version,omitempty"` // 0: as before
+	Unread     []int64                    `json:"unread,omitempty"`  // numbers of the signals and payloads not yet taken
+	Hooks      []string                   `json:"hooks,omitempty"`   // IDs of the open hooks
+	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
+}
+
+// IsResult reports whether the machine is driven by events of this type: its state is a function of these alone, in their order.
+// A hook with a chosen token is a result too: see [Event.Result].
+func (t EventType) IsResult() bool {
+	switch t {
+	case StepCompleted, StepFailed, WaitCompleted, HookReceived, HookConflict, SignalReceived, CancelRequested,
+		RunPaused, RunResumed:
+		return true
+	}
+	return false
+}
+
+// Result reports whether the event drives the machine. A wait that ended because its event came is not a result, as the
+// signal itself was; the grant of a chosen token is one.
+func (e *Event) Result() bool {
+	switch e.Type {
+	case WaitCompleted:
+		return e.Outcome != OutcomeReceived
+	case HookCreated:
+		return e.Chosen
+	}
+	return e.Type.IsResult()
+}
+
+// Creation reports whether the event records what the code asked for.
+func (e *Event) Creation() bool {
+	switch e.Type {
+	case StepCreated, WaitCreated, HookCreated, HookConflict, AttrSet, HookDisposed:
+		return true
+	case WaitCompleted:
+		return e.Outcome == OutcomeReceived
+	}
+	return false
+}
+
+// Terminal reports whether the event ends its run.
+func (t EventType) Terminal() bool {
+	return t == RunCompleted || t == RunFailed || t == RunCancelled
+}
+
+// Key returns what a creation's ID was made from, for a segment of the run.
+func (e *Event) Key(segment int) Key {
+	k := Key{Segment: segment, Path: e.Path, Kind: e.Kind, Name: e.Name, Occurrence: e.Occurrence}
+	switch e.Type {
+	case HookCreated, HookConflict:
+		k.Kind = KindHook
+	case AttrSet:
+		k.Kind = KindAttr
+	}
+	return k
+}
+
+// Error is a failure as the log keeps it: what survives a replay.
+type Error struct {
+	Name      string   `json:"name,omitempty"`      // the registered name of a sentinel or type, else the Go type
+	Message   string   `json:"message"`             //
+	Code      string   `json:"code,omitempty"`      // one of the Code constants, or the author's own
+	Causes    []*Error `json:"causes,omitempty"`    // what it wraps, outermost first
+	Where     string   `json:"where,omitempty"`     // file:line where it came from
+	Stack     string   `json:"stack,omitempty"`     // of a panic
+	Permanent bool     `json:"permanent,omitempty"` // not worth another attempt
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Codes of failures that Stepwell itself reports. Lower layers and authors may have their own.
+const (
+	CodeEncode    = "ENCODE"              // a value does not encode
+	CodeTooLarge  = "TOO_LARGE"           // a value is over its limit
+	CodePanic     = "PANIC"               // a body, or workflow code, panicked
+	CodeTimeout   = "TIMEOUT"             // an attempt, or the run, took too long
+	CodeCancelled = "CANCELLED"           // the run was cancelled before the step ended
+	CodeCrashLoop = "CRASH_LOOP"          // it ended its process, again and again
+	CodeAbandoned = "ABANDONED"           // an attempt was given up by its worker: drained, or its lease lost
+	CodeRunExists = "RUN_EXISTS"          // the ID of a child is taken
+	CodeNotFound  = "NOT_FOUND"           // the awaited run is unknown
+	CodeDiverged  = "DIVERGED"            // blocked: the code no longer matches the log
+	CodeCorrupt   = "CORRUPTED_EVENT_LOG" // blocked: the log cannot be right
+	CodeFormat    = "UNKNOWN_FORMAT"      // blocked: the log is of a newer release
+	CodeNoWorker  = "NO_WORKER"           // nobody knows this workflow, version or step
+	CodeDecode    = "DECODE"              // blocked: today's type cannot hold a recorded value
+	CodeForeign   = "FOREIGN_GOROUTINE"   // blocked: workflow code used its Context on a goroutine of its own
+)

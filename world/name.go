@@ -1,0 +1,76 @@
+package world
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of names, in bytes.
+const (
+	MaxWorkflowName = 128
+	MaxName         = 256
+	MaxRunID        = 128
+	MaxKey          = 512 // idempotency keys, delivery IDs and tokens
+)
+
+// CheckWorkflowName refuses what is not [A-Za-z0-9_.-]{1,128}, with an error that wraps [ErrInvalid].
+func CheckWorkflowName(name string) error {
+	if len(name) == 0 || len(name) > MaxWorkflowName {
+		return fmt.Errorf("%w: workflow name %s: must have 1 to %d bytes, has %d", ErrInvalid, show(name), MaxWorkflowName, len(name))
+	}
+	for _, r := range name {
+		if !isWord(r) && r != '.' && r != '-' {
+			return fmt.Errorf("%w: workflow name %s: %q is not allowed; use letters, digits, '_', '.' and '-'", ErrInvalid, show(name), r)
+		}
+	}
+	return nil
+}
+
+// CheckRunID refuses IDs that a caller may not choose for a run: they have 1 to 128 characters of [A-Za-z0-9_.:@~-].
+func CheckRunID(id string) error {
+	if len(id) == 0 || len(id) > MaxRunID {
+		return fmt.Errorf("%w: run ID %s: must have 1 to %d bytes, has %d", ErrInvalid, show(id), MaxRunID, len(id))
+	}
+	for _, r := range id {
+		switch {
+		case isWord(r), r == '.', r == ':', r == '@', r == '~', r == '-':
+		default:
+			return fmt.Errorf("%w: run ID %s: %q is not allowed", ErrInvalid, show(id), r)
+		}
+	}
+	return nil
+}
+
+// CheckName refuses names of steps, waits, events and attributes that are not 1 to 256 bytes of printable UTF-8.
+func CheckName(what, name string) error { return checkText(what, name, MaxName) }
+
+// CheckKey refuses idempotency keys, delivery IDs and tokens that are not 1 to 512 bytes of printable UTF-8.
+func CheckKey(what, key string) error { return checkText(what, key, MaxKey) }
+
+func checkText(what, s string, limit int) error {
+	if len(s) == 0 || len(s) > limit {
+		return fmt.Errorf("%w: %s %s: must have 1 to %d bytes, has %d", ErrInvalid, what, show(s), limit, len(s))
+	}
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("%w: %s %s: not valid UTF-8", ErrInvalid, what, show(s))
+	}
+	for _, r := range s {
+		if !unicode.IsPrint(r) {
+			return fmt.Errorf("%w: %s %s: %q is not printable", ErrInvalid, what, show(s), r)
+		}
+	}
+	return nil
+}
+
+func isWord(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
+}
+
+// show quotes a bad name for an error message, cut to a length that a person still reads.
+func show(s string) string {
+	if len(s) > 40 {
+		return fmt.Sprintf("%q…", s[:40])
+	}
+	return fmt.Sprintf("%q", s)
+}

@@ -1,0 +1,49 @@
+package world
+
+import "time"
+
+// TakeQuery says what a worker can take.
+type TakeQuery struct {
+	Worker  string
+	Classes []Class  // of runs; a run to be cancelled is given whatever its class
+	Runs    int      // at most this many
+	Steps   []string // names of tasks
+	Tasks   int      // at most this many
+}
+
+// Taken is what a worker now holds.
+type Taken struct {
+	Now   time.Time // the world's clock
+	Runs  []TakenRun
+	Tasks []Task
+	Next  time.Time // when the next run or task of these classes and steps is due; zero: none that is known
+	More  bool      // the limits cut it: take again when there is room
+}
+
+// TakenRun is one run that the worker now owns.
+type TakenRun struct {
+	Run      string
+	Take     int64 // grows with each take: the number of this invocation
+	Class    Class
+	Status   Status // pending or running
+	Priority int
+	Seq      int64  // the last event
+	Paused   bool   // it is taken to be cancelled only
+	Blocked  *Block // as it was; its try is this take
+	Mail     []Mail // in order of arrival
+}
+
+// BeatQuery says what a worker believes to hold.
+type BeatQuery struct {
+	Worker string
+	Tasks  []TaskKey
+}
+
+// Beat is what a worker learns at a heartbeat.
+type Beat struct {
+	Now   time.Time // the world's clock
+	Until time.Time // the lease ends at this time of that clock
+	Mail  []Mail    // of all runs that the worker owns, in order of arrival, also mail that was given before and still waits
+	Ended []TaskKey // of those asked: no longer held, or their run is over
+	Lost  []string  // runs that ended, or are owned by somebody else, since the last beat, as far as the world can tell
+}

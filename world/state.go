@@ -1,0 +1,148 @@
+package world
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"time"
+)
+
+// Status is where a run is in its life.
+type Status string
+
+// The statuses of a run.
+const (
+	Pending   Status = "pending"
+	Running   Status = "running"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+)
+
+// Terminal reports whether the run is over.
+func (s Status) Terminal() bool { return s == Completed || s == Failed || s == Cancelled }
+
+// StepStatus is where a step is in its life.
+type StepStatus string
+
+// The statuses of a step.
+const (
+	StepPending  StepStatus = "pending"
+	StepRunning  StepStatus = "running"
+	StepDone     StepStatus = "completed"
+	StepHasError StepStatus = "failed"
+)
+
+// Step is what the fold keeps of an open step.
+type Step struct {
+	ID       string
+	Kind     Kind
+	Key      Key
+	Queued   bool       // it has, or had, a task
+	Peer     string     // child, await: the other run
+	Created  int64      // number of its step_created
+	Status   StepStatus // pending or running
+	Attempts int        // starts so far
+	Failures int        // attempts that ended with an error of their own: what the retry budget counts
+	RetryAt  time.Time  // not before this time
+	Started  time.Time  // first start
+	Error    *Error     // of the last attempt
+}
+
+// Wait is what the fold keeps of an open wait.
+type Wait struct {
+	ID      string
+	Kind    Kind
+	Key     Key
+	Created time.Time
+	Until   time.Time       // zero: no deadline
+	Match   json.RawMessage // of an event wait; empty: any payload
+}
+
+// Hook is what the fold keeps of an active hook.
+type Hook struct {
+	ID       string
+	Key      Key
+	Token    string
+	Chosen   bool
+	Metadata json.RawMessage
+}
+
+// State is one run as its events tell it. The zero State is a run that does not exist yet. A State is changed by Apply
+// alone and is not safe for concurrent use.
+type State struct {
+	ID         string // the run's; given by whoever folds, before the first event
+	Birth      Birth
+	Status     Status // "" before run_created
+	Version    int
+	Seq        int64     // the last event
+	Time       time.Time // and its time
+	CreatedAt  time.Time
+	StartedAt  time.Time
+	EndedAt    time.Time
+	Segment    int             // counts run_continued
+	SegmentSeq int64           // number of the event that began the segment
+	Input      json.RawMessage // of the segment
+	Output     json.RawMessage
+	Error      *Error
+	Cancel     *Event // cancel_requested, if it was
+	Paused     *Event // run_paused, while it is
+	Attributes map[string]json.RawMessage
+
+	steps      map[string]*Step
+	waits      map[string]*Wait
+	hooks      map[string]*Hook
+	over       map[string]struct{}      // IDs of steps, waits, hooks that ended, and of attributes
+	deliveries [2]map[[16]byte]struct{} // of this segment and of the last
+}
+
+// Step returns an open step of the run, or nil.
+func (s *State) Step(id string) *Step { return s.steps[id] }
+
+// Wait returns an open wait of the run, or nil.
+func (s *State) Wait(id string) *Wait { return s.waits[id] }
+
+// Hook returns an active hook of the run, or nil.
+func (s *State) Hook(id string) *Hook { return s.hooks[id] }
+
+// Over reports whether the step, wait or hook has ended (and existed).
+func (s *State) Over(id string) bool {
+	_, ok := s.over[id]
+	return ok
+}
+
+// Steps yields the open steps, in no order.
+func (s *State) Steps() iter.Seq[*Step] { return maps.Values(s.steps) }
+
+// Waits yields the open waits, in no order.
+func (s *State) Waits() iter.Seq[*Wait] { return maps.Values(s.waits) }
+
+// Hooks yields the active hooks, in no order.
+func (s *State) Hooks() iter.Seq[*Hook] { return maps.Values(s.hooks) }
+
+// Open counts the open steps and waits.
+func (s *State) Open() (steps, waits int) { return len(s.steps), len(s.waits) }
+
+// HookByToken returns the active hook with the token, or nil.
+func (s *State) HookByToken(token string) *Hook {
+	for _, h := range s.hooks {
+		if h.Token == token {
+			return h
+		}
+	}
+	return nil
+}
+
+// Delivered reports whether a delivery ID was appended in this segment or the last.
+func (s *State) Delivered(id string) bool {
+	if id == "" {
+		return false
+	}
+	h := DeliveryHash(id)
+	for _, m := range s.deliveries {
+		if _, ok := m[h]; ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,132 @@
+package world
+
+import (
+	"context"
+	"time"
+)
+
+// World is a backend. All methods are safe for concurrent use. A method whose context ends returns its error; what it was
+// doing may or may not have happened.
+type World interface {
+	Log
+	Queue
+	Admin
+}
+
+// Log keeps the events of runs and what was sent to them.
+type Log interface {
+	// Commit makes one atomic change, durable when it returns, and shares its transaction with others that arrive meanwhile. It
+	// succeeds or fails alone. See [Commit] for what it checks; a failed commit changes nothing, but for [ErrUnknownOutcome].
+	Commit(ctx context.Context, c *Commit) (Committed, error)
+
+	// Outcome tells whether a commit whose answer was lost was written: it compares the row at c.First with c.ID (a release
+	// without events: the queue's take). Nil: it was written. [ErrNotFound]: it was not, and may be tried again.
+	// [ErrLeaseLost]: somebody else wrote there.
+	Outcome(ctx context.Context, c *Commit) (Committed, error)
+
+	// Deliver sends to a run's inbox, or ends an attempt of a task; see [Delivery]. It waits for no owner of a run. It is durable when it
+	// returns.
+	Deliver(ctx context.Context, d *Delivery) (Delivered, error)
+
+	// Events reads a run's log in order, from a cursor, in pages of whole commits. An unknown run: [ErrNotFound].
+	Events(ctx context.Context, run string, q EventQuery) (EventPage, error)
+}
+
+// Queue gives runs and tasks to workers. A run that nobody owns is runnable
+//
+//   - when it is due (its WakeAt has come) and neither paused nor blocked; a blocked one when its backoff ends, which is its
+//     WakeAt; or
+//   - when it is running, neither paused nor blocked, and mail waits in its inbox; or
+//   - when a cancel_requested waits in its inbox, whatever else: then any worker gets it, whatever it has registered.
+//
+// A task is ready when it is visible and nobody holds it.
+type Queue interface {
+	// Join registers a worker process, gives it a lease and begins its first beat. A world whose files allow one worker process
+	// refuses a second with [ErrWorkerExists].
+	Join(ctx context.Context, w Worker) (Beat, error)
+
+	// Take gives the worker runnable runs and ready tasks, at most as many as asked for: higher priority first, where every minute of
+	// waiting counts one priority more; then by due time; fairly across workflows. It renews nothing. It also ends the leases of workers that died.
+	Take(ctx context.Context, q TakeQuery) (Taken, error)
+
+	// Beat renews the worker's lease, all it holds with it, and tells what came for what it owns. A worker whose lease was ended gets
+	// [ErrLeaseLost] and must Join anew under a new ID.
+	Beat(ctx context.Context, q BeatQuery) (Beat, error)
+
+	// Leave ends the worker's lease at once and hands back all it still holds. Leaving twice is legal.
+	Leave(ctx context.Context, worker string) error
+}
+
+// Admin is what operators and clients read, and housekeeping.
+type Admin interface {
+	// Run reads one run. Unknown: [ErrNotFound].
+	Run(ctx context.Context, id string) (Run, error)
+	// Runs lists runs, newest first, under a stable cursor.
+	Runs(ctx context.Context, q RunQuery) (RunPage, error)
+	// Hooks lists active hooks, of one run or with one token.
+	Hooks(ctx context.Context, q HookQuery) ([]HookRow, error)
+	// Stats counts runs and tells of workers, and of what this World has done since it was opened.
+	Stats(ctx context.Context) (Stats, error)
+	// Sweep deletes at most limit terminal runs whose retention ended, with all that hangs on them, and returns how many it
+	// deleted. Runs that are not over are never deleted.
+	Sweep(ctx context.Context, limit int) (int, error)
+	// Close waits for commits under way, ends what Open started, and closes the storage. Closing twice is legal.
+	Close() error
+}
+
+// Notifier is a [World] that tells of news at once. Correctness never rests on it: notices may be lost and may repeat.
+type Notifier interface {
+	// Notify calls fn after each change that others may wait for, until stop is called. fn is called from any goroutine, must not block
+	// and must not call the world.
+	Notify(fn func(Notice)) (stop func())
+}
+
+// Notice is one piece of news.
+type Notice struct {
+	Kind NoticeKind
+	Run  string // "": unknown, look at everything of the kind
+}
+
+// NoticeKind says what the news is about.
+type NoticeKind string
+
+// What a [Notice] can be about.
+const (
+	NoticeWork  NoticeKind = "work"  // a run or a task may have become ready to take, or due at an earlier time than before
+	NoticeMail  NoticeKind = "mail"  // the inbox of an owned run has news: beat now
+	NoticeEnded NoticeKind = "ended" // the run is over
+	NoticeLog   NoticeKind = "log"   // the run's log grew
+)
+
+// Worker is one process that works on runs.
+type Worker struct {
+	ID      string        // "wrkr_" and a ULID, new for each Join
+	Name    string        // for people: host and process ID
+	Build   string        // of the program
+	Classes []Class       // the workflows and versions that it registered
+	Steps   []string      // the steps that it registered
+	Lease   time.Duration // how long it is believed alive after a beat; default 10 s
+}
+
+// Class is a workflow and a version of it. Version 0 in a run's row means that its birth left the version open; a worker names it
+// beside its versions to take such runs.
+type Class struct {
+	Workflow string `json:"workflow"`
+	Version  int    `json:"version"`
+}
+
+// EventQuery selects a page of a run's log.
+type EventQuery struct {
+	Cursor        string      // from a page before; "": from the start
+	Limit         int         // events a page, about: commits are not cut; default and most 1,000
+	Types         []EventType // only these; empty: all
+	CorrelationID string      // only events about this entity; "": all
+}
+
+// EventPage is a page of a run's log. Cursor is never empty when the run has events, on the last page too: reading on from
+// it later gives what was appended meanwhile, exactly once.
+type EventPage struct {
+	Events []Event
+	Cursor string
+	More   bool // further events are there already
+}
