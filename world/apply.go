@@ -17,7 +17,7 @@ import (
 // time, which only runs that are driven from outside need. Apply keeps the event's slices.
 func (s *State) Apply(e *Event, now time.Time) (changed bool, err error) {
 	if e.Seq != 0 && e.Seq != s.Seq+1 {
-		return false, fmt.Errorf("%w: event %d follows event %d", ErrCorrupt, e.Seq, s.Seq)
+		return false, &CorruptError{Run: s.ID, Seq: e.Seq, Err: fmt.Errorf("%s cannot follow event %d", e.Type, s.Seq)}
 	}
 	if s.Delivered(e.Delivery) {
 		return false, nil
@@ -45,7 +45,7 @@ func (s *State) apply(e *Event, now time.Time) (bool, error) {
 	case s.Status == Cancelled && e.Type == RunCancelled:
 		return false, nil
 	case s.Status.Terminal() && (e.Type == StepCompleted || e.Type == StepFailed):
-		return s.endStep(e) // driven from outside: a step that runs may end after its run
+		return s.endStepLate(e)
 	case s.Status.Terminal():
 		return false, fmt.Errorf("run %s is %s: %w", s.ID, s.Status, ErrTerminal)
 	}
@@ -72,6 +72,9 @@ func (s *State) create(e *Event) (bool, error) {
 		return false, fmt.Errorf("run %s: %w", s.ID, ErrRunExists)
 	case e.Birth == nil:
 		return false, fmt.Errorf("%w: no birth", ErrInvalid)
+	}
+	if err := CheckWorkflowName(e.Birth.Workflow); err != nil {
+		return false, err
 	}
 	s.Birth, s.Status, s.Version = *e.Birth, Pending, e.Birth.Version
 	s.CreatedAt, s.Input, s.SegmentSeq = e.Time, e.Payload, 1
@@ -101,12 +104,12 @@ func (s *State) applyRun(e *Event) (bool, error) {
 		if s.Cancel != nil {
 			return false, nil
 		}
-		s.Cancel, s.Paused = e, nil // a cancel ends a pause
+		s.Cancel, s.Paused = s.keep(e), nil // a cancel ends a pause
 	case RunPaused:
 		if s.Paused != nil {
 			return false, nil
 		}
-		s.Paused = e
+		s.Paused = s.keep(e)
 	case RunResumed:
 		if s.Paused == nil {
 			return false, nil
@@ -116,6 +119,14 @@ func (s *State) applyRun(e *Event) (bool, error) {
 	return true, nil
 }
 
+// keep copies an event that the state holds on to, as it is in the log: whoever reads it back has the same state, and the
+// caller may use its variable again.
+func (s *State) keep(e *Event) *Event {
+	c := *e
+	c.Seq, c.Commit, c.Build = s.Seq+1, 0, ""
+	return &c
+}
+
 // end makes the run terminal. Open steps stay, as one that runs outside may still end; waits and hooks are over.
 func (s *State) end(to Status, e *Event) {
 	s.Status, s.EndedAt, s.Error = to, e.Time, e.Error
@@ -123,8 +134,13 @@ func (s *State) end(to Status, e *Event) {
 		s.Output = e.Payload
 	}
 	s.Paused = nil
-	clear(s.waits)
-	clear(s.hooks)
+	for id := range s.waits {
+		put(&s.over, id, struct{}{})
+	}
+	for id := range s.hooks {
+		put(&s.over, id, struct{}{})
+	}
+	s.waits, s.hooks, s.tokens = nil, nil, nil
 }
 
 func (s *State) continueRun(e *Event) (bool, error) {
@@ -134,13 +150,15 @@ func (s *State) continueRun(e *Event) (bool, error) {
 	case e.Next == nil:
 		return false, fmt.Errorf("%w: no continuation", ErrInvalid)
 	}
-	hooks := make(map[string]*Hook, len(e.Next.Hooks))
+	var hooks map[string]*Hook
+	var tokens map[string]string
 	for _, id := range e.Next.Hooks {
 		h := s.hooks[id]
 		if h == nil {
 			return false, fmt.Errorf("hook %s: %w", id, ErrNotFound)
 		}
-		hooks[id] = h
+		put(&hooks, id, h)
+		put(&tokens, h.Token, id)
 	}
 	s.Segment++
 	s.SegmentSeq, s.Input = s.Seq+1, e.Payload
@@ -148,7 +166,7 @@ func (s *State) continueRun(e *Event) (bool, error) {
 		s.Version = e.Next.Version
 	}
 	s.Attributes = maps.Clone(e.Next.Attributes)
-	s.steps, s.waits, s.hooks, s.over = nil, nil, hooks, nil
+	s.steps, s.waits, s.hooks, s.tokens, s.over = nil, nil, hooks, tokens, nil
 	s.deliveries = [2]map[[16]byte]struct{}{nil, s.deliveries[0]}
 	return true, nil
 }
@@ -170,18 +188,38 @@ func (s *State) applyStep(e *Event, now time.Time) (bool, error) {
 			return false, &TooEarlyError{Step: e.ID, RetryAfter: st.RetryAt.Sub(now)}
 		}
 		st.Status, st.RetryAt = StepRunning, time.Time{}
-		st.Attempts++
+		st.Attempts = max(st.Attempts+1, e.Attempt) // of a task's many attempts only the last are told
 		if st.Started.IsZero() {
 			st.Started = e.Time
 		}
 	case StepRetrying:
-		if st.Status != StepRunning {
-			return false, fmt.Errorf("step %s is %s: %w", e.ID, st.Status, ErrConflict)
+		return st.retry(e)
+	}
+	return true, nil
+}
+
+// retry ends an attempt of the step. An attempt before the last was taken for dead; its worker may still say that it only gave
+// it up, which lowers the count of deaths and nothing else. An older attempt's own error comes too late.
+func (st *Step) retry(e *Event) (bool, error) {
+	abandoned := e.Error != nil && e.Error.Code == CodeAbandoned
+	if abandoned && e.Attempt > 0 && e.Attempt < st.Attempts {
+		if st.Deaths() == 0 {
+			return false, fmt.Errorf("step %s: the end of attempt %d is known: %w", e.ID, e.Attempt, ErrConflict)
 		}
-		st.Status, st.RetryAt, st.Error = StepPending, e.RetryAt, e.Error
-		if e.Error == nil || e.Error.Code != CodeAbandoned {
-			st.Failures++
-		}
+		st.Abandoned++
+		return true, nil
+	}
+	if st.Status != StepRunning {
+		return false, fmt.Errorf("step %s is %s: %w", e.ID, st.Status, ErrConflict)
+	}
+	if e.Attempt > 0 && e.Attempt < st.Attempts {
+		return false, fmt.Errorf("step %s: attempt %d is over, attempt %d runs: %w", e.ID, e.Attempt, st.Attempts, ErrConflict)
+	}
+	st.Status, st.RetryAt, st.Error = StepPending, e.RetryAt, e.Error
+	if abandoned {
+		st.Abandoned++
+	} else {
+		st.Failures++
 	}
 	return true, nil
 }
@@ -213,6 +251,14 @@ func (s *State) endStep(e *Event) (bool, error) {
 	return true, nil
 }
 
+// endStepLate ends a step after its run, which only a step that runs may do, and only in runs that are driven from outside.
+func (s *State) endStepLate(e *Event) (bool, error) {
+	if st := s.steps[e.ID]; st != nil && st.Status != StepRunning {
+		return false, fmt.Errorf("run %s is %s, step %s is %s: %w", s.ID, s.Status, e.ID, st.Status, ErrTerminal)
+	}
+	return s.endStep(e)
+}
+
 func (s *State) step(e *Event) (*Step, error) {
 	if st := s.steps[e.ID]; st != nil {
 		return st, nil
@@ -225,6 +271,9 @@ func (s *State) applyWait(e *Event, now time.Time) (bool, error) {
 		if err := s.fresh(e); err != nil {
 			return false, err
 		}
+		if e.Kind.prefix() != PrefixWait {
+			return false, fmt.Errorf("%w: wait kind %q", ErrInvalid, e.Kind)
+		}
 		put(&s.waits, e.ID, &Wait{ID: e.ID, Kind: e.Kind, Key: e.Key(s.Segment), Created: e.Time, Until: e.Until, Match: e.Match})
 		return true, nil
 	}
@@ -234,6 +283,11 @@ func (s *State) applyWait(e *Event, now time.Time) (bool, error) {
 	}
 	if !now.IsZero() && e.Outcome == OutcomeDue && w.Until.After(now) {
 		return false, &TooEarlyError{Step: e.ID, RetryAfter: w.Until.Sub(now)}
+	}
+	switch e.Outcome {
+	case OutcomeDue, OutcomeWoken, OutcomeReceived:
+	default:
+		return false, fmt.Errorf("%w: wait %s: outcome %q", ErrInvalid, e.ID, e.Outcome)
 	}
 	delete(s.waits, e.ID)
 	put(&s.over, e.ID, struct{}{})
@@ -256,18 +310,21 @@ func (s *State) applyHook(e *Event) (bool, error) {
 		if h := s.HookByToken(e.Token); h != nil {
 			return false, fmt.Errorf("token is held by hook %s: %w", h.ID, ErrConflict)
 		}
+		put(&s.tokens, e.Token, e.ID)
 		put(&s.hooks, e.ID, &Hook{ID: e.ID, Key: e.Key(s.Segment), Token: e.Token, Chosen: e.Chosen, Metadata: e.Payload})
 	case HookReceived:
 		if s.hooks[e.ID] == nil {
 			return false, fmt.Errorf("hook %s: %w", e.ID, ErrNotFound)
 		}
 	case HookDisposed:
-		if s.hooks[e.ID] == nil {
-			if s.Over(e.ID) {
-				return false, nil
-			}
+		h := s.hooks[e.ID]
+		switch {
+		case h == nil && s.Over(e.ID):
+			return false, nil
+		case h == nil:
 			return false, fmt.Errorf("hook %s: %w", e.ID, ErrNotFound)
 		}
+		delete(s.tokens, h.Token)
 		delete(s.hooks, e.ID)
 		put(&s.over, e.ID, struct{}{})
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -85,14 +86,20 @@ func EventID(run string, seq int64, at time.Time) string {
 	return withPrefix(PrefixEvent, id)
 }
 
-// RunPath is the coroutine path of the n-th coroutine that was spawned under a name inside parent.
+// RunPath is the coroutine path of the n-th coroutine that was spawned under a name inside parent. A slash or backslash in the
+// name gets a backslash before it, so that no two coroutines of a run share a path.
 func RunPath(parent, name string, n int) string {
+	if strings.ContainsAny(name, `/\`) {
+		name = slashes.Replace(name)
+	}
 	p := name + "[" + strconv.Itoa(n) + "]"
 	if parent != "" {
 		p = parent + "/" + p
 	}
 	return p
 }
+
+var slashes = strings.NewReplacer(`/`, `\/`, `\`, `\\`)
 
 // DeliveryHash is what the fold keeps of a delivery ID, to know a repeated delivery.
 func DeliveryHash(id string) [16]byte {

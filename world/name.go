@@ -27,10 +27,14 @@ func CheckWorkflowName(name string) error {
 	return nil
 }
 
-// CheckRunID refuses IDs that a caller may not choose for a run: they have 1 to 128 characters of [A-Za-z0-9_.:@~-].
+// CheckRunID refuses IDs that a caller may not choose for a run: they have 1 to 128 characters of [A-Za-z0-9_.:@~-], and are
+// not "." or "..", which mean something else in a URL's path.
 func CheckRunID(id string) error {
 	if len(id) == 0 || len(id) > MaxRunID {
 		return fmt.Errorf("%w: run ID %s: must have 1 to %d bytes, has %d", ErrInvalid, show(id), MaxRunID, len(id))
+	}
+	if id == "." || id == ".." {
+		return fmt.Errorf("%w: run ID %s: not allowed alone", ErrInvalid, show(id))
 	}
 	for _, r := range id {
 		switch {
@@ -70,7 +74,11 @@ func isWord(r rune) bool {
 // show quotes a bad name for an error message, cut to a length that a person still reads.
 func show(s string) string {
 	if len(s) > 40 {
-		return fmt.Sprintf("%q…", s[:40])
+		n := 40
+		for n > 37 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		return fmt.Sprintf("%q…", s[:n])
 	}
 	return fmt.Sprintf("%q", s)
 }

@@ -35,18 +35,28 @@ const (
 
 // Step is what the fold keeps of an open step.
 type Step struct {
-	ID       string
-	Kind     Kind
-	Key      Key
-	Queued   bool       // it has, or had, a task
-	Peer     string     // child, await: the other run
-	Created  int64      // number of its step_created
-	Status   StepStatus // pending or running
-	Attempts int        // starts so far
-	Failures int        // attempts that ended with an error of their own: what the retry budget counts
-	RetryAt  time.Time  // not before this time
-	Started  time.Time  // first start
-	Error    *Error     // of the last attempt
+	ID        string
+	Kind      Kind
+	Key       Key
+	Queued    bool       // it has, or had, a task
+	Peer      string     // child, await: the other run
+	Created   int64      // number of its step_created
+	Status    StepStatus // pending or running
+	Attempts  int        // starts so far
+	Failures  int        // attempts that ended with an error of their own: what the retry budget counts
+	Abandoned int        // attempts that their worker gave up: neither failures nor deaths
+	RetryAt   time.Time  // not before this time
+	Started   time.Time  // first start
+	Error     *Error     // of the last attempt
+}
+
+// Deaths counts the attempts that started and were never heard of again, but for one that runs now.
+func (st *Step) Deaths() int {
+	n := st.Attempts - st.Failures - st.Abandoned
+	if st.Status == StepRunning {
+		n--
+	}
+	return max(n, 0)
 }
 
 // Wait is what the fold keeps of an open wait.
@@ -92,6 +102,7 @@ type State struct {
 	steps      map[string]*Step
 	waits      map[string]*Wait
 	hooks      map[string]*Hook
+	tokens     map[string]string        // of the active hooks: token to ID
 	over       map[string]struct{}      // IDs of steps, waits, hooks that ended, and of attributes
 	deliveries [2]map[[16]byte]struct{} // of this segment and of the last
 }
@@ -125,12 +136,7 @@ func (s *State) Open() (steps, waits int) { return len(s.steps), len(s.waits) }
 
 // HookByToken returns the active hook with the token, or nil.
 func (s *State) HookByToken(token string) *Hook {
-	for _, h := range s.hooks {
-		if h.Token == token {
-			return h
-		}
-	}
-	return nil
+	return s.hooks[s.tokens[token]]
 }
 
 // Delivered reports whether a delivery ID was appended in this segment or the last.
