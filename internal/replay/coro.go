@@ -1,0 +1,123 @@
+package replay
+
+import (
+	"fmt"
+	"iter"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// coro is one coroutine of a workflow. Control passes between it and the machine by iter.Pull, which costs about 100 ns a
+// switch; both run, in turn, on the goroutine that feeds the machine.
+type coro struct {
+	m      *Machine
+	path   string // "" is the workflow function itself
+	next   func() (struct{}, bool)
+	stop   func()
+	yield  func(struct{}) bool
+	gen    uint64 // grows each time it is made ready, so that a second wake-up of one wait is void
+	ended  bool
+	names  map[name]int   // uses of each kind and name so far
+	spawns map[string]int // coroutines spawned under each name so far
+}
+
+type name struct {
+	kind world.Kind
+	name string
+}
+
+// PanicError is a panic in workflow code. It blocks the run; it does not fail it.
+type PanicError struct {
+	Value any    // what was panicked with; nil for runtime.Goexit
+	Stack []byte // of the coroutine
+}
+
+func (e *PanicError) Error() string {
+	if e.Value == nil {
+		return "workflow code called runtime.Goexit (t.FailNow does)"
+	}
+	return fmt.Sprintf("workflow code panicked: %v", e.Value)
+}
+
+// spawn makes a coroutine that will run fn, and queues it.
+func (m *Machine) spawn(path string, fn func()) *coro {
+	c := &coro{m: m, path: path}
+	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) {
+		c.yield = yield
+		c.run(fn)
+	})
+	m.coros = append(m.coros, c)
+	m.ready.push(c)
+	return c
+}
+
+// run is the body of a coroutine: fn, with whatever it throws turned into the machine's failure. A Goexit of user code goes on to
+// the goroutine that feeds the machine, as iter.Pull has it; the engine is prepared.
+func (c *coro) run(fn func()) {
+	returned := false
+	defer func() {
+		c.ended = true
+		if returned || c.m.closing.Load() {
+			return
+		}
+		c.m.fail(&PanicError{Value: recover(), Stack: debug.Stack()})
+	}()
+	fn()
+	returned = true
+}
+
+// resume gives control to the coroutine until it blocks or ends.
+func (c *coro) resume() {
+	c.m.current.Store(c)
+	defer c.m.current.Store(nil) // also when the code calls Goexit
+	c.next()
+}
+
+// block gives control back to the machine until the coroutine is resumed. When the machine is closed meanwhile the coroutine is unwound
+// with Goexit, which user code cannot recover from.
+func (c *coro) block() {
+	if !c.yield(struct{}{}) {
+		runtime.Goexit()
+	}
+}
+
+// occurrence counts the uses of a kind and name in this coroutine.
+func (c *coro) occurrence(k world.Kind, s string) int {
+	if c.names == nil {
+		c.names = make(map[name]int, 8)
+	}
+	n := c.names[name{k, s}]
+	c.names[name{k, s}] = n + 1
+	return n
+}
+
+// child is the path of the next coroutine that is spawned here under a name.
+func (c *coro) child(s string) string {
+	if c.spawns == nil {
+		c.spawns = make(map[string]int, 4)
+	}
+	n := c.spawns[s]
+	c.spawns[s] = n + 1
+	return world.RunPath(c.path, s, n)
+}
+
+// queue is a first-in, first-out queue of coroutines that keeps its memory.
+type queue struct {
+	items []*coro
+	head  int
+}
+
+func (q *queue) push(c *coro) { q.items = append(q.items, c) }
+
+func (q *queue) pop() *coro {
+	if q.head == len(q.items) {
+		q.items, q.head = q.items[:0], 0
+		return nil
+	}
+	c := q.items[q.head]
+	q.items[q.head] = nil
+	q.head++
+	return c
+}

@@ -1,0 +1,248 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Ctx is what workflow code works with: the machine, and the scope that cancels it.
+type Ctx struct {
+	m     *Machine
+	scope *scope
+}
+
+// enter returns the running coroutine. A call from outside (the machine is not running, or runs on another goroutine) is noted and
+// refused; a call while the machine is being unwound ends the goroutine.
+func (m *Machine) enter() (*coro, error) {
+	if m.closing.Load() {
+		runtime.Goexit()
+	}
+	c := m.current.Load()
+	if c == nil || m.cfg.Strict && goroutineID() != m.goroutine {
+		m.foreignMu.Lock()
+		defer m.foreignMu.Unlock()
+		if m.foreign == nil {
+			m.foreign = &ForeignError{Run: m.cfg.Run, Stack: debug.Stack()}
+		}
+		return nil, m.foreign
+	}
+	return c, nil
+}
+
+// begin is what every operation starts with: the running coroutine, unless the name is bad, the scope cancelled, or the caller foreign.
+func (x *Ctx) begin(what, name string) (*coro, error) {
+	c, err := x.m.enter()
+	if err != nil {
+		return nil, err
+	}
+	if err := world.CheckName(what, name); err != nil {
+		return nil, err
+	}
+	if x.scope.isCancelled() {
+		return nil, ErrCancelled
+	}
+	return c, nil
+}
+
+// Step asks for a step. spec is for the engine, which runs it.
+func (x *Ctx) Step(kind world.Kind, name string, input []byte, spec any) *Future {
+	c, err := x.begin("step name", name)
+	if err != nil {
+		return x.m.resolved(err)
+	}
+	op := x.m.open1(x, world.StepCreated, x.m.key(c, kind, name))
+	op.Input, op.Spec = input, spec
+	x.m.ask(op)
+	return op.future
+}
+
+// Other asks for the result of another run: a child (kind child), or any run (kind await), whose ID is peer; for a child, "" lets the step's ID
+// name it.
+func (x *Ctx) Other(kind world.Kind, name, peer string, input []byte, spec any) *Future {
+	f := x.Step(kind, name, input, spec)
+	if f.op != nil {
+		f.op.Peer = peer
+	}
+	return f
+}
+
+// Sleep asks for a wait for a duration. Nothing or less is due at once.
+func (x *Ctx) Sleep(name string, d time.Duration) *Future {
+	return x.wait(world.KindSleep, name, func(op *Op) { op.After, op.Until, op.Timed = d, x.m.now, true })
+}
+
+// SleepUntil asks for a wait until a time. A time in the past is due at once.
+func (x *Ctx) SleepUntil(name string, t time.Time) *Future {
+	return x.wait(world.KindSleep, name, func(op *Op) { op.Until, op.Timed = t.UTC().Truncate(time.Microsecond), true })
+}
+
+func (x *Ctx) wait(kind world.Kind, name string, set func(*Op)) *Future {
+	c, err := x.begin("wait name", name)
+	if err != nil {
+		return x.m.resolved(err)
+	}
+	op := x.m.open1(x, world.WaitCreated, x.m.key(c, kind, name))
+	set(op)
+	x.m.ask(op)
+	return op.future
+}
+
+// open1 opens an operation that has an end.
+func (m *Machine) open1(x *Ctx, t world.EventType, k world.Key) *Op {
+	op := &Op{Type: t, ID: m.id(k), Key: k, scope: x.scope}
+	op.future = m.future(op)
+	m.open[op.ID] = op
+	return op
+}
+
+// Go runs fn as a coroutine of the workflow; the future is resolved when it has returned. name is "" for the usual one.
+func (x *Ctx) Go(name string, fn func(x *Ctx, f *Future) error) *Future {
+	c, err := x.m.enter()
+	if err != nil {
+		return x.m.resolved(err)
+	}
+	if name == "" {
+		name = "go"
+	} else if err := checkPath(name); err != nil {
+		return x.m.resolved(err)
+	}
+	f := x.m.future(nil)
+	x.m.spawn(c.child(name), func() {
+		err := fn(x, f)
+		f.resolve(nil, err)
+	})
+	return f
+}
+
+// checkPath refuses names that would make a coroutine's path ambiguous.
+func checkPath(name string) error {
+	if strings.ContainsAny(name, "/[]") {
+		return fmt.Errorf("%w: coroutine name %q: must not contain '/', '[' or ']'", world.ErrInvalid, name)
+	}
+	return world.CheckName("coroutine name", name)
+}
+
+// Set gives a coroutine's future its value, before it is resolved.
+func (f *Future) Set(v any) { f.value = v }
+
+// Scope makes a part of the workflow that can be cancelled by itself, below this one.
+func (x *Ctx) Scope() *Ctx { return &Ctx{m: x.m, scope: &scope{parent: x.scope}} }
+
+// Uncancelled is the same workflow in a scope that no cancel reaches: for clean-up.
+func (x *Ctx) Uncancelled() *Ctx { return &Ctx{m: x.m, scope: &scope{}} }
+
+// Cancel cancels the scope. Its open steps are told; new operations in it return [ErrCancelled].
+func (x *Ctx) Cancel() {
+	if _, err := x.m.enter(); err == nil {
+		x.m.cancelScope(x.scope)
+	}
+}
+
+// Cancelled reports whether the scope is cancelled.
+func (x *Ctx) Cancelled() bool { return x.scope.isCancelled() }
+
+// SetAttribute asks for an attribute of the run to be recorded.
+func (x *Ctx) SetAttribute(name string, value json.RawMessage) error {
+	c, err := x.begin("attribute", name)
+	if err != nil {
+		return err
+	}
+	k := x.m.key(c, world.KindAttr, name)
+	x.m.ask(&Op{Type: world.AttrSet, ID: x.m.id(k), Key: k, Input: value, scope: x.scope, future: x.m.future(nil)})
+	return nil
+}
+
+// Patched decides whether changed code takes its new way: yes where nothing later is in the log, which is then recorded; as recorded
+// where replay finds the record; no where replay goes on without one. One ID is decided once a segment.
+func (x *Ctx) Patched(id string) (bool, error) {
+	c, err := x.begin("patch ID", id)
+	if err != nil {
+		return false, err
+	}
+	m := x.m
+	if on, decided := m.patches[id]; decided {
+		return on, nil
+	}
+	on := m.patchLogged(id) || !m.later && len(m.logged) == 0
+	put(&m.patches, id, on)
+	if on {
+		op := m.open1(x, world.StepCreated, m.key(c, world.KindPatch, id))
+		op.future.resolve(nil, nil)
+		m.ask(op)
+	}
+	return on, nil
+}
+
+// patchLogged reports whether the record of a patch is among the creations up to the next result.
+func (m *Machine) patchLogged(id string) bool {
+	for _, e := range m.logged {
+		if e.Kind == world.KindPatch && e.Name == id {
+			return true
+		}
+	}
+	return false
+}
+
+// Continue ends the segment; the run goes on in a new one. It does not return.
+func (x *Ctx) Continue(c Continue) {
+	if _, err := x.m.enter(); err != nil {
+		return
+	}
+	x.m.finish(Outcome{Continue: &c})
+	x.m.current.Load().block()
+}
+
+// Now is the workflow's time.
+func (x *Ctx) Now() time.Time {
+	if _, err := x.m.enter(); err != nil {
+		return time.Time{}
+	}
+	return x.m.now
+}
+
+// Uint64 is the next number of the run's own random sequence. It makes Ctx a rand.Source.
+func (x *Ctx) Uint64() uint64 {
+	if _, err := x.m.enter(); err != nil {
+		return 0
+	}
+	return x.m.rnd.Uint64()
+}
+
+// NewID is a ULID whose time is the workflow's and whose rest comes from the run's own random sequence.
+func (x *Ctx) NewID() string {
+	var id ulid.ULID
+	ms := x.Now().UnixMilli()
+	_ = id.SetTime(uint64(max(ms, 0)))
+	hi, lo := x.Uint64(), x.Uint64()
+	for i := range 8 {
+		id[6+i] = byte(hi >> (8 * i))
+	}
+	id[14], id[15] = byte(lo), byte(lo>>8)
+	return id.String()
+}
+
+// Replaying reports whether the code that runs has run before.
+func (x *Ctx) Replaying() bool { return x.m.replaying }
+
+// Run is the ID of the run.
+func (x *Ctx) Run() string { return x.m.cfg.Run }
+
+// goroutineID reads the running goroutine's number from its stack's first line. Strict mode alone pays for it.
+func goroutineID() uint64 {
+	var buf [32]byte
+	s := string(buf[:runtime.Stack(buf[:], false)]) // "goroutine 18 [running]…"
+	s = strings.TrimPrefix(s, "goroutine ")
+	if i := strings.IndexByte(s, ' '); i > 0 {
+		s = s[:i]
+	}
+	n, _ := strconv.ParseUint(s, 10, 64)
+	return n
+}

@@ -1,0 +1,80 @@
+package world
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+)
+
+// Contains reports whether the JSON document doc contains the JSON pattern, as PostgreSQL's @> has it: an object contains a
+// pattern whose every key it has with a value that contains the pattern's; an array contains one whose every element is
+// contained in some element of it; anything else must be equal, numbers by value. What does not parse contains nothing.
+func Contains(doc, pattern []byte) bool {
+	d, ok := parse(doc)
+	if !ok {
+		return false
+	}
+	p, ok := parse(pattern)
+	return ok && contains(d, p)
+}
+
+func parse(b []byte) (v any, ok bool) {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	return v, dec.Decode(&v) == nil
+}
+
+func contains(doc, pattern any) bool {
+	switch p := pattern.(type) {
+	case map[string]any:
+		d, ok := doc.(map[string]any)
+		if !ok {
+			return false
+		}
+		for k, v := range p {
+			if dv, has := d[k]; !has || !contains(dv, v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		d, ok := doc.([]any)
+		if !ok {
+			return false
+		}
+		for _, v := range p {
+			if !anyContains(d, v) {
+				return false
+			}
+		}
+		return true
+	case json.Number:
+		d, ok := doc.(json.Number)
+		return ok && equalNumbers(d.String(), p.String())
+	default:
+		return doc == pattern
+	}
+}
+
+func anyContains(docs []any, pattern any) bool {
+	for _, d := range docs {
+		if contains(d, pattern) {
+			return true
+		}
+	}
+	return false
+}
+
+// equalNumbers compares as written, then by value: 1, 1.0 and 1e0 are one number. Exponents that would take much memory to
+// expand are compared as written only.
+func equalNumbers(a, b string) bool {
+	if a == b {
+		return true
+	}
+	if len(a) > 64 || len(b) > 64 {
+		return false
+	}
+	x, _, errX := big.ParseFloat(a, 10, 256, big.ToNearestEven)
+	y, _, errY := big.ParseFloat(b, 10, 256, big.ToNearestEven)
+	return errX == nil && errY == nil && x.Cmp(y) == 0
+}
