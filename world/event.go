@@ -217,6 +217,9 @@ type Error struct {
 	Where     string   `json:"where,omitempty"`     // file:line where it came from
 	Stack     string   `json:"stack,omitempty"`     // of a panic
 	Permanent bool     `json:"permanent,omitempty"` // not worth another attempt
+
+	Value   json.RawMessage `json:"value,omitempty"`   // of a registered type: the error as JSON
+	Matches []string        `json:"matches,omitempty"` // registered sentinels that it is by its own Is method, by name
 }
 
 // Error returns the message.

@@ -1,0 +1,217 @@
+package codec
+
+// This file turns a Go error into what the log keeps of it, within bounds.
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Bounds of an error in the log.
+const (
+	MaxMessage    = 8 << 10  // bytes of one message
+	MaxError      = 64 << 10 // bytes of the whole as JSON
+	MaxDepth      = 32       // causes of causes
+	maxErrorValue = 16 << 10 // bytes of a registered type as JSON
+	maxCauses     = 256      // in the whole tree
+	nodeOverhead  = 160      // bytes of JSON around the strings of one error, at most
+	reserve       = 2 << 10  // of MaxError, for what the engine adds: where, code
+)
+
+// FromError returns what the log keeps of an error: Go type or registered name, message, code (of a method Code() string; the
+// error's own, or else the first among its causes), and the tree of causes, errors.Join's too. Names come from reg, which may be nil. The
+// result is at most [MaxError] bytes as JSON; what was cut says so, and a registered value that is too large is kept as its message
+// only. Chains that lead back to themselves are safe. An error that came from the log is given back as it was. nil gives nil.
+func FromError(err error, reg *Registry) *world.Error {
+	if err == nil {
+		return nil
+	}
+	w := writer{reg: reg, left: MaxError - reserve, nodes: maxCauses}
+	e := w.write(err, 0)
+	if e.Code == "" {
+		e.Code = firstCode(e.Causes)
+	}
+	return e
+}
+
+// writer keeps count of the room that is left.
+type writer struct {
+	reg   *Registry
+	left  int
+	nodes int
+	path  []error // from the outermost error to this one
+}
+
+func (w *writer) write(err error, depth int) *world.Error {
+	w.nodes--
+	w.left -= nodeOverhead
+	if rec := record(err); rec != nil {
+		return w.copy(rec, depth)
+	}
+	e := &world.Error{Name: fmt.Sprintf("%T", err), Code: codeOf(err)}
+	name, value := w.reg.identify(err)
+	if name != "" && jsonSize(string(value)) <= w.left/2 {
+		e.Name, e.Value = name, value
+		w.left -= jsonSize(string(value))
+	}
+	e.Matches = w.reg.matches(err)
+	w.bound(e, message(err))
+	if c, ok := err.(*Error); ok {
+		e.Permanent = true
+		e.Code = c.Code
+	}
+	w.path = append(w.path, err)
+	for _, cause := range causes(err) {
+		if w.room(e, depth) && !w.onPath(cause) {
+			e.Causes = append(e.Causes, w.write(cause, depth+1))
+		}
+	}
+	w.path = w.path[:len(w.path)-1]
+	return e
+}
+
+// copy bounds an error that came from the log, or was made for it.
+func (w *writer) copy(rec *world.Error, depth int) *world.Error {
+	e := *rec
+	e.Causes, e.Value = nil, nil
+	if n := jsonSize(string(rec.Value)); n <= w.left/2 {
+		e.Value = rec.Value
+		w.left -= n
+	}
+	w.bound(&e, rec.Message)
+	for _, cause := range rec.Causes {
+		if cause != nil && w.room(&e, depth) {
+			w.nodes--
+			w.left -= nodeOverhead
+			e.Causes = append(e.Causes, w.copy(cause, depth+1))
+		}
+	}
+	return &e
+}
+
+// bound cuts what has no natural end, and counts it.
+func (w *writer) bound(e *world.Error, msg string) {
+	e.Name = w.cut(e.Name, 512)
+	e.Code = w.cut(e.Code, 128)
+	e.Where = w.cut(e.Where, 1024)
+	for i, m := range e.Matches {
+		if w.left < jsonSize(m) {
+			e.Matches = e.Matches[:i]
+			break
+		}
+		w.left -= jsonSize(m) + 3
+	}
+	e.Message = w.cut(msg, MaxMessage)
+	e.Stack = w.cut(e.Stack, MaxMessage)
+}
+
+// room reports whether one more cause fits.
+func (w *writer) room(e *world.Error, depth int) bool {
+	return depth+1 < MaxDepth && w.nodes > 0 && w.left > 2*nodeOverhead
+}
+
+func (w *writer) onPath(err error) bool {
+	return comparableError(err) && slices.ContainsFunc(w.path, func(p error) bool { return comparableError(p) && p == err })
+}
+
+// cut shortens a text to limit bytes and to the room that is left, and says so in it.
+func (w *writer) cut(s string, limit int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	size := jsonSize(s)
+	if len(s) <= limit && size <= w.left {
+		w.left -= size
+		return s
+	}
+	note := fmt.Sprintf("… (cut from %d bytes)", len(s))
+	n, room := 0, w.left-jsonSize(note)
+	for n < len(s) {
+		_, k := utf8.DecodeRuneInString(s[n:])
+		if room -= jsonSize(s[n : n+k]); room < 0 || n+k > limit-len(note) {
+			break
+		}
+		n += k
+	}
+	s = s[:n] + note
+	w.left -= jsonSize(s)
+	return s
+}
+
+// jsonSize is how many bytes a text takes in JSON, at most.
+func jsonSize(s string) int {
+	n := len(s)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ', c == '<', c == '>', c == '&', c == 0xe2: // 0xe2 may begin U+2028
+			n += 5
+		case c == '"', c == '\\':
+			n++
+		}
+	}
+	return n
+}
+
+// message is the error's text; one whose Error method panics does not take the step with it.
+func message(err error) (msg string) {
+	defer func() {
+		if p := recover(); p != nil {
+			msg = fmt.Sprintf("%T: its Error method panicked: %v", err, p)
+		}
+	}()
+	return err.Error()
+}
+
+func codeOf(err error) string {
+	c, ok := err.(interface{ Code() string })
+	if !ok {
+		return ""
+	}
+	defer func() { _ = recover() }() // a nil receiver has no code
+	return c.Code()
+}
+
+// causes are the errors that err wraps, without the nil ones.
+func causes(err error) []error {
+	var list []error
+	switch x := err.(type) {
+	case interface{ Unwrap() error }:
+		list = []error{x.Unwrap()}
+	case interface{ Unwrap() []error }:
+		list = x.Unwrap()
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(e error) bool { return e == nil })
+}
+
+func firstCode(list []*world.Error) string {
+	for _, e := range list {
+		if e.Code != "" {
+			return e.Code
+		}
+		if c := firstCode(e.Causes); c != "" {
+			return c
+		}
+	}
+	return ""
+}
+
+// all yields the known sentinels in the order of their names.
+func (r *Registry) all() iter.Seq2[string, error] {
+	known := maps.Clone(standard)
+	if r != nil {
+		r.mu.RLock()
+		maps.Copy(known, r.sentinels)
+		r.mu.RUnlock()
+	}
+	return func(yield func(string, error) bool) {
+		for _, name := range slices.Sorted(maps.Keys(known)) {
+			if !yield(name, known[name]) {
+				return
+			}
+		}
+	}
+}
