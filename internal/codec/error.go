@@ -167,16 +167,19 @@ func message(err error) (msg string) {
 }
 
 func codeOf(err error) string {
-	c, ok := err.(interface{ Code() string })
-	if !ok {
-		return ""
+	defer ignorePanic()
+	if c, ok := err.(interface{ Code() string }); ok {
+		return c.Code()
 	}
-	defer func() { _ = recover() }() // a nil receiver has no code
-	return c.Code()
+	return ""
 }
+
+// ignorePanic, deferred, makes a method of the author's that panics, as on a nil pointer, say nothing instead.
+func ignorePanic() { _ = recover() }
 
 // causes are the errors that err wraps, without the nil ones.
 func causes(err error) []error {
+	defer ignorePanic()
 	var list []error
 	switch x := err.(type) {
 	case interface{ Unwrap() error }:

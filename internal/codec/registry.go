@@ -148,15 +148,16 @@ func (r *Registry) identify(err error) (name string, value json.RawMessage) {
 			return name, nil
 		}
 	}
-	name, ok := r.typeNames[reflect.TypeOf(err)]
+	typeName, ok := r.typeNames[reflect.TypeOf(err)]
 	if !ok {
 		return "", nil
 	}
-	value, encErr := Encode(err, maxErrorValue)
-	if encErr != nil {
-		return "", nil // what cannot be kept is kept as any other error is
+	defer ignorePanic() // what cannot be kept is kept as any other error is
+	data, encErr := Encode(err, maxErrorValue)
+	if encErr != nil || string(data) == "null" {
+		return "", nil
 	}
-	return name, value
+	return typeName, data
 }
 
 // matches names the registered sentinels that err is by its own Is method, in order.
@@ -166,8 +167,12 @@ func (r *Registry) matches(err error) []string {
 		return nil
 	}
 	var names []string
+	is := func(s error) bool {
+		defer ignorePanic()
+		return x.Is(s)
+	}
 	for name, s := range r.all() {
-		if x.Is(s) {
+		if is(s) {
 			names = append(names, name)
 		}
 	}
