@@ -3,6 +3,7 @@ package codec
 // This file turns a Go error into what the log keeps of it, within bounds.
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -31,6 +32,9 @@ const (
 func FromError(err error, reg *Registry) *world.Error {
 	if err == nil {
 		return nil
+	}
+	if rec := record(err); rec != nil && fits(rec) {
+		return rec
 	}
 	w := writer{reg: reg, left: MaxError - reserve, nodes: maxCauses}
 	e := w.write(err, 0)
@@ -109,6 +113,21 @@ func (w *writer) bound(e *world.Error, msg string) {
 	}
 	e.Message = w.cut(msg, MaxMessage)
 	e.Stack = w.cut(e.Stack, MaxMessage)
+}
+
+// fits reports whether an error in the log's form is within all bounds.
+func fits(rec *world.Error) bool {
+	if deep(rec, 1) {
+		return false
+	}
+	data, err := json.Marshal(rec)
+	return err == nil && len(data) <= MaxError
+}
+
+// deep reports whether a tree is over a bound that its size does not tell.
+func deep(rec *world.Error, depth int) bool {
+	return depth > MaxDepth || len(rec.Message) > MaxMessage ||
+		slices.ContainsFunc(rec.Causes, func(c *world.Error) bool { return c == nil || deep(c, depth+1) })
 }
 
 // room reports whether one more cause fits.

@@ -236,7 +236,7 @@ func TestErrorProperties(t *testing.T) {
 			case 0:
 				return rapid.SampledFrom(sentinels).Draw(t, "sentinel")
 			case 1:
-				return errors.New(strings.Repeat(rapid.String().Draw(t, "text"), rapid.SampledFrom([]int{1, 1, 1, 5000}).Draw(t, "times")))
+				return errors.New(strings.Repeat(rapid.String().Draw(t, "text"), rapid.SampledFrom([]int{1, 1, 1, 2000}).Draw(t, "times")))
 			case 2:
 				return limitError{rapid.Int().Draw(t, "max")}
 			case 3:
