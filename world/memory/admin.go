@@ -1,0 +1,202 @@
+// What operators and clients read, and the sweeper.
+
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Lists have a default and a largest page.
+const (
+	defaultList = 100
+	largestList = 1000
+)
+
+func listLimit(n int) int {
+	if n <= 0 {
+		return defaultList
+	}
+	return min(n, largestList)
+}
+
+// Run reads one run; see [world.Admin].
+func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
+	if err := w.enter(ctx); err != nil {
+		return world.Run{}, err
+	}
+	defer w.mu.Unlock()
+	r := w.runs[id]
+	if r == nil {
+		return world.Run{}, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
+	}
+	return r.row(), nil
+}
+
+// row shows the run to clients.
+func (r *run) row() world.Run {
+	out := world.Run{
+		ID: r.id, Workflow: r.birth.Workflow, Version: r.version, Status: r.status, Key: r.birth.Key, Priority: r.birth.Priority,
+		Input: r.input, Output: r.output, Error: r.err, Parent: r.birth.Parent, CreatedAt: r.created, EndedAt: r.endedAt(),
+		Retention: r.birth.Retention, Attributes: cloneAttributes(r.attrs), Takes: r.take,
+	}
+	if r.end != nil {
+		return out
+	}
+	out.Queue = &world.QueueRow{WakeAt: r.wakeAt, Paused: r.paused, Full: r.full, Waiting: r.waiting, Mail: len(r.inbox)}
+	if r.owner != nil {
+		out.Queue.Owner, out.Queue.OwnerName = r.owner.ID, r.owner.Name
+	}
+	if r.blocked != nil {
+		b := *r.blocked
+		out.Queue.Blocked = &b
+	}
+	return out
+}
+
+// Runs lists runs, newest first. A cursor is the birth number of the last run on the page, so it holds whatever is born
+// or ends meanwhile.
+func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
+	before, err := parseRunCursor(q.Cursor)
+	if err != nil {
+		return world.RunPage{}, err
+	}
+	if err := w.enter(ctx); err != nil {
+		return world.RunPage{}, err
+	}
+	defer w.mu.Unlock()
+	i := len(w.born)
+	if q.Cursor != "" {
+		i = w.bornIndex(before)
+	}
+	var page world.RunPage
+	for limit := listLimit(q.Limit); i > 0; i-- {
+		r := w.born[i-1].run
+		if r == nil || !matches(r, &q) {
+			continue
+		}
+		if len(page.Runs) == limit {
+			page.Cursor = "r" + strconv.FormatInt(w.runs[page.Runs[limit-1].ID].key, 10)
+			break
+		}
+		page.Runs = append(page.Runs, r.row())
+	}
+	return page, nil
+}
+
+func parseRunCursor(c string) (int64, error) {
+	if c == "" {
+		return 0, nil
+	}
+	if digits, ok := strings.CutPrefix(c, "r"); ok {
+		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 && strconv.FormatInt(n, 10) == digits {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: cursor %.40q of a list of runs", world.ErrInvalid, c)
+}
+
+// bornIndex is where the run with a key, or the first one after it, stands among those born.
+func (w *World) bornIndex(key int64) int {
+	i, _ := slices.BinarySearchFunc(w.born, key, func(b birth, key int64) int { return cmp.Compare(b.key, key) })
+	return i
+}
+
+func matches(r *run, q *world.RunQuery) bool {
+	return (q.Workflow == "" || r.birth.Workflow == q.Workflow) &&
+		(len(q.Status) == 0 || slices.Contains(q.Status, r.status)) &&
+		(q.Since.IsZero() || !r.created.Before(q.Since)) &&
+		(q.Until.IsZero() || r.created.Before(q.Until))
+}
+
+// Hooks lists active hooks, oldest first; see [world.Admin].
+func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, error) {
+	if err := w.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer w.mu.Unlock()
+	var out []world.HookRow
+	for token, h := range w.tokens {
+		if (q.Run == "" || h.run.id == q.Run) && (q.Token == "" || token == q.Token) {
+			out = append(out, world.HookRow{ID: h.id, Run: h.run.id, Token: token, Metadata: h.meta, CreatedAt: h.created})
+		}
+	}
+	slices.SortFunc(out, func(a, b world.HookRow) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return out[:min(len(out), listLimit(q.Limit))], nil
+}
+
+// Stats counts; see [world.Admin].
+func (w *World) Stats(ctx context.Context) (world.Stats, error) {
+	if err := w.enter(ctx); err != nil {
+		return world.Stats{}, err
+	}
+	defer w.mu.Unlock()
+	out := world.Stats{Now: w.now(), Counters: w.counters}
+	out.Counters.RowsRead = w.rowsRead.Load()
+	byName := make(map[string]*world.WorkflowStats)
+	for _, r := range w.runs {
+		s := byName[r.birth.Workflow]
+		if s == nil {
+			s = &world.WorkflowStats{Workflow: r.birth.Workflow}
+			byName[s.Workflow] = s
+		}
+		count(s, r)
+	}
+	for _, s := range byName {
+		out.Workflows = append(out.Workflows, *s)
+	}
+	for _, wk := range w.workers {
+		out.Workers = append(out.Workers, world.WorkerRow{
+			Worker: wk.Worker, JoinedAt: wk.joined, Until: wk.until, Runs: len(wk.runs), Tasks: len(wk.tasks),
+		})
+	}
+	slices.SortFunc(out.Workflows, func(a, b world.WorkflowStats) int { return cmp.Compare(a.Workflow, b.Workflow) })
+	slices.SortFunc(out.Workers, func(a, b world.WorkerRow) int { return cmp.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+func count(s *world.WorkflowStats, r *run) {
+	switch r.status {
+	case world.Pending:
+		s.Pending++
+	case world.Running:
+		s.Running++
+	case world.Completed:
+		s.Completed++
+	case world.Failed:
+		s.Failed++
+	case world.Cancelled:
+		s.Cancelled++
+	}
+	if r.blocked != nil {
+		s.Blocked++
+	}
+	if r.paused {
+		s.Paused++
+	}
+}
+
+// Sweep deletes runs whose retention ended, those that ended first before others; see [world.Admin].
+func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
+	if err := w.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer w.mu.Unlock()
+	now, n := w.now().UnixMicro(), 0
+	for ; n < limit; n++ {
+		e := w.ended.head()
+		if e == nil || e.due > now {
+			break
+		}
+		w.sweepLocked(e.run)
+	}
+	return n, nil
+}

@@ -1,0 +1,228 @@
+// Commit: one atomic change to one run. Everything that can refuse it comes before the first write.
+
+package memory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Commit makes one atomic change; see [world.Log] and [world.Commit].
+func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	s, err := checkCommit(c)
+	if err != nil {
+		return world.Committed{}, err
+	}
+	if err := w.enter(ctx); err != nil {
+		return world.Committed{}, err
+	}
+	var n notices
+	done, err := w.commitLocked(c, s, &n)
+	w.mu.Unlock()
+	w.tell(&n)
+	return done, err
+}
+
+func (w *World) commitLocked(c *world.Commit, s shape, n *notices) (world.Committed, error) {
+	var r *run
+	var err error
+	if c.Birth() {
+		if existing, err := w.mayBeBorn(c); existing != nil || err != nil {
+			return existingRun(existing), err
+		}
+	} else if r, err = w.fence(c); err != nil {
+		return world.Committed{}, err
+	}
+	for _, k := range c.Held {
+		if r == nil || r.tasks[k.Step] == nil || !r.tasks[k.Step].heldBy(c.Worker, k.Attempt) {
+			return world.Committed{}, fmt.Errorf("run %s: task %s, attempt %d: %w", c.Run, k.Step, k.Attempt, world.ErrLeaseLost)
+		}
+	}
+	p, err := w.decide(c, r, s)
+	if err != nil {
+		return world.Committed{}, err
+	}
+	return w.write(c, r, p, n), nil
+}
+
+func existingRun(r *run) world.Committed {
+	if r == nil {
+		return world.Committed{}
+	}
+	return world.Committed{Existing: r.id}
+}
+
+// mayBeBorn checks a birth: the ID, the idempotency key, the worker, in this order. A run that has the key is returned.
+func (w *World) mayBeBorn(c *world.Commit) (existing *run, err error) {
+	if w.runs[c.Run] != nil {
+		return nil, fmt.Errorf("run %s: %w", c.Run, world.ErrRunExists)
+	}
+	b := c.Events[0].Birth
+	if b.Key != "" {
+		if r := w.keys[idempotencyKey{b.Workflow, b.Key}]; r != nil {
+			return r, nil
+		}
+	}
+	if c.Worker != "" && w.workers[c.Worker] == nil {
+		return nil, fmt.Errorf("run %s: worker %s: %w", c.Run, c.Worker, world.ErrLeaseLost)
+	}
+	return nil, nil
+}
+
+// fence checks that the worker owns the run and that the commit is the next one.
+func (w *World) fence(c *world.Commit) (*run, error) {
+	r := w.runs[c.Run]
+	switch {
+	case r == nil || r.owner == nil || r.owner.ID != c.Worker || r.take != c.Take || c.First <= r.seq:
+		return nil, fmt.Errorf("run %s: commit at event %d by worker %s: %w", c.Run, c.First, c.Worker, world.ErrLeaseLost)
+	case c.First != r.seq+1:
+		return nil, fmt.Errorf("%w: run %s: commit at event %d, the next is %d", world.ErrInvalid, c.Run, c.First, r.seq+1)
+	}
+	return r, nil
+}
+
+// write makes the change. It cannot fail.
+func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committed {
+	w.counters.Commits++
+	w.counters.Groups++
+	isBirth := r == nil
+	if isBirth {
+		r = w.bear(c)
+	}
+	for _, child := range p.births {
+		w.append(w.bear(child), record{id: child.ID, build: child.Build, events: numbered(child.Events, 1)})
+		w.queueChild(child, n)
+	}
+	for _, a := range p.awaits {
+		a.target.awaiters = append(a.target.awaiters, awaiter{run: r, step: a.step})
+	}
+	if len(p.events) > 0 {
+		w.append(r, record{id: c.ID, build: c.Build, events: p.events, changed: p.changed})
+		n.add(world.NoticeLog, r.id)
+	}
+	r.remove(c.Mail)
+	w.writeTasks(c, r, n)
+	for i := range c.Send {
+		w.send(&c.Send[i], n)
+	}
+	done := world.Committed{}
+	if p.changed {
+		done.Events = r.log[len(r.log)-1].read(0)
+	}
+	switch {
+	case r.end != nil:
+		w.over(r, n)
+	case c.Release != nil:
+		w.release(c, r, n)
+		done.Mail = len(r.inbox) > 0
+	case isBirth && r.owner == nil:
+		w.place(r, n)
+	}
+	return done
+}
+
+// bear makes the row of a new run. Its events are still to be appended.
+func (w *World) bear(c *world.Commit) *run {
+	e := &c.Events[0]
+	b := *e.Birth
+	w.runKey++
+	r := &run{
+		id: c.Run, key: w.runKey, birth: &b, status: world.Pending, version: b.Version, input: e.Payload,
+		attrs: cloneAttributes(b.Attributes), created: e.Time, wakeAt: b.NotBefore,
+	}
+	r.entry.run, r.entry.order = r, r.key
+	if now := w.now(); r.wakeAt.Before(now) {
+		r.wakeAt = now
+	}
+	if wk := w.workers[c.Worker]; wk != nil {
+		r.owner, r.take = wk, 1
+		wk.runs[r] = struct{}{}
+	}
+	w.runs[r.id] = r
+	w.born = append(w.born, birth{r.key, r})
+	if b.Key != "" {
+		w.keys[idempotencyKey{b.Workflow, b.Key}] = r
+	}
+	return r
+}
+
+// queueChild puts a child that was just born into the queue.
+func (w *World) queueChild(c *world.Commit, n *notices) {
+	r := w.runs[c.Run]
+	w.writeTasks(c, r, n)
+	n.add(world.NoticeLog, r.id)
+	if r.end != nil {
+		w.over(r, n)
+		return
+	}
+	w.place(r, n)
+}
+
+// release gives the run back to the queue.
+func (w *World) release(c *world.Commit, r *run, n *notices) {
+	rel := c.Release
+	delete(r.owner.runs, r)
+	r.owner, r.released = nil, c.ID
+	r.wakeAt, r.full, r.waiting, r.blocked = rel.WakeAt, rel.Full, rel.Waiting, nil
+	if rel.Blocked != nil {
+		b := *rel.Blocked
+		r.blocked = &b
+	}
+	w.place(r, n)
+}
+
+// numbered copies events and gives them their numbers.
+func numbered(events []world.Event, first int64) []world.Event {
+	out := make([]world.Event, len(events))
+	copy(out, events)
+	for i := range out {
+		out[i].Seq = first + int64(i)
+	}
+	return out
+}
+
+// Outcome tells whether a commit was written; see [world.Log].
+func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	if err := w.enter(ctx); err != nil {
+		return world.Committed{}, err
+	}
+	defer w.mu.Unlock()
+	r := w.runs[c.Run]
+	lost := fmt.Errorf("run %s: commit at event %d: %w", c.Run, c.First, world.ErrLeaseLost)
+	missing := fmt.Errorf("run %s: commit at event %d: %w", c.Run, c.First, world.ErrNotFound)
+	if r == nil {
+		return world.Committed{}, missing
+	}
+	done := world.Committed{Mail: c.Release != nil && len(r.inbox) > 0}
+	if len(c.Events) == 0 {
+		switch {
+		case r.end == nil && r.owner == nil && r.take == c.Take && r.released == c.ID:
+			return done, nil
+		case r.owner != nil && r.owner.ID == c.Worker && r.take == c.Take:
+			return world.Committed{}, missing
+		}
+		return world.Committed{}, lost
+	}
+	if c.First > r.seq {
+		return world.Committed{}, missing
+	}
+	rec := &r.log[r.at(c.First)]
+	if rec.id != c.ID || rec.first() != c.First {
+		return world.Committed{}, lost
+	}
+	if rec.changed {
+		done.Events = rec.read(0)
+	}
+	return done, nil
+}
+
+// laterOf is the time that an event gets which the world itself appends: never before the last one's.
+func laterOf(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,139 @@
+// Deliver: what those who do not own a run send to it.
+
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery].
+func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
+	if _, err := checkDelivery(d); err != nil {
+		return world.Delivered{}, err
+	}
+	if err := w.enter(ctx); err != nil {
+		return world.Delivered{}, err
+	}
+	var n notices
+	done, err := w.deliverLocked(d, &n)
+	w.mu.Unlock()
+	w.tell(&n)
+	return done, err
+}
+
+func (w *World) deliverLocked(d *world.Delivery, n *notices) (world.Delivered, error) {
+	if d.Task != nil {
+		return w.taskEnd(d, n)
+	}
+	r, events, err := w.addressee(d)
+	if err != nil {
+		return world.Delivered{}, err
+	}
+	if d.Act {
+		return w.act(r, d, n)
+	}
+	if r.end != nil {
+		return world.Delivered{}, over(r)
+	}
+	done := world.Delivered{Run: r.id, Owner: r.ownerID()}
+	m := mail{id: d.ID, events: events}
+	if _, done.Duplicate = r.ids[d.ID]; done.Duplicate {
+		return done, nil
+	}
+	if m.payload() && (r.full || r.payloads >= inboxLimit) {
+		return world.Delivered{}, fmt.Errorf("run %s: %d payloads wait: %w", r.id, r.payloads, world.ErrInboxFull)
+	}
+	w.counters.Deliveries++
+	w.put(r, m, n)
+	return done, nil
+}
+
+// addressee finds the run by ID or by token, and returns the events as it will get them.
+func (w *World) addressee(d *world.Delivery) (*run, []world.Event, error) {
+	events := slices.Clone(d.Events)
+	if d.Token != "" {
+		h := w.tokens[d.Token]
+		if h == nil {
+			return nil, nil, fmt.Errorf("hook token %q: %w", d.Token, world.ErrNotFound)
+		}
+		events[0].ID = h.id
+		return h.run, events, nil
+	}
+	r := w.runs[d.Run]
+	if r == nil {
+		return nil, nil, fmt.Errorf("run %s: %w", d.Run, world.ErrNotFound)
+	}
+	return r, events, nil
+}
+
+// send is the delivery of a commit: what cannot arrive is dropped, and no limit holds it up.
+func (w *World) send(d *world.Delivery, n *notices) {
+	r, events, err := w.addressee(d)
+	if err != nil || r.end != nil {
+		return
+	}
+	if w.put(r, mail{id: d.ID, events: events}, n) {
+		w.counters.Deliveries++
+	}
+}
+
+// act appends to the log of a run that nobody owns, or goes to its inbox. A forced cancel is appended in any case.
+func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, error) {
+	e := d.Events[0]
+	done := world.Delivered{Run: r.id, Owner: r.ownerID()}
+	if r.owner != nil && e.Type != world.RunCancelled {
+		done.Duplicate = !w.put(r, mail{id: d.ID, events: []world.Event{e}}, n)
+		if !done.Duplicate {
+			w.counters.Deliveries++
+		}
+		return done, nil
+	}
+	if r.end != nil && (r.status != world.Cancelled || e.Type != world.RunCancelled) {
+		return world.Delivered{}, over(r)
+	}
+	if r.end != nil {
+		return done, nil // cancelled is cancelled
+	}
+	if _, done.Duplicate = r.ids[d.ID]; done.Duplicate {
+		return done, nil
+	}
+	state, err := r.foldActs()
+	if err != nil {
+		return world.Delivered{}, err
+	}
+	e.Delivery, e.Time = d.ID, laterOf(w.now(), r.time)
+	done.Duplicate = state.Delivered(d.ID)
+	kept := e
+	if changed, err := state.Apply(&kept, e.Time); err != nil || !changed {
+		return done, err
+	}
+	e.Seq = r.seq + 1
+	r.acts.upTo = e.Seq
+	w.counters.Commits++
+	w.counters.Groups++
+	w.counters.Deliveries++
+	if e.Type == world.RunCancelled {
+		w.force(r, e, n)
+		return done, nil
+	}
+	w.append(r, record{events: []world.Event{e}})
+	n.add(world.NoticeLog, r.id)
+	if e.Type == world.RunResumed && r.status == world.Running && r.blocked == nil {
+		r.wakeAt = w.now() // what came or fell due meanwhile, and the resumption itself, want a turn
+	}
+	w.place(r, n)
+	return done, nil
+}
+
+func over(r *run) error { return fmt.Errorf("run %s is %s: %w", r.id, r.status, world.ErrTerminal) }
+
+func (r *run) ownerID() string {
+	if r.owner == nil {
+		return ""
+	}
+	return r.owner.ID
+}

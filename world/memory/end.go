@@ -1,0 +1,125 @@
+// The end of a run: what is deleted, and who is told.
+
+package memory
+
+import (
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// over does what a terminal event says: the run leaves the queue with all that hangs on it there, its outcome goes to its
+// row, and those who wait for it are told.
+func (w *World) over(r *run, n *notices) {
+	switch r.end.Type {
+	case world.RunCompleted:
+		r.status, r.output = world.Completed, r.end.Payload
+	case world.RunFailed:
+		r.status = world.Failed
+	case world.RunCancelled:
+		r.status = world.Cancelled
+	}
+	r.err = r.end.Error
+	if r.owner != nil {
+		delete(r.owner.runs, r)
+		r.owner = nil
+	}
+	for step := range r.tasks {
+		w.dropTask(r, step)
+	}
+	for id := range r.hooks {
+		w.dispose(r, id)
+	}
+	r.tasks, r.hooks, r.acts = nil, nil, nil
+	r.inbox, r.ids, r.payloads, r.cancels = nil, nil, 0, 0
+	r.paused, r.blocked, r.full, r.waiting = false, nil, false, ""
+	if r.birth.Retention > 0 {
+		r.entry.move(&w.ended, r.end.Time.Add(r.birth.Retention).UnixMicro())
+	} else {
+		r.entry.move(nil, 0)
+	}
+	n.add(world.NoticeEnded, r.id)
+	w.tellResult(r, n)
+}
+
+// tellResult sends the result to the parent's step and to every awaiting step whose run is not over.
+func (w *World) tellResult(r *run, n *notices) {
+	if p := r.birth.Parent; p != nil {
+		w.sendResult(r, w.runs[p.Run], p.Step, n)
+	}
+	for _, a := range r.awaiters {
+		w.sendResult(r, a.run, a.step, n)
+	}
+	r.awaiters = nil
+}
+
+func (w *World) sendResult(from, to *run, step string, n *notices) {
+	if to == nil || to.end != nil || step == "" {
+		return
+	}
+	w.counters.Deliveries++
+	w.put(to, mail{id: "result/" + step, events: []world.Event{world.ResultFor(from.end, step)}}, n)
+}
+
+// force ends a run from outside, whoever owns it, and asks its attached children to end as well: nobody else is left who
+// could.
+func (w *World) force(r *run, e world.Event, n *notices) {
+	if r.owner != nil {
+		r.owner.lost = append(r.owner.lost, r.id)
+		n.add(world.NoticeMail, r.id)
+	}
+	w.append(r, record{events: []world.Event{e}})
+	n.add(world.NoticeLog, r.id)
+	w.over(r, n)
+	for _, rec := range r.log {
+		for i := range rec.events {
+			child := w.runs[rec.events[i].Peer]
+			if rec.events[i].Type == world.StepCreated && rec.events[i].Kind == world.KindChild && attached(child, r) {
+				w.put(child, mail{id: "cancel/" + r.id, events: []world.Event{{
+					Type: world.CancelRequested, By: e.By, Reason: "its parent was cancelled",
+				}}}, n)
+			}
+		}
+	}
+}
+
+func attached(child, parent *run) bool {
+	if child == nil || child.end != nil {
+		return false
+	}
+	p := child.birth.Parent
+	return p != nil && p.Run == parent.id && !p.Detached
+}
+
+// sweepLocked deletes one run with all its traces.
+func (w *World) sweepLocked(r *run) {
+	r.entry.move(nil, 0)
+	delete(w.runs, r.id)
+	if b := r.birth; b.Key != "" {
+		delete(w.keys, idempotencyKey{b.Workflow, b.Key})
+	}
+	w.born[w.bornIndex(r.key)].run = nil
+	w.swept++
+	if w.swept < 64 || w.swept < len(w.born)/2 {
+		return
+	}
+	kept := make([]birth, 0, len(w.born)-w.swept)
+	for _, b := range w.born {
+		if b.run != nil {
+			kept = append(kept, b)
+		}
+	}
+	w.born, w.swept = kept, 0
+}
+
+// endedAt is when the run ended; zero while it lives.
+func (r *run) endedAt() time.Time {
+	if r.end == nil {
+		return time.Time{}
+	}
+	return r.end.Time
+}
+
+func cloneAttributes(m map[string]json.RawMessage) map[string]json.RawMessage { return maps.Clone(m) }

@@ -1,0 +1,60 @@
+// Events: reading a run's log.
+
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// pageLimit is the default and the most of an event page.
+const pageLimit = 1000
+
+// Events reads a run's log from a cursor, in pages of whole commits; see [world.Log].
+func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (world.EventPage, error) {
+	from, err := world.ParseCursor(q.Cursor)
+	if err != nil {
+		return world.EventPage{}, fmt.Errorf("run %s: %w", id, err)
+	}
+	if err := w.enter(ctx); err != nil {
+		return world.EventPage{}, err
+	}
+	r := w.runs[id]
+	if r == nil {
+		w.mu.Unlock()
+		return world.EventPage{}, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
+	}
+	log, seq := r.log[r.at(from+1):], r.seq // records are never changed, only appended
+	w.mu.Unlock()
+
+	limit := pageLimit
+	if q.Limit > 0 {
+		limit = min(q.Limit, pageLimit)
+	}
+	var page world.EventPage
+	for i := 0; i < len(log) && len(page.Events) < limit; i++ {
+		w.rowsRead.Add(1)
+		for _, e := range log[i].read(from) {
+			from = e.Seq
+			if q.CorrelationID != "" && e.ID != q.CorrelationID || len(q.Types) > 0 && !slices.Contains(q.Types, e.Type) {
+				continue
+			}
+			page.Events = append(page.Events, e)
+		}
+	}
+	page.Cursor, page.More = world.Cursor(from), from < seq
+	return page, nil
+}
+
+// read returns the events of a commit behind a number, as readers get them.
+func (c *record) read(after int64) []world.Event {
+	first := c.first()
+	out := slices.Clone(c.events[max(0, after+1-first):])
+	for i := range out {
+		out[i].Commit, out[i].Build = first, c.build
+	}
+	return out
+}

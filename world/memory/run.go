@@ -1,0 +1,185 @@
+// What the world keeps of one run: its row, its log, its place in the queue, its inbox.
+
+package memory
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+type run struct {
+	id      string
+	key     int64 // grows with each birth
+	birth   *world.Birth
+	status  world.Status
+	version int
+	input   json.RawMessage // of run_created
+	output  json.RawMessage
+	err     *world.Error
+	attrs   map[string]json.RawMessage
+	created time.Time
+	end     *world.Event // the terminal event
+
+	seq  int64
+	time time.Time // of the last event
+	log  []record
+	acts *acts // folded when the first act comes
+
+	entry    entry // in the queue, or, when it is over, among those to be swept
+	owner    *worker
+	take     int64
+	released [16]byte // the commit that released it last
+	wakeAt   time.Time
+	paused   bool
+	blocked  *world.Block
+	full     bool
+	waiting  string
+
+	inbox    []mail
+	ids      map[string]struct{} // delivery IDs that wait
+	payloads int                 // signals and hook payloads that wait
+	cancels  int                 // cancel requests that wait
+
+	hooks    map[string]*hook // active, by ID
+	tasks    map[string]*task // by step
+	awaiters []awaiter        // steps of other runs that wait for this run's end
+}
+
+// record is one commit in the log.
+type record struct {
+	id      [16]byte
+	build   string
+	events  []world.Event
+	changed bool // a condition changed what was sent
+}
+
+func (c *record) first() int64 { return c.events[0].Seq }
+
+type hook struct {
+	run     *run
+	id      string
+	token   string
+	meta    json.RawMessage
+	created time.Time
+}
+
+type awaiter struct {
+	run  *run
+	step string
+}
+
+// at returns the index of the record that holds the event with a number, or where it would be.
+func (r *run) at(seq int64) int {
+	return sort.Search(len(r.log), func(i int) bool {
+		events := r.log[i].events
+		return events[len(events)-1].Seq >= seq
+	})
+}
+
+// append writes a commit's events to the log and follows what they say about the run's row. The events are numbered and
+// belong to the run from here on.
+func (w *World) append(r *run, rec record) {
+	r.log = append(r.log, rec)
+	last := &rec.events[len(rec.events)-1]
+	r.seq, r.time = last.Seq, last.Time
+	w.counters.RowsWritten++
+	for i := range rec.events {
+		w.follow(r, &rec.events[i])
+	}
+}
+
+// follow keeps the run's row in step with one event of its log.
+func (w *World) follow(r *run, e *world.Event) {
+	switch e.Type {
+	case world.RunStarted:
+		r.status = world.Running
+		if e.Version != 0 {
+			r.version = e.Version
+		}
+	case world.RunContinued:
+		w.continued(r, e)
+	case world.RunPaused:
+		r.paused = true
+	case world.RunResumed, world.CancelRequested:
+		r.paused = false
+	case world.AttrSet:
+		if r.attrs == nil {
+			r.attrs = make(map[string]json.RawMessage)
+		}
+		r.attrs[e.Name] = json.RawMessage(e.Payload)
+	case world.HookCreated:
+		h := &hook{run: r, id: e.ID, token: e.Token, meta: e.Payload, created: e.Time}
+		if r.hooks == nil {
+			r.hooks = make(map[string]*hook)
+		}
+		r.hooks[e.ID] = h
+		w.tokens[e.Token] = h
+	case world.HookDisposed:
+		w.dispose(r, e.ID)
+	case world.RunCompleted, world.RunFailed, world.RunCancelled:
+		r.end = e
+	}
+}
+
+// continued begins a new segment: open steps are over, and so are their tasks and all hooks that are not carried over.
+func (w *World) continued(r *run, e *world.Event) {
+	if e.Next.Version != 0 {
+		r.version = e.Next.Version
+	}
+	r.attrs = maps.Clone(e.Next.Attributes)
+	for step := range r.tasks {
+		w.dropTask(r, step)
+	}
+	for id := range r.hooks {
+		if !slices.Contains(e.Next.Hooks, id) {
+			w.dispose(r, id)
+		}
+	}
+}
+
+func (w *World) dispose(r *run, id string) {
+	if h := r.hooks[id]; h != nil {
+		delete(r.hooks, id)
+		delete(w.tokens, h.token)
+	}
+}
+
+// acts is the fold of the events that acts are checked with: those about the run as a whole.
+type acts struct {
+	state world.State
+	upTo  int64
+}
+
+// foldActs brings the fold up to the end of the log.
+func (r *run) foldActs() (*world.State, error) {
+	if r.acts == nil {
+		r.acts = &acts{state: world.State{ID: r.id}}
+	}
+	for i := r.at(r.acts.upTo + 1); i < len(r.log); i++ {
+		for _, e := range r.log[i].events {
+			if e.Seq <= r.acts.upTo || !aboutRun(e.Type) {
+				continue
+			}
+			seq := e.Seq
+			e.Seq = 0 // the fold sees a part of the log
+			if _, err := r.acts.state.Apply(&e, time.Time{}); err != nil {
+				return nil, &world.CorruptError{Run: r.id, Seq: seq, Err: err}
+			}
+		}
+	}
+	r.acts.upTo = r.seq
+	return &r.acts.state, nil
+}
+
+func aboutRun(t world.EventType) bool {
+	switch t {
+	case world.RunCreated, world.RunStarted, world.CancelRequested, world.RunPaused, world.RunResumed:
+		return true
+	}
+	return t.Terminal()
+}

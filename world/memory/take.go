@@ -1,0 +1,102 @@
+// Take: runs and tasks for a worker.
+
+package memory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Take gives runnable runs and ready tasks to a worker; see [world.Queue].
+func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
+	if err := w.enter(ctx); err != nil {
+		return world.Taken{}, err
+	}
+	var n notices
+	t, err := w.takeLocked(q, &n)
+	w.mu.Unlock()
+	w.tell(&n)
+	return t, err
+}
+
+func (w *World) takeLocked(q world.TakeQuery, n *notices) (world.Taken, error) {
+	out := world.Taken{Now: w.now()}
+	w.expire(out.Now, n)
+	wk := w.workers[q.Worker]
+	if wk == nil {
+		return world.Taken{}, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
+	}
+	now := out.Now.UnixMicro()
+
+	lanes := w.cancels[:]
+	for _, c := range q.Classes {
+		if l := w.lanes[c]; l != nil {
+			lanes = append(lanes[:len(lanes):len(lanes)], l[:]...)
+		}
+	}
+	for len(out.Runs) < q.Runs {
+		e := w.pick(lanes, now)
+		if e == nil {
+			break
+		}
+		w.serve(e)
+		out.Runs = append(out.Runs, w.giveRun(e.run, wk))
+	}
+	more, next := waiting(lanes, now)
+
+	lanes = nil
+	for _, name := range q.Steps {
+		lanes = append(lanes, w.taskLanes[name]...)
+	}
+	for len(out.Tasks) < q.Tasks {
+		e := w.pick(lanes, now)
+		if e == nil {
+			break
+		}
+		w.serve(e)
+		out.Tasks = append(out.Tasks, w.giveTask(e.task, wk, out.Now))
+	}
+	moreTasks, nextTask := waiting(lanes, now)
+
+	out.More = more || moreTasks
+	if next == 0 || nextTask != 0 && nextTask < next {
+		next = nextTask
+	}
+	out.Next = w.nextLeaseEnd(wk, next)
+	return out, nil
+}
+
+// giveRun makes the worker the run's owner.
+func (w *World) giveRun(r *run, wk *worker) world.TakenRun {
+	r.take++
+	r.owner = wk
+	wk.runs[r] = struct{}{}
+	w.counters.Takes++
+	t := world.TakenRun{
+		Run: r.id, Take: r.take, Class: r.class(), Status: r.status, Priority: r.birth.Priority, Seq: r.seq,
+		Paused: r.paused, Mail: r.letters(),
+	}
+	if r.blocked != nil {
+		b := *r.blocked
+		t.Blocked = &b
+	}
+	return t
+}
+
+// nextLeaseEnd is the time to look again: what is due next, or before that the end of the lease of another worker that
+// holds something, should it not beat until then.
+func (w *World) nextLeaseEnd(me *worker, due int64) time.Time {
+	var next time.Time
+	if due != 0 {
+		next = time.UnixMicro(due).UTC()
+	}
+	for _, wk := range w.workers {
+		if wk != me && len(wk.runs)+len(wk.tasks) > 0 && (next.IsZero() || wk.until.Before(next)) {
+			next = wk.until
+		}
+	}
+	return next
+}

@@ -1,0 +1,153 @@
+// Tasks: steps that are queued for any worker.
+
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// keptStarts is how many starts, and how many ends, a task remembers.
+const keptStarts = 10
+
+type task struct {
+	world.Task // Attempt, First and Failures as of now; History includes the attempt that runs
+	run        *run
+	holder     *worker
+	entry      entry
+}
+
+func (t *task) heldBy(worker string, attempt int) bool {
+	return t.holder != nil && t.holder.ID == worker && t.Attempt == attempt
+}
+
+// writeTasks makes a commit's new tasks and deletes those that it ends or drops.
+func (w *World) writeTasks(c *world.Commit, r *run, n *notices) {
+	for _, k := range c.Held {
+		w.dropTask(r, k.Step)
+	}
+	for _, k := range c.Dropped {
+		w.dropTask(r, k.Step)
+	}
+	for i := range c.Tasks {
+		t := &task{Task: c.Tasks[i], run: r}
+		t.Run, t.Worker, t.Attempt, t.History, t.First, t.Failures = r.id, "", 0, nil, time.Time{}, 0
+		if t.Workflow == "" {
+			t.Workflow = r.birth.Workflow
+		}
+		w.row++
+		t.entry = entry{task: t, order: w.row}
+		w.dropTask(r, t.Step)
+		if r.tasks == nil {
+			r.tasks = make(map[string]*task)
+		}
+		r.tasks[t.Step] = t
+		if c.Tasks[i].Worker != "" {
+			w.giveTask(t, r.ownerOr(w, c.Worker), w.now())
+			continue
+		}
+		if now := w.now(); t.Visible.Before(now) {
+			t.Visible = now
+		}
+		w.placeTask(t, n)
+	}
+}
+
+func (r *run) ownerOr(w *World, id string) *worker {
+	if r.owner != nil {
+		return r.owner
+	}
+	return w.workers[id]
+}
+
+// placeTask puts a task that nobody holds into its lane.
+func (w *World) placeTask(t *task, n *notices) {
+	var l *lane
+	for _, x := range w.taskLanes[t.Name] {
+		if x.workflow == t.Workflow && x.priority == t.Priority {
+			l = x
+		}
+	}
+	if l == nil {
+		l = &lane{workflow: t.Workflow, priority: t.Priority}
+		w.taskLanes[t.Name] = append(w.taskLanes[t.Name], l)
+	}
+	t.entry.move(l, t.Visible.UnixMicro())
+	n.add(world.NoticeWork, t.Run)
+}
+
+// giveTask begins an attempt. The start is kept with the task: it is durable from here on.
+func (w *World) giveTask(t *task, wk *worker, now time.Time) world.Task {
+	t.holder, t.Worker = wk, wk.ID
+	wk.tasks[t] = struct{}{}
+	t.Attempt++
+	out := t.Task
+	out.History = slices.Clone(t.History)
+	if t.First.IsZero() {
+		t.First = now
+	}
+	t.remember(world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, Time: now, Build: wk.Build})
+	return out
+}
+
+// remember adds to the history of a task, of which the last starts and the last ends are kept.
+func (t *task) remember(e world.Event) {
+	t.History = append(t.History, e)
+	count := 0
+	for i := range t.History {
+		if t.History[i].Type == e.Type {
+			count++
+		}
+	}
+	if count > keptStarts {
+		i := slices.IndexFunc(t.History, func(x world.Event) bool { return x.Type == e.Type })
+		t.History = slices.Delete(t.History, i, i+1)
+	}
+}
+
+func (w *World) dropTask(r *run, step string) {
+	t := r.tasks[step]
+	if t == nil {
+		return
+	}
+	delete(r.tasks, step)
+	t.entry.move(nil, 0)
+	if t.holder != nil {
+		delete(t.holder.tasks, t)
+		t.holder = nil
+	}
+}
+
+// taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
+func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) {
+	k := d.Task
+	r := w.runs[k.Run]
+	if r == nil {
+		return world.Delivered{}, fmt.Errorf("run %s: %w", k.Run, world.ErrNotFound)
+	}
+	if r.end != nil {
+		return world.Delivered{}, over(r)
+	}
+	t := r.tasks[k.Step]
+	if t == nil || !t.heldBy(d.Worker, k.Attempt) {
+		return world.Delivered{}, fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
+	}
+	w.counters.Deliveries++
+	if d.RetryAt.IsZero() {
+		w.dropTask(r, k.Step)
+		w.put(r, mail{id: d.ID, events: slices.Clone(d.Events)}, n)
+		return world.Delivered{Run: r.id, Owner: r.ownerID()}, nil
+	}
+	e := d.Events[0]
+	t.remember(e)
+	if e.Error == nil || e.Error.Code != world.CodeAbandoned {
+		t.Failures++
+	}
+	delete(t.holder.tasks, t)
+	t.holder, t.Worker, t.Visible = nil, "", d.RetryAt
+	w.placeTask(t, n)
+	return world.Delivered{Run: r.id, Owner: r.ownerID()}, nil
+}

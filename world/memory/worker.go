@@ -1,0 +1,116 @@
+// Workers: who is alive, for how long, and what they hold.
+
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// defaultLease is how long a worker is believed alive after a beat, where it does not say.
+const defaultLease = 10 * time.Second
+
+type worker struct {
+	world.Worker
+	joined time.Time
+	until  time.Time
+	runs   map[*run]struct{}
+	tasks  map[*task]struct{}
+	lost   []string // since the last beat
+}
+
+// Join registers a worker; see [world.Queue].
+func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+	switch {
+	case wk.ID == "":
+		return world.Beat{}, fmt.Errorf("%w: worker without an ID", world.ErrInvalid)
+	case wk.Lease < 0:
+		return world.Beat{}, fmt.Errorf("%w: worker %s: lease %s", world.ErrInvalid, wk.ID, wk.Lease)
+	case wk.Lease == 0:
+		wk.Lease = defaultLease
+	}
+	if err := w.enter(ctx); err != nil {
+		return world.Beat{}, err
+	}
+	defer w.mu.Unlock()
+	if w.workers[wk.ID] != nil {
+		return world.Beat{}, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
+	}
+	wk.Classes, wk.Steps = slices.Clone(wk.Classes), slices.Clone(wk.Steps)
+	now := w.now()
+	w.workers[wk.ID] = &worker{
+		Worker: wk, joined: now, until: now.Add(wk.Lease),
+		runs: make(map[*run]struct{}), tasks: make(map[*task]struct{}),
+	}
+	return world.Beat{Now: now, Until: now.Add(wk.Lease)}, nil
+}
+
+// Beat renews a worker's lease and tells what came; see [world.Queue].
+func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
+	if err := w.enter(ctx); err != nil {
+		return world.Beat{}, err
+	}
+	defer w.mu.Unlock()
+	wk := w.workers[q.Worker]
+	if wk == nil {
+		return world.Beat{}, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
+	}
+	now := w.now()
+	wk.until = now.Add(wk.Lease)
+	b := world.Beat{Now: now, Until: wk.until, Lost: wk.lost}
+	wk.lost = nil
+	for r := range wk.runs {
+		b.Mail = append(b.Mail, r.letters()...)
+	}
+	slices.SortFunc(b.Mail, func(a, b world.Mail) int { return cmp.Compare(a.Row, b.Row) })
+	for _, k := range q.Tasks {
+		if r := w.runs[k.Run]; r == nil || r.tasks[k.Step] == nil || !r.tasks[k.Step].heldBy(q.Worker, k.Attempt) {
+			b.Ended = append(b.Ended, k)
+		}
+	}
+	return b, nil
+}
+
+// Leave ends a worker's lease and hands back what it holds; see [world.Queue].
+func (w *World) Leave(ctx context.Context, id string) error {
+	if err := w.enter(ctx); err != nil {
+		return err
+	}
+	var n notices
+	if wk := w.workers[id]; wk != nil {
+		w.bury(wk, &n)
+	}
+	w.mu.Unlock()
+	w.tell(&n)
+	return nil
+}
+
+// expire ends the leases of the workers that died.
+func (w *World) expire(now time.Time, n *notices) {
+	for _, wk := range w.workers {
+		if !wk.until.After(now) {
+			w.bury(wk, n)
+		}
+	}
+}
+
+// bury ends a worker's lease. Its runs and tasks are due at once, by whoever comes next.
+func (w *World) bury(wk *worker, n *notices) {
+	delete(w.workers, wk.ID)
+	now := w.now()
+	for r := range wk.runs {
+		r.owner, r.wakeAt = nil, now
+		w.place(r, n)
+	}
+	for t := range wk.tasks {
+		t.holder, t.Visible = nil, now
+		w.placeTask(t, n)
+	}
+	clear(wk.runs)
+	clear(wk.tasks)
+}

@@ -1,0 +1,104 @@
+// Package memory is the reference world: everything is kept in this process and is gone with it.
+//
+// It is what tests and small tools run on, and the first place to look for what a world has to do: one mutex, maps and
+// heaps. It starts no goroutine and reads the clock with time.Now, so it works inside a testing/synctest bubble. What the
+// owner of a run commits was folded by the owner; the world folds only what comes from elsewhere.
+package memory
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// inboxLimit is how many payloads may wait in the inbox of one run.
+const inboxLimit = 10_000
+
+// World keeps runs in memory. It is safe for concurrent use.
+type World struct {
+	listeners listeners
+
+	mu      sync.Mutex
+	closed  bool
+	last    time.Time // the clock never goes back
+	runs    map[string]*run
+	born    []birth // in order of birth
+	swept   int     // of those in born
+	runKey  int64   // of the run that was born last
+	keys    map[idempotencyKey]*run
+	tokens  map[string]*hook // of active hooks
+	workers map[string]*worker
+
+	lanes     map[world.Class]*[priorities]*lane // runs, by class
+	cancels   [priorities]*lane                  // runs with a cancel in the inbox: for any worker
+	taskLanes map[string][]*lane                 // tasks, by step name; one for each workflow and priority
+	served    map[string]int64                   // by workflow: when it had its last turn
+	turn      int64
+	ended     lane // runs that are over and will be swept, by that time
+
+	row      int64 // of the last mail
+	counters world.Counters
+	rowsRead atomic.Int64
+}
+
+// birth is a run's place in the list of runs, which outlives the run for a while.
+type birth struct {
+	key int64
+	run *run // nil: it was swept
+}
+
+type idempotencyKey struct{ workflow, key string }
+
+var (
+	_ world.World    = (*World)(nil)
+	_ world.Notifier = (*World)(nil)
+)
+
+// New returns an empty world.
+func New() *World {
+	w := &World{
+		runs:      make(map[string]*run),
+		keys:      make(map[idempotencyKey]*run),
+		tokens:    make(map[string]*hook),
+		workers:   make(map[string]*worker),
+		lanes:     make(map[world.Class]*[priorities]*lane),
+		taskLanes: make(map[string][]*lane),
+		served:    make(map[string]int64),
+	}
+	for p := range w.cancels {
+		w.cancels[p] = &lane{priority: p}
+	}
+	return w
+}
+
+// Close ends the world; every later call gets [world.ErrClosed]. Closing twice is legal.
+func (w *World) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	return nil
+}
+
+// enter locks the world for one call. On an error it is not locked.
+func (w *World) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return world.ErrClosed
+	}
+	return nil
+}
+
+// now is the world's clock. A system clock that steps back moves nothing back.
+func (w *World) now() time.Time {
+	if t := world.Now(); t.After(w.last) {
+		w.last = t
+	}
+	return w.last
+}
