@@ -1,0 +1,263 @@
+// What can be refused without looking at anything: malformed commits and deliveries.
+
+package world
+
+import "fmt"
+
+// priorities are 0 to 3.
+const priorities = 4
+
+// CheckCommit refuses, with [ErrInvalid] or [ErrTooLarge], what no world can accept, whatever it holds. Worlds call it before they look
+// at anything.
+func CheckCommit(c *Commit) error {
+	_, err := checkCommit(c)
+	return err
+}
+
+// CheckDelivery refuses, with [ErrInvalid] or [ErrTooLarge], what no world can accept, whatever it holds.
+func CheckDelivery(d *Delivery) error {
+	_, err := checkDelivery(d)
+	return err
+}
+
+// checkCommit also tells how many bytes the commit has.
+func checkCommit(c *Commit) (bytes int, err error) {
+	s, err := checkEvents(c)
+	if err != nil {
+		return s, err
+	}
+	for i := range c.Tasks {
+		t := &c.Tasks[i]
+		s += len(t.Input) + len(t.Options) + len(t.Name)
+		switch {
+		case t.Step == "" || t.Run != "" && t.Run != c.Run:
+			return s, fmt.Errorf("%w: run %s: task %d is of run %q, step %q", ErrInvalid, c.Run, i, t.Run, t.Step)
+		case t.Worker != "" && t.Worker != c.Worker:
+			return s, fmt.Errorf("%w: run %s: task %s is born held by another worker, %s", ErrInvalid, c.Run, t.Step, t.Worker)
+		case t.Priority < 0 || t.Priority >= priorities:
+			return s, fmt.Errorf("%w: run %s: task %s: priority %d is not 0 to 3", ErrInvalid, c.Run, t.Step, t.Priority)
+		}
+		if err := CheckName("task name", t.Name); err != nil {
+			return s, fmt.Errorf("run %s: %w", c.Run, err)
+		}
+	}
+	for i := range c.Births {
+		if err := checkChild(c.Births[i]); err != nil {
+			return s, fmt.Errorf("run %s: birth %d: %w", c.Run, i, err)
+		}
+		child, err := checkCommit(c.Births[i])
+		if err != nil {
+			return s, fmt.Errorf("run %s: birth %d: %w", c.Run, i, err)
+		}
+		s += child
+	}
+	for i := range c.Send {
+		d := &c.Send[i]
+		if d.Act || d.Task != nil {
+			return s, fmt.Errorf("%w: run %s: send %d is no mail", ErrInvalid, c.Run, i)
+		}
+		n, err := checkDelivery(d)
+		if err != nil {
+			return s, fmt.Errorf("run %s: send %d: %w", c.Run, i, err)
+		}
+		s += n
+	}
+	if err := checkConditions(c); err != nil {
+		return s, err
+	}
+	for _, keys := range [][]TaskKey{c.Held, c.Dropped} {
+		for _, k := range keys {
+			if k.Run != c.Run {
+				return s, fmt.Errorf("%w: run %s: task of another run, %s", ErrInvalid, c.Run, k.Run)
+			}
+		}
+	}
+	if s > MaxCommit {
+		return s, fmt.Errorf("%w: run %s: commit at event %d has %d bytes, more than %d; split it",
+			ErrTooLarge, c.Run, c.First, s, MaxCommit)
+	}
+	return s, nil
+}
+
+func checkEvents(c *Commit) (s int, err error) {
+	if c.Run == "" {
+		return s, fmt.Errorf("%w: commit without a run", ErrInvalid)
+	}
+	if c.First < 1 {
+		return s, fmt.Errorf("%w: run %s: first event %d", ErrInvalid, c.Run, c.First)
+	}
+	for i := range c.Events {
+		e := &c.Events[i]
+		s += len(e.Payload) + len(e.Name) + len(e.Path) + len(e.Token) + len(e.Match) + len(e.Reason)
+		if e.Error != nil {
+			s += errorBytes(e.Error)
+		}
+		switch {
+		case e.Seq != 0 && e.Seq != c.First+int64(i):
+			return s, fmt.Errorf("%w: run %s: event %d has number %d", ErrInvalid, c.Run, c.First+int64(i), e.Seq)
+		case e.Type == RunCreated:
+			if err := checkBirth(c, i); err != nil {
+				return s, err
+			}
+		case e.Type.Terminal() && i != len(c.Events)-1:
+			return s, fmt.Errorf("%w: run %s: %s is not the last event of its commit", ErrInvalid, c.Run, e.Type)
+		case e.Type == RunContinued && e.Next == nil:
+			return s, fmt.Errorf("%w: run %s: no continuation", ErrInvalid, c.Run)
+		case e.Type == HookCreated:
+			if err := CheckKey("hook token", e.Token); err != nil {
+				return s, fmt.Errorf("run %s: %w", c.Run, err)
+			}
+		}
+	}
+	return s, nil
+}
+
+func checkBirth(c *Commit, i int) error {
+	b := c.Events[i].Birth
+	switch {
+	case i != 0 || c.First != 1:
+		return fmt.Errorf("%w: run %s: run_created as event %d", ErrInvalid, c.Run, c.First+int64(i))
+	case b == nil:
+		return fmt.Errorf("%w: run %s: no birth", ErrInvalid, c.Run)
+	case b.Priority < 0 || b.Priority >= priorities:
+		return fmt.Errorf("%w: run %s: priority %d is not 0 to 3", ErrInvalid, c.Run, b.Priority)
+	case b.Version < 0 || b.Retention < 0:
+		return fmt.Errorf("%w: run %s: version %d, retention %s", ErrInvalid, c.Run, b.Version, b.Retention)
+	case c.Worker == "" && c.Release != nil:
+		return fmt.Errorf("%w: run %s: released by nobody", ErrInvalid, c.Run)
+	}
+	if err := CheckRunID(c.Run); err != nil {
+		return err
+	}
+	if err := CheckWorkflowName(b.Workflow); err != nil {
+		return err
+	}
+	if b.Key != "" {
+		return CheckKey("idempotency key", b.Key)
+	}
+	return nil
+}
+
+func checkChild(c *Commit) error {
+	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Held) > 0 {
+		return fmt.Errorf("%w: not a plain birth", ErrInvalid)
+	}
+	return nil
+}
+
+func checkConditions(c *Commit) error {
+	for i, cond := range c.Conditions {
+		ok := cond.Event >= 0 && cond.Event < len(c.Events)
+		if ok {
+			e := &c.Events[cond.Event]
+			switch {
+			case e.Type == HookCreated:
+			case c.End() != nil:
+				ok = false // nothing is appended behind the end
+			case e.Type == StepCreated && e.Kind == KindChild:
+				ok = cond.Birth >= 0 && cond.Birth < len(c.Births)
+			default:
+				ok = e.Type == StepCreated && e.Kind == KindAwait
+			}
+		}
+		if !ok {
+			return fmt.Errorf("%w: run %s: condition %d fits no event", ErrInvalid, c.Run, i)
+		}
+	}
+	return nil
+}
+
+// checkDelivery refuses what can never be accepted and tells how large the delivery is.
+func checkDelivery(d *Delivery) (bytes int, err error) {
+	bad := func(what string) (int, error) {
+		return 0, fmt.Errorf("%w: delivery to run %q: %s", ErrInvalid, d.Run, what)
+	}
+	if d.ID != "" {
+		if err := CheckKey("delivery ID", d.ID); err != nil {
+			return 0, err
+		}
+	}
+	for i := range d.Events {
+		e := &d.Events[i]
+		if e.Seq != 0 {
+			return bad("an event has a number")
+		}
+		bytes += len(e.Payload) + len(e.Name) + len(e.Reason)
+		if e.Error != nil {
+			bytes += errorBytes(e.Error)
+		}
+	}
+	if bytes > MaxCommit {
+		return 0, fmt.Errorf("%w: delivery to run %q has %d bytes, more than %d", ErrTooLarge, d.Run, bytes, MaxCommit)
+	}
+	if d.Task != nil {
+		return bytes, checkTaskEnd(d)
+	}
+	switch {
+	case (d.Run == "") == (d.Token == ""):
+		return bad("it needs a run or a token")
+	case len(d.Events) != 1:
+		return bad(fmt.Sprintf("it has %d events, not one", len(d.Events)))
+	case !d.RetryAt.IsZero():
+		return bad("RetryAt without a task")
+	}
+	e := &d.Events[0]
+	switch e.Type {
+	case SignalReceived:
+		if err := CheckName("signal", e.Name); err != nil {
+			return 0, err
+		}
+	case HookReceived, CancelRequested, WaitCompleted, StepCompleted, StepFailed:
+	case RunPaused, RunResumed:
+		if d.Token == "" {
+			return bytes, nil // as an act, or as mail
+		}
+	case RunCancelled:
+		if d.Act && d.Token == "" {
+			return bytes, nil
+		}
+		return bad("run_cancelled is an act")
+	default:
+		return bad(fmt.Sprintf("an event of type %q cannot be sent", e.Type))
+	}
+	switch {
+	case d.Act:
+		return bad(string(e.Type) + " is no act")
+	case d.Token != "" && e.Type != HookReceived:
+		return bad("only hook_received goes by token")
+	case d.Token == "" && e.ID == "" && e.Type != SignalReceived && e.Type != CancelRequested:
+		return bad("no correlation ID")
+	}
+	return bytes, nil
+}
+
+func checkTaskEnd(d *Delivery) error {
+	bad := func(what string) error {
+		return fmt.Errorf("%w: task %s of run %s: %s", ErrInvalid, d.Task.Step, d.Task.Run, what)
+	}
+	switch {
+	case d.Act || d.Token != "" || d.Run != "" && d.Run != d.Task.Run:
+		return bad("the delivery is something else as well")
+	case len(d.Events) == 0:
+		return bad("no events")
+	}
+	last := &d.Events[len(d.Events)-1]
+	if !d.RetryAt.IsZero() {
+		if len(d.Events) != 1 || last.Type != StepRetrying {
+			return bad("a retry is one step_retrying")
+		}
+		return nil
+	}
+	if last.ID != d.Task.Step || last.Type != StepCompleted && last.Type != StepFailed {
+		return bad("its last event is not its end")
+	}
+	return nil
+}
+
+func errorBytes(e *Error) int {
+	n := len(e.Name) + len(e.Message) + len(e.Where) + len(e.Stack)
+	for _, c := range e.Causes {
+		n += errorBytes(c)
+	}
+	return n
+}
