@@ -45,6 +45,9 @@ func (w *World) commitLocked(c *world.Commit, s shape, n *notices) (world.Commit
 	if err != nil {
 		return world.Committed{}, err
 	}
+	if err := w.encodePlan(c, r, &p); err != nil {
+		return world.Committed{}, err
+	}
 	return w.write(c, r, p, n), nil
 }
 
@@ -92,15 +95,15 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	if isBirth {
 		r = w.bear(c)
 	}
-	for _, child := range p.births {
-		w.append(w.bear(child), record{id: child.ID, build: child.Build, events: numbered(child.Events, 1)})
+	for i, child := range p.births {
+		w.append(w.bear(child), p.rows[i], child.Events, false)
 		w.queueChild(child, n)
 	}
 	for _, a := range p.awaits {
 		a.target.awaiters = append(a.target.awaiters, awaiter{run: r, step: a.step})
 	}
 	if len(p.events) > 0 {
-		w.append(r, record{id: c.ID, build: c.Build, events: p.events, changed: p.changed})
+		w.append(r, p.row, p.events, p.changed)
 		n.add(world.NoticeLog, r.id)
 	}
 	r.remove(c.Mail)
@@ -110,7 +113,10 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	}
 	done := world.Committed{}
 	if p.changed {
-		done.Events = r.log[len(r.log)-1].read(0)
+		done.Events = p.events
+		for i := range p.events {
+			p.events[i].Seq = c.First + int64(i)
+		}
 	}
 	switch {
 	case r.end != nil:
@@ -174,16 +180,6 @@ func (w *World) release(c *world.Commit, r *run, n *notices) {
 	w.place(r, n)
 }
 
-// numbered copies events and gives them their numbers.
-func numbered(events []world.Event, first int64) []world.Event {
-	out := make([]world.Event, len(events))
-	copy(out, events)
-	for i := range out {
-		out[i].Seq = first + int64(i)
-	}
-	return out
-}
-
 // Outcome tells whether a commit was written; see [world.Log].
 func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	if err := w.enter(ctx); err != nil {
@@ -210,11 +206,15 @@ func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, 
 		return world.Committed{}, missing
 	}
 	rec := &r.log[r.at(c.First)]
-	if rec.id != c.ID || rec.first() != c.First {
+	events, id, err := r.read(rec)
+	if err != nil {
+		return world.Committed{}, err
+	}
+	if id != c.ID || rec.first != c.First {
 		return world.Committed{}, lost
 	}
 	if rec.changed {
-		done.Events = rec.read(0)
+		done.Events = events
 	}
 	return done, nil
 }

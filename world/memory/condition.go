@@ -12,9 +12,11 @@ import (
 
 // plan is what a commit will write, decided but not written.
 type plan struct {
-	events  []world.Event // numbered
-	changed bool          // not as sent
+	events  []world.Event // the commit's own while nothing changed
+	changed bool
 	births  []*world.Commit
+	rows    []row // of births
+	row     row
 	awaits  []await
 }
 
@@ -28,7 +30,7 @@ func (w *World) decide(c *world.Commit, r *run, s shape) (plan, error) {
 	if len(c.Events) == 0 && len(c.Births) == 0 {
 		return plan{}, nil
 	}
-	p := plan{events: numbered(c.Events, c.First), births: c.Births}
+	p := plan{events: c.Events, births: c.Births}
 	if s.hooks {
 		if err := w.decideTokens(c, r, &p); err != nil {
 			return plan{}, err
@@ -65,11 +67,11 @@ func (w *World) decideTokens(c *world.Commit, r *run, p *plan) error {
 			if !conditional {
 				return fmt.Errorf("run %s: hook %s: token is held by run %s: %w", c.Run, e.ID, holder, world.ErrConflict)
 			}
-			*e = world.Event{
-				Seq: e.Seq, Type: world.HookConflict, Time: e.Time, ID: e.ID, Name: e.Name, Path: e.Path,
+			p.own()
+			p.events[i] = world.Event{
+				Type: world.HookConflict, Time: e.Time, ID: e.ID, Name: e.Name, Path: e.Path,
 				Occurrence: e.Occurrence, Token: e.Token, Peer: holder,
 			}
-			p.changed = true
 		}
 	}
 	return nil
@@ -171,8 +173,36 @@ func (w *World) childBlocked(c *world.Commit, i int) error {
 
 // after appends an answer behind the events of the commit, at the time of the last one.
 func (p *plan) after(e world.Event) {
-	last := &p.events[len(p.events)-1]
-	e.Seq, e.Time = last.Seq+1, last.Time
+	p.own()
+	e.Time = p.events[len(p.events)-1].Time
 	p.events = append(p.events, e)
-	p.changed = true
+}
+
+// own makes the events the plan's own, to be changed.
+func (p *plan) own() {
+	if !p.changed {
+		p.events, p.changed = slices.Clone(p.events), true
+	}
+}
+
+// encodePlan makes the rows of a plan: the last thing that can refuse a commit.
+func (w *World) encodePlan(c *world.Commit, r *run, p *plan) error {
+	for _, b := range p.births {
+		enc, err := w.encode(b, b.Events[0].Time, b.Events)
+		if err != nil {
+			return err
+		}
+		enc.bytes = slices.Clone(enc.bytes)
+		p.rows = append(p.rows, enc)
+	}
+	if len(p.events) == 0 {
+		return nil
+	}
+	birth := p.events[0].Time
+	if r != nil {
+		birth = r.created
+	}
+	var err error
+	p.row, err = w.encode(c, birth, p.events)
+	return err
 }

@@ -107,26 +107,39 @@ func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, err
 	}
 	e.Delivery, e.Time = d.ID, laterOf(w.now(), r.time)
 	done.Duplicate = state.Delivered(d.ID)
-	kept := e
-	if changed, err := state.Apply(&kept, e.Time); err != nil || !changed {
+	if changed, err := state.Apply(&e, e.Time); err != nil || !changed {
 		return done, err
 	}
-	e.Seq = r.seq + 1
-	r.acts.upTo = e.Seq
+	if err := w.writeAct(r, e, n); err != nil {
+		r.acts = nil // it is ahead of the log
+		return done, err
+	}
+	if r.acts != nil {
+		r.acts.upTo = r.seq
+	}
 	w.counters.Commits++
 	w.counters.Groups++
 	w.counters.Deliveries++
-	if e.Type == world.RunCancelled {
-		w.force(r, e, n)
-		return done, nil
+	return done, nil
+}
+
+// writeAct appends an act that is legal.
+func (w *World) writeAct(r *run, e world.Event, n *notices) error {
+	one := []world.Event{e}
+	enc, err := w.encode(&world.Commit{Run: r.id, First: r.seq + 1}, r.created, one)
+	if err != nil {
+		return err
 	}
-	w.append(r, record{events: []world.Event{e}})
+	if e.Type == world.RunCancelled {
+		return w.force(r, e, enc, n)
+	}
+	w.append(r, enc, one, false)
 	n.add(world.NoticeLog, r.id)
 	if e.Type == world.RunResumed && r.status == world.Running && r.blocked == nil {
 		r.wakeAt = w.now() // what came or fell due meanwhile, and the resumption itself, want a turn
 	}
 	w.place(r, n)
-	return done, nil
+	return nil
 }
 
 func over(r *run) error { return fmt.Errorf("run %s is %s: %w", r.id, r.status, world.ErrTerminal) }

@@ -65,24 +65,40 @@ func (w *World) sendResult(from, to *run, step string, n *notices) {
 
 // force ends a run from outside, whoever owns it, and asks its attached children to end as well: nobody else is left who
 // could.
-func (w *World) force(r *run, e world.Event, n *notices) {
+func (w *World) force(r *run, e world.Event, enc row, n *notices) error {
+	children, err := w.openChildren(r)
+	if err != nil {
+		return err
+	}
 	if r.owner != nil {
 		r.owner.lost = append(r.owner.lost, r.id)
 		n.add(world.NoticeMail, r.id)
 	}
-	w.append(r, record{events: []world.Event{e}})
+	w.append(r, enc, []world.Event{e}, false)
 	n.add(world.NoticeLog, r.id)
 	w.over(r, n)
-	for _, rec := range r.log {
-		for i := range rec.events {
-			child := w.runs[rec.events[i].Peer]
-			if rec.events[i].Type == world.StepCreated && rec.events[i].Kind == world.KindChild && attached(child, r) {
-				w.put(child, mail{id: "cancel/" + r.id, events: []world.Event{{
-					Type: world.CancelRequested, By: e.By, Reason: "its parent was cancelled",
-				}}}, n)
+	for _, child := range children {
+		w.put(child, mail{id: "cancel/" + r.id, events: []world.Event{{
+			Type: world.CancelRequested, By: e.By, Reason: "its parent was cancelled",
+		}}}, n)
+	}
+	return nil
+}
+
+// openChildren reads in the log which attached children of a run are not over.
+func (w *World) openChildren(r *run) (open []*run, err error) {
+	for i := range r.log {
+		events, _, err := r.read(&r.log[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			if child := w.runs[e.Peer]; e.Type == world.StepCreated && e.Kind == world.KindChild && attached(child, r) {
+				open = append(open, child)
 			}
 		}
 	}
+	return open, nil
 }
 
 func attached(child, parent *run) bool {

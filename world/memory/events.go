@@ -37,7 +37,11 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (worl
 	var page world.EventPage
 	for i := 0; i < len(log) && len(page.Events) < limit; i++ {
 		w.rowsRead.Add(1)
-		for _, e := range log[i].read(from) {
+		events, _, err := r.read(&log[i])
+		if err != nil {
+			return world.EventPage{}, err
+		}
+		for _, e := range events[max(0, from+1-log[i].first):] {
 			from = e.Seq
 			if q.CorrelationID != "" && e.ID != q.CorrelationID || len(q.Types) > 0 && !slices.Contains(q.Types, e.Type) {
 				continue
@@ -47,14 +51,4 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (worl
 	}
 	page.Cursor, page.More = world.Cursor(from), from < seq
 	return page, nil
-}
-
-// read returns the events of a commit behind a number, as readers get them.
-func (c *record) read(after int64) []world.Event {
-	first := c.first()
-	out := slices.Clone(c.events[max(0, after+1-first):])
-	for i := range out {
-		out[i].Commit, out[i].Build = first, c.build
-	}
-	return out
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -28,7 +27,8 @@ type run struct {
 	seq  int64
 	time time.Time // of the last event
 	log  []record
-	acts *acts // folded when the first act comes
+	room []byte // the rest of the block that rows are written to
+	acts *acts  // folded when the first act comes
 
 	entry    entry // in the queue, or, when it is over, among those to be swept
 	owner    *worker
@@ -50,16 +50,6 @@ type run struct {
 	awaiters []awaiter        // steps of other runs that wait for this run's end
 }
 
-// record is one commit in the log.
-type record struct {
-	id      [16]byte
-	build   string
-	events  []world.Event
-	changed bool // a condition changed what was sent
-}
-
-func (c *record) first() int64 { return c.events[0].Seq }
-
 type hook struct {
 	run     *run
 	id      string
@@ -71,26 +61,6 @@ type hook struct {
 type awaiter struct {
 	run  *run
 	step string
-}
-
-// at returns the index of the record that holds the event with a number, or where it would be.
-func (r *run) at(seq int64) int {
-	return sort.Search(len(r.log), func(i int) bool {
-		events := r.log[i].events
-		return events[len(events)-1].Seq >= seq
-	})
-}
-
-// append writes a commit's events to the log and follows what they say about the run's row. The events are numbered and
-// belong to the run from here on.
-func (w *World) append(r *run, rec record) {
-	r.log = append(r.log, rec)
-	last := &rec.events[len(rec.events)-1]
-	r.seq, r.time = last.Seq, last.Time
-	w.counters.RowsWritten++
-	for i := range rec.events {
-		w.follow(r, &rec.events[i])
-	}
 }
 
 // follow keeps the run's row in step with one event of its log.
@@ -122,7 +92,8 @@ func (w *World) follow(r *run, e *world.Event) {
 	case world.HookDisposed:
 		w.dispose(r, e.ID)
 	case world.RunCompleted, world.RunFailed, world.RunCancelled:
-		r.end = e
+		end := *e
+		r.end = &end
 	}
 }
 
@@ -161,7 +132,11 @@ func (r *run) foldActs() (*world.State, error) {
 		r.acts = &acts{state: world.State{ID: r.id}}
 	}
 	for i := r.at(r.acts.upTo + 1); i < len(r.log); i++ {
-		for _, e := range r.log[i].events {
+		events, _, err := r.read(&r.log[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range events {
 			if e.Seq <= r.acts.upTo || !aboutRun(e.Type) {
 				continue
 			}

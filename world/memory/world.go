@@ -39,7 +39,9 @@ type World struct {
 	turn      int64
 	ended     lane // runs that are over and will be swept, by that time
 
-	row      int64 // of the last mail
+	row      int64  // of the last mail or task
+	head     []byte // for encoding one row
+	body     []byte
 	counters world.Counters
 	rowsRead atomic.Int64
 }
