@@ -13,13 +13,16 @@ const LogFormat = 1
 //
 //   - a birth (Events[0] is run_created): the run ID is new, else [ErrRunExists]; the idempotency key is new for the workflow,
 //     else Committed.Existing names the run that has it, with no error and nothing written;
-//   - otherwise, that Worker is alive and nobody else wrote at First or after, else [ErrLeaseLost];
+//   - otherwise, that Worker is alive and nobody else wrote at First or after, else [ErrLeaseLost]; a First beyond the next number is
+//     [ErrInvalid], an unknown run [ErrLeaseLost]; a birth by a worker that is not alive is [ErrLeaseLost] too;
 //   - with Release and no events, that the queue still shows Worker and Take, else [ErrLeaseLost];
 //   - each of Held is still held by Worker, else [ErrLeaseLost];
-//   - each Condition: where it does not hold, the world writes what the condition says instead.
+//   - each Condition: where it does not hold, the world writes what the condition says instead. What no condition names is refused:
+//     a hook whose token is held with [ErrConflict], a child whose ID (or idempotency key) is taken with [ErrRunExists].
 //
 // A terminal event deletes the run's queue row, tasks, inbox and hooks, writes the outcome to the run's row, and sends
-// [ResultFor] to the parent's step and to every awaiting step whose run is not over.
+// [ResultFor] to the parent's step and to every awaiting step whose run is not over. A run_continued deletes the run's tasks and the
+// hooks that it does not list; mail stays.
 type Commit struct {
 	ID     [16]byte // random; tells this commit from any other at the same number
 	Run    string
@@ -34,7 +37,7 @@ type Commit struct {
 	Held       []TaskKey   // tasks that Worker holds and whose end is among Events: they are deleted
 	Dropped    []TaskKey   // tasks, whoever holds them, that nobody needs any more
 	Births     []*Commit   // children: births without a worker
-	Send       []Delivery  // to other runs; one to a run that is over is dropped
+	Send       []Delivery  // mail to other runs; one to a run or token that is unknown or over is dropped, no inbox is full for it
 	Conditions []Condition // what only the world can decide
 	Release    *Release    // the worker gives the run up
 }
@@ -75,7 +78,7 @@ type Condition struct {
 	//
 	//   - hook_created: its token is free among all active hooks; otherwise the event is replaced by hook_conflict with the same
 	//     ID, name, path, occurrence and token, whose Peer is the run that holds it;
-	//   - step_created of kind child: the ID of Births[Birth] is new; otherwise that birth is left out and step_failed with
+	//   - step_created of kind child: the ID of Births[Birth] is new, and so is its idempotency key; otherwise that birth is left out and step_failed with
 	//     [CodeRunExists] is appended after all events;
 	//   - step_created of kind await: the run Peer is not over, and the awaiting step is noted; otherwise its [ResultFor], or
 	//     step_failed with [CodeNotFound] where it is unknown, is appended after all events.
@@ -118,12 +121,15 @@ type TaskKey struct {
 //   - mail: Events has one event without a number (signal_received, hook_received, cancel_requested, run_paused, run_resumed,
 //     wait_completed, or a step's end driven from elsewhere). It is put in the inbox. A cancel is accepted by a full inbox.
 //   - an act: Act is set and Events has one run_paused, run_resumed or run_cancelled. Where nobody owns the run it is appended to the log at once, else
-//     put in the inbox; run_cancelled is forced: it is appended and ends the run, whoever owns it.
+//     put in the inbox; run_cancelled is forced: it is appended and ends the run, whoever owns it, and sends a cancel_requested to each
+//     child that is not detached, as no owner will. An act that says nothing new is accepted and writes nothing. A running run that
+//     is resumed is due at once, unless it is blocked.
 //   - the end of a task's attempt: Task is set. With RetryAt zero, Events (of all its attempts that are not in the log) are put in
 //     the inbox and the task is deleted; otherwise Events (one step_retrying) is kept with the task, which is visible again at
 //     RetryAt. Both only while Task is held, else [ErrLeaseLost].
 //
-// Unknown run or token: [ErrNotFound]; run over: [ErrTerminal]; too many wait: [ErrInboxFull].
+// Unknown run or token: [ErrNotFound]; run over: [ErrTerminal]. Where too many payloads wait (10,000), or the run's owner marked it
+// full, a signal_received or hook_received gets [ErrInboxFull]; nothing else is held up.
 type Delivery struct {
 	Run     string
 	Token   string // instead of Run: of an active hook; the world fills in Events[0].ID

@@ -17,7 +17,7 @@ type Taken struct {
 	Runs  []TakenRun
 	Tasks []Task
 	Next  time.Time // when the next run or task of these classes and steps is due; zero: none that is known
-	More  bool      // the limits cut it: take again when there is room
+	More  bool      // the limits cut it: something is ready still; take again when there is room
 }
 
 // TakenRun is one run that the worker now owns.

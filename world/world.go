@@ -39,7 +39,7 @@ type Log interface {
 //   - when it is running, neither paused nor blocked, and mail waits in its inbox; or
 //   - when a cancel_requested waits in its inbox, whatever else: then any worker gets it, whatever it has registered.
 //
-// A task is ready when it is visible and nobody holds it.
+// A task is ready when it is visible and nobody holds it. What a worker gives back by dying or leaving is due at once.
 type Queue interface {
 	// Join registers a worker process, gives it a lease and begins its first beat. A world whose files allow one worker process
 	// refuses a second with [ErrWorkerExists].
