@@ -12,21 +12,20 @@ import (
 
 // Commit makes one atomic change; see [world.Log] and [world.Commit].
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
-	s, err := checkCommit(c)
-	if err != nil {
+	if err := world.CheckCommit(c); err != nil {
 		return world.Committed{}, err
 	}
 	if err := w.enter(ctx); err != nil {
 		return world.Committed{}, err
 	}
 	var n notices
-	done, err := w.commitLocked(c, s, &n)
+	done, err := w.commitLocked(c, &n)
 	w.mu.Unlock()
 	w.tell(&n)
 	return done, err
 }
 
-func (w *World) commitLocked(c *world.Commit, s shape, n *notices) (world.Committed, error) {
+func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, error) {
 	var r *run
 	var err error
 	if c.Birth() {
@@ -41,7 +40,7 @@ func (w *World) commitLocked(c *world.Commit, s shape, n *notices) (world.Commit
 			return world.Committed{}, fmt.Errorf("run %s: task %s, attempt %d: %w", c.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 		}
 	}
-	p, err := w.decide(c, r, s)
+	p, err := w.decide(c, r)
 	if err != nil {
 		return world.Committed{}, err
 	}

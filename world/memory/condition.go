@@ -26,12 +26,12 @@ type await struct {
 }
 
 // decide settles what a commit will write. r is nil for a birth.
-func (w *World) decide(c *world.Commit, r *run, s shape) (plan, error) {
+func (w *World) decide(c *world.Commit, r *run) (plan, error) {
 	if len(c.Events) == 0 && len(c.Births) == 0 {
 		return plan{}, nil
 	}
 	p := plan{events: c.Events, births: c.Births}
-	if s.hooks {
+	if createsHook(c.Events) {
 		if err := w.decideTokens(c, r, &p); err != nil {
 			return plan{}, err
 		}
@@ -42,6 +42,15 @@ func (w *World) decide(c *world.Commit, r *run, s shape) (plan, error) {
 		}
 	}
 	return p, nil
+}
+
+func createsHook(events []world.Event) bool {
+	for i := range events {
+		if events[i].Type == world.HookCreated {
+			return true
+		}
+	}
+	return false
 }
 
 // decideTokens gives each new hook its token, or puts the conflict in its place.

@@ -12,7 +12,7 @@ import (
 
 // Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery].
 func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
-	if _, err := checkDelivery(d); err != nil {
+	if err := world.CheckDelivery(d); err != nil {
 		return world.Delivered{}, err
 	}
 	if err := w.enter(ctx); err != nil {
