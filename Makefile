@@ -1,0 +1,42 @@
+# The house's five doors. CI goes through the same ones.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help check test fuzz bench golden
+
+PKG ?= ./...
+FUZZTIME ?= 20s
+BENCHTIME ?= 1s
+TESTFLAGS ?=
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+check: ## format, vet for three systems, staticcheck, the house rules
+	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)); \
+	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w on:"; echo "$$bad"; exit 1; fi
+	@for os in linux windows darwin; do echo "go vet for $$os"; GOOS=$$os CGO_ENABLED=0 go vet $(PKG); done
+	go tool staticcheck $(PKG)
+	go test -count=1 ./internal/lint
+
+test: ## everything, with the race detector (PKG=./world/... for a part, TESTFLAGS=-short)
+	@command -v gcc >/dev/null || command -v clang >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; \
+		else echo "the race detector needs a C compiler: install gcc or clang"; exit 1; fi; }
+	@mkdir -p bin && go build -o bin/testsum ./internal/tools/testsum
+	@CGO_ENABLED=1 go test -race -timeout 7m -json $(TESTFLAGS) $(PKG) 2>&1 | bin/testsum
+
+fuzz: ## each fuzz target in turn, for FUZZTIME each (default 20s)
+	@pkgs=$$(go list $(PKG)); for pkg in $$pkgs; do \
+		list=$$(go test -list '^Fuzz' "$$pkg"); \
+		for target in $$(grep '^Fuzz' <<<"$$list" || true); do \
+			echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+		done; \
+	done
+
+bench: ## all benchmarks, BENCHTIME each (default 1s)
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) $(PKG)
+
+golden: ## write the golden files anew; look at the diff before you commit it
+	@for dir in $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sort -u); do go test "./$$dir" -update; done

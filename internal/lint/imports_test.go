@@ -1,0 +1,172 @@
+package lint
+
+// This file holds the direction of imports: cmd → server → stepwell → internal/engine → internal/replay → world.
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// layer says what the packages below a directory may import of ours; "x/..." is x and all below it, "" the root package. The first
+// layer that fits a directory counts.
+type layer struct {
+	dir    string
+	allows []string
+}
+
+var layers = []layer{
+	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec"}},
+	{"world", nil},
+	{"world/worldtest/...", []string{"world"}},
+	{"world/...", []string{"world"}}, // a world and its driver: worlds never import each other
+	{"internal/replay/...", []string{"world"}},
+	{"internal/codec/...", []string{"world"}},
+	{"internal/engine/...", []string{"world", "internal/replay", "internal/codec"}},
+	{"internal/lint/...", nil},
+	{"internal/tools/...", nil},
+	{"otelstepwell/...", []string{""}},
+	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec"}},
+	{"analysis/...", []string{"analysis/..."}},
+	{"server/...", []string{"", "world", "server/..."}},
+	{"cmd/...", []string{"", "world/...", "server/...", "cmd/..."}},
+	{"examples/...", []string{"", "world/...", "stepwelltest", "examples/..."}},
+}
+
+// inTests is what tests of any layer may import beside. The root package and server stay out of the layers below them.
+var inTests = []string{"world", "world/memory", "world/sqlite", "world/worldtest", "internal/engine", "internal/replay", "internal/codec"}
+
+func fits(pattern, dir string) bool {
+	if below, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return dir == below || strings.HasPrefix(dir, below+"/")
+	}
+	return dir == pattern
+}
+
+func fitsAny(patterns []string, dir string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return fits(p, dir) })
+}
+
+func importRule(s *source) (faults []string) {
+	i := slices.IndexFunc(layers, func(l layer) bool { return fits(l.dir, s.dir) })
+	if i < 0 {
+		return []string{fmt.Sprintf("%s: the directory %s has no layer: say in internal/lint what it may import", s.path, s.dir)}
+	}
+	for _, imp := range s.file.Imports {
+		p := strings.Trim(imp.Path.Value, `"`)
+		if p != module && !strings.HasPrefix(p, module+"/") {
+			continue
+		}
+		dir := strings.TrimPrefix(strings.TrimPrefix(p, module), "/")
+		switch {
+		case dir == s.dir, fitsAny(layers[i].allows, dir), s.allowed(imp.Pos()):
+		case s.test && (fitsAny(inTests, dir) || dir == "stepwelltest" && !fits("world/...", s.dir)):
+		default:
+			faults = append(faults, fmt.Sprintf("%s: imports %s, which is not below it", s.at(imp.Pos()), p))
+		}
+	}
+	return faults
+}
+
+func TestImports(t *testing.T) { check(t, importRule) }
+
+func TestImportRule(t *testing.T) {
+	for name, test := range map[string]struct {
+		path, imports string
+		want          int
+	}{
+		"world imports nothing":      {"world/x.go", module + "/internal/codec", 1},
+		"worlds apart":               {"world/sqlite/x.go", module + "/world/memory", 1},
+		"a world imports world":      {"world/sqlite/x.go", module + "/world", 0},
+		"a world's test":             {"world/sqlite/x_test.go", module + "/world/worldtest", 0},
+		"replay is below the engine": {"internal/replay/x.go", module + "/internal/engine", 1},
+		"engine and replay":          {"internal/engine/x.go", module + "/internal/replay", 0},
+		"root and server":            {"x.go", module + "/server", 1},
+		"engine and root":            {"internal/engine/x_test.go", module, 1},
+		"server and codec":           {"server/x.go", module + "/internal/codec", 1},
+		"cmd and server":             {"cmd/stepwell/x.go", module + "/server", 0},
+		"examples and server":        {"examples/a/x.go", module + "/server", 1},
+		"no layer":                   {"newdir/x.go", "fmt", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mustParse(t, test.path, fmt.Sprintf("package p\nimport _ %q\n", test.imports))
+			if got := importRule(s); len(got) != test.want {
+				t.Errorf("got %q, want %d faults", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPackageNames(t *testing.T) { check(t, nameRule) }
+
+var forbiddenNames = []string{"util", "utils", "common", "helper", "helpers", "types", "models", "pkg", "misc", "shared", "base"}
+
+func nameRule(s *source) (faults []string) {
+	for _, name := range []string{strings.TrimSuffix(s.file.Name.Name, "_test"), path.Base(s.dir), strings.TrimSuffix(path.Base(s.path), ".go")} {
+		if slices.Contains(forbiddenNames, name) {
+			faults = append(faults, fmt.Sprintf("%s: the name %s says nothing about what is in it", s.path, name))
+		}
+	}
+	return faults
+}
+
+func TestNameRule(t *testing.T) {
+	for p, want := range map[string]bool{"util/a.go": true, "world/helpers.go": true, "world/id.go": false} {
+		if got := len(nameRule(mustParse(t, p, "package p"))) > 0; got != want {
+			t.Errorf("%s: got %v, want %v", p, got, want)
+		}
+	}
+}
+
+// TestDependencies: what an application links with the core is a golden file, and no server, command line or telemetry is in it.
+func TestDependencies(t *testing.T) {
+	core := []string{"./world", "./internal/replay", "./internal/engine", "./internal/codec"}
+	if slices.ContainsFunc(sources(t), func(s *source) bool { return s.dir == "" && !s.test }) {
+		core = append(core, ".")
+	}
+	cmd := exec.Command("go", append([]string{"list", "-deps", "-f", "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}"}, core...)...)
+	cmd.Dir = root
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var modules []string
+	for line := range strings.Lines(string(out)) {
+		pkg, mod, _ := strings.Cut(strings.TrimSpace(line), " ")
+		for _, no := range []string{module + "/server", module + "/cmd", module + "/otelstepwell", module + "/stepwelltest", "testing", "flag", "expvar",
+			"net/http/pprof", "github.com/spf13", "go.opentelemetry.io", "github.com/prometheus"} {
+			if pkg == no || strings.HasPrefix(pkg, no+"/") {
+				t.Errorf("the core links %s", pkg)
+			}
+		}
+		if mod != "" && mod != module {
+			modules = append(modules, mod)
+		}
+	}
+	slices.Sort(modules)
+	got := strings.Join(slices.Compact(modules), "\n") + "\n"
+	golden := filepath.Join("testdata", "dependencies.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
+		t.Errorf("modules that the core links: got\n%swant\n%sA new one needs its reason in the commit; make golden writes the file", got, want)
+	}
+}

@@ -1,0 +1,129 @@
+package lint
+
+// This file holds the rule for SQL: one statement, one file, embedded and used.
+
+import (
+	"go/ast"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// embed is one variable that a go:embed directive fills.
+type embed struct {
+	src      *source
+	name     string
+	patterns []string // from the module's root
+}
+
+// embeds lists the embedded variables of a file.
+func embeds(s *source) (list []embed) {
+	for _, d := range s.file.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range g.Specs {
+			v, ok := spec.(*ast.ValueSpec)
+			if !ok {
+				continue
+			}
+			e := embed{src: s, name: v.Names[0].Name}
+			for _, doc := range []*ast.CommentGroup{g.Doc, v.Doc} {
+				if doc == nil {
+					continue
+				}
+				for _, c := range doc.List {
+					if args, ok := strings.CutPrefix(c.Text, "//go:embed "); ok {
+						for _, p := range strings.Fields(args) {
+							e.patterns = append(e.patterns, path.Join(s.dir, strings.Trim(p, "\"`")))
+						}
+					}
+				}
+			}
+			if len(e.patterns) > 0 {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// holds reports whether a variable has the file in it.
+func (e *embed) holds(file string) bool {
+	for _, p := range e.patterns {
+		if ok, _ := path.Match(p, file); ok || strings.HasPrefix(file, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// uses counts where the product's files of a package name a variable.
+func uses(list []*source, dir, name string) (n int) {
+	for _, s := range list {
+		if s.dir != dir || s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			if id, ok := node.(*ast.Ident); ok && id.Name == name {
+				n++
+			}
+			return true
+		})
+	}
+	return n
+}
+
+func TestSQL(t *testing.T) {
+	list := sources(t)
+	var all []embed
+	for _, s := range list {
+		if !s.test {
+			all = append(all, embeds(s)...)
+		}
+	}
+	err := walk(".sql", func(p string) error {
+		found := false
+		for _, e := range all {
+			if e.holds(p) {
+				found = true
+				if uses(list, e.src.dir, e.name) < 2 {
+					t.Errorf("%s: embedded as %s, which nobody uses", p, e.name)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: no go:embed names it", p)
+		}
+		text, err := os.ReadFile(filepath.Join(root, p))
+		if err == nil && !strings.HasPrefix(strings.TrimSpace(string(text)), "--") {
+			t.Errorf("%s: does not open with what it promises", p)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEmbeds(t *testing.T) {
+	s := mustParse(t, "world/x/a.go", "package x\n//go:embed sql/take.sql\nvar takeSQL string\n\n//go:embed migrations\nvar m embed.FS\nvar _ = takeSQL\n")
+	list := embeds(s)
+	if len(list) != 2 {
+		t.Fatalf("got %d, want 2", len(list))
+	}
+	for file, want := range map[string]bool{"world/x/sql/take.sql": true, "world/x/sql/other.sql": false, "world/x/migrations/1.sql": true, "world/y/sql/take.sql": false} {
+		if got := list[0].holds(file) || list[1].holds(file); got != want {
+			t.Errorf("%s: got %v, want %v", file, got, want)
+		}
+	}
+	if got, want := uses([]*source{s}, "world/x", "takeSQL"), 2; got != want {
+		t.Errorf("got %d uses, want %d", got, want)
+	}
+	if got, want := uses([]*source{s}, "world/x", "m"), 1; got != want {
+		t.Errorf("got %d uses, want %d", got, want)
+	}
+}
