@@ -41,6 +41,12 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("workflow code panicked: %v", e.Value)
 }
 
+// Unwrap returns what was panicked with, if that is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
 // spawn makes a coroutine that will run fn, and queues it.
 func (m *Machine) spawn(path string, fn func()) *coro {
 	c := &coro{m: m, path: path}

@@ -1,6 +1,10 @@
 package replay
 
-import "github.com/stepwell/stepwell/world"
+import (
+	"strconv"
+
+	"github.com/stepwell/stepwell/world"
+)
 
 // Future is something that a coroutine can wait for: the end of a step, a wait, a payload, the end of another coroutine.
 type Future struct {
@@ -12,6 +16,7 @@ type Future struct {
 	value    any  // of a coroutine
 	received bool // of an event wait: a signal ended it
 	waiters  []waiter
+	then     []func() // called when it is resolved, before anybody who waits goes on; must not block
 	op       *Op
 }
 
@@ -63,6 +68,19 @@ func (f *Future) resolve(payload []byte, err error) {
 		f.m.wake(w)
 	}
 	f.waiters = nil
+	for _, fn := range f.then {
+		fn()
+	}
+	f.then = nil
+}
+
+// onDone calls fn when the future is resolved, at once if it is.
+func (f *Future) onDone(fn func()) {
+	if f.done {
+		fn()
+		return
+	}
+	f.then = append(f.then, fn)
 }
 
 // wake readies a coroutine, if it still waits as it did when w was made.
@@ -99,3 +117,67 @@ func (x *Ctx) WaitAny(fs ...*Future) int {
 		c.block()
 	}
 }
+
+// WaitAll blocks the running coroutine until all futures are resolved, or one is with an error. It returns the index of the first that failed,
+// in the order in which they were resolved, or -1.
+func (x *Ctx) WaitAll(fs ...*Future) int {
+	all := x.m.future(nil)
+	failed, left := -1, len(fs)
+	for i, f := range fs {
+		f.onDone(func() {
+			left--
+			if f.err != nil && (failed < 0 || f.order < fs[failed].order) && !all.done {
+				failed = i
+			}
+			if failed >= 0 || left == 0 {
+				all.resolve(nil, nil)
+			}
+		})
+	}
+	if left > 0 && failed < 0 {
+		x.Wait(all)
+	}
+	return failed
+}
+
+// Items runs fn for the items 0 to n-1 as coroutines of a scope of their own, at most limit at once (0: all), and blocks until all have
+// ended. At the first that fails no further one begins, the scope is cancelled, and Items returns its index and error without waiting for
+// the rest.
+func (x *Ctx) Items(n, limit int, fn func(x *Ctx, i int) error) (int, error) {
+	c, err := x.m.enter()
+	if err != nil {
+		return -1, err
+	}
+	if limit == 0 {
+		limit = n
+	}
+	inner := x.Scope()
+	path := c.child("map")
+	failed, next, running := -1, 0, 0
+	var cause error
+	news := x.m.future(nil)
+	for next < n || running > 0 {
+		for next < n && running < limit {
+			i := next
+			next++
+			running++
+			x.m.spawn(itemPath(path, i), func() {
+				err := fn(inner, i)
+				running--
+				if err != nil && failed < 0 {
+					failed, cause = i, err
+				}
+				news.resolve(nil, nil)
+			})
+		}
+		x.Wait(news)
+		news = x.m.future(nil)
+		if failed >= 0 {
+			inner.Cancel()
+			return failed, cause
+		}
+	}
+	return -1, nil
+}
+
+func itemPath(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }

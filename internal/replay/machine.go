@@ -2,6 +2,7 @@ package replay
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,6 +47,7 @@ type Machine struct {
 	ready   queue
 	conds   []*cond
 	coros   []*coro
+	dead    int // of coros have ended
 	current atomic.Pointer[coro]
 	closing atomic.Bool
 
@@ -297,12 +299,24 @@ func (m *Machine) run() {
 			if !c.ended {
 				c.resume()
 			}
+			if c.ended {
+				m.bury()
+			}
 			continue
 		}
 		if !m.pollConds() {
 			return
 		}
 	}
+}
+
+// bury forgets coroutines that have ended, now and then.
+func (m *Machine) bury() {
+	if m.dead++; m.dead < 64 || m.dead < len(m.coros)/2 {
+		return
+	}
+	m.coros = slices.DeleteFunc(m.coros, func(c *coro) bool { return c.ended })
+	m.dead = 0
 }
 
 // finish ends the segment; the first to do so counts.

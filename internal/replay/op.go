@@ -153,3 +153,6 @@ func ours(fn string) bool {
 	rest, ok := strings.CutPrefix(fn, module)
 	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/internal/replay."))
 }
+
+// Cancelled reports whether the part of the workflow that asked for the operation was cancelled.
+func (o *Op) Cancelled() bool { return o.scope.isCancelled() }

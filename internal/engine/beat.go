@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// join registers the worker under a new ID.
+func (e *Engine) join(ctx context.Context) error {
+	w := world.Worker{
+		ID: world.NewID(world.PrefixWorker, time.Now()), Name: e.cfg.Name, Build: e.cfg.Build,
+		Classes: e.classes, Steps: e.stepNames(), Lease: e.cfg.Lease,
+	}
+	sent := time.Now()
+	b, err := e.cfg.World.Join(ctx, w)
+	if err != nil {
+		return err
+	}
+	e.worker.Store(&w.ID)
+	e.renewed(sent, b)
+	return nil
+}
+
+// renewed notes a new end of the lease and the world's clock. The lease counts from when the beat was sent: the world's view is never earlier.
+func (e *Engine) renewed(sent time.Time, b world.Beat) {
+	e.until.Store(int64(sent.Add(b.Until.Sub(b.Now)).Sub(e.epoch0)))
+	back := time.Now()
+	middle := sent.Add(back.Sub(sent) / 2)
+	offset := b.Now.Sub(middle)
+	if offset.Abs() <= back.Sub(sent)+time.Millisecond {
+		offset = 0 // within what the round trip explains
+	}
+	e.offset.Store(int64(offset))
+}
+
+// beatLoop renews the lease: every Beat while the worker owns anything, else as rarely as the lease allows; and whenever mail is announced.
+func (e *Engine) beatLoop(ctx context.Context) {
+	for {
+		d := e.cfg.Beat
+		if !e.busy() {
+			d = e.cfg.Lease / 3
+		}
+		t := time.NewTimer(d)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-e.beat:
+			if !e.busy() && e.leased() {
+				t.Stop()
+				continue // nobody here could get mail
+			}
+		case <-t.C:
+		}
+		t.Stop()
+		e.beatOnce(ctx)
+	}
+}
+
+func (e *Engine) busy() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.owned)+len(e.tasks) > 0
+}
+
+func (e *Engine) beatOnce(ctx context.Context) {
+	sent := time.Now()
+	b, err := e.cfg.World.Beat(ctx, world.BeatQuery{Worker: e.workerID(), Tasks: e.taskKeys()})
+	switch {
+	case err == nil:
+		e.renewed(sent, b)
+	case errors.Is(err, world.ErrLeaseLost):
+		e.loseAll()
+		if err := e.join(ctx); err != nil && ctx.Err() == nil {
+			e.cfg.Logger.Warn("join failed", "err", err)
+		}
+		e.kick()
+		return
+	default:
+		if ctx.Err() == nil {
+			e.cfg.Logger.Warn("beat failed", "err", err)
+		}
+		return
+	}
+	e.dispatch(b)
+}
+
+// dispatch gives what a beat told to whom it concerns.
+func (e *Engine) dispatch(b world.Beat) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, m := range b.Mail {
+		if s := e.owned[m.Run]; s != nil {
+			s.post(message{kind: msgMail, at: m.ArrivedAt, mail: m})
+		}
+	}
+	for _, k := range b.Ended {
+		if t := e.tasks[taskKey{k.Run, k.Step}]; t != nil && t.attempt == k.Attempt {
+			t.cancel(ErrRunOver)
+		}
+	}
+	for _, run := range b.Lost {
+		if s := e.owned[run]; s != nil {
+			s.post(message{kind: msgLost})
+		}
+	}
+}
+
+func (e *Engine) taskKeys() []world.TaskKey {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	keys := make([]world.TaskKey, 0, len(e.tasks))
+	for k, t := range e.tasks {
+		keys = append(keys, world.TaskKey{Run: k.run, Step: k.step, Attempt: t.attempt})
+	}
+	return keys
+}
+
+// loseAll ends everything that this worker owned: its lease was ended by somebody else.
+func (e *Engine) loseAll() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.owned {
+		s.post(message{kind: msgLost})
+	}
+	for _, t := range e.tasks {
+		t.cancel(world.ErrLeaseLost)
+	}
+}

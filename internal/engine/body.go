@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// StepInfo is what a step's body can know of itself: see [Info].
+type StepInfo struct {
+	Run            string // run ID
+	Workflow       string
+	Step           string // correlation ID of the step, the same on every attempt
+	Name           string
+	Attempt        int    // from 1
+	IdempotencyKey string // the same on every attempt, and for no other step: hand it to whatever the step calls
+}
+
+type infoKey struct{}
+
+// Info tells a step's body who it is. Outside a step it is zero.
+func Info(ctx context.Context) StepInfo {
+	if i, ok := ctx.Value(infoKey{}).(*StepInfo); ok {
+		return *i
+	}
+	return StepInfo{}
+}
+
+// body is one attempt of a step that runs.
+type body struct {
+	step    string // correlation ID
+	task    *world.Task
+	attempt int
+	started time.Time
+	cancel  context.CancelCauseFunc
+	policy  Policy
+	grace   bool // its step was ended without it: cancelled, and it did not return in time
+}
+
+// result is what an attempt came to.
+type result struct {
+	payload []byte
+	err     error
+	cause   error // why the attempt's context ended, if it did before the body returned
+	at      time.Time
+}
+
+// attempt runs fn with the context of an attempt and returns whatever it comes to, panics and Goexit included: done is always called,
+// once, on this goroutine.
+func attempt(ctx context.Context, info *StepInfo, timeout time.Duration, fn func(context.Context) ([]byte, error), done func(result)) {
+	ctx = context.WithValue(ctx, infoKey{}, info)
+	if timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, timeout, ErrTimeout)
+		defer stop()
+	}
+	var r result
+	returned := false
+	defer func() {
+		if !returned {
+			r = result{err: &bodyPanic{value: recover(), stack: debug.Stack()}}
+		} else if r.err != nil && context.Cause(ctx) == ErrTimeout {
+			r.err = &timeoutError{after: timeout, err: r.err}
+		}
+		r.cause, r.at = context.Cause(ctx), world.Now()
+		done(r)
+	}()
+	r.payload, r.err = fn(ctx)
+	returned = true
+}
+
+// timeoutError is the failure of an attempt whose time was up.
+type timeoutError struct {
+	after time.Duration
+	err   error
+}
+
+func (e *timeoutError) Error() string {
+	return "timed out after " + e.after.String() + ": " + e.err.Error()
+}
+
+// Unwrap returns what the body returned.
+func (e *timeoutError) Unwrap() error { return e.err }
+
+// Code is the failure's code in the log.
+func (e *timeoutError) Code() string { return world.CodeTimeout }

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"container/list"
+	"sync"
+
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// cached is a hibernating run that is still in memory: losing it costs a replay.
+type cached struct {
+	run   string
+	wf    *Workflow
+	state *world.State
+	m     *replay.Machine
+	size  int
+}
+
+// cache keeps the machines of the runs that hibernated last, bounded by count and estimated bytes.
+type cache struct {
+	mu       sync.Mutex
+	order    *list.List // of *cached, last used first; guarded by mu
+	byRun    map[string]*list.Element
+	bytes    int
+	maxRuns  int
+	maxBytes int
+	drop     func(*replay.Machine) // unwinds a machine; must not block
+}
+
+func newCache(runs, bytes int, drop func(*replay.Machine)) *cache {
+	return &cache{order: list.New(), byRun: map[string]*list.Element{}, maxRuns: runs, maxBytes: bytes, drop: drop}
+}
+
+// put keeps a machine; what is too much is dropped, the least recently used first.
+func (c *cache) put(v *cached) {
+	v.size = v.m.Size()
+	c.mu.Lock()
+	if old := c.byRun[v.run]; old != nil {
+		c.removeLocked(old)
+	}
+	c.byRun[v.run] = c.order.PushFront(v)
+	c.bytes += v.size
+	var out []*replay.Machine
+	for c.order.Len() > c.maxRuns || c.bytes > c.maxBytes {
+		el := c.order.Back()
+		if el == nil {
+			break
+		}
+		out = append(out, el.Value.(*cached).m)
+		c.removeLocked(el)
+	}
+	c.mu.Unlock()
+	for _, m := range out {
+		c.drop(m)
+	}
+}
+
+// take removes and returns the machine of a run, or nil.
+func (c *cache) take(run string) *cached {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	el := c.byRun[run]
+	if el == nil {
+		return nil
+	}
+	c.removeLocked(el)
+	return el.Value.(*cached)
+}
+
+// clear drops everything.
+func (c *cache) clear() {
+	c.mu.Lock()
+	var out []*replay.Machine
+	for el := c.order.Front(); el != nil; el = el.Next() {
+		out = append(out, el.Value.(*cached).m)
+	}
+	c.order.Init()
+	clear(c.byRun)
+	c.bytes = 0
+	c.mu.Unlock()
+	for _, m := range out {
+		c.drop(m)
+	}
+}
+
+func (c *cache) removeLocked(el *list.Element) {
+	v := el.Value.(*cached)
+	c.order.Remove(el)
+	delete(c.byRun, v.run)
+	c.bytes -= v.size
+}

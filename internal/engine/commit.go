@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// commit writes the turn. It returns false when the session is over because its run belongs to somebody else, or its birth was
+// refused.
+func (s *session) commit(ctx context.Context) bool {
+	t := &s.turn
+	parts := s.split()
+	for i, c := range parts {
+		last := i == len(parts)-1
+		done, err := s.write(ctx, c)
+		switch {
+		case s.birth != nil && i == 0:
+			if !s.born(done, err) {
+				return false
+			}
+		case err != nil:
+			s.e.lostRun(s.run, err)
+			s.lose()
+			s.dropStarts()
+			return false
+		}
+		if last && (t.release != nil || s.state.Status.Terminal()) {
+			s.ended = true
+			if s.state.Status.Terminal() {
+				s.cancelBodies(ErrRunOver)
+			}
+			if done.Mail {
+				s.e.kick()
+			}
+		}
+	}
+	starts, rest := t.starts, t.rest
+	*t = turn{events: t.events[:0], starts: starts, rest: rest}
+	return true
+}
+
+// split makes commits of the turn: one, unless it is too large. Results, mail and held tasks are in the first, starts and the release in the last.
+func (s *session) split() []*world.Commit {
+	t := &s.turn
+	first := s.state.Seq - int64(len(t.events)) + 1
+	if t.bytes <= world.MaxCommit*3/4 {
+		c := s.newCommit(first, t.events)
+		c.Mail, c.Held, c.Dropped, c.Tasks, c.Release = t.mail, t.held, t.dropped, t.tasks, t.release
+		return []*world.Commit{c}
+	}
+	tasks := make(map[string]world.Task, len(t.tasks))
+	for _, task := range t.tasks {
+		tasks[task.Step] = task
+	}
+	var parts []*world.Commit
+	for from, i, size := 0, 0, 0; i <= len(t.events); i++ {
+		if i < len(t.events) {
+			size += len(t.events[i].Payload) + len(t.events[i].Name) + len(t.events[i].Match) + 200
+			if size <= world.MaxCommit*3/4 || i == from {
+				continue
+			}
+		}
+		c := s.newCommit(first+int64(from), t.events[from:i:i])
+		for k := range c.Events {
+			if task, ok := tasks[c.Events[k].ID]; ok && c.Events[k].Type == world.StepCreated {
+				c.Tasks = append(c.Tasks, task)
+			}
+		}
+		parts = append(parts, c)
+		if from = i; i < len(t.events) {
+			size = len(t.events[i].Payload) + 200
+		}
+	}
+	parts[0].Mail, parts[0].Held, parts[0].Dropped = t.mail, t.held, t.dropped
+	parts[len(parts)-1].Release = t.release
+	return parts
+}
+
+func (s *session) newCommit(first int64, events []world.Event) *world.Commit {
+	c := &world.Commit{
+		Run: s.run, Worker: s.e.workerID(), Take: s.take, Build: s.e.cfg.Build, First: first, Events: events,
+	}
+	a, b := rand.Uint64(), rand.Uint64()
+	for i := range 8 {
+		c.ID[i], c.ID[8+i] = byte(a>>(8*i)), byte(b>>(8*i))
+	}
+	return c
+}
+
+// write commits until the outcome is known. An error is final: somebody else owns the run, the birth is refused, or the worker ends.
+func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	for try := 0; ; try++ {
+		done, err := s.e.cfg.World.Commit(ctx, c)
+		if errors.Is(err, world.ErrUnknownOutcome) {
+			done, err = s.settle(ctx, c)
+		}
+		if err == nil {
+			if !s.e.leased() {
+				return done, fmt.Errorf("run %s: the lease ran out during a commit: %w", s.run, world.ErrLeaseLost)
+			}
+			return done, nil
+		}
+		if final(err) || ctx.Err() != nil || c.Birth() {
+			return done, err
+		}
+		s.e.cfg.Logger.Warn("commit failed, trying again", "run", s.run, "try", try+1, "err", err)
+		if !pause(ctx, min(50*time.Millisecond<<min(try, 6), 2*time.Second)) {
+			return done, err
+		}
+	}
+}
+
+// settle finds out what became of a commit whose answer was lost.
+func (s *session) settle(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	for try := 0; ; try++ {
+		done, err := s.e.cfg.World.Outcome(ctx, c)
+		switch {
+		case err == nil, errors.Is(err, world.ErrLeaseLost), ctx.Err() != nil:
+			return done, err
+		case errors.Is(err, world.ErrNotFound):
+			return s.e.cfg.World.Commit(ctx, c)
+		}
+		if !pause(ctx, min(50*time.Millisecond<<min(try, 6), 2*time.Second)) {
+			return done, err
+		}
+	}
+}
+
+// final reports whether trying a commit again cannot help.
+func final(err error) bool {
+	for _, e := range []error{
+		world.ErrLeaseLost, world.ErrTerminal, world.ErrConflict, world.ErrNotFound, world.ErrRunExists, world.ErrInvalid,
+		world.ErrTooLarge, world.ErrClosed, world.ErrCorrupt,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// pause waits, unless the context ends.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// startBodies starts what the commit recorded as started.
+func (s *session) startBodies() {
+	starts := s.turn.starts
+	s.turn.starts = nil
+	for _, b := range starts {
+		if b.task != nil {
+			s.bodies[b.step] = b
+			s.e.runTask(*b.task, s, b)
+			continue
+		}
+		op := s.m.Op(b.step)
+		if op == nil {
+			s.slots++
+			continue
+		}
+		s.startBody(b, op.Key.Name, op.Spec.(*StepSpec))
+	}
+}
+
+func (s *session) startBody(b *body, name string, spec *StepSpec) {
+	ctx, cancel := context.WithCancelCause(s.e.bodyCtx)
+	b.cancel = cancel
+	b.started = s.e.now()
+	s.bodies[b.step] = b
+	info := &StepInfo{
+		Run: s.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
+	}
+	s.e.bodies.Go(func() {
+		attempt(ctx, info, b.policy.Timeout, spec.Run, func(r result) {
+			cancel(nil)
+			if !s.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
+				s.e.steps.release(1) // the session is gone: nobody records it
+			}
+		})
+	})
+}
+
+// dropStarts gives back the slots of bodies that will not start.
+func (s *session) dropStarts() {
+	s.slots += len(s.turn.starts)
+	s.turn.starts = nil
+}

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Workflow is a registered workflow function.
+type Workflow struct {
+	Name      string
+	Version   int // from 1
+	Body      func(input []byte) replay.Body
+	Retention time.Duration // after the end; below 0: for ever
+}
+
+// Step is a registered step, which any worker that registered it can run by name.
+type Step struct {
+	Name   string
+	Run    func(ctx context.Context, input []byte) ([]byte, error)
+	Policy Policy
+}
+
+// StepSpec is what workflow code hands over with a step: how to run it. It is the Spec of a replay.Op.
+type StepSpec struct {
+	Run      func(ctx context.Context) ([]byte, error) // a closure, or the registered function with its input
+	Task     bool                                      // a registered step: others may run it
+	Policy   Policy
+	Override json.RawMessage // registered steps: what the call asks for instead of the definition's policy; travels with the task
+}
+
+// Backoff says how the delays between attempts grow.
+type Backoff string
+
+// The ways in which delays grow: base; n × base; base doubled each time.
+const (
+	Fixed       Backoff = "fixed"
+	Linear      Backoff = "linear"
+	Exponential Backoff = "exponential"
+)
+
+// Policy says how often and when a failing step is tried again. Use [Policy.WithDefaults].
+type Policy struct {
+	Attempts int           `json:"attempts,omitempty"` // 0: 3; below 0: no limit
+	Backoff  Backoff       `json:"backoff,omitempty"`
+	Base     time.Duration `json:"base,omitempty"`    // first delay
+	Cap      time.Duration `json:"cap,omitempty"`     // longest delay
+	Jitter   float64       `json:"jitter,omitempty"`  // share of a delay that is random; below 0: none
+	Total    time.Duration `json:"total,omitempty"`   // no attempt starts later than this after the first; 0: no limit
+	Timeout  time.Duration `json:"timeout,omitempty"` // of one attempt; 0: none
+}
+
+// WithDefaults fills in what is not said: 3 attempts, exponential from 1 s to 60 s, 20 % jitter.
+func (p Policy) WithDefaults() Policy {
+	if p.Attempts == 0 {
+		p.Attempts = 3
+	}
+	if p.Backoff == "" {
+		p.Backoff = Exponential
+	}
+	if p.Base == 0 {
+		p.Base = time.Second
+	}
+	if p.Cap == 0 {
+		p.Cap = max(time.Minute, p.Base)
+	}
+	if p.Jitter == 0 {
+		p.Jitter = 0.2
+	}
+	return p
+}
+
+// Validate refuses what makes no sense.
+func (p Policy) Validate() error {
+	switch {
+	case p.Attempts < -1:
+		return fmt.Errorf("%w: retry attempts %d: want -1 (no limit), 0 (the default, 3) or more", world.ErrInvalid, p.Attempts)
+	case p.Backoff != "" && p.Backoff != Fixed && p.Backoff != Linear && p.Backoff != Exponential:
+		return fmt.Errorf("%w: retry backoff %q: want fixed, linear or exponential", world.ErrInvalid, p.Backoff)
+	case p.Base < 0 || p.Cap < 0 || p.Total < 0 || p.Timeout < 0:
+		return fmt.Errorf("%w: a negative duration in a retry policy or timeout", world.ErrInvalid)
+	case p.Jitter > 1:
+		return fmt.Errorf("%w: retry jitter %g: want at most 1", world.ErrInvalid, p.Jitter)
+	}
+	return nil
+}
+
+// delay is how long to wait after the n-th failure, n from 1.
+func (p Policy) delay(n int) time.Duration {
+	d := p.Base
+	switch p.Backoff {
+	case Linear:
+		if d = p.Base * time.Duration(n); d/time.Duration(n) != p.Base {
+			d = p.Cap
+		}
+	case Exponential:
+		for i := 1; i < n && d < p.Cap; i++ {
+			d *= 2
+		}
+	}
+	d = min(d, p.Cap)
+	if p.Jitter > 0 {
+		d -= time.Duration(rand.Float64() * p.Jitter * float64(d))
+	}
+	return d
+}
+
+// verdict says what follows a failed attempt: a retry after a delay, or the end.
+func (p Policy) verdict(err error, failures int, first, now time.Time) (delay time.Duration, again bool) {
+	if isFatal(err) || p.Attempts >= 0 && failures >= p.Attempts {
+		return 0, false
+	}
+	delay = p.delay(failures)
+	if d, ok := retryAfter(err); ok {
+		delay = d
+	}
+	if p.Total > 0 && !first.IsZero() && now.Add(delay).Sub(first) > p.Total {
+		return 0, false
+	}
+	return delay, true
+}

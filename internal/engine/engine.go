@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+var zeroTime time.Time
+
+// Config is what a worker needs. Zero values mean the defaults in brackets.
+type Config struct {
+	World     world.World
+	Workflows []*Workflow
+	Steps     []*Step
+	Name      string        // for people: host and process [none]
+	Build     string        // of the program, noted in the log [none]
+	Runs      int           // sessions at once [50]
+	StepSlots int           // step bodies at once [50]
+	Lease     time.Duration // how long the worker is believed alive after a beat [10 s]
+	Beat      time.Duration // between beats while it owns anything [1 s, at most a third of the lease]
+	Poll      time.Duration // between looks for work, beside notifications [5 s]
+	Sweep     time.Duration // between sweeps of ended runs [5 min]; below 0: never
+	Drain     time.Duration // for bodies to end by themselves on shutdown [10 s]
+
+	CancelGrace time.Duration // for a body to return after its run was cancelled [10 s]
+	CacheRuns   int           // hibernating machines kept [1,000]; below 0: none
+	CacheBytes  int           // and their estimated bytes at most [64 MiB]
+	Limit       int           // bytes of one encoded value [1 MiB]
+	Strict      bool          // check determinism at every suspension
+	Logger      *slog.Logger  // [discard]
+	// Record turns an error into what the log keeps of it.
+	Record func(error) *world.Error
+}
+
+func (c *Config) defaults() {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	setInt := func(n *int, v int) {
+		if *n == 0 {
+			*n = v
+		}
+	}
+	setInt(&c.Runs, 50)
+	setInt(&c.StepSlots, 50)
+	setInt(&c.CacheRuns, 1000)
+	setInt(&c.CacheBytes, 64<<20)
+	setInt(&c.Limit, 1<<20)
+	set(&c.Lease, 10*time.Second)
+	set(&c.Beat, min(time.Second, c.Lease/3))
+	set(&c.Poll, 5*time.Second)
+	set(&c.Sweep, 5*time.Minute)
+	set(&c.Drain, 10*time.Second)
+	set(&c.CancelGrace, 10*time.Second)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Engine is one worker. It is safe for concurrent use.
+type Engine struct {
+	cfg         Config
+	classes     []world.Class
+	byClass     map[world.Class]*Workflow
+	stepsByName map[string]*Step
+	runs        *slots
+	steps       *slots
+	cache       *cache
+
+	mu        sync.Mutex
+	owned     map[string]*session     // guarded by mu
+	tasks     map[taskKey]*heldTask   // guarded by mu
+	accepting bool                    // guarded by mu: sessions may begin
+	workCtx   context.Context         // of commits: ends when drain gives up
+	bodyCtx   context.Context         // of bodies: ends when drain stops waiting for them
+	endBodies context.CancelCauseFunc //
+	worker    atomic.Pointer[string]
+
+	sessions sync.WaitGroup
+	bodies   sync.WaitGroup
+	unwound  sync.WaitGroup
+
+	wake    chan struct{} // take soon
+	beat    chan struct{} // beat soon
+	offset  atomic.Int64  // world's clock minus ours, ns
+	until   atomic.Int64  // end of the lease on our monotonic clock, ns since epoch0
+	epoch0  time.Time
+}
+
+// New checks the definitions and makes a worker that does nothing yet.
+func New(cfg Config) (*Engine, error) {
+	cfg.defaults()
+	e := &Engine{
+		cfg: cfg, byClass: map[world.Class]*Workflow{}, stepsByName: map[string]*Step{},
+		owned: map[string]*session{}, tasks: map[taskKey]*heldTask{},
+		wake: make(chan struct{}, 1), beat: make(chan struct{}, 1), epoch0: time.Now(),
+	}
+	e.runs = newSlots(cfg.Runs, e.kick)
+	e.steps = newSlots(cfg.StepSlots, e.kick)
+	e.cache = newCache(max(cfg.CacheRuns, 0), cfg.CacheBytes, e.unwind)
+	none := ""
+	e.worker.Store(&none)
+	var errs []error
+	for _, wf := range cfg.Workflows {
+		errs = append(errs, e.register(wf))
+	}
+	for _, st := range cfg.Steps {
+		if e.stepsByName[st.Name] != nil {
+			errs = append(errs, fmt.Errorf("%w: step %q is registered twice", world.ErrInvalid, st.Name))
+		}
+		e.stepsByName[st.Name] = st
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *Engine) register(wf *Workflow) error {
+	c := world.Class{Workflow: wf.Name, Version: wf.Version}
+	if e.byClass[c] != nil {
+		return fmt.Errorf("%w: workflow %q version %d is registered twice", world.ErrInvalid, wf.Name, wf.Version)
+	}
+	e.byClass[c] = wf
+	e.classes = append(e.classes, c)
+	open := world.Class{Workflow: wf.Name}
+	if highest := e.byClass[open]; highest == nil {
+		e.byClass[open] = wf
+		e.classes = append(e.classes, open)
+	} else if highest.Version < wf.Version {
+		e.byClass[open] = wf
+	}
+	return nil
+}
+
+// workflow finds the code for a class; version 0 is the highest.
+func (e *Engine) workflow(c world.Class) *Workflow { return e.byClass[c] }
+
+func (e *Engine) workerID() string { return *e.worker.Load() }
+
+// now is the world's clock as far as this worker knows it.
+func (e *Engine) now() time.Time {
+	return time.Now().Add(time.Duration(e.offset.Load())).UTC().Truncate(time.Microsecond)
+}
+
+// leased reports whether the lease still runs on this worker's own monotonic clock.
+func (e *Engine) leased() bool { return time.Since(e.epoch0) < time.Duration(e.until.Load()) }
+
+// adopt makes a session known and starts its goroutine, unless the engine takes no more.
+func (e *Engine) adopt(s *session, life func(ctx context.Context)) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.accepting {
+		return false
+	}
+	before := e.owned[s.run] // has released the run, or lost it, and is about to end
+	e.owned[s.run] = s
+	ctx := e.workCtx
+	e.sessions.Go(func() {
+		if before != nil {
+			<-before.done
+		}
+		life(ctx)
+	})
+	return true
+}
+
+// forget ends what the engine knows of a session.
+func (e *Engine) forget(s *session) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.owned[s.run] == s {
+		delete(e.owned, s.run)
+	}
+}
+
+// retire keeps the machine of a hibernating run, or unwinds it.
+func (e *Engine) retire(s *session) {
+	over := s.failure != nil || s.state.Status.Terminal() || s.birth != nil || !s.clean()
+	if over || e.cfg.CacheRuns < 0 || e.cfg.Strict {
+		e.unwind(s.m)
+		return
+	}
+	e.cache.put(&cached{run: s.run, wf: s.wf, state: s.state, m: s.m})
+}
+
+// clean reports whether all that the session's state holds was committed: it ended with a release.
+func (s *session) clean() bool {
+	return s.ended && s.turn.empty() && len(s.m.Asked()) == 0 && len(s.bodies) == 0 && !s.lost
+}
+
+// unwind ends a machine on a goroutine of its own, as deferred functions of the workflow run.
+func (e *Engine) unwind(m *replay.Machine) { e.unwound.Go(m.Close) }
+
+// kick makes the take loop look for work soon.
+func (e *Engine) kick() { nudge(e.wake) }
+
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// record turns a step's error into what the log keeps.
+func (e *Engine) record(err error) *world.Error {
+	rec := e.cfg.Record(err)
+	var p *bodyPanic
+	if errors.As(err, &p) {
+		rec.Code, rec.Stack = world.CodePanic, trimStack(p.stack)
+	}
+	return rec
+}
+
+func (e *Engine) reportBlocked(run string, b *world.Block) {
+	e.cfg.Logger.Warn("run is blocked", "run", run, "reason", b.Code, "tries", b.Tries, "err", b.Message)
+}
+
+func (e *Engine) lostRun(run string, err error) {
+	e.cfg.Logger.Warn("run is no longer owned", "run", run, "err", err)
+}
+
+func (e *Engine) dropped(run string, ev *world.Event, err error) {
+	e.cfg.Logger.Info("mail was dropped", "run", run, "type", string(ev.Type), "err", err)
+}
+
+func retryPause(try int) time.Duration {
+	return min(50*time.Millisecond<<min(try, 6), 2*time.Second)
+}

@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// runTaken is the goroutine of a session whose run was taken from the queue.
+func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
+	s.guard(ctx, func() {
+		cancel := slices.ContainsFunc(tk.Mail, isCancel)
+		s.blocked = tk.Blocked
+		s.wf = s.e.workflow(tk.Class)
+		withoutCode := cancel && (s.wf == nil || tk.Status == world.Pending || tk.Blocked != nil)
+		if withoutCode {
+			s.wf = nil
+		}
+		if err := s.load(ctx, tk); err != nil {
+			if errors.Is(err, world.ErrNotFound) || errors.Is(err, world.ErrClosed) || ctx.Err() != nil {
+				s.ended = true
+				return
+			}
+			if s.state.Seq != tk.Seq { // it cannot even be folded: go by what the queue says
+				s.state = &world.State{ID: s.run, Seq: tk.Seq, Status: tk.Status}
+			}
+			if !withoutCode {
+				s.fail(err, 0)
+			}
+		}
+		for i := range tk.Mail {
+			if !withoutCode || isCancel(tk.Mail[i]) {
+				s.post(message{kind: msgMail, at: tk.Mail[i].ArrivedAt, mail: tk.Mail[i]})
+			}
+		}
+		if s.wf != nil && s.failure == nil {
+			s.begin(tk)
+		}
+		s.loop(ctx)
+	})
+}
+
+func isCancel(m world.Mail) bool {
+	return slices.ContainsFunc(m.Events, func(e world.Event) bool { return e.Type == world.CancelRequested })
+}
+
+// guard runs the session's life. Workflow code that calls runtime.Goexit ends this goroutine; another one blocks the run then.
+func (s *session) guard(ctx context.Context, life func()) {
+	finished := false
+	defer func() {
+		switch {
+		case finished:
+			s.close()
+		case s.birth != nil:
+			recovered := recover()
+			s.birth.refuse(fmt.Errorf("the first turn ended its goroutine (%v)", recovered))
+			s.close()
+		default:
+			s.fail(&replay.PanicError{Value: recover(), Stack: debug.Stack()}, s.state.Seq)
+			s.e.sessions.Go(func() {
+				defer s.close()
+				s.loop(ctx)
+			})
+		}
+	}()
+	life()
+	finished = true
+}
+
+// load brings the run's state and machine to the end of its log: from the cache and what came since, or by a replay from the start.
+func (s *session) load(ctx context.Context, tk world.TakenRun) error {
+	s.state = &world.State{ID: s.run}
+	cursor := ""
+	if c := s.e.cache.take(s.run); c != nil {
+		if c.wf == s.wf && c.state.Seq <= tk.Seq {
+			s.state, s.m = c.state, c.m
+			cursor = world.Cursor(c.state.Seq)
+		} else {
+			s.e.unwind(c.m)
+		}
+	}
+	if s.m != nil && s.state.Seq == tk.Seq {
+		return nil
+	}
+	for more := true; more; {
+		page, err := s.e.cfg.World.Events(ctx, s.run, world.EventQuery{Cursor: cursor, Limit: 1000})
+		if err != nil {
+			return err
+		}
+		cursor, more = page.Cursor, page.More
+		if err := s.replay(page.Events, more); err != nil {
+			return err
+		}
+	}
+	if s.m != nil {
+		s.m.SetReplaying(false)
+	}
+	if s.state.Seq != tk.Seq {
+		return &world.CorruptError{Run: s.run, Seq: s.state.Seq + 1, Err: fmt.Errorf("the log ends at event %d, the queue says %d", s.state.Seq, tk.Seq)}
+	}
+	return nil
+}
+
+// replay folds a page of the log and feeds it to the machine.
+func (s *session) replay(events []world.Event, more bool) error {
+	for i := range events {
+		e := &events[i]
+		want := s.state.Seq + 1
+		changed, err := s.state.Apply(e, zeroTime)
+		if err == nil && !changed {
+			err = errors.New("it says nothing new")
+		}
+		if err != nil {
+			return &world.CorruptError{Run: s.run, Seq: want, Err: err}
+		}
+		if e.Type == world.RunCreated && s.wf != nil {
+			s.newMachine()
+			s.m.SetReplaying(true)
+		}
+	}
+	if s.e.cfg.Strict {
+		s.log = append(s.log, events...)
+	}
+	if s.m == nil {
+		return nil
+	}
+	return s.m.Feed(events, more)
+}
+
+func (s *session) newMachine() { s.m = s.machine() }
+
+// machine makes a machine for the run's present segment.
+func (s *session) machine() *replay.Machine {
+	return replay.New(replay.Config{
+		Run: s.run, Born: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict,
+	}, s.wf.Body(s.state.Input))
+}
+
+// begin takes up what is open in a run that was just loaded, and starts it if it is new.
+func (s *session) begin(tk world.TakenRun) {
+	if s.state.Status == world.Pending {
+		e := world.Event{Type: world.RunStarted}
+		if s.state.Version == 0 {
+			e.Version = s.wf.Version
+		}
+		s.result(e)
+		return
+	}
+	s.create()
+	for w := range s.state.Waits() {
+		if !w.Until.IsZero() {
+			s.timers.add(w.Until, w.ID, false)
+		}
+	}
+	steps := slices.SortedFunc(s.state.Steps(), func(a, b *world.Step) int { return cmp.Compare(a.Created, b.Created) })
+	now := s.e.now()
+	s.ready = s.ready[:0]
+	for _, st := range steps {
+		if st.Queued || st.Kind != world.KindClosure && st.Kind != world.KindTask {
+			continue
+		}
+		if st.RetryAt.After(now) {
+			s.timers.add(st.RetryAt, st.ID, true)
+		} else {
+			s.ready = append(s.ready, st.ID)
+		}
+	}
+}
+
+// verify is strict mode: a second machine is replayed beside the first and takes over.
+func (s *session) verify() {
+	if s.m.Outcome() != nil || len(s.turn.rest) > 0 {
+		return
+	}
+	second := s.machine()
+	second.SetReplaying(true)
+	err := second.Feed(s.log, false)
+	if err == nil {
+		err = replay.Mismatch(s.m, second, s.state.Seq)
+	}
+	second.SetReplaying(false)
+	second.Cancelled() // known already
+	if err != nil {
+		s.e.unwind(second)
+		s.fail(err, s.state.Seq)
+		return
+	}
+	s.old = append(s.old, s.m)
+	s.m = second
+	if len(s.bodies) == 0 {
+		for _, m := range s.old {
+			s.e.unwind(m)
+		}
+		s.old = nil
+	}
+}

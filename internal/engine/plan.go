@@ -1,0 +1,320 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/world"
+)
+
+// plan decides, after the messages were handled, what the turn ends with: the end of the run, starts of steps, or a release.
+func (s *session) plan() {
+	if s.ended || s.state == nil {
+		return
+	}
+	if s.wf == nil { // nobody here knows the code: it was taken to be cancelled
+		s.endWithoutCode()
+		return
+	}
+	if s.failure == nil {
+		s.cancelSteps()
+	}
+	if s.failure == nil && s.m.Outcome() != nil && !s.state.Status.Terminal() {
+		s.end()
+		return
+	}
+	if s.abandon {
+		s.abandonBodies()
+	}
+	s.startReady()
+	s.steps()
+	if s.idle() {
+		s.hibernate()
+	}
+}
+
+// endWithoutCode cancels a run whose code is not needed for it: pending, blocked, or unknown here.
+func (s *session) endWithoutCode() {
+	if s.state.Cancel == nil {
+		s.turn.release = &world.Release{WakeAt: s.e.now(), Blocked: s.blocked}
+		return
+	}
+	s.terminal(world.Event{Type: world.RunCancelled, By: s.state.Cancel.By, Reason: s.state.Cancel.Reason})
+}
+
+// end appends the terminal event that the code came to.
+func (s *session) end() {
+	out := s.m.Outcome()
+	switch {
+	case s.state.Cancel != nil:
+		s.terminal(world.Event{Type: world.RunCancelled, Error: out.Err, By: s.state.Cancel.By, Reason: s.state.Cancel.Reason})
+	case out.Err != nil:
+		s.terminal(world.Event{Type: world.RunFailed, Error: out.Err})
+	default:
+		s.terminal(world.Event{Type: world.RunCompleted, Payload: out.Output})
+	}
+}
+
+func (s *session) terminal(e world.Event) {
+	if err := s.put(&e); err != nil {
+		s.fail(err, s.state.Seq)
+	}
+}
+
+// cancelSteps ends the steps of cancelled parts of the workflow: at once where no body runs, else when the body has ended or its time is
+// up.
+func (s *session) cancelSteps() {
+	for ops := s.m.Cancelled(); len(ops) > 0; ops = s.m.Cancelled() {
+		cause := error(ErrScope)
+		if s.state.Cancel != nil {
+			cause = ErrCancelled
+		}
+		for _, op := range ops {
+			st := s.state.Step(op.ID)
+			if st == nil {
+				continue
+			}
+			if b := s.bodies[op.ID]; b != nil {
+				b.cancel(cause)
+				s.graceTimer(op.ID)
+				continue
+			}
+			if st.Queued {
+				if s.e.cancelTask(s.run, op.ID, cause) { // it runs on this worker, for the queue
+					s.graceTimer(op.ID)
+					continue
+				}
+				s.turn.dropped = append(s.turn.dropped, world.TaskKey{Run: s.run, Step: op.ID})
+			}
+			s.failCancelled(op.ID)
+		}
+	}
+}
+
+func (s *session) graceTimer(step string) {
+	time.AfterFunc(s.e.cfg.CancelGrace, func() { s.post(message{kind: msgGrace, step: step}) })
+}
+
+func (s *session) failCancelled(step string) {
+	err := s.append(world.Event{Type: world.StepFailed, ID: step, Error: &world.Error{
+		Message: "cancelled before it ended", Code: world.CodeCancelled, Permanent: true,
+	}})
+	if err != nil {
+		s.fail(err, s.state.Seq)
+	}
+}
+
+// endGrace ends a cancelled step whose body did not return in time. The body keeps its slot until it returns.
+func (s *session) endGrace(step string) {
+	if s.failure != nil || s.state.Step(step) == nil {
+		return
+	}
+	if b := s.bodies[step]; b != nil {
+		b.grace = true
+	} else if st := s.state.Step(step); st.Queued {
+		s.turn.dropped = append(s.turn.dropped, world.TaskKey{Run: s.run, Step: step})
+	}
+	s.failCancelled(step)
+}
+
+// startReady starts steps as far as there are slots. A start is recorded only for a body that has one.
+func (s *session) startReady() {
+	if s.draining || s.failure != nil || s.state.Paused != nil || s.state.Status.Terminal() {
+		return
+	}
+	for len(s.ready) > 0 {
+		id := s.ready[0]
+		st := s.state.Step(id)
+		op := s.m.Op(id)
+		if st == nil || op == nil || s.bodies[id] != nil {
+			s.ready = s.ready[1:]
+			continue
+		}
+		if !s.slot() {
+			return
+		}
+		s.ready = s.ready[1:]
+		e := world.Event{Type: world.StepStarted, ID: id, Attempt: st.Attempts + 1}
+		if err := s.put(&e); err != nil {
+			s.slots++
+			s.fail(err, s.state.Seq)
+			return
+		}
+		if err := s.m.Feed(s.turn.events[len(s.turn.events)-1:], false); err != nil {
+			s.fail(err, e.Seq)
+		}
+		spec := op.Spec.(*StepSpec)
+		s.turn.starts = append(s.turn.starts, &body{step: id, attempt: e.Attempt, policy: spec.Policy.WithDefaults()})
+	}
+}
+
+// slot gets a step slot for one body: one that is held, or a free one, or it queues up for one.
+func (s *session) slot() bool {
+	if s.slots > 0 && s.e.steps.available() == 0 && s.e.steps.contended() {
+		s.e.steps.release(s.slots) // others have waited longer
+		s.slots = 0
+	}
+	if s.slots > 0 {
+		s.slots--
+		return true
+	}
+	if s.e.steps.try(1) == 1 {
+		return true
+	}
+	if !s.asking {
+		s.asking = true
+		s.e.steps.wait(func() {
+			if !s.post(message{kind: msgSlot}) {
+				s.e.steps.release(1)
+			}
+		})
+	}
+	return false
+}
+
+// steps gives back the slots that no body needs now.
+func (s *session) steps() {
+	if s.slots > 0 {
+		s.e.steps.release(s.slots)
+		s.slots = 0
+	}
+}
+
+// idle reports whether the session has nothing to do here and now.
+func (s *session) idle() bool {
+	if len(s.bodies) > 0 || len(s.turn.starts) > 0 || len(s.turn.rest) > 0 {
+		return false
+	}
+	if s.failure != nil || s.draining || s.state.Paused != nil {
+		return true
+	}
+	if len(s.ready) > 0 {
+		return false
+	}
+	s.timers.prune(s.void)
+	now := s.e.now()
+	if at, ok := s.timers.next(); ok {
+		if !at.After(now) {
+			return false
+		}
+		if s.timers.h[0].retry && at.Sub(now) <= nearRetry {
+			return false
+		}
+	}
+	return s.lastMail.IsZero() || now.Sub(s.lastMail) >= linger || !s.expectsMail()
+}
+
+// void reports whether a timer's wait or step is over.
+func (s *session) void(t timer) bool {
+	if t.retry {
+		return s.state.Step(t.id) == nil
+	}
+	return s.state.Wait(t.id) == nil
+}
+
+// expectsMail reports whether results of tasks or of other runs are on their way.
+func (s *session) expectsMail() bool {
+	for st := range s.state.Steps() {
+		if st.Queued || st.Kind == world.KindChild || st.Kind == world.KindAwait {
+			return true
+		}
+	}
+	return false
+}
+
+// hibernate gives the run up until something happens: no slot, no goroutine, no memory but for the cache.
+func (s *session) hibernate() {
+	if !s.empty(false) {
+		return
+	}
+	s.turn.release = s.releaseNow()
+}
+
+func (s *session) releaseNow() *world.Release {
+	now := s.e.now()
+	if s.failure != nil {
+		b := s.blockReason(s.failure, now)
+		s.e.reportBlocked(s.run, b)
+		return &world.Release{Blocked: b, WakeAt: now.Add(blockBackoff(b.Tries))}
+	}
+	r := &world.Release{}
+	s.timers.prune(s.void)
+	if at, ok := s.timers.next(); ok {
+		r.WakeAt = at
+	}
+	if len(s.ready) > 0 {
+		r.WakeAt = now
+	}
+	return r
+}
+
+// handleResult records what an attempt came to.
+func (s *session) handleResult(msg *message) {
+	b := s.bodies[msg.step]
+	delete(s.bodies, msg.step)
+	s.slots++
+	if b == nil || b.grace || s.state.Step(msg.step) == nil {
+		return // its step ended without it
+	}
+	s.recordResult(msg.step, b, msg.result)
+}
+
+func (s *session) recordResult(step string, b *body, r result) {
+	if r.err == nil {
+		r.err = codec.CheckSize(r.payload, s.e.cfg.Limit)
+	}
+	if r.err == nil {
+		s.result(world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload})
+		return
+	}
+	st := s.state.Step(step)
+	rec := s.e.record(r.err)
+	now := s.e.now()
+	if s.abandon || errors.Is(r.cause, ErrDraining) {
+		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: abandoned("its worker shut down")})
+		s.ready = append(s.ready, step)
+		return
+	}
+	cancelled := s.state.Cancel != nil || s.cancelledStep(step)
+	if delay, again := b.policy.verdict(r.err, st.Failures+1, st.Started, now); again && !cancelled {
+		at := now.Add(delay)
+		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})
+		if s.failure == nil {
+			s.timers.add(at, step, true)
+		}
+		return
+	}
+	rec.Permanent = isFatal(r.err)
+	s.result(world.Event{Type: world.StepFailed, ID: step, Attempt: b.attempt, Error: rec})
+}
+
+// result appends what a body came to; a run that is to be blocked keeps it all the same.
+func (s *session) result(e world.Event) {
+	if err := s.append(e); err != nil {
+		s.fail(err, s.state.Seq)
+	}
+}
+
+// cancelledStep reports whether the part of the workflow that asked for a step was cancelled.
+func (s *session) cancelledStep(step string) bool {
+	op := s.m.Op(step)
+	return op != nil && op.Cancelled()
+}
+
+// abandonBodies reports attempts that are given up, so that they do not count as deaths.
+func (s *session) abandonBodies() {
+	for step, b := range s.bodies {
+		if b.task != nil || s.state.Step(step) == nil {
+			continue
+		}
+		b.cancel(ErrDraining)
+		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: s.e.now(), Error: abandoned("its worker shut down and it did not return")})
+		s.ready = append(s.ready, step)
+	}
+	clear(s.bodies)
+}
+
+func abandoned(why string) *world.Error {
+	return &world.Error{Message: "the attempt was abandoned: " + why, Code: world.CodeAbandoned}
+}

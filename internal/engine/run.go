@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Run works until ctx ends, then drains: it takes nothing more, lets bodies end, hands back what cannot be finished, and returns when all that it
+// started has ended. An engine runs once at a time.
+func (e *Engine) Run(ctx context.Context) error {
+	workCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	bodyCtx, endBodies := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer endBodies(ErrDraining)
+	if err := e.join(ctx); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.workCtx, e.bodyCtx, e.endBodies, e.accepting = workCtx, bodyCtx, endBodies, true
+	e.mu.Unlock()
+	if n, ok := e.cfg.World.(world.Notifier); ok {
+		defer n.Notify(e.notice)()
+	}
+	beatCtx, stopBeat := context.WithCancel(workCtx)
+	var beats, loops sync.WaitGroup
+	beats.Go(func() { e.beatLoop(beatCtx) })
+	loops.Go(func() { e.takeLoop(ctx) })
+	if e.cfg.Sweep > 0 {
+		loops.Go(func() { e.sweepLoop(ctx) })
+	}
+	e.kick()
+	<-ctx.Done()
+	loops.Wait()
+	err := e.drain(giveUp)
+	stopBeat()
+	beats.Wait()
+	e.cache.clear()
+	e.unwound.Wait()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if id := e.workerID(); id != "" {
+		if leave := e.cfg.World.Leave(last, id); leave != nil && !errors.Is(leave, world.ErrClosed) {
+			err = errors.Join(err, leave)
+		}
+	}
+	return err
+}
+
+// drain ends all sessions: first those that can end by themselves, then, when their time is up, with their bodies' contexts cancelled, then by
+// abandoning the bodies.
+func (e *Engine) drain(giveUp func()) error {
+	e.mu.Lock()
+	e.accepting = false
+	e.mu.Unlock()
+	e.tell(msgDrain)
+	if waitFor(e.allEnded, e.cfg.Drain) {
+		return nil
+	}
+	e.endBodies(ErrDraining)
+	if waitFor(e.allEnded, e.cfg.Drain/5+time.Millisecond) {
+		return nil
+	}
+	e.tell(msgAbandon)
+	if waitFor(e.sessions.Wait, e.cfg.Drain/5+time.Millisecond) {
+		return nil
+	}
+	giveUp()
+	if waitFor(e.sessions.Wait, time.Second) {
+		return nil
+	}
+	return errors.New("shutdown: workflow code did not yield; its goroutine is left behind")
+}
+
+func (e *Engine) allEnded() {
+	e.sessions.Wait()
+	e.bodies.Wait()
+}
+
+// waitFor reports whether fn returned in time. A goroutine is left behind if not.
+func waitFor(fn func(), d time.Duration) bool {
+	done := make(chan struct{})
+	go func() {
+		fn()
+		close(done)
+	}()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// tell posts a message to every session.
+func (e *Engine) tell(kind messageKind) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.owned {
+		s.post(message{kind: kind})
+	}
+}
+
+func (e *Engine) notice(n world.Notice) {
+	switch n.Kind {
+	case world.NoticeWork:
+		e.kick()
+	case world.NoticeMail:
+		nudge(e.beat)
+	}
+}
+
+// sweepLoop deletes ended runs whose retention is over.
+func (e *Engine) sweepLoop(ctx context.Context) {
+	const batch = 1000
+	for pause(ctx, e.cfg.Sweep) {
+		for {
+			n, err := e.cfg.World.Sweep(ctx, batch)
+			if err != nil && ctx.Err() == nil {
+				e.cfg.Logger.Warn("sweep failed", "err", err)
+			}
+			if err != nil || n < batch {
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,378 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// session owns one run while it moves. Its fields belong to its goroutine, but for the mailbox.
+type session struct {
+	e     *Engine
+	run   string
+	take  int64
+	wf    *Workflow // nil: taken only to be cancelled
+	state *world.State
+	m     *replay.Machine
+
+	mu     sync.Mutex
+	box    []message     // guarded by mu
+	closed bool          // guarded by mu: nothing is accepted any more
+	signal chan struct{} // holds one token when the box has news
+
+	turn     turn
+	bodies   map[string]*body // that run now, by step
+	ready    []string         // steps that wait for a slot, in order
+	timers   timers           // due times of waits and retries
+	slots    int              // step slots that are held and free for the next body
+	asking   bool             // queued for a step slot
+	runSlot  bool
+	seen     map[int64]struct{} // inbox rows that were handled
+	lastMail time.Time
+	failure  error // the run is to be blocked, as soon as no body runs
+	failedAt int64
+	blocked  *world.Block // as it was when the run was taken
+	draining bool
+	abandon  bool
+	ended    bool // released, terminal or lost
+	lost     bool
+	done     chan struct{} // closed at the very end
+
+	birth *birth        // an eager start, until it is committed
+	log   []world.Event // strict mode: all events of the segment
+	old   []*replay.Machine
+}
+
+// message is what happens to a session.
+type message struct {
+	kind    messageKind
+	at      time.Time // when it happened: messages are handled in this order
+	mail    world.Mail
+	step    string
+	attempt int
+	result  result
+	task    *world.Task
+}
+
+type messageKind int
+
+const (
+	msgMail      messageKind = iota
+	msgResult                // an attempt returned
+	msgDue                   // a wait is due
+	msgSlot                  // a step slot was granted
+	msgDrain                 // end soon
+	msgAbandon               // end now
+	msgLost                  // the lease is lost
+	msgGrace                 // a cancelled step's time is up
+	msgTaskEnded             // a task of this session's steps, held by this worker, returned
+)
+
+// linger is how long a session waits for more mail after the last; see DESIGN §6.
+const linger = 10 * time.Millisecond
+
+// nearRetry is the longest retry delay that is waited for in the session.
+const nearRetry = 5 * time.Second
+
+// turnBytes is how much a turn takes in before it commits: far below world.MaxCommit, so that results are never split from each other.
+const turnBytes = 1 << 20
+
+func newSession(e *Engine, run string, take int64) *session {
+	return &session{
+		e: e, run: run, take: take, signal: make(chan struct{}, 1), bodies: map[string]*body{}, seen: map[int64]struct{}{},
+		runSlot: true, done: make(chan struct{}),
+	}
+}
+
+// post puts a message into the mailbox and reports whether the session will see it.
+func (s *session) post(msg message) bool {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return false
+	}
+	s.box = append(s.box, msg)
+	s.mu.Unlock()
+	select {
+	case s.signal <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// receive takes all messages that are there.
+func (s *session) receive() []message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	box := s.box
+	s.box = nil
+	return box
+}
+
+// empty reports whether no message is there; closing it too, if so, makes that final.
+func (s *session) empty(closing bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.box) > 0 {
+		return false
+	}
+	s.closed = s.closed || closing
+	return true
+}
+
+// loop is the life of a session after it was loaded: turn, commit, bodies, wait.
+func (s *session) loop(ctx context.Context) {
+	for !s.ended {
+		s.handle(s.gather())
+		s.plan()
+		if !s.turn.empty() || s.turn.release != nil {
+			if !s.commit(ctx) {
+				return
+			}
+		}
+		if s.ended {
+			return
+		}
+		s.startBodies()
+		if s.e.cfg.Strict && s.failure == nil && s.wf != nil {
+			s.verify()
+		}
+		if s.failure != nil && len(s.bodies) == 0 {
+			continue // to be blocked at once
+		}
+		s.wait()
+	}
+}
+
+// gather collects messages and what fell due, in the order of their times.
+func (s *session) gather() []message {
+	msgs := append(s.turn.rest, s.receive()...)
+	s.turn.rest = nil
+	now := s.e.now()
+	fired := false
+	if s.state != nil && s.state.Paused == nil && s.failure == nil {
+		for {
+			t, ok := s.timers.due(now)
+			if !ok {
+				break
+			}
+			if t.retry {
+				if st := s.state.Step(t.id); st != nil && s.bodies[t.id] == nil && st.Status == world.StepPending {
+					s.ready = append(s.ready, t.id)
+				}
+				continue
+			}
+			if s.state.Wait(t.id) != nil {
+				msgs = append(msgs, message{kind: msgDue, at: t.at, step: t.id})
+				fired = true
+			}
+		}
+	}
+	if fired && len(msgs) > 1 {
+		slices.SortStableFunc(msgs, func(a, b message) int { return a.at.Compare(b.at) })
+	}
+	return msgs
+}
+
+// handle turns messages into events, until the turn is full or the run has ended.
+func (s *session) handle(msgs []message) {
+	for i := range msgs {
+		if s.turn.bytes >= turnBytes || s.over() {
+			s.turn.rest = append(s.turn.rest, msgs[i:]...)
+			if s.over() { // what is left finds nobody; slots go back
+				s.discard(s.turn.rest)
+				s.turn.rest = nil
+			}
+			return
+		}
+		s.handleOne(&msgs[i])
+	}
+}
+
+// over reports whether the code has come to its end and nothing more is to be delivered.
+func (s *session) over() bool {
+	return s.ended || s.m != nil && s.m.Outcome() != nil || s.state != nil && s.state.Status.Terminal()
+}
+
+func (s *session) handleOne(msg *message) {
+	switch msg.kind {
+	case msgMail:
+		s.handleMail(&msg.mail)
+	case msgResult:
+		s.handleResult(msg)
+	case msgTaskEnded:
+		s.handleTaskEnd(msg)
+	case msgDue:
+		if s.failure == nil && s.state.Wait(msg.step) != nil {
+			s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
+		}
+	case msgSlot:
+		s.asking = false
+		s.slots++
+	case msgGrace:
+		s.endGrace(msg.step)
+	case msgDrain:
+		s.draining = true
+	case msgAbandon:
+		s.draining, s.abandon = true, true
+	case msgLost:
+		s.lose()
+	}
+}
+
+// discard gives back what messages that nobody handles hold.
+func (s *session) discard(msgs []message) {
+	for i := range msgs {
+		switch msgs[i].kind {
+		case msgResult, msgSlot:
+			s.slots++
+			delete(s.bodies, msgs[i].step)
+		case msgTaskEnded:
+			if msgs[i].task != nil {
+				s.slots++
+			}
+		}
+	}
+}
+
+// wait blocks until a message comes or something falls due. Without a body it holds no run slot meanwhile.
+func (s *session) wait() {
+	if len(s.turn.rest) > 0 || !s.empty(false) {
+		return
+	}
+	if s.runSlot && len(s.bodies) == 0 {
+		s.runSlot = false
+		s.e.runs.release(1)
+	}
+	timer := time.NewTimer(s.nextTimer())
+	select {
+	case <-s.signal:
+	case <-timer.C:
+	}
+	timer.Stop()
+	if !s.runSlot && !s.draining {
+		granted := make(chan struct{})
+		s.e.runs.wait(func() { close(granted) })
+		<-granted
+		s.runSlot = true
+	}
+}
+
+// nextTimer is how long nothing can fall due.
+func (s *session) nextTimer() time.Duration {
+	d := time.Hour
+	now := s.e.now()
+	if at, ok := s.timers.next(); ok && s.state.Paused == nil {
+		d = min(d, at.Sub(now))
+	}
+	if !s.lastMail.IsZero() && len(s.bodies) == 0 {
+		d = min(d, s.lastMail.Add(linger).Sub(now))
+	}
+	return max(d, 0)
+}
+
+// lose ends the session without a commit: its run belongs to somebody else.
+func (s *session) lose() {
+	s.cancelBodies(world.ErrLeaseLost)
+	s.ended, s.lost = true, true
+}
+
+func (s *session) cancelBodies(cause error) {
+	for _, b := range s.bodies {
+		b.cancel(cause)
+	}
+}
+
+// close ends the session for good: nothing holds a slot, nothing is accepted, the machine is kept or unwound. It is called once, by the
+// session's goroutine, or, if user code ended that with Goexit, by the one that took over.
+func (s *session) close() {
+	s.mu.Lock()
+	s.closed = true
+	box := s.box
+	s.box = nil
+	s.mu.Unlock()
+	s.discard(append(s.turn.rest, box...))
+	s.e.steps.release(s.slots)
+	s.slots = 0
+	if s.runSlot {
+		s.runSlot = false
+		s.e.runs.release(1)
+	}
+	for _, m := range s.old {
+		s.e.unwind(m)
+	}
+	if s.m != nil {
+		s.e.retire(s)
+	}
+	s.e.forget(s)
+	close(s.done)
+}
+
+// blockReason makes the record of why the run cannot go on.
+func (s *session) blockReason(err error, now time.Time) *world.Block {
+	b := &world.Block{Code: world.CodeDiverged, Message: err.Error(), Seq: s.failedAt, Since: now, Tries: 1, Build: s.e.cfg.Build}
+	var (
+		panicked *replay.PanicError
+		foreign  *replay.ForeignError
+		diverged *replay.DivergedError
+		blocking *blockError
+	)
+	switch {
+	case errors.As(err, &diverged):
+		b.Seq = diverged.Seq
+	case errors.As(err, &blocking):
+		b.Code, b.Message = blocking.code, blocking.Error()
+	case errors.As(err, &panicked):
+		b.Code, b.Message = world.CodePanic, err.Error()+"\n"+trimStack(panicked.Stack)
+	case errors.As(err, &foreign):
+		b.Code, b.Message = world.CodeForeign, err.Error()+"\n"+trimStack(foreign.Stack)
+	case errors.Is(err, world.ErrFormat):
+		b.Code = world.CodeFormat
+	case errors.Is(err, world.ErrCorrupt):
+		b.Code = world.CodeCorrupt
+		var c *world.CorruptError
+		if errors.As(err, &c) {
+			b.Seq = c.Seq
+		}
+	}
+	if s.blocked != nil {
+		b.Tries = s.blocked.Tries + 1
+		if s.blocked.Code == b.Code {
+			b.Since = s.blocked.Since
+		}
+	}
+	return b
+}
+
+// blockError blocks a run with a code of its own.
+type blockError struct {
+	code string
+	err  error
+}
+
+func (e *blockError) Error() string { return e.err.Error() }
+
+// Unwrap returns what is behind it.
+func (e *blockError) Unwrap() error { return e.err }
+
+// Block makes an error that blocks the run of the workflow code that panics with it: see the root package's decoding.
+func Block(code string, err error) error { return &blockError{code, err} }
+
+// blockBackoff is how long a blocked run rests: 1 s, doubled each time, at most a minute.
+func blockBackoff(tries int) time.Duration {
+	return min(time.Second<<min(max(tries-1, 0), 6), time.Minute)
+}
+
+// trimStack cuts a stack to what fits a screen.
+func trimStack(b []byte) string {
+	const limit = 2000
+	if len(b) > limit {
+		return string(b[:limit]) + "…"
+	}
+	return string(b)
+}

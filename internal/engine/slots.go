@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// slots counts what may run at once. Who finds none queues up and is called, in order, when one is free.
+type slots struct {
+	mu      sync.Mutex
+	free    int // guarded by mu
+	waiters []func()
+	starved atomic.Bool // somebody looked for a slot and will not wait: onFree tells it of the next
+	onFree  func()
+}
+
+func newSlots(n int, onFree func()) *slots { return &slots{free: n, onFree: onFree} }
+
+// try takes up to n slots, unless others wait, and returns how many.
+func (s *slots) try(n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiters) > 0 {
+		return 0
+	}
+	n = min(n, s.free)
+	s.free -= n
+	return n
+}
+
+// wait calls granted when the caller has a slot, perhaps at once. granted must not block.
+func (s *slots) wait(granted func()) {
+	s.mu.Lock()
+	if s.free > 0 && len(s.waiters) == 0 {
+		s.free--
+		s.mu.Unlock()
+		granted()
+		return
+	}
+	s.waiters = append(s.waiters, granted)
+	s.mu.Unlock()
+}
+
+// release gives n slots back: to those who wait, in order.
+func (s *slots) release(n int) {
+	if n == 0 {
+		return
+	}
+	s.mu.Lock()
+	var granted []func()
+	for ; n > 0 && len(s.waiters) > 0; n-- {
+		granted = append(granted, s.waiters[0])
+		s.waiters = s.waiters[1:]
+	}
+	s.free += n
+	s.mu.Unlock()
+	for _, fn := range granted {
+		fn()
+	}
+	if n > 0 && s.starved.Load() && s.starved.CompareAndSwap(true, false) {
+		s.onFree()
+	}
+}
+
+// available is how many could be taken now.
+func (s *slots) available() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiters) > 0 {
+		return 0
+	}
+	return s.free
+}
+
+// contended reports whether somebody waits.
+func (s *slots) contended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.waiters) > 0
+}

@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// eagerLimit is how long the first turn of an eager start may take before the run is born plain.
+const eagerLimit = 50 * time.Millisecond
+
+// Birth asks for a run.
+type Birth struct {
+	ID    string // chosen by the caller; "": a new one
+	Birth world.Birth
+	Input []byte
+}
+
+// Started says what became of it.
+type Started struct {
+	Run     string
+	Existed bool // a run with the same idempotency key was there already
+}
+
+// birth is an eager start: whoever decides first, the session that is about to commit or the caller who has waited too long, has it.
+type birth struct {
+	decided atomic.Bool
+	done    chan bool // gets one value: whether the session settled the start; has room for it
+	started Started
+	err     error
+}
+
+func (b *birth) refuse(error) {
+	if b.decided.CompareAndSwap(false, true) {
+		b.done <- false
+	}
+}
+
+// Start begins a run: eagerly in this worker, if it works, knows the workflow and has a free slot; else plain, in the queue. It returns when
+// the birth is durable.
+func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
+	if b.ID == "" {
+		b.ID = world.NewID(world.PrefixRun, time.Now())
+	} else if err := world.CheckRunID(b.ID); err != nil {
+		return Started{}, err
+	}
+	if b.Birth.Seed == 0 {
+		b.Birth.Seed = rand.Uint64()
+	}
+	if b.Birth.NotBefore.IsZero() {
+		if started, ok, err := e.startEager(ctx, b); ok {
+			return started, err
+		}
+	}
+	return BearPlain(ctx, e.cfg.World, e.cfg.Build, b, e.now())
+}
+
+// BearPlain puts a run into the queue of a world. It is all that a program without a worker needs.
+func BearPlain(ctx context.Context, w world.World, build string, b Birth, now time.Time) (Started, error) {
+	if b.ID == "" {
+		b.ID = world.NewID(world.PrefixRun, now)
+	}
+	if b.Birth.Seed == 0 {
+		b.Birth.Seed = rand.Uint64()
+	}
+	c := &world.Commit{
+		Run: b.ID, First: 1, Build: build,
+		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: now, Birth: &b.Birth, Payload: b.Input}},
+	}
+	x, y := rand.Uint64(), rand.Uint64()
+	for i := range 8 {
+		c.ID[i], c.ID[8+i] = byte(x>>(8*i)), byte(y>>(8*i))
+	}
+	done, err := w.Commit(ctx, c)
+	if errors.Is(err, world.ErrUnknownOutcome) {
+		done, err = w.Outcome(ctx, c)
+	}
+	if err != nil {
+		return Started{}, fmt.Errorf("start %s: %w", b.Birth.Workflow, err)
+	}
+	if done.Existing != "" {
+		return Started{Run: done.Existing, Existed: true}, nil
+	}
+	return Started{Run: b.ID}, nil
+}
+
+// startEager evaluates the first turn before birth. ok is false where the run is to be born plain.
+func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, err error) {
+	wf := e.workflow(world.Class{Workflow: b.Birth.Workflow, Version: b.Birth.Version})
+	if wf == nil || e.runs.try(1) == 0 {
+		return st, false, nil
+	}
+	s := newSession(e, b.ID, 1)
+	s.wf = wf
+	s.birth = &birth{done: make(chan bool, 1)}
+	b.Birth.Version = wf.Version
+	if !e.adopt(s, func(ctx context.Context) { s.runEager(ctx, b) }) {
+		e.runs.release(1)
+		return st, false, nil
+	}
+	mine := s.birth
+	timer := time.NewTimer(eagerLimit)
+	defer timer.Stop()
+	select {
+	case ok = <-mine.done:
+	case <-timer.C:
+		if mine.decided.CompareAndSwap(false, true) {
+			return st, false, nil
+		}
+		ok = <-mine.done
+	}
+	return mine.started, ok, mine.err
+}
+
+// runEager is the goroutine of a session that begins with its run's birth.
+func (s *session) runEager(ctx context.Context, b Birth) {
+	s.guard(ctx, func() {
+		s.state = &world.State{ID: s.run}
+		first := world.Event{Type: world.RunCreated, Birth: &b.Birth, Payload: b.Input}
+		if err := s.put(&first); err != nil {
+			s.birth.refuse(err)
+			return
+		}
+		s.newMachine()
+		s.result(world.Event{Type: world.RunStarted})
+		if s.failure != nil || !s.birth.decided.CompareAndSwap(false, true) {
+			s.birth.refuse(s.failure)
+			s.e.steps.release(len(s.turn.starts)) // tasks hold slots already
+			s.turn = turn{}
+			return
+		}
+		s.loop(ctx)
+	})
+}
+
+// born settles the birth with the answer of its commit.
+func (s *session) born(done world.Committed, err error) bool {
+	b := s.birth
+	s.birth = nil
+	b.started, b.err = Started{Run: s.run}, err
+	switch {
+	case errors.Is(err, world.ErrLeaseLost):
+		b.err = nil
+		b.done <- false // this worker lost its lease: let the run be born plain
+	case err != nil:
+		b.err = fmt.Errorf("start %s: %w", s.state.Birth.Workflow, err)
+		b.done <- true
+	case done.Existing != "":
+		b.started = Started{Run: done.Existing, Existed: true}
+		b.done <- true
+	default:
+		b.done <- true
+		return true
+	}
+	s.ended = true
+	s.dropStarts()
+	return false
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// takeLoop takes runs and tasks whenever there is room and a reason to look: a notice, a due time, a slot that became free, or the poll.
+func (e *Engine) takeLoop(ctx context.Context) {
+	next := e.cfg.Poll
+	for {
+		t := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-e.wake:
+		case <-t.C:
+		}
+		t.Stop()
+		next = e.takeOnce(ctx)
+	}
+}
+
+// takeOnce takes what there is room for and returns when to look again.
+func (e *Engine) takeOnce(ctx context.Context) time.Duration {
+	runs := reserve(e.runs)
+	tasks := 0
+	if len(e.stepsByName) > 0 {
+		tasks = reserve(e.steps)
+	}
+	if runs == 0 && tasks == 0 {
+		return e.cfg.Poll // a slot that becomes free kicks
+	}
+	taken, err := e.cfg.World.Take(ctx, world.TakeQuery{
+		Worker: e.workerID(), Classes: e.classes, Runs: runs, Steps: e.stepNames(), Tasks: tasks,
+	})
+	if err != nil {
+		e.runs.release(runs)
+		e.steps.release(tasks)
+		return e.takeFailed(ctx, err)
+	}
+	for _, tk := range taken.Runs {
+		s := newSession(e, tk.Run, tk.Take)
+		if !e.adopt(s, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
+			e.runs.release(1) // shutting down: leaving hands the run back
+		}
+	}
+	for _, task := range taken.Tasks {
+		e.runTask(task, nil, nil)
+	}
+	if taken.More && len(taken.Runs)+len(taken.Tasks) > 0 {
+		e.kick()
+	}
+	e.runs.release(runs - len(taken.Runs))
+	e.steps.release(tasks - len(taken.Tasks))
+	return e.nextLook(&taken)
+}
+
+// reserve takes slots for what a Take may bring: half of the free ones at a time, as eager starts need some meanwhile.
+func reserve(s *slots) int {
+	n := s.try((s.available() + 1) / 2)
+	if n == 0 {
+		s.starved.Store(true)
+	}
+	return n
+}
+
+func (e *Engine) nextLook(taken *world.Taken) time.Duration {
+	if taken.Next.IsZero() {
+		return e.cfg.Poll
+	}
+	return max(min(taken.Next.Sub(taken.Now), e.cfg.Poll), 0)
+}
+
+func (e *Engine) takeFailed(ctx context.Context, err error) time.Duration {
+	switch {
+	case ctx.Err() != nil:
+	case errors.Is(err, world.ErrLeaseLost):
+		nudge(e.beat) // which joins anew
+	default:
+		e.cfg.Logger.Warn("take failed", "err", err)
+	}
+	return time.Second
+}
+
+func (e *Engine) stepNames() []string {
+	names := make([]string, 0, len(e.stepsByName))
+	for n := range e.stepsByName {
+		names = append(names, n)
+	}
+	return names
+}

@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// turn is what a session is about to commit.
+type turn struct {
+	events  []world.Event
+	tasks   []world.Task
+	mail    []int64
+	held    []world.TaskKey
+	dropped []world.TaskKey
+	release *world.Release
+	starts  []*body   // to start when the commit is there
+	bytes   int       // of payloads, about
+	rest    []message // for the next turn
+}
+
+func (t *turn) empty() bool {
+	return len(t.events) == 0 && len(t.mail) == 0 && len(t.held) == 0 && len(t.dropped) == 0
+}
+
+// append applies an event to the run, puts it into the turn, and lets the machine go on with it. What says nothing new is left out. An error
+// means that the fold refuses it.
+func (s *session) append(e world.Event) error {
+	if err := s.put(&e); err != nil {
+		return err
+	}
+	if e.Seq == 0 || s.m == nil || s.failure != nil {
+		return nil
+	}
+	if err := s.m.Feed([]world.Event{e}, false); err != nil {
+		s.fail(err, e.Seq)
+		return nil
+	}
+	s.create()
+	return nil
+}
+
+// put numbers and stamps an event and folds it. It leaves Seq 0 where the event says nothing new.
+func (s *session) put(e *world.Event) error {
+	now := s.e.now()
+	if now.Before(s.state.Time) {
+		now = s.state.Time // a clock that steps back moves no event back
+	}
+	e.Time = now
+	changed, err := s.state.Apply(e, time.Time{})
+	if err != nil || !changed {
+		return err
+	}
+	e.Seq = s.state.Seq
+	s.turn.events = append(s.turn.events, *e)
+	s.turn.bytes += len(e.Payload) + len(e.Name) + len(e.Match) + 200
+	if s.e.cfg.Strict {
+		s.log = append(s.log, *e)
+	}
+	return nil
+}
+
+// fail marks the run as blocked from here on: bodies that run may end, nothing else happens.
+func (s *session) fail(err error, seq int64) {
+	if s.failure == nil {
+		s.failure, s.failedAt = err, seq
+		s.ready = nil
+	}
+}
+
+// create records what the code asked for since the last event. What it asked for while it came to its end is not created, but for
+// attributes.
+func (s *session) create() {
+	over := s.m.Outcome() != nil
+	for {
+		asked := s.m.Asked()
+		if len(asked) == 0 || s.failure != nil {
+			return
+		}
+		first := len(s.turn.events)
+		for _, op := range asked {
+			if over && op.Type != world.AttrSet {
+				continue
+			}
+			s.createOne(op)
+		}
+		created := s.turn.events[first:]
+		if len(created) == 0 {
+			return
+		}
+		if err := s.m.Feed(created, false); err != nil {
+			s.fail(err, s.state.Seq)
+		}
+		if over {
+			return
+		}
+	}
+}
+
+func (s *session) createOne(op *replay.Op) {
+	e := op.Event(s.at())
+	spec, _ := op.Spec.(*StepSpec)
+	inPlace := true
+	if spec != nil && spec.Task {
+		inPlace = s.runsHere(op.Key.Name)
+		e.Queued = !inPlace
+	}
+	if err := s.put(&e); err != nil {
+		s.fail(err, s.state.Seq)
+		return
+	}
+	switch {
+	case op.Type == world.WaitCreated && !e.Until.IsZero():
+		s.timers.add(e.Until, e.ID, false)
+	case op.Type == world.StepCreated && e.Queued:
+		s.queueTask(op, spec)
+	case op.Type == world.StepCreated && spec != nil:
+		s.ready = append(s.ready, e.ID)
+	}
+}
+
+// at is the time of the next event.
+func (s *session) at() time.Time {
+	now := s.e.now()
+	if now.Before(s.state.Time) {
+		return s.state.Time
+	}
+	return now
+}
+
+// runsHere decides where a registered step runs: here, in place, if this session has nothing else to do and knows it; else it is queued.
+func (s *session) runsHere(name string) bool {
+	return len(s.bodies) == 0 && len(s.ready) == 0 && len(s.turn.starts) == 0 && s.e.stepsByName[name] != nil && !s.draining
+}
+
+// queueTask makes a task of a registered step: held by this worker if it has a free slot, open to every worker if not.
+func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
+	t := world.Task{
+		Run: s.run, Step: op.ID, Name: op.Key.Name, Workflow: s.state.Birth.Workflow, Input: op.Input, Options: spec.Override,
+		Priority: s.state.Birth.Priority,
+	}
+	if def := s.e.stepsByName[t.Name]; def != nil && !s.draining && s.e.steps.try(1) == 1 {
+		t.Worker, t.Attempt = s.e.workerID(), 1
+		s.turn.starts = append(s.turn.starts, &body{step: op.ID, task: &t, attempt: 1})
+	}
+	s.turn.tasks = append(s.turn.tasks, t)
+}
+
+// handleMail appends what somebody sent. Mail that came again is dropped.
+func (s *session) handleMail(mail *world.Mail) {
+	if _, ok := s.seen[mail.Row]; ok {
+		return
+	}
+	if s.failure != nil {
+		return // it stays in the inbox: nothing is delivered to blocked code
+	}
+	s.seen[mail.Row] = struct{}{}
+	s.lastMail = s.e.now()
+	s.turn.mail = append(s.turn.mail, mail.Row)
+	for i := range mail.Events {
+		e := mail.Events[i]
+		e.Delivery = mail.ID
+		if i < len(mail.Events)-1 {
+			e.Delivery = "" // the last event carries the delivery: all are appended or none
+		}
+		if e.OccurredAt.IsZero() {
+			e.OccurredAt = mail.ArrivedAt
+		}
+		if e.Type == world.StepCompleted || e.Type == world.StepFailed || e.Type == world.StepStarted || e.Type == world.StepRetrying {
+			if s.state.Step(e.ID) == nil {
+				continue // the step is over: its first result stands
+			}
+		}
+		if err := s.append(e); err != nil {
+			s.e.dropped(s.run, &e, err)
+			if s.state.Step(e.ID) != nil {
+				s.turn.mail = s.turn.mail[:len(s.turn.mail)-1]
+				s.fail(Block(world.CodeCorrupt, err), s.state.Seq)
+				return
+			}
+		}
+	}
+}
