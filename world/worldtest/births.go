@@ -1,0 +1,221 @@
+// Births: how a run begins, and what keeps it from beginning twice.
+
+package worldtest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stepwell/stepwell/world"
+)
+
+func withKey(key string) func(*world.Birth) { return func(b *world.Birth) { b.Key = key } }
+
+var births = []check{
+	{"a plain birth is queued", "a birth by a client puts the run in the queue, due at once", func(r *rig) {
+		id := r.born("greet")
+		row := r.run(id)
+		if row.Status != world.Pending || row.Takes != 0 || row.Queue == nil || row.Queue.Owner != "" {
+			r.Fatalf("got %+v, queue %+v; want a pending run that nobody owns", row, row.Queue)
+		}
+		_, got := r.worker("greet").get(id)
+		want := world.TakenRun{Run: id, Take: 1, Class: world.Class{Workflow: "greet", Version: 1}, Status: world.Pending, Priority: 1, Seq: 1}
+		r.same(got, want, "taken")
+	}},
+	{"an eager birth is owned", "a birth by a worker is take 1 of that worker, with no trip through the queue", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet")
+		row := r.run(s.run)
+		if row.Status != world.Running || row.Takes != 1 || row.Queue == nil || row.Queue.Owner != k.id || row.Queue.OwnerName != "host:1" {
+			r.Fatalf("got %+v, queue %+v; want a running run of worker %s, take 1", row, row.Queue, k.id)
+		}
+		k.idle("its run is owned")
+		s.append(signalEvent("a"))
+	}},
+	{"a run can begin and end in one commit", "a commit may be a birth, a turn and an end at once", func(r *rig) {
+		k := r.worker("greet")
+		c := birth("greet")
+		c.Worker, c.Take = k.id, 1
+		c.Events = append(c.Events, world.Event{Type: world.RunStarted, Time: world.Now()},
+			world.Event{Type: world.RunCompleted, Time: world.Now(), Payload: []byte(`7`)})
+		r.commit(c)
+		if row := r.run(c.Run); row.Status != world.Completed || string(row.Output) != "7" || row.Queue != nil {
+			r.Fatalf("got %+v, want a completed run with output 7", row)
+		}
+		k.idle("the run is over")
+	}},
+	{"an eager birth can be released at once", "a commit may be a birth and a release at once", func(r *rig) {
+		k := r.worker("greet")
+		c := birth("greet")
+		c.Worker, c.Take, c.Release = k.id, 1, &world.Release{WakeAt: world.Now(), Waiting: "its turn"}
+		c.Events = append(c.Events, world.Event{Type: world.RunStarted, Time: world.Now()})
+		r.commit(c)
+		if q := r.run(c.Run).Queue; q.Owner != "" || q.Waiting != "its turn" {
+			r.Fatalf("got %+v, want a released run", q)
+		}
+		if _, got := k.get(c.Run); got.Take != 2 || got.Status != world.Running || got.Seq != 2 {
+			r.Fatalf("got %+v, want take 2 of a running run at event 2", got)
+		}
+	}},
+	{"the birth is on the run's row", "what run_created holds can be read back", func(r *rig) {
+		c := birth("greet", withKey("k1"), func(b *world.Birth) {
+			b.Version, b.Priority, b.Retention = 3, 2, time.Hour
+			b.Attributes = map[string]jsonText{"tenant": jsonText(`"t1"`)}
+		})
+		r.commit(c)
+		e := c.Events[0]
+		r.same(r.run(c.Run), world.Run{
+			ID: c.Run, Workflow: "greet", Version: 3, Status: world.Pending, Key: "k1", Priority: 2, Input: e.Payload,
+			CreatedAt: e.Time, Retention: time.Hour, Attributes: e.Birth.Attributes, Queue: r.run(c.Run).Queue,
+		}, "run")
+	}},
+	{"a taken ID is refused", "run IDs are unique: ErrRunExists and nothing written", func(r *rig) {
+		id := r.born("greet")
+		r.unchanged(id, func() {
+			c := birth("other", withKey("k1"))
+			c.Run = id
+			_, err := r.w.Commit(r.ctx, c)
+			r.refused(err, world.ErrRunExists, "second birth")
+		})
+		if done := r.commit(birth("other", withKey("k1"))); done.Existing != "" {
+			r.Fatalf("the refused birth kept its idempotency key for run %s", done.Existing)
+		}
+	}},
+	{"a known key gives the existing run", "an idempotency key belongs to its run in whatever state it is; nothing is written", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet", withKey("k1"))
+		for _, state := range []string{"running", "over"} {
+			c := birth("greet", withKey("k1"))
+			r.unchanged(s.run, func() {
+				if done := r.commit(c); done.Existing != s.run {
+					r.Fatalf("%s: got existing run %q, want %s", state, done.Existing, s.run)
+				}
+			})
+			r.absent(c.Run)
+			if state == "running" {
+				s.end()
+			}
+		}
+		k.idle("nothing was born")
+	}},
+	{"a key is unique within its workflow", "idempotency keys of two workflows have nothing to do with each other", func(r *rig) {
+		r.born("greet", withKey("k1"))
+		r.born("other", withKey("k1"))
+		r.born("greet", withKey("k2"))
+		r.born("greet")
+		r.born("greet")
+	}},
+	{"a key is free when its run is swept", "a key is unique for as long as the run is kept", func(r *rig) {
+		s := r.worker("greet").bear("greet", withKey("k1"), func(b *world.Birth) { b.Retention = time.Millisecond })
+		s.end()
+		r.until("the run is swept", func() bool { return r.sweep(10) == 1 })
+		r.born("greet", withKey("k1"))
+	}},
+	{"of births with one key one is born", "concurrent births with one idempotency key: exactly one run, and all learn which", func(r *rig) {
+		const n = 16
+		var wg sync.WaitGroup
+		var first atomic.Int32
+		runs := make([]string, n)
+		for i := range n {
+			wg.Go(func() {
+				c := birth("greet", withKey("k1"))
+				done, err := r.w.Commit(r.ctx, c)
+				if err != nil {
+					r.Errorf("birth %d: %v", i, err)
+				}
+				if runs[i] = done.Existing; runs[i] == "" {
+					runs[i] = c.Run
+					first.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if got := first.Load(); got != 1 {
+			r.Fatalf("%d runs were born, want 1", got)
+		}
+		for i := range runs {
+			if runs[i] != runs[0] {
+				r.Fatalf("birth %d: got run %s, want %s", i, runs[i], runs[0])
+			}
+		}
+		r.run(runs[0])
+	}},
+	{"of births with one ID one is born", "concurrent births with one run ID: exactly one succeeds", func(r *rig) {
+		const n = 16
+		var wg sync.WaitGroup
+		var bornRuns, refused atomic.Int32
+		id := newRun()
+		for i := range n {
+			wg.Go(func() {
+				c := birth(fmt.Sprint("greet", i))
+				c.Run = id
+				_, err := r.w.Commit(r.ctx, c)
+				switch {
+				case err == nil:
+					bornRuns.Add(1)
+				case isErr(err, world.ErrRunExists):
+					refused.Add(1)
+				default:
+					r.Errorf("birth %d: %v", i, err)
+				}
+			})
+		}
+		wg.Wait()
+		if bornRuns.Load() != 1 || refused.Load() != n-1 {
+			r.Fatalf("%d born, %d refused; want 1 and %d", bornRuns.Load(), refused.Load(), n-1)
+		}
+		if got := len(r.events(id)); got != 1 {
+			r.Fatalf("%d events, want 1", got)
+		}
+	}},
+	{"a delayed birth waits", "NotBefore: not taken early, and Next says when", func(r *rig) {
+		k := r.worker("greet")
+		at := world.Now().Add(300 * time.Millisecond)
+		id := r.born("greet", func(b *world.Birth) { b.NotBefore = at })
+		t := k.take(1, 0)
+		if len(t.Runs) > 0 && t.Now.Before(at) || len(t.Runs) == 0 && (t.Next.Before(at) || t.Next.After(at.Add(time.Millisecond))) {
+			r.Fatalf("at %s got %+v, next %s; want no run before %s", t.Now, t.Runs, t.Next, at)
+		}
+		if len(t.Runs) == 0 {
+			k.get(id)
+		}
+		if now := k.take(0, 0).Now; now.Before(at) {
+			r.Fatalf("taken at %s, before %s", now, at)
+		}
+	}},
+	{"mail does not hurry a delayed birth", "a pending run is woken by a cancel alone", func(r *rig) {
+		k := r.worker("greet")
+		at := world.Now().Add(time.Hour)
+		id := r.born("greet", func(b *world.Birth) { b.NotBefore = at })
+		r.deliver(signal(id, "", "hello"))
+		if t := k.idle("the run is not due"); !cmp.Equal(t.Next, at) {
+			r.Fatalf("next is %s, want %s", t.Next, at)
+		}
+		r.deliver(cancel(id, ""))
+		if _, got := k.get(id); len(got.Mail) != 2 || got.Status != world.Pending {
+			r.Fatalf("got %+v, want the pending run with a signal and a cancel", got)
+		}
+	}},
+	{"a birth may leave the version open", "version 0 is a class of its own until run_started names a version", func(r *rig) {
+		k := r.worker("greet")
+		id := r.born("greet", func(b *world.Birth) { b.Version = 0 })
+		k.idle("it knows version 1 only")
+		k.classes = append(k.classes, world.Class{Workflow: "greet"})
+		s, got := k.get(id)
+		if got.Class != (world.Class{Workflow: "greet"}) {
+			r.Fatalf("got class %+v, want version 0", got.Class)
+		}
+		c := s.next(world.Event{Type: world.RunStarted, Version: 2})
+		c.Release = &world.Release{WakeAt: world.Now()}
+		s.write(c)
+		if got := r.run(id).Version; got != 2 {
+			r.Fatalf("got version %d, want 2", got)
+		}
+		k.idle("it does not know version 2")
+		k.classes = []world.Class{{Workflow: "greet", Version: 2}}
+		k.get(id)
+	}},
+}

@@ -1,0 +1,175 @@
+// Refusals: bad input gets a clear error and changes nothing.
+
+package worldtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+type jsonText = json.RawMessage
+
+func isErr(err, target error) bool { return errors.Is(err, target) }
+
+var refusals = []check{
+	{"a malformed birth is refused", "bad input: ErrInvalid, and nothing is written", func(r *rig) {
+		for what, spoil := range map[string]func(*world.Commit){
+			"no run":                 func(c *world.Commit) { c.Run = "" },
+			"a run ID with a slash":  func(c *world.Commit) { c.Run = "a/b" },
+			"a long run ID":          func(c *world.Commit) { c.Run = strings.Repeat("a", world.MaxRunID+1) },
+			"no birth":               func(c *world.Commit) { c.Events[0].Birth = nil },
+			"no workflow":            func(c *world.Commit) { c.Events[0].Birth.Workflow = "" },
+			"a workflow with spaces": func(c *world.Commit) { c.Events[0].Birth.Workflow = "a b" },
+			"an unprintable key":     func(c *world.Commit) { c.Events[0].Birth.Key = "a\x00" },
+			"a long key":             func(c *world.Commit) { c.Events[0].Birth.Key = strings.Repeat("k", world.MaxKey+1) },
+			"priority 4":             func(c *world.Commit) { c.Events[0].Birth.Priority = 4 },
+			"priority -1":            func(c *world.Commit) { c.Events[0].Birth.Priority = -1 },
+			"first event 2":          func(c *world.Commit) { c.First = 2 },
+			"event number 5":         func(c *world.Commit) { c.Events[0].Seq = 5 },
+			"two births":             func(c *world.Commit) { c.Events = append(c.Events, c.Events[0]) },
+		} {
+			c := birth("greet")
+			spoil(c)
+			_, err := r.w.Commit(r.ctx, c)
+			r.refused(err, world.ErrInvalid, what)
+			if c.Run != "" {
+				r.absent(c.Run)
+			}
+		}
+		page, err := r.w.Runs(r.ctx, world.RunQuery{})
+		r.must(err, "runs")
+		r.same(len(page.Runs), 0, "runs")
+	}},
+	{"a malformed turn is refused", "bad input: an error, and nothing is written", func(r *rig) {
+		s := r.worker("greet").bear("greet")
+		r.unchanged(s.run, func() {
+			for what, spoil := range map[string]func(*world.Commit){
+				"a gap":                      func(c *world.Commit) { c.First++ },
+				"an event with a far number": func(c *world.Commit) { c.Events[0].Seq = c.First + 3 },
+				"an event behind the end": func(c *world.Commit) {
+					c.Events = append([]world.Event{{Type: world.RunCompleted, Time: world.Now()}}, c.Events...)
+				},
+				"run_created again":              func(c *world.Commit) { c.Events[0] = birth("greet").Events[0] },
+				"run_continued without a next":   func(c *world.Commit) { c.Events[0].Type = world.RunContinued },
+				"a condition about no event":     func(c *world.Commit) { c.Conditions = []world.Condition{{Event: 7}} },
+				"a condition about a signal":     func(c *world.Commit) { c.Conditions = []world.Condition{{Event: 0}} },
+				"a child that is no birth":       func(c *world.Commit) { c.Births = []*world.Commit{{Run: newRun(), First: 1}} },
+				"a hook without a token":         func(c *world.Commit) { c.Events[0] = hookCreated("hook_1", "") },
+				"a task without a step":          func(c *world.Commit) { c.Tasks = []world.Task{{Name: "task"}} },
+				"a task that another is to hold": func(c *world.Commit) { c.Tasks = []world.Task{{Step: "s", Name: "task", Worker: "w"}} },
+				"an act as a send":               func(c *world.Commit) { c.Send = []world.Delivery{*act(s.run, "", world.RunPaused)} },
+			} {
+				c := s.next(signalEvent("a"))
+				spoil(c)
+				_, err := r.w.Commit(r.ctx, c)
+				r.refused(err, world.ErrInvalid, what)
+			}
+		})
+		s.append(signalEvent("a"))
+	}},
+	{"an oversized commit is refused", "a commit holds at most MaxCommit bytes: ErrTooLarge, and nothing is written", func(r *rig) {
+		s := r.worker("greet").bear("greet")
+		big := func(n int) world.Event {
+			return world.Event{Type: world.SignalReceived, Name: "a", Payload: jsonText(`"` + strings.Repeat("x", n) + `"`)}
+		}
+		r.unchanged(s.run, func() {
+			_, err := r.w.Commit(r.ctx, s.next(big(world.MaxCommit)))
+			r.refused(err, world.ErrTooLarge, "one large event")
+			_, err = r.w.Commit(r.ctx, s.next(big(world.MaxCommit/2), big(world.MaxCommit/2)))
+			r.refused(err, world.ErrTooLarge, "two events that are too large together")
+			_, err = r.w.Deliver(r.ctx, &world.Delivery{Run: s.run, Events: []world.Event{big(world.MaxCommit)}})
+			r.refused(err, world.ErrTooLarge, "a large delivery")
+		})
+		s.append(big(world.MaxCommit - 100))
+		events := r.events(s.run)
+		if got := len(events[len(events)-1].Payload); got != world.MaxCommit-98 {
+			r.Fatalf("the largest event came back with %d bytes, want %d", got, world.MaxCommit-98)
+		}
+	}},
+	{"a malformed delivery is refused", "bad input: ErrInvalid, and the inbox is as it was", func(r *rig) {
+		id := r.born("greet")
+		r.unchanged(id, func() {
+			for what, d := range map[string]*world.Delivery{
+				"nothing":                    {Run: id},
+				"two events":                 {Run: id, Events: []world.Event{signalEvent("a"), signalEvent("b")}},
+				"no run and no token":        {Events: []world.Event{signalEvent("a")}},
+				"run and token":              {Run: id, Token: "t", Events: []world.Event{{Type: world.HookReceived}}},
+				"an event with a number":     {Run: id, Events: []world.Event{{Seq: 2, Type: world.SignalReceived, Name: "a"}}},
+				"a signal without a name":    signal(id, "", ""),
+				"a signal with a newline":    signal(id, "", "a\nb"),
+				"an unprintable delivery ID": signal(id, "\x01", "a"),
+				"a creation":                 {Run: id, Events: []world.Event{stepCreated("s", world.KindClosure)}},
+				"an end that is no act":      {Run: id, Events: []world.Event{{Type: world.RunCancelled}}},
+				"a signal as an act":         {Run: id, Act: true, Events: []world.Event{signalEvent("a")}},
+				"a signal by token":          {Token: "t", Events: []world.Event{signalEvent("a")}},
+				"a task's end without an end": {Task: &world.TaskKey{Run: id, Step: "s", Attempt: 1}, Worker: "w",
+					Events: []world.Event{{Type: world.StepStarted, ID: "s"}}},
+			} {
+				_, err := r.w.Deliver(r.ctx, d)
+				r.refused(err, world.ErrInvalid, what)
+			}
+		})
+	}},
+	{"a bad cursor is refused", "a cursor that the world did not make: ErrInvalid", func(r *rig) {
+		id := r.born("greet")
+		for _, cursor := range []string{"x", "e", "e-1", "e01", "1", "e1 "} {
+			_, err := r.w.Events(r.ctx, id, world.EventQuery{Cursor: cursor})
+			r.refused(err, world.ErrInvalid, "events from "+cursor)
+		}
+		for _, cursor := range []string{"x", "not a cursor", "\x00"} {
+			_, err := r.w.Runs(r.ctx, world.RunQuery{Cursor: cursor})
+			r.refused(err, world.ErrInvalid, "runs from "+cursor)
+		}
+	}},
+	{"what is unknown is not found", "unknown runs and tokens: ErrNotFound", func(r *rig) {
+		r.absent("wrun_nobody")
+		_, err := r.w.Deliver(r.ctx, signal("wrun_nobody", "", "a"))
+		r.refused(err, world.ErrNotFound, "a signal")
+		_, err = r.w.Deliver(r.ctx, act("wrun_nobody", "", world.RunCancelled))
+		r.refused(err, world.ErrNotFound, "a forced cancel")
+		_, err = r.w.Deliver(r.ctx, &world.Delivery{Token: "nobody", Events: []world.Event{{Type: world.HookReceived}}})
+		r.refused(err, world.ErrNotFound, "a payload")
+	}},
+	{"an ended context is heard", "a method whose context ends returns its error", func(r *rig) {
+		id := r.born("greet")
+		ctx, stop := context.WithCancel(r.ctx)
+		stop()
+		_, commitErr := r.w.Commit(ctx, birth("greet"))
+		_, deliverErr := r.w.Deliver(ctx, signal(id, "", "a"))
+		_, eventsErr := r.w.Events(ctx, id, world.EventQuery{})
+		_, takeErr := r.w.Take(ctx, world.TakeQuery{Worker: "w"})
+		_, runErr := r.w.Run(ctx, id)
+		for what, err := range map[string]error{"commit": commitErr, "deliver": deliverErr, "events": eventsErr, "take": takeErr, "run": runErr} {
+			r.refused(err, context.Canceled, what)
+		}
+	}},
+	{"a closed world says so", "closing twice is legal; after it every call gets ErrClosed", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet")
+		r.must(r.w.Close(), "close")
+		r.must(r.w.Close(), "close again")
+		_, commitErr := r.w.Commit(r.ctx, s.next(signalEvent("a")))
+		_, outcomeErr := r.w.Outcome(r.ctx, s.next(signalEvent("a")))
+		_, deliverErr := r.w.Deliver(r.ctx, signal(s.run, "", "a"))
+		_, eventsErr := r.w.Events(r.ctx, s.run, world.EventQuery{})
+		_, joinErr := r.w.Join(r.ctx, world.Worker{ID: "wrkr_x"})
+		_, takeErr := r.w.Take(r.ctx, world.TakeQuery{Worker: k.id})
+		_, beatErr := r.w.Beat(r.ctx, world.BeatQuery{Worker: k.id})
+		_, runErr := r.w.Run(r.ctx, s.run)
+		_, runsErr := r.w.Runs(r.ctx, world.RunQuery{})
+		_, hooksErr := r.w.Hooks(r.ctx, world.HookQuery{})
+		_, statsErr := r.w.Stats(r.ctx)
+		_, sweepErr := r.w.Sweep(r.ctx, 1)
+		for what, err := range map[string]error{
+			"commit": commitErr, "outcome": outcomeErr, "deliver": deliverErr, "events": eventsErr, "join": joinErr, "take": takeErr,
+			"beat": beatErr, "leave": r.w.Leave(r.ctx, k.id), "run": runErr, "runs": runsErr, "hooks": hooksErr, "stats": statsErr,
+			"sweep": sweepErr,
+		} {
+			r.refused(err, world.ErrClosed, what)
+		}
+	}},
+}

@@ -1,0 +1,67 @@
+// Package worldtest holds a world to the contract of package world: a world that passes can replace any other with no change in
+// what a workflow observes.
+//
+//	func TestWorld(t *testing.T) {
+//		worldtest.Run(t, func(t testing.TB) world.World { return memory.New() })
+//	}
+//
+// The checks use the world as workers and clients do, on its own clock. Leases in them are short, and what they wait for they poll
+// for, with a bound; nothing sleeps and hopes. They run in parallel, each on a world of its own.
+//
+// What takes a minute to see (aging, the default lease) is not checked here; a world has tests of its own for it.
+package worldtest
+
+import (
+	"testing"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// check is one promise of a world.
+type check struct {
+	name string // the promise, in few words
+	law  string // the rule that it follows from
+	test func(r *rig)
+}
+
+// topics are all checks, by what they are about; each has a file.
+var topics = []struct {
+	name   string
+	checks []check
+}{
+	{"births", births},
+	{"log", logs},
+	{"fencing", fencing},
+	{"outcome", outcomes},
+	{"refusals", refusals},
+}
+
+// Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open
+// registers what is to be cleaned up, and Close may have been called by then.
+func Run(t *testing.T, open func(testing.TB) world.World) {
+	for _, topic := range topics {
+		t.Run(topic.name, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range topic.checks {
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					t.Log("law:", c.law)
+					c.test(newRig(t, open(t)))
+				})
+			}
+		})
+	}
+}
+
+// RunShared holds two World objects on one storage to the contract: a, which has workers, and b, beside it, which only reads and
+// sends, as a command line does. open returns a fresh pair each time.
+func RunShared(t *testing.T, open func(testing.TB) (a, b world.World)) {
+	for _, c := range shared {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			t.Log("law:", c.law)
+			a, b := open(t)
+			c.test(newRig(t, a), newRig(t, b))
+		})
+	}
+}
