@@ -1,0 +1,148 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// maxCached is how many runs the writer remembers; more than are being worked on at once.
+const maxCached = 50_000
+
+// run is what the writer knows of a run. It is right as long as no other connection writes and no transaction is given up.
+type run struct {
+	id        string
+	key       int64
+	created   time.Time
+	retention time.Duration
+	workflow  string
+	last      int64 // number of the last event; -1: not read yet
+
+	live     bool // it is not over; what follows is of its queue row
+	class    int64
+	running  bool
+	priority int64
+	owner    int64
+	take     int64
+	paused   bool
+	blocked  bool
+	mailed   bool // mail_us is set
+	cancel   bool
+	wake     time.Time
+
+	payloads int // payloads that wait in the inbox; -1: not counted yet
+	// What may hang on it: false only where it was born here and has had none.
+	mail, tasks, hooks, awaited, awaits bool
+}
+
+type cache struct {
+	runs    map[string]*run
+	classes map[world.Class]int64
+	names   map[int64]world.Class
+}
+
+// clear forgets all.
+func (c *cache) clear() {
+	c.runs = make(map[string]*run)
+	c.classes, c.names = nil, nil
+}
+
+func (c *cache) add(r *run) {
+	if len(c.runs) >= maxCached {
+		c.runs = make(map[string]*run)
+	}
+	c.runs[r.id] = r
+}
+
+var (
+	runByID     = load("run_by_id")
+	runIDByKey  = load("run_id_by_key")
+	lastRow     = load("last_row")
+	listClasses = load("list_classes")
+	insertClass = load("insert_class")
+)
+
+// run returns what is known of a run, nil where there is none.
+func (g *group) run(id string) (*run, error) {
+	if r := g.wr.cache.runs[id]; r != nil {
+		return r, nil
+	}
+	r := &run{id: id, last: -1, payloads: -1, mail: true, tasks: true, hooks: true, awaited: true, awaits: true}
+	found, err := g.c.one(runByID, func(row row) error {
+		r.key, r.created, r.workflow, r.retention = row.int(0), row.time(1), row.text(2), time.Duration(row.int(3))
+		if r.live = !row.null(4); r.live {
+			r.class, r.running, r.priority, r.owner = row.int(4), row.bool(5), row.int(6), row.int(7)
+			r.take, r.paused, r.mailed, r.cancel = row.int(8), row.bool(9), !row.null(10), row.bool(11)
+			r.wake, r.blocked = row.time(12), row.bool(13)
+		} else {
+			r.take = row.int(14)
+		}
+		return nil
+	}, id)
+	if err != nil || !found {
+		return nil, err
+	}
+	g.wr.cache.add(r)
+	return r, nil
+}
+
+// runByKey is run by its key.
+func (g *group) runByKey(key int64) (r *run, err error) {
+	var id string
+	found, err := g.c.one(runIDByKey, func(row row) error { id = row.text(0); return nil }, key)
+	if err != nil || !found {
+		return nil, err
+	}
+	return g.run(id)
+}
+
+// seq returns the number of the run's last event.
+func (g *group) seq(r *run) (int64, error) {
+	if r.last >= 0 {
+		return r.last, nil
+	}
+	var last int64
+	if _, err := g.c.one(lastRow, func(row row) error { last = row.int(0) + row.int(1) - 1; return nil }, r.key); err != nil {
+		return 0, err
+	}
+	r.last = last
+	return last, nil
+}
+
+// class returns the key of a class, new ones too.
+func (g *group) class(c world.Class) (int64, error) {
+	if err := g.loadClasses(); err != nil {
+		return 0, err
+	}
+	if key, ok := g.wr.cache.classes[c]; ok {
+		return key, nil
+	}
+	key, err := g.insert(insertClass, c.Workflow, int64(c.Version))
+	if err != nil {
+		return 0, err
+	}
+	g.wr.cache.classes[c], g.wr.cache.names[key] = key, c
+	return key, nil
+}
+
+// className returns the class that has a key.
+func (g *group) className(key int64) (world.Class, error) {
+	err := g.loadClasses()
+	return g.wr.cache.names[key], err
+}
+
+func (g *group) loadClasses() error {
+	if g.wr.cache.classes != nil {
+		return nil
+	}
+	classes, names := make(map[world.Class]int64), make(map[int64]world.Class)
+	err := g.c.query(listClasses, func(row row) (bool, error) {
+		c := world.Class{Workflow: row.text(1), Version: int(row.int(2))}
+		classes[c], names[row.int(0)] = row.int(0), c
+		return true, nil
+	})
+	if err == nil {
+		g.wr.cache.classes, g.wr.cache.names = classes, names
+	}
+	return err
+}

@@ -1,0 +1,377 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	insertLog    = load("insert_log")
+	updateQueue  = load("update_queue")
+	releaseQueue = load("release_queue")
+	deleteMail   = load("delete_mail")
+	countMail    = load("count_mail")
+	insertAwait  = load("insert_await")
+)
+
+// Commit makes one atomic change; see [world.Log] and [world.Commit]. Commits that arrive while a transaction is being written share
+// the next one.
+func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	if err := world.CheckCommit(c); err != nil {
+		return world.Committed{}, err
+	}
+	return w.send(ctx, c, nil)
+}
+
+// commit checks a commit and then writes it. It changes nothing, in memory neither, before the last check.
+func (g *group) commit(c *world.Commit) (done world.Committed, err error) {
+	if c.Birth() {
+		return g.birth(c)
+	}
+	r, err := g.fence(c)
+	if err != nil {
+		return done, err
+	}
+	for _, k := range c.Held {
+		if held, err := g.holds(c.Worker, r, k); err != nil {
+			return done, err
+		} else if !held {
+			return done, fmt.Errorf("run %s: task %s, attempt %d: %w", c.Run, k.Step, k.Attempt, world.ErrLeaseLost)
+		}
+	}
+	p, err := g.decide(c, r)
+	if err != nil {
+		return done, err
+	}
+	return g.write(c, r, &p)
+}
+
+// fence checks that the worker owns the run and that the commit is the next one.
+func (g *group) fence(c *world.Commit) (*run, error) {
+	lost := func() error {
+		return fmt.Errorf("run %s: commit at event %d by worker %s: %w", c.Run, c.First, c.Worker, world.ErrLeaseLost)
+	}
+	r, err := g.run(c.Run)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil || !r.live || r.owner == 0 || r.take != c.Take || r.owner != g.worker(c.Worker) {
+		return nil, lost()
+	}
+	last, err := g.seq(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.First <= last:
+		return nil, lost()
+	case c.First > last+1:
+		return nil, fmt.Errorf("%w: run %s: commit at event %d, the next is %d", world.ErrInvalid, c.Run, c.First, last+1)
+	}
+	return r, nil
+}
+
+// write makes the change that was decided.
+func (g *group) write(c *world.Commit, r *run, p *plan) (done world.Committed, err error) {
+	g.commits++
+	if p.changed {
+		done.Events = p.read(c)
+	}
+	queued := queued{class: r.class, running: r.running, paused: r.paused}
+	if len(p.events) > 0 {
+		if err := g.append(r, c.ID, c.Build, c.First, p.events); err != nil {
+			return done, err
+		}
+		if err := g.follow(r, p.events, &queued); err != nil {
+			return done, err
+		}
+	}
+	if err := g.around(c, r, p); err != nil {
+		return done, err
+	}
+	switch end := terminal(p.events); {
+	case end != nil:
+		return done, g.end(r, end)
+	case c.Release != nil:
+		done.Mail, err = g.release(c, r, &queued)
+		return done, err
+	case queued != (r.queued()):
+		r.class, r.running, r.paused = queued.class, queued.running, queued.paused
+		return done, g.exec(updateQueue, r.key, r.class, flag(r.running), flag(r.paused))
+	}
+	return done, nil
+}
+
+// queued is what events say about the queue row.
+type queued struct {
+	class           int64
+	running, paused bool
+}
+
+func (r *run) queued() queued { return queued{class: r.class, running: r.running, paused: r.paused} }
+
+func terminal(events []world.Event) *world.Event {
+	if n := len(events); n > 0 && events[n-1].Type.Terminal() {
+		return &events[n-1]
+	}
+	return nil
+}
+
+// append writes one row of the log.
+func (g *group) append(r *run, id [16]byte, build string, first int64, events []world.Event) (err error) {
+	wr := g.wr
+	wr.head, wr.body, err = world.AppendRow(wr.head[:0], wr.body[:0], id, build, r.created, events)
+	if err != nil {
+		return fmt.Errorf("run %s: event %d: %w", r.id, first, err)
+	}
+	if err := g.exec(insertLog, r.key, first, int64(len(events)), int64(world.LogFormat), text(wr.head), wr.body); err != nil {
+		return err
+	}
+	r.last = first + int64(len(events)) - 1
+	g.rowsWritten++
+	wr.since += int64(len(wr.head) + len(wr.body))
+	g.notice(world.NoticeLog, r.id)
+	return nil
+}
+
+// text shows bytes as a string, for as long as they are not changed: the driver copies what it binds before it returns.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// follow keeps rows beside the log in step with its events.
+func (g *group) follow(r *run, events []world.Event, q *queued) error {
+	for i := range events {
+		e := &events[i]
+		switch e.Type {
+		case world.StepStarted, world.StepCompleted, world.StepCreated, world.StepFailed, world.StepRetrying,
+			world.WaitCreated, world.WaitCompleted, world.SignalReceived, world.HookReceived, world.HookConflict,
+			world.RunCreated, world.RunCompleted, world.RunFailed, world.RunCancelled:
+		case world.RunStarted:
+			q.running = true
+			if err := g.reclass(q, e.Version); err != nil {
+				return err
+			}
+		case world.RunContinued:
+			if err := g.continued(r, e); err != nil {
+				return err
+			}
+			if err := g.reclass(q, e.Next.Version); err != nil {
+				return err
+			}
+		case world.RunPaused:
+			q.paused = true
+		case world.RunResumed, world.CancelRequested:
+			q.paused = false
+		case world.AttrSet:
+			if err := g.setAttribute(r, e.Name, e.Payload); err != nil {
+				return err
+			}
+		case world.HookCreated:
+			r.hooks = true
+			if err := g.exec(insertHook, e.Token, r.key, e.ID, blob(e.Payload), e.Time.UnixMicro()); err != nil {
+				return err
+			}
+		case world.HookDisposed:
+			if err := g.exec(deleteHook, r.key, e.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// blob keeps nil as null.
+func blob(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+// reclass moves the run to another version of its workflow.
+func (g *group) reclass(q *queued, version int) error {
+	if version == 0 {
+		return nil
+	}
+	c, err := g.className(q.class)
+	if err != nil {
+		return err
+	}
+	c.Version = version
+	q.class, err = g.class(c)
+	return err
+}
+
+// around writes what a commit brings beside its events.
+func (g *group) around(c *world.Commit, r *run, p *plan) error {
+	for _, row := range c.Mail {
+		n, err := g.changed(deleteMail, row, r.key)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			r.payloads = -1 // what it was is not known: count anew when it matters
+		}
+	}
+	for _, child := range p.births {
+		if _, err := g.bear(child, 0); err != nil {
+			return err
+		}
+	}
+	for _, a := range p.awaits {
+		r.awaits, a.target.awaited = true, true
+		if err := g.exec(insertAwait, a.target.key, r.key, a.step); err != nil {
+			return err
+		}
+	}
+	if err := g.commitTasks(c, r); err != nil {
+		return err
+	}
+	for i := range c.Send {
+		if err := g.sendTo(&c.Send[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release gives the run back to the queue, and tells whether mail waits.
+func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err error) {
+	rel := c.Release
+	var blocked any
+	if rel.Blocked != nil {
+		text, err := json.Marshal(rel.Blocked)
+		if err != nil {
+			return false, fmt.Errorf("run %s: blocked: %w", r.id, err)
+		}
+		blocked = string(text)
+	}
+	if err := g.exec(releaseQueue, r.key, q.class, flag(q.running), flag(q.paused), micros(rel.WakeAt), blocked, flag(rel.Full),
+		orNull(rel.Waiting), c.ID[:]); err != nil {
+		return false, err
+	}
+	g.owned(r.owner, r, false)
+	if r.mail {
+		if _, err := g.c.one(countMail, func(row row) error { mail = row.int(0) > 0; return nil }, r.key); err != nil {
+			return false, err
+		}
+	}
+	delete(g.wr.cache.runs, r.id) // its queue row is read anew when somebody takes it
+	g.notice(world.NoticeWork, r.id)
+	return mail, nil
+}
+
+// plan is what a commit will write, decided but not written.
+type plan struct {
+	events  []world.Event
+	changed bool // not as sent
+	births  []*world.Commit
+	awaits  []await
+}
+
+type await struct {
+	target *run
+	step   string
+}
+
+// read returns the events as they are read from the log.
+func (p *plan) read(c *world.Commit) []world.Event {
+	out := make([]world.Event, len(p.events))
+	copy(out, p.events)
+	for i := range out {
+		out[i].Seq, out[i].Commit, out[i].Build = c.First+int64(i), c.First, c.Build
+	}
+	return out
+}
+
+// after appends an answer behind the events of the commit, at the time of the last one.
+func (p *plan) after(e world.Event) {
+	e.Time = p.events[len(p.events)-1].Time
+	p.events = append(p.events[:len(p.events):len(p.events)], e)
+	p.changed = true
+}
+
+var rowAt = load("row_at")
+
+// Outcome tells whether a commit was written; see [world.Log].
+func (w *World) Outcome(ctx context.Context, c *world.Commit) (done world.Committed, err error) {
+	err = w.read(ctx, func(conn *conn) error {
+		done, err = outcome(conn, c)
+		return err
+	})
+	return done, err
+}
+
+func outcome(conn *conn, c *world.Commit) (done world.Committed, err error) {
+	lost := fmt.Errorf("run %s: commit at event %d: %w", c.Run, c.First, world.ErrLeaseLost)
+	missing := fmt.Errorf("run %s: commit at event %d: %w", c.Run, c.First, world.ErrNotFound)
+	var key int64
+	var created time.Time
+	found, err := conn.one(readRun, func(r row) error { key, created = r.int(0), r.time(1); return nil }, c.Run)
+	if err != nil {
+		return done, err
+	}
+	if !found {
+		return done, missing
+	}
+	if c.Release != nil {
+		if _, err := conn.one(countMail, func(r row) error { done.Mail = r.int(0) > 0; return nil }, key); err != nil {
+			return done, err
+		}
+	}
+	if len(c.Events) == 0 {
+		return done, releaseOutcome(conn, c, key, lost, missing)
+	}
+	var id [16]byte
+	var events []world.Event
+	found, err = conn.one(rowAt, func(r row) (err error) {
+		events, id, _, err = world.DecodeRow(c.Run, created, c.First, int(r.int(0)), r.text(1), r.bytes(2))
+		return err
+	}, key, c.First)
+	switch {
+	case err != nil:
+		return world.Committed{}, err
+	case !found:
+		return world.Committed{}, missingOrLost(conn, c, key, lost, missing)
+	case id != c.ID:
+		return world.Committed{}, lost
+	}
+	if len(c.Conditions) > 0 {
+		done.Events = events
+	}
+	return done, nil
+}
+
+// missingOrLost tells an end of the log from another's row that spans the number.
+func missingOrLost(conn *conn, c *world.Commit, key int64, lost, missing error) error {
+	var last int64
+	if _, err := conn.one(lastRow, func(r row) error { last = r.int(0) + r.int(1) - 1; return nil }, key); err != nil {
+		return err
+	}
+	if c.First <= last {
+		return lost
+	}
+	return missing
+}
+
+var releaseOf = load("release_of")
+
+func releaseOutcome(conn *conn, c *world.Commit, key int64, lost, missing error) error {
+	err := lost
+	_, e := conn.one(releaseOf, func(r row) error {
+		switch {
+		case r.null(0) && r.int(1) == c.Take && string(r.bytes(2)) == string(c.ID[:]):
+			err = nil
+		case r.text(0) == c.Worker && r.int(1) == c.Take:
+			err = missing
+		}
+		return nil
+	}, key)
+	if e != nil {
+		return e
+	}
+	return err
+}

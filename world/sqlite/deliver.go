@@ -1,0 +1,260 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	findAct    = load("find_act")
+	insertAct  = load("insert_act")
+	insertMail = load("insert_mail")
+	countPaid  = load("count_payloads")
+	mailQueue  = load("mail_queue")
+	actQueue   = load("act_queue")
+	findMail   = load("find_mail")
+	runFull    = load("run_full")
+)
+
+// Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery].
+func (w *World) Deliver(ctx context.Context, d *world.Delivery) (done world.Delivered, err error) {
+	if err := world.CheckDelivery(d); err != nil {
+		return done, err
+	}
+	err = w.write(ctx, func(g *group) (err error) {
+		done, err = g.deliver(d)
+		return err
+	})
+	if err != nil {
+		return world.Delivered{}, err
+	}
+	return done, nil
+}
+
+func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
+	if d.Task != nil {
+		return g.taskEnd(d)
+	}
+	r, events, err := g.addressee(d)
+	if err != nil {
+		return done, err
+	}
+	if d.Act {
+		return g.act(r, d)
+	}
+	if !r.live {
+		return done, g.over(r)
+	}
+	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
+	if done.Duplicate, err = g.waits(r, d.ID); err != nil || done.Duplicate {
+		return done, err
+	}
+	if isPayload(events) {
+		if err := g.room(r); err != nil {
+			return done, err
+		}
+	}
+	g.deliveries++
+	_, err = g.put(r, d.ID, events)
+	return done, err
+}
+
+// addressee finds the run by ID or by token, and returns the events as it will get them.
+func (g *group) addressee(d *world.Delivery) (*run, []world.Event, error) {
+	id, events := d.Run, d.Events
+	if d.Token != "" {
+		h, found, err := g.hook(d.Token)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !found {
+			return nil, nil, fmt.Errorf("hook token %q: %w", d.Token, world.ErrNotFound)
+		}
+		id, events = h.runID, slices.Clone(events)
+		events[0].ID = h.id
+	}
+	r, err := g.run(id)
+	if err == nil && r == nil {
+		err = fmt.Errorf("run %s: %w", id, world.ErrNotFound)
+	}
+	return r, events, err
+}
+
+func (g *group) over(r *run) error { return fmt.Errorf("run %s: %w", r.id, world.ErrTerminal) }
+
+// waits reports whether a delivery ID waits already, or was sent as an act.
+func (g *group) waits(r *run, id string) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	found, err := g.c.one(findAct, func(row) error { return nil }, r.key, id)
+	if err != nil || found || !r.mail {
+		return found, err
+	}
+	return g.c.one(findMail, func(row) error { return nil }, r.key, id)
+}
+
+// room refuses a payload where too many wait.
+func (g *group) room(r *run) error {
+	limit := g.wr.w.opt.InboxLimit
+	if r.payloads < 0 {
+		if _, err := g.c.one(countPaid, func(row row) error { r.payloads = int(row.int(0)); return nil }, r.key); err != nil {
+			return err
+		}
+	}
+	full := r.payloads >= limit
+	if !full && r.owner == 0 {
+		if _, err := g.c.one(runFull, func(row row) error { full = row.bool(0); return nil }, r.key); err != nil {
+			return err
+		}
+	}
+	if full {
+		return fmt.Errorf("run %s: %d payloads wait: %w", r.id, r.payloads, world.ErrInboxFull)
+	}
+	return nil
+}
+
+// isPayload reports whether a delivery counts toward the limit of an inbox.
+func isPayload(events []world.Event) bool {
+	return len(events) == 1 && (events[0].Type == world.SignalReceived || events[0].Type == world.HookReceived)
+}
+
+// sendTo is the delivery of a commit: what cannot arrive is dropped, and no limit holds it up.
+func (g *group) sendTo(d *world.Delivery) error {
+	id := d.Run
+	if d.Token != "" {
+		h, found, err := g.hook(d.Token)
+		if err != nil || !found {
+			return err
+		}
+		id = h.runID
+	}
+	r, err := g.run(id)
+	if err != nil || r == nil || !r.live {
+		return err
+	}
+	_, events, err := g.addressee(d)
+	if err != nil {
+		return err
+	}
+	if waits, err := g.waits(r, d.ID); err != nil || waits {
+		return err
+	}
+	g.deliveries++
+	_, err = g.put(r, d.ID, events)
+	return err
+}
+
+// put adds mail to an inbox and wakes whoever it concerns. It reports false where the delivery ID waits already.
+func (g *group) put(r *run, id string, events []world.Event) (bool, error) {
+	wr := g.wr
+	var err error
+	wr.head, wr.body, err = world.AppendRow(wr.head[:0], wr.body[:0], [16]byte{}, "", r.created, events)
+	if err != nil {
+		return false, fmt.Errorf("run %s: delivery %q: %w", r.id, id, err)
+	}
+	payload, cancel := isPayload(events), len(events) == 1 && events[0].Type == world.CancelRequested
+	at := g.now.UnixMicro()
+	n, err := g.changed(insertMail, r.key, orNull(id), at, flag(cancel), flag(payload), int64(world.LogFormat), text(wr.head), wr.body)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	wr.since += int64(len(wr.head) + len(wr.body))
+	r.mail = true
+	if payload && r.payloads >= 0 {
+		r.payloads++
+	}
+	if r.owner != 0 {
+		g.notice(world.NoticeMail, r.id)
+		return true, nil
+	}
+	if !r.mailed || cancel && !r.cancel {
+		r.mailed, r.cancel = true, r.cancel || cancel
+		if err := g.exec(mailQueue, r.key, at, flag(cancel)); err != nil {
+			return false, err
+		}
+		g.notice(world.NoticeWork, r.id)
+	}
+	return true, nil
+}
+
+// act appends to the log of a run that nobody owns, or goes to its inbox. A forced cancel is appended in any case.
+func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error) {
+	e := d.Events[0]
+	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
+	if !r.live {
+		last, err := g.lastEvent(r)
+		if err == nil && (last.Type != world.RunCancelled || e.Type != world.RunCancelled) {
+			err = g.over(r)
+		}
+		return done, err
+	}
+	if done.Duplicate, err = g.waits(r, d.ID); err != nil || done.Duplicate {
+		return done, err
+	}
+	if r.owner != 0 && e.Type != world.RunCancelled {
+		g.deliveries++
+		_, err = g.put(r, d.ID, []world.Event{e})
+		return done, err
+	}
+	if e.Type == world.RunPaused && r.paused || e.Type == world.RunResumed && !r.paused {
+		return done, nil // as it is already
+	}
+	last, err := g.lastEvent(r)
+	if err != nil {
+		return done, err
+	}
+	r.last = last.Seq
+	e.Delivery, e.Time = d.ID, later(g.now, last.Time)
+	g.commits++
+	g.deliveries++
+	if d.ID != "" {
+		if err := g.exec(insertAct, r.key, d.ID); err != nil {
+			return done, err
+		}
+	}
+	if e.Type == world.RunCancelled {
+		return done, g.force(r, &e)
+	}
+	if err := g.append(r, [16]byte{}, "", last.Seq+1, []world.Event{e}); err != nil {
+		return done, err
+	}
+	r.paused = e.Type == world.RunPaused
+	if !r.paused && r.running && !r.blocked {
+		r.wake = g.now // what came or fell due meanwhile, and the resumption itself, want a turn
+	}
+	if !r.paused {
+		g.notice(world.NoticeWork, r.id)
+	}
+	return done, g.exec(actQueue, r.key, flag(r.paused), micros(r.wake))
+}
+
+// mailOf reads the mail of a run.
+func (g *group) mailOf(r *run) (mail []world.Mail, err error) {
+	if !r.mail {
+		return nil, nil
+	}
+	err = g.c.query(runMail, func(row row) (bool, error) {
+		m, err := scanMail(row, r.id, r.created)
+		mail = append(mail, m)
+		return err == nil, err
+	}, r.key)
+	return mail, err
+}
+
+var runMail = load("run_mail")
+
+// scanMail reads a row of the inbox. What does not decode is a corrupt log.
+func scanMail(row row, id string, created time.Time) (world.Mail, error) {
+	m := world.Mail{Row: row.int(0), Run: id, ID: row.text(1), ArrivedAt: row.time(2)}
+	events, _, _, err := world.DecodeRow(id, created, 1, int(row.int(3)), row.text(4), row.bytes(5))
+	for i := range events {
+		events[i].Seq, events[i].Commit = 0, 0
+	}
+	m.Events = events
+	return m, err
+}

@@ -1,0 +1,127 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	endRun         = load("end_run")
+	deleteQueue    = load("delete_queue")
+	deleteRunMail  = load("delete_run_mail")
+	deleteRunHooks = load("delete_run_hooks")
+	awaiting       = load("awaiting")
+	deleteAwaits   = load("delete_awaits")
+	openChildren   = load("open_children")
+)
+
+// end does what a terminal event says: the run leaves the queue with all that hangs on it there, its outcome goes to its row, and
+// those who wait for it are told.
+func (g *group) end(r *run, e *world.Event) error {
+	class, err := g.className(r.class)
+	if err != nil {
+		return err
+	}
+	status := map[world.EventType]world.Status{
+		world.RunCompleted: world.Completed, world.RunFailed: world.Failed, world.RunCancelled: world.Cancelled,
+	}[e.Type]
+	var output, failure, sweep any
+	if e.Type == world.RunCompleted {
+		output = blob(e.Payload)
+	}
+	if e.Error != nil {
+		text, err := json.Marshal(e.Error)
+		if err != nil {
+			return fmt.Errorf("run %s: %s: %w", r.id, e.Type, err)
+		}
+		failure = string(text)
+	}
+	if r.retention > 0 {
+		sweep = e.Time.Add(r.retention).UnixMicro()
+	}
+	if err := g.exec(endRun, r.key, string(status), int64(class.Version), output, failure, e.Time.UnixMicro(), sweep, r.take); err != nil {
+		return err
+	}
+	for _, d := range []struct {
+		s   *statement
+		may bool
+	}{{deleteQueue, true}, {deleteRunMail, r.mail}, {deleteRunTasks, r.tasks}, {deleteRunHooks, r.hooks}} {
+		if d.may {
+			if err := g.exec(d.s, r.key); err != nil {
+				return err
+			}
+		}
+	}
+	if r.owner != 0 {
+		g.owned(r.owner, r, false)
+	}
+	r.live, r.owner = false, 0
+	g.notice(world.NoticeEnded, r.id)
+	return g.tellAwaiting(r, e)
+}
+
+// tellAwaiting sends the result to every step that waits for it, the parent's among them.
+func (g *group) tellAwaiting(r *run, e *world.Event) error {
+	if !r.awaited {
+		return nil
+	}
+	type waiter struct{ id, step string }
+	var waiters []waiter
+	if err := g.c.query(awaiting, func(row row) (bool, error) {
+		waiters = append(waiters, waiter{row.text(2), row.text(1)})
+		return true, nil
+	}, r.key); err != nil {
+		return err
+	}
+	for _, wt := range waiters {
+		to, err := g.run(wt.id)
+		if err != nil {
+			return err
+		}
+		if to == nil || !to.live {
+			continue
+		}
+		if _, err := g.put(to, "result/"+wt.step, []world.Event{world.ResultFor(e, wt.step)}); err != nil {
+			return err
+		}
+	}
+	if len(waiters) == 0 {
+		return nil
+	}
+	return g.exec(deleteAwaits, r.key)
+}
+
+// force ends a run from outside, whoever owns it, and asks its attached children to end as well: nobody else is left who could.
+func (g *group) force(r *run, e *world.Event) error {
+	owner := r.owner
+	if err := g.append(r, [16]byte{}, "", r.last+1, []world.Event{*e}); err != nil {
+		return err
+	}
+	if owner != 0 {
+		g.lost(owner, r.id)
+		g.notice(world.NoticeMail, r.id)
+	}
+	if err := g.end(r, e); err != nil || !r.awaits {
+		return err
+	}
+	var children []string
+	if err := g.c.query(openChildren, func(row row) (bool, error) {
+		children = append(children, row.text(0))
+		return true, nil
+	}, r.key, r.id); err != nil {
+		return err
+	}
+	for _, id := range children {
+		child, err := g.run(id)
+		if err != nil {
+			return err
+		}
+		cancel := world.Event{Type: world.CancelRequested, By: e.By, Reason: "its parent was cancelled"}
+		if _, err := g.put(child, "cancel/"+r.id, []world.Event{cancel}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

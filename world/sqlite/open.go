@@ -1,0 +1,210 @@
+// Package sqlite is the default world: one SQLite file, in WAL mode and with every commit synced to the disk.
+//
+// A file has one worker process; any number of other processes may read it, start runs and deliver. All changes of a process
+// go through one goroutine, which writes what has arrived meanwhile in one transaction: see [World.Commit]. It works on local file systems only.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Options set a world up. The zero value is what an application wants.
+type Options struct {
+	BusyTimeout    time.Duration    // how long to wait for another process's lock; default 10 s
+	CheckpointSize int64            // bytes of write-ahead log after which it is copied into the file; default 8 MiB
+	InboxLimit     int              // payloads that may wait for a run; default 10,000
+	Readers        int              // connections for reading; default 4
+	MaxPages       int              // most pages of 4 KiB the file may have, to test a full disk; default none
+	Now            func() time.Time // the clock, for tests; default [world.Now]
+}
+
+func (o *Options) defaults() error {
+	if o.BusyTimeout < 0 || o.CheckpointSize < 0 || o.InboxLimit < 0 || o.Readers < 0 || o.MaxPages < 0 {
+		return fmt.Errorf("%w: an option is negative", world.ErrInvalid)
+	}
+	set(&o.BusyTimeout, 10*time.Second)
+	set(&o.CheckpointSize, 8<<20)
+	set(&o.InboxLimit, 10_000)
+	set(&o.Readers, 4)
+	if o.Now == nil {
+		o.Now = world.Now
+	}
+	return nil
+}
+
+func set[T comparable](v *T, to T) {
+	if *v == *new(T) {
+		*v = to
+	}
+}
+
+// World is a SQLite file. It is safe for concurrent use.
+type World struct {
+	path string
+	opt  Options
+	dsn  string
+
+	requests chan *request // capacity maxGroup; closed by Close, drained by the writer
+	gate     sync.RWMutex  // held for reading while a request is sent, so that Close can close the channel
+	closed   bool          // under gate
+	writing  sync.WaitGroup
+	readers  chan *conn // free connections; capacity Options.Readers, all of them are in it when nobody reads
+	writer   *writer    // of the writer goroutine alone
+
+	mu      sync.Mutex
+	last    time.Time          // the clock never goes back
+	workers map[string]*worker // those that joined here and are alive, by ID
+	served  map[string]int64   // by workflow: when it had its last turn
+	turn    int64
+	lock    *workerLock // of the worker process; nil before the first Join
+
+	listeners listeners
+	counters  counters
+}
+
+type counters struct {
+	commits, groups, takes, deliveries, rowsRead, rowsWritten, statements atomic.Int64
+}
+
+var (
+	_ world.World    = (*World)(nil)
+	_ world.Notifier = (*World)(nil)
+)
+
+// Open opens a file, and creates it where there is none. Close ends what it starts.
+func Open(path string, options ...Options) (*World, error) {
+	var o Options
+	if len(options) > 0 {
+		o = options[0]
+	}
+	if err := o.defaults(); err != nil {
+		return nil, fmt.Errorf("sqlite %s: %w", path, err)
+	}
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	w := &World{
+		path: path, opt: o, dsn: dsn(path, &o),
+		requests: make(chan *request, maxGroup),
+		readers:  make(chan *conn, o.Readers),
+		workers:  make(map[string]*worker),
+		served:   make(map[string]int64),
+	}
+	c, err := w.connect()
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(c); err != nil {
+		return nil, errors.Join(classify(path, err), c.close())
+	}
+	w.writer = newWriter(w, c)
+	for range o.Readers {
+		w.readers <- nil // connected at first use
+	}
+	w.writing.Go(w.writer.loop)
+	return w, nil
+}
+
+// PathOf returns the path in a URL like sqlite:runs.db or sqlite:///var/lib/runs.db.
+func PathOf(rawURL string) (string, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Scheme != "sqlite" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("%w: %q is not like sqlite:PATH", world.ErrInvalid, rawURL)
+	}
+	path := u.Opaque
+	if path == "" {
+		path = u.Path
+	} else if path, err = url.PathUnescape(path); err != nil {
+		return "", fmt.Errorf("%w: %q is not like sqlite:PATH", world.ErrInvalid, rawURL)
+	}
+	if path == "" {
+		return "", fmt.Errorf("%w: %q names no file", world.ErrInvalid, rawURL)
+	}
+	return path, nil
+}
+
+// connect opens a connection in WAL mode.
+func (w *World) connect() (*conn, error) {
+	c, err := connect(context.Background(), w.dsn, &w.counters.statements)
+	if err != nil {
+		return nil, classify(w.path, err)
+	}
+	return c, nil
+}
+
+// Close waits for commits under way and closes the file. Closing twice is legal.
+func (w *World) Close() error {
+	w.gate.Lock()
+	if w.closed {
+		w.gate.Unlock()
+		return nil
+	}
+	w.closed = true
+	close(w.requests)
+	w.gate.Unlock()
+	w.writing.Wait()
+	var errs []error
+	for range cap(w.readers) {
+		if c := <-w.readers; c != nil {
+			errs = append(errs, c.close())
+		}
+	}
+	errs = append(errs, w.writer.close())
+	if w.lock != nil {
+		errs = append(errs, w.lock.release())
+	}
+	return errors.Join(errs...)
+}
+
+// now is the world's clock. A system clock that steps back moves nothing back.
+func (w *World) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.nowLocked()
+}
+
+func (w *World) nowLocked() time.Time {
+	if t := w.opt.Now(); t.After(w.last) {
+		w.last = t
+	}
+	return w.last
+}
+
+// read runs f with a connection for reading. f sees what was committed before.
+func (w *World) read(ctx context.Context, f func(c *conn) error) error {
+	w.gate.RLock()
+	if w.closed {
+		w.gate.RUnlock()
+		return world.ErrClosed
+	}
+	var c *conn
+	select {
+	case c = <-w.readers:
+		w.gate.RUnlock()
+	case <-ctx.Done():
+		w.gate.RUnlock()
+		return context.Cause(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		w.readers <- c
+		return context.Cause(ctx)
+	}
+	var err error
+	if c == nil {
+		if c, err = w.connect(); err != nil {
+			w.readers <- nil
+			return err
+		}
+	}
+	err = f(c)
+	w.readers <- c
+	return classify(w.path, err)
+}

@@ -1,0 +1,2 @@
+-- Whose file it is.
+PRAGMA application_id

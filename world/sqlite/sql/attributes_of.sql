@@ -1,0 +1,2 @@
+-- The attributes of a run. By key.
+SELECT attributes FROM runs WHERE key = ?1

@@ -1,0 +1,2 @@
+-- Takes the write lock; waits for other processes as long as the busy timeout.
+BEGIN IMMEDIATE

@@ -1,0 +1,2 @@
+-- Makes the group durable.
+COMMIT

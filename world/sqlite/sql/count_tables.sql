@@ -1,0 +1,2 @@
+-- Whether the file is empty.
+SELECT count(*) FROM sqlite_schema

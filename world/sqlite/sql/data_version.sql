@@ -1,0 +1,2 @@
+-- Changes when another connection has written.
+PRAGMA data_version

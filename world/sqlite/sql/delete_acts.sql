@@ -1,0 +1,2 @@
+-- The run is swept.
+DELETE FROM acts WHERE run = ?1

@@ -1,0 +1,2 @@
+-- Those that waited for a run have their answer.
+DELETE FROM awaits WHERE target = ?1

@@ -1,0 +1,2 @@
+-- Lanes of workers that are gone.
+DELETE FROM lanes WHERE worker = ?1

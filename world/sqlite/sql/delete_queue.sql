@@ -1,0 +1,2 @@
+-- The run is over. By key.
+DELETE FROM queue WHERE run = ?1

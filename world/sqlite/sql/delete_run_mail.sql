@@ -1,0 +1,2 @@
+-- The run is over. Index inbox_run.
+DELETE FROM inbox WHERE run = ?1

@@ -1,0 +1,2 @@
+-- A worker is gone. By key.
+DELETE FROM workers WHERE key = ?1

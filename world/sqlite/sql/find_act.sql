@@ -1,0 +1,2 @@
+-- Whether a delivery ID was sent as an act.
+SELECT 1 FROM acts WHERE run = ?1 AND delivery = ?2

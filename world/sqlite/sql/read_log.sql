@@ -1,0 +1,4 @@
+-- The log of a run from the commit that holds an event on. Index log_run.
+SELECT seq, n, format, head, body FROM log
+WHERE run = ?1 AND seq >= coalesce((SELECT seq FROM log WHERE run = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1), 0)
+ORDER BY seq LIMIT ?3

@@ -1,0 +1,2 @@
+-- Gives the group up.
+ROLLBACK

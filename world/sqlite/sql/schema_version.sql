@@ -1,0 +1,2 @@
+-- The version of the schema.
+PRAGMA user_version

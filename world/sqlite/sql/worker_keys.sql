@@ -1,0 +1,2 @@
+-- All workers of the file: a handful.
+SELECT key, id FROM workers

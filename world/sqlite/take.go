@@ -1,0 +1,241 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// aging is how long a run or task waits to count one priority higher.
+const aging = time.Minute
+
+var (
+	ready      = load("ready")
+	readyRuns  = load("ready_runs")
+	cancelRuns = load("cancel_runs")
+	readyTasks = load("ready_tasks")
+	takeRun    = load("take_run")
+	takenRun   = load("taken_run")
+	takeTask   = load("take_task")
+	takenTask  = load("taken_task")
+)
+
+// Take gives runnable runs and ready tasks to a worker; see [world.Queue]. Where there is nothing it is one statement, on a connection for
+// reading.
+func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
+	w.mu.Lock()
+	now, wk := w.nowLocked(), w.workers[q.Worker]
+	w.mu.Unlock()
+	if wk == nil {
+		return world.Taken{}, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
+	}
+	classes, steps, err := takeArgs(&q)
+	if err != nil {
+		return world.Taken{}, err
+	}
+	if len(w.expired(now, "")) == 0 {
+		var heads []head
+		if err := w.read(ctx, func(c *conn) (err error) {
+			heads, err = readHeads(c, classes, steps, q.Runs > 0)
+			return err
+		}); err != nil {
+			return world.Taken{}, err
+		}
+		if !anyDue(heads, now, &q) {
+			return world.Taken{Now: now, Next: w.nextLook(wk, heads), More: more(heads, now)}, nil
+		}
+	}
+	var out world.Taken
+	err = w.write(ctx, func(g *group) (err error) {
+		out, err = g.take(&q, classes, steps)
+		return err
+	})
+	return out, err
+}
+
+func takeArgs(q *world.TakeQuery) (classes, steps string, err error) {
+	pairs := make([][2]any, len(q.Classes))
+	for i, c := range q.Classes {
+		pairs[i] = [2]any{c.Workflow, c.Version}
+	}
+	a, err := json.Marshal(pairs)
+	if err != nil {
+		return "", "", err
+	}
+	b, err := json.Marshal(append([]string{}, q.Steps...))
+	return string(a), string(b), err
+}
+
+// head is what is first in one lane: a class and priority, a step and priority, or the runs to be cancelled.
+type head struct {
+	kind     int64 // 0: runs, 1: tasks, 2: cancels
+	class    int64
+	name     string
+	priority int64
+	due      time.Time
+}
+
+func readHeads(c *conn, classes, steps string, cancels bool) (heads []head, err error) {
+	err = c.query(ready, func(r row) (bool, error) {
+		h := head{kind: r.int(0), class: r.int(1), name: r.text(1), priority: r.int(2), due: r.time(3)}
+		if !h.due.IsZero() && (h.kind != 2 || cancels) {
+			heads = append(heads, h)
+		}
+		return true, nil
+	}, classes, steps)
+	return heads, err
+}
+
+func anyDue(heads []head, now time.Time, q *world.TakeQuery) bool {
+	return slices.ContainsFunc(heads, func(h head) bool {
+		room := q.Runs
+		if h.kind == 1 {
+			room = q.Tasks
+		}
+		return room > 0 && !h.due.After(now)
+	})
+}
+
+func more(heads []head, now time.Time) bool {
+	return slices.ContainsFunc(heads, func(h head) bool { return !h.due.After(now) })
+}
+
+// nextLook is the time to look again: what is due next, or before that the end of the lease of another worker that holds something,
+// should it not beat until then.
+func (w *World) nextLook(me *worker, heads []head) (next time.Time) {
+	for _, h := range heads {
+		if next.IsZero() || h.due.Before(next) {
+			next = h.due
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wk := range w.workers {
+		if wk != me && len(wk.runs)+wk.tasks > 0 && (next.IsZero() || wk.until.Before(next)) {
+			next = wk.until
+		}
+	}
+	return next
+}
+
+// take gives what is due. It is in the write transaction: what it sees is so.
+func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken, err error) {
+	w := g.wr.w
+	for _, key := range w.expired(g.now, "") {
+		if err := g.bury(key); err != nil {
+			return out, err
+		}
+	}
+	w.mu.Lock()
+	wk := w.workers[q.Worker]
+	w.mu.Unlock()
+	if wk == nil || !wk.until.After(g.now) {
+		return out, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
+	}
+	out.Now = g.now
+	heads, err := readHeads(g.c, classes, steps, q.Runs > 0)
+	if err != nil {
+		return out, err
+	}
+	for _, c := range g.pick(heads, q.Runs, false) {
+		if c.err != nil {
+			return out, c.err
+		}
+		t, err := g.giveRun(c.key, wk)
+		if err != nil {
+			return out, err
+		}
+		out.Runs = append(out.Runs, t)
+	}
+	for _, c := range g.pick(heads, q.Tasks, true) {
+		if c.err != nil {
+			return out, c.err
+		}
+		t, err := g.giveTask(c.key, wk)
+		if err != nil {
+			return out, err
+		}
+		out.Tasks = append(out.Tasks, t)
+	}
+	if heads, err = readHeads(g.c, classes, steps, q.Runs > 0); err != nil {
+		return out, err
+	}
+	out.More, out.Next = more(heads, g.now), w.nextLook(wk, heads)
+	return out, nil
+}
+
+// giveRun makes the worker the run's owner.
+func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
+	if err := g.exec(takeRun, key, wk.key); err != nil {
+		return t, err
+	}
+	var class int64
+	var blocked []byte
+	if _, err := g.c.one(takenRun, func(r row) error {
+		t.Run, t.Take, class = r.text(0), r.int(1), r.int(2)
+		t.Status = world.Pending
+		if r.bool(3) {
+			t.Status = world.Running
+		}
+		t.Priority, t.Paused, blocked, t.Seq = int(r.int(4)), r.bool(5), r.bytes(6), r.int(7)
+		return nil
+	}, key); err != nil {
+		return t, err
+	}
+	if t.Class, err = g.className(class); err != nil {
+		return t, err
+	}
+	if blocked != nil {
+		t.Blocked = new(world.Block)
+		if err := json.Unmarshal(blocked, t.Blocked); err != nil {
+			return t, fmt.Errorf("%w: run %s: blocked: %w", world.ErrCorrupt, t.Run, err)
+		}
+	}
+	delete(g.wr.cache.runs, t.Run)
+	r, err := g.run(t.Run)
+	if err != nil {
+		return t, err
+	}
+	r.last = t.Seq
+	if t.Mail, err = g.mailOf(r); err != nil {
+		return t, err
+	}
+	g.takes++
+	g.owned(wk.key, r, true)
+	return t, nil
+}
+
+// giveTask begins an attempt. The start is kept with the task: it is durable from here on.
+func (g *group) giveTask(key int64, wk *worker) (t world.Task, err error) {
+	var history []byte
+	if _, err := g.c.one(takenTask, func(r row) error {
+		t = world.Task{
+			Run: r.text(0), Step: r.text(1), Name: r.text(2), Workflow: r.text(3), Input: r.bytes(4), Options: r.bytes(5),
+			Priority: int(r.int(6)), Visible: r.time(7), Attempt: int(r.int(8)), First: r.time(10), Failures: int(r.int(11)),
+		}
+		history = r.bytes(9)
+		return nil
+	}, key); err != nil {
+		return t, err
+	}
+	if t.History, err = readHistory(history); err != nil {
+		return t, err
+	}
+	t.Worker = wk.ID
+	t.Attempt++
+	start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, Time: g.now, Build: wk.Build}
+	text, err := remember(history, start)
+	if err != nil {
+		return t, err
+	}
+	g.onCommit(func() {
+		g.wr.w.mu.Lock()
+		wk.tasks++
+		g.wr.w.mu.Unlock()
+	})
+	return t, g.exec(takeTask, key, wk.key, g.now.UnixMicro(), text)
+}

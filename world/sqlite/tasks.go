@@ -1,0 +1,160 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// keptStarts is how many starts, and how many ends, a task remembers.
+const keptStarts = 10
+
+var (
+	insertTask = load("insert_task")
+	findTask   = load("find_task")
+	deleteTask = load("delete_task")
+	retryTask  = load("retry_task")
+)
+
+// task is what the writer reads of a task to end an attempt.
+type task struct {
+	key, worker       int64
+	attempt, failures int
+	history           []byte
+}
+
+func (g *group) task(r *run, step string) (t task, found bool, err error) {
+	found, err = g.c.one(findTask, func(row row) error {
+		t = task{key: row.int(0), worker: row.int(1), attempt: int(row.int(2)), failures: int(row.int(3)), history: row.bytes(4)}
+		return nil
+	}, r.key, step)
+	return t, found, err
+}
+
+// holds reports whether a worker holds a task.
+func (g *group) holds(worker string, r *run, k world.TaskKey) (bool, error) {
+	t, found, err := g.task(r, k.Step)
+	return found && t.worker != 0 && t.worker == g.worker(worker) && t.attempt == k.Attempt, err
+}
+
+// commitTasks makes a commit's new tasks and deletes those that it ends or drops.
+func (g *group) commitTasks(c *world.Commit, r *run) error {
+	for _, keys := range [2][]world.TaskKey{c.Held, c.Dropped} {
+		for _, k := range keys {
+			if err := g.exec(deleteTask, r.key, k.Step); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range c.Tasks {
+		if err := g.bearTask(c, r, &c.Tasks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *group) bearTask(c *world.Commit, r *run, t *world.Task) error {
+	workflow := t.Workflow
+	if workflow == "" {
+		workflow = r.workflow
+	}
+	visible := t.Visible
+	if visible.Before(g.now) {
+		visible = g.now
+	}
+	var worker, first, history any
+	attempt := int64(0)
+	if t.Worker != "" {
+		attempt, worker, first = 1, key(g.worker(t.Worker)), g.now.UnixMicro()
+		start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: 1, Time: g.now, Build: c.Build}
+		text, err := remember(nil, start)
+		if err != nil {
+			return err
+		}
+		history = text
+	} else {
+		g.notice(world.NoticeWork, r.id)
+	}
+	if r.tasks {
+		if err := g.exec(deleteTask, r.key, t.Step); err != nil {
+			return err
+		}
+	}
+	r.tasks = true
+	return g.exec(insertTask, r.key, t.Step, t.Name, workflow, blob(t.Input), blob(t.Options), int64(t.Priority), visible.UnixMicro(),
+		worker, attempt, first, history)
+}
+
+// taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
+func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
+	k := d.Task
+	r, err := g.run(k.Run)
+	switch {
+	case err != nil:
+		return done, err
+	case r == nil:
+		return done, fmt.Errorf("run %s: %w", k.Run, world.ErrNotFound)
+	case !r.live:
+		return done, g.over(r)
+	}
+	t, found, err := g.task(r, k.Step)
+	if err != nil {
+		return done, err
+	}
+	if !found || t.worker == 0 || t.worker != g.worker(d.Worker) || t.attempt != k.Attempt {
+		return done, fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
+	}
+	g.deliveries++
+	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
+	if d.RetryAt.IsZero() {
+		if err := g.exec(deleteTask, r.key, k.Step); err != nil {
+			return done, err
+		}
+		_, err := g.put(r, d.ID, d.Events)
+		return done, err
+	}
+	e := d.Events[0]
+	history, err := remember(t.history, e)
+	if err != nil {
+		return done, fmt.Errorf("run %s: task %s: %w", k.Run, k.Step, err)
+	}
+	if e.Error == nil || e.Error.Code != world.CodeAbandoned {
+		t.failures++
+	}
+	g.notice(world.NoticeWork, r.id)
+	return done, g.exec(retryTask, t.key, d.RetryAt.UnixMicro(), int64(t.failures), history)
+}
+
+// remember adds to the history of a task, of which the last starts and the last ends are kept. A history is a JSON array of events.
+func remember(history []byte, e world.Event) (string, error) {
+	events, err := readHistory(history)
+	if err != nil {
+		return "", err
+	}
+	events = append(events, e)
+	count := 0
+	for i := range events {
+		if events[i].Type == e.Type {
+			count++
+		}
+	}
+	if count > keptStarts {
+		i := slices.IndexFunc(events, func(x world.Event) bool { return x.Type == e.Type })
+		events = slices.Delete(events, i, i+1)
+	}
+	text, err := json.Marshal(events)
+	return string(text), err
+}
+
+func readHistory(history []byte) (events []world.Event, err error) {
+	if len(history) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(history, &events); err != nil {
+		return nil, fmt.Errorf("%w: history of a task: %w", world.ErrCorrupt, err)
+	}
+	return events, nil
+}

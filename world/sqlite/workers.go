@@ -1,0 +1,342 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// defaultLease is how long a worker is believed alive after a beat, where it does not say.
+const defaultLease = 10 * time.Second
+
+var (
+	insertWorker = load("insert_worker")
+	insertLane   = load("insert_lane")
+	killLanes    = load("kill_lanes")
+	deleteLanes  = load("delete_lanes")
+	beatWorker   = load("beat_worker")
+	deleteWorker = load("delete_worker")
+	workerKeys   = load("worker_keys")
+	returnRuns   = load("return_runs")
+	returnTasks  = load("return_tasks")
+	ownedMail    = load("owned_mail")
+	ownedRuns    = load("owned_runs")
+)
+
+// worker is one that joined through this World and is alive. As a file has one worker process, leases are decided here; the
+// file shows them to others.
+type worker struct {
+	world.Worker
+	key   int64
+	until time.Time
+	shown time.Time        // the end of the lease as the file has it
+	runs  map[int64]string // it owns, by key
+	tasks int              // it was given: at least as many as it holds
+	lost  []string         // since the last beat
+}
+
+// worker returns the key of a worker that is alive, else 0.
+func (g *group) worker(id string) int64 {
+	w := g.wr.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wk := w.workers[id]; wk != nil {
+		return wk.key
+	}
+	return 0
+}
+
+// workerID returns the ID of a worker, "" where there is none.
+func (g *group) workerID(key int64) (id string) {
+	if key == 0 {
+		return ""
+	}
+	if wk := g.wr.w.workerByKey(key); wk != nil {
+		return wk.ID
+	}
+	_ = g.c.query(workerKeys, func(r row) (bool, error) { // another process's
+		if r.int(0) == key {
+			id = r.text(1)
+		}
+		return id == "", nil
+	})
+	return id
+}
+
+func (w *World) workerByKey(key int64) *worker {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wk := range w.workers {
+		if wk.key == key {
+			return wk
+		}
+	}
+	return nil
+}
+
+// owned notes, once the group is durable, that a worker owns a run, or does no more.
+func (g *group) owned(worker int64, r *run, owns bool) {
+	runKey, id := r.key, r.id
+	g.onCommit(func() {
+		if wk := g.wr.w.workerByKey(worker); wk != nil {
+			g.wr.w.mu.Lock()
+			if owns {
+				wk.runs[runKey] = id
+			} else {
+				delete(wk.runs, runKey)
+			}
+			g.wr.w.mu.Unlock()
+		}
+	})
+}
+
+// lost notes that a run was taken from its owner.
+func (g *group) lost(worker int64, id string) {
+	g.onCommit(func() {
+		if wk := g.wr.w.workerByKey(worker); wk != nil {
+			g.wr.w.mu.Lock()
+			wk.lost = append(wk.lost, id)
+			g.wr.w.mu.Unlock()
+		}
+	})
+}
+
+// Join registers a worker; see [world.Queue]. The first one of a World takes the lock of the worker process, and ends what the
+// process before it left behind.
+func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err error) {
+	switch {
+	case wk.ID == "":
+		return b, fmt.Errorf("%w: worker without an ID", world.ErrInvalid)
+	case wk.Lease < 0:
+		return b, fmt.Errorf("%w: worker %s: lease %s", world.ErrInvalid, wk.ID, wk.Lease)
+	case wk.Lease == 0:
+		wk.Lease = defaultLease
+	}
+	classes, err := json.Marshal(wk.Classes)
+	if err != nil {
+		return b, err
+	}
+	steps, err := json.Marshal(wk.Steps)
+	if err != nil {
+		return b, err
+	}
+	wk.Classes, wk.Steps = append([]world.Class(nil), wk.Classes...), append([]string(nil), wk.Steps...)
+	err = w.write(ctx, func(g *group) error {
+		if g.worker(wk.ID) != 0 {
+			return fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
+		}
+		if err := g.lockWorkers(wk.Name); err != nil {
+			return err
+		}
+		until := g.now.Add(wk.Lease)
+		key, err := g.insert(insertWorker, wk.ID, wk.Name, wk.Build, string(classes), string(steps), int64(wk.Lease), g.now.UnixMicro(), until.UnixMicro())
+		if err != nil {
+			return err
+		}
+		if err := g.exec(insertLane, key); err != nil {
+			return err
+		}
+		b = world.Beat{Now: g.now, Until: until}
+		g.onCommit(func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.workers[wk.ID] = &worker{Worker: wk, key: key, until: until, shown: until, runs: make(map[int64]string)}
+		})
+		return nil
+	})
+	return b, err
+}
+
+// lockWorkers makes this the worker process of the file; what the one before it left comes back.
+func (g *group) lockWorkers(name string) error {
+	w := g.wr.w
+	if w.lock == nil {
+		lock, err := lockWorker(w.path, name)
+		if err != nil {
+			return err
+		}
+		w.lock = lock
+	}
+	w.mu.Lock()
+	alone := len(w.workers) == 0
+	w.mu.Unlock()
+	if !alone {
+		return nil
+	}
+	var left []int64
+	if err := g.c.query(workerKeys, func(r row) (bool, error) { left = append(left, r.int(0)); return true, nil }); err != nil {
+		return err
+	}
+	for _, key := range left {
+		if err := g.bury(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bury ends a worker's lease. Its runs and tasks are due at once, by whoever comes next.
+func (g *group) bury(key int64) error {
+	now := g.now.UnixMicro()
+	if err := g.exec(killLanes, key); err != nil {
+		return err
+	}
+	for _, s := range []*statement{returnRuns, returnTasks} {
+		n, err := g.changed(s, key, now)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			g.notice(world.NoticeWork, "")
+			g.wr.cache.runs = make(map[string]*run)
+		}
+	}
+	for _, s := range []*statement{deleteLanes, deleteWorker} {
+		if err := g.exec(s, key); err != nil {
+			return err
+		}
+	}
+	g.onCommit(func() {
+		w := g.wr.w
+		if wk := w.workerByKey(key); wk != nil {
+			w.mu.Lock()
+			delete(w.workers, wk.ID)
+			w.mu.Unlock()
+		}
+	})
+	return nil
+}
+
+// expired returns the keys of workers, but one, whose lease has run out.
+func (w *World) expired(now time.Time, but string) (keys []int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wk := range w.workers {
+		if wk.ID != but && !wk.until.After(now) {
+			keys = append(keys, wk.key)
+		}
+	}
+	return keys
+}
+
+// Leave ends a worker's lease and hands back what it holds; see [world.Queue].
+func (w *World) Leave(ctx context.Context, id string) error {
+	return w.write(ctx, func(g *group) error {
+		key := g.worker(id)
+		if key == 0 {
+			return nil
+		}
+		return g.bury(key)
+	})
+}
+
+// Beat renews a worker's lease and tells what came; see [world.Queue].
+func (w *World) Beat(ctx context.Context, q world.BeatQuery) (b world.Beat, err error) {
+	err = w.write(ctx, func(g *group) (err error) {
+		b, err = g.beat(q)
+		return err
+	})
+	return b, err
+}
+
+func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
+	w := g.wr.w
+	for _, key := range w.expired(g.now, q.Worker) {
+		if err := g.bury(key); err != nil {
+			return b, err
+		}
+	}
+	w.mu.Lock()
+	wk := w.workers[q.Worker]
+	w.mu.Unlock()
+	if wk == nil {
+		return b, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
+	}
+	b = world.Beat{Now: g.now, Until: g.now.Add(wk.Lease)}
+	if wk.shown.Sub(g.now) < wk.Lease/2 { // the file shows the lease to others: about is enough
+		if err := g.exec(beatWorker, wk.key, b.Until.UnixMicro()); err != nil {
+			return b, err
+		}
+		g.onCommit(func() { wk.shown = b.Until })
+	}
+	g.onCommit(func() {
+		w.mu.Lock()
+		wk.until = b.Until
+		w.mu.Unlock()
+	})
+	if b.Mail, err = g.mailOfAll(wk); err != nil {
+		return b, err
+	}
+	if b.Lost, err = g.lostRuns(wk); err != nil {
+		return b, err
+	}
+	for _, k := range q.Tasks {
+		r, err := g.run(k.Run)
+		if err != nil {
+			return b, err
+		}
+		held := false
+		if r != nil && r.live {
+			if held, err = g.holds(q.Worker, r, k); err != nil {
+				return b, err
+			}
+		}
+		if !held {
+			b.Ended = append(b.Ended, k)
+		}
+	}
+	return b, nil
+}
+
+func (g *group) mailOfAll(wk *worker) (mail []world.Mail, err error) {
+	if len(wk.runs) == 0 {
+		return nil, nil
+	}
+	err = g.c.query(ownedMail, func(row row) (bool, error) {
+		m, err := scanMail(row, row.text(6), row.time(7))
+		mail = append(mail, m)
+		return err == nil, err
+	}, wk.key)
+	return mail, err
+}
+
+// lostRuns tells which runs are no longer the worker's though it did not give them up: an operator of this process, or another process
+// behind its back, ended them.
+func (g *group) lostRuns(wk *worker) (lost []string, err error) {
+	w := g.wr.w
+	w.mu.Lock()
+	lost = append(lost, wk.lost...)
+	known := len(wk.runs)
+	w.mu.Unlock()
+	g.onCommit(func() {
+		w.mu.Lock()
+		wk.lost = wk.lost[min(len(wk.lost), len(lost)):]
+		w.mu.Unlock()
+	})
+	if known == 0 {
+		return lost, nil
+	}
+	owned := make(map[int64]bool, known)
+	if err := g.c.query(ownedRuns, func(r row) (bool, error) { owned[r.int(0)] = true; return true, nil }, wk.key); err != nil {
+		return nil, err
+	}
+	var gone []int64
+	w.mu.Lock()
+	for key, id := range wk.runs {
+		if !owned[key] {
+			lost, gone = append(lost, id), append(gone, key)
+		}
+	}
+	w.mu.Unlock()
+	g.onCommit(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, key := range gone {
+			delete(wk.runs, key)
+		}
+	})
+	return lost, nil
+}

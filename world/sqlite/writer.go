@@ -1,0 +1,290 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// maxGroup is how many requests a transaction holds at most.
+const maxGroup = 1024
+
+var dataVersion = load("data_version")
+
+// request is one change that waits for its transaction. Whoever made it waits for done.
+type request struct {
+	commit *world.Commit // the usual one, or
+	change func(g *group) error
+	result world.Committed // of commit
+	err    error
+	done   chan struct{} // capacity 1; gets one value when the change is durable, or refused
+}
+
+var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
+
+// write makes one change, in a transaction with others. A refusal leaves nothing behind.
+func (w *World) write(ctx context.Context, change func(g *group) error) error {
+	_, err := w.send(ctx, nil, change)
+	return err
+}
+
+func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group) error) (world.Committed, error) {
+	if ctx.Err() != nil {
+		return world.Committed{}, context.Cause(ctx)
+	}
+	r := requests.Get().(*request)
+	r.commit, r.change, r.result, r.err = c, change, world.Committed{}, nil
+	w.gate.RLock()
+	if w.closed {
+		w.gate.RUnlock()
+		requests.Put(r)
+		return world.Committed{}, world.ErrClosed
+	}
+	w.requests <- r // the writer drains it, also while the world is being closed
+	w.gate.RUnlock()
+	select {
+	case <-r.done:
+		result, err := r.result, r.err
+		r.commit, r.change = nil, nil
+		requests.Put(r)
+		return result, err
+	case <-ctx.Done():
+		return world.Committed{}, context.Cause(ctx) // the request is the writer's now
+	}
+}
+
+// writer is the goroutine that makes all changes of a World. What it remembers of the file holds until another connection writes.
+type writer struct {
+	w       *World
+	c       *conn // nil after a commit with an unknown outcome
+	version int64 // of the data when it was last read
+	batch   []*request
+	group   group
+	cache   cache
+	head    []byte // of the row that is being written
+	body    []byte
+	since   int64 // bytes written since the last checkpoint, about
+}
+
+func newWriter(w *World, c *conn) *writer {
+	wr := &writer{w: w, c: c, version: -1}
+	wr.cache.clear()
+	return wr
+}
+
+func (wr *writer) close() error {
+	if wr.c == nil {
+		return nil
+	}
+	return wr.c.close()
+}
+
+func (wr *writer) loop() {
+	for first := range wr.w.requests {
+		wr.gather(first)
+		wr.writeBatch()
+		for i, r := range wr.batch {
+			wr.batch[i] = nil
+			r.done <- struct{}{}
+		}
+		wr.w.listeners.tell(wr.group.notices)
+		wr.checkpoint()
+	}
+}
+
+// gather takes what has arrived. Those that the last group woke get the processor first: what they send belongs to this group.
+func (wr *writer) gather(first *request) {
+	wr.batch = append(wr.batch[:0], first)
+	runtime.Gosched()
+	for len(wr.batch) < maxGroup {
+		select {
+		case r, ok := <-wr.w.requests:
+			if !ok {
+				return
+			}
+			wr.batch = append(wr.batch, r)
+		default:
+			return
+		}
+	}
+}
+
+// errAlone: the group was given up; its members are to be tried one by one.
+var errAlone = errors.New("group given up")
+
+func (wr *writer) writeBatch() {
+	wr.group.notices = wr.group.notices[:0]
+	if !errors.Is(wr.transaction(wr.batch), errAlone) {
+		return
+	}
+	for i := range wr.batch {
+		_ = wr.transaction(wr.batch[i : i+1])
+	}
+}
+
+// transaction makes the changes of a batch. Each request gets its own error; errAlone is returned where nothing was written since
+// one of several failed in an unforeseen way.
+func (wr *writer) transaction(batch []*request) error {
+	g := &wr.group
+	wr.group.mark = len(wr.group.notices)
+	if err := wr.begin(); err != nil {
+		fail(batch, classify(wr.w.path, err))
+		return nil
+	}
+	g.begin(wr)
+	for _, r := range batch {
+		before := g.writes
+		r.err = nil
+		if r.commit != nil {
+			r.result, r.err = g.commit(r.commit)
+		} else {
+			r.err = r.change(g)
+		}
+		if r.err == nil || g.writes == before && resultCode(r.err) == 0 {
+			continue // made, or refused with nothing written
+		}
+		wr.giveUp()
+		if len(batch) > 1 {
+			return errAlone
+		}
+		r.err = classify(wr.w.path, r.err)
+		return nil
+	}
+	if g.writes == 0 {
+		_, _ = wr.c.exec(rollback)
+		g.after()
+		return nil
+	}
+	if _, err := wr.c.exec(commit); err != nil {
+		wr.notCommitted(batch, err)
+		return nil
+	}
+	g.after()
+	return nil
+}
+
+// begin takes the lock, and forgets what others have changed.
+func (wr *writer) begin() error {
+	if wr.c == nil {
+		c, err := wr.w.connect()
+		if err != nil {
+			return err
+		}
+		wr.c, wr.version = c, -1
+	}
+	if _, err := wr.c.exec(begin); err != nil {
+		return err
+	}
+	var version int64
+	if _, err := wr.c.one(dataVersion, func(r row) error { version = r.int(0); return nil }); err != nil {
+		wr.giveUp()
+		return err
+	}
+	if version != wr.version {
+		wr.cache.clear()
+		wr.version = version
+	}
+	return nil
+}
+
+// giveUp rolls back, and forgets what the group has changed in memory.
+func (wr *writer) giveUp() {
+	_, _ = wr.c.exec(rollback) // fails where SQLite has rolled back itself
+	wr.cache.clear()
+	wr.group.notices = wr.group.notices[:wr.group.mark]
+}
+
+// notCommitted answers those whose COMMIT failed. A full disk or a lock is known to have written nothing; after anything else
+// only the file knows, read anew.
+func (wr *writer) notCommitted(batch []*request, err error) {
+	wr.giveUp()
+	switch resultCode(err) {
+	case lib.SQLITE_FULL, lib.SQLITE_BUSY, lib.SQLITE_READONLY:
+		fail(batch, classify(wr.w.path, err))
+		return
+	}
+	_ = wr.c.close() // its view of the file cannot be trusted any more
+	wr.c = nil
+	fail(batch, fmt.Errorf("%w: %w", world.ErrUnknownOutcome, classify(wr.w.path, err)))
+}
+
+// fail gives an error to those that have none of their own.
+func fail(batch []*request, err error) {
+	for _, r := range batch {
+		if r.err == nil {
+			r.err, r.result = err, world.Committed{}
+		}
+	}
+}
+
+// group is one transaction.
+type group struct {
+	wr      *writer
+	c       *conn
+	now     time.Time
+	writes  int // statements that wrote
+	quiet   bool
+	notices []world.Notice
+	mark    int      // notices of the batch before this transaction
+	hooks   []func() // to be called once it is durable
+
+	commits, takes, deliveries, rowsWritten, rowsRead int64
+}
+
+func (g *group) begin(wr *writer) {
+	notices, hooks := g.notices, g.hooks
+	clear(hooks)
+	*g = group{wr: wr, c: wr.c, now: wr.w.now(), notices: notices, mark: len(notices), hooks: hooks[:0], quiet: !wr.w.listeners.any()}
+}
+
+// after follows a transaction that is durable.
+func (g *group) after() {
+	n := &g.wr.w.counters
+	if g.writes > 0 {
+		n.groups.Add(1)
+	}
+	n.commits.Add(g.commits)
+	n.takes.Add(g.takes)
+	n.deliveries.Add(g.deliveries)
+	n.rowsWritten.Add(g.rowsWritten)
+	n.rowsRead.Add(g.rowsRead)
+	for _, f := range g.hooks {
+		f()
+	}
+}
+
+// onCommit calls f, on the writer's goroutine, once the group is durable.
+func (g *group) onCommit(f func()) { g.hooks = append(g.hooks, f) }
+
+func (g *group) notice(kind world.NoticeKind, run string) {
+	if !g.quiet {
+		g.notices = append(g.notices, world.Notice{Kind: kind, Run: run})
+	}
+}
+
+func (g *group) exec(s *statement, args ...any) error {
+	g.writes++
+	_, err := g.c.exec(s, args...)
+	return err
+}
+
+// changed is exec that tells how many rows were changed.
+func (g *group) changed(s *statement, args ...any) (int64, error) {
+	n, err := g.c.exec(s, args...)
+	if n > 0 || err != nil {
+		g.writes++
+	}
+	return n, err
+}
+
+func (g *group) insert(s *statement, args ...any) (int64, error) {
+	g.writes++
+	return g.c.insert(s, args...)
+}
