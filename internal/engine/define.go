@@ -16,6 +16,7 @@ type Workflow struct {
 	Name      string
 	Version   int // from 1
 	Body      func(input []byte) replay.Body
+	Check     func(input []byte) error // whether the input can be what the function takes
 	Retention time.Duration // after the end; below 0: for ever
 }
 

@@ -90,11 +90,11 @@ type Engine struct {
 	bodies   sync.WaitGroup
 	unwound  sync.WaitGroup
 
-	wake    chan struct{} // take soon
-	beat    chan struct{} // beat soon
-	offset  atomic.Int64  // world's clock minus ours, ns
-	until   atomic.Int64  // end of the lease on our monotonic clock, ns since epoch0
-	epoch0  time.Time
+	wake   chan struct{} // take soon
+	beat   chan struct{} // beat soon
+	offset atomic.Int64  // world's clock minus ours, ns
+	until  atomic.Int64  // end of the lease on our monotonic clock, ns since epoch0
+	epoch0 time.Time
 }
 
 // New checks the definitions and makes a worker that does nothing yet.

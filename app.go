@@ -1,0 +1,154 @@
+package stepwell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Config says what an [App] is. The zero value is a client that can start nothing by itself but look at, signal and cancel runs.
+type Config struct {
+	// Definitions are the workflows and registered steps that this program can run.
+	Definitions []Definition
+	// MaxRuns is how many runs are worked on at once; runs that wait do not count. Default 50.
+	MaxRuns int
+	// MaxSteps is how many bodies of steps run at once. Default 50.
+	MaxSteps int
+	// MaxPayload is the limit of one encoded value (input, output, result, payload) in bytes. Default 1 MiB.
+	MaxPayload int
+	// MaxRetention clamps how long ended runs are kept. Default 365 days; [Forever] sets no limit.
+	MaxRetention time.Duration
+	// SweepInterval is the time between deletions of ended runs whose retention is over. Default 5 min; below 0: never here.
+	SweepInterval time.Duration
+	// Lease is how long this worker is believed alive when it is not heard of: its runs go to others after that. Default 10 s.
+	Lease time.Duration
+	// Poll is how often this worker looks for work that nobody told it of. Default 5 s.
+	Poll time.Duration
+	// Drain is how long a shutdown waits for bodies of steps before their contexts end with [ErrDraining]. Default 10 s.
+	Drain time.Duration
+	// CancelGrace is how long a step of a cancelled run may take to return. Default 10 s.
+	CancelGrace time.Duration
+	// CacheRuns is how many waiting runs are kept in memory, so that they need not be replayed when they go on; CacheBytes what
+	// they may take, estimated. Defaults 1,000 and 64 MiB; below 0: none.
+	CacheRuns  int
+	CacheBytes int
+	// Strict checks determinism at every suspension, by a replay beside the live run. It costs time; use it in tests.
+	Strict bool
+	// Name is what people call this worker. Default: host name and process ID.
+	Name string
+	// Build names this program's build in the log. Default: the revision that it was built from.
+	Build string
+	// Logger is told what operators should know: a handful of lines. Default: discards.
+	Logger *slog.Logger
+	// Errors are the sentinel errors and error types that errors.Is and errors.As find after a replay as before. Default: none.
+	Errors *Errors
+}
+
+// Errors are registered sentinel errors and error types.
+type Errors = codec.Registry
+
+func (c *Config) defaults() error {
+	var errs []error
+	refuse := func(bad bool, name string, v any) {
+		if bad {
+			errs = append(errs, fmt.Errorf("%w: Config.%s is %v: must not be negative", ErrInvalid, name, v))
+		}
+	}
+	refuse(c.MaxRuns < 0, "MaxRuns", c.MaxRuns)
+	refuse(c.MaxSteps < 0, "MaxSteps", c.MaxSteps)
+	refuse(c.MaxPayload < 0, "MaxPayload", c.MaxPayload)
+	refuse(c.MaxRetention < 0 && c.MaxRetention != Forever, "MaxRetention", c.MaxRetention)
+	refuse(c.Lease < 0, "Lease", c.Lease)
+	refuse(c.Poll < 0, "Poll", c.Poll)
+	refuse(c.Drain < 0, "Drain", c.Drain)
+	refuse(c.CancelGrace < 0, "CancelGrace", c.CancelGrace)
+	if c.MaxPayload == 0 {
+		c.MaxPayload = codec.DefaultLimit
+	}
+	if c.MaxPayload > world.MaxCommit/4 {
+		errs = append(errs, fmt.Errorf("%w: Config.MaxPayload is %d: at most %d bytes", ErrInvalid, c.MaxPayload, world.MaxCommit/4))
+	}
+	if c.MaxRetention == 0 {
+		c.MaxRetention = maxRetention
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Name == "" {
+		host, _ := os.Hostname()
+		c.Name = host + ":" + strconv.Itoa(os.Getpid())
+	}
+	if c.Build == "" {
+		c.Build = revision()
+	}
+	return errors.Join(errs...)
+}
+
+// revision is the short commit that the program was built from, or "".
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 7 {
+			return s.Value[:7]
+		}
+	}
+	return ""
+}
+
+// App is a program's connection to its runs: a worker while [App.Run] runs, and a client always. It is safe for concurrent use.
+type App struct {
+	world  world.World
+	cfg    Config
+	engine *engine.Engine
+	checks map[string]func([]byte) error // of inputs, by workflow
+}
+
+// New makes an App on a world, which stays the caller's to close. All faults of the configuration and of definitions are reported at once, with their
+// names.
+func New(w world.World, cfg Config) (*App, error) {
+	fault := cfg.defaults()
+	r := &registrar{cfg: &cfg}
+	if w == nil {
+		r.faults = append(r.faults, fmt.Errorf("%w: no world", ErrInvalid))
+	}
+	for i, d := range cfg.Definitions {
+		if d == nil {
+			r.faults = append(r.faults, fmt.Errorf("%w: Config.Definitions[%d] is nil", ErrInvalid, i))
+			continue
+		}
+		d.register(r)
+	}
+	app := &App{world: w, cfg: cfg, checks: map[string]func([]byte) error{}}
+	for _, wf := range r.workflows {
+		app.checks[wf.Name] = wf.Check
+	}
+	e, err := engine.New(engine.Config{
+		World: w, Workflows: r.workflows, Steps: r.steps, Name: cfg.Name, Build: cfg.Build,
+		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain,
+		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxPayload,
+		Strict: cfg.Strict, Logger: cfg.Logger,
+		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },
+	})
+	if err := errors.Join(append(r.faults, fault, err)...); err != nil {
+		return nil, fmt.Errorf("stepwell.New: %w", err)
+	}
+	app.engine = e
+	return app, nil
+}
+
+// Run works on runs until ctx ends; then it takes nothing more, lets bodies of steps end (see [Config].Drain), hands back what is not finished,
+// and returns when all that it started has ended. An App runs once at a time. It fails with [ErrWorkerExists] where another worker
+// process has the database file.
+func (a *App) Run(ctx context.Context) error { return a.engine.Run(ctx) }

@@ -1,0 +1,197 @@
+package stepwell
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Start begins a run of a workflow by name, from JSON. A workflow that no worker knows is accepted: it waits for one. Where this App knows the workflow, an input
+// that does not fit its type is refused. See [Workflow.Start].
+func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage, opts ...StartOption) (*Run[json.RawMessage], error) {
+	var o StartOptions
+	for _, opt := range opts {
+		opt.startOption(&o)
+	}
+	if err := a.checkInput(workflow, input); err != nil {
+		return nil, fmt.Errorf("start %s: input: %w", workflow, err)
+	}
+	started, err := a.start(ctx, workflow, input, &o)
+	if err != nil {
+		return nil, err
+	}
+	return &Run[json.RawMessage]{app: a, id: started.Run, existed: started.Existed}, nil
+}
+
+func (a *App) checkInput(workflow string, input []byte) error {
+	if err := codec.CheckSize(input, a.cfg.MaxPayload); err != nil {
+		return err
+	}
+	if !json.Valid(input) {
+		return fmt.Errorf("%w: not JSON", ErrInvalid)
+	}
+	if check := a.checks[workflow]; check != nil {
+		if err := check(input); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+	}
+	return nil
+}
+
+func (a *App) start(ctx context.Context, workflow string, input []byte, o *StartOptions) (engine.Started, error) {
+	if err := world.CheckWorkflowName(workflow); err != nil {
+		return engine.Started{}, fmt.Errorf("start: %w", err)
+	}
+	if err := o.check(); err != nil {
+		return engine.Started{}, fmt.Errorf("start %s: %w", workflow, err)
+	}
+	return a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: o.birth(workflow, a.cfg.MaxRetention, world.Now()), Input: input})
+}
+
+// Get reads one run.
+func (a *App) Get(ctx context.Context, run string) (RunInfo, error) {
+	row, err := a.world.Run(ctx, run)
+	if err != nil {
+		return RunInfo{}, fmt.Errorf("get run %s: %w", run, err)
+	}
+	return RunInfo{row}, nil
+}
+
+// ListFilter selects runs.
+type ListFilter struct {
+	Workflow string         // "": all
+	Status   []world.Status // empty: all
+	Since    time.Time      // created at or after
+	Until    time.Time      // created before
+}
+
+// List yields runs, newest first. While runs are born and end it yields every run that stays, once. The caller's break ends the reading.
+func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] {
+	return func(yield func(RunInfo, error) bool) {
+		q := world.RunQuery{Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until}
+		for {
+			page, err := a.world.Runs(ctx, q)
+			if err != nil {
+				yield(RunInfo{}, fmt.Errorf("list runs: %w", err))
+				return
+			}
+			for _, r := range page.Runs {
+				if !yield(RunInfo{r}, nil) {
+					return
+				}
+			}
+			if q.Cursor = page.Cursor; q.Cursor == "" {
+				return
+			}
+		}
+	}
+}
+
+// EventFilter selects events of a run.
+type EventFilter struct {
+	ID     string            // of one step, wait or hook; "": all
+	Types  []world.EventType // empty: all
+	Cursor string            // read on behind this; see [world.Cursor]
+}
+
+// Events yields the events of a run's log, in order, up to its present end.
+func (a *App) Events(ctx context.Context, run string, f EventFilter) iter.Seq2[world.Event, error] {
+	return func(yield func(world.Event, error) bool) {
+		q := world.EventQuery{Cursor: f.Cursor, Types: f.Types, CorrelationID: f.ID}
+		for {
+			page, err := a.world.Events(ctx, run, q)
+			if err != nil {
+				yield(world.Event{}, fmt.Errorf("events of run %s: %w", run, err))
+				return
+			}
+			for _, e := range page.Events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			q.Cursor = page.Cursor
+			if !page.More {
+				return
+			}
+		}
+	}
+}
+
+// Signal sends a named payload, as JSON, to a run. See [EventDef.Send].
+func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMessage, opts ...SendOption) error {
+	err := world.CheckName("event", name)
+	if err == nil {
+		err = codec.CheckSize(payload, a.cfg.MaxPayload)
+	}
+	if err == nil && !json.Valid(payload) {
+		err = fmt.Errorf("%w: the payload is not JSON", ErrInvalid)
+	}
+	if err == nil {
+		err = a.deliver(ctx, run, world.Event{Type: world.SignalReceived, Name: name, Payload: payload}, opts)
+	}
+	if err != nil {
+		return fmt.Errorf("send event %q to run %s: %w", name, run, err)
+	}
+	return nil
+}
+
+// Cancel asks a run to end: its code sees [ErrCancelled], cleans up, and the run ends cancelled. It returns when the request is durable. A run
+// whose code is not needed for it (pending, blocked) ends as soon as a worker sees it. Asking again is the same request.
+func (a *App) Cancel(ctx context.Context, run, reason string) error {
+	err := a.deliver(ctx, run, world.Event{Type: world.CancelRequested, By: a.cfg.Name, Reason: reason}, nil)
+	if err != nil {
+		return fmt.Errorf("cancel run %s: %w", run, err)
+	}
+	return nil
+}
+
+func (a *App) deliver(ctx context.Context, run string, e world.Event, opts []SendOption) error {
+	d := &world.Delivery{Run: run, Events: []world.Event{e}}
+	for _, opt := range opts {
+		opt.sendOption(d)
+	}
+	if d.ID == "" {
+		d.ID = world.NewID("dlvr", time.Now()) // so that it is appended once, whatever happens to its owner
+	} else if err := world.CheckKey("delivery ID", d.ID); err != nil {
+		return err
+	}
+	_, err := a.world.Deliver(ctx, d)
+	return err
+}
+
+// wait blocks until a run is over. The world tells of it where it can; polling stands behind that.
+func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
+	news := make(chan struct{}, 1)
+	if n, ok := a.world.(world.Notifier); ok {
+		stop := n.Notify(func(n world.Notice) {
+			if n.Kind == world.NoticeEnded && (n.Run == run || n.Run == "") {
+				select {
+				case news <- struct{}{}:
+				default:
+				}
+			}
+		})
+		defer stop()
+	}
+	for d := 10 * time.Millisecond; ; d = min(d*3/2, time.Second) {
+		info, err := a.Get(ctx, run)
+		if err != nil || info.Status.Terminal() {
+			return info, err
+		}
+		t := time.NewTimer(d)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return info, fmt.Errorf("wait for run %s, which is %s: %w", run, info.Status, context.Cause(ctx))
+		case <-news:
+		case <-t.C:
+		}
+		t.Stop()
+	}
+}

@@ -1,0 +1,79 @@
+package stepwell
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/replay"
+)
+
+// Context is what workflow code works with. It is not a context.Context, so that it cannot be handed to I/O by accident: I/O belongs into steps,
+// which get a context.Context of their own.
+//
+// A Context may be used by the workflow's own code alone: the workflow function and what it runs with [Go] and [Map]. A call from a goroutine
+// that workflow code started with the go statement is refused and blocks the run.
+type Context struct {
+	x   *replay.Ctx
+	env *env
+}
+
+// env is what the code of one run shares.
+type env struct {
+	workflow string
+	limit    int // bytes of one encoded value
+	logger   *slog.Logger
+	errors   *codec.Registry
+}
+
+// Now is the workflow's time: that of the last event that it has seen, the same on replay.
+func (c Context) Now() time.Time { return c.x.Now() }
+
+// Rand returns random numbers of the run's own sequence, the same on replay. It must not be used outside the workflow's code.
+func (c Context) Rand() *rand.Rand { return rand.New(c.x) }
+
+// NewID returns a new ULID (26 characters, sortable by time), the same on replay.
+func (c Context) NewID() string { return c.x.NewID() }
+
+// RunID is the ID of the run.
+func (c Context) RunID() string { return c.x.Run() }
+
+// Logger logs what the workflow's code says, once: it is silent while code runs that has run before. Records carry run and
+// workflow.
+func (c Context) Logger() *slog.Logger {
+	return slog.New(&replayHandler{Handler: c.env.logger.Handler(), x: c.x}).With("run", c.x.Run(), "workflow", c.env.workflow)
+}
+
+// Uncancelled returns a Context that a cancel of the run does not reach: for clean-up after one.
+func (c Context) Uncancelled() Context { return Context{x: c.x.Uncancelled(), env: c.env} }
+
+// replayHandler drops records of code that runs again.
+type replayHandler struct {
+	slog.Handler
+	x *replay.Ctx
+}
+
+// Enabled implements slog.Handler.
+func (h *replayHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return !h.x.Replaying() && h.Handler.Enabled(ctx, l)
+}
+
+// WithAttrs implements slog.Handler.
+func (h *replayHandler) WithAttrs(as []slog.Attr) slog.Handler {
+	return &replayHandler{h.Handler.WithAttrs(as), h.x}
+}
+
+// WithGroup implements slog.Handler.
+func (h *replayHandler) WithGroup(name string) slog.Handler {
+	return &replayHandler{h.Handler.WithGroup(name), h.x}
+}
+
+// StepInfo is what a step's body can know of itself.
+type StepInfo = engine.StepInfo
+
+// Info tells the body of a step which run, step and attempt it is, and the idempotency key that is the same on every attempt. Outside a step it
+// is zero.
+func Info(ctx context.Context) StepInfo { return engine.Info(ctx) }

@@ -1,0 +1,100 @@
+package stepwell
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// What callers branch on, with errors.Is.
+var (
+	// ErrCancelled: the run was cancelled. Operations of workflow code return it after a cancel; as the cause of a step's context
+	// it says why that ended.
+	ErrCancelled = engine.ErrCancelled
+	// ErrNotFound: no such run; unknown or deleted.
+	ErrNotFound = world.ErrNotFound
+	// ErrTerminal: the run is over.
+	ErrTerminal = world.ErrTerminal
+	// ErrRunExists: the chosen run ID is taken.
+	ErrRunExists = world.ErrRunExists
+	// ErrInvalid: the argument can never be accepted; nothing was written.
+	ErrInvalid = world.ErrInvalid
+	// ErrTooLarge: a value is over its limit; nothing was written.
+	ErrTooLarge = world.ErrTooLarge
+	// ErrInboxFull: the run has too many unread payloads; send again later.
+	ErrInboxFull = world.ErrInboxFull
+	// ErrWorkerExists: another worker process has the database file.
+	ErrWorkerExists = world.ErrWorkerExists
+	// ErrLeaseLost: the cause of a step's context when this worker no longer owns the step's run.
+	ErrLeaseLost = world.ErrLeaseLost
+	// ErrDraining: the cause of a step's context when this worker shuts down.
+	ErrDraining = engine.ErrDraining
+	// ErrRunOver: the cause of a step's context when its run ended without it.
+	ErrRunOver = engine.ErrRunOver
+	// ErrTimeout: the cause of a step's context when the attempt took longer than its [Timeout].
+	ErrTimeout = engine.ErrTimeout
+)
+
+// DivergedError says that a workflow's code no longer matches a run's log.
+type DivergedError = replay.DivergedError
+
+// Fatal marks an error of a step as one that another attempt would not help: the step fails at once. nil stays nil.
+func Fatal(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &engine.FatalError{Err: err}
+}
+
+// RetryAfter asks for the next attempt of a step after d, instead of what its [Retry] says. It uses up an attempt like any other
+// failure. nil stays nil.
+func RetryAfter(err error, d time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &engine.RetryError{Err: err, After: d}
+}
+
+// StepError is the failure of a step as its run recorded it: the same on replay.
+type StepError struct {
+	Step      string // name
+	Message   string
+	Code      string // PANIC, TIMEOUT, ENCODE, TOO_LARGE, CANCELLED…, or what the error's own Code() string said; "" for most
+	Where     string // file:line, if known
+	Stack     string // of a panic
+	Permanent bool   // it was marked [Fatal]
+	record    *world.Error
+	err       error
+}
+
+func (e *StepError) Error() string { return fmt.Sprintf("step %q: %s", e.Step, e.Message) }
+
+// Unwrap returns the recorded error, with its causes.
+func (e *StepError) Unwrap() error { return e.err }
+
+// Is matches [ErrCancelled] where the step was cancelled before it ended, and [ErrTooLarge] where its result was too large.
+func (e *StepError) Is(target error) bool {
+	switch target {
+	case ErrCancelled:
+		return e.Code == world.CodeCancelled
+	case ErrTooLarge:
+		return e.Code == world.CodeTooLarge
+	case ErrTimeout:
+		return e.Code == world.CodeTimeout
+	}
+	return false
+}
+
+// ItemError says which item of a [Map] failed.
+type ItemError struct {
+	Index int
+	Err   error
+}
+
+func (e *ItemError) Error() string { return fmt.Sprintf("item %d: %v", e.Index, e.Err) }
+
+// Unwrap returns the item's error.
+func (e *ItemError) Unwrap() error { return e.Err }

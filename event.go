@@ -1,0 +1,134 @@
+package stepwell
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/world"
+)
+
+// EventDef is a named event with the type of its payload: what is sent and what is awaited cannot differ.
+type EventDef[T any] struct {
+	name string
+}
+
+// Event names an event that runs wait for and clients send. A name has 1 to 256 bytes of printable UTF-8; a bad one is refused at the first
+// use.
+func Event[T any](name string) *EventDef[T] { return &EventDef[T]{name: name} }
+
+// Name is the event's name.
+func (e *EventDef[T]) Name() string { return e.name }
+
+// WaitOption narrows a wait for an event: [Match], [Timeout].
+type WaitOption interface{ waitOption(*waitOptions) }
+
+type waitOptions struct {
+	match   Match
+	timeout time.Duration
+	timed   bool
+}
+
+// Match is the JSON that a payload must contain: objects by key, arrays by element, everything else by value.
+type Match map[string]any
+
+func (m Match) waitOption(o *waitOptions) { o.match = m }
+
+func (t TimeoutOption) waitOption(o *waitOptions) { o.timeout, o.timed = time.Duration(t), true }
+
+// Wait pauses the workflow until the event comes, durably and holding nothing. ok is false where its [Timeout] passed first: that is a value, not an
+// error. A payload that was sent before is taken at once, the oldest that matches first; each payload is taken once, by the first
+// wait that matches.
+//
+// The error is [ErrCancelled] when the run is cancelled; [ErrInvalid] for a key in [Match] that the event's type does not have, and for a negative timeout.
+func (e *EventDef[T]) Wait(ctx Context, opts ...WaitOption) (payload T, ok bool, err error) {
+	var o waitOptions
+	for _, opt := range opts {
+		opt.waitOption(&o)
+	}
+	match, err := e.match(&o)
+	if err != nil {
+		return payload, false, fmt.Errorf("wait for event %q: %w", e.name, err)
+	}
+	f := ctx.x.Event(e.name, match, o.timeout, o.timed)
+	if err := waitFor(ctx, f); err != nil {
+		return payload, false, err
+	}
+	if !f.Received() {
+		return payload, false, nil
+	}
+	if err := codec.Decode(f.Payload(), &payload); err != nil {
+		panic(engine.Block(world.CodeDecode, fmt.Errorf("the payload of event %q does not fit: %w", e.name, err)))
+	}
+	return payload, true, nil
+}
+
+func (e *EventDef[T]) match(o *waitOptions) (json.RawMessage, error) {
+	if o.timed && o.timeout < 0 {
+		return nil, fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, o.timeout)
+	}
+	if len(o.match) == 0 {
+		return nil, nil
+	}
+	if keys, closed := jsonKeys(reflect.TypeFor[T]()); closed {
+		for k := range o.match {
+			if !keys[k] {
+				return nil, fmt.Errorf("%w: match has the key %q, which %s does not have", ErrInvalid, k, reflect.TypeFor[T]())
+			}
+		}
+	}
+	b, err := codec.Encode(map[string]any(o.match), world.MaxKey*8)
+	if err != nil {
+		return nil, fmt.Errorf("match: %w", err)
+	}
+	return b, nil
+}
+
+// jsonKeys lists the keys that a struct type has as JSON; closed is false for types that can have any.
+func jsonKeys(t reflect.Type) (keys map[string]bool, closed bool) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+		return nil, false
+	}
+	keys = map[string]bool{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case !f.IsExported() || name == "-":
+		case name != "":
+			keys[name] = true
+		case !f.Anonymous:
+			keys[f.Name] = true
+		}
+	}
+	return keys, true
+}
+
+// Send sends the event to a run. It returns when the payload is durable; it waits for nobody, and is kept until a wait takes it. With a [DeliveryID] a repeated
+// send is the same one.
+//
+// Errors: [ErrNotFound], [ErrTerminal], [ErrInboxFull], [ErrInvalid], and encoding errors.
+func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T, opts ...SendOption) error {
+	b, err := codec.Encode(payload, app.cfg.MaxPayload)
+	if err != nil {
+		return fmt.Errorf("send event %q to run %s: %w", e.name, run, err)
+	}
+	return app.Signal(ctx, run, e.name, b, opts...)
+}
+
+// SendOption changes how something is sent: [DeliveryID].
+type SendOption interface{ sendOption(*world.Delivery) }
+
+type deliveryID string
+
+// DeliveryID names a send, so that it can be repeated safely: the same ID is delivered to a run once.
+func DeliveryID(id string) SendOption { return deliveryID(id) }
+
+func (id deliveryID) sendOption(d *world.Delivery) { d.ID = string(id) }

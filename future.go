@@ -1,0 +1,135 @@
+package stepwell
+
+import (
+	"fmt"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Future is something that workflow code asked for and can wait for later: a registered step's result, what a [Go] returns.
+type Future[T any] struct {
+	f   *replay.Future
+	get func(Context) (T, error)
+}
+
+// Get waits for the result. It may be called again: the result stays.
+func (f *Future[T]) Get(ctx Context) (T, error) {
+	if f.f != nil {
+		ctx.x.Wait(f.f)
+	}
+	return f.get(ctx)
+}
+
+// Done reports whether the result is there.
+func (f *Future[T]) Done() bool { return f.f == nil || f.f.Done() }
+
+// newFuture decodes what was recorded. A value that today's type cannot hold blocks the run: it never becomes a silent zero.
+func newFuture[T any](_ Context, f *replay.Future) *Future[T] {
+	return &Future[T]{f: f, get: func(ctx Context) (v T, err error) {
+		if f.Err() != nil {
+			return v, stepError(ctx, f)
+		}
+		if !f.Done() {
+			return v, errForeign
+		}
+		if err := codec.Decode(f.Payload(), &v); err != nil {
+			key, _ := f.Key()
+			panic(engine.Block(world.CodeDecode, fmt.Errorf("the recorded result of step %q does not fit: %w", key, err)))
+		}
+		return v, nil
+	}}
+}
+
+var errForeign = &replay.ForeignError{}
+
+func failedFuture[T any](err error) *Future[T] {
+	return &Future[T]{get: func(Context) (v T, _ error) { return v, err }}
+}
+
+// Go runs fn beside the code that calls it, as a coroutine of the workflow: one of them runs at a time, and they change over only where they wait. So they
+// may share variables without locks.
+func Go[T any](ctx Context, fn func(ctx Context) (T, error)) *Future[T] {
+	var v T
+	f := ctx.x.Go("", func(x *replay.Ctx, _ *replay.Future) error {
+		var err error
+		v, err = fn(Context{x, ctx.env})
+		return err
+	})
+	return &Future[T]{f: f, get: func(Context) (T, error) { return v, f.Err() }}
+}
+
+// All waits for all futures and returns their results in order. At the first that fails it returns that error, without waiting for the
+// rest, which go on.
+func All[T any](ctx Context, fs ...*Future[T]) ([]T, error) {
+	for _, f := range fs {
+		if f.f == nil { // it failed before it was asked for
+			_, err := f.get(ctx)
+			return nil, err
+		}
+	}
+	if i := ctx.x.WaitAll(pending(fs)...); i >= 0 {
+		_, err := fs[i].Get(ctx)
+		return nil, err
+	}
+	out := make([]T, len(fs))
+	for i, f := range fs {
+		v, err := f.Get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// Race waits for the first future to end and returns what it came to, error or not. The others go on; their results are recorded and
+// ignored. Without futures it is an error.
+func Race[T any](ctx Context, fs ...*Future[T]) (T, error) {
+	var zero T
+	if len(fs) == 0 {
+		return zero, fmt.Errorf("%w: a race of nothing", ErrInvalid)
+	}
+	for _, f := range fs {
+		if f.f == nil {
+			return f.get(ctx)
+		}
+	}
+	i := ctx.x.WaitAny(pending(fs)...)
+	if i < 0 {
+		return zero, errForeign
+	}
+	return fs[i].Get(ctx)
+}
+
+func pending[T any](fs []*Future[T]) []*replay.Future {
+	rs := make([]*replay.Future, len(fs))
+	for i, f := range fs {
+		rs[i] = f.f
+	}
+	return rs
+}
+
+// Map runs fn for each item, at most limit at once (0: all), and returns the results in order. Items begin in order. It stops at the first error:
+// what has not begun never begins, steps of the items that run get a cancelled context, and the error is an [*ItemError] that says
+// which item it was.
+func Map[T, R any](ctx Context, items []T, limit int, fn func(ctx Context, item T) (R, error)) ([]R, error) {
+	if limit < 0 {
+		return nil, fmt.Errorf("%w: map with limit %d: want 0 (all at once) or more", ErrInvalid, limit)
+	}
+	out := make([]R, len(items))
+	i, err := ctx.x.Items(len(items), limit, func(x *replay.Ctx, i int) error {
+		v, err := fn(Context{x, ctx.env}, items[i])
+		out[i] = v
+		return err
+	})
+	if i >= 0 {
+		return nil, &ItemError{Index: i, Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

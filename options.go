@@ -1,0 +1,104 @@
+package stepwell
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// StartOption changes how a run starts: [Key], [Retention], or a whole [StartOptions].
+type StartOption interface{ startOption(*StartOptions) }
+
+// StartOptions says how a run starts. The zero value is a run that starts now, under a new ID.
+type StartOptions struct {
+	// ID is the run's ID, chosen by the caller: 1 to 128 characters of [A-Za-z0-9_.:@~-]. Used again: [ErrRunExists].
+	ID string
+	// Key is an idempotency key, unique per workflow for as long as the run is kept: used again, the existing run is returned.
+	Key string
+	// Delay is how long the run stays pending at least.
+	Delay time.Duration
+	// Retention is how long the run is kept after its end; 0: as the workflow says; [Forever].
+	Retention time.Duration
+	// Priority is from 1 to 4; 4 is served first; 0 means 2. Who has waited a minute counts one higher, and so on.
+	Priority int
+	// Version is the version of the workflow; 0: the one it was started with in code, or the highest that a worker knows.
+	Version int
+	// Context is kept with the run: a trace parent, the caller's tags.
+	Context map[string]string
+
+	retention time.Duration // the workflow's
+}
+
+func (o StartOptions) startOption(to *StartOptions) {
+	o.retention = to.retention
+	if o.Key == "" {
+		o.Key = to.Key
+	}
+	if o.Retention == 0 {
+		o.Retention = to.Retention
+	}
+	*to = o
+}
+
+type keyOption string
+
+// Key is the idempotency key of a start: see [StartOptions].
+func Key(key string) StartOption { return keyOption(key) }
+
+func (k keyOption) startOption(o *StartOptions) { o.Key = string(k) }
+
+func (d RetentionOption) startOption(o *StartOptions) { o.Retention = time.Duration(d) }
+
+// check refuses what makes no sense, before anything is written.
+func (o *StartOptions) check() error {
+	switch {
+	case o.Delay < 0:
+		return fmt.Errorf("%w: delay %s: must not be negative", ErrInvalid, o.Delay)
+	case o.Retention < 0 && o.Retention != Forever:
+		return fmt.Errorf("%w: retention %s: must not be negative", ErrInvalid, o.Retention)
+	case o.Priority < 0 || o.Priority > 4:
+		return fmt.Errorf("%w: priority %d: want 1 to 4, or 0 for the default", ErrInvalid, o.Priority)
+	case o.Version < 0:
+		return fmt.Errorf("%w: version %d: must not be negative", ErrInvalid, o.Version)
+	}
+	if o.ID != "" {
+		if err := world.CheckRunID(o.ID); err != nil {
+			return err
+		}
+	}
+	if o.Key != "" {
+		return world.CheckKey("idempotency key", o.Key)
+	}
+	return nil
+}
+
+// birth is what the log keeps of the options.
+func (o *StartOptions) birth(workflow string, limit time.Duration, now time.Time) world.Birth {
+	b := world.Birth{Workflow: workflow, Version: o.Version, Key: o.Key, Priority: 1, Context: o.Context}
+	if o.Priority > 0 {
+		b.Priority = o.Priority - 1
+	}
+	if o.Delay > 0 {
+		b.NotBefore = now.Add(o.Delay)
+	}
+	b.Retention = o.Retention
+	if b.Retention == 0 {
+		b.Retention = o.retention
+	}
+	if b.Retention == 0 {
+		b.Retention = defaultRetention
+	}
+	if limit > 0 && (b.Retention > limit || b.Retention == Forever) {
+		b.Retention = limit
+	}
+	if b.Retention == Forever {
+		b.Retention = 0 // the log's word for it
+	}
+	return b
+}
+
+const (
+	defaultRetention = 30 * 24 * time.Hour
+	maxRetention     = 365 * 24 * time.Hour
+)

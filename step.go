@@ -1,0 +1,192 @@
+package stepwell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Step runs fn once, records what it returned, and returns that: on replay fn does not run again. The name is what the result is recorded
+// under; the same name again is the next occurrence.
+//
+// fn runs at least once: if the process dies before its result is recorded it runs again, as the next attempt. Hand [StepInfo].IdempotencyKey to whatever
+// must not be done twice. A failing fn is tried again as [Retry] says: three attempts unless told otherwise; then Step returns a
+// [*StepError]. [Fatal] and [RetryAfter] in what fn returns decide otherwise.
+//
+// What Step returns has always made the round trip through JSON, on the first run too.
+func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
+	return stepFuture(ctx, name, fn, opts).Get(ctx)
+}
+
+// Do is [Step] for a function without a result.
+func Do(ctx Context, name string, fn func(ctx context.Context) error, opts ...StepOption) error {
+	_, err := Step(ctx, name, func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) }, opts...)
+	return err
+}
+
+func stepFuture[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts []StepOption) *Future[T] {
+	spec := &engine.StepSpec{}
+	if err := stepPolicy(&spec.Policy, opts); err != nil {
+		return failedFuture[T](fmt.Errorf("step %q: %w", name, err))
+	}
+	limit := ctx.env.limit
+	spec.Run = func(c context.Context) ([]byte, error) {
+		v, err := fn(c)
+		if err != nil {
+			return nil, err
+		}
+		return encodeResult(name, v, limit)
+	}
+	return newFuture[T](ctx, ctx.x.Step(world.KindClosure, name, nil, spec))
+}
+
+// encodeResult encodes what a body returned; what does not encode fails the step at once, as a retry would not help.
+func encodeResult(name string, v any, limit int) ([]byte, error) {
+	b, err := codec.Encode(v, limit)
+	if err != nil {
+		return nil, Fatal(fmt.Errorf("step %q: result: %w", name, err))
+	}
+	return b, nil
+}
+
+// RegisteredStep is a step that any worker which has it in its [Config] can run, by name, from its recorded input.
+type RegisteredStep[In, Out any] struct {
+	name   string
+	fn     func(context.Context, In) (Out, error)
+	policy engine.Policy
+	fault  error
+}
+
+// DefineStep gives a function a name under which every worker can run it. Its input is recorded, so it must encode as JSON. What is wrong with a definition shows
+// in [New].
+func DefineStep[In, Out any](name string, fn func(ctx context.Context, in In) (Out, error), opts ...StepOption) *RegisteredStep[In, Out] {
+	s := &RegisteredStep[In, Out]{name: name, fn: fn}
+	s.fault = errors.Join(world.CheckName("step name", name), stepPolicy(&s.policy, opts))
+	if fn == nil {
+		s.fault = errors.Join(s.fault, fmt.Errorf("%w: no function", ErrInvalid))
+	}
+	return s
+}
+
+func (s *RegisteredStep[In, Out]) register(r *registrar) {
+	if s.fault != nil {
+		r.faults = append(r.faults, fmt.Errorf("step %q: %w", s.name, s.fault))
+	}
+	limit := r.cfg.MaxPayload
+	r.steps = append(r.steps, &engine.Step{
+		Name: s.name, Policy: s.policy,
+		Run: func(ctx context.Context, input []byte) ([]byte, error) { return s.call(ctx, input, limit) },
+	})
+}
+
+func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit int) ([]byte, error) {
+	var in In
+	if err := codec.Decode(input, &in); err != nil {
+		return nil, Fatal(fmt.Errorf("step %q: the recorded input does not fit: %w", s.name, err))
+	}
+	out, err := s.fn(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return encodeResult(s.name, out, limit)
+}
+
+// Run asks for the step and waits for its result. See [Step].
+func (s *RegisteredStep[In, Out]) Run(ctx Context, in In, opts ...StepOption) (Out, error) {
+	return s.Start(ctx, in, opts...).Get(ctx)
+}
+
+// Start asks for the step and goes on; the result is the future's. Of several that are asked for at once, one runs in place and the others
+// are queued for every worker.
+func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) *Future[Out] {
+	spec := &engine.StepSpec{Task: true, Policy: s.policy}
+	err := stepPolicy(&spec.Policy, opts)
+	if err == nil && len(opts) > 0 {
+		spec.Override, err = json.Marshal(spec.Policy)
+	}
+	if err != nil {
+		return failedFuture[Out](fmt.Errorf("step %q: %w", s.name, err))
+	}
+	input, err := codec.Encode(in, ctx.env.limit)
+	if err != nil {
+		return failedFuture[Out](fmt.Errorf("step %q: input: %w", s.name, err))
+	}
+	limit := ctx.env.limit
+	spec.Run = func(c context.Context) ([]byte, error) { return s.call(c, input, limit) }
+	return newFuture[Out](ctx, ctx.x.Step(world.KindTask, s.name, input, spec))
+}
+
+// StepOption changes how a step is tried: [Retry], [Timeout].
+type StepOption interface{ stepOption(*engine.Policy) }
+
+func stepPolicy(p *engine.Policy, opts []StepOption) error {
+	for _, o := range opts {
+		o.stepOption(p)
+	}
+	return p.Validate()
+}
+
+// Backoff says how the delays between attempts grow.
+type Backoff = engine.Backoff
+
+// The ways in which delays grow: always Base; Base, 2 × Base, 3 × Base…; Base, doubled each time.
+const (
+	Fixed       = engine.Fixed
+	Linear      = engine.Linear
+	Exponential = engine.Exponential
+)
+
+// Unlimited, as [Retry].Attempts, sets no limit.
+const Unlimited = -1
+
+// Retry says how often and when a step that failed is tried again. Zero fields mean the defaults.
+type Retry struct {
+	Attempts int           // in all, the first included; default 3; [Unlimited]
+	Backoff  Backoff       // default [Exponential]
+	Base     time.Duration // the first delay; default 1 s
+	Cap      time.Duration // the longest delay; default 60 s, or Base if that is longer
+	Jitter   float64       // share of each delay that is random, 0 to 1; default 0.2; below 0: none
+	Total    time.Duration // no attempt starts later than this after the first began; default: no limit
+}
+
+func (r Retry) stepOption(p *engine.Policy) {
+	p.Attempts, p.Backoff, p.Base, p.Cap, p.Jitter, p.Total = r.Attempts, r.Backoff, r.Base, r.Cap, r.Jitter, r.Total
+}
+
+// TimeoutOption is what [Timeout] returns: it fits steps and waits.
+type TimeoutOption time.Duration
+
+// Timeout limits one attempt of a step (its context ends then; the attempt failed, and is tried again if attempts are left), or a wait for
+// an event.
+func Timeout(d time.Duration) TimeoutOption { return TimeoutOption(d) }
+
+func (t TimeoutOption) stepOption(p *engine.Policy) {
+	p.Timeout = time.Duration(t)
+	if t == 0 {
+		p.Timeout = -1 // refused by Validate: a timeout of nothing is a mistake
+	}
+}
+
+// stepError makes the author's error of a recorded one.
+func stepError(ctx Context, f *replay.Future) error {
+	err := f.Err()
+	if errors.Is(err, replay.ErrCancelled) {
+		return ErrCancelled
+	}
+	var rec *world.Error
+	if !errors.As(err, &rec) {
+		return err
+	}
+	key, _ := f.Key()
+	return &StepError{
+		Step: key.Name, Message: rec.Message, Code: rec.Code, Where: rec.Where, Stack: rec.Stack, Permanent: rec.Permanent,
+		record: rec, err: codec.ToError(rec, ctx.env.errors),
+	}
+}

@@ -1,0 +1,41 @@
+package stepwell
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/replay"
+)
+
+// Sleep pauses the workflow for at least d: durably, for months if need be, and holding nothing meanwhile. Zero and less is over at once. The error is
+// [ErrCancelled] when the run is cancelled, or [ErrInvalid] for a bad name.
+func Sleep(ctx Context, name string, d time.Duration) error {
+	return waitFor(ctx, ctx.x.Sleep(name, d))
+}
+
+// SleepUntil pauses the workflow until t. A time in the past is due at once. Errors as in [Sleep].
+func SleepUntil(ctx Context, name string, t time.Time) error {
+	return waitFor(ctx, ctx.x.SleepUntil(name, t))
+}
+
+func waitFor(ctx Context, f *replay.Future) error {
+	ctx.x.Wait(f)
+	if errors.Is(f.Err(), replay.ErrCancelled) {
+		return ErrCancelled
+	}
+	return f.Err()
+}
+
+// Await waits until cond, a condition of the workflow's own variables, holds. A condition that holds already writes nothing. The error is [ErrCancelled] when
+// the run is cancelled.
+func Await(ctx Context, cond func() bool) error {
+	_, err := ctx.x.Await("await", cond, 0)
+	if errors.Is(err, replay.ErrCancelled) {
+		return ErrCancelled
+	}
+	if err != nil {
+		return fmt.Errorf("await: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package stepwell
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Definition is a workflow or a registered step, for [Config].Definitions.
+type Definition interface {
+	register(r *registrar)
+}
+
+// registrar collects what an App can run.
+type registrar struct {
+	cfg       *Config
+	workflows []*engine.Workflow
+	steps     []*engine.Step
+	faults    []error
+}
+
+// Workflow is a defined workflow: a function with a name, a version, and the types of its input and output.
+type Workflow[In, Out any] struct {
+	name      string
+	version   int
+	retention time.Duration
+	fn        func(Context, In) (Out, error)
+	faults    []error
+}
+
+// WorkflowOption changes how a workflow is defined.
+type WorkflowOption interface{ workflowOption(*workflowOptions) }
+
+type workflowOptions struct {
+	version   int
+	retention time.Duration
+	faults    []error
+}
+
+type versionOption int
+
+// Version gives a workflow's code a version, from 1, which is the default. A run keeps the version that it was started with; an App can have
+// several versions of one workflow.
+func Version(n int) WorkflowOption { return versionOption(n) }
+
+func (v versionOption) workflowOption(o *workflowOptions) {
+	if v < 1 {
+		o.faults = append(o.faults, fmt.Errorf("%w: version %d: must be 1 or more", ErrInvalid, int(v)))
+	}
+	o.version = int(v)
+}
+
+// RetentionOption is what [Retention] returns: it fits workflows and starts.
+type RetentionOption time.Duration
+
+// Retention says how long runs are kept after their end; the default is 30 days. [Forever] keeps them.
+func Retention(d time.Duration) RetentionOption { return RetentionOption(d) }
+
+// Forever is the retention of runs that are never deleted.
+const Forever = time.Duration(-1)
+
+func (d RetentionOption) workflowOption(o *workflowOptions) {
+	if d < 0 && time.Duration(d) != Forever {
+		o.faults = append(o.faults, fmt.Errorf("%w: retention %s: must not be negative", ErrInvalid, time.Duration(d)))
+	}
+	o.retention = time.Duration(d)
+}
+
+// Define gives a function a name under which it runs durably. Names are made of letters, digits, '_', '.' and '-', at most 128; they are recorded, so a
+// renamed workflow is another one. What is wrong with a definition shows in [New].
+//
+// The function must be deterministic: see the package comment.
+func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), opts ...WorkflowOption) *Workflow[In, Out] {
+	o := workflowOptions{version: 1}
+	for _, opt := range opts {
+		opt.workflowOption(&o)
+	}
+	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, fn: fn, faults: o.faults}
+	if err := world.CheckWorkflowName(name); err != nil {
+		w.faults = append(w.faults, err)
+	}
+	if fn == nil {
+		w.faults = append(w.faults, fmt.Errorf("%w: no function", ErrInvalid))
+	}
+	return w
+}
+
+// Name is the workflow's name.
+func (w *Workflow[In, Out]) Name() string { return w.name }
+
+func (w *Workflow[In, Out]) register(r *registrar) {
+	for _, err := range w.faults {
+		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w", w.name, err))
+	}
+	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, logger: r.cfg.Logger, errors: r.cfg.Errors}
+	r.workflows = append(r.workflows, &engine.Workflow{
+		Name: w.name, Version: w.version, Retention: w.retention,
+		Body: func(input []byte) replay.Body {
+			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input) }
+		},
+		Check: func(input []byte) error { return codec.Decode(input, new(In)) },
+	})
+}
+
+// run evaluates the function once, from its recorded input.
+func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outcome {
+	var in In
+	if err := codec.Decode(input, &in); err != nil {
+		panic(engine.Block(world.CodeDecode, fmt.Errorf("workflow %s: the recorded input does not fit: %w", w.name, err)))
+	}
+	out, err := w.fn(Context{x, e}, in)
+	if err == nil {
+		var output []byte
+		if output, err = codec.Encode(out, e.limit); err == nil {
+			return replay.Outcome{Output: output}
+		}
+		err = fmt.Errorf("workflow %s: output: %w", w.name, err)
+	}
+	return replay.Outcome{Err: codec.FromError(err, e.errors)}
+}
+
+// Start begins a run of the workflow. It returns when the run is durable; it is not lost from then on. Where app works (see [App.Run]) and has a
+// free slot, the run begins at once, in place.
+//
+// Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken; encoding errors of the input. With the [Key] of a run that is
+// kept, that run is returned: see [Run.Existed].
+func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...StartOption) (*Run[Out], error) {
+	input, err := codec.Encode(in, app.cfg.MaxPayload)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: input: %w", w.name, err)
+	}
+	o := StartOptions{retention: w.retention}
+	for _, opt := range opts {
+		opt.startOption(&o)
+	}
+	if o.Version == 0 {
+		o.Version = w.version
+	}
+	started, err := app.start(ctx, w.name, input, &o)
+	if err != nil {
+		return nil, err
+	}
+	return &Run[Out]{app: app, id: started.Run, existed: started.Existed}, nil
+}
+
+// Get returns a handle of a run of this workflow that was started before. It reads nothing.
+func (w *Workflow[In, Out]) Get(app *App, id string) *Run[Out] { return &Run[Out]{app: app, id: id} }
+
+// Run is a handle of one run, whose output has the type Out.
+type Run[Out any] struct {
+	app     *App
+	id      string
+	existed bool
+}
+
+// ID is the run's ID.
+func (r *Run[Out]) ID() string { return r.id }
+
+// Existed reports whether the run was there already: its idempotency key had been used.
+func (r *Run[Out]) Existed() bool { return r.existed }
+
+// Result waits until the run is over and returns what it came to. Where it failed or was cancelled the error is a [*RunError]. When ctx ends first, its error
+// is returned; the run goes on.
+func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
+	var out Out
+	row, err := r.app.wait(ctx, r.id)
+	if err != nil {
+		return out, err
+	}
+	return out, row.result(&out, r.app.cfg.Errors)
+}
+
+// result decodes the output of a run that is over.
+func (i RunInfo) result(out any, reg *codec.Registry) error {
+	if i.Status != world.Completed {
+		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, reg), record: i.Error}
+	}
+	if err := codec.Decode(i.Output, out); err != nil {
+		return fmt.Errorf("run %s: output: %w", i.ID, err)
+	}
+	return nil
+}
+
+// RunInfo is a run as it is listed and looked up.
+type RunInfo struct{ world.Run }
+
+// RunError says that a run did not complete.
+type RunError struct {
+	Run      string
+	Workflow string
+	Status   world.Status // failed or cancelled
+	record   *world.Error
+	err      error
+}
+
+func (e *RunError) Error() string {
+	s := fmt.Sprintf("run %s of %s %s", e.Run, e.Workflow, e.Status)
+	if e.record != nil {
+		s += ": " + e.record.Message
+	}
+	return s
+}
+
+// Is matches [ErrCancelled] where the run was cancelled.
+func (e *RunError) Is(target error) bool {
+	return target == ErrCancelled && e.Status == world.Cancelled
+}
+
+// Unwrap returns what the workflow returned, as it was recorded.
+func (e *RunError) Unwrap() error { return e.err }
+
+// Code is the recorded code of the failure, or "".
+func (e *RunError) Code() string {
+	if e.record == nil {
+		return ""
+	}
+	return e.record.Code
+}
