@@ -189,3 +189,22 @@ func stepCreated(id string, kind world.Kind) world.Event {
 func hookCreated(id, token string) world.Event {
 	return world.Event{Type: world.HookCreated, ID: id, Name: id, Token: token, Chosen: true, Payload: json.RawMessage(`{"meta":1}`)}
 }
+
+// queueTask creates a step with an open task.
+func (s *session) queueTask(step string) {
+	s.Helper()
+	e := stepCreated(step, world.KindTask)
+	e.Queued = true
+	c := s.next(e)
+	c.Tasks = []world.Task{{Run: s.run, Step: step, Name: "task", Workflow: "greet", Input: []byte(`{"in":1}`), Options: []byte(`{"o":1}`), Priority: 1}}
+	s.write(c)
+}
+
+// taskEnd is the delivery that ends a task well, with the attempts before it.
+func (k *worker) taskEnd(t world.Task, result json.RawMessage) *world.Delivery {
+	events := append([]world.Event{}, t.History...)
+	events = append(events,
+		world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, Time: world.Now()},
+		world.Event{Type: world.StepCompleted, ID: t.Step, Attempt: t.Attempt, Time: world.Now(), Payload: result})
+	return &world.Delivery{Worker: k.id, Task: &world.TaskKey{Run: t.Run, Step: t.Step, Attempt: t.Attempt}, Events: events}
+}

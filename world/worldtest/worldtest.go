@@ -33,6 +33,10 @@ var topics = []struct {
 	{"log", logs},
 	{"fencing", fencing},
 	{"outcome", outcomes},
+	{"inbox", inbox},
+	{"senders", senders},
+	{"queue", queue},
+	{"leases", leases},
 	{"refusals", refusals},
 }
 

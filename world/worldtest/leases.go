@@ -1,0 +1,108 @@
+// Leases: what a dead worker held comes back.
+
+package worldtest
+
+import (
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var leases = []check{
+	{"a dead worker's runs come back", "when a lease ends, its runs are given to others, running and pending alike, with their mail", func(r *rig) {
+		dead := r.mortal(shortLease, "greet")
+		s := dead.bear("greet")
+		r.deliver(signal(s.run, "d1", "a"))
+		pending := r.born("greet", withPriority(0))
+		dead.get(pending)
+		heir := r.worker("greet")
+		_, got := heir.get(s.run)
+		if got.Take != 2 || got.Status != world.Running || len(got.Mail) != 1 {
+			r.Fatalf("got %+v, want take 2 of a running run with one mail", got)
+		}
+		if _, got := heir.get(pending); got.Take != 2 || got.Status != world.Pending {
+			r.Fatalf("got %+v, want take 2 of a pending run", got)
+		}
+	}},
+	{"a dead worker's tasks come back", "when a lease ends, its tasks are given to others as further attempts", func(r *rig) {
+		owner := r.worker("greet")
+		s := owner.bear("greet")
+		s.queueTask("step_1")
+		dead := r.mortal(shortLease)
+		first := dead.getTask()
+		heir := r.worker()
+		got := heir.getTask()
+		if got.Attempt != first.Attempt+1 || got.Worker != heir.id || got.Step != "step_1" {
+			r.Fatalf("got %+v after attempt %d, want the next", got, first.Attempt)
+		}
+		_, err := r.w.Deliver(r.ctx, dead.taskEnd(first, jsonText(`1`)))
+		r.refused(err, world.ErrLeaseLost, "the dead worker's result")
+		r.same(len(s.mail()), 0, "mail")
+		r.deliver(heir.taskEnd(got, jsonText(`2`)))
+		r.same(len(s.mail()), 1, "mail")
+	}},
+	{"a beat renews the lease", "who beats keeps what it holds, however long it takes", func(r *rig) {
+		k := r.mortal(4*shortLease, "greet")
+		s := k.bear("greet")
+		other := r.worker("greet")
+		begin := k.beat()
+		r.until("several leases have passed", func() bool {
+			b := k.beat()
+			other.idle("its owner beats")
+			return b.Now.Sub(begin.Now) > 8*shortLease
+		})
+		s.append(signalEvent("a"))
+	}},
+	{"a beat tells the lease's end", "Until is the lease from Now, by the world's clock", func(r *rig) {
+		k := r.mortal(longLease)
+		b := k.beat()
+		if got := b.Until.Sub(b.Now); got < longLease/2 || got > longLease {
+			r.Fatalf("the lease ends %s from now, want %s", got, longLease)
+		}
+	}},
+	{"a beat by nobody is refused", "a worker that is not alive gets ErrLeaseLost", func(r *rig) {
+		_, err := r.w.Beat(r.ctx, world.BeatQuery{Worker: "wrkr_nobody"})
+		r.refused(err, world.ErrLeaseLost, "beat")
+		_, err = r.w.Take(r.ctx, world.TakeQuery{Worker: "wrkr_nobody", Runs: 1})
+		r.refused(err, world.ErrLeaseLost, "take")
+	}},
+	{"a dead worker comes back under a new ID", "after a lost lease, Join anew; what it held may be given to it again", func(r *rig) {
+		dead := r.mortal(shortLease, "greet")
+		s := dead.bear("greet")
+		other := r.worker("other")
+		r.until("the lease is ended", func() bool {
+			other.take(1, 0)
+			return r.run(s.run).Queue.Owner == ""
+		})
+		_, err := r.w.Beat(r.ctx, world.BeatQuery{Worker: dead.id})
+		r.refused(err, world.ErrLeaseLost, "beat")
+		again, got := r.worker("greet").get(s.run)
+		r.same(got.Take, int64(2), "take")
+		again.append(signalEvent("a"))
+	}},
+	{"a worker is listed while it is alive", "Stats tells of workers, what they registered and what they hold", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet")
+		k.bear("greet")
+		s.queueTask("step_1")
+		k.getTask()
+		st, err := r.w.Stats(r.ctx)
+		r.must(err, "stats")
+		if len(st.Workers) != 1 {
+			r.Fatalf("got %d workers, want 1", len(st.Workers))
+		}
+		got := st.Workers[0]
+		want := world.WorkerRow{
+			Worker:   world.Worker{ID: k.id, Name: "host:1", Build: "b1", Classes: k.classes, Steps: k.steps, Lease: longLease},
+			JoinedAt: got.JoinedAt, Until: got.Until, Runs: 2, Tasks: 1,
+		}
+		r.same(got, want, "worker")
+		if d := got.Until.Sub(st.Now); d <= 0 || d > longLease || got.JoinedAt.After(st.Now.Add(time.Second)) {
+			r.Fatalf("joined %s, lease until %s, now %s", got.JoinedAt, got.Until, st.Now)
+		}
+		r.must(r.w.Leave(r.ctx, k.id), "leave")
+		st, err = r.w.Stats(r.ctx)
+		r.must(err, "stats")
+		r.same(len(st.Workers), 0, "workers")
+	}},
+}
