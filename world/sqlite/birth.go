@@ -3,6 +3,7 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -274,16 +275,26 @@ var (
 	setAttributes = load("set_attributes")
 )
 
-// attributesText is how the attributes of a run are kept: a JSON object, or null.
+// attributesText is how the attributes of a run are kept: a JSON object, or null. Values keep their bytes, which encoding/json would not do.
 func attributesText(attrs map[string]json.RawMessage) (any, error) {
 	if len(attrs) == 0 {
 		return nil, nil
 	}
-	text, err := json.Marshal(attrs)
-	if err != nil {
-		return nil, fmt.Errorf("%w: attributes: %w", world.ErrInvalid, err)
+	out := []byte{'{'}
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		if !json.Valid(attrs[name]) {
+			return nil, fmt.Errorf("%w: attribute %q is not JSON", world.ErrInvalid, name)
+		}
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return nil, fmt.Errorf("%w: attribute %q: %w", world.ErrInvalid, name, err)
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, quoted...), ':'), attrs[name]...)
 	}
-	return string(text), nil
+	return string(append(out, '}')), nil
 }
 
 func (g *group) setAttribute(r *run, name string, value []byte) error {

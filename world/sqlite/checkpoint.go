@@ -1,4 +1,42 @@
 package sqlite
 
-// checkpoint is written by the next commit.
-func (wr *writer) checkpoint() {}
+import "os"
+
+// The write-ahead log is copied into the file by the writer, between groups, when it has grown: SQLite itself would do it in the middle of a
+// commit. As nobody writes meanwhile and readers are short, a checkpoint is complete nearly always, and the log begins anew at the front of
+// its file, which is then already allocated: syncs are cheaper there. Where readers keep it from that, it is tried again at twice the size;
+// a file that has become much larger than needed is cut.
+
+// truncateAt is how many times the wanted size the log may have before its file is cut.
+const truncateAt = 8
+
+var (
+	walPassive  = load("checkpoint_passive")
+	walTruncate = load("checkpoint_truncate")
+)
+
+// checkpoint runs after each group. It knows about how much was written, and looks at the file only when that was enough.
+func (wr *writer) checkpoint() {
+	size := wr.w.opt.CheckpointSize
+	if wr.c == nil || wr.since*2+wr.groups*pageSize < size*wr.patience {
+		return
+	}
+	wr.since, wr.groups = 0, 0
+	s := walPassive
+	if info, err := os.Stat(wr.w.path + "-wal"); err == nil && info.Size() > truncateAt*size {
+		s = walTruncate
+	}
+	done := false
+	_, err := wr.c.one(s, func(r row) error {
+		done = !r.bool(0) && r.int(1) == r.int(2) // not busy, and all of its frames are in the file
+		return nil
+	})
+	if err != nil || !done { // it stays in the log, and a later checkpoint copies it
+		wr.patience = min(wr.patience*2, truncateAt)
+		return
+	}
+	wr.patience = 1
+}
+
+// pageSize is SQLite's default: what the smallest group adds to the log is a few pages.
+const pageSize = 4096

@@ -208,3 +208,9 @@ func (w *World) read(ctx context.Context, f func(c *conn) error) error {
 	w.readers <- c
 	return classify(w.path, err)
 }
+
+func (w *World) isClosed() bool {
+	w.gate.RLock()
+	defer w.gate.RUnlock()
+	return w.closed
+}

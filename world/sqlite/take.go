@@ -27,10 +27,16 @@ var (
 // Take gives runnable runs and ready tasks to a worker; see [world.Queue]. Where there is nothing it is one statement, on a connection for
 // reading.
 func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
+	if ctx.Err() != nil {
+		return world.Taken{}, context.Cause(ctx)
+	}
 	w.mu.Lock()
 	now, wk := w.nowLocked(), w.workers[q.Worker]
 	w.mu.Unlock()
 	if wk == nil {
+		if w.isClosed() {
+			return world.Taken{}, world.ErrClosed
+		}
 		return world.Taken{}, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}
 	classes, steps, err := takeArgs(&q)

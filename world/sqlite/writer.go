@@ -62,19 +62,21 @@ func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group)
 
 // writer is the goroutine that makes all changes of a World. What it remembers of the file holds until another connection writes.
 type writer struct {
-	w       *World
-	c       *conn // nil after a commit with an unknown outcome
-	version int64 // of the data when it was last read
-	batch   []*request
-	group   group
-	cache   cache
-	head    []byte // of the row that is being written
-	body    []byte
-	since   int64 // bytes written since the last checkpoint, about
+	w        *World
+	c        *conn // nil after a commit with an unknown outcome
+	version  int64 // of the data when it was last read
+	batch    []*request
+	group    group
+	cache    cache
+	head     []byte // of the row that is being written
+	body     []byte
+	since    int64 // bytes of rows written since the last checkpoint
+	groups   int64 // and transactions
+	patience int64 // from 1: grows while readers keep checkpoints from completing
 }
 
 func newWriter(w *World, c *conn) *writer {
-	wr := &writer{w: w, c: c, version: -1}
+	wr := &writer{w: w, c: c, version: -1, patience: 1}
 	wr.cache.clear()
 	return wr
 }
@@ -157,6 +159,11 @@ func (wr *writer) transaction(batch []*request) error {
 		r.err = classify(wr.w.path, r.err)
 		return nil
 	}
+	if err := g.writeTotals(); err != nil {
+		wr.giveUp()
+		fail(batch, classify(wr.w.path, err))
+		return nil
+	}
 	if g.writes == 0 {
 		_, _ = wr.c.exec(rollback)
 		g.after()
@@ -166,6 +173,7 @@ func (wr *writer) transaction(batch []*request) error {
 		wr.notCommitted(batch, err)
 		return nil
 	}
+	wr.groups++
 	g.after()
 	return nil
 }
@@ -229,8 +237,9 @@ type group struct {
 	wr      *writer
 	c       *conn
 	now     time.Time
-	writes  int // statements that wrote
-	quiet   bool
+	writes  int  // statements that wrote
+	quiet   bool // nobody listens
+	totals  map[total]int64
 	notices []world.Notice
 	mark    int      // notices of the batch before this transaction
 	hooks   []func() // to be called once it is durable

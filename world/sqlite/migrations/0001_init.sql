@@ -166,17 +166,39 @@ CREATE TABLE lanes (
   PRIMARY KEY (worker, lane)
 ) WITHOUT ROWID;
 
+-- How many runs are over and kept.
+CREATE TABLE totals (
+  workflow TEXT    NOT NULL,
+  status   TEXT    NOT NULL,
+  n        INTEGER NOT NULL,
+  PRIMARY KEY (workflow, status)
+) WITHOUT ROWID;
+
+-- The time part of the IDs of a run's steps, waits, hooks and attributes.
+CREATE VIEW births AS
+SELECT key, substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((ms >> 45) & 31), 1) ||
+  substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((ms >> 40) & 31), 1) ||
+  substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((ms >> 35) & 31), 1) ||
+  substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((ms >> 30) & 31), 1) ||
+  substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((ms >> 25) & 31), 1) ||
+  substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((ms >> 20) & 31), 1) ||
+  substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((ms >> 15) & 31), 1) ||
+  substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((ms >> 10) & 31), 1) ||
+  substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((ms >> 5) & 31), 1) ||
+  substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((ms >> 0) & 31), 1) AS stamp
+FROM (SELECT key, created_us / 1000 AS ms FROM runs);
+
 -- The log for SQL readers: an event a row.
 CREATE VIEW events AS
 SELECT r.id AS run, l.seq + e.key AS seq, e.value ->> 'y' AS type,
        (l.head ->> 't') + coalesce(e.value ->> 't', 0) AS time_us,
-       coalesce(e.value ->> 'id', e.value ->> 'i') AS correlation,
+       coalesce(e.value ->> 'id', substr(e.value ->> 'y', 1, 4) || '_' || b.stamp || (e.value ->> 'i')) AS correlation,
        e.value ->> 'k' AS kind, e.value ->> 'n' AS name, e.value ->> 'p' AS path, e.value ->> 'c' AS occurrence,
        e.value ->> 'a' AS attempt,
        CASE WHEN e.value ->> 'o' IS NOT NULL
             THEN CAST(substr(l.body, 1 + (e.value ->> 'o'), e.value ->> 'l') AS TEXT) END AS payload,
        e.value -> 'e' AS error, l.head ->> 'b' AS build, e.value AS head
-FROM log l JOIN runs r ON r.key = l.run, json_each(l.head, '$.e') e;
+FROM log l JOIN runs r ON r.key = l.run JOIN births b ON b.key = l.run, json_each(l.head, '$.e') e;
 
 PRAGMA application_id = 0x53574c31;
 PRAGMA user_version = 1;

@@ -1,0 +1,68 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// BenchmarkCommit measures the commit of a step (completed, the next created, started; payloads of about 50 bytes) in K runs side by
+// side.
+func BenchmarkCommit(b *testing.B) {
+	for _, k := range []int{1, 8, 64, 256} {
+		b.Run(fmt.Sprintf("runs=%d", k), func(b *testing.B) { benchCommit(b, k) })
+	}
+}
+
+func benchCommit(b *testing.B, k int) {
+	w := open(b)
+	wk := join(b, w, time.Hour, class1)
+	for i := range k {
+		must(b, w, eager(fmt.Sprintf("r%d", i), "w", wk.ID))
+	}
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	before := cpuTime()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for i := range k {
+		wg.Go(func() {
+			run := fmt.Sprintf("r%d", i)
+			for n := int64(0); left.Add(-1) >= 0; n++ {
+				if _, err := w.Commit(b.Context(), stepCommit(run, wk.ID, n)); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "steps/s")
+	b.ReportMetric(float64((cpuTime()-before).Microseconds())/float64(b.N), "µs-CPU/step")
+	stats, err := w.Stats(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(stats.Counters.Commits)/float64(stats.Counters.Groups), "commits/group")
+}
+
+func stepCommit(run, worker string, n int64) *world.Commit {
+	now := world.Now()
+	id := func(n int64) string {
+		return world.CorrelationID(run, now, world.Key{Kind: world.KindClosure, Name: "charge", Occurrence: int(n)})
+	}
+	next := id(n + 1)
+	return &world.Commit{
+		ID: commitID(), Run: run, Worker: worker, Take: 1, Build: "build-1", First: 3 + 3*n, Events: []world.Event{
+			{Type: world.StepCompleted, Time: now, ID: id(n), Attempt: 1, Payload: json.RawMessage(`{"order":"A-17","state":"charged","amount":1299}`)},
+			{Type: world.StepCreated, Time: now, ID: next, Kind: world.KindClosure, Name: "charge", Occurrence: int(n + 1), Payload: json.RawMessage(`{"order":"A-17"}`)},
+			{Type: world.StepStarted, Time: now, ID: next, Attempt: 1},
+		},
+	}
+}

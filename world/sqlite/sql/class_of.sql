@@ -1,0 +1,2 @@
+-- The version of a class. By key.
+SELECT version FROM classes WHERE key = ?1

@@ -1,0 +1,2 @@
+-- A run is swept.
+DELETE FROM chunks WHERE run = ?1

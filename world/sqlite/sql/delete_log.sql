@@ -1,0 +1,2 @@
+-- A run is swept. Index log_run.
+DELETE FROM log WHERE run = ?1

@@ -1,0 +1,60 @@
+package sqlite
+
+import (
+	"context"
+)
+
+// sweepBatch is how many runs a transaction deletes: others wait for no longer than that.
+const sweepBatch = 50
+
+var (
+	sweepRuns    = load("sweep_runs")
+	deleteRun    = load("delete_run")
+	deleteLog    = load("delete_log")
+	deleteChunks = load("delete_chunks")
+	deleteActs   = load("delete_acts")
+)
+
+// Sweep deletes runs whose retention ended, those that ended first before others; see [world.Admin].
+func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
+	for swept < limit {
+		n := min(limit-swept, sweepBatch)
+		var found int
+		if err := w.write(ctx, func(g *group) (err error) {
+			found, err = g.sweep(n)
+			return err
+		}); err != nil {
+			return swept, err
+		}
+		if swept += found; found < n {
+			break
+		}
+	}
+	return swept, nil
+}
+
+func (g *group) sweep(limit int) (int, error) {
+	type ended struct {
+		key                  int64
+		id, workflow, status string
+	}
+	var runs []ended
+	if err := g.c.query(sweepRuns, func(r row) (bool, error) {
+		runs = append(runs, ended{r.int(0), r.text(1), r.text(2), r.text(3)})
+		return true, nil
+	}, g.now.UnixMicro(), int64(limit)); err != nil {
+		return 0, err
+	}
+	for _, r := range runs {
+		for _, s := range []*statement{
+			deleteRun, deleteLog, deleteChunks, deleteRunMail, deleteRunHooks, deleteRunTasks, deleteAwaits, deleteWaiter, deleteActs,
+		} {
+			if err := g.exec(s, r.key); err != nil {
+				return 0, err
+			}
+		}
+		g.count(r.workflow, r.status, -1)
+		delete(g.wr.cache.runs, r.id)
+	}
+	return len(runs), nil
+}

@@ -1,0 +1,21 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/worldtest"
+)
+
+func TestWorld(t *testing.T) {
+	worldtest.Run(t, func(t testing.TB) world.World { return open(t) })
+}
+
+// Two Worlds of one file share it as two processes do: the first to join is the worker process, the other a client.
+func TestWorldShared(t *testing.T) {
+	worldtest.RunShared(t, func(t testing.TB) (a, b world.World) {
+		path := filepath.Join(t.TempDir(), "runs.db")
+		return openAt(t, path), openAt(t, path)
+	})
+}
