@@ -1,0 +1,363 @@
+package world
+
+// This file tells people what happened in a run: the journal, a projection of the run's events that the API, the command line
+// and the web UI draw from. It judges nothing: what is legal, [State.Apply] says.
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Journal is the story of one run so far: facts about the run, its steps, waits and hooks in order of creation, and the
+// signals that nobody took. Feed it the run's events with Add, in order, page by page; read its fields at any time between. It is not
+// safe for concurrent use.
+type Journal struct {
+	Run         string          `json:"run"`
+	Workflow    string          `json:"workflow"`
+	Version     int             `json:"version"`
+	Status      Status          `json:"status"`
+	CreatedAt   time.Time       `json:"createdAt,omitzero"`
+	StartedAt   time.Time       `json:"startedAt,omitzero"`
+	CompletedAt time.Time       `json:"completedAt,omitzero"` // when it ended, however it did
+	Input       json.RawMessage `json:"input,omitempty"`      // of the last segment
+	Output      json.RawMessage `json:"output,omitempty"`
+	Error       *Error          `json:"error,omitempty"`
+	Parent      *Parent         `json:"parent,omitempty"`
+	Origin      *Origin         `json:"origin,omitempty"` // of a fork
+	Cancel      *Act            `json:"cancel,omitempty"` // who asked for it, or forced it, first
+	Paused      *Act            `json:"paused,omitempty"` // while it is
+	Segment     int             `json:"segment"`          // counts run_continued
+	Seq         int64           `json:"seq"`              // the last event that was fed
+	Commits     int             `json:"commits"`          // that wrote these events
+	Builds      []string        `json:"builds,omitempty"` // that wrote them, in order of appearance
+	Entries     []*Entry        `json:"steps"`
+	Unread      []Unread        `json:"unread,omitempty"` // signals that no wait took, in order
+
+	payloads bool
+	commit   int64             // the last that was counted
+	open     map[string]*Entry // what may still change, by ID
+}
+
+// Act is what somebody did to a run.
+type Act struct {
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+// EntryStatus is where a step, wait or hook is in its life: what [StepStatus] has, and more.
+type EntryStatus string
+
+// The statuses of entries.
+const (
+	EntryPending    EntryStatus = "pending"
+	EntryRunning    EntryStatus = "running"
+	EntryCompleted  EntryStatus = "completed"
+	EntryFailed     EntryStatus = "failed"
+	EntryWaiting    EntryStatus = "waiting"    // a wait
+	EntryActive     EntryStatus = "active"     // a hook
+	EntryDisposed   EntryStatus = "disposed"   // a hook
+	EntryConflicted EntryStatus = "conflicted" // a hook whose token Peer holds
+	EntryDropped    EntryStatus = "dropped"    // a step or wait that was open when its run or segment ended
+)
+
+// Entry is one step, wait or hook.
+type Entry struct {
+	ID          string          `json:"id"`
+	Name        string          `json:"name"`
+	Class       string          `json:"kind"`                 // for people: run (any step), sleep, wait (for an event or condition), hook
+	Kind        Kind            `json:"type"`                 // exactly
+	Occurrence  int             `json:"occurrence,omitempty"` // of the name in its coroutine, from 0
+	Path        string          `json:"path,omitempty"`       // the coroutine
+	Segment     int             `json:"segment,omitempty"`
+	Seq         int64           `json:"seq"` // number of the event that created it
+	Status      EntryStatus     `json:"status"`
+	Attempt     int             `json:"attempt,omitempty"` // starts of a step so far
+	CreatedAt   time.Time       `json:"createdAt"`
+	StartedAt   time.Time       `json:"startedAt,omitzero"` // a step's first start; a wait starts when it is created
+	CompletedAt time.Time       `json:"completedAt,omitzero"`
+	RetryAt     time.Time       `json:"retryAt,omitzero"`   // a step's next start, not before
+	Until       time.Time       `json:"until,omitzero"`     // a wait's deadline
+	Match       json.RawMessage `json:"match,omitempty"`    // of an event wait
+	Outcome     Outcome         `json:"outcome,omitempty"`  // of a wait that ended
+	Received    int             `json:"received,omitempty"` // payloads that a hook got
+	Output      json.RawMessage `json:"output,omitempty"`   // a step's result, or the payload that ended a wait
+	Error       *Error          `json:"error,omitempty"`    // of a failed step, or of the last attempt
+	Earlier     []AttemptError  `json:"earlier,omitempty"`  // of attempts before, the last ones
+	Peer        string          `json:"peer,omitempty"`     // the other run
+	Token       string          `json:"token,omitempty"`    // of a hook
+
+	failedAt time.Time // when the attempt ended that Error is of
+}
+
+// Key is what the entry's ID was made from.
+func (e *Entry) Key() Key {
+	return Key{Segment: e.Segment, Path: e.Path, Kind: e.Kind, Name: e.Name, Occurrence: e.Occurrence}
+}
+
+// AttemptError is how an attempt of a step ended that was not the last.
+type AttemptError struct {
+	Attempt int       `json:"attempt"`
+	Message string    `json:"message"`
+	Code    string    `json:"code,omitempty"`
+	Where   string    `json:"where,omitempty"` // file:line
+	At      time.Time `json:"at"`
+}
+
+// Unread is a signal that no wait took.
+type Unread struct {
+	Seq     int64           `json:"seq"`
+	Name    string          `json:"name"`
+	At      time.Time       `json:"at"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// maxEarlier bounds what is kept of a step that is tried for ever, maxEarlierText the bytes of each message.
+const (
+	maxEarlier     = 10
+	maxEarlierText = 512
+)
+
+// NewJournal begins the journal of a run. Without payloads it keeps no inputs, outputs and payloads, and so only a few hundred bytes a
+// step.
+func NewJournal(run string, payloads bool) *Journal {
+	return &Journal{Run: run, payloads: payloads, open: make(map[string]*Entry), Entries: []*Entry{}}
+}
+
+// Add takes the next events of the run's log. Events that it has had already are ignored, so that a page may be fed twice;
+// so are events about what it does not know, as where earlier segments were trimmed. It keeps no slices of the events.
+func (j *Journal) Add(events ...Event) {
+	for i := range events {
+		e := &events[i]
+		if e.Seq != 0 && e.Seq <= j.Seq {
+			continue
+		}
+		j.Seq = max(j.Seq+1, e.Seq)
+		if e.Commit != 0 && e.Commit != j.commit {
+			j.commit = e.Commit
+			j.Commits++
+		}
+		if e.Build != "" && !slices.Contains(j.Builds, e.Build) {
+			j.Builds = append(j.Builds, e.Build)
+		}
+		switch e.Type {
+		case StepCreated, WaitCreated, HookCreated, HookConflict:
+			j.create(e)
+		case StepStarted, StepRetrying, StepCompleted, StepFailed, WaitCompleted, HookReceived, HookDisposed:
+			if en := j.open[e.ID]; en != nil {
+				j.change(en, e)
+			}
+		case SignalReceived:
+			j.Unread = append(j.Unread, Unread{Seq: j.Seq, Name: e.Name, At: happened(e), Payload: j.keep(e.Payload)})
+		case AttrSet: // the run's row shows attributes
+		default:
+			j.addRun(e)
+		}
+	}
+}
+
+// Entry returns the entry of a step, wait or hook, or nil; one that is over is searched for. The next Add may change it.
+func (j *Journal) Entry(id string) *Entry {
+	if en := j.open[id]; en != nil {
+		return en
+	}
+	if at := slices.IndexFunc(j.Entries, func(e *Entry) bool { return e.ID == id }); at >= 0 {
+		return j.Entries[at]
+	}
+	return nil
+}
+
+// addRun takes an event about the run itself.
+func (j *Journal) addRun(e *Event) {
+	switch e.Type {
+	case RunCreated:
+		j.Status, j.CreatedAt, j.Input = Pending, e.Time, j.keep(e.Payload)
+		if b := e.Birth; b != nil {
+			j.Workflow, j.Version, j.Parent, j.Origin = b.Workflow, b.Version, b.Parent, b.Origin
+		}
+	case RunStarted:
+		j.Status, j.StartedAt = Running, e.Time
+		j.setVersion(e.Version)
+	case RunContinued:
+		j.continueRun(e)
+	case RunCompleted:
+		j.end(Completed, e)
+		j.Output = j.keep(e.Payload)
+	case RunFailed:
+		j.end(Failed, e)
+	case RunCancelled:
+		j.end(Cancelled, e)
+		if j.Cancel == nil {
+			j.Cancel = act(e)
+		}
+	case CancelRequested:
+		j.Cancel, j.Paused = act(e), nil
+	case RunPaused:
+		j.Paused = act(e)
+	case RunResumed:
+		j.Paused = nil
+	}
+}
+
+func (j *Journal) setVersion(v int) {
+	if v != 0 {
+		j.Version = v
+	}
+}
+
+func (j *Journal) end(to Status, e *Event) {
+	j.Status, j.CompletedAt, j.Error, j.Paused = to, e.Time, e.Error, nil
+	for id, en := range j.open {
+		if en.Status != EntryRunning { // one that runs may still end, where it is driven from outside
+			delete(j.open, id)
+		}
+		j.drop(en, e.Time)
+	}
+}
+
+func (j *Journal) continueRun(e *Event) {
+	j.Segment++
+	j.Input = j.keep(e.Payload)
+	next := e.Next
+	if next == nil {
+		next = &Continuation{}
+	}
+	j.setVersion(next.Version)
+	for id, en := range j.open {
+		if !slices.Contains(next.Hooks, id) {
+			j.drop(en, e.Time)
+			delete(j.open, id)
+		}
+	}
+	j.Unread = slices.DeleteFunc(j.Unread, func(u Unread) bool { return !slices.Contains(next.Unread, u.Seq) })
+}
+
+// drop ends what is open when its run or segment ends.
+func (j *Journal) drop(en *Entry, at time.Time) {
+	en.Status, en.CompletedAt, en.RetryAt = EntryDropped, at, time.Time{}
+	if en.Class == "hook" {
+		en.Status = EntryDisposed
+	}
+}
+
+// create begins an entry.
+func (j *Journal) create(e *Event) {
+	k := e.Key(j.Segment)
+	en := &Entry{
+		ID: e.ID, Name: e.Name, Kind: k.Kind, Class: "run", Occurrence: e.Occurrence, Path: e.Path, Segment: j.Segment, Seq: j.Seq,
+		Status: EntryPending, CreatedAt: e.Time, Until: e.Until, Match: bytes.Clone(e.Match), Peer: e.Peer, Token: e.Token,
+	}
+	done := false
+	switch {
+	case e.Type == HookConflict:
+		en.Class, en.Status, en.CompletedAt, done = "hook", EntryConflicted, e.Time, true
+	case e.Type == HookCreated:
+		en.Class, en.Status = "hook", EntryActive
+	case e.Type == WaitCreated:
+		en.Class, en.Status, en.StartedAt = "wait", EntryWaiting, e.Time
+		if e.Kind == KindSleep {
+			en.Class = "sleep"
+		}
+	case e.Kind == KindPatch:
+		en.Status, en.CompletedAt, done = EntryCompleted, e.Time, true
+	}
+	j.Entries = append(j.Entries, en)
+	if !done {
+		j.open[e.ID] = en
+	}
+}
+
+// change takes an event about an open entry.
+func (j *Journal) change(en *Entry, e *Event) {
+	over := true
+	switch e.Type {
+	case StepStarted:
+		over = false
+		if en.Error != nil { // of the attempt before
+			en.earlier(en.Error, en.Attempt, en.failedAt)
+		}
+		en.Status, en.Attempt, en.Error = EntryRunning, max(en.Attempt+1, e.Attempt), nil
+		en.RetryAt = time.Time{}
+		if en.StartedAt.IsZero() {
+			en.StartedAt = happened(e)
+		}
+	case StepRetrying:
+		over = false
+		if e.Attempt > 0 && e.Attempt < en.Attempt { // given up long ago, and only now heard of
+			en.earlier(e.Error, e.Attempt, happened(e))
+			return
+		}
+		en.Status, en.Error, en.RetryAt, en.failedAt = EntryPending, e.Error, e.RetryAt, happened(e)
+	case StepCompleted:
+		if en.Error != nil {
+			en.earlier(en.Error, en.Attempt, en.failedAt)
+		}
+		en.Status, en.Output, en.Error = EntryCompleted, j.keep(e.Payload), nil
+	case StepFailed:
+		if en.Error != nil {
+			en.earlier(en.Error, en.Attempt, en.failedAt)
+		}
+		en.Status, en.Error = EntryFailed, e.Error
+	case WaitCompleted:
+		en.Status, en.Outcome = EntryCompleted, e.Outcome
+		en.Output = j.keep(e.Payload)
+		j.take(en, e.From)
+	case HookReceived:
+		over = false
+		en.Received++
+	case HookDisposed:
+		en.Status = EntryDisposed
+	}
+	if over {
+		en.CompletedAt, en.RetryAt = happened(e), time.Time{}
+		delete(j.open, en.ID)
+	}
+}
+
+// take gives an unread signal to the wait that it ended.
+func (j *Journal) take(en *Entry, seq int64) {
+	at, ok := slices.BinarySearchFunc(j.Unread, seq, func(u Unread, seq int64) int { return cmp.Compare(u.Seq, seq) })
+	if !ok {
+		return
+	}
+	if en.Output == nil {
+		en.Output = j.Unread[at].Payload
+	}
+	j.Unread = slices.Delete(j.Unread, at, at+1)
+}
+
+// earlier keeps the error of an attempt that was not the last.
+func (en *Entry) earlier(err *Error, attempt int, at time.Time) {
+	if err == nil {
+		return
+	}
+	msg := err.Message
+	if len(msg) > maxEarlierText {
+		msg = string(bytes.ToValidUTF8([]byte(msg[:maxEarlierText]), nil)) + "…"
+	}
+	if len(en.Earlier) == maxEarlier {
+		en.Earlier = slices.Delete(en.Earlier, 0, 1)
+	}
+	en.Earlier = append(en.Earlier, AttemptError{Attempt: attempt, Message: msg, Code: err.Code, Where: err.Where, At: at})
+}
+
+// keep copies a payload where payloads are wanted, so that a page can be freed.
+func (j *Journal) keep(b json.RawMessage) json.RawMessage {
+	if !j.payloads {
+		return nil
+	}
+	return bytes.Clone(b)
+}
+
+func act(e *Event) *Act { return &Act{By: e.By, Reason: e.Reason, At: happened(e)} }
+
+// happened is when an event's matter took place.
+func happened(e *Event) time.Time {
+	if !e.OccurredAt.IsZero() {
+		return e.OccurredAt
+	}
+	return e.Time
+}
