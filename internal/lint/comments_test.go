@@ -38,11 +38,11 @@ func commentRule(s *source) (faults []string) {
 var standard = map[string]bool{"Error": true, "String": true, "Unwrap": true, "Is": true, "As": true,
 	"MarshalJSON": true, "UnmarshalJSON": true, "MarshalText": true, "UnmarshalText": true, "Len": true, "Less": true, "Swap": true, "Push": true, "Pop": true}
 
-// opens reports whether a comment stands before the first declaration, or is its.
+// opens reports whether a comment stands before the first type or function, or is its. Imports and bare variables may come first.
 func opens(f *ast.File) bool {
 	first := f.FileEnd
 	for _, d := range f.Decls {
-		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok != token.TYPE {
 			continue
 		}
 		first = d.Pos()
@@ -106,6 +106,8 @@ func TestCommentRule(t *testing.T) {
 		"// Package p is for a test.\npackage p\nfunc f() {}":                     0,
 		"package p\n// f is for a test.\nfunc f() {}":                             0,
 		"package p\n\n// What it is for.\n\nimport \"fmt\"\nvar x = fmt.Sprint()": 0,
+		"package p\nvar x = 1\n// f is for a test.\nfunc f() {}":                  0,
+		"package p\nvar x = 1\nfunc f() {}":                                       1,
 		"//go:build linux\n\npackage p\nfunc f() {}":                              1,
 		"// P.\npackage p\nfunc F() {}":                                           1,
 		"// P.\npackage p\ntype T int\nfunc (T) F() {}":                           2,

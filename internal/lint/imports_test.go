@@ -108,7 +108,7 @@ func TestImportRule(t *testing.T) {
 
 func TestPackageNames(t *testing.T) { check(t, nameRule) }
 
-var forbiddenNames = []string{"util", "utils", "common", "helper", "helpers", "types", "models", "pkg", "misc", "shared", "base"}
+var forbiddenNames = []string{"util", "utils", "common", "helper", "helpers", "types", "models", "pkg", "misc"}
 
 func nameRule(s *source) (faults []string) {
 	for _, name := range []string{strings.TrimSuffix(s.file.Name.Name, "_test"), path.Base(s.dir), strings.TrimSuffix(path.Base(s.path), ".go")} {

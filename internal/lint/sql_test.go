@@ -4,6 +4,7 @@ package lint
 
 import (
 	"go/ast"
+	"go/token"
 	"os"
 	"path"
 	"path/filepath"
@@ -61,6 +62,29 @@ func (e *embed) holds(file string) bool {
 	return false
 }
 
+// alone reports whether the variable holds this file and no other. Migrations are walked in order, so nobody names them.
+func (e *embed) alone(file string) bool {
+	return len(e.patterns) == 1 && e.patterns[0] == file || path.Base(path.Dir(file)) == "migrations"
+}
+
+// named reports whether the product's files of a package name a file in a string: take_run, take_run.sql or sql/take_run.sql.
+func named(list []*source, dir, file string) (found bool) {
+	name := strings.TrimSuffix(path.Base(file), ".sql")
+	for _, s := range list {
+		if s.dir != dir || s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			if lit, ok := node.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text := strings.Trim(lit.Value, "\"`")
+				found = found || strings.TrimSuffix(path.Base(text), ".sql") == name
+			}
+			return true
+		})
+	}
+	return found
+}
+
 // uses counts where the product's files of a package name a variable.
 func uses(list []*source, dir, name string) (n int) {
 	for _, s := range list {
@@ -90,8 +114,8 @@ func TestSQL(t *testing.T) {
 		for _, e := range all {
 			if e.holds(p) {
 				found = true
-				if uses(list, e.src.dir, e.name) < 2 {
-					t.Errorf("%s: embedded as %s, which nobody uses", p, e.name)
+				if uses(list, e.src.dir, e.name) < 2 || !e.alone(p) && !named(list, e.src.dir, p) {
+					t.Errorf("%s: embedded in %s, and nobody uses it", p, e.name)
 				}
 			}
 		}
@@ -122,6 +146,12 @@ func TestEmbeds(t *testing.T) {
 	}
 	if got, want := uses([]*source{s}, "world/x", "takeSQL"), 2; got != want {
 		t.Errorf("got %d uses, want %d", got, want)
+	}
+	for file, want := range map[string]bool{"world/x/sql/take.sql": true, "world/x/sql/other.sql": false} {
+		loads := mustParse(t, "world/x/b.go", "package x\nvar _ = load(\"take\")\n")
+		if got := named([]*source{loads}, "world/x", file); got != want {
+			t.Errorf("%s named: got %v, want %v", file, got, want)
+		}
 	}
 	if got, want := uses([]*source{s}, "world/x", "m"), 1; got != want {
 		t.Errorf("got %d uses, want %d", got, want)
