@@ -97,13 +97,13 @@ func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, 
 	}
 	s := newSession(e, b.ID, 1)
 	s.wf = wf
-	s.birth = &birth{done: make(chan bool, 1)}
+	mine := &birth{done: make(chan bool, 1)}
+	s.birth = mine
 	b.Birth.Version = wf.Version
 	if !e.adopt(s, func(ctx context.Context) { s.runEager(ctx, b) }) {
 		e.runs.release(1)
 		return st, false, nil
 	}
-	mine := s.birth
 	timer := time.NewTimer(eagerLimit)
 	defer timer.Stop()
 	select {

@@ -11,20 +11,20 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// BenchmarkCommit measures the commit of a step (completed, the next created, started; payloads of about 50 bytes) in K runs side by
-// side.
+// BenchmarkCommit measures runs of ten steps, K side by side: a commit for each birth, step (completed, the next created, started;
+// payloads of about 50 bytes) and end. An operation is a step, births and ends included.
 func BenchmarkCommit(b *testing.B) {
 	for _, k := range []int{1, 8, 64, 256} {
-		b.Run(fmt.Sprintf("runs=%d", k), func(b *testing.B) { benchCommit(b, k) })
+		b.Run(fmt.Sprintf("runs=%d", k), func(b *testing.B) { benchCommit(b, k, 10) })
 	}
 }
 
-func benchCommit(b *testing.B, k int) {
+// BenchmarkCommitEndless is the same with runs that do not end: each has its own page of the index.
+func BenchmarkCommitEndless(b *testing.B) { benchCommit(b, 256, 1<<40) }
+
+func benchCommit(b *testing.B, k int, steps int64) {
 	w := open(b)
 	wk := join(b, w, time.Hour, class1)
-	for i := range k {
-		must(b, w, eager(fmt.Sprintf("r%d", i), "w", wk.ID))
-	}
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	before := cpuTime()
@@ -32,9 +32,8 @@ func benchCommit(b *testing.B, k int) {
 	var wg sync.WaitGroup
 	for i := range k {
 		wg.Go(func() {
-			run := fmt.Sprintf("r%d", i)
-			for n := int64(0); left.Add(-1) >= 0; n++ {
-				if _, err := w.Commit(b.Context(), stepCommit(run, wk.ID, n)); err != nil {
+			for n := 0; left.Load() > 0; n++ {
+				if err := benchRun(b, w, fmt.Sprintf("wrun_%d-%d", i, n), wk.ID, steps, &left); err != nil {
 					b.Error(err)
 					return
 				}
@@ -50,6 +49,25 @@ func benchCommit(b *testing.B, k int) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(stats.Counters.Commits)/float64(stats.Counters.Groups), "commits/group")
+	b.ReportMetric(float64(stats.Counters.Statements)/float64(b.N), "statements/step")
+}
+
+func benchRun(b *testing.B, w *World, run, worker string, steps int64, left *atomic.Int64) error {
+	if _, err := w.Commit(b.Context(), eager(run, "w", worker)); err != nil {
+		return err
+	}
+	n := int64(0)
+	for ; n < steps && left.Add(-1) >= 0; n++ {
+		if _, err := w.Commit(b.Context(), stepCommit(run, worker, n)); err != nil {
+			return err
+		}
+	}
+	_, err := w.Commit(b.Context(), &world.Commit{
+		ID: commitID(), Run: run, Worker: worker, Take: 1, Build: "build-1", First: 3 + 3*n, Events: []world.Event{
+			{Type: world.RunCompleted, Time: world.Now(), Payload: json.RawMessage(`{"order":"A-17","state":"done"}`)},
+		},
+	})
+	return err
 }
 
 func stepCommit(run, worker string, n int64) *world.Commit {

@@ -64,7 +64,9 @@ type World struct {
 	workers map[string]*worker // those that joined here and are alive, by ID
 	served  map[string]int64   // by workflow: when it had its last turn
 	turn    int64
-	lock    *workerLock // of the worker process; nil before the first Join
+
+	lock *workerLock // of the worker process; nil before the first Join; of the writer goroutine
+	bell *listener   // nil before the first Join; of the writer goroutine
 
 	listeners listeners
 	counters  counters
@@ -157,7 +159,7 @@ func (w *World) Close() error {
 			errs = append(errs, c.close())
 		}
 	}
-	errs = append(errs, w.writer.close())
+	errs = append(errs, w.bell.close(), w.writer.close())
 	if w.lock != nil {
 		errs = append(errs, w.lock.release())
 	}

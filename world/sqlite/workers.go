@@ -159,6 +159,7 @@ func (g *group) lockWorkers(name string) error {
 			return err
 		}
 		w.lock = lock
+		w.bell = listen(bellPath(w.path), w.listeners.tell)
 	}
 	w.mu.Lock()
 	alone := len(w.workers) == 0
@@ -235,11 +236,34 @@ func (w *World) Leave(ctx context.Context, id string) error {
 
 // Beat renews a worker's lease and tells what came; see [world.Queue].
 func (w *World) Beat(ctx context.Context, q world.BeatQuery) (b world.Beat, err error) {
+	if b, ok := w.idleBeat(ctx, q); ok {
+		return b, nil
+	}
 	err = w.write(ctx, func(g *group) (err error) {
 		b, err = g.beat(q)
 		return err
 	})
 	return b, err
+}
+
+// idleBeat is the beat of a worker that holds nothing: there is nothing to look up.
+func (w *World) idleBeat(ctx context.Context, q world.BeatQuery) (world.Beat, bool) {
+	if ctx.Err() != nil || w.isClosed() {
+		return world.Beat{}, false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now, wk := w.nowLocked(), w.workers[q.Worker]
+	if wk == nil || len(wk.runs)+len(wk.lost)+len(q.Tasks) > 0 || wk.shown.Sub(now) < wk.Lease/2 {
+		return world.Beat{}, false
+	}
+	for _, other := range w.workers {
+		if other != wk && !other.until.After(now) {
+			return world.Beat{}, false
+		}
+	}
+	wk.until = now.Add(wk.Lease)
+	return world.Beat{Now: now, Until: wk.until}, true
 }
 
 func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
@@ -260,7 +284,11 @@ func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
 		if err := g.exec(beatWorker, wk.key, b.Until.UnixMicro()); err != nil {
 			return b, err
 		}
-		g.onCommit(func() { wk.shown = b.Until })
+		g.onCommit(func() {
+			w.mu.Lock()
+			wk.shown = b.Until
+			w.mu.Unlock()
+		})
 	}
 	g.onCommit(func() {
 		w.mu.Lock()

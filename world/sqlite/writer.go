@@ -76,22 +76,32 @@ type writer struct {
 }
 
 func newWriter(w *World, c *conn) *writer {
-	wr := &writer{w: w, c: c, version: -1, patience: 1}
+	wr := &writer{w: w, c: c, version: -1, patience: 1, ringer: ringer{path: bellPath(w.path)}}
 	wr.cache.clear()
 	return wr
 }
 
 func (wr *writer) close() error {
-	if wr.c == nil {
-		return nil
+	err := wr.ringer.close()
+	if wr.c != nil {
+		err = errors.Join(err, wr.c.close())
 	}
-	return wr.c.close()
+	return err
 }
 
 func (wr *writer) loop() {
 	for first := range wr.w.requests {
+		if wr.w.bell.heard() {
+			time.Sleep(bellPause)
+		}
 		wr.gather(first)
+		if wr.w.lock == nil {
+			wr.ringer.ring()
+		}
 		wr.writeBatch()
+		if wr.w.lock == nil && wr.group.writes > 0 {
+			wr.ringer.ring()
+		}
 		for i, r := range wr.batch {
 			wr.batch[i] = nil
 			r.done <- struct{}{}

@@ -37,6 +37,10 @@ var topics = []struct {
 	{"senders", senders},
 	{"queue", queue},
 	{"leases", leases},
+	{"tasks", tasks},
+	{"tokens", tokens},
+	{"relatives", relatives},
+	{"acts", acts},
 	{"refusals", refusals},
 }
 
