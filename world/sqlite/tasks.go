@@ -62,7 +62,7 @@ func (g *group) bearTask(c *world.Commit, r *run, t *world.Task) error {
 		workflow = r.workflow
 	}
 	visible := t.Visible
-	if visible.Before(g.now) {
+	if visible.IsZero() {
 		visible = g.now
 	}
 	var worker, first, history any

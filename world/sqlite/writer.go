@@ -65,6 +65,7 @@ type writer struct {
 	w        *World
 	c        *conn // nil after a commit with an unknown outcome
 	version  int64 // of the data when it was last read
+	ringer   ringer
 	batch    []*request
 	group    group
 	cache    cache

@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// The bell is a file beside the database. A process that writes and is not the worker process appends a byte before it takes the lock and
+// after it has committed. The worker process looks at the file's size, which costs a system call and no SQL; when it has grown,
+// it tells its listeners that there is news, and leaves the lock free for a moment: SQLite's lock is not fair, and a worker that writes
+// group after group would keep others out for long.
+//
+// A byte that is lost delays others a little and loses nothing.
+
+const (
+	bellBusy  = 2 * time.Millisecond  // between looks, soon after it rang
+	bellIdle  = 15 * time.Millisecond // and later
+	bellCalm  = time.Second           // what is later
+	bellPause = 2 * time.Millisecond  // for which the lock is left free
+	bellMost  = 1 << 20               // bytes, more are cut by the next worker process
+)
+
+func bellPath(path string) string { return path + "-bell" }
+
+// ringer appends to the bell. It belongs to the writer goroutine.
+type ringer struct {
+	path string
+	f    *os.File // nil until it rang first
+}
+
+func (r *ringer) ring() {
+	if r.f == nil {
+		f, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return
+		}
+		r.f = f
+	}
+	_, _ = r.f.Write([]byte{'.'})
+}
+
+func (r *ringer) close() error {
+	if r.f == nil {
+		return nil
+	}
+	return r.f.Close()
+}
+
+// listener watches the bell for the worker process.
+type listener struct {
+	f    *os.File
+	rang atomic.Bool // since the writer looked last
+	quit chan struct{}
+	done sync.WaitGroup
+}
+
+// listen starts to watch. A bell that cannot be opened is not heard: others are seen by polling.
+func listen(path string, tell func([]world.Notice)) *listener {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil
+	}
+	if info, err := f.Stat(); err == nil && info.Size() > bellMost {
+		_ = f.Truncate(0)
+	}
+	l := &listener{f: f, quit: make(chan struct{})}
+	l.done.Go(func() { l.watch(tell) })
+	return l
+}
+
+func (l *listener) watch(tell func([]world.Notice)) {
+	news := []world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}}
+	size, last := l.size(), time.Now()
+	timer := time.NewTimer(bellBusy)
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.quit:
+			return
+		case <-timer.C:
+		}
+		if now := l.size(); now != size {
+			size, last = now, time.Now()
+			l.rang.Store(true)
+			tell(news)
+		}
+		if time.Since(last) < bellCalm {
+			timer.Reset(bellBusy)
+		} else {
+			timer.Reset(bellIdle)
+		}
+	}
+}
+
+func (l *listener) size() int64 {
+	info, err := l.f.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// heard reports, once, that it rang.
+func (l *listener) heard() bool { return l != nil && l.rang.Load() && l.rang.Swap(false) }
+
+func (l *listener) close() error {
+	if l == nil {
+		return nil
+	}
+	close(l.quit)
+	l.done.Wait()
+	return l.f.Close()
+}
