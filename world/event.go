@@ -241,5 +241,7 @@ const (
 	CodeFormat    = "UNKNOWN_FORMAT"      // blocked: the log is of a newer release
 	CodeNoWorker  = "NO_WORKER"           // nobody knows this workflow, version or step
 	CodeDecode    = "DECODE"              // blocked: today's type cannot hold a recorded value
+	CodeStorage   = "STORAGE"             // blocked: the log could not be read just now
+	CodeInternal  = "INTERNAL"            // blocked: a fault of Stepwell's own; please report it
 	CodeForeign   = "FOREIGN_GOROUTINE"   // blocked: workflow code used its Context on a goroutine of its own
 )

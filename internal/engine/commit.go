@@ -25,10 +25,12 @@ func (s *session) commit(ctx context.Context) bool {
 			}
 		case err != nil:
 			s.e.lostRun(s.run, err)
+			s.giveUp(ctx, err)
 			s.lose()
 			s.dropStarts()
 			return false
 		}
+		s.durable = c.First + int64(len(c.Events)) - 1
 		if last && (t.release != nil || s.state.Status.Terminal()) {
 			s.ended = true
 			if s.state.Status.Terminal() {
@@ -96,7 +98,7 @@ func (s *session) newCommit(first int64, events []world.Event) *world.Commit {
 func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	for try := 0; ; try++ {
 		done, err := s.e.cfg.World.Commit(ctx, c)
-		if errors.Is(err, world.ErrUnknownOutcome) {
+		for errors.Is(err, world.ErrUnknownOutcome) && ctx.Err() == nil {
 			done, err = s.settle(ctx, c)
 		}
 		if err == nil {
@@ -109,7 +111,7 @@ func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, 
 			return done, err
 		}
 		s.e.cfg.Logger.Warn("commit failed, trying again", "run", s.run, "try", try+1, "err", err)
-		if !pause(ctx, min(50*time.Millisecond<<min(try, 6), 2*time.Second)) {
+		if !pause(ctx, retryPause(try)) {
 			return done, err
 		}
 	}
@@ -125,10 +127,26 @@ func (s *session) settle(ctx context.Context, c *world.Commit) (world.Committed,
 		case errors.Is(err, world.ErrNotFound):
 			return s.e.cfg.World.Commit(ctx, c)
 		}
-		if !pause(ctx, min(50*time.Millisecond<<min(try, 6), 2*time.Second)) {
+		if !pause(ctx, retryPause(try)) {
 			return done, err
 		}
 	}
+}
+
+// giveUp releases a run whose commit the world refuses for another reason than a lost lease, so that it does not stay owned by
+// nobody: blocked, and tried again with backoff.
+func (s *session) giveUp(ctx context.Context, err error) {
+	if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || ctx.Err() != nil {
+		return
+	}
+	b := s.blockReason(fmt.Errorf("a commit was refused: %w", err), s.now)
+	c := s.newCommit(s.durable+1, nil)
+	c.Release = &world.Release{Blocked: b, WakeAt: s.now.Add(blockBackoff(b.Tries))}
+	if _, err := s.e.cfg.World.Commit(ctx, c); err != nil {
+		s.e.lostRun(s.run, err)
+		return
+	}
+	s.e.reportBlocked(s.run, b)
 }
 
 // final reports whether trying a commit again cannot help.
@@ -178,7 +196,7 @@ func (s *session) startBodies() {
 func (s *session) startBody(b *body, name string, spec *StepSpec) {
 	ctx, cancel := context.WithCancelCause(s.e.bodyCtx)
 	b.cancel = cancel
-	b.started = s.e.now()
+	b.started = s.now
 	s.bodies[b.step] = b
 	info := &StepInfo{
 		Run: s.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,

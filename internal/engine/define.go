@@ -17,7 +17,7 @@ type Workflow struct {
 	Version   int // from 1
 	Body      func(input []byte) replay.Body
 	Check     func(input []byte) error // whether the input can be what the function takes
-	Retention time.Duration // after the end; below 0: for ever
+	Retention time.Duration            // after the end; below 0: for ever
 }
 
 // Step is a registered step, which any worker that registered it can run by name.

@@ -15,6 +15,7 @@ import (
 // runTaken is the goroutine of a session whose run was taken from the queue.
 func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 	s.guard(ctx, func() {
+		s.now = s.e.now()
 		cancel := slices.ContainsFunc(tk.Mail, isCancel)
 		s.blocked = tk.Blocked
 		s.wf = s.e.workflow(tk.Class)
@@ -75,7 +76,7 @@ func (s *session) guard(ctx context.Context, life func()) {
 
 // load brings the run's state and machine to the end of its log: from the cache and what came since, or by a replay from the start.
 func (s *session) load(ctx context.Context, tk world.TakenRun) error {
-	s.state = &world.State{ID: s.run}
+	s.state, s.durable = &world.State{ID: s.run}, tk.Seq
 	cursor := ""
 	if c := s.e.cache.take(s.run); c != nil {
 		if c.wf == s.wf && c.state.Seq <= tk.Seq {
@@ -159,13 +160,12 @@ func (s *session) begin(tk world.TakenRun) {
 		}
 	}
 	steps := slices.SortedFunc(s.state.Steps(), func(a, b *world.Step) int { return cmp.Compare(a.Created, b.Created) })
-	now := s.e.now()
 	s.ready = s.ready[:0]
 	for _, st := range steps {
 		if st.Queued || st.Kind != world.KindClosure && st.Kind != world.KindTask {
 			continue
 		}
-		if st.RetryAt.After(now) {
+		if st.RetryAt.After(s.now) {
 			s.timers.add(st.RetryAt, st.ID, true)
 		} else {
 			s.ready = append(s.ready, st.ID)

@@ -37,7 +37,7 @@ func (s *session) plan() {
 // endWithoutCode cancels a run whose code is not needed for it: pending, blocked, or unknown here.
 func (s *session) endWithoutCode() {
 	if s.state.Cancel == nil {
-		s.turn.release = &world.Release{WakeAt: s.e.now(), Blocked: s.blocked}
+		s.turn.release = &world.Release{WakeAt: s.now, Blocked: s.blocked}
 		return
 	}
 	s.terminal(world.Event{Type: world.RunCancelled, By: s.state.Cancel.By, Reason: s.state.Cancel.Reason})
@@ -193,7 +193,7 @@ func (s *session) idle() bool {
 		return false
 	}
 	s.timers.prune(s.void)
-	now := s.e.now()
+	now := s.now
 	if at, ok := s.timers.next(); ok {
 		if !at.After(now) {
 			return false
@@ -232,7 +232,7 @@ func (s *session) hibernate() {
 }
 
 func (s *session) releaseNow() *world.Release {
-	now := s.e.now()
+	now := s.now
 	if s.failure != nil {
 		b := s.blockReason(s.failure, now)
 		s.e.reportBlocked(s.run, b)
@@ -270,7 +270,7 @@ func (s *session) recordResult(step string, b *body, r result) {
 	}
 	st := s.state.Step(step)
 	rec := s.e.record(r.err)
-	now := s.e.now()
+	now := s.now
 	if s.abandon || errors.Is(r.cause, ErrDraining) {
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: abandoned("its worker shut down")})
 		s.ready = append(s.ready, step)
@@ -309,7 +309,7 @@ func (s *session) abandonBodies() {
 			continue
 		}
 		b.cancel(ErrDraining)
-		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: s.e.now(), Error: abandoned("its worker shut down and it did not return")})
+		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: s.now, Error: abandoned("its worker shut down and it did not return")})
 		s.ready = append(s.ready, step)
 	}
 	clear(s.bodies)

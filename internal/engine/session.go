@@ -42,6 +42,9 @@ type session struct {
 	ended    bool // released, terminal or lost
 	lost     bool
 	done     chan struct{} // closed at the very end
+	now      time.Time     // the world's clock, read once a turn
+	timer    *time.Timer   // of wait; made when it is first needed
+	durable  int64         // number of the last event that is committed
 
 	birth *birth        // an eager start, until it is committed
 	log   []world.Event // strict mode: all events of the segment
@@ -153,11 +156,11 @@ func (s *session) loop(ctx context.Context) {
 func (s *session) gather() []message {
 	msgs := append(s.turn.rest, s.receive()...)
 	s.turn.rest = nil
-	now := s.e.now()
+	s.now = s.e.now()
 	fired := false
 	if s.state != nil && s.state.Paused == nil && s.failure == nil {
 		for {
-			t, ok := s.timers.due(now)
+			t, ok := s.timers.due(s.now)
 			if !ok {
 				break
 			}
@@ -249,12 +252,20 @@ func (s *session) wait() {
 		s.runSlot = false
 		s.e.runs.release(1)
 	}
-	timer := time.NewTimer(s.nextTimer())
-	select {
-	case <-s.signal:
-	case <-timer.C:
+	if d, ok := s.nextTimer(); !ok {
+		<-s.signal
+	} else {
+		if s.timer == nil {
+			s.timer = time.NewTimer(d)
+		} else {
+			s.timer.Reset(d)
+		}
+		select {
+		case <-s.signal:
+		case <-s.timer.C:
+		}
+		s.timer.Stop()
 	}
-	timer.Stop()
 	if !s.runSlot && !s.draining {
 		granted := make(chan struct{})
 		s.e.runs.wait(func() { close(granted) })
@@ -263,17 +274,21 @@ func (s *session) wait() {
 	}
 }
 
-// nextTimer is how long nothing can fall due.
-func (s *session) nextTimer() time.Duration {
-	d := time.Hour
-	now := s.e.now()
-	if at, ok := s.timers.next(); ok && s.state.Paused == nil {
-		d = min(d, at.Sub(now))
+// nextTimer is how long nothing can fall due; ok is false where nothing will.
+func (s *session) nextTimer() (d time.Duration, ok bool) {
+	at, ok := s.timers.next()
+	if s.state.Paused != nil {
+		ok = false
 	}
 	if !s.lastMail.IsZero() && len(s.bodies) == 0 {
-		d = min(d, s.lastMail.Add(linger).Sub(now))
+		if l := s.lastMail.Add(linger); !ok || l.Before(at) {
+			at, ok = l, true
+		}
 	}
-	return max(d, 0)
+	if !ok {
+		return 0, false
+	}
+	return max(at.Sub(s.e.now()), 0), true
 }
 
 // lose ends the session without a commit: its run belongs to somebody else.
@@ -315,7 +330,7 @@ func (s *session) close() {
 
 // blockReason makes the record of why the run cannot go on.
 func (s *session) blockReason(err error, now time.Time) *world.Block {
-	b := &world.Block{Code: world.CodeDiverged, Message: err.Error(), Seq: s.failedAt, Since: now, Tries: 1, Build: s.e.cfg.Build}
+	b := &world.Block{Code: world.CodeInternal, Message: err.Error(), Seq: s.failedAt, Since: now, Tries: 1, Build: s.e.cfg.Build}
 	var (
 		panicked *replay.PanicError
 		foreign  *replay.ForeignError
@@ -324,13 +339,15 @@ func (s *session) blockReason(err error, now time.Time) *world.Block {
 	)
 	switch {
 	case errors.As(err, &diverged):
-		b.Seq = diverged.Seq
+		b.Code, b.Seq = world.CodeDiverged, diverged.Seq
 	case errors.As(err, &blocking):
 		b.Code, b.Message = blocking.code, blocking.Error()
 	case errors.As(err, &panicked):
 		b.Code, b.Message = world.CodePanic, err.Error()+"\n"+trimStack(panicked.Stack)
 	case errors.As(err, &foreign):
 		b.Code, b.Message = world.CodeForeign, err.Error()+"\n"+trimStack(foreign.Stack)
+	case errors.Is(err, world.ErrStorage):
+		b.Code = world.CodeStorage
 	case errors.Is(err, world.ErrFormat):
 		b.Code = world.CodeFormat
 	case errors.Is(err, world.ErrCorrupt):

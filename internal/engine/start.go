@@ -120,7 +120,7 @@ func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, 
 // runEager is the goroutine of a session that begins with its run's birth.
 func (s *session) runEager(ctx context.Context, b Birth) {
 	s.guard(ctx, func() {
-		s.state = &world.State{ID: s.run}
+		s.state, s.now = &world.State{ID: s.run}, s.e.now()
 		first := world.Event{Type: world.RunCreated, Birth: &b.Birth, Payload: b.Input}
 		if err := s.put(&first); err != nil {
 			s.birth.refuse(err)

@@ -64,8 +64,8 @@ func (e *Engine) endTask(ctx context.Context, t *world.Task, home *session, poli
 		}
 	}
 	defer e.steps.release(1)
-	if errors.Is(context.Cause(ctx), world.ErrLeaseLost) {
-		return
+	if cause := context.Cause(ctx); errors.Is(cause, world.ErrLeaseLost) || errors.Is(cause, ErrRunOver) {
+		return // nobody waits for it, or somebody else has it
 	}
 	e.deliverTask(d)
 	if home != nil {

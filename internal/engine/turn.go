@@ -33,7 +33,7 @@ func (s *session) append(e world.Event) error {
 	if e.Seq == 0 || s.m == nil || s.failure != nil {
 		return nil
 	}
-	if err := s.m.Feed([]world.Event{e}, false); err != nil {
+	if err := s.m.Feed(s.turn.events[len(s.turn.events)-1:], false); err != nil {
 		s.fail(err, e.Seq)
 		return nil
 	}
@@ -43,11 +43,7 @@ func (s *session) append(e world.Event) error {
 
 // put numbers and stamps an event and folds it. It leaves Seq 0 where the event says nothing new.
 func (s *session) put(e *world.Event) error {
-	now := s.e.now()
-	if now.Before(s.state.Time) {
-		now = s.state.Time // a clock that steps back moves no event back
-	}
-	e.Time = now
+	e.Time = s.at()
 	changed, err := s.state.Apply(e, time.Time{})
 	if err != nil || !changed {
 		return err
@@ -120,13 +116,12 @@ func (s *session) createOne(op *replay.Op) {
 	}
 }
 
-// at is the time of the next event.
+// at is the time of the next event: a clock that steps back moves no event back.
 func (s *session) at() time.Time {
-	now := s.e.now()
-	if now.Before(s.state.Time) {
+	if s.now.Before(s.state.Time) {
 		return s.state.Time
 	}
-	return now
+	return s.now
 }
 
 // runsHere decides where a registered step runs: here, in place, if this session has nothing else to do and knows it; else it is queued.
@@ -156,7 +151,7 @@ func (s *session) handleMail(mail *world.Mail) {
 		return // it stays in the inbox: nothing is delivered to blocked code
 	}
 	s.seen[mail.Row] = struct{}{}
-	s.lastMail = s.e.now()
+	s.lastMail = s.now
 	s.turn.mail = append(s.turn.mail, mail.Row)
 	for i := range mail.Events {
 		e := mail.Events[i]
