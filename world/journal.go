@@ -78,6 +78,7 @@ type Entry struct {
 	Attempt     int             `json:"attempt,omitempty"` // starts of a step so far
 	CreatedAt   time.Time       `json:"createdAt"`
 	StartedAt   time.Time       `json:"startedAt,omitzero"` // a step's first start; a wait starts when it is created
+	AttemptAt   time.Time       `json:"attemptAt,omitzero"` // a step's last start
 	CompletedAt time.Time       `json:"completedAt,omitzero"`
 	RetryAt     time.Time       `json:"retryAt,omitzero"`   // a step's next start, not before
 	Until       time.Time       `json:"until,omitzero"`     // a wait's deadline
@@ -281,8 +282,9 @@ func (j *Journal) change(en *Entry, e *Event) {
 		}
 		en.Status, en.Attempt, en.Error = EntryRunning, max(en.Attempt+1, e.Attempt), nil
 		en.RetryAt = time.Time{}
+		en.AttemptAt = happened(e)
 		if en.StartedAt.IsZero() {
-			en.StartedAt = happened(e)
+			en.StartedAt = en.AttemptAt
 		}
 	case StepRetrying:
 		over = false

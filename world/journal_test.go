@@ -49,25 +49,25 @@ func TestJournalEntries(t *testing.T) {
 	}{
 		"asked for": {log(ev(StepCreated, "s")), with(s0, func(e *Entry) { e.Status = EntryPending })},
 		"runs": {log(ev(StepCreated, "s"), ev(StepStarted, "s")), with(s0, func(e *Entry) {
-			e.Status, e.Attempt, e.StartedAt = EntryRunning, 1, sec(3)
+			e.Status, e.Attempt, e.StartedAt, e.AttemptAt = EntryRunning, 1, sec(3), sec(3)
 		})},
 		"waits to retry": {log(ev(StepCreated, "s"), ev(StepStarted, "s"), ev(StepRetrying, "s", failure("one"))), with(s0, func(e *Entry) {
-			e.Status, e.Attempt, e.StartedAt, e.RetryAt = EntryPending, 1, sec(3), sec(100)
+			e.Status, e.Attempt, e.StartedAt, e.AttemptAt, e.RetryAt = EntryPending, 1, sec(3), sec(3), sec(100)
 			e.Error = &Error{Message: "one", Code: "C", Where: "a.go:7"}
 		})},
 		"second attempt": {log(ev(StepCreated, "s"), ev(StepStarted, "s"), ev(StepRetrying, "s", failure("one")), ev(StepStarted, "s")), with(s0, func(e *Entry) {
-			e.Status, e.Attempt, e.StartedAt, e.Earlier = EntryRunning, 2, sec(3), earlier
+			e.Status, e.Attempt, e.StartedAt, e.AttemptAt, e.Earlier = EntryRunning, 2, sec(3), sec(5), earlier
 		})},
 		"completed": {log(ev(StepCreated, "s"), ev(StepStarted, "s"), ev(StepRetrying, "s", failure("one")), ev(StepStarted, "s"), ev(StepCompleted, "s", payload("5"))), with(s0, func(e *Entry) {
-			e.Status, e.Attempt, e.StartedAt, e.CompletedAt, e.Earlier, e.Output = EntryCompleted, 2, sec(3), sec(6), earlier, json.RawMessage("5")
+			e.Status, e.Attempt, e.StartedAt, e.AttemptAt, e.CompletedAt, e.Earlier, e.Output = EntryCompleted, 2, sec(3), sec(5), sec(6), earlier, json.RawMessage("5")
 		})},
 		"failed": {log(ev(StepCreated, "s"), ev(StepStarted, "s"), ev(StepFailed, "s", failure("two"), func(e *Event) { e.OccurredAt = sec(3) })), with(s0, func(e *Entry) {
-			e.Status, e.Attempt, e.StartedAt, e.CompletedAt, e.Error = EntryFailed, 1, sec(3), sec(3), &Error{Message: "two", Code: "C", Where: "a.go:7"}
+			e.Status, e.Attempt, e.StartedAt, e.AttemptAt, e.CompletedAt, e.Error = EntryFailed, 1, sec(3), sec(3), sec(3), &Error{Message: "two", Code: "C", Where: "a.go:7"}
 		})},
 		"older attempt given up": {log(ev(StepCreated, "s"), ev(StepStarted, "s"), ev(StepStarted, "s"), ev(StepRetrying, "s", func(e *Event) {
 			e.Attempt, e.Error = 1, &Error{Message: "drained", Code: CodeAbandoned}
 		})), with(s0, func(e *Entry) {
-			e.Status, e.Attempt, e.StartedAt = EntryRunning, 2, sec(3)
+			e.Status, e.Attempt, e.StartedAt, e.AttemptAt = EntryRunning, 2, sec(3), sec(4)
 			e.Earlier = []AttemptError{{Attempt: 1, Message: "drained", Code: CodeAbandoned, At: sec(5)}}
 		})},
 		"child": {log(ev(StepCreated, "s", kind(KindChild, "r2")), ev(StepCompleted, "s")), with(s0, func(e *Entry) {
@@ -78,10 +78,10 @@ func TestJournalEntries(t *testing.T) {
 		})},
 		"run over": {log(ev(StepCreated, "s"), RunFailed), with(s0, func(e *Entry) { e.Status, e.CompletedAt = EntryDropped, sec(3) })},
 		"runs when its run ends": {log(ev(StepCreated, "s"), ev(StepStarted, "s"), RunFailed), with(s0, func(e *Entry) {
-			e.Status, e.Attempt, e.StartedAt, e.CompletedAt = EntryDropped, 1, sec(3), sec(4)
+			e.Status, e.Attempt, e.StartedAt, e.AttemptAt, e.CompletedAt = EntryDropped, 1, sec(3), sec(3), sec(4)
 		})},
 		"ended after its run": {log(ev(StepCreated, "s"), ev(StepStarted, "s"), RunFailed, ev(StepCompleted, "s")), with(s0, func(e *Entry) {
-			e.Status, e.Attempt, e.StartedAt, e.CompletedAt = EntryCompleted, 1, sec(3), sec(5)
+			e.Status, e.Attempt, e.StartedAt, e.AttemptAt, e.CompletedAt = EntryCompleted, 1, sec(3), sec(3), sec(5)
 		})},
 		"sleep":     {log(ev(WaitCreated, "w", func(e *Event) { e.Until = sec(9) })), with(w0, func(e *Entry) { e.Status, e.Until = EntryWaiting, sec(9) })},
 		"sleep due": {log(ev(WaitCreated, "w"), ev(WaitCompleted, "w")), with(w0, func(e *Entry) { e.Status, e.CompletedAt, e.Outcome = EntryCompleted, sec(3), OutcomeDue })},
@@ -142,7 +142,7 @@ func TestJournalJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `[{"id":"s","name":"s","kind":"run","type":"closure","seq":3,"status":"completed","attempt":1,` +
-		`"createdAt":"2026-01-02T03:04:07Z","startedAt":"2026-01-02T03:04:08Z","completedAt":"2026-01-02T03:04:09Z","output":5}]`
+		`"createdAt":"2026-01-02T03:04:07Z","startedAt":"2026-01-02T03:04:08Z","attemptAt":"2026-01-02T03:04:08Z","completedAt":"2026-01-02T03:04:09Z","output":5}]`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
