@@ -25,20 +25,21 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec"}},
+	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/human"}},
 	{"world", nil},
 	{"world/worldtest/...", []string{"world"}},
 	{"world/...", []string{"world"}}, // a world and its driver: worlds never import each other
 	{"internal/replay/...", []string{"world"}},
 	{"internal/codec/...", []string{"world"}},
 	{"internal/engine/...", []string{"world", "internal/replay", "internal/codec"}},
+	{"internal/human/...", nil},
 	{"internal/lint/...", nil},
 	{"internal/tools/...", nil},
 	{"otelstepwell/...", []string{""}},
 	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec"}},
 	{"analysis/...", []string{"analysis/..."}},
-	{"server/...", []string{"", "world", "server/..."}},
-	{"cmd/...", []string{"", "world/...", "server/...", "cmd/..."}},
+	{"server/...", []string{"", "world", "server/...", "internal/human"}},
+	{"cmd/...", []string{"", "world/...", "server/...", "cmd/...", "internal/human"}},
 	{"examples/...", []string{"", "world/...", "stepwelltest", "examples/..."}},
 }
 

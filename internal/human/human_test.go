@@ -1,0 +1,92 @@
+package human_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/human"
+)
+
+func TestSpan(t *testing.T) {
+	const day = 24 * time.Hour
+	for d, want := range map[time.Duration]string{
+		0:                                  "0 s",
+		400 * time.Microsecond:             "under 1 ms",
+		38400 * time.Microsecond:           "38 ms",
+		999600 * time.Microsecond:          "1 s",
+		1240 * time.Millisecond:            "1.2 s",
+		9960 * time.Millisecond:            "10 s",
+		59600 * time.Millisecond:           "1 m",
+		5 * time.Minute:                    "5 m",
+		3*time.Minute + 20*time.Second:     "3 m 20 s",
+		time.Hour - 400*time.Millisecond:   "1 h",
+		2*time.Hour + 29*time.Second:       "2 h",
+		4*day + 19*time.Hour + time.Minute: "4 d 19 h",
+		400 * day:                          "1 y 35 d",
+		-5 * time.Second:                   "5 s",
+		time.Duration(math.MinInt64):       "292 y 171 d",
+		23*time.Hour + 59*time.Minute + 40*time.Second: "1 d",
+	} {
+		if got := human.Span(d); got != want {
+			t.Errorf("Span(%s) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0 s", 40 * time.Millisecond: "40 ms", 4900 * time.Millisecond: "4 s", 90 * time.Minute: "1 h", 50 * time.Hour: "2 d",
+	} {
+		if got := human.Age(d); got != want {
+			t.Errorf("Age(%s) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestWhen(t *testing.T) {
+	now := time.Date(2026, 11, 22, 14, 12, 0, 0, time.FixedZone("CET", 3600))
+	for _, test := range []struct {
+		at   time.Duration
+		want string
+	}{
+		{0, "14:12:00 (now)"},
+		{90 * time.Second, "14:13:30 (in 1 m 30 s)"},
+		{-3 * time.Hour, "11:12:00 (3 h ago)"},
+		{114 * time.Hour, "Fri 27 Nov 08:12 (in 4 d 18 h)"},
+		{60 * 24 * time.Hour, "Thu 21 Jan 14:12 (in 60 d)"},
+		{400 * 24 * time.Hour, "Mon 27 Dec 2027 14:12 (in 1 y 35 d)"},
+	} {
+		if got := human.When(now.Add(test.at).UTC(), now); got != test.want {
+			t.Errorf("When(now + %s) = %q, want %q", test.at, got, test.want)
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{`{"a": 1}`, 20, `{"a": 1}`},
+		{"two\nlines", 20, "two lines"},
+		{"0123456789012345678901234567890", 20, "012345678901… (31 B)"},
+		{"\x1b[31mred", 20, `\u001b[31mred`},
+	} {
+		got := human.Fold(test.text, test.width)
+		if got != test.want {
+			t.Errorf("Fold(%q) = %q, want %q", test.text, got, test.want)
+		}
+	}
+	for n, want := range map[int]string{812: "812 B", 3210: "3.2 kB", 1 << 20: "1.0 MB"} {
+		if got := human.Size(n); got != want {
+			t.Errorf("Size(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for n, want := range map[int]string{0: "0 steps", 1: "1 step", 2: "2 steps"} {
+		if got := human.Count(n, "step"); got != want {
+			t.Errorf("Count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
