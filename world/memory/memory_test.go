@@ -106,6 +106,25 @@ func TestRetention(t *testing.T) {
 	})
 }
 
+// TestNoticesComeUnlocked holds that the world is not locked while a listener runs.
+func TestNoticesComeUnlocked(t *testing.T) {
+	w := memory.New()
+	ctx, told := t.Context(), 0
+	stop := w.Notify(func(world.Notice) {
+		told++
+		if _, err := w.Stats(ctx); err != nil { // a deadlock, were it locked
+			t.Errorf("stats: %v", err)
+		}
+	})
+	mustCommit(t, w, born("r1", "a", 1, 0))
+	stop()
+	before := told
+	mustCommit(t, w, born("r2", "a", 1, 0))
+	if before == 0 || told != before {
+		t.Fatalf("told %d times, then %d; want some, then no more", before, told)
+	}
+}
+
 // BenchmarkCommit is what one step of an owned run costs the world: three events a commit.
 func BenchmarkCommit(b *testing.B) {
 	ctx := context.Background()

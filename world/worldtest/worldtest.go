@@ -41,6 +41,8 @@ var topics = []struct {
 	{"tokens", tokens},
 	{"relatives", relatives},
 	{"acts", acts},
+	{"admin", admin},
+	{"notices", notices},
 	{"refusals", refusals},
 }
 

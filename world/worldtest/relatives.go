@@ -1,0 +1,230 @@
+// Relatives: runs that wait for other runs.
+
+package worldtest
+
+import (
+	"sync"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// childCommit creates a step of kind child and its run in one commit.
+func (s *session) childCommit(step string, with ...func(*world.Birth)) *world.Commit {
+	b := birth("child", append(with, func(b *world.Birth) { b.Parent = &world.Parent{Run: s.run, Step: step} })...)
+	e := stepCreated(step, world.KindChild)
+	e.Peer = b.Run
+	c := s.next(e)
+	c.Births = []*world.Commit{b}
+	c.Conditions = []world.Condition{{Event: 0, Birth: 0}}
+	return c
+}
+
+// await creates a step of kind await and returns what was written.
+func (s *session) await(step, run string) []world.Event {
+	s.Helper()
+	e := stepCreated(step, world.KindAwait)
+	e.Peer = run
+	c := s.next(e)
+	c.Conditions = []world.Condition{{Event: 0}}
+	before := s.seq
+	done := s.write(c)
+	written := s.events(s.run)[before:]
+	if (len(written) > 1) != (done.Events != nil) {
+		s.Fatalf("written was %+v, told %+v", written, done.Events)
+	}
+	return written
+}
+
+// result waits for mail that ends a step of the session's run.
+func (s *session) result(step string) world.Event {
+	s.Helper()
+	for _, m := range s.mail() {
+		if e := m.Events[0]; e.ID == step {
+			return e
+		}
+	}
+	s.Fatalf("no mail for step %s of run %s", step, s.run)
+	return world.Event{}
+}
+
+var relatives = []check{
+	{"a child is born with its parent's commit", "child births and events are one commit; the child is queued", func(r *rig) {
+		k := r.worker("greet", "child")
+		s := k.bear("greet")
+		c := s.childCommit("step_1")
+		late := *c
+		late.First--
+		late.ID = commitID()
+		_, err := r.w.Commit(r.ctx, &late)
+		r.refused(err, world.ErrLeaseLost, "a commit that is late")
+		r.absent(c.Births[0].Run)
+		if done := s.write(c); done.Events != nil {
+			r.Fatalf("got %+v, want all as sent", done.Events)
+		}
+		r.same(r.run(c.Births[0].Run).Parent, &world.Parent{Run: s.run, Step: "step_1"}, "parent")
+		k.get(c.Births[0].Run)
+	}},
+	{"a taken child ID fails the step", "a child whose ID is taken is step_failed with RUN_EXISTS in the same commit; the stranger is left alone", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet")
+		stranger := r.born("stranger")
+		ok := s.childCommit("step_2")
+		c := s.childCommit("step_1")
+		c.Births[0].Run, c.Events[0].Peer = stranger, stranger
+		c.Events = append(c.Events, ok.Events[0], signalEvent("last"))
+		c.Events[2].Time = world.Now()
+		c.Births = append(c.Births, ok.Births[0])
+		c.Conditions = append(c.Conditions, world.Condition{Event: 1, Birth: 1})
+		var done world.Committed
+		r.unchanged(stranger, func() { done = s.write(c) })
+		r.run(ok.Births[0].Run)
+		for what, events := range map[string][]world.Event{"as told": done.Events, "in the log": r.events(s.run)[2:]} {
+			if len(events) != 4 {
+				r.Fatalf("%s: %d events, want 4", what, len(events))
+			}
+			e := events[3]
+			if e.Seq != 6 || e.Type != world.StepFailed || e.ID != "step_1" || e.Error == nil || e.Error.Code != world.CodeRunExists || e.Time.Before(c.Events[2].Time) {
+				r.Fatalf("%s: got %+v, want step_failed with RUN_EXISTS as event 6", what, e)
+			}
+		}
+		s.append(signalEvent("on"))
+	}},
+	{"a taken child without a condition is refused", "what no condition names is refused: ErrRunExists, and nothing written", func(r *rig) {
+		s := r.worker("greet").bear("greet")
+		c := s.childCommit("step_1")
+		c.Births[0].Run = r.born("stranger")
+		c.Conditions = nil
+		r.unchanged(s.run, func() {
+			_, err := r.w.Commit(r.ctx, c)
+			r.refused(err, world.ErrRunExists, "child")
+		})
+	}},
+	{"a child's end reaches its parent", "the terminal commit sends the result to the parent's step, and wakes the parent", func(r *rig) {
+		k := r.worker("greet", "child")
+		s := k.bear("greet")
+		ends := []world.Event{
+			{Type: world.RunCompleted, Payload: jsonText(`"out"`)},
+			{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}},
+			{Type: world.RunCancelled},
+			{Type: world.RunCancelled, Error: &world.Error{Message: "on the way"}},
+		}
+		for _, end := range ends {
+			c := s.childCommit("step_" + newRun())
+			c.Release = &world.Release{}
+			s.write(c)
+			child, _ := k.get(c.Births[0].Run)
+			child.append(world.Event{Type: world.RunStarted}, end)
+			var got world.TakenRun
+			s, got = k.get(s.run)
+			if len(got.Mail) != 1 || len(got.Mail[0].Events) != 1 {
+				r.Fatalf("got mail %+v, want one event", got.Mail)
+			}
+			r.same(got.Mail[0].Events[0], world.ResultFor(&end, c.Events[0].ID), "result")
+			c = s.next(got.Mail[0].Events[0])
+			c.Mail = rows(got.Mail)
+			s.write(c)
+		}
+	}},
+	{"the end of a child whose parent is over tells nobody", "a result for a run that is over is dropped", func(r *rig) {
+		k := r.worker("greet", "child")
+		s := k.bear("greet")
+		c := s.childCommit("step_1", func(b *world.Birth) { b.Retention = 0 })
+		s.write(c)
+		s.end()
+		child, _ := k.get(c.Births[0].Run)
+		r.unchanged(s.run, func() { child.end() })
+		k.idle("all is over")
+	}},
+	{"an await is answered when the run ends", "the awaiting step is noted, and gets the result at the terminal commit; two that wait both get it", func(r *rig) {
+		k := r.worker("greet")
+		target, one, two, over := k.bear("greet"), k.bear("greet"), k.bear("greet"), k.bear("greet")
+		for _, s := range []*session{one, two, over} {
+			r.same(len(s.await("step_1", target.run)), 1, "events of an await")
+		}
+		r.same(len(one.await("step_2", target.run)), 1, "events of a second await")
+		over.end()
+		end := target.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`42`)})
+		target.write(end)
+		r.same(one.result("step_1"), world.ResultFor(&end.Events[0], "step_1"), "result")
+		r.same(one.result("step_2"), world.ResultFor(&end.Events[0], "step_2"), "result")
+		r.same(two.result("step_1"), world.ResultFor(&end.Events[0], "step_1"), "result")
+	}},
+	{"an await of a run that is over is answered at once", "its result is appended behind the commit's events", func(r *rig) {
+		k := r.worker("greet")
+		target, s := k.bear("greet"), k.bear("greet")
+		end := target.next(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}})
+		target.write(end)
+		got := s.await("step_1", target.run)
+		if len(got) != 2 {
+			r.Fatalf("got %d events, want 2", len(got))
+		}
+		want := world.ResultFor(&end.Events[0], "step_1")
+		want.Seq, want.Commit, want.Build, want.Time = 4, 3, "b1", got[0].Time
+		r.same(got[1], want, "answer")
+		s.append(signalEvent("on"))
+		r.same(len(s.mail()), 0, "mail")
+	}},
+	{"an await of an unknown run fails at once", "step_failed with NOT_FOUND", func(r *rig) {
+		s := r.worker("greet").bear("greet")
+		got := s.await("step_1", "wrun_nobody")
+		if len(got) != 2 || got[1].Type != world.StepFailed || got[1].ID != "step_1" || got[1].Error == nil || got[1].Error.Code != world.CodeNotFound {
+			r.Fatalf("got %+v, want step_failed with NOT_FOUND", got)
+		}
+	}},
+	{"an await wakes a sleeping run", "the result is mail, and mail wakes a running run", func(r *rig) {
+		k := r.worker("greet")
+		target, s := k.bear("greet"), k.bear("greet")
+		s.await("step_1", target.run)
+		s.release(world.Release{})
+		k.idle("nothing has come")
+		r.deliver(act(target.run, "", world.RunCancelled))
+		if _, got := k.get(s.run); len(got.Mail) != 1 || got.Mail[0].Events[0].Error == nil || got.Mail[0].Events[0].Error.Code != world.CodeCancelled {
+			r.Fatalf("got %+v, want the step's end with CANCELLED", got.Mail)
+		}
+	}},
+	{"an await against an end misses nothing", "an await that races with the end is answered in its commit or by mail, exactly once", func(r *rig) {
+		k := r.worker("greet")
+		for range 25 {
+			target, s := k.bear("greet"), k.bear("greet")
+			e := stepCreated("step_1", world.KindAwait)
+			e.Peer = target.run
+			ask, end := s.next(e), target.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`1`)})
+			ask.Conditions = []world.Condition{{Event: 0}}
+			var wg sync.WaitGroup
+			for _, c := range []*world.Commit{ask, end} {
+				wg.Go(func() {
+					if _, err := r.w.Commit(r.ctx, c); err != nil {
+						r.Errorf("run %s: %v", c.Run, err)
+					}
+				})
+			}
+			wg.Wait()
+			answers := len(s.mail())
+			for _, e := range r.events(s.run) {
+				if e.Type == world.StepCompleted {
+					answers++
+				}
+			}
+			r.same(answers, 1, "answers")
+		}
+	}},
+	{"a forced cancel reaches attached children", "attached children are cancelled when the parent ends, however it ends; detached ones live on", func(r *rig) {
+		k := r.worker("greet", "child")
+		s := k.bear("greet")
+		attached, detached := s.childCommit("step_1"), s.childCommit("step_2")
+		detached.Births[0].Events[0].Birth.Parent.Detached = true
+		s.write(attached)
+		detached.First = s.seq + 1
+		s.write(detached)
+		r.deliver(act(s.run, "", world.RunCancelled))
+		taken := k.take(10, 0).Runs
+		r.same(len(taken), 2, "children")
+		for _, t := range taken {
+			want := t.Run == attached.Births[0].Run
+			got := len(t.Mail) == 1 && t.Mail[0].Events[0].Type == world.CancelRequested
+			if got != want {
+				r.Fatalf("child %s (attached: %v) has mail %+v", t.Run, want, t.Mail)
+			}
+		}
+	}},
+}
