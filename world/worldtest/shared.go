@@ -5,7 +5,6 @@ package worldtest
 import (
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
