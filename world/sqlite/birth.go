@@ -83,7 +83,7 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 		parentRun, parentStep = b.Parent.Run, b.Parent.Step
 	}
 	if r.key, err = g.insert(insertRun, c.Run, b.Workflow, int64(b.Version), orNull(b.Key), r.priority, parentRun, parentStep,
-		flag(b.Parent != nil && b.Parent.Detached), e.Time.UnixMicro(), int64(b.Retention), attrs); err != nil {
+		bit(b.Parent != nil && b.Parent.Detached), e.Time.UnixMicro(), int64(b.Retention), attrs); err != nil {
 		return nil, err
 	}
 	if r.class, err = g.class(world.Class{Workflow: b.Workflow, Version: b.Version}); err != nil {
@@ -115,7 +115,7 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 	if end := terminal(p.events); end != nil {
 		return r, g.end(r, end)
 	}
-	if err := g.exec(insertQueue, r.key, r.class, flag(r.running), r.priority, key(owner), r.take, micros(r.wake), flag(r.paused)); err != nil {
+	if err := g.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, key(owner), r.take, micros(r.wake), bit(r.paused)); err != nil {
 		return nil, err
 	}
 	if owner == 0 {

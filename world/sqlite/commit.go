@@ -102,7 +102,7 @@ func (g *group) write(c *world.Commit, r *run, p *plan) (done world.Committed, e
 		return done, err
 	case queued != (r.queued()):
 		r.class, r.running, r.paused = queued.class, queued.running, queued.paused
-		return done, g.exec(updateQueue, r.key, r.class, flag(r.running), flag(r.paused))
+		return done, g.exec(updateQueue, r.key, r.class, bit(r.running), bit(r.paused))
 	}
 	return done, nil
 }
@@ -250,7 +250,7 @@ func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err erro
 		}
 		blocked = string(text)
 	}
-	if err := g.exec(releaseQueue, r.key, q.class, flag(q.running), flag(q.paused), micros(rel.WakeAt), blocked, flag(rel.Full),
+	if err := g.exec(releaseQueue, r.key, q.class, bit(q.running), bit(q.paused), micros(rel.WakeAt), blocked, bit(rel.Full),
 		orNull(rel.Waiting), c.ID[:]); err != nil {
 		return false, err
 	}

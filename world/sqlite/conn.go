@@ -211,7 +211,7 @@ func orNull(s string) any {
 	return s
 }
 
-func flag(b bool) int64 {
+func bit(b bool) int64 {
 	if b {
 		return 1
 	}

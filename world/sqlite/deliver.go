@@ -159,7 +159,7 @@ func (g *group) put(r *run, id string, events []world.Event) (bool, error) {
 	}
 	payload, cancel := isPayload(events), len(events) == 1 && events[0].Type == world.CancelRequested
 	at := g.now.UnixMicro()
-	n, err := g.changed(insertMail, r.key, orNull(id), at, flag(cancel), flag(payload), int64(world.LogFormat), text(wr.head), wr.body)
+	n, err := g.changed(insertMail, r.key, orNull(id), at, bit(cancel), bit(payload), int64(world.LogFormat), text(wr.head), wr.body)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -174,7 +174,7 @@ func (g *group) put(r *run, id string, events []world.Event) (bool, error) {
 	}
 	if !r.mailed || cancel && !r.cancel {
 		r.mailed, r.cancel = true, r.cancel || cancel
-		if err := g.exec(mailQueue, r.key, at, flag(cancel)); err != nil {
+		if err := g.exec(mailQueue, r.key, at, bit(cancel)); err != nil {
 			return false, err
 		}
 		g.notice(world.NoticeWork, r.id)
@@ -230,7 +230,7 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	if !r.paused {
 		g.notice(world.NoticeWork, r.id)
 	}
-	return done, g.exec(actQueue, r.key, flag(r.paused), micros(r.wake))
+	return done, g.exec(actQueue, r.key, bit(r.paused), micros(r.wake))
 }
 
 // mailOf reads the mail of a run.

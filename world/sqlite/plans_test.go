@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql/driver"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares text with a file of testdata, or rewrites it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// Every statement is prepared on a fresh schema, says what it is for, and is found by the index that it should be found by.
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c, err := w.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.close() }()
+	used := make(map[string]bool)
+	var plans strings.Builder
+	for _, s := range slices.SortedFunc(slices.Values(statements), func(a, b *statement) int { return strings.Compare(a.name, b.name) }) {
+		used[s.name+".sql"] = true
+		if !strings.HasPrefix(s.text, "-- ") {
+			t.Errorf("%s: does not begin with a comment", s.name)
+		}
+		if _, err := c.prepared(s); err != nil {
+			t.Errorf("prepare: %v", err)
+			continue
+		}
+		plan := planOf(t, c, s)
+		if plan == "" {
+			continue
+		}
+		fmt.Fprintf(&plans, "%s\n%s", s.name, plan)
+		if full := fullScan.FindString(plan); full != "" && !mayScan[s.name] {
+			t.Errorf("%s looks at a whole table: %s", s.name, full)
+		}
+	}
+	files, err := sqlFiles.ReadDir("sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !used[f.Name()] {
+			t.Errorf("sql/%s is not used", f.Name())
+		}
+	}
+	golden(t, "plans.txt", plans.String())
+}
+
+// fullScan is how a plan says that it looks at all rows of a table.
+var fullScan = regexp.MustCompile(`SCAN (runs|queue|log|inbox|tasks|hooks|awaits|chunks|acts|[rqlithawc])\b[^\n]*`)
+
+// mayScan: these look at small tables, at all there is on purpose, or stop when they have enough.
+var mayScan = map[string]bool{
+	"list_classes": true, "list_workers": true, "worker_keys": true, "count_live": true, "count_ended": true, "list_hooks": true,
+	"count_tables": true, "cancel_runs": true, "ready": true, "sweep_runs": true,
+}
+
+func planOf(t *testing.T, c *conn, s *statement) string {
+	t.Helper()
+	rows, err := c.raw.(driver.QueryerContext).QueryContext(context.Background(), "EXPLAIN QUERY PLAN "+s.text, nullArgs(s))
+	if err != nil {
+		return "" // BEGIN and its like
+	}
+	defer func() { _ = rows.Close() }()
+	var out strings.Builder
+	values := make(row, len(rows.Columns()))
+	for {
+		if err := rows.Next(values); err == io.EOF {
+			return out.String()
+		} else if err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		if len(values) == 4 {
+			fmt.Fprintf(&out, "  %s\n", values.text(3))
+		}
+	}
+}
+
+var parameter = regexp.MustCompile(`\?(\d+)`)
+
+func nullArgs(s *statement) []driver.NamedValue {
+	n := 0
+	for _, m := range parameter.FindAllStringSubmatch(s.text, -1) {
+		var i int
+		_, _ = fmt.Sscan(m[1], &i)
+		n = max(n, i)
+	}
+	args := make([]driver.NamedValue, n)
+	for i := range args {
+		args[i] = driver.NamedValue{Ordinal: i + 1}
+	}
+	return args
+}
+
+// A released migration never changes.
+func TestMigrationHashes(t *testing.T) {
+	t.Parallel()
+	texts, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for i, text := range texts {
+		fmt.Fprintf(&out, "%04d %x\n", i+1, sha256.Sum256([]byte(text)))
+	}
+	golden(t, "migrations.txt", out.String())
+}
