@@ -32,11 +32,12 @@ var layers = []layer{
 	{"internal/replay/...", []string{"world"}},
 	{"internal/codec/...", []string{"world"}},
 	{"internal/engine/...", []string{"world", "internal/replay", "internal/codec"}},
+	{"internal/faults/...", []string{"world"}},
 	{"internal/human/...", nil},
 	{"internal/lint/...", nil},
 	{"internal/tools/...", nil},
 	{"otelstepwell/...", []string{""}},
-	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec"}},
+	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults"}},
 	{"analysis/...", []string{"analysis/..."}},
 	{"server/...", []string{"", "world", "server/...", "internal/human"}},
 	{"cmd/...", []string{"", "world/...", "server/...", "cmd/...", "internal/human"}},
@@ -44,7 +45,7 @@ var layers = []layer{
 }
 
 // inTests is what tests of any layer may import beside. The root package and server stay out of the layers below them.
-var inTests = []string{"world", "world/memory", "world/sqlite", "world/worldtest", "internal/engine", "internal/replay", "internal/codec"}
+var inTests = []string{"world", "world/memory", "world/sqlite", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults"}
 
 func fits(pattern, dir string) bool {
 	if below, ok := strings.CutSuffix(pattern, "/..."); ok {

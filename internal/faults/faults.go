@@ -1,0 +1,178 @@
+// Package faults puts failpoints around a world: before and after each call that changes something, a plan may crash the
+// caller, lose the answer, refuse the call, hold it up, or make it twice; and it may drop notices.
+//
+// A plan is a function of the call, so that the same calls meet the same faults. What depends on chance comes from a seed: see [Random].
+package faults
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Op names a kind of call.
+type Op string
+
+// The calls that have failpoints. Reads (Outcome, Events and those of [world.Admin]) and Join and Leave have none.
+const (
+	Commit  Op = "commit"
+	Deliver Op = "deliver"
+	Take    Op = "take"
+	Beat    Op = "beat"
+)
+
+// Ops lists all of them.
+var Ops = []Op{Commit, Deliver, Take, Beat}
+
+// Call is a call that is about to be made.
+type Call struct {
+	Op       Op
+	N        int             // the number of this call among those of the same Op on this [World], from 1
+	Commit   *world.Commit   // of a commit
+	Delivery *world.Delivery // of a delivery
+}
+
+// Fault is what happens at one call. The zero Fault is nothing.
+type Fault struct {
+	Before func()        // is called before the world is; it may crash the process, or send something meanwhile
+	After  func()        // is called when the world has answered, before the caller hears of it
+	Delay  time.Duration // the call is held up so long before it is made
+	Late   time.Duration // the answer is held up so long
+	Err    error         // the caller gets this error; the call is not made
+	Lost   bool          // with Err: the call is made all the same, and its answer is lost
+	Twice  bool          // the call is made a second time, and that answer is lost
+}
+
+// Plan decides what happens at a call. It is called by one goroutine at a time.
+type Plan func(Call) Fault
+
+// World is a [world.World] with failpoints. It also is a [world.Notifier]; on a world that is none, nothing is ever told. It is safe for
+// concurrent use.
+type World struct {
+	world.World
+	plan    Plan
+	notices func(world.Notice) bool
+
+	mu     sync.Mutex
+	calls  map[Op]int // guarded by mu
+	worker string     // guarded by mu: the last that joined
+	dead   error      // guarded by mu
+	stops  []func()   // guarded by mu: end the notifications
+}
+
+var (
+	_ world.World    = (*World)(nil)
+	_ world.Notifier = (*World)(nil)
+)
+
+// New puts failpoints around a world. A nil plan has no faults.
+func New(w world.World, plan Plan) *World {
+	if plan == nil {
+		plan = func(Call) Fault { return Fault{} }
+	}
+	return &World{World: w, plan: plan, calls: map[Op]int{}}
+}
+
+// KeepNotices drops the notices for which keep is false. It must be called before the first Notify.
+func (w *World) KeepNotices(keep func(world.Notice) bool) { w.notices = keep }
+
+// Kill makes every later call, of every method, fail with [world.ErrClosed], and ends notifications: for the world below, whoever uses
+// this World has died. Calls under way go on.
+func (w *World) Kill() {
+	w.mu.Lock()
+	stops := w.stops
+	w.stops, w.dead = nil, fmt.Errorf("killed by a fault: %w", world.ErrClosed)
+	w.mu.Unlock()
+	for _, stop := range stops {
+		stop()
+	}
+}
+
+// Evict ends the lease of the worker that joined last, behind its back: it has lost all that it owned, and does not know it yet.
+func (w *World) Evict(ctx context.Context) error {
+	w.mu.Lock()
+	id := w.worker
+	w.mu.Unlock()
+	return w.World.Leave(ctx, id)
+}
+
+// Calls counts the calls of a kind so far.
+func (w *World) Calls(op Op) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calls[op]
+}
+
+func (w *World) alive() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dead
+}
+
+// begin counts the call and asks the plan.
+func (w *World) begin(c Call) (Fault, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dead != nil {
+		return Fault{}, w.dead
+	}
+	w.calls[c.Op]++
+	c.N = w.calls[c.Op]
+	return w.plan(c), nil
+}
+
+// through makes a call with what the plan wants.
+func through[T any](ctx context.Context, w *World, c Call, do func() (T, error)) (answer T, err error) {
+	f, err := w.begin(c)
+	if err != nil {
+		return answer, err
+	}
+	if f.Before != nil {
+		f.Before()
+	}
+	if err := hold(ctx, f.Delay); err != nil {
+		return answer, err
+	}
+	if err := w.alive(); err != nil { // Before may have killed it
+		return answer, err
+	}
+	if f.Err == nil || f.Lost {
+		answer, err = do()
+		if f.Twice {
+			_, _ = do() // its answer is lost: that is the point
+		}
+	}
+	if f.After != nil {
+		f.After()
+	}
+	if late := hold(ctx, f.Late); late != nil && err == nil {
+		err = late
+	}
+	if dead := w.alive(); dead != nil {
+		err = dead
+	} else if f.Err != nil {
+		err = fmt.Errorf("%s: a fault: %w", c.Op, f.Err)
+	}
+	if err != nil {
+		answer = *new(T)
+	}
+	return answer, err
+}
+
+// hold waits, unless the context ends.
+func hold(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,98 @@
+package faults
+
+// This file holds the methods of a world, each with its failpoints or without.
+
+import (
+	"context"
+	"slices"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Commit has failpoints; see [world.Log].
+func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	return through(ctx, w, Call{Op: Commit, Commit: c}, func() (world.Committed, error) { return w.World.Commit(ctx, c) })
+}
+
+// Deliver has failpoints; see [world.Log].
+func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
+	return through(ctx, w, Call{Op: Deliver, Delivery: d}, func() (world.Delivered, error) {
+		sent := *d
+		sent.Events = slices.Clone(d.Events)
+		return w.World.Deliver(ctx, &sent)
+	})
+}
+
+// Take has failpoints; see [world.Queue].
+func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
+	return through(ctx, w, Call{Op: Take}, func() (world.Taken, error) { return w.World.Take(ctx, q) })
+}
+
+// Beat has failpoints; see [world.Queue].
+func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
+	return through(ctx, w, Call{Op: Beat}, func() (world.Beat, error) { return w.World.Beat(ctx, q) })
+}
+
+// Join notes who joined; see [world.Queue].
+func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+	if err := w.alive(); err != nil {
+		return world.Beat{}, err
+	}
+	b, err := w.World.Join(ctx, wk)
+	if err == nil {
+		w.mu.Lock()
+		w.worker = wk.ID
+		w.mu.Unlock()
+	}
+	return b, err
+}
+
+// Leave fails for the dead; see [world.Queue].
+func (w *World) Leave(ctx context.Context, worker string) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	return w.World.Leave(ctx, worker)
+}
+
+// Outcome fails for the dead; see [world.Log].
+func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	if err := w.alive(); err != nil {
+		return world.Committed{}, err
+	}
+	return w.World.Outcome(ctx, c)
+}
+
+// Events fails for the dead; see [world.Log].
+func (w *World) Events(ctx context.Context, run string, q world.EventQuery) (world.EventPage, error) {
+	if err := w.alive(); err != nil {
+		return world.EventPage{}, err
+	}
+	return w.World.Events(ctx, run, q)
+}
+
+// Sweep fails for the dead; see [world.Admin].
+func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
+	if err := w.alive(); err != nil {
+		return 0, err
+	}
+	return w.World.Sweep(ctx, limit)
+}
+
+// Notify passes notices on, but for those that are dropped; see [world.Notifier].
+func (w *World) Notify(fn func(world.Notice)) (stop func()) {
+	n, ok := w.World.(world.Notifier)
+	if !ok {
+		return func() {}
+	}
+	keep := w.notices
+	stop = n.Notify(func(n world.Notice) {
+		if (keep == nil || keep(n)) && w.alive() == nil {
+			fn(n)
+		}
+	})
+	w.mu.Lock()
+	w.stops = append(w.stops, stop)
+	w.mu.Unlock()
+	return stop
+}
