@@ -53,6 +53,7 @@ type World struct {
 	dsn  string
 
 	requests chan *request // capacity maxGroup; closed by Close, drained by the writer
+	spare    sync.Pool     // of requests that nobody uses
 	gate     sync.RWMutex  // held for reading while a request is sent, so that Close can close the channel
 	closed   bool          // under gate
 	writing  sync.WaitGroup
@@ -95,6 +96,7 @@ func Open(path string, options ...Options) (*World, error) {
 	}
 	w := &World{
 		path: path, opt: o, dsn: dsn(path, &o),
+		spare:    sync.Pool{New: newRequest},
 		requests: make(chan *request, maxGroup),
 		readers:  make(chan *conn, o.Readers),
 		workers:  make(map[string]*worker),
@@ -105,7 +107,7 @@ func Open(path string, options ...Options) (*World, error) {
 		return nil, err
 	}
 	if err := migrate(c); err != nil {
-		return nil, errors.Join(classify(path, err), c.close())
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, classify(path, err)), c.close())
 	}
 	w.writer = newWriter(w, c)
 	for range o.Readers {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
 	"time"
 
 	lib "modernc.org/sqlite/lib"
@@ -27,7 +26,8 @@ type request struct {
 	done   chan struct{} // capacity 1; gets one value when the change is durable, or refused
 }
 
-var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
+// newRequest fills a World's pool. There is no pool for all, as a testing/synctest bubble does not let others use its channels.
+func newRequest() any { return &request{done: make(chan struct{}, 1)} }
 
 // write makes one change, in a transaction with others. A refusal leaves nothing behind.
 func (w *World) write(ctx context.Context, change func(g *group) error) error {
@@ -39,12 +39,12 @@ func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group)
 	if ctx.Err() != nil {
 		return world.Committed{}, context.Cause(ctx)
 	}
-	r := requests.Get().(*request)
+	r := w.spare.Get().(*request)
 	r.commit, r.change, r.result, r.err = c, change, world.Committed{}, nil
 	w.gate.RLock()
 	if w.closed {
 		w.gate.RUnlock()
-		requests.Put(r)
+		w.spare.Put(r)
 		return world.Committed{}, world.ErrClosed
 	}
 	w.requests <- r // the writer drains it, also while the world is being closed
@@ -53,7 +53,7 @@ func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group)
 	case <-r.done:
 		result, err := r.result, r.err
 		r.commit, r.change = nil, nil
-		requests.Put(r)
+		w.spare.Put(r)
 		return result, err
 	case <-ctx.Done():
 		return world.Committed{}, context.Cause(ctx) // the request is the writer's now
@@ -78,6 +78,7 @@ type writer struct {
 
 func newWriter(w *World, c *conn) *writer {
 	wr := &writer{w: w, c: c, version: -1, patience: 1, ringer: ringer{path: bellPath(w.path)}}
+	wr.head, wr.body = make([]byte, 0, 4096), make([]byte, 0, 4096) // never nil, which would be null
 	wr.cache.clear()
 	return wr
 }
