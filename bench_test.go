@@ -35,7 +35,8 @@ func BenchmarkSerial10(b *testing.B) {
 		for _, clients := range []int{1, 32, 256} {
 			b.Run(fmt.Sprintf("%s/clients=%d", name, clients), func(b *testing.B) {
 				wf := serial(10)
-				app := work(b, worlds(b)[name](), stepwell.Config{Definitions: []stepwell.Definition{wf}, MaxRuns: 300, MaxSteps: 300})
+				w := worlds(b)[name]()
+				app := work(b, w, stepwell.Config{Definitions: []stepwell.Definition{wf}, MaxRuns: 300, MaxSteps: 300})
 				runs := make(chan struct{}, clients)
 				var wg sync.WaitGroup
 				b.ResetTimer()
@@ -59,6 +60,9 @@ func BenchmarkSerial10(b *testing.B) {
 				close(runs)
 				wg.Wait()
 				b.ReportMetric(float64(max(b.N/10, 1)*10)/time.Since(began).Seconds(), "steps/s")
+				if s, err := w.Stats(b.Context()); err == nil {
+					b.ReportMetric(float64(s.Counters.Commits)/float64(max(s.Counters.Groups, 1)), "commits/group")
+				}
 			})
 		}
 	}

@@ -165,33 +165,56 @@ func (a *App) deliver(ctx context.Context, run string, e world.Event, opts []Sen
 	return err
 }
 
-// wait blocks until a run is over. The world tells of it where it can; polling stands behind that.
+// wait blocks until a run is over. Where this App works on the run it is told at once; else the world tells of the end where it can; polling
+// stands behind both.
 func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
-	news := make(chan struct{}, 1)
-	if n, ok := a.world.(world.Notifier); ok {
-		stop := n.Notify(func(n world.Notice) {
-			if n.Kind == world.NoticeEnded && (n.Run == run || n.Run == "") {
-				select {
-				case news <- struct{}{}:
-				default:
-				}
+	ended, owned, stop := a.engine.Await(run)
+	defer stop()
+	var news <-chan struct{}
+	poll := time.Second
+	for first := true; ; first = false {
+		if !first || !owned {
+			info, err := a.Get(ctx, run)
+			if err != nil || info.Status.Terminal() {
+				return info, err
 			}
-		})
-		defer stop()
-	}
-	for d := 10 * time.Millisecond; ; d = min(d*3/2, time.Second) {
-		info, err := a.Get(ctx, run)
-		if err != nil || info.Status.Terminal() {
-			return info, err
+			if news == nil {
+				var stopNews func()
+				news, stopNews = a.news(run)
+				defer stopNews()
+				poll = 10 * time.Millisecond
+			} else {
+				poll = min(poll*3/2, time.Second)
+			}
 		}
-		t := time.NewTimer(d)
+		t := time.NewTimer(poll)
 		select {
 		case <-ctx.Done():
 			t.Stop()
-			return info, fmt.Errorf("wait for run %s, which is %s: %w", run, info.Status, context.Cause(ctx))
+			return RunInfo{}, fmt.Errorf("wait for run %s: %w", run, context.Cause(ctx))
+		case e := <-ended:
+			t.Stop()
+			return RunInfo{world.Run{ID: run, Workflow: e.Workflow, Status: e.Status, Output: e.Output, Error: e.Error}}, nil
 		case <-news:
 		case <-t.C:
 		}
 		t.Stop()
 	}
+}
+
+// news tells when a run may have ended elsewhere.
+func (a *App) news(run string) (news <-chan struct{}, stop func()) {
+	n, ok := a.world.(world.Notifier)
+	if !ok {
+		return nil, func() {}
+	}
+	c := make(chan struct{}, 1)
+	return c, n.Notify(func(n world.Notice) {
+		if n.Kind == world.NoticeEnded && (n.Run == run || n.Run == "") {
+			select {
+			case c <- struct{}{}:
+			default:
+			}
+		}
+	})
 }

@@ -35,6 +35,7 @@ func (s *session) commit(ctx context.Context) bool {
 			s.ended = true
 			if s.state.Status.Terminal() {
 				s.cancelBodies(ErrRunOver)
+				s.e.awaiters.tell(s.state)
 			}
 			if done.Mail {
 				s.e.kick()

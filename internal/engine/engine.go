@@ -90,6 +90,8 @@ type Engine struct {
 	bodies   sync.WaitGroup
 	unwound  sync.WaitGroup
 
+	awaiters awaiters
+
 	wake   chan struct{} // take soon
 	beat   chan struct{} // beat soon
 	offset atomic.Int64  // world's clock minus ours, ns
@@ -102,7 +104,8 @@ func New(cfg Config) (*Engine, error) {
 	cfg.defaults()
 	e := &Engine{
 		cfg: cfg, byClass: map[world.Class]*Workflow{}, stepsByName: map[string]*Step{},
-		owned: map[string]*session{}, tasks: map[taskKey]*heldTask{},
+		awaiters: awaiters{byRun: map[string][]chan Ended{}},
+		owned:    map[string]*session{}, tasks: map[taskKey]*heldTask{},
 		wake: make(chan struct{}, 1), beat: make(chan struct{}, 1), epoch0: time.Now(),
 	}
 	e.runs = newSlots(cfg.Runs, e.kick)

@@ -238,7 +238,7 @@ func (s *session) releaseNow() *world.Release {
 		s.e.reportBlocked(s.run, b)
 		return &world.Release{Blocked: b, WakeAt: now.Add(blockBackoff(b.Tries))}
 	}
-	r := &world.Release{}
+	r := &world.Release{Waiting: s.waitingFor()}
 	s.timers.prune(s.void)
 	if at, ok := s.timers.next(); ok {
 		r.WakeAt = at
