@@ -3,6 +3,7 @@ package world
 // Tests of the journal: each kind of entry through its life, facts about the run, and agreement with the fold.
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -20,6 +21,7 @@ func story(events []Event) []Event {
 		e := &events[i]
 		e.Seq, e.Time = int64(i+1), t0.Add(time.Duration(i)*time.Second)
 		e.Commit, e.Build = int64(i/2*2+1), "b"+fmt.Sprint(i/8)
+		e.Payload = bytes.Clone(e.Payload) // tests share events
 	}
 	return events
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -125,15 +124,10 @@ func Decode(data []byte, v any) error {
 	if string(bytes.TrimSpace(data)) == "null" && !holdsNull(v) {
 		return &Error{Code: world.CodeDecode, Err: fmt.Errorf("decode %s: null does not fit, as it has no nil", target(v))}
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	err := dec.Decode(v)
-	if err == nil {
-		if _, more := dec.Token(); more == io.EOF {
-			return nil
-		}
-		err = fmt.Errorf("more data after the value, at offset %d", dec.InputOffset())
+	if err := json.Unmarshal(data, v); err != nil {
+		return &Error{Code: world.CodeDecode, Err: decodeError(data, v, err)}
 	}
-	return &Error{Code: world.CodeDecode, Err: decodeError(data, v, err)}
+	return nil
 }
 
 // decodeSimple decodes the commonest types without reflection; what it does not know, and whatever is wrong, it leaves to
@@ -213,11 +207,8 @@ func target(v any) string { return strings.TrimPrefix(fmt.Sprintf("%T", v), "*")
 // decodeError says what is wrong with the data, for which type, and where.
 func decodeError(data []byte, v any, err error) error {
 	into := target(v)
-	switch {
-	case len(bytes.TrimSpace(data)) == 0:
-		return fmt.Errorf("decode %s: no data: %w", into, io.ErrUnexpectedEOF)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("decode %s: the JSON ends too early, at offset %d: %w", into, len(data), err)
+	if len(bytes.TrimSpace(data)) == 0 {
+		return fmt.Errorf("decode %s: no data: %w", into, err)
 	}
 	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		at := ""
@@ -227,6 +218,12 @@ func decodeError(data []byte, v any, err error) error {
 		return fmt.Errorf("decode %s: a JSON %s at offset %d%s does not fit %s: %w", into, te.Value, te.Offset, at, te.Type, err)
 	}
 	if se, ok := errors.AsType[*json.SyntaxError](err); ok {
+		switch n := int(se.Offset); {
+		case n >= len(data) && strings.Contains(err.Error(), "unexpected end"):
+			return fmt.Errorf("decode %s: the JSON ends too early, at offset %d: %w", into, se.Offset, err)
+		case n > 0 && n <= len(data) && json.Valid(data[:n-1]):
+			return fmt.Errorf("decode %s: more data after the value, at offset %d: %w", into, se.Offset, err)
+		}
 		return fmt.Errorf("decode %s: not JSON at offset %d: %w", into, se.Offset, err)
 	}
 	return fmt.Errorf("decode %s: %w", into, err)
