@@ -5,12 +5,13 @@ import (
 	"iter"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/stepwell/stepwell/world"
 )
 
 // coro is one coroutine of a workflow. Control passes between it and the machine by iter.Pull, which costs about 100 ns a
-// switch; both run, in turn, on the goroutine that feeds the machine.
+// switch: each has a goroutine of its own, and one of them runs at a time.
 type coro struct {
 	m      *Machine
 	path   string // "" is the workflow function itself
@@ -21,6 +22,8 @@ type coro struct {
 	ended  bool
 	names  map[name]int   // uses of each kind and name so far
 	spawns map[string]int // coroutines spawned under each name so far
+
+	goroutine atomic.Uint64 // strict: the number of its goroutine, for calls from others
 }
 
 type name struct {
@@ -52,6 +55,9 @@ func (m *Machine) spawn(path string, fn func()) *coro {
 	c := &coro{m: m, path: path}
 	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) {
 		c.yield = yield
+		if m.cfg.Strict {
+			c.goroutine.Store(goroutineID())
+		}
 		c.run(fn)
 	})
 	m.coros = append(m.coros, c)

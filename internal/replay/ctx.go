@@ -26,7 +26,7 @@ func (m *Machine) enter() (*coro, error) {
 		runtime.Goexit()
 	}
 	c := m.current.Load()
-	if c == nil || m.cfg.Strict && goroutineID() != m.goroutine {
+	if c == nil || m.cfg.Strict && goroutineID() != c.goroutine.Load() {
 		m.foreignMu.Lock()
 		defer m.foreignMu.Unlock()
 		if m.foreign == nil {

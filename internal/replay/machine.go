@@ -19,7 +19,7 @@ type Config struct {
 	Build   string // of this program, for reports
 	// Unread are the signals and payloads that a continued segment starts with, in order.
 	Unread []world.Event
-	// Strict checks at each call that it comes from the machine's own goroutine.
+	// Strict checks at each call that it comes from the running coroutine.
 	Strict bool
 }
 
@@ -77,8 +77,7 @@ type Machine struct {
 	failure   error
 
 	foreignMu sync.Mutex
-	foreign   error  // guarded by foreignMu
-	goroutine uint64 // strict: the one that feeds the machine
+	foreign   error // guarded by foreignMu
 }
 
 // loggedKey tells creations from one another: a wait's creation and its taking of a signal have the same ID.
@@ -138,9 +137,6 @@ func (m *Machine) Size() int {
 func (m *Machine) Feed(events []world.Event, more bool) error {
 	if m.failure != nil {
 		return m.failure
-	}
-	if m.cfg.Strict {
-		m.goroutine = goroutineID()
 	}
 	m.queue = append(m.queue, events...)
 	n := 0
