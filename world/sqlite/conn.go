@@ -21,6 +21,7 @@ type conn struct {
 	stmts []driver.Stmt // by statement.index, prepared at first use
 	args  []driver.NamedValue
 	calls *atomic.Int64
+	fault func(s *statement, run func() error) error // of tests: stands between a statement and the file
 }
 
 // dsn is the data source name of a connection.
@@ -92,6 +93,12 @@ func (c *conn) exec(s *statement, args ...any) (int64, error) {
 		return 0, err
 	}
 	c.calls.Add(1)
+	if c.fault != nil {
+		return 0, c.fault(s, func() error {
+			_, err := p.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args))
+			return err
+		})
+	}
 	r, err := p.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args))
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", s.name, err)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	driversqlite "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -52,6 +53,7 @@ func classify(path string, err error) error {
 	case lib.SQLITE_TOOBIG:
 		return fmt.Errorf("%w: a value is larger than SQLite takes; nothing was written", world.ErrTooLarge)
 	default:
-		return fmt.Errorf("%w: database %s: SQLite result %d: %s", world.ErrStorage, path, code, driversqlite.ErrorCodeString[code])
+		statement, _, _ := strings.Cut(err.Error(), ":") // each statement's error begins with its name
+		return fmt.Errorf("%w: database %s: %s: SQLite result %d: %s", world.ErrStorage, path, statement, code, driversqlite.ErrorCodeString[code])
 	}
 }
