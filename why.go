@@ -1,0 +1,120 @@
+package stepwell
+
+// This file has the answer to why a run does not move: what it says, and where it is read from. why_find.go decides, why_text.go words it.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// WhyKind is the answer in one word. The values are stable.
+type WhyKind string
+
+// Why a run does not move, or what it does.
+const (
+	WhyOver       WhyKind = "over"        // it has ended
+	WhyCancelling WhyKind = "cancelling"  // a cancel was requested, and it cleans up
+	WhyPaused     WhyKind = "paused"      // somebody paused it
+	WhyBlocked    WhyKind = "blocked"     // it cannot go on: see Block; it is tried again
+	WhyDelayed    WhyKind = "delayed"     // it starts later
+	WhyQueued     WhyKind = "queued"      // it is ready, and a worker that knows it is there
+	WhyNoWorker   WhyKind = "no_worker"   // nobody knows its workflow and version, or, with Step, a registered step
+	WhyWorking    WhyKind = "working"     // a worker has it, in Step if that is set
+	WhyWorkerLost WhyKind = "worker_lost" // its worker has not been heard of; another takes it over
+	WhyRetry      WhyKind = "retry"       // a step failed and is tried again at Until
+	WhySleep      WhyKind = "sleep"       // until Until
+	WhyEvent      WhyKind = "event"       // it waits for Event
+	WhyCondition  WhyKind = "condition"   // it waits for a condition of its own code
+	WhyTask       WhyKind = "task"        // a registered step is queued, or runs on some worker
+	WhyRun        WhyKind = "run"         // it waits for the run Peer
+	WhyHook       WhyKind = "hook"        // it waits for a payload of the hook with Token
+	WhyWaiting    WhyKind = "waiting"     // it waits; what for was not looked up
+)
+
+// Why says why a run does not move. The fields are for programs, [Why.String] is for people; which fields are set depends on Kind.
+type Why struct {
+	Kind     WhyKind      `json:"kind"`
+	At       time.Time    `json:"at"` // when this was so; String counts from it, in its time zone
+	Run      string       `json:"run"`
+	Workflow string       `json:"workflow"`
+	Version  int          `json:"version"`
+	Status   world.Status `json:"status"`
+
+	Step    string              `json:"step,omitempty"`    // name of the step or wait, with its occurrence if it is not the first
+	ID      string              `json:"id,omitempty"`      // and its correlation ID
+	Event   string              `json:"event,omitempty"`   // name of the event
+	Match   json.RawMessage     `json:"match,omitempty"`   // what its payload must contain
+	Token   string              `json:"token,omitempty"`   // of a hook
+	Peer    string              `json:"peer,omitempty"`    // the other run
+	Since   time.Time           `json:"since,omitzero"`    // when it began to be so
+	Until   time.Time           `json:"until,omitzero"`    // the deadline, due time, next try, or end of the lost worker's lease
+	Attempt int                 `json:"attempt,omitempty"` // of the step: the one that runs, or ended last
+	Error   *world.AttemptError `json:"error,omitempty"`   // how the step's last attempt ended, or the run
+	Worker  string              `json:"worker,omitempty"`  // who has it, as people call it
+	Block   *world.Block        `json:"block,omitempty"`
+	By      string              `json:"by,omitempty"`      // who paused or cancelled it
+	Reason  string              `json:"reason,omitempty"`  // and why
+	Workers int                 `json:"workers"`           // that are alive, whatever they know
+	Mail    int                 `json:"mail,omitempty"`    // deliveries in its inbox
+	More    int                 `json:"more,omitempty"`    // it waits for this many further steps and waits
+	Waiting string              `json:"waiting,omitempty"` // what its worker noted, of kind waiting
+}
+
+// Why tells why a run does not move, or what it does. It reads the run's whole log.
+func (a *App) Why(ctx context.Context, run string) (Why, error) {
+	s, err := a.Story(ctx, run, false)
+	return s.Why, err
+}
+
+// Story is all that there is to tell of one run.
+type Story struct {
+	Run     world.Run      `json:"run"`
+	Journal *world.Journal `json:"journal"`
+	Why     Why            `json:"why"`
+}
+
+// Story reads a run's row and its whole log. Without payloads the journal has no inputs, outputs and payloads.
+func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, error) {
+	info, err := a.Get(ctx, run)
+	if err != nil {
+		return Story{}, err
+	}
+	s := Story{Journal: world.NewJournal(run, payloads)}
+	for e, err := range a.Events(ctx, run, EventFilter{}) {
+		if err != nil {
+			return Story{}, err
+		}
+		s.Journal.Add(e)
+	}
+	if s.Journal.Status.Terminal() && !info.Status.Terminal() { // it ended between the two reads
+		if info, err = a.Get(ctx, run); err != nil {
+			return Story{}, err
+		}
+	}
+	stats, err := a.world.Stats(ctx)
+	if err != nil {
+		return Story{}, fmt.Errorf("read workers: %w", err)
+	}
+	s.Run = info.Run
+	s.Why = whyOf(&info.Run, s.Journal, stats.Workers, stats.Now)
+	return s, nil
+}
+
+// Why tells why the run does not move as far as its row says it: without its log, and so quick enough for lists. workers and now
+// are those of [world.Stats].
+func (i RunInfo) Why(workers []world.WorkerRow, now time.Time) Why {
+	return whyOf(&i.Run, nil, workers, now)
+}
+
+// MarshalJSON adds the sentence for people, as text.
+func (w Why) MarshalJSON() ([]byte, error) {
+	type fields Why
+	return json.Marshal(struct {
+		fields
+		Text string `json:"text"`
+	}{fields(w), w.String()})
+}

@@ -1,0 +1,192 @@
+package stepwell
+
+// Tables of runs that do not move, and what is said of them. No clock is asked.
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var whyNow = time.Date(2026, 11, 22, 14, 12, 0, 0, time.UTC)
+
+func ago(d time.Duration) time.Time { return whyNow.Add(-d) }
+
+// whyCase is a run in the making: its row, its log and the workers that are there.
+type whyCase struct {
+	row     world.Run
+	events  []world.Event
+	workers []world.WorkerRow
+}
+
+// waitingRun has started two hours ago, hibernates, and has a worker that knows it.
+func waitingRun(events ...world.Event) *whyCase {
+	c := &whyCase{
+		row: world.Run{ID: "wrun_1", Workflow: "onboard", Version: 2, Status: world.Running, CreatedAt: ago(2 * time.Hour), Queue: &world.QueueRow{}},
+		workers: []world.WorkerRow{{
+			Worker: world.Worker{ID: "wrkr_1", Name: "host:1", Classes: []world.Class{{Workflow: "onboard", Version: 2}}, Steps: []string{"resize"}},
+			Until:  whyNow.Add(5 * time.Second),
+		}},
+	}
+	c.events = append([]world.Event{
+		{Type: world.RunCreated, Time: ago(2 * time.Hour), Birth: &world.Birth{Workflow: "onboard", Version: 2}},
+		{Type: world.RunStarted, Time: ago(2 * time.Hour)},
+	}, events...)
+	return c
+}
+
+func (c *whyCase) with(f func(c *whyCase)) *whyCase { f(c); return c }
+
+// queue changes the run's place in the queue.
+func (c *whyCase) queue(f func(q *world.QueueRow)) *whyCase { f(c.row.Queue); return c }
+
+func (c *whyCase) answer(log bool) Why {
+	var j *world.Journal
+	if log {
+		j = world.NewJournal(c.row.ID, false)
+		for i, e := range c.events {
+			e.Seq = int64(i + 1)
+			j.Add(e)
+		}
+	}
+	return whyOf(&c.row, j, c.workers, whyNow)
+}
+
+func stepEvents(kind world.Kind, name string, more ...world.Event) []world.Event {
+	all := []world.Event{{Type: world.StepCreated, ID: "step_" + name, Kind: kind, Name: name, Time: ago(time.Hour)}}
+	for _, e := range more {
+		e.ID = "step_" + name
+		all = append(all, e)
+	}
+	return all
+}
+
+func started(attempt int, d time.Duration) world.Event {
+	return world.Event{Type: world.StepStarted, Attempt: attempt, Time: ago(d)}
+}
+
+func noWorkers(c *whyCase)    { c.workers = nil }
+func owned(q *world.QueueRow) { q.Owner, q.OwnerName = "wrkr_1", "host:1" }
+func dueAt(d time.Duration) func(*world.QueueRow) {
+	return func(q *world.QueueRow) { q.WakeAt = whyNow.Add(d) }
+}
+
+var verifyWait = world.Event{
+	Type: world.WaitCreated, ID: "wait_1", Kind: world.KindEvent, Name: "verify", Time: ago(time.Hour),
+	Match: json.RawMessage(`{"userId":"42"}`), Until: whyNow.Add(115 * time.Hour),
+}
+
+func TestWhy(t *testing.T) {
+	failed := &world.Error{Message: "mail: connection refused", Where: "mail.go:41"}
+	retrying := world.Event{Type: world.StepRetrying, Attempt: 2, Time: ago(time.Second), RetryAt: whyNow.Add(30 * time.Second), Error: failed}
+	for name, test := range map[string]struct {
+		c    *whyCase
+		kind WhyKind
+		text string
+	}{
+		"event": {waitingRun(verifyWait), WhyEvent,
+			`waiting for event "verify" where {"userId":"42"} until Fri 27 Nov 09:12 (in 4 d 19 h)`},
+		"event without deadline": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindEvent, Name: "verify", Time: ago(time.Hour)}), WhyEvent,
+			`waiting for event "verify"`},
+		"sleep": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindSleep, Name: "nap", Occurrence: 1, Until: whyNow.Add(time.Minute)}).queue(dueAt(time.Minute)), WhySleep,
+			`sleeping in "nap[1]" until 14:13:00 (in 1 m)`},
+		"condition": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindCondition, Name: "await"}), WhyCondition,
+			`waiting for a condition of its code, "await"`},
+		"two things": {waitingRun(verifyWait, world.Event{Type: world.WaitCreated, ID: "wait_2", Kind: world.KindSleep, Name: "nap"}), WhyEvent,
+			`waiting for event "verify" where {"userId":"42"} until Fri 27 Nov 09:12 (in 4 d 19 h); and for 1 more`},
+		"hook beside a sleep": {waitingRun(world.Event{Type: world.HookCreated, ID: "hook_1", Name: "h", Token: "tok"},
+			world.Event{Type: world.WaitCreated, ID: "wait_2", Kind: world.KindSleep, Name: "nap"}), WhySleep,
+			`sleeping in "nap"; and for 1 more`},
+		"hook": {waitingRun(world.Event{Type: world.HookCreated, ID: "hook_1", Name: "approval", Token: "tok"}), WhyHook,
+			`waiting for a payload at hook "approval", token tok`},
+		"child": {waitingRun(stepEvents(world.KindChild, "bill")...).with(func(c *whyCase) { c.events[2].Peer = "wrun_2" }), WhyRun,
+			`waiting for run wrun_2 to end since 13:12:00 (1 h ago)`},
+		"retry": {waitingRun(stepEvents(world.KindClosure, "send", started(2, time.Minute), retrying)...).queue(dueAt(30 * time.Second)), WhyRetry,
+			`waiting to try step "send" again at 14:12:30 (in 30 s): attempt 2 ended with mail: connection refused (mail.go:41)`},
+		"retry in the session": {waitingRun(stepEvents(world.KindClosure, "send", started(2, time.Minute), retrying)...).queue(owned), WhyRetry,
+			`waiting to try step "send" again at 14:12:30 (in 30 s): attempt 2 ended with mail: connection refused (mail.go:41)`},
+		"registered step": {waitingRun(stepEvents(world.KindTask, "resize")...), WhyTask,
+			`waiting for registered step "resize", queued since 13:12:00 (1 h ago)`},
+		"nobody knows the step": {waitingRun(append([]world.Event{verifyWait}, stepEvents(world.KindTask, "enlarge")...)...), WhyNoWorker,
+			`ready since 13:12:00 (1 h ago), but no worker has step "enlarge": deploy one that does; and for 1 more`},
+		"nobody knows the version": {waitingRun().queue(dueAt(-3 * time.Second)).with(func(c *whyCase) { c.row.Version = 3 }), WhyNoWorker,
+			`ready since 14:11:57 (3 s ago), but no worker has workflow "onboard" version 3: deploy one that does`},
+		"nobody there": {waitingRun().queue(dueAt(-3 * time.Second)).with(noWorkers), WhyNoWorker,
+			`ready since 14:11:57 (3 s ago), but no worker is running: start one that has workflow "onboard" version 2`},
+		"a dead worker is nobody": {waitingRun().queue(dueAt(-3 * time.Second)).with(func(c *whyCase) { c.workers[0].Until = whyNow }), WhyNoWorker,
+			`ready since 14:11:57 (3 s ago), but no worker is running: start one that has workflow "onboard" version 2`},
+		"due": {waitingRun(verifyWait).queue(dueAt(-3 * time.Second)), WhyQueued,
+			`ready since 14:11:57 (3 s ago): the next worker with a free slot takes it`},
+		"mail": {waitingRun(verifyWait).queue(func(q *world.QueueRow) { q.Mail = 2 }), WhyQueued,
+			`ready: the next worker with a free slot takes it; 2 deliveries wait in its inbox`},
+		"new": {waitingRun().with(func(c *whyCase) { c.row.Status, c.events = world.Pending, c.events[:1] }), WhyQueued,
+			`ready since 12:12:00 (2 h ago): the next worker with a free slot takes it`},
+		"delayed": {waitingRun().queue(dueAt(26 * time.Hour)).with(func(c *whyCase) { c.row.Status, c.events = world.Pending, c.events[:1] }), WhyDelayed,
+			`pending until Mon 23 Nov 16:12 (in 1 d 2 h): its start was delayed`},
+		"in a step": {waitingRun(stepEvents(world.KindClosure, "send", started(1, time.Minute), started(2, 5*time.Second))...).queue(owned), WhyWorking,
+			`worker host:1 is in step "send" since 14:11:55 (5 s ago), attempt 2`},
+		"between steps": {waitingRun().queue(owned), WhyWorking, `worker host:1 works on it`},
+		"worker died": {waitingRun(stepEvents(world.KindClosure, "send", started(1, time.Minute))...).queue(owned).with(noWorkers), WhyWorkerLost,
+			`its worker host:1 has not been heard of; it was in step "send" since 14:11:00 (1 m ago); the next worker goes on from there`},
+		"paused": {waitingRun(verifyWait, world.Event{Type: world.RunPaused, By: "ann", Reason: "audit", Time: ago(time.Hour)}).queue(func(q *world.QueueRow) { q.Paused = true }), WhyPaused,
+			`paused by ann at 13:12:00 (1 h ago): audit`},
+		"blocked": {waitingRun().queue(dueAt(4 * time.Second)).queue(func(q *world.QueueRow) {
+			q.Blocked = &world.Block{Code: world.CodeDiverged, Message: "the code no longer matches its log (event 7)\n  the log has", Since: ago(time.Minute), Tries: 3}
+		}), WhyBlocked,
+			`blocked (DIVERGED) since 14:11:00 (1 m ago): the code no longer matches its log (event 7); tried 3 times, again at 14:12:04 (in 4 s); nothing is lost`},
+		"cancel": {waitingRun(world.Event{Type: world.CancelRequested, By: "ann", Reason: "typo", Time: ago(time.Second)}).queue(owned), WhyCancelling,
+			`cancel requested by ann at 14:11:59 (1 s ago): typo; it cleans up`},
+		"cancel that a body does not heed": {waitingRun(append(stepEvents(world.KindClosure, "send", started(1, time.Minute)),
+			world.Event{Type: world.CancelRequested, By: "ann", Time: ago(9 * time.Second)})...).queue(owned), WhyCancelling,
+			`cancel requested by ann at 14:11:51 (9 s ago); step "send" was told to stop and has not returned`},
+		"completed": {waitingRun().with(end(world.Completed, nil)), WhyOver, `completed at 14:02:00 (10 m ago)`},
+		"failed":    {waitingRun().with(end(world.Failed, failed)), WhyOver, `failed at 14:02:00 (10 m ago): mail: connection refused (mail.go:41)`},
+		"cancelled": {waitingRun(world.Event{Type: world.CancelRequested, By: "ann", Reason: "typo"}).with(end(world.Cancelled, nil)), WhyOver,
+			`cancelled by ann at 14:02:00 (10 m ago): typo`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.c.answer(true)
+			if got.Kind != test.kind || got.String() != test.text {
+				t.Errorf("got  %s: %s\nwant %s: %s", got.Kind, got, test.kind, test.text)
+			}
+		})
+	}
+}
+
+func end(status world.Status, err *world.Error) func(c *whyCase) {
+	return func(c *whyCase) {
+		c.row.Status, c.row.Error, c.row.EndedAt, c.row.Queue = status, err, ago(10*time.Minute), nil
+	}
+}
+
+// TestWhyFromRow: lists answer without the log.
+func TestWhyFromRow(t *testing.T) {
+	c := waitingRun(verifyWait).queue(dueAt(time.Hour)).queue(func(q *world.QueueRow) { q.Waiting = `event "verify"` })
+	if got, want := c.answer(false).String(), `waiting for event "verify" until 15:12:00 (in 1 h)`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := waitingRun().queue(owned).answer(false).String(), "worker host:1 works on it"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestWhyJSON pins the form that programs read.
+func TestWhyJSON(t *testing.T) {
+	b, err := json.Marshal(waitingRun(verifyWait).answer(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"kind":"event","at":"2026-11-22T14:12:00Z","run":"wrun_1","workflow":"onboard","version":2,"status":"running",` +
+		`"step":"verify","id":"wait_1","event":"verify","match":{"userId":"42"},"since":"2026-11-22T13:12:00Z","until":"2026-11-27T09:12:00Z","workers":1,` +
+		`"text":"waiting for event \"verify\" where {\"userId\":\"42\"} until Fri 27 Nov 09:12 (in 4 d 19 h)"}`
+	if string(b) != want {
+		t.Errorf("got  %s\nwant %s", b, want)
+	}
+	var back Why
+	if err := json.Unmarshal(b, &back); err != nil || back.String() == "" || !strings.Contains(want, `"kind":"`+string(back.Kind)+`"`) {
+		t.Errorf("read back: %v, %v", back, err)
+	}
+}

@@ -1,0 +1,203 @@
+package stepwell
+
+// This file words why a run does not move.
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// heedTime is how long a body may take to heed the end of its context before the answer says that it has not.
+const heedTime = 2 * time.Second
+
+// String is the answer as one sentence for people, without a full stop: what it waits for, until when, and what ends it. Times are in the
+// time zone of At, absolute and relative.
+func (w Why) String() string {
+	s := w.sentence()
+	if w.More > 0 {
+		s += fmt.Sprintf("; and for %d more", w.More)
+	}
+	if w.Mail > 0 && w.Kind != WhyOver {
+		if w.Mail == 1 {
+			return s + "; 1 delivery waits in its inbox"
+		}
+		s += fmt.Sprintf("; %d deliveries wait in its inbox", w.Mail)
+	}
+	return s
+}
+
+func (w Why) sentence() string {
+	switch w.Kind {
+	case WhyOver:
+		return w.overText()
+	case WhyCancelling:
+		return w.cancelText()
+	case WhyPaused:
+		return w.act("paused", w.Since)
+	case WhyBlocked:
+		return w.blockText()
+	case WhyDelayed:
+		return "pending" + w.until() + ": its start was delayed"
+	case WhyQueued:
+		return "ready" + w.since() + ": the next worker with a free slot takes it"
+	case WhyNoWorker:
+		return w.noWorkerText()
+	case WhyWorking, WhyWorkerLost:
+		return w.workerText()
+	case WhyRetry:
+		return "waiting to try step " + quote(w.Step) + " again" + w.at() + w.attemptText()
+	default:
+		return w.waitText()
+	}
+}
+
+func (w Why) overText() string {
+	s := w.act(string(w.Status), w.Since)
+	if w.Status == world.Completed || w.Error == nil {
+		return s
+	}
+	return s + ": " + errorText(w.Error)
+}
+
+// act is what somebody did, when, and why.
+func (w Why) act(done string, at time.Time) string {
+	s := done
+	if w.By != "" {
+		s += " by " + human.Visible(w.By)
+	}
+	if !at.IsZero() {
+		s += " at " + human.When(at, w.At)
+	}
+	if w.Reason != "" {
+		s += ": " + human.Fold(w.Reason, 200)
+	}
+	return s
+}
+
+func (w Why) cancelText() string {
+	s := w.act("cancel requested", w.Since)
+	switch {
+	case w.Step != "" && w.At.Sub(w.Since) > heedTime:
+		return s + "; step " + quote(w.Step) + " was told to stop and has not returned"
+	case w.Step != "":
+		return s + "; step " + quote(w.Step) + " is ending"
+	case w.Worker == "" && w.Workers == 0:
+		return s + "; any worker will end it, but none is running"
+	default:
+		return s + "; it cleans up"
+	}
+}
+
+func (w Why) blockText() string {
+	first, _, _ := strings.Cut(w.Block.Message, "\n")
+	s := "blocked (" + w.Block.Code + ")" + w.since() + ": " + human.Fold(first, 300)
+	s += fmt.Sprintf("; tried %s", times(w.Block.Tries))
+	if !w.Until.IsZero() {
+		s += ", again" + w.at()
+	}
+	return s + "; nothing is lost"
+}
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	default:
+		return fmt.Sprintf("%d times", n)
+	}
+}
+
+func (w Why) noWorkerText() string {
+	what := "workflow " + quote(w.Workflow)
+	if w.Version > 0 {
+		what += fmt.Sprintf(" version %d", w.Version)
+	}
+	if w.Step != "" {
+		what = "step " + quote(w.Step)
+	}
+	if w.Workers == 0 {
+		return "ready" + w.since() + ", but no worker is running: start one that has " + what
+	}
+	return "ready" + w.since() + ", but no worker has " + what + ": deploy one that does"
+}
+
+func (w Why) workerText() string {
+	in := ""
+	if w.Step != "" {
+		in = " in step " + quote(w.Step) + w.since()
+		if w.Attempt > 1 {
+			in += fmt.Sprintf(", attempt %d", w.Attempt)
+		}
+	}
+	if w.Kind == WhyWorkerLost {
+		s := "its worker " + w.Worker + " has not been heard of"
+		if in != "" {
+			s += "; it was" + in
+		}
+		return s + "; the next worker goes on from there"
+	}
+	if in == "" {
+		return "worker " + w.Worker + " works on it"
+	}
+	return "worker " + w.Worker + " is" + in
+}
+
+func (w Why) attemptText() string {
+	if w.Error == nil {
+		return ""
+	}
+	return fmt.Sprintf(": attempt %d ended with %s", w.Attempt, errorText(w.Error))
+}
+
+func errorText(e *world.AttemptError) string {
+	s := human.Fold(e.Message, 200)
+	if e.Where != "" {
+		s += " (" + e.Where + ")"
+	}
+	return s
+}
+
+func (w Why) waitText() string {
+	switch w.Kind {
+	case WhySleep:
+		return "sleeping in " + quote(w.Step) + w.until()
+	case WhyEvent:
+		s := "waiting for event " + quote(w.Event)
+		if len(w.Match) > 0 {
+			s += " where " + human.Fold(string(w.Match), 120)
+		}
+		return s + w.until()
+	case WhyCondition:
+		return "waiting for a condition of its code, " + quote(w.Step) + w.until()
+	case WhyTask:
+		return "waiting for registered step " + quote(w.Step) + ", queued" + w.since()
+	case WhyRun:
+		return "waiting for run " + w.Peer + " to end" + w.since()
+	case WhyHook:
+		return "waiting for a payload at hook " + quote(w.Step) + ", token " + w.Token
+	}
+	s := "waiting"
+	if w.Waiting != "" {
+		s += " for " + w.Waiting
+	}
+	return s + w.until()
+}
+
+func quote(name string) string { return `"` + human.Visible(name) + `"` }
+
+func (w Why) until() string { return w.moment(" until ", w.Until) }
+func (w Why) at() string    { return w.moment(" at ", w.Until) }
+func (w Why) since() string { return w.moment(" since ", w.Since) }
+
+func (w Why) moment(word string, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return word + human.When(t, w.At)
+}
