@@ -13,8 +13,8 @@ import (
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-// worker runs an App in the background; the function that it returns shuts it down.
-func worker(app *stepwell.App) (stop func()) {
+// background runs an App in the background; the function that it returns shuts it down.
+func background(app *stepwell.App) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- app.Run(ctx) }()
@@ -54,7 +54,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer worker(app)()
+	defer background(app)()
 
 	ctx := context.Background()
 	run, err := greet.Start(ctx, app, "Ada", stepwell.Key("user-ada"))
@@ -89,7 +89,7 @@ func ExampleStep_retry() {
 		return receipt, err
 	})
 	app, _ := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{charge}})
-	defer worker(app)()
+	defer background(app)()
 	run, _ := charge.Start(context.Background(), app, 990)
 	fmt.Println(run.Result(context.Background()))
 	// Output: receipt-1 after 3 attempts; mail: no such address <nil>
@@ -112,7 +112,7 @@ func ExampleMap() {
 		})
 	})
 	app, _ := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{count, words}})
-	defer worker(app)()
+	defer background(app)()
 	run, _ := count.Start(context.Background(), app, []string{"all happy families", "are alike"})
 	fmt.Println(run.Result(context.Background()))
 	// Output: [3 2] <nil>
@@ -135,7 +135,7 @@ func ExampleEventDef_Wait() {
 		return user + " is verified", nil
 	})
 	app, _ := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{onboard}})
-	defer worker(app)()
+	defer background(app)()
 	ctx := context.Background()
 	run, _ := onboard.Start(ctx, app, "ada")
 	_ = verify.Send(ctx, app, run.ID(), Verified{UserID: "ada"}, stepwell.DeliveryID("mail-17"))
@@ -157,7 +157,7 @@ func ExampleRace() {
 		return stepwell.Race(ctx, stepwell.Go(ctx, quote(120, time.Hour)), stepwell.Go(ctx, quote(99, time.Millisecond)))
 	})
 	app, _ := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{best}})
-	defer worker(app)()
+	defer background(app)()
 	run, _ := best.Start(context.Background(), app, "")
 	fmt.Println(run.Result(context.Background()))
 	// Output: 99 <nil>
