@@ -24,6 +24,18 @@ var leases = []check{
 			r.Fatalf("got %+v, want take 2 of a pending run", got)
 		}
 	}},
+	{"what a dead worker held is due at once", "a run that is handed back has a turn, however long it would have slept and though no mail waits", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet")
+		s.release(world.Release{WakeAt: world.Now().Add(time.Hour)})
+		r.deliver(signal(s.run, "", "a"))
+		s, got := k.get(s.run)
+		c := s.next(got.Mail[0].Events[0])
+		c.Mail = rows(got.Mail)
+		s.write(c)
+		r.must(r.w.Leave(r.ctx, k.id), "leave")
+		r.worker("greet").get(s.run)
+	}},
 	{"a dead worker's tasks come back", "when a lease ends, its tasks are given to others as further attempts", func(r *rig) {
 		owner := r.worker("greet")
 		s := owner.bear("greet")

@@ -227,4 +227,32 @@ var relatives = []check{
 			}
 		}
 	}},
+	{"of concurrent births of one child one is born", "two parents that ask for one child ID: one gets it, the other's step fails", func(r *rig) {
+		k := r.worker("greet", "child")
+		for range 10 {
+			one, two := k.bear("greet"), k.bear("greet")
+			id := newRun()
+			var wg sync.WaitGroup
+			for _, s := range []*session{one, two} {
+				c := s.childCommit("step_1")
+				c.Births[0].Run, c.Events[0].Peer = id, id
+				wg.Go(func() {
+					if _, err := r.w.Commit(r.ctx, c); err != nil {
+						r.Errorf("run %s: %v", c.Run, err)
+					}
+				})
+			}
+			wg.Wait()
+			loser := one.run
+			if r.run(id).Parent.Run == one.run {
+				loser = two.run
+			}
+			for _, s := range []*session{one, two} {
+				events := r.events(s.run)
+				if failed := events[len(events)-1].Type == world.StepFailed; failed != (s.run == loser) {
+					r.Fatalf("run %s ends with %+v; the child is not its own: %v", s.run, events[len(events)-1], s.run == loser)
+				}
+			}
+		}
+	}},
 }
