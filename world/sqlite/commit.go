@@ -208,13 +208,15 @@ func (g *group) reclass(q *queued, version int) error {
 
 // around writes what a commit brings beside its events.
 func (g *group) around(c *world.Commit, r *run, p *plan) error {
-	for _, row := range c.Mail {
-		n, err := g.changed(deleteMail, row, r.key)
-		if err != nil {
+	for _, number := range c.Mail {
+		g.writes++
+		if _, err := g.c.one(deleteMail, func(gone row) error {
+			if r.payloads > 0 {
+				r.payloads -= int(gone.int(0))
+			}
+			return nil
+		}, number, r.key); err != nil {
 			return err
-		}
-		if n > 0 {
-			r.payloads = -1 // what it was is not known: count anew when it matters
 		}
 	}
 	for _, child := range p.births {

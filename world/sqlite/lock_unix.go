@@ -22,3 +22,7 @@ func lockFile(f *os.File) error {
 		return err
 	}
 }
+
+// writable reports whether this process may write a file. It does not open it: closing it would free the locks that SQLite holds on it
+// elsewhere in this process.
+func writable(path string) bool { return unix.Access(path, unix.W_OK) == nil }

@@ -16,3 +16,9 @@ func lockFile(f *os.File) error {
 	}
 	return err
 }
+
+// writable reports whether a file is not marked as read-only.
+func writable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Perm()&0o200 != 0
+}

@@ -66,8 +66,9 @@ type World struct {
 	served  map[string]int64   // by workflow: when it had its last turn
 	turn    int64
 
-	lock *workerLock // of the worker process; nil before the first Join; of the writer goroutine
-	bell *listener   // nil before the first Join; of the writer goroutine
+	lock   *workerLock // of the worker process; nil before the first Join; of the writer goroutine
+	bell   *listener   // nil before the first Join; of the writer goroutine
+	voided bool        // what the worker process before this one left is ended; of the writer goroutine
 
 	listeners listeners
 	counters  counters

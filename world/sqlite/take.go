@@ -136,10 +136,8 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 			return out, err
 		}
 	}
-	w.mu.Lock()
-	wk := w.workers[q.Worker]
-	w.mu.Unlock()
-	if wk == nil || !wk.until.After(g.now) {
+	wk := g.alive(q.Worker)
+	if wk == nil {
 		return out, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}
 	out.Now = g.now

@@ -38,12 +38,20 @@ type worker struct {
 	lost  []string         // since the last beat
 }
 
-// worker returns the key of a worker that is alive, else 0.
-func (g *group) worker(id string) int64 {
+// alive returns a worker that is alive, else nil. One that this group buries is dead for what follows in it.
+func (g *group) alive(id string) *worker {
 	w := g.wr.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if wk := w.workers[id]; wk != nil {
+	if wk := w.workers[id]; wk != nil && !g.buried[wk.key] {
+		return wk
+	}
+	return nil
+}
+
+// worker returns the key of a worker that is alive, else 0.
+func (g *group) worker(id string) int64 {
+	if wk := g.alive(id); wk != nil {
 		return wk.key
 	}
 	return 0
@@ -161,12 +169,11 @@ func (g *group) lockWorkers(name string) error {
 		w.lock = lock
 		w.bell = listen(bellPath(w.path), w.listeners.tell)
 	}
-	w.mu.Lock()
-	alone := len(w.workers) == 0
-	w.mu.Unlock()
-	if !alone {
+	if w.voided || g.voided {
 		return nil
 	}
+	g.voided = true
+	g.onCommit(func() { w.voided = true })
 	var left []int64
 	if err := g.c.query(workerKeys, func(r row) (bool, error) { left = append(left, r.int(0)); return true, nil }); err != nil {
 		return err
@@ -200,6 +207,10 @@ func (g *group) bury(key int64) error {
 			return err
 		}
 	}
+	if g.buried == nil {
+		g.buried = make(map[int64]bool)
+	}
+	g.buried[key] = true
 	g.onCommit(func() {
 		w := g.wr.w
 		if wk := w.workerByKey(key); wk != nil {
@@ -254,7 +265,7 @@ func (w *World) idleBeat(ctx context.Context, q world.BeatQuery) (world.Beat, bo
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now, wk := w.nowLocked(), w.workers[q.Worker]
-	if wk == nil || len(wk.runs)+len(wk.lost)+len(q.Tasks) > 0 || wk.shown.Sub(now) < wk.Lease/2 {
+	if wk == nil || !wk.until.After(now) || len(wk.runs)+len(wk.lost)+len(q.Tasks) > 0 || wk.shown.Sub(now) < wk.Lease/2 {
 		return world.Beat{}, false
 	}
 	for _, other := range w.workers {
@@ -273,9 +284,7 @@ func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
 			return b, err
 		}
 	}
-	w.mu.Lock()
-	wk := w.workers[q.Worker]
-	w.mu.Unlock()
+	wk := g.alive(q.Worker)
 	if wk == nil {
 		return b, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}

@@ -252,6 +252,8 @@ type group struct {
 	writes  int  // statements that wrote
 	quiet   bool // nobody listens
 	totals  map[total]int64
+	buried  map[int64]bool // workers whose lease ends with it
+	voided  bool           // it ends what the worker process before this one left
 	notices []world.Notice
 	mark    int      // notices of the batch before this transaction
 	hooks   []func() // to be called once it is durable
