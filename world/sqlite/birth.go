@@ -19,11 +19,13 @@ var (
 // birth checks and writes the birth of a run that is nobody's child.
 func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	b := c.Events[0].Birth
-	taken, err := g.run(c.Run)
-	if err != nil {
-		return done, err
+	taken := g.wr.cache.runs[c.Run] != nil
+	if !taken {
+		if taken, err = g.c.one(readRun, func(row) error { return nil }, c.Run); err != nil {
+			return done, err
+		}
 	}
-	if taken != nil {
+	if taken {
 		return done, fmt.Errorf("run %s: %w", c.Run, world.ErrRunExists)
 	}
 	if b.Key != "" {

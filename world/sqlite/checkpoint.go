@@ -18,7 +18,7 @@ var (
 // checkpoint runs after each group. It knows about how much was written, and looks at the file only when that was enough.
 func (wr *writer) checkpoint() {
 	size := wr.w.opt.CheckpointSize
-	if wr.c == nil || wr.since*2+wr.groups*pageSize < size*wr.patience {
+	if wr.c == nil || wr.since*2+wr.groups*groupSize < size*wr.patience {
 		return
 	}
 	wr.since, wr.groups = 0, 0
@@ -38,5 +38,5 @@ func (wr *writer) checkpoint() {
 	wr.patience = 1
 }
 
-// pageSize is SQLite's default: what the smallest group adds to the log is a few pages.
-const pageSize = 4096
+// groupSize is what the smallest group adds to the log: a few pages.
+const groupSize = 3 * 4096

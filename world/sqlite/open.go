@@ -210,6 +210,10 @@ func (w *World) read(ctx context.Context, f func(c *conn) error) error {
 		}
 	}
 	err = f(c)
+	if resultCode(err) != 0 { // it may be the connection: the next reader gets a new one
+		_ = c.close()
+		c = nil
+	}
 	w.readers <- c
 	return classify(w.path, err)
 }

@@ -52,7 +52,7 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 			return world.Taken{}, err
 		}
 		if !anyDue(heads, now, &q) {
-			return world.Taken{Now: now, Next: w.nextLook(wk, heads), More: more(heads, now)}, nil
+			return world.Taken{Now: now, Next: w.nextLook(wk, heads, now), More: more(heads, now)}, nil
 		}
 	}
 	var out world.Taken
@@ -112,9 +112,9 @@ func more(heads []head, now time.Time) bool {
 
 // nextLook is the time to look again: what is due next, or before that the end of the lease of another worker that holds something,
 // should it not beat until then.
-func (w *World) nextLook(me *worker, heads []head) (next time.Time) {
+func (w *World) nextLook(me *worker, heads []head, now time.Time) (next time.Time) {
 	for _, h := range heads {
-		if next.IsZero() || h.due.Before(next) {
+		if h.due.After(now) && (next.IsZero() || h.due.Before(next)) {
 			next = h.due
 		}
 	}
@@ -168,7 +168,7 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 	if heads, err = readHeads(g.c, classes, steps, q.Runs > 0); err != nil {
 		return out, err
 	}
-	out.More, out.Next = more(heads, g.now), w.nextLook(wk, heads)
+	out.More, out.Next = more(heads, g.now), w.nextLook(wk, heads, g.now)
 	return out, nil
 }
 

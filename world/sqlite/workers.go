@@ -15,7 +15,6 @@ const defaultLease = 10 * time.Second
 var (
 	insertWorker = load("insert_worker")
 	insertLane   = load("insert_lane")
-	killLanes    = load("kill_lanes")
 	deleteLanes  = load("delete_lanes")
 	beatWorker   = load("beat_worker")
 	deleteWorker = load("delete_worker")
@@ -189,9 +188,6 @@ func (g *group) lockWorkers(name string) error {
 // bury ends a worker's lease. Its runs and tasks are due at once, by whoever comes next.
 func (g *group) bury(key int64) error {
 	now := g.now.UnixMicro()
-	if err := g.exec(killLanes, key); err != nil {
-		return err
-	}
 	for _, s := range []*statement{returnRuns, returnTasks} {
 		n, err := g.changed(s, key, now)
 		if err != nil {

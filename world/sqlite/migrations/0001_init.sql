@@ -158,11 +158,10 @@ CREATE TABLE workers (
   until_us  INTEGER NOT NULL
 );
 
--- What a worker writes through; a dead lane writes no more.
+-- What a worker writes through, as long as it is alive. One transaction at a time is the fence here; other worlds need the rows.
 CREATE TABLE lanes (
   worker INTEGER NOT NULL,
   lane   INTEGER NOT NULL,
-  alive  INTEGER NOT NULL,
   PRIMARY KEY (worker, lane)
 ) WITHOUT ROWID;
 

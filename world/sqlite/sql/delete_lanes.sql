@@ -1,2 +1,2 @@
--- Lanes of workers that are gone.
+-- A worker is dead, or gone.
 DELETE FROM lanes WHERE worker = ?1

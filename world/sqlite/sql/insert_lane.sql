@@ -1,2 +1,2 @@
 -- The lane through which a worker writes.
-INSERT INTO lanes (worker, lane, alive) VALUES (?1, 0, 1)
+INSERT INTO lanes (worker, lane) VALUES (?1, 0)
