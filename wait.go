@@ -16,6 +16,9 @@ func Sleep(ctx Context, name string, d time.Duration) error {
 
 // SleepUntil pauses the workflow until t. A time in the past is due at once. Errors as in [Sleep].
 func SleepUntil(ctx Context, name string, t time.Time) error {
+	if now := ctx.Now(); t.Before(now) {
+		t = now // the zero time in a log means "never"
+	}
 	return waitFor(ctx, ctx.x.SleepUntil(name, t))
 }
 
