@@ -1,0 +1,270 @@
+package main
+
+// This file is the demo: workflows in a process that is killed, and that go on in the next one.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/sqlite"
+)
+
+// demoLimit is how long the demo may take.
+const demoLimit = 18 * time.Second
+
+func (c *cli) demo() *cobra.Command {
+	keep := false
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run workflows in a process, kill it in the middle of a step, and watch them go on",
+		Long: `Run two workflows on a fresh SQLite file in a worker process, kill that process in the middle of a step (SIGKILL), start it again, and
+show the runs going on where they stopped: no finished step runs twice. It takes a few seconds.
+
+Exit codes:
+  0    everything went as it should
+  1    something did not, and the message says what`,
+		Example: `  stepwell demo
+  stepwell demo --keep`,
+		Args: arguments(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDemo(cmd.Context(), keep) },
+	}
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the files, and say where they are")
+	return cmd
+}
+
+// runDemo makes the files, plays, and removes them.
+func (c *cli) runDemo(ctx context.Context, keep bool) (err error) {
+	dir, err := os.MkdirTemp("", "stepwell-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if keep {
+			c.db = "sqlite:" + filepath.ToSlash(filepath.Join(dir, demoDatabase))
+			fmt.Fprintf(c.stdout, "\nThe files are in %s. Look around:\n  %s\n", dir, c.command("runs list"))
+			return
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
+	w, err := sqlite.Open(filepath.Join(dir, demoDatabase))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }() // before the files are removed
+	app, err := stepwell.New(w, stepwell.Config{Name: c.who})
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, demoLimit)
+	defer cancel()
+	p := &play{
+		cli: c, dir: dir, world: w, app: app, began: time.Now(), finished: map[string]bool{},
+		lines: &bodyReader{path: filepath.Join(dir, demoBodies)},
+	}
+	err = p.perform(limited)
+	p.worker.kill()
+	if errors.Is(limited.Err(), context.DeadlineExceeded) && err != nil {
+		return p.stuck(ctx)
+	}
+	return err
+}
+
+// play is one demo.
+type play struct {
+	*cli
+	dir      string
+	world    *sqlite.World
+	app      *stepwell.App
+	began    time.Time
+	worker   *worker
+	killed   int // process ID of the first worker
+	lines    *bodyReader
+	cast     []actor
+	finished map[string]bool // steps whose end was in the log when the worker was killed
+}
+
+// actor is one run of the demo.
+type actor struct {
+	name string
+	run  string
+	want string // its output
+	over bool
+}
+
+// perform is the play, act by act.
+func (p *play) perform(ctx context.Context) error {
+	p.prologue()
+	for _, act := range []func(context.Context) error{p.begin, p.start, p.kill, p.restart, p.signal, p.finish, p.check} {
+		if err := act(ctx); err != nil {
+			return err
+		}
+	}
+	if err := p.worker.stop(); err != nil {
+		return err
+	}
+	return p.epilogue(ctx)
+}
+
+// begin starts the first worker process.
+func (p *play) begin(ctx context.Context) error {
+	if err := os.WriteFile(p.lines.path, nil, 0o600); err != nil {
+		return err
+	}
+	return p.work(ctx, "worker process %d starts")
+}
+
+// work starts a worker process and waits until it works.
+func (p *play) work(ctx context.Context, says string) error {
+	w, err := startWorker(p.dir)
+	if err != nil {
+		return err
+	}
+	p.worker = w
+	p.say(bold, fmt.Sprintf(says, w.pid()))
+	return p.until(ctx, func() (bool, error) {
+		s, err := p.world.Stats(ctx)
+		for _, row := range s.Workers {
+			if row.JoinedAt.After(w.began) {
+				return true, err
+			}
+		}
+		return false, err
+	})
+}
+
+// start starts the three runs, from this process.
+func (p *play) start(ctx context.Context) error {
+	items := []string{"cup", "tea", "kettle"}
+	for _, a := range []struct {
+		name, workflow, want string
+		input                any
+	}{
+		{"ada", "onboard-user", `"verified"`, signup{"ada@example.com"}},
+		{"bob", "onboard-user", `"nudged"`, signup{"bob@example.com"}},
+		{"order", "order", `"A-17 shipped, 3 items"`, order{"A-17", items}},
+	} {
+		input, err := json.Marshal(a.input)
+		if err != nil {
+			return err
+		}
+		run, err := p.app.Start(ctx, a.workflow, input)
+		if err != nil {
+			return err
+		}
+		p.cast = append(p.cast, actor{name: a.name, run: run.ID(), want: a.want})
+	}
+	p.say("", "three runs start: onboard-user for ada and for bob, and an order")
+	return nil
+}
+
+// kill waits for the body of the chosen step, and kills the worker in the middle of it.
+func (p *play) kill(ctx context.Context) error {
+	inside := func() (time.Time, bool) {
+		for _, l := range p.lines.all {
+			if l.Name == killedStep {
+				return l.At, l.What == bodyStarts
+			}
+		}
+		return time.Time{}, false
+	}
+	if err := p.until(ctx, func() (bool, error) {
+		at, in := inside()
+		return in && time.Since(at) > chargeTime/4, nil
+	}); err != nil {
+		return err
+	}
+	p.killed = p.worker.pid()
+	p.worker.kill()
+	p.say(bad, fmt.Sprintf("kill -9 %d, in the middle of %s", p.killed, killedStep))
+	if err := p.tell(); err != nil {
+		return err
+	}
+	if n := p.tally()[killedStep].ends; n != 0 {
+		return fmt.Errorf("demo: step %s had ended before its process was killed; this machine was too slow to catch it, try again", killedStep)
+	}
+	return p.noteFinished(ctx)
+}
+
+// noteFinished reads from the log which steps were finished when the worker died.
+func (p *play) noteFinished(ctx context.Context) error {
+	for _, a := range p.cast {
+		s, err := p.app.Story(ctx, a.run, false)
+		if err != nil {
+			return err
+		}
+		for _, en := range s.Journal.Entries {
+			if en.Class == "run" && en.Status == world.EntryCompleted {
+				p.finished[en.ID] = true
+			}
+		}
+	}
+	return nil
+}
+
+func (p *play) restart(ctx context.Context) error {
+	return p.work(ctx, "worker process %d starts on the same file")
+}
+
+// signal sends the event to ada's run, as soon as it waits for it. Nobody sends one to bob's.
+func (p *play) signal(ctx context.Context) error {
+	ada := p.cast[0]
+	if err := p.until(ctx, func() (bool, error) {
+		why, err := p.app.Why(ctx, ada.run)
+		return why.Kind == stepwell.WhyEvent, err
+	}); err != nil {
+		return err
+	}
+	if err := verify.Send(ctx, p.app, ada.run, verified{"usr_ada"}); err != nil {
+		return err
+	}
+	p.say("", `event "verify" is sent to ada's run, from this process; none to bob's`)
+	return nil
+}
+
+// finish waits until all runs are over.
+func (p *play) finish(ctx context.Context) error {
+	return p.until(ctx, func() (bool, error) {
+		all := true
+		for i := range p.cast {
+			a := &p.cast[i]
+			if a.over {
+				continue
+			}
+			info, err := p.app.Get(ctx, a.run)
+			if err != nil {
+				return false, err
+			}
+			if a.over = info.Status.Terminal(); !a.over {
+				all = false
+				continue
+			}
+			if err := p.tell(); err != nil {
+				return false, err
+			}
+			p.say(tones[info.Status], fmt.Sprintf("%s %s: %s", a.name, info.Status, info.Output))
+		}
+		return all, nil
+	})
+}
+
+// stuck says where a demo stands that took too long.
+func (p *play) stuck(ctx context.Context) error {
+	err := fmt.Errorf("demo: not done after %s", demoLimit)
+	for _, a := range p.cast {
+		why, whyErr := p.app.Why(ctx, a.run)
+		if whyErr != nil {
+			return errors.Join(err, whyErr)
+		}
+		err = fmt.Errorf("%w\n  %s, run %s: %s", err, a.name, a.run, why)
+	}
+	return err
+}

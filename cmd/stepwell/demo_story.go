@@ -1,0 +1,112 @@
+package main
+
+// This file tells the demo: what happens while it happens, and what it came to.
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/human"
+)
+
+func (p *play) prologue() {
+	fmt.Fprint(p.stdout, "Two workflows on a fresh SQLite file, in a worker process that is killed in the middle of a step.\n\n")
+}
+
+// say tells what the demo itself does.
+func (p *play) say(t tone, text string) { p.line(time.Now(), p.style().paint(t, text)) }
+
+func (p *play) line(at time.Time, text string) {
+	s := p.style()
+	fmt.Fprintf(p.stdout, "%s  %s\n", s.paint(dim, fmt.Sprintf("%5.2f s", at.Sub(p.began).Seconds())), text)
+}
+
+// tell tells what the bodies of steps did since the last time.
+func (p *play) tell() error {
+	lines, err := p.lines.next()
+	if err != nil {
+		return err
+	}
+	s := p.style()
+	for _, l := range lines {
+		mark, note := s.paint(busy, s.mark("▸", "starts")), ""
+		switch {
+		case l.What == bodyEnds:
+			mark = s.paint(good, s.mark("✓", "done"))
+		case l.What == bodyFails:
+			mark, note = s.paint(bad, s.mark("✗", "fails")), l.Error
+		case l.Attempt > 1:
+			note = "attempt " + strconv.Itoa(l.Attempt)
+		}
+		width := 6
+		if s.symbols {
+			width = 1
+		}
+		pad := strings.Repeat(" ", max(width-len([]rune(plain(mark))), 0))
+		p.line(l.At, strings.TrimRight(fmt.Sprintf("    %-6s %-13s %s%s  %s", p.name(l.Run), l.Name, mark, pad, s.paint(dim, note)), " "))
+	}
+	return nil
+}
+
+// plain takes colours off.
+func plain(s string) string {
+	if i := strings.IndexByte(s, 'm'); i > 0 && s[0] == '\x1b' {
+		s = strings.TrimSuffix(s[i+1:], "\x1b[0m")
+	}
+	return s
+}
+
+func (p *play) name(run string) string {
+	for _, a := range p.cast {
+		if a.run == run {
+			return a.name
+		}
+	}
+	return run
+}
+
+// epilogue draws the runs and counts what ran.
+func (p *play) epilogue(ctx context.Context) error {
+	sum := &table{indent: "  ", gap: "  "}
+	sum.add(cell{text: "run", tone: dim}, cell{text: "output", tone: dim}, cell{text: "commits", tone: dim, right: true}, cell{text: "invocations", tone: dim, right: true})
+	for _, a := range p.cast {
+		story, err := p.app.Story(ctx, a.run, true)
+		if err != nil {
+			return err
+		}
+		story.Why.At = story.Why.At.In(p.zone)
+		fmt.Fprintln(p.stdout)
+		(&picture{story: &story, style: p.style()}).draw(p.stdout)
+		sum.add(cell{text: a.name}, cell{text: string(story.Run.Output)}, cell{text: strconv.Itoa(story.Journal.Commits), right: true},
+			cell{text: strconv.FormatInt(story.Run.Takes, 10), right: true})
+	}
+	fmt.Fprintln(p.stdout)
+	sum.write(p.stdout, p.style())
+	p.writeTally()
+	return nil
+}
+
+func (p *play) writeTally() {
+	s := p.style()
+	fmt.Fprintf(p.stdout, "\nCounted in the file to which the steps append:\n\n")
+	t := &table{indent: "  ", gap: "  "}
+	t.add(cell{text: "step", tone: dim}, cell{text: "started", tone: dim, right: true}, cell{text: "failed", tone: dim, right: true},
+		cell{text: "completed", tone: dim, right: true})
+	all := p.tally()
+	for _, name := range p.order() {
+		n := all[name]
+		note := ""
+		if name == killedStep {
+			note = "killed once, then done, under the same idempotency key"
+		}
+		t.add(cell{text: name}, number(n.starts), number(n.fails), number(n.ends), cell{text: note, tone: dim})
+	}
+	t.write(p.stdout, s)
+	fmt.Fprintf(p.stdout, "\n%s %s had finished when the process was killed; none of them ran again.\n",
+		s.paint(good, "No finished step ran twice:"), human.Count(len(p.finished), "step"))
+}
+
+func number(n int) cell { return cell{text: strconv.Itoa(n), right: true} }

@@ -1,0 +1,193 @@
+package main
+
+// This file prints the events of a run's log, and follows them.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+func (c *cli) events() *cobra.Command {
+	var id string
+	var types []string
+	follow := false
+	cmd := &cobra.Command{
+		Use:   "events RUN",
+		Short: "Print the events of a run's log",
+		Long: `Print the events of a run's log, in order. With --json each event is one line, as the log has it.
+With --follow it goes on with what is appended until the run is over.
+
+` + exitCodes,
+		Example: `  stepwell events wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
+  stepwell events wrun_01JD3V --type step_failed,step_retrying
+  stepwell events wrun_01JD3V --follow --json`,
+		Args: arguments(1, 1, "RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f := stepwell.EventFilter{ID: id}
+			for _, t := range types {
+				if !slices.Contains(world.EventTypes, world.EventType(t)) {
+					return usagef("there are "+typeNames(), "--type %q is no type of event", t)
+				}
+				f.Types = append(f.Types, world.EventType(t))
+			}
+			return c.with(func(db *database) error {
+				run, err := c.find(cmd.Context(), db, args[0])
+				if err != nil {
+					return err
+				}
+				return c.explain(c.printEvents(cmd.Context(), db, run, f, follow), run)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&id, "id", "", "only events about this step, wait or hook (correlation `ID`)")
+	fl.StringSliceVar(&types, "type", nil, "only events of this `type`; several with commas")
+	fl.BoolVarP(&follow, "follow", "f", false, "go on until the run is over")
+	c.jsonFlag(cmd, "write one JSON object an event")
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(strings.Split(typeNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func typeNames() string {
+	names := make([]string, len(world.EventTypes))
+	for i, t := range world.EventTypes {
+		names[i] = string(t)
+	}
+	return strings.Join(names, ", ")
+}
+
+// followPause is the time between looks at a log that another process writes.
+const followPause = 100 * time.Millisecond
+
+func (c *cli) printEvents(ctx context.Context, db *database, run string, f stepwell.EventFilter, follow bool) error {
+	p := &eventPrinter{cli: c, names: map[string]string{}}
+	for {
+		info, err := db.app.Get(ctx, run) // before the log is read: what ended it is in the log then
+		if err != nil {
+			return err
+		}
+		for {
+			page, err := db.world.Events(ctx, run, world.EventQuery{Cursor: f.Cursor, CorrelationID: f.ID, Types: f.Types})
+			if err != nil {
+				return err
+			}
+			for i := range page.Events {
+				if err := p.print(&page.Events[i]); err != nil {
+					return err
+				}
+			}
+			if page.Cursor != "" {
+				f.Cursor = page.Cursor
+			}
+			if !page.More {
+				break
+			}
+		}
+		if !follow || info.Status.Terminal() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(followPause):
+		}
+	}
+}
+
+// eventPrinter prints one event a line; it knows the names of what it has seen created.
+type eventPrinter struct {
+	*cli
+	names map[string]string
+	last  time.Time
+}
+
+func (p *eventPrinter) print(e *world.Event) error {
+	if p.json {
+		return json.NewEncoder(p.stdout).Encode(e)
+	}
+	subject := human.Visible(e.Name)
+	if e.Creation() && e.Name != "" {
+		subject = e.Key(0).String()
+		p.names[e.ID] = subject
+	} else if subject == "" && e.ID != "" {
+		if subject = p.names[e.ID]; subject == "" {
+			subject = e.ID
+		}
+	}
+	since := ""
+	if !p.last.IsZero() {
+		since = "+" + human.Span(e.Time.Sub(p.last))
+	}
+	p.last = e.Time
+	s := p.style()
+	line := fmt.Sprintf("%5d  %s  %-12s  %s  %-20s  %s", e.Seq, s.paint(dim, e.Time.In(p.zone).Format("2006-01-02 15:04:05.000")), since,
+		s.paint(eventTone(e.Type), fmt.Sprintf("%-17s", e.Type)), subject, s.paint(dim, eventNote(e, p.zone)))
+	_, err := fmt.Fprintln(p.stdout, strings.TrimRight(line, " "))
+	return err
+}
+
+func eventTone(t world.EventType) tone {
+	switch t {
+	case world.StepCompleted, world.WaitCompleted, world.RunCompleted:
+		return good
+	case world.StepFailed, world.StepRetrying, world.RunFailed, world.HookConflict:
+		return bad
+	case world.RunCancelled, world.CancelRequested, world.RunPaused:
+		return warm
+	}
+	return ""
+}
+
+func eventNote(e *world.Event, zone *time.Location) string {
+	var parts []string
+	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if e.Birth != nil {
+		say("%s v%d", e.Birth.Workflow, e.Birth.Version)
+	}
+	if e.Kind != "" {
+		say("%s", e.Kind)
+	}
+	if e.Attempt > 0 {
+		say("attempt %d", e.Attempt)
+	}
+	if e.Error != nil {
+		say("%s", human.Fold(e.Error.Message, noteWidth))
+		if e.Error.Where != "" {
+			say("%s", e.Error.Where)
+		}
+	}
+	if e.Outcome != "" {
+		say("%s", e.Outcome)
+	}
+	if e.Peer != "" {
+		say("%s", e.Peer)
+	}
+	if len(e.Match) > 0 {
+		say("where %s", human.Fold(string(e.Match), noteWidth))
+	}
+	for word, t := range map[string]time.Time{"until": e.Until, "again at": e.RetryAt} { // an event has one of them
+		if !t.IsZero() {
+			say("%s %s", word, t.In(zone).Format("2006-01-02 15:04:05.000"))
+		}
+	}
+	if e.By != "" {
+		say("by %s", human.Visible(e.By))
+	}
+	if e.Reason != "" {
+		say("%s", human.Fold(e.Reason, noteWidth))
+	}
+	if len(e.Payload) > 0 {
+		say("%s", human.Fold(string(e.Payload), noteWidth))
+	}
+	return strings.Join(parts, "  ")
+}

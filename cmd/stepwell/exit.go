@@ -1,0 +1,89 @@
+package main
+
+// This file turns errors into what a person reads and what a script branches on.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// The exit codes; help.go documents them.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitOver        = 4
+	exitLater       = 5
+	exitInterrupted = 130
+)
+
+const exitCodes = `Exit codes:
+  0    it worked
+  1    it failed
+  2    the command line is wrong
+  3    there is no such run or database
+  4    the run is over
+  5    not now, try again later: the run's inbox is full
+  130  interrupted`
+
+// fault is an error with its exit code and what to do next.
+type fault struct {
+	code int
+	err  error
+	next string // one line, or more
+}
+
+func (f *fault) Error() string { return f.err.Error() }
+
+// Unwrap returns what went wrong.
+func (f *fault) Unwrap() error { return f.err }
+
+func usagef(next, format string, args ...any) error {
+	return &fault{code: exitUsage, err: fmt.Errorf(format, args...), next: next}
+}
+
+// explain says what went wrong with a run, and what next.
+func (c *cli) explain(err error, run string) error {
+	var f *fault
+	switch {
+	case err == nil || errors.As(err, &f):
+		return err
+	case errors.Is(err, stepwell.ErrNotFound):
+		return &fault{exitNotFound, fmt.Errorf("there is no run %s in %s", run, c.path), "list what is there:  " + c.command("runs list")}
+	case errors.Is(err, stepwell.ErrTerminal):
+		return &fault{exitOver, fmt.Errorf("run %s is over: nothing about it changes any more", run), "see how it ended:  " + c.command("runs show "+run)}
+	case errors.Is(err, stepwell.ErrInboxFull):
+		return &fault{exitLater, fmt.Errorf("run %s has too many unread payloads", run), "send it again later, with the same --delivery-id; see why it does not read:  " + c.command("runs show "+run)}
+	case errors.Is(err, stepwell.ErrInvalid), errors.Is(err, stepwell.ErrTooLarge):
+		return &fault{exitUsage, err, "nothing was changed"}
+	case errors.Is(err, world.ErrCorrupt):
+		return &fault{exitFailure, err, "restore the database from a backup; nothing was changed"}
+	}
+	return err
+}
+
+// report prints an error and returns the exit code.
+func report(to io.Writer, ctx context.Context, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintln(to, "stepwell: interrupted")
+		return exitInterrupted
+	}
+	fmt.Fprintf(to, "stepwell: %v\n", err)
+	var f *fault
+	if !errors.As(err, &f) {
+		return exitFailure
+	}
+	if f.next != "" {
+		fmt.Fprintf(to, "  %s\n", f.next)
+	}
+	return f.code
+}

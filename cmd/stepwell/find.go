@@ -1,0 +1,54 @@
+package main
+
+// This file finds the run that a person means: a whole ID, or the beginning of one.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stepwell/stepwell"
+)
+
+// How long a beginning must be, and how many runs are looked at for it.
+const (
+	shortestPrefix = 4
+	mostLookedAt   = 2000
+)
+
+// find returns the ID of the run that arg names.
+func (c *cli) find(ctx context.Context, db *database, arg string) (string, error) {
+	_, err := db.world.Run(ctx, arg)
+	if err == nil {
+		return arg, nil
+	}
+	prefix := strings.TrimRight(arg, "….")
+	if !errors.Is(err, stepwell.ErrNotFound) || len(prefix) < shortestPrefix {
+		return "", c.explain(err, arg)
+	}
+	var found []string
+	seen := 0
+	for r, err := range db.app.List(ctx, stepwell.ListFilter{}) {
+		if err != nil {
+			return "", err
+		}
+		if seen++; seen > mostLookedAt {
+			return "", &fault{exitNotFound, fmt.Errorf("there is no run %s in %s, and too many to look for one that begins so", arg, c.path), "give the whole ID:  " + c.command("runs list")}
+		}
+		if strings.HasPrefix(r.ID, prefix) || strings.HasPrefix(r.ID, "wrun_"+prefix) {
+			found = append(found, r.ID)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", c.explain(stepwell.ErrNotFound, arg)
+	case 1:
+		return found[0], nil
+	}
+	list := strings.Join(found[:min(len(found), 5)], "\n  ")
+	if len(found) > 5 {
+		list += fmt.Sprintf("\n  and %d more", len(found)-5)
+	}
+	return "", &fault{exitUsage, fmt.Errorf("%d runs begin with %s: give more of the ID", len(found), arg), list}
+}

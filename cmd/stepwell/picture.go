@@ -1,0 +1,153 @@
+package main
+
+// This file draws one run: a header, why it does not move, its timeline, and what one could do.
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// How wide a payload may be, and how many entries a timeline may have before its middle is folded.
+const (
+	payloadWidth = 100
+	noteWidth    = 60
+	firstEntries = 10
+	lastEntries  = 30
+)
+
+// picture is one run, drawn.
+type picture struct {
+	story   *stepwell.Story
+	style   style
+	full    bool
+	command func(line string) string // how to do something about it; nil: nothing is proposed
+}
+
+func (p *picture) now() time.Time { return p.story.Why.At }
+
+func (p *picture) draw(to io.Writer) {
+	p.header(to)
+	p.why(to)
+	p.facts(to)
+	if len(p.story.Journal.Entries) > 0 {
+		fmt.Fprintln(to)
+		p.timeline(to)
+	}
+	p.actions(to)
+}
+
+// header is the first line: what it is, which, and how it stands.
+func (p *picture) header(to io.Writer) {
+	r := &p.story.Run
+	name := r.Workflow
+	if r.Version > 0 {
+		name += fmt.Sprintf(" v%d", r.Version)
+	}
+	began := r.CreatedAt
+	if j := p.story.Journal; !j.StartedAt.IsZero() {
+		began = j.StartedAt
+	}
+	var status string
+	if r.Status.Terminal() {
+		status = p.style.paint(tones[r.Status], string(r.Status)) + " after " + human.Span(r.EndedAt.Sub(began))
+	} else {
+		status = p.style.paint(tones[r.Status], string(r.Status)) + " for " + human.Span(p.now().Sub(began))
+	}
+	line := p.style.paint(bold, name) + "   " + r.ID + "   " + status
+	if r.Key != "" {
+		line += "   key " + human.Visible(r.Key)
+	}
+	fmt.Fprintln(to, line)
+}
+
+var tones = map[world.Status]tone{world.Running: busy, world.Completed: good, world.Failed: bad, world.Cancelled: warm}
+
+// why is the second line, with the details of a blocked run below it.
+func (p *picture) why(to io.Writer) {
+	w := p.story.Why
+	t := tone("")
+	switch w.Kind {
+	case stepwell.WhyBlocked, stepwell.WhyNoWorker, stepwell.WhyWorkerLost:
+		t = bad
+	case stepwell.WhyOver:
+		if w.Error != nil {
+			t = bad
+		}
+	default:
+		t = warm
+	}
+	fmt.Fprintln(to, p.style.paint(t, w.String()))
+	if w.Block != nil {
+		_, details, _ := strings.Cut(w.Block.Message, "\n")
+		for line := range strings.Lines(details) {
+			fmt.Fprintln(to, "  "+strings.TrimSpace(human.Visible(strings.TrimRight(line, "\n"))))
+		}
+	}
+}
+
+// facts are input and output, when it began, and what it cost.
+func (p *picture) facts(to io.Writer) {
+	r, j := &p.story.Run, p.story.Journal
+	t := &table{gap: "  "}
+	fact := func(name, text string) { t.add(cell{text: name, tone: dim}, cell{text: text}) }
+	began := "created"
+	at := r.CreatedAt
+	if !j.StartedAt.IsZero() {
+		began, at = "started", j.StartedAt
+	}
+	fact(began, human.When(at, p.now())+"   "+human.Count(j.Commits, "commit")+", "+human.Count(int(r.Takes), "invocation"))
+	if r.Parent != nil {
+		fact("parent", r.Parent.Run)
+	}
+	if len(j.Input) > 0 {
+		fact("input", p.payload(j.Input, payloadWidth))
+	}
+	if len(j.Output) > 0 {
+		fact("output", p.payload(j.Output, payloadWidth))
+	}
+	for _, u := range j.Unread {
+		fact("unread", fmt.Sprintf("event %q, sent %s   %s", u.Name, human.When(u.At, p.now()), p.payload(u.Payload, noteWidth)))
+	}
+	t.write(to, p.style)
+}
+
+func (p *picture) payload(b []byte, width int) string {
+	if p.full {
+		width = len(b)*6 + 1 // what is shown escaped takes more room
+	}
+	return human.Fold(string(b), width)
+}
+
+// actions are command lines that can be pasted.
+func (p *picture) actions(to io.Writer) {
+	if p.command == nil || p.story.Run.Status.Terminal() {
+		return
+	}
+	t := &table{indent: "  ", gap: "  "}
+	run := p.story.Run.ID
+	for _, en := range p.story.Journal.Entries {
+		if en.Kind != world.KindEvent || en.Status != world.EntryWaiting || len(t.rows) == 3 {
+			continue
+		}
+		payload := "null"
+		if len(en.Match) > 0 {
+			payload = string(en.Match)
+		}
+		t.add(cell{text: "signal:", tone: dim}, cell{text: p.command("runs signal " + run + " " + shellWord(en.Name) + " " + shellWord(payload))})
+	}
+	switch p.story.Why.Kind {
+	case stepwell.WhyCancelling:
+	default:
+		t.add(cell{text: "cancel:", tone: dim}, cell{text: p.command("runs cancel " + run)})
+	}
+	if len(t.rows) > 0 {
+		fmt.Fprintln(to)
+		t.write(to, p.style)
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+// This file holds the root command, what all commands share, and how one is run.
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// cli is one call of the command.
+type cli struct {
+	*shell
+	db     string // --db
+	path   string // of the database, once it is known
+	json   bool
+	parsed bool // the command line was understood: what fails now is no usage error
+}
+
+// run runs one command line and returns its exit code.
+func run(ctx context.Context, args []string, sh *shell) int {
+	c := &cli{shell: sh}
+	root := c.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var f *fault
+	if err != nil && !c.parsed && !errors.As(err, &f) {
+		text, next, _ := strings.Cut(err.Error(), "\n")
+		next = strings.TrimSpace(next)
+		if next == "" {
+			next = "see stepwell --help"
+		}
+		err = usagef(strings.ReplaceAll(next, "\n\t", "\n    "), "%s", text)
+	}
+	return report(sh.stderr, ctx, err)
+}
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "stepwell",
+		Short: "Durable execution for Go: look at runs, signal and cancel them",
+		Long: `Stepwell makes Go functions durable: they survive crashes, restarts and month-long sleeps, and go on where they stopped.
+This command looks at the runs in a database, says why one does not move, signals and cancels them. A worker may be running on the
+same database meanwhile.
+
+` + exitCodes,
+		Example: `  stepwell demo
+  stepwell runs list --db sqlite:app.db
+  stepwell runs show wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args:             cobra.NoArgs,
+		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(*cobra.Command, []string) { c.parsed = true },
+	}
+	root.SetIn(c.stdin)
+	root.SetOut(c.stdout)
+	root.SetErr(c.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("see "+cmd.CommandPath()+" --help", "%w", err)
+	})
+	root.PersistentFlags().StringVar(&c.db, "db", "", "`database`: sqlite:PATH or a path (env STEPWELL_DB, default sqlite:stepwell.db)")
+	root.SuggestionsMinimumDistance = 2
+	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.events())
+	return root
+}
+
+// runs is the group of commands about runs.
+func (c *cli) runs() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "List, show, signal and cancel runs",
+		Long:  "List, show, signal and cancel runs.\n\n" + exitCodes,
+		Example: `  stepwell runs list --status running
+  stepwell runs show RUN
+  stepwell runs signal RUN verify '{"userId":"42"}'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			next := "see " + cmd.CommandPath() + " --help"
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				next = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or "+cmd.CommandPath()+" ") + "?"
+			}
+			return usagef(next, "unknown command %q for %q", args[0], cmd.CommandPath())
+		},
+		SuggestionsMinimumDistance: 2,
+	}
+	cmd.AddCommand(c.runsList(), c.runsShow(), c.runsSignal(), c.runsCancel())
+	return cmd
+}
+
+// arguments checks how many arguments there are; what names them, as they stand in the usage line.
+func arguments(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		next := "usage:  " + cmd.UseLine()
+		switch {
+		case len(args) < least:
+			return usagef(next, "%s: missing argument; it takes %s", cmd.CommandPath(), what)
+		case len(args) > most:
+			return usagef(next, "%s: too many arguments (%q is one); it takes %s", cmd.CommandPath(), args[most], what)
+		}
+		return nil
+	}
+}
+
+func (c *cli) jsonFlag(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&c.json, "json", false, what)
+}

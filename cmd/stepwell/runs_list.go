@@ -1,0 +1,184 @@
+package main
+
+// This file lists runs.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// listed is a run as --json writes it.
+type listed struct {
+	world.Run
+	Why stepwell.Why `json:"why"`
+}
+
+func (c *cli) runsList() *cobra.Command {
+	var workflow, since, until string
+	var status []string
+	limit := 20
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List runs, newest first",
+		Long: `List runs, newest first: what they are, how they stand, how often a worker took them, and what they wait for.
+Times are like 90s, 5m, 2h or 7d (so long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
+With --json each run is one line.
+
+` + exitCodes,
+		Example: `  stepwell runs list
+  stepwell runs list --workflow onboard-user --status running,pending
+  stepwell runs list --since 2h --json | jq -r .id`,
+		Args: arguments(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := c.listFilter(workflow, status, since, until)
+			if err != nil {
+				return err
+			}
+			if limit < 1 {
+				return usagef("give a number from 1", "--limit %d", limit)
+			}
+			return c.with(func(db *database) error { return c.list(cmd.Context(), db, f, limit) })
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&workflow, "workflow", "", "only runs of this workflow (`name`)")
+	fl.StringSliceVar(&status, "status", nil, "only runs with this `status`: pending, running, completed, failed, cancelled; several with commas")
+	fl.StringVar(&since, "since", "", "only runs created at this `time` or later")
+	fl.StringVar(&until, "until", "", "only runs created before this `time`")
+	fl.IntVar(&limit, "limit", limit, "at most this `many` runs")
+	c.jsonFlag(cmd, "write one JSON object a run")
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statuses(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func statuses() []string {
+	var names []string
+	for _, s := range []world.Status{world.Pending, world.Running, world.Completed, world.Failed, world.Cancelled} {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+func (c *cli) listFilter(workflow string, status []string, since, until string) (f stepwell.ListFilter, err error) {
+	f.Workflow = workflow
+	for _, s := range status {
+		if !slices.Contains(statuses(), s) {
+			return f, usagef("there are "+strings.Join(statuses(), ", "), "--status %q is no status", s)
+		}
+		f.Status = append(f.Status, world.Status(s))
+	}
+	if f.Since, err = c.moment("--since", since); err != nil {
+		return f, err
+	}
+	f.Until, err = c.moment("--until", until)
+	return f, err
+}
+
+// moment reads a time: so long ago, or a date, or date and time.
+func (c *cli) moment(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
+			return c.now().AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return c.now().Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, c.zone); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usagef("write 90s, 5m, 2h, 7d, 2026-11-27 or 2026-11-27T09:12:00Z", "%s %q is no time", flag, text)
+}
+
+func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, limit int) error {
+	stats, err := db.world.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	now := stats.Now.In(c.zone)
+	var runs []listed
+	more := false
+	for r, err := range db.app.List(ctx, f) {
+		if err != nil {
+			return err
+		}
+		if more = len(runs) == limit; more {
+			break
+		}
+		runs = append(runs, listed{r.Run, r.Why(stats.Workers, now)})
+	}
+	if c.json {
+		enc := json.NewEncoder(c.stdout)
+		for _, r := range runs {
+			if err := enc.Encode(r); err != nil {
+				return err
+			}
+		}
+	} else {
+		c.listTable(runs, now)
+	}
+	switch {
+	case len(runs) == 0:
+		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.path)
+	case more:
+		fmt.Fprintf(c.stderr, "there are more: --limit %d, --since, --until\n", limit*5)
+	}
+	return nil
+}
+
+func (c *cli) listTable(runs []listed, now time.Time) {
+	if len(runs) == 0 {
+		return
+	}
+	t := &table{gap: "  "}
+	t.add(cell{text: "RUN", tone: dim}, cell{text: "WORKFLOW", tone: dim}, cell{text: "STATUS", tone: dim}, cell{text: "AGE", tone: dim, right: true},
+		cell{text: "TAKES", tone: dim, right: true}, cell{text: "WHAT IT WAITS FOR", tone: dim})
+	for _, r := range runs {
+		name := r.Workflow
+		if r.Version > 1 {
+			name += " v" + strconv.Itoa(r.Version)
+		}
+		t.add(cell{text: r.ID}, cell{text: name}, statusCell(&r), cell{text: human.Age(now.Sub(r.CreatedAt)), right: true},
+			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: listReason(&r)})
+	}
+	t.write(c.stdout, c.style())
+}
+
+func statusCell(r *listed) cell {
+	tones := map[world.Status]tone{world.Running: busy, world.Completed: good, world.Failed: bad, world.Cancelled: dim}
+	out := cell{text: string(r.Status), tone: tones[r.Status]}
+	switch r.Why.Kind {
+	case stepwell.WhyBlocked:
+		out = cell{text: "blocked", tone: bad}
+	case stepwell.WhyPaused:
+		out = cell{text: "paused", tone: warm}
+	}
+	return out
+}
+
+// listReason is short where the run is over: nothing, or what it failed of.
+func listReason(r *listed) string {
+	switch {
+	case r.Why.Kind != stepwell.WhyOver:
+		return human.Fold(r.Why.String(), 120)
+	case r.Why.Error != nil:
+		return human.Fold(r.Why.Error.Message, 80)
+	}
+	return ""
+}

@@ -1,0 +1,74 @@
+package main
+
+// This file sends an event to a run.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+func (c *cli) runsSignal() *cobra.Command {
+	var delivery string
+	cmd := &cobra.Command{
+		Use:   "signal RUN EVENT [JSON|-]",
+		Short: "Send an event to a run",
+		Long: `Send an event to a run, with a JSON payload (- reads it from standard input; without one it is null). It is kept until a wait takes
+it, so it may be sent before the run waits. With a delivery ID it can be sent again safely: the same ID is delivered once.
+
+` + exitCodes,
+		Example: `  stepwell runs signal wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 verify '{"userId":"42"}'
+  stepwell runs signal wrun_01JD3V approve - < approval.json
+  stepwell runs signal wrun_01JD3V paid '"invoice-7"' --delivery-id bank-4711`,
+		Args: arguments(2, 3, "RUN, EVENT and perhaps JSON"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			payload, err := c.payload(args[2:])
+			if err != nil {
+				return err
+			}
+			return c.with(func(db *database) error {
+				run, err := c.find(cmd.Context(), db, args[0])
+				if err != nil {
+					return err
+				}
+				var opts []stepwell.SendOption
+				if cmd.Flags().Changed("delivery-id") {
+					opts = append(opts, stepwell.DeliveryID(delivery))
+				}
+				if err := db.app.Signal(cmd.Context(), run, args[1], payload, opts...); err != nil {
+					return c.explain(err, run)
+				}
+				fmt.Fprintf(c.stdout, "sent event %q to run %s\n", args[1], run)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&delivery, "delivery-id", "", "`ID` of this delivery: repeated, it is delivered once")
+	return cmd
+}
+
+// payload reads the JSON to send.
+func (c *cli) payload(args []string) (json.RawMessage, error) {
+	if len(args) == 0 {
+		return json.RawMessage("null"), nil
+	}
+	b := []byte(args[0])
+	if args[0] == "-" {
+		var err error
+		if b, err = io.ReadAll(io.LimitReader(c.stdin, world.MaxCommit+1)); err != nil {
+			return nil, fmt.Errorf("read the payload from standard input: %w", err)
+		}
+	}
+	b = bytes.TrimSpace(b)
+	var v any
+	if err := json.Unmarshal(b, &v); err != nil {
+		return nil, usagef(`quote it for the shell, text twice: '{"userId":"42"}', '"text"', 42`, "the payload is not JSON: %w", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,45 @@
+package main
+
+// This file holds what a command knows of the place it runs in, so that tests can put another in its place.
+
+import (
+	"io"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// shell is where a command runs.
+type shell struct {
+	stdin    io.Reader
+	stdout   io.Writer // results, and nothing else
+	stderr   io.Writer
+	getenv   func(string) string
+	now      func() time.Time
+	zone     *time.Location
+	who      string // who asks, as the log keeps it
+	terminal bool   // stdout is one
+}
+
+// process is the shell of this process.
+func process() *shell {
+	return &shell{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: world.Now, zone: time.Local, who: whoAmI(),
+		terminal: isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb",
+	}
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func whoAmI() string {
+	host, _ := os.Hostname()
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username + "@" + host
+	}
+	return "stepwell@" + host
+}
