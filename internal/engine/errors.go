@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -41,12 +42,21 @@ func (e *RetryError) Unwrap() error { return e.Err }
 
 // isFatal reports whether a retry would not help: said so, anywhere in the tree of causes, or by a method Permanent() bool.
 func isFatal(err error) bool {
-	var f *FatalError
-	if errors.As(err, &f) {
+	switch e := err.(type) {
+	case *FatalError:
 		return true
+	case interface{ Permanent() bool }:
+		if e.Permanent() {
+			return true
+		}
 	}
-	var p interface{ Permanent() bool }
-	return errors.As(err, &p) && p.Permanent()
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return isFatal(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), isFatal)
+	}
+	return false
 }
 
 func retryAfter(err error) (time.Duration, bool) {
