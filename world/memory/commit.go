@@ -209,7 +209,7 @@ func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, 
 	if err != nil {
 		return world.Committed{}, err
 	}
-	if id != c.ID || rec.first != c.First {
+	if id != c.ID {
 		return world.Committed{}, lost
 	}
 	if rec.changed {

@@ -97,7 +97,6 @@ func freeTokens(r *run, e *world.Event, freed map[string]bool, taken map[string]
 	for token, id := range taken {
 		if over(id) {
 			delete(taken, token)
-			freed[token] = true
 		}
 	}
 	if r == nil {
