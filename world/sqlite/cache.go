@@ -56,7 +56,6 @@ func (c *cache) add(r *run) {
 
 var (
 	runByID     = load("run_by_id")
-	runIDByKey  = load("run_id_by_key")
 	lastRow     = load("last_row")
 	listClasses = load("list_classes")
 	insertClass = load("insert_class")
@@ -84,16 +83,6 @@ func (g *group) run(id string) (*run, error) {
 	}
 	g.wr.cache.add(r)
 	return r, nil
-}
-
-// runByKey is run by its key.
-func (g *group) runByKey(key int64) (r *run, err error) {
-	var id string
-	found, err := g.c.one(runIDByKey, func(row row) error { id = row.text(0); return nil }, key)
-	if err != nil || !found {
-		return nil, err
-	}
-	return g.run(id)
 }
 
 // seq returns the number of the run's last event.

@@ -258,3 +258,11 @@ func scanMail(row row, id string, created time.Time) (world.Mail, error) {
 	m.Events = events
 	return m, err
 }
+
+// later is the time of an event that the world itself appends: never before the last one's.
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

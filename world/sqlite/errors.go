@@ -19,9 +19,6 @@ func resultCode(err error) int {
 	return 0
 }
 
-// isConstraint reports whether a unique index refused the row.
-func isConstraint(err error) bool { return resultCode(err) == lib.SQLITE_CONSTRAINT }
-
 // classify turns an error of SQLite into one of ours that says what to do; others are left as they are. The driver's text is kept
 // out: it names what users of a world need not know.
 func classify(path string, err error) error {

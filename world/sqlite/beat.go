@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Beat renews a worker's lease and tells what came; see [world.Queue].
+func (w *World) Beat(ctx context.Context, q world.BeatQuery) (b world.Beat, err error) {
+	if b, ok := w.idleBeat(ctx, q); ok {
+		return b, nil
+	}
+	err = w.write(ctx, func(g *group) (err error) {
+		b, err = g.beat(q)
+		return err
+	})
+	return b, err
+}
+
+// idleBeat is the beat of a worker that holds nothing: there is nothing to look up.
+func (w *World) idleBeat(ctx context.Context, q world.BeatQuery) (world.Beat, bool) {
+	if ctx.Err() != nil || w.isClosed() {
+		return world.Beat{}, false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now, wk := w.nowLocked(), w.workers[q.Worker]
+	if wk == nil || !wk.until.After(now) || len(wk.runs)+len(wk.lost)+len(q.Tasks) > 0 || wk.shown.Sub(now) < wk.Lease/2 {
+		return world.Beat{}, false
+	}
+	for _, other := range w.workers {
+		if other != wk && !other.until.After(now) {
+			return world.Beat{}, false
+		}
+	}
+	wk.until = now.Add(wk.Lease)
+	return world.Beat{Now: now, Until: wk.until}, true
+}
+
+func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
+	w := g.wr.w
+	for _, key := range w.expired(g.now, q.Worker) {
+		if err := g.bury(key); err != nil {
+			return b, err
+		}
+	}
+	wk := g.alive(q.Worker)
+	if wk == nil {
+		return b, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
+	}
+	b = world.Beat{Now: g.now, Until: g.now.Add(wk.Lease)}
+	if wk.shown.Sub(g.now) < wk.Lease/2 { // the file shows the lease to others: about is enough
+		if err := g.exec(beatWorker, wk.key, b.Until.UnixMicro()); err != nil {
+			return b, err
+		}
+		g.onCommit(func() {
+			w.mu.Lock()
+			wk.shown = b.Until
+			w.mu.Unlock()
+		})
+	}
+	g.onCommit(func() {
+		w.mu.Lock()
+		wk.until = b.Until
+		w.mu.Unlock()
+	})
+	if b.Mail, err = g.mailOfAll(wk); err != nil {
+		return b, err
+	}
+	if b.Lost, err = g.lostRuns(wk); err != nil {
+		return b, err
+	}
+	for _, k := range q.Tasks {
+		r, err := g.run(k.Run)
+		if err != nil {
+			return b, err
+		}
+		held := false
+		if r != nil && r.live {
+			if held, err = g.holds(q.Worker, r, k); err != nil {
+				return b, err
+			}
+		}
+		if !held {
+			b.Ended = append(b.Ended, k)
+		}
+	}
+	return b, nil
+}
+
+func (g *group) mailOfAll(wk *worker) (mail []world.Mail, err error) {
+	if len(wk.runs) == 0 {
+		return nil, nil
+	}
+	err = g.c.query(ownedMail, func(row row) (bool, error) {
+		m, err := scanMail(row, row.text(6), row.time(7))
+		mail = append(mail, m)
+		return err == nil, err
+	}, wk.key)
+	return mail, err
+}
+
+// lostRuns tells which runs are no longer the worker's though it did not give them up: an operator of this process, or another process
+// behind its back, ended them.
+func (g *group) lostRuns(wk *worker) (lost []string, err error) {
+	w := g.wr.w
+	w.mu.Lock()
+	lost = append(lost, wk.lost...)
+	known := len(wk.runs)
+	w.mu.Unlock()
+	g.onCommit(func() {
+		w.mu.Lock()
+		wk.lost = wk.lost[min(len(wk.lost), len(lost)):]
+		w.mu.Unlock()
+	})
+	if known == 0 {
+		return lost, nil
+	}
+	owned := make(map[int64]bool, known)
+	if err := g.c.query(ownedRuns, func(r row) (bool, error) { owned[r.int(0)] = true; return true, nil }, wk.key); err != nil {
+		return nil, err
+	}
+	var gone []int64
+	w.mu.Lock()
+	for key, id := range wk.runs {
+		if !owned[key] {
+			lost, gone = append(lost, id), append(gone, key)
+		}
+	}
+	w.mu.Unlock()
+	g.onCommit(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, key := range gone {
+			delete(wk.runs, key)
+		}
+	})
+	return lost, nil
+}
