@@ -66,7 +66,7 @@ func (s *session) fail(err error, seq int64) {
 }
 
 // create records what the code asked for since the last event. What it asked for while it came to its end is not created, but for
-// attributes.
+// attributes, and for the end of a wait whose signal it took: that wait is in the log.
 func (s *session) create() {
 	over := s.m.Outcome() != nil
 	for {
@@ -76,7 +76,8 @@ func (s *session) create() {
 		}
 		first := len(s.turn.events)
 		for _, op := range asked {
-			if over && op.Type != world.AttrSet {
+			took := op.Type == world.WaitCompleted && s.state.Wait(op.ID) != nil
+			if over && op.Type != world.AttrSet && !took {
 				continue
 			}
 			s.createOne(op)

@@ -1,0 +1,110 @@
+package stepwell_test
+
+// What App.Why says of runs that really wait, on every world.
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+func TestWhyOfRuns(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		paid := stepwell.Event[string]("paid")
+		wf := stepwell.Define("waits", func(ctx stepwell.Context, _ int) (string, error) {
+			if err := stepwell.Sleep(ctx, "nap", time.Minute); err != nil {
+				return "", err
+			}
+			err := stepwell.Do(ctx, "flaky", func(ctx context.Context) error {
+				if stepwell.Info(ctx).Attempt == 1 {
+					return errors.New("no luck")
+				}
+				return nil
+			}, stepwell.Retry{Base: time.Minute, Jitter: -1})
+			if err != nil {
+				return "", err
+			}
+			s, _, err := paid.Wait(ctx, stepwell.Timeout(time.Hour))
+			return s, err
+		})
+		app := r.client(wf)
+		run, err := wf.Start(r.ctx, app, 0)
+		if err != nil {
+			r.Fatal(err)
+		}
+		want := func(kind stepwell.WhyKind) stepwell.Why {
+			r.Helper()
+			var why stepwell.Why
+			until(r, "the run to be "+string(kind), func() bool {
+				if why, err = app.Why(r.ctx, run.ID()); err != nil {
+					r.Fatal(err)
+				}
+				return why.Kind == kind
+			})
+			return why
+		}
+		want(stepwell.WhyNoWorker)
+		wk := r.begin(wf)
+		began := time.Now()
+		if why := want(stepwell.WhySleep); why.Step != "nap" || why.Until.Sub(began).Round(time.Second) != time.Minute {
+			r.Errorf("asleep: %s, want nap for a minute", why)
+		}
+		listed, err := app.Get(r.ctx, run.ID())
+		if err != nil {
+			r.Fatal(err)
+		}
+		if got, want := listed.Queue.Waiting, `sleep "nap"`; got != want {
+			r.Errorf("its row says that it waits for %q, want %q", got, want)
+		}
+		r.pass(time.Minute)
+		if why := want(stepwell.WhyRetry); why.Step != "flaky" || why.Attempt != 1 || why.Error == nil || why.Error.Message != "no luck" {
+			r.Errorf("to be tried again: %s, want attempt 1 of flaky, and its error", why)
+		}
+		r.pass(time.Minute)
+		if why := want(stepwell.WhyEvent); why.Event != "paid" || why.Until.IsZero() {
+			r.Errorf("waiting: %s, want event paid and a time", why)
+		}
+		if err := paid.Send(r.ctx, app, run.ID(), "cash"); err != nil {
+			r.Fatal(err)
+		}
+		want(stepwell.WhyOver)
+		wk.stop(r)
+	})
+}
+
+// TestLastSignalIsTaken: a wait whose signal ended the run is over in the log, and the signal is not left unread.
+func TestLastSignalIsTaken(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		paid := stepwell.Event[string]("paid")
+		wf := stepwell.Define("pays", func(ctx stepwell.Context, _ int) (string, error) {
+			s, _, err := paid.Wait(ctx)
+			return s, err
+		})
+		app := r.begin(wf).App
+		run, err := wf.Start(r.ctx, app, 0)
+		if err != nil {
+			r.Fatal(err)
+		}
+		until(r, "the wait", func() bool {
+			why, err := app.Why(r.ctx, run.ID())
+			return err == nil && why.Kind == stepwell.WhyEvent
+		})
+		if err := paid.Send(r.ctx, app, run.ID(), "cash"); err != nil {
+			r.Fatal(err)
+		}
+		if got, err := run.Result(r.ctx); err != nil || got != "cash" {
+			r.Fatalf("result = %q, %v, want cash", got, err)
+		}
+		s, err := app.Story(r.ctx, run.ID(), true)
+		if err != nil {
+			r.Fatal(err)
+		}
+		if got := s.Journal.Entries[0].Status; got != world.EntryCompleted || len(s.Journal.Unread) > 0 {
+			r.Errorf("the wait is %s and %d signals are unread, want completed and 0", got, len(s.Journal.Unread))
+		}
+	})
+}
