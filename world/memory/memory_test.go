@@ -134,14 +134,15 @@ func BenchmarkCommit(b *testing.B) {
 	birth.Worker, birth.Take = "w1", 1
 	mustCommit(b, w, birth)
 	now, payload := world.Now(), json.RawMessage(`{"n":1}`)
+	events := []world.Event{
+		{Type: world.StepCompleted, Time: now, ID: "step_1", Attempt: 1, Payload: payload},
+		{Type: world.StepCreated, Time: now, ID: "step_2", Kind: world.KindClosure, Name: "work", Payload: payload},
+		{Type: world.StepStarted, Time: now, ID: "step_2", Attempt: 1},
+	}
 	seq := int64(2)
 	b.ReportAllocs()
 	for b.Loop() {
-		c := world.Commit{Run: "r", Worker: "w1", Take: 1, First: seq, Events: []world.Event{
-			{Type: world.StepCompleted, Time: now, ID: "step_1", Attempt: 1, Payload: payload},
-			{Type: world.StepCreated, Time: now, ID: "step_2", Kind: world.KindClosure, Name: "work", Payload: payload},
-			{Type: world.StepStarted, Time: now, ID: "step_2", Attempt: 1},
-		}}
+		c := world.Commit{Run: "r", Worker: "w1", Take: 1, First: seq, Events: events}
 		if _, err := w.Commit(ctx, &c); err != nil {
 			b.Fatal(err)
 		}
