@@ -47,12 +47,14 @@ func (c *cache) clear() {
 	c.classes, c.names = nil, nil
 }
 
-func (c *cache) add(r *run) {
-	if len(c.runs) >= maxCached {
+// shrink forgets runs where there are too many. It is called between groups alone: within one, all must see the same *run.
+func (c *cache) shrink() {
+	if len(c.runs) > maxCached {
 		c.runs = make(map[string]*run)
 	}
-	c.runs[r.id] = r
 }
+
+func (c *cache) add(r *run) { c.runs[r.id] = r }
 
 var (
 	runByID     = load("run_by_id")

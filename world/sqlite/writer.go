@@ -211,6 +211,7 @@ func (wr *writer) begin() error {
 		wr.cache.clear()
 		wr.version = version
 	}
+	wr.cache.shrink()
 	return nil
 }
 
