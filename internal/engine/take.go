@@ -35,9 +35,14 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	if runs == 0 && tasks == 0 {
 		return e.cfg.Poll // a slot that becomes free kicks
 	}
-	taken, err := e.cfg.World.Take(ctx, world.TakeQuery{
-		Worker: e.workerID(), Classes: e.classes, Runs: runs, Steps: e.stepNames(), Tasks: tasks,
-	})
+	q := world.TakeQuery{Worker: e.workerID(), Runs: runs, Tasks: tasks}
+	if runs > 0 {
+		q.Classes = e.classes // what there is no room for is not asked for: it may be due long since
+	}
+	if tasks > 0 {
+		q.Steps = e.stepNames()
+	}
+	taken, err := e.cfg.World.Take(ctx, q)
 	if err != nil {
 		e.runs.release(runs)
 		e.steps.release(tasks)
@@ -69,11 +74,17 @@ func reserve(s *slots) int {
 	return n
 }
 
+// overdue is when to look again for what is due and was not given, as for a run that is to be cancelled while no slot is free.
+const overdue = 50 * time.Millisecond
+
 func (e *Engine) nextLook(taken *world.Taken) time.Duration {
 	if taken.Next.IsZero() {
 		return e.cfg.Poll
 	}
-	return max(min(taken.Next.Sub(taken.Now), e.cfg.Poll), 0)
+	if d := taken.Next.Sub(taken.Now); d > 0 {
+		return min(d, e.cfg.Poll)
+	}
+	return min(overdue, e.cfg.Poll)
 }
 
 func (e *Engine) takeFailed(ctx context.Context, err error) time.Duration {
