@@ -20,10 +20,12 @@ type coro struct {
 	yield  func(struct{}) bool
 	gen    uint64 // grows each time it is made ready, so that a second wake-up of one wait is void
 	ended  bool
-	names  map[name]int   // uses of each kind and name so far
+	names  map[name]*int  // uses of each kind and name so far
 	spawns map[string]int // coroutines spawned under each name so far
 
-	goroutine atomic.Uint64 // strict: the number of its goroutine, for calls from others
+	goroutine atomic.Uint64 // strict: the coroutine's own
+	probing   bool          // resumed only to note in pcs where it is blocked
+	pcs       []uintptr
 }
 
 type name struct {
@@ -71,10 +73,13 @@ func (c *coro) run(fn func()) {
 	returned := false
 	defer func() {
 		c.ended = true
-		if returned || c.m.closing.Load() {
+		if returned {
 			return
 		}
-		c.m.fail(&PanicError{Value: recover(), Stack: debug.Stack()})
+		thrown := recover() // also what deferred functions throw while the coroutine is unwound: it must not end the process
+		if !c.m.closing.Load() {
+			c.m.fail(&PanicError{Value: thrown, Stack: debug.Stack()})
+		}
 	}()
 	fn()
 	returned = true
@@ -90,18 +95,37 @@ func (c *coro) resume() {
 // block gives control back to the machine until the coroutine is resumed. When the machine is closed meanwhile the coroutine is unwound
 // with Goexit, which user code cannot recover from.
 func (c *coro) block() {
-	if !c.yield(struct{}{}) {
-		runtime.Goexit()
+	for c.yield(struct{}{}) {
+		if !c.probing {
+			return
+		}
+		c.pcs = callers(3)
 	}
+	runtime.Goexit()
 }
 
-// occurrence counts the uses of a kind and name in this coroutine.
-func (c *coro) occurrence(k world.Kind, s string) int {
-	if c.names == nil {
-		c.names = make(map[name]int, 8)
+// where says where in the author's code the coroutine is blocked.
+func (c *coro) where() string {
+	if c.ended || c.yield == nil {
+		return ""
 	}
-	n := c.names[name{k, s}]
-	c.names[name{k, s}] = n + 1
+	c.probing = true
+	c.next()
+	c.probing = false
+	return where(c.pcs)
+}
+
+// uses is the number of uses of a kind and name in this coroutine, or nil where it has not used it.
+func (c *coro) uses(k world.Kind, s string) *int { return c.names[name{k, s}] }
+
+// counts begins to count the uses of a kind and name.
+func (c *coro) counts(k world.Kind, s string) *int {
+	if c.names == nil {
+		c.names = make(map[name]*int, 8)
+	}
+	n := new(int)
+	c.names[name{k, s}] = n
+	c.m.named++
 	return n
 }
 

@@ -37,14 +37,17 @@ func (m *Machine) enter() (*coro, error) {
 	return c, nil
 }
 
-// begin is what every operation starts with: the running coroutine, unless the name is bad, the scope cancelled, or the caller foreign.
-func (x *Ctx) begin(what, name string) (*coro, error) {
+// begin is what every operation starts with: the running coroutine, unless the name is bad, the scope cancelled, or the caller foreign. A name
+// that the coroutine has used before is known to be good.
+func (x *Ctx) begin(what string, kind world.Kind, name string) (*coro, error) {
 	c, err := x.m.enter()
 	if err != nil {
 		return nil, err
 	}
-	if err := world.CheckName(what, name); err != nil {
-		return nil, err
+	if c.uses(kind, name) == nil {
+		if err := world.CheckName(what, name); err != nil {
+			return nil, err
+		}
 	}
 	if x.scope.isCancelled() {
 		return nil, ErrCancelled
@@ -54,12 +57,16 @@ func (x *Ctx) begin(what, name string) (*coro, error) {
 
 // Step asks for a step. spec is for the engine, which runs it.
 func (x *Ctx) Step(kind world.Kind, name string, input []byte, spec any) *Future {
-	c, err := x.begin("step name", name)
+	return x.step(kind, name, "", input, spec)
+}
+
+func (x *Ctx) step(kind world.Kind, name, peer string, input []byte, spec any) *Future {
+	c, err := x.begin("step name", kind, name)
 	if err != nil {
 		return x.m.resolved(err)
 	}
-	op := x.m.open1(x, world.StepCreated, x.m.key(c, kind, name))
-	op.Input, op.Spec = input, spec
+	op := x.m.opening(x, world.StepCreated, x.m.key(c, kind, name))
+	op.Input, op.Spec, op.Peer = input, spec, peer
 	x.m.ask(op)
 	return op.future
 }
@@ -67,11 +74,7 @@ func (x *Ctx) Step(kind world.Kind, name string, input []byte, spec any) *Future
 // Other asks for the result of another run: a child (kind child), or any run (kind await), whose ID is peer; for a child, "" lets the step's ID
 // name it.
 func (x *Ctx) Other(kind world.Kind, name, peer string, input []byte, spec any) *Future {
-	f := x.Step(kind, name, input, spec)
-	if f.op != nil {
-		f.op.Peer = peer
-	}
-	return f
+	return x.step(kind, name, peer, input, spec)
 }
 
 // Sleep asks for a wait for a duration. Nothing or less is due at once.
@@ -81,25 +84,26 @@ func (x *Ctx) Sleep(name string, d time.Duration) *Future {
 
 // SleepUntil asks for a wait until a time. A time in the past is due at once.
 func (x *Ctx) SleepUntil(name string, t time.Time) *Future {
-	return x.wait(world.KindSleep, name, func(op *Op) { op.Until, op.Timed = t.UTC().Truncate(time.Microsecond), true })
+	return x.wait(world.KindSleep, name, func(op *Op) { op.Until, op.Timed = ceil(t.UTC()), true })
 }
 
 func (x *Ctx) wait(kind world.Kind, name string, set func(*Op)) *Future {
-	c, err := x.begin("wait name", name)
+	c, err := x.begin("wait name", kind, name)
 	if err != nil {
 		return x.m.resolved(err)
 	}
-	op := x.m.open1(x, world.WaitCreated, x.m.key(c, kind, name))
+	op := x.m.opening(x, world.WaitCreated, x.m.key(c, kind, name))
 	set(op)
 	x.m.ask(op)
 	return op.future
 }
 
-// open1 opens an operation that has an end.
-func (m *Machine) open1(x *Ctx, t world.EventType, k world.Key) *Op {
+// opening makes an operation that has an end.
+func (m *Machine) opening(x *Ctx, t world.EventType, k world.Key) *Op {
 	op := &Op{Type: t, ID: m.id(k), Key: k, scope: x.scope}
-	op.future = m.future(op)
-	m.open[op.ID] = op
+	op.own.m, op.own.op = m, op
+	op.future = &op.own
+	m.opened(op, x.scope)
 	return op
 }
 
@@ -147,48 +151,20 @@ func (x *Ctx) Cancel() {
 }
 
 // Cancelled reports whether the scope is cancelled.
-func (x *Ctx) Cancelled() bool { return x.scope.isCancelled() }
+func (x *Ctx) Cancelled() bool {
+	_, err := x.m.enter()
+	return err == nil && x.scope.isCancelled()
+}
 
 // SetAttribute asks for an attribute of the run to be recorded.
 func (x *Ctx) SetAttribute(name string, value json.RawMessage) error {
-	c, err := x.begin("attribute", name)
+	c, err := x.begin("attribute", world.KindAttr, name)
 	if err != nil {
 		return err
 	}
 	k := x.m.key(c, world.KindAttr, name)
 	x.m.ask(&Op{Type: world.AttrSet, ID: x.m.id(k), Key: k, Input: value, scope: x.scope, future: x.m.future(nil)})
 	return nil
-}
-
-// Patched decides whether changed code takes its new way: yes where nothing later is in the log, which is then recorded; as recorded
-// where replay finds the record; no where replay goes on without one. One ID is decided once a segment.
-func (x *Ctx) Patched(id string) (bool, error) {
-	c, err := x.begin("patch ID", id)
-	if err != nil {
-		return false, err
-	}
-	m := x.m
-	if on, decided := m.patches[id]; decided {
-		return on, nil
-	}
-	on := m.patchLogged(id) || !m.later && len(m.logged) == 0
-	put(&m.patches, id, on)
-	if on {
-		op := m.open1(x, world.StepCreated, m.key(c, world.KindPatch, id))
-		op.future.resolve(nil, nil)
-		m.ask(op)
-	}
-	return on, nil
-}
-
-// patchLogged reports whether the record of a patch is among the creations up to the next result.
-func (m *Machine) patchLogged(id string) bool {
-	for _, e := range m.logged {
-		if e.Kind == world.KindPatch && e.Name == id {
-			return true
-		}
-	}
-	return false
 }
 
 // Continue ends the segment; the run goes on in a new one. It does not return.
@@ -229,8 +205,8 @@ func (x *Ctx) NewID() string {
 	return id.String()
 }
 
-// Replaying reports whether the code that runs has run before.
-func (x *Ctx) Replaying() bool { return x.m.replaying }
+// Replaying reports whether the code that runs has run before. It may be called from anywhere.
+func (x *Ctx) Replaying() bool { return x.m.replaying.Load() }
 
 // Run is the ID of the run.
 func (x *Ctx) Run() string { return x.m.cfg.Run }

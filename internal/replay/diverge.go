@@ -28,38 +28,74 @@ func (e *DivergedError) Error() string {
 	if e.Where != "" {
 		fmt.Fprintf(&b, "   %s", e.Where)
 	}
-	if e.Name != "" {
-		fmt.Fprintf(&b, "\n  Deploy code that asks for %q here; nothing is lost meanwhile.", e.Name)
+	switch {
+	case e.Name == "":
+		b.WriteString("\n  Deploy the code that wrote the log")
+	default:
+		fmt.Fprintf(&b, "\n  Deploy code that asks for %q here, guard the change with stepwell.Patched", e.Name)
 	}
+	if e.Seq > 1 {
+		fmt.Fprintf(&b, ", or fork the run from event %d", e.Seq-1)
+	}
+	b.WriteString("; nothing is lost meanwhile.")
 	return b.String()
 }
 
 // unexpected reports a creation in the log that the code did not ask for.
 func (m *Machine) unexpected(e *world.Event) error {
 	k := e.Key(m.cfg.Segment)
-	return m.diverged(e, describe(e.Type, k), m.instead(k))
+	if k.Name == "" { // it is about something that was created before
+		if op := m.known(e.ID); op != nil {
+			k = op.Key
+		}
+	}
+	d := m.diverged(e, describe(e.Type, k), m.instead(k))
+	d.Name = k.Name
+	if d.Where == "" {
+		d.Code, d.Where = m.blocked(k.Path, d.Code)
+	}
+	return d
+}
+
+// known finds an operation that the code asked for and that has not ended, or a hook that was.
+func (m *Machine) known(id string) *Op {
+	if op := m.open[id]; op != nil {
+		return op
+	}
+	if h := m.hooks[id]; h != nil {
+		return h.op
+	}
+	return nil
 }
 
 // unasked reports a result in the log that nobody asked for.
 func (m *Machine) unasked(e *world.Event) error {
-	return m.diverged(e, fmt.Sprintf("the end (%s) of %s", e.Type, e.ID), m.instead(world.Key{}))
+	what := fmt.Sprintf("a result (%s) of %s", e.Type, e.ID)
+	if op := m.known(e.ID); op != nil {
+		what = fmt.Sprintf("a result (%s) of %s, which is not in the log", e.Type, op.Describe())
+	}
+	d := m.diverged(e, what, nil)
+	d.Name = ""
+	d.Code, d.Where = m.blocked("", d.Code)
+	return d
 }
 
 // instead guesses which operation of the code stands where the log has another: the first that is not recorded, of the
 // same coroutine if there is one.
 func (m *Machine) instead(k world.Key) *Op {
-	for _, op := range m.asked {
+	left := m.asked.list()
+	for _, op := range left {
 		if op.Key.Path == k.Path {
 			return op
 		}
 	}
-	if len(m.asked) > 0 {
-		return m.asked[0]
+	if len(left) > 0 && m.coroutine(k.Path) == nil {
+		return left[0]
 	}
 	return nil
 }
 
-func (m *Machine) diverged(e *world.Event, log string, op *Op) error {
+func (m *Machine) diverged(e *world.Event, log string, op *Op) *DivergedError {
 	d := &DivergedError{Run: m.cfg.Run, Seq: e.Seq, Log: log, Build: e.Build, Name: e.Name}
 	switch {
 	case op != nil:
@@ -68,25 +104,75 @@ func (m *Machine) diverged(e *world.Event, log string, op *Op) error {
 		d.Code = "to continue as new"
 	case m.outcome != nil:
 		d.Code = "nothing more: it has returned"
-	default:
-		d.Code, d.Where = m.blockedOn()
 	}
 	return d
 }
 
-// blockedOn says what the code waits for while it asks for nothing.
-func (m *Machine) blockedOn() (what, where string) {
-	ops := m.openOps(func(op *Op) bool { return op.recorded })
-	if len(ops) == 0 {
-		return "nothing: it is blocked for ever", ""
+func (m *Machine) coroutine(path string) *coro {
+	for _, c := range m.coros {
+		if c.path == path && !c.ended {
+			return c
+		}
 	}
-	return "nothing more yet: it waits for " + ops[0].Describe(), ops[0].Where()
+	return nil
 }
 
-// Mismatch reports how what two machines of one log ask for differs, or nil. Strict mode holds the live machine against a replayed one with
-// it; seq is the last event that both saw.
+// blocked says what a coroutine waits for that asks for nothing, and where; code is what is known already.
+func (m *Machine) blocked(path, code string) (what, where string) {
+	if code != "" {
+		return code, ""
+	}
+	c := m.coroutine(path)
+	if c == nil {
+		c = m.coroutine("")
+	}
+	if c == nil {
+		return "nothing more", ""
+	}
+	return "nothing here: it waits for " + m.waitsFor(c), c.where()
+}
+
+// waitsFor says what a coroutine is blocked on: the first of the operations that would wake it.
+func (m *Machine) waitsFor(c *coro) string {
+	for _, op := range m.openOps() {
+		if op.future.has(c) {
+			return op.Describe()
+		}
+		if op.hook == nil {
+			continue
+		}
+		for _, r := range op.hook.receivers.items {
+			if r != nil && r.future.has(c) {
+				return "a payload of " + op.Describe()
+			}
+		}
+	}
+	for _, w := range m.conds.items[m.conds.head:] {
+		if w.w.c == c && !w.over {
+			return "a condition"
+		}
+	}
+	return "another coroutine"
+}
+
+// has reports whether a coroutine waits for the future.
+func (f *Future) has(c *coro) bool {
+	for i := range f.waiters {
+		w := &f.waiters[i]
+		if w.group != nil {
+			w = &w.group.w
+		}
+		if w.c == c && !f.waiters[i].void() {
+			return true
+		}
+	}
+	return false
+}
+
+// Mismatch reports how two machines of one log differ, or nil: in what they ask for, in how they ended, in their time, their random sequence
+// and their unread payloads. Strict mode holds the live machine against a replayed one with it; seq is the last event that both saw.
 func Mismatch(live, replayed *Machine, seq int64) error {
-	a, b := live.pending(), replayed.pending()
+	a, b := live.openOps(), replayed.openOps()
 	for i := range max(len(a), len(b)) {
 		switch {
 		case i >= len(a):
@@ -99,18 +185,53 @@ func Mismatch(live, replayed *Machine, seq int64) error {
 			return replayed.strictly(seq, fmt.Sprintf("%s with input %s", a[i].Describe(), clip(a[i].Input)), b[i])
 		}
 	}
-	if (live.outcome == nil) != (replayed.outcome == nil) {
-		return replayed.strictly(seq, "an end or none, differently", nil)
+	for _, part := range []struct{ what, live, replayed string }{
+		{"the end", live.ending(), replayed.ending()},
+		{"the time", live.now.String(), replayed.now.String()},
+		{"the random sequence", live.random(), replayed.random()},
+		{"unread payloads", live.unreadSeqs(), replayed.unreadSeqs()},
+	} {
+		if part.live != part.replayed {
+			d := replayed.strictly(seq, part.what+": "+part.live, nil)
+			d.Code, d.Where = part.what+": "+part.replayed, ""
+			return d
+		}
 	}
 	return nil
 }
 
-func (m *Machine) strictly(seq int64, live string, op *Op) error {
-	return m.diverged(&world.Event{Seq: seq, Build: m.cfg.Build}, "(live, strict mode) "+live, op)
+func (m *Machine) ending() string {
+	switch o := m.outcome; {
+	case o == nil:
+		return "none yet"
+	case o.Err != nil:
+		return "failed: " + o.Err.Message
+	case o.Continue != nil:
+		return "continued with " + clip(o.Continue.Input)
+	default:
+		return "returned " + clip(o.Output)
+	}
 }
 
-func (m *Machine) pending() []*Op {
-	return m.openOps(func(*Op) bool { return true })
+func (m *Machine) random() string {
+	b, _ := m.pcg.MarshalBinary() // never fails
+	return fmt.Sprintf("%x", b)
+}
+
+func (m *Machine) unreadSeqs() string {
+	var b strings.Builder
+	for _, e := range m.Unread() {
+		fmt.Fprintf(&b, "event %d, ", e.Seq)
+	}
+	return strings.TrimSuffix(b.String(), ", ")
+}
+
+func (m *Machine) strictly(seq int64, live string, op *Op) *DivergedError {
+	d := m.diverged(&world.Event{Seq: seq, Build: m.cfg.Build}, "(live, strict mode) "+live, op)
+	if op == nil {
+		d.Code, d.Where = m.blocked("", d.Code)
+	}
+	return d
 }
 
 // ForeignError says that workflow code used its Context on a goroutine of its own. Use stepwell.Go instead of go.

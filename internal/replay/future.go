@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/stepwell/stepwell/world"
@@ -10,19 +11,36 @@ import (
 type Future struct {
 	m        *Machine
 	done     bool
+	received bool   // of an event wait: a signal ended it
 	order    uint64 // when it was resolved, among all futures of the machine
 	payload  []byte
 	err      error
-	value    any  // of a coroutine
-	received bool // of an event wait: a signal ended it
+	value    any // of a coroutine
 	waiters  []waiter
-	then     []func() // called when it is resolved, before anybody who waits goes on; must not block
+	only     [1]waiter // holds the usual one
 	op       *Op
 }
 
+// waiter is who waits for a future: a coroutine, or a group on behalf of one.
 type waiter struct {
-	c   *coro
-	gen uint64
+	c     *coro
+	gen   uint64
+	group *group
+}
+
+// void reports whether the waiter waits no longer.
+func (w *waiter) void() bool {
+	if w.group != nil {
+		return w.group.over
+	}
+	return w.c.ended || w.c.gen != w.gen
+}
+
+// group waits until all of some futures are resolved, or one is with an error.
+type group struct {
+	w    waiter
+	left int
+	over bool
 }
 
 // Done reports whether the future is resolved.
@@ -64,35 +82,59 @@ func (f *Future) resolve(payload []byte, err error) {
 	}
 	f.m.order++
 	f.done, f.order, f.payload, f.err = true, f.m.order, payload, err
-	for _, w := range f.waiters {
-		f.m.wake(w)
+	for i := range f.waiters {
+		w := &f.waiters[i]
+		if w.group != nil {
+			w.group.resolved(f)
+		} else {
+			f.m.wake(w)
+		}
 	}
-	f.waiters = nil
-	for _, fn := range f.then {
-		fn()
-	}
-	f.then = nil
+	f.waiters, f.only[0] = nil, waiter{}
 }
 
-// onDone calls fn when the future is resolved, at once if it is.
-func (f *Future) onDone(fn func()) {
-	if f.done {
-		fn()
-		return
+func (g *group) resolved(f *Future) {
+	g.left--
+	if !g.over && (g.left == 0 || f.err != nil) {
+		g.over = true
+		f.m.wake(&g.w)
 	}
-	f.then = append(f.then, fn)
+}
+
+// await notes who waits for the future. Those who wait no longer are swept out before the list grows, as one future may be waited for
+// in a loop, each time beside another.
+func (f *Future) await(w waiter) {
+	if f.waiters == nil {
+		f.waiters = f.only[:0]
+	} else if len(f.waiters) == cap(f.waiters) {
+		f.waiters = slices.DeleteFunc(f.waiters, func(w waiter) bool { return w.void() })
+		if n := len(f.waiters); n > cap(f.waiters)/2 {
+			f.waiters = slices.Grow(f.waiters, n+1)
+		}
+	}
+	f.waiters = append(f.waiters, w)
 }
 
 // wake readies a coroutine, if it still waits as it did when w was made.
-func (m *Machine) wake(w waiter) {
+func (m *Machine) wake(w *waiter) {
 	if w.c.gen == w.gen {
 		w.c.gen++
 		m.ready.push(w.c)
 	}
 }
 
-// Wait blocks the running coroutine until the future is resolved.
-func (x *Ctx) Wait(f *Future) { x.WaitAny(f) }
+// Wait blocks the running coroutine until the future is resolved. It is false when it was called from outside, and did not wait.
+func (x *Ctx) Wait(f *Future) bool {
+	c, err := x.m.enter()
+	if err != nil {
+		return false
+	}
+	for !f.done {
+		f.await(waiter{c: c, gen: c.gen})
+		c.block()
+	}
+	return true
+}
 
 // WaitAny blocks the running coroutine until one of the futures is resolved and returns the index of the one that was resolved first. With
 // none it blocks for ever.
@@ -112,7 +154,7 @@ func (x *Ctx) WaitAny(fs ...*Future) int {
 			return first
 		}
 		for _, f := range fs {
-			f.waiters = append(f.waiters, waiter{c, c.gen})
+			f.await(waiter{c: c, gen: c.gen})
 		}
 		c.block()
 	}
@@ -121,23 +163,32 @@ func (x *Ctx) WaitAny(fs ...*Future) int {
 // WaitAll blocks the running coroutine until all futures are resolved, or one is with an error. It returns the index of the first that failed,
 // in the order in which they were resolved, or -1.
 func (x *Ctx) WaitAll(fs ...*Future) int {
-	all := x.m.future(nil)
-	failed, left := -1, len(fs)
-	for i, f := range fs {
-		f.onDone(func() {
-			left--
-			if f.err != nil && (failed < 0 || f.order < fs[failed].order) && !all.done {
+	c, err := x.m.enter()
+	if err != nil {
+		return -1
+	}
+	for {
+		failed, left := -1, 0
+		for i, f := range fs {
+			switch {
+			case !f.done:
+				left++
+			case f.err != nil && (failed < 0 || f.order < fs[failed].order):
 				failed = i
 			}
-			if failed >= 0 || left == 0 {
-				all.resolve(nil, nil)
+		}
+		if failed >= 0 || left == 0 {
+			return failed
+		}
+		g := &group{w: waiter{c: c, gen: c.gen}, left: left}
+		for _, f := range fs {
+			if !f.done {
+				f.await(waiter{group: g})
 			}
-		})
+		}
+		c.block()
+		g.over = true
 	}
-	if left > 0 && failed < 0 {
-		x.Wait(all)
-	}
-	return failed
 }
 
 // Items runs fn for the items 0 to n-1 as coroutines of a scope of their own, at most limit at once (0: all), and blocks until all have
@@ -156,26 +207,29 @@ func (x *Ctx) Items(n, limit int, fn func(x *Ctx, i int) error) (int, error) {
 	failed, next, running := -1, 0, 0
 	var cause error
 	news := x.m.future(nil)
+	item := func(i int) {
+		if failed < 0 { // else it had not begun when another failed
+			if err := fn(inner, i); err != nil && failed < 0 {
+				failed, cause = i, err
+				news.resolve(nil, nil)
+				x.m.cancelScope(inner.scope)
+			}
+		}
+		running--
+		news.resolve(nil, nil)
+	}
 	for next < n || running > 0 {
 		for next < n && running < limit {
 			i := next
 			next++
 			running++
-			x.m.spawn(itemPath(path, i), func() {
-				err := fn(inner, i)
-				running--
-				if err != nil && failed < 0 {
-					failed, cause = i, err
-				}
-				news.resolve(nil, nil)
-			})
+			x.m.spawn(itemPath(path, i), func() { item(i) })
 		}
 		x.Wait(news)
-		news = x.m.future(nil)
 		if failed >= 0 {
-			inner.Cancel()
 			return failed, cause
 		}
+		news = x.m.future(nil)
 	}
 	return -1, nil
 }

@@ -1,7 +1,11 @@
 package replay
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
 	"encoding/json"
+	"strings"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -9,21 +13,35 @@ import (
 // hook is a point that receives payloads from outside.
 type hook struct {
 	op        *Op
-	unread    [][]byte
-	receivers []receiver
+	granted   bool
 	disposed  bool
+	unread    []*letter
+	receivers line[*receiver]
+	bound     []*Future // who asked for the token again after a cancel had ended the first asking
 }
 
+// receiver waits for a payload of a hook.
 type receiver struct {
+	member member
+	hook   *hook
 	future *Future
-	scope  *scope
+}
+
+func (r *receiver) gone() bool { return r.future.done }
+
+func (r *receiver) cancel(*Machine) { r.end(nil, ErrCancelled) }
+
+func (r *receiver) end(payload []byte, err error) {
+	r.member.leave()
+	r.future.resolve(payload, err)
+	r.hook.receivers.dropped()
 }
 
 // Hook asks for a hook. With a chosen token the future is resolved when the token is granted, or with a [*ConflictError] when it is
-// taken; a token that this run already holds binds to that hook. Without one the token is made from the run's own random sequence,
-// and the future is resolved at once.
+// taken; a token that this run already holds binds to that hook. Without one the token is made from the run's seed and ID, so that nobody can
+// guess it, and the future is resolved at once.
 func (x *Ctx) Hook(name, token string, metadata json.RawMessage) *Future {
-	c, err := x.begin("hook name", name)
+	c, err := x.begin("hook name", world.KindHook, name)
 	if err != nil {
 		return x.m.resolved(err)
 	}
@@ -33,89 +51,165 @@ func (x *Ctx) Hook(name, token string, metadata json.RawMessage) *Future {
 		if err := world.CheckKey("hook token", token); err != nil {
 			return m.resolved(err)
 		}
-		for _, op := range m.openOps(func(op *Op) bool { return op.hook != nil && op.Token == token }) {
-			return op.future
+		if h := m.tokens[token]; h != nil {
+			return m.bind(h)
 		}
-	} else {
-		token = x.NewID()
 	}
-	op := m.open1(x, world.HookCreated, m.key(c, world.KindHook, name))
+	op := m.opening(x, world.HookCreated, m.key(c, world.KindHook, name))
+	if !chosen {
+		token = m.token(op.ID)
+	}
 	op.Token, op.Chosen, op.Input = token, chosen, metadata
-	op.hook = &hook{op: op}
-	put(&m.hooks, op.ID, op.hook)
+	m.addHook(op)
 	m.ask(op)
 	if !chosen {
+		op.hook.granted = true
 		op.future.resolve(nil, nil)
 	}
 	return op.future
 }
 
-// Receive asks for the next payload of the hook behind a future of [Ctx.Hook].
+func (m *Machine) addHook(op *Op) {
+	op.hook = &hook{op: op}
+	put(&m.hooks, op.ID, op.hook)
+	put(&m.tokens, op.Token, op.hook)
+}
+
+// bind is the future of a hook that the run has, or has asked for.
+func (m *Machine) bind(h *hook) *Future {
+	if f := h.op.future; !f.done || f.err == nil {
+		return f
+	}
+	f := m.future(h.op) // the asking was cancelled; the token may have been granted all the same
+	if h.granted {
+		f.resolve(nil, nil)
+	} else {
+		h.bound = append(h.bound, f)
+	}
+	return f
+}
+
+// token derives a hook's token: 130 bits that cannot be found from what the run's code shows of its random sequence.
+func (m *Machine) token(id string) string {
+	b := binary.BigEndian.AppendUint64([]byte("hook token\x00"), m.cfg.Seed)
+	b = append(append(b, m.cfg.Run...), 0)
+	sum := sha256.Sum256(append(b, id...))
+	return strings.ToLower(base32.HexEncoding.EncodeToString(sum[:])[:26])
+}
+
+// decided delivers whether a chosen token was granted.
+func (m *Machine) decided(e *world.Event) {
+	op := m.open[e.ID]
+	if op == nil || op.hook == nil {
+		return
+	}
+	var err error
+	if e.Type == world.HookConflict {
+		err = &ConflictError{Token: e.Token, Holder: e.Peer}
+		m.ended(op)
+		m.dropHook(op.hook)
+		if i := m.asked.find(world.HookDisposed, op.ID); i >= 0 {
+			m.asked.take(i) // there is nothing to be disposed of
+		}
+	} else {
+		op.hook.granted = true
+	}
+	op.future.resolve(nil, err)
+	for _, f := range op.hook.bound {
+		f.resolve(nil, err)
+	}
+	op.hook.bound = nil
+	if err != nil {
+		op.hook.close(err)
+	}
+}
+
+// dropHook forgets a hook that is no more.
+func (m *Machine) dropHook(h *hook) {
+	delete(m.hooks, h.op.ID)
+	m.dropToken(h)
+}
+
+func (m *Machine) dropToken(h *hook) {
+	if m.tokens[h.op.Token] == h {
+		delete(m.tokens, h.op.Token)
+	}
+}
+
+// close ends all who wait for a payload.
+func (h *hook) close(err error) {
+	for {
+		r, ok := h.receivers.first()
+		if !ok {
+			return
+		}
+		r.end(nil, err)
+	}
+}
+
+// Receive asks for the next payload of the hook behind a future of [Ctx.Hook]. What came before a cancel or a dispose is received
+// still; then it is [ErrCancelled], or world.ErrNotFound.
 func (x *Ctx) Receive(of *Future) *Future {
-	if _, err := x.m.enter(); err != nil {
-		return x.m.resolved(err)
+	m := x.m
+	if _, err := m.enter(); err != nil {
+		return m.resolved(err)
+	}
+	if of.op == nil {
+		return m.resolved(of.err) // it was refused
 	}
 	h := of.op.hook
-	f := x.m.future(nil)
+	f := m.future(nil)
 	switch {
 	case len(h.unread) > 0:
-		f.resolve(h.unread[0], nil)
+		f.resolve(h.unread[0].payload, nil)
+		h.unread[0] = nil
 		h.unread = h.unread[1:]
 	case x.scope.isCancelled():
 		f.resolve(nil, ErrCancelled)
 	case h.disposed:
 		f.resolve(nil, world.ErrNotFound)
+	case of.done && of.err != nil && !h.granted:
+		f.resolve(nil, of.err)
 	default:
-		h.receivers = append(h.receivers, receiver{f, x.scope})
+		r := &receiver{hook: h, future: f}
+		m.join(x.scope, &r.member, r)
+		h.receivers.add(r)
 	}
 	return f
 }
 
 // Dispose gives the hook's token back. Payloads that came are still received.
 func (x *Ctx) Dispose(of *Future) error {
-	if _, err := x.m.enter(); err != nil {
+	m := x.m
+	if _, err := m.enter(); err != nil {
 		return err
+	}
+	if of.op == nil || of.err != nil && !of.op.hook.granted && of.err != ErrCancelled {
+		return of.err
 	}
 	h := of.op.hook
 	if h.disposed {
 		return nil
 	}
 	h.disposed = true
-	delete(x.m.open, h.op.ID)
-	x.m.ask(&Op{Type: world.HookDisposed, ID: h.op.ID, Key: h.op.Key, scope: x.scope, future: h.op.future})
-	for _, r := range h.receivers {
-		r.future.resolve(nil, world.ErrNotFound)
-	}
-	h.receivers = nil
+	m.dropToken(h)
+	m.ask(&Op{Type: world.HookDisposed, ID: h.op.ID, Key: h.op.Key, scope: x.scope, future: h.op.future})
+	h.close(world.ErrNotFound)
 	return nil
 }
 
 // payload gives what a hook received to the first that waits for it, or keeps it.
 func (m *Machine) payload(e *world.Event) {
 	h := m.hooks[e.ID]
-	switch {
-	case h == nil:
+	if h == nil {
 		m.fail(m.unasked(e))
-	case len(h.receivers) > 0:
-		r := h.receivers[0]
-		h.receivers = h.receivers[1:]
-		r.future.resolve(e.Payload, nil)
-	default:
-		h.unread = append(h.unread, e.Payload)
+		return
 	}
-}
-
-// cancelReceivers ends the receives of a cancelled scope.
-func (h *hook) cancelReceivers(s *scope) {
-	kept := h.receivers[:0]
-	for _, r := range h.receivers {
-		if r.scope.within(s) {
-			r.future.resolve(nil, ErrCancelled)
-		} else {
-			kept = append(kept, r)
-		}
+	if r, ok := h.receivers.first(); ok && m.outcome == nil {
+		r.end(e.Payload, nil)
+		return
 	}
-	h.receivers = kept
+	h.unread = append(h.unread, &letter{seq: e.Seq, payload: e.Payload})
 }
 
 func put[K comparable, V any](m *map[K]V, k K, v V) {

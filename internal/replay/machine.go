@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -19,7 +21,9 @@ type Config struct {
 	Build   string // of this program, for reports
 	// Unread are the signals and payloads that a continued segment starts with, in order.
 	Unread []world.Event
-	// Strict checks at each call that it comes from the running coroutine.
+	// Hooks are the open hooks that a continued segment starts with; code that asks for the token of one binds to it.
+	Hooks []*world.Hook
+	// Strict checks at each call that it comes from the machine's own coroutines, and holds inputs against the recorded ones.
 	Strict bool
 }
 
@@ -45,29 +49,35 @@ type Machine struct {
 	body Body
 
 	ready   queue
-	conds   []*cond
+	conds   line[*cond]
 	coros   []*coro
 	dead    int // of coros have ended
+	named   int // names that coroutines count the uses of
 	current atomic.Pointer[coro]
 	closing atomic.Bool
 
-	queue   []world.Event // fed, not yet processed
+	queue   []world.Event // fed, but what follows them is not known yet
 	held    []world.Event // results while the run is paused
 	open    map[string]*Op
-	asked   []*Op // not yet recorded, in order
+	asked   asked
 	cancels []*Op // steps whose scope was cancelled since Cancelled was last called
-	logged  map[loggedKey]*world.Event
-	later   bool            // while a result is delivered: the log holds another one behind it
+
+	// While events are processed: all that are known, the one at hand, and what has been read of those behind it.
+	fed     []world.Event
+	at      int
+	matched int             // creations before it were asked for, or will be reported: see locates
+	ahead   ahead           // what Patched has read of them in this turn
+	behind  bool            // a held result, or the cancel that frees it, follows in this turn
 	patches map[string]bool // decided in this segment
 
-	unread  []world.Event // signals that nobody took, in order
-	waiting []*Op         // event waits, in the order in which they were asked for
-	hooks   map[string]*hook
+	boxes  map[string]*letterbox
+	hooks  map[string]*hook // by ID, as long as the log may hold payloads for them
+	tokens map[string]*hook
 
 	root      *scope
 	started   bool
 	paused    bool
-	replaying bool
+	replaying atomic.Bool
 	now       time.Time
 	pcg       *rand.PCG
 	rnd       *rand.Rand
@@ -80,26 +90,47 @@ type Machine struct {
 	foreign   error // guarded by foreignMu
 }
 
-// loggedKey tells creations from one another: a wait's creation and its taking of a signal have the same ID.
-type loggedKey struct {
-	t  world.EventType
-	id string
-}
-
 // New makes a machine that has seen nothing yet.
 func New(cfg Config, body Body) *Machine {
-	m := &Machine{cfg: cfg, body: body, root: &scope{}, unread: cfg.Unread}
-	m.pcg = rand.NewPCG(cfg.Seed, uint64(cfg.Segment)+0x9e3779b97f4a7c15)
+	m := &Machine{cfg: cfg, body: body, root: &scope{}, open: make(map[string]*Op)}
+	m.pcg = source(cfg.Seed, cfg.Segment)
 	m.rnd = rand.New(m.pcg)
-	m.open = make(map[string]*Op)
+	for _, h := range cfg.Hooks {
+		m.carry(h)
+	}
+	for i := range cfg.Unread {
+		e := &cfg.Unread[i]
+		if h := m.hooks[e.ID]; e.Type == world.HookReceived && h != nil {
+			h.unread = append(h.unread, &letter{seq: e.Seq, payload: e.Payload})
+		} else if e.Type == world.SignalReceived {
+			m.keep(e)
+		}
+	}
 	return m
+}
+
+// source is the random sequence of a segment: a function of the seed, from which the seed cannot be found, as tokens come from it too.
+func source(seed uint64, segment int) *rand.PCG {
+	b := binary.BigEndian.AppendUint64([]byte("random\x00"), seed)
+	sum := sha256.Sum256(binary.AppendUvarint(b, uint64(segment)))
+	return rand.NewPCG(binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:]))
+}
+
+// carry takes over a hook that was open when the last segment ended.
+func (m *Machine) carry(h *world.Hook) {
+	op := &Op{Type: world.HookCreated, ID: h.ID, Key: h.Key, Input: h.Metadata, Token: h.Token, Chosen: h.Chosen, scope: m.root, recorded: true}
+	op.future = m.future(op)
+	m.opened(op, m.root)
+	m.addHook(op)
+	op.hook.granted = true
+	op.future.resolve(nil, nil)
 }
 
 // Outcome is how the segment ended, or nil while it goes on.
 func (m *Machine) Outcome() *Outcome { return m.outcome }
 
 // Asked lists what the code asked for and the log does not hold yet, in order. The slice is valid until the next call of Feed.
-func (m *Machine) Asked() []*Op { return m.asked }
+func (m *Machine) Asked() []*Op { return m.asked.list() }
 
 // Op returns an open operation: a step, wait or hook that the code asked for and that has not ended; or nil.
 func (m *Machine) Op(id string) *Op { return m.open[id] }
@@ -112,48 +143,58 @@ func (m *Machine) Cancelled() []*Op {
 	return c
 }
 
-// Unread are the signals that nobody has taken, in order, and Payloads those of hooks.
-func (m *Machine) Unread() []world.Event { return m.unread }
-
 // Now is the logical time: that of the last delivered event.
 func (m *Machine) Now() time.Time { return m.now }
 
 // SetReplaying says whether what is fed was lived through before; the workflow's logger is silent then.
-func (m *Machine) SetReplaying(on bool) { m.replaying = on }
+func (m *Machine) SetReplaying(on bool) { m.replaying.Store(on) }
 
 // Size estimates the machine's memory in bytes.
 func (m *Machine) Size() int {
-	n := 4096
-	n += len(m.coros)*6<<10 + len(m.open)*512
-	for i := range m.unread {
-		n += 256 + len(m.unread[i].Payload)
+	n := 4096 + len(m.coros)*6<<10 + len(m.open)*768 + m.named*96 + len(m.held)*640
+	for _, b := range m.boxes {
+		for _, l := range b.unread.items[b.unread.head:] {
+			n += 64 + len(l.payload)
+		}
+	}
+	for _, h := range m.hooks {
+		for _, l := range h.unread {
+			n += 64 + len(l.payload)
+		}
 	}
 	return n
 }
 
-// Feed gives the machine the next events of the log; more says that the log is known to go on behind them. An error means that the
-// machine is of no further use: the code diverged ([*DivergedError]), panicked ([*PanicError]), or called the Context from outside
-// ([*ForeignError]).
+// Feed gives the machine the next events of the log; more says that the log is known to go on behind them: their results are then delivered no
+// sooner than the next one is known. An error means that the machine is of no further use: the code diverged ([*DivergedError]), panicked
+// ([*PanicError]), or called the Context from outside ([*ForeignError]). The machine keeps payloads, not events.
 func (m *Machine) Feed(events []world.Event, more bool) error {
-	if m.failure != nil {
-		return m.failure
+	if err := m.failed(); err != nil {
+		return err
 	}
-	m.queue = append(m.queue, events...)
-	n := 0
-	for n < len(m.queue) && m.failure == nil {
-		e := &m.queue[n]
-		if m.drives(e) {
-			next := m.nextResult(n + 1)
-			if next < 0 && more {
+	m.fed, m.at, m.matched = events, 0, 0
+	if len(m.queue) > 0 {
+		m.queue = append(m.queue, events...)
+		m.fed = m.queue
+	}
+	known := 0 // up to here the log is known to hold no further result
+	for m.at < len(m.fed) && m.failure == nil {
+		e := &m.fed[m.at]
+		if !m.drives(e) {
+			m.record(e)
+			m.at++
+			continue
+		}
+		if more {
+			if known = m.nextResult(max(known, m.at+1)); known == len(m.fed) {
 				break // what follows must be seen first: Patched looks ahead
 			}
-			m.deliver(e, m.queue[n+1:], next)
-		} else {
-			m.record(e)
 		}
-		n++
+		m.deliver(e)
+		m.at++
 	}
-	m.queue = m.queue[:copy(m.queue, m.queue[n:])]
+	m.queue = append(m.queue[:0:0], m.fed[m.at:]...)
+	m.fed, m.at, m.matched = nil, 0, 0
 	return m.failed()
 }
 
@@ -166,36 +207,27 @@ func (m *Machine) starts(e *world.Event) bool {
 	return e.Type == world.RunStarted && m.cfg.Segment == 0 || e.Type == world.RunContinued && !m.started
 }
 
-// nextResult is the index of the next event from i on that drives the machine, or -1.
-func (m *Machine) nextResult(i int) int {
-	for ; i < len(m.queue); i++ {
-		if m.drives(&m.queue[i]) {
-			return i
-		}
-	}
-	return -1
+// decides reports whether an event says what became of a chosen token: a result, and a creation too.
+func decides(e *world.Event) bool {
+	return e.Type == world.HookCreated && e.Chosen || e.Type == world.HookConflict
 }
 
-// deliver runs one turn. behind are the events after it; next is the index in the queue of the next result, or -1.
-func (m *Machine) deliver(e *world.Event, behind []world.Event, next int) {
-	m.later = next >= 0
-	for i := range behind {
-		if b := &behind[i]; m.drives(b) {
-			break
-		} else if b.Creation() {
-			m.note(b)
-		}
+// nextResult is the index of the next event from i on that drives the machine and is not the record of a hook, which may come from the same turn;
+// or the number of events.
+func (m *Machine) nextResult(i int) int {
+	for i < len(m.fed) && (!m.drives(&m.fed[i]) || decides(&m.fed[i])) {
+		i++
 	}
-	if e.Type == world.HookCreated || e.Type == world.HookConflict {
-		m.record(e) // a result that is a creation too
+	return i
+}
+
+// deliver runs one turn.
+func (m *Machine) deliver(e *world.Event) {
+	m.ahead = ahead{}
+	if decides(e) {
+		m.record(e)
 	}
 	m.turn(e)
-	m.later = false
-}
-
-// note remembers a creation that the code has not asked for yet.
-func (m *Machine) note(e *world.Event) {
-	put(&m.logged, loggedKey{e.Type, e.ID}, e)
 }
 
 // turn applies one result and runs the code until it is blocked.
@@ -213,10 +245,16 @@ func (m *Machine) turn(e *world.Event) {
 		held := m.held
 		m.held = nil
 		for i := range held {
+			m.behind = i < len(held)-1 || e.Type == world.CancelRequested
 			m.turn(&held[i])
 		}
+		m.behind = false
 	}
-	if m.outcome != nil || m.failure != nil {
+	switch {
+	case m.failure != nil:
+		return
+	case m.outcome != nil:
+		m.late(e)
 		return
 	}
 	if e.Time.After(m.now) {
@@ -229,79 +267,83 @@ func (m *Machine) turn(e *world.Event) {
 func (m *Machine) apply(e *world.Event) {
 	switch e.Type {
 	case world.RunStarted, world.RunContinued:
-		if m.started {
-			return
-		}
-		m.started = true
-		x := &Ctx{m: m, scope: m.root}
-		m.spawn("", func() {
-			out := m.body(x)
-			m.finish(out)
-		})
+		m.start()
 	case world.SignalReceived:
 		m.signal(e)
 	case world.HookReceived:
 		m.payload(e)
 	case world.CancelRequested:
 		m.cancelScope(m.root)
-	case world.HookCreated:
-		if op := m.open[e.ID]; op != nil {
-			op.future.resolve(nil, nil)
-		}
-	case world.HookConflict:
-		if op := m.open[e.ID]; op != nil {
-			delete(m.open, e.ID)
-			delete(m.hooks, e.ID)
-			op.future.resolve(nil, &ConflictError{Token: e.Token, Holder: e.Peer})
-		}
-	default:
+	case world.HookCreated, world.HookConflict:
+		m.decided(e)
+	case world.StepCompleted, world.StepFailed, world.WaitCompleted:
 		m.end(e)
 	}
 }
 
-// end delivers the end of a step or a wait.
-func (m *Machine) end(e *world.Event) {
-	op := m.open[e.ID]
-	if op == nil || !op.recorded {
-		if !m.isOver(e.ID) {
-			m.fail(m.unasked(e))
-		}
+func (m *Machine) start() {
+	if m.started {
 		return
 	}
-	delete(m.open, e.ID)
-	if e.Type == world.StepFailed {
-		err := e.Error
-		if err == nil {
-			err = &world.Error{Message: "step failed"}
-		}
-		op.future.resolve(nil, err)
-		return
-	}
-	m.dropWaiter(op)
-	op.future.resolve(e.Payload, nil)
+	m.started = true
+	x := &Ctx{m: m, scope: m.root}
+	m.spawn("", func() { m.finish(m.body(x)) })
 }
 
-// isOver reports whether the entity was asked for, and its future resolved by something else than its own end: cancelled waits may still
-// fall due.
-func (m *Machine) isOver(id string) bool {
-	op := m.open[id]
-	return op != nil && op.future.done
+// late takes note of what comes after the code has come to its end: payloads stay unread, and results are ignored, but nobody may have
+// asked for them.
+func (m *Machine) late(e *world.Event) {
+	switch e.Type {
+	case world.SignalReceived:
+		m.keep(e)
+	case world.HookReceived:
+		m.payload(e)
+	case world.StepCompleted, world.StepFailed, world.WaitCompleted:
+		m.end(e)
+	}
+}
+
+// end delivers the end of a step or a wait. One that a cancel, a signal or a condition has ended for the code already only ends in the
+// log.
+func (m *Machine) end(e *world.Event) {
+	op := m.open[e.ID]
+	switch {
+	case op == nil || op.hook != nil || !op.recorded && !op.future.done:
+		m.fail(m.unasked(e))
+		return
+	case op.future.done:
+		if i := m.asked.find(world.WaitCompleted, op.ID); i >= 0 {
+			m.asked.take(i) // it has ended otherwise
+		}
+		m.ended(op)
+		return
+	}
+	m.ended(op)
+	if e.Type != world.StepFailed {
+		op.future.resolve(e.Payload, nil)
+		m.stopWaiting(op)
+		return
+	}
+	err := e.Error
+	if err == nil {
+		err = &world.Error{Message: "step failed"}
+	}
+	op.future.resolve(nil, err)
 }
 
 // run is steps 2 to 4 of the package comment.
 func (m *Machine) run() {
 	for m.outcome == nil && m.failure == nil {
-		if c := m.ready.pop(); c != nil {
-			if !c.ended {
-				c.resume()
-			}
-			if c.ended {
-				m.bury()
+		c := m.ready.pop()
+		if c == nil {
+			if !m.pollConds() {
+				return
 			}
 			continue
 		}
-		if !m.pollConds() {
-			return
+		c.resume()
+		if c.ended {
+			m.bury()
 		}
 	}
 }
@@ -311,7 +353,12 @@ func (m *Machine) bury() {
 	if m.dead++; m.dead < 64 || m.dead < len(m.coros)/2 {
 		return
 	}
-	m.coros = slices.DeleteFunc(m.coros, func(c *coro) bool { return c.ended })
+	m.coros = slices.DeleteFunc(m.coros, func(c *coro) bool {
+		if c.ended {
+			m.named -= len(c.names)
+		}
+		return c.ended
+	})
 	m.dead = 0
 }
 

@@ -3,8 +3,6 @@ package replay
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
-	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -28,11 +26,13 @@ type Op struct {
 	Chosen bool            // hook: the author chose the token
 
 	scope    *scope
+	member   member // of scope, while it is open
 	future   *Future
+	own      Future // what future points to, for operations that have an end
 	hook     *hook
-	index    uint64 // order in which ops were asked
-	recorded bool   // its event is in the log
-	pcs      [6]uintptr
+	recorded bool // its event is in the log
+	told     bool // its cancel was noted for the engine
+	pcs      []uintptr
 }
 
 // Future resolves with the operation's result.
@@ -52,7 +52,7 @@ func (o *Op) Event(at time.Time) world.Event {
 		if o.Timed {
 			e.Until = o.Until
 			if o.After > 0 {
-				e.Until = at.Add(o.After)
+				e.Until = ceil(at.Add(o.After))
 			}
 		}
 	}
@@ -64,35 +64,26 @@ func (o *Op) Event(at time.Time) world.Event {
 	return e
 }
 
+// ceil is the time to the microsecond that the log keeps, rounded up: a timer never fires early.
+func ceil(t time.Time) time.Time {
+	return t.Add(time.Microsecond - 1).Truncate(time.Microsecond)
+}
+
 // Describe says what is asked for, as in "step "send-welcome" (2nd)".
 func (o *Op) Describe() string { return describe(o.Type, o.Key) }
 
-// Where is the source position of the call in the author's code, "file.go:58", or "".
-func (o *Op) Where() string { return where(o.pcs[:]) }
+// Where is the source position of the call in the author's code, "file.go:58", or "" where it was not noted: see [Machine.Feed].
+func (o *Op) Where() string { return where(o.pcs) }
 
 func describe(t world.EventType, k world.Key) string {
-	what := "step"
+	what := words[k.Kind]
 	switch {
 	case t == world.HookDisposed:
-		what = "dispose hook"
-	case k.Kind == world.KindSleep:
-		what = "sleep"
-	case k.Kind == world.KindEvent:
-		what = "wait for event"
-	case k.Kind == world.KindCondition:
-		what = "wait for condition"
-	case k.Kind == world.KindHook:
-		what = "hook"
-	case k.Kind == world.KindAttr:
-		what = "attribute"
-	case k.Kind == world.KindChild:
-		what = "child run"
-	case k.Kind == world.KindAwait:
-		what = "wait for run"
-	case k.Kind == world.KindPatch:
-		what = "patch"
-	case k.Kind == world.KindTask:
-		what = "registered step"
+		what = "the end of hook"
+	case t == world.WaitCompleted && k.Kind == world.KindEvent:
+		what = "the end, by its event, of the wait for event"
+	case t == world.WaitCompleted:
+		what = "the end, by its condition, of the " + what
 	}
 	s := fmt.Sprintf("%s %q", what, k.Name)
 	if k.Occurrence > 0 {
@@ -102,6 +93,13 @@ func describe(t world.EventType, k world.Key) string {
 		s += " in " + k.Path
 	}
 	return s
+}
+
+// words are what people call the kinds.
+var words = map[world.Kind]string{
+	world.KindClosure: "step", world.KindTask: "registered step", world.KindChild: "child run", world.KindAwait: "wait for run",
+	world.KindPatch: "patch", world.KindSleep: "sleep", world.KindEvent: "wait for event", world.KindCondition: "wait for condition",
+	world.KindHook: "hook", world.KindAttr: "attribute",
 }
 
 func ordinal(n int) string {
@@ -117,41 +115,6 @@ func ordinal(n int) string {
 		}
 	}
 	return fmt.Sprintf("%d%s", n, suffix)
-}
-
-// locate notes where in the author's code the running operation was called. Resolving it to a line is left to the rare reader.
-func (o *Op) locate() { runtime.Callers(4, o.pcs[:]) }
-
-// where finds the first frame outside Stepwell's own packages.
-func where(pcs []uintptr) string {
-	n := 0
-	for n < len(pcs) && pcs[n] != 0 {
-		n++
-	}
-	if n == 0 {
-		return ""
-	}
-	frames := runtime.CallersFrames(pcs[:n])
-	for {
-		f, more := frames.Next()
-		if f.Function != "" && !ours(f.Function) {
-			file := f.File
-			if i := strings.LastIndexByte(file, '/'); i >= 0 {
-				file = file[i+1:]
-			}
-			return fmt.Sprintf("%s:%d", file, f.Line)
-		}
-		if !more {
-			return ""
-		}
-	}
-}
-
-// ours reports whether a function belongs to the packages that authors call through.
-func ours(fn string) bool {
-	const module = "github.com/stepwell/stepwell"
-	rest, ok := strings.CutPrefix(fn, module)
-	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/internal/replay."))
 }
 
 // Cancelled reports whether the part of the workflow that asked for the operation was cancelled.

@@ -12,77 +12,137 @@ func (m *Machine) record(e *world.Event) {
 	if !e.Creation() {
 		return
 	}
-	for i, op := range m.asked {
-		if op.ID != e.ID || !sameCreation(op.Type, e.Type) {
-			continue
-		}
-		if d := m.mismatch(op, e); d != nil {
-			m.fail(d)
-			return
-		}
-		op.recorded = true
-		if i == 0 {
-			m.asked = m.asked[1:] // the usual case: in the order in which they were asked
-		} else {
-			m.asked = append(m.asked[:i], m.asked[i+1:]...)
-		}
-		m.forget(op)
+	i := m.asked.find(e.Type, e.ID)
+	if i < 0 {
+		m.fail(m.unexpected(e))
 		return
 	}
-	m.fail(m.unexpected(e))
+	if err := m.mismatch(m.asked.ops[i], e); err != nil {
+		m.fail(err)
+		return
+	}
+	op := m.asked.take(i)
+	op.recorded = true
+	m.stands(op, e)
+	m.forget(op)
 }
 
-// sameCreation reports whether an event of type e can record an op of type o.
-func sameCreation(o, e world.EventType) bool {
-	return o == e || o == world.HookCreated && e == world.HookConflict
+// stands takes over what was recorded, where today's code computes something else: the record is what others act on.
+func (m *Machine) stands(op *Op, e *world.Event) {
+	switch op.Type {
+	case world.StepCreated:
+		op.Input, op.Peer = e.Payload, e.Peer
+	case world.WaitCreated:
+		op.Match = e.Match
+	case world.HookCreated:
+		if op.hook != nil && op.Token != e.Token && !op.hook.disposed {
+			m.dropToken(op.hook)
+			op.Token = e.Token
+			put(&m.tokens, op.Token, op.hook)
+		}
+	}
 }
 
 // forget drops what needs no answer: records, and waits that took a signal before they were recorded.
 func (m *Machine) forget(op *Op) {
 	switch op.Type {
 	case world.WaitCompleted:
-		delete(m.open, op.ID)
+		if wait := m.open[op.ID]; wait != nil {
+			m.ended(wait)
+		}
+	case world.HookDisposed:
+		if made := m.open[op.ID]; made != nil {
+			m.ended(made)
+			m.dropHook(made.hook)
+		}
 	case world.StepCreated:
 		if op.Key.Kind == world.KindPatch {
-			delete(m.open, op.ID)
+			m.ended(op)
 		}
 	}
 }
 
 // mismatch compares an operation with its record. The ID covers kind and name, so that a difference means a log that was not written by
-// this code's rules; a different input counts in strict mode alone: otherwise the recorded one stands.
+// this code's rules; a different input, match or token counts in strict mode alone: otherwise the recorded one stands.
 func (m *Machine) mismatch(op *Op, e *world.Event) error {
-	if e.Type != world.WaitCompleted && e.Type != world.HookDisposed && (e.Name != op.Key.Name || e.Occurrence != op.Key.Occurrence || e.Path != op.Key.Path) {
+	switch e.Type {
+	case world.HookDisposed:
+		return nil
+	case world.WaitCompleted:
+		if e.From != op.From {
+			return m.diverged(e, fmt.Sprintf("%s taking event %d", op.Describe(), e.From), op)
+		}
+		return nil
+	}
+	if e.Name != op.Key.Name || e.Occurrence != op.Key.Occurrence || e.Path != op.Key.Path {
 		return m.diverged(e, describe(e.Type, e.Key(m.cfg.Segment)), op)
 	}
-	if e.Type == world.WaitCompleted && e.From != op.From {
-		return m.diverged(e, fmt.Sprintf("%s taking event %d", op.Describe(), e.From), op)
+	if !m.cfg.Strict {
+		return nil
 	}
-	if m.cfg.Strict && op.Type == world.StepCreated && !bytes.Equal(op.Input, e.Payload) {
-		return m.diverged(e, fmt.Sprintf("%s with input %s", op.Describe(), clip(e.Payload)), op)
+	switch {
+	case !bytes.Equal(op.Input, e.Payload):
+		return m.differs(op, e, "input", op.Input, e.Payload)
+	case !bytes.Equal(op.Match, e.Match):
+		return m.differs(op, e, "match", op.Match, e.Match)
+	case op.Token != e.Token:
+		return m.differs(op, e, "token", []byte(op.Token), []byte(e.Token))
 	}
 	return nil
 }
 
+// differs reports an operation that is the recorded one but for a part of it.
+func (m *Machine) differs(op *Op, e *world.Event, part string, now, recorded []byte) error {
+	d := m.diverged(e, fmt.Sprintf("%s with %s %s", op.Describe(), part, clip(recorded)), op)
+	d.Code = fmt.Sprintf("%s with %s %s", op.Describe(), part, clip(now))
+	return d
+}
+
 func clip(b []byte) string {
-	if len(b) > 200 {
-		return string(b[:200]) + "…"
+	switch {
+	case len(b) == 0:
+		return "none"
+	case len(b) > 200:
+		return string(bytes.ToValidUTF8(b[:200], nil)) + "…"
 	}
 	return string(b)
 }
 
 // ask notes an operation of the running coroutine that the log must record.
 func (m *Machine) ask(op *Op) {
-	m.index++
-	op.index = m.index
-	op.locate()
-	m.asked = append(m.asked, op)
-	delete(m.logged, loggedKey{op.Type, op.ID})
+	if m.locates(op) {
+		op.pcs = callers(4)
+	}
+	m.asked.add(op)
+}
+
+// locates reports whether a report may want to know where an operation was asked for. Noting that takes longer than all the rest, so it is done
+// only while events are replayed, and only for what their next creation does not match.
+func (m *Machine) locates(op *Op) bool {
+	for i := max(m.matched, m.at+1); i < len(m.fed); i++ {
+		e := &m.fed[i]
+		m.matched = i
+		if !e.Creation() {
+			continue
+		}
+		if e.ID == op.ID && sameCreation(op.Type, e.Type) {
+			m.matched++
+			return m.cfg.Strict
+		}
+		return true
+	}
+	m.matched = max(m.matched, len(m.fed))
+	return m.cfg.Strict || m.replaying.Load() || len(m.fed) > m.at+1
 }
 
 // key makes the key of the running coroutine's next operation of a kind and name.
 func (m *Machine) key(c *coro, k world.Kind, s string) world.Key {
-	return world.Key{Segment: m.cfg.Segment, Path: c.path, Kind: k, Name: s, Occurrence: c.occurrence(k, s)}
+	n := c.uses(k, s)
+	if n == nil {
+		n = c.counts(k, s)
+	}
+	*n++
+	return world.Key{Segment: m.cfg.Segment, Path: c.path, Kind: k, Name: s, Occurrence: *n - 1}
 }
 
 func (m *Machine) id(k world.Key) string { return world.CorrelationID(m.cfg.Run, m.cfg.Born, k) }

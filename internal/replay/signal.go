@@ -1,68 +1,131 @@
 package replay
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
 
+// letterbox is where the signals of one name meet the waits for them.
+type letterbox struct {
+	unread  line[*letter]
+	waiting line[*Op]
+}
+
+// letter is a payload that came: of a signal or a hook.
+type letter struct {
+	seq     int64
+	payload []byte
+	taken   bool
+}
+
+func (l *letter) gone() bool { return l.taken }
+
+func (o *Op) gone() bool { return o.future.done }
+
+func (m *Machine) letterbox(name string) *letterbox {
+	b := m.boxes[name]
+	if b == nil {
+		b = &letterbox{}
+		put(&m.boxes, name, b)
+	}
+	return b
+}
+
 // Event asks for a wait for a signal with a name whose payload contains match (empty: any). With a timeout above zero it also ends when that has
-// passed: see [Received]. A signal that came before is taken at once, the oldest first.
+// passed: see [Future.Received]. A signal that came before is taken at once, the oldest first.
 func (x *Ctx) Event(name string, match json.RawMessage, timeout time.Duration, timed bool) *Future {
+	m := x.m
 	f := x.wait(world.KindEvent, name, func(op *Op) {
 		op.Match, op.Timed = match, timed
 		if op.After = timeout; timed && timeout <= 0 {
-			op.Until = x.m.now
+			op.Until = m.now
 		}
 	})
 	if f.op == nil {
 		return f
 	}
-	m := x.m
-	for i := range m.unread {
-		if e := &m.unread[i]; takes(f.op, e) {
-			took := *e
-			m.unread = append(m.unread[:i:i], m.unread[i+1:]...)
-			m.take(f.op, &took)
+	b := m.letterbox(name)
+	for i := b.unread.head; i < len(b.unread.items); i++ {
+		if l := b.unread.items[i]; !l.taken && takes(f.op, l.payload) {
+			l.taken = true
+			b.unread.dropped()
+			m.tidy(name, b)
+			m.take(f.op, l.seq, l.payload)
 			return f
 		}
 	}
-	m.waiting = append(m.waiting, f.op)
+	b.waiting.add(f.op)
 	return f
 }
 
 // Received reports whether the wait ended because its event came, not because its time did.
 func (f *Future) Received() bool { return f.done && f.err == nil && f.received }
 
-func takes(op *Op, e *world.Event) bool {
-	return op.Key.Name == e.Name && (len(op.Match) == 0 || world.Contains(e.Payload, op.Match))
+func takes(op *Op, payload []byte) bool {
+	return len(op.Match) == 0 || world.Contains(payload, op.Match)
 }
 
 // signal gives a payload to the first wait that matches, or keeps it.
 func (m *Machine) signal(e *world.Event) {
-	for _, op := range m.waiting {
-		if takes(op, e) {
-			m.dropWaiter(op)
-			m.take(op, e)
+	b := m.letterbox(e.Name)
+	for i := b.waiting.head; i < len(b.waiting.items); i++ {
+		if op := b.waiting.items[i]; !op.gone() && takes(op, e.Payload) {
+			m.take(op, e.Seq, e.Payload)
+			b.waiting.dropped()
+			m.tidy(e.Name, b)
 			return
 		}
 	}
-	m.unread = append(m.unread, *e)
+	m.keep(e)
+}
+
+// keep puts a signal where the next wait finds it.
+func (m *Machine) keep(e *world.Event) {
+	m.letterbox(e.Name).unread.add(&letter{seq: e.Seq, payload: e.Payload})
 }
 
 // take ends a wait with a signal and asks for that to be recorded.
-func (m *Machine) take(op *Op, e *world.Event) {
+func (m *Machine) take(op *Op, seq int64, payload []byte) {
 	op.future.received = true
-	op.future.resolve(e.Payload, nil)
-	m.ask(&Op{Type: world.WaitCompleted, ID: op.ID, Key: op.Key, From: e.Seq, scope: op.scope, future: op.future})
+	op.future.resolve(payload, nil)
+	m.ask(&Op{Type: world.WaitCompleted, ID: op.ID, Key: op.Key, From: seq, scope: op.scope, future: op.future})
 }
 
-func (m *Machine) dropWaiter(op *Op) {
-	for i, w := range m.waiting {
-		if w == op {
-			m.waiting = append(m.waiting[:i:i], m.waiting[i+1:]...)
-			return
+// stopWaiting takes an event wait whose future is resolved out of its letterbox.
+func (m *Machine) stopWaiting(op *Op) {
+	if op.Key.Kind == world.KindEvent && op.Type == world.WaitCreated {
+		b := m.letterbox(op.Key.Name)
+		b.waiting.dropped()
+		m.tidy(op.Key.Name, b)
+	}
+}
+
+// tidy forgets a letterbox that is empty: a long run may use many names.
+func (m *Machine) tidy(name string, b *letterbox) {
+	if len(b.unread.items) == 0 && len(b.waiting.items) == 0 {
+		delete(m.boxes, name)
+	}
+}
+
+// Unread are the signals and the hooks' payloads that nobody has taken, in the order in which they came.
+func (m *Machine) Unread() []world.Event {
+	var all []world.Event
+	for name, b := range m.boxes {
+		for _, l := range b.unread.items[b.unread.head:] {
+			if !l.taken {
+				all = append(all, world.Event{Seq: l.seq, Type: world.SignalReceived, Name: name, Payload: l.payload})
+			}
 		}
 	}
+	for id, h := range m.hooks {
+		for _, l := range h.unread {
+			all = append(all, world.Event{Seq: l.seq, Type: world.HookReceived, ID: id, Payload: l.payload})
+		}
+	}
+	slices.SortFunc(all, func(a, b world.Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all
 }

@@ -1,0 +1,68 @@
+package replay
+
+import "github.com/stepwell/stepwell/world"
+
+// ahead is what Patched has read of the log behind the result that is being delivered: the creations up to the next result. The record of a chosen
+// token does not end them, though it is a result, as the code may have asked for that token and for the patch in one turn.
+type ahead struct {
+	read    bool
+	patches map[string]bool // recorded in it
+	next    int             // creations before it are asked for
+	result  bool            // a result follows
+}
+
+// Patched decides whether changed code takes its new way: yes where nothing later is in the log, which is then recorded; as recorded
+// where replay finds the record; no where replay goes on without one. One ID is decided once a segment.
+func (x *Ctx) Patched(id string) (bool, error) {
+	c, err := x.begin("patch ID", world.KindPatch, id)
+	if err != nil {
+		return false, err
+	}
+	m := x.m
+	if on, decided := m.patches[id]; decided {
+		return on, nil
+	}
+	m.readAhead()
+	on := m.ahead.patches[id] || m.newest()
+	put(&m.patches, id, on)
+	if on {
+		op := m.opening(x, world.StepCreated, m.key(c, world.KindPatch, id))
+		op.future.resolve(nil, nil)
+		m.ask(op)
+	}
+	return on, nil
+}
+
+func (m *Machine) readAhead() {
+	a := &m.ahead
+	if a.read {
+		return
+	}
+	a.read, a.next = true, m.at+1
+	for i := m.at + 1; i < len(m.fed); i++ {
+		e := &m.fed[i]
+		if m.drives(e) {
+			a.result = true
+			if !decides(e) {
+				return
+			}
+		}
+		if e.Type == world.StepCreated && e.Kind == world.KindPatch {
+			put(&a.patches, e.Name, true)
+		}
+	}
+}
+
+// newest reports whether nothing later is in the log: no result that is not delivered, no creation that the code has not asked for.
+func (m *Machine) newest() bool {
+	a := &m.ahead
+	if a.result || m.behind {
+		return false
+	}
+	for ; a.next < len(m.fed); a.next++ {
+		if e := &m.fed[a.next]; e.Creation() && m.asked.find(e.Type, e.ID) < 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,40 @@
+package replay
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// callers notes where the running code was called from. Resolving it to a line is left to the rare reader.
+func callers(skip int) []uintptr {
+	var pcs [24]uintptr
+	return slices.Clone(pcs[:runtime.Callers(skip, pcs[:])])
+}
+
+// where finds the first frame in the author's own code: outside of the packages that authors call through.
+func where(pcs []uintptr) string {
+	if len(pcs) == 0 {
+		return ""
+	}
+	frames := runtime.CallersFrames(pcs)
+	for {
+		f, more := frames.Next()
+		if f.Function != "" && !ours(f.Function) {
+			return fmt.Sprintf("%s:%d", f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+// ours reports whether a function is Stepwell's own or the coroutines'.
+func ours(fn string) bool {
+	if strings.HasPrefix(fn, "runtime.") || strings.HasPrefix(fn, "iter.") {
+		return true
+	}
+	rest, ok := strings.CutPrefix(fn, "github.com/stepwell/stepwell")
+	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/internal/replay."))
+}
