@@ -73,7 +73,7 @@ func (w Why) act(done string, at time.Time) string {
 		s += " at " + human.When(at, w.At)
 	}
 	if w.Reason != "" {
-		s += ": " + human.Fold(w.Reason, 200)
+		s += ": " + human.Cut(w.Reason, 200)
 	}
 	return s
 }
@@ -94,7 +94,7 @@ func (w Why) cancelText() string {
 
 func (w Why) blockText() string {
 	first, _, _ := strings.Cut(w.Block.Message, "\n")
-	s := "blocked (" + w.Block.Code + ")" + w.since() + ": " + human.Fold(first, 300)
+	s := "blocked (" + w.Block.Code + ")" + w.since() + ": " + human.Cut(first, 300)
 	s += fmt.Sprintf("; tried %s", times(w.Block.Tries))
 	if !w.Until.IsZero() {
 		s += ", again" + w.at()
@@ -156,7 +156,7 @@ func (w Why) attemptText() string {
 }
 
 func errorText(e *world.AttemptError) string {
-	s := human.Fold(e.Message, 200)
+	s := human.Cut(e.Message, 200)
 	if e.Where != "" {
 		s += " (" + e.Where + ")"
 	}

@@ -30,7 +30,7 @@ var verify = stepwell.Event[verified]("verify")
 // How long things take in the demo.
 const (
 	welcomeDelay  = time.Second
-	verifyTimeout = 1500 * time.Millisecond
+	verifyTimeout = 2500 * time.Millisecond
 	chargeTime    = 1200 * time.Millisecond
 )
 

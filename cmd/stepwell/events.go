@@ -125,7 +125,7 @@ func (p *eventPrinter) print(e *world.Event) error {
 		}
 	}
 	since := ""
-	if !p.last.IsZero() {
+	if e.Time.Sub(p.last) >= time.Millisecond && !p.last.IsZero() {
 		since = "+" + human.Span(e.Time.Sub(p.last))
 	}
 	p.last = e.Time
@@ -152,7 +152,10 @@ func eventNote(e *world.Event, zone *time.Location) string {
 	var parts []string
 	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if e.Birth != nil {
-		say("%s v%d", e.Birth.Workflow, e.Birth.Version)
+		say("%s", e.Birth.Workflow)
+		if e.Birth.Version > 0 {
+			say("v%d", e.Birth.Version)
+		}
 	}
 	if e.Kind != "" {
 		say("%s", e.Kind)
@@ -161,7 +164,7 @@ func eventNote(e *world.Event, zone *time.Location) string {
 		say("attempt %d", e.Attempt)
 	}
 	if e.Error != nil {
-		say("%s", human.Fold(e.Error.Message, noteWidth))
+		say("%s", human.Cut(e.Error.Message, noteWidth))
 		if e.Error.Where != "" {
 			say("%s", e.Error.Where)
 		}
@@ -184,7 +187,7 @@ func eventNote(e *world.Event, zone *time.Location) string {
 		say("by %s", human.Visible(e.By))
 	}
 	if e.Reason != "" {
-		say("%s", human.Fold(e.Reason, noteWidth))
+		say("%s", human.Cut(e.Reason, noteWidth))
 	}
 	if len(e.Payload) > 0 {
 		say("%s", human.Fold(string(e.Payload), noteWidth))

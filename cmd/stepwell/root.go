@@ -50,7 +50,7 @@ same database meanwhile.
   stepwell runs list --db sqlite:app.db
   stepwell runs show wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args:             cobra.NoArgs,
+		Args:             known,
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: func(*cobra.Command, []string) { c.parsed = true },
 	}
@@ -75,31 +75,36 @@ func (c *cli) runs() *cobra.Command {
 		Example: `  stepwell runs list --status running
   stepwell runs show RUN
   stepwell runs signal RUN verify '{"userId":"42"}'`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			next := "see " + cmd.CommandPath() + " --help"
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				next = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or "+cmd.CommandPath()+" ") + "?"
-			}
-			return usagef(next, "unknown command %q for %q", args[0], cmd.CommandPath())
-		},
+		Args:                       known,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
 	cmd.AddCommand(c.runsList(), c.runsShow(), c.runsSignal(), c.runsCancel())
 	return cmd
 }
 
+// known refuses what is no subcommand, and says which may be meant.
+func known(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	next := "see " + cmd.CommandPath() + " --help"
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		next = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or "+cmd.CommandPath()+" ") + "?"
+	}
+	return usagef(next, "there is no command %s %s", cmd.CommandPath(), args[0])
+}
+
 // arguments checks how many arguments there are; what names them, as they stand in the usage line.
 func arguments(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		next := "usage:  " + cmd.UseLine()
+		_, name, _ := strings.Cut(cmd.CommandPath(), " ")
 		switch {
 		case len(args) < least:
-			return usagef(next, "%s: missing argument; it takes %s", cmd.CommandPath(), what)
+			return usagef(next, "%s: missing argument; it takes %s", name, what)
 		case len(args) > most:
-			return usagef(next, "%s: too many arguments (%q is one); it takes %s", cmd.CommandPath(), args[most], what)
+			return usagef(next, "%s: too many arguments (%q is one); it takes %s", name, args[most], what)
 		}
 		return nil
 	}

@@ -111,7 +111,10 @@ func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, lim
 	if err != nil {
 		return err
 	}
-	now := stats.Now.In(c.zone)
+	now := stats.Now
+	if !c.json {
+		now = now.In(c.zone)
+	}
 	var runs []listed
 	more := false
 	for r, err := range db.app.List(ctx, f) {
@@ -176,9 +179,9 @@ func statusCell(r *listed) cell {
 func listReason(r *listed) string {
 	switch {
 	case r.Why.Kind != stepwell.WhyOver:
-		return human.Fold(r.Why.String(), 120)
+		return human.Cut(r.Why.String(), 120)
 	case r.Why.Error != nil:
-		return human.Fold(r.Why.Error.Message, 80)
+		return human.Cut(r.Why.Error.Message, 80)
 	}
 	return ""
 }

@@ -23,7 +23,7 @@ func (p *picture) timeline(to io.Writer) {
 	for i, en := range entries {
 		switch {
 		case i == from:
-			t.add(cell{text: "…", right: true}, cell{text: fmt.Sprintf("%d more", skip)}, cell{text: "--full shows them", tone: dim})
+			t.add(cell{text: "…", tone: dim, right: true}, cell{}, cell{text: fmt.Sprintf("%d more (--full)", skip), tone: dim})
 			continue
 		case i > from && i < from+skip:
 			continue
@@ -50,7 +50,7 @@ func kindWord(en *world.Entry) string {
 	}
 }
 
-func entryName(en *world.Entry) string { return human.Fold(en.Key().String(), 48) }
+func entryName(en *world.Entry) string { return human.Cut(en.Key().String(), 48) }
 
 func (p *picture) mark(en *world.Entry) (string, tone) {
 	switch en.Status {
@@ -98,7 +98,7 @@ func (p *picture) note(en *world.Entry) string {
 	}
 	switch en.Kind {
 	case world.KindHook:
-		say("token " + human.Fold(en.Token, noteWidth))
+		say("token " + human.Cut(en.Token, noteWidth))
 		if en.Received > 0 {
 			say(human.Count(en.Received, "payload"))
 		}
@@ -113,6 +113,8 @@ func (p *picture) note(en *world.Entry) string {
 		say(p.failure(en.Error.Message, en.Error.Where))
 	case en.Status == world.EntryPending && en.RetryAt.After(p.now()):
 		say("again " + human.Relative(en.RetryAt, p.now()))
+	case en.Status == world.EntryDropped:
+		say("given up when the run ended")
 	}
 	say(p.attempts(en))
 	return strings.Join(parts, "   ")
@@ -137,7 +139,7 @@ func (p *picture) failure(message, where string) string {
 	if p.full {
 		width = len(message) * 6
 	}
-	s := human.Fold(message, width)
+	s := human.Cut(message, width)
 	if where != "" {
 		s += "  " + where
 	}

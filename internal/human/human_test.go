@@ -79,6 +79,12 @@ func TestFold(t *testing.T) {
 			t.Errorf("Fold(%q) = %q, want %q", test.text, got, test.want)
 		}
 	}
+	if got, want := human.Cut("0123456789\n0", 9), "01234567…"; got != want {
+		t.Errorf("Cut = %q, want %q", got, want)
+	}
+	if got, want := human.Cut("01234567\n0", 10), "01234567 0"; got != want {
+		t.Errorf("Cut = %q, want %q", got, want)
+	}
 	for n, want := range map[int]string{812: "812 B", 3210: "3.2 kB", 1 << 20: "1.0 MB"} {
 		if got := human.Size(n); got != want {
 			t.Errorf("Size(%d) = %q, want %q", n, got, want)

@@ -1,0 +1,167 @@
+package main
+
+// What command lines come to: exit codes, messages, and what they did.
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/sqlite"
+)
+
+func TestExitCodes(t *testing.T) {
+	path := fixture(t)
+	dir := t.TempDir()
+	text := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(text, []byte(strings.Repeat("this is no database\n", 500)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, test := range map[string]struct {
+		code int
+		says string // part of stderr
+	}{
+		"runs list":                                 {exitOK, ""},
+		"runs list --workflow none":                 {exitOK, "no runs in"},
+		"runs list --limit 0":                       {exitUsage, "--limit 0"},
+		"runs list --limit many":                    {exitUsage, "stepwell runs list --help"},
+		"runs list --status done":                   {exitUsage, "pending, running, completed"},
+		"runs list --since yesterday":               {exitUsage, "--since \"yesterday\" is no time"},
+		"runs list --since -5m":                     {exitUsage, "is no time"},
+		"runs list extra":                           {exitUsage, "too many arguments"},
+		"runs list --colour":                        {exitUsage, "unknown flag: --colour"},
+		"runs lst":                                  {exitUsage, "did you mean stepwell runs list?"},
+		"rnus":                                      {exitUsage, "did you mean stepwell runs?"},
+		"dance":                                     {exitUsage, "see stepwell --help"},
+		"runs show":                                 {exitUsage, "runs show: missing argument"},
+		"runs show wrun_none":                       {exitNotFound, "list what is there:  stepwell runs list"},
+		"runs show x":                               {exitNotFound, "there is no run x"},
+		"runs show wrun_01JD3":                      {exitOK, ""},
+		"runs show 01JD3V7Q5Z":                      {exitOK, ""},
+		"runs show wrun_01JD3V7Q5Z…":                {exitOK, ""},
+		"runs show wrun_01J":                        {exitUsage, "8 runs begin with"},
+		"runs cancel " + failedRun:                  {exitOver, "is over"},
+		"runs cancel wrun_none":                     {exitNotFound, "there is no run"},
+		"runs signal " + waitingRun:                 {exitUsage, "runs signal: missing argument"},
+		"runs signal " + waitingRun + " verify {":   {exitUsage, "not JSON"},
+		"runs signal " + waitingRun + " verify 1 2": {exitUsage, "too many arguments"},
+		"runs signal " + failedRun + " verify":      {exitOver, "see how it ended"},
+		"runs signal wrun_none verify":              {exitNotFound, "there is no run wrun_none"},
+		"runs signal " + waitingRun + " " + strings.Repeat("x", 300): {exitUsage, "nothing was changed"},
+		"events " + waitingRun + " --type step":                      {exitUsage, "step_created"},
+		"events wrun_none":                                           {exitNotFound, "there is no run"},
+		"runs list --db postgres://localhost/x":                      {exitUsage, `of the kind "postgres"`},
+		"runs list --db sqlite:":                                     {exitUsage, "give sqlite:PATH"},
+		"runs list --db " + filepath.Join(dir, "none.db"):            {exitNotFound, "sqlite.Open("},
+		"runs cancel x --db " + filepath.Join(dir, "none.db"):        {exitNotFound, "there is no database"},
+		"runs list --db " + text:                                     {exitFailure, "notes.txt"},
+		"runs list --db " + dir:                                      {exitFailure, "directory"},
+		"completion bash":                                            {exitOK, ""},
+	} {
+		t.Run(args, func(t *testing.T) {
+			code, out, errs := call{env: map[string]string{"STEPWELL_DB": path}}.do(context.Background(), strings.Fields(args)...)
+			if code != test.code || !strings.Contains(errs, test.says) {
+				t.Errorf("exit code %d, stderr %q; want %d, and %q in it", code, errs, test.code, test.says)
+			}
+			if code != exitOK && out != "" {
+				t.Errorf("it failed, and wrote to stdout: %q", out)
+			}
+			if code != exitOK && !strings.HasPrefix(errs, "stepwell: ") {
+				t.Errorf("stderr %q does not say who speaks", errs)
+			}
+		})
+	}
+	if _, err := os.Stat(filepath.Join(dir, "none.db")); err == nil {
+		t.Error("a command that only looks has made a database")
+	}
+}
+
+// TestWhichDatabase: the flag counts before the environment, and that before the default.
+func TestWhichDatabase(t *testing.T) {
+	path := fixture(t)
+	none := filepath.Join(t.TempDir(), "none.db")
+	for name, test := range map[string]struct {
+		flag, env string
+		code      int
+	}{
+		"plain path":        {path, "", exitOK},
+		"URL":               {"sqlite:" + path, "", exitOK},
+		"environment":       {"", "sqlite:" + path, exitOK},
+		"flag before env":   {path, none, exitOK},
+		"env is not looked": {none, path, exitNotFound},
+		"default":           {"", "", exitNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"runs", "list"}
+			if test.flag != "" {
+				args = append(args, "--db", test.flag)
+			}
+			code, _, errs := call{env: map[string]string{"STEPWELL_DB": test.env}}.do(context.Background(), args...)
+			if code != test.code {
+				t.Errorf("exit code %d, want %d; stderr: %s", code, test.code, errs)
+			}
+			if name == "default" && !strings.Contains(errs, "stepwell.db") {
+				t.Errorf("stderr %q does not name the default", errs)
+			}
+		})
+	}
+}
+
+// TestSignalAndCancel: what is sent is in the inbox, once for a delivery ID.
+func TestSignalAndCancel(t *testing.T) {
+	path := fixture(t)
+	mail := func() int {
+		w, err := sqlite.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		r, err := w.Run(t.Context(), waitingRun)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Queue.Mail
+	}
+	for _, step := range []struct {
+		stdin string
+		args  []string
+		want  int    // deliveries in the inbox afterwards
+		says  string // on stdout
+	}{
+		{"", []string{"runs", "signal", waitingRun, "verify", `{"userId":"42"}`}, 1, "sent event \"verify\" to run " + waitingRun + "\n"},
+		{" {\"userId\": \"43\"}\n", []string{"runs", "signal", "wrun_01JD3V", "verify", "-", "--delivery-id", "d1"}, 2, "sent"},
+		{"", []string{"runs", "signal", waitingRun, "verify", "--delivery-id", "d1"}, 2, "sent"},
+		{"", []string{"runs", "signal", waitingRun, "ping"}, 3, "sent"},
+		{"", []string{"runs", "cancel", waitingRun, "--reason", "ordered twice"}, 4, "cancel requested: run " + waitingRun + "\n"},
+	} {
+		code, out, errs := call{stdin: step.stdin}.do(context.Background(), append(step.args, "--db", path)...)
+		if code != exitOK || !strings.Contains(out, step.says) || errs != "" {
+			t.Fatalf("%q: exit code %d, stdout %q, stderr %q; want 0 and %q", step.args, code, out, errs, step.says)
+		}
+		if got := mail(); got != step.want {
+			t.Errorf("%q: %d deliveries in the inbox, want %d", step.args, got, step.want)
+		}
+	}
+}
+
+// TestJSONIsWorlds: what --json writes reads back as the types of package world.
+func TestJSONIsWorlds(t *testing.T) {
+	path := fixture(t)
+	_, out, _ := call{}.do(context.Background(), "runs", "list", "--json", "--db", path)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	var r world.Run
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.ID != waitingRun || r.Queue == nil {
+		t.Errorf("the oldest run reads back as %+v, %v", r, err)
+	}
+	_, out, _ = call{}.do(context.Background(), "events", waitingRun, "--json", "--db", path)
+	for line := range strings.Lines(out) {
+		var e world.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Seq == 0 || e.Type == "" {
+			t.Errorf("%s reads back as %+v, %v", line, e, err)
+		}
+	}
+}

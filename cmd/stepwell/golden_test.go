@@ -1,0 +1,91 @@
+package main
+
+// Golden files of what commands print, at fixed times, from a real file.
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares with testdata/name.golden.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
+		t.Errorf("%s: -want +got:\n%s", path, diff)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	path := fixture(t)
+	terminal := call{terminal: true, env: map[string]string{}}
+	noColour := call{terminal: true, env: map[string]string{"NO_COLOR": "1"}}
+	for name, test := range map[string]struct {
+		call call
+		args string
+	}{
+		"list":           {call{}, "runs list"},
+		"list-terminal":  {terminal, "runs list"},
+		"list-filtered":  {call{}, "runs list --workflow order --status running --limit 2"},
+		"list-json":      {call{}, "runs list --status failed --json"},
+		"show-waiting":   {noColour, "runs show " + waitingRun},
+		"show-colours":   {terminal, "runs show " + waitingRun},
+		"show-pipe":      {call{}, "runs show " + waitingRun},
+		"show-json":      {call{}, "runs show " + waitingRun + " --json"},
+		"show-failed":    {noColour, "runs show " + failedRun},
+		"show-blocked":   {noColour, "runs show " + blockedRun},
+		"show-retrying":  {noColour, "runs show " + retryingRun},
+		"show-completed": {noColour, "runs show " + completedRun},
+		"show-full":      {noColour, "runs show " + completedRun + " --full"},
+		"show-stranger":  {noColour, "runs show " + strangerRun},
+		"show-working":   {noColour, "runs show " + workingRun},
+		"show-delayed":   {noColour, "runs show " + delayedRun},
+		"events":         {call{}, "events " + waitingRun},
+		"events-of-one":  {terminal, "events " + waitingRun + " --id step_2 --type step_started,step_retrying"},
+		"events-json":    {call{}, "events " + failedRun + " --json"},
+		"help":           {call{}, "--help"},
+		"help-runs":      {call{}, "runs"},
+		"help-list":      {call{}, "runs list --help"},
+		"help-show":      {call{}, "runs show --help"},
+		"help-signal":    {call{}, "runs signal --help"},
+		"help-cancel":    {call{}, "runs cancel --help"},
+		"help-events":    {call{}, "events --help"},
+		"help-demo":      {call{}, "demo --help"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := map[string]string{"STEPWELL_DB": path}
+			for k, v := range test.call.env {
+				env[k] = v
+			}
+			test.call.env = env
+			code, out, errs := test.call.do(context.Background(), strings.Fields(test.args)...)
+			if code != exitOK {
+				t.Fatalf("exit code %d, want 0; stderr: %s", code, errs)
+			}
+			if errs != "" {
+				out += "--- stderr\n" + errs
+			}
+			golden(t, name, out)
+		})
+	}
+}
