@@ -181,8 +181,17 @@ func (s *session) steps() {
 	}
 }
 
-// idle reports whether the session has nothing to do here and now.
+// idle reports whether the session has nothing to do here and now, and need not linger for more mail.
 func (s *session) idle() bool {
+	if !s.still() {
+		return false
+	}
+	return s.failure != nil || s.draining || s.state.Paused != nil ||
+		s.lastMail.IsZero() || s.e.now().Sub(s.lastMail) >= linger || !s.expectsMail()
+}
+
+// still reports whether the session has nothing to do here and now, and nothing soon by itself.
+func (s *session) still() bool {
 	if len(s.bodies) > 0 || len(s.turn.starts) > 0 || len(s.turn.rest) > 0 {
 		return false
 	}
@@ -202,7 +211,7 @@ func (s *session) idle() bool {
 			return false
 		}
 	}
-	return s.lastMail.IsZero() || now.Sub(s.lastMail) >= linger || !s.expectsMail()
+	return true
 }
 
 // void reports whether a timer's wait or step is over.

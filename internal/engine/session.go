@@ -280,7 +280,7 @@ func (s *session) nextTimer() (d time.Duration, ok bool) {
 	if s.state.Paused != nil {
 		ok = false
 	}
-	if !s.lastMail.IsZero() && len(s.bodies) == 0 {
+	if !s.lastMail.IsZero() && s.still() {
 		if l := s.lastMail.Add(linger); !ok || l.Before(at) {
 			at, ok = l, true
 		}
