@@ -243,6 +243,22 @@ func (r *rig) get(run string) stepwell.RunInfo {
 	return stepwell.RunInfo{Run: row}
 }
 
+// blocked waits until a run is blocked and says why.
+func (r *rig) blocked(run string) *world.Block {
+	r.Helper()
+	var b *world.Block
+	until(r, "the run to be blocked", func() bool {
+		row := r.get(run)
+		if row.Queue == nil {
+			r.dump(run)
+			r.Fatalf("run is %s, want it to be blocked", row.Status)
+		}
+		b = row.Queue.Blocked
+		return b != nil
+	})
+	return b
+}
+
 // events are a run's, all or of some types.
 func (r *rig) events(run string, types ...world.EventType) []world.Event {
 	r.Helper()
