@@ -90,6 +90,10 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 		}
 		s.Journal.Add(e)
 	}
+	tasks, err := a.tasks(ctx, &s)
+	if err != nil {
+		return Story{}, err
+	}
 	if s.Journal.Status.Terminal() && !info.Status.Terminal() { // it ended between the two reads
 		if info, err = a.Get(ctx, run); err != nil {
 			return Story{}, err
@@ -100,14 +104,32 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 		return Story{}, fmt.Errorf("read workers: %w", err)
 	}
 	s.Run = info.Run
-	s.Why = whyOf(&info.Run, s.Journal, stats.Workers, stats.Now)
+	s.Why = whyOf(&info.Run, s.Journal, tasks, stats.Workers, stats.Now)
 	return s, nil
+}
+
+// tasks adds to a journal what the world knows of queued steps whose attempts are not in the log yet. It returns who has which.
+func (a *App) tasks(ctx context.Context, s *Story) (holders map[string]string, err error) {
+	r, ok := a.world.(world.TaskReader)
+	if !ok || s.Journal.Status.Terminal() {
+		return nil, nil
+	}
+	tasks, err := r.Tasks(ctx, s.Journal.Run)
+	if err != nil {
+		return nil, fmt.Errorf("tasks of run %s: %w", s.Journal.Run, err)
+	}
+	holders = map[string]string{}
+	for i := range tasks {
+		s.Journal.AddTask(&tasks[i])
+		holders[tasks[i].Step] = tasks[i].Worker
+	}
+	return holders, nil
 }
 
 // Why tells why the run does not move as far as its row says it: without its log, and so quick enough for lists. workers and now
 // are those of [world.Stats].
 func (i RunInfo) Why(workers []world.WorkerRow, now time.Time) Why {
-	return whyOf(&i.Run, nil, workers, now)
+	return whyOf(&i.Run, nil, nil, workers, now)
 }
 
 // MarshalJSON adds the sentence for people, as text.

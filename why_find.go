@@ -13,13 +13,14 @@ import (
 type whyFinder struct {
 	run     *world.Run
 	journal *world.Journal
+	tasks   map[string]string // worker that has the task of a step, by the step's ID
 	workers []world.WorkerRow // that are alive
 	now     time.Time
 	why     Why
 }
 
-func whyOf(r *world.Run, j *world.Journal, workers []world.WorkerRow, now time.Time) Why {
-	f := &whyFinder{run: r, journal: j, now: now}
+func whyOf(r *world.Run, j *world.Journal, tasks map[string]string, workers []world.WorkerRow, now time.Time) Why {
+	f := &whyFinder{run: r, journal: j, tasks: tasks, now: now}
 	for _, w := range workers {
 		if w.Until.After(now) {
 			f.workers = append(f.workers, w)
@@ -218,7 +219,7 @@ func isOpen(en *world.Entry) bool {
 
 func (f *whyFinder) rank(en *world.Entry) int {
 	switch {
-	case en.Kind == world.KindTask && !f.known(en.Name):
+	case en.Kind == world.KindTask && en.Status != world.EntryRunning && !f.known(en.Name):
 		return 0
 	case en.Kind == world.KindHook:
 		return 2
@@ -248,14 +249,29 @@ func (f *whyFinder) entry(en *world.Entry) {
 	case world.KindHook:
 		f.why.Kind, f.why.Token = WhyHook, en.Token
 	case world.KindTask:
-		f.why.Kind, f.why.Attempt = WhyTask, en.Attempt
-		if !f.known(en.Name) {
-			f.why.Kind = WhyNoWorker
-		}
+		f.task(en)
 	default:
 		f.why.Kind = WhyQueued
 		if en.RetryAt.After(f.now) {
 			f.retry(en)
 		}
+	}
+}
+
+// task: a registered step runs on some worker, or is queued, perhaps for its next attempt.
+func (f *whyFinder) task(en *world.Entry) {
+	f.why.Kind, f.why.Attempt = WhyTask, en.Attempt
+	switch {
+	case en.Status == world.EntryRunning:
+		f.inStep(en)
+		for i := range f.workers {
+			if f.workers[i].ID == f.tasks[en.ID] {
+				f.why.Worker = f.workers[i].Name
+			}
+		}
+	case !f.known(en.Name):
+		f.why.Kind = WhyNoWorker
+	case en.RetryAt.After(f.now):
+		f.retry(en)
 	}
 }

@@ -20,6 +20,7 @@ type whyCase struct {
 	row     world.Run
 	events  []world.Event
 	workers []world.WorkerRow
+	tasks   map[string]string
 }
 
 // waitingRun has started two hours ago, hibernates, and has a worker that knows it.
@@ -52,7 +53,7 @@ func (c *whyCase) answer(log bool) Why {
 			j.Add(e)
 		}
 	}
-	return whyOf(&c.row, j, c.workers, whyNow)
+	return whyOf(&c.row, j, c.tasks, c.workers, whyNow)
 }
 
 func stepEvents(kind world.Kind, name string, more ...world.Event) []world.Event {
@@ -110,6 +111,12 @@ func TestWhy(t *testing.T) {
 			`waiting to try step "send" again at 14:12:30 (in 30 s): attempt 2 ended with mail: connection refused (mail.go:41)`},
 		"registered step": {waitingRun(stepEvents(world.KindTask, "resize")...), WhyTask,
 			`waiting for registered step "resize", queued since 13:12:00 (1 h ago)`},
+		"registered step that runs": {waitingRun(stepEvents(world.KindTask, "resize", started(1, time.Minute), started(2, 5*time.Second))...).with(func(c *whyCase) {
+			c.tasks = map[string]string{"step_resize": "wrkr_1"}
+		}), WhyTask,
+			`waiting for registered step "resize", which runs on worker host:1 since 14:11:55 (5 s ago), attempt 2`},
+		"registered step to be tried again": {waitingRun(stepEvents(world.KindTask, "resize", started(2, time.Minute), retrying)...), WhyRetry,
+			`waiting to try step "resize" again at 14:12:30 (in 30 s): attempt 2 ended with mail: connection refused (mail.go:41)`},
 		"nobody knows the step": {waitingRun(append([]world.Event{verifyWait}, stepEvents(world.KindTask, "enlarge")...)...), WhyNoWorker,
 			`ready since 13:12:00 (1 h ago), but no worker has step "enlarge": deploy one that does; and for 1 more`},
 		"nobody knows the version": {waitingRun().queue(dueAt(-3 * time.Second)).with(func(c *whyCase) { c.row.Version = 3 }), WhyNoWorker,

@@ -108,3 +108,52 @@ func TestLastSignalIsTaken(t *testing.T) {
 		}
 	})
 }
+
+// TestWhyOfTasks: attempts of a registered step that was queued are seen while it runs, before its log has them.
+func TestWhyOfTasks(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		gate := make(chan struct{})
+		try := stepwell.DefineStep("try", func(ctx context.Context, _ int) (int, error) {
+			if stepwell.Info(ctx).Attempt == 1 {
+				return 0, errors.New("no luck")
+			}
+			select {
+			case <-gate:
+			case <-ctx.Done():
+			}
+			return 1, nil
+		}, stepwell.Retry{Base: time.Minute, Jitter: -1})
+		quick := stepwell.DefineStep("quick", func(context.Context, int) (int, error) { return 1, nil })
+		wf := stepwell.Define("tries", func(ctx stepwell.Context, _ int) (int, error) {
+			fs := []*stepwell.Future[int]{quick.Start(ctx, 1), try.Start(ctx, 1)} // one runs in place, the other is queued
+			got, err := stepwell.All(ctx, fs...)
+			return len(got), err
+		})
+		app := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, try, quick}, Name: "host:1"}).App
+		run, err := wf.Start(r.ctx, app, 0)
+		if err != nil {
+			r.Fatal(err)
+		}
+		await := func(what string, cond func(w stepwell.Why) bool) {
+			r.Helper()
+			until(r, what, func() bool {
+				why, err := app.Why(r.ctx, run.ID())
+				if err != nil {
+					r.Fatal(err)
+				}
+				return cond(why)
+			})
+		}
+		await("a retry of the queued step", func(w stepwell.Why) bool {
+			return w.Kind == stepwell.WhyRetry && w.Step == "try" && w.Attempt == 1 && w.Error != nil && w.Error.Message == "no luck"
+		})
+		r.pass(time.Minute)
+		await("the queued step to run again", func(w stepwell.Why) bool {
+			return w.Kind == stepwell.WhyTask && w.Attempt == 2 && w.Worker == "host:1"
+		})
+		close(gate)
+		if got, err := run.Result(r.ctx); err != nil || got != 2 {
+			r.Errorf("result = %d, %v, want 2", got, err)
+		}
+	})
+}

@@ -176,7 +176,7 @@ func (w Why) waitText() string {
 	case WhyCondition:
 		return "waiting for a condition of its code, " + quote(w.Step) + w.until()
 	case WhyTask:
-		return "waiting for registered step " + quote(w.Step) + ", queued" + w.since()
+		return w.taskText()
 	case WhyRun:
 		return "waiting for run " + w.Peer + " to end" + w.since()
 	case WhyHook:
@@ -187,6 +187,17 @@ func (w Why) waitText() string {
 		s += " for " + w.Waiting
 	}
 	return s + w.until()
+}
+
+func (w Why) taskText() string {
+	s := "waiting for registered step " + quote(w.Step)
+	switch {
+	case w.Attempt == 0 || w.Worker == "":
+		return s + ", queued" + w.since()
+	case w.Attempt > 1:
+		return s + fmt.Sprintf(", which runs on worker %s%s, attempt %d", w.Worker, w.since(), w.Attempt)
+	}
+	return s + ", which runs on worker " + w.Worker + w.since()
 }
 
 func quote(name string) string { return `"` + human.Visible(name) + `"` }

@@ -1,0 +1,28 @@
+package sqlite
+
+// This file shows the tasks of a run to people.
+
+import (
+	"context"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var listRunTasks = load("list_run_tasks")
+
+var _ world.TaskReader = (*World)(nil)
+
+// Tasks lists the tasks of a run; see [world.TaskReader].
+func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err error) {
+	err = w.read(ctx, func(c *conn) error {
+		return c.query(listRunTasks, func(r row) (bool, error) {
+			history, err := readHistory(r.bytes(8))
+			out = append(out, world.Task{
+				Run: run, Step: r.text(0), Name: r.text(1), Workflow: r.text(2), Priority: int(r.int(3)), Visible: r.time(4),
+				Attempt: int(r.int(5)), Failures: int(r.int(6)), First: r.time(7), History: history, Worker: r.text(9),
+			})
+			return err == nil, err
+		}, run, int64(largestList))
+	})
+	return out, err
+}
