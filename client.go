@@ -152,17 +152,7 @@ func (a *App) Cancel(ctx context.Context, run, reason string) error {
 }
 
 func (a *App) deliver(ctx context.Context, run string, e world.Event, opts []SendOption) error {
-	d := &world.Delivery{Run: run, Events: []world.Event{e}}
-	for _, opt := range opts {
-		opt.sendOption(d)
-	}
-	if d.ID == "" {
-		d.ID = world.NewID("dlvr", time.Now()) // so that it is appended once, whatever happens to its owner
-	} else if err := world.CheckKey("delivery ID", d.ID); err != nil {
-		return err
-	}
-	_, err := a.world.Deliver(ctx, d)
-	return err
+	return a.deliverAs(ctx, &world.Delivery{Run: run, Events: []world.Event{e}}, opts)
 }
 
 // wait blocks until a run is over. Where this App works on the run it is told at once; else the world tells of the end where it can; polling

@@ -25,8 +25,10 @@ type Context struct {
 type env struct {
 	workflow string
 	limit    int // bytes of one encoded value
-	logger   *slog.Logger
-	errors   *codec.Registry
+	// maxRetention clamps that of children.
+	maxRetention time.Duration
+	logger       *slog.Logger
+	errors       *codec.Registry
 }
 
 // Now is the workflow's time: that of the last event that it has seen, the same on replay.

@@ -84,6 +84,10 @@ func (e *StepError) Is(target error) bool {
 		return e.Code == world.CodeTooLarge
 	case ErrTimeout:
 		return e.Code == world.CodeTimeout
+	case ErrRunExists:
+		return e.Code == world.CodeRunExists
+	case ErrNotFound:
+		return e.Code == world.CodeNotFound
 	}
 	return false
 }

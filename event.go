@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
-	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -47,25 +46,8 @@ func (t TimeoutOption) waitOption(o *waitOptions) { o.timeout, o.timed = time.Du
 //
 // The error is [ErrCancelled] when the run is cancelled; [ErrInvalid] for a key in [Match] that the event's type does not have, and for a negative timeout.
 func (e *EventDef[T]) Wait(ctx Context, opts ...WaitOption) (payload T, ok bool, err error) {
-	var o waitOptions
-	for _, opt := range opts {
-		opt.waitOption(&o)
-	}
-	match, err := e.match(&o)
-	if err != nil {
-		return payload, false, fmt.Errorf("wait for event %q: %w", e.name, err)
-	}
-	f := ctx.x.Event(e.name, match, o.timeout, o.timed)
-	if err := waitFor(ctx, f); err != nil {
-		return payload, false, err
-	}
-	if !f.Received() {
-		return payload, false, nil
-	}
-	if err := codec.Decode(f.Payload(), &payload); err != nil {
-		panic(engine.Block(world.CodeDecode, fmt.Errorf("the payload of event %q does not fit: %w", e.name, err)))
-	}
-	return payload, true, nil
+	r, err := e.Start(ctx, opts...).Get(ctx)
+	return r.Payload, r.OK, err
 }
 
 func (e *EventDef[T]) match(o *waitOptions) (json.RawMessage, error) {

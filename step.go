@@ -37,7 +37,7 @@ func stepFuture[T any](ctx Context, name string, fn func(ctx context.Context) (T
 		return failedFuture[T](fmt.Errorf("step %q: %w", name, err))
 	}
 	limit := ctx.env.limit
-	spec.Run = func(c context.Context, _ []byte) ([]byte, error) {
+	spec.Run = func(c context.Context) ([]byte, error) {
 		v, err := fn(c)
 		if err != nil {
 			return nil, err
@@ -119,7 +119,7 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 		return failedFuture[Out](fmt.Errorf("step %q: input: %w", s.name, err))
 	}
 	limit := ctx.env.limit
-	spec.Run = func(c context.Context, recorded []byte) ([]byte, error) { return s.call(c, recorded, limit) }
+	spec.Run = func(c context.Context) ([]byte, error) { return s.call(c, input, limit) }
 	return newFuture[Out](ctx, ctx.x.Step(world.KindTask, s.name, input, spec))
 }
 
@@ -154,6 +154,22 @@ type Retry struct {
 	Cap      time.Duration // the longest delay; default 60 s, or Base if that is longer
 	Jitter   float64       // share of each delay that is random, 0 to 1; default 0.2; below 0: none
 	Total    time.Duration // no attempt starts later than this after the first began; default: no limit
+}
+
+type nonRetryable struct{ is func(error) bool }
+
+// NonRetryable makes errors of a type final for a step: one anywhere in the chain of what a body returns, joined errors included, ends the
+// step at once.
+func NonRetryable[T error]() StepOption {
+	return nonRetryable{func(err error) bool {
+		_, ok := errors.AsType[T](err)
+		return ok
+	}}
+}
+
+func (n nonRetryable) stepOption(p *engine.Policy) {
+	before := p.Final
+	p.Final = func(err error) bool { return n.is(err) || before != nil && before(err) }
 }
 
 func (r Retry) stepOption(p *engine.Policy) {

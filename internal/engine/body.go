@@ -36,6 +36,7 @@ type body struct {
 	started time.Time
 	cancel  context.CancelCauseFunc
 	policy  Policy
+	suspect bool // the worker's only one
 	grace   bool // its step was ended without it: cancelled, and it did not return in time
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -14,9 +13,19 @@ import (
 // refused.
 func (s *session) commit(ctx context.Context) bool {
 	t := &s.turn
+	if s.state.Status.Terminal() {
+		t.send = s.farewell(ctx)
+	}
 	parts := s.split()
+	var outcome func()
 	for i, c := range parts {
 		last := i == len(parts)-1
+		known := len(c.Events)
+		t.others(c)
+		if last {
+			t.stage(c)
+			c.Send = t.send
+		}
 		done, err := s.write(ctx, c)
 		switch {
 		case s.birth != nil && i == 0:
@@ -31,6 +40,16 @@ func (s *session) commit(ctx context.Context) bool {
 			return false
 		}
 		s.durable = c.First + int64(len(c.Events)) - 1
+		if len(done.Events) > 0 {
+			s.durable = done.Events[len(done.Events)-1].Seq
+		}
+		if len(done.Events) > len(c.Events) && !last { // it shifts what was to follow: begin anew from the log
+			s.restart(ctx)
+			return false
+		}
+		if len(c.Conditions) > 0 {
+			outcome = func() { s.settled(c, known, done) }
+		}
 		if last && (t.release != nil || s.state.Status.Terminal()) {
 			s.ended = true
 			if s.state.Status.Terminal() {
@@ -42,8 +61,13 @@ func (s *session) commit(ctx context.Context) bool {
 			}
 		}
 	}
+	s.absolve()
 	starts, rest := t.starts, t.rest
 	*t = turn{events: t.events[:0], starts: starts, rest: rest}
+	if outcome != nil && !s.ended {
+		s.again = true
+		outcome()
+	}
 	return true
 }
 
@@ -86,11 +110,7 @@ func (s *session) split() []*world.Commit {
 
 func (s *session) newCommit(first int64, events []world.Event) *world.Commit {
 	c := &world.Commit{
-		Run: s.run, Worker: s.e.workerID(), Take: s.take, Build: s.e.cfg.Build, First: first, Events: events,
-	}
-	a, b := rand.Uint64(), rand.Uint64()
-	for i := range 8 {
-		c.ID[i], c.ID[8+i] = byte(a>>(8*i)), byte(b>>(8*i))
+		Run: s.run, Worker: s.e.workerID(), Take: s.take, Build: s.e.cfg.Build, First: first, Events: events, ID: commitID(),
 	}
 	return c
 }
@@ -150,6 +170,18 @@ func (s *session) giveUp(ctx context.Context, err error) {
 	s.e.reportBlocked(s.run, b)
 }
 
+// restart gives the run up for its next taker, which replays it from the log.
+func (s *session) restart(ctx context.Context) {
+	c := s.newCommit(s.durable+1, nil)
+	c.Release = &world.Release{WakeAt: s.now}
+	if _, err := s.write(ctx, c); err != nil {
+		s.e.lostRun(s.run, err)
+	}
+	s.lose()
+	s.dropStarts()
+	s.e.kick()
+}
+
 // final reports whether trying a commit again cannot help.
 func final(err error) bool {
 	for _, e := range []error{
@@ -190,11 +222,11 @@ func (s *session) startBodies() {
 			s.slots++
 			continue
 		}
-		s.startBody(b, op.Key.Name, op.Input, op.Spec.(*StepSpec))
+		s.startBody(b, op.Key.Name, op.Spec.(*StepSpec))
 	}
 }
 
-func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) {
+func (s *session) startBody(b *body, name string, spec *StepSpec) {
 	ctx, cancel := context.WithCancelCause(s.e.bodyCtx)
 	b.cancel = cancel
 	b.started = s.now
@@ -203,11 +235,13 @@ func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) 
 		Run: s.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
 	}
 	s.e.bodies.Go(func() {
-		run := func(ctx context.Context) ([]byte, error) { return spec.Run(ctx, input) }
-		attempt(ctx, info, b.policy.Timeout, run, func(r result) {
+		attempt(ctx, info, b.policy.Timeout, spec.Run, func(r result) {
 			cancel(nil)
 			if !s.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
 				s.e.steps.release(1) // the session is gone: nobody records it
+				if b.suspect {
+					s.e.suspects.release(1)
+				}
 			}
 		})
 	})
@@ -216,5 +250,10 @@ func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) 
 // dropStarts gives back the slots of bodies that will not start.
 func (s *session) dropStarts() {
 	s.slots += len(s.turn.starts)
+	for _, b := range s.turn.starts {
+		if b.suspect {
+			s.absolved++
+		}
+	}
 	s.turn.starts = nil
 }

@@ -29,8 +29,8 @@ type Step struct {
 
 // StepSpec is what workflow code hands over with a step: how to run it. It is the Spec of a replay.Op.
 type StepSpec struct {
-	Run      func(ctx context.Context, input []byte) ([]byte, error) // a closure, or the registered function, with the recorded input
-	Task     bool                                                    // a registered step: others may run it
+	Run      func(ctx context.Context) ([]byte, error) // a closure, or the registered function with its input
+	Task     bool                                      // a registered step: others may run it
 	Policy   Policy
 	Override json.RawMessage // registered steps: what the call asks for instead of the definition's policy; travels with the task
 }
@@ -47,13 +47,14 @@ const (
 
 // Policy says how often and when a failing step is tried again. Use [Policy.WithDefaults].
 type Policy struct {
-	Attempts int           `json:"attempts,omitempty"` // 0: 3; below 0: no limit
-	Backoff  Backoff       `json:"backoff,omitempty"`
-	Base     time.Duration `json:"base,omitempty"`    // first delay
-	Cap      time.Duration `json:"cap,omitempty"`     // longest delay
-	Jitter   float64       `json:"jitter,omitempty"`  // share of a delay that is random; below 0: none
-	Total    time.Duration `json:"total,omitempty"`   // no attempt starts later than this after the first; 0: no limit
-	Timeout  time.Duration `json:"timeout,omitempty"` // of one attempt; 0: none
+	Attempts int              `json:"attempts,omitempty"` // 0: 3; below 0: no limit
+	Backoff  Backoff          `json:"backoff,omitempty"`
+	Base     time.Duration    `json:"base,omitempty"`    // first delay
+	Cap      time.Duration    `json:"cap,omitempty"`     // longest delay
+	Jitter   float64          `json:"jitter,omitempty"`  // share of a delay that is random; below 0: none
+	Total    time.Duration    `json:"total,omitempty"`   // no attempt starts later than this after the first; 0: no limit
+	Timeout  time.Duration    `json:"timeout,omitempty"` // of one attempt; 0: none
+	Final    func(error) bool `json:"-"`                 // whether an error is not worth another attempt; does not travel with a task
 }
 
 // WithDefaults fills in what is not said: 3 attempts, exponential from 1 s to 60 s, 20 % jitter.
@@ -113,7 +114,7 @@ func (p Policy) delay(n int) time.Duration {
 
 // verdict says what follows a failed attempt: a retry after a delay, or the end.
 func (p Policy) verdict(err error, failures int, first, now time.Time) (delay time.Duration, again bool) {
-	if isFatal(err) || p.Attempts >= 0 && failures >= p.Attempts {
+	if isFatal(err) || p.Final != nil && p.Final(err) || p.Attempts >= 0 && failures >= p.Attempts {
 		return 0, false
 	}
 	delay = p.delay(failures)

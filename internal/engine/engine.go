@@ -75,6 +75,7 @@ type Engine struct {
 	stepsByName map[string]*Step
 	runs        *slots
 	steps       *slots
+	suspects    *slots // one: see suspect.go
 	cache       *cache
 
 	mu        sync.Mutex
@@ -110,6 +111,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)
+	e.suspects = newSlots(1, func() {})
 	e.cache = newCache(max(cfg.CacheRuns, 0), cfg.CacheBytes, e.unwind)
 	none := ""
 	e.worker.Store(&none)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -123,7 +124,9 @@ func (s *session) startReady() {
 	if s.draining || s.failure != nil || s.state.Paused != nil || s.state.Status.Terminal() {
 		return
 	}
-	for len(s.ready) > 0 {
+	var waiting []string // suspects whose turn it is not
+	defer func() { s.ready = append(waiting, s.ready...) }()
+	for len(s.ready) > 0 && s.failure == nil {
 		id := s.ready[0]
 		st := s.state.Step(id)
 		op := s.m.Op(id)
@@ -135,6 +138,16 @@ func (s *session) startReady() {
 			return
 		}
 		s.ready = s.ready[1:]
+		verdict := s.judge(st)
+		if verdict == waits || verdict == guilty {
+			s.slots++
+			if verdict == waits {
+				waiting = append(waiting, id)
+				continue
+			}
+			s.result(world.Event{Type: world.StepFailed, ID: id, Error: crashLoop("the step", deaths(st))})
+			continue
+		}
 		e := world.Event{Type: world.StepStarted, ID: id, Attempt: st.Attempts + 1}
 		if err := s.put(&e); err != nil {
 			s.slots++
@@ -145,7 +158,9 @@ func (s *session) startReady() {
 			s.fail(err, e.Seq)
 		}
 		spec := op.Spec.(*StepSpec)
-		s.turn.starts = append(s.turn.starts, &body{step: id, attempt: e.Attempt, policy: spec.Policy.WithDefaults()})
+		s.turn.starts = append(s.turn.starts, &body{
+			step: id, attempt: e.Attempt, policy: spec.Policy.WithDefaults(), suspect: verdict == suspect,
+		})
 	}
 }
 
@@ -179,6 +194,10 @@ func (s *session) steps() {
 		s.e.steps.release(s.slots)
 		s.slots = 0
 	}
+	if s.tokens > 0 {
+		s.e.suspects.release(s.tokens)
+		s.tokens = 0
+	}
 }
 
 // idle reports whether the session has nothing to do here and now, and need not linger for more mail.
@@ -192,7 +211,7 @@ func (s *session) idle() bool {
 
 // still reports whether the session has nothing to do here and now, and nothing soon by itself.
 func (s *session) still() bool {
-	if len(s.bodies) > 0 || len(s.turn.starts) > 0 || len(s.turn.rest) > 0 {
+	if len(s.bodies) > 0 || len(s.turn.starts) > 0 || len(s.turn.rest) > 0 || s.turn.conditional() {
 		return false
 	}
 	if s.failure != nil || s.draining || s.state.Paused != nil {
@@ -263,6 +282,9 @@ func (s *session) handleResult(msg *message) {
 	b := s.bodies[msg.step]
 	delete(s.bodies, msg.step)
 	s.slots++
+	if b != nil && b.suspect {
+		s.absolved++
+	}
 	if b == nil || b.grace || s.state.Step(msg.step) == nil {
 		return // its step ended without it
 	}
@@ -322,6 +344,23 @@ func (s *session) abandonBodies() {
 		s.ready = append(s.ready, step)
 	}
 	clear(s.bodies)
+}
+
+// reportAbandoned tells whoever owns the run now that the attempts which run here were given up, not dead: the process outlived its lease.
+func (s *session) reportAbandoned() {
+	for step, b := range s.bodies {
+		if b.task != nil {
+			continue
+		}
+		d := &world.Delivery{Run: s.run, ID: fmt.Sprintf("abandoned:%s:%d", step, b.attempt), Events: []world.Event{{
+			Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: s.now, Error: abandoned("its worker lost its lease"),
+		}}}
+		s.e.bodies.Go(func() {
+			if _, err := s.e.cfg.World.Deliver(s.e.workCtx, d); err != nil {
+				s.e.cfg.Logger.Info("an abandoned attempt could not be reported", "run", d.Run, "step", step, "err", err)
+			}
+		})
+	}
 }
 
 func abandoned(why string) *world.Error {

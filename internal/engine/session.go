@@ -25,27 +25,32 @@ type session struct {
 	closed bool          // guarded by mu: nothing is accepted any more
 	signal chan struct{} // holds one token when the box has news
 
-	turn     turn
-	bodies   map[string]*body // that run now, by step
-	ready    []string         // steps that wait for a slot, in order
-	timers   timers           // due times of waits and retries
-	slots    int              // step slots that are held and free for the next body
-	asking   bool             // queued for a step slot
-	runSlot  bool
-	seen     map[int64]struct{} // inbox rows that were handled
-	lastMail time.Time
-	failure  error // the run is to be blocked, as soon as no body runs
-	failedAt int64
-	blocked  *world.Block // as it was when the run was taken
-	draining bool
-	abandon  bool
-	ended    bool // released, terminal or lost
-	lost     bool
-	done     chan struct{} // closed at the very end
-	now      time.Time     // the world's clock, read once a turn
-	timer    *time.Timer   // of wait; made when it is first needed
-	durable  int64         // number of the last event that is committed
+	turn    turn
+	bodies  map[string]*body // that run now, by step
+	ready   []string         // steps that wait for a slot, in order
+	timers  timers           // due times of waits and retries
+	slots   int              // step slots that are held and free for the next body
+	asking  bool             // queued for a step slot
+	runSlot bool
+	// tokens are turns as the worker's only suspect that are held for the next start; absolved those of bodies that returned, to be given back when that is
+	// committed.
+	tokens, absolved int
+	askingTurn       bool
+	seen             map[int64]struct{} // inbox rows that were handled
+	lastMail         time.Time
+	failure          error // the run is to be blocked, as soon as no body runs
+	failedAt         int64
+	blocked          *world.Block // as it was when the run was taken
+	draining         bool
+	abandon          bool
+	ended            bool // released, terminal or lost
+	lost             bool
+	done             chan struct{} // closed at the very end
+	now              time.Time     // the world's clock, read once a turn
+	timer            *time.Timer   // of wait; made when it is first needed
+	durable          int64         // number of the last event that is committed
 
+	again bool          // a commit's own outcome is to be looked at
 	birth *birth        // an eager start, until it is committed
 	log   []world.Event // strict mode: all events of the segment
 	old   []*replay.Machine
@@ -69,6 +74,7 @@ const (
 	msgResult                // an attempt returned
 	msgDue                   // a wait is due
 	msgSlot                  // a step slot was granted
+	msgTurn                  // the turn to be the only suspect was granted
 	msgDrain                 // end soon
 	msgAbandon               // end now
 	msgLost                  // the lease is lost
@@ -142,6 +148,10 @@ func (s *session) loop(ctx context.Context) {
 			return
 		}
 		s.startBodies()
+		if s.again {
+			s.again = false
+			continue // what the world decided may have moved the machine
+		}
 		if s.e.cfg.Strict && s.failure == nil && s.wf != nil {
 			s.verify()
 		}
@@ -185,7 +195,7 @@ func (s *session) gather() []message {
 // handle turns messages into events, until the turn is full or the run has ended.
 func (s *session) handle(msgs []message) {
 	for i := range msgs {
-		if s.turn.bytes >= turnBytes || s.over() {
+		if s.turn.bytes >= turnBytes || s.turn.conditional() || s.over() {
 			s.turn.rest = append(s.turn.rest, msgs[i:]...)
 			if s.over() { // what is left finds nobody; slots go back
 				s.discard(s.turn.rest)
@@ -217,6 +227,9 @@ func (s *session) handleOne(msg *message) {
 	case msgSlot:
 		s.asking = false
 		s.slots++
+	case msgTurn:
+		s.askingTurn = false
+		s.tokens++
 	case msgGrace:
 		s.endGrace(msg.step)
 	case msgDrain:
@@ -232,8 +245,13 @@ func (s *session) handleOne(msg *message) {
 func (s *session) discard(msgs []message) {
 	for i := range msgs {
 		switch msgs[i].kind {
+		case msgTurn:
+			s.tokens++
 		case msgResult, msgSlot:
 			s.slots++
+			if b := s.bodies[msgs[i].step]; b != nil && b.suspect && msgs[i].kind == msgResult {
+				s.absolved++
+			}
 			delete(s.bodies, msgs[i].step)
 		case msgTaskEnded:
 			if msgs[i].task != nil {
@@ -294,6 +312,7 @@ func (s *session) nextTimer() (d time.Duration, ok bool) {
 // lose ends the session without a commit: its run belongs to somebody else.
 func (s *session) lose() {
 	s.cancelBodies(world.ErrLeaseLost)
+	s.reportAbandoned()
 	s.ended, s.lost = true, true
 }
 
@@ -314,6 +333,9 @@ func (s *session) close() {
 	s.discard(append(s.turn.rest, box...))
 	s.e.steps.release(s.slots)
 	s.slots = 0
+	s.absolved += s.tokens
+	s.tokens = 0
+	s.absolve()
 	if s.runSlot {
 		s.runSlot = false
 		s.e.runs.release(1)

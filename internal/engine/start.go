@@ -69,12 +69,8 @@ func BearPlain(ctx context.Context, w world.World, build string, b Birth, now ti
 		b.Birth.Seed = rand.Uint64()
 	}
 	c := &world.Commit{
-		Run: b.ID, First: 1, Build: build,
+		ID: commitID(), Run: b.ID, First: 1, Build: build,
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: now, Birth: &b.Birth, Payload: b.Input}},
-	}
-	x, y := rand.Uint64(), rand.Uint64()
-	for i := range 8 {
-		c.ID[i], c.ID[8+i] = byte(x>>(8*i)), byte(y>>(8*i))
 	}
 	done, err := w.Commit(ctx, c)
 	if errors.Is(err, world.ErrUnknownOutcome) {

@@ -54,8 +54,8 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 			e.runs.release(1) // shutting down: leaving hands the run back
 		}
 	}
-	for _, task := range taken.Tasks {
-		e.runTask(task, nil, nil)
+	for i := range taken.Tasks {
+		e.startTask(&taken.Tasks[i])
 	}
 	if taken.More && len(taken.Runs)+len(taken.Tasks) > 0 {
 		e.kick()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/world"
@@ -36,12 +37,50 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	e.bodies.Go(func() {
 		attempt(ctx, info, policy.Timeout, run, func(r result) {
 			defer cancel(nil)
+			if b != nil && b.suspect {
+				defer e.suspects.release(1)
+			}
 			e.endTask(ctx, &t, home, policy, world.Event{
 				Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, OccurredAt: started,
 			}, r)
 		})
 	})
 }
+
+// startTask runs a task that was taken, unless it ended its process too often, or is a suspect while another one runs: then it goes back to the queue.
+func (e *Engine) startTask(t *world.Task) {
+	n := taskDeaths(t)
+	if n < companyDeaths {
+		e.runTask(*t, nil, nil)
+		return
+	}
+	start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, OccurredAt: e.now()}
+	d := &world.Delivery{
+		Run: t.Run, ID: fmt.Sprintf("task:%s:%d", t.Step, t.Attempt), Worker: e.workerID(),
+		Task: &world.TaskKey{Run: t.Run, Step: t.Step, Attempt: t.Attempt},
+	}
+	switch {
+	case n >= companyDeaths+aloneDeaths:
+		end := world.Event{Type: world.StepFailed, ID: t.Step, Attempt: t.Attempt, Error: crashLoop("the step", n), OccurredAt: e.now()}
+		d.Events = append(append(d.Events, t.History...), start, end)
+	case e.suspects.try(1) == 1:
+		e.runTask(*t, nil, &body{step: t.Step, task: t, attempt: t.Attempt, suspect: true})
+		return
+	default:
+		d.RetryAt = e.now().Add(suspectPause)
+		d.Events = []world.Event{{
+			Type: world.StepRetrying, ID: t.Step, Attempt: t.Attempt, RetryAt: d.RetryAt, OccurredAt: e.now(),
+			Error: abandoned("another step that may have ended its process runs alone"),
+		}}
+	}
+	e.bodies.Go(func() {
+		defer e.steps.release(1)
+		e.deliverTask(d)
+	})
+}
+
+// suspectPause is how long a suspect task rests when it is not its turn.
+const suspectPause = 500 * time.Millisecond
 
 // taskPolicy is the definition's policy of today with what the call asked for.
 func taskPolicy(p Policy, override []byte) Policy {

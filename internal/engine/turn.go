@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/replay"
@@ -14,6 +15,10 @@ type turn struct {
 	mail    []int64
 	held    []world.TaskKey
 	dropped []world.TaskKey
+	births  []birthOf
+	awaits  bool          // some event waits for another run
+	hooks   []world.Event // with chosen tokens; last in the commit, without a number
+	send    []world.Delivery
 	release *world.Release
 	starts  []*body   // to start when the commit is there
 	bytes   int       // of payloads, about
@@ -21,7 +26,20 @@ type turn struct {
 }
 
 func (t *turn) empty() bool {
-	return len(t.events) == 0 && len(t.mail) == 0 && len(t.held) == 0 && len(t.dropped) == 0
+	return len(t.events)+len(t.hooks)+len(t.mail)+len(t.held)+len(t.dropped) == 0
+}
+
+// conditional reports whether only the world knows what the machine goes on with: nothing further is delivered before that.
+func (t *turn) conditional() bool {
+	if len(t.hooks) > 0 || t.awaits {
+		return true
+	}
+	for _, b := range t.births {
+		if b.chosen {
+			return true
+		}
+	}
+	return false
 }
 
 // append applies an event to the run, puts it into the turn, and lets the machine go on with it. What says nothing new is left out. An error
@@ -97,6 +115,12 @@ func (s *session) create() {
 
 func (s *session) createOne(op *replay.Op) {
 	e := op.Event(s.at())
+	if op.Type == world.HookCreated && op.Chosen {
+		if !slices.ContainsFunc(s.turn.hooks, func(h world.Event) bool { return h.ID == e.ID }) {
+			s.turn.hooks = append(s.turn.hooks, e)
+		}
+		return
+	}
 	spec, _ := op.Spec.(*StepSpec)
 	inPlace := true
 	if spec != nil && spec.Task {
@@ -107,7 +131,11 @@ func (s *session) createOne(op *replay.Op) {
 		s.fail(err, s.state.Seq)
 		return
 	}
-	switch {
+	switch child, _ := op.Spec.(*ChildSpec); {
+	case op.Type == world.StepCreated && child != nil:
+		s.bear(op, child)
+	case op.Type == world.StepCreated && e.Kind == world.KindAwait:
+		s.turn.awaits = true
 	case op.Type == world.WaitCreated && !e.Until.IsZero():
 		s.timers.add(e.Until, e.ID, false)
 	case op.Type == world.StepCreated && e.Queued:

@@ -66,7 +66,10 @@ func (x *Ctx) step(kind world.Kind, name, peer string, input []byte, spec any) *
 		return x.m.resolved(err)
 	}
 	op := x.m.opening(x, world.StepCreated, x.m.key(c, kind, name))
-	op.Input, op.Spec, op.Peer = input, spec, peer
+	op.Input, op.Spec, op.Peer, op.Chosen = input, spec, peer, peer != ""
+	if kind == world.KindChild && peer == "" {
+		op.Peer = world.PrefixRun + strings.TrimPrefix(op.ID, world.PrefixStep)
+	}
 	x.m.ask(op)
 	return op.future
 }
@@ -119,8 +122,10 @@ func (x *Ctx) Go(name string, fn func(x *Ctx, f *Future) error) *Future {
 		return x.m.resolved(err)
 	}
 	f := x.m.future(nil)
+	inner := x.Scope()
+	f.scope = inner.scope
 	x.m.spawn(c.child(name), func() {
-		err := fn(x, f)
+		err := fn(inner, f)
 		f.resolve(nil, err)
 	})
 	return f
@@ -147,6 +152,19 @@ func (x *Ctx) Uncancelled() *Ctx { return &Ctx{m: x.m, scope: &scope{}} }
 func (x *Ctx) Cancel() {
 	if _, err := x.m.enter(); err == nil {
 		x.m.cancelScope(x.scope)
+	}
+}
+
+// CancelFuture cancels what is behind a future that is not done: a step, a wait, a coroutine with all it asked for.
+func (x *Ctx) CancelFuture(f *Future) {
+	if _, err := x.m.enter(); err != nil || f.done {
+		return
+	}
+	switch {
+	case f.scope != nil:
+		x.m.cancelScope(f.scope)
+	case f.op != nil:
+		f.op.cancel(x.m)
 	}
 }
 

@@ -19,6 +19,7 @@ type Future struct {
 	waiters  []waiter
 	only     [1]waiter // holds the usual one
 	op       *Op
+	scope    *scope // of a coroutine
 }
 
 // waiter is who waits for a future: a coroutine, or a group on behalf of one.

@@ -23,7 +23,7 @@ type Op struct {
 	Match  json.RawMessage // event wait
 	From   int64           // wait_completed: the signal that was taken
 	Token  string          // hook
-	Chosen bool            // hook: the author chose the token
+	Chosen bool            // hook: the author chose the token; child: the ID
 
 	scope    *scope
 	member   member // of scope, while it is open
@@ -57,7 +57,8 @@ func (o *Op) Event(at time.Time) world.Event {
 		}
 	}
 	e.Name, e.Path, e.Occurrence, e.Payload = o.Key.Name, o.Key.Path, o.Key.Occurrence, o.Input
-	e.Peer, e.Token, e.Chosen = o.Peer, o.Token, o.Chosen
+	e.Peer, e.Token = o.Peer, o.Token
+	e.Chosen = o.Chosen && o.Type == world.HookCreated
 	if o.Type == world.StepCreated || o.Type == world.WaitCreated {
 		e.Kind = o.Key.Kind
 	}
@@ -118,4 +119,4 @@ func ordinal(n int) string {
 }
 
 // Cancelled reports whether the part of the workflow that asked for the operation was cancelled.
-func (o *Op) Cancelled() bool { return o.scope.isCancelled() }
+func (o *Op) Cancelled() bool { return o.told || o.scope.isCancelled() }

@@ -1,0 +1,102 @@
+package stepwell
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/world"
+)
+
+// ChildOption changes how a child run starts: [ChildOptions], [Detached].
+type ChildOption interface{ childOption(*ChildOptions) }
+
+// ChildOptions says how a child run starts. The zero value is an attached child with a new ID.
+type ChildOptions struct {
+	// ID is the child's ID, chosen by the code; where it is taken the child's future fails with [ErrRunExists]. "": a new one, the same on replay.
+	ID string
+	// Detached children live on when their parent ends; others are cancelled then, however it ends.
+	Detached bool
+	// Retention, Priority and Version are as in [StartOptions].
+	Retention time.Duration
+	Priority  int
+	Version   int
+}
+
+func (o ChildOptions) childOption(to *ChildOptions) { *to = o }
+
+type detachedOption struct{}
+
+// Detached lets a child run live on when its parent ends.
+func Detached() ChildOption { return detachedOption{} }
+
+func (detachedOption) childOption(o *ChildOptions) { o.Detached = true }
+
+// ChildCall starts child runs of a workflow: see [Workflow.Child].
+type ChildCall[In, Out any] struct {
+	w    *Workflow[In, Out]
+	opts ChildOptions
+}
+
+// Child prepares a child run: a run of its own, which this workflow starts and can wait for. Waiting for it holds nothing.
+func (w *Workflow[In, Out]) Child(opts ...ChildOption) *ChildCall[In, Out] {
+	c := &ChildCall[In, Out]{w: w}
+	for _, o := range opts {
+		o.childOption(&c.opts)
+	}
+	return c
+}
+
+// ChildRun is a child run that was asked for; its result is the future's.
+type ChildRun[Out any] struct {
+	*Future[Out]
+	id string
+}
+
+// ID is the child's run ID; "" where it could not be asked for.
+func (c *ChildRun[Out]) ID() string { return c.id }
+
+// Run starts the child and waits for its result. A child that failed or was cancelled is a [*StepError]; [ErrRunExists] tells that its chosen
+// ID is taken.
+func (c *ChildCall[In, Out]) Run(ctx Context, in In) (Out, error) { return c.Start(ctx, in).Get(ctx) }
+
+// Start starts the child and goes on.
+func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
+	fail := func(err error) *ChildRun[Out] {
+		return &ChildRun[Out]{Future: failedFuture[Out](fmt.Errorf("child run of %s: %w", c.w.name, err))}
+	}
+	o := StartOptions{
+		ID: c.opts.ID, Retention: c.opts.Retention, Priority: c.opts.Priority, Version: c.opts.Version, retention: c.w.retention,
+	}
+	if o.Version == 0 {
+		o.Version = c.w.version
+	}
+	if err := o.check(); err != nil {
+		return fail(err)
+	}
+	if len(c.w.faults) > 0 {
+		return fail(c.w.faults[0])
+	}
+	input, err := codec.Encode(in, ctx.env.limit)
+	if err != nil {
+		return fail(fmt.Errorf("input: %w", err))
+	}
+	spec := &engine.ChildSpec{Birth: o.birth(c.w.name, ctx.env.maxRetention, time.Time{}), Detached: c.opts.Detached}
+	f := ctx.x.Other(world.KindChild, c.w.name, o.ID, input, spec)
+	run := &ChildRun[Out]{Future: newFuture[Out](ctx, f)}
+	if op := f.Op(); op != nil {
+		run.id = op.Peer
+	}
+	return run
+}
+
+// AwaitRun waits for the result of any run, and holds nothing meanwhile. A run that is over already gives its result at once; one that is unknown is
+// [ErrNotFound].
+func AwaitRun[Out any](ctx Context, run string) (Out, error) {
+	if err := world.CheckRunID(run); err != nil {
+		var zero Out
+		return zero, err
+	}
+	return newFuture[Out](ctx, ctx.x.Other(world.KindAwait, run, run, nil, nil)).Get(ctx)
+}

@@ -1,0 +1,132 @@
+package stepwell
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// HookConflictError says that a chosen hook token is held by another run.
+type HookConflictError = replay.ConflictError
+
+// HookOption changes a hook: [Token], [Metadata].
+type HookOption interface{ hookOption(*hookOptions) }
+
+type hookOptions struct {
+	token    string
+	metadata any
+}
+
+type tokenOption string
+
+// Token chooses a hook's token: whoever knows it can send to the hook. Without it the token is unguessable.
+func Token(token string) HookOption { return tokenOption(token) }
+
+func (t tokenOption) hookOption(o *hookOptions) { o.token = string(t) }
+
+type metadataOption struct{ v any }
+
+// Metadata keeps a value, as JSON, with a hook, for those who look it up by its token.
+func Metadata(v any) HookOption { return metadataOption{v} }
+
+func (m metadataOption) hookOption(o *hookOptions) { o.metadata = m.v }
+
+// Hook is a point of a workflow that receives payloads from outside, under a token.
+type Hook[T any] struct {
+	f *replay.Future
+}
+
+// NewHook opens a hook. It stays open until it is disposed or the run ends; payloads are kept, in order, until they are received. A token that
+// this run already holds gives the same hook again.
+//
+// With a chosen [Token] it returns when the token is decided; where another run holds it the error is a [*HookConflictError].
+func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
+	var o hookOptions
+	for _, opt := range opts {
+		opt.hookOption(&o)
+	}
+	var metadata json.RawMessage
+	if o.metadata != nil {
+		b, err := codec.Encode(o.metadata, ctx.env.limit)
+		if err != nil {
+			return nil, fmt.Errorf("hook: metadata: %w", err)
+		}
+		metadata = b
+	}
+	f := ctx.x.Hook("hook", o.token, metadata)
+	if err := waitFor(ctx, f); err != nil {
+		return nil, err
+	}
+	return &Hook[T]{f: f}, nil
+}
+
+// Token is the hook's token.
+func (h *Hook[T]) Token() string { return h.f.Op().Token }
+
+// Receive waits for the next payload.
+func (h *Hook[T]) Receive(ctx Context) (T, error) { return h.Next(ctx).Get(ctx) }
+
+// Next asks for the next payload; the future is resolved when it is there.
+func (h *Hook[T]) Next(ctx Context) *Future[T] {
+	f := ctx.x.Receive(h.f)
+	return &Future[T]{f: f, get: func(ctx Context) (v T, err error) {
+		if err := waitFor(ctx, f); err != nil {
+			return v, err
+		}
+		if err := codec.Decode(f.Payload(), &v); err != nil {
+			panic(engine.Block(world.CodeDecode, fmt.Errorf("the payload of hook %q does not fit: %w", h.Token(), err)))
+		}
+		return v, nil
+	}}
+}
+
+// All ranges over payloads as they come, for as long as the hook is open. An error ends it.
+func (h *Hook[T]) All(ctx Context) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for {
+			v, err := h.Receive(ctx)
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Dispose closes the hook: its token is free again, and whoever sends to it is refused.
+func (h *Hook[T]) Dispose(ctx Context) error { return ctx.x.Dispose(h.f) }
+
+// SendHook sends a payload, as JSON, to the active hook with a token. It returns when the payload is durable.
+//
+// Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal]; [ErrInboxFull]; [ErrInvalid].
+func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessage, opts ...SendOption) error {
+	err := world.CheckKey("hook token", token)
+	if err == nil {
+		err = codec.CheckSize(payload, a.cfg.MaxPayload)
+	}
+	if err == nil && !json.Valid(payload) {
+		err = fmt.Errorf("%w: the payload is not JSON", ErrInvalid)
+	}
+	if err == nil {
+		d := &world.Delivery{Token: token, Events: []world.Event{{Type: world.HookReceived, Payload: payload}}}
+		err = a.deliverAs(ctx, d, opts)
+	}
+	if err != nil {
+		return fmt.Errorf("send to hook %q: %w", token, err)
+	}
+	return nil
+}
+
+// Hooks lists active hooks: of one run, with one token, or, with two empty strings, all; at most 1,000.
+func (a *App) Hooks(ctx context.Context, run, token string) ([]world.HookRow, error) {
+	rows, err := a.world.Hooks(ctx, world.HookQuery{Run: run, Token: token, Limit: 1000})
+	if err != nil {
+		return nil, fmt.Errorf("list hooks: %w", err)
+	}
+	return rows, nil
+}

@@ -1,0 +1,74 @@
+package stepwell
+
+// What operators do to runs.
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Pause stops a run until it is resumed: nobody takes it, nothing is delivered, nothing fires; bodies of steps that run may end. Pausing
+// twice is the same pause. A cancel ends it.
+func (a *App) Pause(ctx context.Context, run, reason string) error {
+	return a.act(ctx, "pause", run, world.Event{Type: world.RunPaused, By: a.cfg.Name, Reason: reason})
+}
+
+// Resume lets a paused run go on: what came and fell due meanwhile follows, in the order of its times.
+func (a *App) Resume(ctx context.Context, run string) error {
+	return a.act(ctx, "resume", run, world.Event{Type: world.RunResumed, By: a.cfg.Name})
+}
+
+// ForceCancel ends a run at once, whatever it does: none of its code runs any more, not to clean up either.
+func (a *App) ForceCancel(ctx context.Context, run, reason string) error {
+	return a.act(ctx, "force cancel of", run, world.Event{Type: world.RunCancelled, By: a.cfg.Name, Reason: reason})
+}
+
+func (a *App) act(ctx context.Context, what, run string, e world.Event) error {
+	d := &world.Delivery{Run: run, Act: true, Events: []world.Event{e}}
+	if err := a.deliverAs(ctx, d, nil); err != nil {
+		return fmt.Errorf("%s run %s: %w", what, run, err)
+	}
+	return nil
+}
+
+// Wake ends the sleeps of a run now, and returns how many there were. Waits for events are not touched.
+func (a *App) Wake(ctx context.Context, run string) (int, error) {
+	open := map[string]bool{}
+	for e, err := range a.Events(ctx, run, EventFilter{Types: []world.EventType{world.WaitCreated, world.WaitCompleted}}) {
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("wake run %s: %w", run, err)
+		case e.Type == world.WaitCompleted:
+			delete(open, e.ID)
+		case e.Kind == world.KindSleep:
+			open[e.ID] = true
+		}
+	}
+	for id := range open {
+		d := &world.Delivery{
+			Run: run, ID: "wake:" + id,
+			Events: []world.Event{{Type: world.WaitCompleted, ID: id, Outcome: world.OutcomeWoken, OccurredAt: world.Now()}},
+		}
+		if err := a.deliverAs(ctx, d, nil); err != nil {
+			return 0, fmt.Errorf("wake run %s: %w", run, err)
+		}
+	}
+	return len(open), nil
+}
+
+// deliverAs sends a delivery, under an ID of its own if it has none.
+func (a *App) deliverAs(ctx context.Context, d *world.Delivery, opts []SendOption) error {
+	for _, opt := range opts {
+		opt.sendOption(d)
+	}
+	if d.ID == "" {
+		d.ID = world.NewID("dlvr", time.Now()) // so that it is appended once, whatever happens to its owner
+	} else if err := world.CheckKey("delivery ID", d.ID); err != nil {
+		return err
+	}
+	_, err := a.world.Deliver(ctx, d)
+	return err
+}

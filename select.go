@@ -1,0 +1,99 @@
+package stepwell
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Awaitable is a [Future] of any type.
+type Awaitable interface {
+	future() *replay.Future
+}
+
+func (f *Future[T]) future() *replay.Future { return f.f }
+
+// Select waits for the first of several futures, of whatever types, to end and returns its index. The others go on. Without futures it is an
+// error.
+func Select(ctx Context, fs ...Awaitable) (int, error) {
+	if len(fs) == 0 {
+		return -1, fmt.Errorf("%w: a select of nothing", ErrInvalid)
+	}
+	rs := make([]*replay.Future, len(fs))
+	for i, f := range fs {
+		if rs[i] = f.future(); rs[i] == nil { // it failed before it was asked for
+			return i, nil
+		}
+	}
+	i := ctx.x.WaitAny(rs...)
+	if i < 0 {
+		return -1, errForeign
+	}
+	return i, nil
+}
+
+// CancelLosers cancels what is behind those futures that have not ended: contexts of steps end, waits return [ErrCancelled], coroutines see
+// it at their next operation. It is for after a [Race] or [Select]; results that come all the same are recorded and ignored.
+func CancelLosers(ctx Context, fs ...Awaitable) {
+	for _, f := range fs {
+		if r := f.future(); r != nil {
+			ctx.x.CancelFuture(r)
+		}
+	}
+}
+
+// Timer is [Sleep] as a future, for [Select] and [Race].
+func Timer(ctx Context, name string, d time.Duration) *Future[struct{}] {
+	f := ctx.x.Sleep(name, d)
+	return &Future[struct{}]{f: f, get: func(ctx Context) (struct{}, error) { return struct{}{}, waitFor(ctx, f) }}
+}
+
+// Received is what a wait for an event came to: OK is false where its timeout passed first.
+type Received[T any] struct {
+	Payload T
+	OK      bool
+}
+
+// Start is [EventDef.Wait] as a future, for [Select] and [Race].
+func (e *EventDef[T]) Start(ctx Context, opts ...WaitOption) *Future[Received[T]] {
+	var o waitOptions
+	for _, opt := range opts {
+		opt.waitOption(&o)
+	}
+	match, err := e.match(&o)
+	if err != nil {
+		return failedFuture[Received[T]](fmt.Errorf("wait for event %q: %w", e.name, err))
+	}
+	f := ctx.x.Event(e.name, match, o.timeout, o.timed)
+	return &Future[Received[T]]{f: f, get: func(ctx Context) (r Received[T], err error) {
+		if err := waitFor(ctx, f); err != nil {
+			return r, err
+		}
+		if !f.Received() {
+			return r, nil
+		}
+		if err := codec.Decode(f.Payload(), &r.Payload); err != nil {
+			panic(engine.Block(world.CodeDecode, fmt.Errorf("the payload of event %q does not fit: %w", e.name, err)))
+		}
+		r.OK = true
+		return r, nil
+	}}
+}
+
+// AwaitTimeout is [Await] with a deadline: it returns true when cond holds, and false when d has passed first. Where both come true at once, the
+// condition wins.
+func AwaitTimeout(ctx Context, d time.Duration, cond func() bool) (bool, error) {
+	if d <= 0 {
+		return cond(), nil
+	}
+	ok, err := ctx.x.Await("await", cond, d)
+	if errors.Is(err, replay.ErrCancelled) {
+		return false, ErrCancelled
+	}
+	return ok, err
+}
