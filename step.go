@@ -37,7 +37,7 @@ func stepFuture[T any](ctx Context, name string, fn func(ctx context.Context) (T
 		return failedFuture[T](fmt.Errorf("step %q: %w", name, err))
 	}
 	limit := ctx.env.limit
-	spec.Run = func(c context.Context) ([]byte, error) {
+	spec.Run = func(c context.Context, _ []byte) ([]byte, error) {
 		v, err := fn(c)
 		if err != nil {
 			return nil, err
@@ -119,7 +119,7 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 		return failedFuture[Out](fmt.Errorf("step %q: input: %w", s.name, err))
 	}
 	limit := ctx.env.limit
-	spec.Run = func(c context.Context) ([]byte, error) { return s.call(c, input, limit) }
+	spec.Run = func(c context.Context, recorded []byte) ([]byte, error) { return s.call(c, recorded, limit) }
 	return newFuture[Out](ctx, ctx.x.Step(world.KindTask, s.name, input, spec))
 }
 

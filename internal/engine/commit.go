@@ -222,11 +222,11 @@ func (s *session) startBodies() {
 			s.slots++
 			continue
 		}
-		s.startBody(b, op.Key.Name, op.Spec.(*StepSpec))
+		s.startBody(b, op.Key.Name, op.Input, op.Spec.(*StepSpec))
 	}
 }
 
-func (s *session) startBody(b *body, name string, spec *StepSpec) {
+func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) {
 	ctx, cancel := context.WithCancelCause(s.e.bodyCtx)
 	b.cancel = cancel
 	b.started = s.now
@@ -235,7 +235,8 @@ func (s *session) startBody(b *body, name string, spec *StepSpec) {
 		Run: s.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
 	}
 	s.e.bodies.Go(func() {
-		attempt(ctx, info, b.policy.Timeout, spec.Run, func(r result) {
+		run := func(ctx context.Context) ([]byte, error) { return spec.Run(ctx, input) }
+		attempt(ctx, info, b.policy.Timeout, run, func(r result) {
 			cancel(nil)
 			if !s.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
 				s.e.steps.release(1) // the session is gone: nobody records it

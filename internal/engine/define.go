@@ -29,8 +29,8 @@ type Step struct {
 
 // StepSpec is what workflow code hands over with a step: how to run it. It is the Spec of a replay.Op.
 type StepSpec struct {
-	Run      func(ctx context.Context) ([]byte, error) // a closure, or the registered function with its input
-	Task     bool                                      // a registered step: others may run it
+	Run      func(ctx context.Context, input []byte) ([]byte, error) // a closure, or the registered function, with the recorded input
+	Task     bool                                                    // a registered step: others may run it
 	Policy   Policy
 	Override json.RawMessage // registered steps: what the call asks for instead of the definition's policy; travels with the task
 }
