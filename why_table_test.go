@@ -144,6 +144,10 @@ func TestWhy(t *testing.T) {
 			q.Blocked = &world.Block{Code: world.CodeDiverged, Message: "the code no longer matches its log (event 7)\n  the log has", Since: ago(time.Minute), Tries: 3}
 		}), WhyBlocked,
 			`blocked (DIVERGED) since 14:11:00 (1 m ago): the code no longer matches its log (event 7); tried 3 times, again at 14:12:04 (in 4 s); nothing is lost`},
+		"blocked, and nobody there": {waitingRun().queue(dueAt(-time.Second)).with(noWorkers).queue(func(q *world.QueueRow) {
+			q.Blocked = &world.Block{Code: world.CodePanic, Message: "panic: x", Since: ago(time.Minute), Tries: 1}
+		}), WhyBlocked,
+			`blocked (PANIC) since 14:11:00 (1 m ago): panic: x; tried once, again at 14:11:59 (1 s ago), but no worker is running; nothing is lost`},
 		"cancel": {waitingRun(world.Event{Type: world.CancelRequested, By: "ann", Reason: "typo", Time: ago(time.Second)}).queue(owned), WhyCancelling,
 			`cancel requested by ann at 14:11:59 (1 s ago): typo; it cleans up`},
 		"cancel that a body does not heed": {waitingRun(append(stepEvents(world.KindClosure, "send", started(1, time.Minute)),

@@ -99,6 +99,9 @@ func (w Why) blockText() string {
 	if !w.Until.IsZero() {
 		s += ", again" + w.at()
 	}
+	if w.Workers == 0 {
+		s += ", but no worker is running"
+	}
 	return s + "; nothing is lost"
 }
 

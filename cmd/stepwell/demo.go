@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -72,7 +73,10 @@ func (c *cli) runDemo(ctx context.Context, keep bool) (err error) {
 	}
 	err = p.perform(limited)
 	p.worker.kill()
-	if errors.Is(limited.Err(), context.DeadlineExceeded) && err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && limited.Err() != nil:
 		return p.stuck(ctx)
 	}
 	return err
@@ -191,7 +195,11 @@ func (p *play) kill(ctx context.Context) error {
 	if n := p.tally()[killedStep].ends; n != 0 {
 		return fmt.Errorf("demo: step %s had ended before its process was killed; this machine was too slow to catch it, try again", killedStep)
 	}
-	return p.noteFinished(ctx)
+	if err := p.noteFinished(ctx); err != nil {
+		return err
+	}
+	p.say("", fmt.Sprintf("the file holds %s that had finished; %s has started and has no result", human.Count(len(p.finished), "step"), killedStep))
+	return nil
 }
 
 // noteFinished reads from the log which steps were finished when the worker died.

@@ -30,9 +30,10 @@ func (c *cli) demoWorker() *cobra.Command {
 	}
 }
 
-// workDemo works until standard input ends, which it does when the demo is over or has died.
+// workDemo works until standard input ends, which it does when the demo is over or has died. An interrupt of the terminal is the demo's to
+// handle.
 func (c *cli) workDemo(ctx context.Context, dir string) (err error) {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	go func() { // nobody can interrupt the read; it ends with the process
 		_, _ = io.Copy(io.Discard, c.stdin)
