@@ -31,6 +31,11 @@ type TakenRun struct {
 	Paused   bool   // it is taken to be cancelled only
 	Blocked  *Block // as it was; its try is this take
 	Mail     []Mail // in order of arrival
+
+	// Strikes counts the takes in a row before this one that ended with neither a commit nor a release: their worker died while it
+	// evaluated the run. A commit with events by the owner (its birth counts), a release and Leave end the row: zero. What others do
+	// to the run changes nothing about it, and neither does a commit without events.
+	Strikes int
 }
 
 // BeatQuery says what a worker believes to hold.
