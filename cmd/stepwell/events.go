@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,7 +30,8 @@ With --follow it goes on with what is appended until the run is over.
 		Example: `  stepwell events wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell events wrun_01JD3V --type step_failed,step_retrying
   stepwell events wrun_01JD3V --follow --json`,
-		Args: arguments(1, 1, "RUN"),
+		Args:              arguments(1, 1, "RUN"),
+		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f := stepwell.EventFilter{ID: id}
 			for _, t := range types {
@@ -113,7 +113,7 @@ type eventPrinter struct {
 
 func (p *eventPrinter) print(e *world.Event) error {
 	if p.json {
-		return json.NewEncoder(p.stdout).Encode(e)
+		return p.encoder().Encode(e)
 	}
 	subject := human.Visible(e.Name)
 	if e.Creation() && e.Name != "" {

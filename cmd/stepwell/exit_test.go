@@ -165,3 +165,20 @@ func TestJSONIsWorlds(t *testing.T) {
 		}
 	}
 }
+
+// TestCompletion: a shell is offered the runs that are there, and what flags may say.
+func TestCompletion(t *testing.T) {
+	env := map[string]string{"STEPWELL_DB": fixture(t)}
+	for args, want := range map[string]string{
+		"runs show wrun_01JD3":        waitingRun + "\tonboard-user, running\n:4\n",
+		"runs cancel wrun_none":       ":4\n",
+		"runs signal " + failedRun:    failedRun + "\torder, failed\n:4\n",
+		"runs list --status comp":     strings.Join(statuses(), "\n") + "\n:4\n",
+		"events x --type run_created": strings.ReplaceAll(typeNames(), ", ", "\n") + "\n:4\n",
+	} {
+		code, out, errs := call{env: env}.do(context.Background(), append([]string{"__complete"}, strings.Fields(args)...)...)
+		if code != exitOK || out != want {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want 0 and %q", args, code, out, errs, want)
+		}
+	}
+}

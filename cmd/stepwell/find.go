@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/stepwell/stepwell"
 )
 
@@ -16,6 +18,29 @@ const (
 	shortestPrefix = 4
 	mostLookedAt   = 2000
 )
+
+// mostCompleted is how many runs a shell offers.
+const mostCompleted = 50
+
+// completeRun offers the newest runs for the first argument.
+func (c *cli) completeRun(cmd *cobra.Command, args []string, begins string) (ids []string, _ cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	_ = c.with(func(db *database) error { // a shell has no place for an error
+		seen := 0
+		for r, err := range db.app.List(cmd.Context(), stepwell.ListFilter{}) {
+			if seen++; err != nil || seen > mostLookedAt || len(ids) == mostCompleted {
+				return err
+			}
+			if strings.HasPrefix(r.ID, begins) {
+				ids = append(ids, r.ID+"\t"+r.Workflow+", "+string(r.Status))
+			}
+		}
+		return nil
+	})
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
 
 // find returns the ID of the run that arg names.
 func (c *cli) find(ctx context.Context, db *database, arg string) (string, error) {

@@ -17,8 +17,9 @@ func (c *cli) runsCancel() *cobra.Command {
 worker carries it out. Asking again is the same request.
 
 ` + exitCodes,
-		Example: `  stepwell runs cancel wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 --reason "ordered twice"`,
-		Args:    arguments(1, 1, "RUN"),
+		Example:           `  stepwell runs cancel wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 --reason "ordered twice"`,
+		Args:              arguments(1, 1, "RUN"),
+		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(func(db *database) error {
 				run, err := c.find(cmd.Context(), db, args[0])

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -127,7 +126,7 @@ func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, lim
 		runs = append(runs, listed{r.Run, r.Why(stats.Workers, now)})
 	}
 	if c.json {
-		enc := json.NewEncoder(c.stdout)
+		enc := c.encoder()
 		for _, r := range runs {
 			if err := enc.Encode(r); err != nil {
 				return err

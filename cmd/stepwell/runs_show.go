@@ -3,7 +3,6 @@ package main
 // This file shows one run.
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +21,8 @@ With --json it is one object: run (its row), why, and journal (its steps and wai
 		Example: `  stepwell runs show wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell runs show wrun_01JD3V --full
   stepwell runs show wrun_01JD3V --json | jq .why.text`,
-		Args: arguments(1, 1, "RUN"),
+		Args:              arguments(1, 1, "RUN"),
+		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(func(db *database) error {
 				run, err := c.find(cmd.Context(), db, args[0])
@@ -34,7 +34,7 @@ With --json it is one object: run (its row), why, and journal (its steps and wai
 					return c.explain(err, run)
 				}
 				if c.json {
-					enc := json.NewEncoder(c.stdout)
+					enc := c.encoder()
 					enc.SetIndent("", "  ")
 					return enc.Encode(story)
 				}

@@ -26,7 +26,8 @@ it, so it may be sent before the run waits. With a delivery ID it can be sent ag
 		Example: `  stepwell runs signal wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 verify '{"userId":"42"}'
   stepwell runs signal wrun_01JD3V approve - < approval.json
   stepwell runs signal wrun_01JD3V paid '"invoice-7"' --delivery-id bank-4711`,
-		Args: arguments(2, 3, "RUN, EVENT and perhaps JSON"),
+		Args:              arguments(2, 3, "RUN, EVENT and perhaps JSON"),
+		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			payload, err := c.payload(args[2:])
 			if err != nil {

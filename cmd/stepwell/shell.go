@@ -3,6 +3,7 @@ package main
 // This file holds what a command knows of the place it runs in, so that tests can put another in its place.
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 	"os/user"
@@ -21,6 +22,13 @@ type shell struct {
 	zone     *time.Location
 	who      string // who asks, as the log keeps it
 	terminal bool   // stdout is one
+}
+
+// encoder writes JSON to stdout, as it is in the log: <, > and & are not escaped.
+func (s *shell) encoder() *json.Encoder {
+	enc := json.NewEncoder(s.stdout)
+	enc.SetEscapeHTML(false)
+	return enc
 }
 
 // process is the shell of this process.
