@@ -47,13 +47,15 @@ type Queue interface {
 
 	// Take gives the worker runnable runs and ready tasks, at most as many as asked for: higher priority first, where every minute of
 	// waiting counts one priority more; then by due time; fairly across workflows. It renews nothing. It also ends the leases of workers that died.
+	// Where the answer was lost, the error is [ErrUnknownOutcome]: the worker may hold what it does not know of, and leaves.
 	Take(ctx context.Context, q TakeQuery) (Taken, error)
 
 	// Beat renews the worker's lease, all it holds with it, and tells what came for what it owns. A worker whose lease was ended gets
 	// [ErrLeaseLost] and must Join anew under a new ID.
 	Beat(ctx context.Context, q BeatQuery) (Beat, error)
 
-	// Leave ends the worker's lease at once and hands back all it still holds. Leaving twice is legal.
+	// Leave ends the worker's lease at once and hands back all it still holds; nobody died, so the strikes of those runs end. Leaving twice
+	// is legal.
 	Leave(ctx context.Context, worker string) error
 }
 

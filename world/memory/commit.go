@@ -170,7 +170,7 @@ func (w *World) queueChild(c *world.Commit, n *notices) {
 func (w *World) release(c *world.Commit, r *run, n *notices) {
 	rel := c.Release
 	delete(r.owner.runs, r)
-	r.owner, r.released = nil, c.ID
+	r.owner, r.released, r.strikes = nil, c.ID, 0
 	r.wakeAt, r.full, r.waiting, r.blocked = rel.WakeAt, rel.Full, rel.Waiting, nil
 	if rel.Blocked != nil {
 		b := *rel.Blocked

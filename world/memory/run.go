@@ -33,6 +33,8 @@ type run struct {
 	entry    entry // in the queue, or, when it is over, among those to be swept
 	owner    *worker
 	take     int64
+	taken    int64    // number of the last event when the owner took it; 0: the owner bore it
+	strikes  int      // takes in a row whose worker died with no event committed
 	released [16]byte // the commit that released it last
 	wakeAt   time.Time
 	paused   bool

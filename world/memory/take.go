@@ -72,12 +72,12 @@ func (w *World) takeLocked(q world.TakeQuery, n *notices) (world.Taken, error) {
 // giveRun makes the worker the run's owner.
 func (w *World) giveRun(r *run, wk *worker) world.TakenRun {
 	r.take++
-	r.owner = wk
+	r.owner, r.taken = wk, r.seq
 	wk.runs[r] = struct{}{}
 	w.counters.Takes++
 	t := world.TakenRun{
 		Run: r.id, Take: r.take, Class: r.class(), Status: r.status, Priority: r.birth.Priority, Seq: r.seq,
-		Paused: r.paused, Mail: r.letters(),
+		Paused: r.paused, Mail: r.letters(), Strikes: r.strikes,
 	}
 	if r.blocked != nil {
 		b := *r.blocked

@@ -83,7 +83,7 @@ func (w *World) Leave(ctx context.Context, id string) error {
 	}
 	var n notices
 	if wk := w.workers[id]; wk != nil {
-		w.bury(wk, &n)
+		w.bury(wk, false, &n)
 	}
 	w.mu.Unlock()
 	w.tell(&n)
@@ -94,16 +94,22 @@ func (w *World) Leave(ctx context.Context, id string) error {
 func (w *World) expire(now time.Time, n *notices) {
 	for _, wk := range w.workers {
 		if !wk.until.After(now) {
-			w.bury(wk, n)
+			w.bury(wk, true, n)
 		}
 	}
 }
 
-// bury ends a worker's lease. Its runs and tasks are due at once, by whoever comes next.
-func (w *World) bury(wk *worker, n *notices) {
+// bury ends a worker's lease. Its runs and tasks are due at once, by whoever comes next; where it died, that is counted against the
+// runs that got nowhere since it took them.
+func (w *World) bury(wk *worker, died bool, n *notices) {
 	delete(w.workers, wk.ID)
 	now := w.now()
 	for r := range wk.runs {
+		if died && r.seq == r.taken {
+			r.strikes++
+		} else {
+			r.strikes = 0
+		}
 		r.owner, r.wakeAt = nil, now
 		w.place(r, n)
 	}

@@ -42,7 +42,7 @@ func (w *World) idleBeat(ctx context.Context, q world.BeatQuery) (world.Beat, bo
 func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
 	w := g.wr.w
 	for _, key := range w.expired(g.now, q.Worker) {
-		if err := g.bury(key); err != nil {
+		if err := g.bury(key, true); err != nil {
 			return b, err
 		}
 	}

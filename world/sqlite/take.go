@@ -132,7 +132,7 @@ func (w *World) nextLook(me *worker, heads []head, now time.Time) (next time.Tim
 func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken, err error) {
 	w := g.wr.w
 	for _, key := range w.expired(g.now, "") {
-		if err := g.bury(key); err != nil {
+		if err := g.bury(key, true); err != nil {
 			return out, err
 		}
 	}
@@ -186,6 +186,7 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 			t.Status = world.Running
 		}
 		t.Priority, t.Paused, blocked, t.Seq = int(r.int(4)), r.bool(5), r.bytes(6), r.int(7)
+		t.Strikes = int(r.int(8))
 		return nil
 	}, key); err != nil {
 		return t, err

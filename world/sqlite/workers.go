@@ -14,8 +14,6 @@ const defaultLease = 10 * time.Second
 
 var (
 	insertWorker = load("insert_worker")
-	insertLane   = load("insert_lane")
-	deleteLanes  = load("delete_lanes")
 	beatWorker   = load("beat_worker")
 	deleteWorker = load("delete_worker")
 	workerKeys   = load("worker_keys")
@@ -143,9 +141,6 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err er
 		if err != nil {
 			return err
 		}
-		if err := g.exec(insertLane, key); err != nil {
-			return err
-		}
 		b = world.Beat{Now: g.now, Until: until}
 		g.onCommit(func() {
 			w.mu.Lock()
@@ -178,30 +173,31 @@ func (g *group) lockWorkers(name string) error {
 		return err
 	}
 	for _, key := range left {
-		if err := g.bury(key); err != nil {
+		if err := g.bury(key, true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// bury ends a worker's lease. Its runs and tasks are due at once, by whoever comes next.
-func (g *group) bury(key int64) error {
+// bury ends a worker's lease. Its runs and tasks are due at once, by whoever comes next; where it died, that is counted against the runs
+// that got nowhere since it took them.
+func (g *group) bury(key int64, died bool) error {
 	now := g.now.UnixMicro()
-	for _, s := range []*statement{returnRuns, returnTasks} {
-		n, err := g.changed(s, key, now)
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			g.notice(world.NoticeWork, "")
-			g.wr.cache.runs = make(map[string]*run)
-		}
+	runs, err := g.changed(returnRuns, key, now, bit(died))
+	if err != nil {
+		return err
 	}
-	for _, s := range []*statement{deleteLanes, deleteWorker} {
-		if err := g.exec(s, key); err != nil {
-			return err
-		}
+	tasks, err := g.changed(returnTasks, key, now)
+	if err != nil {
+		return err
+	}
+	if runs+tasks > 0 {
+		g.notice(world.NoticeWork, "")
+		g.wr.cache.runs = make(map[string]*run)
+	}
+	if err := g.exec(deleteWorker, key); err != nil {
+		return err
 	}
 	if g.buried == nil {
 		g.buried = make(map[int64]bool)
@@ -237,6 +233,6 @@ func (w *World) Leave(ctx context.Context, id string) error {
 		if key == 0 {
 			return nil
 		}
-		return g.bury(key)
+		return g.bury(key, false)
 	})
 }

@@ -67,7 +67,7 @@ var fencing = []check{
 		})
 	}},
 	{"a dead owner's commit changes nothing", "after its lease ended and another took the run, everything that the owner does is ErrLeaseLost", func(r *rig) {
-		dead := r.mortal(shortLease, "greet").bear("greet")
+		dead := r.mortal(workingLease, "greet").bear("greet")
 		heir, got := r.worker("greet").get(dead.run)
 		if got.Take != 2 || got.Seq != 2 || got.Status != world.Running {
 			r.Fatalf("got %+v, want take 2 of a running run at event 2", got)

@@ -10,7 +10,7 @@ import (
 
 var leases = []check{
 	{"a dead worker's runs come back", "when a lease ends, its runs are given to others, running and pending alike, with their mail", func(r *rig) {
-		dead := r.mortal(shortLease, "greet")
+		dead := r.mortal(workingLease, "greet")
 		s := dead.bear("greet")
 		r.deliver(signal(s.run, "d1", "a"))
 		pending := r.born("greet", withPriority(0))
@@ -40,7 +40,7 @@ var leases = []check{
 		owner := r.worker("greet")
 		s := owner.bear("greet")
 		s.queueTask("step_1")
-		dead := r.mortal(shortLease)
+		dead := r.mortal(workingLease)
 		first := dead.getTask()
 		heir := r.worker()
 		got := heir.getTask()
@@ -79,7 +79,7 @@ var leases = []check{
 		r.refused(err, world.ErrLeaseLost, "take")
 	}},
 	{"a dead worker comes back under a new ID", "after a lost lease, Join anew; what it held may be given to it again", func(r *rig) {
-		dead := r.mortal(shortLease, "greet")
+		dead := r.mortal(workingLease, "greet")
 		s := dead.bear("greet")
 		other := r.worker("other")
 		r.until("the lease is ended", func() bool {

@@ -14,10 +14,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Leases of workers: one that outlives every check, and one that ends while a check waits.
+// Leases of workers: one that outlives every check, one that ends while a check waits, and one that does so though its worker has a
+// few things to do before it dies, on a slow machine too.
 const (
-	longLease  = time.Minute
-	shortLease = 250 * time.Millisecond
+	longLease    = time.Minute
+	shortLease   = 250 * time.Millisecond
+	workingLease = 2 * time.Second
 )
 
 // patience bounds every poll. It is long, as it is spent only where a world fails.

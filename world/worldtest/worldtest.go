@@ -37,6 +37,7 @@ var topics = []struct {
 	{"senders", senders},
 	{"queue", queue},
 	{"leases", leases},
+	{"strikes", strikes},
 	{"survival", survival},
 	{"tasks", tasks},
 	{"tokens", tokens},

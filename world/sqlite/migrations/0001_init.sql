@@ -44,6 +44,8 @@ CREATE TABLE queue (
   priority INTEGER NOT NULL,
   owner    INTEGER,                    -- workers.key
   take     INTEGER NOT NULL DEFAULT 0, -- grows with each take
+  taken    INTEGER NOT NULL DEFAULT 0, -- number of the last event at that take; 0: the owner bore the run
+  strikes  INTEGER NOT NULL DEFAULT 0, -- takes in a row whose worker died with no event committed
   wake_us  INTEGER,
   mail_us  INTEGER,                    -- arrival of the oldest mail, while nobody owns the run
   cancel   INTEGER NOT NULL DEFAULT 0, -- a cancel is among that mail
@@ -146,6 +148,8 @@ CREATE TABLE chunks (
   PRIMARY KEY (run, stream, idx)
 ) WITHOUT ROWID;
 
+-- Who is alive. There are no lanes: BEGIN IMMEDIATE lets one transaction write at a time, so a commit that finds its worker's key still the
+-- owner of the run cannot be overtaken by that worker's death.
 CREATE TABLE workers (
   key       INTEGER PRIMARY KEY AUTOINCREMENT,
   id        TEXT    NOT NULL UNIQUE,
@@ -157,13 +161,6 @@ CREATE TABLE workers (
   joined_us INTEGER NOT NULL,
   until_us  INTEGER NOT NULL
 );
-
--- What a worker writes through, as long as it is alive. One transaction at a time is the fence here; other worlds need the rows.
-CREATE TABLE lanes (
-  worker INTEGER NOT NULL,
-  lane   INTEGER NOT NULL,
-  PRIMARY KEY (worker, lane)
-) WITHOUT ROWID;
 
 -- How many runs are over and kept.
 CREATE TABLE totals (

@@ -1,4 +1,3 @@
--- A run that was just taken. By key; index log_run.
-SELECT r.id, q.take, q.class, q.running, q.priority, q.paused, q.blocked,
-       (SELECT seq + n - 1 FROM log WHERE run = ?1 ORDER BY seq DESC LIMIT 1)
+-- A run that was just taken. By key.
+SELECT r.id, q.take, q.class, q.running, q.priority, q.paused, q.blocked, q.taken, q.strikes
 FROM queue q CROSS JOIN runs r ON r.key = q.run WHERE q.run = ?1

@@ -1,0 +1,116 @@
+// Strikes: how often a run was there when its worker died, with nothing to show for it.
+
+package worldtest
+
+import "github.com/stepwell/stepwell/world"
+
+var strikes = []check{
+	{"deaths without a commit are counted", "each take that ended with neither a commit nor a release is a strike; every worker is told", func(r *rig) {
+		id := r.born("greet")
+		for want := range 4 {
+			r.strikes(r.doomed(id), want)
+		}
+		_, got := r.worker("greet").get(id)
+		r.strikes(got, 4)
+	}},
+	{"a commit ends the row of strikes", "what was committed since the take shows that the run got on; a birth is a commit", func(r *rig) {
+		k := r.mortal(workingLease, "greet")
+		s := k.bear("greet")
+		r.orphaned(s.run)
+		r.strikes(r.doomed(s.run), 0)
+		r.strikes(r.doomed(s.run), 1)
+		dead := r.mortal(workingLease, "greet")
+		s, got := dead.get(s.run)
+		r.strikes(got, 2)
+		s.append(signalEvent("a"))
+		r.orphaned(s.run)
+		r.strikes(r.doomed(s.run), 0)
+		_, got = r.worker("greet").get(s.run)
+		r.strikes(got, 1)
+	}},
+	{"a release ends the row of strikes", "a worker that gives a run up is alive, with events to write or without", func(r *rig) {
+		for _, events := range [][]world.Event{nil, {{Type: world.RunStarted}}} {
+			id := r.born("greet")
+			r.doomed(id)
+			k := r.worker("greet")
+			s, got := k.get(id)
+			r.strikes(got, 1)
+			c := s.next(events...)
+			c.Release = &world.Release{WakeAt: world.Now()}
+			s.write(c)
+			r.strikes(r.doomed(id), 0)
+			s, got = k.get(id)
+			r.strikes(got, 1)
+			c = s.next()
+			c.Release = &world.Release{WakeAt: world.Now(), Blocked: &world.Block{Code: world.CodeCrashLoop, Since: world.Now()}}
+			s.write(c)
+			s, got = k.get(id)
+			r.strikes(got, 0)
+			s.release(world.Release{})
+		}
+	}},
+	{"leaving ends the row of strikes", "who hands back is alive: no strike, and none before it counts on", func(r *rig) {
+		id := r.born("greet")
+		r.doomed(id)
+		k := r.worker("greet")
+		_, got := k.get(id)
+		r.strikes(got, 1)
+		r.must(r.w.Leave(r.ctx, k.id), "leave")
+		r.strikes(r.doomed(id), 0)
+		_, got = r.worker("greet").get(id)
+		r.strikes(got, 1)
+	}},
+	{"others change nothing about strikes", "what is sent to a run, owned or not, is not its owner's commit", func(r *rig) {
+		id := r.born("greet")
+		r.doomed(id)
+		r.deliver(act(id, "", world.RunPaused)) // in the log: a number more
+		r.deliver(act(id, "", world.RunResumed))
+		dead := r.mortal(workingLease, "greet")
+		s, got := dead.get(id)
+		r.strikes(got, 1)
+		r.same(got.Seq, int64(3), "last event")
+		r.deliver(signal(id, "", "a"))
+		r.deliver(act(id, "", world.RunPaused)) // in the inbox
+		r.orphaned(id)
+		_, err := r.w.Commit(r.ctx, s.next(signalEvent("late"))) // refused: no commit
+		r.refused(err, world.ErrLeaseLost, "the dead worker's commit")
+		_, got = r.worker("greet").get(id)
+		r.strikes(got, 2)
+	}},
+}
+
+// doomed takes a run with a worker that dies of it, and waits until that is known.
+func (r *rig) doomed(run string) world.TakenRun {
+	r.Helper()
+	var got world.Taken
+	r.until("run "+run+" is taken", func() bool {
+		k := r.mortal(shortLease, "greet")
+		var err error
+		got, err = r.w.Take(r.ctx, world.TakeQuery{Worker: k.id, Classes: k.classes, Runs: 1})
+		if isErr(err, world.ErrLeaseLost) {
+			return false // the machine is slow: another one
+		}
+		r.must(err, "take")
+		return len(got.Runs) == 1
+	})
+	r.same(got.Runs[0].Run, run, "run taken")
+	r.orphaned(run)
+	return got.Runs[0]
+}
+
+// orphaned waits until the lease of the run's owner is ended.
+func (r *rig) orphaned(run string) {
+	r.Helper()
+	other := r.worker("other")
+	r.until("the lease is ended", func() bool {
+		other.take(1, 0)
+		return r.run(run).Queue.Owner == ""
+	})
+}
+
+func (r *rig) strikes(got world.TakenRun, want int) {
+	r.Helper()
+	if got.Strikes != want {
+		r.Fatalf("take %d: got %d strikes, want %d", got.Take, got.Strikes, want)
+	}
+}
