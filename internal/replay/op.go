@@ -118,5 +118,5 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%d%s", n, suffix)
 }
 
-// Cancelled reports whether the part of the workflow that asked for the operation was cancelled.
+// Cancelled reports whether the operation was cancelled, by itself or with the part of the workflow that asked for it.
 func (o *Op) Cancelled() bool { return o.told || o.scope.isCancelled() }

@@ -48,7 +48,9 @@ type play struct {
 	trace []string
 }
 
-func (p *play) note(format string, args ...any) { p.trace = append(p.trace, fmt.Sprintf(format, args...)) }
+func (p *play) note(format string, args ...any) {
+	p.trace = append(p.trace, fmt.Sprintf(format, args...))
+}
 
 func (n node) body() Body {
 	return func(x *Ctx) Outcome {
