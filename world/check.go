@@ -2,7 +2,10 @@
 
 package world
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // priorities are 0 to 3.
 const priorities = 4
@@ -91,6 +94,12 @@ func checkEvents(c *Commit) (s int, err error) {
 		s += len(e.Payload) + len(e.Name) + len(e.Path) + len(e.Token) + len(e.Match) + len(e.Reason)
 		if e.Error != nil {
 			s += errorBytes(e.Error)
+		}
+		if e.Birth != nil {
+			s += attributeBytes(e.Birth.Attributes)
+		}
+		if e.Next != nil {
+			s += attributeBytes(e.Next.Attributes)
 		}
 		switch {
 		case e.Seq != 0 && e.Seq != c.First+int64(i):
@@ -252,6 +261,13 @@ func checkTaskEnd(d *Delivery) error {
 		return bad("its last event is not its end")
 	}
 	return nil
+}
+
+func attributeBytes(attributes map[string]json.RawMessage) (n int) {
+	for name, value := range attributes {
+		n += len(name) + len(value)
+	}
+	return n
 }
 
 func errorBytes(e *Error) int {

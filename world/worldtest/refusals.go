@@ -83,6 +83,13 @@ var refusals = []check{
 			r.refused(err, world.ErrTooLarge, "two events that are too large together")
 			_, err = r.w.Deliver(r.ctx, &world.Delivery{Run: s.run, Events: []world.Event{big(world.MaxCommit)}})
 			r.refused(err, world.ErrTooLarge, "a large delivery")
+			attributes := map[string]json.RawMessage{"a": big(world.MaxCommit).Payload}
+			c := birth("greet", func(b *world.Birth) { b.Attributes = attributes })
+			_, err = r.w.Commit(r.ctx, c)
+			r.refused(err, world.ErrTooLarge, "a birth with a large attribute")
+			r.absent(c.Run)
+			_, err = r.w.Commit(r.ctx, s.next(world.Event{Type: world.RunContinued, Next: &world.Continuation{Attributes: attributes}}))
+			r.refused(err, world.ErrTooLarge, "a continuation with a large attribute")
 		})
 		s.append(big(world.MaxCommit - 100))
 		events := r.events(s.run)
