@@ -295,7 +295,7 @@ func (s *session) wait() {
 // nextTimer is how long nothing can fall due; ok is false where nothing will.
 func (s *session) nextTimer() (d time.Duration, ok bool) {
 	at, ok := s.timers.next()
-	if s.state.Paused != nil {
+	if s.state.Paused != nil || s.failure != nil { // nothing fires
 		ok = false
 	}
 	if !s.lastMail.IsZero() && s.still() {
