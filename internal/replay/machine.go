@@ -378,7 +378,7 @@ func (m *Machine) fail(err error) {
 func (m *Machine) failed() error {
 	m.foreignMu.Lock()
 	defer m.foreignMu.Unlock()
-	if m.foreign != nil && m.failure == nil {
+	if m.foreign != nil { // what else went wrong may come of it
 		m.failure = m.foreign
 	}
 	return m.failure
