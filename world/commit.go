@@ -105,7 +105,7 @@ type Task struct {
 	Visible  time.Time // not before; zero: now
 	Worker   string    // Commit: born held by this worker as attempt 1; Taken: who holds it
 	Attempt  int       // Taken: this attempt's number
-	History  []Event   // Taken: step_started and step_retrying of the attempts before, at most the last ten of each
+	History  []Event   // Taken: step_started and step_retrying of at most the last ten attempts before, of none the end without the start
 	First    time.Time // Taken: the first attempt's start; zero before
 	Failures int       // Taken: attempts that ended with an error of their own
 }

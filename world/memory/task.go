@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// keptStarts is how many starts, and how many ends, a task remembers.
+// keptStarts is of how many attempts a task remembers the start and the end.
 const keptStarts = 10
 
 type task struct {
@@ -93,19 +93,9 @@ func (w *World) giveTask(t *task, wk *worker, now time.Time) world.Task {
 	return out
 }
 
-// remember adds to the history of a task, of which the last starts and the last ends are kept.
+// remember adds to the history of a task, of which the last attempts are kept, each as a whole.
 func (t *task) remember(e world.Event) {
-	t.History = append(t.History, e)
-	count := 0
-	for i := range t.History {
-		if t.History[i].Type == e.Type {
-			count++
-		}
-	}
-	if count > keptStarts {
-		i := slices.IndexFunc(t.History, func(x world.Event) bool { return x.Type == e.Type })
-		t.History = slices.Delete(t.History, i, i+1)
-	}
+	t.History = slices.DeleteFunc(append(t.History, e), func(x world.Event) bool { return x.Attempt <= e.Attempt-keptStarts })
 }
 
 func (w *World) dropTask(r *run, step string) {

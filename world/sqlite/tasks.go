@@ -8,7 +8,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// keptStarts is how many starts, and how many ends, a task remembers.
+// keptStarts is of how many attempts a task remembers the start and the end.
 const keptStarts = 10
 
 var (
@@ -128,23 +128,13 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 	return done, g.exec(retryTask, t.key, d.RetryAt.UnixMicro(), int64(t.failures), history)
 }
 
-// remember adds to the history of a task, of which the last starts and the last ends are kept. A history is a JSON array of events.
+// remember adds to the history of a task, of which the last attempts are kept, each as a whole. A history is a JSON array of events.
 func remember(history []byte, e world.Event) (string, error) {
 	events, err := readHistory(history)
 	if err != nil {
 		return "", err
 	}
-	events = append(events, e)
-	count := 0
-	for i := range events {
-		if events[i].Type == e.Type {
-			count++
-		}
-	}
-	if count > keptStarts {
-		i := slices.IndexFunc(events, func(x world.Event) bool { return x.Type == e.Type })
-		events = slices.Delete(events, i, i+1)
-	}
+	events = slices.DeleteFunc(append(events, e), func(x world.Event) bool { return x.Attempt <= e.Attempt-keptStarts })
 	text, err := json.Marshal(events)
 	return string(text), err
 }
