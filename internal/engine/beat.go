@@ -66,7 +66,50 @@ func (e *Engine) busy() bool {
 	return len(e.owned)+len(e.tasks) > 0
 }
 
+// confirm finds out whether this process is still the worker, where its lease ran out on its own clock: it asks until it is told.
+func (e *Engine) confirm(ctx context.Context, worker string) bool {
+	for try := 0; ; try++ {
+		switch {
+		case e.workerID() != worker || ctx.Err() != nil:
+			return false
+		case e.leased():
+			return true
+		}
+		e.beatOnce(ctx)
+		if !e.leased() && !pause(ctx, retryPause(try)) {
+			return false
+		}
+	}
+}
+
+// resign gives up all that the worker holds and joins anew, where the answer to a take was lost: nobody knows what it was given. The old
+// lease is left to run out, so that nobody else begins what bodies here may still do.
+func (e *Engine) resign(ctx context.Context) {
+	e.beating <- struct{}{}
+	defer func() { <-e.beating }()
+	e.loseAll()
+	for try := 0; ; try++ {
+		err := e.join(ctx)
+		if err == nil || !pause(ctx, retryPause(try)) {
+			return
+		}
+		e.cfg.Logger.Warn("join failed", "err", err)
+	}
+}
+
+// distrust makes the worker beat before it believes in its lease again.
+func (e *Engine) distrust() {
+	e.until.Store(0)
+	nudge(e.beat)
+}
+
 func (e *Engine) beatOnce(ctx context.Context) {
+	select {
+	case e.beating <- struct{}{}: // one at a time: a lost lease is joined anew once
+		defer func() { <-e.beating }()
+	case <-ctx.Done():
+		return
+	}
 	sent := time.Now()
 	b, err := e.cfg.World.Beat(ctx, world.BeatQuery{Worker: e.workerID(), Tasks: e.taskKeys()})
 	switch {

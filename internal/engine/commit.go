@@ -123,7 +123,7 @@ func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, 
 			done, err = s.settle(ctx, c)
 		}
 		if err == nil {
-			if !s.e.leased() {
+			if !s.e.leased() && !s.e.confirm(ctx, c.Worker) {
 				return done, fmt.Errorf("run %s: the lease ran out during a commit: %w", s.run, world.ErrLeaseLost)
 			}
 			return done, nil

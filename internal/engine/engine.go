@@ -93,11 +93,12 @@ type Engine struct {
 
 	awaiters awaiters
 
-	wake   chan struct{} // take soon
-	beat   chan struct{} // beat soon
-	offset atomic.Int64  // world's clock minus ours, ns
-	until  atomic.Int64  // end of the lease on our monotonic clock, ns since epoch0
-	epoch0 time.Time
+	wake    chan struct{} // take soon
+	beat    chan struct{} // beat soon
+	beating chan struct{} // holds one token while a beat is under way
+	offset  atomic.Int64  // world's clock minus ours, ns
+	until   atomic.Int64  // end of the lease on our monotonic clock, ns since epoch0
+	epoch0  time.Time
 }
 
 // New checks the definitions and makes a worker that does nothing yet.
@@ -107,7 +108,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg: cfg, byClass: map[world.Class]*Workflow{}, stepsByName: map[string]*Step{},
 		awaiters: awaiters{byRun: map[string][]chan Ended{}},
 		owned:    map[string]*session{}, tasks: map[taskKey]*heldTask{},
-		wake: make(chan struct{}, 1), beat: make(chan struct{}, 1), epoch0: time.Now(),
+		wake: make(chan struct{}, 1), beat: make(chan struct{}, 1), beating: make(chan struct{}, 1), epoch0: time.Now(),
 	}
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)

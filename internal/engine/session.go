@@ -285,11 +285,39 @@ func (s *session) wait() {
 		s.timer.Stop()
 	}
 	if !s.runSlot && !s.draining {
-		granted := make(chan struct{})
-		s.e.runs.wait(func() { close(granted) })
-		<-granted
-		s.runSlot = true
+		s.awaitRunSlot()
 	}
+}
+
+// awaitRunSlot queues for a run slot. A session that is about to end needs none: with the last one, its run's next session may wait for
+// it to end.
+func (s *session) awaitRunSlot() {
+	if s.ending() {
+		return
+	}
+	granted := make(chan struct{})
+	s.e.runs.wait(func() { close(granted) })
+	for !s.ending() {
+		select {
+		case <-granted:
+			s.runSlot = true
+			return
+		case <-s.signal:
+		}
+	}
+	s.e.unwound.Go(func() { // it may be granted still
+		<-granted
+		s.e.runs.release(1)
+	})
+}
+
+// ending reports whether a message is there that ends the session.
+func (s *session) ending() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.box, func(m message) bool {
+		return m.kind == msgLost || m.kind == msgDrain || m.kind == msgAbandon
+	})
 }
 
 // nextTimer is how long nothing can fall due; ok is false where nothing will.

@@ -91,7 +91,9 @@ func (e *Engine) takeFailed(ctx context.Context, err error) time.Duration {
 	switch {
 	case ctx.Err() != nil:
 	case errors.Is(err, world.ErrLeaseLost):
-		nudge(e.beat) // which joins anew
+		e.distrust() // and the beat joins anew
+	case errors.Is(err, world.ErrUnknownOutcome):
+		e.resign(ctx)
 	default:
 		e.cfg.Logger.Warn("take failed", "err", err)
 	}
