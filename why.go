@@ -5,6 +5,7 @@ package stepwell
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -75,9 +76,11 @@ type Story struct {
 	Run     world.Run      `json:"run"`
 	Journal *world.Journal `json:"journal"`
 	Why     Why            `json:"why"`
+	Damage  string         `json:"damage,omitempty"` // why the journal ends early: the log behind it cannot be read
 }
 
-// Story reads a run's row and its whole log. Without payloads the journal has no inputs, outputs and payloads.
+// Story reads a run's row and its whole log. Without payloads the journal has no inputs, outputs and payloads. A log that is corrupt, or of a
+// newer release, is told as far as it can be read.
 func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, error) {
 	info, err := a.Get(ctx, run)
 	if err != nil {
@@ -85,6 +88,10 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 	}
 	s := Story{Journal: world.NewJournal(run, payloads)}
 	for e, err := range a.Events(ctx, run, EventFilter{}) {
+		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+			s.Damage = err.Error()
+			break
+		}
 		if err != nil {
 			return Story{}, err
 		}

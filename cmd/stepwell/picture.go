@@ -39,6 +39,9 @@ func (p *picture) draw(to io.Writer) {
 		fmt.Fprintln(to)
 		p.timeline(to)
 	}
+	if p.story.Damage != "" {
+		fmt.Fprintln(to, "\n"+p.style.paint(bad, "Its log cannot be read any further: "+human.Cut(p.story.Damage, 300)))
+	}
 	p.actions(to)
 }
 

@@ -29,7 +29,7 @@ func (p *picture) timeline(to io.Writer) {
 			continue
 		}
 		if en.Segment > 0 && (i == 0 || entries[i-1].Segment != en.Segment) {
-			t.add(cell{}, cell{text: "continued as new", tone: dim})
+			t.add(cell{}, cell{}, cell{text: "continued as new", tone: dim})
 		}
 		mark, tone := p.mark(en)
 		t.add(cell{text: strconv.Itoa(i + 1), tone: dim, right: true}, cell{text: kindWord(en), tone: dim}, cell{text: entryName(en)},
@@ -114,10 +114,18 @@ func (p *picture) note(en *world.Entry) string {
 	case en.Status == world.EntryPending && en.RetryAt.After(p.now()):
 		say("again " + human.Relative(en.RetryAt, p.now()))
 	case en.Status == world.EntryDropped:
-		say("given up when the run ended")
+		say(p.givenUp(en))
 	}
 	say(p.attempts(en))
 	return strings.Join(parts, "   ")
+}
+
+// givenUp says what ended before the entry did.
+func (p *picture) givenUp(en *world.Entry) string {
+	if en.Segment < p.story.Journal.Segment {
+		return "given up when the run continued as new"
+	}
+	return "given up when the run ended"
 }
 
 func (p *picture) waitNote(en *world.Entry) string {
