@@ -9,9 +9,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,8 +71,22 @@ type simulation struct {
 	living   map[*simWorker]bool // guarded by mu
 	rnd      *rand.Rand          // guarded by mu
 	crashes  int                 // guarded by mu
-	over     bool                // guarded by mu: no further worker
+	logs     simLog
+	deaths   atomic.Int64
+	over     bool // guarded by mu: no further worker
 	workers  sync.WaitGroup
+}
+
+// simLog is what the workers logged.
+type simLog struct {
+	mu sync.Mutex
+	b  strings.Builder // guarded by mu
+}
+
+func (l *simLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
 }
 
 // simStep is what the bodies of one step did.
@@ -145,7 +162,7 @@ func (s *simulation) spawn() {
 	ctx, stop := context.WithCancel(context.Background())
 	wk.stop = stop
 	plan := faults.Random(s.rnd.Uint64(), s.rates, func() { s.crash(wk) }, func() { s.evict(wk) })
-	wk.w = faults.New(s.below, plan)
+	wk.w = faults.New(s.below, func(c faults.Call) faults.Fault { return s.mortal(c, plan(c)) })
 	if s.rnd.IntN(3) == 0 {
 		loss := rand.New(rand.NewPCG(s.rnd.Uint64(), 2))
 		var mu sync.Mutex
@@ -158,6 +175,7 @@ func (s *simulation) spawn() {
 	cfg := stepwell.Config{
 		Definitions: simWorkflow(func(ctx context.Context, n simNode) (int, error) { return s.work(ctx, wk, n) }),
 		MaxRuns:     1 + s.rnd.IntN(2), MaxSteps: 1 + s.rnd.IntN(4), Strict: s.rnd.IntN(2) == 0, Name: fmt.Sprintf("worker-%d", s.crashes),
+		Logger: slog.New(slog.NewTextHandler(&s.logs, nil)),
 	}
 	if s.rnd.IntN(2) == 0 {
 		cfg.CacheRuns = -1
@@ -176,6 +194,17 @@ func (s *simulation) spawn() {
 		}
 	})
 }
+
+// mortal leaves out faults that take steps from their worker, where there were so many that the steps would rightly be taken for deadly.
+func (s *simulation) mortal(c faults.Call, f faults.Fault) faults.Fault {
+	if f.Before == nil && f.After == nil && (c.Op != faults.Take || f.Err == nil) || s.deaths.Add(1) <= simDeaths {
+		return f
+	}
+	return faults.Fault{}
+}
+
+// simDeaths is how often workers die, or lose their lease: a step is given up after eight deaths.
+const simDeaths = 7
 
 // simApps are the Apps of living workers.
 var simApps sync.Map
@@ -238,7 +267,7 @@ func (s *simulation) work(ctx context.Context, wk *simWorker, n simNode) (int, e
 	}
 	st.starts++
 	for other := range st.running {
-		if s.living[other] && !other.evicted {
+		if s.living[wk] && !wk.evicted && s.living[other] && !other.evicted {
 			s.problems = append(s.problems, fmt.Sprintf("law 4: step %s, attempt %d runs beside another attempt", n.Name, info.Attempt))
 		}
 	}
@@ -364,7 +393,7 @@ func (s *simulation) signals(ctx context.Context, client *stepwell.App, p *simNo
 func (s *simulation) wait(ctx context.Context) stepwell.RunInfo {
 	out := s.outside()
 	for {
-		info, err := out.Get(ctx, s.run)
+		info, err := out.Get(context.Background(), s.run)
 		if err == nil && info.Status.Terminal() {
 			return info
 		}
@@ -374,6 +403,8 @@ func (s *simulation) wait(ctx context.Context) stepwell.RunInfo {
 			if info.Queue != nil && info.Queue.Blocked != nil {
 				s.problem("it is blocked: %+v", *info.Queue.Blocked)
 			}
+			stats, err := s.below.Stats(context.Background())
+			s.problem("workers: %+v, %v", stats.Workers, err)
 			return info
 		case <-time.After(time.Second):
 		}
@@ -392,6 +423,7 @@ func (s *simulation) report(p *simNode) {
 		s.t.Logf("%4d %4d %s %-16s %s %s %d %s %v", e.Seq, e.Commit, e.Time.Format("15:04:05.000"), e.Type, e.ID, e.Name, e.Attempt, e.Payload, e.Error)
 	}
 	program, _ := json.Marshal(p)
+	s.t.Logf("logs:\n%s", s.logs.b.String())
 	s.t.Logf("program: %s\nrates: %+v, crashes: %d", program, s.rates, s.crashes)
 	for _, p := range problems {
 		s.t.Errorf("seed %d: %s", s.seed, p)
