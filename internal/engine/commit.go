@@ -87,7 +87,7 @@ func (s *session) split() []*world.Commit {
 	var parts []*world.Commit
 	for from, i, size := 0, 0, 0; i <= len(t.events); i++ {
 		if i < len(t.events) {
-			size += len(t.events[i].Payload) + len(t.events[i].Name) + len(t.events[i].Match) + 200
+			size += weight(&t.events[i])
 			if size <= world.MaxCommit*3/4 || i == from {
 				continue
 			}
@@ -100,7 +100,7 @@ func (s *session) split() []*world.Commit {
 		}
 		parts = append(parts, c)
 		if from = i; i < len(t.events) {
-			size = len(t.events[i].Payload) + 200
+			size = weight(&t.events[i])
 		}
 	}
 	parts[0].Mail, parts[0].Held, parts[0].Dropped = t.mail, t.held, t.dropped

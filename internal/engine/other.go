@@ -26,7 +26,6 @@ func (s *session) bear(op *replay.Op, spec *ChildSpec) {
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: s.at(), Birth: &b, Payload: op.Input}},
 	}
 	s.turn.births = append(s.turn.births, birthOf{op.ID, c, op.Chosen})
-	s.turn.bytes += len(op.Input)
 }
 
 // birthOf is the birth of a child, by the parent's step.

@@ -68,11 +68,32 @@ func (s *session) put(e *world.Event) error {
 	}
 	e.Seq = s.state.Seq
 	s.turn.events = append(s.turn.events, *e)
-	s.turn.bytes += len(e.Payload) + len(e.Name) + len(e.Match) + 200
+	s.turn.bytes += weight(e)
 	if s.e.cfg.Strict {
 		s.log = append(s.log, *e)
 	}
 	return nil
+}
+
+// weight is about how many bytes an event adds to a commit. The input of a task or a child travels twice: with the event, and with the task or the
+// birth.
+func weight(e *world.Event) int {
+	n := len(e.Payload) + len(e.Name) + len(e.Path) + len(e.Match) + errorWeight(e.Error) + 200
+	if e.Type == world.StepCreated && (e.Queued || e.Kind == world.KindChild) {
+		n += len(e.Payload) + 400
+	}
+	return n
+}
+
+func errorWeight(e *world.Error) int {
+	if e == nil {
+		return 0
+	}
+	n := len(e.Message) + len(e.Stack) + len(e.Value) + len(e.Name) + 200
+	for _, c := range e.Causes {
+		n += errorWeight(c)
+	}
+	return n
 }
 
 // fail marks the run as blocked from here on: bodies that run may end, nothing else happens.
