@@ -3,7 +3,6 @@ package replay
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -149,12 +148,7 @@ func snapshot(m *Machine) string {
 }
 
 // feed gives a machine a log in pages of drawn sizes.
-func feed(t *rapid.T, m *Machine, log []world.Event) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			t.Fatalf("the machine panicked: %v\n%s", v, debug.Stack())
-		}
-	}()
+func feed(t *rapid.T, m *Machine, log []world.Event) error {
 	size := rapid.SampledFrom([]int{1, 2, 3, 7, 1000}).Draw(t, "page")
 	for len(log) > size {
 		if err := m.Feed(log[:size:size], true); err != nil {
