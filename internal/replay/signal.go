@@ -111,6 +111,18 @@ func (m *Machine) tidy(name string, b *letterbox) {
 	}
 }
 
+// Crowded reports whether at least n signals and payloads are unread. It looks at each only where that may be.
+func (m *Machine) Crowded(n int) bool {
+	kept := 0
+	for _, b := range m.boxes {
+		kept += len(b.unread.items) - b.unread.head
+	}
+	for _, h := range m.hooks {
+		kept += len(h.unread)
+	}
+	return kept >= n && len(m.Unread()) >= n
+}
+
 // Unread are the signals and the hooks' payloads that nobody has taken, in the order in which they came.
 func (m *Machine) Unread() []world.Event {
 	var all []world.Event

@@ -1,0 +1,169 @@
+package stepwell_test
+
+// The answers of semantics.md about many runs and many requests: 22, 27, and the errors of 30.
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/sqlite"
+)
+
+func TestAnswer22AKeyGivesTheExistingRunInWhateverStateItIs(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		v2 := stepwell.Define("serial-3", func(stepwell.Context, int) (int, error) { return -1, nil }, stepwell.Version(2))
+		wf, other := serial(3), serial(4)
+		key := stepwell.Key("user-42")
+		client := r.client(wf, v2)
+		pending, err := wf.Start(r.ctx, client, 100, key)
+		if err != nil || pending.Existed() {
+			r.Fatalf("Start = %v, existed %v", err, pending.Existed())
+		}
+		check := func(when string, w *stepwell.Workflow[int, int], app *stepwell.App, in int) {
+			r.Helper()
+			again, err := w.Start(r.ctx, app, in, key)
+			if err != nil || again.ID() != pending.ID() || !again.Existed() {
+				r.Errorf("%s: Start = run %s, existed %v, %v; want the existing run %s", when, again.ID(), again.Existed(), err, pending.ID())
+			}
+		}
+		check("pending, other input", wf, client, 5)
+		check("pending, other version", v2, client, 5)
+		wk := r.begin(wf, other, v2)
+		want(r, pending, 103)
+		check("completed, by the worker", wf, wk.App, 100)
+		check("completed, other version", v2, wk.App, 100)
+		elsewhere, err := other.Start(r.ctx, wk.App, 0, key)
+		if err != nil || elsewhere.Existed() || elsewhere.ID() == pending.ID() {
+			r.Errorf("another workflow with the same key: %v, existed %v, want a run of its own", err, elsewhere.Existed())
+		}
+		want(r, elsewhere, 6)
+		n := 0
+		for _, err := range client.List(r.ctx, stepwell.ListFilter{Workflow: "serial-3"}) {
+			if n++; err != nil {
+				r.Fatal(err)
+			}
+		}
+		if n != 1 {
+			r.Errorf("runs = %d, want 1", n)
+		}
+	})
+}
+
+func TestAnswer22AKeyIsFreeWhenItsRunIsDeleted(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		wf := serial(1)
+		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, SweepInterval: time.Second})
+		first := start(r, wk, wf, 0, stepwell.Key("k"), stepwell.Retention(2*time.Second))
+		want(r, first, 0)
+		until(r, "the sweep", func() bool {
+			_, err := wk.Get(r.ctx, first.ID())
+			return errors.Is(err, stepwell.ErrNotFound)
+		})
+		if again := start(r, wk, wf, 0, stepwell.Key("k")); again.Existed() || again.ID() == first.ID() {
+			r.Error("the deleted run's key is still taken")
+		}
+	})
+}
+
+func TestAnswer27AFullInboxRefusesPayloadsAndLetsACancelThrough(t *testing.T) {
+	limits := map[string]int{"memory": 10_000, "sqlite": 20}
+	for _, k := range kinds {
+		limit, open := limits[k.name], k.open
+		if k.name == "sqlite" {
+			open = func(t testing.TB) world.World {
+				return openFile(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{InboxLimit: limits["sqlite"]})
+			}
+		}
+		t.Run(k.name, func(t *testing.T) {
+			bubble(t, open, modes[0].set, func(r *rig) {
+				app := r.client(waitOnce)
+				run, err := waitOnce.Start(r.ctx, app, struct{}{})
+				if err != nil {
+					r.Fatal(err)
+				}
+				for i := range limit {
+					if err := numbers.Send(r.ctx, app, run.ID(), number{i}); err != nil {
+						r.Fatalf("payload %d: %v", i+1, err)
+					}
+				}
+				if err := numbers.Send(r.ctx, app, run.ID(), number{}); !errors.Is(err, stepwell.ErrInboxFull) {
+					r.Errorf("payload %d: %v, want ErrInboxFull", limit+1, err)
+				}
+				if got := r.get(run.ID()).Queue.Mail; got != limit {
+					r.Errorf("mail = %d, want %d", got, limit)
+				}
+				r.cancel(app, run.ID())
+				r.begin()
+				wantErr(r, run, world.Cancelled)
+			})
+		})
+	}
+}
+
+// What the owner took from the inbox and no wait has taken counts too.
+func TestAnswer27UnreadPayloadsInTheLogCount(t *testing.T) {
+	const limit = 10_000
+	bubble(t, kinds[0].open, modes[0].set, func(r *rig) {
+		wf := stepwell.Define("unread", func(ctx stepwell.Context, _ struct{}) (int, error) {
+			return 0, stepwell.Sleep(ctx, "long", time.Hour)
+		})
+		wk := r.begin(wf)
+		run := start(r, wk, wf, struct{}{})
+		var err error
+		sent := 0
+		for ; sent < 2*limit && err == nil; sent++ {
+			if err = numbers.Send(r.ctx, wk.App, run.ID(), number{sent}); sent%1000 == 0 {
+				r.pass(time.Second)
+			}
+		}
+		if !errors.Is(err, stepwell.ErrInboxFull) || sent < limit {
+			r.Errorf("payload %d: %v, want ErrInboxFull at about %d", sent, err, limit)
+		}
+		r.cancel(wk.App, run.ID())
+		wantErr(r, run, world.Cancelled)
+	})
+}
+
+func TestAnswer30UnknownAndEndedRunsAreTold(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		wf := serial(1)
+		wk := r.begin(wf)
+		run := start(r, wk, wf, 0)
+		want(r, run, 0)
+		before := len(r.events(run.ID()))
+		for name, id := range map[string]string{"unknown": "wrun_unknown", "ended": run.ID(), "empty": "", "malformed": "no such\x00run"} {
+			wantErr := stepwell.ErrNotFound
+			if name == "ended" {
+				wantErr = stepwell.ErrTerminal
+			}
+			for what, err := range map[string]error{
+				"send": numbers.Send(r.ctx, wk.App, id, number{}), "cancel": wk.Cancel(r.ctx, id, ""),
+			} {
+				if !errors.Is(err, wantErr) && !(name != "ended" && errors.Is(err, stepwell.ErrInvalid)) {
+					r.Errorf("%s to %s run: %v, want %v", what, name, err, wantErr)
+				}
+			}
+			if name == "ended" {
+				continue
+			}
+			if _, err := wk.Get(r.ctx, id); !errors.Is(err, stepwell.ErrNotFound) {
+				r.Errorf("get %s run: %v, want ErrNotFound", name, err)
+			}
+			if _, err := wf.Get(wk.App, id).Result(r.ctx); !errors.Is(err, stepwell.ErrNotFound) {
+				r.Errorf("result of %s run: %v, want ErrNotFound", name, err)
+			}
+			for _, err := range wk.Events(r.ctx, id, stepwell.EventFilter{}) {
+				if !errors.Is(err, stepwell.ErrNotFound) {
+					r.Errorf("events of %s run: %v, want ErrNotFound", name, err)
+				}
+			}
+		}
+		if after := len(r.events(run.ID())); after != before {
+			r.Errorf("events = %d, were %d", after, before)
+		}
+	})
+}
