@@ -1,5 +1,7 @@
 package sqlite
 
+// Active hooks: looked up by token, listed by run.
+
 import (
 	"encoding/json"
 	"fmt"
