@@ -186,7 +186,7 @@ func Mismatch(live, replayed *Machine, seq int64) error {
 		}
 	}
 	for _, part := range []struct{ what, live, replayed string }{
-		{"the end", live.ending(), replayed.ending()},
+		{"how it ended", live.ending(), replayed.ending()},
 		{"the time", live.now.String(), replayed.now.String()},
 		{"the random sequence", live.random(), replayed.random()},
 		{"unread payloads", live.unreadSeqs(), replayed.unreadSeqs()},
