@@ -1,0 +1,55 @@
+package docs_test
+
+// Tests that the documentation names must exist: a promise without its test is found here.
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	named   = regexp.MustCompile("`(Test[A-Z0-9]\\w*)`")
+	defined = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+)
+
+func TestNamedTestsExist(t *testing.T) {
+	t.Parallel()
+	exist := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range defined.FindAllStringSubmatch(string(text), -1) {
+			exist[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+			n++
+			if !exist[m[1]] {
+				t.Errorf("%s names %s, which does not exist", page, m[1])
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no page names a test")
+	}
+}
