@@ -116,6 +116,7 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 	if err := g.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, key(owner), r.take, micros(r.wake), bit(r.paused)); err != nil {
 		return nil, err
 	}
+	g.recount(r, r.standing())
 	if owner == 0 {
 		g.notice(world.NoticeWork, r.id)
 	} else {

@@ -30,6 +30,8 @@ type run struct {
 	cancel   bool
 	wake     time.Time
 
+	counted standing // what the totals have it as
+
 	payloads int // payloads that wait in the inbox; -1: not counted yet
 	// What may hang on it: false only where it was born here and has had none.
 	mail, tasks, hooks, awaited, awaits bool
@@ -75,6 +77,7 @@ func (g *group) run(id string) (*run, error) {
 			r.class, r.running, r.priority, r.owner = row.int(4), row.bool(5), row.int(6), row.int(7)
 			r.take, r.paused, r.mailed, r.cancel = row.int(8), row.bool(9), !row.null(10), row.bool(11)
 			r.wake, r.blocked = row.time(12), row.bool(13)
+			r.counted = r.standing()
 		} else {
 			r.take = row.int(14)
 		}

@@ -101,6 +101,7 @@ func (g *group) write(c *world.Commit, r *run, p *plan) (done world.Committed, e
 		return done, err
 	case queued != (r.queued()):
 		r.class, r.running, r.paused = queued.class, queued.running, queued.paused
+		g.recount(r, r.standing())
 		return done, g.exec(updateQueue, r.key, r.class, bit(r.running), bit(r.paused))
 	}
 	return done, nil
@@ -255,6 +256,7 @@ func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err erro
 		orNull(rel.Waiting), c.ID[:]); err != nil {
 		return false, err
 	}
+	g.recount(r, standing{live: true, running: q.running, paused: q.paused, blocked: rel.Blocked != nil})
 	g.owned(r.owner, r, false)
 	if r.mail {
 		if _, err := g.c.one(countMail, func(row row) error { mail = row.int(0) > 0; return nil }, r.key); err != nil {

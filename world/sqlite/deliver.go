@@ -224,6 +224,7 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		return done, err
 	}
 	r.paused = e.Type == world.RunPaused
+	g.recount(r, r.standing())
 	if !r.paused && r.running && !r.blocked {
 		r.wake = g.now // what came or fell due meanwhile, and the resumption itself, want a turn
 	}

@@ -54,6 +54,7 @@ func (g *group) end(r *run, e *world.Event) error {
 			}
 		}
 	}
+	g.recount(r, standing{})
 	g.count(r.workflow, string(status), 1)
 	if r.owner != 0 {
 		g.owned(r.owner, r, false)

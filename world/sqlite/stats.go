@@ -11,42 +11,38 @@ import (
 )
 
 var (
-	countLive   = load("count_live")
-	countEnded  = load("count_ended")
+	countRuns   = load("count_runs")
 	addTotal    = load("add_total")
 	listWorkers = load("list_workers")
 )
 
-// total is a count of runs that are over.
+// total is a count of runs, by status; a run that is not over may also be blocked or paused.
 type total struct{ workflow, status string }
 
-// Stats counts; see [world.Admin].
+// standing is what a run that is not over is counted as.
+type standing struct{ live, running, paused, blocked bool }
+
+func (r *run) standing() standing {
+	return standing{live: r.live, running: r.running, paused: r.paused, blocked: r.blocked}
+}
+
+// Stats counts; see [world.Admin]. Groups keep the totals, so it looks at no run.
 func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
 	byName := make(map[string]*world.WorkflowStats)
-	of := func(name string) *world.WorkflowStats {
-		if byName[name] == nil {
-			byName[name] = &world.WorkflowStats{Workflow: name}
-		}
-		return byName[name]
-	}
 	err = w.read(ctx, func(c *conn) error {
-		if err := c.query(countLive, func(r row) (bool, error) {
-			s, n := of(r.text(0)), int(r.int(2))
-			if r.bool(1) {
-				s.Running += n
-			} else {
-				s.Pending += n
+		if err := c.query(countRuns, func(r row) (bool, error) {
+			name, n := r.text(0), int(r.int(2))
+			if n == 0 {
+				return true, nil
 			}
-			s.Blocked += int(r.int(3))
-			s.Paused += int(r.int(4))
-			return true, nil
-		}); err != nil {
-			return err
-		}
-		if err := c.query(countEnded, func(r row) (bool, error) {
-			if n := int(r.int(2)); n > 0 {
-				*ended(of(r.text(0)), world.Status(r.text(1))) += n
+			if byName[name] == nil {
+				byName[name] = &world.WorkflowStats{Workflow: name}
 			}
+			to := counterOf(byName[name], r.text(1))
+			if to == nil {
+				return false, fmt.Errorf("%w: workflow %s: runs are counted as %q", world.ErrCorrupt, name, r.text(1))
+			}
+			*to = n
 			return true, nil
 		}); err != nil {
 			return err
@@ -76,15 +72,30 @@ func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
 	return out, nil
 }
 
-func ended(s *world.WorkflowStats, status world.Status) *int {
+// What is counted beside statuses.
+const (
+	countedPaused  = "paused"
+	countedBlocked = "blocked"
+)
+
+func counterOf(s *world.WorkflowStats, status string) *int {
 	switch status {
-	case world.Completed:
+	case string(world.Pending):
+		return &s.Pending
+	case string(world.Running):
+		return &s.Running
+	case string(world.Completed):
 		return &s.Completed
-	case world.Failed:
+	case string(world.Failed):
 		return &s.Failed
-	default:
+	case string(world.Cancelled):
 		return &s.Cancelled
+	case countedPaused:
+		return &s.Paused
+	case countedBlocked:
+		return &s.Blocked
 	}
+	return nil
 }
 
 func scanWorker(r row) (wk world.WorkerRow, err error) {
@@ -108,7 +119,29 @@ func (c *counters) read() world.Counters {
 	}
 }
 
-// count notes that runs ended, or were swept; the group writes the sums once.
+// recount notes what a run stands as now.
+func (g *group) recount(r *run, now standing) {
+	was := r.counted
+	if was == now {
+		return
+	}
+	r.counted = now
+	for _, d := range [...]struct {
+		status   string
+		was, now bool
+	}{
+		{string(world.Pending), was.live && !was.running, now.live && !now.running},
+		{string(world.Running), was.live && was.running, now.live && now.running},
+		{countedPaused, was.live && was.paused, now.live && now.paused},
+		{countedBlocked, was.live && was.blocked, now.live && now.blocked},
+	} {
+		if d.was != d.now {
+			g.count(r.workflow, d.status, bit(d.now)-bit(d.was))
+		}
+	}
+}
+
+// count changes a total; the group writes the sums once.
 func (g *group) count(workflow, status string, n int64) {
 	if g.totals == nil {
 		g.totals = make(map[total]int64)
@@ -118,6 +151,9 @@ func (g *group) count(workflow, status string, n int64) {
 
 func (g *group) writeTotals() error {
 	for t, n := range g.totals {
+		if n == 0 {
+			continue
+		}
 		if err := g.exec(addTotal, t.workflow, t.status, n); err != nil {
 			return err
 		}

@@ -30,6 +30,7 @@ func openAt(t testing.TB, path string, o ...Options) *World {
 		if err := w.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
+		checkTotals(t, path)
 	})
 	return w
 }

@@ -162,7 +162,7 @@ CREATE TABLE workers (
   until_us  INTEGER NOT NULL
 );
 
--- How many runs are over and kept.
+-- How many runs have each status, and how many of those that are not over are 'paused' or 'blocked': nobody counts sleeping runs one by one.
 CREATE TABLE totals (
   workflow TEXT    NOT NULL,
   status   TEXT    NOT NULL,
