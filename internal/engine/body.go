@@ -37,6 +37,7 @@ type body struct {
 	cancel  context.CancelCauseFunc
 	policy  Policy
 	suspect bool // the worker's only one
+	died    bool // an earlier attempt did, with its process
 	grace   bool // its step was ended without it: cancelled, and it did not return in time
 }
 

@@ -61,9 +61,11 @@ func (s *session) commit(ctx context.Context) bool {
 			}
 		}
 	}
-	s.absolve()
-	starts, rest := t.starts, t.rest
+	s.struck = false
+	starts, rest, later := t.starts, t.rest, t.later
 	*t = turn{events: t.events[:0], starts: starts, rest: rest}
+	s.seeLater(later)
+	s.absolve()
 	if outcome != nil && !s.ended {
 		s.again = true
 		outcome()

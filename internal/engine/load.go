@@ -19,12 +19,12 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 		cancel := slices.ContainsFunc(tk.Mail, isCancel)
 		s.blocked = tk.Blocked
 		s.wf = s.e.workflow(tk.Class)
-		if !s.mayEvaluate(ctx, tk, cancel) {
-			return
-		}
-		withoutCode := cancel && (s.wf == nil || tk.Status == world.Pending || tk.Blocked != nil)
+		withoutCode := cancel && (s.wf == nil || tk.Status == world.Pending || tk.Blocked != nil || tk.Strikes >= maxStrikes)
 		if withoutCode {
 			s.wf = nil
+		}
+		if !s.mayEvaluate(ctx, tk) {
+			return
 		}
 		if err := s.load(ctx, tk); err != nil {
 			if errors.Is(err, world.ErrNotFound) || errors.Is(err, world.ErrClosed) || ctx.Err() != nil {
@@ -48,27 +48,6 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 		}
 		s.loop(ctx)
 	})
-}
-
-// mayEvaluate decides whether the run's code is evaluated at all. Code that ended its process each time is evaluated alone, once more, and then blocked.
-func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun, cancel bool) bool {
-	if tk.Strikes < maxStrikes || cancel || s.wf == nil {
-		return true
-	}
-	s.state, s.durable = &world.State{ID: s.run, Seq: tk.Seq, Status: tk.Status}, tk.Seq
-	release := &world.Release{WakeAt: s.now.Add(suspectPause)}
-	if tk.Strikes > maxStrikes {
-		s.failure = Block(world.CodeCrashLoop, fmt.Errorf("its code ended its process %d times in a row before anything could be recorded", tk.Strikes))
-		release = s.releaseNow()
-	} else if s.e.suspects.try(1) == 1 {
-		s.absolved++ // given back with the first commit
-		s.state = nil
-		return true
-	}
-	s.turn.release = release
-	s.commit(ctx)
-	s.ended = true
-	return false
 }
 
 func isCancel(m world.Mail) bool {

@@ -18,7 +18,7 @@ func (s *session) plan() {
 		s.endWithoutCode()
 		return
 	}
-	if s.failure == nil {
+	if s.failure == nil && len(s.turn.later) == 0 {
 		s.cancelSteps()
 	}
 	if s.failure == nil && s.m.Outcome() != nil && !s.state.Status.Terminal() {
@@ -30,7 +30,7 @@ func (s *session) plan() {
 	}
 	s.startReady()
 	s.steps()
-	if s.idle() {
+	if s.idle() || s.acquit() {
 		s.hibernate()
 	}
 }
@@ -121,7 +121,7 @@ func (s *session) endGrace(step string) {
 
 // startReady starts steps as far as there are slots. A start is recorded only for a body that has one.
 func (s *session) startReady() {
-	if s.draining || s.failure != nil || s.state.Paused != nil || s.state.Status.Terminal() {
+	if s.draining || s.failure != nil || s.state.Paused != nil || s.state.Status.Terminal() || len(s.turn.later) > 0 {
 		return
 	}
 	var waiting []string // suspects whose turn it is not
@@ -159,7 +159,7 @@ func (s *session) startReady() {
 		}
 		spec := op.Spec.(*StepSpec)
 		s.turn.starts = append(s.turn.starts, &body{
-			step: id, attempt: e.Attempt, policy: spec.Policy.WithDefaults(), suspect: verdict == suspect,
+			step: id, attempt: e.Attempt, policy: spec.Policy.WithDefaults(), suspect: verdict == suspect, died: deaths(st) > 0,
 		})
 	}
 }
@@ -194,7 +194,7 @@ func (s *session) steps() {
 		s.e.steps.release(s.slots)
 		s.slots = 0
 	}
-	if s.tokens > 0 {
+	if s.tokens > 0 && !(s.asking && len(s.ready) > 0) { // a turn without a slot would come round in vain
 		s.e.suspects.release(s.tokens)
 		s.tokens = 0
 	}
@@ -299,7 +299,7 @@ func (s *session) recordResult(step string, b *body, r result) {
 		r.err = codec.CheckSize(r.payload, s.e.cfg.Limit)
 	}
 	if r.err == nil {
-		s.result(world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload})
+		s.ends(b, world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload})
 		return
 	}
 	st := s.state.Step(step)
@@ -320,7 +320,36 @@ func (s *session) recordResult(step string, b *body, r result) {
 		return
 	}
 	rec.Permanent = isFatal(r.err)
-	s.result(world.Event{Type: world.StepFailed, ID: step, Attempt: b.attempt, Error: rec})
+	s.ends(b, world.Event{Type: world.StepFailed, ID: step, Attempt: b.attempt, Error: rec})
+}
+
+// ends appends the end of a step. Where an earlier attempt died, the code sees it only when it is durable: it may have been the code behind the step
+// that ended the process, before the result was recorded, and must not be taken for the step again.
+func (s *session) ends(b *body, e world.Event) {
+	if !b.died {
+		s.result(e)
+		return
+	}
+	if err := s.put(&e); err != nil {
+		s.fail(err, s.state.Seq)
+	} else if e.Seq != 0 {
+		s.turn.later = append(s.turn.later, e)
+	}
+}
+
+// seeLater lets the machine go on with what is durable now.
+func (s *session) seeLater(events []world.Event) {
+	for i := range events {
+		if s.ended || s.failure != nil {
+			return
+		}
+		s.again = true
+		if err := s.m.Feed(events[i:i+1], false); err != nil {
+			s.fail(err, events[i].Seq)
+			return
+		}
+		s.create()
+	}
 }
 
 // result appends what a body came to; a run that is to be blocked keeps it all the same.

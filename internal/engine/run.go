@@ -65,7 +65,11 @@ func (e *Engine) drain(giveUp func()) error {
 		return nil
 	}
 	e.tell(msgAbandon)
-	if waitFor(e.sessions.Wait, e.cfg.Drain/5+time.Millisecond) {
+	handBack := func() {
+		e.abandonTasks()
+		e.sessions.Wait()
+	}
+	if waitFor(handBack, e.cfg.Drain/5+time.Millisecond) {
 		return nil
 	}
 	giveUp()

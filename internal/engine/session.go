@@ -36,6 +36,7 @@ type session struct {
 	// committed.
 	tokens, absolved int
 	askingTurn       bool
+	struck           bool               // the last takes of the run ended with its worker's death, and nothing was written since: see acquit
 	seen             map[int64]struct{} // inbox rows that were handled
 	lastMail         time.Time
 	failure          error // the run is to be blocked, as soon as no body runs

@@ -4,6 +4,8 @@ package engine
 // it, so all are counted, and those that were there too often run one at a time until one is found out.
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/stepwell/stepwell/world"
@@ -16,7 +18,58 @@ const (
 	aloneDeaths = 5
 	// maxStrikes is how many takes in a row may end with neither commit nor release; then the run's code is evaluated alone, once.
 	maxStrikes = 3
+	// sameBuildTries is at how manieth look, about once a minute, a build that was found to end its process is tried again.
+	sameBuildTries = 60
 )
+
+// mayEvaluate decides whether the run's code is evaluated at all. Code that ended its process each time is evaluated once more, as the worker's only
+// suspect, and then blocked. While it waits for its turn it is blocked too, with no tries: the next taker knows it by that, as its strikes end with the
+// release.
+func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
+	s.struck = tk.Strikes > 0
+	caught := tk.Blocked != nil && tk.Blocked.Code == world.CodeCrashLoop
+	if s.wf == nil || !caught && tk.Strikes < maxStrikes {
+		return true
+	}
+	reason := fmt.Sprintf("its code ended its process %d times in a row before anything could be recorded", tk.Strikes)
+	guilty := tk.Strikes > maxStrikes
+	if caught {
+		reason = tk.Blocked.Message
+		guilty = tk.Strikes > 0 || s.knownGuilty(tk.Blocked)
+	}
+	if !guilty && s.e.suspects.try(1) == 1 {
+		s.struck = true
+		s.absolved++ // given back with the first commit
+		return true
+	}
+	s.state, s.durable = &world.State{ID: s.run, Seq: tk.Seq, Status: tk.Status}, tk.Seq
+	if guilty {
+		s.failure = Block(world.CodeCrashLoop, errors.New(reason))
+		s.turn.release = s.releaseNow()
+	} else {
+		b := &world.Block{Code: world.CodeCrashLoop, Message: reason, Since: s.now, Build: s.e.cfg.Build}
+		if caught {
+			*b = *tk.Blocked
+		}
+		s.turn.release = &world.Release{Blocked: b, WakeAt: s.now.Add(suspectPause)}
+	}
+	s.commit(ctx)
+	s.ended = true
+	return false
+}
+
+// knownGuilty reports whether trying the code again would only end this process too: it is the same build. Now and then it is tried all the same, as the fault may have been
+// outside of it.
+func (s *session) knownGuilty(b *world.Block) bool {
+	return b.Tries%sameBuildTries > 0 && b.Build != "" && b.Build == s.e.cfg.Build
+}
+
+// acquit reports whether the session is about to wait though nothing shows yet that its run's code was evaluated and did no harm: the run was struck, and nothing was
+// written since. It is released then and taken anew, which ends its strikes, so that it cannot be blamed for what others do meanwhile.
+func (s *session) acquit() bool {
+	t := &s.turn
+	return s.struck && s.failure == nil && len(s.bodies)+len(t.starts)+len(t.rest) == 0 && t.empty() && !t.conditional()
+}
 
 // deaths counts the starts of a step that nobody here runs and that were never heard of again.
 func deaths(st *world.Step) int {

@@ -166,6 +166,21 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 	return d
 }
 
+// abandonTasks hands back the tasks whose bodies do not return though the worker shuts down, so that they do not count as deaths.
+func (e *Engine) abandonTasks() {
+	for _, k := range e.taskKeys() {
+		now := e.now()
+		d := &world.Delivery{
+			Run: k.Run, ID: fmt.Sprintf("task:%s:%d", k.Step, k.Attempt), Worker: e.workerID(), Task: &k, RetryAt: now,
+			Events: []world.Event{{
+				Type: world.StepRetrying, ID: k.Step, Attempt: k.Attempt, RetryAt: now, OccurredAt: now,
+				Error: abandoned("its worker shut down and it did not return"),
+			}},
+		}
+		e.deliverTask(d)
+	}
+}
+
 // handleTaskEnd records the end of a task that this worker held for its own session, without a trip through the inbox.
 func (s *session) handleTaskEnd(msg *message) {
 	delete(s.bodies, msg.step)

@@ -20,9 +20,10 @@ type turn struct {
 	hooks   []world.Event // with chosen tokens; last in the commit, without a number
 	send    []world.Delivery
 	release *world.Release
-	starts  []*body   // to start when the commit is there
-	bytes   int       // of payloads, about
-	rest    []message // for the next turn
+	starts  []*body       // to start when the commit is there
+	later   []world.Event // among events: what the machine sees only when they are durable
+	bytes   int           // of payloads, about
+	rest    []message     // for the next turn
 }
 
 func (t *turn) empty() bool {
@@ -31,7 +32,7 @@ func (t *turn) empty() bool {
 
 // conditional reports whether only the world knows what the machine goes on with: nothing further is delivered before that.
 func (t *turn) conditional() bool {
-	if len(t.hooks) > 0 || t.awaits {
+	if len(t.hooks) > 0 || t.awaits || len(t.later) > 0 {
 		return true
 	}
 	for _, b := range t.births {
