@@ -28,6 +28,22 @@ func (s *slots) try(n int) int {
 	return n
 }
 
+// reserve takes slots for what a Take may bring: half of the free ones at a time, as eager starts need some meanwhile. Where there is none, onFree
+// tells of the next: that is noted under the lock, so that no slot becomes free unseen in between.
+func (s *slots) reserve() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	if len(s.waiters) == 0 {
+		n = (s.free + 1) / 2
+	}
+	if n == 0 {
+		s.starved.Store(true)
+	}
+	s.free -= n
+	return n
+}
+
 // wait calls granted when the caller has a slot, perhaps at once. granted must not block.
 func (s *slots) wait(granted func()) {
 	s.mu.Lock()

@@ -27,10 +27,10 @@ func (e *Engine) takeLoop(ctx context.Context) {
 
 // takeOnce takes what there is room for and returns when to look again.
 func (e *Engine) takeOnce(ctx context.Context) time.Duration {
-	runs := reserve(e.runs)
+	runs := e.runs.reserve()
 	tasks := 0
 	if len(e.stepsByName) > 0 {
-		tasks = reserve(e.steps)
+		tasks = e.steps.reserve()
 	}
 	if runs == 0 && tasks == 0 {
 		return e.cfg.Poll // a slot that becomes free kicks
@@ -63,15 +63,6 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	e.runs.release(runs - len(taken.Runs))
 	e.steps.release(tasks - len(taken.Tasks))
 	return e.nextLook(&taken)
-}
-
-// reserve takes slots for what a Take may bring: half of the free ones at a time, as eager starts need some meanwhile.
-func reserve(s *slots) int {
-	n := s.try((s.available() + 1) / 2)
-	if n == 0 {
-		s.starved.Store(true)
-	}
-	return n
 }
 
 // overdue is when to look again for what is due and was not given, as for a run that is to be cancelled while no slot is free.
