@@ -17,8 +17,9 @@ type Future[T any] struct {
 
 // Get waits for the result. It may be called again: the result stays.
 func (f *Future[T]) Get(ctx Context) (T, error) {
-	if f.f != nil {
-		ctx.x.Wait(f.f)
+	if f.f != nil && !ctx.x.Wait(f.f) {
+		var zero T
+		return zero, errForeign
 	}
 	return f.get(ctx)
 }
@@ -31,9 +32,6 @@ func newFuture[T any](_ Context, f *replay.Future) *Future[T] {
 	return &Future[T]{f: f, get: func(ctx Context) (v T, err error) {
 		if f.Err() != nil {
 			return v, stepError(ctx, f)
-		}
-		if !f.Done() {
-			return v, errForeign
 		}
 		if err := codec.Decode(f.Payload(), &v); err != nil {
 			key, _ := f.Key()

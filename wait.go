@@ -23,7 +23,9 @@ func SleepUntil(ctx Context, name string, t time.Time) error {
 }
 
 func waitFor(ctx Context, f *replay.Future) error {
-	ctx.x.Wait(f)
+	if !ctx.x.Wait(f) {
+		return errForeign
+	}
 	if errors.Is(f.Err(), replay.ErrCancelled) {
 		return ErrCancelled
 	}
