@@ -166,10 +166,11 @@ func (s *session) startReady() {
 
 // slot gets a step slot for one body: one that is held, or a free one, or it queues up for one.
 func (s *session) slot() bool {
-	if s.slots > 0 && s.e.steps.available() == 0 && s.e.steps.contended() {
+	if s.slots > 0 && !s.granted && s.e.steps.available() == 0 && s.e.steps.contended() {
 		s.e.steps.release(s.slots) // others have waited longer
 		s.slots = 0
 	}
+	s.granted = false
 	if s.slots > 0 {
 		s.slots--
 		return true

@@ -31,6 +31,7 @@ type session struct {
 	timers  timers           // due times of waits and retries
 	slots   int              // step slots that are held and free for the next body
 	asking  bool             // queued for a step slot
+	granted bool             // the slot it queued for came: it is its turn
 	runSlot bool
 	// tokens are turns as the worker's only suspect that are held for the next start; absolved those of bodies that returned, to be given back when that is
 	// committed.
@@ -226,6 +227,7 @@ func (s *session) handleOne(msg *message) {
 			s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
 		}
 	case msgSlot:
+		s.granted = true
 		s.asking = false
 		s.slots++
 	case msgTurn:
