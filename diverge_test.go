@@ -91,7 +91,7 @@ func TestDivergenceReportsNameOperationsBuildAndLine(t *testing.T) {
 				old.stop(r)
 				r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, Build: "5e00bad"})
 				got := r.blocked(run.ID()).Message
-				want := []string{"the log has    " + tt.log, "recorded by build 4f1c2aa", "the code asks  " + tt.asks, `asks for "send-welcome" here`, "fork the run from event"}
+				want := []string{"the log has    " + tt.log, "recorded by build 4f1c2aa", "the code asks  " + tt.asks, `asks for "send-welcome" here`, "guard the change with stepwell.Patched"}
 				if line := markedLine(string(source), tt.name); line > 0 {
 					want = append(want, fmt.Sprintf("   diverge_test.go:%d\n", line))
 				}

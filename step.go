@@ -42,16 +42,16 @@ func stepFuture[T any](ctx Context, name string, fn func(ctx context.Context) (T
 		if err != nil {
 			return nil, err
 		}
-		return encodeResult(name, v, limit)
+		return encodeResult(v, limit)
 	}
 	return newFuture[T](ctx, ctx.x.Step(world.KindClosure, name, nil, spec))
 }
 
 // encodeResult encodes what a body returned; what does not encode fails the step at once, as a retry would not help.
-func encodeResult(name string, v any, limit int) ([]byte, error) {
+func encodeResult(v any, limit int) ([]byte, error) {
 	b, err := codec.Encode(v, limit)
 	if err != nil {
-		return nil, Fatal(fmt.Errorf("step %q: result: %w", name, err))
+		return nil, Fatal(fmt.Errorf("result: %w", err))
 	}
 	return b, nil
 }
@@ -95,7 +95,7 @@ func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit 
 	if err != nil {
 		return nil, err
 	}
-	return encodeResult(s.name, out, limit)
+	return encodeResult(out, limit)
 }
 
 // Run asks for the step and waits for its result. See [Step].

@@ -32,10 +32,7 @@ func (e *DivergedError) Error() string {
 	case e.Name == "":
 		b.WriteString("\n  Deploy the code that wrote the log")
 	default:
-		fmt.Fprintf(&b, "\n  Deploy code that asks for %q here, guard the change with stepwell.Patched", e.Name)
-	}
-	if e.Seq > 1 {
-		fmt.Fprintf(&b, ", or fork the run from event %d", e.Seq-1)
+		fmt.Fprintf(&b, "\n  Deploy code that asks for %q here, or guard the change with stepwell.Patched", e.Name)
 	}
 	b.WriteString("; nothing is lost meanwhile.")
 	return b.String()
