@@ -155,7 +155,7 @@ func (x *Ctx) Cancel() {
 	}
 }
 
-// CancelFuture cancels what is behind a future that is not done: a step, a wait, a coroutine with all it asked for.
+// CancelFuture cancels what is behind a future that is not done: a step, a wait, a wait for a hook's payload, a coroutine with all it asked for.
 func (x *Ctx) CancelFuture(f *Future) {
 	if _, err := x.m.enter(); err != nil || f.done {
 		return
@@ -163,6 +163,8 @@ func (x *Ctx) CancelFuture(f *Future) {
 	switch {
 	case f.scope != nil:
 		x.m.cancelScope(f.scope)
+	case f.receiver != nil:
+		f.receiver.cancel(x.m)
 	case f.op != nil:
 		f.op.cancel(x.m)
 	}

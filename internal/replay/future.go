@@ -19,7 +19,8 @@ type Future struct {
 	waiters  []waiter
 	only     [1]waiter // holds the usual one
 	op       *Op
-	scope    *scope // of a coroutine
+	scope    *scope    // of a coroutine
+	receiver *receiver // of a hook's payload
 }
 
 // waiter is who waits for a future: a coroutine, or a group on behalf of one.

@@ -172,6 +172,7 @@ func (x *Ctx) Receive(of *Future) *Future {
 		f.resolve(nil, of.err)
 	default:
 		r := &receiver{hook: h, future: f}
+		f.receiver = r
 		m.join(x.scope, &r.member, r)
 		h.receivers.add(r)
 	}
