@@ -15,14 +15,10 @@ var (
 // birth checks and writes the birth of a run that is nobody's child.
 func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	b := c.Events[0].Birth
-	taken := g.wr.cache.runs[c.Run] != nil
-	if !taken {
-		if taken, err = g.c.one(readRun, func(row) error { return nil }, c.Run); err != nil {
+	if b.Key != "" || len(c.Conditions) > 0 { // else nothing depends on it, and the insert itself finds out
+		if err := g.idFree(c.Run); err != nil {
 			return done, err
 		}
-	}
-	if taken {
-		return done, fmt.Errorf("run %s: %w", c.Run, world.ErrRunExists)
 	}
 	if b.Key != "" {
 		existing, err := g.byIdem(b.Workflow, b.Key)
@@ -30,16 +26,14 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 			return world.Committed{Existing: existing}, err
 		}
 	}
-	owner := int64(0)
-	if c.Worker != "" {
-		if owner = g.worker(c.Worker); owner == 0 {
-			return done, fmt.Errorf("run %s: worker %s: %w", c.Run, c.Worker, world.ErrLeaseLost)
+	owner, p, err := g.mayBeBorn(c)
+	if err != nil {
+		if taken := g.idFree(c.Run); taken != nil {
+			err = taken // that comes before any other reason
 		}
+		return done, err
 	}
-	if len(c.Held) > 0 {
-		return done, fmt.Errorf("run %s: task %s: %w", c.Run, c.Held[0].Step, world.ErrLeaseLost)
-	}
-	p, err := g.decide(c, nil)
+	r, err := g.bearWith(c, owner, &p)
 	if err != nil {
 		return done, err
 	}
@@ -47,15 +41,37 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	if p.changed {
 		done.Events = p.read(c)
 	}
-	r, err := g.bearWith(c, owner, &p)
-	if err != nil {
-		return done, err
-	}
 	if c.Release != nil && r.live {
 		q := r.queued()
 		done.Mail, err = g.release(c, r, &q)
 	}
 	return done, err
+}
+
+// idFree refuses a run ID that is taken.
+func (g *group) idFree(id string) (err error) {
+	taken := g.wr.cache.runs[id] != nil
+	if !taken {
+		taken, err = g.c.one(readRun, func(row) error { return nil }, id)
+	}
+	if taken {
+		return fmt.Errorf("run %s: %w", id, world.ErrRunExists)
+	}
+	return err
+}
+
+// mayBeBorn checks all but the ID and the idempotency key, and tells who owns the run and what is to be written.
+func (g *group) mayBeBorn(c *world.Commit) (owner int64, p plan, err error) {
+	if c.Worker != "" {
+		if owner = g.worker(c.Worker); owner == 0 {
+			return 0, p, fmt.Errorf("run %s: worker %s: %w", c.Run, c.Worker, world.ErrLeaseLost)
+		}
+	}
+	if len(c.Held) > 0 {
+		return 0, p, fmt.Errorf("run %s: task %s: %w", c.Run, c.Held[0].Step, world.ErrLeaseLost)
+	}
+	p, err = g.decide(c, nil)
+	return owner, p, err
 }
 
 func (g *group) byIdem(workflow, key string) (id string, err error) {
@@ -83,6 +99,9 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 	if r.key, err = g.insert(insertRun, c.Run, b.Workflow, int64(b.Version), orNull(b.Key), r.priority, parentRun, parentStep,
 		bit(b.Parent != nil && b.Parent.Detached), e.Time.UnixMicro(), int64(b.Retention), attrs); err != nil {
 		return nil, err
+	}
+	if r.key == 0 {
+		return nil, fmt.Errorf("run %s: %w", c.Run, world.ErrRunExists)
 	}
 	if r.class, err = g.class(world.Class{Workflow: b.Workflow, Version: b.Version}); err != nil {
 		return nil, err

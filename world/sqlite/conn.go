@@ -93,20 +93,21 @@ func (c *conn) exec(s *statement, args ...any) (int64, error) {
 		return 0, err
 	}
 	c.calls.Add(1)
+	bound := c.bind(args)
 	if c.fault != nil {
 		return 0, c.fault(s, func() error {
-			_, err := p.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args))
+			_, err := p.(driver.StmtExecContext).ExecContext(context.Background(), bound)
 			return err
 		})
 	}
-	r, err := p.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args))
+	r, err := p.(driver.StmtExecContext).ExecContext(context.Background(), bound)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", s.name, err)
 	}
 	return r.RowsAffected()
 }
 
-// insert runs a statement and returns the key of the row it inserted.
+// insert runs a statement and returns the key of the row it inserted, 0 where it inserted none.
 func (c *conn) insert(s *statement, args ...any) (int64, error) {
 	p, err := c.prepared(s)
 	if err != nil {
@@ -116,6 +117,9 @@ func (c *conn) insert(s *statement, args ...any) (int64, error) {
 	r, err := p.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args))
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", s.name, err)
+	}
+	if n, err := r.RowsAffected(); n == 0 || err != nil {
+		return 0, err
 	}
 	return r.LastInsertId()
 }

@@ -24,9 +24,7 @@ func (g *group) end(r *run, e *world.Event) error {
 	if err != nil {
 		return err
 	}
-	status := map[world.EventType]world.Status{
-		world.RunCompleted: world.Completed, world.RunFailed: world.Failed, world.RunCancelled: world.Cancelled,
-	}[e.Type]
+	status := statusOf(e.Type)
 	var output, failure, sweep any
 	if e.Type == world.RunCompleted {
 		output = blob(e.Payload)
@@ -62,6 +60,17 @@ func (g *group) end(r *run, e *world.Event) error {
 	r.live, r.owner = false, 0
 	g.notice(world.NoticeEnded, r.id)
 	return g.tellAwaiting(r, e)
+}
+
+func statusOf(end world.EventType) world.Status {
+	switch end {
+	case world.RunCompleted:
+		return world.Completed
+	case world.RunFailed:
+		return world.Failed
+	default:
+		return world.Cancelled
+	}
 }
 
 // tellAwaiting sends the result to every step that waits for it, the parent's among them.

@@ -33,7 +33,7 @@ func (g *group) hook(token string) (h hook, found bool, err error) {
 // decideTokens gives each new hook its token, or puts the conflict in its place. A token that the commit itself gives up is free for
 // its later events.
 func (g *group) decideTokens(c *world.Commit, r *run, p *plan) error {
-	taken := make(map[string]string) // tokens that the commit takes, with the hook's ID
+	var taken map[string]string // tokens that the commit takes, with the hook's ID
 	copied := false
 	for i := range c.Events {
 		e := &c.Events[i]
@@ -50,6 +50,9 @@ func (g *group) decideTokens(c *world.Commit, r *run, p *plan) error {
 			holder = h.runID
 		}
 		if holder == "" {
+			if taken == nil {
+				taken = make(map[string]string)
+			}
 			taken[e.Token] = e.ID
 			continue
 		}

@@ -113,7 +113,7 @@ func planOf(t *testing.T, c *conn, s *statement) string {
 var parameter = regexp.MustCompile(`\?(\d+)`)
 
 func nullArgs(s *statement) []driver.NamedValue {
-	n := 0
+	n := strings.Count(s.text, "?,") + strings.Count(s.text, "?)") // those without a number
 	for _, m := range parameter.FindAllStringSubmatch(s.text, -1) {
 		var i int
 		_, _ = fmt.Sscan(m[1], &i)

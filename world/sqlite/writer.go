@@ -263,9 +263,10 @@ type group struct {
 }
 
 func (g *group) begin(wr *writer) {
-	notices, hooks := g.notices, g.hooks
+	notices, hooks, totals := g.notices, g.hooks, g.totals
 	clear(hooks)
-	*g = group{wr: wr, c: wr.c, now: wr.w.now(), notices: notices, mark: len(notices), hooks: hooks[:0], quiet: !wr.w.listeners.any()}
+	clear(totals)
+	*g = group{wr: wr, c: wr.c, now: wr.w.now(), notices: notices, mark: len(notices), hooks: hooks[:0], totals: totals, quiet: !wr.w.listeners.any()}
 }
 
 // after follows a transaction that is durable.
@@ -308,7 +309,11 @@ func (g *group) changed(s *statement, args ...any) (int64, error) {
 	return n, err
 }
 
+// insert is exec that tells the key of the row, 0 where nothing was inserted.
 func (g *group) insert(s *statement, args ...any) (int64, error) {
-	g.writes++
-	return g.c.insert(s, args...)
+	key, err := g.c.insert(s, args...)
+	if key != 0 || err != nil {
+		g.writes++
+	}
+	return key, err
 }
