@@ -3,8 +3,11 @@ package stepwell
 // What operators do to runs.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -36,7 +39,7 @@ func (a *App) act(ctx context.Context, what, run string, e world.Event) error {
 
 // Wake ends the sleeps of a run now, and returns how many there were. Waits for events are not touched.
 func (a *App) Wake(ctx context.Context, run string) (int, error) {
-	open := map[string]bool{}
+	open := map[string]int64{} // by the event that began each
 	for e, err := range a.Events(ctx, run, EventFilter{Types: []world.EventType{world.WaitCreated, world.WaitCompleted}}) {
 		switch {
 		case err != nil:
@@ -44,10 +47,10 @@ func (a *App) Wake(ctx context.Context, run string) (int, error) {
 		case e.Type == world.WaitCompleted:
 			delete(open, e.ID)
 		case e.Kind == world.KindSleep:
-			open[e.ID] = true
+			open[e.ID] = e.Seq
 		}
 	}
-	for id := range open {
+	for _, id := range slices.SortedFunc(maps.Keys(open), func(a, b string) int { return cmp.Compare(open[a], open[b]) }) {
 		d := &world.Delivery{
 			Run: run, ID: "wake:" + id,
 			Events: []world.Event{{Type: world.WaitCompleted, ID: id, Outcome: world.OutcomeWoken, OccurredAt: world.Now()}},
