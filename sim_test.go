@@ -227,7 +227,7 @@ func (s *simulation) crash(wk *simWorker) {
 	wk.stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.living[wk] {
+	if !s.living[wk] || s.over {
 		return
 	}
 	delete(s.living, wk)
