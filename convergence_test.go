@@ -380,9 +380,9 @@ func TestStaleOwnerCommitsNothing(t *testing.T) {
 				inBubble(t, func(b *bench) {
 					stale := make(chan struct{})
 					causes := make(chan error, 2)
-					defs := func(name string) []stepwell.Definition {
+					defs := func() []stepwell.Definition {
 						body := func(ctx context.Context, i int) (string, error) {
-							if name == "new" {
+							if stepwell.Info(ctx).Attempt > 1 { // of the other worker, or of the old one under a new lease
 								return "new", nil
 							}
 							<-ctx.Done()
@@ -403,12 +403,12 @@ func TestStaleOwnerCommitsNothing(t *testing.T) {
 						return []stepwell.Definition{wf, task}
 					}
 					old := faults.New(b.below, nil)
-					app, _ := b.worker(old, stepwell.Config{Definitions: defs("old")})
+					app, _ := b.worker(old, stepwell.Config{Definitions: defs()})
 					if _, err := app.Start(context.Background(), "wf", []byte("0"), stepwell.StartOptions{ID: benchRun}); err != nil {
 						b.Fatal(err)
 					}
 					synctest.Wait()
-					_, stop := b.worker(b.below, stepwell.Config{Definitions: defs("new")})
+					_, stop := b.worker(b.below, stepwell.Config{Definitions: defs()})
 					if err := old.Evict(context.Background()); err != nil {
 						b.Fatal(err)
 					}
