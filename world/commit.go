@@ -70,6 +70,7 @@ type Block struct {
 	Since   time.Time `json:"since"`
 	Tries   int       `json:"tries"`           // so far
 	Build   string    `json:"build,omitempty"` // of the worker that found it
+	Alone   bool      `json:"alone,omitempty"` // CodeCrashLoop: its next take evaluates it as the worker's only suspect
 }
 
 // Condition is a part of a commit whose content depends on what others have done. A commit with conditions goes alone.

@@ -81,6 +81,8 @@ type Engine struct {
 	mu        sync.Mutex
 	owned     map[string]*session     // guarded by mu
 	tasks     map[taskKey]*heldTask   // guarded by mu
+	called    string                  // guarded by mu: the run that is to be evaluated alone next
+	calledAt  time.Time               // guarded by mu
 	accepting bool                    // guarded by mu: sessions may begin
 	workCtx   context.Context         // of commits: ends when drain gives up
 	bodyCtx   context.Context         // of bodies: ends when drain stops waiting for them

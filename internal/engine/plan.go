@@ -29,6 +29,10 @@ func (s *session) plan() {
 		s.abandonBodies()
 	}
 	s.startReady()
+	if s.failure == nil && s.m.Outcome() != nil && !s.state.Status.Terminal() { // a step failed as it ended its process too often
+		s.end()
+		return
+	}
 	s.steps()
 	if s.idle() || s.acquit() {
 		s.hibernate()
@@ -148,6 +152,7 @@ func (s *session) startReady() {
 			s.result(world.Event{Type: world.StepFailed, ID: id, Error: crashLoop("the step", deaths(st))})
 			continue
 		}
+		died := deaths(st) > 0
 		e := world.Event{Type: world.StepStarted, ID: id, Attempt: st.Attempts + 1}
 		if err := s.put(&e); err != nil {
 			s.slots++
@@ -159,7 +164,7 @@ func (s *session) startReady() {
 		}
 		spec := op.Spec.(*StepSpec)
 		s.turn.starts = append(s.turn.starts, &body{
-			step: id, attempt: e.Attempt, policy: spec.Policy.WithDefaults(), suspect: verdict == suspect, died: deaths(st) > 0,
+			step: id, attempt: e.Attempt, policy: spec.Policy.WithDefaults(), suspect: verdict == suspect, died: died,
 		})
 	}
 }

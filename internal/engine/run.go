@@ -65,11 +65,8 @@ func (e *Engine) drain(giveUp func()) error {
 		return nil
 	}
 	e.tell(msgAbandon)
-	handBack := func() {
-		e.abandonTasks()
-		e.sessions.Wait()
-	}
-	if waitFor(handBack, e.cfg.Drain/5+time.Millisecond) {
+	waitFor(e.abandonTasks, time.Second)
+	if waitFor(e.sessions.Wait, e.cfg.Drain/5+time.Millisecond) {
 		return nil
 	}
 	giveUp()

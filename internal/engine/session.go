@@ -362,6 +362,7 @@ func (s *session) close() {
 	s.box = nil
 	s.mu.Unlock()
 	s.discard(append(s.turn.rest, box...))
+	s.dropStarts()
 	s.e.steps.release(s.slots)
 	s.slots = 0
 	s.absolved += s.tokens

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -23,39 +25,65 @@ const (
 )
 
 // mayEvaluate decides whether the run's code is evaluated at all. Code that ended its process each time is evaluated once more, as the worker's only
-// suspect, and then blocked. While it waits for its turn it is blocked too, with no tries: the next taker knows it by that, as its strikes end with the
-// release.
+// suspect, and then blocked:
+//
+//  1. The run is released, blocked with no tries yet. So whoever takes it knows, though its strikes ended with that release, and what others do while it
+//     waits is not counted.
+//  2. When its turn has come it is released once more, marked to be evaluated alone. One run of a worker at a time has that mark.
+//  3. It is taken and evaluated. Strikes of a run that has the mark are its own.
 func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
 	s.struck = tk.Strikes > 0
-	caught := tk.Blocked != nil && tk.Blocked.Code == world.CodeCrashLoop
-	if s.wf == nil || !caught && tk.Strikes < maxStrikes {
+	b := world.Block{Code: world.CodeCrashLoop, Since: s.now, Build: s.e.cfg.Build}
+	b.Message = fmt.Sprintf("its code ended its process %d times in a row before anything could be recorded; it is to be evaluated alone", tk.Strikes)
+	switch {
+	case s.wf == nil:
 		return true
-	}
-	reason := fmt.Sprintf("its code ended its process %d times in a row before anything could be recorded", tk.Strikes)
-	guilty := tk.Strikes > maxStrikes
-	if caught {
-		reason = tk.Blocked.Message
-		guilty = tk.Strikes > 0 || s.knownGuilty(tk.Blocked)
-	}
-	if !guilty && s.e.suspects.try(1) == 1 {
-		s.struck = true
-		s.absolved++ // given back with the first commit
+	case tk.Blocked != nil && tk.Blocked.Code == world.CodeCrashLoop:
+		b = *tk.Blocked
+	case tk.Strikes < maxStrikes:
 		return true
 	}
 	s.state, s.durable = &world.State{ID: s.run, Seq: tk.Seq, Status: tk.Status}, tk.Seq
-	if guilty {
-		s.failure = Block(world.CodeCrashLoop, errors.New(reason))
+	switch {
+	case b.Alone && tk.Strikes > 0, s.knownGuilty(&b):
+		s.failure = Block(world.CodeCrashLoop, errors.New("its code ended its process, again and again and at last alone, before anything could be recorded"))
 		s.turn.release = s.releaseNow()
-	} else {
-		b := &world.Block{Code: world.CodeCrashLoop, Message: reason, Since: s.now, Build: s.e.cfg.Build}
-		if caught {
-			*b = *tk.Blocked
+		s.e.callAlone(s.run, false)
+	case b.Alone && s.e.suspects.try(1) == 1:
+		s.e.callAlone(s.run, false)
+		s.state, s.struck = nil, true
+		s.absolved++ // given back with the first commit
+		return true
+	default:
+		wake := s.now
+		if b.Alone = s.e.callAlone(s.run, true); !b.Alone {
+			wake = wake.Add(suspectPause/2 + rand.N(suspectPause)) // so that those who wait do not come all at once
 		}
-		s.turn.release = &world.Release{Blocked: b, WakeAt: s.now.Add(suspectPause)}
+		s.turn.release = &world.Release{Blocked: &b, WakeAt: wake}
 	}
 	s.commit(ctx)
 	s.ended = true
 	return false
+}
+
+// callAlone makes a run the next to be evaluated alone, or takes that back. It reports whether the run is the next: not while a suspect runs, nor while another run is called,
+// but for one that has not come for long.
+func (e *Engine) callAlone(run string, on bool) bool {
+	const patience = 2 * time.Second
+	free := e.suspects.available() > 0
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case !on:
+		if e.called == run {
+			e.called = ""
+		}
+		return false
+	case !free, e.called != "" && e.called != run && time.Since(e.calledAt) < patience:
+		return false
+	}
+	e.called, e.calledAt = run, time.Now()
+	return true
 }
 
 // knownGuilty reports whether trying the code again would only end this process too: it is the same build. Now and then it is tried all the same, as the fault may have been

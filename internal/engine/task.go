@@ -80,7 +80,7 @@ func (e *Engine) startTask(t *world.Task) {
 }
 
 // suspectPause is how long a suspect task rests when it is not its turn.
-const suspectPause = 500 * time.Millisecond
+const suspectPause = 200 * time.Millisecond
 
 // taskPolicy is the definition's policy of today with what the call asked for.
 func taskPolicy(p Policy, override []byte) Policy {
