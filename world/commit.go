@@ -109,6 +109,9 @@ type Task struct {
 	History  []Event   // Taken: step_started and step_retrying of at most the last ten attempts before, of none the end without the start
 	First    time.Time // Taken: the first attempt's start; zero before
 	Failures int       // Taken: attempts that ended with an error of their own
+
+	// Abandoned counts the attempts that their worker gave up, of all, not of the last ten: neither failures nor deaths. Set when taken.
+	Abandoned int
 }
 
 // TaskKey names a held task: Attempt is the lease.
@@ -127,7 +130,8 @@ type TaskKey struct {
 //     is resumed is due at once, unless it is blocked.
 //   - the end of a task's attempt: Task is set. With RetryAt zero, Events (of all its attempts that are not in the log) are put in
 //     the inbox and the task is deleted; otherwise Events (one step_retrying) is kept with the task, which is visible again at
-//     RetryAt. Both only while Task is held, else [ErrLeaseLost].
+//     RetryAt. Both only while Task is held, else [ErrLeaseLost]; but a step_retrying with [CodeAbandoned] about one of the last ten attempts,
+//     that is no longer held and whose end is not known, is kept and counted, and nothing else happens: its worker had lost its lease, and is back.
 //
 // Unknown run or token: [ErrNotFound]; run over: [ErrTerminal]. Where too many payloads wait (10,000), or the run's owner marked it
 // full, a signal_received or hook_received gets [ErrInboxFull]; nothing else is held up.

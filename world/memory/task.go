@@ -34,7 +34,7 @@ func (w *World) writeTasks(c *world.Commit, r *run, n *notices) {
 	}
 	for i := range c.Tasks {
 		t := &task{Task: c.Tasks[i], run: r}
-		t.Run, t.Worker, t.Attempt, t.History, t.First, t.Failures = r.id, "", 0, nil, time.Time{}, 0
+		t.Run, t.Worker, t.Attempt, t.History, t.First, t.Failures, t.Abandoned = r.id, "", 0, nil, time.Time{}, 0, 0
 		if t.Workflow == "" {
 			t.Workflow = r.birth.Workflow
 		}
@@ -95,7 +95,7 @@ func (w *World) giveTask(t *task, wk *worker, now time.Time) world.Task {
 
 // remember adds to the history of a task, of which the last attempts are kept, each as a whole.
 func (t *task) remember(e world.Event) {
-	t.History = slices.DeleteFunc(append(t.History, e), func(x world.Event) bool { return x.Attempt <= e.Attempt-keptStarts })
+	t.History = slices.DeleteFunc(append(t.History, e), func(x world.Event) bool { return x.Attempt <= t.Attempt-keptStarts })
 }
 
 func (w *World) dropTask(r *run, step string) {
@@ -111,6 +111,20 @@ func (w *World) dropTask(r *run, step string) {
 	}
 }
 
+func abandoned(e *world.Event) bool { return e.Error != nil && e.Error.Code == world.CodeAbandoned }
+
+// givenUp reports whether a delivery says that an attempt which is no longer held was abandoned, and nothing was known of its end.
+func (t *task) givenUp(d *world.Delivery) bool {
+	k := d.Task
+	if d.RetryAt.IsZero() || !abandoned(&d.Events[0]) || k.Attempt > t.Attempt || k.Attempt == t.Attempt && t.holder != nil {
+		return false
+	}
+	known := func(typ world.EventType) bool {
+		return slices.ContainsFunc(t.History, func(e world.Event) bool { return e.Type == typ && e.Attempt == k.Attempt })
+	}
+	return known(world.StepStarted) && !known(world.StepRetrying)
+}
+
 // taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
 func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) {
 	k := d.Task
@@ -122,6 +136,11 @@ func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) 
 		return world.Delivered{}, over(r)
 	}
 	t := r.tasks[k.Step]
+	if t != nil && t.givenUp(d) {
+		t.remember(d.Events[0])
+		t.Abandoned++
+		return world.Delivered{Run: r.id, Owner: r.ownerID()}, nil
+	}
 	if t == nil || !t.heldBy(d.Worker, k.Attempt) {
 		return world.Delivered{}, fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 	}
@@ -133,7 +152,9 @@ func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) 
 	}
 	e := d.Events[0]
 	t.remember(e)
-	if e.Error == nil || e.Error.Code != world.CodeAbandoned {
+	if abandoned(&e) {
+		t.Abandoned++
+	} else {
 		t.Failures++
 	}
 	delete(t.holder.tasks, t)

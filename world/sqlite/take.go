@@ -221,6 +221,7 @@ func (g *group) giveTask(key int64, wk *worker) (t world.Task, err error) {
 		t = world.Task{
 			Run: r.text(0), Step: r.text(1), Name: r.text(2), Workflow: r.text(3), Input: r.bytes(4), Options: r.bytes(5),
 			Priority: int(r.int(6)), Visible: r.time(7), Attempt: int(r.int(8)), First: r.time(10), Failures: int(r.int(11)),
+			Abandoned: int(r.int(12)),
 		}
 		history = r.bytes(9)
 		return nil
@@ -233,7 +234,7 @@ func (g *group) giveTask(key int64, wk *worker) (t world.Task, err error) {
 	t.Worker = wk.ID
 	t.Attempt++
 	start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, Time: g.now, Build: wk.Build}
-	text, err := remember(history, start)
+	text, err := remember(history, start, t.Attempt)
 	if err != nil {
 		return t, err
 	}

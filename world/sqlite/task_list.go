@@ -20,6 +20,7 @@ func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err er
 			out = append(out, world.Task{
 				Run: run, Step: r.text(0), Name: r.text(1), Workflow: r.text(2), Priority: int(r.int(3)), Visible: r.time(4),
 				Attempt: int(r.int(5)), Failures: int(r.int(6)), First: r.time(7), History: history, Worker: r.text(9),
+				Abandoned: int(r.int(10)),
 			})
 			return err == nil, err
 		}, run, int64(largestList))

@@ -16,18 +16,20 @@ var (
 	findTask   = load("find_task")
 	deleteTask = load("delete_task")
 	retryTask  = load("retry_task")
+	noteTask   = load("note_task")
 )
 
 // task is what the writer reads of a task to end an attempt.
 type task struct {
 	key, worker       int64
 	attempt, failures int
+	abandoned         int
 	history           []byte
 }
 
 func (g *group) task(r *run, step string) (t task, found bool, err error) {
 	found, err = g.c.one(findTask, func(row row) error {
-		t = task{key: row.int(0), worker: row.int(1), attempt: int(row.int(2)), failures: int(row.int(3)), history: row.bytes(4)}
+		t = task{key: row.int(0), worker: row.int(1), attempt: int(row.int(2)), failures: int(row.int(3)), history: row.bytes(4), abandoned: int(row.int(5))}
 		return nil
 	}, r.key, step)
 	return t, found, err
@@ -70,7 +72,7 @@ func (g *group) bearTask(c *world.Commit, r *run, t *world.Task) error {
 	if t.Worker != "" {
 		attempt, worker, first = 1, key(g.worker(t.Worker)), g.now.UnixMicro()
 		start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: 1, Time: g.now, Build: c.Build}
-		text, err := remember(nil, start)
+		text, err := remember(nil, start, 1)
 		if err != nil {
 			return err
 		}
@@ -104,6 +106,20 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 	if err != nil {
 		return done, err
 	}
+	late := false
+	if found {
+		if late, err = t.givenUp(d); err != nil {
+			return done, err
+		}
+	}
+	if late {
+		g.deliveries++
+		history, err := remember(t.history, d.Events[0], t.attempt)
+		if err != nil {
+			return done, err
+		}
+		return world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}, g.exec(noteTask, t.key, history)
+	}
 	if !found || t.worker == 0 || t.worker != g.worker(d.Worker) || t.attempt != k.Attempt {
 		return done, fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 	}
@@ -117,24 +133,41 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 		return done, err
 	}
 	e := d.Events[0]
-	history, err := remember(t.history, e)
+	history, err := remember(t.history, e, t.attempt)
 	if err != nil {
 		return done, fmt.Errorf("run %s: task %s: %w", k.Run, k.Step, err)
 	}
-	if e.Error == nil || e.Error.Code != world.CodeAbandoned {
+	if abandoned(&e) {
+		t.abandoned++
+	} else {
 		t.failures++
 	}
 	g.notice(world.NoticeWork, r.id)
-	return done, g.exec(retryTask, t.key, d.RetryAt.UnixMicro(), int64(t.failures), history)
+	return done, g.exec(retryTask, t.key, d.RetryAt.UnixMicro(), int64(t.failures), history, int64(t.abandoned))
+}
+
+func abandoned(e *world.Event) bool { return e.Error != nil && e.Error.Code == world.CodeAbandoned }
+
+// givenUp reports whether a delivery says that an attempt which is no longer held was abandoned, and nothing was known of its end.
+func (t *task) givenUp(d *world.Delivery) (bool, error) {
+	k := d.Task
+	if d.RetryAt.IsZero() || !abandoned(&d.Events[0]) || k.Attempt > t.attempt || k.Attempt == t.attempt && t.worker != 0 {
+		return false, nil
+	}
+	history, err := readHistory(t.history)
+	known := func(typ world.EventType) bool {
+		return slices.ContainsFunc(history, func(e world.Event) bool { return e.Type == typ && e.Attempt == k.Attempt })
+	}
+	return known(world.StepStarted) && !known(world.StepRetrying), err
 }
 
 // remember adds to the history of a task, of which the last attempts are kept, each as a whole. A history is a JSON array of events.
-func remember(history []byte, e world.Event) (string, error) {
+func remember(history []byte, e world.Event, last int) (string, error) {
 	events, err := readHistory(history)
 	if err != nil {
 		return "", err
 	}
-	events = slices.DeleteFunc(append(events, e), func(x world.Event) bool { return x.Attempt <= e.Attempt-keptStarts })
+	events = slices.DeleteFunc(append(events, e), func(x world.Event) bool { return x.Attempt <= last-keptStarts })
 	text, err := json.Marshal(events)
 	return string(text), err
 }

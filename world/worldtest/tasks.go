@@ -121,6 +121,37 @@ var tasks = []check{
 		}
 		r.same(len(s.mail()), 0, "mail: nothing has ended")
 	}},
+	{"attempts that are given up are counted", "neither failures nor deaths, however many; one whose worker lost its lease is given up late, once", func(r *rig) {
+		s := r.worker("greet").bear("greet")
+		s.queueTask("step_1")
+		dead := r.mortal(shortLease, "greet")
+		lost := dead.getTask()
+		k := r.worker("greet")
+		var t world.Task
+		r.until("the lost task is back", func() bool {
+			got := k.take(0, 1)
+			if len(got.Tasks) > 0 {
+				t = got.Tasks[0]
+			}
+			return len(got.Tasks) > 0
+		})
+		if t.Attempt != 2 || t.Abandoned != 0 {
+			r.Fatalf("got %+v, want attempt 2, nothing abandoned", t)
+		}
+		late := dead.retry(lost, world.CodeAbandoned, world.Now())
+		r.deliver(late)
+		_, err := r.w.Deliver(r.ctx, late)
+		r.refused(err, world.ErrLeaseLost, "the same again")
+		_, err = r.w.Deliver(r.ctx, dead.retry(lost, "", world.Now()))
+		r.refused(err, world.ErrLeaseLost, "an error of its own, late")
+		const times = 12
+		for i := range times {
+			r.deliver(k.retry(t, world.CodeAbandoned, world.Now().Add(-time.Second)))
+			if t = k.getTask(); t.Abandoned != i+2 || t.Attempt != i+3 || t.Failures != 0 {
+				r.Fatalf("got %+v, want attempt %d, %d of them abandoned", t, i+3, i+2)
+			}
+		}
+	}},
 	{"history is bounded", "at most the last ten starts and the last ten ends travel", func(r *rig) {
 		k := r.worker("greet")
 		s := k.bear("greet")

@@ -108,6 +108,7 @@ CREATE TABLE tasks (
   worker     INTEGER,
   attempt    INTEGER NOT NULL DEFAULT 0,
   failures   INTEGER NOT NULL DEFAULT 0,
+  abandoned  INTEGER NOT NULL DEFAULT 0,
   first_us   INTEGER,
   history    TEXT
 );
