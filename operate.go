@@ -37,13 +37,20 @@ func (a *App) act(ctx context.Context, what, run string, e world.Event) error {
 	return nil
 }
 
-// Wake ends the sleeps of a run now, and returns how many there were. Waits for events are not touched.
+// wakeReads are the events that tell which sleeps are open.
+var wakeReads = []world.EventType{world.WaitCreated, world.WaitCompleted, world.RunContinued, world.RunCompleted, world.RunFailed, world.RunCancelled}
+
+// Wake ends the sleeps of a run now, and returns how many there were. Waits for events are not touched. A run that is over is [ErrTerminal].
 func (a *App) Wake(ctx context.Context, run string) (int, error) {
 	open := map[string]int64{} // by the event that began each
-	for e, err := range a.Events(ctx, run, EventFilter{Types: []world.EventType{world.WaitCreated, world.WaitCompleted}}) {
+	for e, err := range a.Events(ctx, run, EventFilter{Types: wakeReads}) {
 		switch {
 		case err != nil:
 			return 0, fmt.Errorf("wake run %s: %w", run, err)
+		case e.Type.Terminal():
+			return 0, fmt.Errorf("wake run %s: %w", run, ErrTerminal)
+		case e.Type == world.RunContinued: // open waits are over
+			clear(open)
 		case e.Type == world.WaitCompleted:
 			delete(open, e.ID)
 		case e.Kind == world.KindSleep:
