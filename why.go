@@ -31,7 +31,9 @@ const (
 	WhyEvent      WhyKind = "event"       // it waits for Event
 	WhyCondition  WhyKind = "condition"   // it waits for a condition of its own code
 	WhyTask       WhyKind = "task"        // a registered step is queued, or runs on some worker
-	WhyRun        WhyKind = "run"         // it waits for the run Peer
+	WhyChild      WhyKind = "child"       // it waits for its child, the run Peer
+	WhyRun        WhyKind = "run"         // it waits for the run Peer, which is no child
+	WhySuspect    WhyKind = "suspect"     // Step ended its process before, or ran beside what did; it waits for its turn to run alone
 	WhyHook       WhyKind = "hook"        // it waits for a payload of the hook with Token
 	WhyWaiting    WhyKind = "waiting"     // it waits; what for was not looked up
 )
@@ -51,9 +53,11 @@ type Why struct {
 	Match   json.RawMessage     `json:"match,omitempty"`   // what its payload must contain
 	Token   string              `json:"token,omitempty"`   // of a hook
 	Peer    string              `json:"peer,omitempty"`    // the other run
+	PeerIs  string              `json:"peerIs,omitempty"`  // its status, or blocked, or paused; "": not looked up
 	Since   time.Time           `json:"since,omitzero"`    // when it began to be so
 	Until   time.Time           `json:"until,omitzero"`    // the deadline, due time, next try, or end of the lost worker's lease
 	Attempt int                 `json:"attempt,omitempty"` // of the step: the one that runs, or ended last
+	Deaths  int                 `json:"deaths,omitempty"`  // attempts of the step that began and were never heard of again
 	Error   *world.AttemptError `json:"error,omitempty"`   // how the step's last attempt ended, or the run
 	Worker  string              `json:"worker,omitempty"`  // who has it, as people call it
 	Block   *world.Block        `json:"block,omitempty"`
@@ -61,7 +65,8 @@ type Why struct {
 	Reason  string              `json:"reason,omitempty"`  // and why
 	Workers int                 `json:"workers"`           // that are alive, whatever they know
 	Mail    int                 `json:"mail,omitempty"`    // deliveries in its inbox
-	More    int                 `json:"more,omitempty"`    // it waits for this many further steps and waits
+	More    int                 `json:"more,omitempty"`    // this many further steps, waits and hooks are open
+	Also    []string            `json:"also,omitempty"`    // the first of them
 	Waiting string              `json:"waiting,omitempty"` // what its worker noted, of kind waiting
 }
 
@@ -77,6 +82,9 @@ type Story struct {
 	Journal *world.Journal `json:"journal"`
 	Why     Why            `json:"why"`
 	Damage  string         `json:"damage,omitempty"` // why the journal ends early: the log behind it cannot be read
+
+	// Peers says how runs stand that open steps wait for, the first 20: a status, or blocked, or paused.
+	Peers map[string]string `json:"peers,omitempty"`
 }
 
 // Story reads a run's row and its whole log. Without payloads the journal has no inputs, outputs and payloads. A log that is corrupt, or of a
@@ -112,7 +120,55 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 	}
 	s.Run = info.Run
 	s.Why = whyOf(&info.Run, s.Journal, tasks, stats.Workers, stats.Now)
-	return s, nil
+	return s, a.peers(ctx, &s)
+}
+
+const mostPeers = 20
+
+// peers looks up the runs that a run waits for.
+func (a *App) peers(ctx context.Context, s *Story) error {
+	if s.Run.Status.Terminal() {
+		return nil
+	}
+	s.Peers = map[string]string{}
+	look := func(run string) error {
+		if _, known := s.Peers[run]; run == "" || known {
+			return nil
+		}
+		peer, err := a.Get(ctx, run)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			s.Peers[run] = "unknown"
+		case err != nil:
+			return err
+		default:
+			s.Peers[run] = standing(&peer)
+		}
+		return nil
+	}
+	if err := look(s.Why.Peer); err != nil {
+		return err
+	}
+	s.Why.PeerIs = s.Peers[s.Why.Peer]
+	for _, en := range s.Journal.Entries {
+		if isOpen(en) && len(s.Peers) < mostPeers {
+			if err := look(en.Peer); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func standing(r *RunInfo) string {
+	switch {
+	case r.Queue != nil && r.Queue.Paused:
+		return "paused"
+	case r.Queue != nil && r.Queue.Blocked != nil:
+		return "blocked"
+	default:
+		return string(r.Status)
+	}
 }
 
 // tasks adds to a journal what the world knows of queued steps whose attempts are not in the log yet. It returns who has which.

@@ -109,14 +109,21 @@ func (f *whyFinder) cancelling(q *world.QueueRow) {
 	f.why.Since = f.cancel().At
 }
 
-// owned: a worker has the run. It may wait for a retry that is near.
+// owned: a worker has the run. It may wait for a retry that is near, or for its turn to try what ended a process before.
 func (f *whyFinder) owned(q *world.QueueRow) {
 	f.why.Kind, f.why.Worker = WhyWorking, ownerName(q)
-	if en := f.running(); en != nil {
-		f.inStep(en)
+	if f.journal == nil {
 		return
 	}
-	if f.journal == nil {
+	en := f.running()
+	if en != nil {
+		f.inStep(en)
+	}
+	if f.journal.Paused != nil {
+		f.paused()
+		return
+	}
+	if en != nil || f.suspect() {
 		return
 	}
 	for _, en := range f.journal.Entries {
@@ -133,9 +140,10 @@ func (f *whyFinder) running() *world.Entry {
 		return nil
 	}
 	var oldest *world.Entry
+	joined := f.joined()
 	for _, en := range f.journal.Entries {
-		if en.Status != world.EntryRunning {
-			continue
+		if en.Status != world.EntryRunning || en.Kind != world.KindTask && en.AttemptAt.Before(joined) {
+			continue // the last one: its process is gone, and the run's owner has not started it again
 		}
 		if oldest == nil || en.AttemptAt.Before(oldest.AttemptAt) {
 			oldest = en
@@ -144,9 +152,64 @@ func (f *whyFinder) running() *world.Entry {
 	return oldest
 }
 
+// joined is when the run's owner came, if it is alive.
+func (f *whyFinder) joined() (at time.Time) {
+	for i := range f.workers {
+		if q := f.run.Queue; q != nil && f.workers[i].ID == q.Owner {
+			at = f.workers[i].JoinedAt
+		}
+	}
+	return at
+}
+
+// suspectDeaths is how often a step's process died before the step runs alone; see internal/engine/suspect.go.
+const suspectDeaths = 2
+
+// suspect answers with a step that has to wait for its turn, if there is one.
+func (f *whyFinder) suspect() bool {
+	for _, en := range f.journal.Entries {
+		if !isOpen(en) || en.Kind != world.KindClosure || en.RetryAt.After(f.now) {
+			continue
+		}
+		n := deathsOf(en)
+		if en.Status == world.EntryRunning {
+			n++ // its last start too: nobody runs it now
+		}
+		if n >= suspectDeaths {
+			f.name(en)
+			f.why.Kind, f.why.Since, f.why.Attempt, f.why.Deaths = WhySuspect, en.AttemptAt, en.Attempt, n
+			return true
+		}
+	}
+	return false
+}
+
+// deathsOf counts the attempts that began and were never heard of again, but for the last one of a step that runs. Of a step with many
+// errors the first attempts are no longer known.
+func deathsOf(en *world.Entry) (n int) {
+	last := en.Attempt
+	if en.Status == world.EntryRunning {
+		last--
+	}
+	from := 1
+	if len(en.Earlier) >= 10 {
+		from = en.Earlier[0].Attempt
+	}
+	for a := from; a <= last; a++ {
+		known := en.Error != nil && a == en.Attempt
+		for i := range en.Earlier {
+			known = known || en.Earlier[i].Attempt == a
+		}
+		if !known {
+			n++
+		}
+	}
+	return n
+}
+
 func (f *whyFinder) inStep(en *world.Entry) {
 	f.name(en)
-	f.why.Since, f.why.Attempt = en.AttemptAt, en.Attempt
+	f.why.Since, f.why.Attempt, f.why.Deaths = en.AttemptAt, en.Attempt, deathsOf(en)
 	if n := len(en.Earlier); n > 0 {
 		f.why.Error = &en.Earlier[n-1]
 	}
@@ -201,12 +264,28 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 			first = en
 		}
 	}
-	if first == nil { // its row and its log were read at different times, or its code has stopped without asking for anything
+	switch {
+	case first != nil:
+		f.why.More = open - 1
+		f.entry(first)
+		f.also(first)
+	case q.Waiting != "" || !q.WakeAt.IsZero(): // its row and its log were read at different times
 		f.why.Kind, f.why.Waiting, f.why.Until = WhyWaiting, q.Waiting, q.WakeAt
-		return
+	default: // its code has stopped without asking for anything
+		f.why.Kind = WhyCondition
 	}
-	f.why.More = open - 1
-	f.entry(first)
+}
+
+// mostAlso is how many of the other open things are named.
+const mostAlso = 2
+
+// also names what is open beside the first.
+func (f *whyFinder) also(first *world.Entry) {
+	for _, en := range f.journal.Entries {
+		if en != first && isOpen(en) && len(f.why.Also) < mostAlso {
+			f.why.Also = append(f.why.Also, openText(en, f.now))
+		}
+	}
 }
 
 func isOpen(en *world.Entry) bool {
@@ -244,7 +323,9 @@ func (f *whyFinder) entry(en *world.Entry) {
 		f.why.Kind, f.why.Event, f.why.Match = WhyEvent, en.Name, en.Match
 	case world.KindCondition:
 		f.why.Kind = WhyCondition
-	case world.KindChild, world.KindAwait:
+	case world.KindChild:
+		f.why.Kind, f.why.Peer = WhyChild, en.Peer
+	case world.KindAwait:
 		f.why.Kind, f.why.Peer = WhyRun, en.Peer
 	case world.KindHook:
 		f.why.Kind, f.why.Token = WhyHook, en.Token

@@ -69,6 +69,10 @@ func started(attempt int, d time.Duration) world.Event {
 	return world.Event{Type: world.StepStarted, Attempt: attempt, Time: ago(d)}
 }
 
+func joined(d time.Duration) func(*whyCase) {
+	return func(c *whyCase) { c.workers[0].JoinedAt = ago(d) }
+}
+
 func noWorkers(c *whyCase)    { c.workers = nil }
 func owned(q *world.QueueRow) { q.Owner, q.OwnerName = "wrkr_1", "host:1" }
 func dueAt(d time.Duration) func(*world.QueueRow) {
@@ -97,14 +101,48 @@ func TestWhy(t *testing.T) {
 		"condition": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindCondition, Name: "await"}), WhyCondition,
 			`waiting for a condition of its code, "await"`},
 		"two things": {waitingRun(verifyWait, world.Event{Type: world.WaitCreated, ID: "wait_2", Kind: world.KindSleep, Name: "nap"}), WhyEvent,
-			`waiting for event "verify" where {"userId":"42"} until Fri 27 Nov 09:12 (in 4 d 19 h); and for 1 more`},
+			`waiting for event "verify" where {"userId":"42"} until Fri 27 Nov 09:12 (in 4 d 19 h); open too: sleep "nap"`},
 		"hook beside a sleep": {waitingRun(world.Event{Type: world.HookCreated, ID: "hook_1", Name: "h", Token: "tok"},
 			world.Event{Type: world.WaitCreated, ID: "wait_2", Kind: world.KindSleep, Name: "nap"}), WhySleep,
-			`sleeping in "nap"; and for 1 more`},
+			`sleeping in "nap"; open too: hook "h" (token tok)`},
 		"hook": {waitingRun(world.Event{Type: world.HookCreated, ID: "hook_1", Name: "approval", Token: "tok"}), WhyHook,
-			`waiting for a payload at hook "approval", token tok`},
-		"child": {waitingRun(stepEvents(world.KindChild, "bill")...).with(func(c *whyCase) { c.events[2].Peer = "wrun_2" }), WhyRun,
-			`waiting for run wrun_2 to end since 13:12:00 (1 h ago)`},
+			`waiting for a payload at hook "approval" (token tok)`},
+		"child": {waitingRun(stepEvents(world.KindChild, "bill")...).with(func(c *whyCase) { c.events[2].Peer = "wrun_2" }), WhyChild,
+			`waiting for child run wrun_2 (bill) to end since 13:12:00 (1 h ago)`},
+		"another run": {waitingRun(stepEvents(world.KindAwait, "wrun_3")...).with(func(c *whyCase) { c.events[2].Peer = "wrun_3" }), WhyRun,
+			`waiting for run wrun_3 to end since 13:12:00 (1 h ago)`},
+		"hook since": {waitingRun(world.Event{Type: world.HookCreated, ID: "hook_1", Name: "approval", Token: "tok", Time: ago(time.Hour)}), WhyHook,
+			`waiting for a payload at hook "approval" (token tok) since 13:12:00 (1 h ago)`},
+		"select": {waitingRun(world.Event{Type: world.HookCreated, ID: "hook_1", Name: "approval", Token: "tok", Time: ago(time.Hour)}, verifyWait,
+			world.Event{Type: world.WaitCreated, ID: "wait_2", Kind: world.KindSleep, Name: "nap", Until: whyNow.Add(time.Minute)},
+			world.Event{Type: world.StepCreated, ID: "step_1", Kind: world.KindChild, Name: "bill", Peer: "wrun_2"}), WhyEvent,
+			`waiting for event "verify" where {"userId":"42"} until Fri 27 Nov 09:12 (in 4 d 19 h); ` +
+				`open too: hook "approval" (token tok), sleep "nap" until 14:13:00 (in 1 m) and 1 more`},
+		"condition with a timeout": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindCondition, Name: "await", Until: whyNow.Add(time.Minute)}), WhyCondition,
+			`waiting for a condition of its code, "await" until 14:13:00 (in 1 m)`},
+		"condition that nothing can fulfil": {waitingRun(), WhyCondition,
+			`waiting for a condition of its code, and nothing is open that could make it true`},
+		"its turn as a suspect": {waitingRun(stepEvents(world.KindClosure, "boom", started(1, time.Hour), started(2, time.Minute))...).queue(owned).with(joined(30 * time.Second)), WhySuspect,
+			`step "boom" waits for its turn: its process died twice, so it runs alone, when no other suspect does`},
+		"a suspect that runs": {waitingRun(stepEvents(world.KindClosure, "boom", started(1, time.Hour), started(2, time.Minute), started(3, 5*time.Second))...).queue(owned).with(joined(30 * time.Second)), WhyWorking,
+			`worker host:1 is in step "boom" since 14:11:55 (5 s ago), attempt 3, alone, as its process died twice`},
+		"died once, and not started again yet": {waitingRun(stepEvents(world.KindClosure, "boom", started(1, time.Hour))...).queue(owned).with(joined(30 * time.Second)), WhyWorking,
+			`worker host:1 works on it`},
+		"abandoned is not death": {waitingRun(stepEvents(world.KindClosure, "send", started(1, time.Hour),
+			world.Event{Type: world.StepRetrying, Attempt: 1, Time: ago(time.Hour), Error: &world.Error{Message: "drained", Code: world.CodeAbandoned}},
+			started(2, time.Minute))...).queue(owned).with(joined(30 * time.Second)), WhyWorking,
+			`worker host:1 works on it`},
+		"crash loop, its turn to come": {waitingRun().queue(func(q *world.QueueRow) {
+			q.Blocked = &world.Block{Code: world.CodeCrashLoop, Message: "its code ended its process 3 times in a row", Since: ago(time.Minute)}
+		}), WhyBlocked,
+			`blocked (CRASH_LOOP) since 14:11:00 (1 m ago): its code ended its process 3 times in a row; it is tried once more, alone, when it is its turn; nothing is lost`},
+		"crash loop": {waitingRun().queue(dueAt(4 * time.Second)).queue(func(q *world.QueueRow) {
+			q.Blocked = &world.Block{Code: world.CodeCrashLoop, Message: "its code ended its process 4 times in a row", Since: ago(time.Minute), Tries: 1}
+		}), WhyBlocked,
+			`blocked (CRASH_LOOP) since 14:11:00 (1 m ago): its code ended its process 4 times in a row; tried once, again at 14:12:04 (in 4 s); deploy a build that does not, or cancel it; nothing is lost`},
+		"paused, a body in flight": {waitingRun(append(stepEvents(world.KindClosure, "send", started(1, 5*time.Second)),
+			world.Event{Type: world.RunPaused, By: "ann", Reason: "audit", Time: ago(time.Second)})...).queue(owned), WhyPaused,
+			`paused by ann at 14:11:59 (1 s ago): audit; step "send" still runs and may end`},
 		"retry": {waitingRun(stepEvents(world.KindClosure, "send", started(2, time.Minute), retrying)...).queue(dueAt(30 * time.Second)), WhyRetry,
 			`waiting to try step "send" again at 14:12:30 (in 30 s): attempt 2 ended with mail: connection refused (mail.go:41)`},
 		"retry in the session": {waitingRun(stepEvents(world.KindClosure, "send", started(2, time.Minute), retrying)...).queue(owned), WhyRetry,
@@ -118,7 +156,7 @@ func TestWhy(t *testing.T) {
 		"registered step to be tried again": {waitingRun(stepEvents(world.KindTask, "resize", started(2, time.Minute), retrying)...), WhyRetry,
 			`waiting to try step "resize" again at 14:12:30 (in 30 s): attempt 2 ended with mail: connection refused (mail.go:41)`},
 		"nobody knows the step": {waitingRun(append([]world.Event{verifyWait}, stepEvents(world.KindTask, "enlarge")...)...), WhyNoWorker,
-			`ready since 13:12:00 (1 h ago), but no worker has step "enlarge": deploy one that does; and for 1 more`},
+			`ready since 13:12:00 (1 h ago), but no worker has step "enlarge": deploy one that does; open too: event "verify" until Fri 27 Nov 09:12 (in 4 d 19 h)`},
 		"nobody knows the version": {waitingRun().queue(dueAt(-3 * time.Second)).with(func(c *whyCase) { c.row.Version = 3 }), WhyNoWorker,
 			`ready since 14:11:57 (3 s ago), but no worker has workflow "onboard" version 3: deploy one that does`},
 		"nobody there": {waitingRun().queue(dueAt(-3 * time.Second)).with(noWorkers), WhyNoWorker,

@@ -17,10 +17,7 @@ const heedTime = 2 * time.Second
 // String is the answer as one sentence for people, without a full stop: what it waits for, until when, and what ends it. Times are in the
 // time zone of At, absolute and relative.
 func (w Why) String() string {
-	s := w.sentence()
-	if w.More > 0 {
-		s += fmt.Sprintf("; and for %d more", w.More)
-	}
+	s := w.sentence() + w.alsoText()
 	if w.Mail > 0 && w.Kind != WhyOver {
 		if w.Mail == 1 {
 			return s + "; 1 delivery waits in its inbox"
@@ -30,6 +27,20 @@ func (w Why) String() string {
 	return s
 }
 
+// alsoText names what is open beside what was said.
+func (w Why) alsoText() string {
+	switch rest := w.More - len(w.Also); {
+	case w.More == 0:
+		return ""
+	case len(w.Also) == 0:
+		return fmt.Sprintf("; and for %d more", w.More)
+	case rest > 0:
+		return fmt.Sprintf("; open too: %s and %d more", strings.Join(w.Also, ", "), rest)
+	default:
+		return "; open too: " + strings.Join(w.Also, ", ")
+	}
+}
+
 func (w Why) sentence() string {
 	switch w.Kind {
 	case WhyOver:
@@ -37,7 +48,7 @@ func (w Why) sentence() string {
 	case WhyCancelling:
 		return w.cancelText()
 	case WhyPaused:
-		return w.act("paused", w.Since)
+		return w.pauseText()
 	case WhyBlocked:
 		return w.blockText()
 	case WhyDelayed:
@@ -48,6 +59,8 @@ func (w Why) sentence() string {
 		return w.noWorkerText()
 	case WhyWorking, WhyWorkerLost:
 		return w.workerText()
+	case WhySuspect:
+		return w.suspectText()
 	case WhyRetry:
 		return "waiting to try step " + quote(w.Step) + " again" + w.at() + w.attemptText()
 	default:
@@ -92,17 +105,37 @@ func (w Why) cancelText() string {
 	}
 }
 
+func (w Why) pauseText() string {
+	s := w.act("paused", w.Since)
+	if w.Step != "" {
+		s += "; step " + quote(w.Step) + " still runs and may end"
+	}
+	return s
+}
+
 func (w Why) blockText() string {
 	first, _, _ := strings.Cut(w.Block.Message, "\n")
 	s := "blocked (" + w.Block.Code + ")" + w.since() + ": " + human.Cut(first, 300)
-	s += fmt.Sprintf("; tried %s", times(w.Block.Tries))
-	if !w.Until.IsZero() {
-		s += ", again" + w.at()
+	crashed := w.Block.Code == world.CodeCrashLoop
+	if crashed && w.Block.Tries == 0 {
+		s += "; it is tried once more, alone, when it is its turn"
+	} else {
+		s += fmt.Sprintf("; tried %s", times(w.Block.Tries))
+		if !w.Until.IsZero() {
+			s += ", again" + w.at()
+		}
 	}
 	if w.Workers == 0 {
 		s += ", but no worker is running"
 	}
+	if crashed && w.Block.Tries > 0 {
+		s += "; deploy a build that does not, or cancel it"
+	}
 	return s + "; nothing is lost"
+}
+
+func (w Why) suspectText() string {
+	return "step " + quote(w.Step) + " waits for its turn: its process died " + times(w.Deaths) + ", so it runs alone, when no other suspect does"
 }
 
 func times(n int) string {
@@ -136,6 +169,9 @@ func (w Why) workerText() string {
 		in = " in step " + quote(w.Step) + w.since()
 		if w.Attempt > 1 {
 			in += fmt.Sprintf(", attempt %d", w.Attempt)
+		}
+		if w.Deaths >= suspectDeaths {
+			in += fmt.Sprintf(", alone, as its process died %s", times(w.Deaths))
 		}
 	}
 	if w.Kind == WhyWorkerLost {
@@ -177,19 +213,56 @@ func (w Why) waitText() string {
 		}
 		return s + w.until()
 	case WhyCondition:
+		if w.Step == "" {
+			return "waiting for a condition of its code, and nothing is open that could make it true"
+		}
 		return "waiting for a condition of its code, " + quote(w.Step) + w.until()
 	case WhyTask:
 		return w.taskText()
+	case WhyChild:
+		return "waiting for child run " + w.peer(w.Step) + " to end" + w.since()
 	case WhyRun:
-		return "waiting for run " + w.Peer + " to end" + w.since()
+		return "waiting for run " + w.peer("") + " to end" + w.since()
 	case WhyHook:
-		return "waiting for a payload at hook " + quote(w.Step) + ", token " + w.Token
+		return "waiting for a payload at hook " + quote(w.Step) + " (token " + human.Visible(w.Token) + ")" + w.since()
 	}
 	s := "waiting"
 	if w.Waiting != "" {
 		s += " for " + w.Waiting
 	}
 	return s + w.until()
+}
+
+// peer is the other run, with its name and how it stands, as far as they are known.
+func (w Why) peer(name string) string {
+	about := human.Visible(name)
+	if w.PeerIs != "" {
+		if about != "" {
+			about += ", "
+		}
+		about += w.PeerIs
+	}
+	if about == "" {
+		return w.Peer
+	}
+	return w.Peer + " (" + about + ")"
+}
+
+// openText is something that is open, in a few words.
+func openText(en *world.Entry, now time.Time) string {
+	s := string(en.Kind) + " " + quote(en.Key().String())
+	switch en.Kind {
+	case world.KindClosure, world.KindTask:
+		s = "step " + quote(en.Key().String())
+	case world.KindChild, world.KindAwait:
+		s = "run " + en.Peer
+	case world.KindHook:
+		s += " (token " + human.Cut(en.Token, 60) + ")"
+	}
+	if !en.Until.IsZero() {
+		s += " until " + human.When(en.Until, now)
+	}
+	return s
 }
 
 func (w Why) taskText() string {

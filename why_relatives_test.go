@@ -1,0 +1,89 @@
+package stepwell_test
+
+// What App.Why says of runs that wait for each other, for a hook, or for an operator.
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+)
+
+// wantWhy waits until a run does not move for a reason that a test knows.
+func (r *rig) wantWhy(app *stepwell.App, run string, kind stepwell.WhyKind, says string) (why stepwell.Why) {
+	r.Helper()
+	until(r, string(kind)+": "+says, func() bool {
+		var err error
+		if why, err = app.Why(r.ctx, run); err != nil {
+			r.Fatal(err)
+		}
+		return why.Kind == kind && strings.Contains(why.String(), says)
+	})
+	return why
+}
+
+func TestWhyOfRelatives(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		leaf := stepwell.Define("leaf", func(ctx stepwell.Context, token string) (string, error) {
+			h, err := stepwell.NewHook[string](ctx, stepwell.Token(token))
+			if err != nil {
+				return "", err
+			}
+			return h.Receive(ctx)
+		})
+		root := stepwell.Define("root", func(ctx stepwell.Context, token string) (string, error) {
+			return leaf.Child(stepwell.ChildOptions{ID: "the-leaf"}).Run(ctx, token)
+		})
+		guest := stepwell.Define("guest", func(ctx stepwell.Context, run string) (string, error) {
+			return stepwell.AwaitRun[string](ctx, run)
+		})
+		app := r.begin(leaf, root, guest)
+		parent := start(r, app, root, "t-1")
+		r.wantWhy(app.App, parent.ID(), stepwell.WhyChild, "waiting for child run the-leaf (leaf, running) to end since")
+		r.wantWhy(app.App, "the-leaf", stepwell.WhyHook, `waiting for a payload at hook "hook" (token t-1) since`)
+		other := start(r, app, guest, "the-leaf")
+		r.wantWhy(app.App, other.ID(), stepwell.WhyRun, "waiting for run the-leaf (running) to end since")
+
+		if err := app.Pause(r.ctx, "the-leaf", "audit"); err != nil {
+			r.Fatal(err)
+		}
+		r.wantWhy(app.App, "the-leaf", stepwell.WhyPaused, "audit")
+		r.wantWhy(app.App, parent.ID(), stepwell.WhyChild, "(leaf, paused)")
+		story, err := app.Story(r.ctx, other.ID(), false)
+		if got := story.Peers["the-leaf"]; err != nil || got != "paused" {
+			r.Errorf("the awaited run is %q, %v, want paused", got, err)
+		}
+		if err := app.SendHook(r.ctx, "t-1", []byte(`"yes"`)); err != nil {
+			r.Fatal(err)
+		}
+		if err := app.Resume(r.ctx, "the-leaf"); err != nil {
+			r.Fatal(err)
+		}
+		want(r, parent, "yes")
+		want(r, other, "yes")
+	})
+}
+
+// TestWhyOfConditions: a condition with a timeout says until when; one that nothing can make true any more says so.
+func TestWhyOfConditions(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		wf := stepwell.Define("stuck", func(ctx stepwell.Context, _ int) (int, error) {
+			if ok, err := stepwell.AwaitTimeout(ctx, 10*time.Minute, func() bool { return false }); ok || err != nil {
+				return 0, errors.Join(errors.New("the condition came true"), err)
+			}
+			return 0, stepwell.Await(ctx, func() bool { return false })
+		})
+		app := r.begin(wf)
+		run := start(r, app, wf, 0)
+		if why := r.wantWhy(app.App, run.ID(), stepwell.WhyCondition, "until"); why.Until.IsZero() {
+			r.Errorf("%s: it has no time", why)
+		}
+		r.pass(10 * time.Minute)
+		r.wantWhy(app.App, run.ID(), stepwell.WhyCondition, "nothing is open that could make it true")
+		if err := app.ForceCancel(r.ctx, run.ID(), "stuck"); err != nil {
+			r.Fatal(err)
+		}
+	})
+}
