@@ -172,6 +172,9 @@ func eventNote(e *world.Event, zone *time.Location) string {
 	if e.Outcome != "" {
 		say("%s", e.Outcome)
 	}
+	if e.Token != "" {
+		say("token %s", human.Cut(e.Token, noteWidth))
+	}
 	if e.Peer != "" {
 		say("%s", e.Peer)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// The exit codes; help.go documents them.
+// The exit codes; exitCodes documents them.
 const (
 	exitOK          = 0
 	exitFailure     = 1
@@ -27,7 +27,7 @@ const exitCodes = `Exit codes:
   0    it worked
   1    it failed
   2    the command line is wrong
-  3    there is no such run or database
+  3    there is no such run, hook or database
   4    the run is over
   5    not now, try again later: the run's inbox is full
   130  interrupted`

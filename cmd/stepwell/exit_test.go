@@ -43,9 +43,23 @@ func TestExitCodes(t *testing.T) {
 		"runs show wrun_01JD3":                      {exitOK, ""},
 		"runs show 01JD3V7Q5Z":                      {exitOK, ""},
 		"runs show wrun_01JD3V7Q5Z…":                {exitOK, ""},
-		"runs show wrun_01J":                        {exitUsage, "8 runs begin with"},
+		"runs show wrun_01J":                        {exitUsage, "13 runs begin with"},
 		"runs cancel " + failedRun:                  {exitOver, "is over"},
 		"runs cancel wrun_none":                     {exitNotFound, "there is no run"},
+		"runs cancel --force " + failedRun:          {exitOver, "is over"},
+		"runs pause " + failedRun:                   {exitOver, "is over"},
+		"runs pause wrun_none":                      {exitNotFound, "there is no run"},
+		"runs resume " + failedRun:                  {exitOver, "is over"},
+		"runs resume":                               {exitUsage, "runs resume: missing argument"},
+		"runs wake " + failedRun:                    {exitOver, "is over"},
+		"runs wake wrun_none":                       {exitNotFound, "there is no run"},
+		"hooks lst":                                 {exitUsage, "did you mean stepwell hooks list?"},
+		"hooks list --token none":                   {exitOK, "no active hooks in"},
+		"hooks list --run wrun_none":                {exitNotFound, "there is no run"},
+		"hooks send":                                {exitUsage, "hooks send: missing argument"},
+		"hooks send none 1":                         {exitNotFound, "there is no active hook with the token none"},
+		"hooks send order-7 {":                      {exitUsage, "not JSON"},
+		"hooks send " + strings.Repeat("x", 2000):   {exitUsage, "nothing was changed"},
 		"runs signal " + waitingRun:                 {exitUsage, "runs signal: missing argument"},
 		"runs signal " + waitingRun + " verify {":   {exitUsage, "not JSON"},
 		"runs signal " + waitingRun + " verify 1 2": {exitUsage, "too many arguments"},
@@ -148,6 +162,56 @@ func TestSignalAndCancel(t *testing.T) {
 	}
 }
 
+// TestOperate: what pauses, resumes, wakes, sends to hooks and ends runs does so at once where nobody owns the run, and says what it did.
+func TestOperate(t *testing.T) {
+	path := fixture(t)
+	row := func(id string) world.Run {
+		t.Helper()
+		w, err := sqlite.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		r, err := w.Run(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, step := range []struct {
+		args  []string
+		run   string
+		says  string // on stdout
+		holds func(r world.Run) bool
+	}{
+		{[]string{"runs", "pause", sleepingRun, "--reason", "audit"}, sleepingRun, "paused run " + sleepingRun + "\n", func(r world.Run) bool { return r.Queue.Paused }},
+		{[]string{"runs", "pause", sleepingRun}, sleepingRun, "paused run", func(r world.Run) bool { return r.Queue.Paused }},
+		{[]string{"runs", "resume", sleepingRun}, sleepingRun, "resumed run " + sleepingRun + "\n", func(r world.Run) bool { return !r.Queue.Paused }},
+		{[]string{"runs", "resume", sleepingRun}, sleepingRun, "was not paused\n", func(r world.Run) bool { return !r.Queue.Paused }},
+		{[]string{"runs", "pause", workingRun}, workingRun, "pause requested: ", func(r world.Run) bool { return r.Queue.Mail == 1 }},
+		{[]string{"runs", "wake", sleepingRun}, sleepingRun, "ended 1 sleep of run " + sleepingRun + "\n", func(r world.Run) bool { return r.Queue.Mail == 1 }},
+		{[]string{"runs", "wake", sleepingRun}, sleepingRun, "ended 1 sleep", func(r world.Run) bool { return r.Queue.Mail == 1 }}, // the same request
+		{[]string{"runs", "wake", waitingRun}, waitingRun, "does not sleep", func(r world.Run) bool { return r.Queue.Mail == 0 }},
+		{[]string{"hooks", "send", "order-7", `{"approved":true}`}, hookRun, "with the token order-7\n", func(r world.Run) bool { return r.Queue.Mail == 1 }},
+		{[]string{"hooks", "send", "order-7", "1", "--delivery-id", "d"}, hookRun, "sent", func(r world.Run) bool { return r.Queue.Mail == 2 }},
+		{[]string{"hooks", "send", "order-7", "1", "--delivery-id", "d"}, hookRun, "sent", func(r world.Run) bool { return r.Queue.Mail == 2 }},
+		{[]string{"runs", "cancel", "--force", hookRun, "--reason", "lost"}, hookRun, "cancelled run " + hookRun, func(r world.Run) bool { return r.Status == world.Cancelled }},
+		{[]string{"runs", "cancel", "--force", workingRun}, workingRun, "cancelled run", func(r world.Run) bool { return r.Status == world.Cancelled }},
+	} {
+		code, out, errs := call{}.do(context.Background(), append(step.args, "--db", path)...)
+		if code != exitOK || !strings.Contains(out, step.says) || errs != "" {
+			t.Fatalf("%q: exit code %d, stdout %q, stderr %q; want 0 and %q", step.args, code, out, errs, step.says)
+		}
+		if r := row(step.run); !step.holds(r) {
+			t.Errorf("%q: afterwards the run is %s, its queue row %+v", step.args, r.Status, r.Queue)
+		}
+	}
+	code, _, errs := call{}.do(context.Background(), "hooks", "send", "order-7", "--db", path)
+	if code != exitNotFound {
+		t.Errorf("send to a hook of a run that is over: exit code %d, stderr %q, want %d", code, errs, exitNotFound)
+	}
+}
+
 // TestJSONIsWorlds: what --json writes reads back as the types of package world.
 func TestJSONIsWorlds(t *testing.T) {
 	path := fixture(t)
@@ -174,6 +238,7 @@ func TestCompletion(t *testing.T) {
 		"runs cancel wrun_none":       ":4\n",
 		"runs signal " + failedRun:    failedRun + "\torder, failed\n:4\n",
 		"runs list --status comp":     strings.Join(statuses(), "\n") + "\n:4\n",
+		"hooks send order-":           "order-7\trun " + hookRun + "\n:4\n",
 		"events x --type run_created": strings.ReplaceAll(typeNames(), ", ", "\n") + "\n:4\n",
 	} {
 		code, out, errs := call{env: env}.do(context.Background(), append([]string{"__complete"}, strings.Fields(args)...)...)

@@ -30,6 +30,64 @@ func (f *filler) fill() {
 	if _, err := f.w.Commit(f.t.Context(), c); err != nil {
 		f.t.Fatal(err)
 	}
+	f.paused(plain)
+	f.hooked(plain)
+	f.parent(plain)
+	f.sleeping(plain)
+	f.looping(plain)
+}
+
+func (f *filler) paused(birth world.Birth) {
+	at := ago(60 * time.Hour)
+	f.run(pausedRun, birth, `{}`, &world.Release{WakeAt: now.Add(time.Hour), Waiting: `sleep "nap"`}, append(begins(at),
+		event(world.WaitCreated, "wait_1", at, named(world.KindSleep, "nap"), func(e *world.Event) { e.Until = now.Add(time.Hour) })))
+	d := &world.Delivery{Run: pausedRun, ID: "p1", Act: true, Events: []world.Event{{Type: world.RunPaused, By: "ann@laptop", Reason: "bank is closed"}}}
+	if _, err := f.w.Deliver(f.t.Context(), d); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *filler) hooked(birth world.Birth) {
+	at := ago(61 * time.Hour)
+	hook := func(id, token, metadata string, n int) world.Event {
+		return event(world.HookCreated, id, at, named("", "hook"), func(e *world.Event) {
+			e.Token, e.Chosen, e.Occurrence = token, true, n
+			if metadata != "" {
+				e.Payload = []byte(metadata)
+			}
+		})
+	}
+	f.run(hookRun, birth, `{}`, &world.Release{Waiting: `hook "hook"`}, append(begins(at),
+		hook("hook_1", "order-7", `{"order":7,"asks":"may we ship?"}`, 0), hook("hook_2", "order 8's", "", 1),
+		event(world.HookReceived, "hook_1", at.Add(time.Minute), carries(`{"approved":false}`))))
+}
+
+func (f *filler) parent(birth world.Birth) {
+	at := ago(62 * time.Hour)
+	f.run(parentRun, birth, `{}`, &world.Release{Waiting: "run " + retryingRun}, append(begins(at),
+		event(world.StepCreated, "step_1", at, named(world.KindChild, "order"), func(e *world.Event) { e.Peer = completedRun }),
+		event(world.StepCompleted, "step_1", at.Add(time.Hour), carries(`"shipped"`)),
+		event(world.StepCreated, "step_2", at.Add(time.Hour), named(world.KindChild, "order"), func(e *world.Event) { e.Peer, e.Occurrence = retryingRun, 1 }),
+		event(world.StepCreated, "step_3", at.Add(time.Hour), named(world.KindAwait, blockedRun), func(e *world.Event) { e.Peer = blockedRun })))
+}
+
+func (f *filler) sleeping(birth world.Birth) {
+	at := ago(63 * time.Hour)
+	f.run(sleepingRun, birth, `{}`, &world.Release{WakeAt: now.Add(9 * time.Hour), Waiting: `sleep "nap"`}, append(begins(at),
+		event(world.StepCreated, "step_1", at, named(world.KindClosure, "boom")),
+		event(world.StepStarted, "step_1", at, try(1)), event(world.StepStarted, "step_1", at, try(2)), event(world.StepStarted, "step_1", at, try(3)),
+		event(world.StepFailed, "step_1", at, try(3), func(e *world.Event) {
+			e.Error = &world.Error{Message: "the step ended its process 7 times", Code: world.CodeCrashLoop, Permanent: true}
+		}),
+		event(world.WaitCreated, "wait_1", at, named(world.KindSleep, "nap"), func(e *world.Event) { e.Until = now.Add(9 * time.Hour) }),
+		event(world.WaitCreated, "wait_2", at, named(world.KindCondition, "await"), func(e *world.Event) { e.Until = now.Add(10 * time.Hour) })))
+}
+
+func (f *filler) looping(birth world.Birth) {
+	f.run(loopingRun, birth, `{}`, &world.Release{WakeAt: now.Add(30 * time.Second), Blocked: &world.Block{
+		Code: world.CodeCrashLoop, Since: ago(time.Minute), Tries: 2, Build: "4f1c2aa",
+		Message: "its code ended its process 4 times in a row before anything could be recorded",
+	}}, begins(ago(64*time.Hour)))
 }
 
 // waiting is the run that the documentation shows.

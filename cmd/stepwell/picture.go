@@ -133,24 +133,46 @@ func (p *picture) actions(to io.Writer) {
 		return
 	}
 	t := &table{indent: "  ", gap: "  "}
+	do := func(what, line string) { t.add(cell{text: what, tone: dim}, cell{text: p.command(line)}) }
 	run := p.story.Run.ID
+	p.sends(run, do)
+	switch w := &p.story.Why; w.Kind {
+	case stepwell.WhyPaused:
+		do("resume:", "runs resume "+run)
+	case stepwell.WhySleep:
+		do("wake:", "runs wake "+run)
+	case stepwell.WhyChild, stepwell.WhyRun:
+		do("see:", "runs show "+shellWord(w.Peer))
+	}
+	if p.story.Why.Kind == stepwell.WhyCancelling {
+		do("force:", "runs cancel "+run+" --force")
+	} else {
+		do("cancel:", "runs cancel "+run)
+	}
+	fmt.Fprintln(to)
+	t.write(to, p.style)
+}
+
+// mostSends is how many events and hooks a picture proposes to send to.
+const mostSends = 3
+
+// sends proposes what can be sent to what is open.
+func (p *picture) sends(run string, do func(what, line string)) {
+	n := 0
 	for _, en := range p.story.Journal.Entries {
-		if en.Kind != world.KindEvent || en.Status != world.EntryWaiting || len(t.rows) == 3 {
-			continue
+		switch {
+		case n == mostSends:
+			return
+		case en.Kind == world.KindEvent && en.Status == world.EntryWaiting:
+			payload := "null"
+			if len(en.Match) > 0 {
+				payload = string(en.Match)
+			}
+			do("signal:", "runs signal "+run+" "+shellWord(en.Name)+" "+shellWord(payload))
+			n++
+		case en.Kind == world.KindHook && en.Status == world.EntryActive:
+			do("send:", "hooks send "+shellWord(en.Token)+" null")
+			n++
 		}
-		payload := "null"
-		if len(en.Match) > 0 {
-			payload = string(en.Match)
-		}
-		t.add(cell{text: "signal:", tone: dim}, cell{text: p.command("runs signal " + run + " " + shellWord(en.Name) + " " + shellWord(payload))})
-	}
-	switch p.story.Why.Kind {
-	case stepwell.WhyCancelling:
-	default:
-		t.add(cell{text: "cancel:", tone: dim}, cell{text: p.command("runs cancel " + run)})
-	}
-	if len(t.rows) > 0 {
-		fmt.Fprintln(to)
-		t.write(to, p.style)
 	}
 }

@@ -42,8 +42,8 @@ func (c *cli) root() *cobra.Command {
 		Use:   "stepwell",
 		Short: "Durable execution for Go: look at runs, signal and cancel them",
 		Long: `Stepwell makes Go functions durable: they survive crashes, restarts and month-long sleeps, and go on where they stopped.
-This command looks at the runs in a database, says why one does not move, signals and cancels them. A worker may be running on the
-same database meanwhile.
+This command looks at the runs in a database and says why one does not move; it signals, wakes, pauses, resumes and cancels them, and
+sends to their hooks. A worker may be running on the same database meanwhile.
 
 ` + exitCodes,
 		Example: `  stepwell demo
@@ -62,7 +62,7 @@ same database meanwhile.
 	})
 	root.PersistentFlags().StringVar(&c.db, "db", "", "`database`: sqlite:PATH or a path (env STEPWELL_DB, default sqlite:stepwell.db)")
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.events())
+	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.events())
 	return root
 }
 
@@ -70,8 +70,8 @@ same database meanwhile.
 func (c *cli) runs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
-		Short: "List, show, signal and cancel runs",
-		Long:  "List, show, signal and cancel runs.\n\n" + exitCodes,
+		Short: "List and show runs; signal, wake, pause, resume and cancel them",
+		Long:  "List and show runs; signal, wake, pause, resume and cancel them.\n\n" + exitCodes,
 		Example: `  stepwell runs list --status running
   stepwell runs show RUN
   stepwell runs signal RUN verify '{"userId":"42"}'`,
@@ -79,7 +79,7 @@ func (c *cli) runs() *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(c.runsList(), c.runsShow(), c.runsSignal(), c.runsCancel())
+	cmd.AddCommand(c.runsList(), c.runsShow(), c.runsSignal(), c.runsWake(), c.runsPause(), c.runsResume(), c.runsCancel())
 	return cmd
 }
 

@@ -3,8 +3,10 @@ package main
 // This file draws the steps and waits of a run, one a line.
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,9 +95,7 @@ func (p *picture) note(en *world.Entry) string {
 			parts = append(parts, s)
 		}
 	}
-	if en.Peer != "" {
-		say(en.Peer)
-	}
+	say(p.peer(en))
 	switch en.Kind {
 	case world.KindHook:
 		say("token " + human.Cut(en.Token, noteWidth))
@@ -118,6 +118,18 @@ func (p *picture) note(en *world.Entry) string {
 	}
 	say(p.attempts(en))
 	return strings.Join(parts, "   ")
+}
+
+// peer is the other run, and how it stands while it is waited for.
+func (p *picture) peer(en *world.Entry) string {
+	peer := en.Peer
+	if peer == en.Name { // it is named already
+		peer = ""
+	}
+	if is := p.story.Peers[en.Peer]; is != "" && en.CompletedAt.IsZero() {
+		peer += " (" + is + ")"
+	}
+	return strings.TrimSpace(peer)
 }
 
 // givenUp says what ended before the entry did.
@@ -165,13 +177,14 @@ func (p *picture) attempts(en *world.Entry) string {
 		}
 		texts, counts = append(texts, text), append(counts, 1)
 	}
+	ended := slices.Clone(en.Earlier)
+	slices.SortStableFunc(ended, func(a, b world.AttemptError) int { return cmp.Compare(a.Attempt, b.Attempt) }) // some are heard of late
 	next := 1
-	if n := len(en.Earlier); n > 0 && n >= 10 {
-		next = en.Earlier[0].Attempt // those before are no longer known
+	if len(ended) >= 10 {
+		next = ended[0].Attempt // those before are no longer known
 	}
-	ended := en.Earlier
 	if en.Status == world.EntryPending && en.Error != nil { // the last attempt has failed, and the next is to come
-		ended = append(ended[:len(ended):len(ended)], world.AttemptError{Attempt: en.Attempt, Message: en.Error.Message, Where: en.Error.Where, At: time.Time{}})
+		ended = append(ended, world.AttemptError{Attempt: en.Attempt, Message: en.Error.Message, Where: en.Error.Where, At: time.Time{}})
 	}
 	for _, e := range ended {
 		for ; e.Attempt > next; next++ {

@@ -1,0 +1,64 @@
+package main
+
+// This file is the group of commands about hooks, and what they share.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+)
+
+func (c *cli) hooks() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hooks",
+		Short: "List hooks, and send to them",
+		Long: `List hooks, and send to them. A hook is a point of a run that receives payloads from outside, under a token.
+
+` + exitCodes,
+		Example: `  stepwell hooks list --run RUN
+  stepwell hooks send TOKEN '{"approved":true}'`,
+		Args:                       known,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
+	}
+	cmd.AddCommand(c.hooksList(), c.hooksSend())
+	return cmd
+}
+
+// explainHook says what went wrong with a hook, and what next.
+func (c *cli) explainHook(err error, token string) error {
+	token = human.Visible(token)
+	switch {
+	case errors.Is(err, stepwell.ErrNotFound):
+		return &fault{exitNotFound, fmt.Errorf("there is no active hook with the token %s in %s", token, c.path),
+			"it was disposed, its run is over, or it is not open yet; list what is there:  " + c.command("hooks list")}
+	case errors.Is(err, stepwell.ErrTerminal):
+		return &fault{exitOver, fmt.Errorf("the run of the hook with the token %s is over", token), "list what is there:  " + c.command("hooks list")}
+	case errors.Is(err, stepwell.ErrInboxFull):
+		return &fault{exitLater, fmt.Errorf("the run of the hook with the token %s has too many unread payloads", token),
+			"send it again later, with the same --delivery-id"}
+	}
+	return c.explain(err, "")
+}
+
+// completeToken offers the tokens of active hooks for the first argument.
+func (c *cli) completeToken(cmd *cobra.Command, args []string, begins string) (tokens []string, _ cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	_ = c.with(func(db *database) error { // a shell has no place for an error
+		hooks, err := db.app.Hooks(cmd.Context(), "", "")
+		for _, h := range hooks {
+			if strings.HasPrefix(h.Token, begins) && len(tokens) < mostCompleted {
+				tokens = append(tokens, h.Token+"\trun "+h.Run)
+			}
+		}
+		return err
+	})
+	return tokens, cobra.ShellCompDirectiveNoFileComp
+}

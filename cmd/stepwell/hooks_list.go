@@ -1,0 +1,80 @@
+package main
+
+// This file lists active hooks.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// mostHooks is how many App.Hooks lists.
+const mostHooks = 1000
+
+func (c *cli) hooksList() *cobra.Command {
+	var run, token string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List active hooks",
+		Long: `List active hooks, 1,000 at most: token, run, and the metadata that the code gave them. Whoever knows a token can send to its hook.
+With --json each hook is one line.
+
+` + exitCodes,
+		Example: `  stepwell hooks list
+  stepwell hooks list --run wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
+  stepwell hooks list --token order-7 --json | jq -r .run`,
+		Args: arguments(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.with(func(db *database) error { return c.listHooks(cmd.Context(), db, run, token) })
+		},
+	}
+	cmd.Flags().StringVar(&run, "run", "", "only hooks of this `RUN`")
+	cmd.Flags().StringVar(&token, "token", "", "only the hook with this `token`")
+	c.jsonFlag(cmd, "write one JSON object a hook")
+	return cmd
+}
+
+func (c *cli) listHooks(ctx context.Context, db *database, run, token string) error {
+	if run != "" {
+		var err error
+		if run, err = c.find(ctx, db, run); err != nil {
+			return err
+		}
+	}
+	hooks, err := db.app.Hooks(ctx, run, token)
+	if err != nil {
+		return c.explain(err, run)
+	}
+	switch {
+	case c.json:
+		enc := c.encoder()
+		for i := range hooks {
+			if err := enc.Encode(hooks[i]); err != nil {
+				return err
+			}
+		}
+	case len(hooks) > 0:
+		c.hookTable(hooks)
+	}
+	switch len(hooks) {
+	case 0:
+		fmt.Fprintf(c.stderr, "no active hooks in %s match\n", c.path)
+	case mostHooks:
+		fmt.Fprintln(c.stderr, "there may be more: --run, --token")
+	}
+	return nil
+}
+
+func (c *cli) hookTable(hooks []world.HookRow) {
+	t := &table{gap: "  "}
+	t.add(cell{text: "TOKEN", tone: dim}, cell{text: "RUN", tone: dim}, cell{text: "AGE", tone: dim, right: true}, cell{text: "METADATA", tone: dim})
+	for _, h := range hooks {
+		t.add(cell{text: human.Visible(h.Token)}, cell{text: h.Run}, cell{text: human.Age(c.now().Sub(h.CreatedAt)), right: true},
+			cell{text: human.Fold(string(h.Metadata), payloadWidth), tone: dim})
+	}
+	t.write(c.stdout, c.style())
+}

@@ -1,0 +1,48 @@
+package main
+
+// This file sends a payload to a hook.
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+)
+
+func (c *cli) hooksSend() *cobra.Command {
+	var delivery string
+	cmd := &cobra.Command{
+		Use:   "send TOKEN [JSON|-]",
+		Short: "Send a payload to a hook",
+		Long: `Send a payload, as JSON, to the active hook with a token (- reads it from standard input; without one it is null). It is kept, in
+order, until the run receives it. With a delivery ID it can be sent again safely: the same ID is delivered once.
+
+` + exitCodes,
+		Example: `  stepwell hooks send order-7 '{"approved":true}'
+  stepwell hooks send order-7 - < approval.json
+  stepwell hooks send order-7 '"yes"' --delivery-id mail-4711`,
+		Args:              arguments(1, 2, "TOKEN and perhaps JSON"),
+		ValidArgsFunction: c.completeToken,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			payload, err := c.payload(args[1:])
+			if err != nil {
+				return err
+			}
+			return c.with(func(db *database) error {
+				var opts []stepwell.SendOption
+				if cmd.Flags().Changed("delivery-id") {
+					opts = append(opts, stepwell.DeliveryID(delivery))
+				}
+				if err := db.app.SendHook(cmd.Context(), args[0], payload, opts...); err != nil {
+					return c.explainHook(err, args[0])
+				}
+				fmt.Fprintf(c.stdout, "sent a payload to the hook with the token %s\n", human.Visible(args[0]))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&delivery, "delivery-id", "", "`ID` of this delivery: repeated, it is delivered once")
+	return cmd
+}

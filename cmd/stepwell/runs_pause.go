@@ -1,0 +1,55 @@
+package main
+
+// This file pauses a run.
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) runsPause() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "pause RUN",
+		Short: "Stop a run until it is resumed",
+		Long: `Stop a run until it is resumed: no worker takes it, nothing is delivered to it, and no timer of it fires. Steps that run may end; their
+results are kept for later. Pausing again is the same pause; a cancel ends it.
+
+` + exitCodes,
+		Example: `  stepwell runs pause wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 --reason "bank is closed"
+  stepwell runs pause wrun_01JD3V`,
+		Args:              arguments(1, 1, "RUN"),
+		ValidArgsFunction: c.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.act(cmd, args[0], func(db *database, run string) (string, error) {
+				if err := db.app.Pause(cmd.Context(), run, reason); err != nil {
+					return "", err
+				}
+				row, err := db.app.Get(cmd.Context(), run)
+				if err == nil && row.Queue != nil && !row.Queue.Paused {
+					return "pause requested: the worker of run " + run + " carries it out", nil
+				}
+				return "paused run " + run, err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for the log")
+	return cmd
+}
+
+// act does something to the run that arg names, and prints what it says.
+func (c *cli) act(cmd *cobra.Command, arg string, f func(db *database, run string) (string, error)) error {
+	return c.with(func(db *database) error {
+		run, err := c.find(cmd.Context(), db, arg)
+		if err != nil {
+			return err
+		}
+		text, err := f(db, run)
+		if err != nil {
+			return c.explain(err, run)
+		}
+		fmt.Fprintln(c.stdout, text)
+		return nil
+	})
+}

@@ -1,0 +1,34 @@
+package main
+
+// This file lets a paused run go on.
+
+import "github.com/spf13/cobra"
+
+func (c *cli) runsResume() *cobra.Command {
+	return &cobra.Command{
+		Use:   "resume RUN",
+		Short: "Let a paused run go on",
+		Long: `Let a paused run go on. What came and fell due meanwhile follows, in the order of its times. Resuming a run that is not paused changes
+nothing.
+
+` + exitCodes,
+		Example:           `  stepwell runs resume wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
+		Args:              arguments(1, 1, "RUN"),
+		ValidArgsFunction: c.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.act(cmd, args[0], func(db *database, run string) (string, error) {
+				before, err := db.app.Get(cmd.Context(), run)
+				if err != nil {
+					return "", err
+				}
+				if err := db.app.Resume(cmd.Context(), run); err != nil {
+					return "", err
+				}
+				if q := before.Queue; q != nil && !q.Paused && q.Owner == "" {
+					return "run " + run + " was not paused", nil
+				}
+				return "resumed run " + run, nil
+			})
+		},
+	}
+}
