@@ -35,6 +35,7 @@ var layers = []layer{
 	{"internal/faults/...", []string{"world"}},
 	{"internal/human/...", nil},
 	{"internal/lint/...", nil},
+	{"internal/tools/sleepers", []string{"", "world", "world/sqlite"}}, // a program of the scale test
 	{"internal/tools/...", nil},
 	{"otelstepwell/...", []string{""}},
 	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults"}},

@@ -1,0 +1,48 @@
+// Sleepers is what the scale test runs as a process of its own, built without the race detector: it puts many runs to sleep on a new SQLite
+// file, wakes a few of them, and writes what that cost as JSON to standard output. It judges nothing.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/pprof"
+)
+
+func main() {
+	var s scene
+	flag.StringVar(&s.path, "db", "", "a `file` that is not there yet")
+	flag.IntVar(&s.asleep, "asleep", 99_000, "runs that sleep for a day")
+	flag.IntVar(&s.due, "due", 1_000, "runs that fall due soon after")
+	flag.IntVar(&s.clients, "clients", 40, "goroutines that start them")
+	profile := flag.String("profile", "", "write a CPU profile of the starts to this `file`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, &s, *profile); err != nil {
+		fmt.Fprintln(os.Stderr, "sleepers:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, s *scene, profile string) error {
+	if profile != "" {
+		f, err := os.Create(profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	rep, err := s.play(ctx)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(rep)
+}
