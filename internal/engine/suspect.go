@@ -109,15 +109,7 @@ func deaths(st *world.Step) int {
 }
 
 // taskDeaths counts the same for a task that was just taken.
-func taskDeaths(t *world.Task) int {
-	abandoned := 0
-	for i := range t.History {
-		if e := &t.History[i]; e.Type == world.StepRetrying && e.Error != nil && e.Error.Code == world.CodeAbandoned {
-			abandoned++
-		}
-	}
-	return max(t.Attempt-1-t.Failures-abandoned, 0)
-}
+func taskDeaths(t *world.Task) int { return max(t.Attempt-1-t.Failures-t.Abandoned, 0) }
 
 func crashLoop(what string, n int) *world.Error {
 	return &world.Error{

@@ -48,14 +48,12 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 		e.steps.release(tasks)
 		return e.takeFailed(ctx, err)
 	}
+	e.startTasks(taken.Tasks)
 	for _, tk := range taken.Runs {
 		s := newSession(e, tk.Run, tk.Take)
 		if !e.adopt(s, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
 			e.runs.release(1) // shutting down: leaving hands the run back
 		}
-	}
-	for i := range taken.Tasks {
-		e.startTask(&taken.Tasks[i])
 	}
 	if taken.More && len(taken.Runs)+len(taken.Tasks) > 0 {
 		e.kick()

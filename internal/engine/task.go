@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -47,39 +49,72 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	})
 }
 
-// startTask runs a task that was taken, unless it ended its process too often, or is a suspect while another one runs: then it goes back to the queue.
-func (e *Engine) startTask(t *world.Task) {
-	n := taskDeaths(t)
-	if n < companyDeaths {
-		e.runTask(*t, nil, nil)
-		return
+// startTasks runs the tasks that were taken, but for those that ended their process too often. Suspects that have to wait for another one go back to the queue; that is
+// durable before any of the tasks begins, as whatever begins may end the process, and taking a task was the start of an attempt.
+func (e *Engine) startTasks(tasks []world.Task) {
+	var back sync.WaitGroup
+	var run []*world.Task
+	var alone *world.Task
+	for i := range tasks {
+		t := &tasks[i]
+		switch n := taskDeaths(t); {
+		case n < companyDeaths:
+			run = append(run, t)
+		case n >= companyDeaths+aloneDeaths:
+			back.Go(func() { e.failTask(t, n) })
+		case alone == nil && e.suspects.try(1) == 1:
+			alone = t
+		default:
+			back.Go(func() { e.returnTask(t) })
+		}
 	}
-	start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, OccurredAt: e.now()}
-	d := &world.Delivery{
+	back.Wait()
+	for _, t := range run {
+		e.runTask(*t, nil, nil)
+	}
+	if alone != nil {
+		e.runTask(*alone, nil, &body{step: alone.Step, task: alone, attempt: alone.Attempt, suspect: true})
+	}
+}
+
+// failTask ends a task that died alone too often. Its step slot is free again.
+func (e *Engine) failTask(t *world.Task, deaths int) {
+	defer e.steps.release(1)
+	now := e.now()
+	d := e.taskDelivery(t)
+	d.Events = append(append(d.Events, t.History...),
+		world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, OccurredAt: now},
+		world.Event{Type: world.StepFailed, ID: t.Step, Attempt: t.Attempt, Error: crashLoop("the step", deaths), OccurredAt: now})
+	e.deliverTask(d)
+}
+
+// returnTask hands back a suspect whose turn it is not. It waits in the queue, the longer the more often this happened: waiting holds no slot, and is not counted
+// against it.
+func (e *Engine) returnTask(t *world.Task) {
+	defer e.steps.release(1)
+	pause := suspectPause<<min(t.Abandoned, 2) + rand.N(suspectPause) // so that they do not all come at once
+	e.deliverTask(e.abandonment(t, e.now().Add(pause), "another step that may have ended its process runs alone"))
+}
+
+// abandonment gives an attempt of a task up.
+func (e *Engine) abandonment(t *world.Task, retry time.Time, why string) *world.Delivery {
+	d := e.taskDelivery(t)
+	d.RetryAt = retry
+	d.Events = []world.Event{{
+		Type: world.StepRetrying, ID: t.Step, Attempt: t.Attempt, RetryAt: retry, OccurredAt: e.now(), Error: abandoned(why),
+	}}
+	return d
+}
+
+// taskDelivery is about one attempt of a task that this worker holds, or held.
+func (e *Engine) taskDelivery(t *world.Task) *world.Delivery {
+	return &world.Delivery{
 		Run: t.Run, ID: fmt.Sprintf("task:%s:%d", t.Step, t.Attempt), Worker: e.workerID(),
 		Task: &world.TaskKey{Run: t.Run, Step: t.Step, Attempt: t.Attempt},
 	}
-	switch {
-	case n >= companyDeaths+aloneDeaths:
-		end := world.Event{Type: world.StepFailed, ID: t.Step, Attempt: t.Attempt, Error: crashLoop("the step", n), OccurredAt: e.now()}
-		d.Events = append(append(d.Events, t.History...), start, end)
-	case e.suspects.try(1) == 1:
-		e.runTask(*t, nil, &body{step: t.Step, task: t, attempt: t.Attempt, suspect: true})
-		return
-	default:
-		d.RetryAt = e.now().Add(suspectPause)
-		d.Events = []world.Event{{
-			Type: world.StepRetrying, ID: t.Step, Attempt: t.Attempt, RetryAt: d.RetryAt, OccurredAt: e.now(),
-			Error: abandoned("another step that may have ended its process runs alone"),
-		}}
-	}
-	e.bodies.Go(func() {
-		defer e.steps.release(1)
-		e.deliverTask(d)
-	})
 }
 
-// suspectPause is how long a suspect task rests when it is not its turn.
+// suspectPause is how long a suspect rests when it is not its turn, about.
 const suspectPause = 200 * time.Millisecond
 
 // taskPolicy is the definition's policy of today with what the call asked for.
@@ -103,8 +138,11 @@ func (e *Engine) endTask(ctx context.Context, t *world.Task, home *session, poli
 		}
 	}
 	defer e.steps.release(1)
-	if cause := context.Cause(ctx); errors.Is(cause, world.ErrLeaseLost) || errors.Is(cause, ErrRunOver) {
-		return // nobody waits for it, or somebody else has it
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, ErrRunOver):
+		return // nobody waits for it
+	case errors.Is(cause, world.ErrLeaseLost): // somebody else has it, and takes this attempt for dead
+		d = e.abandonment(t, e.now(), "its worker lost its lease")
 	}
 	e.deliverTask(d)
 	if home != nil {
@@ -131,10 +169,7 @@ func (e *Engine) deliverTask(d *world.Delivery) {
 
 // taskOutcome makes the delivery that ends an attempt. The events of all attempts travel with the result.
 func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r result) *world.Delivery {
-	d := &world.Delivery{
-		Run: t.Run, ID: fmt.Sprintf("task:%s:%d", t.Step, t.Attempt), Worker: e.workerID(),
-		Task: &world.TaskKey{Run: t.Run, Step: t.Step, Attempt: t.Attempt},
-	}
+	d := e.taskDelivery(t)
 	if r.err == nil {
 		r.err = codec.CheckSize(r.payload, e.cfg.Limit)
 	}
@@ -169,15 +204,8 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 // abandonTasks hands back the tasks whose bodies do not return though the worker shuts down, so that they do not count as deaths.
 func (e *Engine) abandonTasks() {
 	for _, k := range e.taskKeys() {
-		now := e.now()
-		d := &world.Delivery{
-			Run: k.Run, ID: fmt.Sprintf("task:%s:%d", k.Step, k.Attempt), Worker: e.workerID(), Task: &k, RetryAt: now,
-			Events: []world.Event{{
-				Type: world.StepRetrying, ID: k.Step, Attempt: k.Attempt, RetryAt: now, OccurredAt: now,
-				Error: abandoned("its worker shut down and it did not return"),
-			}},
-		}
-		e.deliverTask(d)
+		t := &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt}
+		e.deliverTask(e.abandonment(t, e.now(), "its worker shut down and it did not return"))
 	}
 }
 
