@@ -85,6 +85,9 @@ func (s *session) cancelSteps() {
 				s.graceTimer(op.ID)
 				continue
 			}
+			if s.m.Outcome() != nil {
+				continue // nobody waits for it: it ends with the run
+			}
 			if st.Queued {
 				if s.e.cancelTask(s.run, op.ID, cause) { // it runs on this worker, for the queue
 					s.graceTimer(op.ID)

@@ -40,7 +40,9 @@ type session struct {
 	struck           bool               // the last takes of the run ended with its worker's death, and nothing was written since: see acquit
 	seen             map[int64]struct{} // inbox rows that were handled
 	lastMail         time.Time
-	failure          error // the run is to be blocked, as soon as no body runs
+	shelf            []message // mail that came while the run is paused, of which nothing is appended
+	freeing          bool      // what was held back by a pause is being handled
+	failure          error     // the run is to be blocked, as soon as no body runs
 	failedAt         int64
 	blocked          *world.Block // as it was when the run was taken
 	draining         bool
@@ -169,23 +171,29 @@ func (s *session) gather() []message {
 	msgs := append(s.turn.rest, s.receive()...)
 	s.turn.rest = nil
 	s.now = s.e.now()
-	fired := false
 	if s.state != nil && s.state.Paused == nil && s.failure == nil {
-		for {
-			t, ok := s.timers.due(s.now)
-			if !ok {
-				break
+		msgs = s.due(s.now, msgs)
+	}
+	return msgs
+}
+
+// due adds what fell due up to a moment to messages, in the order of their times.
+func (s *session) due(until time.Time, msgs []message) []message {
+	fired := false
+	for {
+		t, ok := s.timers.due(until)
+		if !ok {
+			break
+		}
+		if t.retry {
+			if st := s.state.Step(t.id); st != nil && s.bodies[t.id] == nil && st.Status == world.StepPending {
+				s.ready = append(s.ready, t.id)
 			}
-			if t.retry {
-				if st := s.state.Step(t.id); st != nil && s.bodies[t.id] == nil && st.Status == world.StepPending {
-					s.ready = append(s.ready, t.id)
-				}
-				continue
-			}
-			if s.state.Wait(t.id) != nil {
-				msgs = append(msgs, message{kind: msgDue, at: t.at, step: t.id})
-				fired = true
-			}
+			continue
+		}
+		if s.state.Wait(t.id) != nil {
+			msgs = append(msgs, message{kind: msgDue, at: t.at, step: t.id})
+			fired = true
 		}
 	}
 	if fired && len(msgs) > 1 {
@@ -217,13 +225,17 @@ func (s *session) over() bool {
 func (s *session) handleOne(msg *message) {
 	switch msg.kind {
 	case msgMail:
-		s.handleMail(&msg.mail)
+		if s.state.Paused == nil || s.freeing || !s.holdBack(msg) {
+			s.handleMail(&msg.mail)
+		}
 	case msgResult:
 		s.handleResult(msg)
 	case msgTaskEnded:
 		s.handleTaskEnd(msg)
 	case msgDue:
-		if s.failure == nil && s.state.Wait(msg.step) != nil {
+		if s.state.Paused != nil && !s.freeing { // it was paused in this turn
+			s.timers.add(msg.at, msg.step, false)
+		} else if s.failure == nil && s.state.Wait(msg.step) != nil {
 			s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
 		}
 	case msgSlot:

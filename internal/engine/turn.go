@@ -218,7 +218,12 @@ func (s *session) handleMail(mail *world.Mail) {
 				continue // the step is over: its first result stands
 			}
 		}
-		if err := s.append(e); err != nil {
+		paused := s.state.Paused != nil
+		err := s.append(e)
+		if paused && e.Type == world.RunResumed {
+			s.resumed()
+		}
+		if err != nil {
 			s.e.dropped(s.run, &e, err)
 			if s.state.Step(e.ID) != nil {
 				s.turn.mail = s.turn.mail[:len(s.turn.mail)-1]
