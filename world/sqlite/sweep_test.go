@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"database/sql/driver"
 	"fmt"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestSweepLeavesNothing(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			rows, err := p.Query(nil)
+			rows, err := p.(driver.StmtQueryContext).QueryContext(t.Context(), nil)
 			if err != nil {
 				return err
 			}
