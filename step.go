@@ -179,8 +179,8 @@ func (r Retry) stepOption(p *engine.Policy) {
 // TimeoutOption is what [Timeout] returns: it fits steps and waits.
 type TimeoutOption time.Duration
 
-// Timeout limits one attempt of a step (its context ends then; the attempt failed, and is tried again if attempts are left), or a wait for
-// an event.
+// Timeout limits one attempt of a step, or a wait for an event. The context of an attempt whose time is up ends, with cause [ErrTimeout];
+// an error that the body returns then is tried again, if attempts are left. A value that it returns all the same counts: the work is done.
 func Timeout(d time.Duration) TimeoutOption { return TimeoutOption(d) }
 
 func (t TimeoutOption) stepOption(p *engine.Policy) {
