@@ -114,7 +114,7 @@ func victimCommand(t *testing.T, v victim) (*exec.Cmd, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	out := &bytes.Buffer{}
-	cmd := exec.CommandContext(t.Context(), self)
+	cmd := exec.Command(self) // it ends by itself within a minute, whatever becomes of this test
 	cmd.Env = append(os.Environ(), victimEnv+"="+string(orders))
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
 	return cmd, out
@@ -234,7 +234,7 @@ func TestKillAtAnyTime(t *testing.T) {
 	}
 	t.Logf("again: go test -run TestKillAtAnyTime -kill.seed=%d .", seed)
 	rnd := rand.New(rand.NewPCG(seed, 9))
-	const kills, runs = 8, 12
+	const kills, runs = 6, 12
 	dir := t.TempDir()
 	client, said := victimCommand(t, victim{Role: "client", Dir: dir, Runs: runs})
 	if err := client.Start(); err != nil {
@@ -249,7 +249,7 @@ func TestKillAtAnyTime(t *testing.T) {
 		if err := worker.Start(); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(time.Duration(rnd.IntN(600)) * time.Millisecond) // what it hits is up to chance
+		<-time.After(time.Duration(50+rnd.IntN(600)) * time.Millisecond) // what it hits is up to chance
 		if err := worker.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
