@@ -27,7 +27,6 @@ type scene struct {
 	world                *watched
 	app                  *stepwell.App
 	nap                  *stepwell.Workflow[time.Time, time.Duration]
-	woken                atomic.Int64
 }
 
 // Report is what it came to. Memory is that of the whole process, in bytes.
@@ -38,7 +37,7 @@ type Report struct {
 	Idle       Memory        `json:"idle"`      // before the first run
 	Asleep     Memory        `json:"asleep"`    // all asleep, as it was
 	Collected  Memory        `json:"collected"` // and after a garbage collection
-	Early      int           `json:"early"`     // runs that went on before their time
+	Early      int           `json:"early"`     // runs that were taken or went on before their time
 	Disorder   int           `json:"disorder"`  // runs that were taken after one that was due later
 	Takes      int           `json:"takes"`     // of those that fell due
 	Late       []float64     `json:"late"`      // ms from due to running again: p50, p99, most
@@ -48,13 +47,14 @@ type Report struct {
 // Memory is what a process holds.
 type Memory struct {
 	RSS        int64 `json:"rss"`
+	Anonymous  int64 `json:"anonymous"` // of RSS: without pages of files
 	Heap       int64 `json:"heap"`
 	Goroutines int   `json:"goroutines"`
 }
 
 // Counters are those of world.Counters that tell about waste.
 type Counters struct {
-	Commits, Groups, Takes, Statements int64
+	Commits, Groups, Looks, Statements int64
 }
 
 // watched notes in which order runs are given to the worker.
@@ -62,7 +62,13 @@ type watched struct {
 	*sqlite.World
 	mu    sync.Mutex
 	calls int64
-	taken []string
+	taken []taking
+}
+
+// taking is a run that was given to the worker.
+type taking struct {
+	run string
+	at  time.Time
 }
 
 // Take is the world's, noted.
@@ -72,15 +78,16 @@ func (w *watched) Take(ctx context.Context, q world.TakeQuery) (world.Taken, err
 	defer w.mu.Unlock()
 	w.calls++
 	for _, r := range t.Runs {
-		w.taken = append(w.taken, r.Run)
+		w.taken = append(w.taken, taking{r.Run, time.Now()})
 	}
 	return t, err
 }
 
-func (w *watched) seen() []string {
+// since returns what was given after the first n runs, and how many looks for work there were.
+func (w *watched) since(n int) (taken []taking, looks int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.taken
+	return w.taken[n:], w.calls
 }
 
 func (s *scene) play(ctx context.Context) (rep Report, err error) {
@@ -94,7 +101,6 @@ func (s *scene) play(ctx context.Context) (rep Report, err error) {
 		if err := stepwell.SleepUntil(ctx, "nap", until); err != nil {
 			return 0, err
 		}
-		s.woken.Add(1)
 		return time.Since(until), nil // what it returns is for this measurement alone
 	})
 	if s.app, err = stepwell.New(s.world, stepwell.Config{Definitions: []stepwell.Definition{s.nap}}); err != nil {
@@ -135,7 +141,11 @@ func (s *scene) measure(ctx context.Context, rep *Report) error {
 		return err
 	}
 	a, b := after.Counters, before.Counters
-	rep.Counters = Counters{a.Commits - b.Commits, a.Groups - b.Groups, s.world.calls, a.Statements - b.Statements}
+	_, looks := s.world.since(0)
+	rep.Counters = Counters{a.Commits - b.Commits, a.Groups - b.Groups, looks, a.Statements - b.Statements}
+	if err := quiet(ctx); err != nil {
+		return err
+	}
 	rep.Asleep = memory()
 	rep.DiskPerRun = float64(size(s.path)+size(s.path+"-wal")) / float64(s.asleep)
 	runtime.GC()
@@ -185,24 +195,28 @@ func (s *scene) settled(ctx context.Context) error {
 	}
 }
 
+// soon is when the first of the runs falls due: they must all be made by then.
+const soon = 5 * time.Second
+
 // wake makes runs that fall due a millisecond after each other, in an order of chance, and looks at how they were woken.
 func (s *scene) wake(ctx context.Context, rep *Report) error {
-	first := time.Now().Add(2 * time.Second).UTC().Truncate(time.Microsecond)
+	first := time.Now().Add(soon).UTC().Truncate(time.Microsecond)
 	place := rand.Perm(s.due)
 	at := func(i int) time.Time { return first.Add(time.Duration(place[i]) * time.Millisecond) }
 	ids, err := s.bear(ctx, s.due, at)
 	if err != nil {
 		return err
 	}
+	if err := s.settled(ctx); err != nil {
+		return err
+	}
+	before, _ := s.world.since(0) // some were taken once already: they were not begun in place
 	if late := time.Since(first); late > 0 {
-		return fmt.Errorf("the runs that were to fall due took %s to be made", late+2*time.Second)
+		return fmt.Errorf("the runs that were to fall due took %s to be made", late+soon)
 	}
 	due := map[string]time.Time{}
 	for i, id := range ids {
 		due[id] = at(i)
-		if row, err := s.world.Run(ctx, id); err == nil && row.Takes > 1 {
-			rep.Early++
-		}
 	}
 	var late []float64
 	for _, id := range ids {
@@ -216,13 +230,15 @@ func (s *scene) wake(ctx context.Context, rep *Report) error {
 		late = append(late, float64(d)/1e6)
 	}
 	rep.Late = spread(late)
+	taken, _ := s.world.since(len(before))
 	var last time.Time
-	for _, id := range s.world.seen() {
-		at, ok := due[id]
-		if !ok {
-			continue
+	for _, t := range taken {
+		at := due[t.run] // the zero time where another run was taken: early
+		rep.Takes++
+		if at.IsZero() || t.at.Before(at) {
+			rep.Early++
 		}
-		if rep.Takes++; at.Before(last) {
+		if at.Before(last) {
 			rep.Disorder++
 		}
 		last = at
@@ -248,6 +264,23 @@ func (s *scene) look(ctx context.Context, rep *Report) error {
 	return nil
 }
 
+// quiet waits until goroutines that are about to end have ended: their number has not changed for a while.
+func quiet(ctx context.Context) error {
+	for last, same := -1, 0; same < 5; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+		if n := runtime.NumGoroutine(); n == last {
+			same++
+		} else {
+			last, same = n, 0
+		}
+	}
+	return nil
+}
+
 func size(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -266,9 +299,11 @@ func memory() Memory {
 		return out
 	}
 	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kb, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			out.RSS = kb << 10
+		for name, to := range map[string]*int64{"VmRSS:": &out.RSS, "RssAnon:": &out.Anonymous} {
+			if rest, ok := strings.CutPrefix(line, name); ok {
+				kb, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+				*to = kb << 10
+			}
 		}
 	}
 	return out
