@@ -169,8 +169,9 @@ func ResultFor(end *Event, step string) Event {
 	case RunCompleted:
 		e.Type, e.Payload, e.Error = StepCompleted, end.Payload, nil
 	case RunCancelled:
-		if e.Error == nil {
-			e.Error = &Error{Message: "the run was cancelled", Code: CodeCancelled, Permanent: true}
+		e.Error = &Error{Message: "the run was cancelled", Code: CodeCancelled, Permanent: true}
+		if end.Error != nil { // what its code returned
+			e.Error.Causes = []*Error{end.Error}
 		}
 	}
 	return e
