@@ -21,7 +21,7 @@ type awaiters struct {
 }
 
 // Await tells of the end of a run, if this worker commits it: the channel gets one value then. stop gives the place up. owned reports whether this
-// worker has the run just now.
+// worker has the run just now, and has not told of its end yet.
 func (e *Engine) Await(run string) (ended <-chan Ended, owned bool, stop func()) {
 	c := make(chan Ended, 1)
 	a := &e.awaiters
@@ -29,7 +29,7 @@ func (e *Engine) Await(run string) (ended <-chan Ended, owned bool, stop func())
 	a.byRun[run] = append(a.byRun[run], c)
 	a.mu.Unlock()
 	e.mu.Lock()
-	owned = e.owned[run] != nil
+	owned = e.owned[run] != nil // it is forgotten before its end is told
 	e.mu.Unlock()
 	return c, owned, func() { a.drop(run, c) }
 }
@@ -49,6 +49,12 @@ func (a *awaiters) drop(run string, c chan Ended) {
 	} else {
 		a.byRun[run] = list
 	}
+}
+
+// tellEnd gives the end of the session's run to those who wait for it. Who asks later finds that nobody owns it, and the end in the world.
+func (s *session) tellEnd() {
+	s.e.forget(s)
+	s.e.awaiters.tell(s.state)
 }
 
 // tell gives the end of a run to those who wait for it.

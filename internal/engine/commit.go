@@ -54,7 +54,7 @@ func (s *session) commit(ctx context.Context) bool {
 			s.ended = true
 			if s.state.Status.Terminal() {
 				s.cancelBodies(ErrRunOver)
-				s.e.awaiters.tell(s.state)
+				s.tellEnd()
 			}
 			if done.Mail {
 				s.e.kick()
