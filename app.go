@@ -15,7 +15,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Config says what an [App] is. The zero value is a client that can start nothing by itself but look at, signal and cancel runs.
+// Config says what an [App] is. The zero value is a client: it starts runs by name, looks at them, signals and cancels them; what
+// works on them is another App, with Definitions.
 type Config struct {
 	// Definitions are the workflows and registered steps that this program can run.
 	Definitions []Definition
@@ -23,7 +24,8 @@ type Config struct {
 	MaxRuns int
 	// MaxSteps is how many bodies of steps run at once. Default 50.
 	MaxSteps int
-	// MaxPayload is the limit of one encoded value (input, output, result, payload) in bytes. Default 1 MiB.
+	// MaxPayload is the limit of one encoded value (input, output, result, payload) in bytes. Default 1 MiB, which is
+	// also the most.
 	MaxPayload int
 	// MaxRetention clamps how long ended runs are kept. Default 365 days; [Forever] sets no limit.
 	MaxRetention time.Duration
@@ -115,8 +117,8 @@ type App struct {
 	checks map[string]func([]byte) error // of inputs, by workflow
 }
 
-// New makes an App on a world, which stays the caller's to close. All faults of the configuration and of definitions are reported at once, with their
-// names.
+// New makes an App on a world, which stays the caller's to close. All faults of the configuration and of definitions are reported
+// at once, with their names.
 func New(w world.World, cfg Config) (*App, error) {
 	fault := cfg.defaults()
 	r := &registrar{cfg: &cfg}
@@ -148,7 +150,7 @@ func New(w world.World, cfg Config) (*App, error) {
 	return app, nil
 }
 
-// Run works on runs until ctx ends; then it takes nothing more, lets bodies of steps end (see [Config].Drain), hands back what is not finished,
-// and returns when all that it started has ended. An App runs once at a time. It fails with [ErrWorkerExists] where another worker
-// process has the database file.
+// Run works on runs until ctx ends; then it takes nothing more, lets bodies of steps end (see [Config].Drain), hands back what is
+// not finished, and returns when all that it started has ended. An App runs once at a time. It fails with [ErrWorkerExists] where
+// another worker process has the database file.
 func (a *App) Run(ctx context.Context) error { return a.engine.Run(ctx) }

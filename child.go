@@ -14,11 +14,12 @@ type ChildOption interface{ childOption(*ChildOptions) }
 
 // ChildOptions says how a child run starts. The zero value is an attached child with a new ID.
 type ChildOptions struct {
-	// ID is the child's ID, chosen by the code; where it is taken the child's future fails with [ErrRunExists]. "": a new one, the same on replay.
+	// ID is the child's ID, chosen by the code; where it is taken the child's future fails with [ErrRunExists]. "": a new one, the
+	// same on replay.
 	ID string
 	// Detached children live on when their parent ends; others are cancelled then, however it ends.
 	Detached bool
-	// Retention, Priority and Version are as in [StartOptions].
+	// Retention and Priority are as in [StartOptions]; Version 0 is that of the definition that starts the child.
 	Retention time.Duration
 	Priority  int
 	Version   int
@@ -57,8 +58,8 @@ type ChildRun[Out any] struct {
 // ID is the child's run ID; "" where it could not be asked for.
 func (c *ChildRun[Out]) ID() string { return c.id }
 
-// Run starts the child and waits for its result. A child that failed or was cancelled is a [*StepError]; [ErrRunExists] tells that its chosen
-// ID is taken.
+// Run starts the child and waits for its result. A child that failed or was cancelled is a [*StepError]; [ErrRunExists] tells
+// that its chosen ID is taken.
 func (c *ChildCall[In, Out]) Run(ctx Context, in In) (Out, error) { return c.Start(ctx, in).Get(ctx) }
 
 // Start starts the child and goes on.
@@ -91,8 +92,8 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	return run
 }
 
-// AwaitRun waits for the result of any run, and holds nothing meanwhile. A run that is over already gives its result at once; one that is unknown is
-// [ErrNotFound].
+// AwaitRun waits for the result of any run, and holds nothing meanwhile. A run that is over already gives its result at once; one
+// that is unknown, or deleted, is [ErrNotFound]; one that failed or was cancelled is a [*StepError].
 func AwaitRun[Out any](ctx Context, run string) (Out, error) {
 	if err := world.CheckRunID(run); err != nil {
 		var zero Out

@@ -12,8 +12,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Start begins a run of a workflow by name, from JSON. A workflow that no worker knows is accepted: it waits for one. Where this App knows the workflow, an input
-// that does not fit its type is refused. See [Workflow.Start].
+// Start begins a run of a workflow by name, from JSON. A workflow that no worker knows is accepted: it waits for one. Where this
+// App knows the workflow, an input that does not fit its type is refused. See [Workflow.Start].
 func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage, opts ...StartOption) (*Run[json.RawMessage], error) {
 	var o StartOptions
 	for _, opt := range opts {
@@ -71,7 +71,8 @@ type ListFilter struct {
 	Until    time.Time      // created before
 }
 
-// List yields runs, newest first. While runs are born and end it yields every run that stays, once. The caller's break ends the reading.
+// List yields runs, newest first. While runs are born and end it yields every run that stays, once. The caller's break ends the
+// reading.
 func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] {
 	return func(yield func(RunInfo, error) bool) {
 		q := world.RunQuery{Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until}
@@ -141,8 +142,9 @@ func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMess
 	return nil
 }
 
-// Cancel asks a run to end: its code sees [ErrCancelled], cleans up, and the run ends cancelled. It returns when the request is durable. A run
-// whose code is not needed for it (pending, blocked) ends as soon as a worker sees it. Asking again is the same request.
+// Cancel asks a run to end: its code sees [ErrCancelled], cleans up, and the run ends cancelled. It returns when the request is
+// durable. A run whose code is not needed for it (pending, blocked) ends as soon as a worker sees it. Asking again is the same
+// request.
 func (a *App) Cancel(ctx context.Context, run, reason string) error {
 	err := a.deliver(ctx, run, world.Event{Type: world.CancelRequested, By: a.cfg.Name, Reason: reason}, nil)
 	if err != nil {
@@ -155,8 +157,8 @@ func (a *App) deliver(ctx context.Context, run string, e world.Event, opts []Sen
 	return a.deliverAs(ctx, &world.Delivery{Run: run, Events: []world.Event{e}}, opts)
 }
 
-// wait blocks until a run is over. Where this App works on the run it is told at once; else the world tells of the end where it can; polling
-// stands behind both.
+// wait blocks until a run is over. Where this App works on the run it is told at once; else the world tells of the end where it
+// can; polling stands behind both.
 func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 	ended, owned, stop := a.engine.Await(run)
 	defer stop()

@@ -11,11 +11,11 @@ import (
 	"github.com/stepwell/stepwell/internal/replay"
 )
 
-// Context is what workflow code works with. It is not a context.Context, so that it cannot be handed to I/O by accident: I/O belongs into steps,
-// which get a context.Context of their own.
+// Context is what workflow code works with. It is not a context.Context, so that it cannot be handed to I/O by accident: I/O
+// belongs into steps, which get a context.Context of their own.
 //
-// A Context may be used by the workflow's own code alone: the workflow function and what it runs with [Go] and [Map]. A call from a goroutine
-// that workflow code started with the go statement is refused and blocks the run.
+// A Context may be used by the workflow's own code alone: the workflow function and what it runs with [Go] and [Map]. A call from
+// a goroutine that workflow code started with the go statement is refused and blocks the run.
 type Context struct {
 	x   *replay.Ctx
 	env *env
@@ -76,6 +76,6 @@ func (h *replayHandler) WithGroup(name string) slog.Handler {
 // StepInfo is what a step's body can know of itself.
 type StepInfo = engine.StepInfo
 
-// Info tells the body of a step which run, step and attempt it is, and the idempotency key that is the same on every attempt. Outside a step it
-// is zero.
+// Info tells the body of a step which run, step and attempt it is, and the idempotency key that is the same on every attempt.
+// Outside a step it is zero.
 func Info(ctx context.Context) StepInfo { return engine.Info(ctx) }

@@ -14,7 +14,7 @@ var (
 	// ErrCancelled: the run was cancelled. Operations of workflow code return it after a cancel; as the cause of a step's context
 	// it says why that ended.
 	ErrCancelled = engine.ErrCancelled
-	// ErrNotFound: no such run; unknown or deleted.
+	// ErrNotFound: no such run, unknown or deleted; no active hook with that token.
 	ErrNotFound = world.ErrNotFound
 	// ErrTerminal: the run is over.
 	ErrTerminal = world.ErrTerminal
@@ -58,14 +58,15 @@ func RetryAfter(err error, d time.Duration) error {
 	return &engine.RetryError{Err: err, After: d}
 }
 
-// StepError is the failure of a step as its run recorded it: the same on replay.
+// StepError is the failure of a step as its run recorded it: the same on replay. It is also how a child run, or a run that
+// [AwaitRun] waited for, failed or was cancelled.
 type StepError struct {
-	Step      string // name
+	Step      string // name; of a child run its workflow's, of an awaited run its ID
 	Message   string
 	Code      string // PANIC, TIMEOUT, ENCODE, TOO_LARGE, CANCELLED…, or what the error's own Code() string said; "" for most
 	Where     string // file:line, if known
 	Stack     string // of a panic
-	Permanent bool   // it was marked [Fatal]
+	Permanent bool   // it was marked [Fatal], or another attempt would not have helped
 	record    *world.Error
 	err       error
 }
@@ -75,7 +76,9 @@ func (e *StepError) Error() string { return fmt.Sprintf("step %q: %s", e.Step, e
 // Unwrap returns the recorded error, with its causes.
 func (e *StepError) Unwrap() error { return e.err }
 
-// Is matches [ErrCancelled] where the step was cancelled before it ended, and [ErrTooLarge] where its result was too large.
+// Is matches [ErrCancelled] where the step was cancelled before it ended, or the other run was; [ErrTimeout] where the last
+// attempt took too long; [ErrTooLarge] where the result was too large; [ErrRunExists] where a child's chosen ID was taken;
+// [ErrNotFound] where an awaited run is unknown.
 func (e *StepError) Is(target error) bool {
 	switch target {
 	case ErrCancelled:

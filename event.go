@@ -17,8 +17,8 @@ type EventDef[T any] struct {
 	name string
 }
 
-// Event names an event that runs wait for and clients send. A name has 1 to 256 bytes of printable UTF-8; a bad one is refused at the first
-// use.
+// Event names an event that runs wait for and clients send. A name has 1 to 256 bytes of printable UTF-8; a bad one is refused at
+// the first use.
 func Event[T any](name string) *EventDef[T] { return &EventDef[T]{name: name} }
 
 // Name is the event's name.
@@ -40,11 +40,12 @@ func (m Match) waitOption(o *waitOptions) { o.match = m }
 
 func (t TimeoutOption) waitOption(o *waitOptions) { o.timeout, o.timed = time.Duration(t), true }
 
-// Wait pauses the workflow until the event comes, durably and holding nothing. ok is false where its [Timeout] passed first: that is a value, not an
-// error. A payload that was sent before is taken at once, the oldest that matches first; each payload is taken once, by the first
-// wait that matches.
+// Wait pauses the workflow until the event comes, durably and holding nothing. ok is false where its [Timeout] passed first: that
+// is a value, not an error. A payload that was sent before is taken at once, the oldest that matches first; each payload is taken
+// once, by the first wait that matches.
 //
-// The error is [ErrCancelled] when the run is cancelled; [ErrInvalid] for a key in [Match] that the event's type does not have, and for a negative timeout.
+// The error is [ErrCancelled] when the run is cancelled; [ErrInvalid] for a key in [Match] that the event's type does not have,
+// and for a negative timeout.
 func (e *EventDef[T]) Wait(ctx Context, opts ...WaitOption) (payload T, ok bool, err error) {
 	r, err := e.Start(ctx, opts...).Get(ctx)
 	return r.Payload, r.OK, err
@@ -93,8 +94,8 @@ func jsonKeys(t reflect.Type) (keys map[string]bool, closed bool) {
 	return keys, true
 }
 
-// Send sends the event to a run. It returns when the payload is durable; it waits for nobody, and is kept until a wait takes it. With a [DeliveryID] a repeated
-// send is the same one.
+// Send sends the event to a run. It returns when the payload is durable; it waits for nobody, and is kept until a wait takes it.
+// With a [DeliveryID] a repeated send is the same one.
 //
 // Errors: [ErrNotFound], [ErrTerminal], [ErrInboxFull], [ErrInvalid], and encoding errors.
 func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T, opts ...SendOption) error {

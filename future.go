@@ -9,7 +9,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Future is something that workflow code asked for and can wait for later: a registered step's result, what a [Go] returns.
+// Future is something that workflow code asked for and can wait for later: the result of a registered step or a child run, an
+// event, a payload, a [Timer], what a [Go] returns.
 type Future[T any] struct {
 	f   *replay.Future
 	get func(Context) (T, error)
@@ -47,8 +48,8 @@ func failedFuture[T any](err error) *Future[T] {
 	return &Future[T]{get: func(Context) (v T, _ error) { return v, err }}
 }
 
-// Go runs fn beside the code that calls it, as a coroutine of the workflow: one of them runs at a time, and they change over only where they wait. So they
-// may share variables without locks.
+// Go runs fn beside the code that calls it, as a coroutine of the workflow: one of them runs at a time, and they change over only
+// where they wait. So they may share variables without locks.
 func Go[T any](ctx Context, fn func(ctx Context) (T, error)) *Future[T] {
 	var v T
 	f := ctx.x.Go("", func(x *replay.Ctx, _ *replay.Future) error {
@@ -59,8 +60,8 @@ func Go[T any](ctx Context, fn func(ctx Context) (T, error)) *Future[T] {
 	return &Future[T]{f: f, get: func(Context) (T, error) { return v, f.Err() }}
 }
 
-// All waits for all futures and returns their results in order. At the first that fails it returns that error, without waiting for the
-// rest, which go on.
+// All waits for all futures and returns their results in order. At the first that fails it returns that error, without waiting
+// for the rest, which go on.
 func All[T any](ctx Context, fs ...*Future[T]) ([]T, error) {
 	for _, f := range fs {
 		if f.f == nil { // it failed before it was asked for
@@ -83,8 +84,8 @@ func All[T any](ctx Context, fs ...*Future[T]) ([]T, error) {
 	return out, nil
 }
 
-// Race waits for the first future to end and returns what it came to, error or not. The others go on; their results are recorded and
-// ignored. Without futures it is an error.
+// Race waits for the first future to end and returns what it came to, error or not. The others go on; their results are recorded
+// and ignored. Without futures it is an error.
 func Race[T any](ctx Context, fs ...*Future[T]) (T, error) {
 	var zero T
 	if len(fs) == 0 {
@@ -110,9 +111,9 @@ func pending[T any](fs []*Future[T]) []*replay.Future {
 	return rs
 }
 
-// Map runs fn for each item, at most limit at once (0: all), and returns the results in order. Items begin in order. It stops at the first error:
-// what has not begun never begins, steps of the items that run get a cancelled context, and the error is an [*ItemError] that says
-// which item it was.
+// Map runs fn for each item, at most limit at once (0: all), and returns the results in order. Items begin in order. It stops at
+// the first error: what has not begun never begins, steps of the items that run get a cancelled context, and the error is an
+// [*ItemError] that says which item it was.
 func Map[T, R any](ctx Context, items []T, limit int, fn func(ctx Context, item T) (R, error)) ([]R, error) {
 	if limit < 0 {
 		return nil, fmt.Errorf("%w: map with limit %d: want 0 (all at once) or more", ErrInvalid, limit)

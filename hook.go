@@ -25,7 +25,7 @@ type hookOptions struct {
 
 type tokenOption string
 
-// Token chooses a hook's token: whoever knows it can send to the hook. Without it the token is unguessable.
+// Token chooses a hook's token: whoever knows it can send to the hook. Without it the token is unguessable: 26 characters.
 func Token(token string) HookOption { return tokenOption(token) }
 
 func (t tokenOption) hookOption(o *hookOptions) { o.token = string(t) }
@@ -42,8 +42,8 @@ type Hook[T any] struct {
 	f *replay.Future
 }
 
-// NewHook opens a hook. It stays open until it is disposed or the run ends; payloads are kept, in order, until they are received. A token that
-// this run already holds gives the same hook again.
+// NewHook opens a hook. It stays open until it is disposed or the run ends; payloads are kept, in order, until they are received.
+// A token that this run already holds gives the same hook again.
 //
 // With a chosen [Token] it returns when the token is decided; where another run holds it the error is a [*HookConflictError].
 func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
@@ -69,10 +69,11 @@ func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 // Token is the hook's token.
 func (h *Hook[T]) Token() string { return h.f.Op().Token }
 
-// Receive waits for the next payload.
+// Receive waits for the next payload. The error is [ErrCancelled] when the run is cancelled, and [ErrNotFound] where the hook was
+// disposed and all that came before is received.
 func (h *Hook[T]) Receive(ctx Context) (T, error) { return h.Next(ctx).Get(ctx) }
 
-// Next asks for the next payload; the future is resolved when it is there.
+// Next is [Hook.Receive] as a future, for [Select] and [Race].
 func (h *Hook[T]) Next(ctx Context) *Future[T] {
 	f := ctx.x.Receive(h.f)
 	return &Future[T]{f: f, get: func(ctx Context) (v T, err error) {
@@ -86,7 +87,7 @@ func (h *Hook[T]) Next(ctx Context) *Future[T] {
 	}}
 }
 
-// All ranges over payloads as they come, for as long as the hook is open. An error ends it.
+// All ranges over payloads as they come. An error, as of [Hook.Receive], is the last that it yields.
 func (h *Hook[T]) All(ctx Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
@@ -98,7 +99,8 @@ func (h *Hook[T]) All(ctx Context) iter.Seq2[T, error] {
 	}
 }
 
-// Dispose closes the hook: its token is free again, and whoever sends to it is refused.
+// Dispose closes the hook: its token is free again, and whoever sends to it is refused. What came before can be received still.
+// Twice is once.
 func (h *Hook[T]) Dispose(ctx Context) error { return ctx.x.Dispose(h.f) }
 
 // SendHook sends a payload, as JSON, to the active hook with a token. It returns when the payload is durable.

@@ -13,8 +13,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Pause stops a run until it is resumed: nobody takes it, nothing is delivered, nothing fires; bodies of steps that run may end. Pausing
-// twice is the same pause. A cancel ends it.
+// Pause stops a run until it is resumed: nobody takes it, nothing is delivered, nothing fires; bodies of steps that run may end.
+// Pausing twice is the same pause. A cancel ends it. Errors: [ErrNotFound], [ErrTerminal].
 func (a *App) Pause(ctx context.Context, run, reason string) error {
 	return a.act(ctx, "pause", run, world.Event{Type: world.RunPaused, By: a.cfg.Name, Reason: reason})
 }
@@ -40,7 +40,8 @@ func (a *App) act(ctx context.Context, what, run string, e world.Event) error {
 // wakeReads are the events that tell which sleeps are open.
 var wakeReads = []world.EventType{world.WaitCreated, world.WaitCompleted, world.RunContinued, world.RunCompleted, world.RunFailed, world.RunCancelled}
 
-// Wake ends the sleeps of a run now, and returns how many there were. Waits for events are not touched. A run that is over is [ErrTerminal].
+// Wake ends the sleeps of a run now, and returns how many there were. Waits for events, hooks and other runs are not touched, nor
+// are retry delays. A run that is over is [ErrTerminal].
 func (a *App) Wake(ctx context.Context, run string) (int, error) {
 	open := map[string]int64{} // by the event that began each
 	for e, err := range a.Events(ctx, run, EventFilter{Types: wakeReads}) {

@@ -8,8 +8,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Patched guards changed code of a workflow, so that runs that are under way keep their old way: it is true for runs that come here for the first time,
-// and recorded then; false for those whose log shows that they came by before the change.
+// Patched guards changed code of a workflow, so that runs that are under way keep their old way: it is true for runs that come
+// here for the first time, and recorded then; false for those whose log shows that they came by before the change.
 //
 //	if stepwell.Patched(ctx, "mail-by-letter") {
 //		err = letters.Run(ctx, user) // new runs

@@ -11,15 +11,15 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Awaitable is a [Future] of any type.
+// Awaitable is a [Future] of any type, or a [ChildRun].
 type Awaitable interface {
 	future() *replay.Future
 }
 
 func (f *Future[T]) future() *replay.Future { return f.f }
 
-// Select waits for the first of several futures, of whatever types, to end and returns its index. The others go on. Without futures it is an
-// error.
+// Select waits for the first of several futures, of whatever types, to end and returns its index. The others go on: see
+// [CancelLosers]. A cancel of the run ends waits, too: their Get returns [ErrCancelled]. Without futures it is an error.
 func Select(ctx Context, fs ...Awaitable) (int, error) {
 	if len(fs) == 0 {
 		return -1, fmt.Errorf("%w: a select of nothing", ErrInvalid)
@@ -37,8 +37,9 @@ func Select(ctx Context, fs ...Awaitable) (int, error) {
 	return i, nil
 }
 
-// CancelLosers cancels what is behind those futures that have not ended: contexts of steps end, waits return [ErrCancelled], coroutines see
-// it at their next operation. It is for after a [Race] or [Select]; results that come all the same are recorded and ignored.
+// CancelLosers cancels what is behind those futures that have not ended: contexts of steps end, waits return [ErrCancelled],
+// coroutines see it at their next operation. A child run is no longer waited for, and goes on until its parent ends. It is for
+// after a [Race] or [Select]; results that come all the same are recorded and ignored.
 func CancelLosers(ctx Context, fs ...Awaitable) {
 	for _, f := range fs {
 		if r := f.future(); r != nil {
@@ -85,8 +86,8 @@ func (e *EventDef[T]) Start(ctx Context, opts ...WaitOption) *Future[Received[T]
 	}}
 }
 
-// AwaitTimeout is [Await] with a deadline: it returns true when cond holds, and false when d has passed first. Where both come true at once, the
-// condition wins.
+// AwaitTimeout is [Await] with a deadline: it returns true when cond holds, and false when d has passed first. Where both come
+// true at once, the condition wins. A d of zero or less looks at cond once.
 func AwaitTimeout(ctx Context, d time.Duration, cond func() bool) (bool, error) {
 	if d <= 0 {
 		return cond(), nil

@@ -13,12 +13,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Step runs fn once, records what it returned, and returns that: on replay fn does not run again. The name is what the result is recorded
-// under; the same name again is the next occurrence.
+// Step runs fn once, records what it returned, and returns that: on replay fn does not run again. The name is what the result is
+// recorded under; the same name again is the next occurrence.
 //
-// fn runs at least once: if the process dies before its result is recorded it runs again, as the next attempt. Hand [StepInfo].IdempotencyKey to whatever
-// must not be done twice. A failing fn is tried again as [Retry] says: three attempts unless told otherwise; then Step returns a
-// [*StepError]. [Fatal] and [RetryAfter] in what fn returns decide otherwise.
+// fn runs at least once: if the process dies before its result is recorded it runs again, as the next attempt. Hand
+// [StepInfo].IdempotencyKey to whatever must not be done twice. A failing fn is tried again as [Retry] says: three attempts
+// unless told otherwise; then Step returns a [*StepError]. [Fatal] and [RetryAfter] in what fn returns decide otherwise.
 //
 // What Step returns has always made the round trip through JSON, on the first run too.
 func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
@@ -64,8 +64,8 @@ type RegisteredStep[In, Out any] struct {
 	fault  error
 }
 
-// DefineStep gives a function a name under which every worker can run it. Its input is recorded, so it must encode as JSON. What is wrong with a definition shows
-// in [New].
+// DefineStep gives a function a name under which every worker can run it. Its input is recorded, so it must encode as JSON. What
+// is wrong with a definition shows in [New].
 func DefineStep[In, Out any](name string, fn func(ctx context.Context, in In) (Out, error), opts ...StepOption) *RegisteredStep[In, Out] {
 	s := &RegisteredStep[In, Out]{name: name, fn: fn}
 	s.fault = errors.Join(world.CheckName("step name", name), stepPolicy(&s.policy, opts))
@@ -103,8 +103,8 @@ func (s *RegisteredStep[In, Out]) Run(ctx Context, in In, opts ...StepOption) (O
 	return s.Start(ctx, in, opts...).Get(ctx)
 }
 
-// Start asks for the step and goes on; the result is the future's. Of several that are asked for at once, one runs in place and the others
-// are queued for every worker.
+// Start asks for the step and goes on; the result is the future's. Of several that are asked for at once, one runs in place and
+// the others are queued for every worker.
 func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) *Future[Out] {
 	spec := &engine.StepSpec{Task: true, Policy: s.policy}
 	err := stepPolicy(&spec.Policy, opts)
@@ -158,8 +158,8 @@ type Retry struct {
 
 type nonRetryable struct{ is func(error) bool }
 
-// NonRetryable makes errors of a type final for a step: one anywhere in the chain of what a body returns, joined errors included, ends the
-// step at once.
+// NonRetryable makes errors of a type final for a step: one anywhere in the chain of what a body returns, joined errors included,
+// ends the step at once.
 func NonRetryable[T error]() StepOption {
 	return nonRetryable{func(err error) bool {
 		_, ok := errors.AsType[T](err)
@@ -179,8 +179,9 @@ func (r Retry) stepOption(p *engine.Policy) {
 // TimeoutOption is what [Timeout] returns: it fits steps and waits.
 type TimeoutOption time.Duration
 
-// Timeout limits one attempt of a step, or a wait for an event. The context of an attempt whose time is up ends, with cause [ErrTimeout];
-// an error that the body returns then is tried again, if attempts are left. A value that it returns all the same counts: the work is done.
+// Timeout limits one attempt of a step, or a wait for an event. The context of an attempt whose time is up ends, with cause
+// [ErrTimeout]; an error that the body returns then is tried again, if attempts are left. A value that it returns all the same
+// counts: the work is done.
 func Timeout(d time.Duration) TimeoutOption { return TimeoutOption(d) }
 
 func (t TimeoutOption) stepOption(p *engine.Policy) {

@@ -8,8 +8,8 @@ import (
 	"github.com/stepwell/stepwell/internal/replay"
 )
 
-// Sleep pauses the workflow for at least d: durably, for months if need be, and holding nothing meanwhile. Zero and less is over at once. The error is
-// [ErrCancelled] when the run is cancelled, or [ErrInvalid] for a bad name.
+// Sleep pauses the workflow for at least d: durably, for months if need be, and holding nothing meanwhile. Zero and less is over
+// at once. The error is [ErrCancelled] when the run is cancelled, or [ErrInvalid] for a bad name.
 func Sleep(ctx Context, name string, d time.Duration) error {
 	return waitFor(ctx, ctx.x.Sleep(name, d))
 }
@@ -32,8 +32,9 @@ func waitFor(ctx Context, f *replay.Future) error {
 	return f.Err()
 }
 
-// Await waits until cond, a condition of the workflow's own variables, holds. A condition that holds already writes nothing. The error is [ErrCancelled] when
-// the run is cancelled.
+// Await waits until cond, a condition of the workflow's own variables, holds. A condition that holds already writes nothing. It
+// is looked at after each event of the run: it must be quick, and ask for nothing. The error is [ErrCancelled] when the run is
+// cancelled.
 func Await(ctx Context, cond func() bool) error {
 	_, err := ctx.x.Await("await", cond, 0)
 	if errors.Is(err, replay.ErrCancelled) {

@@ -184,8 +184,8 @@ func (f *whyFinder) suspect() bool {
 	return false
 }
 
-// deathsOf counts the attempts that began and were never heard of again, but for the last one of a step that runs. Of a step with many
-// errors the first attempts are no longer known.
+// deathsOf counts the attempts that began and were never heard of again, but for the last one of a step that runs. Of a step with
+// many errors the first attempts are no longer known.
 func deathsOf(en *world.Entry) (n int) {
 	last := en.Attempt
 	if en.Status == world.EntryRunning {
@@ -250,8 +250,8 @@ func (f *whyFinder) queued(q *world.QueueRow) {
 	}
 }
 
-// waiting: the first open thing in the order of the code counts, but for a registered step that nobody knows, and for hooks, which
-// are often open beside what is waited for.
+// waiting: the first open thing in the order of the code counts, but for a registered step that nobody knows, and for hooks,
+// which are often open beside what is waited for.
 func (f *whyFinder) waiting(q *world.QueueRow) {
 	var first *world.Entry
 	open := 0

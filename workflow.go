@@ -44,8 +44,8 @@ type workflowOptions struct {
 
 type versionOption int
 
-// Version gives a workflow's code a version, from 1, which is the default. A run keeps the version that it was started with; an App can have
-// several versions of one workflow.
+// Version gives a workflow's code a version, from 1, which is the default. A run keeps the version that it was started with; an
+// App can have several versions of one workflow.
 func Version(n int) WorkflowOption { return versionOption(n) }
 
 func (v versionOption) workflowOption(o *workflowOptions) {
@@ -71,8 +71,8 @@ func (d RetentionOption) workflowOption(o *workflowOptions) {
 	o.retention = time.Duration(d)
 }
 
-// Define gives a function a name under which it runs durably. Names are made of letters, digits, '_', '.' and '-', at most 128; they are recorded, so a
-// renamed workflow is another one. What is wrong with a definition shows in [New].
+// Define gives a function a name under which it runs durably. Names are made of letters, digits, '_', '.' and '-', at most 128;
+// they are recorded, so a renamed workflow is another one. What is wrong with a definition shows in [New].
 //
 // The function must be deterministic: see the package comment.
 func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), opts ...WorkflowOption) *Workflow[In, Out] {
@@ -124,11 +124,11 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 	return replay.Outcome{Err: codec.FromError(err, e.errors)}
 }
 
-// Start begins a run of the workflow. It returns when the run is durable; it is not lost from then on. Where app works (see [App.Run]) and has a
-// free slot, the run begins at once, in place.
+// Start begins a run of the workflow. It returns when the run is durable; it is not lost from then on. Where app works (see
+// [App.Run]) and has a free slot, the run begins at once, in place.
 //
-// Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken; encoding errors of the input. With the [Key] of a run that is
-// kept, that run is returned: see [Run.Existed].
+// Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken; encoding errors of the input. With the [Key]
+// of a run that is kept, that run is returned: see [Run.Existed].
 func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...StartOption) (*Run[Out], error) {
 	input, err := codec.Encode(in, app.cfg.MaxPayload)
 	if err != nil {
@@ -164,8 +164,8 @@ func (r *Run[Out]) ID() string { return r.id }
 // Existed reports whether the run was there already: its idempotency key had been used.
 func (r *Run[Out]) Existed() bool { return r.existed }
 
-// Result waits until the run is over and returns what it came to. Where it failed or was cancelled the error is a [*RunError]. When ctx ends first, its error
-// is returned; the run goes on.
+// Result waits until the run is over and returns what it came to. Where it failed or was cancelled the error is a [*RunError].
+// When ctx ends first, its error is returned; the run goes on.
 func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
 	row, err := r.app.wait(ctx, r.id)
