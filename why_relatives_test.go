@@ -3,12 +3,15 @@ package stepwell_test
 // What App.Why says of runs that wait for each other, for a hook, or for an operator.
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
 )
 
 // wantWhy waits until a run does not move for a reason that a test knows.
@@ -84,6 +87,54 @@ func TestWhyOfConditions(t *testing.T) {
 		r.wantWhy(app.App, run.ID(), stepwell.WhyCondition, "nothing is open that could make it true")
 		if err := app.ForceCancel(r.ctx, run.ID(), "stuck"); err != nil {
 			r.Fatal(err)
+		}
+	})
+}
+
+// TestWhyOfSuspects: of two steps whose processes died twice one runs alone, and the other says that it waits for its turn.
+func TestWhyOfSuspects(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		gate := make(chan struct{})
+		wf := stepwell.Define("boom", func(ctx stepwell.Context, _ int) (int, error) {
+			return 0, stepwell.Do(ctx, "boom", func(context.Context) error { <-gate; return nil })
+		})
+		first := r.begin(wf)
+		again := memory.New() // where both die again and again
+		runs := make([]string, 2)
+		for i := range runs {
+			runs[i] = start(r, first, wf, 0).ID()
+			var log []world.Event
+			until(r, "the step to start", func() bool {
+				log = r.events(runs[i])
+				return log[len(log)-1].Type == world.StepStarted
+			})
+			second := log[len(log)-1]
+			second.Seq, second.Attempt = second.Seq+1, 2
+			forge(r, again, runs[i], append(log, second))
+		}
+		r.pass(time.Second)
+		app := begin(r.T, again, stepwell.Config{Definitions: []stepwell.Definition{wf}, Name: "host:1"})
+		var kinds map[stepwell.WhyKind]string
+		until(r, "one to run and one to wait", func() bool {
+			kinds = map[stepwell.WhyKind]string{}
+			for _, run := range runs {
+				why, err := app.Why(r.ctx, run)
+				if err != nil {
+					r.Fatal(err)
+				}
+				kinds[why.Kind] = why.String()
+			}
+			return len(kinds) == 2
+		})
+		if got, want := kinds[stepwell.WhySuspect], `step "boom" waits for its turn: its process died twice, so it runs alone, when no other suspect does`; got != want {
+			r.Errorf("got  %s\nwant %s", got, want)
+		}
+		if got := kinds[stepwell.WhyWorking]; !strings.HasPrefix(got, `worker host:1 is in step "boom" since `) || !strings.HasSuffix(got, ", attempt 3, alone, as its process died twice") {
+			r.Errorf("got %s, want attempt 3, alone", got)
+		}
+		close(gate)
+		for _, run := range runs {
+			want(r, wf.Get(app.App, run), 0)
 		}
 	})
 }
