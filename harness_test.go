@@ -324,7 +324,9 @@ func (r *rig) replays(run string, defs ...stepwell.Definition) {
 	}
 	w := memory.New()
 	forge(r, w, run, events[:len(events)-1])
-	begin(r.T, w, stepwell.Config{Definitions: defs, CacheRuns: -1, Strict: true}).stop(r.T)
+	second := begin(r.T, w, stepwell.Config{Definitions: defs, CacheRuns: -1, Strict: true})
+	synctest.Wait() // until it has taken the run and has nothing more to do
+	second.stop(r.T)
 	again := eventsOf(r.T, w, run)
 	if n := len(again); n != len(events) {
 		r.dump(run)
