@@ -266,7 +266,7 @@ func (s *scene) look(ctx context.Context, rep *Report) error {
 
 // quiet waits until goroutines that are about to end have ended: their number has not changed for a while.
 func quiet(ctx context.Context) error {
-	for last, same := -1, 0; same < 5; {
+	for last, same := -1, 0; same < 25; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
