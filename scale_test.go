@@ -42,6 +42,7 @@ func TestWaitingHoldsNothing(t *testing.T) {
 	const (
 		due    = 1_000
 		cached = 1_000 // the default: machines that are kept
+		few    = 10    // goroutines that come and go: connections, timers
 		most   = 150 << 20
 	)
 	asleep := 99_000
@@ -66,7 +67,7 @@ func TestWaitingHoldsNothing(t *testing.T) {
 		float64(r.Asleep.RSS)/1e6, float64(r.Idle.RSS)/1e6, float64(r.Asleep.Anonymous)/1e6, float64(r.Collected.Heap)/1e6, r.Asleep.Goroutines, r.Idle.Goroutines)
 	t.Logf("late by %.1f ms (median), %.1f (99 %%), %.1f (most); a look for work takes %s", r.Late[0], r.Late[1], r.Late[2], time.Duration(r.TakeNs))
 
-	if got, want := r.Asleep.Goroutines, r.Idle.Goroutines+cached; got > want {
+	if got, want := r.Asleep.Goroutines, r.Idle.Goroutines+cached+few; got > want {
 		t.Errorf("%d goroutines, want at most %d: those before the first run, and the cache's", got, want)
 	}
 	if r.Asleep.RSS > most || r.Asleep.Heap > most {
