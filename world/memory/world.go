@@ -23,7 +23,7 @@ type World struct {
 
 	mu      sync.Mutex
 	closed  bool
-	last    time.Time // the clock never goes back
+	clock   world.Clock
 	runs    map[string]*run
 	born    []birth // in order of birth
 	swept   int     // of those in born
@@ -99,8 +99,5 @@ func (w *World) enter(ctx context.Context) error {
 
 // now is the world's clock. A system clock that steps back moves nothing back.
 func (w *World) now() time.Time {
-	if t := world.Now(); t.After(w.last) {
-		w.last = t
-	}
-	return w.last
+	return w.clock.Now(time.Now())
 }

@@ -23,7 +23,7 @@ type Options struct {
 	InboxLimit     int              // payloads that may wait for a run; default 10,000
 	Readers        int              // connections for reading; default 4
 	MaxPages       int              // most pages of 4 KiB the file may have, to test a full disk; default none
-	Now            func() time.Time // the clock, for tests; default [world.Now]
+	Now            func() time.Time // the clock, for tests; default a [world.Clock] on the system's
 }
 
 func (o *Options) defaults() error {
@@ -34,9 +34,6 @@ func (o *Options) defaults() error {
 	set(&o.CheckpointSize, 8<<20)
 	set(&o.InboxLimit, 10_000)
 	set(&o.Readers, 4)
-	if o.Now == nil {
-		o.Now = world.Now
-	}
 	return nil
 }
 
@@ -61,7 +58,7 @@ type World struct {
 	writer   *writer    // of the writer goroutine alone
 
 	mu      sync.Mutex
-	last    time.Time          // the clock never goes back
+	clock   world.Clock
 	workers map[string]*worker // those that joined here and are alive, by ID
 	served  map[string]int64   // by workflow: when it had its last turn
 	turn    int64
@@ -177,10 +174,11 @@ func (w *World) now() time.Time {
 }
 
 func (w *World) nowLocked() time.Time {
-	if t := w.opt.Now(); t.After(w.last) {
-		w.last = t
+	system := time.Now()
+	if w.opt.Now != nil {
+		system = w.opt.Now()
 	}
-	return w.last
+	return w.clock.Now(system)
 }
 
 // read runs f with a connection for reading. f sees what was committed before.
