@@ -124,8 +124,8 @@ type TaskKey struct {
 //
 //   - mail: Events has one event without a number (signal_received, hook_received, cancel_requested, run_paused, run_resumed,
 //     wait_completed, or a step's end driven from elsewhere). It is put in the inbox. A cancel is accepted by a full inbox.
-//   - an act: Act is set and Events has one run_paused, run_resumed or run_cancelled. Where nobody owns the run it is appended to the log at once, else
-//     put in the inbox; run_cancelled is forced: it is appended and ends the run, whoever owns it, and sends a cancel_requested to each
+//   - an act: Act is set and Events has one run_paused, run_resumed or run_cancelled. Where nobody owns the run, and no earlier act waits, it is appended to the
+//     log at once, else put in the inbox, where a run_resumed makes a paused run runnable as other mail does one that is not; run_cancelled is forced: it is appended and ends the run, whoever owns it, and sends a cancel_requested to each
 //     child that is not detached, as no owner will. An act that says nothing new is accepted and writes nothing. A running run that
 //     is resumed is due at once, unless it is blocked.
 //   - the end of a task's attempt: Task is set. With RetryAt zero, Events (of all its attempts that are not in the log) are put in

@@ -85,7 +85,7 @@ func (w *World) send(d *world.Delivery, n *notices) {
 func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, error) {
 	e := d.Events[0]
 	done := world.Delivered{Run: r.id, Owner: r.ownerID()}
-	if r.owner != nil && e.Type != world.RunCancelled {
+	if e.Type != world.RunCancelled && (r.owner != nil || r.end == nil && r.waits(world.RunPaused, world.RunResumed)) { // not before what was asked earlier
 		done.Duplicate = !w.put(r, mail{id: d.ID, events: []world.Event{e}}, n)
 		if !done.Duplicate {
 			w.counters.Deliveries++

@@ -74,6 +74,11 @@ func (r *run) count(m *mail, by int) {
 	}
 }
 
+// waits reports whether mail of one of some types waits.
+func (r *run) waits(types ...world.EventType) bool {
+	return slices.ContainsFunc(r.inbox, func(m mail) bool { return slices.ContainsFunc(types, m.is) })
+}
+
 // asked is when the first cancel request that waits arrived.
 func (r *run) asked() time.Time {
 	for i := range r.inbox {

@@ -28,7 +28,7 @@ func (w *World) standing(r *run) (*lane, time.Time) {
 		return nil, time.Time{}
 	case r.cancels > 0:
 		return w.cancels[r.birth.Priority], r.asked()
-	case r.paused:
+	case r.paused && !r.waits(world.RunResumed):
 		return nil, time.Time{}
 	case r.blocked == nil && r.status == world.Running && len(r.inbox) > 0:
 		if at := r.inbox[0].at; due.IsZero() || at.Before(due) {

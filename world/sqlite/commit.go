@@ -252,6 +252,13 @@ func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err erro
 		}
 		blocked = string(text)
 	}
+	if q.paused { // what waits may end the pause: then the run is to be taken for that
+		resumed, err := g.actWaits(r, world.RunResumed, world.RunResumed)
+		if err != nil {
+			return false, err
+		}
+		q.paused = !resumed
+	}
 	if err := g.exec(releaseQueue, r.key, q.class, bit(q.running), bit(q.paused), micros(rel.WakeAt), blocked, bit(rel.Full),
 		orNull(rel.Waiting), c.ID[:]); err != nil {
 		return false, err

@@ -17,6 +17,7 @@ var (
 	mailQueue  = load("mail_queue")
 	actQueue   = load("act_queue")
 	findMail   = load("find_mail")
+	actWaits   = load("act_waits")
 	runFull    = load("run_full")
 )
 
@@ -96,6 +97,14 @@ func (g *group) waits(r *run, id string) (bool, error) {
 		return found, err
 	}
 	return g.c.one(findMail, func(row) error { return nil }, r.key, id)
+}
+
+// actWaits reports whether an operator's act of one of two types waits.
+func (g *group) actWaits(r *run, a, b world.EventType) (bool, error) {
+	if !r.mail {
+		return false, nil
+	}
+	return g.c.one(actWaits, func(row) error { return nil }, r.key, string(a), string(b))
 }
 
 // room refuses a payload where too many wait.
@@ -196,7 +205,13 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	if done.Duplicate, err = g.waits(r, d.ID); err != nil || done.Duplicate {
 		return done, err
 	}
-	if r.owner != 0 && e.Type != world.RunCancelled {
+	inbox := r.owner != 0
+	if !inbox && e.Type != world.RunCancelled { // not before what was asked earlier
+		if inbox, err = g.actWaits(r, world.RunPaused, world.RunResumed); err != nil {
+			return done, err
+		}
+	}
+	if inbox && e.Type != world.RunCancelled {
 		g.deliveries++
 		_, err = g.put(r, d.ID, []world.Event{e})
 		return done, err

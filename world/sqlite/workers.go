@@ -18,6 +18,7 @@ var (
 	deleteWorker = load("delete_worker")
 	workerKeys   = load("worker_keys")
 	returnRuns   = load("return_runs")
+	resumedRuns  = load("resumed_runs")
 	returnTasks  = load("return_tasks")
 	ownedMail    = load("owned_mail")
 	ownedRuns    = load("owned_runs")
@@ -184,6 +185,9 @@ func (g *group) lockWorkers(name string) error {
 // that got nowhere since it took them.
 func (g *group) bury(key int64, died bool) error {
 	now := g.now.UnixMicro()
+	if err := g.unpause(key); err != nil {
+		return err
+	}
 	runs, err := g.changed(returnRuns, key, now, bit(died))
 	if err != nil {
 		return err
@@ -211,6 +215,26 @@ func (g *group) bury(key int64, died bool) error {
 			w.mu.Unlock()
 		}
 	})
+	return nil
+}
+
+// unpause makes the paused runs of a worker that can be taken again which it did not resume as it was told.
+func (g *group) unpause(key int64) error {
+	var ids []string
+	if err := g.c.query(resumedRuns, func(r row) (bool, error) { ids = append(ids, r.text(0)); return true, nil }, key); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		r, err := g.run(id)
+		if err != nil {
+			return err
+		}
+		r.paused = false
+		g.recount(r, r.standing())
+		if err := g.exec(actQueue, r.key, bit(false), micros(r.wake)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -1,0 +1,87 @@
+package stepwell_test
+
+// Acts on a run whose owner gives it up, or dies, just then: none is lost, and they count in the order in which they came.
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/world"
+)
+
+// busyThenNap has a body in flight for 5 s, and then sleeps a second.
+var busyThenNap = stepwell.Define("busy-then-nap", func(ctx stepwell.Context, _ struct{}) (int, error) {
+	n, err := stepwell.Step(ctx, "busy", func(context.Context) (int, error) { <-time.After(5 * time.Second); return 1, nil })
+	if err != nil {
+		return 0, err
+	}
+	return n, stepwell.Sleep(ctx, "nap", time.Second)
+})
+
+// beginWhere starts a worker on the rig's world, with something that happens right before its first commit that gives a run up.
+func (r *rig) beginWhere(released func(run string), defs ...stepwell.Definition) *worker {
+	r.Helper()
+	var once atomic.Bool
+	w := faults.New(r.world, func(c faults.Call) faults.Fault {
+		if c.Op != faults.Commit || c.Commit.Birth() || c.Commit.Release == nil || !once.CompareAndSwap(false, true) {
+			return faults.Fault{}
+		}
+		return faults.Fault{Before: func() { released(c.Commit.Run) }}
+	})
+	cfg := stepwell.Config{Definitions: defs, Poll: time.Hour}
+	r.mode(&cfg)
+	return begin(r.T, w, cfg)
+}
+
+func TestAResumeThatMeetsTheReleaseOfAPausedRunIsNotLost(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		wk := r.beginWhere(func(run string) { r.resume(r.client(), run) }, busyThenNap)
+		run := start(r, wk, busyThenNap, struct{}{})
+		r.pause(r.client(), run.ID())
+		want(r, run, 1)
+		r.replays(run.ID(), busyThenNap)
+	})
+}
+
+func TestAResumeAfterAPauseThatMeetsTheReleaseCounts(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		nap := stepwell.Define("nap", func(ctx stepwell.Context, _ struct{}) (int, error) {
+			if err := stepwell.Sleep(ctx, "short", time.Second); err != nil {
+				return 0, err
+			}
+			return 1, stepwell.Sleep(ctx, "long", time.Minute)
+		})
+		var paused atomic.Bool
+		wk := r.beginWhere(func(run string) { // the owner has it still: to the inbox
+			r.pause(r.client(), run)
+			paused.Store(true)
+		}, nap)
+		run := start(r, wk, nap, struct{}{})
+		until(r, "the pause", paused.Load)
+		r.resume(r.client(), run.ID())
+		want(r, run, 1)
+		r.replays(run.ID(), nap)
+	})
+}
+
+func TestAResumeThatAnOwnerNeverSawIsNotLostWithIt(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		wk := r.begin(busyThenNap)
+		run := start(r, wk, busyThenNap, struct{}{})
+		r.pause(wk.App, run.ID())
+		until(r, "the pause", func() bool { return len(r.events(run.ID(), world.RunPaused)) == 1 })
+		id := r.get(run.ID()).Queue.Owner
+		r.resume(r.client(), run.ID())
+		if err := r.world.Leave(r.ctx, id); err != nil { // as if it had died: what it owned comes back
+			r.Fatal(err)
+		}
+		if q := r.get(run.ID()).Queue; q == nil || q.Paused && q.Mail == 0 {
+			r.Fatalf("queue = %+v, want the resumption to wait", q)
+		}
+		want(r, run, 1)
+	})
+}
