@@ -248,24 +248,24 @@ func TestPoisonedCode(t *testing.T) {
 		}
 		return world.Block{}
 	}
-	w.supervise("the run to be blocked, twice, and all others to end", func() bool {
+	w.supervise("the run to be blocked for good, and all others to end", func() bool {
 		b := block()
-		return b.Code == world.CodeCrashLoop && b.Tries > 1 && w.over("quick", "long", "task-quick")
+		return b.Code == world.CodeCrashLoop && b.Tries > 2 && w.over("quick", "long", "task-quick")
 	})
-	// The first death looks like the step's. From the second on its result is recorded before the code goes on: three strikes, one alone.
-	if w.deaths != 6 {
-		t.Errorf("%d workers died, want 6", w.deaths)
+	// The first death looks like the step's. At the second its result is recorded before the code goes on. Three strikes; twice alone, with a pause.
+	if w.deaths != 7 {
+		t.Errorf("%d workers died, want 7", w.deaths)
 	}
 	for _, name := range []string{"quick", "long", "task-quick"} {
-		w.innocent(name, 6)
+		w.innocent(name, 7)
 	}
 	if h := w.history(id, "before"); h.starts != 2 || h.failures > 0 || h.end != world.StepCompleted {
 		t.Errorf("the step before: %+v, want it completed at its second start", h)
 	}
 	w.orders.Build = "good"
 	w.supervise("the good build to heal the run", func() bool { return w.over("code") })
-	if row := w.run(id); row.Status != world.Completed || w.deaths != 6 {
-		t.Errorf("run is %s after %d deaths, want it completed after 6", row.Status, w.deaths)
+	if row := w.run(id); row.Status != world.Completed || w.deaths != 7 {
+		t.Errorf("run is %s after %d deaths, want it completed after 7", row.Status, w.deaths)
 	}
 }
 

@@ -1,6 +1,7 @@
 package stepwell
 
-// This file has the answer to why a run does not move: what it says, and where it is read from. why_find.go decides, why_text.go words it.
+// This file has the answer to why a run does not move: what it says, and where it is read from. why_find.go decides, why_text.go
+// words it.
 
 import (
 	"context"
@@ -35,10 +36,12 @@ const (
 	WhyRun        WhyKind = "run"         // it waits for the run Peer, which is no child
 	WhySuspect    WhyKind = "suspect"     // Step ended its process before, or ran beside what did; it waits for its turn to run alone
 	WhyHook       WhyKind = "hook"        // it waits for a payload of the hook with Token
+	WhyStalled    WhyKind = "stalled"     // its workflow code has not yielded since Since; only the worker's own process knows
 	WhyWaiting    WhyKind = "waiting"     // it waits; what for was not looked up
 )
 
-// Why says why a run does not move. The fields are for programs, [Why.String] is for people; which fields are set depends on Kind.
+// Why says why a run does not move. The fields are for programs, [Why.String] is for people; which fields are set depends on
+// Kind.
 type Why struct {
 	Kind     WhyKind      `json:"kind"`
 	At       time.Time    `json:"at"` // when this was so; String counts from it, in its time zone
@@ -87,8 +90,8 @@ type Story struct {
 	Peers map[string]string `json:"peers,omitempty"`
 }
 
-// Story reads a run's row and its whole log. Without payloads the journal has no inputs, outputs and payloads. A log that is corrupt, or of a
-// newer release, is told as far as it can be read.
+// Story reads a run's row and its whole log. Without payloads the journal has no inputs, outputs and payloads. A log that is
+// corrupt, or of a newer release, is told as far as it can be read.
 func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, error) {
 	info, err := a.Get(ctx, run)
 	if err != nil {
@@ -120,6 +123,9 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 	}
 	s.Run = info.Run
 	s.Why = whyOf(&info.Run, s.Journal, tasks, stats.Workers, stats.Now)
+	if since, ok := a.engine.Stalled(run); ok && s.Why.Kind == WhyWorking {
+		s.Why.Kind, s.Why.Since = WhyStalled, since
+	}
 	return s, a.peers(ctx, &s)
 }
 

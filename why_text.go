@@ -14,8 +14,8 @@ import (
 // heedTime is how long a body may take to heed the end of its context before the answer says that it has not.
 const heedTime = 2 * time.Second
 
-// String is the answer as one sentence for people, without a full stop: what it waits for, until when, and what ends it. Times are in the
-// time zone of At, absolute and relative.
+// String is the answer as one sentence for people, without a full stop: what it waits for, until when, and what ends it. Times
+// are in the time zone of At, absolute and relative.
 func (w Why) String() string {
 	s := w.sentence() + w.alsoText()
 	if w.Mail > 0 && w.Kind != WhyOver {
@@ -59,6 +59,8 @@ func (w Why) sentence() string {
 		return w.noWorkerText()
 	case WhyWorking, WhyWorkerLost:
 		return w.workerText()
+	case WhyStalled:
+		return "workflow code has not yielded" + w.since() + " on worker " + quote(w.Worker) + ": it loops, or waits for something outside of Stepwell"
 	case WhySuspect:
 		return w.suspectText()
 	case WhyRetry:

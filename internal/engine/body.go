@@ -70,6 +70,10 @@ func attempt(ctx context.Context, info *StepInfo, timeout time.Duration, fn func
 		done(r)
 	}()
 	r.payload, r.err = fn(ctx)
+	if r.err != nil { // its methods are the author's code too: where they panic, they do it here
+		_, _ = retryAfter(r.err)
+		_ = isFatal(r.err)
+	}
 	returned = true
 }
 

@@ -30,6 +30,7 @@ type Config struct {
 	Sweep     time.Duration // between sweeps of ended runs [5 min]; below 0: never
 	Drain     time.Duration // for bodies to end by themselves on shutdown [10 s]
 
+	Stall       time.Duration // workflow code that has not yielded for so long is reported [5 s]
 	CancelGrace time.Duration // for a body to return after its run was cancelled [10 s]
 	CacheRuns   int           // hibernating machines kept [1,000]; below 0: none
 	CacheBytes  int           // and their estimated bytes at most [64 MiB]
@@ -61,6 +62,7 @@ func (c *Config) defaults() {
 	set(&c.Poll, 5*time.Second)
 	set(&c.Sweep, 5*time.Minute)
 	set(&c.Drain, 10*time.Second)
+	set(&c.Stall, 5*time.Second)
 	set(&c.CancelGrace, 10*time.Second)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -81,6 +83,7 @@ type Engine struct {
 	mu        sync.Mutex
 	owned     map[string]*session     // guarded by mu
 	tasks     map[taskKey]*heldTask   // guarded by mu
+	stalls    map[string]time.Time    // guarded by mu: runs whose code does not yield, since when
 	called    string                  // guarded by mu: the run that is to be evaluated alone next
 	calledAt  time.Time               // guarded by mu
 	accepting bool                    // guarded by mu: sessions may begin
@@ -109,7 +112,7 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, byClass: map[world.Class]*Workflow{}, stepsByName: map[string]*Step{},
 		awaiters: awaiters{byRun: map[string][]chan Ended{}},
-		owned:    map[string]*session{}, tasks: map[taskKey]*heldTask{},
+		owned:    map[string]*session{}, tasks: map[taskKey]*heldTask{}, stalls: map[string]time.Time{},
 		wake: make(chan struct{}, 1), beat: make(chan struct{}, 1), beating: make(chan struct{}, 1), epoch0: time.Now(),
 	}
 	e.runs = newSlots(cfg.Runs, e.kick)

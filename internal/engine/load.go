@@ -84,6 +84,7 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 	if c := s.e.cache.take(s.run); c != nil {
 		if c.wf == s.wf && c.state.Seq <= tk.Seq {
 			s.state, s.m = c.state, c.m
+			s.watched.Store(s.m)
 			cursor = world.Cursor(c.state.Seq)
 		} else {
 			s.e.unwind(c.m)
@@ -137,7 +138,10 @@ func (s *session) replay(events []world.Event, more bool) error {
 	return s.m.Feed(events, more)
 }
 
-func (s *session) newMachine() { s.m = s.machine() }
+func (s *session) newMachine() {
+	s.m = s.machine()
+	s.watched.Store(s.m)
+}
 
 // machine makes a machine for the run's present segment.
 func (s *session) machine() *replay.Machine {
@@ -183,6 +187,7 @@ func (s *session) verify() {
 	}
 	second := s.machine()
 	second.SetReplaying(true)
+	s.watched.Store(second)
 	err := second.Feed(s.log, false)
 	if err == nil {
 		err = replay.Mismatch(s.m, second, s.state.Seq)
@@ -190,6 +195,7 @@ func (s *session) verify() {
 	second.SetReplaying(false)
 	second.Cancelled() // known already
 	if err != nil {
+		s.watched.Store(s.m)
 		s.e.unwind(second)
 		s.fail(err, s.state.Seq)
 		return

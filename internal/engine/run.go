@@ -28,6 +28,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	beatCtx, stopBeat := context.WithCancel(workCtx)
 	var beats, loops sync.WaitGroup
 	beats.Go(func() { e.beatLoop(beatCtx) })
+	beats.Go(func() { e.watchLoop(beatCtx) })
 	loops.Go(func() { e.takeLoop(ctx) })
 	if e.cfg.Sweep > 0 {
 		loops.Go(func() { e.sweepLoop(ctx) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/replay"
@@ -19,6 +20,8 @@ type session struct {
 	wf    *Workflow // nil: taken only to be cancelled
 	state *world.State
 	m     *replay.Machine
+
+	watched atomic.Pointer[replay.Machine] // the machine that is fed; for the watch
 
 	mu     sync.Mutex
 	box    []message     // guarded by mu

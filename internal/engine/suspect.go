@@ -20,7 +20,8 @@ const (
 	aloneDeaths = 5
 	// maxStrikes is how many takes in a row may end with neither commit nor release; then the run's code is evaluated alone, once.
 	maxStrikes = 3
-	// sameBuildTries is at how manieth look, about once a minute, a build that was found to end its process is tried again.
+	// sureTries is how often a run may be blocked for it by one build; then that build is tried again at each sameBuildTries-th look only, about once an hour.
+	sureTries      = 2
 	sameBuildTries = 60
 )
 
@@ -30,7 +31,8 @@ const (
 //  1. The run is released, blocked with no tries yet. So whoever takes it knows, though its strikes ended with that release, and what others do while it
 //     waits is not counted.
 //  2. When its turn has come it is released once more, marked to be evaluated alone. One run of a worker at a time has that mark.
-//  3. It is taken and evaluated. Strikes of a run that has the mark are its own.
+//  3. It is taken and evaluated. A strike of a run that has the mark is its own, most likely: what is not known yet to end processes may still run beside it. So it is
+//     only blocked, and tried again alone.
 func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
 	s.struck = tk.Strikes > 0
 	b := world.Block{Code: world.CodeCrashLoop, Since: s.now, Build: s.e.cfg.Build}
@@ -89,7 +91,7 @@ func (e *Engine) callAlone(run string, on bool) bool {
 // knownGuilty reports whether trying the code again would only end this process too: it is the same build. Now and then it is tried all the same, as the fault may have been
 // outside of it.
 func (s *session) knownGuilty(b *world.Block) bool {
-	return b.Tries%sameBuildTries > 0 && b.Build != "" && b.Build == s.e.cfg.Build
+	return b.Tries >= sureTries && b.Tries%sameBuildTries > 0 && b.Build != "" && b.Build == s.e.cfg.Build
 }
 
 // acquit reports whether the session is about to wait though nothing shows yet that its run's code was evaluated and did no harm: the run was struck, and nothing was

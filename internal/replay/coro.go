@@ -87,6 +87,7 @@ func (c *coro) run(fn func()) {
 
 // resume gives control to the coroutine until it blocks or ends.
 func (c *coro) resume() {
+	c.m.resumes.Add(1)
 	c.m.current.Store(c)
 	defer c.m.current.Store(nil) // also when the code calls Goexit
 	c.next()

@@ -54,6 +54,7 @@ type Machine struct {
 	dead    int // of coros have ended
 	named   int // names that coroutines count the uses of
 	current atomic.Pointer[coro]
+	resumes atomic.Uint64 // how often workflow code got control
 	closing atomic.Bool
 
 	queue   []world.Event // fed, but what follows them is not known yet

@@ -1,0 +1,79 @@
+package engine
+
+// This file watches for workflow code that does not yield: it costs a slot and a core, and nobody else would tell.
+
+import (
+	"context"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/replay"
+)
+
+// stall is code that has had control since the watch first saw it.
+type stall struct {
+	machine *replay.Machine
+	turn    uint64
+	since   time.Time
+	told    bool
+}
+
+// watchLoop looks at all sessions a few times in each [Config.Stall], and reports code that has not yielded for so long, once, with its stack.
+func (e *Engine) watchLoop(ctx context.Context) {
+	seen := map[*session]*stall{}
+	for pause(ctx, e.cfg.Stall/5) {
+		now := e.now()
+		still := map[*session]*stall{}
+		for _, s := range e.evaluating() {
+			m := s.watched.Load()
+			turn, on := m.Evaluating()
+			if !on {
+				continue
+			}
+			st := seen[s]
+			if st == nil || st.machine != m || st.turn != turn {
+				st = &stall{machine: m, turn: turn, since: now}
+			}
+			still[s] = st
+			if !st.told && now.Sub(st.since) >= e.cfg.Stall {
+				st.told = true
+				e.cfg.Logger.Warn("workflow code does not yield", "run", s.run, "workflow", s.wf.Name, "since", st.since,
+					"stack", trimStack(m.Stack()))
+			}
+		}
+		seen = still
+		e.noteStalls(seen)
+	}
+	e.noteStalls(nil)
+}
+
+// evaluating lists the sessions that have a machine.
+func (e *Engine) evaluating() []*session {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var list []*session
+	for _, s := range e.owned {
+		if s.watched.Load() != nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (e *Engine) noteStalls(seen map[*session]*stall) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	clear(e.stalls)
+	for s, st := range seen {
+		if st.told {
+			e.stalls[s.run] = st.since
+		}
+	}
+}
+
+// Stalled tells since when the code of a run that this worker evaluates has not yielded; ok is false where it does, or is not here.
+func (e *Engine) Stalled(run string) (since time.Time, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	since, ok = e.stalls[run]
+	return since, ok
+}
