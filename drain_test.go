@@ -342,3 +342,18 @@ func TestPanicsAndGoexitInBodiesAreErrorsOfTheAttempt(t *testing.T) {
 		}
 	})
 }
+
+// TestAnAppThatIsStoppedBeforeItBeganEndsWell: whoever shuts a worker down while it still joins gets no error for it.
+func TestAnAppThatIsStoppedBeforeItBeganEndsWell(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		app, err := stepwell.New(r.world, stepwell.Config{})
+		if err != nil {
+			r.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(r.ctx)
+		cancel()
+		if err := app.Run(ctx); err != nil {
+			r.Errorf("Run = %v, want nil", err)
+		}
+	})
+}

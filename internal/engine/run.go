@@ -17,6 +17,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	bodyCtx, endBodies := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer endBodies(ErrDraining)
 	if err := e.join(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // it was to end before it had begun
+		}
 		return err
 	}
 	e.mu.Lock()
