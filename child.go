@@ -95,7 +95,11 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 // AwaitRun waits for the result of any run, and holds nothing meanwhile. A run that is over already gives its result at once; one
 // that is unknown, or deleted, is [ErrNotFound]; one that failed or was cancelled is a [*StepError].
 func AwaitRun[Out any](ctx Context, run string) (Out, error) {
-	if err := world.CheckRunID(run); err != nil {
+	err := world.CheckRunID(run)
+	if err == nil && run == ctx.RunID() {
+		err = fmt.Errorf("%w: run %s cannot wait for itself", ErrInvalid, run)
+	}
+	if err != nil {
 		var zero Out
 		return zero, err
 	}

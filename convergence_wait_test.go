@@ -58,7 +58,9 @@ func waitFlow() (parent, child *stepwell.Workflow[int, string]) {
 				v, err := parentsChild(child).Run(ctx, 1)
 				return tell("child", v, err)
 			}),
-			beside(func(ctx stepwell.Context) error { return tell("nap", "", stepwell.Sleep(ctx, "nap", 300*time.Millisecond)) }),
+			beside(func(ctx stepwell.Context) error {
+				return tell("nap", "", stepwell.Sleep(ctx, "nap", 300*time.Millisecond))
+			}),
 			beside(func(ctx stepwell.Context) error {
 				ok, err := stepwell.AwaitTimeout(ctx, 400*time.Millisecond, func() bool { return len(story) > 2 })
 				return tell("three", ok, err)

@@ -20,6 +20,7 @@ type HookOption interface{ hookOption(*hookOptions) }
 
 type hookOptions struct {
 	token    string
+	chosen   bool
 	metadata any
 }
 
@@ -28,7 +29,7 @@ type tokenOption string
 // Token chooses a hook's token: whoever knows it can send to the hook. Without it the token is unguessable: 26 characters.
 func Token(token string) HookOption { return tokenOption(token) }
 
-func (t tokenOption) hookOption(o *hookOptions) { o.token = string(t) }
+func (t tokenOption) hookOption(o *hookOptions) { o.token, o.chosen = string(t), true }
 
 type metadataOption struct{ v any }
 
@@ -50,6 +51,11 @@ func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 	var o hookOptions
 	for _, opt := range opts {
 		opt.hookOption(&o)
+	}
+	if o.chosen {
+		if err := world.CheckKey("hook token", o.token); err != nil {
+			return nil, err
+		}
 	}
 	var metadata json.RawMessage
 	if o.metadata != nil {
