@@ -79,7 +79,7 @@ func TestManyChildrenAndBackCostFewTakesOfTheParent(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		n := 1000
 		if r.slow() {
-			n = 200
+			n = 100
 		}
 		child := stepwell.Define("one-of-many", func(ctx stepwell.Context, i int) (int, error) {
 			return stepwell.Step(ctx, "work", func(context.Context) (int, error) { return i, nil })

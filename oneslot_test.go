@@ -26,7 +26,7 @@ func TestOneSlotFibonacciByRecursiveChildren(t *testing.T) {
 		})
 		n, sum := 12, 144
 		if r.slow() {
-			n, sum = 8, 21
+			n, sum = 7, 13
 		}
 		run := start(r, oneSlot(r, fib), fib, n)
 		want(r, run, sum)
@@ -65,7 +65,7 @@ func TestOneSlotAChainOfNestedChildrenWithSteps(t *testing.T) {
 		})
 		n := 100
 		if r.slow() {
-			n = 30
+			n = 15
 		}
 		run := start(r, oneSlot(r, chain, level), chain, n)
 		want(r, run, n)

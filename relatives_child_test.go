@@ -66,7 +66,7 @@ func TestChildFanOutAndFanInOfTwoHundred(t *testing.T) {
 		})
 		n, sum := 200, 2646700
 		if r.slow() {
-			n, sum = 50, 40425
+			n, sum = 20, 2470
 		}
 		run := start(r, r.begin(wf, child), wf, n)
 		want(r, run, sum)
