@@ -83,7 +83,7 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	if err != nil {
 		return fail(fmt.Errorf("input: %w", err))
 	}
-	spec := &engine.ChildSpec{Birth: o.birth(c.w.name, ctx.env.maxRetention, time.Time{}), Detached: c.opts.Detached}
+	spec := &engine.ChildSpec{Birth: o.birth(c.w.name, ctx.env.maxRetention), Detached: c.opts.Detached}
 	f := ctx.x.Other(world.KindChild, c.w.name, o.ID, input, spec)
 	run := &ChildRun[Out]{Future: newFuture[Out](ctx, f)}
 	if op := f.Op(); op != nil {

@@ -74,13 +74,10 @@ func (o *StartOptions) check() error {
 }
 
 // birth is what the log keeps of the options.
-func (o *StartOptions) birth(workflow string, limit time.Duration, now time.Time) world.Birth {
+func (o *StartOptions) birth(workflow string, limit time.Duration) world.Birth {
 	b := world.Birth{Workflow: workflow, Version: o.Version, Key: o.Key, Priority: 1, Context: o.Context}
 	if o.Priority > 0 {
 		b.Priority = o.Priority - 1
-	}
-	if o.Delay > 0 {
-		b.NotBefore = now.Add(o.Delay)
 	}
 	b.Retention = o.Retention
 	if b.Retention == 0 {

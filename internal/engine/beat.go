@@ -27,13 +27,21 @@ func (e *Engine) join(ctx context.Context) error {
 // renewed notes a new end of the lease and the world's clock. The lease counts from when the beat was sent: the world's view is never earlier.
 func (e *Engine) renewed(sent time.Time, b world.Beat) {
 	e.until.Store(int64(sent.Add(b.Until.Sub(b.Now)).Sub(e.epoch0)))
-	back := time.Now()
-	middle := sent.Add(back.Sub(sent) / 2)
-	offset := b.Now.Sub(middle)
-	if offset.Abs() <= back.Sub(sent)+time.Millisecond {
+	trip := time.Since(sent)
+	offset := b.Now.Sub(e.clock().Add(-trip / 2))
+	if offset.Abs() <= trip+time.Millisecond {
 		offset = 0 // within what the round trip explains
 	}
 	e.offset.Store(int64(offset))
+	e.notBefore(b.Now)
+}
+
+// notBefore moves this worker's idea of the world's clock to what the world has said, if it is behind. What the world has given as due is due here, or it would
+// be released and taken over and over.
+func (e *Engine) notBefore(said time.Time) {
+	if behind := said.Sub(e.now()); behind > 0 {
+		e.offset.Add(int64(behind))
+	}
 }
 
 // beatLoop renews the lease: every Beat while the worker owns anything, else as rarely as the lease allows; and whenever mail is announced.

@@ -66,7 +66,7 @@ func attempt(ctx context.Context, info *StepInfo, timeout time.Duration, fn func
 		} else if r.err != nil && context.Cause(ctx) == ErrTimeout {
 			r.err = &timeoutError{after: timeout, err: r.err}
 		}
-		r.cause, r.at = context.Cause(ctx), world.Now()
+		r.cause = context.Cause(ctx)
 		done(r)
 	}()
 	r.payload, r.err = fn(ctx)

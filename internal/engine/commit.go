@@ -62,15 +62,21 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 	}
 	s.struck = false
-	starts, rest, later := t.starts, t.rest, t.later
-	*t = turn{events: t.events[:0], starts: starts, rest: rest}
+	s.later, s.outcome = t.later, outcome
+	*t = turn{events: t.events[:0], starts: t.starts, rest: t.rest}
+	return true
+}
+
+// goOn lets the machine see what it may see now that the turn is durable, and its bodies are started: what it asks for then is of the next turn.
+func (s *session) goOn() {
+	later, outcome := s.later, s.outcome
+	s.later, s.outcome = nil, nil
 	s.seeLater(later)
 	s.absolve()
-	if outcome != nil && !s.ended {
+	if outcome != nil {
 		s.again = true
 		outcome()
 	}
-	return true
 }
 
 // split makes commits of the turn: one, unless it is too large. Results, mail and held tasks are in the first, starts and the release in the last.
@@ -239,6 +245,7 @@ func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) 
 	s.e.bodies.Go(func() {
 		run := func(ctx context.Context) ([]byte, error) { return spec.Run(ctx, input) }
 		attempt(ctx, info, b.policy.Timeout, run, func(r result) {
+			r.at = s.e.now()
 			cancel(nil)
 			if !s.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
 				s.e.steps.release(1) // the session is gone: nobody records it

@@ -35,8 +35,10 @@ type Config struct {
 	CacheRuns   int           // hibernating machines kept [1,000]; below 0: none
 	CacheBytes  int           // and their estimated bytes at most [64 MiB]
 	Limit       int           // bytes of one encoded value [1 MiB]
-	Strict      bool          // check determinism at every suspension
-	Logger      *slog.Logger  // [discard]
+	// Clock is the system's clock. It is read once; from then on the monotonic clock counts [time.Now].
+	Clock  func() time.Time
+	Strict bool         // check determinism at every suspension
+	Logger *slog.Logger // [discard]
 	// Record turns an error into what the log keeps of it.
 	Record func(error) *world.Error
 }
@@ -64,6 +66,9 @@ func (c *Config) defaults() {
 	set(&c.Drain, 10*time.Second)
 	set(&c.Stall, 5*time.Second)
 	set(&c.CancelGrace, 10*time.Second)
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -104,6 +109,7 @@ type Engine struct {
 	offset  atomic.Int64  // world's clock minus ours, ns
 	until   atomic.Int64  // end of the lease on our monotonic clock, ns since epoch0
 	epoch0  time.Time
+	wall0   time.Time // what the system's clock said then, without a monotonic reading
 }
 
 // New checks the definitions and makes a worker that does nothing yet.
@@ -115,6 +121,7 @@ func New(cfg Config) (*Engine, error) {
 		owned:    map[string]*session{}, tasks: map[taskKey]*heldTask{}, stalls: map[string]time.Time{},
 		wake: make(chan struct{}, 1), beat: make(chan struct{}, 1), beating: make(chan struct{}, 1), epoch0: time.Now(),
 	}
+	e.wall0 = cfg.Clock().Round(0)
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)
 	e.suspects = newSlots(1, func() {})
@@ -159,9 +166,24 @@ func (e *Engine) workflow(c world.Class) *Workflow { return e.byClass[c] }
 
 func (e *Engine) workerID() string { return *e.worker.Load() }
 
-// now is the world's clock as far as this worker knows it.
+// now is the world's clock as far as this worker knows it: steps of the system's clock are none of its.
 func (e *Engine) now() time.Time {
-	return time.Now().Add(time.Duration(e.offset.Load())).UTC().Truncate(time.Microsecond)
+	return e.clock().Add(time.Duration(e.offset.Load())).UTC().Truncate(time.Microsecond)
+}
+
+// clock is the system's clock as it was when the worker was made, gone on with the monotonic clock.
+func (e *Engine) clock() time.Time { return e.wall0.Add(time.Since(e.epoch0)) }
+
+// worldNow is the world's clock: as this worker knows it, or, where it does not work, asked for.
+func (e *Engine) worldNow(ctx context.Context) (time.Time, error) {
+	if e.leased() {
+		return e.now(), nil
+	}
+	s, err := e.cfg.World.Stats(ctx)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask for the time: %w", err)
+	}
+	return s.Now, nil
 }
 
 // leased reports whether the lease still runs on this worker's own monotonic clock.

@@ -57,10 +57,12 @@ type session struct {
 	timer            *time.Timer   // of wait; made when it is first needed
 	durable          int64         // number of the last event that is committed
 
-	again bool          // a commit's own outcome is to be looked at
-	birth *birth        // an eager start, until it is committed
-	log   []world.Event // strict mode: all events of the segment
-	old   []*replay.Machine
+	again   bool          // a commit's own outcome is to be looked at
+	outcome func()        // of the last commit's conditions; see goOn
+	later   []world.Event // of the last commit: what the machine has not seen yet
+	birth   *birth        // an eager start, until it is committed
+	log     []world.Event // strict mode: all events of the segment
+	old     []*replay.Machine
 }
 
 // message is what happens to a session.
@@ -146,15 +148,14 @@ func (s *session) loop(ctx context.Context) {
 	for !s.ended {
 		s.handle(s.gather())
 		s.plan()
-		if !s.turn.empty() || s.turn.release != nil {
-			if !s.commit(ctx) {
-				return
-			}
-		}
-		if s.ended {
+		committed := !s.turn.empty() || s.turn.release != nil
+		if committed && !s.commit(ctx) || s.ended {
 			return
 		}
 		s.startBodies()
+		if committed {
+			s.goOn()
+		}
 		if s.again {
 			s.again = false
 			continue // what the world decided may have moved the machine

@@ -19,6 +19,7 @@ type Birth struct {
 	ID    string // chosen by the caller; "": a new one
 	Birth world.Birth
 	Input []byte
+	Delay time.Duration // the run is not taken before it has passed, by the world's clock
 }
 
 // Started says what became of it.
@@ -51,6 +52,13 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 	}
 	if b.Birth.Seed == 0 {
 		b.Birth.Seed = rand.Uint64()
+	}
+	if b.Delay > 0 {
+		now, err := e.worldNow(ctx)
+		if err != nil {
+			return Started{}, fmt.Errorf("start %s: %w", b.Birth.Workflow, err)
+		}
+		b.Birth.NotBefore = now.Add(b.Delay)
 	}
 	if b.Birth.NotBefore.IsZero() {
 		if started, ok, err := e.startEager(ctx, b); ok {

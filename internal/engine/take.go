@@ -48,6 +48,7 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 		e.steps.release(tasks)
 		return e.takeFailed(ctx, err)
 	}
+	e.notBefore(taken.Now)
 	e.startTasks(taken.Tasks)
 	for _, tk := range taken.Runs {
 		s := newSession(e, tk.Run, tk.Take)

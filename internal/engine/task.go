@@ -38,6 +38,7 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	run := func(ctx context.Context) ([]byte, error) { return def.Run(ctx, t.Input) }
 	e.bodies.Go(func() {
 		attempt(ctx, info, policy.Timeout, run, func(r result) {
+			r.at = e.now()
 			defer cancel(nil)
 			if b != nil && b.suspect {
 				defer e.suspects.release(1)

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// TestAWrongClockWakesNobodyEarlyOrLate: a worker whose clock is off, or is set while it works. Its runs start after their delay, sleep in the
+// queue, and sleep beside a body, in the session. Times are those of the world.
+func TestAWrongClockWakesNobodyEarlyOrLate(t *testing.T) {
+	const off, nap, late = 5 * time.Minute, 10 * time.Second, 60 * time.Millisecond
+	for name, clock := range map[string]func(since time.Duration) time.Duration{
+		"right":                 func(time.Duration) time.Duration { return 0 },
+		"five minutes ahead":    func(time.Duration) time.Duration { return off },
+		"five minutes behind":   func(time.Duration) time.Duration { return -off },
+		"set back meanwhile":    func(since time.Duration) time.Duration { return -off * time.Duration(min(since/(15*time.Second), 1)) },
+		"set forward meanwhile": func(since time.Duration) time.Duration { return off * time.Duration(min(since/(15*time.Second), 1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				var woken []time.Duration
+				code := func(x *replay.Ctx) replay.Outcome {
+					wake := func() { woken = append(woken, time.Since(begin)) }
+					wake()
+					x.Wait(x.Sleep("in the queue", nap))
+					wake()
+					slow := x.Step(world.KindClosure, "slow", nil, &StepSpec{Run: func(ctx context.Context, _ []byte) ([]byte, error) {
+						<-time.After(2 * nap)
+						return []byte("1"), nil
+					}})
+					x.Wait(x.Sleep("beside a body", nap))
+					wake()
+					x.Wait(slow)
+					return replay.Outcome{}
+				}
+				w := memory.New()
+				e, err := New(Config{
+					World: w, Clock: func() time.Time { return time.Now().Add(clock(time.Since(begin))) },
+					Workflows: []*Workflow{{Name: "naps", Version: 1, Body: func([]byte) replay.Body { return code }}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- e.Run(ctx) }()
+				synctest.Wait()
+				worker := e.workerID()
+				if _, err := e.Start(ctx, Birth{ID: "late", Birth: world.Birth{Workflow: "naps"}, Input: []byte("1"), Delay: nap}); err != nil {
+					t.Fatal(err)
+				}
+				until(t, "the run to end", func() bool { r, err := w.Run(ctx, "late"); return err == nil && r.Status.Terminal() })
+				if len(woken) != 3 {
+					t.Fatalf("the code went on at %v, want three times", woken)
+				}
+				for i, at := range woken {
+					if want := time.Duration(i+1) * nap; at < want || at > want+time.Duration(i+1)*late {
+						t.Errorf("wake-up %d came at %s, want it at %s", i+1, at, want)
+					}
+				}
+				page, err := w.Events(ctx, "late", world.EventQuery{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				last := begin
+				for _, ev := range page.Events {
+					if ev.Time.Before(last.Truncate(time.Microsecond)) || ev.Time.After(time.Now()) {
+						t.Errorf("event %d, %s, has the time %s; the one before %s, now it is %s", ev.Seq, ev.Type, ev.Time, last, time.Now())
+					}
+					last = ev.Time
+				}
+				if e.workerID() != worker {
+					t.Error("the worker lost its lease")
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Errorf("Run = %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestADelayCountsByTheWorldsClock: also where a client that does not work asks for it, whose own clock is wrong.
+func TestADelayCountsByTheWorldsClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := memory.New()
+		e, err := New(Config{World: w, Clock: func() time.Time { return time.Now().Add(-time.Hour) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Start(t.Context(), Birth{ID: "late", Birth: world.Birth{Workflow: "x"}, Input: []byte("1"), Delay: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := w.Run(t.Context(), "late")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := r.Queue.WakeAt, time.Now().Add(time.Minute); got.Sub(want).Abs() > time.Second {
+			t.Errorf("it is due at %s, want %s", got, want)
+		}
+	})
+}
