@@ -171,7 +171,9 @@ func (r *rig) begin(defs ...stepwell.Definition) *worker {
 func (r *rig) beginWith(cfg stepwell.Config) *worker {
 	r.Helper()
 	r.mode(&cfg)
-	return begin(r.T, r.world, cfg)
+	wk := begin(r.T, r.world, cfg)
+	synctest.Wait() // until it takes runs: having joined is not enough for an eager start
+	return wk
 }
 
 // client is an App that does not work.
