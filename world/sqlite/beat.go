@@ -125,7 +125,7 @@ func (g *group) lostRuns(wk *worker) (lost []string, err error) {
 	var gone []int64
 	w.mu.Lock()
 	for key, id := range wk.runs {
-		if !owned[key] {
+		if !owned[key] && !g.givenUp[key] {
 			lost, gone = append(lost, id), append(gone, key)
 		}
 	}

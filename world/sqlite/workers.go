@@ -86,6 +86,12 @@ func (w *World) workerByKey(key int64) *worker {
 // owned notes, once the group is durable, that a worker owns a run, or does no more.
 func (g *group) owned(worker int64, r *run, owns bool) {
 	runKey, id := r.key, r.id
+	if !owns {
+		if g.givenUp == nil {
+			g.givenUp = make(map[int64]bool)
+		}
+		g.givenUp[runKey] = true
+	}
 	g.onCommit(func() {
 		if wk := g.wr.w.workerByKey(worker); wk != nil {
 			g.wr.w.mu.Lock()

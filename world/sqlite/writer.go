@@ -254,6 +254,7 @@ type group struct {
 	quiet   bool // nobody listens
 	totals  map[total]int64
 	buried  map[int64]bool // workers whose lease ends with it
+	givenUp map[int64]bool // runs that their owners gave up in it: not lost, says a beat of the same group
 	voided  bool           // it ends what the worker process before this one left
 	notices []world.Notice
 	mark    int      // notices of the batch before this transaction

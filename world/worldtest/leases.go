@@ -9,6 +9,28 @@ import (
 )
 
 var leases = []check{
+	{"a run that its worker gives up is not lost", "a beat that meets a release tells of no loss: the run may be the worker's again by then", func(r *rig) {
+		k := r.worker("greet")
+		id := r.born("greet")
+		for range 40 {
+			s, _ := k.get(id)
+			c := s.next()
+			c.Release = &world.Release{WakeAt: world.Now()}
+			beats := make(chan world.Beat, 8)
+			for range cap(beats) {
+				go func() {
+					b, _ := r.w.Beat(r.ctx, world.BeatQuery{Worker: k.id})
+					beats <- b
+				}()
+			}
+			s.write(c)
+			for range cap(beats) {
+				if b := <-beats; len(b.Lost) > 0 {
+					r.Fatalf("lost %v, which was released", b.Lost)
+				}
+			}
+		}
+	}},
 	{"a dead worker's runs come back", "when a lease ends, its runs are given to others, running and pending alike, with their mail", func(r *rig) {
 		dead := r.mortal(workingLease, "greet")
 		s := dead.bear("greet")
