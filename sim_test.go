@@ -108,7 +108,7 @@ func simulate(t *testing.T, seed uint64) {
 	g := &simGen{Rand: rnd}
 	program := g.program()
 	s := &simulation{
-		t: t, seed: seed, below: memory.New(), rnd: rnd, steps: map[string]*simStep{}, living: map[*simWorker]bool{},
+		t: t, seed: seed, below: memory.New(), rnd: rand.New(rand.NewPCG(seed, 3)), steps: map[string]*simStep{}, living: map[*simWorker]bool{},
 		run: fmt.Sprintf("sim-%d", seed), rates: simRates(rnd),
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"strings"
 	"sync"
@@ -16,8 +17,13 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // begun is a machine that was started, and what that came to.
-func begun(t *testing.T, strict bool, body Body) (*Machine, error) {
-	m := New(Config{Run: "wrun_test", Born: born, Seed: 7, Strict: strict}, body)
+func begun(t *testing.T, body Body) (*Machine, error) {
+	return begunWith(t, Config{}, body)
+}
+
+func begunWith(t *testing.T, cfg Config, body Body) (*Machine, error) {
+	cfg.Run, cfg.Born, cfg.Seed = "wrun_test", born, 7
+	m := New(cfg, body)
 	t.Cleanup(m.Close)
 	var err error
 	var wg sync.WaitGroup
@@ -44,7 +50,7 @@ func TestCloseUnwinds(t *testing.T) {
 	for name, code := range tests {
 		t.Run(name, func(t *testing.T) {
 			unwound := false
-			m, err := begun(t, false, func(x *Ctx) Outcome {
+			m, err := begun(t, func(x *Ctx) Outcome {
 				defer func() { unwound = true }()
 				code(x)
 				return Outcome{}
@@ -71,13 +77,13 @@ func recoverForEver(x *Ctx) {
 
 func TestPanicsAndGoexitFailTheMachine(t *testing.T) {
 	t.Run("panic", func(t *testing.T) {
-		_, err := begun(t, false, func(*Ctx) Outcome { panic("boom") })
+		_, err := begun(t, func(*Ctx) Outcome { panic("boom") })
 		if p, ok := errors.AsType[*PanicError](err); !ok || p.Value != "boom" || !strings.Contains(string(p.Stack), "close_test.go") {
 			t.Errorf("error = %v, want the panic with its stack", err)
 		}
 	})
 	t.Run("goexit", func(t *testing.T) {
-		m, _ := begun(t, false, func(*Ctx) Outcome { runtime.Goexit(); return Outcome{} })
+		m, _ := begun(t, func(*Ctx) Outcome { runtime.Goexit(); return Outcome{} })
 		err := m.Feed(nil, false)
 		if p, ok := errors.AsType[*PanicError](err); !ok || p.Value != nil {
 			t.Errorf("error = %v, want a panic without a value", err)
@@ -90,13 +96,16 @@ func TestForeignGoroutineIsDetected(t *testing.T) {
 		"step":      func(x *Ctx) { x.Step(world.KindClosure, "a", nil, nil) },
 		"now":       func(x *Ctx) { x.Now() },
 		"wait":      func(x *Ctx) { x.Wait(x.m.future(nil)) },
+		"go":        func(x *Ctx) { x.Go("", func(*Ctx, *Future) error { return nil }) },
+		"hook":      func(x *Ctx) { x.Receive(x.Hook("h", "", nil)) },
+		"signal":    func(x *Ctx) { x.Event("s", nil, 0, false) },
 		"cancelled": func(x *Ctx) { x.Cancelled() },
 		"logger":    func(x *Ctx) { x.Replaying(); x.Now() },
 	}
 	for name, call := range calls {
 		t.Run(name+" while nothing runs", func(t *testing.T) {
 			var x *Ctx
-			m, err := begun(t, false, func(c *Ctx) Outcome { x = c; step(c, "a"); return Outcome{} })
+			m, err := begun(t, func(c *Ctx) Outcome { x = c; step(c, "a"); return Outcome{} })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,8 +116,8 @@ func TestForeignGoroutineIsDetected(t *testing.T) {
 				t.Error("not detected")
 			}
 		})
-		t.Run(name+" while a coroutine runs, strict", func(t *testing.T) {
-			_, err := begun(t, true, func(c *Ctx) Outcome {
+		t.Run(name+" while a coroutine runs", func(t *testing.T) {
+			_, err := begun(t, func(c *Ctx) Outcome {
 				var wg sync.WaitGroup
 				wg.Go(func() { call(c) })
 				wg.Wait()
@@ -121,8 +130,46 @@ func TestForeignGoroutineIsDetected(t *testing.T) {
 	}
 }
 
-func TestStrictModeKnowsItsOwnCoroutines(t *testing.T) {
-	m, err := begun(t, true, func(x *Ctx) Outcome {
+// TestForeignGoroutineBesideTheWorkflow: calls from outside reach nothing, whatever the workflow does meanwhile. The race detector is part of
+// the test.
+func TestForeignGoroutineBesideTheWorkflow(t *testing.T) {
+	_, err := begun(t, func(x *Ctx) Outcome {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 100 {
+					x.Wait(x.Step(world.KindClosure, "foreign", nil, nil))
+					x.Uint64()
+				}
+			})
+		}
+		for range 100 {
+			x.Step(world.KindClosure, "own", nil, nil)
+			x.Now()
+		}
+		wg.Wait()
+		return Outcome{}
+	})
+	if _, ok := errors.AsType[*ForeignError](err); !ok {
+		t.Errorf("error = %v, want a *ForeignError", err)
+	}
+}
+
+// TestIteratorInsideWorkflow: what iter.Pull runs is a goroutine of its own, which cannot be suspended in the workflow's place.
+func TestIteratorInsideWorkflow(t *testing.T) {
+	_, err := begun(t, func(x *Ctx) Outcome {
+		next, stop := iter.Pull(func(yield func(int) bool) { step(x, "a"); yield(1) })
+		defer stop()
+		next()
+		return Outcome{}
+	})
+	if _, ok := errors.AsType[*ForeignError](err); !ok {
+		t.Errorf("error = %v, want a *ForeignError", err)
+	}
+}
+
+func TestMachineKnowsItsOwnCoroutines(t *testing.T) {
+	m, err := begun(t, func(x *Ctx) Outcome {
 		x.Wait(x.Go("", func(x *Ctx, _ *Future) error { return x.SetAttribute("a", []byte("1")) }))
 		return Outcome{}
 	})
@@ -133,7 +180,7 @@ func TestStrictModeKnowsItsOwnCoroutines(t *testing.T) {
 
 func TestBadNamesAreRefused(t *testing.T) {
 	for _, name := range []string{"", "a\x00b", "a\nb", string([]byte{0xff}), strings.Repeat("x", 257)} {
-		_, err := begun(t, false, func(x *Ctx) Outcome {
+		_, err := begun(t, func(x *Ctx) Outcome {
 			_, awaited := x.Await(name, func() bool { return true }, 0)
 			_, patched := x.Patched(name)
 			h := x.Hook(name, "", nil)

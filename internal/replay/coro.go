@@ -23,8 +23,8 @@ type coro struct {
 	names  map[name]*int  // uses of each kind and name so far
 	spawns map[string]int // coroutines spawned under each name so far
 
-	goroutine atomic.Uint64 // strict: the coroutine's own
-	probing   bool          // resumed only to note in pcs where it is blocked
+	goroutine atomic.Uintptr // the coroutine's own, as self has it
+	probing   bool           // resumed only to note in pcs where it is blocked
 	pcs       []uintptr
 }
 
@@ -57,9 +57,7 @@ func (m *Machine) spawn(path string, fn func()) *coro {
 	c := &coro{m: m, path: path}
 	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) {
 		c.yield = yield
-		if m.cfg.Strict {
-			c.goroutine.Store(goroutineID())
-		}
+		c.goroutine.Store(self())
 		c.run(fn)
 	})
 	m.coros = append(m.coros, c)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,13 +19,13 @@ type Ctx struct {
 }
 
 // enter returns the running coroutine. A call from outside (the machine is not running, or runs on another goroutine) is noted and
-// refused; a call while the machine is being unwound ends the goroutine.
+// refused, and must not touch the machine further; a call while the machine is being unwound ends the goroutine.
 func (m *Machine) enter() (*coro, error) {
 	if m.closing.Load() {
 		runtime.Goexit()
 	}
 	c := m.current.Load()
-	if c == nil || m.cfg.Strict && goroutineID() != c.goroutine.Load() {
+	if c == nil || c.goroutine.Load() != self() {
 		m.foreignMu.Lock()
 		defer m.foreignMu.Unlock()
 		if m.foreign == nil {
@@ -230,15 +229,3 @@ func (x *Ctx) Replaying() bool { return x.m.replaying.Load() }
 
 // Run is the ID of the run.
 func (x *Ctx) Run() string { return x.m.cfg.Run }
-
-// goroutineID reads the running goroutine's number from its stack's first line. Strict mode alone pays for it.
-func goroutineID() uint64 {
-	var buf [32]byte
-	s := string(buf[:runtime.Stack(buf[:], false)]) // "goroutine 18 [running]…"
-	s = strings.TrimPrefix(s, "goroutine ")
-	if i := strings.IndexByte(s, ' '); i > 0 {
-		s = s[:i]
-	}
-	n, _ := strconv.ParseUint(s, 10, 64)
-	return n
-}

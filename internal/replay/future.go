@@ -70,9 +70,13 @@ func (f *Future) Op() *Op { return f.op }
 
 func (m *Machine) future(op *Op) *Future { return &Future{m: m, op: op} }
 
-// resolved makes a future that is done from the start.
+// resolved makes a future that is done from the start. A foreign call's takes no place in the machine's order: it may not touch it.
 func (m *Machine) resolved(err error) *Future {
 	f := m.future(nil)
+	if _, foreign := err.(*ForeignError); foreign {
+		f.done, f.err = true, err
+		return f
+	}
 	f.resolve(nil, err)
 	return f
 }

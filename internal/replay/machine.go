@@ -23,7 +23,7 @@ type Config struct {
 	Unread []world.Event
 	// Hooks are the open hooks that a continued segment starts with; code that asks for the token of one binds to it.
 	Hooks []*world.Hook
-	// Strict checks at each call that it comes from the machine's own coroutines, and holds inputs against the recorded ones.
+	// Strict holds inputs against the recorded ones.
 	Strict bool
 }
 

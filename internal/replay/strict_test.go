@@ -38,11 +38,11 @@ func TestMismatchShowsStateKeptOutsideSteps(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			live, err := begun(t, true, func(x *Ctx) Outcome { return tt.code(x, false) })
+			live, err := begunWith(t, Config{Strict: true}, func(x *Ctx) Outcome { return tt.code(x, false) })
 			if err != nil {
 				t.Fatal(err)
 			}
-			replayed, err := begun(t, true, func(x *Ctx) Outcome { return tt.code(x, true) })
+			replayed, err := begunWith(t, Config{Strict: true}, func(x *Ctx) Outcome { return tt.code(x, true) })
 			if err != nil {
 				t.Fatal(err)
 			}

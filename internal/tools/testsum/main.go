@@ -94,7 +94,8 @@ func (s *summary) add(e event) {
 	}
 }
 
-// test counts the end of a test. The output of one that passed is dropped.
+// test counts the end of a test. The output of one that passed is dropped, unless a data race stands in it: tests that run side by side all fail
+// of one, and it is reported in the output of whichever spoke last.
 func (s *summary) test(e event, key [2]string) {
 	s.tests++
 	switch e.Action {
@@ -104,6 +105,10 @@ func (s *summary) test(e event, key [2]string) {
 	case "skip":
 		s.testsSkip++
 		s.show(e.Package+" "+e.Test, key)
+	case "pass":
+		if b := s.output[key]; b != nil && strings.Contains(b.String(), "WARNING: DATA RACE") {
+			return // until the package ends
+		}
 	}
 	delete(s.output, key)
 }

@@ -33,6 +33,8 @@ func TestRun(t *testing.T) {
 {"Action":"fail","Package":"p"}`, false, []string{"panic: boom", "0 passed, 1 failed; tests: 0 passed, 1 failed"}, ""},
 		"race outside of a test": {pass + `{"Action":"output","Package":"p","Output":"WARNING: DATA RACE\n"}
 {"Action":"fail","Package":"p"}`, false, []string{"WARNING: DATA RACE", "1 failed; tests: 1 passed"}, ""},
+		"race in the output of a test that passed": {strings.Replace(pass, "quiet", "WARNING: DATA RACE", 1) + `{"Action":"fail","Package":"p"}`, false,
+			[]string{"----- p TestA\nWARNING: DATA RACE"}, ""},
 		"build": {pass + `{"Action":"pass","Package":"p"}
 {"ImportPath":"q","Action":"build-output","Output":"q.go:1: undefined: x\n"}
 {"ImportPath":"q","Action":"build-fail"}
