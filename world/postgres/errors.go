@@ -1,0 +1,87 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// What PostgreSQL calls the failures that matter here; see its appendix "Error Codes".
+const (
+	codeUnique       = "23505"
+	codeDivision     = "22012" // how a statement of ours says that a row is not as it must be: see doc of ensure in sql/
+	codeDeadlock     = "40P01"
+	codeSerial       = "40001"
+	codeLockTimeout  = "55P03"
+	codeReadOnly     = "25006"
+	codeDiskFull     = "53100"
+	codeTooMany      = "53300"
+	codeShutdown     = "57P01" // also pg_terminate_backend
+	codeCrash        = "57P02"
+	codeStarting     = "57P03"
+	codeNoSchema     = "3F000"
+	codeNoTable      = "42P01"
+	codeNoPermission = "42501"
+)
+
+// sqlState returns PostgreSQL's code of an error, or "" where it is none of the server's.
+func sqlState(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// again reports whether a transaction that failed so may simply be tried again: nothing was written.
+func again(err error) bool {
+	switch sqlState(err) {
+	case codeDeadlock, codeSerial, codeLockTimeout:
+		return true
+	}
+	return pgconn.SafeToRetry(err)
+}
+
+// classify turns an error of the driver or the server into one of ours that says what to do; others are left as they are.
+func (w *World) classify(err error) error {
+	if err == nil || errors.Is(err, world.ErrStorage) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	storage := func(what string) error {
+		return fmt.Errorf("%w: %s: %s: %w", world.ErrStorage, w.place, what, err)
+	}
+	switch state := sqlState(err); state {
+	case codeDiskFull:
+		return storage("the server's disk is full: nothing was written; free space, then try again")
+	case codeReadOnly:
+		return storage("the server takes no writes: a standby, or default_transaction_read_only is set")
+	case codeTooMany:
+		return storage("the server has no connection left: raise max_connections, lower Options.Conns, or put a pooler in between")
+	case codeShutdown, codeCrash, codeStarting:
+		return storage("the server is restarting")
+	case codeNoSchema, codeNoTable:
+		return storage("the tables are missing: run `stepwell migrate`")
+	case codeNoPermission:
+		return storage("the role may not do this: grant it usage of the schema and all rights on its tables and sequences")
+	case codeDeadlock, codeSerial, codeLockTimeout:
+		return storage("others hold what this needs; nothing was written, try again")
+	case "":
+		if connectionLost(err) {
+			return storage("no connection")
+		}
+		return err
+	default:
+		return storage("refused")
+	}
+}
+
+// connectionLost reports whether the connection, not the statement, failed.
+func connectionLost(err error) bool {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	return err != nil && sqlState(err) == "" && !errors.Is(err, world.ErrInvalid)
+}

@@ -1,0 +1,40 @@
+package postgres
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Options set a world up. The zero value is what an application wants.
+type Options struct {
+	Schema     string           // in which the tables are; default "stepwell"
+	Writers    int              // connections that write commits; default 2
+	Conns      int              // connections for everything else, at most; default 8
+	InboxLimit int              // payloads that may wait for a run; default 10,000
+	NoMigrate  bool             // Open refuses a database whose schema is missing or older, instead of bringing it up to date
+	NoNotify   bool             // no LISTEN and no NOTIFY: others are seen by polling
+	Now        func() time.Time // this process's clock, for tests; default the system's. What is due is decided by the database's
+}
+
+// defaults fills in what is not set.
+func (o *Options) defaults() error {
+	if o.Writers < 0 || o.Writers > maxWriters || o.Conns < 0 || o.InboxLimit < 0 {
+		return fmt.Errorf("%w: postgres options: Writers must be 0 to %d, Conns and InboxLimit not negative", world.ErrInvalid, maxWriters)
+	}
+	if len(o.Schema) > 63 {
+		return fmt.Errorf("%w: postgres options: schema %q is longer than 63 bytes", world.ErrInvalid, o.Schema)
+	}
+	set(&o.Schema, "stepwell")
+	set(&o.Writers, 2)
+	set(&o.Conns, 8)
+	set(&o.InboxLimit, 10_000)
+	return nil
+}
+
+func set[T comparable](v *T, to T) {
+	if *v == *new(T) {
+		*v = to
+	}
+}

@@ -1,0 +1,1 @@
+LOCK TABLE {schema}.versions IN EXCLUSIVE MODE

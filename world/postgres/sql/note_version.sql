@@ -1,0 +1,1 @@
+INSERT INTO {schema}.versions (version, name) VALUES ($1, $2)

@@ -1,0 +1,148 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// World is a schema of a PostgreSQL database, as one process sees it. It is safe for concurrent use.
+type World struct {
+	opt    Options
+	place  string   // host, port and database, for messages
+	texts  []string // of all statements, for this schema
+	cfg    *pgxpool.Config
+	pool   *pgxpool.Pool
+	pooled bool // a pooler stands in between: sessions are not ours
+
+	gate   sync.RWMutex // held for reading while a request is sent, so that Close can close the channels
+	closed bool         // under gate
+	stop   context.CancelFunc
+	active sync.WaitGroup // what Open and Join started
+
+	writing writing // commits: see writer.go
+	queue   queueing
+	keys    runKeys
+
+	mu      sync.Mutex
+	clock   clock              // the database's, as far as it is known
+	runs    map[string]*run    // that workers of this World own; under mu
+	workers map[string]*worker // that joined here and are alive, by ID; under mu
+	classes classes
+
+	listeners listeners
+	counters  counters
+}
+
+type counters struct {
+	commits, groups, takes, deliveries, rowsRead, rowsWritten, statements atomic.Int64
+}
+
+var (
+	_ world.World    = (*World)(nil)
+	_ world.Notifier = (*World)(nil)
+)
+
+// Open connects to a database by its URL (postgres://user@host/db, or any text that libpq takes) and brings the schema up to date, unless
+// the options say otherwise. ctx bounds the opening alone. Close ends what it starts.
+func Open(ctx context.Context, url string, options ...Options) (*World, error) {
+	var o Options
+	if len(options) > 0 {
+		o = options[0]
+	}
+	if err := o.defaults(); err != nil {
+		return nil, err
+	}
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("%w: not a PostgreSQL URL: %w", world.ErrInvalid, err)
+	}
+	cfg.MaxConns = int32(o.Conns)
+	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
+		cfg.ConnConfig.RuntimeParams["application_name"] = "stepwell"
+	}
+	w := &World{
+		opt: o, cfg: cfg, texts: allTexts(o.Schema),
+		place:   fmt.Sprintf("postgres %s:%d/%s", cfg.ConnConfig.Host, cfg.ConnConfig.Port, cfg.ConnConfig.Database),
+		runs:    make(map[string]*run),
+		workers: make(map[string]*worker),
+	}
+	if err := w.connect(ctx); err != nil {
+		return nil, w.classify(err)
+	}
+	if err := w.migrate(ctx); err != nil {
+		w.pool.Close()
+		return nil, w.classify(err)
+	}
+	background, stop := context.WithCancel(context.Background())
+	w.stop = stop
+	w.startWriters(background)
+	return w, nil
+}
+
+// connect makes the pool and finds out whether a pooler stands in between. Behind one no statement is prepared by name.
+func (w *World) connect(ctx context.Context) (err error) {
+	c, err := pgx.ConnectConfig(ctx, w.cfg.ConnConfig)
+	if err != nil {
+		return err
+	}
+	var pid uint32
+	err = c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid)
+	w.pooled = pid != c.PgConn().PID()
+	if err = errors.Join(err, c.Close(ctx)); err != nil {
+		return err
+	}
+	if w.pooled && w.cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		w.cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	w.pool, err = pgxpool.NewWithConfig(ctx, w.cfg)
+	return err
+}
+
+// Close waits for commits under way and closes all connections. Closing twice is legal.
+func (w *World) Close() error {
+	w.gate.Lock()
+	if w.closed {
+		w.gate.Unlock()
+		return nil
+	}
+	w.closed = true
+	w.gate.Unlock()
+	w.stopWriters() // those under way are written
+	w.stop()
+	w.active.Wait()
+	w.pool.Close()
+	return nil
+}
+
+func (w *World) isClosed() bool {
+	w.gate.RLock()
+	defer w.gate.RUnlock()
+	return w.closed
+}
+
+// clock tells the database's time between two looks at it: its own monotonic clock and the offset that was measured last.
+type clock struct {
+	world.Clock
+	offset time.Duration
+	known  bool
+}
+
+// now is the database's time, about. Stamps are taken from it; what is due is decided in the database.
+func (w *World) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	system := time.Now()
+	if w.opt.Now != nil {
+		system = w.opt.Now()
+	}
+	return w.clock.Now(system.Add(w.clock.offset))
+}
