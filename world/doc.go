@@ -17,6 +17,7 @@
 // assertion, once, when it starts:
 //
 //   - [Notifier]: the world tells of new work at once; without it the engine polls.
+//   - [Transactor]: changes can be part of a transaction with the application's own data.
 //   - [TaskReader]: it shows the attempts of queued steps before they are in the log.
 //
 // Package worldtest holds any world to these rules; a world that passes it can replace any other.
