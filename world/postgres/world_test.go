@@ -1,0 +1,218 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// testURL is the database of the tests; each has a schema of its own in it.
+func testURL(t testing.TB) string {
+	t.Helper()
+	if url := os.Getenv("STEPWELL_TEST_POSTGRES"); url != "" {
+		return url
+	}
+	return "postgres://postgres@127.0.0.1:54999/postgres"
+}
+
+// newSchema is the name of a schema that goes away with the test.
+func newSchema(t testing.TB) string {
+	t.Helper()
+	schema := "t_" + rand.Text()[:16]
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		c := connect(t, ctx)
+		defer func() { _ = c.Close(ctx) }()
+		if _, err := c.Exec(ctx, inSchema("DROP SCHEMA IF EXISTS {schema} CASCADE", schema)); err != nil {
+			t.Errorf("drop schema %s: %v", schema, err)
+		}
+	})
+	return schema
+}
+
+// connect opens a connection of its own to the database of the tests. The caller closes it.
+func connect(t testing.TB, ctx context.Context) *pgx.Conn {
+	t.Helper()
+	c, err := pgx.Connect(ctx, testURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// open opens a World in a schema of its own.
+func open(t testing.TB, o ...Options) *World {
+	t.Helper()
+	return openAt(t, newSchema(t), o...)
+}
+
+// openAt opens a World in a schema that a test may share between several.
+func openAt(t testing.TB, schema string, o ...Options) *World {
+	t.Helper()
+	options := Options{}
+	if len(o) > 0 {
+		options = o[0]
+	}
+	options.Schema = schema
+	w, err := Open(t.Context(), testURL(t), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return w
+}
+
+func join(t testing.TB, w *World, lease time.Duration, classes ...world.Class) world.Worker {
+	t.Helper()
+	wk := world.Worker{ID: world.NewID(world.PrefixWorker, time.Now()), Name: t.Name(), Build: "b1", Lease: lease, Classes: classes}
+	if _, err := w.Join(t.Context(), wk); err != nil {
+		t.Fatal(err)
+	}
+	return wk
+}
+
+func commitID() (id [16]byte) {
+	rand.Read(id[:])
+	return id
+}
+
+// birthOf is the birth of a run by a client, due at once.
+func birthOf(run, workflow string) *world.Commit {
+	return &world.Commit{ID: commitID(), Run: run, Build: "b1", First: 1, Events: []world.Event{{
+		Type: world.RunCreated, Time: world.Now(), Payload: json.RawMessage(`{"in":1}`),
+		Birth: &world.Birth{Workflow: workflow, Version: 1, Priority: 1, Retention: time.Hour},
+	}}}
+}
+
+// eager is the birth of a run by a worker, started.
+func eager(run, workflow, worker string) *world.Commit {
+	c := birthOf(run, workflow)
+	c.Worker, c.Take = worker, 1
+	c.Events = append(c.Events, world.Event{Type: world.RunStarted, Time: c.Events[0].Time})
+	return c
+}
+
+// stepCommit is what a worker writes for the nth step of a run that it bore with eager.
+func stepCommit(run, worker string, n int64) *world.Commit {
+	return &world.Commit{ID: commitID(), Run: run, Worker: worker, Take: 1, First: 3 + n, Build: "b1", Events: []world.Event{
+		{Type: world.SignalReceived, Time: world.Now(), Name: "s", Payload: json.RawMessage(`1`)},
+	}}
+}
+
+func must(t testing.TB, w *World, c *world.Commit) world.Committed {
+	t.Helper()
+	done, err := w.Commit(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+func wantErr(t testing.TB, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("got error %v, want %v", got, want)
+	}
+}
+
+func take(t testing.TB, w *World, wk world.Worker, n int) world.Taken {
+	t.Helper()
+	got, err := w.Take(t.Context(), world.TakeQuery{Worker: wk.ID, Classes: wk.Classes, Runs: n, Steps: wk.Steps, Tasks: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+var class1 = world.Class{Workflow: "w", Version: 1}
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+}
+
+func TestRunFromBirthToEnd(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	wk := join(t, w, 0, class1)
+	must(t, w, birthOf("r1", "w"))
+	_, err := w.Commit(t.Context(), birthOf("r1", "w"))
+	wantErr(t, err, world.ErrRunExists)
+
+	got := take(t, w, wk, 10)
+	if len(got.Runs) != 1 || got.Runs[0].Run != "r1" || got.Runs[0].Seq != 1 || got.Runs[0].Take != 1 || got.Runs[0].Status != world.Pending {
+		t.Fatalf("took %+v, want r1", got.Runs)
+	}
+	c := &world.Commit{ID: commitID(), Run: "r1", Worker: wk.ID, Take: 1, First: 2, Build: "b2", Events: []world.Event{
+		{Type: world.RunStarted, Time: world.Now()},
+	}}
+	must(t, w, c)
+	if _, err := w.Outcome(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Commit(t.Context(), c)
+	wantErr(t, err, world.ErrLeaseLost)
+	done := must(t, w, &world.Commit{ID: commitID(), Run: "r1", Worker: wk.ID, Take: 1, First: 3, Release: &world.Release{}})
+	if done.Mail {
+		t.Fatal("released with mail, want none")
+	}
+	if got := take(t, w, wk, 10); len(got.Runs) != 0 || !got.Next.IsZero() {
+		t.Fatalf("took %+v, next %s, want nothing", got.Runs, got.Next)
+	}
+	d, err := w.Deliver(t.Context(), &world.Delivery{Run: "r1", ID: "d1", Events: []world.Event{{Type: world.SignalReceived, Name: "go", Payload: json.RawMessage(`1`)}}})
+	if err != nil || d.Duplicate {
+		t.Fatalf("delivered %+v, %v", d, err)
+	}
+	got = take(t, w, wk, 10)
+	if len(got.Runs) != 1 || len(got.Runs[0].Mail) != 1 || got.Runs[0].Mail[0].Events[0].Name != "go" || got.Runs[0].Take != 2 {
+		t.Fatalf("took %+v, want r1 with its signal", got.Runs)
+	}
+	must(t, w, &world.Commit{ID: commitID(), Run: "r1", Worker: wk.ID, Take: 2, First: 3, Mail: []int64{got.Runs[0].Mail[0].Row}, Events: []world.Event{
+		{Type: world.RunCompleted, Time: world.Now(), Payload: json.RawMessage(`"out"`)},
+	}})
+	page, err := w.Events(t.Context(), "r1", world.EventQuery{})
+	if err != nil || len(page.Events) != 3 || page.Cursor != "e3" || page.More || page.Events[1].Build != "b2" {
+		t.Fatalf("got %+v, %v, want three events", page, err)
+	}
+	_, err = w.Deliver(t.Context(), &world.Delivery{Run: "r1", Events: []world.Event{{Type: world.SignalReceived, Name: "go"}}})
+	wantErr(t, err, world.ErrTerminal)
+}
+
+// A run that was born by a worker goes on at once; the end of its worker gives it back.
+func TestEagerRun(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	first, second := join(t, w, 0, class1), join(t, w, 0, class1)
+	must(t, w, eager("r", "w", first.ID))
+	must(t, w, stepCommit("r", first.ID, 0))
+	must(t, w, stepCommit("r", first.ID, 1))
+	if err := w.Leave(t.Context(), first.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Commit(t.Context(), stepCommit("r", first.ID, 2))
+	wantErr(t, err, world.ErrLeaseLost)
+	if got := take(t, w, second, 5); len(got.Runs) != 1 || got.Runs[0].Take != 2 || got.Runs[0].Seq != 4 || got.Runs[0].Strikes != 0 {
+		t.Fatalf("took %+v, want r at event 4, with no strike", got.Runs)
+	}
+}
