@@ -35,6 +35,8 @@ var layers = []layer{
 	{"internal/faults/...", []string{"world"}},
 	{"internal/human/...", nil},
 	{"internal/lint/...", nil},
+	{"internal/pgtest/...", nil}, // servers for tests of any layer
+	{"internal/soak/...", []string{"", "world", "world/postgres", "internal/pgtest"}},
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite"}}, // a program of the scale test
 	{"internal/tools/...", nil},
 	{"otelstepwell/...", []string{""}},
@@ -47,7 +49,7 @@ var layers = []layer{
 }
 
 // inTests is what tests of any layer may import beside. The root package and server stay out of the layers below them.
-var inTests = []string{"world", "world/memory", "world/sqlite", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults"}
+var inTests = []string{"world", "world/memory", "world/sqlite", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/pgtest"}
 
 func fits(pattern, dir string) bool {
 	if below, ok := strings.CutSuffix(pattern, "/..."); ok {
