@@ -41,7 +41,7 @@ func (w *World) deliverLocked(d *world.Delivery, n *notices) (world.Delivered, e
 	}
 	done := world.Delivered{Run: r.id, Owner: r.ownerID()}
 	m := mail{id: d.ID, events: events}
-	if _, done.Duplicate = r.ids[d.ID]; done.Duplicate {
+	if done.Duplicate = r.known(d.ID); done.Duplicate {
 		return done, nil
 	}
 	if m.payload() && (r.full || r.payloads >= inboxLimit) {
@@ -73,7 +73,7 @@ func (w *World) addressee(d *world.Delivery) (*run, []world.Event, error) {
 // send is the delivery of a commit: what cannot arrive is dropped, and no limit holds it up.
 func (w *World) send(d *world.Delivery, n *notices) {
 	r, events, err := w.addressee(d)
-	if err != nil || r.end != nil {
+	if err != nil || r.end != nil || r.known(d.ID) {
 		return
 	}
 	if w.put(r, mail{id: d.ID, events: events}, n) {
@@ -85,20 +85,19 @@ func (w *World) send(d *world.Delivery, n *notices) {
 func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, error) {
 	e := d.Events[0]
 	done := world.Delivered{Run: r.id, Owner: r.ownerID()}
-	if e.Type != world.RunCancelled && (r.owner != nil || r.end == nil && r.waits(world.RunPaused, world.RunResumed)) { // not before what was asked earlier
-		done.Duplicate = !w.put(r, mail{id: d.ID, events: []world.Event{e}}, n)
-		if !done.Duplicate {
-			w.counters.Deliveries++
-		}
-		return done, nil
-	}
-	if r.end != nil && (r.status != world.Cancelled || e.Type != world.RunCancelled) {
+	switch {
+	case r.end != nil && r.status == world.Cancelled && e.Type == world.RunCancelled:
+		return done, nil // cancelled is cancelled
+	case r.end != nil:
 		return world.Delivered{}, over(r)
 	}
-	if r.end != nil {
-		return done, nil // cancelled is cancelled
+	if done.Duplicate = r.known(d.ID); done.Duplicate {
+		return done, nil
 	}
-	if _, done.Duplicate = r.ids[d.ID]; done.Duplicate {
+	if e.Type != world.RunCancelled && (r.owner != nil || r.waits(world.RunPaused, world.RunResumed)) { // not before what was asked earlier
+		w.counters.Deliveries++
+		w.put(r, mail{id: d.ID, events: []world.Event{e}}, n)
+		r.know(d.ID)
 		return done, nil
 	}
 	state, err := r.foldActs()
@@ -106,8 +105,10 @@ func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, err
 		return world.Delivered{}, err
 	}
 	e.Delivery, e.Time = d.ID, laterOf(w.now(), r.time)
-	done.Duplicate = state.Delivered(d.ID)
 	if changed, err := state.Apply(&e, e.Time); err != nil || !changed {
+		if err == nil {
+			r.know(d.ID) // it says nothing new, and never will
+		}
 		return done, err
 	}
 	if err := w.writeAct(r, e, n); err != nil {
@@ -117,10 +118,29 @@ func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, err
 	if r.acts != nil {
 		r.acts.upTo = r.seq
 	}
+	r.know(d.ID)
 	w.counters.Commits++
 	w.counters.Groups++
 	w.counters.Deliveries++
 	return done, nil
+}
+
+// known reports whether a delivery ID waits already, or was sent as an act.
+func (r *run) known(id string) bool {
+	_, waits := r.ids[id]
+	_, act := r.actIDs[id]
+	return waits || act
+}
+
+// know keeps the delivery ID of an act for as long as the run lives.
+func (r *run) know(id string) {
+	switch {
+	case id == "" || r.end != nil:
+		return
+	case r.actIDs == nil:
+		r.actIDs = make(map[string]struct{})
+	}
+	r.actIDs[id] = struct{}{}
 }
 
 // writeAct appends an act that is legal.

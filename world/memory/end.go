@@ -33,7 +33,7 @@ func (w *World) over(r *run, n *notices) {
 		w.dispose(r, id)
 	}
 	r.tasks, r.hooks, r.acts = nil, nil, nil
-	r.inbox, r.ids, r.payloads, r.cancels = nil, nil, 0, 0
+	r.inbox, r.ids, r.actIDs, r.payloads, r.cancels = nil, nil, nil, 0, 0
 	r.paused, r.blocked, r.full, r.waiting = false, nil, false, ""
 	if r.birth.Retention > 0 {
 		r.entry.move(&w.ended, r.end.Time.Add(r.birth.Retention).UnixMicro())

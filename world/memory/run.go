@@ -44,6 +44,7 @@ type run struct {
 
 	inbox    []mail
 	ids      map[string]struct{} // delivery IDs that wait
+	actIDs   map[string]struct{} // delivery IDs that were sent as acts
 	payloads int                 // signals and hook payloads that wait
 	cancels  int                 // cancel requests that wait
 

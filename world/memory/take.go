@@ -77,7 +77,7 @@ func (w *World) giveRun(r *run, wk *worker) world.TakenRun {
 	w.counters.Takes++
 	t := world.TakenRun{
 		Run: r.id, Take: r.take, Class: r.class(), Status: r.status, Priority: r.birth.Priority, Seq: r.seq,
-		Paused: r.paused, Mail: r.letters(), Strikes: r.strikes,
+		Paused: r.paused && !r.waits(world.RunResumed), Mail: r.letters(), Strikes: r.strikes,
 	}
 	if r.blocked != nil {
 		b := *r.blocked
