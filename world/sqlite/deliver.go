@@ -211,6 +211,11 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 			return done, err
 		}
 	}
+	if d.ID != "" { // its ID is known from now on, whatever becomes of it
+		if err := g.exec(insertAct, r.key, d.ID); err != nil {
+			return done, err
+		}
+	}
 	if inbox && e.Type != world.RunCancelled {
 		g.deliveries++
 		_, err = g.put(r, d.ID, []world.Event{e})
@@ -227,11 +232,6 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	e.Delivery, e.Time = d.ID, later(g.now, last.Time)
 	g.commits++
 	g.deliveries++
-	if d.ID != "" {
-		if err := g.exec(insertAct, r.key, d.ID); err != nil {
-			return done, err
-		}
-	}
 	if e.Type == world.RunCancelled {
 		return done, g.force(r, &e)
 	}
