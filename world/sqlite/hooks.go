@@ -11,12 +11,13 @@ import (
 )
 
 var (
-	hookByToken    = load("hook_by_token")
-	insertHook     = load("insert_hook")
-	deleteHook     = load("delete_hook")
-	keepHooks      = load("keep_hooks")
-	deleteRunTasks = load("delete_run_tasks")
-	deleteWaiter   = load("delete_waiter")
+	hookByToken     = load("hook_by_token")
+	insertHook      = load("insert_hook")
+	deleteHook      = load("delete_hook")
+	keepHooks       = load("keep_hooks")
+	deleteRunTasks  = load("delete_run_tasks")
+	deleteWaiter    = load("delete_waiter")
+	deleteOldAwaits = load("delete_old_awaits")
 )
 
 type hook struct {
@@ -104,7 +105,7 @@ func (g *group) continued(r *run, e *world.Event) error {
 		}
 	}
 	if r.awaits {
-		if err := g.exec(deleteWaiter, r.key); err != nil {
+		if err := g.exec(deleteOldAwaits, r.key, r.id); err != nil {
 			return err
 		}
 	}
