@@ -25,6 +25,9 @@ var folders = []string{
 	"/usr/local/pgsql/bin", // from source
 }
 
+// poolers are where pgbouncer is, other than in PATH.
+var poolers = []string{"/usr/sbin", "/opt/homebrew/bin", "/usr/local/bin"}
+
 // binaries returns the folder that holds initdb and postgres: the one in PATH, else the newest there is.
 func binaries() (string, error) {
 	if initdb, err := exec.LookPath("initdb"); err == nil {
@@ -55,7 +58,7 @@ func pgbouncer() (string, error) {
 	if path, err := exec.LookPath("pgbouncer"); err == nil {
 		return path, nil
 	}
-	for _, dir := range []string{"/usr/sbin", "/opt/homebrew/bin", "/usr/local/bin"} {
+	for _, dir := range poolers {
 		if has(dir, "pgbouncer") {
 			return filepath.Join(dir, "pgbouncer"), nil
 		}
