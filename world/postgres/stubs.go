@@ -42,11 +42,6 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 	return world.Delivered{}, errTodo
 }
 
-// Events is not written yet.
-func (w *World) Events(ctx context.Context, run string, q world.EventQuery) (world.EventPage, error) {
-	return world.EventPage{}, errTodo
-}
-
 // Join is not written yet.
 func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 	return world.Beat{}, errTodo
@@ -64,22 +59,3 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 
 // Leave is not written yet.
 func (w *World) Leave(ctx context.Context, id string) error { return errTodo }
-
-// Run is not written yet.
-func (w *World) Run(ctx context.Context, id string) (world.Run, error) { return world.Run{}, errTodo }
-
-// Runs is not written yet.
-func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
-	return world.RunPage{}, errTodo
-}
-
-// Hooks is not written yet.
-func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, error) {
-	return nil, errTodo
-}
-
-// Stats is not written yet.
-func (w *World) Stats(ctx context.Context) (world.Stats, error) { return world.Stats{}, errTodo }
-
-// Sweep is not written yet.
-func (w *World) Sweep(ctx context.Context, limit int) (int, error) { return 0, errTodo }

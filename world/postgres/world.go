@@ -28,9 +28,10 @@ type World struct {
 	stop   context.CancelFunc
 	active sync.WaitGroup // what Open and Join started
 
-	writing writing // commits: see writer.go
-	queue   queueing
-	keys    runKeys
+	writing  writing // commits: see writer.go
+	queue    queueing
+	keys     runKeys
+	sweeping sweeping
 
 	mu      sync.Mutex
 	clock   clock              // the database's, as far as it is known

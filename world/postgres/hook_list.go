@@ -1,0 +1,41 @@
+package postgres
+
+// Active hooks as people see them: by token, of a run, or all.
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	showHook     = load("show_hook")
+	listRunHooks = load("list_run_hooks")
+	listHooks    = load("list_hooks")
+)
+
+// Hooks lists active hooks, oldest first; see [world.Admin].
+func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookRow, err error) {
+	each := func(row pgx.Rows) error {
+		var h world.HookRow
+		var metadata []byte
+		if err := row.Scan(&h.ID, &h.Run, &h.Token, &metadata, &h.CreatedAt); err != nil {
+			return err
+		}
+		if h.Metadata, h.CreatedAt = metadata, h.CreatedAt.UTC(); q.Run == "" || h.Run == q.Run {
+			out = append(out, h)
+		}
+		return nil
+	}
+	switch limit := listLimit(q.Limit); {
+	case q.Token != "":
+		err = w.read(ctx, showHook, each, q.Token)
+	case q.Run != "":
+		err = w.read(ctx, listRunHooks, each, q.Run, limit)
+	default:
+		err = w.read(ctx, listHooks, each, limit)
+	}
+	return out, err
+}

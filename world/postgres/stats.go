@@ -1,0 +1,135 @@
+package postgres
+
+// What is counted. Changes of the number of runs are rows of totals, so that no two writers wait for each other; they are summed up now and then.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	databaseTime = load("database_time")
+	countRuns    = load("count_runs")
+	sumTotals    = load("sum_totals")
+	listWorkers  = load("list_workers")
+)
+
+// mostTotals is how many rows of totals one Stats finds before it sums them up for the next.
+const mostTotals = 5000
+
+// What is counted beside statuses.
+const (
+	countedPaused  = "paused"
+	countedBlocked = "blocked"
+)
+
+// Stats counts; see [world.Admin]. It looks at no run.
+func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
+	var changes int64
+	if out.Workflows, changes, err = w.countRuns(ctx); err != nil {
+		return world.Stats{}, err
+	}
+	if changes > mostTotals {
+		if err := w.sumTotals(ctx); err != nil {
+			return world.Stats{}, err
+		}
+	}
+	if err := w.read(ctx, listWorkers, func(row pgx.Rows) error {
+		wk, err := scanWorker(row)
+		out.Workers = append(out.Workers, wk)
+		return err
+	}); err != nil {
+		return world.Stats{}, err
+	}
+	if err := w.read(ctx, databaseTime, func(row pgx.Rows) error { return row.Scan(&out.Now) }); err != nil {
+		return world.Stats{}, err
+	}
+	out.Now, out.Counters = out.Now.UTC(), w.counters.read()
+	return out, nil
+}
+
+// countRuns also tells how many changes it added up.
+func (w *World) countRuns(ctx context.Context) (out []world.WorkflowStats, changes int64, err error) {
+	byName := make(map[string]*world.WorkflowStats)
+	err = w.read(ctx, countRuns, func(row pgx.Rows) error {
+		var name, status string
+		var n, rows int64
+		if err := row.Scan(&name, &status, &n, &rows); err != nil {
+			return err
+		}
+		if changes += rows; n == 0 {
+			return nil
+		}
+		if byName[name] == nil {
+			byName[name] = &world.WorkflowStats{Workflow: name}
+		}
+		to := counterOf(byName[name], status)
+		if to == nil {
+			return fmt.Errorf("%w: workflow %s: runs are counted as %q", world.ErrCorrupt, name, status)
+		}
+		*to = int(n)
+		return nil
+	})
+	for _, s := range byName {
+		out = append(out, *s)
+	}
+	slices.SortFunc(out, func(a, b world.WorkflowStats) int { return cmp.Compare(a.Workflow, b.Workflow) })
+	return out, changes, err
+}
+
+// sumTotals puts a row for each workflow and status in the place of all that are there. Nobody reads a wrong sum meanwhile, and writers go on.
+func (w *World) sumTotals(ctx context.Context) error {
+	w.counters.statements.Add(1)
+	_, err := w.pool.Exec(ctx, w.sql(sumTotals))
+	return w.failedRead(err)
+}
+
+func counterOf(s *world.WorkflowStats, status string) *int {
+	switch status {
+	case string(world.Pending):
+		return &s.Pending
+	case string(world.Running):
+		return &s.Running
+	case string(world.Completed):
+		return &s.Completed
+	case string(world.Failed):
+		return &s.Failed
+	case string(world.Cancelled):
+		return &s.Cancelled
+	case countedPaused:
+		return &s.Paused
+	case countedBlocked:
+		return &s.Blocked
+	}
+	return nil
+}
+
+func scanWorker(row pgx.Rows) (wk world.WorkerRow, err error) {
+	var classes, steps string
+	var lease int64
+	if err := row.Scan(&wk.ID, &wk.Name, &wk.Build, &classes, &steps, &lease, &wk.JoinedAt, &wk.Until, &wk.Runs, &wk.Tasks); err != nil {
+		return wk, err
+	}
+	wk.Lease, wk.JoinedAt, wk.Until = time.Duration(lease), wk.JoinedAt.UTC(), wk.Until.UTC()
+	if err = unmarshal("classes", &classes, &wk.Classes); err == nil {
+		err = unmarshal("steps", &steps, &wk.Steps)
+	}
+	if err != nil {
+		err = fmt.Errorf("worker %s: %w", wk.ID, err)
+	}
+	return wk, err
+}
+
+func (c *counters) read() world.Counters {
+	return world.Counters{
+		Commits: c.commits.Load(), Groups: c.groups.Load(), Takes: c.takes.Load(), Deliveries: c.deliveries.Load(),
+		RowsRead: c.rowsRead.Load(), RowsWritten: c.rowsWritten.Load(), Statements: c.statements.Load(),
+	}
+}

@@ -1,0 +1,95 @@
+package postgres
+
+// Housekeeping: runs whose retention ended go, and what hangs on them; so does mail that came too late, and totals are summed up.
+// Any number of processes may sweep at once: each takes what the others have not.
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// sweepBatch is how many runs a transaction deletes, and lateMail how many deliveries one Sweep looks at.
+const (
+	sweepBatch = 100
+	lateMail   = 10_000
+)
+
+var (
+	sweepRuns     = load("sweep_runs")
+	sweepMail     = load("sweep_mail")
+	sweepLateMail = load("sweep_late_mail")
+	sweepLog      = load("sweep_log")
+	sweepChunks   = load("sweep_chunks")
+	sweepActs     = load("sweep_acts")
+	sweepHooks    = load("sweep_hooks")
+	sweepTasks    = load("sweep_tasks")
+	sweepTargets  = load("sweep_targets")
+	sweepWaiters  = load("sweep_waiters")
+	sweepTotals   = load("sweep_totals")
+)
+
+// sweeping is the delivery that was looked at last for being late.
+type sweeping struct{ atomic.Int64 }
+
+// Sweep deletes runs whose retention ended, those that ended first before others; see [world.Admin].
+func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
+	for swept < limit {
+		n := min(limit-swept, sweepBatch)
+		var found int
+		if err := pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) (err error) {
+			found, err = w.sweep(ctx, tx, n)
+			return err
+		}); err != nil {
+			return swept, err
+		}
+		if swept += found; found < n {
+			break
+		}
+	}
+	if err := w.sweepLate(ctx); err != nil {
+		return swept, err
+	}
+	return swept, w.sumTotals(ctx)
+}
+
+// sweep deletes some runs, in two round trips: the runs, then all that hangs on them.
+func (w *World) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
+	var keys, changes []int64
+	var workflows, statuses []string
+	rows, err := tx.Query(ctx, w.sql(sweepRuns), limit)
+	if err != nil {
+		return 0, err
+	}
+	var key int64
+	var workflow, status string
+	if _, err := pgx.ForEachRow(rows, []any{&key, &workflow, &status}, func() error {
+		keys, workflows, statuses, changes = append(keys, key), append(workflows, workflow), append(statuses, status), append(changes, -1)
+		return nil
+	}); err != nil || len(keys) == 0 {
+		return 0, err
+	}
+	var b pgx.Batch
+	for _, s := range []*statement{sweepLog, sweepChunks, sweepMail, sweepActs, sweepHooks, sweepTasks, sweepTargets, sweepWaiters} {
+		b.Queue(w.sql(s), keys)
+	}
+	b.Queue(w.sql(sweepTotals), workflows, statuses, changes)
+	w.counters.statements.Add(int64(1 + b.Len()))
+	return len(keys), tx.SendBatch(ctx, &b).Close()
+}
+
+// sweepLate deletes mail for runs that are over: its sender looked the run up before the end and committed after it. Each call looks at the next
+// of all mail, and begins anew where it has seen all.
+func (w *World) sweepLate(ctx context.Context) error {
+	var last *int64
+	w.counters.statements.Add(1)
+	if err := w.pool.QueryRow(ctx, w.sql(sweepLateMail), w.sweeping.Load(), lateMail).Scan(&last); err != nil {
+		return w.failedRead(err)
+	}
+	if last == nil {
+		last = new(int64)
+	}
+	w.sweeping.Store(*last)
+	return nil
+}

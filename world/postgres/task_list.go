@@ -1,0 +1,33 @@
+package postgres
+
+// The tasks of a run as people see them.
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var listRunTasks = load("list_run_tasks")
+
+var _ world.TaskReader = (*World)(nil)
+
+// Tasks lists the tasks of a run; see [world.TaskReader].
+func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err error) {
+	err = w.read(ctx, listRunTasks, func(row pgx.Rows) error {
+		t := world.Task{Run: run}
+		var first *time.Time
+		var history, worker *string
+		if err := row.Scan(&t.Step, &t.Name, &t.Workflow, &t.Priority, &t.Visible, &t.Attempt, &t.Failures, &first, &history, &worker, &t.Abandoned); err != nil {
+			return err
+		}
+		t.Visible, t.First, t.Worker = t.Visible.UTC(), at(first), textOf(worker)
+		err := unmarshal("history of task "+t.Step, history, &t.History)
+		out = append(out, t)
+		return err
+	}, run, largestList)
+	return out, err
+}
