@@ -1,71 +1,28 @@
 package postgres
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"os"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"go.uber.org/goleak"
-
+	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/world"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { pgtest.Main(m, pgtest.Config{NoSync: true}) }
 
-// testURL is the database of the tests; each has a schema of its own in it.
-func testURL(t testing.TB) string {
-	t.Helper()
-	if url := os.Getenv("STEPWELL_TEST_POSTGRES"); url != "" {
-		return url
-	}
-	return "postgres://postgres@127.0.0.1:54999/postgres"
-}
-
-// newSchema is the name of a schema that goes away with the test.
-func newSchema(t testing.TB) string {
-	t.Helper()
-	schema := "t_" + rand.Text()[:16]
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		c := connect(t, ctx)
-		defer func() { _ = c.Close(ctx) }()
-		if _, err := c.Exec(ctx, inSchema("DROP SCHEMA IF EXISTS {schema} CASCADE", schema)); err != nil {
-			t.Errorf("drop schema %s: %v", schema, err)
-		}
-	})
-	return schema
-}
-
-// connect opens a connection of its own to the database of the tests. The caller closes it.
-func connect(t testing.TB, ctx context.Context) *pgx.Conn {
-	t.Helper()
-	c, err := pgx.Connect(ctx, testURL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// open opens a World in a schema of its own.
+// open opens a World on a database of its own.
 func open(t testing.TB, o ...Options) *World {
 	t.Helper()
-	return openAt(t, newSchema(t), o...)
+	return openAt(t, pgtest.URL(t), o...)
 }
 
-// openAt opens a World in a schema that a test may share between several.
-func openAt(t testing.TB, schema string, o ...Options) *World {
+// openAt opens a World on a database that a test may share between several; see pgtest.URL.
+func openAt(t testing.TB, url string, o ...Options) *World {
 	t.Helper()
-	options := Options{}
-	if len(o) > 0 {
-		options = o[0]
-	}
-	options.Schema = schema
-	w, err := Open(t.Context(), testURL(t), options)
+	w, err := Open(t.Context(), url, o...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +30,7 @@ func openAt(t testing.TB, schema string, o ...Options) *World {
 		if err := w.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
+		checkTotals(t, w)
 	})
 	return w
 }

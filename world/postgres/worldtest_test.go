@@ -3,6 +3,7 @@ package postgres
 import (
 	"testing"
 
+	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/worldtest"
 )
@@ -11,10 +12,22 @@ func TestWorld(t *testing.T) {
 	worldtest.Run(t, func(t testing.TB) world.World { return open(t) })
 }
 
-// Two Worlds of one schema share it as two processes do.
+// Two Worlds of one database share it as two processes do.
 func TestWorldShared(t *testing.T) {
 	worldtest.RunShared(t, func(t testing.TB) (a, b world.World) {
-		schema := newSchema(t)
-		return openAt(t, schema), openAt(t, schema)
+		url := pgtest.URL(t)
+		return openAt(t, url), openAt(t, url)
+	})
+}
+
+// Through a pooler in transaction mode, as the managed services put in front: sessions are not ours.
+func TestWorldThroughPooler(t *testing.T) {
+	b := pgtest.Pooler(t, pgtest.Shared(t))
+	worldtest.Run(t, func(t testing.TB) world.World {
+		w := openAt(t, b.URL(pgtest.URL(t)))
+		if !w.pooled {
+			t.Error("the pooler was not seen")
+		}
+		return w
 	})
 }
