@@ -78,7 +78,7 @@ func (g *group) candidates(h head, n int, all *[]candidate) error {
 	case 0:
 		return g.c.query(readyRuns, add, h.class, h.priority, now, int64(n))
 	case 1:
-		return g.c.query(readyTasks, add, h.name, h.priority, now, int64(n))
+		return g.c.query(readyTasks, add, h.name, h.priority, h.workflow, now, int64(n))
 	default:
 		return g.c.query(cancelRuns, add, int64(n))
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -56,10 +57,16 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 		}
 	}
 	var out world.Taken
+	var dead error // a worker that learns of its end: the end stands
 	err = w.write(ctx, func(g *group) (err error) {
-		out, err = g.take(&q, classes, steps)
+		if out, err = g.take(&q, classes, steps); errors.Is(err, world.ErrLeaseLost) {
+			dead, err = err, nil
+		}
 		return err
 	})
+	if err == nil {
+		err = dead
+	}
 	return out, err
 }
 
@@ -76,18 +83,19 @@ func takeArgs(q *world.TakeQuery) (classes, steps string, err error) {
 	return string(a), string(b), err
 }
 
-// head is what is first in one lane: a class and priority, a step and priority, or the runs to be cancelled.
+// head is what is first in one lane: a class and priority; a step, priority and workflow; or the runs to be cancelled.
 type head struct {
 	kind     int64 // 0: runs, 1: tasks, 2: cancels
 	class    int64
 	name     string
 	priority int64
 	due      time.Time
+	workflow string // of tasks
 }
 
 func readHeads(c *conn, classes, steps string, cancels bool) (heads []head, err error) {
 	err = c.query(ready, func(r row) (bool, error) {
-		h := head{kind: r.int(0), class: r.int(1), name: r.text(1), priority: r.int(2), due: r.time(3)}
+		h := head{kind: r.int(0), class: r.int(1), name: r.text(1), priority: r.int(2), due: r.time(3), workflow: r.text(4)}
 		if !h.due.IsZero() && (h.kind != 2 || cancels) {
 			heads = append(heads, h)
 		}

@@ -113,7 +113,7 @@ CREATE TABLE tasks (
   history    TEXT
 );
 CREATE UNIQUE INDEX tasks_run ON tasks (run, step);
-CREATE INDEX tasks_ready ON tasks (name, priority, visible_us) WHERE worker IS NULL;
+CREATE INDEX tasks_ready ON tasks (name, priority, workflow, visible_us) WHERE worker IS NULL;
 CREATE INDEX tasks_held ON tasks (worker) WHERE worker IS NOT NULL;
 
 -- Active hooks.
