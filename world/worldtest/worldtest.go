@@ -31,11 +31,13 @@ var topics = []struct {
 }{
 	{"births", births},
 	{"log", logs},
+	{"whole commits", whole},
 	{"fencing", fencing},
 	{"outcome", outcomes},
 	{"inbox", inbox},
 	{"senders", senders},
 	{"queue", queue},
+	{"turns", turns},
 	{"leases", leases},
 	{"strikes", strikes},
 	{"survival", survival},
@@ -47,6 +49,7 @@ var topics = []struct {
 	{"waiting acts", waitingActs},
 	{"forced cancels", forced},
 	{"admin", admin},
+	{"counts", counts},
 	{"notices", notices},
 	{"refusals", refusals},
 }
