@@ -49,6 +49,46 @@ var strikes = []check{
 			s.release(world.Release{})
 		}
 	}},
+	{"a commit without events ends no row of strikes", "it shows that the worker was alive, not that the run got on; leaving does end the row", func(r *rig) {
+		id := r.born("greet")
+		for want := range 3 {
+			k := r.mortal(workingLease, "greet")
+			r.deliver(signal(id, "", "a"))
+			s, got := k.get(id)
+			r.strikes(got, want)
+			c := s.next()
+			c.Mail = rows(got.Mail) // dropped
+			s.write(c)
+			r.orphaned(id)
+		}
+		k := r.worker("greet")
+		s, got := k.get(id)
+		r.strikes(got, 3)
+		c := s.next()
+		c.Send = []world.Delivery{*signal(id, "", "a")}
+		s.write(c)
+		r.must(r.w.Leave(r.ctx, k.id), "leave")
+		_, got = r.worker("greet").get(id)
+		r.strikes(got, 0)
+	}},
+	{"a death counts against what it took, not what it held for others", "each run of a dead worker has its own row: the one that got on has none", func(r *rig) {
+		stuck, moves := r.born("greet"), r.born("greet")
+		dead := r.mortal(workingLease, "greet")
+		for _, t := range dead.take(2, 0).Runs {
+			if t.Run == moves {
+				s := &session{worker: dead, run: t.Run, taken: t.Take, seq: t.Seq}
+				s.append(world.Event{Type: world.RunStarted})
+			}
+		}
+		r.orphaned(stuck)
+		for _, t := range r.worker("greet").take(2, 0).Runs {
+			want := 0
+			if t.Run == stuck {
+				want = 1
+			}
+			r.strikes(t, want)
+		}
+	}},
 	{"leaving ends the row of strikes", "who hands back is alive: no strike, and none before it counts on", func(r *rig) {
 		id := r.born("greet")
 		r.doomed(id)
