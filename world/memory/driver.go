@@ -1,0 +1,18 @@
+package memory
+
+// Opening by URL: memory: is a new, empty world each time.
+
+import (
+	"context"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+func init() { world.Register("memory", opener{}) }
+
+type opener struct{}
+
+// Open returns an empty world; see [world.Driver].
+func (opener) Open(context.Context, string, world.OpenOptions) (world.World, error) {
+	return New(), nil
+}
