@@ -23,6 +23,7 @@ const (
 	codeShutdown     = "57P01" // also pg_terminate_backend
 	codeCrash        = "57P02"
 	codeStarting     = "57P03"
+	codeNoDatabase   = "3D000"
 	codeNoSchema     = "3F000"
 	codeNoTable      = "42P01"
 	codeNoPermission = "42501"
@@ -62,6 +63,8 @@ func (w *World) classify(err error) error {
 		return storage("the server has no connection left: raise max_connections, lower Options.Conns, or put a pooler in between")
 	case codeShutdown, codeCrash, codeStarting:
 		return storage("the server is restarting")
+	case codeNoDatabase:
+		return storage("create the database first")
 	case codeNoSchema, codeNoTable:
 		return storage("the tables are missing: run `stepwell migrate`")
 	case codeNoPermission:
@@ -83,5 +86,5 @@ func connectionLost(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
 	}
-	return err != nil && sqlState(err) == "" && !errors.Is(err, world.ErrInvalid)
+	return err != nil && sqlState(err) == "" && !errors.Is(err, world.ErrInvalid) && !errors.Is(err, world.ErrNotFound)
 }

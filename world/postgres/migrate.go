@@ -1,11 +1,14 @@
 package postgres
 
+// The schema and its steps. Each step is a file; once released it never changes.
+
 import (
 	"context"
 	"embed"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -17,15 +20,11 @@ import (
 var migrationFiles embed.FS
 
 // Migration is one step of the schema. Steps only add: a worker of one release runs on its own schema and on the next.
-type Migration struct {
-	Version int
-	Name    string
-	SQL     string // for the schema that was asked for
-}
+type Migration = world.Migration
 
 // Migrations are all steps of this release, in order, for a schema ("": the default).
 func Migrations(schema string) ([]Migration, error) {
-	set(&schema, "stepwell")
+	set(&schema, defaultSchema)
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted: the names are zero-padded
 	if err != nil {
 		return nil, err
@@ -46,6 +45,7 @@ func Migrations(schema string) ([]Migration, error) {
 }
 
 var (
+	hasSchema     = load("has_schema")
 	createSchema  = load("create_schema")
 	createVersion = load("create_version")
 	lockVersion   = load("lock_version")
@@ -57,6 +57,12 @@ var (
 // ahead is how many versions newer than this release's the schema may be: additive steps harm nobody.
 const ahead = 1
 
+// querier is a connection, a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
 // version is the schema's version, 0 where there is none.
 func (w *World) version(ctx context.Context, q querier) (version int, err error) {
 	var there bool
@@ -67,43 +73,51 @@ func (w *World) version(ctx context.Context, q querier) (version int, err error)
 	return version, err
 }
 
-// querier is a connection, a pool or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
-// migrate brings the schema to this release's version, or checks it where that was asked for. One process at a time does it; the others wait.
-func (w *World) migrate(ctx context.Context) error {
+// pending lists the steps that the schema lacks. It refuses a schema that is too new.
+func (w *World) pending(ctx context.Context, q querier) ([]Migration, error) {
 	all, err := Migrations(w.opt.Schema)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	version, err := w.version(ctx, w.pool)
+	version, err := w.version(ctx, q)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case version > len(all)+ahead:
-		return fmt.Errorf("%w: %s: schema %q has version %d, this release knows up to %d: use a newer release", world.ErrStorage, w.place, w.opt.Schema, version, len(all)+ahead)
-	case version >= len(all):
-		return nil
+		return nil, fmt.Errorf("%w: %s: schema %q has version %d, this release knows up to %d: use a newer release", world.ErrStorage, w.place, w.opt.Schema, version, len(all)+ahead)
+	}
+	return all[min(version, len(all)):], nil
+}
+
+// migrate brings the schema to this release's version, or checks it where that was asked for.
+func (w *World) migrate(ctx context.Context) error {
+	left, err := w.pending(ctx, w.pool)
+	switch {
+	case err != nil || len(left) == 0:
+		return err
+	case w.opt.NoMigrate && left[0].Version == 1:
+		return fmt.Errorf("%w: %s has no schema %q: run `stepwell migrate`", world.ErrNotFound, w.place, w.opt.Schema)
 	case w.opt.NoMigrate:
-		return fmt.Errorf("%w: %s: schema %q has version %d, this release needs %d: run `stepwell migrate`", world.ErrStorage, w.place, w.opt.Schema, version, len(all))
+		return fmt.Errorf("%w: %s: schema %q has version %d, this release needs %d: run `stepwell migrate`", world.ErrStorage, w.place, w.opt.Schema, left[0].Version-1, left[len(left)-1].Version)
 	}
-	if _, err := w.pool.Exec(ctx, w.sql(createSchema)); err != nil && sqlState(err) != codeUnique { // another process made it just now
-		return err
+	_, err = w.walk(ctx)
+	return err
+}
+
+// walk takes the steps that are left, in one transaction. One process at a time does it; the others wait.
+func (w *World) walk(ctx context.Context) (taken []Migration, err error) {
+	if err := w.makeSchema(ctx); err != nil {
+		return nil, err
 	}
-	if _, err := w.pool.Exec(ctx, w.sql(createVersion)); err != nil && sqlState(err) != codeUnique {
-		return err
-	}
-	return pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, w.sql(lockVersion)); err != nil {
 			return err
 		}
-		if version, err = w.version(ctx, tx); err != nil {
+		left, err := w.pending(ctx, tx)
+		if err != nil {
 			return err
 		}
-		for _, m := range all[min(version, len(all)):] {
+		for _, m := range left {
 			if _, err := tx.Exec(ctx, m.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
 				return fmt.Errorf("migration %04d_%s: %w", m.Version, m.Name, err)
 			}
@@ -111,6 +125,97 @@ func (w *World) migrate(ctx context.Context) error {
 				return err
 			}
 		}
+		taken = left
 		return nil
 	})
+	return taken, err
+}
+
+// makeSchema makes the schema and its table of versions where they are missing. A role that may not make schemas is well with one that is there.
+// Where two processes make it at once, IF NOT EXISTS fails one of them.
+func (w *World) makeSchema(ctx context.Context) error {
+	var there bool
+	if err := w.pool.QueryRow(ctx, w.sql(hasSchema), w.opt.Schema).Scan(&there); err != nil {
+		return err
+	}
+	if !there {
+		if _, err := w.pool.Exec(ctx, w.sql(createSchema)); err != nil && !madeMeanwhile(err) {
+			return err
+		}
+	}
+	if err := w.pool.QueryRow(ctx, w.sql(hasVersion), w.opt.Schema).Scan(&there); err != nil || there {
+		return err
+	}
+	if _, err := w.pool.Exec(ctx, w.sql(createVersion)); err != nil && !madeMeanwhile(err) {
+		return err
+	}
+	return nil
+}
+
+// madeMeanwhile reports whether a CREATE … IF NOT EXISTS failed because another process made the same.
+func madeMeanwhile(err error) bool {
+	return slices.Contains([]string{codeUnique, "42P06", "42P07", "42710"}, sqlState(err)) // 23505, duplicate schema, table, object
+}
+
+// Pending lists the steps that a database lacks, each as a script of its own to be run by hand, in order. It changes nothing.
+func Pending(ctx context.Context, url string, options ...Options) (left []Migration, err error) {
+	err = withoutSchema(ctx, url, options, func(w *World) error {
+		if left, err = w.pending(ctx, w.pool); err != nil {
+			return err
+		}
+		left = slices.Clone(left)
+		for i := range left {
+			left[i].SQL = w.script(&left[i])
+		}
+		return nil
+	})
+	return left, err
+}
+
+// Migrate brings a database up to date, and lists what it did. One process at a time does it; the others wait.
+func Migrate(ctx context.Context, url string, options ...Options) (taken []Migration, err error) {
+	err = withoutSchema(ctx, url, options, func(w *World) error {
+		if left, err := w.pending(ctx, w.pool); err != nil || len(left) == 0 {
+			return err
+		}
+		taken, err = w.walk(ctx)
+		return err
+	})
+	return taken, err
+}
+
+// script is a step as a person runs it: all or nothing, noted as done, and to be run after the steps before it.
+func (w *World) script(m *Migration) string {
+	var b strings.Builder
+	statement := func(sql string) { fmt.Fprintf(&b, "%s;\n", strings.TrimSuffix(strings.TrimSpace(sql), ";")) }
+	statement("BEGIN")
+	if m.Version == 1 {
+		statement(w.sql(createSchema))
+		statement(w.sql(createVersion))
+	}
+	statement(w.sql(lockVersion))
+	statement(m.SQL)
+	statement(strings.NewReplacer("$1", fmt.Sprint(m.Version), "$2", "'"+m.Name+"'").Replace(w.sql(noteVersion)))
+	statement("COMMIT")
+	return b.String()
+}
+
+// withoutSchema connects to a database whose schema may be missing, for f.
+func withoutSchema(ctx context.Context, url string, options []Options, f func(w *World) error) error {
+	var o Options
+	if len(options) > 0 {
+		o = options[0]
+	}
+	w, err := prepare(url, o)
+	if err != nil {
+		return err
+	}
+	if err := w.connect(ctx); err != nil {
+		return w.classify(err)
+	}
+	defer w.pool.Close()
+	if err := f(w); err != nil {
+		return w.classify(err)
+	}
+	return nil
 }

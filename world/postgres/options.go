@@ -7,6 +7,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+// defaultSchema is where the tables are unless somebody says otherwise.
+const defaultSchema = "stepwell"
+
 // Options set a world up. The zero value is what an application wants.
 type Options struct {
 	Schema     string           // in which the tables are; default "stepwell"
@@ -26,7 +29,7 @@ func (o *Options) defaults() error {
 	if len(o.Schema) > 63 {
 		return fmt.Errorf("%w: postgres options: schema %q is longer than 63 bytes", world.ErrInvalid, o.Schema)
 	}
-	set(&o.Schema, "stepwell")
+	set(&o.Schema, defaultSchema)
 	set(&o.Writers, 2)
 	set(&o.Conns, 8)
 	set(&o.InboxLimit, 10_000)

@@ -59,22 +59,9 @@ func Open(ctx context.Context, url string, options ...Options) (*World, error) {
 	if len(options) > 0 {
 		o = options[0]
 	}
-	if err := o.defaults(); err != nil {
-		return nil, err
-	}
-	cfg, err := pgxpool.ParseConfig(url)
+	w, err := prepare(url, o)
 	if err != nil {
-		return nil, fmt.Errorf("%w: not a PostgreSQL URL: %w", world.ErrInvalid, err)
-	}
-	cfg.MaxConns = int32(o.Conns)
-	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
-		cfg.ConnConfig.RuntimeParams["application_name"] = "stepwell"
-	}
-	w := &World{
-		opt: o, cfg: cfg, texts: allTexts(o.Schema),
-		place:   fmt.Sprintf("postgres %s:%d/%s", cfg.ConnConfig.Host, cfg.ConnConfig.Port, cfg.ConnConfig.Database),
-		runs:    make(map[string]*run),
-		workers: make(map[string]*worker),
+		return nil, err
 	}
 	if err := w.connect(ctx); err != nil {
 		return nil, w.classify(err)
@@ -87,6 +74,32 @@ func Open(ctx context.Context, url string, options ...Options) (*World, error) {
 	w.stop = stop
 	w.startWriters(background)
 	return w, nil
+}
+
+// prepare makes a World that is not connected yet.
+func prepare(url string, o Options) (*World, error) {
+	url, schema, err := cutSchema(url)
+	if err != nil {
+		return nil, err
+	}
+	set(&o.Schema, schema)
+	if err := o.defaults(); err != nil {
+		return nil, err
+	}
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("%w: not a PostgreSQL URL: %w", world.ErrInvalid, err)
+	}
+	cfg.MaxConns = int32(o.Conns)
+	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
+		cfg.ConnConfig.RuntimeParams["application_name"] = "stepwell"
+	}
+	return &World{
+		opt: o, cfg: cfg, texts: allTexts(o.Schema),
+		place:   fmt.Sprintf("postgres %s:%d/%s", cfg.ConnConfig.Host, cfg.ConnConfig.Port, cfg.ConnConfig.Database),
+		runs:    make(map[string]*run),
+		workers: make(map[string]*worker),
+	}, nil
 }
 
 // connect makes the pool and finds out whether a pooler stands in between. Behind one no statement is prepared by name.
