@@ -28,6 +28,7 @@ type run struct {
 	blocked  bool
 	mailed   bool // mail_us is set
 	cancel   bool
+	full     bool // its owner said so when it released it
 	wake     time.Time
 
 	counted standing // what the totals have it as
@@ -76,7 +77,7 @@ func (g *group) run(id string) (*run, error) {
 		if r.live = !row.null(4); r.live {
 			r.class, r.running, r.priority, r.owner = row.int(4), row.bool(5), row.int(6), row.int(7)
 			r.take, r.paused, r.mailed, r.cancel = row.int(8), row.bool(9), !row.null(10), row.bool(11)
-			r.wake, r.blocked = row.time(12), row.bool(13)
+			r.wake, r.blocked, r.full = row.time(12), row.bool(13), row.bool(15)
 			r.counted = r.standing()
 		} else {
 			r.take = row.int(14)

@@ -18,7 +18,6 @@ var (
 	actQueue   = load("act_queue")
 	findMail   = load("find_mail")
 	actWaits   = load("act_waits")
-	runFull    = load("run_full")
 )
 
 // Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery].
@@ -115,13 +114,7 @@ func (g *group) room(r *run) error {
 			return err
 		}
 	}
-	full := r.payloads >= limit
-	if !full && r.owner == 0 {
-		if _, err := g.c.one(runFull, func(row row) error { full = row.bool(0); return nil }, r.key); err != nil {
-			return err
-		}
-	}
-	if full {
+	if r.full || r.payloads >= limit {
 		return fmt.Errorf("run %s: %d payloads wait: %w", r.id, r.payloads, world.ErrInboxFull)
 	}
 	return nil
