@@ -19,13 +19,9 @@ type writing struct{}
 func (w *World) startWriters(ctx context.Context) {}
 func (w *World) stopWriters()                     {}
 
-type queueing struct{}
-
 type runKeys struct{ mu sync.Mutex }
 
 type classes struct{ mu sync.Mutex }
-
-type worker struct{ world.Worker }
 
 // Commit is not written yet.
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
@@ -42,20 +38,7 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 	return world.Delivered{}, errTodo
 }
 
-// Join is not written yet.
-func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
-	return world.Beat{}, errTodo
-}
-
 // Take is not written yet.
 func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
 	return world.Taken{}, errTodo
 }
-
-// Beat is not written yet.
-func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
-	return world.Beat{}, errTodo
-}
-
-// Leave is not written yet.
-func (w *World) Leave(ctx context.Context, id string) error { return errTodo }

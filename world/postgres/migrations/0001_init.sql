@@ -84,6 +84,7 @@ CREATE TABLE {schema}.inbox (
   body       bytea       NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 CREATE UNIQUE INDEX inbox_run ON {schema}.inbox (run, delivery);
+CREATE INDEX inbox_acts ON {schema}.inbox (run) WHERE cancel OR act IS NOT NULL;
 
 -- Delivery IDs of acts that were appended at once.
 CREATE TABLE {schema}.acts (
@@ -158,6 +159,7 @@ CREATE TABLE {schema}.workers (
   joined_at timestamptz NOT NULL,
   until     timestamptz NOT NULL,
   session   boolean     NOT NULL DEFAULT false, -- it holds a session lock under its key: peers can see that it died
+  ended     text,                               -- 'died' or 'left': what it held is being handed back, then the row is deleted
   skew_ns   bigint      NOT NULL DEFAULT 0      -- its clock against the database's, at its last beat
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 

@@ -1,0 +1,205 @@
+package postgres
+
+// Heartbeats, and when none is needed. A worker that holds nothing is not buried before idleGrace, so its beats are answered here; the first take or
+// birth after idleness renews its lease in the same transaction.
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// graceMargin is what is left of idleGrace when a worker that holds nothing beats all the same.
+const graceMargin = 30 * time.Second
+
+var (
+	beatWorker = load("beat_worker")
+	endedRuns  = load("ended_runs")
+	ownedMail  = load("owned_mail")
+	heldTasks  = load("held_tasks")
+)
+
+// measure notes the offset of the database's clock to this process's, from an answer that was asked for at a time.
+func (w *World) measure(sent, now time.Time) {
+	trip := time.Since(sent)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	system := time.Now()
+	if w.opt.Now != nil {
+		system = w.opt.Now()
+	}
+	offset := now.Sub(system.Add(-trip / 2))
+	if off := offset - w.clock.offset; !w.clock.known || off.Abs() > trip/2+time.Millisecond { // less is what the round trip explains
+		w.clock.offset, w.clock.known = offset, true
+	}
+}
+
+// stale reports whether the database believes in the lease of a worker for less long than is safe for one that is about to own something: it is to be
+// renewed in the same transaction.
+func (w *World) stale(wk *worker) bool {
+	now := w.now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return wk.shown.Before(wk.told) || wk.shown.Sub(now) < wk.Lease/2
+}
+
+// renewed notes that the lease of a worker was renewed by a transaction that was sent at a time of the database's clock.
+func (w *World) renewed(wk *worker, sent time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if until := sent.Add(wk.Lease); until.After(wk.shown) {
+		wk.shown = until
+	}
+}
+
+// Beat renews a worker's lease and tells what came; see [world.Queue].
+func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
+	if ctx.Err() != nil {
+		return world.Beat{}, context.Cause(ctx)
+	}
+	wk := w.worker(q.Worker)
+	if wk == nil || w.isClosed() {
+		return world.Beat{}, w.notAlive(q.Worker)
+	}
+	now, mine := w.now(), w.ownedBy(wk)
+	if b, ok := w.idleBeat(wk, now, len(mine)+len(q.Tasks)); ok {
+		return b, nil
+	}
+	b, held, err := w.askBeat(ctx, wk, mine, q.Tasks)
+	if err != nil {
+		return world.Beat{}, err
+	}
+	for i, k := range q.Tasks {
+		if !held[i] {
+			b.Ended = append(b.Ended, k)
+		}
+	}
+	return b, nil
+}
+
+// ownedBy lists the runs that a worker owns, as far as this World knows.
+func (w *World) ownedBy(wk *worker) (mine []*run) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.runs {
+		if r.owner == wk.key {
+			mine = append(mine, r)
+		}
+	}
+	return mine
+}
+
+// idleBeat is the beat of a worker that holds nothing: there is nothing to ask for, but for a sign of life now and then.
+func (w *World) idleBeat(wk *worker, now time.Time, holds int) (world.Beat, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	until := now.Add(wk.Lease)
+	if holds > 0 || !wk.told.After(now) || until.After(wk.shown.Add(idleGrace-graceMargin)) {
+		return world.Beat{}, false
+	}
+	wk.told = until
+	return world.Beat{Now: now, Until: until}, true
+}
+
+// askBeat is the beat of a worker that owns runs or holds tasks. It also tells which of the tasks it still holds.
+func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, tasks []world.TaskKey) (b world.Beat, held map[int]bool, err error) {
+	alive, over := false, make(map[int64]bool)
+	held = make(map[int]bool, len(tasks))
+	sent := time.Now()
+	err = w.batch(ctx, func(q *pgx.Batch) {
+		alive, b.Mail = false, nil
+		q.Queue(w.sql(beatWorker), wk.key, int64(w.skew())).Query(func(rows pgx.Rows) error {
+			_, err := pgx.ForEachRow(rows, []any{&b.Now, &b.Until}, func() error { alive = true; return nil })
+			return err
+		})
+		if len(mine) > 0 {
+			w.askRuns(q, wk, mine, over, &b.Mail)
+		}
+		if len(tasks) > 0 {
+			w.askTasks(q, wk, tasks, held)
+		}
+	})
+	if err != nil {
+		return b, nil, err
+	}
+	if !alive {
+		w.forget(wk)
+		return b, nil, w.notAlive(wk.ID)
+	}
+	w.measure(sent, b.Now)
+	b.Now, b.Until = b.Now.UTC(), b.Until.UTC()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	wk.told, wk.shown = b.Until, b.Until
+	for _, r := range mine { // what is over and was not ended here: an operator did it
+		if known := w.runs[r.id]; over[r.key] && known != nil && known.key == r.key && known.take == r.take {
+			delete(w.runs, r.id)
+			b.Lost = append(b.Lost, r.id)
+		}
+	}
+	return b, held, nil
+}
+
+// askRuns asks which of a worker's runs are over, and for the mail of all it owns.
+func (w *World) askRuns(q *pgx.Batch, wk *worker, mine []*run, over map[int64]bool, mail *[]world.Mail) {
+	keys := make([]int64, len(mine))
+	for i, r := range mine {
+		keys[i] = r.key
+	}
+	q.Queue(w.sql(endedRuns), keys).Query(func(rows pgx.Rows) error {
+		var key int64
+		_, err := pgx.ForEachRow(rows, []any{&key}, func() error { over[key] = true; return nil })
+		return err
+	})
+	q.Queue(w.sql(ownedMail), wk.key).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			_, m, err := scanMail(rows)
+			if err != nil {
+				return err
+			}
+			*mail = append(*mail, m)
+		}
+		return rows.Err()
+	})
+}
+
+// askTasks asks which of some tasks a worker holds.
+func (w *World) askTasks(q *pgx.Batch, wk *worker, tasks []world.TaskKey, held map[int]bool) {
+	runs, steps, attempts := make([]string, len(tasks)), make([]string, len(tasks)), make([]int32, len(tasks))
+	for i, k := range tasks {
+		runs[i], steps[i], attempts[i] = k.Run, k.Step, int32(k.Attempt)
+	}
+	q.Queue(w.sql(heldTasks), wk.key, runs, steps, attempts).Query(func(rows pgx.Rows) error {
+		var i int
+		_, err := pgx.ForEachRow(rows, []any{&i}, func() error { held[i-1] = true; return nil })
+		return err
+	})
+}
+
+// skew is how far the database's clock is ahead of this process's.
+func (w *World) skew() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.clock.offset
+}
+
+// scanMail reads a row of an inbox, and the key of its run. What does not decode is a corrupt log.
+func scanMail(rows pgx.Rows) (run int64, m world.Mail, err error) {
+	var delivery *string
+	var created time.Time
+	var format int
+	var head string
+	var body []byte
+	if err := rows.Scan(&m.Row, &run, &m.Run, &created, &delivery, &m.ArrivedAt, &format, &head, &body); err != nil {
+		return 0, m, err
+	}
+	m.ID, m.ArrivedAt = textOf(delivery), m.ArrivedAt.UTC()
+	m.Events, _, _, err = world.DecodeRow(m.Run, created, 1, format, head, body)
+	for i := range m.Events {
+		m.Events[i].Seq, m.Events[i].Commit = 0, 0
+	}
+	return run, m, err
+}

@@ -1,0 +1,2 @@
+-- What became of a worker. By key.
+SELECT ended FROM {schema}.workers WHERE key = $1

@@ -1,0 +1,194 @@
+package postgres
+
+// Workers: who joined, and how they end. A worker that is gone is buried by whoever finds it, in two transactions: the first makes sure that nothing
+// of it commits any more, the second hands back what it held. Each step may be done by several at once, or by one after another that died over it.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+const (
+	// defaultLease is how long a worker is believed alive after a beat, where it does not say.
+	defaultLease = 10 * time.Second
+	// idleGrace is for how long a worker that holds nothing need not beat: so long its row may show a lease that is over.
+	idleGrace = 3 * time.Minute
+)
+
+var (
+	insertWorker = load("insert_worker")
+	setPatience  = load("set_patience")
+	endWorker    = load("end_worker")
+	closeLanes   = load("close_lanes")
+	workerEnded  = load("worker_ended")
+	lockWorker   = load("lock_worker")
+	returnRuns   = load("return_runs")
+	returnTasks  = load("return_tasks")
+	deleteLanes  = load("delete_lanes")
+	deleteWorker = load("delete_worker")
+)
+
+// queueing is what a World knows of its queue, beside what its workers hold.
+type queueing struct {
+	session session
+}
+
+// worker is one that joined through this World and was not found dead.
+type worker struct {
+	world.Worker
+	key   int64
+	told  time.Time // the end of its lease as it was told; under World.mu, as what follows
+	shown time.Time // and as the database has it
+}
+
+// worker returns what joined here under an ID and was not found dead, else nil.
+func (w *World) worker(id string) *worker {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.workers[id]
+}
+
+// forget ends what this World knows of a worker that is dead or gone.
+func (w *World) forget(wk *worker) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.workers[wk.ID] == wk {
+		delete(w.workers, wk.ID)
+	}
+	for id, r := range w.runs {
+		if r.owner == wk.key {
+			delete(w.runs, id)
+		}
+	}
+}
+
+// notAlive is the answer to a worker that is not, or the World is closed.
+func (w *World) notAlive(id string) error {
+	if w.isClosed() {
+		return world.ErrClosed
+	}
+	return fmt.Errorf("worker %s: %w", id, world.ErrLeaseLost)
+}
+
+// Join registers a worker; see [world.Queue].
+func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err error) {
+	switch {
+	case wk.ID == "" || !storable([]any{wk.ID, wk.Name, wk.Build}):
+		return b, fmt.Errorf("%w: worker %q, name %q: needs an ID, and no NUL", world.ErrInvalid, wk.ID, wk.Name)
+	case wk.Lease < 0:
+		return b, fmt.Errorf("%w: worker %s: lease %s", world.ErrInvalid, wk.ID, wk.Lease)
+	case wk.Lease == 0:
+		wk.Lease = defaultLease
+	}
+	classes, err := json.Marshal(wk.Classes)
+	if err != nil {
+		return b, err
+	}
+	steps, err := json.Marshal(wk.Steps)
+	if err != nil {
+		return b, err
+	}
+	wk.Classes, wk.Steps = slices.Clone(wk.Classes), slices.Clone(wk.Steps)
+	mine := &worker{Worker: wk}
+	sent := time.Now()
+	err = w.batch(ctx, func(q *pgx.Batch) {
+		q.Queue(w.sql(insertWorker), wk.ID, wk.Name, wk.Build, string(classes), string(steps), int64(wk.Lease), w.laneNumbers()).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&mine.key, &b.Now, &b.Until) })
+	})
+	if sqlState(err) == codeUnique {
+		return b, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
+	}
+	if err != nil {
+		return world.Beat{}, fmt.Errorf("worker %s: join: %w", wk.ID, err)
+	}
+	w.measure(sent, b.Now)
+	b.Now, b.Until = b.Now.UTC(), b.Until.UTC()
+	mine.told, mine.shown = b.Until, b.Until
+	w.mu.Lock()
+	w.workers[wk.ID] = mine
+	w.mu.Unlock()
+	return b, nil
+}
+
+// Leave ends a worker's lease and hands back what it holds; see [world.Queue].
+func (w *World) Leave(ctx context.Context, id string) error {
+	wk := w.worker(id)
+	if wk == nil {
+		if w.isClosed() {
+			return world.ErrClosed
+		}
+		return nil
+	}
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		buried, err := w.bury(ctx, wk.key, left)
+		if err == nil && buried {
+			w.forget(wk)
+			return nil
+		}
+		if err != nil && !again(err) {
+			return fmt.Errorf("worker %s: leave: %w", id, err)
+		}
+		select { // somebody holds a row of it for a moment
+		case <-ctx.Done():
+			return fmt.Errorf("worker %s: leave: %w", id, context.Cause(ctx))
+		case <-time.After(pause):
+		}
+	}
+}
+
+// cause is why a worker is to be buried. The database judges it once more.
+type cause string
+
+const (
+	left        cause = "left"
+	leaseOver   cause = "lease"   // and it holds something, or has been silent for idleGrace
+	sessionGone cause = "session" // its session lock is not there
+)
+
+// bury ends a worker, unless there is no such cause any more, and hands back what it held. It reports whether the worker is gone: where somebody holds
+// one of its rows just now, it is not yet, and whoever looks next goes on.
+func (w *World) bury(ctx context.Context, key int64, why cause) (buried bool, err error) {
+	fate := "died"
+	if why == left {
+		fate = "left"
+	}
+	var ended *string
+	found := false
+	err = w.batch(ctx, func(q *pgx.Batch) {
+		q.Queue(w.sql(setPatience))
+		q.Queue(w.sql(endWorker), key, fate, string(why), idleGrace.Microseconds(), w.queue.session.class)
+		q.Queue(w.sql(closeLanes), key)
+		q.Queue(w.sql(workerEnded), key).Query(func(rows pgx.Rows) error {
+			_, err := pgx.ForEachRow(rows, []any{&ended}, func() error { found = true; return nil })
+			return err
+		})
+	})
+	if err != nil || !found || ended == nil {
+		return !found, err
+	}
+	return w.handBack(ctx, key, *ended == "died")
+}
+
+// handBack makes what a dead worker held due at once. Where it died, that is counted against the runs that got nowhere since it took them.
+func (w *World) handBack(ctx context.Context, key int64, died bool) (all bool, err error) {
+	var runs, tasks, still int64
+	err = w.batch(ctx, func(q *pgx.Batch) {
+		q.Queue(w.sql(setPatience))
+		q.Queue(w.sql(lockWorker), key)
+		q.Queue(w.sql(returnRuns), key, died).QueryRow(func(row pgx.Row) error { return row.Scan(&runs) })
+		q.Queue(w.sql(returnTasks), key).QueryRow(func(row pgx.Row) error { return row.Scan(&tasks) })
+		q.Queue(w.sql(deleteLanes), key)
+		q.Queue(w.sql(deleteWorker), key).QueryRow(func(row pgx.Row) error { return row.Scan(&still) })
+	})
+	if err == nil && runs+tasks > 0 {
+		w.tell(world.Notice{Kind: world.NoticeWork})
+	}
+	return err == nil && still == 0, err
+}
