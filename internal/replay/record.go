@@ -81,7 +81,7 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		return nil
 	}
 	switch {
-	case !bytes.Equal(op.Input, e.Payload):
+	case e.Type != world.HookConflict && !bytes.Equal(op.Input, e.Payload): // a conflict does not keep the metadata of what was refused
 		return m.differs(op, e, "input", op.Input, e.Payload)
 	case !bytes.Equal(op.Match, e.Match):
 		return m.differs(op, e, "match", op.Match, e.Match)

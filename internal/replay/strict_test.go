@@ -77,3 +77,24 @@ func TestStrictModeReportsAnotherInputUnderTheSameID(t *testing.T) {
 		m.Close()
 	}
 }
+
+// TestStrictModeTakesAConflictWithoutMetadata: the record of a refused token does not keep what the hook would have shown.
+func TestStrictModeTakesAConflictWithoutMetadata(t *testing.T) {
+	m := New(Config{Run: "wrun_test", Born: born, Strict: true}, func(x *Ctx) Outcome {
+		h := x.Hook("h", "mine", []byte(`{"for":"review"}`))
+		x.Wait(h)
+		return Outcome{Output: fmt.Append(nil, h.Err())}
+	})
+	defer m.Close()
+	if err := m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: born}}, false); err != nil {
+		t.Fatal(err)
+	}
+	e := m.Asked()[0].Event(born)
+	conflict := world.Event{Seq: 2, Type: world.HookConflict, Time: born, ID: e.ID, Name: e.Name, Token: e.Token, Peer: "wrun_other"}
+	if err := m.Feed([]world.Event{conflict}, false); err != nil {
+		t.Fatalf("feed the conflict: %v", err)
+	}
+	if got, want := string(m.Outcome().Output), `hook token "mine" is held by run wrun_other`; got != want {
+		t.Errorf("output %q, want %q", got, want)
+	}
+}
