@@ -11,3 +11,8 @@ import (
 func TestWorld(t *testing.T) {
 	worldtest.Run(t, func(testing.TB) world.World { return memory.New() })
 }
+
+// A World of memory has no storage to share: here both sides are one object, with workers of its own.
+func TestWorkers(t *testing.T) {
+	worldtest.RunWorkers(t, func(testing.TB) (a, b world.World) { w := memory.New(); return w, w })
+}

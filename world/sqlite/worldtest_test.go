@@ -19,3 +19,8 @@ func TestWorldShared(t *testing.T) {
 		return openAt(t, path), openAt(t, path)
 	})
 }
+
+// One World has all workers of a file; here both sides are that one.
+func TestWorkers(t *testing.T) {
+	worldtest.RunWorkers(t, func(t testing.TB) (a, b world.World) { w := open(t); return w, w })
+}

@@ -51,7 +51,7 @@ var strikes = []check{
 	}},
 	{"a commit without events ends no row of strikes", "it shows that the worker was alive, not that the run got on; leaving does end the row", func(r *rig) {
 		id := r.born("greet")
-		for want := range 3 {
+		for want := range 2 {
 			k := r.mortal(workingLease, "greet")
 			r.deliver(signal(id, "", "a"))
 			s, got := k.get(id)
@@ -63,7 +63,7 @@ var strikes = []check{
 		}
 		k := r.worker("greet")
 		s, got := k.get(id)
-		r.strikes(got, 3)
+		r.strikes(got, 2)
 		c := s.next()
 		c.Send = []world.Delivery{*signal(id, "", "a")}
 		s.write(c)

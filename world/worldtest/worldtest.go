@@ -8,10 +8,13 @@
 // The checks use the world as workers and clients do, on its own clock. Leases in them are short, and what they wait for they poll
 // for, with a bound; nothing sleeps and hopes. They run in parallel, each on a world of its own.
 //
-// What takes a minute to see (aging, the default lease) is not checked here; a world has tests of its own for it.
+// A world that several processes can open passes [RunShared] as well, and one that several can work on [RunWorkers].
+//
+// What takes ten seconds to see (the default lease) is not checked here; a world has tests of its own for it.
 package worldtest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stepwell/stepwell/world"
@@ -78,7 +81,17 @@ func Run(t *testing.T, open func(testing.TB) world.World) {
 // RunShared holds two World objects on one storage to the contract: a, which has workers, and b, beside it, which only reads and
 // sends, as a command line does. open returns a fresh pair each time.
 func RunShared(t *testing.T, open func(testing.TB) (a, b world.World)) {
-	for _, c := range shared {
+	runPairs(t, slices.Concat(shared, beside), open)
+}
+
+// RunWorkers holds two World objects on one storage to the contract, where both may have workers: a world for many processes passes it
+// beside [RunShared]. open returns a fresh pair each time; both may be the same object.
+func RunWorkers(t *testing.T, open func(testing.TB) (a, b world.World)) {
+	runPairs(t, workers, open)
+}
+
+func runPairs(t *testing.T, checks []sharedCheck, open func(testing.TB) (a, b world.World)) {
+	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			t.Log("law:", c.law)
