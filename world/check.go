@@ -217,6 +217,10 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 			return 0, err
 		}
 	case HookReceived, CancelRequested, WaitCompleted, StepCompleted, StepFailed:
+	case StepRetrying:
+		if e.Attempt < 1 || e.Error == nil || e.Error.Code != CodeAbandoned {
+			return bad("a step_retrying is sent to say that an attempt was abandoned, and this one does not")
+		}
 	case RunPaused, RunResumed:
 		if d.Token == "" {
 			return bytes, nil // as an act, or as mail

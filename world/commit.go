@@ -123,7 +123,8 @@ type TaskKey struct {
 // Delivery is what somebody who does not own a run sends to it. Exactly one of these:
 //
 //   - mail: Events has one event without a number (signal_received, hook_received, cancel_requested, run_paused, run_resumed,
-//     wait_completed, or a step's end driven from elsewhere). It is put in the inbox. A cancel is accepted by a full inbox.
+//     wait_completed, a step's end driven from elsewhere, or a step_retrying with [CodeAbandoned] and its attempt, from a worker that has lost
+//     the run). It is put in the inbox. A cancel is accepted by a full inbox.
 //   - an act: Act is set and Events has one run_paused, run_resumed or run_cancelled. Where nobody owns the run, and no earlier act waits, it is appended to the
 //     log at once, else put in the inbox, where a run_resumed makes a paused run runnable as other mail does one that is not; run_cancelled is forced: it is appended and ends the run, whoever owns it, and sends a cancel_requested to each
 //     child that is not detached, as no owner will. An act that says nothing new is accepted and writes nothing. A running run that

@@ -68,6 +68,9 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 	return BearPlain(ctx, e.cfg.World, e.cfg.Build, b, e.now())
 }
 
+// bearTries is how often a birth whose outcome is unknown is looked after, before the caller hears that it is.
+const bearTries = 3
+
 // BearPlain puts a run into the queue of a world. It is all that a program without a worker needs.
 func BearPlain(ctx context.Context, w world.World, build string, b Birth, now time.Time) (Started, error) {
 	if b.ID == "" {
@@ -81,8 +84,10 @@ func BearPlain(ctx context.Context, w world.World, build string, b Birth, now ti
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: now, Birth: &b.Birth, Payload: b.Input}},
 	}
 	done, err := w.Commit(ctx, c)
-	if errors.Is(err, world.ErrUnknownOutcome) {
-		done, err = w.Outcome(ctx, c)
+	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && try < bearTries; try++ {
+		if done, err = w.Outcome(ctx, c); errors.Is(err, world.ErrNotFound) { // it was not written
+			done, err = w.Commit(ctx, c)
+		}
 	}
 	if err != nil {
 		return Started{}, fmt.Errorf("start %s: %w", b.Birth.Workflow, err)

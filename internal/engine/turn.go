@@ -225,7 +225,8 @@ func (s *session) handleMail(mail *world.Mail) {
 		}
 		if err != nil {
 			s.e.dropped(s.run, &e, err)
-			if s.state.Step(e.ID) != nil {
+			report := e.Type == world.StepRetrying && len(mail.Events) == 1 // of an attempt whose end is known by now
+			if s.state.Step(e.ID) != nil && !report {
 				s.turn.mail = s.turn.mail[:len(s.turn.mail)-1]
 				s.fail(Block(world.CodeCorrupt, err), s.state.Seq)
 				return

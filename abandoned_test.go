@@ -1,0 +1,73 @@
+package stepwell_test
+
+// This file holds what a worker says that has lost its lease and lives: that its attempts were given up. See DESIGN §8.
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/world"
+)
+
+// TestAttemptsOfAWorkerThatOutlivedItsLeaseAreNoDeaths: a worker loses its lease while a body runs. When it knows, it tells whoever owns the run now,
+// so that the attempt is not taken for the death of a process.
+func TestAttemptsOfAWorkerThatOutlivedItsLeaseAreNoDeaths(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		wf := stepwell.Define("long", func(ctx stepwell.Context, _ int) (int, error) {
+			return stepwell.Step(ctx, "work", func(c context.Context) (int, error) {
+				select {
+				case <-time.After(time.Minute):
+					return 1, nil
+				case <-c.Done():
+					return 0, context.Cause(c)
+				}
+			})
+		})
+		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}}
+		w := faults.New(b.below, nil)
+		app, _ := b.worker(w, cfg)
+		if _, err := wf.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+			b.Fatal(err)
+		}
+		<-time.After(5 * time.Second)
+		if err := w.Evict(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		b.worker(b.below, cfg)
+		if info := b.over(); info.Status != world.Completed {
+			b.Errorf("the run is %s, %v, want completed", info.Status, info.Error)
+		}
+		var reports []int
+		for _, e := range b.log() {
+			if e.Type == world.StepRetrying && e.Error.Code == world.CodeAbandoned {
+				reports = append(reports, e.Attempt)
+			}
+		}
+		if len(reports) != 1 || reports[0] != 1 {
+			b.dump(b.log())
+			b.Errorf("abandoned attempts: got %v, want [1]", reports)
+		}
+	})
+}
+
+// TestStartWhoseOutcomeIsUnknownIsLookedAfter: a start whose birth was not written, though the answer does not say so, is tried again.
+func TestStartWhoseOutcomeIsUnknownIsLookedAfter(t *testing.T) {
+	for _, lost := range []bool{false, true} { // not written; written, and the answer lost
+		inBubble(t, func(b *bench) {
+			w := faults.New(b.below, faults.At(faults.Commit, 1, faults.Fault{Err: world.ErrUnknownOutcome, Lost: lost}))
+			app, err := stepwell.New(w, stepwell.Config{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := app.Start(context.Background(), "any", []byte("1"), stepwell.StartOptions{ID: benchRun}); err != nil {
+				b.Errorf("lost %v: start: %v, want no error", lost, err)
+			}
+			if info, err := app.Get(context.Background(), benchRun); err != nil || info.Status != world.Pending {
+				b.Errorf("lost %v: the run is %s, %v, want pending", lost, info.Status, err)
+			}
+		})
+	}
+}
