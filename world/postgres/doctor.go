@@ -1,0 +1,85 @@
+package postgres
+
+// The examination of a database, for people: runs that stand still, and what makes it slow.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var _ world.Doctor = (*World)(nil)
+
+// examination collects findings.
+type examination struct {
+	w   *World
+	now time.Time // the database's
+	all []world.Finding
+}
+
+// Examine makes all checks; see [world.Doctor]. Each is one statement or two.
+func (w *World) Examine(ctx context.Context) ([]world.Finding, error) {
+	x := &examination{w: w}
+	if err := w.read(ctx, databaseTime, func(row pgx.Rows) error { return row.Scan(&x.now) }); err != nil {
+		return nil, err
+	}
+	for _, c := range []struct {
+		name string
+		look func(ctx context.Context) (world.Finding, error)
+	}{
+		{"schema", x.schema},
+		{"indexes", x.indexes},
+		{"server", x.server},
+		{"connections", x.connections},
+		{"oldest transaction", x.snapshots},
+		{"dead rows", x.deadRows},
+		{"freezing", x.wraparound},
+		{"workers", x.workers},
+		{"clocks", x.clocks},
+		{"runs without a worker", x.unowned},
+		{"overdue runs", x.overdueRuns},
+		{"overdue steps", x.overdueTasks},
+		{"old mail", x.oldMail},
+		{"blocked runs", x.blocked},
+		{"housekeeping", x.backlog},
+	} {
+		f, err := c.look(ctx)
+		switch {
+		case errors.Is(err, world.ErrClosed) || ctx.Err() != nil:
+			return x.all, err
+		case err != nil:
+			f = world.Finding{Health: world.HealthWarning, Found: err.Error(), Advice: "this could not be looked at"}
+		}
+		if f.Check = c.name; f.Health == "" {
+			f.Health = world.HealthGood
+		}
+		x.all = append(x.all, f)
+	}
+	return x.all, nil
+}
+
+// good, warning and bad make findings.
+func good(format string, args ...any) world.Finding {
+	return world.Finding{Health: world.HealthGood, Found: fmt.Sprintf(format, args...)}
+}
+
+func warning(advice, format string, args ...any) world.Finding {
+	return world.Finding{Health: world.HealthWarning, Found: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+func bad(advice, format string, args ...any) world.Finding {
+	return world.Finding{Health: world.HealthBad, Found: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+// ago is how long a time is past, in whole seconds; "a while" where it is not known.
+func (x *examination) ago(t *time.Time) string {
+	if t == nil {
+		return "a while"
+	}
+	return x.now.Sub(*t).Round(time.Second).String()
+}
