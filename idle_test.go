@@ -10,12 +10,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// TestAWorkerWhoseRunsSleepIsQuiet: a worker whose runs all sleep issues at most 2 statements a second.
+// TestAWorkerWhoseRunsSleepIsQuiet: a worker with a thousand runs that all sleep issues at most 2 statements a second.
 func TestAWorkerWhoseRunsSleepIsQuiet(t *testing.T) {
 	bubble(t, kinds[1].open, modes[0].set, func(r *rig) {
 		nap := stepwell.Define("nap", func(ctx stepwell.Context, _ int) (int, error) { return 1, stepwell.Sleep(ctx, "nap", 10*time.Minute) })
 		app := r.begin(nap)
-		runs := make([]*stepwell.Run[int], 20)
+		runs := make([]*stepwell.Run[int], 1000)
 		for i := range runs {
 			runs[i] = start(r, app, nap, 0)
 		}

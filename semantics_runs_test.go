@@ -1,17 +1,57 @@
 package stepwell_test
 
-// The answers of semantics.md about many runs and many requests: 22, 27, and the errors of 30.
+// The answers of semantics.md about many runs and many requests: 20 (of starts), 22, 27, 28, and the errors of 30.
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
+
+func TestAnswer20ATakenRunIDIsAnErrorAndAStartWithoutOneIsANewRun(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		wf, other := serial(1), serial(2)
+		client := r.client(wf, other)
+		taken, err := wf.Start(r.ctx, client, 1, stepwell.StartOptions{ID: "chosen"})
+		if err != nil {
+			r.Fatal(err)
+		}
+		wk := r.begin(wf, other)
+		for state, app := range map[string]*stepwell.App{"by a client": client, "by the worker": wk.App} {
+			for name, w := range map[string]*stepwell.Workflow[int, int]{"the same workflow": wf, "another": other} {
+				run, err := w.Start(r.ctx, app, 7, stepwell.StartOptions{ID: "chosen"})
+				if !errors.Is(err, stepwell.ErrRunExists) || run != nil {
+					r.Errorf("start of %s, %s: got %v, %v; want ErrRunExists", name, state, run, err)
+				}
+			}
+		}
+		want(r, taken, 1)
+		before := r.get("chosen")
+		if _, err := wf.Start(r.ctx, wk.App, 7, stepwell.StartOptions{ID: "chosen"}); !errors.Is(err, stepwell.ErrRunExists) {
+			r.Errorf("start when the run is over: %v, want ErrRunExists", err)
+		}
+		if diff := cmp.Diff(before, r.get("chosen")); diff != "" {
+			r.Errorf("the run that has the ID changed (-before +after):\n%s", diff)
+		}
+		seen := map[string]bool{"chosen": true}
+		for _, app := range []*stepwell.App{client, wk.App, client, wk.App} {
+			run, err := wf.Start(r.ctx, app, 1)
+			if err != nil || seen[run.ID()] || run.Existed() {
+				r.Fatalf("start without an ID: %v; want a new run", err)
+			}
+			seen[run.ID()] = true
+			want(r, run, 1)
+		}
+	})
+}
 
 func TestAnswer22AKeyGivesTheExistingRunInWhateverStateItIs(t *testing.T) {
 	onWorlds(t, func(r *rig) {
@@ -126,6 +166,49 @@ func TestAnswer27UnreadPayloadsInTheLogCount(t *testing.T) {
 		r.cancel(wk.App, run.ID())
 		wantErr(r, run, world.Cancelled)
 	})
+}
+
+// One run of the lowest priority waits, and then one of each priority comes: it is served behind those that count more than it does by then.
+func TestAnswer28PriorityIsStrictButAMinuteOfWaitingCountsOneMore(t *testing.T) {
+	for minutes, order := range [][]int{
+		0: {4, 3, 2, 0, 1},
+		1: {4, 3, 0, 2, 1},
+		2: {4, 0, 3, 2, 1},
+		3: {0, 4, 3, 2, 1},
+		9: {0, 4, 3, 2, 1},
+	} {
+		if order == nil {
+			continue
+		}
+		t.Run(fmt.Sprintf("after %d minutes", minutes), func(t *testing.T) {
+			t.Parallel()
+			onWorlds(t, func(r *rig) {
+				var served []int
+				wf := stepwell.Define("served", func(_ stepwell.Context, n int) (int, error) {
+					served = append(served, n) // one at a time, and nothing is replayed
+					return n, nil
+				})
+				client := r.client(wf)
+				runs := make([]*stepwell.Run[int], 5)
+				for n := range runs {
+					var err error
+					if runs[n], err = wf.Start(r.ctx, client, n, stepwell.StartOptions{Priority: max(n, 1)}); err != nil {
+						r.Fatal(err)
+					}
+					if n == 0 {
+						r.pass(time.Duration(minutes)*time.Minute + time.Second)
+					}
+				}
+				r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, MaxRuns: 1})
+				for n, run := range runs {
+					want(r, run, n)
+				}
+				if diff := cmp.Diff(order, served); diff != "" {
+					r.Errorf("order of service: want -, got +:\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 func TestAnswer30UnknownAndEndedRunsAreTold(t *testing.T) {
