@@ -29,7 +29,7 @@ func TestExamine(t *testing.T) {
 		"an old schema":    {worker + "DELETE FROM stepwell.versions WHERE version > 0", "schema", world.HealthBad, "version 0"},
 		"a newer schema":   {worker + "INSERT INTO stepwell.versions (version, name) SELECT max(version) + 1, 'next' FROM stepwell.versions", "schema", world.HealthWarning, "version"},
 		"no such workflow": {worker + run + `UPDATE stepwell.classes SET version = 2;
-			INSERT INTO stepwell.queue (run, class, running, priority, ready_at) VALUES (1, 7, true, 1, now() - interval '2 minutes')`, "overdue runs", world.HealthBad, "w version 2, for 2m0s"},
+			INSERT INTO stepwell.queue (run, class, running, priority, ready_at) VALUES (1, 7, true, 1, now() - interval '2 minutes')`, "overdue runs", world.HealthBad, "w version 2, for 2m"},
 		"too few workers": {worker + run + `
 			INSERT INTO stepwell.queue (run, class, running, priority, ready_at) VALUES (1, 7, true, 3, now() - interval '2 minutes')`, "overdue runs", world.HealthWarning, "w version 1"},
 		"due a moment ago": {worker + run + "INSERT INTO stepwell.queue (run, class, running, priority, ready_at) VALUES (1, 7, true, 3, now())", "", "", ""},
