@@ -1,14 +1,16 @@
-# The house's five doors. CI goes through the same ones.
+# The house's doors. CI goes through the same ones.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test fuzz bench golden
+.PHONY: help check test soak fuzz bench golden
 
 PKG ?= ./...
 FUZZTIME ?= 20s
 BENCHTIME ?= 1s
 TESTFLAGS ?=
+SOAK ?= 10m
+SOAKFLAGS ?=
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +29,10 @@ test: ## everything, with the race detector (PKG=./world/... for a part, TESTFLA
 	@internal/pgtest/install.sh
 	@mkdir -p bin && go build -o bin/testsum ./internal/tools/testsum
 	@CGO_ENABLED=1 go test -race -timeout 15m -json $(TESTFLAGS) $(PKG) 2>&1 | bin/testsum
+
+soak: ## the ledger under fire for SOAK (default 10m; SOAKFLAGS=-soak.seed=42 for the faults of another time)
+	@internal/pgtest/install.sh
+	CGO_ENABLED=1 go test -race -count=1 -timeout 0 -v -run TestLedgerUnderFire ./internal/soak -soak.time=$(SOAK) $(SOAKFLAGS)
 
 fuzz: ## each fuzz target in turn, for FUZZTIME each (default 20s)
 	@pkgs=$$(go list $(PKG)); for pkg in $$pkgs; do \

@@ -246,6 +246,20 @@ func (c *Cluster) Log() string {
 	return tail(filepath.Join(c.dir, "server.log"))
 }
 
+// Logged counts the lines of the server's log that contain a text, like "deadlock detected". A server that is not ours has none.
+func (c *Cluster) Logged(text string) (n int, err error) {
+	if !c.ours {
+		return 0, nil
+	}
+	b, err := os.ReadFile(filepath.Join(c.dir, "server.log"))
+	for line := range strings.Lines(string(b)) {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n, err
+}
+
 // remove stops the server and deletes the cluster.
 func (c *Cluster) remove() error {
 	if !c.ours {

@@ -121,6 +121,23 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestLogged: what the server complained of can be counted.
+func TestLogged(t *testing.T) {
+	c := Shared(t)
+	conn := connect(t, c.URL(t))
+	for range 2 {
+		if _, err := conn.Exec(t.Context(), "select 1 / (random() * 0)::int as testlogged"); err == nil {
+			t.Fatal("no error")
+		}
+	}
+	if n, err := c.Logged("as testlogged"); n != 2 || err != nil {
+		t.Errorf("got %d lines, %v, want 2", n, err)
+	}
+	if !strings.Contains(c.Log(), "as testlogged") {
+		t.Errorf("the end of the log does not have it:\n%s", c.Log())
+	}
+}
+
 // TestSyncIsOnByDefault, so that benchmarks measure what users get.
 func TestSyncIsOnByDefault(t *testing.T) {
 	conn := connect(t, New(t, Config{}).URL(t))
