@@ -1,0 +1,188 @@
+package postgres
+
+// What operators do to a run: pause, resume, cancel by force.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	findDelivery = load("find_delivery")
+	insertAct    = load("insert_act")
+	actQueue     = load("act_queue")
+	askChildren  = load("ask_children")
+	workerID     = load("worker_id")
+)
+
+// acting is one act.
+type acting struct {
+	w    *World
+	d    *world.Delivery
+	tx   txn
+	r    *run // under the lock of its queue row
+	done world.Delivered
+
+	draft  *draft // what it wrote to the log
+	posted *sending
+	news   []world.Notice
+}
+
+// act appends to the log of a run that nobody owns, or goes to its inbox. A forced cancel is appended in any case.
+func (w *World) act(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
+	if !storable([]any{d.Run, d.ID}) {
+		return world.Delivered{}, fmt.Errorf("run %q: %w", d.Run, world.ErrNotFound)
+	}
+	var a *acting
+	if err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		a = &acting{w: w, d: d, tx: pgxTxn{w, tx}}
+		return a.do(ctx)
+	}); err != nil {
+		return world.Delivered{}, err
+	}
+	if a.posted != nil {
+		w.delivered([]*sending{a.posted})
+		w.tell(a.posted.notice()...)
+	}
+	if a.draft != nil {
+		a.draft.own, a.draft.gone = nil, nil // whoever owns it hears of it from the database
+		w.counters.groups.Add(1)
+		w.counters.deliveries.Add(1)
+		w.tell(append(w.durable(a.draft), a.news...)...)
+	}
+	return a.done, nil
+}
+
+func (a *acting) do(ctx context.Context) (err error) {
+	if err := a.lock(ctx); err != nil {
+		return err
+	}
+	r, e := a.r, a.d.Events[0]
+	a.done = world.Delivered{Run: r.id}
+	if !r.live {
+		last, err := lastEvent(ctx, a.tx, r)
+		if err == nil && (last.Type != world.RunCancelled || e.Type != world.RunCancelled) {
+			err = over(r.id)
+		}
+		return err
+	}
+	if r.owner != 0 {
+		if err := a.tx.each(ctx, workerID, func(row scanner) error { return row.Scan(&a.done.Owner) }, r.owner); err != nil {
+			return err
+		}
+	}
+	if a.d.ID != "" {
+		if err := a.tx.each(ctx, findDelivery, func(scanner) error { a.done.Duplicate = true; return nil }, r.key, a.d.ID); err != nil || a.done.Duplicate {
+			return err
+		}
+	}
+	if e.Type != world.RunCancelled {
+		inbox := r.owner != 0
+		if !inbox { // not before what was asked earlier
+			if err := a.tx.each(ctx, actWaits, func(scanner) error { inbox = true; return nil }, r.key, string(world.RunPaused), string(world.RunResumed)); err != nil {
+				return err
+			}
+		}
+		if inbox {
+			return a.post(ctx)
+		}
+	}
+	if e.Type == world.RunPaused && r.paused || e.Type == world.RunResumed && !r.paused {
+		return nil // as it is already
+	}
+	return a.append(ctx, e)
+}
+
+// lock looks the run up and locks its queue row.
+func (a *acting) lock(ctx context.Context) error {
+	for range 2 { // before the lock, for its key; and as it is under it
+		r, err := look(ctx, a.tx, a.d.Run)
+		switch {
+		case err != nil:
+			return err
+		case r == nil:
+			return fmt.Errorf("run %s: %w", a.d.Run, world.ErrNotFound)
+		case a.r == nil && r.live:
+			if err := a.tx.each(ctx, lockRun, func(scanner) error { return nil }, r.key); err != nil {
+				return err
+			}
+		}
+		a.r = r
+	}
+	return nil
+}
+
+// post puts the act into the inbox of the run.
+func (a *acting) post(ctx context.Context) (err error) {
+	if a.posted, err = newSending(a.d); err != nil {
+		return err
+	}
+	if err := a.w.deliverIn(ctx, a.tx, a.posted); err != nil {
+		return err
+	}
+	a.done = a.posted.result
+	return nil
+}
+
+// append writes the act to the log.
+func (a *acting) append(ctx context.Context, e world.Event) error {
+	r := a.r
+	last, err := lastEvent(ctx, a.tx, r)
+	if err != nil {
+		return err
+	}
+	e.Delivery, e.Time = a.d.ID, later(a.w.now(), last.Time)
+	if a.d.ID != "" {
+		if _, err := a.tx.exec(ctx, insertAct, r.key, a.d.ID); err != nil {
+			return err
+		}
+	}
+	if _, err := a.w.classKey(ctx, r.class); err != nil {
+		return err
+	}
+	c := &world.Commit{Run: r.id, First: last.Seq + 1, Events: []world.Event{e}}
+	d := &draft{w: a.w, ctx: ctx, tx: a.tx, c: c}
+	next := *r
+	if err := d.turn(c, &next, c.Events, r.standing(), nil); err != nil {
+		return err
+	}
+	d.sheet.locked, d.sheet.updated = nil, nil // the row is locked; nobody owns it
+	b := &script{w: a.w}
+	b.write(&d.sheet)
+	switch e.Type {
+	case world.RunCancelled:
+		if r.owner != 0 {
+			d.notice(world.NoticeMail, r.id)
+		}
+		if err := a.children(b, e); err != nil {
+			return err
+		}
+	case world.RunResumed:
+		d.notice(world.NoticeWork, r.id)
+		fallthrough
+	default:
+		// What came or fell due meanwhile, and the resumption itself, want a turn.
+		due := !next.paused && next.running && !next.blocked
+		b.put(1, actQueue, func() []any { return []any{r.key, next.paused, due} })
+	}
+	if err := a.tx.run(ctx, b); err != nil {
+		return err
+	}
+	a.draft, a.news = d, b.news
+	return nil
+}
+
+// children asks the attached children of a run that is ended by force to end as well: nobody else is left who could.
+func (a *acting) children(b *script, e world.Event) error {
+	cancel := world.Event{Type: world.CancelRequested, By: e.By, Reason: "its parent was cancelled"}
+	head, body, err := encodeMail([]world.Event{cancel})
+	if err != nil {
+		return fmt.Errorf("run %s: cancel of its children: %w", a.r.id, err)
+	}
+	b.told(1, askChildren, func() []any { return []any{a.r.key, a.r.id, int16(world.LogFormat), head, body} })
+	return nil
+}

@@ -1,0 +1,313 @@
+package postgres
+
+// The way of a commit that has a transaction of its own: it looks first, and so can say what is wrong, or write what a condition asks for
+// instead.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	lookRun   = load("look_run")
+	insertRun = load("insert_run")
+	runByIdem = load("run_by_idem")
+	runExists = load("run_exists")
+	lockRun   = load("lock_run")
+	shareRun  = load("share_run")
+	lockLane  = load("lock_lane")
+)
+
+// commitAlone writes a commit in a transaction of its own. wk is nil where no such worker is alive here, or it is a client's birth.
+func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (done world.Committed, err error) {
+	if w.wasUnknown(c) { // it may have been written after all
+		if done, err := w.Outcome(ctx, c); !errors.Is(err, world.ErrNotFound) {
+			return done, err
+		}
+	}
+	if err := w.foresee(ctx, c, wk); err != nil {
+		return done, err
+	}
+	keys, err := w.newDraft(ctx, c, wk)
+	if err != nil {
+		return done, err
+	}
+	var d *draft
+	err = w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		d = &draft{w: w, ctx: ctx, c: c, wk: wk, keys: keys.keys}
+		var lane int16
+		select {
+		case lane = <-w.writing.lanes:
+			defer func() { w.writing.lanes <- lane }() // its row is locked until the end: whoever gets the number next waits for that
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		return d.alone(ctx, pgxTxn{w, tx}, lane)
+	})
+	switch {
+	case errors.Is(err, world.ErrUnknownOutcome):
+		w.noteUnknown(c)
+		return done, err
+	case errors.Is(err, world.ErrLeaseLost) && w.wasUnknown(c):
+		return w.Outcome(ctx, c)
+	case err != nil:
+		return done, err
+	}
+	return d.settled(ctx)
+}
+
+// settled follows a transaction with one commit.
+func (d *draft) settled(ctx context.Context) (world.Committed, error) {
+	w := d.w
+	if d.done.Existing != "" {
+		return d.done, nil
+	}
+	w.counters.groups.Add(1)
+	w.tell(append(w.durable(d), d.news...)...)
+	if d.freed != 0 {
+		d.done.Mail = true // where nobody knows
+		waits := false
+		if err := w.read(ctx, mailWaits, func(row pgx.Rows) error { waits = true; return nil }, []int64{d.freed}); err == nil {
+			d.done.Mail = waits
+		}
+	}
+	return d.done, nil
+}
+
+// foresee refuses what one look shows to be late, and looks up what a transaction would need further connections for.
+func (w *World) foresee(ctx context.Context, c *world.Commit, wk *worker) error {
+	for _, b := range c.Births {
+		if err := w.foreseeBirth(ctx, b); err != nil {
+			return err
+		}
+	}
+	if c.Birth() {
+		return w.foreseeBirth(ctx, c)
+	}
+	if !storable([]any{c.Run}) {
+		return lost(c)
+	}
+	var r *run
+	if err := w.read(ctx, lookRun, func(row pgx.Rows) (err error) { r, err = scanLook(row, c.Run); return err }, c.Run); err != nil {
+		return err
+	}
+	if err := fence(c, r, wk); err != nil {
+		return err
+	}
+	return w.foreseeVersions(ctx, r.class, c.Events)
+}
+
+func (w *World) foreseeBirth(ctx context.Context, c *world.Commit) error {
+	b := c.Events[0].Birth
+	return w.foreseeVersions(ctx, world.Class{Workflow: b.Workflow, Version: b.Version}, c.Events)
+}
+
+// foreseeVersions makes the keys of classes known.
+func (w *World) foreseeVersions(ctx context.Context, class world.Class, events []world.Event) error {
+	if _, err := w.classKey(ctx, class); err != nil {
+		return err
+	}
+	r := run{class: class}
+	for i := range events {
+		switch e := &events[i]; e.Type {
+		case world.RunStarted:
+			r.reclass(e.Version)
+		case world.RunContinued:
+			r.reclass(e.Next.Version)
+		default:
+			continue
+		}
+		if _, err := w.classKey(ctx, r.class); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fence checks that the worker owns the run and that the commit is the next one. r is nil where the run is unknown.
+func fence(c *world.Commit, r *run, wk *worker) error {
+	switch {
+	case r == nil || !r.live || wk == nil || r.owner != wk.key || r.take != c.Take || c.First <= r.last:
+		return lost(c)
+	case c.First > r.last+1:
+		return fmt.Errorf("%w: run %s: commit at event %d, the next is %d", world.ErrInvalid, c.Run, c.First, r.last+1)
+	}
+	return nil
+}
+
+// alone makes the commit within a transaction, but for its end. The fence is the last it locks.
+func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
+	c := d.c
+	d.tx = tx
+	p := plan{events: c.Events, births: c.Births}
+	var r *run
+	if c.Birth() {
+		existing, err := d.insert(ctx, tx, c, d.keys[0])
+		if err != nil || existing != "" {
+			d.done.Existing = existing
+			return err
+		}
+		if c.Worker != "" && d.wk == nil || len(c.Held) > 0 {
+			return lost(c)
+		}
+	}
+	if err := d.insertChildren(ctx, tx, &p); err != nil {
+		return err
+	}
+	targets, err := d.lookTargets(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if r, err = d.lockRuns(ctx, tx, targets); err != nil {
+		return err
+	}
+	if r != nil {
+		if err := d.stillPaused(ctx, tx, r); err != nil {
+			return err
+		}
+	}
+	if err := d.decide(ctx, tx, r, targets, &p); err != nil {
+		return err
+	}
+	if err := d.all(&p, r); err != nil {
+		return err
+	}
+	return d.run(ctx, tx, lane)
+}
+
+// run makes the statements of a draft whose births have their rows already.
+func (d *draft) run(ctx context.Context, tx txn, lane int16) error {
+	d.sheet.births = nil
+	b := &script{w: d.w}
+	b.write(&d.sheet)
+	alive := d.wk == nil
+	if d.wk != nil {
+		if d.c.Birth() && d.w.stale(d.wk) {
+			b.put(1, renewWorkers, func() []any { return []any{[]int64{d.wk.key}} })
+		}
+		b.items = append(b.items, item{s: lockLane, args: []any{d.wk.key, lane}, each: func(scanner) error { alive = true; return nil }})
+	}
+	err := tx.run(ctx, b)
+	d.news = b.news
+	switch {
+	case err == nil && !alive:
+		return lost(d.c)
+	case sqlState(err) == codeDivision: // a task that is not held, as the queue was looked at
+		return lost(d.c)
+	case sqlState(err) == codeUnique && constraint(err) == "log_run":
+		return lost(d.c)
+	case sqlState(err) == codeUnique:
+		return fmt.Errorf("%w: %w", errAgain, err)
+	}
+	return err
+}
+
+func constraint(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.ConstraintName
+	}
+	return ""
+}
+
+// insert inserts the row of a birth. Where its idempotency key is known the run that has it is returned.
+func (d *draft) insert(ctx context.Context, tx txn, c *world.Commit, key int64) (existing string, err error) {
+	row, err := birthRowOf(c, key)
+	if err != nil {
+		return "", err
+	}
+	n, err := tx.exec(ctx, insertRun, row.key, row.id, row.workflow, row.version, row.idem, row.priority, row.parentRun, row.parentStep, row.detached,
+		row.created, row.retention, row.attrs)
+	if err != nil || n == 1 {
+		return "", err
+	}
+	taken := false
+	if err := tx.each(ctx, runExists, func(scanner) error { taken = true; return nil }, c.Run); err != nil {
+		return "", err
+	}
+	if taken {
+		return "", fmt.Errorf("run %s: %w", c.Run, world.ErrRunExists)
+	}
+	b := c.Events[0].Birth
+	if err := tx.each(ctx, runByIdem, func(r scanner) error { return r.Scan(&existing) }, b.Workflow, b.Key); err != nil {
+		return "", err
+	}
+	if existing == "" {
+		return "", errAgain // whoever had it is swept by now
+	}
+	return existing, nil
+}
+
+// lockRuns locks the queue rows that the commit depends on, in the order of their runs: its own, and those of runs that it wants to await, which it
+// shares. It returns the run as it is under the lock, nil for a birth.
+func (d *draft) lockRuns(ctx context.Context, tx txn, targets map[string]*run) (*run, error) {
+	c := d.c
+	var own *run
+	if !c.Birth() {
+		var err error
+		if own, err = look(ctx, tx, c.Run); err != nil {
+			return nil, err
+		}
+		if err := fence(c, own, d.wk); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range byKey(own, targets) {
+		if t == own {
+			if err := tx.each(ctx, lockRun, func(scanner) error { return nil }, t.key); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		t.live = false
+		if err := tx.each(ctx, shareRun, func(scanner) error { t.live = true; return nil }, t.key); err != nil {
+			return nil, err
+		}
+	}
+	if own == nil {
+		return nil, nil
+	}
+	own, err := look(ctx, tx, c.Run)
+	if err != nil {
+		return nil, err
+	}
+	return own, fence(c, own, d.wk)
+}
+
+// look reads what is known of a run, nil where it is unknown.
+func look(ctx context.Context, tx txn, id string) (r *run, err error) {
+	if !storable([]any{id}) {
+		return nil, nil
+	}
+	err = tx.each(ctx, lookRun, func(row scanner) (err error) { r, err = scanLook(row, id); return err }, id)
+	return r, err
+}
+
+// scanLook reads a row of look_run. What may hang on the run is not known.
+func scanLook(row scanner, id string) (*run, error) {
+	r := &run{id: id, tasks: true, hooks: true, awaits: true}
+	var version, priority, owner, take *int64
+	var running, paused, blocked, full *bool
+	var wake *time.Time
+	var retention, takes int64
+	if err := row.Scan(&r.key, &r.created, &r.workflow, &retention, &takes, &r.last, &version, &running, &priority, &owner, &take, &paused, &blocked,
+		&full, &wake); err != nil {
+		return nil, err
+	}
+	r.created, r.retention, r.take = r.created.UTC(), time.Duration(retention), takes
+	if r.live = version != nil; !r.live {
+		return r, nil
+	}
+	r.class = world.Class{Workflow: r.workflow, Version: int(*version)}
+	r.running, r.priority, r.take, r.paused, r.blocked, r.full, r.wake = *running, int(*priority), *take, *paused, *blocked, *full, at(wake)
+	if owner != nil {
+		r.owner = *owner
+	}
+	return r, nil
+}

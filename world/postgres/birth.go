@@ -1,0 +1,65 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// bear puts the row of a new run on the sheet, and returns the run as it is before its first events. wk is who owns it; nil: nobody.
+func (d *draft) bear(c *world.Commit, key int64, wk *worker, events []world.Event) (*run, error) {
+	row, err := birthRowOf(c, key)
+	if err != nil {
+		return nil, err
+	}
+	d.sheet.births = append(d.sheet.births, row)
+	e, b := &events[0], c.Events[0].Birth
+	r := &run{
+		id: c.Run, key: key, created: e.Time, retention: b.Retention, workflow: b.Workflow, live: true, priority: b.Priority, wake: b.NotBefore,
+		class: world.Class{Workflow: b.Workflow, Version: b.Version}, attrs: b.Attributes, attrsKnown: true,
+	}
+	if wk != nil {
+		r.owner, r.take = wk.key, 1
+	}
+	if b.Parent != nil && b.Parent.Step != "" {
+		d.sheet.parents = append(d.sheet.parents, parentRow{child: key, parent: clean(b.Parent.Run), step: clean(b.Parent.Step)})
+	}
+	return r, nil
+}
+
+// birthRowOf is the row of a run that is born.
+func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
+	e := &c.Events[0]
+	b := e.Birth
+	row := birthRow{
+		key: key, id: c.Run, workflow: b.Workflow, version: int32(b.Version), idem: orNull(b.Key), priority: int16(b.Priority),
+		created: e.Time, retention: int64(b.Retention),
+	}
+	if b.Parent != nil {
+		run, step := clean(b.Parent.Run), clean(b.Parent.Step)
+		row.parentRun, row.parentStep, row.detached = &run, &step, b.Parent.Detached
+	}
+	var err error
+	if row.attrs, err = attributesText(b.Attributes); err != nil {
+		return row, fmt.Errorf("run %s: %w", c.Run, err)
+	}
+	return row, nil
+}
+
+// enqueue gives a new run its queue row; it may be released at once.
+func (d *draft) enqueue(c *world.Commit, r *run) error {
+	row, err := d.queueRow(r)
+	if err != nil {
+		return err
+	}
+	d.sheet.queued = append(d.sheet.queued, row)
+	switch {
+	case c.Release != nil:
+		return d.release(c, r)
+	case r.owner == 0:
+		d.notice(world.NoticeWork, r.id)
+	default:
+		d.own = append(d.own, r)
+	}
+	return nil
+}

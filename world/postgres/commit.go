@@ -1,0 +1,350 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Commit makes one atomic change; see [world.Log] and [world.Commit]. Commits that arrive while a transaction is being written share the next one. What
+// may have to wait for a stranger, or depends on what others have done, has a transaction of its own.
+func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	if err := world.CheckCommit(c); err != nil {
+		return world.Committed{}, err
+	}
+	if ctx.Err() != nil {
+		return world.Committed{}, context.Cause(ctx)
+	}
+	if w.isClosed() {
+		return world.Committed{}, world.ErrClosed
+	}
+	wk := w.worker(c.Worker)
+	if wk == nil && !c.Birth() {
+		return world.Committed{}, lost(c)
+	}
+	r := w.owned(c.Run)
+	if goesAlone(c) || !c.Birth() && !fits(c, r, wk.key) || c.Birth() && c.Worker != "" && wk == nil {
+		return w.commitAlone(ctx, c, wk)
+	}
+	d, err := w.newDraft(ctx, c, wk)
+	if err != nil {
+		return world.Committed{}, err
+	}
+	if err := d.all(&plan{events: c.Events, births: c.Births}, r); err != nil {
+		return world.Committed{}, err
+	}
+	done, err := w.send(ctx, d)
+	if err == errAlone { //nolint:errorlint // it is never wrapped
+		return w.commitAlone(ctx, c, wk)
+	}
+	return done, err
+}
+
+// lost says that a commit comes too late, or from a stranger.
+func lost(c *world.Commit) error {
+	return fmt.Errorf("run %s: commit at event %d by worker %q: %w", c.Run, c.First, c.Worker, world.ErrLeaseLost)
+}
+
+// fits reports whether a commit is the next one of a run that its worker owns, as far as this World knows. Where it is not, the database is asked why.
+func fits(c *world.Commit, r *run, worker int64) bool {
+	return r != nil && r.owner == worker && r.take == c.Take && c.First == r.last+1 && !(c.Release != nil && pausedAfter(r.paused, c.Events))
+}
+
+// pausedAfter reports whether a run is paused behind some events. One that is released so looks for a resumption that waits.
+func pausedAfter(paused bool, events []world.Event) bool {
+	for i := range events {
+		switch events[i].Type {
+		case world.RunPaused:
+			paused = true
+		case world.RunResumed, world.CancelRequested:
+			paused = false
+		}
+	}
+	return paused
+}
+
+// goesAlone reports whether a commit may have to wait for a stranger's transaction, or whether what it writes depends on others: it has a condition, an ID
+// or a token that somebody chose, or an idempotency key.
+func goesAlone(c *world.Commit) bool {
+	if len(c.Conditions) > 0 || chosenBirth(c) || slices.ContainsFunc(c.Births, chosenBirth) {
+		return true
+	}
+	return slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.HookCreated && e.Chosen })
+}
+
+func chosenBirth(c *world.Commit) bool {
+	return c.Birth() && (c.Events[0].Birth.Key != "" || !made(c.Run))
+}
+
+// made reports whether an ID looks like one that nobody chose.
+func made(id string) bool {
+	const prefix, length = world.PrefixRun + "_", len(world.PrefixRun) + 1 + 26
+	return len(id) == length && id[:len(prefix)] == prefix
+}
+
+// plan is what a commit will write, decided.
+type plan struct {
+	events  []world.Event
+	changed bool // not as sent
+	births  []*world.Commit
+	keys    []int64 // of births whose rows are there already
+	awaits  []awaitRow
+	claimed bool // the rows of hooks are there already
+}
+
+// read returns the events as they are read from the log.
+func (p *plan) read(c *world.Commit) []world.Event {
+	out := slices.Clone(p.events)
+	for i := range out {
+		out[i].Seq, out[i].Commit, out[i].Build = c.First+int64(i), c.First, c.Build
+	}
+	return out
+}
+
+// after appends an answer behind the events of the commit, at the time of the last one.
+func (p *plan) after(e world.Event) {
+	e.Time = p.events[len(p.events)-1].Time
+	p.events = append(p.events[:len(p.events):len(p.events)], e)
+	p.changed = true
+}
+
+// draft is a commit with all that it writes, encoded, and what it means for this World's memory once it is durable.
+type draft struct {
+	w       *World
+	ctx     context.Context // of the commit, while the draft is made
+	tx      txn             // in which it is made; nil: it goes with a group
+	c       *world.Commit
+	wk      *worker // nil: a birth by a client
+	keys    []int64 // for births
+	sheet   sheet
+	done    world.Committed
+	own     []*run // runs as they are after it, of workers here
+	gone    []*run // runs that were given up, or are over
+	freed   int64  // the run that was released, whose inbox is looked at once more
+	resumed bool   // a resumption waits: the run is not released as paused
+	notices []world.Notice
+	news    []world.Notice // what the answers of its statements told
+	bytes   int            // in the log, about
+}
+
+// newDraft begins a draft, with keys for the runs that it bears.
+func (w *World) newDraft(ctx context.Context, c *world.Commit, wk *worker) (*draft, error) {
+	d := &draft{w: w, ctx: ctx, c: c, wk: wk}
+	n := len(c.Births)
+	if c.Birth() {
+		n++
+	}
+	if n == 0 {
+		return d, nil
+	}
+	keys, err := w.newRunKeys(ctx, n)
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", c.Run, err)
+	}
+	d.keys = keys
+	return d, nil
+}
+
+// all puts what was decided on the sheet: the run's own part, then its children. r is the run as it is, nil for a birth.
+func (d *draft) all(p *plan, r *run) (err error) {
+	c := d.c
+	keys := d.keys
+	if p.changed {
+		d.done.Events = p.read(c)
+	}
+	if c.Birth() {
+		if r, err = d.bear(c, keys[0], d.wk, p.events); err != nil {
+			return err
+		}
+		keys = keys[1:]
+	} else {
+		next := *r
+		r = &next
+	}
+	for i, child := range p.births {
+		key := keys[i]
+		if p.keys != nil {
+			key = p.keys[i]
+		}
+		born, err := d.bear(child, key, nil, child.Events)
+		if err != nil {
+			return err
+		}
+		if err := d.turn(child, born, child.Events, standing{}, nil); err != nil {
+			return err
+		}
+		r.awaits = true // its step
+	}
+	before := r.standing()
+	if c.Birth() {
+		before = standing{}
+	}
+	for i := range p.awaits {
+		p.awaits[i].waiter, r.awaits = r.key, true
+	}
+	return d.turn(c, r, p.events, before, p)
+}
+
+// turn puts one commit to one run on the sheet, and moves r to what it is then. p is nil for a child.
+func (d *draft) turn(c *world.Commit, r *run, events []world.Event, before standing, p *plan) error {
+	s := &d.sheet
+	class, running, paused := r.class, r.running, r.paused
+	if len(events) > 0 {
+		if err := d.append(r, c, events); err != nil {
+			return err
+		}
+		if err := d.follow(r, events, p == nil || !p.claimed); err != nil {
+			return err
+		}
+	}
+	if p != nil {
+		s.awaits = append(s.awaits, p.awaits...)
+	}
+	end := terminal(events)
+	for _, row := range c.Mail {
+		s.mail = append(s.mail, mailRow{row, r.key})
+	}
+	if err := d.tasks(c, r, end != nil); err != nil {
+		return err
+	}
+	for i := range c.Send {
+		if err := d.send(&c.Send[i]); err != nil {
+			return err
+		}
+	}
+	switch {
+	case end != nil:
+		if err := d.end(r, end, c.Birth()); err != nil {
+			return err
+		}
+	case c.Birth():
+		if err := d.enqueue(c, r); err != nil {
+			return err
+		}
+	case c.Release != nil:
+		if err := d.release(c, r); err != nil {
+			return err
+		}
+	case r.class != class || r.running != running || r.paused != paused:
+		row, err := d.queueRow(r)
+		if err != nil {
+			return err
+		}
+		d.lock(r)
+		s.updated = append(s.updated, row)
+		d.own = append(d.own, r)
+	case len(events) == 0:
+		d.lock(r) // nothing else would tell that the run is not its worker's any more
+		d.own = append(d.own, r)
+	default:
+		d.own = append(d.own, r)
+	}
+	d.count(r.workflow, before, r.standing())
+	return nil
+}
+
+// lock makes the transaction lock the run's queue row, and fail unless it shows what this World believes.
+func (d *draft) lock(r *run) {
+	d.sheet.locked = append(d.sheet.locked, lockRow{r.key, r.owner, r.take})
+}
+
+func terminal(events []world.Event) *world.Event {
+	if n := len(events); n > 0 && events[n-1].Type.Terminal() {
+		return &events[n-1]
+	}
+	return nil
+}
+
+// append encodes one row of the log.
+func (d *draft) append(r *run, c *world.Commit, events []world.Event) error {
+	head, body, err := encode(c.ID, c.Build, r.created, events)
+	if err != nil {
+		return fmt.Errorf("run %s: event %d: %w", r.id, c.First, err)
+	}
+	d.sheet.log = append(d.sheet.log, logRow{run: r.key, seq: c.First, n: int32(len(events)), head: head, body: body})
+	d.bytes += len(head) + len(body)
+	r.last = c.First + int64(len(events)) - 1
+	d.notice(world.NoticeLog, r.id)
+	return nil
+}
+
+// encode makes the head and the body of a row. The body is never nil, which would be null.
+func encode(id [16]byte, build string, birth time.Time, events []world.Event) (string, []byte, error) {
+	head, body, err := world.AppendRow(make([]byte, 0, 128+256*len(events)), make([]byte, 0, 64), id, build, birth, events)
+	return string(head), body, err
+}
+
+func (d *draft) notice(kind world.NoticeKind, run string) {
+	d.notices = append(d.notices, world.Notice{Kind: kind, Run: run})
+}
+
+// queueRow is what the queue has of a run.
+func (d *draft) queueRow(r *run) (queueRow, error) {
+	class, err := d.w.classKey(d.ctx, r.class)
+	if err != nil {
+		return queueRow{}, err
+	}
+	q := queueRow{
+		run: r.key, class: class, running: r.running, paused: r.paused, priority: int16(r.priority), take: r.take, wake: orNoTime(r.wake),
+	}
+	if r.owner != 0 {
+		owner := r.owner
+		q.owner = &owner
+	}
+	return q, nil
+}
+
+// release gives the run back to the queue.
+func (d *draft) release(c *world.Commit, r *run) error {
+	rel := c.Release
+	r.paused = r.paused && !d.resumed
+	r.wake, r.full, r.blocked = rel.WakeAt, rel.Full, rel.Blocked != nil
+	row, err := d.queueRow(r)
+	if err != nil {
+		return err
+	}
+	blocked, err := blockText(rel.Blocked)
+	if err != nil {
+		return fmt.Errorf("run %s: blocked: %w", r.id, err)
+	}
+	if !c.Birth() {
+		d.lock(r)
+	}
+	d.sheet.released = append(d.sheet.released, releaseRow{
+		queueRow: row, blocked: blocked, waiting: orNull(clean(rel.Waiting)), full: rel.Full, id: slices.Clone(c.ID[:]),
+	})
+	d.gone, d.freed = append(d.gone, r), r.key
+	d.notice(world.NoticeWork, r.id)
+	return nil
+}
+
+// count notes how the counts of runs change.
+func (d *draft) count(workflow string, from, to standing) {
+	add := func(s standing, n int64) {
+		if !s.live {
+			return
+		}
+		status := world.Pending
+		if s.running {
+			status = world.Running
+		}
+		d.total(workflow, string(status), n)
+		if s.paused {
+			d.total(workflow, countedPaused, n)
+		}
+		if s.blocked {
+			d.total(workflow, countedBlocked, n)
+		}
+	}
+	if from != to {
+		add(from, -1)
+		add(to, 1)
+	}
+}
+
+func (d *draft) total(workflow, status string, n int64) {
+	d.sheet.totals = append(d.sheet.totals, totalRow{workflow, status, n})
+}

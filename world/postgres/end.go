@@ -1,0 +1,65 @@
+package postgres
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// end puts on the sheet what a terminal event says: the run leaves the queue with all that hangs on it there, its outcome goes to its row, and
+// those who wait for it are told.
+func (d *draft) end(r *run, e *world.Event, birth bool) error {
+	s := &d.sheet
+	row, err := endRowOf(r, e)
+	if err != nil {
+		return err
+	}
+	if !birth { // else it never had a queue row
+		d.lock(r)
+		s.left = append(s.left, r.key)
+	}
+	if r.tasks {
+		s.noTasks = append(s.noTasks, r.key)
+	}
+	if r.hooks {
+		s.noHooks = append(s.noHooks, r.key)
+		s.hooks = slices.DeleteFunc(s.hooks, func(h hookRow) bool { return h.run == r.key }) // their tokens were free: nobody else has them
+	}
+	s.ended = append(s.ended, row)
+	d.total(r.workflow, row.status, 1)
+	r.live = false
+	d.gone = append(d.gone, r)
+	d.notice(world.NoticeEnded, r.id)
+	return nil
+}
+
+// endRowOf is the outcome of a run, and what those who wait for it are told.
+func endRowOf(r *run, e *world.Event) (endRow, error) {
+	row := endRow{run: r.key, takes: r.take, status: string(statusOf(e.Type)), version: int32(r.class.Version), at: e.Time}
+	if e.Type == world.RunCompleted {
+		row.output = e.Payload
+	}
+	var err error
+	if row.err, err = errorText(e.Error); err != nil {
+		return row, fmt.Errorf("run %s: %s: %w", r.id, e.Type, err)
+	}
+	placeholder := rand.Text()
+	row.placeholder = `"` + placeholder + `"`
+	if row.head, row.body, err = encodeMail([]world.Event{world.ResultFor(e, placeholder)}); err != nil {
+		return row, fmt.Errorf("run %s: %s: %w", r.id, e.Type, err)
+	}
+	return row, nil
+}
+
+func statusOf(end world.EventType) world.Status {
+	switch end {
+	case world.RunCompleted:
+		return world.Completed
+	case world.RunFailed:
+		return world.Failed
+	default:
+		return world.Cancelled
+	}
+}

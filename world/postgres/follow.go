@@ -1,0 +1,302 @@
+package postgres
+
+// What events say about rows beside the log: class and standing, hooks, attributes, tasks.
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// follow moves r to what it is behind the events. With hooks, those that were born are put on the sheet.
+func (d *draft) follow(r *run, events []world.Event, hooks bool) error {
+	h := hookChanges{}
+	var attrs map[string]json.RawMessage
+	whole := false // attrs replace all
+	for i := range events {
+		e := &events[i]
+		h.follow(e)
+		switch e.Type {
+		case world.RunStarted:
+			r.running = true
+			r.reclass(e.Version)
+		case world.RunContinued:
+			r.reclass(e.Next.Version)
+			attrs, whole = maps.Clone(e.Next.Attributes), true
+			d.continued(r)
+		case world.RunPaused:
+			r.paused = true
+		case world.RunResumed, world.CancelRequested:
+			r.paused = false
+		case world.AttrSet:
+			if attrs == nil {
+				attrs = make(map[string]json.RawMessage)
+			}
+			attrs[e.Name] = e.Payload
+		}
+	}
+	d.hooks(r, &h, hooks)
+	if len(attrs) == 0 && !whole {
+		return nil
+	}
+	return d.setAttributes(r, attrs, whole)
+}
+
+// setAttributes changes some of a run's attributes, or replaces all. Nobody but the owner does, so what this World remembers of them is right.
+func (d *draft) setAttributes(r *run, changed map[string]json.RawMessage, whole bool) error {
+	all := changed
+	if !whole {
+		if !r.attrsKnown {
+			if err := d.readAttributes(r); err != nil {
+				return err
+			}
+		}
+		all = make(map[string]json.RawMessage, len(r.attrs)+len(changed))
+		maps.Copy(all, r.attrs)
+		maps.Copy(all, changed)
+	}
+	text, err := attributesText(all)
+	if err != nil {
+		return fmt.Errorf("run %s: %w", r.id, err)
+	}
+	r.attrs, r.attrsKnown = all, true
+	d.sheet.attrs = append(d.sheet.attrs, attrRow{run: r.key, attrs: text})
+	return nil
+}
+
+func (d *draft) readAttributes(r *run) error {
+	scan := func(row scanner) error {
+		var text *string
+		if err := row.Scan(&text); err != nil {
+			return err
+		}
+		r.attrs = nil
+		if err := unmarshal("attributes", text, &r.attrs); err != nil {
+			return fmt.Errorf("run %s: %w", r.id, err)
+		}
+		return nil
+	}
+	if d.tx != nil {
+		return d.tx.each(d.ctx, attributesOf, scan, r.key)
+	}
+	return d.w.read(d.ctx, attributesOf, func(row pgx.Rows) error { return scan(row) }, r.key)
+}
+
+// reclass moves the run to another version of its workflow.
+func (r *run) reclass(version int) {
+	if version != 0 {
+		r.class.Version = version
+	}
+}
+
+// continued begins a new segment: open steps are over, and so are their tasks.
+func (d *draft) continued(r *run) {
+	if r.tasks {
+		d.sheet.noTasks = append(d.sheet.noTasks, r.key)
+	}
+	if r.awaits {
+		d.sheet.noAwaits = append(d.sheet.noAwaits, r.key)
+	}
+}
+
+// hookChanges is what a list of events does to the hooks of a run.
+type hookChanges struct {
+	born     []*world.Event // and not over
+	disposed []string       // of those that were there before
+	segment  bool           // those that were there before are over, but for kept
+	kept     []string
+}
+
+func (h *hookChanges) follow(e *world.Event) {
+	switch e.Type {
+	case world.HookCreated:
+		h.born = append(h.born, e)
+	case world.HookDisposed:
+		n := len(h.born)
+		h.born = slices.DeleteFunc(h.born, func(b *world.Event) bool { return b.ID == e.ID })
+		if len(h.born) == n {
+			h.disposed = append(h.disposed, e.ID)
+		}
+	case world.RunContinued:
+		listed := func(id string) bool { return slices.Contains(e.Next.Hooks, id) }
+		h.born = slices.DeleteFunc(h.born, func(b *world.Event) bool { return !listed(b.ID) })
+		if !h.segment {
+			h.segment, h.kept = true, slices.Clone(e.Next.Hooks)
+		} else {
+			h.kept = slices.DeleteFunc(h.kept, func(id string) bool { return !listed(id) })
+		}
+	}
+}
+
+// hooks puts changes of hooks on the sheet.
+func (d *draft) hooks(r *run, h *hookChanges, born bool) {
+	s := &d.sheet
+	if r.hooks {
+		h.free(r.key, s)
+	}
+	if len(h.born) == 0 {
+		return
+	}
+	r.hooks = true
+	if born {
+		s.hooks = append(s.hooks, h.rows(r.key)...)
+	}
+}
+
+// free puts on a sheet what ends hooks.
+func (h *hookChanges) free(run int64, s *sheet) {
+	for _, id := range h.disposed {
+		s.disposed = append(s.disposed, stepRow{run, clean(id)})
+	}
+	if h.segment {
+		s.kept = append(s.kept, stepRow{run, listText(h.kept)})
+	}
+}
+
+func (h *hookChanges) rows(run int64) []hookRow {
+	rows := make([]hookRow, len(h.born))
+	for i, e := range h.born {
+		rows[i] = hookRow{token: e.Token, id: clean(e.ID), run: run, meta: e.Payload, created: e.Time}
+	}
+	return rows
+}
+
+// tasks puts a commit's new tasks on the sheet, and those that it ends or drops.
+func (d *draft) tasks(c *world.Commit, r *run, over bool) error {
+	s := &d.sheet
+	for _, k := range c.Held {
+		s.held = append(s.held, taskEndRow{run: r.key, worker: d.wk.key, step: clean(k.Step), attempt: int32(k.Attempt)})
+	}
+	for _, k := range c.Dropped {
+		s.dropped = append(s.dropped, stepRow{r.key, clean(k.Step)})
+	}
+	if over {
+		return nil
+	}
+	for i := range c.Tasks {
+		t := &c.Tasks[i]
+		if r.tasks {
+			s.dropped = append(s.dropped, stepRow{r.key, clean(t.Step)})
+		}
+		row := taskRow{
+			run: r.key, step: clean(t.Step), name: t.Name, workflow: clean(t.Workflow), input: t.Input, options: t.Options, priority: int16(t.Priority),
+			visible: orNoTime(t.Visible),
+		}
+		if row.workflow == "" {
+			row.workflow = r.workflow
+		}
+		if t.Worker == "" {
+			d.notice(world.NoticeWork, r.id)
+		} else if err := d.begun(c, &row); err != nil {
+			return err
+		}
+		s.tasks = append(s.tasks, row)
+	}
+	r.tasks = r.tasks || len(c.Tasks) > 0
+	return nil
+}
+
+// begun makes the commit's worker the holder of a new task, as its first attempt.
+func (d *draft) begun(c *world.Commit, t *taskRow) error {
+	now, worker := d.w.now(), d.wk.key
+	start := world.Event{Type: world.StepStarted, ID: t.step, Attempt: 1, Time: now, Build: c.Build}
+	text, err := json.Marshal([]world.Event{start})
+	if err != nil {
+		return fmt.Errorf("run %s: task %s: %w", c.Run, t.step, err)
+	}
+	history := clean(string(text))
+	t.worker, t.first, t.history = &worker, &now, &history
+	return nil
+}
+
+// attributesText is how the attributes of a run are kept: a JSON object, or null. Values keep their bytes, which encoding/json would not do.
+func attributesText(attrs map[string]json.RawMessage) (*string, error) {
+	if len(attrs) == 0 {
+		return nil, nil
+	}
+	out := []byte{'{'}
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		if !json.Valid(attrs[name]) {
+			return nil, fmt.Errorf("%w: attribute %q is not JSON", world.ErrInvalid, name)
+		}
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return nil, fmt.Errorf("%w: attribute %q: %w", world.ErrInvalid, name, err)
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, quoted...), ':'), attrs[name]...)
+	}
+	return orNull(clean(string(append(out, '}')))), nil
+}
+
+var attributesOf = load("attributes_of")
+
+func blockText(b *world.Block) (*string, error) {
+	if b == nil {
+		return nil, nil
+	}
+	return jsonText(b)
+}
+
+func errorText(e *world.Error) (*string, error) {
+	if e == nil {
+		return nil, nil
+	}
+	return jsonText(e)
+}
+
+func jsonText(v any) (*string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	s := clean(string(text))
+	return &s, nil
+}
+
+// listText is a JSON array of strings.
+func listText(ids []string) string {
+	cleaned := make([]string, len(ids))
+	for i, id := range ids {
+		cleaned[i] = clean(id)
+	}
+	text, _ := json.Marshal(cleaned) // strings always encode
+	return string(text)
+}
+
+// clean is a text as the database takes it: UTF-8, without NUL.
+func clean(s string) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
+	}
+	return s
+}
+
+// orNull keeps the empty string as null.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// orNoTime keeps the zero time as null.
+func orNoTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

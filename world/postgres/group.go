@@ -1,0 +1,465 @@
+package postgres
+
+// The statements of a transaction: what the commits in it write, table by table, in the one order that all transactions keep to.
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	insertRuns     = load("insert_runs")
+	insertQueue    = load("insert_queue")
+	lockQueue      = load("lock_queue")
+	updateQueue    = load("update_queue")
+	releaseQueue   = load("release_queue")
+	deleteQueue    = load("delete_queue")
+	insertLog      = load("insert_log")
+	deleteMail     = load("delete_mail")
+	deleteHeld     = load("delete_held")
+	deleteTasks    = load("delete_tasks")
+	deleteRunTasks = load("delete_run_tasks")
+	insertTasks    = load("insert_tasks")
+	deleteHooks    = load("delete_hooks")
+	keepHooks      = load("keep_hooks")
+	deleteRunHooks = load("delete_run_hooks")
+	insertHooks    = load("insert_hooks")
+	insertAwaits   = load("insert_awaits")
+	insertParents  = load("insert_parents")
+	deleteWaiters  = load("delete_waiters")
+	endRuns        = load("end_runs")
+	deleteRunMail  = load("delete_run_mail")
+	insertResults  = load("insert_results")
+	deleteAwaits   = load("delete_awaits")
+	setAttributes  = load("set_attributes")
+	insertSent     = load("insert_sent")
+	insertTotals   = load("insert_totals")
+	renewWorkers   = load("renew_workers")
+	lockLanes      = load("lock_lanes")
+)
+
+// sheet is what is to be written: rows for each statement.
+type sheet struct {
+	births   []birthRow
+	queued   []queueRow // of births
+	locked   []lockRow
+	updated  []queueRow
+	released []releaseRow
+	left     []int64 // runs that leave the queue
+	log      []logRow
+	mail     []mailRow
+	held     []taskEndRow
+	noTasks  []int64 // runs that lose all tasks
+	dropped  []stepRow
+	tasks    []taskRow
+	disposed []stepRow
+	kept     []stepRow // runs in a new segment, with the JSON of the hooks that go on
+	noHooks  []int64
+	hooks    []hookRow
+	awaits   []awaitRow
+	parents  []parentRow
+	noAwaits []int64 // runs that await nothing any more
+	ended    []endRow
+	attrs    []attrRow
+	sent     []sentRow
+	totals   []totalRow
+}
+
+type birthRow struct {
+	key, retention        int64
+	id, workflow          string
+	version               int32
+	idem                  *string
+	priority              int16
+	parentRun, parentStep *string
+	detached              bool
+	created               time.Time
+	attrs                 *string
+}
+
+type queueRow struct {
+	run             int64
+	class           int32
+	running, paused bool
+	priority        int16
+	owner           *int64
+	take            int64
+	wake            *time.Time
+}
+
+type lockRow struct{ run, owner, take int64 }
+
+type releaseRow struct {
+	queueRow
+	blocked, waiting *string
+	full             bool
+	id               []byte
+}
+
+type logRow struct {
+	run, seq int64
+	n        int32
+	head     string
+	body     []byte
+}
+
+type mailRow struct{ row, run int64 }
+
+type taskEndRow struct {
+	run, worker int64
+	step        string
+	attempt     int32
+}
+
+type stepRow struct {
+	run  int64
+	step string
+}
+
+type taskRow struct {
+	run                  int64
+	step, name, workflow string
+	input, options       []byte
+	priority             int16
+	visible, first       *time.Time
+	worker               *int64
+	history              *string
+}
+
+type hookRow struct {
+	token, id string
+	run       int64
+	meta      []byte
+	created   time.Time
+}
+
+type awaitRow struct {
+	target, waiter int64
+	step           string
+}
+
+type parentRow struct {
+	child        int64
+	parent, step string
+}
+
+type endRow struct {
+	run, takes  int64
+	status      string
+	version     int32
+	output      []byte
+	err         *string
+	at          time.Time
+	placeholder string
+	head        string // of what those who wait are told
+	body        []byte
+}
+
+type attrRow struct {
+	run   int64
+	attrs *string
+}
+
+type sentRow struct {
+	run, token, delivery *string
+	cancel, payload      bool
+	act                  *string
+	placeholder, head    string
+	body                 []byte
+}
+
+type totalRow struct {
+	workflow, status string
+	n                int64
+}
+
+// add puts the rows of another sheet behind one's own.
+func (s *sheet) add(o *sheet) {
+	s.births = append(s.births, o.births...)
+	s.queued = append(s.queued, o.queued...)
+	s.locked = append(s.locked, o.locked...)
+	s.updated = append(s.updated, o.updated...)
+	s.released = append(s.released, o.released...)
+	s.left = append(s.left, o.left...)
+	s.log = append(s.log, o.log...)
+	s.mail = append(s.mail, o.mail...)
+	s.held = append(s.held, o.held...)
+	s.noTasks = append(s.noTasks, o.noTasks...)
+	s.dropped = append(s.dropped, o.dropped...)
+	s.tasks = append(s.tasks, o.tasks...)
+	s.disposed = append(s.disposed, o.disposed...)
+	s.kept = append(s.kept, o.kept...)
+	s.noHooks = append(s.noHooks, o.noHooks...)
+	s.hooks = append(s.hooks, o.hooks...)
+	s.awaits = append(s.awaits, o.awaits...)
+	s.parents = append(s.parents, o.parents...)
+	s.noAwaits = append(s.noAwaits, o.noAwaits...)
+	s.ended = append(s.ended, o.ended...)
+	s.attrs = append(s.attrs, o.attrs...)
+	s.sent = append(s.sent, o.sent...)
+	s.totals = append(s.totals, o.totals...)
+}
+
+// clear empties the sheet, and keeps its room.
+func (s *sheet) clear() {
+	*s = sheet{
+		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
+		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
+		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], awaits: s.awaits[:0], parents: s.parents[:0],
+		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], sent: s.sent[:0], totals: s.totals[:0],
+	}
+}
+
+// column is one column of rows, as a statement takes it.
+func column[R, V any](rows []R, of func(r *R) V) []V {
+	out := make([]V, len(rows))
+	for i := range rows {
+		out[i] = of(&rows[i])
+	}
+	return out
+}
+
+// script is a list of statements that is being put together.
+type script struct {
+	w     *World
+	items []item
+	news  []world.Notice // what the answers tell
+	after func()         // to be called when all has its answer
+}
+
+type item struct {
+	s    *statement
+	args []any
+	each func(row scanner) error // for each row of the answer; nil: it does not matter
+}
+
+// scanner is a row of an answer.
+type scanner interface{ Scan(dest ...any) error }
+
+// put adds a statement, unless it has nothing to do.
+func (b *script) put(rows int, s *statement, args func() []any) {
+	if rows > 0 {
+		b.items = append(b.items, item{s: s, args: args()})
+	}
+}
+
+// told adds a statement that returns runs that were sent something, and whether they are owned.
+func (b *script) told(rows int, s *statement, args func() []any) {
+	if rows == 0 {
+		return
+	}
+	b.items = append(b.items, item{s: s, args: args(), each: func(row scanner) error {
+		var n world.Notice
+		var owned bool
+		if err := row.Scan(&n.Run, &owned); err != nil {
+			return err
+		}
+		if n.Kind = world.NoticeWork; owned {
+			n.Kind = world.NoticeMail
+		}
+		b.news = append(b.news, n)
+		return nil
+	}})
+}
+
+// batch is the script as it is sent in one go.
+func (b *script) batch() *pgx.Batch {
+	out := &pgx.Batch{}
+	for _, i := range b.items {
+		q := out.Queue(b.w.sql(i.s), i.args...)
+		if i.each != nil {
+			q.Query(func(rows pgx.Rows) error {
+				defer rows.Close()
+				for rows.Next() {
+					if err := i.each(rows); err != nil {
+						return err
+					}
+				}
+				return rows.Err()
+			})
+		}
+	}
+	return out
+}
+
+// write adds the statements for all that is on the sheet. The order: births, locks of queue rows in the order of runs, queue, log, the rest.
+func (b *script) write(s *sheet) {
+	b.begin(s)
+	b.put(len(s.log), insertLog, func() []any {
+		return []any{
+			column(s.log, func(r *logRow) int64 { return r.run }), column(s.log, func(r *logRow) int64 { return r.seq }),
+			column(s.log, func(r *logRow) int32 { return r.n }), int16(world.LogFormat),
+			column(s.log, func(r *logRow) string { return r.head }), column(s.log, func(r *logRow) []byte { return r.body }),
+		}
+	})
+	b.put(len(s.mail), deleteMail, func() []any {
+		return []any{column(s.mail, func(r *mailRow) int64 { return r.row }), column(s.mail, func(r *mailRow) int64 { return r.run })}
+	})
+	b.writeTasks(s)
+	b.writeHooks(s)
+	b.writeAwaits(s)
+	b.put(len(s.attrs), setAttributes, func() []any {
+		return []any{
+			column(s.attrs, func(r *attrRow) int64 { return r.run }), column(s.attrs, func(r *attrRow) *string { return r.attrs }),
+		}
+	})
+	b.writeEnds(s)
+	b.writeSent(s.sent)
+	b.put(len(s.totals), insertTotals, func() []any {
+		return []any{
+			column(s.totals, func(r *totalRow) string { return r.workflow }), column(s.totals, func(r *totalRow) string { return r.status }),
+			column(s.totals, func(r *totalRow) int64 { return r.n }),
+		}
+	})
+}
+
+// begin adds what comes before the log: births and the queue.
+func (b *script) begin(s *sheet) {
+	b.put(len(s.births), insertRuns, func() []any {
+		rows := s.births
+		return []any{
+			column(rows, func(r *birthRow) int64 { return r.key }), column(rows, func(r *birthRow) string { return r.id }),
+			column(rows, func(r *birthRow) string { return r.workflow }), column(rows, func(r *birthRow) int32 { return r.version }),
+			column(rows, func(r *birthRow) *string { return r.idem }), column(rows, func(r *birthRow) int16 { return r.priority }),
+			column(rows, func(r *birthRow) *string { return r.parentRun }), column(rows, func(r *birthRow) *string { return r.parentStep }),
+			column(rows, func(r *birthRow) bool { return r.detached }), column(rows, func(r *birthRow) time.Time { return r.created }),
+			column(rows, func(r *birthRow) int64 { return r.retention }), column(rows, func(r *birthRow) *string { return r.attrs }),
+		}
+	})
+	b.put(len(s.queued), insertQueue, func() []any {
+		rows := s.queued
+		return []any{
+			column(rows, (*queueRow).runOf), column(rows, (*queueRow).classOf), column(rows, (*queueRow).runningOf),
+			column(rows, func(r *queueRow) int16 { return r.priority }), column(rows, func(r *queueRow) *int64 { return r.owner }),
+			column(rows, func(r *queueRow) int64 { return r.take }), column(rows, func(r *queueRow) *time.Time { return r.wake }),
+			column(rows, (*queueRow).pausedOf),
+		}
+	})
+	b.put(len(s.locked), lockQueue, func() []any {
+		return []any{
+			column(s.locked, func(r *lockRow) int64 { return r.run }), column(s.locked, func(r *lockRow) int64 { return r.owner }),
+			column(s.locked, func(r *lockRow) int64 { return r.take }),
+		}
+	})
+	b.put(len(s.updated), updateQueue, func() []any {
+		rows := s.updated
+		return []any{column(rows, (*queueRow).runOf), column(rows, (*queueRow).classOf), column(rows, (*queueRow).runningOf), column(rows, (*queueRow).pausedOf)}
+	})
+	b.put(len(s.released), releaseQueue, func() []any {
+		rows := s.released
+		return []any{
+			column(rows, func(r *releaseRow) int64 { return r.run }), column(rows, func(r *releaseRow) int32 { return r.class }),
+			column(rows, func(r *releaseRow) bool { return r.running }), column(rows, func(r *releaseRow) bool { return r.paused }),
+			column(rows, func(r *releaseRow) *time.Time { return r.wake }), column(rows, func(r *releaseRow) *string { return r.blocked }),
+			column(rows, func(r *releaseRow) bool { return r.full }), column(rows, func(r *releaseRow) *string { return r.waiting }),
+			column(rows, func(r *releaseRow) []byte { return r.id }),
+		}
+	})
+	b.put(len(s.left), deleteQueue, func() []any { return []any{s.left} })
+}
+
+func (r *queueRow) runOf() int64    { return r.run }
+func (r *queueRow) classOf() int32  { return r.class }
+func (r *queueRow) runningOf() bool { return r.running }
+func (r *queueRow) pausedOf() bool  { return r.paused }
+
+func (b *script) writeTasks(s *sheet) {
+	b.put(len(s.held), deleteHeld, func() []any {
+		return []any{
+			column(s.held, func(r *taskEndRow) int64 { return r.run }), column(s.held, func(r *taskEndRow) string { return r.step }),
+			column(s.held, func(r *taskEndRow) int64 { return r.worker }), column(s.held, func(r *taskEndRow) int32 { return r.attempt }),
+		}
+	})
+	b.put(len(s.noTasks), deleteRunTasks, func() []any { return []any{s.noTasks} })
+	b.put(len(s.dropped), deleteTasks, func() []any { return stepArgs(s.dropped) })
+	b.put(len(s.tasks), insertTasks, func() []any {
+		rows := s.tasks
+		return []any{
+			column(rows, func(r *taskRow) int64 { return r.run }), column(rows, func(r *taskRow) string { return r.step }),
+			column(rows, func(r *taskRow) string { return r.name }), column(rows, func(r *taskRow) string { return r.workflow }),
+			column(rows, func(r *taskRow) []byte { return r.input }), column(rows, func(r *taskRow) []byte { return r.options }),
+			column(rows, func(r *taskRow) int16 { return r.priority }), column(rows, func(r *taskRow) *time.Time { return r.visible }),
+			column(rows, func(r *taskRow) *int64 { return r.worker }), column(rows, func(r *taskRow) *time.Time { return r.first }),
+			column(rows, func(r *taskRow) *string { return r.history }),
+		}
+	})
+}
+
+func stepArgs(rows []stepRow) []any {
+	return []any{column(rows, func(r *stepRow) int64 { return r.run }), column(rows, func(r *stepRow) string { return r.step })}
+}
+
+func (b *script) writeHooks(s *sheet) {
+	b.freeHooks(s)
+	b.put(len(s.hooks), insertHooks, func() []any { return hookArgs(s.hooks) })
+}
+
+// freeHooks adds what ends hooks, and frees their tokens.
+func (b *script) freeHooks(s *sheet) {
+	b.put(len(s.disposed), deleteHooks, func() []any { return stepArgs(s.disposed) })
+	b.put(len(s.kept), keepHooks, func() []any { return stepArgs(s.kept) })
+	b.put(len(s.noHooks), deleteRunHooks, func() []any { return []any{s.noHooks} })
+}
+
+func hookArgs(rows []hookRow) []any {
+	return []any{
+		column(rows, func(r *hookRow) string { return r.token }), column(rows, func(r *hookRow) int64 { return r.run }),
+		column(rows, func(r *hookRow) string { return r.id }), column(rows, func(r *hookRow) []byte { return r.meta }),
+		column(rows, func(r *hookRow) time.Time { return r.created }),
+	}
+}
+
+func (b *script) writeAwaits(s *sheet) {
+	b.put(len(s.noAwaits), deleteWaiters, func() []any { return []any{s.noAwaits} })
+	b.put(len(s.awaits), insertAwaits, func() []any {
+		return []any{
+			column(s.awaits, func(r *awaitRow) int64 { return r.target }), column(s.awaits, func(r *awaitRow) int64 { return r.waiter }),
+			column(s.awaits, func(r *awaitRow) string { return r.step }),
+		}
+	})
+	b.put(len(s.parents), insertParents, func() []any {
+		return []any{
+			column(s.parents, func(r *parentRow) int64 { return r.child }), column(s.parents, func(r *parentRow) string { return r.parent }),
+			column(s.parents, func(r *parentRow) string { return r.step }),
+		}
+	})
+}
+
+// writeEnds adds what ends of runs write, but for the queue, the log, tasks and hooks.
+func (b *script) writeEnds(s *sheet) {
+	rows := s.ended
+	if len(rows) == 0 {
+		return
+	}
+	runs := column(rows, func(r *endRow) int64 { return r.run })
+	b.put(1, endRuns, func() []any {
+		return []any{
+			runs, column(rows, func(r *endRow) string { return r.status }), column(rows, func(r *endRow) int32 { return r.version }),
+			column(rows, func(r *endRow) []byte { return r.output }), column(rows, func(r *endRow) *string { return r.err }),
+			column(rows, func(r *endRow) time.Time { return r.at }), column(rows, func(r *endRow) int64 { return r.takes }),
+		}
+	})
+	b.put(1, deleteRunMail, func() []any { return []any{runs} })
+	b.told(1, insertResults, func() []any {
+		return []any{
+			runs, int16(world.LogFormat), column(rows, func(r *endRow) string { return r.placeholder }),
+			column(rows, func(r *endRow) string { return r.head }), column(rows, func(r *endRow) []byte { return r.body }),
+		}
+	})
+	b.put(1, deleteAwaits, func() []any { return []any{runs} })
+}
+
+func (b *script) writeSent(rows []sentRow) {
+	b.told(len(rows), insertSent, func() []any {
+		return []any{
+			column(rows, func(r *sentRow) *string { return r.run }), column(rows, func(r *sentRow) *string { return r.token }),
+			column(rows, func(r *sentRow) *string { return r.delivery }), column(rows, func(r *sentRow) bool { return r.cancel }),
+			column(rows, func(r *sentRow) *string { return r.act }), column(rows, func(r *sentRow) bool { return r.payload }),
+			int16(world.LogFormat), column(rows, func(r *sentRow) string { return r.placeholder }),
+			column(rows, func(r *sentRow) string { return r.head }), column(rows, func(r *sentRow) []byte { return r.body }),
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package postgres
+
+// Keys of runs: integers that grow with time, from a sequence.
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A block of keys grows from 1 to mostKeys while it is used up quickly, and is given back to nobody when it is older than keysLast: keys are to
+// grow with time, across processes too.
+const (
+	mostKeys = 1024
+	keysLast = time.Second
+)
+
+var nextRunKeys = load("next_run_keys")
+
+// runKeys are keys that nobody else gets.
+type runKeys struct {
+	fetching chan struct{} // capacity 1: one at a time asks for more
+
+	mu      sync.Mutex
+	left    []int64 // under mu, as what follows
+	fetched time.Time
+	block   int // size of the last one
+}
+
+// newRunKeys returns keys for runs that are about to be born, growing.
+func (w *World) newRunKeys(ctx context.Context, n int) ([]int64, error) {
+	k := &w.keys
+	if keys := k.take(n); keys != nil {
+		return keys, nil
+	}
+	select {
+	case k.fetching <- struct{}{}:
+		defer func() { <-k.fetching }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if keys := k.take(n); keys != nil { // fetched meanwhile
+		return keys, nil
+	}
+	want := max(n, k.next())
+	keys := make([]int64, 0, want)
+	err := w.read(ctx, nextRunKeys, func(row pgx.Rows) error {
+		var key int64
+		err := row.Scan(&key)
+		keys = append(keys, key)
+		return err
+	}, want)
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.left, k.fetched = keys[n:], time.Now()
+	return keys[:n:n], nil
+}
+
+// take takes from the block; nil: it has too few, or they are old.
+func (k *runKeys) take(n int) []int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.left) < n || time.Since(k.fetched) > keysLast {
+		return nil
+	}
+	keys := k.left[:n:n]
+	k.left = k.left[n:]
+	return keys
+}
+
+// next is the size of the next block.
+func (k *runKeys) next() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Since(k.fetched) > keysLast {
+		k.block = 1
+	} else {
+		k.block = min(4*k.block, mostKeys)
+	}
+	return k.block
+}

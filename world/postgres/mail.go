@@ -1,0 +1,67 @@
+package postgres
+
+// Mail as rows of the inbox.
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// encodeMail makes the head and the body of a row of the inbox. IDs are written in full: nobody has to look up when the addressee was born. Such
+// rows are decoded with the zero time as the birth.
+func encodeMail(events []world.Event) (string, []byte, error) {
+	return encode([16]byte{}, "", time.Time{}, events)
+}
+
+// kindOf tells what the queue wants to know of mail: whether it asks for the end, whether it is an operator's act, whether it counts toward the limit.
+func kindOf(events []world.Event) (cancel bool, act *string, payload bool) {
+	if len(events) != 1 {
+		return false, nil, false
+	}
+	switch t := events[0].Type; t {
+	case world.CancelRequested:
+		return true, nil, false
+	case world.RunPaused, world.RunResumed:
+		name := string(t)
+		return false, &name, false
+	case world.SignalReceived, world.HookReceived:
+		return false, nil, true
+	}
+	return false, nil, false
+}
+
+// sentRowOf encodes a delivery. Where it goes by token, its head has a placeholder for the ID of the hook.
+func sentRowOf(m *world.Delivery) (row sentRow, err error) {
+	row.delivery = orNull(m.ID)
+	events := m.Events
+	if m.Token != "" {
+		id := rand.Text()
+		events = slices.Clone(events)
+		events[0].ID, row.placeholder = id, `"`+id+`"`
+		token := clean(m.Token)
+		row.token = &token
+	} else {
+		run := clean(m.Run)
+		row.run = &run
+	}
+	if row.head, row.body, err = encodeMail(events); err != nil {
+		return row, fmt.Errorf("run %s: delivery %q: %w", m.Run, m.ID, err)
+	}
+	row.cancel, row.act, row.payload = kindOf(events)
+	return row, nil
+}
+
+// send puts the delivery of a commit on the sheet: what cannot arrive is dropped, and no limit holds it up.
+func (d *draft) send(m *world.Delivery) error {
+	row, err := sentRowOf(m)
+	if err != nil {
+		return err
+	}
+	d.bytes += len(row.head) + len(row.body)
+	d.sheet.sent = append(d.sheet.sent, row)
+	return nil
+}

@@ -1,0 +1,116 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	rowAt     = load("row_at")
+	releaseOf = load("release_of")
+)
+
+// Outcome tells whether a commit was written; see [world.Log].
+func (w *World) Outcome(ctx context.Context, c *world.Commit) (done world.Committed, err error) {
+	if ctx.Err() != nil {
+		return done, context.Cause(ctx)
+	}
+	missing := fmt.Errorf("run %s: commit at event %d: %w", c.Run, c.First, world.ErrNotFound)
+	if !storable([]any{c.Run}) {
+		return done, missing
+	}
+	var r *run
+	if err := w.read(ctx, lookRun, func(row pgx.Rows) (err error) { r, err = scanLook(row, c.Run); return err }, c.Run); err != nil {
+		return done, err
+	}
+	if r == nil {
+		return done, missing
+	}
+	if len(c.Events) == 0 && c.Release != nil {
+		err = w.releaseOutcome(ctx, c, r, missing)
+	} else {
+		done, err = w.rowOutcome(ctx, c, r, missing)
+	}
+	if err != nil {
+		return world.Committed{}, err
+	}
+	if c.Release != nil {
+		if err := w.read(ctx, mailWaits, func(pgx.Rows) error { done.Mail = true; return nil }, []int64{r.key}); err != nil {
+			return world.Committed{}, err
+		}
+	}
+	if w.wasUnknown(c) {
+		w.remember(c, r)
+	}
+	return done, nil
+}
+
+// remember brings this World's memory in step with a commit that turned out to be written.
+func (w *World) remember(c *world.Commit, r *run) {
+	wk := w.worker(c.Worker)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wk != nil && r.live && r.owner == wk.key {
+		w.own(r)
+	} else {
+		w.disown(r)
+	}
+}
+
+// rowOutcome compares the row at the commit's number with it.
+func (w *World) rowOutcome(ctx context.Context, c *world.Commit, r *run, missing error) (done world.Committed, err error) {
+	var id [16]byte
+	var events []world.Event
+	found := false
+	if err := w.read(ctx, rowAt, func(row pgx.Rows) (err error) {
+		var format int
+		var head string
+		var body []byte
+		if err := row.Scan(&format, &head, &body); err != nil {
+			return err
+		}
+		found = true
+		events, id, _, err = world.DecodeRow(c.Run, r.created, c.First, format, head, body)
+		return err
+	}, r.key, c.First); err != nil {
+		return done, err
+	}
+	switch {
+	case !found && c.First > r.last:
+		return done, missing
+	case !found || id != c.ID || len(c.Events) == 0:
+		return done, lost(c)
+	}
+	if len(c.Conditions) > 0 {
+		done.Events = events
+	}
+	return done, nil
+}
+
+// releaseOutcome knows a release without events by the queue.
+func (w *World) releaseOutcome(ctx context.Context, c *world.Commit, r *run, missing error) error {
+	outcome := lost(c)
+	err := w.read(ctx, releaseOf, func(row pgx.Rows) error {
+		var owner *string
+		var take int64
+		var released []byte
+		if err := row.Scan(&owner, &take, &released); err != nil {
+			return err
+		}
+		switch {
+		case owner == nil && take == c.Take && string(released) == string(c.ID[:]):
+			outcome = nil
+		case textOf(owner) == c.Worker && take == c.Take:
+			outcome = missing
+		}
+		return nil
+	}, r.key)
+	if err != nil {
+		return err
+	}
+	return outcome
+}

@@ -1,0 +1,2 @@
+-- The attributes of a run. By key.
+SELECT attributes FROM {schema}.runs WHERE key = $1::bigint
