@@ -158,12 +158,14 @@ func (a *App) deliver(ctx context.Context, run string, e world.Event, opts []Sen
 }
 
 // wait blocks until a run is over. Where this App works on the run it is told at once; else the world tells of the end where it
-// can; polling stands behind both.
+// can; polling stands behind both. A step's body that has to wait lends its slot meanwhile.
 func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 	ended, owned, stop := a.engine.Await(run)
 	defer stop()
 	var news <-chan struct{}
 	poll := time.Second
+	back := func() {}
+	defer func() { back() }()
 	for first := true; ; first = false {
 		if !first || !owned {
 			info, err := a.Get(ctx, run)
@@ -178,6 +180,9 @@ func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 			} else {
 				poll = min(poll*3/2, time.Second)
 			}
+		}
+		if first {
+			back = engine.Lend(ctx)
 		}
 		t := time.NewTimer(poll)
 		select {

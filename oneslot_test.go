@@ -74,3 +74,24 @@ func TestOneSlotAChainOfNestedChildrenWithSteps(t *testing.T) {
 		}
 	})
 }
+
+// A body that waits for another run gives its slot back meanwhile: the run that it waits for needs it.
+func TestOneSlotIsLentByABodyThatWaitsForARun(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		inner := serial(2)
+		var app *stepwell.App
+		outer := stepwell.Define("starts-and-waits", func(ctx stepwell.Context, in int) (int, error) {
+			return stepwell.Step(ctx, "start and wait", func(ctx context.Context) (int, error) {
+				run, err := inner.Start(ctx, app, in)
+				if err != nil {
+					return 0, err
+				}
+				return run.Result(ctx)
+			})
+		})
+		wk := oneSlot(r, inner, outer)
+		app = wk.App
+		run := start(r, wk, outer, 10)
+		want(r, run, 11)
+	})
+}

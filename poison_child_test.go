@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -25,6 +26,8 @@ type poisoned struct {
 	Build string // "bad": workflow code exits
 	Long  time.Duration
 	Done  bool // bodies that wait for a shutdown return at once
+
+	app *stepwell.App // the worker's
 }
 
 func init() {
@@ -59,6 +62,7 @@ func (p *poisoned) work() error {
 	if err != nil {
 		return err
 	}
+	p.app = app
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- app.Run(ctx) }()
@@ -93,6 +97,8 @@ func (p *poisoned) definitions() []stepwell.Definition {
 		calm, code, one("exits", exit), one("quick", func(context.Context) (int, error) { return 1, nil }),
 		one("long", p.long), one("heeds", p.heeds), one("deaf", p.deaf),
 	}
+	defs = append(defs, one("asks", p.asks), one("asks-task", p.asks))
+	defs = append(defs, two("task-asks", p.asks)...)
 	defs = append(defs, two("task-exits", exit)...)
 	defs = append(defs, two("task-long", p.long)...)
 	defs = append(defs, two("task-quick", func(context.Context) (int, error) { return 1, nil })...)
@@ -118,6 +124,27 @@ func (p *poisoned) heeds(ctx context.Context) (int, error) {
 	}
 	<-ctx.Done()
 	return 0, context.Cause(ctx)
+}
+
+// asks starts a run whose step ends the process, and waits for it.
+func (p *poisoned) asks(ctx context.Context) (int, error) {
+	info, poison := stepwell.Info(ctx), "exits"
+	if info.Name == "asks-task" {
+		poison = "task-exits"
+	}
+	run, err := p.app.Start(ctx, poison, json.RawMessage(`0`), stepwell.Key(info.IdempotencyKey))
+	if err != nil {
+		return 0, err
+	}
+	_, err = run.Result(ctx)
+	failed, _ := errors.AsType[*stepwell.RunError](err)
+	switch {
+	case failed != nil && failed.Code() == world.CodeCrashLoop:
+		return 1, nil
+	case err == nil:
+		return 0, stepwell.Fatal(errors.New("the poisoned run completed"))
+	}
+	return 0, err
 }
 
 // deaf runs for ever.

@@ -166,6 +166,7 @@ func (r *Run[Out]) Existed() bool { return r.existed }
 
 // Result waits until the run is over and returns what it came to. Where it failed or was cancelled the error is a [*RunError].
 // When ctx ends first, its error is returned; the run goes on.
+// Called in a step's body, with the body's context, it lends the body's slot to others while it waits.
 func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
 	row, err := r.app.wait(ctx, r.id)

@@ -22,8 +22,8 @@ type infoKey struct{}
 
 // Info tells a step's body who it is. Outside a step it is zero.
 func Info(ctx context.Context) StepInfo {
-	if i, ok := ctx.Value(infoKey{}).(*StepInfo); ok {
-		return *i
+	if p, ok := ctx.Value(infoKey{}).(*seat); ok {
+		return p.info
 	}
 	return StepInfo{}
 }
@@ -39,6 +39,8 @@ type body struct {
 	suspect bool // the worker's only one
 	died    bool // an earlier attempt did, with its process
 	grace   bool // its step was ended without it: cancelled, and it did not return in time
+	parked  bool // a suspect that waits for another run: its attempt was given up in the log, and begins anew before it goes on
+	seat    *seat
 }
 
 // result is what an attempt came to.
@@ -47,17 +49,20 @@ type result struct {
 	err     error
 	cause   error // why the attempt's context ended, if it did before the body returned
 	at      time.Time
+	slot    bool // the body held a step slot when it returned
+	turn    bool // and was the only suspect
 }
 
-// attempt runs fn with the context of an attempt and returns whatever it comes to, panics and Goexit included: done is always called,
+// attempt runs fn with the context of an attempt and tells whatever it comes to, panics and Goexit included: done is always called,
 // once, on this goroutine.
-func attempt(ctx context.Context, info *StepInfo, timeout time.Duration, fn func(context.Context) ([]byte, error), done func(result)) {
-	ctx = context.WithValue(ctx, infoKey{}, info)
+func attempt(ctx context.Context, place *seat, timeout time.Duration, fn func(context.Context) ([]byte, error), done func(result)) {
+	ctx = context.WithValue(ctx, infoKey{}, place)
 	if timeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 		defer stop()
 	}
+	place.ended = ctx.Done
 	var r result
 	returned := false
 	defer func() {
@@ -67,6 +72,7 @@ func attempt(ctx context.Context, info *StepInfo, timeout time.Duration, fn func
 			r.err = &timeoutError{after: timeout, err: r.err}
 		}
 		r.cause = context.Cause(ctx)
+		r.slot, r.turn = place.leave()
 		done(r)
 	}()
 	r.payload, r.err = fn(ctx)

@@ -225,6 +225,10 @@ func (s *session) startBodies() {
 			s.e.runTask(*b.task, s, b)
 			continue
 		}
+		if b.parked {
+			s.resumeParked(b)
+			continue
+		}
 		op := s.m.Op(b.step)
 		if op == nil {
 			s.slots++
@@ -239,19 +243,16 @@ func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) 
 	b.cancel = cancel
 	b.started = s.now
 	s.bodies[b.step] = b
-	info := &StepInfo{
+	b.seat = s.e.newSeat(StepInfo{
 		Run: s.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
-	}
+	}, s, b.suspect)
 	s.e.bodies.Go(func() {
 		run := func(ctx context.Context) ([]byte, error) { return spec.Run(ctx, input) }
-		attempt(ctx, info, b.policy.Timeout, run, func(r result) {
+		attempt(ctx, b.seat, b.policy.Timeout, run, func(r result) {
 			r.at = s.e.now()
 			cancel(nil)
 			if !s.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
-				s.e.steps.release(1) // the session is gone: nobody records it
-				if b.suspect {
-					s.e.suspects.release(1)
-				}
+				b.seat.give(r.slot, r.turn) // the session is gone: nobody records it
 			}
 		})
 	})

@@ -14,5 +14,6 @@
 //  1. No body starts before the commit that holds its step_started has returned, nor after the lease has run out.
 //  2. What a body returned is in the log, or the session was lost, or the body is reported as abandoned.
 //  3. A session that is not terminal ends only with a release, or because its ownership was lost.
-//  4. A waiting session with no body holds no run slot; a hibernating run holds no goroutine but in the bounded cache.
+//  4. A waiting session holds no run slot, unless a body of it works; a body that waits for another run has lent its step slot. A hibernating
+//     run holds no goroutine but in the bounded cache.
 package engine

@@ -28,6 +28,7 @@ func (s *session) plan() {
 	if s.abandon {
 		s.abandonBodies()
 	}
+	s.freeParked()
 	s.startReady()
 	if s.failure == nil && s.m.Outcome() != nil && !s.state.Status.Terminal() { // a step failed as it ended its process too often
 		s.end()
@@ -137,7 +138,8 @@ func (s *session) startReady() {
 		id := s.ready[0]
 		st := s.state.Step(id)
 		op := s.m.Op(id)
-		if st == nil || op == nil || s.bodies[id] != nil {
+		b := s.bodies[id]
+		if st == nil || op == nil || b != nil && !b.parked {
 			s.ready = s.ready[1:]
 			continue
 		}
@@ -165,10 +167,11 @@ func (s *session) startReady() {
 		if err := s.m.Feed(s.turn.events[len(s.turn.events)-1:], false); err != nil {
 			s.fail(err, e.Seq)
 		}
-		spec := op.Spec.(*StepSpec)
-		s.turn.starts = append(s.turn.starts, &body{
-			step: id, attempt: e.Attempt, policy: spec.Policy.WithDefaults(), suspect: verdict == suspect, died: died,
-		})
+		if b == nil {
+			b = &body{step: id, policy: op.Spec.(*StepSpec).Policy.WithDefaults()}
+		}
+		b.attempt, b.suspect, b.died = e.Attempt, verdict == suspect, died
+		s.turn.starts = append(s.turn.starts, b)
 	}
 }
 
@@ -293,14 +296,24 @@ func (s *session) releaseNow() *world.Release {
 func (s *session) handleResult(msg *message) {
 	b := s.bodies[msg.step]
 	delete(s.bodies, msg.step)
-	s.slots++
-	if b != nil && b.suspect {
-		s.absolved++
-	}
+	s.returned(msg)
 	if b == nil || b.grace || s.state.Step(msg.step) == nil {
 		return // its step ended without it
 	}
+	if b.parked {
+		s.unpark(b)
+	}
 	s.recordResult(msg.step, b, msg.result)
+}
+
+// returned takes over what a body held when it returned.
+func (s *session) returned(msg *message) {
+	if msg.result.slot {
+		s.slots++
+	}
+	if msg.result.turn {
+		s.absolved++
+	}
 }
 
 func (s *session) recordResult(step string, b *body, r result) {
@@ -381,8 +394,11 @@ func (s *session) abandonBodies() {
 			continue
 		}
 		b.cancel(ErrDraining)
-		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: s.now, Error: abandoned("its worker shut down and it did not return")})
 		s.ready = append(s.ready, step)
+		if b.parked {
+			continue // it is in the log already
+		}
+		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: s.now, Error: abandoned("its worker shut down and it did not return")})
 	}
 	clear(s.bodies)
 }
@@ -390,7 +406,7 @@ func (s *session) abandonBodies() {
 // reportAbandoned tells whoever owns the run now that the attempts which run here were given up, not dead: the process outlived its lease.
 func (s *session) reportAbandoned() {
 	for step, b := range s.bodies {
-		if b.task != nil {
+		if b.task != nil || b.parked {
 			continue
 		}
 		d := &world.Delivery{Run: s.run, ID: fmt.Sprintf("abandoned:%s:%d", step, b.attempt), Events: []world.Event{{

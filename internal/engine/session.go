@@ -36,6 +36,7 @@ type session struct {
 	asking  bool             // queued for a step slot
 	granted bool             // the slot it queued for came: it is its turn
 	runSlot bool
+	runAsk  bool // queued for a run slot
 	// tokens are turns as the worker's only suspect that are held for the next start; absolved those of bodies that returned, to be given back when that is
 	// committed.
 	tokens, absolved int
@@ -74,6 +75,7 @@ type message struct {
 	attempt int
 	result  result
 	task    *world.Task
+	turn    bool // msgLent: the body was the only suspect, and is no longer
 }
 
 type messageKind int
@@ -89,6 +91,9 @@ const (
 	msgLost                  // the lease is lost
 	msgGrace                 // a cancelled step's time is up
 	msgTaskEnded             // a task of this session's steps, held by this worker, returned
+	msgLent                  // a body waits for another run and has lent its slot
+	msgBack                  // it has its answer
+	msgRun                   // a run slot was granted
 )
 
 // linger is how long a session waits for more mail after the last; see DESIGN §6.
@@ -123,10 +128,14 @@ func (s *session) post(msg message) bool {
 	return true
 }
 
-// receive takes all messages that are there.
+// receive takes all messages that are there, and the token that told of them.
 func (s *session) receive() []message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	select {
+	case <-s.signal:
+	default:
+	}
 	box := s.box
 	s.box = nil
 	return box
@@ -249,6 +258,12 @@ func (s *session) handleOne(msg *message) {
 	case msgTurn:
 		s.askingTurn = false
 		s.tokens++
+	case msgLent:
+		s.handleLent(msg)
+	case msgBack:
+		s.handleBack(msg)
+	case msgRun:
+		s.gotRunSlot()
 	case msgGrace:
 		s.endGrace(msg.step)
 	case msgDrain:
@@ -266,26 +281,32 @@ func (s *session) discard(msgs []message) {
 		switch msgs[i].kind {
 		case msgTurn:
 			s.tokens++
-		case msgResult, msgSlot:
+		case msgSlot:
 			s.slots++
-			if b := s.bodies[msgs[i].step]; b != nil && b.suspect && msgs[i].kind == msgResult {
+		case msgRun:
+			s.gotRunSlot()
+		case msgLent:
+			if msgs[i].turn {
 				s.absolved++
 			}
+		case msgResult:
+			s.returned(&msgs[i])
 			delete(s.bodies, msgs[i].step)
 		case msgTaskEnded:
 			if msgs[i].task != nil {
-				s.slots++
+				s.returned(&msgs[i])
 			}
 		}
 	}
 }
 
-// wait blocks until a message comes or something falls due. Without a body it holds no run slot meanwhile.
+// wait blocks until a message comes or something falls due. Without a body, or with bodies that all wait for runs, it holds no run slot
+// meanwhile.
 func (s *session) wait() {
 	if len(s.turn.rest) > 0 || !s.empty(false) {
 		return
 	}
-	if s.runSlot && len(s.bodies) == 0 {
+	if s.runSlot && !s.working() {
 		s.runSlot = false
 		s.e.runs.release(1)
 	}
@@ -308,34 +329,46 @@ func (s *session) wait() {
 	}
 }
 
-// awaitRunSlot queues for a run slot. A session that is about to end needs none: with the last one, its run's next session may wait for
-// it to end.
+// awaitRunSlot queues for a run slot, and waits for it unless something came that must not wait: see urgent. The slot is a message of its own.
 func (s *session) awaitRunSlot() {
-	if s.ending() {
+	if s.urgent() {
 		return
 	}
-	granted := make(chan struct{})
-	s.e.runs.wait(func() { close(granted) })
-	for !s.ending() {
-		select {
-		case <-granted:
-			s.runSlot = true
-			return
-		case <-s.signal:
-		}
+	if !s.runAsk {
+		s.runAsk = true
+		s.e.runs.wait(func() {
+			if !s.post(message{kind: msgRun}) {
+				s.e.runs.release(1)
+			}
+		})
 	}
-	s.e.unwound.Go(func() { // it may be granted still
-		<-granted
-		s.e.runs.release(1)
-	})
+	for !s.urgent() {
+		<-s.signal
+	}
 }
 
-// ending reports whether a message is there that ends the session.
-func (s *session) ending() bool {
+// gotRunSlot takes the run slot that was queued for.
+func (s *session) gotRunSlot() {
+	s.runAsk = false
+	if s.runSlot {
+		s.e.runs.release(1)
+	}
+	s.runSlot = true
+}
+
+// urgent reports whether the session moves now: with the run slot that came, or without one, for a message that ends it (with the last slot,
+// its run's next session may wait for that) or that cancels what runs.
+func (s *session) urgent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.box, func(m message) bool {
-		return m.kind == msgLost || m.kind == msgDrain || m.kind == msgAbandon
+		switch m.kind {
+		case msgRun, msgLost, msgDrain, msgAbandon:
+			return true
+		case msgMail:
+			return len(s.bodies) > 0 && isCancel(m.mail)
+		}
+		return false
 	})
 }
 

@@ -8,19 +8,23 @@ import (
 // slots counts what may run at once. Who finds none queues up and is called, in order, when one is free.
 type slots struct {
 	mu      sync.Mutex
-	free    int // guarded by mu
-	waiters []func()
+	free    int         // guarded by mu
+	first   []func()    // who had a slot before and lent it: served before the waiters; guarded by mu
+	waiters []func()    // guarded by mu
 	starved atomic.Bool // somebody looked for a slot and will not wait: onFree tells it of the next
 	onFree  func()
 }
 
 func newSlots(n int, onFree func()) *slots { return &slots{free: n, onFree: onFree} }
 
+// queuedLocked is how many wait.
+func (s *slots) queuedLocked() int { return len(s.first) + len(s.waiters) }
+
 // try takes up to n slots, unless others wait, and returns how many.
 func (s *slots) try(n int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.waiters) > 0 {
+	if s.queuedLocked() > 0 {
 		return 0
 	}
 	n = min(n, s.free)
@@ -34,7 +38,7 @@ func (s *slots) reserve() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
-	if len(s.waiters) == 0 {
+	if s.queuedLocked() == 0 {
 		n = (s.free + 1) / 2
 	}
 	if n == 0 {
@@ -45,15 +49,20 @@ func (s *slots) reserve() int {
 }
 
 // wait calls granted when the caller has a slot, perhaps at once. granted must not block.
-func (s *slots) wait(granted func()) {
+func (s *slots) wait(granted func()) { s.enqueue(&s.waiters, granted) }
+
+// again is wait for who has lent a slot, and is in the middle of something: it goes before those who have not begun.
+func (s *slots) again(granted func()) { s.enqueue(&s.first, granted) }
+
+func (s *slots) enqueue(line *[]func(), granted func()) {
 	s.mu.Lock()
-	if s.free > 0 && len(s.waiters) == 0 {
+	if s.free > 0 && s.queuedLocked() == 0 {
 		s.free--
 		s.mu.Unlock()
 		granted()
 		return
 	}
-	s.waiters = append(s.waiters, granted)
+	*line = append(*line, granted)
 	s.mu.Unlock()
 }
 
@@ -64,9 +73,13 @@ func (s *slots) release(n int) {
 	}
 	s.mu.Lock()
 	var granted []func()
-	for ; n > 0 && len(s.waiters) > 0; n-- {
-		granted = append(granted, s.waiters[0])
-		s.waiters = s.waiters[1:]
+	for ; n > 0 && s.queuedLocked() > 0; n-- {
+		line := &s.first
+		if len(*line) == 0 {
+			line = &s.waiters
+		}
+		granted = append(granted, (*line)[0])
+		*line = (*line)[1:]
 	}
 	s.free += n
 	s.mu.Unlock()
@@ -82,7 +95,7 @@ func (s *slots) release(n int) {
 func (s *slots) available() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.waiters) > 0 {
+	if s.queuedLocked() > 0 {
 		return 0
 	}
 	return s.free
@@ -92,5 +105,5 @@ func (s *slots) available() int {
 func (s *slots) contended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.waiters) > 0
+	return s.queuedLocked() > 0
 }

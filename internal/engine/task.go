@@ -32,17 +32,22 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	e.mu.Lock()
 	e.tasks[taskKey{t.Run, t.Step}] = &heldTask{t.Attempt, cancel}
 	e.mu.Unlock()
-	info := &StepInfo{Run: t.Run, Workflow: t.Workflow, Step: t.Step, Name: t.Name, Attempt: t.Attempt, IdempotencyKey: t.Step}
+	info := StepInfo{Run: t.Run, Workflow: t.Workflow, Step: t.Step, Name: t.Name, Attempt: t.Attempt, IdempotencyKey: t.Step}
+	place := e.newSeat(info, home, b != nil && b.suspect)
+	if b != nil {
+		b.seat = place
+	}
+	if home == nil && b != nil {
+		place.quit = func() { cancel(errGaveWay) }
+	}
 	policy := taskPolicy(def.Policy, t.Options)
 	started := e.now()
 	run := func(ctx context.Context) ([]byte, error) { return def.Run(ctx, t.Input) }
 	e.bodies.Go(func() {
-		attempt(ctx, info, policy.Timeout, run, func(r result) {
+		attempt(ctx, place, policy.Timeout, run, func(r result) {
 			r.at = e.now()
 			defer cancel(nil)
-			if b != nil && b.suspect {
-				defer e.suspects.release(1)
-			}
+			defer place.give(false, r.turn)
 			e.endTask(ctx, &t, home, policy, world.Event{
 				Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, OccurredAt: started,
 			}, r)
@@ -133,12 +138,14 @@ func (e *Engine) endTask(ctx context.Context, t *world.Task, home *session, poli
 	delete(e.tasks, taskKey{t.Run, t.Step})
 	e.mu.Unlock()
 	if home != nil && d.RetryAt.IsZero() {
-		msg := message{kind: msgTaskEnded, at: r.at, step: t.Step, mail: world.Mail{Events: d.Events}, task: t}
+		msg := message{kind: msgTaskEnded, at: r.at, step: t.Step, mail: world.Mail{Events: d.Events}, task: t, result: r}
 		if home.post(msg) {
 			return // its session gives the slot back
 		}
 	}
-	defer e.steps.release(1)
+	if r.slot {
+		defer e.steps.release(1)
+	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrRunOver):
 		return // nobody waits for it
@@ -187,6 +194,9 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 		if errors.Is(r.cause, ErrDraining) {
 			delay, again, end.Error = 0, true, abandoned("its worker shut down")
 		}
+		if errors.Is(r.cause, errGaveWay) {
+			delay, again, end.Error = yieldPause(t.Abandoned), true, abandoned(waitsForRun)
+		}
 		if errors.Is(r.cause, ErrCancelled) || errors.Is(r.cause, ErrRunOver) || errors.Is(r.cause, ErrScope) {
 			again = false
 		}
@@ -216,7 +226,7 @@ func (s *session) handleTaskEnd(msg *message) {
 	if msg.task == nil {
 		return // it went back to the queue; its slot with it
 	}
-	s.slots++
+	s.returned(msg)
 	if s.state.Step(msg.step) == nil {
 		s.turn.dropped = append(s.turn.dropped, world.TaskKey{Run: s.run, Step: msg.step})
 		return

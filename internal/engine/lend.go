@@ -1,0 +1,249 @@
+package engine
+
+// A body that waits for another run lends its step slot meanwhile, and its session lends its run slot if no other body runs: the run that is
+// waited for may need them.
+//
+//  1. The slot is lent as long as any goroutine of the body waits. Which of them does the work nobody can tell: one that goes on beside
+//     others which wait does so without a slot, or the body might wait for ever for what needs it.
+//  2. When the last one has its answer it takes a slot again before it goes on, and before steps that have not begun. If the context of the attempt
+//     ends first, it goes on without: it is to return, and whoever ended it must not wait for a slot.
+//  3. The session takes its run slot again when it next moves. A cancel for a body that is away is handled without one.
+//  4. A suspect gives up its turn as well, as what it waits for may be a suspect too. A session records that as the end of the attempt
+//     (ABANDONED), so that it is not counted as a death when the other one ends the process, and a new start before the body goes on. A suspect
+//     that was taken from the queue has nobody to record that: its attempt is given up indeed, and made again after a pause.
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// errGaveWay is why the context of a suspect ends that was taken from the queue and waits for another run.
+var errGaveWay = errors.New("a step that may have ended its process waits for another run: it is tried again later")
+
+// waitsForRun is the reason in the log.
+const waitsForRun = "it waits for another run, and may be what ends its process"
+
+// yieldPause is how long a suspect rests that gave way, the longer the more often it did: a minute at most.
+func yieldPause(times int) time.Duration {
+	d := suspectPause << min(times, 8)
+	return d + rand.N(d/4)
+}
+
+// seat is the place of a body: who it is, and what it holds.
+type seat struct {
+	info  StepInfo
+	e     *Engine
+	home  *session               // that started it; nil: a task that was taken from the queue
+	ended func() <-chan struct{} // Done of the attempt's context
+	quit  func()                 // a suspect from the queue: ends the attempt's context
+
+	mu      sync.Mutex
+	slot    bool          // it holds a step slot; guarded by mu
+	turn    bool          // it is the only suspect; guarded by mu
+	suspect bool          // it is, or was until it lent its slot; guarded by mu
+	away    bool          // it has lent its slot and has not come back; guarded by mu
+	over    bool          // the body has returned; guarded by mu
+	waiting int           // goroutines of the body that wait for runs; guarded by mu
+	asked   bool          // queued for what it lent; guarded by mu
+	loose   bool          // it need not wait for a slot: see letGo; guarded by mu
+	free    chan struct{} // closed when nobody need wait for a slot any more; nil: nobody does; guarded by mu
+}
+
+func (e *Engine) newSeat(info StepInfo, home *session, suspect bool) *seat {
+	return &seat{info: info, e: e, home: home, slot: true, turn: suspect, suspect: suspect}
+}
+
+// Lend is called before a step's body waits for another run: it lends what the body holds to others. The caller calls back when it has its
+// answer; that blocks until there is a slot for the body again, or its attempt's context has ended. Outside a body nothing happens.
+func Lend(ctx context.Context) (back func()) {
+	p, ok := ctx.Value(infoKey{}).(*seat)
+	if !ok {
+		return func() {}
+	}
+	p.lend()
+	return p.back
+}
+
+func (p *seat) lend() {
+	if p.quit != nil {
+		p.quit()
+		return
+	}
+	p.mu.Lock()
+	p.waiting++
+	slot, turn := p.slot, p.turn
+	p.slot, p.turn = false, false
+	p.away = p.away || slot
+	p.releaseLocked()
+	p.mu.Unlock()
+	if !slot {
+		return
+	}
+	if p.home != nil && p.home.post(message{kind: msgLent, step: p.info.Step, turn: turn}) {
+		turn = false // its session gives it back
+	}
+	p.give(true, turn)
+}
+
+// give gives back to others what the body no longer holds.
+func (p *seat) give(slot, turn bool) {
+	if turn {
+		p.e.suspects.release(1)
+	}
+	if slot {
+		p.e.steps.release(1)
+	}
+}
+
+// releaseLocked lets goroutines go on that wait for a slot.
+func (p *seat) releaseLocked() {
+	if p.free != nil {
+		close(p.free)
+		p.free = nil
+	}
+}
+
+func (p *seat) back() {
+	if p.quit != nil {
+		return
+	}
+	p.mu.Lock()
+	p.waiting--
+	if p.waiting > 0 || p.over || p.slot || p.loose || !p.away {
+		p.mu.Unlock()
+		return
+	}
+	if p.free == nil {
+		p.free = make(chan struct{})
+	}
+	free, ask, suspect := p.free, !p.asked, p.suspect
+	p.asked = true
+	p.mu.Unlock()
+	if ask {
+		p.ask(suspect)
+	}
+	select {
+	case <-free:
+	case <-p.ended():
+	}
+}
+
+// ask queues for what was lent.
+func (p *seat) ask(suspect bool) {
+	if suspect { // its session records a new start first, and calls resume
+		p.home.post(message{kind: msgBack, step: p.info.Step})
+		return
+	}
+	p.e.steps.again(func() {
+		if !p.resume(false) {
+			p.give(true, false)
+		} else if p.home != nil {
+			p.home.post(message{kind: msgBack, step: p.info.Step})
+		}
+	})
+}
+
+// resume lets the body go on with a slot. It reports whether it needs one still.
+func (p *seat) resume(turn bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = false
+	if p.over || p.waiting > 0 {
+		return false
+	}
+	p.slot, p.turn, p.suspect, p.away = true, turn, turn, false
+	p.releaseLocked()
+	return true
+}
+
+// leave ends the place when the body has returned, and tells what it held.
+func (p *seat) leave() (slot, turn bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	slot, turn = p.slot, p.turn
+	p.slot, p.turn, p.over = false, false, true
+	p.releaseLocked()
+	return slot, turn
+}
+
+// letGo lets the body go on without a slot: its session starts nothing any more.
+func (p *seat) letGo() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loose = true
+	p.releaseLocked()
+}
+
+func (p *seat) isAway() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.away
+}
+
+// working reports whether a body runs that has not lent its slot: then the session keeps its run slot.
+func (s *session) working() bool {
+	for _, b := range s.bodies {
+		if b.seat == nil || !b.seat.isAway() {
+			return true
+		}
+	}
+	return false
+}
+
+// handleLent is told that a body has lent its slot. What a suspect's turn was is recorded before it is given to another.
+func (s *session) handleLent(msg *message) {
+	if !msg.turn {
+		return // it was only to let the session look at its run slot
+	}
+	s.absolved++
+	b := s.bodies[msg.step]
+	if b == nil || b.parked || s.failure != nil || s.state.Step(msg.step) == nil {
+		return
+	}
+	b.parked = true
+	s.result(world.Event{
+		Type: world.StepRetrying, ID: msg.step, Attempt: b.attempt, RetryAt: s.now, Error: abandoned(waitsForRun),
+	})
+}
+
+// handleBack lets a suspect that has waited for a run queue for its next start. Others have a slot already.
+func (s *session) handleBack(msg *message) {
+	if b := s.bodies[msg.step]; b != nil && b.parked {
+		s.ready = append(s.ready, msg.step)
+	}
+}
+
+// freeParked lets suspects that wait for runs go on by themselves where the session starts nothing.
+func (s *session) freeParked() {
+	if !s.draining && s.failure == nil && s.state.Paused == nil {
+		return
+	}
+	for _, b := range s.bodies {
+		if b.parked {
+			b.seat.letGo()
+		}
+	}
+}
+
+// resumeParked lets a suspect go on whose new start is durable now.
+func (s *session) resumeParked(b *body) {
+	b.parked = false
+	if b.seat.resume(b.suspect) {
+		return
+	}
+	s.slots++ // it waits again, or has returned
+	s.post(message{kind: msgLent, step: b.step, turn: b.suspect})
+}
+
+// unpark records the start of a suspect that went on by itself, as its context had ended, and has returned.
+func (s *session) unpark(b *body) {
+	b.parked = false
+	e := world.Event{Type: world.StepStarted, ID: b.step, Attempt: s.state.Step(b.step).Attempts + 1}
+	b.attempt = e.Attempt
+	s.result(e)
+}
