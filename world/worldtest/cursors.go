@@ -1,4 +1,4 @@
-// Cursors and wide runs: readers beside writers, and what is many of anything.
+// Cursors and wide runs: readers beside writers, and what there are many of. An inbox that is full is in inbox.go.
 
 package worldtest
 
@@ -11,9 +11,6 @@ import (
 
 	"github.com/stepwell/stepwell/world"
 )
-
-// manyMail is about as much as an inbox holds.
-const manyMail = 10_000
 
 var cursors = []check{
 	{"a filtered reader beside a writer sees each event once", "a filter leaves out events and nothing else, whatever is appended meanwhile", func(r *rig) {
@@ -99,33 +96,6 @@ var cursors = []check{
 		one, _ := r.pages(s.run, world.EventQuery{Cursor: world.Cursor(4000), Limit: 10})
 		r.same(len(one), 1002, "events behind the 4000th")
 		r.same(one[0].Name, "s3998", "the first of them")
-	}},
-	{"ten thousand deliveries come with the run", "Taken and Beat tell all mail, in order of arrival; one commit can take it", func(r *rig) {
-		k := r.worker("greet")
-		sender, s := k.bear("greet"), k.bear("greet")
-		s.release(world.Release{})
-		const half = manyMail / 2
-		for i := range 2 {
-			c := sender.next(signalEvent("a"))
-			for j := range half {
-				c.Send = append(c.Send, *signal(s.run, fmt.Sprint(i*half+j), "a"))
-			}
-			sender.write(c)
-		}
-		r.same(r.run(s.run).Queue.Mail, manyMail, "mail on the row")
-		again, got := k.get(s.run)
-		for what, mail := range map[string][]world.Mail{"take": got.Mail, "beat": again.mail()} {
-			r.same(len(mail), manyMail, "mail by "+what)
-			for i, m := range mail {
-				if m.ID != fmt.Sprint(i) || i > 0 && m.Row <= mail[i-1].Row {
-					r.Fatalf("%s: mail %d is %s, row %d", what, i, m.ID, m.Row)
-				}
-			}
-		}
-		c := again.next(signalEvent("a"))
-		c.Mail = rows(got.Mail[:manyMail-1])
-		again.write(c)
-		r.same(len(again.mail()), 1, "mail that is left")
 	}},
 	{"a parent of many hears of each", "births and results of hundreds of children are in order and complete", func(r *rig) {
 		const children = 300

@@ -205,30 +205,46 @@ var inbox = []check{
 		again.release(world.Release{})
 		r.deliver(signal(s.run, "", "a"))
 	}},
-	{"ten thousand payloads are enough", "too many wait: ErrInboxFull; a cancel is accepted, and so is what a commit sends", func(r *rig) {
+	{"ten thousand payloads are enough", "too many wait: ErrInboxFull; a cancel is accepted, and so is what a commit sends; all of it comes, by Beat and by Take, in order", func(r *rig) {
 		k := r.worker("greet")
 		sender, s := k.bear("greet"), k.bear("greet")
 		c := sender.next(signalEvent("a"))
-		for range 9_999 {
-			c.Send = append(c.Send, *signal(s.run, "", "a"))
+		for i := range 9_999 {
+			c.Send = append(c.Send, *signal(s.run, fmt.Sprint(i), "a"))
 		}
 		sender.write(c)
-		r.deliver(signal(s.run, "", "last"))
+		r.deliver(signal(s.run, "9999", "last"))
 		_, err := r.w.Deliver(r.ctx, signal(s.run, "", "a"))
 		r.refused(err, world.ErrInboxFull, "signal 10,001")
-		r.deliver(cancel(s.run, ""))
+		r.deliver(cancel(s.run, "10000"))
 		c = sender.next(signalEvent("a"))
-		c.Send = []world.Delivery{*signal(s.run, "", "sent")}
+		c.Send = []world.Delivery{*signal(s.run, "10001", "sent")}
 		sender.write(c)
+		const all = 10_002
 		mail := s.mail()
-		r.same(len(mail), 10_002, "mail")
+		r.same(len(mail), all, "mail")
 		c = s.next(signalEvent("a"))
 		c.Mail = rows(mail[:1])
 		s.write(c)
 		c = s.next(signalEvent("a"))
 		c.Mail = rows(mail[1:2])
 		s.write(c)
-		r.deliver(signal(s.run, "", "room again"))
+		r.deliver(signal(s.run, "10002", "room again"))
+		r.same(r.run(s.run).Queue.Mail, all-1, "mail on the row")
+		s.release(world.Release{})
+		s, got := k.get(s.run)
+		r.same(len(got.Mail), all-1, "mail by take")
+		for i, m := range got.Mail {
+			if m.ID != fmt.Sprint(i+2) || i > 0 && m.Row <= got.Mail[i-1].Row {
+				r.Fatalf("mail %d is %s, row %d", i, m.ID, m.Row)
+			}
+		}
+		c = s.next(signalEvent("a"))
+		c.Mail = rows(got.Mail[1:])
+		s.write(c)
+		if left := s.mail(); len(left) != 1 || left[0].ID != "2" {
+			r.Fatalf("got %d mails, want the one that the commit did not name", len(left))
+		}
 	}},
 	{"a commit sends", "Send reaches other runs' inboxes with the commit; to what is unknown or over it is dropped", func(r *rig) {
 		k := r.worker("greet")
