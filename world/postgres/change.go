@@ -46,7 +46,7 @@ func (w *World) change(ctx context.Context, f func(ctx context.Context, tx pgx.T
 			return world.ErrClosed
 		case ctx.Err() != nil && !errors.Is(err, world.ErrUnknownOutcome):
 			return context.Cause(ctx)
-		case !passing(err) || time.Since(began) > lockPatience:
+		case !passing(err) || time.Since(began) > w.writing.patience:
 			return w.failed(err)
 		}
 		select {

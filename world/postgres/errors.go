@@ -31,8 +31,11 @@ const (
 
 // sqlState returns PostgreSQL's code of an error, or "" where it is none of the server's.
 func sqlState(err error) string {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code
+	if e, ok := errors.AsType[interface { // of pgx; drivers of callers have it too
+		error
+		SQLState() string
+	}](err); ok {
+		return e.SQLState()
 	}
 	return ""
 }

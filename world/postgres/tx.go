@@ -1,66 +1,364 @@
 package postgres
 
-// Transactions as the write side sees them: one of pgx, or one of database/sql with any driver.
+// Changes within a transaction that the application shares: its own, which it began and ends, or one that a World began for the body of a step.
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/stepwell/stepwell/world"
 )
 
-// txn is a transaction that is under way.
-type txn interface {
-	// exec tells how many rows were changed.
-	exec(ctx context.Context, s *statement, args ...any) (int64, error)
-	// each calls fn for each row of the answer.
-	each(ctx context.Context, s *statement, fn func(row scanner) error, args ...any) error
-	// run makes all statements of a script, in one round trip where that is possible.
-	run(ctx context.Context, b *script) error
+var (
+	lockTimeout  = load("lock_timeout")
+	notifyOthers = load("notify")
+)
+
+var _ world.Transactor = (*World)(nil)
+
+// Tx is the caller's transaction, for a start or a signal that belongs to it: what it does is durable and seen when the caller commits, and gone when
+// the caller rolls back. It must be on the database and the schema of the World it is used with. The World never ends it.
+func Tx(tx pgx.Tx) world.Tx { return &transaction{pgx: tx} }
+
+// SQLTx is [Tx] for a transaction of database/sql, with any driver for PostgreSQL.
+func SQLTx(tx *sql.Tx) world.Tx { return &transaction{sql: tx} }
+
+// transaction is a world.Tx of this package.
+type transaction struct {
+	pgx pgx.Tx // one of these two
+	sql *sql.Tx
+
+	// Of one that a World began; the rest is of the last commit of an owner in it.
+	w      *World
+	draft  *draft
+	lane   int16
+	fenced bool // lane is to be given back
 }
 
-// pgxTxn is a transaction of pgx.
-type pgxTxn struct {
-	w  *World
-	tx pgxTx
+// errNotOurs says that a transaction is ended by who began it.
+var errNotOurs = fmt.Errorf("%w: the transaction is the caller's: commit it or roll it back as always", world.ErrInvalid)
+
+// stepPool are connections for the bodies of steps, so that none that waits for its application keeps the queue from its own. It is opened when it
+// is needed first.
+type stepPool struct {
+	mu   sync.Mutex
+	pool *pgxpool.Pool
 }
 
-// pgxTx is what a transaction and a connection of pgx have in common.
-type pgxTx interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
-}
-
-func (t pgxTxn) exec(ctx context.Context, s *statement, args ...any) (int64, error) {
-	t.w.counters.statements.Add(1)
-	tag, err := t.tx.Exec(ctx, t.w.sql(s), args...)
-	return tag.RowsAffected(), err
-}
-
-func (t pgxTxn) each(ctx context.Context, s *statement, fn func(row scanner) error, args ...any) error {
-	t.w.counters.statements.Add(1)
-	rows, err := t.tx.Query(ctx, t.w.sql(s), args...)
-	if err != nil {
-		return err
+func (w *World) steps() (*pgxpool.Pool, error) {
+	s := &w.writing.steps
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.isClosed() {
+		return nil, world.ErrClosed
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := fn(rows); err != nil {
+	if s.pool == nil {
+		pool, err := pgxpool.NewWithConfig(context.Background(), w.cfg.Copy()) // connects to nothing yet
+		if err != nil {
+			return nil, err
+		}
+		s.pool = pool
+	}
+	return s.pool, nil
+}
+
+// close waits for bodies that are in a transaction.
+func (s *stepPool) close() {
+	s.mu.Lock()
+	pool := s.pool
+	s.mu.Unlock()
+	if pool != nil {
+		pool.Close()
+	}
+}
+
+// Begin begins a transaction for the body of a step, at isolation level read committed, on one of Options.Conns connections that are for this alone. It
+// waits for one where all are in use. Commit or Rollback must be called.
+func (w *World) Begin(ctx context.Context) (world.Tx, error) {
+	pool, err := w.steps()
+	if err != nil {
+		return nil, err
+	}
+	tx, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, w.failed(err)
+	}
+	w.counters.statements.Add(1)
+	return &transaction{w: w, pgx: tx}, nil
+}
+
+// Commit ends a transaction that a World began; see [world.Tx].
+func (t *transaction) Commit(ctx context.Context) error {
+	w := t.w
+	if w == nil {
+		return errNotOurs
+	}
+	defer t.free()
+	w.counters.statements.Add(1)
+	err := t.pgx.Commit(ctx)
+	switch {
+	case err == nil:
+	case refused(err), errors.Is(err, pgx.ErrTxCommitRollback), pgconn.SafeToRetry(err), errors.Is(err, pgx.ErrTxClosed):
+		return w.failed(err)
+	default:
+		if t.draft != nil {
+			w.noteUnknown(t.draft.c)
+		}
+		return fmt.Errorf("%w: %w", world.ErrUnknownOutcome, w.classify(err))
+	}
+	if d := t.draft; d != nil {
+		w.counters.groups.Add(1)
+		w.tell(append(w.durable(d), d.news...)...)
+	}
+	return nil
+}
+
+// Rollback undoes a transaction that a World began; see [world.Tx].
+func (t *transaction) Rollback(ctx context.Context) error {
+	if t.w == nil {
+		return errNotOurs
+	}
+	defer t.free()
+	if err := t.pgx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
+		return t.w.failed(err)
+	}
+	return nil
+}
+
+// free gives the number of the lane back.
+func (t *transaction) free() {
+	if t.fenced {
+		t.fenced = false
+		t.w.writing.lanes <- t.lane
+	}
+}
+
+// of is the transaction as this World writes in it.
+func (w *World) of(tx world.Tx) (*transaction, txn, error) {
+	t, ok := tx.(*transaction)
+	switch {
+	case !ok || t == nil:
+		return nil, nil, fmt.Errorf("%w: a %T is no transaction of package postgres: use postgres.Tx or postgres.SQLTx", world.ErrInvalid, tx)
+	case t.w != nil && t.w != w:
+		return nil, nil, fmt.Errorf("%w: the transaction was begun by another World", world.ErrInvalid)
+	case w.isClosed():
+		return nil, nil, world.ErrClosed
+	case t.sql != nil:
+		return t, sqlTxn{w, t.sql}, nil
+	case t.pgx != nil:
+		return t, pgxTxn{w, t.pgx}, nil
+	}
+	return nil, nil, fmt.Errorf("%w: the transaction is nil", world.ErrInvalid)
+}
+
+// CommitIn is Commit within a transaction; see [world.Transactor]. Where it waits for a stranger who holds the same run ID, idempotency key or token, it
+// does so for 10 s at most. Committed.Mail of a release is always set: what comes until the end of tx cannot be known.
+func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (world.Committed, error) {
+	if err := world.CheckCommit(c); err != nil {
+		return world.Committed{}, err
+	}
+	t, conn, err := w.of(tx)
+	if err != nil {
+		return world.Committed{}, err
+	}
+	if c.Worker == "" && c.Birth() {
+		return w.bearIn(ctx, t, conn, c)
+	}
+	wk := w.worker(c.Worker)
+	switch {
+	case t.w == nil:
+		return world.Committed{}, fmt.Errorf("%w: run %s: commit of an owner in a transaction of the caller's", world.ErrInvalid, c.Run)
+	case t.draft != nil:
+		return world.Committed{}, fmt.Errorf("%w: run %s: a second commit of an owner in one transaction", world.ErrInvalid, c.Run)
+	case wk == nil:
+		return world.Committed{}, lost(c)
+	}
+	d, err := w.newDraft(ctx, c, wk)
+	if err != nil {
+		return world.Committed{}, err
+	}
+	if _, err := conn.exec(ctx, setLockTimeout, w.patience()); err != nil {
+		return world.Committed{}, w.failed(err)
+	}
+	if err := w.ownerIn(ctx, t, conn, d); err != nil {
+		return world.Committed{}, w.failed(err)
+	}
+	t.draft = d
+	d.done.Mail = d.freed != 0
+	return d.done, nil
+}
+
+// ownerIn writes the commit of an owner in a transaction that a World began, its fence last.
+func (w *World) ownerIn(ctx context.Context, t *transaction, conn txn, d *draft) error {
+	select {
+	case t.lane = <-w.writing.lanes:
+		t.fenced = true // until the end of the transaction
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	c := d.c
+	if r := w.owned(c.Run); !goesAlone(c) && !c.Birth() && fits(c, r, d.wk.key) {
+		if err := d.all(&plan{events: c.Events, births: c.Births}, r); err != nil {
 			return err
 		}
+		return d.run(ctx, conn, t.lane)
 	}
-	return rows.Err()
+	if err := w.foresee(ctx, c, d.wk); err != nil {
+		return err
+	}
+	return d.alone(ctx, conn, t.lane)
 }
 
-func (t pgxTxn) run(ctx context.Context, b *script) error {
-	if len(b.items) == 0 {
+// bearIn writes the birth of a run by a client.
+func (w *World) bearIn(ctx context.Context, t *transaction, conn txn, c *world.Commit) (world.Committed, error) {
+	if err := w.foresee(ctx, c, nil); err != nil {
+		return world.Committed{}, err
+	}
+	keys, err := w.newDraft(ctx, c, nil)
+	if err != nil {
+		return world.Committed{}, err
+	}
+	var d *draft
+	err = w.guard(ctx, conn, func() error {
+		d = &draft{w: w, ctx: ctx, c: c, keys: keys.keys}
+		if err := d.alone(ctx, conn, 0); err != nil || d.done.Existing != "" {
+			return err
+		}
+		return w.announceIn(ctx, conn, append(d.notices, d.news...))
+	})
+	if err != nil {
+		return world.Committed{}, err
+	}
+	w.counters.commits.Add(1)
+	return d.done, nil
+}
+
+// DeliverIn is Deliver within a transaction; see [world.Transactor].
+func (w *World) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (world.Delivered, error) {
+	if err := world.CheckDelivery(d); err != nil {
+		return world.Delivered{}, err
+	}
+	_, conn, err := w.of(tx)
+	switch {
+	case err != nil:
+		return world.Delivered{}, err
+	case d.Act || d.Task != nil && !d.RetryAt.IsZero():
+		return world.Delivered{}, fmt.Errorf("%w: run %s: an act, or a further attempt, in a transaction", world.ErrInvalid, d.Run)
+	case d.Task != nil:
+		return w.taskEndIn(ctx, conn, d)
+	}
+	m, err := newSending(d)
+	if err != nil {
+		return world.Delivered{}, err
+	}
+	err = w.guard(ctx, conn, func() error {
+		if err := w.deliverIn(ctx, conn, m); err != nil {
+			return err
+		}
+		return w.announceIn(ctx, conn, m.notice())
+	})
+	if err != nil {
+		return world.Delivered{}, err
+	}
+	w.delivered([]*sending{m})
+	return m.result, nil
+}
+
+// guard makes a change of ours within a transaction, so that a refusal leaves the transaction usable, and nobody is waited for longer than
+// lockPatience.
+func (w *World) guard(ctx context.Context, conn txn, f func() error) error {
+	for try := 0; ; try++ {
+		err := w.guardOnce(ctx, conn, f)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, errAgain) || try == 5 {
+			if ctx.Err() != nil && !ours(err) {
+				return context.Cause(ctx)
+			}
+			return w.failed(err)
+		}
+	}
+}
+
+func (w *World) guardOnce(ctx context.Context, conn txn, f func() error) error {
+	before := ""
+	if err := conn.raw(ctx, "SAVEPOINT stepwell"); err != nil {
+		return err
+	}
+	err := conn.each(ctx, lockTimeout, func(row scanner) error { return row.Scan(&before) })
+	if err == nil {
+		_, err = conn.exec(ctx, setLockTimeout, w.patience())
+	}
+	if err == nil {
+		err = f()
+	}
+	if err == nil {
+		_, err = conn.exec(ctx, setLockTimeout, before)
+	}
+	if err == nil {
+		return conn.raw(ctx, "RELEASE SAVEPOINT stepwell")
+	}
+	if undo := conn.raw(context.WithoutCancel(ctx), "ROLLBACK TO SAVEPOINT stepwell; RELEASE SAVEPOINT stepwell"); undo != nil && !errors.Is(err, errAgain) {
+		return err // which says why
+	} else if undo != nil {
+		return undo
+	}
+	return err
+}
+
+// taskEndIn ends an attempt of a task that its worker holds.
+func (w *World) taskEndIn(ctx context.Context, conn txn, d *world.Delivery) (done world.Delivered, err error) {
+	k := d.Task
+	head, body, err := encodeMail(d.Events)
+	if err != nil {
+		return done, fmt.Errorf("run %s: task %s: %w", k.Run, k.Step, err)
+	}
+	ended := false
+	err = w.guard(ctx, conn, func() error {
+		if err := conn.each(ctx, endTask, func(row scanner) error {
+			var owner *string
+			ended = true
+			err := row.Scan(&owner)
+			done = world.Delivered{Run: k.Run, Owner: textOf(owner)}
+			return err
+		}, k.Run, k.Step, d.Worker, k.Attempt, orNull(d.ID), int16(world.LogFormat), head, body); err != nil {
+			return err
+		}
+		if !ended {
+			return fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
+		}
+		kind := world.NoticeWork
+		if done.Owner != "" {
+			kind = world.NoticeMail
+		}
+		return w.announceIn(ctx, conn, []world.Notice{{Kind: kind, Run: k.Run}})
+	})
+	if err != nil {
+		return world.Delivered{}, err
+	}
+	w.counters.deliveries.Add(1)
+	return done, nil
+}
+
+// patience is how long a transaction that the application shares waits for others, as PostgreSQL writes it.
+func (w *World) patience() string { return fmt.Sprintf("%dms", w.writing.patience.Milliseconds()) }
+
+// announceIn gives news that are told when the transaction is committed, by PostgreSQL itself.
+func (w *World) announceIn(ctx context.Context, conn txn, notices []world.Notice) error {
+	if w.opt.NoNotify || len(notices) == 0 {
 		return nil
 	}
-	t.w.counters.statements.Add(int64(len(b.items)))
-	err := t.tx.SendBatch(ctx, b.batch()).Close()
-	if err == nil && b.after != nil {
-		b.after()
-	}
+	_, err := conn.exec(ctx, notifyOthers, w.channel(), newsPayload("", notices))
 	return err
 }

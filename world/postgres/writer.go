@@ -47,6 +47,8 @@ type writing struct {
 	spare      sync.Pool  // of *request
 	lanes      chan int16 // those that are free for transactions of single commits
 	backends   [maxWriters]backend
+	steps      stepPool
+	patience   time.Duration // lockPatience, but in tests
 
 	mu      sync.Mutex
 	unknown map[[16]byte]time.Time // commits whose answer was lost, and when
@@ -69,6 +71,7 @@ func (w *World) startWriters(ctx context.Context) {
 		g.lanes <- laneAlone + i
 	}
 	g.unknown = make(map[[16]byte]time.Time)
+	g.patience = lockPatience
 	w.keys.fetching = make(chan struct{}, 1)
 	for lane := range w.opt.Writers {
 		wr := &writer{w: w, lane: int16(lane)}
@@ -82,6 +85,7 @@ func (w *World) stopWriters() {
 	close(w.writing.requests)
 	close(w.writing.deliveries)
 	w.writing.writers.Wait()
+	w.writing.steps.close()
 }
 
 // send gives a commit to the writers and waits for it.
@@ -205,7 +209,7 @@ func (wr *writer) transaction(ctx context.Context, batch []*request) error {
 			return err
 		case errors.Is(err, world.ErrUnknownOutcome):
 			return err
-		case time.Since(began) > lockPatience:
+		case time.Since(began) > wr.w.writing.patience:
 			return wr.w.failed(err)
 		}
 		select { // nothing was sent
