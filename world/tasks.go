@@ -4,6 +4,7 @@ package world
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -29,4 +30,26 @@ func (j *Journal) AddTask(t *Task) {
 	if t.Worker == "" && en.Status == EntryRunning { // the worker of the last attempt is gone
 		en.Status, en.RetryAt, en.CompletedAt = EntryPending, t.Visible, time.Time{}
 	}
+}
+
+// keptAttempts is of how many attempts a task remembers the start and the end.
+const keptAttempts = 10
+
+// RememberAttempt adds what happened to an attempt to the history of a task, of which the last attempts are kept, each as a whole. last is the
+// number of the task's last attempt. Worlds keep histories with it. The slice that it is given is not to be used again.
+func RememberAttempt(history []Event, e Event, last int) []Event {
+	return slices.DeleteFunc(append(history, e), func(x Event) bool { return x.Attempt <= last-keptAttempts })
+}
+
+// GivesUp reports whether the delivery of a task's end says that an attempt which nobody holds any more was abandoned, and nothing was known of its end. Of the
+// task as it is now, Worker, Attempt and History count.
+func (d *Delivery) GivesUp(t *Task) bool {
+	k, e := d.Task, &d.Events[0]
+	if d.RetryAt.IsZero() || e.Error == nil || e.Error.Code != CodeAbandoned || k.Attempt > t.Attempt || k.Attempt == t.Attempt && t.Worker != "" {
+		return false
+	}
+	known := func(typ EventType) bool {
+		return slices.ContainsFunc(t.History, func(e Event) bool { return e.Type == typ && e.Attempt == k.Attempt })
+	}
+	return known(StepStarted) && !known(StepRetrying)
 }

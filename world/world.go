@@ -83,6 +83,12 @@ type Notifier interface {
 	Notify(fn func(Notice)) (stop func())
 }
 
+// Poller is a [Notifier] that knows how reliable its notices are just now.
+type Poller interface {
+	// Poll is how often a worker needs to look for work beside notices and beside [Taken.Next]; 0: as often as it is told to. It may change with each notice.
+	Poll() time.Duration
+}
+
 // Notice is one piece of news.
 type Notice struct {
 	Kind NoticeKind

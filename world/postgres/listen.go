@@ -1,14 +1,264 @@
 package postgres
 
-// News across processes.
+// News across processes. What a World tells its own listeners it also sends to the other processes of the database, after the change is durable and some
+// milliseconds' worth of it at a time: NOTIFY in a transaction that changes runs would put all of them in one queue. News may be lost and may repeat.
 
-import "github.com/stepwell/stepwell/world"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"time"
 
-// announce tells other processes, some time soon.
-func (w *World) announce(notices []world.Notice) {}
+	"github.com/stepwell/stepwell/world"
+)
+
+const (
+	newsPause  = 5 * time.Millisecond   // between notifications that a World sends, at least
+	newsRetry  = 200 * time.Millisecond // where one could not be sent
+	newsLast   = time.Second            // for the last one, when the World is closed
+	newsBytes  = 7000                   // of a notification's payload; PostgreSQL takes 8,000
+	workPause  = 25 * time.Millisecond  // between times that a World's listeners are told of others' work: each of them looks for it
+	slowPoll   = time.Minute            // between looks for work by who listens
+	kickDelay  = fullPause
+	mostOfKind = 100 // runs that are named in one notification
+)
+
+var sendNews = load("send_news")
+
+// message is what a notification says. A list names runs; one that has "" is about all.
+type message struct {
+	From  string   `json:"i,omitempty"` // the World that sent it; "": a transaction of an application's own
+	Work  []string `json:"w,omitempty"`
+	Mail  []string `json:"m,omitempty"`
+	Ended []string `json:"e,omitempty"`
+	Log   []string `json:"l,omitempty"`
+}
+
+// list is the part of a message for a kind of news.
+func (m *message) list(kind world.NoticeKind) *[]string {
+	switch kind {
+	case world.NoticeWork:
+		return &m.Work
+	case world.NoticeMail:
+		return &m.Mail
+	case world.NoticeEnded:
+		return &m.Ended
+	case world.NoticeLog:
+		return &m.Log
+	}
+	return nil
+}
+
+// kinds are all kinds of news, the most urgent first.
+var kinds = []world.NoticeKind{world.NoticeWork, world.NoticeMail, world.NoticeEnded, world.NoticeLog}
+
+// news is what is to be sent.
+type news struct {
+	from  string // names this World
+	mu    sync.Mutex
+	runs  map[world.NoticeKind]map[string]bool
+	nudge chan struct{} // capacity 1
+	kick  time.Time     // when the listeners here are to be told to look for work; zero: never
+}
+
+func (n *news) add(notices []world.Notice) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.runs == nil {
+		n.runs = make(map[world.NoticeKind]map[string]bool)
+	}
+	for _, x := range notices {
+		runs := n.runs[x.Kind]
+		if runs == nil {
+			runs = make(map[string]bool)
+			n.runs[x.Kind] = runs
+		}
+		if runs[""] {
+			continue
+		}
+		if runs[x.Run] = true; len(runs) > mostOfKind {
+			clear(runs)
+			runs[""] = true
+		}
+	}
+	n.wakeLocked()
+}
+
+func (n *news) wakeLocked() {
+	select {
+	case n.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the payload of the next notification, "" where there is no news. What it takes is told to others once, or is to be put back.
+func (n *news) take() (payload string, notices []world.Notice) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, kind := range kinds {
+		if runs := n.runs[kind]; runs[""] {
+			notices = append(notices, world.Notice{Kind: kind})
+		} else {
+			for run := range runs {
+				notices = append(notices, world.Notice{Kind: kind, Run: run})
+			}
+		}
+	}
+	clear(n.runs)
+	if len(notices) == 0 {
+		return "", nil
+	}
+	return newsPayload(n.from, notices), notices
+}
+
+// newsPayload is what a notification of some news says, in at most newsBytes: kinds that do not fit are about all runs.
+func newsPayload(from string, notices []world.Notice) string {
+	m, size := message{From: from}, 100
+	for _, x := range notices {
+		list := m.list(x.Kind)
+		if list == nil || len(*list) == 1 && (*list)[0] == "" {
+			continue
+		}
+		if size += len(x.Run) + 3; x.Run == "" || size > newsBytes {
+			*list = []string{""}
+			continue
+		}
+		*list = append(*list, x.Run)
+	}
+	text, _ := json.Marshal(&m) // strings alone: it cannot fail
+	return string(text)
+}
 
 // tell gives notices to the listeners here and to other processes, after the change that they are about is durable.
 func (w *World) tell(notices ...world.Notice) {
+	if len(notices) == 0 {
+		return
+	}
 	w.listeners.tell(notices)
 	w.announce(notices)
+}
+
+// announce tells other processes, some time soon; and the next look of the runs in question.
+func (w *World) announce(notices []world.Notice) {
+	for _, n := range notices {
+		if n.Kind == world.NoticeWork && n.Run != "" {
+			w.queue.looks.name(n.Run)
+		}
+	}
+	if !w.opt.NoNotify {
+		w.queue.news.add(notices)
+	}
+}
+
+// kickSoon has the workers of this World look for work a moment later.
+func (w *World) kickSoon() {
+	n := &w.queue.news
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.kick.IsZero() {
+		n.kick = time.Now().Add(kickDelay)
+		n.wakeLocked()
+	}
+}
+
+// kicked reports whether it is time for a kick, and else how long until then.
+func (n *news) kicked() (now bool, in time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.kick.IsZero() {
+		return false, time.Hour
+	}
+	if in = time.Until(n.kick); in > 0 {
+		return false, in
+	}
+	n.kick = time.Time{}
+	return true, time.Hour
+}
+
+// channel is where the Worlds of a schema listen.
+func (w *World) channel() string { return fmt.Sprintf("stepwell_%08x", uint32(w.queue.session.class)) }
+
+// schemaClass is a number for a schema: the first of its advisory locks.
+func schemaClass(schema string) int32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(schema)) // never fails
+	return int32(h.Sum32() & 0x7fffffff)
+}
+
+// sendNewsLoop sends what is announced, until ctx ends; then what is left.
+func (w *World) sendNewsLoop(ctx context.Context) {
+	n := &w.queue.news
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	var quiet time.Time // nothing is sent before
+	for {
+		kick, wait := n.kicked()
+		if kick {
+			w.listeners.tell([]world.Notice{{Kind: world.NoticeWork}})
+		}
+		wake := n.nudge
+		if d := time.Until(quiet); d > 0 { // what comes meanwhile goes with the next one
+			wake, wait = nil, min(wait, d)
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), newsLast)
+			defer cancel()
+			w.sendNews(last)
+			return
+		case <-wake:
+		case <-timer.C:
+		}
+		if now := time.Now(); !now.Before(quiet) {
+			quiet = now.Add(w.sendNews(ctx))
+		}
+	}
+}
+
+// sendNews sends what there is, and returns how long to leave it at that.
+func (w *World) sendNews(ctx context.Context) (pause time.Duration) {
+	payload, notices := w.queue.news.take()
+	if payload == "" {
+		return 0
+	}
+	w.counters.statements.Add(1)
+	if _, err := w.pool.Exec(ctx, w.sql(sendNews), w.channel(), payload); err != nil {
+		w.queue.news.add(notices)
+		return newsRetry
+	}
+	return newsPause
+}
+
+// hear tells the listeners here what another process said. It reports whether there is work.
+func (w *World) hear(payload string) (work bool) {
+	var m message
+	if err := json.Unmarshal([]byte(payload), &m); err != nil || m.From == w.queue.news.from {
+		return false
+	}
+	if m.From == "" {
+		w.queue.looks.forget() // it may have been written long before it was committed
+	}
+	var notices []world.Notice
+	for _, kind := range kinds {
+		for _, run := range *m.list(kind) {
+			if kind != world.NoticeWork {
+				notices = append(notices, world.Notice{Kind: kind, Run: run})
+			} else if work = true; run != "" {
+				w.queue.looks.name(run)
+			}
+		}
+	}
+	w.listeners.tell(notices)
+	return work
+}
+
+// Poll is how often a worker needs to look for work beside notices; see [world.Poller]. Who hears nothing has to look as often as it is told.
+func (w *World) Poll() time.Duration {
+	if w.queue.session.listening.Load() {
+		return slowPoll
+	}
+	return 0
 }

@@ -18,6 +18,7 @@ type listeners struct {
 func (w *World) Notify(fn func(world.Notice)) (stop func()) {
 	mine := &fn
 	w.listeners.change(func(all []*func(world.Notice)) []*func(world.Notice) { return append(all, mine) })
+	w.queue.session.nudge()
 	return func() {
 		w.listeners.change(func(all []*func(world.Notice)) []*func(world.Notice) {
 			return slices.DeleteFunc(all, func(f *func(world.Notice)) bool { return f == mine })

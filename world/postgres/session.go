@@ -1,8 +1,381 @@
 package postgres
 
-// Sessions: a lock for each worker, held by a connection, so that its death is seen.
+// The session: a connection of this World's own that listens and holds a lock for each of its workers, where no pooler stands in between. So the death of a process is
+// seen: its lock is gone. Correctness rests on none of it; a World that has no session works by leases and polls.
+//
+//  1. A lock that is gone for a second is a death. A connection that is cut is made anew at once, and takes its locks again; a World that cannot says so in the workers'
+//     rows (session = false), and is judged by its leases from then on.
+//  2. Only a World judges that has seen the lock itself and whose own session is the same ever since. So a restart of the database is nobody's death.
+//  3. Nobody waits for a lock: it is looked for in pg_locks, once a second while somebody else holds anything, and not at all otherwise.
 
-// session is this World's connection that holds locks and listens.
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+const (
+	watchEvery    = 750 * time.Millisecond // between looks at the locks of others
+	deathAfter    = time.Second            // a lock that is gone for so long is a death
+	relockEvery   = 100 * time.Millisecond // while the server still has the connection before
+	reconnectMost = 500 * time.Millisecond // between attempts to connect
+	connectMost   = 5 * time.Second        // for one
+	disclaimAfter = 300 * time.Millisecond // without a session its workers' rows say so
+)
+
+var (
+	lockSession   = load("lock_session")
+	unlockSession = load("unlock_session")
+	claimSession  = load("claim_session")
+	disclaim      = load("disclaim_session")
+	watchWorkers  = load("watch_workers")
+)
+
+// session is what others see of the goroutine that keeps the connection.
 type session struct {
-	class int32 // the first number of advisory locks: which schema it is
+	class     int32       // the first number of advisory locks: which schema it is
+	listening atomic.Bool // others' news arrives
+	watch     atomic.Bool // somebody else may hold something
+
+	nudged chan struct{} // capacity 1: workers or listeners have changed, or there is something to watch
+	mu     sync.Mutex
+	wake   context.CancelFunc // under mu: ends the wait for notifications
+}
+
+// nudge makes the goroutine look at what has changed.
+func (s *session) nudge() {
+	select {
+	case s.nudged <- struct{}{}:
+	default:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wake != nil {
+		s.wake()
+	}
+}
+
+// watchPeers notes that somebody else holds something.
+func (s *session) watchPeers() {
+	if !s.watch.Swap(true) {
+		s.nudge()
+	}
+}
+
+// startQueue starts what listens and tells. It ends with ctx.
+func (w *World) startQueue(ctx context.Context) {
+	q := &w.queue
+	q.session.class, q.session.nudged = schemaClass(w.opt.Schema), make(chan struct{}, 1)
+	q.news.from, q.news.nudge = rand.Text(), make(chan struct{}, 1)
+	w.active.Go(func() { w.sendNewsLoop(ctx) })
+	if !w.pooled {
+		w.active.Go(func() { w.keepSession(ctx) })
+	}
+}
+
+// wantsSession reports whether there is anything to lock or to listen for.
+func (w *World) wantsSession() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.workers) > 0 || !w.opt.NoNotify && w.listeners.any()
+}
+
+// keepSession keeps the connection, until ctx ends.
+func (w *World) keepSession(ctx context.Context) {
+	s := &w.queue.session
+	var lost time.Time // since when there is none; zero: there was none
+	said := false      // that there is none
+	for pause := time.Duration(0); ctx.Err() == nil; {
+		if !w.wantsSession() {
+			select {
+			case <-ctx.Done():
+			case <-s.nudged:
+			}
+			continue
+		}
+		if h, err := w.openSession(ctx); err == nil {
+			pause, said = 0, false
+			h.hold(ctx)
+			closeConn(ctx, h.conn)
+			lost = time.Now()
+			if s.listening.Swap(false) { // who relied on notices polls from now on
+				w.listeners.tell([]world.Notice{{Kind: world.NoticeWork}})
+			}
+			continue
+		}
+		if !lost.IsZero() && !said && time.Since(lost) > disclaimAfter {
+			said = w.disclaim(ctx)
+		}
+		pause = min(max(2*pause, firstPause), reconnectMost)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// disclaim says that this World's workers have no session.
+func (w *World) disclaim(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, disclaimAfter)
+	defer cancel()
+	w.counters.statements.Add(1)
+	_, err := w.pool.Exec(ctx, w.sql(disclaim), w.workerKeys())
+	return err == nil
+}
+
+// holding is one connection, for as long as it lasts.
+type holding struct {
+	w      *World
+	conn   *pgx.Conn
+	locked map[int64]bool
+	seen   map[int64]bool      // locks of others
+	gone   map[int64]time.Time // since when such a lock is gone
+	looked time.Time
+	work   bool      // others' work is to be told
+	told   time.Time // when it was, last
+	burial sync.Mutex
+}
+
+// openSession connects and begins to listen.
+func (w *World) openSession(ctx context.Context) (*holding, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectMost)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, w.cfg.ConnConfig.Copy())
+	if err != nil {
+		return nil, err
+	}
+	h := &holding{w: w, conn: conn, locked: make(map[int64]bool), seen: make(map[int64]bool), gone: make(map[int64]time.Time)}
+	if w.opt.NoNotify {
+		return h, nil
+	}
+	w.counters.statements.Add(1)
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{w.channel()}.Sanitize()); err != nil {
+		closeConn(ctx, conn)
+		return nil, err
+	}
+	w.queue.session.listening.Store(true)
+	return h, nil
+}
+
+func closeConn(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
+// hold locks, listens and watches until the connection breaks or ctx ends.
+func (h *holding) hold(ctx context.Context) {
+	s := &h.w.queue.session
+	s.watch.Store(true)
+	first := true
+	for ctx.Err() == nil && h.w.wantsSession() {
+		all, err := h.lock(ctx)
+		if err != nil {
+			return
+		}
+		if first { // what was sent before, nobody here has heard
+			first = false
+			h.w.listeners.tell([]world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}})
+		}
+		wait, err := h.watch(ctx)
+		if err != nil {
+			return
+		}
+		if !all {
+			wait = min(wait, relockEvery)
+		}
+		if err := h.listen(ctx, min(wait, h.tellWork())); err != nil {
+			return
+		}
+	}
+}
+
+// tellWork tells of others' work, unless that was done a moment ago; then it returns how long to wait.
+func (h *holding) tellWork() time.Duration {
+	if !h.work {
+		return math.MaxInt64
+	}
+	if d := workPause - time.Since(h.told); d > 0 {
+		return d
+	}
+	h.work, h.told = false, time.Now()
+	h.w.listeners.tell([]world.Notice{{Kind: world.NoticeWork}})
+	return math.MaxInt64
+}
+
+// listen waits for a notification, a nudge, or for so long.
+func (h *holding) listen(ctx context.Context, wait time.Duration) error {
+	s := &h.w.queue.session
+	wctx, cancel := context.WithCancel(ctx)
+	if wait < time.Hour {
+		wctx, cancel = context.WithTimeout(ctx, wait)
+	}
+	defer cancel()
+	s.mu.Lock()
+	s.wake = cancel
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.wake = nil
+		s.mu.Unlock()
+	}()
+	select {
+	case <-s.nudged:
+		return nil
+	default:
+	}
+	n, err := h.conn.WaitForNotification(wctx)
+	if err != nil {
+		if wctx.Err() != nil && !h.conn.IsClosed() {
+			return nil
+		}
+		return err
+	}
+	s.watch.Store(true) // somebody is at work
+	h.work = h.w.hear(n.Payload) || h.work
+	return nil
+}
+
+// lock takes the locks of this World's workers, and gives back those of workers that are gone. It reports whether it has all.
+func (h *holding) lock(ctx context.Context) (all bool, err error) {
+	mine := make(map[int64]bool)
+	for _, key := range h.w.workerKeys() {
+		mine[key] = true
+	}
+	all = true
+	for key := range mine {
+		if h.locked[key] {
+			continue
+		}
+		h.w.counters.statements.Add(1)
+		var got bool
+		if err := h.conn.QueryRow(ctx, h.w.sql(lockSession), h.w.queue.session.class, key).Scan(&got); err != nil {
+			return false, err
+		}
+		if !got {
+			all = false
+			continue
+		}
+		h.locked[key] = true
+		h.w.counters.statements.Add(1)
+		if _, err := h.conn.Exec(ctx, h.w.sql(claimSession), key); err != nil {
+			return false, err
+		}
+	}
+	for key := range h.locked {
+		if mine[key] {
+			continue
+		}
+		delete(h.locked, key)
+		h.w.counters.statements.Add(1)
+		if _, err := h.conn.Exec(ctx, h.w.sql(unlockSession), h.w.queue.session.class, key); err != nil {
+			return false, err
+		}
+	}
+	return all, nil
+}
+
+// errSession: this session's own lock is not there.
+var errSession = errors.New("session lock lost")
+
+// watch looks at the workers of others, if it is time and somebody may hold something, and returns when it is next.
+func (h *holding) watch(ctx context.Context) (next time.Duration, err error) {
+	s := &h.w.queue.session
+	if len(h.locked) == 0 || !s.watch.Load() {
+		return math.MaxInt64, nil
+	}
+	if d := h.nextWatch() - time.Since(h.looked); d > 0 {
+		return d, nil
+	}
+	h.looked = time.Now()
+	s.watch.Store(false)
+	h.w.counters.statements.Add(1)
+	rows, err := h.conn.Query(ctx, h.w.sql(watchWorkers), s.class)
+	if err != nil {
+		return 0, err
+	}
+	var r watched
+	mine := 0
+	dead := make(map[int64]cause)
+	if _, err := pgx.ForEachRow(rows, []any{&r.key, &r.session, &r.over, &r.ended, &r.holds, &r.locked}, func() error {
+		switch {
+		case h.locked[r.key] && r.locked:
+			mine++
+		case h.locked[r.key]:
+			return errSession
+		default:
+			if why := h.judge(&r); why != "" {
+				dead[r.key] = why
+			}
+			if r.holds {
+				s.watch.Store(true)
+			}
+		}
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	if len(dead) > 0 {
+		h.bury(ctx, dead)
+	}
+	return h.nextWatch(), nil
+}
+
+// nextWatch is how long after a look the next one is: where a lock is gone, when it has been gone for long enough.
+func (h *holding) nextWatch() time.Duration {
+	next := watchEvery
+	for _, since := range h.gone {
+		next = min(next, max(time.Until(since.Add(deathAfter)), relockEvery))
+	}
+	return next
+}
+
+// watched is a worker as it is watched.
+type watched struct {
+	key                                 int64
+	session, over, ended, holds, locked bool
+}
+
+// judge says why a worker of somebody else is to be buried, "" where it is not.
+func (h *holding) judge(r *watched) cause {
+	switch {
+	case r.ended, r.over && r.holds:
+		return leaseOver
+	case r.locked:
+		h.seen[r.key] = true
+		delete(h.gone, r.key)
+	case !r.session || !h.seen[r.key]:
+		delete(h.gone, r.key)
+	case h.gone[r.key].IsZero():
+		h.gone[r.key] = time.Now()
+		h.w.queue.session.watch.Store(true)
+	case time.Since(h.gone[r.key]) < deathAfter:
+		h.w.queue.session.watch.Store(true)
+	default:
+		delete(h.gone, r.key)
+		delete(h.seen, r.key)
+		return sessionGone
+	}
+	return ""
+}
+
+// bury buries workers on a goroutine, one batch at a time: news goes on meanwhile.
+func (h *holding) bury(ctx context.Context, dead map[int64]cause) {
+	h.w.active.Go(func() {
+		h.burial.Lock()
+		defer h.burial.Unlock()
+		for key, why := range dead {
+			if _, err := h.w.bury(ctx, key, why); err != nil {
+				h.w.queue.session.watchPeers() // whoever looks next goes on
+			}
+		}
+	})
 }

@@ -38,6 +38,9 @@ var (
 // queueing is what a World knows of its queue, beside what its workers hold.
 type queueing struct {
 	session session
+	looks   looks
+	turns   turns
+	news    news
 }
 
 // worker is one that joined through this World and was not found dead.
@@ -57,6 +60,7 @@ func (w *World) worker(id string) *worker {
 
 // forget ends what this World knows of a worker that is dead or gone.
 func (w *World) forget(wk *worker) {
+	defer w.queue.session.nudge()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.workers[wk.ID] == wk {
@@ -114,6 +118,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err er
 	w.mu.Lock()
 	w.workers[wk.ID] = mine
 	w.mu.Unlock()
+	w.queue.session.nudge()
 	return b, nil
 }
 

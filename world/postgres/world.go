@@ -50,6 +50,7 @@ type counters struct {
 var (
 	_ world.World    = (*World)(nil)
 	_ world.Notifier = (*World)(nil)
+	_ world.Poller   = (*World)(nil)
 )
 
 // Open connects to a database by its URL (postgres://user@host/db, or any text that libpq takes) and brings the schema up to date, unless
@@ -73,6 +74,7 @@ func Open(ctx context.Context, url string, options ...Options) (*World, error) {
 	background, stop := context.WithCancel(context.Background())
 	w.stop = stop
 	w.startWriters(background)
+	w.startQueue(background)
 	return w, nil
 }
 

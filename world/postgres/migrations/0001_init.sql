@@ -25,7 +25,8 @@ CREATE TABLE {schema}.runs (
 );
 CREATE UNIQUE INDEX runs_id ON {schema}.runs (ns, id);
 CREATE UNIQUE INDEX runs_idem ON {schema}.runs (ns, workflow, idem) WHERE idem IS NOT NULL;
-CREATE INDEX runs_workflow ON {schema}.runs (workflow, key);
+CREATE INDEX runs_created ON {schema}.runs (created_at, key);
+CREATE INDEX runs_workflow ON {schema}.runs (workflow, created_at, key);
 CREATE INDEX runs_sweep ON {schema}.runs (sweep_at) WHERE sweep_at IS NOT NULL;
 
 -- Keys of runs; a process fetches some at a time.
@@ -111,7 +112,7 @@ CREATE TABLE {schema}.tasks (
   history    text                  -- JSON
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 CREATE UNIQUE INDEX tasks_run ON {schema}.tasks (run, step);
-CREATE INDEX tasks_ready ON {schema}.tasks (name, priority, visible_at) WHERE worker IS NULL;
+CREATE INDEX tasks_ready ON {schema}.tasks (name, priority, workflow, visible_at) WHERE worker IS NULL;
 CREATE INDEX tasks_held ON {schema}.tasks (worker) WHERE worker IS NOT NULL;
 
 -- Active hooks.

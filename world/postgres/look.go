@@ -1,0 +1,247 @@
+package postgres
+
+// Looks: what could be taken, as a worker that asks sees it. Runs and tasks that were taken leave dead entries at the front of their index, for as long as somebody
+// holds an old snapshot; so most looks start from a low-water mark, below which there was nothing, and know of mail by notices. A look that finds nothing so is
+// followed by a full one, at once or a moment later, and once a second each look is one, so that correctness rests on neither.
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	fullEvery  = time.Second            // between full looks, while there is much to take
+	fullPause  = 100 * time.Millisecond // and at least, where a look found nothing
+	markMargin = 5 * time.Second        // for how long what was written may take to be committed, before it is only seen by a full look
+	peersEvery = 100 * time.Millisecond // between looks at other workers
+	mostNamed  = 512                    // runs of which notices are remembered
+)
+
+var ready = load("ready")
+
+// looks is what looks before this one have found.
+type looks struct {
+	mu    sync.Mutex
+	full  time.Time // when the last full one was, on this process's clock; zero: the next one is
+	marks map[queueLane]time.Time
+	named map[string]bool // runs about which there was a notice
+	asked time.Time       // when the workers were looked at last
+	peers time.Time       // the first end of a lease of another worker that holds something
+}
+
+// looked is what a look found.
+type looked struct {
+	now         time.Time
+	full        bool
+	runs, tasks []candidate
+	gone        bool    // the worker that asks is dead
+	dead        []int64 // others are
+	peers       time.Time
+}
+
+// wantFull makes the next look a full one, unless the last was too short a time ago.
+func (l *looks) wantFull() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.full) < fullPause {
+		return false
+	}
+	l.full = time.Time{}
+	return true
+}
+
+// forget makes the next look a full one: what was asked for was not answered.
+func (l *looks) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.full, l.asked = time.Time{}, time.Time{}
+}
+
+// name notes that there is news of a run: mail, perhaps.
+func (l *looks) name(run string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.named == nil {
+		l.named = make(map[string]bool)
+	}
+	if len(l.named) < mostNamed {
+		l.named[run] = true
+	}
+}
+
+// question is what a look asks for.
+type question struct {
+	full, peers bool
+	named       []string
+	tasks       []queueLane
+	low         func(queueLane) time.Time
+}
+
+// next decides what the next look asks for. worldNow is the database's clock, about.
+func (l *looks) next(worldNow time.Time) (q question) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	q.full = now.Sub(l.full) > fullEvery
+	if q.peers = now.Sub(l.asked) > peersEvery || !l.peers.IsZero() && !l.peers.After(worldNow); q.peers {
+		l.asked = now
+	}
+	for run := range l.named {
+		q.named = append(q.named, run)
+	}
+	clear(l.named)
+	q.low = func(queueLane) time.Time { return time.Time{} }
+	if q.full {
+		return q
+	}
+	marks := l.marks // it is replaced, not changed
+	q.low = func(lane queueLane) time.Time { return marks[lane] }
+	for lane := range marks {
+		if lane.step != "" {
+			q.tasks = append(q.tasks, lane)
+		}
+	}
+	return q
+}
+
+// note keeps what a look found for the next ones.
+func (l *looks) note(began time.Time, q *question, found *looked, lanes []queueLane) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if q.peers {
+		l.peers = found.peers
+	}
+	found.peers = l.peers
+	if !q.full {
+		return
+	}
+	marks := make(map[queueLane]time.Time, len(l.marks))
+	for lane, at := range l.marks { // of other workers of this process
+		marks[lane] = at
+	}
+	for _, lane := range lanes {
+		marks[lane] = found.now.Add(-markMargin)
+	}
+	for _, all := range [][]candidate{found.runs, found.tasks} {
+		for i := range all {
+			c := &all[i]
+			if low := c.due.Add(-markMargin); c.kind != mailedRun && (marks[c.lane].IsZero() || low.Before(marks[c.lane])) {
+				marks[c.lane] = low
+			}
+		}
+	}
+	l.marks, l.full = marks, began
+}
+
+// look asks what could be taken.
+func (w *World) look(ctx context.Context, t *taking) (*looked, error) {
+	began := time.Now()
+	q := w.queue.looks.next(w.now())
+	class, priority, from := laneArgs(t.classes, q.low)
+	var steps, workflows []string
+	var levels []int16
+	var lows []time.Time
+	for _, lane := range q.tasks {
+		if !slices.Contains(t.steps, lane.step) {
+			continue // another worker's
+		}
+		steps, levels, workflows, lows = append(steps, lane.step), append(levels, lane.priority), append(workflows, lane.workflow), append(lows, q.low(lane))
+	}
+	found := &looked{full: q.full}
+	var peers []peerRow
+	err := w.read(ctx, ready, func(row pgx.Rows) error { return found.scan(row, &peers) },
+		class, priority, from, t.runs, steps, levels, workflows, lows, t.tasks, q.full, texts(t.steps), q.named, t.classes, q.peers)
+	if err != nil {
+		w.queue.looks.forget()
+		return nil, err
+	}
+	w.measure(began, found.now)
+	if q.peers {
+		found.judge(peers, t.wk.key)
+	}
+	if !found.peers.IsZero() {
+		w.queue.session.watchPeers()
+	}
+	w.queue.looks.note(began, &q, found, lanesOf(class, priority))
+	return found, w.nameWorkflows(ctx, found.runs)
+}
+
+// texts is never nil, which would be null.
+func texts(all []string) []string {
+	if all == nil {
+		return []string{}
+	}
+	return all
+}
+
+func lanesOf(class []int32, priority []int16) []queueLane {
+	lanes := make([]queueLane, len(class))
+	for i := range lanes {
+		lanes[i] = queueLane{class: class[i], priority: priority[i]}
+	}
+	return lanes
+}
+
+// peerRow is a worker as a look sees it.
+type peerRow struct {
+	key   int64
+	until time.Time
+	holds bool
+	ended bool
+}
+
+// scan reads a row of ready.sql.
+func (l *looked) scan(row pgx.Rows, peers *[]peerRow) error {
+	var c candidate
+	var step, workflow, id, history, ended *string
+	var attempt, failures, abandoned *int32
+	var holds *bool
+	if err := row.Scan(&c.kind, &c.key, &c.lane.class, &c.lane.priority, &c.due, &step, &workflow, &id, &attempt, &failures, &abandoned, &history, &holds, &ended); err != nil {
+		return err
+	}
+	c.due = c.due.UTC()
+	switch c.kind {
+	case readyRun, mailedRun:
+		l.runs = append(l.runs, c)
+	case readyTask:
+		c.lane.step, c.lane.workflow, c.workflow = textOf(step), textOf(workflow), textOf(workflow)
+		c.task = taskSeen{key: c.key, step: textOf(id), attempt: *attempt, failures: *failures, abandoned: *abandoned, history: textOf(history)}
+		l.tasks = append(l.tasks, c)
+	case peer:
+		*peers = append(*peers, peerRow{c.key, c.due, *holds, ended != nil})
+	case clockRow:
+		l.now = c.due
+	}
+	return nil
+}
+
+// judge finds the workers that are dead, and when the next of those that hold something might be.
+func (l *looked) judge(peers []peerRow, me int64) {
+	l.gone = true
+	for _, p := range peers {
+		switch {
+		case p.key == me:
+			l.gone = p.ended
+		case p.ended, p.until.Before(l.now) && (p.holds || p.until.Before(l.now.Add(-idleGrace))):
+			l.dead = append(l.dead, p.key)
+		case p.holds && (l.peers.IsZero() || p.until.Before(l.peers)):
+			l.peers = p.until
+		}
+	}
+}
+
+// nameWorkflows says which workflows runs are of: what is given is to be fair to them.
+func (w *World) nameWorkflows(ctx context.Context, runs []candidate) error {
+	for i := range runs {
+		class, err := w.className(ctx, runs[i].lane.class)
+		if err != nil {
+			return err
+		}
+		runs[i].workflow = class.Workflow
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+package postgres
+
+// Take. A look, which is one statement and locks nothing, says what could be taken; what is chosen is then given in one transaction that locks only that, and skips
+// what others hold. So takers that meet cost each other a look at most, and nobody holds a lock while it thinks.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// takeRounds is how often a Take looks again where others were quicker, or a dead worker was buried.
+const takeRounds = 4
+
+var (
+	takeRuns  = load("take_runs")
+	takenRuns = load("taken_runs")
+	runsMail  = load("runs_mail")
+)
+
+// Take gives runnable runs and ready tasks to a worker; see [world.Queue]. Where there is nothing it is one statement.
+func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
+	if ctx.Err() != nil {
+		return world.Taken{}, context.Cause(ctx)
+	}
+	wk := w.worker(q.Worker)
+	if wk == nil || w.isClosed() {
+		return world.Taken{}, w.notAlive(q.Worker)
+	}
+	t := taking{w: w, wk: wk, runs: max(q.Runs, 0), tasks: max(q.Tasks, 0), steps: q.Steps, skip: make(map[int64]bool)}
+	var err error
+	if t.classes, err = w.classKeys(ctx, q.Classes); err != nil {
+		return world.Taken{}, err
+	}
+	for round := 1; ; round++ {
+		more, err := t.round(ctx)
+		switch {
+		case err != nil && len(t.out.Runs)+len(t.out.Tasks) == 0:
+			return world.Taken{}, err
+		case err != nil && (errors.Is(err, world.ErrUnknownOutcome) || errors.Is(err, world.ErrLeaseLost)):
+			return world.Taken{}, err
+		case err != nil || !more || round == takeRounds:
+			return t.out, nil
+		}
+	}
+}
+
+// taking is one Take.
+type taking struct {
+	w           *World
+	wk          *worker
+	classes     []int32
+	steps       []string
+	runs, tasks int            // how many it may give still
+	skip        map[int64]bool // others were quicker
+	out         world.Taken
+}
+
+// round looks and gives. It reports whether another round may give more.
+func (t *taking) round(ctx context.Context) (again bool, err error) {
+	look, err := t.w.look(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	if look.gone {
+		t.w.forget(t.wk)
+		return false, t.w.notAlive(t.wk.ID)
+	}
+	if t.w.buryAll(ctx, look.dead) {
+		return true, nil
+	}
+	t.out.Now = look.now
+	turns := &t.w.queue.turns
+	runs, tasks := turns.pick(look.runs, look.now, t.runs, t.skip), turns.pick(look.tasks, look.now, t.tasks, t.skip)
+	if len(runs)+len(tasks) == 0 && !look.full && t.runs+t.tasks > 0 {
+		if t.w.queue.looks.wantFull() {
+			return true, nil
+		}
+		t.w.kickSoon() // there was one a moment ago
+	}
+	chosen := len(runs) + len(tasks)
+	if chosen > 0 {
+		given, err := t.give(ctx, look.now, runs, tasks)
+		if err != nil {
+			return false, err
+		}
+		again = given < chosen && t.runs+t.tasks > 0
+	}
+	t.rest(look, runs, tasks)
+	return again, nil
+}
+
+// rest says what there is beside what was given: whether the limits cut it, and when to look again.
+func (t *taking) rest(look *looked, runs, tasks []candidate) {
+	chosen := make(map[int64]bool, len(runs)+len(tasks))
+	for _, c := range runs {
+		chosen[c.key] = true
+	}
+	chosenTasks := make(map[int64]bool, len(tasks))
+	for _, c := range tasks {
+		chosenTasks[c.key] = true
+	}
+	t.out.More, t.out.Next = false, look.peers
+	next := func(at time.Time) {
+		if t.out.Next.IsZero() || at.Before(t.out.Next) {
+			t.out.Next = at
+		}
+	}
+	see := func(all []candidate, chosen map[int64]bool) {
+		for i := range all {
+			switch c := &all[i]; {
+			case t.skip[c.key]:
+				next(look.now) // somebody holds it, and may not take it
+			case chosen[c.key]:
+			case c.due.After(look.now):
+				next(c.due)
+			default:
+				t.out.More = true
+			}
+		}
+	}
+	see(look.runs, chosen)
+	see(look.tasks, chosenTasks)
+}
+
+// given is what a worker got.
+type given struct {
+	runs  map[int64]*takenRun
+	tasks map[int64]*world.Task
+	mail  map[int64][]world.Mail
+}
+
+// give makes the worker the owner of runs and the holder of tasks, of those that are still free. It tells how many it got.
+func (t *taking) give(ctx context.Context, now time.Time, runs, tasks []candidate) (int, error) {
+	w, wk := t.w, t.wk
+	var got given
+	var bad error
+	stale := w.stale(wk)
+	err := w.batch(ctx, func(q *pgx.Batch) {
+		got = given{make(map[int64]*takenRun), make(map[int64]*world.Task), make(map[int64][]world.Mail)}
+		q.Queue(w.sql(setPatience))
+		if len(runs) > 0 {
+			t.queueRuns(q, runs, &got)
+		}
+		if len(tasks) > 0 {
+			bad = t.queueTasks(q, now, tasks, got.tasks)
+		}
+		if stale {
+			q.Queue(w.sql(renewWorkers), []int64{wk.key})
+		}
+		q.Queue(w.sql(lockLanes), []int64{wk.key}, int16(laneTake))
+	})
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return 0, err
+	case sqlState(err) == codeDivision: // the fence
+		w.forget(wk)
+		return 0, w.notAlive(wk.ID)
+	case again(err), refused(err), errors.Is(err, world.ErrClosed), errors.Is(err, world.ErrCorrupt):
+		return 0, fmt.Errorf("worker %s: take: %w", wk.ID, err) // nothing was written
+	default:
+		return 0, fmt.Errorf("worker %s: take: %w: %w", wk.ID, world.ErrUnknownOutcome, err)
+	}
+	if stale {
+		w.renewed(wk, now)
+	}
+	return len(got.runs) + len(got.tasks), errors.Join(bad, t.took(ctx, runs, tasks, &got))
+}
+
+// took notes what was given, in the order of the choice.
+func (t *taking) took(ctx context.Context, runs, tasks []candidate, got *given) error {
+	w := t.w
+	for _, c := range runs {
+		r := got.runs[c.key]
+		if r == nil {
+			t.skip[c.key] = true
+			continue
+		}
+		r.owner, r.live = t.wk.key, true
+		if err := r.complete(ctx, w, got.mail[c.key]); err != nil {
+			return err
+		}
+		w.mu.Lock()
+		w.own(&r.run)
+		w.mu.Unlock()
+		t.out.Runs = append(t.out.Runs, r.out)
+	}
+	for _, c := range tasks {
+		if o := got.tasks[c.key]; o != nil {
+			t.out.Tasks = append(t.out.Tasks, *o)
+		} else {
+			t.skip[c.key] = true
+		}
+	}
+	w.counters.takes.Add(int64(len(got.runs)))
+	t.runs -= len(got.runs)
+	t.tasks -= len(got.tasks)
+	return nil
+}
+
+// takenRun is a run that was just given.
+type takenRun struct {
+	run
+	classKey int32
+	reason   *string // why it is blocked
+	out      world.TakenRun
+}
+
+// complete fills in what the engine is told.
+func (r *takenRun) complete(ctx context.Context, w *World, mail []world.Mail) (err error) {
+	if r.class, err = w.className(ctx, r.classKey); err != nil {
+		return err
+	}
+	r.tasks, r.hooks, r.awaits = true, true, true // for all this World knows
+	o := &r.out
+	o.Run, o.Take, o.Class, o.Priority, o.Seq, o.Paused, o.Mail = r.id, r.take, r.class, r.priority, r.last, r.paused, mail
+	o.Status = world.Pending
+	if r.running {
+		o.Status = world.Running
+	}
+	if r.reason == nil {
+		return nil
+	}
+	r.blocked, o.Blocked = true, new(world.Block)
+	if err := json.Unmarshal([]byte(*r.reason), o.Blocked); err != nil {
+		return fmt.Errorf("%w: run %s: blocked: %w", world.ErrCorrupt, r.id, err)
+	}
+	return nil
+}
+
+// queueRuns adds the statements that give runs.
+func (t *taking) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
+	w, key := t.w, t.wk.key
+	var due, mailed, all []int64
+	for _, c := range runs {
+		if all = append(all, c.key); c.kind == readyRun {
+			due = append(due, c.key)
+		} else {
+			mailed = append(mailed, c.key)
+		}
+	}
+	q.Queue(w.sql(takeRuns), due, mailed, key)
+	q.Queue(w.sql(takenRuns), all, key).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			r := new(takenRun)
+			var retention int64
+			var wake *time.Time
+			if err := rows.Scan(&r.id, &r.key, &r.created, &retention, &r.workflow, &r.classKey, &r.running, &r.priority, &r.take, &r.last,
+				&r.paused, &r.reason, &r.full, &wake, &r.out.Strikes); err != nil {
+				return err
+			}
+			r.created, r.retention, r.wake = r.created.UTC(), time.Duration(retention), at(wake)
+			got.runs[r.key] = r
+		}
+		return rows.Err()
+	})
+	q.Queue(w.sql(runsMail), all, key).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			run, m, err := scanMail(rows)
+			if err != nil {
+				return err
+			}
+			got.mail[run] = append(got.mail[run], m)
+		}
+		return rows.Err()
+	})
+}
+
+// buryAll ends workers that are dead. It reports whether one was, so that there may be more to take now.
+func (w *World) buryAll(ctx context.Context, dead []int64) (any bool) {
+	for _, key := range dead {
+		buried, err := w.bury(ctx, key, leaseOver)
+		any = any || buried && err == nil // where it failed, whoever looks next goes on
+	}
+	return any
+}

@@ -1,0 +1,211 @@
+package postgres
+
+// Attempts of queued steps: how they begin and end. The row of a task is the durable start of the attempt that runs. Its history is text, a JSON array of
+// events; it changes only with what the row counts (attempt, failures, abandoned), so these three name one version of it.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	takeTasks = load("take_tasks")
+	endTask   = load("end_task")
+	findTask  = load("find_task")
+	retryTask = load("retry_task")
+	noteTask  = load("note_task")
+)
+
+// taskSeen is a version of a task.
+type taskSeen struct {
+	key                          int64
+	step                         string
+	attempt, failures, abandoned int32
+	history                      string
+}
+
+// begun is the history of the task with the start of its next attempt, and as it was before.
+func (s *taskSeen) begun(now time.Time, build string) (text string, before []world.Event, err error) {
+	if before, err = readHistory(s.history); err != nil {
+		return "", nil, err
+	}
+	attempt := int(s.attempt) + 1
+	start := world.Event{Type: world.StepStarted, ID: s.step, Attempt: attempt, Time: now, Build: build}
+	after, err := json.Marshal(world.RememberAttempt(append([]world.Event(nil), before...), start, attempt))
+	return string(after), before, err
+}
+
+func readHistory(text string) (events []world.Event, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &events); err != nil {
+		return nil, fmt.Errorf("%w: history of a task: %w", world.ErrCorrupt, err)
+	}
+	return events, nil
+}
+
+// queueTasks adds the statement that gives tasks.
+func (t *taking) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, got map[int64]*world.Task) error {
+	n := len(tasks)
+	keys, texts, starts := make([]int64, n), make([]string, n), make([]time.Time, n)
+	var seen [3][]int32
+	before := make(map[int64][]world.Event, n)
+	for i := range tasks {
+		s := &tasks[i].task
+		text, history, err := s.begun(now, t.wk.Build)
+		if err != nil {
+			return err
+		}
+		keys[i], texts[i], starts[i], before[s.key] = s.key, text, now, history
+		for j, v := range []int32{s.attempt, s.failures, s.abandoned} {
+			seen[j] = append(seen[j], v)
+		}
+	}
+	q.Queue(t.w.sql(takeTasks), keys, seen[0], seen[1], seen[2], texts, starts, t.wk.key).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var key int64
+			o := &world.Task{Worker: t.wk.ID}
+			if err := rows.Scan(&key, &o.Run, &o.Step, &o.Name, &o.Workflow, &o.Input, &o.Options, &o.Priority, &o.Visible, &o.Attempt,
+				&o.First, &o.Failures, &o.Abandoned); err != nil {
+				return err
+			}
+			o.Visible, o.First, o.History = o.Visible.UTC(), o.First.UTC(), before[key]
+			if o.Attempt == 1 {
+				o.First = time.Time{}
+			}
+			got[key] = o
+		}
+		return rows.Err()
+	})
+	return nil
+}
+
+// taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
+func (w *World) taskEnd(ctx context.Context, d *world.Delivery) (done world.Delivered, err error) {
+	if d.RetryAt.IsZero() {
+		if done, ended, err := w.endTask(ctx, d); err != nil || ended {
+			return done, err
+		}
+	}
+	for {
+		done, ok, err := w.retryTask(ctx, d)
+		if err != nil || ok {
+			return done, err
+		}
+	}
+}
+
+// endTask puts the events of all attempts into the inbox and deletes the task, where it is held as the delivery says; else nothing happens.
+func (w *World) endTask(ctx context.Context, d *world.Delivery) (done world.Delivered, ended bool, err error) {
+	k := d.Task
+	head, body, err := world.AppendRow(nil, []byte{}, [16]byte{}, "", time.Time{}, d.Events)
+	if err != nil {
+		return done, false, fmt.Errorf("run %s: task %s: %w", k.Run, k.Step, err)
+	}
+	var delivery *string
+	if d.ID != "" {
+		delivery = &d.ID
+	}
+	if !storable([]any{k.Run, k.Step, d.Worker, d.ID}) {
+		return done, false, nil // nobody holds such a task
+	}
+	err = w.batch(ctx, func(q *pgx.Batch) {
+		q.Queue(w.sql(setPatience))
+		q.Queue(w.sql(endTask), k.Run, k.Step, d.Worker, k.Attempt, delivery, int16(world.LogFormat), string(head), body).Query(func(rows pgx.Rows) error {
+			var owner *string
+			_, err := pgx.ForEachRow(rows, []any{&owner}, func() error {
+				ended, done = true, world.Delivered{Run: k.Run, Owner: textOf(owner)}
+				return nil
+			})
+			return err
+		})
+	})
+	if err != nil || !ended {
+		return world.Delivered{}, false, err
+	}
+	w.counters.deliveries.Add(1)
+	kind := world.NoticeWork
+	if done.Owner != "" {
+		kind = world.NoticeMail
+	}
+	w.tell(world.Notice{Kind: kind, Run: k.Run})
+	return done, true, nil
+}
+
+// taskFound is what ends an attempt that is tried again, or says why it cannot end.
+type taskFound struct {
+	known, live bool
+	owner       *string
+	seen        taskSeen
+	found       bool
+	worker      *string // who holds it
+	history     []world.Event
+}
+
+// retryTask ends an attempt that another follows, or notes that one was given up. Not ok: the task has changed meanwhile.
+func (w *World) retryTask(ctx context.Context, d *world.Delivery) (done world.Delivered, ok bool, err error) {
+	k := d.Task
+	t, err := w.findTask(ctx, k)
+	switch {
+	case err != nil:
+		return done, false, err
+	case !t.known:
+		return done, false, fmt.Errorf("run %s: %w", k.Run, world.ErrNotFound)
+	case !t.live:
+		return done, false, fmt.Errorf("run %s: %w", k.Run, world.ErrTerminal)
+	}
+	held := t.found && textOf(t.worker) == d.Worker && d.Worker != "" && int(t.seen.attempt) == k.Attempt && !d.RetryAt.IsZero()
+	late := t.found && !held && d.GivesUp(&world.Task{Attempt: int(t.seen.attempt), Worker: textOf(t.worker), History: t.history})
+	if !held && !late {
+		return done, false, fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
+	}
+	e := d.Events[0]
+	text, err := json.Marshal(world.RememberAttempt(t.history, e, int(t.seen.attempt)))
+	if err != nil {
+		return done, false, fmt.Errorf("run %s: task %s: %w", k.Run, k.Step, err)
+	}
+	s, args := noteTask, []any{t.seen.key, t.seen.attempt, t.seen.failures, t.seen.abandoned, string(text)}
+	if held {
+		s, args = retryTask, append(args, d.RetryAt, e.Error != nil && e.Error.Code == world.CodeAbandoned)
+	}
+	changed := false
+	err = w.batch(ctx, func(q *pgx.Batch) {
+		q.Queue(w.sql(setPatience))
+		q.Queue(w.sql(s), args...).Exec(func(tag pgconn.CommandTag) error { changed = tag.RowsAffected() == 1; return nil })
+	})
+	if err != nil || !changed {
+		return done, false, err
+	}
+	w.counters.deliveries.Add(1)
+	if held {
+		w.tell(world.Notice{Kind: world.NoticeWork, Run: k.Run})
+	}
+	return world.Delivered{Run: k.Run, Owner: textOf(t.owner)}, true, nil
+}
+
+func (w *World) findTask(ctx context.Context, k *world.TaskKey) (t taskFound, err error) {
+	err = w.read(ctx, findTask, func(row pgx.Rows) error {
+		t = taskFound{known: true}
+		var key *int64
+		var attempt, failures, abandoned *int32
+		var history *string
+		if err := row.Scan(&t.live, &t.owner, &key, &t.worker, &attempt, &failures, &abandoned, &history); err != nil {
+			return err
+		}
+		if t.found = key != nil; !t.found {
+			return nil
+		}
+		t.seen = taskSeen{key: *key, step: k.Step, attempt: *attempt, failures: *failures, abandoned: *abandoned}
+		t.history, err = readHistory(textOf(history))
+		return err
+	}, k.Run, k.Step)
+	return t, err
+}
