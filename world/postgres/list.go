@@ -30,11 +30,11 @@ func listLimit(n int) int {
 }
 
 var (
-	showRun          = load("show_run")
-	listRuns         = load("list_runs")
-	listWorkflowRuns = load("list_workflow_runs")
-	runsEdge         = load("runs_edge")
-	workflowRunsEdge = load("workflow_runs_edge")
+	showRun            = load("show_run")
+	listRuns           = load("list_runs")
+	listWorkflowRuns   = load("list_workflow_runs")
+	edgeOfRuns         = load("edge_of_runs")
+	edgeOfWorkflowRuns = load("edge_of_workflow_runs")
 )
 
 // Run reads one run; see [world.Admin].
@@ -55,80 +55,102 @@ func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 	return out, nil
 }
 
-// Runs lists runs, newest first. A cursor is the key of the last run that was looked at, so it holds whatever is born or ends meanwhile; a page
-// of a filtered list may be short, also empty, and have a cursor.
+// rank is where a run stands in the list: by its birth, and by its key among those that were born in the same microsecond.
+type rank struct {
+	born time.Time
+	key  int64
+}
+
+// newest and oldest are beyond all runs.
+var (
+	newest = rank{time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), math.MaxInt64}
+	oldest = rank{time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), 0}
+)
+
+// Runs lists runs, newest first. A cursor is the place of the last run that was looked at, so it holds whatever is born or ends meanwhile; a page
+// of a list that is filtered by status may be short, also empty, and have a cursor.
 func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage, err error) {
 	before, err := parseRunCursor(q.Cursor)
 	if err != nil {
 		return page, err
 	}
-	list, edge, tail := listRuns, runsEdge, []any(nil)
-	if q.Workflow != "" {
-		list, edge, tail = listWorkflowRuns, workflowRunsEdge, []any{q.Workflow}
+	if !q.Until.IsZero() && !q.Until.After(before.born) {
+		before = rank{microsecond(q.Until), 0}
 	}
-	oldest := int64(0) // nothing older than this is looked at
-	if len(q.Status) > 0 || !q.Since.IsZero() || !q.Until.IsZero() {
-		each := func(row pgx.Rows) error { return row.Scan(&oldest) }
-		if err := w.read(ctx, edge, each, append([]any{before, mostScanned}, tail...)...); err != nil {
+	from := oldest
+	if q.Since.After(from.born) {
+		from = rank{microsecond(q.Since), 0}
+	}
+	list, edge, tail := listRuns, edgeOfRuns, []any(nil)
+	if q.Workflow != "" {
+		list, edge, tail = listWorkflowRuns, edgeOfWorkflowRuns, []any{q.Workflow}
+	}
+	more := false
+	if len(q.Status) > 0 {
+		args := append([]any{before.born, before.key, from.born, from.key, mostScanned}, tail...)
+		if err := w.read(ctx, edge, func(row pgx.Rows) error { more = true; return row.Scan(&from.born, &from.key) }, args...); err != nil {
 			return page, err
 		}
 	}
-	limit := listLimit(q.Limit)
-	last, more := int64(0), oldest > 0
+	limit, last, end := listLimit(q.Limit), from, from // last: all down to it was looked at; end: of the page
 	each := func(row pgx.Rows) error {
 		key, r, err := scanRun(row)
 		if err != nil {
 			return err
 		}
 		if len(page.Runs) == limit {
-			more = true
+			more, last = true, end
 			return nil
 		}
-		page.Runs, last = append(page.Runs, r), key
+		page.Runs, end = append(page.Runs, r), rank{r.CreatedAt, key}
 		return nil
 	}
-	args := []any{before, oldest, statusTexts(q.Status), timeOrNull(q.Since), timeOrNull(q.Until), limit + 1}
-	if err := w.read(ctx, list, each, append(args, tail...)...); err != nil {
+	args := append([]any{before.born, before.key, from.born, from.key, statusTexts(q.Status), limit + 1}, tail...)
+	if err := w.read(ctx, list, each, args...); err != nil {
 		return world.RunPage{}, err
 	}
 	w.counters.rowsRead.Add(int64(len(page.Runs)))
-	if len(page.Runs) < limit || last == 0 {
-		last = oldest // all down to it was looked at
-	}
 	if more {
-		page.Cursor = "r" + strconv.FormatInt(last, 10)
+		page.Cursor = last.cursor()
 	}
 	return page, nil
 }
 
+// microsecond is the first one that is not before t.
+func microsecond(t time.Time) time.Time {
+	return t.Add(time.Microsecond - 1).Truncate(time.Microsecond)
+}
+
+func (p rank) cursor() string {
+	return "r" + strconv.FormatInt(p.born.UnixMicro(), 10) + "." + strconv.FormatInt(p.key, 10)
+}
+
+func parseRunCursor(c string) (rank, error) {
+	if c == "" {
+		return newest, nil
+	}
+	if rest, ok := strings.CutPrefix(c, "r"); ok {
+		born, key, _ := strings.Cut(rest, ".")
+		us, err := strconv.ParseInt(born, 10, 64)
+		n, err2 := strconv.ParseInt(key, 10, 64)
+		p := rank{time.UnixMicro(us).UTC(), n}
+		if err == nil && err2 == nil && n >= 0 && p.cursor() == c && !p.born.Before(oldest.born) && !p.born.After(newest.born) {
+			return p, nil
+		}
+	}
+	return rank{}, fmt.Errorf("%w: cursor %.40q of a list of runs", world.ErrInvalid, c)
+}
+
+// statusTexts is null where all are wanted. What cannot be in the database is left out: it matches nothing.
 func statusTexts(all []world.Status) []string {
+	if len(all) == 0 {
+		return nil
+	}
 	texts := make([]string, 0, len(all))
 	for _, s := range all {
 		if storable([]any{string(s)}) {
 			texts = append(texts, string(s))
 		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
 	return texts
-}
-
-func timeOrNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
-func parseRunCursor(c string) (int64, error) {
-	if c == "" {
-		return math.MaxInt64, nil
-	}
-	if digits, ok := strings.CutPrefix(c, "r"); ok {
-		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 && strconv.FormatInt(n, 10) == digits {
-			return n, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: cursor %.40q of a list of runs", world.ErrInvalid, c)
 }

@@ -219,3 +219,17 @@ func withoutSchema(ctx context.Context, url string, options []Options, f func(w 
 	}
 	return nil
 }
+
+var dropSchema = load("drop_schema")
+
+// Drop deletes a schema with all runs in it; one that is not Stepwell's it leaves alone. It is for demonstrations and tests.
+func Drop(ctx context.Context, url string, options ...Options) error {
+	return withoutSchema(ctx, url, options, func(w *World) error {
+		version, err := w.version(ctx, w.pool)
+		if err != nil || version == 0 {
+			return err
+		}
+		_, err = w.pool.Exec(ctx, w.sql(dropSchema))
+		return err
+	})
+}

@@ -38,7 +38,7 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	for swept < limit {
 		n := min(limit-swept, sweepBatch)
 		var found int
-		if err := pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) (err error) {
+		if err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 			found, err = w.sweep(ctx, tx, n)
 			return err
 		}); err != nil {

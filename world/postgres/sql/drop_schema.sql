@@ -1,0 +1,2 @@
+-- All runs, and all else.
+DROP SCHEMA {schema} CASCADE
