@@ -33,7 +33,7 @@ type Config struct {
 	SweepInterval time.Duration
 	// Lease is how long this worker is believed alive when it is not heard of: its runs go to others after that. Default 10 s.
 	Lease time.Duration
-	// Poll is how often this worker looks for work that nobody told it of. Default 5 s.
+	// Poll is how often this worker looks for work that nobody told it of. Default 5 s; on PostgreSQL a minute while it can listen.
 	Poll time.Duration
 	// Drain is how long a shutdown waits for bodies of steps before their contexts end with [ErrDraining]. Default 10 s.
 	Drain time.Duration

@@ -26,7 +26,7 @@ type Config struct {
 	StepSlots int           // step bodies at once [50]
 	Lease     time.Duration // how long the worker is believed alive after a beat [10 s]
 	Beat      time.Duration // between beats while it owns anything [1 s, at most a third of the lease]
-	Poll      time.Duration // between looks for work, beside notifications [5 s]
+	Poll      time.Duration // between looks for work, beside notifications [5 s, or what a world.Poller says]
 	Sweep     time.Duration // between sweeps of ended runs [5 min]; below 0: never
 	Drain     time.Duration // for bodies to end by themselves on shutdown [10 s]
 
@@ -61,7 +61,6 @@ func (c *Config) defaults() {
 	setInt(&c.Limit, 1<<20)
 	set(&c.Lease, 10*time.Second)
 	set(&c.Beat, min(time.Second, c.Lease/3))
-	set(&c.Poll, 5*time.Second)
 	set(&c.Sweep, 5*time.Minute)
 	set(&c.Drain, 10*time.Second)
 	set(&c.Stall, 5*time.Second)

@@ -10,7 +10,7 @@ import (
 
 // takeLoop takes runs and tasks whenever there is room and a reason to look: a notice, a due time, a slot that became free, or the poll.
 func (e *Engine) takeLoop(ctx context.Context) {
-	next := e.cfg.Poll
+	next := e.poll()
 	for {
 		t := time.NewTimer(next)
 		select {
@@ -33,7 +33,7 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 		tasks = e.steps.reserve()
 	}
 	if runs == 0 && tasks == 0 {
-		return e.cfg.Poll // a slot that becomes free kicks
+		return e.poll() // a slot that becomes free kicks
 	}
 	q := world.TakeQuery{Worker: e.workerID(), Runs: runs, Tasks: tasks}
 	if runs > 0 {
@@ -68,13 +68,30 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 const overdue = 50 * time.Millisecond
 
 func (e *Engine) nextLook(taken *world.Taken) time.Duration {
+	poll := e.poll()
 	if taken.Next.IsZero() {
-		return e.cfg.Poll
+		return poll
 	}
 	if d := taken.Next.Sub(taken.Now); d > 0 {
-		return min(d, e.cfg.Poll)
+		return min(d, poll)
 	}
-	return min(overdue, e.cfg.Poll)
+	return min(overdue, poll)
+}
+
+// defaultPoll is how long it takes at most to see work that no notice told of, where nobody says otherwise.
+const defaultPoll = 5 * time.Second
+
+// poll is the time between looks for work, where nothing else is a reason for one.
+func (e *Engine) poll() time.Duration {
+	if e.cfg.Poll > 0 {
+		return e.cfg.Poll
+	}
+	if p, ok := e.cfg.World.(world.Poller); ok {
+		if d := p.Poll(); d > 0 {
+			return d
+		}
+	}
+	return defaultPoll
 }
 
 func (e *Engine) takeFailed(ctx context.Context, err error) time.Duration {
