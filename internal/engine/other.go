@@ -68,7 +68,7 @@ func (t *turn) stage(c *world.Commit) {
 	}
 }
 
-// settled folds what only the world could decide, and lets the machine go on with it.
+// settled folds what only the world could decide, and lets the machine go on with it. What the code asks for then is recorded behind all of that.
 func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 	events := c.Events
 	if done.Events != nil {
@@ -88,8 +88,9 @@ func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 		}
 		if err := s.m.Feed([]world.Event{e}, false); err != nil {
 			s.fail(err, e.Seq)
-			continue
 		}
+	}
+	if s.m != nil && s.failure == nil {
 		s.create()
 	}
 }

@@ -1,0 +1,58 @@
+package stepwell_test
+
+// This file holds what a run gets that asks for several things at once of which only the world can say what they come to.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// TestHooksWithChosenTokensOfOneTurn: several coroutines ask for tokens at once, and each goes on with a step when it has its answer.
+func TestHooksWithChosenTokensOfOneTurn(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		wf := stepwell.Define("desks", func(ctx stepwell.Context, tokens []string) ([]string, error) {
+			return stepwell.Map(ctx, tokens, 0, func(ctx stepwell.Context, token string) (string, error) {
+				h, err := stepwell.NewHook[string](ctx, stepwell.Token(token))
+				if conflict, ok := errors.AsType[*stepwell.HookConflictError](err); ok {
+					return "held by " + conflict.Holder, nil
+				}
+				if err == nil {
+					err = stepwell.Do(ctx, "note "+token, func(context.Context) error { return nil })
+				}
+				if err != nil {
+					return "", err
+				}
+				return h.Receive(ctx)
+			})
+		})
+		wk := r.begin(wf)
+		holder := start(r, wk, wf, []string{"b"}, stepwell.StartOptions{ID: "holder"})
+		run := start(r, wk, wf, []string{"a", "b", "c"}, stepwell.StartOptions{ID: "asker"})
+		for _, token := range []string{"a", "b", "c"} {
+			until(r, "hook "+token, func() bool { return len(r.hooksWith(token)) == 1 })
+			if err := wk.SendHook(r.ctx, token, fmt.Appendf(nil, "%q", "to "+token)); err != nil {
+				r.Errorf("send to %s: %v", token, err)
+			}
+		}
+		want(r, run, []string{"to a", "held by holder", "to c"})
+		want(r, holder, []string{"to b"})
+		if got := r.count("asker", world.HookCreated, "") + r.count("asker", world.HookConflict, ""); got != 3 {
+			r.dump("asker")
+			r.Errorf("%d answers about tokens, want 3", got)
+		}
+		r.replays("asker", wf)
+	})
+}
+
+func (r *rig) hooksWith(token string) []world.HookRow {
+	rows, err := r.world.Hooks(r.ctx, world.HookQuery{Token: token})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return rows
+}
