@@ -51,7 +51,7 @@ func (a *App) start(ctx context.Context, workflow string, input []byte, o *Start
 	if err := o.check(); err != nil {
 		return engine.Started{}, fmt.Errorf("start %s: %w", workflow, err)
 	}
-	return a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: o.birth(workflow, a.cfg.MaxRetention), Input: input, Delay: o.Delay})
+	return a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: o.birth(workflow, a.cfg.MaxRetention), Input: input, Delay: o.Delay, Tx: o.In})
 }
 
 // Get reads one run.

@@ -106,12 +106,18 @@ func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T,
 	return app.Signal(ctx, run, e.name, b, opts...)
 }
 
-// SendOption changes how something is sent: [DeliveryID].
-type SendOption interface{ sendOption(*world.Delivery) }
+// SendOption changes how something is sent: [DeliveryID], [In].
+type SendOption interface{ sendOption(*sending) }
+
+// sending is what is sent, and in which transaction.
+type sending struct {
+	world.Delivery
+	in world.Tx // nil: in one of its own
+}
 
 type deliveryID string
 
 // DeliveryID names a send, so that it can be repeated safely: the same ID is delivered to a run once.
 func DeliveryID(id string) SendOption { return deliveryID(id) }
 
-func (id deliveryID) sendOption(d *world.Delivery) { d.ID = string(id) }
+func (id deliveryID) sendOption(s *sending) { s.ID = string(id) }

@@ -5,6 +5,7 @@ package stepwell
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,14 +73,21 @@ func (a *App) Wake(ctx context.Context, run string) (int, error) {
 
 // deliverAs sends a delivery, under an ID of its own if it has none.
 func (a *App) deliverAs(ctx context.Context, d *world.Delivery, opts []SendOption) error {
+	s := sending{Delivery: *d}
 	for _, opt := range opts {
-		opt.sendOption(d)
+		opt.sendOption(&s)
 	}
-	if d.ID == "" {
+	if d = &s.Delivery; d.ID == "" {
 		d.ID = world.NewID("dlvr", time.Now()) // so that it is appended once, whatever happens to its owner
 	} else if err := world.CheckKey("delivery ID", d.ID); err != nil {
 		return err
 	}
+	if s.in != nil {
+		return a.deliverIn(ctx, s.in, d)
+	}
 	_, err := a.world.Deliver(ctx, d)
+	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && try < 10; try++ { // its ID makes it safe to send again
+		_, err = a.world.Deliver(ctx, d)
+	}
 	return err
 }

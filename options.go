@@ -26,6 +26,9 @@ type StartOptions struct {
 	Version int
 	// Context is kept with the run: a trace parent, the caller's tags.
 	Context map[string]string
+	// In is a transaction of the caller's, in the database of the App's world: the run is born when that commits, and was never there when it
+	// is rolled back. See [In].
+	In world.Tx
 
 	retention time.Duration // the workflow's
 }
@@ -37,6 +40,9 @@ func (o StartOptions) startOption(to *StartOptions) {
 	}
 	if o.Retention == 0 {
 		o.Retention = to.Retention
+	}
+	if o.In == nil {
+		o.In = to.In
 	}
 	*to = o
 }

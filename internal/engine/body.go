@@ -49,8 +49,9 @@ type result struct {
 	err     error
 	cause   error // why the attempt's context ended, if it did before the body returned
 	at      time.Time
-	slot    bool // the body held a step slot when it returned
-	turn    bool // and was the only suspect
+	slot    bool     // the body held a step slot when it returned
+	turn    bool     // and was the only suspect
+	tx      world.Tx // what the body wrote, to be committed with the end of the step; nil: none
 }
 
 // attempt runs fn with the context of an attempt and tells whatever it comes to, panics and Goexit included: done is always called,

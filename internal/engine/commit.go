@@ -247,11 +247,16 @@ func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) 
 		Run: s.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
 	}, s, b.suspect)
 	s.e.bodies.Go(func() {
+		var tx world.Tx
 		run := func(ctx context.Context) ([]byte, error) { return spec.Run(ctx, input) }
+		if b.policy.Tx {
+			run = s.e.inTx(run, &tx)
+		}
 		attempt(ctx, b.seat, b.policy.Timeout, run, func(r result) {
-			r.at = s.e.now()
+			r.at, r.tx = s.e.now(), tx
 			cancel(nil)
 			if !s.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
+				s.e.rollback(tx)
 				b.seat.give(r.slot, r.turn) // the session is gone: nobody records it
 			}
 		})

@@ -54,6 +54,7 @@ type Policy struct {
 	Jitter   float64          `json:"jitter,omitempty"`  // share of a delay that is random; below 0: none
 	Total    time.Duration    `json:"total,omitempty"`   // no attempt starts later than this after the first; 0: no limit
 	Timeout  time.Duration    `json:"timeout,omitempty"` // of one attempt; 0: none
+	Tx       bool             `json:"tx,omitempty"`      // the body runs in a transaction that commits with its result
 	Final    func(error) bool `json:"-"`                 // whether an error is not worth another attempt; does not travel with a task
 }
 

@@ -76,6 +76,7 @@ func (c *Config) defaults() {
 // Engine is one worker. It is safe for concurrent use.
 type Engine struct {
 	cfg         Config
+	transactor  world.Transactor // the world, if it can share transactions
 	classes     []world.Class
 	byClass     map[world.Class]*Workflow
 	stepsByName map[string]*Step
@@ -121,6 +122,7 @@ func New(cfg Config) (*Engine, error) {
 		wake: make(chan struct{}, 1), beat: make(chan struct{}, 1), beating: make(chan struct{}, 1), epoch0: time.Now(),
 	}
 	e.wall0 = cfg.Clock().Round(0)
+	e.transactor, _ = cfg.World.(world.Transactor)
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)
 	e.suspects = newSlots(1, func() {})

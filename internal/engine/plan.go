@@ -298,6 +298,7 @@ func (s *session) handleResult(msg *message) {
 	delete(s.bodies, msg.step)
 	s.returned(msg)
 	if b == nil || b.grace || s.state.Step(msg.step) == nil {
+		s.e.rollback(msg.result.tx)
 		return // its step ended without it
 	}
 	if b.parked {
@@ -319,6 +320,13 @@ func (s *session) returned(msg *message) {
 func (s *session) recordResult(step string, b *body, r result) {
 	if r.err == nil {
 		r.err = codec.CheckSize(r.payload, s.e.cfg.Limit)
+	}
+	if r.tx != nil {
+		if r.err != nil {
+			s.e.rollback(r.tx)
+		} else if r.err = s.commitResult(step, b, &r); r.err == nil || s.ended {
+			return
+		}
 	}
 	if r.err == nil {
 		s.ends(b, world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload})

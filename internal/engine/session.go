@@ -218,7 +218,7 @@ func (s *session) due(until time.Time, msgs []message) []message {
 // handle turns messages into events, until the turn is full or the run has ended.
 func (s *session) handle(msgs []message) {
 	for i := range msgs {
-		if s.turn.bytes >= turnBytes || s.turn.conditional() || s.over() {
+		if s.turn.bytes >= turnBytes || s.turn.conditional() || s.over() || msgs[i].result.tx != nil && !s.turn.empty() {
 			s.turn.rest = append(s.turn.rest, msgs[i:]...)
 			if s.over() { // what is left finds nobody; slots go back
 				s.discard(s.turn.rest)
@@ -290,6 +290,7 @@ func (s *session) discard(msgs []message) {
 				s.absolved++
 			}
 		case msgResult:
+			s.e.rollback(msgs[i].result.tx)
 			s.returned(&msgs[i])
 			delete(s.bodies, msgs[i].step)
 		case msgTaskEnded:

@@ -20,6 +20,7 @@ type Birth struct {
 	Birth world.Birth
 	Input []byte
 	Delay time.Duration // the run is not taken before it has passed, by the world's clock
+	Tx    world.Tx      // the caller's transaction: the run is born when it commits; nil: none
 }
 
 // Started says what became of it.
@@ -60,7 +61,7 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 		}
 		b.Birth.NotBefore = now.Add(b.Delay)
 	}
-	if b.Birth.NotBefore.IsZero() {
+	if b.Birth.NotBefore.IsZero() && b.Tx == nil {
 		if started, ok, err := e.startEager(ctx, b); ok {
 			return started, err
 		}
@@ -69,7 +70,7 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 }
 
 // bearTries is how often a birth whose outcome is unknown is looked after, before the caller hears that it is.
-const bearTries = 3
+const bearTries = 10
 
 // BearPlain puts a run into the queue of a world. It is all that a program without a worker needs.
 func BearPlain(ctx context.Context, w world.World, build string, b Birth, now time.Time) (Started, error) {
@@ -83,12 +84,7 @@ func BearPlain(ctx context.Context, w world.World, build string, b Birth, now ti
 		ID: commitID(), Run: b.ID, First: 1, Build: build,
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: now, Birth: &b.Birth, Payload: b.Input}},
 	}
-	done, err := w.Commit(ctx, c)
-	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && try < bearTries; try++ {
-		if done, err = w.Outcome(ctx, c); errors.Is(err, world.ErrNotFound) { // it was not written
-			done, err = w.Commit(ctx, c)
-		}
-	}
+	done, err := bear(ctx, w, b.Tx, c)
 	if err != nil {
 		return Started{}, fmt.Errorf("start %s: %w", b.Birth.Workflow, err)
 	}
@@ -96,6 +92,30 @@ func BearPlain(ctx context.Context, w world.World, build string, b Birth, now ti
 		return Started{Run: done.Existing, Existed: true}, nil
 	}
 	return Started{Run: b.ID}, nil
+}
+
+// bear writes a birth until its outcome is known.
+func bear(ctx context.Context, w world.World, tx world.Tx, c *world.Commit) (world.Committed, error) {
+	if tx != nil {
+		t, ok := w.(world.Transactor)
+		if !ok {
+			return world.Committed{}, fmt.Errorf("%w: a start in a transaction needs a world that shares transactions, like PostgreSQL", world.ErrInvalid)
+		}
+		return t.CommitIn(ctx, tx, c)
+	}
+	done, err := w.Commit(ctx, c)
+	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && try < bearTries; try++ {
+		known, lookErr := w.Outcome(ctx, c)
+		switch {
+		case errors.Is(lookErr, world.ErrNotFound): // it was not written
+			done, err = w.Commit(ctx, c)
+		case lookErr == nil || final(lookErr):
+			done, err = known, lookErr
+		case !pause(ctx, retryPause(try)):
+			return done, err
+		}
+	}
+	return done, err
 }
 
 // startEager evaluates the first turn before birth. ok is false where the run is to be born plain.

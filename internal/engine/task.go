@@ -44,8 +44,12 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	started := e.now()
 	run := func(ctx context.Context) ([]byte, error) { return def.Run(ctx, t.Input) }
 	e.bodies.Go(func() {
+		var tx world.Tx
+		if policy.Tx {
+			run = e.inTx(run, &tx)
+		}
 		attempt(ctx, place, policy.Timeout, run, func(r result) {
-			r.at = e.now()
+			r.at, r.tx = e.now(), tx
 			defer cancel(nil)
 			defer place.give(false, r.turn)
 			e.endTask(ctx, &t, home, policy, world.Event{
@@ -137,6 +141,19 @@ func (e *Engine) endTask(ctx context.Context, t *world.Task, home *session, poli
 	e.mu.Lock()
 	delete(e.tasks, taskKey{t.Run, t.Step})
 	e.mu.Unlock()
+	if r.tx != nil {
+		if e.endTaskInTx(ctx, d, &r) {
+			if r.slot {
+				e.steps.release(1)
+			}
+			e.kick()
+			if home != nil {
+				home.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
+			}
+			return
+		}
+		d = e.taskOutcome(t, policy, start, r)
+	}
 	if home != nil && d.RetryAt.IsZero() {
 		msg := message{kind: msgTaskEnded, at: r.at, step: t.Step, mail: world.Mail{Events: d.Events}, task: t, result: r}
 		if home.post(msg) {

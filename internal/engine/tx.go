@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// This file runs steps in transactions of the database below the world: what a body writes and the end of its step commit together, so that both
+// happen exactly once.
+
+// errNoTransactions is what a transactional step fails with where the world has none.
+var errNoTransactions = &FatalError{Err: fmt.Errorf(
+	"%w: a transactional step needs a world that shares transactions, like PostgreSQL; this one does not", world.ErrInvalid)}
+
+// inTx is fn in a transaction of its own. Where fn comes to a value the transaction is left open in *kept, to be committed with the
+// step's end; else it is rolled back.
+func (e *Engine) inTx(fn func(context.Context) ([]byte, error), kept *world.Tx) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) (payload []byte, err error) {
+		if e.transactor == nil {
+			return nil, errNoTransactions
+		}
+		tx, err := e.transactor.Begin(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("begin the step's transaction: %w", err)
+		}
+		defer func() { // also when fn panics
+			if *kept == nil {
+				e.rollback(tx)
+			}
+		}()
+		if payload, err = fn(world.WithTx(ctx, tx)); err == nil {
+			*kept = tx
+		}
+		return payload, err
+	}
+}
+
+// rollback undoes what an attempt wrote whose end is not to be recorded. nil is nothing to undo.
+func (e *Engine) rollback(tx world.Tx) {
+	if tx == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.workCtx), rollbackTime)
+	defer cancel()
+	if err := tx.Rollback(ctx); err != nil {
+		e.cfg.Logger.Info("a step's transaction was not rolled back; the database does it when the connection ends", "err", err)
+	}
+}
+
+// rollbackTime is how long a rollback may take before its connection is given up.
+const rollbackTime = 5 * time.Second
+
+// commitResult commits what a body wrote and the end of its step, and only then lets the code see it. An error, with nothing written, is the
+// attempt's. The session may be over afterwards: its run belongs to somebody else.
+func (s *session) commitResult(step string, b *body, r *result) error {
+	e := world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload, Time: s.at(), Seq: s.state.Seq + 1}
+	c := s.newCommit(e.Seq, []world.Event{e})
+	if err := s.writeIn(s.e.workCtx, r.tx, c); err != nil {
+		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || s.e.workCtx.Err() != nil {
+			s.e.lostRun(s.run, err)
+			s.lose()
+		}
+		return err
+	}
+	s.struck = false
+	if _, err := s.state.Apply(&e, time.Time{}); err != nil {
+		s.fail(err, e.Seq)
+		return nil
+	}
+	s.durable = s.state.Seq
+	if s.e.cfg.Strict {
+		s.log = append(s.log, e)
+	}
+	s.seeLater([]world.Event{e})
+	return nil
+}
+
+// writeIn commits a commit with the transaction of a body, whose outcome it finds out. After an error nothing was written.
+func (s *session) writeIn(ctx context.Context, tx world.Tx, c *world.Commit) error {
+	_, err := s.e.transactor.CommitIn(ctx, tx, c)
+	if err == nil {
+		err = tx.Commit(ctx)
+	}
+	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && ctx.Err() == nil; try++ {
+		_, known := s.e.cfg.World.Outcome(ctx, c)
+		switch {
+		case known == nil, errors.Is(known, world.ErrLeaseLost):
+			err = known
+		case errors.Is(known, world.ErrNotFound):
+			err = fmt.Errorf("the step's transaction was lost with its connection; nothing was written: %w", world.ErrStorage)
+		default:
+			pause(ctx, retryPause(try))
+		}
+	}
+	if err != nil {
+		s.e.rollback(tx)
+		return err
+	}
+	if !s.e.leased() && !s.e.confirm(ctx, c.Worker) {
+		return fmt.Errorf("run %s: the lease ran out during a commit: %w", s.run, world.ErrLeaseLost)
+	}
+	return nil
+}
+
+// endTaskInTx commits what the body of a queued step wrote with the end of its attempt, and reports whether it did. If not, nothing was written, and
+// the attempt failed with r.err. Where the answer was lost this holds too: if the commit was written after all, the world refuses any other end.
+func (e *Engine) endTaskInTx(ctx context.Context, d *world.Delivery, r *result) bool {
+	tx := r.tx
+	r.tx = nil
+	cause := context.Cause(ctx)
+	if d.Events[len(d.Events)-1].Type != world.StepCompleted || errors.Is(cause, ErrRunOver) || errors.Is(cause, world.ErrLeaseLost) {
+		e.rollback(tx)
+		return false
+	}
+	_, err := e.transactor.DeliverIn(e.workCtx, tx, d)
+	if err == nil {
+		err = tx.Commit(e.workCtx)
+	}
+	if err != nil {
+		e.rollback(tx)
+		r.err = err
+	}
+	return err == nil
+}

@@ -1,0 +1,45 @@
+package stepwell
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/world"
+)
+
+// InOption is what [In] returns: it fits starts and sends.
+type InOption struct{ tx world.Tx }
+
+// In makes a start or a send part of a transaction of the caller's, in the database of the App's world: it happens when the transaction commits, and
+// never happened when it is rolled back. postgres.Tx and postgres.SQLTx make tx of what the application has.
+//
+//	run, err := Order.Start(ctx, app, in, stepwell.In(postgres.Tx(tx)))
+//
+// A world that cannot share transactions refuses it with [ErrInvalid].
+func In(tx world.Tx) InOption { return InOption{tx} }
+
+func (o InOption) startOption(s *StartOptions) { s.In = o.tx }
+
+func (o InOption) sendOption(s *sending) { s.in = o.tx }
+
+// deliverIn sends within the caller's transaction.
+func (a *App) deliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) error {
+	t, ok := a.world.(world.Transactor)
+	if !ok {
+		return fmt.Errorf("%w: a send in a transaction needs a world that shares transactions, like PostgreSQL", ErrInvalid)
+	}
+	_, err := t.DeliverIn(ctx, tx, d)
+	return err
+}
+
+type transactional struct{}
+
+// Transactional runs each attempt of a step in a transaction of the world's database, which commits with the step's result: what the body writes
+// there happens exactly once, whatever fails when. The world's package gives the body its transaction: postgres.TxFrom(ctx). A body that returns an error is
+// rolled back.
+//
+// The step fails at once where the App's world cannot share transactions. The step holds a connection while its body runs.
+func Transactional() StepOption { return transactional{} }
+
+func (transactional) stepOption(p *engine.Policy) { p.Tx = true }
