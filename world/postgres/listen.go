@@ -143,7 +143,7 @@ func (w *World) tell(notices ...world.Notice) {
 // announce tells other processes, some time soon; and the next look of the runs in question.
 func (w *World) announce(notices []world.Notice) {
 	for _, n := range notices {
-		if n.Kind == world.NoticeWork && n.Run != "" {
+		if n.Kind == world.NoticeWork {
 			w.queue.looks.name(n.Run)
 		}
 	}
@@ -246,7 +246,8 @@ func (w *World) hear(payload string) (work bool) {
 		for _, run := range *m.list(kind) {
 			if kind != world.NoticeWork {
 				notices = append(notices, world.Notice{Kind: kind, Run: run})
-			} else if work = true; run != "" {
+			} else {
+				work = true
 				w.queue.looks.name(run)
 			}
 		}

@@ -54,6 +54,15 @@ func (l *looks) wantFull() bool {
 	return true
 }
 
+// fullLook has a full look follow one that was not and found less than there is room for: at once, or, where the last one was a moment ago, a moment later.
+func (w *World) fullLook() (now bool) {
+	if w.queue.looks.wantFull() {
+		return true
+	}
+	w.kickSoon()
+	return false
+}
+
 // forget makes the next look a full one: what was asked for was not answered.
 func (l *looks) forget() {
 	l.mu.Lock()
@@ -61,10 +70,14 @@ func (l *looks) forget() {
 	l.full, l.asked = time.Time{}, time.Time{}
 }
 
-// name notes that there is news of a run: mail, perhaps.
+// name notes that there is news of a run: mail, perhaps; "": of any.
 func (l *looks) name(run string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if run == "" {
+		l.full = time.Time{}
+		return
+	}
 	if l.named == nil {
 		l.named = make(map[string]bool)
 	}

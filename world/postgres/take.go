@@ -78,19 +78,13 @@ func (t *taking) round(ctx context.Context) (again bool, err error) {
 	t.out.Now = look.now
 	turns := &t.w.queue.turns
 	runs, tasks := turns.pick(look.runs, look.now, t.runs, t.skip), turns.pick(look.tasks, look.now, t.tasks, t.skip)
-	if len(runs)+len(tasks) == 0 && !look.full && t.runs+t.tasks > 0 {
-		if t.w.queue.looks.wantFull() {
-			return true, nil
-		}
-		t.w.kickSoon() // there was one a moment ago
-	}
-	chosen := len(runs) + len(tasks)
-	if chosen > 0 {
+	again = !look.full && (len(runs) < t.runs || len(tasks) < t.tasks) && t.w.fullLook()
+	if chosen := len(runs) + len(tasks); chosen > 0 {
 		given, err := t.give(ctx, look.now, runs, tasks)
 		if err != nil {
 			return false, err
 		}
-		again = given < chosen && t.runs+t.tasks > 0
+		again = again || given < chosen
 	}
 	t.rest(look, runs, tasks)
 	return again, nil
