@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -28,7 +27,7 @@ func (w *World) batch(ctx context.Context, fill func(q *pgx.Batch)) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if try == 0 && pgconn.SafeToRetry(err) {
+		if try == 0 && unsent(err) {
 			continue
 		}
 		return w.failedRead(err)

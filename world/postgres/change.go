@@ -69,7 +69,7 @@ func (w *World) changeOnce(ctx context.Context, f func(ctx context.Context, tx p
 		return err
 	}
 	if err := tx.Commit(ctx); err != nil {
-		if refused(err) || pgconn.SafeToRetry(err) || errors.Is(err, pgx.ErrTxCommitRollback) {
+		if refused(err) || unsent(err) || errors.Is(err, pgx.ErrTxCommitRollback) {
 			return err
 		}
 		return fmt.Errorf("%w: %w", world.ErrUnknownOutcome, w.classify(err))

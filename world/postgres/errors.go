@@ -46,8 +46,12 @@ func again(err error) bool {
 	case codeDeadlock, codeSerial, codeLockTimeout:
 		return true
 	}
-	return pgconn.SafeToRetry(err)
+	return unsent(err)
 }
+
+// unsent reports whether it is certain that nothing was sent. pgconn.SafeToRetry alone does not tell: where the connection breaks while pgx waits for the answer
+// to a simple query, as COMMIT is one, it looks at the connection once more and answers "conn closed", which claims to be safe.
+func unsent(err error) bool { return pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) }
 
 // classify turns an error of the driver or the server into one of ours that says what to do; others are left as they are.
 func (w *World) classify(err error) error {

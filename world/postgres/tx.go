@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/stepwell/stepwell/world"
@@ -108,7 +107,7 @@ func (t *transaction) Commit(ctx context.Context) error {
 	err := t.pgx.Commit(ctx)
 	switch {
 	case err == nil:
-	case refused(err), errors.Is(err, pgx.ErrTxCommitRollback), pgconn.SafeToRetry(err), errors.Is(err, pgx.ErrTxClosed):
+	case refused(err), errors.Is(err, pgx.ErrTxCommitRollback), unsent(err), errors.Is(err, pgx.ErrTxClosed):
 		return w.failed(err)
 	default:
 		if t.draft != nil {

@@ -1,0 +1,171 @@
+//go:build unix
+
+package soak
+
+// This file starts, kills, stops and ends worker processes.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// crew is the worker processes. It is safe for concurrent use.
+type crew struct {
+	t       *testing.T
+	dir     string
+	url     func(name string) string
+	mu      sync.Mutex
+	members []*member         // the ones at work, a place each
+	deaths  map[int]time.Time // by process
+	names   map[int]string    // of all there were, by process
+	born    int
+	pauses  sync.WaitGroup
+}
+
+// member is one process.
+type member struct {
+	name  string
+	cmd   *exec.Cmd
+	stdin io.Closer
+	logs  string
+	ended chan struct{} // closed when the process is gone
+	err   error         // how; after ended
+}
+
+func newCrew(t *testing.T, dir string, size int, url func(name string) string) *crew {
+	c := &crew{t: t, dir: dir, url: url, members: make([]*member, size), deaths: map[int]time.Time{}, names: map[int]string{}}
+	t.Cleanup(func() { // of what is left when the test fails halfway
+		c.pauses.Wait()
+		for _, m := range c.members {
+			if m != nil {
+				_ = m.cmd.Process.Kill()
+				<-m.ended
+			}
+		}
+	})
+	return c
+}
+
+// hire puts a new process in a place that is empty.
+func (c *crew) hire(place int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.born++
+	m := &member{name: fmt.Sprintf("worker-%d-%d", place, c.born), ended: make(chan struct{})}
+	text, err := json.Marshal(orders{Name: m.name, URL: c.url(m.name), Dir: c.dir})
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	m.logs = filepath.Join(c.dir, m.name+".log")
+	out, err := os.Create(m.logs)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	m.cmd = exec.Command(self)
+	m.cmd.Env = append(os.Environ(), workerEnv+"="+string(text), "GORACE=halt_on_error=1 exitcode=66")
+	m.cmd.Stdout, m.cmd.Stderr = out, out
+	if m.stdin, err = m.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	if err := m.cmd.Start(); err != nil {
+		return err
+	}
+	go func() {
+		m.err = m.cmd.Wait()
+		close(m.ended)
+	}()
+	c.members[place] = m
+	c.names[m.cmd.Process.Pid] = m.name
+	return nil
+}
+
+// at is who works in a place.
+func (c *crew) at(place int) *member {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.members[place]
+}
+
+// check reports a process that ended though nobody told it to, and puts another in its place.
+func (c *crew) check(place int) error {
+	m := c.at(place)
+	select {
+	case <-m.ended:
+		c.bury(m, time.Now())
+		return errors.Join(fmt.Errorf("%s ended by itself: %v\n%s", m.name, m.err, m.log()), c.hire(place))
+	default:
+		return nil
+	}
+}
+
+// kill ends the process in a place as kill -9 does.
+func (c *crew) kill(place int) error {
+	if err := c.check(place); err != nil {
+		return err
+	}
+	m := c.at(place)
+	c.bury(m, time.Now())
+	if err := m.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	<-m.ended
+	return nil
+}
+
+func (c *crew) bury(m *member, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaths[m.cmd.Process.Pid] = at
+}
+
+// pause stops the process in a place for a while. A process of its own does it, so that nobody stays stopped for ever when this one is
+// killed meanwhile.
+func (c *crew) pause(place int, d time.Duration) error {
+	pid := c.at(place).cmd.Process.Pid
+	seconds := strconv.FormatFloat(d.Seconds(), 'f', 3, 64)
+	cmd := exec.Command("/bin/sh", "-c", `kill -STOP "$1" && sleep "$2"; kill -CONT "$1" 2>/dev/null`, "pause", strconv.Itoa(pid), seconds)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c.pauses.Go(func() { _ = cmd.Wait() }) // the process may be killed meanwhile
+	return nil
+}
+
+// dismiss lets all end by themselves, which they must do in an orderly way.
+func (c *crew) dismiss() (err error) {
+	c.pauses.Wait()
+	for place := range c.members {
+		m := c.at(place)
+		err = errors.Join(err, m.stdin.Close())
+	}
+	for place := range c.members {
+		m := c.at(place)
+		<-m.ended // within a minute, by itself
+		if m.err != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w\n%s", m.name, m.err, m.log()))
+		}
+	}
+	return err
+}
+
+func (m *member) log() string {
+	b, err := os.ReadFile(m.logs)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b[max(0, len(b)-6000):])
+}

@@ -1,0 +1,95 @@
+//go:build unix
+
+package soak
+
+// This file is a worker process: this test binary, executed again.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/pgtest"
+)
+
+// workerEnv holds a worker's orders, as JSON.
+const workerEnv = "STEPWELL_SOAK_WORKER"
+
+// orders say what a worker process needs.
+type orders struct {
+	Name string
+	URL  string // of the database, through the proxy
+	Dir  string // for notes
+}
+
+// lease is short, so that a stopped worker's runs are taken while the fire burns.
+const lease = 3 * time.Second
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(workerEnv); text != "" {
+		var o orders
+		err := json.Unmarshal([]byte(text), &o)
+		if err == nil {
+			err = o.work()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, o.Name+":", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	pgtest.Main(m, pgtest.Config{NoSync: true})
+}
+
+// work works until standard input ends: the parent closes it, or is gone.
+func (o *orders) work() (err error) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() { // nobody can interrupt the read; it ends with the process
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+		<-time.After(time.Minute)
+		fmt.Fprintln(os.Stderr, o.Name, "does not end by itself")
+		os.Exit(2)
+	}()
+	n, err := openNotes(o.Dir)
+	if err != nil {
+		return err
+	}
+	for {
+		joined, err := o.serve(ctx, n)
+		if err == nil || joined || ctx.Err() != nil {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, o.Name, "cannot start yet:", err) // a supervisor would start it again
+		if dawdle(ctx, 100) != nil {
+			return nil
+		}
+	}
+}
+
+// serve is the life of an application: it works until ctx ends. It may fail to begin while the database is away; once it has joined, nothing the
+// fire does is a reason to end.
+func (o *orders) serve(ctx context.Context, n *notes) (joined bool, err error) {
+	db, l, err := openDatabase(ctx, o.URL, n)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	app, err := stepwell.New(&noted{db, n}, stepwell.Config{
+		Definitions: l.definitions(), Name: o.Name, Lease: lease, Poll: time.Second, Drain: 5 * time.Second,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		return true, err
+	}
+	err = app.Run(ctx)
+	return *n.worker.Load() != "", err
+}
