@@ -1,1 +1,2 @@
+-- The schema is there.
 CREATE SCHEMA IF NOT EXISTS {schema}

@@ -1,3 +1,4 @@
+-- The table of versions is there.
 CREATE TABLE IF NOT EXISTS {schema}.versions (
   version    integer PRIMARY KEY,
   name       text        NOT NULL,

@@ -1,1 +1,2 @@
+-- A step was taken.
 INSERT INTO {schema}.versions (version, name) VALUES ($1, $2)
