@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,11 +17,13 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-// demoLimit is how long the demo may take.
-const demoLimit = 18 * time.Second
+// demoLimit is how long the demo may take; longer where a death is seen by the end of a lease alone.
+const (
+	demoLimit       = 18 * time.Second
+	demoServerLimit = 40 * time.Second
+)
 
 func (c *cli) demo() *cobra.Command {
 	keep := false
@@ -30,33 +33,40 @@ func (c *cli) demo() *cobra.Command {
 		Long: `Run two workflows on a fresh SQLite file in a worker process, kill that process in the middle of a step (SIGKILL), start it again, and
 show the runs going on where they stopped: no finished step runs twice. It takes a few seconds.
 
+With --db postgres://… it does the same there, in a schema of its own that it drops in the end. STEPWELL_DB is not looked at.
+
 Exit codes:
   0    everything went as it should
   1    something did not, and the message says what`,
 		Example: `  stepwell demo
-  stepwell demo --keep`,
+  stepwell demo --keep
+  stepwell demo --db postgres://postgres@localhost/postgres`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDemo(cmd.Context(), keep) },
 	}
-	cmd.Flags().BoolVar(&keep, "keep", false, "keep the files, and say where they are")
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the files, or the schema, and say where they are")
 	return cmd
 }
 
-// runDemo makes the files, plays, and removes them.
+// runDemo makes the database and a directory, plays, and removes them.
 func (c *cli) runDemo(ctx context.Context, keep bool) (err error) {
 	dir, err := os.MkdirTemp("", "stepwell-demo-")
 	if err != nil {
 		return err
 	}
+	stage, err := c.stage(dir)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
 	defer func() {
 		if keep {
-			c.db = "sqlite:" + filepath.ToSlash(filepath.Join(dir, demoDatabase))
+			c.db = stage.url
 			fmt.Fprintf(c.stdout, "\nThe files are in %s. Look around:\n  %s\n", dir, c.command("runs list"))
 			return
 		}
-		err = errors.Join(err, os.RemoveAll(dir))
+		err = errors.Join(err, stage.drop(context.WithoutCancel(ctx)), os.RemoveAll(dir))
 	}()
-	w, err := sqlite.Open(filepath.Join(dir, demoDatabase))
+	w, err := world.Open(ctx, stage.url)
 	if err != nil {
 		return err
 	}
@@ -65,10 +75,10 @@ func (c *cli) runDemo(ctx context.Context, keep bool) (err error) {
 	if err != nil {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, demoLimit)
+	limited, cancel := context.WithTimeout(ctx, stage.limit)
 	defer cancel()
 	p := &play{
-		cli: c, dir: dir, world: w, app: app, began: time.Now(), finished: map[string]bool{},
+		cli: c, stage: stage, world: w, app: app, began: time.Now(), finished: map[string]bool{},
 		lines: &bodyReader{path: filepath.Join(dir, demoBodies)},
 	}
 	err = p.perform(limited)
@@ -85,8 +95,8 @@ func (c *cli) runDemo(ctx context.Context, keep bool) (err error) {
 // play is one demo.
 type play struct {
 	*cli
-	dir      string
-	world    *sqlite.World
+	stage    *stage
+	world    world.World
 	app      *stepwell.App
 	began    time.Time
 	worker   *worker
@@ -128,21 +138,27 @@ func (p *play) begin(ctx context.Context) error {
 
 // work starts a worker process and waits until it works.
 func (p *play) work(ctx context.Context, says string) error {
-	w, err := startWorker(p.dir)
+	before, err := p.workers(ctx)
 	if err != nil {
 		return err
 	}
-	p.worker = w
-	p.say(bold, fmt.Sprintf(says, w.pid()))
+	if p.worker, err = startWorker(p.stage); err != nil {
+		return err
+	}
+	p.say(bold, fmt.Sprintf(says, p.worker.pid()))
 	return p.until(ctx, func() (bool, error) {
-		s, err := p.world.Stats(ctx)
-		for _, row := range s.Workers {
-			if row.JoinedAt.After(w.began) {
-				return true, err
-			}
-		}
-		return false, err
+		now, err := p.workers(ctx)
+		return slices.ContainsFunc(now, func(id string) bool { return !slices.Contains(before, id) }), err
 	})
+}
+
+// workers lists the workers that have joined, and were not found dead yet.
+func (p *play) workers(ctx context.Context) (ids []string, err error) {
+	s, err := p.world.Stats(ctx)
+	for _, row := range s.Workers {
+		ids = append(ids, row.ID)
+	}
+	return ids, err
 }
 
 // start starts the three runs, from this process.
@@ -198,7 +214,7 @@ func (p *play) kill(ctx context.Context) error {
 	if err := p.noteFinished(ctx); err != nil {
 		return err
 	}
-	p.say("", fmt.Sprintf("the file holds %s that had finished; %s has started and has no result", human.Count(len(p.finished), "step"), killedStep))
+	p.say("", fmt.Sprintf("the database holds %s that had finished; %s has started and has no result", human.Count(len(p.finished), "step"), killedStep))
 	return nil
 }
 
@@ -219,7 +235,7 @@ func (p *play) noteFinished(ctx context.Context) error {
 }
 
 func (p *play) restart(ctx context.Context) error {
-	return p.work(ctx, "worker process %d starts on the same file")
+	return p.work(ctx, "worker process %d starts on the same database")
 }
 
 // signal sends the event to ada's run, as soon as it waits for it. Nobody sends one to bob's.
@@ -266,7 +282,7 @@ func (p *play) finish(ctx context.Context) error {
 
 // stuck says where a demo stands that took too long.
 func (p *play) stuck(ctx context.Context) error {
-	err := fmt.Errorf("demo: not done after %s", demoLimit)
+	err := fmt.Errorf("demo: not done after %s", p.stage.limit)
 	for _, a := range p.cast {
 		why, whyErr := p.app.Why(ctx, a.run)
 		if whyErr != nil {

@@ -11,27 +11,25 @@ import (
 	"os/exec"
 	"strings"
 	"time"
-
-	"github.com/stepwell/stepwell/world"
 )
 
 // worker is the demo's worker process.
 type worker struct {
 	cmd    *exec.Cmd
-	stdin  io.Closer // its end tells the process to end
-	began  time.Time
+	stdin  io.Closer     // its end tells the process to end
 	output *bytes.Buffer // what it says; to be read when it has ended
 	ended  chan struct{} // closed when it has
 	err    error         // how; to be read when it has ended
 }
 
 // startWorker starts this program again, as a worker.
-func startWorker(dir string) (*worker, error) {
+func startWorker(on *stage) (*worker, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program, to start it again: %w", err)
 	}
-	w := &worker{cmd: exec.Command(self, "demo-worker", dir), output: &bytes.Buffer{}, ended: make(chan struct{}), began: world.Now()}
+	w := &worker{cmd: exec.Command(self, "demo-worker", on.dir), output: &bytes.Buffer{}, ended: make(chan struct{})}
+	w.cmd.Env = append(os.Environ(), "STEPWELL_DB="+on.url) // not an argument: those are seen by all, and it may have a password
 	w.cmd.Stdout, w.cmd.Stderr = w.output, w.output
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err

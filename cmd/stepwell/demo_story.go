@@ -13,7 +13,7 @@ import (
 )
 
 func (p *play) prologue() {
-	fmt.Fprint(p.stdout, "Two workflows on a fresh SQLite file, in a worker process that is killed in the middle of a step.\n\n")
+	fmt.Fprintf(p.stdout, "Two workflows on %s, in a worker process that is killed in the middle of a step.\n\n", p.stage.what)
 }
 
 // say tells what the demo itself does.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world/sqlite"
+	"github.com/stepwell/stepwell/world"
 )
 
 // The files of the demo, in its directory.
@@ -44,7 +44,10 @@ func (c *cli) workDemo(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	w, err := sqlite.Open(filepath.Join(dir, demoDatabase))
+	if err := c.locate(); err != nil {
+		return err
+	}
+	w, err := world.Open(ctx, c.url)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ With --follow it goes on with what is appended until the run is over.
 				}
 				f.Types = append(f.Types, world.EventType(t))
 			}
-			return c.with(func(db *database) error {
+			return c.with(cmd.Context(), func(db *database) error {
 				run, err := c.find(cmd.Context(), db, args[0])
 				if err != nil {
 					return err

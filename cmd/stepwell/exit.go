@@ -55,7 +55,7 @@ func (c *cli) explain(err error, run string) error {
 	case err == nil || errors.As(err, &f):
 		return err
 	case errors.Is(err, stepwell.ErrNotFound):
-		return &fault{exitNotFound, fmt.Errorf("there is no run %s in %s", run, c.path), "list what is there:  " + c.command("runs list")}
+		return &fault{exitNotFound, fmt.Errorf("there is no run %s in %s", run, c.place), "list what is there:  " + c.command("runs list")}
 	case errors.Is(err, stepwell.ErrTerminal):
 		return &fault{exitOver, fmt.Errorf("run %s is over: nothing about it changes any more", run), "see how it ended:  " + c.command("runs show "+run)}
 	case errors.Is(err, stepwell.ErrInboxFull):

@@ -27,7 +27,7 @@ func (c *cli) completeRun(cmd *cobra.Command, args []string, begins string) (ids
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	_ = c.with(func(db *database) error { // a shell has no place for an error
+	_ = c.with(cmd.Context(), func(db *database) error { // a shell has no place for an error
 		seen := 0
 		for r, err := range db.app.List(cmd.Context(), stepwell.ListFilter{}) {
 			if seen++; err != nil || seen > mostLookedAt || len(ids) == mostCompleted {
@@ -59,7 +59,7 @@ func (c *cli) find(ctx context.Context, db *database, arg string) (string, error
 			return "", err
 		}
 		if seen++; seen > mostLookedAt {
-			return "", &fault{exitNotFound, fmt.Errorf("there is no run %s in %s, and too many to look for one that begins so", arg, c.path), "give the whole ID:  " + c.command("runs list")}
+			return "", &fault{exitNotFound, fmt.Errorf("there is no run %s in %s, and too many to look for one that begins so", arg, c.place), "give the whole ID:  " + c.command("runs list")}
 		}
 		if strings.HasPrefix(r.ID, prefix) || strings.HasPrefix(r.ID, "wrun_"+prefix) {
 			found = append(found, r.ID)

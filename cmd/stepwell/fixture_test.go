@@ -48,14 +48,8 @@ func fixture(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Join(t.Context(), world.Worker{
-		ID: fixtureWorker, Name: "host:42", Build: "4f1c2aa", Lease: 1000 * time.Hour,
-		Classes: []world.Class{{Workflow: "onboard-user", Version: 1}, {Workflow: "order", Version: 2}}, Steps: []string{"resize"},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	f := &filler{t: t, w: w}
-	f.fill()
+	joinFixture(t, w)
+	(&filler{t: t, w: w}).fill()
 	clock = now
 	if err := w.Close(); err != nil { // without leaving: others still see the worker
 		t.Fatal(err)
@@ -63,10 +57,20 @@ func fixture(t *testing.T) string {
 	return path
 }
 
+func joinFixture(t *testing.T, w world.World) {
+	t.Helper()
+	if _, err := w.Join(t.Context(), world.Worker{
+		ID: fixtureWorker, Name: "host:42", Build: "4f1c2aa", Lease: 1000 * time.Hour,
+		Classes: []world.Class{{Workflow: "onboard-user", Version: 1}, {Workflow: "order", Version: 2}}, Steps: []string{"resize"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // filler writes runs.
 type filler struct {
 	t *testing.T
-	w *sqlite.World
+	w world.World
 	n byte
 }
 

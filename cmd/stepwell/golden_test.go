@@ -87,6 +87,8 @@ func TestGolden(t *testing.T) {
 		"help-send":      {call{}, "hooks send --help"},
 		"help-events":    {call{}, "events --help"},
 		"help-demo":      {call{}, "demo --help"},
+		"help-migrate":   {call{}, "migrate --help"},
+		"help-doctor":    {call{}, "doctor --help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := map[string]string{"STEPWELL_DB": path}

@@ -35,7 +35,7 @@ func (c *cli) explainHook(err error, token string) error {
 	token = human.Visible(token)
 	switch {
 	case errors.Is(err, stepwell.ErrNotFound):
-		return &fault{exitNotFound, fmt.Errorf("there is no active hook with the token %s in %s", token, c.path),
+		return &fault{exitNotFound, fmt.Errorf("there is no active hook with the token %s in %s", token, c.place),
 			"it was disposed, its run is over, or it is not open yet; list what is there:  " + c.command("hooks list")}
 	case errors.Is(err, stepwell.ErrTerminal):
 		return &fault{exitOver, fmt.Errorf("the run of the hook with the token %s is over", token), "list what is there:  " + c.command("hooks list")}
@@ -51,7 +51,7 @@ func (c *cli) completeToken(cmd *cobra.Command, args []string, begins string) (t
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	_ = c.with(func(db *database) error { // a shell has no place for an error
+	_ = c.with(cmd.Context(), func(db *database) error { // a shell has no place for an error
 		hooks, err := db.app.Hooks(cmd.Context(), "", "")
 		for _, h := range hooks {
 			if strings.HasPrefix(h.Token, begins) && len(tokens) < mostCompleted {

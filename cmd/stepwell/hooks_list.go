@@ -29,7 +29,7 @@ With --json each hook is one line.
   stepwell hooks list --token order-7 --json | jq -r .run`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(func(db *database) error { return c.listHooks(cmd.Context(), db, run, token) })
+			return c.with(cmd.Context(), func(db *database) error { return c.listHooks(cmd.Context(), db, run, token) })
 		},
 	}
 	cmd.Flags().StringVar(&run, "run", "", "only hooks of this `RUN`")
@@ -62,7 +62,7 @@ func (c *cli) listHooks(ctx context.Context, db *database, run, token string) er
 	}
 	switch len(hooks) {
 	case 0:
-		fmt.Fprintf(c.stderr, "no active hooks in %s match\n", c.path)
+		fmt.Fprintf(c.stderr, "no active hooks in %s match\n", c.place)
 	case mostHooks:
 		fmt.Fprintln(c.stderr, "there may be more: --run, --token")
 	}

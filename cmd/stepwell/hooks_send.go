@@ -30,7 +30,7 @@ order, until the run receives it. With a delivery ID it can be sent again safely
 			if err != nil {
 				return err
 			}
-			return c.with(func(db *database) error {
+			return c.with(cmd.Context(), func(db *database) error {
 				var opts []stepwell.SendOption
 				if cmd.Flags().Changed("delivery-id") {
 					opts = append(opts, stepwell.DeliveryID(delivery))

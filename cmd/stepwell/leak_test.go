@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/stepwell/stepwell/internal/pgtest"
 )
 
-// Commands leave no goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain also looks for goroutines that were left.
+func TestMain(m *testing.M) { pgtest.Main(m, pgtest.Config{NoSync: true}) }

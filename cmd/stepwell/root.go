@@ -14,7 +14,8 @@ import (
 type cli struct {
 	*shell
 	db     string // --db
-	path   string // of the database, once it is known
+	url    string // of the database, once it is known
+	place  string // where it is, for people
 	json   bool
 	parsed bool // the command line was understood: what fails now is no usage error
 }
@@ -60,9 +61,9 @@ sends to their hooks. A worker may be running on the same database meanwhile.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("see "+cmd.CommandPath()+" --help", "%w", err)
 	})
-	root.PersistentFlags().StringVar(&c.db, "db", "", "`database`: sqlite:PATH or a path (env STEPWELL_DB, default sqlite:stepwell.db)")
+	root.PersistentFlags().StringVar(&c.db, "db", "", "`database`: sqlite:PATH, a path, or postgres://user@host/name (env STEPWELL_DB, default sqlite:stepwell.db)")
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.events())
+	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.events(), c.migrate(), c.doctor())
 	return root
 }
 

@@ -47,7 +47,7 @@ With --json each run is one line.
 			if limit < 1 {
 				return usagef("give a number from 1", "--limit %d", limit)
 			}
-			return c.with(func(db *database) error { return c.list(cmd.Context(), db, f, limit) })
+			return c.with(cmd.Context(), func(db *database) error { return c.list(cmd.Context(), db, f, limit) })
 		},
 	}
 	fl := cmd.Flags()
@@ -137,7 +137,7 @@ func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, lim
 	}
 	switch {
 	case len(runs) == 0:
-		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.path)
+		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place)
 	case more:
 		fmt.Fprintf(c.stderr, "there are more: --limit %d, --since, --until\n", limit*5)
 	}

@@ -40,7 +40,7 @@ results are kept for later. Pausing again is the same pause; a cancel ends it.
 
 // act does something to the run that arg names, and prints what it says.
 func (c *cli) act(cmd *cobra.Command, arg string, f func(db *database, run string) (string, error)) error {
-	return c.with(func(db *database) error {
+	return c.with(cmd.Context(), func(db *database) error {
 		run, err := c.find(cmd.Context(), db, arg)
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ With --json it is one object: run (its row), why, and journal (its steps and wai
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(func(db *database) error {
+			return c.with(cmd.Context(), func(db *database) error {
 				run, err := c.find(cmd.Context(), db, args[0])
 				if err != nil {
 					return err

@@ -33,7 +33,7 @@ it, so it may be sent before the run waits. With a delivery ID it can be sent ag
 			if err != nil {
 				return err
 			}
-			return c.with(func(db *database) error {
+			return c.with(cmd.Context(), func(db *database) error {
 				run, err := c.find(cmd.Context(), db, args[0])
 				if err != nil {
 					return err

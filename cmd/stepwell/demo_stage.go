@@ -1,0 +1,47 @@
+package main
+
+// This file is where the demo plays: a SQLite file, or a schema of a PostgreSQL database.
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/world/postgres"
+)
+
+// stage is the demo's database and its directory.
+type stage struct {
+	dir   string
+	url   string // of the database, for this process and the worker's
+	what  string // it is
+	limit time.Duration
+	drop  func(context.Context) error // removes the database
+}
+
+// stage makes nothing yet.
+func (c *cli) stage(dir string) (*stage, error) {
+	if c.db == "" {
+		file := url.URL{Path: filepath.ToSlash(filepath.Join(dir, demoDatabase))}
+		return &stage{
+			dir: dir, url: "sqlite:" + file.EscapedPath(), what: "a fresh SQLite file", limit: demoLimit,
+			drop: func(context.Context) error { return nil }, // it goes with the directory
+		}, nil
+	}
+	u, err := url.Parse(c.db)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return nil, usagef("it makes a SQLite file of its own; --db is for postgres://user@host/database", "demo: it does not play on that --db")
+	}
+	schema := "stepwell_demo_" + strings.ToLower(rand.Text()[:8])
+	q := u.Query()
+	q.Set("stepwell_schema", schema)
+	u.RawQuery = q.Encode()
+	return &stage{
+		dir: dir, url: u.String(), what: fmt.Sprintf("PostgreSQL, in the fresh schema %s", schema), limit: demoServerLimit,
+		drop: func(ctx context.Context) error { return postgres.Drop(ctx, u.String()) },
+	}, nil
+}

@@ -1,0 +1,82 @@
+package main
+
+// This file examines a database.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+func (c *cli) doctor() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Examine a database: runs that stand still, and what makes it slow",
+		Long: `Examine a database: runs that are due and that nobody takes, workers that are lost, mail that nobody reads, clocks that differ, missing
+indexes, dead rows, transactions that stay open, settings that lose data. Nothing is changed. What is not well comes with what to do.
+
+Exit codes:
+  0    nothing is bad; there may be warnings
+  1    something is bad, or could not be looked at
+  2    the command line is wrong
+  3    there is no such database
+  130  interrupted`,
+		Example: `  stepwell doctor --db postgres://app@db.internal/app
+  stepwell doctor --json | jq 'select(.health != "good")'`,
+		Args: arguments(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.with(cmd.Context(), func(db *database) error { return c.examine(cmd.Context(), db) })
+		},
+	}
+	c.jsonFlag(cmd, "write one JSON object a check")
+	return cmd
+}
+
+func (c *cli) examine(ctx context.Context, db *database) error {
+	d, ok := db.world.(world.Doctor)
+	if !ok {
+		return usagef(validDB, "%s: its world has no doctor", c.place)
+	}
+	all, err := d.Examine(ctx)
+	if err != nil {
+		return err
+	}
+	bads := 0
+	enc, t := c.encoder(), &table{gap: "  "}
+	for _, f := range all {
+		if f.Health == world.HealthBad {
+			bads++
+		}
+		if c.json {
+			if err := enc.Encode(f); err != nil {
+				return err
+			}
+			continue
+		}
+		c.addFinding(t, &f)
+	}
+	t.write(c.stdout, c.style())
+	if bads > 0 {
+		return &fault{exitFailure, fmt.Errorf("%d of %d checks are bad", bads, len(all)), ""}
+	}
+	return nil
+}
+
+// addFinding adds a line for what was found, and one for what to do.
+func (c *cli) addFinding(t *table, f *world.Finding) {
+	s := c.style()
+	mark, tone := s.mark("✓", "good"), good
+	switch f.Health {
+	case world.HealthWarning:
+		mark, tone = s.mark("!", "warning"), warm
+	case world.HealthBad:
+		mark, tone = s.mark("✗", "bad"), bad
+	}
+	t.add(cell{text: mark, tone: tone}, cell{text: f.Check, tone: bold}, cell{text: f.Found})
+	if f.Advice != "" {
+		t.add(cell{}, cell{}, cell{text: s.mark("→ ", "") + f.Advice, tone: tone})
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+// This file brings a database's schema up to date, or shows what would do it.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+func (c *cli) migrate() *cobra.Command {
+	plan := false
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the schema of a database up to date",
+		Long: `Bring the schema of a database up to date, and make it where there is none. Programs do the same when they open it, unless they were told not
+to; this is for databases where they may not. Steps only add: programs of the release before go on working, so migrate first, then deploy.
+One process at a time does it; others wait, and find nothing left.
+
+With --plan nothing is changed: the SQL is printed, each step a transaction that also notes that it was taken, for whoever runs it by hand.
+
+` + exitCodes,
+		Example: `  stepwell migrate --db postgres://owner@db.internal/app
+  stepwell migrate --plan | psql postgres://owner@db.internal/app`,
+		Args: arguments(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.locate(); err != nil {
+				return err
+			}
+			return c.runMigrate(cmd.Context(), plan)
+		},
+	}
+	cmd.Flags().BoolVar(&plan, "plan", false, "change nothing; print the SQL")
+	return cmd
+}
+
+func (c *cli) runMigrate(ctx context.Context, plan bool) error {
+	d, err := world.DriverOf(c.url)
+	if err != nil {
+		return err
+	}
+	m, ok := d.(world.Migrator)
+	if !ok {
+		return usagef(validDB, "%s has no schema", c.place)
+	}
+	take := m.Migrate
+	if plan {
+		take = m.Pending
+	}
+	steps, err := take(ctx, c.url)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		if plan {
+			fmt.Fprintf(c.stdout, "-- %04d %s\n%s\n", s.Version, s.Name, s.SQL)
+		} else {
+			fmt.Fprintf(c.stdout, "%04d %s: done\n", s.Version, s.Name)
+		}
+	}
+	if len(steps) == 0 {
+		fmt.Fprintf(c.stderr, "%s is up to date\n", c.place)
+	}
+	return nil
+}
