@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -55,4 +57,33 @@ func (r *rig) hooksWith(token string) []world.HookRow {
 		r.Fatal(err)
 	}
 	return rows
+}
+
+// TestTimesDoNotGoBackWhereATokenIsAskedForEarly: what the code asks for after a commit that took long stands behind events of a later time.
+func TestTimesDoNotGoBackWhereATokenIsAskedForEarly(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		wf := stepwell.Define("early", func(ctx stepwell.Context, _ int) (int, error) {
+			if _, err := stepwell.AwaitRun[int](ctx, "nobody"); !errors.Is(err, stepwell.ErrNotFound) {
+				return 0, fmt.Errorf("await of nobody: %w", err)
+			}
+			hook := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
+				_, err := stepwell.NewHook[int](ctx, stepwell.Token("early"))
+				return 1, err
+			})
+			step := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
+				return stepwell.Step(ctx, "work", func(context.Context) (int, error) { return 2, nil })
+			})
+			vs, err := stepwell.All(ctx, hook, step)
+			return len(vs), err
+		})
+		w := faults.New(b.below, faults.At(faults.Commit, 1, faults.Fault{Late: time.Second}))
+		app, _ := b.worker(w, stepwell.Config{Definitions: []stepwell.Definition{wf}})
+		if _, err := wf.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+			b.Fatal(err)
+		}
+		if info := b.over(); info.Status != world.Completed {
+			b.Errorf("the run is %s, %v, want completed", info.Status, info.Error)
+		}
+		b.log() // holds the log against the laws
+	})
 }

@@ -63,6 +63,9 @@ func (t *turn) stage(c *world.Commit) {
 	c.Events = c.Events[:len(c.Events):len(c.Events)]
 	for i, e := range t.hooks {
 		e.Seq = next + int64(i)
+		if n := len(c.Events); n > 0 && e.Time.Before(c.Events[n-1].Time) { // it was asked for before the clock was read anew
+			e.Time = c.Events[n-1].Time
+		}
 		c.Conditions = append(c.Conditions, world.Condition{Event: len(c.Events)})
 		c.Events = append(c.Events, e)
 	}
