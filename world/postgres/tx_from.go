@@ -1,0 +1,39 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// TxFrom is the transaction in which the body of a transactional step runs: what is written in it commits with the step's result, exactly once.
+// The body neither commits it nor rolls it back (both are refused): to undo what it wrote it returns an error. Begin on it is a savepoint. TxFrom panics in a context that is not of such a body, as a
+// write outside of the transaction would be done again with the next attempt.
+//
+//	err := stepwell.Do(ctx, "debit", func(ctx context.Context) error {
+//		_, err := postgres.TxFrom(ctx).Exec(ctx, "UPDATE accounts SET balance = balance - 30 WHERE name = 'ada'")
+//		return err
+//	}, stepwell.Transactional())
+func TxFrom(ctx context.Context) pgx.Tx {
+	t, ok := world.TxFrom(ctx).(*transaction)
+	if !ok {
+		panic("postgres.TxFrom: not the context of a transactional step's body: give the step the option stepwell.Transactional()")
+	}
+	return bodyTx{t.pgx}
+}
+
+// bodyTx is a transaction as a body has it: it is ended with the step.
+type bodyTx struct{ pgx.Tx }
+
+// Commit is refused.
+func (bodyTx) Commit(context.Context) error {
+	return fmt.Errorf("%w: the transaction commits with the step's result: return a value instead", world.ErrInvalid)
+}
+
+// Rollback is refused.
+func (bodyTx) Rollback(context.Context) error {
+	return fmt.Errorf("%w: the transaction is rolled back when the body fails: return an error instead", world.ErrInvalid)
+}
