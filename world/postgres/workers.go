@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,6 +21,8 @@ const (
 	defaultLease = 10 * time.Second
 	// idleGrace is for how long a worker that holds nothing need not beat: so long its row may show a lease that is over.
 	idleGrace = 3 * time.Minute
+	// stalledAfter is how long a transaction that keeps a burial waiting may wait for its client.
+	stalledAfter = 500 * time.Millisecond
 )
 
 var (
@@ -27,6 +30,7 @@ var (
 	setPatience  = load("set_patience")
 	endWorker    = load("end_worker")
 	closeLanes   = load("close_lanes")
+	endStalled   = load("end_stalled")
 	workerEnded  = load("worker_ended")
 	lockWorker   = load("lock_worker")
 	returnRuns   = load("return_runs")
@@ -166,7 +170,7 @@ func (w *World) bury(ctx context.Context, key int64, why cause) (buried bool, er
 	}
 	var ended *string
 	found := false
-	err = w.batch(ctx, func(q *pgx.Batch) {
+	err = w.burial(ctx, func(q *pgx.Batch) {
 		q.Queue(w.sql(setPatience))
 		q.Queue(w.sql(endWorker), key, fate, string(why), idleGrace.Microseconds(), w.queue.session.class)
 		q.Queue(w.sql(closeLanes), key)
@@ -181,10 +185,31 @@ func (w *World) bury(ctx context.Context, key int64, why cause) (buried bool, er
 	return w.handBack(ctx, key, *ended == "died")
 }
 
+// burial makes a transaction that buries. Where it waits for one whose client has stopped in the middle of it, as a process that was stopped by a signal may, that
+// one is ended: what it would have written belongs to the dead.
+func (w *World) burial(ctx context.Context, fill func(q *pgx.Batch)) error {
+	done := make(chan struct{})
+	var stalled sync.WaitGroup
+	stalled.Go(func() {
+		t := time.NewTimer(stalledAfter)
+		defer t.Stop()
+		select {
+		case <-done:
+		case <-t.C:
+			w.counters.statements.Add(1)
+			_, _ = w.pool.Exec(ctx, w.sql(endStalled), []string{w.sql(endWorker), w.sql(closeLanes), w.sql(lockWorker)}, stalledAfter.Microseconds())
+		}
+	})
+	err := w.batch(ctx, fill)
+	close(done)
+	stalled.Wait()
+	return err
+}
+
 // handBack makes what a dead worker held due at once. Where it died, that is counted against the runs that got nowhere since it took them.
 func (w *World) handBack(ctx context.Context, key int64, died bool) (all bool, err error) {
 	var runs, tasks, still int64
-	err = w.batch(ctx, func(q *pgx.Batch) {
+	err = w.burial(ctx, func(q *pgx.Batch) {
 		q.Queue(w.sql(setPatience))
 		q.Queue(w.sql(lockWorker), key)
 		q.Queue(w.sql(returnRuns), key, died).QueryRow(func(row pgx.Row) error { return row.Scan(&runs) })
