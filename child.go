@@ -17,7 +17,8 @@ type ChildOptions struct {
 	// ID is the child's ID, chosen by the code; where it is taken the child's future fails with [ErrRunExists]. "": a new one, the
 	// same on replay.
 	ID string
-	// Detached children live on when their parent ends; others are cancelled then, however it ends.
+	// Detached children live on when their parent ends, and when it waits for them no longer: see [CancelLosers]. Others are
+	// cancelled then, however it ends.
 	Detached bool
 	// Retention and Priority are as in [StartOptions]; Version 0 is that of the definition that starts the child.
 	Retention time.Duration
@@ -29,7 +30,7 @@ func (o ChildOptions) childOption(to *ChildOptions) { *to = o }
 
 type detachedOption struct{}
 
-// Detached lets a child run live on when its parent ends.
+// Detached lets a child run live on when its parent ends, or waits for it no longer.
 func Detached() ChildOption { return detachedOption{} }
 
 func (detachedOption) childOption(o *ChildOptions) { o.Detached = true }

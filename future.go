@@ -112,8 +112,8 @@ func pending[T any](fs []*Future[T]) []*replay.Future {
 }
 
 // Map runs fn for each item, at most limit at once (0: all), and returns the results in order. Items begin in order. It stops at
-// the first error: what has not begun never begins, steps of the items that run get a cancelled context, and the error is an
-// [*ItemError] that says which item it was.
+// the first error: what has not begun never begins, steps of the items that run get a cancelled context, children are cancelled
+// (but for [Detached] ones), and the error is an [*ItemError] that says which item it was.
 func Map[T, R any](ctx Context, items []T, limit int, fn func(ctx Context, item T) (R, error)) ([]R, error) {
 	if limit < 0 {
 		return nil, fmt.Errorf("%w: map with limit %d: want 0 (all at once) or more", ErrInvalid, limit)

@@ -38,8 +38,8 @@ func Select(ctx Context, fs ...Awaitable) (int, error) {
 }
 
 // CancelLosers cancels what is behind those futures that have not ended: contexts of steps end, waits return [ErrCancelled],
-// coroutines see it at their next operation. A child run is no longer waited for, and goes on until its parent ends. It is for
-// after a [Race] or [Select]; results that come all the same are recorded and ignored.
+// coroutines see it at their next operation. A child run is waited for no longer, and is cancelled, unless it is [Detached]. It is
+// for after a [Race] or [Select]; what a step that runs returns all the same is recorded.
 func CancelLosers(ctx Context, fs ...Awaitable) {
 	for _, f := range fs {
 		if r := f.future(); r != nil {

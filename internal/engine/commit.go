@@ -24,7 +24,7 @@ func (s *session) commit(ctx context.Context) bool {
 		t.others(c)
 		if last {
 			t.stage(c)
-			c.Send = t.send
+			c.Send = append(c.Send, t.send...)
 		}
 		done, err := s.write(ctx, c)
 		switch {

@@ -35,8 +35,46 @@ type birthOf struct {
 	chosen bool // its ID may be taken
 }
 
-// others puts births and conditions into the commit that holds their events.
+// cancelChild ends a child that the code waits for no longer. Its step ends in the log with what the code saw, and the cancel goes with that in one
+// commit: so it is sent once, however often the run is replayed, and never without what made the child lose. What the child comes to finds
+// its step over. A detached one goes on. Where the run has come to its end, that tells the child: see farewell.
+func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
+	if child.Detached || s.m.Outcome() != nil {
+		return
+	}
+	for _, b := range s.turn.births {
+		if b.chosen && b.step == op.ID {
+			s.losers = append(s.losers, op) // its ID may be a stranger's
+			return
+		}
+	}
+	why := "its parent waits for it no longer"
+	if s.state.Cancel != nil {
+		why = "its parent was cancelled"
+	}
+	if s.turn.losers == nil {
+		s.turn.losers = map[string]world.Delivery{}
+	}
+	s.turn.losers[op.ID] = s.cancelOf(op.ID, op.Peer, why)
+	s.result(world.Event{Type: world.StepFailed, ID: op.ID, Error: cancelled("cancelled: the run waits for it no longer")})
+}
+
+// cancelOf asks a child to end. It is one request, whatever the reason, and however often it is sent.
+func (s *session) cancelOf(step, child, why string) world.Delivery {
+	return world.Delivery{
+		Run: child, ID: "parent:" + step, Events: []world.Event{{Type: world.CancelRequested, By: s.run, Reason: why}},
+	}
+}
+
+// others puts births, conditions and cancels of children into the commit that holds their events.
 func (t *turn) others(c *world.Commit) {
+	if len(t.losers) > 0 {
+		for i := range c.Events {
+			if d, ok := t.losers[c.Events[i].ID]; ok && c.Events[i].Type == world.StepFailed {
+				c.Send = append(c.Send, d)
+			}
+		}
+	}
 	for _, b := range t.births {
 		for i := range c.Events {
 			if e := &c.Events[i]; e.Type == world.StepCreated && e.ID == b.step {
@@ -105,10 +143,7 @@ func (s *session) farewell(ctx context.Context) []world.Delivery {
 		if st.Kind != world.KindChild || s.detached(ctx, st) {
 			continue
 		}
-		send = append(send, world.Delivery{
-			Run: st.Peer, ID: "parent:" + st.ID,
-			Events: []world.Event{{Type: world.CancelRequested, By: s.run, Reason: "its parent ended"}},
-		})
+		send = append(send, s.cancelOf(st.ID, st.Peer, "its parent ended"))
 	}
 	return send
 }

@@ -69,9 +69,11 @@ func (s *session) terminal(e world.Event) {
 }
 
 // cancelSteps ends the steps of cancelled parts of the workflow: at once where no body runs, else when the body has ended or its time is
-// up.
+// up. Children end at once, as the code waits for them no longer, and their runs are told.
 func (s *session) cancelSteps() {
-	for ops := s.m.Cancelled(); len(ops) > 0; ops = s.m.Cancelled() {
+	ops := append(s.losers, s.m.Cancelled()...)
+	s.losers = nil
+	for ; len(ops) > 0; ops = s.m.Cancelled() {
 		cause := error(ErrScope)
 		if s.state.Cancel != nil {
 			cause = ErrCancelled
@@ -79,6 +81,10 @@ func (s *session) cancelSteps() {
 		for _, op := range ops {
 			st := s.state.Step(op.ID)
 			if st == nil {
+				continue
+			}
+			if child, ok := op.Spec.(*ChildSpec); ok {
+				s.cancelChild(op, child)
 				continue
 			}
 			if b := s.bodies[op.ID]; b != nil {
@@ -106,12 +112,11 @@ func (s *session) graceTimer(step string) {
 }
 
 func (s *session) failCancelled(step string) {
-	err := s.append(world.Event{Type: world.StepFailed, ID: step, Error: &world.Error{
-		Message: "cancelled before it ended", Code: world.CodeCancelled, Permanent: true,
-	}})
-	if err != nil {
-		s.fail(err, s.state.Seq)
-	}
+	s.result(world.Event{Type: world.StepFailed, ID: step, Error: cancelled("cancelled before it ended")})
+}
+
+func cancelled(how string) *world.Error {
+	return &world.Error{Message: how, Code: world.CodeCancelled, Permanent: true}
 }
 
 // endGrace ends a cancelled step whose body did not return in time. The body keeps its slot until it returns.
@@ -340,8 +345,8 @@ func (s *session) recordResult(step string, b *body, r result) {
 		s.ready = append(s.ready, step)
 		return
 	}
-	cancelled := s.state.Cancel != nil || s.cancelledStep(step)
-	if delay, again := b.policy.verdict(r.err, st.Failures+1, st.Started, now); again && !cancelled {
+	unwanted := s.state.Cancel != nil || s.cancelledStep(step)
+	if delay, again := b.policy.verdict(r.err, st.Failures+1, st.Started, now); again && !unwanted {
 		at := now.Add(delay)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})
 		if s.failure == nil {

@@ -61,6 +61,7 @@ type session struct {
 	again   bool          // a commit's own outcome is to be looked at
 	outcome func()        // of the last commit's conditions; see goOn
 	later   []world.Event // of the last commit: what the machine has not seen yet
+	losers  []*replay.Op  // children that lost before the world had decided whether they are there
 	birth   *birth        // an eager start, until it is committed
 	log     []world.Event // strict mode: all events of the segment
 	old     []*replay.Machine

@@ -19,6 +19,7 @@ type turn struct {
 	awaits  bool          // some event waits for another run
 	hooks   []world.Event // with chosen tokens; last in the commit, without a number
 	send    []world.Delivery
+	losers  map[string]world.Delivery // cancels of children that the code waits for no longer, by step: each goes with the end of that
 	release *world.Release
 	starts  []*body       // to start when the commit is there
 	later   []world.Event // among events: what the machine sees only when they are durable

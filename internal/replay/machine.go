@@ -61,7 +61,7 @@ type Machine struct {
 	held    []world.Event // results while the run is paused
 	open    map[string]*Op
 	asked   asked
-	cancels []*Op // steps whose scope was cancelled since Cancelled was last called
+	cancels []*Op // steps and children that were cancelled since Cancelled was last called
 
 	// While events are processed: all that are known, the one at hand, and what has been read of those behind it.
 	fed     []world.Event
@@ -136,8 +136,9 @@ func (m *Machine) Asked() []*Op { return m.asked.list() }
 // Op returns an open operation: a step, wait or hook that the code asked for and that has not ended; or nil.
 func (m *Machine) Op(id string) *Op { return m.open[id] }
 
-// Cancelled lists the open steps whose scope was cancelled since the last call. The engine ends each: at once with [world.CodeCancelled] if no body
-// runs, else when the body has ended or its time for it is up.
+// Cancelled lists the open steps that were cancelled since the last call, by themselves or with their scope. The engine ends each: at once with
+// [world.CodeCancelled] if no body runs, else when the body has ended or its time for it is up. Of children, for which the code waits no longer, it ends the
+// run too, unless that is detached.
 func (m *Machine) Cancelled() []*Op {
 	c := m.cancels
 	m.cancels = nil

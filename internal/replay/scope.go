@@ -105,7 +105,7 @@ func (s *scope) collect(all []*member) []*member {
 }
 
 // cancelScope cancels a scope and what is below it: waits, hooks and other runs' results that coroutines wait for end with ErrCancelled
-// at once, in the order in which they were asked for. Steps are left to the engine: see [Machine.Cancelled].
+// at once, in the order in which they were asked for. Steps, and the runs behind children, are left to the engine: see [Machine.Cancelled].
 func (m *Machine) cancelScope(s *scope) {
 	if s.cancelled {
 		return
@@ -125,13 +125,20 @@ func (o *Op) cancel(m *Machine) {
 	}
 	switch o.Key.Kind {
 	case world.KindClosure, world.KindTask:
-		if !o.told {
-			o.told = true
-			m.cancels = append(m.cancels, o)
-		}
-	default:
-		o.future.resolve(nil, ErrCancelled)
-		m.stopWaiting(o)
+		m.tell(o)
+		return
+	case world.KindChild:
+		m.tell(o)
+	}
+	o.future.resolve(nil, ErrCancelled)
+	m.stopWaiting(o)
+}
+
+// tell notes, once, that the engine has to end the operation.
+func (m *Machine) tell(o *Op) {
+	if !o.told {
+		o.told = true
+		m.cancels = append(m.cancels, o)
 	}
 }
 
