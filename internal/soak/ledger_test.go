@@ -10,9 +10,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world/postgres"
 )
 
 // The ledger: accounts with what they hold, and a row for each time that a transfer touched one. Nothing in the tables keeps a transfer from
@@ -24,8 +23,7 @@ const (
 	ledgerTables = `
 		create schema ledger;
 		create table ledger.accounts (id int primary key, balance bigint not null);
-		create table ledger.moves (at timestamptz not null default now(), transfer int not null, kind text not null, account int not null, amount bigint not null);
-		create table ledger.done (key text primary key);`
+		create table ledger.moves (at timestamptz not null default now(), transfer int not null, kind text not null, account int not null, amount bigint not null);`
 )
 
 // transfer is the input of the workflow.
@@ -79,8 +77,6 @@ var transferFlow = stepwell.Define("transfer", func(stepwell.Context, transfer) 
 // ledger is what a worker process has of the application.
 type ledger struct {
 	notes *notes
-	move  func(ctx context.Context, do func(tx pgx.Tx) error) error // runs a body's writes in its transaction
-	opts  []stepwell.StepOption                                     // of steps that move money
 }
 
 func (l *ledger) definitions() []stepwell.Definition {
@@ -132,25 +128,24 @@ var persistent = stepwell.Retry{Attempts: stepwell.Unlimited, Base: 20 * time.Mi
 func (l *ledger) post(ctx stepwell.Context, kind string, t *transfer, account int, amount int64) error {
 	return stepwell.Do(ctx, kind, func(c context.Context) error {
 		return l.notes.body(c, func() error {
-			return l.move(c, func(tx pgx.Tx) error {
-				if _, err := tx.Exec(c, "insert into ledger.moves (transfer, kind, account, amount) values ($1, $2, $3, $4)", t.N, kind, account, amount); err != nil {
-					return err
-				}
-				tag, err := tx.Exec(c, "update ledger.accounts set balance = balance + $2 where id = $1", account, amount)
-				switch {
-				case err != nil:
-					return err
-				case tag.RowsAffected() != 1:
-					return stepwell.Fatal(fmt.Errorf("no account %d", account))
-				case kind == "credit" && t.toClosed():
-					return stepwell.Fatal(errClosed) // after it has written
-				case t.stumbles() && stepwell.Info(c).Attempt == 1:
-					return errStumble
-				}
-				return nil
-			})
+			tx := postgres.TxFrom(c)
+			if _, err := tx.Exec(c, "insert into ledger.moves (transfer, kind, account, amount) values ($1, $2, $3, $4)", t.N, kind, account, amount); err != nil {
+				return err
+			}
+			tag, err := tx.Exec(c, "update ledger.accounts set balance = balance + $2 where id = $1", account, amount)
+			switch {
+			case err != nil:
+				return err
+			case tag.RowsAffected() != 1:
+				return stepwell.Fatal(fmt.Errorf("no account %d", account))
+			case kind == "credit" && t.toClosed():
+				return stepwell.Fatal(errClosed) // after it has written
+			case t.stumbles() && stepwell.Info(c).Attempt == 1:
+				return errStumble
+			}
+			return nil
 		})
-	}, append([]stepwell.StepOption{persistent}, l.opts...)...)
+	}, persistent, stepwell.Transactional())
 }
 
 // dawdle is work that can be interrupted.

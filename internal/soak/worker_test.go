@@ -78,13 +78,13 @@ func (o *orders) work() (err error) {
 // serve is the life of an application: it works until ctx ends. It may fail to begin while the database is away; once it has joined, nothing the
 // fire does is a reason to end.
 func (o *orders) serve(ctx context.Context, n *notes) (joined bool, err error) {
-	db, l, err := openDatabase(ctx, o.URL, n)
+	db, err := openWorld(ctx, o.URL)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	app, err := stepwell.New(&noted{db, n}, stepwell.Config{
-		Definitions: l.definitions(), Name: o.Name, Lease: lease, Poll: time.Second, Drain: 5 * time.Second,
+		Definitions: (&ledger{notes: n}).definitions(), Name: o.Name, Lease: lease, Poll: time.Second, Drain: 5 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

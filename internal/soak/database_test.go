@@ -2,16 +2,14 @@
 
 package soak
 
-// This file is where the world comes in.
+// This file opens the world, and looks into its tables.
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world/postgres"
 )
 
@@ -21,28 +19,6 @@ const workers = 3
 type database = postgres.World
 
 func openWorld(ctx context.Context, url string) (*database, error) { return postgres.Open(ctx, url) }
-
-// openDatabase opens the world of a worker process, and what its steps need.
-func openDatabase(ctx context.Context, url string, n *notes) (*database, *ledger, error) {
-	w, err := openWorld(ctx, url)
-	if err != nil {
-		return nil, nil, err
-	}
-	pool, err := pgxpool.New(ctx, url)
-	if err != nil {
-		return nil, nil, err
-	}
-	move := func(ctx context.Context, do func(tx pgx.Tx) error) error {
-		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			tag, err := tx.Exec(ctx, "insert into ledger.done values ($1) on conflict do nothing", stepwell.Info(ctx).IdempotencyKey)
-			if err != nil || tag.RowsAffected() == 0 {
-				return err
-			}
-			return do(tx)
-		})
-	}
-	return w, &ledger{notes: n, move: move}, nil
-}
 
 // leftovers counts the rows of tables that hold nothing when all runs are over and all workers have left. The row of a worker that was killed while
 // it held nothing may stay for some minutes.
