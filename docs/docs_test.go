@@ -151,6 +151,8 @@ var packages = map[string]string{
 	"rand": "math/rand/v2", "slices": "slices", "slog": "log/slog", "sync": "sync", "time": "time",
 	"stepwell": "github.com/stepwell/stepwell", "world": "github.com/stepwell/stepwell/world",
 	"memory": "github.com/stepwell/stepwell/world/memory", "sqlite": "github.com/stepwell/stepwell/world/sqlite",
+	"postgres": "github.com/stepwell/stepwell/world/postgres",
+	"pgx": "github.com/jackc/pgx/v5", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",
 }
 
 // file makes a file of declarations, with the imports that they use.
