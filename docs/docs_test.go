@@ -152,7 +152,7 @@ var packages = map[string]string{
 	"stepwell": "github.com/stepwell/stepwell", "world": "github.com/stepwell/stepwell/world",
 	"memory": "github.com/stepwell/stepwell/world/memory", "sqlite": "github.com/stepwell/stepwell/world/sqlite",
 	"postgres": "github.com/stepwell/stepwell/world/postgres",
-	"pgx": "github.com/jackc/pgx/v5", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",
+	"pgx":      "github.com/jackc/pgx/v5", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",
 }
 
 // file makes a file of declarations, with the imports that they use.
