@@ -71,3 +71,70 @@ func TestStartWhoseOutcomeIsUnknownIsLookedAfter(t *testing.T) {
 		})
 	}
 }
+
+// TestARunBornWhileItsWorkerJoinsAnewIsNotForgotten: the worker loses its lease, and joins anew, while the first turn of an eager start is evaluated.
+func TestARunBornWhileItsWorkerJoinsAnewIsNotForgotten(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		var w *faults.World
+		evicted := false
+		wf := stepwell.Define("first", func(ctx stepwell.Context, _ int) (int, error) {
+			if !evicted {
+				evicted = true
+				if err := w.Evict(context.Background()); err != nil {
+					b.Error(err)
+				}
+				<-time.After(20 * time.Millisecond) // until after the next beat
+			}
+			return 1, stepwell.Sleep(ctx, "nap", time.Second)
+		})
+		w = faults.New(b.below, nil)
+		app, _ := b.worker(w, stepwell.Config{Definitions: []stepwell.Definition{wf}, Lease: 9 * time.Second})
+		before := w.Worker()
+		<-time.After(3*time.Second - 10*time.Millisecond) // an idle worker beats thrice a lease
+		if _, err := wf.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+			b.Fatal(err)
+		}
+		if w.Worker() == before {
+			b.Error("the worker did not join anew: the test shows nothing")
+		}
+		if info := b.over(); info.Status != world.Completed {
+			b.Errorf("the run is %s, %v, want completed", info.Status, info.Error)
+		}
+	})
+}
+
+// TestNoBodyStartsWhereTheAnswerToItsCommitCameTooLate: the worker has joined anew when it hears that its commit was written, and its run is
+// somebody else's.
+func TestNoBodyStartsWhereTheAnswerToItsCommitCameTooLate(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		attempts := make(chan int, 10)
+		wf := stepwell.Define("late", func(ctx stepwell.Context, _ int) (int, error) {
+			return stepwell.Step(ctx, "work", func(c context.Context) (int, error) {
+				attempts <- stepwell.Info(c).Attempt
+				return 1, nil
+			})
+		})
+		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}}
+		var w *faults.World
+		w = faults.New(b.below, faults.At(faults.Commit, 1, faults.Fault{Late: 5 * time.Second, After: func() {
+			if err := w.Evict(context.Background()); err != nil {
+				b.Error(err)
+			}
+		}}))
+		app, _ := b.worker(w, cfg)
+		b.worker(b.below, cfg)
+		if _, err := wf.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+			b.Fatal(err)
+		}
+		if info := b.over(); info.Status != world.Completed {
+			b.Errorf("the run is %s, %v, want completed", info.Status, info.Error)
+		}
+		<-time.After(10 * time.Second) // whatever may start late has started
+		if got := len(attempts); got != 1 {
+			b.Errorf("%d bodies began, want 1", got)
+		}
+		if got, want := <-attempts, 2; got != want {
+			b.Errorf("the body of attempt %d began, want %d", got, want)
+		}
+	})
+}

@@ -74,6 +74,11 @@ func (e *Engine) busy() bool {
 	return len(e.owned)+len(e.tasks) > 0
 }
 
+// holds reports whether this process is still the worker that it was when it asked for something whose answer has come now.
+func (e *Engine) holds(ctx context.Context, worker string) bool {
+	return e.workerID() == worker && (e.leased() || e.confirm(ctx, worker))
+}
+
 // confirm finds out whether this process is still the worker, where its lease ran out on its own clock: it asks until it is told.
 func (e *Engine) confirm(ctx context.Context, worker string) bool {
 	for try := 0; ; try++ {

@@ -118,7 +118,7 @@ func (s *session) split() []*world.Commit {
 
 func (s *session) newCommit(first int64, events []world.Event) *world.Commit {
 	c := &world.Commit{
-		Run: s.run, Worker: s.e.workerID(), Take: s.take, Build: s.e.cfg.Build, First: first, Events: events, ID: commitID(),
+		Run: s.run, Worker: s.worker, Take: s.take, Build: s.e.cfg.Build, First: first, Events: events, ID: commitID(),
 	}
 	return c
 }
@@ -131,8 +131,8 @@ func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, 
 			done, err = s.settle(ctx, c)
 		}
 		if err == nil {
-			if !s.e.leased() && !s.e.confirm(ctx, c.Worker) {
-				return done, fmt.Errorf("run %s: the lease ran out during a commit: %w", s.run, world.ErrLeaseLost)
+			if !s.e.holds(ctx, c.Worker) {
+				return done, fmt.Errorf("run %s: %w", s.run, errWritten)
 			}
 			return done, nil
 		}
@@ -145,6 +145,9 @@ func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, 
 		}
 	}
 }
+
+// errWritten says that a commit was written whose run is not this session's any more.
+var errWritten = fmt.Errorf("the lease ended during a commit: %w", world.ErrLeaseLost)
 
 // settle finds out what became of a commit whose answer was lost.
 func (s *session) settle(ctx context.Context, c *world.Commit) (world.Committed, error) {

@@ -14,9 +14,12 @@ import (
 
 // session owns one run while it moves. Its fields belong to its goroutine, but for the mailbox.
 type session struct {
-	e     *Engine
-	run   string
-	take  int64
+	e    *Engine
+	run  string
+	take int64
+	// worker is the ID under which the run was taken or born. The worker may have joined anew since: then the run is not this session's any more.
+	worker string
+
 	wf    *Workflow // nil: taken only to be cancelled
 	state *world.State
 	m     *replay.Machine

@@ -125,7 +125,7 @@ func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, 
 		return st, false, nil
 	}
 	s := newSession(e, b.ID, 1)
-	s.wf = wf
+	s.wf, s.worker = wf, e.workerID()
 	mine := &birth{done: make(chan bool, 1)}
 	s.birth = mine
 	b.Birth.Version = wf.Version
@@ -172,19 +172,24 @@ func (s *session) born(done world.Committed, err error) bool {
 	b := s.birth
 	s.birth = nil
 	b.started, b.err = Started{Run: s.run}, err
+	if errors.Is(err, errWritten) { // it is born, and somebody else's by now
+		b.err = nil
+	}
 	switch {
+	case b.err == nil && done.Existing == "":
+		b.done <- true
+		if err == nil {
+			return true
+		}
+	case b.err == nil:
+		b.started = Started{Run: done.Existing, Existed: true}
+		b.done <- true
 	case errors.Is(err, world.ErrLeaseLost):
 		b.err = nil
 		b.done <- false // this worker lost its lease: let the run be born plain
-	case err != nil:
+	default:
 		b.err = fmt.Errorf("start %s: %w", s.state.Birth.Workflow, err)
 		b.done <- true
-	case done.Existing != "":
-		b.started = Started{Run: done.Existing, Existed: true}
-		b.done <- true
-	default:
-		b.done <- true
-		return true
 	}
 	s.ended = true
 	s.dropStarts()

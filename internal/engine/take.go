@@ -49,9 +49,15 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 		return e.takeFailed(ctx, err)
 	}
 	e.notBefore(taken.Now)
+	if !e.holds(ctx, q.Worker) { // the answer came late: what it gives was handed back, or will be
+		e.runs.release(runs)
+		e.steps.release(tasks)
+		return overdue
+	}
 	e.startTasks(taken.Tasks)
 	for _, tk := range taken.Runs {
 		s := newSession(e, tk.Run, tk.Take)
+		s.worker = q.Worker
 		if !e.adopt(s, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
 			e.runs.release(1) // shutting down: leaving hands the run back
 		}

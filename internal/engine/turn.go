@@ -188,7 +188,7 @@ func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 		Priority: s.state.Birth.Priority,
 	}
 	if def := s.e.stepsByName[t.Name]; def != nil && !s.draining && s.e.steps.try(1) == 1 {
-		t.Worker, t.Attempt = s.e.workerID(), 1
+		t.Worker, t.Attempt = s.worker, 1
 		s.turn.starts = append(s.turn.starts, &body{step: op.ID, task: &t, attempt: 1})
 	}
 	s.turn.tasks = append(s.turn.tasks, t)
