@@ -214,6 +214,40 @@ func TestAnswer17WhateverTheCodeReturnsTheRunEndsCancelled(t *testing.T) {
 	})
 }
 
+// What cleans up is tried again like any other step.
+func TestAnswer17ACleanUpThatFailsIsTriedAgain(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		refund := stepwell.DefineStep("refund", func(ctx context.Context, _ int) (int, error) { return failOnce(ctx) })
+		wf := stepwell.Define("untidy", func(ctx stepwell.Context, _ struct{}) (int, error) {
+			err := stepwell.Sleep(ctx, "long", time.Hour)
+			retry := stepwell.Retry{Attempts: 2, Base: time.Second}
+			_, first := stepwell.Step(ctx.Uncancelled(), "release", failOnce, retry)
+			_, second := refund.Run(ctx.Uncancelled(), 0, retry)
+			return 0, errors.Join(err, first, second)
+		})
+		wk := r.begin(wf, refund)
+		run := start(r, wk, wf, struct{}{})
+		r.pass(time.Second)
+		r.cancel(wk.App, run.ID())
+		wantErr(r, run, world.Cancelled)
+		for _, name := range []string{"release", "refund"} {
+			if retried, done := r.count(run.ID(), world.StepRetrying, name), r.count(run.ID(), world.StepCompleted, name); retried != 1 || done != 1 {
+				r.dump(run.ID())
+				r.Errorf("%s was tried again %d times and completed %d times, want 1 and 1", name, retried, done)
+			}
+		}
+		r.replays(run.ID(), wf, refund)
+	})
+}
+
+// failOnce is a body whose first attempt fails.
+func failOnce(ctx context.Context) (int, error) {
+	if n := stepwell.Info(ctx).Attempt; n > 1 {
+		return n, nil
+	}
+	return 0, errUnlucky
+}
+
 func TestAnswer17ARunThatIsPendingEndsWithoutItsCode(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		wf := stepwell.Define("never", func(stepwell.Context, struct{}) (int, error) { r.Error("its code ran"); return 0, nil })

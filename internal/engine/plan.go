@@ -345,8 +345,7 @@ func (s *session) recordResult(step string, b *body, r result) {
 		s.ready = append(s.ready, step)
 		return
 	}
-	unwanted := s.state.Cancel != nil || s.cancelledStep(step)
-	if delay, again := b.policy.verdict(r.err, st.Failures+1, st.Started, now); again && !unwanted {
+	if delay, again := b.policy.verdict(r.err, st.Failures+1, st.Started, now); again && !s.cancelledStep(step) {
 		at := now.Add(delay)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})
 		if s.failure == nil {
@@ -394,7 +393,7 @@ func (s *session) result(e world.Event) {
 	}
 }
 
-// cancelledStep reports whether the part of the workflow that asked for a step was cancelled.
+// cancelledStep reports whether the part of the workflow that asked for a step was cancelled: not where it cleans up after a cancel of the run.
 func (s *session) cancelledStep(step string) bool {
 	op := s.m.Op(step)
 	return op != nil && op.Cancelled()
