@@ -1,82 +1,60 @@
 package stepwell_test
 
-// This file holds the laws against what a simulated run left behind.
+// This file holds the laws against the log that one simulated run left behind.
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
-// check holds the laws of DESIGN §11 against the final log, and the result against the oracle.
-func (s *simulation) check(p *simNode, info stepwell.RunInfo) {
-	events := s.events()
-	oracle := &simOracle{ended: map[string]int64{}, waits: map[string]world.Outcome{}}
-	checkLog(s.problem, s.run, events)
-	budgets := map[string]int{}
-	p.walk(func(n *simNode) { budgets[n.Name] = n.Attempts })
-	names := map[string]string{}
-	starts := map[string]int{}
-	failures := map[string]int{}
-	queued := map[string]bool{}
-	for _, e := range events {
-		switch e.Type {
-		case world.StepCreated, world.WaitCreated:
-			names[e.ID], queued[e.ID] = e.Name, e.Queued
-			if e.Kind == world.KindTask {
-				var n simNode
-				if err := json.Unmarshal(e.Payload, &n); err != nil {
-					s.problem("input of task: %v", err)
-				}
-				names[e.ID] = n.Name
-			}
-		case world.StepStarted:
-			starts[e.ID]++
-		case world.StepRetrying:
-			if e.Error.Code != world.CodeAbandoned {
-				failures[e.ID]++
-			}
-		case world.StepFailed:
-			failures[e.ID]++
-			oracle.ended[names[e.ID]] = e.Seq
-		case world.StepCompleted:
-			oracle.ended[names[e.ID]] = e.Seq
-		case world.WaitCompleted:
-			oracle.waits[names[e.ID]] = e.Outcome
+// check holds the laws of DESIGN §11 against all that is left, and the results against the oracle.
+func (s *simulation) check(seen *simCoverage) {
+	reads := map[string]*simRun{}
+	runs := s.runs()
+	for i := range runs {
+		r := &simRun{Run: &runs[i], events: s.events(runs[i].ID)}
+		if err := json.Unmarshal(r.Input, &r.program); err != nil {
+			s.problem("input of run %s: %v", r.ID, err)
+			return
 		}
-	}
-	for id, n := range failures {
-		if most := budgets[names[id]]; n > most {
-			s.problem("step %s: %d attempts failed, budget %d", names[id], n, most)
+		var err error
+		if r.log, err = readLog(&r.program, r.events); err != nil {
+			s.problem("run %s: %v", r.ID, err)
+			return
 		}
-	}
-	s.mu.Lock()
-	bodies := maps.Clone(s.steps)
-	s.mu.Unlock()
-	for id, st := range bodies {
-		// A start may be durable and its process die before the body begins; never the other way round.
-		if !queued[id] && st.starts > starts[id] {
-			s.problem("step %s: %d bodies began, %d starts are in the log", names[id], st.starts, starts[id])
+		reads[r.ID] = r
+		checkLog(s.under(r), r.ID, r.events)
+		s.checkSteps(r)
+		checkPauses(s.under(r), r)
+		checkCancel(s.under(r), r)
+		if !r.forced() && !s.withoutCode(r) {
+			checkCleanUp(s.under(r), r)
 		}
-		if n := failures[id]; n > st.failures {
-			s.problem("step %s: %d failures in the log, %d bodies failed", names[id], n, st.failures)
-		}
+		s.checkEnd(r)
+		s.checkReplay(r)
 	}
-	if !info.Status.Terminal() {
-		return
-	}
-	var got int
-	if err := json.Unmarshal(info.Output, &got); err != nil || info.Status != world.Completed {
-		s.problem("the run is %s: output %s, %v %v", info.Status, info.Output, info.Error, err)
-		return
-	}
-	if want := oracle.eval(p); got != want {
-		s.problem("result: got %d, want %d", got, want)
-	}
+	s.checkFamilies(reads)
+	seen.see(s, reads)
+}
+
+// simRun is one run that was simulated.
+type simRun struct {
+	*world.Run
+	program simNode
+	events  []world.Event
+	log     *simRead
+}
+
+// under makes problems say which run they are about.
+func (s *simulation) under(r *simRun) func(string, ...any) {
+	return func(format string, args ...any) { s.problem("run "+r.ID+": "+format, args...) }
 }
 
 // checkLog holds a log against the laws that need nothing else: the fold takes it, it has no gap and at most one end, times do not go back,
@@ -116,4 +94,190 @@ func checkLog(problem func(string, ...any), run string, events []world.Event) {
 	if len(ends) > 1 {
 		problem("law 2: %d ends", len(ends))
 	}
+}
+
+// checkSteps holds what is in the log against what the bodies did.
+func (s *simulation) checkSteps(r *simRun) {
+	problem := s.under(r)
+	budgets := map[string]int{}
+	r.program.walk(func(n *simNode) { budgets[n.Name] = n.Attempts })
+	starts, failures := map[string]int{}, map[string]int{}
+	for i := range r.events {
+		e := &r.events[i]
+		kind := r.log.kinds[e.ID]
+		switch {
+		case kind != world.KindClosure && kind != world.KindTask:
+		case e.Type == world.StepStarted:
+			starts[e.ID]++
+		case e.Type == world.StepRetrying && e.Error.Code != world.CodeAbandoned, e.Type == world.StepFailed && e.Error.Code != world.CodeCancelled:
+			failures[e.ID]++
+		}
+	}
+	for id, n := range failures {
+		if most := budgets[r.log.names[id]]; n > most {
+			problem("step %s: %d attempts failed, budget %d", r.log.names[id], n, most)
+		}
+	}
+	s.mu.Lock()
+	bodies := maps.Clone(s.steps)
+	s.mu.Unlock()
+	for id, st := range bodies {
+		if st.run != r.ID {
+			continue
+		}
+		// A start may be durable and its process die before the body begins; never the other way round.
+		if !r.log.queued[id] && st.starts > starts[id] {
+			problem("step %s: %d bodies began, %d starts are in the log", st.name, st.starts, starts[id])
+		}
+		if n := failures[id]; n > st.failures+st.cancelled {
+			problem("step %s: %d failures in the log, %d bodies failed, %d saw their context end", st.name, n, st.failures, st.cancelled)
+		}
+	}
+}
+
+// checkPauses: while a run is paused nothing is delivered and nothing fires; bodies in flight end. Starts of queued steps are told with their ends.
+// What came and fell due before the cancel that ends a pause stands before it.
+func checkPauses(problem func(string, ...any), r *simRun) {
+	var pause *world.Event
+	var early []*world.Event
+	for i := range r.events {
+		e := &r.events[i]
+		switch e.Type {
+		case world.RunPaused:
+			pause, early = e, nil
+		case world.CancelRequested:
+			pause, early = nil, nil
+		case world.RunResumed:
+			pause = nil
+		case world.StepCompleted, world.StepFailed, world.StepRetrying, world.RunCancelled:
+		case world.WaitCompleted, world.SignalReceived, world.HookReceived:
+			if pause != nil {
+				early = append(early, e)
+			}
+		default:
+			if pause != nil && (e.Type != world.StepStarted || r.log.kinds[e.ID] == world.KindClosure) {
+				problem("event %d %s comes during the pause that began with event %d", e.Seq, e.Type, pause.Seq)
+			}
+		}
+		if pause == nil && len(early) > 0 {
+			problem("event %d %s comes during a pause", early[0].Seq, early[0].Type)
+			early = nil
+		}
+	}
+}
+
+// checkCancel: after a cancel nothing new is asked for, but to clean up. Where the cancel ends a pause, what came before it is delivered before it, and the
+// code may ask for something in between.
+func checkCancel(problem func(string, ...any), r *simRun) {
+	cleanUp := func(id string) bool { return strings.HasPrefix(r.log.names[id], "undo-") }
+	var paused bool
+	var last int64 // commit in which code that is not cancelled may still ask
+	for i := range r.events {
+		e := &r.events[i]
+		switch e.Type {
+		case world.RunPaused, world.RunResumed:
+			paused = e.Type == world.RunPaused
+		case world.CancelRequested:
+			if paused {
+				last = e.Commit
+			}
+		case world.StepCreated, world.WaitCreated, world.HookCreated, world.HookConflict:
+			if r.log.cancel != nil && e.Seq > r.log.cancel.Seq && e.Commit != last && !cleanUp(e.ID) {
+				problem("event %d: %s %s is asked for after the cancel", e.Seq, e.Type, r.log.names[e.ID])
+			}
+		}
+	}
+}
+
+// checkCleanUp: where a guard was opened it is cleaned up, whether the run was cancelled or not.
+func checkCleanUp(problem func(string, ...any), r *simRun) {
+	r.program.line(func(n *simNode) {
+		if n.Op != "guard" || r.log.ended[n.Kids[0].Name] == nil || r.log.ended[n.Kids[0].Name].Type != world.StepCompleted {
+			return
+		}
+		n.Kids[2].line(func(u *simNode) {
+			if u.Op == "seq" {
+				return
+			}
+			want := world.StepCompleted
+			switch {
+			case u.Op == "sleep":
+				want = world.WaitCompleted
+			case u.Fails < 0:
+				want = world.StepFailed
+			}
+			if e := r.log.ended[u.Name]; e == nil || e.Type != want {
+				problem("clean-up %s came to %+v, want %s", u.Name, e, want)
+			}
+		})
+	})
+}
+
+// checkEnd: a run that was asked to end is cancelled; any other comes to what the oracle says, unless it was forced.
+func (s *simulation) checkEnd(r *simRun) {
+	problem := s.under(r)
+	end := r.log.end
+	if end == nil {
+		return // reported
+	}
+	want := world.RunCompleted
+	switch {
+	case r.log.cancel != nil, r.forced():
+		want = world.RunCancelled
+	case r.program.Fails < 0:
+		want = world.RunFailed
+	}
+	if end.Type != want {
+		problem("it ended with %s, %v, want %s", end.Type, end.Error, want)
+		return
+	}
+	switch end.Type {
+	case world.RunFailed:
+		if end.Error.Message != errSimRun.Error() {
+			problem("it failed with %v, want %v", end.Error, errSimRun)
+		}
+	case world.RunCompleted:
+		want, err := r.log.value(&r.program)
+		var got int
+		if bad := json.Unmarshal(end.Payload, &got); bad != nil || err != nil || got != want {
+			problem("result: got %d, %v, want %d, %v", got, bad, want, err)
+		}
+	}
+}
+
+// checkReplay replays the whole log in strict mode: it comes to the same end. A forced end is not the code's.
+func (s *simulation) checkReplay(r *simRun) {
+	problem := s.under(r)
+	if r.log.end == nil {
+		return
+	}
+	out, err := stepwell.ReplayStrictly(newSimCode(nil, false).wf, r.ID, r.events)
+	if err != nil {
+		problem("law 5: replay: %v", err)
+		return
+	}
+	end := r.log.end
+	switch {
+	case r.forced(), s.withoutCode(r):
+	case out == nil:
+		problem("law 5: the replay comes to no end, live it was %s", end.Type)
+	case (out.Err == nil) != (end.Error == nil), out.Err != nil && out.Err.Message != end.Error.Message:
+		problem("law 5: replayed it ended with %v, live with %v", out.Err, end.Error)
+	case end.Type == world.RunCompleted && !bytes.Equal(out.Output, end.Payload):
+		problem("law 5: replayed it came to %s, live to %s", out.Output, end.Payload)
+	}
+}
+
+// forced reports whether an operator, or nobody yet, ended the run: not its code.
+func (r *simRun) forced() bool {
+	return r.log.end == nil || r.log.end.Type == world.RunCancelled && r.log.end.Delivery != ""
+}
+
+// withoutCode reports whether the run may have been cancelled without its code: pending, blocked, or struck too often.
+func (s *simulation) withoutCode(r *simRun) bool {
+	if r.log.end.Type != world.RunCancelled || r.log.end.Error != nil { // what the code returned stands with the end
+		return false
+	}
+	pending := !slices.ContainsFunc(r.events, func(e world.Event) bool { return e.Type == world.RunStarted })
+	return pending || s.deaths.Load() >= 3 || strings.Contains(s.logs.text(), "\"run is blocked\" run="+r.ID+" ")
 }

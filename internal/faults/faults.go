@@ -99,6 +99,13 @@ func (w *World) Evict(ctx context.Context) error {
 	return w.World.Leave(ctx, id)
 }
 
+// Worker is the ID under which the caller joined last; "" before that.
+func (w *World) Worker() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.worker
+}
+
 // Calls counts the calls of a kind so far.
 func (w *World) Calls(op Op) int {
 	w.mu.Lock()
