@@ -4,6 +4,7 @@ package lint
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -37,7 +38,7 @@ var layers = []layer{
 	{"internal/lint/...", nil},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/soak/...", []string{"", "world", "world/postgres", "internal/pgtest"}},
-	{"internal/tools/sleepers", []string{"", "world", "world/sqlite"}}, // a program of the scale test
+	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/...", nil},
 	{"otelstepwell/...", []string{""}},
 	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults"}},
@@ -76,6 +77,7 @@ func importRule(s *source) (faults []string) {
 		switch {
 		case dir == s.dir, fitsAny(layers[i].allows, dir), s.allowed(imp.Pos()):
 		case s.test && (fitsAny(inTests, dir) || dir == "stepwelltest" && !fits("world/...", s.dir)):
+		case dir == "" && s.test && strings.HasSuffix(s.file.Name.Name, "_test") && fits("world/...", s.dir): // what authors see of a world
 		default:
 			faults = append(faults, fmt.Sprintf("%s: imports %s, which is not below it", s.at(imp.Pos()), p))
 		}
@@ -89,22 +91,27 @@ func TestImportRule(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, imports string
 		want          int
+		name          string // of the package; "": p
 	}{
-		"world imports nothing":      {"world/x.go", module + "/internal/codec", 1},
-		"worlds apart":               {"world/sqlite/x.go", module + "/world/memory", 1},
-		"a world imports world":      {"world/sqlite/x.go", module + "/world", 0},
-		"a world's test":             {"world/sqlite/x_test.go", module + "/world/worldtest", 0},
-		"replay is below the engine": {"internal/replay/x.go", module + "/internal/engine", 1},
-		"engine and replay":          {"internal/engine/x.go", module + "/internal/replay", 0},
-		"root and server":            {"x.go", module + "/server", 1},
-		"engine and root":            {"internal/engine/x_test.go", module, 1},
-		"server and codec":           {"server/x.go", module + "/internal/codec", 1},
-		"cmd and server":             {"cmd/stepwell/x.go", module + "/server", 0},
-		"examples and server":        {"examples/a/x.go", module + "/server", 1},
-		"no layer":                   {"newdir/x.go", "fmt", 1},
+		"world imports nothing":      {"world/x.go", module + "/internal/codec", 1, ""},
+		"a world's inner test":       {"world/sqlite/x_test.go", module, 1, ""},
+		"a world's outer test":       {"world/sqlite/x_test.go", module, 0, "sqlite_test"},
+		"the engine's outer test":    {"internal/engine/x_test.go", module, 1, "engine_test"},
+		"worlds apart":               {"world/sqlite/x.go", module + "/world/memory", 1, ""},
+		"a world imports world":      {"world/sqlite/x.go", module + "/world", 0, ""},
+		"a world's test":             {"world/sqlite/x_test.go", module + "/world/worldtest", 0, ""},
+		"replay is below the engine": {"internal/replay/x.go", module + "/internal/engine", 1, ""},
+		"engine and replay":          {"internal/engine/x.go", module + "/internal/replay", 0, ""},
+		"root and server":            {"x.go", module + "/server", 1, ""},
+		"engine and root":            {"internal/engine/x_test.go", module, 1, ""},
+		"server and codec":           {"server/x.go", module + "/internal/codec", 1, ""},
+		"cmd and server":             {"cmd/stepwell/x.go", module + "/server", 0, ""},
+		"examples and server":        {"examples/a/x.go", module + "/server", 1, ""},
+		"no layer":                   {"newdir/x.go", "fmt", 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := mustParse(t, test.path, fmt.Sprintf("package p\nimport _ %q\n", test.imports))
+			name := cmp.Or(test.name, "p")
+			s := mustParse(t, test.path, fmt.Sprintf("package %s\nimport _ %q\n", name, test.imports))
 			if got := importRule(s); len(got) != test.want {
 				t.Errorf("got %q, want %d faults", got, test.want)
 			}
