@@ -17,14 +17,14 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/sqlite"
 )
 
 // scene says how many runs there are.
 type scene struct {
-	path                 string
+	db                   string
 	asleep, due, clients int
-	world                *watched
+	every                time.Duration // between two that fall due
+	store                *store
 	app                  *stepwell.App
 	nap                  *stepwell.Workflow[time.Time, time.Duration]
 }
@@ -33,7 +33,8 @@ type scene struct {
 type Report struct {
 	Created    time.Duration `json:"created"`   // until all of those that sleep long were asleep
 	Counters   Counters      `json:"counters"`  // of the world while they were made
-	DiskPerRun float64       `json:"disk"`      // bytes of the file and its journal
+	DiskPerRun float64       `json:"disk"`      // bytes of the file and its journal, or of tables and indexes
+	Tables     []Table       `json:"tables"`    // of a server, the largest first
 	Idle       Memory        `json:"idle"`      // before the first run
 	Asleep     Memory        `json:"asleep"`    // all asleep, as it was
 	Collected  Memory        `json:"collected"` // and after a garbage collection
@@ -41,6 +42,7 @@ type Report struct {
 	Disorder   int           `json:"disorder"`  // runs that were taken after one that was due later
 	Takes      int           `json:"takes"`     // of those that fell due
 	Late       []float64     `json:"late"`      // ms from due to running again: p50, p99, most
+	Took       []float64     `json:"took"`      // ms of a call that took runs which fell due: p50, p99, most
 	TakeNs     int64         `json:"takeNs"`    // a look for work with all of them asleep
 }
 
@@ -57,53 +59,19 @@ type Counters struct {
 	Commits, Groups, Looks, Statements int64
 }
 
-// watched notes in which order runs are given to the worker.
-type watched struct {
-	*sqlite.World
-	mu    sync.Mutex
-	calls int64
-	taken []taking
-}
-
-// taking is a run that was given to the worker.
-type taking struct {
-	run string
-	at  time.Time
-}
-
-// Take is the world's, noted.
-func (w *watched) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
-	t, err := w.World.Take(ctx, q)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.calls++
-	for _, r := range t.Runs {
-		w.taken = append(w.taken, taking{r.Run, time.Now()})
-	}
-	return t, err
-}
-
-// since returns what was given after the first n runs, and how many looks for work there were.
-func (w *watched) since(n int) (taken []taking, looks int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.taken[n:], w.calls
-}
-
 func (s *scene) play(ctx context.Context) (rep Report, err error) {
-	file, err := sqlite.Open(s.path)
-	if err != nil {
+	if s.store, err = openStore(ctx, s.db); err != nil {
 		return rep, err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	s.world = &watched{World: file}
+	defer func() { err = errors.Join(err, s.store.raw.Close()) }()
 	s.nap = stepwell.Define("nap", func(ctx stepwell.Context, until time.Time) (time.Duration, error) {
 		if err := stepwell.SleepUntil(ctx, "nap", until); err != nil {
 			return 0, err
 		}
 		return time.Since(until), nil // what it returns is for this measurement alone
 	})
-	if s.app, err = stepwell.New(s.world, stepwell.Config{Definitions: []stepwell.Definition{s.nap}}); err != nil {
+	cfg := stepwell.Config{Definitions: []stepwell.Definition{s.nap}, MaxRuns: s.clients + 10} // each start begins in place
+	if s.app, err = stepwell.New(s.store.watched, cfg); err != nil {
 		return rep, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -116,38 +84,44 @@ func (s *scene) play(ctx context.Context) (rep Report, err error) {
 			cancel()
 		}
 	})
-	return rep, s.measure(ctx, &rep)
+	err = s.measure(ctx, &rep)
+	return rep, err
 }
 
 func (s *scene) measure(ctx context.Context, rep *Report) error {
-	if _, err := s.bear(ctx, 1, func(int) time.Time { return time.Now().Add(24 * time.Hour) }); err != nil { // the worker has joined
+	if err := s.bear(ctx, 1, func(int) time.Time { return time.Now().Add(24 * time.Hour) }, nil); err != nil {
+		return err
+	}
+	if err := s.settled(ctx); err != nil { // the worker has joined
 		return err
 	}
 	rep.Idle = memory()
-	before, err := s.world.Stats(ctx)
+	before, err := s.store.raw.Stats(ctx)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	if _, err := s.bear(ctx, s.asleep, func(int) time.Time { return began.Add(24 * time.Hour) }); err != nil {
+	if err := s.bear(ctx, s.asleep, func(int) time.Time { return began.Add(24 * time.Hour) }, nil); err != nil {
 		return err
 	}
 	if err := s.settled(ctx); err != nil {
 		return err
 	}
 	rep.Created = time.Since(began)
-	after, err := s.world.Stats(ctx)
+	after, err := s.store.raw.Stats(ctx)
 	if err != nil {
 		return err
 	}
 	a, b := after.Counters, before.Counters
-	_, looks := s.world.since(0)
+	_, looks := s.store.log.since(0)
 	rep.Counters = Counters{a.Commits - b.Commits, a.Groups - b.Groups, looks, a.Statements - b.Statements}
 	if err := quiet(ctx); err != nil {
 		return err
 	}
 	rep.Asleep = memory()
-	rep.DiskPerRun = float64(size(s.path)+size(s.path+"-wal")) / float64(s.asleep)
+	if err := s.disk(ctx, rep); err != nil {
+		return err
+	}
 	runtime.GC()
 	rep.Collected = memory()
 	if err := s.wake(ctx, rep); err != nil {
@@ -156,9 +130,9 @@ func (s *scene) measure(ctx context.Context, rep *Report) error {
 	return s.look(ctx, rep)
 }
 
-// bear starts n runs and returns their IDs.
-func (s *scene) bear(ctx context.Context, n int, until func(i int) time.Time) ([]string, error) {
-	ids, errs := make([]string, n), make([]error, s.clients)
+// bear starts n runs, and tells the IDs of those that it has born.
+func (s *scene) bear(ctx context.Context, n int, until func(i int) time.Time, born func(i int, id string)) error {
+	errs := make([]error, s.clients)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for c := range s.clients {
@@ -169,18 +143,32 @@ func (s *scene) bear(ctx context.Context, n int, until func(i int) time.Time) ([
 					errs[c] = err
 					return
 				}
-				ids[i] = run.ID()
+				if born != nil {
+					born(i, run.ID())
+				}
 			}
 		})
 	}
 	wg.Wait()
-	return ids, errors.Join(errs...)
+	return errors.Join(errs...)
+}
+
+// disk notes what a run takes.
+func (s *scene) disk(ctx context.Context, rep *Report) error {
+	total, tables, err := s.store.size(ctx)
+	rep.DiskPerRun = float64(total) / float64(s.asleep)
+	for _, t := range tables {
+		if t.PerRun /= float64(s.asleep); t.PerRun >= 1 {
+			rep.Tables = append(rep.Tables, t)
+		}
+	}
+	return err
 }
 
 // settled waits until no run is owned: all sleep.
 func (s *scene) settled(ctx context.Context) error {
 	for {
-		st, err := s.world.Stats(ctx)
+		st, err := s.store.raw.Stats(ctx)
 		if err != nil {
 			return err
 		}
@@ -198,19 +186,19 @@ func (s *scene) settled(ctx context.Context) error {
 // soon is when the first of the runs falls due: they must all be made by then.
 const soon = 5 * time.Second
 
-// wake makes runs that fall due a millisecond after each other, in an order of chance, and looks at how they were woken.
+// wake makes runs that fall due one after the other, in an order of chance, and looks at how they were woken.
 func (s *scene) wake(ctx context.Context, rep *Report) error {
 	first := time.Now().Add(soon).UTC().Truncate(time.Microsecond)
 	place := rand.Perm(s.due)
-	at := func(i int) time.Time { return first.Add(time.Duration(place[i]) * time.Millisecond) }
-	ids, err := s.bear(ctx, s.due, at)
-	if err != nil {
+	at := func(i int) time.Time { return first.Add(time.Duration(place[i]) * s.every) }
+	ids := make([]string, s.due)
+	if err := s.bear(ctx, s.due, at, func(i int, id string) { ids[i] = id }); err != nil {
 		return err
 	}
 	if err := s.settled(ctx); err != nil {
 		return err
 	}
-	before, _ := s.world.since(0) // some were taken once already: they were not begun in place
+	before, _ := s.store.log.since(0) // some were taken once already: they were not begun in place
 	if late := time.Since(first); late > 0 {
 		return fmt.Errorf("the runs that were to fall due took %s to be made", late+soon)
 	}
@@ -230,11 +218,13 @@ func (s *scene) wake(ctx context.Context, rep *Report) error {
 		late = append(late, float64(d)/1e6)
 	}
 	rep.Late = spread(late)
-	taken, _ := s.world.since(len(before))
+	taken, _ := s.store.log.since(len(before))
 	var last time.Time
+	var took []float64
 	for _, t := range taken {
 		at := due[t.run] // the zero time where another run was taken: early
 		rep.Takes++
+		took = append(took, float64(t.took)/1e6)
 		if at.IsZero() || t.at.Before(at) {
 			rep.Early++
 		}
@@ -243,12 +233,13 @@ func (s *scene) wake(ctx context.Context, rep *Report) error {
 		}
 		last = at
 	}
+	rep.Took = spread(took)
 	return nil
 }
 
 // look measures a look for work that finds nothing.
 func (s *scene) look(ctx context.Context, rep *Report) error {
-	st, err := s.world.Stats(ctx)
+	st, err := s.store.raw.Stats(ctx)
 	if err != nil {
 		return err
 	}
@@ -256,7 +247,7 @@ func (s *scene) look(ctx context.Context, rep *Report) error {
 	const looks = 200
 	began := time.Now()
 	for range looks {
-		if t, err := s.world.World.Take(ctx, q); err != nil || len(t.Runs) > 0 {
+		if t, err := s.store.raw.Take(ctx, q); err != nil || len(t.Runs) > 0 {
 			return fmt.Errorf("a look for work found %d runs: %w", len(t.Runs), err)
 		}
 	}
@@ -279,14 +270,6 @@ func quiet(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func size(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
 
 // memory reads what this process holds; RSS is 0 where the system does not tell.
