@@ -288,3 +288,33 @@ func TestAnswer18ACancelEndsAPause(t *testing.T) {
 		r.replays(run.ID(), wf)
 	})
 }
+
+// A cancel that was asked for before ends no pause of the clean-up, and nothing falls due in it.
+func TestAnswer18ACancelThatSaysNothingNewEndsNoPause(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		wf := stepwell.Define("tidy", func(ctx stepwell.Context, _ struct{}) (int, error) {
+			err := stepwell.Sleep(ctx, "long", 10*time.Second)
+			return 0, errors.Join(err, stepwell.Sleep(ctx.Uncancelled(), "clean-up", 5*time.Second))
+		})
+		wk := r.begin(wf)
+		run := start(r, wk, wf, struct{}{})
+		r.pass(time.Second)
+		r.cancel(wk.App, run.ID())
+		r.pass(time.Second)
+		if err := wk.Pause(r.ctx, run.ID(), "wait"); err != nil {
+			r.Fatal(err)
+		}
+		r.pass(20 * time.Second) // both sleeps would be over
+		r.cancel(wk.App, run.ID())
+		r.pass(20 * time.Second)
+		if got := r.count(run.ID(), world.WaitCompleted, ""); got != 0 || !r.get(run.ID()).Queue.Paused {
+			r.dump(run.ID())
+			r.Errorf("%d waits ended in the pause, want none", got)
+		}
+		if err := wk.Resume(r.ctx, run.ID()); err != nil {
+			r.Fatal(err)
+		}
+		wantErr(r, run, world.Cancelled)
+		r.replays(run.ID(), wf)
+	})
+}

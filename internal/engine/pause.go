@@ -19,6 +19,9 @@ func (s *session) holdBack(msg *message) bool {
 	case world.RunPaused, world.RunResumed:
 		return false
 	case world.CancelRequested:
+		if s.state.Cancel != nil {
+			return false // asked for before: the run was paused while it cleans up
+		}
 		s.free(msg.mail.ArrivedAt, msg)
 		return true
 	}
