@@ -87,3 +87,27 @@ func TestTimesDoNotGoBackWhereATokenIsAskedForEarly(t *testing.T) {
 		b.log() // holds the log against the laws
 	})
 }
+
+// TestPatchedBetweenTheAnswersOfOneCommitIsTheSameReplayed: two awaits are answered by the commit that asks, and the code asks for a patch between
+// the two answers.
+func TestPatchedBetweenTheAnswersOfOneCommitIsTheSameReplayed(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		wf := stepwell.Define("between", func(ctx stepwell.Context, _ int) ([]bool, error) {
+			return stepwell.Map(ctx, []int{0, 1, 2}, 2, func(ctx stepwell.Context, i int) (bool, error) {
+				if i == 2 {
+					on := stepwell.Patched(ctx, "new")
+					return on, stepwell.Sleep(ctx, fmt.Sprint("new ", on), time.Second)
+				}
+				_, err := stepwell.AwaitRun[int](ctx, fmt.Sprint("nobody-", i))
+				return errors.Is(err, stepwell.ErrNotFound), nil
+			})
+		})
+		wk := r.begin(wf)
+		run := start(r, wk, wf, 0)
+		if _, err := run.Result(r.ctx); err != nil {
+			r.dump(run.ID())
+			r.Fatal(err)
+		}
+		r.replays(run.ID(), wf)
+	})
+}

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
@@ -109,31 +110,32 @@ func (t *turn) stage(c *world.Commit) {
 	}
 }
 
-// settled folds what only the world could decide, and lets the machine go on with it. What the code asks for then is recorded behind all of that.
+// settled folds what only the world could decide, and lets the machine go on with it, all at once: what is in the log already is not to be new to code
+// that asks whether it is (see Patched). What the code asks for then is recorded behind all of that.
 func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 	events := c.Events
 	if done.Events != nil {
 		events = done.Events
 	}
-	for _, e := range events[known:] {
-		e.Commit = 0
-		if _, err := s.state.Apply(&e, zeroTime); err != nil {
-			s.fail(err, e.Seq)
+	decided := slices.Clone(events[known:])
+	for i := range decided {
+		decided[i].Commit = 0
+		if _, err := s.state.Apply(&decided[i], zeroTime); err != nil {
+			s.fail(err, decided[i].Seq)
 			return
 		}
-		if s.e.cfg.Strict {
-			s.log = append(s.log, e)
-		}
-		if s.m == nil || s.failure != nil {
-			continue
-		}
-		if err := s.m.Feed([]world.Event{e}, false); err != nil {
-			s.fail(err, e.Seq)
-		}
 	}
-	if s.m != nil && s.failure == nil {
-		s.create()
+	if s.e.cfg.Strict {
+		s.log = append(s.log, decided...)
 	}
+	if s.m == nil || s.failure != nil {
+		return
+	}
+	if err := s.m.Feed(decided, false); err != nil {
+		s.fail(err, s.state.Seq)
+		return
+	}
+	s.create()
 }
 
 // farewell sends a cancel to each attached child that still runs: the run has ended.
