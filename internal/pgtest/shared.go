@@ -3,6 +3,7 @@ package pgtest
 // This file holds the cluster that all tests of a binary share.
 
 import (
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -24,10 +25,17 @@ var shared struct {
 	over    bool
 }
 
+// sideBySide is how many tests run at once, unless -parallel says so.
+const sideBySide = "16"
+
 // Main runs the tests of a package, stops the cluster that they shared, looks for goroutines that they left, and ends the process. It is
 // for TestMain. A package without it gets its cluster too; then the guard stops it when the process has ended.
 func Main(m interface{ Run() int }, cfg Config) {
 	shared.cfg = cfg
+	flag.Parse()
+	if given := flag.Lookup("test.parallel"); given != nil && given.Value.String() == given.DefValue {
+		_ = flag.Set("test.parallel", sideBySide) // they wait for the server and for leases: two at once, on two cores, would wait for ever
+	}
 	code := m.Run()
 	if err := release(); err != nil {
 		fmt.Fprintln(os.Stderr, "pgtest:", err)
