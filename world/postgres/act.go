@@ -13,6 +13,7 @@ import (
 
 var (
 	findDelivery = load("find_delivery")
+	actWaits     = load("act_waits")
 	insertAct    = load("insert_act")
 	actQueue     = load("act_queue")
 	askChildren  = load("ask_children")
@@ -83,13 +84,19 @@ func (a *acting) do(ctx context.Context) (err error) {
 	if e.Type != world.RunCancelled {
 		inbox := r.owner != 0
 		if !inbox { // not before what was asked earlier
-			if err := a.tx.each(ctx, actWaits, func(scanner) error { inbox = true; return nil }, r.key, string(world.RunPaused), string(world.RunResumed)); err != nil {
+			if err := a.tx.each(ctx, actWaits, func(scanner) error { inbox = true; return nil }, r.key); err != nil {
 				return err
 			}
 		}
 		if inbox {
-			return a.post(ctx)
+			if err := a.post(ctx); err != nil {
+				return err
+			}
+			return a.note(ctx)
 		}
+	}
+	if err := a.note(ctx); err != nil {
+		return err
 	}
 	if e.Type == world.RunPaused && r.paused || e.Type == world.RunResumed && !r.paused {
 		return nil // as it is already
@@ -128,6 +135,15 @@ func (a *acting) post(ctx context.Context) (err error) {
 	return nil
 }
 
+// note keeps the ID of the act, which is known from now on, whatever becomes of the act.
+func (a *acting) note(ctx context.Context) error {
+	if a.d.ID == "" {
+		return nil
+	}
+	_, err := a.tx.exec(ctx, insertAct, a.r.key, a.d.ID)
+	return err
+}
+
 // append writes the act to the log.
 func (a *acting) append(ctx context.Context, e world.Event) error {
 	r := a.r
@@ -136,11 +152,6 @@ func (a *acting) append(ctx context.Context, e world.Event) error {
 		return err
 	}
 	e.Delivery, e.Time = a.d.ID, later(a.w.now(), last.Time)
-	if a.d.ID != "" {
-		if _, err := a.tx.exec(ctx, insertAct, r.key, a.d.ID); err != nil {
-			return err
-		}
-	}
 	if _, err := a.w.classKey(ctx, r.class); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ var (
 	lockRun   = load("lock_run")
 	shareRun  = load("share_run")
 	lockLane  = load("lock_lane")
+	taskHeld  = load("task_held")
 )
 
 // commitAlone writes a commit in a transaction of its own. wk is nil where no such worker is alive here, or it is a client's birth.
@@ -157,6 +158,8 @@ func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 		if c.Worker != "" && d.wk == nil || len(c.Held) > 0 {
 			return lost(c)
 		}
+	} else if err := d.stillHeld(ctx, tx); err != nil {
+		return err
 	}
 	if err := d.insertChildren(ctx, tx, &p); err != nil {
 		return err
@@ -180,6 +183,20 @@ func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 		return err
 	}
 	return d.run(ctx, tx, lane)
+}
+
+// stillHeld refuses a commit one of whose tasks is not held; that is checked before all conditions, and once more when they are deleted.
+func (d *draft) stillHeld(ctx context.Context, tx txn) error {
+	for _, k := range d.c.Held {
+		held := false
+		if err := tx.each(ctx, taskHeld, func(scanner) error { held = true; return nil }, clean(d.c.Run), clean(k.Step), d.wk.key, int32(k.Attempt)); err != nil {
+			return err
+		}
+		if !held {
+			return fmt.Errorf("run %s: task %s, attempt %d: %w", d.c.Run, k.Step, k.Attempt, world.ErrLeaseLost)
+		}
+	}
+	return nil
 }
 
 // run makes the statements of a draft whose births have their rows already.

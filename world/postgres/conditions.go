@@ -16,7 +16,7 @@ var (
 	hookByToken = load("hook_by_token")
 	claimHooks  = load("claim_hooks")
 	lastHead    = load("last_head")
-	actWaits    = load("act_waits")
+	resumeWaits = load("resume_waits")
 )
 
 // insertChildren inserts the rows of births. One that is taken is left out where a condition names it, and refuses the commit where none does.
@@ -267,10 +267,11 @@ func freed(events []world.Event, id string) bool {
 	return false
 }
 
-// stillPaused looks, for a run that is to be released while it is paused, whether a resumption waits: then the run is to be taken for that.
+// stillPaused looks, for a run that is to be released while it is paused, whether a resumption waits that the commit does not take: then the run is to
+// be taken for that.
 func (d *draft) stillPaused(ctx context.Context, tx txn, r *run) error {
 	if d.c.Release == nil || !pausedAfter(r.paused, d.c.Events) {
 		return nil
 	}
-	return tx.each(ctx, actWaits, func(scanner) error { d.resumed = true; return nil }, r.key, string(world.RunResumed), string(world.RunResumed))
+	return tx.each(ctx, resumeWaits, func(scanner) error { d.resumed = true; return nil }, r.key, append([]int64{}, d.c.Mail...))
 }

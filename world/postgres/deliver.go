@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/stepwell/stepwell/world"
@@ -126,12 +125,12 @@ func (w *World) deliverGroup(ctx context.Context, batch []*sending) {
 			return err
 		}
 		b := &script{w: w}
-		b.put(1, setLockTimeout, func() []any { return []any{groupLockTimeout} })
+		b.put(1, setLockTimeout, func() []any { return []any{w.writing.groupLock} })
 		if !putMail(b, batch) {
 			return nil
 		}
 		err := t.run(ctx, b)
-		if err != nil && !refused(err) && !pgconn.SafeToRetry(err) {
+		if err != nil && !refused(err) && !unsent(err) {
 			return fmt.Errorf("%w: %w", world.ErrUnknownOutcome, w.classify(err))
 		}
 		return err

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -44,11 +43,13 @@ type writing struct {
 	requests   chan *request // of up to maxGroup that wait; closed by Close
 	deliveries chan *sending // as well
 	writers    sync.WaitGroup
-	spare      sync.Pool  // of *request
+	spare      sync.Pool // of *request
+	config     *pgx.ConnConfig
 	lanes      chan int16 // those that are free for transactions of single commits
 	backends   [maxWriters]backend
 	steps      stepPool
 	patience   time.Duration // lockPatience, but in tests
+	groupLock  string        // groupLockTimeout, but in tests
 
 	mu      sync.Mutex
 	unknown map[[16]byte]time.Time // commits whose answer was lost, and when
@@ -71,7 +72,8 @@ func (w *World) startWriters(ctx context.Context) {
 		g.lanes <- laneAlone + i
 	}
 	g.unknown = make(map[[16]byte]time.Time)
-	g.patience = lockPatience
+	g.config = w.cfg.ConnConfig.Copy()
+	g.patience, g.groupLock = lockPatience, groupLockTimeout
 	w.keys.fetching = make(chan struct{}, 1)
 	for lane := range w.opt.Writers {
 		wr := &writer{w: w, lane: int16(lane)}
@@ -231,7 +233,7 @@ func (wr *writer) attempt(ctx context.Context, batch []*request) error {
 	}
 	script := script{w: wr.w}
 	if wr.w.pooled {
-		script.put(1, setLockTimeout, func() []any { return []any{groupLockTimeout} })
+		script.put(1, setLockTimeout, func() []any { return []any{wr.w.writing.groupLock} })
 	}
 	renewed, fence := wr.merge(batch)
 	renew := column(renewed, func(wk **worker) int64 { return (*wk).key })
@@ -252,7 +254,7 @@ func (wr *writer) attempt(ctx context.Context, batch []*request) error {
 	if refused(err) && !wr.conn.IsClosed() {
 		return err
 	}
-	if pgconn.SafeToRetry(err) {
+	if unsent(err) {
 		wr.drop()
 		return err
 	}
@@ -369,6 +371,9 @@ func (w *World) durable(drafts ...*draft) (notices []world.Notice) {
 
 // connect opens the writer's connection, or finds out whether the one it has was idle too long to be trusted.
 func (wr *writer) connect(ctx context.Context) error {
+	if wr.conn != nil && wr.conn.IsClosed() {
+		wr.drop()
+	}
 	if wr.conn != nil && time.Since(wr.used) > time.Second {
 		wr.w.counters.statements.Add(1)
 		if err := wr.conn.Ping(ctx); err != nil {
@@ -379,7 +384,7 @@ func (wr *writer) connect(ctx context.Context) error {
 		return nil
 	}
 	w := wr.w
-	conn, err := pgx.ConnectConfig(ctx, w.cfg.ConnConfig.Copy())
+	conn, err := pgx.ConnectConfig(ctx, w.writing.config.Copy())
 	if err != nil {
 		return err
 	}
@@ -390,10 +395,12 @@ func (wr *writer) connect(ctx context.Context) error {
 	b := backend{pid: conn.PgConn().PID()}
 	err = conn.QueryRow(ctx, w.sql(backendStart)).Scan(&b.start)
 	if err == nil {
-		_, err = conn.Exec(ctx, w.sql(keepLockTimeout), groupLockTimeout)
+		_, err = conn.Exec(ctx, w.sql(keepLockTimeout), w.writing.groupLock)
 	}
 	if err == nil {
-		_, err = conn.Exec(ctx, w.sql(noteBackend), w.workerKeys(), wr.lane, int32(b.pid))
+		if _, err = conn.Exec(ctx, w.sql(noteBackend), w.workerKeys(), wr.lane, int32(b.pid)); refused(err) {
+			err = nil // somebody holds a row; nothing rests on it
+		}
 	}
 	if err != nil {
 		wr.drop()

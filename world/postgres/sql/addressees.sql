@@ -8,8 +8,8 @@ counted AS MATERIALIZED (
   SELECT d.run, (SELECT count(*) FROM (SELECT 1 FROM {schema}.inbox i WHERE i.run = d.run AND i.payload LIMIT $5::bigint) x) AS n
   FROM (SELECT DISTINCT f.run FROM found f WHERE f.payload AND f.run IS NOT NULL) d)
 SELECT f.i, r.key, r.id, f.hook, q.run IS NOT NULL, w.id, q."full",
-  EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = f.run AND i.delivery = f.delivery)
-  OR EXISTS (SELECT 1 FROM {schema}.acts x WHERE x.run = f.run AND x.delivery = f.delivery),
+  EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = f.run AND i.delivery = f.delivery OFFSET 0)
+  OR EXISTS (SELECT 1 FROM {schema}.acts x WHERE x.run = f.run AND x.delivery = f.delivery OFFSET 0),
   c.n
 FROM found f LEFT JOIN {schema}.runs r ON r.key = f.run LEFT JOIN {schema}.queue q ON q.run = f.run
 LEFT JOIN {schema}.workers w ON w.key = q.owner LEFT JOIN counted c ON c.run = f.run AND f.payload
