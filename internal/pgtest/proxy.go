@@ -22,6 +22,7 @@ type Proxy struct {
 	links  []*Link // open ones, oldest first
 	rule   func(*Batch) Action
 	refuse bool
+	deaf   bool // to cancel requests
 	closed bool
 	counts Counts
 }
@@ -98,6 +99,20 @@ func (p *Proxy) Refuse(refuse bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuse = refuse
+}
+
+// LoseCancels makes the proxy swallow cancel requests, which drivers send for a connection that broke, until it is told otherwise. They may get lost on any network:
+// what was under way in the server goes on.
+func (p *Proxy) LoseCancels(lose bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deaf = lose
+}
+
+func (p *Proxy) losesCancels() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.deaf
 }
 
 // CutAll cuts all connections and returns how many there were.

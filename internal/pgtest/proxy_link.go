@@ -117,7 +117,7 @@ func (l *Link) serve() {
 	defer l.close()
 	in := newMessages(l.client)
 	start, err := l.startup(in)
-	if err != nil {
+	if err != nil || isCancel(start) && l.proxy.losesCancels() {
 		return
 	}
 	server, err := net.Dial("tcp", l.proxy.target)

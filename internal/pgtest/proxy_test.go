@@ -233,6 +233,26 @@ func TestCutWhileHeld(t *testing.T) {
 	}
 }
 
+// TestLoseCancels: what a broken connection left under way goes on.
+func TestLoseCancels(t *testing.T) {
+	p, through, direct := proxied(t)
+	p.LoseCancels(true)
+	conn := connect(t, through)
+	execute(t, direct, "begin; lock table t")
+	ended := make(chan error, 1)
+	go func() { ended <- writers["simple protocol"](t.Context(), conn, 1) }()
+	watch := connect(t, URL(t))
+	waits := fmt.Sprintf("select count(*) from pg_stat_activity where pid = %d and wait_event_type = 'Lock'", conn.PgConn().PID())
+	within(t, 20*time.Second, "the insert waits for the lock", func() bool { return value[int](t, watch, waits) == 1 })
+	p.CutAll()
+	if err := <-ended; err == nil {
+		t.Error("a cut connection gave no error")
+	}
+	<-conn.PgConn().CleanupDone() // it has asked for the cancel
+	execute(t, direct, "commit")
+	within(t, 20*time.Second, "the insert is done", func() bool { return value[int](t, direct, "select count(*) from t") == 1 })
+}
+
 // TestRefuseAndCutAll: no new connections, and none of the old.
 func TestRefuseAndCutAll(t *testing.T) {
 	p, through, _ := proxied(t)
