@@ -56,8 +56,11 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 	case errors.Is(err, world.ErrUnknownOutcome):
 		w.noteUnknown(c)
 		return done, err
-	case errors.Is(err, world.ErrLeaseLost) && w.wasUnknown(c):
-		return w.Outcome(ctx, c)
+	case (errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists)) && w.wasUnknown(c): // the server was still at it when it was asked
+		if done, outcome := w.Outcome(ctx, c); outcome == nil || errors.Is(err, world.ErrLeaseLost) {
+			return done, outcome
+		}
+		return done, err
 	case err != nil:
 		return done, err
 	}
