@@ -56,7 +56,34 @@ func (q *inquest) look(ctx context.Context, orders []*order) error {
 	for run := range byRun {
 		q.fault("run %s was accepted, and is not there", run)
 	}
+	if err := q.ordered(ctx, orders); err != nil {
+		return err
+	}
 	return q.money(ctx, orders)
+}
+
+// ordered: an order and its run are both there, or neither.
+func (q *inquest) ordered(ctx context.Context, orders []*order) error {
+	rows, err := q.conn.Query(ctx, "select transfer from ledger.orders")
+	if err != nil {
+		return err
+	}
+	written, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
+		return err
+	}
+	var want []int
+	for _, o := range orders {
+		if o.transfer.ordered() {
+			want = append(want, o.N)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(written)
+	if diff := cmp.Diff(want, written); diff != "" {
+		q.fault("orders that were accepted -, orders that are there +:\n%s", diff)
+	}
+	return nil
 }
 
 // run examines one run: its end, its log, the bodies of its steps.

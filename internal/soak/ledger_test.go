@@ -14,7 +14,8 @@ import (
 	"github.com/stepwell/stepwell/world/postgres"
 )
 
-// The ledger: accounts with what they hold, and a row for each time that a transfer touched one. Nothing in the tables keeps a transfer from
+// The ledger: accounts with what they hold, the orders of clients who start a transfer in a transaction of their own, and a row for each time that a transfer
+// touched an account. Nothing in the tables keeps a transfer from
 // touching an account twice: that is what the engine promises, and the test looks for.
 const (
 	accounts       = 20
@@ -23,6 +24,7 @@ const (
 	ledgerTables = `
 		create schema ledger;
 		create table ledger.accounts (id int primary key, balance bigint not null);
+		create table ledger.orders (transfer int primary key);
 		create table ledger.moves (at timestamptz not null default now(), transfer int not null, kind text not null, account int not null, amount bigint not null);`
 )
 
@@ -41,6 +43,11 @@ func (t *transfer) toClosed() bool { return t.N%9 == 4 }
 
 // Some bodies fail at their first attempt, after they have written: what they wrote must be gone.
 func (t *transfer) stumbles() bool { return t.N%7 == 3 }
+
+// Some are ordered: the run is started in the transaction that writes the order. Some of those change their mind, and roll it back.
+func (t *transfer) ordered() bool { return t.N%3 == 1 }
+
+func (t *transfer) taken() bool { return t.ordered() && t.N%5 == 2 }
 
 // result is what the transfer must come to.
 func (t *transfer) result() string {

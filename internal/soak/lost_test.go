@@ -5,9 +5,14 @@ package soak
 // This file loses the answers to what clients do, one at a time: each call comes to the truth by itself.
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
@@ -85,6 +90,88 @@ func TestLostAnswers(t *testing.T) {
 					t.Errorf("%d runs, want %d", n, calls)
 				}
 			})
+		}
+	}
+}
+
+// TestAnswerLostWhileCommitting: the connection breaks while the server is still at the COMMIT of a birth, so that whoever looks at once finds no run. The
+// caller hears of its run all the same.
+func TestAnswerLostWhileCommitting(t *testing.T) {
+	server := pgtest.New(t, pgtest.Config{NoSync: true})
+	direct := server.URL(t)
+	proxy := pgtest.NewProxy(t, direct)
+	w, err := openWorld(t.Context(), proxy.URL(direct))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	app, err := stepwell.New(w, stepwell.Config{Name: "client"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := transferFlow.Start(t.Context(), app, transfer{}); err != nil { // what a first start looks up is known
+		t.Fatal(err)
+	}
+	admin, err := pgx.Connect(t.Context(), server.AdminURL(direct))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(context.Background())
+	execute := func(sql string) {
+		if _, err := admin.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	// A commit waits for a standby that is not there: it is in the server's log, and nobody sees it yet.
+	execute("set synchronous_commit = local")
+	execute("alter system set synchronous_standby_names = 'nobody'")
+	execute("select pg_reload_conf()")
+	release := sync.OnceFunc(func() {
+		_, _ = admin.Exec(context.Background(), "alter system reset synchronous_standby_names")
+		_, _ = admin.Exec(context.Background(), "select pg_reload_conf()")
+	})
+	defer release() // nothing here ends without it
+	started := make(chan error, 1)
+	go func() {
+		_, err := transferFlow.Start(t.Context(), app, transfer{N: 1}, stepwell.StartOptions{ID: "chosen"})
+		started <- err
+	}()
+	await(t, admin, "the first try is committing", "select exists (select from pg_stat_activity where wait_event = 'SyncRep')")
+	proxy.LoseCancels(true)
+	proxy.CutAll()
+	await(t, admin, "the second try waits for the first, which is committing", `select exists (select from pg_stat_activity where wait_event = 'SyncRep')
+		and exists (select from pg_stat_activity where wait_event_type = 'Lock')`)
+	release()
+	if err := <-started; err != nil {
+		t.Errorf("start: got %v, want none: the run is the caller's", err)
+	}
+	n := 0
+	for _, err := range app.List(t.Context(), stepwell.ListFilter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d runs, want 2", n)
+	}
+}
+
+// await polls for what other sessions of the server come to.
+func await(t *testing.T, conn *pgx.Conn, what, sql string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
+		var there bool
+		if err := conn.QueryRow(t.Context(), sql).Scan(&there); err != nil {
+			t.Fatal(err)
+		}
+		if there {
+			return
+		}
+		if time.Now().After(end) {
+			rows, _ := conn.Query(t.Context(), "select coalesce(state, '') || ' ' || coalesce(wait_event_type, '') || ' ' || coalesce(wait_event, '') || ' ' || query from pg_stat_activity where datname = current_database()")
+			all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			t.Fatalf("waited in vain: %s; sessions: %q, %v", what, all, err)
 		}
 	}
 }

@@ -13,13 +13,19 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/postgres"
 )
 
 // producer starts transfers as fast as inFlight of them get done.
 type producer struct {
 	app     *stepwell.App
+	pool    *pgxpool.Pool // for orders
 	rnd     *rand.Rand
 	retries atomic.Int64 // calls that failed and were made again
 
@@ -70,14 +76,15 @@ func (p *producer) produce(ctx context.Context, stop <-chan struct{}) {
 // carry starts a transfer, confirms it, and waits for its end.
 func (p *producer) carry(ctx context.Context, t transfer, thinking time.Duration) error {
 	o := &order{transfer: t}
-	err := p.insist(ctx, func(again bool) error {
-		_, err := transferFlow.Start(ctx, p.app, t, stepwell.StartOptions{ID: t.run()})
-		if again && errors.Is(err, stepwell.ErrRunExists) {
-			return nil // the answer to an earlier call was lost
-		}
-		return err
-	})
-	if err != nil {
+	start := p.start
+	if t.ordered() {
+		start = p.startInOrder
+	}
+	err := p.insist(ctx, func(again bool) error { return start(ctx, t, again) })
+	switch {
+	case errors.Is(err, errChangedMind):
+		return nil
+	case err != nil:
 		return fmt.Errorf("start: %w", err)
 	}
 	p.mu.Lock()
@@ -107,6 +114,47 @@ func (p *producer) carry(ctx context.Context, t transfer, thinking time.Duration
 		return fmt.Errorf("result: %w", err)
 	}
 	return nil
+}
+
+// start starts a transfer. The engine itself finds out what became of a call whose answer was lost.
+func (p *producer) start(ctx context.Context, t transfer, again bool) error {
+	_, err := transferFlow.Start(ctx, p.app, t, stepwell.StartOptions{ID: t.run()})
+	if again && errors.Is(err, stepwell.ErrRunExists) {
+		return nil // it failed as an unknown outcome, and had been done
+	}
+	return err
+}
+
+var errChangedMind = errors.New("the order was taken back")
+
+// startInOrder starts a transfer in the transaction that writes its order. What became of that transaction is the client's to find out.
+func (p *producer) startInOrder(ctx context.Context, t transfer, again bool) error {
+	if again {
+		var there bool
+		err := p.pool.QueryRow(ctx, "select exists (select from ledger.orders where transfer = $1)", t.N).Scan(&there)
+		if err != nil || there {
+			return err
+		}
+	}
+	err := pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "insert into ledger.orders values ($1)", t.N); err != nil {
+			return err
+		}
+		if _, err := transferFlow.Start(ctx, p.app, t, stepwell.StartOptions{ID: t.run()}, stepwell.In(postgres.Tx(tx))); err != nil {
+			return err
+		}
+		if t.taken() {
+			return errChangedMind
+		}
+		return nil
+	})
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23505" {
+		return fmt.Errorf("its order may be under way: %w", err) // the next try looks
+	}
+	if errors.Is(err, stepwell.ErrRunExists) { // the same, seen by the world
+		return fmt.Errorf("its run may be under way: %v", err) //nolint:errorlint // it is not final
+	}
+	return err
 }
 
 // follow reads the log from a cursor, again and again, until it has an end.
@@ -155,6 +203,9 @@ func final(err error) bool {
 		if errors.Is(err, e) {
 			return true
 		}
+	}
+	if errors.Is(err, errChangedMind) {
+		return true
 	}
 	_, ended := errors.AsType[*stepwell.RunError](err)
 	return ended

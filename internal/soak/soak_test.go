@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
@@ -54,6 +55,11 @@ func TestLedgerUnderFire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	pool, err := pgxpool.New(ctx, through("orders"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
 	for place := range workers {
 		if err := crew.hire(place); err != nil {
 			t.Fatal(err)
@@ -61,7 +67,7 @@ func TestLedgerUnderFire(t *testing.T) {
 	}
 	begin := time.Now()
 	trail := &trail{begin: begin}
-	p := &producer{app: app, rnd: rand.New(rand.NewPCG(seed, 1))}
+	p := &producer{app: app, pool: pool, rnd: rand.New(rand.NewPCG(seed, 1))}
 	f := &fire{
 		rnd: rand.New(rand.NewPCG(seed, 2)), crew: crew, server: server, proxy: proxy, log: trail.add,
 		cuts: map[string][]time.Time{}, counts: map[string]int{},
@@ -100,6 +106,9 @@ func TestLedgerUnderFire(t *testing.T) {
 	}
 	examine(t, &inquest{app: app, conn: reconnect(t, direct, conn)}, p, f, trail)
 	f.enough(t)
+	if n, err := server.Logged("deadlock detected"); n > 0 || err != nil {
+		t.Errorf("the server found %d deadlocks, %v\n%s", n, err, server.Log())
+	}
 }
 
 // openLedger makes the accounts.
