@@ -41,9 +41,10 @@ var (
 
 // session is what others see of the goroutine that keeps the connection.
 type session struct {
-	class     int32       // the first number of advisory locks: which schema it is
-	listening atomic.Bool // others' news arrives
-	watch     atomic.Bool // somebody else may hold something
+	class     int32        // the first number of advisory locks: which schema it is
+	listening atomic.Bool  // others' news arrives
+	watch     atomic.Bool  // somebody else may hold something
+	looks     atomic.Int64 // at the workers of others, so far
 
 	nudged chan struct{} // capacity 1: workers or listeners have changed, or there is something to watch
 	mu     sync.Mutex
@@ -323,6 +324,7 @@ func (h *holding) watch(ctx context.Context) (next time.Duration, err error) {
 	}); err != nil {
 		return 0, err
 	}
+	s.looks.Add(1)
 	if len(dead) > 0 {
 		h.bury(ctx, dead)
 	}

@@ -32,6 +32,7 @@ func eventually(t testing.TB, what string, there func() bool) {
 // duel is two processes on one database: a worker that is going to be stopped, behind a proxy, and another one.
 type duel struct {
 	*testing.T
+	url    string
 	proxy  *pgtest.Proxy
 	old    *World
 	oldWk  world.Worker
@@ -44,9 +45,10 @@ const task = "task"
 func newDuel(t *testing.T, lease time.Duration, o ...Options) *duel {
 	t.Helper()
 	url := pgtest.URL(t)
-	d := &duel{T: t, proxy: pgtest.NewProxy(t, url)}
+	d := &duel{T: t, url: url, proxy: pgtest.NewProxy(t, url)}
 	d.heir = openAt(t, url)
 	d.old = openAt(t, d.proxy.URL(url), o...)
+	t.Cleanup(func() { d.proxy.Refuse(false) }) // what follows looks at the old World too
 	d.oldWk = d.join(d.old, lease)
 	d.heirWk = d.join(d.heir, time.Minute)
 	return d
@@ -155,7 +157,7 @@ func TestCommitMeetsTakeover(t *testing.T) {
 			t.Parallel()
 			d := newDuel(t, time.Second)
 			d.bear("r")
-			links := d.stopAt(how, ".log")
+			links := d.stopAt(how, `INTO "stepwell".log`)
 			stale := stepCommit("r", d.oldWk.ID, 0)
 			answer := begin(func() (world.Committed, error) { return d.old.Commit(t.Context(), stale) })
 			link := d.stopped(links)
@@ -215,7 +217,7 @@ func TestTaskEndMeetsTakeover(t *testing.T) {
 	if len(got.Tasks) != 1 {
 		t.Fatalf("took %+v, want the task", got)
 	}
-	links := d.stopAt(pgtest.Hold, ".tasks")
+	links := d.stopAt(pgtest.Hold, `DELETE FROM "stepwell".tasks`)
 	answer := begin(func() (world.Delivered, error) { return d.old.Deliver(t.Context(), endOf(&got.Tasks[0], d.oldWk.ID)) })
 	link := d.stopped(links)
 	var next world.Task
@@ -245,7 +247,7 @@ func TestTaskEndGoesThroughBurial(t *testing.T) {
 	d.bear("r")
 	d.bearTask("r", 0)
 	got := take(t, d.old, d.oldWk, 1)
-	links := d.stopAt(pgtest.HoldEnd, "DELETE FROM")
+	links := d.stopAt(pgtest.HoldEnd, `DELETE FROM "stepwell".tasks`)
 	answer := begin(func() (world.Delivered, error) { return d.old.Deliver(t.Context(), endOf(&got.Tasks[0], d.oldWk.ID)) })
 	link := d.stopped(links)
 	d.takeOver("r")
@@ -335,7 +337,7 @@ func TestMailBehindRelease(t *testing.T) {
 	t.Parallel()
 	d := newDuel(t, time.Minute) // the old one is the sender here
 	must(t, d.heir, eager("r", "w", d.heirWk.ID))
-	links := d.stopAt(pgtest.HoldEnd, "INTO "+`"stepwell".inbox`)
+	links := d.stopAt(pgtest.HoldEnd, `INTO "stepwell".inbox`)
 	answer := begin(func() (world.Delivered, error) {
 		return d.old.Deliver(t.Context(), &world.Delivery{Run: "r", ID: "d1", Events: []world.Event{{Type: world.SignalReceived, Name: "go", Payload: json.RawMessage(`1`)}}})
 	})
