@@ -20,9 +20,10 @@ import (
 
 // crew is the worker processes. It is safe for concurrent use.
 type crew struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	url     func(name string) string
+	told    orders // what all of them are told, beside their names and URLs
 	mu      sync.Mutex
 	members []*member         // the ones at work, a place each
 	deaths  map[int]time.Time // by process
@@ -41,8 +42,9 @@ type member struct {
 	err   error         // how; after ended
 }
 
-func newCrew(t *testing.T, dir string, size int, url func(name string) string) *crew {
+func newCrew(t testing.TB, dir string, size int, url func(name string) string) *crew {
 	c := &crew{t: t, dir: dir, url: url, members: make([]*member, size), deaths: map[int]time.Time{}, names: map[int]string{}}
+	c.told = orders{Dir: dir, Lease: lease, Poll: time.Second}
 	t.Cleanup(func() { // of what is left when the test fails halfway
 		c.pauses.Wait()
 		for _, m := range c.members {
@@ -61,7 +63,9 @@ func (c *crew) hire(place int) error {
 	defer c.mu.Unlock()
 	c.born++
 	m := &member{name: fmt.Sprintf("worker-%d-%d", place, c.born), ended: make(chan struct{})}
-	text, err := json.Marshal(orders{Name: m.name, URL: c.url(m.name), Dir: c.dir})
+	o := c.told
+	o.Name, o.URL = m.name, c.url(m.name)
+	text, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,10 @@ const workerEnv = "STEPWELL_SOAK_WORKER"
 
 // orders say what a worker process needs.
 type orders struct {
-	Name string
-	URL  string // of the database, through the proxy
-	Dir  string // for notes
+	Name        string
+	URL         string        // of the database, through the proxy
+	Dir         string        // for notes
+	Lease, Poll time.Duration // 0: the defaults
 }
 
 // lease is short, so that a stopped worker's runs are taken while the fire burns.
@@ -84,7 +85,7 @@ func (o *orders) serve(ctx context.Context, n *notes) (joined bool, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	app, err := stepwell.New(&noted{db, n}, stepwell.Config{
-		Definitions: (&ledger{notes: n}).definitions(), Name: o.Name, Lease: lease, Poll: time.Second, Drain: 5 * time.Second,
+		Definitions: append((&ledger{notes: n}).definitions(), ticks(n)), Name: o.Name, Lease: o.Lease, Poll: o.Poll, Drain: 5 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
