@@ -22,7 +22,8 @@ var (
 	heldTasks  = load("held_tasks")
 )
 
-// measure notes the offset of the database's clock to this process's, from an answer that was asked for at a time.
+// measure notes the offset of the database's clock to this process's, from an answer that was asked for at a time. It is the least that the answer allows for: what is
+// said here is never ahead of what the database says later.
 func (w *World) measure(sent, now time.Time) {
 	trip := time.Since(sent)
 	w.mu.Lock()
@@ -31,10 +32,18 @@ func (w *World) measure(sent, now time.Time) {
 	if w.opt.Now != nil {
 		system = w.opt.Now()
 	}
-	offset := now.Sub(system.Add(-trip / 2))
-	if off := offset - w.clock.offset; !w.clock.known || off.Abs() > trip/2+time.Millisecond { // less is what the round trip explains
-		w.clock.offset, w.clock.known = offset, true
+	offset := now.Sub(system)
+	if c := &w.clock; !c.known || offset > c.offset || offset < c.offset-trip-time.Millisecond { // the trip explains the rest
+		c.offset, c.known = offset, true
 	}
+}
+
+// notBefore is what the database says that the time is, or what was said here before, if that was later: clocks do not run alike.
+func (w *World) notBefore(now time.Time) time.Time {
+	if said := w.now(); said.After(now) {
+		return said
+	}
+	return now
 }
 
 // stale reports whether the database believes in the lease of a worker for less long than is safe for one that is about to own something: it is to be
@@ -130,7 +139,7 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, tasks []wo
 		return b, nil, w.notAlive(wk.ID)
 	}
 	w.measure(sent, b.Now)
-	b.Now, b.Until = b.Now.UTC(), b.Until.UTC()
+	b.Now, b.Until = w.notBefore(b.Now.UTC()), b.Until.UTC()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	wk.told, wk.shown = b.Until, b.Until

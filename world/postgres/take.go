@@ -75,7 +75,7 @@ func (t *taking) round(ctx context.Context) (again bool, err error) {
 	if t.w.buryAll(ctx, look.dead) {
 		return true, nil
 	}
-	t.out.Now = look.now
+	t.out.Now = t.w.notBefore(look.now)
 	turns := &t.w.queue.turns
 	runs, tasks := turns.pick(look.runs, look.now, t.runs, t.skip), turns.pick(look.tasks, look.now, t.tasks, t.skip)
 	again = !look.full && (len(runs) < t.runs || len(tasks) < t.tasks) && t.w.fullLook()

@@ -1,6 +1,6 @@
 -- What a worker could take, or when. kind 0: the first runs of each class and priority ($1, $2) from a time on ($3); 1: the first tasks of each step, priority
 -- and workflow, those known ($5 to $8) from a time on and, where $10, all of the steps in $11; 2: runs that mail makes runnable, among those in $12 and,
--- where $10, all; 3: where $14, the workers. The last row, kind 4, is the clock.
+-- where $10, all; 3: where $14, the workers. Runs in $12 ($13: of these classes) are among 0 and 1 whatever their times. The last row, kind 4, is the clock.
 -- Indexes queue_ready, tasks_ready, tasks_run, inbox_run, inbox_acts, runs_id, queue_owner, tasks_held.
 WITH RECURSIVE clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
 found (step, priority, workflow) AS (
@@ -21,6 +21,9 @@ FROM unnest($1::integer[], $2::smallint[], $3::timestamptz[]) l(class, priority,
 CROSS JOIN LATERAL (SELECT q.run, q.ready_at FROM {schema}.queue q
   WHERE q.class = l.class AND q.priority = l.priority AND q.ready_at >= l.low ORDER BY q.ready_at LIMIT $4::integer + 1) r
 UNION ALL
+SELECT 0, q.run, q.class, q.priority, q.ready_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM named n JOIN {schema}.queue q ON q.run = n.run WHERE q.ready_at IS NOT NULL AND q.class = ANY($13::integer[]) AND $4::integer > 0 AND NOT $10::boolean
+UNION ALL
 SELECT 1, t.key, 0, l.priority, t.visible_at, l.step, l.workflow, t.step, t.attempt, t.failures, t.abandoned, t.history, NULL, NULL
 FROM (SELECT * FROM unnest($5::text[], $6::smallint[], $7::text[], $8::timestamptz[]) k(step, priority, workflow, low)
   UNION ALL SELECT f.step, f.priority, f.workflow, '-infinity' FROM found f WHERE f.workflow IS NOT NULL) l(step, priority, workflow, low)
@@ -39,7 +42,7 @@ CROSS JOIN LATERAL (SELECT min(i.arrived_at) FILTER (WHERE i.cancel) AS asked, c
   FROM {schema}.inbox i WHERE i.run = q.run AND (i.cancel OR i.act IS NOT NULL)) a
 WHERE $4::integer > 0 AND (a.asked IS NOT NULL
   OR q.class = ANY($13::integer[]) AND (NOT q.paused OR a.resumed)
-    AND (q.running AND q.blocked IS NULL AND EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = q.run)
+    AND (q.running AND q.blocked IS NULL AND EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = q.run OFFSET 0)
       OR q.paused AND q.wake_at <= (SELECT now FROM clock)))
 LIMIT greatest($4::integer + 1, 1000))
 UNION ALL
