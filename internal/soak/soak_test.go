@@ -24,6 +24,7 @@ import (
 var (
 	soakTime = flag.Duration("soak.time", time.Minute, "how long TestLedgerUnderFire does harm")
 	soakSeed = flag.Uint64("soak.seed", 0, "seed of its faults; 0: a new one")
+	pooled   = flag.Bool("soak.pooler", false, "with pgbouncer in transaction mode between the proxy and the server")
 )
 
 // patience bounds what must happen when the fire is out. It is no measure of anything: machines are slow.
@@ -41,7 +42,11 @@ func TestLedgerUnderFire(t *testing.T) {
 	server := pgtest.New(t, pgtest.Config{}) // fsync as users have it
 	direct := server.URL(t)
 	conn := openLedger(t, direct)
-	proxy := pgtest.NewProxy(t, direct)
+	behind := direct
+	if *pooled {
+		behind = pgtest.Pooler(t, server).URL(direct)
+	}
+	proxy := pgtest.NewProxy(t, behind)
 	through := func(name string) string { return named(t, proxy.URL(direct), name) }
 	dir := t.TempDir()
 	crew := newCrew(t, dir, workers, through)
@@ -55,7 +60,7 @@ func TestLedgerUnderFire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := pgxpool.New(ctx, through("orders"))
+	pool, err := pgxpool.New(ctx, through("orders")+"&default_query_exec_mode=exec") // as a pooler wants it
 	if err != nil {
 		t.Fatal(err)
 	}
