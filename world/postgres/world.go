@@ -119,6 +119,9 @@ func (w *World) connect(ctx context.Context) (err error) {
 	if w.pooled && w.cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 		w.cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
+	if !w.pooled {
+		w.cfg.ConnConfig.AfterConnect = w.byIndex
+	}
 	w.pool, err = pgxpool.NewWithConfig(ctx, w.cfg)
 	return err
 }

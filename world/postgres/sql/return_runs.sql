@@ -3,7 +3,7 @@
 -- inbox_acts.
 WITH mine AS (SELECT run, paused FROM {schema}.queue WHERE owner = $1 ORDER BY run FOR UPDATE SKIP LOCKED),
 known AS (
-  SELECT m.run, m.paused, m.paused AND EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = m.run AND (i.cancel OR i.act IS NOT NULL) AND i.act = 'run_resumed') AS resumed,
+  SELECT m.run, m.paused, m.paused AND EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = m.run AND (i.cancel OR i.act IS NOT NULL) AND i.act = 'run_resumed' OFFSET 0) AS resumed,
     (SELECT l.seq + l.n - 1 FROM {schema}.log l WHERE l.run = m.run ORDER BY l.seq DESC LIMIT 1) AS last
   FROM mine m),
 back AS (
