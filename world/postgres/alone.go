@@ -41,16 +41,16 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 		return done, err
 	}
 	var d *draft
-	err = w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		d = &draft{w: w, ctx: ctx, c: c, wk: wk, keys: keys.keys}
-		var lane int16
-		select {
-		case lane = <-w.writing.lanes:
-			defer func() { w.writing.lanes <- lane }() // its row is locked until the end: whoever gets the number next waits for that
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	err = w.persist(ctx, func(ctx context.Context) error {
+		lane, err := w.freeLane(ctx) // before the connection, so that those who wait for a lane leave the others to the rest
+		if err != nil {
+			return err
 		}
-		return d.alone(ctx, pgxTxn{w, tx}, lane)
+		defer func() { w.writing.lanes <- lane }()
+		return w.changeOnce(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			d = &draft{w: w, ctx: ctx, c: c, wk: wk, keys: keys.keys}
+			return d.alone(ctx, pgxTxn{w, tx}, lane)
+		})
 	})
 	switch {
 	case errors.Is(err, world.ErrUnknownOutcome):
@@ -65,6 +65,16 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 		return done, err
 	}
 	return d.settled(ctx)
+}
+
+// freeLane waits for the number of a lane that no transaction of this World uses. It is to be given back.
+func (w *World) freeLane(ctx context.Context) (int16, error) {
+	select {
+	case lane := <-w.writing.lanes:
+		return lane, nil
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
 }
 
 // settled follows a transaction with one commit.

@@ -33,12 +33,17 @@ var changeOptions = pgx.TxOptions{BeginQuery: "BEGIN ISOLATION LEVEL READ COMMIT
 // that was lost before COMMIT was sent; so f may be called several times. An error of f rolls back, and is returned as it is where it is one of ours.
 // [world.ErrUnknownOutcome]: the answer to COMMIT was lost.
 func (w *World) change(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
+	return w.persist(ctx, func(ctx context.Context) error { return w.changeOnce(ctx, f) })
+}
+
+// persist calls f, which is one attempt at a change, until it succeeds or it is clear that it will not.
+func (w *World) persist(ctx context.Context, f func(ctx context.Context) error) error {
 	began, pause := time.Now(), firstPause
 	for {
 		if w.isClosed() {
 			return world.ErrClosed
 		}
-		err := w.changeOnce(ctx, f)
+		err := f(ctx)
 		switch {
 		case err == nil:
 			return nil

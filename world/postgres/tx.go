@@ -198,22 +198,24 @@ func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (wor
 }
 
 // ownerIn writes the commit of an owner in a transaction that a World began, its fence last.
-func (w *World) ownerIn(ctx context.Context, t *transaction, conn txn, d *draft) error {
-	select {
-	case t.lane = <-w.writing.lanes:
-		t.fenced = true // until the end of the transaction
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+func (w *World) ownerIn(ctx context.Context, t *transaction, conn txn, d *draft) (err error) {
 	c := d.c
-	if r := w.owned(c.Run); !goesAlone(c) && !c.Birth() && fits(c, r, d.wk.key) {
-		if err := d.all(&plan{events: c.Events, births: c.Births}, r); err != nil {
-			return err
-		}
-		return d.run(ctx, conn, t.lane)
+	r := w.owned(c.Run)
+	known := !goesAlone(c) && !c.Birth() && len(c.Births) == 0 && fits(c, r, d.wk.key)
+	if known {
+		err = d.all(&plan{events: c.Events}, r)
+	} else {
+		err = w.foresee(ctx, c, d.wk)
 	}
-	if err := w.foresee(ctx, c, d.wk); err != nil {
+	if err != nil {
 		return err
+	}
+	if t.lane, err = w.freeLane(ctx); err != nil {
+		return err
+	}
+	t.fenced = true // until the end of the transaction
+	if known {
+		return d.run(ctx, conn, t.lane)
 	}
 	return d.alone(ctx, conn, t.lane)
 }

@@ -416,3 +416,96 @@ func TestStepOfDeadWorker(t *testing.T) {
 		t.Errorf("got %d rows in the log, want 1", got)
 	}
 }
+
+// A step's transaction takes whatever a commit may bring: a child, a hook, a release; and its rollback undoes that too.
+func TestWholeCommitInTransaction(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	wk := join(t, w, 0, class1)
+	must(t, w, eager("r", "w", wk.ID))
+	for _, written := range []bool{false, true} {
+		child := birthOf(world.NewID(world.PrefixRun, time.Now()), "w")
+		child.Events[0].Birth.Parent = &world.Parent{Run: "r", Step: "step_1"}
+		c := &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Take: 1, First: 3, Births: []*world.Commit{child}, Release: &world.Release{}, Events: []world.Event{
+			{Type: world.StepCreated, ID: "step_1", Kind: world.KindChild, Name: "child", Peer: child.Run, Time: world.Now()},
+			{Type: world.HookCreated, ID: "hook_1", Name: "hook", Token: "t1", Chosen: true, Time: world.Now()},
+		}, Conditions: []world.Condition{{Event: 1}}}
+		tx, err := w.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := w.CommitIn(t.Context(), tx, c)
+		if err != nil || done.Events != nil || !done.Mail {
+			t.Fatalf("got %+v, %v, want all as sent, and another look", done, err)
+		}
+		end := tx.Rollback
+		if written {
+			end = tx.Commit
+		}
+		if err := end(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		hooks, err := w.Hooks(t.Context(), world.HookQuery{Token: "t1"})
+		if err != nil || len(hooks) == 1 != written {
+			t.Errorf("got hooks %+v, %v, want one: %v", hooks, err, written)
+		}
+		if _, err := w.Run(t.Context(), child.Run); err == nil != written {
+			t.Errorf("got error %v of the child, want none: %v", err, written)
+		}
+		if row, err := w.Run(t.Context(), "r"); err != nil || row.Queue.Owner == "" != written {
+			t.Errorf("got %+v, %v, want it released: %v", row.Queue, err, written)
+		}
+	}
+	if got := waitTake(t, w, wk); got.Status != world.Pending || got.Seq != 1 {
+		t.Errorf("took %+v, want the child", got)
+	}
+}
+
+// The result of a queued step, and what its body wrote, are one transaction.
+func TestTaskInTransaction(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	wk := join(t, w, 0, class1)
+	wk.Steps = []string{"charge"}
+	must(t, w, eager("r", "w", wk.ID))
+	c := stepCommit("r", wk.ID, 0)
+	c.Tasks = []world.Task{{Step: "step_1", Name: "charge", Priority: 1}}
+	must(t, w, c)
+	got, err := w.Take(t.Context(), world.TakeQuery{Worker: wk.ID, Steps: wk.Steps, Tasks: 1})
+	if err != nil || len(got.Tasks) != 1 {
+		t.Fatalf("took %+v, %v, want one task", got.Tasks, err)
+	}
+	d := &world.Delivery{
+		Run: "r", ID: "d", Task: &world.TaskKey{Run: "r", Step: "step_1", Attempt: 1}, Worker: wk.ID,
+		Events: []world.Event{{Type: world.StepCompleted, ID: "step_1", Attempt: 1, Payload: json.RawMessage(`1`)}},
+	}
+	for _, written := range []bool{false, true} {
+		tx, err := w.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done, err := w.DeliverIn(t.Context(), tx, d); err != nil || done.Owner != wk.ID {
+			t.Fatalf("got %+v, %v", done, err)
+		}
+		end := tx.Rollback
+		if written {
+			end = tx.Commit
+		}
+		if err := end(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]int{true: 1}[written]
+		if got := countRows(t, w, "inbox"); got != want || countRows(t, w, "tasks") != 1-want {
+			t.Errorf("got %d results and %d tasks, want %d and %d", got, countRows(t, w, "tasks"), want, 1-want)
+		}
+	}
+	tx, err := w.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.DeliverIn(t.Context(), tx, d)
+	wantErr(t, err, world.ErrLeaseLost)
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
