@@ -154,6 +154,10 @@ func checkPauses(problem func(string, ...any), r *simRun) {
 			if pause != nil {
 				early = append(early, e)
 			}
+		case world.RunCompleted, world.RunFailed:
+			if pause != nil && !cameToItsEnd(r, pause.Seq) {
+				problem("event %d %s comes during the pause that began with event %d", e.Seq, e.Type, pause.Seq)
+			}
 		default:
 			if pause != nil && (e.Type != world.StepStarted || r.log.kinds[e.ID] == world.KindClosure) {
 				problem("event %d %s comes during the pause that began with event %d", e.Seq, e.Type, pause.Seq)
@@ -164,6 +168,13 @@ func checkPauses(problem func(string, ...any), r *simRun) {
 			early = nil
 		}
 	}
+}
+
+// cameToItsEnd reports whether the code had come to its end before an event, though its worker died before that was written: whoever takes the run
+// to resume it, or to cancel it, finds it over.
+func cameToItsEnd(r *simRun, seq int64) bool {
+	out, err := stepwell.ReplayStrictly(newSimCode(nil, false).wf, r.ID, r.events[:seq-1])
+	return err == nil && out != nil
 }
 
 // checkCancel: after a cancel nothing new is asked for, but to clean up. Where the cancel ends a pause, what came before it is delivered before it, and the
