@@ -16,7 +16,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// follow moves r to what it is behind the events. With hooks, those that were born are put on the sheet.
+// follow moves r to what it is behind the events. With hooks, those that were born or are over are put on the sheet.
 func (d *draft) follow(r *run, events []world.Event, hooks bool) error {
 	h := hookChanges{}
 	var attrs map[string]json.RawMessage
@@ -136,19 +136,16 @@ func (h *hookChanges) follow(e *world.Event) {
 	}
 }
 
-// hooks puts changes of hooks on the sheet.
-func (d *draft) hooks(r *run, h *hookChanges, born bool) {
+// hooks puts changes of hooks on the sheet, unless they are made already.
+func (d *draft) hooks(r *run, h *hookChanges, put bool) {
 	s := &d.sheet
-	if r.hooks {
+	if put && r.hooks {
 		h.free(r.key, s)
 	}
-	if len(h.born) == 0 {
-		return
-	}
-	r.hooks = true
-	if born {
+	if put {
 		s.hooks = append(s.hooks, h.rows(r.key)...)
 	}
+	r.hooks = r.hooks || len(h.born) > 0
 }
 
 // free puts on a sheet what ends hooks.
