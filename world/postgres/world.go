@@ -111,8 +111,13 @@ func (w *World) connect(ctx context.Context) (err error) {
 		return err
 	}
 	var pid uint32
-	err = c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid)
+	var isolation string
+	err = c.QueryRow(ctx, w.sql(whoAnswers), pgx.QueryExecModeExec).Scan(&pid, &isolation)
 	w.pooled = pid != c.PgConn().PID()
+	if err == nil && w.pooled && isolation != "read committed" {
+		err = fmt.Errorf("%w: %s: transactions of role %s are %s by default, and a pooler stands in between; ALTER ROLE … SET default_transaction_isolation = 'read committed'",
+			world.ErrStorage, w.place, w.cfg.ConnConfig.User, isolation)
+	}
 	if err = errors.Join(err, c.Close(ctx)); err != nil {
 		return err
 	}
@@ -120,7 +125,7 @@ func (w *World) connect(ctx context.Context) (err error) {
 		w.cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	if !w.pooled {
-		w.cfg.ConnConfig.AfterConnect = w.byIndex
+		w.cfg.ConnConfig.AfterConnect = w.prepareSession
 	}
 	w.pool, err = pgxpool.NewWithConfig(ctx, w.cfg)
 	return err

@@ -1,6 +1,6 @@
 package postgres
 
-// How the server plans our statements.
+// How the server runs our statements.
 //
 // A prepared statement is planned once for all calls. Where the inbox or the queue of tasks is almost empty at that moment, the cheapest way to anything
 // in it is to read it all; and that plan stays, while thousands of rows come, until the table is analyzed again. So our sessions read whole tables only
@@ -13,10 +13,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-var setPlanner = load("set_planner")
+var (
+	setSession = load("set_session")
+	whoAnswers = load("who_answers")
+)
 
-// byIndex is done once for each connection that is ours alone.
-func (w *World) byIndex(ctx context.Context, c *pgconn.PgConn) error {
-	_, err := c.Exec(ctx, w.sql(setPlanner)).ReadAll()
+// prepareSession is done once for each connection that is ours alone.
+func (w *World) prepareSession(ctx context.Context, c *pgconn.PgConn) error {
+	_, err := c.Exec(ctx, w.sql(setSession)).ReadAll()
 	return err
 }

@@ -1,0 +1,5 @@
+-- How this session's statements are planned: row by row through indexes, on one core, without a compiler; and that each sees what was committed before
+-- it, whatever the role's default. Not for use behind a pooler.
+SELECT set_config(name, 'off', false) FROM unnest('{enable_seqscan,enable_bitmapscan,enable_hashjoin,enable_mergejoin,jit}'::text[]) name
+UNION ALL SELECT set_config('max_parallel_workers_per_gather', '0', false)
+UNION ALL SELECT set_config('default_transaction_isolation', 'read committed', false)
