@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -74,6 +75,12 @@ func record(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = w.Close() }()
+	recordOn(t, w)
+}
+
+// recordOn records it on any world.
+func recordOn(t *testing.T, w world.World) {
+	t.Helper()
 	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{onboard}})
 	if err != nil {
 		t.Fatal(err)

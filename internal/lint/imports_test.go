@@ -45,7 +45,7 @@ var layers = []layer{
 	{"analysis/...", []string{"analysis/..."}},
 	{"server/...", []string{"", "world", "server/...", "internal/human"}},
 	{"cmd/...", []string{"", "world/...", "server/...", "cmd/...", "internal/human"}},
-	{"docs", []string{"", "world", "world/sqlite"}}, // tests of its code
+	{"docs", []string{"", "world", "world/sqlite", "world/postgres"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "stepwelltest", "examples/..."}},
 }
 
