@@ -29,7 +29,7 @@ func worlds(b *testing.B) map[string]func() world.World {
 	}
 }
 
-// BenchmarkSerial10 is the throughput of 10-step serial runs at several concurrencies; one operation is one step.
+// BenchmarkSerial10 is the throughput of 10-step serial runs at several concurrencies; one operation is one step. On PostgreSQL: see world/postgres.
 func BenchmarkSerial10(b *testing.B) {
 	for _, name := range []string{"memory", "sqlite"} {
 		for _, clients := range []int{1, 32, 256} {
