@@ -54,9 +54,10 @@ func (l *looks) wantFull() bool {
 	return true
 }
 
-// fullLook has a full look follow one that was not and found less than there is room for: at once, or, where the last one was a moment ago, a moment later.
-func (w *World) fullLook() (now bool) {
-	if w.queue.looks.wantFull() {
+// fullLook has a full look follow one that was not and found less than there is room for: at once, where nothing was found and the last one was not a moment
+// ago, else a moment later.
+func (w *World) fullLook(nothing bool) (now bool) {
+	if nothing && w.queue.looks.wantFull() {
 		return true
 	}
 	w.kickSoon()

@@ -203,7 +203,7 @@ func TestLeaseWithoutSession(t *testing.T) {
 	url := pgtest.URL(t)
 	w, heir := openAt(t, b.URL(url)), openAt(t, b.URL(url))
 	d := &duel{T: t, old: w, heir: heir, url: url}
-	d.oldWk, d.heirWk = d.join(w, time.Second), d.join(heir, time.Minute)
+	d.oldWk, d.heirWk = d.join(w, shortLease), d.join(heir, time.Minute)
 	d.bear("r")
 	if got := d.takeOver("r"); got.Take != 2 {
 		t.Fatalf("took %+v, want take 2", got)

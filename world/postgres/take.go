@@ -78,8 +78,11 @@ func (t *taking) round(ctx context.Context) (again bool, err error) {
 	t.out.Now = t.w.notBefore(look.now)
 	turns := &t.w.queue.turns
 	runs, tasks := turns.pick(look.runs, look.now, t.runs, t.skip), turns.pick(look.tasks, look.now, t.tasks, t.skip)
-	again = !look.full && (len(runs) < t.runs || len(tasks) < t.tasks) && t.w.fullLook()
-	if chosen := len(runs) + len(tasks); chosen > 0 {
+	chosen := len(runs) + len(tasks)
+	if !look.full && (len(runs) < t.runs || len(tasks) < t.tasks) {
+		again = t.w.fullLook(chosen == 0)
+	}
+	if chosen > 0 {
 		given, err := t.give(ctx, look.now, runs, tasks)
 		if err != nil {
 			return false, err

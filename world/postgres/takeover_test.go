@@ -38,9 +38,13 @@ type duel struct {
 	oldWk  world.Worker
 	heir   *World
 	heirWk world.Worker
+	taken  map[string]world.TakenRun // by the heir
 }
 
 const task = "task"
+
+// shortLease is over soon, but not before its worker has done a few things, on a slow machine too.
+const shortLease = 3 * time.Second
 
 func newDuel(t *testing.T, lease time.Duration, o ...Options) *duel {
 	t.Helper()
@@ -105,17 +109,18 @@ func (d *duel) stopAt(how pgtest.Action, text string) <-chan *pgtest.Link {
 }
 
 // takeOver waits until the heir is given the run.
-func (d *duel) takeOver(run string) (got world.TakenRun) {
+func (d *duel) takeOver(run string) world.TakenRun {
 	d.Helper()
+	if d.taken == nil {
+		d.taken = make(map[string]world.TakenRun)
+	}
 	eventually(d, "run "+run+" is taken over", func() bool {
 		for _, r := range take(d, d.heir, d.heirWk, 5).Runs {
-			if r.Run == run {
-				got = r
-			}
+			d.taken[r.Run] = r
 		}
-		return got.Run != ""
+		return d.taken[run].Run != ""
 	})
-	return got
+	return d.taken[run]
 }
 
 // owner is who owns a run.
@@ -155,7 +160,7 @@ func TestCommitMeetsTakeover(t *testing.T) {
 	for _, how := range []pgtest.Action{pgtest.Hold, pgtest.HoldEnd} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
-			d := newDuel(t, time.Second)
+			d := newDuel(t, shortLease)
 			d.bear("r")
 			links := d.stopAt(how, `INTO "stepwell".log`)
 			stale := stepCommit("r", d.oldWk.ID, 0)
@@ -190,7 +195,7 @@ func TestCommitMeetsTakeover(t *testing.T) {
 // The old owner's release is held back until somebody else owns the run: it takes nothing from that one.
 func TestReleaseMeetsTakeover(t *testing.T) {
 	t.Parallel()
-	d := newDuel(t, time.Second)
+	d := newDuel(t, shortLease)
 	d.bear("r")
 	links := d.stopAt(pgtest.Hold, "released")
 	c := &world.Commit{ID: commitID(), Run: "r", Worker: d.oldWk.ID, Take: 1, First: 3, Release: &world.Release{}}
@@ -210,7 +215,7 @@ func TestReleaseMeetsTakeover(t *testing.T) {
 // The result of an attempt is held back until another worker has begun the next one: it is refused, and the next one counts.
 func TestTaskEndMeetsTakeover(t *testing.T) {
 	t.Parallel()
-	d := newDuel(t, time.Second)
+	d := newDuel(t, shortLease)
 	d.bear("r")
 	d.bearTask("r", 0)
 	got := take(t, d.old, d.oldWk, 1)
@@ -243,7 +248,7 @@ func TestTaskEndMeetsTakeover(t *testing.T) {
 // The result of an attempt is all but committed while its worker is buried: then it counts, and there is no other attempt.
 func TestTaskEndGoesThroughBurial(t *testing.T) {
 	t.Parallel()
-	d := newDuel(t, time.Second)
+	d := newDuel(t, shortLease)
 	d.bear("r")
 	d.bearTask("r", 0)
 	got := take(t, d.old, d.oldWk, 1)
@@ -276,7 +281,7 @@ func endOf(x *world.Task, worker string) *world.Delivery {
 // A worker is stopped in the middle of a take, and is buried for what it owned before: it gets nothing.
 func TestTakeMeetsTakeover(t *testing.T) {
 	t.Parallel()
-	d := newDuel(t, time.Second)
+	d := newDuel(t, shortLease)
 	d.bear("old")
 	must(t, d.heir, birthOf("new", "w"))
 	links := d.stopAt(pgtest.HoldEnd, "SKIP LOCKED")
@@ -300,7 +305,7 @@ func TestTakeMeetsTakeover(t *testing.T) {
 // A beat that is held back until its worker was buried does not bring it back to life.
 func TestBeatMeetsTakeover(t *testing.T) {
 	t.Parallel()
-	d := newDuel(t, time.Second)
+	d := newDuel(t, shortLease)
 	d.bear("r")
 	links := d.stopAt(pgtest.Hold, "skew_ns")
 	answer := begin(func() (world.Beat, error) { return d.old.Beat(t.Context(), world.BeatQuery{Worker: d.oldWk.ID}) })
@@ -318,7 +323,7 @@ func TestBeatMeetsTakeover(t *testing.T) {
 // The answer to a take is lost: the worker is told so, and what it was given comes back with the end of its lease.
 func TestTakeIsLost(t *testing.T) {
 	t.Parallel()
-	d := newDuel(t, 2*time.Second)
+	d := newDuel(t, shortLease)
 	must(t, d.heir, birthOf("r", "w"))
 	links := d.stopAt(pgtest.CutAfter, "SKIP LOCKED")
 	_, err := d.old.Take(t.Context(), world.TakeQuery{Worker: d.oldWk.ID, Classes: []world.Class{class1}, Runs: 1})
