@@ -178,6 +178,10 @@ func TestTransactionalStepEndsItself(t *testing.T) {
 					return fmt.Errorf("%s = %v, want ErrInvalid", what, err)
 				}
 			}
+			var seqscan string // what Stepwell sets for its own statements
+			if err := tx.QueryRow(ctx, "SHOW enable_seqscan").Scan(&seqscan); err != nil || seqscan != "on" {
+				return fmt.Errorf("enable_seqscan = %q, %v in a body, want the server's own", seqscan, err)
+			}
 			inner, err := tx.Begin(ctx) // a savepoint is the body's own
 			if err != nil {
 				return err

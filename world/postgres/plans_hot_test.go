@@ -116,7 +116,7 @@ func hots(n int) []hot {
 
 // testHot holds what runs all the time, as it is called, beside a snapshot that is held open.
 func testHot(t *testing.T, w *World, n int) {
-	p := newPlanner(t, w, "force_custom_plan")
+	p := newPlanner(t, w, "force_generic_plan")
 	var plans strings.Builder
 	for _, c := range hots(n) {
 		name, _ := p.prepare(c.s)

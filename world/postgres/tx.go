@@ -59,7 +59,9 @@ func (w *World) steps() (*pgxpool.Pool, error) {
 		return nil, world.ErrClosed
 	}
 	if s.pool == nil {
-		pool, err := pgxpool.NewWithConfig(context.Background(), w.cfg.Copy()) // connects to nothing yet
+		cfg := w.cfg.Copy()
+		cfg.ConnConfig.AfterConnect = nil                             // the statements there are the application's: they are planned as it likes
+		pool, err := pgxpool.NewWithConfig(context.Background(), cfg) // connects to nothing yet
 		if err != nil {
 			return nil, err
 		}
