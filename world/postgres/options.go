@@ -14,7 +14,7 @@ const defaultSchema = "stepwell"
 type Options struct {
 	Schema     string           // in which the tables are; default "stepwell"
 	Writers    int              // connections that write commits; default 2
-	Conns      int              // connections for everything else, at most; default 8
+	Conns      int              // connections for everything else, at most, and as many again for steps in transactions; default 8
 	InboxLimit int              // payloads that may wait for a run; default 10,000
 	NoMigrate  bool             // Open refuses a database whose schema is missing or older, instead of bringing it up to date
 	NoNotify   bool             // no LISTEN and no NOTIFY: others are seen by polling
