@@ -27,7 +27,11 @@ const (
 // errAgain: what was seen has changed meanwhile; the change is to be tried again from its start.
 var errAgain = errors.New("seen too early")
 
-var changeOptions = pgx.TxOptions{BeginQuery: "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '" + lockMoment + "'"}
+// A process that was stopped in the middle of one keeps the rows that it locked for no longer than idleMoment.
+const idleMoment = "5s"
+
+var changeOptions = pgx.TxOptions{BeginQuery: "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '" + lockMoment +
+	"'; SET LOCAL idle_in_transaction_session_timeout = '" + idleMoment + "'"}
 
 // change makes a change in a transaction of its own on a connection of the pool. It tries again on a deadlock, a lock that others hold, and a connection
 // that was lost before COMMIT was sent; so f may be called several times. An error of f rolls back, and is returned as it is where it is one of ours.
@@ -100,7 +104,7 @@ func passing(err error) bool {
 		return false
 	}
 	switch sqlState(err) {
-	case codeShutdown, codeCrash, codeStarting, codeTooMany:
+	case codeShutdown, codeCrash, codeStarting, codeTooMany, codeIdle:
 		return true
 	}
 	return again(err) || broken(err)

@@ -20,6 +20,7 @@ const (
 	codeReadOnly     = "25006"
 	codeDiskFull     = "53100"
 	codeTooMany      = "53300"
+	codeIdle         = "25P03" // a transaction that was left open: rolled back
 	codeShutdown     = "57P01" // also pg_terminate_backend
 	codeCrash        = "57P02"
 	codeStarting     = "57P03"

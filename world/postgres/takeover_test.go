@@ -361,3 +361,30 @@ func TestMailBehindRelease(t *testing.T) {
 		t.Fatalf("took %+v, want one mail", got)
 	}
 }
+
+// An operator's process is stopped in the middle of an act, while it has the run's row locked: the server ends its transaction, the run is taken, and the act is done when the
+// process goes on.
+func TestActStopsInTheMiddle(t *testing.T) {
+	t.Parallel()
+	d := newDuel(t, time.Minute) // the old one is the operator here
+	must(t, d.heir, birthOf("r", "w"))
+	links := d.stopAt(pgtest.Hold, "SET paused")
+	answer := begin(func() (world.Delivered, error) {
+		return d.old.Deliver(t.Context(), &world.Delivery{Run: "r", ID: "p1", Act: true, Events: []world.Event{{Type: world.RunPaused, By: "ann"}}})
+	})
+	link := d.stopped(links)
+	if got := take(t, d.heir, d.heirWk, 1); len(got.Runs) != 0 || got.Next.IsZero() || got.Next.After(got.Now) {
+		t.Fatalf("took %+v, next %s at %s; want nothing, and to look again soon: its row is locked", got.Runs, got.Next, got.Now)
+	}
+	if got := d.takeOver("r"); got.Seq != 1 || got.Paused {
+		t.Fatalf("took %+v, want r at event 1", got)
+	}
+	link.Release()
+	if err := <-answer; err != nil {
+		t.Fatal(err)
+	}
+	b, err := d.heir.Beat(t.Context(), world.BeatQuery{Worker: d.heirWk.ID})
+	if err != nil || len(b.Mail) != 1 || b.Mail[0].Events[0].Type != world.RunPaused {
+		t.Fatalf("got mail %+v, %v, want the pause", b.Mail, err)
+	}
+}
