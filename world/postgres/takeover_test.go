@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds every poll of the tests; it is spent only where something fails.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // eventually polls for what must come.
 func eventually(t testing.TB, what string, there func() bool) {
@@ -44,7 +44,7 @@ type duel struct {
 const task = "task"
 
 // shortLease is over soon, but not before its worker has done a few things, on a slow machine too.
-const shortLease = 3 * time.Second
+const shortLease = 8 * time.Second
 
 func newDuel(t *testing.T, lease time.Duration, o ...Options) *duel {
 	t.Helper()
