@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -46,8 +47,10 @@ func testGeneric(t *testing.T, w *World) {
 		}
 		name, n := p.prepare(s)
 		plan := p.explain(s, "COSTS off", name, slices.Repeat([]string{"NULL"}, n))
-		fmt.Fprintf(&plans, "%s\n", s.name)
-		plan.write(&plans, 1)
+		if !ofCatalog.MatchString(s.text) {
+			fmt.Fprintf(&plans, "%s\n", s.name)
+			plan.write(&plans, 1)
+		}
 		if bad := faults(plan); len(bad) > 0 && !mayRead[s.name] {
 			t.Errorf("%s %s", s.name, strings.Join(bad, ", "))
 		}
@@ -63,6 +66,9 @@ func testGeneric(t *testing.T, w *World) {
 	}
 	goldenPlans(t, p, "plans", plans.String())
 }
+
+// ofCatalog finds statements that read the server's own tables. Their plans follow what else is on the server, and so are not in the golden file.
+var ofCatalog = regexp.MustCompile(`\bpg_(catalog|class|index|namespace|tables|stat|locks|settings|database|replication|prepared)`)
 
 func withoutComments(text string) string {
 	var lines []string
