@@ -6,6 +6,7 @@ package postgres
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -130,25 +131,32 @@ func (l *looks) note(began time.Time, q *question, found *looked, lanes []queueL
 		l.peers = found.peers
 	}
 	found.peers = l.peers
-	if !q.full {
-		return
-	}
-	marks := make(map[queueLane]time.Time, len(l.marks))
-	for lane, at := range l.marks { // of other workers of this process
-		marks[lane] = at
-	}
-	for _, lane := range lanes {
-		marks[lane] = found.now.Add(-markMargin)
-	}
-	for _, all := range [][]candidate{found.runs, found.tasks} {
-		for i := range all {
-			c := &all[i]
-			if low := c.due.Add(-markMargin); c.kind != mailedRun && (marks[c.lane].IsZero() || low.Before(marks[c.lane])) {
-				marks[c.lane] = low
-			}
+	if q.full {
+		marks := make(map[queueLane]time.Time, len(l.marks))
+		maps.Copy(marks, l.marks) // of other workers of this process
+		for _, lane := range lanes {
+			marks[lane] = found.now.Add(-markMargin)
 		}
+		l.marks, l.full = marks, began
 	}
-	l.marks, l.full = marks, began
+	l.lower(found.runs)
+	l.lower(found.tasks)
+}
+
+// lower moves marks below what was found: a look that was not full may have found it by name, below the mark or where there was none.
+func (l *looks) lower(found []candidate) {
+	cloned := false
+	for i := range found {
+		c := &found[i]
+		low := c.due.Add(-markMargin)
+		if mark := l.marks[c.lane]; c.kind == mailedRun || !mark.IsZero() && !low.Before(mark) {
+			continue
+		}
+		if !cloned {
+			l.marks, cloned = maps.Clone(l.marks), true // other looks read the old ones
+		}
+		l.marks[c.lane] = low
+	}
 }
 
 // look asks what could be taken.

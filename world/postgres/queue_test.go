@@ -298,3 +298,33 @@ func TestNewsThatDoNotFit(t *testing.T) {
 		return false
 	})
 }
+
+// A task of a step that no look has met is known by the news of its run; later looks that are not full know when it is due, too.
+func TestNextOfATaskKnownByItsNews(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	wk := join(t, w, 0, class1)
+	wk.Steps = []string{"charge"}
+	must(t, w, eager("r", "w", wk.ID))
+	take(t, w, wk, 1)
+	l := &w.queue.looks
+	l.mu.Lock()
+	l.full = time.Now().Add(time.Hour) // no look is full from here on
+	l.mu.Unlock()
+
+	due := world.Now().Add(time.Hour)
+	c := stepCommit("r", wk.ID, 0)
+	c.Events = []world.Event{{Type: world.StepCreated, ID: "step_1", Name: "charge", Time: world.Now(), Kind: world.KindTask}}
+	c.Tasks = []world.Task{{Step: "step_1", Name: "charge", Priority: 1, Visible: due}}
+	must(t, w, c)
+	must(t, w, birthOf("other", "w"))
+	for range 2 { // the first look is told of the run
+		got, err := w.Take(t.Context(), world.TakeQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 1, Steps: wk.Steps})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !got.Next.Equal(due) {
+			t.Errorf("next is %s, want %s", got.Next, due)
+		}
+	}
+}
