@@ -282,6 +282,9 @@ func (l *Link) answer(kind byte, body []byte) (hold, cut bool) {
 		return false, false
 	}
 	b := l.queue[0]
+	if b.action == CutBlind {
+		return true, false // the server may be quicker than the cut
+	}
 	switch kind {
 	case 'C':
 		var m pgproto3.CommandComplete
