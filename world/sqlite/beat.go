@@ -8,15 +8,11 @@ import (
 )
 
 // Beat renews a worker's lease and tells what came; see [world.Queue].
-func (w *World) Beat(ctx context.Context, q world.BeatQuery) (b world.Beat, err error) {
+func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
 	if b, ok := w.idleBeat(ctx, q); ok {
 		return b, nil
 	}
-	err = w.write(ctx, func(g *group) (err error) {
-		b, err = g.beat(q)
-		return err
-	})
-	return b, err
+	return ask(ctx, w, func(g *group) (world.Beat, error) { return g.beat(q) })
 }
 
 // idleBeat is the beat of a worker that holds nothing: there is nothing to look up.

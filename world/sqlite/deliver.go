@@ -21,18 +21,11 @@ var (
 )
 
 // Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery].
-func (w *World) Deliver(ctx context.Context, d *world.Delivery) (done world.Delivered, err error) {
+func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
 	if err := world.CheckDelivery(d); err != nil {
-		return done, err
-	}
-	err = w.write(ctx, func(g *group) (err error) {
-		done, err = g.deliver(d)
-		return err
-	})
-	if err != nil {
 		return world.Delivered{}, err
 	}
-	return done, nil
+	return ask(ctx, w, func(g *group) (world.Delivered, error) { return g.deliver(d) })
 }
 
 func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {

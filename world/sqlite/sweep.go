@@ -19,11 +19,8 @@ var (
 func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	for swept < limit {
 		n := min(limit-swept, sweepBatch)
-		var found int
-		if err := w.write(ctx, func(g *group) (err error) {
-			found, err = g.sweep(n)
-			return err
-		}); err != nil {
+		found, err := ask(ctx, w, func(g *group) (int, error) { return g.sweep(n) })
+		if err != nil {
 			return swept, err
 		}
 		if swept += found; found < n {

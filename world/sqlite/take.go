@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,18 +57,17 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 			return world.Taken{Now: now, Next: w.nextLook(wk, heads, now), More: more(heads, now)}, nil
 		}
 	}
-	var out world.Taken
-	var dead error // a worker that learns of its end: the end stands
-	err = w.write(ctx, func(g *group) (err error) {
-		if out, err = g.take(&q, classes, steps); errors.Is(err, world.ErrLeaseLost) {
-			dead, err = err, nil
-		}
-		return err
-	})
-	if err == nil {
-		err = dead
+	type answer struct {
+		taken world.Taken
+		dead  error // a worker that learns of its end: the end stands
 	}
-	return out, err
+	a, err := ask(ctx, w, func(g *group) (a answer, err error) {
+		if a.taken, err = g.take(&q, classes, steps); errors.Is(err, world.ErrLeaseLost) {
+			a.dead, err = err, nil
+		}
+		return a, err
+	})
+	return a.taken, cmp.Or(err, a.dead)
 }
 
 func takeArgs(q *world.TakeQuery) (classes, steps string, err error) {

@@ -118,45 +118,43 @@ func (g *group) lost(worker int64, id string) {
 
 // Join registers a worker; see [world.Queue]. The first one of a World takes the lock of the worker process, and ends what the
 // process before it left behind.
-func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err error) {
+func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 	switch {
 	case wk.ID == "":
-		return b, fmt.Errorf("%w: worker without an ID", world.ErrInvalid)
+		return world.Beat{}, fmt.Errorf("%w: worker without an ID", world.ErrInvalid)
 	case wk.Lease < 0:
-		return b, fmt.Errorf("%w: worker %s: lease %s", world.ErrInvalid, wk.ID, wk.Lease)
+		return world.Beat{}, fmt.Errorf("%w: worker %s: lease %s", world.ErrInvalid, wk.ID, wk.Lease)
 	case wk.Lease == 0:
 		wk.Lease = defaultLease
 	}
 	classes, err := json.Marshal(wk.Classes)
 	if err != nil {
-		return b, err
+		return world.Beat{}, err
 	}
 	steps, err := json.Marshal(wk.Steps)
 	if err != nil {
-		return b, err
+		return world.Beat{}, err
 	}
 	wk.Classes, wk.Steps = append([]world.Class(nil), wk.Classes...), append([]string(nil), wk.Steps...)
-	err = w.write(ctx, func(g *group) error {
+	return ask(ctx, w, func(g *group) (b world.Beat, err error) {
 		if g.worker(wk.ID) != 0 {
-			return fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
+			return b, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
 		}
 		if err := g.lockWorkers(wk.Name); err != nil {
-			return err
+			return b, err
 		}
 		until := g.now.Add(wk.Lease)
 		key, err := g.insert(insertWorker, wk.ID, wk.Name, wk.Build, string(classes), string(steps), int64(wk.Lease), g.now.UnixMicro(), until.UnixMicro())
 		if err != nil {
-			return err
+			return b, err
 		}
-		b = world.Beat{Now: g.now, Until: until}
 		g.onCommit(func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.workers[wk.ID] = &worker{Worker: wk, key: key, until: until, shown: until, runs: make(map[int64]string)}
 		})
-		return nil
+		return world.Beat{Now: g.now, Until: until}, nil
 	})
-	return b, err
 }
 
 // lockWorkers makes this the worker process of the file; what the one before it left comes back.
@@ -168,7 +166,7 @@ func (g *group) lockWorkers(name string) error {
 			return err
 		}
 		w.lock = lock
-		w.bell = listen(bellPath(w.path), w.listeners.tell)
+		w.bell = listen(bellPath(w.path), w.listeners.Tell)
 	}
 	if w.voided || g.voided {
 		return nil

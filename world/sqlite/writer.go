@@ -35,6 +35,20 @@ func (w *World) write(ctx context.Context, change func(g *group) error) error {
 	return err
 }
 
+// ask is write for a change that has an answer. The answer is the writer's until the change is made: a caller that gave up has returned,
+// and must share no variable with what the writer goes on with.
+func ask[T any](ctx context.Context, w *World, change func(g *group) (T, error)) (T, error) {
+	answer := new(T)
+	err := w.write(ctx, func(g *group) (err error) {
+		*answer, err = change(g)
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return *answer, nil
+}
+
 func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group) error) (world.Committed, error) {
 	if ctx.Err() != nil {
 		return world.Committed{}, context.Cause(ctx)
@@ -108,7 +122,7 @@ func (wr *writer) loop() {
 			wr.batch[i] = nil
 			r.done <- struct{}{}
 		}
-		wr.w.listeners.tell(wr.group.notices)
+		wr.w.listeners.Tell(wr.group.notices)
 		wr.checkpoint()
 	}
 }
@@ -267,7 +281,7 @@ func (g *group) begin(wr *writer) {
 	notices, hooks, totals := g.notices, g.hooks, g.totals
 	clear(hooks)
 	clear(totals)
-	*g = group{wr: wr, c: wr.c, now: wr.w.now(), notices: notices, mark: len(notices), hooks: hooks[:0], totals: totals, quiet: !wr.w.listeners.any()}
+	*g = group{wr: wr, c: wr.c, now: wr.w.now(), notices: notices, mark: len(notices), hooks: hooks[:0], totals: totals, quiet: !wr.w.listeners.Any()}
 }
 
 // after follows a transaction that is durable.
