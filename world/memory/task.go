@@ -10,9 +10,6 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// keptStarts is of how many attempts a task remembers the start and the end.
-const keptStarts = 10
-
 type task struct {
 	world.Task // Attempt, First and Failures as of now; History includes the attempt that runs
 	run        *run
@@ -93,10 +90,7 @@ func (w *World) giveTask(t *task, wk *worker, now time.Time) world.Task {
 	return out
 }
 
-// remember adds to the history of a task, of which the last attempts are kept, each as a whole.
-func (t *task) remember(e world.Event) {
-	t.History = slices.DeleteFunc(append(t.History, e), func(x world.Event) bool { return x.Attempt <= t.Attempt-keptStarts })
-}
+func (t *task) remember(e world.Event) { t.History = world.RememberAttempt(t.History, e, t.Attempt) }
 
 func (w *World) dropTask(r *run, step string) {
 	t := r.tasks[step]
@@ -113,18 +107,6 @@ func (w *World) dropTask(r *run, step string) {
 
 func abandoned(e *world.Event) bool { return e.Error != nil && e.Error.Code == world.CodeAbandoned }
 
-// givenUp reports whether a delivery says that an attempt which is no longer held was abandoned, and nothing was known of its end.
-func (t *task) givenUp(d *world.Delivery) bool {
-	k := d.Task
-	if d.RetryAt.IsZero() || !abandoned(&d.Events[0]) || k.Attempt > t.Attempt || k.Attempt == t.Attempt && t.holder != nil {
-		return false
-	}
-	known := func(typ world.EventType) bool {
-		return slices.ContainsFunc(t.History, func(e world.Event) bool { return e.Type == typ && e.Attempt == k.Attempt })
-	}
-	return known(world.StepStarted) && !known(world.StepRetrying)
-}
-
 // taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
 func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) {
 	k := d.Task
@@ -136,7 +118,7 @@ func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) 
 		return world.Delivered{}, over(r)
 	}
 	t := r.tasks[k.Step]
-	if t != nil && t.givenUp(d) {
+	if t != nil && d.GivesUp(&t.Task) {
 		t.remember(d.Events[0])
 		t.Abandoned++
 		return world.Delivered{Run: r.id, Owner: r.ownerID()}, nil

@@ -114,7 +114,7 @@ func (w *World) bury(wk *worker, died bool, n *notices) {
 		w.place(r, n)
 	}
 	for t := range wk.tasks {
-		t.holder, t.Visible = nil, now
+		t.holder, t.Worker, t.Visible = nil, "", now
 		w.placeTask(t, n)
 	}
 	clear(wk.runs)

@@ -19,7 +19,7 @@ const inboxLimit = 10_000
 
 // World keeps runs in memory. It is safe for concurrent use.
 type World struct {
-	listeners listeners
+	listeners world.Listeners
 
 	mu      sync.Mutex
 	closed  bool

@@ -136,7 +136,7 @@ func (w *World) tell(notices ...world.Notice) {
 	if len(notices) == 0 {
 		return
 	}
-	w.listeners.tell(notices)
+	w.listeners.Tell(notices)
 	w.announce(notices)
 }
 
@@ -196,7 +196,7 @@ func (w *World) sendNewsLoop(ctx context.Context) {
 	for {
 		kick, wait := n.kicked()
 		if kick {
-			w.listeners.tell([]world.Notice{{Kind: world.NoticeWork}})
+			w.listeners.Tell([]world.Notice{{Kind: world.NoticeWork}})
 		}
 		wake := n.nudge
 		if d := time.Until(quiet); d > 0 { // what comes meanwhile goes with the next one
@@ -252,7 +252,7 @@ func (w *World) hear(payload string) (work bool) {
 			}
 		}
 	}
-	w.listeners.tell(notices)
+	w.listeners.Tell(notices)
 	return work
 }
 

@@ -86,7 +86,7 @@ func (w *World) startQueue(ctx context.Context) {
 func (w *World) wantsSession() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.workers) > 0 || !w.opt.NoNotify && w.listeners.any()
+	return len(w.workers) > 0 || !w.opt.NoNotify && w.listeners.Any()
 }
 
 // keepSession keeps the connection, until ctx ends.
@@ -108,7 +108,7 @@ func (w *World) keepSession(ctx context.Context) {
 			closeConn(ctx, h.conn)
 			lost = time.Now()
 			if s.listening.Swap(false) { // who relied on notices polls from now on
-				w.listeners.tell([]world.Notice{{Kind: world.NoticeWork}})
+				w.listeners.Tell([]world.Notice{{Kind: world.NoticeWork}})
 			}
 			continue
 		}
@@ -184,7 +184,7 @@ func (h *holding) hold(ctx context.Context) {
 		}
 		if first { // what was sent before, nobody here has heard
 			first = false
-			h.w.listeners.tell([]world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}})
+			h.w.listeners.Tell([]world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}})
 		}
 		wait, err := h.watch(ctx)
 		if err != nil {
@@ -208,7 +208,7 @@ func (h *holding) tellWork() time.Duration {
 		return d
 	}
 	h.work, h.told = false, time.Now()
-	h.w.listeners.tell([]world.Notice{{Kind: world.NoticeWork}})
+	h.w.listeners.Tell([]world.Notice{{Kind: world.NoticeWork}})
 	return math.MaxInt64
 }
 

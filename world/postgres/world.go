@@ -39,7 +39,7 @@ type World struct {
 	workers map[string]*worker // that joined here and are alive, by ID; under mu
 	classes classes
 
-	listeners listeners
+	listeners world.Listeners
 	counters  counters
 }
 

@@ -67,7 +67,7 @@ type World struct {
 	bell   *listener   // nil before the first Join; of the writer goroutine
 	voided bool        // what the worker process before this one left is ended; of the writer goroutine
 
-	listeners listeners
+	listeners world.Listeners
 	counters  counters
 }
 

@@ -3,13 +3,9 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/stepwell/stepwell/world"
 )
-
-// keptStarts is of how many attempts a task remembers the start and the end.
-const keptStarts = 10
 
 var (
 	insertTask = load("insert_task")
@@ -148,27 +144,29 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 
 func abandoned(e *world.Event) bool { return e.Error != nil && e.Error.Code == world.CodeAbandoned }
 
-// givenUp reports whether a delivery says that an attempt which is no longer held was abandoned, and nothing was known of its end.
+// givenUp reports whether a delivery is about an attempt that is no longer held; see [world.Delivery.GivesUp].
 func (t *task) givenUp(d *world.Delivery) (bool, error) {
-	k := d.Task
-	if d.RetryAt.IsZero() || !abandoned(&d.Events[0]) || k.Attempt > t.attempt || k.Attempt == t.attempt && t.worker != 0 {
-		return false, nil
+	if d.RetryAt.IsZero() {
+		return false, nil // the usual end: its history is not needed
 	}
 	history, err := readHistory(t.history)
-	known := func(typ world.EventType) bool {
-		return slices.ContainsFunc(history, func(e world.Event) bool { return e.Type == typ && e.Attempt == k.Attempt })
+	if err != nil {
+		return false, err
 	}
-	return known(world.StepStarted) && !known(world.StepRetrying), err
+	as := world.Task{Attempt: t.attempt, History: history}
+	if t.worker != 0 {
+		as.Worker = "somebody" // who it is does not count here
+	}
+	return d.GivesUp(&as), nil
 }
 
-// remember adds to the history of a task, of which the last attempts are kept, each as a whole. A history is a JSON array of events.
+// remember adds to the history of a task, a JSON array of events.
 func remember(history []byte, e world.Event, last int) (string, error) {
 	events, err := readHistory(history)
 	if err != nil {
 		return "", err
 	}
-	events = slices.DeleteFunc(append(events, e), func(x world.Event) bool { return x.Attempt <= last-keptStarts })
-	text, err := json.Marshal(events)
+	text, err := json.Marshal(world.RememberAttempt(events, e, last))
 	return string(text), err
 }
 
