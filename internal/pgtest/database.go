@@ -21,22 +21,23 @@ import (
 // left open end. Its owner, whom the URL logs in as, is no superuser: what passes here needs none.
 func (c *Cluster) URL(t testing.TB) string {
 	t.Helper()
-	name := databaseName(t.Name())
-	sql := "create database " + name
-	if c.owner != "" {
-		sql += " owner " + c.owner
-	}
-	if err := c.exec(t.Context(), sql); err != nil {
-		t.Fatalf("make a database on %s: %v\n%s", c.admin.Host, err, c.Log())
+	database, err := c.Create(t.Context(), t.Name())
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if !c.running() {
 			return // it goes with the cluster
 		}
-		if err := c.exec(context.Background(), "drop database if exists "+name+" with (force)"); err != nil {
-			t.Errorf("drop the database %s: %v\n%s", name, err, c.Log())
+		if err := c.Drop(context.Background(), database); err != nil {
+			t.Errorf("%v\n%s", err, c.Log())
 		}
 	})
+	return database
+}
+
+// ownerURL is the URL of a database for the role that owns it.
+func (c *Cluster) ownerURL(name string) string {
 	u := *c.admin
 	u.Path = "/" + name
 	if password, ok := u.User.Password(); ok && c.owner != "" {

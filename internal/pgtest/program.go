@@ -1,0 +1,73 @@
+package pgtest
+
+// This file is for programs that are no tests: bench starts a server of its own too, and asks what a test does not need to know.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Start starts a cluster that lives until [Cluster.Close]. Tests use [New] or [Shared].
+func Start(cfg Config) (*Cluster, error) { return create(cfg) }
+
+// Close stops the server and deletes the cluster. One that is not ours is left as it is.
+func (c *Cluster) Close() error { return c.remove() }
+
+// Create makes a fresh, empty database whose name tells what it is for, and returns its URL. [Cluster.URL] is the same for a test.
+func (c *Cluster) Create(ctx context.Context, what string) (database string, err error) {
+	name := databaseName(what)
+	sql := "create database " + name
+	if c.owner != "" {
+		sql += " owner " + c.owner
+	}
+	if err := c.Exec(ctx, sql); err != nil {
+		return "", fmt.Errorf("make a database on %s: %w\n%s", c.admin.Host, err, c.Log())
+	}
+	return c.ownerURL(name), nil
+}
+
+// Drop drops a database of [Cluster.Create], with force: connections that are still open end.
+func (c *Cluster) Drop(ctx context.Context, database string) error {
+	u, err := url.Parse(database)
+	if err != nil {
+		return errors.New("drop a database: not a URL") // the error of url.Parse repeats it, password and all
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	if err := c.Exec(ctx, "drop database if exists "+name+" with (force)"); err != nil {
+		return fmt.Errorf("drop the database %s: %w", name, err)
+	}
+	return nil
+}
+
+// Exec executes one statement as the admin, on a connection of its own.
+func (c *Cluster) Exec(ctx context.Context, sql string) error { return c.exec(ctx, sql) }
+
+// PID is the process ID of the server that runs: its other processes are that one's children. A server that is not ours has none here.
+func (c *Cluster) PID() (int, error) {
+	if !c.ours {
+		return 0, ErrNotOurs
+	}
+	b, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(b), "\n")
+	return strconv.Atoi(first)
+}
+
+// Program is the path of one of PostgreSQL's own programs, like pgbench, of the version of this server.
+func (c *Cluster) Program(name string) (string, error) {
+	if !c.ours {
+		return "", ErrNotOurs
+	}
+	if !has(c.bin, name) {
+		return "", errors.New(filepath.Join(c.bin, name) + " is not installed")
+	}
+	return filepath.Join(c.bin, name), nil
+}
