@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -61,13 +62,17 @@ func (c *Cluster) PID() (int, error) {
 	return strconv.Atoi(first)
 }
 
-// Program is the path of one of PostgreSQL's own programs, like pgbench, of the version of this server.
+// Program is the path of one of PostgreSQL's client programs, like pgbench: the server's version of it, else the one in PATH.
 func (c *Cluster) Program(name string) (string, error) {
-	if !c.ours {
-		return "", ErrNotOurs
+	if c.bin != "" {
+		bin, err := filepath.EvalSymlinks(filepath.Join(c.bin, "postgres")) // what is in PATH may be a link to where all of them are
+		if err == nil && has(filepath.Dir(bin), name) {
+			return filepath.Join(filepath.Dir(bin), name), nil
+		}
 	}
-	if !has(c.bin, name) {
-		return "", errors.New(filepath.Join(c.bin, name) + " is not installed")
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is not installed: %w", name, err)
 	}
-	return filepath.Join(c.bin, name), nil
+	return path, nil
 }
