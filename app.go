@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -53,6 +54,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Errors are the sentinel errors and error types that errors.Is and errors.As find after a replay as before. Default: none.
 	Errors *Errors
+
+	rig kit.Rig // of the test kit
 }
 
 // Errors are registered sentinel errors and error types.
@@ -140,7 +143,7 @@ func New(w world.World, cfg Config) (*App, error) {
 		World: w, Workflows: r.workflows, Steps: r.steps, Name: cfg.Name, Build: cfg.Build,
 		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain,
 		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxPayload,
-		Strict: cfg.Strict, Logger: cfg.Logger,
+		Strict: cfg.Strict, Logger: cfg.Logger, Stall: cfg.rig.Stall,
 		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },
 	})
 	if err := errors.Join(append(r.faults, fault, err)...); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 )
 
@@ -29,6 +30,7 @@ type env struct {
 	maxRetention time.Duration
 	logger       *slog.Logger
 	errors       *codec.Registry
+	rig          *kit.Rig
 }
 
 // Now is the workflow's time: that of the last event that it has seen, the same on replay.

@@ -37,13 +37,13 @@ func stepFuture[T any](ctx Context, name string, fn func(ctx context.Context) (T
 		return failedFuture[T](fmt.Errorf("step %q: %w", name, err))
 	}
 	limit := ctx.env.limit
-	spec.Run = func(c context.Context, _ []byte) ([]byte, error) {
+	spec.Run = ctx.env.rig.Wrap(func(c context.Context, _ []byte) ([]byte, error) {
 		v, err := fn(c)
 		if err != nil {
 			return nil, err
 		}
 		return encodeResult(v, limit)
-	}
+	})
 	return newFuture[T](ctx, ctx.x.Step(world.KindClosure, name, nil, spec))
 }
 
@@ -75,6 +75,9 @@ func DefineStep[In, Out any](name string, fn func(ctx context.Context, in In) (O
 	return s
 }
 
+// Name is the step's name.
+func (s *RegisteredStep[In, Out]) Name() string { return s.name }
+
 func (s *RegisteredStep[In, Out]) register(r *registrar) {
 	if s.fault != nil {
 		r.faults = append(r.faults, fmt.Errorf("step %q: %w", s.name, s.fault))
@@ -82,7 +85,7 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 	limit := r.cfg.MaxPayload
 	r.steps = append(r.steps, &engine.Step{
 		Name: s.name, Policy: s.policy,
-		Run: func(ctx context.Context, input []byte) ([]byte, error) { return s.call(ctx, input, limit) },
+		Run: r.cfg.rig.Wrap(func(ctx context.Context, input []byte) ([]byte, error) { return s.call(ctx, input, limit) }),
 	})
 }
 
@@ -119,7 +122,7 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 		return failedFuture[Out](fmt.Errorf("step %q: input: %w", s.name, err))
 	}
 	limit := ctx.env.limit
-	spec.Run = func(c context.Context, recorded []byte) ([]byte, error) { return s.call(c, recorded, limit) }
+	spec.Run = ctx.env.rig.Wrap(func(c context.Context, recorded []byte) ([]byte, error) { return s.call(c, recorded, limit) })
 	return newFuture[Out](ctx, ctx.x.Step(world.KindTask, s.name, input, spec))
 }
 

@@ -98,6 +98,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w", w.name, err))
 	}
 	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, logger: r.cfg.Logger, errors: r.cfg.Errors}
+	e.rig = &r.cfg.rig
 	r.workflows = append(r.workflows, &engine.Workflow{
 		Name: w.name, Version: w.version, Retention: w.retention,
 		Body: func(input []byte) replay.Body {

@@ -26,7 +26,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/human"}},
+	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/human", "internal/kit"}},
 	{"world", nil},
 	{"world/worldtest/...", []string{"world"}},
 	{"world/...", []string{"world"}}, // a world and its driver: worlds never import each other
@@ -35,13 +35,14 @@ var layers = []layer{
 	{"internal/engine/...", []string{"world", "internal/replay", "internal/codec"}},
 	{"internal/faults/...", []string{"world"}},
 	{"internal/human/...", nil},
+	{"internal/kit/...", nil},
 	{"internal/lint/...", nil},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/soak/...", []string{"", "world", "world/postgres", "internal/pgtest"}},
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/...", nil},
 	{"otelstepwell/...", []string{""}},
-	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults"}},
+	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit"}},
 	{"analysis/...", []string{"analysis/..."}},
 	{"server/...", []string{"", "world", "server/...", "internal/human"}},
 	{"cmd/...", []string{"", "world/...", "server/...", "cmd/...", "internal/human"}},

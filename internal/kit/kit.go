@@ -1,0 +1,30 @@
+// Package kit is the door through which stepwelltest changes an App: what runs in the place of steps' bodies, and what costs
+// virtual time. The root package opens it; its own API shows nothing of it.
+package kit
+
+import (
+	"context"
+	"time"
+)
+
+// Rig is what an App of a test does otherwise. The zero value changes nothing.
+type Rig struct {
+	// Body runs in the place of each attempt of each step; real is the step's own body.
+	Body func(ctx context.Context, input []byte, real Body) ([]byte, error)
+	// Stall is how long workflow code may go on without yielding before it is reported. 0: the default.
+	Stall time.Duration
+}
+
+// Body is what a step does: from its recorded input, nil for a closure, to its encoded result.
+type Body func(ctx context.Context, input []byte) ([]byte, error)
+
+// Wrap returns what runs in the place of a body.
+func (r *Rig) Wrap(real Body) Body {
+	if r.Body == nil {
+		return real
+	}
+	return func(ctx context.Context, input []byte) ([]byte, error) { return r.Body(ctx, input, real) }
+}
+
+// Set gives a rig to a *stepwell.Config. The root package sets it.
+var Set func(config any, r Rig)
