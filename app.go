@@ -154,6 +154,7 @@ func New(w world.World, cfg Config) (*App, error) {
 }
 
 // Run works on runs until ctx ends; then it takes nothing more, lets bodies of steps end (see [Config].Drain), hands back what is
-// not finished, and returns when all that it started has ended. An App runs once at a time. It fails with [ErrWorkerExists] where
-// another worker process has the database file.
+// not finished, and returns when all that it started has ended. An App runs once at a time. While the database is away it tries to
+// reach it, and says so in the log, also before it has begun. It fails at once with what trying cannot mend: [ErrWorkerExists] where
+// another worker process has the database file, a world that is closed, or refuses the registration.
 func (a *App) Run(ctx context.Context) error { return a.engine.Run(ctx) }

@@ -16,7 +16,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer giveUp()
 	bodyCtx, endBodies := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer endBodies(ErrDraining)
-	if err := e.join(ctx); err != nil {
+	if err := e.joinFirst(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // it was to end before it had begun
 		}
