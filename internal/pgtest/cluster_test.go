@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"strings"
@@ -125,15 +126,16 @@ func TestRestart(t *testing.T) {
 func TestLogged(t *testing.T) {
 	c := Shared(t)
 	conn := connect(t, c.URL(t))
+	said := "as t" + strings.ToLower(rand.Text()) // the server outlives -count
 	for range 2 {
-		if _, err := conn.Exec(t.Context(), "select 1 / (random() * 0)::int as testlogged"); err == nil {
+		if _, err := conn.Exec(t.Context(), "select 1 / (random() * 0)::int "+said); err == nil {
 			t.Fatal("no error")
 		}
 	}
-	if n, err := c.Logged("as testlogged"); n != 2 || err != nil {
+	if n, err := c.Logged(said); n != 2 || err != nil {
 		t.Errorf("got %d lines, %v, want 2", n, err)
 	}
-	if !strings.Contains(c.Log(), "as testlogged") {
+	if !strings.Contains(c.Log(), said) {
 		t.Errorf("the end of the log does not have it:\n%s", c.Log())
 	}
 }
