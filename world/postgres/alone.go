@@ -91,6 +91,7 @@ func (d *draft) settled(ctx context.Context) (world.Committed, error) {
 		if err := w.read(ctx, mailWaits, func(row pgx.Rows) error { waits = true; return nil }, []int64{d.freed}); err == nil {
 			d.done.Mail = waits
 		}
+		w.tell(d.foundMail()...)
 	}
 	return d.done, nil
 }

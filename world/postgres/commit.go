@@ -191,7 +191,8 @@ func (d *draft) all(p *plan, r *run) (err error) {
 // turn puts one commit to one run on the sheet, and moves r to what it is then. p is nil for a child.
 func (d *draft) turn(c *world.Commit, r *run, events []world.Event, before standing, p *plan) error {
 	s := &d.sheet
-	class, running, paused := r.class, r.running, r.paused
+	class, running, paused, unsure := r.class, r.running, r.paused, r.unsure
+	r.unsure = false
 	if len(events) > 0 {
 		if err := d.append(r, c, events); err != nil {
 			return err
@@ -236,7 +237,7 @@ func (d *draft) turn(c *world.Commit, r *run, events []world.Event, before stand
 		d.lock(r)
 		s.updated = append(s.updated, row)
 		d.own = append(d.own, r)
-	case len(events) == 0:
+	case len(events) == 0 || unsure:
 		d.lock(r) // nothing else would tell that the run is not its worker's any more
 		d.own = append(d.own, r)
 	default:
@@ -317,7 +318,9 @@ func (d *draft) release(c *world.Commit, r *run) error {
 		queueRow: row, blocked: blocked, waiting: orNull(clean(rel.Waiting)), full: rel.Full, id: slices.Clone(c.ID[:]),
 	})
 	d.gone, d.freed = append(d.gone, r), r.key
-	d.notice(world.NoticeWork, r.id)
+	if !rel.WakeAt.IsZero() { // else nothing but mail makes it ready, and mail that is there already is told when it is found
+		d.notice(world.NoticeWork, r.id)
+	}
 	return nil
 }
 

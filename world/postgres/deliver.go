@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,10 +13,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-var (
-	addressees = load("addressees")
-	insertMail = load("insert_mail")
-)
+var deliverMail = load("deliver")
 
 // Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery]. Mail that arrives while other mail is being written
 // shares the next transaction.
@@ -58,8 +54,6 @@ type sending struct {
 	done   chan struct{} // capacity 1
 
 	// What was found out about the addressee.
-	run    int64
-	hook   string
 	news   world.NoticeKind
 	insert bool
 }
@@ -94,25 +88,36 @@ func (w *World) post(ctx context.Context, m *sending) error {
 func (w *World) deliverAll(ctx context.Context) {
 	var batch []*sending
 	for first := range w.writing.deliveries {
-		batch = append(batch[:0], first)
-		bytes := len(first.row.body)
-		runtime.Gosched()
-	gather:
-		for len(batch) < maxGroup && bytes < maxGroupBytes {
-			select {
-			case m, ok := <-w.writing.deliveries:
-				if !ok {
-					break gather
-				}
-				batch = append(batch, m)
-				bytes += len(m.row.body)
-			default:
-				break gather
-			}
+		for first != nil {
+			batch, first = w.gatherMail(batch[:0], first)
+			w.deliverGroup(ctx, batch)
+			clear(batch)
 		}
-		w.deliverGroup(ctx, batch)
-		clear(batch)
 	}
+}
+
+// gatherMail takes what has arrived, up to a delivery whose ID is among them: that is the first of the next group, and knows then what became of the other.
+func (w *World) gatherMail(batch []*sending, first *sending) (group []*sending, next *sending) {
+	ids := map[string]bool{first.d.ID: first.d.ID != ""}
+	batch = append(batch, first)
+	runtime.Gosched()
+	for bytes := len(first.row.body); len(batch) < maxGroup && bytes < maxGroupBytes; {
+		select {
+		case m, ok := <-w.writing.deliveries:
+			switch {
+			case !ok:
+				return batch, nil
+			case ids[m.d.ID]:
+				return batch, m
+			}
+			ids[m.d.ID] = m.d.ID != ""
+			batch = append(batch, m)
+			bytes += len(m.row.body)
+		default:
+			return batch, nil
+		}
+	}
+	return batch, nil
 }
 
 // deliverGroup delivers and answers. Where the server refuses it, or there is none, each is to be tried alone.
@@ -121,14 +126,9 @@ func (w *World) deliverGroup(ctx context.Context, batch []*sending) {
 	defer cancel()
 	err := w.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		t := pgxTxn{w, c}
-		if err := w.address(ctx, t, batch); err != nil {
-			return err
-		}
 		b := &script{w: w}
 		b.put(1, setLockTimeout, func() []any { return []any{w.writing.groupLock} })
-		if !putMail(b, batch) {
-			return nil
-		}
+		w.putMail(b, batch)
 		err := t.run(ctx, b)
 		if err != nil && !refused(err) && !unsent(err) {
 			return fmt.Errorf("%w: %w", world.ErrUnknownOutcome, w.classify(err))
@@ -140,7 +140,7 @@ func (w *World) deliverGroup(ctx context.Context, batch []*sending) {
 	}
 	var notices []world.Notice
 	for _, m := range batch {
-		if err != nil && (m.err == nil || m.insert) {
+		if err != nil {
 			m.err = err
 		}
 		notices = append(notices, m.notice()...)
@@ -186,127 +186,72 @@ func (w *World) deliverAlone(ctx context.Context, m *sending) error {
 
 // deliverIn delivers within a transaction.
 func (w *World) deliverIn(ctx context.Context, tx txn, m *sending) error {
-	one := []*sending{m}
-	if err := w.address(ctx, tx, one); err != nil {
+	b := &script{w: w}
+	w.putMail(b, []*sending{m})
+	if err := tx.run(ctx, b); err != nil {
 		return err
 	}
-	if m.err != nil {
-		return m.err
-	}
-	b := &script{w: w}
-	if !putMail(b, one) {
-		return nil
-	}
-	return tx.run(ctx, b)
+	return m.err
 }
 
-// address looks all addressees up, and decides what is inserted.
-func (w *World) address(ctx context.Context, tx txn, batch []*sending) error {
-	for _, m := range batch {
-		m.err, m.result, m.insert = nil, world.Delivered{}, false
-	}
-	seen := make(map[inboxKey]bool)
-	room := make(map[int64]int)
-	return tx.each(ctx, addressees, func(row scanner) error {
-		var i int64
-		var a addressee
-		if err := row.Scan(&i, &a.run, &a.id, &a.hook, &a.live, &a.owner, &a.full, &a.waits, &a.payloads); err != nil {
-			return err
-		}
-		m := batch[i-1]
-		m.decide(&a, w.opt.InboxLimit, seen, room)
-		return nil
-	},
-		column(batch, func(m **sending) *string { return (*m).row.run }), column(batch, func(m **sending) *string { return (*m).row.token }),
-		column(batch, func(m **sending) *string { return (*m).row.delivery }), column(batch, func(m **sending) bool { return (*m).row.payload }),
-		int64(w.opt.InboxLimit))
-}
-
-// inboxKey tells deliveries of one run apart.
-type inboxKey struct {
-	run int64
-	id  string
-}
-
-// addressee is what is known of one.
+// addressee is what is known of one, and what became of its delivery.
 type addressee struct {
-	run         *int64
-	id, hook    *string
+	id, owner   *string
 	live        bool
-	owner       *string
-	full, waits *bool
+	waits, full *bool // its delivery ID is known; it has no room
 	payloads    *int64
 }
 
-// decide says what becomes of a delivery, beside others of its group.
-func (m *sending) decide(a *addressee, limit int, seen map[inboxKey]bool, room map[int64]int) {
+// decide says what became of a delivery.
+func (m *sending) decide(a *addressee) {
 	d := m.d
 	switch {
-	case a.run == nil && d.Token != "":
+	case a.id == nil && d.Token != "":
 		m.err = fmt.Errorf("hook token %q: %w", d.Token, world.ErrNotFound)
 		return
-	case a.run == nil:
+	case a.id == nil:
 		m.err = fmt.Errorf("run %s: %w", d.Run, world.ErrNotFound)
 		return
 	case !a.live:
 		m.err = over(*a.id)
 		return
 	}
-	m.run, m.hook = *a.run, textOf(a.hook)
-	m.result = world.Delivered{Run: *a.id, Owner: textOf(a.owner)}
-	if m.news = world.NoticeWork; m.result.Owner != "" {
+	m.result = world.Delivered{Run: *a.id, Owner: textOf(a.owner), Duplicate: *a.waits}
+	if m.news = noticePost; m.result.Owner != "" {
 		m.news = world.NoticeMail
 	}
-	key := inboxKey{m.run, d.ID}
-	if m.result.Duplicate = d.ID != "" && (seen[key] || *a.waits); m.result.Duplicate {
-		return
+	switch {
+	case m.result.Duplicate:
+	case *a.full:
+		m.err = fmt.Errorf("run %s: %d payloads wait: %w", *a.id, *a.payloads, world.ErrInboxFull)
+	default:
+		m.insert = true
 	}
-	if m.row.payload {
-		n, ok := room[m.run]
-		if !ok {
-			n = int(*a.payloads)
-		}
-		if n >= limit || *a.full {
-			m.err = fmt.Errorf("run %s: %d payloads wait: %w", *a.id, n, world.ErrInboxFull)
-			return
-		}
-		room[m.run] = n + 1
-	}
-	seen[key], m.insert = true, true
 }
 
 func over(run string) error { return fmt.Errorf("run %s: %w", run, world.ErrTerminal) }
 
-// putMail adds the statement that inserts, and reports whether there is anything to insert. What somebody else sent meanwhile under the same delivery
-// ID is a duplicate.
-func putMail(b *script, batch []*sending) bool {
-	rows := slices.DeleteFunc(slices.Clone(batch), func(m *sending) bool { return !m.insert })
-	if len(rows) == 0 {
-		return false
+// putMail adds the statement that looks the addressees of deliveries up and inserts what can arrive. No two of them have the same ID.
+func (w *World) putMail(b *script, batch []*sending) {
+	for _, m := range batch {
+		m.err, m.result, m.insert = nil, world.Delivered{}, false
 	}
-	inserted := make(map[inboxKey]bool)
-	b.items = append(b.items, item{s: insertMail, each: func(row scanner) error {
-		var k inboxKey
-		if err := row.Scan(&k.run, &k.id); err != nil {
+	b.items = append(b.items, item{s: deliverMail, each: func(row scanner) error {
+		var i int64
+		var a addressee
+		if err := row.Scan(&i, &a.id, &a.live, &a.owner, &a.waits, &a.full, &a.payloads); err != nil {
 			return err
 		}
-		inserted[k] = true
+		batch[i-1].decide(&a)
 		return nil
 	}, args: []any{
-		column(rows, func(m **sending) int64 { return (*m).run }), column(rows, func(m **sending) *string { return (*m).row.delivery }),
-		column(rows, func(m **sending) bool { return (*m).row.cancel }), column(rows, func(m **sending) *string { return (*m).row.act }),
-		column(rows, func(m **sending) bool { return (*m).row.payload }), int16(world.LogFormat),
-		column(rows, func(m **sending) string { return (*m).row.placeholder }), column(rows, func(m **sending) string { return (*m).hook }),
-		column(rows, func(m **sending) string { return (*m).row.head }), column(rows, func(m **sending) []byte { return (*m).row.body }),
+		column(batch, func(m **sending) *string { return (*m).row.run }), column(batch, func(m **sending) *string { return (*m).row.token }),
+		column(batch, func(m **sending) *string { return (*m).row.delivery }), column(batch, func(m **sending) bool { return (*m).row.payload }),
+		int64(w.opt.InboxLimit), column(batch, func(m **sending) bool { return (*m).row.cancel }),
+		column(batch, func(m **sending) *string { return (*m).row.act }), int16(world.LogFormat),
+		column(batch, func(m **sending) string { return (*m).row.placeholder }), column(batch, func(m **sending) string { return (*m).row.head }),
+		column(batch, func(m **sending) []byte { return (*m).row.body }),
 	}})
-	b.after = func() {
-		for _, m := range rows {
-			if m.d.ID != "" && !inserted[inboxKey{m.run, m.d.ID}] {
-				m.insert, m.result.Duplicate = false, true
-			}
-		}
-	}
-	return true
 }
 
 // later is the time of an event that the world itself appends: never before the last one's.

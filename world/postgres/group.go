@@ -257,7 +257,7 @@ func (b *script) told(rows int, s *statement, args func() []any) {
 		if err := row.Scan(&n.Run, &owned); err != nil {
 			return err
 		}
-		if n.Kind = world.NoticeWork; owned {
+		if n.Kind = noticePost; owned {
 			n.Kind = world.NoticeMail
 		}
 		b.news = append(b.news, n)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ var sendNews = load("send_news")
 type message struct {
 	From  string   `json:"i,omitempty"` // the World that sent it; "": a transaction of an application's own
 	Work  []string `json:"w,omitempty"`
+	Post  []string `json:"p,omitempty"` // as Work, because mail came while nobody owned them
 	Mail  []string `json:"m,omitempty"`
 	Ended []string `json:"e,omitempty"`
 	Log   []string `json:"l,omitempty"`
@@ -41,6 +43,8 @@ func (m *message) list(kind world.NoticeKind) *[]string {
 	switch kind {
 	case world.NoticeWork:
 		return &m.Work
+	case noticePost:
+		return &m.Post
 	case world.NoticeMail:
 		return &m.Mail
 	case world.NoticeEnded:
@@ -51,8 +55,11 @@ func (m *message) list(kind world.NoticeKind) *[]string {
 	return nil
 }
 
+// noticePost is what Worlds tell each other instead of [world.NoticeWork] where mail came for a run that nobody owns: see hints.go.
+const noticePost world.NoticeKind = "post"
+
 // kinds are all kinds of news, the most urgent first.
-var kinds = []world.NoticeKind{world.NoticeWork, world.NoticeMail, world.NoticeEnded, world.NoticeLog}
+var kinds = []world.NoticeKind{noticePost, world.NoticeWork, world.NoticeMail, world.NoticeEnded, world.NoticeLog}
 
 // news is what is to be sent.
 type news struct {
@@ -136,15 +143,29 @@ func (w *World) tell(notices ...world.Notice) {
 	if len(notices) == 0 {
 		return
 	}
-	w.listeners.Tell(notices)
 	w.announce(notices)
+	w.listeners.Tell(forListeners(notices))
+}
+
+// forListeners are notices as package world knows them.
+func forListeners(notices []world.Notice) []world.Notice {
+	if !slices.ContainsFunc(notices, func(n world.Notice) bool { return n.Kind == noticePost }) {
+		return notices
+	}
+	out := slices.Clone(notices)
+	for i := range out {
+		if out[i].Kind == noticePost {
+			out[i].Kind = world.NoticeWork
+		}
+	}
+	return out
 }
 
 // announce tells other processes, some time soon; and the next look of the runs in question.
 func (w *World) announce(notices []world.Notice) {
 	for _, n := range notices {
-		if n.Kind == world.NoticeWork {
-			w.queue.looks.name(n.Run)
+		if n.Kind == world.NoticeWork || n.Kind == noticePost {
+			w.queue.looks.name(n.Run, n.Kind == noticePost)
 		}
 	}
 	if !w.opt.NoNotify {
@@ -232,11 +253,11 @@ func (w *World) sendNews(ctx context.Context) (pause time.Duration) {
 	return newsPause
 }
 
-// hear tells the listeners here what another process said. It reports whether there is work.
-func (w *World) hear(payload string) (work bool) {
+// hear tells the listeners here what another process said. It reports whether there is work, and whether a worker here may take some of it without a look.
+func (w *World) hear(payload string) (work, hinted bool) {
 	var m message
 	if err := json.Unmarshal([]byte(payload), &m); err != nil || m.From == w.queue.news.from {
-		return false
+		return false, false
 	}
 	if m.From == "" {
 		w.queue.looks.forget() // it may have been written long before it was committed
@@ -244,16 +265,17 @@ func (w *World) hear(payload string) (work bool) {
 	var notices []world.Notice
 	for _, kind := range kinds {
 		for _, run := range *m.list(kind) {
-			if kind != world.NoticeWork {
+			if kind != world.NoticeWork && kind != noticePost {
 				notices = append(notices, world.Notice{Kind: kind, Run: run})
-			} else {
-				work = true
-				w.queue.looks.name(run)
+				continue
 			}
+			work = true
+			w.queue.looks.name(run, kind == noticePost)
+			hinted = hinted || kind == noticePost && w.queue.resting.has(run)
 		}
 	}
 	w.listeners.Tell(notices)
-	return work
+	return work, hinted && w.queue.looks.mayHint()
 }
 
 // Poll is how often a worker needs to look for work beside notices; see [world.Poller]. Who hears nothing has to look as often as it is told.

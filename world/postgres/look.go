@@ -29,7 +29,10 @@ type looks struct {
 	mu    sync.Mutex
 	full  time.Time // when the last full one was, on this process's clock; zero: the next one is
 	marks map[queueLane]time.Time
-	named map[string]bool // runs about which there was a notice
+	named map[string]bool // runs about which there was a notice; true: of mail alone
+	last  settled         // what the last Take that looked came to
+	count int64           // of looks
+	hints time.Time       // when the first run since then was taken without a look; zero: none was
 	asked time.Time       // when the workers were looked at last
 	peers time.Time       // the first end of a lease of another worker that holds something
 }
@@ -72,8 +75,8 @@ func (l *looks) forget() {
 	l.full, l.asked = time.Time{}, time.Time{}
 }
 
-// name notes that there is news of a run: mail, perhaps; "": of any.
-func (l *looks) name(run string) {
+// name notes that there is news of a run; "": of any. post: it is mail, and nobody owned the run.
+func (l *looks) name(run string, post bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if run == "" {
@@ -83,14 +86,15 @@ func (l *looks) name(run string) {
 	if l.named == nil {
 		l.named = make(map[string]bool)
 	}
-	if len(l.named) < mostNamed {
-		l.named[run] = true
+	if before, known := l.named[run]; known || len(l.named) < mostNamed {
+		l.named[run] = post && (before || !known)
 	}
 }
 
 // question is what a look asks for.
 type question struct {
 	full, peers bool
+	count       int64
 	named       []string
 	tasks       []queueLane
 	low         func(queueLane) time.Time
@@ -109,6 +113,9 @@ func (l *looks) next(worldNow time.Time) (q question) {
 		q.named = append(q.named, run)
 	}
 	clear(l.named)
+	l.last.worker, l.hints = nil, time.Time{} // until it is known what this look comes to
+	l.count++
+	q.count = l.count
 	q.low = func(queueLane) time.Time { return time.Time{} }
 	if q.full {
 		return q
@@ -163,6 +170,7 @@ func (l *looks) lower(found []candidate) {
 func (w *World) look(ctx context.Context, t *taking) (*looked, error) {
 	began := time.Now()
 	q := w.queue.looks.next(w.now())
+	t.look = q.count
 	class, priority, from := laneArgs(t.classes, q.low)
 	var steps, workflows []string
 	var levels []int16

@@ -58,7 +58,7 @@ func hots(n int) []hot {
 		{ready, "much to take", 400, look(false, false, class, nobody)},
 		{ready, "a notice of mail", 60, look(false, false, same(2, 8), []string{fmt.Sprint("wrun_", owned)})},
 		{ready, "everything, 1,000 runs with mail", 12_000, look(true, true, class, nobody)},
-		{takeRuns, "50 runs", 900, []any{keysOf(due, k), []int64{}, 1}},
+		{takeRuns, "50 runs", 900, []any{keysOf(due, k), []int64{}, 1, []int{1, 3}}},
 		{takenRuns, "50 runs", 500, []any{mine, 1}},
 		{runsMail, "50 runs", 600, []any{mine, 1}},
 		{takeTasks, "50 tasks", 500, []any{keysOf(1, k), zero, zero, zero, none, times, 1}},
@@ -89,9 +89,8 @@ func hots(n int) []hot {
 		{deleteRunHooks, "50 runs", 250, []any{keysOf(1, k)}},
 		{deleteRunTasks, "50 runs", 400, []any{keysOf(owned, k)}},
 		// Senders.
-		{addressees, "50 runs", 1_500, []any{textsOf(k, "wrun_%d", owned), same("", k), textsOf(k, "new%d", 1), yes, 10_000}},
-		{addressees, "50 tokens", 1_500, []any{same("", k), textsOf(k, "token-%d", 1), textsOf(k, "new%d", 1), yes, 10_000}},
-		{insertMail, "50 runs", 900, []any{keysOf(owned, k), textsOf(k, "new%d", 1), no, none, yes, 1, same("x", k), same("", k), head, body}},
+		{deliverMail, "50 runs", 2_400, []any{textsOf(k, "wrun_%d", owned), none, textsOf(k, "new%d", 1), yes, 10_000, no, none, 1, same("x", k), head, body}},
+		{deliverMail, "50 tokens", 2_400, []any{none, textsOf(k, "token-%d", 1), textsOf(k, "new%d", 1), yes, 10_000, no, none, 1, same("x", k), head, body}},
 		{insertSent, "50 runs", 2_500, []any{textsOf(k, "wrun_%d", owned), none, textsOf(k, "new%d", 1), no, none, yes, 1, same("x", k), head, body}},
 		{endTask, "1 task", 60, []any{fmt.Sprint("wrun_", n+2), "step_2", "wrkr_1", 0, "result/step_2", 1, `{"e":[]}`, []byte{}}},
 		// The death of a worker.

@@ -27,6 +27,7 @@ type run struct {
 	blocked  bool
 	full     bool
 	wake     time.Time
+	unsure   bool // taken, and nothing was written since: a crash of the server may undo the take, see set_taking.sql
 
 	// What may hang on it: false only where it was born here and has had none.
 	tasks, hooks, awaits bool

@@ -186,6 +186,7 @@ func (h *holding) hold(ctx context.Context) {
 			first = false
 			h.w.listeners.Tell([]world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}})
 		}
+		tell := h.tellWork() // before others are looked at: somebody waits for it
 		wait, err := h.watch(ctx)
 		if err != nil {
 			return
@@ -193,7 +194,7 @@ func (h *holding) hold(ctx context.Context) {
 		if !all {
 			wait = min(wait, relockEvery)
 		}
-		if err := h.listen(ctx, min(wait, h.tellWork())); err != nil {
+		if err := h.listen(ctx, min(wait, tell)); err != nil {
 			return
 		}
 	}
@@ -241,7 +242,11 @@ func (h *holding) listen(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	s.watch.Store(true) // somebody is at work
-	h.work = h.w.hear(n.Payload) || h.work
+	work, hinted := h.w.hear(n.Payload)
+	h.work = work || h.work
+	if hinted { // what is to be taken is known: nobody looks for it
+		h.told = time.Time{}
+	}
 	return nil
 }
 

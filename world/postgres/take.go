@@ -22,6 +22,7 @@ var (
 	takeRuns  = load("take_runs")
 	takenRuns = load("taken_runs")
 	runsMail  = load("runs_mail")
+	setTaking = load("set_taking")
 )
 
 // Take gives runnable runs and ready tasks to a worker; see [world.Queue]. Where there is nothing it is one statement.
@@ -38,7 +39,11 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 	if t.classes, err = w.classKeys(ctx, q.Classes); err != nil {
 		return world.Taken{}, err
 	}
-	for round := 1; ; round++ {
+	all, err := t.hint(ctx)
+	if err != nil {
+		return world.Taken{}, err
+	}
+	for round := 1; !all; round++ {
 		more, err := t.round(ctx)
 		switch {
 		case err != nil && len(t.out.Runs)+len(t.out.Tasks) == 0:
@@ -46,9 +51,11 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 		case err != nil && (errors.Is(err, world.ErrUnknownOutcome) || errors.Is(err, world.ErrLeaseLost)):
 			return world.Taken{}, err
 		case err != nil || !more || round == takeRounds:
+			w.queue.looks.settle(&t)
 			return t.out, nil
 		}
 	}
+	return t.out, nil
 }
 
 // taking is one Take.
@@ -59,6 +66,7 @@ type taking struct {
 	steps       []string
 	runs, tasks int            // how many it may give still
 	skip        map[int64]bool // others were quicker
+	look        int64          // the number of its last look
 	out         world.Taken
 }
 
@@ -141,7 +149,7 @@ func (t *taking) give(ctx context.Context, now time.Time, runs, tasks []candidat
 	stale := w.stale(wk)
 	err := w.batch(ctx, func(q *pgx.Batch) {
 		got = given{make(map[int64]*takenRun), make(map[int64]*world.Task), make(map[int64][]world.Mail)}
-		q.Queue(w.sql(setPatience))
+		q.Queue(w.sql(setTaking), len(tasks) == 0)
 		if len(runs) > 0 {
 			t.queueRuns(q, runs, &got)
 		}
@@ -165,7 +173,7 @@ func (t *taking) give(ctx context.Context, now time.Time, runs, tasks []candidat
 	default:
 		return 0, fmt.Errorf("worker %s: take: %w: %w", wk.ID, world.ErrUnknownOutcome, err)
 	}
-	if stale {
+	if stale && len(tasks) > 0 { // else a crash of the server may undo it: the next take renews once more
 		w.renewed(wk, now)
 	}
 	return len(got.runs) + len(got.tasks), errors.Join(bad, t.took(ctx, runs, tasks, &got))
@@ -180,7 +188,7 @@ func (t *taking) took(ctx context.Context, runs, tasks []candidate, got *given) 
 			t.skip[c.key] = true
 			continue
 		}
-		r.owner, r.live = t.wk.key, true
+		r.owner, r.live, r.unsure = t.wk.key, true, len(tasks) == 0
 		if err := r.complete(ctx, w, got.mail[c.key]); err != nil {
 			return err
 		}
@@ -243,7 +251,7 @@ func (t *taking) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
 			mailed = append(mailed, c.key)
 		}
 	}
-	q.Queue(w.sql(takeRuns), due, mailed, key)
+	q.Queue(w.sql(takeRuns), due, mailed, key, t.classes)
 	q.Queue(w.sql(takenRuns), all, key).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			r := new(takenRun)

@@ -132,7 +132,7 @@ func (w *World) endTask(ctx context.Context, d *world.Delivery) (done world.Deli
 		return world.Delivered{}, false, err
 	}
 	w.counters.deliveries.Add(1)
-	kind := world.NoticeWork
+	kind := noticePost
 	if done.Owner != "" {
 		kind = world.NoticeMail
 	}

@@ -341,7 +341,7 @@ func (w *World) taskEndIn(ctx context.Context, conn txn, d *world.Delivery) (don
 		if !ended {
 			return fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 		}
-		kind := world.NoticeWork
+		kind := noticePost
 		if done.Owner != "" {
 			kind = world.NoticeMail
 		}

@@ -43,6 +43,7 @@ var (
 type queueing struct {
 	session session
 	looks   looks
+	resting resting
 	turns   turns
 	news    news
 }

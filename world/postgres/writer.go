@@ -317,12 +317,23 @@ func (wr *writer) finish(ctx context.Context, batch []*request) {
 		return
 	}
 	waits := wr.mail(ctx, freed)
+	wr.news = wr.news[:0]
 	for i, r := range batch {
 		if d := drafts[i]; d.freed != 0 {
 			d.done.Mail = waits == nil || waits[d.freed]
+			wr.news = append(wr.news, d.foundMail()...)
 			r.done <- struct{}{}
 		}
 	}
+	w.tell(wr.news...)
+}
+
+// foundMail is what is news where mail waits for a run that was released: whoever sent it took the run for owned.
+func (d *draft) foundMail() []world.Notice {
+	if !d.done.Mail {
+		return nil
+	}
+	return []world.Notice{{Kind: noticePost, Run: d.c.Run}}
 }
 
 // mail looks which runs that were released have mail. Nil: nobody knows.
@@ -357,6 +368,9 @@ func (w *World) durable(drafts ...*draft) (notices []world.Notice) {
 		}
 		for _, r := range d.gone {
 			w.disown(r)
+			if r.live {
+				w.queue.resting.note(r)
+			}
 		}
 		rows += int64(len(d.sheet.log))
 		sent += int64(len(d.sheet.sent))

@@ -1,9 +1,9 @@
--- A worker takes runs, those that are ready ($1) and those that mail makes runnable ($2), unless that has changed or somebody holds the row. taken is
+-- A worker takes runs of its classes ($4), those that are ready ($1) and those that mail makes runnable ($2), unless that has changed or somebody holds the row. taken is
 -- −1 until take_runs_seen, which sees what was committed before these locks. By key; indexes inbox_run, inbox_acts.
 WITH mine AS (
   SELECT q.run FROM {schema}.queue q
-  WHERE q.run = ANY($1::bigint[] || $2::bigint[]) AND q.owner IS NULL AND (q.run = ANY($1::bigint[]) AND q.ready_at <= clock_timestamp()
-    OR q.running AND NOT q.paused AND q.blocked IS NULL AND EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = q.run OFFSET 0)
-    OR EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = q.run AND (i.cancel OR i.act IS NOT NULL) AND (i.cancel OR q.paused AND i.act = 'run_resumed') OFFSET 0))
+  WHERE q.run = ANY($1::bigint[] || $2::bigint[]) AND q.owner IS NULL AND (q.class = ANY($4::integer[]) AND q.run = ANY($1::bigint[]) AND q.ready_at <= clock_timestamp()
+    OR q.class = ANY($4::integer[]) AND q.running AND NOT q.paused AND q.blocked IS NULL AND EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = q.run OFFSET 0)
+    OR EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = q.run AND (i.cancel OR i.act IS NOT NULL) AND (i.cancel OR q.paused AND i.act = 'run_resumed' AND q.class = ANY($4::integer[])) OFFSET 0))
   ORDER BY q.run FOR UPDATE SKIP LOCKED)
 UPDATE {schema}.queue q SET owner = $3, take = q.take + 1, taken = -1, ready_at = NULL FROM mine WHERE q.run = mine.run
