@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 
@@ -150,7 +151,8 @@ func (s *session) farewell(ctx context.Context) []world.Delivery {
 	return send
 }
 
-// detached asks the code, or, where it is not there, the child.
+// detached asks the code, or, where it is not there, the child: until it is told, as neither a cancel of a child that was to live on nor a child that
+// nobody ends can be made good. A child that is gone, or cannot be read at all, is left alone.
 func (s *session) detached(ctx context.Context, st *world.Step) bool {
 	if s.m != nil {
 		if op := s.m.Op(st.ID); op != nil {
@@ -159,8 +161,20 @@ func (s *session) detached(ctx context.Context, st *world.Step) bool {
 			}
 		}
 	}
-	child, err := s.e.cfg.World.Run(ctx, st.Peer)
-	return err == nil && child.Parent != nil && child.Parent.Detached
+	for try := 0; ; try++ {
+		child, err := s.e.cfg.World.Run(ctx, st.Peer)
+		switch {
+		case err == nil:
+			return child.Parent == nil || child.Parent.Run != s.run || child.Parent.Detached
+		case errors.Is(err, world.ErrNotFound):
+			return true
+		case final(err) || errors.Is(err, world.ErrFormat):
+			s.e.cfg.Logger.Warn("a child could not be read at the end of its parent, and goes on", "run", s.run, "child", st.Peer, "err", err)
+			return true
+		case !pause(ctx, retryPause(try)):
+			return true // nor will the parent's end be written
+		}
+	}
 }
 
 func commitID() (id [16]byte) {
