@@ -148,7 +148,8 @@ func (e *Engine) beatOnce(ctx context.Context) {
 func (e *Engine) dispatch(b world.Beat) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, m := range b.Mail {
+	for i := range b.Mail {
+		m := &b.Mail[i]
 		if s := e.owned[m.Run]; s != nil {
 			s.post(message{kind: msgMail, at: m.ArrivedAt, mail: m})
 		}

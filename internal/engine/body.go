@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"runtime/debug"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -30,72 +29,37 @@ func Info(ctx context.Context) StepInfo {
 
 // body is one attempt of a step that runs.
 type body struct {
-	step    string // correlation ID
+	call
+	home    *session // that started it
+	step    string   // correlation ID
 	task    *world.Task
-	attempt int
+	attempt int // its number, from 1
 	started time.Time
-	cancel  context.CancelCauseFunc
 	policy  Policy
 	suspect bool // the worker's only one
 	died    bool // an earlier attempt did, with its process
 	grace   bool // its step was ended without it: cancelled, and it did not return in time
 	parked  bool // a suspect that waits for another run: its attempt was given up in the log, and begins anew before it goes on
-	seat    *seat
 }
 
-// result is what an attempt came to.
-type result struct {
-	payload []byte
-	err     error
-	cause   error // why the attempt's context ended, if it did before the body returned
-	at      time.Time
-	slot    bool     // the body held a step slot when it returned
-	turn    bool     // and was the only suspect
-	tx      world.Tx // what the body wrote, to be committed with the end of the step; nil: none
+// sit gives the body its place and its context, before it starts.
+func (b *body) sit(e *Engine, info StepInfo, home *session) {
+	b.home = home
+	b.seat = seat{info: info, e: e, home: home, slot: true, turn: b.suspect, suspect: b.suspect}
+	b.ctx.parent, b.ctx.seat = e.bodyCtx, &b.seat
 }
 
-// attempt runs fn with the context of an attempt and tells whatever it comes to, panics and Goexit included: done is always called,
-// once, on this goroutine.
-func attempt(ctx context.Context, place *seat, timeout time.Duration, fn func(context.Context) ([]byte, error), done func(result)) {
-	ctx = context.WithValue(ctx, infoKey{}, place)
-	if timeout > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, timeout, ErrTimeout)
-		defer stop()
-	}
-	place.ended = ctx.Done
-	var r result
-	returned := false
-	defer func() {
-		if !returned {
-			r = result{err: &bodyPanic{value: recover(), stack: debug.Stack()}}
-		} else if r.err != nil && context.Cause(ctx) == ErrTimeout {
-			r.err = &timeoutError{after: timeout, err: r.err}
-		}
-		r.cause = context.Cause(ctx)
-		r.slot, r.turn = place.leave()
-		done(r)
-	}()
-	r.payload, r.err = fn(ctx)
-	if r.err != nil { // its methods are the author's code too: where they panic, they do it here
-		_, _ = retryAfter(r.err)
-		_ = isFatal(r.err)
-	}
-	returned = true
+// start makes the call on a goroutine of its own, as the function may leave anything behind there: a locked thread, labels.
+func (b *body) start(end ender) {
+	b.ends = end
+	b.seat.e.bodies.Add(1)
+	go b.main() //lint:allow a WaitGroup's Go takes two closures for each step
 }
 
-// timeoutError is the failure of an attempt whose time was up.
-type timeoutError struct {
-	after time.Duration
-	err   error
+func (b *body) main() {
+	defer b.seat.e.bodies.Done()
+	b.make()
 }
 
-func (e *timeoutError) Error() string {
-	return "timed out after " + e.after.String() + ": " + e.err.Error()
-}
-
-// Unwrap returns what the body returned.
-func (e *timeoutError) Unwrap() error { return e.err }
-
-// Code is the failure's code in the log.
-func (e *timeoutError) Code() string { return world.CodeTimeout }
+// cancel ends the context of the body.
+func (b *body) cancel(cause error) { b.ctx.cancel(cause) }

@@ -242,28 +242,30 @@ func (s *session) startBodies() {
 }
 
 func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) {
-	ctx, cancel := context.WithCancelCause(s.e.bodyCtx)
-	b.cancel = cancel
 	b.started = s.now
 	s.bodies[b.step] = b
-	b.seat = s.e.newSeat(StepInfo{
+	b.sit(s.e, StepInfo{
 		Run: s.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
-	}, s, b.suspect)
-	s.e.bodies.Go(func() {
-		var tx world.Tx
-		run := func(ctx context.Context) ([]byte, error) { return spec.Run(ctx, input) }
-		if b.policy.Tx {
-			run = s.e.inTx(run, &tx)
-		}
-		attempt(ctx, b.seat, b.policy.Timeout, run, func(r result) {
-			r.at, r.tx = s.e.now(), tx
-			cancel(nil)
-			if !s.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
-				s.e.rollback(tx)
-				b.seat.give(r.slot, r.turn) // the session is gone: nobody records it
-			}
-		})
-	})
+	}, s)
+	b.timeout, b.run, b.input = b.policy.Timeout, spec.Run, input
+	if b.policy.Tx {
+		b.run = s.e.inTx(spec.Run, &b.tx)
+	}
+	b.start((*stepBody)(b))
+}
+
+// stepBody is a body that runs for its own session.
+type stepBody body
+
+// end tells the session what the body came to.
+func (b *stepBody) end(r *result) {
+	s := b.home
+	r.at, r.tx = s.e.now(), b.tx
+	b.ctx.cancel(nil)
+	if !s.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
+		s.e.rollback(r.tx)
+		b.seat.give(r.slot, r.turn) // the session is gone: nobody records it
+	}
 }
 
 // dropStarts gives back the slots of bodies that will not start.

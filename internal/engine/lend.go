@@ -36,11 +36,11 @@ func yieldPause(times int) time.Duration {
 
 // seat is the place of a body: who it is, and what it holds.
 type seat struct {
-	info  StepInfo
-	e     *Engine
-	home  *session               // that started it; nil: a task that was taken from the queue
-	ended func() <-chan struct{} // Done of the attempt's context
-	quit  func()                 // a suspect from the queue: ends the attempt's context
+	info StepInfo
+	e    *Engine
+	home *session        // that started it; nil: a task that was taken from the queue
+	ctx  context.Context // of the attempt
+	quit func()          // a suspect from the queue: ends the attempt's context
 
 	mu      sync.Mutex
 	slot    bool          // it holds a step slot; guarded by mu
@@ -52,10 +52,6 @@ type seat struct {
 	asked   bool          // queued for what it lent; guarded by mu
 	loose   bool          // it need not wait for a slot: see letGo; guarded by mu
 	free    chan struct{} // closed when nobody need wait for a slot any more; nil: nobody does; guarded by mu
-}
-
-func (e *Engine) newSeat(info StepInfo, home *session, suspect bool) *seat {
-	return &seat{info: info, e: e, home: home, slot: true, turn: suspect, suspect: suspect}
 }
 
 // Lend is called before a step's body waits for another run: it lends what the body holds to others. The caller calls back when it has its
@@ -129,7 +125,7 @@ func (p *seat) back() {
 	}
 	select {
 	case <-free:
-	case <-p.ended():
+	case <-p.ctx.Done():
 	}
 }
 
@@ -188,7 +184,7 @@ func (p *seat) isAway() bool {
 // working reports whether a body runs that has not lent its slot: then the session keeps its run slot.
 func (s *session) working() bool {
 	for _, b := range s.bodies {
-		if b.seat == nil || !b.seat.isAway() {
+		if !b.seat.isAway() {
 			return true
 		}
 	}

@@ -322,14 +322,14 @@ func (s *session) returned(msg *message) {
 	}
 }
 
-func (s *session) recordResult(step string, b *body, r result) {
+func (s *session) recordResult(step string, b *body, r *result) {
 	if r.err == nil {
 		r.err = codec.CheckSize(r.payload, s.e.cfg.Limit)
 	}
 	if r.tx != nil {
 		if r.err != nil {
 			s.e.rollback(r.tx)
-		} else if r.err = s.commitResult(step, b, &r); r.err == nil || s.ended {
+		} else if r.err = s.commitResult(step, b, r); r.err == nil || s.ended {
 			return
 		}
 	}

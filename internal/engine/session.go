@@ -28,6 +28,7 @@ type session struct {
 
 	mu     sync.Mutex
 	box    []message     // guarded by mu
+	spare  []message     // what receive returned last, to be used again
 	closed bool          // guarded by mu: nothing is accepted any more
 	signal chan struct{} // holds one token when the box has news
 
@@ -73,14 +74,17 @@ type session struct {
 // message is what happens to a session.
 type message struct {
 	kind    messageKind
-	at      time.Time // when it happened: messages are handled in this order
-	mail    world.Mail
+	at      time.Time   // when it happened: messages are handled in this order
+	mail    *world.Mail // msgMail, msgTaskEnded
 	step    string
 	attempt int
-	result  result
+	result  *result // msgResult, msgTaskEnded
 	task    *world.Task
 	turn    bool // msgLent: the body was the only suspect, and is no longer
 }
+
+// transacts reports whether the message brings an open transaction, whose commit needs a turn of its own.
+func (m *message) transacts() bool { return m.result != nil && m.result.tx != nil }
 
 type messageKind int
 
@@ -99,6 +103,9 @@ const (
 	msgBack                  // it has its answer
 	msgRun                   // a run slot was granted
 )
+
+// maxSpare is how many messages a mailbox keeps room for.
+const maxSpare = 64
 
 // linger is how long a session waits for more mail after the last; see DESIGN §6.
 const linger = 10 * time.Millisecond
@@ -132,7 +139,7 @@ func (s *session) post(msg message) bool {
 	return true
 }
 
-// receive takes all messages that are there, and the token that told of them.
+// receive takes all messages that are there, and the token that told of them. They are the caller's until the next call.
 func (s *session) receive() []message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,8 +147,12 @@ func (s *session) receive() []message {
 	case <-s.signal:
 	default:
 	}
+	clear(s.spare)
 	box := s.box
-	s.box = nil
+	s.box, s.spare = s.spare[:0], box
+	if cap(box) > maxSpare {
+		s.spare = nil
+	}
 	return box
 }
 
@@ -185,8 +196,11 @@ func (s *session) loop(ctx context.Context) {
 
 // gather collects messages and what fell due, in the order of their times.
 func (s *session) gather() []message {
-	msgs := append(s.turn.rest, s.receive()...)
-	s.turn.rest = nil
+	msgs := s.receive()
+	if len(s.turn.rest) > 0 {
+		msgs = append(s.turn.rest, msgs...)
+		s.turn.rest = nil
+	}
 	s.now = s.e.now()
 	if s.state != nil && s.state.Paused == nil && s.failure == nil {
 		msgs = s.due(s.now, msgs)
@@ -222,7 +236,7 @@ func (s *session) due(until time.Time, msgs []message) []message {
 // handle turns messages into events, until the turn is full or the run has ended.
 func (s *session) handle(msgs []message) {
 	for i := range msgs {
-		if s.turn.bytes >= turnBytes || s.turn.conditional() || s.over() || msgs[i].result.tx != nil && !s.turn.empty() {
+		if s.turn.bytes >= turnBytes || s.turn.conditional() || s.over() || msgs[i].transacts() && !s.turn.empty() {
 			s.turn.rest = append(s.turn.rest, msgs[i:]...)
 			if s.over() { // what is left finds nobody; slots go back
 				s.discard(s.turn.rest)
@@ -243,7 +257,7 @@ func (s *session) handleOne(msg *message) {
 	switch msg.kind {
 	case msgMail:
 		if s.state.Paused == nil || s.freeing || !s.holdBack(msg) {
-			s.handleMail(&msg.mail)
+			s.handleMail(msg.mail)
 		}
 	case msgResult:
 		s.handleResult(msg)
@@ -371,7 +385,7 @@ func (s *session) urgent() bool {
 		case msgRun, msgLost, msgDrain, msgAbandon:
 			return true
 		case msgMail:
-			return len(s.bodies) > 0 && isCancel(m.mail)
+			return len(s.bodies) > 0 && isCancel(*m.mail)
 		}
 		return false
 	})

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,44 +18,40 @@ type taskKey struct{ run, step string }
 // heldTask is a task that runs on this worker.
 type heldTask struct {
 	attempt int
-	cancel  context.CancelCauseFunc
+	cancel  func(cause error)
 }
 
 // runTask runs one attempt of a registered step that was queued. It holds a step slot. home is the session that queued it and still waits, or nil.
 func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	def := e.stepsByName[t.Name]
-	ctx, cancel := context.WithCancelCause(e.bodyCtx)
-	if b != nil {
-		b.cancel = cancel
+	info := StepInfo{Run: t.Run, Workflow: t.Workflow, Step: t.Step, Name: t.Name, Attempt: t.Attempt, IdempotencyKey: t.Step}
+	b.sit(e, info, home)
+	b.task, b.policy, b.started = &t, taskPolicy(def.Policy, t.Options), e.now()
+	if home == nil && b.suspect {
+		b.seat.quit = func() { b.cancel(errGaveWay) }
 	}
 	e.mu.Lock()
-	e.tasks[taskKey{t.Run, t.Step}] = &heldTask{t.Attempt, cancel}
+	e.tasks[taskKey{t.Run, t.Step}] = &heldTask{t.Attempt, b.cancel}
 	e.mu.Unlock()
-	info := StepInfo{Run: t.Run, Workflow: t.Workflow, Step: t.Step, Name: t.Name, Attempt: t.Attempt, IdempotencyKey: t.Step}
-	place := e.newSeat(info, home, b != nil && b.suspect)
-	if b != nil {
-		b.seat = place
+	b.timeout, b.run, b.input = b.policy.Timeout, def.Run, t.Input
+	if b.policy.Tx {
+		b.run = e.inTx(def.Run, &b.tx)
 	}
-	if home == nil && b != nil {
-		place.quit = func() { cancel(errGaveWay) }
-	}
-	policy := taskPolicy(def.Policy, t.Options)
-	started := e.now()
-	run := func(ctx context.Context) ([]byte, error) { return def.Run(ctx, t.Input) }
-	e.bodies.Go(func() {
-		var tx world.Tx
-		if policy.Tx {
-			run = e.inTx(run, &tx)
-		}
-		attempt(ctx, place, policy.Timeout, run, func(r result) {
-			r.at, r.tx = e.now(), tx
-			defer cancel(nil)
-			defer place.give(false, r.turn)
-			e.endTask(ctx, &t, home, policy, world.Event{
-				Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, OccurredAt: started,
-			}, r)
-		})
-	})
+	b.start((*taskBody)(b))
+}
+
+// taskBody is a body of a task.
+type taskBody body
+
+// end tells whoever waits for it what the body came to.
+func (b *taskBody) end(r *result) {
+	e := b.seat.e
+	r.at, r.tx = e.now(), b.tx
+	defer b.ctx.cancel(nil)
+	defer b.seat.give(false, r.turn)
+	e.endTask(&b.ctx, b.task, b.home, b.policy, world.Event{
+		Type: world.StepStarted, ID: b.task.Step, Attempt: b.task.Attempt, OccurredAt: b.started,
+	}, *r)
 }
 
 // startTasks runs the tasks that were taken, but for those that ended their process too often. Suspects that have to wait for another one go back to the queue; that is
@@ -80,10 +75,10 @@ func (e *Engine) startTasks(tasks []world.Task) {
 	}
 	back.Wait()
 	for _, t := range run {
-		e.runTask(*t, nil, nil)
+		e.runTask(*t, nil, &body{step: t.Step, attempt: t.Attempt})
 	}
 	if alone != nil {
-		e.runTask(*alone, nil, &body{step: alone.Step, task: alone, attempt: alone.Attempt, suspect: true})
+		e.runTask(*alone, nil, &body{step: alone.Step, attempt: alone.Attempt, suspect: true})
 	}
 }
 
@@ -136,13 +131,13 @@ func taskPolicy(p Policy, override []byte) Policy {
 }
 
 // endTask hands the outcome of an attempt to the run, or the task back to the queue for a retry.
-func (e *Engine) endTask(ctx context.Context, t *world.Task, home *session, policy Policy, start world.Event, r result) {
+func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy Policy, start world.Event, r result) {
 	d := e.taskOutcome(t, policy, start, r)
 	e.mu.Lock()
 	delete(e.tasks, taskKey{t.Run, t.Step})
 	e.mu.Unlock()
 	if r.tx != nil {
-		if e.endTaskInTx(ctx, d, &r) {
+		if e.endTaskInTx(cause(ctx), d, &r) {
 			if r.slot {
 				e.steps.release(1)
 			}
@@ -155,7 +150,7 @@ func (e *Engine) endTask(ctx context.Context, t *world.Task, home *session, poli
 		d = e.taskOutcome(t, policy, start, r)
 	}
 	if home != nil && d.RetryAt.IsZero() {
-		msg := message{kind: msgTaskEnded, at: r.at, step: t.Step, mail: world.Mail{Events: d.Events}, task: t, result: r}
+		msg := message{kind: msgTaskEnded, at: r.at, step: t.Step, mail: &world.Mail{Events: d.Events}, task: t, result: &r}
 		if home.post(msg) {
 			return // its session gives the slot back
 		}
@@ -163,10 +158,10 @@ func (e *Engine) endTask(ctx context.Context, t *world.Task, home *session, poli
 	if r.slot {
 		defer e.steps.release(1)
 	}
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, ErrRunOver):
+	switch why := cause(ctx); {
+	case errors.Is(why, ErrRunOver):
 		return // nobody waits for it
-	case errors.Is(cause, world.ErrLeaseLost): // somebody else has it, and takes this attempt for dead
+	case errors.Is(why, world.ErrLeaseLost): // somebody else has it, and takes this attempt for dead
 		d = e.abandonment(t, e.now(), "its worker lost its lease")
 	}
 	e.deliverTask(d)

@@ -18,8 +18,8 @@ var errNoTransactions = &FatalError{Err: fmt.Errorf(
 
 // inTx is fn in a transaction of its own. Where fn comes to a value the transaction is left open in *kept, to be committed with the
 // step's end; else it is rolled back.
-func (e *Engine) inTx(fn func(context.Context) ([]byte, error), kept *world.Tx) func(context.Context) ([]byte, error) {
-	return func(ctx context.Context) (payload []byte, err error) {
+func (e *Engine) inTx(fn bodyFunc, kept *world.Tx) bodyFunc {
+	return func(ctx context.Context, input []byte) (payload []byte, err error) {
 		if e.transactor == nil {
 			return nil, errNoTransactions
 		}
@@ -32,7 +32,7 @@ func (e *Engine) inTx(fn func(context.Context) ([]byte, error), kept *world.Tx) 
 				e.rollback(tx)
 			}
 		}()
-		if payload, err = fn(world.WithTx(ctx, tx)); err == nil {
+		if payload, err = fn(world.WithTx(ctx, tx), input); err == nil {
 			*kept = tx
 		}
 		return payload, err
@@ -107,12 +107,11 @@ func (s *session) writeIn(ctx context.Context, tx world.Tx, c *world.Commit) err
 }
 
 // endTaskInTx commits what the body of a queued step wrote with the end of its attempt, and reports whether it did. If not, nothing was written, and
-// the attempt failed with r.err. Where the answer was lost this holds too: if the commit was written after all, the world refuses any other end.
-func (e *Engine) endTaskInTx(ctx context.Context, d *world.Delivery, r *result) bool {
+// the attempt failed with r.err. why is why its context ended, if it did. Where the answer was lost this holds too: if the commit was written after all, the world refuses any other end.
+func (e *Engine) endTaskInTx(why error, d *world.Delivery, r *result) bool {
 	tx := r.tx
 	r.tx = nil
-	cause := context.Cause(ctx)
-	if d.Events[len(d.Events)-1].Type != world.StepCompleted || errors.Is(cause, ErrRunOver) || errors.Is(cause, world.ErrLeaseLost) {
+	if d.Events[len(d.Events)-1].Type != world.StepCompleted || errors.Is(why, ErrRunOver) || errors.Is(why, world.ErrLeaseLost) {
 		e.rollback(tx)
 		return false
 	}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// call is one attempt's call of a step's function. What it needs and what it comes to lie here and not in the frames of the goroutine that runs it: these fit the
+// stack that a goroutine begins with, which would else be copied to a larger one for each step.
+type call struct {
+	ctx     stepContext
+	seat    seat
+	timeout time.Duration // 0: none
+	run     bodyFunc
+	input   []byte
+	ends    ender
+	result  result
+	tx      world.Tx // what run wrote, where that is to be committed with the step's end
+	done    bool     // run has returned, and so have the methods of its error
+}
+
+// bodyFunc is a step's function: a closure, or the registered one with its recorded input.
+type bodyFunc = func(ctx context.Context, input []byte) ([]byte, error)
+
+// ender is told what an attempt came to, once, on the goroutine of the attempt.
+type ender interface{ end(r *result) }
+
+// result is what an attempt came to.
+type result struct {
+	payload []byte
+	err     error
+	cause   error // why the attempt's context ended, if it did before the body returned
+	at      time.Time
+	slot    bool     // the body held a step slot when it returned
+	turn    bool     // and was the only suspect
+	tx      world.Tx // what the body wrote, to be committed with the end of the step; nil: none
+}
+
+// make runs the function with the context of an attempt and tells whatever it comes to, panics and Goexit included.
+func (c *call) make() {
+	if c.timeout > 0 {
+		c.makeTimed()
+		return
+	}
+	defer c.close(&c.ctx)
+	c.body(&c.ctx)
+}
+
+func (c *call) makeTimed() {
+	ctx, stop := context.WithTimeoutCause(&c.ctx, c.timeout, ErrTimeout)
+	defer stop()
+	defer c.close(ctx)
+	c.body(ctx)
+}
+
+func (c *call) body(ctx context.Context) {
+	c.seat.ctx = ctx
+	r := &c.result
+	r.payload, r.err = c.run(ctx, c.input)
+	if r.err != nil { // its methods are the author's code too: where they panic, they do it here
+		_, _ = retryAfter(r.err)
+		_ = isFatal(r.err)
+	}
+	c.done = true
+}
+
+// close tells what the attempt came to. It is deferred, and recovers.
+func (c *call) close(ctx context.Context) {
+	r := &c.result
+	if !c.done {
+		r.payload, r.err = nil, &bodyPanic{value: recover(), stack: debug.Stack()}
+	}
+	r.cause = cause(ctx)
+	if c.done && r.err != nil && r.cause == ErrTimeout {
+		r.err = &timeoutError{after: c.timeout, err: r.err}
+	}
+	r.slot, r.turn = c.seat.leave()
+	c.ends.end(r)
+}
+
+// timeoutError is the failure of an attempt whose time was up.
+type timeoutError struct {
+	after time.Duration
+	err   error
+}
+
+func (e *timeoutError) Error() string {
+	return "timed out after " + e.after.String() + ": " + e.err.Error()
+}
+
+// Unwrap returns what the body returned.
+func (e *timeoutError) Unwrap() error { return e.err }
+
+// Code is the failure's code in the log.
+func (e *timeoutError) Code() string { return world.CodeTimeout }
