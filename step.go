@@ -37,6 +37,7 @@ func stepFuture[T any](ctx Context, name string, fn func(ctx context.Context) (T
 		return failedFuture[T](fmt.Errorf("step %q: %w", name, err))
 	}
 	limit := ctx.env.limit
+	spec.Policy.Tx = spec.Policy.Tx && ctx.env.rig.Together()
 	spec.Run = ctx.env.rig.Wrap(func(c context.Context, _ []byte) ([]byte, error) {
 		v, err := fn(c)
 		if err != nil {
@@ -82,9 +83,10 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 	if s.fault != nil {
 		r.faults = append(r.faults, fmt.Errorf("step %q: %w", s.name, s.fault))
 	}
-	limit := r.cfg.MaxPayload
+	limit, policy := r.cfg.MaxPayload, s.policy
+	policy.Tx = policy.Tx && r.cfg.rig.Together()
 	r.steps = append(r.steps, &engine.Step{
-		Name: s.name, Policy: s.policy,
+		Name: s.name, Policy: policy,
 		Run: r.cfg.rig.Wrap(func(ctx context.Context, input []byte) ([]byte, error) { return s.call(ctx, input, limit) }),
 	})
 }
@@ -111,6 +113,7 @@ func (s *RegisteredStep[In, Out]) Run(ctx Context, in In, opts ...StepOption) (O
 func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) *Future[Out] {
 	spec := &engine.StepSpec{Task: true, Policy: s.policy}
 	err := stepPolicy(&spec.Policy, opts)
+	spec.Policy.Tx = spec.Policy.Tx && ctx.env.rig.Together()
 	if err == nil && len(opts) > 0 {
 		spec.Override, err = json.Marshal(spec.Policy)
 	}

@@ -15,6 +15,9 @@ type Rig struct {
 	Stall time.Duration
 }
 
+// Together reports whether bodies can run in transactions that commit with their results: what runs in their place does not need one.
+func (r *Rig) Together() bool { return r.Body == nil }
+
 // Body is what a step does: from its recorded input, nil for a closure, to its encoded result.
 type Body func(ctx context.Context, input []byte) ([]byte, error)
 
