@@ -1,0 +1,94 @@
+package stepwelltest
+
+// This file holds fakes: what runs in the place of steps' bodies.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// fake is a body with its recorded input, nil for a closure.
+type fake func(ctx context.Context, input json.RawMessage) (any, error)
+
+// Fake replaces the bodies of all steps with a name that workflows write as closures, [stepwell.Step] and [stepwell.Do]: fn runs in
+// their place, under their retry policy, and what it returns is recorded as theirs. Out must encode as what the step returns; for Do
+// it is struct{}, or see [FakeDo]. A fake that is to behave differently from attempt to attempt asks [stepwell.Info], rather than
+// count: [Env.CrashEverywhere] runs it again.
+func Fake[Out any](e *Env, step string, fn func(ctx context.Context) (Out, error)) {
+	e.setFake(step, func(ctx context.Context, _ json.RawMessage) (any, error) { return fn(ctx) })
+}
+
+// FakeDo is [Fake] for steps without a result.
+func FakeDo(e *Env, step string, fn func(ctx context.Context) error) {
+	e.setFake(step, func(ctx context.Context, _ json.RawMessage) (any, error) { return struct{}{}, fn(ctx) })
+}
+
+// FakeStep replaces the body of a registered step. fn gets the input as it was recorded.
+func FakeStep[In, Out any](e *Env, step *stepwell.RegisteredStep[In, Out], fn func(ctx context.Context, in In) (Out, error)) {
+	e.setFake(step.Name(), func(ctx context.Context, input json.RawMessage) (any, error) {
+		var in In
+		if err := codec.Decode(input, &in); err != nil {
+			return nil, stepwell.Fatal(fmt.Errorf("the recorded input does not fit: %w", err))
+		}
+		return fn(ctx, in)
+	})
+}
+
+// FakesOnly lets steps that have no fake fail, instead of running their own bodies.
+func (e *Env) FakesOnly() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.own = false
+}
+
+func (e *Env) setFake(step string, f fake) {
+	e.t.Helper()
+	if err := world.CheckName("step name", step); err != nil {
+		e.t.Fatalf("fake: %v", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.fakes[step] = f
+}
+
+// body is what runs in the place of all bodies of a life.
+func (e *Env) body(l *life) func(context.Context, []byte, kit.Body) ([]byte, error) {
+	return func(ctx context.Context, input []byte, real kit.Body) ([]byte, error) {
+		name := stepwell.Info(ctx).Name
+		e.mu.Lock()
+		f, own := e.fakes[name], e.own
+		e.mu.Unlock()
+		defer e.turn()
+		switch {
+		case l.mute:
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		case f != nil:
+			v, err := f(ctx, input)
+			if err != nil {
+				return nil, err
+			}
+			b, err := codec.Encode(v, codec.DefaultLimit)
+			if err != nil {
+				return nil, stepwell.Fatal(fmt.Errorf("result of the fake: %w", err))
+			}
+			return b, nil
+		case !own:
+			return nil, stepwell.Fatal(fmt.Errorf("step %q has no fake, and this test has fakes only", name))
+		}
+		return real(ctx, input)
+	}
+}
+
+// turn puts what bodies do and what the test does in an order that the race detector sees: nothing else does across a clock
+// that is not real.
+func (e *Env) turn() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+}

@@ -1,0 +1,207 @@
+package stepwelltest
+
+// This file holds a life: a world with its worker, in a bubble of testing/synctest. The test stays outside, where it may use
+// anything; what it does to the workflows is done for it inside. While the bubble waits for the test its clock stands still, as
+// what it waits on comes from outside.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// forever is longer than any test's time: what the engine does from time to time is not to be done then.
+const forever = 100 * 365 * 24 * time.Hour
+
+// life is one. Its fields but the channels belong to the bubble.
+type life struct {
+	env   *Env
+	acts  chan func()
+	acted chan bool // whether the last act returned; false: it ended its goroutine
+	over  chan struct{}
+	mute  bool // no body runs
+	ctx   context.Context
+
+	world   *seeded
+	client  *stepwell.App
+	started []string // runs, in the order in which the test started them
+
+	mu      sync.Mutex
+	worker  *worker        // guarded by mu
+	workers sync.WaitGroup // that live, or have not quite died
+	fault   error          // of a worker; guarded by mu
+}
+
+// worker is an App that works until it is stopped or killed.
+type worker struct {
+	world *faults.World
+	stop  context.CancelFunc
+}
+
+// begin starts a life, whose worker meets the faults of a plan. In a mute one no body of a step runs.
+func (e *Env) begin(plan func(*life) faults.Plan, mute bool) *life {
+	l := &life{env: e, mute: mute, acts: make(chan func()), acted: make(chan bool), over: make(chan struct{})}
+	t, ok := e.t.(*testing.T)
+	if !ok {
+		t = new(testing.T) // a bubble needs one, and reports nothing to it
+	}
+	go func() {
+		defer close(l.over)
+		synctest.Test(t, l.live)
+	}()
+	l.call(func() {
+		var faulty faults.Plan
+		if plan != nil {
+			faulty = plan(l)
+		}
+		l.hire(faulty)
+	})
+	return l
+}
+
+// live is the bubble's first goroutine.
+func (l *life) live(*testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	l.ctx, l.world = ctx, newSeeded()
+	l.client, _ = stepwell.New(l.world, stepwell.Config{Name: "test", MaxPayload: l.env.cfg.MaxPayload, Errors: l.env.cfg.Errors})
+	for do := range l.acts {
+		l.acted <- returns(do)
+	}
+	cancel()
+	l.mu.Lock()
+	if l.worker != nil {
+		l.worker.stop()
+	}
+	l.mu.Unlock()
+	l.workers.Wait()
+}
+
+// returns calls fn and reports whether it came back, or ended its goroutine, as FailNow does.
+func returns(fn func()) (ok bool) {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		fn()
+		ok = true
+	})
+	wg.Wait()
+	synctest.Wait()
+	return ok
+}
+
+// call does something in the bubble and returns when nothing more happens there without time.
+func (l *life) call(fn func()) {
+	l.env.turn()
+	l.acts <- fn
+	ok := <-l.acted
+	l.env.turn()
+	if !ok {
+		runtime.Goexit() // as what was called in the bubble did
+	}
+}
+
+func (l *life) close() {
+	close(l.acts)
+	<-l.over
+}
+
+func (l *life) perform(a act) (err error) {
+	l.call(func() { err = a.do(l) })
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		err = l.fault
+	}
+	return err
+}
+
+// pass lets time pass.
+func (l *life) pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// hire starts a worker.
+func (l *life) hire(plan faults.Plan) {
+	cfg := l.env.cfg
+	cfg.Strict, cfg.Lease, cfg.Poll, cfg.SweepInterval, cfg.Drain = true, forever, forever, -1, 1
+	kit.Set(&cfg, kit.Rig{Body: l.env.body(l), Stall: forever})
+	w := &worker{world: faults.New(l.world, plan)}
+	app, err := stepwell.New(w.world, cfg)
+	if err != nil {
+		l.fail(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	w.stop = stop
+	l.mu.Lock()
+	l.worker = w
+	l.mu.Unlock()
+	l.workers.Go(func() {
+		if err := app.Run(ctx); err != nil && ctx.Err() == nil {
+			l.fail(fmt.Errorf("worker: %w", err))
+		}
+	})
+}
+
+func (l *life) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fault = err
+}
+
+// kill lets the worker die where it stands: for the world, and for all that it has not yet written. Another takes its place at once.
+func (l *life) kill() {
+	l.mu.Lock()
+	dead := l.worker
+	l.mu.Unlock()
+	dead.world.Kill()
+	if err := l.world.Leave(context.Background(), dead.world.Worker()); err != nil {
+		l.fail(err)
+	}
+	dead.stop()
+	l.hire(nil)
+}
+
+func (l *life) sendHook(token string, payload any) error {
+	b, err := json.Marshal(payload)
+	if err != nil {
+		return err
+	}
+	return l.client.SendHook(l.ctx, token, b)
+}
+
+// row reads a run. It is called in the bubble.
+func (l *life) row(run string) (world.Run, error) { return l.world.Run(l.ctx, run) }
+
+// open lists the runs that are not over. It is called in the bubble.
+func (l *life) open() (list []world.Run) {
+	for r, err := range l.client.List(l.ctx, stepwell.ListFilter{Status: []world.Status{world.Pending, world.Running}}) {
+		if err == nil {
+			list = append(list, r.Run)
+		}
+	}
+	return list
+}
+
+// blocked tells which runs cannot go on.
+func (l *life) blocked() map[string]*world.Block {
+	found := map[string]*world.Block{}
+	l.call(func() {
+		for _, r := range l.open() {
+			if r.Queue != nil && r.Queue.Blocked != nil {
+				found[r.ID] = r.Queue.Blocked
+			}
+		}
+	})
+	return found
+}
