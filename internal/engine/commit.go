@@ -27,6 +27,9 @@ func (s *session) commit(ctx context.Context) bool {
 			c.Send = append(c.Send, t.send...)
 		}
 		done, err := s.write(ctx, c)
+		if errors.Is(err, errWritten) {
+			s.reportUnbegun(c)
+		}
 		switch {
 		case s.birth != nil && i == 0:
 			if !s.born(done, err) {

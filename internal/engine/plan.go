@@ -418,18 +418,36 @@ func (s *session) abandonBodies() {
 // reportAbandoned tells whoever owns the run now that the attempts which run here were given up, not dead: the process outlived its lease.
 func (s *session) reportAbandoned() {
 	for step, b := range s.bodies {
-		if b.task != nil || b.parked {
-			continue
+		if b.task == nil && !b.parked {
+			s.reportAttempt(step, b.attempt, "its worker lost its lease")
 		}
-		d := &world.Delivery{Run: s.run, ID: fmt.Sprintf("abandoned:%s:%d", step, b.attempt), Events: []world.Event{{
-			Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: s.now, Error: abandoned("its worker lost its lease"),
-		}}}
-		s.e.bodies.Go(func() {
-			if _, err := s.e.cfg.World.Deliver(s.e.workCtx, d); err != nil {
-				s.e.cfg.Logger.Info("an abandoned attempt could not be reported", "run", d.Run, "step", step, "err", err)
-			}
-		})
 	}
+}
+
+// reportUnbegun tells the same of attempts whose start a commit has written though their bodies never begin: the lease ended before its answer came.
+func (s *session) reportUnbegun(c *world.Commit) {
+	const why = "its worker lost its lease before it began"
+	for i := range c.Events {
+		if e := &c.Events[i]; e.Type == world.StepStarted {
+			s.reportAttempt(e.ID, e.Attempt, why)
+		}
+	}
+	for i := range c.Tasks {
+		if t := c.Tasks[i]; t.Worker != "" {
+			s.e.bodies.Go(func() { s.e.deliverTask(s.e.abandonment(&t, s.e.now(), why)) })
+		}
+	}
+}
+
+func (s *session) reportAttempt(step string, attempt int, why string) {
+	d := &world.Delivery{Run: s.run, ID: fmt.Sprintf("abandoned:%s:%d", step, attempt), Events: []world.Event{{
+		Type: world.StepRetrying, ID: step, Attempt: attempt, RetryAt: s.now, Error: abandoned(why),
+	}}}
+	s.e.bodies.Go(func() {
+		if _, err := s.e.cfg.World.Deliver(s.e.workCtx, d); err != nil {
+			s.e.cfg.Logger.Info("an abandoned attempt could not be reported", "run", d.Run, "step", step, "err", err)
+		}
+	})
 }
 
 func abandoned(why string) *world.Error {
