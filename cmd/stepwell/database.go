@@ -76,11 +76,13 @@ func withoutSecrets(where string) string {
 }
 
 // open opens a database that exists.
-func (c *cli) open(ctx context.Context) (*database, error) {
+func (c *cli) open(ctx context.Context) (*database, error) { return c.openOrMake(ctx, true) }
+
+func (c *cli) openOrMake(ctx context.Context, existing bool) (*database, error) {
 	if err := c.locate(); err != nil {
 		return nil, err
 	}
-	w, err := world.Open(ctx, c.url, world.OpenOptions{Existing: true, Now: c.now})
+	w, err := world.Open(ctx, c.url, world.OpenOptions{Existing: existing, Now: c.now})
 	switch {
 	case errors.Is(err, world.ErrNotFound) && isSQLite(c.url):
 		return nil, &fault{exitNotFound, fmt.Errorf("there is no database %s", c.place),
@@ -99,13 +101,22 @@ func (c *cli) open(ctx context.Context) (*database, error) {
 }
 
 // with opens the database for f.
-func (c *cli) with(ctx context.Context, f func(db *database) error) (err error) {
+func (c *cli) with(ctx context.Context, f func(db *database) error) error {
 	db, err := c.open(ctx)
+	return c.use(db, err, f)
+}
+
+// withNew opens the database for f, and makes it where there is none.
+func (c *cli) withNew(ctx context.Context, f func(db *database) error) error {
+	db, err := c.openOrMake(ctx, false)
+	return c.use(db, err, f)
+}
+
+func (c *cli) use(db *database, err error, f func(db *database) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.world.Close()) }()
-	return f(db)
+	return errors.Join(f(db), db.world.Close())
 }
 
 // command is a command line that does what is said on the same database. It shows no password.

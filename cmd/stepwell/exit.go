@@ -20,6 +20,8 @@ const (
 	exitNotFound    = 3
 	exitOver        = 4
 	exitLater       = 5
+	exitExists      = 6
+	exitPartly      = 7
 	exitInterrupted = 130
 )
 
@@ -30,6 +32,8 @@ const exitCodes = `Exit codes:
   3    there is no such run, hook or database
   4    the run is over
   5    not now, try again later: the run's inbox is full
+  6    a run with that ID or key is there already
+  7    some of several runs were refused; the rest is done
   130  interrupted`
 
 // fault is an error with its exit code and what to do next.
@@ -60,6 +64,8 @@ func (c *cli) explain(err error, run string) error {
 		return &fault{exitOver, fmt.Errorf("run %s is over: nothing about it changes any more", run), "see how it ended:  " + c.command("runs show "+run)}
 	case errors.Is(err, stepwell.ErrInboxFull):
 		return &fault{exitLater, fmt.Errorf("run %s has too many unread payloads", run), "send it again later, with the same --delivery-id; see why it does not read:  " + c.command("runs show "+run)}
+	case errors.Is(err, stepwell.ErrRunExists):
+		return &fault{exitExists, err, "nothing was changed; see it:  " + c.command("runs show "+run)}
 	case errors.Is(err, stepwell.ErrInvalid), errors.Is(err, stepwell.ErrTooLarge):
 		return &fault{exitUsage, err, "nothing was changed"}
 	case errors.Is(err, world.ErrCorrupt):

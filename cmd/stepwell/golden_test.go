@@ -87,6 +87,8 @@ func TestGolden(t *testing.T) {
 		"help-send":      {call{}, "hooks send --help"},
 		"help-events":    {call{}, "events --help"},
 		"help-demo":      {call{}, "demo --help"},
+		"help-export":    {call{}, "export --help"},
+		"help-import":    {call{}, "import --help"},
 		"help-migrate":   {call{}, "migrate --help"},
 		"help-doctor":    {call{}, "doctor --help"},
 	} {

@@ -26,7 +26,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/human", "internal/kit"}},
+	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/history", "internal/human", "internal/kit"}},
 	{"world", nil},
 	{"world/worldtest/...", []string{"world"}},
 	{"world/...", []string{"world"}}, // a world and its driver: worlds never import each other
@@ -34,6 +34,7 @@ var layers = []layer{
 	{"internal/codec/...", []string{"world"}},
 	{"internal/engine/...", []string{"world", "internal/replay", "internal/codec"}},
 	{"internal/faults/...", []string{"world"}},
+	{"internal/history/...", []string{"world"}},
 	{"internal/human/...", nil},
 	{"internal/kit/...", nil},
 	{"internal/lint/...", nil},

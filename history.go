@@ -1,0 +1,121 @@
+package stepwell
+
+// What one does with the log of a run outside of its database: keep it, bring it to another, and hold today's code against it.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/history"
+	"github.com/stepwell/stepwell/world"
+)
+
+// History is the log of one run, outside of any database: what [App.Export] writes and [ReadHistories] reads.
+type History = history.History
+
+// ReadHistories yields the histories of a file that [App.Export] or stepwell export wrote, one behind the other. Each is a whole log that could
+// be; a file that was cut off, or holds something else, is an error that names the line, and the last thing that is yielded.
+func ReadHistories(from io.Reader) iter.Seq2[*History, error] { return history.Read(from) }
+
+// Export writes the log of a run as lines of JSON: a head, an event a line, and an end. Histories can follow each other in one file. What waits in
+// the run's inbox is not in its log, and so not in the file. Payloads are written as they are, secrets included.
+func (a *App) Export(ctx context.Context, run string, to io.Writer) error {
+	var w *history.Writer
+	for e, err := range a.Events(ctx, run, EventFilter{}) {
+		if err == nil && w == nil { // the run is there
+			w, err = history.NewWriter(to, run, world.Now())
+		}
+		if err == nil {
+			err = w.Add(&e)
+		}
+		if err != nil {
+			return fmt.Errorf("export run %s: %w", run, err)
+		}
+	}
+	if err := w.End(); err != nil {
+		return fmt.Errorf("export run %s: %w", run, err)
+	}
+	return nil
+}
+
+// ImportOptions says how a history becomes a run. The zero value is the careful way.
+type ImportOptions struct {
+	// Go lets a run that is not over go on at once, as soon as a worker has it. Without it the run is paused: a copy of a run that
+	// works elsewhere would do everything a second time. [App.Resume] lets it go on later.
+	Go bool
+}
+
+// Import writes a history into this App's world, as a run with the same ID. One that is over is kept, from now on, as long as its retention says.
+// Steps whose bodies ran when it was exported run again when it goes on; what its hooks were sent since then is not there, nor are its
+// children, unless they are imported too.
+//
+// Errors: [ErrRunExists] where the ID, or the idempotency key, is taken; [ErrTooLarge] for a log of more than 4 MiB; what the world says where
+// another run holds the token of an open hook. Nothing was written then.
+func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
+	state, err := h.State()
+	if err == nil && len(h.Events) == 0 {
+		err = fmt.Errorf("%w: a history without events", ErrInvalid)
+	}
+	if err != nil {
+		return fmt.Errorf("import run %s: %w", h.Run, err)
+	}
+	existing, err := engine.BearLog(ctx, a.world, buildOf(h), h.Run, imported(h, state, o, a.cfg.Name))
+	if err == nil && existing != "" {
+		err = fmt.Errorf("run %s has its idempotency key %q: %w", existing, state.Birth.Key, ErrRunExists)
+	}
+	if err != nil {
+		return fmt.Errorf("import run %s: %w", h.Run, err)
+	}
+	return nil
+}
+
+// imported are the events of a history as they are written elsewhere.
+func imported(h *History, state *world.State, o ImportOptions, by string) []world.Event {
+	now := world.Now()
+	events := make([]world.Event, len(h.Events), len(h.Events)+1)
+	copy(events, h.Events)
+	for i := range events {
+		events[i].Commit, events[i].Build = 0, ""
+	}
+	switch {
+	case state.Status.Terminal():
+		birth := *events[0].Birth
+		if gone := now.Sub(state.EndedAt); birth.Retention > 0 && gone > 0 {
+			birth.Retention += gone
+		}
+		events[0].Birth = &birth
+	case !o.Go && state.Paused == nil:
+		at := now
+		if at.Before(state.Time) {
+			at = state.Time
+		}
+		events = append(events, world.Event{Seq: state.Seq + 1, Type: world.RunPaused, Time: at, By: by, Reason: "imported"})
+	}
+	return events
+}
+
+// buildOf is the build that wrote the end of the history.
+func buildOf(h *History) string { return h.Events[len(h.Events)-1].Build }
+
+// checkTime is how long code may take between two operations before a check gives it up.
+const checkTime = 30 * time.Second
+
+// Check holds this App's code against a history, as a worker that takes the run would: it replays the log, runs no step, and reads and writes
+// nothing. It returns nil where the code goes on from the log's end, or ends as the log says. So a build can be tested, before it is deployed,
+// against what production has recorded; see also package stepwelltest.
+//
+// Errors: [*DivergedError] says what the log has and what the code asks for; [ErrInvalid] tells of a workflow or version that is not among the
+// App's definitions; others say what would block the run. As a worker does, it replays a continued run from its newest segment. With
+// [Config].Strict, inputs are compared too.
+func (a *App) Check(ctx context.Context, h *History) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	if err := a.engine.Check(ctx, h.Run, h.Events); err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package history
+
+// This file holds a log as it travels: one JSON object a line, a head, the events, and an end that tells a whole log from one that was cut.
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Format is the format in which this release writes histories; it reads all before it.
+const Format = 1
+
+// longestLine bounds what a reader keeps of one line: an event of the largest commit, with room for its escapes.
+const longestLine = 8 * world.MaxCommit
+
+// History is the log of one run, outside of any database.
+type History struct {
+	Run        string
+	ExportedAt time.Time
+	Events     []world.Event // from run_created on; perhaps not to the run's end
+}
+
+// line is one line of a file. Exactly one of Format, Type and End is set.
+type line struct {
+	Format     int       `json:"history,omitempty"`
+	Run        string    `json:"run,omitempty"`
+	ExportedAt time.Time `json:"exportedAt,omitzero"`
+	End        int64     `json:"end,omitempty"` // number of the last event
+
+	Seq  int64           `json:"seq,omitempty"` // an event: these three first, for people
+	Type world.EventType `json:"type,omitempty"`
+	Time time.Time       `json:"time,omitzero"`
+	world.Event
+	Payload json.RawMessage `json:"payload,omitempty"`
+	// Bytes are a payload that JSON would not give back as it is: with white space of its own, say.
+	Bytes []byte `json:"payloadBytes,omitempty"`
+}
+
+// Writer writes one history.
+type Writer struct {
+	enc  *json.Encoder
+	last int64
+}
+
+// NewWriter begins a history. Several may follow each other in one file.
+func NewWriter(to io.Writer, run string, at time.Time) (*Writer, error) {
+	w := &Writer{enc: json.NewEncoder(to)}
+	w.enc.SetEscapeHTML(false)
+	return w, w.enc.Encode(&line{Format: Format, Run: run, ExportedAt: at})
+}
+
+// Add writes the next event.
+func (w *Writer) Add(e *world.Event) error {
+	l := line{Event: *e, Seq: e.Seq, Type: e.Type, Time: e.Time, Payload: e.Payload}
+	l.Commit = 0
+	if !exact(e.Payload) {
+		l.Payload, l.Bytes = nil, e.Payload
+	}
+	w.last = e.Seq
+	if err := w.enc.Encode(&l); err != nil {
+		return fmt.Errorf("event %d: %w", e.Seq, err)
+	}
+	return nil
+}
+
+// End writes the end.
+func (w *Writer) End() error { return w.enc.Encode(&line{End: w.last}) }
+
+// exact reports whether JSON gives the bytes back as they are.
+func exact(b []byte) bool {
+	var c bytes.Buffer
+	return b == nil || json.Compact(&c, b) == nil && bytes.Equal(c.Bytes(), b)
+}
+
+// Read yields the histories of a file. After an error it yields nothing more. Each was folded: it is a log that could be.
+func Read(from io.Reader) iter.Seq2[*History, error] {
+	return func(yield func(*History, error) bool) {
+		r := reader{lines: bufio.NewScanner(from)}
+		r.lines.Buffer(nil, longestLine)
+		for {
+			h, err := r.next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("history, line %d: %w", r.n, err))
+				return
+			}
+			if !yield(h, nil) {
+				return
+			}
+		}
+	}
+}
+
+type reader struct {
+	lines *bufio.Scanner
+	n     int // of the line that was read last
+}
+
+func (r *reader) line() (l line, err error) {
+	for r.lines.Scan() {
+		r.n++
+		text := bytes.TrimSpace(r.lines.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(text, &l); err != nil {
+			return l, fmt.Errorf("%w: no event of a history: %w", world.ErrInvalid, err)
+		}
+		return l, nil
+	}
+	r.n++
+	if err := r.lines.Err(); err != nil {
+		return l, err
+	}
+	return l, io.EOF
+}
+
+func (r *reader) next() (*History, error) {
+	l, err := r.line()
+	switch {
+	case err != nil:
+		return nil, err
+	case l.Format == 0:
+		return nil, fmt.Errorf("%w: a history begins with {\"history\":%d,\"run\":…}, as stepwell export writes it", world.ErrInvalid, Format)
+	case l.Format > Format:
+		return nil, fmt.Errorf("%w: format %d, this release knows %d", world.ErrFormat, l.Format, Format)
+	}
+	h := &History{Run: l.Run, ExportedAt: l.ExportedAt}
+	if err := world.CheckRunID(h.Run); err != nil {
+		return nil, err
+	}
+	s := &world.State{ID: h.Run}
+	for {
+		l, err := r.line()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, fmt.Errorf("%w: run %s: the history is cut off behind event %d", world.ErrInvalid, h.Run, s.Seq)
+		case err != nil:
+			return nil, err
+		case l.End > 0 && l.End == s.Seq:
+			return h, nil
+		case l.Type == "":
+			return nil, fmt.Errorf("%w: run %s: neither event %d nor the end", world.ErrInvalid, h.Run, s.Seq+1)
+		}
+		e := l.event()
+		changed, err := s.Apply(&e, time.Time{})
+		if err == nil && !changed {
+			err = errors.New("it says nothing new")
+		}
+		if err != nil {
+			return nil, &world.CorruptError{Run: h.Run, Seq: s.Seq + 1, Err: err}
+		}
+		h.Events = append(h.Events, e)
+	}
+}
+
+func (l *line) event() world.Event {
+	e := l.Event
+	e.Seq, e.Type, e.Time, e.Payload = l.Seq, l.Type, l.Time, l.Payload
+	if l.Bytes != nil {
+		e.Payload = l.Bytes
+	}
+	return e
+}
+
+// State folds the history.
+func (h *History) State() (*world.State, error) { return h.stateAt(int64(len(h.Events))) }
+
+// stateAt folds the events up to a number.
+func (h *History) stateAt(seq int64) (*world.State, error) {
+	s := &world.State{ID: h.Run}
+	for i := range h.Events[:seq] {
+		if _, err := s.Apply(&h.Events[i], time.Time{}); err != nil {
+			return nil, &world.CorruptError{Run: h.Run, Seq: int64(i) + 1, Err: err}
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,64 @@
+package replay
+
+// This file holds how the code ended against how the log says that its run ended.
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// CheckEnd holds the terminal event of a run, all of whose log was fed, against the end that the code came to. It returns a
+// [*DivergedError] where they differ: the code asks for more, or returned something else. What ends a run without its code, a cancel or
+// a timeout, fits any code.
+func (m *Machine) CheckEnd(e *world.Event) error {
+	out := m.outcome
+	if e.Type == world.RunCancelled || e.Type == world.RunFailed && e.Error != nil && e.Error.Code == world.CodeTimeout {
+		return nil
+	}
+	recorded := "the end of the run, which completed with output " + clip(e.Payload)
+	if e.Type == world.RunFailed {
+		recorded = "the end of the run, which failed: " + failure(e.Error)
+	}
+	d := m.diverged(e, recorded, nil)
+	switch {
+	case out == nil:
+		if left := m.asked.list(); len(left) > 0 {
+			d.Code, d.Where = left[0].Describe(), left[0].Where()
+		} else {
+			d.Code, d.Where = m.blocked("", "")
+		}
+	case out.Continue != nil: // it says so already
+	case e.Type == world.RunFailed && out.Err != nil && out.Err.Message == message(e.Error) && out.Err.Code == code(e.Error):
+		return nil
+	case e.Type == world.RunCompleted && out.Err == nil && bytes.Equal(out.Output, e.Payload):
+		return nil
+	case out.Err != nil:
+		d.Code = "to fail: " + failure(out.Err)
+	default:
+		d.Code = "to complete with output " + clip(out.Output)
+	}
+	return d
+}
+
+func message(e *world.Error) string {
+	if e == nil {
+		return ""
+	}
+	return e.Message
+}
+
+func code(e *world.Error) string {
+	if e == nil {
+		return ""
+	}
+	return e.Code
+}
+
+func failure(e *world.Error) string {
+	if c := code(e); c != "" {
+		return fmt.Sprintf("%s (%s)", clip([]byte(message(e))), c)
+	}
+	return clip([]byte(message(e)))
+}
