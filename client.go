@@ -51,7 +51,12 @@ func (a *App) start(ctx context.Context, workflow string, input []byte, o *Start
 	if err := o.check(); err != nil {
 		return engine.Started{}, fmt.Errorf("start %s: %w", workflow, err)
 	}
-	return a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: o.birth(workflow, a.cfg.MaxRetention), Input: input, Delay: o.Delay, Tx: o.In})
+	birth := o.birth(workflow, a.cfg.MaxRetention)
+	var err error
+	if birth.Attributes, err = encodeAttributes(o.Attributes); err != nil {
+		return engine.Started{}, fmt.Errorf("start %s: %w", workflow, err)
+	}
+	return a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: birth, Input: input, Delay: o.Delay, Tx: o.In})
 }
 
 // Get reads one run.

@@ -31,6 +31,8 @@ type env struct {
 	logger       *slog.Logger
 	errors       *codec.Registry
 	rig          *kit.Rig
+	// fits reports whether a version of a workflow can take an input, as far as this App knows.
+	fits func(workflow string, version int, input []byte) error
 }
 
 // Now is the workflow's time: that of the last event that it has seen, the same on replay.

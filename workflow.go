@@ -42,13 +42,16 @@ type workflowOptions struct {
 	faults    []error
 }
 
-type versionOption int
+// VersionOption is what [Version] returns: it fits definitions and continuations.
+type VersionOption int
 
 // Version gives a workflow's code a version, from 1, which is the default. A run keeps the version that it was started with; an
 // App can have several versions of one workflow.
-func Version(n int) WorkflowOption { return versionOption(n) }
+func Version(n int) VersionOption { return VersionOption(n) }
 
-func (v versionOption) workflowOption(o *workflowOptions) {
+func (v VersionOption) continueOption(o *continueOptions) { o.version = int(v) }
+
+func (v VersionOption) workflowOption(o *workflowOptions) {
 	if v < 1 {
 		o.faults = append(o.faults, fmt.Errorf("%w: version %d: must be 1 or more", ErrInvalid, int(v)))
 	}
@@ -98,7 +101,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w", w.name, err))
 	}
 	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, logger: r.cfg.Logger, errors: r.cfg.Errors}
-	e.rig = &r.cfg.rig
+	e.rig, e.fits = &r.cfg.rig, r.fits
 	r.workflows = append(r.workflows, &engine.Workflow{
 		Name: w.name, Version: w.version, Retention: w.retention,
 		Body: func(input []byte) replay.Body {

@@ -65,6 +65,9 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 	}
 	s.struck = false
+	if t.continued {
+		s.cancelBodies(ErrRunOver) // new ones have not begun
+	}
 	s.later, s.outcome = t.later, outcome
 	*t = turn{events: t.events[:0], starts: t.starts, rest: t.rest}
 	return true

@@ -80,7 +80,7 @@ func (s *session) guard(ctx context.Context, life func()) {
 // load brings the run's state and machine to the end of its log: from the cache and what came since, or by a replay from the start.
 func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 	s.state, s.durable = &world.State{ID: s.run}, tk.Seq
-	cursor := ""
+	cursor, first := "", true
 	if c := s.e.cache.take(s.run); c != nil {
 		if c.wf == s.wf && c.state.Seq <= tk.Seq {
 			s.state, s.m = c.state, c.m
@@ -98,6 +98,17 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 		if err != nil {
 			return err
 		}
+		if first {
+			if s.newest, err = s.newestSegment(ctx, page); err != nil {
+				return err
+			}
+			if s.newest > 0 && s.m != nil { // another worker has continued the run that was cached here
+				s.e.unwind(s.m)
+				s.m, s.state, cursor = nil, &world.State{ID: s.run}, ""
+				continue
+			}
+			first = false
+		}
 		cursor, more = page.Cursor, page.More
 		if err := s.replay(page.Events, more); err != nil {
 			return err
@@ -114,6 +125,7 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 
 // replay folds a page of the log and feeds it to the machine.
 func (s *session) replay(events []world.Event, more bool) error {
+	segment := 0 // where it begins
 	for i := range events {
 		e := &events[i]
 		want := s.state.Seq + 1
@@ -124,11 +136,20 @@ func (s *session) replay(events []world.Event, more bool) error {
 		if err != nil {
 			return &world.CorruptError{Run: s.run, Seq: want, Err: err}
 		}
-		if e.Type == world.RunCreated && s.wf != nil {
-			s.newMachine()
-			s.m.SetReplaying(true)
+		if e.Seq <= s.newest {
+			if err := s.pass(e); err != nil {
+				return err
+			}
+			segment = i
+		}
+		if e.Seq == s.newest || s.newest == 0 && e.Type == world.RunCreated {
+			s.enter()
 		}
 	}
+	if s.state.Seq < s.newest {
+		return nil
+	}
+	events = events[segment:]
 	if s.e.cfg.Strict {
 		s.log = append(s.log, events...)
 	}
@@ -147,6 +168,7 @@ func (s *session) newMachine() {
 func (s *session) machine() *replay.Machine {
 	return replay.New(replay.Config{
 		Run: s.run, Born: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict,
+		Unread: s.carried.unread, Hooks: s.carried.hooks,
 	}, s.wf.Body(s.state.Input))
 }
 

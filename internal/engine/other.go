@@ -77,6 +77,9 @@ func (t *turn) others(c *world.Commit) {
 			}
 		}
 	}
+	if t.continued && slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.RunContinued }) {
+		c.Send = append(c.Send, t.goodbye...)
+	}
 	for _, b := range t.births {
 		for i := range c.Events {
 			if e := &c.Events[i]; e.Type == world.StepCreated && e.ID == b.step {

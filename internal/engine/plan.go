@@ -21,8 +21,7 @@ func (s *session) plan() {
 	if s.failure == nil && len(s.turn.later) == 0 {
 		s.cancelSteps()
 	}
-	if s.failure == nil && s.m.Outcome() != nil && !s.state.Status.Terminal() {
-		s.end()
+	if s.failure == nil && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() {
 		return
 	}
 	if s.abandon {
@@ -30,8 +29,7 @@ func (s *session) plan() {
 	}
 	s.freeParked()
 	s.startReady()
-	if s.failure == nil && s.m.Outcome() != nil && !s.state.Status.Terminal() { // a step failed as it ended its process too often
-		s.end()
+	if s.failure == nil && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() { // a step failed as it ended its process too often
 		return
 	}
 	s.steps()
@@ -49,10 +47,19 @@ func (s *session) endWithoutCode() {
 	s.terminal(world.Event{Type: world.RunCancelled, By: s.state.Cancel.By, Reason: s.state.Cancel.Reason})
 }
 
-// end appends the terminal event that the code came to.
-func (s *session) end() {
+// end appends the terminal event that the code came to, or begins the next segment. It reports whether the turn is to be committed now.
+func (s *session) end() bool {
 	out := s.m.Outcome()
 	switch {
+	case s.turn.continued, s.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
+		s.again = true
+		if s.draining && s.birth == nil && len(s.bodies) == 0 && !s.turn.conditional() {
+			s.hibernate() // or code that continues for ever would never let go
+		}
+	case s.continues() && s.state.Paused != nil:
+		return false
+	case s.continues():
+		return !s.continueRun(out.Continue)
 	case s.state.Cancel != nil:
 		s.terminal(world.Event{Type: world.RunCancelled, Error: out.Err, By: s.state.Cancel.By, Reason: s.state.Cancel.Reason})
 	case out.Err != nil:
@@ -60,6 +67,7 @@ func (s *session) end() {
 	default:
 		s.terminal(world.Event{Type: world.RunCompleted, Payload: out.Output})
 	}
+	return true
 }
 
 func (s *session) terminal(e world.Event) {

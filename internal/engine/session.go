@@ -67,6 +67,8 @@ type session struct {
 	later   []world.Event // of the last commit: what the machine has not seen yet
 	losers  []*replay.Op  // children that lost before the world had decided whether they are there
 	birth   *birth        // an eager start, until it is committed
+	carried carried       // what the segment started with
+	newest  int64         // while the log is read: number of the event that began its last segment; 0: the first
 	log     []world.Event // strict mode: all events of the segment
 	old     []*replay.Machine
 }
@@ -248,9 +250,10 @@ func (s *session) handle(msgs []message) {
 	}
 }
 
-// over reports whether the code has come to its end and nothing more is to be delivered.
+// over reports whether the code has come to its end and nothing more is to be delivered. What comes to code that is about to continue waits, unread, for
+// the next segment.
 func (s *session) over() bool {
-	return s.ended || s.m != nil && s.m.Outcome() != nil || s.state != nil && s.state.Status.Terminal()
+	return s.ended || s.m != nil && s.m.Outcome() != nil && !s.continues() || s.state != nil && s.state.Status.Terminal()
 }
 
 func (s *session) handleOne(msg *message) {

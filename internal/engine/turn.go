@@ -20,11 +20,14 @@ type turn struct {
 	hooks   []world.Event // with chosen tokens; last in the commit, without a number
 	send    []world.Delivery
 	losers  map[string]world.Delivery // cancels of children that the code waits for no longer, by step: each goes with the end of that
-	release *world.Release
-	starts  []*body       // to start when the commit is there
-	later   []world.Event // among events: what the machine sees only when they are durable
-	bytes   int           // of payloads, about
-	rest    []message     // for the next turn
+	goodbye []world.Delivery          // cancels of children that a continuation leaves behind
+	// continued: a run_continued is among events, and those before it are of the segment that is over.
+	continued bool
+	release   *world.Release
+	starts    []*body       // to start when the commit is there
+	later     []world.Event // among events: what the machine sees only when they are durable
+	bytes     int           // of payloads, about
+	rest      []message     // for the next turn
 }
 
 func (t *turn) empty() bool {

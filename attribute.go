@@ -1,0 +1,65 @@
+package stepwell
+
+// Attributes: what a run shows to those who look for it.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// maxAttribute is how many bytes an attribute's value may have: attributes are read with every list.
+const maxAttribute = 8 << 10
+
+// SetAttribute gives the run an attribute, as JSON: clients read it with the run and list runs by it (see [ListFilter]), while the
+// run goes on. The same name again replaces the value. It is durable with the next event of the run, and returns at once.
+//
+// A name is that of a step: 1 to 256 bytes of printable UTF-8. A value has at most 8 KiB. Attributes are not encrypted. Errors:
+// [ErrInvalid], [ErrTooLarge], [ErrCancelled] when the run is cancelled, and encoding errors.
+func SetAttribute[T any](ctx Context, name string, value T) error {
+	b, err := encodeAttribute(name, value)
+	if err != nil {
+		return err
+	}
+	if err := ctx.x.SetAttribute(name, b); err != nil {
+		if errors.Is(err, replay.ErrCancelled) {
+			return ErrCancelled
+		}
+		return err
+	}
+	return nil
+}
+
+func encodeAttribute(name string, value any) (json.RawMessage, error) {
+	err := world.CheckName("attribute", name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := codec.Encode(value, maxAttribute)
+	if err != nil {
+		return nil, fmt.Errorf("attribute %q: %w", name, err)
+	}
+	return b, nil
+}
+
+// encodeAttributes encodes all, in the order of their names, so that it is always the same one that is refused.
+func encodeAttributes(all map[string]any) (map[string]json.RawMessage, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	out := make(map[string]json.RawMessage, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		b, err := encodeAttribute(name, all[name])
+		if err != nil {
+			return nil, err
+		}
+		out[name] = b
+	}
+	return out, nil
+}

@@ -1,0 +1,64 @@
+package stepwell
+
+// A run that goes on for ever does so in segments.
+
+import (
+	"fmt"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/replay"
+)
+
+// ContinueOption changes how a run continues: [Version].
+type ContinueOption interface{ continueOption(*continueOptions) }
+
+type continueOptions struct{ version int }
+
+// ContinueAsNew ends the workflow function here and lets the same run go on with it from its beginning, with a new input: a new
+// segment of the run. Use it in workflows that go on for ever, so that what has to be replayed stays short.
+//
+//	return 0, stepwell.ContinueAsNew(ctx, Poll{Cursor: next})
+//
+// The run keeps its ID, key, priority, retention, timeout, attributes, parent, and those who wait for its result. Open hooks stay
+// open ([NewHook] with the token of one binds to it), and events and payloads that nobody has taken wait for the new segment.
+// Everything else is over: steps that run get a context that ends with [ErrRunOver], waits end, and children that are not
+// [Detached] are cancelled. Decisions of [Patched] are made anew.
+//
+// The new segment runs the highest version of the workflow that this worker has registered, unless a [Version] is given. It does
+// not return, but for an error: [ErrCancelled] in a cancelled run, an input that does not encode, is too large, or does not fit
+// that version's type ([ErrInvalid]).
+func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
+	var o continueOptions
+	for _, opt := range opts {
+		opt.continueOption(&o)
+	}
+	if o.version < 0 {
+		return fmt.Errorf("continue as new: %w: version %d: must be 1 or more", ErrInvalid, o.version)
+	}
+	input, err := codec.Encode(in, ctx.env.limit)
+	if err == nil {
+		err = ctx.env.fits(ctx.env.workflow, o.version, input)
+	}
+	if err != nil {
+		return fmt.Errorf("continue as new: input: %w", err)
+	}
+	if ctx.x.Cancelled() {
+		return ErrCancelled
+	}
+	ctx.x.Continue(replay.Continue{Input: input, Version: o.version})
+	return errForeign
+}
+
+// fits reports whether a version of a workflow can take an input; version 0 is the highest. What is not known here may.
+func (r *registrar) fits(workflow string, version int, input []byte) error {
+	check, highest := func([]byte) error { return nil }, 0
+	for _, wf := range r.workflows {
+		if wf.Name == workflow && wf.Version > highest && (version == 0 || wf.Version == version) {
+			check, highest = wf.Check, wf.Version
+		}
+	}
+	if err := check(input); err != nil {
+		return fmt.Errorf("%w: version %d: %w", ErrInvalid, highest, err)
+	}
+	return nil
+}
