@@ -58,8 +58,18 @@ type Config struct {
 	rig kit.Rig // of the test kit
 }
 
-// Errors are registered sentinel errors and error types.
+// Errors are registered sentinel errors and error types, under names that are kept in logs: see [Errors.Sentinel] and [ErrorType]. The zero
+// value knows those of the standard library that are met often, like io.EOF and context.DeadlineExceeded.
+//
+// Of errors that nobody registered a log keeps the Go type, the message, and their causes; of all it keeps a code, if one has a method Code()
+// string, and where the step failed, as file:line: what a method Where() string of one says, or where [Fatal] or [RetryAfter] was called, or
+// else where the step's function begins. A panic has the line that panicked, and its stack.
 type Errors = codec.Registry
+
+// ErrorType registers an error type, so that errors.As finds its values after a replay as before. T is a struct, a pointer to one, or
+// whatever else implements error and makes the round trip through JSON. A name that was used must not get another meaning. It panics where
+// the name or the type is taken by another: that is a mistake of the program.
+func ErrorType[T error](known *Errors, name string) { codec.Type[T](known, name) }
 
 func (c *Config) defaults() error {
 	var errs []error

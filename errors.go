@@ -46,7 +46,7 @@ func Fatal(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &engine.FatalError{Err: err}
+	return &engine.FatalError{Err: err, At: engine.Caller(0)}
 }
 
 // RetryAfter asks for the next attempt of a step after d, instead of what its [Retry] says. It uses up an attempt like any other
@@ -55,7 +55,7 @@ func RetryAfter(err error, d time.Duration) error {
 	if err == nil {
 		return nil
 	}
-	return &engine.RetryError{Err: err, After: d}
+	return &engine.RetryError{Err: err, After: d, At: engine.Caller(0)}
 }
 
 // StepError is the failure of a step as its run recorded it: the same on replay. It is also how a child run, or a run that
@@ -64,7 +64,7 @@ type StepError struct {
 	Step      string // name; of a child run its workflow's, of an awaited run its ID
 	Message   string
 	Code      string // PANIC, TIMEOUT, ENCODE, TOO_LARGE, CANCELLED…, or what the error's own Code() string said; "" for most
-	Where     string // file:line, if known
+	Where     string // file:line: see [Errors]
 	Stack     string // of a panic
 	Permanent bool   // it was marked [Fatal], or another attempt would not have helped
 	record    *world.Error

@@ -27,7 +27,13 @@ func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, erro
 
 // Do is [Step] for a function without a result.
 func Do(ctx Context, name string, fn func(ctx context.Context) error, opts ...StepOption) error {
-	_, err := Step(ctx, name, func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) }, opts...)
+	_, err := Step(ctx, name, func(ctx context.Context) (struct{}, error) {
+		err := fn(ctx)
+		if err != nil {
+			engine.FailedIn(ctx, fn)
+		}
+		return struct{}{}, err
+	}, opts...)
 	return err
 }
 
@@ -41,6 +47,7 @@ func stepFuture[T any](ctx Context, name string, fn func(ctx context.Context) (T
 	spec.Run = ctx.env.rig.Wrap(func(c context.Context, _ []byte) ([]byte, error) {
 		v, err := fn(c)
 		if err != nil {
+			engine.FailedIn(c, fn)
 			return nil, err
 		}
 		return encodeResult(v, limit)
@@ -52,7 +59,7 @@ func stepFuture[T any](ctx Context, name string, fn func(ctx context.Context) (T
 func encodeResult(v any, limit int) ([]byte, error) {
 	b, err := codec.Encode(v, limit)
 	if err != nil {
-		return nil, Fatal(fmt.Errorf("result: %w", err))
+		return nil, &engine.FatalError{Err: fmt.Errorf("result: %w", err)}
 	}
 	return b, nil
 }
@@ -94,10 +101,11 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit int) ([]byte, error) {
 	var in In
 	if err := codec.Decode(input, &in); err != nil {
-		return nil, Fatal(fmt.Errorf("step %q: the recorded input does not fit: %w", s.name, err))
+		return nil, &engine.FatalError{Err: fmt.Errorf("step %q: the recorded input does not fit: %w", s.name, err)}
 	}
 	out, err := s.fn(ctx, in)
 	if err != nil {
+		engine.FailedIn(ctx, s.fn)
 		return nil, err
 	}
 	return encodeResult(out, limit)

@@ -26,9 +26,10 @@ const (
 )
 
 // FromError returns what the log keeps of an error: Go type or registered name, message, code (of a method Code() string; the
-// error's own, or else the first among its causes), and the tree of causes, errors.Join's too. Names come from reg, which may be nil. The
-// result is at most [MaxError] bytes as JSON; what was cut says so, and a registered value that is too large is kept as its message
-// only. Chains that lead back to themselves are safe. An error that came from the log is given back as it was. nil gives nil.
+// error's own, or else the first among its causes), place (of a method Where() string, likewise), and the tree of causes,
+// errors.Join's too. Names come from reg, which may be nil. The result is at most [MaxError] bytes as JSON; what was cut says so, and
+// a registered value that is too large is kept as its message only. Chains that lead back to themselves are safe. An error that came
+// from the log is given back as it was. nil gives nil.
 func FromError(err error, reg *Registry) *world.Error {
 	if err == nil {
 		return nil
@@ -39,7 +40,10 @@ func FromError(err error, reg *Registry) *world.Error {
 	w := writer{reg: reg, left: MaxError - reserve, nodes: maxCauses}
 	e := w.write(err, 0)
 	if e.Code == "" {
-		e.Code = firstCode(e.Causes)
+		e.Code = first(e.Causes, func(e *world.Error) string { return e.Code })
+	}
+	if e.Where == "" {
+		e.Where = first(e.Causes, func(e *world.Error) string { return e.Where })
 	}
 	return e
 }
@@ -58,7 +62,7 @@ func (w *writer) write(err error, depth int) *world.Error {
 	if rec := record(err); rec != nil {
 		return w.copy(rec, depth)
 	}
-	e := &world.Error{Name: fmt.Sprintf("%T", err), Code: codeOf(err)}
+	e := &world.Error{Name: fmt.Sprintf("%T", err), Code: codeOf(err), Where: whereOf(err)}
 	name, value := w.reg.identify(err)
 	if name != "" && jsonSize(string(value)) <= w.left/2 {
 		e.Name, e.Value = name, value
@@ -193,6 +197,14 @@ func codeOf(err error) string {
 	return ""
 }
 
+func whereOf(err error) string {
+	defer ignorePanic()
+	if w, ok := err.(interface{ Where() string }); ok {
+		return w.Where()
+	}
+	return ""
+}
+
 // ignorePanic, deferred, makes a method of the author's that panics, as on a nil pointer, say nothing instead.
 func ignorePanic() { _ = recover() }
 
@@ -209,13 +221,14 @@ func causes(err error) []error {
 	return slices.DeleteFunc(slices.Clone(list), func(e error) bool { return e == nil })
 }
 
-func firstCode(list []*world.Error) string {
+// first is the first text that one of the errors or their causes has.
+func first(list []*world.Error, text func(*world.Error) string) string {
 	for _, e := range list {
-		if e.Code != "" {
-			return e.Code
+		if s := text(e); s != "" {
+			return s
 		}
-		if c := firstCode(e.Causes); c != "" {
-			return c
+		if s := first(e.Causes, text); s != "" {
+			return s
 		}
 	}
 	return ""

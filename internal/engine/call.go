@@ -32,7 +32,8 @@ type ender interface{ end(r *result) }
 type result struct {
 	payload []byte
 	err     error
-	cause   error // why the attempt's context ended, if it did before the body returned
+	where   string // err came from, as file:line, as far as is known
+	cause   error  // why the attempt's context ended, if it did before the body returned
 	at      time.Time
 	slot    bool     // the body held a step slot when it returned
 	turn    bool     // and was the only suspect
@@ -72,6 +73,9 @@ func (c *call) close(ctx context.Context) {
 	r := &c.result
 	if !c.done {
 		r.payload, r.err = nil, &bodyPanic{value: recover(), stack: debug.Stack()}
+	}
+	if r.err != nil {
+		r.where = c.seat.failedIn
 	}
 	r.cause = cause(ctx)
 	if c.done && r.err != nil && r.cause == ErrTimeout {

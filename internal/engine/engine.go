@@ -246,12 +246,18 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// record turns a step's error into what the log keeps.
-func (e *Engine) record(err error) *world.Error {
+// record turns the error of an attempt into what the log keeps.
+func (e *Engine) record(err error, where string) *world.Error {
 	rec := e.cfg.Record(err)
+	kept := *rec // what came from the log is somebody else's too
+	rec = &kept
 	var p *bodyPanic
 	if errors.As(err, &p) {
-		rec.Code, rec.Stack = world.CodePanic, trimStack(p.stack)
+		stack, panicked := panicStack(p.stack)
+		rec.Code, rec.Stack, rec.Where = world.CodePanic, trimStack(stack), panicked
+	}
+	if rec.Where == "" {
+		rec.Where = where
 	}
 	return rec
 }

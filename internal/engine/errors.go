@@ -22,9 +22,15 @@ var (
 )
 
 // FatalError ends a step at once: no further attempt.
-type FatalError struct{ Err error }
+type FatalError struct {
+	Err error
+	At  uintptr // where it was made, if that is known: see [Caller]
+}
 
 func (e *FatalError) Error() string { return e.Err.Error() }
+
+// Where is the place where it was made, as file:line.
+func (e *FatalError) Where() string { return Place(e.At) }
 
 // Unwrap returns the error that is fatal.
 func (e *FatalError) Unwrap() error { return e.Err }
@@ -33,9 +39,13 @@ func (e *FatalError) Unwrap() error { return e.Err }
 type RetryError struct {
 	Err   error
 	After time.Duration
+	At    uintptr // where it was made, if that is known: see [Caller]
 }
 
 func (e *RetryError) Error() string { return e.Err.Error() }
+
+// Where is the place where it was made, as file:line.
+func (e *RetryError) Where() string { return Place(e.At) }
 
 // Unwrap returns the error behind it.
 func (e *RetryError) Unwrap() error { return e.Err }

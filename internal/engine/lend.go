@@ -40,7 +40,9 @@ type seat struct {
 	e    *Engine
 	home *session        // that started it; nil: a task that was taken from the queue
 	ctx  context.Context // of the attempt
-	quit func()          // a suspect from the queue: ends the attempt's context
+	// failedIn is the place of the function that failed, if it did; the body's own goroutine sets it.
+	failedIn string
+	quit     func() // a suspect from the queue: ends the attempt's context
 
 	mu      sync.Mutex
 	slot    bool          // it holds a step slot; guarded by mu

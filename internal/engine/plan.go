@@ -346,7 +346,7 @@ func (s *session) recordResult(step string, b *body, r *result) {
 		return
 	}
 	st := s.state.Step(step)
-	rec := s.e.record(r.err)
+	rec := s.e.record(r.err, r.where)
 	now := s.now
 	if s.abandon || errors.Is(r.cause, ErrDraining) {
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: abandoned("its worker shut down")})

@@ -195,7 +195,7 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 	}
 	end := world.Event{Type: world.StepCompleted, ID: t.Step, Attempt: t.Attempt, Payload: r.payload, OccurredAt: r.at}
 	if r.err != nil {
-		rec := e.record(r.err)
+		rec := e.record(r.err, r.where)
 		end = world.Event{Type: world.StepFailed, ID: t.Step, Attempt: t.Attempt, Error: rec, OccurredAt: r.at}
 		first := t.First
 		if first.IsZero() {
