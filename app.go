@@ -127,7 +127,7 @@ type App struct {
 	world  world.World
 	cfg    Config
 	engine *engine.Engine
-	checks map[string]func([]byte) error // of inputs, by workflow
+	known  map[string]*engine.Workflow // the highest version of each
 }
 
 // New makes an App on a world, which stays the caller's to close. All faults of the configuration and of definitions are reported
@@ -145,9 +145,11 @@ func New(w world.World, cfg Config) (*App, error) {
 		}
 		d.register(r)
 	}
-	app := &App{world: w, cfg: cfg, checks: map[string]func([]byte) error{}}
+	app := &App{world: w, cfg: cfg, known: map[string]*engine.Workflow{}}
 	for _, wf := range r.workflows {
-		app.checks[wf.Name] = wf.Check
+		if before := app.known[wf.Name]; before == nil || before.Version < wf.Version {
+			app.known[wf.Name] = wf
+		}
 	}
 	e, err := engine.New(engine.Config{
 		World: w, Workflows: r.workflows, Steps: r.steps, Name: cfg.Name, Build: cfg.Build,

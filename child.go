@@ -20,8 +20,9 @@ type ChildOptions struct {
 	// Detached children live on when their parent ends, and when it waits for them no longer: see [CancelLosers]. Others are
 	// cancelled then, however it ends.
 	Detached bool
-	// Retention and Priority are as in [StartOptions]; Version 0 is that of the definition that starts the child.
+	// Retention, Timeout and Priority are as in [StartOptions]; Version 0 is that of the definition that starts the child.
 	Retention time.Duration
+	Timeout   time.Duration
 	Priority  int
 	Version   int
 }
@@ -69,7 +70,7 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 		return &ChildRun[Out]{Future: failedFuture[Out](fmt.Errorf("child run of %s: %w", c.w.name, err))}
 	}
 	o := StartOptions{
-		ID: c.opts.ID, Retention: c.opts.Retention, Priority: c.opts.Priority, Version: c.opts.Version, retention: c.w.retention,
+		ID: c.opts.ID, Retention: c.opts.Retention, Timeout: c.opts.Timeout, Priority: c.opts.Priority, Version: c.opts.Version, retention: c.w.retention, timeout: c.w.timeout,
 	}
 	if o.Version == 0 {
 		o.Version = c.w.version

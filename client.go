@@ -16,6 +16,9 @@ import (
 // App knows the workflow, an input that does not fit its type is refused. See [Workflow.Start].
 func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage, opts ...StartOption) (*Run[json.RawMessage], error) {
 	var o StartOptions
+	if wf := a.known[workflow]; wf != nil {
+		o.retention, o.timeout = wf.Retention, wf.Timeout
+	}
 	for _, opt := range opts {
 		opt.startOption(&o)
 	}
@@ -36,8 +39,8 @@ func (a *App) checkInput(workflow string, input []byte) error {
 	if !json.Valid(input) {
 		return fmt.Errorf("%w: not JSON", ErrInvalid)
 	}
-	if check := a.checks[workflow]; check != nil {
-		if err := check(input); err != nil {
+	if wf := a.known[workflow]; wf != nil {
+		if err := wf.Check(input); err != nil {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 	}

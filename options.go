@@ -20,6 +20,9 @@ type StartOptions struct {
 	Delay time.Duration
 	// Retention is how long the run is kept after its end; 0: as the workflow says; [Forever].
 	Retention time.Duration
+	// Timeout is how long the run may take from when it begins, over all its segments; 0: as the workflow says; [Forever]: no limit. Then it is cancelled,
+	// and fails with code TIMEOUT when its code has cleaned up.
+	Timeout time.Duration
 	// Priority is from 1 to 4; 4 is served first; 0 means 2. Who has waited a minute counts one higher, and so on.
 	Priority int
 	// Version is the version of the workflow; 0: the one it was started with in code, or the highest that a worker knows.
@@ -33,15 +36,19 @@ type StartOptions struct {
 	In world.Tx
 
 	retention time.Duration // the workflow's
+	timeout   time.Duration // the same
 }
 
 func (o StartOptions) startOption(to *StartOptions) {
-	o.retention = to.retention
+	o.retention, o.timeout = to.retention, to.timeout
 	if o.Key == "" {
 		o.Key = to.Key
 	}
 	if o.Retention == 0 {
 		o.Retention = to.Retention
+	}
+	if o.Timeout == 0 {
+		o.Timeout = to.Timeout
 	}
 	if o.In == nil {
 		o.In = to.In
@@ -65,6 +72,8 @@ func (o *StartOptions) check() error {
 		return fmt.Errorf("%w: delay %s: must not be negative", ErrInvalid, o.Delay)
 	case o.Retention < 0 && o.Retention != Forever:
 		return fmt.Errorf("%w: retention %s: must not be negative", ErrInvalid, o.Retention)
+	case o.Timeout < 0 && o.Timeout != Forever:
+		return fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, o.Timeout)
 	case o.Priority < 0 || o.Priority > 4:
 		return fmt.Errorf("%w: priority %d: want 1 to 4, or 0 for the default", ErrInvalid, o.Priority)
 	case o.Version < 0:
@@ -87,6 +96,10 @@ func (o *StartOptions) birth(workflow string, limit time.Duration) world.Birth {
 	if o.Priority > 0 {
 		b.Priority = o.Priority - 1
 	}
+	if b.Timeout = o.Timeout; b.Timeout == 0 {
+		b.Timeout = o.timeout
+	}
+	b.Timeout = max(b.Timeout, 0) // Forever
 	b.Retention = o.Retention
 	if b.Retention == 0 {
 		b.Retention = o.retention

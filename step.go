@@ -190,12 +190,15 @@ func (r Retry) stepOption(p *engine.Policy) {
 	p.Attempts, p.Backoff, p.Base, p.Cap, p.Jitter, p.Total = r.Attempts, r.Backoff, r.Base, r.Cap, r.Jitter, r.Total
 }
 
-// TimeoutOption is what [Timeout] returns: it fits steps and waits.
+// TimeoutOption is what [Timeout] returns: it fits steps, waits, workflows and starts.
 type TimeoutOption time.Duration
 
 // Timeout limits one attempt of a step, or a wait for an event. The context of an attempt whose time is up ends, with cause
 // [ErrTimeout]; an error that the body returns then is tried again, if attempts are left. A value that it returns all the same
 // counts: the work is done.
+//
+// Of a workflow, or a start, it limits the whole run, from when it begins and over all its segments: then the run is cancelled
+// (see [CancelCause]), its code cleans up, and it fails with code TIMEOUT and an error that is [ErrTimeout].
 func Timeout(d time.Duration) TimeoutOption { return TimeoutOption(d) }
 
 func (t TimeoutOption) stepOption(p *engine.Policy) {

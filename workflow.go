@@ -29,6 +29,7 @@ type Workflow[In, Out any] struct {
 	name      string
 	version   int
 	retention time.Duration
+	timeout   time.Duration
 	fn        func(Context, In) (Out, error)
 	faults    []error
 }
@@ -39,6 +40,7 @@ type WorkflowOption interface{ workflowOption(*workflowOptions) }
 type workflowOptions struct {
 	version   int
 	retention time.Duration
+	timeout   time.Duration
 	faults    []error
 }
 
@@ -83,7 +85,7 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 	for _, opt := range opts {
 		opt.workflowOption(&o)
 	}
-	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, fn: fn, faults: o.faults}
+	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, fn: fn, faults: o.faults}
 	if err := world.CheckWorkflowName(name); err != nil {
 		w.faults = append(w.faults, err)
 	}
@@ -103,7 +105,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, logger: r.cfg.Logger, errors: r.cfg.Errors}
 	e.rig, e.fits = &r.cfg.rig, r.fits
 	r.workflows = append(r.workflows, &engine.Workflow{
-		Name: w.name, Version: w.version, Retention: w.retention,
+		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout,
 		Body: func(input []byte) replay.Body {
 			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input) }
 		},
@@ -138,7 +140,7 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 	if err != nil {
 		return nil, fmt.Errorf("start %s: input: %w", w.name, err)
 	}
-	o := StartOptions{retention: w.retention}
+	o := StartOptions{retention: w.retention, timeout: w.timeout}
 	for _, opt := range opts {
 		opt.startOption(&o)
 	}
@@ -211,8 +213,11 @@ func (e *RunError) Error() string {
 	return s
 }
 
-// Is matches [ErrCancelled] where the run was cancelled.
+// Is matches [ErrCancelled] where the run was cancelled, and [ErrTimeout] where it took longer than its [Timeout].
 func (e *RunError) Is(target error) bool {
+	if target == ErrTimeout {
+		return e.Status == world.Failed && e.Code() == world.CodeTimeout
+	}
 	return target == ErrCancelled && e.Status == world.Cancelled
 }
 

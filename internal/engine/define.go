@@ -18,6 +18,7 @@ type Workflow struct {
 	Body      func(input []byte) replay.Body
 	Check     func(input []byte) error // whether the input can be what the function takes
 	Retention time.Duration            // after the end; below 0: for ever
+	Timeout   time.Duration            // of a whole run; 0: none
 }
 
 // Step is a registered step, which any worker that registered it can run by name.

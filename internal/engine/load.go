@@ -180,8 +180,10 @@ func (s *session) begin(tk world.TakenRun) {
 			e.Version = s.wf.Version
 		}
 		s.result(e)
+		s.watchDeadline()
 		return
 	}
+	s.watchDeadline()
 	s.create()
 	for w := range s.state.Waits() {
 		if !w.Until.IsZero() {

@@ -44,7 +44,7 @@ func (s *session) endWithoutCode() {
 		s.turn.release = &world.Release{WakeAt: s.now, Blocked: s.blocked}
 		return
 	}
-	s.terminal(world.Event{Type: world.RunCancelled, By: s.state.Cancel.By, Reason: s.state.Cancel.Reason})
+	s.terminal(s.cancelledEnd(nil))
 }
 
 // end appends the terminal event that the code came to, or begins the next segment. It reports whether the turn is to be committed now.
@@ -61,7 +61,7 @@ func (s *session) end() bool {
 	case s.continues():
 		return !s.continueRun(out.Continue)
 	case s.state.Cancel != nil:
-		s.terminal(world.Event{Type: world.RunCancelled, Error: out.Err, By: s.state.Cancel.By, Reason: s.state.Cancel.Reason})
+		s.terminal(s.cancelledEnd(out.Err))
 	case out.Err != nil:
 		s.terminal(world.Event{Type: world.RunFailed, Error: out.Err})
 	default:
@@ -83,7 +83,10 @@ func (s *session) cancelSteps() {
 	s.losers = nil
 	for ; len(ops) > 0; ops = s.m.Cancelled() {
 		cause := error(ErrScope)
-		if s.state.Cancel != nil {
+		switch {
+		case timedOut(s.state.Cancel):
+			cause = ErrRunTimeout
+		case s.state.Cancel != nil:
 			cause = ErrCancelled
 		}
 		for _, op := range ops {
@@ -262,6 +265,9 @@ func (s *session) still() bool {
 func (s *session) void(t timer) bool {
 	if t.retry {
 		return s.state.Step(t.id) == nil
+	}
+	if t.id == deadlineID {
+		return s.state.Cancel != nil
 	}
 	return s.state.Wait(t.id) == nil
 }

@@ -224,7 +224,7 @@ func (s *session) due(until time.Time, msgs []message) []message {
 			}
 			continue
 		}
-		if s.state.Wait(t.id) != nil {
+		if !s.void(t) {
 			msgs = append(msgs, message{kind: msgDue, at: t.at, step: t.id})
 			fired = true
 		}
@@ -267,7 +267,9 @@ func (s *session) handleOne(msg *message) {
 	case msgTaskEnded:
 		s.handleTaskEnd(msg)
 	case msgDue:
-		if s.state.Paused != nil && !s.freeing { // it was paused in this turn
+		if msg.step == deadlineID && (s.state.Paused == nil || s.freeing) {
+			s.passDeadline(msg.at)
+		} else if s.state.Paused != nil && !s.freeing { // it was paused in this turn
 			s.timers.add(msg.at, msg.step, false)
 		} else if s.failure == nil && s.state.Wait(msg.step) != nil {
 			s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})

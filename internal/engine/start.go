@@ -157,6 +157,7 @@ func (s *session) runEager(ctx context.Context, b Birth) {
 		}
 		s.newMachine()
 		s.result(world.Event{Type: world.RunStarted})
+		s.watchDeadline()
 		if s.failure != nil || !s.birth.decided.CompareAndSwap(false, true) {
 			s.birth.refuse(s.failure)
 			s.e.steps.release(len(s.turn.starts)) // tasks hold slots already

@@ -175,6 +175,9 @@ func (x *Ctx) Cancelled() bool {
 	return err == nil && x.scope.isCancelled()
 }
 
+// TimedOut reports whether the run was cancelled as it took too long.
+func (x *Ctx) TimedOut() bool { return x.Cancelled() && x.m.timedOut }
+
 // SetAttribute asks for an attribute of the run to be recorded.
 func (x *Ctx) SetAttribute(name string, value json.RawMessage) error {
 	c, err := x.begin("attribute", world.KindAttr, name)

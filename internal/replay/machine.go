@@ -78,6 +78,7 @@ type Machine struct {
 	root      *scope
 	started   bool
 	paused    bool
+	timedOut  bool // the cancel came as the run took too long
 	replaying atomic.Bool
 	now       time.Time
 	pcg       *rand.PCG
@@ -275,6 +276,7 @@ func (m *Machine) apply(e *world.Event) {
 	case world.HookReceived:
 		m.payload(e)
 	case world.CancelRequested:
+		m.timedOut = e.Error != nil && e.Error.Code == world.CodeTimeout
 		m.cancelScope(m.root)
 	case world.HookCreated, world.HookConflict:
 		m.decided(e)

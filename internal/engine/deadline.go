@@ -1,0 +1,63 @@
+package engine
+
+// The timeout of a whole run. It counts from run_started, over all segments. When it has passed, the owner appends a cancel_requested that says so: the
+// code sees a cancel, cleans up, and the run fails with code TIMEOUT.
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// deadlineID stands for the run in its timers: no wait has such an ID.
+const deadlineID = "deadline"
+
+// ErrRunTimeout is the cause of a step's cancelled context when its run has taken too long.
+var ErrRunTimeout error = runTimeout{}
+
+type runTimeout struct{}
+
+func (runTimeout) Error() string { return "the run took longer than its timeout" }
+
+// Is matches ErrTimeout, and ErrCancelled, as the run is cancelled for it.
+func (runTimeout) Is(target error) bool {
+	return errors.Is(target, ErrTimeout) || target == ErrCancelled
+}
+
+// watchDeadline sets the timer of a run that has a timeout.
+func (s *session) watchDeadline() {
+	if d := s.state.Birth.Timeout; d > 0 && s.state.Cancel == nil && s.state.Status == world.Running {
+		s.timers.add(s.state.StartedAt.Add(d), deadlineID, false)
+	}
+}
+
+// passDeadline asks the code to end, unless it was asked before.
+func (s *session) passDeadline(at time.Time) {
+	if s.state.Cancel != nil || s.failure != nil {
+		return
+	}
+	why := fmt.Sprintf("the run took longer than %s", s.state.Birth.Timeout)
+	s.result(world.Event{
+		Type: world.CancelRequested, By: "timeout", Reason: why, OccurredAt: at,
+		Error: &world.Error{Message: why, Code: world.CodeTimeout, Permanent: true},
+	})
+}
+
+// cancelledEnd is the terminal event of a run that was asked to end; err is what its code returned.
+func (s *session) cancelledEnd(err *world.Error) world.Event {
+	c := s.state.Cancel
+	if !timedOut(c) {
+		return world.Event{Type: world.RunCancelled, Error: err, By: c.By, Reason: c.Reason}
+	}
+	e := *c.Error
+	if err != nil {
+		e.Causes = []*world.Error{err}
+	}
+	return world.Event{Type: world.RunFailed, Error: &e}
+}
+
+func timedOut(cancel *world.Event) bool {
+	return cancel != nil && cancel.Error != nil && cancel.Error.Code == world.CodeTimeout
+}

@@ -1,0 +1,35 @@
+package stepwell
+
+// The timeout of a whole run.
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/engine"
+)
+
+func (t TimeoutOption) workflowOption(o *workflowOptions) {
+	if t <= 0 {
+		o.faults = append(o.faults, fmt.Errorf("%w: timeout %s: must be above zero", ErrInvalid, time.Duration(t)))
+	}
+	o.timeout = time.Duration(t)
+}
+
+func (t TimeoutOption) startOption(o *StartOptions) {
+	if o.Timeout = time.Duration(t); t == 0 {
+		o.Timeout = -2 // refused: a timeout of nothing is a mistake
+	}
+}
+
+// CancelCause says why the Context is cancelled: nil where it is not; an error that is [ErrTimeout], and [ErrCancelled] too, where
+// the run took longer than its [Timeout]; [ErrCancelled] otherwise. It is the same on replay.
+func CancelCause(ctx Context) error {
+	switch {
+	case ctx.x.TimedOut():
+		return engine.ErrRunTimeout
+	case ctx.x.Cancelled():
+		return ErrCancelled
+	}
+	return nil
+}
