@@ -1,7 +1,8 @@
 package postgres
 
 // Heartbeats, and when none is needed. A worker that holds nothing is not buried before idleGrace, so its beats are answered here; the first take or
-// birth after idleness renews its lease in the same transaction.
+// birth after idleness renews its lease in the same transaction. A beat that follows another at once, because of mail, asks for that alone, and nobody waits for
+// the disk.
 
 import (
 	"context"
@@ -17,8 +18,8 @@ const graceMargin = 30 * time.Second
 
 var (
 	beatWorker = load("beat_worker")
+	seeWorker  = load("see_worker")
 	endedRuns  = load("ended_runs")
-	ownedMail  = load("owned_mail")
 	heldTasks  = load("held_tasks")
 )
 
@@ -53,6 +54,20 @@ func (w *World) stale(wk *worker) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return wk.shown.Before(wk.told) || wk.shown.Sub(now) < wk.Lease/2
+}
+
+// freshFor is the part of a lease, one in so many, for which it counts as just renewed.
+const freshFor = 20
+
+// fresh returns the end of a lease that was renewed a moment ago; zero where it was not.
+func (w *World) fresh(wk *worker) time.Time {
+	now := w.now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wk.shown.Before(wk.told) || wk.shown.Sub(now) < wk.Lease-wk.Lease/freshFor {
+		return time.Time{}
+	}
+	return wk.shown
 }
 
 // renewed notes that the lease of a worker was renewed by a transaction that was sent at a time of the database's clock.
@@ -117,13 +132,18 @@ func (w *World) idleBeat(wk *worker, now time.Time, holds int) (world.Beat, bool
 func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, tasks []world.TaskKey) (b world.Beat, held map[int]bool, err error) {
 	alive, over := false, make(map[int64]bool)
 	held = make(map[int]bool, len(tasks))
-	sent := time.Now()
+	sent, fresh := time.Now(), w.fresh(wk)
 	err = w.batch(ctx, func(q *pgx.Batch) {
 		alive, b.Mail = false, nil
-		q.Queue(w.sql(beatWorker), wk.key, int64(w.skew())).Query(func(rows pgx.Rows) error {
+		see := func(rows pgx.Rows) error {
 			_, err := pgx.ForEachRow(rows, []any{&b.Now, &b.Until}, func() error { alive = true; return nil })
 			return err
-		})
+		}
+		if fresh.IsZero() {
+			q.Queue(w.sql(beatWorker), wk.key, int64(w.skew())).Query(see)
+		} else {
+			q.Queue(w.sql(seeWorker), wk.key).Query(see)
+		}
 		if len(mine) > 0 {
 			w.askRuns(q, wk, mine, over, &b.Mail)
 		}
@@ -140,6 +160,9 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, tasks []wo
 	}
 	w.measure(sent, b.Now)
 	b.Now, b.Until = w.notBefore(b.Now.UTC()), b.Until.UTC()
+	if !fresh.IsZero() {
+		b.Until = fresh
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	wk.told, wk.shown = b.Until, b.Until
@@ -152,7 +175,8 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, tasks []wo
 	return b, held, nil
 }
 
-// askRuns asks which of a worker's runs are over, and for the mail of all it owns.
+// askRuns asks which of a worker's runs are over, and for the mail of all. They are asked for by their keys: behind an old snapshot the index of owners is full
+// of dead entries.
 func (w *World) askRuns(q *pgx.Batch, wk *worker, mine []*run, over map[int64]bool, mail *[]world.Mail) {
 	keys := make([]int64, len(mine))
 	for i, r := range mine {
@@ -163,7 +187,7 @@ func (w *World) askRuns(q *pgx.Batch, wk *worker, mine []*run, over map[int64]bo
 		_, err := pgx.ForEachRow(rows, []any{&key}, func() error { over[key] = true; return nil })
 		return err
 	})
-	q.Queue(w.sql(ownedMail), wk.key).Query(func(rows pgx.Rows) error {
+	q.Queue(w.sql(runsMail), keys, wk.key).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			_, m, err := scanMail(rows)
 			if err != nil {

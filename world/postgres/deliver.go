@@ -124,12 +124,18 @@ func (w *World) gatherMail(batch []*sending, first *sending) (group []*sending, 
 func (w *World) deliverGroup(ctx context.Context, batch []*sending) {
 	ctx, cancel := context.WithTimeout(ctx, groupPatience)
 	defer cancel()
+	told := false
 	err := w.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		t := pgxTxn{w, c}
 		b := &script{w: w}
 		b.put(1, setLockTimeout, func() []any { return []any{w.writing.groupLock} })
 		w.putMail(b, batch)
-		err := t.run(ctx, b)
+		var err error
+		if told = w.tellsAlong(batch); told {
+			err = w.deliverTold(ctx, c.Conn(), b, batch[0])
+		} else {
+			err = t.run(ctx, b)
+		}
 		if err != nil && !refused(err) && !unsent(err) {
 			return fmt.Errorf("%w: %w", world.ErrUnknownOutcome, w.classify(err))
 		}
@@ -149,7 +155,11 @@ func (w *World) deliverGroup(ctx context.Context, batch []*sending) {
 	for _, m := range batch {
 		m.done <- struct{}{}
 	}
-	w.tell(notices...)
+	if told {
+		w.tellHere(notices...)
+	} else {
+		w.tell(notices...)
+	}
 }
 
 // delivered counts what was put into inboxes.

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"sync"
 	"time"
 
@@ -67,6 +66,7 @@ type news struct {
 	mu    sync.Mutex
 	runs  map[world.NoticeKind]map[string]bool
 	nudge chan struct{} // capacity 1
+	quiet time.Time     // no notification is sent before
 	kick  time.Time     // when the listeners here are to be told to look for work; zero: never
 }
 
@@ -138,41 +138,6 @@ func newsPayload(from string, notices []world.Notice) string {
 	return string(text)
 }
 
-// tell gives notices to the listeners here and to other processes, after the change that they are about is durable.
-func (w *World) tell(notices ...world.Notice) {
-	if len(notices) == 0 {
-		return
-	}
-	w.announce(notices)
-	w.listeners.Tell(forListeners(notices))
-}
-
-// forListeners are notices as package world knows them.
-func forListeners(notices []world.Notice) []world.Notice {
-	if !slices.ContainsFunc(notices, func(n world.Notice) bool { return n.Kind == noticePost }) {
-		return notices
-	}
-	out := slices.Clone(notices)
-	for i := range out {
-		if out[i].Kind == noticePost {
-			out[i].Kind = world.NoticeWork
-		}
-	}
-	return out
-}
-
-// announce tells other processes, some time soon; and the next look of the runs in question.
-func (w *World) announce(notices []world.Notice) {
-	for _, n := range notices {
-		if n.Kind == world.NoticeWork || n.Kind == noticePost {
-			w.queue.looks.name(n.Run, n.Kind == noticePost)
-		}
-	}
-	if !w.opt.NoNotify {
-		w.queue.news.add(notices)
-	}
-}
-
 // kickSoon has the workers of this World look for work a moment later.
 func (w *World) kickSoon() {
 	n := &w.queue.news
@@ -213,14 +178,13 @@ func (w *World) sendNewsLoop(ctx context.Context) {
 	n := &w.queue.news
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	var quiet time.Time // nothing is sent before
 	for {
 		kick, wait := n.kicked()
 		if kick {
 			w.listeners.Tell([]world.Notice{{Kind: world.NoticeWork}})
 		}
 		wake := n.nudge
-		if d := time.Until(quiet); d > 0 { // what comes meanwhile goes with the next one
+		if d := n.quietFor(); d > 0 { // what comes meanwhile goes with the next one
 			wake, wait = nil, min(wait, d)
 		}
 		timer.Reset(wait)
@@ -233,10 +197,25 @@ func (w *World) sendNewsLoop(ctx context.Context) {
 		case <-wake:
 		case <-timer.C:
 		}
-		if now := time.Now(); !now.Before(quiet) {
-			quiet = now.Add(w.sendNews(ctx))
+		if n.quietFor() <= 0 {
+			now := time.Now()
+			n.rest(now.Add(w.sendNews(ctx)))
 		}
 	}
+}
+
+// quietFor is how long no notification is to be sent.
+func (n *news) quietFor() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Until(n.quiet)
+}
+
+// rest leaves it at what was sent, until a time.
+func (n *news) rest(until time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.quiet = until
 }
 
 // sendNews sends what there is, and returns how long to leave it at that.
@@ -265,13 +244,16 @@ func (w *World) hear(payload string) (work, hinted bool) {
 	var notices []world.Notice
 	for _, kind := range kinds {
 		for _, run := range *m.list(kind) {
+			late := kind == world.NoticeMail && w.gaveUp(run)
 			if kind != world.NoticeWork && kind != noticePost {
 				notices = append(notices, world.Notice{Kind: kind, Run: run})
-				continue
+				if !late {
+					continue
+				}
 			}
 			work = true
-			w.queue.looks.name(run, kind == noticePost)
-			hinted = hinted || kind == noticePost && w.queue.resting.has(run)
+			w.queue.looks.name(run, late || kind == noticePost)
+			hinted = hinted || late || kind == noticePost && w.queue.resting.has(run)
 		}
 	}
 	w.listeners.Tell(notices)

@@ -64,7 +64,7 @@ func hots(n int) []hot {
 		{takeTasks, "50 tasks", 500, []any{keysOf(1, k), zero, zero, zero, none, times, 1}},
 		// Heartbeats.
 		{beatWorker, "", 20, []any{1, 0}},
-		{ownedMail, "250 runs", 3_000, []any{1}},
+		{seeWorker, "", 20, []any{1}},
 		{endedRuns, "50 runs", 200, []any{mine}},
 		{heldTasks, "1 task", 20, []any{1, []string{fmt.Sprint("wrun_", n+2)}, []string{"step_2"}, []int{0}}},
 		// A group of commits.
