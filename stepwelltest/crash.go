@@ -32,7 +32,7 @@ func (e *Env) CrashEverywhere() {
 				if n > mostDeaths {
 					e.t.Fatalf("the worker makes more than %d commits: too many to be killed at each", mostDeaths)
 				}
-				where, ends, err := e.crash(op, n, late)
+				where, ends, err := e.crash(op, n, late, want)
 				if where == "" {
 					break
 				}
@@ -49,7 +49,7 @@ func (e *Env) CrashEverywhere() {
 }
 
 // crash does it all once, and says where the worker was killed: "" where it was not.
-func (e *Env) crash(op faults.Op, n int, late bool) (where string, got ends, err error) {
+func (e *Env) crash(op faults.Op, n int, late bool, want ends) (where string, got ends, err error) {
 	l := e.begin(func(l *life) faults.Plan {
 		return func(c faults.Call) faults.Fault {
 			if c.Op != op || c.N != n {
@@ -61,14 +61,13 @@ func (e *Env) crash(op faults.Op, n int, late bool) (where string, got ends, err
 			}
 			return faults.Fault{Before: l.kill}
 		}
-	}, false)
+	})
 	defer l.close()
 	for _, a := range e.script {
 		if err := l.insist(a); err != nil {
 			return where, nil, fmt.Errorf("%s: %w", a.what, err)
 		}
 	}
-	want := e.life.ends()
 	l.call(func() {
 		l.until(func() bool { return len(l.open()) <= want.open() })
 	})

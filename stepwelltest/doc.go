@@ -46,9 +46,9 @@
 // [Replay] evaluates today's code against the history of a run in production, so that a change that no longer fits runs under way
 // fails a test and not a deploy:
 //
-//	stepwell events wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 --json > testdata/wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4.jsonl
+//	stepwell export wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 > testdata/ada.jsonl
 //
 //	func TestRunsUnderWayGoOn(t *testing.T) {
-//		stepwelltest.Replay(t, "testdata/wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4.jsonl", Onboard)
+//		stepwelltest.Replay(t, "testdata/ada.jsonl", Onboard)
 //	}
 package stepwelltest

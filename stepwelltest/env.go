@@ -47,14 +47,10 @@ func NewWith(t testing.TB, cfg stepwell.Config) *Env {
 	if _, err := stepwell.New(memory.New(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	e := newEnv(t, cfg)
-	e.life = e.begin(nil, false)
+	e := &Env{t: t, cfg: cfg, fakes: map[string]fake{}, own: true, expected: map[string]bool{}}
+	e.life = e.begin(nil)
 	t.Cleanup(e.end)
 	return e
-}
-
-func newEnv(t testing.TB, cfg stepwell.Config) *Env {
-	return &Env{t: t, cfg: cfg, fakes: map[string]fake{}, own: true, expected: map[string]bool{}}
 }
 
 // end looks for what a test must not miss, and ends the bubble.

@@ -57,33 +57,28 @@ func (e *Env) setFake(step string, f fake) {
 	e.fakes[step] = f
 }
 
-// body is what runs in the place of all bodies of a life.
-func (e *Env) body(l *life) func(context.Context, []byte, kit.Body) ([]byte, error) {
-	return func(ctx context.Context, input []byte, real kit.Body) ([]byte, error) {
-		name := stepwell.Info(ctx).Name
-		e.mu.Lock()
-		f, own := e.fakes[name], e.own
-		e.mu.Unlock()
-		defer e.turn()
-		switch {
-		case l.mute:
-			<-ctx.Done()
-			return nil, context.Cause(ctx)
-		case f != nil:
-			v, err := f(ctx, input)
-			if err != nil {
-				return nil, err
-			}
-			b, err := codec.Encode(v, codec.DefaultLimit)
-			if err != nil {
-				return nil, stepwell.Fatal(fmt.Errorf("result of the fake: %w", err))
-			}
-			return b, nil
-		case !own:
-			return nil, stepwell.Fatal(fmt.Errorf("step %q has no fake, and this test has fakes only", name))
-		}
+// body runs in the place of all bodies.
+func (e *Env) body(ctx context.Context, input []byte, real kit.Body) ([]byte, error) {
+	name := stepwell.Info(ctx).Name
+	e.mu.Lock()
+	f, own := e.fakes[name], e.own
+	e.mu.Unlock()
+	defer e.turn()
+	switch {
+	case f == nil && own:
 		return real(ctx, input)
+	case f == nil:
+		return nil, stepwell.Fatal(fmt.Errorf("step %q has no fake, and this test has fakes only", name))
 	}
+	v, err := f(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	b, err := codec.Encode(v, codec.DefaultLimit)
+	if err != nil {
+		return nil, stepwell.Fatal(fmt.Errorf("result of the fake: %w", err))
+	}
+	return b, nil
 }
 
 // turn puts what bodies do and what the test does in an order that the race detector sees: nothing else does across a clock

@@ -29,7 +29,6 @@ type life struct {
 	acts  chan func()
 	acted chan bool // whether the last act returned; false: it ended its goroutine
 	over  chan struct{}
-	mute  bool // no body runs
 	ctx   context.Context
 
 	world   *seeded
@@ -48,9 +47,9 @@ type worker struct {
 	stop  context.CancelFunc
 }
 
-// begin starts a life, whose worker meets the faults of a plan. In a mute one no body of a step runs.
-func (e *Env) begin(plan func(*life) faults.Plan, mute bool) *life {
-	l := &life{env: e, mute: mute, acts: make(chan func()), acted: make(chan bool), over: make(chan struct{})}
+// begin starts a life, whose worker meets the faults of a plan.
+func (e *Env) begin(plan func(*life) faults.Plan) *life {
+	l := &life{env: e, acts: make(chan func()), acted: make(chan bool), over: make(chan struct{})}
 	t, ok := e.t.(*testing.T)
 	if !ok {
 		t = new(testing.T) // a bubble needs one, and reports nothing to it
@@ -134,7 +133,7 @@ func (l *life) pass(d time.Duration) {
 func (l *life) hire(plan faults.Plan) {
 	cfg := l.env.cfg
 	cfg.Strict, cfg.Lease, cfg.Poll, cfg.SweepInterval, cfg.Drain = true, forever, forever, -1, 1
-	kit.Set(&cfg, kit.Rig{Body: l.env.body(l), Stall: forever})
+	kit.Set(&cfg, kit.Rig{Body: l.env.body, Stall: forever})
 	w := &worker{world: faults.New(l.world, plan)}
 	app, err := stepwell.New(w.world, cfg)
 	if err != nil {

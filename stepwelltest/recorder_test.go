@@ -3,6 +3,7 @@ package stepwelltest_test
 // This file holds what tests of failing tests need.
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -21,6 +22,8 @@ type recorder struct {
 }
 
 func (r *recorder) Helper() {}
+
+func (r *recorder) Context() context.Context { return context.Background() }
 
 func (r *recorder) Cleanup(fn func()) {
 	r.mu.Lock()
