@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/stepwelltest"
+)
+
+func Example() {
+	main()
+	// Output:
+	// Do I need an umbrella on Saturday?
+	//   calendar(Saturday)
+	//   weather(Bergen)
+	// Yes: rain in Bergen
+	// And in Atlantis?
+	//   weather(Atlantis)
+	// I cannot tell: no such city
+}
+
+func TestABusyModelIsAskedAgainAndToolsAreNot(t *testing.T) {
+	env := stepwelltest.New(t, Agent, Ask)
+	stepwelltest.FakeStep(env, Ask, func(ctx context.Context, talk []Message) (Reply, error) {
+		if stepwell.Info(ctx).Attempt < 2 {
+			return Reply{}, errors.New("429 too many requests")
+		}
+		return model(talk), nil
+	})
+	stepwelltest.Fake(env, "tool calendar", func(context.Context) (string, error) { return "Saturday: museum", nil })
+	stepwelltest.Fake(env, "tool weather", func(context.Context) (string, error) { return "sun", nil })
+	run := stepwelltest.Start(env, Agent, "Do I need an umbrella?")
+	if got := run.MustComplete(); got != "No" {
+		t.Errorf("got %q, want No", got)
+	}
+	run.WantSteps("ask-model", "tool calendar", "ask-model", "tool weather", "ask-model")
+	env.CrashEverywhere()
+}
+
+func TestAModelThatNeverAnswersIsStopped(t *testing.T) {
+	env := stepwelltest.New(t, Agent, Ask)
+	stepwelltest.FakeStep(env, Ask, func(context.Context, []Message) (Reply, error) { return Reply{Tool: "calendar"}, nil })
+	stepwelltest.Fake(env, "tool calendar", func(context.Context) (string, error) { return "", nil })
+	if err := stepwelltest.Start(env, Agent, "?").MustFail(); !strings.Contains(err.Error(), "no answer after 10 turns") {
+		t.Errorf("got %v", err)
+	}
+}

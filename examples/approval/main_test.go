@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/stepwelltest"
+)
+
+func Example() {
+	main()
+	// Output:
+	// to Grace: please decide about 30 euros
+	// approved by Grace <nil>
+	// to Grace: please decide about 900000 euros
+	// to Barbara: please decide about 900000 euros
+	// nobody decided <nil>
+}
+
+var lunch = Expense{ID: "1", Euros: 30, Managers: []string{"Grace", "Barbara"}, Patience: 48 * time.Hour}
+
+func quiet(t *testing.T) *stepwelltest.Env {
+	env := stepwelltest.New(t, Approve)
+	stepwelltest.FakeDo(env, "ask", func(context.Context) error { return nil })
+	return env
+}
+
+func TestADecisionCountsThoughItComesLate(t *testing.T) {
+	env := quiet(t)
+	run := stepwelltest.Start(env, Approve, lunch)
+	env.Advance(50 * time.Hour) // Grace has had her time
+	run.WantSteps("ask", "ask")
+	env.SendHook("expense-1", Decision{By: "Grace", Note: "no lamp"})
+	if got, want := run.MustComplete(), "refused by Grace: no lamp"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	env.CrashEverywhere()
+}
+
+func TestNobodyDecidesThoughTheWorkerIsKilled(t *testing.T) {
+	env := quiet(t)
+	run := stepwelltest.Start(env, Approve, lunch)
+	if got, want := run.MustComplete(), "nobody decided"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	run.WantSteps("ask", "ask")
+	env.CrashEverywhere()
+}
+
+func TestAnExpenseIsDecidedOnceAtATime(t *testing.T) {
+	env := quiet(t)
+	first := stepwelltest.Start(env, Approve, lunch)
+	err := stepwelltest.Start(env, Approve, lunch).MustFail()
+	if !strings.Contains(err.Error(), "expense-1") || !strings.Contains(err.Error(), first.ID()) {
+		t.Errorf("got %v, want it to name the token and the run that holds it", err)
+	}
+}

@@ -1,0 +1,71 @@
+// Fibonacci computes by recursion: each number is a run of its own, which starts two child runs and adds what they come to. All of
+// it happens on a worker with one slot for runs and one for steps, because what waits holds none.
+//
+//	go run ./examples/fibonacci
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// Fib is the workflow.
+var Fib *stepwell.Workflow[int, int]
+
+func init() { Fib = stepwell.Define("fib", fib) } // not above: fib starts Fib
+
+func fib(ctx stepwell.Context, n int) (int, error) {
+	if n < 2 {
+		return n, nil
+	}
+	one, two := Fib.Child().Start(ctx, n-1), Fib.Child().Start(ctx, n-2) // both go on at once
+	a, err := one.Get(ctx)
+	if err != nil {
+		return 0, err
+	}
+	b, err := two.Get(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return stepwell.Step(ctx, "add", func(context.Context) (int, error) { return a + b, nil })
+}
+
+func main() {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	app, err := stepwell.New(memory.New(), stepwell.Config{
+		Definitions: []stepwell.Definition{Fib}, MaxRuns: 1, MaxSteps: 1,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var worker sync.WaitGroup
+	worker.Go(func() {
+		if err := app.Run(ctx); err != nil {
+			log.Print(err)
+		}
+	})
+	run, err := Fib.Start(ctx, app, 10)
+	if err != nil {
+		log.Fatal(err)
+	}
+	n, err := run.Result(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	runs := 0
+	for _, err := range app.List(ctx, stepwell.ListFilter{Workflow: Fib.Name()}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		runs++
+	}
+	fmt.Printf("fib(10) = %d, by %d runs on one slot\n", n, runs)
+	stop()
+	worker.Wait()
+}

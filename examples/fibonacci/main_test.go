@@ -1,0 +1,24 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/stepwelltest"
+)
+
+func Example() {
+	main()
+	// Output:
+	// fib(10) = 55, by 177 runs on one slot
+}
+
+func TestFibOnOneSlotThoughItsWorkerIsKilled(t *testing.T) {
+	env := stepwelltest.NewWith(t, stepwell.Config{Definitions: []stepwell.Definition{Fib}, MaxRuns: 1, MaxSteps: 1})
+	run := stepwelltest.Start(env, Fib, 3)
+	if got := run.MustComplete(); got != 2 {
+		t.Errorf("got %d, want 2", got)
+	}
+	run.WantSteps("fib", "fib", "add")
+	env.CrashEverywhere()
+}

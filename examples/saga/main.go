@@ -1,0 +1,142 @@
+// Saga takes orders: it reserves, charges and ships, three systems that share no transaction. Where one fails for good, what was
+// done before is undone, in reverse: each undo is a step, and is tried until it holds.
+//
+//	go run ./examples/saga
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// Purchase is what a customer orders.
+type Purchase struct {
+	Number  string `json:"number"`
+	Article string `json:"article"`
+	Cents   int    `json:"cents"`
+	To      string `json:"to"`
+}
+
+// Order is the workflow.
+var Order = stepwell.Define("order", func(ctx stepwell.Context, p Purchase) (string, error) {
+	var done undos
+	parcel, err := place(ctx, p, &done)
+	if err != nil {
+		return "", errors.Join(err, done.undo(ctx))
+	}
+	return parcel, nil
+})
+
+// place does what an order needs, and notes beside each step what would undo it.
+func place(ctx stepwell.Context, p Purchase, done *undos) (parcel string, err error) {
+	if err := stepwell.Do(ctx, "reserve", func(context.Context) error { return shop.reserve(p.Article) }); err != nil {
+		return "", err
+	}
+	done.add("release", func(context.Context) error { return shop.release(p.Article) })
+
+	payment, err := stepwell.Step(ctx, "charge", func(ctx context.Context) (string, error) {
+		return shop.charge(p.Cents, stepwell.Info(ctx).IdempotencyKey)
+	})
+	if err != nil {
+		return "", err
+	}
+	done.add("refund", func(context.Context) error { return shop.refund(payment) })
+
+	return stepwell.Step(ctx, "ship", func(context.Context) (string, error) { return shop.ship(p) })
+}
+
+// undos are what would undo the steps so far.
+type undos []undo
+
+type undo struct {
+	name string
+	body func(context.Context) error
+}
+
+func (u *undos) add(name string, body func(context.Context) error) { *u = append(*u, undo{name, body}) }
+
+// undo takes everything back, the last step first. A cancel of the run does not reach it.
+func (u undos) undo(ctx stepwell.Context) (err error) {
+	for _, b := range slices.Backward(u) {
+		err = errors.Join(err, stepwell.Do(ctx.Uncancelled(), b.name, b.body, stepwell.Retry{Attempts: stepwell.Unlimited}))
+	}
+	return err
+}
+
+// systems are the three.
+type systems struct {
+	mu    sync.Mutex
+	stock map[string]int
+	cash  int
+}
+
+var shop = &systems{stock: map[string]int{"lamp": 5}}
+
+func (s *systems) reserve(article string) error { return s.book(article, -1, 0, "reserve "+article) }
+
+func (s *systems) release(article string) error { return s.book(article, 1, 0, "release "+article) }
+
+func (s *systems) charge(cents int, _ string) (string, error) {
+	return fmt.Sprint(cents), s.book("", 0, cents, fmt.Sprintf("charge %d", cents))
+}
+
+func (s *systems) refund(payment string) error {
+	var cents int
+	if _, err := fmt.Sscan(payment, &cents); err != nil {
+		return err
+	}
+	return s.book("", 0, -cents, fmt.Sprintf("refund %d", cents))
+}
+
+func (s *systems) ship(p Purchase) (string, error) {
+	if p.To == "Moon" {
+		return "", stepwell.Fatal(errors.New("no truck goes there")) // another attempt would not help
+	}
+	return "parcel-" + p.Number, s.book("", 0, 0, "ship to "+p.To)
+}
+
+func (s *systems) book(article string, n, cents int, what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stock[article] += n
+	s.cash += cents
+	fmt.Println("  " + what)
+	return nil
+}
+
+func main() {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{Order}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var worker sync.WaitGroup
+	worker.Go(func() {
+		if err := app.Run(ctx); err != nil {
+			log.Print(err)
+		}
+	})
+	for _, p := range []Purchase{{"1", "lamp", 4900, "Oslo"}, {"2", "lamp", 4900, "Moon"}} {
+		fmt.Printf("order %s\n", p.Number)
+		run, err := Order.Start(ctx, app, p, stepwell.StartOptions{ID: "order-" + p.Number})
+		if err != nil {
+			log.Fatal(err)
+		}
+		if parcel, err := run.Result(ctx); err != nil {
+			fmt.Println(err)
+		} else {
+			fmt.Println(parcel)
+		}
+	}
+	fmt.Printf("lamps: %d, cash: %d\n", shop.stock["lamp"], shop.cash)
+	stop()
+	worker.Wait()
+}

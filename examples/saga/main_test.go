@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/stepwelltest"
+)
+
+func Example() {
+	main()
+	// Output:
+	// order 1
+	//   reserve lamp
+	//   charge 4900
+	//   ship to Oslo
+	// parcel-1
+	// order 2
+	//   reserve lamp
+	//   charge 4900
+	//   refund 4900
+	//   release lamp
+	// run order-2 of order failed: step "ship": no truck goes there
+	// lamps: 4, cash: 4900
+}
+
+// fakes replaces the three systems. Shipping takes a day, and fails in the end.
+func fakes(t *testing.T) *stepwelltest.Env {
+	env := stepwelltest.New(t, Order)
+	for _, step := range []string{"reserve", "release", "refund"} {
+		stepwelltest.FakeDo(env, step, func(context.Context) error { return nil })
+	}
+	stepwelltest.Fake(env, "charge", func(context.Context) (string, error) { return "4900", nil })
+	stepwelltest.Fake(env, "ship", func(context.Context) (string, error) {
+		return "", stepwell.RetryAfter(errors.New("the truck is full"), 12*time.Hour)
+	})
+	return env
+}
+
+var lamp = Purchase{Number: "1", Article: "lamp", Cents: 4900, To: "Oslo"}
+
+func TestWhatFailsIsUndoneInReverse(t *testing.T) {
+	env := fakes(t)
+	run := stepwelltest.Start(env, Order, lamp)
+	run.MustFail()
+	run.WantSteps("reserve", "charge", "ship", "refund", "release")
+	env.CrashEverywhere()
+}
+
+func TestAnUndoIsTriedUntilItHolds(t *testing.T) {
+	env := fakes(t)
+	stepwelltest.FakeDo(env, "refund", func(ctx context.Context) error {
+		if stepwell.Info(ctx).Attempt < 20 {
+			return errors.New("the bank is closed")
+		}
+		return nil
+	})
+	run := stepwelltest.Start(env, Order, lamp)
+	run.MustFail()
+	for _, step := range run.Journal().Entries {
+		if step.Name == "refund" && step.Attempt != 20 {
+			t.Errorf("got %d attempts, want 20", step.Attempt)
+		}
+	}
+}
+
+func TestACancelledOrderIsUndoneToo(t *testing.T) {
+	env := fakes(t)
+	run := stepwelltest.Start(env, Order, lamp)
+	env.Advance(time.Hour) // it waits for the next truck
+	run.Cancel("the customer changed his mind")
+	run.MustBeCancelled()
+	run.WantSteps("reserve", "charge", "ship", "refund", "release")
+	env.CrashEverywhere()
+}
+
+func TestWhatWasNotDoneIsNotUndone(t *testing.T) {
+	env := fakes(t)
+	stepwelltest.Fake(env, "charge", func(context.Context) (string, error) {
+		return "", stepwell.Fatal(errors.New("declined"))
+	})
+	run := stepwelltest.Start(env, Order, lamp)
+	run.MustFail()
+	run.WantSteps("reserve", "charge", "release")
+}
