@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test soak fuzz bench golden
+.PHONY: help check test soak fuzz bench bench-quick bench-micro bench-check golden
 
 PKG ?= ./...
 FUZZTIME ?= 20s
@@ -11,9 +11,10 @@ BENCHTIME ?= 1s
 TESTFLAGS ?=
 SOAK ?= 10m
 SOAKFLAGS ?=
+BENCHFLAGS ?=
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 check: ## format, vet for three systems, staticcheck, the house rules
 	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)); \
@@ -42,8 +43,26 @@ fuzz: ## each fuzz target in turn, for FUZZTIME each (default 20s)
 		done; \
 	done
 
-bench: ## all benchmarks, BENCHTIME each (default 1s)
+bench: ## Stepwell beside its peers, on a quiet machine: hours; the table goes to docs/performance.md (BENCHFLAGS="-engines stepwell,dbos")
+	@internal/pgtest/install.sh
+	@mkdir -p bin
+	go -C bench run . -json -write ../docs/performance.md $(BENCHFLAGS) >bin/bench.jsonl
+
+bench-quick: ## the same with Stepwell, DBOS and the floors alone, in two minutes: orders of magnitude
+	@internal/pgtest/install.sh
+	go -C bench run . -quick $(BENCHFLAGS)
+
+bench-micro: ## all benchmarks beside the code, BENCHTIME each (default 1s)
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) $(PKG)
+
+# The bench without the peers that are dear to build: every change passes this.
+BENCHPKGS := ./compare ./engine ./floor ./measure ./work ./engines/stepwell ./engines/dbos
+
+bench-check: ## vet, staticcheck and a tiny run of the bench, its own module (BENCHPKGS=./... for the peers too)
+	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	go -C bench vet $(BENCHPKGS)
+	cd bench && ../bin/staticcheck $(BENCHPKGS)
+	go -C bench test -count=1 $(filter-out ./engines/%,$(BENCHPKGS))
 
 golden: ## write the golden files anew; look at the diff before you commit it
 	@for dir in $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sort -u); do go test "./$$dir" -update; done

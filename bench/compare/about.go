@@ -53,6 +53,9 @@ func (m *measurer) about(ctx context.Context) (*about, error) {
 		}
 		a.Settings[k.Name] = settings(k)
 	}
+	for name, why := range m.missing {
+		a.Engines[name], a.Settings[name] = "not measured", cut(why)
+	}
 	if m.server == nil {
 		return a, nil
 	}
@@ -139,4 +142,6 @@ func filesystem(dir string) string {
 	return what
 }
 
-func join(all []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ", "), "[]") }
+func join(all []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ", "), "[]")
+}

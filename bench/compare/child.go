@@ -21,7 +21,7 @@ import (
 )
 
 // closing is how long an engine may take to stop.
-const closing = 20 * time.Second
+const closing = 10 * time.Second
 
 type child struct {
 	order
@@ -41,7 +41,7 @@ func obey(ctx context.Context, text string, makers []*engine.Maker) error {
 	result, err := c.measure(ctx, makers)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			err = cause
+			err = fmt.Errorf("%w: %w", cause, err)
 		}
 		return c.line.out.Encode(message{Error: err.Error()})
 	}

@@ -40,7 +40,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, makers [
 	f.SetOutput(stderr)
 	f.StringVar(&lists.engines, "engines", "", "engines to measure, `a,b`; floor is one of them (default all; with -quick stepwell, dbos and floor)")
 	f.StringVar(&lists.stores, "stores", "", "stores to measure on: sqlite, sqlite-normal, postgres, own, disk (default all)")
-	f.StringVar(&lists.work, "work", "", "workloads and floors, or their beginning: serial10, long/1000, fsync (default all; -list tells)")
+	f.StringVar(&lists.work, "work", "", "workloads and floors: serial10, long/1000, replay* (default all; -list tells)")
 	f.StringVar(&lists.clients, "clients", "1,32,256", "how many clients serial10, start and the appends are tried with; the best is compared")
 	f.BoolVar(&o.quick, "quick", false, "one round of a second each and smaller sizes: two minutes, and only orders of magnitude")
 	f.BoolVar(&o.json, "json", false, "a JSON line for each measurement on standard output, and the table on standard error")
@@ -118,11 +118,11 @@ func (o *options) read(f *flag.FlagSet, engines, stores, works, clients string) 
 		if !given["limit"] {
 			o.limit = 30 * time.Second
 		}
-		if !given["scale"] {
-			o.scale = 0.1
-		}
 		if !given["clients"] {
-			clients = "32,256"
+			clients = "64"
+		}
+		if !given["work"] {
+			works = quick
 		}
 		if !given["engines"] {
 			engines = "stepwell,dbos," + floor.Name

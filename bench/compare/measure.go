@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,20 +32,33 @@ type measurer struct {
 	lines    *json.Encoder // nil: no JSON
 	progress io.Writer
 
-	server *pgtest.Cluster
-	pgs    int // process ID of the server
+	server  *pgtest.Cluster
+	pgs     int               // process ID of the server
+	missing map[string]string // engines that could not be prepared, and why
+	absent  map[row]bool      // what engines were found not to offer: they are asked once
 }
 
 // measure fills a report.
 func (m *measurer) measure(ctx context.Context, rep *report) (err error) {
+	if err := m.prepare(ctx); err != nil {
+		return err
+	}
 	jobs, err := m.plan(m.makers)
 	if err != nil {
 		return err
 	}
 	if m.dir == "" {
 		m.dir = os.TempDir()
-	} else if err := os.Setenv("TMPDIR", m.dir); err != nil { // PostgreSQL's cluster goes there too
-		return err
+	} else { // PostgreSQL's cluster goes there too
+		had, was := os.LookupEnv("TMPDIR")
+		if err := os.Setenv("TMPDIR", m.dir); err != nil {
+			return err
+		}
+		defer func() {
+			if _ = os.Unsetenv("TMPDIR"); was {
+				_ = os.Setenv("TMPDIR", had)
+			}
+		}()
 	}
 	defer func() {
 		if m.server != nil {
@@ -69,6 +83,7 @@ func (m *measurer) measure(ctx context.Context, rep *report) (err error) {
 			return err
 		}
 	}
+	m.absent = map[row]bool{}
 	began := time.Now()
 	for round := range m.rounds {
 		for i, j := range turned(jobs, round) {
@@ -89,11 +104,35 @@ func (m *measurer) measure(ctx context.Context, rep *report) (err error) {
 	return nil
 }
 
+// prepare lets engines build or fetch what they need. Those that cannot are left out, and the report says why.
+func (m *measurer) prepare(ctx context.Context) error {
+	m.missing = map[string]string{}
+	for _, k := range m.makers {
+		if !m.engine(k.Name) || k.Prepare == nil {
+			continue
+		}
+		fmt.Fprintln(m.progress, "preparing", k.Name)
+		if err := k.Prepare(ctx); err != nil {
+			fmt.Fprintf(m.progress, "%s is left out: %v\n", k.Name, err)
+			m.missing[k.Name] = err.Error()
+		}
+	}
+	m.makers = slices.DeleteFunc(slices.Clone(m.makers), func(k *engine.Maker) bool { return m.missing[k.Name] != "" })
+	return ctx.Err()
+}
+
 // one makes a measurement; what goes wrong is its note.
 func (m *measurer) one(ctx context.Context, j job) measure.Result {
-	r, err := m.child(ctx, j)
-	if err == nil {
-		return *r
+	asked := row{j.point.Work, string(j.store), j.engine}
+	err := work.ErrNotOffered
+	if !m.absent[asked] {
+		var r *measure.Result
+		if r, err = m.child(ctx, j); err == nil {
+			return *r
+		}
+	}
+	if errors.Is(err, work.ErrNotOffered) {
+		m.absent[asked] = true
 	}
 	failed := measure.Result{Engine: j.engine, Store: string(j.store), Work: j.point.Work, N: j.point.N, Concurrency: j.point.Concurrency, Note: err.Error()}
 	for _, k := range m.makers {

@@ -27,10 +27,19 @@ var sizes = map[string][]int{
 	"long": {1000, 5000, 20_000}, "fanout": {100, 1000}, "sleepers": {10_000, 100_000}, "children": {1000}, "replay": {10_000}, "replay-cold": {1000},
 }
 
+// quickSizes are those of -quick.
+var quickSizes = map[string]int{"long": 1000, "fanout": 100, "sleepers": 2000, "children": 100}
+
 // together are workloads that are tried with several numbers of clients.
 var together = []string{"serial10", "start", floor.Append, floor.AppendIndexed, floor.Pgbench}
 
-const many = 32 // clients of a mixed workload
+const (
+	many  = 32 // clients of a mixed workload
+	least = 20 // of any size, however small the scale
+)
+
+// quick are the workloads and floors of -quick, unless it is told others.
+const quick = "fsync-preallocated,append,serial10,latency,long,fanout,start,sleepers,signal,children,mixed"
 
 // points are what is measured of a workload or a floor.
 func (o *options) points(name string) (all []work.Point) {
@@ -42,13 +51,16 @@ func (o *options) points(name string) (all []work.Point) {
 	if len(ns) == 0 {
 		ns = []int{0}
 	}
+	if n, ok := quickSizes[name]; ok && o.quick {
+		ns = []int{n}
+	}
 	clients := []int{p.Concurrency}
 	if slices.Contains(together, name) {
 		clients = o.clients
 	}
 	for _, n := range ns {
 		if n > 0 {
-			n = max(20, int(float64(n)*o.scale))
+			n = max(least, int(float64(n)*o.scale))
 		}
 		for _, c := range clients {
 			p.N, p.Concurrency = n, c
@@ -60,10 +72,11 @@ func (o *options) points(name string) (all []work.Point) {
 	return all
 }
 
-// wants reports whether -work names a point: by its whole name, or by what stands before a - or a /.
+// wants reports whether -work names a point: by its name, with its size or without it, or by the beginning of its name and a *.
 func (o *options) wants(p work.Point) bool {
 	return len(o.work) == 0 || slices.ContainsFunc(o.work, func(w string) bool {
-		return p.String() == w || strings.HasPrefix(p.String(), w+"/") || strings.HasPrefix(p.String(), w+"-")
+		beginning, open := strings.CutSuffix(w, "*")
+		return p.Work == w || p.String() == w || open && strings.HasPrefix(p.String(), beginning)
 	})
 }
 

@@ -4,6 +4,7 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,7 +54,8 @@ func figure(name string) (of func(*measure.Result) float64, less bool, unit stri
 	if w, err := work.Find(name); err == nil {
 		return w.Figure, w.Less, w.Unit
 	}
-	return func(r *measure.Result) float64 { return r.RunsPerS }, false, "rows/s"
+	unit = map[string]string{floor.Append: "rows/s", floor.AppendIndexed: "rows/s", floor.Pgbench: "commits/s"}[name]
+	return func(r *measure.Result) float64 { return r.RunsPerS }, false, cmp.Or(unit, "syncs/s")
 }
 
 // what names that which is compared: a workload of a size, or a floor.
@@ -125,10 +127,18 @@ func (r *report) markdown() string {
 	keys := slices.SortedFunc(maps.Keys(best), func(x, y row) int {
 		return slices.Compare([]int{slices.Index(order, x.what), place(stores, x.store), place(first, x.engine)}, []int{slices.Index(order, y.what), place(stores, y.store), place(first, y.engine)})
 	})
+	var absent []string
 	for _, k := range keys {
 		one := best[k]
+		if one.Note == work.ErrNotOffered.Error() {
+			absent = append(absent, fmt.Sprintf("%s by %s on %s", k.what, k.engine, k.store))
+			continue
+		}
 		mine, compared := best[row{k.what, base(k.store), "stepwell"}]
 		b.WriteString(r.line(k, &one, &mine, compared && mine.Note == "", best))
+	}
+	if len(absent) > 0 {
+		fmt.Fprintf(&b, "\nNot offered, or not measured by this bench: %s.\n", strings.Join(absent, ", "))
 	}
 	return b.String()
 }

@@ -30,6 +30,8 @@ type Maker struct {
 	Version  string            // of its module or its server
 	Stores   []Kind            // that it can use
 	Settings map[string]string // for the report: what was set and why, e.g. "workers": "50 (default)"
+	// Prepare is called once, before anything is measured; nil where there is nothing to prepare. It is for what is built or fetched.
+	Prepare func(ctx context.Context) error
 	// Open opens the engine on an empty store, with its worker running..
 	Open func(ctx context.Context, s Store) (Engine, error)
 }

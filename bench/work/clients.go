@@ -28,9 +28,11 @@ func times(ctx context.Context, clients, n int, do func(ctx context.Context) err
 }
 
 func repeat(ctx context.Context, clients int, do func(ctx context.Context) error, more func(i int64) bool) ([]time.Duration, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	each := make([][]time.Duration, clients)
+	var failed error
+	var fail sync.Once
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for c := range clients {
@@ -38,7 +40,8 @@ func repeat(ctx context.Context, clients int, do func(ctx context.Context) error
 			for more(next.Add(1)-1) && ctx.Err() == nil {
 				began := time.Now()
 				if err := do(ctx); err != nil {
-					cancel(fmt.Errorf("client %d: %w", c, err))
+					fail.Do(func() { failed = fmt.Errorf("client %d: %w", c, err) })
+					cancel()
 					return
 				}
 				each[c] = append(each[c], time.Since(began))
@@ -50,11 +53,10 @@ func repeat(ctx context.Context, clients int, do func(ctx context.Context) error
 	for _, times := range each {
 		all = append(all, times...)
 	}
-	err := context.Cause(ctx)
-	if err == nil && len(all) == 0 {
-		err = errors.New("nothing was measured")
+	if failed == nil && len(all) == 0 {
+		failed = errors.New("nothing was measured")
 	}
-	return all, err
+	return all, failed
 }
 
 // warm runs something for a while before it is measured: a tenth of the time, and each client once.

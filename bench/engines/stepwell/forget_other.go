@@ -6,4 +6,6 @@ package stepwell
 
 import "errors"
 
-func forget(string) error { return errors.New("a file is dropped from the system's cache on Linux alone") }
+func forget(string) error {
+	return errors.New("a file is dropped from the system's cache on Linux alone")
+}

@@ -5,6 +5,7 @@ package stepwell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
@@ -52,16 +53,27 @@ func (b *bench) signal(ctx context.Context, from *stepwell.App) (sent, began tim
 		return sent, began, err
 	}
 	if err := b.hibernates(ctx, run.ID()); err != nil {
+		return sent, began, b.why(run.ID(), "to hibernate", err)
+	}
+	if sent, began, err = b.wake(ctx, from, run.ID()); err != nil {
+		return sent, began, b.why(run.ID(), "to be woken", err)
+	}
+	if err := b.flows.ping.Send(ctx, b.app, run.ID(), -1); err != nil {
 		return sent, began, err
 	}
-	sent, began, err = b.wake(ctx, from, run.ID())
-	if err == nil {
-		err = b.flows.ping.Send(ctx, b.app, run.ID(), -1)
-	}
-	if err == nil {
-		_, err = run.Result(ctx)
+	if _, err = run.Result(ctx); err != nil {
+		err = b.why(run.ID(), "to end", err)
 	}
 	return sent, began, err
+}
+
+// why adds to an error what Stepwell says of a run that did not do what it was to do.
+func (b *bench) why(run, what string, err error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	why, e := b.app.Why(ctx, run)
+	row, e2 := b.world.Run(ctx, run)
+	return fmt.Errorf("waited for run %s %s: %w (%v, %v; %+v %+v %v)", run, what, err, why, e, row, row.Queue, e2)
 }
 
 // wake sends a signal, and tells when that was accepted and when the next step's body began.
