@@ -34,14 +34,17 @@ var Maker = engine.Maker{
 	Settings: map[string]string{
 		"worker":   fmt.Sprintf("%d orchestrations and %d activities in parallel (default 1 of each)", parallel, parallel),
 		"sqlite":   "WAL and the kind's synchronous by pragmas in its DSN (default: rollback journal, FULL); one connection (fixed in the library)",
-		"postgres": "one connection (default): with more its statements get in each other's way, and runs stop",
+		"postgres": fmt.Sprintf("%d connections (default 1); it can start only one activity at a time there, so it is not asked to fan out", connections),
 		"polling":  "for work after 50 ms to 5 s without any, for results after 100 ms to 10 s (fixed in the library)",
 		"log":      "discarded",
 	},
 	Open: open,
 }
 
-const parallel = 100
+const (
+	parallel    = 100
+	connections = 20
+)
 
 // peer is one open durabletask-go.
 type peer struct {
@@ -78,7 +81,10 @@ func open(ctx context.Context, s engine.Store) (e engine.Engine, err error) {
 	if err := p.hub.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the workers of durabletask-go: %w", err), p.store.Close())
 	}
-	return p, nil
+	if s.Kind == engine.Postgres {
+		return p, nil
+	}
+	return fanning{p}, nil
 }
 
 // openStore makes the backend, and the look beside it.
@@ -98,7 +104,7 @@ func (p *peer) openStore(ctx context.Context, s engine.Store) (err error) {
 		if bad != nil {
 			return fmt.Errorf("reading the URL of the PostgreSQL: %w", bad)
 		}
-		pool.MaxConns = 1
+		pool.MaxConns = connections
 		p.backend = postgres.NewPostgresBackend(&postgres.PostgresOptions{
 			PgOptions: pool, OrchestrationLockTimeout: 2 * time.Minute, ActivityLockTimeout: 2 * time.Minute, // its defaults
 		}, silence{})
