@@ -20,6 +20,8 @@ const LogFormat = 1
 //   - each Condition: where it does not hold, the world writes what the condition says instead. What no condition names is refused:
 //     a hook whose token is held with [ErrConflict], a child whose ID (or idempotency key) is taken with [ErrRunExists].
 //
+// A birth by a client may hold events behind run_created, as a fork's does: the run is in the queue as they leave it, due at once, or over.
+//
 // A terminal event deletes the run's queue row, tasks, inbox and hooks, writes the outcome to the run's row, and sends
 // [ResultFor] to the parent's step and to every awaiting step whose run is not over. A run_continued deletes the run's tasks and the
 // hooks that it does not list; mail stays.

@@ -108,7 +108,7 @@ type Event struct {
 	From    int64           `json:"from,omitempty"`    // wait_completed, received: the number of the signal_received that was taken
 	Token   string          `json:"token,omitempty"`   // hook_created, hook_conflict
 	Chosen  bool            `json:"chosen,omitempty"`  // hook_created: the author chose the token
-	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token
+	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token; hook_created: the run that a fork has the hook from
 	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled: who
 	Reason  string          `json:"reason,omitempty"`  // the same: why
 	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open

@@ -156,6 +156,9 @@ func eventNote(e *world.Event, zone *time.Location) string {
 		if e.Birth.Version > 0 {
 			say("v%d", e.Birth.Version)
 		}
+		if o := e.Birth.Origin; o != nil {
+			say("from event %d of run %s", o.Seq, o.Run)
+		}
 	}
 	if e.Kind != "" {
 		say("%s", e.Kind)

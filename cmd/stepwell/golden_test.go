@@ -89,6 +89,9 @@ func TestGolden(t *testing.T) {
 		"help-demo":      {call{}, "demo --help"},
 		"help-export":    {call{}, "export --help"},
 		"help-import":    {call{}, "import --help"},
+		"help-fork":      {call{}, "runs fork --help"},
+		"help-retry":     {call{}, "runs retry --help"},
+		"help-restart":   {call{}, "runs restart --help"},
 		"help-migrate":   {call{}, "migrate --help"},
 		"help-doctor":    {call{}, "doctor --help"},
 	} {

@@ -71,8 +71,8 @@ sends to their hooks. A worker may be running on the same database meanwhile.
 func (c *cli) runs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
-		Short: "List and show runs; signal, wake, pause, resume and cancel them",
-		Long:  "List and show runs; signal, wake, pause, resume and cancel them.\n\n" + exitCodes,
+		Short: "List and show runs; signal, wake, pause, resume, cancel, retry, restart and fork them",
+		Long:  "List and show runs; signal, wake, pause, resume, cancel, retry, restart and fork them.\n\n" + exitCodes,
 		Example: `  stepwell runs list --status running
   stepwell runs show RUN
   stepwell runs signal RUN verify '{"userId":"42"}'`,
@@ -80,7 +80,8 @@ func (c *cli) runs() *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(c.runsList(), c.runsShow(), c.runsSignal(), c.runsWake(), c.runsPause(), c.runsResume(), c.runsCancel())
+	cmd.AddCommand(c.runsList(), c.runsShow(), c.runsSignal(), c.runsWake(), c.runsPause(), c.runsResume(), c.runsCancel(), c.runsRetry(), c.runsRestart(),
+		c.runsFork())
 	return cmd
 }
 

@@ -18,6 +18,7 @@ type hook struct {
 	unread    []*letter
 	receivers line[*receiver]
 	bound     []*Future // who asked for the token again after a cancel had ended the first asking
+	asked     string    // the token that the code asked for, where a fork was given another; else ""
 }
 
 // receiver waits for a payload of a hook.
@@ -131,8 +132,10 @@ func (m *Machine) dropHook(h *hook) {
 }
 
 func (m *Machine) dropToken(h *hook) {
-	if m.tokens[h.op.Token] == h {
-		delete(m.tokens, h.op.Token)
+	for _, token := range [...]string{h.op.Token, h.asked} {
+		if m.tokens[token] == h {
+			delete(m.tokens, token)
+		}
 	}
 }
 

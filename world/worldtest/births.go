@@ -25,6 +25,50 @@ var births = []check{
 		want := world.TakenRun{Run: id, Take: 1, Class: world.Class{Workflow: "greet", Version: 1}, Status: world.Pending, Priority: 1, Seq: 1}
 		r.same(got, want, "taken")
 	}},
+	{"a plain birth can bring a log", "a birth by a client may hold events behind run_created: the run is queued as they leave it", func(r *rig) {
+		c := birth("greet")
+		at := world.Now()
+		c.Events[0].Birth.Version = 0
+		c.Events = append(c.Events,
+			world.Event{Type: world.RunStarted, Time: at.Add(-time.Hour), Version: 1}, // times behind the birth's may be older: a fork's are
+			world.Event{Type: world.StepCreated, ID: "step_1", Kind: world.KindClosure, Name: "pay", Time: at.Add(-time.Hour)},
+			world.Event{Type: world.StepCompleted, ID: "step_1", Payload: []byte(`7`), Time: at.Add(-time.Hour)},
+			world.Event{Type: world.StepCreated, ID: "step_2", Kind: world.KindTask, Queued: true, Name: "resize", Time: at.Add(-time.Hour)},
+			world.Event{Type: world.AttrSet, ID: "attr_1", Name: "city", Payload: []byte(`"Ulm"`), Time: at.Add(-time.Hour)},
+			world.Event{Type: world.HookCreated, ID: "hook_1", Name: "hook", Token: "gone", Chosen: true, Time: at.Add(-time.Hour)},
+			world.Event{Type: world.HookDisposed, ID: "hook_1", Time: at.Add(-time.Hour)},
+			world.Event{Type: world.HookCreated, ID: "hook_2", Name: "hook", Occurrence: 1, Token: "stays", Chosen: true, Time: at.Add(-time.Hour)})
+		c.Tasks = []world.Task{{Run: c.Run, Step: "step_2", Name: "resize", Workflow: "greet"}}
+		r.commit(c)
+		row := r.run(c.Run)
+		if row.Status != world.Running || row.Version != 1 || row.Queue == nil || row.Queue.Owner != "" || string(row.Attributes["city"]) != `"Ulm"` {
+			r.Fatalf("got %+v, queue %+v; want a running run of version 1 that nobody owns, with its attribute", row, row.Queue)
+		}
+		for token, want := range map[string]int{"gone": 0, "stays": 1} {
+			hooks, err := r.w.Hooks(r.ctx, world.HookQuery{Token: token})
+			r.must(err, "hooks")
+			r.same(len(hooks), want, "hooks with the token "+token)
+		}
+		r.same(len(r.events(c.Run)), 9, "events")
+		k := r.worker("greet")
+		if _, got := k.get(c.Run); got.Take != 1 || got.Class.Version != 1 || got.Status != world.Running || got.Seq != 9 {
+			r.Fatalf("got %+v, want take 1 of a running run at event 9", got)
+		}
+
+		paused := birth("greet")
+		paused.Events = append(paused.Events, world.Event{Type: world.RunStarted, Time: at}, world.Event{Type: world.RunPaused, Time: at})
+		r.commit(paused)
+		over := birth("greet")
+		over.Events = append(over.Events, world.Event{Type: world.RunStarted, Time: at}, world.Event{Type: world.RunCompleted, Payload: []byte(`1`), Time: at})
+		r.commit(over)
+		k.idle("one run is paused, the other over")
+		if row := r.run(paused.Run); row.Queue == nil || !row.Queue.Paused {
+			r.Fatalf("got %+v, want a paused run", row)
+		}
+		if row := r.run(over.Run); row.Status != world.Completed || string(row.Output) != "1" || row.Queue != nil {
+			r.Fatalf("got %+v, want a completed run", row)
+		}
+	}},
 	{"an eager birth is owned", "a birth by a worker is take 1 of that worker, with no trip through the queue", func(r *rig) {
 		k := r.worker("greet")
 		s := k.bear("greet")

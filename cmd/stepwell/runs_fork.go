@@ -1,0 +1,154 @@
+package main
+
+// This file makes new runs from old ones: fork, retry, restart.
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+)
+
+// made is what --json says of a run that was made from another.
+type made struct {
+	Run     string `json:"run"`
+	From    string `json:"from"`
+	Existed bool   `json:"existed,omitempty"` // it had been made before
+}
+
+// make makes a run from the one that arg names, and says so.
+func (c *cli) make(cmd *cobra.Command, arg, how string, f func(db *database, run string) (*stepwell.Run[json.RawMessage], error)) error {
+	return c.with(cmd.Context(), func(db *database) error {
+		run, err := c.find(cmd.Context(), db, arg)
+		if err != nil {
+			return err
+		}
+		fresh, err := f(db, run)
+		if err != nil {
+			return c.explain(err, run)
+		}
+		is := made{fresh.ID(), run, fresh.Existed()}
+		switch {
+		case c.json:
+			return c.encoder().Encode(is)
+		case is.Existed:
+			_, err = fmt.Fprintf(c.stdout, "run %s was %s before, as run %s\n", run, how, is.Run)
+		default:
+			_, err = fmt.Fprintf(c.stdout, "%s run %s as run %s\n  see it:  %s\n", how, run, is.Run, c.command("runs show "+is.Run))
+		}
+		return err
+	})
+}
+
+func (c *cli) runsFork() *cobra.Command {
+	var o stepwell.ForkOptions
+	var input string
+	var results []string
+	cmd := &cobra.Command{
+		Use:   "fork RUN",
+		Short: "Begin a new run from any event of another",
+		Long: `Begin a new run that has come as far as RUN had at an event: steps that had ended do not run again, others are asked for anew, waits keep
+their deadlines. The event's number is in stepwell events RUN. The input, and results of steps, can be others than they were. RUN is not
+touched, whether it is over or not; while it is not, its hooks keep their tokens and the fork's have new ones.
+
+` + exitCodes,
+		Example: `  stepwell runs fork wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 --at 12
+  stepwell runs fork wrun_01JD3V --at 12 --result 'charge={"id":"ch_7"}'
+  stepwell runs fork wrun_01JD3V --at 2 --input '{"email":"a@b.c"}'`,
+		Args:              arguments(1, 1, "RUN"),
+		ValidArgsFunction: c.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("at") && o.At < 1 {
+				return usagef("see their numbers:  "+c.command("events "+args[0]), "--at %d is no event", o.At)
+			}
+			var err error
+			if o.Input, err = c.given(cmd, "input", input); err != nil {
+				return err
+			}
+			o.Results = map[string]json.RawMessage{}
+			for _, text := range results {
+				name, value, ok := strings.Cut(text, "=")
+				if !ok || !json.Valid([]byte(value)) {
+					return usagef(`write NAME=JSON, quoted for the shell: --result 'charge={"id":"ch_7"}'`, "--result %q is no step with its result", text)
+				}
+				o.Results[name] = json.RawMessage(value)
+			}
+			return c.make(cmd, args[0], "forked", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
+				return db.app.Fork(cmd.Context(), run, o)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.Int64Var(&o.At, "at", 0, "`number` of the last event that the new run has (default: the last there is)")
+	fl.StringVar(&o.ID, "id", "", "`ID` of the new run (default: a new one)")
+	fl.StringVar(&input, "input", "", "another input, as `JSON`")
+	fl.StringArrayVar(&results, "result", nil, "another result of a step, as `NAME=JSON`; may be repeated")
+	fl.IntVar(&o.Version, "version", 0, "`version` of the workflow (default: that of RUN)")
+	c.jsonFlag(cmd, "write what was made as one JSON object")
+	return cmd
+}
+
+// given is the JSON of a flag; nil where it was not given.
+func (c *cli) given(cmd *cobra.Command, flag, text string) (json.RawMessage, error) {
+	if !cmd.Flags().Changed(flag) {
+		return nil, nil
+	}
+	return c.payload([]string{text})
+}
+
+func (c *cli) runsRetry() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "retry RUN",
+		Short: "Go on from the step that failed a run, in a new run",
+		Long: `Go on from where a failed run failed, in a new run: the step whose failure failed it runs again, with all its attempts, and no other step
+that had ended. What the run did about the failure, undoing included, is not in the new run: where it undid something, restart instead.
+Where no step failed, its code alone is evaluated again. Retrying again gives the same new run. RUN stays as it is.
+
+` + exitCodes,
+		Example: `  stepwell runs retry wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
+  stepwell runs retry wrun_01JD3V --json | jq -r .run`,
+		Args:              arguments(1, 1, "RUN"),
+		ValidArgsFunction: c.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.make(cmd, args[0], "retried", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
+				return db.app.Retry(cmd.Context(), run)
+			})
+		},
+	}
+	c.jsonFlag(cmd, "write what was made as one JSON object")
+	return cmd
+}
+
+func (c *cli) runsRestart() *cobra.Command {
+	var o stepwell.RestartOptions
+	var input string
+	cmd := &cobra.Command{
+		Use:   "restart RUN",
+		Short: "Begin a new run with the input of another",
+		Long: `Begin a new run with the workflow, input and settings of RUN, from nothing: all its steps run again, under new idempotency keys. It takes the
+highest version of the workflow that a worker knows, unless told. RUN is not touched.
+
+` + exitCodes,
+		Example: `  stepwell runs restart wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
+  stepwell runs restart wrun_01JD3V --input '{"email":"a@b.c"}' --json | jq -r .run`,
+		Args:              arguments(1, 1, "RUN"),
+		ValidArgsFunction: c.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Input, err = c.given(cmd, "input", input); err != nil {
+				return err
+			}
+			return c.make(cmd, args[0], "restarted", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
+				return db.app.Restart(cmd.Context(), run, o)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&o.ID, "id", "", "`ID` of the new run (default: a new one)")
+	fl.StringVar(&input, "input", "", "another input, as `JSON`")
+	fl.IntVar(&o.Version, "version", 0, "`version` of the workflow")
+	c.jsonFlag(cmd, "write what was made as one JSON object")
+	return cmd
+}

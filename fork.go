@@ -1,0 +1,169 @@
+package stepwell
+
+// New runs from old ones: from the start, from any event, from the step that failed.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/history"
+	"github.com/stepwell/stepwell/world"
+)
+
+// ForkOptions says where a fork begins, and what is changed before it does. The zero value forks behind the last event.
+type ForkOptions struct {
+	// At is the number of the last event that the fork takes over; 0: the last there is.
+	At int64
+	// ID is the fork's ID; "": a new one.
+	ID string
+	// Version is of the workflow; 0: the source's.
+	Version int
+	// Input takes the place of the source's input, or, behind a [ContinueAsNew], of that of the newest segment; nil: as it was.
+	Input json.RawMessage
+	// Results take the place of what steps came to before At, failures too, by the step's name as it is shown ("charge", "poll[2]") or its ID.
+	// A step that had not ended then has ended with that.
+	Results map[string]json.RawMessage
+}
+
+// Fork begins a new run that has come as far as another had at an event: it has that run's results up to there, with their times, its input,
+// seed, version and attributes, and none of its steps runs again that had ended. Steps, and children, that had not ended are asked for anew;
+// waits keep their deadlines, so that overdue ones are due at once. What arrived later, or waits in the inbox, stays with the source. Its hooks have
+// new tokens, unless the source is over and the token free. The source is not touched, whether it is over or not. A fork has no parent and no
+// idempotency key, and counts from now for its retention; time since the event does not count for its timeout. A pause ends.
+//
+// Errors: [ErrNotFound]; [ErrRunExists]; [ErrInvalid] for an event or step that is not there and an input that does not fit; [ErrTooLarge] where
+// what is taken over is more than 4 MiB.
+func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.RawMessage], error) {
+	h, err := a.history(ctx, run)
+	if err != nil {
+		return nil, fmt.Errorf("fork run %s: %w", run, err)
+	}
+	cut := history.Cut{Run: o.ID, At: o.At, Version: o.Version, Input: o.Input, Results: map[string]json.RawMessage{}}
+	if cut.At == 0 {
+		cut.At = int64(len(h.Events))
+	}
+	if o.ID != "" {
+		err = world.CheckRunID(o.ID)
+	}
+	if err == nil && o.Input != nil {
+		err = a.checkInput(h.Events[0].Birth.Workflow, o.Input)
+	}
+	for name, v := range o.Results {
+		id, ok := h.StepNamed(name, cut.At)
+		if !ok {
+			err = errors.Join(err, fmt.Errorf("%w: no step %q up to event %d", ErrInvalid, name, cut.At))
+		}
+		if !json.Valid(v) {
+			err = errors.Join(err, fmt.Errorf("%w: step %q: the result is not JSON", ErrInvalid, name))
+		}
+		cut.Results[id] = v
+	}
+	var forked *Run[json.RawMessage]
+	if err == nil {
+		forked, err = a.fork(ctx, h, cut)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fork run %s: %w", run, err)
+	}
+	return forked, nil
+}
+
+// Retry begins a new run that goes on from where a failed one failed: it is a fork in which the step whose failure failed the run runs again, with
+// a fresh budget of attempts, and no other step that had ended; what the run did about the failure, undoing included, is not in it. Where no step
+// failed, the code alone is evaluated again behind the last event: that helps when it was mended since. Its idempotency key is retry: and the
+// failed run's ID, so a retry that is repeated gives the same run: see [Run.Existed]. The failed run stays as it is.
+//
+// A run that has not failed is [ErrInvalid].
+func (a *App) Retry(ctx context.Context, run string) (*Run[json.RawMessage], error) {
+	h, err := a.history(ctx, run)
+	var retried *Run[json.RawMessage]
+	if err == nil {
+		if end := &h.Events[len(h.Events)-1]; end.Type != world.RunFailed {
+			err = fmt.Errorf("%w: it has not failed: its last event is %s", ErrInvalid, end.Type)
+		}
+	}
+	if err == nil {
+		cut := history.Cut{At: int64(len(h.Events)), Key: "retry:" + run}
+		if failed := h.FailedStep(); failed != nil {
+			cut.At, cut.Without = failed.Seq-1, failed.ID
+		}
+		retried, err = a.fork(ctx, h, cut)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("retry run %s: %w", run, err)
+	}
+	return retried, nil
+}
+
+// RestartOptions says what a restarted run has of its own. The zero value restarts with the same input.
+type RestartOptions struct {
+	ID      string          // of the new run; "": a new one
+	Version int             // of the workflow; 0: the highest that a worker knows
+	Input   json.RawMessage // nil: as it was
+}
+
+// Restart begins a new run with the workflow, input, priority, retention, timeout and context of another, from nothing: no result is taken over. It has
+// no parent and no idempotency key. The other run is not touched.
+func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[json.RawMessage], error) {
+	page, err := a.world.Events(ctx, run, world.EventQuery{Limit: 1})
+	var started engine.Started
+	if err == nil {
+		born := &page.Events[0]
+		b := *born.Birth
+		b.Version, b.Seed, b.Key, b.NotBefore, b.Parent = o.Version, 0, "", time.Time{}, nil
+		b.Origin = &world.Origin{Run: run, Seq: born.Seq}
+		input := born.Payload
+		if o.Input != nil {
+			input = o.Input
+		}
+		if err = a.checkInput(b.Workflow, input); err == nil {
+			started, err = a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input})
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("restart run %s: %w", run, err)
+	}
+	return &Run[json.RawMessage]{app: a, id: started.Run}, nil
+}
+
+// history reads the whole log of a run.
+func (a *App) history(ctx context.Context, run string) (*History, error) {
+	h := &History{Run: run}
+	for e, err := range a.Events(ctx, run, EventFilter{}) {
+		if err != nil {
+			return nil, err
+		}
+		h.Events = append(h.Events, e)
+	}
+	return h, nil
+}
+
+// fork writes a fork.
+func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.RawMessage], error) {
+	cut.Born, cut.By = world.Now(), a.cfg.Name
+	if cut.Run == "" {
+		cut.Run = world.NewID(world.PrefixRun, cut.Born)
+	}
+	if h.Events[len(h.Events)-1].Type.Terminal() {
+		cut.KeepToken = func(token string) bool {
+			holders, err := a.world.Hooks(ctx, world.HookQuery{Token: token, Limit: 1})
+			return err == nil && len(holders) == 0
+		}
+	}
+	events, err := h.Fork(cut)
+	if err != nil {
+		return nil, err
+	}
+	existing, err := engine.BearLog(ctx, a.world, buildOf(h), cut.Run, events)
+	if err != nil {
+		return nil, err
+	}
+	if existing != "" {
+		return &Run[json.RawMessage]{app: a, id: existing, existed: true}, nil
+	}
+	return &Run[json.RawMessage]{app: a, id: cut.Run}, nil
+}

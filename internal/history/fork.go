@@ -1,0 +1,306 @@
+package history
+
+// This file cuts a log for a fork: a new run that begins with what the source had come to.
+//
+//  1. It takes the results before the cut, in their order and with their times, and the creations of what they are about. Steps that had
+//     not ended are left out, attempts and all: the code asks for them anew. Waits that had not ended stay, with their deadlines.
+//  2. IDs are made anew from the names that creations record: they hold the run's ID and its birth. Numbers are given anew.
+//  3. Of the segments before the newest, nothing stays but their starts and what was carried over.
+//  4. Tokens of hooks are the source's as long as nobody can need them: see [Cut].KeepToken.
+//  5. The time between the cut and the fork does not count for the run's timeout; where that had run out it begins anew.
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Cut says what a fork takes over of its source.
+type Cut struct {
+	Run       string                     // ID of the new run
+	Key       string                     // its idempotency key; "": none
+	At        int64                      // number of the last event of the source that is taken
+	Born      time.Time                  // of the new run
+	By        string                     // who forks
+	Version   int                        // of the new run; 0: the source's
+	Input     json.RawMessage            // of the newest segment; nil: the source's
+	Results   map[string]json.RawMessage // results of steps that take the place of the recorded ones, by the source's step ID
+	Without   string                     // ID of a step that is asked for anew though it ended; ends of other steps behind the cut are kept
+	KeepToken func(token string) bool    // whether the fork can have a token of the source's; nil: none
+}
+
+// entity is what the cut knows of a step, wait or hook of the source.
+type entity struct {
+	key     world.Key
+	created int64
+	ended   bool
+	id      string // in the fork
+}
+
+type cutter struct {
+	Cut
+	h        *History
+	state    *world.State // at the cut
+	newest   int64        // number of the event that began the newest segment
+	entities map[string]*entity
+	unread   map[int64]bool  // carried into the newest segment
+	hooks    map[string]bool // the same
+	late     []world.Event   // ends of steps behind the cut that are kept
+	numbers  map[int64]int64 // of the source's events in the fork
+	out      []world.Event
+}
+
+// Fork returns the events that a fork begins with. The history is not changed. A cut that is not in the log, or a step that is not before
+// the cut, is [world.ErrInvalid].
+func (h *History) Fork(c Cut) ([]world.Event, error) {
+	if c.At < 1 || c.At > int64(len(h.Events)) {
+		return nil, fmt.Errorf("%w: run %s has events 1 to %d, not %d", world.ErrInvalid, h.Run, len(h.Events), c.At)
+	}
+	state, err := h.stateAt(c.At)
+	if err != nil {
+		return nil, err
+	}
+	f := &cutter{
+		Cut: c, h: h, state: state, newest: state.SegmentSeq, entities: map[string]*entity{}, unread: map[int64]bool{}, hooks: map[string]bool{},
+		numbers: map[int64]int64{},
+	}
+	f.survey()
+	for id := range c.Results {
+		if e := f.entities[id]; e == nil || !strings.HasPrefix(id, world.PrefixStep+"_") || e.created <= f.newest {
+			return nil, fmt.Errorf("%w: run %s: no step %s in the newest segment up to event %d", world.ErrInvalid, h.Run, id, c.At)
+		}
+	}
+	for i := range h.Events[:c.At] {
+		f.take(&h.Events[i])
+	}
+	for i := range f.late {
+		f.take(&f.late[i])
+	}
+	f.invent()
+	if f.state.Paused != nil {
+		f.add(0, world.Event{Type: world.RunResumed, Time: f.last(), By: c.By, Reason: "forked"})
+	}
+	return f.out, nil
+}
+
+// survey finds what there is up to the cut, and what of it had ended.
+func (f *cutter) survey() {
+	segment := 0
+	for i := range f.h.Events[:f.At] {
+		e := &f.h.Events[i]
+		switch e.Type {
+		case world.RunContinued:
+			segment++
+			if e.Seq == f.newest {
+				for _, n := range e.Next.Unread {
+					f.unread[n] = true
+				}
+				for _, id := range e.Next.Hooks {
+					f.hooks[id] = true
+				}
+			}
+		case world.StepCreated, world.WaitCreated, world.HookCreated, world.HookConflict, world.AttrSet:
+			key := e.Key(segment)
+			f.entities[e.ID] = &entity{
+				key: key, created: e.Seq, ended: e.Kind == world.KindPatch, id: world.CorrelationID(f.Run, f.Born, key),
+			}
+		case world.StepCompleted, world.StepFailed:
+			f.end(e.ID)
+		}
+	}
+	if f.Without == "" {
+		return
+	}
+	for _, e := range f.h.Events[f.At:] {
+		if of := f.entities[e.ID]; of != nil && !of.ended && e.Type == world.StepCompleted && e.ID != f.Without {
+			f.end(e.ID)
+			f.late = append(f.late, e)
+		}
+	}
+}
+
+func (f *cutter) end(step string) {
+	if e := f.entities[step]; e != nil {
+		e.ended = step != f.Without
+	}
+}
+
+// kept reports whether an event of the source is part of the fork.
+func (f *cutter) kept(e *world.Event) bool {
+	old := e.Seq < f.newest
+	switch e.Type {
+	case world.RunCreated, world.RunStarted, world.RunContinued, world.CancelRequested:
+		return true
+	case world.RunPaused, world.RunResumed, world.HookConflict, world.HookDisposed, world.WaitCreated, world.WaitCompleted, world.AttrSet:
+		return !old
+	case world.SignalReceived:
+		return !old || f.unread[e.Seq]
+	case world.HookReceived:
+		return !old || f.unread[e.Seq]
+	case world.HookCreated:
+		return !old || f.hooks[e.ID]
+	case world.StepCreated, world.StepStarted, world.StepRetrying, world.StepCompleted, world.StepFailed:
+		of := f.entities[e.ID]
+		_, edited := f.Results[e.ID]
+		return !old && of != nil && (of.ended || edited && e.Type == world.StepCreated)
+	}
+	return false // the end of the run
+}
+
+func (f *cutter) take(e *world.Event) {
+	if !f.kept(e) {
+		return
+	}
+	c := *e
+	c.Commit, c.Build = 0, ""
+	if c.Type != world.SignalReceived && c.Type != world.HookReceived {
+		c.Delivery = ""
+	}
+	if of := f.entities[c.ID]; of != nil {
+		c.ID = of.id
+	}
+	if c.From != 0 {
+		c.From = f.numbers[c.From]
+	}
+	switch c.Type {
+	case world.RunCreated:
+		f.birth(&c)
+	case world.RunStarted:
+		if f.Version != 0 {
+			c.Version = 0
+		}
+	case world.RunContinued:
+		f.next(&c)
+	case world.StepCompleted, world.StepFailed:
+		if v, ok := f.Results[e.ID]; ok {
+			c.Type, c.Payload, c.Error = world.StepCompleted, v, nil
+		}
+	case world.HookCreated:
+		f.token(e, &c)
+	}
+	f.add(e.Seq, c)
+}
+
+// add numbers an event; from is its number in the source.
+func (f *cutter) add(from int64, e world.Event) {
+	e.Seq = int64(len(f.out)) + 1
+	f.numbers[from] = e.Seq
+	f.out = append(f.out, e)
+}
+
+// last is the time of the last event so far, but for the birth, which is younger than what follows.
+func (f *cutter) last() time.Time {
+	if len(f.out) < 2 {
+		return f.state.Time
+	}
+	return f.out[len(f.out)-1].Time
+}
+
+func (f *cutter) birth(c *world.Event) {
+	b := *c.Birth
+	b.Key, b.Parent, b.NotBefore = f.Key, nil, time.Time{}
+	b.Origin = &world.Origin{Run: f.h.Run, Seq: f.At}
+	if f.Version != 0 {
+		b.Version = f.Version
+	}
+	if b.Timeout > 0 && !f.state.StartedAt.IsZero() {
+		since := f.state.Time
+		if since.Sub(f.state.StartedAt) >= b.Timeout { // it had run out
+			since = f.state.StartedAt
+		}
+		b.Timeout += f.Born.Sub(since)
+	}
+	c.Time, c.Birth = f.Born, &b
+	if f.newest == 1 && f.Input != nil {
+		c.Payload = f.Input
+	}
+}
+
+// next names what a segment was given by what is kept of that.
+func (f *cutter) next(c *world.Event) {
+	n := *c.Next
+	n.Unread = nil
+	for _, seq := range c.Next.Unread {
+		if to := f.numbers[seq]; to != 0 && f.unread[seq] {
+			n.Unread = append(n.Unread, to)
+		}
+	}
+	n.Hooks = nil
+	for _, id := range c.Next.Hooks {
+		if f.hooks[id] {
+			n.Hooks = append(n.Hooks, f.entities[id].id)
+		}
+	}
+	if f.Version != 0 {
+		n.Version = 0
+	}
+	if c.Seq == f.newest && f.Input != nil {
+		c.Payload = f.Input
+	}
+	c.Next = &n
+}
+
+// token decides which token a hook has in the fork. Peer tells replay that it is not the one that the code asks for.
+func (f *cutter) token(e, c *world.Event) {
+	if f.state.Hook(e.ID) != nil && f.KeepToken != nil && f.KeepToken(e.Token) {
+		if !e.Chosen {
+			c.Peer = f.h.Run
+		}
+		return
+	}
+	c.Peer = f.h.Run
+	c.Token = strings.ToLower(rand.Text())
+	if e.Chosen && len(e.Token) <= world.MaxKey/2 {
+		c.Token = e.Token + "~" + c.Token[:10]
+	}
+}
+
+// invent ends the steps that had not ended, whose results were given.
+func (f *cutter) invent() {
+	ids := make([]string, 0, len(f.Results))
+	for id := range f.Results {
+		if e := f.entities[id]; !e.ended {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return int(f.entities[a].created - f.entities[b].created) })
+	for _, id := range ids {
+		f.add(0, world.Event{Type: world.StepCompleted, ID: f.entities[id].id, Time: f.last(), Payload: f.Results[id]})
+	}
+}
+
+// StepNamed returns the ID of the step with a name, "charge" or "poll[2]", whose creation is the last up to an event.
+func (h *History) StepNamed(name string, at int64) (id string, ok bool) {
+	for i := range h.Events[:min(at, int64(len(h.Events)))] {
+		if e := &h.Events[i]; e.Type == world.StepCreated && e.Kind != world.KindPatch && (e.ID == name || e.Name == name && e.Occurrence == 0 || named(e) == name) {
+			id, ok = e.ID, true
+		}
+	}
+	return id, ok
+}
+
+func named(e *world.Event) string { return e.Name + "[" + strconv.Itoa(e.Occurrence) + "]" }
+
+// FailedStep returns the failure that a failed run is about: of the last step that failed by itself and whose failure the run's own repeats, or
+// else the last that failed by itself. nil: no step failed.
+func (h *History) FailedStep() (failed *world.Event) {
+	end := &h.Events[len(h.Events)-1]
+	cited := false
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Type != world.StepFailed || e.Error == nil || e.Error.Code == world.CodeCancelled {
+			continue
+		}
+		cites := end.Error != nil && strings.Contains(end.Error.Message, e.Error.Message)
+		if cites || !cited {
+			failed, cited = e, cites
+		}
+	}
+	return failed
+}
