@@ -30,16 +30,19 @@ func (f *Future[T]) Done() bool { return f.f == nil || f.f.Done() }
 
 // newFuture decodes what was recorded. A value that today's type cannot hold blocks the run: it never becomes a silent zero.
 func newFuture[T any](_ Context, f *replay.Future) *Future[T] {
-	return &Future[T]{f: f, get: func(ctx Context) (v T, err error) {
-		if f.Err() != nil {
-			return v, stepError(ctx, f)
-		}
-		if err := codec.Decode(f.Payload(), &v); err != nil {
-			key, _ := f.Key()
-			panic(engine.Block(world.CodeDecode, fmt.Errorf("the recorded result of step %q does not fit: %w", key, err)))
-		}
-		return v, nil
-	}}
+	return &Future[T]{f: f, get: func(ctx Context) (T, error) { return recorded[T](ctx, f) }}
+}
+
+// recorded decodes the result of a future that is done.
+func recorded[T any](ctx Context, f *replay.Future) (v T, err error) {
+	if f.Err() != nil {
+		return v, stepError(ctx, f)
+	}
+	if err := codec.Decode(f.Payload(), &v); err != nil {
+		key, _ := f.Key()
+		panic(engine.Block(world.CodeDecode, fmt.Errorf("the recorded result of step %q does not fit: %w", key, err)))
+	}
+	return v, nil
 }
 
 var errForeign = &replay.ForeignError{}

@@ -22,7 +22,15 @@ import (
 //
 // What Step returns has always made the round trip through JSON, on the first run too.
 func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
-	return stepFuture(ctx, name, fn, opts).Get(ctx)
+	f, err := askStep(ctx, name, fn, opts)
+	if err == nil && !ctx.x.Wait(f) {
+		err = errForeign
+	}
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return recorded[T](ctx, f)
 }
 
 // Do is [Step] for a function without a result.
@@ -38,9 +46,18 @@ func Do(ctx Context, name string, fn func(ctx context.Context) error, opts ...St
 }
 
 func stepFuture[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts []StepOption) *Future[T] {
+	f, err := askStep(ctx, name, fn, opts)
+	if err != nil {
+		return failedFuture[T](err)
+	}
+	return newFuture[T](ctx, f)
+}
+
+// askStep asks for a step. The error is a bad option.
+func askStep[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts []StepOption) (*replay.Future, error) {
 	spec := &engine.StepSpec{}
 	if err := stepPolicy(&spec.Policy, opts); err != nil {
-		return failedFuture[T](fmt.Errorf("step %q: %w", name, err))
+		return nil, fmt.Errorf("step %q: %w", name, err)
 	}
 	limit := ctx.env.limit
 	spec.Policy.Tx = spec.Policy.Tx && ctx.env.rig.Together()
@@ -52,7 +69,7 @@ func stepFuture[T any](ctx Context, name string, fn func(ctx context.Context) (T
 		}
 		return encodeResult(v, limit)
 	})
-	return newFuture[T](ctx, ctx.x.Step(world.KindClosure, name, nil, spec))
+	return ctx.x.Step(world.KindClosure, name, nil, spec), nil
 }
 
 // encodeResult encodes what a body returned; what does not encode fails the step at once, as a retry would not help.

@@ -35,7 +35,7 @@ type body struct {
 	task    *world.Task
 	attempt int // its number, from 1
 	started time.Time
-	policy  Policy
+	policy  *Policy
 	suspect bool // the worker's only one
 	died    bool // an earlier attempt did, with its process
 	grace   bool // its step was ended without it: cancelled, and it did not return in time

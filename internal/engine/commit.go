@@ -64,6 +64,9 @@ func (s *session) commit(ctx context.Context) bool {
 			}
 		}
 	}
+	if len(parts) == 1 && outcome == nil && !s.doubt {
+		s.desk.commit = parts[0]
+	}
 	s.struck = false
 	if t.continued {
 		s.cancelBodies(ErrRunOver) // new ones have not begun
@@ -90,10 +93,17 @@ func (s *session) split() []*world.Commit {
 	t := &s.turn
 	first := s.state.Seq - int64(len(t.events)) + 1
 	if t.bytes <= world.MaxCommit*3/4 {
-		c := s.newCommit(first, t.events)
+		c := s.spareCommit()
+		*c = s.nextCommit(first, t.events)
 		c.Mail, c.Held, c.Dropped, c.Tasks, c.Release = t.mail, t.held, t.dropped, t.tasks, t.release
-		return []*world.Commit{c}
+		return append(s.parts[:0], c)
 	}
+	return s.splitLarge(first)
+}
+
+// splitLarge makes several commits of a turn that is too large for one.
+func (s *session) splitLarge(first int64) []*world.Commit {
+	t := &s.turn
 	tasks := make(map[string]world.Task, len(t.tasks))
 	for _, task := range t.tasks {
 		tasks[task.Step] = task
@@ -123,10 +133,24 @@ func (s *session) split() []*world.Commit {
 }
 
 func (s *session) newCommit(first int64, events []world.Event) *world.Commit {
-	c := &world.Commit{
+	c := s.nextCommit(first, events)
+	return &c
+}
+
+func (s *session) nextCommit(first int64, events []world.Event) world.Commit {
+	return world.Commit{
 		Run: s.run, Worker: s.worker, Take: s.take, Build: s.e.cfg.Build, First: first, Events: events, ID: commitID(),
 	}
-	return c
+}
+
+// spareCommit is the commit before the last, whose caller has its answer, or a new one. It is nobody else's: what a world is given it gives back with its
+// answer.
+func (s *session) spareCommit() *world.Commit {
+	if c := s.desk.commit; c != nil {
+		s.desk.commit = nil
+		return c
+	}
+	return &world.Commit{}
 }
 
 // write commits until the outcome is known. An error is final: somebody else owns the run, the birth is refused, or the worker ends.
@@ -134,6 +158,7 @@ func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, 
 	for try := 0; ; try++ {
 		done, err := s.e.cfg.World.Commit(ctx, c)
 		for errors.Is(err, world.ErrUnknownOutcome) && ctx.Err() == nil {
+			s.doubt = true
 			done, err = s.settle(ctx, c)
 		}
 		if err == nil {
@@ -245,6 +270,8 @@ func (s *session) startBodies() {
 		}
 		s.startBody(b, op.Key.Name, op.Input, op.Spec.(*StepSpec))
 	}
+	clear(starts)
+	s.turn.starts = starts[:0]
 }
 
 func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) {

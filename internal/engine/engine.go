@@ -102,6 +102,7 @@ type Engine struct {
 	unwound  sync.WaitGroup
 
 	awaiters awaiters
+	desks    sync.Pool // of *desk
 
 	wake    chan struct{} // take soon
 	beat    chan struct{} // beat soon
@@ -201,6 +202,7 @@ func (e *Engine) adopt(s *session, life func(ctx context.Context)) bool {
 	e.owned[s.run] = s
 	ctx := e.workCtx
 	e.sessions.Go(func() {
+		makeRoom()
 		if before != nil {
 			<-before.done
 		}

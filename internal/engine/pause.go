@@ -25,7 +25,7 @@ func (s *session) holdBack(msg *message) bool {
 		s.free(msg.mail.ArrivedAt, msg)
 		return true
 	}
-	s.seen[msg.mail.Row] = struct{}{}
+	s.see(msg.mail.Row)
 	s.shelf = append(s.shelf, *msg)
 	return true
 }

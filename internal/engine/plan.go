@@ -149,20 +149,24 @@ func (s *session) startReady() {
 		return
 	}
 	var waiting []string // suspects whose turn it is not
-	defer func() { s.ready = append(waiting, s.ready...) }()
+	defer func() {
+		if len(waiting) > 0 {
+			s.ready = append(waiting, s.ready...)
+		}
+	}()
 	for len(s.ready) > 0 && s.failure == nil {
 		id := s.ready[0]
 		st := s.state.Step(id)
 		op := s.m.Op(id)
 		b := s.bodies[id]
 		if st == nil || op == nil || b != nil && !b.parked {
-			s.ready = s.ready[1:]
+			s.nextReady()
 			continue
 		}
 		if !s.slot() {
 			return
 		}
-		s.ready = s.ready[1:]
+		s.nextReady()
 		verdict := s.judge(st)
 		if verdict == waits || verdict == guilty {
 			s.slots++
@@ -184,10 +188,19 @@ func (s *session) startReady() {
 			s.fail(err, e.Seq)
 		}
 		if b == nil {
-			b = &body{step: id, policy: op.Spec.(*StepSpec).Policy.WithDefaults()}
+			b = &body{step: id, policy: &op.Spec.(*StepSpec).Policy}
 		}
 		b.attempt, b.suspect, b.died = e.Attempt, verdict == suspect, died
 		s.turn.starts = append(s.turn.starts, b)
+	}
+}
+
+// nextReady takes the first of the steps that are ready. An empty list keeps its room.
+func (s *session) nextReady() {
+	if len(s.ready) == 1 {
+		s.ready = s.ready[:0]
+	} else {
+		s.ready = s.ready[1:]
 	}
 }
 
@@ -351,6 +364,11 @@ func (s *session) recordResult(step string, b *body, r *result) {
 		s.ends(b, world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload})
 		return
 	}
+	s.recordFailure(step, b, r)
+}
+
+// recordFailure records an attempt that failed: another follows, or the step has failed.
+func (s *session) recordFailure(step string, b *body, r *result) {
 	st := s.state.Step(step)
 	rec := s.e.record(r.err, r.where)
 	now := s.now
@@ -359,7 +377,7 @@ func (s *session) recordResult(step string, b *body, r *result) {
 		s.ready = append(s.ready, step)
 		return
 	}
-	if delay, again := b.policy.verdict(r.err, st.Failures+1, st.Started, now); again && !s.cancelledStep(step) {
+	if delay, again := b.policy.WithDefaults().verdict(r.err, st.Failures+1, st.Started, now); again && !s.cancelledStep(step) {
 		at := now.Add(delay)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})
 		if s.failure == nil {

@@ -19,6 +19,9 @@ type session struct {
 	take int64
 	// worker is the ID under which the run was taken or born. The worker may have joined anew since: then the run is not this session's any more.
 	worker string
+	desk   *desk
+	parts  [1]*world.Commit // what split returns, as a rule
+	doubt  bool             // the outcome of a commit was unknown for a while: its world may still look at it
 
 	wf    *Workflow // nil: taken only to be cancelled
 	state *world.State
@@ -106,9 +109,6 @@ const (
 	msgRun                   // a run slot was granted
 )
 
-// maxSpare is how many messages a mailbox keeps room for.
-const maxSpare = 64
-
 // linger is how long a session waits for more mail after the last; see DESIGN §6.
 const linger = 10 * time.Millisecond
 
@@ -119,10 +119,9 @@ const nearRetry = 5 * time.Second
 const turnBytes = 1 << 20
 
 func newSession(e *Engine, run string, take int64) *session {
-	return &session{
-		e: e, run: run, take: take, signal: make(chan struct{}, 1), bodies: map[string]*body{}, seen: map[int64]struct{}{},
-		runSlot: true, done: make(chan struct{}),
-	}
+	s := &session{e: e, run: run, take: take, signal: make(chan struct{}, 1), runSlot: true, done: make(chan struct{})}
+	s.sit()
+	return s
 }
 
 // post puts a message into the mailbox and reports whether the session will see it.
@@ -152,7 +151,7 @@ func (s *session) receive() []message {
 	clear(s.spare)
 	box := s.box
 	s.box, s.spare = s.spare[:0], box
-	if cap(box) > maxSpare {
+	if cap(box) > deskMessages {
 		s.spare = nil
 	}
 	return box
@@ -267,13 +266,7 @@ func (s *session) handleOne(msg *message) {
 	case msgTaskEnded:
 		s.handleTaskEnd(msg)
 	case msgDue:
-		if msg.step == deadlineID && (s.state.Paused == nil || s.freeing) {
-			s.passDeadline(msg.at)
-		} else if s.state.Paused != nil && !s.freeing { // it was paused in this turn
-			s.timers.add(msg.at, msg.step, false)
-		} else if s.failure == nil && s.state.Wait(msg.step) != nil {
-			s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
-		}
+		s.handleDue(msg)
 	case msgSlot:
 		s.granted = true
 		s.asking = false
@@ -295,6 +288,16 @@ func (s *session) handleOne(msg *message) {
 		s.draining, s.abandon = true, true
 	case msgLost:
 		s.lose()
+	}
+}
+
+func (s *session) handleDue(msg *message) {
+	if msg.step == deadlineID && (s.state.Paused == nil || s.freeing) {
+		s.passDeadline(msg.at)
+	} else if s.state.Paused != nil && !s.freeing { // it was paused in this turn
+		s.timers.add(msg.at, msg.step, false)
+	} else if s.failure == nil && s.state.Wait(msg.step) != nil {
+		s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
 	}
 }
 
@@ -432,9 +435,10 @@ func (s *session) close() {
 	s.mu.Lock()
 	s.closed = true
 	box := s.box
-	s.box = nil
+	s.box, s.desk.box = nil, nil
 	s.mu.Unlock()
 	s.discard(append(s.turn.rest, box...))
+	s.desk.box = empty(box, deskMessages)
 	s.dropStarts()
 	s.e.steps.release(s.slots)
 	s.slots = 0
@@ -451,6 +455,7 @@ func (s *session) close() {
 	if s.m != nil {
 		s.e.retire(s)
 	}
+	s.leave()
 	s.e.forget(s)
 	close(s.done)
 }

@@ -149,23 +149,30 @@ func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, 
 // runEager is the goroutine of a session that begins with its run's birth.
 func (s *session) runEager(ctx context.Context, b Birth) {
 	s.guard(ctx, func() {
-		s.state, s.now = &world.State{ID: s.run}, s.e.now()
-		first := world.Event{Type: world.RunCreated, Birth: &b.Birth, Payload: b.Input}
-		if err := s.put(&first); err != nil {
-			s.birth.refuse(err)
-			return
+		if s.firstTurn(&b) {
+			s.loop(ctx)
 		}
-		s.newMachine()
-		s.result(world.Event{Type: world.RunStarted})
-		s.watchDeadline()
-		if s.failure != nil || !s.birth.decided.CompareAndSwap(false, true) {
-			s.birth.refuse(s.failure)
-			s.e.steps.release(len(s.turn.starts)) // tasks hold slots already
-			s.turn = turn{}
-			return
-		}
-		s.loop(ctx)
 	})
+}
+
+// firstTurn evaluates the turn that is committed with the birth. It is false where the run is to be born plain.
+func (s *session) firstTurn(b *Birth) bool {
+	s.state, s.now = &world.State{ID: s.run}, s.e.now()
+	first := world.Event{Type: world.RunCreated, Birth: &b.Birth, Payload: b.Input}
+	if err := s.put(&first); err != nil {
+		s.birth.refuse(err)
+		return false
+	}
+	s.newMachine()
+	s.result(world.Event{Type: world.RunStarted})
+	s.watchDeadline()
+	if s.failure != nil || !s.birth.decided.CompareAndSwap(false, true) {
+		s.birth.refuse(s.failure)
+		s.e.steps.release(len(s.turn.starts)) // tasks hold slots already
+		s.turn = turn{}
+		return false
+	}
+	return true
 }
 
 // born settles the birth with the answer of its commit.

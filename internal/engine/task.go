@@ -26,7 +26,8 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	def := e.stepsByName[t.Name]
 	info := StepInfo{Run: t.Run, Workflow: t.Workflow, Step: t.Step, Name: t.Name, Attempt: t.Attempt, IdempotencyKey: t.Step}
 	b.sit(e, info, home)
-	b.task, b.policy, b.started = &t, taskPolicy(def.Policy, t.Options), e.now()
+	policy := taskPolicy(def.Policy, t.Options)
+	b.task, b.policy, b.started = &t, &policy, e.now()
 	if home == nil && b.suspect {
 		b.seat.quit = func() { b.cancel(errGaveWay) }
 	}
@@ -49,7 +50,7 @@ func (b *taskBody) end(r *result) {
 	r.at, r.tx = e.now(), b.tx
 	defer b.ctx.cancel(nil)
 	defer b.seat.give(false, r.turn)
-	e.endTask(&b.ctx, b.task, b.home, b.policy, world.Event{
+	e.endTask(&b.ctx, b.task, b.home, *b.policy, world.Event{
 		Type: world.StepStarted, ID: b.task.Step, Attempt: b.task.Attempt, OccurredAt: b.started,
 	}, *r)
 }

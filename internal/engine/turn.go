@@ -72,7 +72,8 @@ func (s *session) put(e *world.Event) error {
 		return err
 	}
 	e.Seq = s.state.Seq
-	s.turn.events = append(s.turn.events, *e)
+	s.turn.events = append(s.turn.events, world.Event{})
+	s.turn.events[len(s.turn.events)-1] = *e
 	s.turn.bytes += weight(e)
 	if s.e.cfg.Strict {
 		s.log = append(s.log, *e)
@@ -140,13 +141,11 @@ func (s *session) create() {
 }
 
 func (s *session) createOne(op *replay.Op) {
-	e := op.Event(s.at())
 	if op.Type == world.HookCreated && op.Chosen {
-		if !slices.ContainsFunc(s.turn.hooks, func(h world.Event) bool { return h.ID == e.ID }) {
-			s.turn.hooks = append(s.turn.hooks, e)
-		}
+		s.askToken(op)
 		return
 	}
+	e := op.Event(s.at())
 	spec, _ := op.Spec.(*StepSpec)
 	inPlace := true
 	if spec != nil && spec.Task {
@@ -168,6 +167,13 @@ func (s *session) createOne(op *replay.Op) {
 		s.queueTask(op, spec)
 	case op.Type == world.StepCreated && spec != nil:
 		s.ready = append(s.ready, e.ID)
+	}
+}
+
+// askToken asks the world for a chosen token.
+func (s *session) askToken(op *replay.Op) {
+	if !slices.ContainsFunc(s.turn.hooks, func(h world.Event) bool { return h.ID == op.ID }) {
+		s.turn.hooks = append(s.turn.hooks, op.Event(s.at()))
 	}
 }
 
@@ -197,6 +203,14 @@ func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 	s.turn.tasks = append(s.turn.tasks, t)
 }
 
+// see notes that an inbox row was handled.
+func (s *session) see(row int64) {
+	if s.seen == nil {
+		s.seen = map[int64]struct{}{}
+	}
+	s.seen[row] = struct{}{}
+}
+
 // handleMail appends what somebody sent. Mail that came again is dropped.
 func (s *session) handleMail(mail *world.Mail) {
 	if _, ok := s.seen[mail.Row]; ok {
@@ -205,7 +219,7 @@ func (s *session) handleMail(mail *world.Mail) {
 	if s.failure != nil {
 		return // it stays in the inbox: nothing is delivered to blocked code
 	}
-	s.seen[mail.Row] = struct{}{}
+	s.see(mail.Row)
 	s.lastMail = s.now
 	s.turn.mail = append(s.turn.mail, mail.Row)
 	for i := range mail.Events {
