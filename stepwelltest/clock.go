@@ -12,33 +12,46 @@ import (
 // Bounds of waiting for an end: of the time that passes, and of how often something happens meanwhile.
 const (
 	waitTime  = 20 * 365 * 24 * time.Hour
-	waitTimes = 100_000
+	waitTimes = 10_000
 )
 
-// until lets time pass until done reports true, and returns how much did. It gives up where nothing is left that time could move.
-// It is called in the bubble.
-func (l *life) until(done func() bool) time.Duration {
+// until lets time pass until done reports true, and returns how much did. It ends early where nothing is left that time could
+// move, and is tired where things go on and on. It is called in the bubble.
+func (l *life) until(done func() bool) (passed time.Duration, tired bool) {
+	news := make(chan struct{}, 1)
+	defer l.world.Notify(func(world.Notice) {
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	})()
 	began := time.Now()
-	pause := time.Millisecond
 	for range waitTimes {
 		synctest.Wait()
-		if done() || time.Since(began) > waitTime {
-			break
+		if done() {
+			return time.Since(began), false
 		}
 		next, busy := l.next()
-		switch {
-		case busy: // somebody works, or has just ended
-			<-time.After(pause)
-			pause = min(2*pause, time.Minute)
-		case next.IsZero():
-			return time.Since(began)
-		default:
-			<-time.After(max(time.Until(next), time.Millisecond))
-			pause = time.Millisecond
+		if next.IsZero() && !busy {
+			return time.Since(began), false
+		}
+		if time.Since(began) > waitTime {
+			break
+		}
+		pause := time.Hour // a body may take it; news come earlier
+		if !next.IsZero() {
+			pause = min(pause, max(time.Until(next), time.Millisecond))
+		}
+		if !busy {
+			pause = max(time.Until(next), time.Millisecond)
+		}
+		select {
+		case <-news:
+			<-time.After(time.Millisecond) // what is told of is not yet done
+		case <-time.After(pause):
 		}
 	}
-	synctest.Wait()
-	return time.Since(began)
+	return time.Since(began), true
 }
 
 // next is when a run or a queued step is due; zero: none ever is. busy: a worker has something in hand.

@@ -69,7 +69,7 @@ func (e *Env) crash(op faults.Op, n int, late bool, want ends) (where string, go
 		}
 	}
 	l.call(func() {
-		l.until(func() bool { return len(l.open()) <= want.open() })
+		_, _ = l.until(func() bool { return len(l.open()) <= want.open() })
 	})
 	return where, l.ends(), nil
 }

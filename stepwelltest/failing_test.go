@@ -132,6 +132,30 @@ func TestTheTestCanFailInsideDo(t *testing.T) {
 	}
 }
 
+func TestARunThatGoesOnForEverIsGivenUp(t *testing.T) {
+	t.Parallel()
+	wf := stepwell.Define("endless", func(ctx stepwell.Context, n int) (int, error) {
+		if err := stepwell.Sleep(ctx, "ten-years", 10*365*24*time.Hour); err != nil {
+			return 0, err
+		}
+		return 0, stepwell.ContinueAsNew(ctx, n+1)
+	})
+	wantFailure(t, func(t testing.TB) {
+		stepwelltest.Start(stepwelltest.New(t, wf), wf, 0).MustComplete()
+	}, "run run-1 is not over after 7300 days, and goes on", "run_continued")
+}
+
+func TestDoIsNoPlaceForTheEnvironment(t *testing.T) {
+	t.Parallel()
+	wantFailure(t, func(t testing.TB) {
+		env := stepwelltest.New(t, patient)
+		env.Do(func(context.Context, *stepwell.App) error {
+			env.Advance(time.Hour)
+			return nil
+		})
+	}, "used inside Do")
+}
+
 func TestTimePassesOnlyWhenItIsToldTo(t *testing.T) {
 	t.Parallel()
 	env := stepwelltest.New(t, patient)

@@ -177,6 +177,29 @@ func TestChanceIsTheSameInEachTest(t *testing.T) {
 	}
 }
 
+func TestTimeStopsWhereTheRunEnds(t *testing.T) {
+	t.Parallel()
+	wf := stepwell.Define("slow", func(ctx stepwell.Context, _ string) (string, error) {
+		return stepwell.Step(ctx, "bake", func(ctx context.Context) (string, error) {
+			select {
+			case <-time.After(90 * time.Minute):
+				return "bread", nil
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+		})
+	})
+	env := stepwelltest.New(t, wf)
+	start := env.Now()
+	if got := stepwelltest.Start(env, wf, "").MustComplete(); got != "bread" {
+		t.Errorf("got %q, want bread", got)
+	}
+	if got := env.Now().Sub(start).Truncate(time.Second); got != 90*time.Minute {
+		t.Errorf("got %s, want 90 min", got)
+	}
+	env.CrashEverywhere()
+}
+
 // BenchmarkRun is here to show that the kit takes any testing.TB.
 func BenchmarkRun(b *testing.B) {
 	for b.Loop() {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +30,7 @@ type life struct {
 	acts  chan func()
 	acted chan bool // whether the last act returned; false: it ended its goroutine
 	over  chan struct{}
+	busy  atomic.Bool // with an act
 	ctx   context.Context
 
 	world   *seeded
@@ -99,10 +101,15 @@ func returns(fn func()) (ok bool) {
 
 // call does something in the bubble and returns when nothing more happens there without time.
 func (l *life) call(fn func()) {
+	l.env.t.Helper()
+	if !l.busy.CompareAndSwap(false, true) {
+		l.env.t.Fatal("the environment of this test is used inside Do, or by two goroutines at once")
+	}
 	l.env.turn()
 	l.acts <- fn
 	ok := <-l.acted
 	l.env.turn()
+	l.busy.Store(false)
 	if !ok {
 		runtime.Goexit() // as what was called in the bubble did
 	}

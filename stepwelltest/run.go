@@ -49,7 +49,8 @@ func (r *Run[Out]) Token() string {
 }
 
 // MustComplete lets time pass until the run is over, if it is not, and returns its output. It fails the test where the run came to
-// another end, or where nothing but a signal, a payload or changed code could move it.
+// another end, where nothing but a signal, a payload or changed code could move it, and where it goes on for 20 years or 10,000
+// wake-ups.
 func (r *Run[Out]) MustComplete() Out {
 	r.env.t.Helper()
 	out, err := r.result()
@@ -89,16 +90,19 @@ func (r *Run[Out]) mustEnd(want world.Status) *stepwell.RunError {
 func (r *Run[Out]) result() (out Out, err error) {
 	id, l := r.ID(), r.env.life
 	var passed time.Duration
-	over := false
+	over, tired := false, false
 	l.call(func() {
-		passed = l.until(func() bool {
+		passed, tired = l.until(func() bool {
 			row, err := l.row(id)
 			over = err != nil || row.Status.Terminal()
 			return over || row.Queue != nil && row.Queue.Blocked != nil
 		})
-		if over {
+		switch {
+		case over:
 			out, err = r.get(l.client, id).Result(l.ctx)
-		} else {
+		case tired:
+			err = fmt.Errorf("run %s is not over after %d days, and goes on", id, int(passed.Hours()/24))
+		default:
 			err = fmt.Errorf("run %s is not over, and no time can move it", id)
 		}
 	})
