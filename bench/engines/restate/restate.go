@@ -31,7 +31,8 @@ var Maker = engine.Maker{
 		"list":     "SQL at its admin port",
 		"log":      "errors only at the server, discarded in the SDK",
 	},
-	Open: open,
+	Prepare: func(ctx context.Context) error { _, err := install(ctx); return err },
+	Open:    open,
 }
 
 // peer is one open Restate.
@@ -69,10 +70,13 @@ func open(ctx context.Context, s engine.Store) (engine.Engine, error) {
 	if err == nil {
 		err = p.ask(ctx, p.admin+"/deployments", map[string]string{"uri": "http://" + at}, nil)
 	}
+	if err == nil {
+		p.client = ingress.NewClient(p.ingress, ingress.WithHttpClient(p.http))
+		err = p.call(ctx, "child", input{}) // waits until the partitions have their leaders, seconds after the server says that it is well
+	}
 	if err != nil {
 		return nil, errors.Join(err, p.Close(ctx))
 	}
-	p.client = ingress.NewClient(p.ingress, ingress.WithHttpClient(p.http))
 	return p, nil
 }
 

@@ -25,7 +25,9 @@ func build(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("looking for a place to build Temporal's server: %w", err)
 	}
 	program := filepath.Join(cache, "stepwell-bench", "temporal-devserver-"+serverVersion)
-	// The go command does nothing where its own cache says that the program is what it was.
+	if current(program, source) {
+		return program, nil
+	}
 	command := exec.CommandContext(ctx, "go", "build", "-o", program, ".")
 	command.Dir = source
 	command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
@@ -33,4 +35,18 @@ func build(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("building Temporal's server in %s: %w: %.2000s", source, err, said)
 	}
 	return program, nil
+}
+
+// current says whether the program is there and newer than what it is built from.
+func current(program, source string) bool {
+	built, err := os.Stat(program)
+	if err != nil {
+		return false
+	}
+	for _, name := range []string{"main.go", "go.mod", "go.sum"} {
+		if of, err := os.Stat(filepath.Join(source, name)); err != nil || !of.ModTime().Before(built.ModTime()) {
+			return false
+		}
+	}
+	return true
 }

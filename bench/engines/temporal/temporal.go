@@ -36,7 +36,8 @@ var Maker = engine.Maker{
 		"history": "at most 51,200 events (its limit): a run of more than 8,000 steps has to continue as new, and is refused here",
 		"log":     "errors only at the server, discarded in the SDK",
 	},
-	Open: open,
+	Prepare: func(ctx context.Context) error { _, err := build(ctx); return err },
+	Open:    open,
 }
 
 const (
