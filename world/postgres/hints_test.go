@@ -256,6 +256,10 @@ func TestBeatAfterABeat(t *testing.T) {
 		}
 		return b
 	}
+	eventually(t, "its session is noted, which writes the row", func() bool {
+		var noted bool
+		return w.pool.QueryRow(t.Context(), `SELECT session FROM stepwell.workers`).Scan(&noted) == nil && noted
+	})
 	beat()
 	before := version()
 	if _, err := w.Deliver(t.Context(), &world.Delivery{Run: "r", ID: "d", Events: []world.Event{{Type: world.SignalReceived, Name: "go"}}}); err != nil {

@@ -305,9 +305,25 @@ func TestTakeMeetsTakeover(t *testing.T) {
 // A beat that is held back until its worker was buried does not bring it back to life.
 func TestBeatMeetsTakeover(t *testing.T) {
 	t.Parallel()
+	for name, text := range map[string]string{"that renews": "skew_ns", "right behind another": "until FROM"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			beatMeetsTakeover(t, name == "that renews", text)
+		})
+	}
+}
+
+func beatMeetsTakeover(t *testing.T, renews bool, text string) {
 	d := newDuel(t, shortLease)
 	d.bear("r")
-	links := d.stopAt(pgtest.Hold, "skew_ns")
+	d.old.mu.Lock()
+	mine := d.old.workers[d.oldWk.ID]
+	if mine.shown = mine.shown.Add(2 * mine.Lease); renews { // just renewed, for all that it knows; or not
+		mine.shown = mine.shown.Add(-3 * mine.Lease)
+	}
+	mine.told = mine.shown
+	d.old.mu.Unlock()
+	links := d.stopAt(pgtest.Hold, text)
 	answer := begin(func() (world.Beat, error) { return d.old.Beat(t.Context(), world.BeatQuery{Worker: d.oldWk.ID}) })
 	link := d.stopped(links)
 	d.takeOver("r")
