@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -77,13 +79,52 @@ type ListFilter struct {
 	Status   []world.Status // empty: all
 	Since    time.Time      // created at or after
 	Until    time.Time      // created before
+
+	Input      []json.RawMessage          // JSON that the input contains, all of it: [Where] makes it of a path and a value
+	Attributes map[string]json.RawMessage // attributes of the run, whose values contain these
+}
+
+func (f *ListFilter) check() error {
+	for _, pattern := range f.Input {
+		if !json.Valid(pattern) {
+			return fmt.Errorf("%w: list runs: filter by input: %.100q is not JSON", ErrInvalid, pattern)
+		}
+	}
+	for name, pattern := range f.Attributes {
+		if !json.Valid(pattern) {
+			return fmt.Errorf("%w: list runs: filter by attribute %q: %.100q is not JSON", ErrInvalid, name, pattern)
+		}
+	}
+	return nil
+}
+
+// Where is the JSON that an input contains which has a value at a path: Where("customer.id", "42") is {"customer":{"id":42}}, and "" is the whole
+// input. A value that is not JSON is a string.
+func Where(path, value string) json.RawMessage {
+	v := json.RawMessage(value)
+	if !json.Valid(v) {
+		v, _ = codec.Encode(value, world.MaxCommit)
+	}
+	if path == "" {
+		return v
+	}
+	keys := strings.Split(path, ".")
+	for _, key := range slices.Backward(keys) {
+		name, _ := codec.Encode(key, world.MaxCommit)
+		v = slices.Concat([]byte("{"), name, []byte(":"), v, []byte("}"))
+	}
+	return v
 }
 
 // List yields runs, newest first. While runs are born and end it yields every run that stays, once. The caller's break ends the
 // reading.
 func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] {
 	return func(yield func(RunInfo, error) bool) {
-		q := world.RunQuery{Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until}
+		if err := f.check(); err != nil {
+			yield(RunInfo{}, err)
+			return
+		}
+		q := world.RunQuery{Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until, Input: f.Input, Attributes: f.Attributes}
 		for {
 			page, err := a.world.Runs(ctx, q)
 			if err != nil {

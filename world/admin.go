@@ -45,9 +45,12 @@ type RunQuery struct {
 	Until    time.Time // created before
 	Cursor   string
 	Limit    int // default 100, most 1,000
+
+	Input      []json.RawMessage          // JSON that the run's input contains, all of it; see [Contains]
+	Attributes map[string]json.RawMessage // attributes that the run has, with values that contain these
 }
 
-// RunPage is a page of runs. Cursor is empty when the end is reached.
+// RunPage is a page of runs. Cursor is empty when the end is reached. A page of a filtered list may be short, even empty, and have one.
 type RunPage struct {
 	Runs   []Run
 	Cursor string

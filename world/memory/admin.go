@@ -76,16 +76,20 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 		i = w.bornIndex(before)
 	}
 	var page world.RunPage
+	looked := 0
 	for limit := listLimit(q.Limit); i > 0; i-- {
 		r := w.born[i-1].run
 		if r == nil || !matches(r, &q) {
 			continue
 		}
-		if len(page.Runs) == limit {
-			page.Cursor = "r" + strconv.FormatInt(w.runs[page.Runs[limit-1].ID].key, 10)
+		if len(page.Runs) == limit || looked == largestList && q.Filtered() {
+			page.Cursor = "r" + strconv.FormatInt(w.born[i].key, 10)
 			break
 		}
-		page.Runs = append(page.Runs, r.row())
+		looked++
+		if row := r.row(); q.Holds(&row) {
+			page.Runs = append(page.Runs, row)
+		}
 	}
 	return page, nil
 }

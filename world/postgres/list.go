@@ -93,23 +93,31 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 		}
 	}
 	limit, last, end := listLimit(q.Limit), from, from // last: all down to it was looked at; end: of the page
+	looked, most := 0, limit
+	if q.Filtered() {
+		most = largestList
+	}
 	each := func(row pgx.Rows) error {
 		key, r, err := scanRun(row)
 		if err != nil {
 			return err
 		}
-		if len(page.Runs) == limit {
+		if len(page.Runs) == limit || looked == most {
 			more, last = true, end
 			return nil
 		}
-		page.Runs, end = append(page.Runs, r), rank{r.CreatedAt, key}
+		looked++
+		end = rank{r.CreatedAt, key}
+		if q.Holds(&r) {
+			page.Runs = append(page.Runs, r)
+		}
 		return nil
 	}
-	args := append([]any{before.born, before.key, from.born, from.key, statusTexts(q.Status), limit + 1}, tail...)
+	args := append([]any{before.born, before.key, from.born, from.key, statusTexts(q.Status), most + 1}, tail...)
 	if err := w.read(ctx, list, each, args...); err != nil {
 		return world.RunPage{}, err
 	}
-	w.counters.rowsRead.Add(int64(len(page.Runs)))
+	w.counters.rowsRead.Add(int64(looked))
 	if more {
 		page.Cursor = last.cursor()
 	}

@@ -58,18 +58,28 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 	if err != nil {
 		return page, err
 	}
+	candidates, limit := q, listLimit(q.Limit)
+	if q.Filtered() {
+		candidates.Limit = largestList
+	}
 	err = w.read(ctx, func(c *conn) error {
-		found, cursor, err := findRuns(c, &q, before)
+		found, cursor, err := findRuns(c, &candidates, before)
 		if err != nil {
 			return err
 		}
 		page.Cursor = cursor
-		for _, l := range found {
+		for i, l := range found {
 			r, err := w.complete(c, l)
 			if err != nil {
 				return err
 			}
-			page.Runs = append(page.Runs, r)
+			if !q.Holds(&r) {
+				continue
+			}
+			if page.Runs = append(page.Runs, r); len(page.Runs) == limit && i < len(found)-1 {
+				page.Cursor = runCursor(l.key)
+				break
+			}
 		}
 		return nil
 	})
@@ -80,7 +90,7 @@ func findRuns(c *conn, q *world.RunQuery, before int64) (found []listed, cursor 
 	limit, scanned, last := listLimit(q.Limit), 0, int64(0)
 	each := func(r row) (bool, error) {
 		if scanned++; scanned > mostScanned {
-			cursor = "r" + strconv.FormatInt(last, 10)
+			cursor = runCursor(last)
 			return false, nil
 		}
 		at := r.int(0)
@@ -88,7 +98,7 @@ func findRuns(c *conn, q *world.RunQuery, before int64) (found []listed, cursor 
 			return false, err
 		} else if matches(&l.run, q) {
 			if len(found) == limit {
-				cursor = "r" + strconv.FormatInt(found[limit-1].key, 10)
+				cursor = runCursor(found[limit-1].key)
 				return false, nil
 			}
 			found = append(found, l)
@@ -103,6 +113,8 @@ func findRuns(c *conn, q *world.RunQuery, before int64) (found []listed, cursor 
 	}
 	return found, cursor, err
 }
+
+func runCursor(key int64) string { return "r" + strconv.FormatInt(key, 10) }
 
 func parseRunCursor(c string) (int64, error) {
 	if c == "" {

@@ -3,6 +3,7 @@
 package worldtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -94,6 +95,43 @@ var admin = []check{
 		r.until("the ended runs are swept", func() bool { r.sweep(10); return len(r.list(world.RunQuery{})) == len(all)-len(ending) })
 		rest := r.list(world.RunQuery{Cursor: first.Cursor})
 		r.same(rest, slices.DeleteFunc(slices.Clone(all[len(first.Runs):]), func(id string) bool { return id == ending[0].run || id == ending[1].run }), "runs behind a swept one")
+	}},
+	{"runs can be filtered by what they were given", "by JSON that the input contains and by attributes, in pages of any size", func(r *rig) {
+		var all, even, blue []string
+		for i := range 9 {
+			c := birth("greet")
+			c.Events[0].Payload = fmt.Appendf(nil, `{"n":%d,"who":{"even":%t,"name":"ann"}}`, i, i%2 == 0)
+			if i%3 == 0 {
+				c.Events[0].Birth.Attributes = map[string]json.RawMessage{"colour": []byte(`"blue"`), "n": fmt.Appendf(nil, "%d", i)}
+				blue = append([]string{c.Run}, blue...)
+			}
+			if i%2 == 0 {
+				even = append([]string{c.Run}, even...)
+			}
+			r.commit(c)
+			all = append([]string{c.Run}, all...)
+		}
+		s := r.worker("other").bear("other")
+		s.append(world.Event{Type: world.AttrSet, ID: "attr_1", Name: "colour", Payload: []byte(`"red"`)})
+		for what, c := range map[string]struct {
+			q    world.RunQuery
+			want []string
+		}{
+			"all of them":      {world.RunQuery{Input: []json.RawMessage{[]byte(`{"who":{"name":"ann"}}`)}}, all},
+			"some":             {world.RunQuery{Input: []json.RawMessage{[]byte(`{"who":{"even":true}}`)}}, even},
+			"several patterns": {world.RunQuery{Input: []json.RawMessage{[]byte(`{"who":{"even":true}}`), []byte(`{"n":4.0}`)}}, even[2:3]},
+			"none":             {world.RunQuery{Input: []json.RawMessage{[]byte(`{"who":{"even":"true"}}`)}}, nil},
+			"no JSON":          {world.RunQuery{Input: []json.RawMessage{[]byte(`{`)}}, nil},
+			"an attribute":     {world.RunQuery{Attributes: map[string]json.RawMessage{"colour": []byte(`"blue"`)}}, blue},
+			"one that was set": {world.RunQuery{Attributes: map[string]json.RawMessage{"colour": []byte(`"red"`)}}, []string{s.run}},
+			"two attributes":   {world.RunQuery{Attributes: map[string]json.RawMessage{"colour": []byte(`"blue"`), "n": []byte(`3`)}}, blue[1:2]},
+			"both":             {world.RunQuery{Input: []json.RawMessage{[]byte(`{"n":3}`)}, Attributes: map[string]json.RawMessage{"colour": []byte(`"blue"`)}, Workflow: "greet"}, blue[1:2]},
+		} {
+			for _, limit := range []int{0, 1, 2} {
+				c.q.Limit = limit
+				r.same(r.list(c.q), c.want, fmt.Sprintf("%s, in pages of %d", what, limit))
+			}
+		}
 	}},
 	{"runs can be filtered", "by workflow, status and time of birth; Since is from, Until is before", func(r *rig) {
 		k := r.worker("greet")
