@@ -26,7 +26,7 @@ type continueOptions struct{ version int }
 //
 // The new segment runs the highest version of the workflow that this worker has registered, unless a [Version] is given. It does
 // not return, but for an error: [ErrCancelled] in a cancelled run, an input that does not encode, is too large, or does not fit
-// that version's type ([ErrInvalid]).
+// that version's type, or undo functions that are registered (see [Compensate], [DropUndo]): [ErrInvalid].
 func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	var o continueOptions
 	for _, opt := range opts {
@@ -44,6 +44,9 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	}
 	if ctx.x.Cancelled() {
 		return ErrCancelled
+	}
+	if all := undosOf(ctx); all != nil && len(all.list) > 0 {
+		return fmt.Errorf("continue as new: %w: undo %q is registered, and would be lost: drop it first with DropUndo", ErrInvalid, all.list[len(all.list)-1].name)
 	}
 	ctx.x.Continue(replay.Continue{Input: input, Version: o.version})
 	return errForeign

@@ -52,6 +52,7 @@ type Why struct {
 
 	Step    string              `json:"step,omitempty"`    // name of the step or wait, with its occurrence if it is not the first
 	ID      string              `json:"id,omitempty"`      // and its correlation ID
+	Undo    bool                `json:"undo,omitempty"`    // the step undoes another: the run did not complete, see [Compensate]
 	Event   string              `json:"event,omitempty"`   // name of the event
 	Match   json.RawMessage     `json:"match,omitempty"`   // what its payload must contain
 	Token   string              `json:"token,omitempty"`   // of a hook

@@ -105,8 +105,24 @@ func (f *whyFinder) cancelling(q *world.QueueRow) {
 	f.why.Kind, f.why.Worker = WhyCancelling, ownerName(q)
 	if en := f.running(); en != nil && q.Owner != "" {
 		f.inStep(en)
+	} else if en := f.undoing(); en != nil {
+		f.retry(en)
+		f.why.Kind = WhyCancelling
 	}
 	f.why.Since = f.cancel().At
+}
+
+// undoing is the undo that failed and is tried again later, or nil.
+func (f *whyFinder) undoing() *world.Entry {
+	if f.journal == nil {
+		return nil
+	}
+	for _, en := range f.journal.Entries {
+		if isOpen(en) && en.Undo() && en.RetryAt.After(f.now) {
+			return en
+		}
+	}
+	return nil
 }
 
 // owned: a worker has the run. It may wait for a retry that is near, or for its turn to try what ended a process before.
@@ -215,7 +231,9 @@ func (f *whyFinder) inStep(en *world.Entry) {
 	}
 }
 
-func (f *whyFinder) name(en *world.Entry) { f.why.Step, f.why.ID = en.Key().String(), en.ID }
+func (f *whyFinder) name(en *world.Entry) {
+	f.why.Step, f.why.ID, f.why.Undo = en.Title(), en.ID, en.Undo()
+}
 
 func (f *whyFinder) retry(en *world.Entry) {
 	f.name(en)

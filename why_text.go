@@ -64,7 +64,7 @@ func (w Why) sentence() string {
 	case WhySuspect:
 		return w.suspectText()
 	case WhyRetry:
-		return "waiting to try step " + quote(w.Step) + " again" + w.at() + w.attemptText()
+		return w.compensating() + "waiting to try " + w.step() + " again" + w.at() + w.attemptText()
 	default:
 		return w.waitText()
 	}
@@ -96,10 +96,14 @@ func (w Why) act(done string, at time.Time) string {
 func (w Why) cancelText() string {
 	s := w.act("cancel requested", w.Since)
 	switch {
+	case w.Undo && !w.Until.IsZero():
+		return s + "; it compensates: waiting to try " + w.step() + " again" + w.at() + w.attemptText()
+	case w.Undo:
+		return s + "; it compensates, in " + w.step()
 	case w.Step != "" && w.At.Sub(w.Since) > heedTime:
-		return s + "; step " + quote(w.Step) + " was told to stop and has not returned"
+		return s + "; " + w.step() + " was told to stop and has not returned"
 	case w.Step != "":
-		return s + "; step " + quote(w.Step) + " is ending"
+		return s + "; " + w.step() + " is ending"
 	case w.Worker == "" && w.Workers == 0:
 		return s + "; any worker will end it, but none is running"
 	default:
@@ -168,7 +172,7 @@ func (w Why) noWorkerText() string {
 func (w Why) workerText() string {
 	in := ""
 	if w.Step != "" {
-		in = " in step " + quote(w.Step) + w.since()
+		in = " in " + w.step() + w.since()
 		if w.Attempt > 1 {
 			in += fmt.Sprintf(", attempt %d", w.Attempt)
 		}
@@ -256,6 +260,9 @@ func openText(en *world.Entry, now time.Time) string {
 	switch en.Kind {
 	case world.KindClosure, world.KindTask:
 		s = "step " + quote(en.Key().String())
+		if en.Undo() {
+			s = "undo " + quote(en.Title())
+		}
 	case world.KindChild, world.KindAwait:
 		s = "run " + en.Peer
 	case world.KindHook:
@@ -276,6 +283,22 @@ func (w Why) taskText() string {
 		return s + fmt.Sprintf(", which runs on worker %s%s, attempt %d", w.Worker, w.since(), w.Attempt)
 	}
 	return s + ", which runs on worker " + w.Worker + w.since()
+}
+
+// step names the step, and says what it is.
+func (w Why) step() string {
+	if w.Undo {
+		return "undo " + quote(w.Step)
+	}
+	return "step " + quote(w.Step)
+}
+
+// compensating says that the run's code has failed already.
+func (w Why) compensating() string {
+	if w.Undo {
+		return "compensating, as its code failed: "
+	}
+	return ""
 }
 
 func quote(name string) string { return `"` + human.Visible(name) + `"` }

@@ -119,13 +119,16 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 	if err := codec.Decode(input, &in); err != nil {
 		panic(engine.Block(world.CodeDecode, fmt.Errorf("workflow %s: the recorded input does not fit: %w", w.name, err)))
 	}
-	out, err := w.fn(Context{x, e}, in)
+	ctx := Context{x, e}
+	out, err := w.fn(ctx, in)
+	var output []byte
 	if err == nil {
-		var output []byte
-		if output, err = codec.Encode(out, e.limit); err == nil {
-			return replay.Outcome{Output: output}
+		if output, err = codec.Encode(out, e.limit); err != nil {
+			err = fmt.Errorf("workflow %s: output: %w", w.name, err)
 		}
-		err = fmt.Errorf("workflow %s: output: %w", w.name, err)
+	}
+	if err = compensate(ctx, err); err == nil {
+		return replay.Outcome{Output: output}
 	}
 	return replay.Outcome{Err: codec.FromError(err, e.errors)}
 }

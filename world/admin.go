@@ -91,9 +91,10 @@ type WorkflowStats struct {
 type WorkerRow struct {
 	Worker
 	JoinedAt time.Time
-	Until    time.Time // end of its lease
-	Runs     int       // it owns
-	Tasks    int       // it holds
+	// Until is the end of its lease. A worker that owns nothing need not renew it for minutes: one that died idle is listed until then.
+	Until time.Time
+	Runs  int // it owns
+	Tasks int // it holds
 }
 
 // Counters count what this World did since it was opened. Tests assert them where they must not assert times.

@@ -86,6 +86,9 @@ func EventID(run string, seq int64, at time.Time) string {
 	return withPrefix(PrefixEvent, id)
 }
 
+// UndoPath is the name of the coroutine that runs a run's undo functions; no other has it.
+const UndoPath = "undo"
+
 // RunPath is the coroutine path of the n-th coroutine that was spawned under a name inside parent. A slash or backslash in the
 // name gets a backslash before it, so that no two coroutines of a run share a path.
 func RunPath(parent, name string, n int) string {

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -92,6 +93,18 @@ type Entry struct {
 	Token       string          `json:"token,omitempty"`    // of a hook
 
 	failedAt time.Time // when the attempt ended that Error is of
+}
+
+// Undo reports whether the entry is a step that undoes another one.
+func (e *Entry) Undo() bool { return strings.HasPrefix(e.Path, UndoPath+"[") }
+
+// Title is the entry's name for people, with its coroutine and its occurrence where these tell it from others.
+func (e *Entry) Title() string {
+	k := e.Key()
+	if e.Undo() {
+		k.Path = ""
+	}
+	return k.String()
 }
 
 // Key is what the entry's ID was made from.

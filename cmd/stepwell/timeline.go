@@ -44,6 +44,9 @@ func (p *picture) timeline(to io.Writer) {
 func kindWord(en *world.Entry) string {
 	switch en.Kind {
 	case world.KindClosure, world.KindTask:
+		if en.Undo() {
+			return "undo"
+		}
 		return "step"
 	case world.KindSleep, world.KindCondition:
 		return "wait"
@@ -52,7 +55,7 @@ func kindWord(en *world.Entry) string {
 	}
 }
 
-func entryName(en *world.Entry) string { return human.Cut(en.Key().String(), 48) }
+func entryName(en *world.Entry) string { return human.Cut(en.Title(), 48) }
 
 func (p *picture) mark(en *world.Entry) (string, tone) {
 	switch en.Status {

@@ -88,6 +88,8 @@ type Machine struct {
 	outcome   *Outcome
 	failure   error
 
+	local any // see Ctx.Local
+
 	foreignMu sync.Mutex
 	foreign   error // guarded by foreignMu
 }

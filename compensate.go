@@ -1,0 +1,137 @@
+package stepwell
+
+// Undo functions: what takes back finished steps of a run that does not complete.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Compensate registers fn as what undoes a step that has just finished. When the workflow's function returns an error, or the run is
+// cancelled, all undo functions that were registered run in reverse order, one after another, as steps of the run; then the run ends.
+//
+//	pay, err := Charge.Run(ctx, order)
+//	if err != nil {
+//		return err
+//	}
+//	stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return bank.Refund(ctx, pay.ID) })
+//
+// An undo is a step: its name is recorded, its body runs at least once, [Info] has its idempotency key. No cancel reaches it. One that
+// fails is tried again without limit, up to a minute apart, unless a [Retry] among opts has Attempts, or it returns [Fatal]; if it fails
+// for good the others run all the same, and the run's error has both: what the function returned, and an [*UndoError].
+//
+// Before the first undo all else that the workflow's function left behind is cancelled, and steps that still run are waited for, as they
+// may finish yet and register theirs: see [Config].CancelGrace. What is never undone: a run that is cancelled by force, or while it is
+// blocked, or by a worker that does not have its code; a step whose result the function did not wait for.
+//
+// It writes nothing, and may be called where the run is cancelled already. A bad name or option blocks the run.
+func Compensate(ctx Context, name string, fn func(ctx context.Context) error, opts ...StepOption) {
+	local := ctx.x.Local()
+	if local == nil {
+		return // a foreign goroutine: the run is blocked for it
+	}
+	u := undo{name: name, fn: fn, policy: engine.Policy{Attempts: Unlimited}}
+	err := world.CheckName("undo name", name)
+	if err == nil {
+		err = stepPolicy(&u.policy, opts)
+	}
+	if err == nil && fn == nil {
+		err = fmt.Errorf("%w: no function", ErrInvalid)
+	}
+	if err != nil {
+		panic(engine.Block(world.CodeInternal, fmt.Errorf("undo %q: %w", name, err)))
+	}
+	if u.policy.Attempts == 0 {
+		u.policy.Attempts = Unlimited
+	}
+	all, _ := (*local).(*undos)
+	if all == nil {
+		all = &undos{}
+		*local = all
+	}
+	all.list = append(all.list, u)
+}
+
+// DropUndo forgets the undo functions that were registered under a name: what they would undo is to stay, whatever comes. It returns how
+// many there were. [ContinueAsNew] needs it where some are registered.
+func DropUndo(ctx Context, name string) int {
+	all := undosOf(ctx)
+	if all == nil {
+		return 0
+	}
+	before := len(all.list)
+	all.list = slices.DeleteFunc(all.list, func(u undo) bool { return u.name == name })
+	return before - len(all.list)
+}
+
+// UndoError says that an undo function failed for good: what it was to undo is still done.
+type UndoError struct {
+	Undo string // its name
+	Err  error  // a [*StepError]
+}
+
+func (e *UndoError) Error() string { return fmt.Sprintf("undo %q failed: %v", e.Undo, e.Err) }
+
+// Unwrap returns how its step failed.
+func (e *UndoError) Unwrap() error { return e.Err }
+
+// undos are the undo functions of one evaluation of a run's code, in the order in which they were registered.
+type undos struct{ list []undo }
+
+type undo struct {
+	name   string
+	fn     func(context.Context) error
+	policy engine.Policy
+}
+
+func undosOf(ctx Context) *undos {
+	local := ctx.x.Local()
+	if local == nil {
+		return nil
+	}
+	all, _ := (*local).(*undos)
+	return all
+}
+
+// compensate runs the undo functions of a run that does not complete, in a coroutine of their own, so that their steps are told from others by its path. It
+// returns the run's error.
+func compensate(ctx Context, err error) error {
+	all := undosOf(ctx)
+	if all == nil || err == nil && !ctx.x.Cancelled() {
+		return err
+	}
+	ctx.x.Settle()
+	var failed []error
+	f := ctx.x.Uncancelled().Go(world.UndoPath, func(x *replay.Ctx, _ *replay.Future) error {
+		for len(all.list) > 0 {
+			last := all.list[len(all.list)-1]
+			all.list = all.list[:len(all.list)-1]
+			if err := last.run(Context{x, ctx.env}); err != nil {
+				failed = append(failed, &UndoError{Undo: last.name, Err: err})
+			}
+		}
+		return nil
+	})
+	ctx.x.Wait(f)
+	if len(failed) == 0 {
+		return err
+	}
+	return errors.Join(append([]error{err}, failed...)...)
+}
+
+func (u *undo) run(ctx Context) error {
+	_, err := stepAs(ctx, u.name, u.policy, func(c context.Context) (struct{}, error) {
+		err := u.fn(c)
+		if err != nil {
+			engine.FailedIn(c, u.fn)
+		}
+		return struct{}{}, err
+	}).Get(ctx)
+	return err
+}
