@@ -106,7 +106,7 @@ func (p pause) write(w *World) error {
 
 // waitFor waits for what no channel tells.
 func waitFor(f func() bool) {
-	for !f() {
-		time.Sleep(100 * time.Microsecond)
+	for tick := time.NewTicker(100 * time.Microsecond); !f(); {
+		<-tick.C
 	}
 }
