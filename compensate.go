@@ -125,13 +125,9 @@ func compensate(ctx Context, err error) error {
 	return errors.Join(append([]error{err}, failed...)...)
 }
 
-func (u *undo) run(ctx Context) error {
-	_, err := stepAs(ctx, u.name, u.policy, func(c context.Context) (struct{}, error) {
-		err := u.fn(c)
-		if err != nil {
-			engine.FailedIn(c, u.fn)
-		}
-		return struct{}{}, err
-	}).Get(ctx)
-	return err
-}
+func (u *undo) run(ctx Context) error { return Do(ctx, u.name, u.fn, policyOption(u.policy)) }
+
+// policyOption is a whole policy.
+type policyOption engine.Policy
+
+func (o policyOption) stepOption(p *engine.Policy) { *p = engine.Policy(o) }

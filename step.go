@@ -59,15 +59,6 @@ func askStep[T any](ctx Context, name string, fn func(ctx context.Context) (T, e
 	if err := stepPolicy(&spec.Policy, opts); err != nil {
 		return nil, fmt.Errorf("step %q: %w", name, err)
 	}
-	return askStep(ctx, name, spec, fn)
-}
-
-// stepAs asks for a step with a policy that was checked.
-func stepAs[T any](ctx Context, name string, policy engine.Policy, fn func(ctx context.Context) (T, error)) *Future[T] {
-	return askStep(ctx, name, &engine.StepSpec{Policy: policy}, fn)
-}
-
-func askStep[T any](ctx Context, name string, spec *engine.StepSpec, fn func(ctx context.Context) (T, error)) *Future[T] {
 	limit := ctx.env.limit
 	spec.Policy.Tx = spec.Policy.Tx && ctx.env.rig.Together()
 	spec.Run = ctx.env.rig.Wrap(func(c context.Context, _ []byte) ([]byte, error) {
