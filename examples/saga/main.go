@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"slices"
 	"sync"
 	"time"
 
@@ -25,22 +24,12 @@ type Purchase struct {
 	To      string `json:"to"`
 }
 
-// Order is the workflow.
+// Order is the workflow. Beside each step stands what undoes it.
 var Order = stepwell.Define("order", func(ctx stepwell.Context, p Purchase) (string, error) {
-	var done undos
-	parcel, err := place(ctx, p, &done)
-	if err != nil {
-		return "", errors.Join(err, done.undo(ctx))
-	}
-	return parcel, nil
-})
-
-// place does what an order needs, and notes beside each step what would undo it.
-func place(ctx stepwell.Context, p Purchase, done *undos) (parcel string, err error) {
 	if err := stepwell.Do(ctx, "reserve", func(context.Context) error { return shop.reserve(p.Article) }); err != nil {
 		return "", err
 	}
-	done.add("release", func(context.Context) error { return shop.release(p.Article) })
+	stepwell.Compensate(ctx, "release", func(context.Context) error { return shop.release(p.Article) })
 
 	payment, err := stepwell.Step(ctx, "charge", func(ctx context.Context) (string, error) {
 		return shop.charge(p.Cents, stepwell.Info(ctx).IdempotencyKey)
@@ -48,28 +37,10 @@ func place(ctx stepwell.Context, p Purchase, done *undos) (parcel string, err er
 	if err != nil {
 		return "", err
 	}
-	done.add("refund", func(context.Context) error { return shop.refund(payment) })
+	stepwell.Compensate(ctx, "refund", func(context.Context) error { return shop.refund(payment) })
 
 	return stepwell.Step(ctx, "ship", func(context.Context) (string, error) { return shop.ship(p) })
-}
-
-// undos are what would undo the steps so far.
-type undos []undo
-
-type undo struct {
-	name string
-	body func(context.Context) error
-}
-
-func (u *undos) add(name string, body func(context.Context) error) { *u = append(*u, undo{name, body}) }
-
-// undo takes everything back, the last step first. A cancel of the run does not reach it.
-func (u undos) undo(ctx stepwell.Context) (err error) {
-	for _, b := range slices.Backward(u) {
-		err = errors.Join(err, stepwell.Do(ctx.Uncancelled(), b.name, b.body, stepwell.Retry{Attempts: stepwell.Unlimited}))
-	}
-	return err
-}
+})
 
 // systems are the three.
 type systems struct {
