@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,8 +25,7 @@ type listed struct {
 }
 
 func (c *cli) runsList() *cobra.Command {
-	var workflow, since, until string
-	var status []string
+	var flags filterFlags
 	limit := 20
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -37,10 +37,11 @@ With --json each run is one line.
 ` + exitCodes,
 		Example: `  stepwell runs list
   stepwell runs list --workflow onboard-user --status running,pending
+  stepwell runs list --input customer.id=42 --attr city=Ulm
   stepwell runs list --since 2h --json | jq -r .id`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, err := c.listFilter(workflow, status, since, until)
+			f, err := c.listFilter(&flags)
 			if err != nil {
 				return err
 			}
@@ -51,13 +52,9 @@ With --json each run is one line.
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&workflow, "workflow", "", "only runs of this workflow (`name`)")
-	fl.StringSliceVar(&status, "status", nil, "only runs with this `status`: pending, running, completed, failed, cancelled; several with commas")
-	fl.StringVar(&since, "since", "", "only runs created at this `time` or later")
-	fl.StringVar(&until, "until", "", "only runs created before this `time`")
+	flags.add(cmd)
 	fl.IntVar(&limit, "limit", limit, "at most this `many` runs")
 	c.jsonFlag(cmd, "write one JSON object a run")
-	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statuses(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -69,18 +66,52 @@ func statuses() []string {
 	return names
 }
 
-func (c *cli) listFilter(workflow string, status []string, since, until string) (f stepwell.ListFilter, err error) {
-	f.Workflow = workflow
-	for _, s := range status {
+// filterFlags say which runs are meant.
+type filterFlags struct {
+	workflow, since, until string
+	status, input, attrs   []string
+}
+
+func (f *filterFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.workflow, "workflow", "", "only runs of this workflow (`name`)")
+	fl.StringSliceVar(&f.status, "status", nil, "only runs with this `status`: pending, running, completed, failed, cancelled; several with commas")
+	fl.StringVar(&f.since, "since", "", "only runs created at this `time` or later")
+	fl.StringVar(&f.until, "until", "", "only runs created before this `time`")
+	fl.StringArrayVar(&f.input, "input", nil, "only runs whose input has this value at a path, `PATH=VALUE`; may be repeated")
+	fl.StringArrayVar(&f.attrs, "attr", nil, "only runs with this attribute, `NAME=VALUE`; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statuses(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (c *cli) listFilter(flags *filterFlags) (f stepwell.ListFilter, err error) {
+	f.Workflow = flags.workflow
+	for _, text := range flags.input {
+		path, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return f, usagef("write PATH=VALUE: --input customer.id=42", "--input %q has no value", text)
+		}
+		f.Input = append(f.Input, stepwell.Where(path, value))
+	}
+	for _, text := range flags.attrs {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return f, usagef("write NAME=VALUE: --attr city=Ulm", "--attr %q has no value", text)
+		}
+		if f.Attributes == nil {
+			f.Attributes = map[string]json.RawMessage{}
+		}
+		f.Attributes[name] = stepwell.Where("", value)
+	}
+	for _, s := range flags.status {
 		if !slices.Contains(statuses(), s) {
 			return f, usagef("there are "+strings.Join(statuses(), ", "), "--status %q is no status", s)
 		}
 		f.Status = append(f.Status, world.Status(s))
 	}
-	if f.Since, err = c.moment("--since", since); err != nil {
+	if f.Since, err = c.moment("--since", flags.since); err != nil {
 		return f, err
 	}
-	f.Until, err = c.moment("--until", until)
+	f.Until, err = c.moment("--until", flags.until)
 	return f, err
 }
 

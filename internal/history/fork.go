@@ -288,13 +288,17 @@ func (h *History) StepNamed(name string, at int64) (id string, ok bool) {
 func named(e *world.Event) string { return e.Name + "[" + strconv.Itoa(e.Occurrence) + "]" }
 
 // FailedStep returns the failure that a failed run is about: of the last step that failed by itself and whose failure the run's own repeats, or
-// else the last that failed by itself. nil: no step failed.
+// else the last that failed by itself; undoing does not count. nil: no step failed.
 func (h *History) FailedStep() (failed *world.Event) {
 	end := &h.Events[len(h.Events)-1]
 	cited := false
+	undo := map[string]bool{} // steps that undo others
 	for i := range h.Events {
 		e := &h.Events[i]
-		if e.Type != world.StepFailed || e.Error == nil || e.Error.Code == world.CodeCancelled {
+		if e.Type == world.StepCreated && strings.HasPrefix(e.Path, world.UndoPath+"[") {
+			undo[e.ID] = true
+		}
+		if e.Type != world.StepFailed || undo[e.ID] || e.Error == nil || e.Error.Code == world.CodeCancelled {
 			continue
 		}
 		cites := end.Error != nil && strings.Contains(end.Error.Message, e.Error.Message)
