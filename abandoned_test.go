@@ -5,7 +5,6 @@ package stepwell_test
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -146,61 +145,6 @@ func TestNoBodyStartsWhereTheAnswerToItsCommitCameTooLate(t *testing.T) {
 		if got := b.abandoned(); !slices.Equal(got, []int{1}) {
 			b.dump(b.log())
 			b.Errorf("abandoned attempts: got %v, want [1]: its body never began, so that it is no death", got)
-		}
-	})
-}
-
-// TestWhatALateAnswerKeptFromBeginningIsNoDeath: the same in the middle of a run, for closures and for a task that is born held.
-func TestWhatALateAnswerKeptFromBeginningIsNoDeath(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		var began atomic.Int32
-		tasks := stepwell.DefineStep("task", func(context.Context, int) (int, error) {
-			began.Add(1)
-			<-time.After(10 * time.Second) // until after the late answer
-			return 1, nil
-		})
-		wf := stepwell.Define("middle", func(ctx stepwell.Context, _ int) (int, error) {
-			if err := stepwell.Sleep(ctx, "first", time.Second); err != nil {
-				return 0, err
-			}
-			x, y := tasks.Start(ctx, 1), tasks.Start(ctx, 2)
-			if _, err := x.Get(ctx); err != nil {
-				return 0, err
-			}
-			return y.Get(ctx)
-		})
-		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf, tasks}}
-		var w *faults.World
-		w = faults.New(b.below, func(c faults.Call) faults.Fault {
-			if c.Op != faults.Commit || len(c.Commit.Tasks) == 0 {
-				return faults.Fault{}
-			}
-			return faults.Fault{Late: 5 * time.Second, After: func() {
-				if err := w.Evict(context.Background()); err != nil {
-					b.Error(err)
-				}
-			}}
-		})
-		app, _ := b.worker(w, cfg)
-		if _, err := wf.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
-			b.Fatal(err)
-		}
-		<-time.After(900 * time.Millisecond)
-		b.worker(b.below, cfg)
-		<-time.After(8 * time.Second) // the bodies run, and the late answer has come
-		rows, err := b.below.Tasks(context.Background(), benchRun)
-		if err != nil || len(rows) != 1 || rows[0].Attempt != 2 || rows[0].Abandoned != 1 {
-			b.Errorf("tasks: got %+v, %v, want one in its second attempt, the first abandoned", rows, err)
-		}
-		if got := b.abandoned(); !slices.Equal(got, []int{1}) {
-			b.dump(b.log())
-			b.Errorf("abandoned attempts: got %v, want [1], of what was to run in place", got)
-		}
-		if info := b.over(); info.Status != world.Completed {
-			b.Errorf("the run is %s, %v, want completed", info.Status, info.Error)
-		}
-		if got, want := began.Load(), int32(2); got != want {
-			b.Errorf("%d bodies began, want %d", got, want)
 		}
 	})
 }
