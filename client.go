@@ -58,6 +58,11 @@ func (a *App) start(ctx context.Context, workflow string, input []byte, o *Start
 	}
 	birth := o.birth(workflow, a.cfg.MaxRetention)
 	var err error
+	if o.Key == "" && o.ID == "" {
+		if birth.Key, err = engine.StartKey(ctx, workflow); err != nil {
+			return engine.Started{}, fmt.Errorf("start %s: %w", workflow, err)
+		}
+	}
 	if birth.Attributes, err = encodeAttributes(o.Attributes); err != nil {
 		return engine.Started{}, fmt.Errorf("start %s: %w", workflow, err)
 	}

@@ -14,7 +14,9 @@ type StartOption interface{ startOption(*StartOptions) }
 type StartOptions struct {
 	// ID is the run's ID, chosen by the caller: 1 to 128 characters of [A-Za-z0-9_.:@~-]. Used again: [ErrRunExists].
 	ID string
-	// Key is an idempotency key, unique per workflow for as long as the run is kept: used again, the existing run is returned.
+	// Key is an idempotency key, unique per workflow for as long as the run is kept: used again, the existing run is returned. A start with the context of
+	// a step's body, without a key and an ID, has the step's: the next attempt finds the run that this one started. A second such start of the same
+	// workflow in one body is refused with [ErrInvalid].
 	Key string
 	// Delay is how long the run stays pending at least.
 	Delay time.Duration

@@ -5,6 +5,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,6 +107,9 @@ func (p *picture) facts(to io.Writer) {
 		began, at = "started", j.StartedAt
 	}
 	fact(began, human.When(at, p.now())+"   "+human.Count(j.Commits, "commit")+", "+human.Count(int(r.Takes), "invocation"))
+	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
+		fact("attribute", human.Visible(name)+" = "+human.Cut(string(r.Attributes[name]), payloadWidth))
+	}
 	if r.Parent != nil {
 		fact("parent", r.Parent.Run)
 	}

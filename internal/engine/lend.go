@@ -45,6 +45,8 @@ type seat struct {
 	quit     func() // a suspect from the queue: ends the attempt's context
 
 	mu      sync.Mutex
+	started map[string]struct{} // workflows of which it has started a run under its own key; guarded by mu
+
 	slot    bool          // it holds a step slot; guarded by mu
 	turn    bool          // it is the only suspect; guarded by mu
 	suspect bool          // it is, or was until it lent its slot; guarded by mu
