@@ -94,6 +94,8 @@ func TestGolden(t *testing.T) {
 		"workflows":      {call{}, "workflows"},
 		"workflows-json": {call{}, "workflows --json"},
 		"help-workflows": {call{}, "workflows --help"},
+		"help-tail":      {call{}, "runs tail --help"},
+		"tail":           {call{}, "runs tail " + completedRun},
 		"help-fork":      {call{}, "runs fork --help"},
 		"help-retry":     {call{}, "runs retry --help"},
 		"help-restart":   {call{}, "runs restart --help"},

@@ -81,7 +81,7 @@ func (c *cli) runs() *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 	}
 	cmd.AddCommand(c.runsList(), c.runsShow(), c.runsSignal(), c.runsWake(), c.runsPause(), c.runsResume(), c.runsCancel(), c.runsRetry(), c.runsRestart(),
-		c.runsFork())
+		c.runsFork(), c.runsTail())
 	return cmd
 }
 
