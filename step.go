@@ -45,14 +45,6 @@ func Do(ctx Context, name string, fn func(ctx context.Context) error, opts ...St
 	return err
 }
 
-func stepFuture[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts []StepOption) *Future[T] {
-	f, err := askStep(ctx, name, fn, opts)
-	if err != nil {
-		return failedFuture[T](err)
-	}
-	return newFuture[T](ctx, f)
-}
-
 // askStep asks for a step. The error is a bad option.
 func askStep[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts []StepOption) (*replay.Future, error) {
 	spec := &engine.StepSpec{}
