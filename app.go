@@ -21,9 +21,10 @@ import (
 type Config struct {
 	// Definitions are the workflows and registered steps that this program can run.
 	Definitions []Definition
-	// MaxRuns is how many runs are worked on at once; runs that wait do not count. Default 50.
+	// MaxRuns is how many runs are worked on at once; runs that wait do not count. Default 256.
 	MaxRuns int
-	// MaxSteps is how many bodies of steps run at once. Default 50.
+	// MaxSteps is how many bodies of steps run at once. Default 256: enough that commits share their syncs; lower it where bodies hold what
+	// is scarce, such as connections of a pool.
 	MaxSteps int
 	// MaxPayload is the limit of one encoded value (input, output, result, payload) in bytes. Default 1 MiB, which is
 	// also the most.

@@ -22,8 +22,8 @@ type Config struct {
 	Steps     []*Step
 	Name      string        // for people: host and process [none]
 	Build     string        // of the program, noted in the log [none]
-	Runs      int           // sessions at once [50]
-	StepSlots int           // step bodies at once [50]
+	Runs      int           // sessions at once [256]
+	StepSlots int           // step bodies at once [256]
 	Lease     time.Duration // how long the worker is believed alive after a beat [10 s]
 	Beat      time.Duration // between beats while it owns anything [1 s, at most a third of the lease]
 	Poll      time.Duration // between looks for work, beside notifications [5 s, or what a world.Poller says]
@@ -54,8 +54,8 @@ func (c *Config) defaults() {
 			*n = v
 		}
 	}
-	setInt(&c.Runs, 50)
-	setInt(&c.StepSlots, 50)
+	setInt(&c.Runs, 256)
+	setInt(&c.StepSlots, 256)
 	setInt(&c.CacheRuns, 1000)
 	setInt(&c.CacheBytes, 64<<20)
 	setInt(&c.Limit, 1<<20)
