@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,29 +25,31 @@ func listLimit(n int) int {
 }
 
 var (
-	showRun          = load("show_run")
-	listRuns         = load("list_runs")
-	listWorkflowRuns = load("list_workflow_runs")
-	showHook         = load("show_hook")
-	listRunHooks     = load("list_run_hooks")
-	listHooks        = load("list_hooks")
+	showRun      = load("show_run")
+	showHook     = load("show_hook")
+	listRunHooks = load("list_run_hooks")
+	listHooks    = load("list_hooks")
 )
 
 // Run reads one run; see [world.Admin].
 func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 	err = w.read(ctx, func(c *conn) error {
-		var l listed
-		found, err := c.one(showRun, func(r row) (err error) { l, err = scanRun(r); return err }, id)
-		if err != nil {
+		found, err := c.one(showRun, func(r row) (err error) {
+			if out, err = scanRun(r); err == nil {
+				err = readInput(r, &out)
+			}
 			return err
+		}, id)
+		if err == nil && !found {
+			err = fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 		}
-		if !found {
-			return fmt.Errorf("run %s: %w", id, world.ErrNotFound)
-		}
-		out, err = w.complete(c, l)
 		return err
 	})
-	return out, err
+	if err != nil {
+		return world.Run{}, err
+	}
+	w.counters.rowsRead.Add(1)
+	return out, nil
 }
 
 // Runs lists runs, newest first. A cursor is the key of the last run that was looked at, so it holds whatever is born or ends meanwhile; a page
@@ -58,60 +59,56 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 	if err != nil {
 		return page, err
 	}
-	candidates, limit := q, listLimit(q.Limit)
-	if q.Filtered() {
-		candidates.Limit = largestList
-	}
+	return w.runs(ctx, &q, before, mostScanned)
+}
+
+// runs is Runs for a page that passes over so many runs at most.
+func (w *World) runs(ctx context.Context, q *world.RunQuery, before int64, most int) (page world.RunPage, err error) {
 	err = w.read(ctx, func(c *conn) error {
-		found, cursor, err := findRuns(c, &candidates, before)
+		l, err := way(c, q)
 		if err != nil {
 			return err
 		}
-		page.Cursor = cursor
-		for i, l := range found {
-			r, err := w.complete(c, l)
-			if err != nil {
-				return err
-			}
-			if !q.Holds(&r) {
-				continue
-			}
-			if page.Runs = append(page.Runs, r); len(page.Runs) == limit && i < len(found)-1 {
-				page.Cursor = runCursor(l.key)
-				break
-			}
+		edge, err := l.reach(c, before, most)
+		if err != nil {
+			return err
 		}
-		return nil
+		page, err = w.page(c, q, &l, before, edge)
+		return err
 	})
-	return page, err
+	if err != nil {
+		return world.RunPage{}, err
+	}
+	return page, nil
 }
 
-func findRuns(c *conn, q *world.RunQuery, before int64) (found []listed, cursor string, err error) {
-	limit, scanned, last := listLimit(q.Limit), 0, int64(0)
-	each := func(r row) (bool, error) {
-		if scanned++; scanned > mostScanned {
-			cursor = runCursor(last)
+// page reads the runs between two keys, until the page is full or has looked at as many inputs as it may.
+func (w *World) page(c *conn, q *world.RunQuery, l *listing, before, edge int64) (page world.RunPage, err error) {
+	limit, most := listLimit(q.Limit), largestList
+	if edge > 0 {
+		page.Cursor = runCursor(edge + 1)
+	}
+	looked, last := 0, int64(0)
+	err = c.query(l.list, func(r row) (bool, error) {
+		run, err := scanRun(r)
+		if err != nil || !matches(&run, q) {
+			return err == nil, err
+		}
+		if len(page.Runs) == limit || looked == most {
+			page.Cursor = runCursor(last)
 			return false, nil
 		}
-		at := r.int(0)
-		if l, err := scanRun(r); err != nil {
+		looked, last = looked+1, r.int(0)
+		if err := readInput(r, &run); err != nil {
 			return false, err
-		} else if matches(&l.run, q) {
-			if len(found) == limit {
-				cursor = runCursor(found[limit-1].key)
-				return false, nil
-			}
-			found = append(found, l)
 		}
-		last = at
+		if q.Holds(&run) {
+			page.Runs = append(page.Runs, run)
+		}
 		return true, nil
-	}
-	if q.Workflow != "" {
-		err = c.query(listWorkflowRuns, each, before, q.Workflow)
-	} else {
-		err = c.query(listRuns, each, before)
-	}
-	return found, cursor, err
+	}, append([]any{before, edge}, l.args...)...)
+	w.counters.rowsRead.Add(int64(looked))
+	return page, err
 }
 
 func runCursor(key int64) string { return "r" + strconv.FormatInt(key, 10) }
@@ -126,12 +123,6 @@ func parseRunCursor(c string) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("%w: cursor %.40q of a list of runs", world.ErrInvalid, c)
-}
-
-func matches(r *world.Run, q *world.RunQuery) bool {
-	return (len(q.Status) == 0 || slices.Contains(q.Status, r.Status)) &&
-		(q.Since.IsZero() || !r.CreatedAt.Before(q.Since)) &&
-		(q.Until.IsZero() || r.CreatedAt.Before(q.Until))
 }
 
 // Hooks lists active hooks, oldest first; see [world.Admin].
@@ -155,11 +146,4 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookR
 		}
 	})
 	return out, err
-}
-
-// listed is a run as its row and the queue tell it; the rest is read apart.
-type listed struct {
-	run   world.Run
-	key   int64
-	class int64
 }

@@ -8,11 +8,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// scanRun reads a row of show_run and its like.
-func scanRun(r row) (listed, error) {
-	l := listed{key: r.int(0)}
-	out := &l.run
-	*out = world.Run{
+// scanRun reads a row of show_run and its like, but for the input.
+func scanRun(r row) (out world.Run, err error) {
+	out = world.Run{
 		ID: r.text(1), Workflow: r.text(2), Version: int(r.int(3)), Status: world.Status(r.text(4)), Key: r.text(5), Priority: int(r.int(6)),
 		CreatedAt: r.time(10), EndedAt: r.time(11), Retention: time.Duration(r.int(12)), Output: r.bytes(13), Takes: r.int(16),
 	}
@@ -20,27 +18,41 @@ func scanRun(r row) (listed, error) {
 		out.Parent = &world.Parent{Run: r.text(7), Step: r.text(8), Detached: r.bool(9)}
 	}
 	if err := unmarshal(r.bytes(14), &out.Error); err != nil {
-		return l, fmt.Errorf("%w: run %s: error: %w", world.ErrCorrupt, out.ID, err)
+		return out, fmt.Errorf("%w: run %s: error: %w", world.ErrCorrupt, out.ID, err)
 	}
 	if err := unmarshal(r.bytes(15), &out.Attributes); err != nil {
-		return l, fmt.Errorf("%w: run %s: attributes: %w", world.ErrCorrupt, out.ID, err)
+		return out, fmt.Errorf("%w: run %s: attributes: %w", world.ErrCorrupt, out.ID, err)
 	}
-	if r.null(17) {
-		return l, nil
+	if r.null(18) {
+		return out, nil
 	}
-	l.class = r.int(17)
 	out.Status = world.Pending
 	if r.bool(18) {
 		out.Status = world.Running
 	}
+	if !r.null(17) {
+		out.Version = int(r.int(17))
+	}
 	out.Takes = r.int(19)
 	out.Queue = &world.QueueRow{
-		WakeAt: r.time(20), Paused: r.bool(21), Full: r.bool(23), Waiting: r.text(24), Owner: r.text(25), OwnerName: r.text(26),
+		WakeAt: r.time(20), Paused: r.bool(21), Full: r.bool(23), Waiting: r.text(24), Owner: r.text(25), OwnerName: r.text(26), Mail: int(r.int(27)),
 	}
 	if err := unmarshal(r.bytes(22), &out.Queue.Blocked); err != nil {
-		return l, fmt.Errorf("%w: run %s: blocked: %w", world.ErrCorrupt, out.ID, err)
+		return out, fmt.Errorf("%w: run %s: blocked: %w", world.ErrCorrupt, out.ID, err)
 	}
-	return l, nil
+	return out, nil
+}
+
+// readInput reads what scanRun leaves: it is in the commit of the birth, and dear to decode where nobody wants the run.
+func readInput(r row, out *world.Run) error {
+	if r.null(28) {
+		return nil
+	}
+	events, _, _, err := world.DecodeRow(out.ID, out.CreatedAt, 1, int(r.int(28)), r.text(29), r.bytes(30))
+	if err == nil {
+		out.Input = events[0].Payload
+	}
+	return err
 }
 
 func unmarshal(text []byte, v any) error {
@@ -48,29 +60,4 @@ func unmarshal(text []byte, v any) error {
 		return nil
 	}
 	return json.Unmarshal(text, v)
-}
-
-var classOf = load("class_of")
-
-// complete reads what the row of a run does not hold: its input, and, while it lives, its version and how much mail waits.
-func (w *World) complete(c *conn, l listed) (world.Run, error) {
-	out := l.run
-	w.counters.rowsRead.Add(1)
-	if _, err := c.one(rowAt, func(r row) error {
-		events, _, _, err := world.DecodeRow(out.ID, out.CreatedAt, 1, int(r.int(0)), r.text(1), r.bytes(2))
-		if err == nil {
-			out.Input = events[0].Payload
-		}
-		return err
-	}, l.key, int64(1)); err != nil {
-		return out, err
-	}
-	if out.Queue == nil {
-		return out, nil
-	}
-	if _, err := c.one(classOf, func(r row) error { out.Version = int(r.int(0)); return nil }, l.class); err != nil {
-		return out, err
-	}
-	_, err := c.one(countMail, func(r row) error { out.Queue.Mail = int(r.int(0)); return nil }, l.key)
-	return out, err
 }

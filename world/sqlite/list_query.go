@@ -1,0 +1,115 @@
+package sqlite
+
+// This file says which rows a list of runs is read from: by the shortest way, and a bounded number at a time.
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	listRuns           = load("list_runs")
+	listWorkflowRuns   = load("list_workflow_runs")
+	listLiveRuns       = load("list_live_runs")
+	edgeOfRuns         = load("edge_of_runs")
+	edgeOfWorkflowRuns = load("edge_of_workflow_runs")
+	edgeOfLiveRuns     = load("edge_of_live_runs")
+	fewerLive          = load("fewer_live")
+)
+
+// listing is one page's way through the file: a statement that yields the runs between two keys, newest first, but for most of those that do
+// not match, and one that says how far the page may look.
+type listing struct {
+	list, edge *statement
+	args       []any // of list, behind the two keys
+	edgeArgs   []any // of edge, behind its key and how many
+	narrow     bool  // rows are left out: nobody knows how many it passes over
+}
+
+// way finds it. Those that are not over are in the queue, which holds nobody else; where it holds more than there are of the workflow that is
+// asked for, as with many that sleep, the workflow's own index is shorter.
+func way(c *conn, q *world.RunQuery) (listing, error) {
+	from, until := microBounds(q)
+	l := listing{narrow: len(q.Status) > 0 || !q.Since.IsZero() || !q.Until.IsZero()}
+	if live, err := byQueue(c, q); err != nil {
+		return listing{}, err
+	} else if live {
+		l.list, l.edge = listLiveRuns, edgeOfLiveRuns
+		l.args = []any{wanted(q, world.Pending, int64(0)), wanted(q, world.Running, int64(1)), orNull(q.Workflow), from, until}
+		return l, nil
+	}
+	l.list, l.edge = listRuns, edgeOfRuns
+	l.args = []any{
+		wanted(q, world.Completed, string(world.Completed)), wanted(q, world.Failed, string(world.Failed)),
+		wanted(q, world.Cancelled, string(world.Cancelled)),
+		bit(wanted(q, world.Pending, true) != nil || wanted(q, world.Running, true) != nil), from, until,
+	}
+	if q.Workflow != "" {
+		l.list, l.edge = listWorkflowRuns, edgeOfWorkflowRuns
+		l.args, l.edgeArgs = append(l.args, q.Workflow), []any{q.Workflow}
+	}
+	return l, nil
+}
+
+// byQueue reports whether the queue is where to look.
+func byQueue(c *conn, q *world.RunQuery) (yes bool, err error) {
+	if len(q.Status) == 0 || slices.ContainsFunc(q.Status, world.Status.Terminal) {
+		return false, nil
+	}
+	if q.Workflow == "" {
+		return true, nil
+	}
+	_, err = c.one(fewerLive, func(r row) error { yes = r.bool(0); return nil }, q.Workflow)
+	return yes, err
+}
+
+// wanted is v where a query asks for a status, and null where it does not.
+func wanted(q *world.RunQuery, s world.Status, v any) any {
+	if len(q.Status) > 0 && !slices.Contains(q.Status, s) {
+		return nil
+	}
+	return v
+}
+
+// microBounds are the microseconds that a birth must lie between, both included; [matches] knows it to the nanosecond.
+func microBounds(q *world.RunQuery) (from, until int64) {
+	from, until = math.MinInt64, math.MaxInt64
+	if !q.Since.IsZero() {
+		from = clampedMicro(q.Since)
+	}
+	if !q.Until.IsZero() {
+		until = clampedMicro(q.Until)
+	}
+	return from, until
+}
+
+// clampedMicro is t in microseconds, or the last of them that an integer holds on its side.
+func clampedMicro(t time.Time) int64 {
+	switch {
+	case t.Before(time.UnixMicro(math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.UnixMicro(math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixMicro()
+}
+
+// reach is the key that a page must stay above to pass over so many runs at most, 0 where it may go down to the oldest one.
+func (l *listing) reach(c *conn, before int64, most int) (edge int64, err error) {
+	if !l.narrow {
+		return 0, nil
+	}
+	args := append([]any{before, int64(most)}, l.edgeArgs...)
+	_, err = c.one(l.edge, func(r row) error { edge = r.int(0); return nil }, args...)
+	return edge, err
+}
+
+// matches is what the statements leave to be looked at: they tell neither pending from running nor nanoseconds.
+func matches(r *world.Run, q *world.RunQuery) bool {
+	return (len(q.Status) == 0 || slices.Contains(q.Status, r.Status)) &&
+		(q.Since.IsZero() || !r.CreatedAt.Before(q.Since)) &&
+		(q.Until.IsZero() || r.CreatedAt.Before(q.Until))
+}

@@ -1,2 +1,0 @@
--- The version of a class. By key.
-SELECT version FROM classes WHERE key = ?1
