@@ -12,7 +12,7 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 	if b, ok := w.idleBeat(ctx, q); ok {
 		return b, nil
 	}
-	return ask(ctx, w, func(g *group) (world.Beat, error) { return g.beat(q) })
+	return askFor(ctx, w, true, func(g *group) (world.Beat, error) { return g.beat(q) })
 }
 
 // idleBeat is the beat of a worker that holds nothing: there is nothing to look up.

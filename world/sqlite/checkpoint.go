@@ -31,6 +31,9 @@ func (wr *writer) checkpoint() {
 		done = !r.bool(0) && r.int(1) == r.int(2) // not busy, and all of its frames are in the file
 		return nil
 	})
+	if err != nil && wr.unsynced {
+		wr.doubt = true // it may have been the sync
+	}
 	if err != nil || !done { // it stays in the log, and a later checkpoint copies it
 		wr.patience = min(wr.patience*2, truncateAt)
 		return

@@ -24,7 +24,7 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 	if err := world.CheckCommit(c); err != nil {
 		return world.Committed{}, err
 	}
-	return w.send(ctx, c, nil)
+	return w.send(ctx, c, nil, false)
 }
 
 // commit checks a commit and then writes it. It changes nothing, in memory neither, before the last check.

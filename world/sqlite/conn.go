@@ -21,6 +21,7 @@ type conn struct {
 	stmts []driver.Stmt // by statement.index, prepared at first use
 	args  []driver.NamedValue
 	calls *atomic.Int64
+	lazy  bool                                       // its commits may not wait for the disk
 	fault func(s *statement, run func() error) error // of tests: stands between a statement and the file
 }
 
@@ -95,10 +96,15 @@ func (c *conn) exec(s *statement, args ...any) (int64, error) {
 	c.calls.Add(1)
 	bound := c.bind(args)
 	if c.fault != nil {
-		return 0, c.fault(s, func() error {
-			_, err := p.(driver.StmtExecContext).ExecContext(context.Background(), bound)
+		var changed int64
+		err := c.fault(s, func() error {
+			r, err := p.(driver.StmtExecContext).ExecContext(context.Background(), bound)
+			if err == nil {
+				changed, err = r.RowsAffected()
+			}
 			return err
 		})
+		return changed, err
 	}
 	r, err := p.(driver.StmtExecContext).ExecContext(context.Background(), bound)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package sqlite is the default world: one SQLite file, in WAL mode and with every commit synced to the disk.
+// Package sqlite is the default world: one SQLite file, in WAL mode and with every commit synced to the disk. What a worker process
+// believes about itself is written without a sync of its own, see sync.go.
 //
 // A file has one worker process; any number of other processes may read it, start runs and deliver. All changes of a process
 // go through one goroutine, which writes what has arrived meanwhile in one transaction: see [World.Commit]. It works on local file systems only.

@@ -45,6 +45,7 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 	if err != nil {
 		return world.Taken{}, err
 	}
+	runsOnly := false
 	if len(w.expired(now, "")) == 0 {
 		var heads []head
 		if err := w.read(ctx, func(c *conn) (err error) {
@@ -56,12 +57,28 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 		if !anyDue(heads, now, &q) {
 			return world.Taken{Now: now, Next: w.nextLook(wk, heads, now), More: more(heads, now)}, nil
 		}
+		runsOnly = q.Tasks <= 0 || !slices.ContainsFunc(heads, func(h head) bool { return h.kind == 1 && !h.due.After(now) })
 	}
+	if runsOnly {
+		only := q
+		only.Tasks = 0
+		taken, err := w.give(ctx, only, classes, steps, true)
+		if err != nil || len(taken.Runs) > 0 || !taken.More || q.Tasks <= 0 {
+			return taken, err
+		}
+		// Nothing of what was seen is left, and something else is due: perhaps a task.
+	}
+	return w.give(ctx, q, classes, steps, false)
+}
+
+// give takes in a group. Where that can give runs alone, it is lazy, as nobody waits for the disk to own a run: the run's first commit makes the
+// take durable with itself, and no body starts before. A task's take is the start of its body, which waits.
+func (w *World) give(ctx context.Context, q world.TakeQuery, classes, steps string, lazy bool) (world.Taken, error) {
 	type answer struct {
 		taken world.Taken
 		dead  error // a worker that learns of its end: the end stands
 	}
-	a, err := ask(ctx, w, func(g *group) (a answer, err error) {
+	a, err := askFor(ctx, w, lazy, func(g *group) (a answer, err error) {
 		if a.taken, err = g.take(&q, classes, steps); errors.Is(err, world.ErrLeaseLost) {
 			a.dead, err = err, nil
 		}

@@ -83,7 +83,7 @@ func (w *World) workerByKey(key int64) *worker {
 	return nil
 }
 
-// owned notes, once the group is durable, that a worker owns a run, or does no more.
+// owned notes, once the group is committed, that a worker owns a run, or does no more.
 func (g *group) owned(worker int64, r *run, owns bool) {
 	runKey, id := r.key, r.id
 	if !owns {
@@ -136,7 +136,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 		return world.Beat{}, err
 	}
 	wk.Classes, wk.Steps = append([]world.Class(nil), wk.Classes...), append([]string(nil), wk.Steps...)
-	return ask(ctx, w, func(g *group) (b world.Beat, err error) {
+	return askFor(ctx, w, true, func(g *group) (b world.Beat, err error) {
 		if g.worker(wk.ID) != 0 {
 			return b, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
 		}

@@ -21,9 +21,10 @@ var dataVersion = load("data_version")
 type request struct {
 	commit *world.Commit // the usual one, or
 	change func(g *group) error
+	lazy   bool            // it need not be durable when it is answered
 	result world.Committed // of commit
 	err    error
-	done   chan struct{} // capacity 1; gets one value when the change is durable, or refused
+	done   chan struct{} // capacity 1; gets one value when the change is made, and durable unless lazy, or refused
 }
 
 // newRequest fills a World's pool. There is no pool for all, as a testing/synctest bubble does not let others use its channels.
@@ -31,30 +32,35 @@ func newRequest() any { return &request{done: make(chan struct{}, 1)} }
 
 // write makes one change, in a transaction with others. A refusal leaves nothing behind.
 func (w *World) write(ctx context.Context, change func(g *group) error) error {
-	_, err := w.send(ctx, nil, change)
+	_, err := w.send(ctx, nil, change, false)
 	return err
 }
 
 // ask is write for a change that has an answer. The answer is the writer's until the change is made: a caller that gave up has returned,
 // and must share no variable with what the writer goes on with.
 func ask[T any](ctx context.Context, w *World, change func(g *group) (T, error)) (T, error) {
+	return askFor(ctx, w, false, change)
+}
+
+// askFor is ask for a change that may be lazy: it gives runs, or is about a worker's lease. See sync.go.
+func askFor[T any](ctx context.Context, w *World, lazy bool, change func(g *group) (T, error)) (T, error) {
 	answer := new(T)
-	err := w.write(ctx, func(g *group) (err error) {
+	_, err := w.send(ctx, nil, func(g *group) (err error) {
 		*answer, err = change(g)
 		return err
-	})
+	}, lazy)
 	if err != nil {
 		return *new(T), err
 	}
 	return *answer, nil
 }
 
-func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group) error) (world.Committed, error) {
+func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group) error, lazy bool) (world.Committed, error) {
 	if ctx.Err() != nil {
 		return world.Committed{}, context.Cause(ctx)
 	}
 	r := w.spare.Get().(*request)
-	r.commit, r.change, r.result, r.err = c, change, world.Committed{}, nil
+	r.commit, r.change, r.lazy, r.result, r.err = c, change, lazy, world.Committed{}, nil
 	w.gate.RLock()
 	if w.closed {
 		w.gate.RUnlock()
@@ -88,6 +94,8 @@ type writer struct {
 	since    int64 // bytes of rows written since the last checkpoint
 	groups   int64 // and transactions
 	patience int64 // from 1: grows while readers keep checkpoints from completing
+	unsynced bool  // lazy groups may have left something to a later sync
+	doubt    bool  // which has failed: see mend
 }
 
 func newWriter(w *World, c *conn) *writer {
@@ -162,7 +170,8 @@ func (wr *writer) writeBatch() {
 func (wr *writer) transaction(batch []*request) error {
 	g := &wr.group
 	wr.group.mark = len(wr.group.notices)
-	if err := wr.begin(); err != nil {
+	lazy := lazy(batch)
+	if err := wr.begin(lazy); err != nil {
 		fail(batch, classify(wr.w.path, err))
 		return nil
 	}
@@ -200,18 +209,26 @@ func (wr *writer) transaction(batch []*request) error {
 		return nil
 	}
 	wr.groups++
+	wr.unsynced = wr.unsynced || lazy
 	g.after()
 	return nil
 }
 
-// begin takes the lock, and forgets what others have changed.
-func (wr *writer) begin() error {
+// begin takes the lock, and forgets what others have changed. A connection that cannot be made to wait for the disk is given up.
+func (wr *writer) begin(lazy bool) error {
 	if wr.c == nil {
 		c, err := wr.w.connect()
 		if err != nil {
 			return err
 		}
 		wr.c, wr.version = c, -1
+	}
+	if err := wr.mend(); err != nil {
+		return err
+	}
+	if err := wr.c.setLazy(lazy); err != nil {
+		wr.drop()
+		return err
 	}
 	if _, err := wr.c.exec(begin); err != nil {
 		return err
@@ -245,9 +262,15 @@ func (wr *writer) notCommitted(batch []*request, err error) {
 		fail(batch, classify(wr.w.path, err))
 		return
 	}
-	_ = wr.c.close() // its view of the file cannot be trusted any more
-	wr.c = nil
+	wr.drop() // its view of the file cannot be trusted any more
+	wr.doubt = wr.unsynced
 	fail(batch, fmt.Errorf("%w: %w", world.ErrUnknownOutcome, classify(wr.w.path, err)))
+}
+
+// drop gives up the connection; the next group makes another.
+func (wr *writer) drop() {
+	_ = wr.c.close()
+	wr.c = nil
 }
 
 // fail gives an error to those that have none of their own.
@@ -272,7 +295,7 @@ type group struct {
 	voided  bool           // it ends what the worker process before this one left
 	notices []world.Notice
 	mark    int      // notices of the batch before this transaction
-	hooks   []func() // to be called once it is durable
+	hooks   []func() // to be called once it is committed
 
 	commits, takes, deliveries, rowsWritten, rowsRead int64
 }
@@ -284,7 +307,7 @@ func (g *group) begin(wr *writer) {
 	*g = group{wr: wr, c: wr.c, now: wr.w.now(), notices: notices, mark: len(notices), hooks: hooks[:0], totals: totals, quiet: !wr.w.listeners.Any()}
 }
 
-// after follows a transaction that is durable.
+// after follows a transaction that is committed, and durable unless it is lazy.
 func (g *group) after() {
 	n := &g.wr.w.counters
 	if g.writes > 0 {
@@ -300,7 +323,7 @@ func (g *group) after() {
 	}
 }
 
-// onCommit calls f, on the writer's goroutine, once the group is durable.
+// onCommit calls f, on the writer's goroutine, once the group is committed.
 func (g *group) onCommit(f func()) { g.hooks = append(g.hooks, f) }
 
 func (g *group) notice(kind world.NoticeKind, run string) {

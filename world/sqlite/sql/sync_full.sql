@@ -1,0 +1,2 @@
+-- The commits that follow wait for the disk.
+PRAGMA synchronous = FULL

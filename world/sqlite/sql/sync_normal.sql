@@ -1,0 +1,2 @@
+-- The commits that follow do not; checkpoints do.
+PRAGMA synchronous = NORMAL

@@ -1,0 +1,89 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// A group waits for the disk unless none of its members must. Those that need not are what a worker process believes about itself: that it owns
+// a run, that its lease goes on, that it has joined. A process that is killed undoes nothing that it has written to the file. A power cut
+// may undo the last groups that did not wait, and ends the process that believed in them in the same instant: the file has one. The next one
+// voids what is left of it, as it does anyway. Whatever is told to others or begins a body is a commit, a delivery or the take of a task; it waits, and
+// as a sync is one of the whole write-ahead log, all that was written before is durable with it: a run's take is, before its first body starts.
+//
+// SQLite's names for the two are FULL and NORMAL. In WAL mode they differ in one thing, whether a commit syncs the log. With both, a checkpoint
+// syncs it before it copies from it, and the file before the log begins anew; and the header of the new log is synced before its frames. So a
+// crash never damages the file, and leaves all groups up to some moment that is not before the last one that waited.
+
+var (
+	syncFull   = load("sync_full")
+	syncNormal = load("sync_normal")
+)
+
+// lazy reports whether no member of a batch must be durable when it is answered.
+func lazy(batch []*request) bool {
+	return !slices.ContainsFunc(batch, func(r *request) bool { return !r.lazy })
+}
+
+// setLazy says what the transactions that follow do, between transactions. A connection begins with waiting. Only an error to make it wait
+// again matters, and then it must not be used any more.
+func (c *conn) setLazy(lazy bool) error {
+	switch {
+	case lazy == c.lazy:
+		return nil
+	case lazy:
+		c.lazy = true // it may be so from here on, also where this fails
+		_ = c.direct(syncNormal)
+		return nil
+	}
+	if err := c.direct(syncFull); err != nil {
+		return err
+	}
+	c.lazy = false
+	return nil
+}
+
+// direct compiles a statement and runs it: some pragmas do what they do when they are compiled, and nothing when they are run again.
+func (c *conn) direct(s *statement) error {
+	c.calls.Add(1)
+	run := func() error {
+		_, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), s.text, nil)
+		return err
+	}
+	var err error
+	if c.fault != nil {
+		err = c.fault(s, run)
+	} else {
+		err = run()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	return nil
+}
+
+// errUnmended: what lazy groups wrote may be lost, and with it all that is written after it.
+var errUnmended = fmt.Errorf("%w: the disk failed to sync, and readers keep the write-ahead log from being begun anew; nothing was written, try again", world.ErrStorage)
+
+// mend follows a sync that failed. The system may have dropped pages of the log that earlier groups left to this sync, and does not write them
+// again: a later sync that succeeds would say nothing about them, and after a power cut the log ends at the first one that is missing. So what
+// it still shows is copied into the file, synced there, and the log begins anew. Groups that wait need no such thing: one that failed is
+// written again over its place.
+func (wr *writer) mend() error {
+	if !wr.doubt {
+		return nil
+	}
+	done := false
+	if _, err := wr.c.one(walTruncate, func(r row) error { done = !r.bool(0); return nil }); err != nil {
+		return err
+	}
+	if !done {
+		return errUnmended
+	}
+	wr.doubt, wr.unsynced = false, false
+	return nil
+}
