@@ -39,6 +39,11 @@ func outcome(conn *conn, c *world.Commit) (done world.Committed, err error) {
 	if len(c.Events) == 0 {
 		return done, releaseOutcome(conn, c, key, lost, missing)
 	}
+	// The end of the log is read before the row: what is written in between is found, and not taken for another's row that spans the number.
+	var last int64
+	if _, err := conn.one(lastRow, func(r row) error { last = r.int(0) + r.int(1) - 1; return nil }, key); err != nil {
+		return world.Committed{}, err
+	}
 	var id [16]byte
 	var events []world.Event
 	found, err = conn.one(rowAt, func(r row) (err error) {
@@ -48,27 +53,15 @@ func outcome(conn *conn, c *world.Commit) (done world.Committed, err error) {
 	switch {
 	case err != nil:
 		return world.Committed{}, err
-	case !found:
-		return world.Committed{}, missingOrLost(conn, c, key, lost, missing)
-	case id != c.ID:
+	case !found && c.First > last:
+		return world.Committed{}, missing
+	case !found || id != c.ID:
 		return world.Committed{}, lost
 	}
 	if len(c.Conditions) > 0 {
 		done.Events = events
 	}
 	return done, nil
-}
-
-// missingOrLost tells an end of the log from another's row that spans the number.
-func missingOrLost(conn *conn, c *world.Commit, key int64, lost, missing error) error {
-	var last int64
-	if _, err := conn.one(lastRow, func(r row) error { last = r.int(0) + r.int(1) - 1; return nil }, key); err != nil {
-		return err
-	}
-	if c.First <= last {
-		return lost
-	}
-	return missing
 }
 
 var releaseOf = load("release_of")
