@@ -124,22 +124,33 @@ func TestAnswerLostWhileCommitting(t *testing.T) {
 	}
 	// A commit waits for a standby that is not there: it is in the server's log, and nobody sees it yet.
 	execute("set synchronous_commit = local")
+	execute("create table stepwell.probes (i integer)")
 	execute("alter system set synchronous_standby_names = 'nobody'")
 	execute("select pg_reload_conf()")
+	stop, stopped := context.WithCancel(context.Background())
 	release := sync.OnceFunc(func() {
+		stopped()
 		_, _ = admin.Exec(context.Background(), "alter system reset synchronous_standby_names")
 		_, _ = admin.Exec(context.Background(), "select pg_reload_conf()")
 	})
 	defer release() // nothing here ends without it
+	probed := make(chan struct{})
+	go func() { // until commits wait: the server takes note of its new settings some time
+		defer close(probed)
+		probe(t, stop, server.AdminURL(direct))
+	}()
+	defer func() { release(); <-probed }()
+	const waiting = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'"
+	await(t, admin, "commits wait", "select ("+waiting+") = 1")
 	started := make(chan error, 1)
 	go func() {
 		_, err := transferFlow.Start(t.Context(), app, transfer{N: 1}, stepwell.StartOptions{ID: "chosen"})
 		started <- err
 	}()
-	await(t, admin, "the first try is committing", "select exists (select from pg_stat_activity where wait_event = 'SyncRep')")
+	await(t, admin, "the first try is committing", "select ("+waiting+") = 2")
 	proxy.LoseCancels(true)
 	proxy.CutAll()
-	await(t, admin, "the second try waits for the first, which is committing", `select exists (select from pg_stat_activity where wait_event = 'SyncRep')
+	await(t, admin, "the second try waits for the first, which is committing", "select ("+waiting+`) = 2
 		and exists (select from pg_stat_activity where wait_event_type = 'Lock')`)
 	release()
 	if err := <-started; err != nil {
@@ -172,6 +183,22 @@ func await(t *testing.T, conn *pgx.Conn, what, sql string) {
 			rows, _ := conn.Query(t.Context(), "select coalesce(state, '') || ' ' || coalesce(wait_event_type, '') || ' ' || coalesce(wait_event, '') || ' ' || query from pg_stat_activity where datname = current_database()")
 			all, err := pgx.CollectRows(rows, pgx.RowTo[string])
 			t.Fatalf("waited in vain: %s; sessions: %q, %v", what, all, err)
+		}
+	}
+}
+
+// probe commits until stop ends.
+func probe(t *testing.T, stop context.Context, url string) {
+	conn, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close(context.Background())
+	for stop.Err() == nil {
+		if _, err := conn.Exec(context.Background(), "insert into stepwell.probes values (1)"); err != nil {
+			t.Error(err)
+			return
 		}
 	}
 }
