@@ -68,6 +68,13 @@ func (w *World) fullLook(nothing bool) (now bool) {
 	return false
 }
 
+// lookFull makes the next look a full one.
+func (l *looks) lookFull() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.full = time.Time{}
+}
+
 // forget makes the next look a full one: what was asked for was not answered.
 func (l *looks) forget() {
 	l.mu.Lock()

@@ -98,6 +98,9 @@ func (t *taking) round(ctx context.Context) (again bool, err error) {
 		again = again || given < chosen
 	}
 	t.rest(look, runs, tasks)
+	if !look.full && !again && !t.out.More { // it filled all the room: what it did not see is not to wait for a notice
+		t.w.kickSoon()
+	}
 	return again, nil
 }
 
@@ -127,6 +130,9 @@ func (t *taking) rest(look *looked, runs, tasks []candidate) {
 				next(c.due)
 			default:
 				t.out.More = true
+				if c.kind == mailedRun { // only a full look finds it again
+					t.w.queue.looks.lookFull()
+				}
 			}
 		}
 	}
