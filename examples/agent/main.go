@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"strings"
@@ -15,7 +16,9 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/postgres"
+	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
 // Message is a part of a conversation.
@@ -100,9 +103,17 @@ func model(talk []Message) Reply {
 	return Reply{Answer: "No"}
 }
 
+var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH or postgres://...")
+
 func main() {
+	flag.Parse()
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{Agent, Ask}})
+	w, err := stepwell.Open(ctx, *db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Agent, Ask}})
 	if err != nil {
 		log.Fatal(err)
 	}

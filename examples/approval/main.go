@@ -7,13 +7,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log"
 	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/postgres"
+	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
 // Expense is a report, and who may approve it, in turn.
@@ -72,9 +75,17 @@ func ask(manager string, e Expense) error {
 // asked is the managers' mail: the tokens that they were sent.
 var asked = make(chan string, 10)
 
+var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH or postgres://...")
+
 func main() {
+	flag.Parse()
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{Approve}})
+	w, err := stepwell.Open(ctx, *db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Approve}})
 	if err != nil {
 		log.Fatal(err)
 	}

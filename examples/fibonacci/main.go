@@ -6,13 +6,16 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log"
 	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/postgres"
+	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
 // Fib is the workflow.
@@ -36,9 +39,17 @@ func fib(ctx stepwell.Context, n int) (int, error) {
 	return stepwell.Step(ctx, "add", func(context.Context) (int, error) { return a + b, nil })
 }
 
+var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH or postgres://...")
+
 func main() {
+	flag.Parse()
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	app, err := stepwell.New(memory.New(), stepwell.Config{
+	w, err := stepwell.Open(ctx, *db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	app, err := stepwell.New(w, stepwell.Config{
 		Definitions: []stepwell.Definition{Fib}, MaxRuns: 1, MaxSteps: 1,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/postgres"
+	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
 // Signup is what the workflow starts from.
@@ -77,10 +80,17 @@ func mail(to, text string) error {
 	return nil
 }
 
+var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH or postgres://...")
+
 func main() {
+	flag.Parse()
 	ctx, stop := context.WithCancel(context.Background())
-	// In memory, to leave nothing behind. With sqlite.Open("app.db"), or postgres.Open(ctx, url), it is durable; nothing else changes.
-	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{Onboard}})
+	w, err := stepwell.Open(ctx, *db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Onboard}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log"
 	"sync"
@@ -14,7 +15,9 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/postgres"
+	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
 // Feed is what is polled, and how far it is read: all that a segment hands to the next.
@@ -62,9 +65,17 @@ var (
 	once   sync.Once
 )
 
+var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH or postgres://...")
+
 func main() {
+	flag.Parse()
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{Poll}})
+	w, err := stepwell.Open(ctx, *db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Poll}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,13 +7,16 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/postgres"
+	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
 // Purchase is what a customer orders.
@@ -83,9 +86,17 @@ func (s *systems) book(article string, n, cents int, what string) error {
 	return nil
 }
 
+var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH or postgres://...")
+
 func main() {
+	flag.Parse()
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{Order}})
+	w, err := stepwell.Open(ctx, *db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Order}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,7 +18,9 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/memory"
+	_ "github.com/stepwell/stepwell/world/postgres"
+	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
 // Chunk is a part of a file that begins and ends with a line. Steps hand over where the text is, not the text.
@@ -86,11 +88,18 @@ var Count = stepwell.DefineStep("count", func(_ context.Context, c Chunk) (int, 
 	return len(bytes.Fields(text)), err
 }, stepwell.Timeout(time.Minute))
 
+var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH or postgres://...")
+
 func main() {
 	flag.Parse()
 	path := cmp.Or(flag.Arg(0), "LICENSE")
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{Wordcount, Split, Count}})
+	w, err := stepwell.Open(ctx, *db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Wordcount, Split, Count}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,0 +1,90 @@
+package postgres_test
+
+// The examples are programs that an author begins with: each says and logs the same on a file and on PostgreSQL.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/pgtest"
+)
+
+func TestExamplesAreTheSameOnEveryWorld(t *testing.T) {
+	t.Parallel()
+	bin := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin+string(filepath.Separator), "./examples/...")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	programs, err := os.ReadDir(bin)
+	if err != nil || len(programs) < 8 {
+		t.Fatalf("got %d examples, %v, want 8 at least", len(programs), err)
+	}
+	for _, p := range programs {
+		t.Run(p.Name(), func(t *testing.T) {
+			t.Parallel()
+			program := filepath.Join(bin, p.Name())
+			saidOnFile, loggedOnFile := example(t, program, "sqlite:"+filepath.Join(t.TempDir(), "runs.db"))
+			said, logged := example(t, program, pgtest.URL(t))
+			if diff := cmp.Diff(saidOnFile, said); diff != "" {
+				t.Errorf("what it prints (-sqlite +postgres):\n%s", diff)
+			}
+			if p.Name() == "poller" { // it is ended some time
+				loggedOnFile, logged = slices.Compact(loggedOnFile), slices.Compact(logged)
+			}
+			if diff := cmp.Diff(loggedOnFile, logged); diff != "" {
+				t.Errorf("what its runs logged (-sqlite +postgres):\n%s", diff)
+			}
+		})
+	}
+}
+
+// example runs one on a database and returns what it printed, and what the logs of its runs say, sorted: steps side by side end in any order.
+func example(t *testing.T, program, db string) (said string, logged []string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, "-db", db)
+	cmd.Dir = "../.."
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s%s", db, err, &out, &errs)
+	}
+	w, err := stepwell.Open(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	app, err := stepwell.New(w, stepwell.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run, err := range app.List(t.Context(), stepwell.ListFilter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range app.Events(t.Context(), run.ID, stepwell.EventFilter{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			line := fmt.Sprint(run.Workflow, " ", run.Status, ": ", e.Type, " ", e.Kind, " ", e.Name, " ", e.Occurrence, " ", e.Attempt)
+			if e.Error != nil {
+				line += " " + e.Error.Code + " " + e.Error.Message
+			}
+			logged = append(logged, line)
+		}
+	}
+	slices.Sort(logged)
+	if len(logged) == 0 {
+		t.Errorf("%s: it left no log", db)
+	}
+	return out.String(), logged
+}
