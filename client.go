@@ -200,7 +200,7 @@ func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMess
 // durable. A run whose code is not needed for it (pending, blocked) ends as soon as a worker sees it. Asking again is the same
 // request.
 func (a *App) Cancel(ctx context.Context, run, reason string) error {
-	err := a.deliver(ctx, run, world.Event{Type: world.CancelRequested, By: a.cfg.Name, Reason: reason}, nil)
+	err := a.deliver(ctx, run, world.Event{Type: world.CancelRequested, By: a.by(ctx), Reason: reason}, nil)
 	if err != nil {
 		return fmt.Errorf("cancel run %s: %w", run, err)
 	}

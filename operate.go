@@ -17,17 +17,17 @@ import (
 // Pause stops a run until it is resumed: nobody takes it, nothing is delivered, nothing fires; bodies of steps that run may end.
 // Pausing twice is the same pause. A cancel ends it. Errors: [ErrNotFound], [ErrTerminal].
 func (a *App) Pause(ctx context.Context, run, reason string) error {
-	return a.act(ctx, "pause", run, world.Event{Type: world.RunPaused, By: a.cfg.Name, Reason: reason})
+	return a.act(ctx, "pause", run, world.Event{Type: world.RunPaused, By: a.by(ctx), Reason: reason})
 }
 
 // Resume lets a paused run go on: what came and fell due meanwhile follows, in the order of its times.
 func (a *App) Resume(ctx context.Context, run string) error {
-	return a.act(ctx, "resume", run, world.Event{Type: world.RunResumed, By: a.cfg.Name})
+	return a.act(ctx, "resume", run, world.Event{Type: world.RunResumed, By: a.by(ctx)})
 }
 
 // ForceCancel ends a run at once, whatever it does: none of its code runs any more, not to clean up either.
 func (a *App) ForceCancel(ctx context.Context, run, reason string) error {
-	return a.act(ctx, "force cancel of", run, world.Event{Type: world.RunCancelled, By: a.cfg.Name, Reason: reason})
+	return a.act(ctx, "force cancel of", run, world.Event{Type: world.RunCancelled, By: a.by(ctx), Reason: reason})
 }
 
 func (a *App) act(ctx context.Context, what, run string, e world.Event) error {
