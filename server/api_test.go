@@ -1,0 +1,287 @@
+package server
+
+// A walk through all routes, on each world. The client holds each answer to openapi.json.
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+func TestWalk(t *testing.T) {
+	for kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, kind, Options{})
+			walkLife(r)
+			walkOperate(r)
+			walkFail(r)
+			walkLists(r)
+			walkBulk(r)
+			walkSystem(r)
+			if missing := r.notVisited(); len(missing) > 0 {
+				t.Errorf("these routes were not walked: %v", missing)
+			}
+		})
+	}
+}
+
+const orders = "/v1/workflows/order/runs"
+
+// walkLife takes a run from its birth to its result.
+func walkLife(r *rig) {
+	start := `{"id": "o1", "input": {"customer": "ada", "cents": 4200}, "idempotencyKey": "k1", "retentionDays": 7, "priority": 4, "attributes": {"city": "Ulm"}, "timeout": "7d", "context": {"a": "b"}}`
+	a := r.want(201, "POST", orders, start)
+	if got, want := a.header.Get("Location"), orders+"/o1"; got != want {
+		r.Errorf("Location: got %q, want %q", got, want)
+	}
+	for path, want := range map[string]any{"id": "o1", "retention": "7d", "priority": 4.0, "idempotencyKey": "k1", "attributes.city": "Ulm", "input.cents": 4200.0} {
+		if got := a.get(path); got != want {
+			r.Errorf("%s: got %v, want %v", path, got, want)
+		}
+	}
+	if got := r.want(200, "POST", orders, `{"input": {}}`, "Idempotency-Key", "k1").get("id"); got != "o1" {
+		r.Errorf("the same key: got run %v, want o1", got)
+	}
+	r.refused(409, "RUN_EXISTS", "POST", orders, `{"id": "o1", "input": {"customer": "bob", "cents": 1}}`)
+	r.refused(400, "INVALID", "POST", orders, `{"idempotencyKey": "k2"}`, "Idempotency-Key", "k3")
+	r.waiting("o1", "event")
+
+	if got := r.want(200, "GET", orders+"/o1?wait=1ms", "").get("status"); got != "running" {
+		r.Errorf("status: got %v, want running", got)
+	}
+	if got := r.want(200, "GET", "/v1/runs/o1", "").get("workflow"); got != "order" {
+		r.Errorf("workflow: got %v, want order", got)
+	}
+	r.refused(404, "NOT_FOUND", "GET", "/v1/workflows/other/runs/o1", "")
+	signal := orders + "/o1/signals/paid%2Fin%20full"
+	r.refused(404, "NOT_FOUND", "POST", "/v1/workflows/other/runs/o1/signals/paid", "")
+	for range 2 {
+		r.want(202, "POST", signal, `{"cents": 4200}`, "Idempotency-Key", "d1")
+	}
+	r.waiting("o1", "sleep")
+	if got := r.want(202, "POST", orders+"/o1/wake", "").get("woken"); got != 1.0 {
+		r.Errorf("woken: got %v, want 1", got)
+	}
+	r.waiting("o1", "hook")
+	if got := r.want(200, "GET", "/v1/hooks?run=o1", "").get("0.token"); got != "courier/ada" {
+		r.Errorf("token: got %v, want courier/ada", got)
+	}
+	if got := r.want(200, "GET", "/v1/hooks/courier%2Fada", "").get("metadata.for"); got != "ada" {
+		r.Errorf("metadata: got %v, want ada", got)
+	}
+	result := make(chan *reply)
+	go func() { result <- r.send("GET", orders+"/o1?wait=30s", "") }()
+	r.until("somebody to wait", func() bool { return len(r.server.waiting) == 1 })
+	r.want(202, "POST", "/v1/hooks/courier%2Fada", `"Bob"`)
+	if a := <-result; a.get("output") != "shipped by Bob" || a.get("status") != "completed" {
+		r.Errorf("result: got %s, want shipped by Bob", a.body)
+	}
+	r.refused(404, "NOT_FOUND", "GET", "/v1/hooks/courier%2Fada", "")
+	r.refused(404, "NOT_FOUND", "POST", "/v1/hooks/courier%2Fada", `1`)
+	r.refused(409, "RUN_OVER", "POST", signal, `1`)
+	walkHistory(r)
+}
+
+// walkHistory reads what happened to o1.
+func walkHistory(r *rig) {
+	var names []string
+	a := r.want(200, "GET", orders+"/o1/steps", "")
+	for i := range 4 {
+		names = append(names, fmt.Sprintf("%v %v %v", a.get(fmt.Sprintf("steps.%d.kind", i)), a.get(fmt.Sprintf("steps.%d.name", i)), a.get(fmt.Sprintf("steps.%d.status", i))))
+	}
+	if diff := cmp.Diff([]string{"run reserve completed", "hook hook disposed", "wait paid/in full completed", "sleep pack completed"}, names); diff != "" {
+		r.Errorf("journal: -want +got:\n%s", diff)
+	}
+	if got := r.want(200, "GET", orders+"/o1/steps?payloads=false", "").get("output"); got != nil {
+		r.Errorf("without payloads: got output %v, want none", got)
+	}
+	var seqs []float64
+	cursor, pages := "", 0
+	for more := true; more; pages++ {
+		a := r.want(200, "GET", orders+"/o1/events?limit=3&cursor="+cursor, "")
+		for i := 0; a.get(fmt.Sprintf("events.%d", i)) != nil; i++ {
+			seqs = append(seqs, a.get(fmt.Sprintf("events.%d.seq", i)).(float64))
+		}
+		cursor, more = a.get("cursor").(string), a.get("more").(bool)
+	}
+	for i, seq := range seqs {
+		if int(seq) != i+1 {
+			r.Fatalf("events by pages: got %v, want all, once, in order", seqs)
+		}
+	}
+	if pages < 3 || len(seqs) < 10 {
+		r.Errorf("got %d events on %d pages, want more", len(seqs), pages)
+	}
+	if a := r.want(200, "GET", orders+"/o1/events?cursor="+cursor, ""); a.get("events.0") != nil || a.get("cursor") != cursor {
+		r.Errorf("behind the end: got %s, want nothing, and the cursor", a.body)
+	}
+	a = r.want(200, "GET", orders+"/o1/events?type=signal_received,run_completed", "")
+	if a.get("events.0.type") != "signal_received" || a.get("events.1.type") != "run_completed" || a.get("events.2") != nil {
+		r.Errorf("by type: got %s, want a signal, once, and the end", a.body)
+	}
+}
+
+// walkOperate pauses, resumes, restarts, forks and cancels.
+func walkOperate(r *rig) {
+	r.want(201, "POST", orders, `{"id": "o2", "input": {"customer": "bea", "cents": 1}}`)
+	r.waiting("o2", "event")
+	r.want(202, "POST", orders+"/o2/pause", `{"reason": "stock"}`)
+	r.waiting("o2", "paused")
+	if why := r.want(200, "GET", orders+"/o2/why", ""); why.get("by") != "tester" || why.get("reason") != "stock" {
+		r.Errorf("why: got %s, want paused by tester for stock", why.body)
+	}
+	r.want(202, "POST", orders+"/o2/resume", "")
+	r.waiting("o2", "event")
+	if got := r.want(201, "POST", orders+"/o2/restart", `{"id": "o3", "input": {"customer": "cid", "cents": 2}}`).get("id"); got != "o3" {
+		r.Errorf("restart: got %v, want o3", got)
+	}
+	r.want(201, "POST", orders+"/o2/fork", `{"id": "o4", "at": 5, "input": {"customer": "fay", "cents": 1}, "results": {"reserve": 7}}`)
+	r.refused(400, "INVALID", "POST", orders+"/o2/fork", `{"at": 5000}`)
+	if got := r.want(202, "DELETE", orders+"/o2?reason=recalled", "").get("id"); got != "o2" {
+		r.Errorf("cancel: got %v, want o2", got)
+	}
+	if got := r.want(200, "GET", orders+"/o2?wait=30s", "").get("status"); got != "cancelled" {
+		r.Errorf("cancelled run: got %v, want cancelled", got)
+	}
+	if got := r.want(202, "DELETE", orders+"/o3?force=true", "").get("status"); got != "cancelled" {
+		r.Errorf("forced cancel: got %v, want cancelled", got)
+	}
+	r.want(202, "DELETE", orders+"/o4", "")
+	for _, act := range []string{"pause", "resume", "wake"} {
+		r.refused(409, "RUN_OVER", "POST", orders+"/o2/"+act, "")
+	}
+	r.refused(409, "RUN_OVER", "DELETE", orders+"/o3", "")
+}
+
+// walkFail retries a run that failed.
+func walkFail(r *rig) {
+	r.want(201, "POST", orders, `{"id": "o5", "input": {"customer": "dan", "cents": 0}}`)
+	a := r.want(200, "GET", orders+"/o5?wait=30s", "")
+	if a.get("status") != "failed" || !strings.Contains(fmt.Sprint(a.get("error.message")), "nothing to pay") {
+		r.Errorf("failed run: got %s, want failed: nothing to pay", a.body)
+	}
+	again := r.want(201, "POST", orders+"/o5/retry", "").get("id")
+	if got := r.want(200, "POST", orders+"/o5/retry", "{}").get("id"); got != again {
+		r.Errorf("retried twice: got %v, want %v", got, again)
+	}
+	r.want(200, "GET", fmt.Sprintf("%s/%v?wait=30s", orders, again), "")
+	r.refused(400, "INVALID", "POST", orders+"/o1/retry", "")
+}
+
+// walkLists reads pages, and filters.
+func walkLists(r *rig) {
+	for i := range 7 {
+		r.want(201, "POST", "/v1/workflows/later/runs", fmt.Sprintf(`{"id": "l%d", "input": {"n": %d, "who": {"name": "x%d"}}, "delay": "1d12h"}`, i, i, i%2))
+	}
+	var ids []string
+	for cursor := ""; ; {
+		a := r.want(200, "GET", "/v1/workflows/later/runs?limit=3&status=pending,running&since=1h&cursor="+cursor, "")
+		for i := 0; a.get(fmt.Sprintf("runs.%d", i)) != nil; i++ {
+			ids = append(ids, a.get(fmt.Sprintf("runs.%d.id", i)).(string))
+		}
+		next, more := a.get("cursor").(string)
+		if !more {
+			break
+		}
+		cursor = next
+	}
+	if got, want := strings.Join(ids, " "), "l6 l5 l4 l3 l2 l1 l0"; got != want {
+		r.Errorf("pages: got %s, want %s", got, want)
+	}
+	for query, want := range map[string]string{
+		"input.n=3": "l3", "input.who.name=x1": "l5 l3 l1", `input.who={"name":"x0"}&limit=2`: "l6 l4", "until=1h": "", "status=failed": "",
+		"attr.city=Ulm": "", "payloads=true&input.n=6": "l6",
+	} {
+		a := r.want(200, "GET", "/v1/workflows/later/runs?"+strings.ReplaceAll(query, `"`, "%22"), "")
+		var got []string
+		for i := 0; a.get(fmt.Sprintf("runs.%d", i)) != nil; i++ {
+			got = append(got, a.get(fmt.Sprintf("runs.%d.id", i)).(string))
+			if input := a.get(fmt.Sprintf("runs.%d.input", i)); (input != nil) != strings.Contains(query, "payloads") {
+				r.Errorf("%s: got input %v", query, input)
+			}
+		}
+		if got := strings.Join(got, " "); got != want {
+			r.Errorf("%s: got %q, want %q", query, got, want)
+		}
+	}
+	if got := r.want(200, "GET", "/v1/runs?attr.city=Ulm", "").get("runs.0.id"); got != "o1" {
+		r.Errorf("by attribute: got %v, want o1", got)
+	}
+}
+
+// walkBulk acts on many.
+func walkBulk(r *rig) {
+	filter := `"filter": {"workflow": "later", "input": {"who": {"name": "x1"}}}`
+	before := r.events()
+	a := r.want(200, "POST", "/v1/bulk/cancel", `{`+filter+`, "dryRun": true}`)
+	if a.get("runs.2.id") != "l1" || a.get("runs.3") != nil || a.get("done") != 0.0 {
+		r.Errorf("dry run: got %s, want l5 l3 l1 and nothing done", a.body)
+	}
+	if got := r.events(); got != before {
+		r.Errorf("dry run: %d events and mail, want %d", got, before)
+	}
+	for act, more := range map[string]string{"pause": `, "reason": "why"`, "resume": "", "signal": `, "event": "e", "deliveryId": "b1"`} {
+		if got := r.want(200, "POST", "/v1/bulk/"+act, `{`+filter+more+`}`).get("done"); got != 3.0 {
+			r.Errorf("bulk %s: got %v done, want 3", act, got)
+		}
+	}
+	if a := r.want(200, "POST", "/v1/bulk/wake", `{"filter": {"workflow": "later", "status": ["pending"]}}`); a.get("done") != 7.0 {
+		r.Errorf("bulk wake: got %s, want 7 done", a.body)
+	}
+	n := 0.0
+	for cursor := ""; ; {
+		a := r.want(200, "POST", "/v1/bulk/cancel", fmt.Sprintf(`{"filter": {"workflow": "later"}, "limit": 3, "cursor": %q}`, cursor))
+		n += a.get("done").(float64)
+		next, more := a.get("cursor").(string)
+		if !more {
+			break
+		}
+		cursor = next
+	}
+	if n != 7 {
+		r.Errorf("bulk cancel by pages: got %v done, want 7", n)
+	}
+	a = r.want(200, "POST", "/v1/bulk/retry", `{"filter": {"workflow": "order", "status": ["completed"]}}`)
+	if a.get("refused") != 1.0 || a.get("runs.0.error.code") != "INVALID" {
+		r.Errorf("bulk retry of what did not fail: got %s, want it refused", a.body)
+	}
+	r.refused(400, "INVALID", "POST", "/v1/bulk/cancel", `{}`)
+	r.refused(400, "INVALID", "POST", "/v1/bulk/cancel", `{"all": true, "event": "e"}`)
+	r.refused(404, "NO_ROUTE", "POST", "/v1/bulk/explode", `{"all": true}`)
+}
+
+// walkSystem asks how the system stands.
+func walkSystem(r *rig) {
+	a := r.want(200, "GET", "/v1/workflows", "")
+	if a.get("1.name") != "order" || a.get("1.completed") != 1.0 || a.get("1.cancelled") != 3.0 {
+		r.Errorf("workflows: got %s, want later, and order with 1 completed, 3 cancelled", a.body)
+	}
+	if got := r.want(200, "GET", "/v1/workers", "").get("0.workflows.0.workflow"); got != "order" {
+		r.Errorf("workers: got %v, want one that knows order", got)
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		a := r.want(200, "GET", path, "")
+		if a.get("healthy") != true || a.get("endpoint") != path || a.get("specVersion") != float64(world.LogFormat) {
+			r.Errorf("%s: got %s", path, a.body)
+		}
+	}
+	r.want(200, "GET", "/openapi.json", "")
+	if a := r.refused(405, "METHOD_NOT_ALLOWED", "PUT", orders, ""); a.header.Get("Allow") != "GET, HEAD, POST" {
+		r.Errorf("Allow: got %q, want GET, HEAD, POST", a.header.Get("Allow"))
+	}
+	resp, err := http.Head(r.base + "/v1/workflows")
+	if err != nil || resp.StatusCode != 200 {
+		r.Errorf("HEAD: got %v, %v, want 200", resp, err)
+	} else if err := resp.Body.Close(); err != nil {
+		r.Error(err)
+	}
+	r.server.Drain()
+	r.refused(503, "NOT_READY", "GET", "/readyz", "")
+	r.want(200, "GET", "/healthz", "")
+}

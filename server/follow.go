@@ -1,0 +1,131 @@
+package server
+
+// This file follows a run's log over server-sent events. A follower that does not read is cut off; it comes again with the ID of what it read
+// last, and misses nothing.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+const eventStream = "text/event-stream"
+
+// followPage is how many events are read at once for a follower.
+const followPage = 50
+
+// errBegun is a failure behind the beginning of an answer: the connection is cut.
+var errBegun = errors.New("the answer has begun")
+
+// follower is one client that follows one run.
+type follower struct {
+	s     *Server
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	r     *request
+	run   string
+	query world.EventQuery
+	begun bool
+}
+
+func (s *Server) follow(w http.ResponseWriter, r *request, run string, q world.EventQuery) error {
+	done, err := s.wait()
+	if err != nil {
+		return err
+	}
+	defer done()
+	q.Limit = followPage
+	f := &follower{s: s, w: w, rc: http.NewResponseController(w), r: r, run: run, query: q}
+	err = f.follow()
+	if err != nil && f.begun {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			s.log.Debug("follower cut off: it does not read", "run", run)
+		}
+		return errBegun
+	}
+	return err
+}
+
+// follow writes events until the run is over, the client goes, or the server drains.
+func (f *follower) follow() error {
+	beats := time.NewTicker(f.s.opts.Heartbeat)
+	defer beats.Stop()
+	return f.s.watch(f.r.Context(), f.run, f.more, beats.C, f.beat)
+}
+
+// more writes what there is; done where that was the end.
+func (f *follower) more() (done bool, err error) {
+	ctx := f.r.Context()
+	info, err := f.s.app.Get(ctx, f.run) // before the log is read: what ended it is in the log then
+	if err != nil {
+		return false, err
+	}
+	for {
+		page, err := f.s.world.Events(ctx, f.run, f.query)
+		if err != nil {
+			return false, err
+		}
+		if len(page.Events) == 0 && !page.More && info.Status.Terminal() && !f.begun && f.query.Cursor != "" {
+			f.w.WriteHeader(http.StatusNoContent) // an EventSource that reconnects stops
+			return true, nil
+		}
+		if err := f.write(page.Events); err != nil {
+			return false, err
+		}
+		if page.Cursor != "" {
+			f.query.Cursor = page.Cursor
+		}
+		if !page.More {
+			break
+		}
+	}
+	if !info.Status.Terminal() {
+		return false, nil
+	}
+	end, err := json.Marshal(map[string]any{"run": info.ID, "status": info.Status})
+	if err != nil {
+		return false, err
+	}
+	return true, f.send(fmt.Appendf(nil, "event: end\ndata: %s\n\n", end))
+}
+
+// write sends events, each with the cursor behind it as its ID.
+func (f *follower) write(events []world.Event) error {
+	var b bytes.Buffer
+	for _, e := range hideTokens(f.r, events) {
+		fmt.Fprintf(&b, "id: %s\nevent: %s\ndata: ", world.Cursor(e.Seq), e.Type)
+		enc := json.NewEncoder(&b) // JSON on one line, which ends with it
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(&e); err != nil {
+			return fmt.Errorf("event %d of run %s: %w", e.Seq, f.run, err)
+		}
+		b.WriteByte('\n')
+	}
+	return f.send(b.Bytes())
+}
+
+// beat tells proxies, and the client, that the connection lives.
+func (f *follower) beat() error { return f.send([]byte(": \n\n")) }
+
+// send writes, and waits no longer than WriteTimeout for a client that does not read.
+func (f *follower) send(b []byte) error {
+	if !f.begun {
+		h := f.w.Header()
+		h.Set("Content-Type", eventStream)
+		h.Set("X-Accel-Buffering", "no")
+		f.begun = true
+	}
+	_ = f.rc.SetWriteDeadline(time.Now().Add(f.s.opts.WriteTimeout))
+	if len(b) > 0 {
+		if _, err := f.w.Write(b); err != nil {
+			return err
+		}
+	}
+	return f.rc.Flush()
+}

@@ -1,0 +1,141 @@
+package server
+
+// This file tells what happened in a run: its journal, why it does not move, its log.
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+func historyRoutes() []route {
+	const at = "/v1/workflows/{workflow}/runs/{run}/"
+	return []route{
+		{method: "GET", path: at + "steps", scope: Viewer, handle: (*Server).steps, op: operation{
+			id: "getSteps", summary: "Show the journal of a run: its steps, waits and hooks, in order of creation",
+			query:     []param{{name: "payloads", schema: "Flag", about: "With inputs, outputs and payloads; true unless told."}},
+			responses: []response{{200, "Journal", "", "The journal."}},
+		}},
+		{method: "GET", path: at + "why", scope: Viewer, handle: (*Server).why, op: operation{
+			id: "whyRun", summary: "Tell why a run does not move, or what it does",
+			responses: []response{{200, "Why", "", "The answer: kind for programs, text for people."}},
+		}},
+		{method: "GET", path: at + "events", scope: Viewer, handle: (*Server).events, op: operation{
+			id: "getEvents", summary: "Read the log of a run, or follow it live with Accept: text/event-stream",
+			query: []param{
+				paramCursor, limit("Limit1000"),
+				{name: "correlationId", schema: "Text", about: "Only events about this step, wait or hook."},
+				{name: "type", schema: "EventTypes", about: "Only events of these types; several with commas.", many: true},
+			},
+			responses: []response{
+				{200, "EventPage", "", "A page of events, in order. It has a cursor always: reading on from it gives what was appended meanwhile."},
+				{200, "", "text/event-stream", "The events from the cursor, or the header Last-Event-ID, on, until the run is over: id is the cursor behind the event, event its type, data the event. A last one of type end says how the run stands."},
+				{204, "", "", "There is nothing to follow: the run is over, and all of its log behind Last-Event-ID was read."},
+			},
+		}},
+	}
+}
+
+// journal is a run's story as the API shows it.
+type journal struct {
+	*world.Journal
+	Damage string `json:"damage,omitempty"` // why it ends early
+}
+
+func (s *Server) steps(w http.ResponseWriter, r *request) error {
+	payloads, err := r.flag("payloads", true)
+	if err != nil {
+		return err
+	}
+	id, err := s.findID(r)
+	if err != nil {
+		return err
+	}
+	story, err := s.app.Story(r.Context(), id, payloads)
+	if err != nil {
+		return err
+	}
+	if !r.sees(Operator) {
+		for _, en := range story.Journal.Entries {
+			en.Token = ""
+		}
+	}
+	return answer(w, http.StatusOK, journal{story.Journal, story.Damage})
+}
+
+func (s *Server) why(w http.ResponseWriter, r *request) error {
+	id, err := s.findID(r)
+	if err != nil {
+		return err
+	}
+	why, err := s.app.Why(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if !r.sees(Operator) && why.Token != "" {
+		why = withoutToken(why)
+	}
+	return answer(w, http.StatusOK, why)
+}
+
+// hiddenToken stands where who asks may not see a token.
+const hiddenToken = "hidden"
+
+// withoutToken leaves out what lets others send: the token, and lists in which it stands.
+func withoutToken(why stepwell.Why) stepwell.Why {
+	why.Token = hiddenToken
+	why.Also = nil
+	return why
+}
+
+// eventPage is a page of a log.
+type eventPage struct {
+	Events []world.Event `json:"events"`
+	Cursor string        `json:"cursor"`
+	More   bool          `json:"more"` // further events are there already
+}
+
+// The events of a page: commits are not cut, so it may have a few more.
+const (
+	someEvents = 100
+	mostEvents = 1000
+)
+
+func (s *Server) events(w http.ResponseWriter, r *request) error {
+	q := world.EventQuery{Cursor: r.query.Get("cursor"), CorrelationID: r.query.Get("correlationId")}
+	for _, word := range r.words("type") {
+		if !slices.Contains(world.EventTypes, world.EventType(word)) {
+			return invalid("query parameter type: %.40q is no type of event", word)
+		}
+		q.Types = append(q.Types, world.EventType(word))
+	}
+	follow := strings.Contains(r.Header.Get("Accept"), eventStream)
+	if last := r.Header.Get("Last-Event-ID"); follow && last != "" {
+		q.Cursor = last
+	}
+	if _, err := world.ParseCursor(q.Cursor); err != nil {
+		return err
+	}
+	var err error
+	if q.Limit, err = r.number("limit", someEvents, mostEvents); err != nil {
+		return err
+	}
+	id, err := s.findID(r)
+	if err != nil {
+		return err
+	}
+	if follow {
+		return s.follow(w, r, id, q)
+	}
+	page, err := s.world.Events(r.Context(), id, q)
+	if err != nil {
+		return err
+	}
+	if page.Events == nil {
+		page.Events = []world.Event{}
+	}
+	return answer(w, http.StatusOK, eventPage{hideTokens(r, page.Events), page.Cursor, page.More})
+}

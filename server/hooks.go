@@ -1,0 +1,77 @@
+package server
+
+// This file lists hooks, and opens the door to them: whoever has a token may send.
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+func hookRoutes() []route {
+	return []route{
+		{method: "GET", path: "/v1/hooks", scope: Operator, handle: (*Server).listHooks, op: operation{
+			id: "listHooks", summary: "List active hooks, at most 1,000",
+			query: []param{
+				{name: "run", schema: "Text", about: "Only those of this run."},
+				{name: "token", schema: "Text", about: "Only the one with this token."},
+			},
+			responses: []response{{200, "Hooks", "", "The hooks."}},
+		}},
+		{method: "GET", path: "/v1/hooks/{token}", scope: Open, handle: (*Server).getHook, op: operation{
+			id: "getHook", summary: "Show what a hook says of itself to whoever has its token",
+			responses: []response{{200, "OpenHook", "", "The hook's metadata."}},
+		}},
+		{method: "POST", path: "/v1/hooks/{token}", scope: Open, handle: (*Server).sendHook, op: operation{
+			id: "sendHook", summary: "Send a payload to a hook", key: "The delivery ID: the same ID is delivered once.", body: "Payload", optional: true,
+			responses: []response{{202, "Accepted", "", "The payload is durable."}},
+		}},
+	}
+}
+
+func (s *Server) listHooks(w http.ResponseWriter, r *request) error {
+	hooks, err := s.app.Hooks(r.Context(), r.query.Get("run"), r.query.Get("token"))
+	if err != nil {
+		return err
+	}
+	if hooks == nil {
+		hooks = []world.HookRow{}
+	}
+	return answer(w, http.StatusOK, hooks)
+}
+
+// openHook is what a hook says to whoever has its token: neither its run nor its workflow.
+type openHook struct {
+	Token     string          `json:"token"`
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	CreatedAt time.Time       `json:"createdAt"`
+}
+
+func (s *Server) getHook(w http.ResponseWriter, r *request) error {
+	token := r.PathValue("token")
+	if err := world.CheckKey("hook token", token); err != nil {
+		return err
+	}
+	hooks, err := s.app.Hooks(r.Context(), "", token)
+	switch {
+	case err != nil:
+		return err
+	case len(hooks) == 0:
+		return fmt.Errorf("hook: %w", world.ErrNotFound)
+	}
+	return answer(w, http.StatusOK, openHook{hooks[0].Token, hooks[0].Metadata, hooks[0].CreatedAt})
+}
+
+func (s *Server) sendHook(w http.ResponseWriter, r *request) error {
+	opts, err := r.delivery()
+	if err != nil {
+		return err
+	}
+	if err := s.app.SendHook(r.Context(), r.PathValue("token"), r.payload(), opts...); err != nil {
+		return err
+	}
+	return accept(w)
+}

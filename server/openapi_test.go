@@ -1,0 +1,172 @@
+package server
+
+// openapi.json is generated from the table of routes and the schemas in testdata; -update writes it.
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+var update = flag.Bool("update", false, "write openapi.json anew")
+
+type object = map[string]any
+
+var pathParam = regexp.MustCompile(`\{(\w+)\}`)
+
+// generate describes the routes.
+func generate(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "schemas.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := object{}
+	if err := json.Unmarshal(text, &schemas); err != nil {
+		t.Fatal(err)
+	}
+	paths := object{}
+	for _, rt := range routes() {
+		method := strings.ToLower(rt.method)
+		if rt.method == anyMethod {
+			method = "post"
+		}
+		if paths[rt.path] == nil {
+			paths[rt.path] = object{}
+		}
+		paths[rt.path].(object)[method] = describe(&rt)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(object{
+		"openapi": "3.0.3",
+		"info": object{
+			"title": "Stepwell", "version": "1",
+			"description": "Durable execution: runs of workflows, started, looked at and operated. Errors are problem documents with a stable code.",
+			"license":     object{"name": "Apache-2.0"},
+		},
+		"paths": paths,
+		"components": object{
+			"schemas": schemas,
+			"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer", "description": "An API key. Scopes: viewer reads; " +
+				"operator starts, sends and acts on one run; admin forces, and acts on many. x-scope says what an operation needs."}},
+		},
+		"security": []object{{"key": []string{}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func schemaRef(name string) object { return object{"$ref": "#/components/schemas/" + name} }
+
+func describe(rt *route) object {
+	op := &rt.op
+	o := object{"operationId": op.id, "summary": op.summary, "x-scope": rt.scope}
+	if rt.scope == Open {
+		o["security"] = []object{}
+	}
+	params := []object{}
+	for _, m := range pathParam.FindAllStringSubmatch(rt.path, -1) {
+		schema := schemaRef("Text")
+		if m[1] == "act" {
+			names := make([]string, 0, len(bulkActs))
+			for name := range bulkActs {
+				names = append(names, name)
+			}
+			slices.Sort(names)
+			schema = object{"type": "string", "enum": names}
+		}
+		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": schema})
+	}
+	for _, p := range op.query {
+		q := object{"name": p.name, "in": "query", "description": p.about, "schema": schemaRef(p.schema)}
+		if strings.HasSuffix(p.name, ".") { // each name that begins so, as OpenAPI can say it: the properties of an object
+			q["style"], q["explode"] = "form", true
+		} else if p.many {
+			q["style"], q["explode"] = "form", false
+		}
+		params = append(params, q)
+	}
+	if op.key != "" {
+		params = append(params, object{"name": "Idempotency-Key", "in": "header", "description": op.key, "schema": schemaRef("Text")})
+	}
+	o["parameters"] = params
+	if op.body != "" {
+		o["requestBody"] = object{"required": !op.optional, "content": object{"application/json": object{"schema": schemaRef(op.body)}}}
+	}
+	answers := object{"default": object{"description": "What went wrong.", "content": object{"application/problem+json": object{"schema": schemaRef("Problem")}}}}
+	for _, a := range op.responses {
+		status := strconv.Itoa(a.status)
+		r, _ := answers[status].(object)
+		if r == nil {
+			r = object{"description": a.about}
+		} else {
+			r["description"] = r["description"].(string) + " " + a.about
+		}
+		content, _ := r["content"].(object)
+		if content == nil {
+			content = object{}
+		}
+		switch {
+		case a.schema != "":
+			content["application/json"] = object{"schema": schemaRef(a.schema)}
+		case a.media != "":
+			content[a.media] = object{"schema": object{"type": "string"}}
+		}
+		if len(content) > 0 {
+			r["content"] = content
+		}
+		answers[status] = r
+	}
+	o["responses"] = answers
+	return o
+}
+
+// TestOpenAPI: what is served is what the routes say, it is valid, and it uses all of its schemas.
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	want := generate(t)
+	if *update {
+		if err := os.WriteFile("openapi.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		openAPI = want
+	}
+	if got := bytes.ReplaceAll(openAPI, []byte("\r\n"), []byte("\n")); !bytes.Equal(got, want) {
+		t.Errorf("openapi.json is not what the routes say; go test ./server -run TestOpenAPI -update writes it")
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	seen := map[string]bool{}
+	for _, rt := range routes() {
+		if rt.op.id == "" || rt.op.summary == "" || rt.scope == "" || len(rt.op.responses) == 0 {
+			t.Errorf("%s %s: it needs a name, a summary, a scope and responses", rt.method, rt.path)
+		}
+		if seen[rt.op.id] {
+			t.Errorf("two operations have the name %s", rt.op.id)
+		}
+		seen[rt.op.id] = true
+	}
+	for name := range doc.Components.Schemas {
+		if !bytes.Contains(want, []byte(`"#/components/schemas/`+name+`"`)) {
+			t.Errorf("nothing uses the schema %s", name)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package server
+
+// This file holds what operators do to one run.
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/stepwell/stepwell"
+)
+
+func operateRoutes() []route {
+	act := func(name, summary, body string, handle func(*Server, http.ResponseWriter, *request) error, responses ...response) route {
+		return route{
+			method: "POST", path: "/v1/workflows/{workflow}/runs/{run}/" + name, scope: Operator, handle: handle, audit: true,
+			op: operation{id: name + "Run", summary: summary, body: body, optional: true, responses: responses},
+		}
+	}
+	now := response{202, "Run", "", "It is durable; this is the run now."}
+	born := response{201, "Run", "", "The new run."}
+	return []route{
+		act("pause", "Stop a run until it is resumed", "Reason", (*Server).pauseRun, now),
+		act("resume", "Let a paused run go on", "Empty", (*Server).resumeRun, now),
+		act("wake", "End the sleeps of a run now", "Empty", (*Server).wakeRun, response{202, "Woken", "", "How many sleeps there were."}),
+		act("restart", "Begin a new run with the input of another", "Restart", (*Server).restartRun, born),
+		act("fork", "Begin a new run from any event of another", "Fork", (*Server).forkRun, born),
+		act("retry", "Go on, in a new run, from the step that failed a run", "Empty", (*Server).retryRun, born,
+			response{200, "Run", "", "The run that an earlier retry began."}),
+	}
+}
+
+// reason is the body of what has a reason.
+type reason struct {
+	Reason string `json:"reason"`
+}
+
+func (s *Server) pauseRun(w http.ResponseWriter, r *request) error {
+	var b reason
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	id, err := s.findID(r)
+	if err != nil {
+		return err
+	}
+	if err := s.app.Pause(r.Context(), id, b.Reason); err != nil {
+		return err
+	}
+	return s.now(w, r, id)
+}
+
+func (s *Server) resumeRun(w http.ResponseWriter, r *request) error {
+	id, err := s.findEmpty(r)
+	if err != nil {
+		return err
+	}
+	if err := s.app.Resume(r.Context(), id); err != nil {
+		return err
+	}
+	return s.now(w, r, id)
+}
+
+// findEmpty finds the run of an act that has no options.
+func (s *Server) findEmpty(r *request) (string, error) {
+	if err := r.decode(&struct{}{}); err != nil {
+		return "", err
+	}
+	return s.findID(r)
+}
+
+// woken says how many sleeps were ended.
+type woken struct {
+	Woken int `json:"woken"`
+}
+
+func (s *Server) wakeRun(w http.ResponseWriter, r *request) error {
+	id, err := s.findEmpty(r)
+	if err != nil {
+		return err
+	}
+	n, err := s.app.Wake(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusAccepted, woken{n})
+}
+
+// restart is the body of a restart.
+type restart struct {
+	ID      string          `json:"id"`
+	Version int             `json:"version"`
+	Input   json.RawMessage `json:"input"`
+}
+
+func (s *Server) restartRun(w http.ResponseWriter, r *request) error {
+	var b restart
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	if b.Version < 0 {
+		return invalid("version is %d: must not be negative", b.Version)
+	}
+	id, err := s.findID(r)
+	if err != nil {
+		return err
+	}
+	started, err := s.app.Restart(r.Context(), id, stepwell.RestartOptions{ID: b.ID, Version: b.Version, Input: b.Input})
+	if err != nil {
+		return err
+	}
+	return s.born(w, r, started)
+}
+
+// fork is the body of a fork.
+type fork struct {
+	At      int64                      `json:"at"`
+	ID      string                     `json:"id"`
+	Version int                        `json:"version"`
+	Input   json.RawMessage            `json:"input"`
+	Results map[string]json.RawMessage `json:"results"`
+}
+
+func (s *Server) forkRun(w http.ResponseWriter, r *request) error {
+	var b fork
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	if b.At < 0 || b.Version < 0 {
+		return invalid("at is %d and version %d: must not be negative", b.At, b.Version)
+	}
+	id, err := s.findID(r)
+	if err != nil {
+		return err
+	}
+	started, err := s.app.Fork(r.Context(), id, stepwell.ForkOptions{At: b.At, ID: b.ID, Version: b.Version, Input: b.Input, Results: b.Results})
+	if err != nil {
+		return err
+	}
+	return s.born(w, r, started)
+}
+
+func (s *Server) retryRun(w http.ResponseWriter, r *request) error {
+	id, err := s.findEmpty(r)
+	if err != nil {
+		return err
+	}
+	started, err := s.app.Retry(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return s.born(w, r, started)
+}

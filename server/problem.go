@@ -1,0 +1,142 @@
+package server
+
+// This file makes problem documents (RFC 9457) of errors: one table says what each is to a client.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Problem is what a refused request is answered with, as application/problem+json.
+type Problem struct {
+	Type    string `json:"type"`              // a URN, as stable as Code
+	Title   string `json:"title"`             // what the code means
+	Status  int    `json:"status"`            // the answer's
+	Code    string `json:"code"`              // for programs; never changes
+	Detail  string `json:"detail,omitempty"`  // what was wrong with this request
+	Request string `json:"request,omitempty"` // where the server failed: find it in its log
+}
+
+// Error is the problem as one line.
+func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
+
+// What the doors refuse before anything else is asked.
+var (
+	errNoRoute     = errors.New("there is nothing at this path")
+	errMethod      = errors.New("the path does not have this method; see the header Allow")
+	errNoKey       = errors.New("this needs an API key: Authorization: Bearer KEY")
+	errScope       = errors.New("the key's scope does not allow this")
+	errHost        = errors.New("without API keys the server answers to its address and to localhost alone")
+	errOrigin      = errors.New("a page of another origin sent this")
+	errMedia       = errors.New("send application/json")
+	errAcceptable  = errors.New("this is application/json")
+	errBusy        = errors.New("too many requests wait for results or follow events; come again")
+	errNotReady    = errors.New("the server is not ready")
+	errSlow        = errors.New("the body did not arrive in time")
+	errForce       = fmt.Errorf("%w: a forced cancel needs %s", errScope, Admin)
+	errConditional = errors.New("the key in the body and the one in the header Idempotency-Key differ")
+)
+
+// problems says what an error is; the first that matches counts. Codes are a promise: none changes its meaning.
+var problems = []struct {
+	is     error
+	status int
+	code   string
+	title  string
+}{
+	{errNoRoute, 404, "NO_ROUTE", "No such path"},
+	{errMethod, 405, "METHOD_NOT_ALLOWED", "Method not allowed"},
+	{errNoKey, 401, "UNAUTHENTICATED", "No valid API key"},
+	{errScope, 403, "FORBIDDEN", "The key may not do this"},
+	{errHost, 421, "MISDIRECTED", "Unknown host name"},
+	{errOrigin, 403, "CROSS_ORIGIN", "Request from another origin"},
+	{errMedia, 415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type"},
+	{errAcceptable, 406, "NOT_ACCEPTABLE", "Not acceptable"},
+	{errBusy, 429, "BUSY", "Too many requests wait"},
+	{errNotReady, 503, "NOT_READY", "Not ready"},
+	{errSlow, 408, "TIMEOUT", "Request timeout"},
+	{errConditional, 400, "INVALID", "Invalid request"},
+	{world.ErrRunExists, 409, "RUN_EXISTS", "The run ID is taken"},
+	{world.ErrTerminal, 409, "RUN_OVER", "The run is over"},
+	{world.ErrInboxFull, 429, "INBOX_FULL", "The run has too many unread payloads"},
+	{world.ErrTooLarge, 413, "TOO_LARGE", "Too large"},
+	{world.ErrNotFound, 404, "NOT_FOUND", "Not found"},
+	{world.ErrConflict, 409, "CONFLICT", "Conflict"},
+	{world.ErrTooEarly, 409, "TOO_EARLY", "Too early"},
+	{world.ErrLeaseLost, 409, "LEASE_LOST", "Somebody else has it now"},
+	{world.ErrWorkerExists, 409, "WORKER_EXISTS", "Another worker process has the database"},
+	{world.ErrCorrupt, 500, "CORRUPTED_EVENT_LOG", "The run's log is damaged"},
+	{world.ErrFormat, 500, "UNKNOWN_FORMAT", "The run's log is of a newer release"},
+	{world.ErrUnknownOutcome, 503, "UNKNOWN_OUTCOME", "It may or may not have happened; repeat it under the same key"},
+	{world.ErrStorage, 503, "STORAGE", "The database refused"},
+	{world.ErrClosed, 503, "SHUTTING_DOWN", "The server is shutting down"},
+	{context.DeadlineExceeded, 503, "TIMEOUT", "It took too long"},
+	{context.Canceled, 503, "SHUTTING_DOWN", "The server is shutting down"},
+	{world.ErrInvalid, 400, "INVALID", "Invalid request"},
+}
+
+// problemOf is the problem that an error is. What is wrong with the request is told; what is wrong with the server is not.
+func problemOf(err error) *Problem {
+	var p *Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	p = &Problem{Status: 500, Code: "INTERNAL", Title: "The server failed"}
+	for _, known := range problems {
+		if errors.Is(err, known.is) {
+			p.Status, p.Code, p.Title = known.status, known.code, known.title
+			break
+		}
+	}
+	p.Type = "urn:stepwell:problem:" + p.Code
+	if p.Status < 500 || errors.Is(err, errNotReady) || errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+		p.Detail = err.Error()
+	}
+	return p
+}
+
+// refuse answers a request with a problem. Where the answer has begun, the connection is cut instead: a client must not take half of it for
+// the whole.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, errBegun) {
+		panic(http.ErrAbortHandler)
+	}
+	if r.Context().Err() != nil && errors.Is(err, r.Context().Err()) {
+		return // nobody is there to be told
+	}
+	p := *problemOf(err)
+	if p.Status >= 500 && !errors.Is(err, errNotReady) {
+		p.Request = world.NewID("req", time.Now())
+		s.log.Error("request failed", "request", p.Request, "method", r.Method, "route", r.Pattern, "code", p.Code, "err", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	switch p.Status {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Bearer realm="stepwell"`)
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
+		h.Set("Connection", "close") // what is left of the body is not waited for
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		body = []byte(`{"code":"INTERNAL","status":500}`)
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(body, '\n')) // a client that is gone is not told
+}
+
+// notFound says that a run is not there, or is of another workflow.
+func notFound(run, workflow string) error {
+	if workflow == "" {
+		return fmt.Errorf("run %.130q: %w", run, world.ErrNotFound)
+	}
+	return fmt.Errorf("run %.130q of workflow %.130q: %w", run, workflow, world.ErrNotFound)
+}

@@ -1,0 +1,252 @@
+package server
+
+// This file reads requests: bodies, query parameters, durations and times. Whatever is not understood is refused.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// request is a request that its route has accepted.
+type request struct {
+	*http.Request
+	route *route
+	key   *Key       // who asks; nil: nobody needs a key here
+	query url.Values // only parameters of the route
+	body  []byte     // JSON, or empty where the route allows it
+
+	max int64
+}
+
+// sees reports whether who asks has at least a scope.
+func (r *request) sees(s Scope) bool { return r.key == nil || r.key.Scope.covers(s) }
+
+// read checks the query and reads the body.
+func (r *request) read(w http.ResponseWriter) error {
+	if err := r.readQuery(); err != nil {
+		return err
+	}
+	return r.readBody(w)
+}
+
+func (r *request) readQuery() error {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return invalid("query: %v", err)
+	}
+	for name, values := range query {
+		p := r.route.op.param(name)
+		switch {
+		case p == nil:
+			return invalid("unknown query parameter %.100q", name)
+		case !p.many && len(values) > 1:
+			return invalid("query parameter %s is there %d times", name, len(values))
+		}
+		for _, v := range values {
+			if !utf8.ValidString(v) {
+				return invalid("query parameter %.100q: not valid UTF-8", name)
+			}
+		}
+	}
+	r.query = query
+	return nil
+}
+
+func (r *request) readBody(w http.ResponseWriter) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, r.max))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return fmt.Errorf("%w: the body has more than %d bytes", world.ErrTooLarge, tooLarge.Limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errSlow
+	case err != nil:
+		return invalid("the body broke off: %v", err)
+	}
+	op := &r.route.op
+	body = bytes.TrimSpace(body)
+	switch {
+	case len(body) == 0 && (op.body == "" || op.optional):
+		return nil
+	case len(body) == 0:
+		return invalid("there is no body; want JSON")
+	case op.body == "":
+		return invalid("this takes no body")
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return errMedia
+	}
+	switch {
+	case !utf8.Valid(body):
+		return invalid("the body is not valid UTF-8")
+	case !json.Valid(body):
+		return syntax(body)
+	}
+	r.body = body
+	return nil
+}
+
+// syntax says where a body stops being JSON.
+func syntax(body []byte) error {
+	var v any
+	err := json.Unmarshal(body, &v)
+	var at *json.SyntaxError
+	if errors.As(err, &at) {
+		return invalid("the body is not JSON: %v at byte %d", err, at.Offset)
+	}
+	return invalid("the body is not JSON: %v", err)
+}
+
+// decode reads the body into a struct; an empty body leaves it as it is.
+func (r *request) decode(into any) error {
+	if len(r.body) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(r.body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		if errors.Is(err, world.ErrInvalid) {
+			return err
+		}
+		return invalid("body: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// payload is the body as it is, or null.
+func (r *request) payload() json.RawMessage {
+	if len(r.body) == 0 {
+		return json.RawMessage("null")
+	}
+	return r.body
+}
+
+// idempotencyKey is the header's value, or "".
+func (r *request) idempotencyKey() (string, error) {
+	values := r.Header.Values("Idempotency-Key")
+	if len(values) > 1 {
+		return "", invalid("the header Idempotency-Key is there %d times", len(values))
+	}
+	if len(values) == 0 {
+		return "", nil
+	}
+	return values[0], world.CheckKey("the header Idempotency-Key:", values[0])
+}
+
+// number reads a query parameter: def where it is not there.
+func (r *request) number(name string, def, most int) (int, error) {
+	text := r.query.Get(name)
+	if !r.query.Has(name) {
+		return def, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, invalid("query parameter %s is %.40q: want a number from 1 to %d", name, text, most)
+	}
+	return n, nil
+}
+
+// flag reads a query parameter that is true or false.
+func (r *request) flag(name string, def bool) (bool, error) {
+	switch text := r.query.Get(name); {
+	case !r.query.Has(name):
+		return def, nil
+	case text == "true":
+		return true, nil
+	case text == "false":
+		return false, nil
+	default:
+		return false, invalid("query parameter %s is %.40q: want true or false", name, text)
+	}
+}
+
+// words reads a query parameter that may be repeated and may have several values with commas.
+func (r *request) words(name string) (words []string) {
+	for _, v := range r.query[name] {
+		words = append(words, strings.Split(v, ",")...)
+	}
+	return words
+}
+
+// moment reads a time: RFC 3339, or so long ago.
+func moment(what, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return t, nil
+	}
+	if d, err := ParseDuration(text); err == nil {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, invalid("%s is %.40q: want a time like 2026-11-27T09:12:00Z, or so long ago: 90s, 5m, 2h, 7d", what, text)
+}
+
+// ParseDuration reads a duration as the API writes it: 90s, 5m, 36h, 7d, 1d12h, 250ms. It is not negative.
+func ParseDuration(text string) (time.Duration, error) {
+	bad := invalid("duration %.40q: write it like 90s, 5m, 2h or 7d", text)
+	days, rest, found := strings.Cut(text, "d")
+	var d time.Duration
+	if found {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return 0, bad
+		}
+		d = time.Duration(n) * 24 * time.Hour
+		if rest == "" {
+			return d, nil
+		}
+	} else {
+		rest = text
+	}
+	more, err := time.ParseDuration(rest)
+	if err != nil || strings.ContainsAny(rest, "+-") || d+more < 0 {
+		return 0, bad
+	}
+	return d + more, nil
+}
+
+// durationText writes a duration as ParseDuration reads it.
+func durationText(d time.Duration) string {
+	const day = 24 * time.Hour
+	for _, unit := range []struct {
+		d    time.Duration
+		name string
+	}{{day, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		if d%unit.d == 0 && d != 0 {
+			return strconv.FormatInt(int64(d/unit.d), 10) + unit.name
+		}
+	}
+	return d.String()
+}
+
+// duration is a duration in a body.
+type duration time.Duration
+
+func (d *duration) UnmarshalJSON(b []byte) error {
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return invalid("duration %.40s: want a string like \"90s\"", b)
+	}
+	v, err := ParseDuration(text)
+	*d = duration(v)
+	return err
+}
+
+// invalid is an error about the request.
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", world.ErrInvalid, fmt.Sprintf(format, args...))
+}

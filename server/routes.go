@@ -1,0 +1,85 @@
+package server
+
+// This file says what a route is, and has the list of all.
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// anyMethod is the method of a route that takes all which its path has no other route for.
+const anyMethod = "*"
+
+// route is one door.
+type route struct {
+	method string
+	path   string // as net/http.ServeMux has it
+	scope  Scope  // the least that a key must have
+	handle func(s *Server, w http.ResponseWriter, r *request) error
+	op     operation
+
+	audit     bool // an operator's act: it is logged with who, what and which run
+	raw       bool // the handler reads query and body itself, whatever they are
+	anyOrigin bool // pages of other origins may send, as to a webhook
+}
+
+// operation is what openapi.json says of a route, and what a request is held to.
+type operation struct {
+	id        string // its name, for generated clients and the audit log
+	summary   string
+	query     []param // all there are: another is refused
+	key       string  // what the header Idempotency-Key is, if it is one
+	body      string  // the schema of the body; "": none
+	optional  bool    // the body may be left out
+	responses []response
+}
+
+// param is a query parameter.
+type param struct {
+	name   string // one that ends in . is a prefix: input.a.b
+	schema string // in components: see testdata/schemas.json
+	about  string
+	many   bool // it may be repeated
+}
+
+// response is an answer that is no problem.
+type response struct {
+	status int
+	schema string // "": no body
+	media  string // "": application/json
+	about  string
+}
+
+// param finds the parameter that a name in a query is.
+func (o *operation) param(name string) *param {
+	for i := range o.query {
+		p := &o.query[i]
+		if prefix := strings.HasSuffix(p.name, "."); prefix && strings.HasPrefix(name, p.name) && len(name) > len(p.name) || !prefix && p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// routes are all doors. More are added here, by a function beside their handlers.
+func routes() []route {
+	return slices.Concat(
+		runRoutes(),
+		operateRoutes(),
+		bulkRoutes(),
+		historyRoutes(),
+		hookRoutes(),
+		systemRoutes(),
+	)
+}
+
+// Parameters that several routes have.
+var (
+	paramCursor = param{name: "cursor", schema: "Cursor", about: "Go on behind the page that had this cursor."}
+	paramWait   = param{name: "wait", schema: "Duration", about: "Wait so long for the run to be over: 30s. At most 60 s, unless the server is told otherwise."}
+)
+
+func limit(most string) param {
+	return param{name: "limit", schema: most, about: "At most so many."}
+}

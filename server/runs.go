@@ -1,0 +1,364 @@
+package server
+
+// This file starts, lists, shows and cancels runs, and sends to them.
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+func runRoutes() []route {
+	list := []param{
+		{name: "status", schema: "Statuses", about: "Only runs with one of these statuses; several with commas.", many: true},
+		{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or so long ago."},
+		{name: "until", schema: "Moment", about: "Only runs created before this time."},
+		{name: "input.", schema: "FilterValue", about: "Only runs whose input has this value at a path: input.customer.id=42. Read as JSON if it is, else as a string; objects and arrays need contain it.", many: true},
+		{name: "attr.", schema: "FilterValue", about: "Only runs whose attribute has this value: attr.city=Ulm."},
+		{name: "payloads", schema: "Flag", about: "With inputs and outputs."},
+		paramCursor, limit("Limit200"),
+	}
+	page := []response{{200, "RunPage", "", "A page of runs, newest first. A page of a filtered list may be short, even empty, and have a cursor."}}
+	return []route{
+		{method: "POST", path: "/v1/workflows/{workflow}/runs", scope: Operator, handle: (*Server).startRun, op: operation{
+			id: "startRun", summary: "Start a run", key: "The idempotency key: used again, the run that has it is returned.", body: "StartRun", optional: true,
+			responses: []response{{201, "Run", "", "The run, which is durable."}, {200, "Run", "", "The run that has the idempotency key."}},
+		}},
+		{method: "GET", path: "/v1/workflows/{workflow}/runs", scope: Viewer, handle: (*Server).listRuns, op: operation{
+			id: "listRuns", summary: "List the runs of a workflow", query: list, responses: page,
+		}},
+		{method: "GET", path: "/v1/runs", scope: Viewer, handle: (*Server).listRuns, op: operation{
+			id: "listAllRuns", summary: "List the runs of all workflows", query: list, responses: page,
+		}},
+		{method: "GET", path: "/v1/workflows/{workflow}/runs/{run}", scope: Viewer, handle: (*Server).getRun, op: operation{
+			id: "getRun", summary: "Show a run, or wait for its result", query: []param{paramWait},
+			responses: []response{{200, "Run", "", "The run as it stands; with wait, perhaps still not over."}},
+		}},
+		{method: "GET", path: "/v1/runs/{run}", scope: Viewer, handle: (*Server).getRun, op: operation{
+			id: "findRun", summary: "Show a run of whatever workflow", query: []param{paramWait},
+			responses: []response{{200, "Run", "", "The run as it stands."}},
+		}},
+		{method: "DELETE", path: "/v1/workflows/{workflow}/runs/{run}", scope: Operator, handle: (*Server).cancelRun, audit: true, op: operation{
+			id: "cancelRun", summary: "Ask a run to end",
+			query: []param{
+				{name: "reason", schema: "Text", about: "Why, for the log."},
+				{name: "force", schema: "Flag", about: "End it at once, without its code cleaning up. Needs a key of scope admin."},
+			},
+			responses: []response{{202, "Run", "", "The request is durable; forced, the run is over."}},
+		}},
+		{method: "POST", path: "/v1/workflows/{workflow}/runs/{run}/signals/{event}", scope: Operator, handle: (*Server).signalRun, op: operation{
+			id: "signalRun", summary: "Send an event to a run", key: "The delivery ID: the same ID is delivered to a run once.", body: "Payload", optional: true,
+			responses: []response{{202, "Accepted", "", "The payload is durable; it is kept until a wait takes it."}},
+		}},
+	}
+}
+
+// run is a run as the API shows it.
+type run struct {
+	ID             string                     `json:"id"`
+	Workflow       string                     `json:"workflow"`
+	Version        int                        `json:"version"`
+	Status         world.Status               `json:"status"`
+	IdempotencyKey string                     `json:"idempotencyKey,omitempty"`
+	Priority       int                        `json:"priority"`
+	Input          json.RawMessage            `json:"input,omitempty"`
+	Output         json.RawMessage            `json:"output,omitempty"`
+	Error          *world.Error               `json:"error,omitempty"`
+	Parent         *world.Parent              `json:"parent,omitempty"`
+	CreatedAt      time.Time                  `json:"createdAt"`
+	EndedAt        time.Time                  `json:"endedAt,omitzero"`
+	Retention      string                     `json:"retention,omitempty"` // "": for ever
+	Attributes     map[string]json.RawMessage `json:"attributes,omitempty"`
+	Takes          int64                      `json:"takes"`
+	Queue          *world.QueueRow            `json:"queue,omitempty"`
+}
+
+func show(r *world.Run) run {
+	v := run{
+		ID: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, IdempotencyKey: r.Key, Priority: r.Priority + 1, Input: r.Input,
+		Output: r.Output, Error: r.Error, Parent: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Attributes: r.Attributes, Takes: r.Takes,
+		Queue: r.Queue,
+	}
+	if r.Retention > 0 {
+		v.Retention = durationText(r.Retention)
+	}
+	return v
+}
+
+// runPage is a page of runs.
+type runPage struct {
+	Runs   []run  `json:"runs"`
+	Cursor string `json:"cursor,omitempty"` // none: this is the end
+}
+
+// start is the body of a start.
+type start struct {
+	Input          json.RawMessage            `json:"input"`
+	ID             string                     `json:"id"`
+	Version        int                        `json:"version"`
+	IdempotencyKey string                     `json:"idempotencyKey"`
+	RetentionDays  int                        `json:"retentionDays"`
+	Delay          duration                   `json:"delay"`
+	Timeout        duration                   `json:"timeout"`
+	Priority       int                        `json:"priority"`
+	Attributes     map[string]json.RawMessage `json:"attributes"`
+	Context        map[string]string          `json:"context"`
+}
+
+// mostRetentionDays is a hundred years: more does not fit into a duration.
+const mostRetentionDays = 36525
+
+func (s *Server) startRun(w http.ResponseWriter, r *request) error {
+	var b start
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	key, err := r.idempotencyKey()
+	switch {
+	case err != nil:
+		return err
+	case key != "" && b.IdempotencyKey != "" && key != b.IdempotencyKey:
+		return errConditional
+	case key == "":
+		key = b.IdempotencyKey
+	}
+	if b.RetentionDays < 0 || b.RetentionDays > mostRetentionDays {
+		return invalid("retentionDays is %d: want 1 to %d", b.RetentionDays, mostRetentionDays)
+	}
+	if b.Input == nil {
+		b.Input = json.RawMessage("null")
+	}
+	o := stepwell.StartOptions{
+		ID: b.ID, Key: key, Version: b.Version, Priority: b.Priority, Delay: time.Duration(b.Delay), Timeout: time.Duration(b.Timeout),
+		Retention: time.Duration(b.RetentionDays) * 24 * time.Hour, Context: b.Context,
+	}
+	for name, v := range b.Attributes {
+		if o.Attributes == nil {
+			o.Attributes = map[string]any{}
+		}
+		o.Attributes[name] = v
+	}
+	started, err := s.app.Start(r.Context(), r.PathValue("workflow"), b.Input, o)
+	if err != nil {
+		return err
+	}
+	return s.born(w, r, started)
+}
+
+// born answers with a run that was begun, or was there.
+func (s *Server) born(w http.ResponseWriter, r *request, started *stepwell.Run[json.RawMessage]) error {
+	info, err := s.app.Get(r.Context(), started.ID())
+	if err != nil {
+		return err
+	}
+	status := http.StatusCreated
+	if started.Existed() {
+		status = http.StatusOK
+	}
+	w.Header().Set("Location", "/v1/workflows/"+url.PathEscape(info.Workflow)+"/runs/"+url.PathEscape(info.ID))
+	return answer(w, status, show(&info.Run))
+}
+
+// find reads the run that a path names. One of another workflow is not found.
+func (s *Server) find(r *request) (*world.Run, error) {
+	id, workflow := r.PathValue("run"), r.PathValue("workflow")
+	if err := world.CheckRunID(id); err != nil {
+		return nil, notFound(id, workflow)
+	}
+	info, err := s.app.Get(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	if workflow != "" && info.Workflow != workflow {
+		return nil, notFound(id, workflow)
+	}
+	return &info.Run, nil
+}
+
+// findID checks that the run of a path is there.
+func (s *Server) findID(r *request) (string, error) {
+	row, err := s.find(r)
+	if err != nil {
+		return "", err
+	}
+	return row.ID, nil
+}
+
+func (s *Server) getRun(w http.ResponseWriter, r *request) error {
+	row, err := s.find(r)
+	if err == nil && r.query.Has("wait") && !row.Status.Terminal() {
+		row, err = s.await(w, r, row)
+	}
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, show(row))
+}
+
+// await waits until a run is over, or as long as the request says.
+func (s *Server) await(w http.ResponseWriter, r *request, row *world.Run) (*world.Run, error) {
+	d, err := ParseDuration(r.query.Get("wait"))
+	if err != nil {
+		return nil, err
+	}
+	d = min(d, s.opts.MaxWait)
+	done, err := s.wait()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d + s.opts.WriteTimeout))
+	ctx, cancel := context.WithTimeout(r.Context(), d)
+	defer cancel()
+	err = s.watch(ctx, row.ID, func() (bool, error) {
+		info, err := s.app.Get(r.Context(), row.ID)
+		if err != nil {
+			return false, err
+		}
+		row = &info.Run
+		return row.Status.Terminal(), nil
+	}, nil, nil)
+	return row, err
+}
+
+// filter reads what a list is filtered by.
+func (s *Server) filter(r *request) (q world.RunQuery, err error) {
+	q = world.RunQuery{Workflow: r.PathValue("workflow"), Cursor: r.query.Get("cursor")}
+	if q.Workflow != "" {
+		if err := world.CheckWorkflowName(q.Workflow); err != nil {
+			return q, err
+		}
+	}
+	for _, word := range r.words("status") {
+		if !slices.Contains(statuses, world.Status(word)) {
+			return q, invalid("query parameter status: %.40q is none: want pending, running, completed, failed or cancelled", word)
+		}
+		q.Status = append(q.Status, world.Status(word))
+	}
+	now := world.Now()
+	if q.Since, err = moment("query parameter since", r.query.Get("since"), now); err != nil {
+		return q, err
+	}
+	if q.Until, err = moment("query parameter until", r.query.Get("until"), now); err != nil {
+		return q, err
+	}
+	for name, values := range r.query {
+		if path, ok := strings.CutPrefix(name, "input."); ok {
+			for _, v := range values {
+				q.Input = append(q.Input, stepwell.Where(path, v))
+			}
+		}
+		if attr, ok := strings.CutPrefix(name, "attr."); ok {
+			if q.Attributes == nil {
+				q.Attributes = map[string]json.RawMessage{}
+			}
+			q.Attributes[attr] = stepwell.Where("", values[0])
+		}
+	}
+	slices.SortFunc(q.Input, func(a, b json.RawMessage) int { return strings.Compare(string(a), string(b)) }) // as a cursor may depend on it
+	return q, nil
+}
+
+var statuses = []world.Status{world.Pending, world.Running, world.Completed, world.Failed, world.Cancelled}
+
+// Pages of runs: what the world is asked for at once, so that payloads of a long page are not all in memory, and the default.
+const (
+	runsAtOnce = 50
+	mostRuns   = 200
+)
+
+func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
+	q, err := s.filter(r)
+	if err != nil {
+		return err
+	}
+	limit, err := r.number("limit", runsAtOnce, mostRuns)
+	if err != nil {
+		return err
+	}
+	payloads, err := r.flag("payloads", false)
+	if err != nil {
+		return err
+	}
+	page := runPage{Runs: []run{}}
+	for {
+		q.Limit = min(limit-len(page.Runs), runsAtOnce)
+		rows, err := s.world.Runs(r.Context(), q)
+		if err != nil {
+			return err
+		}
+		for i := range rows.Runs {
+			v := show(&rows.Runs[i])
+			if !payloads {
+				v.Input, v.Output = nil, nil
+			}
+			page.Runs = append(page.Runs, v)
+		}
+		page.Cursor, q.Cursor = rows.Cursor, rows.Cursor
+		if page.Cursor == "" || len(page.Runs) >= limit || q.Filtered() {
+			return answer(w, http.StatusOK, page)
+		}
+	}
+}
+
+func (s *Server) cancelRun(w http.ResponseWriter, r *request) error {
+	force, err := r.flag("force", false)
+	if err != nil {
+		return err
+	}
+	if force && !r.sees(Admin) {
+		return errForce
+	}
+	id, err := s.findID(r)
+	if err != nil {
+		return err
+	}
+	cancel := s.app.Cancel
+	if force {
+		cancel = s.app.ForceCancel
+	}
+	if err := cancel(r.Context(), id, r.query.Get("reason")); err != nil {
+		return err
+	}
+	return s.now(w, r, id)
+}
+
+// now answers with a run as it stands after an act.
+func (s *Server) now(w http.ResponseWriter, r *request, id string) error {
+	info, err := s.app.Get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusAccepted, show(&info.Run))
+}
+
+func (s *Server) signalRun(w http.ResponseWriter, r *request) error {
+	opts, err := r.delivery()
+	if err != nil {
+		return err
+	}
+	id, err := s.findID(r)
+	if err != nil {
+		return err
+	}
+	if err := s.app.Signal(r.Context(), id, r.PathValue("event"), r.payload(), opts...); err != nil {
+		return err
+	}
+	return accept(w)
+}
+
+// delivery is the delivery ID that a request names.
+func (r *request) delivery() ([]stepwell.SendOption, error) {
+	id, err := r.idempotencyKey()
+	if id == "" || err != nil {
+		return nil, err
+	}
+	return []stepwell.SendOption{stepwell.DeliveryID(id)}, nil
+}

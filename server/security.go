@@ -1,0 +1,195 @@
+package server
+
+// This file says who may come in: API keys and their scopes, browsers' origins, host names, headers of answers.
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Scope says what a key may do. Each has what the one before has.
+type Scope string
+
+// The scopes. Open is of routes that need no key: health, and hooks, whose token is the key.
+const (
+	Open     Scope = "open"
+	Viewer   Scope = "viewer"   // read; hook tokens are left out, as who has one may send
+	Operator Scope = "operator" // start runs, send, and act on one run
+	Admin    Scope = "admin"    // force a cancel, and act on many runs at once
+)
+
+var scopes = []Scope{Open, Viewer, Operator, Admin}
+
+// covers reports whether a scope has what another has.
+func (s Scope) covers(other Scope) bool {
+	return slices.Index(scopes, s) >= slices.Index(scopes, other)
+}
+
+// Key is an API key. Of its secret only a hash is kept.
+type Key struct {
+	Name  string // who has it: in the log of runs and in the audit log
+	Scope Scope
+	hash  [sha256.Size]byte
+}
+
+// The least that a secret must have: 16 characters of hexadecimal digits have 64 bits.
+const leastSecret = 16
+
+var (
+	keyName   = regexp.MustCompile(`^[A-Za-z0-9_.@-]{1,64}$`)
+	keySecret = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]{1,512}$`) // what RFC 6750 lets a bearer token be
+)
+
+// ParseKeys reads keys written as scope:name:secret, such as operator:ci:7Jx0…, with spaces, commas or new lines between them; lines that begin
+// with # are comments. A secret of sha256=HEX is the hash of one, so that a file need not have it. No error shows a secret.
+func ParseKeys(text string) ([]Key, error) {
+	var keys []Key
+	var errs []error
+	lines := bufio.NewScanner(strings.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+			k, err := parseKey(word)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("API key on line %d: %w", n, err))
+				continue
+			}
+			keys = append(keys, k)
+		}
+	}
+	return keys, errors.Join(append(errs, lines.Err())...)
+}
+
+func parseKey(word string) (Key, error) {
+	parts := strings.SplitN(word, ":", 3)
+	if len(parts) != 3 {
+		return Key{}, invalid("want scope:name:secret")
+	}
+	return NewKey(Scope(parts[0]), parts[1], parts[2])
+}
+
+// NewKey makes a key. The secret has 16 or more characters of [A-Za-z0-9._~+/=-]; see [ParseKeys] for sha256=HEX.
+func NewKey(scope Scope, name, secret string) (Key, error) {
+	k := Key{Name: name, Scope: scope}
+	if scope == Open || !slices.Contains(scopes, scope) {
+		return Key{}, invalid("the scope is none of viewer, operator and admin; want scope:name:secret")
+	}
+	if !keyName.MatchString(name) {
+		return Key{}, invalid("the name is not 1 to 64 of letters, digits, '_', '.', '@' and '-'")
+	}
+	if hash, ok := strings.CutPrefix(secret, "sha256="); ok {
+		b, err := hex.DecodeString(hash)
+		if err != nil || len(b) != len(k.hash) {
+			return Key{}, invalid("key %s: sha256= takes 64 hexadecimal digits", name)
+		}
+		copy(k.hash[:], b)
+		return k, nil
+	}
+	if len(secret) < leastSecret {
+		return Key{}, invalid("key %s: the secret has %d characters: want %d or more, such as of openssl rand -hex 24", name, len(secret), leastSecret)
+	}
+	if !keySecret.MatchString(secret) {
+		return Key{}, invalid("key %s: the secret has characters that a header cannot carry", name)
+	}
+	k.hash = sha256.Sum256([]byte(secret))
+	return k, nil
+}
+
+func checkKeys(keys []Key) error {
+	var errs []error
+	for i, k := range keys {
+		if k.hash == [sha256.Size]byte{} {
+			errs = append(errs, fmt.Errorf("%w: Options.Keys[%d] was not made by NewKey or ParseKeys", stepwell.ErrInvalid, i))
+		}
+		for _, other := range keys[:i] {
+			if other.Name == k.Name && other.hash == k.hash || other.hash == k.hash {
+				errs = append(errs, fmt.Errorf("%w: the keys %s and %s have the same secret", stepwell.ErrInvalid, other.Name, k.Name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// admit checks who asks, and from where.
+func (s *Server) admit(r *http.Request, rt *route) (*Key, error) {
+	if len(s.opts.Keys) == 0 && !s.opts.Insecure && !local(r.Host) { // or a page whose name was bound to this address could ask
+		return nil, errHost
+	}
+	if !rt.anyOrigin {
+		if err := s.origin.Check(r); err != nil {
+			return nil, errOrigin
+		}
+	}
+	if rt.scope == Open || len(s.opts.Keys) == 0 {
+		return nil, nil
+	}
+	key := s.key(r)
+	switch {
+	case key == nil:
+		return nil, errNoKey
+	case !key.Scope.covers(rt.scope):
+		return nil, fmt.Errorf("%w: it is %s, and this needs %s", errScope, key.Scope, rt.scope)
+	}
+	return key, nil
+}
+
+// key finds the key that a request has. It takes as long whichever it is.
+func (s *Server) key(r *http.Request) (found *Key) {
+	kind, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(kind, "Bearer") {
+		return nil
+	}
+	hash := sha256.Sum256([]byte(strings.TrimSpace(secret)))
+	for i := range s.opts.Keys {
+		if subtle.ConstantTimeCompare(hash[:], s.opts.Keys[i].hash[:]) == 1 {
+			found = &s.opts.Keys[i]
+		}
+	}
+	return found
+}
+
+// local reports whether a request names the server by an address, or as localhost.
+func local(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || net.ParseIP(host) != nil
+}
+
+// securityHeaders are on each answer. Routes that serve pages set their own policy.
+var securityHeaders = map[string]string{
+	"Cache-Control":                "no-store",
+	"Content-Security-Policy":      "default-src 'none'; frame-ancestors 'none'",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Referrer-Policy":              "no-referrer",
+	"X-Content-Type-Options":       "nosniff",
+	"X-Frame-Options":              "DENY",
+}
+
+// hideTokens takes hook tokens out of events for who may not send.
+func hideTokens(r *request, events []world.Event) []world.Event {
+	if r.sees(Operator) {
+		return events
+	}
+	events = slices.Clone(events) // the world may have others that read them
+	for i := range events {
+		events[i].Token = ""
+	}
+	return events
+}

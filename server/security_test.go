@@ -1,0 +1,215 @@
+package server
+
+// Who may come in: every route with every scope, hosts, origins, tokens, and what a log must not have.
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+const (
+	viewerSecret   = "viewer-secret-0123456789"
+	operatorSecret = "operator-secret-0123456789"
+	adminSecret    = "admin-secret-0123456789"
+)
+
+func testKeys(t *testing.T) []Key {
+	t.Helper()
+	hash := sha256.Sum256([]byte(adminSecret))
+	keys, err := ParseKeys("# who may\nviewer:vic:" + viewerSecret + ", operator:olga:" + operatorSecret + "\nadmin:ann:sha256=" + hex.EncodeToString(hash[:]))
+	if err != nil || len(keys) != 3 {
+		t.Fatalf("got %d keys, %v", len(keys), err)
+	}
+	return keys
+}
+
+func bearer(secret string) string { return "Bearer " + secret }
+
+// pathOf fills in a route's path.
+func pathOf(rt *route) string {
+	return strings.NewReplacer("{workflow}", "order", "{run}", "no-such-run", "{event}", "e", "{token}", "no-such-token", "{act}", "cancel").Replace(rt.path)
+}
+
+// TestScopes: no route lets in who may not, and none keeps out who may.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{Keys: testKeys(t)})
+	for _, rt := range routes() {
+		if rt.raw {
+			continue // what such a route takes, its own tests say
+		}
+		body := ""
+		if rt.op.body != "" {
+			body = `{"no such field": 1}`
+		}
+		for secret, scope := range map[string]Scope{"": Open, "nobody's-secret-0123456789": Open, viewerSecret: Viewer, operatorSecret: Operator, adminSecret: Admin} {
+			headers := []string{"Authorization", bearer(secret)}
+			if secret == "" {
+				headers = nil
+			}
+			a := r.send(rt.method, pathOf(&rt), body, headers...)
+			want := a.status != 401 && a.status != 403
+			if allowed := scope.covers(rt.scope); allowed != want {
+				t.Errorf("%s with scope %s: got %d, allowed is %v", rt.op.id, scope, a.status, allowed)
+			}
+			if a.status == 401 && a.header.Get("WWW-Authenticate") == "" {
+				t.Errorf("%s: 401 without WWW-Authenticate", rt.op.id)
+			}
+		}
+	}
+	r.refused(401, "UNAUTHENTICATED", "GET", "/v1/workflows", "", "Authorization", "Basic "+adminSecret)
+	r.refused(401, "UNAUTHENTICATED", "GET", "/v1/workflows", "", "Authorization", bearer(viewerSecret[:len(viewerSecret)-1]))
+	if n := r.events(); n != 0 {
+		t.Errorf("got %d events, want nothing written", n)
+	}
+}
+
+// TestSecrets: a viewer sees no hook token anywhere, the audit log has who did what to which run, and no log has a secret.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{Keys: testKeys(t)})
+	operator, viewer, admin := []string{"Authorization", bearer(operatorSecret)}, []string{"Authorization", bearer(viewerSecret)}, []string{"Authorization", bearer(adminSecret)}
+	r.want(201, "POST", orders, `{"id": "t1", "input": {"customer": "gus-secret", "cents": 5}}`, operator...)
+	const token = "courier/gus-secret"
+	r.until("the hook", func() bool { return r.send("GET", "/v1/hooks?token="+token, "", operator...).get("0.run") == "t1" })
+	r.want(202, "POST", orders+"/t1/signals/paid%2Fin%20full", `{}`, operator...)
+	r.until("the sleep", func() bool { return r.send("GET", orders+"/t1/why", "", viewer...).get("kind") == "sleep" })
+	r.want(202, "POST", orders+"/t1/wake", "", operator...)
+	r.until("the hook to be waited for", func() bool { return r.send("GET", orders+"/t1/why", "", viewer...).get("kind") == "hook" })
+	for _, path := range []string{"/steps?payloads=false", "/events?type=hook_created", "/why"} {
+		if a := r.want(200, "GET", orders+"/t1"+path, "", viewer...); strings.Contains(string(a.body), token) {
+			t.Errorf("%s: a viewer sees the token: %s", path, a.body)
+		}
+		if a := r.want(200, "GET", orders+"/t1"+path, "", operator...); !strings.Contains(string(a.body), token) {
+			t.Errorf("%s: an operator does not see the token: %s", path, a.body)
+		}
+	}
+	s := r.follow(orders+"/t1/events?type=hook_created", viewer...)
+	if m, ok := s.next(); !ok || strings.Contains(m.data, token) {
+		t.Errorf("following: got %v, want hook_created without its token", m)
+	}
+	s.close()
+	r.want(202, "POST", orders+"/t1/pause", `{"reason": "r"}`, operator...)
+	if why := r.want(200, "GET", orders+"/t1/why", "", viewer...); why.get("by") != "olga" {
+		t.Errorf("why: got %s, want paused by olga", why.body)
+	}
+	r.refused(403, "FORBIDDEN", "DELETE", orders+"/t1?force=true", "", operator...)
+	r.want(202, "DELETE", orders+"/t1?force=true", "", admin...)
+	log := r.log.String()
+	for _, want := range []string{
+		`msg=audit who=olga what=pauseRun from=127.0.0.1:`, `run=t1`, `who=olga what=cancelRun`, `refused=FORBIDDEN`, `who=ann what=cancelRun`,
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log does not have %q:\n%s", want, log)
+		}
+	}
+	for _, secret := range []string{viewerSecret, operatorSecret, adminSecret, token} {
+		if strings.Contains(log, secret) {
+			t.Errorf("the log has the secret %q:\n%s", secret, log)
+		}
+	}
+	if got := fmt.Sprintf("%v %+v", r.server.opts.Keys[0], r.server.opts.Keys[0]); strings.Contains(got, viewerSecret) {
+		t.Errorf("a printed key shows its secret: %s", got)
+	}
+}
+
+// TestBrowsers: pages of other origins, and names that were bound to this address, are kept out; answers say how they may be used.
+func TestBrowsers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{})
+	const start = `{"id": "b1", "delay": "1h", "input": {}}`
+	r.refused(403, "CROSS_ORIGIN", "POST", orders, start, "Origin", "https://evil.example")
+	r.refused(403, "CROSS_ORIGIN", "POST", orders, start, "Sec-Fetch-Site", "cross-site")
+	r.refused(421, "MISDIRECTED", "POST", orders, start, "Host", "evil.example:7373", "Origin", "http://evil.example:7373")
+	r.refused(421, "MISDIRECTED", "GET", "/v1/runs", "", "Host", "evil.example")
+	for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "application/json/x"} {
+		r.refused(415, "UNSUPPORTED_MEDIA_TYPE", "POST", orders, start, "Content-Type", media)
+	}
+	if n := r.events(); n != 0 {
+		t.Errorf("got %d events, want nothing written", n)
+	}
+	r.want(201, "POST", orders, start, "Origin", r.base, "Host", "localhost:1", "Sec-Fetch-Site", "same-origin")
+	a := r.want(200, "GET", "/v1/runs", "")
+	for name, want := range securityHeaders {
+		if got := a.header.Get(name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	if got := a.header.Get("Access-Control-Allow-Origin"); got != "" {
+		t.Errorf("Access-Control-Allow-Origin: got %q, want none", got)
+	}
+}
+
+// TestKeys: keys that make no sense are refused, and nothing of their secrets is told.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"ann":                             "scope:name:secret",
+		"root:ann:0123456789abcdef":       "viewer, operator and admin",
+		"open:ann:0123456789abcdef":       "viewer, operator and admin",
+		"admin:a/n:0123456789abcdef":      "name",
+		"admin:ann:0123456789abcde":       "15 characters",
+		"admin:ann:0123456789abcdef\x01":  "header",
+		"admin:ann:sha256=0123":           "64 hexadecimal",
+		"x\n\nsecret0123456789:admin:ann": "line 3",
+	} {
+		_, err := ParseKeys(text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want an error about %q", text, err, want)
+			continue
+		}
+		if strings.Contains(err.Error(), "0123456789") {
+			t.Errorf("%q: the error shows a secret: %v", text, err)
+		}
+	}
+	app, err := stepwell.New(memory.New(), stepwell.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, keys := range map[string][]Key{"the zero key": {{Name: "n", Scope: Admin}}, "one secret twice": append(testKeys(t), testKeys(t)[0])} {
+		if _, err := New(app, Options{Keys: keys, MaxBody: -1}); err == nil || !strings.Contains(err.Error(), "MaxBody") {
+			t.Errorf("%s: got %v, want an error that names all faults", what, err)
+		}
+	}
+}
+
+// TestListen: a public address needs keys.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	app, err := stepwell.New(memory.New(), stepwell.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, public := range map[string]bool{":0": true, "0.0.0.0:0": true, "[::]:0": true, "example.com:80": true, "127.0.0.1:0": false, "localhost:0": false} {
+		for _, o := range []Options{{}, {Keys: testKeys(t)}, {Insecure: true}} {
+			if strings.HasPrefix(address, "example") && (o.Insecure || len(o.Keys) > 0) {
+				continue // it would look the name up
+			}
+			s, err := New(app, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := s.Listen(context.Background(), address)
+			if refused := err != nil; refused != (public && len(o.Keys) == 0 && !o.Insecure) {
+				t.Errorf("%s with %d keys, insecure %v: got %v", address, len(o.Keys), o.Insecure, err)
+			}
+			if l != nil {
+				_ = l.Close()
+			}
+		}
+	}
+	s, err := New(app, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Listen(context.Background(), "127.0.0.1"); err == nil {
+		t.Error("an address without a port: got none, want an error")
+	}
+}

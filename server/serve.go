@@ -1,0 +1,182 @@
+package server
+
+// This file listens and serves: where a server may listen, how many connections it has, how it ends, and the sweeper of ended runs.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell"
+)
+
+// Serving says how [Server.Serve] serves. The zero value is fit for use.
+type Serving struct {
+	HeaderTimeout  time.Duration // how long a request's head may take to arrive. Default 10 s
+	IdleTimeout    time.Duration // how long a connection is kept on which nothing is asked. Default 2 min
+	MaxHeader      int           // bytes of a request's head. Default 64 KiB
+	MaxConnections int           // at once; who comes then waits. Default 2,000
+	Shutdown       time.Duration // how long requests may take to end when the server does. Default 10 s
+	SweepInterval  time.Duration // between deletions of ended runs whose retention is over. Default 5 min; below 0: never here
+}
+
+func (v *Serving) defaults() error {
+	var errs []error
+	set := func(d *time.Duration, name string, def time.Duration) {
+		if *d < 0 {
+			errs = append(errs, fmt.Errorf("%w: Serving.%s is %s: must not be negative", stepwell.ErrInvalid, name, *d))
+		}
+		if *d == 0 {
+			*d = def
+		}
+	}
+	set(&v.HeaderTimeout, "HeaderTimeout", 10*time.Second)
+	set(&v.IdleTimeout, "IdleTimeout", 2*time.Minute)
+	set(&v.Shutdown, "Shutdown", 10*time.Second)
+	if v.SweepInterval == 0 {
+		v.SweepInterval = 5 * time.Minute
+	}
+	if v.MaxHeader < 0 || v.MaxConnections < 0 {
+		errs = append(errs, fmt.Errorf("%w: Serving: MaxHeader is %d, MaxConnections %d: must not be negative", stepwell.ErrInvalid, v.MaxHeader, v.MaxConnections))
+	}
+	if v.MaxHeader == 0 {
+		v.MaxHeader = 64 << 10
+	}
+	if v.MaxConnections == 0 {
+		v.MaxConnections = 2000
+	}
+	return errors.Join(errs...)
+}
+
+// Listen listens on host:port, TCP. It refuses a public address where the server has no keys, unless it is [Options].Insecure: everybody who can
+// reach it could do everything.
+func (s *Server) Listen(ctx context.Context, address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, invalid("listen on %q: want host:port, such as 127.0.0.1:7373 or :7373", address)
+	}
+	if !loopback(host) && len(s.opts.Keys) == 0 && !s.opts.Insecure {
+		return nil, invalid("listen on %q: this address is public, and there are no API keys; give keys, or listen on 127.0.0.1", address)
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q: %w", address, err)
+	}
+	return l, nil
+}
+
+// loopback reports whether only this machine reaches a host.
+func loopback(host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback()
+	}
+	return strings.EqualFold(host, "localhost")
+}
+
+// Serve serves until ctx ends; then it takes no more requests, ends what waits, and returns when the others have ended, or their time is over.
+// The listener is closed.
+func (s *Server) Serve(ctx context.Context, l net.Listener, v Serving) error {
+	if err := v.defaults(); err != nil {
+		return errors.Join(fmt.Errorf("serve: %w", err), l.Close())
+	}
+	srv := &http.Server{
+		Handler: s, ReadHeaderTimeout: v.HeaderTimeout, IdleTimeout: v.IdleTimeout, MaxHeaderBytes: v.MaxHeader,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // clients' broken connections
+	}
+	work, cancel := context.WithCancel(ctx)
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	defer cancel()
+	if v.SweepInterval > 0 {
+		loops.Go(func() { s.sweep(work, v.SweepInterval) })
+	}
+	ended := make(chan error, 1)
+	loops.Go(func() { ended <- srv.Serve(newLimited(l, v.MaxConnections)) })
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	s.Drain()
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), v.Shutdown)
+	defer stop()
+	if err := srv.Shutdown(last); err != nil {
+		s.log.Warn("requests were cut off", "err", err)
+		return srv.Close()
+	}
+	return nil
+}
+
+// sweep deletes ended runs whose retention is over. Others may do the same at the same time.
+func (s *Server) sweep(ctx context.Context, every time.Duration) {
+	const batch = 1000
+	ticks := time.NewTicker(every)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		for {
+			n, err := s.world.Sweep(ctx, batch)
+			if err != nil && ctx.Err() == nil {
+				s.log.Warn("sweep failed", "err", err)
+			}
+			if err != nil || n < batch {
+				break
+			}
+		}
+	}
+}
+
+// limited is a listener that has at most so many connections.
+type limited struct {
+	net.Listener
+	places chan struct{} // a token for each connection
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newLimited(l net.Listener, most int) *limited {
+	return &limited{Listener: l, places: make(chan struct{}, most), closed: make(chan struct{})}
+}
+
+// Accept waits for a place, then for a connection.
+func (l *limited) Accept() (net.Conn, error) {
+	select {
+	case l.places <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.places
+		return nil, err
+	}
+	return &limitedConn{Conn: c, done: sync.OnceFunc(func() { <-l.places })}, nil
+}
+
+// Close ends Accept.
+func (l *limited) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// limitedConn gives its place back when it is closed.
+type limitedConn struct {
+	net.Conn
+	done func()
+}
+
+// Close closes the connection.
+func (c *limitedConn) Close() error {
+	defer c.done()
+	return c.Conn.Close()
+}

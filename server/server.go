@@ -1,0 +1,264 @@
+package server
+
+// This file holds the server itself: its options, and how a request comes to its route.
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Options say how a server behaves. The zero value is safe on the loopback: without keys everybody who can reach it may do everything.
+type Options struct {
+	// Keys are the API keys; see [ParseKeys]. With none, requests need no key, and must name the server by its address or as localhost.
+	Keys []Key
+	// Insecure accepts requests without keys under any host name, and lets [Listen] listen on a public address without keys.
+	Insecure bool
+	// MaxBody is the limit of a request's body in bytes. Default 2 MiB: a payload may have 1 MiB.
+	MaxBody int64
+	// ReadTimeout is how long a request's body may take to arrive. Default 30 s.
+	ReadTimeout time.Duration
+	// WriteTimeout is how long a client may take to read an answer, or the next piece of one that is followed. Default 30 s.
+	WriteTimeout time.Duration
+	// Heartbeat is the time between comments on an event stream on which nothing happens. Default 15 s.
+	Heartbeat time.Duration
+	// MaxWait is the most that a request may wait for a result. Default 60 s.
+	MaxWait time.Duration
+	// MaxWaiting is how many requests may wait for a result or follow events at once. Default 1,000.
+	MaxWaiting int
+	// Logger is told of failures, and of what operators do. It gets no key, token or payload. Default: discards.
+	Logger *slog.Logger
+	// Version is what health calls this build. Default: the version of the module.
+	Version string
+}
+
+func (o *Options) defaults() error {
+	var errs []error
+	refuse := func(bad bool, name string, v any) {
+		if bad {
+			errs = append(errs, fmt.Errorf("%w: Options.%s is %v: must not be negative", stepwell.ErrInvalid, name, v))
+		}
+	}
+	refuse(o.MaxBody < 0, "MaxBody", o.MaxBody)
+	refuse(o.MaxWaiting < 0, "MaxWaiting", o.MaxWaiting)
+	for name, d := range map[string]*time.Duration{
+		"ReadTimeout": &o.ReadTimeout, "WriteTimeout": &o.WriteTimeout, "Heartbeat": &o.Heartbeat, "MaxWait": &o.MaxWait,
+	} {
+		refuse(*d < 0, name, *d)
+	}
+	if o.MaxBody == 0 {
+		o.MaxBody = 2 << 20
+	}
+	if o.MaxWaiting == 0 {
+		o.MaxWaiting = 1000
+	}
+	for to, d := range map[*time.Duration]time.Duration{
+		&o.ReadTimeout: 30 * time.Second, &o.WriteTimeout: 30 * time.Second, &o.Heartbeat: 15 * time.Second, &o.MaxWait: time.Minute,
+	} {
+		if *to == 0 {
+			*to = d
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Version == "" {
+		o.Version = moduleVersion()
+	}
+	return errors.Join(append(errs, checkKeys(o.Keys))...)
+}
+
+// moduleVersion is the version of Stepwell that the program links.
+func moduleVersion() string {
+	const module = "github.com/stepwell/stepwell"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
+		if m.Path == module && m.Version != "" {
+			return m.Version
+		}
+	}
+	return "unknown"
+}
+
+// Server is an [http.Handler]. It is safe for concurrent use.
+type Server struct {
+	app      *stepwell.App
+	world    world.World
+	opts     Options
+	log      *slog.Logger
+	mux      *http.ServeMux
+	origin   *http.CrossOriginProtection
+	watchers *watchers
+	waiting  chan struct{} // a token each for who waits; capacity MaxWaiting
+
+	drain    chan struct{} // closed by Drain
+	draining sync.Once
+}
+
+// New makes a server of an App, which may be a client: then workers elsewhere carry out what is asked for here. All faults of the options
+// are reported at once. It starts nothing.
+func New(app *stepwell.App, o Options) (*Server, error) {
+	err := o.defaults()
+	if app == nil {
+		err = errors.Join(err, fmt.Errorf("%w: no App", stepwell.ErrInvalid))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("server.New: %w", err)
+	}
+	s := &Server{
+		app: app, world: app.World(), opts: o, log: o.Logger, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
+		watchers: newWatchers(app.World()), waiting: make(chan struct{}, o.MaxWaiting), drain: make(chan struct{}),
+	}
+	for path, methods := range byPath(routes()) {
+		s.mux.Handle(path, s.at(methods))
+	}
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.refuse(w, r, errNoRoute) })
+	return s, nil
+}
+
+// byPath groups routes by path: one path has one entry in the mux, so that a method that it does not have can be told from a path that nobody
+// knows.
+func byPath(all []route) map[string]map[string]*route {
+	paths := map[string]map[string]*route{}
+	for i := range all {
+		if paths[all[i].path] == nil {
+			paths[all[i].path] = map[string]*route{}
+		}
+		paths[all[i].path][all[i].method] = &all[i]
+	}
+	return paths
+}
+
+// Drain ends what waits: requests for results are answered with what there is, followers are told to come again, and /readyz says no. It
+// returns at once. Draining twice is legal.
+func (s *Server) Drain() { s.draining.Do(func() { close(s.drain) }) }
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	for name, value := range securityHeaders {
+		header.Set(name, value)
+	}
+	defer s.recovered(w, r)
+	if !plain(r.URL.EscapedPath()) {
+		s.refuse(w, r, errNoRoute)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// plain reports whether a path is one that routes are looked up by: without empty segments and dots, which a mux would answer with a redirect.
+func plain(path string) bool {
+	if !strings.HasPrefix(path, "/") || strings.Contains(path, "//") {
+		return false
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return false
+		}
+	}
+	return true
+}
+
+// recovered answers where a handler panicked. The process goes on: a fault in one answer is not one in all.
+func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	s.refuse(w, r, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+}
+
+// at is the handler of a path.
+func (s *Server) at(methods map[string]*route) http.Handler {
+	var names []string
+	for method := range methods {
+		if names = append(names, method); method == http.MethodGet {
+			names = append(names, http.MethodHead)
+		}
+	}
+	slices.Sort(names)
+	allow := strings.Join(names, ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		rt := methods[method]
+		if rt == nil {
+			rt = methods[anyMethod]
+		}
+		if rt == nil {
+			w.Header().Set("Allow", allow)
+			s.refuse(w, r, errMethod)
+			return
+		}
+		if err := s.serve(w, r, rt); err != nil {
+			s.refuse(w, r, err)
+		}
+	})
+}
+
+// serve checks a request against its route and calls the handler.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error {
+	rc := http.NewResponseController(w)
+	_ = rc.SetWriteDeadline(time.Now().Add(s.opts.WriteTimeout)) // not every ResponseWriter has deadlines
+	if r.ContentLength != 0 {
+		_ = rc.SetReadDeadline(time.Now().Add(s.opts.ReadTimeout))
+	}
+	key, err := s.admit(r, rt)
+	if err != nil {
+		return err
+	}
+	req := &request{Request: r, route: rt, key: key, max: s.opts.MaxBody}
+	if !rt.raw {
+		if err := req.read(w); err != nil {
+			return err
+		}
+		if r.ContentLength != 0 {
+			_ = rc.SetReadDeadline(time.Time{}) // or the wait for a result would end with it
+		}
+	}
+	if key != nil {
+		req.Request = r.WithContext(stepwell.ActingFor(r.Context(), key.Name))
+	}
+	err = rt.handle(s, w, req)
+	if rt.audit {
+		s.audit(req, err)
+	}
+	return err
+}
+
+// audit notes what an operator did, or was refused.
+func (s *Server) audit(r *request, err error) {
+	who := "nobody"
+	if r.key != nil {
+		who = r.key.Name
+	}
+	args := []any{"who", who, "what", r.route.op.id, "from", r.RemoteAddr}
+	if run := r.PathValue("run"); run != "" {
+		args = append(args, "run", run)
+	}
+	if act := r.PathValue("act"); act != "" {
+		args = append(args, "act", act)
+	}
+	if err != nil {
+		args = append(args, "refused", problemOf(err).Code)
+	}
+	s.log.Info("audit", args...)
+}

@@ -1,0 +1,133 @@
+package server
+
+// This file waits for runs to change: one subscription to the world's notices for all who wait, and polling behind it.
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// watchers are those who wait for news of runs. While there are any, one subscription to the world serves them all.
+type watchers struct {
+	notifier world.Notifier // nil: this world tells nothing
+
+	mu   sync.Mutex
+	runs map[string]map[chan struct{}]bool // by run; each channel has capacity 1 and is its waiter's
+	stop func()                            // ends the subscription; nil: there is none
+}
+
+func newWatchers(w world.World) *watchers {
+	n, _ := w.(world.Notifier)
+	return &watchers{notifier: n, runs: map[string]map[chan struct{}]bool{}}
+}
+
+// add makes news come for a run until stop is called.
+func (h *watchers) add(run string) (news <-chan struct{}, stop func()) {
+	c := make(chan struct{}, 1)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.runs[run] == nil {
+		h.runs[run] = map[chan struct{}]bool{}
+	}
+	h.runs[run][c] = true
+	if h.stop == nil && h.notifier != nil {
+		h.stop = h.notifier.Notify(h.tell)
+	}
+	return c, func() { h.remove(run, c) }
+}
+
+func (h *watchers) remove(run string, c chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.runs[run], c)
+	if len(h.runs[run]) == 0 {
+		delete(h.runs, run)
+	}
+	if len(h.runs) == 0 && h.stop != nil {
+		h.stop()
+		h.stop = nil
+	}
+}
+
+// tell passes a notice on. It never blocks.
+func (h *watchers) tell(n world.Notice) {
+	if n.Kind != world.NoticeLog && n.Kind != world.NoticeEnded {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n.Run != "" {
+		nudge(h.runs[n.Run])
+		return
+	}
+	for _, waiters := range h.runs {
+		nudge(waiters)
+	}
+}
+
+func nudge(waiters map[chan struct{}]bool) {
+	for c := range waiters {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Polling, where no notice comes: another process may write, and not every world tells of that.
+const (
+	pollFirst = 20 * time.Millisecond
+	pollLast  = time.Second
+)
+
+// wait takes one of the places of those who wait; done gives it back.
+func (s *Server) wait() (done func(), err error) {
+	select {
+	case s.waiting <- struct{}{}:
+		return func() { <-s.waiting }, nil
+	default:
+		return nil, errBusy
+	}
+}
+
+// watch calls look at once, and again whenever a run may have changed, until look is done or fails, the server drains, or ctx ends, which is no
+// error where its time was up. It calls beat at each of beats, which may be nil.
+func (s *Server) watch(ctx context.Context, run string, look func() (done bool, err error), beats <-chan time.Time, beat func() error) error {
+	news, stop := s.watchers.add(run)
+	defer stop()
+	poll := pollFirst
+	timer := time.NewTimer(poll)
+	defer timer.Stop()
+	looked := false
+	for {
+		if !looked {
+			if done, err := look(); done || err != nil {
+				return err
+			}
+			timer.Reset(poll)
+		}
+		looked = false
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return nil
+			}
+			return ctx.Err()
+		case <-s.drain:
+			return nil
+		case <-beats:
+			if err := beat(); err != nil {
+				return err
+			}
+			looked = true
+		case <-news:
+			poll = pollFirst
+		case <-timer.C:
+			poll = min(poll*3/2, pollLast)
+		}
+	}
+}
