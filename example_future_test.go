@@ -1,0 +1,136 @@
+package stepwell_test
+
+// Examples of time, and of code beside code.
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell"
+)
+
+// A pause that survives whatever happens to the process.
+func ExampleSleep() {
+	remind := stepwell.Define("remind", func(ctx stepwell.Context, what string) (string, error) {
+		if err := stepwell.Sleep(ctx, "later", 3*time.Millisecond); err != nil { // or a month
+			return "", err // the run was cancelled
+		}
+		return "do not forget: " + what, nil
+	})
+	app, stop := exampleApp(remind)
+	defer stop()
+	run, _ := remind.Start(context.Background(), app, "milk")
+	fmt.Println(run.Result(context.Background()))
+	// Output: do not forget: milk <nil>
+}
+
+// A pause until a time, reckoned from the workflow's own.
+func ExampleSleepUntil() {
+	next := stepwell.Define("next", func(ctx stepwell.Context, _ int) (bool, error) {
+		at := ctx.Now().Truncate(time.Millisecond).Add(2 * time.Millisecond)
+		err := stepwell.SleepUntil(ctx, "full-ms", at)
+		return !ctx.Now().Before(at), err
+	})
+	app, stop := exampleApp(next)
+	defer stop()
+	run, _ := next.Start(context.Background(), app, 0)
+	fmt.Println(run.Result(context.Background()))
+	// Output: true <nil>
+}
+
+// Two coroutines of one workflow: they run one at a time, so they may share variables.
+func ExampleGo() {
+	fetch := stepwell.Define("fetch", func(ctx stepwell.Context, _ int) (string, error) {
+		done := 0
+		part := func(name string) *stepwell.Future[string] {
+			return stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) {
+				got, err := stepwell.Step(ctx, name, func(context.Context) (string, error) { return name + "!", nil })
+				done++
+				return got, err
+			})
+		}
+		left, right := part("left"), part("right")
+		l, err := left.Get(ctx)
+		if err != nil {
+			return "", err
+		}
+		r, err := right.Get(ctx)
+		return fmt.Sprintf("%s %s %d", l, r, done), err
+	})
+	app, stop := exampleApp(fetch)
+	defer stop()
+	run, _ := fetch.Start(context.Background(), app, 0)
+	fmt.Println(run.Result(context.Background()))
+	// Output: left! right! 2 <nil>
+}
+
+// All results, in the order of the arguments.
+func ExampleAll() {
+	double := stepwell.Define("double", func(ctx stepwell.Context, ns []int) ([]int, error) {
+		var fs []*stepwell.Future[int]
+		for _, n := range ns {
+			fs = append(fs, stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
+				return stepwell.Step(ctx, "double", func(context.Context) (int, error) { return 2 * n, nil })
+			}))
+		}
+		return stepwell.All(ctx, fs...)
+	})
+	app, stop := exampleApp(double)
+	defer stop()
+	run, _ := double.Start(context.Background(), app, []int{3, 1, 2})
+	fmt.Println(run.Result(context.Background()))
+	// Output: [6 2 4] <nil>
+}
+
+// Done tells, without waiting, whether a result is there.
+func ExampleFuture_Done() {
+	peek := stepwell.Define("peek", func(ctx stepwell.Context, _ int) ([]bool, error) {
+		quick, slow := stepwell.Timer(ctx, "quick", time.Millisecond), stepwell.Timer(ctx, "slow", time.Hour)
+		_, err := stepwell.Select(ctx, quick, slow)
+		return []bool{quick.Done(), slow.Done()}, err
+	})
+	app, stop := exampleApp(peek)
+	defer stop()
+	run, _ := peek.Start(context.Background(), app, 0)
+	fmt.Println(run.Result(context.Background()))
+	// Output: [true false] <nil>
+}
+
+// Wait until what other coroutines do makes a condition true.
+func ExampleAwait() {
+	quorum := stepwell.Define("quorum", func(ctx stepwell.Context, voters []string) (int, error) {
+		votes := 0
+		for range voters {
+			stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
+				err := stepwell.Do(ctx, "vote", func(context.Context) error { return nil })
+				votes++
+				return 0, err
+			})
+		}
+		err := stepwell.Await(ctx, func() bool { return votes >= 2 })
+		return 2, err
+	})
+	app, stop := exampleApp(quorum)
+	defer stop()
+	run, _ := quorum.Start(context.Background(), app, []string{"ann", "bob", "eve"})
+	fmt.Println(run.Result(context.Background()))
+	// Output: 2 <nil>
+}
+
+// A condition with a deadline: that the time is up is a value, not an error.
+func ExampleAwaitTimeout() {
+	wait := stepwell.Define("wait", func(ctx stepwell.Context, _ int) (string, error) {
+		came := false
+		ok, err := stepwell.AwaitTimeout(ctx, 2*time.Millisecond, func() bool { return came })
+		if err != nil || ok {
+			return "it came", err
+		}
+		return "nobody came", nil
+	})
+	app, stop := exampleApp(wait)
+	defer stop()
+	run, _ := wait.Start(context.Background(), app, 0)
+	fmt.Println(run.Result(context.Background()))
+	// Output: nobody came <nil>
+}

@@ -1,0 +1,78 @@
+package stepwell_test
+
+// Examples of logs outside of a database: kept, brought to another, and held against new code.
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// recordedNap is the file that App.Export makes of a run that sleeps.
+func recordedNap() *bytes.Buffer {
+	nap := stepwell.Define("nap", func(ctx stepwell.Context, _ int) (string, error) {
+		return "rested", stepwell.Sleep(ctx, "nap", time.Hour)
+	})
+	app, stop := exampleApp(nap)
+	defer stop()
+	ctx := context.Background()
+	run, _ := nap.Start(ctx, app, 0, stepwell.StartOptions{ID: "nap-1"})
+	waitsFor(app, run.ID(), stepwell.WhySleep)
+	var file bytes.Buffer
+	if err := app.Export(ctx, run.ID(), &file); err != nil {
+		panic(err)
+	}
+	return &file
+}
+
+// The log of a run, as lines of JSON.
+func ExampleApp_Export() {
+	greet := stepwell.Define("greet", func(_ stepwell.Context, name string) (string, error) { return "hello " + name, nil })
+	app, stop := exampleApp(greet)
+	defer stop()
+	ctx := context.Background()
+	run, _ := greet.Start(ctx, app, "ann")
+	_, _ = run.Result(ctx)
+	var file bytes.Buffer // or a file
+	err := app.Export(ctx, run.ID(), &file)
+	fmt.Println(bytes.Count(file.Bytes(), []byte("\n")), err) // a head, three events, an end
+	// Output: 5 <nil>
+}
+
+// A run comes to another database. It is paused there until somebody says that it is to go on.
+func ExampleApp_Import() {
+	app, stop := exampleApp()
+	defer stop()
+	ctx := context.Background()
+	for h, err := range stepwell.ReadHistories(recordedNap()) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(app.Import(ctx, h, stepwell.ImportOptions{}))
+	}
+	why, err := app.Why(ctx, "nap-1")
+	fmt.Println(why.Kind, why.Reason, err)
+	// Output:
+	// <nil>
+	// paused imported <nil>
+}
+
+// Tomorrow's code, held against the log of a run of today: no database, and no step runs.
+func ExampleApp_Check() {
+	histories := recordedNap()
+	changed := stepwell.Define("nap", func(ctx stepwell.Context, _ int) (string, error) {
+		return "rested", stepwell.Sleep(ctx, "siesta", time.Hour)
+	})
+	app, _ := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{changed}})
+	for h, err := range stepwell.ReadHistories(histories) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(app.Check(context.Background(), h) != nil)
+	}
+	// Output: true
+}

@@ -1,0 +1,131 @@
+package lint
+
+// This file holds what is to be shown: each verb that authors and operators call has an example that runs.
+
+import (
+	"go/ast"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shownIn are verbs without an example of their own name, and the example that shows them.
+var shownIn = map[string]string{
+	"App.Count":          "ExampleWhere",
+	"App.Hooks":          "ExampleNewHook",
+	"App.Resume":         "ExampleApp_Pause",
+	"App.SendHook":       "ExampleNewHook",
+	"App.World":          "ExampleRunInfo_Why",
+	"CancelLosers":       "ExampleSelect",
+	"ChildCall.Start":    "ExampleWorkflow_Child",
+	"ChildRun.ID":        "ExampleDetached",
+	"Event":              "ExampleEventDef_Wait",
+	"EventDef.Name":      "ExampleApp_Signal",
+	"EventDef.Send":      "ExampleEventDef_Wait",
+	"EventDef.Start":     "ExampleSelect",
+	"Future.Get":         "ExampleGo",
+	"Hook.Receive":       "ExampleNewHook",
+	"Metadata":           "ExampleNewHook",
+	"ReadHistories":      "ExampleApp_Import",
+	"RegisteredStep.Run": "ExampleDefineStep",
+	"Run.Existed":        "ExampleKey",
+	"Run.ID":             "ExampleKey",
+	"Timer":              "ExampleSelect",
+	"Token":              "ExampleNewHook",
+	"Workflow.Name":      "ExampleRunInfo_Why",
+}
+
+// notRun are examples without output: they need what a test of the root package does not have.
+var notRun = map[string]string{
+	"ExampleIn":            "a PostgreSQL database: TestInTheCallersTransaction",
+	"ExampleTransactional": "a PostgreSQL database: TestTransactionalStep",
+}
+
+// TestExamples: every exported function, and every method but of errors and of interfaces, has an example with output, or is called in another's.
+func TestExamples(t *testing.T) {
+	verbs, examples := map[string]bool{}, map[string]*ast.FuncDecl{}
+	for _, s := range sources(t) {
+		if s.dir != "" {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			switch {
+			case !ok:
+			case s.test && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Example"):
+				examples[fn.Name.Name] = fn
+				if _, excused := notRun[fn.Name.Name]; excused == printed(s, fn) {
+					t.Errorf("%s: %s: has output: %v, is excused: %v", s.at(fn.Pos()), fn.Name, !excused, excused)
+				}
+			case !s.test && fn.Name.IsExported() && onExported(fn) && !standard[fn.Name.Name]:
+				verbs[verb(fn)] = true
+			}
+		}
+	}
+	if len(verbs) < 60 {
+		t.Fatalf("got %d verbs, want the package's", len(verbs))
+	}
+	for _, v := range slices.Sorted(maps.Keys(verbs)) {
+		name := "Example" + strings.ReplaceAll(v, ".", "_")
+		own := slices.ContainsFunc(slices.Collect(maps.Keys(examples)), func(e string) bool {
+			rest, ok := strings.CutPrefix(e, name+"_")
+			return e == name || ok && rest != "" && rest[0] >= 'a' && rest[0] <= 'z'
+		})
+		other, excused := shownIn[v]
+		switch {
+		case strings.HasSuffix(strings.Split(v, ".")[0], "Error"): // what came with an error is read, not called for
+		case own && excused:
+			t.Errorf("%s has an example of its own: shownIn need not have it", v)
+		case !own && !excused:
+			t.Errorf("%s has no example: write %s, or name in shownIn the one that shows it", v, name)
+		case excused && (examples[other] == nil || !calls(examples[other], v)):
+			t.Errorf("%s is to be shown in %s, which does not call it", v, other)
+		}
+	}
+	for v := range shownIn {
+		if !verbs[v] {
+			t.Errorf("shownIn has %s, which is no verb", v)
+		}
+	}
+}
+
+// verb is a function's name, or Type.Method.
+func verb(fn *ast.FuncDecl) string {
+	if fn.Recv == nil {
+		return fn.Name.Name
+	}
+	typ := fn.Recv.List[0].Type
+	for {
+		switch x := typ.(type) {
+		case *ast.StarExpr:
+			typ = x.X
+		case *ast.IndexExpr:
+			typ = x.X
+		case *ast.IndexListExpr:
+			typ = x.X
+		case *ast.Ident:
+			return x.Name + "." + fn.Name.Name
+		default:
+			return fn.Name.Name
+		}
+	}
+}
+
+// printed reports whether an example says what it prints: only then it is run.
+func printed(s *source, fn *ast.FuncDecl) bool {
+	return slices.ContainsFunc(s.file.Comments, func(g *ast.CommentGroup) bool {
+		return g.Pos() > fn.Body.Pos() && g.End() < fn.Body.End() && strings.HasPrefix(g.Text(), "Output:")
+	})
+}
+
+// calls reports whether a function names a verb as x.Verb.
+func calls(fn *ast.FuncDecl, verb string) (found bool) {
+	name := verb[strings.LastIndexByte(verb, '.')+1:]
+	ast.Inspect(fn, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		found = found || ok && sel.Sel.Name == name
+		return !found
+	})
+	return found
+}
