@@ -1,0 +1,211 @@
+package main
+
+// This file has the settings of the server: one table of flags, environment variables, defaults and what they mean.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/stepwell/stepwell/server"
+)
+
+// serverConfig is what the settings say.
+type serverConfig struct {
+	listen    string
+	options   server.Options
+	serving   server.Serving
+	retention time.Duration
+	level     slog.Level
+	json      bool
+}
+
+func (c *serverConfig) handler(to io.Writer) slog.Handler {
+	o := &slog.HandlerOptions{Level: c.level}
+	if c.json {
+		return slog.NewJSONHandler(to, o)
+	}
+	return slog.NewTextHandler(to, o)
+}
+
+// setting is one thing that can be set.
+type setting struct {
+	flag  string
+	def   string
+	about string
+	set   func(c *serverConfig, value string) error
+
+	also     string                                    // another environment variable, that others know it by
+	setAlso  func(c *serverConfig, value string) error // of that variable, which may count otherwise
+	isSwitch bool                                      // --flag alone is true
+}
+
+// env is the setting's environment variable.
+func (s *setting) env() string {
+	return "STEPWELL_" + strings.ToUpper(strings.ReplaceAll(s.flag, "-", "_"))
+}
+
+var serverSettings = []setting{
+	{flag: "listen", def: "127.0.0.1:7373", about: "where it listens, host:port; a public address needs API keys",
+		set: func(c *serverConfig, v string) error { c.listen = v; return nil }},
+	{flag: "api-key", about: "API keys, scope:name:secret, several with commas; scopes are viewer, operator, admin",
+		set: func(c *serverConfig, v string) error { return c.addKeys(v) }},
+	{flag: "api-key-file", about: "a file with API keys, one a line; # begins a comment; a secret may be sha256=HEX", set: (*serverConfig).readKeys},
+	{flag: "insecure", def: "false", about: "listen on a public address without API keys", isSwitch: true,
+		set: func(c *serverConfig, v string) (err error) { c.options.Insecure, err = parseSwitch(v); return err }},
+	{flag: "max-body", def: "2097152", about: "bytes of a request's body, at most; a payload may have 1 MiB", set: wholeInto(1024, 64<<20, func(c *serverConfig, n int64) { c.options.MaxBody = n })},
+	{flag: "max-header", def: "65536", about: "bytes of a request's head, at most", set: wholeInto(4096, 1<<20, func(c *serverConfig, n int64) { c.serving.MaxHeader = int(n) })},
+	{flag: "max-connections", def: "2000", about: "connections at once; who comes then waits", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.serving.MaxConnections = int(n) })},
+	{flag: "max-waiting", def: "1000", about: "requests that wait for a result or follow events at once; more are told to come again", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.options.MaxWaiting = int(n) })},
+	{flag: "max-wait", def: "60s", about: "how long a request may wait for a result", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.MaxWait = d })},
+	{flag: "header-timeout", def: "10s", about: "how long a request's head may take to arrive", set: spanInto(func(c *serverConfig, d time.Duration) { c.serving.HeaderTimeout = d })},
+	{flag: "read-timeout", def: "30s", about: "how long a request's body may take to arrive", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.ReadTimeout = d })},
+	{flag: "write-timeout", def: "30s", about: "how long a client may take to read an answer, or the next piece of what it follows", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.WriteTimeout = d })},
+	{flag: "idle-timeout", def: "2m", about: "how long a connection is kept on which nothing is asked", set: spanInto(func(c *serverConfig, d time.Duration) { c.serving.IdleTimeout = d })},
+	{flag: "heartbeat", def: "15s", about: "time between comments on an event stream on which nothing happens", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Heartbeat = d })},
+	{flag: "shutdown-timeout", def: "10s", about: "how long requests may take to end when the server does", set: spanInto(func(c *serverConfig, d time.Duration) { c.serving.Shutdown = d })},
+	{flag: "max-retention-days", def: "365", about: "how long ended runs are kept at most, whatever a start asks for; of runs that are started here",
+		also: "WORKFLOWS_MAX_RETENTION_DAYS",
+		set:  wholeInto(1, 36525, func(c *serverConfig, n int64) { c.retention = time.Duration(n) * 24 * time.Hour })},
+	{flag: "sweep-interval", def: "5m", about: "time between deletions of ended runs whose retention is over; off: never here",
+		also: "WORKFLOWS_SWEEPER_INTERVAL_MS", set: setSweep,
+		setAlso: wholeInto(1, 1<<40, func(c *serverConfig, n int64) { c.serving.SweepInterval = time.Duration(n) * time.Millisecond })},
+	{flag: "log-level", def: "info", about: "debug, info, warn or error", set: setLevel},
+	{flag: "log-format", def: "text", about: "text or json, on stderr", set: func(c *serverConfig, v string) error {
+		if c.json = v == "json"; !c.json && v != "text" {
+			return errors.New("want text or json")
+		}
+		return nil
+	}},
+}
+
+func addSettings(fl *pflag.FlagSet) {
+	for i := range serverSettings {
+		s := &serverSettings[i]
+		about := s.about + " (env " + s.env() + ")"
+		fl.String(s.flag, s.def, about)
+		if s.isSwitch {
+			fl.Lookup(s.flag).NoOptDefVal = "true"
+		}
+	}
+}
+
+// serverConfig reads the settings: flag, then environment, then default. All faults are told at once, each with the name it was set by.
+func (c *cli) serverConfig(fl *pflag.FlagSet) (*serverConfig, error) {
+	cfg := &serverConfig{}
+	var errs []error
+	for i := range serverSettings {
+		s := &serverSettings[i]
+		value, by, set := s.def, "the default of --"+s.flag, s.set
+		if f := fl.Lookup(s.flag); f.Changed {
+			value, by = f.Value.String(), "--"+s.flag
+		} else if v := c.getenv(s.env()); v != "" {
+			value, by = v, s.env()
+		} else if v := c.also(s); v != "" {
+			value, by = v, s.also
+			if s.setAlso != nil {
+				set = s.setAlso
+			}
+		}
+		if err := set(cfg, value); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", by, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, usagef("see stepwell server --help", "%w", err)
+	}
+	return cfg, nil
+}
+
+func (c *cli) also(s *setting) string {
+	if s.also == "" {
+		return ""
+	}
+	return c.getenv(s.also)
+}
+
+func (c *serverConfig) addKeys(text string) error {
+	keys, err := server.ParseKeys(text)
+	c.options.Keys = append(c.options.Keys, keys...)
+	return err
+}
+
+// mostKeyFile bounds a file that is no file of keys.
+const mostKeyFile = 1 << 20
+
+func (c *serverConfig) readKeys(path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was read
+	text, err := io.ReadAll(io.LimitReader(f, mostKeyFile))
+	if err != nil {
+		return err
+	}
+	before := len(c.options.Keys)
+	if err := c.addKeys(string(text)); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if len(c.options.Keys) == before {
+		return fmt.Errorf("%s has no keys", path)
+	}
+	return nil
+}
+
+func parseSwitch(v string) (bool, error) {
+	on, err := strconv.ParseBool(v)
+	if err != nil {
+		return false, fmt.Errorf("%q: want true or false", v)
+	}
+	return on, nil
+}
+
+// wholeInto sets a whole number.
+func wholeInto(least, most int64, into func(*serverConfig, int64)) func(*serverConfig, string) error {
+	return func(c *serverConfig, v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n < least || n > most {
+			return fmt.Errorf("%q: want a whole number from %d to %d", v, least, most)
+		}
+		into(c, n)
+		return nil
+	}
+}
+
+// spanInto sets a duration above zero.
+func spanInto(into func(*serverConfig, time.Duration)) func(*serverConfig, string) error {
+	return func(c *serverConfig, v string) error {
+		d, err := server.ParseDuration(v)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("%q: want a duration above zero, like 90s, 5m or 2h", v)
+		}
+		into(c, d)
+		return nil
+	}
+}
+
+func setSweep(c *serverConfig, v string) error {
+	if v == "off" {
+		c.serving.SweepInterval = -1
+		return nil
+	}
+	return spanInto(func(c *serverConfig, d time.Duration) { c.serving.SweepInterval = d })(c, v)
+}
+
+func setLevel(c *serverConfig, v string) error {
+	if err := c.level.UnmarshalText([]byte(v)); err != nil {
+		return fmt.Errorf("%q: want debug, info, warn or error", v)
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+//go:build unix
+
+package main
+
+// The page about the server on PostgreSQL; its test cluster runs on Unix alone.
+
+import (
+	"testing"
+
+	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/world"
+)
+
+// TestServerWalkPostgres executes the page about the server.
+func TestServerWalkPostgres(t *testing.T) {
+	t.Parallel()
+	database := pgtest.URL(t)
+	w, err := world.Open(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	works(t, w)
+	walkPage(t, served(t, nil, "--db", database))
+}
