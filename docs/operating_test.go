@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -20,19 +19,10 @@ import (
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-func page(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // TestSettingsAreAllThere holds the table of settings to the struct: its fields, in its order.
 func TestSettingsAreAllThere(t *testing.T) {
 	t.Parallel()
-	_, table, _ := strings.Cut(page(t, "operating.md"), "| field of `Config`")
+	_, table, _ := strings.Cut(read(t, "docs/operating.md"), "| field of `Config`")
 	table, _, _ = strings.Cut(table, "\n\n")
 	var got, want []string
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {
@@ -51,7 +41,7 @@ func TestSettingsAreAllThere(t *testing.T) {
 // TestWordsAndCodesAreAllThere holds the page to what App.Why can answer, and to the codes that it lists being real.
 func TestWordsAndCodesAreAllThere(t *testing.T) {
 	t.Parallel()
-	text := page(t, "operating.md")
+	text := read(t, "docs/operating.md")
 	for _, kind := range []stepwell.WhyKind{
 		stepwell.WhyOver, stepwell.WhyCancelling, stepwell.WhyPaused, stepwell.WhyBlocked, stepwell.WhyDelayed, stepwell.WhyQueued,
 		stepwell.WhyNoWorker, stepwell.WhyWorking, stepwell.WhyWorkerLost, stepwell.WhyRetry, stepwell.WhySleep, stepwell.WhyEvent,

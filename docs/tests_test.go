@@ -12,14 +12,32 @@ import (
 )
 
 var (
-	named   = regexp.MustCompile("`(Test[A-Z0-9]\\w*)`")
-	defined = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	testName = regexp.MustCompile("`(Test[A-Z0-9]\\w*)`")
+	defined  = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 )
 
 func TestNamedTestsExist(t *testing.T) {
 	t.Parallel()
+	exist := tests(t)
+	n := 0
+	for _, page := range pages(t) {
+		for _, m := range testName.FindAllStringSubmatch(read(t, page), -1) {
+			n++
+			if !exist[m[1]] {
+				t.Errorf("%s names %s, which does not exist", page, m[1])
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no page names a test")
+	}
+}
+
+// tests are the names of all tests of the repository.
+func tests(t *testing.T) map[string]bool {
+	t.Helper()
 	exist := map[string]bool{}
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -37,24 +55,5 @@ func TestNamedTestsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
-			n++
-			if !exist[m[1]] {
-				t.Errorf("%s names %s, which does not exist", page, m[1])
-			}
-		}
-	}
-	if n == 0 {
-		t.Error("no page names a test")
-	}
+	return exist
 }
