@@ -359,8 +359,8 @@ func (c *checker) types(code string) (faults []error) {
 	return faults
 }
 
-// named are names of the API where text mentions them: package or type, and what is of it.
-var named = regexp.MustCompile(`\b(stepwell|stepwelltest|app|App|Config|StartOptions|ChildOptions|ForkOptions|ListFilter|Retry|StepError|RunError)\.([A-Z]\w*)`)
+// apiNames are names of the API where text mentions them: package or type, and what is of it.
+var apiNames = regexp.MustCompile(`\b(stepwell|stepwelltest|app|App|Config|StartOptions|ChildOptions|ForkOptions|ListFilter|Retry|StepError|RunError)\.([A-Z]\w*)`)
 
 // names checks that what the text of the pages calls by name is there.
 func (c *checker) names(t *testing.T) {
@@ -376,7 +376,7 @@ func (c *checker) names(t *testing.T) {
 	n := 0
 	for _, page := range pages(t) {
 		for _, code := range inline.FindAllString(fence.ReplaceAllString(read(t, page), ""), -1) {
-			for _, m := range named.FindAllStringSubmatch(code, -1) {
+			for _, m := range apiNames.FindAllStringSubmatch(code, -1) {
 				n++
 				if p := api[m[1]]; p != nil {
 					if p.Scope().Lookup(m[2]) == nil {

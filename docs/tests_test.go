@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	testName = regexp.MustCompile("`(Test[A-Z0-9]\\w*)`")
-	defined  = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	named   = regexp.MustCompile("`(Test[A-Z0-9]\\w*)`")
+	defined = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 )
 
 func TestNamedTestsExist(t *testing.T) {
@@ -21,7 +21,7 @@ func TestNamedTestsExist(t *testing.T) {
 	exist := tests(t)
 	n := 0
 	for _, page := range pages(t) {
-		for _, m := range testName.FindAllStringSubmatch(read(t, page), -1) {
+		for _, m := range named.FindAllStringSubmatch(read(t, page), -1) {
 			n++
 			if !exist[m[1]] {
 				t.Errorf("%s names %s, which does not exist", page, m[1])
