@@ -4,8 +4,9 @@ package stepwell
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"iter"
+	"time"
 )
 
 // Act is what [App.Bulk] does to each run, App.Cancel for one:
@@ -19,31 +20,109 @@ type BulkResult struct {
 	Err error   // of the act; nil: it is done
 }
 
-// Bulk does something to each run that a filter finds, newest first, and yields what became of each: an act that is refused stops nothing. It keeps
-// one page of runs in memory, however many there are. The caller's break, or the end of ctx, stops it between two runs; what is done is
-// done. Repeated, it does no harm where the act does none: a cancel, a pause and a retry of one run are one, however often they are asked for. Runs
-// that are born meanwhile, of the act too, are not met.
+// BulkOption changes how [App.Bulk] goes about it: [Parallel].
+type BulkOption interface{ bulkOption(*bulkOptions) }
+
+type bulkOptions struct{ parallel int }
+
+// Parallel is how many acts of [App.Bulk] are under way at once, from 1, which is the default. Changes that are made at once share the database's
+// transactions: with 32 a hundred thousand runs are done many times sooner. The act is called by as many goroutines then.
+func Parallel(n int) BulkOption { return parallelOption(n) }
+
+type parallelOption int
+
+func (n parallelOption) bulkOption(o *bulkOptions) { o.parallel = int(n) }
+
+// bulkGrace is how long acts that have begun may go on when the context of a bulk operation ends, so that it is known what became of them.
+const bulkGrace = 5 * time.Second
+
+// Bulk does something to each run that a filter finds, newest first, and yields what became of each, in that order: an act that is refused stops
+// nothing. It keeps one page of runs in memory and those that are under way, however many there are. Repeated, it does no harm where the act does none: a
+// cancel, a pause and a retry of one run are one, however often they are asked for. Runs that are born meanwhile, of the act too, are not met.
 //
-// The second value is an error of the list itself; it is the last.
-func (a *App) Bulk(ctx context.Context, f ListFilter, act Act) iter.Seq2[BulkResult, error] {
+// The end of ctx stops it between two runs: acts that have begun have 5 s to end, and are yielded, before their own contexts end too. The caller's break
+// stops it at once: acts that have begun, none but for [Parallel], are waited for and not told of. What is done is done.
+//
+// The second value is an error of the list itself, or why ctx ended; it is the last.
+func (a *App) Bulk(ctx context.Context, f ListFilter, act Act, opts ...BulkOption) iter.Seq2[BulkResult, error] {
+	o := bulkOptions{parallel: 1}
+	for _, opt := range opts {
+		opt.bulkOption(&o)
+	}
 	return func(yield func(BulkResult, error) bool) {
-		for run, err := range a.List(ctx, f) {
-			if err == nil && ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			if err != nil {
-				yield(BulkResult{}, err)
-				return
-			}
-			err := act(ctx, run)
-			if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-				yield(BulkResult{}, err) // it was stopped, not refused
-				return
-			}
-			if !yield(BulkResult{run, err}, nil) {
-				return
-			}
+		if o.parallel < 1 {
+			yield(BulkResult{}, fmt.Errorf("%w: bulk: %d acts at once: want 1 or more", ErrInvalid, o.parallel))
+			return
 		}
+		a.bulk(ctx, f, act, o.parallel, yield)
+	}
+}
+
+func (a *App) bulk(ctx context.Context, f ListFilter, act Act, parallel int, yield func(BulkResult, error) bool) {
+	actCtx, stop := outliving(ctx, bulkGrace)
+	defer stop()
+	var begun []chan BulkResult // in the order of the list
+	defer func() {
+		for _, c := range begun {
+			<-c
+		}
+	}()
+	first := func() bool {
+		r := <-begun[0]
+		begun = begun[1:]
+		return yield(r, nil)
+	}
+	var failed error
+	for run, err := range a.List(ctx, f) {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if failed = err; failed != nil {
+			break
+		}
+		c := make(chan BulkResult, 1)
+		begun = append(begun, c)
+		if do := func() { c <- BulkResult{run, act(actCtx, run)} }; parallel == 1 {
+			do()
+		} else {
+			go do() // it is waited for above
+		}
+		if len(begun) == parallel && !first() {
+			return
+		}
+	}
+	for len(begun) > 0 {
+		if !first() {
+			return
+		}
+	}
+	if failed != nil {
+		yield(BulkResult{}, failed)
+	}
+}
+
+// outliving is a context that ends so long after another. stop ends it, and is to be called.
+func outliving(ctx context.Context, grace time.Duration) (_ context.Context, stop func()) {
+	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-ctx.Done():
+		case <-out.Done():
+			return
+		}
+		t := time.NewTimer(grace)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel(context.Cause(ctx))
+		case <-out.Done():
+		}
+	}()
+	return out, func() {
+		cancel(context.Canceled)
+		<-ended
 	}
 }
 

@@ -116,6 +116,7 @@ func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[j
 		b := *born.Birth
 		b.Version, b.Seed, b.Key, b.NotBefore, b.Parent = o.Version, 0, "", time.Time{}, nil
 		b.Origin = &world.Origin{Run: run, Seq: born.Seq}
+		b.Retention = clampRetention(b.Retention, a.cfg.MaxRetention)
 		input := born.Payload
 		if o.Input != nil {
 			input = o.Input
@@ -158,6 +159,8 @@ func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.
 	if err != nil {
 		return nil, err
 	}
+	born := events[0].Birth
+	born.Retention = clampRetention(born.Retention, a.cfg.MaxRetention)
 	existing, err := engine.BearLog(ctx, a.world, buildOf(h), cut.Run, events)
 	if err != nil {
 		return nil, err

@@ -109,13 +109,19 @@ func (o *StartOptions) birth(workflow string, limit time.Duration) world.Birth {
 	if b.Retention == 0 {
 		b.Retention = defaultRetention
 	}
-	if limit > 0 && (b.Retention > limit || b.Retention == Forever) {
-		b.Retention = limit
-	}
 	if b.Retention == Forever {
 		b.Retention = 0 // the log's word for it
 	}
+	b.Retention = clampRetention(b.Retention, limit)
 	return b
+}
+
+// clampRetention keeps to the operator's limit, as the log has it: 0 is for ever.
+func clampRetention(d, limit time.Duration) time.Duration {
+	if limit > 0 && (d == 0 || d > limit) {
+		return limit
+	}
+	return d
 }
 
 const (
