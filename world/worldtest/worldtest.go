@@ -55,6 +55,7 @@ var topics = []struct {
 	{"waiting acts", waitingActs},
 	{"forced cancels", forced},
 	{"admin", admin},
+	{"lists", lists},
 	{"sweeping", swept},
 	{"counts", counts},
 	{"notices", notices},

@@ -1,0 +1,144 @@
+// Lists: how runs are found among others, and that readers beside writers miss none.
+
+package worldtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+func withAttributes(pairs ...string) func(*world.Birth) {
+	return func(b *world.Birth) { b.Attributes = attributesOf(pairs...) }
+}
+
+// attributesOf are names and JSON values in turn.
+func attributesOf(pairs ...string) map[string]json.RawMessage {
+	all := make(map[string]json.RawMessage)
+	for i := 0; i < len(pairs); i += 2 {
+		all[pairs[i]] = jsonText(pairs[i+1])
+	}
+	return all
+}
+
+func attrSet(id, name, value string) world.Event {
+	return world.Event{Type: world.AttrSet, ID: id, Name: name, Payload: jsonText(value)}
+}
+
+// having lists the runs that have attributes, in pages of any size.
+func (r *rig) having(pairs ...string) []string {
+	r.Helper()
+	q := world.RunQuery{Attributes: attributesOf(pairs...)}
+	all := r.list(q)
+	q.Limit = 1
+	r.same(r.list(q), all, "runs in pages of one")
+	return all
+}
+
+var lists = []check{
+	{"a run is found by the attributes that it has now", "of its birth, set, set anew, and of a new segment; while it lives, when it is over, and no more when it is swept", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet", withAttributes("stage", `"new"`, "kept", `1`), withRetention(time.Millisecond))
+		other := r.born("greet", withAttributes("stage", `"new"`))
+		r.same(r.having("stage", `"new"`), []string{other, s.run}, "runs that are born so")
+		s.append(attrSet("attr_1", "stage", `"packed"`), attrSet("attr_2", "stage", `"shipped"`), attrSet("attr_3", "late", `{"by":2,"why":["snow","ice"]}`))
+		r.same(r.having("stage", `"new"`), []string{other}, "runs with the value that it had")
+		r.same(len(r.having("stage", `"packed"`)), 0, "runs with a value that it never had to show")
+		r.same(r.having("stage", `"shipped"`, "kept", `1`), []string{s.run}, "runs with what was set, and what was not touched")
+		r.same(r.having("late", `{"why":["ice"]}`), []string{s.run}, "runs with a part of a value")
+		s.append(attrSet("attr_4", "stage", `"shipped"`), attrSet("attr_5", "late", `{"by":3}`))
+		r.same(r.having("stage", `"shipped"`), []string{s.run}, "runs with what was set twice")
+		r.same(len(r.having("late", `{"by":2}`)), 0, "runs with a part that is no more")
+		s.append(world.Event{Type: world.RunContinued, Payload: jsonText(`2`), Next: &world.Continuation{Attributes: attributesOf("stage", `"again"`, "kept", `1`)}})
+		r.same(r.having("stage", `"again"`, "kept", `1`), []string{s.run}, "runs with what the segment began with")
+		r.same(len(r.having("stage", `"shipped"`))+len(r.having("late", `{}`)), 0, "runs with what it does not have any more")
+		c := s.childCommit("step_1", withAttributes("stage", `"again"`))
+		s.write(c)
+		s.append(attrSet("attr_6", "last", `true`), world.Event{Type: world.RunCompleted, Payload: jsonText(`1`)})
+		r.same(r.having("stage", `"again"`), []string{c.Births[0].Run, s.run}, "runs, one of them over")
+		r.same(r.having("last", `true`), []string{s.run}, "runs with what was set with the end")
+		r.until("it is swept", func() bool { return r.sweep(10) == 1 })
+		r.same(r.having("stage", `"again"`), []string{c.Births[0].Run}, "runs when it is swept")
+		r.same(len(r.having("kept", `1`)), 0, "swept runs")
+	}},
+	{"attributes are found by value", "numbers by value, texts as a whole, null and false as they are, whatever their notation and length", func(r *rig) {
+		long := strings.Repeat("é", 300)
+		values := []string{
+			`0`, `1`, `1.50`, `-1`, `1e3`, `12345678901234567890`, `"1"`, `""`, `"Ulm"`, `"` + long + `a"`, `"` + long + `b"`, `"` + long[:298] + "x" + long[:298] + `b"`,
+			`"a\u0000b"`, `"\ufffd"`, `"\ud83d\ude00"`, `null`, `false`, `true`, `{}`, `{"a":{"b":[1,2]}}`, `[]`, `[1,"x"]`,
+		}
+		runs := make([]string, len(values))
+		for i, v := range values {
+			runs[i] = r.born("greet", withAttributes("v", v))
+		}
+		for _, pattern := range append(slices.Clone(values), `-0.0`, `1.0`, `10e-1`, `15e-1`, `1000`, `12345678901234567891`, `"ulm"`, `"Ul"`, `"\u0055lm"`, `"😀"`, `{"a":{}}`,
+			`{"a":{"b":[2]}}`, `{"b":1}`, `["x"]`, `[2]`, `1e999999999`) {
+			var want []string
+			for i, v := range slices.Backward(values) {
+				if world.Contains(jsonText(v), jsonText(pattern)) {
+					want = append(want, runs[i])
+				}
+			}
+			r.same(r.having("v", pattern), want, fmt.Sprintf("runs with %.60s", pattern))
+		}
+		r.same(len(r.having("w", `1`)), 0, "runs with an attribute that none has")
+	}},
+	{"a filtered list holds while runs come, go and change", "under a cursor, every run that matched all the time and stayed comes once, in order", func(r *rig) {
+		k := r.worker("greet")
+		attrs := withAttributes("colour", `"blue"`, "size", `{"w":1,"h":2}`)
+		var stay []string
+		var ending, turning []*session
+		for i := range 24 {
+			switch i % 4 {
+			case 0:
+				ending = append(ending, k.bear("greet", withRetention(time.Millisecond), attrs))
+			case 1:
+				turning = append(turning, k.bear("greet", attrs))
+			default:
+				stay = append([]string{k.bear("greet", attrs).run}, stay...)
+			}
+		}
+		queries := []world.RunQuery{
+			{Attributes: attributesOf("colour", `"blue"`)},
+			{Attributes: attributesOf("colour", `"blue"`, "size", `{"w":1}`), Workflow: "greet"},
+			{Input: []json.RawMessage{jsonText(`{"in":1}`)}, Status: []world.Status{world.Running}},
+			{Attributes: attributesOf("size", `{"h":2}`), Status: []world.Status{world.Running}, Since: world.Now().Add(-time.Hour), Until: world.Now().Add(time.Hour)},
+		}
+		got := make([][]string, len(queries))
+		for i := range queries {
+			queries[i].Limit = 3
+		}
+		for page := 0; len(queries) > 0 && page < 100; page++ {
+			done := true
+			for i := range queries {
+				if page > 0 && queries[i].Cursor == "" {
+					continue
+				}
+				p, err := r.w.Runs(r.ctx, queries[i])
+				r.must(err, "runs")
+				queries[i].Cursor, done = p.Cursor, done && p.Cursor == ""
+				for _, run := range p.Runs {
+					got[i] = append(got[i], run.ID)
+				}
+			}
+			if done {
+				break
+			}
+			k.bear("greet", attrs) // newer than all cursors
+			if page < len(ending) {
+				ending[page].end()
+				turning[page].append(attrSet("attr_1", "colour", `"red"`))
+			}
+			r.sweep(10)
+		}
+		for i := range queries {
+			r.same(slices.DeleteFunc(slices.Clone(got[i]), func(id string) bool { return !slices.Contains(stay, id) }), stay, fmt.Sprintf("runs that stayed, query %d", i))
+			slices.Sort(got[i])
+			r.same(len(slices.Compact(got[i])), len(got[i]), fmt.Sprintf("runs that came once, query %d", i))
+		}
+	}},
+}
