@@ -35,8 +35,8 @@ type ForkOptions struct {
 // new tokens, unless the source is over and the token free. The source is not touched, whether it is over or not. A fork has no parent and no
 // idempotency key, and counts from now for its retention; time since the event does not count for its timeout. A pause ends.
 //
-// Errors: [ErrNotFound]; [ErrRunExists]; [ErrInvalid] for an event or step that is not there and an input that does not fit; [ErrTooLarge] where
-// what is taken over is more than 4 MiB.
+// Errors: [ErrNotFound]; [ErrRunExists]; [ErrInvalid] for an event or step that is not there and an input that does not fit. However much is taken
+// over, it is one commit.
 func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.RawMessage], error) {
 	h, err := a.history(ctx, run)
 	if err != nil {

@@ -53,8 +53,10 @@ type ImportOptions struct {
 // Steps whose bodies ran when it was exported run again when it goes on; what its hooks were sent since then is not there, nor are its
 // children, unless they are imported too.
 //
-// Errors: [ErrRunExists] where the ID, or the idempotency key, is taken; [ErrTooLarge] for a log of more than 4 MiB; what the world says where
-// another run holds the token of an open hook. Nothing was written then.
+// It is one commit, however long the log is: the run is there as a whole or not at all. Others that write to a SQLite file wait for a long one.
+//
+// Errors: [ErrRunExists] where the ID, or the idempotency key, is taken; what the world says where another run holds the token of an open hook.
+// Nothing was written then.
 func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 	state, err := h.State()
 	if err == nil && len(h.Events) == 0 {
@@ -106,7 +108,7 @@ const checkTime = 30 * time.Second
 
 // Check holds this App's code against a history, as a worker that takes the run would: it replays the log, runs no step, and reads and writes
 // nothing. It returns nil where the code goes on from the log's end, or ends as the log says. So a build can be tested, before it is deployed,
-// against what production has recorded; see also package stepwelltest.
+// against what production has recorded; see [CheckMain] for a program that does it when it is told to, and package stepwelltest.
 //
 // Errors: [*DivergedError] says what the log has and what the code asks for; [ErrInvalid] tells of a workflow or version that is not among the
 // App's definitions; others say what would block the run. As a worker does, it replays a continued run from its newest segment. With

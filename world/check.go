@@ -76,10 +76,22 @@ func checkCommit(c *Commit) (bytes int, err error) {
 		}
 	}
 	if s > MaxCommit {
-		return s, fmt.Errorf("%w: run %s: commit at event %d has %d bytes, more than %d; split it",
-			ErrTooLarge, c.Run, c.First, s, MaxCommit)
+		return s, tooLarge(c, s)
 	}
 	return s, nil
+}
+
+// tooLarge refuses a commit of more than MaxCommit bytes, unless it is a birth whose log may have several rows: then no event may be larger.
+func tooLarge(c *Commit, bytes int) error {
+	if !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send) > 0 {
+		return fmt.Errorf("%w: run %s: commit at event %d has %d bytes, more than %d; split it", ErrTooLarge, c.Run, c.First, bytes, MaxCommit)
+	}
+	for i := range c.Events {
+		if n := eventBytes(&c.Events[i]); n > MaxCommit {
+			return fmt.Errorf("%w: run %s: event %d has %d bytes, more than %d", ErrTooLarge, c.Run, i+1, n, MaxCommit)
+		}
+	}
+	return nil
 }
 
 func checkEvents(c *Commit) (s int, err error) {
@@ -91,16 +103,7 @@ func checkEvents(c *Commit) (s int, err error) {
 	}
 	for i := range c.Events {
 		e := &c.Events[i]
-		s += len(e.Payload) + len(e.Name) + len(e.Path) + len(e.Token) + len(e.Match) + len(e.Reason)
-		if e.Error != nil {
-			s += errorBytes(e.Error)
-		}
-		if e.Birth != nil {
-			s += attributeBytes(e.Birth.Attributes)
-		}
-		if e.Next != nil {
-			s += attributeBytes(e.Next.Attributes)
-		}
+		s += eventBytes(e)
 		switch {
 		case e.Seq != 0 && e.Seq != c.First+int64(i):
 			return s, fmt.Errorf("%w: run %s: event %d has number %d", ErrInvalid, c.Run, c.First+int64(i), e.Seq)
@@ -265,6 +268,21 @@ func checkTaskEnd(d *Delivery) error {
 		return bad("its last event is not its end")
 	}
 	return nil
+}
+
+// eventBytes is what an event counts for in the size of its commit.
+func eventBytes(e *Event) int {
+	n := len(e.Payload) + len(e.Name) + len(e.Path) + len(e.Token) + len(e.Match) + len(e.Reason)
+	if e.Error != nil {
+		n += errorBytes(e.Error)
+	}
+	if e.Birth != nil {
+		n += attributeBytes(e.Birth.Attributes)
+	}
+	if e.Next != nil {
+		n += attributeBytes(e.Next.Attributes)
+	}
+	return n
 }
 
 func attributeBytes(attributes map[string]json.RawMessage) (n int) {

@@ -2,7 +2,8 @@ package world
 
 import "time"
 
-// MaxCommit is how many bytes of payloads and names a commit may hold; a writer that has more splits it.
+// MaxCommit is how many bytes of payloads and names a commit may hold; a writer that has more splits it. A birth by a client may hold more, as
+// long as none of its events does.
 const MaxCommit = 4 << 20
 
 // LogFormat is the format in which this release begins new runs.
@@ -20,7 +21,8 @@ const LogFormat = 1
 //   - each Condition: where it does not hold, the world writes what the condition says instead. What no condition names is refused:
 //     a hook whose token is held with [ErrConflict], a child whose ID (or idempotency key) is taken with [ErrRunExists].
 //
-// A birth by a client may hold events behind run_created, as a fork's does: the run is in the queue as they leave it, due at once, or over.
+// A birth by a client may hold events behind run_created, as a fork's does: the run is in the queue as they leave it, due at once, or over. They
+// may be more than MaxCommit: the world cuts them with [Parts], and writes a row for each part, with the commit's ID, all or nothing.
 //
 // A terminal event deletes the run's queue row, tasks, inbox and hooks, writes the outcome to the run's row, and sends
 // [ResultFor] to the parent's step and to every awaiting step whose run is not over. A run_continued deletes the run's tasks and the

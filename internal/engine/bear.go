@@ -11,7 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// BearLog begins a run with a log that is given, in one commit: with no worker, it is in the queue as those events leave it, due at once, or over.
+// BearLog begins a run with a log that is given, however long, in one commit: with no worker, it is in the queue as those events leave it, due at once, or over.
 // Its open registered steps are queued again, and its open waits for other runs are told to the world. It finds out what became of a
 // commit whose answer was lost. existing is the run that has its idempotency key, if there is one; nothing was written then.
 func BearLog(ctx context.Context, w world.World, build, run string, events []world.Event) (existing string, err error) {
@@ -39,7 +39,7 @@ func BearLog(ctx context.Context, w world.World, build, run string, events []wor
 	}
 	done, err := bear(ctx, w, nil, c)
 	if errors.Is(err, world.ErrTooLarge) {
-		err = fmt.Errorf("%w (a run that is born with a log has one commit for it)", err)
+		err = fmt.Errorf("%w (no world keeps an event of that size)", err)
 	}
 	return done.Existing, err
 }

@@ -95,14 +95,22 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 		r = w.bear(c)
 	}
 	for i, child := range p.births {
-		w.append(w.bear(child), p.rows[i], child.Events, false)
+		born := w.bear(child)
+		for _, enc := range p.rows[i] {
+			w.append(born, enc, false)
+		}
 		w.queueChild(child, n)
 	}
 	for _, a := range p.awaits {
 		a.target.awaiters = append(a.target.awaiters, awaiter{run: r, step: a.step})
 	}
+	for _, enc := range p.parts {
+		w.append(r, enc, p.changed)
+	}
 	if len(p.events) > 0 {
-		w.append(r, p.row, p.events, p.changed)
+		if p.parts == nil {
+			w.append(r, p.row, p.changed)
+		}
 		n.add(world.NoticeLog, r.id)
 	}
 	r.remove(c.Mail)

@@ -15,8 +15,9 @@ type plan struct {
 	events  []world.Event // the commit's own while nothing changed
 	changed bool
 	births  []*world.Commit
-	rows    []row // of births
+	rows    [][]row // of births
 	row     row
+	parts   []row // instead of row: of a client's birth, whose log may be long
 	awaits  []await
 }
 
@@ -196,12 +197,11 @@ func (p *plan) own() {
 // encodePlan makes the rows of a plan: the last thing that can refuse a commit.
 func (w *World) encodePlan(c *world.Commit, r *run, p *plan) error {
 	for _, b := range p.births {
-		enc, err := w.encode(b, b.Events[0].Time, b.Events)
+		rows, err := w.encodeBirth(b, b.Events)
 		if err != nil {
 			return err
 		}
-		enc.bytes = slices.Clone(enc.bytes)
-		p.rows = append(p.rows, enc)
+		p.rows = append(p.rows, rows)
 	}
 	if len(p.events) == 0 {
 		return nil
@@ -211,6 +211,23 @@ func (w *World) encodePlan(c *world.Commit, r *run, p *plan) error {
 		birth = r.created
 	}
 	var err error
-	p.row, err = w.encode(c, birth, p.events)
+	if r == nil && c.Worker == "" && len(p.events) > 1 {
+		p.parts, err = w.encodeBirth(c, p.events)
+	} else {
+		p.row, err = w.encode(c, birth, p.events)
+	}
 	return err
+}
+
+// encodeBirth makes the rows of the log that a run is born with, by no worker.
+func (w *World) encodeBirth(c *world.Commit, events []world.Event) (rows []row, err error) {
+	for _, part := range world.Parts(events) {
+		enc, err := w.encode(c, events[0].Time, part)
+		if err != nil {
+			return nil, err
+		}
+		enc.bytes, enc.events = slices.Clone(enc.bytes), part
+		rows = append(rows, enc)
+	}
+	return rows, nil
 }

@@ -153,7 +153,7 @@ func (w *World) writeAct(r *run, e world.Event, n *notices) error {
 	if e.Type == world.RunCancelled {
 		return w.force(r, e, enc, n)
 	}
-	w.append(r, enc, one, false)
+	w.append(r, enc, false)
 	n.add(world.NoticeLog, r.id)
 	if e.Type == world.RunResumed && r.status == world.Running && r.blocked == nil {
 		r.wakeAt = w.now() // what came or fell due meanwhile, and the resumption itself, want a turn

@@ -32,8 +32,9 @@ func (r *run) at(seq int64) int {
 
 // row is an encoded commit that is not in the log yet: the bytes of its head, then its body.
 type row struct {
-	bytes []byte
-	head  int
+	bytes  []byte
+	head   int
+	events []world.Event
 }
 
 // encode makes the row of a commit in the world's buffer. It is good until the next call.
@@ -44,12 +45,12 @@ func (w *World) encode(c *world.Commit, birth time.Time, events []world.Event) (
 	}
 	n := len(head)
 	w.head, w.body = append(head, body...), body
-	return row{w.head, n}, nil
+	return row{w.head, n, events}, nil
 }
 
 // append writes a row to the log and follows what its events say about the run's row.
-func (w *World) append(r *run, enc row, events []world.Event, changed bool) {
-	first := r.seq + 1
+func (w *World) append(r *run, enc row, changed bool) {
+	first, events := r.seq+1, enc.events
 	r.seq += int64(len(events))
 	r.time = events[len(events)-1].Time
 	r.log = append(r.log, record{first: first, last: r.seq, row: r.store(enc.bytes), head: enc.head, changed: changed})

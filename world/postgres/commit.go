@@ -67,9 +67,9 @@ func pausedAfter(paused bool, events []world.Event) bool {
 }
 
 // goesAlone reports whether a commit may have to wait for a stranger's transaction, or whether what it writes depends on others: it has a condition, an ID
-// or a token that somebody chose, or an idempotency key.
+// or a token that somebody chose, or an idempotency key. So does what is long.
 func goesAlone(c *world.Commit) bool {
-	if len(c.Conditions) > 0 || chosenBirth(c) || slices.ContainsFunc(c.Births, chosenBirth) {
+	if len(c.Conditions) > 0 || chosenBirth(c) || longBirth(c) || slices.ContainsFunc(c.Births, chosenBirth) {
 		return true
 	}
 	return slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.HookCreated && e.Chosen })
@@ -77,6 +77,11 @@ func goesAlone(c *world.Commit) bool {
 
 func chosenBirth(c *world.Commit) bool {
 	return c.Birth() && (c.Events[0].Birth.Key != "" || !made(c.Run))
+}
+
+// longBirth reports whether a client's birth brings a log of several rows, for which no group is to wait.
+func longBirth(c *world.Commit) bool {
+	return c.Worker == "" && len(c.Events) > 1 && c.Birth() && len(world.Parts(c.Events)) > 1
 }
 
 // made reports whether an ID looks like one that nobody chose.
@@ -259,16 +264,28 @@ func terminal(events []world.Event) *world.Event {
 	return nil
 }
 
-// append encodes one row of the log.
+// append encodes a commit's row of the log. The log that a client's birth brings may have several.
 func (d *draft) append(r *run, c *world.Commit, events []world.Event) error {
+	d.notice(world.NoticeLog, r.id)
+	if c.Worker != "" || len(events) == 1 || !c.Birth() {
+		return d.appendRow(r, c, c.First, events)
+	}
+	for _, part := range world.Parts(events) {
+		if err := d.appendRow(r, c, r.last+1, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *draft) appendRow(r *run, c *world.Commit, first int64, events []world.Event) error {
 	head, body, err := encode(c.ID, c.Build, r.created, events)
 	if err != nil {
-		return fmt.Errorf("run %s: event %d: %w", r.id, c.First, err)
+		return fmt.Errorf("run %s: event %d: %w", r.id, first, err)
 	}
-	d.sheet.log = append(d.sheet.log, logRow{run: r.key, seq: c.First, n: int32(len(events)), head: head, body: body})
+	d.sheet.log = append(d.sheet.log, logRow{run: r.key, seq: first, n: int32(len(events)), head: head, body: body})
 	d.bytes += len(head) + len(body)
-	r.last = c.First + int64(len(events)) - 1
-	d.notice(world.NoticeLog, r.id)
+	r.last = first + int64(len(events)) - 1
 	return nil
 }
 

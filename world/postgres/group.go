@@ -288,13 +288,7 @@ func (b *script) batch() *pgx.Batch {
 // write adds the statements for all that is on the sheet. The order: births, locks of queue rows in the order of runs, queue, log, the rest.
 func (b *script) write(s *sheet) {
 	b.begin(s)
-	b.put(len(s.log), insertLog, func() []any {
-		return []any{
-			column(s.log, func(r *logRow) int64 { return r.run }), column(s.log, func(r *logRow) int64 { return r.seq }),
-			column(s.log, func(r *logRow) int32 { return r.n }), int16(world.LogFormat),
-			column(s.log, func(r *logRow) string { return r.head }), column(s.log, func(r *logRow) []byte { return r.body }),
-		}
-	})
+	b.writeLog(s.log)
 	b.put(len(s.mail), deleteMail, func() []any {
 		return []any{column(s.mail, func(r *mailRow) int64 { return r.row }), column(s.mail, func(r *mailRow) int64 { return r.run })}
 	})
@@ -314,6 +308,28 @@ func (b *script) write(s *sheet) {
 			column(s.totals, func(r *totalRow) int64 { return r.n }),
 		}
 	})
+}
+
+// statementBytes is what one statement brings to the log, about. No group has as much; the log that a run is born with may.
+const statementBytes = 2 * maxGroupBytes
+
+// writeLog adds the rows of the log.
+func (b *script) writeLog(rows []logRow) {
+	for len(rows) > 0 {
+		n, bytes := 0, 0
+		for ; n < len(rows) && bytes < statementBytes; n++ {
+			bytes += len(rows[n].head) + len(rows[n].body)
+		}
+		some := rows[:n]
+		rows = rows[n:]
+		b.put(n, insertLog, func() []any {
+			return []any{
+				column(some, func(r *logRow) int64 { return r.run }), column(some, func(r *logRow) int64 { return r.seq }),
+				column(some, func(r *logRow) int32 { return r.n }), int16(world.LogFormat),
+				column(some, func(r *logRow) string { return r.head }), column(some, func(r *logRow) []byte { return r.body }),
+			}
+		})
+	}
 }
 
 // begin adds what comes before the log: births and the queue.

@@ -113,7 +113,7 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 		r.wake = g.now
 	}
 	g.wr.cache.add(r)
-	if err := g.append(r, c.ID, c.Build, 1, p.events); err != nil {
+	if err := g.appendBirth(r, c, p.events); err != nil {
 		return nil, err
 	}
 	q := r.queued()
@@ -139,7 +139,34 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 	if owner == 0 {
 		g.notice(world.NoticeWork, r.id)
 	} else {
-		g.owned(owner, r, true)
+		g.owned(r.owner, r, true)
+	}
+	return nil
+}
+
+func (g *group) enqueueAtRest(r *run, rel *world.Release) error {
+	blocked, err := blockText(r, rel.Blocked)
+	if err != nil {
+		return err
+	}
+	r.owner = 0
+	if err := g.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, nil, r.take, micros(rel.WakeAt), bit(r.paused), blocked, bit(rel.Full),
+		orNull(rel.Waiting)); err != nil {
+		return err
+	}
+	g.atRest(r, r.queued(), rel)
+	return nil
+}
+
+// appendBirth writes the log that a run is born with: a client's may be long, and has several rows then.
+func (g *group) appendBirth(r *run, c *world.Commit, events []world.Event) error {
+	if c.Worker != "" || len(events) == 1 {
+		return g.append(r, c.ID, c.Build, 1, events)
+	}
+	for _, part := range world.Parts(events) {
+		if err := g.append(r, c.ID, c.Build, r.last+1, part); err != nil {
+			return err
+		}
 	}
 	return r, nil
 }

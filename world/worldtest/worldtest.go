@@ -33,6 +33,7 @@ var topics = []struct {
 	checks []check
 }{
 	{"births", births},
+	{"long births", longBirths},
 	{"log", logs},
 	{"cursors", cursors},
 	{"whole commits", whole},

@@ -1,0 +1,19 @@
+package world
+
+// This file cuts the log that a run is born with into rows.
+
+// partEvents is how many events a row has at most that was cut: about a page.
+const partEvents = 1000
+
+// Parts cuts the events of a birth by a client into what rows of the log hold: [MaxCommit] bytes and 1,000 events at most, and at least one event.
+// The parts share memory with events. All other commits are one row, whatever they hold.
+func Parts(events []Event) (parts [][]Event) {
+	from, size := 0, 0
+	for i := range events {
+		n := eventBytes(&events[i])
+		if size += n; i > from && (size > MaxCommit || i-from == partEvents) {
+			parts, from, size = append(parts, events[from:i:i]), i, n
+		}
+	}
+	return append(parts, events[from:])
+}
