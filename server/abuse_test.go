@@ -144,12 +144,13 @@ func (r *rig) raw(request string) string {
 // TestSlowBody: a body that does not come, or is longer than it says, holds nothing for long.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "memory", Options{ReadTimeout: 20 * time.Millisecond, MaxBody: 100_000})
+	r := newRig(t, "memory", Options{ReadTimeout: 20 * time.Millisecond, MaxBody: 4096})
 	const head = "POST " + orders + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 	for what, test := range map[string]struct{ request, want string }{
 		"half a body":           {head + "Content-Length: 50\r\n\r\n{\"id\"", "HTTP/1.1 408 Request Timeout"},
 		"chunks that stop":      {head + "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"id\"", "HTTP/1.1 408 Request Timeout"},
-		"too large, announced":  {head + "Content-Length: 9999999\r\n\r\n" + strings.Repeat("[", 100_001), "HTTP/1.1 413 Request Entity Too Large"},
+		"too large, announced":  {head + "Content-Length: 9999999\r\n\r\n" + "[", "HTTP/1.1 413 Request Entity Too Large"},
+		"too large, in chunks":  {head + "Transfer-Encoding: chunked\r\n\r\n2000\r\n" + strings.Repeat("[", 0x2000) + "\r\n", "HTTP/1.1 413 Request Entity Too Large"},
 		"a body where is none":  {"GET " + orders + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n\r\nx", "HTTP/1.1 408 Request Timeout"},
 		"two lengths":           {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "HTTP/1.1 400 Bad Request"},
 		"a head that is large":  {head + "X-Pad: " + strings.Repeat("x", 80<<10) + "\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},

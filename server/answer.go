@@ -8,7 +8,45 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 )
+
+// writer gives a client so long to read, from when the answer begins: what comes before is the server's time.
+type writer struct {
+	http.ResponseWriter
+	timeout time.Duration
+	begun   bool
+}
+
+func newWriter(to http.ResponseWriter, timeout time.Duration) *writer {
+	w := &writer{ResponseWriter: to, timeout: timeout}
+	w.deadline(time.Time{}) // the connection's last answer left its own
+	return w
+}
+
+func (w *writer) deadline(t time.Time) {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(t) // not every ResponseWriter has deadlines
+}
+
+// WriteHeader begins the answer.
+func (w *writer) WriteHeader(status int) {
+	if !w.begun {
+		w.begun = true
+		w.deadline(time.Now().Add(w.timeout))
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes a piece of the answer.
+func (w *writer) Write(b []byte) (int, error) {
+	if !w.begun {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap is for [http.ResponseController].
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // answer writes a value as JSON, payloads as they are in the log: <, > and & are not escaped.
 func answer(w http.ResponseWriter, status int, v any) error {

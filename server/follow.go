@@ -118,8 +118,9 @@ func (f *follower) send(b []byte) error {
 	if !f.begun {
 		h := f.w.Header()
 		h.Set("Content-Type", eventStream)
-		h.Set("X-Accel-Buffering", "no")
+		h.Set("X-Accel-Buffering", "no") // proxies would keep it until it is large
 		f.begun = true
+		f.w.WriteHeader(http.StatusOK)
 	}
 	_ = f.rc.SetWriteDeadline(time.Now().Add(f.s.opts.WriteTimeout))
 	if len(b) > 0 {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -132,6 +133,50 @@ func describe(rt *route) object {
 	}
 	o["responses"] = answers
 	return o
+}
+
+// TestPage: docs/server.md lists all routes; -update writes them.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join("..", "docs", "server.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(text), "\r\n", "\n")
+	before, rest, _ := strings.Cut(page, "<!--routes-->\n")
+	_, after, found := strings.Cut(rest, "<!--/routes-->")
+	if !found {
+		t.Fatalf("%s has no place for routes", path)
+	}
+	var b strings.Builder
+	b.WriteString(before + "<!--routes-->\n| route | scope | |\n| --- | --- | --- |\n")
+	for _, rt := range routes() {
+		var names []string
+		for _, p := range rt.op.query {
+			if strings.HasSuffix(p.name, ".") {
+				p.name += "…"
+			}
+			names = append(names, p.name)
+		}
+		query := ""
+		if len(names) > 0 {
+			query = ". Query: `" + strings.Join(names, "`, `") + "`"
+		}
+		method := rt.method
+		if method == anyMethod {
+			method = "ANY"
+		}
+		fmt.Fprintf(&b, "| `%s %s` | %s | %s%s |\n", method, rt.path, rt.scope, rt.op.summary, query)
+	}
+	want := b.String() + "<!--/routes-->" + after
+	if *update && page != want {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if page != want {
+		t.Errorf("%s does not have the routes as they are; go test ./server -run TestPage -update writes it", path)
+	}
 }
 
 // TestOpenAPI: what is served is what the routes say, it is valid, and it uses all of its schemas.

@@ -66,11 +66,14 @@ func (r *request) readQuery() error {
 }
 
 func (r *request) readBody(w http.ResponseWriter) error {
+	if r.ContentLength > r.max {
+		return tooLarge(r.max)
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, r.max))
-	var tooLarge *http.MaxBytesError
+	var more *http.MaxBytesError
 	switch {
-	case errors.As(err, &tooLarge):
-		return fmt.Errorf("%w: the body has more than %d bytes", world.ErrTooLarge, tooLarge.Limit)
+	case errors.As(err, &more):
+		return tooLarge(more.Limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errSlow
 	case err != nil:
@@ -97,6 +100,10 @@ func (r *request) readBody(w http.ResponseWriter) error {
 	}
 	r.body = body
 	return nil
+}
+
+func tooLarge(limit int64) error {
+	return fmt.Errorf("%w: the body has more than %d bytes", world.ErrTooLarge, limit)
 }
 
 // syntax says where a body stops being JSON.

@@ -194,7 +194,7 @@ func (s *Server) findID(r *request) (string, error) {
 func (s *Server) getRun(w http.ResponseWriter, r *request) error {
 	row, err := s.find(r)
 	if err == nil && r.query.Has("wait") && !row.Status.Terminal() {
-		row, err = s.await(w, r, row)
+		row, err = s.await(r, row)
 	}
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (s *Server) getRun(w http.ResponseWriter, r *request) error {
 }
 
 // await waits until a run is over, or as long as the request says.
-func (s *Server) await(w http.ResponseWriter, r *request, row *world.Run) (*world.Run, error) {
+func (s *Server) await(r *request, row *world.Run) (*world.Run, error) {
 	d, err := ParseDuration(r.query.Get("wait"))
 	if err != nil {
 		return nil, err
@@ -214,7 +214,6 @@ func (s *Server) await(w http.ResponseWriter, r *request, row *world.Run) (*worl
 		return nil, err
 	}
 	defer done()
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d + s.opts.WriteTimeout))
 	ctx, cancel := context.WithTimeout(r.Context(), d)
 	defer cancel()
 	err = s.watch(ctx, row.ID, func() (bool, error) {

@@ -146,7 +146,8 @@ func byPath(all []route) map[string]map[string]*route {
 func (s *Server) Drain() { s.draining.Do(func() { close(s.drain) }) }
 
 // ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(to http.ResponseWriter, r *http.Request) {
+	w := newWriter(to, s.opts.WriteTimeout)
 	header := w.Header()
 	for name, value := range securityHeaders {
 		header.Set(name, value)
@@ -173,7 +174,7 @@ func plain(path string) bool {
 }
 
 // recovered answers where a handler panicked. The process goes on: a fault in one answer is not one in all.
-func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
+func (s *Server) recovered(w *writer, r *http.Request) {
 	v := recover()
 	if v == nil {
 		return
@@ -181,7 +182,12 @@ func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	s.refuse(w, r, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+	err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+	if w.begun {
+		s.log.Error("request failed", "method", r.Method, "route", r.Pattern, "err", err)
+		panic(http.ErrAbortHandler)
+	}
+	s.refuse(w, r, err)
 }
 
 // at is the handler of a path.
@@ -217,9 +223,8 @@ func (s *Server) at(methods map[string]*route) http.Handler {
 // serve checks a request against its route and calls the handler.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error {
 	rc := http.NewResponseController(w)
-	_ = rc.SetWriteDeadline(time.Now().Add(s.opts.WriteTimeout)) // not every ResponseWriter has deadlines
 	if r.ContentLength != 0 {
-		_ = rc.SetReadDeadline(time.Now().Add(s.opts.ReadTimeout))
+		_ = rc.SetReadDeadline(time.Now().Add(s.opts.ReadTimeout)) // not every ResponseWriter has deadlines
 	}
 	key, err := s.admit(r, rt)
 	if err != nil {

@@ -103,6 +103,9 @@ var kinds = map[string]func(t *testing.T) world.World{
 	},
 }
 
+// described is openapi.json, read once.
+var described = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(openAPI) })
+
 // newRig starts all. Options without a logger get one that the test reads.
 func newRig(t *testing.T, kind string, o Options) *rig {
 	t.Helper()
@@ -125,7 +128,7 @@ func newRig(t *testing.T, kind string, o Options) *rig {
 		t.Fatal(err)
 	}
 	r.base = "http://" + l.Addr().String()
-	if r.doc, err = openapi3.NewLoader().LoadFromData(openAPI); err != nil {
+	if r.doc, err = described(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
