@@ -18,13 +18,14 @@ import (
 
 // A row is one commit as worlds keep it: a format, a head and a body. The head is JSON text
 //
-//	{"c":"…","b":"build","t":µs,"e":[event, …]}
+//	{"c":"…","b":"build","s":µs,"e":[event, …]}
 //
-// with the commit's ID (base64), the build, the time of the first event, and an object for each event. The body holds the bytes of
+// with the commit's ID (base64), the build, the time of the first event since the run's birth, and an object for each event. "s" is left out where it is
+// zero; who writes a row and does not know the birth has "t" instead, since 1970. The body holds the bytes of
 // payloads, one behind the other, as they came: the head says where. The members of an event, all but "y" left out where they are zero:
 //
 //	y  type                         r  retryAt, µs since 1970
-//	t  µs after the head's t        u  until, µs since 1970
+//	t  µs after the first event     u  until, µs since 1970
 //	w  occurredAt, µs since 1970    m  [offset, length] of the match
 //	i  last 16 characters of an ID  x  outcome
 //	   that was made at the birth   f  from
@@ -34,7 +35,7 @@ import (
 //	n  name                         by who
 //	p  path                         s  reason
 //	c  occurrence                   v  version
-//	a  attempt                      br birth, without attributes
+//	a  attempt                      b  birth, see row_birth.go
 //	q  queued: 1                    nx continuation, without attributes
 //	o  offset of the payload        at {name: [offset, length]} attributes
 //	l  length of the payload        e  error
@@ -42,7 +43,7 @@ import (
 // Strings are UTF-8: bytes that are not are replaced by U+FFFD. Empty lists and maps come back as nil; all else comes back as it was.
 
 // AppendRow appends the head and the body of a row that holds events to two slices, and returns both. The birth is the time of the
-// run's run_created. The format of the row is [LogFormat]. It keeps nothing of what it is given.
+// run's run_created, or zero for mail whose run is not known yet. The format of the row is [LogFormat]. It keeps nothing of what it is given.
 func AppendRow(head, body []byte, id [16]byte, build string, birth time.Time, events []Event) ([]byte, []byte, error) {
 	w := rowWriter{head: head, body: body, start: len(body)}
 	stamp(&w.birth, birth)
@@ -54,7 +55,11 @@ func AppendRow(head, body []byte, id [16]byte, build string, birth time.Time, ev
 	w.head = base64.RawStdEncoding.AppendEncode(w.head, id[:])
 	w.head = append(w.head, '"')
 	w.text(`,"b":`, build)
-	w.head = strconv.AppendInt(append(w.head, `,"t":`...), base, 10)
+	if birth.IsZero() {
+		w.head = strconv.AppendInt(append(w.head, `,"t":`...), base, 10)
+	} else {
+		w.number(`,"s":`, base-birth.UnixMicro())
+	}
 	w.head = append(w.head, `,"e":[`...)
 	for i := range events {
 		if i > 0 {
@@ -114,7 +119,7 @@ func (w *rowWriter) event(e *Event, base int64) error {
 	return nil
 }
 
-// rare writes what few events have, through encoding/json; attributes go to the body, so that their bytes stay what they are.
+// rare writes what few events have, mostly through encoding/json; attributes go to the body, so that their bytes stay what they are.
 func (w *rowWriter) rare(e *Event) error {
 	if e.Error != nil {
 		if err := w.object(`,"e":`, e.Error); err != nil {
@@ -123,11 +128,8 @@ func (w *rowWriter) rare(e *Event) error {
 	}
 	var attrs map[string]json.RawMessage
 	if e.Birth != nil {
-		b := *e.Birth
-		attrs, b.Attributes = b.Attributes, nil
-		if err := w.object(`,"br":`, &b); err != nil {
-			return err
-		}
+		attrs = e.Birth.Attributes
+		w.born(e.Birth)
 	}
 	if e.Next != nil {
 		n := *e.Next

@@ -18,6 +18,10 @@ func DecodeRow(run string, birth time.Time, first int64, format int, head string
 	}
 	r := rowReader{s: head, body: body, first: first}
 	stamp(&r.birth, birth)
+	if !birth.IsZero() {
+		r.since = birth.UnixMicro()
+	}
+	r.base = r.since
 	if err := r.row(); err != nil {
 		return nil, id, "", &CorruptError{Run: run, Seq: first + int64(len(r.events)), Err: err}
 	}
@@ -35,7 +39,8 @@ type rowReader struct {
 	birth  [10]byte
 	id     [16]byte
 	build  string
-	base   int64
+	since  int64 // the birth, µs
+	base   int64 // the first event, µs
 	events []Event
 
 	// The ID made last: the events of one commit are often about one entity.
@@ -58,6 +63,10 @@ func (r *rowReader) row() error {
 			return nil
 		case "b":
 			return r.textTo(&r.build)
+		case "s":
+			err := r.number(&r.base)
+			r.base += r.since
+			return err
 		case "t":
 			return r.number(&r.base)
 		case "e":
@@ -163,6 +172,8 @@ func (r *rowReader) event(e *Event) error {
 			return r.int(&e.Version)
 		case "e":
 			return r.json(&e.Error)
+		case "b":
+			return r.born(&e.Birth)
 		case "br":
 			return r.json(&e.Birth)
 		case "nx":

@@ -72,12 +72,31 @@ func drawEvent(t *rapid.T) Event {
 		e.Error = &Error{Name: text.Draw(t, "n"), Message: text.Draw(t, "m"), Stack: text.Draw(t, "s"), Permanent: true,
 			Causes: []*Error{{Message: text.Draw(t, "cause")}}}
 	case 1:
-		e.Birth = &Birth{Workflow: text.Draw(t, "wf"), Seed: rapid.Uint64().Draw(t, "seed"), Retention: time.Hour, NotBefore: when.Draw(t, "nb"),
-			Parent: &Parent{Run: text.Draw(t, "parent")}, Context: map[string]string{"<k>": text.Draw(t, "ctx")}, Attributes: attrs.Draw(t, "a")}
+		e.Birth = drawBirth(t, text, when.Draw(t, "nb"))
+		e.Birth.Attributes = attrs.Draw(t, "a")
 	case 2:
 		e.Next = &Continuation{Version: 3, Unread: []int64{1, 2}, Hooks: []string{text.Draw(t, "hook")}, Attributes: attrs.Draw(t, "a")}
 	}
 	return e
+}
+
+func drawBirth(t *rapid.T, text *rapid.Generator[string], notBefore time.Time) *Birth {
+	duration := rapid.Custom(func(t *rapid.T) time.Duration {
+		return time.Duration(rapid.Int64Range(-1<<33, 1<<33).Draw(t, "n")) * rapid.SampledFrom([]time.Duration{1, time.Second}).Draw(t, "unit")
+	})
+	b := &Birth{Workflow: text.Draw(t, "wf"), Version: rapid.IntRange(0, 9).Draw(t, "version"), Seed: rapid.Uint64().Draw(t, "seed"),
+		Key: text.Draw(t, "idem"), Priority: rapid.IntRange(0, 3).Draw(t, "priority"), Retention: duration.Draw(t, "retention"),
+		Timeout: duration.Draw(t, "timeout"), NotBefore: notBefore, Deployment: text.Draw(t, "deployment")}
+	if rapid.Bool().Draw(t, "child") {
+		b.Parent = &Parent{Run: text.Draw(t, "parent"), Step: text.Draw(t, "step"), Detached: rapid.Bool().Draw(t, "detached")}
+	}
+	if rapid.Bool().Draw(t, "fork") {
+		b.Origin = &Origin{Run: text.Draw(t, "origin"), Seq: rapid.Int64Range(0, 1<<40).Draw(t, "cut")}
+	}
+	if m := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "context"); len(m) > 0 {
+		b.Context = m
+	}
+	return b
 }
 
 func TestRowRoundTrip(t *testing.T) {
@@ -112,16 +131,65 @@ func TestRowRoundTrip(t *testing.T) {
 
 func TestRowLeavesOutWhatCanBeDerived(t *testing.T) {
 	t.Parallel()
-	head, _, err := AppendRow(nil, nil, [16]byte{}, "b1", birthForRows, stepEvents())
+	steps := `"e":[{"y":"step_completed","i":"` + stepEvents()[0].ID[15:] + `","a":1,"o":0,"l":13},` +
+		`{"y":"step_created","t":5,"i":"` + stepEvents()[1].ID[15:] + `","k":"closure","n":"charge","c":1,"o":13,"l":17},` +
+		`{"y":"step_started","t":5,"i":"` + stepEvents()[1].ID[15:] + `","a":1}]}`
+	for _, test := range []struct {
+		name   string
+		later  time.Duration
+		events []Event
+		want   string
+	}{
+		{"at the birth", 0, stepEvents(), steps},
+		{"later", time.Millisecond, stepEvents(), `"s":1000,` + steps},
+		{"asleep", 0, sleepEvents(), `"e":[{"y":"run_created","o":0,"l":2,"b":{"w":"nap","v":1,"s":18446744073709551615,"r":2592000}},` +
+			`{"y":"run_started"},{"y":"wait_created","i":"` + sleepEvents()[2].ID[15:] + `","k":"sleep","n":"nap","u":1795348800123000}]}`},
+	} {
+		for i := range test.events {
+			test.events[i].Time = test.events[i].Time.Add(test.later)
+		}
+		head, _, err := AppendRow(nil, nil, [16]byte{}, "b1", birthForRows, test.events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := `{"c":"AAAAAAAAAAAAAAAAAAAAAA","b":"b1",` + test.want; string(head) != want {
+			t.Errorf("%s: head: got\n%s, want\n%s", test.name, head, want)
+		}
+	}
+}
+
+// Who sends mail to a run that it has not looked up does not know the run's birth.
+func TestRowWithoutBirth(t *testing.T) {
+	t.Parallel()
+	at := birthForRows.Add(time.Hour)
+	head, body, err := AppendRow(nil, nil, [16]byte{}, "", time.Time{}, []Event{{Type: SignalReceived, Time: at}, {Type: RunPaused}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"c":"AAAAAAAAAAAAAAAAAAAAAA","b":"b1","t":1795262400123000,"e":[` +
-		`{"y":"step_completed","i":"` + stepEvents()[0].ID[15:] + `","a":1,"o":0,"l":13},` +
-		`{"y":"step_created","t":5,"i":"` + stepEvents()[1].ID[15:] + `","k":"closure","n":"charge","c":1,"o":13,"l":17},` +
-		`{"y":"step_started","t":5,"i":"` + stepEvents()[1].ID[15:] + `","a":1}]}`
-	if string(head) != want {
-		t.Errorf("head: got\n%s, want\n%s", head, want)
+	got, _, _, err := DecodeRow("r", birthForRows, 1, LogFormat, string(head), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got[0].Time.Equal(at) || !got[1].Time.IsZero() {
+		t.Errorf("got times %s and %s, want %s and none", got[0].Time, got[1].Time, at)
+	}
+}
+
+// Heads of the same format as they were written before.
+func TestRowAsItWas(t *testing.T) {
+	t.Parallel()
+	const head = `{"c":"AAAAAAAAAAAAAAAAAAAAAA","t":1795262400123000,"e":[{"y":"run_created","o":0,"l":2,"br":{"workflow":"nap","version":1,` +
+		`"seed":18446744073709551615,"priority":1,"retention":2592000000000000}},{"y":"run_started"}]}`
+	got, _, _, err := DecodeRow("r", birthForRows.Add(time.Hour), 1, LogFormat, head, []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sleepEvents()[:2]
+	for i := range want {
+		want[i].Seq, want[i].Commit = int64(i+1), 1
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("events differ (-want +got):\n%s", d)
 	}
 }
 
@@ -168,6 +236,7 @@ func FuzzDecodeRow(f *testing.F) {
 	f.Add(string(head), body)
 	f.Add(`{"e":[{"y":"run_created","br":{"workflow":"w"},"at":{"a":[0,1]}}]}`, []byte("1"))
 	f.Add(`{"e":[{"y":"x","n":"\u00`, []byte(nil))
+	f.Add(`{"s":1,"e":[{"y":"run_created","b":{"w":"w","s":1,"p":0,"rn":5,"t":1,"nb":1,"pr":"","pd":1,"or":"r","os":1,"x":{"a":""}}}]}`, []byte(nil))
 	f.Fuzz(func(t *testing.T, head string, body []byte) {
 		events, id, build, err := DecodeRow("r", birthForRows, 1, LogFormat, head, body)
 		if err != nil {
@@ -192,6 +261,17 @@ func stepEvents() []Event {
 		{Type: StepCompleted, Time: birthForRows, ID: id(0), Attempt: 1, Payload: json.RawMessage(`{"ok":"done"}`)},
 		{Type: StepCreated, Time: later, ID: id(1), Kind: KindClosure, Name: "charge", Occurrence: 1, Payload: json.RawMessage(`{"order":"A-1.2"}`)},
 		{Type: StepStarted, Time: later, ID: id(1), Attempt: 1},
+	}
+}
+
+// sleepEvents is the only commit of a run that sleeps.
+func sleepEvents() []Event {
+	id := CorrelationID("r", birthForRows, Key{Kind: KindSleep, Name: "nap"})
+	return []Event{
+		{Type: RunCreated, Time: birthForRows, Payload: json.RawMessage(`{}`),
+			Birth: &Birth{Workflow: "nap", Version: 1, Seed: 1<<64 - 1, Priority: 1, Retention: 30 * 24 * time.Hour}},
+		{Type: RunStarted, Time: birthForRows},
+		{Type: WaitCreated, Time: birthForRows, ID: id, Kind: KindSleep, Name: "nap", Until: birthForRows.Add(24 * time.Hour)},
 	}
 }
 

@@ -46,16 +46,22 @@ func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
 	return row, nil
 }
 
-// enqueue gives a new run its queue row; it may be released at once.
+// enqueue gives a new run its queue row. One that is given up at once is never seen as its worker's, and nobody can have sent it mail yet.
 func (d *draft) enqueue(c *world.Commit, r *run) error {
-	row, err := d.queueRow(r)
+	var row queueRow
+	var err error
+	if c.Release != nil {
+		row, err = d.restRow(c.Release, r)
+		row.rest = true
+	} else {
+		row, err = d.queueRow(r)
+	}
 	if err != nil {
 		return err
 	}
 	d.sheet.queued = append(d.sheet.queued, row)
 	switch {
 	case c.Release != nil:
-		return d.release(c, r)
 	case r.owner == 0:
 		d.notice(world.NoticeWork, r.id)
 	default:

@@ -317,28 +317,37 @@ func (d *draft) queueRow(r *run) (queueRow, error) {
 
 // release gives the run back to the queue.
 func (d *draft) release(c *world.Commit, r *run) error {
-	rel := c.Release
 	r.paused = r.paused && !d.resumed
-	r.wake, r.full, r.blocked = rel.WakeAt, rel.Full, rel.Blocked != nil
-	row, err := d.queueRow(r)
+	row, err := d.restRow(c.Release, r)
 	if err != nil {
 		return err
 	}
-	blocked, err := blockText(rel.Blocked)
+	var id []byte
+	if len(c.Events) == 0 {
+		id = slices.Clone(c.ID[:])
+	}
+	d.lock(r)
+	d.sheet.released = append(d.sheet.released, releaseRow{queueRow: row, id: id})
+	d.freed = r.key
+	return nil
+}
+
+// restRow is the queue row of a run that is given up.
+func (d *draft) restRow(rel *world.Release, r *run) (queueRow, error) {
+	r.wake, r.full, r.blocked = rel.WakeAt, rel.Full, rel.Blocked != nil
+	row, err := d.queueRow(r)
 	if err != nil {
-		return fmt.Errorf("run %s: blocked: %w", r.id, err)
+		return row, err
 	}
-	if !c.Birth() {
-		d.lock(r)
+	if row.blocked, err = blockText(rel.Blocked); err != nil {
+		return row, fmt.Errorf("run %s: blocked: %w", r.id, err)
 	}
-	d.sheet.released = append(d.sheet.released, releaseRow{
-		queueRow: row, blocked: blocked, waiting: orNull(clean(rel.Waiting)), full: rel.Full, id: slices.Clone(c.ID[:]),
-	})
-	d.gone, d.freed = append(d.gone, r), r.key
+	row.waiting, row.full, row.owner = orNull(clean(rel.Waiting)), rel.Full, nil
+	d.gone = append(d.gone, r)
 	if !rel.WakeAt.IsZero() { // else nothing but mail makes it ready, and mail that is there already is told when it is found
 		d.notice(world.NoticeWork, r.id)
 	}
-	return nil
+	return row, nil
 }
 
 // count notes how the counts of runs change.

@@ -88,15 +88,18 @@ type queueRow struct {
 	owner           *int64
 	take            int64
 	wake            *time.Time
+
+	// What its worker said as it gave the run up.
+	blocked, waiting *string
+	full             bool
+	rest             bool // of a birth: the worker gave the run up with it
 }
 
 type lockRow struct{ run, owner, take int64 }
 
 type releaseRow struct {
 	queueRow
-	blocked, waiting *string
-	full             bool
-	id               []byte
+	id []byte // of the commit; nil where it has events, which tell it from others
 }
 
 type logRow struct {
@@ -351,7 +354,9 @@ func (b *script) begin(s *sheet) {
 			column(rows, (*queueRow).runOf), column(rows, (*queueRow).classOf), column(rows, (*queueRow).runningOf),
 			column(rows, func(r *queueRow) int16 { return r.priority }), column(rows, func(r *queueRow) *int64 { return r.owner }),
 			column(rows, func(r *queueRow) int64 { return r.take }), column(rows, func(r *queueRow) *time.Time { return r.wake }),
-			column(rows, (*queueRow).pausedOf),
+			column(rows, (*queueRow).pausedOf), column(rows, func(r *queueRow) bool { return r.rest }),
+			column(rows, func(r *queueRow) *string { return r.blocked }), column(rows, func(r *queueRow) bool { return r.full }),
+			column(rows, func(r *queueRow) *string { return r.waiting }),
 		}
 	})
 	b.put(len(s.locked), lockQueue, func() []any {

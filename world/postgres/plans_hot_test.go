@@ -78,7 +78,7 @@ func hots(n int) []hot {
 		{insertTotals, "", 20, []any{[]string{"w"}, []string{"running"}, []int{1}}},
 		// Births and ends.
 		{insertRuns, "50 runs", 2_000, []any{keysOf(fresh, k), textsOf(k, "wrun_%d", fresh), same("w", k), one, none, one, none, none, no, times, one, none}},
-		{insertQueue, "50 runs", 1_200, []any{keysOf(fresh, k), one, no, one, none, one, none, no}},
+		{insertQueue, "50 runs", 1_200, []any{keysOf(fresh, k), one, no, one, none, one, none, no, no, none, no, none}},
 		{insertParents, "50 children", 700, []any{keysOf(fresh, k), textsOf(k, "wrun_%d", owned), same("step_1", k)}},
 		{deleteQueue, "50 runs", 500, []any{mine}},
 		{endRuns, "50 runs", 2_000, []any{mine, same("completed", k), one, body, none, times, one}},

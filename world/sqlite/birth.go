@@ -41,7 +41,7 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	if p.changed {
 		done.Events = p.read(c)
 	}
-	if c.Release != nil && r.live {
+	if c.Release != nil && r.live && r.owner != 0 {
 		q := r.queued()
 		done.Mail, err = g.release(c, r, &q)
 	}

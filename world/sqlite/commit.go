@@ -244,13 +244,9 @@ func (g *group) around(c *world.Commit, r *run, p *plan) error {
 // release gives the run back to the queue, and tells whether mail waits.
 func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err error) {
 	rel := c.Release
-	var blocked any
-	if rel.Blocked != nil {
-		text, err := json.Marshal(rel.Blocked)
-		if err != nil {
-			return false, fmt.Errorf("run %s: blocked: %w", r.id, err)
-		}
-		blocked = string(text)
+	blocked, err := blockText(r, rel.Blocked)
+	if err != nil {
+		return false, err
 	}
 	if q.paused { // what waits may end the pause: then the run is to be taken for that
 		resumed, err := g.actWaits(r, world.RunResumed, world.RunResumed)
@@ -259,20 +255,40 @@ func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err erro
 		}
 		q.paused = !resumed
 	}
-	if err := g.exec(releaseQueue, r.key, q.class, bit(q.running), bit(q.paused), micros(rel.WakeAt), blocked, bit(rel.Full),
-		orNull(rel.Waiting), c.ID[:]); err != nil {
+	var id any // of a commit with events, the log has it
+	if len(c.Events) == 0 {
+		id = c.ID[:]
+	}
+	if err := g.exec(releaseQueue, r.key, q.class, bit(q.running), bit(q.paused), micros(rel.WakeAt), blocked, bit(rel.Full), orNull(rel.Waiting), id); err != nil {
 		return false, err
 	}
-	g.recount(r, standing{live: true, running: q.running, paused: q.paused, blocked: rel.Blocked != nil})
 	g.owned(r.owner, r, false)
 	if r.mail {
 		if _, err := g.c.one(countMail, func(row row) error { mail = row.int(0) > 0; return nil }, r.key); err != nil {
 			return false, err
 		}
 	}
+	g.atRest(r, *q, rel)
+	return mail, nil
+}
+
+// atRest follows what gave the run up.
+func (g *group) atRest(r *run, q queued, rel *world.Release) {
+	g.recount(r, standing{live: true, running: q.running, paused: q.paused, blocked: rel.Blocked != nil})
 	delete(g.wr.cache.runs, r.id) // its queue row is read anew when somebody takes it
 	g.notice(world.NoticeWork, r.id)
-	return mail, nil
+}
+
+// blockText is how the queue keeps why a run cannot go on.
+func blockText(r *run, b *world.Block) (any, error) {
+	if b == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, fmt.Errorf("run %s: blocked: %w", r.id, err)
+	}
+	return string(text), nil
 }
 
 // plan is what a commit will write, decided but not written.

@@ -93,6 +93,7 @@ type writer struct {
 	body     []byte
 	since    int64 // bytes of rows written since the last checkpoint
 	groups   int64 // and transactions
+	pages    int64 // and other pages than the log's, about
 	patience int64 // from 1: grows while readers keep checkpoints from completing
 	unsynced bool  // lazy groups may have left something to a later sync
 	doubt    bool  // which has failed: see mend
@@ -209,6 +210,7 @@ func (wr *writer) transaction(batch []*request) error {
 		return nil
 	}
 	wr.groups++
+	wr.pages += pagesOf(int64(g.writes) - g.rowsWritten)
 	wr.unsynced = wr.unsynced || lazy
 	g.after()
 	return nil

@@ -56,7 +56,7 @@ CREATE TABLE {schema}.queue (
   blocked  text,                        -- JSON
   "full"   boolean  NOT NULL DEFAULT false,
   waiting  text,
-  released bytea                        -- ID of the commit that released it last
+  released bytea                        -- ID of the commit that released it last, where that has no events
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX queue_ready ON {schema}.queue (class, priority, ready_at) WHERE ready_at IS NOT NULL;
 CREATE INDEX queue_owner ON {schema}.queue (owner) WHERE owner IS NOT NULL;
@@ -191,7 +191,8 @@ FROM (SELECT key, floor(extract(epoch FROM created_at) * 1000)::bigint AS ms FRO
 -- The log for SQL readers: an event a row.
 CREATE VIEW {schema}.events AS
 SELECT r.id AS run, l.seq + e.i - 1 AS seq, e.v ->> 'y' AS type,
-       to_timestamp(((l.head::json ->> 't')::bigint + coalesce((e.v ->> 't')::bigint, 0)) / 1000000.0) AS time,
+       to_timestamp((coalesce((l.head::json ->> 't')::bigint, floor(extract(epoch FROM r.created_at) * 1000000)::bigint + coalesce((l.head::json ->> 's')::bigint, 0))
+         + coalesce((e.v ->> 't')::bigint, 0)) / 1000000.0) AS time,
        coalesce(e.v ->> 'id', substr(e.v ->> 'y', 1, 4) || '_' || b.stamp || (e.v ->> 'i')) AS correlation,
        e.v ->> 'k' AS kind, e.v ->> 'n' AS name, e.v ->> 'p' AS path, (e.v ->> 'c')::integer AS occurrence,
        (e.v ->> 'a')::integer AS attempt,

@@ -1,6 +1,8 @@
--- Queue rows of runs that are born; due at once unless they were to start later.
-INSERT INTO {schema}.queue (run, class, running, priority, owner, take, wake_at, ready_at, paused)
-SELECT b.run, b.class, b.running, b.priority, b.owner, b.take, greatest(b.wake, clock_timestamp()),
-  CASE WHEN b.owner IS NULL AND NOT b.paused THEN greatest(b.wake, clock_timestamp()) END, b.paused
-FROM unnest($1::bigint[], $2::integer[], $3::boolean[], $4::smallint[], $5::bigint[], $6::bigint[], $7::timestamptz[], $8::boolean[])
-  b(run, class, running, priority, owner, take, wake, paused)
+-- Queue rows of runs that are born: due at once unless they were to start later, or as their worker says that gives them up with their birth (rest).
+INSERT INTO {schema}.queue (run, class, running, priority, owner, take, wake_at, ready_at, paused, blocked, "full", waiting)
+SELECT b.run, b.class, b.running, b.priority, b.owner, b.take, CASE WHEN b.rest THEN b.wake ELSE greatest(b.wake, clock_timestamp()) END,
+  CASE WHEN b.owner IS NULL AND NOT b.paused THEN CASE WHEN b.rest THEN b.wake ELSE greatest(b.wake, clock_timestamp()) END END,
+  b.paused, b.blocked, b."full", b.waiting
+FROM unnest($1::bigint[], $2::integer[], $3::boolean[], $4::smallint[], $5::bigint[], $6::bigint[], $7::timestamptz[], $8::boolean[], $9::boolean[],
+  $10::text[], $11::boolean[], $12::text[])
+  b(run, class, running, priority, owner, take, wake, paused, rest, blocked, "full", waiting)

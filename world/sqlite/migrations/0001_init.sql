@@ -53,7 +53,7 @@ CREATE TABLE queue (
   blocked  TEXT,
   full     INTEGER NOT NULL DEFAULT 0,
   waiting  TEXT,
-  released BLOB,                       -- ID of the commit that released it last
+  released BLOB,                       -- ID of the commit that released it last, where that has no events
   ready_us INTEGER AS (CASE
     WHEN owner IS NOT NULL OR paused THEN NULL
     WHEN blocked IS NOT NULL OR NOT running OR mail_us IS NULL THEN wake_us
@@ -188,7 +188,7 @@ FROM (SELECT key, created_us / 1000 AS ms FROM runs);
 -- The log for SQL readers: an event a row.
 CREATE VIEW events AS
 SELECT r.id AS run, l.seq + e.key AS seq, e.value ->> 'y' AS type,
-       (l.head ->> 't') + coalesce(e.value ->> 't', 0) AS time_us,
+       coalesce(l.head ->> 't', r.created_us + coalesce(l.head ->> 's', 0)) + coalesce(e.value ->> 't', 0) AS time_us,
        coalesce(e.value ->> 'id', substr(e.value ->> 'y', 1, 4) || '_' || b.stamp || (e.value ->> 'i')) AS correlation,
        e.value ->> 'k' AS kind, e.value ->> 'n' AS name, e.value ->> 'p' AS path, e.value ->> 'c' AS occurrence,
        e.value ->> 'a' AS attempt,
