@@ -41,7 +41,7 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	if p.changed {
 		done.Events = p.read(c)
 	}
-	if c.Release != nil && r.live {
+	if c.Release != nil && r.live && r.owner != 0 {
 		q := r.queued()
 		done.Mail, err = g.release(c, r, &q)
 	}
@@ -139,9 +139,23 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 	if owner == 0 {
 		g.notice(world.NoticeWork, r.id)
 	} else {
-		g.owned(owner, r, true)
+		g.owned(r.owner, r, true)
 	}
-	return r, nil
+	return nil
+}
+
+func (g *group) enqueueAtRest(r *run, rel *world.Release) error {
+	blocked, err := blockText(r, rel.Blocked)
+	if err != nil {
+		return err
+	}
+	r.owner = 0
+	if err := g.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, nil, r.take, micros(rel.WakeAt), bit(r.paused), blocked, bit(rel.Full),
+		orNull(rel.Waiting)); err != nil {
+		return err
+	}
+	g.atRest(r, r.queued(), rel)
+	return nil
 }
 
 // appendBirth writes the log that a run is born with: a client's may be long, and has several rows then.
@@ -154,7 +168,7 @@ func (g *group) appendBirth(r *run, c *world.Commit, events []world.Event) error
 			return err
 		}
 	}
-	return nil
+	return r, nil
 }
 
 // key keeps 0 as null.
