@@ -132,11 +132,20 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 	if end := terminal(p.events); end != nil {
 		return r, g.end(r, end)
 	}
-	if err := g.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, key(owner), r.take, micros(r.wake), bit(r.paused)); err != nil {
-		return nil, err
+	return r, g.enqueue(r, c.Release)
+}
+
+// enqueue gives a new run its queue row. One that its worker gives up at once is never seen as owned; where the commit has sent mail to it as well, it is
+// released in the usual way.
+func (g *group) enqueue(r *run, rel *world.Release) error {
+	if rel != nil && !r.mail {
+		return g.enqueueAtRest(r, rel)
+	}
+	if err := g.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, key(r.owner), r.take, micros(r.wake), bit(r.paused), nil, int64(0), nil); err != nil {
+		return err
 	}
 	g.recount(r, r.standing())
-	if owner == 0 {
+	if r.owner == 0 {
 		g.notice(world.NoticeWork, r.id)
 	} else {
 		g.owned(r.owner, r, true)
@@ -168,7 +177,7 @@ func (g *group) appendBirth(r *run, c *world.Commit, events []world.Event) error
 			return err
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // key keeps 0 as null.
