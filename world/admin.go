@@ -103,6 +103,7 @@ type Counters struct {
 	Groups      int64 // transactions that made them
 	Takes       int64 // runs given to workers
 	Deliveries  int64
+	Appends     int64 // to streams, beside commits
 	RowsRead    int64 // log rows (a commit each)
 	RowsWritten int64
 	Statements  int64 // calls to the storage below, where there is one

@@ -68,6 +68,12 @@ func checkCommit(c *Commit) (bytes int, err error) {
 	if err := checkConditions(c); err != nil {
 		return s, err
 	}
+	if len(c.Streams) > 0 {
+		n, err := checkStreams(c)
+		if s += n; err != nil {
+			return s, err
+		}
+	}
 	for _, keys := range [][]TaskKey{c.Held, c.Dropped} {
 		for _, k := range keys {
 			if k.Run != c.Run {
@@ -151,7 +157,7 @@ func checkBirth(c *Commit, i int) error {
 }
 
 func checkChild(c *Commit) error {
-	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Held) > 0 {
+	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Held)+len(c.Streams) > 0 {
 		return fmt.Errorf("%w: not a plain birth", ErrInvalid)
 	}
 	return nil

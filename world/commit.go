@@ -36,14 +36,15 @@ type Commit struct {
 	First  int64  // number of Events[0]: the fence; with no events, the next number
 	Events []Event
 
-	Mail       []int64     // inbox rows that are appended or dropped by this commit: they are deleted
-	Tasks      []Task      // born with it
-	Held       []TaskKey   // tasks that Worker holds and whose end is among Events: they are deleted
-	Dropped    []TaskKey   // tasks, whoever holds them, that nobody needs any more
-	Births     []*Commit   // children: births without a worker
-	Send       []Delivery  // mail to other runs; one to a run or token that is unknown or over is dropped, no inbox is full for it
-	Conditions []Condition // what only the world can decide
-	Release    *Release    // the worker gives the run up
+	Mail       []int64       // inbox rows that are appended or dropped by this commit: they are deleted
+	Tasks      []Task        // born with it
+	Held       []TaskKey     // tasks that Worker holds and whose end is among Events: they are deleted
+	Dropped    []TaskKey     // tasks, whoever holds them, that nobody needs any more
+	Births     []*Commit     // children: births without a worker
+	Send       []Delivery    // mail to other runs; one to a run or token that is unknown or over is dropped, no inbox is full for it
+	Conditions []Condition   // what only the world can decide
+	Streams    []StreamWrite // what it adds to the run's streams; what comes behind a mark that closed one is dropped
+	Release    *Release      // the worker gives the run up
 }
 
 // Birth reports whether the commit begins a run.

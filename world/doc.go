@@ -13,7 +13,7 @@
 //
 // # What to implement
 //
-// [World] is four small interfaces. Optional abilities are further interfaces that the engine looks for by type
+// [World] is four small interfaces: [Log], [Queue], [Streams], [Admin]. Optional abilities are further interfaces that the engine looks for by type
 // assertion, once, when it starts:
 //
 //   - [Notifier]: the world tells of new work at once; without it the engine polls.

@@ -25,6 +25,8 @@ var (
 	ErrUnknownOutcome = errors.New("unknown outcome")
 	// ErrInboxFull: the run has too many unread payloads; send again later.
 	ErrInboxFull = errors.New("inbox is full")
+	// ErrStreamClosed: the stream was closed; nothing was written to it.
+	ErrStreamClosed = errors.New("stream is closed")
 	// ErrTooLarge: a value or a commit is over its limit; nothing was written.
 	ErrTooLarge = errors.New("too large")
 	// ErrInvalid: the argument can never be accepted; nothing was written.

@@ -51,6 +51,7 @@ const (
 	KindChild   Kind = "child"   // a child run; the step ends with it
 	KindAwait   Kind = "await"   // the result of any other run
 	KindPatch   Kind = "patch"   // the record of a decision about changed code; complete at birth
+	KindStream  Kind = "stream"  // what the workflow's code wrote to the stream of that name, in the same commit; complete at birth
 
 	KindSleep     Kind = "sleep"     // a wait for a time
 	KindEvent     Kind = "event"     // a wait for a signal that matches, perhaps until a time

@@ -159,7 +159,9 @@ func (j *Journal) Add(events ...Event) {
 		}
 		switch e.Type {
 		case StepCreated, WaitCreated, HookCreated, HookConflict:
-			j.create(e)
+			if e.Kind != KindStream { // streams show what was written
+				j.create(e)
+			}
 		case StepStarted, StepRetrying, StepCompleted, StepFailed, WaitCompleted, HookReceived, HookDisposed:
 			if en := j.open[e.ID]; en != nil {
 				j.change(en, e)

@@ -10,6 +10,7 @@ import (
 type World interface {
 	Log
 	Queue
+	Streams
 	Admin
 }
 
@@ -104,6 +105,8 @@ const (
 	NoticeMail  NoticeKind = "mail"  // the inbox of an owned run has news: beat now
 	NoticeEnded NoticeKind = "ended" // the run is over
 	NoticeLog   NoticeKind = "log"   // the run's log grew
+	// NoticeStream: a stream of the run grew.
+	NoticeStream NoticeKind = "stream"
 )
 
 // Worker is one process that works on runs.

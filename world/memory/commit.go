@@ -113,6 +113,7 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 		}
 		n.add(world.NoticeLog, r.id)
 	}
+	w.commitChunks(c, r, n)
 	r.remove(c.Mail)
 	w.writeTasks(c, r, n)
 	for i := range c.Send {

@@ -50,7 +50,8 @@ type run struct {
 
 	hooks    map[string]*hook // active, by ID
 	tasks    map[string]*task // by step
-	awaiters []awaiter        // steps of other runs that wait for this run's end
+	streams  []*stream
+	awaiters []awaiter // steps of other runs that wait for this run's end
 }
 
 type hook struct {

@@ -221,6 +221,11 @@ func (d *draft) turn(c *world.Commit, r *run, events []world.Event, before stand
 			return err
 		}
 	}
+	if len(c.Streams) > 0 {
+		if err := d.streams(c, r); err != nil {
+			return err
+		}
+	}
 	switch {
 	case end != nil:
 		if err := d.end(r, end, c.Birth()); err != nil {

@@ -35,6 +35,7 @@ type message struct {
 	Mail  []string `json:"m,omitempty"`
 	Ended []string `json:"e,omitempty"`
 	Log   []string `json:"l,omitempty"`
+	Chunk []string `json:"c,omitempty"`
 }
 
 // list is the part of a message for a kind of news.
@@ -50,6 +51,8 @@ func (m *message) list(kind world.NoticeKind) *[]string {
 		return &m.Ended
 	case world.NoticeLog:
 		return &m.Log
+	case world.NoticeStream:
+		return &m.Chunk
 	}
 	return nil
 }
@@ -58,7 +61,7 @@ func (m *message) list(kind world.NoticeKind) *[]string {
 const noticePost world.NoticeKind = "post"
 
 // kinds are all kinds of news, the most urgent first.
-var kinds = []world.NoticeKind{noticePost, world.NoticeWork, world.NoticeMail, world.NoticeEnded, world.NoticeLog}
+var kinds = []world.NoticeKind{noticePost, world.NoticeWork, world.NoticeMail, world.NoticeEnded, world.NoticeLog, world.NoticeStream}
 
 // news is what is to be sent.
 type news struct {

@@ -42,6 +42,7 @@ var errAlone = errors.New("to be tried alone")
 type writing struct {
 	requests   chan *request // of up to maxGroup that wait; closed by Close
 	deliveries chan *sending // as well
+	appends    chan *appending
 	writers    sync.WaitGroup
 	spare      sync.Pool // of *request
 	config     *pgx.ConnConfig
@@ -66,6 +67,7 @@ type request struct {
 func (w *World) startWriters(ctx context.Context) {
 	g := &w.writing
 	g.requests, g.deliveries = make(chan *request, maxGroup), make(chan *sending, maxGroup)
+	g.appends = make(chan *appending, maxGroup)
 	g.spare.New = func() any { return &request{done: make(chan struct{}, 1)} }
 	g.lanes = make(chan int16, lanesAlone)
 	for i := range int16(lanesAlone) {
@@ -80,12 +82,14 @@ func (w *World) startWriters(ctx context.Context) {
 		g.writers.Go(func() { wr.loop(ctx) })
 	}
 	g.writers.Go(func() { w.deliverAll(ctx) })
+	g.writers.Go(func() { w.appendAll(ctx) })
 }
 
 // stopWriters waits until all that was sent is written. The World is closed: nothing more is sent.
 func (w *World) stopWriters() {
 	close(w.writing.requests)
 	close(w.writing.deliveries)
+	close(w.writing.appends)
 	w.writing.writers.Wait()
 	w.writing.steps.close()
 }
@@ -190,7 +194,7 @@ func (wr *writer) write(ctx context.Context, batch []*request) {
 // mayWait reports whether the commit locks or inserts what others may lock or insert as well.
 func (d *draft) mayWait() bool {
 	s := &d.sheet
-	return len(s.births)+len(s.locked)+len(s.ended)+len(s.sent)+len(s.hooks)+len(s.held)+len(s.dropped)+len(s.noTasks) > 0
+	return len(s.births)+len(s.locked)+len(s.ended)+len(s.sent)+len(s.hooks)+len(s.held)+len(s.dropped)+len(s.noTasks)+len(s.chunks) > 0
 }
 
 // answer ends requests with an error.
@@ -274,6 +278,9 @@ func (wr *writer) merge(batch []*request) (renew []*worker, fence []int64) {
 		if d.wk != nil && d.c.Birth() && !slices.Contains(renew, d.wk) && wr.w.stale(d.wk) {
 			renew = append(renew, d.wk)
 		}
+	}
+	if len(s.chunks) > 1 {
+		slices.SortStableFunc(s.chunks, func(a, b chunkRow) int { return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.stream, b.stream)) })
 	}
 	slices.SortFunc(s.log, func(a, b logRow) int { return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.seq, b.seq)) })
 	if wr.sums == nil {

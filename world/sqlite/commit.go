@@ -233,6 +233,11 @@ func (g *group) around(c *world.Commit, r *run, p *plan) error {
 	if err := g.commitTasks(c, r); err != nil {
 		return err
 	}
+	if len(c.Streams) > 0 {
+		if err := g.commitChunks(c, r); err != nil {
+			return err
+		}
+	}
 	for i := range c.Send {
 		if err := g.sendTo(&c.Send[i]); err != nil {
 			return err

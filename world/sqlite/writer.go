@@ -299,7 +299,7 @@ type group struct {
 	mark    int      // notices of the batch before this transaction
 	hooks   []func() // to be called once it is committed
 
-	commits, takes, deliveries, rowsWritten, rowsRead int64
+	commits, takes, deliveries, appends, rowsWritten, rowsRead int64
 }
 
 func (g *group) begin(wr *writer) {
@@ -318,6 +318,7 @@ func (g *group) after() {
 	n.commits.Add(g.commits)
 	n.takes.Add(g.takes)
 	n.deliveries.Add(g.deliveries)
+	n.appends.Add(g.appends)
 	n.rowsWritten.Add(g.rowsWritten)
 	n.rowsRead.Add(g.rowsRead)
 	for _, f := range g.hooks {

@@ -27,6 +27,16 @@ var shared = []sharedCheck{
 		s.end()
 		b.same(b.run(s.run).Status, world.Completed, "status")
 	}},
+	{"streams are read beside their writer", "a chunk is durable and visible to all when its append, or its commit, returns", func(a, b *rig) {
+		s := a.worker("greet").bear("greet")
+		p := s.streaming("a", "step_1", 1)
+		for i := range 3 {
+			p.put(p.add(i))
+			s.write(s.withStream("a", "", 10+i))
+			b.same(story(b.chunks(s.run, "a", 0, 2)), story(a.chunks(s.run, "a", 0, 0)), "chunks beside the writer")
+		}
+		b.same(len(b.chunks(s.run, "a", 0, 0)), 6, "chunks")
+	}},
 	{"a run that is born beside a worker is taken", "a birth by a client is queued, whoever writes it", func(a, b *rig) {
 		k := a.worker("greet")
 		for range 5 {

@@ -61,6 +61,7 @@ var topics = []struct {
 	{"counts", counts},
 	{"notices", notices},
 	{"refusals", refusals},
+	{"streams", streams},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open

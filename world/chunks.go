@@ -1,0 +1,106 @@
+package world
+
+// How SQL worlds keep chunks: a row for each batch, of one writer. Its data are the chunks one behind the other, each behind its length.
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// ChunkRow is a batch of chunks as it is kept.
+type ChunkRow struct {
+	Index   int64 // of the first
+	N       int   // how many; fewer than in Data, where the last were made void
+	Kind    ChunkKind
+	Step    string
+	Attempt int
+	Pos     int64
+	Time    time.Time
+	Data    []byte
+}
+
+// Rows are what a write is kept as: its chunks, then its mark. Index and Time are left open.
+func (w *StreamWrite) Rows() ([]ChunkRow, error) {
+	rows := make([]ChunkRow, 0, 2)
+	if len(w.Chunks) > 0 {
+		r := ChunkRow{N: len(w.Chunks), Kind: ChunkData, Step: w.Step, Attempt: w.Attempt, Pos: w.Pos}
+		size := 0
+		for _, c := range w.Chunks {
+			size += len(c) + 3
+		}
+		r.Data = make([]byte, 0, size)
+		for _, c := range w.Chunks {
+			r.Data = append(binary.AppendUvarint(r.Data, uint64(len(c))), c...)
+		}
+		rows = append(rows, r)
+	}
+	if w.End != "" {
+		r := ChunkRow{N: 1, Kind: w.End, Step: w.Step, Attempt: w.Attempt, Pos: w.Pos + int64(len(w.Chunks)), Data: []byte{}}
+		if w.Error != nil {
+			var err error
+			if r.Data, err = json.Marshal(w.Error); err != nil {
+				return nil, fmt.Errorf("stream %q: error: %w", w.Stream, err)
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// ResetRow is the mark that tells of the reset of a write.
+func (w *StreamWrite) ResetRow() ChunkRow {
+	return ChunkRow{N: 1, Kind: ChunkReset, Step: w.Step, Attempt: w.Attempt, Pos: -1, Data: binary.AppendUvarint(nil, uint64(w.From))}
+}
+
+// Add puts the chunks of the next row on the page, from number from on, and reports whether the page has room for another row. size is how many bytes
+// it has so far. A row that cannot be right is [ErrCorrupt].
+func (p *ChunkPage) Add(r *ChunkRow, from int64, q *ChunkQuery, size *int) (room bool, err error) {
+	most, bytes := q.Room()
+	c := Chunk{Kind: r.Kind, Step: r.Step, Attempt: r.Attempt, Time: r.Time}
+	data := r.Data
+	for i := range r.N {
+		c.Index = r.Index + int64(i)
+		if c.Value, data, err = c.read(data); err != nil {
+			return false, fmt.Errorf("%w: chunk %d: %w", ErrCorrupt, c.Index, err)
+		}
+		switch {
+		case c.Index < from:
+			continue
+		case len(p.Chunks) >= most || *size >= bytes:
+			p.More = true
+			return false, nil
+		}
+		p.Chunks = append(p.Chunks, c)
+		p.Next = c.Index + 1
+		*size += len(c.Value) + 64
+	}
+	return true, nil
+}
+
+// read takes a chunk, or what a mark says, from the data of a row.
+func (c *Chunk) read(data []byte) (value json.RawMessage, rest []byte, err error) {
+	switch c.Kind {
+	case ChunkClose:
+		return nil, nil, nil
+	case ChunkError:
+		c.Error = &Error{}
+		return nil, nil, json.Unmarshal(data, c.Error)
+	}
+	n, used := binary.Uvarint(data)
+	switch {
+	case used <= 0:
+		return nil, nil, fmt.Errorf("no length in %d bytes", len(data))
+	case c.Kind == ChunkReset:
+		from := int64(n)
+		c.From = &from
+		return nil, nil, nil
+	case c.Kind != ChunkData:
+		return nil, nil, fmt.Errorf("a chunk of kind %q", c.Kind)
+	case n > uint64(len(data)-used):
+		return nil, nil, fmt.Errorf("%d bytes of %d", len(data)-used, n)
+	}
+	end := used + int(n)
+	return data[used:end:end], data[end:], nil
+}

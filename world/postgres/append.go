@@ -1,0 +1,312 @@
+package postgres
+
+// The way of what is written to streams while its writer goes on. Appends that arrive while others are being written share the next transaction. It
+// locks what says that their writers are who they say, and leaves those to a transaction of their own whose rows others have locked: nobody stalls
+// everybody.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	holdRuns    = load("hold_runs")
+	holdTasks   = load("hold_tasks")
+	writerHolds = load("writer_holds")
+	lastChunks  = load("last_chunks")
+	findChunks  = load("find_chunks")
+	voidChunks  = load("void_chunks")
+	cutChunks   = load("cut_chunks")
+)
+
+// appending is one append that waits for its transaction. Whoever made it waits for answered.
+type appending struct {
+	a        *world.Append
+	run      int64 // its key, once the writer is known to be who it says
+	written  bool
+	done     world.Appended
+	err      error
+	answered chan struct{} // capacity 1
+}
+
+// Append adds chunks to a stream; see [world.Streams].
+func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, error) {
+	if err := world.CheckAppend(a); err != nil {
+		return world.Appended{}, err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return world.Appended{}, context.Cause(ctx)
+	case w.isClosed():
+		return world.Appended{}, world.ErrClosed
+	case !storable([]any{a.Run, a.Worker, a.Step}):
+		return world.Appended{}, noWriter(a)
+	}
+	m := &appending{a: a, answered: make(chan struct{}, 1)}
+	err := errAlone
+	if !a.Again && !a.Reset {
+		err = w.postAppend(ctx, m)
+	}
+	if err == errAlone { //nolint:errorlint // it is never wrapped
+		m = &appending{a: a}
+		err = w.appendAlone(ctx, m)
+	}
+	if err != nil {
+		return world.Appended{}, err
+	}
+	return m.done, nil
+}
+
+func noWriter(a *world.Append) error {
+	return fmt.Errorf("run %s: stream %q, written by worker %s: %w", a.Run, a.Stream, a.Worker, world.ErrLeaseLost)
+}
+
+// postAppend gives an append to the goroutine that writes them, and waits for it.
+func (w *World) postAppend(ctx context.Context, m *appending) error {
+	w.gate.RLock()
+	if w.closed {
+		w.gate.RUnlock()
+		return world.ErrClosed
+	}
+	w.writing.appends <- m
+	w.gate.RUnlock()
+	select {
+	case <-m.answered:
+		return m.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// appendAll is the goroutine that writes appends.
+func (w *World) appendAll(ctx context.Context) {
+	var batch []*appending
+	for first := range w.writing.appends {
+		batch = w.gatherAppends(append(batch[:0], first))
+		w.appendGroup(ctx, batch)
+		clear(batch)
+	}
+}
+
+func (w *World) gatherAppends(batch []*appending) []*appending {
+	bytes := batch[0].a.Bytes()
+	runtime.Gosched()
+	for len(batch) < maxGroup && bytes < maxGroupBytes {
+		select {
+		case m, ok := <-w.writing.appends:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, m)
+			bytes += m.a.Bytes()
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// appendGroup writes appends and answers them. Those that cannot be written with others are to be tried alone.
+func (w *World) appendGroup(ctx context.Context, batch []*appending) {
+	ctx, cancel := context.WithTimeout(ctx, groupPatience)
+	defer cancel()
+	err := w.changeOnce(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		t := pgxTxn{w, tx}
+		if err := w.hold(ctx, t, batch); err != nil {
+			return err
+		}
+		return w.insertAppends(ctx, t, batch, 0)
+	})
+	switch {
+	case err == nil:
+		w.counters.groups.Add(1)
+	case !errors.Is(err, world.ErrUnknownOutcome):
+		err = errAlone
+	}
+	var notices []world.Notice
+	for _, m := range batch {
+		switch {
+		case err != nil:
+			m.err = err
+		case m.run == 0:
+			m.err = errAlone
+		case !m.written:
+			m.err = closedStream(m.a)
+		default:
+			w.counters.appends.Add(1)
+			notices = append(notices, world.Notice{Kind: world.NoticeStream, Run: m.a.Run})
+		}
+		m.answered <- struct{}{}
+	}
+	w.tell(notices...)
+}
+
+func closedStream(a *world.Append) error {
+	return fmt.Errorf("run %s: stream %q: %w", a.Run, a.Stream, world.ErrStreamClosed)
+}
+
+// hold locks what says that writers are who they say, and notes the runs of those that are, and that nobody else has locked.
+func (w *World) hold(ctx context.Context, tx txn, batch []*appending) error {
+	var owners, holders []*appending
+	for _, m := range batch {
+		m.run, m.written = 0, false
+		if m.a.Task == nil {
+			owners = append(owners, m)
+		} else {
+			holders = append(holders, m)
+		}
+	}
+	held := func(of []*appending) func(scanner) error {
+		return func(row scanner) error {
+			var ord, run int64
+			if err := row.Scan(&ord, &run); err != nil {
+				return err
+			}
+			of[ord-1].run = run
+			return nil
+		}
+	}
+	run := func(m **appending) string { return (*m).a.Run }
+	worker := func(m **appending) string { return (*m).a.Worker }
+	b := &script{w: w}
+	if len(owners) > 0 {
+		b.items = append(b.items, item{s: holdRuns, each: held(owners), args: []any{
+			column(owners, run), column(owners, worker), column(owners, func(m **appending) int64 { return (*m).a.Take }),
+		}})
+	}
+	if len(holders) > 0 {
+		b.items = append(b.items, item{s: holdTasks, each: held(holders), args: []any{
+			column(holders, run), column(holders, worker), column(holders, func(m **appending) int64 { return int64((*m).a.Task.Attempt) }),
+			column(holders, func(m **appending) string { return (*m).a.Task.Step }),
+		}})
+	}
+	return tx.run(ctx, b)
+}
+
+// insertAppends writes what is held, at number least or behind.
+func (w *World) insertAppends(ctx context.Context, tx txn, batch []*appending, least int64) error {
+	var rows []chunkRow
+	by := make(map[chunkKey]*appending, len(batch))
+	for _, m := range batch {
+		if m.run == 0 {
+			continue
+		}
+		of, err := chunkRowsOf(m.run, &m.a.StreamWrite, least)
+		if err != nil {
+			return fmt.Errorf("run %s: %w", m.a.Run, err)
+		}
+		rows = append(rows, of...)
+		by[chunkKey{m.run, m.a.Stream, m.a.Step, int64(m.a.Attempt), m.a.Pos}] = m
+	}
+	b := &script{w: w}
+	b.writeChunks(rows, func(k chunkKey, index int64) {
+		if m := by[k]; m != nil {
+			m.written, m.done.First = true, index
+		}
+	})
+	return tx.run(ctx, b)
+}
+
+// appendAlone writes an append in a transaction of its own, which finds out why it cannot be written, or waits for its turn.
+func (w *World) appendAlone(ctx context.Context, m *appending) error {
+	a := m.a
+	err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		t := pgxTxn{w, tx}
+		if err := w.hold(ctx, t, []*appending{m}); err != nil {
+			return err
+		}
+		if m.run == 0 {
+			return w.whyNotHeld(ctx, t, a)
+		}
+		if a.Again {
+			if err := t.each(ctx, findChunks, func(row scanner) error { m.written = true; return row.Scan(&m.done.First) },
+				m.run, a.Stream, a.Step, int32(a.Attempt), a.Pos); err != nil || m.written {
+				return err
+			}
+		}
+		least, err := w.resetChunks(ctx, t, m)
+		if err != nil {
+			return err
+		}
+		err = w.insertAppends(ctx, t, []*appending{m}, least)
+		switch {
+		case sqlState(err) == codeUnique: // somebody else wrote to the stream meanwhile
+			return fmt.Errorf("%w: %w", errAgain, err)
+		case err == nil && !m.written:
+			return closedStream(a)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	w.counters.groups.Add(1)
+	w.counters.appends.Add(1)
+	w.tell(world.Notice{Kind: world.NoticeStream, Run: a.Run})
+	return nil
+}
+
+// whyNotHeld tells a writer that lost its lease from one whose row somebody has locked just now.
+func (w *World) whyNotHeld(ctx context.Context, tx txn, a *world.Append) error {
+	number, step, holds := a.Take, "", false
+	if a.Task != nil {
+		number, step = int64(a.Task.Attempt), a.Task.Step
+	}
+	if err := tx.each(ctx, writerHolds, func(scanner) error { holds = true; return nil }, a.Run, a.Worker, number, step); err != nil {
+		return err
+	}
+	if holds {
+		return errAgain
+	}
+	return noWriter(a)
+}
+
+// resetChunks makes void what earlier attempts wrote, if the append says so, and writes the mark that tells of it. It returns the lowest number that
+// may follow.
+func (w *World) resetChunks(ctx context.Context, tx txn, m *appending) (least int64, err error) {
+	a := m.a
+	if !a.Reset {
+		return 0, nil
+	}
+	var next int64
+	open := true
+	if err := tx.each(ctx, lastChunks, func(row scanner) error {
+		var at, n int64
+		var kind, step string
+		var attempt int
+		err := row.Scan(&at, &n, &kind, &step, &attempt)
+		next = at + n
+		open = !world.ChunkKind(kind).Closes() || a.Voids(step, attempt) && at >= a.From
+		return err
+	}, m.run, a.Stream); err != nil {
+		return 0, err
+	}
+	if !open {
+		return 0, closedStream(a)
+	}
+	gone := int64(0)
+	for _, s := range []*statement{voidChunks, cutChunks} {
+		n, err := tx.exec(ctx, s, m.run, a.Stream, a.From, a.Step, int32(a.Attempt))
+		if err != nil {
+			return 0, err
+		}
+		gone += n
+	}
+	if gone == 0 {
+		return next, nil
+	}
+	b := &script{w: w}
+	b.writeChunks([]chunkRow{{run: m.run, stream: a.Stream, least: next, ChunkRow: a.ResetRow()}}, nil)
+	if err := tx.run(ctx, b); err != nil && sqlState(err) == codeUnique {
+		return 0, fmt.Errorf("%w: %w", errAgain, err)
+	} else if err != nil {
+		return 0, err
+	}
+	return next + 1, nil
+}

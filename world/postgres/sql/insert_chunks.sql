@@ -1,0 +1,12 @@
+-- Batches of chunks, each behind the last of its stream, at number least or behind; none behind a mark that closed the stream. A number that is
+-- taken fails. Index chunks_pkey.
+INSERT INTO {schema}.chunks (run, stream, idx, n, kind, step, attempt, pos, at, data)
+SELECT a.run, a.stream, greatest(coalesce(l.next, 0), a.least) + (sum(a.n) OVER (PARTITION BY a.run, a.stream ORDER BY a.ord))::bigint - a.n,
+  a.n, a.kind, a.step, a.attempt, a.pos, now(), a.data
+FROM unnest($1::bigint[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::integer[], $7::bigint[], $8::bytea[], $9::bigint[])
+  WITH ORDINALITY a(run, stream, n, kind, step, attempt, pos, data, least, ord)
+LEFT JOIN LATERAL (
+  SELECT c.idx + c.n AS next, c.kind IN ('close', 'error') AS closed FROM {schema}.chunks c
+  WHERE c.run = a.run AND c.stream = a.stream ORDER BY c.idx DESC LIMIT 1) l ON true
+WHERE l.closed IS NOT TRUE
+RETURNING run, stream, step, attempt, pos, idx
