@@ -45,7 +45,7 @@ type body struct {
 // sit gives the body its place and its context, before it starts.
 func (b *body) sit(e *Engine, info StepInfo, home *session) {
 	b.home = home
-	b.seat = seat{info: info, e: e, home: home, slot: true, turn: b.suspect, suspect: b.suspect}
+	b.seat = seat{info: info, e: e, home: home, slot: true, turn: b.suspect, suspect: b.suspect, task: b.task}
 	b.ctx.parent, b.ctx.seat = e.bodyCtx, &b.seat
 }
 

@@ -35,9 +35,10 @@ type result struct {
 	where   string // err came from, as file:line, as far as is known
 	cause   error  // why the attempt's context ended, if it did before the body returned
 	at      time.Time
-	slot    bool     // the body held a step slot when it returned
-	turn    bool     // and was the only suspect
-	tx      world.Tx // what the body wrote, to be committed with the end of the step; nil: none
+	slot    bool                // the body held a step slot when it returned
+	turn    bool                // and was the only suspect
+	tx      world.Tx            // what the body wrote, to be committed with the end of the step; nil: none
+	streams []world.StreamWrite // the rest of what it wrote to streams, to be committed with the end of the attempt
 }
 
 // make runs the function with the context of an attempt and tells whatever it comes to, panics and Goexit included.
@@ -77,12 +78,29 @@ func (c *call) close(ctx context.Context) {
 	if r.err != nil {
 		r.where = c.seat.failedIn
 	}
+	c.finishStreams()
 	r.cause = cause(ctx)
 	if c.done && r.err != nil && r.cause == ErrTimeout {
 		r.err = &timeoutError{after: c.timeout, err: r.err}
 	}
 	r.slot, r.turn = c.seat.leave()
 	c.ends.end(r)
+}
+
+// finishStreams ends the streams of a body that has returned. One that came to a value, though what it wrote could not be made durable, has failed.
+func (c *call) finishStreams() {
+	c.seat.mu.Lock()
+	c.seat.returned = true
+	all := c.seat.streams
+	c.seat.mu.Unlock()
+	if all == nil {
+		return
+	}
+	r := &c.result
+	rest, err := all.finish()
+	if r.streams = rest; r.err == nil && err != nil {
+		r.payload, r.err = nil, err
+	}
 }
 
 // timeoutError is the failure of an attempt whose time was up.

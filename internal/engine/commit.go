@@ -95,7 +95,7 @@ func (s *session) split() []*world.Commit {
 	if t.bytes <= world.MaxCommit*3/4 {
 		c := s.spareCommit()
 		*c = s.nextCommit(first, t.events)
-		c.Mail, c.Held, c.Dropped, c.Tasks, c.Release = t.mail, t.held, t.dropped, t.tasks, t.release
+		c.Mail, c.Held, c.Dropped, c.Tasks, c.Streams, c.Release = t.mail, t.held, t.dropped, t.tasks, t.streams, t.release
 		return append(s.parts[:0], c)
 	}
 	return s.splitLarge(first)
@@ -109,7 +109,7 @@ func (s *session) splitLarge(first int64) []*world.Commit {
 		tasks[task.Step] = task
 	}
 	var parts []*world.Commit
-	for from, i, size := 0, 0, 0; i <= len(t.events); i++ {
+	for from, i, size := 0, 0, t.streamBytes; i <= len(t.events); i++ {
 		if i < len(t.events) {
 			size += weight(&t.events[i])
 			if size <= world.MaxCommit*3/4 || i == from {
@@ -127,7 +127,7 @@ func (s *session) splitLarge(first int64) []*world.Commit {
 			size = weight(&t.events[i])
 		}
 	}
-	parts[0].Mail, parts[0].Held, parts[0].Dropped = t.mail, t.held, t.dropped
+	parts[0].Mail, parts[0].Held, parts[0].Dropped, parts[0].Streams = t.mail, t.held, t.dropped, t.streams
 	parts[len(parts)-1].Release = t.release
 	return parts
 }

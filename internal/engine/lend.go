@@ -42,10 +42,13 @@ type seat struct {
 	ctx  context.Context // of the attempt
 	// failedIn is the place of the function that failed, if it did; the body's own goroutine sets it.
 	failedIn string
-	quit     func() // a suspect from the queue: ends the attempt's context
+	quit     func()      // a suspect from the queue: ends the attempt's context
+	task     *world.Task // that the body runs for; nil: it runs for its session alone
 
-	mu      sync.Mutex
-	started map[string]struct{} // workflows of which it has started a run under its own key; guarded by mu
+	mu       sync.Mutex
+	streams  *streams            // nil: it has opened none; guarded by mu
+	returned bool                // and opens none any more; guarded by mu
+	started  map[string]struct{} // workflows of which it has started a run under its own key; guarded by mu
 
 	slot    bool          // it holds a step slot; guarded by mu
 	turn    bool          // it is the only suspect; guarded by mu

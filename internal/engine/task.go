@@ -25,9 +25,10 @@ type heldTask struct {
 func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	def := e.stepsByName[t.Name]
 	info := StepInfo{Run: t.Run, Workflow: t.Workflow, Step: t.Step, Name: t.Name, Attempt: t.Attempt, IdempotencyKey: t.Step}
+	b.task = &t
 	b.sit(e, info, home)
 	policy := taskPolicy(def.Policy, t.Options)
-	b.task, b.policy, b.started = &t, &policy, e.now()
+	b.policy, b.started = &policy, e.now()
 	if home == nil && b.suspect {
 		b.seat.quit = func() { b.cancel(errGaveWay) }
 	}
@@ -137,7 +138,12 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy 
 	e.mu.Lock()
 	delete(e.tasks, taskKey{t.Run, t.Step})
 	e.mu.Unlock()
+	if !d.RetryAt.IsZero() {
+		r.streams = unmarked(r.streams)
+	}
 	if r.tx != nil {
+		e.appendRest(t, r.streams)
+		r.streams = nil
 		if e.endTaskInTx(cause(ctx), d, &r) {
 			if r.slot {
 				e.steps.release(1)
@@ -156,6 +162,7 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy 
 			return // its session gives the slot back
 		}
 	}
+	e.appendRest(t, r.streams)
 	if r.slot {
 		defer e.steps.release(1)
 	}
@@ -245,6 +252,7 @@ func (s *session) handleTaskEnd(msg *message) {
 		return
 	}
 	s.turn.held = append(s.turn.held, world.TaskKey{Run: s.run, Step: msg.step, Attempt: msg.task.Attempt})
+	s.turn.addStreams(msg.result.streams...)
 	for _, e := range msg.mail.Events {
 		s.result(e)
 	}

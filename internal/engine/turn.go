@@ -22,12 +22,14 @@ type turn struct {
 	losers  map[string]world.Delivery // cancels of children that the code waits for no longer, by step: each goes with the end of that
 	goodbye []world.Delivery          // cancels of children that a continuation leaves behind
 	// continued: a run_continued is among events, and those before it are of the segment that is over.
-	continued bool
-	release   *world.Release
-	starts    []*body       // to start when the commit is there
-	later     []world.Event // among events: what the machine sees only when they are durable
-	bytes     int           // of payloads, about
-	rest      []message     // for the next turn
+	continued   bool
+	release     *world.Release
+	starts      []*body       // to start when the commit is there
+	later       []world.Event // among events: what the machine sees only when they are durable
+	bytes       int           // of payloads, about
+	rest        []message     // for the next turn
+	streams     []world.StreamWrite
+	streamBytes int // of bytes, those of streams
 }
 
 func (t *turn) empty() bool {
@@ -122,7 +124,7 @@ func (s *session) create() {
 		first := len(s.turn.events)
 		for _, op := range asked {
 			took := op.Type == world.WaitCompleted && s.state.Wait(op.ID) != nil
-			if over && op.Type != world.AttrSet && !took {
+			if over && op.Type != world.AttrSet && op.Key.Kind != world.KindStream && !took {
 				continue
 			}
 			s.createOne(op)
@@ -157,6 +159,8 @@ func (s *session) createOne(op *replay.Op) {
 		return
 	}
 	switch child, _ := op.Spec.(*ChildSpec); {
+	case op.Type == world.StepCreated && e.Kind == world.KindStream:
+		s.writeStream(e.Name, op.Spec.(*StreamSpec))
 	case op.Type == world.StepCreated && child != nil:
 		s.bear(op, child)
 	case op.Type == world.StepCreated && e.Kind == world.KindAwait:

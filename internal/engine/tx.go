@@ -59,6 +59,7 @@ const rollbackTime = 5 * time.Second
 func (s *session) commitResult(step string, b *body, r *result) error {
 	e := world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload, Time: s.at(), Seq: s.state.Seq + 1}
 	c := s.newCommit(e.Seq, []world.Event{e})
+	c.Streams = r.streams
 	if err := s.writeIn(s.e.workCtx, r.tx, c); err != nil {
 		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || s.e.workCtx.Err() != nil {
 			s.e.lostRun(s.run, err)

@@ -108,7 +108,7 @@ func (f *cutter) survey() {
 		case world.StepCreated, world.WaitCreated, world.HookCreated, world.HookConflict, world.AttrSet:
 			key := e.Key(segment)
 			f.entities[e.ID] = &entity{
-				key: key, created: e.Seq, ended: e.Kind == world.KindPatch, id: world.CorrelationID(f.Run, f.Born, key),
+				key: key, created: e.Seq, ended: e.Kind == world.KindPatch || e.Kind == world.KindStream, id: world.CorrelationID(f.Run, f.Born, key),
 			}
 		case world.StepCompleted, world.StepFailed:
 			f.end(e.ID)
@@ -278,7 +278,7 @@ func (f *cutter) invent() {
 // StepNamed returns the ID of the step with a name, "charge" or "poll[2]", whose creation is the last up to an event.
 func (h *History) StepNamed(name string, at int64) (id string, ok bool) {
 	for i := range h.Events[:min(at, int64(len(h.Events)))] {
-		if e := &h.Events[i]; e.Type == world.StepCreated && e.Kind != world.KindPatch && (e.ID == name || e.Name == name && e.Occurrence == 0 || named(e) == name) {
+		if e := &h.Events[i]; e.Type == world.StepCreated && e.Kind != world.KindPatch && e.Kind != world.KindStream && (e.ID == name || e.Name == name && e.Occurrence == 0 || named(e) == name) {
 			id, ok = e.ID, true
 		}
 	}

@@ -189,6 +189,17 @@ func (x *Ctx) SetAttribute(name string, value json.RawMessage) error {
 	return nil
 }
 
+// WriteStream asks for what the code writes to a stream to be recorded; spec is what the engine needs to write it.
+func (x *Ctx) WriteStream(name string, spec any) error {
+	c, err := x.begin("stream name", world.KindStream, name)
+	if err != nil {
+		return err
+	}
+	k := x.m.key(c, world.KindStream, name)
+	x.m.ask(&Op{Type: world.StepCreated, ID: x.m.id(k), Key: k, Spec: spec, scope: x.scope, future: x.m.future(nil)})
+	return nil
+}
+
 // Continue ends the segment; the run goes on in a new one. It does not return.
 func (x *Ctx) Continue(c Continue) {
 	if _, err := x.m.enter(); err != nil {

@@ -100,7 +100,7 @@ func describe(t world.EventType, k world.Key) string {
 var words = map[world.Kind]string{
 	world.KindClosure: "step", world.KindTask: "registered step", world.KindChild: "child run", world.KindAwait: "wait for run",
 	world.KindPatch: "patch", world.KindSleep: "sleep", world.KindEvent: "wait for event", world.KindCondition: "wait for condition",
-	world.KindHook: "hook", world.KindAttr: "attribute",
+	world.KindHook: "hook", world.KindAttr: "attribute", world.KindStream: "chunk of stream",
 }
 
 func ordinal(n int) string {

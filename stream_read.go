@@ -1,0 +1,218 @@
+package stepwell
+
+// Reading streams, from any chunk on and while they grow.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/world"
+)
+
+// StreamChunk is what a reader of a stream gets.
+type StreamChunk[T any] struct {
+	Index   int64     `json:"index"`             // read on later from Index + 1
+	Step    string    `json:"step,omitempty"`    // ID of the step that wrote it; "": the workflow's code
+	Attempt int       `json:"attempt,omitempty"` // of the step
+	Time    time.Time `json:"time"`              // of the batch that it came with
+	Value   T         `json:"value,omitempty"`
+	// Reset: what earlier attempts of Step wrote at index From and behind is void; there is no Value.
+	Reset bool  `json:"reset,omitempty"`
+	From  int64 `json:"from,omitempty"`
+}
+
+// StreamError is the end of a stream that is not complete: its writer closed it with an error, or its run failed or was cancelled and nobody had
+// closed it.
+type StreamError struct {
+	Run, Stream string
+	Index       int64 // of the mark; of the chunk that never came, where there is none
+	Message     string
+	Code        string // of the writer's error
+	err         error
+}
+
+func (e *StreamError) Error() string {
+	return fmt.Sprintf("stream %q of run %s: %s", e.Stream, e.Run, e.Message)
+}
+
+// Unwrap returns the writer's error, with its causes, or that of the run.
+func (e *StreamError) Unwrap() error { return e.err }
+
+// StreamInfo is one stream of a run.
+type StreamInfo = world.StreamRow
+
+// Streams lists the streams of a run by name.
+func (a *App) Streams(ctx context.Context, run string) ([]StreamInfo, error) {
+	if _, err := a.Get(ctx, run); err != nil {
+		return nil, err
+	}
+	rows, err := a.world.StreamsOf(ctx, run)
+	if err != nil {
+		return nil, fmt.Errorf("streams of run %s: %w", run, err)
+	}
+	return rows, nil
+}
+
+// ReadStream yields the chunks of a stream of a run from an index on, 0 for all, each once and in order, and then those that are written meanwhile. It ends
+// where the stream was closed or its run has completed; with a [*StreamError] where it was closed with an error, or its run ended otherwise; and
+// with the error of ctx. A stream that nobody has written to yet is waited for.
+//
+// Whoever stops reads on later, in another process too, from the Index of the last chunk + 1: nothing is missed and nothing comes twice. Indexes grow, but not
+// always by one: chunks that a later attempt of their step made void are gone. To those who have seen them a chunk with Reset says so.
+func (a *App) ReadStream(ctx context.Context, run, name string, from int64) iter.Seq2[StreamChunk[json.RawMessage], error] {
+	return func(yield func(StreamChunk[json.RawMessage], error) bool) {
+		r := streamReader{app: a, run: run, name: name, q: world.ChunkQuery{From: from}}
+		defer func() { r.stop() }()
+		for {
+			page, err := r.page(ctx)
+			if err != nil {
+				yield(StreamChunk[json.RawMessage]{}, err)
+				return
+			}
+			for i := range page.Chunks {
+				c := &page.Chunks[i]
+				if c.Kind.Closes() {
+					if c.Error != nil {
+						yield(StreamChunk[json.RawMessage]{}, r.failed(c.Index, c.Error, "closed with an error: "+c.Error.Message))
+					}
+					return
+				}
+				if !yield(rawChunk(c), nil) {
+					return
+				}
+			}
+			if page.More {
+				continue
+			}
+			if page.Over {
+				if err := r.cut(ctx, page.Next); err != nil {
+					yield(StreamChunk[json.RawMessage]{}, err)
+				}
+				return
+			}
+			if err := r.wait(ctx); err != nil {
+				yield(StreamChunk[json.RawMessage]{}, err)
+				return
+			}
+		}
+	}
+}
+
+// ReadStream is [App.ReadStream] for chunks of a type.
+func ReadStream[T any](ctx context.Context, app *App, run, name string, from int64) iter.Seq2[StreamChunk[T], error] {
+	return func(yield func(StreamChunk[T], error) bool) {
+		for c, err := range app.ReadStream(ctx, run, name, from) {
+			typed := StreamChunk[T]{Index: c.Index, Step: c.Step, Attempt: c.Attempt, Time: c.Time, Reset: c.Reset, From: c.From}
+			if err == nil && !c.Reset {
+				if err = codec.Decode(c.Value, &typed.Value); err != nil {
+					err = fmt.Errorf("stream %q of run %s: chunk %d: %w", name, run, c.Index, err)
+				}
+			}
+			if !yield(typed, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func rawChunk(c *world.Chunk) StreamChunk[json.RawMessage] {
+	out := StreamChunk[json.RawMessage]{Index: c.Index, Step: c.Step, Attempt: c.Attempt, Time: c.Time, Value: c.Value}
+	if c.Kind == world.ChunkReset {
+		out.Reset, out.From = true, *c.From
+	}
+	return out
+}
+
+// Bounds of the time between looks at a stream that is not told of.
+const (
+	firstLook   = 10 * time.Millisecond
+	longestLook = time.Second
+)
+
+// streamReader reads one stream.
+type streamReader struct {
+	app       *App
+	run, name string
+	q         world.ChunkQuery
+	news      chan struct{} // holds one token when the stream may have grown; nil: nobody listens yet
+	stopNews  func()
+	poll      time.Duration // until the next look, if nothing is told
+	quick     time.Duration // and behind a chunk
+}
+
+// page reads the next page.
+func (r *streamReader) page(ctx context.Context) (world.ChunkPage, error) {
+	page, err := r.app.world.Chunks(ctx, r.run, r.name, r.q)
+	if err != nil {
+		return page, fmt.Errorf("stream %q of run %s: %w", r.name, r.run, err)
+	}
+	r.q.From = page.Next
+	if len(page.Chunks) > 0 {
+		r.poll = r.quick
+	}
+	return page, nil
+}
+
+// wait returns when the stream may have grown, or its run may be over. The first time it returns at once, and the world is listened to from then on.
+func (r *streamReader) wait(ctx context.Context) error {
+	if r.news == nil {
+		r.news, r.quick = make(chan struct{}, 1), firstLook
+		if n, ok := r.app.world.(world.Notifier); ok {
+			r.stopNews = n.Notify(r.tell)
+		}
+		if p, ok := r.app.world.(world.Poller); ok && p.Poll() > 0 {
+			r.quick = longestLook
+		}
+		r.poll = r.quick
+		return nil
+	}
+	t := time.NewTimer(r.poll)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("stream %q of run %s: %w", r.name, r.run, context.Cause(ctx))
+	case <-r.news:
+	case <-t.C:
+		r.poll = min(r.poll*3/2, longestLook)
+	}
+	return nil
+}
+
+func (r *streamReader) tell(n world.Notice) {
+	if (n.Kind == world.NoticeStream || n.Kind == world.NoticeEnded) && (n.Run == r.run || n.Run == "") {
+		select {
+		case r.news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (r *streamReader) stop() {
+	if r.stopNews != nil {
+		r.stopNews()
+	}
+}
+
+// cut says how a run ended whose stream nobody closed; nil: well.
+func (r *streamReader) cut(ctx context.Context, next int64) error {
+	info, err := r.app.Get(ctx, r.run)
+	switch {
+	case err != nil:
+		return err
+	case info.Status == world.Completed:
+		return nil
+	}
+	return r.failed(next, info.Error, fmt.Sprintf("its run was %s before the stream was closed", info.Status))
+}
+
+func (r *streamReader) failed(index int64, rec *world.Error, why string) error {
+	e := &StreamError{Run: r.run, Stream: r.name, Index: index, Message: why}
+	if rec != nil {
+		e.Code, e.err = rec.Code, codec.ToError(rec, r.app.cfg.Errors)
+	}
+	return e
+}
