@@ -63,7 +63,7 @@ sends to their hooks. A worker may be running on the same database meanwhile.
 	})
 	root.PersistentFlags().StringVar(&c.db, "db", "", "`database`: sqlite:PATH, a path, or postgres://user@host/name (env STEPWELL_DB, default sqlite:stepwell.db)")
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.events(), c.bulk(), c.workflows(), c.export(), c.importRuns(), c.migrate(), c.doctor())
+	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.streams(), c.events(), c.bulk(), c.workflows(), c.export(), c.importRuns(), c.migrate(), c.doctor())
 	root.AddCommand(c.server(), c.health())
 	return root
 }
