@@ -134,11 +134,17 @@ type App struct {
 // New makes an App on a world, which stays the caller's to close. All faults of the configuration and of definitions are reported
 // at once, with their names.
 func New(w world.World, cfg Config) (*App, error) {
-	fault := cfg.defaults()
-	r := &registrar{cfg: &cfg}
-	if w == nil {
-		r.faults = append(r.faults, fmt.Errorf("%w: no world", ErrInvalid))
+	fault := world.MayOpen()
+	if fault == nil && w == nil {
+		fault = fmt.Errorf("%w: no world", ErrInvalid)
 	}
+	return newApp(w, cfg, fault)
+}
+
+// newApp makes an App. What is wrong besides its configuration is reported with that. Without a world it can [App.Check], and nothing else.
+func newApp(w world.World, cfg Config, besides error) (*App, error) {
+	fault := errors.Join(besides, cfg.defaults())
+	r := &registrar{cfg: &cfg}
 	for i, d := range cfg.Definitions {
 		if d == nil {
 			r.faults = append(r.faults, fmt.Errorf("%w: Config.Definitions[%d] is nil", ErrInvalid, i))

@@ -43,6 +43,15 @@ func (e *Engine) Check(ctx context.Context, run string, events []world.Event) er
 	return nil
 }
 
+// ClassOf is the workflow and version that a log ends with.
+func ClassOf(events []world.Event) world.Class {
+	class, _ := classOf(events)
+	return class
+}
+
+// Knows reports whether a workflow and version was registered.
+func (e *Engine) Knows(class world.Class) bool { return e.workflow(class) != nil }
+
 // classOf is the workflow and version that a log ends with, and the index of the event that began its newest segment.
 func classOf(events []world.Event) (c world.Class, newest int) {
 	for i := range events {

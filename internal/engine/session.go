@@ -462,7 +462,22 @@ func (s *session) close() {
 
 // blockReason makes the record of why the run cannot go on.
 func (s *session) blockReason(err error, now time.Time) *world.Block {
-	b := &world.Block{Code: world.CodeInternal, Message: err.Error(), Seq: s.failedAt, Since: now, Tries: 1, Build: s.e.cfg.Build}
+	b := BlockOf(err)
+	if b.Since, b.Tries, b.Build = now, 1, s.e.cfg.Build; b.Seq == 0 {
+		b.Seq = s.failedAt
+	}
+	if s.blocked != nil {
+		b.Tries = s.blocked.Tries + 1
+		if s.blocked.Code == b.Code {
+			b.Since = s.blocked.Since
+		}
+	}
+	return &b
+}
+
+// BlockOf says what an error of a run's evaluation blocks it as: the code, the message and, where it is known, the event.
+func BlockOf(err error) world.Block {
+	b := world.Block{Code: world.CodeInternal, Message: err.Error()}
 	var (
 		panicked *replay.PanicError
 		foreign  *replay.ForeignError
@@ -487,12 +502,6 @@ func (s *session) blockReason(err error, now time.Time) *world.Block {
 		var c *world.CorruptError
 		if errors.As(err, &c) {
 			b.Seq = c.Seq
-		}
-	}
-	if s.blocked != nil {
-		b.Tries = s.blocked.Tries + 1
-		if s.blocked.Code == b.Code {
-			b.Since = s.blocked.Since
 		}
 	}
 	return b

@@ -60,6 +60,9 @@ func Open(ctx context.Context, url string, options ...Options) (*World, error) {
 	if len(options) > 0 {
 		o = options[0]
 	}
+	if err := world.MayOpen(); err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
 	w, err := prepare(url, o)
 	if err != nil {
 		return nil, err

@@ -87,6 +87,9 @@ func Open(path string, options ...Options) (*World, error) {
 	if len(options) > 0 {
 		o = options[0]
 	}
+	if err := world.MayOpen(); err != nil {
+		return nil, fmt.Errorf("sqlite %s: %w", path, err)
+	}
 	if err := o.defaults(); err != nil {
 		return nil, fmt.Errorf("sqlite %s: %w", path, err)
 	}
