@@ -45,6 +45,7 @@ Exit codes:
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDemo(cmd.Context(), keep) },
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the files, or the schema, and say where they are")
+	c.jsonFlag(cmd, "write one JSON object for each thing that happens")
 	return cmd
 }
 
@@ -61,7 +62,8 @@ func (c *cli) runDemo(ctx context.Context, keep bool) (err error) {
 	defer func() {
 		if keep {
 			c.db = stage.url
-			fmt.Fprintf(c.stdout, "\nThe files are in %s. Look around:\n  %s\n", dir, c.command("runs list"))
+			err = errors.Join(err, c.tell(kept{acted{Action: "keep", Result: "kept"}, dir, stage.url},
+				fmt.Sprintf("\nThe files are in %s. Look around:\n  %s", dir, c.command("runs list"))))
 			return
 		}
 		err = errors.Join(err, stage.drop(context.WithoutCancel(ctx)), os.RemoveAll(dir))
@@ -90,6 +92,13 @@ func (c *cli) runDemo(ctx context.Context, keep bool) (err error) {
 		return p.stuck(ctx)
 	}
 	return err
+}
+
+// kept is what --json says of what stays.
+type kept struct {
+	acted
+	Directory string `json:"directory"`
+	Database  string `json:"database"`
 }
 
 // play is one demo.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,13 +14,26 @@ import (
 )
 
 func (p *play) prologue() {
+	if p.json {
+		return
+	}
 	fmt.Fprintf(p.stdout, "Two workflows on %s, in a worker process that is killed in the middle of a step.\n\n", p.stage.what)
 }
 
 // say tells what the demo itself does.
 func (p *play) say(t tone, text string) { p.line(time.Now(), p.style().paint(t, text)) }
 
+// happened is what --json says of what happens.
+type happened struct {
+	Seconds float64 `json:"seconds"` // since the demo began
+	Text    string  `json:"text"`
+}
+
 func (p *play) line(at time.Time, text string) {
+	if p.json {
+		_ = p.encoder().Encode(happened{at.Sub(p.began).Seconds(), strings.Join(strings.Fields(text), " ")}) // the next line fails too
+		return
+	}
 	s := p.style()
 	fmt.Fprintf(p.stdout, "%s  %s\n", s.paint(dim, fmt.Sprintf("%5.2f s", at.Sub(p.began).Seconds())), text)
 }
@@ -68,8 +82,50 @@ func (p *play) name(run string) string {
 	return run
 }
 
+// played is what --json says of a run in the end, and counts of one of its steps.
+type (
+	played struct {
+		acted
+		Output      json.RawMessage `json:"output"`
+		Commits     int             `json:"commits"`
+		Invocations int64           `json:"invocations"`
+	}
+	counts struct {
+		Step      string `json:"step"`
+		Started   int    `json:"started"`
+		Failed    int    `json:"failed"`
+		Completed int    `json:"completed"`
+	}
+)
+
+// sum writes what the epilogue tells, as JSON.
+func (p *play) sum(ctx context.Context) error {
+	enc := p.encoder()
+	for _, a := range p.cast {
+		story, err := p.app.Story(ctx, a.run, false)
+		if err != nil {
+			return err
+		}
+		r := &story.Run
+		if err := enc.Encode(played{acted{a.run, "demo", string(r.Status)}, r.Output, story.Journal.Commits, r.Takes}); err != nil {
+			return err
+		}
+	}
+	all := p.tally()
+	for _, name := range p.order() {
+		n := all[name]
+		if err := enc.Encode(counts{name, n.starts, n.fails, n.ends}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // epilogue draws the runs and counts what ran.
 func (p *play) epilogue(ctx context.Context) error {
+	if p.json {
+		return p.sum(ctx)
+	}
 	sum := &table{indent: "  ", gap: "  "}
 	sum.add(cell{text: "run", tone: dim}, cell{text: "output", tone: dim}, cell{text: "commits", tone: dim, right: true}, cell{text: "invocations", tone: dim, right: true})
 	for _, a := range p.cast {

@@ -68,13 +68,17 @@ func TestDemo(t *testing.T) {
 // TestDemoKeeps: with --keep the files stay; what they hold is what was told.
 func TestDemoKeeps(t *testing.T) {
 	program, dir := build(t), t.TempDir()
-	code, out, errs, _ := demo(t, program, dir, "--keep")
+	code, out, errs, _ := demo(t, program, dir, "--keep", "--json")
 	if code != exitOK {
 		t.Fatalf("exit code %d, stderr %q; stdout:\n%s", code, errs, out)
 	}
 	kept, err := filepath.Glob(filepath.Join(dir, "stepwell-demo-*"))
 	if err != nil || len(kept) != 1 || !strings.Contains(out, kept[0]) {
 		t.Fatalf("kept %v, %v; want one directory, and that it is told; stdout:\n%s", kept, err, out)
+	}
+	told := objectsOf(t, "demo", out)
+	if last := told[len(told)-1]; last["action"] != "keep" || last["directory"] != kept[0] {
+		t.Errorf("the last that it told is %v, want where it kept what", last)
 	}
 	r := &bodyReader{path: filepath.Join(kept[0], demoBodies)}
 	if _, err := r.next(); err != nil {

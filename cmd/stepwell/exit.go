@@ -22,6 +22,7 @@ const (
 	exitLater       = 5
 	exitExists      = 6
 	exitPartly      = 7
+	exitDiverged    = 8
 	exitInterrupted = 130
 )
 
@@ -34,6 +35,7 @@ const exitCodes = `Exit codes:
   5    not now, try again later: the run's inbox is full
   6    a run with that ID or key is there already
   7    some of several runs were refused; the rest is done
+  8    a history does not go with the code that it was held against
   130  interrupted`
 
 // fault is an error with its exit code and what to do next.
@@ -74,20 +76,23 @@ func (c *cli) explain(err error, run string) error {
 	return err
 }
 
-// report prints an error and returns the exit code.
-func report(to io.Writer, ctx context.Context, err error) int {
+// report prints an error, as JSON if that was asked for, and returns the exit code.
+func report(to io.Writer, ctx context.Context, err error, asJSON bool) int {
 	if err == nil {
 		return exitOK
 	}
+	f := &fault{code: exitFailure, err: err}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		fmt.Fprintln(to, "stepwell: interrupted")
-		return exitInterrupted
+		f = &fault{code: exitInterrupted, err: errors.New("interrupted")}
+		err = f
+	} else {
+		errors.As(err, &f)
+	}
+	if asJSON {
+		writeFailure(to, failure{Code: codeOf(err, f.code), Error: err.Error(), Next: oneLine(f.next), Exit: f.code})
+		return f.code
 	}
 	fmt.Fprintf(to, "stepwell: %v\n", err)
-	var f *fault
-	if !errors.As(err, &f) {
-		return exitFailure
-	}
 	if f.next != "" {
 		fmt.Fprintf(to, "  %s\n", f.next)
 	}

@@ -4,9 +4,10 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -14,39 +15,97 @@ import (
 )
 
 func (c *cli) export() *cobra.Command {
-	return &cobra.Command{
-		Use:   "export RUN...",
+	var flags filterFlags
+	all := false
+	cmd := &cobra.Command{
+		Use:   "export [RUN]...",
 		Short: "Write the logs of runs as JSON, to keep or to hold code against",
-		Long: `Write the logs of runs to standard output, as lines of JSON: for each run a head, an event a line, and an end. stepwell import reads
-them into another database; App.Check and stepwelltest hold today's code against them, without a database. Payloads are written as they
-are, secrets included. What waits in a run's inbox is not in its log.
+		Long: `Write the logs of runs to standard output, as lines of JSON: for each run a head, an event a line, and an end. The runs are named, or those that a
+filter finds. stepwell import reads them into another database; stepwell check, App.Check and stepwelltest hold today's code against them.
+Payloads are written as they are, secrets included. What waits in a run's inbox is not in its log.
 
 ` + exitCodes,
 		Example: `  stepwell export wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 > order.jsonl
-  stepwell runs list --status running --json | jq -r .id | xargs stepwell export > production.jsonl`,
-		Args:              arguments(1, 100_000, "one RUN or more"),
-		ValidArgsFunction: c.completeRun,
+  stepwell export --status running,pending > production.jsonl`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			some := all
+			for _, name := range []string{"workflow", "status", "since", "until", "input", "attr"} {
+				some = some || cmd.Flags().Changed(name)
+			}
+			switch {
+			case some && len(args) > 0:
+				return usagef("usage:  stepwell export RUN..., or stepwell export FILTER", "export: runs and a filter; give one of them")
+			case !some && len(args) == 0:
+				return usagef("usage:  stepwell export RUN..., or stepwell export FILTER", "export: missing argument; it takes one RUN or more, or a filter, or --all")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, begins string) ([]string, cobra.ShellCompDirective) {
+			return c.completeRun(cmd, nil, begins)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := c.listFilter(&flags)
+			if err != nil {
+				return err
+			}
 			return c.with(cmd.Context(), func(db *database) error {
 				out := bufio.NewWriterSize(c.stdout, 1<<16)
-				for _, arg := range args {
-					run, err := c.find(cmd.Context(), db, arg)
-					if err == nil {
-						err = c.explain(db.app.Export(cmd.Context(), run, out), run)
-					}
-					if err != nil {
-						return err
-					}
+				if len(args) == 0 {
+					err = c.exportFound(cmd.Context(), db, f, out)
+				} else {
+					err = c.exportNamed(cmd.Context(), db, args, out)
 				}
-				return out.Flush()
+				return errors.Join(err, out.Flush())
 			})
 		},
 	}
+	flags.add(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "all runs, where no filter is given")
+	c.jsonFlag(cmd, "write errors as JSON too")
+	return cmd
 }
 
-// imported is what --json says of each run that was imported.
+func (c *cli) exportNamed(ctx context.Context, db *database, args []string, out io.Writer) error {
+	p := c.progress("exported", "run")
+	for _, arg := range args {
+		run, err := c.find(ctx, db, arg)
+		if err == nil {
+			err = c.explain(db.app.Export(ctx, run, out), run)
+		}
+		if err != nil {
+			return err
+		}
+		p.step()
+	}
+	p.end()
+	return nil
+}
+
+// exportFound exports what a filter finds. A run that is deleted meanwhile is passed over.
+func (c *cli) exportFound(ctx context.Context, db *database, f stepwell.ListFilter, out io.Writer) error {
+	p := c.progress("exported", "run")
+	for r, err := range db.app.List(ctx, f) {
+		if err != nil {
+			return c.explain(err, "")
+		}
+		switch err := db.app.Export(ctx, r.ID, out); {
+		case errors.Is(err, stepwell.ErrNotFound):
+		case err != nil:
+			return c.explain(err, r.ID)
+		default:
+			p.step()
+		}
+	}
+	p.end()
+	if p.n == 0 && !c.json {
+		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place)
+	}
+	return nil
+}
+
+// imported is what --json says of each run that was imported, or existed.
 type imported struct {
-	Run    string `json:"run"`
+	acted
 	Events int    `json:"events"`
 	Status string `json:"status"`
 	Paused bool   `json:"paused"`
@@ -54,60 +113,44 @@ type imported struct {
 
 func (c *cli) importRuns() *cobra.Command {
 	var o stepwell.ImportOptions
+	skip := false
 	cmd := &cobra.Command{
 		Use:   "import [FILE|-]",
 		Short: "Read logs of runs into this database",
 		Long: `Read logs that stepwell export wrote (- or nothing: from standard input) into this database, as runs with the same IDs; a SQLite file that
-is not there is made. A run that is not
-over is paused: where it came from it may go on, and two of it would do everything twice. stepwell runs resume lets it go on here. An ID
-that is taken is refused; what stands before it in the file is imported.
+is not there is made. A run that is not over is paused: where it came from it may go on, and two of it would do everything twice.
+stepwell runs resume lets it go on here. Each run is there as a whole or not at all. An ID that is taken is refused; what stands before it in
+the file is imported. With --skip it is passed over, so that an import that was interrupted can be repeated.
 
 ` + exitCodes,
 		Example: `  stepwell import order.jsonl --db copy.db
   stepwell export wrun_01JD3V --db app.db | stepwell import --db copy.db`,
 		Args: arguments(0, 1, "FILE or -"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			in := c.stdin
-			if len(args) == 1 && args[0] != "-" {
-				f, err := os.Open(args[0])
-				if err != nil {
-					return usagef("give the path of a file that stepwell export wrote", "%w", err)
-				}
-				defer func() { _ = f.Close() }()
-				in = f
+			in, files, err := c.histories(args)
+			if err != nil {
+				return err
 			}
-			return c.withNew(cmd.Context(), func(db *database) error { return c.importFrom(cmd, db, in, o) })
+			for _, f := range files {
+				defer func() { _ = f.Close() }()
+			}
+			return c.withNew(cmd.Context(), func(db *database) error { return c.importFrom(cmd.Context(), db, in, o, skip) })
 		},
 	}
 	cmd.Flags().BoolVar(&o.Go, "go", false, "let runs that are not over go on at once")
+	cmd.Flags().BoolVar(&skip, "skip", false, "pass over runs that are there already")
 	c.jsonFlag(cmd, "write one JSON object a run")
 	return cmd
 }
 
-func (c *cli) importFrom(cmd *cobra.Command, db *database, in io.Reader, o stepwell.ImportOptions) error {
+func (c *cli) importFrom(ctx context.Context, db *database, in io.Reader, o stepwell.ImportOptions, skip bool) error {
 	n := 0
 	for h, err := range stepwell.ReadHistories(in) {
 		if err != nil {
 			return c.explain(err, "")
 		}
-		if err := db.app.Import(cmd.Context(), h, o); err != nil {
-			return c.explain(err, h.Run)
-		}
 		n++
-		row, err := db.app.Get(cmd.Context(), h.Run)
-		if err != nil {
-			return err
-		}
-		is := imported{Run: h.Run, Events: len(h.Events), Status: string(row.Status), Paused: row.Queue != nil && row.Queue.Paused}
-		switch {
-		case c.json:
-			err = c.encoder().Encode(is)
-		case is.Paused:
-			_, err = fmt.Fprintf(c.stdout, "imported run %s, %d events, %s; it is paused:  %s\n", is.Run, is.Events, is.Status, c.command("runs resume "+is.Run))
-		default:
-			_, err = fmt.Fprintf(c.stdout, "imported run %s, %d events, %s\n", is.Run, is.Events, is.Status)
-		}
-		if err != nil {
+		if err := c.importOne(ctx, db, h, o, skip); err != nil {
 			return err
 		}
 	}
@@ -115,4 +158,30 @@ func (c *cli) importFrom(cmd *cobra.Command, db *database, in io.Reader, o stepw
 		return usagef("give what stepwell export wrote", "the file holds no run")
 	}
 	return nil
+}
+
+// importOne imports a run, and says so.
+func (c *cli) importOne(ctx context.Context, db *database, h *stepwell.History, o stepwell.ImportOptions, skip bool) error {
+	is := imported{acted: acted{h.Run, "import", "imported"}, Events: len(h.Events)}
+	refused := db.app.Import(ctx, h, o)
+	if refused != nil && !(skip && errors.Is(refused, stepwell.ErrRunExists)) {
+		return c.explain(refused, h.Run)
+	}
+	row, err := db.app.Get(ctx, h.Run)
+	if errors.Is(err, stepwell.ErrNotFound) && refused != nil {
+		return c.explain(refused, h.Run) // another run has its key
+	}
+	if err != nil {
+		return err
+	}
+	is.Status, is.Paused = string(row.Status), row.Queue != nil && row.Queue.Paused
+	text := fmt.Sprintf("imported run %s, %d events, %s", is.Run, is.Events, is.Status)
+	switch {
+	case refused != nil:
+		is.Result = "existed"
+		text = fmt.Sprintf("run %s is there already", is.Run)
+	case is.Paused:
+		text += "; it is paused:  " + c.command("runs resume "+is.Run)
+	}
+	return c.tell(is, text)
 }

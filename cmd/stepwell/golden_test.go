@@ -100,6 +100,9 @@ func TestGolden(t *testing.T) {
 		"help-retry":     {call{}, "runs retry --help"},
 		"help-restart":   {call{}, "runs restart --help"},
 		"help-migrate":   {call{}, "migrate --help"},
+		"help-check":     {call{}, "check --help"},
+		"workers":        {call{}, "workers"},
+		"workers-json":   {call{}, "workers --json"},
 		"help-doctor":    {call{}, "doctor --help"},
 	} {
 		t.Run(name, func(t *testing.T) {

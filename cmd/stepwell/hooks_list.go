@@ -60,10 +60,11 @@ func (c *cli) listHooks(ctx context.Context, db *database, run, token string) er
 	case len(hooks) > 0:
 		c.hookTable(hooks)
 	}
-	switch len(hooks) {
-	case 0:
+	switch {
+	case c.json:
+	case len(hooks) == 0:
 		fmt.Fprintf(c.stderr, "no active hooks in %s match\n", c.place)
-	case mostHooks:
+	case len(hooks) == mostHooks:
 		fmt.Fprintln(c.stderr, "there may be more: --run, --token")
 	}
 	return nil

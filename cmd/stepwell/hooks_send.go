@@ -3,13 +3,17 @@ package main
 // This file sends a payload to a hook.
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 )
+
+// hookSent is what --json says of a payload that was sent to a hook.
+type hookSent struct {
+	acted
+	Token string `json:"token"`
+}
 
 func (c *cli) hooksSend() *cobra.Command {
 	var delivery string
@@ -35,14 +39,24 @@ order, until the run receives it. With a delivery ID it can be sent again safely
 				if cmd.Flags().Changed("delivery-id") {
 					opts = append(opts, stepwell.DeliveryID(delivery))
 				}
+				is := hookSent{acted{Action: "send", Result: "sent"}, args[0]}
+				if c.json { // nobody else wants to know
+					hooks, err := db.app.Hooks(cmd.Context(), "", args[0])
+					if err != nil {
+						return c.explainHook(err, args[0])
+					}
+					for _, h := range hooks {
+						is.Run = h.Run
+					}
+				}
 				if err := db.app.SendHook(cmd.Context(), args[0], payload, opts...); err != nil {
 					return c.explainHook(err, args[0])
 				}
-				fmt.Fprintf(c.stdout, "sent a payload to the hook with the token %s\n", human.Visible(args[0]))
-				return nil
+				return c.tell(is, "sent a payload to the hook with the token "+human.Visible(args[0]))
 			})
 		},
 	}
 	cmd.Flags().StringVar(&delivery, "delivery-id", "", "`ID` of this delivery: repeated, it is delivered once")
+	c.actFlag(cmd)
 	return cmd
 }

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stepwell/stepwell/internal/pgtest"
 )
 
-// TestMain also looks for goroutines that were left.
-func TestMain(m *testing.M) { pgtest.Main(m, pgtest.Config{NoSync: true}) }
+// TestMain is the worker's main where a test has started this binary as one. It also looks for goroutines that were left.
+func TestMain(m *testing.M) {
+	if code := os.Getenv(letterCode); code != "" {
+		os.Exit(work(code))
+	}
+	pgtest.Main(m, pgtest.Config{NoSync: true})
+}

@@ -11,6 +11,14 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+// migrated is what --json says of a step of a schema: done, or pending with its SQL.
+type migrated struct {
+	acted
+	Version int    `json:"version"`
+	Name    string `json:"name"`
+	SQL     string `json:"sql,omitempty"`
+}
+
 func (c *cli) migrate() *cobra.Command {
 	plan := false
 	cmd := &cobra.Command{
@@ -34,6 +42,7 @@ With --plan nothing is changed: the SQL is printed, each step a transaction that
 		},
 	}
 	cmd.Flags().BoolVar(&plan, "plan", false, "change nothing; print the SQL")
+	c.jsonFlag(cmd, "write one JSON object a step")
 	return cmd
 }
 
@@ -55,13 +64,20 @@ func (c *cli) runMigrate(ctx context.Context, plan bool) error {
 		return err
 	}
 	for _, s := range steps {
+		is, text := migrated{acted{Action: "migrate", Result: "done"}, s.Version, s.Name, ""}, fmt.Sprintf("%04d %s: done", s.Version, s.Name)
 		if plan {
-			fmt.Fprintf(c.stdout, "-- %04d %s\n%s\n", s.Version, s.Name, s.SQL)
-		} else {
-			fmt.Fprintf(c.stdout, "%04d %s: done\n", s.Version, s.Name)
+			is.Result, is.SQL = "pending", s.SQL
+			text = fmt.Sprintf("-- %04d %s\n%s", s.Version, s.Name, s.SQL)
+		}
+		if err := c.tell(is, text); err != nil {
+			return err
 		}
 	}
-	if len(steps) == 0 {
+	switch {
+	case len(steps) > 0:
+	case c.json:
+		return c.encoder().Encode(acted{Action: "migrate", Result: "up_to_date"})
+	default:
 		fmt.Fprintf(c.stderr, "%s is up to date\n", c.place)
 	}
 	return nil

@@ -113,6 +113,16 @@ func (p *picture) facts(to io.Writer) {
 	if r.Parent != nil {
 		fact("parent", r.Parent.Run)
 	}
+	if j.Origin != nil {
+		fact("from", fmt.Sprintf("event %d of run %s", j.Origin.Seq, j.Origin.Run))
+	}
+	if j.Segment > 0 {
+		segment := fmt.Sprintf("%d   continued as new %s", j.Segment+1, times(j.Segment))
+		fact("segment", segment)
+	}
+	if undo := undoText(j); undo != "" {
+		fact("undo", undo)
+	}
 	if len(j.Input) > 0 {
 		fact("input", p.payload(j.Input, payloadWidth))
 	}
@@ -130,54 +140,4 @@ func (p *picture) payload(b []byte, width int) string {
 		width = len(b)*6 + 1 // what is shown escaped takes more room
 	}
 	return human.Fold(string(b), width)
-}
-
-// actions are command lines that can be pasted.
-func (p *picture) actions(to io.Writer) {
-	if p.command == nil || p.story.Run.Status.Terminal() {
-		return
-	}
-	t := &table{indent: "  ", gap: "  "}
-	do := func(what, line string) { t.add(cell{text: what, tone: dim}, cell{text: p.command(line)}) }
-	run := p.story.Run.ID
-	p.sends(run, do)
-	switch w := &p.story.Why; w.Kind {
-	case stepwell.WhyPaused:
-		do("resume:", "runs resume "+run)
-	case stepwell.WhySleep:
-		do("wake:", "runs wake "+run)
-	case stepwell.WhyChild, stepwell.WhyRun:
-		do("see:", "runs show "+shellWord(w.Peer))
-	}
-	if p.story.Why.Kind == stepwell.WhyCancelling {
-		do("force:", "runs cancel "+run+" --force")
-	} else {
-		do("cancel:", "runs cancel "+run)
-	}
-	fmt.Fprintln(to)
-	t.write(to, p.style)
-}
-
-// mostSends is how many events and hooks a picture proposes to send to.
-const mostSends = 3
-
-// sends proposes what can be sent to what is open.
-func (p *picture) sends(run string, do func(what, line string)) {
-	n := 0
-	for _, en := range p.story.Journal.Entries {
-		switch {
-		case n == mostSends:
-			return
-		case en.Kind == world.KindEvent && en.Status == world.EntryWaiting:
-			payload := "null"
-			if len(en.Match) > 0 {
-				payload = string(en.Match)
-			}
-			do("signal:", "runs signal "+run+" "+shellWord(en.Name)+" "+shellWord(payload))
-			n++
-		case en.Kind == world.KindHook && en.Status == world.EntryActive:
-			do("send:", "hooks send "+shellWord(en.Token)+" null")
-			n++
-		}
-	}
 }

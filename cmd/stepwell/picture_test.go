@@ -27,11 +27,16 @@ func TestPicture(t *testing.T) {
 		world.Event{Type: world.RunContinued, Time: ago(time.Second), Payload: []byte("2"), Next: &world.Continuation{}},
 		event(world.WaitCreated, "wait_2", ago(time.Second), named(world.KindSleep, "nap"), func(e *world.Event) { e.Until = now.Add(time.Hour) }),
 		event(world.WaitCreated, "wait_3", ago(time.Second), named(world.KindEvent, "it's odd"), func(e *world.Event) { e.Until = now.Add(time.Hour) }),
+		event(world.StepCreated, "step_3", ago(time.Second), named(world.KindClosure, "refund"), func(e *world.Event) { e.Path = world.UndoPath + "[0]" }),
+		event(world.StepStarted, "step_3", ago(time.Second), try(1)),
+		event(world.StepCompleted, "step_3", ago(time.Second), try(1)),
+		event(world.StepCreated, "step_4", ago(time.Second), named(world.KindClosure, "unbook"), func(e *world.Event) { e.Path = world.UndoPath + "[1]" }),
+		event(world.StepStarted, "step_4", ago(time.Second), try(1)),
 	) {
 		seq++
 		e.Seq, e.Commit = seq, 1
 		if seq == 1 {
-			e.Type, e.Birth = world.RunCreated, &world.Birth{Workflow: "all", Version: 1}
+			e.Type, e.Birth = world.RunCreated, &world.Birth{Workflow: "all", Version: 1, Origin: &world.Origin{Run: "wrun_8", Seq: 5}}
 		}
 		j.Add(e)
 	}

@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string, sh *shell) int {
 		}
 		err = usagef(strings.ReplaceAll(next, "\n\t", "\n    "), "%s", text)
 	}
-	return report(sh.stderr, ctx, err)
+	return report(sh.stderr, ctx, err, c.json || wantsJSON(args))
 }
 
 func (c *cli) root() *cobra.Command {
@@ -45,6 +45,8 @@ func (c *cli) root() *cobra.Command {
 		Long: `Stepwell makes Go functions durable: they survive crashes, restarts and month-long sleeps, and go on where they stopped.
 This command looks at the runs in a database and says why one does not move; it signals, wakes, pauses, resumes and cancels them, and
 sends to their hooks. A worker may be running on the same database meanwhile.
+
+` + jsonHelp + `
 
 ` + exitCodes,
 		Example: `  stepwell demo
@@ -63,8 +65,9 @@ sends to their hooks. A worker may be running on the same database meanwhile.
 	})
 	root.PersistentFlags().StringVar(&c.db, "db", "", "`database`: sqlite:PATH, a path, or postgres://user@host/name (env STEPWELL_DB, default sqlite:stepwell.db)")
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.streams(), c.events(), c.bulk(), c.workflows(), c.export(), c.importRuns(), c.migrate(), c.doctor())
+	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.streams(), c.events(), c.bulk(), c.workflows(), c.export(), c.importRuns(), c.check(), c.migrate(), c.doctor(), c.workers())
 	root.AddCommand(c.server(), c.health())
+	c.completeFlags(root)
 	return root
 }
 
@@ -111,8 +114,4 @@ func arguments(least, most int, what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-func (c *cli) jsonFlag(cmd *cobra.Command, what string) {
-	cmd.Flags().BoolVar(&c.json, "json", false, what)
 }

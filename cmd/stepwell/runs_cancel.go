@@ -22,15 +22,16 @@ either. It is for runs whose code does not heed a cancel.
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.act(cmd, args[0], func(db *database, run string) (string, error) {
+			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
 				if force {
-					return "cancelled run " + run + "; its code does not clean up", db.app.ForceCancel(cmd.Context(), run, reason)
+					return acted{run, "cancel", "cancelled"}, "cancelled run " + run + "; its code does not clean up", db.app.ForceCancel(cmd.Context(), run, reason)
 				}
-				return "cancel requested: run " + run, db.app.Cancel(cmd.Context(), run, reason)
+				return acted{run, "cancel", "requested"}, "cancel requested: run " + run, db.app.Cancel(cmd.Context(), run, reason)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for the log")
 	cmd.Flags().BoolVar(&force, "force", false, "end it at once, without cleaning up")
+	c.actFlag(cmd)
 	return cmd
 }

@@ -12,15 +12,14 @@ import (
 	"github.com/stepwell/stepwell"
 )
 
-// made is what --json says of a run that was made from another.
+// made is what --json says of a run that was made from another: created, or existed, as it had been made before.
 type made struct {
-	Run     string `json:"run"`
-	From    string `json:"from"`
-	Existed bool   `json:"existed,omitempty"` // it had been made before
+	acted
+	From string `json:"from"`
 }
 
 // make makes a run from the one that arg names, and says so.
-func (c *cli) make(cmd *cobra.Command, arg, how string, f func(db *database, run string) (*stepwell.Run[json.RawMessage], error)) error {
+func (c *cli) make(cmd *cobra.Command, arg, action, how string, f func(db *database, run string) (*stepwell.Run[json.RawMessage], error)) error {
 	return c.with(cmd.Context(), func(db *database) error {
 		run, err := c.find(cmd.Context(), db, arg)
 		if err != nil {
@@ -30,16 +29,13 @@ func (c *cli) make(cmd *cobra.Command, arg, how string, f func(db *database, run
 		if err != nil {
 			return c.explain(err, run)
 		}
-		is := made{fresh.ID(), run, fresh.Existed()}
-		switch {
-		case c.json:
-			return c.encoder().Encode(is)
-		case is.Existed:
-			_, err = fmt.Fprintf(c.stdout, "run %s was %s before, as run %s\n", run, how, is.Run)
-		default:
-			_, err = fmt.Fprintf(c.stdout, "%s run %s as run %s\n  see it:  %s\n", how, run, is.Run, c.command("runs show "+is.Run))
+		is := made{acted{fresh.ID(), action, "created"}, run}
+		text := fmt.Sprintf("%s run %s as run %s\n  see it:  %s", how, run, is.Run, c.command("runs show "+is.Run))
+		if fresh.Existed() {
+			is.Result = "existed"
+			text = fmt.Sprintf("run %s was %s before, as run %s", run, how, is.Run)
 		}
-		return err
+		return c.tell(is, text)
 	})
 }
 
@@ -76,7 +72,7 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 				}
 				o.Results[name] = json.RawMessage(value)
 			}
-			return c.make(cmd, args[0], "forked", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
+			return c.make(cmd, args[0], "fork", "forked", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
 				return db.app.Fork(cmd.Context(), run, o)
 			})
 		},
@@ -87,7 +83,7 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 	fl.StringVar(&input, "input", "", "another input, as `JSON`")
 	fl.StringArrayVar(&results, "result", nil, "another result of a step, as `NAME=JSON`; may be repeated")
 	fl.IntVar(&o.Version, "version", 0, "`version` of the workflow (default: that of RUN)")
-	c.jsonFlag(cmd, "write what was made as one JSON object")
+	c.actFlag(cmd)
 	return cmd
 }
 
@@ -113,12 +109,12 @@ Where no step failed, its code alone is evaluated again. Retrying again gives th
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.make(cmd, args[0], "retried", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
+			return c.make(cmd, args[0], "retry", "retried", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
 				return db.app.Retry(cmd.Context(), run)
 			})
 		},
 	}
-	c.jsonFlag(cmd, "write what was made as one JSON object")
+	c.actFlag(cmd)
 	return cmd
 }
 
@@ -140,7 +136,7 @@ highest version of the workflow that a worker knows, unless told. RUN is not tou
 			if o.Input, err = c.given(cmd, "input", input); err != nil {
 				return err
 			}
-			return c.make(cmd, args[0], "restarted", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
+			return c.make(cmd, args[0], "restart", "restarted", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
 				return db.app.Restart(cmd.Context(), run, o)
 			})
 		},
@@ -149,6 +145,6 @@ highest version of the workflow that a worker knows, unless told. RUN is not tou
 	fl.StringVar(&o.ID, "id", "", "`ID` of the new run (default: a new one)")
 	fl.StringVar(&input, "input", "", "another input, as `JSON`")
 	fl.IntVar(&o.Version, "version", 0, "`version` of the workflow")
-	c.jsonFlag(cmd, "write what was made as one JSON object")
+	c.actFlag(cmd)
 	return cmd
 }

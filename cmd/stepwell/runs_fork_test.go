@@ -42,7 +42,7 @@ func TestForkRetryRestart(t *testing.T) {
 	}
 	var got made
 	_, out, errs := do("runs", "retry", failedRun, "--json")
-	if err := json.Unmarshal([]byte(out), &got); err != nil || got.From != failedRun || !got.Existed || got.Run == "" {
+	if err := json.Unmarshal([]byte(out), &got); err != nil || got.From != failedRun || got.Result != "existed" || got.Run == "" {
 		t.Errorf("--json: %q, %q, %v", out, errs, err)
 	}
 }

@@ -2,11 +2,7 @@ package main
 
 // This file pauses a run.
 
-import (
-	"fmt"
-
-	"github.com/spf13/cobra"
-)
+import "github.com/spf13/cobra"
 
 func (c *cli) runsPause() *cobra.Command {
 	var reason string
@@ -22,34 +18,34 @@ results are kept for later. Pausing again is the same pause; a cancel ends it.
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.act(cmd, args[0], func(db *database, run string) (string, error) {
+			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
 				if err := db.app.Pause(cmd.Context(), run, reason); err != nil {
-					return "", err
+					return nil, "", err
 				}
 				row, err := db.app.Get(cmd.Context(), run)
 				if err == nil && row.Queue != nil && !row.Queue.Paused {
-					return "pause requested: the worker of run " + run + " carries it out", nil
+					return acted{run, "pause", "requested"}, "pause requested: the worker of run " + run + " carries it out", nil
 				}
-				return "paused run " + run, err
+				return acted{run, "pause", "paused"}, "paused run " + run, err
 			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for the log")
+	c.actFlag(cmd)
 	return cmd
 }
 
-// act does something to the run that arg names, and prints what it says.
-func (c *cli) act(cmd *cobra.Command, arg string, f func(db *database, run string) (string, error)) error {
+// act does something to the run that arg names, and says what was done: f returns it for programs and for people.
+func (c *cli) act(cmd *cobra.Command, arg string, f func(db *database, run string) (is any, text string, err error)) error {
 	return c.with(cmd.Context(), func(db *database) error {
 		run, err := c.find(cmd.Context(), db, arg)
 		if err != nil {
 			return err
 		}
-		text, err := f(db, run)
+		is, text, err := f(db, run)
 		if err != nil {
 			return c.explain(err, run)
 		}
-		fmt.Fprintln(c.stdout, text)
-		return nil
+		return c.tell(is, text)
 	})
 }

@@ -5,7 +5,7 @@ package main
 import "github.com/spf13/cobra"
 
 func (c *cli) runsResume() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Let a paused run go on",
 		Long: `Let a paused run go on. What came and fell due meanwhile follows, in the order of its times. Resuming a run that is not paused changes
@@ -16,19 +16,21 @@ nothing.
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.act(cmd, args[0], func(db *database, run string) (string, error) {
+			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
 				before, err := db.app.Get(cmd.Context(), run)
 				if err != nil {
-					return "", err
+					return nil, "", err
 				}
 				if err := db.app.Resume(cmd.Context(), run); err != nil {
-					return "", err
+					return nil, "", err
 				}
 				if q := before.Queue; q != nil && !q.Paused && q.Owner == "" {
-					return "run " + run + " was not paused", nil
+					return acted{run, "resume", "unchanged"}, "run " + run + " was not paused", nil
 				}
-				return "resumed run " + run, nil
+				return acted{run, "resume", "resumed"}, "resumed run " + run, nil
 			})
 		},
 	}
+	c.actFlag(cmd)
+	return cmd
 }

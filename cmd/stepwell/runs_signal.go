@@ -14,6 +14,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+// signalled is what --json says of an event that was sent.
+type signalled struct {
+	acted
+	Event string `json:"event"`
+}
+
 func (c *cli) runsSignal() *cobra.Command {
 	var delivery string
 	cmd := &cobra.Command{
@@ -33,24 +39,18 @@ it, so it may be sent before the run waits. With a delivery ID it can be sent ag
 			if err != nil {
 				return err
 			}
-			return c.with(cmd.Context(), func(db *database) error {
-				run, err := c.find(cmd.Context(), db, args[0])
-				if err != nil {
-					return err
-				}
+			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
 				var opts []stepwell.SendOption
 				if cmd.Flags().Changed("delivery-id") {
 					opts = append(opts, stepwell.DeliveryID(delivery))
 				}
-				if err := db.app.Signal(cmd.Context(), run, args[1], payload, opts...); err != nil {
-					return c.explain(err, run)
-				}
-				fmt.Fprintf(c.stdout, "sent event %q to run %s\n", args[1], run)
-				return nil
+				err := db.app.Signal(cmd.Context(), run, args[1], payload, opts...)
+				return signalled{acted{run, "signal", "sent"}, args[1]}, fmt.Sprintf("sent event %q to run %s", args[1], run), err
 			})
 		},
 	}
 	cmd.Flags().StringVar(&delivery, "delivery-id", "", "`ID` of this delivery: repeated, it is delivered once")
+	c.actFlag(cmd)
 	return cmd
 }
 

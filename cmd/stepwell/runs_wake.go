@@ -10,8 +10,14 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 )
 
+// woken is what --json says of sleeps that were ended.
+type woken struct {
+	acted
+	Sleeps int `json:"sleeps"`
+}
+
 func (c *cli) runsWake() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "wake RUN",
 		Short: "End the sleeps of a run now",
 		Long: `End the sleeps of a run now, and say how many there were. Waits for events, hooks and other runs are not touched. The request is durable
@@ -22,13 +28,16 @@ when the command returns; a worker carries it out.
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.act(cmd, args[0], func(db *database, run string) (string, error) {
+			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
 				n, err := db.app.Wake(cmd.Context(), run)
 				if err == nil && n == 0 {
-					return fmt.Sprintf("run %s does not sleep: nothing to end; see what it waits for:  %s", run, c.command("runs show "+run)), nil
+					return woken{acted{run, "wake", "unchanged"}, 0},
+						fmt.Sprintf("run %s does not sleep: nothing to end; see what it waits for:  %s", run, c.command("runs show "+run)), nil
 				}
-				return fmt.Sprintf("ended %s of run %s", human.Count(n, "sleep"), run), err
+				return woken{acted{run, "wake", "woken"}, n}, fmt.Sprintf("ended %s of run %s", human.Count(n, "sleep"), run), err
 			})
 		},
 	}
+	c.actFlag(cmd)
+	return cmd
 }

@@ -22,6 +22,7 @@ type shell struct {
 	zone     *time.Location
 	who      string // who asks, as the log keeps it
 	terminal bool   // stdout is one
+	watched  bool   // stderr is one: somebody waits
 }
 
 // encoder writes JSON to stdout, as it is in the log: <, > and & are not escaped.
@@ -35,7 +36,7 @@ func (s *shell) encoder() *json.Encoder {
 func process() *shell {
 	return &shell{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: world.Now, zone: time.Local, who: whoAmI(),
-		terminal: isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb",
+		terminal: isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb", watched: isTerminal(os.Stderr),
 	}
 }
 

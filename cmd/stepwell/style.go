@@ -16,6 +16,9 @@ type style struct {
 }
 
 func (c *cli) style() style {
+	if c.json {
+		return style{}
+	}
 	return style{symbols: c.terminal, colours: c.terminal && c.getenv("NO_COLOR") == ""}
 }
 

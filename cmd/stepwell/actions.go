@@ -1,0 +1,179 @@
+package main
+
+// This file proposes what one could do about a run: command lines that can be pasted.
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// longRetry is how far away a retry must be for a way around it to be proposed.
+const longRetry = 5 * time.Minute
+
+// proposal is a list of command lines.
+type proposal struct {
+	t       *table
+	command func(line string) string
+}
+
+func (a *proposal) do(what, line string) { a.note(what, line, "") }
+
+// note is do with a word on what it is good for, which a shell takes for a comment.
+func (a *proposal) note(what, line, note string) { a.pipe(what, line, "", note) }
+
+// pipe is note with another command behind it.
+func (a *proposal) pipe(what, line, other, note string) {
+	if note != "" {
+		note = "# " + note
+	}
+	a.t.add(cell{text: what, tone: dim}, cell{text: a.command(line) + other}, cell{text: note, tone: dim})
+}
+
+// actions are command lines that can be pasted.
+func (p *picture) actions(to io.Writer) {
+	if p.command == nil {
+		return
+	}
+	a := &proposal{t: &table{indent: "  ", gap: "  "}, command: p.command}
+	run := p.story.Run.ID
+	if p.story.Run.Status.Terminal() {
+		p.again(a, run)
+	} else {
+		p.sends(run, a)
+		p.wayOn(a, run)
+		p.wayOut(a, run)
+	}
+	if len(a.t.rows) > 0 {
+		fmt.Fprintln(to)
+		a.t.write(to, p.style)
+	}
+}
+
+// again proposes new runs in the place of one that did not complete.
+func (p *picture) again(a *proposal, run string) {
+	switch p.story.Run.Status {
+	case world.Failed:
+		a.note("retry:", "runs retry "+run, "a new run goes on from the step that failed")
+		a.note("restart:", "runs restart "+run, "a new run, from the start")
+	case world.Cancelled:
+		a.note("restart:", "runs restart "+run, "a new run, from the start")
+	}
+}
+
+// wayOn proposes what lets a run go on, or what to look at.
+func (p *picture) wayOn(a *proposal, run string) {
+	switch w := &p.story.Why; w.Kind {
+	case stepwell.WhyPaused:
+		a.do("resume:", "runs resume "+run)
+	case stepwell.WhySleep:
+		a.do("wake:", "runs wake "+run)
+	case stepwell.WhyChild, stepwell.WhyRun:
+		a.do("see:", "runs show "+shellWord(w.Peer))
+	case stepwell.WhyBlocked:
+		p.unblock(a, run)
+	case stepwell.WhyNoWorker, stepwell.WhyWorkerLost, stepwell.WhyQueued, stepwell.WhyTask:
+		a.note("look:", "workers", "who is there, and what they have")
+	case stepwell.WhyWorking, stepwell.WhyStalled, stepwell.WhySuspect:
+		a.do("follow:", "runs tail "+run)
+	case stepwell.WhyRetry:
+		if w.Until.Sub(w.At) > longRetry {
+			a.note("now:", "runs fork "+run, "a new run tries it at once; then cancel this one")
+		}
+	}
+}
+
+// unblock proposes what heals a blocked run, or finds out what would.
+func (p *picture) unblock(a *proposal, run string) {
+	b := p.story.Why.Block
+	switch b.Code {
+	case world.CodeDiverged, world.CodeDecode, world.CodePanic, world.CodeForeign:
+		a.pipe("check:", "export "+run, " | stepwell check -- PROGRAM", "whether a build heals it")
+	case world.CodeCorrupt, world.CodeFormat, world.CodeStorage:
+		a.note("look:", "doctor", "how the database is")
+	case world.CodeCrashLoop:
+		a.note("look:", "workers", "which build they are of")
+	}
+	if b.Seq > 2 && b.Code == world.CodeDiverged {
+		a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), "a new run with what they agree on; then cancel this one")
+	}
+}
+
+// wayOut proposes how to end a run.
+func (p *picture) wayOut(a *proposal, run string) {
+	w := &p.story.Why
+	if w.Kind != stepwell.WhyCancelling {
+		a.do("cancel:", "runs cancel "+run)
+	}
+	if w.Kind == stepwell.WhyCancelling || w.Workers == 0 {
+		note := "ends it without its code"
+		if w.Workers == 0 {
+			note += ", and needs no worker"
+		}
+		a.note("force:", "runs cancel "+run+" --force", note)
+	}
+}
+
+// mostSends is how many events and hooks a picture proposes to send to.
+const mostSends = 3
+
+// sends proposes what can be sent to what is open.
+func (p *picture) sends(run string, a *proposal) {
+	n := 0
+	for _, en := range p.story.Journal.Entries {
+		switch {
+		case n == mostSends:
+			return
+		case en.Kind == world.KindEvent && en.Status == world.EntryWaiting:
+			payload := "null"
+			if len(en.Match) > 0 {
+				payload = string(en.Match)
+			}
+			a.do("signal:", "runs signal "+run+" "+shellWord(en.Name)+" "+shellWord(payload))
+			n++
+		case en.Kind == world.KindHook && en.Status == world.EntryActive:
+			a.do("send:", "hooks send "+shellWord(en.Token)+" null")
+			n++
+		}
+	}
+}
+
+// times says how often.
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	default:
+		return fmt.Sprintf("%d times", n)
+	}
+}
+
+// undoText says how far a run is with undoing what it did; "" where it does not.
+func undoText(j *world.Journal) string {
+	count := map[world.EntryStatus]int{}
+	for _, en := range j.Entries {
+		if en.Undo() && en.Segment == j.Segment {
+			count[en.Status]++
+		}
+	}
+	var parts []string
+	for _, of := range []struct {
+		status world.EntryStatus
+		word   string
+	}{
+		{world.EntryCompleted, "done"}, {world.EntryRunning, "running"}, {world.EntryPending, "to be tried again"}, {world.EntryFailed, "failed"},
+		{world.EntryDropped, "given up"},
+	} {
+		if n := count[of.status]; n > 0 {
+			parts = append(parts, human.Count(n, "step")+" "+of.word)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,116 @@
+package main
+
+// This file holds what --json says: of what was done, and of what went wrong.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+const jsonHelp = `With --json standard output is JSON and nothing else. A command that shows something writes it as one object, or as one a line where it
+lists or follows. A command that does something writes an object a line with action and result, each a word that never changes its meaning,
+run where it is about one, and what else there is to say. An error is an object on standard error, {"code","error","next","exit"}: code is a
+stable word, the same as in the REST API where that has it; exit is the exit code, which --json does not change.`
+
+// acted is what --json says of one thing that was done. Other commands add members to it.
+type acted struct {
+	Run    string `json:"run,omitempty"`
+	Action string `json:"action"`
+	Result string `json:"result"`
+}
+
+// failure is what --json says of an error.
+type failure struct {
+	Code  string `json:"code"`
+	Error string `json:"error"`
+	Next  string `json:"next,omitempty"` // what a person would do
+	Exit  int    `json:"exit"`
+}
+
+func (c *cli) jsonFlag(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&c.json, "json", false, what)
+}
+
+// actFlag is jsonFlag for commands that do one thing.
+func (c *cli) actFlag(cmd *cobra.Command) { c.jsonFlag(cmd, "write what was done as one JSON object") }
+
+// tell says what was done: as JSON, or in a sentence.
+func (c *cli) tell(is any, text string) error {
+	if c.json {
+		return c.encoder().Encode(is)
+	}
+	_, err := fmt.Fprintln(c.stdout, text)
+	return err
+}
+
+// wantsJSON reports whether a command line asks for JSON that could not be read to its end.
+func wantsJSON(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
+
+// writeFailure writes an error as --json does.
+func writeFailure(to io.Writer, f failure) {
+	enc := json.NewEncoder(to)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(f) // there is nobody left to tell
+}
+
+// codes are the words for exit codes that say what went wrong; sentinels those for errors that they do not tell apart.
+var (
+	codes = map[int]string{
+		exitNotFound: "NOT_FOUND", exitOver: "RUN_OVER", exitLater: "INBOX_FULL", exitExists: "RUN_EXISTS", exitPartly: "PARTLY",
+		exitDiverged: world.CodeDiverged, exitInterrupted: "INTERRUPTED",
+	}
+	sentinels = []struct {
+		is   error
+		code string
+	}{
+		{stepwell.ErrTooLarge, "TOO_LARGE"},
+		{world.ErrConflict, "CONFLICT"},
+		{stepwell.ErrWorkerExists, "WORKER_EXISTS"},
+		{world.ErrCorrupt, world.CodeCorrupt},
+		{world.ErrFormat, world.CodeFormat},
+		{world.ErrUnknownOutcome, "UNKNOWN_OUTCOME"},
+		{world.ErrStorage, world.CodeStorage},
+		{stepwell.ErrNotFound, "NOT_FOUND"},
+		{stepwell.ErrTerminal, "RUN_OVER"},
+		{stepwell.ErrInvalid, "INVALID"},
+	}
+)
+
+// codeOf is the word for an error.
+func codeOf(err error, exit int) string {
+	if code := codes[exit]; code != "" {
+		return code
+	}
+	for _, s := range sentinels {
+		if errors.Is(err, s.is) {
+			return s.code
+		}
+	}
+	if exit == exitUsage {
+		return "USAGE"
+	}
+	return "FAILED"
+}
+
+// oneLine takes the indentation of later lines off what a person would do.
+func oneLine(next string) string {
+	lines := strings.Split(next, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,42 @@
+package main
+
+// This file tells whoever waits at a terminal how far long work is.
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/human"
+)
+
+// progressPause is the time between two words about long work.
+const progressPause = 2 * time.Second
+
+// progress counts things that are done one after the other. It writes to standard error, and only where that is a terminal.
+type progress struct {
+	c    *cli
+	what string // was done to them: "exported"
+	noun string
+	n    int
+	next time.Time
+}
+
+func (c *cli) progress(what, noun string) *progress {
+	return &progress{c: c, what: what, noun: noun, next: c.now().Add(progressPause)}
+}
+
+// step counts one more.
+func (p *progress) step() {
+	p.n++
+	if now := p.c.now(); p.c.watched && !now.Before(p.next) {
+		fmt.Fprintf(p.c.stderr, "%s so far: %s\n", p.what, human.Count(p.n, p.noun))
+		p.next = now.Add(progressPause)
+	}
+}
+
+// end says how many there were, unless one line says it already.
+func (p *progress) end() {
+	if p.c.watched && p.n > 1 {
+		fmt.Fprintf(p.c.stderr, "%s: %s\n", p.what, human.Count(p.n, p.noun))
+	}
+}

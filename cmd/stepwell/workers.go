@@ -1,0 +1,111 @@
+package main
+
+// This file lists the workers, and what they can run.
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// employed is a worker as --json writes it.
+type employed struct {
+	ID        string        `json:"id"`
+	Name      string        `json:"name"`
+	Build     string        `json:"build,omitempty"`
+	Lost      bool          `json:"lost"` // its lease has ended, and nobody has found it dead yet
+	JoinedAt  time.Time     `json:"joinedAt"`
+	Until     time.Time     `json:"until"` // the end of its lease
+	Runs      int           `json:"runs"`  // that it has
+	Tasks     int           `json:"tasks"` // the same
+	Workflows []world.Class `json:"workflows"`
+	Steps     []string      `json:"steps"`
+}
+
+func (c *cli) workers() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "workers",
+		Short: "List the workers, and which workflows, versions and steps they have",
+		Long: `List the workers that are alive: their build, since when, how many runs and queued steps they have just now, and which workflows, versions and
+registered steps they can run. One that is lost has not been heard of; what it had goes to others. A run that no worker can take says so
+in stepwell runs show.
+With --json each worker is one line.
+
+` + exitCodes,
+		Example: `  stepwell workers
+  stepwell workers --json | jq -r 'select(.lost | not) | .build' | sort -u`,
+		Args: arguments(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.with(cmd.Context(), func(db *database) error { return c.listWorkers(cmd.Context(), db) })
+		},
+	}
+	c.jsonFlag(cmd, "write one JSON object a worker")
+	return cmd
+}
+
+func (c *cli) listWorkers(ctx context.Context, db *database) error {
+	stats, err := db.world.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	t := &table{gap: "  "}
+	t.add(cell{text: "WORKER", tone: dim}, cell{text: "BUILD", tone: dim}, cell{text: "FOR", tone: dim, right: true}, cell{text: "RUNS", tone: dim, right: true},
+		cell{text: "TASKS", tone: dim, right: true}, cell{text: "WORKFLOWS AND STEPS", tone: dim})
+	for i := range stats.Workers {
+		w := &stats.Workers[i]
+		is := employed{
+			ID: w.ID, Name: w.Name, Build: w.Build, Lost: !w.Until.After(stats.Now), JoinedAt: w.JoinedAt, Until: w.Until, Runs: w.Runs, Tasks: w.Tasks,
+			Workflows: versions(w.Classes), Steps: append([]string{}, w.Steps...),
+		}
+		if c.json {
+			if err := c.encoder().Encode(is); err != nil {
+				return err
+			}
+			continue
+		}
+		has := cell{text: can(&is)}
+		if is.Lost {
+			has = cell{text: "lost: not heard of since its lease ended " + human.Relative(is.Until, stats.Now), tone: bad}
+		}
+		t.add(cell{text: human.Visible(is.Name)}, cell{text: human.Visible(is.Build)}, cell{text: human.Age(stats.Now.Sub(is.JoinedAt)), right: true},
+			cell{text: strconv.Itoa(is.Runs), right: true}, cell{text: strconv.Itoa(is.Tasks), right: true}, has)
+	}
+	switch {
+	case c.json:
+	case len(stats.Workers) == 0:
+		fmt.Fprintf(c.stderr, "no worker is running on %s: runs wait until one does\n", c.place)
+	default:
+		t.write(c.stdout, c.style())
+	}
+	return nil
+}
+
+// versions leaves out what stands for any version.
+func versions(all []world.Class) []world.Class {
+	out := []world.Class{}
+	for _, class := range all {
+		if class.Version > 0 {
+			out = append(out, class)
+		}
+	}
+	return out
+}
+
+// can is what a worker can run, in one line.
+func can(w *employed) string {
+	var has []string
+	for _, class := range w.Workflows {
+		has = append(has, fmt.Sprintf("%s v%d", class.Workflow, class.Version))
+	}
+	if len(w.Steps) > 0 {
+		has = append(has, "steps "+strings.Join(w.Steps, ", "))
+	}
+	return human.Cut(strings.Join(has, ", "), 300)
+}
