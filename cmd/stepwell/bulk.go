@@ -1,11 +1,12 @@
 package main
 
-// This file does the same to many runs.
+// This file holds the commands that do the same to many runs.
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,53 +15,13 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// bulkAct is one thing that can be done to many runs.
-type bulkAct struct {
-	name, done string
-	short      string
-	args       cobra.PositionalArgs
-	use        string
-	status     []world.Status // of the runs that are meant, unless told
-	act        func(c *cli, app *stepwell.App, args []string, reason string) (stepwell.Act, error)
-}
-
-var live = []world.Status{world.Pending, world.Running}
-
-func bulkActs() []bulkAct {
-	none := arguments(0, 0, "no arguments")
-	return []bulkAct{
-		{"cancel", "cancel requested", "Ask runs to end", none, "cancel", live, func(_ *cli, app *stepwell.App, _ []string, reason string) (stepwell.Act, error) {
-			return func(ctx context.Context, r stepwell.RunInfo) error { return app.Cancel(ctx, r.ID, reason) }, nil
-		}},
-		{"pause", "paused", "Stop runs until they are resumed", none, "pause", live, func(_ *cli, app *stepwell.App, _ []string, reason string) (stepwell.Act, error) {
-			return func(ctx context.Context, r stepwell.RunInfo) error { return app.Pause(ctx, r.ID, reason) }, nil
-		}},
-		{"resume", "resumed", "Let paused runs go on", none, "resume", live, func(_ *cli, app *stepwell.App, _ []string, _ string) (stepwell.Act, error) {
-			return func(ctx context.Context, r stepwell.RunInfo) error { return app.Resume(ctx, r.ID) }, nil
-		}},
-		{"retry", "retried", "Go on from the steps that failed runs, in new runs", none, "retry", []world.Status{world.Failed}, func(_ *cli, app *stepwell.App, _ []string, _ string) (stepwell.Act, error) {
-			return func(ctx context.Context, r stepwell.RunInfo) error { _, err := app.Retry(ctx, r.ID); return err }, nil
-		}},
-		{"signal", "sent", "Send an event to runs", arguments(1, 2, "EVENT and perhaps JSON"), "signal EVENT [JSON|-]", live,
-			func(c *cli, app *stepwell.App, args []string, delivery string) (stepwell.Act, error) {
-				payload, err := c.payload(args[1:])
-				return func(ctx context.Context, r stepwell.RunInfo) error {
-					var opts []stepwell.SendOption
-					if delivery != "" {
-						opts = append(opts, stepwell.DeliveryID(delivery))
-					}
-					return app.Signal(ctx, r.ID, args[0], payload, opts...)
-				}, err
-			}},
-	}
-}
-
 func (c *cli) bulk() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bulk",
 		Short: "Cancel, pause, resume, signal and retry many runs, by filter",
 		Long: `Cancel, pause, resume, signal and retry the runs that a filter finds. --dry-run counts them and does nothing. A run that refuses stops
-nothing; it is told, and the exit code is 7 at the end. It can be stopped at any time and repeated.
+nothing; it is told, and the exit code is 7 at the end. It can be stopped at any time, as with Ctrl-C, says how far it came and how to go on,
+and can be repeated.
 
 ` + exitCodes,
 		Example: `  stepwell bulk cancel --workflow order --since 2h --dry-run
@@ -76,10 +37,65 @@ nothing; it is told, and the exit code is 7 at the end. It can be stopped at any
 	return cmd
 }
 
+// bulkFlags are how a bulk command is called.
+type bulkFlags struct {
+	filterFlags
+	word     string // the reason, or the delivery ID
+	dry, all bool
+	watch    bool
+	parallel int
+}
+
+func (f *bulkFlags) add(cmd *cobra.Command, a *bulkAct) {
+	f.filterFlags.add(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.dry, "dry-run", false, "count the runs that are meant, and do nothing")
+	fl.BoolVar(&f.all, "all", false, "all runs, where no filter is given")
+	fl.IntVar(&f.parallel, "parallel", 32, "how `many` at once: they share the transactions of the database")
+	fl.BoolVar(&f.watch, "progress", false, "say now and then how far it is, on standard error; always where that is a terminal")
+	switch a.name {
+	case "cancel", "pause":
+		fl.StringVar(&f.word, "reason", "", "`why`, for the log")
+	case "signal":
+		fl.StringVar(&f.word, "delivery-id", "", "`ID` of this delivery: repeated, each run gets it once (default a new one)")
+	}
+}
+
+// words are the flags as they mean the same later: times are moments, and a delivery is the same one.
+func (f *bulkFlags) words(a *bulkAct, l *stepwell.ListFilter) (words []string) {
+	put := func(flag, value string) {
+		if value != "" {
+			words = append(words, "--"+flag, shellWord(value))
+		}
+	}
+	moment := func(flag string, t time.Time) {
+		if !t.IsZero() {
+			put(flag, t.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	put("workflow", f.workflow)
+	put("status", strings.Join(f.status, ","))
+	moment("since", l.Since)
+	moment("until", l.Until)
+	for _, in := range f.input {
+		put("input", in)
+	}
+	for _, attr := range f.attrs {
+		put("attr", attr)
+	}
+	if f.all {
+		words = append(words, "--all")
+	}
+	if a.name == "signal" {
+		put("delivery-id", f.word)
+	} else {
+		put("reason", f.word)
+	}
+	return words
+}
+
 func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
-	var flags filterFlags
-	var word string // the reason, or the delivery ID
-	dry, all := false, false
+	var flags bulkFlags
 	cmd := &cobra.Command{
 		Use:   a.use,
 		Short: a.short,
@@ -88,38 +104,38 @@ func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
 			"  stepwell bulk " + a.use + " --input customer.id=42",
 		Args: a.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := c.listFilter(&flags)
+			f, err := c.listFilter(&flags.filterFlags)
 			if err != nil {
 				return err
 			}
 			if len(f.Status) == 0 {
 				f.Status = a.status
 			}
-			if !all && !dry && f.Workflow == "" && f.Since.IsZero() && f.Until.IsZero() && len(f.Input)+len(f.Attributes) == 0 {
+			switch {
+			case flags.parallel < 1:
+				return usagef("give a number from 1", "--parallel %d", flags.parallel)
+			case !flags.all && !flags.dry && f.Workflow == "" && f.Since.IsZero() && f.Until.IsZero() && len(f.Input)+len(f.Attributes) == 0:
 				return usagef("give a filter, or --all; count them first with --dry-run", "bulk %s: no filter: that would be all runs", a.name)
+			case a.name == "signal" && flags.word == "":
+				flags.word = world.NewID("dlvr", c.now()) // so that it can be repeated
 			}
 			return c.with(cmd.Context(), func(db *database) error {
-				if dry {
+				if flags.dry {
 					return c.bulkCount(cmd.Context(), db, f)
 				}
-				act, err := a.act(c, db.app, args, word)
+				act, err := a.act(c, db.app, args, flags.word)
 				if err != nil {
 					return err
 				}
-				return c.bulkRun(cmd.Context(), db, f, a.done, act)
+				again := append([]string{"bulk", a.name}, args...)
+				for i := range again {
+					again[i] = shellWord(again[i])
+				}
+				return c.bulkRun(cmd.Context(), db, f, act, &flags, &tally{bulkAct: &a, again: c.command(strings.Join(append(again, flags.words(&a, &f)...), " "))})
 			})
 		},
 	}
-	flags.add(cmd)
-	fl := cmd.Flags()
-	fl.BoolVar(&dry, "dry-run", false, "count the runs that are meant, and do nothing")
-	fl.BoolVar(&all, "all", false, "all runs, where no filter is given")
-	switch a.name {
-	case "cancel", "pause":
-		fl.StringVar(&word, "reason", "", "`why`, for the log")
-	case "signal":
-		fl.StringVar(&word, "delivery-id", "", "`ID` of this delivery: repeated, each run gets it once")
-	}
+	flags.add(cmd, &a)
 	c.jsonFlag(cmd, "write one JSON object a run")
 	return cmd
 }
@@ -142,52 +158,4 @@ func (c *cli) bulkCount(ctx context.Context, db *database, f stepwell.ListFilter
 	}
 	_, err = fmt.Fprintf(c.stdout, "%s; nothing was done\n", human.Count(n, "run"))
 	return err
-}
-
-// bulked is a run as --json writes it.
-type bulked struct {
-	Run      string `json:"run"`
-	Workflow string `json:"workflow"`
-	Error    string `json:"error,omitempty"`
-}
-
-// progressEvery is how many runs are done between two lines about it on a terminal.
-const progressEvery = 1000
-
-func (c *cli) bulkRun(ctx context.Context, db *database, f stepwell.ListFilter, done string, act stepwell.Act) error {
-	ok, refused := 0, 0
-	tell := func() string {
-		s := done + ": " + human.Count(ok, "run")
-		if refused > 0 {
-			s += "; " + human.Count(refused, "run") + " refused"
-		}
-		return s
-	}
-	for r, err := range db.app.Bulk(ctx, f, act) {
-		if err != nil {
-			return errors.Join(err, errors.New(tell()))
-		}
-		is := bulked{Run: r.Run.ID, Workflow: r.Run.Workflow}
-		if ok++; r.Err != nil {
-			ok--
-			refused++
-			is.Error = r.Err.Error()
-			fmt.Fprintf(c.stderr, "%v\n", r.Err)
-		}
-		if c.json {
-			if err := c.encoder().Encode(is); err != nil {
-				return err
-			}
-		}
-		if c.terminal && (ok+refused)%progressEvery == 0 {
-			fmt.Fprintln(c.stderr, tell())
-		}
-	}
-	if !c.json {
-		fmt.Fprintln(c.stdout, tell())
-	}
-	if refused > 0 {
-		return &fault{exitPartly, fmt.Errorf("%s refused; what was not is done", human.Count(refused, "run")), "it may be repeated"}
-	}
-	return nil
 }

@@ -1,0 +1,97 @@
+package main
+
+// This file does one thing to many runs, and tells of it.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+)
+
+// bulked is a run as --json writes it.
+type bulked struct {
+	acted
+	Workflow string `json:"workflow"`
+	Error    string `json:"error,omitempty"` // where the result is "refused"
+}
+
+// tally is what a bulk operation has done so far.
+type tally struct {
+	*bulkAct
+	again                string // the command that goes on
+	ok, refused, already int
+	last                 string // run that was met
+}
+
+func (t *tally) String() string {
+	s := t.done + ": " + human.Count(t.ok, "run")
+	if t.already > 0 {
+		s += "; " + human.Count(t.already, "run") + " so already"
+	}
+	if t.refused > 0 {
+		s += "; " + human.Count(t.refused, "run") + " refused"
+	}
+	if t.ok+t.refused == 0 {
+		s += "; nothing is left to do"
+	}
+	return s
+}
+
+// meet counts a run.
+func (t *tally) meet(r *stepwell.BulkResult) bulked {
+	is := bulked{acted{r.Run.ID, t.name, t.result}, r.Run.Workflow, ""}
+	switch {
+	case r.Err == nil:
+		t.ok++
+	case errors.Is(r.Err, errAlready):
+		t.already++
+		is.Result = "unchanged"
+	default:
+		t.refused++
+		is.Result, is.Error = "refused", r.Err.Error()
+	}
+	t.last = is.Run
+	return is
+}
+
+// stopped says how far it came, and how to go on.
+func (t *tally) stopped(code int, why string) error {
+	where := "nothing was met"
+	if t.last != "" {
+		where = "newest first, down to run " + t.last
+	}
+	return &fault{code, fmt.Errorf("%s; %s: %s", why, where, t), "what is done is done; to go on:  " + t.again}
+}
+
+func (c *cli) bulkRun(ctx context.Context, db *database, f stepwell.ListFilter, act stepwell.Act, flags *bulkFlags, t *tally) error {
+	c.watched = c.watched || flags.watch
+	p := c.progress(t.done, "run")
+	for r, err := range db.app.Bulk(ctx, f, act, stepwell.Parallel(flags.parallel)) {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return t.stopped(exitInterrupted, "interrupted")
+		case err != nil:
+			return t.stopped(exitFailure, c.explain(err, "").Error())
+		}
+		is := t.meet(&r)
+		if is.Error != "" && !c.json {
+			fmt.Fprintln(c.stderr, is.Error)
+		}
+		if c.json {
+			if err := c.encoder().Encode(is); err != nil {
+				return t.stopped(exitFailure, err.Error())
+			}
+		}
+		p.step()
+	}
+	if !c.json {
+		fmt.Fprintln(c.stdout, t)
+	}
+	if t.refused > 0 {
+		return &fault{exitPartly, fmt.Errorf("%s refused; what was not is done", human.Count(t.refused, "run")), "it may be repeated:  " + t.again}
+	}
+	return nil
+}
