@@ -6,8 +6,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// bear puts the row of a new run on the sheet, and returns the run as it is before its first events. wk is who owns it; nil: nobody.
-func (d *draft) bear(c *world.Commit, key int64, wk *worker, events []world.Event) (*run, error) {
+// bear puts the row of a new run on the sheet, and returns the run as it is before its first events. wk is who owns it; nil: nobody. by is the run whose
+// commit bears it; nil: none.
+func (d *draft) bear(c *world.Commit, key int64, wk *worker, by *run, events []world.Event) (*run, error) {
 	row, err := birthRowOf(c, key)
 	if err != nil {
 		return nil, err
@@ -21,8 +22,12 @@ func (d *draft) bear(c *world.Commit, key int64, wk *worker, events []world.Even
 	if wk != nil {
 		r.owner, r.take = wk.key, 1
 	}
-	if b.Parent != nil && b.Parent.Step != "" {
-		d.sheet.parents = append(d.sheet.parents, parentRow{child: key, parent: clean(b.Parent.Run), step: clean(b.Parent.Step)})
+	switch p := b.Parent; {
+	case p == nil || p.Step == "":
+	case by != nil && by.id == p.Run:
+		d.sheet.awaits = append(d.sheet.awaits, awaitRow{target: key, waiter: by.key, step: clean(p.Step)})
+	default: // its key is to be looked up
+		d.sheet.parents = append(d.sheet.parents, parentRow{child: key, parent: clean(p.Run), step: clean(p.Step)})
 	}
 	return r, nil
 }

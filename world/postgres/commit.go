@@ -161,7 +161,7 @@ func (d *draft) all(p *plan, r *run) (err error) {
 		d.done.Events = p.read(c)
 	}
 	if c.Birth() {
-		if r, err = d.bear(c, keys[0], d.wk, p.events); err != nil {
+		if r, err = d.bear(c, keys[0], d.wk, nil, p.events); err != nil {
 			return err
 		}
 		keys = keys[1:]
@@ -174,7 +174,7 @@ func (d *draft) all(p *plan, r *run) (err error) {
 		if p.keys != nil {
 			key = p.keys[i]
 		}
-		born, err := d.bear(child, key, nil, child.Events)
+		born, err := d.bear(child, key, nil, r, child.Events)
 		if err != nil {
 			return err
 		}
