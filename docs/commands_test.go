@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -24,6 +25,7 @@ var notRun = []struct{ command, reason, instead string }{
 	{"go run ./examples/", "each example has a test of its own, and this compares the page with them", "TestTheListIsTrue"},
 	{"go run ./cmd/check production.jsonl", "the reader's own program; the block below it is compiled", "TestHistoriesFitTheirCode"},
 	{"sqlite3 ", "nothing else here needs its shell; the same in SQL", "TestBackupWhileItRunsGoesOnByItself"},
+	{"curl ", "they talk to one server, all of them; its test has it", "TestServerWalk"},
 	{"make test", "it runs this", "make -n test"},
 	{"make bench-micro", "it measures, for long", "make -n bench-micro"},
 	{"make bench", "it measures, for hours", "make -n bench"},
@@ -38,6 +40,7 @@ type command struct {
 	line   int
 	text   string
 	shown  []string // what the page says that it prints; nil: nothing is said
+	inline bool     // not of a block: it depends on none before it
 	inside bool     // of a sentence: it is only named there
 }
 
@@ -74,7 +77,7 @@ func commandsOf(page, text string) (all []command) {
 	outside := fence.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
 	for i, line := range strings.Split(outside, "\n") {
 		for _, m := range said.FindAllStringSubmatch(line, -1) {
-			all = append(all, command{page: page, line: i + 1, text: m[1], inside: !strings.HasPrefix(line, "|")})
+			all = append(all, command{page: page, line: i + 1, text: m[1], inline: true, inside: !strings.HasPrefix(line, "|")})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b command) int { return a.line - b.line })
@@ -82,18 +85,22 @@ func commandsOf(page, text string) (all []command) {
 }
 
 // TestCommands runs every command of every page. A command fails where its exit code is not 0, or where it does not print what the page shows, but
-// for times, numbers of processes and the like: see steady. One that is only named in a sentence must be there, with its flags.
+// for times, numbers of processes and the like: see steady. One that is only named in a sentence must be there, with its flags. What stands in
+// backquotes on several pages is run once.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()
 	build(t, bin)
 	exist := tests(t)
-	used := map[int]bool{}
+	used, once := map[int]bool{}, map[string]bool{}
 	for _, page := range pages(t) {
 		var list []command
 		for _, c := range commandsOf(page, read(t, page)) {
 			if i := slices.IndexFunc(notRun, func(n struct{ command, reason, instead string }) bool { return strings.HasPrefix(c.text, n.command) }); i < 0 {
-				list = append(list, c)
+				if !c.inline || !once[c.text] {
+					list = append(list, c)
+				}
+				once[c.text] = once[c.text] || c.inline
 			} else {
 				used[i] = true
 			}
@@ -196,7 +203,8 @@ func (s *stage) run(c command) {
 		text = s.fill(text)
 	}
 	looks := strings.HasPrefix(text, "stepwell runs show ") || strings.HasPrefix(text, "stepwell events ")
-	for end := time.Now().Add(20 * time.Second); ; {
+	first := ""
+	for end := time.Now().Add(time.Minute); ; {
 		got, errs, err := s.shell(text)
 		if err != nil {
 			s.t.Errorf("%s: %s: %v\n%s%s", c.at(), text, err, got, errs)
@@ -205,8 +213,11 @@ func (s *stage) run(c command) {
 		if c.shown == nil || slices.Equal(steady(c.shown), steady(slices.Collect(strings.Lines(got)))) {
 			return
 		}
+		if first == "" {
+			first = got
+		}
 		if !looks || time.Now().After(end) { // what only looks can look again, until what the page tells has happened
-			s.t.Errorf("%s: %s: got\n%s\nwant, but for what changes,\n%s", c.at(), text, got, strings.Join(c.shown, "\n"))
+			s.t.Errorf("%s: %s: got\n%s\nand at first\n%s\nwant, but for what changes,\n%s", c.at(), text, got, first, strings.Join(c.shown, "\n"))
 			return
 		}
 		<-time.After(20 * time.Millisecond)
@@ -224,6 +235,8 @@ func (s *stage) shell(text string) (stdout, stderr string, err error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", preamble+text+"\nprintf '%s\\n%s' \"$PWD\" \"${STEPWELL_DB-}\" >"+s.state)
 	cmd.Dir, cmd.Env = s.dir, s.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // what the shell has started, too
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()

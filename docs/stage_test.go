@@ -101,7 +101,7 @@ func (s *stage) record(path string) *cast {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(s.t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(s.t.Context(), time.Minute)
 	work, drain := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
@@ -167,7 +167,7 @@ func (s *stage) fill(text string) string {
 	switch {
 	case strings.Contains(text, "runs retry "):
 		run = s.cast.failed
-	case strings.Contains(text, "runs tail "), strings.Contains(text, "export "):
+	case strings.Contains(text, "tail "), strings.Contains(text, "streams "), strings.Contains(text, "export "): // until it is over
 		run = s.cast.over
 	}
 	return strings.NewReplacer("RUN...", run, "RUN", run, "TOKEN", one.Token, "--at EVENT", "--at 3", "EVENT", "verify", "JSON", `'{"userId":"42"}'`,
@@ -224,7 +224,7 @@ var called = regexp.MustCompile(`process (\d+) works on run (wrun_\w+)`)
 // says waits until it has printed what the page shows, and learns what the page calls it.
 func (p *program) says(at string, shown []string) {
 	p.s.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		got := p.lines()[p.said:]
 		if n := len(shown); len(got) >= n && slices.Equal(steady(got[:n]), steady(shown)) {
 			p.said += n
