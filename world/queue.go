@@ -32,6 +32,9 @@ type TakenRun struct {
 	Blocked  *Block // as it was; its try is this take
 	Mail     []Mail // in order of arrival
 
+	// Log is the run's whole log, up to Seq, where the world has it at hand: a short one, as a new run's. Nil: it is to be read with [Log.Events].
+	Log []Event
+
 	// Strikes counts the takes in a row before this one that ended with neither a commit nor a release: their worker died while it
 	// evaluated the run. A commit with events by the owner (its birth counts), a release and Leave end the row: zero. What others do
 	// to the run changes nothing about it, and neither does a commit without events.

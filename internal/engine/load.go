@@ -94,7 +94,7 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 		return nil
 	}
 	for more := true; more; {
-		page, err := s.e.cfg.World.Events(ctx, s.run, world.EventQuery{Cursor: cursor, Limit: 1000})
+		page, err := s.page(ctx, tk, cursor)
 		if err != nil {
 			return err
 		}
@@ -121,6 +121,14 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 		return &world.CorruptError{Run: s.run, Seq: s.state.Seq + 1, Err: fmt.Errorf("the log ends at event %d, the queue says %d", s.state.Seq, tk.Seq)}
 	}
 	return nil
+}
+
+// page reads a page of the log, unless the run came with all of it.
+func (s *session) page(ctx context.Context, tk world.TakenRun, cursor string) (world.EventPage, error) {
+	if n := len(tk.Log); cursor == "" && n > 0 && tk.Log[n-1].Seq == tk.Seq {
+		return world.EventPage{Events: tk.Log, Cursor: world.Cursor(tk.Seq)}, nil
+	}
+	return s.e.cfg.World.Events(ctx, s.run, world.EventQuery{Cursor: cursor, Limit: 1000})
 }
 
 // replay folds a page of the log and feeds it to the machine.

@@ -59,7 +59,7 @@ func hots(n int) []hot {
 		{ready, "a notice of mail", 60, look(false, false, same(2, 8), []string{fmt.Sprint("wrun_", owned)})},
 		{ready, "everything, 1,000 runs with mail", 12_000, look(true, true, class, nobody)},
 		{takeRuns, "50 runs", 900, []any{keysOf(due, k), []int64{}, 1, []int{1, 3}}},
-		{takenRuns, "50 runs", 500, []any{mine, 1}},
+		{takenRuns, "50 runs", 500, []any{mine, 1, shortLog}},
 		{runsMail, "50 runs", 600, []any{mine, 1}},
 		{takeTasks, "50 tasks", 500, []any{keysOf(1, k), zero, zero, zero, none, times, 1}},
 		// Heartbeats.

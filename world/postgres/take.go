@@ -221,8 +221,14 @@ type takenRun struct {
 	run
 	classKey int32
 	reason   *string // why it is blocked
+	format   *int
+	head     *string // of its only row; nil: it has more, or a large one
+	body     []byte
 	out      world.TakenRun
 }
+
+// shortLog is how large the only row of a log may be that is given with its run.
+const shortLog = 16 << 10
 
 // complete fills in what the engine is told.
 func (r *takenRun) complete(ctx context.Context, w *World, mail []world.Mail) (err error) {
@@ -235,6 +241,9 @@ func (r *takenRun) complete(ctx context.Context, w *World, mail []world.Mail) (e
 	o.Status = world.Pending
 	if r.running {
 		o.Status = world.Running
+	}
+	if r.head != nil {
+		o.Log, _, _, _ = world.DecodeRow(r.id, r.created, 1, *r.format, *r.head, r.body) // who reads it again is told what is wrong with it
 	}
 	if r.reason == nil {
 		return nil
@@ -258,13 +267,13 @@ func (t *taking) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
 		}
 	}
 	q.Queue(w.sql(takeRuns), due, mailed, key, t.classes)
-	q.Queue(w.sql(takenRuns), all, key).Query(func(rows pgx.Rows) error {
+	q.Queue(w.sql(takenRuns), all, key, shortLog).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			r := new(takenRun)
 			var retention int64
 			var wake *time.Time
 			if err := rows.Scan(&r.id, &r.key, &r.created, &retention, &r.workflow, &r.classKey, &r.running, &r.priority, &r.take, &r.last,
-				&r.paused, &r.reason, &r.full, &wake, &r.out.Strikes); err != nil {
+				&r.paused, &r.reason, &r.full, &wake, &r.out.Strikes, &r.format, &r.head, &r.body); err != nil {
 				return err
 			}
 			r.created, r.retention, r.wake = r.created.UTC(), time.Duration(retention), at(wake)

@@ -72,6 +72,10 @@ func (k *worker) get(run string) (*session, world.TakenRun) {
 	if got.Run != run {
 		k.Fatalf("took run %s, want %s", got.Run, run)
 	}
+	if got.Log != nil { // a world may bring it or not
+		k.same(got.Log, k.events(run), "the log that came with the run")
+		got.Log = nil
+	}
 	return &session{worker: k, run: run, taken: got.Take, seq: got.Seq}, got
 }
 
