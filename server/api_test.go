@@ -24,7 +24,7 @@ func TestWalk(t *testing.T) {
 			walkLists(r)
 			walkBulk(r)
 			walkSystem(r)
-			if missing := r.notVisited(); len(missing) > 0 {
+			if missing := r.notVisited("listStreams", "readStream"); len(missing) > 0 {
 				t.Errorf("these routes were not walked: %v", missing)
 			}
 		})

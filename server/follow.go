@@ -17,8 +17,11 @@ import (
 
 const eventStream = "text/event-stream"
 
-// followPage is how many events are read at once for a follower.
-const followPage = 50
+// What is in memory for a follower: so many events, and so many bytes more.
+const (
+	followPage  = 20
+	followBytes = 64 << 10
+)
 
 // errBegun is a failure behind the beginning of an answer: the connection is cut.
 var errBegun = errors.New("the answer has begun")
@@ -106,6 +109,12 @@ func (f *follower) write(events []world.Event) error {
 			return fmt.Errorf("event %d of run %s: %w", e.Seq, f.run, err)
 		}
 		b.WriteByte('\n')
+		if b.Len() > followBytes {
+			if err := f.send(b.Bytes()); err != nil {
+				return err
+			}
+			b.Reset()
+		}
 	}
 	return f.send(b.Bytes())
 }

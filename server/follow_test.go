@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -160,8 +161,8 @@ func TestFollowQuiet(t *testing.T) {
 	}
 }
 
-// TestFollowSlow: who does not read is cut off, and holds nothing.
-func TestFollowSlow(t *testing.T) {
+// TestLarge: who does not read is cut off, and holds nothing; no answer gathers a log of large payloads.
+func TestLarge(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "memory", Options{WriteTimeout: 30 * time.Millisecond})
 	r.want(201, "POST", orders, `{"id": "s1", "input": {"customer": "flo", "cents": 3}}`)
@@ -181,5 +182,27 @@ func TestFollowSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.until("the follower to be cut off", func() bool { return strings.Contains(r.log.String(), "follower cut off") && len(r.server.waiting) == 0 })
-	r.want(202, "DELETE", orders+"/s1?force=true", "")
+	if err := r.server.app.ForceCancel(t.Context(), "s1", "it is large"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(r.server.app, Options{}) // which has time
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pageBytes, s.journalBytes = 1<<20, 2<<20
+	a := of(s, "GET", orders+"/s1/events?limit=1000&type=signal_received")
+	if n := len(a.body); n < 1<<20 || n > 11<<20 || a.get("more") != true {
+		t.Errorf("events: got %d bytes and more is %v, want a page that ends behind 1 MiB, and more", n, a.get("more"))
+	}
+	a = of(s, "GET", orders+"/s1/steps")
+	if len(a.body) > 10_000 || a.get("payloadsOmitted") != true || a.get("steps.0.name") != "reserve" {
+		t.Errorf("journal: got %d bytes, omitted is %v, want steps alone", len(a.body), a.get("payloadsOmitted"))
+	}
+}
+
+// of asks a server without a connection.
+func of(s *Server, method, path string) *reply {
+	answer := httptest.NewRecorder()
+	s.ServeHTTP(answer, httptest.NewRequest(method, "http://127.0.0.1"+path, nil))
+	return &reply{answer.Code, answer.Header(), answer.Body.Bytes()}
 }

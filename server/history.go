@@ -3,6 +3,7 @@ package server
 // This file tells what happened in a run: its journal, why it does not move, its log.
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -42,7 +43,8 @@ func historyRoutes() []route {
 // journal is a run's story as the API shows it.
 type journal struct {
 	*world.Journal
-	Damage string `json:"damage,omitempty"` // why it ends early
+	Damage  string `json:"damage,omitempty"`          // why it ends early
+	Omitted bool   `json:"payloadsOmitted,omitempty"` // they are too large together
 }
 
 func (s *Server) steps(w http.ResponseWriter, r *request) error {
@@ -54,7 +56,13 @@ func (s *Server) steps(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	story, err := s.app.Story(r.Context(), id, payloads)
+	omitted := false
+	if payloads {
+		if omitted, err = s.heavy(r, id); err != nil {
+			return err
+		}
+	}
+	story, err := s.app.Story(r.Context(), id, payloads && !omitted)
 	if err != nil {
 		return err
 	}
@@ -63,7 +71,24 @@ func (s *Server) steps(w http.ResponseWriter, r *request) error {
 			en.Token = ""
 		}
 	}
-	return answer(w, http.StatusOK, journal{story.Journal, story.Damage})
+	return answer(w, http.StatusOK, journal{story.Journal, story.Damage, omitted})
+}
+
+// heavy reports whether a run's payloads are too much for one answer. A log that cannot be read, the journal tells of.
+func (s *Server) heavy(r *request, run string) (bool, error) {
+	bytes := 0
+	for e, err := range s.app.Events(r.Context(), run, stepwell.EventFilter{}) {
+		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if bytes += len(e.Payload); bytes > s.journalBytes {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func (s *Server) why(w http.ResponseWriter, r *request) error {
@@ -98,10 +123,11 @@ type eventPage struct {
 	More   bool          `json:"more"` // further events are there already
 }
 
-// The events of a page: commits are not cut, so it may have a few more.
+// The events of a page: commits are not cut, so it may have a few more; and what the world is asked for at once.
 const (
-	someEvents = 100
-	mostEvents = 1000
+	someEvents   = 100
+	mostEvents   = 1000
+	eventsAtOnce = 10
 )
 
 func (s *Server) events(w http.ResponseWriter, r *request) error {
@@ -130,12 +156,30 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	if follow {
 		return s.follow(w, r, id, q)
 	}
-	page, err := s.world.Events(r.Context(), id, q)
+	page, err := s.eventPage(r, id, q)
 	if err != nil {
 		return err
 	}
-	if page.Events == nil {
-		page.Events = []world.Event{}
+	return answer(w, http.StatusOK, page)
+}
+
+// eventPage reads a page: fewer events than asked for, and more, where they are large.
+func (s *Server) eventPage(r *request, run string, q world.EventQuery) (eventPage, error) {
+	out := eventPage{Events: []world.Event{}}
+	limit := q.Limit
+	for bytes := 0; ; {
+		q.Limit = min(limit-len(out.Events), eventsAtOnce)
+		page, err := s.world.Events(r.Context(), run, q)
+		if err != nil {
+			return out, err
+		}
+		for i := range page.Events {
+			bytes += len(page.Events[i].Payload)
+		}
+		out.Events = append(out.Events, hideTokens(r, page.Events)...)
+		out.Cursor, out.More, q.Cursor = page.Cursor, page.More, page.Cursor
+		if !out.More || len(out.Events) >= limit || bytes > s.pageBytes {
+			return out, nil
+		}
 	}
-	return answer(w, http.StatusOK, eventPage{hideTokens(r, page.Events), page.Cursor, page.More})
 }

@@ -69,6 +69,7 @@ func routes() []route {
 		operateRoutes(),
 		bulkRoutes(),
 		historyRoutes(),
+		streamRoutes(),
 		hookRoutes(),
 		systemRoutes(),
 	)

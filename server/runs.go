@@ -267,9 +267,10 @@ func (s *Server) filter(r *request) (q world.RunQuery, err error) {
 
 var statuses = []world.Status{world.Pending, world.Running, world.Completed, world.Failed, world.Cancelled}
 
-// Pages of runs: what the world is asked for at once, so that payloads of a long page are not all in memory, and the default.
+// Pages of runs: what the world is asked for at once, so that payloads of a long page are not all in memory, the default, and the most.
 const (
-	runsAtOnce = 50
+	runsAtOnce = 20
+	someRuns   = 50
 	mostRuns   = 200
 )
 
@@ -278,7 +279,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := r.number("limit", runsAtOnce, mostRuns)
+	limit, err := r.number("limit", someRuns, mostRuns)
 	if err != nil {
 		return err
 	}
@@ -287,7 +288,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	page := runPage{Runs: []run{}}
-	for {
+	for bytes := 0; ; {
 		q.Limit = min(limit-len(page.Runs), runsAtOnce)
 		rows, err := s.world.Runs(r.Context(), q)
 		if err != nil {
@@ -298,10 +299,11 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 			if !payloads {
 				v.Input, v.Output = nil, nil
 			}
+			bytes += len(v.Input) + len(v.Output)
 			page.Runs = append(page.Runs, v)
 		}
 		page.Cursor, q.Cursor = rows.Cursor, rows.Cursor
-		if page.Cursor == "" || len(page.Runs) >= limit || q.Filtered() {
+		if page.Cursor == "" || len(page.Runs) >= limit || bytes > s.pageBytes || q.Filtered() {
 			return answer(w, http.StatusOK, page)
 		}
 	}

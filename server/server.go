@@ -103,6 +103,9 @@ type Server struct {
 	watchers *watchers
 	waiting  chan struct{} // a token each for who waits; capacity MaxWaiting
 
+	pageBytes    int // of payloads, behind which a page ends early; constants but for tests
+	journalBytes int // of payloads, more than which a journal is told without
+
 	drain    chan struct{} // closed by Drain
 	draining sync.Once
 }
@@ -120,6 +123,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	s := &Server{
 		app: app, world: app.World(), opts: o, log: o.Logger, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
 		watchers: newWatchers(app.World()), waiting: make(chan struct{}, o.MaxWaiting), drain: make(chan struct{}),
+		pageBytes: 8 << 20, journalBytes: 32 << 20,
 	}
 	for path, methods := range byPath(routes()) {
 		s.mux.Handle(path, s.at(methods))
@@ -251,7 +255,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 
 // audit notes what an operator did, or was refused.
 func (s *Server) audit(r *request, err error) {
-	who := "nobody"
+	who := "anonymous"
 	if r.key != nil {
 		who = r.key.Name
 	}
