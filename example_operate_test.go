@@ -252,7 +252,7 @@ func ExampleApp_Bulk() {
 	fmt.Println(app.Count(ctx, filter))
 	for done, err := range app.Bulk(ctx, filter, func(ctx context.Context, run stepwell.RunInfo) error {
 		return app.Cancel(ctx, run.ID, "fire alarm")
-	}) {
+	}, stepwell.Parallel(2)) {
 		if err != nil { // of the list itself
 			panic(err)
 		}
