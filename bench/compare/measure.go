@@ -168,7 +168,7 @@ func (m *measurer) child(ctx context.Context, j job) (r *measure.Result, err err
 			return nil, err
 		}
 		defer meter.conn.Close(context.WithoutCancel(ctx))
-		meter.pids = append(meter.pids, m.pgs)
+		meter.servers = []int{m.pgs}
 		if j.engine == floor.Name && j.point.Work == floor.Pgbench {
 			if o.Pgbench, err = m.server.Program("pgbench"); err != nil {
 				return nil, err
@@ -207,7 +207,7 @@ func (m *measurer) attend(ctx context.Context, p *process, meter *meter) (*measu
 // meter reads counters at a child's marks.
 type meter struct {
 	child    int
-	pids     []int     // of processes that are not the child's, whose use counts
+	servers  []int     // PostgreSQL's, whose use counts
 	conn     *pgx.Conn // to the child's database; nil: there is none
 	dir      string
 	sleepers bool
@@ -227,7 +227,7 @@ func (m *meter) mark(ctx context.Context, mark string) (err error) {
 	if mark == markEnd {
 		to = &m.ended
 	}
-	to.used = measure.Processes(append(m.pids, m.child)...)
+	to.used = measure.Processes(m.child).Plus(measure.Server(m.servers...))
 	to.rss = measure.Resident(m.child)
 	if m.conn == nil {
 		to.used.Commits, to.disk = measure.SQLiteCommits(m.dir), measure.DiskBytes(m.dir)

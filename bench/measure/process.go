@@ -17,6 +17,11 @@ type Usage struct {
 	Commits int64
 }
 
+// Plus is what two have used.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.CPU + v.CPU, u.Written + v.Written, u.Commits + v.Commits}
+}
+
 // Minus is what was used between two moments.
 func (u Usage) Minus(before Usage) Usage {
 	return Usage{u.CPU - before.CPU, u.Written - before.Written, u.Commits - before.Commits}
@@ -26,7 +31,15 @@ func (u Usage) Minus(before Usage) Usage {
 const tick = 10 * time.Millisecond
 
 // Processes is what some processes and all below them have used, those that ended included.
-func Processes(roots ...int) (u Usage) {
+func Processes(roots ...int) Usage { return used(roots, "write_bytes:") }
+
+// Server is the same of a PostgreSQL server, but for what it wrote: that is what it gave to the system to write to files. Linux counts as sent to the disk
+// all of a folio of which one byte has changed, and the files of PostgreSQL's log are in folios of 256 KiB, as they are filled with zeros in such
+// pieces: a commit of one page would count as 256 KiB. To its clients a server speaks by other calls than write.
+func Server(roots ...int) Usage { return used(roots, "wchar:") }
+
+// used adds up what processes have used; written is the name of what they wrote.
+func used(roots []int, written string) (u Usage) {
 	for _, pid := range family(roots) {
 		b, err := os.ReadFile(proc(pid, "stat"))
 		if err != nil {
@@ -42,7 +55,7 @@ func Processes(roots ...int) (u Usage) {
 			u.CPU += time.Duration(n) * tick
 		}
 		if io, err := os.ReadFile(proc(pid, "io")); err == nil {
-			u.Written += field(string(io), "write_bytes:")
+			u.Written += field(string(io), written)
 		}
 	}
 	return u
