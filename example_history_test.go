@@ -76,14 +76,3 @@ func ExampleApp_Check() {
 	}
 	// Output: true
 }
-
-// A program that answers to stepwell check, which sets a variable and hands it the histories. Otherwise it goes on at once.
-func ExampleCheckMain() {
-	nap := stepwell.Define("nap", func(ctx stepwell.Context, _ int) (string, error) {
-		return "rested", stepwell.Sleep(ctx, "nap", time.Hour)
-	})
-	config := stepwell.Config{Definitions: []stepwell.Definition{nap}}
-	stepwell.CheckMain(config) // first in main
-	fmt.Println("open the database, and work")
-	// Output: open the database, and work
-}
