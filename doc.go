@@ -65,7 +65,8 @@
 //
 // [App.Why] tells why a run does not move, [App.List], [App.Events] and [App.Story] what there is; [App.Signal], [App.Cancel], [App.Pause],
 // [App.Resume], [App.Wake], [App.Retry], [App.Restart] and [App.Fork] act on it, and [App.Bulk] on many. [SetAttribute] shows how far a run
-// is. The command stepwell does the same in a terminal.
+// is; [Stream] and [WriteStream] say what it does while it does it, and [ReadStream] follows. The command stepwell does the same in a
+// terminal.
 //
 // # The rules of workflows
 //
