@@ -34,6 +34,7 @@ var layers = []layer{
 	{"internal/codec/...", []string{"world"}},
 	{"internal/engine/...", []string{"world", "internal/replay", "internal/codec"}},
 	{"internal/faults/...", []string{"world"}},
+	{"internal/forktest/...", []string{"", "world", "world/memory", "internal/kit"}},
 	{"internal/history/...", []string{"world"}},
 	{"internal/human/...", nil},
 	{"internal/kit/...", nil},
@@ -52,7 +53,7 @@ var layers = []layer{
 }
 
 // inTests is what tests of any layer may import beside. The root package and server stay out of the layers below them.
-var inTests = []string{"world", "world/memory", "world/sqlite", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/pgtest"}
+var inTests = []string{"world", "world/memory", "world/sqlite", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/forktest", "internal/pgtest"}
 
 func fits(pattern, dir string) bool {
 	if below, ok := strings.CutSuffix(pattern, "/..."); ok {
