@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/forktest"
 	"github.com/stepwell/stepwell/stepwelltest"
 )
 
@@ -47,4 +48,15 @@ func TestAModelThatNeverAnswersIsStopped(t *testing.T) {
 	if err := stepwelltest.Start(env, Agent, "?").MustFail(); !strings.Contains(err.Error(), "no answer after 10 turns") {
 		t.Errorf("got %v", err)
 	}
+}
+
+func TestAForkAsksNothingTwice(t *testing.T) {
+	said := func(s string) func(context.Context) (any, error) {
+		return func(context.Context) (any, error) { return s, nil }
+	}
+	forktest.EveryEvent(t, forktest.Case{
+		Config: stepwell.Config{Definitions: []stepwell.Definition{Agent, Ask}},
+		Start:  forktest.Start(Agent, "Do I need an umbrella on Saturday?"),
+		Bodies: map[string]func(context.Context) (any, error){"tool calendar": said("walk in Bergen"), "tool weather": said("rain in Bergen")},
+	})
 }

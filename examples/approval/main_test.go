@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/forktest"
 	"github.com/stepwell/stepwell/stepwelltest"
+	"github.com/stepwell/stepwell/world"
 )
 
 func Example() {
@@ -56,4 +60,23 @@ func TestAnExpenseIsDecidedOnceAtATime(t *testing.T) {
 	if !strings.Contains(err.Error(), "expense-1") || !strings.Contains(err.Error(), first.ID()) {
 		t.Errorf("got %v, want it to name the token and the run that holds it", err)
 	}
+}
+
+func TestAForkWaitsForItsOwnDecision(t *testing.T) {
+	forktest.EveryEvent(t, forktest.Case{
+		Config: stepwell.Config{Definitions: []stepwell.Definition{Approve}},
+		Start:  forktest.Start(Approve, lunch),
+		Bodies: map[string]func(context.Context) (any, error){"ask": func(context.Context) (any, error) { return struct{}{}, nil }},
+		Live: func(l *forktest.Life, run string) error {
+			if len(l.Events(run, world.HookReceived)) > 0 {
+				return nil // before the cut
+			}
+			l.Until("Barbara to be asked", func() bool { return len(l.Events(run, world.StepCompleted)) == 2 })
+			hooks, err := l.App.Hooks(l.Context, run, "")
+			if err != nil || len(hooks) != 1 {
+				return fmt.Errorf("hooks %v, %w, want one", hooks, err)
+			}
+			return l.App.SendHook(l.Context, hooks[0].Token, []byte(`{"by": "Barbara", "approved": true}`))
+		},
+	})
 }

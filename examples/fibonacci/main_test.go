@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/forktest"
 	"github.com/stepwell/stepwell/stepwelltest"
 )
 
@@ -21,4 +22,11 @@ func TestFibOnOneSlotThoughItsWorkerIsKilled(t *testing.T) {
 	}
 	run.WantSteps("fib", "fib", "add")
 	env.CrashEverywhere()
+}
+
+func TestAForkComputesWhatWasNotDone(t *testing.T) {
+	forktest.EveryEvent(t, forktest.Case{
+		Config: stepwell.Config{Definitions: []stepwell.Definition{Fib}, MaxRuns: 1, MaxSteps: 1},
+		Start:  forktest.Start(Fib, 4),
+	})
 }

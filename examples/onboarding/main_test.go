@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/forktest"
 	"github.com/stepwell/stepwell/stepwelltest"
+	"github.com/stepwell/stepwell/world"
 )
 
 const week = 7 * 24 * time.Hour
@@ -54,4 +57,41 @@ func TestWhoVerifiesIsNotReminded(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	env.CrashEverywhere()
+}
+
+// signups are cases whose first mail fails, unless broken: then all do.
+func signups(broken *bool, live func(l *forktest.Life, run string) error) forktest.Case {
+	return forktest.Case{
+		Config: stepwell.Config{Definitions: []stepwell.Definition{Onboard}},
+		Start:  forktest.Start(Onboard, Signup{Email: "ada@example.com", Patience: week}),
+		Bodies: map[string]func(context.Context) (any, error){
+			"send-welcome": func(ctx context.Context) (any, error) {
+				if *broken || stepwell.Info(ctx).Attempt == 1 {
+					return nil, errors.New("mail: connection refused")
+				}
+				return struct{}{}, nil
+			},
+			"remind": func(context.Context) (any, error) { return struct{}{}, nil },
+		},
+		Live: live,
+	}
+}
+
+func TestAForkRemindsToo(t *testing.T) {
+	forktest.EveryEvent(t, signups(new(bool), nil))
+}
+
+func TestAForkIsVerifiedToo(t *testing.T) {
+	forktest.EveryEvent(t, signups(new(bool), func(l *forktest.Life, run string) error {
+		if len(l.Events(run, world.SignalReceived)) > 0 {
+			return nil // before the cut
+		}
+		l.Until("the welcome", func() bool { return len(l.Events(run, world.StepCompleted)) == 2 })
+		return Verify.Send(l.Context, l.App, run, Verified{UserID: "usr_ada"})
+	}))
+}
+
+func TestARetrySendsTheMailThatFailed(t *testing.T) {
+	broken := true
+	forktest.Retry(t, signups(&broken, nil), func() { broken = false }, "send-welcome", "send-welcome", "remind")
 }

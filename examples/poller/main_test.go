@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/forktest"
 	"github.com/stepwell/stepwell/stepwelltest"
 	"github.com/stepwell/stepwell/world"
 )
@@ -60,4 +63,20 @@ func TestNoRoundIsLostOrDoneTwiceThoughTheWorkerIsKilled(t *testing.T) {
 	}
 	run.WantEvents(world.RunContinued, world.SignalReceived, world.RunCompleted)
 	env.CrashEverywhere()
+}
+
+func TestAForkPollsOnFromItsCursor(t *testing.T) {
+	forktest.EveryEvent(t, forktest.Case{
+		Config: stepwell.Config{Definitions: []stepwell.Definition{Poll}},
+		Start:  forktest.Start(Poll, Feed{URL: "news", Every: 24 * time.Hour}),
+		Live: func(l *forktest.Life, run string) error {
+			if len(l.Events(run, world.SignalReceived)) > 0 {
+				return nil // before the cut
+			}
+			l.Until("the last item", func() bool {
+				return slices.ContainsFunc(l.Events(run, world.StepCompleted), func(e world.Event) bool { return string(e.Payload) == "7" })
+			})
+			return Stop.Send(l.Context, l.App, run, "that is all")
+		},
+	})
 }

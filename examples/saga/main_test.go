@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/forktest"
 	"github.com/stepwell/stepwell/stepwelltest"
+	"github.com/stepwell/stepwell/world"
 )
 
 func Example() {
@@ -85,4 +87,48 @@ func TestWhatWasNotDoneIsNotUndone(t *testing.T) {
 	run := stepwelltest.Start(env, Order, lamp)
 	run.MustFail()
 	run.WantSteps("reserve", "charge", "release")
+}
+
+// orders are cases whose parcel is shipped as ship says.
+func orders(ship func(context.Context) (any, error)) forktest.Case {
+	quietly := func(context.Context) (any, error) { return struct{}{}, nil }
+	return forktest.Case{
+		Config: stepwell.Config{Definitions: []stepwell.Definition{Order}},
+		Start:  forktest.Start(Order, lamp),
+		Bodies: map[string]func(context.Context) (any, error){
+			"reserve": quietly, "release": quietly, "refund": quietly, "ship": ship,
+			"charge": func(context.Context) (any, error) { return "4900", nil },
+		},
+	}
+}
+
+func noTruck(context.Context) (any, error) {
+	return nil, stepwell.Fatal(errors.New("no truck goes there"))
+}
+
+func TestAForkUndoesWhatIsNotUndone(t *testing.T) {
+	forktest.EveryEvent(t, orders(noTruck))
+}
+
+func TestAForkOfACancelledOrderIsUndoneToo(t *testing.T) {
+	c := orders(func(context.Context) (any, error) {
+		return nil, stepwell.RetryAfter(errors.New("the truck is full"), 12*time.Hour)
+	})
+	c.Live = func(l *forktest.Life, run string) error {
+		if len(l.Events(run, world.CancelRequested)) > 0 {
+			return nil // before the cut
+		}
+		return l.App.Cancel(l.Context, run, "the customer changed his mind")
+	}
+	forktest.EveryEvent(t, c)
+}
+
+func TestARetryShipsAndDoesNothingElse(t *testing.T) {
+	repaired := false
+	forktest.Retry(t, orders(func(ctx context.Context) (any, error) {
+		if repaired {
+			return "parcel-1", nil
+		}
+		return noTruck(ctx)
+	}), func() { repaired = true }, "ship")
 }

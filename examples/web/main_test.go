@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/forktest"
 	"github.com/stepwell/stepwell/stepwelltest"
 )
 
@@ -43,4 +44,11 @@ func TestHandlers(t *testing.T) {
 		return nil
 	})
 	env.CrashEverywhere()
+}
+
+func TestAForkPoursOnce(t *testing.T) {
+	forktest.EveryEvent(t, forktest.Case{
+		Config: stepwell.Config{Definitions: []stepwell.Definition{Brew}},
+		Start:  forktest.Start(Brew, Drink{Name: "tea"}),
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/forktest"
 	"github.com/stepwell/stepwell/stepwelltest"
 )
 
@@ -56,4 +57,11 @@ func TestAChunkThatFailsIsCountedAgainAndNoOther(t *testing.T) {
 		}
 	}
 	env.CrashEverywhere()
+}
+
+func TestAForkCountsWhatWasNotCounted(t *testing.T) {
+	forktest.EveryEvent(t, forktest.Case{
+		Config: stepwell.Config{Definitions: []stepwell.Definition{Wordcount, Split, Count}},
+		Start:  forktest.Start(Wordcount, "main_test.go"),
+	})
 }
