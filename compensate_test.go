@@ -9,13 +9,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -171,6 +169,36 @@ func TestCompensateThatFailsForGood(t *testing.T) {
 	})
 }
 
+// A run that takes too long is undone too, and so is a child whose parent is over: neither was asked by anybody.
+func TestCompensateWhoeverEndsTheRun(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		for ended, want := range map[string]world.Status{"by its timeout": world.Failed, "with its parent": world.Cancelled} {
+			var l till
+			wf := l.saga()
+			parent := stepwell.Define("parent", func(ctx stepwell.Context, _ int) (int, error) {
+				wf.Child(stepwell.ChildOptions{ID: "saga-of-its-parent"}).Start(ctx, "cancelled")
+				return 0, stepwell.Sleep(ctx, "short", time.Minute)
+			})
+			wk := r.begin(wf, parent)
+			run := wf.Get(wk.App, "saga-of-its-parent")
+			if ended == "by its timeout" {
+				run = start(r, wk, wf, "cancelled", stepwell.Timeout(time.Minute))
+			} else {
+				start(r, wk, parent, 0)
+				until(r, "the child", func() bool { _, err := r.world.Run(r.ctx, run.ID()); return err == nil })
+			}
+			if e := wantErr(r, run, want); want == world.Failed != errors.Is(e, stepwell.ErrTimeout) {
+				r.Errorf("ended %s: %v", ended, e)
+			}
+			if got := l.list(); got != undone {
+				r.Errorf("ended %s: did %q, want %q", ended, got, undone)
+			}
+			r.replays(run.ID(), wf)
+			wk.stop(r.T)
+		}
+	})
+}
+
 // A step that runs beside the one that fails may finish yet: its undo runs too. What waits is cancelled.
 func TestCompensateWaitsForStepsThatRun(t *testing.T) {
 	everywhere(t, func(r *rig) {
@@ -202,14 +230,24 @@ func TestCompensateWaitsForStepsThatRun(t *testing.T) {
 	})
 }
 
+// endings are how the saga that is killed comes to its end: its code fails; it is cancelled before that; or while it compensates already.
+var endings = map[string]struct {
+	how  string // the saga's input
+	ends world.Status
+}{
+	"fails":            {"fails", world.Failed},
+	"cancelled":        {"cancelled", world.Cancelled},
+	"cancelled midway": {"fails", world.Cancelled},
+}
+
 // TestKilledWhileItCompensates: the worker dies before and after its k-th commit, for each k; another one goes on.
 func TestKilledWhileItCompensates(t *testing.T) {
-	for _, how := range []string{"fails", "cancelled"} {
+	for ending := range endings {
 		for _, after := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/after=%t", how, after), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/after=%t", ending, after), func(t *testing.T) {
 				t.Parallel()
 				k := 1
-				for ; killedWhileCompensating(t, how, k, after); k++ {
+				for ; killedWhileCompensating(t, ending, k, after); k++ {
 				}
 				if k < 8 {
 					t.Errorf("the worker was killed at %d commits, want at least 8", k)
@@ -219,49 +257,38 @@ func TestKilledWhileItCompensates(t *testing.T) {
 	}
 }
 
-func killedWhileCompensating(t *testing.T, how string, k int, after bool) bool {
+func killedWhileCompensating(t *testing.T, ending string, k int, after bool) (killed bool) {
 	t.Helper()
-	var killed atomic.Bool
 	synctest.Test(t, func(t *testing.T) {
 		var l till
 		l.fails = map[string]int{"un-b": 2}
 		wf := l.saga()
 		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}, Strict: k%2 == 0}
 		r := &rig{T: t, world: memory.New(), mode: modes[0].set, ctx: t.Context()}
-		run, err := wf.Start(r.ctx, r.client(wf), how, stepwell.StartOptions{ID: "saga"})
+		run, err := wf.Start(r.ctx, r.client(wf), endings[ending].how, stepwell.StartOptions{ID: "saga"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var fw *faults.World
-		fault := faults.Fault{Before: func() { killed.Store(true); fw.Kill() }}
-		if after {
-			fault.Before, fault.After = nil, fault.Before
-		}
-		fw = faults.New(r.world, faults.At(faults.Commit, k, fault))
-		app, err := stepwell.New(fw, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(r.ctx)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_ = app.Run(ctx) // its world may be dead
-		}()
-		asleep := func() bool { return how != "cancelled" || r.count("saga", world.WaitCreated, "") == 1 }
-		until(t, "a death, or a cancel", func() bool { return killed.Load() || asleep() })
-		if how == "cancelled" && !killed.Load() {
+		ripe := map[string]func() bool{ // when it is cancelled
+			"fails":            func() bool { return true },
+			"cancelled":        func() bool { return r.count("saga", world.WaitCreated, "") == 1 },
+			"cancelled midway": func() bool { return r.count("saga", world.StepRetrying, "un-b") > 0 },
+		}[ending]
+		over := func() bool { return r.get("saga").Status.Terminal() }
+		first := r.beginMortal(cfg, k, after)
+		until(t, "a death, or a cancel", func() bool { return first.died.Load() || ripe() })
+		if ending != "fails" && !first.died.Load() {
 			r.cancel(r.client(), "saga")
 		}
-		until(t, "a death, or the end", func() bool { return killed.Load() || r.get("saga").Status.Terminal() })
-		stop()
-		<-ended
+		until(t, "a death, or the end", func() bool { return first.died.Load() || over() })
+		first.stop()
+		killed = first.died.Load()
 		wk := r.beginWith(cfg)
-		if how == "cancelled" && !r.get("saga").Status.Terminal() {
-			until(t, "the sleep", asleep)
+		if ending != "fails" && !over() {
+			until(t, "the time for a cancel", ripe)
 			r.cancel(wk.App, "saga")
 		}
-		wantErr(r, run, map[string]world.Status{"fails": world.Failed, "cancelled": world.Cancelled}[how])
+		wantErr(r, run, endings[ending].ends)
 		if got := l.list(); got != undone {
 			r.dump("saga")
 			t.Errorf("killed at commit %d: did %q, want %q", k, got, undone)
@@ -282,5 +309,5 @@ func killedWhileCompensating(t *testing.T, how string, k int, after bool) bool {
 		r.replays("saga", wf)
 		wk.stop(t)
 	})
-	return killed.Load()
+	return killed
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/sqlite"
@@ -174,6 +176,39 @@ func (r *rig) beginWith(cfg stepwell.Config) *worker {
 	wk := begin(r.T, r.world, cfg)
 	synctest.Wait() // until it takes runs: having joined is not enough for an eager start
 	return wk
+}
+
+// mortal is a worker that dies at one of its commits.
+type mortal struct {
+	died atomic.Bool
+	stop func() // ends it, dead or not, and waits until all that it began has ended
+}
+
+// beginMortal starts a worker that dies before its k-th commit, or after it.
+func (r *rig) beginMortal(cfg stepwell.Config, k int, after bool) *mortal {
+	r.Helper()
+	m := &mortal{}
+	var w *faults.World
+	fault := faults.Fault{Before: func() { m.died.Store(true); w.Kill() }}
+	if after {
+		fault.Before, fault.After = nil, fault.Before
+	}
+	w = faults.New(r.world, faults.At(faults.Commit, k, fault))
+	app, err := stepwell.New(w, cfg)
+	if err != nil {
+		r.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = app.Run(ctx) // its world may be dead
+	}()
+	m.stop = func() {
+		cancel()
+		<-ended
+	}
+	return m
 }
 
 // client is an App that does not work.

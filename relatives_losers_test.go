@@ -3,17 +3,14 @@ package stepwell_test
 // Children that lost: their runs are cancelled at once, exactly once, while the parent goes on.
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -238,9 +235,8 @@ func TestKilledWhileChildrenLose(t *testing.T) {
 	}
 }
 
-func killedWhileLosing(t *testing.T, how string, k int, after bool) bool {
+func killedWhileLosing(t *testing.T, how string, k int, after bool) (killed bool) {
 	t.Helper()
-	var killed atomic.Bool
 	synctest.Test(t, func(t *testing.T) {
 		wf := lostChildren()
 		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf, household, sleeper}, MaxRuns: 2}
@@ -249,28 +245,13 @@ func killedWhileLosing(t *testing.T, how string, k int, after bool) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var fw *faults.World
-		fault := faults.Fault{Before: func() { killed.Store(true); fw.Kill() }}
-		if after {
-			fault.Before, fault.After = nil, fault.Before
-		}
-		fw = faults.New(r.world, faults.At(faults.Commit, k, fault))
-		app, err := stepwell.New(fw, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(r.ctx)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_ = app.Run(ctx) // its world may be dead
-		}()
+		first := r.beginMortal(cfg, k, after)
 		until(t, "a death, or all children to end", func() bool {
 			row, err := r.world.Run(r.ctx, "parent.attached.child")
-			return killed.Load() || err == nil && row.Status.Terminal()
+			return first.died.Load() || err == nil && row.Status.Terminal()
 		})
-		stop()
-		<-ended
+		first.stop()
+		killed = first.died.Load()
 		wk := r.beginWith(cfg)
 		want(r, wf.Get(wk.App, run.ID()), lostHow[how])
 		want(r, household.Get(wk.App, "parent.detached"), "slept")
@@ -286,5 +267,5 @@ func killedWhileLosing(t *testing.T, how string, k int, after bool) bool {
 		r.replays("parent", wf, household, sleeper)
 		wk.stop(t)
 	})
-	return killed.Load()
+	return killed
 }
