@@ -34,6 +34,7 @@ type waitingVictim struct {
 	N    int  // at its N-th commit; 0: never
 	Late bool // after it, not before
 	Body string
+	Note string // sends this to the gatherer as it dies
 }
 
 func init() {
@@ -58,9 +59,9 @@ func (v *waitingVictim) work() error {
 	if err != nil {
 		return err
 	}
-	f := faults.Fault{Before: die}
+	f := faults.Fault{Before: func() { v.lastWords(file) }}
 	if v.Late {
-		f = faults.Fault{After: die}
+		f = faults.Fault{After: f.Before}
 	}
 	app, err := stepwell.New(faults.New(file, faults.At(faults.Commit, v.N, f)), stepwell.Config{Definitions: v.definitions(), Name: "waiting"})
 	if err != nil {
@@ -160,7 +161,7 @@ func (v *waitingVictim) definitions() []stepwell.Definition {
 		end, err := v.step(ctx, "held")
 		return s + " " + end, err
 	})
-	return []stepwell.Definition{leaf, mid, target, top, doomed, held}
+	return []stepwell.Definition{leaf, mid, target, top, doomed, held, gatherer}
 }
 
 // waitingRuns are all that must be there at the end, and how: children of children too.
@@ -227,6 +228,10 @@ func TestKillWhileRunsWait(t *testing.T) {
 			}
 		})
 	}
+	t.Run("continuations", func(t *testing.T) {
+		t.Parallel()
+		killContinuing(t, bin)
+	})
 	t.Run("bodies", func(t *testing.T) {
 		t.Parallel()
 		for _, body := range []string{"leaf", "mid", "end", "held", "clean-up"} {
