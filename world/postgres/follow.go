@@ -11,8 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -44,50 +42,7 @@ func (d *draft) follow(r *run, events []world.Event, hooks bool) error {
 		}
 	}
 	d.hooks(r, &h, hooks)
-	if len(attrs) == 0 && !whole {
-		return nil
-	}
-	return d.setAttributes(r, attrs, whole)
-}
-
-// setAttributes changes some of a run's attributes, or replaces all. Nobody but the owner does, so what this World remembers of them is right.
-func (d *draft) setAttributes(r *run, changed map[string]json.RawMessage, whole bool) error {
-	all := changed
-	if !whole {
-		if !r.attrsKnown {
-			if err := d.readAttributes(r); err != nil {
-				return err
-			}
-		}
-		all = make(map[string]json.RawMessage, len(r.attrs)+len(changed))
-		maps.Copy(all, r.attrs)
-		maps.Copy(all, changed)
-	}
-	text, err := attributesText(all)
-	if err != nil {
-		return fmt.Errorf("run %s: %w", r.id, err)
-	}
-	r.attrs, r.attrsKnown = all, true
-	d.sheet.attrs = append(d.sheet.attrs, attrRow{run: r.key, attrs: text})
-	return nil
-}
-
-func (d *draft) readAttributes(r *run) error {
-	scan := func(row scanner) error {
-		var text *string
-		if err := row.Scan(&text); err != nil {
-			return err
-		}
-		r.attrs = nil
-		if err := unmarshal("attributes", text, &r.attrs); err != nil {
-			return fmt.Errorf("run %s: %w", r.id, err)
-		}
-		return nil
-	}
-	if d.tx != nil {
-		return d.tx.each(d.ctx, attributesOf, scan, r.key)
-	}
-	return d.w.read(d.ctx, attributesOf, func(row pgx.Rows) error { return scan(row) }, r.key)
+	return d.followAttributes(r, events[0].Type == world.RunCreated, attrs, whole)
 }
 
 // reclass moves the run to another version of its workflow.
@@ -213,30 +168,6 @@ func (d *draft) begun(c *world.Commit, t *taskRow) error {
 	t.worker, t.first, t.history = &worker, &now, &history
 	return nil
 }
-
-// attributesText is how the attributes of a run are kept: a JSON object, or null. Values keep their bytes, which encoding/json would not do.
-func attributesText(attrs map[string]json.RawMessage) (*string, error) {
-	if len(attrs) == 0 {
-		return nil, nil
-	}
-	out := []byte{'{'}
-	for _, name := range slices.Sorted(maps.Keys(attrs)) {
-		if !json.Valid(attrs[name]) {
-			return nil, fmt.Errorf("%w: attribute %q is not JSON", world.ErrInvalid, name)
-		}
-		quoted, err := json.Marshal(name)
-		if err != nil {
-			return nil, fmt.Errorf("%w: attribute %q: %w", world.ErrInvalid, name, err)
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, quoted...), ':'), attrs[name]...)
-	}
-	return orNull(clean(string(append(out, '}')))), nil
-}
-
-var attributesOf = load("attributes_of")
 
 func blockText(b *world.Block) (*string, error) {
 	if b == nil {

@@ -34,7 +34,6 @@ var (
 	deleteRunMail  = load("delete_run_mail")
 	insertResults  = load("insert_results")
 	deleteAwaits   = load("delete_awaits")
-	setAttributes  = load("set_attributes")
 	insertSent     = load("insert_sent")
 	insertTotals   = load("insert_totals")
 	renewWorkers   = load("renew_workers")
@@ -64,6 +63,8 @@ type sheet struct {
 	noAwaits []int64 // runs that await nothing any more
 	ended    []endRow
 	attrs    []attrRow
+	foundBy  []foundRow // what lists find runs by from now on
+	lostBy   []foundRow // and no more
 	sent     []sentRow
 	chunks   []chunkRow
 	totals   []totalRow
@@ -162,11 +163,6 @@ type endRow struct {
 	body        []byte
 }
 
-type attrRow struct {
-	run   int64
-	attrs *string
-}
-
 type sentRow struct {
 	run, token, delivery *string
 	cancel, payload      bool
@@ -203,6 +199,8 @@ func (s *sheet) add(o *sheet) {
 	s.noAwaits = append(s.noAwaits, o.noAwaits...)
 	s.ended = append(s.ended, o.ended...)
 	s.attrs = append(s.attrs, o.attrs...)
+	s.foundBy = append(s.foundBy, o.foundBy...)
+	s.lostBy = append(s.lostBy, o.lostBy...)
 	s.sent = append(s.sent, o.sent...)
 	s.chunks = append(s.chunks, o.chunks...)
 	s.totals = append(s.totals, o.totals...)
@@ -214,7 +212,7 @@ func (s *sheet) clear() {
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
 		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], awaits: s.awaits[:0], parents: s.parents[:0],
-		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0],
+		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0],
 	}
 }
 
@@ -300,11 +298,7 @@ func (b *script) write(s *sheet) {
 	b.writeTasks(s)
 	b.writeHooks(s)
 	b.writeAwaits(s)
-	b.put(len(s.attrs), setAttributes, func() []any {
-		return []any{
-			column(s.attrs, func(r *attrRow) int64 { return r.run }), column(s.attrs, func(r *attrRow) *string { return r.attrs }),
-		}
-	})
+	b.writeAttributes(s)
 	b.writeEnds(s)
 	b.writeSent(s.sent)
 	b.writeChunks(s.chunks, nil)

@@ -81,20 +81,20 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 	if q.Since.After(from.born) {
 		from = rank{microsecond(q.Since), 0}
 	}
-	list, edge, tail := listRuns, edgeOfRuns, []any(nil)
-	if q.Workflow != "" {
-		list, edge, tail = listWorkflowRuns, edgeOfWorkflowRuns, []any{q.Workflow}
+	l, err := w.way(ctx, &q, before, from)
+	if err != nil {
+		return page, err
 	}
 	more := false
-	if len(q.Status) > 0 {
-		args := append([]any{before.born, before.key, from.born, from.key, mostScanned}, tail...)
-		if err := w.read(ctx, edge, func(row pgx.Rows) error { more = true; return row.Scan(&from.born, &from.key) }, args...); err != nil {
+	if l.narrow {
+		args := append([]any{before.born, before.key, from.born, from.key, mostScanned}, l.edgeArgs...)
+		if err := w.read(ctx, l.edge, func(row pgx.Rows) error { more = true; return row.Scan(&from.born, &from.key) }, args...); err != nil {
 			return page, err
 		}
 	}
 	limit, last, end := listLimit(q.Limit), from, from // last: all down to it was looked at; end: of the page
 	looked, most := 0, limit
-	if q.Filtered() {
+	if !l.exact {
 		most = largestList
 	}
 	each := func(row pgx.Rows) error {
@@ -113,8 +113,8 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 		}
 		return nil
 	}
-	args := append([]any{before.born, before.key, from.born, from.key, statusTexts(q.Status), most + 1}, tail...)
-	if err := w.read(ctx, list, each, args...); err != nil {
+	args := append([]any{before.born, before.key, from.born, from.key, statusTexts(q.Status), most + 1}, l.args...)
+	if err := w.read(ctx, l.list, each, args...); err != nil {
 		return world.RunPage{}, err
 	}
 	w.counters.rowsRead.Add(int64(looked))

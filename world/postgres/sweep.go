@@ -5,7 +5,9 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -58,13 +60,19 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 func (w *World) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 	var keys, changes []int64
 	var workflows, statuses []string
+	var gone draft // of what lists found them by
 	rows, err := tx.Query(ctx, w.sql(sweepRuns), limit)
 	if err != nil {
 		return 0, err
 	}
 	var key int64
 	var workflow, status string
-	if _, err := pgx.ForEachRow(rows, []any{&key, &workflow, &status}, func() error {
+	var attributes *string
+	var created time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&key, &workflow, &status, &attributes, &created}, func() error {
+		var attrs map[string]json.RawMessage
+		_ = unmarshal("attributes", attributes, &attrs) // what is not JSON is nowhere else
+		gone.findBy(&run{key: key, created: created}, attrs, nil)
 		keys, workflows, statuses, changes = append(keys, key), append(workflows, workflow), append(statuses, status), append(changes, -1)
 		return nil
 	}); err != nil || len(keys) == 0 {
@@ -73,6 +81,9 @@ func (w *World) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 	var b pgx.Batch
 	for _, s := range []*statement{sweepLog, sweepChunks, sweepMail, sweepActs, sweepHooks, sweepTasks, sweepTargets, sweepWaiters} {
 		b.Queue(w.sql(s), keys)
+	}
+	if lost := gone.sheet.lostBy; len(lost) > 0 {
+		b.Queue(w.sql(deleteAttributes), foundArgs(lost)...)
 	}
 	b.Queue(w.sql(sweepTotals), workflows, statuses, changes)
 	w.counters.statements.Add(int64(1 + b.Len()))

@@ -1,6 +1,9 @@
 package sqlite
 
+// What runs show of themselves: the truth is a text in the run's row; a narrow table beside it finds runs by it.
+
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,8 +13,11 @@ import (
 )
 
 var (
-	attributesOf  = load("attributes_of")
-	setAttributes = load("set_attributes")
+	attributesOf       = load("attributes_of")
+	setAttributes      = load("set_attributes")
+	insertAttribute    = load("insert_attribute")
+	deleteAttribute    = load("delete_attribute")
+	runsWithAttributes = load("runs_with_attributes")
 )
 
 // attributesText is how the attributes of a run are kept: a JSON object, or null. Values keep their bytes, which encoding/json would not do.
@@ -36,24 +42,117 @@ func attributesText(attrs map[string]json.RawMessage) (any, error) {
 	return string(append(out, '}')), nil
 }
 
+// setAttribute gives a run an attribute, or another value of it.
 func (g *group) setAttribute(r *run, name string, value []byte) error {
-	attrs := make(map[string]json.RawMessage)
-	if _, err := g.c.one(attributesOf, func(row row) error {
-		if row.null(0) {
-			return nil
-		}
-		return json.Unmarshal(row.bytes(0), &attrs)
-	}, r.key); err != nil {
+	was, err := g.attributes(r)
+	if err != nil {
 		return err
 	}
-	attrs[name] = value
-	return g.writeAttributes(r, attrs)
+	now := maps.Clone(was)
+	if now == nil {
+		now = make(map[string]json.RawMessage)
+	}
+	now[name] = value
+	return g.writeAttributes(r, was, now)
 }
 
-func (g *group) writeAttributes(r *run, attrs map[string]json.RawMessage) error {
-	text, err := attributesText(attrs)
+// replaceAttributes gives a run other attributes in the place of all it has.
+func (g *group) replaceAttributes(r *run, now map[string]json.RawMessage) error {
+	was, err := g.attributes(r)
+	if err != nil {
+		return err
+	}
+	return g.writeAttributes(r, was, now)
+}
+
+// attributes reads those of a run.
+func (g *group) attributes(r *run) (attrs map[string]json.RawMessage, err error) {
+	_, err = g.c.one(attributesOf, func(row row) error { return unmarshal(row.bytes(0), &attrs) }, r.key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: run %s: attributes: %w", world.ErrCorrupt, r.id, err)
+	}
+	return attrs, nil
+}
+
+// writeAttributes writes what has changed.
+func (g *group) writeAttributes(r *run, was, now map[string]json.RawMessage) error {
+	if maps.EqualFunc(was, now, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+		return nil
+	}
+	text, err := attributesText(now)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", r.id, err)
 	}
-	return g.exec(setAttributes, r.key, text)
+	if err := g.exec(setAttributes, r.key, text); err != nil {
+		return err
+	}
+	return g.findBy(r.key, was, now)
+}
+
+// findBy makes lists find a run by the attributes that it has now, and no more by those that it had.
+func (g *group) findBy(run int64, was, now map[string]json.RawMessage) error {
+	return eachChange(was, now, func(name, value string, now bool) error {
+		s := deleteAttribute
+		if now {
+			s = insertAttribute
+		}
+		return g.exec(s, name, value, run)
+	})
+}
+
+// eachChange tells of attributes whose keys are not what they were: of the old one first, then of the new one.
+func eachChange(was, now map[string]json.RawMessage, each func(name, value string, now bool) error) error {
+	keys := make(map[string]string, len(was))
+	for name, value := range was {
+		key := world.AttributeKey(value)
+		keys[name] = key
+		if next, ok := now[name]; ok && world.AttributeKey(next) == key {
+			continue
+		}
+		if err := each(name, key, false); err != nil {
+			return err
+		}
+	}
+	for name, value := range now {
+		key := world.AttributeKey(value)
+		if before, ok := keys[name]; ok && before == key {
+			continue
+		}
+		if err := each(name, key, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filledAtOnce is how many runs a migration reads before it writes.
+const filledAtOnce = 200
+
+// fillAttributes makes lists find the runs of an older file. What is not JSON is left: its run cannot be read either.
+func fillAttributes(c *conn) error {
+	type found struct {
+		key   int64
+		attrs map[string]json.RawMessage
+	}
+	for last, more := int64(0), true; more; {
+		var runs []found
+		if err := c.query(runsWithAttributes, func(r row) (bool, error) {
+			f := found{key: r.int(0)}
+			_ = unmarshal(r.bytes(1), &f.attrs)
+			runs, last = append(runs, f), f.key
+			return true, nil
+		}, last, int64(filledAtOnce)); err != nil {
+			return err
+		}
+		for _, f := range runs {
+			if err := eachChange(nil, f.attrs, func(name, value string, _ bool) error {
+				_, err := c.exec(insertAttribute, name, value, f.key)
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		more = len(runs) == filledAtOnce
+	}
+	return nil
 }

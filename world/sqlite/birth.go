@@ -103,6 +103,9 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 	if r.key == 0 {
 		return nil, fmt.Errorf("run %s: %w", c.Run, world.ErrRunExists)
 	}
+	if err := g.findBy(r.key, nil, b.Attributes); err != nil {
+		return nil, err
+	}
 	if r.class, err = g.class(world.Class{Workflow: b.Workflow, Version: b.Version}); err != nil {
 		return nil, err
 	}

@@ -109,5 +109,5 @@ func (g *group) continued(r *run, e *world.Event) error {
 			return err
 		}
 	}
-	return g.writeAttributes(r, e.Next.Attributes)
+	return g.replaceAttributes(r, e.Next.Attributes)
 }

@@ -65,7 +65,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 // runs is Runs for a page that passes over so many runs at most.
 func (w *World) runs(ctx context.Context, q *world.RunQuery, before int64, most int) (page world.RunPage, err error) {
 	err = w.read(ctx, func(c *conn) error {
-		l, err := way(c, q)
+		l, err := way(c, q, before)
 		if err != nil {
 			return err
 		}

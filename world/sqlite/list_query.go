@@ -29,11 +29,14 @@ type listing struct {
 	narrow     bool  // rows are left out: nobody knows how many it passes over
 }
 
-// way finds it. Those that are not over are in the queue, which holds nobody else; where it holds more than there are of the workflow that is
-// asked for, as with many that sleep, the workflow's own index is shorter.
-func way(c *conn, q *world.RunQuery) (listing, error) {
+// way finds it, for a page of runs before a key. Those that are not over are in the queue, which holds nobody else; where it holds more than there are
+// of the workflow that is asked for, as with many that sleep, the workflow's own index is shorter.
+func way(c *conn, q *world.RunQuery, before int64) (listing, error) {
+	if l, ok, err := byAttribute(c, q, before); ok || err != nil {
+		return l, err
+	}
 	from, until := microBounds(q)
-	l := listing{narrow: len(q.Status) > 0 || !q.Since.IsZero() || !q.Until.IsZero()}
+	l := listing{narrow: narrowed(q)}
 	if live, err := byQueue(c, q); err != nil {
 		return listing{}, err
 	} else if live {
@@ -42,11 +45,7 @@ func way(c *conn, q *world.RunQuery) (listing, error) {
 		return l, nil
 	}
 	l.list, l.edge = listRuns, edgeOfRuns
-	l.args = []any{
-		wanted(q, world.Completed, string(world.Completed)), wanted(q, world.Failed, string(world.Failed)),
-		wanted(q, world.Cancelled, string(world.Cancelled)),
-		bit(wanted(q, world.Pending, true) != nil || wanted(q, world.Running, true) != nil), from, until,
-	}
+	l.args = overArgs(q, from, until)
 	if q.Workflow != "" {
 		l.list, l.edge = listWorkflowRuns, edgeOfWorkflowRuns
 		l.args, l.edgeArgs = append(l.args, q.Workflow), []any{q.Workflow}
@@ -54,9 +53,28 @@ func way(c *conn, q *world.RunQuery) (listing, error) {
 	return l, nil
 }
 
+// narrowed reports whether statements leave out runs by their status or birth.
+func narrowed(q *world.RunQuery) bool {
+	return len(q.Status) > 0 || !q.Since.IsZero() || !q.Until.IsZero()
+}
+
+// onlyLive reports whether runs that are over are not asked for.
+func onlyLive(q *world.RunQuery) bool {
+	return len(q.Status) > 0 && !slices.ContainsFunc(q.Status, world.Status.Terminal)
+}
+
+// overArgs are the arguments that say which statuses and births are asked for.
+func overArgs(q *world.RunQuery, from, until int64) []any {
+	return []any{
+		wanted(q, world.Completed, string(world.Completed)), wanted(q, world.Failed, string(world.Failed)),
+		wanted(q, world.Cancelled, string(world.Cancelled)),
+		bit(wanted(q, world.Pending, true) != nil || wanted(q, world.Running, true) != nil), from, until,
+	}
+}
+
 // byQueue reports whether the queue is where to look.
 func byQueue(c *conn, q *world.RunQuery) (yes bool, err error) {
-	if len(q.Status) == 0 || slices.ContainsFunc(q.Status, world.Status.Terminal) {
+	if !onlyLive(q) {
 		return false, nil
 	}
 	if q.Workflow == "" {

@@ -23,7 +23,7 @@ func listed(t *testing.T, w *World, q world.RunQuery) (ids []string, by string, 
 	}
 	before, _ := parseRunCursor(q.Cursor)
 	if err := w.read(t.Context(), func(c *conn) error {
-		l, err := way(c, &q)
+		l, err := way(c, &q, before)
 		if err != nil {
 			return err
 		}

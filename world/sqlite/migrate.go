@@ -24,6 +24,9 @@ var (
 	journalWAL    = load("journal_wal")
 )
 
+// fills are what SQL alone cannot do of a migration, by its version: it follows in the same transaction.
+var fills = map[int]func(c *conn) error{3: fillAttributes}
+
 // migrations are the texts of the schema's versions, from 1 on.
 func migrations() ([]string, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted: the names are zero-padded
@@ -83,6 +86,11 @@ func walk(c *conn, texts []string) error {
 		c.calls.Add(1)
 		if _, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), texts[i], nil); err != nil {
 			return fmt.Errorf("migration %d: %w", i+1, err)
+		}
+		if fill := fills[i+1]; fill != nil {
+			if err := fill(c); err != nil {
+				return fmt.Errorf("migration %d: %w", i+1, err)
+			}
 		}
 	}
 	return nil

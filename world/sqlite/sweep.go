@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 )
 
 // sweepBatch is how many runs a transaction deletes: others wait for no longer than that.
@@ -34,10 +35,13 @@ func (g *group) sweep(limit int) (int, error) {
 	type ended struct {
 		key                  int64
 		id, workflow, status string
+		attrs                map[string]json.RawMessage
 	}
 	var runs []ended
 	if err := g.c.query(sweepRuns, func(r row) (bool, error) {
-		runs = append(runs, ended{r.int(0), r.text(1), r.text(2), r.text(3)})
+		e := ended{key: r.int(0), id: r.text(1), workflow: r.text(2), status: r.text(3)}
+		_ = unmarshal(r.bytes(4), &e.attrs) // what is not JSON is nowhere else
+		runs = append(runs, e)
 		return true, nil
 	}, g.now.UnixMicro(), int64(limit)); err != nil {
 		return 0, err
@@ -49,6 +53,9 @@ func (g *group) sweep(limit int) (int, error) {
 			if err := g.exec(s, r.key); err != nil {
 				return 0, err
 			}
+		}
+		if err := g.findBy(r.key, r.attrs, nil); err != nil {
+			return 0, err
 		}
 		g.count(r.workflow, r.status, -1)
 		delete(g.wr.cache.runs, r.id)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql/driver"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ func TestSweepLeavesNothing(t *testing.T) {
 	for i := range runs {
 		c := eager(fmt.Sprint("r", i), "w", wk.ID)
 		c.Events = append(c.Events, world.Event{Type: world.HookCreated, ID: "h", Name: "h", Token: fmt.Sprint("t", i), Time: now})
+		c.Events[0].Birth.Attributes = map[string]json.RawMessage{"n": fmt.Append(nil, i)}
 		must(t, w, c)
 		if _, err := w.Deliver(t.Context(), &world.Delivery{Run: c.Run, ID: "d", Events: []world.Event{{Type: world.SignalReceived, Name: "s"}}}); err != nil {
 			t.Fatal(err)
@@ -40,7 +42,7 @@ func TestSweepLeavesNothing(t *testing.T) {
 		}
 	}
 	err := w.read(t.Context(), func(c *conn) error {
-		for table, want := range map[string]int64{"runs": 1, "queue": 1, "log": 1, "inbox": 0, "tasks": 0, "hooks": 0, "acts": 0, "awaits": 0, "chunks": 0} {
+		for table, want := range map[string]int64{"runs": 1, "queue": 1, "log": 1, "inbox": 0, "tasks": 0, "hooks": 0, "acts": 0, "awaits": 0, "chunks": 0, "attributes": 0} {
 			p, err := c.raw.Prepare("SELECT count(*) FROM " + table)
 			if err != nil {
 				return err

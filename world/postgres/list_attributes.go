@@ -1,0 +1,94 @@
+package postgres
+
+// How a list that asks for attributes finds the few that have them among many that have not.
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	listAttributeRuns   = load("list_attribute_runs")
+	edgeOfAttributeRuns = load("edge_of_attribute_runs")
+	fewAttributeRuns    = load("few_attribute_runs")
+	fewWorkflowRuns     = load("few_workflow_runs")
+)
+
+// few is how many runs a page may look at: a way with no more of them ahead is short enough.
+const few = largestList
+
+// listing is one page's way through the database: a statement that yields runs, newest first, but for most of those that do not match, and one that says
+// how far the page may look.
+type listing struct {
+	list, edge *statement
+	args       []any // of list, behind the places, the statuses and the limit
+	edgeArgs   []any // of edge, behind the places and how many
+	narrow     bool  // rows are left out: nobody knows how many it passes over
+	exact      bool  // hardly any row that it yields does not match
+}
+
+// way finds it, for the runs between two places.
+func (w *World) way(ctx context.Context, q *world.RunQuery, before, from rank) (listing, error) {
+	if len(q.Attributes) > 0 {
+		if l, ok, err := w.byAttribute(ctx, q, before, from); ok || err != nil {
+			return l, err
+		}
+	}
+	l := listing{list: listRuns, edge: edgeOfRuns, narrow: len(q.Status) > 0, exact: !q.Filtered()}
+	if q.Workflow != "" {
+		l.list, l.edge = listWorkflowRuns, edgeOfWorkflowRuns
+		l.args, l.edgeArgs = []any{q.Workflow}, []any{q.Workflow}
+	}
+	return l, nil
+}
+
+// scalar reports whether all values with a key are equal, but for some that are large.
+func scalar(key string) bool { return key != "o" && key != "a" && key != "n" && key != "s" }
+
+// byAttribute finds the way by one of the attributes that are asked for: that which fewest have; where many have each, that which the fewest of
+// the newest have. It is no way where many have it and few runs are of the workflow that is asked for.
+func (w *World) byAttribute(ctx context.Context, q *world.RunQuery, before, from rank) (l listing, ok bool, err error) {
+	var n int64
+	var since time.Time
+	for _, name := range slices.Sorted(maps.Keys(q.Attributes)) {
+		args := []any{clean(name), world.AttributeKey(q.Attributes[name])}
+		if err := w.read(ctx, fewAttributeRuns, func(row pgx.Rows) error {
+			var runs int64
+			var born *time.Time
+			if err := row.Scan(&runs, &born); err != nil {
+				return err
+			}
+			if !ok || runs < n || runs == n && at(born).Before(since) {
+				ok, n, since, l.edgeArgs = true, runs, at(born), args
+			}
+			return nil
+		}, append([]any{before.born, before.key, from.born, from.key, few + 1}, args...)...); err != nil {
+			return l, false, err
+		}
+	}
+	if n > few && q.Workflow != "" {
+		shorter := false
+		if err := w.read(ctx, fewWorkflowRuns, func(row pgx.Rows) error {
+			var runs int64
+			err := row.Scan(&runs)
+			shorter = runs <= few
+			return err
+		}, before.born, before.key, from.born, from.key, few+1, q.Workflow); shorter || err != nil {
+			return l, false, err
+		}
+	}
+	l.list, l.edge, l.narrow = listAttributeRuns, edgeOfAttributeRuns, n > few && (len(q.Status) > 0 || q.Workflow != "")
+	var workflow *string
+	if q.Workflow != "" {
+		workflow = &q.Workflow
+	}
+	l.args = append(slices.Clone(l.edgeArgs), workflow)
+	l.exact = len(q.Attributes) == 1 && len(q.Input) == 0 && scalar(l.edgeArgs[1].(string))
+	return l, true, nil
+}
