@@ -65,6 +65,7 @@ var problems = []struct {
 	{world.ErrRunExists, 409, "RUN_EXISTS", "The run ID is taken"},
 	{world.ErrTerminal, 409, "RUN_OVER", "The run is over"},
 	{world.ErrInboxFull, 429, "INBOX_FULL", "The run has too many unread payloads"},
+	{world.ErrStreamClosed, 409, "STREAM_CLOSED", "The stream is closed"},
 	{world.ErrTooLarge, 413, "TOO_LARGE", "Too large"},
 	{world.ErrNotFound, 404, "NOT_FOUND", "Not found"},
 	{world.ErrConflict, 409, "CONFLICT", "Conflict"},

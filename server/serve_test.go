@@ -3,12 +3,15 @@ package server
 // Serving: connections are bounded, a server ends in good order, ended runs are swept.
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -235,10 +238,19 @@ func (r *recorder) Write(b []byte) (int, error) { r.body += string(b); return le
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	codes := map[string]error{}
-	for _, err := range []error{
+	source, err := os.ReadFile(filepath.Join("..", "world", "errors.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []error{
 		world.ErrNotFound, world.ErrRunExists, world.ErrTerminal, world.ErrConflict, world.ErrTooEarly, world.ErrLeaseLost, world.ErrUnknownOutcome,
 		world.ErrInboxFull, world.ErrTooLarge, world.ErrInvalid, world.ErrCorrupt, world.ErrFormat, world.ErrWorkerExists, world.ErrStorage, world.ErrClosed,
-	} {
+		world.ErrStreamClosed,
+	}
+	if got, want := len(all), bytes.Count(source, []byte("= errors.New(")); got != want {
+		t.Errorf("got %d sentinels, package world has %d", got, want)
+	}
+	for _, err := range all {
 		p := problemOf(errors.Join(errors.New("run x"), err))
 		if other := codes[p.Code]; other != nil || p.Code == "INTERNAL" || p.Title == "" || p.Type != "urn:stepwell:problem:"+p.Code {
 			t.Errorf("%v: got %+v, which is also %v; want a code of its own", err, p, other)
