@@ -106,5 +106,6 @@ type Counters struct {
 	Appends     int64 // to streams, beside commits
 	RowsRead    int64 // log rows (a commit each)
 	RowsWritten int64
+	RowsTrimmed int64 // deleted, of segments that are not wanted any more
 	Statements  int64 // calls to the storage below, where there is one
 }

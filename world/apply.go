@@ -13,9 +13,12 @@ import (
 //   - not changed, no error: the event is legal and says nothing new; it is not appended;
 //   - an error: the event is not legal; nothing changed.
 //
-// An event with a number must have the next one; an event without is given it by whoever appends it. The zero now skips the rules about
+// An event with a number must have the next one, but for those before EnterAt; an event without is given it by whoever appends it. The zero now skips the rules about
 // time, which only runs that are driven from outside need. Apply keeps the event's slices.
 func (s *State) Apply(e *Event, now time.Time) (changed bool, err error) {
+	if s.Seq > 0 && s.Seq < s.EnterAt {
+		return s.pass(e)
+	}
 	if e.Seq != 0 && e.Seq != s.Seq+1 {
 		return false, &CorruptError{Run: s.ID, Seq: e.Seq, Err: fmt.Errorf("%s cannot follow event %d", e.Type, s.Seq)}
 	}
@@ -160,14 +163,18 @@ func (s *State) continueRun(e *Event) (bool, error) {
 		put(&hooks, id, h)
 		put(&tokens, h.Token, id)
 	}
-	s.Segment++
-	s.SegmentSeq, s.Input = s.Seq+1, e.Payload
+	segment := s.Segment + 1
+	if e.Next.Segment != 0 {
+		segment = e.Next.Segment
+	}
+	if segment <= s.Segment || e.Next.Base != nil && e.Next.Base.Segment != segment {
+		return false, fmt.Errorf("%w: segment %d does not follow segment %d", ErrInvalid, segment, s.Segment)
+	}
+	s.Segment = segment
 	if e.Next.Version != 0 {
 		s.Version = e.Next.Version
 	}
-	s.Attributes = maps.Clone(e.Next.Attributes)
-	s.steps, s.waits, s.hooks, s.tokens, s.over = nil, nil, hooks, tokens, nil
-	s.deliveries = [2]map[[16]byte]struct{}{nil, s.deliveries[0]}
+	s.begin(e, s.Seq+1, hooks, tokens, s.deliveries[0])
 	return true, nil
 }
 
@@ -311,7 +318,7 @@ func (s *State) applyHook(e *Event) (bool, error) {
 			return false, fmt.Errorf("token is held by hook %s: %w", h.ID, ErrConflict)
 		}
 		put(&s.tokens, e.Token, e.ID)
-		put(&s.hooks, e.ID, &Hook{ID: e.ID, Key: e.Key(s.Segment), Token: e.Token, Chosen: e.Chosen, Metadata: e.Payload})
+		put(&s.hooks, e.ID, newHook(e, s.Segment, s.Seq+1))
 	case HookReceived:
 		if s.hooks[e.ID] == nil {
 			return false, fmt.Errorf("hook %s: %w", e.ID, ErrNotFound)

@@ -40,7 +40,7 @@ func TestApplyKeepsHook(t *testing.T) {
 	s := fold(t, log(running, ev(HookCreated, "h", func(e *Event) {
 		e.Name, e.Path, e.Occurrence, e.Chosen, e.Payload = "approval", "go[1]", 1, true, json.RawMessage(`{"a":1}`)
 	}))...)
-	want := &Hook{ID: "h", Key: Key{Path: "go[1]", Kind: KindHook, Name: "approval", Occurrence: 1}, Token: "token-h", Chosen: true, Metadata: json.RawMessage(`{"a":1}`)}
+	want := &Hook{ID: "h", Key: Key{Path: "go[1]", Kind: KindHook, Name: "approval", Occurrence: 1}, Created: 3, Token: "token-h", Chosen: true, Metadata: json.RawMessage(`{"a":1}`)}
 	if d := cmp.Diff(want, s.Hook("h")); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}

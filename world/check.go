@@ -121,6 +121,8 @@ func checkEvents(c *Commit) (s int, err error) {
 			return s, fmt.Errorf("%w: run %s: %s is not the last event of its commit", ErrInvalid, c.Run, e.Type)
 		case e.Type == RunContinued && e.Next == nil:
 			return s, fmt.Errorf("%w: run %s: no continuation", ErrInvalid, c.Run)
+		case e.Type == RunContinued && e.Next.Trim != 0 && (e.Next.Base == nil || e.Next.Trim < 2 || e.Next.Trim > c.First+int64(i)):
+			return s, fmt.Errorf("%w: run %s: event %d cannot trim what is before event %d", ErrInvalid, c.Run, c.First+int64(i), e.Next.Trim)
 		case e.Type == HookCreated:
 			if err := CheckKey("hook token", e.Token); err != nil {
 				return s, fmt.Errorf("run %s: %w", c.Run, err)
@@ -286,7 +288,7 @@ func eventBytes(e *Event) int {
 		n += attributeBytes(e.Birth.Attributes)
 	}
 	if e.Next != nil {
-		n += attributeBytes(e.Next.Attributes)
+		n += attributeBytes(e.Next.Attributes) + e.Next.Base.bytes()
 	}
 	return n
 }

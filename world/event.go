@@ -150,12 +150,18 @@ type Origin struct {
 }
 
 // Continuation is what a new segment starts from, beside its input, which is the event's payload. Whatever is not listed
-// is over.
+// is over. A log can be read from a run_continued with a Base on: with the first event, and those that it stands on, see [Continuation.Stands].
 type Continuation struct {
 	Version    int                        `json:"version,omitempty"` // 0: as before
 	Unread     []int64                    `json:"unread,omitempty"`  // numbers of the signals and payloads not yet taken
 	Hooks      []string                   `json:"hooks,omitempty"`   // IDs of the open hooks
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
+
+	Base    *Base `json:"base,omitempty"`    // nil: only who has read all that was before can go on from here
+	Segment int   `json:"segment,omitempty"` // the segment's number, where others before it are not in this log; 0: one more than the last
+	// Trim is the number of a run_continued with a Base, perhaps of this one: segments before it are not wanted any more. From this commit on the world may delete
+	// commits before the one that holds it, at any time, but for the first and those that hold what it stands on. 0: nothing new.
+	Trim int64 `json:"trim,omitempty"`
 }
 
 // IsResult reports whether the machine is driven by events of this type: its state is a function of these alone, in their order.

@@ -27,17 +27,19 @@ type Journal struct {
 	Output      json.RawMessage `json:"output,omitempty"`
 	Error       *Error          `json:"error,omitempty"`
 	Parent      *Parent         `json:"parent,omitempty"`
-	Origin      *Origin         `json:"origin,omitempty"` // of a fork
-	Cancel      *Act            `json:"cancel,omitempty"` // who asked for it, or forced it, first
-	Paused      *Act            `json:"paused,omitempty"` // while it is
-	Segment     int             `json:"segment"`          // counts run_continued
-	Seq         int64           `json:"seq"`              // the last event that was fed
-	Commits     int             `json:"commits"`          // that wrote these events
-	Builds      []string        `json:"builds,omitempty"` // that wrote them, in order of appearance
+	Origin      *Origin         `json:"origin,omitempty"`  // of a fork
+	Cancel      *Act            `json:"cancel,omitempty"`  // who asked for it, or forced it, first
+	Paused      *Act            `json:"paused,omitempty"`  // while it is
+	Segment     int             `json:"segment"`           // counts run_continued
+	Trimmed     int64           `json:"trimmed,omitempty"` // number of the run_continued that it begins with again, where segments before were trimmed
+	Seq         int64           `json:"seq"`               // the last event that was fed
+	Commits     int             `json:"commits"`           // that wrote these events
+	Builds      []string        `json:"builds,omitempty"`  // that wrote them, in order of appearance
 	Entries     []*Entry        `json:"steps"`
 	Unread      []Unread        `json:"unread,omitempty"` // signals that no wait took, in order
 
 	payloads bool
+	gap      bool              // a number was missing in this segment
 	commit   int64             // the last that was counted
 	open     map[string]*Entry // what may still change, by ID
 }
@@ -149,6 +151,7 @@ func (j *Journal) Add(events ...Event) {
 		if e.Seq != 0 && e.Seq <= j.Seq {
 			continue
 		}
+		j.gap = j.gap || j.Seq > 0 && e.Seq > j.Seq+1
 		j.Seq = max(j.Seq+1, e.Seq)
 		if e.Commit != 0 && e.Commit != j.commit {
 			j.commit = e.Commit
@@ -242,6 +245,9 @@ func (j *Journal) continueRun(e *Event) {
 		next = &Continuation{}
 	}
 	j.setVersion(next.Version)
+	if j.gap && next.Base != nil {
+		j.enter(e)
+	}
 	for id, en := range j.open {
 		if !slices.Contains(next.Hooks, id) {
 			j.drop(en, e.Time)
@@ -249,6 +255,19 @@ func (j *Journal) continueRun(e *Event) {
 		}
 	}
 	j.Unread = slices.DeleteFunc(j.Unread, func(u Unread) bool { return !slices.Contains(next.Unread, u.Seq) })
+}
+
+// enter begins anew with a segment, where some of what was before was trimmed: of the rest, only its open hooks are told.
+func (j *Journal) enter(e *Event) {
+	base := e.Next.Base
+	j.gap, j.Trimmed, j.Segment, j.Version, j.Status, j.StartedAt, j.Paused = false, e.Seq, base.Segment, base.Version, Running, base.StartedAt, nil
+	j.Entries = slices.DeleteFunc(j.Entries, func(en *Entry) bool {
+		at := slices.Index(e.Next.Hooks, en.ID)
+		if at >= 0 && at < len(base.Hooks) {
+			en.Segment = base.Hooks[at].Segment
+		}
+		return at < 0
+	})
 }
 
 // drop ends what is open when its run or segment ends.

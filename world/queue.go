@@ -28,6 +28,7 @@ type TakenRun struct {
 	Status   Status // pending or running
 	Priority int
 	Seq      int64  // the last event
+	Segment  int64  // number of the run_continued that began its newest segment; 0: its first
 	Paused   bool   // it is taken to be cancelled only
 	Blocked  *Block // as it was; its try is this take
 	Mail     []Mail // in order of arrival

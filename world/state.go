@@ -73,6 +73,7 @@ type Wait struct {
 type Hook struct {
 	ID       string
 	Key      Key
+	Created  int64 // number of its hook_created
 	Token    string
 	Chosen   bool
 	Metadata json.RawMessage
@@ -81,7 +82,12 @@ type Hook struct {
 // State is one run as its events tell it. The zero State is a run that does not exist yet. A State is changed by Apply
 // alone and is not safe for concurrent use.
 type State struct {
-	ID         string // the run's; given by whoever folds, before the first event
+	ID string // the run's; given by whoever folds, before the first event
+
+	// EnterAt is given by whoever folds, before the first event, where not all of the log is there: the number of a run_continued that has a Base. Of what
+	// lies between the first event and it, Apply takes note only, and only what it stands on is needed; see [Continuation]. It is 0 behind that.
+	EnterAt int64
+
 	Birth      Birth
 	Status     Status // "" before run_created
 	Version    int
@@ -92,6 +98,7 @@ type State struct {
 	EndedAt    time.Time
 	Segment    int             // counts run_continued
 	SegmentSeq int64           // number of the event that began the segment
+	Base       *Base           // what that says it needs of what was before; nil in the first segment
 	Input      json.RawMessage // of the segment
 	Output     json.RawMessage
 	Error      *Error
@@ -105,6 +112,7 @@ type State struct {
 	tokens     map[string]string        // of the active hooks: token to ID
 	over       map[string]struct{}      // IDs of steps, waits, hooks that ended, and of attributes
 	deliveries [2]map[[16]byte]struct{} // of this segment and of the last
+	passed     map[int64]*Hook          // made before EnterAt, by number
 }
 
 // Step returns an open step of the run, or nil.

@@ -29,7 +29,8 @@ type Log interface {
 	// returns.
 	Deliver(ctx context.Context, d *Delivery) (Delivered, error)
 
-	// Events reads a run's log in order, from a cursor, in pages of whole commits. An unknown run: [ErrNotFound].
+	// Events reads a run's log in order, from a cursor, in pages of whole commits. An unknown run: [ErrNotFound]. Of a log that was trimmed it
+	// reads what is left: a page may leave numbers out, and a cursor into what is gone goes on behind it. See [EventPage].
 	Events(ctx context.Context, run string, q EventQuery) (EventPage, error)
 }
 
@@ -71,7 +72,7 @@ type Admin interface {
 	// Stats counts runs and tells of workers, and of what this World has done since it was opened.
 	Stats(ctx context.Context) (Stats, error)
 	// Sweep deletes at most limit terminal runs whose retention ended, with all that hangs on them, and returns how many it
-	// deleted. Runs that are not over are never deleted.
+	// deleted. Runs that are not over are never deleted. It also deletes what segments have said is not wanted any more: see [Continuation].
 	Sweep(ctx context.Context, limit int) (int, error)
 	// Close waits for commits under way, ends what Open started, and closes the storage. Closing twice is legal.
 	Close() error
@@ -140,4 +141,8 @@ type EventPage struct {
 	Events []Event
 	Cursor string
 	More   bool // further events are there already
+
+	// Trimmed is the number of a run_continued before which numbers may be missing: a fold of the whole log enters there, see [State].EnterAt.
+	// 0: the log is whole. It may have grown on a later page.
+	Trimmed int64
 }

@@ -193,7 +193,6 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 	if err := w.enter(ctx); err != nil {
 		return 0, err
 	}
-	defer w.mu.Unlock()
 	now, n := w.now().UnixMicro(), 0
 	for ; n < limit; n++ {
 		e := w.ended.head()
@@ -202,5 +201,6 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 		}
 		w.sweepLocked(e.run)
 	}
-	return n, nil
+	w.mu.Unlock()
+	return n, w.sweepSegments(ctx)
 }

@@ -113,6 +113,7 @@ func attached(child, parent *run) bool {
 func (w *World) sweepLocked(r *run) {
 	r.entry.move(nil, 0)
 	delete(w.runs, r.id)
+	delete(w.trims, r)
 	if b := r.birth; b.Key != "" {
 		delete(w.keys, idempotencyKey{b.Workflow, b.Key})
 	}

@@ -27,14 +27,14 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (worl
 		w.mu.Unlock()
 		return world.EventPage{}, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
-	log, seq := r.log[r.at(from+1):], r.seq // records are never changed, only appended
+	log, seq, trim := r.log[r.at(from+1):], r.seq, r.trim // records are never changed, only appended; trimming copies
 	w.mu.Unlock()
 
 	limit := pageLimit
 	if q.Limit > 0 {
 		limit = min(q.Limit, pageLimit)
 	}
-	var page world.EventPage
+	page := world.EventPage{Trimmed: trim}
 	for i := 0; i < len(log) && len(page.Events) < limit; i++ {
 		w.rowsRead.Add(1)
 		events, _, err := r.read(&log[i])

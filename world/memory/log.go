@@ -56,7 +56,7 @@ func (w *World) append(r *run, enc row, changed bool) {
 	r.log = append(r.log, record{first: first, last: r.seq, row: r.store(enc.bytes), head: enc.head, changed: changed})
 	w.counters.RowsWritten++
 	for i := range events {
-		w.follow(r, &events[i])
+		w.follow(r, &events[i], first+int64(i))
 	}
 }
 

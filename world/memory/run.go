@@ -4,8 +4,6 @@ package memory
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -26,9 +24,12 @@ type run struct {
 
 	seq  int64
 	time time.Time // of the last event
-	log  []record
-	room []byte // the rest of the block that rows are written to
-	acts *acts  // folded when the first act comes
+
+	segment int64 // number of the run_continued that began the newest segment; 0: the first
+	trim    int64 // number of the one before which nothing is wanted any more; 0: none
+	log     []record
+	room    []byte // the rest of the block that rows are written to
+	acts    *acts  // folded when the first act comes
 
 	entry    entry // in the queue, or, when it is over, among those to be swept
 	owner    *worker
@@ -67,8 +68,8 @@ type awaiter struct {
 	step string
 }
 
-// follow keeps the run's row in step with one event of its log.
-func (w *World) follow(r *run, e *world.Event) {
+// follow keeps the run's row in step with one event of its log, whose number is given.
+func (w *World) follow(r *run, e *world.Event, seq int64) {
 	switch e.Type {
 	case world.RunStarted:
 		r.status = world.Running
@@ -76,7 +77,7 @@ func (w *World) follow(r *run, e *world.Event) {
 			r.version = e.Version
 		}
 	case world.RunContinued:
-		w.continued(r, e)
+		w.continued(r, e, seq)
 	case world.RunPaused:
 		r.paused = true
 	case world.RunResumed, world.CancelRequested:
@@ -101,22 +102,6 @@ func (w *World) follow(r *run, e *world.Event) {
 	}
 }
 
-// continued begins a new segment: open steps are over, and so are their tasks and all hooks that are not carried over.
-func (w *World) continued(r *run, e *world.Event) {
-	if e.Next.Version != 0 {
-		r.version = e.Next.Version
-	}
-	r.attrs = maps.Clone(e.Next.Attributes)
-	for step := range r.tasks {
-		w.dropTask(r, step)
-	}
-	for id := range r.hooks {
-		if !slices.Contains(e.Next.Hooks, id) {
-			w.dispose(r, id)
-		}
-	}
-}
-
 func (w *World) dispose(r *run, id string) {
 	if h := r.hooks[id]; h != nil {
 		delete(r.hooks, id)
@@ -133,7 +118,7 @@ type acts struct {
 // foldActs brings the fold up to the end of the log.
 func (r *run) foldActs() (*world.State, error) {
 	if r.acts == nil {
-		r.acts = &acts{state: world.State{ID: r.id}}
+		r.acts = &acts{state: world.State{ID: r.id, EnterAt: r.trim}}
 	}
 	for i := r.at(r.acts.upTo + 1); i < len(r.log); i++ {
 		events, _, err := r.read(&r.log[i])
@@ -141,11 +126,14 @@ func (r *run) foldActs() (*world.State, error) {
 			return nil, err
 		}
 		for _, e := range events {
-			if e.Seq <= r.acts.upTo || !aboutRun(e.Type) {
+			entering := r.acts.state.EnterAt > 0
+			if e.Seq <= r.acts.upTo || !entering && !aboutRun(e.Type) {
 				continue
 			}
 			seq := e.Seq
-			e.Seq = 0 // the fold sees a part of the log
+			if !entering {
+				e.Seq = 0 // the fold sees a part of the log
+			}
 			if _, err := r.acts.state.Apply(&e, time.Time{}); err != nil {
 				return nil, &world.CorruptError{Run: r.id, Seq: seq, Err: err}
 			}

@@ -76,7 +76,7 @@ func (w *World) giveRun(r *run, wk *worker) world.TakenRun {
 	wk.runs[r] = struct{}{}
 	w.counters.Takes++
 	t := world.TakenRun{
-		Run: r.id, Take: r.take, Class: r.class(), Status: r.status, Priority: r.birth.Priority, Seq: r.seq,
+		Run: r.id, Take: r.take, Class: r.class(), Status: r.status, Priority: r.birth.Priority, Seq: r.seq, Segment: r.segment,
 		Paused: r.paused && !r.waits(world.RunResumed), Mail: r.letters(), Strikes: r.strikes,
 	}
 	if r.blocked != nil {

@@ -38,7 +38,8 @@ type World struct {
 	taskLanes map[string][]*lane                 // tasks, by step name; one for each workflow and priority
 	served    map[string]int64                   // by workflow: when it had its last turn
 	turn      int64
-	ended     lane // runs that are over and will be swept, by that time
+	ended     lane              // runs that are over and will be swept, by that time
+	trims     map[*run]struct{} // runs that have segments which are not wanted any more
 
 	row      int64  // of the last mail or task
 	head     []byte // for encoding one row
@@ -70,6 +71,7 @@ func New() *World {
 		lanes:     make(map[world.Class]*[priorities]*lane),
 		taskLanes: make(map[string][]*lane),
 		served:    make(map[string]int64),
+		trims:     make(map[*run]struct{}),
 	}
 	for p := range w.cancels {
 		w.cancels[p] = &lane{priority: p}

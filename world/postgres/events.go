@@ -69,7 +69,7 @@ func (p *eventPage) add(row pgx.Rows) error {
 		body      []byte
 		from, run = p.from, p.run
 	)
-	if err := row.Scan(&created, &more, &seq, &n, &format, &head, &body); err != nil {
+	if err := row.Scan(&created, &p.page.Trimmed, &more, &seq, &n, &format, &head, &body); err != nil {
 		return err
 	}
 	first := !p.known
@@ -87,7 +87,7 @@ func (p *eventPage) add(row pgx.Rows) error {
 	if err != nil {
 		return err
 	}
-	if *seq > from+1 && from > 0 || int64(len(events)) != *n {
+	if *seq > from+1 && from > 0 && *seq > p.page.Trimmed || int64(len(events)) != *n {
 		return &world.CorruptError{Run: run, Seq: from + 1, Err: fmt.Errorf("the log goes on with event %d and %d events of %d", *seq, len(events), *n)}
 	}
 	p.rows++

@@ -65,6 +65,7 @@ type sheet struct {
 	attrs    []attrRow
 	foundBy  []foundRow // what lists find runs by from now on
 	lostBy   []foundRow // and no more
+	segments []segmentRow
 	sent     []sentRow
 	chunks   []chunkRow
 	totals   []totalRow
@@ -201,6 +202,7 @@ func (s *sheet) add(o *sheet) {
 	s.attrs = append(s.attrs, o.attrs...)
 	s.foundBy = append(s.foundBy, o.foundBy...)
 	s.lostBy = append(s.lostBy, o.lostBy...)
+	s.segments = append(s.segments, o.segments...)
 	s.sent = append(s.sent, o.sent...)
 	s.chunks = append(s.chunks, o.chunks...)
 	s.totals = append(s.totals, o.totals...)
@@ -212,7 +214,7 @@ func (s *sheet) clear() {
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
 		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], awaits: s.awaits[:0], parents: s.parents[:0],
-		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0],
+		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0],
 	}
 }
 
@@ -299,6 +301,7 @@ func (b *script) write(s *sheet) {
 	b.writeHooks(s)
 	b.writeAwaits(s)
 	b.writeAttributes(s)
+	b.writeSegments(s.segments)
 	b.writeEnds(s)
 	b.writeSent(s.sent)
 	b.writeChunks(s.chunks, nil)

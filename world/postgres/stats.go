@@ -130,6 +130,6 @@ func scanWorker(row pgx.Rows) (wk world.WorkerRow, err error) {
 func (c *counters) read() world.Counters {
 	return world.Counters{
 		Commits: c.commits.Load(), Groups: c.groups.Load(), Takes: c.takes.Load(), Deliveries: c.deliveries.Load(), Appends: c.appends.Load(),
-		RowsRead: c.rowsRead.Load(), RowsWritten: c.rowsWritten.Load(), Statements: c.statements.Load(),
+		RowsRead: c.rowsRead.Load(), RowsWritten: c.rowsWritten.Load(), RowsTrimmed: c.rowsTrimmed.Load(), Statements: c.statements.Load(),
 	}
 }

@@ -50,6 +50,9 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 			break
 		}
 	}
+	if err := w.sweepSegments(ctx); err != nil {
+		return swept, err
+	}
 	if err := w.sweepLate(ctx); err != nil {
 		return swept, err
 	}
@@ -79,7 +82,7 @@ func (w *World) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 		return 0, err
 	}
 	var b pgx.Batch
-	for _, s := range []*statement{sweepLog, sweepChunks, sweepMail, sweepActs, sweepHooks, sweepTasks, sweepTargets, sweepWaiters} {
+	for _, s := range []*statement{sweepTrims, sweepLog, sweepChunks, sweepMail, sweepActs, sweepHooks, sweepTasks, sweepTargets, sweepWaiters} {
 		b.Queue(w.sql(s), keys)
 	}
 	if lost := gone.sheet.lostBy; len(lost) > 0 {

@@ -273,7 +273,7 @@ func (t *taking) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
 			var retention int64
 			var wake *time.Time
 			if err := rows.Scan(&r.id, &r.key, &r.created, &retention, &r.workflow, &r.classKey, &r.running, &r.priority, &r.take, &r.last,
-				&r.paused, &r.reason, &r.full, &wake, &r.out.Strikes, &r.attrsKnown, &r.format, &r.head, &r.body); err != nil {
+				&r.paused, &r.reason, &r.full, &wake, &r.out.Strikes, &r.attrsKnown, &r.out.Segment, &r.format, &r.head, &r.body); err != nil {
 				return err
 			}
 			r.created, r.retention, r.wake = r.created.UTC(), time.Duration(retention), at(wake)

@@ -159,6 +159,9 @@ func (g *group) follow(r *run, events []world.Event, q *queued) error {
 			if err := g.continued(r, e); err != nil {
 				return err
 			}
+			if err := g.beginSegment(r, e, r.last-int64(len(events)-1-i)); err != nil {
+				return err
+			}
 			if err := g.reclass(q, e.Next.Version); err != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (page
 func (w *World) events(c *conn, id string, from int64, q *world.EventQuery) (page world.EventPage, err error) {
 	var key int64
 	var created time.Time
-	found, err := c.one(readRun, func(r row) error { key, created = r.int(0), r.time(1); return nil }, id)
+	found, err := c.one(readRun, func(r row) error { key, created, page.Trimmed = r.int(0), r.time(1), r.int(2); return nil }, id)
 	if err != nil {
 		return page, err
 	}
@@ -51,6 +51,7 @@ func (w *World) events(c *conn, id string, from int64, q *world.EventQuery) (pag
 	rows, budget := int64(0), 10*pageLimit // a filtered page looks at a bounded number of events
 	err = c.query(readLog, func(r row) (bool, error) {
 		seq, n := r.int(0), r.int(1)
+		page.Trimmed = r.int(5) // as of this statement: what is gone is told
 		if seq+n-1 <= from {
 			return true, nil
 		}
@@ -62,7 +63,7 @@ func (w *World) events(c *conn, id string, from int64, q *world.EventQuery) (pag
 		if err != nil {
 			return false, err
 		}
-		if seq > from+1 && from > 0 || int64(len(events)) != n {
+		if seq > from+1 && from > 0 && seq > page.Trimmed || int64(len(events)) != n {
 			return false, &world.CorruptError{Run: id, Seq: from + 1, Err: fmt.Errorf("the log goes on with event %d and %d events of %d", seq, len(events), n)}
 		}
 		rows++

@@ -73,7 +73,7 @@ type World struct {
 }
 
 type counters struct {
-	commits, groups, takes, deliveries, appends, rowsRead, rowsWritten, statements atomic.Int64
+	commits, groups, takes, deliveries, appends, rowsRead, rowsWritten, rowsTrimmed, statements atomic.Int64
 }
 
 var (

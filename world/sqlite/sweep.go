@@ -28,7 +28,7 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 			break
 		}
 	}
-	return swept, nil
+	return swept, w.sweepSegments(ctx)
 }
 
 func (g *group) sweep(limit int) (int, error) {
@@ -55,6 +55,9 @@ func (g *group) sweep(limit int) (int, error) {
 			}
 		}
 		if err := g.findBy(r.key, r.attrs, nil); err != nil {
+			return 0, err
+		}
+		if err := g.forgetTrims(r.key); err != nil {
 			return 0, err
 		}
 		g.count(r.workflow, r.status, -1)

@@ -211,7 +211,7 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 			t.Status = world.Running
 		}
 		t.Priority, t.Paused, blocked, t.Seq = int(r.int(4)), r.bool(5), r.bytes(6), r.int(7)
-		t.Strikes = int(r.int(8))
+		t.Strikes, t.Segment = int(r.int(8)), r.int(9)
 		return nil
 	}, key); err != nil {
 		return t, err

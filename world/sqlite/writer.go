@@ -299,7 +299,7 @@ type group struct {
 	mark    int      // notices of the batch before this transaction
 	hooks   []func() // to be called once it is committed
 
-	commits, takes, deliveries, appends, rowsWritten, rowsRead int64
+	commits, takes, deliveries, appends, rowsWritten, rowsTrimmed, rowsRead int64
 }
 
 func (g *group) begin(wr *writer) {
@@ -321,6 +321,7 @@ func (g *group) after() {
 	n.appends.Add(g.appends)
 	n.rowsWritten.Add(g.rowsWritten)
 	n.rowsRead.Add(g.rowsRead)
+	n.rowsTrimmed.Add(g.rowsTrimmed)
 	for _, f := range g.hooks {
 		f()
 	}

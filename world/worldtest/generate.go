@@ -267,5 +267,10 @@ func (h *history) continued() world.Event {
 	if rapid.Bool().Draw(h.t, "unread") {
 		next.Unread = []int64{1, h.state.Seq}
 	}
+	if pick(h, "base", true, true, true, false) {
+		if next.Base = h.state.BaseFor(next); next.Base != nil && rapid.Bool().Draw(h.t, "trimmed") {
+			next.Base.Starts, next.Trim = []int64{h.state.Seq}, h.state.Seq+1
+		}
+	}
 	return world.Event{Type: world.RunContinued, Payload: h.payload(), Next: next}
 }

@@ -58,6 +58,7 @@ var topics = []struct {
 	{"admin", admin},
 	{"lists", lists},
 	{"sweeping", swept},
+	{"segments", segments},
 	{"counts", counts},
 	{"notices", notices},
 	{"refusals", refusals},

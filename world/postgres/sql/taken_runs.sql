@@ -6,4 +6,5 @@ FROM {schema}.runs r LEFT JOIN LATERAL (
   FROM {schema}.log m WHERE m.run = r.key ORDER BY m.seq DESC LIMIT 1) l ON true
 WHERE q.run = ANY($1::bigint[]) AND q.owner = $2 AND q.taken = -1 AND r.key = q.run
 RETURNING r.id, r.key, r.created_at, r.retention_ns, r.workflow, q.class, q.running, q.priority, q.take, q.taken, q.paused, q.blocked, q."full", q.wake_at, q.strikes,
-  r.attributes IS NULL, l.format, CASE WHEN l.short THEN l.head END, CASE WHEN l.short THEN l.body END
+  r.attributes IS NULL, r.segment,
+  l.format, CASE WHEN l.short THEN l.head END, CASE WHEN l.short THEN l.body END

@@ -1,2 +1,2 @@
--- The key and birth of a run. Index runs_id.
-SELECT key, created_us FROM runs WHERE ns = 0 AND id = ?1
+-- The key and birth of a run, and what it does not want any more. Index runs_id.
+SELECT key, created_us, trim FROM runs WHERE ns = 0 AND id = ?1
