@@ -15,7 +15,8 @@ type ContinueOption interface{ continueOption(*continueOptions) }
 type continueOptions struct{ version int }
 
 // ContinueAsNew ends the workflow function here and lets the same run go on with it from its beginning, with a new input: a new
-// segment of the run. Use it in workflows that go on for ever, so that what has to be replayed stays short.
+// segment of the run. Use it in workflows that go on for ever, so that what has to be read and replayed stays short; with [KeepSegments], what
+// has to be kept does too.
 //
 //	return 0, stepwell.ContinueAsNew(ctx, Poll{Cursor: next})
 //
@@ -50,6 +51,25 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	}
 	ctx.x.Continue(replay.Continue{Input: input, Version: o.version})
 	return errForeign
+}
+
+// KeepSegmentsOption is what [KeepSegments] returns: it fits workflows.
+type KeepSegmentsOption int
+
+// KeepSegments says how many segments of a run stay in its log, the newest included; by default all do. When a run continues as new and has more, the
+// events of those before are not wanted any more: the next sweep deletes them, but for the run's birth and what was carried over. They cannot be
+// shown or forked from then, and nothing else changes: the run goes on as it would have.
+//
+// What the definition says when a run continues counts, for runs that began before it said so too. It is 1 to 100.
+func KeepSegments(n int) KeepSegmentsOption { return KeepSegmentsOption(n) }
+
+const mostKeptSegments = 100
+
+func (n KeepSegmentsOption) workflowOption(o *workflowOptions) {
+	if n < 1 || n > mostKeptSegments {
+		o.faults = append(o.faults, fmt.Errorf("%w: keep %d segments: must be 1 to %d", ErrInvalid, int(n), mostKeptSegments))
+	}
+	o.keep = int(n)
 }
 
 // fits reports whether a version of a workflow can take an input; version 0 is the highest. What is not known here may.

@@ -37,9 +37,10 @@ var collector = stepwell.Define("collector", func(ctx stepwell.Context, in tour)
 		return "", stepwell.ContinueAsNew(ctx, in)
 	}
 	return in.Got, nil
-})
+}, stepwell.KeepSegments(1))
 
-// TestSignalDuringContinuation sends at each commit boundary of a run that continues, with and without the death of its worker there.
+// TestSignalDuringContinuation sends at each commit boundary of a run that continues, with and without the death of its worker there. The segments
+// before are trimmed at each.
 func TestSignalDuringContinuation(t *testing.T) {
 	for i, k := range kinds {
 		for j, m := range modes[:2] {
@@ -89,6 +90,7 @@ func (b boundary) walk(r *rig) (reached bool) {
 	hit := func() {
 		reached = true
 		s.send("!")
+		s.sweep()
 		if b.kill {
 			f.Kill()
 			close(died)
@@ -114,6 +116,7 @@ func (b boundary) walk(r *rig) (reached bool) {
 			if err := r.world.Leave(r.ctx, f.Worker()); err != nil { // its lease ends
 				r.Fatal(err)
 			}
+			s.sweep()
 			second = s.work(r.world)
 		case <-time.After(2 * time.Second):
 		}
@@ -150,6 +153,13 @@ func (s *sends) send(text string) {
 	if err := s.app.SendHook(s.ctx, "collector", []byte(`"h`+text+`"`)); err == nil {
 		s.payloads = append(s.payloads, "h"+text)
 	} else if !errors.Is(err, stepwell.ErrNotFound) && !errors.Is(err, stepwell.ErrTerminal) {
+		s.Error(err)
+	}
+}
+
+// sweep deletes what the segments of the run do not want any more.
+func (s *sends) sweep() {
+	if _, err := s.world.Sweep(s.ctx, 1); err != nil {
 		s.Error(err)
 	}
 }

@@ -134,6 +134,7 @@ func TestContinueAsNewKeepsWhatIsUnread(t *testing.T) {
 		r.pass(10 * time.Minute)
 		send("f")
 		want(r, run, "abcdef")
+		r.enters(run.ID(), 5)
 		r.replays(run.ID(), wf)
 	})
 }
@@ -189,6 +190,7 @@ func TestContinueAsNewKeepsHooks(t *testing.T) {
 			}
 		}
 		want(r, run, "xy")
+		r.enters(run.ID(), 2)
 		if err := app.SendHook(r.ctx, "short-lived", []byte(`1`)); !errors.Is(err, stepwell.ErrNotFound) {
 			r.Errorf("send to the disposed hook = %v, want not found", err)
 		}

@@ -55,6 +55,24 @@ func ExampleContinueAsNew() {
 	// Output: 30 in 3 segments <nil>
 }
 
+// The log of a run that goes on for long keeps its last segments, and what the run has not taken yet; the sweeper deletes the rest.
+func ExampleKeepSegments() {
+	count := stepwell.Define("count-on", func(ctx stepwell.Context, n int) (int, error) {
+		if n < 20 {
+			return 0, stepwell.ContinueAsNew(ctx, n+1)
+		}
+		return n, nil
+	}, stepwell.KeepSegments(3))
+	app, stop := exampleApp(count)
+	defer stop()
+	run, err := count.Start(context.Background(), app, 0)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(run.Result(context.Background()))
+	// Output: 20 <nil>
+}
+
 // An attribute tells clients how far a run is.
 func ExampleSetAttribute() {
 	pack := stepwell.Define("pack", func(ctx stepwell.Context, box string) (string, error) {

@@ -16,7 +16,7 @@ import (
 
 // ForkOptions says where a fork begins, and what is changed before it does. The zero value forks behind the last event.
 type ForkOptions struct {
-	// At is the number of the last event that the fork takes over; 0: the last there is.
+	// At is the number of the last event that the fork takes over; 0: the last there is. Behind [KeepSegments] it is none of a segment that was trimmed.
 	At int64
 	// ID is the fork's ID; "": a new one.
 	ID string
@@ -44,7 +44,7 @@ func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.Ra
 	}
 	cut := history.Cut{Run: o.ID, At: o.At, Version: o.Version, Input: o.Input, Results: map[string]json.RawMessage{}}
 	if cut.At == 0 {
-		cut.At = int64(len(h.Events))
+		cut.At = h.Last()
 	}
 	if o.ID != "" {
 		err = world.CheckRunID(o.ID)
@@ -87,7 +87,7 @@ func (a *App) Retry(ctx context.Context, run string) (*Run[json.RawMessage], err
 		}
 	}
 	if err == nil {
-		cut := history.Cut{At: int64(len(h.Events)), Key: "retry:" + run}
+		cut := history.Cut{At: h.Last(), Key: "retry:" + run}
 		if failed := h.FailedStep(); failed != nil {
 			cut.At, cut.Without = failed.Seq-1, failed.ID
 		}
@@ -145,7 +145,7 @@ func (a *App) history(ctx context.Context, run string) (*History, error) {
 
 // fork writes a fork.
 func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.RawMessage], error) {
-	cut.Born, cut.By = world.Now(), a.cfg.Name
+	cut.Born, cut.By = world.Now(), a.by(ctx)
 	if cut.Run == "" {
 		cut.Run = world.NewID(world.PrefixRun, cut.Born)
 	}

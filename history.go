@@ -51,16 +51,21 @@ type ImportOptions struct {
 
 // Import writes a history into this App's world, as a run with the same ID. One that is over is kept, from now on, as long as its retention says.
 // Steps whose bodies ran when it was exported run again when it goes on; what its hooks were sent since then is not there, nor are its
-// children, unless they are imported too.
+// children, unless they are imported too. Where segments were trimmed, events are numbered anew.
 //
 // It is one commit, however long the log is: the run is there as a whole or not at all. Others that write to a SQLite file wait for a long one.
 //
 // Errors: [ErrRunExists] where the ID, or the idempotency key, is taken; what the world says where another run holds the token of an open hook.
 // Nothing was written then.
 func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
-	state, err := h.State()
+	var state *world.State
+	whole, err := h.Whole()
 	if err == nil && len(h.Events) == 0 {
 		err = fmt.Errorf("%w: a history without events", ErrInvalid)
+	}
+	if err == nil {
+		h = whole
+		state, err = h.State()
 	}
 	if err != nil {
 		return fmt.Errorf("import run %s: %w", h.Run, err)

@@ -30,6 +30,7 @@ type Workflow[In, Out any] struct {
 	version   int
 	retention time.Duration
 	timeout   time.Duration
+	keep      int // segments
 	fn        func(Context, In) (Out, error)
 	faults    []error
 }
@@ -41,6 +42,7 @@ type workflowOptions struct {
 	version   int
 	retention time.Duration
 	timeout   time.Duration
+	keep      int
 	faults    []error
 }
 
@@ -85,7 +87,7 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 	for _, opt := range opts {
 		opt.workflowOption(&o)
 	}
-	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, fn: fn, faults: o.faults}
+	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, fn: fn, faults: o.faults}
 	if err := world.CheckWorkflowName(name); err != nil {
 		w.faults = append(w.faults, err)
 	}
@@ -105,7 +107,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, logger: r.cfg.Logger, errors: r.cfg.Errors}
 	e.rig, e.fits = &r.cfg.rig, r.fits
 	r.workflows = append(r.workflows, &engine.Workflow{
-		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout,
+		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep,
 		Body: func(input []byte) replay.Body {
 			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input) }
 		},

@@ -118,6 +118,9 @@ func (p *picture) facts(to io.Writer) {
 	}
 	if j.Segment > 0 {
 		segment := fmt.Sprintf("%d   continued as new %s", j.Segment+1, times(j.Segment))
+		if j.Trimmed > 0 {
+			segment += fmt.Sprintf("; what was before event %d was trimmed", j.Trimmed)
+		}
 		fact("segment", segment)
 	}
 	if undo := undoText(j); undo != "" {

@@ -63,6 +63,8 @@ func classOf(events []world.Event) (c world.Class, newest int) {
 		case e.Type == world.RunContinued && e.Next != nil:
 			if newest = i; e.Next.Version != 0 {
 				c.Version = e.Next.Version
+			} else if e.Next.Base != nil { // what was before may be gone
+				c.Version = e.Next.Base.Version
 			}
 		}
 	}
@@ -70,7 +72,7 @@ func classOf(events []world.Event) (c world.Class, newest int) {
 }
 
 func (e *Engine) check(wf *Workflow, run string, events []world.Event, newest int) error {
-	state := &world.State{ID: run}
+	state := &world.State{ID: run, EnterAt: world.EnterAt(events)}
 	var m *replay.Machine
 	for i := range events {
 		changed, err := state.Apply(&events[i], zeroTime)
@@ -78,7 +80,7 @@ func (e *Engine) check(wf *Workflow, run string, events []world.Event, newest in
 			err = errors.New("it says nothing new")
 		}
 		if err != nil {
-			return &world.CorruptError{Run: run, Seq: int64(i) + 1, Err: err}
+			return &world.CorruptError{Run: run, Seq: events[i].Seq, Err: err}
 		}
 		if i == newest {
 			m = e.machineAt(wf, state, events[:i+1])
@@ -106,8 +108,8 @@ func (e *Engine) machineAt(wf *Workflow, state *world.State, events []world.Even
 	}
 	if next := events[len(events)-1].Next; next != nil {
 		for _, seq := range next.Unread {
-			if seq > 0 && seq < int64(len(events)) {
-				cfg.Unread = append(cfg.Unread, events[seq-1])
+			if at, ok := slices.BinarySearchFunc(events, seq, func(e world.Event, seq int64) int { return cmp.Compare(e.Seq, seq) }); ok {
+				cfg.Unread = append(cfg.Unread, events[at])
 			}
 		}
 	}

@@ -19,6 +19,8 @@ type Workflow struct {
 	Check     func(input []byte) error // whether the input can be what the function takes
 	Retention time.Duration            // after the end; below 0: for ever
 	Timeout   time.Duration            // of a whole run; 0: none
+
+	KeepSegments int // how many segments of a run are kept, the newest included; 0: all
 }
 
 // Step is a registered step, which any worker that registered it can run by name.

@@ -77,12 +77,12 @@ func (s *session) guard(ctx context.Context, life func()) {
 	finished = true
 }
 
-// load brings the run's state and machine to the end of its log: from the cache and what came since, or by a replay from the start.
+// load brings the run's state and machine to the end of its log: from the cache and what came since, or by a replay of its newest segment.
 func (s *session) load(ctx context.Context, tk world.TakenRun) error {
-	s.state, s.durable = &world.State{ID: s.run}, tk.Seq
-	cursor, first := "", true
+	s.state, s.durable, s.newest = &world.State{ID: s.run}, tk.Seq, tk.Segment
+	cursor := ""
 	if c := s.e.cache.take(s.run); c != nil {
-		if c.wf == s.wf && c.state.Seq <= tk.Seq {
+		if c.wf == s.wf && c.state.Seq <= tk.Seq && c.state.SegmentSeq >= tk.Segment { // else another worker has continued it
 			s.state, s.m = c.state, c.m
 			s.watched.Store(s.m)
 			cursor = world.Cursor(c.state.Seq)
@@ -93,26 +93,21 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 	if s.m != nil && s.state.Seq == tk.Seq {
 		return nil
 	}
-	for more := true; more; {
-		page, err := s.page(ctx, tk, cursor)
-		if err != nil {
-			return err
+	var page world.EventPage
+	var err error
+	if n := len(tk.Log); cursor == "" && n > 0 && tk.Log[n-1].Seq == tk.Seq { // the run came with all of it
+		page.Events = tk.Log
+	} else {
+		page, err = s.firstPage(ctx, cursor)
+	}
+	for err == nil {
+		if err = s.replay(page.Events, page.More); err != nil || !page.More {
+			break
 		}
-		if first {
-			if s.newest, err = s.newestSegment(ctx, page); err != nil {
-				return err
-			}
-			if s.newest > 0 && s.m != nil { // another worker has continued the run that was cached here
-				s.e.unwind(s.m)
-				s.m, s.state, cursor = nil, &world.State{ID: s.run}, ""
-				continue
-			}
-			first = false
-		}
-		cursor, more = page.Cursor, page.More
-		if err := s.replay(page.Events, more); err != nil {
-			return err
-		}
+		page, err = s.page(ctx, page.Cursor, 0)
+	}
+	if err != nil {
+		return err
 	}
 	if s.m != nil {
 		s.m.SetReplaying(false)
@@ -121,14 +116,6 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 		return &world.CorruptError{Run: s.run, Seq: s.state.Seq + 1, Err: fmt.Errorf("the log ends at event %d, the queue says %d", s.state.Seq, tk.Seq)}
 	}
 	return nil
-}
-
-// page reads a page of the log, unless the run came with all of it.
-func (s *session) page(ctx context.Context, tk world.TakenRun, cursor string) (world.EventPage, error) {
-	if n := len(tk.Log); cursor == "" && n > 0 && tk.Log[n-1].Seq == tk.Seq {
-		return world.EventPage{Events: tk.Log, Cursor: world.Cursor(tk.Seq)}, nil
-	}
-	return s.e.cfg.World.Events(ctx, s.run, world.EventQuery{Cursor: cursor, Limit: 1000})
 }
 
 // replay folds a page of the log and feeds it to the machine.
@@ -145,7 +132,7 @@ func (s *session) replay(events []world.Event, more bool) error {
 			return &world.CorruptError{Run: s.run, Seq: want, Err: err}
 		}
 		if e.Seq <= s.newest {
-			if err := s.pass(e); err != nil {
+			if err := s.pass(e, s.state.EnterAt > 0); err != nil {
 				return err
 			}
 			segment = i

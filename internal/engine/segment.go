@@ -52,6 +52,9 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 	for _, h := range next.hooks {
 		e.Next.Hooks = append(e.Next.Hooks, h.ID)
 	}
+	if e.Next.Base = s.state.BaseFor(e.Next); e.Next.Base != nil {
+		s.keep(cmp.Or(wf, s.wf).KeepSegments, e.Next)
+	}
 	goodbye := s.farewell(s.e.workCtx)
 	s.log = nil
 	if err := s.put(&e); err != nil {
@@ -75,6 +78,27 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 	}
 	s.create()
 	return true
+}
+
+// keep says which segments a continuation keeps, the newest included, and which not; 0: all. What the definition of today says counts, for runs that began
+// before it too.
+func (s *session) keep(segments int, next *world.Continuation) {
+	if segments == 0 {
+		return
+	}
+	var starts []int64 // where folds can enter
+	if b := s.state.Base; b != nil {
+		starts = append(slices.Clone(b.Starts), s.state.SegmentSeq)
+	}
+	if n := len(starts) - (segments - 1); n > 0 {
+		starts = starts[n:]
+	}
+	if len(starts) > 0 {
+		next.Base.Starts = starts
+	}
+	if seq := s.state.Seq + 1; len(starts) == segments-1 {
+		next.Trim = append(starts[:len(starts):len(starts)], seq)[0]
+	}
 }
 
 // carryOn lists what the next segment starts with: all that is open and unread, but for hooks whose end the code has just asked for.
@@ -116,33 +140,96 @@ func (s *session) leaveSegment() {
 	s.old = nil
 }
 
-// newestSegment finds the last run_continued of a log that is read from its start: in its first page, or behind that.
-func (s *session) newestSegment(ctx context.Context, first world.EventPage) (seq int64, err error) {
-	for i := range first.Events {
-		if first.Events[i].Type == world.RunContinued {
-			seq = first.Events[i].Seq
-		}
+// firstPage reads the page that a replay begins with, behind a cursor: of a run that continued, the start of its newest segment, and before that what it
+// stands on, whatever else the log has. A segment that does not say what it stands on is found by reading all that was before.
+func (s *session) firstPage(ctx context.Context, cursor string) (page world.EventPage, err error) {
+	if s.m != nil || s.newest == 0 {
+		return s.page(ctx, cursor, 0)
 	}
-	q := world.EventQuery{Cursor: first.Cursor, Types: []world.EventType{world.RunContinued}}
-	for more := first.More; more; {
-		page, err := s.e.cfg.World.Events(ctx, s.run, q)
-		if err != nil {
-			return 0, err
-		}
-		if n := len(page.Events); n > 0 {
-			seq = page.Events[n-1].Seq
-		}
-		q.Cursor, more = page.Cursor, page.More
+	if page, err = s.page(ctx, world.Cursor(s.newest-1), 0); err != nil {
+		return page, err
 	}
-	return seq, nil
+	begins := len(page.Events) > 0 && page.Events[0].Seq == s.newest && page.Events[0].Type == world.RunContinued && page.Events[0].Next != nil
+	switch {
+	case !begins:
+		return page, s.missing(s.newest, "the start of the newest segment")
+	case page.Events[0].Next.Base != nil:
+		s.state.EnterAt = s.newest
+		return page, s.stand(ctx, page.Events[0].Next)
+	}
+	page, err = s.page(ctx, "", 0)
+	s.state.EnterAt = page.Trimmed
+	return page, err
 }
 
-// pass takes note of an event up to the start of the newest segment: of what was sent, and of what of that was carried over.
-func (s *session) pass(e *world.Event) error {
-	switch e.Type {
-	case world.SignalReceived, world.HookReceived:
+// page reads about so many events behind a cursor, and at least one commit; 0: as many as a page can have.
+func (s *session) page(ctx context.Context, cursor string, limit int) (world.EventPage, error) {
+	if limit <= 0 || limit > mostPage {
+		limit = mostPage
+	}
+	return s.e.cfg.World.Events(ctx, s.run, world.EventQuery{Cursor: cursor, Limit: limit})
+}
+
+// mostPage is how many events a page has. What a segment stands on is read together where it is no farther apart.
+const mostPage = 1000
+
+// stand reads the run's birth and what its newest segment stands on.
+func (s *session) stand(ctx context.Context, next *world.Continuation) error {
+	page, err := s.page(ctx, "", 1)
+	if err != nil {
+		return err
+	}
+	if len(page.Events) == 0 {
+		return s.missing(1, "the run's birth")
+	}
+	if err := s.standOn(&page.Events[0], next); err != nil {
+		return err
+	}
+	for seqs := next.Stands(); len(seqs) > 0; {
+		n := 1 // they are read together
+		for n < len(seqs) && seqs[n]-seqs[0] < mostPage {
+			n++
+		}
+		if page, err = s.page(ctx, world.Cursor(seqs[0]-1), int(seqs[n-1]-seqs[0]+1)); err != nil {
+			return err
+		}
+		for i := range page.Events {
+			if e := &page.Events[i]; len(seqs) > 0 && e.Seq == seqs[0] {
+				if err := s.standOn(e, next); err != nil {
+					return err
+				}
+				seqs, n = seqs[1:], n-1
+			}
+		}
+		if n > 0 {
+			return s.missing(seqs[0], "what the newest segment stands on")
+		}
+	}
+	return nil
+}
+
+// standOn takes an event that the newest segment stands on.
+func (s *session) standOn(e *world.Event, next *world.Continuation) error {
+	if _, err := s.state.Apply(e, zeroTime); err != nil {
+		return &world.CorruptError{Run: s.run, Seq: e.Seq, Err: err}
+	}
+	if _, ok := slices.BinarySearch(next.Unread, e.Seq); ok {
 		s.carried.unread = append(s.carried.unread, *e)
-	case world.RunContinued:
+	}
+	return nil
+}
+
+func (s *session) missing(seq int64, what string) error {
+	return &world.CorruptError{Run: s.run, Seq: seq, Err: fmt.Errorf("%s is not in the log", what)}
+}
+
+// pass takes note of an event up to the start of the newest segment: of what was sent, and of what of that was carried over. Where the log was trimmed,
+// only what is behind that says it.
+func (s *session) pass(e *world.Event, trimmed bool) error {
+	switch {
+	case e.Type == world.SignalReceived, e.Type == world.HookReceived:
+		s.carried.unread = append(s.carried.unread, *e)
+	case e.Type == world.RunContinued && !trimmed:
 		kept := s.carried.unread[:0]
 		for i := range s.carried.unread {
 			if _, ok := slices.BinarySearch(e.Next.Unread, s.carried.unread[i].Seq); ok {

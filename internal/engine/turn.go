@@ -87,6 +87,9 @@ func (s *session) put(e *world.Event) error {
 // birth.
 func weight(e *world.Event) int {
 	n := len(e.Payload) + len(e.Name) + len(e.Path) + len(e.Match) + errorWeight(e.Error) + 200
+	if e.Next != nil && e.Next.Base != nil {
+		n += len(e.Next.Base.Deliveries)/3*4 + 20*(len(e.Next.Unread)+len(e.Next.Base.Hooks)+len(e.Next.Base.Starts))
+	}
 	if e.Type == world.StepCreated && (e.Queued || e.Kind == world.KindChild) {
 		n += len(e.Payload) + 400
 	}

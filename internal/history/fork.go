@@ -45,7 +45,8 @@ type entity struct {
 
 type cutter struct {
 	Cut
-	h        *History
+	cut      int64 // At, as the source numbers it; h and At may leave no number out
+	h        dense
 	state    *world.State // at the cut
 	newest   int64        // number of the event that began the newest segment
 	entities map[string]*entity
@@ -59,15 +60,23 @@ type cutter struct {
 // Fork returns the events that a fork begins with. The history is not changed. A cut that is not in the log, or a step that is not before
 // the cut, is [world.ErrInvalid].
 func (h *History) Fork(c Cut) ([]world.Event, error) {
-	if c.At < 1 || c.At > int64(len(h.Events)) {
-		return nil, fmt.Errorf("%w: run %s has events 1 to %d, not %d", world.ErrInvalid, h.Run, len(h.Events), c.At)
+	if err := h.gone(c.At); err != nil {
+		return nil, err
 	}
-	state, err := h.stateAt(c.At)
+	cut := c.At
+	w, err := h.whole()
+	if err != nil {
+		return nil, err
+	}
+	if w.numbers != nil {
+		c.At = w.numbers[c.At]
+	}
+	state, err := w.stateAt(c.At)
 	if err != nil {
 		return nil, err
 	}
 	f := &cutter{
-		Cut: c, h: h, state: state, newest: state.SegmentSeq, entities: map[string]*entity{}, unread: map[int64]bool{}, hooks: map[string]bool{},
+		Cut: c, cut: cut, h: w, state: state, newest: state.SegmentSeq, entities: map[string]*entity{}, unread: map[int64]bool{}, hooks: map[string]bool{},
 		numbers: map[int64]int64{},
 	}
 	f.survey()
@@ -76,8 +85,8 @@ func (h *History) Fork(c Cut) ([]world.Event, error) {
 			return nil, fmt.Errorf("%w: run %s: no step %s in the newest segment up to event %d", world.ErrInvalid, h.Run, id, c.At)
 		}
 	}
-	for i := range h.Events[:c.At] {
-		f.take(&h.Events[i])
+	for i := range w.Events[:c.At] {
+		f.take(&w.Events[i])
 	}
 	for i := range f.late {
 		f.take(&f.late[i])
@@ -96,7 +105,9 @@ func (f *cutter) survey() {
 		e := &f.h.Events[i]
 		switch e.Type {
 		case world.RunContinued:
-			segment++
+			if segment++; e.Next.Segment != 0 {
+				segment = e.Next.Segment
+			}
 			if e.Seq == f.newest {
 				for _, n := range e.Next.Unread {
 					f.unread[n] = true
@@ -107,6 +118,9 @@ func (f *cutter) survey() {
 			}
 		case world.StepCreated, world.WaitCreated, world.HookCreated, world.HookConflict, world.AttrSet:
 			key := e.Key(segment)
+			if made, ok := f.h.segments[e.ID]; ok && e.Type == world.HookCreated {
+				key.Segment = made
+			}
 			f.entities[e.ID] = &entity{
 				key: key, created: e.Seq, ended: e.Kind == world.KindPatch || e.Kind == world.KindStream, id: world.CorrelationID(f.Run, f.Born, key),
 			}
@@ -205,7 +219,7 @@ func (f *cutter) last() time.Time {
 func (f *cutter) birth(c *world.Event) {
 	b := *c.Birth
 	b.Key, b.Parent, b.NotBefore = f.Key, nil, time.Time{}
-	b.Origin = &world.Origin{Run: f.h.Run, Seq: f.At}
+	b.Origin = &world.Origin{Run: f.h.Run, Seq: f.cut}
 	if f.Version != 0 {
 		b.Version = f.Version
 	}
@@ -225,7 +239,7 @@ func (f *cutter) birth(c *world.Event) {
 // next names what a segment was given by what is kept of that.
 func (f *cutter) next(c *world.Event) {
 	n := *c.Next
-	n.Unread = nil
+	n.Unread, n.Base, n.Trim = nil, nil, 0 // numbers are others here
 	for _, seq := range c.Next.Unread {
 		if to := f.numbers[seq]; to != 0 && f.unread[seq] {
 			n.Unread = append(n.Unread, to)
@@ -277,8 +291,8 @@ func (f *cutter) invent() {
 
 // StepNamed returns the ID of the step with a name, "charge" or "poll[2]", whose creation is the last up to an event.
 func (h *History) StepNamed(name string, at int64) (id string, ok bool) {
-	for i := range h.Events[:min(at, int64(len(h.Events)))] {
-		if e := &h.Events[i]; e.Type == world.StepCreated && e.Kind != world.KindPatch && e.Kind != world.KindStream && (e.ID == name || e.Name == name && e.Occurrence == 0 || named(e) == name) {
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Seq <= at && e.Type == world.StepCreated && e.Kind != world.KindPatch && e.Kind != world.KindStream && (e.ID == name || e.Name == name && e.Occurrence == 0 || named(e) == name) {
 			id, ok = e.ID, true
 		}
 	}

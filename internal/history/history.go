@@ -25,7 +25,7 @@ const longestLine = 8 * world.MaxCommit
 type History struct {
 	Run        string
 	ExportedAt time.Time
-	Events     []world.Event // from run_created on; perhaps not to the run's end
+	Events     []world.Event // from run_created on; perhaps not to the run's end, and without segments that were trimmed
 }
 
 // line is one line of a file. Exactly one of Format, Type and End is set.
@@ -139,28 +139,23 @@ func (r *reader) next() (*History, error) {
 	if err := world.CheckRunID(h.Run); err != nil {
 		return nil, err
 	}
-	s := &world.State{ID: h.Run}
 	for {
 		l, err := r.line()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, fmt.Errorf("%w: run %s: the history is cut off behind event %d", world.ErrInvalid, h.Run, s.Seq)
+			return nil, fmt.Errorf("%w: run %s: the history is cut off behind event %d", world.ErrInvalid, h.Run, h.Last())
 		case err != nil:
 			return nil, err
-		case l.End > 0 && l.End == s.Seq:
-			return h, nil
+		case l.End > 0 && l.End == h.Last():
+			_, err := h.State()
+			return h, err
 		case l.Type == "":
-			return nil, fmt.Errorf("%w: run %s: neither event %d nor the end", world.ErrInvalid, h.Run, s.Seq+1)
+			return nil, fmt.Errorf("%w: run %s: neither event %d nor the end", world.ErrInvalid, h.Run, h.Last()+1)
 		}
-		e := l.event()
-		changed, err := s.Apply(&e, time.Time{})
-		if err == nil && !changed {
-			err = errors.New("it says nothing new")
+		if l.Seq <= h.Last() {
+			return nil, &world.CorruptError{Run: h.Run, Seq: l.Seq, Err: fmt.Errorf("it stands behind event %d", h.Last())}
 		}
-		if err != nil {
-			return nil, &world.CorruptError{Run: h.Run, Seq: s.Seq + 1, Err: err}
-		}
-		h.Events = append(h.Events, e)
+		h.Events = append(h.Events, l.event())
 	}
 }
 
@@ -174,14 +169,22 @@ func (l *line) event() world.Event {
 }
 
 // State folds the history.
-func (h *History) State() (*world.State, error) { return h.stateAt(int64(len(h.Events))) }
+func (h *History) State() (*world.State, error) { return h.stateAt(h.Last()) }
 
 // stateAt folds the events up to a number.
 func (h *History) stateAt(seq int64) (*world.State, error) {
-	s := &world.State{ID: h.Run}
-	for i := range h.Events[:seq] {
-		if _, err := s.Apply(&h.Events[i], time.Time{}); err != nil {
-			return nil, &world.CorruptError{Run: h.Run, Seq: int64(i) + 1, Err: err}
+	s := &world.State{ID: h.Run, EnterAt: h.Trimmed()}
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Seq > seq {
+			break
+		}
+		changed, err := s.Apply(e, time.Time{})
+		if err == nil && !changed {
+			err = errors.New("it says nothing new")
+		}
+		if err != nil {
+			return nil, &world.CorruptError{Run: h.Run, Seq: e.Seq, Err: err}
 		}
 	}
 	return s, nil

@@ -1,0 +1,259 @@
+package stepwell_test
+
+// This file holds what runs cost that go on for ever: who takes one reads its newest segment, and segments before it can be trimmed.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// countingReads counts the events that are read.
+type countingReads struct {
+	world.World
+	events, pages atomic.Int64
+}
+
+func (w *countingReads) Events(ctx context.Context, run string, q world.EventQuery) (world.EventPage, error) {
+	page, err := w.World.Events(ctx, run, q)
+	w.events.Add(int64(len(page.Events)))
+	w.pages.Add(1)
+	return page, err
+}
+
+// TestTakeReadsTheNewestSegment takes a run of 40 segments, of about 100 events each, with payloads from its first: it reads those, the birth, and no
+// more than one segment.
+func TestTakeReadsTheNewestSegment(t *testing.T) {
+	t.Parallel()
+	bubble(t, kinds[0].open, modes[1].set, func(r *rig) {
+		const segments, steps = 40, 33
+		wf := stepwell.Define("long", func(ctx stepwell.Context, in tour) (string, error) {
+			for range steps {
+				if err := stepwell.Do(ctx, "s", func(context.Context) error { return nil }); err != nil {
+					return "", err
+				}
+			}
+			if in.Left > 1 {
+				return "", stepwell.ContinueAsNew(ctx, tour{Left: in.Left - 1})
+			}
+			for range 3 {
+				s, _, err := note.Wait(ctx)
+				if err != nil {
+					return "", err
+				}
+				in.Got += s
+			}
+			return in.Got, nil
+		})
+		first := r.begin(wf)
+		run := start(r, first, wf, tour{Left: segments})
+		for _, s := range []string{"a", "b"} {
+			if err := note.Send(r.ctx, first.App, run.ID(), s); err != nil {
+				r.Fatal(err)
+			}
+		}
+		until(r, "the last wait", func() bool { return r.count(run.ID(), world.WaitCreated, "note") == 3 })
+		if n := len(r.events(run.ID())); n < segments*3*steps {
+			r.Fatalf("%d events, want at least %d", n, segments*3*steps)
+		}
+		r.enters(run.ID(), segments-1)
+		first.stop(r)
+		counted := &countingReads{World: r.world}
+		second := begin(r.T, counted, stepwell.Config{Definitions: []stepwell.Definition{wf}, CacheRuns: -1})
+		if err := note.Send(r.ctx, second.App, run.ID(), "c"); err != nil {
+			r.Fatal(err)
+		}
+		want(r, run, "abc")
+		if n, pages := counted.events.Load(), counted.pages.Load(); n < 3*steps || n > 3*steps+40 || pages > 5 {
+			r.Errorf("a take read %d events in %d pages, want those of one segment, about %d, and a few", n, pages, 3*steps)
+		}
+	})
+}
+
+// enters holds that each segment of a run can be entered: with the birth and what it stands on, a fold is that of the whole log.
+func (r *rig) enters(run string, segments int) {
+	r.Helper()
+	log := r.events(run)
+	fold := func(s *world.State, events []world.Event) *world.State {
+		for i := range events {
+			if changed, err := s.Apply(&events[i], time.Time{}); err != nil || !changed {
+				r.Fatalf("entering at event %d: event %d: changed %v, %v", s.EnterAt, events[i].Seq, changed, err)
+			}
+		}
+		return s
+	}
+	whole := fold(&world.State{ID: run}, log)
+	for i := range log {
+		if log[i].Type != world.RunContinued {
+			continue
+		}
+		segments--
+		left := log[:1:1]
+		for _, seq := range log[i].Next.Stands() {
+			left = append(left, log[seq-1])
+		}
+		got := fold(&world.State{ID: run, EnterAt: log[i].Seq}, append(left, log[i:]...))
+		if diff := cmp.Diff(whole, got, cmp.AllowUnexported(world.State{})); diff != "" {
+			r.Errorf("entering at event %d, whole -, got +:\n%s", log[i].Seq, diff)
+		}
+	}
+	if segments != 0 {
+		r.Errorf("%d continuations too few", segments)
+	}
+}
+
+// forgetful keeps two segments. It goes on every two minutes, and in the last segment takes what was sent since the first.
+var forgetful = stepwell.Define("forgetful", func(ctx stepwell.Context, in tour) (string, error) {
+	h, err := stepwell.NewHook[string](ctx, stepwell.Token("forgetful"))
+	if err != nil {
+		return "", err
+	}
+	if err := stepwell.Do(ctx, fmt.Sprint("work ", in.Left), func(context.Context) error { return nil }); err != nil {
+		return "", err
+	}
+	if in.Left--; in.Left > 0 {
+		if err := stepwell.Sleep(ctx, "rest", 2*time.Minute); err != nil {
+			return "", err
+		}
+		return "", stepwell.ContinueAsNew(ctx, in)
+	}
+	if in.Got, err = h.Receive(ctx); err != nil {
+		return "", err
+	}
+	for range 3 {
+		s, _, err := note.Wait(ctx)
+		if err != nil {
+			return "", err
+		}
+		in.Got += s
+	}
+	return fmt.Sprint(in.Got, ctx.Rand().IntN(1000)), nil
+}, stepwell.KeepSegments(2), stepwell.Timeout(30*24*time.Hour))
+
+// TestKeepSegments: what was sent in the first segment is taken in the last, though all between was deleted; what reads logs says what is gone, and
+// works with what is left.
+func TestKeepSegments(t *testing.T) {
+	for _, m := range modes {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, kinds[0].open, m.set, keepsSegments) // what a store makes of it, worldtest holds
+		})
+	}
+}
+
+func keepsSegments(r *rig) {
+	app := r.begin(forgetful)
+	run := start(r, app, forgetful, tour{Left: 5})
+	born := time.Now()
+	for _, s := range []string{"a", "b"} {
+		if err := note.Send(r.ctx, app.App, run.ID(), s); err != nil {
+			r.Fatal(err)
+		}
+	}
+	r.pass(3 * time.Minute)
+	if err := app.SendHook(r.ctx, "forgetful", []byte(`"h"`)); err != nil {
+		r.Fatal(err)
+	}
+	r.pass(11 * time.Minute) // and the sweeper comes every five
+	app.stop(r)
+
+	log := r.events(run.ID())
+	var newest, kept int64 // where the segments begin that are kept
+	for _, e := range log {
+		if e.Type == world.RunContinued {
+			kept, newest = newest, e.Seq
+		}
+	}
+	for what, n := range map[world.EventType]int{world.RunContinued: 2, world.HookCreated: 1, world.HookReceived: 1, world.SignalReceived: 2} {
+		if got := r.count(run.ID(), what, ""); got != n {
+			r.dump(run.ID())
+			r.Fatalf("%d %s in the log, want %d", got, what, n)
+		}
+	}
+	for _, e := range log {
+		if e.Type == world.StepCreated && strings.HasPrefix(e.Name, "work") && e.Name != "work 2" && e.Name != "work 1" && e.Seq > 5 {
+			r.Errorf("event %d of step %s was not trimmed", e.Seq, e.Name)
+		}
+	}
+
+	app = r.begin(forgetful)
+	s, err := app.Story(r.ctx, run.ID(), true)
+	if j := s.Journal; err != nil || s.Damage != "" || j.Trimmed != kept || j.Segment != 4 || j.StartedAt.Sub(born).Abs() > time.Second || j.Status != world.Running {
+		r.Fatalf("story: %v, damage %q, trimmed to %d, segment %d, started %s, %s; want %d, 4, %s, running", err, s.Damage, j.Trimmed, j.Segment, j.StartedAt, j.Status, kept, born)
+	}
+	for i, title := range []string{"hook", "work 2", "rest", "work 1", "note"} {
+		if got := s.Journal.Entries; len(got) <= i || !strings.Contains(got[i].Title(), title) {
+			r.Errorf("entry %d of the journal is not %s", i, title)
+		}
+	}
+	r.elsewhere(app, run.ID(), kept)
+	if err := note.Send(r.ctx, app.App, run.ID(), "c"); err != nil {
+		r.Fatal(err)
+	}
+	out, err := run.Result(r.ctx)
+	if err != nil || !strings.HasPrefix(out, "habc") {
+		r.Fatalf("result %q, %v; want habc and a number", out, err)
+	}
+	for _, at := range []int64{kept, newest, newest + 2} {
+		forked, err := app.Fork(r.ctx, run.ID(), stepwell.ForkOptions{At: at})
+		if err != nil {
+			r.Fatal(err)
+		}
+		r.pass(3 * time.Minute)
+		if !r.get(forked.ID()).Status.Terminal() {
+			if err := note.Send(r.ctx, app.App, forked.ID(), "c"); err != nil {
+				r.Fatal(err)
+			}
+		}
+		until(r, "fork "+forked.ID(), func() bool { return r.get(forked.ID()).Status.Terminal() })
+		if got := r.get(forked.ID()); string(got.Output) != fmt.Sprintf("%q", out) {
+			r.dump(forked.ID())
+			r.Errorf("forked at event %d: %s with %s, want %s", at, got.Status, got.Output, out)
+		}
+	}
+}
+
+// elsewhere takes a trimmed log to where logs are taken to: a file, a check, another world. A fork of what is gone is refused.
+func (r *rig) elsewhere(app *worker, run string, kept int64) {
+	r.Helper()
+	if _, err := app.Fork(r.ctx, run, stepwell.ForkOptions{At: kept - 1}); !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "trimmed") {
+		r.Errorf("fork of what is gone: %v, want invalid", err)
+	}
+	var file bytes.Buffer
+	if err := app.Export(r.ctx, run, &file); err != nil {
+		r.Fatal(err)
+	}
+	for h, err := range stepwell.ReadHistories(&file) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		if err := app.Check(r.ctx, h); err != nil {
+			r.Errorf("check: %v", err)
+		}
+		there := &rig{T: r.T, world: memory.New(), mode: r.mode, ctx: r.ctx}
+		second := there.begin(forgetful)
+		if err := second.Import(r.ctx, h, stepwell.ImportOptions{Go: true}); err != nil {
+			r.Fatal(err)
+		}
+		if err := note.Send(r.ctx, second.App, run, "c"); err != nil {
+			r.Fatal(err)
+		}
+		until(r, "the imported run", func() bool { return there.get(run).Status.Terminal() })
+		if got := there.get(run); !strings.HasPrefix(string(got.Output), `"habc`) {
+			there.dump(run)
+			r.Errorf("the imported run is %s with %s", got.Status, got.Output)
+		}
+		second.stop(r)
+	}
+}
