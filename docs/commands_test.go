@@ -220,7 +220,7 @@ func (s *stage) run(c command) {
 			s.t.Errorf("%s: %s: got\n%s\nand at first\n%s\nwant, but for what changes,\n%s", c.at(), text, got, first, strings.Join(c.shown, "\n"))
 			return
 		}
-		<-time.After(20 * time.Millisecond)
+		<-time.After(50 * time.Millisecond)
 	}
 }
 

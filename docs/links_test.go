@@ -17,7 +17,7 @@ var (
 	hidden  = regexp.MustCompile(`(?s)<!--.*?-->`)
 	fence   = regexp.MustCompile("(?ms)^```.*?^```$")
 	inline  = regexp.MustCompile("`[^`\n]+`")
-	link    = regexp.MustCompile(`\[(?:[^\]\n]|\n)*\]\(([^)\s]+)\)`)
+	link    = regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
 )
 
@@ -25,7 +25,7 @@ var (
 func anchors(text string) map[string]bool {
 	found := map[string]bool{}
 	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
-		title := regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(m[1], "$1")
+		title := link.ReplaceAllString(m[1], "$1")
 		slug := strings.Map(func(r rune) rune {
 			switch {
 			case r == ' ':
@@ -50,8 +50,8 @@ func anchors(text string) map[string]bool {
 func links(text string) (targets []string) {
 	text = inline.ReplaceAllString(fence.ReplaceAllString(hidden.ReplaceAllString(text, ""), ""), "")
 	for _, m := range link.FindAllStringSubmatch(text, -1) {
-		if !strings.Contains(m[1], "://") && !strings.HasPrefix(m[1], "mailto:") {
-			targets = append(targets, m[1])
+		if !strings.Contains(m[2], "://") && !strings.HasPrefix(m[2], "mailto:") {
+			targets = append(targets, m[2])
 		}
 	}
 	return targets

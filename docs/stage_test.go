@@ -87,7 +87,7 @@ var (
 )
 
 // manyWait is more than any page has commands.
-const manyWait = 40
+const manyWait = 30
 
 // record makes runs on a file, as a worker that has ended leaves them.
 func (s *stage) record(path string) *cast {
@@ -144,6 +144,7 @@ func (c *cast) fill(ctx context.Context, app *stepwell.App) error {
 		if c.waiting, err = app.Hooks(ctx, "", ""); err != nil {
 			return err
 		}
+		<-time.After(time.Millisecond)
 	}
 	return nil
 }
