@@ -1,0 +1,12 @@
+package sqlite
+
+import (
+	"testing"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/worldtest"
+)
+
+func BenchmarkAppend(b *testing.B) {
+	worldtest.BenchmarkAppend(b, func(t testing.TB) world.World { return open(t) })
+}

@@ -1,0 +1,52 @@
+package worldtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// BenchmarkAppend measures how many batches of a stream a world stores: of one writer, and of 64 steps at a time with a stream each.
+func BenchmarkAppend(b *testing.B, open func(testing.TB) world.World) {
+	for _, writers := range []int{1, 64} {
+		b.Run(fmt.Sprint("writers=", writers), func(b *testing.B) {
+			w := open(b)
+			id := world.NewID(world.PrefixWorker, world.Now())
+			if _, err := w.Join(b.Context(), world.Worker{ID: id, Name: "host:1", Lease: longLease}); err != nil {
+				b.Fatal(err)
+			}
+			c := birth("greet")
+			c.Worker, c.Take = id, 1
+			if _, err := w.Commit(b.Context(), c); err != nil {
+				b.Fatal(err)
+			}
+			chunk := json.RawMessage(`"ten tokens or so of what a model says"`)
+			var next atomic.Int64
+			b.SetParallelism(max(writers/2, 1))
+			b.ResetTimer()
+			write := func(step string, pos int64) {
+				a := &world.Append{Run: c.Run, Worker: id, Take: 1}
+				a.StreamWrite = world.StreamWrite{Stream: step, Step: step, Attempt: 1, Pos: pos, Chunks: []json.RawMessage{chunk, chunk}}
+				if _, err := w.Append(b.Context(), a); err != nil {
+					b.Error(err)
+				}
+			}
+			if writers == 1 {
+				for i := range b.N {
+					write("step_1", int64(2*i))
+				}
+			} else {
+				b.RunParallel(func(pb *testing.PB) {
+					step := fmt.Sprint("step_", next.Add(1))
+					for pos := int64(0); pb.Next(); pos += 2 {
+						write(step, pos)
+					}
+				})
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "batches/s")
+		})
+	}
+}
