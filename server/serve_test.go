@@ -281,3 +281,25 @@ func TestDurations(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowHead: a head that does not come costs a connection for so long and no longer; an idle connection likewise.
+func TestSlowHead(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Options{}, Serving{HeaderTimeout: 10 * time.Millisecond, IdleTimeout: 10 * time.Millisecond, MaxConnections: 1})
+	for _, head := range []string{"GET /healthz HTTP/1.1\r\nHo", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", ""} {
+		c, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, head); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%q: the connection is kept", head)
+		}
+		_ = c.Close()
+	}
+}
