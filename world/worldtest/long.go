@@ -11,23 +11,23 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// longBirth is a birth by a client that brings over 1,500 events and over MaxCommit bytes, a task and a hook among them.
+// longBirth is a birth by a client that brings over 1,000 events and over MaxCommit bytes, a task and a hook among them.
 func longBirth() *world.Commit {
 	c := birth("greet")
 	at := world.Now()
-	half := jsonText(`"` + strings.Repeat("x", world.MaxCommit/2) + `"`)
+	large := jsonText(`"` + strings.Repeat("x", world.MaxCommit*3/8) + `"`)
 	c.Events = append(c.Events, world.Event{Type: world.RunStarted, Time: at})
-	for i := range 1500 {
+	for i := range 1100 {
 		e := world.Event{Type: world.SignalReceived, Name: fmt.Sprint("s", i), Payload: jsonText(`1`), Time: at}
-		if i%500 == 499 {
-			e.Payload = half
+		if i%400 == 299 {
+			e.Payload = large
 		}
 		c.Events = append(c.Events, e)
 	}
 	c.Events = append(c.Events,
 		world.Event{Type: world.StepCreated, ID: "step_1", Kind: world.KindTask, Queued: true, Name: "resize", Time: at},
 		world.Event{Type: world.HookCreated, ID: "hook_1", Name: "hook", Token: c.Run, Chosen: true, Time: at})
-	c.Tasks = []world.Task{{Run: c.Run, Step: "step_1", Name: "resize", Workflow: "greet", Input: half}}
+	c.Tasks = []world.Task{{Run: c.Run, Step: "step_1", Name: "resize", Workflow: "greet", Input: jsonText(`7`)}}
 	return c
 }
 
@@ -69,7 +69,7 @@ var longBirths = []check{
 				return world.ErrConflict
 			},
 			"an event that is too large": func(c *world.Commit) error {
-				c.Events = slices.Insert(c.Events, 1200, world.Event{Type: world.SignalReceived, Name: "a", Payload: large, Time: world.Now()})
+				c.Events = slices.Insert(c.Events, 1050, world.Event{Type: world.SignalReceived, Name: "a", Payload: large, Time: world.Now()})
 				return world.ErrTooLarge
 			},
 			"a birth by a worker": func(c *world.Commit) error { c.Worker, c.Take = k.id, 1; return world.ErrTooLarge },

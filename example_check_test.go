@@ -1,0 +1,25 @@
+package stepwell_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// The main of a worker. stepwell check starts it with STEPWELL_CHECK set, and CheckMain does not return then.
+func ExampleCheckMain() {
+	greet := stepwell.Define("greet", func(ctx stepwell.Context, name string) (string, error) {
+		return stepwell.Step(ctx, "write", func(context.Context) (string, error) { return "hello " + name, nil })
+	})
+	config := stepwell.Config{Definitions: []stepwell.Definition{greet}}
+	stepwell.CheckMain(config) // before anything is opened
+	app, err := stepwell.New(memory.New(), config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(app != nil)
+	// Output: true
+}
