@@ -180,7 +180,7 @@ func TestStreamOfAStepThatIsTriedAgain(t *testing.T) {
 		{"all kept", 2, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onWorlds(t, func(r *rig) {
+			bubble(t, kinds[0].open, modes[0].set, func(r *rig) {
 				wf := stepwell.Define("twice", func(ctx stepwell.Context, _ int) (int, error) {
 					return stepwell.Step(ctx, "say", func(ctx context.Context) (int, error) {
 						out := stepwell.Stream[int](ctx, "numbers")
@@ -269,7 +269,7 @@ var errModel = errors.New("the model is gone")
 
 // TestStreamEnds: where it was closed, with an error or without, and where its run ended without that.
 func TestStreamEnds(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	bubble(t, kinds[0].open, modes[1].set, func(r *rig) {
 		wf := stepwell.Define("ends", func(ctx stepwell.Context, how string) (string, error) {
 			return stepwell.Step(ctx, "say", func(ctx context.Context) (string, error) {
 				out := stepwell.Stream[string](ctx, "s")
