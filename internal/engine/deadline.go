@@ -33,6 +33,12 @@ func (s *session) watchDeadline() {
 	}
 }
 
+// late reports whether the run's time is over, and its code has not been told yet, as what came before that is written first: no body starts then.
+func (s *session) late() bool {
+	d := s.state.Birth.Timeout
+	return d > 0 && s.state.Cancel == nil && !s.now.Before(s.state.StartedAt.Add(d))
+}
+
 // passDeadline asks the code to end, unless it was asked before.
 func (s *session) passDeadline(at time.Time) {
 	if s.state.Cancel != nil || s.failure != nil {

@@ -145,7 +145,7 @@ func (s *session) endGrace(step string) {
 
 // startReady starts steps as far as there are slots. A start is recorded only for a body that has one.
 func (s *session) startReady() {
-	if s.draining || s.failure != nil || s.state.Paused != nil || s.state.Status.Terminal() || len(s.turn.later) > 0 {
+	if s.draining || s.failure != nil || s.state.Paused != nil || s.state.Status.Terminal() || len(s.turn.later) > 0 || s.late() {
 		return
 	}
 	var waiting []string // suspects whose turn it is not
