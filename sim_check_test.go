@@ -36,7 +36,9 @@ func (s *simulation) check(seen *simCoverage) {
 		checkCancel(s.under(r), r)
 		if !r.forced() && !s.withoutCode(r) {
 			checkCleanUp(s.under(r), r)
+			checkUndos(s.under(r), r)
 		}
+		checkTimeout(s.under(r), r)
 		s.checkEnd(r)
 		s.checkReplay(r)
 	}
@@ -63,6 +65,7 @@ func checkLog(problem func(string, ...any), run string, events []world.Event) {
 	state := &world.State{ID: run}
 	until := map[string]time.Time{}
 	deliveries := map[string]int64{}
+	segments := map[string]int{} // of deliveries
 	for i := range events {
 		e := &events[i]
 		if want := int64(i + 1); e.Seq != want {
@@ -84,10 +87,10 @@ func checkLog(problem func(string, ...any), run string, events []world.Event) {
 			problem("law 7: event %d: wait %s is over at %s, due at %s", e.Seq, e.ID, e.Time, until[e.ID])
 		}
 		if e.Delivery != "" {
-			if before := deliveries[e.Delivery]; before > 0 {
+			if before := deliveries[e.Delivery]; before > 0 && state.Segment-segments[e.Delivery] < 2 {
 				problem("law 6: delivery %s is in events %d and %d", e.Delivery, before, e.Seq)
 			}
-			deliveries[e.Delivery] = e.Seq
+			deliveries[e.Delivery], segments[e.Delivery] = e.Seq, state.Segment
 		}
 	}
 	ends := slices.DeleteFunc(slices.Clone(events), func(e world.Event) bool { return !e.Type.Terminal() })
@@ -154,12 +157,12 @@ func checkPauses(problem func(string, ...any), r *simRun) {
 			if pause != nil {
 				early = append(early, e)
 			}
-		case world.RunCompleted, world.RunFailed:
+		case world.RunCompleted, world.RunFailed, world.RunContinued:
 			if pause != nil && !cameToItsEnd(r, pause.Seq) {
 				problem("event %d %s comes during the pause that began with event %d", e.Seq, e.Type, pause.Seq)
 			}
 		default:
-			if pause != nil && (e.Type != world.StepStarted || r.log.kinds[e.ID] == world.KindClosure) {
+			if pause != nil && !r.withCancel(e) && (e.Type != world.StepStarted || r.log.kinds[e.ID] == world.KindClosure) {
 				problem("event %d %s comes during the pause that began with event %d", e.Seq, e.Type, pause.Seq)
 			}
 		}
@@ -168,6 +171,12 @@ func checkPauses(problem func(string, ...any), r *simRun) {
 			early = nil
 		}
 	}
+}
+
+// withCancel reports whether an event stands before the cancel in its commit: code had asked for it before the pause that the cancel ends, and its worker died
+// before that was written.
+func (r *simRun) withCancel(e *world.Event) bool {
+	return r.log.cancel != nil && r.log.cancel.Commit == e.Commit && e.Seq < r.log.cancel.Seq
 }
 
 // cameToItsEnd reports whether the code had come to its end before an event, though its worker died before that was written: whoever takes the run
@@ -192,7 +201,7 @@ func checkCancel(problem func(string, ...any), r *simRun) {
 			if paused {
 				last = e.Commit
 			}
-		case world.StepCreated, world.WaitCreated, world.HookCreated, world.HookConflict:
+		case world.StepCreated, world.WaitCreated, world.HookCreated, world.HookConflict, world.AttrSet, world.RunContinued:
 			if r.log.cancel != nil && e.Seq > r.log.cancel.Seq && e.Commit != last && !cleanUp(e.ID) {
 				problem("event %d: %s %s is asked for after the cancel", e.Seq, e.Type, r.log.names[e.ID])
 			}
@@ -224,6 +233,60 @@ func checkCleanUp(problem func(string, ...any), r *simRun) {
 	})
 }
 
+// checkUndos: what was done in the newest segment is undone in reverse, once each, where the run does not complete; else nothing is.
+func checkUndos(problem func(string, ...any), r *simRun) {
+	var done []*simNode
+	r.program.segment(r.log.segment).walkSegment(func(n *simNode) {
+		if n.Op == "comp" && r.log.completed(n.Kids[0].Name) {
+			done = append(done, n)
+		}
+	})
+	slices.SortFunc(done, func(a, b *simNode) int { return int(r.log.seen[b.Kids[0].Name] - r.log.seen[a.Kids[0].Name]) })
+	var want, got []string
+	for _, n := range done {
+		want = append(want, n.Kids[1].Name)
+	}
+	if r.log.end.Type == world.RunCompleted {
+		want = nil
+	}
+	undo := map[string]bool{}
+	r.program.walk(func(n *simNode) {
+		if n.Op == "comp" {
+			undo[n.Kids[1].Name] = true
+		}
+	})
+	for i := range r.events {
+		if e := &r.events[i]; e.Type == world.StepCompleted && undo[r.log.names[e.ID]] {
+			got = append(got, r.log.names[e.ID])
+		}
+	}
+	if !slices.Equal(got, want) {
+		problem("it undid %v, want %v", got, want)
+	}
+}
+
+// checkTimeout: a run is not asked to end before its time has passed, and after that asks for nothing before it is told.
+func checkTimeout(problem func(string, ...any), r *simRun) {
+	timeout := r.events[0].Birth.Timeout
+	if timeout == 0 {
+		return
+	}
+	var deadline time.Time
+	for i := range r.events {
+		switch e := &r.events[i]; {
+		case e.Type == world.RunStarted:
+			deadline = e.Time.Add(timeout)
+		case e.Type == world.CancelRequested && e.By == "timeout" && e.Time.Before(deadline):
+			problem("event %d: it took too long at %s, want at %s", e.Seq, e.Time, deadline)
+		case e.Type == world.StepStarted && r.log.kinds[e.ID] == world.KindClosure && e.Time.After(deadline) && (r.log.cancel == nil || r.log.cancel.Seq > e.Seq):
+			problem("event %d: a step starts at %s, past the deadline %s", e.Seq, e.Time, deadline)
+		}
+	}
+}
+
+// timedOut reports whether the run was asked to end as it took too long.
+func (r *simRun) timedOut() bool { return r.log.cancel != nil && r.log.cancel.By == "timeout" }
+
 // checkEnd: a run that was asked to end is cancelled; any other comes to what the oracle says, unless it was forced.
 func (s *simulation) checkEnd(r *simRun) {
 	problem := s.under(r)
@@ -233,9 +296,13 @@ func (s *simulation) checkEnd(r *simRun) {
 	}
 	want := world.RunCompleted
 	switch {
-	case r.log.cancel != nil, r.forced():
+	case r.forced():
 		want = world.RunCancelled
-	case r.program.Fails < 0:
+	case r.timedOut():
+		want = world.RunFailed
+	case r.log.cancel != nil:
+		want = world.RunCancelled
+	case r.program.segment(r.log.segment).Fails < 0:
 		want = world.RunFailed
 	}
 	if end.Type != want {
@@ -244,11 +311,11 @@ func (s *simulation) checkEnd(r *simRun) {
 	}
 	switch end.Type {
 	case world.RunFailed:
-		if end.Error.Message != errSimRun.Error() {
-			problem("it failed with %v, want %v", end.Error, errSimRun)
+		if !r.timedOut() && end.Error.Message != errSimRun.Error() || r.timedOut() != (end.Error.Code == world.CodeTimeout) {
+			problem("it failed with %v, want %v, or that it timed out: %v", end.Error, errSimRun, r.timedOut())
 		}
 	case world.RunCompleted:
-		want, err := r.log.value(&r.program)
+		want, err := r.log.result(&r.program)
 		var got int
 		if bad := json.Unmarshal(end.Payload, &got); bad != nil || err != nil || got != want {
 			problem("result: got %d, %v, want %d, %v", got, bad, want, err)
@@ -268,11 +335,18 @@ func (s *simulation) checkReplay(r *simRun) {
 		return
 	}
 	end := r.log.end
+	ended := end.Error // by the code
+	if r.timedOut() && ended != nil {
+		ended = nil
+		if len(end.Error.Causes) > 0 {
+			ended = end.Error.Causes[0]
+		}
+	}
 	switch {
 	case r.forced(), s.withoutCode(r):
 	case out == nil:
 		problem("law 5: the replay comes to no end, live it was %s", end.Type)
-	case (out.Err == nil) != (end.Error == nil), out.Err != nil && out.Err.Message != end.Error.Message:
+	case (out.Err == nil) != (ended == nil), out.Err != nil && out.Err.Message != ended.Message:
 		problem("law 5: replayed it ended with %v, live with %v", out.Err, end.Error)
 	case end.Type == world.RunCompleted && !bytes.Equal(out.Output, end.Payload):
 		problem("law 5: replayed it came to %s, live to %s", out.Output, end.Payload)

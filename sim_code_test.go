@@ -27,7 +27,20 @@ func newSimCode(work simBody, old bool) *simCode {
 	c.task = stepwell.DefineStep("task", work, stepwell.Retry{Base: 20 * time.Millisecond})
 	c.wf = stepwell.Define("sim", func(ctx stepwell.Context, p simNode) (int, error) {
 		v, err := c.run(ctx, p)
-		if err == nil && p.Fails < 0 {
+		if err == nil && p.Carry != nil {
+			v = mix(*p.Carry, v)
+		}
+		switch {
+		case err == nil && p.Next != nil:
+			p.walk(func(n *simNode) {
+				if n.Op == "comp" {
+					stepwell.DropUndo(ctx, n.Kids[1].Name)
+				}
+			})
+			next := *p.Next
+			next.Carry = &v
+			return 0, stepwell.ContinueAsNew(ctx, next)
+		case err == nil && p.Fails < 0:
 			return 0, errSimRun
 		}
 		return v, err
@@ -68,6 +81,15 @@ func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 		return c.run(ctx, n.Kids[1])
 	case "guard":
 		return c.guard(ctx, n)
+	case "attr":
+		return 1, stepwell.SetAttribute(ctx, n.Name, n.Value)
+	case "comp":
+		v, err := c.run(ctx, n.Kids[0])
+		if err == nil && v != simFailed {
+			undo := n.Kids[1]
+			stepwell.Compensate(ctx, undo.Name, func(b context.Context) error { _, err := c.work(b, undo); return err }, undo.retry())
+		}
+		return v, err
 	case "seq":
 		var vs []int
 		for _, k := range n.Kids {
@@ -271,5 +293,5 @@ func simOther(v int, err error) (int, error) {
 
 // simCodes are the values of the outcomes of other runs.
 var simCodes = map[string]int{
-	"": simRunFailed, world.CodeCancelled: simCancelled, world.CodeRunExists: simExists, world.CodeNotFound: simUnknown,
+	"": simRunFailed, world.CodeTimeout: simTimedOut, world.CodeCancelled: simCancelled, world.CodeRunExists: simExists, world.CodeNotFound: simUnknown,
 }

@@ -23,8 +23,9 @@ var simMustSee = []string{
 	"attempt abandoned", "attempt failed", "await: cancelled", "await: completed", "await: failed", "await: unknown", "cancel by operator",
 	"cancel by parent", "cancel ends a pause", "child: cancelled", "child: completed", "child: exists", "child: failed", "child: loser",
 	"clean-up after a cancel", "clean-up tried again", "detached outlives its parent", "ended without its code", "event in time", "event timed out",
-	"forced", "hook conflict", "hook opened again", "hook received", "patched", "pause and resume", "run completed", "run failed", "token of two runs",
-	"unpatched", "woken",
+	"attribute", "await: timed out", "child left by a segment", "continued", "event kept for a segment", "forced", "hook conflict", "hook opened again",
+	"hook received", "patched", "pause and resume", "run completed", "run failed", "run timed out", "token of two runs", "undone after a cancel",
+	"undone after a failure", "undone after a timeout", "unpatched", "woken",
 }
 
 func (c *simCoverage) note(what string) {
@@ -99,8 +100,32 @@ func (c *simCoverage) seeRun(s *simulation, r *simRun, runs map[string]*simRun) 
 			c.seeStep(r, e)
 		case world.WaitCompleted:
 			c.seeWait(r, e)
+		case world.AttrSet:
+			c.note("attribute")
+		case world.RunContinued:
+			c.note("continued")
+			if len(e.Next.Unread) > 0 {
+				c.note("event kept for a segment")
+			}
 		}
 	}
+	for name, next := range r.log.left {
+		if r.log.kinds[r.log.made[name].ID] == world.KindChild && next != nil {
+			c.note("child left by a segment")
+		}
+	}
+	r.program.walk(func(n *simNode) {
+		if n.Op == "comp" && r.log.completed(n.Kids[1].Name) {
+			switch {
+			case r.timedOut():
+				c.note("undone after a timeout")
+			case r.log.cancel != nil:
+				c.note("undone after a cancel")
+			default:
+				c.note("undone after a failure")
+			}
+		}
+	})
 	for _, rounds := range r.log.hooks {
 		if len(rounds) > 1 && !rounds[1].conflict {
 			c.note("hook opened again")
@@ -119,6 +144,8 @@ func (c *simCoverage) seeRun(s *simulation, r *simRun, runs map[string]*simRun) 
 	case end == nil:
 	case r.forced():
 		c.note("forced")
+	case r.timedOut():
+		c.note("run timed out")
 	case end.Type == world.RunCancelled && s.withoutCode(r):
 		c.note("ended without its code")
 	case end.Type != world.RunCancelled:
@@ -149,7 +176,7 @@ func (c *simCoverage) seeStep(r *simRun, e *world.Event) {
 		c.note("child: loser")
 	default:
 		c.note(string(kind) + ": " + map[string]string{
-			"": "failed", world.CodeCancelled: "cancelled", world.CodeRunExists: "exists", world.CodeNotFound: "unknown",
+			"": "failed", world.CodeTimeout: "timed out", world.CodeCancelled: "cancelled", world.CodeRunExists: "exists", world.CodeNotFound: "unknown",
 		}[e.Error.Code])
 	}
 }

@@ -32,8 +32,8 @@ func (s *simulation) checkParent(runs map[string]*simRun, r *simRun) {
 			problem("cancelled by its parent, though it is detached")
 		default:
 			by := runs[parent.Run].log
-			if step := by.ended[r.program.Name]; !before(by.end, cancel) && !before(step, cancel) {
-				problem("cancelled by its parent, which was not over and waited for it: %+v", step)
+			if step := by.ended[r.program.Name]; !before(by.end, cancel) && !before(step, cancel) && !before(by.left[r.program.Name], cancel) {
+				problem("cancelled by its parent, which was not over, had not continued, and waited for it: %+v", step)
 			}
 		}
 	}

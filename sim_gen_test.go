@@ -42,7 +42,11 @@ func (g *simGen) plan() simPlan {
 		if i > 0 {
 			at = g.upTo(10 * time.Second)
 		}
-		p.Runs = append(p.Runs, simStart{ID: g.run(i), At: at, Program: g.program(3)})
+		r := simStart{ID: g.run(i), At: at, Program: g.program(3)}
+		if g.IntN(6) == 0 {
+			r.Timeout = 2*time.Second + g.upTo(40*time.Second)
+		}
+		p.Runs = append(p.Runs, r)
 	}
 	if g.IntN(4) == 0 {
 		p.Deploy = time.Second + g.upTo(30*time.Second)
@@ -56,7 +60,7 @@ func (g *simGen) upTo(d time.Duration) time.Duration {
 	return time.Duration(g.Int64N(int64(d/time.Millisecond))) * time.Millisecond
 }
 
-// program makes what one run evaluates: a sequence, so that there is a log to speak of.
+// program makes what one run evaluates: a sequence, so that there is a log to speak of, or several, each in a segment of its own.
 func (g *simGen) program(depth int) simNode {
 	outer := *g
 	defer func() { g.tokens, g.undo, g.awaits = outer.tokens, outer.undo, outer.awaits }()
@@ -64,19 +68,30 @@ func (g *simGen) program(depth int) simNode {
 	for i := range simTokens {
 		g.tokens = append(g.tokens, fmt.Sprintf("token-%d-%d", g.seed, i))
 	}
+	p := g.sequence(depth)
+	last := &p
+	for g.left > 0 && g.IntN(5) == 0 {
+		next := g.sequence(min(depth, 2))
+		last.Next = &next
+		last = &next
+	}
+	if g.IntN(8) == 0 {
+		last.Fails = -1
+	}
+	return p
+}
+
+func (g *simGen) sequence(depth int) simNode {
 	p := simNode{Op: "seq", Name: g.name("seq")}
 	for range 1 + g.IntN(5) {
 		p.Kids = append(p.Kids, g.node(depth))
-	}
-	if g.IntN(8) == 0 {
-		p.Fails = -1
 	}
 	return p
 }
 
 // simple are the statements without kids; nested those with.
 var (
-	simpleOps = []string{"step", "step", "task", "sleep", "event", "hook", "hook", "await"}
+	simpleOps = []string{"step", "step", "task", "sleep", "event", "hook", "hook", "await", "attr", "comp"}
 	nestedOps = []string{"map", "all", "race", "seq", "select", "select", "cond", "guard", "guard", "patch", "child", "child", "fan", "spawn"}
 )
 
@@ -96,6 +111,10 @@ func (g *simGen) make(op string, depth int) simNode {
 		g.work(&n)
 	case "sleep":
 		n.Takes = g.upTo(30 * time.Second)
+	case "attr":
+		n.Value = 1 + g.IntN(1000)
+	case "comp":
+		n.Kids = []simNode{g.make("step", 0), g.undoOf()}
 	case "event":
 		n.Value = 1 + g.IntN(1000)
 		if g.IntN(2) == 0 {
@@ -190,6 +209,16 @@ func (g *simGen) cleanUp() simNode {
 	for range 1 + g.IntN(2) {
 		n.Kids = append(n.Kids, g.make([]string{"step", "task", "sleep"}[g.IntN(3)], 0))
 	}
+	return n
+}
+
+// undoOf makes a step that undoes another: it may fail at first, and holds in the end.
+func (g *simGen) undoOf() simNode {
+	outer := g.undo
+	g.undo = true
+	defer func() { g.undo = outer }()
+	n := g.make("step", 0)
+	n.Fails = max(n.Fails, 0)
 	return n
 }
 

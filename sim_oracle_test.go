@@ -19,9 +19,12 @@ type simRead struct {
 	seen    map[string]int64        // number of the event that ended it for the code: of a wait that was received, the signal's
 	hooks   map[string][]simRound
 	patches map[string]bool
-	signals map[string]int64      // numbers of the first of each name
-	kinds   map[string]world.Kind // by correlation ID
-	queued  map[string]bool       // by correlation ID
+	signals map[string]int64        // numbers of the first of each name
+	kinds   map[string]world.Kind   // by correlation ID
+	queued  map[string]bool         // by correlation ID
+	left    map[string]*world.Event // steps, waits: what began the next segment, where they had not ended
+	attrs   map[string]*world.Event
+	segment int // the newest
 	end     *world.Event
 	cancel  *world.Event
 }
@@ -38,7 +41,7 @@ func readLog(p *simNode, events []world.Event) (*simRead, error) {
 	r := &simRead{
 		names: map[string]string{}, made: map[string]*world.Event{}, ended: map[string]*world.Event{}, seen: map[string]int64{},
 		hooks: map[string][]simRound{}, patches: map[string]bool{}, signals: map[string]int64{}, kinds: map[string]world.Kind{},
-		queued: map[string]bool{},
+		queued: map[string]bool{}, left: map[string]*world.Event{}, attrs: map[string]*world.Event{},
 	}
 	tokens := map[string]string{}
 	p.walk(func(n *simNode) {
@@ -87,6 +90,18 @@ func (r *simRead) read(e *world.Event, tokens map[string]string) error {
 		r.hooks[tokens[e.Token]] = append(r.hooks[tokens[e.Token]], simRound{id: e.ID, conflict: true})
 	case world.HookReceived:
 		return r.payload(e)
+	case world.RunContinued:
+		r.segment++
+		for name := range r.made {
+			if r.ended[name] == nil && r.left[name] == nil {
+				r.left[name] = e
+			}
+		}
+	case world.AttrSet:
+		if before := r.attrs[e.Name]; before != nil {
+			return fmt.Errorf("attribute %s was set by event %d", e.Name, before.Seq)
+		}
+		r.attrs[e.Name] = e
 	case world.CancelRequested:
 		r.cancel = e
 	case world.RunCompleted, world.RunFailed, world.RunCancelled:
@@ -123,9 +138,27 @@ func nameOf(e *world.Event) (string, error) {
 	return n.Name, err
 }
 
-// value is what a program comes to where its run completes. A missing outcome is an error.
+// result is what a run comes to whose code completes, over all its segments.
+func (r *simRead) result(p *simNode) (int, error) {
+	v, err := r.value(p)
+	for p = p.Next; p != nil && err == nil; p = p.Next {
+		var w int
+		w, err = r.value(p)
+		v = mix(v, w)
+	}
+	return v, err
+}
+
+// value is what a program comes to where its segment completes. A missing outcome is an error.
 func (r *simRead) value(n *simNode) (int, error) {
 	switch n.Op {
+	case "comp":
+		return r.value(&n.Kids[0])
+	case "attr":
+		if e := r.attrs[n.Name]; e == nil || string(e.Payload) != fmt.Sprint(n.Value) {
+			return 0, fmt.Errorf("attribute %s is %+v, want %d", n.Name, e, n.Value)
+		}
+		return 1, nil
 	case "step", "task":
 		if n.Fails < 0 {
 			return simFailed, nil
@@ -181,6 +214,11 @@ func (r *simRead) value(n *simNode) (int, error) {
 		return v, err
 	}
 	return r.all(n.Kids)
+}
+
+// completed reports whether a step did.
+func (r *simRead) completed(name string) bool {
+	return r.ended[name] != nil && r.ended[name].Type == world.StepCompleted
 }
 
 func (r *simRead) all(kids []simNode) (int, error) {

@@ -20,6 +20,8 @@ import (
 //	await               the result of another run
 //	guard               opens with its first kid, goes on with its second, and cleans up with its third, whatever came of that
 //	patch               its first kid where the code is new to the run, else its second
+//	comp                its first kid, a step, which its second undoes where the run does not complete
+//	attr                an attribute
 type simNode struct {
 	Op       string        `json:"op"`
 	Name     string        `json:"name"` // unique in the plan
@@ -37,6 +39,8 @@ type simNode struct {
 	ID       string        `json:"id,omitempty"`       // child: the chosen one; await: the run
 	Detached bool          `json:"detached,omitempty"` // child
 	Kids     []simNode     `json:"kids,omitempty"`
+	Next     *simNode      `json:"next,omitempty"`  // a program: that of its next segment
+	Carry    *int          `json:"carry,omitempty"` // a program: what the segments before it came to
 }
 
 // What code makes of an outcome that is no value.
@@ -47,6 +51,7 @@ const (
 	simCancelled = -12 // another run was cancelled
 	simExists    = -13 // the chosen ID of a child is taken
 	simUnknown   = -14 // there is no such run
+	simTimedOut  = -15 // another run took longer than its timeout
 )
 
 // simPlan is all that happens in one simulation, but for the faults.
@@ -59,6 +64,7 @@ type simPlan struct {
 type simStart struct {
 	ID      string        `json:"id"`
 	At      time.Duration `json:"at,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"` // of the run; 0: none
 	Program simNode       `json:"program"`
 }
 
@@ -71,6 +77,24 @@ func (n *simNode) walk(f func(*simNode)) {
 	for i := range n.Kids {
 		n.Kids[i].walk(f)
 	}
+	if n.Next != nil {
+		n.Next.walk(f)
+	}
+}
+
+// walkSegment visits a program and all below it that the same segment evaluates.
+func (n *simNode) walkSegment(f func(*simNode)) {
+	alone := *n
+	alone.Next = nil
+	alone.walk(f)
+}
+
+// segment is the program of a run's n-th segment.
+func (n *simNode) segment(i int) *simNode {
+	for ; i > 0; i-- {
+		n = n.Next
+	}
+	return n
 }
 
 // line visits the nodes of a program that are evaluated one after the other, and not beside others: what they ask for is there before the run ends.
@@ -81,6 +105,9 @@ func (n *simNode) line(f func(*simNode)) {
 	}
 	for i := range n.Kids {
 		n.Kids[i].line(f)
+	}
+	if n.Next != nil {
+		n.Next.line(f)
 	}
 }
 
