@@ -112,11 +112,13 @@ func (w *World) writeChunks(s *stream, write *world.StreamWrite) (first int64) {
 		s.chunks = append(s.chunks, chunk{c, pos})
 		return &s.chunks[len(s.chunks)-1].Chunk
 	}
-	before := len(s.chunks)
-	s.chunks = slices.DeleteFunc(s.chunks, func(c chunk) bool { return c.void(write) })
-	if len(s.chunks) < before {
-		from := write.From
-		add(world.ChunkReset, 0).From = &from
+	if write.Reset {
+		before := len(s.chunks)
+		s.chunks = slices.DeleteFunc(s.chunks, func(c chunk) bool { return c.void(write) })
+		if len(s.chunks) < before {
+			from := write.From
+			add(world.ChunkReset, 0).From = &from
+		}
 	}
 	first = s.next
 	for i, value := range write.Chunks {
