@@ -120,9 +120,10 @@ var segments = []check{
 		const rounds = 25
 		var over atomic.Bool
 		var wg sync.WaitGroup
+		grown := make(chan struct{}, 2*rounds)
 		for range 2 {
 			wg.Go(func() {
-				for !over.Load() {
+				for range grown {
 					if _, err := r.w.Sweep(r.ctx, 1); err != nil {
 						r.Errorf("sweep: %v", err)
 						return
@@ -160,7 +161,10 @@ var segments = []check{
 			if i < rounds-1 {
 				before = l.state.SegmentSeq
 			}
+			grown <- struct{}{}
+			grown <- struct{}{}
 		}
+		close(grown)
 		over.Store(true)
 		wg.Wait()
 		r.sweep(1)
