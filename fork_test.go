@@ -208,3 +208,46 @@ func TestRetry(t *testing.T) {
 		}
 	})
 }
+
+// TestForkBindsToACarriedHook: a hook with a chosen token lives on in the next segment; a fork, whose hook has a token of its own while the source
+// holds that, binds to it there as the source did, and so does a fork of the fork.
+func TestForkBindsToACarriedHook(t *testing.T) {
+	desk := stepwell.Define("desk", func(ctx stepwell.Context, segment int) (string, error) {
+		hook, err := stepwell.NewHook[string](ctx, stepwell.Token("the desk"))
+		if err != nil {
+			return "", err
+		}
+		if segment == 0 {
+			return "", stepwell.ContinueAsNew(ctx, 1)
+		}
+		return hook.Receive(ctx)
+	})
+	everywhere(t, func(r *rig) {
+		app := r.begin(desk)
+		runs := []string{start(r, app, desk, 0).ID()}
+		synctest.Wait()
+		for range 2 {
+			forked, err := app.Fork(r.ctx, runs[len(runs)-1], stepwell.ForkOptions{})
+			if err != nil {
+				r.Fatal(err)
+			}
+			runs = append(runs, forked.ID())
+			synctest.Wait()
+		}
+		for _, run := range runs {
+			hooks, err := app.Hooks(r.ctx, run, "")
+			if err != nil || len(hooks) != 1 {
+				r.dump(run)
+				r.Fatalf("run %s: hooks %+v, %v; want one: %s", run, hooks, err, r.get(run).Status)
+			}
+			if err := app.SendHook(r.ctx, hooks[0].Token, json.RawMessage(`"served"`)); err != nil {
+				r.Fatal(err)
+			}
+			synctest.Wait()
+			if got := r.get(run); string(got.Output) != `"served"` {
+				r.dump(run)
+				r.Errorf("run %s: %s %s, want served", run, got.Status, got.Output)
+			}
+		}
+	})
+}

@@ -173,5 +173,5 @@ func (s *State) begin(e *Event, seq int64, hooks map[string]*Hook, tokens map[st
 
 // newHook is what the fold keeps of a hook_created.
 func newHook(e *Event, segment int, seq int64) *Hook {
-	return &Hook{ID: e.ID, Key: e.Key(segment), Created: seq, Token: e.Token, Chosen: e.Chosen, Metadata: e.Payload}
+	return &Hook{ID: e.ID, Key: e.Key(segment), Created: seq, Token: e.Token, Chosen: e.Chosen, Metadata: e.Payload, Peer: e.Peer}
 }

@@ -77,6 +77,7 @@ type Hook struct {
 	Token    string
 	Chosen   bool
 	Metadata json.RawMessage
+	Peer     string // the run that a fork has the hook from, where its token is not the one that was asked for: see AskedToken
 }
 
 // State is one run as its events tell it. The zero State is a run that does not exist yet. A State is changed by Apply

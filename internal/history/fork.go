@@ -268,10 +268,13 @@ func (f *cutter) token(e, c *world.Event) {
 		}
 		return
 	}
-	c.Peer = f.h.Run
-	c.Token = strings.ToLower(rand.Text())
-	if e.Chosen && len(e.Token) <= world.MaxKey/2 {
-		c.Token = e.Token + "~" + c.Token[:10]
+	asked, letters := e.Token, strings.ToLower(rand.Text())
+	if e.Peer != "" { // the source is a fork itself
+		asked, _ = world.AskedToken(e.Token)
+	}
+	c.Peer, c.Token = f.h.Run, letters
+	if e.Chosen && asked != "" {
+		c.Token = world.ForkToken(asked, letters)
 	}
 }
 

@@ -126,6 +126,10 @@ func (m *Machine) carry(h *world.Hook) {
 	op.future = m.future(op)
 	m.opened(op, m.root)
 	m.addHook(op)
+	if asked, ok := world.AskedToken(h.Token); ok && h.Chosen && h.Peer != "" { // a fork has another token than its code asks for
+		op.hook.asked = asked
+		put(&m.tokens, asked, op.hook)
+	}
 	op.hook.granted = true
 	op.future.resolve(nil, nil)
 }

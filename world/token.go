@@ -1,0 +1,27 @@
+package world
+
+import "strings"
+
+// This file says what a hook's token is in a fork. The source may hold the token that the code chose, so the fork's hook has another, which tells
+// the one that was asked for: code that asks for that again, in a later segment too, binds to the hook.
+
+// forkMark is what a fork's token has behind the token that was asked for: ~ and this many letters.
+const forkMark = 10
+
+// ForkToken makes the token that a fork's hook has in place of one that the code chose, with letters that nobody can guess; ten of them count, and all
+// where the token is too long to stand before them.
+func ForkToken(token, letters string) string {
+	if len(token)+1+forkMark > MaxKey {
+		return letters
+	}
+	return token + "~" + letters[:forkMark]
+}
+
+// AskedToken is the token that the code asked for, where a fork's hook has a token of [ForkToken]; ok is false where that was too long to tell.
+func AskedToken(token string) (asked string, ok bool) {
+	i := strings.LastIndexByte(token, '~')
+	if i < 0 || len(token)-i-1 != forkMark {
+		return "", false
+	}
+	return token[:i], true
+}
