@@ -12,7 +12,8 @@ import (
 // The bell is a file beside the database. A process that writes and is not the worker process appends a byte before it takes the lock and
 // after it has committed. The worker process looks at the file's size, which costs a system call and no SQL; when it has grown,
 // it tells its listeners that there is news, and leaves the lock free for a moment: SQLite's lock is not fair, and a worker that writes
-// group after group would keep others out for long.
+// group after group would keep others out for long. When its last worker has left it stops looking: a process that only asks and sends
+// polls, as all do that never worked.
 //
 // A byte that is lost delays others a little and loses nothing.
 
@@ -114,4 +115,10 @@ func (l *listener) close() error {
 	close(l.quit)
 	l.done.Wait()
 	return l.f.Close()
+}
+
+// hush ends the watch, as no worker is here any more; the next Join begins it again. It is called on the writer's goroutine.
+func (w *World) hush() {
+	_ = w.bell.close() // it was only looked at
+	w.bell = nil
 }

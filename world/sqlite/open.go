@@ -65,7 +65,7 @@ type World struct {
 	turn    int64
 
 	lock   *workerLock // of the worker process; nil before the first Join; of the writer goroutine
-	bell   *listener   // nil before the first Join; of the writer goroutine
+	bell   *listener   // nil while no worker is here; of the writer goroutine
 	voided bool        // what the worker process before this one left is ended; of the writer goroutine
 
 	listeners world.Listeners

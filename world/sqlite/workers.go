@@ -150,8 +150,11 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 		}
 		g.onCommit(func() {
 			w.mu.Lock()
-			defer w.mu.Unlock()
 			w.workers[wk.ID] = &worker{Worker: wk, key: key, until: until, shown: until, runs: make(map[int64]string)}
+			w.mu.Unlock()
+			if w.bell == nil {
+				w.bell = listen(bellPath(w.path), w.listeners.Tell)
+			}
 		})
 		return world.Beat{Now: g.now, Until: until}, nil
 	})
@@ -166,7 +169,6 @@ func (g *group) lockWorkers(name string) error {
 			return err
 		}
 		w.lock = lock
-		w.bell = listen(bellPath(w.path), w.listeners.Tell)
 	}
 	if w.voided || g.voided {
 		return nil
@@ -216,7 +218,11 @@ func (g *group) bury(key int64, died bool) error {
 		if wk := w.workerByKey(key); wk != nil {
 			w.mu.Lock()
 			delete(w.workers, wk.ID)
+			none := len(w.workers) == 0
 			w.mu.Unlock()
+			if none {
+				w.hush()
+			}
 		}
 	})
 	return nil
