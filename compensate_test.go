@@ -24,6 +24,7 @@ type till struct {
 	did   []string            // guarded by mu
 	keys  map[string]struct{} // guarded by mu
 	fails map[string]int      // guarded by mu: attempts of these undos that fail
+	retry stepwell.Retry      // of undos
 }
 
 func (l *till) do(ctx context.Context, what string) error {
@@ -58,7 +59,7 @@ func (l *till) saga() *stepwell.Workflow[string, string] {
 			if err := stepwell.Do(ctx, name, func(ctx context.Context) error { return l.do(ctx, name) }); err != nil {
 				return "", err
 			}
-			stepwell.Compensate(ctx, "un-"+name, func(ctx context.Context) error { return l.do(ctx, "un-"+name) })
+			stepwell.Compensate(ctx, "un-"+name, func(ctx context.Context) error { return l.do(ctx, "un-"+name) }, l.retry)
 		}
 		switch how {
 		case "completes":
@@ -111,7 +112,8 @@ func TestCompensateWhenCancelled(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		for _, when := range []string{"before", "while"} {
 			var l till
-			l.fails = map[string]int{"un-b": 8} // some minutes long
+			l.fails = map[string]int{"un-b": 8}
+			l.retry = stepwell.Retry{Cap: time.Second} // each time is seen by a poll, and none of them takes long
 			wf := l.saga()
 			wk := r.begin(wf)
 			how := map[string]string{"before": "cancelled", "while": "fails"}[when]
