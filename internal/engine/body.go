@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -58,7 +59,27 @@ func (b *body) start(end ender) {
 
 func (b *body) main() {
 	defer b.seat.e.bodies.Done()
+	if !b.begins() {
+		b.run = unbegun
+	}
 	b.make()
+}
+
+// begins reports whether the worker is still the one that recorded the start. That was looked at when the commit's answer came; but this goroutine may have
+// come to run long after that, on a busy machine, or in a process that was stopped.
+func (b *body) begins() bool {
+	worker := ""
+	if b.home != nil {
+		worker = b.home.worker
+	} else if b.task != nil {
+		worker = b.task.Worker
+	}
+	return b.seat.e.holds(&b.ctx, worker)
+}
+
+// unbegun stands for the function of a body that must not begin any more. Its worker has lost the lease, and says so: see reportAbandoned and endTask.
+func unbegun(context.Context, []byte) ([]byte, error) {
+	return nil, fmt.Errorf("the step has not begun: %w", world.ErrLeaseLost)
 }
 
 // cancel ends the context of the body.
