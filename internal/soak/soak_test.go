@@ -173,6 +173,9 @@ func examine(t *testing.T, q *inquest, p *producer, f *fire, trail *trail) {
 	if err := q.look(ctx, p.orders); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := q.app.World().Sweep(ctx, 1000); err != nil { // mail that came after its run's end is the sweeper's
+		t.Fatal(err)
+	}
 	left, err := leftovers(ctx, q.conn)
 	if err != nil {
 		t.Fatal(err)
