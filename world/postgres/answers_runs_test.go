@@ -1,0 +1,252 @@
+package postgres_test
+
+// Answers about runs that belong together, segments and forks: 20 to 26.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+var answersOfRuns = map[string]func(*answers){
+	"answer 20: a taken ID is an error, and a stranger is not adopted":         answerTaken,
+	"answer 21: attached children are cancelled however the parent ends":       answerAttached,
+	"answer 22: a key gives the existing run in whatever state it is":          answerKey,
+	"answer 23: a continuation keeps ID, key, priority, hooks and the unread":  answerContinue,
+	"answer 24: a fork keeps deadlines and leaves the rest to its source":      answerFork,
+	"answer 25: an undo that fails is tried again, and the others run as well": answerUndo,
+	"answer 26: Patched is decided and recorded once a segment":                answerPatched,
+}
+
+func answerTaken(r *answers) {
+	nap := stepwell.Define("a20-nap", func(ctx stepwell.Context, _ int) (int, error) { n, _, err := counted.Wait(ctx); return n, err })
+	wf := stepwell.Define("a20-chooses", func(ctx stepwell.Context, id string) (string, error) {
+		var got []bool
+		for _, id := range []string{id, ctx.RunID()} {
+			_, err := nap.Child(stepwell.ChildOptions{ID: id}).Run(ctx, 0)
+			got = append(got, errors.Is(err, stepwell.ErrRunExists))
+		}
+		return fmt.Sprint(got), nil
+	})
+	wk := r.begin(wf, nap)
+	stranger := begun(r, wk.App, nap, 0, stepwell.StartOptions{ID: "a20-stranger"})
+	if _, err := nap.Start(r.ctx, r.client(nap), 0, stepwell.StartOptions{ID: "a20-stranger"}); !errors.Is(err, stepwell.ErrRunExists) {
+		r.Errorf("start of a taken ID: %v, want ErrRunExists", err)
+	}
+	gives(r, begun(r, wk.App, wf, "a20-stranger"), "[true true]")
+	if row, err := r.world.Run(r.ctx, stranger.ID()); err != nil || row.Parent != nil || row.Status.Terminal() {
+		r.Errorf("the stranger: parent %v, %s, %v; want none, and not over", row.Parent, row.Status, err)
+	}
+	r.must(counted.Send(r.ctx, wk.App, stranger.ID(), 4))
+	gives(r, stranger, 4)
+}
+
+func answerAttached(r *answers) {
+	r.alone()
+	nap := stepwell.Define("a21-nap", func(ctx stepwell.Context, _ int) (int, error) { return 0, stepwell.Sleep(ctx, "long", time.Hour) })
+	middle := stepwell.Define("a21-middle", func(ctx stepwell.Context, _ int) (int, error) {
+		return nap.Child(stepwell.ChildOptions{ID: ctx.RunID() + ".grandchild"}).Run(ctx, 0)
+	})
+	wf := stepwell.Define("a21-ends", func(ctx stepwell.Context, how string) (string, error) {
+		middle.Child(stepwell.ChildOptions{ID: how + ".attached"}).Start(ctx, 0)
+		nap.Child(stepwell.ChildOptions{ID: how + ".detached", Detached: true}).Start(ctx, 0)
+		_, _, err := counted.Wait(ctx)
+		if how == "a21-failed" {
+			err = errLuck
+		}
+		return "", err
+	})
+	wk := r.begin(wf, nap, middle)
+	for how, status := range map[string]world.Status{
+		"a21-completed": world.Completed, "a21-failed": world.Failed, "a21-cancelled": world.Cancelled, "a21-forced": world.Cancelled,
+	} {
+		run := begun(r, wk.App, wf, how)
+		for _, id := range []string{how + ".attached.grandchild", how + ".detached"} {
+			r.until("the children", func() bool { _, err := r.world.Run(r.ctx, id); return err == nil })
+		}
+		switch how {
+		case "a21-cancelled":
+			r.must(wk.Cancel(r.ctx, run.ID(), ""))
+		case "a21-forced":
+			r.must(wk.ForceCancel(r.ctx, run.ID(), ""))
+		default:
+			r.must(counted.Send(r.ctx, wk.App, run.ID(), 1))
+		}
+		if status == world.Completed {
+			gives(r, run, "")
+		} else {
+			endsAs(r, run, status)
+		}
+		endsAs(r, middle.Get(wk.App, how+".attached"), world.Cancelled)
+		endsAs(r, nap.Get(wk.App, how+".attached.grandchild"), world.Cancelled)
+		if got := r.status(how + ".detached"); got.Terminal() {
+			r.Errorf("%s: the detached child is %s, want it to go on", how, got)
+		}
+	}
+}
+
+func answerKey(r *answers) {
+	wf := stepwell.Define("a22-keyed", func(_ stepwell.Context, n int) (int, error) { return n, nil })
+	other := stepwell.Define("a22-other", func(_ stepwell.Context, n int) (int, error) { return n, nil })
+	key := stepwell.Key("user-42")
+	first := begun(r, r.client(wf), wf, 1, key)
+	again := func(app *stepwell.App) {
+		r.Helper()
+		if run := begun(r, app, wf, 5, key); !run.Existed() || run.ID() != first.ID() {
+			r.Errorf("run %s, existed %t; want %s", run.ID(), run.Existed(), first.ID())
+		}
+	}
+	again(r.client(wf))
+	wk := r.begin(wf, other)
+	gives(r, first, 1)
+	again(wk.App)
+	if run := begun(r, wk.App, other, 5, key); run.Existed() || run.ID() == first.ID() {
+		r.Error("another workflow's key gives this run")
+	}
+}
+
+func answerContinue(r *answers) {
+	said := stepwell.Event[string]("said")
+	wf := stepwell.Define("a23-keeper", func(ctx stepwell.Context, left int) (string, error) {
+		hook, err := stepwell.NewHook[string](ctx, stepwell.Token("a23-door"))
+		if err != nil {
+			return "", err
+		}
+		if left > 0 {
+			if _, _, err := counted.Wait(ctx); err != nil {
+				return "", err
+			}
+			return "", stepwell.ContinueAsNew(ctx, left-1)
+		}
+		a, _, err := said.Wait(ctx)
+		if err != nil {
+			return "", err
+		}
+		b, err := hook.Receive(ctx)
+		return ctx.RunID() + a + b, err
+	})
+	wk := r.begin(wf)
+	run := begun(r, wk.App, wf, 2, stepwell.StartOptions{ID: "a23-kept", Key: "a23", Priority: 4, Retention: time.Hour})
+	r.has(run.ID(), 1, world.WaitCreated)
+	r.must(said.Send(r.ctx, wk.App, run.ID(), " unread"))
+	r.must(wk.SendHook(r.ctx, "a23-door", json.RawMessage(`" hooked"`)))
+	for range 2 {
+		r.must(counted.Send(r.ctx, wk.App, run.ID(), 1))
+	}
+	gives(r, run, "a23-kept unread hooked")
+	row, err := r.world.Run(r.ctx, run.ID())
+	if err != nil || row.Key != "a23" || row.Priority != 3 || row.Retention != time.Hour {
+		r.Errorf("key %q, priority %d, retention %s, %v; want a23, 3, 1h", row.Key, row.Priority, row.Retention, err)
+	}
+	if n := len(r.events(run.ID(), world.RunContinued)); n != 2 {
+		r.Errorf("%d continuations, want 2", n)
+	}
+}
+
+func answerFork(r *answers) {
+	said := stepwell.Event[string]("said")
+	nap := stepwell.Define("a24-nap", func(stepwell.Context, int) (int, error) { return 1, nil })
+	wf := stepwell.Define("a24-forked", func(ctx stepwell.Context, _ int) (string, error) {
+		if _, err := stepwell.NewHook[string](ctx, stepwell.Token("a24-door")); err != nil {
+			return "", err
+		}
+		child := nap.Child().Start(ctx, 0)
+		got, ok, err := said.Wait(ctx, stepwell.Timeout(500*time.Millisecond))
+		if err != nil {
+			return "", err
+		}
+		n, err := child.Get(ctx)
+		return fmt.Sprint(got, ok, n), err
+	})
+	wk := r.begin(wf, nap)
+	run := begun(r, wk.App, wf, 0)
+	asked := r.has(run.ID(), 1, world.WaitCreated)[0]
+	wk.stop()
+	forked, err := r.client().Fork(r.ctx, run.ID(), stepwell.ForkOptions{ID: "a24-fork", At: asked.Seq})
+	r.must(err)
+	if got := r.events("a24-fork", world.WaitCreated); len(got) != 1 || !got[0].Until.Equal(asked.Until) {
+		r.Errorf("the fork waits %v, want until %s as its source", got, asked.Until)
+	}
+	ours, err := r.client().Hooks(r.ctx, "a24-fork", "")
+	r.must(err)
+	theirs, err := r.client().Hooks(r.ctx, run.ID(), "")
+	r.must(err)
+	if len(ours) != 1 || len(theirs) != 1 || theirs[0].Token != "a24-door" || ours[0].Token == "a24-door" {
+		r.Errorf("hooks %+v and %+v, want one each, and the token the source's", ours, theirs)
+	}
+	r.past(asked.Until)
+	overdue, err := r.client().Fork(r.ctx, run.ID(), stepwell.ForkOptions{ID: "a24-overdue", At: asked.Seq})
+	r.must(err)
+	r.begin(wf, nap)
+	for _, id := range []string{run.ID(), forked.ID(), overdue.ID()} {
+		gives(r, wf.Get(r.client(), id), "false 1")
+	}
+}
+
+func answerUndo(r *answers) {
+	var undone, tries atomic.Int32
+	wf := stepwell.Define("a25-broken", func(ctx stepwell.Context, _ int) (int, error) {
+		stepwell.Compensate(ctx, "first", func(context.Context) error { undone.Add(1); return nil })
+		stepwell.Compensate(ctx, "stubborn", func(context.Context) error {
+			if tries.Add(1) < 6 {
+				return errLuck
+			}
+			return nil
+		}, stepwell.Retry{Base: time.Millisecond, Cap: time.Millisecond})
+		stepwell.Compensate(ctx, "limited", func(context.Context) error { return errors.New("stuck") }, stepwell.Retry{Attempts: 2, Base: time.Millisecond})
+		return 0, errors.New("what began it")
+	})
+	e := endsAs(r, begun(r, r.begin(wf).App, wf, 0), world.Failed)
+	for _, part := range []string{"what began it", `undo "limited" failed`, "stuck"} {
+		if !strings.Contains(e.Error(), part) {
+			r.Errorf("error = %v, want %q in it", e, part)
+		}
+	}
+	if undone.Load() != 1 || tries.Load() != 6 {
+		r.Errorf("the other undos: %d and %d attempts, want 1 and 6", undone.Load(), tries.Load())
+	}
+}
+
+func answerPatched(r *answers) {
+	type tour struct {
+		Left int
+		Got  string
+	}
+	code := func(patched bool) *stepwell.Workflow[tour, string] {
+		return stepwell.Define("a26-asks", func(ctx stepwell.Context, in tour) (string, error) {
+			for range 3 {
+				if patched {
+					in.Got += fmt.Sprint(stepwell.Patched(ctx, "change"), " ")
+				}
+				if _, _, err := counted.Wait(ctx); err != nil {
+					return "", err
+				}
+			}
+			if in.Left--; in.Left > 0 {
+				return "", stepwell.ContinueAsNew(ctx, in)
+			}
+			return in.Got, nil
+		})
+	}
+	before, after := code(false), code(true)
+	wk := r.begin(before)
+	run := begun(r, wk.App, before, tour{Left: 2})
+	r.has(run.ID(), 1, world.WaitCreated)
+	wk.stop()
+	wk = r.begin(after)
+	for n := range 6 {
+		r.has(run.ID(), n+1, world.WaitCreated) // or a segment that ends in one turn records nothing
+		r.must(counted.Send(r.ctx, wk.App, run.ID(), n))
+	}
+	gives(r, run, "false false false true true true ")
+	if got := r.types(run.ID(), world.StepCreated); len(got) != 1 {
+		r.Errorf("the decision is recorded %d times, want once: in the segment that is new to it", len(got))
+	}
+}
