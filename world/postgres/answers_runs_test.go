@@ -153,41 +153,44 @@ func answerContinue(r *answers) {
 func answerFork(r *answers) {
 	said := stepwell.Event[string]("said")
 	nap := stepwell.Define("a24-nap", func(stepwell.Context, int) (int, error) { return 1, nil })
-	wf := stepwell.Define("a24-forked", func(ctx stepwell.Context, _ int) (string, error) {
-		if _, err := stepwell.NewHook[string](ctx, stepwell.Token("a24-door")); err != nil {
+	wf := stepwell.Define("a24-forked", func(ctx stepwell.Context, d time.Duration) (string, error) {
+		if _, err := stepwell.NewHook[string](ctx, stepwell.Token("a24-"+d.String())); err != nil {
 			return "", err
 		}
 		child := nap.Child().Start(ctx, 0)
-		got, ok, err := said.Wait(ctx, stepwell.Timeout(500*time.Millisecond))
+		got, ok, err := said.Wait(ctx, stepwell.Timeout(d))
 		if err != nil {
 			return "", err
 		}
 		n, err := child.Get(ctx)
 		return fmt.Sprint(got, ok, n), err
 	})
-	wk := r.begin(wf, nap)
-	run := begun(r, wk.App, wf, 0)
-	asked := r.has(run.ID(), 1, world.WaitCreated)[0]
+	wk, client := r.begin(wf, nap), r.client()
+	long, short := begun(r, wk.App, wf, time.Hour), begun(r, wk.App, wf, 100*time.Millisecond)
+	asked, soon := r.has(long.ID(), 1, world.WaitCreated)[0], r.has(short.ID(), 1, world.WaitCreated)[0]
 	wk.stop()
-	forked, err := r.client().Fork(r.ctx, run.ID(), stepwell.ForkOptions{ID: "a24-fork", At: asked.Seq})
+	r.must(said.Send(r.ctx, client, long.ID(), "yours"))
+	_, err := client.Fork(r.ctx, long.ID(), stepwell.ForkOptions{ID: "a24-fork", At: asked.Seq})
 	r.must(err)
 	if got := r.events("a24-fork", world.WaitCreated); len(got) != 1 || !got[0].Until.Equal(asked.Until) {
 		r.Errorf("the fork waits %v, want until %s as its source", got, asked.Until)
 	}
-	ours, err := r.client().Hooks(r.ctx, "a24-fork", "")
+	ours, err := client.Hooks(r.ctx, "a24-fork", "")
 	r.must(err)
-	theirs, err := r.client().Hooks(r.ctx, run.ID(), "")
+	theirs, err := client.Hooks(r.ctx, long.ID(), "")
 	r.must(err)
-	if len(ours) != 1 || len(theirs) != 1 || theirs[0].Token != "a24-door" || ours[0].Token == "a24-door" {
+	if len(ours) != 1 || len(theirs) != 1 || theirs[0].Token != "a24-1h0m0s" || ours[0].Token == "a24-1h0m0s" {
 		r.Errorf("hooks %+v and %+v, want one each, and the token the source's", ours, theirs)
 	}
-	r.past(asked.Until)
-	overdue, err := r.client().Fork(r.ctx, run.ID(), stepwell.ForkOptions{ID: "a24-overdue", At: asked.Seq})
+	r.past(soon.Until)
+	_, err = client.Fork(r.ctx, short.ID(), stepwell.ForkOptions{ID: "a24-overdue", At: soon.Seq})
 	r.must(err)
 	r.begin(wf, nap)
-	for _, id := range []string{run.ID(), forked.ID(), overdue.ID()} {
-		gives(r, wf.Get(r.client(), id), "false 1")
-	}
+	gives(r, long, "yourstrue 1")
+	gives(r, short, "false 1")
+	gives(r, wf.Get(client, "a24-overdue"), "false 1")
+	r.must(said.Send(r.ctx, client, "a24-fork", "mine")) // or it would wait: the source's is not its own
+	gives(r, wf.Get(client, "a24-fork"), "minetrue 1")
 }
 
 func answerUndo(r *answers) {

@@ -62,7 +62,7 @@ func answerAttempts(r *answers) {
 
 // deployedStep is a workflow whose step always fails, with the policy of one deploy: as a closure, in place, or queued.
 func deployedStep(how string, attempts int, calls *atomic.Int32) (*stepwell.Workflow[int, string], stepwell.Definition) {
-	retry := stepwell.Retry{Attempts: attempts, Backoff: stepwell.Fixed, Base: 200 * time.Millisecond, Jitter: -1}
+	retry := stepwell.Retry{Attempts: attempts, Backoff: stepwell.Fixed, Base: time.Duration(attempts) * 50 * time.Millisecond, Jitter: -1}
 	fail := func(context.Context, int) (int, error) { calls.Add(1); return 0, errLuck }
 	step := stepwell.DefineStep("a07-fail "+how, fail, retry)
 	return stepwell.Define("a07-"+strings.ReplaceAll(how, " ", "-"), func(ctx stepwell.Context, _ int) (string, error) {
