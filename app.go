@@ -162,7 +162,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		World: w, Workflows: r.workflows, Steps: r.steps, Name: cfg.Name, Build: cfg.Build,
 		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain,
 		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxPayload,
-		Strict: cfg.Strict, Logger: cfg.Logger, Stall: cfg.rig.Stall,
+		Strict: cfg.Strict, Logger: cfg.Logger, Stall: cfg.rig.Stall, Unread: cfg.rig.Unread,
 		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },
 	})
 	if err := errors.Join(append(r.faults, fault, err)...); err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/stepwell/stepwell/world/memory"
 )
 
+// No worker is there: the cache cannot matter.
 func TestBulk(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		app := r.client()

@@ -86,7 +86,7 @@ func TestCompensateInReverse(t *testing.T) {
 		"completes": "a b c", "fails": undone, "keeps b": "a b c un-c un-a", "does not encode": undone,
 	} {
 		t.Run(how, func(t *testing.T) {
-			everywhere(t, func(r *rig) {
+			everyWay(t, func(r *rig) {
 				var l till
 				wf := l.saga()
 				run := start(r, r.begin(wf), wf, how)
@@ -148,7 +148,7 @@ func TestCompensateWhenCancelled(t *testing.T) {
 
 // An undo whose policy gives it up does not keep the others from running, and the run's error says both.
 func TestCompensateThatFailsForGood(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var l till
 		broken := errors.New("broken")
 		wf := stepwell.Define("broken", func(ctx stepwell.Context, _ int) (int, error) {

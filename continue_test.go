@@ -28,7 +28,7 @@ var note = stepwell.Event[string]("note")
 
 // TestContinueAsNewFortyTimes goes on forty times, with a step and a sleep in each segment: the run is one run, and what waits for it waits on.
 func TestContinueAsNewFortyTimes(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		steps := 0
 		wf := stepwell.Define("endless", func(ctx stepwell.Context, in tour) (string, error) {
 			id, err := stepwell.Step(ctx, "work", func(c context.Context) (string, error) {
@@ -103,7 +103,7 @@ func TestContinueAsNewAtOnce(t *testing.T) {
 
 // TestContinueAsNewKeepsWhatIsUnread sends before, between and after: each payload is taken once, in order, whichever segment takes it.
 func TestContinueAsNewKeepsWhatIsUnread(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("reader", func(ctx stepwell.Context, in tour) (string, error) {
 			if err := stepwell.Sleep(ctx, "first", time.Minute); err != nil {
 				return "", err
@@ -141,7 +141,7 @@ func TestContinueAsNewKeepsWhatIsUnread(t *testing.T) {
 
 // TestContinueAsNewKeepsHooks lets a hook live through segments, with what it received; a hook that is disposed of in the last turn is closed.
 func TestContinueAsNewKeepsHooks(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("listener", func(ctx stepwell.Context, in tour) (string, error) {
 			var opts []stepwell.HookOption
 			if in.Token != "" {
@@ -209,7 +209,7 @@ func (r *rig) hooks(run string) []world.HookRow {
 
 // TestContinueAsNewKeepsTheRest holds what else a run keeps: ID, key, priority, retention, attributes, seed's independence, its age.
 func TestContinueAsNewKeepsTheRest(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("keeper", func(ctx stepwell.Context, left int) (string, error) {
 			if left == 2 {
 				if err := stepwell.SetAttribute(ctx, "tenant", "acme"); err != nil {
@@ -293,7 +293,7 @@ func TestContinueAsNewEndsWhatIsOpen(t *testing.T) {
 
 // TestContinueAsNewTakesTheHighestVersion: unless told; a version that no worker here knows waits for one that does.
 func TestContinueAsNewTakesTheHighestVersion(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		define := func(v int) *stepwell.Workflow[tour, string] {
 			return stepwell.Define("moving", func(ctx stepwell.Context, in tour) (string, error) {
 				in.Got += fmt.Sprint(v)
@@ -327,7 +327,7 @@ func TestContinueAsNewTakesTheHighestVersion(t *testing.T) {
 
 // TestContinueAsNewRefuses what cannot be an input, and goes on after it; a cancelled run ends.
 func TestContinueAsNewRefuses(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("refused", func(ctx stepwell.Context, n int) (string, error) {
 			for _, bad := range []error{
 				stepwell.ContinueAsNew(ctx, "no number"),

@@ -37,7 +37,7 @@ func endedSteps(events []world.Event) (names []string) {
 func TestForkAtEveryEvent(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.name, func(t *testing.T) {
-			everywhere(t, func(r *rig) {
+			everyWay(t, func(r *rig) {
 				d := &diary{}
 				app := r.beginWith(stepwell.Config{Definitions: s.defs(d)})
 				run := s.tell(r, app, d)
@@ -74,7 +74,7 @@ func TestForkAtEveryEvent(t *testing.T) {
 
 // TestForkOfALiveRun: the source keeps its tokens and goes on; both end.
 func TestForkOfALiveRun(t *testing.T) {
-	onWorlds(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		s := stories[2]
 		d := &diary{}
 		app := r.beginWith(stepwell.Config{Definitions: s.defs(d)})

@@ -26,11 +26,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// kinds are the worlds that the tests run on.
-var kinds = []struct {
+// kind is one of the worlds that the tests run on.
+type kind struct {
 	name string
 	open func(t testing.TB) world.World
-}{
+}
+
+// kinds are the worlds that the tests run on.
+var kinds = []kind{
 	{"memory", func(testing.TB) world.World { return memory.New() }},
 	{"sqlite", func(t testing.TB) world.World { return openFile(t, filepath.Join(t.TempDir(), "runs.db")) }},
 }
@@ -49,11 +52,14 @@ func openFile(t testing.TB, path string, opts ...sqlite.Options) *sqlite.World {
 	return w
 }
 
-// modes are what a worker may do with the machine of a run that waits. No workflow may observe which it is.
-var modes = []struct {
+// mode is a way to work.
+type mode struct {
 	name string
 	set  func(*stepwell.Config)
-}{
+}
+
+// modes are what a worker may do with the machine of a run that waits. No workflow may observe which it is.
+var modes = []mode{
 	{"cached", func(*stepwell.Config) {}},
 	{"replayed", func(c *stepwell.Config) { c.CacheRuns = -1 }},
 	{"strict", func(c *stepwell.Config) { c.Strict = true }},
@@ -69,17 +75,14 @@ type rig struct {
 
 // everywhere runs a test on each kind of world, and in each mode where that is quick.
 func everywhere(t *testing.T, test func(r *rig)) {
-	for _, k := range kinds {
-		for i, m := range modes {
-			if i > 0 && k.name != "memory" {
-				continue
-			}
-			t.Run(k.name+"/"+m.name, func(t *testing.T) {
-				t.Parallel()
-				bubble(t, k.open, m.set, test)
-			})
-		}
-	}
+	across(t, kinds[:1], modes, test)
+	across(t, kinds[1:], modes[:1], test)
+}
+
+// everyWay runs a test on each kind of world with the cache on and off, and strictly where that is quick: so the answers at the edges are held.
+func everyWay(t *testing.T, test func(r *rig)) {
+	across(t, kinds[:1], modes, test)
+	across(t, kinds[1:], modes[:2], test)
 }
 
 // onWorlds runs a test on each kind of world, in the default mode.
@@ -89,6 +92,18 @@ func onWorlds(t *testing.T, test func(r *rig)) {
 			t.Parallel()
 			bubble(t, k.open, modes[0].set, test)
 		})
+	}
+}
+
+// across runs a test on each of some worlds in each of some modes.
+func across(t *testing.T, on []kind, in []mode, test func(r *rig)) {
+	for _, k := range on {
+		for _, m := range in {
+			t.Run(k.name+"/"+m.name, func(t *testing.T) {
+				t.Parallel()
+				bubble(t, k.open, m.set, test)
+			})
+		}
 	}
 }
 

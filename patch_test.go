@@ -11,7 +11,7 @@ import (
 // TestPatchedKeepsRunsOnTheirWay: a run that is past a change when it is deployed keeps its old way; one that comes to it afterwards takes the new
 // one, and keeps that after another replay.
 func TestPatchedKeepsRunsOnTheirWay(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		say := func(s string) func(context.Context) (string, error) {
 			return func(context.Context) (string, error) { return s, nil }
 		}

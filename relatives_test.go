@@ -81,7 +81,7 @@ func TestChildrenReturnTheirResults(t *testing.T) {
 }
 
 func TestAttachedChildIsCancelledWithItsParent(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		child := stepwell.Define("child", func(ctx stepwell.Context, _ string) (string, error) {
 			return "", stepwell.Sleep(ctx, "long", 100*time.Hour)
 		})
@@ -117,7 +117,7 @@ func TestAttachedChildIsCancelledWithItsParent(t *testing.T) {
 }
 
 func TestAwaitRunOfRunningOverAndUnknown(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		target := stepwell.Define("target", func(ctx stepwell.Context, in string) (string, error) {
 			return "out " + in, stepwell.Sleep(ctx, "nap", 10*time.Minute)
 		})
@@ -148,7 +148,7 @@ func TestAwaitRunOfRunningOverAndUnknown(t *testing.T) {
 }
 
 func TestPauseHoldsAndResumeFollows(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		ev := stepwell.Event[string]("go")
 		wf := stepwell.Define("paused", func(ctx stepwell.Context, _ string) (string, error) {
 			s, _, err := ev.Wait(ctx)

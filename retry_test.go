@@ -67,7 +67,7 @@ func payer(d *diary, mended *bool) []stepwell.Definition {
 
 // TestRetryRunsTheFailedStepAlone however the run came to it: of all that had ended, nothing runs again.
 func TestRetryRunsTheFailedStepAlone(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		for how, ran := range failures {
 			d, mended := &diary{}, false
 			defs := payer(d, &mended)

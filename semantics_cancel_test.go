@@ -25,7 +25,7 @@ func (r *rig) cancel(app *stepwell.App, run string) {
 }
 
 func TestAnswer10ABodyThatIgnoresItsTimeoutIsNotOverlapped(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var g gauge
 		wf := stepwell.Define("deaf", func(ctx stepwell.Context, _ struct{}) (int, error) {
 			return stepwell.Step(ctx, "deaf", func(ctx context.Context) (int, error) {
@@ -60,7 +60,7 @@ func TestAnswer10ABodyThatIgnoresItsTimeoutIsNotOverlapped(t *testing.T) {
 }
 
 func TestAnswer10ABodyThatIgnoresACancelKeepsItsSlotAndItsResultIsNobodys(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var returned atomic.Bool
 		wf := stepwell.Define("deaf-to-cancel", func(ctx stepwell.Context, _ struct{}) (string, error) {
 			_, err := stepwell.Step(ctx, "deaf", func(context.Context) (string, error) {
@@ -94,7 +94,7 @@ func TestAnswer10ABodyThatIgnoresACancelKeepsItsSlotAndItsResultIsNobodys(t *tes
 }
 
 func TestAnswer17EveryOperationReturnsErrCancelledAtOnce(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		task := stepwell.DefineStep("task", func(context.Context, int) (int, error) { return 1, nil })
 		wf := stepwell.Define("tidy", func(ctx stepwell.Context, _ struct{}) (string, error) {
 			var got []bool
@@ -147,7 +147,7 @@ func TestAnswer17EveryOperationReturnsErrCancelledAtOnce(t *testing.T) {
 }
 
 func TestAnswer17AValueReturnedInTimeIsRecordedAndSeen(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		task := stepwell.DefineStep("task", func(ctx context.Context, _ int) (string, error) {
 			<-ctx.Done()
 			return "task saw " + context.Cause(ctx).Error(), nil
@@ -185,7 +185,7 @@ func TestAnswer17AValueReturnedInTimeIsRecordedAndSeen(t *testing.T) {
 }
 
 func TestAnswer17WhateverTheCodeReturnsTheRunEndsCancelled(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("whatever", func(ctx stepwell.Context, how string) (string, error) {
 			err := stepwell.Sleep(ctx, "long", time.Hour)
 			switch how {
@@ -216,7 +216,7 @@ func TestAnswer17WhateverTheCodeReturnsTheRunEndsCancelled(t *testing.T) {
 
 // What cleans up is tried again like any other step.
 func TestAnswer17ACleanUpThatFailsIsTriedAgain(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		refund := stepwell.DefineStep("refund", func(ctx context.Context, _ int) (int, error) { return failOnce(ctx) })
 		wf := stepwell.Define("untidy", func(ctx stepwell.Context, _ struct{}) (int, error) {
 			err := stepwell.Sleep(ctx, "long", time.Hour)
@@ -249,7 +249,7 @@ func failOnce(ctx context.Context) (int, error) {
 }
 
 func TestAnswer17ARunThatIsPendingEndsWithoutItsCode(t *testing.T) {
-	onWorlds(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("never", func(stepwell.Context, struct{}) (int, error) { r.Error("its code ran"); return 0, nil })
 		r.begin(wf)
 		unknown, err := r.client().Start(r.ctx, "unknown-here", []byte("{}"))
@@ -268,7 +268,7 @@ func TestAnswer17ARunThatIsPendingEndsWithoutItsCode(t *testing.T) {
 }
 
 func TestAnswer18ACancelEndsAPause(t *testing.T) {
-	onWorlds(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("paused", func(ctx stepwell.Context, _ struct{}) (int, error) {
 			return 0, stepwell.Sleep(ctx, "long", 5*time.Second)
 		})
@@ -291,7 +291,7 @@ func TestAnswer18ACancelEndsAPause(t *testing.T) {
 
 // A cancel that was asked for before ends no pause of the clean-up, and nothing falls due in it.
 func TestAnswer18ACancelThatSaysNothingNewEndsNoPause(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("tidy", func(ctx stepwell.Context, _ struct{}) (int, error) {
 			err := stepwell.Sleep(ctx, "long", 10*time.Second)
 			return 0, errors.Join(err, stepwell.Sleep(ctx.Uncancelled(), "clean-up", 5*time.Second))

@@ -53,7 +53,7 @@ func permutations(list []int) (all [][]int) {
 }
 
 func TestAnswer14ARaceCancelsNobodyInEveryOrderOfCompletion(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{raced}, MaxRuns: 200, MaxSteps: 1000})
 		orders := permutations([]int{1, 2, 3, 4, 5})
 		runs := make([]*stepwell.Run[int], len(orders))
@@ -74,7 +74,7 @@ func TestAnswer14ARaceCancelsNobodyInEveryOrderOfCompletion(t *testing.T) {
 }
 
 func TestAnswer14StepsThatStillRunWhenTheRunEndsLearnIt(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		cause := make(chan error, 1)
 		slow := stepwell.DefineStep("slow-task", func(ctx context.Context, _ int) (int, error) {
 			<-ctx.Done()
@@ -141,7 +141,7 @@ func (g *gauge) max() int {
 }
 
 func TestAnswer15MapKeepsItsLimitAndTheOrderOfItems(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var g gauge
 		items := []int{5, 3, 1, 4, 2, 5, 1, 1}
 		wf := stepwell.Define("map", func(ctx stepwell.Context, limit int) ([]int, error) {
@@ -168,7 +168,7 @@ func TestAnswer15MapKeepsItsLimitAndTheOrderOfItems(t *testing.T) {
 }
 
 func TestAnswer15MapStopsAtTheFirstError(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var mu sync.Mutex
 		ended := map[int]string{}
 		wf := stepwell.Define("map-fails", func(ctx stepwell.Context, _ struct{}) (string, error) {
@@ -205,7 +205,7 @@ func TestAnswer15MapStopsAtTheFirstError(t *testing.T) {
 }
 
 func TestAnswer15ANegativeLimitIsAnError(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("map-negative", func(ctx stepwell.Context, _ struct{}) (bool, error) {
 			_, err := stepwell.Map(ctx, []int{1}, -1, func(stepwell.Context, int) (int, error) { return 0, nil })
 			return errors.Is(err, stepwell.ErrInvalid), nil

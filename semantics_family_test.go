@@ -19,7 +19,7 @@ var sleeper = stepwell.Define("sleeper", func(ctx stepwell.Context, d time.Durat
 })
 
 func TestAnswer20ATakenChildIDIsAnErrorAndTheStrangerIsNotAdopted(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("chooses", func(ctx stepwell.Context, id string) ([]bool, error) {
 			var got []bool
 			for range 2 { // of a stranger, and of its own child
@@ -46,7 +46,7 @@ func TestAnswer20ATakenChildIDIsAnErrorAndTheStrangerIsNotAdopted(t *testing.T) 
 }
 
 func TestAnswer20WithoutAChosenIDEachChildIsANewRunTheSameOnReplay(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("starts-three", func(ctx stepwell.Context, _ struct{}) ([]string, error) {
 			var ids []string
 			var fs []*stepwell.Future[string]
@@ -77,7 +77,7 @@ func TestAnswer20WithoutAChosenIDEachChildIsANewRunTheSameOnReplay(t *testing.T)
 }
 
 func TestAnswer21AttachedChildrenAreCancelledHoweverTheParentEnds(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		middle := stepwell.Define("middle", func(ctx stepwell.Context, d time.Duration) (string, error) {
 			return sleeper.Child(stepwell.ChildOptions{ID: ctx.RunID() + ".grandchild"}).Run(ctx, d)
 		})
@@ -129,7 +129,7 @@ func TestAnswer21AttachedChildrenAreCancelledHoweverTheParentEnds(t *testing.T) 
 
 // A parent whose code is not there, or is blocked, is ended without it: its children end all the same.
 func TestAnswer21AttachedChildrenAreCancelledWithAParentThatEndsWithoutItsCode(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("orphans", func(ctx stepwell.Context, _ struct{}) (string, error) {
 			sleeper.Child(stepwell.ChildOptions{ID: "attached"}).Start(ctx, time.Hour)
 			sleeper.Child(stepwell.ChildOptions{ID: "detached", Detached: true}).Start(ctx, 20*time.Minute)
@@ -153,7 +153,7 @@ func TestAnswer21AttachedChildrenAreCancelledWithAParentThatEndsWithoutItsCode(t
 }
 
 func TestAnswer21ChildrenHaveTheirOwnRetentionAndVersion(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		v := func(n int, keep time.Duration) *stepwell.Workflow[int, int] {
 			return stepwell.Define("versioned", func(ctx stepwell.Context, _ int) (int, error) { return n, nil }, stepwell.Version(n), stepwell.Retention(keep))
 		}
@@ -185,7 +185,7 @@ func TestAnswer21ChildrenHaveTheirOwnRetentionAndVersion(t *testing.T) {
 }
 
 func TestAnswer21DeletingARunDeletesNoChildAndADeletedRunIsUnknown(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		ask := stepwell.Define("asks", func(ctx stepwell.Context, id string) (bool, error) {
 			_, err := stepwell.AwaitRun[string](ctx, id)
 			return errors.Is(err, stepwell.ErrNotFound), nil

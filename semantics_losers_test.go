@@ -26,7 +26,7 @@ type busyError struct{}
 func (busyError) Error() string { return "busy" }
 
 func TestAnswer08ErrorTypesThatAreNotRetriedCountThroughJoinedErrors(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var mu sync.Mutex
 		calls := map[string]int{}
 		fails := map[string]error{
@@ -74,7 +74,7 @@ func asked(ctx context.Context) (string, error) {
 }
 
 func TestAnswer14CancelLosersEndsWhatNobodyWaitsFor(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		task := stepwell.DefineStep("task", func(ctx context.Context, _ int) (string, error) { return asked(ctx) })
 		wf := stepwell.Define("losers", func(ctx stepwell.Context, _ struct{}) ([]string, error) {
 			var got []string
@@ -131,7 +131,7 @@ func TestAnswer14CancelLosersEndsWhatNobodyWaitsFor(t *testing.T) {
 }
 
 func TestAnswer15MapCancelsItemsThatWaitAndSaysWhichFailed(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("map-of-waits", func(ctx stepwell.Context, _ struct{}) ([]string, error) {
 			var ends []string
 			_, err := stepwell.Map(ctx, []string{"sleep", "event", "child", "fails", "never"}, 4, func(ctx stepwell.Context, how string) (int, error) {
@@ -169,7 +169,7 @@ func TestAnswer15MapCancelsItemsThatWaitAndSaysWhichFailed(t *testing.T) {
 }
 
 func TestAnswer17ABodyIsGivenTenSecondsByDefault(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("graceful", func(ctx stepwell.Context, seconds int) (string, error) {
 			v, err := stepwell.Step(ctx, "slow to end", func(ctx context.Context) (string, error) {
 				<-ctx.Done()
@@ -198,7 +198,7 @@ func TestAnswer17ABodyIsGivenTenSecondsByDefault(t *testing.T) {
 }
 
 func TestAnswer17HooksChildrenAndAwaitsEndAtOnceAndUnstartedStepsNeverBegin(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("all-cancelled", func(ctx stepwell.Context, target string) (string, error) {
 			h, err := stepwell.NewHook[int](ctx)
 			if err != nil {

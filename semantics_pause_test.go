@@ -52,7 +52,7 @@ func (r *rig) types(run string, of ...world.EventType) []string {
 }
 
 func TestAnswer18AForcedCancelRunsNothingMore(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		cause := make(chan error, 3)
 		wf := stepwell.Define("forced", func(ctx stepwell.Context, how string) (string, error) {
 			if how == "in a step" {
@@ -98,7 +98,7 @@ func TestAnswer18AForcedCancelRunsNothingMore(t *testing.T) {
 }
 
 func TestAnswer19ABodyInFlightEndsAndItsResultIsDeliveredAtResume(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		task := stepwell.DefineStep("task", func(_ context.Context, n int) (int, error) {
 			<-time.After(3 * time.Second)
 			return n, nil
@@ -182,7 +182,7 @@ func overdue(child *stepwell.Workflow[int, int]) *stepwell.Workflow[int, []strin
 }
 
 func TestAnswer19WhatCameAndFellDueFollowsOnResumeInTheOrderOfItsTimes(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		child := stepwell.Define("child-nap", func(ctx stepwell.Context, s int) (int, error) {
 			return s, stepwell.Sleep(ctx, "nap", time.Duration(s)*time.Second)
 		})
@@ -226,7 +226,7 @@ func TestAnswer19WhatCameAndFellDueFollowsOnResumeInTheOrderOfItsTimes(t *testin
 }
 
 func TestAnswer19PausingTwiceAndResumingTwiceAreNoOps(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("twice", func(ctx stepwell.Context, busy bool) (int, error) {
 			if busy {
 				return stepwell.Step(ctx, "busy", func(context.Context) (int, error) { <-time.After(10 * time.Second); return 1, nil })
@@ -261,7 +261,7 @@ func TestAnswer19PausingTwiceAndResumingTwiceAreNoOps(t *testing.T) {
 
 // A run that has not begun is paused too: it begins when it is resumed.
 func TestAnswer19APendingRunIsPaused(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := serial(1)
 		run, err := wf.Start(r.ctx, r.client(wf), 4, stepwell.StartOptions{Delay: time.Second})
 		if err != nil {
@@ -281,7 +281,7 @@ func TestAnswer19APendingRunIsPaused(t *testing.T) {
 
 // What came before a cancel that ends a pause is delivered before it.
 func TestAnswer18ACancelThatEndsAPauseComesAfterWhatCameBefore(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("paused-then-cancelled", func(ctx stepwell.Context, busy bool) (string, error) {
 			if busy {
 				stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {

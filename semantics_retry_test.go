@@ -31,7 +31,7 @@ func failing(name string, n int, opts ...stepwell.StepOption) (*stepwell.Workflo
 }
 
 func TestAnswer06AttemptsZeroIsThreeUnlimitedIsNoLimit(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		third, _ := failing("third", 2)
 		fourth, calls := failing("fourth", 3, stepwell.Retry{Base: time.Second})
 		stubborn, _ := failing("stubborn", 11, stepwell.Retry{Attempts: stepwell.Unlimited, Cap: 2 * time.Second})
@@ -55,7 +55,7 @@ func TestAnswer06AttemptsZeroIsThreeUnlimitedIsNoLimit(t *testing.T) {
 func TestAnswer06FewerAttemptsThanNoneIsAnErrorAtDefinition(t *testing.T) {
 	const bad = -2
 	step := stepwell.DefineStep("bad-step", func(context.Context, int) (int, error) { return 0, nil }, stepwell.Retry{Attempts: bad})
-	onWorlds(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		if _, err := stepwell.New(r.world, stepwell.Config{Definitions: []stepwell.Definition{step}}); !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), `"bad-step"`) {
 			r.Errorf("New = %v, want ErrInvalid and the step's name", err)
 		}
@@ -73,7 +73,7 @@ func TestAnswer06FewerAttemptsThanNoneIsAnErrorAtDefinition(t *testing.T) {
 }
 
 func TestAnswer06ATotalTimeCountsFromTheFirstAttemptAndTheFirstLimitEndsIt(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		every := stepwell.Retry{Attempts: stepwell.Unlimited, Backoff: stepwell.Fixed, Base: 4 * time.Second, Jitter: -1, Total: 10 * time.Second}
 		timed, calls := failing("timed", 100, every) // at 0, 4 and 8 s
 		every.Attempts = 2
@@ -89,7 +89,7 @@ func TestAnswer06ATotalTimeCountsFromTheFirstAttemptAndTheFirstLimitEndsIt(t *te
 }
 
 func TestAnswer06BudgetsArePerOccurrence(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var calls atomic.Int32
 		wf := stepwell.Define("twice", func(ctx stepwell.Context, _ struct{}) (last int, err error) {
 			for range 2 {
@@ -140,7 +140,7 @@ func deployed(how string, attempts int, calls *atomic.Int32) (*stepwell.Workflow
 func TestAnswer07TodaysCodeRulesAnAttemptThatStartsToday(t *testing.T) {
 	for _, how := range []string{"closure", "in place", "queued"} {
 		t.Run(how, func(t *testing.T) {
-			everywhere(t, func(r *rig) {
+			everyWay(t, func(r *rig) {
 				var calls atomic.Int32
 				wf, step := deployed(how, 10, &calls)
 				wk := r.begin(wf, step)
@@ -194,7 +194,7 @@ func TestAnswer08FatalAndPermanentCountAnywhereInTheChain(t *testing.T) {
 		{"not permanent", finality(false), 3},
 		{"ordinary", errUnlucky, 3},
 	}
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var defs []stepwell.Definition
 		var calls [10]atomic.Int32
 		wfs := make([]*stepwell.Workflow[struct{}, bool], len(cases))
@@ -224,7 +224,7 @@ func TestAnswer08RetryAfterSetsTheDelayAndUsesUpAnAttempt(t *testing.T) {
 			return stepwell.RetryAfter(fmt.Errorf("attempt %d", stepwell.Info(ctx).Attempt), 7*time.Second)
 		}, stepwell.Retry{Attempts: 3, Base: time.Millisecond})
 	})
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		run := start(r, r.begin(wf), wf, struct{}{})
 		if e := wantErr(r, run, world.Failed); !strings.Contains(e.Error(), "attempt 3") {
 			r.Errorf("error = %v, want that of attempt 3", e)
@@ -243,7 +243,7 @@ func TestAnswer08RetryAfterSetsTheDelayAndUsesUpAnAttempt(t *testing.T) {
 }
 
 func TestAnswer11ContextCanceledThatNobodyCancelledIsAnOrdinaryError(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var calls atomic.Int32
 		wf := stepwell.Define("canceled", func(ctx stepwell.Context, _ struct{}) ([]bool, error) {
 			err := stepwell.Do(ctx, "call", func(context.Context) error {

@@ -13,7 +13,7 @@ import (
 
 // Two coroutines end the run in the turn of one event: the one that waited first does.
 func TestAnswer16TheFirstCoroutineThatEndsTheRunCounts(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("two-ends", func(ctx stepwell.Context, first string) (string, error) {
 			if first == "next" {
 				return "continued", nil
@@ -47,7 +47,7 @@ func TestAnswer16TheFirstCoroutineThatEndsTheRunCounts(t *testing.T) {
 
 // A fork keeps the deadline of a wait; hooks and children are its own; what waits in the source's inbox stays there.
 func TestAnswer24AForkKeepsDeadlinesAndLeavesTheRestToItsSource(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("forked", func(ctx stepwell.Context, _ int) (string, error) {
 			if _, err := stepwell.NewHook[string](ctx, stepwell.Token("door")); err != nil {
 				return "", err
@@ -116,7 +116,7 @@ func TestAnswer24AForkKeepsDeadlinesAndLeavesTheRestToItsSource(t *testing.T) {
 
 // One ID is decided at the first call in a segment, and recorded once there.
 func TestAnswer26PatchedIsDecidedAndRecordedOnceASegment(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("asks-often", func(ctx stepwell.Context, in tour) (string, error) {
 			for range 3 {
 				in.Got += fmt.Sprint(stepwell.Patched(ctx, "change"), " ")

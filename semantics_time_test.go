@@ -31,7 +31,7 @@ var waitOnce = stepwell.Define("wait-once", func(ctx stepwell.Context, _ struct{
 })
 
 func TestAnswer01AWaitTimesOutByItsDeadlineNotByWhoIsThere(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		client := r.client()
 		for _, c := range []struct {
 			sent time.Duration // after the wait began
@@ -75,7 +75,7 @@ func TestAnswer01OverdueThingsAreAppendedInTheOrderOfTheirTimes(t *testing.T) {
 		_, err := stepwell.All(ctx, a, b)
 		return fmt.Sprint(seen), err
 	})
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wk, client := r.begin(order), r.client()
 		began := time.Now()
 		run := start(r, wk, order, struct{}{})
@@ -108,7 +108,7 @@ func TestAnswer02AnUntakenPayloadStaysForTheNextWaitThatMatches(t *testing.T) {
 		}
 		return got, nil
 	})
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wk := r.begin(pick)
 		run := start(r, wk, pick, struct{}{})
 		for _, n := range []int{1, 2, 3, 4} {
@@ -138,7 +138,7 @@ func TestAnswer04AwaitOfWhatHoldsWritesNothing(t *testing.T) {
 		_, err := f.Get(ctx)
 		return asleep, err
 	})
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wk := r.begin(await)
 		run := start(r, wk, await, struct{}{})
 		want(r, run, true)
@@ -170,7 +170,7 @@ func TestAnswer05SleepsOfNothingAndTimesInThePastAreDueAtOnce(t *testing.T) {
 		}
 		return ctx.Now().Sub(began), nil
 	})
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wk := r.begin(nothing)
 		run := start(r, wk, nothing, struct{}{})
 		took, err := run.Result(r.ctx)
@@ -186,6 +186,13 @@ func TestAnswer05SleepsOfNothingAndTimesInThePastAreDueAtOnce(t *testing.T) {
 }
 
 func TestAnswer05AClockThatStepsBackMovesNoEventBackAndEndsNoLease(t *testing.T) {
+	for _, m := range modes[:2] { // no other world of this package can be told the time; TestClockNeverGoesBack holds their clock
+		t.Run(m.name, func(t *testing.T) { t.Parallel(); clockStepsBack(t, m.set) })
+	}
+}
+
+func clockStepsBack(t *testing.T, mode func(*stepwell.Config)) {
+	t.Helper()
 	var back atomic.Int64
 	steps := stepwell.Define("steps", func(ctx stepwell.Context, _ struct{}) (int, error) {
 		for i := range 5 {
@@ -205,7 +212,7 @@ func TestAnswer05AClockThatStepsBackMovesNoEventBackAndEndsNoLease(t *testing.T)
 		return openFile(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{
 			Now: func() time.Time { return world.Now().Add(-time.Duration(back.Load())) },
 		})
-	}, modes[0].set, func(r *rig) {
+	}, mode, func(r *rig) {
 		wk := r.begin(steps)
 		run := start(r, wk, steps, struct{}{})
 		want(r, run, 5)

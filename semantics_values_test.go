@@ -16,7 +16,7 @@ import (
 )
 
 func TestAnswer09AResultThatCannotBeKeptFailsTheStepAtOnce(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var calls atomic.Int32
 		long := strings.Repeat("x", 2000)
 		regStep := stepwell.DefineStep("registered", func(context.Context, int) (string, error) { calls.Add(1); return long, nil })
@@ -60,7 +60,7 @@ func TestAnswer09AResultThatCannotBeKeptFailsTheStepAtOnce(t *testing.T) {
 }
 
 func TestAnswer09AnErrorThatIsTooLargeIsCutAndSaysSo(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("loud", func(ctx stepwell.Context, _ struct{}) (string, error) {
 			err := stepwell.Do(ctx, "shout", func(context.Context) error {
 				return stepwell.Fatal(errors.New(strings.Repeat("a", 1<<20)))
@@ -78,7 +78,7 @@ func TestAnswer09AnErrorThatIsTooLargeIsCutAndSaysSo(t *testing.T) {
 }
 
 func TestAnswer09ALowerLimitHoldsForNewWritesOnly(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		long := strings.Repeat("x", 2000)
 		wf := stepwell.Define("limit", func(ctx stepwell.Context, in string) (string, error) {
 			body := func(context.Context) (string, error) { return in, nil }
@@ -115,8 +115,9 @@ func withInput(n int, calls *atomic.Int32) (*stepwell.Workflow[struct{}, []int],
 	}), double
 }
 
+// Strict mode has the next test: there this is an error.
 func TestAnswer12TheRecordedInputOfAStepStands(t *testing.T) {
-	onWorlds(t, func(r *rig) {
+	across(t, kinds, modes[:2], func(r *rig) {
 		var calls atomic.Int32
 		wf, double := withInput(10, &calls)
 		wk := r.begin(wf, double)
@@ -130,7 +131,7 @@ func TestAnswer12TheRecordedInputOfAStepStands(t *testing.T) {
 }
 
 func TestAnswer12StrictModeReportsAnotherInput(t *testing.T) {
-	onWorlds(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var calls atomic.Int32
 		wf, double := withInput(10, &calls)
 		wk := r.begin(wf, double)
@@ -171,7 +172,7 @@ func TestAnswer13AValueThatTodaysTypeCannotHoldBlocksTheRun(t *testing.T) {
 	}
 	for name, bad := range badWorkflows {
 		t.Run(name, func(t *testing.T) {
-			everywhere(t, func(r *rig) {
+			everyWay(t, func(r *rig) {
 				good := typed(func(context.Context) (int, error) { return 300, nil })
 				wk := r.begin(good)
 				run := start(r, wk, good, struct{}{})
@@ -192,7 +193,7 @@ func TestAnswer13AValueThatTodaysTypeCannotHoldBlocksTheRun(t *testing.T) {
 
 func TestAnswer13ANilResultIsAResult(t *testing.T) {
 	maybe := stepwell.Event[*number]("maybe")
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		var calls atomic.Int32
 		wf := stepwell.Define("nil", func(ctx stepwell.Context, _ struct{}) (string, error) {
 			p, err := stepwell.Step(ctx, "pointer", func(context.Context) (*number, error) { calls.Add(1); return nil, nil })

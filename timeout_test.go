@@ -15,7 +15,7 @@ import (
 
 // TestRunTimeout ends a run that waits, after its code has cleaned up; the code and a body see why.
 func TestRunTimeout(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		cause := make(chan error, 1)
 		wf := stepwell.Define("slow", func(ctx stepwell.Context, _ int) (string, error) {
 			if stepwell.CancelCause(ctx) != nil {
@@ -60,7 +60,7 @@ func TestRunTimeout(t *testing.T) {
 
 // TestRunTimeoutCountsFromTheStart of the run's code: not from birth, and not anew in a new segment. A start may say otherwise than the workflow.
 func TestRunTimeoutCountsFromTheStart(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("segments", func(ctx stepwell.Context, n int) (int, error) {
 			if err := stepwell.Sleep(ctx, "rest", 20*time.Second); err != nil {
 				return n, err
@@ -94,7 +94,7 @@ func TestRunTimeoutCountsFromTheStart(t *testing.T) {
 
 // TestRunTimeoutWhileNoWorkerIsThere: what came before the deadline is handled first, then the deadline, and no step starts after it.
 func TestRunTimeoutWhileNoWorkerIsThere(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("left-alone", func(ctx stepwell.Context, _ int) (string, error) {
 			s, _, err := note.Wait(ctx)
 			if err != nil {
@@ -129,7 +129,7 @@ func TestRunTimeoutWhileNoWorkerIsThere(t *testing.T) {
 
 // TestRunTimeoutAfterACancel changes nothing: the run was asked to end, and is cancelled.
 func TestRunTimeoutAfterACancel(t *testing.T) {
-	everywhere(t, func(r *rig) {
+	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("cancelled-first", func(ctx stepwell.Context, _ int) (int, error) {
 			err := stepwell.Sleep(ctx, "long", time.Hour)
 			_ = stepwell.Sleep(ctx.Uncancelled(), "clean-up", 2*time.Minute)

@@ -35,6 +35,7 @@ type Config struct {
 	CacheRuns   int           // hibernating machines kept [1,000]; below 0: none
 	CacheBytes  int           // and their estimated bytes at most [64 MiB]
 	Limit       int           // bytes of one encoded value [1 MiB]
+	Unread      int           // payloads that a run may keep that no wait has taken, about: senders are told that it is full then [10,000]
 	// Clock is the system's clock. It is read once; from then on the monotonic clock counts [time.Now].
 	Clock  func() time.Time
 	Strict bool         // check determinism at every suspension
@@ -59,6 +60,7 @@ func (c *Config) defaults() {
 	setInt(&c.CacheRuns, 1000)
 	setInt(&c.CacheBytes, 64<<20)
 	setInt(&c.Limit, 1<<20)
+	setInt(&c.Unread, 10_000)
 	set(&c.Lease, 10*time.Second)
 	set(&c.Beat, min(time.Second, c.Lease/3))
 	set(&c.Sweep, 5*time.Minute)

@@ -303,9 +303,6 @@ func (s *session) hibernate() {
 	s.turn.release = s.releaseNow()
 }
 
-// maxUnread is how many payloads a run may keep that no wait has taken, about: senders are told that it is full then.
-const maxUnread = 10_000
-
 func (s *session) releaseNow() *world.Release {
 	now := s.now
 	if s.failure != nil {
@@ -313,7 +310,7 @@ func (s *session) releaseNow() *world.Release {
 		s.e.reportBlocked(s.run, b)
 		return &world.Release{Blocked: b, WakeAt: now.Add(blockBackoff(b.Tries))}
 	}
-	r := &world.Release{Waiting: s.waitingFor(), Full: s.m.Crowded(maxUnread)}
+	r := &world.Release{Waiting: s.waitingFor(), Full: s.m.Crowded(s.e.cfg.Unread)}
 	s.timers.prune(s.void)
 	if at, ok := s.timers.next(); ok {
 		r.WakeAt = at

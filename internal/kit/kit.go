@@ -13,6 +13,8 @@ type Rig struct {
 	Body func(ctx context.Context, input []byte, real Body) ([]byte, error)
 	// Stall is how long workflow code may go on without yielding before it is reported. 0: the default.
 	Stall time.Duration
+	// Unread is how many payloads a run may keep that no wait has taken. 0: the default.
+	Unread int
 }
 
 // Together reports whether bodies can run in transactions that commit with their results: what runs in their place does not need one.
