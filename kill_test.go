@@ -115,7 +115,8 @@ func victimCommand(t *testing.T, v victim) (*exec.Cmd, *bytes.Buffer) {
 	}
 	out := &bytes.Buffer{}
 	cmd := exec.Command(self) // it ends by itself within a minute, whatever becomes of this test
-	cmd.Env = append(os.Environ(), victimEnv+"="+string(orders))
+	// The race detector would let each process that ends by itself sleep for a second.
+	cmd.Env = append(os.Environ(), victimEnv+"="+string(orders), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
 	return cmd, out
 }

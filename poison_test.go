@@ -68,7 +68,7 @@ func (w *ward) worker() *poisonedWorker {
 		w.Fatal(err)
 	}
 	cmd := exec.CommandContext(w.Context(), self)
-	cmd.Env = append(os.Environ(), poisonedEnv+"="+string(orders))
+	cmd.Env = append(os.Environ(), poisonedEnv+"="+string(orders), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE")) // as for victims
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
