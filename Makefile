@@ -27,13 +27,14 @@ check: ## format, vet for three systems, staticcheck, the house rules
 	go tool staticcheck $(PKG)
 	go test -count=1 ./internal/lint
 
+# A process that the detector watches would sleep for a second as it exits.
 test: ## everything, with the race detector (PKG=./world/... for a part, TESTFLAGS=-short)
 	@command -v gcc >/dev/null || command -v clang >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; \
 		else echo "the race detector needs a C compiler: install gcc or clang"; exit 1; fi; }
 	@internal/pgtest/install.sh
 	@mkdir -p bin && go build -o bin/testsum ./internal/tools/testsum
-	@CGO_ENABLED=1 go test $(RACE) -vet=off -timeout 15m -json $(TESTFLAGS) $(PKG) 2>&1 | bin/testsum
+	@GORACE="atexit_sleep_ms=0 $(GORACE)" CGO_ENABLED=1 go test $(RACE) -vet=off -timeout 15m -json $(TESTFLAGS) $(PKG) 2>&1 | bin/testsum
 
 soak: ## the ledger under fire for SOAK (default 10m; SOAKFLAGS=-soak.seed=42 for the faults of another time)
 	@internal/pgtest/install.sh
