@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -316,5 +317,31 @@ func TestAnswer18ACancelThatSaysNothingNewEndsNoPause(t *testing.T) {
 		}
 		wantErr(r, run, world.Cancelled)
 		r.replays(run.ID(), wf)
+	})
+}
+
+// TestCancelIsForWhoeverHasTheCode: beside a worker that has the code of a sleeping run, one that has not does not end it: the run cleans up.
+func TestCancelIsForWhoeverHasTheCode(t *testing.T) {
+	other := stepwell.Define("other", func(stepwell.Context, int) (int, error) { return 0, nil })
+	everywhere(t, func(r *rig) {
+		cleaned := 0
+		tidy := stepwell.Define("tidy", func(ctx stepwell.Context, _ int) (int, error) {
+			err := stepwell.Sleep(ctx, "long", time.Hour)
+			return 0, errors.Join(err, stepwell.Do(ctx.Uncancelled(), "clean", func(context.Context) error { cleaned++; return nil }))
+		})
+		stranger := r.begin(other)
+		app := r.begin(tidy)
+		for n := 1; n <= 5; n++ {
+			run := start(r, app, tidy, 0)
+			synctest.Wait()
+			if err := stranger.Cancel(r.ctx, run.ID(), "enough"); err != nil {
+				r.Fatal(err)
+			}
+			wantErr(r, run, world.Cancelled)
+			if cleaned != n {
+				r.dump(run.ID())
+				r.Fatalf("cleaned up %d times after %d cancels", cleaned, n)
+			}
+		}
 	})
 }

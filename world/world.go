@@ -39,7 +39,8 @@ type Log interface {
 //   - when it is due (its WakeAt has come) and neither paused nor blocked; a blocked one when its backoff ends, which is its
 //     WakeAt; or
 //   - when it is running, neither paused nor blocked, and mail waits in its inbox; or
-//   - when a cancel_requested waits in its inbox, whatever else: then any worker gets it, whatever it has registered.
+//   - when a cancel_requested waits in its inbox, whatever else: then any worker gets it, whatever it has registered. But where the run is
+//     running and not blocked its code cleans up, and so only a worker that has registered its class gets it, as long as there is one.
 //
 // A task is ready when it is visible and nobody holds it. What a worker gives back by dying or leaving is due at once.
 type Queue interface {

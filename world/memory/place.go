@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -26,6 +27,8 @@ func (w *World) standing(r *run) (*lane, time.Time) {
 	switch {
 	case r.end != nil || r.owner != nil:
 		return nil, time.Time{}
+	case r.cancels > 0 && r.status == world.Running && r.blocked == nil && w.known(r.class()): // its code has to clean up
+		return w.laneOf(r), r.asked()
 	case r.cancels > 0:
 		return w.cancels[r.birth.Priority], r.asked()
 	case r.paused && !r.waits(world.RunResumed):
@@ -39,6 +42,41 @@ func (w *World) standing(r *run) (*lane, time.Time) {
 		return nil, time.Time{}
 	}
 	return w.laneOf(r), due
+}
+
+// known reports whether a worker has registered a class.
+func (w *World) known(c world.Class) bool {
+	for _, wk := range w.workers {
+		if slices.Contains(wk.Classes, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// replaceCancels puts runs that are to be cancelled where they belong now that a worker has come or gone: their code is known, or no longer.
+func (w *World) replaceCancels(wk *worker, n *notices) {
+	var moved []*run
+	look := func(l *lane) {
+		for _, e := range l.items {
+			if e.run.cancels > 0 && slices.Contains(wk.Classes, e.run.class()) {
+				moved = append(moved, e.run)
+			}
+		}
+	}
+	for _, l := range w.cancels {
+		look(l)
+	}
+	for _, c := range wk.Classes {
+		if lanes := w.lanes[c]; lanes != nil {
+			for _, l := range lanes {
+				look(l)
+			}
+		}
+	}
+	for _, r := range moved {
+		w.place(r, n)
+	}
 }
 
 // laneOf is the lane of the run's class and priority.

@@ -43,10 +43,12 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 	}
 	wk.Classes, wk.Steps = slices.Clone(wk.Classes), slices.Clone(wk.Steps)
 	now := w.now()
-	w.workers[wk.ID] = &worker{
+	joined := &worker{
 		Worker: wk, joined: now, until: now.Add(wk.Lease),
 		runs: make(map[*run]struct{}), tasks: make(map[*task]struct{}),
 	}
+	w.workers[wk.ID] = joined
+	w.replaceCancels(joined, &notices{}) // who joins looks for work anyway
 	return world.Beat{Now: now, Until: now.Add(wk.Lease)}, nil
 }
 
@@ -103,6 +105,7 @@ func (w *World) expire(now time.Time, n *notices) {
 // runs that got nowhere since it took them.
 func (w *World) bury(wk *worker, died bool, n *notices) {
 	delete(w.workers, wk.ID)
+	w.replaceCancels(wk, n)
 	now := w.now()
 	for r := range wk.runs {
 		if died && r.seq == r.taken {

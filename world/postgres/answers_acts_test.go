@@ -32,7 +32,6 @@ var answersToActs = map[string]func(*answers){
 }
 
 func answerEveryOperation(r *answers) {
-	r.alone()
 	nap := stepwell.Define("a17-nap", func(ctx stepwell.Context, d time.Duration) (int, error) { return 0, stepwell.Sleep(ctx, "nap", d) })
 	task := stepwell.DefineStep("a17-task", func(context.Context, int) (int, error) { r.Error("the task ran"); return 1, nil })
 	wf := stepwell.Define("a17-every", func(ctx stepwell.Context, _ int) (string, error) {
@@ -94,7 +93,6 @@ func untilDone(runs chan<- struct{}) func(ctx context.Context, _ int) (string, e
 }
 
 func answerValueInTime(r *answers) {
-	r.alone()
 	runs := make(chan struct{}, 3)
 	body := untilDone(runs)
 	task := stepwell.DefineStep("a17-heeds", body)
@@ -138,7 +136,6 @@ func answerCancelPending(r *answers) {
 }
 
 func answerForced(r *answers) {
-	r.alone()
 	cause, runs := make(chan error, 1), make(chan struct{}, 1)
 	wf := stepwell.Define("a18-forced", func(ctx stepwell.Context, how string) (int, error) {
 		if how == "in a step" {
@@ -180,7 +177,6 @@ func answerForced(r *answers) {
 }
 
 func answerCancelEndsPause(r *answers) {
-	r.alone()
 	wf := stepwell.Define("a18-paused", func(ctx stepwell.Context, _ int) (int, error) {
 		n, ok, err := counted.Wait(ctx)
 		_, _, late := counted.Wait(ctx)

@@ -49,7 +49,6 @@ func answerTaken(r *answers) {
 }
 
 func answerAttached(r *answers) {
-	r.alone()
 	nap := stepwell.Define("a21-nap", func(ctx stepwell.Context, _ int) (int, error) { return 0, stepwell.Sleep(ctx, "long", time.Hour) })
 	middle := stepwell.Define("a21-middle", func(ctx stepwell.Context, _ int) (int, error) {
 		return nap.Child(stepwell.ChildOptions{ID: ctx.RunID() + ".grandchild"}).Run(ctx, 0)

@@ -209,7 +209,6 @@ func answerDeafToTimeout(r *answers) {
 }
 
 func answerDeafToCancel(r *answers) {
-	r.alone()
 	var others atomic.Int32
 	runs, open := make(chan struct{}, 1), make(chan struct{})
 	deaf := stepwell.Define("a10-deaf-to-cancel", func(ctx stepwell.Context, _ int) (string, error) {

@@ -99,14 +99,6 @@ func (r *answers) beginWith(cfg stepwell.Config) *desk {
 	return d
 }
 
-// alone gives the test a database of its own. Where runs are cancelled it needs one: a worker that does not know a run's code may take it to be
-// cancelled, and the workers of other tests do not.
-func (r *answers) alone() {
-	r.Helper()
-	r.url = pgtest.URL(r.T)
-	r.world = openAnswers(r.T, r.url)
-}
-
 // client is an App that does not work.
 func (r *answers) client(defs ...stepwell.Definition) *stepwell.App {
 	r.Helper()

@@ -218,7 +218,7 @@ func (w *World) handBack(ctx context.Context, key int64, died bool) (all bool, e
 		q.Queue(w.sql(deleteLanes), key)
 		q.Queue(w.sql(deleteWorker), key).QueryRow(func(row pgx.Row) error { return row.Scan(&still) })
 	})
-	if err == nil && runs+tasks > 0 {
+	if err == nil { // also where it held nothing: runs that are to be cancelled may have waited for its code
 		w.tell(world.Notice{Kind: world.NoticeWork})
 	}
 	return err == nil && still == 0, err

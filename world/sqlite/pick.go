@@ -16,7 +16,7 @@ type candidate struct {
 
 // pick chooses what is given, at most n: higher levels first, then the workflow that had its turn the longest time ago, then what is due
 // longest. Within a lane that is the order of due times, so n of each lane are enough to look at.
-func (g *group) pick(heads []head, n int, tasks bool) (chosen []candidate) {
+func (g *group) pick(heads []head, n int, tasks bool, classes string) (chosen []candidate) {
 	if n <= 0 {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (g *group) pick(heads []head, n int, tasks bool) (chosen []candidate) {
 		if h.due.After(g.now) || (h.kind == 1) != tasks {
 			continue
 		}
-		if err := g.candidates(h, n, &all); err != nil {
+		if err := g.candidates(h, n, &all, classes); err != nil {
 			return []candidate{{err: err}}
 		}
 	}
@@ -54,7 +54,7 @@ func (g *group) pick(heads []head, n int, tasks bool) (chosen []candidate) {
 	return chosen
 }
 
-func (g *group) candidates(h head, n int, all *[]candidate) error {
+func (g *group) candidates(h head, n int, all *[]candidate, classes string) error {
 	add := func(r row) (bool, error) {
 		c := candidate{key: r.int(0), due: r.time(1), level: r.int(3) + int64(g.now.Sub(r.time(1))/aging)}
 		switch h.kind {
@@ -80,6 +80,6 @@ func (g *group) candidates(h head, n int, all *[]candidate) error {
 	case 1:
 		return g.c.query(readyTasks, add, h.name, h.priority, h.workflow, now, int64(n))
 	default:
-		return g.c.query(cancelRuns, add, int64(n))
+		return g.c.query(cancelRuns, add, int64(n), classes)
 	}
 }

@@ -170,7 +170,7 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 	if err != nil {
 		return out, err
 	}
-	for _, c := range g.pick(heads, q.Runs, false) {
+	for _, c := range g.pick(heads, q.Runs, false, classes) {
 		if c.err != nil {
 			return out, c.err
 		}
@@ -180,7 +180,7 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 		}
 		out.Runs = append(out.Runs, t)
 	}
-	for _, c := range g.pick(heads, q.Tasks, true) {
+	for _, c := range g.pick(heads, q.Tasks, true, classes) {
 		if c.err != nil {
 			return out, c.err
 		}

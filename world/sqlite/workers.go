@@ -202,8 +202,8 @@ func (g *group) bury(key int64, died bool) error {
 	if err != nil {
 		return err
 	}
+	g.notice(world.NoticeWork, "") // also where it held nothing: runs that are to be cancelled may have waited for its code
 	if runs+tasks > 0 {
-		g.notice(world.NoticeWork, "")
 		g.wr.cache.runs = make(map[string]*run)
 	}
 	if err := g.exec(deleteWorker, key); err != nil {

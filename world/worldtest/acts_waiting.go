@@ -97,13 +97,13 @@ var waitingActs = []check{
 		_, got := k.get(s.run)
 		r.same(len(got.Mail), 2, "mail")
 	}},
-	{"a cancel passes acts that wait", "a cancel makes any run runnable, by any worker; what was asked before comes with it", func(r *rig) {
+	{"a cancel passes acts that wait", "a cancel makes any run runnable; what was asked before comes with it", func(r *rig) {
 		k := r.worker("greet")
 		s := k.bear("greet")
 		r.act(s.run, pause, resume, pause)
 		s.takeMail(3, &world.Release{})
 		r.deliver(cancel(s.run, ""))
-		_, got := r.worker("other").get(s.run)
+		_, got := k.get(s.run)
 		r.same(mailTypes(got.Mail), []world.EventType{world.CancelRequested}, "mail")
 		r.same(got.Paused, true, "taken to be cancelled only")
 	}},

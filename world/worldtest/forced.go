@@ -45,7 +45,15 @@ var forced = []check{
 				r.Fatalf("got %+v, want a cancel for an attached child", m)
 			}
 		}
-		_, got := r.worker("other").get(waiting)
+		var got world.TakenRun
+		k.until("the child that slept is taken", func() bool {
+			for _, t := range k.take(2, 0).Runs { // the grandchild is due as well
+				if t.Run == waiting {
+					got = t
+				}
+			}
+			return got.Run == waiting
+		})
 		r.same(mailTypes(got.Mail), []world.EventType{world.CancelRequested}, "mail of the child that slept")
 		r.same(r.run(over).Status, world.Completed, "status of the child that was over")
 	}},

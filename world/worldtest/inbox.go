@@ -137,7 +137,12 @@ var inbox = []check{
 		stranger := r.worker("other")
 		for _, id := range runs {
 			r.deliver(cancel(id, ""))
-			_, got := stranger.get(id)
+			taker := stranger
+			if id == paused.run {
+				stranger.idle("its code has to clean up, and a worker has that")
+				taker = k
+			}
+			_, got := taker.get(id)
 			if n := len(got.Mail); n != 2 || got.Mail[1].Events[0].Type != world.CancelRequested {
 				r.Fatalf("got mail %+v, want a signal and a cancel", got.Mail)
 			}
@@ -159,6 +164,26 @@ var inbox = []check{
 		s.write(c)
 		two.idle("the run is over")
 		r.same(r.run(id).Status, world.Cancelled, "status")
+	}},
+	{"a cancel of a running run goes to a worker with its code", "any worker gets it only where none has registered its workflow and version, or it is pending or blocked", func(r *rig) {
+		k, stranger := r.worker("greet"), r.worker("other")
+		first, second := k.bear("greet"), k.bear("greet")
+		for _, s := range []*session{first, second} {
+			s.release(world.Release{})
+			r.deliver(cancel(s.run, ""))
+		}
+		stranger.idle("a worker has the code")
+		k.get(first.run)
+		stranger.idle("the other one too")
+		r.must(r.w.Leave(r.ctx, k.id), "leave")
+		got := map[string]bool{}
+		stranger.until("it gets both", func() bool {
+			for _, t := range stranger.take(1, 0).Runs {
+				got[t.Run] = true
+			}
+			return len(got) == 2
+		})
+		r.same(got, map[string]bool{first.run: true, second.run: true}, "what nobody has the code of")
 	}},
 	{"a run that is over takes no mail", "run over: ErrTerminal; the commit that ended it deleted its inbox", func(r *rig) {
 		s := r.worker("greet").bear("greet")

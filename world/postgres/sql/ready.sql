@@ -1,6 +1,6 @@
 -- What a worker could take, or when. kind 0: the first runs of each class and priority ($1, $2) from a time on ($3); 1: the first tasks of each step, priority
--- and workflow, those known ($5 to $8) from a time on and, where $10, all of the steps in $11; 2: runs that mail makes runnable, among those in $12 and,
--- where $10, all; 3: where $14, the workers. Runs in $12 ($13: of these classes) are among 0 and 1 whatever their times. The last row, kind 4, is the clock.
+-- and workflow, those known ($5 to $8) from a time on and, where $10, all of the steps in $11; 2: runs that mail makes runnable (a cancel for all who ask,
+-- unless the run's code is needed and a worker has it), among those in $12 and, where $10, all; 3: where $14, the workers. Runs in $12 ($13: of these classes) are among 0 and 1 whatever their times. The last row, kind 4, is the clock.
 -- Indexes queue_ready, tasks_ready, tasks_run, inbox_run, inbox_acts, runs_id, queue_owner, tasks_held.
 WITH RECURSIVE clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
 found (step, priority, workflow) AS (
@@ -40,7 +40,9 @@ FROM (SELECT run FROM mailed UNION ALL SELECT run FROM named) m
 JOIN {schema}.queue q ON q.run = m.run AND q.owner IS NULL
 CROSS JOIN LATERAL (SELECT min(i.arrived_at) FILTER (WHERE i.cancel) AS asked, coalesce(bool_or(i.act = 'run_resumed'), false) AS resumed
   FROM {schema}.inbox i WHERE i.run = q.run AND (i.cancel OR i.act IS NOT NULL)) a
-WHERE $4::integer > 0 AND (a.asked IS NOT NULL
+WHERE $4::integer > 0 AND (a.asked IS NOT NULL AND (q.class = ANY($13::integer[]) OR NOT q.running OR q.blocked IS NOT NULL OR NOT EXISTS (
+    SELECT FROM {schema}.classes c CROSS JOIN {schema}.workers w WHERE c.key = q.class AND w.ended IS NULL
+      AND w.classes::jsonb @> jsonb_build_array(jsonb_build_object('workflow', c.workflow, 'version', c.version)) OFFSET 0))
   OR q.class = ANY($13::integer[]) AND (NOT q.paused OR a.resumed)
     AND (q.running AND q.blocked IS NULL AND EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = q.run OFFSET 0)
       OR q.paused AND q.wake_at <= (SELECT now FROM clock)))

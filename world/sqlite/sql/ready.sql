@@ -16,4 +16,9 @@ SELECT 1, l.name, l.priority, (SELECT visible_us FROM tasks WHERE name = l.name 
     AND worker IS NULL ORDER BY visible_us LIMIT 1), l.workflow
 FROM lanes l WHERE l.workflow IS NOT NULL
 UNION ALL
-SELECT 2, 0, 0, (SELECT mail_us FROM queue WHERE cancel AND owner IS NULL ORDER BY mail_us LIMIT 1), NULL
+SELECT 2, 0, 0, (SELECT mail_us FROM queue q WHERE cancel AND owner IS NULL
+  AND (NOT running OR blocked IS NOT NULL -- as in cancel_runs
+    OR EXISTS (SELECT 1 FROM classes c, json_each(?1) j WHERE c.key = q.class AND c.workflow = j.value ->> 0 AND c.version = j.value ->> 1)
+    OR NOT EXISTS (SELECT 1 FROM classes c, workers k, json_each(k.classes) j
+      WHERE c.key = q.class AND c.workflow = j.value ->> 'workflow' AND c.version = j.value ->> 'version'))
+  ORDER BY mail_us LIMIT 1), NULL
