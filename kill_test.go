@@ -35,7 +35,7 @@ func TestKillBeforeAndAfterEachCall(t *testing.T) {
 						t.Fatalf("still dying at call %d", n)
 					}
 					if !killOnce(t, victim{Op: op, N: n, Late: late}) {
-						least := map[faults.Op]int{faults.Commit: 15, faults.Deliver: 1, faults.Take: 1}[op]
+						least := map[faults.Op]int{faults.Commit: 10, faults.Deliver: 1, faults.Take: 1}[op]
 						if n <= least {
 							t.Errorf("died at %d calls, want more than %d: the failpoints are not reached", n-1, least)
 						}
