@@ -17,12 +17,23 @@ type Run struct {
 	Output     json.RawMessage            `json:"output,omitempty"`
 	Error      *Error                     `json:"error,omitempty"`
 	Parent     *Parent                    `json:"parent,omitempty"`
+	Origin     *Origin                    `json:"origin,omitempty"` // of a fork, a restart, a retry
 	CreatedAt  time.Time                  `json:"createdAt"`
 	EndedAt    time.Time                  `json:"endedAt,omitzero"`
 	Retention  time.Duration              `json:"retention,omitempty"` // ns; 0: for ever
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
-	Takes      int64                      `json:"takes"`           // invocations so far
-	Queue      *QueueRow                  `json:"queue,omitempty"` // nil when it is over
+	Takes      int64                      `json:"takes"`                // invocations so far
+	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
+	Sealed     bool                       `json:"sealed,omitempty"`     // and they are shown so: whoever reads does not have the key
+	Queue      *QueueRow                  `json:"queue,omitempty"`      // nil when it is over
+}
+
+// Birth takes what the row of a run shows of its first event. It is for worlds.
+func (r *Run) Birth(born *Event) {
+	r.Input, r.Encryption, r.Sealed = born.Payload, born.Sealed, born.Sealed != ""
+	if born.Birth != nil {
+		r.Origin = born.Birth.Origin
+	}
 }
 
 // QueueRow is where a run that is not over stands.
@@ -45,6 +56,9 @@ type RunQuery struct {
 	Until    time.Time // created before
 	Cursor   string
 	Limit    int // default 100, most 1,000
+
+	Parent string // only children of this run
+	Origin string // only runs that were made of this one: its forks, restarts and retries
 
 	Input      []json.RawMessage          // JSON that the run's input contains, all of it; see [Contains]
 	Attributes map[string]json.RawMessage // attributes that the run has, with values that contain these
@@ -69,6 +83,7 @@ type HookRow struct {
 	Run       string          `json:"run"`
 	Token     string          `json:"token"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	Sealed    string          `json:"sealed,omitempty"` // set by who lists them: ID of the key that Metadata is encrypted with, where that is not there; "": readable
 	CreatedAt time.Time       `json:"createdAt"`
 }
 

@@ -250,8 +250,12 @@ func (s *State) createStep(e *Event) (bool, error) {
 }
 
 func (s *State) endStep(e *Event) (bool, error) {
-	if _, err := s.step(e); err != nil {
+	st, err := s.step(e)
+	if err != nil {
 		return false, err
+	}
+	if e.Peer != "" && e.Peer != st.Peer {
+		return false, fmt.Errorf("%w: step %s: the result of run %s, where %q was asked", ErrInvalid, e.ID, e.Peer, st.Peer)
 	}
 	delete(s.steps, e.ID)
 	put(&s.over, e.ID, struct{}{})

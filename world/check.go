@@ -31,7 +31,7 @@ func checkCommit(c *Commit) (bytes int, err error) {
 	}
 	for i := range c.Tasks {
 		t := &c.Tasks[i]
-		s += len(t.Input) + len(t.Options) + len(t.Name)
+		s += sealedBytes(len(t.Input), t.Sealed) + len(t.Options) + len(t.Name)
 		switch {
 		case t.Step == "" || t.Run != "" && t.Run != c.Run:
 			return s, fmt.Errorf("%w: run %s: task %d is of run %q, step %q", ErrInvalid, c.Run, i, t.Run, t.Step)
@@ -202,7 +202,7 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		if e.Seq != 0 {
 			return bad("an event has a number")
 		}
-		bytes += len(e.Payload) + len(e.Name) + len(e.Reason)
+		bytes += sealedBytes(len(e.Payload), e.Sealed) + len(e.Name) + len(e.Reason)
 		if e.Error != nil {
 			bytes += errorBytes(e.Error)
 		}
@@ -280,7 +280,7 @@ func checkTaskEnd(d *Delivery) error {
 
 // eventBytes is what an event counts for in the size of its commit.
 func eventBytes(e *Event) int {
-	n := len(e.Payload) + len(e.Name) + len(e.Path) + len(e.Token) + len(e.Match) + len(e.Reason)
+	n := sealedBytes(len(e.Payload), e.Sealed) + len(e.Name) + len(e.Path) + len(e.Token) + len(e.Match) + len(e.Reason)
 	if e.Error != nil {
 		n += errorBytes(e.Error)
 	}
@@ -292,6 +292,17 @@ func eventBytes(e *Event) int {
 	}
 	return n
 }
+
+// sealedBytes is what a payload counts for: encrypted, it is text that is a third longer than what was encrypted, and limits are of that.
+func sealedBytes(n int, key string) int {
+	if key == "" {
+		return n
+	}
+	return max(n/4*3-sealedMore, 0)
+}
+
+// sealedMore is what encryption adds to a payload beside that, at most.
+const sealedMore = 320
 
 func attributeBytes(attributes map[string]json.RawMessage) (n int) {
 	for name, value := range attributes {

@@ -73,9 +73,10 @@ type Block struct {
 	Seq     int64     `json:"seq,omitempty"`  // the event where it was found
 	Step    string    `json:"step,omitempty"` // correlation ID
 	Since   time.Time `json:"since"`
-	Tries   int       `json:"tries"`           // so far
-	Build   string    `json:"build,omitempty"` // of the worker that found it
-	Alone   bool      `json:"alone,omitempty"` // CodeCrashLoop: its next take evaluates it as the worker's only suspect
+	Tries   int       `json:"tries"`            // so far
+	Build   string    `json:"build,omitempty"`  // of the worker that found it
+	Sealed  string    `json:"sealed,omitempty"` // ID of the key that Message is encrypted with; "": plain
+	Alone   bool      `json:"alone,omitempty"`  // CodeCrashLoop: its next take evaluates it as the worker's only suspect
 }
 
 // Condition is a part of a commit whose content depends on what others have done. A commit with conditions goes alone.
@@ -106,6 +107,7 @@ type Task struct {
 	Name     string // of the registered step
 	Workflow string
 	Input    []byte
+	Sealed   string // Commit: ID of the key that Input is encrypted with; worlds do not keep it, Options say it: see SealedOptions
 	Options  []byte // what the calling code asked for: retry policy and timeout, JSON
 	Priority int
 	Visible  time.Time // not before; zero: now
@@ -170,7 +172,7 @@ type Mail struct {
 
 // ResultFor is the event that tells a waiting step how another run ended.
 func ResultFor(end *Event, step string) Event {
-	e := Event{Type: StepFailed, ID: step, Error: end.Error}
+	e := Event{Type: StepFailed, ID: step, Error: end.Error, Sealed: end.Sealed}
 	switch end.Type {
 	case RunCompleted:
 		e.Type, e.Payload, e.Error = StepCompleted, end.Payload, nil

@@ -35,6 +35,8 @@ var (
 	ErrCorrupt = errors.New("corrupt event log")
 	// ErrFormat: the log was written in a format that this release does not know.
 	ErrFormat = errors.New("unknown log format")
+	// ErrNoKey: the run is encrypted with a key that this process does not have; the error is a [*KeyError].
+	ErrNoKey = errors.New("no key")
 	// ErrWorkerExists: another worker process holds the file; the message names it.
 	ErrWorkerExists = errors.New("another worker process has the database")
 	// ErrStorage: the storage under the world refused: full, read-only, gone. The message says which.
@@ -55,6 +57,19 @@ func (e *TooEarlyError) Error() string {
 
 // Is reports whether target is [ErrTooEarly].
 func (e *TooEarlyError) Is(target error) bool { return target == ErrTooEarly }
+
+// KeyError says which key is missing. It matches [ErrNoKey].
+type KeyError struct {
+	Run string
+	Key string // its ID
+}
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("run %s is encrypted with the key %q, which this process does not have", e.Run, e.Key)
+}
+
+// Is reports whether target is [ErrNoKey].
+func (e *KeyError) Is(target error) bool { return target == ErrNoKey }
 
 // CorruptError says where a log stops making sense. It matches [ErrCorrupt].
 type CorruptError struct {

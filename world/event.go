@@ -2,6 +2,7 @@ package world
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -115,6 +116,7 @@ type Event struct {
 	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open
 	Birth   *Birth          `json:"birth,omitempty"`   // run_created
 	Next    *Continuation   `json:"next,omitempty"`    // run_continued
+	Sealed  string          `json:"sealed,omitempty"`  // ID of the key that payload, match and error are encrypted with; run_created: that of the whole run; "": plain
 	Build   string          `json:"build,omitempty"`   // of the program that wrote it; kept once a commit
 	Commit  int64           `json:"commit,omitempty"`  // set on reading: Seq of the first event of the same commit
 }
@@ -198,6 +200,17 @@ func (e *Event) Creation() bool {
 	return false
 }
 
+// Frees reports whether one of the events of a run ends a hook of it: by its disposal, or by a new segment that does not carry it over.
+func Frees(events []Event, hook string) bool {
+	for i := range events {
+		switch e := &events[i]; {
+		case e.Type == HookDisposed && e.ID == hook, e.Type == RunContinued && !slices.Contains(e.Next.Hooks, hook):
+			return true
+		}
+	}
+	return false
+}
+
 // Terminal reports whether the event ends its run.
 func (t EventType) Terminal() bool {
 	return t == RunCompleted || t == RunFailed || t == RunCancelled
@@ -250,5 +263,6 @@ const (
 	CodeDecode    = "DECODE"              // blocked: today's type cannot hold a recorded value
 	CodeStorage   = "STORAGE"             // blocked: the log could not be read just now
 	CodeInternal  = "INTERNAL"            // blocked: a fault of Stepwell's own; please report it
+	CodeNoKey     = "NO_KEY"              // blocked: the run is encrypted with a key that this worker does not have
 	CodeForeign   = "FOREIGN_GOROUTINE"   // blocked: workflow code used its Context on a goroutine of its own
 )

@@ -61,7 +61,7 @@ func checkText(what, s string, limit int) error {
 	}
 	for _, r := range s {
 		if !unicode.IsPrint(r) {
-			return fmt.Errorf("%w: %s %s: %q is not printable", ErrInvalid, what, show(s), r)
+			return fmt.Errorf("%w: %s %s: %q is not printable: want letters, digits, signs and spaces, and no line ends or controls", ErrInvalid, what, show(s), r)
 		}
 	}
 	return nil

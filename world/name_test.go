@@ -45,7 +45,7 @@ func TestCheckNames(t *testing.T) {
 // TestCheckNameMessage: a person reads what is wrong with which name.
 func TestCheckNameMessage(t *testing.T) {
 	got := CheckName("step", "a\tb").Error()
-	if want := `invalid: step "a\tb": '\t' is not printable`; got != want {
+	if want := `invalid: step "a\tb": '\t' is not printable: want letters, digits, signs and spaces, and no line ends or controls`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	got = CheckName("step", strings.Repeat("x", 39)+strings.Repeat("é", 200)).Error()

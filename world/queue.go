@@ -9,6 +9,11 @@ type TakeQuery struct {
 	Runs    int      // at most this many
 	Steps   []string // names of tasks
 	Tasks   int      // at most this many
+
+	// Run names one run, and nothing else is given: that run if it is runnable, or, with Step, that task of it if it is ready. Classes and Steps, Runs
+	// and Tasks hold as ever. Where it is not ready, somebody has it, or it is unknown, nothing is given; More and Next are left out.
+	Run  string
+	Step string // correlation ID
 }
 
 // Taken is what a worker now holds.

@@ -37,6 +37,7 @@ import (
 //	c  occurrence                   v  version
 //	a  attempt                      b  birth, see row_birth.go
 //	q  queued: 1                    nx continuation, without attributes
+//	z  sealed: ID of the key
 //	o  offset of the payload        at {name: [offset, length]} attributes
 //	l  length of the payload        e  error
 //
@@ -110,6 +111,7 @@ func (w *rowWriter) event(e *Event, base int64) error {
 	w.text(`,"by":`, e.By)
 	w.text(`,"s":`, e.Reason)
 	w.number(`,"v":`, int64(e.Version))
+	w.text(`,"z":`, e.Sealed)
 	if e.Error != nil || e.Birth != nil || e.Next != nil {
 		if err := w.rare(e); err != nil {
 			return err

@@ -170,6 +170,8 @@ func (r *rowReader) event(e *Event) error {
 			return r.textTo(&e.Reason)
 		case "v":
 			return r.int(&e.Version)
+		case "z":
+			return r.textTo(&e.Sealed)
 		case "e":
 			return r.json(&e.Error)
 		case "b":

@@ -39,6 +39,7 @@ type StreamWrite struct {
 	Chunks []json.RawMessage
 	End    ChunkKind // [ChunkClose] or [ChunkError]: a mark behind the chunks that closes the stream; "": none
 	Error  *Error    // of a ChunkError
+	Sealed string    // ID of the key that the chunks and the error are encrypted with; "": plain. Worlds do not keep it
 
 	// Reset makes void, before anything is added, what earlier attempts of Step have written at number From and behind. Where that is anything a
 	// [ChunkReset] says so to readers. A commit cannot have it.
@@ -136,7 +137,7 @@ func (w *StreamWrite) Len() int64 {
 func (w *StreamWrite) Bytes() int {
 	n := len(w.Stream) + len(w.Step)
 	for _, c := range w.Chunks {
-		n += len(c)
+		n += sealedBytes(len(c), w.Sealed)
 	}
 	if w.Error != nil {
 		n += errorBytes(w.Error)
@@ -183,7 +184,7 @@ func checkStreamWrite(w *StreamWrite) error {
 		return fmt.Errorf("%w: stream %q: attempt %d, position %d, from %d", ErrInvalid, w.Stream, w.Attempt, w.Pos, w.From)
 	}
 	for i, c := range w.Chunks {
-		if len(c) > MaxChunk {
+		if sealedBytes(len(c), w.Sealed) > MaxChunk {
 			return fmt.Errorf("%w: stream %q: chunk %d has %d bytes, more than %d", ErrTooLarge, w.Stream, i, len(c), MaxChunk)
 		}
 	}

@@ -2,6 +2,10 @@ package world
 
 import "strings"
 
+// WebhookToken is what the token of a webhook begins with, so that it can be told from other hooks': a webhook takes requests, which may have to be
+// signed, and nothing else.
+const WebhookToken = "wh_"
+
 // This file says what a hook's token is in a fork. The source may hold the token that the code chose, so the fork's hook has another, which tells
 // the one that was asked for: code that asks for that again, in a later segment too, binds to the hook.
 

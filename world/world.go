@@ -50,7 +50,8 @@ type Queue interface {
 
 	// Take gives the worker runnable runs and ready tasks, at most as many as asked for: higher priority first, where every minute of
 	// waiting counts one priority more; then by due time; fairly across workflows. It renews nothing. It also ends the leases of workers that died.
-	// Where the answer was lost, the error is [ErrUnknownOutcome]: the worker may hold what it does not know of, and leaves.
+	// Where the answer was lost, the error is [ErrUnknownOutcome]: the worker may hold what it does not know of, and leaves. It can name one run or
+	// task: see [TakeQuery].
 	Take(ctx context.Context, q TakeQuery) (Taken, error)
 
 	// Beat renews the worker's lease, all it holds with it, and tells what came for what it owns. A worker whose lease was ended gets
@@ -119,6 +120,10 @@ type Worker struct {
 	Classes []Class       // the workflows and versions that it registered
 	Steps   []string      // the steps that it registered
 	Lease   time.Duration // how long it is believed alive after a beat; default 10 s
+
+	// Remote says that it lives in another process than the one that calls Join for it: behind a server. The end of that process is not its death:
+	// whichever comes after it on the same storage goes on with its lease.
+	Remote bool
 }
 
 // Class is a workflow and a version of it. Version 0 in a run's row means that its birth left the version open; a worker names it

@@ -44,14 +44,12 @@ func (e *Engine) notBefore(said time.Time) {
 	}
 }
 
-// beatLoop renews the lease: every Beat while the worker owns anything, else as rarely as the lease allows; and whenever mail is announced.
+// beatLoop renews the lease: every Beat while the worker owns anything, else as rarely as the lease allows; and whenever mail is announced. What is taken
+// meanwhile makes the next beat due sooner, and never later.
 func (e *Engine) beatLoop(ctx context.Context) {
+	due := time.Now().Add(e.beatPause())
 	for {
-		d := e.cfg.Beat
-		if !e.busy() {
-			d = e.cfg.Lease / 3
-		}
-		t := time.NewTimer(d)
+		t := time.NewTimer(time.Until(due))
 		select {
 		case <-ctx.Done():
 			t.Stop()
@@ -61,10 +59,32 @@ func (e *Engine) beatLoop(ctx context.Context) {
 				t.Stop()
 				continue // nobody here could get mail
 			}
+		case <-e.stir:
+			t.Stop()
+			if soon := time.Now().Add(e.beatPause()); soon.Before(due) {
+				due = soon
+			}
+			continue
 		case <-t.C:
 		}
 		t.Stop()
 		e.beatOnce(ctx)
+		due = time.Now().Add(e.beatPause())
+	}
+}
+
+// beatPause is the time between beats for a worker that owns what this one does.
+func (e *Engine) beatPause() time.Duration {
+	if e.busy() {
+		return e.cfg.Beat
+	}
+	return e.cfg.Lease / 3
+}
+
+// stirLocked makes beats as frequent as they are for who owns something, where this worker begins to.
+func (e *Engine) stirLocked() {
+	if len(e.owned)+len(e.tasks) == 0 {
+		nudge(e.stir)
 	}
 }
 

@@ -37,10 +37,11 @@ type body struct {
 	attempt int // its number, from 1
 	started time.Time
 	policy  *Policy
-	suspect bool // the worker's only one
-	died    bool // an earlier attempt did, with its process
-	grace   bool // its step was ended without it: cancelled, and it did not return in time
-	parked  bool // a suspect that waits for another run: its attempt was given up in the log, and begins anew before it goes on
+	suspect bool   // the worker's only one
+	died    bool   // an earlier attempt did, with its process
+	grace   bool   // its step was ended without it: cancelled, and it did not return in time
+	after   func() // of a task that was taken: what it came to is durable; nil: nobody asks
+	parked  bool   // a suspect that waits for another run: its attempt was given up in the log, and begins anew before it goes on
 }
 
 // sit gives the body its place and its context, before it starts.
@@ -60,7 +61,7 @@ func (b *body) start(end ender) {
 func (b *body) main() {
 	defer b.seat.e.bodies.Done()
 	if !b.begins() {
-		b.run = unbegun
+		b.run, b.watching = unbegun, nil
 	}
 	b.make()
 }

@@ -20,6 +20,8 @@ type call struct {
 	result  result
 	tx      world.Tx // what run wrote, where that is to be committed with the step's end
 	done    bool     // run has returned, and so have the methods of its error
+
+	watching *watching // the Observer's part; nil: it has none
 }
 
 // bodyFunc is a step's function: a closure, or the registered one with its recorded input.
@@ -60,6 +62,9 @@ func (c *call) makeTimed() {
 
 func (c *call) body(ctx context.Context) {
 	c.seat.ctx = ctx
+	if c.watching != nil {
+		ctx = c.watching.begin(c.seat.e, ctx)
+	}
 	r := &c.result
 	r.payload, r.err = c.run(ctx, c.input)
 	if r.err != nil { // its methods are the author's code too: where they panic, they do it here
@@ -82,6 +87,9 @@ func (c *call) close(ctx context.Context) {
 	r.cause = cause(ctx)
 	if c.done && r.err != nil && r.cause == ErrTimeout {
 		r.err = &timeoutError{after: c.timeout, err: r.err}
+	}
+	if c.watching != nil {
+		c.watching.over(c.seat.e, r.err)
 	}
 	r.slot, r.turn = c.seat.leave()
 	c.ends.end(r)

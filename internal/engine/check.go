@@ -74,6 +74,9 @@ func classOf(events []world.Event) (c world.Class, newest int) {
 func (e *Engine) check(wf *Workflow, run string, events []world.Event, newest int) error {
 	state := &world.State{ID: run, EnterAt: world.EnterAt(events)}
 	var m *replay.Machine
+	if err := e.readable(run, events); err != nil {
+		return err
+	}
 	for i := range events {
 		changed, err := state.Apply(&events[i], zeroTime)
 		if err == nil && !changed {

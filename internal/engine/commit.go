@@ -29,6 +29,8 @@ func (s *session) commit(ctx context.Context) bool {
 		done, err := s.write(ctx, c)
 		if errors.Is(err, errWritten) {
 			s.reportUnbegun(c)
+			s.durable = c.First + int64(len(c.Events)) - 1
+			s.tellNotes()
 		}
 		switch {
 		case s.birth != nil && i == 0:
@@ -46,6 +48,10 @@ func (s *session) commit(ctx context.Context) bool {
 		if len(done.Events) > 0 {
 			s.durable = done.Events[len(done.Events)-1].Seq
 		}
+		s.tellNotes()
+		if c.Release != nil {
+			s.tellBlocked(c.Release.Blocked)
+		}
 		if len(done.Events) > len(c.Events) && !last { // it shifts what was to follow: begin anew from the log
 			s.restart(ctx)
 			return false
@@ -55,6 +61,7 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 		if last && (t.release != nil || s.state.Status.Terminal()) {
 			s.ended = true
+			s.comes(t.release, done.Mail)
 			if s.state.Status.Terminal() {
 				s.cancelBodies(ErrRunOver)
 				s.tellEnd()
@@ -170,7 +177,7 @@ func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, 
 		if final(err) || ctx.Err() != nil || c.Birth() {
 			return done, err
 		}
-		s.e.cfg.Logger.Warn("commit failed, trying again", "run", s.run, "try", try+1, "err", err)
+		s.e.cfg.Logger.Warn("commit failed, trying again", "run_id", s.run, "try", try+1, "err", err)
 		if !pause(ctx, retryPause(try)) {
 			return done, err
 		}
@@ -210,6 +217,7 @@ func (s *session) giveUp(ctx context.Context, err error) {
 		return
 	}
 	s.e.reportBlocked(s.run, b)
+	s.tellBlocked(b)
 }
 
 // restart gives the run up for its next taker, which replays it from the log.
@@ -220,6 +228,7 @@ func (s *session) restart(ctx context.Context) {
 		s.e.lostRun(s.run, err)
 	}
 	s.lose()
+	s.came = CameYielded
 	s.dropStarts()
 	s.e.kick()
 }
@@ -228,7 +237,7 @@ func (s *session) restart(ctx context.Context) {
 func final(err error) bool {
 	for _, e := range []error{
 		world.ErrLeaseLost, world.ErrTerminal, world.ErrConflict, world.ErrNotFound, world.ErrRunExists, world.ErrInvalid,
-		world.ErrTooLarge, world.ErrClosed, world.ErrCorrupt,
+		world.ErrTooLarge, world.ErrClosed, world.ErrCorrupt, world.ErrNoKey,
 	} {
 		if errors.Is(err, e) {
 			return true
@@ -284,6 +293,7 @@ func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) 
 	if b.policy.Tx {
 		b.run = s.e.inTx(spec.Run, &b.tx)
 	}
+	s.watchBody(b, name)
 	b.start((*stepBody)(b))
 }
 

@@ -20,7 +20,8 @@ type Workflow struct {
 	Retention time.Duration            // after the end; below 0: for ever
 	Timeout   time.Duration            // of a whole run; 0: none
 
-	KeepSegments int // how many segments of a run are kept, the newest included; 0: all
+	KeepSegments int    // how many segments of a run are kept, the newest included; 0: all
+	Source       string // file:line of the function
 }
 
 // Step is a registered step, which any worker that registered it can run by name.
@@ -28,6 +29,7 @@ type Step struct {
 	Name   string
 	Run    func(ctx context.Context, input []byte) ([]byte, error)
 	Policy Policy
+	Source string // file:line of the function
 }
 
 // StepSpec is what workflow code hands over with a step: how to run it. It is the Spec of a replay.Op.

@@ -29,6 +29,7 @@ type Config struct {
 	Poll      time.Duration // between looks for work, beside notifications [5 s, or what a world.Poller says]
 	Sweep     time.Duration // between sweeps of ended runs [5 min]; below 0: never
 	Drain     time.Duration // for bodies to end by themselves on shutdown [10 s]
+	Idle      time.Duration // on demand: for how long a worker with nothing to do stays [30 s]
 
 	Stall       time.Duration // workflow code that has not yielded for so long is reported [5 s]
 	CancelGrace time.Duration // for a body to return after its run was cancelled [10 s]
@@ -40,6 +41,8 @@ type Config struct {
 	Clock  func() time.Time
 	Strict bool         // check determinism at every suspension
 	Logger *slog.Logger // [discard]
+	// Observer is told what happens. [none]
+	Observer *Observer
 	// Record turns an error into what the log keeps of it.
 	Record func(error) *world.Error
 }
@@ -65,6 +68,7 @@ func (c *Config) defaults() {
 	set(&c.Beat, min(time.Second, c.Lease/3))
 	set(&c.Sweep, 5*time.Minute)
 	set(&c.Drain, 10*time.Second)
+	set(&c.Idle, 30*time.Second)
 	set(&c.Stall, 5*time.Second)
 	set(&c.CancelGrace, 10*time.Second)
 	if c.Clock == nil {
@@ -99,6 +103,10 @@ type Engine struct {
 	endBodies context.CancelCauseFunc //
 	worker    atomic.Pointer[string]
 
+	works  atomic.Bool // it takes its work by itself, or is at work on demand
+	plain  atomic.Bool // runs that are started here are born plain: it works on demand
+	demand demand
+
 	sessions sync.WaitGroup
 	bodies   sync.WaitGroup
 	unwound  sync.WaitGroup
@@ -108,6 +116,7 @@ type Engine struct {
 
 	wake    chan struct{} // take soon
 	beat    chan struct{} // beat soon
+	stir    chan struct{} // something is owned now: beats are due sooner
 	beating chan struct{} // holds one token while a beat is under way
 	offset  atomic.Int64  // world's clock minus ours, ns
 	until   atomic.Int64  // end of the lease on our monotonic clock, ns since epoch0
@@ -122,9 +131,10 @@ func New(cfg Config) (*Engine, error) {
 		cfg: cfg, byClass: map[world.Class]*Workflow{}, stepsByName: map[string]*Step{},
 		awaiters: awaiters{byRun: map[string][]chan Ended{}},
 		owned:    map[string]*session{}, tasks: map[taskKey]*heldTask{}, stalls: map[string]time.Time{},
-		wake: make(chan struct{}, 1), beat: make(chan struct{}, 1), beating: make(chan struct{}, 1), epoch0: time.Now(),
+		wake: make(chan struct{}, 1), beat: make(chan struct{}, 1), stir: make(chan struct{}, 1), beating: make(chan struct{}, 1), epoch0: time.Now(),
 	}
 	e.wall0 = cfg.Clock().Round(0)
+	e.demand.gate = make(chan struct{}, 1)
 	e.transactor, _ = cfg.World.(world.Transactor)
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)
@@ -200,6 +210,7 @@ func (e *Engine) adopt(s *session, life func(ctx context.Context)) bool {
 	if !e.accepting {
 		return false
 	}
+	e.stirLocked()
 	before := e.owned[s.run] // has released the run, or lost it, and is about to end
 	e.owned[s.run] = s
 	ctx := e.workCtx
@@ -267,15 +278,15 @@ func (e *Engine) record(err error, where string) *world.Error {
 }
 
 func (e *Engine) reportBlocked(run string, b *world.Block) {
-	e.cfg.Logger.Warn("run is blocked", "run", run, "reason", b.Code, "tries", b.Tries, "err", b.Message)
+	e.cfg.Logger.Warn("run is blocked", "run_id", run, "reason", b.Code, "tries", b.Tries, "err", b.Message)
 }
 
 func (e *Engine) lostRun(run string, err error) {
-	e.cfg.Logger.Warn("run is no longer owned", "run", run, "err", err)
+	e.cfg.Logger.Warn("run is no longer owned", "run_id", run, "err", err)
 }
 
 func (e *Engine) dropped(run string, ev *world.Event, err error) {
-	e.cfg.Logger.Info("mail was dropped", "run", run, "type", string(ev.Type), "err", err)
+	e.cfg.Logger.Info("mail was dropped", "run_id", run, "type", string(ev.Type), "err", err)
 }
 
 func retryPause(try int) time.Duration {

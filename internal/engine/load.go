@@ -46,6 +46,7 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 		if s.wf != nil && s.failure == nil {
 			s.begin(tk)
 		}
+		defer s.limit()()
 		s.loop(ctx)
 	})
 }
@@ -120,6 +121,9 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 
 // replay folds a page of the log and feeds it to the machine.
 func (s *session) replay(events []world.Event, more bool) error {
+	if err := s.e.readable(s.run, events); err != nil {
+		return err
+	}
 	segment := 0 // where it begins
 	for i := range events {
 		e := &events[i]

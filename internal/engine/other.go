@@ -23,6 +23,7 @@ func (s *session) bear(op *replay.Op, spec *ChildSpec) {
 	b := spec.Birth
 	b.Parent = &world.Parent{Run: s.run, Step: op.ID, Detached: spec.Detached}
 	b.Seed = rand.Uint64()
+	b.Context = s.childContext(&b)
 	c := &world.Commit{
 		ID: commitID(), Run: op.Peer, Build: s.e.cfg.Build, First: 1,
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: s.at(), Birth: &b, Payload: op.Input}},
@@ -124,15 +125,22 @@ func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 	decided := slices.Clone(events[known:])
 	for i := range decided {
 		decided[i].Commit = 0
+		about := s.subjectOf(&decided[i])
 		if _, err := s.state.Apply(&decided[i], zeroTime); err != nil {
 			s.fail(err, decided[i].Seq)
 			return
 		}
+		s.note(&decided[i], about)
 	}
+	s.tellNotes()
 	if s.e.cfg.Strict {
 		s.log = append(s.log, decided...)
 	}
 	if s.m == nil || s.failure != nil {
+		return
+	}
+	if err := s.e.readable(s.run, decided); err != nil {
+		s.fail(err, 0)
 		return
 	}
 	if err := s.m.Feed(decided, false); err != nil {
@@ -172,7 +180,7 @@ func (s *session) detached(ctx context.Context, st *world.Step) bool {
 		case errors.Is(err, world.ErrNotFound):
 			return true
 		case final(err) || errors.Is(err, world.ErrFormat):
-			s.e.cfg.Logger.Warn("a child could not be read at the end of its parent, and goes on", "run", s.run, "child", st.Peer, "err", err)
+			s.e.cfg.Logger.Warn("a child could not be read at the end of its parent, and goes on", "run_id", s.run, "child", st.Peer, "err", err)
 			return true
 		case !pause(ctx, retryPause(try)):
 			return true // nor will the parent's end be written

@@ -315,7 +315,7 @@ func (s *session) releaseNow() *world.Release {
 	if at, ok := s.timers.next(); ok {
 		r.WakeAt = at
 	}
-	if len(s.ready) > 0 {
+	if len(s.ready) > 0 || s.m.Outcome() != nil { // of code that is about to continue
 		r.WakeAt = now
 	}
 	return r
@@ -478,7 +478,7 @@ func (s *session) reportAttempt(step string, attempt int, why string) {
 	}}}
 	s.e.bodies.Go(func() {
 		if _, err := s.e.cfg.World.Deliver(s.e.workCtx, d); err != nil {
-			s.e.cfg.Logger.Info("an abandoned attempt could not be reported", "run", d.Run, "step", step, "err", err)
+			s.e.cfg.Logger.Info("an abandoned attempt could not be reported", "run_id", d.Run, "step.id", step, "err", err)
 		}
 	})
 }

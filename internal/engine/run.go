@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -12,26 +13,18 @@ import (
 // Run works until ctx ends, then drains: it takes nothing more, lets bodies end, hands back what cannot be finished, and returns when all that it
 // started has ended. An engine runs once at a time.
 func (e *Engine) Run(ctx context.Context) error {
-	workCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
-	defer giveUp()
-	bodyCtx, endBodies := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer endBodies(ErrDraining)
+	if !e.works.CompareAndSwap(false, true) {
+		return fmt.Errorf("run: %w", ErrRunning)
+	}
+	defer e.works.Store(false)
 	if err := e.joinFirst(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // it was to end before it had begun
 		}
 		return err
 	}
-	e.mu.Lock()
-	e.workCtx, e.bodyCtx, e.endBodies, e.accepting = workCtx, bodyCtx, endBodies, true
-	e.mu.Unlock()
-	if n, ok := e.cfg.World.(world.Notifier); ok {
-		defer n.Notify(e.notice)()
-	}
-	beatCtx, stopBeat := context.WithCancel(workCtx)
-	var beats, loops sync.WaitGroup
-	beats.Go(func() { e.beatLoop(beatCtx) })
-	beats.Go(func() { e.watchLoop(beatCtx) })
+	sh := e.begin(ctx)
+	var loops sync.WaitGroup
 	loops.Go(func() { e.takeLoop(ctx) })
 	if e.cfg.Sweep > 0 {
 		loops.Go(func() { e.sweepLoop(ctx) })
@@ -39,19 +32,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.kick()
 	<-ctx.Done()
 	loops.Wait()
-	err := e.drain(giveUp)
-	stopBeat()
-	beats.Wait()
-	e.cache.clear()
-	e.unwound.Wait()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if id := e.workerID(); id != "" {
-		if leave := e.cfg.World.Leave(last, id); leave != nil && !errors.Is(leave, world.ErrClosed) {
-			err = errors.Join(err, leave)
-		}
-	}
-	return err
+	return sh.end()
 }
 
 // drain ends all sessions: first those that can end by themselves, then, when their time is up, with their bodies' contexts cancelled, then by
@@ -126,6 +107,7 @@ func (e *Engine) sweepLoop(ctx context.Context) {
 	for pause(ctx, e.cfg.Sweep) {
 		for {
 			n, err := e.cfg.World.Sweep(ctx, batch)
+			e.tellSwept(n)
 			if err != nil && ctx.Err() == nil {
 				e.cfg.Logger.Warn("sweep failed", "err", err)
 			}

@@ -210,6 +210,9 @@ func (s *session) stand(ctx context.Context, next *world.Continuation) error {
 
 // standOn takes an event that the newest segment stands on.
 func (s *session) standOn(e *world.Event, next *world.Continuation) error {
+	if err := s.e.unreadable(s.run, e); err != nil {
+		return err
+	}
 	if _, err := s.state.Apply(e, zeroTime); err != nil {
 		return &world.CorruptError{Run: s.run, Seq: e.Seq, Err: err}
 	}

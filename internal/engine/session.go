@@ -58,21 +58,25 @@ type session struct {
 	blocked          *world.Block // as it was when the run was taken
 	draining         bool
 	abandon          bool
-	ended            bool // released, terminal or lost
+	slice            time.Duration // on demand: for how long it works, about; 0: without end
+	came             Came          // what became of it, when it is done
+	ended            bool          // released, terminal or lost
 	lost             bool
 	done             chan struct{} // closed at the very end
 	now              time.Time     // the world's clock, read once a turn
 	timer            *time.Timer   // of wait; made when it is first needed
 	durable          int64         // number of the last event that is committed
 
-	again   bool          // a commit's own outcome is to be looked at
-	outcome func()        // of the last commit's conditions; see goOn
-	later   []world.Event // of the last commit: what the machine has not seen yet
-	losers  []*replay.Op  // children that lost before the world had decided whether they are there
-	birth   *birth        // an eager start, until it is committed
-	carried carried       // what the segment started with
-	newest  int64         // while the log is read: number of the event that began its last segment; 0: the first
-	log     []world.Event // strict mode: all events of the segment
+	again   bool                 // a commit's own outcome is to be looked at
+	outcome func()               // of the last commit's conditions; see goOn
+	later   []world.Event        // of the last commit: what the machine has not seen yet
+	losers  []*replay.Op         // children that lost before the world had decided whether they are there
+	birth   *birth               // an eager start, until it is committed
+	carried carried              // what the segment started with
+	newest  int64                // while the log is read: number of the event that began its last segment; 0: the first
+	log     []world.Event        // strict mode: all events of the segment
+	notes   []note               // for the Observer, of what is not durable yet
+	began   map[string]time.Time // for the Observer: when tasks began whose end is being appended
 	old     []*replay.Machine
 }
 
@@ -107,6 +111,7 @@ const (
 	msgLent                  // a body waits for another run and has lent its slot
 	msgBack                  // it has its answer
 	msgRun                   // a run slot was granted
+	msgSlice                 // the slice is used up
 )
 
 // linger is how long a session waits for more mail after the last; see DESIGN §6.
@@ -119,7 +124,7 @@ const nearRetry = 5 * time.Second
 const turnBytes = 1 << 20
 
 func newSession(e *Engine, run string, take int64) *session {
-	s := &session{e: e, run: run, take: take, signal: make(chan struct{}, 1), runSlot: true, done: make(chan struct{})}
+	s := &session{e: e, run: run, take: take, came: CameDone, signal: make(chan struct{}, 1), runSlot: true, done: make(chan struct{})}
 	s.sit()
 	return s
 }
@@ -282,7 +287,7 @@ func (s *session) handleOne(msg *message) {
 		s.gotRunSlot()
 	case msgGrace:
 		s.endGrace(msg.step)
-	case msgDrain:
+	case msgDrain, msgSlice:
 		s.draining = true
 	case msgAbandon:
 		s.draining, s.abandon = true, true
@@ -390,7 +395,7 @@ func (s *session) urgent() bool {
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.box, func(m message) bool {
 		switch m.kind {
-		case msgRun, msgLost, msgDrain, msgAbandon:
+		case msgRun, msgLost, msgDrain, msgAbandon, msgSlice:
 			return true
 		case msgMail:
 			return len(s.bodies) > 0 && isCancel(*m.mail)
@@ -420,7 +425,7 @@ func (s *session) nextTimer() (d time.Duration, ok bool) {
 func (s *session) lose() {
 	s.cancelBodies(world.ErrLeaseLost)
 	s.reportAbandoned()
-	s.ended, s.lost = true, true
+	s.ended, s.lost, s.came = true, true, CameBusy
 }
 
 func (s *session) cancelBodies(cause error) {
@@ -493,6 +498,8 @@ func BlockOf(err error) world.Block {
 		b.Code, b.Message = world.CodePanic, err.Error()+"\n"+trimStack(panicked.Stack)
 	case errors.As(err, &foreign):
 		b.Code, b.Message = world.CodeForeign, err.Error()+"\n"+trimStack(foreign.Stack)
+	case errors.Is(err, world.ErrNoKey):
+		b.Code = world.CodeNoKey
 	case errors.Is(err, world.ErrStorage):
 		b.Code = world.CodeStorage
 	case errors.Is(err, world.ErrFormat):

@@ -121,7 +121,7 @@ func bear(ctx context.Context, w world.World, tx world.Tx, c *world.Commit) (wor
 // startEager evaluates the first turn before birth. ok is false where the run is to be born plain.
 func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, err error) {
 	wf := e.workflow(world.Class{Workflow: b.Birth.Workflow, Version: b.Birth.Version})
-	if wf == nil || e.runs.try(1) == 0 {
+	if wf == nil || e.plain.Load() || e.runs.try(1) == 0 {
 		return st, false, nil
 	}
 	s := newSession(e, b.ID, 1)

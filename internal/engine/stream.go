@@ -365,7 +365,7 @@ func (e *Engine) appendRest(t *world.Task, rest []world.StreamWrite) {
 			Run: t.Run, Worker: t.Worker, Task: &world.TaskKey{Run: t.Run, Step: t.Step, Attempt: t.Attempt}, StreamWrite: w,
 		})
 		if err != nil { // whoever refuses this refuses the end, or the stream is closed
-			e.cfg.Logger.Info("the rest of a stream was not written", "run", t.Run, "step", t.Step, "stream", w.Stream, "err", err)
+			e.cfg.Logger.Info("the rest of a stream was not written", "run_id", t.Run, "step.id", t.Step, "stream", w.Stream, "err", err)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	if err != nil {
 		e.runs.release(runs)
 		e.steps.release(tasks)
-		return e.takeFailed(ctx, err)
+		return e.takeFailed(ctx, q.Worker, err)
 	}
 	e.notBefore(taken.Now)
 	if !e.holds(ctx, q.Worker) { // the answer came late: what it gives was handed back, or will be
@@ -54,7 +54,7 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 		e.steps.release(tasks)
 		return overdue
 	}
-	e.startTasks(taken.Tasks)
+	e.startTasks(taken.Tasks, nil)
 	for _, tk := range taken.Runs {
 		s := newSession(e, tk.Run, tk.Take)
 		s.worker = q.Worker
@@ -100,17 +100,61 @@ func (e *Engine) poll() time.Duration {
 	return defaultPoll
 }
 
-func (e *Engine) takeFailed(ctx context.Context, err error) time.Duration {
+func (e *Engine) takeFailed(ctx context.Context, worker string, err error) time.Duration {
 	switch {
 	case ctx.Err() != nil:
 	case errors.Is(err, world.ErrLeaseLost):
 		e.distrust() // and the beat joins anew
 	case errors.Is(err, world.ErrUnknownOutcome):
+		if e.gotNothing(ctx, worker) {
+			return 0
+		}
 		e.resign(ctx)
 	default:
 		e.cfg.Logger.Warn("take failed", "err", err)
 	}
 	return time.Second
+}
+
+// heldTries is how often a worker compares what it holds with what the world says: a run that begins or ends meanwhile may be in one of the two alone.
+const heldTries = 3
+
+// gotNothing reports whether it is known that a take whose answer was lost gave nothing: the world says what the worker holds, and all of that is here.
+func (e *Engine) gotNothing(ctx context.Context, worker string) bool {
+	h, ok := e.cfg.World.(world.Holder)
+	if !ok {
+		return false
+	}
+	for try := range heldTries {
+		held, err := h.Held(ctx, worker)
+		if err != nil {
+			return false
+		}
+		if e.workerID() == worker && e.hasAll(&held) {
+			return true
+		}
+		if !pause(ctx, retryPause(try)) {
+			return false
+		}
+	}
+	return false
+}
+
+// hasAll reports whether the engine knows of all that its worker holds.
+func (e *Engine) hasAll(held *world.Held) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, run := range held.Runs {
+		if e.owned[run] == nil {
+			return false
+		}
+	}
+	for _, k := range held.Tasks {
+		if e.tasks[taskKey{k.Run, k.Step}] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *Engine) stepNames() []string {

@@ -33,12 +33,14 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 		b.seat.quit = func() { b.cancel(errGaveWay) }
 	}
 	e.mu.Lock()
+	e.stirLocked()
 	e.tasks[taskKey{t.Run, t.Step}] = &heldTask{t.Attempt, b.cancel}
 	e.mu.Unlock()
 	b.timeout, b.run, b.input = b.policy.Timeout, def.Run, t.Input
 	if b.policy.Tx {
 		b.run = e.inTx(def.Run, &b.tx)
 	}
+	e.watchTask(b)
 	b.start((*taskBody)(b))
 }
 
@@ -49,6 +51,9 @@ type taskBody body
 func (b *taskBody) end(r *result) {
 	e := b.seat.e
 	r.at, r.tx = e.now(), b.tx
+	if b.after != nil {
+		defer b.after()
+	}
 	defer b.ctx.cancel(nil)
 	defer b.seat.give(false, r.turn)
 	e.endTask(&b.ctx, b.task, b.home, *b.policy, world.Event{
@@ -57,30 +62,38 @@ func (b *taskBody) end(r *result) {
 }
 
 // startTasks runs the tasks that were taken, but for those that ended their process too often. Suspects that have to wait for another one go back to the queue; that is
-// durable before any of the tasks begins, as whatever begins may end the process, and taking a task was the start of an attempt.
-func (e *Engine) startTasks(tasks []world.Task) {
+// durable before any of the tasks begins, as whatever begins may end the process, and taking a task was the start of an attempt. ended is called when what a task
+// came to is durable, once for each; nil: nobody asks.
+func (e *Engine) startTasks(tasks []world.Task, ended func()) {
+	if ended == nil {
+		ended = func() {}
+	}
 	var back sync.WaitGroup
 	var run []*world.Task
 	var alone *world.Task
 	for i := range tasks {
 		t := &tasks[i]
+		if key := world.TaskKeyID(t.Options); key != "" {
+			back.Go(func() { e.returnSealed(t, key) })
+			continue
+		}
 		switch n := taskDeaths(t); {
 		case n < companyDeaths:
 			run = append(run, t)
 		case n >= companyDeaths+aloneDeaths:
-			back.Go(func() { e.failTask(t, n) })
+			back.Go(func() { e.failTask(t, n); ended() })
 		case alone == nil && e.suspects.try(1) == 1:
 			alone = t
 		default:
-			back.Go(func() { e.returnTask(t) })
+			back.Go(func() { e.returnTask(t); ended() })
 		}
 	}
 	back.Wait()
 	for _, t := range run {
-		e.runTask(*t, nil, &body{step: t.Step, attempt: t.Attempt})
+		e.runTask(*t, nil, &body{step: t.Step, attempt: t.Attempt, after: ended})
 	}
 	if alone != nil {
-		e.runTask(*alone, nil, &body{step: alone.Step, attempt: alone.Attempt, suspect: true})
+		e.runTask(*alone, nil, &body{step: alone.Step, attempt: alone.Attempt, suspect: true, after: ended})
 	}
 }
 
@@ -186,7 +199,7 @@ func (e *Engine) deliverTask(d *world.Delivery) {
 			e.kick() // whoever finishes a task takes the run and goes on in place
 			return
 		case final(err) || e.workCtx.Err() != nil:
-			e.cfg.Logger.Warn("a task's end was not accepted", "run", d.Run, "step", d.Task.Step, "err", err)
+			e.cfg.Logger.Warn("a task's end was not accepted", "run_id", d.Run, "step.id", d.Task.Step, "err", err)
 			return
 		}
 		if !pause(e.workCtx, retryPause(try)) {

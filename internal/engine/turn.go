@@ -69,11 +69,13 @@ func (s *session) append(e world.Event) error {
 // put numbers and stamps an event and folds it. It leaves Seq 0 where the event says nothing new.
 func (s *session) put(e *world.Event) error {
 	e.Time = s.at()
+	about := s.subjectOf(e)
 	changed, err := s.state.Apply(e, time.Time{})
 	if err != nil || !changed {
 		return err
 	}
 	e.Seq = s.state.Seq
+	s.note(e, about)
 	s.turn.events = append(s.turn.events, world.Event{})
 	s.turn.events[len(s.turn.events)-1] = *e
 	s.turn.bytes += weight(e)
@@ -200,7 +202,7 @@ func (s *session) runsHere(name string) bool {
 // queueTask makes a task of a registered step: held by this worker if it has a free slot, open to every worker if not.
 func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 	t := world.Task{
-		Run: s.run, Step: op.ID, Name: op.Key.Name, Workflow: s.state.Birth.Workflow, Input: op.Input, Options: spec.Override,
+		Run: s.run, Step: op.ID, Name: op.Key.Name, Workflow: s.state.Birth.Workflow, Input: op.Input, Options: s.withSeen(spec.Override),
 		Priority: s.state.Birth.Priority,
 	}
 	if def := s.e.stepsByName[t.Name]; def != nil && !s.draining && s.e.steps.try(1) == 1 {
@@ -225,6 +227,10 @@ func (s *session) handleMail(mail *world.Mail) {
 	}
 	if s.failure != nil {
 		return // it stays in the inbox: nothing is delivered to blocked code
+	}
+	if err := s.e.readable(s.run, mail.Events); err != nil { // it stays in the inbox as well
+		s.fail(err, 0)
+		return
 	}
 	s.see(mail.Row)
 	s.lastMail = s.now

@@ -68,11 +68,14 @@ func (s *session) commitResult(step string, b *body, r *result) error {
 		return err
 	}
 	s.struck = false
+	about := s.subjectOf(&e)
 	if _, err := s.state.Apply(&e, time.Time{}); err != nil {
 		s.fail(err, e.Seq)
 		return nil
 	}
 	s.durable = s.state.Seq
+	s.note(&e, about)
+	s.tellNotes()
 	if s.e.cfg.Strict {
 		s.log = append(s.log, e)
 	}

@@ -36,7 +36,7 @@ func (e *Engine) watchLoop(ctx context.Context) {
 			still[s] = st
 			if !st.told && now.Sub(st.since) >= e.cfg.Stall {
 				st.told = true
-				e.cfg.Logger.Warn("workflow code does not yield", "run", s.run, "workflow", s.wf.Name, "since", st.since,
+				e.cfg.Logger.Warn("workflow code does not yield", "run_id", s.run, "workflow.name", s.wf.Name, "since", st.since,
 					"stack", trimStack(m.Stack()))
 			}
 		}

@@ -68,7 +68,7 @@ func TestABusyLoopIsReportedWithItsStack(t *testing.T) {
 		}
 	}
 	until(t, "the report", func() bool { return strings.Contains(log.String(), "does not yield") })
-	if s := log.String(); !strings.Contains(s, "engine.spin(") || !strings.Contains(s, `"run":"spin"`) || strings.Contains(s, `"run":"calm"`) {
+	if s := log.String(); !strings.Contains(s, "engine.spin(") || !strings.Contains(s, `"run_id":"spin"`) || strings.Contains(s, `"run_id":"calm"`) {
 		t.Errorf("the report names neither the loop nor its run alone: %s", s)
 	}
 	if _, ok := e.Stalled("spin"); !ok {

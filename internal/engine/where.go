@@ -21,6 +21,20 @@ func FailedIn(ctx context.Context, fn any) {
 	}
 }
 
+// Source is the file:line of a function, or "".
+func Source(fn any) string {
+	v := reflect.ValueOf(fn)
+	if v.Kind() != reflect.Func || v.IsNil() {
+		return ""
+	}
+	f := runtime.FuncForPC(v.Pointer())
+	if f == nil {
+		return ""
+	}
+	file, line := f.FileLine(f.Entry())
+	return position(file, line)
+}
+
 // Caller is the place skip frames above the caller of the function that calls it, to be resolved by [Place].
 func Caller(skip int) uintptr {
 	var pcs [1]uintptr

@@ -22,10 +22,11 @@ const (
 	Deliver Op = "deliver"
 	Take    Op = "take"
 	Beat    Op = "beat"
+	Append  Op = "append" // of chunks to a stream, while their writer goes on
 )
 
 // Ops lists all of them.
-var Ops = []Op{Commit, Deliver, Take, Beat}
+var Ops = []Op{Commit, Deliver, Take, Beat, Append}
 
 // Call is a call that is about to be made.
 type Call struct {
@@ -33,6 +34,7 @@ type Call struct {
 	N        int             // the number of this call among those of the same Op on this [World], from 1
 	Commit   *world.Commit   // of a commit
 	Delivery *world.Delivery // of a delivery
+	Append   *world.Append   // of an append
 }
 
 // Fault is what happens at one call. The zero Fault is nothing.

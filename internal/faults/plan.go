@@ -31,13 +31,13 @@ func All(op Op, f Fault) Plan {
 
 // Rates says how often faults come, each as a share of calls between 0 and 1, and how many there may be in all.
 type Rates struct {
-	Unknown  float64       // commits and takes: the outcome is unknown; half of them were done
+	Unknown  float64       // commits, takes and appends: the outcome is unknown; half of them were done
 	Storage  float64       // any call: [world.ErrStorage], nothing was done
 	Lost     float64       // deliveries: done, but the answer is an error
 	Twice    float64       // deliveries: done twice
 	Delay    float64       // any call: held up, before or after
 	MaxDelay time.Duration // and so long at most
-	Crash    float64       // commits, deliveries and takes: Crash is called, before or after
+	Crash    float64       // commits, deliveries, takes and appends: Crash is called, before or after
 	Evict    float64       // commits: Evict is called before
 	Most     int           // faults in all; 0: no limit
 }
@@ -74,7 +74,7 @@ func (r *Rates) draw(rnd *rand.Rand, op Op, crash, evict func()) (f Fault, any b
 		return false
 	}
 	switch {
-	case hit(r.Unknown, op == Commit || op == Take):
+	case hit(r.Unknown, op == Commit || op == Take || op == Append):
 		return Fault{Err: world.ErrUnknownOutcome, Lost: side}, true
 	case hit(r.Storage, true):
 		return Fault{Err: world.ErrStorage}, true

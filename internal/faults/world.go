@@ -4,6 +4,7 @@ package faults
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
@@ -33,6 +34,11 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 	return through(ctx, w, Call{Op: Beat}, func() (world.Beat, error) { return w.World.Beat(ctx, q) })
 }
 
+// Append has failpoints; see [world.Streams].
+func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, error) {
+	return through(ctx, w, Call{Op: Append, Append: a}, func() (world.Appended, error) { return w.World.Append(ctx, a) })
+}
+
 // Join notes who joined; see [world.Queue].
 func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 	if err := w.alive(); err != nil {
@@ -53,6 +59,18 @@ func (w *World) Leave(ctx context.Context, worker string) error {
 		return err
 	}
 	return w.World.Leave(ctx, worker)
+}
+
+// Held fails for the dead; see [world.Holder].
+func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
+	h, ok := w.World.(world.Holder)
+	if !ok {
+		return world.Held{}, fmt.Errorf("what worker %s holds: %w", worker, world.ErrNotFound)
+	}
+	if err := w.alive(); err != nil {
+		return world.Held{}, err
+	}
+	return h.Held(ctx, worker)
 }
 
 // Outcome fails for the dead; see [world.Log].

@@ -179,6 +179,9 @@ func (f *cutter) take(e *world.Event) {
 	if of := f.entities[c.ID]; of != nil {
 		c.ID = of.id
 	}
+	if c.Type == world.StepCompleted || c.Type == world.StepFailed {
+		c.Peer = "" // it is of the source's child
+	}
 	if c.From != 0 {
 		c.From = f.numbers[c.From]
 	}
@@ -273,8 +276,11 @@ func (f *cutter) token(e, c *world.Event) {
 		asked, _ = world.AskedToken(e.Token)
 	}
 	c.Peer, c.Token = f.h.Run, letters
-	if e.Chosen && asked != "" {
+	switch {
+	case e.Chosen && asked != "":
 		c.Token = world.ForkToken(asked, letters)
+	case strings.HasPrefix(e.Token, world.WebhookToken):
+		c.Token = world.WebhookToken + letters
 	}
 }
 

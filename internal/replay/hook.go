@@ -38,10 +38,26 @@ func (r *receiver) end(payload []byte, err error) {
 	r.hook.receivers.dropped()
 }
 
+// HookSpec says what hook is asked for.
+type HookSpec struct {
+	Name     string
+	Token    string // "": one that nobody can guess
+	Prefix   string // of such a token
+	Metadata json.RawMessage
+	// Alike reports whether metadata that was recorded is what the code asks for, though the bytes differ; nil: it is not. Strict replays ask.
+	Alike func(asked, recorded []byte) bool
+}
+
 // Hook asks for a hook. With a chosen token the future is resolved when the token is granted, or with a [*ConflictError] when it is
 // taken; a token that this run already holds binds to that hook. Without one the token is made from the run's seed and ID, so that nobody can
 // guess it, and the future is resolved at once.
 func (x *Ctx) Hook(name, token string, metadata json.RawMessage) *Future {
+	return x.OpenHook(&HookSpec{Name: name, Token: token, Metadata: metadata})
+}
+
+// OpenHook is [Ctx.Hook] with all that can be said of a hook.
+func (x *Ctx) OpenHook(spec *HookSpec) *Future {
+	name, token := spec.Name, spec.Token
 	c, err := x.begin("hook name", world.KindHook, name)
 	if err != nil {
 		return x.m.resolved(err)
@@ -57,10 +73,17 @@ func (x *Ctx) Hook(name, token string, metadata json.RawMessage) *Future {
 		}
 	}
 	op := m.opening(x, world.HookCreated, m.key(c, world.KindHook, name))
+	op.Chosen, op.Input, op.alike = chosen, spec.Metadata, spec.Alike
 	if !chosen {
-		token = m.token(op.ID)
+		token = spec.Prefix + m.token(op.ID)
+		if e := m.recordedHook(op.ID); e != nil { // the code goes on at once, and must see what others see
+			op.kept = e.Payload
+			if e.Peer != "" {
+				token = e.Token
+			}
+		}
 	}
-	op.Token, op.Chosen, op.Input = token, chosen, metadata
+	op.Token = token
 	m.addHook(op)
 	m.ask(op)
 	if !chosen {
@@ -68,6 +91,16 @@ func (x *Ctx) Hook(name, token string, metadata json.RawMessage) *Future {
 		op.future.resolve(nil, nil)
 	}
 	return op.future
+}
+
+// recordedHook finds the record of a hook among the events that are known and not yet processed; nil: there is none.
+func (m *Machine) recordedHook(id string) *world.Event {
+	for i := m.at + 1; i < len(m.fed); i++ {
+		if e := &m.fed[i]; e.Type == world.HookCreated && e.ID == id {
+			return e
+		}
+	}
+	return nil
 }
 
 func (m *Machine) addHook(op *Op) {

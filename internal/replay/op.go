@@ -30,13 +30,23 @@ type Op struct {
 	future   *Future
 	own      Future // what future points to, for operations that have an end
 	hook     *hook
-	recorded bool // its event is in the log
-	told     bool // its cancel was noted for the engine
+	alike    func(asked, recorded []byte) bool // of a hook: see HookSpec
+	kept     []byte                            // of a hook: the metadata that was recorded, where that is known; else nil
+	recorded bool                              // its event is in the log
+	told     bool                              // its cancel was noted for the engine
 	pcs      []uintptr
 }
 
 // Future resolves with the operation's result.
 func (o *Op) Future() *Future { return o.future }
+
+// Metadata is that of a hook, as it was recorded; as the code asks for it, where that is not known yet.
+func (o *Op) Metadata() []byte {
+	if o.kept != nil {
+		return o.kept
+	}
+	return o.Input
+}
 
 // Event makes the event that records the operation, at a time, without a number. Until is fixed here.
 func (o *Op) Event(at time.Time) world.Event {

@@ -35,6 +35,7 @@ func (m *Machine) stands(op *Op, e *world.Event) {
 	case world.WaitCreated:
 		op.Match = e.Match
 	case world.HookCreated:
+		op.kept = e.Payload
 		if op.hook != nil && op.Token != e.Token && !op.hook.disposed {
 			if m.dropToken(op.hook); e.Peer != "" { // a fork has another token than its code asks for, and knows the hook by both
 				op.hook.asked = op.Token
@@ -84,7 +85,7 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		return nil
 	}
 	switch {
-	case e.Type != world.HookConflict && !bytes.Equal(op.Input, e.Payload): // a conflict does not keep the metadata of what was refused
+	case e.Type != world.HookConflict && !bytes.Equal(op.Input, e.Payload) && (op.alike == nil || !op.alike(op.Input, e.Payload)): // a conflict does not keep the metadata of what was refused
 		return m.differs(op, e, "input", op.Input, e.Payload)
 	case !bytes.Equal(op.Match, e.Match):
 		return m.differs(op, e, "match", op.Match, e.Match)

@@ -43,7 +43,8 @@ func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
 func (r *run) row() world.Run {
 	out := world.Run{
 		ID: r.id, Workflow: r.birth.Workflow, Version: r.version, Status: r.status, Key: r.birth.Key, Priority: r.birth.Priority,
-		Input: r.input, Output: r.output, Error: r.err, Parent: r.birth.Parent, CreatedAt: r.created, EndedAt: r.endedAt(),
+		Input: r.input, Encryption: r.sealed, Sealed: r.sealed != "", Output: r.output, Error: r.err, Parent: r.birth.Parent,
+		Origin: r.birth.Origin, CreatedAt: r.created, EndedAt: r.endedAt(),
 		Retention: r.birth.Retention, Attributes: cloneAttributes(r.attrs), Takes: r.take,
 	}
 	if r.end != nil {
@@ -87,7 +88,12 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 			break
 		}
 		looked++
-		if row := r.row(); q.Holds(&row) {
+		row := r.row()
+		holds, err := q.Holds(&row)
+		if err != nil {
+			return world.RunPage{}, err
+		}
+		if holds {
 			page.Runs = append(page.Runs, row)
 		}
 	}
@@ -114,6 +120,8 @@ func (w *World) bornIndex(key int64) int {
 
 func matches(r *run, q *world.RunQuery) bool {
 	return (q.Workflow == "" || r.birth.Workflow == q.Workflow) &&
+		(q.Parent == "" || r.birth.Parent != nil && r.birth.Parent.Run == q.Parent) &&
+		(q.Origin == "" || r.birth.Origin != nil && r.birth.Origin.Run == q.Origin) &&
 		(len(q.Status) == 0 || slices.Contains(q.Status, r.status)) &&
 		(q.Since.IsZero() || !r.created.Before(q.Since)) &&
 		(q.Until.IsZero() || r.created.Before(q.Until))

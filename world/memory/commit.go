@@ -144,7 +144,7 @@ func (w *World) bear(c *world.Commit) *run {
 	b := *e.Birth
 	w.runKey++
 	r := &run{
-		id: c.Run, key: w.runKey, birth: &b, status: world.Pending, version: b.Version, input: e.Payload,
+		id: c.Run, key: w.runKey, birth: &b, status: world.Pending, version: b.Version, input: e.Payload, sealed: e.Sealed,
 		attrs: cloneAttributes(b.Attributes), created: e.Time, wakeAt: b.NotBefore,
 	}
 	r.entry.run, r.entry.order = r, r.key

@@ -39,6 +39,9 @@ func (w *World) deliverLocked(d *world.Delivery, n *notices) (world.Delivered, e
 	if r.end != nil {
 		return world.Delivered{}, over(r)
 	}
+	if err := world.CheckSealed(r.id, r.sealed, events); err != nil {
+		return world.Delivered{}, err
+	}
 	done := world.Delivered{Run: r.id, Owner: r.ownerID()}
 	m := mail{id: d.ID, events: events}
 	if done.Duplicate = r.known(d.ID); done.Duplicate {

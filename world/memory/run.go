@@ -16,6 +16,7 @@ type run struct {
 	status  world.Status
 	version int
 	input   json.RawMessage // of run_created
+	sealed  string          // the same
 	output  json.RawMessage
 	err     *world.Error
 	attrs   map[string]json.RawMessage

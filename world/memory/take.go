@@ -5,6 +5,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -30,6 +31,10 @@ func (w *World) takeLocked(q world.TakeQuery, n *notices) (world.Taken, error) {
 		return world.Taken{}, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}
 	now := out.Now.UnixMicro()
+	if q.Run != "" {
+		w.takeOnly(&q, wk, &out)
+		return out, nil
+	}
 
 	lanes := w.cancels[:]
 	for _, c := range q.Classes {
@@ -67,6 +72,26 @@ func (w *World) takeLocked(q world.TakeQuery, n *notices) (world.Taken, error) {
 	}
 	out.Next = w.nextLeaseEnd(wk, next)
 	return out, nil
+}
+
+// takeOnly gives the one run or task that is asked for, if it is ready.
+func (w *World) takeOnly(q *world.TakeQuery, wk *worker, out *world.Taken) {
+	r := w.runs[q.Run]
+	if r == nil {
+		return
+	}
+	ready := func(e *entry) bool { return e.lane != nil && e.due <= out.Now.UnixMicro() }
+	if q.Step == "" {
+		if q.Runs > 0 && ready(&r.entry) && (slices.Contains(q.Classes, r.class()) || slices.Contains(w.cancels[:], r.entry.lane)) {
+			w.serve(&r.entry)
+			out.Runs = append(out.Runs, w.giveRun(r, wk))
+		}
+		return
+	}
+	if t := r.tasks[q.Step]; t != nil && q.Tasks > 0 && ready(&t.entry) && slices.Contains(q.Steps, t.Name) {
+		w.serve(&t.entry)
+		out.Tasks = append(out.Tasks, w.giveTask(t, wk, out.Now))
+	}
 }
 
 // giveRun makes the worker the run's owner.

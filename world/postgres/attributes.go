@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,28 +33,6 @@ type foundRow struct {
 	run         int64
 }
 
-// attributesText is how the attributes of a run are kept: a JSON object, or null. Values keep their bytes, which encoding/json would not do.
-func attributesText(attrs map[string]json.RawMessage) (*string, error) {
-	if len(attrs) == 0 {
-		return nil, nil
-	}
-	out := []byte{'{'}
-	for _, name := range slices.Sorted(maps.Keys(attrs)) {
-		if !json.Valid(attrs[name]) {
-			return nil, fmt.Errorf("%w: attribute %q is not JSON", world.ErrInvalid, name)
-		}
-		quoted, err := json.Marshal(name)
-		if err != nil {
-			return nil, fmt.Errorf("%w: attribute %q: %w", world.ErrInvalid, name, err)
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, quoted...), ':'), attrs[name]...)
-	}
-	return orNull(clean(string(append(out, '}')))), nil
-}
-
 // followAttributes puts on the sheet what events do to a run's attributes: some are changed, or all are replaced. Those of a birth are in its row.
 // Nobody but the owner changes them, so what this World remembers of them is right.
 func (d *draft) followAttributes(r *run, birth bool, changed map[string]json.RawMessage, whole bool) error {
@@ -77,11 +54,11 @@ func (d *draft) followAttributes(r *run, birth bool, changed map[string]json.Raw
 		maps.Copy(now, changed)
 	}
 	if !maps.EqualFunc(was, now, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
-		text, err := attributesText(now)
+		text, err := world.AttributeText(now)
 		if err != nil {
 			return fmt.Errorf("run %s: %w", r.id, err)
 		}
-		d.sheet.attrs = append(d.sheet.attrs, attrRow{run: r.key, attrs: text})
+		d.sheet.attrs = append(d.sheet.attrs, attrRow{run: r.key, attrs: orNull(clean(text))})
 	}
 	if r.attrs = now; birth {
 		was = nil

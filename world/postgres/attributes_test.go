@@ -157,12 +157,12 @@ func TestMigrationFillsAttributes(t *testing.T) {
 	}
 	var want []string
 	for i, v := range values {
-		text, err := attributesText(map[string]json.RawMessage{"v": []byte(v), `the "other"`: []byte(`1`)})
+		text, err := world.AttributeText(map[string]json.RawMessage{"v": []byte(v), `the "other"`: []byte(`1`)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		execute(t, u, fmt.Sprintf(`INSERT INTO stepwell.runs (key, id, workflow, version, status, priority, created_at, retention_ns, attributes)
-			VALUES (%d, 'r%02[1]d', 'w', 1, 'completed', 1, now(), 0, %s)`, i+1, literal(*text)))
+			VALUES (%d, 'r%02[1]d', 'w', 1, 'completed', 1, now(), 0, %s)`, i+1, literal(text)))
 		want = append(want, fmt.Sprintf("r%02d v %s", i+1, world.AttributeKey([]byte(v))), fmt.Sprintf(`r%02d the "other" n1e0`, i+1))
 	}
 	execute(t, u, fmt.Sprintf(`INSERT INTO stepwell.runs (key, id, workflow, version, status, priority, created_at, retention_ns) VALUES (99, 'bare', 'w', 1, 'completed', 1, now(), 0);

@@ -38,16 +38,21 @@ func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
 	b := e.Birth
 	row := birthRow{
 		key: key, id: c.Run, workflow: b.Workflow, version: int32(b.Version), idem: orNull(b.Key), priority: int16(b.Priority),
-		created: e.Time, retention: int64(b.Retention),
+		created: e.Time, retention: int64(b.Retention), sealed: orNull(e.Sealed),
 	}
 	if b.Parent != nil {
 		run, step := clean(b.Parent.Run), clean(b.Parent.Step)
 		row.parentRun, row.parentStep, row.detached = &run, &step, b.Parent.Detached
 	}
-	var err error
-	if row.attrs, err = attributesText(b.Attributes); err != nil {
+	if b.Origin != nil {
+		run := clean(b.Origin.Run)
+		row.originRun = &run
+	}
+	attrs, err := world.AttributeText(b.Attributes)
+	if err != nil {
 		return row, fmt.Errorf("run %s: %w", c.Run, err)
 	}
+	row.attrs = orNull(clean(attrs))
 	return row, nil
 }
 

@@ -367,10 +367,10 @@ func (d *draft) count(workflow string, from, to standing) {
 		}
 		d.total(workflow, string(status), n)
 		if s.paused {
-			d.total(workflow, countedPaused, n)
+			d.total(workflow, world.CountedPaused, n)
 		}
 		if s.blocked {
-			d.total(workflow, countedBlocked, n)
+			d.total(workflow, world.CountedBlocked, n)
 		}
 	}
 	if from != to {

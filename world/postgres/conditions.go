@@ -212,7 +212,7 @@ func (d *draft) decideTokens(ctx context.Context, tx txn, key int64, p *plan) er
 
 // holder is the run that holds a token behind some events of the commit; "": nobody does.
 func (d *draft) holder(ctx context.Context, tx txn, key int64, before []world.Event, token string, taken map[string]string) (string, error) {
-	if id, ok := taken[token]; ok && !freed(before, id) {
+	if id, ok := taken[token]; ok && !world.Frees(before, id) {
 		return d.c.Run, nil
 	}
 	holder := ""
@@ -222,7 +222,7 @@ func (d *draft) holder(ctx context.Context, tx txn, key int64, before []world.Ev
 		if err := row.Scan(&run, &id, &runID); err != nil {
 			return err
 		}
-		if run != key || !freed(before, id) {
+		if run != key || !world.Frees(before, id) {
 			holder = runID
 		}
 		return nil
@@ -248,23 +248,6 @@ func (d *draft) claim(ctx context.Context, tx txn, key int64, events []world.Eve
 		return errAgain
 	}
 	return err
-}
-
-// freed reports whether one of the events ends a hook.
-func freed(events []world.Event, id string) bool {
-	for i := range events {
-		switch e := &events[i]; e.Type {
-		case world.HookDisposed:
-			if e.ID == id {
-				return true
-			}
-		case world.RunContinued:
-			if !slices.Contains(e.Next.Hooks, id) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // stillPaused looks, for a run that is to be released while it is paused, whether a resumption waits that the commit does not take: then the run is to

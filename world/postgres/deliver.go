@@ -210,6 +210,7 @@ type addressee struct {
 	live        bool
 	waits, full *bool // its delivery ID is known; it has no room
 	payloads    *int64
+	locked      *string // ID of the key that it should be encrypted with
 }
 
 // decide says what became of a delivery.
@@ -224,6 +225,9 @@ func (m *sending) decide(a *addressee) {
 		return
 	case !a.live:
 		m.err = over(*a.id)
+		return
+	case a.locked != nil:
+		m.err = &world.KeyError{Run: *a.id, Key: *a.locked}
 		return
 	}
 	m.result = world.Delivered{Run: *a.id, Owner: textOf(a.owner), Duplicate: *a.waits}
@@ -249,7 +253,7 @@ func (w *World) putMail(b *script, batch []*sending) {
 	b.items = append(b.items, item{s: deliverMail, each: func(row scanner) error {
 		var i int64
 		var a addressee
-		if err := row.Scan(&i, &a.id, &a.live, &a.owner, &a.waits, &a.full, &a.payloads); err != nil {
+		if err := row.Scan(&i, &a.id, &a.live, &a.owner, &a.waits, &a.full, &a.payloads, &a.locked); err != nil {
 			return err
 		}
 		batch[i-1].decide(&a)
@@ -260,7 +264,7 @@ func (w *World) putMail(b *script, batch []*sending) {
 		int64(w.opt.InboxLimit), column(batch, func(m **sending) bool { return (*m).row.cancel }),
 		column(batch, func(m **sending) *string { return (*m).row.act }), int16(world.LogFormat),
 		column(batch, func(m **sending) string { return (*m).row.placeholder }), column(batch, func(m **sending) string { return (*m).row.head }),
-		column(batch, func(m **sending) []byte { return (*m).row.body }),
+		column(batch, func(m **sending) []byte { return (*m).row.body }), column(batch, func(m **sending) bool { return (*m).row.plain }),
 	}})
 }
 

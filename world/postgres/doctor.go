@@ -45,6 +45,7 @@ func (w *World) Examine(ctx context.Context) ([]world.Finding, error) {
 		{"overdue runs", x.overdueRuns},
 		{"overdue steps", x.overdueTasks},
 		{"old mail", x.oldMail},
+		{"streams", x.streams},
 		{"blocked runs", x.blocked},
 		{"housekeeping", x.backlog},
 	} {

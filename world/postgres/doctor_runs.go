@@ -17,6 +17,7 @@ var (
 	doctorUnowned = load("doctor_unowned")
 	doctorWorkers = load("doctor_workers")
 	doctorMail    = load("doctor_mail")
+	doctorChunks  = load("doctor_chunks")
 	doctorTasks   = load("doctor_tasks")
 	doctorBacklog = load("doctor_backlog")
 )
@@ -176,6 +177,27 @@ func (x *examination) backlog(ctx context.Context) (f world.Finding, err error) 
 		f = good("%d runs to delete, %d counts to sum up", unswept, unsummed)
 		if unswept > mostUnswept || unsummed > mostUnsummed {
 			f = warning("workers do it every 5 minutes: is one alive?", "%d runs should have been deleted an hour ago, or more; %d counts are to be summed up", unswept, unsummed)
+		}
+		return nil
+	})
+	return f, err
+}
+
+// streams looks for what no write and no sweep leaves.
+func (x *examination) streams(ctx context.Context) (f world.Finding, err error) {
+	err = x.w.read(ctx, doctorChunks, func(row pgx.Rows) error {
+		var orphans, wrong int64
+		var run string
+		if err := row.Scan(&orphans, &wrong, &run); err != nil {
+			return err
+		}
+		switch {
+		case wrong > 0:
+			f = bad("rows were changed by hand, or lost: restore a backup, or go on in a fork of the run", "%d batches of chunks overlap or leave a gap; run %s has some", wrong, run)
+		case orphans > 0:
+			f = warning("nobody reads them; delete those whose run is in no row of runs, by key", "%d batches of chunks are of runs that are not there", orphans)
+		default:
+			f = good("no gaps")
 		}
 		return nil
 	})

@@ -15,6 +15,10 @@ func TestExamine(t *testing.T) {
 		INSERT INTO stepwell.totals VALUES ('w', 'running', 1); INSERT INTO stepwell.classes (key, workflow, version) VALUES (7, 'w', 1);`
 	const worker = `INSERT INTO stepwell.workers (key, id, name, build, classes, steps, lease_ns, joined_at, until) VALUES
 		(5, 'wrkr_5', 'five', 'b', '[{"workflow":"w","version":1}]', '["charge"]', 1, now(), now() + interval '1 hour');`
+	const live = "INSERT INTO stepwell.queue (run, class, running, priority, owner) VALUES (1, 7, true, 3, 5);"
+	batch := func(values string) string {
+		return "INSERT INTO stepwell.chunks (run, stream, idx, n, kind, step, attempt, pos, at, data) VALUES (" + values + ", '', 0, 0, now(), '');"
+	}
 	for name, c := range map[string]struct {
 		script string
 		check  string // "": no trouble
@@ -42,9 +46,13 @@ func TestExamine(t *testing.T) {
 		"an owner that is not there": {worker + run + `INSERT INTO stepwell.queue (run, class, running, priority, owner) VALUES (1, 7, true, 3, 6)`, "runs without a worker", world.HealthBad, "r1"},
 		"a lost worker": {worker + run + `INSERT INTO stepwell.queue (run, class, running, priority, owner) VALUES (1, 7, true, 3, 6);
 			INSERT INTO stepwell.workers (key, id, name, build, classes, steps, lease_ns, joined_at, until) VALUES (6, 'wrkr_6', 'six', 'b', '[]', '[]', 1, now(), now() - interval '1 hour')`, "workers", world.HealthWarning, "1 that hold something"},
-		"a wrong clock": {worker + "UPDATE stepwell.workers SET skew_ns = -3000000000", "clocks", world.HealthWarning, "five is off by -3s"},
-		"blocked runs":  {worker + "INSERT INTO stepwell.totals VALUES ('w', 'blocked', 2), ('w', 'blocked', 1), ('w', 'running', 3)", "blocked runs", world.HealthWarning, "3 of workflow w"},
-		"nobody sweeps": {worker + "INSERT INTO stepwell.totals SELECT 'w', 'running', 1 FROM generate_series(1, 100001)", "housekeeping", world.HealthWarning, "100001"},
+		"a wrong clock":       {worker + "UPDATE stepwell.workers SET skew_ns = -3000000000", "clocks", world.HealthWarning, "five is off by -3s"},
+		"chunks of no run":    {worker + batch("9, 's', 0, 3, 'data'"), "streams", world.HealthWarning, "1 batches"},
+		"chunks that overlap": {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 2, 3, 'data'"), "streams", world.HealthBad, "run r1"},
+		"a gap":               {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 4, 1, 'data'") + batch("1, 't', 0, 1, 'reset'"), "streams", world.HealthBad, "run r1"},
+		"a gap that was made": {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 5, 1, 'reset'") + batch("1, 's', 6, 2, 'data'") + batch("1, 't', 0, 1, 'data'"), "", "", ""},
+		"blocked runs":        {worker + "INSERT INTO stepwell.totals VALUES ('w', 'blocked', 2), ('w', 'blocked', 1), ('w', 'running', 3)", "blocked runs", world.HealthWarning, "3 of workflow w"},
+		"nobody sweeps":       {worker + "INSERT INTO stepwell.totals SELECT 'w', 'running', 1 FROM generate_series(1, 100001)", "housekeeping", world.HealthWarning, "100001"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

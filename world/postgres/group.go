@@ -80,7 +80,8 @@ type birthRow struct {
 	parentRun, parentStep *string
 	detached              bool
 	created               time.Time
-	attrs                 *string
+	attrs, sealed         *string
+	originRun             *string
 }
 
 type queueRow struct {
@@ -167,6 +168,7 @@ type endRow struct {
 type sentRow struct {
 	run, token, delivery *string
 	cancel, payload      bool
+	plain                bool // it has a payload that is not encrypted
 	act                  *string
 	placeholder, head    string
 	body                 []byte
@@ -346,6 +348,7 @@ func (b *script) begin(s *sheet) {
 			column(rows, func(r *birthRow) *string { return r.parentRun }), column(rows, func(r *birthRow) *string { return r.parentStep }),
 			column(rows, func(r *birthRow) bool { return r.detached }), column(rows, func(r *birthRow) time.Time { return r.created }),
 			column(rows, func(r *birthRow) int64 { return r.retention }), column(rows, func(r *birthRow) *string { return r.attrs }),
+			column(rows, func(r *birthRow) *string { return r.sealed }), column(rows, func(r *birthRow) *string { return r.originRun }),
 		}
 	})
 	b.put(len(s.queued), insertQueue, func() []any {

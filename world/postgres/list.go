@@ -108,10 +108,11 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 		}
 		looked++
 		end = rank{r.CreatedAt, key}
-		if q.Holds(&r) {
+		holds, err := q.Holds(&r)
+		if holds {
 			page.Runs = append(page.Runs, r)
 		}
-		return nil
+		return err
 	}
 	args := append([]any{before.born, before.key, from.born, from.key, statusTexts(q.Status), most + 1}, l.args...)
 	if err := w.read(ctx, l.list, each, args...); err != nil {

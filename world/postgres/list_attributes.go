@@ -35,6 +35,9 @@ type listing struct {
 
 // way finds it, for the runs between two places.
 func (w *World) way(ctx context.Context, q *world.RunQuery, before, from rank) (listing, error) {
+	if l, ok := byRelative(q); ok {
+		return l, nil
+	}
 	if len(q.Attributes) > 0 {
 		if l, ok, err := w.byAttribute(ctx, q, before, from); ok || err != nil {
 			return l, err

@@ -227,7 +227,7 @@ func (w *World) sendNews(ctx context.Context) (pause time.Duration) {
 	if payload == "" {
 		return 0
 	}
-	w.counters.statements.Add(1)
+	w.counters.housekeeping.Add(1)
 	if _, err := w.pool.Exec(ctx, w.sql(sendNews), w.channel(), payload); err != nil {
 		w.queue.news.add(notices)
 		return newsRetry

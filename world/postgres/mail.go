@@ -52,6 +52,7 @@ func sentRowOf(m *world.Delivery) (row sentRow, err error) {
 		return row, fmt.Errorf("run %s: delivery %q: %w", m.Run, m.ID, err)
 	}
 	row.cancel, row.act, row.payload = kindOf(events)
+	row.plain = world.Unsealed(events)
 	return row, nil
 }
 

@@ -77,7 +77,7 @@ func hots(n int) []hot {
 		{lockLanes, "2 workers", 20, []any{[]int64{1, 2}, 0}},
 		{insertTotals, "", 20, []any{[]string{"w"}, []string{"running"}, []int{1}}},
 		// Births and ends.
-		{insertRuns, "50 runs", 2_000, []any{keysOf(fresh, k), textsOf(k, "wrun_%d", fresh), same("w", k), one, none, one, none, none, no, times, one, none}},
+		{insertRuns, "50 runs", 2_000, []any{keysOf(fresh, k), textsOf(k, "wrun_%d", fresh), same("w", k), one, none, one, none, none, no, times, one, none, none, none}},
 		{insertQueue, "50 runs", 1_200, []any{keysOf(fresh, k), one, no, one, none, one, none, no, no, none, no, none}},
 		{insertParents, "50 children", 700, []any{keysOf(fresh, k), textsOf(k, "wrun_%d", owned), same("step_1", k)}},
 		{deleteQueue, "50 runs", 500, []any{mine}},
@@ -89,8 +89,8 @@ func hots(n int) []hot {
 		{deleteRunHooks, "50 runs", 250, []any{keysOf(1, k)}},
 		{deleteRunTasks, "50 runs", 400, []any{keysOf(owned, k)}},
 		// Senders.
-		{deliverMail, "50 runs", 2_400, []any{textsOf(k, "wrun_%d", owned), none, textsOf(k, "new%d", 1), yes, 10_000, no, none, 1, same("x", k), head, body}},
-		{deliverMail, "50 tokens", 2_400, []any{none, textsOf(k, "token-%d", 1), textsOf(k, "new%d", 1), yes, 10_000, no, none, 1, same("x", k), head, body}},
+		{deliverMail, "50 runs", 2_400, []any{textsOf(k, "wrun_%d", owned), none, textsOf(k, "new%d", 1), yes, 10_000, no, none, 1, same("x", k), head, body, no}},
+		{deliverMail, "50 tokens", 2_400, []any{none, textsOf(k, "token-%d", 1), textsOf(k, "new%d", 1), yes, 10_000, no, none, 1, same("x", k), head, body, no}},
 		{insertSent, "50 runs", 2_500, []any{textsOf(k, "wrun_%d", owned), none, textsOf(k, "new%d", 1), no, none, yes, 1, same("x", k), head, body}},
 		{endTask, "1 task", 60, []any{fmt.Sprint("wrun_", n+2), "step_2", "wrkr_1", 0, "result/step_2", 1, `{"e":[]}`, []byte{}}},
 		// The death of a worker.

@@ -67,7 +67,7 @@ func (r *runRow) complete(out *world.Run) error {
 		if err != nil {
 			return err
 		}
-		out.Input = events[0].Payload
+		out.Birth(&events[0])
 	}
 	if r.running == nil {
 		return nil

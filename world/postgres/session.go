@@ -127,7 +127,7 @@ func (w *World) keepSession(ctx context.Context) {
 func (w *World) disclaim(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, disclaimAfter)
 	defer cancel()
-	w.counters.statements.Add(1)
+	w.counters.housekeeping.Add(1)
 	_, err := w.pool.Exec(ctx, w.sql(disclaim), w.workerKeys())
 	return err == nil
 }
@@ -157,7 +157,7 @@ func (w *World) openSession(ctx context.Context) (*holding, error) {
 	if w.opt.NoNotify {
 		return h, nil
 	}
-	w.counters.statements.Add(1)
+	w.counters.housekeeping.Add(1)
 	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{w.channel()}.Sanitize()); err != nil {
 		closeConn(ctx, conn)
 		return nil, err
@@ -261,7 +261,7 @@ func (h *holding) lock(ctx context.Context) (all bool, err error) {
 		if h.locked[key] {
 			continue
 		}
-		h.w.counters.statements.Add(1)
+		h.w.counters.housekeeping.Add(1)
 		var got bool
 		if err := h.conn.QueryRow(ctx, h.w.sql(lockSession), h.w.queue.session.class, key).Scan(&got); err != nil {
 			return false, err
@@ -271,7 +271,7 @@ func (h *holding) lock(ctx context.Context) (all bool, err error) {
 			continue
 		}
 		h.locked[key] = true
-		h.w.counters.statements.Add(1)
+		h.w.counters.housekeeping.Add(1)
 		if _, err := h.conn.Exec(ctx, h.w.sql(claimSession), key); err != nil {
 			return false, err
 		}
@@ -281,7 +281,7 @@ func (h *holding) lock(ctx context.Context) (all bool, err error) {
 			continue
 		}
 		delete(h.locked, key)
-		h.w.counters.statements.Add(1)
+		h.w.counters.housekeeping.Add(1)
 		if _, err := h.conn.Exec(ctx, h.w.sql(unlockSession), h.w.queue.session.class, key); err != nil {
 			return false, err
 		}
@@ -303,7 +303,7 @@ func (h *holding) watch(ctx context.Context) (next time.Duration, err error) {
 	}
 	h.looked = time.Now()
 	s.watch.Store(false)
-	h.w.counters.statements.Add(1)
+	h.w.counters.housekeeping.Add(1)
 	rows, err := h.conn.Query(ctx, h.w.sql(watchWorkers), s.class)
 	if err != nil {
 		return 0, err

@@ -3,10 +3,8 @@ package postgres
 // What is counted. Changes of the number of runs are rows of totals, so that no two writers wait for each other; they are summed up now and then.
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,12 +21,6 @@ var (
 
 // mostTotals is how many rows of totals one Stats finds before it sums them up for the next.
 const mostTotals = 5000
-
-// What is counted beside statuses.
-const (
-	countedPaused  = "paused"
-	countedBlocked = "blocked"
-)
 
 // Stats counts; see [world.Admin]. It looks at no run.
 func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
@@ -57,31 +49,17 @@ func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
 
 // countRuns also tells how many changes it added up.
 func (w *World) countRuns(ctx context.Context) (out []world.WorkflowStats, changes int64, err error) {
-	byName := make(map[string]*world.WorkflowStats)
+	tally := world.Tally{}
 	err = w.read(ctx, countRuns, func(row pgx.Rows) error {
 		var name, status string
 		var n, rows int64
 		if err := row.Scan(&name, &status, &n, &rows); err != nil {
 			return err
 		}
-		if changes += rows; n == 0 {
-			return nil
-		}
-		if byName[name] == nil {
-			byName[name] = &world.WorkflowStats{Workflow: name}
-		}
-		to := counterOf(byName[name], status)
-		if to == nil {
-			return fmt.Errorf("%w: workflow %s: runs are counted as %q", world.ErrCorrupt, name, status)
-		}
-		*to = int(n)
-		return nil
+		changes += rows
+		return tally.Set(name, status, int(n))
 	})
-	for _, s := range byName {
-		out = append(out, *s)
-	}
-	slices.SortFunc(out, func(a, b world.WorkflowStats) int { return cmp.Compare(a.Workflow, b.Workflow) })
-	return out, changes, err
+	return tally.List(), changes, err
 }
 
 // sumTotals puts a row for each workflow and status in the place of all that are there. Nobody reads a wrong sum meanwhile, and writers go on.
@@ -89,26 +67,6 @@ func (w *World) sumTotals(ctx context.Context) error {
 	w.counters.statements.Add(1)
 	_, err := w.pool.Exec(ctx, w.sql(sumTotals))
 	return w.failedRead(err)
-}
-
-func counterOf(s *world.WorkflowStats, status string) *int {
-	switch status {
-	case string(world.Pending):
-		return &s.Pending
-	case string(world.Running):
-		return &s.Running
-	case string(world.Completed):
-		return &s.Completed
-	case string(world.Failed):
-		return &s.Failed
-	case string(world.Cancelled):
-		return &s.Cancelled
-	case countedPaused:
-		return &s.Paused
-	case countedBlocked:
-		return &s.Blocked
-	}
-	return nil
 }
 
 func scanWorker(row pgx.Rows) (wk world.WorkerRow, err error) {
@@ -130,6 +88,6 @@ func scanWorker(row pgx.Rows) (wk world.WorkerRow, err error) {
 func (c *counters) read() world.Counters {
 	return world.Counters{
 		Commits: c.commits.Load(), Groups: c.groups.Load(), Takes: c.takes.Load(), Deliveries: c.deliveries.Load(), Appends: c.appends.Load(),
-		RowsRead: c.rowsRead.Load(), RowsWritten: c.rowsWritten.Load(), RowsTrimmed: c.rowsTrimmed.Load(), Statements: c.statements.Load(),
+		RowsRead: c.rowsRead.Load(), RowsWritten: c.rowsWritten.Load(), RowsTrimmed: c.rowsTrimmed.Load(), Statements: c.statements.Load() + c.housekeeping.Load(),
 	}
 }

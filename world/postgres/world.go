@@ -44,7 +44,10 @@ type World struct {
 }
 
 type counters struct {
-	commits, groups, takes, deliveries, appends, rowsRead, rowsWritten, rowsTrimmed, statements atomic.Int64
+	commits, groups, takes, deliveries, appends, rowsRead, rowsWritten, rowsTrimmed atomic.Int64
+
+	statements   atomic.Int64 // made for somebody who called
+	housekeeping atomic.Int64 // made beside, when it is time: of the session, and for news
 }
 
 var (

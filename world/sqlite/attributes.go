@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -19,28 +18,6 @@ var (
 	deleteAttribute    = load("delete_attribute")
 	runsWithAttributes = load("runs_with_attributes")
 )
-
-// attributesText is how the attributes of a run are kept: a JSON object, or null. Values keep their bytes, which encoding/json would not do.
-func attributesText(attrs map[string]json.RawMessage) (any, error) {
-	if len(attrs) == 0 {
-		return nil, nil
-	}
-	out := []byte{'{'}
-	for _, name := range slices.Sorted(maps.Keys(attrs)) {
-		if !json.Valid(attrs[name]) {
-			return nil, fmt.Errorf("%w: attribute %q is not JSON", world.ErrInvalid, name)
-		}
-		quoted, err := json.Marshal(name)
-		if err != nil {
-			return nil, fmt.Errorf("%w: attribute %q: %w", world.ErrInvalid, name, err)
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, quoted...), ':'), attrs[name]...)
-	}
-	return string(append(out, '}')), nil
-}
 
 // setAttribute gives a run an attribute, or another value of it.
 func (g *group) setAttribute(r *run, name string, value []byte) error {
@@ -79,11 +56,11 @@ func (g *group) writeAttributes(r *run, was, now map[string]json.RawMessage) err
 	if maps.EqualFunc(was, now, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
 		return nil
 	}
-	text, err := attributesText(now)
+	text, err := world.AttributeText(now)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", r.id, err)
 	}
-	if err := g.exec(setAttributes, r.key, text); err != nil {
+	if err := g.exec(setAttributes, r.key, orNull(text)); err != nil {
 		return err
 	}
 	return g.findBy(r.key, was, now)

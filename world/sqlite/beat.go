@@ -9,6 +9,9 @@ import (
 
 // Beat renews a worker's lease and tells what came; see [world.Queue].
 func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
+	if err := w.know(ctx, q.Worker); err != nil {
+		return world.Beat{}, err
+	}
 	if b, ok := w.idleBeat(ctx, q); ok {
 		return b, nil
 	}

@@ -87,17 +87,20 @@ func (g *group) bear(c *world.Commit, owner int64) (*run, error) {
 func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 	e := &c.Events[0]
 	b := e.Birth
-	attrs, err := attributesText(b.Attributes)
+	attrs, err := world.AttributeText(b.Attributes)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", c.Run, err)
 	}
-	r := &run{id: c.Run, created: e.Time, retention: b.Retention, workflow: b.Workflow, live: true, priority: int64(b.Priority), owner: owner}
-	var parentRun, parentStep any
+	r := &run{id: c.Run, created: e.Time, sealed: e.Sealed, retention: b.Retention, workflow: b.Workflow, live: true, priority: int64(b.Priority), owner: owner}
+	var parentRun, parentStep, originRun any
 	if b.Parent != nil {
 		parentRun, parentStep = b.Parent.Run, b.Parent.Step
 	}
+	if b.Origin != nil {
+		originRun = b.Origin.Run
+	}
 	if r.key, err = g.insert(insertRun, c.Run, b.Workflow, int64(b.Version), orNull(b.Key), r.priority, parentRun, parentStep,
-		bit(b.Parent != nil && b.Parent.Detached), e.Time.UnixMicro(), int64(b.Retention), attrs); err != nil {
+		bit(b.Parent != nil && b.Parent.Detached), e.Time.UnixMicro(), int64(b.Retention), orNull(attrs), orNull(e.Sealed), originRun); err != nil {
 		return nil, err
 	}
 	if r.key == 0 {

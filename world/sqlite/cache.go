@@ -16,7 +16,8 @@ type run struct {
 	created   time.Time
 	retention time.Duration
 	workflow  string
-	last      int64 // number of the last event; -1: not read yet
+	sealed    string // ID of the key that its payloads are encrypted with
+	last      int64  // number of the last event; -1: not read yet
 
 	live     bool // it is not over; what follows is of its queue row
 	class    int64
@@ -74,6 +75,7 @@ func (g *group) run(id string) (*run, error) {
 	r := &run{id: id, last: -1, payloads: -1, mail: true, tasks: true, hooks: true, awaited: true, awaits: true}
 	found, err := g.c.one(runByID, func(row row) error {
 		r.key, r.created, r.workflow, r.retention = row.int(0), row.time(1), row.text(2), time.Duration(row.int(3))
+		r.sealed = row.text(16)
 		if r.live = !row.null(4); r.live {
 			r.class, r.running, r.priority, r.owner = row.int(4), row.bool(5), row.int(6), row.int(7)
 			r.take, r.paused, r.mailed, r.cancel = row.int(8), row.bool(9), !row.null(10), row.bool(11)

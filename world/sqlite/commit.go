@@ -24,6 +24,9 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 	if err := world.CheckCommit(c); err != nil {
 		return world.Committed{}, err
 	}
+	if err := w.know(ctx, c.Worker); err != nil {
+		return world.Committed{}, err
+	}
 	return w.send(ctx, c, nil, false)
 }
 

@@ -25,6 +25,9 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 	if err := world.CheckDelivery(d); err != nil {
 		return world.Delivered{}, err
 	}
+	if err := w.know(ctx, d.Worker); err != nil {
+		return world.Delivered{}, err
+	}
 	return ask(ctx, w, func(g *group) (world.Delivered, error) { return g.deliver(d) })
 }
 
@@ -41,6 +44,9 @@ func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
 	}
 	if !r.live {
 		return done, g.over(r)
+	}
+	if err := world.CheckSealed(r.id, r.sealed, events); err != nil {
+		return done, err
 	}
 	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
 	if done.Duplicate, err = g.waits(r, d.ID); err != nil || done.Duplicate {
@@ -204,7 +210,9 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	}
 	if inbox && e.Type != world.RunCancelled {
 		g.deliveries++
-		_, err = g.put(r, d.ID, []world.Event{e})
+		if _, err = g.put(r, d.ID, []world.Event{e}); err == nil && e.Type == world.RunResumed && r.owner == 0 && r.paused {
+			err = g.unpause(r)
+		}
 		return done, err
 	}
 	if e.Type == world.RunPaused && r.paused || e.Type == world.RunResumed && !r.paused {
@@ -233,6 +241,14 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		g.notice(world.NoticeWork, r.id)
 	}
 	return done, g.exec(actQueue, r.key, bit(r.paused), micros(r.wake))
+}
+
+// unpause makes a paused run that nobody owns one that can be taken, as a resumption waits in its inbox: what the log says of the pause is its next owner's to write.
+func (g *group) unpause(r *run) error {
+	r.paused = false
+	g.recount(r, r.standing())
+	g.notice(world.NoticeWork, r.id)
+	return g.exec(actQueue, r.key, bit(false), micros(r.wake))
 }
 
 // mailOf reads the mail of a run.

@@ -19,6 +19,7 @@ var (
 	doctorWorkers = load("doctor_workers")
 	doctorPages   = load("doctor_pages")
 	doctorUnswept = load("doctor_unswept")
+	doctorChunks  = load("doctor_chunks")
 )
 
 // What is too long, too large or too many.
@@ -49,6 +50,7 @@ func (w *World) Examine(ctx context.Context) (all []world.Finding, err error) {
 			return examineOverdue(c, now, doctorTasks, "step", "MaxSteps")
 		}},
 		{"old mail", examineMail},
+		{"streams", examineStreams},
 		{"blocked runs", examineBlocked},
 		{"housekeeping", examineUnswept},
 	} {
@@ -158,10 +160,26 @@ func examineMail(c *conn, now time.Time) (f world.Finding, err error) {
 	return f, err
 }
 
+// examineStreams looks for what no write and no sweep leaves.
+func examineStreams(c *conn, _ time.Time) (f world.Finding, err error) {
+	_, err = c.one(doctorChunks, func(r row) error {
+		switch orphans, wrong := r.int(0), r.int(1); {
+		case wrong > 0:
+			f = bad("rows were changed by hand, or lost: restore a backup, or go on in a fork of the run", "%d batches of chunks overlap or leave a gap; run %s has some", wrong, r.text(2))
+		case orphans > 0:
+			f = warning("nobody reads them; delete them: DELETE FROM chunks WHERE run NOT IN (SELECT key FROM runs)", "%d batches of chunks are of runs that are not there", orphans)
+		default:
+			f = good("no gaps")
+		}
+		return nil
+	})
+	return f, err
+}
+
 func examineBlocked(c *conn, _ time.Time) (world.Finding, error) {
 	f := good("none")
 	err := c.query(countRuns, func(r row) (bool, error) {
-		if r.text(1) == countedBlocked && r.int(2) > 0 {
+		if r.text(1) == world.CountedBlocked && r.int(2) > 0 {
 			f = warning("`stepwell runs list` shows why each is blocked; heal that and it goes on by itself", "%d of workflow %s", r.int(2), r.text(0))
 		}
 		return true, nil

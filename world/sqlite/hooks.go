@@ -41,7 +41,7 @@ func (g *group) decideTokens(c *world.Commit, r *run, p *plan) error {
 		if e.Type != world.HookCreated {
 			continue
 		}
-		freed := func(id string) bool { return freed(c.Events[:i], id) }
+		freed := func(id string) bool { return world.Frees(c.Events[:i], id) }
 		holder := ""
 		if id, ok := taken[e.Token]; ok && !freed(id) {
 			holder = c.Run
@@ -69,23 +69,6 @@ func (g *group) decideTokens(c *world.Commit, r *run, p *plan) error {
 		}
 	}
 	return nil
-}
-
-// freed reports whether one of the events ends a hook.
-func freed(events []world.Event, id string) bool {
-	for i := range events {
-		switch e := &events[i]; e.Type {
-		case world.HookDisposed:
-			if e.ID == id {
-				return true
-			}
-		case world.RunContinued:
-			if !slices.Contains(e.Next.Hooks, id) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // continued begins a new segment: open steps are over, and so are their tasks and all hooks that are not carried over.

@@ -102,10 +102,11 @@ func (w *World) page(c *conn, q *world.RunQuery, l *listing, before, edge int64)
 		if err := readInput(r, &run); err != nil {
 			return false, err
 		}
-		if q.Holds(&run) {
+		holds, err := q.Holds(&run)
+		if holds {
 			page.Runs = append(page.Runs, run)
 		}
-		return true, nil
+		return err == nil, err
 	}, append([]any{before, edge}, l.args...)...)
 	w.counters.rowsRead.Add(int64(looked))
 	return page, err

@@ -32,6 +32,9 @@ type listing struct {
 // way finds it, for a page of runs before a key. Those that are not over are in the queue, which holds nobody else; where it holds more than there are
 // of the workflow that is asked for, as with many that sleep, the workflow's own index is shorter.
 func way(c *conn, q *world.RunQuery, before int64) (listing, error) {
+	if l, ok := byRelative(q); ok {
+		return l, nil
+	}
 	if l, ok, err := byAttribute(c, q, before); ok || err != nil {
 		return l, err
 	}

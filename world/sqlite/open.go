@@ -66,6 +66,7 @@ type World struct {
 
 	lock   *workerLock // of the worker process; nil before the first Join; of the writer goroutine
 	bell   *listener   // nil while no worker is here; of the writer goroutine
+	locked atomic.Bool // this is the worker process, and knows all workers that are alive
 	voided bool        // what the worker process before this one left is ended; of the writer goroutine
 
 	listeners world.Listeners

@@ -86,8 +86,8 @@ var fullScan = regexp.MustCompile(`SCAN (runs|queue|log|inbox|tasks|hooks|awaits
 // mayScan: these look at small tables, at all there is on purpose, or stop when they have enough.
 var mayScan = map[string]bool{
 	"list_classes": true, "list_workers": true, "worker_keys": true, "count_runs": true, "list_hooks": true,
-	"count_tables": true, "cancel_runs": true, "ready": true, "sweep_runs": true, "doctor_tasks": true, "doctor_mail": true,
-	"doctor_runs": true, "doctor_workers": true,
+	"count_tables": true, "cancel_runs": true, "list_cancel_runs": true, "find_ready_run": true, "ready": true, "sweep_runs": true, "doctor_tasks": true, "doctor_mail": true,
+	"doctor_runs": true, "doctor_workers": true, "doctor_chunks": true,
 }
 
 func planOf(t *testing.T, c *conn, s *statement) string {

@@ -43,14 +43,14 @@ func scanRun(r row) (out world.Run, err error) {
 	return out, nil
 }
 
-// readInput reads what scanRun leaves: it is in the commit of the birth, and dear to decode where nobody wants the run.
+// readInput reads what scanRun leaves, the input and the origin: it is in the commit of the birth, and dear to decode where nobody wants the run.
 func readInput(r row, out *world.Run) error {
 	if r.null(28) {
 		return nil
 	}
 	events, _, _, err := world.DecodeRow(out.ID, out.CreatedAt, 1, int(r.int(28)), r.text(29), r.bytes(30))
 	if err == nil {
-		out.Input = events[0].Payload
+		out.Birth(&events[0])
 	}
 	return err
 }

@@ -28,22 +28,11 @@ func (r *run) standing() standing {
 
 // Stats counts; see [world.Admin]. Groups keep the totals, so it looks at no run.
 func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
-	byName := make(map[string]*world.WorkflowStats)
+	tally := world.Tally{}
 	err = w.read(ctx, func(c *conn) error {
 		if err := c.query(countRuns, func(r row) (bool, error) {
-			name, n := r.text(0), int(r.int(2))
-			if n == 0 {
-				return true, nil
-			}
-			if byName[name] == nil {
-				byName[name] = &world.WorkflowStats{Workflow: name}
-			}
-			to := counterOf(byName[name], r.text(1))
-			if to == nil {
-				return false, fmt.Errorf("%w: workflow %s: runs are counted as %q", world.ErrCorrupt, name, r.text(1))
-			}
-			*to = n
-			return true, nil
+			err := tally.Set(r.text(0), r.text(1), int(r.int(2)))
+			return err == nil, err
 		}); err != nil {
 			return err
 		}
@@ -56,10 +45,7 @@ func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
 	if err != nil {
 		return world.Stats{}, err
 	}
-	for _, s := range byName {
-		out.Workflows = append(out.Workflows, *s)
-	}
-	slices.SortFunc(out.Workflows, func(a, b world.WorkflowStats) int { return cmp.Compare(a.Workflow, b.Workflow) })
+	out.Workflows = tally.List()
 	slices.SortFunc(out.Workers, func(a, b world.WorkerRow) int { return cmp.Compare(a.ID, b.ID) })
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,35 +58,9 @@ func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
 	return out, nil
 }
 
-// What is counted beside statuses.
-const (
-	countedPaused  = "paused"
-	countedBlocked = "blocked"
-)
-
-func counterOf(s *world.WorkflowStats, status string) *int {
-	switch status {
-	case string(world.Pending):
-		return &s.Pending
-	case string(world.Running):
-		return &s.Running
-	case string(world.Completed):
-		return &s.Completed
-	case string(world.Failed):
-		return &s.Failed
-	case string(world.Cancelled):
-		return &s.Cancelled
-	case countedPaused:
-		return &s.Paused
-	case countedBlocked:
-		return &s.Blocked
-	}
-	return nil
-}
-
 func scanWorker(r row) (wk world.WorkerRow, err error) {
 	wk = world.WorkerRow{
-		Worker:   world.Worker{ID: r.text(1), Name: r.text(2), Build: r.text(3), Lease: time.Duration(r.int(6))},
+		Worker:   world.Worker{ID: r.text(1), Name: r.text(2), Build: r.text(3), Lease: time.Duration(r.int(6)), Remote: r.bool(11)},
 		JoinedAt: r.time(7), Until: r.time(8), Runs: int(r.int(9)), Tasks: int(r.int(10)),
 	}
 	if err = unmarshal(r.bytes(4), &wk.Classes); err == nil {
@@ -132,8 +92,8 @@ func (g *group) recount(r *run, now standing) {
 	}{
 		{string(world.Pending), was.live && !was.running, now.live && !now.running},
 		{string(world.Running), was.live && was.running, now.live && now.running},
-		{countedPaused, was.live && was.paused, now.live && now.paused},
-		{countedBlocked, was.live && was.blocked, now.live && now.blocked},
+		{world.CountedPaused, was.live && was.paused, now.live && now.paused},
+		{world.CountedBlocked, was.live && was.blocked, now.live && now.blocked},
 	} {
 		if d.was != d.now {
 			g.count(r.workflow, d.status, bit(d.now)-bit(d.was))

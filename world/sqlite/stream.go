@@ -25,6 +25,9 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 	if err := world.CheckAppend(a); err != nil {
 		return world.Appended{}, err
 	}
+	if err := w.know(ctx, a.Worker); err != nil {
+		return world.Appended{}, err
+	}
 	return ask(ctx, w, func(g *group) (world.Appended, error) { return g.appendChunks(a) })
 }
 

@@ -32,6 +32,9 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 	if ctx.Err() != nil {
 		return world.Taken{}, context.Cause(ctx)
 	}
+	if err := w.know(ctx, q.Worker); err != nil {
+		return world.Taken{}, err
+	}
 	w.mu.Lock()
 	now, wk := w.nowLocked(), w.workers[q.Worker]
 	w.mu.Unlock()
@@ -44,6 +47,9 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 	classes, steps, err := takeArgs(&q)
 	if err != nil {
 		return world.Taken{}, err
+	}
+	if q.Run != "" {
+		return w.give(ctx, q, classes, steps, q.Step == "")
 	}
 	runsOnly := false
 	if len(w.expired(now, "")) == 0 {
@@ -166,6 +172,10 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 		return out, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}
 	out.Now = g.now
+	if q.Run != "" {
+		err = g.takeOnly(q, wk, classes, steps, &out)
+		return out, err
+	}
 	heads, err := readHeads(g.c, classes, steps, q.Runs > 0)
 	if err != nil {
 		return out, err

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,6 +23,7 @@ var (
 	returnTasks  = load("return_tasks")
 	ownedMail    = load("owned_mail")
 	ownedRuns    = load("owned_runs")
+	remoteWorker = load("remote_worker")
 )
 
 // worker is one that joined through this World and is alive. As a file has one worker process, leases are decided here; the
@@ -144,7 +146,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 			return b, err
 		}
 		until := g.now.Add(wk.Lease)
-		key, err := g.insert(insertWorker, wk.ID, wk.Name, wk.Build, string(classes), string(steps), int64(wk.Lease), g.now.UnixMicro(), until.UnixMicro())
+		key, err := g.insert(insertWorker, wk.ID, wk.Name, wk.Build, string(classes), string(steps), int64(wk.Lease), g.now.UnixMicro(), until.UnixMicro(), bit(wk.Remote))
 		if err != nil {
 			return b, err
 		}
@@ -152,15 +154,21 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 			w.mu.Lock()
 			w.workers[wk.ID] = &worker{Worker: wk, key: key, until: until, shown: until, runs: make(map[int64]string)}
 			w.mu.Unlock()
-			if w.bell == nil {
-				w.bell = listen(bellPath(w.path), w.listeners.Tell)
-			}
+			w.harken()
 		})
 		return world.Beat{Now: g.now, Until: until}, nil
 	})
 }
 
-// lockWorkers makes this the worker process of the file; what the one before it left comes back.
+// harken begins to listen to the bell: there is a worker here.
+func (w *World) harken() {
+	if w.bell == nil {
+		w.bell = listen(bellPath(w.path), w.listeners.Tell)
+	}
+}
+
+// lockWorkers makes this the worker process of the file; what the one before it left comes back, but for what it had joined for workers that live
+// elsewhere: they go on.
 func (g *group) lockWorkers(name string) error {
 	w := g.wr.w
 	if w.lock == nil {
@@ -174,9 +182,18 @@ func (g *group) lockWorkers(name string) error {
 		return nil
 	}
 	g.voided = true
-	g.onCommit(func() { w.voided = true })
+	g.onCommit(func() { w.voided = true; w.locked.Store(true) })
 	var left []int64
-	if err := g.c.query(workerKeys, func(r row) (bool, error) { left = append(left, r.int(0)); return true, nil }); err != nil {
+	var remote []*worker
+	if err := g.c.query(listWorkers, func(r row) (bool, error) {
+		wk, err := scanWorker(r)
+		if wk.Remote {
+			remote = append(remote, &worker{Worker: wk.Worker, key: r.int(0), tasks: wk.Tasks, runs: make(map[int64]string)})
+		} else {
+			left = append(left, r.int(0))
+		}
+		return true, err
+	}); err != nil {
 		return err
 	}
 	for _, key := range left {
@@ -184,14 +201,60 @@ func (g *group) lockWorkers(name string) error {
 			return err
 		}
 	}
+	for _, wk := range remote {
+		if err := g.adopt(wk); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// adopt goes on with a worker that lives elsewhere. It has a whole lease from now on: it may have beaten a moment before the process ended that knew of it, and
+// could not meanwhile.
+func (g *group) adopt(wk *worker) error {
+	w := g.wr.w
+	wk.until = g.now.Add(wk.Lease)
+	wk.shown = wk.until
+	if err := g.exec(beatWorker, wk.key, wk.until.UnixMicro()); err != nil {
+		return err
+	}
+	if err := g.c.query(ownedRuns, func(r row) (bool, error) { wk.runs[r.int(0)] = r.text(1); return true, nil }, wk.key); err != nil {
+		return err
+	}
+	g.onCommit(func() {
+		w.mu.Lock()
+		w.workers[wk.ID] = wk
+		w.mu.Unlock()
+		w.harken()
+	})
+	return nil
+}
+
+// know goes on with the workers that live elsewhere, where one of them asks for something and this process is not the worker process yet. Where
+// another one is, it knows them, and this one does not.
+func (w *World) know(ctx context.Context, id string) error {
+	if id == "" || w.locked.Load() || ctx.Err() != nil {
+		return nil
+	}
+	remote := false
+	if err := w.read(ctx, func(c *conn) error {
+		_, err := c.one(remoteWorker, func(r row) error { remote = r.bool(0); return nil }, id)
+		return err
+	}); err != nil || !remote {
+		return err
+	}
+	err := w.write(ctx, func(g *group) error { return g.lockWorkers("a server of remote workers") })
+	if errors.Is(err, world.ErrWorkerExists) {
+		return nil
+	}
+	return err
 }
 
 // bury ends a worker's lease. Its runs and tasks are due at once, by whoever comes next; where it died, that is counted against the runs
 // that got nowhere since it took them.
 func (g *group) bury(key int64, died bool) error {
 	now := g.now.UnixMicro()
-	if err := g.unpause(key); err != nil {
+	if err := g.unpauseRuns(key); err != nil {
 		return err
 	}
 	runs, err := g.changed(returnRuns, key, now, bit(died))
@@ -228,8 +291,8 @@ func (g *group) bury(key int64, died bool) error {
 	return nil
 }
 
-// unpause makes the paused runs of a worker that can be taken again which it did not resume as it was told.
-func (g *group) unpause(key int64) error {
+// unpauseRuns makes the paused runs of a worker that is gone which it did not resume as it was told ones that can be taken.
+func (g *group) unpauseRuns(key int64) error {
 	var ids []string
 	if err := g.c.query(resumedRuns, func(r row) (bool, error) { ids = append(ids, r.text(0)); return true, nil }, key); err != nil {
 		return err
@@ -239,9 +302,7 @@ func (g *group) unpause(key int64) error {
 		if err != nil {
 			return err
 		}
-		r.paused = false
-		g.recount(r, r.standing())
-		if err := g.exec(actQueue, r.key, bit(false), micros(r.wake)); err != nil {
+		if err := g.unpause(r); err != nil {
 			return err
 		}
 	}
@@ -262,6 +323,9 @@ func (w *World) expired(now time.Time, but string) (keys []int64) {
 
 // Leave ends a worker's lease and hands back what it holds; see [world.Queue].
 func (w *World) Leave(ctx context.Context, id string) error {
+	if err := w.know(ctx, id); err != nil {
+		return err
+	}
 	return w.write(ctx, func(g *group) error {
 		key := g.worker(id)
 		if key == 0 {

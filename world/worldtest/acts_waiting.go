@@ -58,6 +58,18 @@ var waitingActs = []check{
 		again.takeMail(4, &world.Release{WakeAt: world.Now()})
 		k.idle("the last act was a pause")
 	}},
+	{"a resume behind a pause that waits is not lost", "a paused run whose owner left a second pause unread is runnable as soon as a run_resumed waits behind that", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet")
+		r.act(s.run, pause, pause)
+		s.takeMail(1, &world.Release{WakeAt: world.Now()})
+		k.idle("all that was asked is to pause")
+		r.unchangedLog(s.run, func() { r.act(s.run, resume) })
+		again, got := k.get(s.run)
+		r.same(mailTypes(got.Mail), []world.EventType{pause, resume}, "mail")
+		r.same(got.Paused, false, "taken to be cancelled only")
+		again.end()
+	}},
 	{"a resume is not lost with the owner", "the paused run of an owner that is gone is runnable where a run_resumed waits, and only there", func(r *rig) {
 		for _, resumed := range []bool{true, false} {
 			k := r.worker("greet")

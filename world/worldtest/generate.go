@@ -18,6 +18,7 @@ import (
 // Each is accepted by the fold; the state is what the fold made of them. Events are numbered.
 func History(t *rapid.T, run string, limit int) ([]world.Event, *world.State) {
 	h := history{t: t, run: run, now: world.Now(), state: &world.State{ID: run}}
+	h.key = pick(&h, "key", "", "", "", "2026-11")
 	h.add(h.birth())
 	for len(h.events) < limit && !h.state.Status.Terminal() {
 		h.add(h.next())
@@ -40,13 +41,17 @@ type history struct {
 	now    time.Time
 	state  *world.State
 	events []world.Event
-	n      int // entities, signals and tokens so far, to make new names of
+	key    string // ID of the key that the run is encrypted with; payloads look no different
+	n      int    // entities, signals and tokens so far, to make new names of
 }
 
 // add numbers, stamps and folds an event.
 func (h *history) add(e world.Event) {
 	h.now = h.now.Add(time.Duration(rapid.IntRange(0, 3).Draw(h.t, "µs")) * time.Microsecond)
 	e.Seq, e.Time = h.state.Seq+1, h.now
+	if e.Type == world.RunCreated || e.Type != world.AttrSet && (e.Payload != nil || e.Match != nil || e.Error != nil) {
+		e.Sealed = h.key
+	}
 	folded := e
 	if changed, err := h.state.Apply(&folded, time.Time{}); err != nil || !changed {
 		h.t.Fatalf("event %d, %s: changed %v, error %v; the generator drew what is not legal", e.Seq, e.Type, changed, err)

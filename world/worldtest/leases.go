@@ -3,6 +3,7 @@
 package worldtest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -114,6 +115,41 @@ var leases = []check{
 		r.same(got.Take, int64(2), "take")
 		again.append(signalEvent("a"))
 	}},
+	{"a worker is told what it holds", "Held lists the runs that it bore and those that it was given, and its tasks, and nothing of what is over; nothing of a worker that has left", func(r *rig) {
+		h, ok := r.w.(world.Holder)
+		if !ok {
+			r.Log("this world does not tell what a worker holds")
+			return
+		}
+		k, other := r.worker("greet"), r.worker("other")
+		held := func() (got []string) {
+			list, err := h.Held(r.ctx, k.id)
+			r.must(err, "held")
+			got = list.Runs
+			for _, t := range list.Tasks {
+				got = append(got, t.Run+"/"+t.Step)
+			}
+			slices.Sort(got)
+			return got
+		}
+		r.same(len(held()), 0, "what it holds at first")
+		s := k.bear("greet")
+		given, _ := k.get(r.born("greet"))
+		s.queueTask("step_1")
+		s.queueTask("step_2")
+		t := k.getTask()
+		other.bear("other")
+		want := []string{given.run, s.run, t.Run + "/" + t.Step}
+		slices.Sort(want)
+		r.same(held(), want, "what it bore and was given")
+		given.release(world.Release{})
+		r.same(held(), []string{s.run, t.Run + "/" + t.Step}, "without what it gave up")
+		s.end()
+		r.same(len(held()), 0, "when the run is over")
+		r.must(r.w.Leave(r.ctx, k.id), "leave")
+		_, err := h.Held(r.ctx, k.id)
+		r.refused(err, world.ErrLeaseLost, "held")
+	}},
 	{"a worker is listed while it is alive", "Stats tells of workers, what they registered and what they hold", func(r *rig) {
 		k := r.worker("greet")
 		s := k.bear("greet")
@@ -126,6 +162,7 @@ var leases = []check{
 			r.Fatalf("got %d workers, want 1", len(st.Workers))
 		}
 		got := st.Workers[0]
+		got.Remote = false // a world that is a server's says so of all its workers
 		want := world.WorkerRow{
 			Worker:   world.Worker{ID: k.id, Name: "host:1", Build: "b1", Classes: k.classes, Steps: k.steps, Lease: longLease},
 			JoinedAt: got.JoinedAt, Until: got.Until, Runs: 2, Tasks: 1,

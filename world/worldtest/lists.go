@@ -39,7 +39,52 @@ func (r *rig) having(pairs ...string) []string {
 	return all
 }
 
+func withOrigin(run string, seq int64) func(*world.Birth) {
+	return func(b *world.Birth) { b.Origin = &world.Origin{Run: run, Seq: seq} }
+}
+
+// listed lists the runs that a query finds, in pages of any size, and once more among the runs of a workflow.
+func (r *rig) listed(q world.RunQuery, want []string, what string) {
+	r.Helper()
+	r.same(r.list(q), want, what)
+	q.Limit = 1
+	r.same(r.list(q), want, what+", in pages of one")
+	q.Workflow, q.Limit = "nobody's", 0
+	r.same(len(r.list(q)), 0, what+", of another workflow")
+}
+
 var lists = []check{
+	{"what was made of a run is found", "its children, and its forks, newest first, with other filters too; when they are over, and no more when they are swept", func(r *rig) {
+		k := r.worker("greet", "child")
+		s := k.bear("greet")
+		var children, made []string
+		for i := range 5 {
+			c := s.childCommit(fmt.Sprint("step_", i))
+			s.write(c)
+			children = append([]string{c.Births[0].Run}, children...)
+			made = append([]string{r.born("greet", withOrigin(s.run, int64(i+1)), withAttributes("odd", fmt.Sprint(i%2)), withRetention(time.Millisecond))}, made...)
+			r.born("greet", withOrigin(made[0], 1)) // of another
+			r.born("greet")
+		}
+		r.listed(world.RunQuery{Parent: s.run}, children, "children")
+		r.listed(world.RunQuery{Origin: s.run}, made, "forks")
+		r.same(r.run(made[1]).Origin, &world.Origin{Run: s.run, Seq: 4}, "where a fork comes from")
+		r.same(r.run(s.run).Origin, (*world.Origin)(nil), "where nothing comes from")
+		r.same(len(r.list(world.RunQuery{Parent: s.run, Origin: s.run})), 0, "runs that are both")
+		r.same(len(r.list(world.RunQuery{Parent: children[0]}))+len(r.list(world.RunQuery{Origin: "wrun_none"})), 0, "what was made of those of which nothing was")
+		r.same(r.list(world.RunQuery{Origin: s.run, Workflow: "greet", Status: []world.Status{world.Pending}}), made, "forks, by workflow and status")
+		r.same(r.list(world.RunQuery{Origin: s.run, Attributes: attributesOf("odd", `1`)}), []string{made[1], made[3]}, "forks, by attribute")
+		r.same(r.list(world.RunQuery{Origin: s.run, Input: []json.RawMessage{jsonText(`{"in":1}`)}, Since: world.Now().Add(-time.Hour)}), made, "forks, by input")
+		r.same(len(r.list(world.RunQuery{Parent: s.run, Until: world.Now().Add(-time.Hour)})), 0, "children of another time")
+		r.deliver(act(made[0], "", world.RunCancelled))
+		r.same(r.list(world.RunQuery{Origin: s.run, Status: []world.Status{world.Cancelled}}), made[:1], "forks that are over")
+		r.listed(world.RunQuery{Origin: s.run}, made, "forks, one of them over")
+		r.until("it is swept", func() bool { return r.sweep(10) == 1 })
+		r.listed(world.RunQuery{Origin: s.run}, made[1:], "forks, one of them swept")
+		s.end()
+		r.listed(world.RunQuery{Origin: s.run}, made[1:], "forks of what is over")
+		r.listed(world.RunQuery{Parent: s.run}, children, "children of what is over")
+	}},
 	{"a run is found by the attributes that it has now", "of its birth, set, set anew, and of a new segment; while it lives, when it is over, and no more when it is swept", func(r *rig) {
 		k := r.worker("greet")
 		s := k.bear("greet", withAttributes("stage", `"new"`, "kept", `1`), withRetention(time.Millisecond))

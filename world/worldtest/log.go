@@ -31,7 +31,7 @@ var logs = []check{
 					t.Fatalf("pages of %d events, state (-writer's +reader's):\n%s", limit, diff)
 				}
 			}
-			r.rowIs(t, state)
+			r.rowIs(t, state, events[0].Sealed)
 		})
 	}},
 	{"numbers are dense from 1", "events of a run are numbered 1, 2, 3…; Commit is the number of the first of the same commit", func(r *rig) {
@@ -243,16 +243,16 @@ func fold(t *rapid.T, run string, events []world.Event) *world.State {
 	return state
 }
 
-// rowIs compares the run's row and hooks with what the fold says.
-func (r *rig) rowIs(t *rapid.T, s *world.State) {
+// rowIs compares the run's row and hooks with what the fold says, and the key of its birth.
+func (r *rig) rowIs(t *rapid.T, s *world.State, key string) {
 	row, err := r.w.Run(r.ctx, s.ID)
 	if err != nil {
 		t.Fatalf("run %s: %v", s.ID, err)
 	}
 	want := world.Run{
 		ID: s.ID, Workflow: s.Birth.Workflow, Version: s.Version, Status: s.Status, Key: s.Birth.Key, Priority: s.Birth.Priority,
-		Input: row.Input, Output: s.Output, Error: s.Error, Parent: s.Birth.Parent, CreatedAt: s.CreatedAt, EndedAt: s.EndedAt,
-		Retention: s.Birth.Retention, Attributes: s.Attributes, Takes: 1, Queue: row.Queue,
+		Input: row.Input, Output: s.Output, Error: s.Error, Parent: s.Birth.Parent, Origin: s.Birth.Origin, CreatedAt: s.CreatedAt, EndedAt: s.EndedAt,
+		Retention: s.Birth.Retention, Attributes: s.Attributes, Takes: 1, Queue: row.Queue, Encryption: key, Sealed: key != "",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
 		t.Fatalf("row of the run (-fold +world):\n%s", diff)

@@ -44,6 +44,8 @@ var topics = []struct {
 	{"marks", marks},
 	{"senders", senders},
 	{"queue", queue},
+	{"by name", byName},
+	{"ready", readies},
 	{"turns", turns},
 	{"leases", leases},
 	{"strikes", strikes},

@@ -1,0 +1,259 @@
+package engine
+
+// Working on demand: somebody tells the worker which run or task to work on, message by message, as push delivery does. It takes nothing by itself.
+//
+//  1. Nothing rests on a message: what it names is taken from the queue as any work is, if it is ready, and what is left is ready again afterwards.
+//  2. All messages of a process are one worker. It joins with the first, beats as long as it owns anything, and leaves when it had nothing to do for
+//     [Config.Idle].
+//  3. A message is worked on for its slice. That is looked at between turns: bodies end, but none begins.
+//  4. A run that is started here is born plain: its worker may be gone when its message has its answer.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Came says what became of a message.
+type Came string
+
+// What can become of a message.
+const (
+	CameDone    Came = "done"    // there is nothing more to do just now: the run is over, or waits
+	CameYielded Came = "yielded" // there is more to do at once: the slice was used up
+	CameBusy    Came = "busy"    // nothing was done: it is not ready, or somebody else has it
+)
+
+var (
+	// ErrNoSlot says that the worker has as much to do as it may have at once.
+	ErrNoSlot = errors.New("all slots of this worker are taken")
+	// ErrRunning says that the engine takes its work by itself, or on demand, and cannot do the other too.
+	ErrRunning = fmt.Errorf("%w: it works already", world.ErrInvalid)
+)
+
+// Message names a run that is to be worked on, or a task of it.
+type Message struct {
+	Run  string
+	Step string // correlation ID of the task; "": the run
+}
+
+// demand is what an engine on demand has open.
+type demand struct {
+	gate chan struct{} // holds a token while the shift begins or ends
+
+	mu     sync.Mutex
+	shift  *shift      // nil: none; changed under the gate too
+	active int         // messages that are worked on; guarded by mu
+	rest   *time.Timer // that ends the shift; guarded by mu
+	closed bool        // guarded by mu
+}
+
+// Invoke works on one run, or runs one task and goes on with its run, if nobody else does. It returns when that is over, waits, or when the slice, or ctx, has ended and
+// bodies that ran have returned. What is left is in the queue then.
+func (e *Engine) Invoke(ctx context.Context, m Message, slice time.Duration) (Came, error) {
+	began := time.Now()
+	if err := e.attend(ctx); err != nil {
+		return "", err
+	}
+	defer e.unattend()
+	if m.Step == "" {
+		return e.workOn(ctx, m.Run, slice)
+	}
+	came, err := e.workOff(m)
+	if err != nil || came == CameBusy {
+		return came, err
+	}
+	left := slice - time.Since(began)
+	if left <= 0 || ctx.Err() != nil {
+		return CameYielded, nil
+	}
+	if came, err = e.workOn(ctx, m.Run, left); came == CameBusy || errors.Is(err, ErrNoSlot) {
+		return CameDone, nil // its run waits for others, or has a message of its own
+	}
+	return came, err
+}
+
+// attend begins the shift with the first message.
+func (e *Engine) attend(ctx context.Context) error {
+	d := &e.demand
+	select {
+	case d.gate <- struct{}{}:
+		defer func() { <-d.gate }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if d.isClosed() {
+		return ErrDraining
+	}
+	if d.shift == nil {
+		if !e.works.CompareAndSwap(false, true) {
+			return fmt.Errorf("%w, and takes its work itself: give messages to another App", ErrRunning)
+		}
+		if err := e.join(ctx); err != nil {
+			e.works.Store(false)
+			return fmt.Errorf("join: %w", err)
+		}
+		e.plain.Store(true)
+		d.shift = e.begin(context.Background())
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.active++
+	if d.rest != nil {
+		d.rest.Stop()
+	}
+	return nil
+}
+
+func (d *demand) isClosed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed
+}
+
+// unattend ends the shift a while after the last message.
+func (e *Engine) unattend() {
+	d := &e.demand
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.active--; d.active == 0 && !d.closed {
+		d.rest = time.AfterFunc(e.cfg.Idle, e.rest)
+	}
+}
+
+// rest ends the shift, unless a message has come.
+func (e *Engine) rest() {
+	d := &e.demand
+	d.gate <- struct{}{}
+	defer func() { <-d.gate }()
+	d.mu.Lock()
+	active := d.active
+	d.mu.Unlock()
+	if active == 0 {
+		if err := e.endShift(); err != nil {
+			e.cfg.Logger.Warn("the worker did not leave in good order", "err", err)
+		}
+	}
+}
+
+// endShift is called under the gate.
+func (e *Engine) endShift() error {
+	d := &e.demand
+	if d.shift == nil {
+		return nil
+	}
+	err := d.shift.end()
+	d.shift = nil
+	e.plain.Store(false)
+	e.works.Store(false)
+	return err
+}
+
+// Close ends what [Engine.Invoke] began: no message is accepted any more, bodies have [Config.Drain] to end, and what is not finished is handed back. It returns when all
+// of it has ended. Closing twice is legal.
+func (e *Engine) Close() error {
+	d := &e.demand
+	d.mu.Lock()
+	d.closed = true
+	if d.rest != nil {
+		d.rest.Stop()
+	}
+	d.mu.Unlock()
+	d.gate <- struct{}{}
+	defer func() { <-d.gate }()
+	return e.endShift()
+}
+
+// workOn takes a run and works on it.
+func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (Came, error) {
+	if e.runs.try(1) == 0 {
+		return "", ErrNoSlot
+	}
+	taken, worker, err := e.takeOne(world.TakeQuery{Classes: e.classes, Runs: 1, Run: run})
+	if err != nil || len(taken.Runs) == 0 {
+		e.runs.release(1)
+		return CameBusy, err
+	}
+	tk := taken.Runs[0]
+	s := newSession(e, tk.Run, tk.Take)
+	s.worker, s.slice = worker, slice
+	if !e.adopt(s, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
+		e.runs.release(1) // leaving hands the run back
+		return "", ErrDraining
+	}
+	stop := context.AfterFunc(ctx, s.endSlice)
+	defer stop()
+	<-s.done
+	return s.came, nil
+}
+
+// workOff takes a task and runs it.
+func (e *Engine) workOff(m Message) (Came, error) {
+	if len(e.stepsByName) == 0 {
+		return CameBusy, nil
+	}
+	if e.steps.try(1) == 0 {
+		return "", ErrNoSlot
+	}
+	taken, _, err := e.takeOne(world.TakeQuery{Steps: e.stepNames(), Tasks: 1, Run: m.Run, Step: m.Step})
+	if err != nil || len(taken.Tasks) == 0 {
+		e.steps.release(1)
+		return CameBusy, err
+	}
+	ended := make(chan struct{})
+	e.startTasks(taken.Tasks, func() { close(ended) })
+	<-ended
+	return CameDone, nil
+}
+
+// takeOne takes by name. Its context is the worker's: what the world has given is not lost because a caller went away.
+func (e *Engine) takeOne(q world.TakeQuery) (world.Taken, string, error) {
+	e.mu.Lock()
+	ctx := e.workCtx
+	e.mu.Unlock()
+	for try := 0; ; try++ {
+		if !e.leased() {
+			e.beatOnce(ctx) // the process may have been frozen: the lease is over, and it joins anew
+		}
+		q.Worker = e.workerID()
+		taken, err := e.cfg.World.Take(ctx, q)
+		switch {
+		case err == nil && e.holds(ctx, q.Worker):
+			e.notBefore(taken.Now)
+			return taken, q.Worker, nil
+		case err == nil: // the answer came late: what it gives was handed back, or will be
+			return world.Taken{}, "", nil
+		case errors.Is(err, world.ErrUnknownOutcome):
+			e.resign(ctx)
+			return world.Taken{}, "", err
+		case errors.Is(err, world.ErrLeaseLost) && try == 0 && ctx.Err() == nil:
+			e.distrust()
+		default:
+			return world.Taken{}, "", err
+		}
+	}
+}
+
+// endSlice makes the session give its run up as soon as no body runs.
+func (s *session) endSlice() { s.post(message{kind: msgSlice}) }
+
+// limit ends the slice of a session that has one. It is called when the run is loaded, so that a long log does not use up the time of every slice.
+func (s *session) limit() (stop func()) {
+	if s.slice <= 0 {
+		return func() {}
+	}
+	t := time.AfterFunc(s.slice, s.endSlice)
+	return func() { t.Stop() }
+}
+
+// comes notes what a release leaves to do.
+func (s *session) comes(r *world.Release, mail bool) {
+	s.came = CameDone
+	if r != nil && (mail || r.Blocked == nil && !r.WakeAt.IsZero() && !r.WakeAt.After(s.now)) {
+		s.came = CameYielded
+	}
+}

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Without an Observer, nothing is noted, told or made: no allocation. With one, the same places allocate, so the count can fail.
+func TestNoObserverAllocatesNothing(t *testing.T) {
+	count := func(o *Observer) float64 {
+		e, err := New(Config{Observer: o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSession(e, "run", 1)
+		s.state = &world.State{ID: "run"}
+		s.durable = 1 << 40
+		started := world.Event{Type: world.RunStarted}
+		signal := world.Event{Type: world.SignalReceived, Name: "n"}
+		given := map[string]string{"tag": "x"}
+		b := &body{step: "step", attempt: 1}
+		return testing.AllocsPerRun(100, func() {
+			for _, ev := range []*world.Event{&started, &signal} {
+				s.note(ev, s.subjectOf(ev))
+			}
+			s.tellNotes()
+			s.tellBlocked(nil)
+			e.tellSwept(1)
+			s.watchBody(b, "step")
+			if got := e.Carry(t.Context(), "w", given); len(got) != 1 {
+				t.Errorf("context: %v, want what was given", got)
+			}
+			if got := s.withSeen(nil); got != nil && o == nil {
+				t.Errorf("a task's options: %s, want none", got)
+			}
+		})
+	}
+	if n := count(nil); n != 0 {
+		t.Errorf("without an Observer: %v allocations, want none", n)
+	}
+	if n := count(&Observer{RunStarted: func(ObservedRun) {}, Signal: func(ObservedSignal) {}}); n == 0 {
+		t.Error("with an Observer: no allocation, so this test counts nothing")
+	}
+}

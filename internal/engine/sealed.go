@@ -1,0 +1,49 @@
+package engine
+
+// This file keeps this worker's hands off what it cannot read: runs that are encrypted with a key that it does not have. They are blocked, or left to others; nothing of
+// them is lost, and they go on where the key is there.
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// explainer is a world that knows why an event is still encrypted.
+type explainer interface {
+	Explain(run string, e *world.Event) error
+}
+
+// readable refuses events of a run of which one is still encrypted.
+func (e *Engine) readable(run string, events []world.Event) error {
+	for i := range events {
+		if err := e.unreadable(run, &events[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unreadable says why an event cannot be read; nil: it can.
+func (e *Engine) unreadable(run string, ev *world.Event) error {
+	if ev.Sealed == "" {
+		return nil
+	}
+	if x, ok := e.cfg.World.(explainer); ok {
+		return x.Explain(run, ev)
+	}
+	return &world.KeyError{Run: run, Key: ev.Sealed}
+}
+
+// mostSealedPause is how long a task rests, at most, that a worker without its key has handed back.
+const mostSealedPause = 30 * time.Second
+
+// returnSealed hands back a task whose input this worker cannot decrypt: another one may.
+func (e *Engine) returnSealed(t *world.Task, key string) {
+	defer e.steps.release(1)
+	rest := min(time.Second<<min(t.Abandoned, 5), mostSealedPause)
+	why := fmt.Sprintf("its worker cannot decrypt the input, which is encrypted with the key %q", key)
+	e.cfg.Logger.Warn("a task was handed back", "run", t.Run, "step", t.Step, "err", why)
+	e.deliverTask(e.abandonment(t, e.now().Add(rest), why))
+}

@@ -1,0 +1,63 @@
+package engine
+
+// A shift is the time in which an engine works: it begins when the worker has joined and ends when it has left.
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// shift ends what an engine began when it went to work.
+type shift struct {
+	e         *Engine
+	work      context.Context
+	giveUp    context.CancelFunc
+	endBodies context.CancelCauseFunc
+	stopBeat  context.CancelFunc
+	beats     sync.WaitGroup
+	deaf      func() // ends the notices
+}
+
+// begin starts what every worker needs: commits, bodies, beats, notices. The worker has joined. The values of ctx are those of all bodies.
+func (e *Engine) begin(ctx context.Context) *shift {
+	sh := &shift{e: e, deaf: func() {}}
+	sh.work, sh.giveUp = context.WithCancel(context.WithoutCancel(ctx))
+	var bodies context.Context
+	bodies, sh.endBodies = context.WithCancelCause(context.WithoutCancel(ctx))
+	e.mu.Lock()
+	e.workCtx, e.bodyCtx, e.endBodies, e.accepting = sh.work, bodies, sh.endBodies, true
+	e.mu.Unlock()
+	if n, ok := e.cfg.World.(world.Notifier); ok {
+		sh.deaf = n.Notify(e.notice)
+	}
+	var beats context.Context
+	beats, sh.stopBeat = context.WithCancel(sh.work)
+	sh.beats.Go(func() { e.beatLoop(beats) })
+	sh.beats.Go(func() { e.watchLoop(beats) })
+	return sh
+}
+
+// end drains, hands back what cannot be finished, and leaves. It returns when all that was begun has ended.
+func (sh *shift) end() error {
+	e := sh.e
+	defer sh.deaf()
+	defer sh.giveUp()
+	defer sh.endBodies(ErrDraining)
+	err := e.drain(sh.giveUp)
+	sh.stopBeat()
+	sh.beats.Wait()
+	e.cache.clear()
+	e.unwound.Wait()
+	last, cancel := context.WithTimeout(context.WithoutCancel(sh.work), 5*time.Second)
+	defer cancel()
+	if id := e.workerID(); id != "" {
+		if leave := e.cfg.World.Leave(last, id); leave != nil && !errors.Is(leave, world.ErrClosed) {
+			err = errors.Join(err, leave)
+		}
+	}
+	return err
+}

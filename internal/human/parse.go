@@ -1,0 +1,35 @@
+package human
+
+// This file reads durations as people and the API write them.
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var errSpan = errors.New("write it like 90s, 5m, 2h or 7d")
+
+// ParseSpan reads a duration: 90s, 5m, 36h, 7d, 1d12h, 250ms. It is not negative.
+func ParseSpan(text string) (time.Duration, error) {
+	days, rest, found := strings.Cut(text, "d")
+	var d time.Duration
+	if found {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return 0, errSpan
+		}
+		d = time.Duration(n) * 24 * time.Hour
+		if rest == "" {
+			return d, nil
+		}
+	} else {
+		rest = text
+	}
+	more, err := time.ParseDuration(rest)
+	if err != nil || strings.ContainsAny(rest, "+-") || d+more < 0 {
+		return 0, errSpan
+	}
+	return d + more, nil
+}

@@ -1,0 +1,60 @@
+package world
+
+// This file says what worlds need to know of encrypted payloads: who may send to a run, and, in the options of a queued step, which key its input needs: the queue keeps
+// options and asks for nothing else.
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+const sealedOption = `"sealed":"`
+
+// SealedOptions are the options of a task that also name the key which its input is encrypted with.
+func SealedOptions(options []byte, key string) []byte {
+	name, _ := json.Marshal(key) // a string
+	out := append([]byte(`{"sealed":`), name...)
+	if body := bytes.TrimSpace(options); len(body) > 2 && body[0] == '{' {
+		return append(append(out, ','), body[1:]...)
+	}
+	return append(out, '}')
+}
+
+// PlainOptions undoes [SealedOptions].
+func PlainOptions(options []byte) []byte {
+	name, _ := json.Marshal(TaskKeyID(options)) // a string
+	rest, ok := bytes.CutPrefix(options, append([]byte(`{"sealed":`), name...))
+	switch {
+	case !ok:
+		return options
+	case string(rest) == "}":
+		return nil
+	}
+	return append([]byte("{"), bytes.TrimPrefix(rest, []byte(","))...)
+}
+
+// TaskKeyID is the ID of the key that [SealedOptions] has named; "": none.
+func TaskKeyID(options []byte) string {
+	if !bytes.HasPrefix(options, []byte("{"+sealedOption)) {
+		return ""
+	}
+	var o struct {
+		Sealed string `json:"sealed"`
+	}
+	_ = json.Unmarshal(options, &o) // what does not parse names none
+	return o.Sealed
+}
+
+// Unsealed reports whether mail has a payload that is not encrypted.
+func Unsealed(events []Event) bool {
+	return slices.ContainsFunc(events, func(e Event) bool { return e.Sealed == "" && e.Payload != nil && e.Type != AttrSet })
+}
+
+// CheckSealed refuses, with a [*KeyError], mail that is plain for a run that is encrypted: its sender lacks the key. Worlds call it before they put mail into an inbox.
+func CheckSealed(run, key string, events []Event) error {
+	if key == "" || !Unsealed(events) {
+		return nil
+	}
+	return &KeyError{Run: run, Key: key}
+}

@@ -1,0 +1,37 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var heldTasks = load("held_tasks")
+
+var _ world.Holder = (*World)(nil)
+
+// Held lists what a worker owns; see [world.Holder]. It stands in the line of all that is written, and this process alone gives anything to its workers: takes
+// that were asked for before are over.
+func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
+	if err := w.know(ctx, worker); err != nil {
+		return world.Held{}, err
+	}
+	return askFor(ctx, w, true, func(g *group) (h world.Held, err error) {
+		wk := g.alive(worker)
+		if wk == nil {
+			return h, fmt.Errorf("worker %s: %w", worker, world.ErrLeaseLost)
+		}
+		if err := g.c.query(ownedRuns, func(r row) (bool, error) {
+			h.Runs = append(h.Runs, r.text(1))
+			return true, nil
+		}, wk.key); err != nil {
+			return h, err
+		}
+		err = g.c.query(heldTasks, func(r row) (bool, error) {
+			h.Tasks = append(h.Tasks, world.TaskKey{Run: r.text(0), Step: r.text(1)})
+			return true, nil
+		}, wk.key)
+		return h, err
+	})
+}
