@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
@@ -18,6 +19,9 @@ import (
 
 // Config says what an [App] is. The zero value is a client: it starts runs by name, looks at them, signals and cancels them; what
 // works on them is another App, with Definitions.
+//
+// What a program leaves zero, whoever runs it can set: MaxRuns by the environment variable STEPWELL_MAX_RUNS, Drain by STEPWELL_DRAIN=30s, and
+// so on; operating.md in docs has all. Under stepwell dev, STEPWELL_STRICT is true.
 type Config struct {
 	// Definitions are the workflows and registered steps that this program can run.
 	Definitions []Definition
@@ -39,6 +43,10 @@ type Config struct {
 	Poll time.Duration
 	// Drain is how long a shutdown waits for bodies of steps before their contexts end with [ErrDraining]. Default 10 s.
 	Drain time.Duration
+	// Slice is how long an App that works on demand works on one message, where its caller does not say: see [App.Invoke]. Default [DefaultSlice]; at least 1 s.
+	Slice time.Duration
+	// Idle is how long an App that works on demand stays a worker when no message comes: see [App.Invoke]. Default 30 s.
+	Idle time.Duration
 	// CancelGrace is how long a step of a cancelled run may take to return. Default 10 s.
 	CancelGrace time.Duration
 	// CacheRuns is how many waiting runs are kept in memory, so that they need not be replayed when they go on; CacheBytes what
@@ -47,14 +55,22 @@ type Config struct {
 	CacheBytes int
 	// Strict checks determinism at every suspension, by a replay beside the live run. It costs time; use it in tests.
 	Strict bool
+	// PublicURL is where the outside world reaches the server: https://hooks.example.com, perhaps with a path. [NewWebhook] makes URLs with it; each webhook
+	// keeps the one that it was opened with. Default: http://127.0.0.1:7373.
+	PublicURL string
 	// Name is what people call this worker. Default: host name and process ID.
 	Name string
 	// Build names this program's build in the log. Default: the revision that it was built from.
 	Build string
 	// Logger is told what operators should know: a handful of lines. Default: discards.
 	Logger *slog.Logger
+	// Encryption are the keys with which payloads are encrypted at rest: inputs, outputs, results, errors, what events, hooks and streams carry. The first is that
+	// of runs that are started here; a run keeps its key. Default: nothing is encrypted. See [Keyring].
+	Encryption *Keyring
 	// Errors are the sentinel errors and error types that errors.Is and errors.As find after a replay as before. Default: none.
 	Errors *Errors
+	// Observer is told what happens, for metrics and spans: see package telemetry. Default: nobody is.
+	Observer *Observer
 
 	rig kit.Rig // of the test kit
 }
@@ -86,6 +102,14 @@ func (c *Config) defaults() error {
 	refuse(c.Lease < 0, "Lease", c.Lease)
 	refuse(c.Poll < 0, "Poll", c.Poll)
 	refuse(c.Drain < 0, "Drain", c.Drain)
+	refuse(c.Slice < 0, "Slice", c.Slice)
+	if c.Slice > 0 && c.Slice < leastSlice {
+		errs = append(errs, fmt.Errorf("%w: Config.Slice is %s: want %s or more", ErrInvalid, c.Slice, leastSlice))
+	}
+	if c.Slice == 0 {
+		c.Slice = DefaultSlice
+	}
+	refuse(c.Idle < 0, "Idle", c.Idle)
 	refuse(c.CancelGrace < 0, "CancelGrace", c.CancelGrace)
 	if c.MaxPayload == 0 {
 		c.MaxPayload = codec.DefaultLimit
@@ -95,6 +119,12 @@ func (c *Config) defaults() error {
 	}
 	if c.MaxRetention == 0 {
 		c.MaxRetention = maxRetention
+	}
+	if c.PublicURL == "" {
+		c.PublicURL = "http://127.0.0.1:7373"
+	}
+	if err := checkPublicURL(c.PublicURL); err != nil {
+		errs = append(errs, err)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -128,6 +158,7 @@ type App struct {
 	world  world.World
 	cfg    Config
 	engine *engine.Engine
+	has    Manifest
 	known  map[string]*engine.Workflow // the highest version of each
 }
 
@@ -138,12 +169,18 @@ func New(w world.World, cfg Config) (*App, error) {
 	if fault == nil && w == nil {
 		fault = fmt.Errorf("%w: no world", ErrInvalid)
 	}
+	if cfg.rig.Stall == 0 { // a test's App is the same everywhere
+		fault = errors.Join(fault, cfg.environment(os.Getenv))
+	}
 	return newApp(w, cfg, fault)
 }
 
 // newApp makes an App. What is wrong besides its configuration is reported with that. Without a world it can [App.Check], and nothing else.
 func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	fault := errors.Join(besides, cfg.defaults())
+	if w != nil && cfg.Encryption != nil {
+		w = crypt.Wrap(crypt.Below(w), cfg.Encryption)
+	}
 	r := &registrar{cfg: &cfg}
 	for i, d := range cfg.Definitions {
 		if d == nil {
@@ -152,7 +189,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		}
 		d.register(r)
 	}
-	app := &App{world: w, cfg: cfg, known: map[string]*engine.Workflow{}}
+	app := &App{world: w, cfg: cfg, known: map[string]*engine.Workflow{}, has: r.manifest()}
 	for _, wf := range r.workflows {
 		if before := app.known[wf.Name]; before == nil || before.Version < wf.Version {
 			app.known[wf.Name] = wf
@@ -160,9 +197,9 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	}
 	e, err := engine.New(engine.Config{
 		World: w, Workflows: r.workflows, Steps: r.steps, Name: cfg.Name, Build: cfg.Build,
-		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain,
+		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain, Idle: cfg.Idle,
 		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxPayload,
-		Strict: cfg.Strict, Logger: cfg.Logger, Stall: cfg.rig.Stall, Unread: cfg.rig.Unread,
+		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.rig.Stall, Unread: cfg.rig.Unread,
 		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },
 	})
 	if err := errors.Join(append(r.faults, fault, err)...); err != nil {
@@ -174,6 +211,6 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 
 // Run works on runs until ctx ends; then it takes nothing more, lets bodies of steps end (see [Config].Drain), hands back what is
 // not finished, and returns when all that it started has ended. An App runs once at a time. While the database is away it tries to
-// reach it, and says so in the log, also before it has begun. It fails at once with what trying cannot mend: [ErrWorkerExists] where
+// reach it, and says so in the log, also before it has begun. An App that works on demand, see [App.Invoke], cannot run. It fails at once with what trying cannot mend: [ErrWorkerExists] where
 // another worker process has the database file, a world that is closed, or refuses the registration.
 func (a *App) Run(ctx context.Context) error { return a.engine.Run(ctx) }

@@ -83,6 +83,11 @@ func CheckMain(cfg Config) {
 
 // checkAll holds definitions against the histories of a file, and reports. It returns how many do not fit.
 func checkAll(ctx context.Context, cfg Config, from io.Reader, to io.Writer) (wrong int, err error) {
+	if cfg.Encryption == nil {
+		if cfg.Encryption, err = KeyringFromEnv(os.Getenv); err != nil {
+			return 0, err
+		}
+	}
 	app, err := newApp(nil, cfg, nil)
 	if err != nil {
 		return 0, err
@@ -116,7 +121,10 @@ func (a *App) checked(ctx context.Context, h *History) Checked {
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	err := a.engine.Check(ctx, h.Run, h.Events)
+	readable, err := a.opened(h)
+	if err == nil {
+		err = a.engine.Check(ctx, h.Run, readable.Events)
+	}
 	if err == nil {
 		return is
 	}

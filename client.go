@@ -66,6 +66,7 @@ func (a *App) start(ctx context.Context, workflow string, input []byte, o *Start
 	if birth.Attributes, err = encodeAttributes(o.Attributes); err != nil {
 		return engine.Started{}, fmt.Errorf("start %s: %w", workflow, err)
 	}
+	birth.Context = a.engine.Carry(ctx, workflow, birth.Context)
 	return a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: birth, Input: input, Delay: o.Delay, Tx: o.In})
 }
 
@@ -75,7 +76,7 @@ func (a *App) Get(ctx context.Context, run string) (RunInfo, error) {
 	if err != nil {
 		return RunInfo{}, fmt.Errorf("get run %s: %w", run, err)
 	}
-	return RunInfo{row}, nil
+	return RunInfo{legible(row)}, nil
 }
 
 // ListFilter selects runs.
@@ -85,11 +86,22 @@ type ListFilter struct {
 	Since    time.Time      // created at or after
 	Until    time.Time      // created before
 
+	Parent string // only children of this run
+	Origin string // only runs that were made of this one: its forks, restarts and retries
+
 	Input      []json.RawMessage          // JSON that the input contains, all of it: [Where] makes it of a path and a value
 	Attributes map[string]json.RawMessage // attributes of the run, whose values contain these
 }
 
 func (f *ListFilter) check() error {
+	for name, run := range map[string]string{"parent": f.Parent, "origin": f.Origin} {
+		if run == "" {
+			continue
+		}
+		if err := world.CheckRunID(run); err != nil {
+			return fmt.Errorf("list runs: filter by %s: %w", name, err)
+		}
+	}
 	for _, pattern := range f.Input {
 		if !json.Valid(pattern) {
 			return fmt.Errorf("%w: list runs: filter by input: %.100q is not JSON", ErrInvalid, pattern)
@@ -129,7 +141,7 @@ func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] 
 			yield(RunInfo{}, err)
 			return
 		}
-		q := world.RunQuery{Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until, Input: f.Input, Attributes: f.Attributes}
+		q := world.RunQuery{Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until, Parent: f.Parent, Origin: f.Origin, Input: f.Input, Attributes: f.Attributes}
 		for {
 			page, err := a.world.Runs(ctx, q)
 			if err != nil {
@@ -137,7 +149,7 @@ func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] 
 				return
 			}
 			for _, r := range page.Runs {
-				if !yield(RunInfo{r}, nil) {
+				if !yield(RunInfo{legible(r)}, nil) {
 					return
 				}
 			}
@@ -157,10 +169,14 @@ type EventFilter struct {
 
 // Events yields the events of a run's log, in order, up to its present end.
 func (a *App) Events(ctx context.Context, run string, f EventFilter) iter.Seq2[world.Event, error] {
+	return eventsIn(ctx, a.world, run, f)
+}
+
+func eventsIn(ctx context.Context, w world.World, run string, f EventFilter) iter.Seq2[world.Event, error] {
 	return func(yield func(world.Event, error) bool) {
 		q := world.EventQuery{Cursor: f.Cursor, Types: f.Types, CorrelationID: f.ID}
 		for {
-			page, err := a.world.Events(ctx, run, q)
+			page, err := w.Events(ctx, run, q)
 			if err != nil {
 				yield(world.Event{}, fmt.Errorf("events of run %s: %w", run, err))
 				return

@@ -32,8 +32,8 @@ import (
 //
 // It writes nothing, and may be called where the run is cancelled already. A bad name or option blocks the run.
 func Compensate(ctx Context, name string, fn func(ctx context.Context) error, opts ...StepOption) {
-	local := ctx.x.Local()
-	if local == nil {
+	all := localOf(ctx)
+	if all == nil {
 		return // a foreign goroutine: the run is blocked for it
 	}
 	u := undo{name: name, fn: fn, policy: engine.Policy{Attempts: Unlimited}}
@@ -50,18 +50,13 @@ func Compensate(ctx Context, name string, fn func(ctx context.Context) error, op
 	if u.policy.Attempts == 0 {
 		u.policy.Attempts = Unlimited
 	}
-	all, _ := (*local).(*undos)
-	if all == nil {
-		all = &undos{}
-		*local = all
-	}
 	all.list = append(all.list, u)
 }
 
 // DropUndo forgets the undo functions that were registered under a name: what they would undo is to stay, whatever comes. It returns how
 // many there were. [ContinueAsNew] needs it where some are registered.
 func DropUndo(ctx Context, name string) int {
-	all := undosOf(ctx)
+	all := localOf(ctx)
 	if all == nil {
 		return 0
 	}
@@ -81,29 +76,17 @@ func (e *UndoError) Error() string { return fmt.Sprintf("undo %q failed: %v", e.
 // Unwrap returns how its step failed.
 func (e *UndoError) Unwrap() error { return e.Err }
 
-// undos are the undo functions of one evaluation of a run's code, in the order in which they were registered.
-type undos struct{ list []undo }
-
 type undo struct {
 	name   string
 	fn     func(context.Context) error
 	policy engine.Policy
 }
 
-func undosOf(ctx Context) *undos {
-	local := ctx.x.Local()
-	if local == nil {
-		return nil
-	}
-	all, _ := (*local).(*undos)
-	return all
-}
-
 // compensate runs the undo functions of a run that does not complete, in a coroutine of their own, so that their steps are told from others by its path. It
 // returns the run's error.
 func compensate(ctx Context, err error) error {
-	all := undosOf(ctx)
-	if all == nil || err == nil && !ctx.x.Cancelled() {
+	all := localOf(ctx)
+	if all == nil || all.list == nil || err == nil && !ctx.x.Cancelled() {
 		return err
 	}
 	ctx.x.Settle()

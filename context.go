@@ -25,7 +25,8 @@ type Context struct {
 // env is what the code of one run shares.
 type env struct {
 	workflow string
-	limit    int // bytes of one encoded value
+	limit    int    // bytes of one encoded value
+	base     string // of the URLs of webhooks
 	// maxRetention clamps that of children.
 	maxRetention time.Duration
 	logger       *slog.Logger
@@ -47,10 +48,10 @@ func (c Context) NewID() string { return c.x.NewID() }
 // RunID is the ID of the run.
 func (c Context) RunID() string { return c.x.Run() }
 
-// Logger logs what the workflow's code says, once: it is silent while code runs that has run before. Records carry run and
-// workflow.
+// Logger logs what the workflow's code says, once: it is silent while code runs that has run before. Records carry run_id and
+// workflow.name.
 func (c Context) Logger() *slog.Logger {
-	return slog.New(&replayHandler{Handler: c.env.logger.Handler(), x: c.x}).With("run", c.x.Run(), "workflow", c.env.workflow)
+	return slog.New(&replayHandler{Handler: c.env.logger.Handler(), x: c.x}).With("run_id", c.x.Run(), "workflow.name", c.env.workflow)
 }
 
 // Uncancelled returns a Context that a cancel of the run does not reach: for clean-up after one.

@@ -46,7 +46,7 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	if ctx.x.Cancelled() {
 		return ErrCancelled
 	}
-	if all := undosOf(ctx); all != nil && len(all.list) > 0 {
+	if all := localOf(ctx); all != nil && len(all.list) > 0 {
 		return fmt.Errorf("continue as new: %w: undo %q is registered, and would be lost: drop it first with DropUndo", ErrInvalid, all.list[len(all.list)-1].name)
 	}
 	ctx.x.Continue(replay.Continue{Input: input, Version: o.version})

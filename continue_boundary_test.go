@@ -195,3 +195,36 @@ func (s *sends) work(w world.World) (stop func()) {
 		<-ended
 	}
 }
+
+// A shutdown in the middle of code that continues for ever leaves it ready: the next worker goes on at once.
+func TestShutdownOfCodeThatContinuesForEver(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		ctx, stop := context.WithCancel(r.ctx)
+		gone := false
+		wf := stepwell.Define("forever", func(ctx stepwell.Context, in int) (int, error) {
+			if gone {
+				return in, nil
+			}
+			if in == 5 {
+				stop() // time does not pass in such code
+			}
+			return 0, stepwell.ContinueAsNew(ctx, in+1)
+		})
+		run := born(r, wf, 0)
+		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}}
+		r.mode(&cfg)
+		first, err := stepwell.New(r.world, cfg)
+		if err != nil {
+			r.Fatal(err)
+		}
+		if err := first.Run(ctx); err != nil {
+			r.Fatalf("Run = %v", err)
+		}
+		gone = true
+		r.begin(wf)
+		if n, err := run.Result(r.ctx); err != nil || n < 5 {
+			r.dump(run.ID())
+			r.Fatalf("result = %d, %v", n, err)
+		}
+	})
+}

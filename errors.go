@@ -26,6 +26,8 @@ var (
 	ErrTooLarge = world.ErrTooLarge
 	// ErrInboxFull: the run has too many unread payloads; send again later.
 	ErrInboxFull = world.ErrInboxFull
+	// ErrNoKey: the run is encrypted with a key that this App does not have: see [Config].Encryption. Nothing was written. The message names the key.
+	ErrNoKey = world.ErrNoKey
 	// ErrWorkerExists: another worker process has the database file.
 	ErrWorkerExists = world.ErrWorkerExists
 	// ErrLeaseLost: the cause of a step's context when this worker no longer owns the step's run.

@@ -96,7 +96,7 @@ func ExampleContext_Logger() {
 	run, _ := count.Start(context.Background(), app, 3, stepwell.StartOptions{ID: "count-1"})
 	fmt.Println(run.Result(context.Background()))
 	// Output:
-	// level=INFO msg=counting run=count-1 workflow=count to=3
+	// level=INFO msg=counting run_id=count-1 workflow.name=count to=3
 	// 3 <nil>
 }
 
@@ -117,11 +117,12 @@ func ExampleContext_Uncancelled() {
 	ctx := context.Background()
 	run, _ := rent.Start(ctx, app, 0, stepwell.StartOptions{ID: "rent-1"})
 	waitsFor(app, run.ID(), stepwell.WhySleep)
-	fmt.Println(app.Cancel(ctx, run.ID(), "ill"))
+	if err := app.Cancel(ctx, run.ID(), "ill"); err != nil {
+		fmt.Println(err)
+	}
 	_, err := run.Result(ctx)
 	fmt.Println(err)
 	// Output:
-	// <nil>
 	// the car is back
 	// run rent-1 of rent cancelled: the run was cancelled
 }

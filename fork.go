@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/history"
 	"github.com/stepwell/stepwell/world"
@@ -87,7 +88,7 @@ func (a *App) Retry(ctx context.Context, run string) (*Run[json.RawMessage], err
 		}
 	}
 	if err == nil {
-		cut := history.Cut{At: h.Last(), Key: "retry:" + run}
+		cut := history.Cut{At: h.Last(), Key: retryKey(run)}
 		if failed := h.FailedStep(); failed != nil {
 			cut.At, cut.Without = failed.Seq-1, failed.ID
 		}
@@ -111,6 +112,9 @@ type RestartOptions struct {
 func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[json.RawMessage], error) {
 	page, err := a.world.Events(ctx, run, world.EventQuery{Limit: 1})
 	var started engine.Started
+	if err == nil {
+		err = crypt.Sealed(run, page.Events)
+	}
 	if err == nil {
 		born := &page.Events[0]
 		b := *born.Birth
@@ -140,7 +144,7 @@ func (a *App) history(ctx context.Context, run string) (*History, error) {
 		}
 		h.Events = append(h.Events, e)
 	}
-	return h, nil
+	return h, crypt.Sealed(run, h.Events)
 }
 
 // fork writes a fork.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -108,22 +109,15 @@ func TestForkOfALiveRun(t *testing.T) {
 
 // TestForkWithChanges: an input or a result is another than it was.
 func TestForkWithChanges(t *testing.T) {
-	var fail bool
 	add := stepwell.Define("add", func(ctx stepwell.Context, in int) (int, error) {
 		one, err := stepwell.Step(ctx, "one", func(context.Context) (int, error) { return 1, nil })
 		if err != nil {
 			return 0, err
 		}
-		two, err := stepwell.Step(ctx, "two", func(context.Context) (int, error) {
-			if fail {
-				return 0, stepwell.Fatal(errors.New("two is down"))
-			}
-			return 20, nil
-		})
+		two, err := stepwell.Step(ctx, "two", func(context.Context) (int, error) { return 0, stepwell.Fatal(errors.New("two is down")) })
 		return in + one + two, err
 	})
 	onWorlds(t, func(r *rig) {
-		fail = true
 		app := r.begin(add)
 		run := start(r, app, add, 100)
 		wantErr(r, run, world.Failed)
@@ -206,7 +200,56 @@ func TestRetry(t *testing.T) {
 		if _, err := app.Restart(r.ctx, run.ID(), stepwell.RestartOptions{Input: []byte(`7`)}); !errors.Is(err, stepwell.ErrInvalid) {
 			r.Errorf("restart with a number: %v, want ErrInvalid", err)
 		}
+		forked, err := app.Fork(r.ctx, run.ID(), stepwell.ForkOptions{At: 3})
+		if err != nil {
+			r.Fatal(err)
+		}
+		if _, err := forked.Result(r.ctx); err != nil {
+			r.Fatal(err)
+		}
+		wantMade(r, app.App, run.ID(), fmt.Sprint(forked.ID(), " at 3"), fmt.Sprint(fresh.ID(), " at 1"), fmt.Sprint(retried.ID(), " retry"))
+		wantMade(r, app.App, forked.ID())
 	})
+}
+
+// wantMade compares what a run's story and lists tell of the runs that were made of it, which completed.
+func wantMade(r *rig, app *stepwell.App, run string, want ...string) {
+	r.Helper()
+	story, err := app.Story(r.ctx, run, false)
+	if err != nil {
+		r.Fatal(err)
+	}
+	var got, ids []string
+	for _, m := range story.Made {
+		if how := fmt.Sprint(m.ID, " at ", m.At); m.Retry {
+			got = append(got, m.ID+" retry")
+		} else {
+			got = append(got, how)
+		}
+		if ids = append(ids, m.ID); m.Status != world.Completed || m.Workflow != story.Run.Workflow {
+			r.Errorf("%+v, want it completed", m)
+		}
+	}
+	if !slices.Equal(got, want) || story.MadeMore {
+		r.Errorf("made of run %s: got %q, more: %v; want %q", run, got, story.MadeMore, want)
+	}
+	var listed []string
+	for info, err := range app.List(r.ctx, stepwell.ListFilter{Origin: run}) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		if listed = append(listed, info.ID); info.Origin == nil || info.Origin.Run != run {
+			r.Errorf("run %s has the origin %+v, want %s", info.ID, info.Origin, run)
+		}
+	}
+	if !slices.Equal(listed, ids) {
+		r.Errorf("listed: %q, told: %q", listed, ids)
+	}
+	for _, err := range app.List(r.ctx, stepwell.ListFilter{Parent: "a b"}) {
+		if !errors.Is(err, stepwell.ErrInvalid) {
+			r.Errorf("a parent that cannot be: %v, want ErrInvalid", err)
+		}
+	}
 }
 
 // TestForkBindsToACarriedHook: a hook with a chosen token lives on in the next segment; a fork, whose hook has a token of its own while the source

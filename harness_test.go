@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -36,6 +37,26 @@ type kind struct {
 var kinds = []kind{
 	{"memory", func(testing.TB) world.World { return memory.New() }},
 	{"sqlite", func(t testing.TB) world.World { return openFile(t, filepath.Join(t.TempDir(), "runs.db")) }},
+}
+
+// sealed is a world whose payloads are encrypted. No workflow may observe it.
+var sealed = kind{"encrypted", func(t testing.TB) world.World { return crypt.Wrap(memory.New(), keyring(t, "k1")) }}
+
+// keyring has random keys of some names.
+func keyring(t testing.TB, ids ...string) *stepwell.Keyring {
+	t.Helper()
+	keys := make([]stepwell.EncryptionKey, len(ids))
+	for i, id := range ids {
+		var err error
+		if keys[i], err = stepwell.NewEncryptionKey(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ring, err := stepwell.NewKeyring(keys[0], keys[1:]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
 }
 
 func openFile(t testing.TB, path string, opts ...sqlite.Options) *sqlite.World {
@@ -77,12 +98,14 @@ type rig struct {
 func everywhere(t *testing.T, test func(r *rig)) {
 	across(t, kinds[:1], modes, test)
 	across(t, kinds[1:], modes[:1], test)
+	across(t, []kind{sealed}, modes[2:], test)
 }
 
 // everyWay runs a test on each kind of world with the cache on and off, and strictly where that is quick: so the answers at the edges are held.
 func everyWay(t *testing.T, test func(r *rig)) {
 	across(t, kinds[:1], modes, test)
 	across(t, kinds[1:], modes[:2], test)
+	across(t, []kind{sealed}, modes[1:2], test)
 }
 
 // onWorlds runs a test on each kind of world, in the default mode.

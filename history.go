@@ -9,6 +9,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/history"
 	"github.com/stepwell/stepwell/world"
@@ -22,10 +23,22 @@ type History = history.History
 func ReadHistories(from io.Reader) iter.Seq2[*History, error] { return history.Read(from) }
 
 // Export writes the log of a run as lines of JSON: a head, an event a line, and an end. Histories can follow each other in one file. What waits in
-// the run's inbox is not in its log, and so not in the file. Payloads are written as they are, secrets included.
-func (a *App) Export(ctx context.Context, run string, to io.Writer) error {
+// the run's inbox is not in its log, and so not in the file. Payloads are written as they are: those of a run that is encrypted stay so, unless [Decrypted] is given;
+// others are there for all to read, secrets included.
+func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...ExportOption) error {
+	var o exportOptions
+	for _, opt := range opts {
+		opt.exportOption(&o)
+	}
+	from := a.world
+	if !o.decrypted {
+		from = crypt.Below(from)
+	}
 	var w *history.Writer
-	for e, err := range a.Events(ctx, run, EventFilter{}) {
+	for e, err := range eventsIn(ctx, from, run, EventFilter{}) {
+		if err == nil && o.decrypted {
+			err = crypt.Sealed(run, []world.Event{e})
+		}
 		if err == nil && w == nil { // the run is there
 			w, err = history.NewWriter(to, run, world.Now())
 		}
@@ -42,6 +55,33 @@ func (a *App) Export(ctx context.Context, run string, to io.Writer) error {
 	return nil
 }
 
+// ExportOption changes what an export writes: [Decrypted].
+type ExportOption interface{ exportOption(*exportOptions) }
+
+type exportOptions struct{ decrypted bool }
+
+func (d decryptedOption) exportOption(o *exportOptions) { o.decrypted = bool(d) }
+
+type decryptedOption bool
+
+// Decrypted writes the payloads of an encrypted run in plain text, for a reader without the key. An App that does not have it itself is told [ErrNoKey].
+func Decrypted() ExportOption { return decryptedOption(true) }
+
+// opened is a history that can be read.
+func (a *App) opened(h *History) (*History, error) {
+	if crypt.Sealed(h.Run, h.Events) == nil {
+		return h, nil
+	}
+	c := *h
+	if a.cfg.Encryption != nil {
+		var err error
+		if c.Events, err = a.cfg.Encryption.OpenEvents(h.Events, h.Run); err != nil {
+			return h, err
+		}
+	}
+	return &c, crypt.Sealed(c.Run, c.Events)
+}
+
 // ImportOptions says how a history becomes a run. The zero value is the careful way.
 type ImportOptions struct {
 	// Go lets a run that is not over go on at once, as soon as a worker has it. Without it the run is paused: a copy of a run that
@@ -55,6 +95,8 @@ type ImportOptions struct {
 //
 // It is one commit, however long the log is: the run is there as a whole or not at all. Others that write to a SQLite file wait for a long one.
 //
+// A history that is encrypted is decrypted with its key, without which it is refused with [ErrNoKey], and encrypted with the key of new runs.
+//
 // Errors: [ErrRunExists] where the ID, or the idempotency key, is taken; what the world says where another run holds the token of an open hook.
 // Nothing was written then.
 func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
@@ -66,6 +108,9 @@ func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 	if err == nil {
 		h = whole
 		state, err = h.State()
+	}
+	if err == nil {
+		h, err = a.opened(whole)
 	}
 	if err != nil {
 		return fmt.Errorf("import run %s: %w", h.Run, err)
@@ -121,7 +166,11 @@ const checkTime = 30 * time.Second
 func (a *App) Check(ctx context.Context, h *History) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	if err := a.engine.Check(ctx, h.Run, h.Events); err != nil {
+	h, err := a.opened(h)
+	if err == nil {
+		err = a.engine.Check(ctx, h.Run, h.Events)
+	}
+	if err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
 	return nil

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
@@ -15,8 +17,11 @@ import (
 // HookConflictError says that a chosen hook token is held by another run.
 type HookConflictError = replay.ConflictError
 
-// HookOption changes a hook: [Token], [Metadata].
-type HookOption interface{ hookOption(*hookOptions) }
+// HookOption changes a hook: [Token], [Metadata]. A [WebhookOption] is what changes a webhook; these are two of them.
+type HookOption interface {
+	WebhookOption
+	hookOption(o *hookOptions)
+}
 
 type hookOptions struct {
 	token    string
@@ -31,12 +36,16 @@ func Token(token string) HookOption { return tokenOption(token) }
 
 func (t tokenOption) hookOption(o *hookOptions) { o.token, o.chosen = string(t), true }
 
+func (t tokenOption) webhookOption(o *webhookOptions) { t.hookOption(&o.hookOptions) }
+
 type metadataOption struct{ v any }
 
 // Metadata keeps a value, as JSON, with a hook, for those who look it up by its token.
 func Metadata(v any) HookOption { return metadataOption{v} }
 
 func (m metadataOption) hookOption(o *hookOptions) { o.metadata = m.v }
+
+func (m metadataOption) webhookOption(o *webhookOptions) { m.hookOption(&o.hookOptions) }
 
 // Hook is a point of a workflow that receives payloads from outside, under a token.
 type Hook[T any] struct {
@@ -111,7 +120,8 @@ func (h *Hook[T]) Dispose(ctx Context) error { return ctx.x.Dispose(h.f) }
 
 // SendHook sends a payload, as JSON, to the active hook with a token. It returns when the payload is durable.
 //
-// Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal]; [ErrInboxFull]; [ErrInvalid].
+// Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal]; [ErrInboxFull]; [ErrInvalid], also for the token of a webhook, which takes
+// requests alone: see [App.Webhook].
 func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessage, opts ...SendOption) error {
 	err := world.CheckKey("hook token", token)
 	if err == nil {
@@ -119,6 +129,9 @@ func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessag
 	}
 	if err == nil && !json.Valid(payload) {
 		err = fmt.Errorf("%w: the payload is not JSON", ErrInvalid)
+	}
+	if err == nil && strings.HasPrefix(token, world.WebhookToken) {
+		err = a.noWebhook(ctx, token)
 	}
 	if err == nil {
 		d := &world.Delivery{Token: token, Events: []world.Event{{Type: world.HookReceived, Payload: payload}}}
@@ -130,10 +143,14 @@ func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessag
 	return nil
 }
 
-// Hooks lists active hooks: of one run, with one token, or, with two empty strings, all; at most 1,000.
+// Hooks lists active hooks: of one run, with one token, or, with two empty strings, all; at most 1,000. Where the key of a run is not there, the metadata of its
+// hooks is shown as it lies there, and the row says which key that is: see [world.HookRow].
 func (a *App) Hooks(ctx context.Context, run, token string) ([]world.HookRow, error) {
 	rows, err := a.world.Hooks(ctx, world.HookQuery{Run: run, Token: token, Limit: 1000})
 	if err != nil {
+		return nil, fmt.Errorf("list hooks: %w", err)
+	}
+	if err := crypt.MarkHooks(ctx, a.world, rows); err != nil {
 		return nil, fmt.Errorf("list hooks: %w", err)
 	}
 	return rows, nil

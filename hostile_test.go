@@ -342,7 +342,7 @@ func TestCodeThatDoesNotYieldIsReported(t *testing.T) {
 		}
 		r.at(begun, 8*time.Second)
 		s := log.String()
-		for _, part := range []string{"workflow code does not yield", run.ID(), `"workflow":"stuck"`, "hostile_test.go"} {
+		for _, part := range []string{"workflow code does not yield", run.ID(), `"workflow.name":"stuck"`, "hostile_test.go"} {
 			if !strings.Contains(s, part) {
 				r.Errorf("the log has no %q: %s", part, s)
 			}

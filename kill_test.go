@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,29 +24,56 @@ import (
 
 var killSeed = flag.Uint64("kill.seed", 0, "seed of the times at which TestKillAtAnyTime kills; 0: a new one")
 
+// leastCommits is how many commits the victim makes at least, where all share one that may: its birth with a's start; a's end with b's start; b's with
+// those of c0 and c1; theirs with the three tasks; the tasks' with flaky's start; its first failure; its second start; its second failure; its third start;
+// its end with the nap; the nap's with m0 and m1, as the signal is there already; theirs with m2 and m3; and theirs with the run's end.
+const leastCommits = 13
+
 // TestKillBeforeAndAfterEachCall kills the worker before and after its k-th commit, delivery and take, for each k until it gets through alive.
 func TestKillBeforeAndAfterEachCall(t *testing.T) {
 	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Take} {
 		for _, late := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/after=%v", op, late), func(t *testing.T) {
 				t.Parallel()
-				const most = 80
-				for n := 1; ; n++ {
-					if n > most {
-						t.Fatalf("still dying at call %d", n)
-					}
-					if !killOnce(t, victim{Op: op, N: n, Late: late}) {
-						least := map[faults.Op]int{faults.Commit: 10, faults.Deliver: 1, faults.Take: 1}[op]
-						if n <= least {
-							t.Errorf("died at %d calls, want more than %d: the failpoints are not reached", n-1, least)
-						}
-						t.Logf("died at %d calls", n-1)
-						return
-					}
-				}
+				killAtEachCall(t, victim{Op: op, Late: late})
 			})
 		}
 	}
+}
+
+// TestKillEncrypted kills the worker of an encrypted run after each of its commits.
+func TestKillEncrypted(t *testing.T) {
+	t.Parallel()
+	k := keys(t, "k1")["k1"]
+	dir := killAtEachCall(t, victim{Op: faults.Commit, Late: true, Keys: k.Text()})
+	for _, e := range eventsInFile(t, dir, victimRun(0)) {
+		if e.Payload != nil && (e.Sealed != "k1" || !strings.HasPrefix(string(e.Payload), `"sealed:`)) {
+			t.Errorf("event %d is not encrypted: %s", e.Seq, e.Payload)
+		}
+	}
+}
+
+// killAtEachCall kills a victim at its first call of a kind, then another at the second, until one gets through alive; it returns where that is.
+func killAtEachCall(t *testing.T, v victim) (dir string) {
+	t.Helper()
+	const most = 80
+	for v.N = 1; v.N <= most; v.N++ {
+		dir, died := killOnce(t, v)
+		if died {
+			continue
+		}
+		least := 1
+		if v.Op == faults.Commit {
+			least = max(leastCommits, commitsInFile(t, dir, victimRun(0)))
+		}
+		if v.N-1 < least {
+			t.Errorf("died at %d calls, want %d or more: the failpoints are not reached", v.N-1, least)
+		}
+		t.Logf("died at %d calls", v.N-1)
+		return dir
+	}
+	t.Fatalf("still dying at call %d", most)
+	return ""
 }
 
 // TestKillInsideEachBody kills the worker inside each step body, after its start was noted.
@@ -55,7 +83,7 @@ func TestKillInsideEachBody(t *testing.T) {
 		t.Run(fmt.Sprint("half=", half), func(t *testing.T) {
 			t.Parallel()
 			for i := half; i < len(bodies); i += 2 {
-				if !killOnce(t, victim{Body: bodies[i]}) {
+				if _, died := killOnce(t, victim{Body: bodies[i]}); !died {
 					t.Errorf("body %s: it was not reached", bodies[i])
 				}
 			}
@@ -63,16 +91,16 @@ func TestKillInsideEachBody(t *testing.T) {
 	}
 }
 
-// killOnce lets a victim run into its end, finishes its run with another process, and looks at what is left. It reports whether the first
-// one died.
-func killOnce(t *testing.T, v victim) (died bool) {
+// killOnce lets a victim run into its end, finishes its run with another process, and looks at what is left. It returns where that is, and
+// whether the first one died.
+func killOnce(t *testing.T, v victim) (dir string, died bool) {
 	t.Helper()
 	v.Role, v.Dir = "solo", t.TempDir()
 	where := fmt.Sprintf("%s %d, after %v, body %q", v.Op, v.N, v.Late, v.Body)
 	done, died := runVictim(t, v)
 	if died {
 		before := inspect(t, v.Dir, victimRun(0))
-		done, died = runVictim(t, victim{Role: "solo", Dir: v.Dir})
+		done, died = runVictim(t, victim{Role: "solo", Dir: v.Dir, Keys: v.Keys})
 		if died {
 			t.Fatalf("%s: the second process died too", where)
 		}
@@ -83,7 +111,17 @@ func killOnce(t *testing.T, v victim) (died bool) {
 		t.Errorf("%s: got %q, %s, want %q", where, got, done.Err, victimResult)
 	}
 	checkKilled(t, where, v.Dir, victimRun(0), 1)
-	return died
+	return v.Dir, died
+}
+
+// commitsInFile counts the commits that a run's log consists of.
+func commitsInFile(t *testing.T, dir, run string) int {
+	t.Helper()
+	commits := map[int64]bool{}
+	for _, e := range eventsInFile(t, dir, run) {
+		commits[e.Commit] = true
+	}
+	return len(commits)
 }
 
 // runVictim executes this binary with orders and tells whether it died by them.

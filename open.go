@@ -4,6 +4,9 @@ package stepwell
 
 import (
 	"context"
+	"net/url"
+	"os"
+	"regexp"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -12,7 +15,27 @@ import (
 // program knows those whose packages it imports, by name or as _ "github.com/stepwell/stepwell/world/postgres". The schema is brought up to
 // date. The world is the caller's to close. ctx bounds the opening alone.
 //
+// Where url is empty the environment names it: STEPWELL_DB, a URL or the path of a SQLite file, or else sqlite:stepwell.db, as for the command
+// stepwell. So one program runs on a file under stepwell dev and on PostgreSQL elsewhere.
+//
 // A program that always has the same kind of database opens it with its own package, sqlite.Open or postgres.Open, which take options.
 func Open(ctx context.Context, url string) (world.World, error) {
+	if url == "" {
+		url = databaseOf(os.Getenv("STEPWELL_DB"))
+	}
 	return world.Open(ctx, url)
+}
+
+// hasScheme tells a URL from a path; a drive of Windows has one letter.
+var hasScheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]+:`)
+
+// databaseOf is the URL of what STEPWELL_DB names.
+func databaseOf(named string) string {
+	switch {
+	case named == "":
+		return "sqlite:stepwell.db"
+	case hasScheme.MatchString(named):
+		return named
+	}
+	return "sqlite:" + url.PathEscape(named)
 }

@@ -2,7 +2,9 @@ package stepwell_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stepwell/stepwell"
@@ -28,5 +30,41 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := stepwell.Open(t.Context(), "nosuch://u:p@h/db"); !errors.Is(err, stepwell.ErrInvalid) {
 		t.Errorf("got error %v, want ErrInvalid", err)
+	}
+}
+
+// Without a URL the environment names the database, as it does for the command.
+func TestOpenByEnvironment(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for named, file := range map[string]string{"": "stepwell.db", "sqlite:a.db": "a.db", "b c%20.db": "b c%20.db"} {
+		t.Setenv("STEPWELL_DB", named)
+		w, err := stepwell.Open(t.Context(), "")
+		if err != nil {
+			t.Errorf("STEPWELL_DB=%s: %v", named, err)
+			continue
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(file); err != nil {
+			t.Errorf("STEPWELL_DB=%s: %v, want the file there", named, err)
+		}
+	}
+	t.Setenv("STEPWELL_DB", "nosuch://u:p@h/db")
+	if _, err := stepwell.Open(t.Context(), ""); !errors.Is(err, stepwell.ErrInvalid) {
+		t.Errorf("got error %v, want ErrInvalid", err)
+	}
+}
+
+// What makes no sense in the environment is refused by New, with its name.
+func TestNewRefusesTheEnvironment(t *testing.T) {
+	t.Setenv("STEPWELL_DRAIN", "soon")
+	w, err := stepwell.Open(t.Context(), "memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	if _, err := stepwell.New(w, stepwell.Config{}); !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "STEPWELL_DRAIN") {
+		t.Errorf("got error %v, want ErrInvalid that names STEPWELL_DRAIN", err)
 	}
 }

@@ -27,13 +27,25 @@ func (a *App) Resume(ctx context.Context, run string) error {
 
 // ForceCancel ends a run at once, whatever it does: none of its code runs any more, not to clean up either.
 func (a *App) ForceCancel(ctx context.Context, run, reason string) error {
-	return a.act(ctx, "force cancel of", run, world.Event{Type: world.RunCancelled, By: a.by(ctx), Reason: reason})
+	d := &world.Delivery{Run: run, Act: true, Events: []world.Event{{Type: world.RunCancelled, By: a.by(ctx), Reason: reason}}}
+	if a.cfg.Observer == nil {
+		return a.deliverAct(ctx, "force cancel of", d)
+	}
+	d.ID = "force:" + world.NewID(world.PrefixEvent, time.Now()) // so that this act is known from others' in the log
+	if err := a.deliverAct(ctx, "force cancel of", d); err != nil {
+		return err
+	}
+	a.observeForced(ctx, d)
+	return nil
 }
 
 func (a *App) act(ctx context.Context, what, run string, e world.Event) error {
-	d := &world.Delivery{Run: run, Act: true, Events: []world.Event{e}}
+	return a.deliverAct(ctx, what, &world.Delivery{Run: run, Act: true, Events: []world.Event{e}})
+}
+
+func (a *App) deliverAct(ctx context.Context, what string, d *world.Delivery) error {
 	if err := a.deliverAs(ctx, d, nil); err != nil {
-		return fmt.Errorf("%s run %s: %w", what, run, err)
+		return fmt.Errorf("%s run %s: %w", what, d.Run, err)
 	}
 	return nil
 }

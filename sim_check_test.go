@@ -364,5 +364,5 @@ func (s *simulation) withoutCode(r *simRun) bool {
 		return false
 	}
 	pending := !slices.ContainsFunc(r.events, func(e world.Event) bool { return e.Type == world.RunStarted })
-	return pending || s.deaths.Load() >= 3 || strings.Contains(s.logs.text(), "\"run is blocked\" run="+r.ID+" ")
+	return pending || s.deaths.Load() >= 3 || strings.Contains(s.logs.text(), "\"run is blocked\" run_id="+r.ID+" ")
 }

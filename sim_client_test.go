@@ -25,7 +25,7 @@ func (s *simulation) client(rnd *rand.Rand) *stepwell.App {
 			return app
 		}
 	case 1:
-		app, err := stepwell.New(faults.New(s.below, faults.Random(rnd.Uint64(), s.rates, func() {}, func() {})), stepwell.Config{Name: "client"})
+		app, err := stepwell.New(faults.New(s.below, faults.Random(rnd.Uint64(), s.rates, func() {}, func() {})), stepwell.Config{Name: "client", Encryption: s.ring})
 		if err != nil {
 			s.t.Error(err)
 			break

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -33,7 +34,7 @@ var (
 // TestSimulation runs generated programs under generated faults. To see one again: go test -run TestSimulation -sim.seed=N -v .
 func TestSimulation(t *testing.T) {
 	if *simSeed != 0 {
-		synctest.Test(t, func(t *testing.T) { simulate(t, *simSeed, &simCoverage{}) })
+		synctest.Test(t, func(t *testing.T) { simulate(t, *simSeed, nil, &simCoverage{}) })
 		return
 	}
 	const shards = 4
@@ -47,9 +48,21 @@ func TestSimulation(t *testing.T) {
 		t.Run(fmt.Sprintf("shard=%d", shard), func(t *testing.T) {
 			t.Parallel()
 			for seed := shard + 1; seed <= *simSeeds && !t.Failed(); seed += shards {
-				synctest.Test(t, func(t *testing.T) { simulate(t, seed, &seen) })
+				synctest.Test(t, func(t *testing.T) { simulate(t, seed, nil, &seen) })
 			}
 		})
+	}
+}
+
+// simSealed is how many seeds are run with encryption besides.
+const simSealed = 24
+
+// TestSimulationEncrypted runs other programs on workers and clients that encrypt. No program may observe it.
+func TestSimulationEncrypted(t *testing.T) {
+	t.Parallel()
+	ring := keyring(t, "k1")
+	for seed := uint64(5001); seed <= 5000+simSealed && !t.Failed(); seed++ {
+		synctest.Test(t, func(t *testing.T) { simulate(t, seed, ring, &simCoverage{}) })
 	}
 }
 
@@ -59,7 +72,7 @@ func FuzzSimulation(f *testing.F) {
 		f.Add(1_000_000 + seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		synctest.Test(t, func(t *testing.T) { simulate(t, seed, &simCoverage{}) })
+		synctest.Test(t, func(t *testing.T) { simulate(t, seed, nil, &simCoverage{}) })
 	})
 }
 
@@ -69,6 +82,8 @@ type simulation struct {
 	seed  uint64
 	plan  simPlan
 	below *memory.World
+	plain world.World       // it, decrypted
+	ring  *stepwell.Keyring // nil: nothing is encrypted
 	rates faults.Rates
 
 	mu       sync.Mutex
@@ -87,12 +102,16 @@ type simulation struct {
 	bodies   sync.WaitGroup // of steps: they may outlive their worker
 }
 
-func simulate(t *testing.T, seed uint64, seen *simCoverage) {
+func simulate(t *testing.T, seed uint64, ring *stepwell.Keyring, seen *simCoverage) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	g := &simGen{Rand: rnd, seed: seed}
 	s := &simulation{
 		t: t, seed: seed, plan: g.plan(), below: memory.New(), rates: simRates(rnd), rnd: rand.New(rand.NewPCG(seed, 3)),
 		steps: map[string]*simStep{}, living: map[*simWorker]bool{}, done: make(chan struct{}),
+	}
+	s.ring, s.plain = ring, s.below
+	if ring != nil {
+		s.plain = crypt.Wrap(s.below, ring)
 	}
 	s.deployed = s.plan.Deploy == 0
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
@@ -152,7 +171,7 @@ func (s *simulation) problem(format string, args ...any) {
 func (s *simulation) runs() (all []world.Run) {
 	q := world.RunQuery{Limit: 1000}
 	for {
-		page, err := s.below.Runs(context.Background(), q)
+		page, err := s.plain.Runs(context.Background(), q)
 		if err != nil {
 			s.problem("runs: %v", err)
 			return all
@@ -168,7 +187,7 @@ func (s *simulation) runs() (all []world.Run) {
 func (s *simulation) events(run string) (all []world.Event) {
 	q := world.EventQuery{}
 	for {
-		page, err := s.below.Events(context.Background(), run, q)
+		page, err := s.plain.Events(context.Background(), run, q)
 		if err != nil {
 			s.problem("events of run %s: %v", run, err)
 			return all
@@ -182,7 +201,7 @@ func (s *simulation) events(run string) (all []world.Event) {
 
 // outside is a client that nothing happens to.
 func (s *simulation) outside() *stepwell.App {
-	app, err := stepwell.New(s.below, stepwell.Config{Name: "outside"})
+	app, err := stepwell.New(s.below, stepwell.Config{Name: "outside", Encryption: s.ring})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 	limit, policy := r.cfg.MaxPayload, s.policy
 	policy.Tx = policy.Tx && r.cfg.rig.Together()
 	r.steps = append(r.steps, &engine.Step{
-		Name: s.name, Policy: policy,
+		Name: s.name, Policy: policy, Source: engine.Source(s.fn),
 		Run: r.cfg.rig.Wrap(func(ctx context.Context, input []byte) ([]byte, error) { return s.call(ctx, input, limit) }),
 	})
 }

@@ -147,6 +147,9 @@ type streamReader struct {
 // page reads the next page.
 func (r *streamReader) page(ctx context.Context) (world.ChunkPage, error) {
 	page, err := r.app.world.Chunks(ctx, r.run, r.name, r.q)
+	if err == nil {
+		err = r.app.readableStream(ctx, r.run, page.Chunks)
+	}
 	if err != nil {
 		return page, fmt.Errorf("stream %q of run %s: %w", r.name, r.run, err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -143,27 +142,10 @@ func TestStreamOfAWorkerThatDies(t *testing.T) {
 // dies lets a worker work that dies before its k-th commit, or after it, until that or the run's end, and reports which it was.
 func dies(r *rig, cfg stepwell.Config, run string, k int, after bool) bool {
 	r.Helper()
-	var died atomic.Bool
-	var w *faults.World
-	fault := faults.Fault{Before: func() { died.Store(true); w.Kill() }}
-	if after {
-		fault.Before, fault.After = nil, fault.Before
-	}
-	w = faults.New(r.world, faults.At(faults.Commit, k, fault))
-	app, err := stepwell.New(w, cfg)
-	if err != nil {
-		r.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(r.ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = app.Run(ctx) // its world may be dead
-	}()
-	until(r.T, "a death, or the end", func() bool { return died.Load() || r.get(run).Status.Terminal() })
-	cancel()
-	<-ended
-	return died.Load()
+	m := r.beginMortal(cfg, k, after)
+	until(r.T, "a death, or the end", func() bool { return m.died.Load() || r.get(run).Status.Terminal() })
+	m.stop()
+	return m.died.Load()
 }
 
 // TestStreamOfAStepThatIsTriedAgain: an attempt makes void what the ones before wrote, unless it keeps it; to readers a reset says so. Who fails has

@@ -30,6 +30,7 @@ type victim struct {
 	Op   faults.Op // at the N-th call of Op, before or after it
 	N    int
 	Late bool   // after
+	Keys string // the keyring; "": nothing is encrypted
 	Body string // or in the first body of the step with this name and attempt, "name/attempt"
 }
 
@@ -78,7 +79,13 @@ func (v *victim) work(done *victimDone) error {
 	if v.Late {
 		f = faults.Fault{After: die}
 	}
-	app, err := stepwell.New(faults.New(file, faults.At(v.Op, v.N, f)), stepwell.Config{Definitions: v.definitions(), MaxSteps: 4, Name: "victim-" + v.Role})
+	cfg := stepwell.Config{Definitions: v.definitions(), MaxSteps: 4, Name: "victim-" + v.Role}
+	if v.Keys != "" {
+		if cfg.Encryption, err = stepwell.ParseKeyring(v.Keys); err != nil {
+			return err
+		}
+	}
+	app, err := stepwell.New(faults.New(file, faults.At(v.Op, v.N, f)), cfg)
 	if err != nil {
 		return err
 	}

@@ -89,6 +89,11 @@ type Story struct {
 
 	// Peers says how runs stand that open steps wait for, the first 20: a status, or blocked, or paused.
 	Peers map[string]string `json:"peers,omitempty"`
+
+	// Made are the runs that were made of this one, its forks, restarts and retries: the newest 20. [ListFilter].Origin finds the others, and
+	// [ListFilter].Parent its children.
+	Made     []MadeRun `json:"made,omitempty"`
+	MadeMore bool      `json:"madeMore,omitempty"` // there are more
 }
 
 // Story reads a run's row and its whole log. Without payloads the journal has no inputs, outputs and payloads. A log that is
@@ -126,6 +131,9 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 	s.Why = whyOf(&info.Run, s.Journal, tasks, stats.Workers, stats.Now)
 	if since, ok := a.engine.Stalled(run); ok && s.Why.Kind == WhyWorking {
 		s.Why.Kind, s.Why.Since = WhyStalled, since
+	}
+	if s.Made, s.MadeMore, err = a.made(ctx, run); err != nil {
+		return Story{}, err
 	}
 	return s, a.peers(ctx, &s)
 }

@@ -3,6 +3,7 @@ package stepwell
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -105,13 +106,14 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w", w.name, err))
 	}
 	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, logger: r.cfg.Logger, errors: r.cfg.Errors}
-	e.rig, e.fits = &r.cfg.rig, r.fits
+	e.rig, e.fits, e.base = &r.cfg.rig, r.fits, strings.TrimRight(r.cfg.PublicURL, "/")
 	r.workflows = append(r.workflows, &engine.Workflow{
 		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep,
 		Body: func(input []byte) replay.Body {
 			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input) }
 		},
-		Check: func(input []byte) error { return codec.Decode(input, new(In)) },
+		Check:  func(input []byte) error { return codec.Decode(input, new(In)) },
+		Source: engine.Source(w.fn),
 	})
 }
 
@@ -189,6 +191,9 @@ func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 
 // result decodes the output of a run that is over.
 func (i RunInfo) result(out any, reg *codec.Registry) error {
+	if i.Sealed {
+		return &world.KeyError{Run: i.ID, Key: i.Encryption}
+	}
 	if i.Status != world.Completed {
 		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, reg), record: i.Error}
 	}

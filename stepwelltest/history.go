@@ -16,7 +16,9 @@ import (
 func (r *Run[Out]) Export(path string) {
 	r.env.t.Helper()
 	var b bytes.Buffer
-	r.look(func(ctx context.Context, app *stepwell.App) error { return app.Export(ctx, r.ID(), &b) })
+	r.look(func(ctx context.Context, app *stepwell.App) error {
+		return app.Export(ctx, r.ID(), &b, stepwell.Decrypted())
+	})
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		r.env.t.Fatal(err)
 	}

@@ -1,0 +1,260 @@
+package crypt
+
+// This file encrypts what is written: commits, deliveries, chunks.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Commit encrypts a commit and writes it.
+func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	sealed, err := w.sealCommit(ctx, c)
+	if err != nil {
+		return world.Committed{}, err
+	}
+	done, err := w.World.Commit(ctx, sealed)
+	if err == nil && done.Existing == "" && c.Birth() {
+		w.learn(c.Run, sealed.Events[0].Sealed)
+	}
+	return w.openCommitted(c.Run, done, err)
+}
+
+// Outcome asks for the outcome of a commit. It is encrypted as when it was written: a world below may send it over a network to ask.
+func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	sealed, err := w.sealCommit(ctx, c)
+	if err != nil {
+		return world.Committed{}, err
+	}
+	done, err := w.World.Outcome(ctx, sealed)
+	return w.openCommitted(c.Run, done, err)
+}
+
+// openCommitted decrypts what a commit's conditions came to. What cannot be decrypted stays as it is.
+func (w *World) openCommitted(run string, done world.Committed, err error) (world.Committed, error) {
+	if err == nil && done.Events != nil {
+		if opened, bad := w.ring.OpenEvents(done.Events, run); bad == nil {
+			done.Events = opened
+		}
+	}
+	return done, err
+}
+
+// sealCommit encrypts a commit, which stays as it is. Births get the key of new runs.
+func (w *World) sealCommit(ctx context.Context, c *world.Commit) (*world.Commit, error) {
+	if err := world.CheckCommit(c); err != nil { // limits are of what was not encrypted
+		return nil, err
+	}
+	out := *c
+	var err error
+	key := w.ring.Primary()
+	if !c.Birth() {
+		key, err = w.keyFor(ctx, c)
+	}
+	if err == nil && key != "" {
+		err = w.sealOwn(&out, key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Births) > 0 {
+		out.Births = make([]*world.Commit, len(c.Births))
+		for i, child := range c.Births {
+			if out.Births[i], err = w.sealCommit(ctx, child); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out.Send, err = w.sealSent(ctx, c.Send)
+	return &out, err
+}
+
+// sealSent encrypts what a commit sends to other runs. What cannot arrive is left to the world, which drops it.
+func (w *World) sealSent(ctx context.Context, send []world.Delivery) ([]world.Delivery, error) {
+	var out []world.Delivery
+	for i := range send {
+		d := &send[i]
+		if !slices.ContainsFunc(d.Events, func(e world.Event) bool { return secret(&e) }) {
+			continue
+		}
+		sealed, err := w.sealDelivery(ctx, d)
+		if errors.Is(err, world.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			out = slices.Clone(send)
+		}
+		out[i] = *sealed
+	}
+	if out == nil {
+		return send, nil
+	}
+	return out, nil
+}
+
+// keyFor finds the key that a commit of an owner needs. What has nothing to encrypt needs none.
+func (w *World) keyFor(ctx context.Context, c *world.Commit) (string, error) {
+	needs := len(c.Tasks)+len(c.Streams) > 0
+	for i := range c.Events {
+		needs = needs || secret(&c.Events[i])
+	}
+	blocked := c.Release != nil && c.Release.Blocked != nil
+	if !needs && !blocked {
+		return "", nil
+	}
+	key, err := w.keyOf(ctx, c.Run, true)
+	if errors.Is(err, world.ErrNotFound) {
+		err = fmt.Errorf("%w: %w", world.ErrLeaseLost, err) // as the world would say
+	}
+	if !needs && !w.ring.Has(key) {
+		return "", err // the block says that the key is missing
+	}
+	return key, err
+}
+
+// sealOwn encrypts what a commit says of its own run.
+func (w *World) sealOwn(c *world.Commit, key string) (err error) {
+	if c.Events, err = w.ring.SealEvents(c.Events, c.Run, key); err != nil {
+		return err
+	}
+	if c.Tasks, err = w.sealTasks(c.Tasks, c.Run, key); err != nil {
+		return err
+	}
+	if len(c.Streams) > 0 {
+		c.Streams = slices.Clone(c.Streams)
+		for i := range c.Streams {
+			if err := w.sealWrite(&c.Streams[i], c.Run, key); err != nil {
+				return err
+			}
+		}
+	}
+	if r := c.Release; r != nil && r.Blocked != nil && r.Blocked.Sealed == "" && w.ring.Has(key) {
+		release, block := *r, *r.Blocked
+		message, err := w.ring.seal(key, c.Run, "", blockPlace, []byte(block.Message))
+		if err != nil {
+			return err
+		}
+		block.Message, block.Sealed = string(message), key
+		release.Blocked = &block
+		c.Release = &release
+	}
+	return nil
+}
+
+func (w *World) sealTasks(tasks []world.Task, run, key string) ([]world.Task, error) {
+	if len(tasks) == 0 {
+		return tasks, nil
+	}
+	tasks = slices.Clone(tasks)
+	for i := range tasks {
+		t := &tasks[i]
+		if t.Sealed != "" {
+			continue
+		}
+		input, err := w.ring.seal(key, run, "", stepInput(t.Step), t.Input)
+		if err != nil {
+			return nil, err
+		}
+		t.Input, t.Sealed, t.Options = input, key, world.SealedOptions(t.Options, key)
+	}
+	return tasks, nil
+}
+
+// sealWrite encrypts, in place, what is added to a stream.
+func (w *World) sealWrite(s *world.StreamWrite, run, key string) (err error) {
+	chunks := make([]json.RawMessage, len(s.Chunks))
+	for i, c := range s.Chunks {
+		if chunks[i], err = w.ring.seal(key, run, "", chunkPlace(s.Stream), c); err != nil {
+			return err
+		}
+	}
+	s.Chunks, s.Sealed = chunks, key
+	if s.Error != nil {
+		s.Error, err = w.ring.sealError(s.Error, run, key, "", markPlace(s.Stream))
+	}
+	return err
+}
+
+// Append encrypts chunks and adds them.
+func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, error) {
+	if err := world.CheckAppend(a); err != nil {
+		return world.Appended{}, err
+	}
+	key, err := w.keyOf(ctx, a.Run, true)
+	if errors.Is(err, world.ErrNotFound) {
+		err = fmt.Errorf("%w: %w", world.ErrLeaseLost, err)
+	}
+	if err != nil {
+		return world.Appended{}, err
+	}
+	if key == "" {
+		return w.World.Append(ctx, a)
+	}
+	out := *a
+	if err := w.sealWrite(&out.StreamWrite, a.Run, key); err != nil {
+		return world.Appended{}, err
+	}
+	return w.World.Append(ctx, &out)
+}
+
+// Deliver encrypts a delivery for its run and sends it. Where the run's key is not there it is refused, with [world.ErrNoKey], and nothing is written.
+func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
+	sealed, err := w.sealDelivery(ctx, d)
+	if err != nil {
+		return world.Delivered{}, err
+	}
+	return w.World.Deliver(ctx, sealed)
+}
+
+func (w *World) sealDelivery(ctx context.Context, d *world.Delivery) (*world.Delivery, error) {
+	if err := world.CheckDelivery(d); err != nil {
+		return nil, err
+	}
+	needs := false
+	for i := range d.Events {
+		needs = needs || secret(&d.Events[i])
+	}
+	if !needs {
+		return d, nil
+	}
+	out := *d
+	run, owner := d.Run, false
+	if d.Task != nil {
+		run, owner = d.Task.Run, true
+	}
+	if d.Token != "" { // what is encrypted is for this hook, and for no other that has the token later
+		rows, err := w.World.Hooks(ctx, world.HookQuery{Token: d.Token, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) == 0 {
+			return nil, fmt.Errorf("hook token %q: %w", d.Token, world.ErrNotFound)
+		}
+		run = rows[0].Run
+		out.Run, out.Token, out.Events = run, "", slices.Clone(d.Events)
+		out.Events[0].ID = rows[0].ID
+	}
+	key, err := w.keyOf(ctx, run, owner)
+	if err != nil {
+		return nil, err
+	}
+	if key == "" {
+		return d, nil
+	}
+	if out.Events, err = w.ring.SealEvents(out.Events, run, key); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+// plain reports whether bytes are no envelope, so that nothing needs to be asked.
+func plain(b []byte) bool { return !LooksSealed(bytes.TrimSpace(b)) }

@@ -1,0 +1,146 @@
+package crypt_test
+
+// The wrapped world is a world like any other.
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/crypt"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
+	"github.com/stepwell/stepwell/world/worldtest"
+)
+
+// ring makes a keyring with random keys of some names.
+func ring(t testing.TB, ids ...string) *crypt.Keyring {
+	t.Helper()
+	keys := make([]crypt.Key, len(ids))
+	for i, id := range ids {
+		var err error
+		if keys[i], err = crypt.NewKey(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := crypt.NewKeyring(keys[0], keys[1:]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// quiet is a world that tells as little of its being encrypted as one that is not: not that it is what has encrypted a run, and not which run a result is of.
+// What comes encrypted stays as it is. What it filters by input, it filters itself.
+type quiet struct{ *crypt.World }
+
+// own is the ID of its key.
+const own = "k1"
+
+// hide takes out what it has added to a run's row.
+func hide(r *world.Run) {
+	if r.Encryption == own {
+		r.Encryption = ""
+	}
+}
+
+func (w quiet) Run(ctx context.Context, id string) (world.Run, error) {
+	row, err := w.World.Run(ctx, id)
+	hide(&row)
+	return row, err
+}
+
+func (w quiet) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
+	below := q
+	below.Input = nil
+	page, err := w.World.Runs(ctx, below)
+	page.Runs = slices.DeleteFunc(page.Runs, func(r world.Run) bool {
+		hide(&r)
+		holds, bad := q.Holds(&r)
+		return !holds || bad != nil
+	})
+	for i := range page.Runs {
+		hide(&page.Runs[i])
+	}
+	return page, err
+}
+
+func (w quiet) Events(ctx context.Context, run string, q world.EventQuery) (world.EventPage, error) {
+	page, err := w.World.Events(ctx, run, q)
+	nameless(page.Events)
+	return page, err
+}
+
+func (w quiet) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	done, err := w.World.Commit(ctx, c)
+	nameless(done.Events)
+	return done, err
+}
+
+func (w quiet) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
+	taken, err := w.World.Take(ctx, q)
+	for i := range taken.Runs {
+		nameless(taken.Runs[i].Log)
+		for k := range taken.Runs[i].Mail {
+			nameless(taken.Runs[i].Mail[k].Events)
+		}
+	}
+	return taken, err
+}
+
+func (w quiet) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
+	b, err := w.World.Beat(ctx, q)
+	for i := range b.Mail {
+		nameless(b.Mail[i].Events)
+	}
+	return b, err
+}
+
+func nameless(events []world.Event) {
+	for i := range events {
+		if e := &events[i]; e.Type == world.StepCompleted || e.Type == world.StepFailed {
+			e.Peer = ""
+		}
+	}
+}
+
+func TestWorld(t *testing.T) {
+	worldtest.Run(t, func(t testing.TB) world.World { return quiet{crypt.Wrap(memory.New(), ring(t, own)).(*crypt.World)} })
+}
+
+// asked is a world that notes what it is asked the outcome of.
+type asked struct {
+	world.World
+	commits []*world.Commit
+}
+
+func (w *asked) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	w.commits = append(w.commits, c)
+	return w.World.Outcome(ctx, c)
+}
+
+// TestOutcomeIsAskedForEncrypted: a world below that is far away hears of a commit in doubt what it heard of the commit, and no payload.
+func TestOutcomeIsAskedForEncrypted(t *testing.T) {
+	below := &asked{World: memory.New()}
+	w := crypt.Wrap(below, ring(t, "k1"))
+	c := &world.Commit{ID: [16]byte{1}, Run: "wrun_1", First: 1, Events: []world.Event{{
+		Type: world.RunCreated, Time: time.Unix(1, 0), Payload: json.RawMessage(secret), Birth: &world.Birth{Workflow: "w", Version: 1},
+	}}}
+	if _, err := w.Commit(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Outcome(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if string(c.Events[0].Payload) != secret {
+		t.Errorf("the commit was changed: %s", c.Events[0].Payload)
+	}
+	if n := len(below.commits); n != 1 {
+		t.Fatalf("asked %d times, want once", n)
+	}
+	if e := below.commits[0].Events[0]; e.Sealed != "k1" || !crypt.LooksSealed(e.Payload) {
+		t.Errorf("asked with %s, sealed %q; want it encrypted", e.Payload, e.Sealed)
+	}
+}

@@ -1,0 +1,128 @@
+// Package timeline words the entries of a run's journal for people: the command line and the web UI say the same of a step, a wait or a hook.
+package timeline
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Kind is what people call the kind of an entry: step, undo, wait, or what the log says.
+func Kind(en *world.Entry) string {
+	switch en.Kind {
+	case world.KindClosure, world.KindTask:
+		if en.Undo() {
+			return "undo"
+		}
+		return "step"
+	case world.KindSleep, world.KindCondition:
+		return "wait"
+	default:
+		return string(en.Kind) // event, hook, child, await, patch
+	}
+}
+
+// Began is from when on people count how long an entry takes: a step's last attempt, or the end of it where the next is to come; a wait from its
+// creation.
+func Began(en *world.Entry) time.Time {
+	switch {
+	case en.Status == world.EntryPending && !en.CompletedAt.IsZero():
+		return en.CompletedAt
+	case !en.AttemptAt.IsZero():
+		return en.AttemptAt
+	}
+	return en.CreatedAt
+}
+
+// Took is how long an entry took, or has taken so far; "" of what takes no time.
+func Took(en *world.Entry, now time.Time) string {
+	switch {
+	case en.Kind == world.KindPatch:
+		return ""
+	case en.CompletedAt.IsZero() || en.Status == world.EntryPending:
+		return human.Span(now.Sub(Began(en)))
+	default:
+		return human.Span(en.CompletedAt.Sub(Began(en)))
+	}
+}
+
+// Attempts are earlier attempts of a step, one behind the other, that ended in the same way.
+type Attempts struct {
+	Count   int
+	Message string // of the error; "" where they were lost
+	Where   string // file:line
+	Lost    bool   // they began and were never heard of again
+}
+
+// Lost is said of attempts that began and were never heard of again.
+const Lost = "its process died"
+
+// mostEarlier is how many earlier attempts a journal keeps of a step.
+const mostEarlier = 10
+
+// Earlier lists how attempts ended before the one that counts, in order; those of which nobody heard are among them.
+func Earlier(en *world.Entry) (list []Attempts) {
+	add := func(a Attempts) {
+		if n := len(list); n > 0 && list[n-1].Message == a.Message && list[n-1].Where == a.Where && list[n-1].Lost == a.Lost {
+			list[n-1].Count++
+			return
+		}
+		a.Count = 1
+		list = append(list, a)
+	}
+	ended := slices.Clone(en.Earlier)
+	slices.SortStableFunc(ended, func(a, b world.AttemptError) int { return cmp.Compare(a.Attempt, b.Attempt) }) // some are heard of late
+	next := 1
+	if len(ended) >= mostEarlier {
+		next = ended[0].Attempt // those before are no longer known
+	}
+	if en.Status == world.EntryPending && en.Error != nil { // the last attempt has failed, and the next is to come
+		ended = append(ended, world.AttemptError{Attempt: en.Attempt, Message: en.Error.Message, Where: en.Error.Where})
+	}
+	for _, e := range ended {
+		for ; e.Attempt > next; next++ {
+			add(Attempts{Lost: true})
+		}
+		add(Attempts{Message: e.Message, Where: e.Where})
+		next = max(next, e.Attempt+1)
+	}
+	for ; next < en.Attempt; next++ {
+		add(Attempts{Lost: true})
+	}
+	return list
+}
+
+// GivenUp says what ended before a dropped entry did; segment is the run's.
+func GivenUp(en *world.Entry, segment int) string {
+	if en.Segment < segment {
+		return "given up when the run continued as new"
+	}
+	return "given up when the run ended"
+}
+
+// Undone says how far the undo of a run's last segment has come; "" where there is none.
+func Undone(j *world.Journal) string {
+	count := map[world.EntryStatus]int{}
+	for _, en := range j.Entries {
+		if en.Undo() && en.Segment == j.Segment {
+			count[en.Status]++
+		}
+	}
+	var parts []string
+	for _, of := range []struct {
+		status world.EntryStatus
+		word   string
+	}{
+		{world.EntryCompleted, "done"}, {world.EntryRunning, "running"}, {world.EntryPending, "to be tried again"}, {world.EntryFailed, "failed"},
+		{world.EntryDropped, "given up"},
+	} {
+		if n := count[of.status]; n > 0 {
+			parts = append(parts, human.Count(n, "step")+" "+of.word)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,45 @@
+package stepwell
+
+// What was made of a run: its forks, restarts and retries.
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// MadeRun is a run that [App.Fork], [App.Restart] or [App.Retry] made of another.
+type MadeRun struct {
+	ID        string       `json:"id"`
+	Workflow  string       `json:"workflow"`
+	Version   int          `json:"version"`
+	Status    world.Status `json:"status"`
+	Retry     bool         `json:"retry,omitempty"` // it goes on from the step that failed the other
+	At        int64        `json:"at"`              // the event of the other behind which it began; 1: from the start
+	CreatedAt time.Time    `json:"createdAt"`
+}
+
+// mostMade is how many of them a [Story] tells.
+const mostMade = 20
+
+// made reads what was made of a run: the newest, and whether there are more.
+func (a *App) made(ctx context.Context, run string) (made []MadeRun, more bool, err error) {
+	page, err := a.world.Runs(ctx, world.RunQuery{Origin: run, Limit: mostMade})
+	if err != nil {
+		return nil, false, fmt.Errorf("what was made of run %s: %w", run, err)
+	}
+	for i := range page.Runs {
+		r := &page.Runs[i]
+		is := MadeRun{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, Retry: r.Key == retryKey(run), CreatedAt: r.CreatedAt}
+		if r.Origin != nil {
+			is.At = r.Origin.Seq
+		}
+		made = append(made, is)
+	}
+	return made, page.Cursor != "", nil
+}
+
+// retryKey is the idempotency key of a run's retry.
+func retryKey(run string) string { return "retry:" + run }

@@ -1,0 +1,171 @@
+package stepwell
+
+// The other side of webhooks: finding one by its token, handing it requests, and waiting for their answers. Servers do this.
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/world"
+)
+
+// WebhookInfo is what is known of a webhook.
+type WebhookInfo struct {
+	Run   string
+	Token string
+	URL   string
+	// Response is what requests are answered with; nil, and Wait is 0: with 202.
+	Response *WebhookResponse
+	// Wait is how long senders wait for the workflow's answer; 0: it gives none.
+	Wait time.Duration
+	// Scheme says how requests are signed, with the secret of that name; "": they need not be.
+	Scheme SignatureScheme
+	Secret string
+	// Metadata is what the code keeps with it: see [Metadata].
+	Metadata json.RawMessage
+}
+
+// WebhookOf tells what a hook says of itself that is a webhook; ok is false for one that is none.
+func WebhookOf(hook *world.HookRow) (info WebhookInfo, ok bool) {
+	if !strings.HasPrefix(hook.Token, world.WebhookToken) {
+		return info, false
+	}
+	r, metadata, ok := decodeWebhook(hook.Metadata)
+	return WebhookInfo{
+		Run: hook.Run, Token: hook.Token, URL: r.url(hook.Token), Response: r.Answer, Wait: r.Wait, Scheme: r.Scheme, Secret: r.Secret, Metadata: metadata,
+	}, ok
+}
+
+// WebhookDoor is an active webhook, as those see it who take requests for it. It is safe for concurrent use.
+type WebhookDoor struct {
+	WebhookInfo
+	app  *App
+	hook string // its ID
+}
+
+// Webhook finds an active webhook by its token. The error is [ErrNotFound] where there is none, also where the token is that of a hook which is no webhook.
+// [ErrNoKey] says that its run is encrypted with a key that the App does not have.
+// Whoever takes requests for it checks their signatures: [WebhookDoor.Send] does not.
+func (a *App) Webhook(ctx context.Context, token string) (*WebhookDoor, error) {
+	if err := world.CheckKey("webhook token", token); err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(token, world.WebhookToken) {
+		hooks, err := a.Hooks(ctx, "", token)
+		if err != nil {
+			return nil, err
+		}
+		for i := range hooks {
+			if info, ok := WebhookOf(&hooks[i]); ok {
+				return &WebhookDoor{WebhookInfo: info, app: a, hook: hooks[i].ID}, nil
+			}
+			if key := hooks[i].Sealed; key != "" { // what it is cannot be read
+				return nil, fmt.Errorf("webhook: %w", &world.KeyError{Run: hooks[i].Run, Key: key})
+			}
+		}
+	}
+	return nil, fmt.Errorf("webhook: %w", ErrNotFound)
+}
+
+// noWebhook refuses what is no request for a webhook.
+func (a *App) noWebhook(ctx context.Context, token string) error {
+	hooks, err := a.Hooks(ctx, "", token)
+	for i := range hooks {
+		if _, ok := WebhookOf(&hooks[i]); ok {
+			return fmt.Errorf("%w: it is a webhook's, which takes requests alone: send one to its URL", ErrInvalid)
+		}
+	}
+	return err
+}
+
+// Send hands a request to the webhook. It returns when that is durable. One with a Delivery that was sent before is accepted, and received once.
+// Reply is for [WebhookDoor.Answer]; it is empty where the workflow gives no answers.
+//
+// Errors: [ErrTooLarge], [ErrInvalid], [ErrNotFound] and [ErrTerminal] where the run is no more or over, [ErrInboxFull].
+func (d *WebhookDoor) Send(ctx context.Context, req WebhookRequest) (reply string, err error) {
+	if req.ReceivedAt.IsZero() {
+		req.ReceivedAt = time.Now().UTC().Round(0)
+	}
+	name := rand.Text()
+	if req.Delivery != "" {
+		if err := world.CheckKey("delivery ID", req.Delivery); err != nil {
+			return "", fmt.Errorf("webhook: %w", err)
+		}
+		name = digest(d.hook, req.Delivery)
+	}
+	if req.Reply = ""; d.Wait > 0 {
+		req.Reply = replyPrefix + name
+		if req.Delivery != "" { // who knows the delivery's name alone must not get what was answered to another request
+			req.Reply = replyPrefix + digest(d.hook, req.Delivery, req.Method, req.Path, req.Query, string(req.Body))
+			if res, err := d.answered(ctx, req.Reply); err != nil || res != nil {
+				return req.Reply, err
+			}
+		}
+	}
+	payload, err := codec.Encode(&req, d.app.cfg.MaxPayload)
+	if err == nil {
+		e := world.Event{Type: world.HookReceived, ID: d.hook, Payload: payload}
+		err = d.app.deliver(ctx, d.Run, e, []SendOption{DeliveryID(replyPrefix + name)})
+	}
+	if err != nil {
+		return "", fmt.Errorf("webhook: %w", err)
+	}
+	return req.Reply, nil
+}
+
+// digest is a name for several texts: 128 bits in hexadecimal digits.
+func digest(texts ...string) string {
+	h := sha256.New()
+	for _, t := range texts {
+		fmt.Fprintf(h, "%d:%s", len(t), t)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// answered is the answer that is there already; nil: none.
+func (d *WebhookDoor) answered(ctx context.Context, reply string) (*WebhookResponse, error) {
+	r := streamReader{app: d.app, run: d.Run, name: reply, q: world.ChunkQuery{Limit: 1}}
+	page, err := r.page(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("webhook: %w", err)
+	}
+	for i := range page.Chunks {
+		if page.Chunks[i].Kind == world.ChunkData {
+			return readAnswer(page.Chunks[i].Value)
+		}
+	}
+	return nil, nil
+}
+
+func readAnswer(b []byte) (*WebhookResponse, error) {
+	res := &WebhookResponse{}
+	if err := codec.Decode(b, res); err != nil {
+		return nil, fmt.Errorf("webhook: answer: %w", err)
+	}
+	if err := res.Check(); err != nil {
+		return nil, fmt.Errorf("webhook: %w", err)
+	}
+	return res, nil
+}
+
+// Answer waits for the workflow's answer to a request: until ctx ends, whose cause the error is then. The error is [ErrTerminal] where the run ended without an
+// answer. An answer that was given before is returned at once, as often as it is asked for.
+func (d *WebhookDoor) Answer(ctx context.Context, reply string) (*WebhookResponse, error) {
+	for chunk, err := range d.app.ReadStream(ctx, d.Run, reply, 0) {
+		if _, over := err.(*StreamError); over {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("webhook: %w", err)
+		}
+		return readAnswer(chunk.Value)
+	}
+	return nil, fmt.Errorf("webhook: run %s has not answered: %w", d.Run, ErrTerminal)
+}

@@ -1,0 +1,99 @@
+package stepwell
+
+// What a webhook receives: requests, as they are kept in a log.
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stepwell/stepwell/internal/codec"
+)
+
+// WebhookRequest is a request that was sent to a webhook.
+type WebhookRequest struct {
+	Method string        `json:"method"`
+	Path   string        `json:"path,omitempty"`  // what stands behind the token: "", or "/a/b", with its escapes
+	Query  string        `json:"query,omitempty"` // without the question mark, as it was sent: [url.ParseQuery] reads it
+	Header WebhookHeader `json:"header,omitempty"`
+	Body   WebhookBody   `json:"body,omitempty"`
+	// Remote is the address that the request came from: a proxy's, where one is in between.
+	Remote     string    `json:"remote,omitempty"`
+	ReceivedAt time.Time `json:"receivedAt"` // by the server's clock
+	// Delivery is what the sender calls this delivery, the same when it sends it again: it is received once. "": it has no name.
+	Delivery string `json:"delivery,omitempty"`
+	// Reply is where the answer goes, a stream of the run: see [WebhookRequest.Respond]. "": the webhook does not let its workflow answer.
+	Reply string `json:"reply,omitempty"`
+}
+
+// WebhookHeader are the headers of a request: values by canonical name, as net/http has them. Those that carry credentials are left out: Authorization,
+// Proxy-Authorization, Cookie, X-Api-Key, X-Gitlab-Token, X-Telegram-Bot-Api-Secret-Token.
+type WebhookHeader map[string][]string
+
+// Get is the first value of a header, whatever the case of its name; "" where there is none.
+func (h WebhookHeader) Get(name string) string {
+	for n, values := range h {
+		if len(values) > 0 && strings.EqualFold(n, name) {
+			return values[0]
+		}
+	}
+	return ""
+}
+
+// WebhookBody is a body: bytes, which as JSON are a string where they are text, else {"base64": "…"}.
+type WebhookBody []byte
+
+// MarshalJSON implements json.Marshaler.
+func (b WebhookBody) MarshalJSON() ([]byte, error) {
+	if utf8.Valid(b) && strings.IndexByte(string(b), 0) < 0 {
+		return codec.Encode(string(b), -1)
+	}
+	return codec.Encode(binaryBody{b}, -1)
+}
+
+type binaryBody struct {
+	Base64 []byte `json:"base64"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *WebhookBody) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		var v binaryBody
+		if err := json.Unmarshal(data, &v); err != nil {
+			return fmt.Errorf("body of a webhook: %w", err)
+		}
+		*b = v.Base64
+		return nil
+	}
+	var s string
+	if err := json.Unmarshal(data, &s); err != nil {
+		return fmt.Errorf("body of a webhook: %w", err)
+	}
+	*b = []byte(s)
+	return nil
+}
+
+// Decode reads a body of JSON into the pointer v.
+func (r *WebhookRequest) Decode(v any) error {
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		return fmt.Errorf("%w: the body of the request is not the JSON that is wanted: %w", ErrInvalid, err)
+	}
+	return nil
+}
+
+// checkPublicURL refuses what no webhook can be reached under.
+func checkPublicURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: Config.PublicURL: not a URL", ErrInvalid) // what is wrong with it may be a secret
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("%w: Config.PublicURL is %.100q: want http:// or https://, and a host", ErrInvalid, u.Redacted())
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return fmt.Errorf("%w: Config.PublicURL is %.100q: want nothing but scheme, host and path", ErrInvalid, u.Redacted())
+	}
+	return nil
+}
