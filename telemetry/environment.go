@@ -1,0 +1,138 @@
+package telemetry
+
+// This file makes a TracerProvider of the standard OTEL_* variables. Where spans go and how, the exporters read by themselves: OTEL_EXPORTER_OTLP_ENDPOINT,
+// _HEADERS, _TIMEOUT, _COMPRESSION, _CERTIFICATE, the same with TRACES_ in them; the batches OTEL_BSP_*; the limits OTEL_SPAN_*.
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/stepwell/stepwell"
+)
+
+// TracerProvider makes a provider as the OTEL_* variables say, with [IDGenerator]; nil where they ask for no spans: where OTEL_SDK_DISABLED is true,
+// OTEL_TRACES_EXPORTER is none, or neither an exporter nor an endpoint is named. service is the service.name where they say none; "": stepwell. A value that makes
+// no sense is an error with its name. The caller shuts it down. The sampler is for [Options].
+func TracerProvider(service string) (*sdktrace.TracerProvider, sdktrace.Sampler, error) {
+	return fromEnvironment(service, nil)
+}
+
+// fromEnvironment reports failures to log; nil: they go where the SDK says.
+func fromEnvironment(service string, log *slog.Logger) (*sdktrace.TracerProvider, sdktrace.Sampler, error) {
+	on, err := wanted()
+	if err != nil || on == "" {
+		return nil, nil, err
+	}
+	sampler, err := samplerOf()
+	if err != nil {
+		return nil, nil, err
+	}
+	exporter, err := exporterOf(on)
+	if err != nil {
+		return nil, nil, err
+	}
+	if log != nil {
+		exporter = &reporting{SpanExporter: exporter, log: log}
+	}
+	if service == "" {
+		service = "stepwell"
+	}
+	res, err := resource.New(context.Background(),
+		resource.WithAttributes(attribute.String("service.name", service)), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w: %w", stepwell.ErrInvalid, err)
+	}
+	return sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(exporter), sdktrace.WithResource(res), sdktrace.WithSampler(sampler), sdktrace.WithIDGenerator(IDGenerator()),
+	), sampler, nil
+}
+
+func variable(name string) string { return strings.ToLower(strings.TrimSpace(os.Getenv(name))) }
+
+func refused(name, want string) error {
+	return fmt.Errorf("%w: %s is %q: want %s", stepwell.ErrInvalid, name, os.Getenv(name), want)
+}
+
+// wanted is the exporter that is asked for; "": none.
+func wanted() (string, error) {
+	if v := variable("OTEL_SDK_DISABLED"); v == "true" {
+		return "", nil
+	}
+	switch v := variable("OTEL_TRACES_EXPORTER"); v {
+	case "none":
+		return "", nil
+	case "otlp", "console":
+		return v, nil
+	case "":
+	default:
+		return "", refused("OTEL_TRACES_EXPORTER", "otlp, console or none")
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
+		if os.Getenv(name) != "" {
+			return "otlp", nil
+		}
+	}
+	return "", nil
+}
+
+func exporterOf(kind string) (sdktrace.SpanExporter, error) {
+	if kind == "console" {
+		return &console{to: os.Stderr}, nil
+	}
+	name := "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	if os.Getenv(name) == "" {
+		name = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	}
+	switch variable(name) {
+	case "", "http/protobuf":
+		return otlptracehttp.New(context.Background())
+	case "grpc":
+		return otlptracegrpc.New(context.Background())
+	}
+	return nil, refused(name, "http/protobuf or grpc")
+}
+
+// samplerOf is the sampler that OTEL_TRACES_SAMPLER asks for.
+func samplerOf() (sdktrace.Sampler, error) {
+	const name, arg = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
+	ratio := func() (sdktrace.Sampler, error) {
+		text := strings.TrimSpace(os.Getenv(arg))
+		if text == "" {
+			return sdktrace.AlwaysSample(), nil
+		}
+		share, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(share >= 0 && share <= 1) {
+			return nil, refused(arg, "a number from 0 to 1")
+		}
+		return sdktrace.TraceIDRatioBased(share), nil
+	}
+	switch variable(name) {
+	case "", "parentbased_always_on":
+		return sdktrace.ParentBased(sdktrace.AlwaysSample()), nil
+	case "parentbased_always_off":
+		return sdktrace.ParentBased(sdktrace.NeverSample()), nil
+	case "parentbased_traceidratio":
+		s, err := ratio()
+		if err != nil {
+			return nil, err
+		}
+		return sdktrace.ParentBased(s), nil
+	case "always_on":
+		return sdktrace.AlwaysSample(), nil
+	case "always_off":
+		return sdktrace.NeverSample(), nil
+	case "traceidratio":
+		return ratio()
+	}
+	return nil, refused(name, "always_on, always_off, traceidratio, or one of these behind parentbased_")
+}
