@@ -17,14 +17,17 @@ func TestWalk(t *testing.T) {
 	for kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, kind, Options{})
+			r := newRig(t, kind, Options{Metrics: upMetrics})
 			walkLife(r)
 			walkOperate(r)
 			walkFail(r)
 			walkLists(r)
 			walkBulk(r)
 			walkSystem(r)
-			if missing := r.notVisited("listStreams", "readStream"); len(missing) > 0 {
+			at := r.opens(hookSpec{Token: "walk", Requests: 2})
+			r.want(202, "POST", at, `{}`)
+			r.want(202, "POST", at+"/a/b", `{}`)
+			if missing := r.notVisited(false, "listStreams", "readStream"); len(missing) > 0 {
 				t.Errorf("these routes were not walked: %v", missing)
 			}
 		})
@@ -172,6 +175,16 @@ func walkFail(r *rig) {
 	}
 	r.want(200, "GET", fmt.Sprintf("%s/%v?wait=30s", orders, again), "")
 	r.refused(400, "INVALID", "POST", orders+"/o1/retry", "")
+	for path, want := range map[string]any{orders + "?origin=o5": again, "/v1/runs?origin=o5&status=failed": again, "/v1/runs?origin=o4444": nil, orders + "?parent=o5": nil} {
+		if a := r.want(200, "GET", path, ""); a.get("runs.0.id") != want || want != nil && (a.get("runs.0.origin.run") != "o5" || a.get("runs.1") != nil) {
+			r.Errorf("%s: got %s, want %v", path, a.body, want)
+		}
+	}
+	if a := r.want(200, "POST", "/v1/bulk/retry", `{"filter": {"origin": "o5"}, "dryRun": true}`); a.get("count") != 1.0 || a.get("runs.0.id") != again {
+		r.Errorf("bulk by origin: got %s, want %v", a.body, again)
+	}
+	r.refused(400, "INVALID", "GET", "/v1/runs?origin=a%20b", "")
+	r.refused(400, "INVALID", "POST", "/v1/bulk/retry", `{"filter": {"parent": "a b"}}`)
 }
 
 // walkLists reads pages, and filters.
@@ -220,19 +233,22 @@ func walkBulk(r *rig) {
 	filter := `"filter": {"workflow": "later", "input": {"who": {"name": "x1"}}}`
 	before := r.events()
 	a := r.want(200, "POST", "/v1/bulk/cancel", `{`+filter+`, "dryRun": true}`)
-	if a.get("runs.2.id") != "l1" || a.get("runs.3") != nil || a.get("done") != 0.0 {
+	if a.get("runs.2.id") != "l1" || a.get("runs.3") != nil || a.get("done") != 0.0 || a.get("count") != 3.0 || a.get("atLeast") != nil {
 		r.Errorf("dry run: got %s, want l5 l3 l1 and nothing done", a.body)
+	}
+	if a := r.want(200, "POST", "/v1/bulk/cancel", `{`+filter+`, "dryRun": true, "limit": 1}`); a.get("count") != 1.0 || a.get("atLeast") != true || a.get("cursor") == nil {
+		r.Errorf("dry run of 1: got %s, want that there are more", a.body)
 	}
 	if got := r.events(); got != before {
 		r.Errorf("dry run: %d events and mail, want %d", got, before)
 	}
-	for act, more := range map[string]string{"pause": `, "reason": "why"`, "resume": "", "signal": `, "event": "e", "deliveryId": "b1"`} {
-		if got := r.want(200, "POST", "/v1/bulk/"+act, `{`+filter+more+`}`).get("done"); got != 3.0 {
-			r.Errorf("bulk %s: got %v done, want 3", act, got)
+	for _, is := range []struct{ act, more string }{{"pause", `, "reason": "why"`}, {"resume", ""}, {"signal", `, "event": "e", "deliveryId": "b1"`}} {
+		if got := r.want(200, "POST", "/v1/bulk/"+is.act, `{`+filter+is.more+`}`).get("done"); got != 3.0 {
+			r.Errorf("bulk %s: got %v done, want 3", is.act, got)
 		}
 	}
-	if a := r.want(200, "POST", "/v1/bulk/wake", `{"filter": {"workflow": "later", "status": ["pending"]}}`); a.get("done") != 7.0 {
-		r.Errorf("bulk wake: got %s, want 7 done", a.body)
+	if a := r.want(200, "POST", "/v1/bulk/wake", `{"filter": {"workflow": "later", "status": ["pending"]}}`); a.get("unchanged") != 7.0 {
+		r.Errorf("bulk wake: got %s, want 7 in which nothing sleeps", a.body)
 	}
 	n := 0.0
 	for cursor := ""; ; {
@@ -265,6 +281,7 @@ func walkSystem(r *rig) {
 	if got := r.want(200, "GET", "/v1/workers", "").get("0.workflows.0.workflow"); got != "order" {
 		r.Errorf("workers: got %v, want one that knows order", got)
 	}
+	r.want(200, "GET", ManifestPath, "")
 	for _, path := range []string{"/healthz", "/readyz"} {
 		a := r.want(200, "GET", path, "")
 		if a.get("healthy") != true || a.get("endpoint") != path || a.get("specVersion") != float64(world.LogFormat) {
@@ -272,6 +289,9 @@ func walkSystem(r *rig) {
 		}
 	}
 	r.want(200, "GET", "/openapi.json", "")
+	if got := r.want(200, "GET", "/metrics", "").body; string(got) != "up 1\n" {
+		r.Errorf("metrics: got %s", got)
+	}
 	if a := r.refused(405, "METHOD_NOT_ALLOWED", "PUT", orders, ""); a.header.Get("Allow") != "GET, HEAD, POST" {
 		r.Errorf("Allow: got %q, want GET, HEAD, POST", a.header.Get("Allow"))
 	}

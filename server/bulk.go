@@ -1,21 +1,26 @@
 package server
 
-// This file does the same to many runs: a page of them a request, so that none takes long, and one that breaks off can be gone on with.
+// This file says what a bulk operation is: the same done to all runs that a filter finds.
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
 func bulkRoutes() []route {
 	return []route{{method: "POST", path: "/v1/bulk/{act}", scope: Admin, handle: (*Server).bulk, audit: true, op: operation{
 		id: "bulk", summary: "Cancel, pause, resume, signal, wake or retry the runs that a filter finds", body: "Bulk",
-		responses: []response{{200, "Bulked", "", "What became of each run of this page. With a cursor there are more: send it again, with that."}},
+		key: "Of signal, the delivery ID: the same ID is delivered to a run once.",
+		responses: []response{
+			{200, "Bulked", "", "What became of each run, newest first, of as many as there was time for in 10 s, 10,000 at most. With a cursor there are more: send the same again, with that. " +
+				"Where the answer was lost, the same may be sent again as it was: what was done is not done twice."},
+			{200, "", ndJSON, "With Accept: application/x-ndjson, a line now and then until all is done or the time is up: what became of further runs, the counts so far, and the cursor to go on from " +
+				"where it breaks off. The last line has end, and no cursor where all is done."},
+		},
 	}}}
 }
 
@@ -28,9 +33,12 @@ type bulk struct {
 	Event    string          `json:"event"`
 	Payload  json.RawMessage `json:"payload"`
 	Delivery string          `json:"deliveryId"`
-	Limit    int             `json:"limit"` // default and most 100
+	Limit    int             `json:"limit"` // of runs in this request; default and most mostBulk; for lines of JSON the default is all
 	Cursor   string          `json:"cursor"`
 }
+
+// mostBulk is how many runs one answer tells of, where it is not lines.
+const mostBulk = 10_000
 
 // bulkFilter says which runs are meant; see the parameters of a list.
 type bulkFilter struct {
@@ -38,16 +46,18 @@ type bulkFilter struct {
 	Status     []world.Status             `json:"status"`
 	Since      string                     `json:"since"`
 	Until      string                     `json:"until"`
+	Parent     string                     `json:"parent"`
+	Origin     string                     `json:"origin"`
 	Input      json.RawMessage            `json:"input"` // JSON that the input contains
 	Attributes map[string]json.RawMessage `json:"attributes"`
 }
 
 func (f *bulkFilter) none() bool {
-	return f.Workflow == "" && f.Since == "" && f.Until == "" && f.Input == nil && len(f.Attributes) == 0
+	return f.Workflow == "" && f.Since == "" && f.Until == "" && f.Parent == "" && f.Origin == "" && f.Input == nil && len(f.Attributes) == 0
 }
 
 func (f *bulkFilter) query() (q world.RunQuery, err error) {
-	q = world.RunQuery{Workflow: f.Workflow, Status: f.Status, Attributes: f.Attributes}
+	q = world.RunQuery{Workflow: f.Workflow, Status: f.Status, Parent: f.Parent, Origin: f.Origin, Attributes: f.Attributes}
 	for _, status := range f.Status {
 		if !slices.Contains(statuses, status) {
 			return q, invalid("filter.status: %.40q is none", status)
@@ -56,6 +66,14 @@ func (f *bulkFilter) query() (q world.RunQuery, err error) {
 	if f.Workflow != "" {
 		if err := world.CheckWorkflowName(f.Workflow); err != nil {
 			return q, err
+		}
+	}
+	for name, run := range map[string]string{"parent": f.Parent, "origin": f.Origin} {
+		if run == "" {
+			continue
+		}
+		if err := world.CheckRunID(run); err != nil {
+			return q, invalid("filter.%s: %v", name, err)
 		}
 	}
 	if f.Input != nil {
@@ -68,106 +86,51 @@ func (f *bulkFilter) query() (q world.RunQuery, err error) {
 	return q, err
 }
 
-// bulkAct is what can be done to many runs: which are meant unless told, and how.
-type bulkAct struct {
-	status []world.Status
-	act    func(s *Server, b *bulk) stepwell.Act
-}
-
-var live = []world.Status{world.Pending, world.Running}
-
-var bulkActs = map[string]bulkAct{
-	"cancel": {live, func(s *Server, b *bulk) stepwell.Act {
-		return func(ctx context.Context, r stepwell.RunInfo) error { return s.app.Cancel(ctx, r.ID, b.Reason) }
-	}},
-	"pause": {live, func(s *Server, b *bulk) stepwell.Act {
-		return func(ctx context.Context, r stepwell.RunInfo) error { return s.app.Pause(ctx, r.ID, b.Reason) }
-	}},
-	"resume": {live, func(s *Server, _ *bulk) stepwell.Act {
-		return func(ctx context.Context, r stepwell.RunInfo) error { return s.app.Resume(ctx, r.ID) }
-	}},
-	"wake": {[]world.Status{world.Running}, func(s *Server, _ *bulk) stepwell.Act {
-		return func(ctx context.Context, r stepwell.RunInfo) error { _, err := s.app.Wake(ctx, r.ID); return err }
-	}},
-	"retry": {[]world.Status{world.Failed}, func(s *Server, _ *bulk) stepwell.Act {
-		return func(ctx context.Context, r stepwell.RunInfo) error { _, err := s.app.Retry(ctx, r.ID); return err }
-	}},
-	"signal": {live, func(s *Server, b *bulk) stepwell.Act {
-		var opts []stepwell.SendOption
-		if b.Delivery != "" {
-			opts = append(opts, stepwell.DeliveryID(b.Delivery))
-		}
-		return func(ctx context.Context, r stepwell.RunInfo) error {
-			return s.app.Signal(ctx, r.ID, b.Event, b.Payload, opts...)
-		}
-	}},
-}
-
-// bulked is what became of a page.
-type bulked struct {
-	Runs    []bulkedRun `json:"runs"`
-	Done    int         `json:"done"`
-	Refused int         `json:"refused"`
-	DryRun  bool        `json:"dryRun,omitempty"`
-	Cursor  string      `json:"cursor,omitempty"`
-}
-
-// bulkedRun is what became of one run.
-type bulkedRun struct {
-	ID       string   `json:"id"`
-	Workflow string   `json:"workflow"`
-	Error    *Problem `json:"error,omitempty"`
-}
-
-// mostBulk is how many runs are acted on in one request.
-const mostBulk = 100
-
 func (s *Server) bulk(w http.ResponseWriter, r *request) error {
 	act, known := bulkActs[r.PathValue("act")]
 	if !known {
 		return errNoRoute
 	}
-	var b bulk
-	if err := r.decode(&b); err != nil {
+	b, err := readBulk(r)
+	if err != nil {
 		return err
 	}
 	q, err := b.Filter.query()
-	if err == nil {
-		err = b.check(r.PathValue("act"))
-	}
 	if err != nil {
 		return err
 	}
 	if len(q.Status) == 0 {
 		q.Status = act.status
 	}
-	q.Cursor, q.Limit = b.Cursor, b.Limit
-	if q.Limit == 0 {
-		q.Limit = mostBulk
-	}
-	page, err := s.world.Runs(r.Context(), q)
+	q.Cursor = b.Cursor
+	done, err := s.wait()
 	if err != nil {
 		return err
 	}
-	out := bulked{Runs: make([]bulkedRun, 0, len(page.Runs)), DryRun: b.DryRun, Cursor: page.Cursor}
-	do := act.act(s, &b)
-	for i := range page.Runs {
-		is := bulkedRun{ID: page.Runs[i].ID, Workflow: page.Runs[i].Workflow}
-		if !b.DryRun {
-			err := do(r.Context(), stepwell.RunInfo{Run: page.Runs[i]})
-			if r.Context().Err() != nil {
-				return r.Context().Err()
-			}
-			if err != nil {
-				is.Error = problemOf(err)
-				out.Refused++
-			} else {
-				out.Done++
-			}
-		}
-		out.Runs = append(out.Runs, is)
+	defer done()
+	work := &bulkWork{s: s, r: r, query: q, dry: b.DryRun, limit: b.Limit, parallel: act.parallel, do: act.act(s, b), total: bulked{DryRun: b.DryRun}}
+	if strings.Contains(r.Header.Get("Accept"), ndJSON) {
+		return work.lines(w)
 	}
-	return answer(w, http.StatusOK, out)
+	return work.answer(w)
+}
+
+// readBulk reads the body, and refuses what does not fit together.
+func readBulk(r *request) (*bulk, error) {
+	var b bulk
+	if err := r.decode(&b); err != nil {
+		return nil, err
+	}
+	key, err := r.idempotencyKey()
+	switch {
+	case err != nil:
+		return nil, err
+	case key != "" && b.Delivery != "" && key != b.Delivery:
+		return nil, errConditional
+	case key != "":
+		b.Delivery = key
+	}
+	return &b, b.check(r.PathValue("act"))
 }
 
 // check refuses what does not fit together, before anything is done.
@@ -183,6 +146,8 @@ func (b *bulk) check(act string) error {
 		return invalid("reason is for cancel and pause")
 	case act != "signal":
 		return nil
+	case b.Delivery == "" && !b.DryRun:
+		return invalid("there is no deliveryId, nor a header Idempotency-Key: make one up, so that each run gets the event once, however often this is sent")
 	case b.Delivery != "":
 		if err := world.CheckKey("deliveryId", b.Delivery); err != nil {
 			return err

@@ -14,5 +14,7 @@
 // body. A handler returns an error, and one table (problem.go) makes a problem document of it. openapi.json is generated from the same
 // entries.
 //
+// Pages for people are in package ui, below /ui/: see pages.go.
+//
 // To add routes, write a function that returns their entries beside their handlers, and name it in routes.
 package server

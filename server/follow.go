@@ -12,6 +12,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -48,7 +49,7 @@ func (s *Server) follow(w http.ResponseWriter, r *request, run string, q world.E
 	err = f.follow()
 	if err != nil && f.begun {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			s.log.Debug("follower cut off: it does not read", "run", run)
+			s.log.Debug("follower cut off: it does not read", "run_id", run)
 		}
 		return errBegun
 	}
@@ -62,18 +63,28 @@ func (f *follower) follow() error {
 	return f.s.watch(f.r.Context(), f.run, f.more, beats.C, f.beat)
 }
 
-// more writes what there is; done where that was the end.
-func (f *follower) more() (done bool, err error) {
-	ctx := f.r.Context()
-	info, err := f.s.app.Get(ctx, f.run) // before the log is read: what ended it is in the log then
-	if err != nil {
-		return false, err
+// seen is what a run's log had behind a cursor, and what the run was before that was read: what ended it is in the log then.
+type seen struct {
+	info stepwell.RunInfo
+	page world.EventPage
+}
+
+func (f *follower) read() (v seen, err error) {
+	if v.info, err = f.s.app.Get(f.r.Context(), f.run); err == nil {
+		v.page, err = f.s.world.Events(f.r.Context(), f.run, f.query)
 	}
+	return v, err
+}
+
+// more writes what there is; done where that was the end.
+func (f *follower) more(fresh time.Duration) (done bool, err error) {
 	for {
-		page, err := f.s.world.Events(ctx, f.run, f.query)
+		what := fmt.Sprintf("events %q %q %q", f.query.Cursor, f.query.CorrelationID, f.query.Types)
+		v, err := share(f.s.watchers, f.run, what, fresh, f.read)
 		if err != nil {
 			return false, err
 		}
+		info, page := v.info, v.page
 		if len(page.Events) == 0 && !page.More && info.Status.Terminal() && !f.begun && f.query.Cursor != "" {
 			f.w.WriteHeader(http.StatusNoContent) // an EventSource that reconnects stops
 			return true, nil
@@ -84,18 +95,18 @@ func (f *follower) more() (done bool, err error) {
 		if page.Cursor != "" {
 			f.query.Cursor = page.Cursor
 		}
-		if !page.More {
-			break
+		if page.More {
+			continue
 		}
+		if !info.Status.Terminal() {
+			return false, nil
+		}
+		end, err := json.Marshal(map[string]any{"run": info.ID, "status": info.Status})
+		if err != nil {
+			return false, err
+		}
+		return true, f.send(fmt.Appendf(nil, "event: end\ndata: %s\n\n", end))
 	}
-	if !info.Status.Terminal() {
-		return false, nil
-	}
-	end, err := json.Marshal(map[string]any{"run": info.ID, "status": info.Status})
-	if err != nil {
-		return false, err
-	}
-	return true, f.send(fmt.Appendf(nil, "event: end\ndata: %s\n\n", end))
 }
 
 // write sends events, each with the cursor behind it as its ID.

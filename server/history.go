@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/server/ui"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -100,20 +101,10 @@ func (s *Server) why(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if !r.sees(Operator) && why.Token != "" {
-		why = withoutToken(why)
+	if !r.sees(Operator) {
+		why = ui.WithoutTokens(why)
 	}
 	return answer(w, http.StatusOK, why)
-}
-
-// hiddenToken stands where who asks may not see a token.
-const hiddenToken = "hidden"
-
-// withoutToken leaves out what lets others send: the token, and lists in which it stands.
-func withoutToken(why stepwell.Why) stepwell.Why {
-	why.Token = hiddenToken
-	why.Also = nil
-	return why
 }
 
 // eventPage is a page of a log.
@@ -132,7 +123,7 @@ const (
 
 func (s *Server) events(w http.ResponseWriter, r *request) error {
 	q := world.EventQuery{Cursor: r.query.Get("cursor"), CorrelationID: r.query.Get("correlationId")}
-	for _, word := range r.words("type") {
+	for _, word := range words(r.query, "type") {
 		if !slices.Contains(world.EventTypes, world.EventType(word)) {
 			return invalid("query parameter type: %.40q is no type of event", word)
 		}

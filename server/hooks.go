@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -37,16 +38,27 @@ func (s *Server) listHooks(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if hooks == nil {
-		hooks = []world.HookRow{}
+	all := make([]hook, len(hooks))
+	for i, h := range hooks {
+		if is, ok := stepwell.WebhookOf(&h); ok {
+			h.Metadata, all[i].URL = is.Metadata, is.URL
+		}
+		all[i].HookRow = h
 	}
-	return answer(w, http.StatusOK, hooks)
+	return answer(w, http.StatusOK, all)
+}
+
+// hook is a hook, and where requests are sent to if it is a webhook.
+type hook struct {
+	world.HookRow
+	URL string `json:"url,omitempty"`
 }
 
 // openHook is what a hook says to whoever has its token: neither its run nor its workflow.
 type openHook struct {
 	Token     string          `json:"token"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	Sealed    string          `json:"sealed,omitempty"` // ID of the key that the metadata is encrypted with, where the server does not have it
 	CreatedAt time.Time       `json:"createdAt"`
 }
 
@@ -62,7 +74,11 @@ func (s *Server) getHook(w http.ResponseWriter, r *request) error {
 	case len(hooks) == 0:
 		return fmt.Errorf("hook: %w", world.ErrNotFound)
 	}
-	return answer(w, http.StatusOK, openHook{hooks[0].Token, hooks[0].Metadata, hooks[0].CreatedAt})
+	is, ok := stepwell.WebhookOf(&hooks[0])
+	if !ok {
+		is.Metadata = hooks[0].Metadata
+	}
+	return answer(w, http.StatusOK, openHook{hooks[0].Token, is.Metadata, hooks[0].Sealed, hooks[0].CreatedAt})
 }
 
 func (s *Server) sendHook(w http.ResponseWriter, r *request) error {

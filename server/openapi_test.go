@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,16 +36,27 @@ func generate(t *testing.T) []byte {
 	if err := json.Unmarshal(text, &schemas); err != nil {
 		t.Fatal(err)
 	}
+	maps.Copy(schemas, wireSchemas())
 	paths := object{}
 	for _, rt := range routes() {
-		method := strings.ToLower(rt.method)
-		if rt.method == anyMethod {
-			method = "post"
+		path := openAPIPath(rt.path)
+		if paths[path] == nil {
+			paths[path] = object{}
 		}
-		if paths[rt.path] == nil {
-			paths[rt.path] = object{}
+		if rt.method != anyMethod {
+			paths[path].(object)[strings.ToLower(rt.method)] = describe(&rt)
+			continue
 		}
-		paths[rt.path].(object)[method] = describe(&rt)
+		for _, method := range []string{"Get", "Post", "Put", "Patch", "Delete"} {
+			o := describe(&rt)
+			if method != "Post" {
+				o["operationId"] = rt.op.id + method
+			}
+			if method == "Get" || method == "Delete" {
+				delete(o, "requestBody")
+			}
+			paths[path].(object)[strings.ToLower(method)] = o
+		}
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -61,7 +73,7 @@ func generate(t *testing.T) []byte {
 		"components": object{
 			"schemas": schemas,
 			"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer", "description": "An API key. Scopes: viewer reads; " +
-				"operator starts, sends and acts on one run; admin forces, and acts on many. x-scope says what an operation needs."}},
+				"operator starts, sends and acts on one run; worker works on runs; admin forces, and acts on many. x-scope says what an operation needs."}},
 		},
 		"security": []object{{"key": []string{}}},
 	}); err != nil {
@@ -69,6 +81,9 @@ func generate(t *testing.T) []byte {
 	}
 	return b.Bytes()
 }
+
+// openAPIPath is a route's path, where a rest of several segments is a parameter like others.
+func openAPIPath(path string) string { return strings.ReplaceAll(path, "...}", "}") }
 
 func schemaRef(name string) object { return object{"$ref": "#/components/schemas/" + name} }
 
@@ -79,7 +94,7 @@ func describe(rt *route) object {
 		o["security"] = []object{}
 	}
 	params := []object{}
-	for _, m := range pathParam.FindAllStringSubmatch(rt.path, -1) {
+	for _, m := range pathParam.FindAllStringSubmatch(openAPIPath(rt.path), -1) {
 		schema := schemaRef("Text")
 		if m[1] == "act" {
 			names := make([]string, 0, len(bulkActs))
@@ -107,7 +122,15 @@ func describe(rt *route) object {
 	if op.body != "" {
 		o["requestBody"] = object{"required": !op.optional, "content": object{"application/json": object{"schema": schemaRef(op.body)}}}
 	}
+	if op.free {
+		o["requestBody"] = object{"content": object{"*/*": object{"schema": object{"type": "string", "format": "binary"}}}}
+	}
 	answers := object{"default": object{"description": "What went wrong.", "content": object{"application/problem+json": object{"schema": schemaRef("Problem")}}}}
+	for _, class := range []string{"2XX", "3XX", "4XX", "5XX"} {
+		if op.free {
+			answers[class] = object{"description": "What the workflow wants, or what went wrong.", "content": object{"*/*": object{"schema": object{"type": "string", "format": "binary"}}}}
+		}
+	}
 	for _, a := range op.responses {
 		status := strconv.Itoa(a.status)
 		r, _ := answers[status].(object)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -21,6 +22,12 @@ type Problem struct {
 	Code    string `json:"code"`              // for programs; never changes
 	Detail  string `json:"detail,omitempty"`  // what was wrong with this request
 	Request string `json:"request,omitempty"` // where the server failed: find it in its log
+
+	RetryAfterMs int64  `json:"retryAfterMs,omitempty"` // TOO_EARLY: how long to wait
+	Step         string `json:"step,omitempty"`         // TOO_EARLY: which step
+	Run          string `json:"run,omitempty"`          // CORRUPTED_EVENT_LOG, NO_KEY
+	Key          string `json:"key,omitempty"`          // NO_KEY: the ID of the missing key
+	Seq          int64  `json:"seq,omitempty"`          // CORRUPTED_EVENT_LOG: the first event that cannot be right
 }
 
 // Error is the problem as one line.
@@ -40,6 +47,9 @@ var (
 	errNotReady    = errors.New("the server is not ready")
 	errSlow        = errors.New("the body did not arrive in time")
 	errForce       = fmt.Errorf("%w: a forced cancel needs %s", errScope, Admin)
+	errSignature   = errors.New("the request is not signed as its webhook wants")
+	errSecret      = errors.New("the server cannot check the signature")
+	errHeaders     = errors.New("too many headers")
 	errConditional = errors.New("the key in the body and the one in the header Idempotency-Key differ")
 )
 
@@ -53,12 +63,19 @@ var problems = []struct {
 	{errNoRoute, 404, "NO_ROUTE", "No such path"},
 	{errMethod, 405, "METHOD_NOT_ALLOWED", "Method not allowed"},
 	{errNoKey, 401, "UNAUTHENTICATED", "No valid API key"},
+	{errSignature, 401, "BAD_SIGNATURE", "No valid signature"},
+	{errSecret, 503, "UNKNOWN_SECRET", "The server cannot check signatures of this webhook"},
+	{errHeaders, 431, "HEADERS_TOO_LARGE", "Too many headers"},
 	{errScope, 403, "FORBIDDEN", "The key may not do this"},
 	{errHost, 421, "MISDIRECTED", "Unknown host name"},
 	{errOrigin, 403, "CROSS_ORIGIN", "Request from another origin"},
 	{errMedia, 415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type"},
 	{errAcceptable, 406, "NOT_ACCEPTABLE", "Not acceptable"},
 	{errBusy, 429, "BUSY", "Too many requests wait"},
+	{stepwell.ErrFull, 429, "BUSY", "Too much is worked on"},
+	{errUnsigned, 401, "BAD_SIGNATURE", "No valid signature"},
+	{errStale, 401, "STALE", "Too old, or from the future"},
+	{errReplayed, 409, "REPLAYED", "It was here before"},
 	{errNotReady, 503, "NOT_READY", "Not ready"},
 	{errSlow, 408, "TIMEOUT", "Request timeout"},
 	{errConditional, 400, "INVALID", "Invalid request"},
@@ -72,8 +89,10 @@ var problems = []struct {
 	{world.ErrTooEarly, 409, "TOO_EARLY", "Too early"},
 	{world.ErrLeaseLost, 409, "LEASE_LOST", "Somebody else has it now"},
 	{world.ErrWorkerExists, 409, "WORKER_EXISTS", "Another worker process has the database"},
+	{world.ErrNoKey, 409, "NO_KEY", "The run is encrypted with a key that the server does not have"},
 	{world.ErrCorrupt, 500, "CORRUPTED_EVENT_LOG", "The run's log is damaged"},
 	{world.ErrFormat, 500, "UNKNOWN_FORMAT", "The run's log is of a newer release"},
+	{errElsewhere, 409, "UNKNOWN_OUTCOME", "Another process of this server was asked first"},
 	{world.ErrUnknownOutcome, 503, "UNKNOWN_OUTCOME", "It may or may not have happened; repeat it under the same key"},
 	{world.ErrStorage, 503, "STORAGE", "The database refused"},
 	{world.ErrClosed, 503, "SHUTTING_DOWN", "The server is shutting down"},
@@ -95,6 +114,18 @@ func problemOf(err error) *Problem {
 			break
 		}
 	}
+	var early *world.TooEarlyError
+	if errors.As(err, &early) {
+		p.Step, p.RetryAfterMs = early.Step, int64((early.RetryAfter+time.Millisecond-1)/time.Millisecond)
+	}
+	var corrupt *world.CorruptError
+	if errors.As(err, &corrupt) {
+		p.Run, p.Seq = corrupt.Run, corrupt.Seq
+	}
+	var sealed *world.KeyError
+	if errors.As(err, &sealed) {
+		p.Run, p.Key = sealed.Run, sealed.Key
+	}
 	p.Type = "urn:stepwell:problem:" + p.Code
 	if p.Status < 500 || errors.Is(err, errNotReady) || errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
 		p.Detail = err.Error()
@@ -111,16 +142,18 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil && errors.Is(err, r.Context().Err()) {
 		return // nobody is there to be told
 	}
-	p := *problemOf(err)
-	if p.Status >= 500 && !errors.Is(err, errNotReady) {
-		p.Request = world.NewID("req", time.Now())
-		s.log.Error("request failed", "request", p.Request, "method", r.Method, "route", r.Pattern, "code", p.Code, "err", err)
-	}
+	p := s.problem(r, err)
+	writeProblem(w, &p)
+}
+
+func writeProblem(w http.ResponseWriter, p *Problem) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	switch p.Status {
 	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", `Bearer realm="stepwell"`)
+		if p.Code == "UNAUTHENTICATED" {
+			h.Set("WWW-Authenticate", `Bearer realm="stepwell"`)
+		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h.Set("Retry-After", "1")
 	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
@@ -132,6 +165,16 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(body, '\n')) // a client that is gone is not told
+}
+
+// problem is the problem that an error is to who asks; what is the server's fault it logs, with what is known beside it.
+func (s *Server) problem(r *http.Request, err error, known ...any) Problem {
+	p := *problemOf(err)
+	if p.Status >= 500 && !errors.Is(err, errNotReady) {
+		p.Request = world.NewID("req", time.Now())
+		s.log.Error("request failed", append([]any{"request", p.Request, "method", r.Method, "route", r.Pattern, "code", p.Code, "err", err}, known...)...)
+	}
+	return p
 }
 
 // notFound says that a run is not there, or is of another workflow.

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -65,19 +66,28 @@ func (r *request) readQuery() error {
 	return nil
 }
 
-func (r *request) readBody(w http.ResponseWriter) error {
+// bytes reads the body, whatever it is.
+func (r *request) bytes(w http.ResponseWriter) ([]byte, error) {
 	if r.ContentLength > r.max {
-		return tooLarge(r.max)
+		return nil, tooLarge(r.max)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, r.max))
 	var more *http.MaxBytesError
 	switch {
 	case errors.As(err, &more):
-		return tooLarge(more.Limit)
+		return nil, tooLarge(more.Limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return errSlow
+		return nil, errSlow
 	case err != nil:
-		return invalid("the body broke off: %v", err)
+		return nil, invalid("the body broke off: %v", err)
+	}
+	return body, nil
+}
+
+func (r *request) readBody(w http.ResponseWriter) error {
+	body, err := r.bytes(w)
+	if err != nil {
+		return err
 	}
 	op := &r.route.op
 	body = bytes.TrimSpace(body)
@@ -89,7 +99,7 @@ func (r *request) readBody(w http.ResponseWriter) error {
 	case op.body == "":
 		return invalid("this takes no body")
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+	if !isJSON(r.Header) {
 		return errMedia
 	}
 	switch {
@@ -100,6 +110,12 @@ func (r *request) readBody(w http.ResponseWriter) error {
 	}
 	r.body = body
 	return nil
+}
+
+// isJSON reports whether a body says that it is JSON.
+func isJSON(h http.Header) bool {
+	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && media == "application/json"
 }
 
 func tooLarge(limit int64) error {
@@ -181,8 +197,8 @@ func (r *request) flag(name string, def bool) (bool, error) {
 }
 
 // words reads a query parameter that may be repeated and may have several values with commas.
-func (r *request) words(name string) (words []string) {
-	for _, v := range r.query[name] {
+func words(query url.Values, name string) (words []string) {
+	for _, v := range query[name] {
 		words = append(words, strings.Split(v, ",")...)
 	}
 	return words
@@ -204,26 +220,11 @@ func moment(what, text string, now time.Time) (time.Time, error) {
 
 // ParseDuration reads a duration as the API writes it: 90s, 5m, 36h, 7d, 1d12h, 250ms. It is not negative.
 func ParseDuration(text string) (time.Duration, error) {
-	bad := invalid("duration %.40q: write it like 90s, 5m, 2h or 7d", text)
-	days, rest, found := strings.Cut(text, "d")
-	var d time.Duration
-	if found {
-		n, err := strconv.ParseUint(days, 10, 16)
-		if err != nil {
-			return 0, bad
-		}
-		d = time.Duration(n) * 24 * time.Hour
-		if rest == "" {
-			return d, nil
-		}
-	} else {
-		rest = text
+	d, err := human.ParseSpan(text)
+	if err != nil {
+		return 0, invalid("duration %.40q: %v", text, err)
 	}
-	more, err := time.ParseDuration(rest)
-	if err != nil || strings.ContainsAny(rest, "+-") || d+more < 0 {
-		return 0, bad
-	}
-	return d + more, nil
+	return d, nil
 }
 
 // durationText writes a duration as ParseDuration reads it.

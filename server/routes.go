@@ -21,7 +21,9 @@ type route struct {
 
 	audit     bool // an operator's act: it is logged with who, what and which run
 	raw       bool // the handler reads query and body itself, whatever they are
-	anyOrigin bool // pages of other origins may send, as to a webhook
+	anyOrigin bool // pages of other origins may send, and under any host name, as to a webhook: its token is the key
+
+	maxBody int64 // bytes of its body; 0: Options.MaxBody
 }
 
 // operation is what openapi.json says of a route, and what a request is held to.
@@ -32,6 +34,7 @@ type operation struct {
 	key       string  // what the header Idempotency-Key is, if it is one
 	body      string  // the schema of the body; "": none
 	optional  bool    // the body may be left out
+	free      bool    // body and answer may be anything: a webhook's
 	responses []response
 }
 
@@ -71,7 +74,11 @@ func routes() []route {
 		historyRoutes(),
 		streamRoutes(),
 		hookRoutes(),
+		webhookRoutes(),
 		systemRoutes(),
+		telemetryRoutes(),
+		wireRoutes(),
+		manifestRoutes(),
 	)
 }
 

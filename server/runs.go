@@ -20,6 +20,8 @@ func runRoutes() []route {
 		{name: "status", schema: "Statuses", about: "Only runs with one of these statuses; several with commas.", many: true},
 		{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or so long ago."},
 		{name: "until", schema: "Moment", about: "Only runs created before this time."},
+		{name: "parent", schema: "Text", about: "Only children of this run."},
+		{name: "origin", schema: "Text", about: "Only runs that were made of this one: its forks, restarts and retries."},
 		{name: "input.", schema: "FilterValue", about: "Only runs whose input has this value at a path: input.customer.id=42. Read as JSON if it is, else as a string; objects and arrays need contain it.", many: true},
 		{name: "attr.", schema: "FilterValue", about: "Only runs whose attribute has this value: attr.city=Ulm."},
 		{name: "payloads", schema: "Flag", about: "With inputs and outputs."},
@@ -72,18 +74,22 @@ type run struct {
 	Output         json.RawMessage            `json:"output,omitempty"`
 	Error          *world.Error               `json:"error,omitempty"`
 	Parent         *world.Parent              `json:"parent,omitempty"`
+	Origin         *world.Origin              `json:"origin,omitempty"`
 	CreatedAt      time.Time                  `json:"createdAt"`
 	EndedAt        time.Time                  `json:"endedAt,omitzero"`
 	Retention      string                     `json:"retention,omitempty"` // "": for ever
 	Attributes     map[string]json.RawMessage `json:"attributes,omitempty"`
 	Takes          int64                      `json:"takes"`
+	Encryption     string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with
+	Sealed         bool                       `json:"sealed,omitempty"`     // and the server does not have it
 	Queue          *world.QueueRow            `json:"queue,omitempty"`
 }
 
 func show(r *world.Run) run {
 	v := run{
 		ID: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, IdempotencyKey: r.Key, Priority: r.Priority + 1, Input: r.Input,
-		Output: r.Output, Error: r.Error, Parent: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Attributes: r.Attributes, Takes: r.Takes,
+		Output: r.Output, Error: r.Error, Parent: r.Parent, Origin: r.Origin, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Attributes: r.Attributes, Takes: r.Takes,
+		Encryption: r.Encryption, Sealed: r.Sealed,
 		Queue: r.Queue,
 	}
 	if r.Retention > 0 {
@@ -137,7 +143,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 	}
 	o := stepwell.StartOptions{
 		ID: b.ID, Key: key, Version: b.Version, Priority: b.Priority, Delay: time.Duration(b.Delay), Timeout: time.Duration(b.Timeout),
-		Retention: time.Duration(b.RetentionDays) * 24 * time.Hour, Context: b.Context,
+		Retention: time.Duration(b.RetentionDays) * 24 * time.Hour, Context: traceOf(r.Header, b.Context),
 	}
 	for name, v := range b.Attributes {
 		if o.Attributes == nil {
@@ -216,8 +222,8 @@ func (s *Server) await(r *request, row *world.Run) (*world.Run, error) {
 	defer done()
 	ctx, cancel := context.WithTimeout(r.Context(), d)
 	defer cancel()
-	err = s.watch(ctx, row.ID, func() (bool, error) {
-		info, err := s.app.Get(r.Context(), row.ID)
+	err = s.watch(ctx, row.ID, func(fresh time.Duration) (bool, error) {
+		info, err := share(s.watchers, row.ID, "run", fresh, func() (stepwell.RunInfo, error) { return s.app.Get(r.Context(), row.ID) })
 		if err != nil {
 			return false, err
 		}
@@ -227,28 +233,36 @@ func (s *Server) await(r *request, row *world.Run) (*world.Run, error) {
 	return row, err
 }
 
-// filter reads what a list is filtered by.
-func (s *Server) filter(r *request) (q world.RunQuery, err error) {
-	q = world.RunQuery{Workflow: r.PathValue("workflow"), Cursor: r.query.Get("cursor")}
+// filterOf reads what a list is filtered by.
+func filterOf(workflow string, query url.Values) (q world.RunQuery, err error) {
+	q = world.RunQuery{Workflow: workflow, Cursor: query.Get("cursor")}
 	if q.Workflow != "" {
 		if err := world.CheckWorkflowName(q.Workflow); err != nil {
 			return q, err
 		}
 	}
-	for _, word := range r.words("status") {
+	for _, word := range words(query, "status") {
 		if !slices.Contains(statuses, world.Status(word)) {
 			return q, invalid("query parameter status: %.40q is none: want pending, running, completed, failed or cancelled", word)
 		}
 		q.Status = append(q.Status, world.Status(word))
 	}
+	for name, run := range map[string]*string{"parent": &q.Parent, "origin": &q.Origin} {
+		if *run = query.Get(name); *run == "" {
+			continue
+		}
+		if err := world.CheckRunID(*run); err != nil {
+			return q, invalid("query parameter %s: %v", name, err)
+		}
+	}
 	now := world.Now()
-	if q.Since, err = moment("query parameter since", r.query.Get("since"), now); err != nil {
+	if q.Since, err = moment("query parameter since", query.Get("since"), now); err != nil {
 		return q, err
 	}
-	if q.Until, err = moment("query parameter until", r.query.Get("until"), now); err != nil {
+	if q.Until, err = moment("query parameter until", query.Get("until"), now); err != nil {
 		return q, err
 	}
-	for name, values := range r.query {
+	for name, values := range query {
 		if path, ok := strings.CutPrefix(name, "input."); ok {
 			for _, v := range values {
 				q.Input = append(q.Input, stepwell.Where(path, v))
@@ -275,7 +289,7 @@ const (
 )
 
 func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
-	q, err := s.filter(r)
+	q, err := filterOf(r.PathValue("workflow"), r.query)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package server
 // This file says who may come in: API keys and their scopes, browsers' origins, host names, headers of answers.
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -27,10 +26,11 @@ const (
 	Open     Scope = "open"
 	Viewer   Scope = "viewer"   // read; hook tokens are left out, as who has one may send
 	Operator Scope = "operator" // start runs, send, and act on one run
+	Worker   Scope = "worker"   // work on runs from another process: take them, and write their logs
 	Admin    Scope = "admin"    // force a cancel, and act on many runs at once
 )
 
-var scopes = []Scope{Open, Viewer, Operator, Admin}
+var scopes = []Scope{Open, Viewer, Operator, Worker, Admin}
 
 // covers reports whether a scope has what another has.
 func (s Scope) covers(other Scope) bool {
@@ -54,25 +54,15 @@ var (
 
 // ParseKeys reads keys written as scope:name:secret, such as operator:ci:7Jx0…, with spaces, commas or new lines between them; lines that begin
 // with # are comments. A secret of sha256=HEX is the hash of one, so that a file need not have it. No error shows a secret.
-func ParseKeys(text string) ([]Key, error) {
-	var keys []Key
-	var errs []error
-	lines := bufio.NewScanner(strings.NewReader(text))
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
-			k, err := parseKey(word)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("API key on line %d: %w", n, err))
-				continue
-			}
+func ParseKeys(text string) (keys []Key, err error) {
+	err = eachWord(text, "API key", func(word string) error {
+		k, err := parseKey(word)
+		if err == nil {
 			keys = append(keys, k)
 		}
-	}
-	return keys, errors.Join(append(errs, lines.Err())...)
+		return err
+	})
+	return keys, err
 }
 
 func parseKey(word string) (Key, error) {
@@ -87,7 +77,7 @@ func parseKey(word string) (Key, error) {
 func NewKey(scope Scope, name, secret string) (Key, error) {
 	k := Key{Name: name, Scope: scope}
 	if scope == Open || !slices.Contains(scopes, scope) {
-		return Key{}, invalid("the scope is none of viewer, operator and admin; want scope:name:secret")
+		return Key{}, invalid("the scope is none of viewer, operator, worker and admin; want scope:name:secret")
 	}
 	if !keyName.MatchString(name) {
 		return Key{}, invalid("the name is not 1 to 64 of letters, digits, '_', '.', '@' and '-'")
@@ -127,12 +117,9 @@ func checkKeys(keys []Key) error {
 
 // admit checks who asks, and from where.
 func (s *Server) admit(r *http.Request, rt *route) (*Key, error) {
-	if len(s.opts.Keys) == 0 && !s.opts.Insecure && !local(r.Host) { // or a page whose name was bound to this address could ask
-		return nil, errHost
-	}
 	if !rt.anyOrigin {
-		if err := s.origin.Check(r); err != nil {
-			return nil, errOrigin
+		if err := s.sameHouse(r); err != nil {
+			return nil, err
 		}
 	}
 	if rt.scope == Open || len(s.opts.Keys) == 0 {
@@ -148,13 +135,37 @@ func (s *Server) admit(r *http.Request, rt *route) (*Key, error) {
 	return key, nil
 }
 
+// rightHost refuses, where there are no keys, requests under a name that is not this server's: a page whose name was bound to this address could ask.
+func (s *Server) rightHost(r *http.Request) error {
+	if len(s.opts.Keys) == 0 && !s.opts.Insecure && !local(r.Host) {
+		return errHost
+	}
+	return nil
+}
+
+// sameHouse also refuses what pages of other origins send.
+func (s *Server) sameHouse(r *http.Request) error {
+	if err := s.rightHost(r); err != nil {
+		return err
+	}
+	if err := s.origin.Check(r); err != nil {
+		return errOrigin
+	}
+	return nil
+}
+
 // key finds the key that a request has. It takes as long whichever it is.
-func (s *Server) key(r *http.Request) (found *Key) {
+func (s *Server) key(r *http.Request) *Key {
 	kind, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(kind, "Bearer") {
 		return nil
 	}
-	hash := sha256.Sum256([]byte(strings.TrimSpace(secret)))
+	return s.keyOf(strings.TrimSpace(secret))
+}
+
+// keyOf finds the key that has a secret.
+func (s *Server) keyOf(secret string) (found *Key) {
+	hash := sha256.Sum256([]byte(secret))
 	for i := range s.opts.Keys {
 		if subtle.ConstantTimeCompare(hash[:], s.opts.Keys[i].hash[:]) == 1 {
 			found = &s.opts.Keys[i]

@@ -17,14 +17,15 @@ import (
 const (
 	viewerSecret   = "viewer-secret-0123456789"
 	operatorSecret = "operator-secret-0123456789"
+	workerSecret   = "worker-secret-0123456789"
 	adminSecret    = "admin-secret-0123456789"
 )
 
 func testKeys(t *testing.T) []Key {
 	t.Helper()
 	hash := sha256.Sum256([]byte(adminSecret))
-	keys, err := ParseKeys("# who may\nviewer:vic:" + viewerSecret + ", operator:olga:" + operatorSecret + "\nadmin:ann:sha256=" + hex.EncodeToString(hash[:]))
-	if err != nil || len(keys) != 3 {
+	keys, err := ParseKeys("# who may\nviewer:vic:" + viewerSecret + ", operator:olga:" + operatorSecret + " worker:wim:" + workerSecret + "\nadmin:ann:sha256=" + hex.EncodeToString(hash[:]))
+	if err != nil || len(keys) != 4 {
 		t.Fatalf("got %d keys, %v", len(keys), err)
 	}
 	return keys
@@ -34,13 +35,14 @@ func bearer(secret string) string { return "Bearer " + secret }
 
 // pathOf fills in a route's path.
 func pathOf(rt *route) string {
-	return strings.NewReplacer("{workflow}", "order", "{run}", "no-such-run", "{event}", "e", "{token}", "no-such-token", "{act}", "cancel").Replace(rt.path)
+	return strings.NewReplacer("{workflow}", "order", "{run}", "no-such-run", "{event}", "e", "{token}", "no-such-token", "{path...}", "a/b", "{act}", "cancel").Replace(rt.path)
 }
 
 // TestScopes: no route lets in who may not, and none keeps out who may.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "memory", Options{Keys: testKeys(t)})
+	r.server.Drain() // nothing waits, and no answer goes on for ever
 	for _, rt := range routes() {
 		if rt.raw {
 			continue // what such a route takes, its own tests say
@@ -49,7 +51,7 @@ func TestScopes(t *testing.T) {
 		if rt.op.body != "" {
 			body = `{"no such field": 1}`
 		}
-		for secret, scope := range map[string]Scope{"": Open, "nobody's-secret-0123456789": Open, viewerSecret: Viewer, operatorSecret: Operator, adminSecret: Admin} {
+		for secret, scope := range map[string]Scope{"": Open, "nobody's-secret-0123456789": Open, viewerSecret: Viewer, operatorSecret: Operator, workerSecret: Worker, adminSecret: Admin} {
 			headers := []string{"Authorization", bearer(secret)}
 			if secret == "" {
 				headers = nil
@@ -79,6 +81,13 @@ func TestSecrets(t *testing.T) {
 	r.want(201, "POST", orders, `{"id": "t1", "input": {"customer": "gus-secret", "cents": 5}}`, operator...)
 	const token = "courier/gus-secret"
 	r.until("the hook", func() bool { return r.send("GET", "/v1/hooks?token="+token, "", operator...).get("0.run") == "t1" })
+	r.until("the event to be waited for", func() bool { return r.send("GET", orders+"/t1/why", "", viewer...).get("kind") == "event" })
+	if a := r.want(200, "GET", orders+"/t1/why", "", viewer...); strings.Contains(string(a.body), token) { // the hook is open beside
+		t.Errorf("why: a viewer sees the token: %s", a.body)
+	}
+	if a := r.want(200, "GET", orders+"/t1/why", "", operator...); !strings.Contains(string(a.body), token) {
+		t.Errorf("why: an operator does not see the token: %s", a.body)
+	}
 	r.want(202, "POST", orders+"/t1/signals/paid%2Fin%20full", `{}`, operator...)
 	r.until("the sleep", func() bool { return r.send("GET", orders+"/t1/why", "", viewer...).get("kind") == "sleep" })
 	r.want(202, "POST", orders+"/t1/wake", "", operator...)
@@ -104,7 +113,7 @@ func TestSecrets(t *testing.T) {
 	r.want(202, "DELETE", orders+"/t1?force=true", "", admin...)
 	log := r.log.String()
 	for _, want := range []string{
-		`msg=audit who=olga what=pauseRun from=127.0.0.1:`, `run=t1`, `who=olga what=cancelRun`, `refused=FORBIDDEN`, `who=ann what=cancelRun`,
+		`msg=audit who=olga what=pauseRun from=127.0.0.1:`, `run_id=t1`, `who=olga what=cancelRun`, `refused=FORBIDDEN`, `who=ann what=cancelRun`,
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not have %q:\n%s", want, log)
@@ -152,8 +161,8 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"ann":                             "scope:name:secret",
-		"root:ann:0123456789abcdef":       "viewer, operator and admin",
-		"open:ann:0123456789abcdef":       "viewer, operator and admin",
+		"root:ann:0123456789abcdef":       "viewer, operator, worker and admin",
+		"open:ann:0123456789abcdef":       "viewer, operator, worker and admin",
 		"admin:a/n:0123456789abcdef":      "name",
 		"admin:ann:0123456789abcde":       "15 characters",
 		"admin:ann:0123456789abcdef\x01":  "header",

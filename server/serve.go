@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -24,6 +25,7 @@ type Serving struct {
 	MaxConnections int           // at once; who comes then waits. Default 2,000
 	Shutdown       time.Duration // how long requests may take to end when the server does. Default 10 s
 	SweepInterval  time.Duration // between deletions of ended runs whose retention is over. Default 5 min; below 0: never here
+	Certificate    *Certificate  // of TLS. Default: plain HTTP
 }
 
 func (v *Serving) defaults() error {
@@ -65,6 +67,9 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 		return nil, invalid("listen on %q: this address is public, and there are no API keys; give keys, or listen on 127.0.0.1", address)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("listen on %q: %w: another program listens there, perhaps another server; end it, or listen elsewhere", address, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on %q: %w", address, err)
 	}
@@ -96,8 +101,17 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, v Serving) error {
 	if v.SweepInterval > 0 {
 		loops.Go(func() { s.sweep(work, v.SweepInterval) })
 	}
+	loops.Go(func() { s.Push(work) })
 	ended := make(chan error, 1)
-	loops.Go(func() { ended <- srv.Serve(newLimited(l, v.MaxConnections)) })
+	lim := newLimited(l, v.MaxConnections)
+	loops.Go(func() {
+		if v.Certificate == nil {
+			ended <- srv.Serve(lim)
+			return
+		}
+		srv.TLSConfig = v.Certificate.config()
+		ended <- srv.ServeTLS(lim, "", "")
+	})
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)
@@ -126,6 +140,7 @@ func (s *Server) sweep(ctx context.Context, every time.Duration) {
 		}
 		for {
 			n, err := s.world.Sweep(ctx, batch)
+			s.tellSwept(n)
 			if err != nil && ctx.Err() == nil {
 				s.log.Warn("sweep failed", "err", err)
 			}

@@ -245,7 +245,7 @@ func TestProblems(t *testing.T) {
 	all := []error{
 		world.ErrNotFound, world.ErrRunExists, world.ErrTerminal, world.ErrConflict, world.ErrTooEarly, world.ErrLeaseLost, world.ErrUnknownOutcome,
 		world.ErrInboxFull, world.ErrTooLarge, world.ErrInvalid, world.ErrCorrupt, world.ErrFormat, world.ErrWorkerExists, world.ErrStorage, world.ErrClosed,
-		world.ErrStreamClosed,
+		world.ErrStreamClosed, world.ErrNoKey,
 	}
 	if got, want := len(all), bytes.Count(source, []byte("= errors.New(")); got != want {
 		t.Errorf("got %d sentinels, package world has %d", got, want)
@@ -301,5 +301,15 @@ func TestSlowHead(t *testing.T) {
 			t.Errorf("%q: the connection is kept", head)
 		}
 		_ = c.Close()
+	}
+}
+
+// TestListenWhereAnotherDoes: who starts a second server is told what to do.
+func TestListenWhereAnotherDoes(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Options{}, Serving{})
+	_, err := s.server.Listen(t.Context(), s.addr)
+	if err == nil || !strings.Contains(err.Error(), "another program listens there, perhaps another server") {
+		t.Errorf("got %v, want what to do", err)
 	}
 }

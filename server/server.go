@@ -23,6 +23,9 @@ type Options struct {
 	Keys []Key
 	// Insecure accepts requests without keys under any host name, and lets [Listen] listen on a public address without keys.
 	Insecure bool
+	// WebhookSecrets are what requests to webhooks are signed with; see [ParseWebhookSecrets]. A request to a webhook whose secret is not among them is refused
+	// with 503.
+	WebhookSecrets []WebhookSecret
 	// MaxBody is the limit of a request's body in bytes. Default 2 MiB: a payload may have 1 MiB.
 	MaxBody int64
 	// ReadTimeout is how long a request's body may take to arrive. Default 30 s.
@@ -35,8 +38,14 @@ type Options struct {
 	MaxWait time.Duration
 	// MaxWaiting is how many requests may wait for a result or follow events at once. Default 1,000.
 	MaxWaiting int
+	// Push says which endpoints are pushed to, and how. Default: none.
+	Push PushOptions
 	// Logger is told of failures, and of what operators do. It gets no key, token or payload. Default: discards.
 	Logger *slog.Logger
+	// NoUI leaves out the web UI, which is below /ui/.
+	NoUI bool
+	// Metrics answers GET /metrics, like the Handler of package telemetry. Nil: there is no such route.
+	Metrics http.Handler
 	// Version is what health calls this build. Default: the version of the module.
 	Version string
 }
@@ -74,7 +83,7 @@ func (o *Options) defaults() error {
 	if o.Version == "" {
 		o.Version = moduleVersion()
 	}
-	return errors.Join(append(errs, checkKeys(o.Keys))...)
+	return errors.Join(append(errs, checkKeys(o.Keys), checkSecrets(o.WebhookSecrets), o.Push.defaults())...)
 }
 
 // moduleVersion is the version of Stepwell that the program links.
@@ -102,9 +111,16 @@ type Server struct {
 	origin   *http.CrossOriginProtection
 	watchers *watchers
 	waiting  chan struct{} // a token each for who waits; capacity MaxWaiting
+	takes    takes
+	below    world.World // the world of remote workers: payloads as they lie there
+	losses   losses
+	id       string // of this process of the server
 
 	pageBytes    int // of payloads, behind which a page ends early; constants but for tests
 	journalBytes int // of payloads, more than which a journal is told without
+
+	bulkTime time.Duration // for a bulk operation whose answer comes at its end; a constant but for tests
+	pusher   *pusher       // nil: there is nobody to push to
 
 	drain    chan struct{} // closed by Drain
 	draining sync.Once
@@ -123,10 +139,17 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	s := &Server{
 		app: app, world: app.World(), opts: o, log: o.Logger, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
 		watchers: newWatchers(app.World()), waiting: make(chan struct{}, o.MaxWaiting), drain: make(chan struct{}),
-		pageBytes: 8 << 20, journalBytes: 32 << 20,
+		pageBytes: 8 << 20, journalBytes: 32 << 20, bulkTime: bulkTime,
+		below: below(app.World()), id: world.NewID("srv", time.Now()),
+	}
+	if s.pusher, err = newPusher(s.below, o.Push, s.log); err != nil {
+		return nil, fmt.Errorf("server.New: %w", err)
 	}
 	for path, methods := range byPath(routes()) {
 		s.mux.Handle(path, s.at(methods))
+	}
+	if !o.NoUI {
+		s.mountUI()
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.refuse(w, r, errNoRoute) })
 	return s, nil
@@ -148,6 +171,16 @@ func byPath(all []route) map[string]map[string]*route {
 // Drain ends what waits: requests for results are answered with what there is, followers are told to come again, and /readyz says no. It
 // returns at once. Draining twice is legal.
 func (s *Server) Drain() { s.draining.Do(func() { close(s.drain) }) }
+
+// drains reports whether Drain was called.
+func (s *Server) drains() bool {
+	select {
+	case <-s.drain:
+		return true
+	default:
+		return false
+	}
+}
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(to http.ResponseWriter, r *http.Request) {
@@ -235,6 +268,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 		return err
 	}
 	req := &request{Request: r, route: rt, key: key, max: s.opts.MaxBody}
+	if rt.maxBody > 0 {
+		req.max = rt.maxBody
+	}
 	if !rt.raw {
 		if err := req.read(w); err != nil {
 			return err
@@ -259,11 +295,16 @@ func (s *Server) audit(r *request, err error) {
 	if r.key != nil {
 		who = r.key.Name
 	}
-	args := []any{"who", who, "what", r.route.op.id, "from", r.RemoteAddr}
-	if run := r.PathValue("run"); run != "" {
-		args = append(args, "run", run)
+	s.note(r.Request, who, r.route.op.id, r.PathValue("run"), r.PathValue("act"), err)
+}
+
+// note writes a line of the audit log; what is "" is left out.
+func (s *Server) note(r *http.Request, who, what, run, act string, err error) {
+	args := []any{"who", who, "what", what, "from", r.RemoteAddr}
+	if run != "" {
+		args = append(args, "run_id", run)
 	}
-	if act := r.PathValue("act"); act != "" {
+	if act != "" {
 		args = append(args, "act", act)
 	}
 	if err != nil {

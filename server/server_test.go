@@ -24,6 +24,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
+	"github.com/stepwell/stepwell/world/remote/wire"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -86,15 +87,19 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
+func (l *lines) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
 func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
-var kinds = map[string]func(t *testing.T) world.World{
-	"memory": func(*testing.T) world.World { return memory.New() },
-	"sqlite": func(t *testing.T) world.World {
+var kinds = map[string]func(t testing.TB) world.World{
+	"memory": func(testing.TB) world.World { return memory.New() },
+	"sqlite": func(t testing.TB) world.World {
 		w, err := sqlite.Open(filepath.Join(t.TempDir(), "runs.db"))
 		if err != nil {
 			t.Fatal(err)
@@ -106,8 +111,8 @@ var kinds = map[string]func(t *testing.T) world.World{
 // described is openapi.json, read once.
 var described = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(openAPI) })
 
-// newRig starts all. Options without a logger get one that the test reads.
-func newRig(t *testing.T, kind string, o Options) *rig {
+// newRig starts all; its worker has the workflow of the tests, and more. Options without a logger get one that the test reads.
+func newRig(t *testing.T, kind string, o Options, more ...stepwell.Definition) *rig {
 	t.Helper()
 	r := &rig{T: t, world: kinds[kind](t), log: &lines{}, visited: map[string]bool{}}
 	t.Cleanup(func() {
@@ -115,7 +120,7 @@ func newRig(t *testing.T, kind string, o Options) *rig {
 			t.Errorf("Close = %v", err)
 		}
 	})
-	app, err := stepwell.New(r.world, stepwell.Config{Definitions: []stepwell.Definition{ship}, Name: "tester"})
+	app, err := stepwell.New(r.world, stepwell.Config{Definitions: append(more, ship, desk), Name: "tester"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +222,7 @@ func (r *rig) hold(req *http.Request, a *reply) {
 	at := req.Method + " " + req.URL.Path
 	_, pattern := r.server.mux.Handler(req)
 	schema := r.doc.Components.Schemas["Problem"]
-	if item := r.doc.Paths.Find(pattern); item != nil && a.status < 400 {
+	if item := r.doc.Paths.Find(openAPIPath(pattern)); item != nil && a.status < 400 {
 		op := item.GetOperation(req.Method)
 		if op == nil {
 			r.Fatalf("%s: openapi.json has no such operation", at)
@@ -321,10 +326,10 @@ func (r *rig) waiting(run, kind string) {
 	})
 }
 
-// notVisited lists operations that nobody asked for with success.
-func (r *rig) notVisited(but ...string) (missing []string) {
+// notVisited lists operations that nobody asked for with success: those of the doors of remote workers, or the others.
+func (r *rig) notVisited(wired bool, but ...string) (missing []string) {
 	for _, rt := range routes() {
-		if !r.visited[rt.op.id] && !slices.Contains(but, rt.op.id) {
+		if !r.visited[rt.op.id] && !slices.Contains(but, rt.op.id) && strings.HasPrefix(rt.path, wire.Prefix) == wired {
 			missing = append(missing, rt.op.id)
 		}
 	}

@@ -41,13 +41,15 @@ type health struct {
 	Endpoint            string `json:"endpoint"`
 	SpecVersion         int    `json:"specVersion"` // of logs
 	WorkflowCoreVersion string `json:"workflowCoreVersion"`
+	// Push are the endpoints that are pushed to, of /readyz alone. One that is not well does not make the server so.
+	Push []PushEndpoint `json:"push,omitempty"`
 }
 
-func (s *Server) healthy(w http.ResponseWriter, r *request) error {
-	return answer(w, http.StatusOK, health{true, r.URL.Path, world.LogFormat, s.opts.Version})
+func (s *Server) healthy(w http.ResponseWriter, r *request, push []PushEndpoint) error {
+	return answer(w, http.StatusOK, health{true, r.URL.Path, world.LogFormat, s.opts.Version, push})
 }
 
-func (s *Server) health(w http.ResponseWriter, r *request) error { return s.healthy(w, r) }
+func (s *Server) health(w http.ResponseWriter, r *request) error { return s.healthy(w, r, nil) }
 
 // readyTime is how long the database may take to answer.
 const readyTime = 2 * time.Second
@@ -64,7 +66,7 @@ func (s *Server) ready(w http.ResponseWriter, r *request) error {
 		s.log.Warn("not ready", "err", err)
 		return fmt.Errorf("%w: the database does not answer", errNotReady)
 	}
-	return s.healthy(w, r)
+	return s.healthy(w, r, s.PushEndpoints())
 }
 
 // counts are the runs of a workflow.

@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,13 +17,13 @@ type watchers struct {
 	notifier world.Notifier // nil: this world tells nothing
 
 	mu   sync.Mutex
-	runs map[string]map[chan struct{}]bool // by run; each channel has capacity 1 and is its waiter's
-	stop func()                            // ends the subscription; nil: there is none
+	runs map[string]*followed
+	stop func() // ends the subscription; nil: there is none
 }
 
 func newWatchers(w world.World) *watchers {
 	n, _ := w.(world.Notifier)
-	return &watchers{notifier: n, runs: map[string]map[chan struct{}]bool{}}
+	return &watchers{notifier: n, runs: map[string]*followed{}}
 }
 
 // add makes news come for a run until stop is called.
@@ -31,9 +32,9 @@ func (h *watchers) add(run string) (news <-chan struct{}, stop func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.runs[run] == nil {
-		h.runs[run] = map[chan struct{}]bool{}
+		h.runs[run] = &followed{waiters: map[chan struct{}]bool{}}
 	}
-	h.runs[run][c] = true
+	h.runs[run].waiters[c] = true
 	if h.stop == nil && h.notifier != nil {
 		h.stop = h.notifier.Notify(h.tell)
 	}
@@ -43,8 +44,8 @@ func (h *watchers) add(run string) (news <-chan struct{}, stop func()) {
 func (h *watchers) remove(run string, c chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.runs[run], c)
-	if len(h.runs[run]) == 0 {
+	delete(h.runs[run].waiters, c)
+	if len(h.runs[run].waiters) == 0 {
 		delete(h.runs, run)
 	}
 	if len(h.runs) == 0 && h.stop != nil {
@@ -55,22 +56,37 @@ func (h *watchers) remove(run string, c chan struct{}) {
 
 // tell passes a notice on. It never blocks.
 func (h *watchers) tell(n world.Notice) {
-	if n.Kind != world.NoticeLog && n.Kind != world.NoticeEnded {
+	if n.Kind != world.NoticeLog && n.Kind != world.NoticeEnded && n.Kind != world.NoticeStream {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n.Run != "" {
-		nudge(h.runs[n.Run])
+		if n.Kind != world.NoticeStream {
+			h.runs[n.Run].nudge()
+		}
+		if n.Kind != world.NoticeLog {
+			h.runs[streamsOf+n.Run].nudge()
+		}
 		return
 	}
-	for _, waiters := range h.runs {
-		nudge(waiters)
+	for key, f := range h.runs {
+		if n.Kind != world.NoticeStream || strings.HasPrefix(key, streamsOf) {
+			f.nudge()
+		}
 	}
 }
 
-func nudge(waiters map[chan struct{}]bool) {
-	for c := range waiters {
+// streamsOf stands before a run whose streams are waited for, and not its log. No run's ID has it.
+const streamsOf = "streams of "
+
+// nudge has all look again.
+func (f *followed) nudge() {
+	if f == nil {
+		return
+	}
+	f.news++
+	for c := range f.waiters {
 		select {
 		case c <- struct{}{}:
 		default:
@@ -95,8 +111,9 @@ func (s *Server) wait() (done func(), err error) {
 }
 
 // watch calls look at once, and again whenever a run may have changed, until look is done or fails, the server drains, or ctx ends, which is no
-// error where its time was up. It calls beat at each of beats, which may be nil.
-func (s *Server) watch(ctx context.Context, run string, look func() (done bool, err error), beats <-chan time.Time, beat func() error) error {
+// error where its time was up. It calls beat at each of beats, which may be nil. What others who watch the run have seen will do for a look where it is
+// not older than fresh, and no news came since: see share.
+func (s *Server) watch(ctx context.Context, run string, look func(fresh time.Duration) (done bool, err error), beats <-chan time.Time, beat func() error) error {
 	news, stop := s.watchers.add(run)
 	defer stop()
 	poll := pollFirst
@@ -105,7 +122,7 @@ func (s *Server) watch(ctx context.Context, run string, look func() (done bool, 
 	looked := false
 	for {
 		if !looked {
-			if done, err := look(); done || err != nil {
+			if done, err := look(poll / 2); done || err != nil {
 				return err
 			}
 			timer.Reset(poll)

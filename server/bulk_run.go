@@ -1,0 +1,223 @@
+package server
+
+// This file does the same to many runs, page by page: some of them in one answer, for a bounded time, or all, told in lines as it goes.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// bulked is what became of runs, as an answer or as one line of one.
+type bulked struct {
+	Runs      []bulkedRun `json:"runs"`
+	Count     int         `json:"count"`             // runs that match, so far, as are the next three
+	Done      int         `json:"done"`              //
+	Unchanged int         `json:"unchanged"`         // they were so already
+	Refused   int         `json:"refused"`           //
+	AtLeast   bool        `json:"atLeast,omitempty"` // there may be more that match: see Cursor
+	DryRun    bool        `json:"dryRun,omitempty"`
+	End       bool        `json:"end,omitempty"`    // of lines: this is the last
+	Error     *Problem    `json:"error,omitempty"`  // why it stopped before the end
+	Cursor    string      `json:"cursor,omitempty"` // to go on with; none: this is the end, but for an Error
+}
+
+// bulkedRun is what became of one run.
+type bulkedRun struct {
+	ID        string   `json:"id"`
+	Workflow  string   `json:"workflow"`
+	Unchanged bool     `json:"unchanged,omitempty"`
+	Error     *Problem `json:"error,omitempty"`
+}
+
+// bulkTime is how long a bulk operation goes on in a request whose answer comes at its end.
+const bulkTime = 10 * time.Second
+
+// bulkActTime is how long one act may take. It is not cut short where the client goes: what has begun is done, or is known not to be.
+const bulkActTime = 10 * time.Second
+
+// bulkWork is a bulk operation under way.
+type bulkWork struct {
+	s        *Server
+	r        *request
+	query    world.RunQuery // Cursor is where it goes on
+	dry      bool
+	limit    int // of runs; 0: none
+	parallel int
+	do       stepwell.Act
+	total    bulked // of all so far, without the runs
+}
+
+// run goes on until all is done, the time is up, or the server drains, and tells of each page. An error is the list's or the server's, not a run's: what
+// was met on that page is told, unless it is the first, and the cursor stays before it.
+func (b *bulkWork) run(ctx context.Context, until time.Time, tell func([]bulkedRun) error) error {
+	for first := true; ; first = false {
+		b.query.Limit = runsAtOnce
+		if b.limit > 0 {
+			b.query.Limit = min(b.limit-b.total.Count, runsAtOnce)
+		}
+		page, err := b.s.world.Runs(ctx, b.query)
+		var met []bulkedRun
+		if err == nil {
+			met, err = b.page(ctx, page.Runs)
+		}
+		if err == nil {
+			b.query.Cursor = page.Cursor
+		} else if first {
+			return err
+		}
+		b.total.Cursor, b.total.AtLeast = b.query.Cursor, b.query.Cursor != ""
+		if told := tell(met); told != nil || err != nil {
+			return errors.Join(told, err)
+		}
+		if page.Cursor == "" || b.limit > 0 && b.total.Count >= b.limit || time.Now().After(until) || b.s.drains() {
+			return nil
+		}
+	}
+}
+
+// page acts on runs, some at once, and counts. An error is the server's: all that were begun last met one.
+func (b *bulkWork) page(ctx context.Context, runs []world.Run) ([]bulkedRun, error) {
+	met := make([]bulkedRun, len(runs))
+	for i := range runs {
+		met[i] = bulkedRun{ID: runs[i].ID, Workflow: runs[i].Workflow}
+	}
+	b.total.Count += len(runs)
+	if b.dry {
+		return met, nil
+	}
+	at := 0
+	for some := range slices.Chunk(runs, b.parallel) {
+		if err := ctx.Err(); err != nil {
+			return met[:at], err
+		}
+		var failed error
+		broken := 0
+		for i, err := range b.act(ctx, some) {
+			is := &met[at+i]
+			switch {
+			case err == nil:
+				b.total.Done++
+			case errors.Is(err, errAlready):
+				b.total.Unchanged++
+				is.Unchanged = true
+			default:
+				b.total.Refused++
+				if is.Error = b.problem(err, "run_id", is.ID); is.Error.Status == http.StatusServiceUnavailable {
+					failed = err
+					broken++
+				}
+			}
+		}
+		at += len(some)
+		if broken == len(some) {
+			return met[:at], failed
+		}
+	}
+	return met, nil
+}
+
+// act acts on runs, all at once.
+func (b *bulkWork) act(ctx context.Context, runs []world.Run) []error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), bulkActTime)
+	defer stop()
+	errs := make([]error, len(runs))
+	var acts sync.WaitGroup
+	for i := range runs {
+		acts.Go(func() {
+			defer func() {
+				if v := recover(); v != nil {
+					errs[i] = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+				}
+			}()
+			errs[i] = b.do(ctx, stepwell.RunInfo{Run: runs[i]})
+		})
+	}
+	acts.Wait()
+	return errs
+}
+
+// problem is the problem that an error is.
+func (b *bulkWork) problem(err error, known ...any) *Problem {
+	p := b.s.problem(b.r.Request, err, known...)
+	return &p
+}
+
+// answer does as much as it has time for, and then tells of it.
+func (b *bulkWork) answer(w http.ResponseWriter) error {
+	if b.limit == 0 {
+		b.limit = mostBulk
+	}
+	all := []bulkedRun{}
+	told := false
+	err := b.run(b.r.Context(), time.Now().Add(b.s.bulkTime), func(met []bulkedRun) error {
+		all, told = append(all, met...), true
+		return nil
+	})
+	if err != nil && (!told || b.r.Context().Err() != nil) {
+		return err
+	}
+	b.total.Runs = all
+	if err != nil {
+		b.total.Error = b.problem(err)
+	}
+	return answer(w, http.StatusOK, b.total)
+}
+
+// lines tells of each page as a line of JSON.
+func (b *bulkWork) lines(w http.ResponseWriter) error {
+	rc := http.NewResponseController(w)
+	begun := false
+	line := func() error {
+		if !begun {
+			begun = true
+			w.Header().Set("Content-Type", ndJSON)
+			w.Header().Set("X-Accel-Buffering", "no") // proxies would keep it until it is large
+			w.WriteHeader(http.StatusOK)
+		}
+		var text bytes.Buffer
+		enc := json.NewEncoder(&text)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(b.total); err != nil {
+			return err
+		}
+		_ = rc.SetWriteDeadline(time.Now().Add(b.s.opts.WriteTimeout)) // not every ResponseWriter has deadlines
+		if _, err := w.Write(text.Bytes()); err != nil {
+			return err
+		}
+		return rc.Flush()
+	}
+	gone := false
+	err := b.run(b.r.Context(), time.Now().Add(b.s.opts.MaxWait), func(met []bulkedRun) error {
+		b.total.Runs = met
+		if met == nil {
+			b.total.Runs = []bulkedRun{}
+		}
+		err := line()
+		gone = err != nil
+		return err
+	})
+	switch {
+	case err != nil && !begun:
+		return err
+	case gone || b.r.Context().Err() != nil:
+		return errBegun
+	case err != nil:
+		b.total.Error = b.problem(err)
+	}
+	b.total.Runs, b.total.End = []bulkedRun{}, true
+	if line() != nil {
+		return errBegun
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package server
+
+// This file puts the web UI below /ui/: what package ui needs of the server around it.
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/server/ui"
+	"github.com/stepwell/stepwell/world"
+)
+
+// mountUI serves the pages, and sends browsers there that ask for /.
+func (s *Server) mountUI() {
+	pages := ui.New(s.app, uiHost{s})
+	s.mux.HandleFunc(ui.Base, func(w http.ResponseWriter, r *http.Request) {
+		if err := s.sameHouse(r); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
+	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+			s.refuse(w, r, errNoRoute)
+			return
+		}
+		http.Redirect(w, r, ui.Base, http.StatusSeeOther)
+	})
+}
+
+// uiHost is the server as the pages see it.
+type uiHost struct{ s *Server }
+
+// levels are the scopes by what the pages call them.
+var levels = map[Scope]ui.Level{Viewer: ui.Viewer, Operator: ui.Operator, Worker: ui.Operator, Admin: ui.Admin}
+
+// Locked: see [ui.Host].
+func (h uiHost) Locked() bool { return len(h.s.opts.Keys) > 0 }
+
+// Identify: see [ui.Host].
+func (h uiHost) Identify(secret string) (ui.Who, bool) {
+	key := h.s.keyOf(secret)
+	if key == nil {
+		return ui.Who{}, false
+	}
+	return ui.Who{Name: key.Name, Level: levels[key.Scope]}, true
+}
+
+// Pushed: see [ui.Host].
+func (h uiHost) Pushed(workflow string) bool {
+	return h.s.pusher != nil && slices.ContainsFunc(h.s.pusher.endpoints, func(e *endpoint) bool { return e.has(world.Class{Workflow: workflow}) })
+}
+
+// Filter: see [ui.Host].
+func (h uiHost) Filter(query url.Values) (world.RunQuery, error) {
+	return filterOf(query.Get("workflow"), query)
+}
+
+// Refused: see [ui.Host].
+func (h uiHost) Refused(r *http.Request, err error) ui.Refusal {
+	p := h.s.problem(r, err)
+	return ui.Refusal{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Request: p.Request}
+}
+
+// Audit: see [ui.Host].
+func (h uiHost) Audit(r *http.Request, who, what, run string, err error) {
+	h.s.note(r, who, what, run, "", err)
+}
+
+// Watch: see [ui.Host].
+func (h uiHost) Watch(ctx context.Context, run string, look func() (bool, error), beat func() error) error {
+	done, err := h.s.wait()
+	if err != nil {
+		return err
+	}
+	defer done()
+	beats := time.NewTicker(h.s.opts.Heartbeat)
+	defer beats.Stop()
+	return h.s.watch(ctx, run, func(time.Duration) (bool, error) { return look() }, beats.C, beat)
+}
+
+// WatchStreams: see [ui.Host].
+func (h uiHost) WatchStreams(ctx context.Context, run string, look func() (bool, error), beat func() error) error {
+	return h.Watch(ctx, streamsOf+run, look, beat)
+}
+
+// Patience: see [ui.Host].
+func (h uiHost) Patience() (read, write time.Duration) {
+	return h.s.opts.ReadTimeout, h.s.opts.WriteTimeout
+}
+
+// MaxBody: see [ui.Host].
+func (h uiHost) MaxBody() int64 { return h.s.opts.MaxBody }

@@ -1,0 +1,462 @@
+package ui
+
+// This file holds what a visitor can do to one run: buttons for what is done at once, and pages with a form for what wants a word, a value or a second thought.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// act is a button on a run's page.
+type act struct {
+	Name, Label string
+	Path        string
+	Post        bool // it is done at once
+	Danger      bool
+	First       bool // what one most likely wants
+}
+
+type acts []act
+
+// acts are the buttons that make sense now, for who may press them.
+func (u *UI) acts(v *visit, s *stepwell.Story) (list acts) {
+	if !v.may(Operator) {
+		return nil
+	}
+	at := runPath(s.Run.ID) + "/act/"
+	add := func(a act) {
+		a.Path = at + a.Name + a.Path
+		list = append(list, a)
+	}
+	if s.Run.Status.Terminal() {
+		if s.Run.Status == world.Failed {
+			add(act{Name: "retry", Label: "Retry", Post: true, First: true})
+		}
+		add(act{Name: "restart", Label: "Restart…"})
+		add(act{Name: "fork", Label: "Fork…"})
+		return list
+	}
+	w := &s.Why
+	signal := act{Name: "signal", Label: "Send event…", First: w.Kind == stepwell.WhyEvent}
+	if w.Kind == stepwell.WhyEvent {
+		signal.Path = "?event=" + url.QueryEscape(w.Event)
+	}
+	paused := s.Journal.Paused != nil || s.Run.Queue != nil && s.Run.Queue.Paused
+	if paused {
+		add(act{Name: "resume", Label: "Resume", Post: true, First: true})
+	}
+	add(signal)
+	if open(s.Journal, world.KindHook) {
+		add(act{Name: "hook", Label: "Send to a hook…", First: w.Kind == stepwell.WhyHook})
+	}
+	if open(s.Journal, world.KindSleep) {
+		add(act{Name: "wake", Label: "Wake now", Post: true, First: w.Kind == stepwell.WhySleep})
+	}
+	if !paused {
+		add(act{Name: "pause", Label: "Pause…"})
+	}
+	add(act{Name: "fork", Label: "Fork…"})
+	add(act{Name: "restart", Label: "Restart…"})
+	if w.Kind != stepwell.WhyCancelling || v.may(Admin) {
+		add(act{Name: "cancel", Label: "Cancel…", Danger: true})
+	}
+	return list
+}
+
+// open reports whether something of a kind is waited for.
+func open(j *world.Journal, kind world.Kind) bool {
+	for _, en := range j.Entries {
+		if en.Kind == kind && (en.Status == world.EntryWaiting || en.Status == world.EntryActive) {
+			return true
+		}
+	}
+	return false
+}
+
+// form is a page with a form.
+type form struct {
+	Run, Workflow string
+	Back          string
+	Title, About  string
+	Path          string
+	Fields        []field
+	Submit        string
+	Danger        bool
+	Wrong         string // what was wrong with the last try
+}
+
+// field is an entry of a form.
+type field struct {
+	Name, Label, Hint string
+	Kind              string // text, area, check, hidden, or choice
+	Value             string
+	Choices           []string
+	Needed            bool
+}
+
+// actForms make the forms of acts; an act without one is done at once, from its button.
+var actForms = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (*form, error){
+	"cancel": (*UI).cancelForm, "pause": (*UI).pauseForm, "signal": (*UI).signalForm, "hook": (*UI).hookForm, "restart": (*UI).restartForm, "fork": (*UI).forkForm,
+}
+
+func (u *UI) find(v *visit) (*stepwell.RunInfo, error) {
+	id := v.PathValue("run")
+	if err := world.CheckRunID(id); err != nil {
+		return nil, fmt.Errorf("run %.130q: %w", id, world.ErrNotFound)
+	}
+	info, err := u.app.Get(v.Context(), id)
+	return &info, err
+}
+
+func (u *UI) actForm(v *visit) error {
+	make := actForms[v.PathValue("act")]
+	if make == nil {
+		return errNoPage
+	}
+	info, err := u.find(v)
+	if err != nil {
+		return err
+	}
+	f, err := make(u, v, info)
+	if err != nil {
+		return err
+	}
+	v.drawForm(http.StatusOK, f, info)
+	return nil
+}
+
+func (v *visit) drawForm(status int, f *form, info *stepwell.RunInfo) {
+	f.Run, f.Workflow, f.Back = info.ID, info.Workflow, runPath(info.ID)
+	f.Path = runPath(info.ID) + "/act/" + v.PathValue("act")
+	v.draw(status, "act", f.Title, f)
+}
+
+func (u *UI) cancelForm(v *visit, _ *stepwell.RunInfo) (*form, error) {
+	f := &form{
+		Title: "Cancel this run?", About: "Its code is told, cleans up, and the run ends as cancelled. What was done stays done, but for what the code undoes.",
+		Fields: []field{{Name: "reason", Label: "Reason", Kind: "text", Hint: "It stands in the run's log."}}, Submit: "Cancel the run", Danger: true,
+	}
+	if v.may(Admin) {
+		f.Fields = append(f.Fields, field{Name: "force", Label: "Force: end it at once, without its code cleaning up", Kind: "check"})
+	}
+	return f, nil
+}
+
+func (u *UI) pauseForm(*visit, *stepwell.RunInfo) (*form, error) {
+	return &form{
+		Title: "Pause this run?", About: "Nobody goes on with it until it is resumed. Steps that run may end; what comes meanwhile is kept.",
+		Fields: []field{{Name: "reason", Label: "Reason", Kind: "text", Hint: "It stands in the run's log."}}, Submit: "Pause the run",
+	}, nil
+}
+
+// mostOffered is how many events a form proposes to send.
+const mostOffered = 20
+
+func (u *UI) signalForm(v *visit, info *stepwell.RunInfo) (*form, error) {
+	s, err := u.app.Story(v.Context(), info.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	event, payload := v.URL.Query().Get("event"), "{}"
+	var names []string
+	for _, en := range s.Journal.Entries {
+		if en.Kind != world.KindEvent || en.Status != world.EntryWaiting {
+			continue
+		}
+		if event == "" {
+			event = en.Name
+		}
+		if en.Name == event && len(en.Match) > 0 && !info.Sealed {
+			payload = string(pretty(en.Match, someBytes))
+		}
+		if len(names) < mostOffered {
+			names = append(names, en.Name)
+		}
+	}
+	return &form{
+		Title: "Send an event to this run", About: "The first wait that it matches takes it. One that comes before its wait is kept.",
+		Fields: []field{
+			{Name: "event", Label: "Event", Kind: "text", Value: event, Needed: true, Choices: names},
+			{Name: "payload", Label: "Payload", Kind: "area", Value: payload, Hint: "JSON"},
+			{Name: "delivery", Kind: "hidden", Value: world.NewID("dlvr", time.Now())}, // so that the form, sent twice, sends once
+		},
+		Submit: "Send",
+	}, nil
+}
+
+func (u *UI) hookForm(v *visit, info *stepwell.RunInfo) (*form, error) {
+	hooks, err := u.world.Hooks(v.Context(), world.HookQuery{Run: info.ID, Limit: mostOffered})
+	if err != nil {
+		return nil, err
+	}
+	token := field{Name: "hook", Label: "Token", Kind: "text", Needed: true, Hint: "Of a hook of this run."}
+	for i := range hooks {
+		token.Choices = append(token.Choices, hooks[i].Token)
+	}
+	if len(hooks) > 0 {
+		token.Value = hooks[0].Token
+	}
+	return &form{
+		Title: "Send to a hook of this run", About: "Payloads are kept in order until the run receives them.",
+		Fields: []field{
+			token, {Name: "payload", Label: "Payload", Kind: "area", Value: "{}", Hint: "JSON"}, {Name: "delivery", Kind: "hidden", Value: world.NewID("dlvr", time.Now())},
+		},
+		Submit: "Send",
+	}, nil
+}
+
+// inputOf is a run's input for a form, and whether it is too long for one.
+func inputOf(info *stepwell.RunInfo) (text string, long bool) {
+	if info.Sealed || len(info.Input) > 256<<10 {
+		return "", true
+	}
+	return string(pretty(info.Input, mostBytes)), false
+}
+
+// inputField is an input that can be changed; it is taken over as it was where the field is left empty.
+func inputField(info *stepwell.RunInfo) field {
+	text, long := inputOf(info)
+	f := field{Name: "input", Label: "Input", Kind: "area", Value: text, Hint: "JSON. Change it, or leave it as it was."}
+	if long {
+		f.Hint = "JSON. It cannot be shown here; where this is left empty it is as it was."
+	}
+	return f
+}
+
+func newRun() field {
+	return field{Name: "id", Kind: "hidden", Value: world.NewID(world.PrefixRun, time.Now())}
+}
+
+func (u *UI) restartForm(_ *visit, info *stepwell.RunInfo) (*form, error) {
+	return &form{
+		Title: "Restart this run", About: "A new run begins from nothing; this one is not touched.",
+		Fields: []field{
+			inputField(info),
+			{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: the highest that a worker knows."},
+			newRun(),
+		},
+		Submit: "Restart",
+	}, nil
+}
+
+func (u *UI) forkForm(v *visit, info *stepwell.RunInfo) (*form, error) {
+	at := v.URL.Query().Get("at")
+	input := inputField(info)
+	if n, err := strconv.ParseInt(at, 10, 64); err != nil || n < 1 {
+		at = ""
+	} else if text, ok, err := u.segmentInput(v, info.ID, n); err != nil {
+		return nil, err
+	} else if ok {
+		input.Value, input.Label = text, "Input of the segment"
+	}
+	return &form{
+		Title: "Fork this run", About: "A new run begins that has come as far as this one had at an event: its results up to there are taken over, and no step runs again " +
+			"that had ended. This run is not touched.",
+		Fields: []field{
+			{Name: "at", Label: "Behind event", Kind: "text", Value: at, Hint: "The number of the last event that is taken over. Empty: all there are."},
+			input,
+			{Name: "results", Label: "Results to replace", Kind: "area", Hint: `JSON, by the step's name: {"charge": {"ok": true}}. Empty: as they were.`},
+			{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: as this run's."},
+			newRun(),
+		},
+		Submit: "Fork",
+	}, nil
+}
+
+// segmentInput is the input of the segment that an event is of, where that is not the run's first.
+func (u *UI) segmentInput(v *visit, run string, at int64) (text string, ok bool, err error) {
+	q := world.EventQuery{Types: []world.EventType{world.RunContinued}, Limit: 100}
+	for range 100 {
+		page, err := u.world.Events(v.Context(), run, q)
+		if err != nil {
+			return "", false, err
+		}
+		for i := range page.Events {
+			e := &page.Events[i]
+			if e.Seq > at {
+				return text, ok, nil
+			}
+			if text, ok = string(pretty(e.Payload, mostBytes)), true; e.Sealed != "" {
+				text = ""
+			}
+		}
+		if q.Cursor = page.Cursor; !page.More {
+			break
+		}
+	}
+	return text, ok, nil
+}
+
+func (u *UI) act(v *visit) error {
+	info, err := u.find(v)
+	if err != nil {
+		return err
+	}
+	do := actsOnRuns[v.PathValue("act")]
+	if do == nil {
+		return errNoPage
+	}
+	run, did, err := do(u, v, info)
+	if make := actForms[v.PathValue("act")]; make != nil && errors.Is(err, world.ErrInvalid) {
+		f, formErr := make(u, v, info) // once more, with what was written
+		if formErr != nil {
+			return formErr
+		}
+		for i := range f.Fields {
+			f.Fields[i].Value = v.Form.Get(f.Fields[i].Name)
+		}
+		f.Wrong = cut(err.Error(), mostMessage)
+		v.drawForm(http.StatusBadRequest, f, info)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.redirect(runPath(run) + "?did=" + did)
+	return nil
+}
+
+// actsOnRuns do it, and say which run to show then, and what was done.
+var actsOnRuns = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (run, did string, err error){
+	"cancel": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
+		if v.Form.Get("force") == "" {
+			return info.ID, "cancel", u.app.Cancel(v.Context(), info.ID, v.Form.Get("reason"))
+		}
+		if !v.may(Admin) {
+			return "", "", fmt.Errorf("%w: a forced cancel needs %s", errLevel, Admin)
+		}
+		return info.ID, "forced", u.app.ForceCancel(v.Context(), info.ID, v.Form.Get("reason"))
+	},
+	"pause": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
+		return info.ID, "pause", u.app.Pause(v.Context(), info.ID, v.Form.Get("reason"))
+	},
+	"resume": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
+		return info.ID, "resume", u.app.Resume(v.Context(), info.ID)
+	},
+	"wake": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
+		n, err := u.app.Wake(v.Context(), info.ID)
+		if n == 0 {
+			return info.ID, "nowake", err
+		}
+		return info.ID, "wake", err
+	},
+	"signal": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
+		payload, opts, err := v.sending()
+		if err != nil {
+			return "", "", err
+		}
+		return info.ID, "signal", u.app.Signal(v.Context(), info.ID, v.Form.Get("event"), payload, opts...)
+	},
+	"hook": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
+		payload, opts, err := v.sending()
+		if err != nil {
+			return "", "", err
+		}
+		hooks, err := u.app.Hooks(v.Context(), info.ID, v.Form.Get("hook"))
+		if err == nil && len(hooks) == 0 {
+			err = fmt.Errorf("%w: this run has no open hook with that token", world.ErrInvalid)
+		}
+		if err != nil {
+			return "", "", err
+		}
+		return info.ID, "hook", u.app.SendHook(v.Context(), v.Form.Get("hook"), payload, opts...)
+	},
+	"retry": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
+		born, err := u.app.Retry(v.Context(), info.ID)
+		return newborn(born, "retry", err)
+	},
+	"restart": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
+		input, err := v.json("input")
+		version, more := v.whole("version")
+		if err = errors.Join(err, more); err != nil {
+			return "", "", err
+		}
+		born, err := u.app.Restart(v.Context(), info.ID, stepwell.RestartOptions{ID: v.Form.Get("id"), Version: int(version), Input: input})
+		return v.bornOnce(newborn(born, "restart", err))
+	},
+	"fork": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
+		input, err := v.json("input")
+		results, err2 := v.json("results")
+		version, err3 := v.whole("version")
+		at, err4 := v.whole("at")
+		if err = errors.Join(err, err2, err3, err4); err != nil {
+			return "", "", err
+		}
+		o := stepwell.ForkOptions{At: at, ID: v.Form.Get("id"), Version: int(version), Input: input}
+		if results != nil {
+			if err := json.Unmarshal(results, &o.Results); err != nil {
+				return "", "", fmt.Errorf("%w: results: want an object, with a result for each step's name", world.ErrInvalid)
+			}
+		}
+		born, err := u.app.Fork(v.Context(), info.ID, o)
+		return v.bornOnce(newborn(born, "fork", err))
+	},
+}
+
+func newborn(run *stepwell.Run[json.RawMessage], did string, err error) (string, string, error) {
+	if err != nil {
+		return "", "", err
+	}
+	if run.Existed() {
+		did = "there"
+	}
+	return run.ID(), did, nil
+}
+
+// bornOnce takes a form that was sent twice for one: the run that it began is there.
+func (v *visit) bornOnce(run, did string, err error) (string, string, error) {
+	if id := v.Form.Get("id"); errors.Is(err, world.ErrRunExists) && strings.HasPrefix(id, world.PrefixRun+"_") {
+		return id, "there", nil
+	}
+	return run, did, err
+}
+
+// sending is the payload of a form, and the ID under which it is delivered once.
+func (v *visit) sending() (json.RawMessage, []stepwell.SendOption, error) {
+	payload, err := v.json("payload")
+	if err != nil {
+		return nil, nil, err
+	}
+	if payload == nil {
+		payload = json.RawMessage("null")
+	}
+	if id := v.Form.Get("delivery"); id != "" {
+		return payload, []stepwell.SendOption{stepwell.DeliveryID(id)}, nil
+	}
+	return payload, nil, nil
+}
+
+// json is a field that holds JSON; nil where it is empty.
+func (v *visit) json(name string) (json.RawMessage, error) {
+	text := strings.TrimSpace(v.Form.Get(name))
+	if text == "" {
+		return nil, nil
+	}
+	var x any
+	if err := json.Unmarshal([]byte(text), &x); err != nil {
+		return nil, fmt.Errorf("%w: %s is not JSON: %w", world.ErrInvalid, name, err)
+	}
+	return json.RawMessage(text), nil
+}
+
+// whole is a field that holds a number; 0 where it is empty.
+func (v *visit) whole(name string) (int64, error) {
+	text := strings.TrimSpace(v.Form.Get(name))
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%w: %s is %.40q: want a number from 1 on", world.ErrInvalid, name, text)
+	}
+	return n, nil
+}

@@ -1,0 +1,219 @@
+package ui
+
+// This file does the same to many runs: those that were chosen, or all that a filter finds. First it says which these are; then, when that is confirmed, it
+// goes through them, a bounded number a request, and says what became of each that refused.
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// bulkChoice is something that can be done to many runs.
+type bulkChoice struct {
+	Name, Label string
+	Danger      bool
+}
+
+var bulkChoices = []bulkChoice{{"cancel", "Cancel", true}, {"pause", "Pause", false}, {"resume", "Resume", false}, {"wake", "Wake now", false}, {"retry", "Retry", false}}
+
+// bulkAct is how it is done to one, and to which runs unless the filter says so.
+type bulkAct struct {
+	status []world.Status
+	reason bool
+	act    func(u *UI, reason string) stepwell.Act
+}
+
+var notOver = []world.Status{world.Pending, world.Running}
+
+var bulkActs = map[string]bulkAct{
+	"cancel": {notOver, true, func(u *UI, reason string) stepwell.Act {
+		return func(ctx context.Context, r stepwell.RunInfo) error { return u.app.Cancel(ctx, r.ID, reason) }
+	}},
+	"pause": {notOver, true, func(u *UI, reason string) stepwell.Act {
+		return func(ctx context.Context, r stepwell.RunInfo) error { return u.app.Pause(ctx, r.ID, reason) }
+	}},
+	"resume": {notOver, false, func(u *UI, _ string) stepwell.Act {
+		return func(ctx context.Context, r stepwell.RunInfo) error { return u.app.Resume(ctx, r.ID) }
+	}},
+	"wake": {[]world.Status{world.Running}, false, func(u *UI, _ string) stepwell.Act {
+		return func(ctx context.Context, r stepwell.RunInfo) error { _, err := u.app.Wake(ctx, r.ID); return err }
+	}},
+	"retry": {[]world.Status{world.Failed}, false, func(u *UI, _ string) stepwell.Act {
+		return func(ctx context.Context, r stepwell.RunInfo) error { _, err := u.app.Retry(ctx, r.ID); return err }
+	}},
+}
+
+// Bounds: how many runs one request acts on, and how many it counts.
+const (
+	bulkAtOnce  = 100
+	mostCounted = 10_000
+	mostNamed   = 20
+	mostChosen  = 200
+)
+
+// bulkView is the page that asks, and the one that tells.
+type bulkView struct {
+	Choice   bulkChoice
+	Chosen   []string // by their IDs
+	Query    string   // or by a filter
+	Statuses []string
+	Count    int
+	Many     bool // there are more than were counted
+	Rows     []runRow
+	Reason   bool
+
+	Told    bool // it was done
+	Why     string
+	Done    int
+	Refused []refusedRun
+	Others  int // more refused
+	Cursor  string
+	Before  int // done by requests before
+	Back    string
+}
+
+// refusedRun is a run to which it was not done.
+type refusedRun struct {
+	ID, Path, Text string
+}
+
+// bulk takes the form of a list, the page that asks, and the one that tells when it goes on.
+func (u *UI) bulk(v *visit) error {
+	name := v.Form.Get("act")
+	act, known := bulkActs[name]
+	at := slices.IndexFunc(bulkChoices, func(c bulkChoice) bool { return c.Name == name })
+	if !known || at < 0 {
+		return fmt.Errorf("%w: choose what is to be done", world.ErrInvalid)
+	}
+	p := &bulkView{Choice: bulkChoices[at], Reason: act.reason, Query: v.Form.Get("query"), Back: Base + "runs?" + v.Form.Get("query")}
+	if v.Form.Get("all") == "" {
+		p.Chosen = v.Form["run"]
+		if len(p.Chosen) == 0 || len(p.Chosen) > mostChosen {
+			return fmt.Errorf("%w: %d runs are chosen: want 1 to %d", world.ErrInvalid, len(p.Chosen), mostChosen)
+		}
+	}
+	q, err := u.bulkQuery(p, act)
+	if err != nil {
+		return err
+	}
+	if v.Form.Get("sure") == "" {
+		if err := u.bulkCount(v, p, q); err != nil {
+			return err
+		}
+		v.draw(http.StatusOK, "bulk", p.Choice.Label+" runs", p)
+		return nil
+	}
+	p.Told, p.Why = true, v.Form.Get("reason")
+	if err := u.bulkDo(v, p, q, act); err != nil {
+		return err
+	}
+	v.draw(http.StatusOK, "bulk", p.Choice.Label+" runs", p)
+	return nil
+}
+
+// bulkQuery reads the filter that the list had.
+func (u *UI) bulkQuery(p *bulkView, act bulkAct) (world.RunQuery, error) {
+	query, err := url.ParseQuery(p.Query)
+	if err != nil {
+		return world.RunQuery{}, fmt.Errorf("%w: the filter: %w", world.ErrInvalid, err)
+	}
+	q, err := u.host.Filter(query)
+	if err != nil {
+		return q, err
+	}
+	if len(q.Status) == 0 {
+		q.Status = act.status
+	}
+	for _, s := range q.Status {
+		p.Statuses = append(p.Statuses, string(s))
+	}
+	q.Cursor = ""
+	return q, nil
+}
+
+// bulkCount says which runs are meant, and does nothing.
+func (u *UI) bulkCount(v *visit, p *bulkView, q world.RunQuery) error {
+	stats, err := u.world.Stats(v.Context())
+	if err != nil {
+		return err
+	}
+	if p.Chosen != nil {
+		for _, id := range p.Chosen {
+			v.SetPathValue("run", id)
+			info, err := u.find(v)
+			v.SetPathValue("run", "")
+			if err != nil {
+				return err
+			}
+			if p.Count++; len(p.Rows) < mostNamed {
+				p.Rows = append(p.Rows, v.runRow(&info.Run, &stats))
+			}
+		}
+		return nil
+	}
+	for q.Limit = bulkAtOnce; ; {
+		page, err := u.world.Runs(v.Context(), q)
+		if err != nil {
+			return err
+		}
+		p.Count += len(page.Runs)
+		for i := range page.Runs[:min(len(page.Runs), mostNamed-len(p.Rows))] {
+			p.Rows = append(p.Rows, v.runRow(&page.Runs[i], &stats))
+		}
+		if q.Cursor = page.Cursor; q.Cursor == "" {
+			return nil
+		}
+		if p.Count >= mostCounted {
+			p.Many = true
+			return nil
+		}
+	}
+}
+
+// bulkDo acts on the chosen, or on a page of what the filter finds.
+func (u *UI) bulkDo(v *visit, p *bulkView, q world.RunQuery, act bulkAct) error {
+	do := act.act(u, p.Why)
+	p.Before, _ = strconv.Atoi(v.Form.Get("before"))
+	try := func(info stepwell.RunInfo) error {
+		err := do(v.Context(), info)
+		switch {
+		case v.Context().Err() != nil:
+			return v.Context().Err()
+		case err == nil:
+			p.Done++
+		case len(p.Refused) < mostNamed:
+			is := u.host.Refused(v.Request, err)
+			p.Refused = append(p.Refused, refusedRun{info.ID, runPath(info.ID), cut(is.Title+": "+is.Detail, 500)})
+		default:
+			p.Others++
+		}
+		return nil
+	}
+	if p.Chosen != nil {
+		for _, id := range p.Chosen {
+			if err := try(stepwell.RunInfo{Run: world.Run{ID: id}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	q.Cursor, q.Limit = v.Form.Get("cursor"), bulkAtOnce
+	page, err := u.world.Runs(v.Context(), q)
+	if err != nil {
+		return err
+	}
+	for i := range page.Runs {
+		if err := try(stepwell.RunInfo{Run: page.Runs[i]}); err != nil {
+			return err
+		}
+	}
+	p.Cursor = page.Cursor
+	return nil
+}

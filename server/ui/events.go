@@ -1,0 +1,355 @@
+package ui
+
+// This file shows a run's event log: a page of it, and each event on a page of its own with its payload as a whole.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// eventRow is an event of a log.
+type eventRow struct {
+	Seq     int64
+	Type    string
+	Tone    tone
+	Name    string
+	Of      string // the name of what it is about, where that began on the same page
+	At      *moment
+	Notes   []note
+	Error   *failure
+	Payload *payload
+	Path    string
+	About   string // its entity's ID
+	AboutIn string // the log of that
+	Fork    string
+	New     bool // a commit begins with it
+}
+
+// eventsView is a page of a log.
+type eventsView struct {
+	ID, Workflow string
+	Status       status
+	Rows         []eventRow
+	Types        []typeChoice
+	About        string
+	From         int64
+	First        string
+	Next         string
+	End          string
+	More         bool
+	Looked       int64 // up to which event it was looked, where few were found
+	Trimmed      int64
+}
+
+// typeChoice is a type of event in the filter.
+type typeChoice struct {
+	Name string
+	On   bool
+}
+
+const (
+	eventsPage  = 100
+	eventsTries = 50        // pages of the world a page of ours may look through
+	eventsBytes = 512 << 10 // of what is shown of payloads
+)
+
+func (u *UI) events(v *visit) error {
+	info, err := u.find(v)
+	if err != nil {
+		return err
+	}
+	q := v.URL.Query()
+	p := &eventsView{ID: info.ID, Workflow: info.Workflow, Status: runStatus(&info.Run), About: q.Get("about")}
+	ask := world.EventQuery{CorrelationID: p.About, Limit: eventsPage}
+	for _, t := range world.EventTypes {
+		on := slices.Contains(q["type"], string(t))
+		p.Types = append(p.Types, typeChoice{string(t), on})
+		if on {
+			ask.Types = append(ask.Types, t)
+		}
+	}
+	if p.From, err = strconv.ParseInt(q.Get("from"), 10, 64); err != nil || p.From < 1 {
+		p.From = 1
+	}
+	if q.Get("end") != "" {
+		if p.From, err = u.lastEvents(v, info.ID); err != nil {
+			return err
+		}
+	}
+	events, err := u.readEvents(v, info.ID, ask, p)
+	if err != nil {
+		return err
+	}
+	names := map[string]string{} // of what began on this page
+	shown := 0
+	var commit int64
+	for i := range events {
+		row := u.eventRow(v, info.ID, &events[i], shown < eventsBytes)
+		if row.Payload != nil {
+			shown += len(row.Payload.Text)
+		}
+		if row.About != "" && row.Name != "" {
+			names[row.About] = row.Name
+		} else if row.Name == "" {
+			row.Of = names[row.About]
+		}
+		row.New = events[i].Commit != commit
+		commit = events[i].Commit
+		p.Rows = append(p.Rows, row)
+	}
+	at := func(set ...string) string {
+		to := url.Values{}
+		for k, vs := range q {
+			if k != "from" && k != "end" && k != "did" && k != "refresh" {
+				to[k] = vs
+			}
+		}
+		for i := 0; i+1 < len(set); i += 2 {
+			to.Set(set[i], set[i+1])
+		}
+		return eventsPath(info.ID) + "?" + to.Encode()
+	}
+	if p.From > 1 {
+		p.First = at()
+	}
+	if p.More {
+		p.Next, p.End = at("from", strconv.FormatInt(p.Looked+1, 10)), at("end", "1")
+	}
+	v.draw(http.StatusOK, "events", "Events of "+info.ID, p)
+	return nil
+}
+
+// lastEvents is the number from which on a log has about a page.
+func (u *UI) lastEvents(v *visit, run string) (int64, error) {
+	var last int64
+	q := world.EventQuery{Limit: 1000, Types: []world.EventType{world.RunCreated}} // others are passed over without being kept
+	for {
+		page, err := u.world.Events(v.Context(), run, q)
+		if err != nil {
+			return 0, err
+		}
+		if last, err = world.ParseCursor(page.Cursor); err != nil {
+			return 0, err
+		}
+		if q.Cursor = page.Cursor; !page.More {
+			return max(last-eventsPage+1, 1), nil
+		}
+	}
+}
+
+// readEvents reads a page of events, and says how far it looked.
+func (u *UI) readEvents(v *visit, run string, ask world.EventQuery, p *eventsView) ([]world.Event, error) {
+	var list []world.Event
+	ask.Cursor = world.Cursor(p.From - 1)
+	for range eventsTries {
+		page, err := u.world.Events(v.Context(), run, ask)
+		if err != nil {
+			return nil, err
+		}
+		p.Trimmed = max(p.Trimmed, page.Trimmed)
+		list = append(list, page.Events...)
+		if p.Looked, err = world.ParseCursor(page.Cursor); err != nil {
+			return nil, err
+		}
+		p.More = page.More
+		if len(list) > eventsPage { // a commit is not cut by the world, but may be by us
+			list, p.More = list[:eventsPage], true
+			p.Looked = list[eventsPage-1].Seq
+		}
+		if !p.More || len(list) == eventsPage {
+			break
+		}
+		ask.Cursor = page.Cursor
+	}
+	return list, nil
+}
+
+func eventTone(t world.EventType) tone {
+	switch t {
+	case world.RunCompleted, world.StepCompleted, world.WaitCompleted:
+		return good
+	case world.RunFailed, world.StepFailed, world.HookConflict:
+		return bad
+	case world.StepRetrying, world.RunPaused, world.CancelRequested:
+		return warm
+	case world.RunCancelled:
+		return quiet
+	case world.StepStarted, world.RunStarted:
+		return busy
+	}
+	return ""
+}
+
+// eventRow shows an event; where there is no room for it, without its payload.
+func (u *UI) eventRow(v *visit, run string, e *world.Event, room bool) eventRow {
+	row := eventRow{
+		Seq: e.Seq, Type: string(e.Type), Tone: eventTone(e.Type), Name: human.Cut(e.Name, 120), At: v.moment(e.Time), Error: failureOf(e.Error),
+		Path: eventPath(run, e.Seq), About: e.ID,
+	}
+	if e.Occurrence > 0 {
+		row.Name += fmt.Sprintf("[%d]", e.Occurrence)
+	}
+	if e.ID != "" {
+		row.AboutIn = eventsPath(run) + "?about=" + url.QueryEscape(e.ID)
+	}
+	if v.may(Operator) && !e.Type.Terminal() {
+		row.Fork = runPath(run) + "/act/fork?at=" + strconv.FormatInt(e.Seq, 10)
+	}
+	most := someBytes
+	if !room {
+		most = 0
+	}
+	if row.Payload = payloadOf(e.Payload, most, row.Path); row.Payload != nil && !room {
+		row.Payload.Text = ""
+	}
+	row.Notes = u.eventNotes(v, e)
+	if e.Sealed != "" {
+		row.Payload = sealedPayload(e.Sealed, e.Payload)
+		row.Error.seal(e.Sealed)
+	}
+	return row
+}
+
+func (u *UI) eventNotes(v *visit, e *world.Event) (list []note) {
+	say := func(text, path string) { list = append(list, note{visible(text), path}) }
+	if e.Kind != "" {
+		say(string(e.Kind), "")
+	}
+	if e.Attempt > 0 {
+		say(fmt.Sprintf("attempt %d", e.Attempt), "")
+	}
+	if e.Peer != "" {
+		say("run "+e.Peer, runPath(e.Peer))
+	}
+	if e.Token != "" {
+		token := hiddenToken
+		if v.may(Operator) {
+			token = human.Cut(e.Token, 80)
+		}
+		say("token "+token, "")
+	}
+	if e.Outcome != "" {
+		say(string(e.Outcome), "")
+	}
+	if e.From > 0 {
+		say(fmt.Sprintf("took event %d", e.From), "")
+	}
+	if !e.Until.IsZero() {
+		say("until "+human.When(e.Until, v.now), "")
+	}
+	if !e.RetryAt.IsZero() {
+		say("again "+human.When(e.RetryAt, v.now), "")
+	}
+	if len(e.Match) > 0 && e.Sealed == "" {
+		say("where "+human.Fold(string(e.Match), lineWidth), "")
+	}
+	if e.By != "" {
+		say("by "+human.Cut(e.By, 80), "")
+	}
+	if e.Reason != "" {
+		say(human.Cut(e.Reason, 200), "")
+	}
+	if e.Version > 0 {
+		say(fmt.Sprintf("version %d", e.Version), "")
+	}
+	return list
+}
+
+// eventView is the page of one event.
+type eventView struct {
+	ID, Workflow string
+	Row          eventRow
+	Whole        *payload // the event as the API has it, without its payload
+	Raw          string   // where its payload is as it is
+	Back         string
+	Before, Next string
+}
+
+func (u *UI) eventOf(v *visit, run string) (*world.Event, bool, error) {
+	seq, err := strconv.ParseInt(v.PathValue("seq"), 10, 64)
+	if err != nil || seq < 1 {
+		return nil, false, errNoPage
+	}
+	page, err := u.world.Events(v.Context(), run, world.EventQuery{Cursor: world.Cursor(seq - 1), Limit: 1})
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range page.Events {
+		if page.Events[i].Seq == seq {
+			return &page.Events[i], page.More || i+1 < len(page.Events), nil
+		}
+	}
+	return nil, false, fmt.Errorf("event %d of run %s: %w", seq, run, world.ErrNotFound)
+}
+
+func (u *UI) event(v *visit) error {
+	info, err := u.find(v)
+	if err != nil {
+		return err
+	}
+	e, more, err := u.eventOf(v, info.ID)
+	if err != nil {
+		return err
+	}
+	p := &eventView{ID: info.ID, Workflow: info.Workflow, Row: u.eventRow(v, info.ID, e, true), Back: eventsPath(info.ID) + "?from=" + strconv.FormatInt(max(e.Seq-10, 1), 10)}
+	if e.Sealed == "" {
+		p.Row.Payload = payloadOf(e.Payload, 256<<10, "")
+	}
+	if len(e.Payload) > 0 && e.Sealed == "" {
+		p.Raw = eventPath(info.ID, e.Seq) + "/payload"
+	}
+	if e.Seq > 1 {
+		p.Before = eventPath(info.ID, e.Seq-1)
+	}
+	if more {
+		p.Next = eventPath(info.ID, e.Seq+1)
+	}
+	bare := *e
+	bare.Payload = nil
+	if bare.Sealed != "" {
+		bare.Error, bare.Match = nil, nil
+	}
+	if !v.may(Operator) && bare.Token != "" {
+		bare.Token = hiddenToken
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(&bare); err != nil {
+		return fmt.Errorf("event %d of run %s: %w", e.Seq, info.ID, err)
+	}
+	p.Whole = payloadOf(b.Bytes(), 64<<10, "")
+	v.draw(http.StatusOK, "event", fmt.Sprintf("Event %d of %s", e.Seq, info.ID), p)
+	return nil
+}
+
+// eventPayload answers with a payload as it is, to be saved: never as something that a browser would show.
+func (u *UI) eventPayload(v *visit) error {
+	info, err := u.find(v)
+	if err != nil {
+		return err
+	}
+	e, _, err := u.eventOf(v, info.ID)
+	if err != nil {
+		return err
+	}
+	if e.Sealed != "" {
+		return &world.KeyError{Run: info.ID, Key: e.Sealed}
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"event-%d.json\"", e.Seq))
+	h.Set("Content-Length", strconv.Itoa(len(e.Payload)))
+	v.begun = true
+	v.w.WriteHeader(http.StatusOK)
+	_, _ = v.w.Write(e.Payload) // a client that is gone is not told
+	return nil
+}

@@ -1,0 +1,97 @@
+package ui
+
+// This file draws the first page: how many runs there are of what, what happened lately, what stands still, and who works.
+
+import (
+	"net/http"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// overview is the first page.
+type overview struct {
+	Totals    []count
+	Blocked   []runRow
+	Missing   int // blocked runs that are not shown
+	Workflows []workflowRow
+	Stands    []workflowRow // those with runs that no worker is there for
+	Workers   []workerRow
+	Chart     *chart
+	Windows   []windowChoice
+	Empty     bool // no run is kept
+}
+
+// Bounds of what is looked at for blocked runs.
+const (
+	mostBlocked      = 10
+	mostBlockedLooks = 1000
+)
+
+func (u *UI) overview(v *visit) error {
+	stats, err := u.world.Stats(v.Context())
+	if err != nil {
+		return err
+	}
+	v.now = stats.Now.In(v.now.Location())
+	p := &overview{Workflows: v.workflowRows(&stats)}
+	for _, row := range p.Workflows {
+		if row.Stands > 0 {
+			p.Stands = append(p.Stands, row)
+		}
+	}
+	var all world.WorkflowStats
+	for _, n := range stats.Workflows {
+		all.Pending += n.Pending
+		all.Running += n.Running
+		all.Completed += n.Completed
+		all.Failed += n.Failed
+		all.Cancelled += n.Cancelled
+		all.Blocked += n.Blocked
+		all.Paused += n.Paused
+	}
+	p.Empty = all.Pending+all.Running+all.Completed+all.Failed+all.Cancelled == 0
+	p.Totals = []count{
+		{"running", all.Running, runsPath("", "running"), busy}, {"pending", all.Pending, runsPath("", "pending"), warm},
+		{"blocked", all.Blocked, "#blocked", bad}, {"paused", all.Paused, runsPath("", "pending,running"), warm},
+		{"completed", all.Completed, runsPath("", "completed"), good}, {"failed", all.Failed, runsPath("", "failed"), bad},
+		{"cancelled", all.Cancelled, runsPath("", "cancelled"), quiet},
+	}
+	for i := range stats.Workers {
+		p.Workers = append(p.Workers, v.workerRow(&stats.Workers[i], stats.Now))
+	}
+	if err := u.blocked(v, p, &stats, all.Blocked); err != nil {
+		return err
+	}
+	p.Chart, p.Windows, err = u.chart(v)
+	if err != nil {
+		return err
+	}
+	v.draw(http.StatusOK, "overview", "Overview", p)
+	return nil
+}
+
+// blocked finds runs that are blocked, of the workflows that have some.
+func (u *UI) blocked(v *visit, p *overview, stats *world.Stats, all int) error {
+	for _, n := range stats.Workflows {
+		found, looked := 0, 0
+		q := world.RunQuery{Workflow: n.Workflow, Status: notOver, Limit: 100}
+		for found < n.Blocked && looked < mostBlockedLooks && len(p.Blocked) < mostBlocked {
+			page, err := u.world.Runs(v.Context(), q)
+			if err != nil {
+				return err
+			}
+			looked += len(page.Runs)
+			for i := range page.Runs {
+				if r := &page.Runs[i]; r.Queue != nil && r.Queue.Blocked != nil && len(p.Blocked) < mostBlocked {
+					found++
+					p.Blocked = append(p.Blocked, v.runRow(r, stats))
+				}
+			}
+			if q.Cursor = page.Cursor; q.Cursor == "" {
+				break
+			}
+		}
+	}
+	p.Missing = max(all-len(p.Blocked), 0)
+	return nil
+}

@@ -1,0 +1,180 @@
+package ui
+
+// This file draws pages: the frame that all have, and the templates.
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/human"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// views are the pages by name, each the frame with a main part of its own.
+var views = parseViews()
+
+func parseViews() map[string]*template.Template {
+	frame := template.Must(template.New("frame").Funcs(template.FuncMap{"list": listOf, "add": func(a, b int) int { return a + b }, "rows": rowsOf}).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html"))
+	files, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	all := map[string]*template.Template{}
+	for _, f := range files {
+		name := f.Name()[:len(f.Name())-len(".html")]
+		if name == "frame" || name == "parts" {
+			continue
+		}
+		all[name] = template.Must(template.Must(frame.Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
+	}
+	return all
+}
+
+// runList is what the table of runs needs.
+type runList struct {
+	Rows    []runRow
+	Caption string
+	Choose  string // the form that chosen ones belong to; "": they cannot be chosen
+}
+
+func listOf(rows []runRow, caption, choose string) runList { return runList{rows, caption, choose} }
+
+// rowsOf is how high a field of text is.
+func rowsOf(text string) int { return min(max(strings.Count(text, "\n")+2, 4), 24) }
+
+// frame is what all pages have.
+type frame struct {
+	Name   string // of the view
+	Title  string
+	Who    *Who
+	Locked bool // there is something to log in to
+	Theme  string
+	NoKeys bool
+	Token  string // of forms
+	Here   string // this page's address
+	Zone   string
+	Asset  string // the path of assets
+	Nav    []navItem
+	Did    string // what was just done, for people
+	Every  int    // seconds between reloads where there are no scripts; 0: none
+	View   any
+}
+
+// navItem is a page of the head.
+type navItem struct {
+	Name, Path, Key string
+	Here            bool
+}
+
+// navs are the pages of the head; schedules will stand behind workflows.
+var navs = []navItem{
+	{Name: "Overview", Path: Base, Key: "o"},
+	{Name: "Runs", Path: Base + "runs", Key: "r"},
+	{Name: "Workflows", Path: Base + "workflows", Key: "w"},
+	{Name: "Hooks", Path: Base + "hooks", Key: "h"},
+	{Name: "Workers", Path: Base + "workers", Key: "e"},
+}
+
+// navOf says to which page of the head a view belongs.
+var navOf = map[string]string{
+	"overview": "Overview", "runs": "Runs", "bulk": "Runs", "run": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
+	"workflows": "Workflows", "hooks": "Hooks", "workers": "Workers", "worker": "Workers",
+}
+
+// draw answers with a page.
+func (v *visit) draw(status int, name, title string, view any) {
+	f := frame{
+		Name: name, Title: title, Who: v.who, Locked: v.u.host.Locked(), Theme: v.prefs.theme, NoKeys: v.prefs.noKeys, Token: v.u.token(v.session),
+		Here: v.URL.RequestURI(), Zone: v.now.Location().String(), Asset: assetPath, View: view, Did: v.did(), Every: v.every(),
+	}
+	if v.Method != http.MethodGet && v.Method != http.MethodHead {
+		f.Here = Base
+	}
+	if f.Zone == "Local" {
+		f.Zone, _ = v.now.Zone()
+	}
+	for _, item := range navs {
+		item.Here = item.Name == navOf[name]
+		f.Nav = append(f.Nav, item)
+	}
+	var b bytes.Buffer
+	if err := views[name].ExecuteTemplate(&b, "frame", &f); err != nil {
+		panic(fmt.Errorf("draw %s: %w", name, err)) // the server logs it, and answers
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	v.begun = true
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(b.Bytes()) // a client that is gone is not told
+}
+
+// dids are what pages say of what was done on the page before.
+var dids = map[string]string{
+	"cancel": "The cancel is requested.", "forced": "The run was ended.", "pause": "The run is paused.", "resume": "The run goes on.",
+	"wake": "Its sleeps were ended.", "nowake": "No sleep was open.", "signal": "The event was sent.", "retry": "This run goes on from where the other failed.",
+	"restart": "This run began anew, from the input of the other.", "fork": "This run was forked.", "start": "The run was started.",
+	"there": "This run was there already.", "hook": "The payload was sent.",
+}
+
+func (v *visit) did() string { return dids[v.URL.Query().Get("did")] }
+
+// every reads how often a page without scripts is loaded again.
+func (v *visit) every() int {
+	n, err := strconv.Atoi(v.URL.Query().Get("refresh"))
+	if err != nil || n < 2 || n > 3600 {
+		return 0
+	}
+	return n
+}
+
+// moment is a time as pages show it: relative beside absolute.
+type moment struct {
+	ISO string // for programs
+	At  string // as a clock on the wall has it
+	Ago string
+	All string // to the second, with the zone
+}
+
+func (v *visit) moment(t time.Time) *moment {
+	if t.IsZero() {
+		return nil
+	}
+	in := t.In(v.now.Location())
+	return &moment{
+		ISO: t.UTC().Format(time.RFC3339Nano), At: human.Moment(t, v.now), Ago: human.Relative(t, v.now), All: in.Format("Mon 2 Jan 2006 15:04:05.000 MST"),
+	}
+}
+
+// Paths of pages.
+
+func runPath(run string) string { return Base + "runs/" + url.PathEscape(run) }
+
+func eventsPath(run string) string { return runPath(run) + "/events" }
+
+func eventPath(run string, seq int64) string {
+	return eventsPath(run) + "/" + strconv.FormatInt(seq, 10)
+}
+
+func streamPath(run, name string) string { return runPath(run) + "/streams/" + url.PathEscape(name) }
+
+// runsPath is the list of a workflow's runs, with one status or any.
+func runsPath(workflow, status string) string {
+	q := url.Values{}
+	if workflow != "" {
+		q.Set("workflow", workflow)
+	}
+	if status != "" {
+		q.Set("status", status)
+	}
+	return Base + "runs?" + q.Encode()
+}

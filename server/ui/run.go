@@ -1,0 +1,311 @@
+package ui
+
+// This file shows one run: how it stands and why, its facts, its timeline, and what one could do.
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/timeline"
+	"github.com/stepwell/stepwell/world"
+)
+
+// runView is the page of a run.
+type runView struct {
+	ID, Workflow string
+	Version      int
+	Status       status
+	Span         string // how long it took, or has taken
+	Why          string
+	WhyKind      string
+	WhyTone      tone
+	Details      []string // of what blocks it
+	Facts        []fact
+	Input        *payload
+	Output       *payload
+	Error        *failure
+	Unread       []unread
+	Rows         []entryRow
+	Pages        pages
+	Axis         axis
+	Streams      []streamRow
+	Hooks        bool
+	Acts         acts
+	Damage       string
+	Seq          int64 // of the last event that is shown
+	Live         bool  // it is not over
+	EventsPath   string
+	Stable       string // how it stands, in words that change when it does: for screen readers
+}
+
+// fact is a line about a run.
+type fact struct {
+	Name string
+	Text string
+	Path string // of what it names
+	When *moment
+	Mono bool
+}
+
+// failure is an error as pages show it.
+type failure struct {
+	Message, Code, Where, Stack string
+	Causes                      []string
+}
+
+const (
+	mostMessage = 4000
+	mostStack   = 16000
+	mostCauses  = 20
+)
+
+func failureOf(e *world.Error) *failure {
+	if e == nil {
+		return nil
+	}
+	f := &failure{Message: cut(e.Message, mostMessage), Code: e.Code, Where: e.Where, Stack: cut(e.Stack, mostStack)}
+	var walk func(list []*world.Error)
+	walk = func(list []*world.Error) {
+		for _, c := range list {
+			if c == nil || len(f.Causes) == mostCauses {
+				return
+			}
+			if text := cut(c.Message, mostMessage); text != f.Message && !slices.Contains(f.Causes, text) {
+				f.Causes = append(f.Causes, text)
+			}
+			walk(c.Causes)
+		}
+	}
+	walk(e.Causes)
+	return f
+}
+
+// seal leaves out what this server cannot read.
+func (f *failure) seal(key string) {
+	if f != nil {
+		f.Message, f.Where, f.Stack, f.Causes = sealedText(key), "", "", nil
+	}
+}
+
+// cut is the beginning of a text of many lines.
+func cut(s string, most int) string {
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return visible(s)
+}
+
+// unread is an event that nobody took.
+type unread struct {
+	Name    string
+	Seq     int64
+	At      *moment
+	Payload *payload
+	Path    string
+}
+
+const mostUnread = 20
+
+func (u *UI) run(v *visit) error {
+	id := v.PathValue("run")
+	story, err := u.story(v, id)
+	if err != nil {
+		return err
+	}
+	page := u.runView(v, story)
+	if page.Streams, err = u.streamTails(v, &story.Run); err != nil {
+		return err
+	}
+	if !story.Run.Sealed {
+		u.outputs(v, id, page.Rows)
+	}
+	v.draw(http.StatusOK, "run", page.Workflow+" "+id, page)
+	return nil
+}
+
+// story reads all there is to tell of a run but payloads, as far as the visitor may see it.
+func (u *UI) story(v *visit, id string) (*stepwell.Story, error) {
+	if err := world.CheckRunID(id); err != nil {
+		return nil, fmt.Errorf("run %.130q: %w", id, world.ErrNotFound)
+	}
+	s, err := u.app.Story(v.Context(), id, false)
+	if err != nil {
+		return nil, err
+	}
+	s.Why.At = s.Why.At.In(v.now.Location())
+	v.now = s.Why.At // the world's clock counts
+	if !v.may(Operator) {
+		s.Why = WithoutTokens(s.Why)
+		for _, en := range s.Journal.Entries {
+			if en.Token != "" {
+				en.Token = hiddenToken
+			}
+		}
+	}
+	return &s, nil
+}
+
+func (u *UI) runView(v *visit, s *stepwell.Story) *runView {
+	r, j := &s.Run, s.Journal
+	p := &runView{
+		ID: r.ID, Workflow: r.Workflow, Version: r.Version, Status: runStatus(r), Why: s.Why.String(), WhyKind: string(s.Why.Kind), WhyTone: whyTone(&s.Why),
+		Error: failureOf(r.Error), Seq: j.Seq, Live: !r.Status.Terminal(), EventsPath: eventsPath(r.ID), Damage: cut(s.Damage, mostMessage),
+	}
+	p.Stable = fmt.Sprintf("Run is %s: %s", p.Status.Word, strings.ReplaceAll(p.WhyKind, "_", " "))
+	began, ends := r.CreatedAt, v.now
+	if !j.StartedAt.IsZero() {
+		began = j.StartedAt
+	}
+	if r.Status.Terminal() {
+		ends = r.EndedAt
+	}
+	p.Span = human.Span(ends.Sub(began))
+	if s.Why.Block != nil {
+		_, details, _ := strings.Cut(s.Why.Block.Message, "\n")
+		for line := range strings.Lines(cut(details, mostMessage)) {
+			p.Details = append(p.Details, strings.TrimRight(line, "\n"))
+		}
+	}
+	p.Facts = u.facts(v, s)
+	p.Input = payloadOf(r.Input, someBytes, eventPath(r.ID, 1))
+	p.Output = payloadOf(r.Output, someBytes, eventPath(r.ID, j.Seq))
+	if r.Sealed {
+		p.Input, p.Output = sealedPayload(r.Encryption, r.Input), sealedPayload(r.Encryption, r.Output)
+		p.Error.seal(r.Encryption)
+	}
+	for _, un := range j.Unread[:min(len(j.Unread), mostUnread)] {
+		p.Unread = append(p.Unread, unread{Name: un.Name, Seq: un.Seq, At: v.moment(un.At), Path: eventPath(r.ID, un.Seq)})
+	}
+	p.Acts = u.acts(v, s)
+	entries := v.pageOf(j.Entries, &p.Pages)
+	p.Axis = axisOf(entries, s, v)
+	for i, en := range entries {
+		p.Rows = append(p.Rows, u.entryRow(v, s, en, p.Pages.First+i, &p.Axis))
+		if i > 0 && en.Segment != entries[i-1].Segment || i == 0 && en.Segment > 0 {
+			p.Rows[i].NewSegment = en.Segment + 1
+		}
+	}
+	return p
+}
+
+// facts are what there is to know of a run beside its timeline.
+func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
+	r, j := &s.Run, s.Journal
+	add := func(f fact) { list = append(list, f) }
+	add(fact{Name: "created", When: v.moment(r.CreatedAt)})
+	if !j.StartedAt.IsZero() {
+		add(fact{Name: "started", When: v.moment(j.StartedAt)})
+	}
+	if !r.EndedAt.IsZero() {
+		add(fact{Name: "ended", When: v.moment(r.EndedAt)})
+	}
+	add(fact{Name: "cost", Text: human.Count(j.Commits, "commit") + ", " + human.Count(int(r.Takes), "invocation")})
+	if r.Key != "" {
+		add(fact{Name: "key", Text: visible(r.Key), Mono: true})
+	}
+	if r.Parent != nil {
+		add(fact{Name: "parent", Text: r.Parent.Run, Path: runPath(r.Parent.Run), Mono: true})
+	}
+	if j.Origin != nil {
+		add(fact{Name: "from", Text: fmt.Sprintf("event %d of run %s", j.Origin.Seq, j.Origin.Run), Path: eventPath(j.Origin.Run, j.Origin.Seq)})
+	}
+	if len(s.Made) > 0 {
+		text := human.Count(len(s.Made), "run") + " forked, restarted or retried from it"
+		if s.MadeMore {
+			text = "more than " + text
+		}
+		add(fact{Name: "forks", Text: text, Path: Base + "runs?origin=" + url.QueryEscape(r.ID)})
+	}
+	if slices.ContainsFunc(j.Entries, func(en *world.Entry) bool { return en.Kind == world.KindChild }) {
+		add(fact{Name: "children", Text: "list them", Path: Base + "runs?parent=" + url.QueryEscape(r.ID)})
+	}
+	if j.Segment > 0 {
+		text := fmt.Sprintf("%d, continued as new %s", j.Segment+1, times(j.Segment))
+		if j.Trimmed > 0 {
+			text += fmt.Sprintf("; what was before event %d was trimmed", j.Trimmed)
+		}
+		add(fact{Name: "segment", Text: text})
+	}
+	if undo := timeline.Undone(j); undo != "" {
+		add(fact{Name: "undo", Text: undo})
+	}
+	if q := r.Queue; q != nil && q.Owner != "" {
+		name := q.OwnerName
+		if name == "" {
+			name = q.Owner
+		}
+		add(fact{Name: "worker", Text: visible(name), Path: Base + "workers/" + q.Owner})
+	}
+	if len(j.Builds) > 0 {
+		add(fact{Name: "builds", Text: visible(strings.Join(j.Builds[max(0, len(j.Builds)-3):], ", ")), Mono: true})
+	}
+	if r.Encryption != "" {
+		text := "with key " + visible(r.Encryption)
+		if r.Sealed {
+			text += ", which this server does not have"
+		}
+		add(fact{Name: "encrypted", Text: text})
+	}
+	if r.Retention > 0 && !r.EndedAt.IsZero() {
+		add(fact{Name: "kept until", When: v.moment(r.EndedAt.Add(r.Retention))})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
+		add(fact{Name: "attribute", Text: visible(name) + " = " + human.Fold(string(r.Attributes[name]), lineWidth), Mono: true})
+	}
+	return list
+}
+
+// times says how often.
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return strconv.Itoa(n) + " times"
+}
+
+// pages says which part of a long list is shown.
+type pages struct {
+	Number, Count        int    // from 1
+	First, Last, All     int    // numbers of entries, from 1
+	Start, Back, On, End string // addresses; "" where there is none
+}
+
+// entriesPage is how many entries of a journal stand on a page.
+const entriesPage = 100
+
+// pageOf is the part of a journal that the visitor asks for: the last, unless told.
+func (v *visit) pageOf(all []*world.Entry, p *pages) []*world.Entry {
+	p.All = len(all)
+	p.Count = max(1, (len(all)+entriesPage-1)/entriesPage)
+	n, err := strconv.Atoi(v.URL.Query().Get("page"))
+	if err != nil || n < 1 || n > p.Count {
+		n = p.Count
+	}
+	p.Number = n
+	from := (n - 1) * entriesPage
+	to := min(from+entriesPage, len(all))
+	p.First, p.Last = from+1, to
+	at := func(n int) string {
+		if n == p.Count {
+			return v.URL.Path // the last one goes on
+		}
+		return v.URL.Path + "?page=" + strconv.Itoa(n)
+	}
+	if n > 1 {
+		p.Start, p.Back = at(1), at(n-1)
+	}
+	if n < p.Count {
+		p.On, p.End = at(n+1), at(p.Count)
+	}
+	return all[from:to]
+}

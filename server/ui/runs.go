@@ -1,0 +1,198 @@
+package ui
+
+// This file lists runs: filters, and pages under a stable cursor.
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// runRow is a run in a list.
+type runRow struct {
+	ID, Workflow string
+	Version      int
+	Path         string
+	Status       status
+	Why          string
+	Created      *moment
+	Span         string
+	Attributes   []string
+}
+
+const mostAttributes = 4
+
+// runRow says of a run what its row says; no log is read.
+func (v *visit) runRow(r *world.Run, stats *world.Stats) runRow {
+	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt)}
+	why := stepwell.RunInfo{Run: *r}.Why(stats.Workers, stats.Now)
+	why.At = why.At.In(v.now.Location())
+	if r.Status != world.Completed {
+		row.Why = why.String()
+	}
+	end := stats.Now
+	if r.Status.Terminal() {
+		end = r.EndedAt
+	}
+	row.Span = human.Span(end.Sub(r.CreatedAt))
+	for name, value := range r.Attributes {
+		row.Attributes = append(row.Attributes, human.Cut(visible(name)+" = "+string(value), 40))
+	}
+	slices.Sort(row.Attributes)
+	row.Attributes = row.Attributes[:min(len(row.Attributes), mostAttributes)]
+	return row
+}
+
+// runsView is the list of runs.
+type runsView struct {
+	Filter   filterView
+	Rows     []runRow
+	Next     string
+	Newest   string // the first page, where this is another
+	May      bool   // act on many
+	Acts     []bulkChoice
+	Query    string // of the filter, for forms
+	Looked   bool   // the page is short, as only so many runs are looked at at once
+	FreeLook bool
+}
+
+// filterView is the form of the filter.
+type filterView struct {
+	Workflow     string
+	Workflows    []string
+	Statuses     []typeChoice
+	Since, Until string
+	Kept         []kept // values that inputs and attributes are asked for
+	Any          bool
+	Clear        string
+}
+
+// kept is a filter by input or attribute.
+type kept struct {
+	Name, Value string
+	Without     string // the list without it
+}
+
+const runsPage = 50
+
+var statuses = []world.Status{world.Pending, world.Running, world.Completed, world.Failed, world.Cancelled}
+
+func (u *UI) runs(v *visit) error {
+	query := v.URL.Query()
+	if to, changed := canonical(query); changed {
+		v.redirect(Base + "runs?" + to.Encode())
+		return nil
+	}
+	q, err := u.host.Filter(query)
+	if err != nil {
+		return err
+	}
+	q.Limit = runsPage
+	page, err := u.world.Runs(v.Context(), q)
+	if err != nil {
+		return err
+	}
+	stats, err := u.world.Stats(v.Context())
+	if err != nil {
+		return err
+	}
+	p := &runsView{Filter: filterOf(query, &stats), May: v.may(Admin), Acts: bulkChoices}
+	for i := range page.Runs {
+		p.Rows = append(p.Rows, v.runRow(&page.Runs[i], &stats))
+	}
+	p.Query = without(query, "cursor").Encode()
+	if page.Cursor != "" {
+		to := without(query, "cursor")
+		to.Set("cursor", page.Cursor)
+		p.Next = Base + "runs?" + to.Encode()
+		p.Looked = len(page.Runs) < runsPage
+	}
+	if query.Get("cursor") != "" {
+		p.Newest = Base + "runs?" + p.Query
+	}
+	v.draw(http.StatusOK, "runs", "Runs", p)
+	return nil
+}
+
+// without is a query without a parameter, nor what only pages themselves ask for.
+func without(query url.Values, name string) url.Values {
+	to := url.Values{}
+	for k, vs := range query {
+		if k != name && k != "refresh" && k != "did" {
+			to[k] = slices.Clone(vs)
+		}
+	}
+	return to
+}
+
+// canonical makes the API's parameters of what the form has: a name and a value each for an input and an attribute, empty fields left out.
+func canonical(query url.Values) (to url.Values, changed bool) {
+	to = url.Values{}
+	for k, vs := range query {
+		for _, s := range vs {
+			switch {
+			case k == "refresh" || k == "did":
+				changed = true
+			case strings.TrimSpace(s) == "" && (k == "workflow" || k == "status" || k == "since" || k == "until" || k == "cursor"):
+				changed = true
+			case k == "inputName" || k == "inputValue" || k == "attrName" || k == "attrValue":
+				changed = true
+			default:
+				to[k] = append(to[k], s)
+			}
+		}
+	}
+	if name := strings.TrimSpace(query.Get("inputName")); name != "" {
+		to.Set("input."+name, query.Get("inputValue"))
+	}
+	if name := strings.TrimSpace(query.Get("attrName")); name != "" {
+		to.Set("attr."+name, query.Get("attrValue"))
+	}
+	return to, changed
+}
+
+func filterOf(query url.Values, stats *world.Stats) filterView {
+	f := filterView{Workflow: query.Get("workflow"), Since: query.Get("since"), Until: query.Get("until"), Clear: Base + "runs"}
+	for i := range stats.Workflows {
+		f.Workflows = append(f.Workflows, stats.Workflows[i].Workflow)
+	}
+	if f.Workflow != "" && !slices.Contains(f.Workflows, f.Workflow) {
+		f.Workflows = append(f.Workflows, f.Workflow)
+	}
+	asked := strings.Split(strings.Join(query["status"], ","), ",")
+	for _, s := range statuses {
+		f.Statuses = append(f.Statuses, typeChoice{string(s), slices.Contains(asked, string(s))})
+	}
+	for k, vs := range query {
+		if !strings.HasPrefix(k, "input.") && !strings.HasPrefix(k, "attr.") {
+			continue
+		}
+		for _, value := range vs {
+			f.Kept = append(f.Kept, kept{k, value, Base + "runs?" + without(query, k).Encode()})
+		}
+	}
+	slices.SortFunc(f.Kept, func(a, b kept) int { return strings.Compare(a.Name+"="+a.Value, b.Name+"="+b.Value) })
+	f.Any = len(without(query, "cursor")) > 0
+	return f
+}
+
+// seek finds a run by its ID.
+func (u *UI) seek(v *visit) error {
+	id := strings.TrimSpace(v.URL.Query().Get("id"))
+	if id == "" {
+		v.redirect(Base + "runs")
+		return nil
+	}
+	v.SetPathValue("run", id)
+	if _, err := u.find(v); err != nil {
+		v.SetPathValue("run", "")
+		return err
+	}
+	v.redirect(runPath(id))
+	return nil
+}

@@ -1,0 +1,107 @@
+package ui
+
+// This file says how runs and entries stand: a word, and a colour that goes with it.
+
+import (
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// tone is a colour by its meaning; words say the same.
+type tone string
+
+const (
+	good  tone = "good"
+	bad   tone = "bad"
+	busy  tone = "busy"
+	warm  tone = "warm" // it waits, or somebody stopped it
+	quiet tone = "quiet"
+)
+
+// status is how something stands.
+type status struct {
+	Word string
+	Tone tone
+	Mark string // a sign beside the word
+}
+
+func runStatus(r *world.Run) status {
+	if q := r.Queue; q != nil && !r.Status.Terminal() {
+		switch {
+		case q.Blocked != nil:
+			return status{"blocked", bad, "!"}
+		case q.Paused:
+			return status{"paused", warm, "‖"}
+		}
+	}
+	return plainStatus(r.Status)
+}
+
+func plainStatus(s world.Status) status {
+	switch s {
+	case world.Completed:
+		return status{"completed", good, "✓"}
+	case world.Failed:
+		return status{"failed", bad, "✗"}
+	case world.Cancelled:
+		return status{"cancelled", quiet, "–"}
+	case world.Running:
+		return status{"running", busy, "●"}
+	default:
+		return status{string(s), warm, "○"}
+	}
+}
+
+func entryStatus(en *world.Entry) status {
+	switch en.Status {
+	case world.EntryCompleted, world.EntryDisposed:
+		return status{string(en.Status), good, "✓"}
+	case world.EntryFailed, world.EntryConflicted:
+		return status{string(en.Status), bad, "✗"}
+	case world.EntryDropped:
+		return status{"given up", quiet, "–"}
+	case world.EntryRunning:
+		return status{"running", busy, "●"}
+	case world.EntryPending:
+		if en.Error != nil {
+			return status{"to be tried again", warm, "↻"}
+		}
+		return status{"pending", warm, "○"}
+	case world.EntryActive:
+		return status{"open", warm, "○"}
+	default:
+		return status{"waiting", warm, "○"}
+	}
+}
+
+// whyTone is the colour of an answer to why a run does not move.
+func whyTone(w *stepwell.Why) tone {
+	switch w.Kind {
+	case stepwell.WhyBlocked, stepwell.WhyNoWorker, stepwell.WhyWorkerLost, stepwell.WhyStalled:
+		return bad
+	case stepwell.WhyOver:
+		switch w.Status {
+		case world.Completed:
+			return good
+		case world.Failed:
+			return bad
+		}
+		return quiet
+	case stepwell.WhyWorking:
+		return busy
+	}
+	return warm
+}
+
+// hiddenToken stands where a visitor may not see a token.
+const hiddenToken = "hidden"
+
+// WithoutTokens leaves out of an answer, for who may not send, what lets others send: the token, and the list of what else is open, as tokens of hooks
+// stand in it.
+func WithoutTokens(w stepwell.Why) stepwell.Why {
+	if w.Token != "" {
+		w.Token = hiddenToken
+	}
+	w.Also = nil
+	return w
+}

@@ -1,0 +1,294 @@
+package ui
+
+// This file shows workflows, workers and hooks, and starts runs.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// workflowRow counts the runs of a workflow.
+type workflowRow struct {
+	Name     string
+	Path     string
+	Start    string
+	Counts   []count
+	Versions string // that live workers know
+	Idle     bool   // no worker knows it, and none is pushed to
+	Stands   int    // runs that nobody can work on, as no worker is there for them
+}
+
+// count is a number that leads somewhere.
+type count struct {
+	Word string
+	N    int
+	Path string
+	Tone tone
+}
+
+func (v *visit) workflowRows(stats *world.Stats) (rows []workflowRow) {
+	versions := map[string][]int{}
+	for i := range stats.Workers {
+		w := &stats.Workers[i]
+		if !w.Until.After(stats.Now) {
+			continue
+		}
+		for _, c := range w.Classes {
+			if c.Version > 0 && !slices.Contains(versions[c.Workflow], c.Version) {
+				versions[c.Workflow] = append(versions[c.Workflow], c.Version)
+			}
+		}
+	}
+	known := map[string]bool{}
+	add := func(n world.WorkflowStats) {
+		known[n.Workflow] = true
+		row := workflowRow{Name: n.Workflow, Path: runsPath(n.Workflow, "")}
+		for _, c := range []count{
+			{"pending", n.Pending, "pending", warm}, {"running", n.Running, "running", busy}, {"blocked", n.Blocked, "pending,running", bad},
+			{"paused", n.Paused, "pending,running", warm}, {"completed", n.Completed, "completed", good}, {"failed", n.Failed, "failed", bad},
+			{"cancelled", n.Cancelled, "cancelled", quiet},
+		} {
+			c.Path = runsPath(n.Workflow, c.Path)
+			row.Counts = append(row.Counts, c)
+		}
+		if v.may(Operator) {
+			row.Start = Base + "workflows/" + n.Workflow + "/start"
+		}
+		slices.Sort(versions[n.Workflow])
+		for i, n := range versions[n.Workflow] {
+			if i > 0 {
+				row.Versions += ", "
+			}
+			row.Versions += "v" + strconv.Itoa(n)
+		}
+		if v.u.host.Pushed(n.Workflow) {
+			row.Versions = strings.TrimPrefix(row.Versions+", pushed", ", ")
+		}
+		if row.Idle = row.Versions == ""; row.Idle {
+			row.Stands = n.Pending + n.Running
+		}
+		rows = append(rows, row)
+	}
+	for _, n := range stats.Workflows {
+		add(n)
+	}
+	for name := range versions {
+		if !known[name] {
+			add(world.WorkflowStats{Workflow: name})
+		}
+	}
+	slices.SortFunc(rows, func(a, b workflowRow) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return rows
+}
+
+func (u *UI) workflows(v *visit) error {
+	stats, err := u.world.Stats(v.Context())
+	if err != nil {
+		return err
+	}
+	v.draw(http.StatusOK, "workflows", "Workflows", v.workflowRows(&stats))
+	return nil
+}
+
+func (v *visit) startFields() []field {
+	return []field{
+		{Name: "input", Label: "Input", Kind: "area", Value: "{}", Hint: "JSON"},
+		{Name: "key", Label: "Idempotency key", Kind: "text", Hint: "Used again, it leads to the run that has it."},
+		{Name: "delay", Label: "Delay", Kind: "text", Hint: "Such as 90s, 5m or 2h. Empty: at once."},
+		{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: the highest that a worker knows."},
+		newRun(),
+	}
+}
+
+func (v *visit) drawStart(status int, fields []field, wrong string) {
+	name := v.PathValue("workflow")
+	v.draw(status, "act", "Start "+name, &form{
+		Workflow: name, Back: Base + "workflows", Title: "Start a run of " + name, Path: Base + "workflows/" + name + "/start", Fields: fields,
+		Submit: "Start", Wrong: wrong, About: "It is durable when the next page shows; a worker that knows the workflow takes it.",
+	})
+}
+
+func (u *UI) startForm(v *visit) error {
+	if err := world.CheckWorkflowName(v.PathValue("workflow")); err != nil {
+		return err
+	}
+	v.drawStart(http.StatusOK, v.startFields(), "")
+	return nil
+}
+
+func (u *UI) start(v *visit) error {
+	input, err := v.json("input")
+	version, more := v.whole("version")
+	o := stepwell.StartOptions{ID: v.Form.Get("id"), Key: v.Form.Get("key"), Version: int(version)}
+	if text := v.Form.Get("delay"); text != "" {
+		d, wrong := time.ParseDuration(text)
+		if wrong != nil || d < 0 {
+			more = errors.Join(more, fmt.Errorf("%w: the delay is %.40q: write it like 90s, 5m or 2h", world.ErrInvalid, text))
+		}
+		o.Delay = d
+	}
+	if input == nil {
+		input = json.RawMessage("null")
+	}
+	var run, did string
+	if err = errors.Join(err, more); err == nil {
+		born, startErr := u.app.Start(v.Context(), v.PathValue("workflow"), input, o)
+		run, did, err = v.bornOnce(newborn(born, "start", startErr))
+	}
+	if errors.Is(err, world.ErrInvalid) {
+		fields := v.startFields()
+		for i := range fields {
+			fields[i].Value = v.Form.Get(fields[i].Name)
+		}
+		v.drawStart(http.StatusBadRequest, fields, cut(err.Error(), mostMessage))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.redirect(runPath(run) + "?did=" + did)
+	return nil
+}
+
+// workerRow is a process that works on runs.
+type workerRow struct {
+	ID, Name, Path, Build string
+	Lost                  bool
+	Joined, Until         *moment
+	Runs, Tasks           int
+	Workflows, Steps      []string
+}
+
+func (v *visit) workerRow(w *world.WorkerRow, now time.Time) workerRow {
+	row := workerRow{
+		ID: w.ID, Name: visible(w.Name), Path: Base + "workers/" + w.ID, Build: visible(w.Build), Lost: !w.Until.After(now), Joined: v.moment(w.JoinedAt),
+		Until: v.moment(w.Until), Runs: w.Runs, Tasks: w.Tasks,
+	}
+	for _, c := range w.Classes {
+		if c.Version > 0 {
+			row.Workflows = append(row.Workflows, fmt.Sprintf("%s v%d", visible(c.Workflow), c.Version))
+		}
+	}
+	for _, s := range w.Steps {
+		row.Steps = append(row.Steps, visible(s))
+	}
+	return row
+}
+
+func (u *UI) workers(v *visit) error {
+	stats, err := u.world.Stats(v.Context())
+	if err != nil {
+		return err
+	}
+	var rows []workerRow
+	for i := range stats.Workers {
+		rows = append(rows, v.workerRow(&stats.Workers[i], stats.Now))
+	}
+	v.draw(http.StatusOK, "workers", "Workers", rows)
+	return nil
+}
+
+// workerView is the page of a worker.
+type workerView struct {
+	workerRow
+	Held   []runRow
+	Looked int // so many live runs were looked at
+	More   bool
+}
+
+// mostHeldLooks is how many live runs are looked at for those that a worker holds.
+const mostHeldLooks = 2000
+
+func (u *UI) worker(v *visit) error {
+	stats, err := u.world.Stats(v.Context())
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(stats.Workers, func(w world.WorkerRow) bool { return w.ID == v.PathValue("worker") })
+	if at < 0 {
+		return fmt.Errorf("worker %.60q: %w", v.PathValue("worker"), world.ErrNotFound)
+	}
+	w := &stats.Workers[at]
+	p := &workerView{workerRow: v.workerRow(w, stats.Now)}
+	q := world.RunQuery{Status: notOver, Limit: 100}
+	for p.Runs > len(p.Held) && p.Looked < mostHeldLooks {
+		page, err := u.world.Runs(v.Context(), q)
+		if err != nil {
+			return err
+		}
+		p.Looked += len(page.Runs)
+		for i := range page.Runs {
+			if r := &page.Runs[i]; r.Queue != nil && r.Queue.Owner == w.ID && len(p.Held) < runsPage {
+				p.Held = append(p.Held, v.runRow(r, &stats))
+			}
+		}
+		if q.Cursor = page.Cursor; q.Cursor == "" || len(p.Held) == runsPage {
+			break
+		}
+	}
+	p.More = p.Runs > len(p.Held)
+	v.draw(http.StatusOK, "worker", p.Name, p)
+	return nil
+}
+
+// hookRow is an active hook.
+type hookRow struct {
+	ID, Token, Run, Path string // of a webhook its URL in the place of the token
+	Hidden               bool
+	Created              *moment
+	Metadata             *payload
+}
+
+// hooksView lists hooks.
+type hooksView struct {
+	Rows       []hookRow
+	Run, Token string
+	Full       bool // there may be more
+	May        bool // see tokens, and send
+}
+
+const mostHooks = 200
+
+func (u *UI) hooks(v *visit) error {
+	p := &hooksView{Run: v.URL.Query().Get("run"), Token: v.URL.Query().Get("token"), May: v.may(Operator)}
+	if !p.May {
+		p.Token = "" // or one could guess
+	}
+	rows, err := u.app.Hooks(v.Context(), p.Run, p.Token)
+	if err != nil {
+		return err
+	}
+	rows = rows[:min(len(rows), mostHooks)]
+	for i := range rows {
+		h := &rows[i]
+		if is, ok := stepwell.WebhookOf(h); ok {
+			h.Token, h.Metadata = is.URL, is.Metadata
+		}
+		row := hookRow{ID: h.ID, Token: human.Cut(h.Token, 300), Run: h.Run, Path: runPath(h.Run), Created: v.moment(h.CreatedAt), Metadata: payloadOf(h.Metadata, someBytes, "")}
+		if h.Sealed != "" {
+			row.Metadata = sealedPayload(h.Sealed, h.Metadata)
+		}
+		if !p.May {
+			row.Token, row.Hidden = hiddenToken, true
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	p.Full = len(rows) == mostHooks
+	v.draw(http.StatusOK, "hooks", "Hooks", p)
+	return nil
+}

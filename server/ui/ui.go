@@ -1,0 +1,225 @@
+package ui
+
+// This file holds the handler itself: how a request comes to its page, and what all answers have.
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Base is the path below which all pages are.
+const Base = "/ui/"
+
+// UI is the [http.Handler] of the pages. It is safe for concurrent use.
+type UI struct {
+	app      *stepwell.App
+	world    world.World
+	host     Host
+	mux      *http.ServeMux
+	sessions sessions
+	secret   [32]byte // of this process: it signs the tokens of forms
+	history  history
+}
+
+// New makes the pages of an App. It starts nothing.
+func New(app *stepwell.App, host Host) *UI {
+	u := &UI{app: app, world: app.World(), host: host, mux: http.NewServeMux()}
+	rand.Read(u.secret[:]) // never fails, says crypto/rand
+	for _, rt := range routes() {
+		u.mux.Handle(rt.method+" "+rt.path, u.at(rt))
+	}
+	u.mux.HandleFunc(Base, func(w http.ResponseWriter, r *http.Request) {
+		v := u.visit(w, r)
+		if v.who == nil {
+			v.toLogin()
+			return
+		}
+		v.refuse(errNoPage)
+	})
+	return u
+}
+
+// ServeHTTP answers one request. Who came from another origin is not its business: the server refuses them before.
+func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for name, value := range pageHeaders {
+		w.Header().Set(name, value)
+	}
+	if secure(r) { // browsers complain elsewhere
+		w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
+	u.mux.ServeHTTP(w, r)
+}
+
+// pageHeaders are on each page: it loads and runs what this server has, nothing that stands in the page itself, and nobody may frame it.
+var pageHeaders = map[string]string{
+	"Cache-Control": "no-store",
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+		"base-uri 'none'; frame-ancestors 'none'",
+	"Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+var (
+	errNoPage   = fmt.Errorf("%w: there is no such page", world.ErrNotFound)
+	errLevel    = errors.New("your key does not allow this")
+	errWrongKey = fmt.Errorf("%w: no such key", errLevel)
+	errForm     = errors.New("this form is of another session, or of before the server was started again: go back, reload the page, and send it anew")
+)
+
+// route is one page.
+type route struct {
+	method string
+	path   string
+	least  Level
+	open   bool // nobody needs to be logged in
+	quiet  bool // it changes nothing that is worth noting
+	handle func(u *UI, v *visit) error
+}
+
+// visit is one request for a page.
+type visit struct {
+	*http.Request
+	u       *UI
+	w       http.ResponseWriter
+	who     *Who // nil: nobody is logged in
+	session string
+	now     time.Time // in the visitor's time zone
+	prefs   prefs
+	begun   bool // the answer is being written
+}
+
+func (u *UI) visit(w http.ResponseWriter, r *http.Request) *visit {
+	v := &visit{Request: r, u: u, w: w, prefs: readPrefs(r)}
+	v.now = world.Now().In(v.prefs.zone)
+	v.session, v.who = u.sessions.find(r, time.Now())
+	if !u.host.Locked() {
+		v.who = &Who{Level: Admin}
+	}
+	return v
+}
+
+// may reports whether the visitor has a level.
+func (v *visit) may(l Level) bool { return v.who != nil && v.who.Level >= l }
+
+// at is the handler of a page.
+func (u *UI) at(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := u.visit(w, r)
+		var err error
+		switch {
+		case v.who == nil && !rt.open:
+			v.toLogin()
+			return
+		case !rt.open && !v.may(rt.least):
+			err = fmt.Errorf("%w: it is of scope %s, and this needs %s", errLevel, v.who.Level, rt.least)
+		case rt.method == http.MethodPost:
+			err = v.readForm()
+		}
+		if err == nil {
+			if v.who != nil && v.who.Name != "" {
+				v.Request = r.WithContext(stepwell.ActingFor(r.Context(), v.who.Name))
+			}
+			err = rt.handle(u, v)
+		}
+		if rt.method == http.MethodPost && !rt.quiet {
+			v.audit(rt, err)
+		}
+		if err != nil {
+			v.refuse(err)
+		}
+	})
+}
+
+func (v *visit) audit(rt route, err error) {
+	name := "anonymous"
+	if v.who != nil && v.who.Name != "" {
+		name = v.who.Name
+	}
+	what := strings.TrimPrefix(rt.path, Base)
+	if at := strings.LastIndexByte(what, '/'); at >= 0 {
+		what = what[at+1:]
+	}
+	if act := v.PathValue("act"); act != "" {
+		what = act
+	}
+	if v.Form.Get("force") != "" {
+		what = "force " + what
+	}
+	v.u.host.Audit(v.Request, name, "ui "+what, v.PathValue("run"), err)
+}
+
+// readForm reads the body and checks the token that each form has.
+func (v *visit) readForm() error {
+	read, _ := v.u.host.Patience()
+	rc := http.NewResponseController(v.w)
+	_ = rc.SetReadDeadline(time.Now().Add(read)) // not every ResponseWriter has deadlines
+	v.Body = http.MaxBytesReader(v.w, v.Body, v.u.host.MaxBody())
+	if err := v.ParseForm(); err != nil {
+		var more *http.MaxBytesError
+		if errors.As(err, &more) {
+			return fmt.Errorf("%w: the form has more than %d bytes", world.ErrTooLarge, more.Limit)
+		}
+		return fmt.Errorf("%w: the form: %w", world.ErrInvalid, err)
+	}
+	_ = rc.SetReadDeadline(time.Time{})
+	v.Form = v.PostForm // what stands in the address does not count
+	if !v.u.tokenFits(v.session, v.Form.Get("token")) {
+		return errForm
+	}
+	return nil
+}
+
+// refuse answers with what went wrong, as a page.
+func (v *visit) refuse(err error) {
+	if v.begun {
+		panic(http.ErrAbortHandler) // half a page must not be taken for a whole one
+	}
+	if v.Context().Err() != nil && errors.Is(err, v.Context().Err()) {
+		return // nobody is there to be told
+	}
+	is := Refusal{Status: http.StatusForbidden, Title: "Not allowed", Detail: err.Error()}
+	switch {
+	case errors.Is(err, errNoPage):
+		is = Refusal{Status: http.StatusNotFound, Title: "There is no such page"}
+	case !errors.Is(err, errLevel) && !errors.Is(err, errForm):
+		is = v.u.host.Refused(v.Request, err)
+	}
+	back := Base
+	if run := v.PathValue("run"); run != "" && is.Status != http.StatusNotFound {
+		back = runPath(run)
+	}
+	v.draw(is.Status, "refused", is.Title, struct {
+		Refusal
+		Back string
+	}{is, back})
+}
+
+// toLogin sends a visitor to the page that takes a key, and from there back.
+func (v *visit) toLogin() {
+	if v.Header.Get("Sec-Fetch-Site") == "cross-site" && v.Method == http.MethodGet {
+		// Whoever follows a link from elsewhere has no cookie on this request, but on the next one, which comes from here.
+		v.draw(http.StatusOK, "again", "One moment", v.URL.RequestURI())
+		return
+	}
+	next := Base
+	if v.Method == http.MethodGet {
+		next = v.URL.RequestURI()
+	}
+	v.redirect(Base + "login?next=" + url.QueryEscape(next))
+}
+
+func (v *visit) redirect(to string) { http.Redirect(v.w, v.Request, to, http.StatusSeeOther) }
+
+// ours reports whether an address is a page of ours.
+func ours(path string) bool {
+	at, err := url.Parse(path)
+	return err == nil && !strings.Contains(at.Path, "..") && at.Scheme == "" && at.Host == "" && at.User == nil && strings.HasPrefix(at.Path, Base) && strings.HasPrefix(path, Base) &&
+		!strings.ContainsAny(path, "\\\r\n")
+}

@@ -1,0 +1,90 @@
+package server
+
+// This file keeps the secrets that requests to webhooks are signed with.
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/stepwell/stepwell"
+)
+
+// WebhookSecret is what requests to webhooks are signed with, under the name that workflows know: see stepwell.Signed. Several secrets may have
+// one name, while one takes the place of the other: each of them counts.
+type WebhookSecret struct {
+	Name   string
+	secret string
+}
+
+// String is the name.
+func (s WebhookSecret) String() string { return s.Name }
+
+// GoString is the name.
+func (s WebhookSecret) GoString() string { return fmt.Sprintf("server.WebhookSecret(%q)", s.Name) }
+
+var webhookSecretName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// mostSecret bounds a secret, in bytes.
+const mostSecret = 512
+
+// NewWebhookSecret names a secret, as the provider shows it: whsec_… with its beginning. It has 16 to 512 bytes.
+func NewWebhookSecret(name, secret string) (WebhookSecret, error) {
+	switch {
+	case !webhookSecretName.MatchString(name):
+		return WebhookSecret{}, invalid("webhook secret: the name is not 1 to 64 of letters, digits, '_', '.' and '-'")
+	case len(secret) < leastSecret || len(secret) > mostSecret:
+		return WebhookSecret{}, invalid("webhook secret %s: it has %d bytes: want %d to %d", name, len(secret), leastSecret, mostSecret)
+	}
+	return WebhookSecret{name, secret}, nil
+}
+
+// ParseWebhookSecrets reads secrets written as name=secret, one a line; lines that begin with # are comments. No error shows a secret.
+func ParseWebhookSecrets(text string) ([]WebhookSecret, error) {
+	var all []WebhookSecret
+	var errs []error
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, secret, found := strings.Cut(line, "=")
+		if !found {
+			errs = append(errs, invalid("webhook secret on line %d: want name=secret", n))
+			continue
+		}
+		s, err := NewWebhookSecret(strings.TrimSpace(name), strings.TrimSpace(secret))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("line %d: %w", n, err))
+			continue
+		}
+		all = append(all, s)
+	}
+	return all, errors.Join(errs...)
+}
+
+func checkSecrets(all []WebhookSecret) error {
+	var errs []error
+	for i, s := range all {
+		if s.secret == "" {
+			errs = append(errs, fmt.Errorf("%w: Options.WebhookSecrets[%d] was not made by NewWebhookSecret or ParseWebhookSecrets", stepwell.ErrInvalid, i))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// keyOf is the key that a secret stands for.
+func keyOf(scheme stepwell.SignatureScheme, secret string) ([]byte, error) {
+	if scheme != stepwell.StandardSignature {
+		return []byte(secret), nil
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil || len(key) == 0 {
+		return nil, errors.New("it is none of Standard Webhooks, which are whsec_ and base64")
+	}
+	return key, nil
+}

@@ -1,0 +1,240 @@
+package server
+
+// This file opens the door to webhooks: a request of the outside world becomes a payload, and is answered, by the workflow if that wants to.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+func webhookRoutes() []route {
+	answers := []response{{202, "WebhookAccepted", "", "The request is durable, and its webhook answers nothing else, or not in time."}}
+	return []route{
+		{method: anyMethod, path: stepwell.WebhookPath + "{token}", scope: Open, raw: true, anyOrigin: true, handle: (*Server).webhook, op: operation{
+			id: "sendWebhook", summary: "Send a request to a webhook", key: "The delivery ID: the same ID is delivered once.", free: true, responses: answers,
+		}},
+		{method: anyMethod, path: stepwell.WebhookPath + "{token}/{path...}", scope: Open, raw: true, anyOrigin: true, handle: (*Server).webhook, op: operation{
+			id: "sendWebhookPath", summary: "The same, with a path that is part of the request", key: "The delivery ID: the same ID is delivered once.", free: true,
+			responses: answers,
+		}},
+	}
+}
+
+// webhookMethods are those of a webhook. HEAD says whether there is one, OPTIONS what they are; the others are requests.
+const webhookMethods = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"
+
+// Bounds of a request's headers.
+const (
+	mostHeaders     = 128
+	mostHeaderBytes = 32 << 10
+)
+
+// webhookAccepted is the answer where the workflow gives none.
+type webhookAccepted struct {
+	Accepted bool   `json:"accepted"`
+	Detail   string `json:"detail,omitempty"`
+}
+
+func (s *Server) webhook(w http.ResponseWriter, r *request) error {
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'") // pages have no origin
+	if !strings.Contains(", "+webhookMethods+",", " "+r.Method+",") {
+		w.Header().Set("Allow", webhookMethods)
+		return errMethod
+	}
+	if r.Method == http.MethodOptions {
+		w.Header().Set("Allow", webhookMethods)
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	door, err := s.app.Webhook(r.Context(), r.PathValue("token"))
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	secrets, err := s.secrets(door)
+	if err != nil {
+		return err
+	}
+	if r.body, err = r.bytes(w); err != nil {
+		return err
+	}
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // or the wait for the answer would end with it
+	}
+	req, err := r.outside()
+	if err != nil {
+		return err
+	}
+	if door.Scheme != "" {
+		if req.Delivery, err = verify(door.Scheme, secrets, time.Now(), r.Header, r.body); err != nil {
+			s.log.Warn("webhook refused", "run", door.Run, "scheme", string(door.Scheme), "secret", door.Secret, "from", r.RemoteAddr, "err", err)
+			return err
+		}
+	}
+	if door.Wait > 0 {
+		done, err := s.wait() // before anything is written
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
+	reply, err := door.Send(r.Context(), *req)
+	switch {
+	case err != nil:
+		return err
+	case reply != "":
+		return s.manual(w, r, door, reply)
+	case door.Response != nil:
+		return respond(w, door.Response)
+	}
+	return answer(w, http.StatusAccepted, webhookAccepted{Accepted: true})
+}
+
+// secrets are those that may have signed a request to a webhook.
+func (s *Server) secrets(door *stepwell.WebhookDoor) (named [][]byte, err error) {
+	if door.Scheme == "" {
+		return nil, nil
+	}
+	for i := range s.opts.WebhookSecrets {
+		if known := &s.opts.WebhookSecrets[i]; known.Name == door.Secret {
+			key, err := keyOf(door.Scheme, known.secret)
+			if err != nil {
+				return nil, fmt.Errorf("%w: webhook of run %s: secret %s: %w", errSecret, door.Run, door.Secret, err)
+			}
+			named = append(named, key)
+		}
+	}
+	if len(named) == 0 {
+		return nil, fmt.Errorf("%w: webhook of run %s: secret %s is not among --webhook-secret and --webhook-secret-file", errSecret, door.Run, door.Secret)
+	}
+	return named, nil
+}
+
+// withheld are headers that carry credentials: what is received is kept in a log.
+var withheld = map[string]bool{
+	"Authorization": true, "Proxy-Authorization": true, "Cookie": true, "X-Api-Key": true, "X-Gitlab-Token": true, "X-Telegram-Bot-Api-Secret-Token": true,
+}
+
+// outside is the request as the workflow gets it.
+func (r *request) outside() (*stepwell.WebhookRequest, error) {
+	req := &stepwell.WebhookRequest{Method: r.Method, Query: r.URL.RawQuery, Body: r.body, Header: stepwell.WebhookHeader{}}
+	if _, rest, found := strings.Cut(r.URL.EscapedPath(), stepwell.WebhookPath); found {
+		if i := strings.IndexByte(rest, '/'); i >= 0 {
+			req.Path = rest[i:]
+		}
+	}
+	if !printable(req.Path) || !printable(req.Query) {
+		return nil, invalid("the path or the query has characters that are not printable")
+	}
+	lines, size := 0, 0
+	for name, values := range r.Header {
+		for _, v := range values {
+			lines, size = lines+1, size+len(name)+len(v)
+			if !utf8.ValidString(v) {
+				return nil, invalid("the header %.100q is not valid UTF-8", name)
+			}
+		}
+		if lines > mostHeaders || size > mostHeaderBytes {
+			return nil, fmt.Errorf("%w: more than %d, or than %d bytes", errHeaders, mostHeaders, mostHeaderBytes)
+		}
+		if !withheld[name] {
+			req.Header[name] = values
+		}
+	}
+	req.Remote = r.RemoteAddr
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		req.Remote = host
+	}
+	var err error
+	req.Delivery, err = r.deliveryName()
+	return req, err
+}
+
+// deliveryName is what a sender calls a delivery, in the header Idempotency-Key or in one that providers use; "": nothing.
+func (r *request) deliveryName() (string, error) {
+	key, err := r.idempotencyKey()
+	for _, name := range []string{"X-Github-Delivery", "Webhook-Id", "Svix-Id"} {
+		if key != "" || err != nil {
+			break
+		}
+		if key = r.Header.Get(name); key != "" {
+			err = world.CheckKey("the header "+name+":", key)
+		}
+	}
+	return key, err
+}
+
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// manual waits for the workflow's answer.
+func (s *Server) manual(w http.ResponseWriter, r *request, door *stepwell.WebhookDoor, reply string) error {
+	within := min(door.Wait, s.opts.MaxWait)
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-s.drain:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	res, err := door.Answer(ctx, reply)
+	late := ctx.Err() != nil
+	cancel()
+	<-ended
+	switch {
+	case err == nil:
+		return respond(w, res)
+	case r.Context().Err() != nil:
+		return r.Context().Err() // nobody is there to be told
+	case errors.Is(err, world.ErrTerminal):
+		return answer(w, http.StatusAccepted, webhookAccepted{true, "the run is over, and has not answered"})
+	case !late:
+		s.log.Warn("the answer to a webhook cannot be read", "run", door.Run, "err", err)
+	}
+	return answer(w, http.StatusAccepted, webhookAccepted{true, "the run has not answered within " + durationText(within) + "; the request is durable"})
+}
+
+// respond answers as a workflow wants it.
+func respond(w http.ResponseWriter, res *stepwell.WebhookResponse) error {
+	if err := res.Check(); err != nil { // what a log has is not trusted with headers
+		return fmt.Errorf("%w: %w", world.ErrCorrupt, err)
+	}
+	h := w.Header()
+	for name, value := range res.Header {
+		h.Set(name, value)
+	}
+	if h.Get("Content-Type") == "" && len(res.Body) > 0 {
+		h.Set("Content-Type", "application/octet-stream")
+		if utf8.Valid(res.Body) {
+			h.Set("Content-Type", textPlain)
+		}
+	}
+	status := res.Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if status != http.StatusNoContent && status != http.StatusNotModified {
+		h.Set("Content-Length", strconv.Itoa(len(res.Body)))
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(res.Body) // a client that is gone is not told
+	return nil
+}

@@ -1,0 +1,161 @@
+package server
+
+// This file has the doors of remote workers: a world over HTTP, one POST for each of its methods. docs/protocol.md says what each does. What is
+// legal the world says; here it is only who may ask.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+// Limits of bodies. A commit may have 4 MiB of payload, which base64 makes a third more, and a birth by a client, as a fork's, many times that.
+const (
+	wireBody   = 8 << 20
+	commitBody = 64 << 20
+)
+
+// wireRoutes are the doors of remote workers.
+func wireRoutes() []route {
+	return slices.Concat([]route{
+		{method: "GET", path: wire.Prefix, scope: Viewer, handle: (*Server).hello, op: operation{
+			id: "worldHello", summary: "Say which protocol this is, and what the key may do",
+			responses: []response{{200, "WireHello", "", "The server."}},
+		}},
+		wireRoute("join", Worker, "Join as a worker: register, and get a lease", "WireWorker", "WireBeat", (*Server).wireJoin),
+		wireRoute("take", Worker, "Take runs and tasks that are due, or wait until there are some", "WireTakeQuery", "WireTaken", (*Server).wireTake),
+		wireRoute("beat", Worker, "Renew a worker's lease, and hear what came for what it owns", "WireBeatQuery", "WireBeat", (*Server).wireBeat),
+		wireRoute("held", Worker, "List what a worker holds, behind a take whose answer was lost", "WireHeldQuery", "WireHeld", (*Server).wireHeld),
+		wireRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "Accepted", (*Server).wireLeave),
+		wireRoute("sweep", Worker, "Delete ended runs whose retention is over", "WireSweepQuery", "WireSwept", (*Server).wireSweep),
+	}, wireLogRoutes(), wireReadRoutes(), noticeRoutes())
+}
+
+// below is a world without the encryption that an App has put over it: payloads go to remote workers as they lie there, and who has the key can read
+// them.
+func below(w world.World) world.World {
+	if c, ok := w.(interface{ Unwrap() world.World }); ok {
+		return c.Unwrap()
+	}
+	return w
+}
+
+// wireRoute is the door of a method of a world.
+func wireRoute[In, Out any](name string, scope Scope, summary, in, out string, f func(s *Server, r *request, in *In) (Out, error)) route {
+	return route{method: "POST", path: wire.Prefix + "/" + name, scope: scope, maxBody: wireBody, handle: wired(f), op: operation{
+		id: "world" + string(name[0]-'a'+'A') + name[1:], summary: summary, body: in, responses: []response{{200, out, "", "The world's answer."}},
+	}}
+}
+
+// wired makes a handler of a method of a world.
+func wired[In, Out any](f func(s *Server, r *request, in *In) (Out, error)) func(*Server, http.ResponseWriter, *request) error {
+	return func(s *Server, w http.ResponseWriter, r *request) error {
+		in := new(In)
+		if err := r.decode(in); err != nil {
+			return err
+		}
+		out, err := f(s, r, in)
+		if err != nil {
+			return err
+		}
+		return answer(w, http.StatusOK, out)
+	}
+}
+
+// writeTime is how long the world may take to write. What takes longer may or may not have happened.
+const writeTime = 30 * time.Second
+
+// lasting calls a world to write, whether the client waits for the answer or not: so it happens or not, but is not cut off half way.
+func lasting[T any](ctx context.Context, f func(ctx context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer cancel()
+	out, err := f(ctx)
+	if err != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, world.ErrUnknownOutcome) {
+		err = fmt.Errorf("%w: it took longer than %s", world.ErrUnknownOutcome, writeTime)
+	}
+	return out, err
+}
+
+func (s *Server) hello(w http.ResponseWriter, r *request) error {
+	scope := Admin
+	if r.key != nil {
+		scope = r.key.Scope
+	}
+	_, doctor := s.below.(world.Doctor)
+	return answer(w, http.StatusOK, wire.Hello{
+		Protocol: wire.Protocol, Version: s.opts.Version, Server: s.id, Format: world.LogFormat, Scope: string(scope), Doctor: doctor,
+	})
+}
+
+// mostLease bounds what a worker may ask for: one that died so is not noticed for longer.
+const mostLease = 10 * time.Minute
+
+func (s *Server) wireJoin(r *request, in *wire.Worker) (wire.Beat, error) {
+	if most := int64(mostLease / time.Millisecond); in.LeaseMs > most {
+		return wire.Beat{}, invalid("worker %.100q: a lease of %d ms: want %d at most", in.ID, in.LeaseMs, most)
+	}
+	wk := in.World()
+	wk.Remote = true
+	b, err := lasting(r.Context(), func(ctx context.Context) (world.Beat, error) { return s.below.Join(ctx, wk) })
+	return s.beatOf(&b), err
+}
+
+func (s *Server) wireBeat(r *request, in *wire.BeatQuery) (wire.Beat, error) {
+	q := world.BeatQuery{Worker: in.Worker, Tasks: wire.WorldKeys(in.Tasks)}
+	b, err := lasting(r.Context(), func(ctx context.Context) (world.Beat, error) { return s.below.Beat(ctx, q) })
+	b.Mail = someMail(b.Mail)
+	if err == nil {
+		b.Lost = s.losses.tell(in.Worker, b.Lost, in.Again)
+	}
+	return s.beatOf(&b), err
+}
+
+func (s *Server) beatOf(b *world.Beat) wire.Beat {
+	out := wire.OfBeat(b)
+	out.Server = s.id
+	return out
+}
+
+func (s *Server) wireLeave(r *request, in *wire.WorkerID) (accepted, error) {
+	s.takes.forget(in.Worker)
+	s.losses.forget(in.Worker)
+	return lasting(r.Context(), func(ctx context.Context) (accepted, error) { return accepted{true}, s.below.Leave(ctx, in.Worker) })
+}
+
+func (s *Server) wireSweep(r *request, in *wire.SweepQuery) (wire.Swept, error) {
+	if in.Limit < 1 || in.Limit > 1000 {
+		return wire.Swept{}, invalid("limit is %d: want 1 to 1000", in.Limit)
+	}
+	return lasting(r.Context(), func(ctx context.Context) (wire.Swept, error) {
+		n, err := s.below.Sweep(ctx, in.Limit)
+		return wire.Swept{Runs: n}, err
+	})
+}
+
+// mailBytes is how much mail goes with one answer. The rest waits for the next beat, as all that waits is told at each.
+const mailBytes = 16 << 20
+
+// someMail is the beginning of mail.
+func someMail(mail []world.Mail) []world.Mail {
+	bytes := 0
+	for i := range mail {
+		if bytes += eventsBytes(mail[i].Events); i > 0 && bytes > mailBytes {
+			return mail[:i]
+		}
+	}
+	return mail
+}
+
+// eventsBytes is about how many bytes events have.
+func eventsBytes(events []world.Event) (n int) {
+	for i := range events {
+		n += len(events[i].Payload) + len(events[i].Match) + len(events[i].Name) + 200
+	}
+	return n
+}

@@ -1,0 +1,168 @@
+package server
+
+// This file reads for remote workers and clients.
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+func wireReadRoutes() []route {
+	return []route{
+		wireRoute("events", Viewer, "Read a run's log from a cursor", "WireEventQuery", "WireEventPage", (*Server).wireEvents),
+		wireRoute("run", Viewer, "Read a run's row", "WireRunID", "WireRun", (*Server).wireRun),
+		wireRoute("runs", Viewer, "List runs, newest first", "WireRunQuery", "WireRunPage", (*Server).wireRuns),
+		wireRoute("hooks", Operator, "List active hooks", "WireHookQuery", "WireHooks", (*Server).wireHooks),
+		wireRoute("tasks", Viewer, "List the queued steps of a run", "WireRunID", "WireTasks", (*Server).wireTasks),
+		wireRoute("ready", Viewer, "List what a worker could take", "WireReadyQuery", "WireReady", (*Server).wireReady),
+		wireRoute("chunks", Viewer, "Read a stream from a number", "WireChunkQuery", "WireChunkPage", (*Server).wireChunks),
+		wireRoute("streams", Viewer, "List the streams of a run", "WireRunID", "WireStreams", (*Server).wireStreams),
+		wireRoute("stats", Viewer, "Count runs and workers", "WireNothing", "WireStats", (*Server).wireStats),
+		wireRoute("doctor", Operator, "Examine the database", "WireNothing", "WireFindings", (*Server).wireDoctor),
+	}
+}
+
+// nothing is the body of a question without one.
+type nothing struct{}
+
+// wireEvents reads a page. It ends early where its payloads are large; commits are not cut.
+func (s *Server) wireEvents(r *request, in *wire.EventQuery) (wire.EventPage, error) {
+	limit := mostEvents
+	if in.Limit > 0 {
+		limit = min(in.Limit, mostEvents)
+	}
+	q := world.EventQuery{Cursor: in.Cursor, Types: in.Types, CorrelationID: in.CorrelationID}
+	out := wire.EventPage{Events: []wire.Event{}}
+	for bytes := 0; ; {
+		q.Limit = limit - len(out.Events)
+		page, err := s.below.Events(r.Context(), in.Run, q)
+		if err != nil {
+			return out, err
+		}
+		events, cut := someEventsOf(page.Events, s.pageBytes-bytes)
+		if cut {
+			page.Cursor, page.More = world.Cursor(events[len(events)-1].Seq), true
+		}
+		bytes += eventsBytes(events)
+		out.Events = append(out.Events, wire.OfEvents(s.shown(r, events))...)
+		out.Cursor, out.More, out.Trimmed, q.Cursor = page.Cursor, page.More, page.Trimmed, page.Cursor
+		if cut || !out.More || len(out.Events) >= limit || bytes >= s.pageBytes {
+			return out, nil
+		}
+	}
+}
+
+// someEventsOf is the beginning of a page, of whole commits: the first, and those that have no more than so many bytes with it.
+func someEventsOf(events []world.Event, bytes int) (some []world.Event, cut bool) {
+	for i := 0; i < len(events); {
+		end := i + 1
+		for end < len(events) && events[end].Commit == events[i].Commit {
+			end++
+		}
+		if bytes -= eventsBytes(events[i:end]); i > 0 && bytes < 0 {
+			return events[:i], true
+		}
+		i = end
+	}
+	return events, false
+}
+
+// shown is what whoever asks may see of events. Tokens are hidden so that they stay different.
+func (s *Server) shown(r *request, events []world.Event) []world.Event {
+	if r.sees(Operator) {
+		return events
+	}
+	events = slices.Clone(events)
+	for i := range events {
+		if e := &events[i]; e.Token != "" {
+			e.Token = "hidden:" + e.ID
+		}
+	}
+	return events
+}
+
+func (s *Server) wireRun(r *request, in *wire.RunID) (wire.Run, error) {
+	row, err := s.below.Run(r.Context(), in.Run)
+	return wire.OfRun(&row), err
+}
+
+// The runs of a page, as [world.RunQuery] has it.
+const (
+	pageRuns     = 100
+	mostPageRuns = 1000
+)
+
+// wireRuns reads a page. It ends early where its payloads are large.
+func (s *Server) wireRuns(r *request, in *wire.RunQuery) (wire.RunPage, error) {
+	q := in.World()
+	limit := pageRuns
+	if q.Limit > 0 {
+		limit = min(q.Limit, mostPageRuns)
+	}
+	out := wire.RunPage{Runs: []wire.Run{}}
+	for bytes := 0; ; {
+		q.Limit = min(limit-len(out.Runs), runsAtOnce)
+		page, err := s.below.Runs(r.Context(), q)
+		if err != nil {
+			return out, err
+		}
+		for i := range page.Runs {
+			bytes += len(page.Runs[i].Input) + len(page.Runs[i].Output) + 500
+		}
+		out.Runs = append(out.Runs, wire.OfRuns(page.Runs)...)
+		out.Cursor, q.Cursor = page.Cursor, page.Cursor
+		if page.Cursor == "" || len(out.Runs) >= limit || bytes > s.pageBytes || q.Filtered() {
+			return out, nil
+		}
+	}
+}
+
+func (s *Server) wireHooks(r *request, in *wire.HookQuery) (wire.Hooks, error) {
+	hooks, err := s.below.Hooks(r.Context(), world.HookQuery(*in))
+	return wire.Hooks{Hooks: wire.OfHooks(hooks)}, err
+}
+
+func (s *Server) wireTasks(r *request, in *wire.RunID) (wire.Tasks, error) {
+	reader, ok := s.below.(world.TaskReader)
+	if !ok {
+		return wire.Tasks{}, nil
+	}
+	tasks, err := reader.Tasks(r.Context(), in.Run)
+	return wire.Tasks{Tasks: wire.OfTasks(tasks)}, err
+}
+
+func (s *Server) wireReady(r *request, in *wire.ReadyQuery) (wire.Ready, error) {
+	reader, ok := s.below.(world.ReadyReader)
+	if !ok {
+		return wire.Ready{}, fmt.Errorf("a list of what is ready in the server's database: %w", world.ErrNotFound)
+	}
+	ready, err := reader.Ready(r.Context(), world.ReadyQuery(*in))
+	return wire.OfReady(&ready), err
+}
+
+func (s *Server) wireChunks(r *request, in *wire.ChunkQuery) (wire.ChunkPage, error) {
+	page, err := s.below.Chunks(r.Context(), in.Run, in.Stream, world.ChunkQuery{From: in.From, Limit: in.Limit})
+	return wire.OfChunkPage(&page), err
+}
+
+func (s *Server) wireStreams(r *request, in *wire.RunID) (wire.Streams, error) {
+	all, err := s.below.StreamsOf(r.Context(), in.Run)
+	return wire.Streams{Streams: all}, err
+}
+
+func (s *Server) wireStats(r *request, _ *nothing) (wire.Stats, error) {
+	stats, err := s.below.Stats(r.Context())
+	return wire.OfStats(&stats), err
+}
+
+func (s *Server) wireDoctor(r *request, _ *nothing) (wire.Findings, error) {
+	d, ok := s.below.(world.Doctor)
+	if !ok {
+		return wire.Findings{}, fmt.Errorf("an examination of the server's database: %w", world.ErrNotFound)
+	}
+	all, err := d.Examine(r.Context())
+	return wire.Findings{Findings: all}, err
+}

@@ -1,0 +1,155 @@
+package server
+
+// The protocol of remote workers as others speak it: JSON by hand. docs/protocol.md shows the same.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	inWorld = "/v1/world/"
+	firstID = `"id": "00112233445566778899aabbccddeeff"`
+	otherID = `"id": "00112233445566778899aabbccddee00"`
+)
+
+// at is the time of all events.
+var at = `"time": "` + time.Now().UTC().Format(time.RFC3339) + `"`
+
+// call makes a call that is answered.
+func (r *rig) call(name, body string, headers ...string) *reply {
+	r.Helper()
+	return r.want(200, "POST", inWorld+name, body, headers...)
+}
+
+// is ends the test unless an answer has a value at a path.
+func (r *rig) is(a *reply, path string, want any) {
+	r.Helper()
+	if got := a.get(path); got != want {
+		r.Fatalf("%s: got %v, want %v, in %.500s", path, got, want, a.body)
+	}
+}
+
+// TestProtocol: a worker of another language joins, takes a run, appends to it, runs a step and ends it.
+func TestProtocol(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, kind, Options{})
+			hello := r.want(200, "GET", "/v1/world", "")
+			r.is(hello, "protocol", 1.0)
+			r.is(hello, "scope", "admin")
+			server := hello.get("server").(string)
+
+			r.want(201, "POST", "/v1/workflows/mail/runs", `{"id": "m1", "version": 1, "input": {"to":"ann"}}`)
+			beat := r.call("join", `{"id": "wrkr_py1", "name": "mailer", "classes": [{"workflow": "mail", "version": 1}], "steps": ["smtp"], "leaseMs": 60000}`)
+			r.is(beat, "server", server)
+			take := `{"worker": "wrkr_py1", "classes": [{"workflow": "mail", "version": 1}], "runs": 1, "steps": ["smtp"], "tasks": 1, "waitMs": 20000, "n": `
+			taken := r.call("take", take+`1}`)
+			r.is(taken, "runs.0.run", "m1")
+			r.is(taken, "runs.0.take", 1.0)
+			again := r.call("take", take+`1, "again": true, "server": "`+server+`"}`)
+			if string(again.body) != string(taken.body) {
+				t.Errorf("the take again: got %s, want the same as before, %s", again.body, taken.body)
+			}
+			r.is(r.call("events", `{"run": "m1"}`), "events.0.payload.to", "ann")
+
+			commit := `{` + firstID + `, "run": "m1", "worker": "wrkr_py1", "take": 1, "build": "py", "first": 2, "events": [
+				{"type": "run_started", ` + at + `},
+				{"type": "step_created", ` + at + `, "id": "step_1", "kind": "task", "name": "smtp", "queued": true, "payload": {"$base64": "eyAidG8iIDogMSB9"}}],
+				"tasks": [{"step": "step_1", "name": "smtp", "workflow": "mail", "input": {"to":1}, "priority": 1}]`
+			r.refused(404, "NOT_FOUND", "POST", inWorld+"outcome", commit+`}`)
+			r.call("commit", commit+`}`)
+			r.call("outcome", commit+`}`)
+			r.refused(409, "LEASE_LOST", "POST", inWorld+"commit", commit+`}`)
+			r.call("commit", commit+`, "again": true}`)
+			r.is(r.call("events", `{"run": "m1", "types": ["step_created"]}`), "events.0.payload.$base64", "eyAidG8iIDogMSB9")
+
+			r.is(r.call("ready", `{"steps": ["smtp"]}`), "items.0.step", "step_1")
+			taken = r.call("take", take+`2}`)
+			r.is(taken, "tasks.0.step", "step_1")
+			r.is(r.call("tasks", `{"run": "m1"}`), "tasks.0.worker", "wrkr_py1")
+			held := `{"run": "m1", "step": "step_1", "attempt": 1}`
+			r.call("append", `{"run": "m1", "worker": "wrkr_py1", "task": `+held+`, "stream": "log", "step": "step_1", "attempt": 1, "chunks": ["sending", {"n": 1}]}`)
+			r.is(r.call("chunks", `{"run": "m1", "stream": "log", "from": 1}`), "chunks.0.value.n", 1.0)
+			r.is(r.call("streams", `{"run": "m1"}`), "streams.0.next", 2.0)
+			r.is(r.call("deliver", `{"worker": "wrkr_py1", "task": `+held+`, "events": [
+				{"type": "step_started", "id": "step_1", "attempt": 1, `+at+`}, {"type": "step_completed", "id": "step_1", "attempt": 1, `+at+`, "payload": "sent"}]}`), "owner", "wrkr_py1")
+			beat = r.call("beat", `{"worker": "wrkr_py1", "tasks": [`+held+`]}`)
+			r.is(beat, "ended.0.step", "step_1")
+			r.is(beat, "mail.0.events.1.payload", "sent")
+
+			r.refused(413, "TOO_LARGE", "POST", inWorld+"beat", `{"worker": "`+strings.Repeat("x", wireBody)+`"}`)
+			r.call("commit", `{`+otherID+`, "run": "m1", "worker": "wrkr_py1", "take": 1, "first": 4, "mail": [`+fmt.Sprint(beat.get("mail.0.row"))+`], "events": [
+				{"type": "step_started", "id": "step_1", "attempt": 1, `+at+`}, {"type": "step_completed", "id": "step_1", "attempt": 1, `+at+`, "payload": "sent"},
+				{"type": "run_completed", `+at+`, "payload": {"mails": 1}}]}`)
+			r.is(r.call("run", `{"run": "m1"}`), "output.mails", 1.0)
+			r.is(r.call("runs", `{"workflow": "mail", "status": ["completed"]}`), "runs.0.id", "m1")
+			r.call("hooks", `{"run": "m1"}`)
+			r.is(r.call("stats", `{}`), "workflows.0.completed", 1.0)
+			r.is(r.call("sweep", `{"limit": 10}`), "runs", 0.0)
+			if kind == "sqlite" {
+				r.is(r.call("doctor", `{}`), "findings.0.health", "good")
+			} else {
+				r.refused(404, "NOT_FOUND", "POST", inWorld+"doctor", `{}`)
+			}
+			r.call("leave", `{"worker": "wrkr_py1"}`)
+			r.refused(409, "LEASE_LOST", "POST", inWorld+"beat", `{"worker": "wrkr_py1"}`)
+
+			r.server.Drain() // or the notices have no end
+			a := r.want(200, "GET", "/v1/world/notices", "")
+			if want := "event: open\ndata: {\"beatMs\":15000}\n\n"; string(a.body) != want {
+				t.Errorf("notices begin with %q, want %q", a.body, want)
+			}
+			if missing := r.notVisited(true, "worldDoctor"); len(missing) > 0 {
+				t.Errorf("these routes were not walked: %v", missing)
+			}
+		})
+	}
+}
+
+// TestProtocolScopes: what an operator may not do: write logs, answer for workers, end by force.
+func TestProtocolScopes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{Keys: testKeys(t)})
+	operator, worker, viewer := []string{"Authorization", bearer(operatorSecret)}, []string{"Authorization", bearer(workerSecret)}, []string{"Authorization", bearer(viewerSecret)}
+	birth := `{` + firstID + `, "run": "b1", "first": 1, "events": [{"type": "run_created", ` + at + `, "payload": 1, "birth": {"workflow": "nobody", "version": 1, "seed": 7, "priority": 1`
+	r.call("commit", birth+`}}]}`, operator...)
+	for what, body := range map[string]string{
+		"a child's birth": birth + `, "parent": {"run": "x", "step": "y"}}}]}`,
+		"a fork":          birth + `, "origin": {"run": "x", "seq": 1}}}]}`,
+		"a long birth":    birth + `}}, {"type": "run_started", ` + at + `}]}`,
+		"mail beside":     birth + `}}], "send": [{"run": "b1", "events": [{"type": "step_completed", ` + at + `, "id": "step_1"}]}]}`,
+		"a turn":          `{` + otherID + `, "run": "b1", "worker": "w", "take": 1, "first": 2, "events": [{"type": "run_started", ` + at + `}]}`,
+	} {
+		for _, path := range []string{"commit", "outcome"} {
+			if a := r.refused(403, "FORBIDDEN", "POST", inWorld+path, body, operator...); !strings.Contains(a.get("detail").(string), "needs worker") {
+				t.Errorf("%s: got %s, want that it needs worker", what, a.body)
+			}
+		}
+	}
+	send := func(event string) string { return `{"run": "b1", "events": [{` + at + `, ` + event + `}]` }
+	r.call("deliver", send(`"type": "signal_received", "name": "a", "payload": 1`)+`}`, operator...)
+	r.call("deliver", send(`"type": "run_paused", "by": "the boss"`)+`, "act": true}`, operator...)
+	r.is(r.call("events", `{"run": "b1", "types": ["run_paused"]}`, viewer...), "events.0.by", "olga")
+	for what, body := range map[string]string{
+		"a step's end":    send(`"type": "step_completed", "id": "step_1"`) + `}`,
+		"a wait's end":    send(`"type": "wait_completed", "id": "wait_1", "outcome": "due"`) + `}`,
+		"a task's end":    `{"worker": "w", "task": {"run": "b1", "step": "step_1", "attempt": 1}, "events": [{"type": "step_completed", ` + at + `, "id": "step_1"}]}`,
+		"a forced cancel": send(`"type": "run_cancelled"`) + `, "act": true}`,
+	} {
+		if a := r.refused(403, "FORBIDDEN", "POST", inWorld+"deliver", body, operator...); a.get("detail") == "" {
+			t.Errorf("%s: got no detail", what)
+		}
+	}
+	r.refused(403, "FORBIDDEN", "POST", inWorld+"deliver", send(`"type": "run_cancelled"`)+`, "act": true}`, worker...)
+	r.refused(403, "FORBIDDEN", "POST", inWorld+"take", `{"worker": "w"}`, operator...)
+	r.refused(403, "FORBIDDEN", "POST", inWorld+"hooks", `{}`, viewer...)
+	r.is(r.want(200, "GET", "/v1/world", "", worker...), "scope", "worker")
+	if n := r.events(); n != 3 {
+		t.Errorf("got %d events and mail, want the birth, the pause and the signal", n)
+	}
+}

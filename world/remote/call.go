@@ -1,0 +1,213 @@
+package remote
+
+// This file makes calls: one request, what its answer means, and when it is sent again.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+// manner says what may be done about a call that failed.
+type manner struct {
+	twice bool          // it can be sent twice without harm: a lost answer is asked for again
+	tries int           // at most; 0: as many as Patience has room for
+	limit time.Duration // for the answer to one; 0: Options.Timeout
+}
+
+// What a request can come to beside an answer.
+var (
+	errAway = errors.New("not reached") // nothing was sent, or the server says that it has done nothing
+	errLost = errors.New("answer lost") // it may have happened
+)
+
+// Bounds of answers and of pauses between tries.
+const (
+	mostAnswer   = 256 << 20
+	mostProblem  = 1 << 20
+	firstPause   = 20 * time.Millisecond
+	longestPause = time.Second
+)
+
+// ask makes a call and tries it again as its manner says. What remains unknown is [world.ErrUnknownOutcome], an absent server [world.ErrStorage].
+func (w *World) ask(ctx context.Context, how manner, name string, in, out any) error {
+	leave, err := w.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return w.insist(ctx, how, name, in, out)
+}
+
+// insist is ask within a call.
+func (w *World) insist(ctx context.Context, how manner, name string, in, out any) error {
+	var body bytes.Buffer
+	if err := wire.Encode(&body, in); err != nil {
+		return fmt.Errorf("%w: %s: %w", world.ErrInvalid, name, err)
+	}
+	if how.limit == 0 {
+		how.limit = w.opt.Timeout
+	}
+	began, pause, lost := time.Now(), firstPause, false
+	for try := 1; ; try++ {
+		one, cancel := context.WithTimeout(ctx, how.limit)
+		err := w.once(one, http.MethodPost, "/"+name, body.Bytes(), out)
+		cancel()
+		cut := errors.Is(err, errLost)
+		lost = lost || cut
+		switch {
+		case err == nil:
+			return nil
+		case !cut && !errors.Is(err, errAway):
+			return err
+		case ctx.Err() != nil && lost:
+			return &unknownError{what: name, is: context.Cause(ctx)}
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s: %w", name, context.Cause(ctx))
+		case cut && !how.twice:
+			return fmt.Errorf("%w: %s: %w", world.ErrUnknownOutcome, name, err)
+		case try == how.tries || time.Since(began) > w.opt.Patience:
+			return w.gone(name, err, lost && !how.twice)
+		}
+		if !w.pause(ctx, pause+rand.N(pause)) {
+			if err := ctx.Err(); err == nil {
+				return w.gone(name, world.ErrClosed, lost && !how.twice)
+			}
+			continue // and it says why
+		}
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// gone is the error of a call that is not tried again.
+func (w *World) gone(name string, err error, unknown bool) error {
+	if unknown {
+		return fmt.Errorf("%w: %s: %w", world.ErrUnknownOutcome, name, err)
+	}
+	return fmt.Errorf("%w: %s: %w", world.ErrStorage, name, err)
+}
+
+// unknownError is a call that was given up when it may have reached the server.
+type unknownError struct {
+	what string
+	is   error // why it was given up
+}
+
+func (e *unknownError) Error() string { return e.what + ": " + e.is.Error() }
+func (e *unknownError) Unwrap() error { return e.is }
+
+// pause waits, unless the context ends or the World is closed.
+func (w *World) pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+	case <-w.closing:
+	}
+	return false
+}
+
+// once sends one request. Its error is what the server said, or wraps errAway or errLost.
+func (w *World) once(ctx context.Context, method, path string, body []byte, out any) error {
+	reached := false
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached = true }})
+	req, err := w.request(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		why := errAway
+		if reached { // it, or a part of it, was sent
+			why = errLost
+		}
+		return fmt.Errorf("server %s: %w: %w", w.base, why, cause(ctx, err))
+	}
+	defer func() { _ = resp.Body.Close() }() // what it could say, reading said
+	if resp.StatusCode != http.StatusOK {
+		return w.refused(resp)
+	}
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("server %s: %w: %w", w.base, errLost, cause(ctx, err))
+	case len(answer) > mostAnswer:
+		return fmt.Errorf("%w: server %s: an answer of more than %d bytes", world.ErrStorage, w.base, mostAnswer)
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%w: server %s: its answer is not that of a Stepwell server: %w", world.ErrStorage, w.base, err)
+	}
+	return nil
+}
+
+// request makes a request.
+func (w *World) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+	var from io.Reader
+	if body != nil {
+		from = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, w.base.JoinPath(wire.Prefix+path).String(), from)
+	if err != nil {
+		return nil, fmt.Errorf("%w: server %s: %w", world.ErrInvalid, w.base, err)
+	}
+	req.Header.Set("User-Agent", "stepwell-remote")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if w.key != "" {
+		req.Header.Set("Authorization", "Bearer "+w.key)
+	}
+	return req, nil
+}
+
+// cause is an error of net/http without the URL, which is told already.
+func cause(ctx context.Context, err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
+		return errors.New("no answer in time")
+	}
+	return err
+}
+
+// refused is what an answer says that is not the one that was asked for.
+func (w *World) refused(resp *http.Response) error {
+	p := wire.Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostProblem))
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil || media != "application/problem+json" || json.Unmarshal(body, &p) != nil || p.Code == "" {
+		if resp.StatusCode >= 500 { // of a proxy, say
+			return fmt.Errorf("server %s: %w: status %d", w.base, errLost, resp.StatusCode)
+		}
+		return fmt.Errorf("%w: there is no Stepwell server at %s, or an older one: status %d", world.ErrInvalid, w.base, resp.StatusCode)
+	}
+	switch p.Code {
+	case "NO_ROUTE": // a path too much in the URL, an older server, a program that serves a flow alone
+		return fmt.Errorf("%w: there is no Stepwell server at %s, or an older one: status %d %s", world.ErrInvalid, w.base, resp.StatusCode, p.Code)
+	case wire.CodeDraining, wire.CodeNotReady, wire.CodeBusy:
+		return fmt.Errorf("server %s: %w: %s %s", w.base, errAway, p.Code, p.Detail)
+	case "TIMEOUT":
+		return fmt.Errorf("server %s: %w: %s %s", w.base, errLost, p.Code, p.Detail)
+	case wire.CodeNoKey:
+		return fmt.Errorf("server %s: %w", w.base, ErrUnauthenticated)
+	case wire.CodeForbidden:
+		return fmt.Errorf("server %s: %w: %s", w.base, ErrForbidden, p.Detail)
+	}
+	return p.Err()
+}

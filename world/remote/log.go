@@ -1,0 +1,113 @@
+package remote
+
+// This file writes to logs, inboxes and streams.
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+// mostDoubts is how many commits may be in doubt at once; the doubt about one that is forgotten is Outcome's to end.
+const mostDoubts = 4096
+
+// Commit makes one atomic change; see [world.Log].
+func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	if err := world.CheckCommit(c); err != nil {
+		return world.Committed{}, err
+	}
+	m := wire.OfCommit(c)
+	m.Again = w.inDoubt(c.ID)
+	var out wire.Committed
+	err := w.ask(ctx, manner{}, "commit", m, &out)
+	w.settle(c.ID, err)
+	if err != nil {
+		return world.Committed{}, err
+	}
+	return out.World(), nil
+}
+
+// Outcome tells whether a commit whose answer was lost was written; see [world.Log].
+func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	var out wire.Committed
+	if err := w.ask(ctx, manner{twice: true}, "outcome", wire.OfCommit(c), &out); err != nil {
+		return world.Committed{}, err
+	}
+	return out.World(), nil
+}
+
+// inDoubt reports whether a commit was sent before and nobody knows what became of it.
+func (w *World) inDoubt(id [16]byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.doubts[id]
+	return ok
+}
+
+// settle notes what is known of a commit.
+func (w *World) settle(id [16]byte, err error) {
+	var unknown *unknownError
+	doubt := errors.Is(err, world.ErrUnknownOutcome) || errors.As(err, &unknown)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !doubt {
+		delete(w.doubts, id)
+		return
+	}
+	for other := range w.doubts {
+		if len(w.doubts) < mostDoubts {
+			break
+		}
+		delete(w.doubts, other)
+	}
+	w.doubts[id] = struct{}{}
+}
+
+// Deliver sends to a run's inbox, or ends an attempt of a task; see [world.Log]. What has a delivery ID is sent again where the answer was lost.
+func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
+	if err := world.CheckDelivery(d); err != nil {
+		return world.Delivered{}, err
+	}
+	var out wire.Delivered
+	err := w.ask(ctx, manner{twice: d.ID != "" && d.Task == nil}, "deliver", wire.OfDelivery(d), &out)
+	return world.Delivered(out), err
+}
+
+// Events reads a run's log; see [world.Log].
+func (w *World) Events(ctx context.Context, run string, q world.EventQuery) (world.EventPage, error) {
+	in := wire.EventQuery{Run: run, Cursor: q.Cursor, Limit: q.Limit, Types: q.Types, CorrelationID: q.CorrelationID}
+	var out wire.EventPage
+	if err := w.ask(ctx, manner{twice: true}, "events", &in, &out); err != nil {
+		return world.EventPage{}, err
+	}
+	return world.EventPage{Events: wire.WorldEvents(out.Events), Cursor: out.Cursor, More: out.More, Trimmed: out.Trimmed}, nil
+}
+
+// Append adds chunks to a stream; see [world.Streams].
+func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, error) {
+	if err := world.CheckAppend(a); err != nil {
+		return world.Appended{}, err
+	}
+	var out wire.Appended
+	err := w.ask(ctx, manner{}, "append", wire.OfAppend(a), &out)
+	return world.Appended(out), err
+}
+
+// Chunks reads a stream; see [world.Streams].
+func (w *World) Chunks(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
+	var out wire.ChunkPage
+	err := w.ask(ctx, manner{twice: true}, "chunks", &wire.ChunkQuery{Run: run, Stream: stream, From: q.From, Limit: q.Limit}, &out)
+	if err != nil {
+		return world.ChunkPage{}, err
+	}
+	return out.World(), nil
+}
+
+// StreamsOf lists the streams of a run; see [world.Streams].
+func (w *World) StreamsOf(ctx context.Context, run string) ([]world.StreamRow, error) {
+	var out wire.Streams
+	err := w.ask(ctx, manner{twice: true}, "streams", &wire.RunID{Run: run}, &out)
+	return out.Streams, err
+}

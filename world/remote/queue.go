@@ -1,0 +1,160 @@
+package remote
+
+// This file works for workers: their leases, and what they are given.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+// Bounds of how long a beat, and a take, may wait for its answer: a third of the lease, so that another one has time.
+const (
+	leastWait = 2 * time.Second
+	mostWait  = 10 * time.Second
+)
+
+// worker finds what is known of a worker.
+func (w *World) worker(id string) *worker {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	wk := w.workers[id]
+	if wk == nil {
+		wk = &worker{}
+		w.workers[id] = wk
+	}
+	return wk
+}
+
+func (w *World) forget(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.workers, id)
+}
+
+// wait is how long an answer may take that the worker's lease depends on.
+func (wk *worker) wait() time.Duration {
+	wk.mu.Lock()
+	defer wk.mu.Unlock()
+	if wk.lease == 0 {
+		return leastWait
+	}
+	return min(max(wk.lease/3, leastWait), mostWait)
+}
+
+// of is the process of the server that was heard last.
+func (wk *worker) of() string {
+	wk.mu.Lock()
+	defer wk.mu.Unlock()
+	return wk.server
+}
+
+// Join registers a worker; see [world.Queue]. A key whose scope does not allow it is [world.ErrInvalid] too: trying again cannot help.
+func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+	leave, err := w.enter(ctx)
+	if err != nil {
+		return world.Beat{}, err
+	}
+	defer leave()
+	in := wire.OfWorker(&wk)
+	in.Remote = false
+	var out wire.Beat
+	err = w.insist(ctx, manner{}, "join", &in, &out)
+	for errors.Is(err, world.ErrUnknownOutcome) && ctx.Err() == nil {
+		// It has joined, or it has not: then it can.
+		err = w.insist(ctx, manner{twice: true}, "beat", &wire.BeatQuery{Worker: wk.ID}, &out)
+		if errors.Is(err, world.ErrLeaseLost) {
+			if err = w.insist(ctx, manner{}, "join", &in, &out); errors.Is(err, world.ErrConflict) { // the first try came late
+				err = w.insist(ctx, manner{twice: true}, "beat", &wire.BeatQuery{Worker: wk.ID}, &out)
+			}
+		}
+	}
+	switch {
+	case errors.Is(err, ErrForbidden), errors.Is(err, ErrUnauthenticated):
+		return world.Beat{}, fmt.Errorf("%w: join: %w", world.ErrInvalid, err)
+	case err != nil:
+		return world.Beat{}, err
+	}
+	known := w.worker(wk.ID)
+	known.mu.Lock()
+	known.lease, known.server = out.Until.Sub(out.Now), out.Server
+	known.mu.Unlock()
+	return out.World(), nil
+}
+
+// Take gives the worker runs and tasks; see [world.Queue]. It does not wait for any. Where the answer was lost it asks for it again; if another
+// process of the server has come meanwhile nobody knows it.
+func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
+	leave, err := w.enter(ctx)
+	if err != nil {
+		return world.Taken{}, err
+	}
+	defer leave()
+	wk := w.worker(q.Worker)
+	wk.taking.Lock()
+	defer wk.taking.Unlock()
+	in := wire.TakeQuery{Worker: q.Worker, Classes: q.Classes, Runs: q.Runs, Steps: q.Steps, Tasks: q.Tasks, Run: q.Run, Step: q.Step, N: w.takes.Add(1)}
+	how := manner{tries: takeTries, limit: wk.wait()}
+	var out wire.Taken
+	err = w.insist(ctx, how, "take", &in, &out)
+	in.Again, in.Server = true, wk.of()
+	for try := 1; errors.Is(err, world.ErrUnknownOutcome) && try < takeTries && ctx.Err() == nil; try++ {
+		err = w.insist(ctx, how, "take", &in, &out)
+	}
+	if err != nil {
+		if errors.Is(err, world.ErrLeaseLost) {
+			w.forget(q.Worker)
+		}
+		return world.Taken{}, err
+	}
+	return out.World(), nil
+}
+
+const takeTries = 3
+
+// Held lists what a worker holds; see [world.Holder].
+func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
+	leave, err := w.enter(ctx)
+	if err != nil {
+		return world.Held{}, err
+	}
+	defer leave()
+	wk := w.worker(worker)
+	wk.taking.Lock()
+	defer wk.taking.Unlock()
+	var out wire.Held
+	err = w.insist(ctx, manner{twice: true, limit: wk.wait()}, "held", &wire.HeldQuery{Worker: worker, N: w.takes.Add(1)}, &out)
+	return out.World(), err
+}
+
+// Beat renews a worker's lease; see [world.Queue]. It is asked for once: the next beat comes soon.
+func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
+	wk := w.worker(q.Worker)
+	wk.mu.Lock()
+	in := wire.BeatQuery{Worker: q.Worker, Tasks: wire.OfKeys(q.Tasks), Again: wk.missed}
+	wk.mu.Unlock()
+	var out wire.Beat
+	err := w.ask(ctx, manner{twice: true, tries: 1, limit: wk.wait()}, "beat", &in, &out)
+	wk.mu.Lock()
+	if wk.missed = err != nil; err == nil {
+		wk.server = out.Server
+	}
+	wk.mu.Unlock()
+	if err != nil {
+		if errors.Is(err, world.ErrLeaseLost) {
+			w.forget(q.Worker)
+		}
+		return world.Beat{}, err
+	}
+	return out.World(), nil
+}
+
+// Leave ends a worker's lease; see [world.Queue].
+func (w *World) Leave(ctx context.Context, id string) error {
+	defer w.forget(id)
+	return w.ask(ctx, manner{twice: true}, "leave", &wire.WorkerID{Worker: id}, new(struct{}))
+}

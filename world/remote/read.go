@@ -1,0 +1,95 @@
+package remote
+
+// This file reads what operators and clients read, and sweeps.
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+// Run reads one run; see [world.Admin].
+func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
+	var out wire.Run
+	if err := w.ask(ctx, manner{twice: true}, "run", &wire.RunID{Run: id}, &out); err != nil {
+		return world.Run{}, err
+	}
+	return out.World(), nil
+}
+
+// Runs lists runs, newest first; see [world.Admin]. A page may be shorter than asked for where payloads are large.
+func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
+	in := wire.OfRunQuery(&q)
+	var out wire.RunPage
+	if err := w.ask(ctx, manner{twice: true}, "runs", &in, &out); err != nil {
+		return world.RunPage{}, err
+	}
+	return world.RunPage{Runs: wire.WorldRuns(out.Runs), Cursor: out.Cursor}, nil
+}
+
+// Hooks lists active hooks; see [world.Admin].
+func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, error) {
+	in := wire.HookQuery(q)
+	var out wire.Hooks
+	err := w.ask(ctx, manner{twice: true}, "hooks", &in, &out)
+	return wire.WorldHooks(out.Hooks), err
+}
+
+// Tasks lists the tasks of a run; see [world.TaskReader].
+func (w *World) Tasks(ctx context.Context, run string) ([]world.Task, error) {
+	var out wire.Tasks
+	err := w.ask(ctx, manner{twice: true}, "tasks", &wire.RunID{Run: run}, &out)
+	return wire.WorldTasks(out.Tasks), err
+}
+
+// Ready lists what could be taken; see [world.ReadyReader].
+func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
+	in := wire.ReadyQuery(q)
+	var out wire.Ready
+	if err := w.ask(ctx, manner{twice: true}, "ready", &in, &out); err != nil {
+		return world.Ready{}, err
+	}
+	return out.World(), nil
+}
+
+// Stats counts runs and tells of workers; see [world.Admin]. The counters are those of the server's world.
+func (w *World) Stats(ctx context.Context) (world.Stats, error) {
+	var out wire.Stats
+	if err := w.ask(ctx, manner{twice: true}, "stats", struct{}{}, &out); err != nil {
+		return world.Stats{}, err
+	}
+	return out.World(), nil
+}
+
+// mostSwept is what a server sweeps at once.
+const mostSwept = 1000
+
+// Sweep deletes ended runs whose retention is over; see [world.Admin].
+func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
+	n := 0
+	for limit > 0 {
+		var out wire.Swept
+		batch := min(limit, mostSwept)
+		if err := w.ask(ctx, manner{}, "sweep", &wire.SweepQuery{Limit: batch}, &out); err != nil {
+			return n, err
+		}
+		if n, limit = n+out.Runs, limit-out.Runs; out.Runs < batch {
+			break
+		}
+	}
+	return n, nil
+}
+
+// Examine examines the server's database; see [world.Doctor]. Where that has no doctor it says so.
+func (w *World) Examine(ctx context.Context) ([]world.Finding, error) {
+	var out wire.Findings
+	err := w.ask(ctx, manner{twice: true}, "doctor", struct{}{}, &out)
+	if errors.Is(err, world.ErrNotFound) {
+		return []world.Finding{{
+			Check: "database", Health: world.HealthWarning, Found: "the server's database cannot be examined", Advice: "nothing, if it is meant to be in memory",
+		}}, nil
+	}
+	return out.Findings, err
+}

@@ -1,0 +1,389 @@
+package remote
+
+// What the client makes of a server that is away, cuts connections, or refuses. That it is a world, the tests of package server hold it to.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// asked is a request that came to a fake server.
+type asked struct {
+	call string
+	body string
+}
+
+// fake is a server that answers as it is told.
+type fake struct {
+	mu      sync.Mutex
+	answers map[string][]string // by call, one after the other; the last one stays. "cut" cuts the connection; a number is a problem's status and its code
+	all     []asked
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	call := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, wire.Prefix), "/")
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	f.mu.Lock()
+	f.all = append(f.all, asked{call, strings.TrimSpace(string(body))})
+	said := `{}`
+	if call == "" {
+		said = `{"protocol": 1, "server": "srv_1", "scope": "admin"}`
+	}
+	if left := f.answers[call]; len(left) > 0 {
+		said = left[0]
+		if len(left) > 1 {
+			f.answers[call] = left[1:]
+		}
+	}
+	f.mu.Unlock()
+	switch status, rest, _ := strings.Cut(said, " "); status {
+	case "cut":
+		panic(http.ErrAbortHandler)
+	case "401", "403", "404", "409", "429", "500", "503":
+		w.Header().Set("Content-Type", "application/problem+json")
+		code := map[string]int{"401": 401, "403": 403, "404": 404, "409": 409, "429": 429, "500": 500, "503": 503}[status]
+		w.WriteHeader(code)
+		if !strings.HasPrefix(rest, "{") {
+			rest = `{"code": "` + rest + `", "detail": "no"}`
+		}
+		said = rest
+	}
+	_, _ = io.WriteString(w, said)
+}
+
+// calls are the bodies that came to a call.
+func (f *fake) calls(call string) (bodies []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, a := range f.all {
+		if a.call == call {
+			bodies = append(bodies, a.body)
+		}
+	}
+	return bodies
+}
+
+func begin(t *testing.T, answers map[string][]string) (*World, *fake) {
+	t.Helper()
+	f := &fake{answers: answers}
+	s := httptest.NewUnstartedServer(f)
+	s.Config.ErrorLog = nil
+	s.Start()
+	t.Cleanup(s.Close)
+	w, err := Open(t.Context(), s.URL, Options{Key: "secret-0123456789", Patience: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+	})
+	return w, f
+}
+
+func wantErr(t *testing.T, what string, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func turn(first int64) *world.Commit {
+	return &world.Commit{ID: [16]byte{1, byte(first)}, Run: "r1", Worker: "w1", Take: 1, First: first, Events: []world.Event{{Type: world.RunStarted, Time: world.Now()}}}
+}
+
+// A commit whose answer is lost is unknown, and sent again it says so, until it is known.
+func TestCommitAnswerLost(t *testing.T) {
+	t.Parallel()
+	w, f := begin(t, map[string][]string{"commit": {"cut", "cut", `{}`, "409 LEASE_LOST"}, "outcome": {"cut", "404 NOT_FOUND"}})
+	c := turn(2)
+	for range 2 {
+		_, err := w.Commit(t.Context(), c)
+		wantErr(t, "the commit", err, world.ErrUnknownOutcome)
+	}
+	_, err := w.Outcome(t.Context(), c) // which is asked for until it is answered
+	wantErr(t, "outcome", err, world.ErrNotFound)
+	if _, err := w.Commit(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Commit(t.Context(), c)
+	wantErr(t, "the same once more", err, world.ErrLeaseLost)
+	var again []bool
+	for _, body := range f.calls("commit") {
+		var m wire.Commit
+		if err := json.Unmarshal([]byte(body), &m); err != nil {
+			t.Fatal(err)
+		}
+		again = append(again, m.Again)
+	}
+	if want := []bool{false, true, true, false}; !slices.Equal(again, want) {
+		t.Errorf("sent again: got %v, want %v", again, want)
+	}
+	if n := len(f.calls("outcome")); n != 2 {
+		t.Errorf("outcome was asked for %d times, want 2", n)
+	}
+}
+
+// A commit that was given up may have been written: it is in doubt as well.
+func TestCommitGivenUp(t *testing.T) {
+	t.Parallel()
+	held := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, `{"protocol": 1}`)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		cancel()
+		<-held
+	}))
+	defer s.Close()
+	defer close(held)
+	w, err := Open(t.Context(), s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	c := turn(2)
+	_, err = w.Commit(ctx, c)
+	wantErr(t, "the commit", err, context.Canceled)
+	if !w.inDoubt(c.ID) {
+		t.Error("the commit is not in doubt")
+	}
+}
+
+// What the server has not done is sent again: it is about to end, or has too much to do.
+func TestServerDrains(t *testing.T) {
+	t.Parallel()
+	w, f := begin(t, map[string][]string{"commit": {"503 SHUTTING_DOWN", "503 NOT_READY", "429 BUSY", `{}`}})
+	if _, err := w.Commit(t.Context(), turn(2)); err != nil {
+		t.Fatal(err)
+	}
+	bodies := f.calls("commit")
+	if len(bodies) != 4 || strings.Contains(bodies[3], "again") {
+		t.Errorf("got %d tries, the last one %s, want 4, and no doubt", len(bodies), bodies[len(bodies)-1])
+	}
+}
+
+// Nobody listens: nothing was done, and after some time that is told.
+func TestServerAway(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(&fake{})
+	w, err := Open(t.Context(), s.URL, Options{Patience: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	s.Close()
+	w.client.CloseIdleConnections() // through one that was open it might have been done, for all that is known
+	_, err = w.Commit(t.Context(), turn(2))
+	wantErr(t, "commit", err, world.ErrStorage)
+	if errors.Is(err, world.ErrUnknownOutcome) {
+		t.Errorf("commit: got %v, want that nothing was done", err)
+	}
+	_, err = Open(t.Context(), s.URL)
+	wantErr(t, "open", err, world.ErrStorage)
+}
+
+// A delivery is sent again where its ID, and nothing else, keeps it from coming twice.
+func TestDeliveryAnswerLost(t *testing.T) {
+	t.Parallel()
+	w, f := begin(t, map[string][]string{"deliver": {"cut", `{"run": "r1"}`, "cut"}})
+	d := &world.Delivery{Run: "r1", ID: "d1", Events: []world.Event{{Type: world.SignalReceived, Name: "a", Time: world.Now()}}}
+	if done, err := w.Deliver(t.Context(), d); err != nil || done.Run != "r1" {
+		t.Fatalf("got %+v, %v", done, err)
+	}
+	d.ID = ""
+	_, err := w.Deliver(t.Context(), d)
+	wantErr(t, "a delivery without an ID", err, world.ErrUnknownOutcome)
+	if n := len(f.calls("deliver")); n != 3 {
+		t.Errorf("got %d deliveries, want 3", n)
+	}
+}
+
+// A take is asked for again under its number; the next one has another.
+func TestTakeAnswerLost(t *testing.T) {
+	t.Parallel()
+	w, f := begin(t, map[string][]string{
+		"join": {`{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "server": "srv_1"}`},
+		"take": {"cut", `{"now": "2026-11-22T10:00:00Z", "runs": [{"run": "r1", "take": 1}]}`, "cut", "503 UNKNOWN_OUTCOME"},
+	})
+	if _, err := w.Join(t.Context(), world.Worker{ID: "w1"}); err != nil {
+		t.Fatal(err)
+	}
+	q := world.TakeQuery{Worker: "w1", Runs: 1}
+	if taken, err := w.Take(t.Context(), q); err != nil || len(taken.Runs) != 1 {
+		t.Fatalf("got %+v, %v, want the run", taken, err)
+	}
+	_, err := w.Take(t.Context(), q)
+	wantErr(t, "a take that another process of the server was asked for", err, world.ErrUnknownOutcome)
+	type key struct {
+		n      int64
+		again  bool
+		server string
+	}
+	var got []key
+	for _, body := range f.calls("take") {
+		var m wire.TakeQuery
+		if err := json.Unmarshal([]byte(body), &m); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, key{m.N, m.Again, m.Server})
+	}
+	want := []key{{1, false, ""}, {1, true, "srv_1"}, {2, false, ""}, {2, true, "srv_1"}, {2, true, "srv_1"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("takes: got %v, want %v", got, want)
+	}
+}
+
+// A beat whose answer is lost is not repeated at once; the next one asks for what it told.
+func TestBeatAnswerLost(t *testing.T) {
+	t.Parallel()
+	w, f := begin(t, map[string][]string{"beat": {"cut", `{"lost": ["r1"]}`}})
+	_, err := w.Beat(t.Context(), world.BeatQuery{Worker: "w1"})
+	wantErr(t, "beat", err, world.ErrStorage)
+	for range 2 {
+		if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: "w1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{`{"worker":"w1"}`, `{"worker":"w1","again":true}`, `{"worker":"w1"}`}
+	if got := f.calls("beat"); !slices.Equal(got, want) {
+		t.Errorf("beats: got %v, want %v", got, want)
+	}
+}
+
+// A worker whose joining was not answered has joined, or joins.
+func TestJoinAnswerLost(t *testing.T) {
+	t.Parallel()
+	w, f := begin(t, map[string][]string{"join": {"cut", "409 CONFLICT"}, "beat": {"409 LEASE_LOST", `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z"}`}})
+	b, err := w.Join(t.Context(), world.Worker{ID: "w1"})
+	if err != nil || b.Until.Sub(b.Now) != 10*time.Second {
+		t.Fatalf("got %+v, %v", b, err)
+	}
+	if n := len(f.calls("join")); n != 2 {
+		t.Errorf("joined %d times, want 2", n)
+	}
+}
+
+// Errors are what they are in the server.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]error{
+		"404 NOT_FOUND": world.ErrNotFound, "404 NO_ROUTE": world.ErrInvalid, "409 RUN_EXISTS": world.ErrRunExists, "409 RUN_OVER": world.ErrTerminal, "409 CONFLICT": world.ErrConflict,
+		"409 LEASE_LOST": world.ErrLeaseLost, "429 INBOX_FULL": world.ErrInboxFull, "409 STREAM_CLOSED": world.ErrStreamClosed, "409 TOO_LARGE": world.ErrTooLarge,
+		"409 INVALID": world.ErrInvalid, "500 UNKNOWN_FORMAT": world.ErrFormat, "409 WORKER_EXISTS": world.ErrWorkerExists, "503 STORAGE": world.ErrStorage,
+		"503 UNKNOWN_OUTCOME": world.ErrUnknownOutcome, "500 INTERNAL": world.ErrStorage, "401 UNAUTHENTICATED": ErrUnauthenticated, "403 FORBIDDEN": ErrForbidden,
+		"409 NO_KEY": world.ErrNoKey, "409 TOO_EARLY": world.ErrTooEarly, "500 CORRUPTED_EVENT_LOG": world.ErrCorrupt,
+	} {
+		w, _ := begin(t, map[string][]string{"run": {answer}, "join": {answer}})
+		_, err := w.Run(t.Context(), "r1")
+		wantErr(t, answer, err, want)
+		if strings.HasPrefix(answer, "40") && (want == ErrUnauthenticated || want == ErrForbidden) {
+			_, err := w.Join(t.Context(), world.Worker{ID: "w1"})
+			wantErr(t, "join: "+answer, err, world.ErrInvalid)
+		}
+	}
+	w, _ := begin(t, map[string][]string{"run": {
+		`409 {"code": "TOO_EARLY", "step": "step_1", "retryAfterMs": 1500}`, `500 {"code": "CORRUPTED_EVENT_LOG", "run": "r1", "seq": 7}`,
+		`409 {"code": "NO_KEY", "run": "r1", "key": "k1"}`,
+	}})
+	var early *world.TooEarlyError
+	if _, err := w.Run(t.Context(), "r1"); !errors.As(err, &early) || early.RetryAfter != 1500*time.Millisecond || early.Step != "step_1" {
+		t.Errorf("got %v, want the time left", err)
+	}
+	var corrupt *world.CorruptError
+	if _, err := w.Run(t.Context(), "r1"); !errors.As(err, &corrupt) || corrupt.Seq != 7 || corrupt.Run != "r1" {
+		t.Errorf("got %v, want where it is damaged", err)
+	}
+	var key *world.KeyError
+	if _, err := w.Run(t.Context(), "r1"); !errors.As(err, &key) || key.Key != "k1" || key.Run != "r1" {
+		t.Errorf("got %v, want the key", err)
+	}
+}
+
+// No error shows a key.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	const secret = "secret-0123456789"
+	for _, url := range []string{
+		"http://" + secret + "@127.0.0.1:1", "http://me:" + secret + "@127.0.0.1:1", "http://" + secret + "@127.0.0.1:1/%zz", "ftp://" + secret + "@host",
+		"http://" + secret + "@127.0.0.1:1/?key=" + secret, "http://" + secret + "@", "http://127.0.0.1:1#" + secret,
+	} {
+		_, err := Open(t.Context(), url, Options{Patience: time.Millisecond})
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("got %v, want an error without the key", err)
+		}
+	}
+	_, err := Open(t.Context(), "http://127.0.0.1:1", Options{Key: secret + "\r\nX: y"})
+	if wantErr(t, "a key with a line", err, world.ErrInvalid); strings.Contains(err.Error(), secret) {
+		t.Errorf("got %v, want an error without the key", err)
+	}
+	for form, want := range map[string]string{secret: secret, "worker:w:" + secret: secret, "worker:w:" + secret + ",admin:a:other": secret, "a:b": "a:b"} {
+		if got := secretOf(form); got != want {
+			t.Errorf("secretOf(%q) = %q, want %q", form, got, want)
+		}
+	}
+}
+
+// Notices stop and come again: who listens is told to look at everything, and polls meanwhile.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	w, f := begin(t, map[string][]string{"notices": {
+		"event: open\ndata: {\"beatMs\":15000,\"pollMs\":60000}\n\n: \n\nevent: notices\ndata: [{\"kind\":\"work\",\"run\":\"r1\"}]\n\n", // and the end
+	}})
+	if got := w.Poll(); got != deafPoll {
+		t.Errorf("before anybody listens: polls every %s, want %s", got, deafPoll)
+	}
+	told := make(chan world.Notice, 100)
+	polls := make(chan time.Duration, 100)
+	stop := w.Notify(func(n world.Notice) {
+		select {
+		case told <- n:
+			polls <- w.Poll()
+		default:
+		}
+	})
+	defer stop()
+	want := []world.Notice{
+		{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeStream},
+		{Kind: world.NoticeWork, Run: "r1"}, {Kind: world.NoticeWork}, {Kind: world.NoticeWork},
+	}
+	for i, n := range want {
+		if got := <-told; got != n {
+			t.Fatalf("notice %d: got %+v, want %+v", i, got, n)
+		}
+		wantPoll := time.Minute
+		if i == 6 { // it has ended
+			wantPoll = deafPoll
+		}
+		if got := <-polls; got != wantPoll {
+			t.Errorf("at notice %d: polls every %s, want %s", i, got, wantPoll)
+		}
+	}
+	stop()
+	if n := len(f.calls("notices")); n < 2 {
+		t.Errorf("connected %d times, want again after the end", n)
+	}
+}

@@ -1,0 +1,185 @@
+package wire
+
+// This file has what workers ask for and are told.
+
+import (
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Worker is a [world.Worker].
+type Worker struct {
+	ID      string        `json:"id"`
+	Name    string        `json:"name,omitempty"`
+	Build   string        `json:"build,omitempty"`
+	Classes []world.Class `json:"classes,omitempty"`
+	Steps   []string      `json:"steps,omitempty"`
+	LeaseMs int64         `json:"leaseMs,omitempty"` // 0: the world's default, 10 s
+	Remote  bool          `json:"remote,omitempty"`  // told, not asked for: who joins here is
+}
+
+// OfWorker makes a message of a worker. A part of a millisecond of its lease counts as a whole one.
+func OfWorker(in *world.Worker) Worker {
+	lease := int64((in.Lease + time.Millisecond - 1) / time.Millisecond)
+	if in.Lease < 0 {
+		lease = -1
+	}
+	return Worker{ID: in.ID, Name: in.Name, Build: in.Build, Classes: in.Classes, Steps: in.Steps, LeaseMs: lease, Remote: in.Remote}
+}
+
+// World is the worker of a message.
+func (w *Worker) World() world.Worker {
+	return world.Worker{
+		ID: w.ID, Name: w.Name, Build: w.Build, Classes: w.Classes, Steps: w.Steps, Lease: time.Duration(w.LeaseMs) * time.Millisecond, Remote: w.Remote,
+	}
+}
+
+// TakeQuery is a [world.TakeQuery].
+type TakeQuery struct {
+	Worker  string        `json:"worker"`
+	Classes []world.Class `json:"classes,omitempty"`
+	Runs    int           `json:"runs,omitempty"`
+	Steps   []string      `json:"steps,omitempty"`
+	Tasks   int           `json:"tasks,omitempty"`
+	Run     string        `json:"run,omitempty"`
+	Step    string        `json:"step,omitempty"`
+
+	WaitMs int64 `json:"waitMs,omitempty"` // how long to wait until there is something; 30 s at most
+
+	// N is the number of this take among those of the worker, from 1, one after the other. The server remembers the answer to the last one: the same
+	// number with Again is answered with it. 0: it is not remembered.
+	N      int64  `json:"n,omitempty"`
+	Again  bool   `json:"again,omitempty"`
+	Server string `json:"server,omitempty"` // with Again: the [Beat].Server of the worker's last join or beat before the first try
+}
+
+// World is the query of a message.
+func (q *TakeQuery) World() world.TakeQuery {
+	return world.TakeQuery{Worker: q.Worker, Classes: q.Classes, Runs: q.Runs, Steps: q.Steps, Tasks: q.Tasks, Run: q.Run, Step: q.Step}
+}
+
+// Taken is a [world.Taken].
+type Taken struct {
+	Now   time.Time  `json:"now"`
+	Runs  []TakenRun `json:"runs,omitempty"`
+	Tasks []Task     `json:"tasks,omitempty"`
+	Next  time.Time  `json:"next,omitzero"`
+	More  bool       `json:"more,omitempty"`
+}
+
+// TakenRun is a [world.TakenRun].
+type TakenRun struct {
+	Run      string       `json:"run"`
+	Take     int64        `json:"take"`
+	Class    world.Class  `json:"class"`
+	Status   world.Status `json:"status"`
+	Priority int          `json:"priority"`
+	Seq      int64        `json:"seq"`
+	Segment  int64        `json:"segment,omitempty"`
+	Paused   bool         `json:"paused,omitempty"`
+	Blocked  *world.Block `json:"blocked,omitempty"`
+	Mail     []Mail       `json:"mail,omitempty"`
+	Log      []Event      `json:"log,omitempty"`
+	Strikes  int          `json:"strikes,omitempty"`
+}
+
+// OfTaken makes a message of what a worker was given.
+func OfTaken(in *world.Taken) Taken {
+	return Taken{Now: in.Now, Next: in.Next, More: in.More, Tasks: list(in.Tasks, OfTask), Runs: list(in.Runs, func(r *world.TakenRun) TakenRun {
+		return TakenRun{r.Run, r.Take, r.Class, r.Status, r.Priority, r.Seq, r.Segment, r.Paused, r.Blocked, OfMail(r.Mail), OfEvents(r.Log), r.Strikes}
+	})}
+}
+
+// World is what a worker was given.
+func (t *Taken) World() world.Taken {
+	return world.Taken{Now: t.Now, Next: t.Next, More: t.More, Tasks: list(t.Tasks, (*Task).World), Runs: list(t.Runs, func(r *TakenRun) world.TakenRun {
+		return world.TakenRun{
+			Run: r.Run, Take: r.Take, Class: r.Class, Status: r.Status, Priority: r.Priority, Seq: r.Seq, Segment: r.Segment, Paused: r.Paused,
+			Blocked: r.Blocked, Mail: WorldMail(r.Mail), Log: WorldEvents(r.Log), Strikes: r.Strikes,
+		}
+	})}
+}
+
+// BeatQuery is a [world.BeatQuery].
+type BeatQuery struct {
+	Worker string    `json:"worker"`
+	Tasks  []TaskKey `json:"tasks,omitempty"`
+	Again  bool      `json:"again,omitempty"` // the answer to the last beat was lost: the runs that it told of as lost are told again
+}
+
+// Beat is a [world.Beat].
+type Beat struct {
+	Now   time.Time `json:"now"`
+	Until time.Time `json:"until"`
+	Mail  []Mail    `json:"mail,omitempty"`
+	Ended []TaskKey `json:"ended,omitempty"`
+	Lost  []string  `json:"lost,omitempty"`
+
+	Server string `json:"server"` // which process of the server answered
+}
+
+// OfBeat makes a message of what a beat told.
+func OfBeat(in *world.Beat) Beat {
+	return Beat{Now: in.Now, Until: in.Until, Mail: OfMail(in.Mail), Ended: OfKeys(in.Ended), Lost: in.Lost}
+}
+
+// World is what a beat told.
+func (b *Beat) World() world.Beat {
+	return world.Beat{Now: b.Now, Until: b.Until, Mail: WorldMail(b.Mail), Ended: WorldKeys(b.Ended), Lost: b.Lost}
+}
+
+// WorkerID names a worker that leaves.
+type WorkerID struct {
+	Worker string `json:"worker"`
+}
+
+// HeldQuery asks what a worker holds.
+type HeldQuery struct {
+	Worker string `json:"worker"`
+	N      int64  `json:"n"` // a number as that of a take: those with a lower one are over, or come too late
+}
+
+// Held is a [world.Held].
+type Held struct {
+	Runs  []string  `json:"runs,omitempty"`
+	Tasks []TaskKey `json:"tasks,omitempty"` // attempt: 0
+}
+
+// World is what a worker holds.
+func (h *Held) World() world.Held { return world.Held{Runs: h.Runs, Tasks: WorldKeys(h.Tasks)} }
+
+// ReadyQuery is a [world.ReadyQuery].
+type ReadyQuery struct {
+	Classes []world.Class `json:"classes,omitempty"`
+	Steps   []string      `json:"steps,omitempty"`
+	Limit   int           `json:"limit,omitempty"`
+}
+
+// Ready is a [world.Ready].
+type Ready struct {
+	Now   time.Time   `json:"now"`
+	Items []ReadyItem `json:"items,omitempty"`
+	More  bool        `json:"more,omitempty"`
+	Next  time.Time   `json:"next,omitzero"`
+}
+
+// ReadyItem is a [world.ReadyItem].
+type ReadyItem struct {
+	Run      string      `json:"run"`
+	Class    world.Class `json:"class,omitzero"`
+	Step     string      `json:"step,omitempty"`
+	StepName string      `json:"stepName,omitempty"`
+	Priority int         `json:"priority"`
+	Due      time.Time   `json:"due"`
+}
+
+// OfReady makes a message of a list.
+func OfReady(in *world.Ready) Ready {
+	return Ready{in.Now, list(in.Items, func(i *world.ReadyItem) ReadyItem { return ReadyItem(*i) }), in.More, in.Next}
+}
+
+// World is the list of a message.
+func (r *Ready) World() world.Ready {
+	return world.Ready{Now: r.Now, Items: list(r.Items, func(i *ReadyItem) world.ReadyItem { return world.ReadyItem(*i) }), More: r.More, Next: r.Next}
+}

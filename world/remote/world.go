@@ -1,0 +1,223 @@
+// Package remote is the world of a Stepwell server, over HTTP: workers and clients that need no access to a database.
+//
+//	w, err := remote.Open(ctx, "https://stepwell.internal", remote.Options{Key: key})
+//	app, err := stepwell.New(w, stepwell.Config{Definitions: definitions})
+//	err = app.Run(ctx)
+//
+// It can do what the server's own world can, but for transactions with the application's data. docs/remote.md says how to run workers so,
+// docs/protocol.md what goes over the wire.
+//
+// # When the server is away
+//
+// A call that has not reached the server is tried again for [Options].Patience, then it is [world.ErrStorage]. Where the answer to a write is lost the
+// error is [world.ErrUnknownOutcome], as of any world; what can be sent twice without harm is. A worker keeps its lease while the server
+// restarts, if that is back before the lease ends.
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+// KeyVariable is the environment variable of the API key, where neither the options nor the URL have one.
+const KeyVariable = "STEPWELL_API_KEY"
+
+// Options set a world up. The zero value is fit for use.
+type Options struct {
+	// Key is the API key. A worker's has the scope worker; a client's operator, or viewer to read. Default: the URL's user or password, else the
+	// environment's STEPWELL_API_KEY. It is in no error and no log.
+	Key string
+	// Patience is how long a call that has not reached the server is tried again. Default 10 s.
+	Patience time.Duration
+	// Timeout is how long the server may take to answer one. Default 45 s.
+	Timeout time.Duration
+	// Transport carries the requests; for tests, or TLS of one's own. Default: one of this World, with the system's proxy settings.
+	Transport http.RoundTripper
+}
+
+// What a key can lack. Both are told by the server.
+var (
+	// ErrUnauthenticated: the server needs an API key, and has not been given one that it knows.
+	ErrUnauthenticated = errors.New("the server does not know this API key")
+	// ErrForbidden: the key's scope does not allow this; the message says which one does.
+	ErrForbidden = errors.New("the API key does not allow this")
+)
+
+// World is the world of a server. It is safe for concurrent use.
+type World struct {
+	base   *url.URL // without user and key
+	key    string
+	opt    Options
+	client *http.Client
+	hello  wire.Hello
+	takes  atomic.Int64 // the number of the last
+
+	mu      sync.Mutex
+	closed  bool
+	calls   sync.WaitGroup
+	closing chan struct{}
+	workers map[string]*worker
+	doubts  map[[16]byte]struct{} // commits that may have been written
+
+	listeners world.Listeners
+	feed      feed
+}
+
+var (
+	_ world.World       = (*World)(nil)
+	_ world.Notifier    = (*World)(nil)
+	_ world.Poller      = (*World)(nil)
+	_ world.TaskReader  = (*World)(nil)
+	_ world.ReadyReader = (*World)(nil)
+	_ world.Doctor      = (*World)(nil)
+)
+
+// worker is one that joined through this World.
+type worker struct {
+	taking sync.Mutex // one take at a time: they are numbered
+	mu     sync.Mutex
+	lease  time.Duration // 0: it did not say; under mu
+	missed bool          // the answer to the last beat was lost; under mu
+	server string        // the process of the server that answered last; under mu
+}
+
+// Open connects to the server at a URL such as https://stepwell.internal or http://127.0.0.1:7373, which may have a path where the server is
+// mounted below one. It asks the server once who it is, and fails where there is none, or it does not know the key. ctx bounds that alone. Close
+// ends what it starts.
+func Open(ctx context.Context, rawURL string, options ...Options) (*World, error) {
+	var o Options
+	if len(options) > 0 {
+		o = options[0]
+	}
+	if err := world.MayOpen(); err != nil {
+		return nil, err
+	}
+	base, key, err := parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Patience < 0 || o.Timeout < 0 {
+		return nil, fmt.Errorf("%w: server %s: an option is negative", world.ErrInvalid, base)
+	}
+	if o.Patience == 0 {
+		o.Patience = 10 * time.Second
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 45 * time.Second
+	}
+	if o.Key == "" {
+		o.Key = key
+	}
+	if o.Key == "" {
+		o.Key = os.Getenv(KeyVariable)
+	}
+	o.Key = secretOf(o.Key)
+	if strings.ContainsFunc(o.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, fmt.Errorf("%w: server %s: the API key has characters that a header cannot carry", world.ErrInvalid, base)
+	}
+	if o.Transport == nil {
+		o.Transport = transport()
+	}
+	w := &World{
+		base: base, key: o.Key, opt: o, closing: make(chan struct{}), workers: make(map[string]*worker), doubts: make(map[[16]byte]struct{}),
+		client: &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+	if err := w.greet(ctx); err != nil {
+		w.client.CloseIdleConnections()
+		return nil, err
+	}
+	return w, nil
+}
+
+// parse takes the key out of a URL. An error shows nothing of it.
+func parse(rawURL string) (base *url.URL, key string, err error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, "", fmt.Errorf("%w: the URL of a server is like https://host or http://host:port", world.ErrInvalid)
+	}
+	if u.User != nil {
+		key = u.User.Username()
+		if secret, ok := u.User.Password(); ok {
+			key = secret
+		}
+		u.User = nil
+	}
+	return u, key, nil
+}
+
+// secretOf is the secret of a key that is written as a server's settings have it, scope:name:secret, the first of several: a client beside a server
+// may have the same environment.
+func secretOf(key string) string {
+	first, _, _ := strings.Cut(key, ",")
+	if parts := strings.SplitN(first, ":", 3); len(parts) == 3 {
+		return parts[2]
+	}
+	return key
+}
+
+// transport has connections for a worker with many runs. They end before the server ends them, which would look like a lost answer.
+func transport() *http.Transport {
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DisableCompression: true, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConns: 256, MaxIdleConnsPerHost: 256, IdleConnTimeout: 60 * time.Second,
+	}
+}
+
+// greet asks the server who it is.
+func (w *World) greet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, w.opt.Timeout)
+	defer cancel()
+	err := w.once(ctx, http.MethodGet, "", nil, &w.hello)
+	switch {
+	case errors.Is(err, errAway), errors.Is(err, errLost):
+		return fmt.Errorf("%w: %w", world.ErrStorage, err)
+	case err != nil:
+		return err
+	}
+	if w.hello.Protocol != wire.Protocol {
+		return fmt.Errorf("%w: server %s speaks version %d of the protocol, and this program version %d", world.ErrFormat, w.base, w.hello.Protocol, wire.Protocol)
+	}
+	return nil
+}
+
+// Scope is what the server lets this World's key do: viewer, operator, worker or admin. It is what it said when it was opened.
+func (w *World) Scope() string { return w.hello.Scope }
+
+// Close waits for calls under way and ends notices. It does not end the server. Closing twice is legal.
+func (w *World) Close() error {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.closing)
+	}
+	w.mu.Unlock()
+	w.feed.end()
+	w.calls.Wait()
+	w.client.CloseIdleConnections()
+	return nil
+}
+
+// enter begins a call; leave ends it.
+func (w *World) enter(ctx context.Context) (leave func(), err error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, world.ErrClosed
+	}
+	w.calls.Add(1)
+	return w.calls.Done, nil
+}
