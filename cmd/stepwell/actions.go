@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -136,6 +135,9 @@ func (p *picture) sends(run string, a *proposal) {
 			}
 			a.do("signal:", "runs signal "+run+" "+shellWord(en.Name)+" "+shellWord(payload))
 			n++
+		case en.Kind == world.KindHook && en.Status == world.EntryActive && strings.HasPrefix(en.Token, world.WebhookToken):
+			a.do("its URL:", "hooks list --token "+shellWord(en.Token)) // it takes requests alone
+			n++
 		case en.Kind == world.KindHook && en.Status == world.EntryActive:
 			a.do("send:", "hooks send "+shellWord(en.Token)+" null")
 			n++
@@ -153,27 +155,4 @@ func times(n int) string {
 	default:
 		return fmt.Sprintf("%d times", n)
 	}
-}
-
-// undoText says how far a run is with undoing what it did; "" where it does not.
-func undoText(j *world.Journal) string {
-	count := map[world.EntryStatus]int{}
-	for _, en := range j.Entries {
-		if en.Undo() && en.Segment == j.Segment {
-			count[en.Status]++
-		}
-	}
-	var parts []string
-	for _, of := range []struct {
-		status world.EntryStatus
-		word   string
-	}{
-		{world.EntryCompleted, "done"}, {world.EntryRunning, "running"}, {world.EntryPending, "to be tried again"}, {world.EntryFailed, "failed"},
-		{world.EntryDropped, "given up"},
-	} {
-		if n := count[of.status]; n > 0 {
-			parts = append(parts, human.Count(n, "step")+" "+of.word)
-		}
-	}
-	return strings.Join(parts, ", ")
 }

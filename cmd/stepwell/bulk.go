@@ -18,8 +18,8 @@ import (
 func (c *cli) bulk() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bulk",
-		Short: "Cancel, pause, resume, signal and retry many runs, by filter",
-		Long: `Cancel, pause, resume, signal and retry the runs that a filter finds. --dry-run counts them and does nothing. A run that refuses stops
+		Short: "Cancel, pause, resume, wake, signal and retry many runs, by filter",
+		Long: `Cancel, pause, resume, wake, signal and retry the runs that a filter finds. --dry-run counts them and does nothing. A run that refuses stops
 nothing; it is told, and the exit code is 7 at the end. It can be stopped at any time, as with Ctrl-C, says how far it came and how to go on,
 and can be repeated.
 
@@ -77,6 +77,8 @@ func (f *bulkFlags) words(a *bulkAct, l *stepwell.ListFilter) (words []string) {
 	put("status", strings.Join(f.status, ","))
 	moment("since", l.Since)
 	moment("until", l.Until)
+	put("parent", f.parent)
+	put("origin", f.origin)
 	for _, in := range f.input {
 		put("input", in)
 	}
@@ -114,7 +116,7 @@ func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
 			switch {
 			case flags.parallel < 1:
 				return usagef("give a number from 1", "--parallel %d", flags.parallel)
-			case !flags.all && !flags.dry && f.Workflow == "" && f.Since.IsZero() && f.Until.IsZero() && len(f.Input)+len(f.Attributes) == 0:
+			case !flags.all && !flags.dry && f.Workflow == "" && f.Parent == "" && f.Origin == "" && f.Since.IsZero() && f.Until.IsZero() && len(f.Input)+len(f.Attributes) == 0:
 				return usagef("give a filter, or --all; count them first with --dry-run", "bulk %s: no filter: that would be all runs", a.name)
 			case a.name == "signal" && flags.word == "":
 				flags.word = world.NewID("dlvr", c.now()) // so that it can be repeated

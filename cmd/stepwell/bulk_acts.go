@@ -40,6 +40,15 @@ func bulkActs() []bulkAct {
 		{"resume", "resumed", "resumed", "Let paused runs go on", none, "resume", live, func(_ *cli, app *stepwell.App, _ []string, _ string) (stepwell.Act, error) {
 			return unless(false, func(ctx context.Context, r stepwell.RunInfo) error { return app.Resume(ctx, r.ID) }), nil
 		}},
+		{"wake", "woken", "woken", "End the sleeps of runs now", none, "wake", []world.Status{world.Running}, func(_ *cli, app *stepwell.App, _ []string, _ string) (stepwell.Act, error) {
+			return func(ctx context.Context, r stepwell.RunInfo) error {
+				n, err := app.Wake(ctx, r.ID)
+				if err == nil && n == 0 {
+					err = errAlready // it does not sleep
+				}
+				return err
+			}, nil
+		}},
 		{"retry", "retried", "created", "Go on from the steps that failed runs, in new runs", none, "retry", []world.Status{world.Failed}, func(_ *cli, app *stepwell.App, _ []string, _ string) (stepwell.Act, error) {
 			return func(ctx context.Context, r stepwell.RunInfo) error {
 				retried, err := app.Retry(ctx, r.ID)

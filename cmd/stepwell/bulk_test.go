@@ -33,6 +33,7 @@ func TestBulkCommands(t *testing.T) {
 		{"bulk pause --input email=a@b.c", exitOK, "paused: 0 runs; 1 run so already; nothing is left to do\n", ""},
 		{"bulk resume --input email=a@b.c", exitOK, "resumed: 1 run\n", ""},
 		{"bulk resume --input email=a@b.c", exitOK, "resumed: 0 runs; 1 run so already; nothing is left to do\n", ""},
+		{"bulk wake --workflow onboard-user", exitOK, "so already", ""},
 		{"bulk cancel --workflow none", exitOK, "cancel requested: 0 runs; nothing is left to do\n", ""},
 		{"bulk cancel --workflow none --parallel 0", exitUsage, "", "--parallel 0"},
 		{"bulk signal hello 7 --input email=a@b.c --delivery-id d", exitOK, "sent: 1 run\n", ""},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -19,7 +20,8 @@ import (
 // database is what a command is about.
 type database struct {
 	world world.World
-	app   *stepwell.App // a client: it runs nothing
+	app   *stepwell.App     // a client: it runs nothing
+	ring  *stepwell.Keyring // of the environment; nil: none
 }
 
 const (
@@ -27,16 +29,19 @@ const (
 	validDB   = "give sqlite:PATH, the path of a SQLite file, or postgres://user@host/database"
 )
 
+// validKeys is what is said where the keys of the environment make no sense.
+const validKeys = "make a key:  stepwell keys new ID"
+
 var scheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]+:`) // a drive of Windows has one letter
 
-// locate finds the database: flag, then environment, then default.
+// locate finds the database, or the server in front of one: flag, then environment, then default.
 func (c *cli) locate() error {
-	where, by := c.db, "--db"
-	if where == "" {
-		where, by = c.getenv("STEPWELL_DB"), "STEPWELL_DB"
-	}
-	if where == "" {
-		where, by = defaultDB, "the default"
+	where, by, err := c.where()
+	switch {
+	case err != nil:
+		return err
+	case isServer(where):
+		return c.locateServer(where, by)
 	}
 	if scheme.FindString(where) == "" {
 		c.url, c.place = "sqlite:"+url.PathEscape(where), where
@@ -56,7 +61,51 @@ func (c *cli) locate() error {
 	return nil
 }
 
+// where is what the flags or the environment say, and which of them.
+func (c *cli) where() (where, by string, err error) {
+	db, server := c.getenv("STEPWELL_DB"), c.getenv("STEPWELL_SERVER")
+	if c.onDatabase {
+		server = ""
+	}
+	switch {
+	case c.db != "" && c.remote != "":
+		return "", "", usagef("give one of them", "--db and --server: it is a database, or a server in front of one")
+	case c.db != "":
+		return c.db, "--db", nil
+	case c.remote != "":
+		if !isServer(c.remote) {
+			return "", "", usagef(validServer, "--server %q is no URL of a server", withoutSecrets(c.remote))
+		}
+		return c.remote, "--server", nil
+	case db != "" && server != "":
+		return "", "", usagef("say which, with --db or --server", "STEPWELL_DB and STEPWELL_SERVER are both set")
+	case server != "":
+		if !isServer(server) {
+			return "", "", usagef(validServer, "STEPWELL_SERVER %q is no URL of a server", withoutSecrets(server))
+		}
+		return server, "STEPWELL_SERVER", nil
+	case db != "":
+		return db, "STEPWELL_DB", nil
+	}
+	return defaultDB, "the default", nil
+}
+
 func isSQLite(where string) bool { return strings.EqualFold(scheme.FindString(where), "sqlite:") }
+
+// databaseFiles are the files of a database that is one on this machine, once it is known.
+func (c *cli) databaseFiles() (files []string) {
+	if !isSQLite(c.url) {
+		return nil
+	}
+	path, err := filepath.Abs(c.place)
+	if err != nil {
+		return nil
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", "-lock", "-bell"} {
+		files = append(files, path+suffix)
+	}
+	return files
+}
 
 // withoutSecrets is a URL as it may be shown: without the password and without parameters, one of which may be another.
 func withoutSecrets(where string) string {
@@ -69,7 +118,10 @@ func withoutSecrets(where string) string {
 	} else {
 		u.RawQuery = ""
 	}
-	if u.User != nil {
+	switch {
+	case isServer(where): // the name may be the key
+		u.User = nil
+	case u.User != nil:
 		u.User = url.User(u.User.Username())
 	}
 	return u.String()
@@ -82,6 +134,9 @@ func (c *cli) openOrMake(ctx context.Context, existing bool) (*database, error) 
 	if err := c.locate(); err != nil {
 		return nil, err
 	}
+	if isServer(c.url) {
+		return c.openServer(ctx)
+	}
 	w, err := world.Open(ctx, c.url, world.OpenOptions{Existing: existing, Now: c.now})
 	switch {
 	case errors.Is(err, world.ErrNotFound) && isSQLite(c.url):
@@ -93,11 +148,20 @@ func (c *cli) openOrMake(ctx context.Context, existing bool) (*database, error) 
 	case err != nil:
 		return nil, err
 	}
-	app, err := stepwell.New(w, stepwell.Config{Name: c.who})
+	return c.clientOf(w)
+}
+
+// clientOf makes an App that runs nothing.
+func (c *cli) clientOf(w world.World) (*database, error) {
+	ring, err := stepwell.KeyringFromEnv(c.getenv)
+	if err != nil {
+		return nil, errors.Join(usagef(validKeys, "%w", err), w.Close())
+	}
+	app, err := stepwell.New(w, stepwell.Config{Name: c.who, Encryption: ring})
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	return &database{w, app}, nil
+	return &database{w, app, ring}, nil
 }
 
 // with opens the database for f.
@@ -121,7 +185,10 @@ func (c *cli) use(db *database, err error, f func(db *database) error) error {
 
 // command is a command line that does what is said on the same database. It shows no password.
 func (c *cli) command(line string) string {
-	if c.db != "" {
+	switch {
+	case c.remote != "":
+		line += " --server " + shellWord(withoutSecrets(c.remote))
+	case c.db != "":
 		db := c.db
 		if scheme.FindString(db) != "" && !isSQLite(db) {
 			db = withoutSecrets(db)

@@ -44,6 +44,7 @@ func (c *cli) workDemo(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	c.forDatabase()
 	if err := c.locate(); err != nil {
 		return err
 	}

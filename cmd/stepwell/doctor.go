@@ -15,8 +15,8 @@ func (c *cli) doctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine a database: runs that stand still, and what makes it slow",
-		Long: `Examine a database: runs that are due and that nobody takes, workers that are lost, mail that nobody reads, clocks that differ, missing
-indexes, dead rows, transactions that stay open, settings that lose data. Nothing is changed. What is not well comes with what to do.
+		Long: `Examine a database: runs that are due and that nobody takes, workers that are lost, mail that nobody reads, streams with gaps, clocks that
+differ, missing indexes, dead rows, transactions that stay open, settings that lose data. Nothing is changed. What is not well comes with what to do.
 
 Exit codes:
   0    nothing is bad; there may be warnings

@@ -77,7 +77,7 @@ func (c *cli) printEvents(ctx context.Context, db *database, run string, f stepw
 			return err
 		}
 		for {
-			page, err := db.world.Events(ctx, run, world.EventQuery{Cursor: f.Cursor, CorrelationID: f.ID, Types: f.Types})
+			page, err := db.app.World().Events(ctx, run, world.EventQuery{Cursor: f.Cursor, CorrelationID: f.ID, Types: f.Types})
 			if err != nil {
 				return err
 			}
@@ -181,7 +181,7 @@ func eventNote(e *world.Event, zone *time.Location) string {
 	if e.Peer != "" {
 		say("%s", e.Peer)
 	}
-	if len(e.Match) > 0 {
+	if len(e.Match) > 0 && e.Sealed == "" {
 		say("where %s", human.Fold(string(e.Match), noteWidth))
 	}
 	for word, t := range map[string]time.Time{"until": e.Until, "again at": e.RetryAt} { // an event has one of them
@@ -195,7 +195,10 @@ func eventNote(e *world.Event, zone *time.Location) string {
 	if e.Reason != "" {
 		say("%s", human.Cut(e.Reason, noteWidth))
 	}
-	if len(e.Payload) > 0 {
+	switch {
+	case e.Sealed != "":
+		say("encrypted with the key %s", e.Sealed)
+	case len(e.Payload) > 0:
 		say("%s", human.Fold(string(e.Payload), noteWidth))
 	}
 	return strings.Join(parts, "  ")

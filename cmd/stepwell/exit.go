@@ -14,16 +14,17 @@ import (
 
 // The exit codes; exitCodes documents them.
 const (
-	exitOK          = 0
-	exitFailure     = 1
-	exitUsage       = 2
-	exitNotFound    = 3
-	exitOver        = 4
-	exitLater       = 5
-	exitExists      = 6
-	exitPartly      = 7
-	exitDiverged    = 8
-	exitInterrupted = 130
+	exitOK           = 0
+	exitFailure      = 1
+	exitUsage        = 2
+	exitNotFound     = 3
+	exitOver         = 4
+	exitLater        = 5
+	exitExists       = 6
+	exitPartly       = 7
+	exitDiverged     = 8
+	exitNotCompleted = 9
+	exitInterrupted  = 130
 )
 
 const exitCodes = `Exit codes:
@@ -32,10 +33,11 @@ const exitCodes = `Exit codes:
   2    the command line is wrong
   3    there is no such run, hook or database
   4    the run is over
-  5    not now, try again later: the run's inbox is full
+  5    not now, try again later: the run's inbox is full, or it is not over yet
   6    a run with that ID or key is there already
   7    some of several runs were refused; the rest is done
   8    a history does not go with the code that it was held against
+  9    the run that was waited for failed, or was cancelled
   130  interrupted`
 
 // fault is an error with its exit code and what to do next.
@@ -80,6 +82,10 @@ func (c *cli) explain(err error, run string) error {
 func report(to io.Writer, ctx context.Context, err error, asJSON bool) int {
 	if err == nil {
 		return exitOK
+	}
+	var known *fault
+	if !errors.As(err, &known) {
+		err = refusedKey(err)
 	}
 	f := &fault{code: exitFailure, err: err}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

@@ -242,6 +242,8 @@ func TestCompletion(t *testing.T) {
 		"export --workflow onb":       "onboard-user\t1 of its runs are not over\n:4\n",
 		"hooks list --run wrun_01JD3": waitingRun + "\tonboard-user, running\n:4\n",
 		"runs list --status comp":     strings.Join(statuses(), "\n") + "\n:4\n",
+		"runs start onb":              "onboard-user\t1 of its runs are not over\n:4\n",
+		"runs result wrun_01JD3":      waitingRun + "\tonboard-user, running\n:4\n",
 		"hooks send order-":           "order-7\trun " + hookRun + "\n:4\n",
 		"events x --type run_created": strings.ReplaceAll(typeNames(), ", ", "\n") + "\n:4\n",
 	} {

@@ -16,13 +16,14 @@ import (
 
 func (c *cli) export() *cobra.Command {
 	var flags filterFlags
-	all := false
+	all, decrypt := false, false
 	cmd := &cobra.Command{
 		Use:   "export [RUN]...",
 		Short: "Write the logs of runs as JSON, to keep or to hold code against",
 		Long: `Write the logs of runs to standard output, as lines of JSON: for each run a head, an event a line, and an end. The runs are named, or those that a
 filter finds. stepwell import reads them into another database; stepwell check, App.Check and stepwelltest hold today's code against them.
-Payloads are written as they are, secrets included. What waits in a run's inbox is not in its log.
+Payloads are written as they are, secrets included; those of encrypted runs stay encrypted, unless --decrypt is given. What waits in a run's inbox is not
+in its log.
 
 ` + exitCodes,
 		Example: `  stepwell export wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 > order.jsonl
@@ -51,9 +52,9 @@ Payloads are written as they are, secrets included. What waits in a run's inbox 
 			return c.with(cmd.Context(), func(db *database) error {
 				out := bufio.NewWriterSize(c.stdout, 1<<16)
 				if len(args) == 0 {
-					err = c.exportFound(cmd.Context(), db, f, out)
+					err = c.exportFound(cmd.Context(), db, f, out, exporting(decrypt)...)
 				} else {
-					err = c.exportNamed(cmd.Context(), db, args, out)
+					err = c.exportNamed(cmd.Context(), db, args, out, exporting(decrypt)...)
 				}
 				return errors.Join(err, out.Flush())
 			})
@@ -61,16 +62,24 @@ Payloads are written as they are, secrets included. What waits in a run's inbox 
 	}
 	flags.add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "all runs, where no filter is given")
+	cmd.Flags().BoolVar(&decrypt, "decrypt", false, "write the payloads of encrypted runs in plain text; the environment has the keys")
 	c.jsonFlag(cmd, "write errors as JSON too")
 	return cmd
 }
 
-func (c *cli) exportNamed(ctx context.Context, db *database, args []string, out io.Writer) error {
+func exporting(decrypt bool) (opts []stepwell.ExportOption) {
+	if decrypt {
+		opts = append(opts, stepwell.Decrypted())
+	}
+	return opts
+}
+
+func (c *cli) exportNamed(ctx context.Context, db *database, args []string, out io.Writer, opts ...stepwell.ExportOption) error {
 	p := c.progress("exported", "run")
 	for _, arg := range args {
 		run, err := c.find(ctx, db, arg)
 		if err == nil {
-			err = c.explain(db.app.Export(ctx, run, out), run)
+			err = c.explain(db.app.Export(ctx, run, out, opts...), run)
 		}
 		if err != nil {
 			return err
@@ -82,13 +91,13 @@ func (c *cli) exportNamed(ctx context.Context, db *database, args []string, out 
 }
 
 // exportFound exports what a filter finds. A run that is deleted meanwhile is passed over.
-func (c *cli) exportFound(ctx context.Context, db *database, f stepwell.ListFilter, out io.Writer) error {
+func (c *cli) exportFound(ctx context.Context, db *database, f stepwell.ListFilter, out io.Writer, opts ...stepwell.ExportOption) error {
 	p := c.progress("exported", "run")
 	for r, err := range db.app.List(ctx, f) {
 		if err != nil {
 			return c.explain(err, "")
 		}
-		switch err := db.app.Export(ctx, r.ID, out); {
+		switch err := db.app.Export(ctx, r.ID, out, opts...); {
 		case errors.Is(err, stepwell.ErrNotFound):
 		case err != nil:
 			return c.explain(err, r.ID)

@@ -5,12 +5,15 @@ package main
 import (
 	"context"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/stepwell/stepwell/server"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -38,6 +41,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestGolden(t *testing.T) {
 	path := fixture(t)
+	url := serveFile(t, path, server.Options{})
 	terminal := call{terminal: true, env: map[string]string{}}
 	noColour := call{terminal: true, env: map[string]string{"NO_COLOR": "1"}}
 	for name, test := range map[string]struct {
@@ -105,20 +109,19 @@ func TestGolden(t *testing.T) {
 		"workers-json":   {call{}, "workers --json"},
 		"help-doctor":    {call{}, "doctor --help"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			env := map[string]string{"STEPWELL_DB": path}
-			for k, v := range test.call.env {
-				env[k] = v
-			}
-			test.call.env = env
-			code, out, errs := test.call.do(context.Background(), strings.Fields(test.args)...)
-			if code != exitOK {
-				t.Fatalf("exit code %d, want 0; stderr: %s", code, errs)
-			}
-			if errs != "" {
-				out += "--- stderr\n" + errs
-			}
-			golden(t, name, out)
-		})
+		for variable, value := range map[string]string{"STEPWELL_DB": path, "STEPWELL_SERVER": url} { // the same is printed of both
+			t.Run(name+" "+variable, func(t *testing.T) {
+				env := map[string]string{variable: value}
+				maps.Copy(env, test.call.env)
+				code, out, errs := call{terminal: test.call.terminal, env: env}.do(context.Background(), strings.Fields(test.args)...)
+				if code != exitOK {
+					t.Fatalf("exit code %d, want 0; stderr: %s", code, errs)
+				}
+				if errs != "" {
+					out += "--- stderr\n" + errs
+				}
+				golden(t, name, out)
+			})
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
@@ -20,8 +21,8 @@ func (c *cli) hooksList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List active hooks",
-		Long: `List active hooks, 1,000 at most: token, run, and the metadata that the code gave them. Whoever knows a token can send to its hook.
-With --json each hook is one line.
+		Long: `List active hooks, 1,000 at most: token, run, and the metadata that the code gave them; of a webhook its URL too. Whoever knows a token
+can send to its hook. With --json each hook is one line.
 
 ` + exitCodes,
 		Example: `  stepwell hooks list
@@ -45,9 +46,16 @@ func (c *cli) listHooks(ctx context.Context, db *database, run, token string) er
 			return err
 		}
 	}
-	hooks, err := db.app.Hooks(ctx, run, token)
+	rows, err := db.app.Hooks(ctx, run, token)
 	if err != nil {
 		return c.explain(err, run)
+	}
+	hooks := make([]hookLine, len(rows))
+	for i := range rows {
+		hooks[i].HookRow = rows[i]
+		if is, ok := stepwell.WebhookOf(&rows[i]); ok {
+			hooks[i].Metadata, hooks[i].URL = is.Metadata, is.URL
+		}
 	}
 	switch {
 	case c.json:
@@ -70,12 +78,31 @@ func (c *cli) listHooks(ctx context.Context, db *database, run, token string) er
 	return nil
 }
 
-func (c *cli) hookTable(hooks []world.HookRow) {
+// hookLine is a hook, and where requests are sent to if it is a webhook.
+type hookLine struct {
+	world.HookRow
+	URL string `json:"url,omitempty"`
+}
+
+// metadata is what the table shows of a hook's.
+func (h *hookLine) metadata() string {
+	if h.Sealed != "" {
+		return "encrypted with key " + h.Sealed
+	}
+	return human.Fold(string(h.Metadata), payloadWidth)
+}
+
+func (c *cli) hookTable(hooks []hookLine) {
 	t := &table{gap: "  "}
 	t.add(cell{text: "TOKEN", tone: dim}, cell{text: "RUN", tone: dim}, cell{text: "AGE", tone: dim, right: true}, cell{text: "METADATA", tone: dim})
 	for _, h := range hooks {
+		if h.URL != "" { // it has the token
+			t.add(cell{text: human.Visible(h.URL)}, cell{text: h.Run}, cell{text: human.Age(c.now().Sub(h.CreatedAt)), right: true},
+				cell{text: h.metadata(), tone: dim})
+			continue
+		}
 		t.add(cell{text: human.Visible(h.Token)}, cell{text: h.Run}, cell{text: human.Age(c.now().Sub(h.CreatedAt)), right: true},
-			cell{text: human.Fold(string(h.Metadata), payloadWidth), tone: dim})
+			cell{text: h.metadata(), tone: dim})
 	}
 	t.write(c.stdout, c.style())
 }

@@ -3,6 +3,7 @@ package main
 // This file holds what --json says: of what was done, and of what went wrong.
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote"
 )
 
 const jsonHelp = `With --json standard output is JSON and nothing else. A command that shows something writes it as one object, or as one a line where it
@@ -71,12 +73,14 @@ func writeFailure(to io.Writer, f failure) {
 var (
 	codes = map[int]string{
 		exitNotFound: "NOT_FOUND", exitOver: "RUN_OVER", exitLater: "INBOX_FULL", exitExists: "RUN_EXISTS", exitPartly: "PARTLY",
-		exitDiverged: world.CodeDiverged, exitInterrupted: "INTERRUPTED",
+		exitDiverged: world.CodeDiverged, exitNotCompleted: "NOT_COMPLETED", exitInterrupted: "INTERRUPTED",
 	}
 	sentinels = []struct {
 		is   error
 		code string
 	}{
+		{remote.ErrUnauthenticated, "UNAUTHENTICATED"},
+		{remote.ErrForbidden, "FORBIDDEN"},
 		{stepwell.ErrTooLarge, "TOO_LARGE"},
 		{world.ErrConflict, "CONFLICT"},
 		{stepwell.ErrWorkerExists, "WORKER_EXISTS"},
@@ -92,6 +96,9 @@ var (
 
 // codeOf is the word for an error.
 func codeOf(err error, exit int) string {
+	if exit == exitLater && errors.Is(err, context.DeadlineExceeded) {
+		return "TIMEOUT"
+	}
 	if code := codes[exit]; code != "" {
 		return code
 	}

@@ -35,6 +35,7 @@ With --plan nothing is changed: the SQL is printed, each step a transaction that
   stepwell migrate --plan | psql postgres://owner@db.internal/app`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.forDatabase()
 			if err := c.locate(); err != nil {
 				return err
 			}

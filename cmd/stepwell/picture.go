@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -44,6 +45,7 @@ func (p *picture) draw(to io.Writer) {
 	if p.story.Damage != "" {
 		fmt.Fprintln(to, "\n"+p.style.paint(bad, "Its log cannot be read any further: "+human.Cut(p.story.Damage, 300)))
 	}
+	p.made(to)
 	p.actions(to)
 }
 
@@ -123,7 +125,7 @@ func (p *picture) facts(to io.Writer) {
 		}
 		fact("segment", segment)
 	}
-	if undo := undoText(j); undo != "" {
+	if undo := timeline.Undone(j); undo != "" {
 		fact("undo", undo)
 	}
 	if len(j.Input) > 0 {
@@ -139,6 +141,9 @@ func (p *picture) facts(to io.Writer) {
 }
 
 func (p *picture) payload(b []byte, width int) string {
+	if p.story.Run.Sealed && strings.HasPrefix(string(b), `"sealed:`) {
+		return "encrypted with the key " + p.story.Run.Encryption
+	}
 	if p.full {
 		width = len(b)*6 + 1 // what is shown escaped takes more room
 	}

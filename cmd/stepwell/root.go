@@ -13,11 +13,13 @@ import (
 // cli is one call of the command.
 type cli struct {
 	*shell
-	db     string // --db
-	url    string // of the database, once it is known
-	place  string // where it is, for people
-	json   bool
-	parsed bool // the command line was understood: what fails now is no usage error
+	db         string // --db
+	remote     string // --server
+	url        string // of the database, once it is known
+	place      string // where it is, for people
+	json       bool
+	onDatabase bool // the command works on a database, and not on a server
+	parsed     bool // the command line was understood: what fails now is no usage error
 }
 
 // run runs one command line and returns its exit code.
@@ -41,10 +43,10 @@ func run(ctx context.Context, args []string, sh *shell) int {
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stepwell",
-		Short: "Durable execution for Go: look at runs, signal and cancel them",
+		Short: "Durable execution for Go: start runs, look at them, signal and cancel them",
 		Long: `Stepwell makes Go functions durable: they survive crashes, restarts and month-long sleeps, and go on where they stopped.
-This command looks at the runs in a database and says why one does not move; it signals, wakes, pauses, resumes and cancels them, and
-sends to their hooks. A worker may be running on the same database meanwhile.
+This command starts runs, looks at those in a database and says why one does not move; it signals, wakes, pauses, resumes and cancels them,
+and sends to their hooks. A worker may be running on the same database meanwhile.
 
 ` + jsonHelp + `
 
@@ -53,6 +55,7 @@ sends to their hooks. A worker may be running on the same database meanwhile.
   stepwell runs list --db sqlite:app.db
   stepwell runs show wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
 		SilenceErrors: true, SilenceUsage: true,
+		Version:          builtFrom(),
 		Args:             known,
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: func(*cobra.Command, []string) { c.parsed = true },
@@ -64,9 +67,10 @@ sends to their hooks. A worker may be running on the same database meanwhile.
 		return usagef("see "+cmd.CommandPath()+" --help", "%w", err)
 	})
 	root.PersistentFlags().StringVar(&c.db, "db", "", "`database`: sqlite:PATH, a path, or postgres://user@host/name (env STEPWELL_DB, default sqlite:stepwell.db)")
+	root.PersistentFlags().StringVar(&c.remote, "server", "", "`URL` of a server, instead of a database: https://host (env STEPWELL_SERVER; its key is in STEPWELL_API_KEY)")
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.streams(), c.events(), c.bulk(), c.workflows(), c.export(), c.importRuns(), c.check(), c.migrate(), c.doctor(), c.workers())
-	root.AddCommand(c.server(), c.health())
+	root.AddCommand(c.keys(), c.server(), c.dev(), c.health())
 	c.completeFlags(root)
 	return root
 }
@@ -75,16 +79,17 @@ sends to their hooks. A worker may be running on the same database meanwhile.
 func (c *cli) runs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
-		Short: "List and show runs; signal, wake, pause, resume, cancel, retry, restart and fork them",
-		Long:  "List and show runs; signal, wake, pause, resume, cancel, retry, restart and fork them.\n\n" + exitCodes,
-		Example: `  stepwell runs list --status running
+		Short: "Start, list and show runs; signal, wake, pause, resume, cancel, retry, restart and fork them",
+		Long:  "Start, list and show runs; signal, wake, pause, resume, cancel, retry, restart and fork them.\n\n" + exitCodes,
+		Example: `  stepwell runs start onboard-user '{"email":"a@b.c"}'
+  stepwell runs list --status running
   stepwell runs show RUN
   stepwell runs signal RUN verify '{"userId":"42"}'`,
 		Args:                       known,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(c.runsList(), c.runsShow(), c.runsSignal(), c.runsWake(), c.runsPause(), c.runsResume(), c.runsCancel(), c.runsRetry(), c.runsRestart(),
+	cmd.AddCommand(c.runsStart(), c.runsResult(), c.runsList(), c.runsShow(), c.runsSignal(), c.runsWake(), c.runsPause(), c.runsResume(), c.runsCancel(), c.runsRetry(), c.runsRestart(),
 		c.runsFork(), c.runsTail())
 	return cmd
 }

@@ -34,6 +34,14 @@ func TestForkRetryRestart(t *testing.T) {
 		{[]string{"runs", "retry", waitingRun}, exitUsage, "it has not failed"},
 		{[]string{"runs", "restart", completedRun}, exitOK, "restarted run " + completedRun + " as run wrun_"},
 		{[]string{"runs", "restart", "wrun_none"}, exitNotFound, "there is no run"},
+		{[]string{"runs", "show", waitingRun}, exitOK, "forked at event 7 as   the-fork "},
+		{[]string{"runs", "show", completedRun}, exitOK, "restarted as  wrun_"},
+		{[]string{"runs", "show", failedRun}, exitOK, "retried as  wrun_"},
+		{[]string{"runs", "show", failedRun, "--json"}, exitOK, `"retry": true`},
+		{[]string{"runs", "list", "--origin", waitingRun}, exitOK, "the-fork"},
+		{[]string{"runs", "list", "--parent", waitingRun}, exitOK, "no runs in"},
+		{[]string{"runs", "list", "--origin", "a b"}, exitUsage, "run ID"},
+		{[]string{"bulk", "cancel", "--origin", failedRun}, exitOK, "cancel requested: 1 run\n"},
 	} {
 		code, out, errs := do(step.args...)
 		if code != step.code || !strings.Contains(out+errs, step.says) || code != exitOK && out != "" {

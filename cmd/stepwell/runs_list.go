@@ -38,6 +38,7 @@ With --json each run is one line.
 		Example: `  stepwell runs list
   stepwell runs list --workflow onboard-user --status running,pending
   stepwell runs list --input customer.id=42 --attr city=Ulm
+  stepwell runs list --origin wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell runs list --since 2h --json | jq -r .id`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -69,6 +70,7 @@ func statuses() []string {
 // filterFlags say which runs are meant.
 type filterFlags struct {
 	workflow, since, until string
+	parent, origin         string
 	status, input, attrs   []string
 }
 
@@ -78,13 +80,23 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.status, "status", nil, "only runs with this `status`: pending, running, completed, failed, cancelled; several with commas")
 	fl.StringVar(&f.since, "since", "", "only runs created at this `time` or later")
 	fl.StringVar(&f.until, "until", "", "only runs created before this `time`")
+	fl.StringVar(&f.parent, "parent", "", "only children of this `run`")
+	fl.StringVar(&f.origin, "origin", "", "only runs that were made of this `run`: its forks, restarts and retries")
 	fl.StringArrayVar(&f.input, "input", nil, "only runs whose input has this value at a path, `PATH=VALUE`; may be repeated")
 	fl.StringArrayVar(&f.attrs, "attr", nil, "only runs with this attribute, `NAME=VALUE`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statuses(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (c *cli) listFilter(flags *filterFlags) (f stepwell.ListFilter, err error) {
-	f.Workflow = flags.workflow
+	f.Workflow, f.Parent, f.Origin = flags.workflow, flags.parent, flags.origin
+	for flag, run := range map[string]string{"--parent": f.Parent, "--origin": f.Origin} {
+		if run == "" {
+			continue
+		}
+		if err := world.CheckRunID(run); err != nil {
+			return f, usagef("give the whole ID of a run", "%s: %w", flag, err)
+		}
+	}
 	for _, text := range flags.input {
 		path, value, ok := strings.Cut(text, "=")
 		if !ok {

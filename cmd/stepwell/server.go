@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -15,23 +17,25 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/telemetry"
 )
 
 func (c *cli) server() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "server",
-		Short: "Serve a database over HTTP: the REST API",
-		Long: `Serve a database over HTTP: start runs, look at them, signal and operate them, and follow their logs. The database is made where there is
-none. It runs no workflows: workers do, beside it, on the same database. docs/server.md has the routes and an hour with curl.
+		Short: "Serve a database over HTTP: the REST API and the web UI",
+		Long: `Serve a database over HTTP: start runs, look at them, signal and operate them, and follow their logs. A browser finds the same as pages, below
+/ui/. The database is made where there is none. It runs no workflows: workers do, beside it, on the same database. docs/server.md has the routes and an hour with curl.
 
 Each setting is a flag, and the environment variable behind it. Without API keys it listens on the loopback alone, and everybody on this
-machine may do everything.
+machine may do everything. GET /metrics is for Prometheus, and spans go where the OTEL_* variables say: docs/telemetry.md.
 
 ` + exitCodes,
 		Example: `  stepwell server --db sqlite:app.db
   STEPWELL_API_KEY=operator:ci:$(openssl rand -hex 24) stepwell server --db postgres://app@db.internal/app --listen :7373`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.forDatabase()
 			cfg, err := c.serverConfig(cmd.Flags())
 			if err != nil {
 				return err
@@ -47,14 +51,28 @@ machine may do everything.
 
 func (c *cli) serve(ctx context.Context, db *database, cfg *serverConfig) error {
 	log := slog.New(cfg.handler(c.stderr))
-	app, err := stepwell.New(db.world, stepwell.Config{Name: c.who, MaxRetention: cfg.retention, Logger: log})
+	tel, err := telemetry.New(telemetry.Options{World: db.world, Logger: log})
+	if err != nil {
+		return usagef("see docs/telemetry.md for the OTEL_* variables", "%w", err)
+	}
+	defer stopTelemetry(ctx, tel, log)
+	app, err := stepwell.New(db.world, stepwell.Config{Name: c.who, MaxRetention: cfg.retention, Logger: log, Observer: tel.Observer(), Encryption: cfg.encryption})
 	if err != nil {
 		return err
 	}
-	cfg.options.Logger = log
+	cfg.options.Logger, cfg.options.Metrics = log, tel.Handler()
+	cfg.options.Version = version
 	s, err := server.New(app, cfg.options)
 	if err != nil {
 		return usagef("see stepwell server --help", "%w", err)
+	}
+	scheme := "http"
+	if cfg.tls.cert != "" {
+		if cfg.serving.Certificate, err = server.ReadCertificate(cfg.tls.cert, cfg.tls.key, log); err != nil {
+			return usagef("give the files of a certificate and its key, PEM", "--tls-cert, --tls-key: %w", err)
+		}
+		scheme = "https"
+		defer reloads(cfg.serving.Certificate)()
 	}
 	l, err := s.Listen(ctx, cfg.listen)
 	if errors.Is(err, stepwell.ErrInvalid) {
@@ -63,12 +81,53 @@ func (c *cli) serve(ctx context.Context, db *database, cfg *serverConfig) error 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.stdout, "Stepwell serves %s on http://%s\n", c.place, l.Addr())
-	if len(cfg.options.Keys) == 0 && cfg.options.Insecure {
-		log.Warn("no API keys: whoever reaches this address may do everything", "address", l.Addr().String())
+	if at := scheme + "://" + l.Addr().String(); cfg.listening != nil {
+		cfg.listening(at)
+	} else {
+		fmt.Fprintf(c.stdout, "Stepwell serves %s on %s\n", c.place, at)
+	}
+	for _, risk := range cfg.risks(l.Addr()) {
+		log.Warn(risk, "address", l.Addr().String())
 	}
 	started := time.Now()
 	err = s.Serve(ctx, l, cfg.serving)
 	log.Info("stopped", "after", time.Since(started).Round(time.Second).String())
 	return err
+}
+
+// stopTelemetry sends what spans are left, for a few seconds.
+func stopTelemetry(ctx context.Context, tel *telemetry.Telemetry, log *slog.Logger) {
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := tel.Shutdown(last); err != nil {
+		log.Warn("some spans were not sent", "err", err)
+	}
+}
+
+// risks are what is dangerous about serving at an address.
+func (c *serverConfig) risks(at net.Addr) (risks []string) {
+	if len(c.options.Keys) == 0 && c.options.Insecure {
+		risks = append(risks, "no API keys: whoever reaches this address may do everything")
+	}
+	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && c.serving.Certificate == nil {
+		risks = append(risks, "no TLS on a public address: keys and payloads can be read on the way, unless a proxy in front has it; see --tls-cert")
+	}
+	return risks
+}
+
+// reloads reads the certificate anew at each SIGHUP, until stop is called; Windows has none.
+func reloads(of *server.Certificate) (stop func()) {
+	hangups, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		defer close(done)
+		for range hangups {
+			_ = of.Reload() // it says in the log what it did
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		close(hangups)
+		<-done
+	}
 }

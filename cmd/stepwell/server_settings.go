@@ -14,17 +14,21 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/server"
 )
 
 // serverConfig is what the settings say.
 type serverConfig struct {
-	listen    string
-	options   server.Options
-	serving   server.Serving
-	retention time.Duration
-	level     slog.Level
-	json      bool
+	listen     string
+	options    server.Options
+	serving    server.Serving
+	retention  time.Duration
+	encryption *stepwell.Keyring // nil: nothing is encrypted
+	level      slog.Level
+	json       bool
+	tls        struct{ cert, key string } // files
+	listening  func(url string)           // is told in the place of standard output
 }
 
 func (c *serverConfig) handler(to io.Writer) slog.Handler {
@@ -34,6 +38,9 @@ func (c *serverConfig) handler(to io.Writer) slog.Handler {
 	}
 	return slog.NewTextHandler(to, o)
 }
+
+// defaultListen is where a server listens that was told nothing.
+const defaultListen = "127.0.0.1:7373"
 
 // setting is one thing that can be set.
 type setting struct {
@@ -53,13 +60,25 @@ func (s *setting) env() string {
 }
 
 var serverSettings = []setting{
-	{flag: "listen", def: "127.0.0.1:7373", about: "where it listens, host:port; a public address needs API keys",
+	{flag: "listen", def: defaultListen, about: "where it listens, host:port; a public address needs API keys",
 		set: func(c *serverConfig, v string) error { c.listen = v; return nil }},
-	{flag: "api-key", about: "API keys, scope:name:secret, several with commas; scopes are viewer, operator, admin",
+	{flag: "api-key", about: "API keys, scope:name:secret, several with commas; scopes are viewer, operator, worker, admin",
 		set: func(c *serverConfig, v string) error { return c.addKeys(v) }},
 	{flag: "api-key-file", about: "a file with API keys, one a line; # begins a comment; a secret may be sha256=HEX", set: (*serverConfig).readKeys},
+	{flag: "webhook-secret", about: "secrets that requests to webhooks are signed with, name=secret, several with commas; one that has a comma goes into the file",
+		set: func(c *serverConfig, v string) error { return c.addSecrets(strings.ReplaceAll(v, ",", "\n")) }},
+	{flag: "webhook-secret-file", about: "a file with such secrets, name=secret, one a line; # begins a comment", set: (*serverConfig).readSecrets},
 	{flag: "insecure", def: "false", about: "listen on a public address without API keys", isSwitch: true,
 		set: func(c *serverConfig, v string) (err error) { c.options.Insecure, err = parseSwitch(v); return err }},
+	{flag: "tls-cert", about: "a file with the certificate for TLS and those between it and its authority, PEM; it is read anew when it changes",
+		set: func(c *serverConfig, v string) error { c.tls.cert = v; return isFile(v) }},
+	{flag: "tls-key", about: "a file with the certificate's private key, PEM", set: func(c *serverConfig, v string) error { c.tls.key = v; return isFile(v) }},
+	{flag: "ui", def: "true", about: "serve the web UI below /ui/", isSwitch: true,
+		set: func(c *serverConfig, v string) error {
+			on, err := parseSwitch(v)
+			c.options.NoUI = !on
+			return err
+		}},
 	{flag: "max-body", def: "2097152", about: "bytes of a request's body, at most; a payload may have 1 MiB", set: wholeInto(1024, 64<<20, func(c *serverConfig, n int64) { c.options.MaxBody = n })},
 	{flag: "max-header", def: "65536", about: "bytes of a request's head, at most", set: wholeInto(4096, 1<<20, func(c *serverConfig, n int64) { c.serving.MaxHeader = int(n) })},
 	{flag: "max-connections", def: "2000", about: "connections at once; who comes then waits", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.serving.MaxConnections = int(n) })},
@@ -77,6 +96,17 @@ var serverSettings = []setting{
 	{flag: "sweep-interval", def: "5m", about: "time between deletions of ended runs whose retention is over; off: never here",
 		also: "WORKFLOWS_SWEEPER_INTERVAL_MS", set: setSweep,
 		setAlso: wholeInto(1, 1<<40, func(c *serverConfig, n int64) { c.serving.SweepInterval = time.Duration(n) * time.Millisecond })},
+	{flag: "encryption-keys", about: "keys that payloads are encrypted with, ID:BASE64, several with commas, that of new runs first", set: (*serverConfig).setEncryption},
+	{flag: "encryption-key-file", about: "a file with such keys, one a line; # begins a comment", set: (*serverConfig).readEncryption},
+	{flag: "push", about: "endpoints that are pushed to, URLs, several with commas: programs that serve a flow; see docs/push.md",
+		set: (*serverConfig).setPush},
+	{flag: "push-secret", about: "what messages are signed with, shared with the endpoints; several with commas, to change it",
+		set: func(c *serverConfig, v string) error { return c.addPushSecrets(v) }},
+	{flag: "push-secret-file", about: "a file with such secrets, one a line; # begins a comment", set: (*serverConfig).readPushSecrets},
+	{flag: "push-concurrency", def: "32", about: "messages that an endpoint may have at once", set: wholeInto(1, 10_000, func(c *serverConfig, n int64) { c.options.Push.Concurrency = int(n) })},
+	{flag: "push-margin", def: "30s", about: "how long beyond its slice an endpoint may take to answer", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Push.Margin = d })},
+	{flag: "push-refresh", def: "1m", about: "time between looks at what an endpoint has", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Push.Refresh = d })},
+	{flag: "push-failures", def: "5", about: "failures in a row after which an endpoint is left alone until it is well", set: wholeInto(1, 1000, func(c *serverConfig, n int64) { c.options.Push.Failures = int(n) })},
 	{flag: "log-level", def: "info", about: "debug, info, warn or error", set: setLevel},
 	{flag: "log-format", def: "text", about: "text or json, on stderr", set: func(c *serverConfig, v string) error {
 		if c.json = v == "json"; !c.json && v != "text" {
@@ -118,6 +148,12 @@ func (c *cli) serverConfig(fl *pflag.FlagSet) (*serverConfig, error) {
 			errs = append(errs, fmt.Errorf("%s: %w", by, err))
 		}
 	}
+	if (cfg.tls.cert == "") != (cfg.tls.key == "") {
+		errs = append(errs, errors.New("--tls-cert and --tls-key go together: one is missing"))
+	}
+	if err := cfg.checkPush(); err != nil {
+		errs = append(errs, err)
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, usagef("see stepwell server --help", "%w", err)
 	}
@@ -137,10 +173,64 @@ func (c *serverConfig) addKeys(text string) error {
 	return err
 }
 
+func (c *serverConfig) addSecrets(text string) error {
+	secrets, err := server.ParseWebhookSecrets(text)
+	c.options.WebhookSecrets = append(c.options.WebhookSecrets, secrets...)
+	return err
+}
+
 // mostKeyFile bounds a file that is no file of keys.
 const mostKeyFile = 1 << 20
 
+// readBounded reads a small file.
+func readBounded(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // it was read
+	text, err := io.ReadAll(io.LimitReader(f, mostKeyFile))
+	return string(text), err
+}
+
+func (c *serverConfig) readSecrets(path string) error {
+	if path == "" {
+		return nil
+	}
+	text, err := readBounded(path)
+	if err != nil {
+		return err
+	}
+	before := len(c.options.WebhookSecrets)
+	if err := c.addSecrets(text); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if len(c.options.WebhookSecrets) == before {
+		return fmt.Errorf("%s has no secrets", path)
+	}
+	return nil
+}
+
 func (c *serverConfig) readKeys(path string) error {
+	if path == "" {
+		return nil
+	}
+	text, err := readBounded(path)
+	if err != nil {
+		return err
+	}
+	before := len(c.options.Keys)
+	if err := c.addKeys(text); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if len(c.options.Keys) == before {
+		return fmt.Errorf("%s has no keys", path)
+	}
+	return nil
+}
+
+// isFile refuses what cannot be opened.
+func isFile(path string) error {
 	if path == "" {
 		return nil
 	}
@@ -148,19 +238,7 @@ func (c *serverConfig) readKeys(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was read
-	text, err := io.ReadAll(io.LimitReader(f, mostKeyFile))
-	if err != nil {
-		return err
-	}
-	before := len(c.options.Keys)
-	if err := c.addKeys(string(text)); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if len(c.options.Keys) == before {
-		return fmt.Errorf("%s has no keys", path)
-	}
-	return nil
+	return f.Close()
 }
 
 func parseSwitch(v string) (bool, error) {

@@ -5,6 +5,7 @@ package main
 // The page about the server on PostgreSQL; its test cluster runs on Unix alone.
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stepwell/stepwell/internal/pgtest"
@@ -20,5 +21,7 @@ func TestServerWalkPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	works(t, w)
-	walkPage(t, served(t, nil, "--db", database))
+	addr := served(t, nil, "--db", database)
+	walkPage(t, addr, serverPage, 25)
+	walkPage(t, addr, filepath.Join("..", "..", "docs", "webhooks.md"), 6)
 }

@@ -3,15 +3,13 @@ package main
 // This file draws the steps and waits of a run, one a line.
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -34,25 +32,10 @@ func (p *picture) timeline(to io.Writer) {
 			t.add(cell{}, cell{}, cell{text: "continued as new", tone: dim})
 		}
 		mark, tone := p.mark(en)
-		t.add(cell{text: strconv.Itoa(i + 1), tone: dim, right: true}, cell{text: kindWord(en), tone: dim}, cell{text: entryName(en)},
-			cell{text: mark, tone: tone}, cell{text: p.span(en), right: false}, cell{text: p.note(en), tone: dim})
+		t.add(cell{text: strconv.Itoa(i + 1), tone: dim, right: true}, cell{text: timeline.Kind(en), tone: dim}, cell{text: entryName(en)},
+			cell{text: mark, tone: tone}, cell{text: timeline.Took(en, p.now()), right: false}, cell{text: p.note(en), tone: dim})
 	}
 	t.write(to, p.style)
-}
-
-// kindWord is what people call the kind of an entry.
-func kindWord(en *world.Entry) string {
-	switch en.Kind {
-	case world.KindClosure, world.KindTask:
-		if en.Undo() {
-			return "undo"
-		}
-		return "step"
-	case world.KindSleep, world.KindCondition:
-		return "wait"
-	default:
-		return string(en.Kind) // event, hook, child, await, patch
-	}
 }
 
 func entryName(en *world.Entry) string { return human.Cut(en.Title(), 48) }
@@ -69,24 +52,6 @@ func (p *picture) mark(en *world.Entry) (string, tone) {
 		return p.style.mark("…", "runs"), busy
 	default:
 		return p.style.mark("…", "waits"), warm
-	}
-}
-
-// span is how long it took, or has taken so far: a step's last attempt, a wait from its creation.
-func (p *picture) span(en *world.Entry) string {
-	began := en.CreatedAt
-	if en.Status == world.EntryPending && !en.CompletedAt.IsZero() {
-		began = en.CompletedAt // since its last attempt failed
-	} else if !en.AttemptAt.IsZero() {
-		began = en.AttemptAt
-	}
-	switch {
-	case en.Kind == world.KindPatch:
-		return ""
-	case en.CompletedAt.IsZero() || en.Status == world.EntryPending:
-		return human.Span(p.now().Sub(began))
-	default:
-		return human.Span(en.CompletedAt.Sub(began))
 	}
 }
 
@@ -117,7 +82,7 @@ func (p *picture) note(en *world.Entry) string {
 	case en.Status == world.EntryPending && en.RetryAt.After(p.now()):
 		say("again " + human.Relative(en.RetryAt, p.now()))
 	case en.Status == world.EntryDropped:
-		say(p.givenUp(en))
+		say(timeline.GivenUp(en, p.story.Journal.Segment))
 	}
 	say(p.attempts(en))
 	return strings.Join(parts, "   ")
@@ -133,14 +98,6 @@ func (p *picture) peer(en *world.Entry) string {
 		peer += " (" + is + ")"
 	}
 	return strings.TrimSpace(peer)
-}
-
-// givenUp says what ended before the entry did.
-func (p *picture) givenUp(en *world.Entry) string {
-	if en.Segment < p.story.Journal.Segment {
-		return "given up when the run continued as new"
-	}
-	return "given up when the run ended"
 }
 
 func (p *picture) waitNote(en *world.Entry) string {
@@ -172,41 +129,15 @@ func (p *picture) failure(message, where string) string {
 // attempts tells how earlier attempts ended, the same together: (2 × mail: connection refused  mail.go:41).
 func (p *picture) attempts(en *world.Entry) string {
 	var texts []string
-	var counts []int
-	count := func(text string) {
-		if n := len(texts); n > 0 && texts[n-1] == text {
-			counts[n-1]++
-			return
+	for _, a := range timeline.Earlier(en) {
+		text := timeline.Lost
+		if !a.Lost {
+			text = p.failure(a.Message, a.Where)
 		}
-		texts, counts = append(texts, text), append(counts, 1)
-	}
-	ended := slices.Clone(en.Earlier)
-	slices.SortStableFunc(ended, func(a, b world.AttemptError) int { return cmp.Compare(a.Attempt, b.Attempt) }) // some are heard of late
-	next := 1
-	if len(ended) >= 10 {
-		next = ended[0].Attempt // those before are no longer known
-	}
-	if en.Status == world.EntryPending && en.Error != nil { // the last attempt has failed, and the next is to come
-		ended = append(ended, world.AttemptError{Attempt: en.Attempt, Message: en.Error.Message, Where: en.Error.Where, At: time.Time{}})
-	}
-	for _, e := range ended {
-		for ; e.Attempt > next; next++ {
-			count(lostAttempt)
-		}
-		count(p.failure(e.Message, e.Where))
-		next = max(next, e.Attempt+1)
-	}
-	for ; next < en.Attempt; next++ {
-		count(lostAttempt)
-	}
-	for i, n := range counts {
-		texts[i] = fmt.Sprintf("%d × %s", n, texts[i])
+		texts = append(texts, fmt.Sprintf("%d × %s", a.Count, text))
 	}
 	if len(texts) == 0 {
 		return ""
 	}
 	return "(" + strings.Join(texts, ", ") + ")"
 }
-
-// lostAttempt is said of an attempt that began and was never heard of again.
-const lostAttempt = "its process died"

@@ -17,6 +17,7 @@ import (
 	"github.com/stepwell/stepwell"
 	_ "github.com/stepwell/stepwell/world/memory"
 	_ "github.com/stepwell/stepwell/world/postgres"
+	_ "github.com/stepwell/stepwell/world/remote"
 	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -80,7 +81,7 @@ func mail(to, text string) error {
 	return nil
 }
 
-var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH or postgres://...")
+var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH, postgres://..., or a server at http://...")
 
 func main() {
 	flag.Parse()

@@ -26,12 +26,15 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/history", "internal/human", "internal/kit"}},
+	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit"}},
 	{"world", nil},
 	{"world/worldtest/...", []string{"world"}},
-	{"world/...", []string{"world"}}, // a world and its driver: worlds never import each other
+	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
+	{"world/...", []string{"world"}},                            // a world and its driver: worlds never import each other
 	{"internal/replay/...", []string{"world"}},
 	{"internal/codec/...", []string{"world"}},
+	{"internal/crypt/...", []string{"world"}},
+	{"internal/crypttest/...", []string{"", "world"}},
 	{"internal/engine/...", []string{"world", "internal/replay", "internal/codec"}},
 	{"internal/faults/...", []string{"world"}},
 	{"internal/forktest/...", []string{"", "world", "world/memory", "internal/kit"}},
@@ -41,19 +44,20 @@ var layers = []layer{
 	{"internal/lint/...", nil},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/soak/...", []string{"", "world", "world/postgres", "internal/pgtest"}},
+	{"internal/timeline/...", []string{"world", "internal/human"}},
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/...", nil},
-	{"otelstepwell/...", []string{""}},
+	{"telemetry/...", []string{"", "world"}},
 	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit"}},
 	{"analysis/...", []string{"analysis/..."}},
-	{"server/...", []string{"", "world", "server/...", "internal/human"}},
-	{"cmd/...", []string{"", "world/...", "server/...", "cmd/...", "internal/human"}},
-	{"docs", []string{"", "world", "world/sqlite", "world/postgres"}}, // tests of its code
-	{"examples/...", []string{"", "world/...", "stepwelltest", "examples/..."}},
+	{"server/...", []string{"", "world", "world/remote/...", "server/...", "internal/human", "internal/timeline"}},
+	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/timeline"}},
+	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
+	{"examples/...", []string{"", "world/...", "server", "stepwelltest", "examples/..."}},
 }
 
 // inTests is what tests of any layer may import beside. The root package and server stay out of the layers below them.
-var inTests = []string{"world", "world/memory", "world/sqlite", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/forktest", "internal/pgtest"}
+var inTests = []string{"world", "world/memory", "world/sqlite", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/forktest", "internal/crypttest", "internal/pgtest"}
 
 func fits(pattern, dir string) bool {
 	if below, ok := strings.CutSuffix(pattern, "/..."); ok {
@@ -109,7 +113,8 @@ func TestImportRule(t *testing.T) {
 		"engine and root":            {"internal/engine/x_test.go", module, 1, ""},
 		"server and codec":           {"server/x.go", module + "/internal/codec", 1, ""},
 		"cmd and server":             {"cmd/stepwell/x.go", module + "/server", 0, ""},
-		"examples and server":        {"examples/a/x.go", module + "/server", 1, ""},
+		"examples and server":        {"examples/a/x.go", module + "/server", 0, ""},
+		"examples and codec":         {"examples/a/x.go", module + "/internal/codec", 1, ""},
 		"no layer":                   {"newdir/x.go", "fmt", 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +165,7 @@ func TestDependencies(t *testing.T) {
 	var modules []string
 	for line := range strings.Lines(string(out)) {
 		pkg, mod, _ := strings.Cut(strings.TrimSpace(line), " ")
-		for _, no := range []string{module + "/server", module + "/cmd", module + "/otelstepwell", module + "/stepwelltest", "testing", "flag", "expvar",
+		for _, no := range []string{module + "/server", module + "/cmd", module + "/telemetry", module + "/stepwelltest", "testing", "flag", "expvar",
 			"net/http/pprof", "github.com/spf13", "go.opentelemetry.io", "github.com/prometheus"} {
 			if pkg == no || strings.HasPrefix(pkg, no+"/") {
 				t.Errorf("the core links %s", pkg)

@@ -1,0 +1,76 @@
+package main
+
+// What the API can do, the command can.
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// commandOf has the command for each operation of the API, or why there is none.
+var commandOf = map[string]string{
+	"startRun":      "runs start",
+	"listRuns":      "runs list",
+	"listAllRuns":   "runs list",
+	"getRun":        "runs result", // and runs show
+	"findRun":       "runs show",
+	"cancelRun":     "runs cancel",
+	"signalRun":     "runs signal",
+	"pauseRun":      "runs pause",
+	"resumeRun":     "runs resume",
+	"wakeRun":       "runs wake",
+	"restartRun":    "runs restart",
+	"forkRun":       "runs fork",
+	"retryRun":      "runs retry",
+	"bulk":          "bulk",
+	"getSteps":      "runs show",
+	"whyRun":        "runs show",
+	"getEvents":     "events", // and runs tail
+	"listStreams":   "streams list",
+	"readStream":    "streams tail",
+	"listHooks":     "hooks list",
+	"getHook":       "hooks list",
+	"sendHook":      "hooks send",
+	"listWorkflows": "workflows",
+	"listWorkers":   "workers",
+}
+
+func TestCommandsForAllOperations(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "server", "openapi.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct{ OperationID string }
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	root := (&cli{shell: &shell{}}).root()
+	there := map[string]bool{}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			there[op.OperationID] = true
+			if !strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v1/world") { // for machines, and what --server itself speaks
+				continue
+			}
+			name, known := commandOf[op.OperationID]
+			if !known {
+				t.Errorf("%s %s (%s): no command does that; say which in commandOf, or - with the reason", strings.ToUpper(method), path, op.OperationID)
+				continue
+			}
+			if cmd, rest, err := root.Find(strings.Fields(name)); name != "-" && (err != nil || cmd == root || len(rest) > 0) {
+				t.Errorf("%s: there is no command %s", op.OperationID, name)
+			}
+		}
+	}
+	for op := range commandOf {
+		if !there[op] {
+			t.Errorf("the API has no operation %s", op)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package main
+
+// This file is for a programmer at work: a database, a server and the program that works on it, which is built and started again when it changes.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stepwell/stepwell/server"
+)
+
+// devFlags are how the command is called.
+type devFlags struct {
+	listen string
+	watch  []string
+	once   bool
+}
+
+func (c *cli) dev() *cobra.Command {
+	var flags devFlags
+	cmd := &cobra.Command{
+		Use:   "dev [flags] -- PROGRAM [ARGUMENT]...",
+		Short: "Run your program with a database and a server, and again whenever it changes",
+		Long: `Run your program with a database and a server beside it, and again whenever its files change. Runs that are under way go on with the new
+code. The database is made where there is none, and stays.
+
+PROGRAM is an App with Definitions that opens its database with stepwell.Open(ctx, ""). Where it is go run and a package, it is built here: what does
+not compile is shown, and the program before it goes on. The files of that package and of those that it imports are watched, their embedded files and
+go.mod too, but for modules of others. Other programs are started again when a Go file below this folder changes.
+
+It gets these variables, unless they are set:
+  STEPWELL_DB      the database; with it every stepwell command is about the same one
+  STEPWELL_STRICT  true: state that is kept outside of steps shows at once, not at the first crash
+  STEPWELL_DRAIN   1s: bodies of steps have so long when the program is stopped, then their contexts end
+  STEPWELL_BUILD   what was built, as runs that no longer match their code name it
+
+To stop, the program and what it started get an interrupt, as from Ctrl-C, and are killed when they take too long. The server has the settings of
+stepwell server, from the environment. The program's standard output is passed on, a name before each line.
+
+` + exitCodes + `
+With --once it is the program's own.`,
+		Example: `  stepwell dev -- go run ./myapp
+  stepwell dev --db postgres://app@localhost/app --watch templates -- go run -race ./cmd/worker -v`,
+		DisableFlagsInUseLine: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if dash := cmd.ArgsLenAtDash(); dash != 0 || len(args) == 0 {
+				return usagef("usage:  "+cmd.UseLine(), "dev: no program; name it behind --")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.forDatabase()
+			cfg, err := c.devServer(cmd.Flags().Changed("listen"), &flags)
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			err = c.withNew(ctx, func(db *database) error { return newDev(c, db, cfg, &flags, args).run(ctx) })
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) && !flags.once {
+				return nil // that is how it ends
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&flags.listen, "listen", defaultListen, "where the server listens, `host:port` (env STEPWELL_LISTEN); a free port where that is taken")
+	cmd.Flags().StringArrayVar(&flags.watch, "watch", nil, "another `file` or folder whose changes start the program again; repeatable")
+	cmd.Flags().BoolVar(&flags.once, "once", false, "watch nothing, and end when the program does, with its exit code")
+	return cmd
+}
+
+// devServer reads the settings of the server beside the program.
+func (c *cli) devServer(told bool, flags *devFlags) (*serverConfig, error) {
+	fl := pflag.NewFlagSet("server", pflag.ContinueOnError)
+	addSettings(fl)
+	set := map[string]string{}
+	if told {
+		set["listen"] = flags.listen
+	} else if c.getenv("STEPWELL_LISTEN") == "" && !isFree(defaultListen) {
+		set["listen"] = "127.0.0.1:0"
+	}
+	if c.getenv("STEPWELL_LOG_LEVEL") == "" {
+		set["log-level"] = "warn"
+	}
+	for flag, value := range set {
+		if err := fl.Set(flag, value); err != nil {
+			return nil, err
+		}
+	}
+	return c.serverConfig(fl)
+}
+
+// isFree reports whether one can listen on an address just now.
+func isFree(address string) bool {
+	l, err := net.Listen("tcp", address)
+	return err == nil && l.Close() == nil
+}
+
+// dev is a session of a programmer.
+type dev struct {
+	c     *cli
+	db    *database
+	cfg   *serverConfig
+	flags *devFlags
+	out   *devOutput
+
+	program *devProgram
+	watch   *devWatch // nil: --once
+	child   *devChild // nil: it has ended, or was never built
+	built   string    // what the child is, of those that are built here
+	hint    *time.Timer
+}
+
+func newDev(c *cli, db *database, cfg *serverConfig, flags *devFlags, args []string) *dev {
+	return &dev{c: c, db: db, cfg: cfg, flags: flags, out: newDevOutput(c), program: newDevProgram(args), hint: time.NewTimer(devHint)}
+}
+
+// devHint is how long a program has to join the database, before its programmer is asked which one it has opened.
+const devHint = 5 * time.Second
+
+func (d *dev) run(ctx context.Context) (err error) {
+	serving, stop := context.WithCancel(ctx)
+	ended, listening := make(chan error, 1), make(chan string, 1)
+	d.cfg.listening = func(url string) { listening <- url }
+	beside := *d.c
+	shell := *d.c.shell
+	shell.stderr = d.out.lines("server", dim, d.c.stderr)
+	beside.shell = &shell
+	go func() { ended <- beside.serve(serving, d.db, d.cfg) }()
+	select {
+	case url := <-listening:
+		d.welcome(ctx, url)
+	case err := <-ended:
+		stop()
+		return err
+	}
+	served := false
+	defer func() {
+		stop()
+		if !served {
+			err = errors.Join(err, <-ended)
+		}
+	}()
+	if d.program.dir, err = os.MkdirTemp("", "stepwell-dev-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(d.program.dir)) }()
+	work, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	over := make(chan error, 1)
+	go func() { over <- d.loop(work) }()
+	select {
+	case err = <-over:
+	case fault := <-ended:
+		served = true
+		cancel(fault)
+		err = errors.Join(fault, <-over)
+	}
+	return err
+}
+
+// welcome says what is where.
+func (d *dev) welcome(ctx context.Context, url string) {
+	d.out.say("database  %s", d.c.place)
+	d.out.say("API       %s", url)
+	if d.hasUI(ctx, url) {
+		d.out.say("UI        %s/ui/", url)
+	}
+}
+
+// hasUI asks the server whether it has pages for people.
+func (d *dev) hasUI(ctx context.Context, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	transport := &http.Transport{DisableKeepAlives: true}
+	if d.cfg.tls.cert != "" {
+		var err error
+		if transport.TLSClientConfig, err = only(d.cfg.tls.cert); err != nil {
+			return false
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.Replace(url, "[::]", "localhost", 1)+"/ui/", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return false
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, 1<<10) // what it says does not matter
+	_ = resp.Body.Close()
+	return resp.StatusCode != http.StatusNotFound
+}
+
+// environment is what the program gets. What the programmer has set stays.
+func (d *dev) environment(build string) []string {
+	env := os.Environ()
+	set := func(name, value string, always bool) {
+		if value != "" && (always || d.c.getenv(name) == "") {
+			env = append(env, name+"="+value)
+		}
+	}
+	set("STEPWELL_DB", d.c.url, true)
+	set("STEPWELL_STRICT", "true", false)
+	set("STEPWELL_DRAIN", "1s", false)
+	set("STEPWELL_BUILD", build, false)
+	return env
+}
+
+// grace is how long the program may take to stop: what STEPWELL_DRAIN gives its bodies, 2/5 of that for those that do not heed it, and a little.
+func (d *dev) grace() time.Duration {
+	drain := time.Second
+	if v := d.c.getenv("STEPWELL_DRAIN"); v != "" {
+		if given, err := server.ParseDuration(v); err == nil {
+			drain = given
+		}
+	}
+	return drain*7/5 + 3*time.Second
+}
+
+// ended is what became of the program, as an error.
+func (d *dev) ended(child *devChild) error {
+	code := child.cmd.ProcessState.ExitCode()
+	if code == 0 {
+		return nil
+	}
+	return &fault{max(code, exitFailure), fmt.Errorf("the program ended with %s", child.cmd.ProcessState), ""}
+}

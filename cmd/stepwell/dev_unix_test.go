@@ -1,0 +1,249 @@
+//go:build unix
+
+package main
+
+// stepwell dev with a real program, in a module of its own, whose code is changed while a run of it waits.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/sqlite"
+)
+
+// devMain is the program; its answer is what a test changes.
+const devMain = `package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+
+	"github.com/stepwell/stepwell"
+	_ "github.com/stepwell/stepwell/world/sqlite"
+)
+
+const answer = "one"
+
+var Ask = stepwell.Define("ask", func(ctx stepwell.Context, _ string) (string, error) {
+	first, err := stepwell.Step(ctx, "first", func(context.Context) (string, error) { return answer, nil })
+	if err != nil {
+		return "", err
+	}
+	if _, _, err := stepwell.Event[string]("go").Wait(ctx); err != nil {
+		return "", err
+	}
+	return first + " " + answer, nil
+})
+
+func main() {
+	w, err := stepwell.Open(context.Background(), "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Ask}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	fmt.Println("strict", os.Getenv("STEPWELL_STRICT"), "args", os.Args[1:])
+	if err := app.Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("drained")
+	if err := w.Close(); err != nil {
+		log.Fatal(err)
+	}
+}
+`
+
+// devModule makes a module with the program, which finds Stepwell here, and all that it needs where this test found it.
+func devModule(t *testing.T) (dir string) {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(mod), "module github.com/stepwell/stepwell\n", "module example.com/app\n\nrequire github.com/stepwell/stepwell v0.0.0\n\nreplace github.com/stepwell/stepwell => "+root+"\n", 1)
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"go.mod": text, "go.sum": string(sum), "main.go": devMain} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// said is what a command has written so far.
+type said struct {
+	mu   sync.Mutex
+	text strings.Builder // guarded by mu
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// await waits until it was said n times.
+func (s *said) await(t *testing.T, want string, n int) {
+	t.Helper()
+	for limit := time.Now().Add(30 * time.Second); strings.Count(s.String(), want) < n; <-time.After(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("got\n%s\nwant %q, %d times", s, want, n)
+		}
+	}
+}
+
+// A run waits, the code changes: at first so that it does not compile, which stops nothing; then it does, and the run goes on with it. An interrupt
+// ends all, and leaves no process.
+func TestDevRestarts(t *testing.T) {
+	t.Parallel()
+	dir := devModule(t)
+	path := filepath.Join(t.TempDir(), "dev.db")
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	var out said
+	ended := make(chan int, 1)
+	args := []string{"dev", "--db", path, "--listen", "127.0.0.1:0", "--", "go", "run", "-C", dir, "-mod=mod", ".", "-x"}
+	env := map[string]string{}
+	go func() {
+		ended <- run(ctx, args, &shell{stdin: strings.NewReader(""), stdout: &out, stderr: &out, getenv: func(k string) string { return env[k] }, now: world.Now, zone: time.UTC, who: "ann@laptop"})
+	}()
+	defer func() { // whatever failed
+		interrupt()
+		<-ended
+	}()
+	out.await(t, "app    │ strict true args [-x]", 1)
+	w, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	app, err := stepwell.New(w, stepwell.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := app.Start(t.Context(), "ask", json.RawMessage(`""`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits(t, app, started.ID())
+
+	change := func(from, to string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(strings.Replace(devMain, from, to, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(`"one"`, `one`)
+	out.await(t, "it does not build; the program before it goes on", 1)
+	if !strings.Contains(out.String(), "undefined: one") || strings.Contains(out.String(), "drained") {
+		t.Errorf("got\n%s\nwant what is wrong, and the program still there", &out)
+	}
+	change(`"one"`, `"two"`)
+	out.await(t, "started again: process ", 1)
+	if err := app.Signal(t.Context(), started.ID(), "go", json.RawMessage(`"now"`)); err != nil {
+		t.Fatal(err)
+	}
+	result, err := started.Result(t.Context())
+	if err != nil || string(result) != `"one two"` {
+		t.Errorf("got %s, %v, want the first step by the old code and the end by the new one", result, err)
+	}
+	out.await(t, "app    │ drained", 1)
+	interrupt()
+	code := <-ended
+	ended <- code
+	if code != exitOK {
+		t.Errorf("got exit code %d, want 0:\n%s", code, &out)
+	}
+	pids := regexp.MustCompile(`process (\d+)`).FindAllStringSubmatch(out.String(), -1)
+	if len(pids) != 2 {
+		t.Errorf("got %d processes, want 2:\n%s", len(pids), &out)
+	}
+	for _, m := range pids {
+		pid, err := strconv.Atoi(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(-pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("process group %d: got %v, want it gone", pid, err)
+		}
+	}
+	if n := strings.Count(out.String(), "app    │ drained"); n != 2 {
+		t.Errorf("got %d programs that drained, want 2", n)
+	}
+}
+
+// waits waits until a run waits for its event.
+func waits(t *testing.T, app *stepwell.App, run string) {
+	t.Helper()
+	for limit := time.Now().Add(30 * time.Second); ; <-time.After(5 * time.Millisecond) {
+		why, err := app.Why(t.Context(), run)
+		if err == nil && why.Kind == stepwell.WhyEvent {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("got %+v, %v, want it waiting for its event", why, err)
+		}
+	}
+}
+
+// With --once the program's end is the command's; what it has started ends too.
+func TestDevOnce(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]struct {
+		code int
+		out  string
+	}{
+		"exit 3":                    {3, "the program ended with exit status 3"},
+		"echo $STEPWELL_DB; exit 0": {0, "app    │ sqlite:"},
+		"printf half":               {0, "app    │ half\n"},
+		"sleep 1000 & echo left $!": {0, "app    │ left "},
+		"kill -9 $$":                {1, "signal: killed"},
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			code, out, errs := call{}.do(t.Context(),
+				"dev", "--db", filepath.Join(t.TempDir(), "a.db"), "--listen", "127.0.0.1:0", "--once", "--", "sh", "-c", script)
+			if code != want.code || !strings.Contains(out+errs, want.out) {
+				t.Errorf("got %d\n%s%s\nwant %d and %q", code, out, errs, want.code, want.out)
+			}
+			if m := regexp.MustCompile(`left (\d+)`).FindStringSubmatch(out); m != nil {
+				if left, err := os.ReadFile("/proc/" + m[1] + "/stat"); err == nil && !strings.Contains(string(left), ") Z ") {
+					t.Errorf("what it started is there: %s", left)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+// Tests of encryption keys: made, counted, and used by commands.
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world/sqlite"
+)
+
+func TestKeysNew(t *testing.T) {
+	seen := map[string]bool{}
+	for range 10 {
+		code, out, errs := call{}.do(context.Background(), "keys", "new", "2026-11")
+		if code != exitOK || errs != "" || seen[out] {
+			t.Fatalf("exit code %d, stdout %d bytes, stderr %q; want a new key", code, len(out), errs)
+		}
+		seen[out] = true
+		ring, err := stepwell.ParseKeyring(out)
+		if err != nil || ring.Primary() != "2026-11" {
+			t.Fatalf("what was written is no key: %v", err)
+		}
+	}
+	if code, _, errs := (call{}).do(context.Background(), "keys", "new", "a key"); code != exitUsage || !strings.Contains(errs, "A-Za-z0-9") {
+		t.Errorf("a bad ID: exit code %d, stderr %q", code, errs)
+	}
+}
+
+// encrypted is a database with two runs under the key old, one under new, and one under none; and the keys, as settings have them.
+func encrypted(t *testing.T) (path, keys string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "runs.db")
+	w, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var texts []string
+	ring := map[string]*stepwell.Keyring{"": nil}
+	for _, id := range []string{"new", "old"} {
+		k, err := stepwell.NewEncryptionKey(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, k.Text())
+		if ring[id], err = stepwell.NewKeyring(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, id := range []string{"old", "old", "new", ""} {
+		app, err := stepwell.New(w, stepwell.Config{Encryption: ring[id]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := app.Start(context.Background(), "pay", []byte(`{"card":"4111"}`), stepwell.StartOptions{ID: "run" + string(rune('0'+i))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path, strings.Join(texts, ",")
+}
+
+// TestKeysCheck: the runs are counted by their keys, and it is told which key is missing, and which can go.
+func TestKeysCheck(t *testing.T) {
+	path, keys := encrypted(t)
+	spare, err := stepwell.NewEncryptionKey("spare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"STEPWELL_DB": path}
+	code, out, errs := call{env: env}.do(context.Background(), "keys", "check")
+	if code != exitFailure || !strings.Contains(errs, "2 keys") {
+		t.Errorf("without keys: exit code %d, stderr %q; want two missing", code, errs)
+	}
+	golden(t, "keys-missing", out)
+	env["STEPWELL_ENCRYPTION_KEYS"] = keys + "," + spare.Text()
+	code, out, errs = call{env: env}.do(context.Background(), "keys", "check")
+	if code != exitOK || errs != "" {
+		t.Errorf("with keys: exit code %d, stderr %q", code, errs)
+	}
+	golden(t, "keys-check", out)
+	if code, _, errs = (call{env: env}).do(context.Background(), "keys", "check", "--most", "1"); code != exitOK || !strings.Contains(errs, "newest 1 runs") {
+		t.Errorf("one run: exit code %d, stderr %q; want it said that not all were counted", code, errs)
+	}
+}
+
+// TestCommandsReadWhatTheyHaveKeysFor: with the key payloads are shown, and exported on demand; without it, that they are encrypted, and with which key.
+func TestCommandsReadWhatTheyHaveKeysFor(t *testing.T) {
+	path, keys := encrypted(t)
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte("# keys\n"+strings.ReplaceAll(keys, ",", "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args       string
+		code       int
+		with, lack string // what is shown with the keys, and without
+	}{
+		{"runs show run0", exitOK, `"card":"4111"`, "encrypted with the key old"},
+		{"events run0", exitOK, `"card":"4111"`, "encrypted with the key old"},
+		{"runs show run0 --json", exitOK, `4111`, `"sealed": true`},
+		{"runs show run2", exitOK, `"card":"4111"`, "encrypted with the key new"},
+		{"runs signal run0 told 1", exitFailure, "", `the key "old"`},
+		{"export run0 --decrypt", exitFailure, `4111`, `the key "old"`},
+		{"export run0", exitOK, `"sealed":"old"`, `"sealed":"old"`},
+	} {
+		env := map[string]string{"STEPWELL_DB": path}
+		code, out, errs := call{env: env}.do(context.Background(), strings.Fields(test.args)...)
+		if code != test.code || !strings.Contains(out+errs, test.lack) || strings.Contains(out+errs, "4111") {
+			t.Errorf("%s without keys: exit code %d, stdout %s, stderr %s; want %q", test.args, code, out, errs, test.lack)
+		}
+		env["STEPWELL_ENCRYPTION_KEY_FILE"] = file
+		code, out, errs = call{env: env}.do(context.Background(), strings.Fields(test.args)...)
+		if code != exitOK || !strings.Contains(out, test.with) {
+			t.Errorf("%s with keys: exit code %d, stdout %s, stderr %s; want %q", test.args, code, out, errs, test.with)
+		}
+	}
+	env := map[string]string{"STEPWELL_DB": path, "STEPWELL_ENCRYPTION_KEYS": "k:c2VjcmV0c2VjcmV0"}
+	if code, out, errs := (call{env: env}).do(context.Background(), "runs", "list"); code != exitUsage || strings.Contains(out+errs, "c2Vj") || !strings.Contains(errs, "STEPWELL_ENCRYPTION_KEYS") {
+		t.Errorf("a bad key: exit code %d, stderr %q; want the variable named and nothing of the key", code, errs)
+	}
+}

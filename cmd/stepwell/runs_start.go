@@ -1,0 +1,223 @@
+package main
+
+// This file starts a run.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// begun is what --json says of a run that was started: created, or existed, as its key had been used.
+type begun struct {
+	acted
+	Workflow string `json:"workflow"`
+}
+
+// startFlags are how a run is started.
+type startFlags struct {
+	stepwell.StartOptions
+	delay, timeout string
+	days           int
+	attrs, context []string
+	wait           bool
+	patience       string
+}
+
+func (c *cli) runsStart() *cobra.Command {
+	var flags startFlags
+	cmd := &cobra.Command{
+		Use:   "start WORKFLOW [JSON|-]",
+		Short: "Start a run",
+		Long: `Start a run of a workflow, with its input as JSON (- reads it from standard input; without one it is null). A workflow that no worker knows is
+accepted: the run waits for one. With an idempotency key it can be started again safely: it is the same run. With --wait it is as
+stepwell runs result behind it.
+
+` + exitCodes,
+		Example: `  stepwell runs start onboard-user '{"email":"a@b.c"}' --key user-42
+  stepwell runs start order - --delay 2h --attr city=Ulm < order.json
+  stepwell runs start report --wait`,
+		Args: arguments(1, 2, "WORKFLOW and perhaps JSON"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, begins string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return c.completeWorkflow(cmd, nil, begins)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			input, err := c.payload(args[1:])
+			if err == nil {
+				err = flags.read()
+			}
+			if err != nil {
+				return err
+			}
+			return c.with(cmd.Context(), func(db *database) error { return c.start(cmd.Context(), db, args[0], input, &flags) })
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&flags.ID, "id", "", "`ID` of the run (default: a new one)")
+	fl.StringVar(&flags.Key, "key", "", "idempotency `key`: used again, it is the same run")
+	fl.IntVar(&flags.Version, "version", 0, "`version` of the workflow (default: the highest that a worker knows)")
+	fl.IntVar(&flags.Priority, "priority", 0, "from 1 to 4, which is served first (default 2)")
+	fl.StringVar(&flags.delay, "delay", "", "how `long` it stays pending: 90s, 5m, 2h, 7d")
+	fl.StringVar(&flags.timeout, "timeout", "", "how `long` it may take (default: as the workflow says)")
+	fl.IntVar(&flags.days, "retention-days", 0, "how many `days` it is kept after its end (default: as the workflow says)")
+	fl.StringArrayVar(&flags.attrs, "attr", nil, "an attribute that it starts with, `NAME=VALUE`; the value is JSON or a text; may be repeated")
+	fl.StringArrayVar(&flags.context, "context", nil, "what is kept with it, such as traceparent, `NAME=TEXT`; may be repeated")
+	fl.BoolVar(&flags.wait, "wait", false, "wait until it is over, and print its output")
+	patienceFlag(cmd, &flags.patience)
+	c.actFlag(cmd)
+	return cmd
+}
+
+// read reads the flags that are texts.
+func (f *startFlags) read() (err error) {
+	for _, d := range []struct {
+		flag, text string
+		into       *time.Duration
+	}{{"delay", f.delay, &f.Delay}, {"timeout", f.timeout, &f.Timeout}} {
+		if *d.into, err = spanOf(d.flag, d.text); err != nil {
+			return err
+		}
+	}
+	const most = 36525
+	if f.days < 0 || f.days > most {
+		return usagef(fmt.Sprintf("give 1 to %d", most), "--retention-days %d", f.days)
+	}
+	f.Retention = time.Duration(f.days) * 24 * time.Hour
+	for _, text := range f.attrs {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return usagef("write NAME=VALUE, as in city=Ulm", "--attr %q has no value", text)
+		}
+		if f.Attributes == nil {
+			f.Attributes = map[string]any{}
+		}
+		if f.Attributes[name] = value; json.Valid([]byte(value)) {
+			f.Attributes[name] = json.RawMessage(value)
+		}
+	}
+	for _, text := range f.context {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return usagef("write NAME=TEXT", "--context %q has no text", text)
+		}
+		if f.Context == nil {
+			f.Context = map[string]string{}
+		}
+		f.Context[name] = value
+	}
+	return nil
+}
+
+// spanOf reads a flag that is a duration; zero where it is not given.
+func spanOf(flag, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := human.ParseSpan(text)
+	if err != nil {
+		return 0, usagef("", "--%s %q: %w", flag, text, err)
+	}
+	return d, nil
+}
+
+func (c *cli) start(ctx context.Context, db *database, workflow string, input json.RawMessage, flags *startFlags) error {
+	run, err := db.app.Start(ctx, workflow, input, flags.StartOptions)
+	if err != nil {
+		return c.explain(err, flags.ID)
+	}
+	is := begun{acted{run.ID(), "start", "created"}, workflow}
+	text := fmt.Sprintf("started run %s\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
+	if run.Existed() {
+		is.Result = "existed"
+		text = fmt.Sprintf("run %s was started before, under the same key\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
+	}
+	if flags.wait && !c.json { // standard output is the run's
+		fmt.Fprintln(c.stderr, text)
+		return c.awaitResult(ctx, run, flags.patience)
+	}
+	if err := c.tell(is, text); err != nil || !flags.wait {
+		return err
+	}
+	return c.awaitResult(ctx, run, flags.patience)
+}
+
+func (c *cli) runsResult() *cobra.Command {
+	var patience string
+	cmd := &cobra.Command{
+		Use:   "result RUN",
+		Short: "Wait until a run is over, and print its output",
+		Long: `Wait until a run is over, and print its output, as JSON. Where it failed or was cancelled, say why; the exit code is 9. With --patience it waits so
+long at most: exit code 5.
+
+` + exitCodes,
+		Example: `  stepwell runs result wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
+  stepwell runs result wrun_01JD3V --patience 30s | jq .userId`,
+		Args:              arguments(1, 1, "RUN"),
+		ValidArgsFunction: c.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd.Context(), func(db *database) error {
+				run, err := c.find(cmd.Context(), db, args[0])
+				if err != nil {
+					return err
+				}
+				return c.awaitResult(cmd.Context(), someRun.Get(db.app, run), patience)
+			})
+		},
+	}
+	patienceFlag(cmd, &patience)
+	c.jsonFlag(cmd, "write the run's end as one JSON object")
+	return cmd
+}
+
+func patienceFlag(cmd *cobra.Command, into *string) {
+	cmd.Flags().StringVar(into, "patience", "", "how `long` to wait for the end at most: 30s, 5m (default: until it is over)")
+}
+
+// someRun is a workflow whose handles are those of any run.
+var someRun = stepwell.Define("some-run", func(stepwell.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil })
+
+// resulted is what --json says of a run that is over.
+type resulted struct {
+	acted
+	Output json.RawMessage `json:"output,omitempty"`
+}
+
+// awaitResult waits until a run is over, and prints its output.
+func (c *cli) awaitResult(ctx context.Context, run *stepwell.Run[json.RawMessage], patience string) error {
+	limit, err := spanOf("patience", patience)
+	if err != nil {
+		return err
+	}
+	waiting, stop := ctx, context.CancelFunc(func() {})
+	if patience != "" {
+		waiting, stop = context.WithTimeout(ctx, limit)
+	}
+	defer stop()
+	output, err := run.Result(waiting)
+	var ended *stepwell.RunError
+	switch {
+	case errors.As(err, &ended):
+		next := "see what happened:  " + c.command("runs show "+run.ID())
+		if ended.Status == world.Failed {
+			next += "\n  go on from where it failed:  " + c.command("runs retry "+run.ID())
+		}
+		return &fault{exitNotCompleted, err, next}
+	case err != nil && ctx.Err() == nil && waiting.Err() != nil:
+		return &fault{exitLater, fmt.Errorf("run %s is not over after %s: %w", run.ID(), limit, context.DeadlineExceeded), "see what it does:  " + c.command("runs show "+run.ID())}
+	case err != nil:
+		return c.explain(err, run.ID())
+	}
+	return c.tell(resulted{acted{run.ID(), "result", string(world.Completed)}, output}, string(output))
+}

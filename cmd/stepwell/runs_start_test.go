@@ -1,0 +1,89 @@
+package main
+
+// Starting runs, and waiting for their ends.
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/sqlite"
+)
+
+// today runs a command line by the clock that the worker has.
+func today(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	var out, errs bytes.Buffer
+	code = run(ctx, args, &shell{
+		stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }, now: world.Now, zone: time.UTC, who: "ann@laptop",
+	})
+	return code, out.String(), errs.String()
+}
+
+func TestStartCommand(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.db")
+	w, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	works(t, w)
+	for _, step := range []struct {
+		args, stdin string
+		code        int
+		out, err    string
+	}{
+		{"runs start order {\"customer\":\"ada\"} --key k --id o1 --wait", "", exitNotCompleted, "", "nothing to pay"},
+		{"runs start order {\"customer\":\"ada\"} --key k", "", exitOK, "run o1 was started before", ""},
+		{"runs start order - --id o1", `{"customer":"ada"}`, exitExists, "", "runs show o1"},
+		{"runs start order - --id o2 --attr city=Ulm --attr n=7 --context tag=x --priority 4 --timeout 7d --retention-days 9", `{"customer":"bob","cents":7}`, exitOK, "started run o2", ""},
+		{"runs show o2", "", exitOK, "order", ""},
+		{"runs list --attr city=Ulm --attr n=7", "", exitOK, "o2", ""},
+		{"runs result o2 --patience 1ms", "", exitLater, "", "is not over after 1ms"},
+		{"runs signal o2 paid 7", "", exitOK, "", ""},
+		{"runs result o1", "", exitNotCompleted, "", "runs retry o1"},
+		{"runs start later --delay 1d --id o3", "", exitOK, "started run o3", ""},
+		{"runs cancel o3", "", exitOK, "", ""},
+		{"runs result o3 --patience 20s", "", exitNotCompleted, "", "cancelled"},
+		{"runs result none", "", exitNotFound, "", "there is no run"},
+		{"runs start", "", exitUsage, "", "missing argument"},
+		{"runs start a%b", "", exitUsage, "", "workflow"},
+		{"runs start order {", "", exitUsage, "", "not JSON"},
+		{"runs start order --delay soon", "", exitUsage, "", "--delay \"soon\": write it like 90s"},
+		{"runs start order --timeout -1s", "", exitUsage, "", "--timeout"},
+		{"runs start order --retention-days 99999", "", exitUsage, "", "--retention-days"},
+		{"runs start order --attr city", "", exitUsage, "", "write NAME=VALUE"},
+		{"runs start order --context x", "", exitUsage, "", "write NAME=TEXT"},
+		{"runs start order --priority 9", "", exitUsage, "", "riority"},
+		{"runs result o1 --patience x", "", exitUsage, "", "--patience"},
+	} {
+		code, out, errs := today(t, step.stdin, append(strings.Fields(step.args), "--db", path)...)
+		if code != step.code || !strings.Contains(out, step.out) || !strings.Contains(errs, step.err) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d, %q, %q", step.args, code, out, errs, step.code, step.out, step.err)
+		}
+	}
+	info, err := w.Run(t.Context(), "o2")
+	if err != nil || info.Priority != 3 || info.Retention != 9*24*time.Hour {
+		t.Errorf("o2: got %+v, %v, want priority 4, as the world counts 3, and 9 days", info, err)
+	}
+	for _, wait := range []string{"runs wake o2", "hooks send courier-bob \"Bob\""} { // it sleeps, or soon does
+		for limit := time.Now().Add(20 * time.Second); ; <-time.After(10 * time.Millisecond) {
+			code, out, errs := today(t, "", append(strings.Fields(wait), "--db", path)...)
+			if code == exitOK && !strings.Contains(out, "nothing") {
+				break
+			}
+			if time.Now().After(limit) {
+				t.Fatalf("%s: got %d, %q, %q", wait, code, out, errs)
+			}
+		}
+	}
+	if code, out, errs := today(t, "", "runs", "result", "o2", "--db", path); code != exitOK || out != "\"shipped by Bob\"\n" {
+		t.Errorf("result: got %d, %q, %q", code, out, errs)
+	}
+}
