@@ -33,6 +33,7 @@ test: ## everything, with the race detector (PKG=./world/... for a part, TESTFLA
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; \
 		else echo "the race detector needs a C compiler: install gcc or clang"; exit 1; fi; }
 	@internal/pgtest/install.sh
+	@server/ui/install.sh
 	@mkdir -p bin && go build -o bin/testsum ./internal/tools/testsum
 	@GORACE="atexit_sleep_ms=0 $(GORACE)" CGO_ENABLED=1 go test $(RACE) -vet=off -timeout 15m -json $(TESTFLAGS) $(PKG) 2>&1 | bin/testsum
 

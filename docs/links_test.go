@@ -61,7 +61,7 @@ func TestLinks(t *testing.T) {
 	t.Parallel()
 	known := map[string]map[string]bool{}
 	n := 0
-	for _, from := range append(pages(t), "CONTRIBUTING.md", "CHANGELOG.md") {
+	for _, from := range append(pages(t), "CONTRIBUTING.md", "CHANGELOG.md", "deploy/README.md") {
 		for _, target := range links(read(t, from)) {
 			n++
 			file, anchor, named := strings.Cut(target, "#")

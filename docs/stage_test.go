@@ -26,13 +26,15 @@ import (
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-// build builds the command stepwell into a directory.
+// build builds the command stepwell into a directory, and fetches what a reader's first go get does: the stage is off the network.
 func build(t *testing.T, dir string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "install", "./cmd/stepwell")
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOBIN="+dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go install: %v\n%s", err, out)
+	for _, args := range [][]string{{"install", "./cmd/stepwell"}, {"list", "-m", "all"}} {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "GOBIN="+dir)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
 	}
 }
 
@@ -159,7 +161,7 @@ func (s *stage) fill(text string) string {
 		s.cast = s.record(path)
 		s.env = append(s.env, "STEPWELL_DB="+path)
 	}
-	if !strings.Contains(text, "RUN") && !strings.Contains(text, "TOKEN") {
+	if !strings.Contains(text, "RUN") && !strings.Contains(text, "TOKEN") && !strings.Contains(text, "WORKFLOW") {
 		return text
 	}
 	one := s.cast.waiting[0]
@@ -168,7 +170,7 @@ func (s *stage) fill(text string) string {
 	switch {
 	case strings.Contains(text, "runs retry "):
 		run = s.cast.failed
-	case strings.Contains(text, "tail "), strings.Contains(text, "streams "), strings.Contains(text, "export "): // until it is over
+	case strings.Contains(text, "tail "), strings.Contains(text, "runs result "), strings.Contains(text, "streams "), strings.Contains(text, "export "): // until it is over
 		run = s.cast.over
 	}
 	return strings.NewReplacer("RUN...", run, "RUN", run, "TOKEN", one.Token, "--at EVENT", "--at 3", "EVENT", "verify", "JSON", `'{"userId":"42"}'`,
