@@ -40,16 +40,18 @@ const (
 const fixtureWorker = "wrkr_01JD3V0000000000000000WORK"
 
 // fixture makes the file and returns its path.
-func fixture(t *testing.T) string {
+func fixture(t *testing.T) string { return fixtureAt(t, now) }
+
+func fixtureAt(t *testing.T, now time.Time) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "app.db")
-	clock := ago(100 * time.Hour)
+	clock := now.Add(-100 * time.Hour)
 	w, err := sqlite.Open(path, sqlite.Options{Now: func() time.Time { return clock }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	joinFixture(t, w)
-	(&filler{t: t, w: w}).fill()
+	(&filler{t: t, w: w, now: now}).fill()
 	clock = now
 	if err := w.Close(); err != nil { // without leaving: others still see the worker
 		t.Fatal(err)
@@ -69,10 +71,13 @@ func joinFixture(t *testing.T, w world.World) {
 
 // filler writes runs.
 type filler struct {
-	t *testing.T
-	w world.World
-	n byte
+	t   *testing.T
+	w   world.World
+	now time.Time // from which all times are counted
+	n   byte
 }
+
+func (f *filler) ago(d time.Duration) time.Time { return f.now.Add(-d) }
 
 // run writes a run in as many commits as there are lists of events; the last one releases it, unless release is nil or it ends.
 func (f *filler) run(id string, birth world.Birth, input string, release *world.Release, commits ...[]world.Event) {
@@ -129,14 +134,18 @@ type call struct {
 	terminal bool
 	env      map[string]string
 	stdin    string
+	now      time.Time // zero: that of most tests
 }
 
 // do runs one command line.
 func (c call) do(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
+	if c.now.IsZero() {
+		c.now = now
+	}
 	code = run(ctx, args, &shell{
 		stdin: strings.NewReader(c.stdin), stdout: &out, stderr: &errs, getenv: func(k string) string { return c.env[k] },
-		now: func() time.Time { return now }, zone: time.FixedZone("CET", 3600), who: "ann@laptop", terminal: c.terminal,
+		now: func() time.Time { return c.now }, zone: time.FixedZone("CET", 3600), who: "ann@laptop", terminal: c.terminal,
 	})
 	return code, out.String(), errs.String()
 }

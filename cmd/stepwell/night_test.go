@@ -27,7 +27,7 @@ func night(t *testing.T) string {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	f := &filler{t: t, w: w}
+	f := &filler{t: t, w: w, now: now}
 	order := world.Birth{Workflow: "order", Version: 2, Priority: 1}
 	at := ago(time.Hour)
 	charge := []world.Event{

@@ -30,7 +30,7 @@ func talking(t *testing.T) (path string, add func(w world.StreamWrite)) {
 		}
 	})
 	joinFixture(t, w)
-	f := &filler{t: t, w: w}
+	f := &filler{t: t, w: w, now: now}
 	f.run(waitingRun, world.Birth{Workflow: "onboard-user", Version: 1, Priority: 1}, `{}`, nil, []world.Event{
 		event(world.RunCreated, "", clock), event(world.RunStarted, "", clock),
 	})
