@@ -110,6 +110,7 @@ func TestOnSQLite(t *testing.T) {
 			}
 			s.until("o-1", stepwell.WhyEvent)
 			s.until("o-2", stepwell.WhyOver)
+			s.untilPage("/ui/workers", "tester") // which goes on with nothing in the second round
 			for path, text := range map[string]string{
 				"/ui/":                     "<strong>3</strong> runs began",
 				"/ui/runs?attr.city=Ulm":   "o-2",
