@@ -180,7 +180,7 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	}
 	tk := taken.Runs[0]
 	s := newSession(e, tk.Run, tk.Take)
-	s.worker, s.slice = worker, slice
+	s.worker, s.slice, s.caller = worker, slice, ctx
 	if !e.adopt(s, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
 		e.runs.release(1) // leaving hands the run back
 		return "", ErrDraining
@@ -228,7 +228,9 @@ func (e *Engine) takeOne(q world.TakeQuery) (world.Taken, string, error) {
 		case err == nil: // the answer came late: what it gives was handed back, or will be
 			return world.Taken{}, "", nil
 		case errors.Is(err, world.ErrUnknownOutcome):
-			e.resign(ctx)
+			if !e.gotNothing(ctx, q.Worker) {
+				e.resign(ctx)
+			}
 			return world.Taken{}, "", err
 		case errors.Is(err, world.ErrLeaseLost) && try == 0 && ctx.Err() == nil:
 			e.distrust()

@@ -58,9 +58,10 @@ type session struct {
 	blocked          *world.Block // as it was when the run was taken
 	draining         bool
 	abandon          bool
-	slice            time.Duration // on demand: for how long it works, about; 0: without end
-	came             Came          // what became of it, when it is done
-	ended            bool          // released, terminal or lost
+	slice            time.Duration   // on demand: for how long it works, about; 0: without end
+	caller           context.Context // on demand: ends the slice too; nil: nobody waits for it
+	came             Came            // what became of it, when it is done
+	ended            bool            // released, terminal or lost
 	lost             bool
 	done             chan struct{} // closed at the very end
 	now              time.Time     // the world's clock, read once a turn
@@ -261,6 +262,9 @@ func (s *session) over() bool {
 }
 
 func (s *session) handleOne(msg *message) {
+	if s.caller != nil && s.caller.Err() != nil {
+		s.draining = true // the message that says so may be behind this one
+	}
 	switch msg.kind {
 	case msgMail:
 		if s.state.Paused == nil || s.freeing || !s.holdBack(msg) {
