@@ -117,6 +117,10 @@ func lost(r *rig, parent string) {
 			r.Errorf("%s was asked to end %d times, want once", id, got)
 		}
 	}
+	until(r, "the detached child to have its own", func() bool {
+		_, err := r.world.Run(r.ctx, parent+".detached.child")
+		return err == nil
+	})
 	for _, id := range []string{parent + ".detached", parent + ".detached.child"} {
 		if got := len(r.events(id, world.CancelRequested)); got != 0 {
 			r.Errorf("%s was asked to end %d times, want never", id, got)

@@ -121,11 +121,12 @@ func bear(ctx context.Context, w world.World, tx world.Tx, c *world.Commit) (wor
 // startEager evaluates the first turn before birth. ok is false where the run is to be born plain.
 func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, err error) {
 	wf := e.workflow(world.Class{Workflow: b.Birth.Workflow, Version: b.Birth.Version})
-	if wf == nil || e.plain.Load() || e.runs.try(1) == 0 {
+	worker := e.workerID()
+	if wf == nil || worker == "" || e.plain.Load() || e.runs.try(1) == 0 { // it may just be joining
 		return st, false, nil
 	}
 	s := newSession(e, b.ID, 1)
-	s.wf, s.worker = wf, e.workerID()
+	s.wf, s.worker = wf, worker
 	mine := &birth{done: make(chan bool, 1)}
 	s.birth = mine
 	b.Birth.Version = wf.Version
