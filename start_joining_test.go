@@ -26,7 +26,7 @@ func TestStartWhileTheWorkerJoins(t *testing.T) {
 		var starts sync.WaitGroup
 		for range 4 {
 			starts.Go(func() {
-				for i := range 30 {
+				for i := range 5 {
 					run, err := wf.Start(ctx, app, i)
 					if err != nil {
 						t.Error(err)
