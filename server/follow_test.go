@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -96,10 +97,11 @@ func TestFollow(t *testing.T) {
 			r.until("the follower's place to be free", func() bool { return len(r.server.waiting) == 0 })
 			s = r.follow(orders+"/f1/events", "Last-Event-ID", world.Cursor(5))
 			r.want(202, "POST", orders+"/f1/signals/paid%2Fin%20full", `{"cents": 3}`)
-			go func() {
+			var asked sync.WaitGroup
+			asked.Go(func() {
 				r.waiting("f1", "sleep")
 				r.send("DELETE", orders+"/f1", "")
-			}()
+			})
 			last := message{}
 			for {
 				m, ok := s.next()
@@ -117,6 +119,7 @@ func TestFollow(t *testing.T) {
 				}
 				last = m
 			}
+			asked.Wait()
 			if want := `{"run":"f1","status":"cancelled"}`; last.event != "end" || last.data != want {
 				t.Errorf("last message: got %v, want end, %s", last, want)
 			}
