@@ -139,7 +139,7 @@ var logs = []check{
 					}
 					cursor = page.Cursor
 					for _, e := range page.Events {
-						seen = append(seen, e.Seq)
+						seen, end = append(seen, e.Seq), time.Now().Add(patience) // it bounds a standstill, not how fast a machine is
 					}
 				}
 				for i, seq := range seen {

@@ -23,7 +23,7 @@ const (
 )
 
 // patience bounds every poll. It is long, as it is spent only where a world fails.
-const patience = time.Minute
+const patience = 20 * time.Second
 
 // rig is a world under test.
 type rig struct {
