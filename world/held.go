@@ -1,5 +1,7 @@
 package world
 
+// This file lets a worker ask what it holds, where the answer to a take was lost.
+
 import "context"
 
 // Holder is a [Queue] that can tell a worker what it holds. A worker asks where the answer to a take was lost: if it knows of all that is listed, it was given

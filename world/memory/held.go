@@ -1,3 +1,5 @@
+// What a worker holds.
+
 package memory
 
 import (

@@ -1,5 +1,7 @@
 package sqlite
 
+// This file tells a worker what it holds.
+
 import (
 	"context"
 	"fmt"
