@@ -41,6 +41,7 @@ func TestAResumeThatMeetsTheReleaseOfAPausedRunIsNotLost(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wk := r.beginWhere(func(run string) { r.resume(r.client(), run) }, busyThenNap)
 		run := start(r, wk, busyThenNap, struct{}{})
+		until(r, "it to be owned", func() bool { return len(r.events(run.ID(), world.RunStarted)) == 1 }) // a start may be plain
 		r.pause(r.client(), run.ID())
 		want(r, run, 1)
 		r.replays(run.ID(), busyThenNap)
