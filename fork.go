@@ -1,6 +1,6 @@
 package stepwell
 
-// New runs from old ones: from the start, from any event, from the step that failed.
+// New runs from old ones: from the start, from any event. See retry.go for those that go on from what failed.
 
 import (
 	"context"
@@ -73,33 +73,6 @@ func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.Ra
 	return forked, nil
 }
 
-// Retry begins a new run that goes on from where a failed one failed: it is a fork in which the step whose failure failed the run runs again, with
-// a fresh budget of attempts, and no other step that had ended; what the run did about the failure, undoing included, is not in it. Where no step
-// failed, the code alone is evaluated again behind the last event: that helps when it was mended since. Its idempotency key is retry: and the
-// failed run's ID, so a retry that is repeated gives the same run: see [Run.Existed]. The failed run stays as it is.
-//
-// A run that has not failed is [ErrInvalid].
-func (a *App) Retry(ctx context.Context, run string) (*Run[json.RawMessage], error) {
-	h, err := a.history(ctx, run)
-	var retried *Run[json.RawMessage]
-	if err == nil {
-		if end := &h.Events[len(h.Events)-1]; end.Type != world.RunFailed {
-			err = fmt.Errorf("%w: it has not failed: its last event is %s", ErrInvalid, end.Type)
-		}
-	}
-	if err == nil {
-		cut := history.Cut{At: h.Last(), Key: retryKey(run)}
-		if failed := h.FailedStep(); failed != nil {
-			cut.At, cut.Without = failed.Seq-1, failed.ID
-		}
-		retried, err = a.fork(ctx, h, cut)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("retry run %s: %w", run, err)
-	}
-	return retried, nil
-}
-
 // RestartOptions says what a restarted run has of its own. The zero value restarts with the same input.
 type RestartOptions struct {
 	ID      string          // of the new run; "": a new one
@@ -110,7 +83,7 @@ type RestartOptions struct {
 // Restart begins a new run with the workflow, input, priority, retention, timeout and context of another, from nothing: no result is taken over. It has
 // no parent and no idempotency key. The other run is not touched.
 func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[json.RawMessage], error) {
-	page, err := a.world.Events(ctx, run, world.EventQuery{Limit: 1})
+	page, err := a.world.Events(ctx, run, world.EventQuery{Limit: 2})
 	var started engine.Started
 	if err == nil {
 		err = crypt.Sealed(run, page.Events)
@@ -120,6 +93,7 @@ func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[j
 		b := *born.Birth
 		b.Version, b.Seed, b.Key, b.NotBefore, b.Parent = o.Version, 0, "", time.Time{}, nil
 		b.Origin = &world.Origin{Run: run, Seq: born.Seq}
+		b.Timeout = history.Timeout(page.Events)
 		b.Retention = clampRetention(b.Retention, a.cfg.MaxRetention)
 		input := born.Payload
 		if o.Input != nil {
@@ -155,17 +129,17 @@ func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.
 	}
 	if h.Events[len(h.Events)-1].Type.Terminal() {
 		cut.KeepToken = func(token string) bool {
-			holders, err := a.world.Hooks(ctx, world.HookQuery{Token: token, Limit: 1})
-			return err == nil && len(holders) == 0
+			holder, err := a.holder(ctx, token)
+			return err == nil && holder == ""
 		}
 	}
-	events, err := h.Fork(cut)
-	if err != nil {
-		return nil, err
+	existing, err := a.bearFork(ctx, h, cut)
+	for try := 0; errors.Is(err, world.ErrConflict) && cut.KeepToken != nil && !cut.Late; try++ { // another has just taken a token
+		if try == tokenTries {
+			cut.KeepToken = nil
+		}
+		existing, err = a.bearFork(ctx, h, cut)
 	}
-	born := events[0].Birth
-	born.Retention = clampRetention(born.Retention, a.cfg.MaxRetention)
-	existing, err := engine.BearLog(ctx, a.world, buildOf(h), cut.Run, events)
 	if err != nil {
 		return nil, err
 	}
@@ -173,4 +147,26 @@ func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.
 		return &Run[json.RawMessage]{app: a, id: existing, existed: true}, nil
 	}
 	return &Run[json.RawMessage]{app: a, id: cut.Run}, nil
+}
+
+// tokenTries is how often a fork asks again who has its source's tokens, before it has new ones.
+const tokenTries = 3
+
+func (a *App) bearFork(ctx context.Context, h *History, cut history.Cut) (existing string, err error) {
+	events, err := h.Fork(cut)
+	if err != nil {
+		return "", err
+	}
+	born := events[0].Birth
+	born.Retention = clampRetention(born.Retention, a.cfg.MaxRetention)
+	return engine.BearLog(ctx, a.world, buildOf(h), cut.Run, events)
+}
+
+// holder is the run that has a token; "": none.
+func (a *App) holder(ctx context.Context, token string) (string, error) {
+	holders, err := a.world.Hooks(ctx, world.HookQuery{Token: token, Limit: 1})
+	if err != nil || len(holders) == 0 {
+		return "", err
+	}
+	return holders[0].Run, nil
 }

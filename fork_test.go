@@ -164,8 +164,7 @@ func TestRetry(t *testing.T) {
 				return nil
 			})
 			if _, other := other.Get(ctx); err != nil || other != nil {
-				_, undo := noted(ctx, d, "put-back", 1)
-				return "", errors.Join(err, undo)
+				return "", errors.Join(err, other)
 			}
 			return noted(ctx, d, "send", "sent")
 		})

@@ -17,8 +17,7 @@ var failures = map[string][]string{
 	"task":       {"pay", "thank"},
 	"beside":     {"pay", "thank"}, // others that run at the same time
 	"continued":  {"pay", "thank"}, // in its third segment
-	"undone":     {"pay", "thank"}, // what the failure made the run undo counts as done
-	"undo fails": {"pay", "thank"}, // and so does what it could not undo
+	"undo fails": {"pay", "thank"}, // what it could not undo counts as done
 }
 
 func payer(d *diary, mended *bool) []stepwell.Definition {
@@ -34,10 +33,7 @@ func payer(d *diary, mended *bool) []stepwell.Definition {
 			if _, err := noted(ctx, d, name, 1); err != nil {
 				return "", err
 			}
-			switch in.Got {
-			case "undone":
-				stepwell.Compensate(ctx, "un-"+name, func(c context.Context) error { d.note(c, "un-"+name); return nil })
-			case "undo fails":
+			if in.Got == "undo fails" {
 				stepwell.Compensate(ctx, "un-"+name, func(c context.Context) error { d.note(c, "un-"+name); return stepwell.Fatal(errStock) })
 			}
 		}

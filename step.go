@@ -228,8 +228,12 @@ func stepError(ctx Context, f *replay.Future) error {
 		return err
 	}
 	key, _ := f.Key()
+	of := *rec
+	if op := f.Op(); op != nil {
+		of.Step = op.ID // so the run's end says of which failure it came
+	}
 	return &StepError{
 		Step: key.Name, Message: rec.Message, Code: rec.Code, Where: rec.Where, Stack: rec.Stack, Permanent: rec.Permanent,
-		record: rec, err: codec.ToError(rec, ctx.env.errors),
+		record: rec, err: codec.ToError(&of, ctx.env.errors),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -94,6 +95,9 @@ type Story struct {
 	// [ListFilter].Parent its children.
 	Made     []MadeRun `json:"made,omitempty"`
 	MadeMore bool      `json:"madeMore,omitempty"` // there are more
+
+	// Retry says of a run that failed or was cancelled what a retry would do, or what there is instead; nil where its log cannot be read.
+	Retry *RetryAdvice `json:"retry,omitempty"`
 }
 
 // Story reads a run's row and its whole log. Without payloads the journal has no inputs, outputs and payloads. A log that is
@@ -104,6 +108,7 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 		return Story{}, err
 	}
 	s := Story{Journal: world.NewJournal(run, payloads)}
+	h := &History{Run: run} // without payloads, where a retry may be asked for
 	for e, err := range a.Events(ctx, run, EventFilter{}) {
 		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
 			s.Damage = err.Error()
@@ -113,6 +118,10 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 			return Story{}, err
 		}
 		s.Journal.Add(e)
+		if info.Status == world.Failed || info.Status == world.Cancelled {
+			e.Payload = nil
+			h.Events = append(h.Events, e)
+		}
 	}
 	tasks, err := a.tasks(ctx, &s)
 	if err != nil {
@@ -134,6 +143,13 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 	}
 	if s.Made, s.MadeMore, err = a.made(ctx, run); err != nil {
 		return Story{}, err
+	}
+	if len(h.Events) > 0 && s.Damage == "" && crypt.Sealed(run, h.Events) == nil {
+		advice, err := a.advise(ctx, h)
+		if err != nil {
+			return Story{}, err
+		}
+		s.Retry = &advice
 	}
 	return s, a.peers(ctx, &s)
 }

@@ -240,6 +240,8 @@ type Error struct {
 
 	Value   json.RawMessage `json:"value,omitempty"`   // of a registered type: the error as JSON
 	Matches []string        `json:"matches,omitempty"` // registered sentinels that it is by its own Is method, by name
+
+	Step string `json:"step,omitempty"` // ID of the step whose failure it is: in what came of that, as the end of its run
 }
 
 // Error returns the message.

@@ -58,11 +58,60 @@ func (p *picture) actions(to io.Writer) {
 func (p *picture) again(a *proposal, run string) {
 	switch p.story.Run.Status {
 	case world.Failed:
-		a.note("retry:", "runs retry "+run, "a new run goes on from the step that failed")
+		if r := p.story.Retry; r != nil {
+			p.retry(a, run, r)
+			return
+		}
 		a.note("restart:", "runs restart "+run, "a new run, from the start")
 	case world.Cancelled:
 		a.note("restart:", "runs restart "+run, "a new run, from the start")
 	}
+}
+
+// retry proposes what a retry of a run that failed can do, or else what can be done instead.
+func (p *picture) retry(a *proposal, run string, r *stepwell.RetryAdvice) {
+	if r.Refused == "" {
+		a.note("retry:", "runs retry "+run, r.Does())
+		a.note("restart:", "runs restart "+run, "a new run, from the start")
+		return
+	}
+	a.t.add(cell{text: "no retry:", tone: dim}, cell{text: r.Refused})
+	for _, w := range instead(run, r) {
+		a.note(w.what, w.line, w.note)
+	}
+}
+
+// way is a command line in the place of a retry.
+type way struct{ what, line, note string }
+
+// instead are the ways around a retry that is refused.
+func instead(run string, r *stepwell.RetryAdvice) (ways []way) {
+	switch {
+	case r.Child != "":
+		ways = append(ways, way{"retry:", "runs retry " + shellWord(r.Child), "its child; then fork this run with what that comes to"})
+	case r.Awaited != "":
+		ways = append(ways, way{"see:", "runs show " + shellWord(r.Awaited), "the run that it awaited"})
+	}
+	fork := fmt.Sprintf("runs fork %s --at %d", run, r.Fork)
+	if r.Result != "" {
+		ways = append(ways, way{"fork:", fork + " --result " + shellWord(r.Result+"=null"), "a new run, with a result of the step in the place of null"})
+	}
+	if r.Restart {
+		ways = append(ways, way{"restart:", "runs restart " + run, "a new run, from the start"})
+	}
+	if r.Fork > 0 {
+		ways = append(ways, way{"fork:", fork, "a new run from there, though " + r.Refused})
+	}
+	return ways
+}
+
+// insteadOf says what can be done where there is no retry, for people.
+func (c *cli) insteadOf(run string, r *stepwell.RetryAdvice) string {
+	next := "nothing was changed"
+	for _, w := range instead(run, r) {
+		next += "\n  " + w.note + ":  " + c.command(w.line)
+	}
+	return next
 }
 
 // wayOn proposes what lets a run go on, or what to look at.

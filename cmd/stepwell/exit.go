@@ -59,9 +59,12 @@ func usagef(next, format string, args ...any) error {
 // explain says what went wrong with a run, and what next.
 func (c *cli) explain(err error, run string) error {
 	var f *fault
+	var refused *stepwell.RetryRefusedError
 	switch {
 	case err == nil || errors.As(err, &f):
 		return err
+	case errors.As(err, &refused):
+		return &fault{exitUsage, fmt.Errorf("run %s is not retried: %s", run, refused.Advice.Refused), c.insteadOf(run, &refused.Advice)}
 	case errors.Is(err, stepwell.ErrNotFound):
 		return &fault{exitNotFound, fmt.Errorf("there is no run %s in %s", run, c.place), "list what is there:  " + c.command("runs list")}
 	case errors.Is(err, stepwell.ErrTerminal):

@@ -99,9 +99,10 @@ func (c *cli) runsRetry() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry RUN",
 		Short: "Go on from the step that failed a run, in a new run",
-		Long: `Go on from where a failed run failed, in a new run: the step whose failure failed it runs again, with all its attempts, and no other step
-that had ended. What the run did about the failure, undoing included, is not in the new run: where it undid something, restart instead.
-Where no step failed, its code alone is evaluated again. Retrying again gives the same new run. RUN stays as it is.
+		Long: `Go on from where a failed run failed, in a new run. What ended stays ended: the step whose failure failed the run runs again, with all its
+attempts, and no step that completed. Where the run failed of its code alone, that is evaluated again behind the last event; where it ran out of
+time, the new run has its whole timeout again. It is refused where that cannot be right, as where the run has undone what it did, and says
+what can be done instead. Retrying again gives the same new run. RUN stays as it is.
 
 ` + exitCodes,
 		Example: `  stepwell runs retry wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4

@@ -145,12 +145,12 @@ func (c *cli) start(ctx context.Context, db *database, workflow string, input js
 	}
 	if flags.wait && !c.json { // standard output is the run's
 		fmt.Fprintln(c.stderr, text)
-		return c.awaitResult(ctx, run, flags.patience)
+		return c.awaitResult(ctx, db.app, run, flags.patience)
 	}
 	if err := c.tell(is, text); err != nil || !flags.wait {
 		return err
 	}
-	return c.awaitResult(ctx, run, flags.patience)
+	return c.awaitResult(ctx, db.app, run, flags.patience)
 }
 
 func (c *cli) runsResult() *cobra.Command {
@@ -172,7 +172,7 @@ long at most: exit code 5.
 				if err != nil {
 					return err
 				}
-				return c.awaitResult(cmd.Context(), someRun.Get(db.app, run), patience)
+				return c.awaitResult(cmd.Context(), db.app, someRun.Get(db.app, run), patience)
 			})
 		},
 	}
@@ -194,8 +194,20 @@ type resulted struct {
 	Output json.RawMessage `json:"output,omitempty"`
 }
 
+// afterFailure says how to go on from where a run failed; "" where that cannot be told.
+func (c *cli) afterFailure(ctx context.Context, app *stepwell.App, run string) string {
+	advice, err := app.RetryAdvice(ctx, run)
+	switch {
+	case err != nil:
+		return ""
+	case advice.Refused != "":
+		return "\n  no retry: " + advice.Refused + "; " + c.insteadOf(run, &advice)
+	}
+	return "\n  go on from where it failed:  " + c.command("runs retry "+run)
+}
+
 // awaitResult waits until a run is over, and prints its output.
-func (c *cli) awaitResult(ctx context.Context, run *stepwell.Run[json.RawMessage], patience string) error {
+func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.Run[json.RawMessage], patience string) error {
 	limit, err := spanOf("patience", patience)
 	if err != nil {
 		return err
@@ -211,7 +223,7 @@ func (c *cli) awaitResult(ctx context.Context, run *stepwell.Run[json.RawMessage
 	case errors.As(err, &ended):
 		next := "see what happened:  " + c.command("runs show "+run.ID())
 		if ended.Status == world.Failed {
-			next += "\n  go on from where it failed:  " + c.command("runs retry "+run.ID())
+			next += c.afterFailure(ctx, app, run.ID())
 		}
 		return &fault{exitNotCompleted, err, next}
 	case err != nil && ctx.Err() == nil && waiting.Err() != nil:

@@ -123,12 +123,6 @@ func TestAForkOfACancelledOrderIsUndoneToo(t *testing.T) {
 	forktest.EveryEvent(t, c)
 }
 
-func TestARetryShipsAndDoesNothingElse(t *testing.T) {
-	repaired := false
-	forktest.Retry(t, orders(func(ctx context.Context) (any, error) {
-		if repaired {
-			return "parcel-1", nil
-		}
-		return noTruck(ctx)
-	}), func() { repaired = true }, "ship")
+func TestAnOrderThatWasUndoneIsNotRetried(t *testing.T) {
+	forktest.NoRetry(t, orders(noTruck), `it has undone what it did ("refund", "release")`)
 }

@@ -5,8 +5,10 @@ package forktest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -219,6 +221,18 @@ func Retry(t *testing.T, c Case, mend func(), names ...string) {
 		}
 		if !slices.Equal(ran, names) {
 			l.t.Errorf("the retry ran %q, want %q: the step that failed, and what follows", ran, names)
+		}
+	})
+}
+
+// NoRetry lets the run of a case fail: a retry must be refused, for a reason that holds these words.
+func NoRetry(t *testing.T, c Case, words string) {
+	t.Helper()
+	c.live(t, func(l *Life) {
+		run, source := l.first()
+		var refused *stepwell.RetryRefusedError
+		if retried, err := l.App.Retry(l.Context, run); !errors.As(err, &refused) || !strings.Contains(refused.Advice.Refused, words) {
+			l.t.Errorf("it came to %s; retried: %v, %v; want that refused: %s", outcome(&source), retried, err, words)
 		}
 	})
 }

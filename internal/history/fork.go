@@ -31,7 +31,8 @@ type Cut struct {
 	Version   int                        // of the new run; 0: the source's
 	Input     json.RawMessage            // of the newest segment; nil: the source's
 	Results   map[string]json.RawMessage // results of steps that take the place of the recorded ones, by the source's step ID
-	Without   string                     // ID of a step that is asked for anew though it ended; ends of other steps behind the cut are kept
+	Late      bool                       // results behind the cut are taken too, of what was asked for before it: see [History.Retry]
+	Anew      bool                       // the time for the run's timeout begins anew
 	KeepToken func(token string) bool    // whether the fork can have a token of the source's; nil: none
 }
 
@@ -128,20 +129,26 @@ func (f *cutter) survey() {
 			f.end(e.ID)
 		}
 	}
-	if f.Without == "" {
+	if !f.Late {
 		return
 	}
 	for _, e := range f.h.Events[f.At:] {
-		if of := f.entities[e.ID]; of != nil && !of.ended && e.Type == world.StepCompleted && e.ID != f.Without {
-			f.end(e.ID)
-			f.late = append(f.late, e)
+		of := f.entities[e.ID]
+		switch {
+		case e.Type == world.StepCompleted && of != nil && !of.ended:
+			of.ended = true
+		case e.Type == world.WaitCompleted && of != nil && e.Outcome != world.OutcomeReceived: // the code takes what it receives
+		case e.Type == world.HookReceived && f.state.Hook(e.ID) != nil, e.Type == world.SignalReceived:
+		default:
+			continue
 		}
+		f.late = append(f.late, e)
 	}
 }
 
 func (f *cutter) end(step string) {
 	if e := f.entities[step]; e != nil {
-		e.ended = step != f.Without
+		e.ended = true
 	}
 }
 
@@ -228,8 +235,8 @@ func (f *cutter) birth(c *world.Event) {
 	}
 	if b.Timeout > 0 && !f.state.StartedAt.IsZero() {
 		since := f.state.Time
-		if since.Sub(f.state.StartedAt) >= b.Timeout { // it had run out
-			since = f.state.StartedAt
+		if f.Anew || since.Sub(f.state.StartedAt) >= b.Timeout { // it had run out
+			b.Timeout, since = Timeout(f.h.Events), f.state.StartedAt
 		}
 		b.Timeout += f.Born.Sub(since)
 	}
@@ -237,6 +244,16 @@ func (f *cutter) birth(c *world.Event) {
 	if f.newest == 1 && f.Input != nil {
 		c.Payload = f.Input
 	}
+}
+
+// Timeout is how long the run that begins with these events had from its birth, or from its start where that was later: what a fork's birth says counts from
+// the start of the run that it was forked from.
+func Timeout(events []world.Event) time.Duration {
+	d := events[0].Birth.Timeout
+	if d > 0 && len(events) > 1 && events[1].Type == world.RunStarted && events[1].Time.Before(events[0].Time) {
+		d -= events[0].Time.Sub(events[1].Time)
+	}
+	return d
 }
 
 // next names what a segment was given by what is kept of that.
@@ -309,25 +326,3 @@ func (h *History) StepNamed(name string, at int64) (id string, ok bool) {
 }
 
 func named(e *world.Event) string { return e.Name + "[" + strconv.Itoa(e.Occurrence) + "]" }
-
-// FailedStep returns the failure that a failed run is about: of the last step that failed by itself and whose failure the run's own repeats, or
-// else the last that failed by itself; undoing does not count. nil: no step failed.
-func (h *History) FailedStep() (failed *world.Event) {
-	end := &h.Events[len(h.Events)-1]
-	cited := false
-	undo := map[string]bool{} // steps that undo others
-	for i := range h.Events {
-		e := &h.Events[i]
-		if e.Type == world.StepCreated && strings.HasPrefix(e.Path, world.UndoPath+"[") {
-			undo[e.ID] = true
-		}
-		if e.Type != world.StepFailed || undo[e.ID] || e.Error == nil || e.Error.Code == world.CodeCancelled {
-			continue
-		}
-		cites := end.Error != nil && strings.Contains(end.Error.Message, e.Error.Message)
-		if cites || !cited {
-			failed, cited = e, cites
-		}
-	}
-	return failed
-}

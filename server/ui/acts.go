@@ -38,11 +38,15 @@ func (u *UI) acts(v *visit, s *stepwell.Story) (list acts) {
 		list = append(list, a)
 	}
 	if s.Run.Status.Terminal() {
-		if s.Run.Status == world.Failed {
+		fork := act{Name: "fork", Label: "Fork…"}
+		retry := s.Run.Status == world.Failed && (s.Retry == nil || s.Retry.Refused == "")
+		if retry {
 			add(act{Name: "retry", Label: "Retry", Post: true, First: true})
+		} else if s.Retry != nil && s.Retry.Fork > 0 {
+			fork.Path = "?at=" + strconv.FormatInt(s.Retry.Fork, 10)
 		}
-		add(act{Name: "restart", Label: "Restart…"})
-		add(act{Name: "fork", Label: "Fork…"})
+		add(act{Name: "restart", Label: "Restart…", First: s.Run.Status == world.Failed && !retry})
+		add(fork)
 		return list
 	}
 	w := &s.Why

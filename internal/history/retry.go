@@ -1,0 +1,347 @@
+package history
+
+// This file says what a retry of a run does: where it goes on, or why it cannot, and what can instead.
+//
+//  1. What ended stays ended: a retry begins before the failures that failed the run, and leaves out no step that completed, and no child that began. So no
+//     body that came to its end runs again under a new idempotency key.
+//  2. Which failures those are, the run's end says: an error that came of a step's failure names the step. Where it names none, no step runs again:
+//     the code is evaluated again behind the last event.
+//  3. A cancel for the run's timeout, and undo functions that undid nothing, are left out, or the code would come to the same end again.
+//  4. Where that is not to be had, there is no retry.
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Retry is where a retry of a run begins, or why there is none.
+type Retry struct {
+	At    int64    `json:"at,omitempty"`    // number of the last event that the new run takes over; of what is behind it, it has the results of what was asked for before
+	Steps []string `json:"steps,omitempty"` // names of the steps that failed the run, and run again; empty: only the code does
+	Anew  bool     `json:"anew,omitempty"`  // the run had run out of time: the new one has its whole timeout again
+
+	Refused string `json:"refused,omitempty"` // why there is no retry; "": there is
+	Child   string `json:"child,omitempty"`   // the failed child that could be retried instead
+	Awaited string `json:"awaited,omitempty"` // the awaited run that did not complete, which could be
+	Result  string `json:"result,omitempty"`  // the step whose result a fork could be given
+	Fork    int64  `json:"fork,omitempty"`    // the event that a fork could begin behind: it takes the risk that Refused names; 0: none
+	Restart bool   `json:"restart,omitempty"` // it can be restarted
+
+	Tokens []Token `json:"-"` // of hooks that are open at At
+}
+
+// Does says what a retry does.
+func (r *Retry) Does() string {
+	var s string
+	switch len(r.Steps) {
+	case 0:
+		s = "a new run evaluates its code again"
+		if !r.Anew {
+			s += fmt.Sprintf(" behind event %d, which helps where that was mended", r.At)
+		}
+	case 1:
+		s = "a new run goes on from the step that failed, " + strconv.Quote(r.Steps[0])
+	default:
+		s = "a new run goes on from the steps that failed, " + list(r.Steps)
+	}
+	if r.Anew {
+		s += fmt.Sprintf(" behind event %d, with its whole timeout", r.At)
+	}
+	return s
+}
+
+// Instead says what can be done where there is no retry; "": nothing.
+func (r *Retry) Instead() string {
+	var ways []string
+	switch {
+	case r.Child != "":
+		ways = append(ways, "retry run "+r.Child)
+	case r.Awaited != "":
+		ways = append(ways, "see to run "+r.Awaited)
+	}
+	if r.Result != "" {
+		ways = append(ways, fmt.Sprintf("fork it behind event %d with a result of step %q", r.Fork, r.Result))
+	}
+	if r.Fork != 0 {
+		ways = append(ways, fmt.Sprintf("fork it behind event %d, if that may be", r.Fork))
+	}
+	if r.Restart {
+		ways = append(ways, "restart it")
+	}
+	return strings.Join(ways, "; or ")
+}
+
+// Token is that of an open hook.
+type Token struct{ Hook, Token string }
+
+// made is a step of the newest segment.
+type made struct {
+	seq, end int64 // numbers of its creation and its end; 0: it has not ended
+	name     string
+	kind     world.Kind
+	peer     string
+	undo     bool
+	failed   *world.Error
+	times    int // its occurrence
+}
+
+func (m *made) String() string {
+	if m.times > 0 {
+		return m.name + "[" + strconv.Itoa(m.times) + "]"
+	}
+	return m.name
+}
+
+// done reports whether its body came to its end: it completed, or its result could not be kept.
+func (m *made) done() bool {
+	return m.end > 0 && (m.failed == nil || m.unkept())
+}
+
+func (m *made) unkept() bool {
+	return m.failed != nil && (m.kind == world.KindClosure || m.kind == world.KindTask) &&
+		slices.Contains([]string{world.CodeEncode, world.CodeTooLarge, world.CodeDecode}, m.failed.Code)
+}
+
+// begun reports whether it is a child that was born and did not complete.
+func (m *made) begun() bool {
+	return m.kind == world.KindChild && (m.end == 0 || m.failed != nil && m.failed.Code != world.CodeRunExists)
+}
+
+// retrier reads what a retry needs to know of the newest segment.
+type retrier struct {
+	end    *world.Event
+	last   int64 // number of the last event that a retry may take
+	cancel *world.Event
+	steps  map[string]*made
+	order  []string // of steps
+	hooks  map[string]int64
+	sent   []world.Event // payloads of hooks
+}
+
+// Retry says where a retry of the run begins, or why there is none. It needs no payloads.
+func (h *History) Retry() Retry {
+	f := &retrier{steps: map[string]*made{}, hooks: map[string]int64{}}
+	for i := range h.Events {
+		f.read(&h.Events[i])
+	}
+	switch f.end.Type {
+	case world.RunCompleted:
+		return Retry{Refused: "it has not failed: it completed", Restart: true}
+	case world.RunCancelled:
+		return Retry{Refused: "it has not failed: it was cancelled", Fork: f.forkable(f.last), Restart: true}
+	case world.RunFailed:
+	default:
+		return Retry{Refused: "it has not failed: its last event is " + string(f.end.Type)}
+	}
+	var r Retry
+	for _, cut := range f.cuts() {
+		if r = f.at(cut); r.Refused == "" {
+			break
+		}
+	}
+	if r.Refused == "" {
+		r.Tokens = h.tokens(r.At)
+	}
+	return r
+}
+
+func (f *retrier) read(e *world.Event) {
+	switch e.Type {
+	case world.RunContinued: // what was asked for before is over
+		clear(f.steps)
+		f.order, f.sent = nil, nil
+	case world.StepCreated:
+		if e.Kind == world.KindPatch || e.Kind == world.KindStream {
+			return
+		}
+		undo := strings.HasPrefix(e.Path, world.UndoPath+"[")
+		f.steps[e.ID] = &made{seq: e.Seq, name: e.Name, kind: e.Kind, peer: e.Peer, undo: undo, times: e.Occurrence}
+		f.order = append(f.order, e.ID)
+		if undo {
+			f.bound(e.Seq - 1)
+		}
+	case world.StepCompleted, world.StepFailed:
+		if m := f.steps[e.ID]; m != nil {
+			if m.end = e.Seq; e.Type == world.StepFailed {
+				if m.failed = e.Error; m.failed == nil {
+					m.failed = &world.Error{}
+				}
+			}
+		}
+	case world.HookCreated:
+		f.hooks[e.ID] = e.Seq
+	case world.HookReceived:
+		f.sent = append(f.sent, *e)
+	case world.CancelRequested:
+		f.cancel = e
+		f.bound(e.Seq - 1)
+	}
+	if f.end == nil || !f.end.Type.Terminal() { // driven from outside, steps may end behind their run
+		f.end = e
+	}
+	if e.Type.Terminal() {
+		f.bound(e.Seq - 1)
+	}
+}
+
+func (f *retrier) bound(seq int64) {
+	if f.last == 0 || seq < f.last {
+		f.last = seq
+	}
+}
+
+// forkable is the event to fork behind; 0 where there is none but the birth.
+func (f *retrier) forkable(seq int64) int64 { return max(seq, 1) }
+
+// cuts are where a retry could begin, the one that runs most again first.
+func (f *retrier) cuts() (cuts []int64) {
+	for _, id := range f.failures(f.end.Error, nil) {
+		if m := f.steps[id]; m.end <= f.last {
+			cuts = append(cuts, m.end-1)
+		}
+	}
+	if len(cuts) == 0 {
+		return []int64{f.last}
+	}
+	slices.Sort(cuts)
+	return slices.Compact(cuts)
+}
+
+// failures adds the steps that an error came of, outermost ones: what failed by itself and undid nothing.
+func (f *retrier) failures(e *world.Error, found []string) []string {
+	if e == nil {
+		return found
+	}
+	id := e.Step
+	if m := f.steps[id]; m == nil || m.failed == nil {
+		id = f.recorded(e)
+	}
+	if m := f.steps[id]; m != nil {
+		if !m.undo && m.failed.Code != world.CodeCancelled {
+			found = append(found, id)
+		}
+		return found
+	}
+	for _, cause := range e.Causes {
+		found = f.failures(cause, found)
+	}
+	return found
+}
+
+// recorded finds the one step whose failure an error is, to the place in the code that it came from: logs of earlier releases do not name steps.
+func (f *retrier) recorded(e *world.Error) (id string) {
+	if e.Where == "" && e.Stack == "" {
+		return ""
+	}
+	for _, at := range f.order {
+		if m := f.steps[at]; m.failed != nil && reflect.DeepEqual(m.failed, e) {
+			if id != "" {
+				return ""
+			}
+			id = at
+		}
+	}
+	return id
+}
+
+// at says what a retry would be that takes the events up to a number.
+func (f *retrier) at(cut int64) Retry {
+	r := Retry{At: cut, Anew: f.cancel != nil, Fork: f.forkable(cut), Restart: true}
+	var undone, left []string
+	for _, id := range f.order {
+		m := f.steps[id]
+		again := m.end > cut && m.failed != nil && m.seq <= cut // it runs again
+		switch {
+		case m.undo && m.done():
+			undone = append(undone, m.String())
+		case again && m.unkept():
+			r.refuse(m, fmt.Sprintf("step %q did its work, and its result could not be kept (%s): it would do it again", m, m.failed.Code))
+		case again && m.begun() && m.failed.Code == world.CodeCancelled, m.begun() && m.end == 0:
+			r.refuse(nil, fmt.Sprintf("its child run %s (step %q) had begun: another would begin in its place", m.peer, m))
+		case again && m.begun():
+			if r.refuse(m, fmt.Sprintf("its child run %s (step %q) failed: it would begin anew, and repeat what it had done", m.peer, m)) {
+				r.Child = m.peer
+			}
+		case again && m.kind == world.KindAwait && m.failed.Code != world.CodeNotFound && m.failed.Code != world.CodeCancelled:
+			if r.refuse(m, fmt.Sprintf("run %s, which it awaited (step %q), did not complete: that stays so", m.peer, m)) {
+				r.Awaited = m.peer
+			}
+		case m.seq > cut && (m.done() || m.begun()):
+			left = append(left, m.String())
+		case again:
+			r.Steps = append(r.Steps, m.String())
+		}
+	}
+	switch {
+	case undone != nil:
+		return Retry{Refused: fmt.Sprintf("it has undone what it did (%s): it would complete without that", list(undone)), Restart: true}
+	case r.Refused == "" && left != nil:
+		r.Refused = fmt.Sprintf("%s ended behind what failed it, and would be left out, or done again", list(left))
+	}
+	for i := range f.sent {
+		if e := &f.sent[i]; e.Seq > cut && f.hooks[e.ID] > cut && r.Refused == "" {
+			r.Refused = fmt.Sprintf("a payload (event %d) came to a hook that was opened behind what failed it, and would be left out", e.Seq)
+		}
+	}
+	if r.Refused == "" {
+		return Retry{At: cut, Steps: r.Steps, Anew: r.Anew}
+	}
+	return r
+}
+
+// refuse notes why there is no retry: the first reason, but one that a result of a step would mend comes before others.
+func (r *Retry) refuse(of *made, why string) bool {
+	if r.Refused != "" && (of == nil || r.Result != "") {
+		return false
+	}
+	if r.Refused = why; of != nil {
+		r.Result = of.String()
+	}
+	return true
+}
+
+// list says a few names, quoted.
+func list(names []string) string {
+	const most = 3
+	var b strings.Builder
+	for i, name := range names[:min(len(names), most)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(name))
+	}
+	if n := len(names) - most; n > 0 {
+		fmt.Fprintf(&b, " and %d more", n)
+	}
+	return b.String()
+}
+
+// tokens are those of the hooks that are open behind an event.
+func (h *History) tokens(at int64) (list []Token) {
+	open := map[string]string{}
+	for i := range h.Events {
+		switch e := &h.Events[i]; {
+		case e.Seq > at:
+		case e.Type == world.HookCreated:
+			open[e.ID] = e.Token
+		case e.Type == world.HookDisposed:
+			delete(open, e.ID)
+		case e.Type == world.RunContinued:
+			for id := range open {
+				if !slices.Contains(e.Next.Hooks, id) {
+					delete(open, id)
+				}
+			}
+		}
+	}
+	for id, token := range open {
+		list = append(list, Token{id, token})
+	}
+	slices.SortFunc(list, func(a, b Token) int { return strings.Compare(a.Hook, b.Hook) })
+	return list
+}

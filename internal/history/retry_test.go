@@ -1,0 +1,113 @@
+package history
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// failedRun is a log whose run handled the failure of "card", paid from "account", and failed with an error.
+func failedRun(end *world.Error) *History {
+	h := &History{Run: "wrun_1"}
+	add := func(e world.Event) {
+		e.Seq, e.Time = h.Last()+1, born.Add(time.Duration(len(h.Events))*time.Second)
+		h.Events = append(h.Events, e)
+	}
+	step := func(id, name string, err *world.Error) {
+		add(world.Event{Type: world.StepCreated, ID: id, Kind: world.KindClosure, Name: name})
+		add(world.Event{Type: world.StepStarted, ID: id, Attempt: 1})
+		if err != nil {
+			add(world.Event{Type: world.StepFailed, ID: id, Attempt: 1, Error: err})
+			return
+		}
+		add(world.Event{Type: world.StepCompleted, ID: id, Attempt: 1})
+	}
+	add(world.Event{Type: world.RunCreated, Birth: &world.Birth{Workflow: "order", Version: 1}})
+	add(world.Event{Type: world.RunStarted})
+	step("step_1", "card", &world.Error{Message: "declined", Where: "pay.go:7"})
+	step("step_2", "account", nil)
+	step("step_3", "ship", &world.Error{Message: "no truck", Where: "ship.go:9"})
+	add(world.Event{Type: world.RunFailed, Error: end})
+	return h
+}
+
+// TestWhatFailedARun: the step whose failure it was is known exactly, or none is: a text that is like a failure's says nothing.
+func TestWhatFailedARun(t *testing.T) {
+	t.Parallel()
+	card := world.Error{Message: "declined", Where: "pay.go:7"}
+	ship := world.Error{Message: "no truck", Where: "ship.go:9"}
+	named := ship
+	named.Step = "step_3"
+	other := ship
+	other.Step = "step_77"
+	for name, c := range map[string]struct {
+		end   world.Error
+		at    int64
+		steps []string
+		word  string // of the refusal
+	}{
+		"named":                        {named, 10, []string{"ship"}, ""},
+		"named, deep inside":           {world.Error{Message: "x", Causes: []*world.Error{{Message: "y", Causes: []*world.Error{&named}}}}, 10, []string{"ship"}, ""},
+		"the text of a failure":        {world.Error{Message: "order: no truck"}, 11, nil, ""},
+		"the text of a handled one":    {world.Error{Message: "declined"}, 11, nil, ""},
+		"of an earlier release":        {world.Error{Message: `step "ship": no truck`, Causes: []*world.Error{&ship}}, 10, []string{"ship"}, ""},
+		"of an earlier release, alike": {world.Error{Message: "no truck", Where: "ship.go:10"}, 11, nil, ""},
+		"a step of another run":        {world.Error{Message: "x", Causes: []*world.Error{{Message: "no truck", Step: "step_77"}}}, 11, nil, ""},
+		"and a place alone":            {other, 11, nil, ""},
+		"handled, and both named":      {world.Error{Message: "x", Causes: []*world.Error{{Message: "declined", Step: "step_1"}, &named}}, 10, []string{"ship"}, ""},
+		"handled, and it alone named":  {world.Error{Message: "declined", Step: "step_1"}, 0, nil, `"account" ended behind`},
+		"an earlier release's handled": {world.Error{Message: "x", Causes: []*world.Error{&card}}, 0, nil, `"account" ended behind`},
+	} {
+		got := failedRun(&c.end).Retry()
+		if c.word == "" && (got.At != c.at || !slices.Equal(got.Steps, c.steps) || got.Refused != "") || !strings.Contains(got.Refused, c.word) {
+			t.Errorf("%s: got %+v, want event %d and steps %q, or a refusal: %s", name, got, c.at, c.steps, c.word)
+		}
+	}
+}
+
+// TestARetryTakesWhatCameBehindTheFailure of what was asked for before: results, events, payloads and waits that ended.
+func TestARetryTakesWhatCameBehindTheFailure(t *testing.T) {
+	t.Parallel()
+	h := &History{Run: "wrun_1"}
+	add := func(e world.Event) {
+		e.Seq, e.Time = h.Last()+1, born.Add(time.Duration(len(h.Events))*time.Second)
+		h.Events = append(h.Events, e)
+	}
+	add(world.Event{Type: world.RunCreated, Birth: &world.Birth{Workflow: "order", Version: 1}})
+	add(world.Event{Type: world.RunStarted})
+	add(world.Event{Type: world.StepCreated, ID: "step_1", Kind: world.KindClosure, Name: "a"})
+	add(world.Event{Type: world.StepCreated, ID: "step_2", Kind: world.KindClosure, Name: "b"})
+	add(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindSleep, Name: "nap", Until: born.Add(time.Hour)})
+	add(world.Event{Type: world.HookCreated, ID: "hook_1", Name: "hook", Token: "t"})
+	add(world.Event{Type: world.StepStarted, ID: "step_1", Attempt: 1})
+	add(world.Event{Type: world.StepStarted, ID: "step_2", Attempt: 1})
+	add(world.Event{Type: world.StepFailed, ID: "step_1", Attempt: 1, Error: &world.Error{Message: "no"}}) // 9
+	add(world.Event{Type: world.SignalReceived, Name: "go", Delivery: "d"})
+	add(world.Event{Type: world.StepCompleted, ID: "step_2", Attempt: 1})
+	add(world.Event{Type: world.HookReceived, ID: "hook_1", Delivery: "e"})
+	add(world.Event{Type: world.WaitCompleted, ID: "wait_1", Outcome: world.OutcomeWoken})
+	add(world.Event{Type: world.StepCreated, ID: "step_3", Kind: world.KindClosure, Name: "c"})
+	add(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "no", Step: "step_1"}})
+	r := h.Retry()
+	if r.Refused != "" || r.At != 8 || len(r.Tokens) != 1 {
+		t.Fatalf("the retry: %+v", r)
+	}
+	events, err := h.Fork(Cut{Run: "wrun_2", At: r.At, Late: true, Born: born.Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range events {
+		got = append(got, string(e.Type)+" "+e.Name+e.Delivery)
+	}
+	want := []string{
+		"run_created ", "run_started ", "step_created b", "wait_created nap", "hook_created hook", "step_started ",
+		"signal_received god", "step_completed ", "hook_received e", "wait_completed ",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+}

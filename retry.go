@@ -1,0 +1,120 @@
+package stepwell
+
+// New runs in the place of failed ones: what a retry does, and when there is none.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stepwell/stepwell/internal/history"
+	"github.com/stepwell/stepwell/world"
+)
+
+// RetryAdvice says what [App.Retry] does with a run, or why it refuses, and what there is instead.
+type RetryAdvice = history.Retry
+
+// RetryRefusedError says why a run is not retried: a new run could not be right. It is [ErrInvalid].
+type RetryRefusedError struct {
+	Run    string
+	Advice RetryAdvice // what can be done instead
+}
+
+func (e *RetryRefusedError) Error() string {
+	s := e.Advice.Refused
+	if instead := e.Advice.Instead(); instead != "" {
+		s += "; instead: " + instead
+	}
+	return s
+}
+
+// Is matches [ErrInvalid].
+func (e *RetryRefusedError) Is(target error) bool { return target == ErrInvalid }
+
+// Retry begins a new run that goes on from where a failed one failed. What ended stays ended: of what the run did, no step that completed runs again,
+// and none is left out.
+//
+//   - Where the run failed of steps (its error wraps theirs), these run again, with fresh budgets of attempts.
+//   - Where it failed of its code alone, or does not say of which step, the code is evaluated again behind the last event: that helps when it was mended.
+//   - Where it ran out of time, it goes on from before that, and has its whole timeout again.
+//
+// Results that came behind its failure, of what it had asked for before, are taken over, and so are events. It is refused, with a
+// [*RetryRefusedError] that says what can be done instead, where that cannot be right: where undo functions have undone what the run did; where steps
+// completed, or children began, behind the failure, as they would be left out; where a child had begun and did not complete; where a step did its
+// work and its result could not be kept; where it failed of another run that it awaited; where another run holds the token of an open hook now;
+// and where the run completed, was cancelled or is not over. [App.RetryAdvice] tells beforehand.
+//
+// Its idempotency key is retry: and the failed run's ID, so a retry that is repeated gives the same run: see [Run.Existed]. The failed run stays as
+// it is.
+func (a *App) Retry(ctx context.Context, run string) (*Run[json.RawMessage], error) {
+	h, err := a.history(ctx, run)
+	var retried *Run[json.RawMessage]
+	if err == nil {
+		retried, err = a.retry(ctx, h)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("retry run %s: %w", run, err)
+	}
+	return retried, nil
+}
+
+func (a *App) retry(ctx context.Context, h *History) (*Run[json.RawMessage], error) {
+	for try := 0; ; try++ {
+		advice, err := a.advise(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		if advice.Refused != "" {
+			return nil, &RetryRefusedError{Run: h.Run, Advice: advice}
+		}
+		retried, err := a.fork(ctx, h, history.Cut{At: advice.At, Key: retryKey(h.Run), Late: true, Anew: advice.Anew})
+		if !errors.Is(err, world.ErrConflict) || try == tokenTries { // a run that has just taken a token may be the retry itself
+			return retried, err
+		}
+	}
+}
+
+// RetryAdvice says what [App.Retry] would do with a run now. It reads the run's whole log.
+func (a *App) RetryAdvice(ctx context.Context, run string) (RetryAdvice, error) {
+	h, err := a.history(ctx, run)
+	var advice RetryAdvice
+	if err == nil {
+		advice, err = a.advise(ctx, h)
+	}
+	if err != nil {
+		return RetryAdvice{}, fmt.Errorf("advise on a retry of run %s: %w", run, err)
+	}
+	return advice, nil
+}
+
+// advise says what a retry of a history's run would do. The history needs no payloads.
+func (a *App) advise(ctx context.Context, h *History) (RetryAdvice, error) {
+	advice := h.Retry()
+	for _, t := range advice.Tokens {
+		holder, err := a.holder(ctx, t.Token)
+		if err != nil {
+			return advice, err
+		}
+		if holder == "" {
+			continue
+		}
+		if retried, err := a.retried(ctx, h.Run); retried || err != nil {
+			return advice, err // repeated it gives the same run
+		}
+		return RetryAdvice{
+			Refused: fmt.Sprintf("run %s holds the token of its hook now: what is sent there would not come to the new run", holder), Fork: advice.At, Restart: true,
+		}, nil
+	}
+	return advice, nil
+}
+
+// retried reports whether a run was retried before.
+func (a *App) retried(ctx context.Context, run string) (bool, error) {
+	for r, err := range a.List(ctx, ListFilter{Origin: run}) {
+		if err != nil || r.Key == retryKey(run) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
