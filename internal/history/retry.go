@@ -40,9 +40,8 @@ func (r *Retry) Does() string {
 	var s string
 	switch len(r.Steps) {
 	case 0:
-		s = "a new run evaluates its code again"
-		if !r.Anew {
-			s += fmt.Sprintf(" behind event %d, which helps where that was mended", r.At)
+		if s = "a new run evaluates its code again"; !r.Anew {
+			s += ", which helps where that was mended"
 		}
 	case 1:
 		s = "a new run goes on from the step that failed, " + strconv.Quote(r.Steps[0])
