@@ -33,7 +33,7 @@ type ForkOptions struct {
 // Fork begins a new run that has come as far as another had at an event: it has that run's results up to there, with their times, its input,
 // seed, version and attributes, and none of its steps runs again that had ended. Steps, and children, that had not ended are asked for anew;
 // waits keep their deadlines, so that overdue ones are due at once. What arrived later, or waits in the inbox, stays with the source. Its hooks have
-// new tokens, unless the source is over and the token free. The source is not touched, whether it is over or not. A fork has no parent and no
+// new tokens, unless the source is over and the token free; its code is given its own, and its attributes show them. The source is not touched, whether it is over or not. A fork has no parent and no
 // idempotency key, and counts from now for its retention; time since the event does not count for its timeout. A pause ends.
 //
 // Errors: [ErrNotFound]; [ErrRunExists]; [ErrInvalid] for an event or step that is not there and an input that does not fit. However much is taken

@@ -10,7 +10,6 @@ package history
 //  5. The time between the cut and the fork does not count for the run's timeout; where that had run out it begins anew.
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -51,10 +50,12 @@ type cutter struct {
 	state    *world.State // at the cut
 	newest   int64        // number of the event that began the newest segment
 	entities map[string]*entity
-	unread   map[int64]bool  // carried into the newest segment
-	hooks    map[string]bool // the same
-	late     []world.Event   // ends of steps behind the cut that are kept
-	numbers  map[int64]int64 // of the source's events in the fork
+	unread   map[int64]bool    // carried into the newest segment
+	hooks    map[string]bool   // the same
+	late     []world.Event     // results behind the cut that are kept
+	tokens   map[string]string // of hooks, by their IDs, where they are others than the source's
+	chosen   []string          // of the source, that the code chose and has others for
+	numbers  map[int64]int64   // of the source's events in the fork
 	out      []world.Event
 }
 
@@ -80,14 +81,15 @@ func (h *History) Fork(c Cut) ([]world.Event, error) {
 		Cut: c, cut: cut, h: w, state: state, newest: state.SegmentSeq, entities: map[string]*entity{}, unread: map[int64]bool{}, hooks: map[string]bool{},
 		numbers: map[int64]int64{},
 	}
+	f.retoken()
 	f.survey()
 	for id := range c.Results {
 		if e := f.entities[id]; e == nil || !strings.HasPrefix(id, world.PrefixStep+"_") || e.created <= f.newest {
 			return nil, fmt.Errorf("%w: run %s: no step %s in the newest segment up to event %d", world.ErrInvalid, h.Run, id, c.At)
 		}
 	}
-	for i := range w.Events[:c.At] {
-		f.take(&w.Events[i])
+	for i := range f.h.Events[:c.At] {
+		f.take(&f.h.Events[i])
 	}
 	for i := range f.late {
 		f.take(&f.late[i])
@@ -206,7 +208,15 @@ func (f *cutter) take(e *world.Event) {
 			c.Type, c.Payload, c.Error = world.StepCompleted, v, nil
 		}
 	case world.HookCreated:
-		f.token(e, &c)
+		if token, other := f.tokens[e.ID]; other {
+			c.Peer, c.Token = f.h.Run, token
+		} else if !e.Chosen {
+			c.Peer = f.h.Run // replay is told that it is not the one that it would make
+		}
+	case world.AttrSet:
+		if f.holds(e.Payload) {
+			return // the code sets it anew, to its own token
+		}
 	}
 	f.add(e.Seq, c)
 }
@@ -278,27 +288,6 @@ func (f *cutter) next(c *world.Event) {
 		c.Payload = f.Input
 	}
 	c.Next = &n
-}
-
-// token decides which token a hook has in the fork. Peer tells replay that it is not the one that the code asks for.
-func (f *cutter) token(e, c *world.Event) {
-	if f.state.Hook(e.ID) != nil && f.KeepToken != nil && f.KeepToken(e.Token) {
-		if !e.Chosen {
-			c.Peer = f.h.Run
-		}
-		return
-	}
-	asked, letters := e.Token, strings.ToLower(rand.Text())
-	if e.Peer != "" { // the source is a fork itself
-		asked, _ = world.AskedToken(e.Token)
-	}
-	c.Peer, c.Token = f.h.Run, letters
-	switch {
-	case e.Chosen && asked != "":
-		c.Token = world.ForkToken(asked, letters)
-	case strings.HasPrefix(e.Token, world.WebhookToken):
-		c.Token = world.WebhookToken + letters
-	}
 }
 
 // invent ends the steps that had not ended, whose results were given.

@@ -74,6 +74,7 @@ type Machine struct {
 	boxes  map[string]*letterbox
 	hooks  map[string]*hook // by ID, as long as the log may hold payloads for them
 	tokens map[string]*hook
+	own    map[string]string // of a fork: tokens that its code was given, and those that it asked for
 
 	root      *scope
 	started   bool
@@ -129,6 +130,7 @@ func (m *Machine) carry(h *world.Hook) {
 	if asked, ok := world.AskedToken(h.Token); ok && h.Chosen && h.Peer != "" { // a fork has another token than its code asks for
 		op.hook.asked = asked
 		put(&m.tokens, asked, op.hook)
+		put(&m.own, h.Token, asked)
 	}
 	op.hook.granted = true
 	op.future.resolve(nil, nil)

@@ -40,6 +40,7 @@ func (m *Machine) stands(op *Op, e *world.Event) {
 			if m.dropToken(op.hook); e.Peer != "" { // a fork has another token than its code asks for, and knows the hook by both
 				op.hook.asked = op.Token
 				put(&m.tokens, op.Token, op.hook)
+				put(&m.own, e.Token, op.Token)
 			}
 			op.Token = e.Token
 			put(&m.tokens, op.Token, op.hook)
@@ -85,14 +86,25 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		return nil
 	}
 	switch {
-	case e.Type != world.HookConflict && !bytes.Equal(op.Input, e.Payload) && (op.alike == nil || !op.alike(op.Input, e.Payload)): // a conflict does not keep the metadata of what was refused
+	case e.Type != world.HookConflict && !m.same(op.Input, e.Payload) && (op.alike == nil || !op.alike(op.Input, e.Payload)): // a conflict does not keep the metadata of what was refused
 		return m.differs(op, e, "input", op.Input, e.Payload)
-	case !bytes.Equal(op.Match, e.Match):
+	case !m.same(op.Match, e.Match):
 		return m.differs(op, e, "match", op.Match, e.Match)
 	case op.Token != e.Token && e.Peer == "":
 		return m.differs(op, e, "token", []byte(op.Token), []byte(e.Token))
 	}
 	return nil
+}
+
+// same reports whether the code asks for what is recorded. A fork's code is given the fork's own tokens, where its source's may be recorded.
+func (m *Machine) same(asked, recorded []byte) bool {
+	if bytes.Equal(asked, recorded) {
+		return true
+	}
+	for own, token := range m.own {
+		asked = bytes.ReplaceAll(asked, []byte(own), []byte(token))
+	}
+	return len(m.own) > 0 && bytes.Equal(asked, recorded)
 }
 
 // differs reports an operation that is the recorded one but for a part of it.
