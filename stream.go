@@ -59,7 +59,7 @@ func (w *StreamWriter[T]) Write(chunk T) error {
 	return w.s.Write(b)
 }
 
-// Flush returns when all that was written is durable and visible to readers, a mark of Close too.
+// Flush returns when all that was written is durable and visible to readers, but for the end that Close says: that comes with the end of the step.
 func (w *StreamWriter[T]) Flush() error {
 	if w.fault != nil {
 		return w.fault
@@ -67,8 +67,8 @@ func (w *StreamWriter[T]) Flush() error {
 	return w.s.Flush()
 }
 
-// Close ends the stream: readers come to its end, and nothing more can be written. The mark becomes durable with the end of the step, or by Flush; an
-// attempt that fails and is tried again has closed nothing. A stream need not be closed: its readers come to the end with that of the run.
+// Close ends the stream: readers come to its end, and nothing more can be written. The mark becomes durable with the end of the step, and readers
+// come to it then; an attempt that fails has closed nothing. A stream need not be closed: its readers come to the end with that of the run.
 func (w *StreamWriter[T]) Close() error {
 	if w.fault != nil {
 		return w.fault
@@ -76,7 +76,8 @@ func (w *StreamWriter[T]) Close() error {
 	return w.s.Close(nil)
 }
 
-// CloseWithError is Close for a stream that ends before it is complete: readers get the error, as a [*StreamError]. nil is Close.
+// CloseWithError is Close for a stream that ends before it is complete: readers get the error, as a [*StreamError]. It stands where the step
+// fails for good. nil is Close.
 func (w *StreamWriter[T]) CloseWithError(err error) error {
 	if w.fault != nil {
 		return w.fault

@@ -191,6 +191,47 @@ func TestStreamOfAStepThatIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestAFailedAttemptClosesNothing, flushed or not, in place or queued: readers stay for the next attempt, or for what others write.
+func TestAFailedAttemptClosesNothing(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		step := stepwell.DefineStep("say", func(ctx context.Context, lasting bool) (int, error) {
+			out := stepwell.Stream[int](ctx, "numbers")
+			if lasting || stepwell.Info(ctx).Attempt == 1 {
+				err := errors.Join(out.Write(1), out.Close(), out.Flush(), errors.New("broken off"))
+				if lasting {
+					err = stepwell.Fatal(err)
+				}
+				return 0, err
+			}
+			return 0, out.Close() // it writes nothing: what failed is void all the same
+		})
+		wf := stepwell.Define("closer", func(ctx stepwell.Context, lasting bool) (int, error) {
+			idle := step.Start(ctx, lasting)
+			if _, err := idle.Get(ctx); err == nil {
+				return 0, nil
+			}
+			return 0, stepwell.Do(ctx, "other", func(ctx context.Context) error {
+				out := stepwell.Stream[int](ctx, "numbers")
+				return errors.Join(out.Write(2), out.Close())
+			})
+		})
+		wk := r.begin(wf, step)
+		for lasting, seen := range map[bool][]string{false: {"1", "reset from 0"}, true: {"1", "2"}} {
+			run := start(r, wk, wf, lasting)
+			live := make(chan []string, 1)
+			go func() { live <- r.said(r.client(), run.ID(), "numbers", 0) }()
+			want(r, run, 0)
+			if diff := cmp.Diff(seen, <-live); diff != "" {
+				r.Errorf("lasting %t: live (-want +got):\n%s", lasting, diff)
+			}
+			rows, err := wk.Streams(r.ctx, run.ID())
+			if err != nil || len(rows) != 1 || rows[0].Closed != world.ChunkClose {
+				r.Errorf("lasting %t: streams %+v, %v; want it closed", lasting, rows, err)
+			}
+		}
+	})
+}
+
 // TestStreamIsReadWhileTheStepRuns: a chunk is there some milliseconds later; a reader that stops goes on where it stood; a queued step writes as one in
 // place does.
 func TestStreamIsReadWhileTheStepRuns(t *testing.T) {

@@ -42,7 +42,7 @@ type StreamWrite struct {
 	Sealed string    // ID of the key that the chunks and the error are encrypted with; "": plain. Worlds do not keep it
 
 	// Reset makes void, before anything is added, what earlier attempts of Step have written at number From and behind. Where that is anything a
-	// [ChunkReset] says so to readers. A commit cannot have it.
+	// [ChunkReset] says so to readers. A commit cannot have it. With it there may be nothing to add.
 	Reset bool
 	From  int64
 }
@@ -174,7 +174,7 @@ func checkStreamWrite(w *StreamWrite) error {
 		return err
 	}
 	switch {
-	case w.Len() == 0:
+	case w.Len() == 0 && !w.Reset:
 		return fmt.Errorf("%w: stream %q: nothing to write", ErrInvalid, w.Stream)
 	case w.End != "" && !w.End.Closes():
 		return fmt.Errorf("%w: stream %q: it cannot end with %q", ErrInvalid, w.Stream, w.End)

@@ -371,14 +371,14 @@ func (s *session) recordFailure(step string, b *body, r *result) {
 	rec := s.e.record(r.err, r.where)
 	now := s.now
 	if s.abandon || errors.Is(r.cause, ErrDraining) {
-		s.turn.addStreams(unmarked(r.streams)...)
+		s.turn.addStreams(unclosed(r.streams, false)...)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: abandoned("its worker shut down")})
 		s.ready = append(s.ready, step)
 		return
 	}
 	if delay, again := b.policy.WithDefaults().verdict(r.err, st.Failures+1, st.Started, now); again && !s.cancelledStep(step) {
 		at := now.Add(delay)
-		s.turn.addStreams(unmarked(r.streams)...)
+		s.turn.addStreams(unclosed(r.streams, false)...)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})
 		if s.failure == nil {
 			s.timers.add(at, step, true)
@@ -386,7 +386,7 @@ func (s *session) recordFailure(step string, b *body, r *result) {
 		return
 	}
 	rec.Permanent = isFatal(r.err)
-	s.turn.addStreams(r.streams...)
+	s.turn.addStreams(unclosed(r.streams, true)...)
 	s.ends(b, world.Event{Type: world.StepFailed, ID: step, Attempt: b.attempt, Error: rec})
 }
 

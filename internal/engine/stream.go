@@ -47,8 +47,7 @@ type Stream struct {
 	chunks  []json.RawMessage // that wait; guarded by mu, as all that follows
 	weight  int               // of those that wait
 	sent    int64             // how many numbers of this attempt are sent, or are being sent
-	end     world.ChunkKind   // a mark that waits behind chunks, for the end of the step or a flush
-	marks   bool              // a flush has asked for the mark
+	end     world.ChunkKind   // a mark that waits for the end of the step
 	failure *world.Error      // of that mark
 	closed  bool              // by this attempt
 	reset   bool              // the first batch makes void what earlier attempts wrote from number from on
@@ -125,8 +124,8 @@ func (s *Stream) Write(chunk json.RawMessage) error {
 	return nil
 }
 
-// Close adds the mark that nothing follows, or, with a failure, that nothing follows as something went wrong. It is written with the end of the step, or by
-// a flush: an attempt that is tried again has closed nothing.
+// Close adds the mark that nothing follows, or, with a failure, that nothing follows as something went wrong. It is written with the end of the step, and
+// never before: an attempt that fails has closed nothing, or its readers would take its end for the stream's.
 func (s *Stream) Close(failure error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,12 +139,11 @@ func (s *Stream) Close(failure error) error {
 	return nil
 }
 
-// Flush returns when all that was written is durable, a mark too.
+// Flush returns when all that was written is durable, but for the mark of Close.
 func (s *Stream) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.marks = s.end != ""
-	for s.err == nil && (s.sending || s.waitsLocked()) {
+	for s.err == nil && (s.sending || len(s.chunks) > 0) {
 		if s.over {
 			return errReturned
 		}
@@ -169,9 +167,6 @@ func (s *Stream) refusedLocked() error {
 	}
 	return nil
 }
-
-// waitsLocked reports whether something waits to be sent.
-func (s *Stream) waitsLocked() bool { return len(s.chunks) > 0 || s.marks && s.end != "" }
 
 // waitLocked waits until a batch has come back, or the attempt's context ends.
 func (s *Stream) waitLocked() error {
@@ -208,7 +203,7 @@ func (s *Stream) sendLocked() {
 		s.timer.Stop()
 		s.timer = nil
 	}
-	if s.sending || !s.waitsLocked() || s.err != nil {
+	if s.sending || len(s.chunks) == 0 || s.err != nil {
 		return
 	}
 	s.sending = true
@@ -224,24 +219,20 @@ func (s *Stream) batchLocked() *world.Append {
 		n++
 	}
 	a := s.seat.append()
-	a.StreamWrite = s.writeLocked(n, s.marks)
+	a.StreamWrite = s.writeLocked(n)
 	s.weight -= weight
 	s.flying = weight
 	return a
 }
 
-// writeLocked takes the first of what waits, and, if asked to, the mark where that comes next.
-func (s *Stream) writeLocked(n int, mark bool) world.StreamWrite {
+// writeLocked takes the first of what waits.
+func (s *Stream) writeLocked(n int) world.StreamWrite {
 	w := world.StreamWrite{
 		Stream: s.name, Step: s.seat.info.Step, Attempt: s.seat.info.Attempt, Pos: s.sent, Chunks: s.chunks[:n:n], Reset: s.reset, From: s.from,
 	}
 	s.reset = false
 	if s.chunks = s.chunks[n:]; len(s.chunks) == 0 {
 		s.chunks = nil
-	}
-	if mark && s.chunks == nil {
-		w.End, w.Error = s.end, s.failure
-		s.end, s.failure = "", nil
 	}
 	s.sent += w.Len()
 	return w
@@ -274,7 +265,7 @@ func (s *Stream) send(a *world.Append) {
 		s.change = nil
 	}
 	switch {
-	case s.over || s.err != nil || !s.waitsLocked():
+	case s.over || s.err != nil || len(s.chunks) == 0:
 	case s.weight >= streamBatch:
 		s.sendLocked()
 	default:
@@ -335,7 +326,6 @@ func (s *Stream) finish(small bool) ([]world.StreamWrite, error) {
 	}
 	defer s.mu.Unlock()
 	for s.err == nil && (s.reset && s.begun || len(s.chunks) > 0 && (!small || s.weight > streamRest)) {
-		s.marks = s.marks || len(s.chunks) == 0
 		s.err = s.seat.e.appendStream(s.batchLocked())
 	}
 	switch {
@@ -344,14 +334,19 @@ func (s *Stream) finish(small bool) ([]world.StreamWrite, error) {
 	case s.err != nil || len(s.chunks) == 0 && s.end == "":
 		return nil, s.err
 	}
-	return []world.StreamWrite{s.writeLocked(len(s.chunks), true)}, nil
+	w := s.writeLocked(len(s.chunks))
+	w.End, w.Error = s.end, s.failure
+	return []world.StreamWrite{w}, nil
 }
 
-// unmarked is what an attempt wrote that is tried again: it has closed nothing.
-func unmarked(writes []world.StreamWrite) []world.StreamWrite {
+// unclosed is what an attempt wrote that failed: it has closed nothing, unless it was the last one, and closed with an error.
+func unclosed(writes []world.StreamWrite, last bool) []world.StreamWrite {
 	kept := writes[:0]
 	for _, w := range writes {
-		if w.End, w.Error = "", nil; w.Len() > 0 {
+		if !last || w.End != world.ChunkError {
+			w.End, w.Error = "", nil
+		}
+		if w.Len() > 0 {
 			kept = append(kept, w)
 		}
 	}

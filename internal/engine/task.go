@@ -151,8 +151,8 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy 
 	e.mu.Lock()
 	delete(e.tasks, taskKey{t.Run, t.Step})
 	e.mu.Unlock()
-	if !d.RetryAt.IsZero() {
-		r.streams = unmarked(r.streams)
+	if failed := d.Events[len(d.Events)-1].Type != world.StepCompleted; failed {
+		r.streams = unclosed(r.streams, d.RetryAt.IsZero())
 	}
 	if r.tx != nil {
 		e.appendRest(t, r.streams)

@@ -238,6 +238,8 @@ func (w *World) appendAlone(ctx context.Context, m *appending) error {
 		switch {
 		case sqlState(err) == codeUnique: // somebody else wrote to the stream meanwhile
 			return fmt.Errorf("%w: %w", errAgain, err)
+		case err == nil && a.Len() == 0: // a reset alone
+			m.written, m.done.First = true, least
 		case err == nil && !m.written:
 			return closedStream(a)
 		}

@@ -302,6 +302,25 @@ var streams = []check{
 		r.must(err, "the same mark again")
 		r.reads(s.run, "a", "0:1 step_1/1", "2:reset from 1 step_1/2", "3:3 step_1/2", "4:4 step_1/2", "5:9 step_2/1", "6:5 step_1/2", "7:close step_1/2")
 	}},
+	{"a reset may have nothing behind it", "an attempt that writes nothing makes void what failed", func(r *rig) {
+		s := r.worker("greet").bear("greet")
+		p := s.streaming("a", "step_1", 1)
+		p.put(p.add(1, 2))
+		p.attempt, p.pos = 2, 0
+		a := p.add()
+		a.Reset = true
+		p.put(a)
+		a.Again = true
+		_, err := r.w.Append(r.ctx, a)
+		r.must(err, "the same reset again")
+		r.reads(s.run, "a", "2:reset from 0 step_1/2")
+		r.same(p.put(p.add(3)), int64(3), "the next number")
+		b := s.streaming("b", "step_1", 2).add()
+		b.Reset = true
+		_, err = r.w.Append(r.ctx, b)
+		r.must(err, "a reset of a stream that nobody has written to")
+		r.reads(s.run, "b")
+	}},
 	{"readers see every chunk once, in order, while others write", "a number becomes visible only behind all before it", func(r *rig) {
 		const writers, batches, readers = 4, 12, 3
 		s := r.worker("greet").bear("greet")
