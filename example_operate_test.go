@@ -172,6 +172,9 @@ func ExampleApp_Retry() {
 	_, err := run.Result(ctx)
 	fmt.Println(err != nil)
 
+	advice, _ := app.RetryAdvice(ctx, run.ID())
+	fmt.Println(advice.Does())
+
 	mended = true
 	again, err := app.Retry(ctx, run.ID())
 	if err != nil {
@@ -182,6 +185,7 @@ func ExampleApp_Retry() {
 	// Output:
 	// charge o-7
 	// true
+	// a new run goes on from the step that failed, "ship"
 	// "o-7 shipped" <nil>
 }
 

@@ -22,6 +22,7 @@ var shownIn = map[string]string{
 	"App.Webhook":            "ExampleNewWebhook",
 	"App.World":              "ExampleRunInfo_Why",
 	"CancelLosers":           "ExampleSelect",
+	"App.RetryAdvice":        "ExampleApp_Retry",
 	"ChildCall.Start":        "ExampleWorkflow_Child",
 	"ChildRun.ID":            "ExampleDetached",
 	"CloseStream":            "ExampleWriteStream",
