@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/crypt"
@@ -137,7 +138,9 @@ func imported(h *History, state *world.State, o ImportOptions, by string) []worl
 	case state.Status.Terminal():
 		birth := *events[0].Birth
 		if gone := now.Sub(state.EndedAt); birth.Retention > 0 && gone > 0 {
-			birth.Retention += gone
+			if birth.Retention += gone; birth.Retention < 0 { // more than there is
+				birth.Retention = math.MaxInt64
+			}
 		}
 		events[0].Birth = &birth
 	case !o.Go && state.Paused == nil:

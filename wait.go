@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
 )
 
 // Sleep pauses the workflow for at least d: durably, for months if need be, and holding nothing meanwhile. Zero and less is over
@@ -14,9 +15,10 @@ func Sleep(ctx Context, name string, d time.Duration) error {
 	return waitFor(ctx, ctx.x.Sleep(name, d))
 }
 
-// SleepUntil pauses the workflow until t. A time in the past is due at once. Errors as in [Sleep].
+// SleepUntil pauses the workflow until t. A time in the past is due at once. Errors as in [Sleep], and [ErrInvalid] for a time that is not in the years 1 to
+// 9999 (UTC).
 func SleepUntil(ctx Context, name string, t time.Time) error {
-	if now := ctx.Now(); t.Before(now) {
+	if now := ctx.Now(); t.Before(now) && world.CheckTime("until", t) == nil {
 		t = now // the zero time in a log means "never"
 	}
 	return waitFor(ctx, ctx.x.SleepUntil(name, t))

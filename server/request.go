@@ -210,7 +210,7 @@ func moment(what, text string, now time.Time) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-		return t, nil
+		return t, world.CheckTime(what, t)
 	}
 	if d, err := ParseDuration(text); err == nil {
 		return now.Add(-d), nil

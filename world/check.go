@@ -3,6 +3,7 @@
 package world
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -40,8 +41,8 @@ func checkCommit(c *Commit) (bytes int, err error) {
 		case t.Priority < 0 || t.Priority >= priorities:
 			return s, fmt.Errorf("%w: run %s: task %s: priority %d is not 0 to 3", ErrInvalid, c.Run, t.Step, t.Priority)
 		}
-		if err := CheckName("task name", t.Name); err != nil {
-			return s, fmt.Errorf("run %s: %w", c.Run, err)
+		if err := cmp.Or(CheckName("task name", t.Name), CheckTime("visible", t.Visible)); err != nil {
+			return s, fmt.Errorf("run %s: task %s: %w", c.Run, t.Step, err)
 		}
 	}
 	for i := range c.Births {
@@ -64,6 +65,15 @@ func checkCommit(c *Commit) (bytes int, err error) {
 			return s, fmt.Errorf("run %s: send %d: %w", c.Run, i, err)
 		}
 		s += n
+	}
+	if r := c.Release; r != nil {
+		err := CheckTime("wakeAt", r.WakeAt)
+		if err == nil && r.Blocked != nil {
+			err = CheckTime("blocked since", r.Blocked.Since)
+		}
+		if err != nil {
+			return s, fmt.Errorf("run %s: release: %w", c.Run, err)
+		}
 	}
 	if err := checkConditions(c); err != nil {
 		return s, err
@@ -110,6 +120,9 @@ func checkEvents(c *Commit) (s int, err error) {
 	for i := range c.Events {
 		e := &c.Events[i]
 		s += eventBytes(e)
+		if err := e.checkTimes(); err != nil {
+			return s, fmt.Errorf("run %s: event %d: %w", c.Run, c.First+int64(i), err)
+		}
 		switch {
 		case e.Seq != 0 && e.Seq != c.First+int64(i):
 			return s, fmt.Errorf("%w: run %s: event %d has number %d", ErrInvalid, c.Run, c.First+int64(i), e.Seq)
@@ -141,8 +154,8 @@ func checkBirth(c *Commit, i int) error {
 		return fmt.Errorf("%w: run %s: no birth", ErrInvalid, c.Run)
 	case b.Priority < 0 || b.Priority >= priorities:
 		return fmt.Errorf("%w: run %s: priority %d is not 0 to 3", ErrInvalid, c.Run, b.Priority)
-	case b.Version < 0 || b.Retention < 0:
-		return fmt.Errorf("%w: run %s: version %d, retention %s", ErrInvalid, c.Run, b.Version, b.Retention)
+	case b.Version < 0 || b.Retention < 0 || b.Timeout < 0:
+		return fmt.Errorf("%w: run %s: version %d, retention %s, timeout %s: less than nothing", ErrInvalid, c.Run, b.Version, b.Retention, b.Timeout)
 	case c.Worker == "" && c.Release != nil:
 		return fmt.Errorf("%w: run %s: released by nobody", ErrInvalid, c.Run)
 	}
@@ -192,6 +205,9 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 	bad := func(what string) (int, error) {
 		return 0, fmt.Errorf("%w: delivery to run %q: %s", ErrInvalid, d.Run, what)
 	}
+	if err := CheckTime("retryAt", d.RetryAt); err != nil {
+		return 0, fmt.Errorf("delivery to run %q: %w", d.Run, err)
+	}
 	if d.ID != "" {
 		if err := CheckKey("delivery ID", d.ID); err != nil {
 			return 0, err
@@ -201,6 +217,9 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		e := &d.Events[i]
 		if e.Seq != 0 {
 			return bad("an event has a number")
+		}
+		if err := e.checkTimes(); err != nil {
+			return 0, fmt.Errorf("delivery to run %q: %w", d.Run, err)
 		}
 		bytes += sealedBytes(len(e.Payload), e.Sealed) + len(e.Name) + len(e.Reason)
 		if e.Error != nil {

@@ -191,7 +191,7 @@ func (r *rowReader) event(e *Event) error {
 	if e.Type == "" {
 		return fmt.Errorf("%w: event without a type", errRow)
 	}
-	e.Time = time.UnixMicro(r.base + after).UTC()
+	e.Time = FromMicro(r.base + after)
 	if offset >= 0 || length >= 0 {
 		if err := r.cut((*[]byte)(&e.Payload), offset, length); err != nil {
 			return err
@@ -374,7 +374,7 @@ func (r *rowReader) int(n *int) error {
 func (r *rowReader) time(t *time.Time) error {
 	var us int64
 	err := r.number(&us)
-	*t = time.UnixMicro(us).UTC()
+	*t = FromMicro(us)
 	return err
 }
 

@@ -132,17 +132,12 @@ func (c *cli) moment(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
-			return c.now().AddDate(0, 0, -n), nil
-		}
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+	if d, err := human.ParseSpan(text); err == nil {
 		return c.now().Add(-d), nil
 	}
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.ParseInLocation(layout, text, c.zone); err == nil {
-			return t, nil
+			return t, world.CheckTime(flag, t)
 		}
 	}
 	return time.Time{}, usagef("write 90s, 5m, 2h, 7d, 2026-11-27 or 2026-11-27T09:12:00Z", "%s %q is no time", flag, text)

@@ -84,9 +84,26 @@ func (x *Ctx) Sleep(name string, d time.Duration) *Future {
 	return x.wait(world.KindSleep, name, func(op *Op) { op.After, op.Until, op.Timed = d, x.m.now, true })
 }
 
-// SleepUntil asks for a wait until a time. A time in the past is due at once.
+// SleepUntil asks for a wait until a time. A time in the past is due at once; one that there is not is world.ErrInvalid, unless an earlier release has
+// recorded it.
 func (x *Ctx) SleepUntil(name string, t time.Time) *Future {
+	if err := world.CheckTime(fmt.Sprintf("sleep %q until", name), t); err != nil && !x.slept(name) {
+		return x.m.resolved(err)
+	}
 	return x.wait(world.KindSleep, name, func(op *Op) { op.Until, op.Timed = ceil(t.UTC()), true })
+}
+
+// slept reports whether the next sleep of a name is recorded among the events that are known and not yet processed.
+func (x *Ctx) slept(name string) bool {
+	c, err := x.m.enter()
+	if err != nil {
+		return true // and is refused for that
+	}
+	k := world.Key{Segment: x.m.cfg.Segment, Path: c.path, Kind: world.KindSleep, Name: name}
+	if n := c.uses(k.Kind, name); n != nil {
+		k.Occurrence = *n
+	}
+	return x.m.creation(world.WaitCreated, x.m.id(k)) != nil
 }
 
 func (x *Ctx) wait(kind world.Kind, name string, set func(*Op)) *Future {

@@ -76,7 +76,7 @@ func (x *Ctx) OpenHook(spec *HookSpec) *Future {
 	op.Chosen, op.Input, op.alike = chosen, spec.Metadata, spec.Alike
 	if !chosen {
 		token = spec.Prefix + m.token(op.ID)
-		if e := m.recordedHook(op.ID); e != nil { // the code goes on at once, and must see what others see
+		if e := m.creation(world.HookCreated, op.ID); e != nil { // the code goes on at once, and must see what others see
 			op.kept = e.Payload
 			if e.Peer != "" {
 				token = e.Token
@@ -93,10 +93,10 @@ func (x *Ctx) OpenHook(spec *HookSpec) *Future {
 	return op.future
 }
 
-// recordedHook finds the record of a hook among the events that are known and not yet processed; nil: there is none.
-func (m *Machine) recordedHook(id string) *world.Event {
+// creation finds the record of a hook or a wait among the events that are known and not yet processed; nil: there is none.
+func (m *Machine) creation(t world.EventType, id string) *world.Event {
 	for i := m.at + 1; i < len(m.fed); i++ {
-		if e := &m.fed[i]; e.Type == world.HookCreated && e.ID == id {
+		if e := &m.fed[i]; e.Type == t && e.ID == id {
 			return e
 		}
 	}

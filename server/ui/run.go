@@ -254,7 +254,7 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 		add(fact{Name: "encrypted", Text: text})
 	}
 	if r.Retention > 0 && !r.EndedAt.IsZero() {
-		add(fact{Name: "kept until", When: v.moment(r.EndedAt.Add(r.Retention))})
+		add(fact{Name: "kept until", When: v.moment(world.After(r.EndedAt, r.Retention))})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 		add(fact{Name: "attribute", Text: visible(name) + " = " + human.Fold(string(r.Attributes[name]), lineWidth), Mono: true})

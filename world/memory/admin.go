@@ -64,6 +64,9 @@ func (r *run) row() world.Run {
 // Runs lists runs, newest first. A cursor is the birth number of the last run on the page, so it holds whatever is born
 // or ends meanwhile.
 func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
+	if err := q.Check(); err != nil {
+		return world.RunPage{}, err
+	}
 	before, err := parseRunCursor(q.Cursor)
 	if err != nil {
 		return world.RunPage{}, err

@@ -36,7 +36,7 @@ func (w *World) over(r *run, n *notices) {
 	r.inbox, r.ids, r.actIDs, r.payloads, r.cancels = nil, nil, nil, 0, 0
 	r.paused, r.blocked, r.full, r.waiting = false, nil, false, ""
 	if r.birth.Retention > 0 {
-		r.entry.move(&w.ended, r.end.Time.Add(r.birth.Retention).UnixMicro())
+		r.entry.move(&w.ended, world.After(r.end.Time, r.birth.Retention).UnixMicro())
 	} else {
 		r.entry.move(nil, 0)
 	}

@@ -159,7 +159,7 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, tasks []wo
 		return b, nil, w.notAlive(wk.ID)
 	}
 	w.measure(sent, b.Now)
-	b.Now, b.Until = w.notBefore(b.Now.UTC()), b.Until.UTC()
+	b.Now, b.Until = w.notBefore(b.Now.UTC()), world.Within(b.Until.UTC())
 	if !fresh.IsZero() {
 		b.Until = fresh
 	}
@@ -229,7 +229,7 @@ func scanMail(rows pgx.Rows) (run int64, m world.Mail, err error) {
 	if err := rows.Scan(&m.Row, &run, &m.Run, &created, &delivery, &m.ArrivedAt, &format, &head, &body); err != nil {
 		return 0, m, err
 	}
-	m.ID, m.ArrivedAt = textOf(delivery), m.ArrivedAt.UTC()
+	m.ID, m.ArrivedAt = textOf(delivery), world.Within(m.ArrivedAt.UTC())
 	m.Events, _, _, err = world.DecodeRow(m.Run, created, 1, format, head, body)
 	for i := range m.Events {
 		m.Events[i].Seq, m.Events[i].Commit = 0, 0

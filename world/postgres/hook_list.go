@@ -24,7 +24,7 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookR
 		if err := row.Scan(&h.ID, &h.Run, &h.Token, &metadata, &h.CreatedAt); err != nil {
 			return err
 		}
-		if h.Metadata, h.CreatedAt = metadata, h.CreatedAt.UTC(); q.Run == "" || h.Run == q.Run {
+		if h.Metadata, h.CreatedAt = metadata, world.Within(h.CreatedAt.UTC()); q.Run == "" || h.Run == q.Run {
 			out = append(out, h)
 		}
 		return nil

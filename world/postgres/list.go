@@ -70,6 +70,9 @@ var (
 // Runs lists runs, newest first. A cursor is the place of the last run that was looked at, so it holds whatever is born or ends meanwhile; a page
 // of a list that is filtered by status may be short, also empty, and have a cursor.
 func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage, err error) {
+	if err := q.Check(); err != nil {
+		return page, err
+	}
 	before, err := parseRunCursor(q.Cursor)
 	if err != nil {
 		return page, err

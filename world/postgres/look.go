@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 const (
@@ -240,7 +242,7 @@ func (l *looked) scan(row pgx.Rows, peers *[]peerRow) error {
 	if err := row.Scan(&c.kind, &c.key, &c.lane.class, &c.lane.priority, &c.due, &step, &workflow, &id, &attempt, &failures, &abandoned, &history, &holds, &ended); err != nil {
 		return err
 	}
-	c.due = c.due.UTC()
+	c.due = world.Within(c.due.UTC())
 	switch c.kind {
 	case readyRun, mailedRun:
 		l.runs = append(l.runs, c)

@@ -95,7 +95,7 @@ func at(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
 	}
-	return t.UTC()
+	return world.Within(t.UTC())
 }
 
 // textOf is a text of the database, "" where it has none.

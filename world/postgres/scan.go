@@ -52,7 +52,7 @@ func scanRun(row pgx.Rows) (int64, world.Run, error) {
 // complete puts what was read into the run that people see.
 func (r *runRow) complete(out *world.Run) error {
 	out.Status, out.Key, out.Retention = world.Status(textOf(r.status)), textOf(r.idem), time.Duration(r.retention)
-	out.CreatedAt, out.EndedAt = r.created.UTC(), at(r.ended)
+	out.CreatedAt, out.EndedAt = at(&r.created), at(r.ended)
 	if r.parentRun != nil {
 		out.Parent = &world.Parent{Run: *r.parentRun, Step: textOf(r.parentStep), Detached: r.detached}
 	}

@@ -75,7 +75,7 @@ func scanWorker(row pgx.Rows) (wk world.WorkerRow, err error) {
 	if err := row.Scan(&wk.ID, &wk.Name, &wk.Build, &classes, &steps, &lease, &wk.JoinedAt, &wk.Until, &wk.Runs, &wk.Tasks); err != nil {
 		return wk, err
 	}
-	wk.Lease, wk.JoinedAt, wk.Until = time.Duration(lease), wk.JoinedAt.UTC(), wk.Until.UTC()
+	wk.Lease, wk.JoinedAt, wk.Until = time.Duration(lease), world.Within(wk.JoinedAt.UTC()), world.Within(wk.Until.UTC())
 	if err = unmarshal("classes", &classes, &wk.Classes); err == nil {
 		err = unmarshal("steps", &steps, &wk.Steps)
 	}

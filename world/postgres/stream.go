@@ -110,7 +110,7 @@ func (w *World) Chunks(ctx context.Context, id, stream string, q world.ChunkQuer
 		if index == nil || !room {
 			return nil
 		}
-		b.Index, b.N, b.Kind, b.Step, b.Attempt, b.Time = *index, *n, world.ChunkKind(*kind), *step, *attempt, at.UTC()
+		b.Index, b.N, b.Kind, b.Step, b.Attempt, b.Time = *index, *n, world.ChunkKind(*kind), *step, *attempt, world.Within(at.UTC())
 		var err error
 		if room, err = page.Add(&b, q.From, &q, &size); err != nil {
 			return fmt.Errorf("run %s: stream %q: %w", id, stream, err)
@@ -135,7 +135,7 @@ func (w *World) StreamsOf(ctx context.Context, run string) (rows []world.StreamR
 		if err := row.Scan(&s.Name, &s.Next, (*string)(&kind), &s.At); err != nil {
 			return err
 		}
-		if s.At = s.At.UTC(); kind.Closes() {
+		if s.At = world.Within(s.At.UTC()); kind.Closes() {
 			s.Closed = kind
 		}
 		rows = append(rows, s)

@@ -24,7 +24,7 @@ func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err er
 		if err := row.Scan(&t.Step, &t.Name, &t.Workflow, &t.Priority, &t.Visible, &t.Attempt, &t.Failures, &first, &history, &worker, &t.Abandoned); err != nil {
 			return err
 		}
-		t.Visible, t.First, t.Worker = t.Visible.UTC(), at(first), textOf(worker)
+		t.Visible, t.First, t.Worker = world.Within(t.Visible.UTC()), at(first), textOf(worker)
 		err := unmarshal("history of task "+t.Step, history, &t.History)
 		out = append(out, t)
 		return err

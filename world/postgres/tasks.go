@@ -77,7 +77,7 @@ func (t *taking) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, got 
 				&o.First, &o.Failures, &o.Abandoned); err != nil {
 				return err
 			}
-			o.Visible, o.First, o.History = o.Visible.UTC(), o.First.UTC(), before[key]
+			o.Visible, o.First, o.History = world.Within(o.Visible.UTC()), world.Within(o.First.UTC()), before[key]
 			if o.Attempt == 1 {
 				o.First = time.Time{}
 			}

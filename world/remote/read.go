@@ -21,6 +21,9 @@ func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
 
 // Runs lists runs, newest first; see [world.Admin]. A page may be shorter than asked for where payloads are large.
 func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
+	if err := q.Check(); err != nil {
+		return world.RunPage{}, err
+	}
 	in := wire.OfRunQuery(&q)
 	var out wire.RunPage
 	if err := w.ask(ctx, manner{twice: true}, "runs", &in, &out); err != nil {

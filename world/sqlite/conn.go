@@ -12,6 +12,8 @@ import (
 	"time"
 
 	driversqlite "modernc.org/sqlite"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // conn is one connection with its prepared statements. It speaks to the driver itself, without database/sql: a commit is a statement of a few
@@ -209,7 +211,7 @@ func (r row) time(i int) time.Time {
 	if r[i] == nil {
 		return time.Time{}
 	}
-	return time.UnixMicro(r.int(i)).UTC()
+	return world.FromMicro(r.int(i))
 }
 
 // micros is how a time is kept: null where it is zero.

@@ -37,7 +37,7 @@ func (g *group) end(r *run, e *world.Event) error {
 		failure = string(text)
 	}
 	if r.retention > 0 {
-		sweep = e.Time.Add(r.retention).UnixMicro()
+		sweep = world.After(e.Time, r.retention).UnixMicro()
 	}
 	if err := g.exec(endRun, r.key, string(status), int64(class.Version), output, failure, e.Time.UnixMicro(), sweep, r.take); err != nil {
 		return err

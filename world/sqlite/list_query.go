@@ -5,7 +5,6 @@ package sqlite
 import (
 	"math"
 	"slices"
-	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -99,23 +98,12 @@ func wanted(q *world.RunQuery, s world.Status, v any) any {
 func microBounds(q *world.RunQuery) (from, until int64) {
 	from, until = math.MinInt64, math.MaxInt64
 	if !q.Since.IsZero() {
-		from = clampedMicro(q.Since)
+		from = q.Since.UnixMicro()
 	}
 	if !q.Until.IsZero() {
-		until = clampedMicro(q.Until)
+		until = q.Until.UnixMicro()
 	}
 	return from, until
-}
-
-// clampedMicro is t in microseconds, or the last of them that an integer holds on its side.
-func clampedMicro(t time.Time) int64 {
-	switch {
-	case t.Before(time.UnixMicro(math.MinInt64)):
-		return math.MinInt64
-	case t.After(time.UnixMicro(math.MaxInt64)):
-		return math.MaxInt64
-	}
-	return t.UnixMicro()
 }
 
 // reach is the key that a page must stay above to pass over so many runs at most, 0 where it may go down to the oldest one.

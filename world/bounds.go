@@ -1,0 +1,72 @@
+package world
+
+// Which times there are. JSON and SQL have no others, so one that got through would fail whatever it is read with.
+
+import (
+	"fmt"
+	"time"
+)
+
+// MaxTime is the last time that a run may know: the last microsecond of the year 9999. The first is the zero time, which is also how no time is written.
+var MaxTime = time.Date(9999, time.December, 31, 23, 59, 59, 999_999_000, time.UTC)
+
+var (
+	firstSecond = time.Time{}.Unix()
+	lastSecond  = MaxTime.Unix()
+	firstMicro  = time.Time{}.UnixMicro()
+	lastMicro   = MaxTime.UnixMicro()
+)
+
+// CheckTime refuses, with [ErrInvalid], a time before the year 1 or after [MaxTime]; what it is of is said by what. Less than a microsecond counts for nothing.
+func CheckTime(what string, t time.Time) error {
+	if inBounds(t) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s %s: want a time from 0001-01-01T00:00:00Z to %s", ErrInvalid, what, t.UTC().Format(time.RFC3339), MaxTime.Format(time.RFC3339Nano))
+}
+
+func inBounds(t time.Time) bool {
+	s := t.Unix()
+	return s >= firstSecond && s <= lastSecond
+}
+
+// Within is t, or the nearest time that there is.
+func Within(t time.Time) time.Time {
+	switch s := t.Unix(); {
+	case s < firstSecond:
+		return time.Time{}
+	case s > lastSecond, s == lastSecond && t.After(MaxTime):
+		return MaxTime
+	}
+	return t
+}
+
+// After is the time so long after t, or [MaxTime] where that comes first.
+func After(t time.Time, d time.Duration) time.Time { return Within(t.Add(d)) }
+
+// FromMicro is the time so many microseconds after 1970, as worlds keep it, UTC; or the nearest that there is: rows of earlier releases may have others.
+func FromMicro(us int64) time.Time { return time.UnixMicro(min(max(us, firstMicro), lastMicro)).UTC() }
+
+// checkTimes refuses an event with a time that there is not.
+func (e *Event) checkTimes() error {
+	if inBounds(e.Time) && inBounds(e.OccurredAt) && inBounds(e.RetryAt) && inBounds(e.Until) && (e.Birth == nil || inBounds(e.Birth.NotBefore)) {
+		return nil
+	}
+	for _, f := range []struct {
+		name string
+		t    time.Time
+	}{{"time", e.Time}, {"occurredAt", e.OccurredAt}, {"retryAt", e.RetryAt}, {"until", e.Until}} {
+		if err := CheckTime(string(e.Type)+": "+f.name, f.t); err != nil {
+			return err
+		}
+	}
+	return CheckTime(string(e.Type)+": notBefore", e.Birth.NotBefore)
+}
+
+// Check refuses, with [ErrInvalid], a query that asks for times that there are not. Worlds call it before they look at anything.
+func (q *RunQuery) Check() error {
+	if err := CheckTime("since", q.Since); err != nil {
+		return err
+	}
+	return CheckTime("until", q.Until)
+}
