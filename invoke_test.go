@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -136,11 +137,13 @@ func TestACallerThatGoesAway(t *testing.T) {
 // A run that continues for ever without a step is let go when its slice is over, and is ready again at once.
 func TestASliceOfARunThatContinuesForEver(t *testing.T) {
 	everywhere(t, func(r *rig) {
-		var stop atomic.Bool
+		var last, stop atomic.Int64 // the newest segment, and the one that is to be the last
+		stop.Store(math.MaxInt64)
 		ctx, cancel := context.WithCancel(r.ctx)
 		defer cancel()
 		wf := stepwell.Define("forever", func(ctx stepwell.Context, in int) (int, error) {
-			if stop.Load() { // not deterministic, between segments
+			last.Store(int64(in))
+			if int64(in) >= stop.Load() { // not deterministic, but for segments that have begun
 				return in, nil
 			}
 			if in == 5 {
@@ -153,7 +156,7 @@ func TestASliceOfARunThatContinuesForEver(t *testing.T) {
 		if got, err := app.Invoke(ctx, stepwell.Message{Run: run.ID()}, 0); err != nil || got != stepwell.Yielded {
 			r.Fatalf("Invoke = %q, %v; want %q", got, err, stepwell.Yielded)
 		}
-		stop.Store(true)
+		stop.Store(last.Load() + 1)
 		r.invoke(app, stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
 		if n, err := run.Result(r.ctx); err != nil || n < 5 {
 			r.Fatalf("result = %d, %v", n, err)

@@ -140,6 +140,7 @@ func (l *life) pass(d time.Duration) {
 func (l *life) hire(plan faults.Plan) {
 	cfg := l.env.cfg
 	cfg.Strict, cfg.Lease, cfg.Poll, cfg.SweepInterval, cfg.Drain = true, forever, forever, -1, 1
+	cfg.CacheRuns, cfg.CacheBytes = 0, 0 // strict mode holds what lived against what is replayed
 	kit.Set(&cfg, kit.Rig{Body: l.env.body, Stall: forever})
 	w := &worker{world: faults.New(l.world, plan)}
 	app, err := stepwell.New(w.world, cfg)

@@ -10,11 +10,22 @@ import (
 
 // cached is a hibernating run that is still in memory: losing it costs a replay.
 type cached struct {
-	run   string
-	wf    *Workflow
-	state *world.State
-	m     *replay.Machine
-	size  int
+	run       string
+	wf        *Workflow
+	state     *world.State
+	m         *replay.Machine // nil in strict mode, where the run is replayed anew
+	witnesses []*witness      // strict mode
+	size      int
+}
+
+func (v *cached) estimate() (n int) {
+	if v.m != nil {
+		n = v.m.Size()
+	}
+	for _, w := range v.witnesses {
+		n += w.m.Size()
+	}
+	return n
 }
 
 // cache keeps the machines of the runs that hibernated last, bounded by count and estimated bytes.
@@ -25,34 +36,34 @@ type cache struct {
 	bytes    int
 	maxRuns  int
 	maxBytes int
-	drop     func(*replay.Machine) // unwinds a machine; must not block
+	drop     func(*cached) // unwinds its machines; must not block
 }
 
-func newCache(runs, bytes int, drop func(*replay.Machine)) *cache {
+func newCache(runs, bytes int, drop func(*cached)) *cache {
 	return &cache{order: list.New(), byRun: map[string]*list.Element{}, maxRuns: runs, maxBytes: bytes, drop: drop}
 }
 
 // put keeps a machine; what is too much is dropped, the least recently used first.
 func (c *cache) put(v *cached) {
-	v.size = v.m.Size()
+	v.size = v.estimate()
 	c.mu.Lock()
 	if old := c.byRun[v.run]; old != nil {
 		c.removeLocked(old)
 	}
 	c.byRun[v.run] = c.order.PushFront(v)
 	c.bytes += v.size
-	var out []*replay.Machine
+	var out []*cached
 	for c.order.Len() > c.maxRuns || c.bytes > c.maxBytes {
 		el := c.order.Back()
 		if el == nil {
 			break
 		}
-		out = append(out, el.Value.(*cached).m)
+		out = append(out, el.Value.(*cached))
 		c.removeLocked(el)
 	}
 	c.mu.Unlock()
-	for _, m := range out {
-		c.drop(m)
+	for _, v := range out {
+		c.drop(v)
 	}
 }
 
@@ -71,16 +82,16 @@ func (c *cache) take(run string) *cached {
 // clear drops everything.
 func (c *cache) clear() {
 	c.mu.Lock()
-	var out []*replay.Machine
+	var out []*cached
 	for el := c.order.Front(); el != nil; el = el.Next() {
-		out = append(out, el.Value.(*cached).m)
+		out = append(out, el.Value.(*cached))
 	}
 	c.order.Init()
 	clear(c.byRun)
 	c.bytes = 0
 	c.mu.Unlock()
-	for _, m := range out {
-		c.drop(m)
+	for _, v := range out {
+		c.drop(v)
 	}
 }
 

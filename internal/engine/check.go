@@ -107,6 +107,7 @@ func (e *Engine) check(wf *Workflow, run string, events []world.Event, newest in
 func (e *Engine) machineAt(wf *Workflow, state *world.State, events []world.Event) *replay.Machine {
 	cfg := replay.Config{
 		Run: state.ID, Born: state.CreatedAt, Seed: state.Birth.Seed, Segment: state.Segment, Build: e.cfg.Build, Strict: e.cfg.Strict,
+		Fork:  state.Birth.Origin != nil,
 		Hooks: slices.SortedFunc(state.Hooks(), func(a, b *world.Hook) int { return cmp.Compare(a.ID, b.ID) }),
 	}
 	if next := events[len(events)-1].Next; next != nil {

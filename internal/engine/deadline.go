@@ -29,7 +29,7 @@ func (runTimeout) Is(target error) bool {
 // watchDeadline sets the timer of a run that has a timeout.
 func (s *session) watchDeadline() {
 	if d := s.state.Birth.Timeout; d > 0 && s.state.Cancel == nil && s.state.Status == world.Running {
-		s.timers.add(s.state.StartedAt.Add(d), deadlineID, false)
+		s.timers.add(world.After(s.state.StartedAt, d), deadlineID, false)
 	}
 }
 

@@ -40,6 +40,9 @@ type StepSpec struct {
 	Override json.RawMessage // registered steps: what the call asks for instead of the definition's policy; travels with the task
 }
 
+// Contents is what the call asks for beside the input.
+func (s *StepSpec) Contents() []byte { return s.Override }
+
 // Backoff says how the delays between attempts grow.
 type Backoff string
 
@@ -108,7 +111,7 @@ func (p Policy) delay(n int) time.Duration {
 		}
 	case Exponential:
 		for i := 1; i < n && d < p.Cap; i++ {
-			d *= 2
+			d += min(d, p.Cap-d) // which does not overflow
 		}
 	}
 	d = min(d, p.Cap)

@@ -139,7 +139,7 @@ func New(cfg Config) (*Engine, error) {
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)
 	e.suspects = newSlots(1, func() {})
-	e.cache = newCache(max(cfg.CacheRuns, 0), cfg.CacheBytes, e.unwind)
+	e.cache = newCache(max(cfg.CacheRuns, 0), cfg.CacheBytes, e.drop)
 	none := ""
 	e.worker.Store(&none)
 	var errs []error
@@ -233,14 +233,31 @@ func (e *Engine) forget(s *session) {
 	}
 }
 
-// retire keeps the machine of a hibernating run, or unwinds it.
+// retire keeps the machine of a hibernating run, or unwinds it. In strict mode it keeps its witnesses.
 func (e *Engine) retire(s *session) {
-	over := s.failure != nil || s.state.Status.Terminal() || s.birth != nil || !s.clean()
-	if over || e.cfg.CacheRuns < 0 || e.cfg.Strict {
-		e.unwind(s.m)
+	keep := !s.state.Status.Terminal() && s.birth == nil && e.cfg.CacheRuns >= 0
+	switch {
+	case keep && e.cfg.Strict && s.ended && !s.lost && s.turn.empty():
+		if kept := s.kept(); len(kept) > 0 {
+			e.cache.put(&cached{run: s.run, wf: s.wf, state: s.state, witnesses: kept})
+		}
+	case keep && !e.cfg.Strict && s.failure == nil && s.clean():
+		e.cache.put(&cached{run: s.run, wf: s.wf, state: s.state, m: s.m})
 		return
 	}
-	e.cache.put(&cached{run: s.run, wf: s.wf, state: s.state, m: s.m})
+	if s.m != nil {
+		e.unwind(s.m)
+	}
+}
+
+// drop unwinds what was cached of a run.
+func (e *Engine) drop(v *cached) {
+	if v.m != nil {
+		e.unwind(v.m)
+	}
+	for _, w := range v.witnesses {
+		e.unwind(w.m)
+	}
 }
 
 // clean reports whether all that the session's state holds was committed: it ended with a release.

@@ -84,11 +84,13 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 	cursor := ""
 	if c := s.e.cache.take(s.run); c != nil {
 		if c.wf == s.wf && c.state.Seq <= tk.Seq && c.state.SegmentSeq >= tk.Segment { // else another worker has continued it
-			s.state, s.m = c.state, c.m
-			s.watched.Store(s.m)
-			cursor = world.Cursor(c.state.Seq)
+			if s.witnesses = c.witnesses; c.m != nil {
+				s.state, s.m = c.state, c.m
+				s.watched.Store(s.m)
+				cursor = world.Cursor(c.state.Seq)
+			}
 		} else {
-			s.e.unwind(c.m)
+			s.e.drop(c)
 		}
 	}
 	if s.m != nil && s.state.Seq == tk.Seq {
@@ -155,7 +157,7 @@ func (s *session) replay(events []world.Event, more bool) error {
 	if s.m == nil {
 		return nil
 	}
-	return s.m.Feed(events, more)
+	return s.witnessed(s.m.Feed(events, more))
 }
 
 func (s *session) newMachine() {
@@ -167,7 +169,7 @@ func (s *session) newMachine() {
 func (s *session) machine() *replay.Machine {
 	return replay.New(replay.Config{
 		Run: s.run, Born: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict,
-		Unread: s.carried.unread, Hooks: s.carried.hooks,
+		Fork: s.state.Birth.Origin != nil, Unread: s.carried.unread, Hooks: s.carried.hooks,
 	}, s.wf.Body(s.state.Input))
 }
 
@@ -200,35 +202,5 @@ func (s *session) begin(tk world.TakenRun) {
 		} else {
 			s.ready = append(s.ready, st.ID)
 		}
-	}
-}
-
-// verify is strict mode: a second machine is replayed beside the first and takes over.
-func (s *session) verify() {
-	if s.m.Outcome() != nil || len(s.turn.rest) > 0 {
-		return
-	}
-	second := s.machine()
-	second.SetReplaying(true)
-	s.watched.Store(second)
-	err := second.Feed(s.log, false)
-	if err == nil {
-		err = replay.Mismatch(s.m, second, s.state.Seq)
-	}
-	second.SetReplaying(false)
-	second.Cancelled() // known already
-	if err != nil {
-		s.watched.Store(s.m)
-		s.e.unwind(second)
-		s.fail(err, s.state.Seq)
-		return
-	}
-	s.old = append(s.old, s.m)
-	s.m = second
-	if len(s.bodies) == 0 {
-		for _, m := range s.old {
-			s.e.unwind(m)
-		}
-		s.old = nil
 	}
 }

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -16,6 +17,12 @@ import (
 type ChildSpec struct {
 	Birth    world.Birth // without parent, seed and times
 	Detached bool        // lives on when the parent ends
+}
+
+// Contents is how the child is started, as JSON.
+func (s *ChildSpec) Contents() []byte {
+	b, _ := json.Marshal(s) // of plain fields: it never fails
+	return b
 }
 
 // bear makes the birth of a child that the code asked for. It is committed with the event that records the question.

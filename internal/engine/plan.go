@@ -56,7 +56,7 @@ func (s *session) end() bool {
 		if s.draining && s.birth == nil && len(s.bodies) == 0 && !s.turn.conditional() {
 			s.hibernate() // or code that continues for ever would never let go
 		}
-	case s.continues() && s.state.Paused != nil:
+	case s.continues() && s.state.Paused != nil, s.birth == nil && !s.steady():
 		return false
 	case s.continues():
 		return !s.continueRun(out.Continue)
@@ -300,6 +300,9 @@ func (s *session) hibernate() {
 	if !s.empty(false) {
 		return
 	}
+	if s.failure == nil && s.birth == nil && s.m.Outcome() == nil {
+		s.steady()
+	}
 	s.turn.release = s.releaseNow()
 }
 
@@ -377,7 +380,7 @@ func (s *session) recordFailure(step string, b *body, r *result) {
 		return
 	}
 	if delay, again := b.policy.WithDefaults().verdict(r.err, st.Failures+1, st.Started, now); again && !s.cancelledStep(step) {
-		at := now.Add(delay)
+		at := world.After(now, delay)
 		s.turn.addStreams(unclosed(r.streams, false)...)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})
 		if s.failure == nil {

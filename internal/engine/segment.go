@@ -131,6 +131,10 @@ func (s *session) leaveSegment() {
 	s.turn.tasks, s.turn.losers = nil, nil
 	s.ready, s.losers = nil, nil
 	s.old = append(s.old, s.m)
+	for _, w := range s.witnesses {
+		s.old = append(s.old, w.m)
+	}
+	s.witnesses, s.lived = nil, false
 	if len(s.bodies) > 0 {
 		return
 	}

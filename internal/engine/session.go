@@ -68,17 +68,19 @@ type session struct {
 	timer            *time.Timer   // of wait; made when it is first needed
 	durable          int64         // number of the last event that is committed
 
-	again   bool                 // a commit's own outcome is to be looked at
-	outcome func()               // of the last commit's conditions; see goOn
-	later   []world.Event        // of the last commit: what the machine has not seen yet
-	losers  []*replay.Op         // children that lost before the world had decided whether they are there
-	birth   *birth               // an eager start, until it is committed
-	carried carried              // what the segment started with
-	newest  int64                // while the log is read: number of the event that began its last segment; 0: the first
-	log     []world.Event        // strict mode: all events of the segment
-	notes   []note               // for the Observer, of what is not durable yet
-	began   map[string]time.Time // for the Observer: when tasks began whose end is being appended
-	old     []*replay.Machine
+	again     bool                 // a commit's own outcome is to be looked at
+	outcome   func()               // of the last commit's conditions; see goOn
+	later     []world.Event        // of the last commit: what the machine has not seen yet
+	losers    []*replay.Op         // children that lost before the world had decided whether they are there
+	birth     *birth               // an eager start, until it is committed
+	carried   carried              // what the segment started with
+	newest    int64                // while the log is read: number of the event that began its last segment; 0: the first
+	log       []world.Event        // strict mode: all events of the segment
+	witnesses []*witness           // strict mode: machines that the run had before
+	lived     bool                 // strict mode: bodies of the machine have begun
+	notes     []note               // for the Observer, of what is not durable yet
+	began     map[string]time.Time // for the Observer: when tasks began whose end is being appended
+	old       []*replay.Machine
 }
 
 // message is what happens to a session.
@@ -464,6 +466,7 @@ func (s *session) close() {
 	if s.m != nil {
 		s.e.retire(s)
 	}
+	s.dismiss()
 	s.leave()
 	s.e.forget(s)
 	close(s.done)

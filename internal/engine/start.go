@@ -59,7 +59,7 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 		if err != nil {
 			return Started{}, fmt.Errorf("start %s: %w", b.Birth.Workflow, err)
 		}
-		b.Birth.NotBefore = now.Add(b.Delay)
+		b.Birth.NotBefore = world.After(now, b.Delay)
 	}
 	if b.Birth.NotBefore.IsZero() && b.Tx == nil {
 		if started, ok, err := e.startEager(ctx, b); ok {
@@ -167,6 +167,9 @@ func (s *session) firstTurn(b *Birth) bool {
 	s.newMachine()
 	s.result(world.Event{Type: world.RunStarted})
 	s.watchDeadline()
+	if s.failure == nil {
+		s.steady()
+	}
 	if s.failure != nil || !s.birth.decided.CompareAndSwap(false, true) {
 		s.birth.refuse(s.failure)
 		s.e.steps.release(len(s.turn.starts)) // tasks hold slots already

@@ -410,6 +410,9 @@ type StreamSpec struct {
 	Chunk json.RawMessage // nil: the mark that nothing follows
 }
 
+// Contents are the chunk's bytes; none for the mark.
+func (s *StreamSpec) Contents() []byte { return s.Chunk }
+
 // writeStream puts what the code wrote to a stream into the turn, beside its record.
 func (s *session) writeStream(stream string, spec *StreamSpec) {
 	w := world.StreamWrite{Stream: stream}

@@ -234,7 +234,7 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 			again = false
 		}
 		if again {
-			end.Type, end.RetryAt = world.StepRetrying, now.Add(delay)
+			end.Type, end.RetryAt = world.StepRetrying, world.After(now, delay)
 			d.RetryAt = end.RetryAt
 			d.Events = []world.Event{end}
 			return d

@@ -16,9 +16,15 @@ type DivergedError struct {
 	Code  string // what the code asks for instead
 	Where string // and where: file:line, if known
 	Name  string // of the operation in the log, for the advice
+	// Strict: the code does not match itself. Log is what it did when it ran, At where that was, if known; Code and Where are of a replay beside it.
+	Strict bool
+	At     string
 }
 
 func (e *DivergedError) Error() string {
+	if e.Strict {
+		return e.unsteady()
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "the code no longer matches its log (event %d)\n  the log has    %s", e.Seq, e.Log)
 	if e.Build != "" {
@@ -36,6 +42,14 @@ func (e *DivergedError) Error() string {
 	}
 	b.WriteString("; nothing is lost meanwhile.")
 	return b.String()
+}
+
+// unsteady is what strict mode says.
+func (e *DivergedError) unsteady() string {
+	return fmt.Sprintf("the code is not deterministic, or keeps state outside of its steps (found at event %d): it does not do the same when it is replayed\n"+
+		"  when it ran    %s\n  when replayed  %s\n"+
+		"  What a step finds out it must return; take time, randomness and IDs from the Context, and all else from steps (docs/rules.md). "+
+		"Strict mode keeps the run as it is.", e.Seq, strings.TrimSpace(e.Log+"   "+e.At), strings.TrimSpace(e.Code+"   "+e.Where))
 }
 
 // unexpected reports a creation in the log that the code did not ask for.
@@ -164,71 +178,6 @@ func (f *Future) has(c *coro) bool {
 		}
 	}
 	return false
-}
-
-// Mismatch reports how two machines of one log differ, or nil: in what they ask for, in how they ended, in their time, their random sequence
-// and their unread payloads. Strict mode holds the live machine against a replayed one with it; seq is the last event that both saw.
-func Mismatch(live, replayed *Machine, seq int64) error {
-	a, b := live.openOps(), replayed.openOps()
-	for i := range max(len(a), len(b)) {
-		switch {
-		case i >= len(a):
-			return replayed.strictly(seq, "nothing more", b[i])
-		case i >= len(b):
-			return replayed.strictly(seq, a[i].Describe(), nil)
-		case a[i].ID != b[i].ID || a[i].Type != b[i].Type:
-			return replayed.strictly(seq, a[i].Describe(), b[i])
-		case string(a[i].Input) != string(b[i].Input):
-			return replayed.strictly(seq, fmt.Sprintf("%s with input %s", a[i].Describe(), clip(a[i].Input)), b[i])
-		}
-	}
-	for _, part := range []struct{ what, live, replayed string }{
-		{"how it ended", live.ending(), replayed.ending()},
-		{"the time", live.now.String(), replayed.now.String()},
-		{"the random sequence", live.random(), replayed.random()},
-		{"unread payloads", live.unreadSeqs(), replayed.unreadSeqs()},
-	} {
-		if part.live != part.replayed {
-			d := replayed.strictly(seq, part.what+": "+part.live, nil)
-			d.Code, d.Where = part.what+": "+part.replayed, ""
-			return d
-		}
-	}
-	return nil
-}
-
-func (m *Machine) ending() string {
-	switch o := m.outcome; {
-	case o == nil:
-		return "none yet"
-	case o.Err != nil:
-		return "failed: " + o.Err.Message
-	case o.Continue != nil:
-		return "continued with " + clip(o.Continue.Input)
-	default:
-		return "returned " + clip(o.Output)
-	}
-}
-
-func (m *Machine) random() string {
-	b, _ := m.pcg.MarshalBinary() // never fails
-	return fmt.Sprintf("%x", b)
-}
-
-func (m *Machine) unreadSeqs() string {
-	var b strings.Builder
-	for _, e := range m.Unread() {
-		fmt.Fprintf(&b, "event %d, ", e.Seq)
-	}
-	return strings.TrimSuffix(b.String(), ", ")
-}
-
-func (m *Machine) strictly(seq int64, live string, op *Op) *DivergedError {
-	d := m.diverged(&world.Event{Seq: seq, Build: m.cfg.Build}, "(live, strict mode) "+live, op)
-	if op == nil {
-		d.Code, d.Where = m.blocked("", d.Code)
-	}
-	return d
 }
 
 // ForeignError says that workflow code used its Context on a goroutine of its own. Use stepwell.Go instead of go.

@@ -23,8 +23,10 @@ type Config struct {
 	Unread []world.Event
 	// Hooks are the open hooks that a continued segment starts with; code that asks for the token of one binds to it.
 	Hooks []*world.Hook
-	// Strict holds inputs against the recorded ones.
+	// Strict holds inputs against the recorded ones, and notes what the code asks for: see [Mismatch].
 	Strict bool
+	// Fork: the waits that the run started with keep their deadlines, whenever they were asked for.
+	Fork bool
 }
 
 // Body is the workflow function. What it returns ends the run.
@@ -88,6 +90,8 @@ type Machine struct {
 	index     uint64
 	outcome   *Outcome
 	failure   error
+
+	transcript []said // strict mode
 
 	local any // see Ctx.Local
 

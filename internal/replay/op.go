@@ -58,13 +58,7 @@ func (o *Op) Event(at time.Time) world.Event {
 	case world.HookDisposed:
 		return e
 	case world.WaitCreated:
-		e.Match = o.Match
-		if o.Timed {
-			e.Until = o.Until
-			if o.After > 0 {
-				e.Until = ceil(at.Add(o.After))
-			}
-		}
+		e.Match, e.Until = o.Match, o.until(at)
 	}
 	e.Name, e.Path, e.Occurrence, e.Payload = o.Key.Name, o.Key.Path, o.Key.Occurrence, o.Input
 	e.Peer, e.Token = o.Peer, o.Token
@@ -75,9 +69,20 @@ func (o *Op) Event(at time.Time) world.Event {
 	return e
 }
 
+// until is when a wait that is created at a time is over; zero where it has no time.
+func (o *Op) until(at time.Time) time.Time {
+	switch {
+	case !o.Timed:
+		return time.Time{}
+	case o.After > 0:
+		return ceil(world.After(at, o.After))
+	}
+	return o.Until
+}
+
 // ceil is the time to the microsecond that the log keeps, rounded up: a timer never fires early.
 func ceil(t time.Time) time.Time {
-	return t.Add(time.Microsecond - 1).Truncate(time.Microsecond)
+	return world.After(t, time.Microsecond-1).Truncate(time.Microsecond)
 }
 
 // Describe says what is asked for, as in "step "send-welcome" (2nd)".

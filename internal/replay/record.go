@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -92,6 +93,10 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		return m.differs(op, e, "match", op.Match, e.Match)
 	case op.Token != e.Token && e.Peer == "":
 		return m.differs(op, e, "token", []byte(op.Token), []byte(e.Token))
+	case op.Chosen && !m.cfg.Fork && op.Type == world.StepCreated && op.Peer != e.Peer:
+		return m.differs(op, e, "run", []byte(op.Peer), []byte(e.Peer))
+	case op.Type == world.WaitCreated && !m.cfg.Fork && op.until(e.Time).Sub(e.Until).Abs() > time.Microsecond: // the log rounds
+		return m.differs(op, e, "deadline", deadline(op.until(e.Time)), deadline(e.Until))
 	}
 	return nil
 }
@@ -114,6 +119,13 @@ func (m *Machine) differs(op *Op, e *world.Event, part string, now, recorded []b
 	return d
 }
 
+func deadline(t time.Time) []byte {
+	if t.IsZero() {
+		return nil
+	}
+	return t.AppendFormat(nil, time.RFC3339Nano)
+}
+
 func clip(b []byte) string {
 	switch {
 	case len(b) == 0:
@@ -130,6 +142,9 @@ func (m *Machine) ask(op *Op) {
 		op.pcs = callers(4)
 	}
 	m.asked.add(op)
+	if m.cfg.Strict {
+		m.say(op)
+	}
 }
 
 // locates reports whether a report may want to know where an operation was asked for. Noting that takes longer than all the rest, so it is done

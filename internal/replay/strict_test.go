@@ -27,7 +27,7 @@ func TestMismatchShowsStateKeptOutsideSteps(t *testing.T) {
 			x.Wait(x.Step(world.KindTask, "a", fmt.Append(nil, second), nil))
 			return Outcome{}
 		}, "with input false"},
-		"an end": {func(x *Ctx, second bool) Outcome { return Outcome{Output: fmt.Append(nil, second)} }, "returned true"},
+		"an end": {func(x *Ctx, second bool) Outcome { return Outcome{Output: fmt.Append(nil, second)} }, "to complete with output true"},
 		"a random number": {func(x *Ctx, second bool) Outcome {
 			if second {
 				x.Uint64()
@@ -47,7 +47,7 @@ func TestMismatchShowsStateKeptOutsideSteps(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			if err := Mismatch(live, replayed, 1); err != nil {
+			if err := Mismatch(live, replayed, 1, nil); err != nil {
 				got = err.Error()
 			}
 			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {

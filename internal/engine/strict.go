@@ -1,0 +1,130 @@
+package engine
+
+// Strict mode: a run is replayed beside itself, so that state kept outside of steps, and all else that is not deterministic, shows at once.
+//
+//  1. At each suspension, and before the run ends or goes on in a new segment, a second machine is fed the whole segment. What the first one asked for and came
+//     to must be the same: see [replay.Mismatch].
+//  2. Where bodies of the first have begun, the second takes over: what they write to variables of the workflow is lost to it, as at a crash.
+//  3. The first stays, as a witness: it goes on with the log, silently, and with all that its bodies wrote, and is held against each replay too. So code that
+//     goes on with such a variable comes to another end than its witness, though nothing was asked for differently. Witnesses outlive hibernation, in the cache.
+//  4. A run that failed so stays blocked while its witnesses live: until its worker ends, or the cache is full.
+
+import (
+	"errors"
+
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// maxWitnesses bounds what a run costs in strict mode. Behind that many the machine stays, and is compared all the same.
+const maxWitnesses = 32
+
+// witness is a machine that lived.
+type witness struct {
+	m   *replay.Machine
+	seq int64 // of the last event that it was fed
+}
+
+// verify replays the run beside itself at a suspension. The replayed machine takes over where bodies of the first have begun.
+func (s *session) verify() {
+	if s.m.Outcome() != nil || len(s.turn.rest) > 0 {
+		return
+	}
+	second := s.compare()
+	if second == nil {
+		return
+	}
+	if !s.lived || len(s.witnesses) == maxWitnesses {
+		s.e.unwind(second)
+		return
+	}
+	s.testify()
+	second.SetReplaying(false)
+	second.Cancelled() // known already
+	s.m, s.lived = second, false
+	s.watched.Store(second)
+}
+
+// steady reports whether the end that the code came to is that of its replay. If not the run is to be blocked.
+func (s *session) steady() bool {
+	if !s.e.cfg.Strict || len(s.turn.later) > 0 {
+		return true
+	}
+	second := s.compare()
+	if second != nil {
+		s.e.unwind(second)
+	}
+	return second != nil
+}
+
+// testify makes a witness of the machine.
+func (s *session) testify() {
+	s.m.SetReplaying(true)
+	s.witnesses = append(s.witnesses, &witness{m: s.m, seq: s.state.Seq})
+}
+
+// compare returns a machine that was fed the whole segment, and came to the same as the run's own and all its witnesses; or nil, where the run is to be blocked.
+func (s *session) compare() *replay.Machine {
+	defer s.watched.Store(s.m)
+	second := s.machine()
+	second.SetReplaying(true)
+	s.watched.Store(second)
+	failed := second.Feed(s.log, false)
+	var err error
+	for _, w := range s.witnesses {
+		s.watched.Store(w.m)
+		_ = w.m.Feed(s.since(w.seq), false) // it keeps its error
+		w.seq = s.state.Seq
+		if err = replay.Mismatch(w.m, second, s.state.Seq, failed); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = replay.Mismatch(s.m, second, s.state.Seq, failed)
+	}
+	if err == nil {
+		return second
+	}
+	s.e.unwind(second)
+	s.fail(err, s.state.Seq)
+	return nil
+}
+
+// witnessed is the error of a replay as the run's witnesses tell it: they know what was asked for, and where.
+func (s *session) witnessed(err error) error {
+	if err == nil || len(s.witnesses) == 0 {
+		return err
+	}
+	return replay.Mismatch(s.witnesses[0].m, s.m, s.state.Seq, err)
+}
+
+// since are the events of the segment behind one.
+func (s *session) since(seq int64) []world.Event {
+	if len(s.log) == 0 {
+		return nil
+	}
+	return s.log[max(seq-s.log[0].Seq+1, 0):]
+}
+
+// kept are the witnesses of a run that rests, the last machine among them where it lived: of one that is blocked only where they are why.
+func (s *session) kept() []*witness {
+	diverged, blocked := errors.AsType[*replay.DivergedError](s.failure)
+	if s.failure != nil && !(blocked && diverged.Strict) {
+		return nil
+	}
+	if len(s.witnesses) == 0 || s.lived && s.failure == nil {
+		s.testify()
+		s.lived, s.m = false, nil
+	}
+	kept := s.witnesses
+	s.witnesses = nil
+	return kept
+}
+
+// dismiss unwinds all witnesses.
+func (s *session) dismiss() {
+	for _, w := range s.witnesses {
+		s.e.unwind(w.m)
+	}
+	s.witnesses = nil
+}
