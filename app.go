@@ -53,7 +53,8 @@ type Config struct {
 	// they may take, estimated. Defaults 1,000 and 64 MiB; below 0: none.
 	CacheRuns  int
 	CacheBytes int
-	// Strict checks determinism at every suspension, by a replay beside the live run. It costs time; use it in tests.
+	// Strict checks determinism at every suspension and before the end, by a replay beside the live run: the first difference, in what was asked for or what it
+	// came to, blocks the run, with a [*DivergedError] that tells both sides. It costs time; use it in tests.
 	Strict bool
 	// PublicURL is where the outside world reaches the server: https://hooks.example.com, perhaps with a path. [NewWebhook] makes URLs with it; each webhook
 	// keeps the one that it was opened with. Default: http://127.0.0.1:7373.

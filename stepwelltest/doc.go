@@ -32,8 +32,8 @@
 //
 // # Determinism
 //
-// Each run is replayed beside itself at every suspension, as [stepwell.Config].Strict does. Code that breaks the rules of workflows
-// blocks its run, and a run that is blocked at the end of the test fails it, whether the test looks or not. What is random in a
+// Each run is replayed beside itself at every suspension and before its end, and must have asked for the same and come to the same, as
+// [stepwell.Config].Strict has it. Code that breaks the rules of workflows blocks its run, and a run that is blocked at the end of the test fails it, whether the test looks or not. What is random in a
 // workflow, IDs included, is the same in each run of the test.
 //
 // # Crashes

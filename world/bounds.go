@@ -30,11 +30,11 @@ func inBounds(t time.Time) bool {
 	return s >= firstSecond && s <= lastSecond
 }
 
-// Within is t, or the nearest time that there is.
+// Within is t, or the nearest time that there is and that is one: not the zero time.
 func Within(t time.Time) time.Time {
 	switch s := t.Unix(); {
 	case s < firstSecond:
-		return time.Time{}
+		return FromMicro(firstMicro + 1)
 	case s > lastSecond, s == lastSecond && t.After(MaxTime):
 		return MaxTime
 	}
@@ -44,8 +44,13 @@ func Within(t time.Time) time.Time {
 // After is the time so long after t, or [MaxTime] where that comes first.
 func After(t time.Time, d time.Duration) time.Time { return Within(t.Add(d)) }
 
-// FromMicro is the time so many microseconds after 1970, as worlds keep it, UTC; or the nearest that there is: rows of earlier releases may have others.
-func FromMicro(us int64) time.Time { return time.UnixMicro(min(max(us, firstMicro), lastMicro)).UTC() }
+// FromMicro is the time so many microseconds after 1970, as worlds keep it, UTC; or the nearest, as [Within] has it: rows of earlier releases may have others.
+func FromMicro(us int64) time.Time {
+	if us < firstMicro {
+		us = firstMicro + 1
+	}
+	return time.UnixMicro(min(us, lastMicro)).UTC()
+}
 
 // checkTimes refuses an event with a time that there is not.
 func (e *Event) checkTimes() error {

@@ -25,5 +25,5 @@
 //
 // # Times
 //
-// Times are UTC and have microseconds, as [Now] gives them. The world's clock decides what is due.
+// Times are UTC and have microseconds, as [Now] gives them; none is after [MaxTime]. The world's clock decides what is due.
 package world

@@ -87,31 +87,25 @@ func (x *Ctx) Sleep(name string, d time.Duration) *Future {
 // SleepUntil asks for a wait until a time. A time in the past is due at once; one that there is not is world.ErrInvalid, unless an earlier release has
 // recorded it.
 func (x *Ctx) SleepUntil(name string, t time.Time) *Future {
-	if err := world.CheckTime(fmt.Sprintf("sleep %q until", name), t); err != nil && !x.slept(name) {
-		return x.m.resolved(err)
-	}
-	return x.wait(world.KindSleep, name, func(op *Op) { op.Until, op.Timed = ceil(t.UTC()), true })
-}
-
-// slept reports whether the next sleep of a name is recorded among the events that are known and not yet processed.
-func (x *Ctx) slept(name string) bool {
-	c, err := x.m.enter()
-	if err != nil {
-		return true // and is refused for that
-	}
-	k := world.Key{Segment: x.m.cfg.Segment, Path: c.path, Kind: world.KindSleep, Name: name}
-	if n := c.uses(k.Kind, name); n != nil {
-		k.Occurrence = *n
-	}
-	return x.m.creation(world.WaitCreated, x.m.id(k)) != nil
+	bad := world.CheckTime(fmt.Sprintf("sleep %q until", name), t)
+	return x.waitUnless(bad, world.KindSleep, name, func(op *Op) { op.Until, op.Timed = ceil(t.UTC()), true })
 }
 
 func (x *Ctx) wait(kind world.Kind, name string, set func(*Op)) *Future {
+	return x.waitUnless(nil, kind, name, set)
+}
+
+// waitUnless refuses what is bad and not recorded. It uses the name up all the same, so that the next one cannot be taken for it.
+func (x *Ctx) waitUnless(bad error, kind world.Kind, name string, set func(*Op)) *Future {
 	c, err := x.begin("wait name", kind, name)
 	if err != nil {
 		return x.m.resolved(err)
 	}
-	op := x.m.opening(x, world.WaitCreated, x.m.key(c, kind, name))
+	k := x.m.key(c, kind, name)
+	if bad != nil && x.m.creation(world.WaitCreated, x.m.id(k)) == nil {
+		return x.m.resolved(bad)
+	}
+	op := x.m.opening(x, world.WaitCreated, k)
 	set(op)
 	x.m.ask(op)
 	return op.future

@@ -63,6 +63,7 @@ var topics = []struct {
 	{"segments", segments},
 	{"counts", counts},
 	{"notices", notices},
+	{"times", times},
 	{"refusals", refusals},
 	{"streams", streams},
 }

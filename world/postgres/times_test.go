@@ -1,0 +1,53 @@
+package postgres
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/worldtest"
+)
+
+// TestOldTimes spoils each column that holds a time, as far as the server has times, and the times in the heads of rows.
+func TestOldTimes(t *testing.T) {
+	t.Parallel()
+	first, last := time.Date(-4712, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(294276, 12, 31, 0, 0, 0, 0, time.UTC)
+	worldtest.RunOldTimes(t, func(t testing.TB) (world.World, func(int64, func(string))) {
+		w := openAt(t, pgtest.URL(t))
+		return w, func(us int64, look func(what string)) {
+			do := func(text string, args ...any) {
+				t.Helper()
+				if _, err := w.pool.Exec(t.Context(), text, args...); err != nil {
+					t.Fatalf("%s: %v", text, err)
+				}
+			}
+			at := time.UnixMicro(min(max(us, first.UnixMicro()), last.UnixMicro()))
+			rows, err := w.pool.Query(t.Context(), `SELECT table_name, column_name FROM information_schema.columns c JOIN information_schema.tables USING (table_schema, table_name)
+				WHERE table_schema = $1 AND table_type = 'BASE TABLE' AND data_type LIKE 'timestamp%' AND c.is_generated = 'NEVER'`, w.opt.Schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			columns, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c [2]string, err error) {
+				return c, row.Scan(&c[0], &c[1])
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range columns {
+				do(fmt.Sprintf("UPDATE %s.%s SET %s = $1 WHERE %s IS NOT NULL", w.opt.Schema, c[0], c[1], c[1]), at)
+				look(c[0] + "." + c[1])
+			}
+			if len(columns) < 10 {
+				t.Fatalf("the schema has %d times", len(columns))
+			}
+			for _, table := range []string{"log", "inbox"} {
+				do(fmt.Sprintf(`UPDATE %s.%s SET head = regexp_replace(head, '"(t|w|r|u|nb)":\d{16}', '"\1":%d', 'g')`, w.opt.Schema, table, max(us, -1<<63+1)))
+				look("the heads of " + table)
+			}
+		}
+	})
+}
