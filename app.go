@@ -196,11 +196,15 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			app.known[wf.Name] = wf
 		}
 	}
+	var secret []byte
+	if cfg.rig.Stall != 0 {
+		secret = []byte("of a test: the same tokens each time")
+	}
 	e, err := engine.New(engine.Config{
 		World: w, Workflows: r.workflows, Steps: r.steps, Name: cfg.Name, Build: cfg.Build,
 		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain, Idle: cfg.Idle,
 		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxPayload,
-		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.rig.Stall, Unread: cfg.rig.Unread,
+		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.rig.Stall, Unread: cfg.rig.Unread, Secret: secret,
 		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },
 	})
 	if err := errors.Join(append(r.faults, fault, err)...); err != nil {

@@ -167,7 +167,7 @@ func (s *Server) eventPage(r *request, run string, q world.EventQuery) (eventPag
 		for i := range page.Events {
 			bytes += len(page.Events[i].Payload)
 		}
-		out.Events = append(out.Events, hideTokens(r, page.Events)...)
+		out.Events = append(out.Events, shown(r, page.Events)...)
 		out.Cursor, out.More, q.Cursor = page.Cursor, page.More, page.Cursor
 		if !out.More || len(out.Events) >= limit || bytes > s.pageBytes {
 			return out, nil

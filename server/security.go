@@ -193,14 +193,10 @@ var securityHeaders = map[string]string{
 	"X-Frame-Options":              "DENY",
 }
 
-// hideTokens takes hook tokens out of events for who may not send.
-func hideTokens(r *request, events []world.Event) []world.Event {
+// shown is what whoever asks may see of events: who may not send sees neither tokens of hooks nor seeds.
+func shown(r *request, events []world.Event) []world.Event {
 	if r.sees(Operator) {
 		return events
 	}
-	events = slices.Clone(events) // the world may have others that read them
-	for i := range events {
-		events[i].Token = ""
-	}
-	return events
+	return world.HideSecrets(events)
 }

@@ -4,7 +4,6 @@ package server
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -47,7 +46,7 @@ func (s *Server) wireEvents(r *request, in *wire.EventQuery) (wire.EventPage, er
 			page.Cursor, page.More = world.Cursor(events[len(events)-1].Seq), true
 		}
 		bytes += eventsBytes(events)
-		out.Events = append(out.Events, wire.OfEvents(s.shown(r, events))...)
+		out.Events = append(out.Events, wire.OfEvents(shown(r, events))...)
 		out.Cursor, out.More, out.Trimmed, q.Cursor = page.Cursor, page.More, page.Trimmed, page.Cursor
 		if cut || !out.More || len(out.Events) >= limit || bytes >= s.pageBytes {
 			return out, nil
@@ -68,20 +67,6 @@ func someEventsOf(events []world.Event, bytes int) (some []world.Event, cut bool
 		i = end
 	}
 	return events, false
-}
-
-// shown is what whoever asks may see of events. Tokens are hidden so that they stay different.
-func (s *Server) shown(r *request, events []world.Event) []world.Event {
-	if r.sees(Operator) {
-		return events
-	}
-	events = slices.Clone(events)
-	for i := range events {
-		if e := &events[i]; e.Token != "" {
-			e.Token = "hidden:" + e.ID
-		}
-	}
-	return events
 }
 
 func (s *Server) wireRun(r *request, in *wire.RunID) (wire.Run, error) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,6 +44,8 @@ type Config struct {
 	Logger *slog.Logger // [discard]
 	// Observer is told what happens. [none]
 	Observer *Observer
+	// Secret is what the tokens of hooks come from that the code did not choose, until the log has them [random bytes of this worker's own].
+	Secret []byte
 	// Record turns an error into what the log keeps of it.
 	Record func(error) *world.Error
 }
@@ -76,6 +79,10 @@ func (c *Config) defaults() {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Secret == nil {
+		c.Secret = make([]byte, 32)
+		_, _ = rand.Read(c.Secret) // never fails
 	}
 }
 

@@ -96,18 +96,11 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 	if s.m != nil && s.state.Seq == tk.Seq {
 		return nil
 	}
-	var page world.EventPage
-	var err error
-	if n := len(tk.Log); cursor == "" && n > 0 && tk.Log[n-1].Seq == tk.Seq { // the run came with all of it
-		page.Events = tk.Log
-	} else {
-		page, err = s.firstPage(ctx, cursor)
-	}
-	for err == nil {
-		if err = s.replay(page.Events, page.More); err != nil || !page.More {
-			break
-		}
-		page, err = s.page(ctx, page.Cursor, 0)
+	err := s.read(ctx, tk, cursor, false)
+	if errors.Is(err, replay.ErrFurther) { // what a turn asked for was cut into several commits, and a page ends between them
+		s.e.unwind(s.m)
+		s.state, s.m, s.carried = &world.State{ID: s.run}, nil, carried{}
+		err = s.read(ctx, tk, "", true)
 	}
 	if err != nil {
 		return err
@@ -119,6 +112,32 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 		return &world.CorruptError{Run: s.run, Seq: s.state.Seq + 1, Err: fmt.Errorf("the log ends at event %d, the queue says %d", s.state.Seq, tk.Seq)}
 	}
 	return nil
+}
+
+// read replays the log behind a cursor: page by page, or all of it at once.
+func (s *session) read(ctx context.Context, tk world.TakenRun, cursor string, whole bool) (err error) {
+	var page world.EventPage
+	if n := len(tk.Log); cursor == "" && n > 0 && tk.Log[n-1].Seq == tk.Seq { // the run came with all of it
+		page.Events = tk.Log
+	} else {
+		page, err = s.firstPage(ctx, cursor)
+	}
+	var before []world.Event
+	for err == nil {
+		more := page.More
+		if whole {
+			before = append(before, page.Events...)
+			page.Events = before
+		}
+		if !more || !whole {
+			err = s.replay(page.Events, more)
+		}
+		if err != nil || !more {
+			break
+		}
+		page, err = s.page(ctx, page.Cursor, 0)
+	}
+	return err
 }
 
 // replay folds a page of the log and feeds it to the machine.
@@ -168,7 +187,7 @@ func (s *session) newMachine() {
 // machine makes a machine for the run's present segment.
 func (s *session) machine() *replay.Machine {
 	return replay.New(replay.Config{
-		Run: s.run, Born: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict,
+		Run: s.run, Born: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict, Secret: s.e.cfg.Secret,
 		Fork: s.state.Birth.Origin != nil, Unread: s.carried.unread, Hooks: s.carried.hooks,
 	}, s.wf.Body(s.state.Input))
 }

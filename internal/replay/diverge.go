@@ -192,10 +192,8 @@ func (e *ForeignError) Error() string {
 
 // ConflictError says that a chosen hook token is taken.
 type ConflictError struct {
-	Token  string
+	Token  string `json:"-"` // what is recorded of the error has no token: who reads it may not send
 	Holder string // the run that holds it
 }
 
-func (e *ConflictError) Error() string {
-	return fmt.Sprintf("hook token %q is held by run %s", e.Token, e.Holder)
-}
+func (e *ConflictError) Error() string { return "the hook's token is held by run " + e.Holder }

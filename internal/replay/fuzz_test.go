@@ -147,16 +147,26 @@ func snapshot(m *Machine) string {
 	return b.String() + strings.Join(blocked, "")
 }
 
-// feed gives a machine a log in pages of drawn sizes.
-func feed(t *rapid.T, m *Machine, log []world.Event) error {
-	size := rapid.SampledFrom([]int{1, 2, 3, 7, 1000}).Draw(t, "page")
-	for len(log) > size {
-		if err := m.Feed(log[:size:size], true); err != nil {
-			return err
+// feed gives a new machine a log in pages of drawn sizes.
+func feed(t *rapid.T, body Body, log []world.Event) (*Machine, error) {
+	return paged(fuzzConfig, body, log, rapid.SampledFrom([]int{1, 2, 3, 7, 1000}).Draw(t, "page"))
+}
+
+// paged gives a new machine a log in pages, or as a whole where it asks for that.
+func paged(cfg Config, body Body, log []world.Event, size int) (*Machine, error) {
+	m := New(cfg, body)
+	for rest := log; ; rest = rest[size:] {
+		more := len(rest) > size
+		err := m.Feed(rest[:min(size, len(rest)):min(size, len(rest))], more)
+		if errors.Is(err, ErrFurther) {
+			m.Close()
+			m = New(cfg, body)
+			err, more = m.Feed(log, false), false
 		}
-		log = log[size:]
+		if err != nil || !more {
+			return m, err
+		}
 	}
-	return m.Feed(log, false)
 }
 
 func printLog(log []world.Event) string {
@@ -177,8 +187,8 @@ func liveEqualsReplayed(t *rapid.T) {
 		if want == "" {
 			continue
 		}
-		m := New(fuzzConfig, program.body())
-		if err := feed(t, m, d.log[:n+1]); err != nil {
+		m, err := feed(t, program.body(), d.log[:n+1])
+		if err != nil {
 			t.Fatalf("replay of %d events: %v\n%s", n+1, err, printLog(d.log[:n+1]))
 		}
 		if got := snapshot(m); got != want {
@@ -191,9 +201,8 @@ func liveEqualsReplayed(t *rapid.T) {
 
 // wrongProgram feeds the log to changed code: it diverges with a report, or is as good as the old.
 func wrongProgram(t *rapid.T, program node, log []world.Event) {
-	m := New(fuzzConfig, mutate(t, program).body())
+	m, err := feed(t, mutate(t, program).body(), log)
 	defer m.Close()
-	err := feed(t, m, log)
 	if err == nil {
 		return
 	}

@@ -1,9 +1,9 @@
 package replay
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/binary"
 	"encoding/json"
 	"strings"
 
@@ -49,8 +49,8 @@ type HookSpec struct {
 }
 
 // Hook asks for a hook. With a chosen token the future is resolved when the token is granted, or with a [*ConflictError] when it is
-// taken; a token that this run already holds binds to that hook. Without one the token is made from the run's seed and ID, so that nobody can
-// guess it, and the future is resolved at once.
+// taken; a token that this run already holds binds to that hook. Without one the token is that of the hook's record, or else a new one that nobody
+// can guess, and the future is resolved at once.
 func (x *Ctx) Hook(name, token string, metadata json.RawMessage) *Future {
 	return x.OpenHook(&HookSpec{Name: name, Token: token, Metadata: metadata})
 }
@@ -76,11 +76,11 @@ func (x *Ctx) OpenHook(spec *HookSpec) *Future {
 	op.Chosen, op.Input, op.alike = chosen, spec.Metadata, spec.Alike
 	if !chosen {
 		token = spec.Prefix + m.token(op.ID)
-		if e := m.creation(world.HookCreated, op.ID); e != nil { // the code goes on at once, and must see what others see
-			op.kept = e.Payload
-			if e.Peer != "" {
-				token = e.Token
-			}
+		switch e := m.recordedHook(op.ID); { // the code goes on at once, and must see what others see
+		case e != nil:
+			op.kept, token = e.Payload, e.Token
+		case m.more:
+			m.fail(ErrFurther) // its token may stand farther on
 		}
 	}
 	op.Token = token
@@ -123,12 +123,14 @@ func (m *Machine) bind(h *hook) *Future {
 	return f
 }
 
-// token derives a hook's token: 130 bits that cannot be found from what the run's code shows of its random sequence.
+// token makes the token of a hook that the log does not hold yet: 130 bits that follow from nothing that a log, its readers or its export show. That it
+// is the same as long as the secret is, lets two machines of one process agree before the hook is in the log; from then on the log's token counts.
 func (m *Machine) token(id string) string {
-	b := binary.BigEndian.AppendUint64([]byte("hook token\x00"), m.cfg.Seed)
-	b = append(append(b, m.cfg.Run...), 0)
-	sum := sha256.Sum256(append(b, id...))
-	return strings.ToLower(base32.HexEncoding.EncodeToString(sum[:])[:26])
+	mac := hmac.New(sha256.New, m.cfg.Secret)
+	mac.Write([]byte(m.cfg.Run))
+	mac.Write([]byte{0})
+	mac.Write([]byte(id))
+	return strings.ToLower(base32.HexEncoding.EncodeToString(mac.Sum(nil))[:26])
 }
 
 // decided delivers whether a chosen token was granted.

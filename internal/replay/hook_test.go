@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -22,24 +23,68 @@ func hookBody(token string, receives int) Body {
 	}
 }
 
-func TestUnchosenTokensAreTheRunsOwnAndStable(t *testing.T) {
-	token := func(run string, seed uint64) string {
-		m := New(Config{Run: run, Born: born, Seed: seed}, hookBody("", 1))
-		defer m.Close()
-		if err := m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: born}}, false); err != nil {
-			t.Fatal(err)
-		}
-		return m.Asked()[0].Token
+// opened is the token of the hook that a machine asks for in its first turn.
+func opened(t *testing.T, cfg Config) string {
+	t.Helper()
+	cfg.Born = born
+	m := New(cfg, hookBody("", 1))
+	defer m.Close()
+	if err := m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: born}}, false); err != nil {
+		t.Fatal(err)
 	}
-	a := token("wrun_a", 1)
-	if got := token("wrun_a", 1); got != a {
-		t.Errorf("token = %s on replay, want %s", got, a)
+	return m.Asked()[0].Token
+}
+
+// TestUnchosenTokensFollowFromTheSecretAlone: not from what readers of the log are shown.
+func TestUnchosenTokensFollowFromTheSecretAlone(t *testing.T) {
+	secret, other := []byte("one secret"), []byte("another secret")
+	a := opened(t, Config{Run: "wrun_a", Seed: 1, Secret: secret})
+	if got := opened(t, Config{Run: "wrun_a", Seed: 2, Secret: secret}); got != a {
+		t.Errorf("token = %s with another seed, want %s: it follows from the seed", got, a)
 	}
-	if token("wrun_b", 1) == a || token("wrun_a", 2) == a {
-		t.Errorf("another run or seed has the same token %s", a)
+	if opened(t, Config{Run: "wrun_a", Seed: 1, Secret: other}) == a || opened(t, Config{Run: "wrun_b", Seed: 1, Secret: secret}) == a {
+		t.Errorf("with another secret, or in another run, the token is the same, %s", a)
 	}
 	if len(a) < 26 {
 		t.Errorf("token %q has %d characters, want 26 of 5 bits", a, len(a))
+	}
+}
+
+// TestRecordedTokensStand: whatever the secret is, a hook that the log holds has the token of its record, in the turn that opens it already.
+func TestRecordedTokensStand(t *testing.T) {
+	seen := ""
+	body := func(x *Ctx) Outcome {
+		h := x.Hook("h", "", nil)
+		seen = h.Op().Token
+		x.Wait(x.Receive(h))
+		return Outcome{}
+	}
+	first := New(Config{Run: "wrun_a", Born: born, Strict: true, Secret: []byte("one secret")}, body)
+	defer first.Close()
+	log := []world.Event{{Seq: 1, Type: world.RunStarted, Time: born}}
+	if err := first.Feed(log, false); err != nil {
+		t.Fatal(err)
+	}
+	made := first.Asked()[0].Event(born)
+	made.Seq, made.Token = 2, "by-an-older-release"
+	log = append(log, made)
+	m := New(Config{Run: "wrun_a", Born: born, Strict: true, Secret: []byte("another secret")}, body)
+	defer m.Close()
+	if err := m.Feed(log, false); err != nil {
+		t.Fatal(err)
+	}
+	if seen != made.Token || len(m.Asked()) != 0 {
+		t.Errorf("the code saw token %q and asks for %d operations, want %q and none", seen, len(m.Asked()), made.Token)
+	}
+}
+
+// TestHookWhoseRecordMayStandFartherOn: a machine that knows a part of the log does not make a token up.
+func TestHookWhoseRecordMayStandFartherOn(t *testing.T) {
+	m := New(Config{Run: "wrun_a", Born: born}, hookBody("", 1))
+	defer m.Close()
+	results := []world.Event{{Seq: 1, Type: world.RunStarted, Time: born}, {Seq: 2, Type: world.SignalReceived, Name: "s", Time: born}}
+	if err := m.Feed(results, true); !errors.Is(err, ErrFurther) {
+		t.Errorf("Feed = %v, want ErrFurther", err)
 	}
 }
 
@@ -65,7 +110,7 @@ func TestChosenTokenIsDecidedAtItsPlace(t *testing.T) {
 	if err := m.Feed([]world.Event{e}, false); err != nil {
 		t.Fatal(err)
 	}
-	want := `hook token "mine" is held by run wrun_holder;`
+	want := `the hook's token is held by run wrun_holder;`
 	if m.Outcome() == nil || !strings.HasPrefix(string(m.Outcome().Output), want) {
 		t.Errorf("outcome = %+v, want output %s: a receive of a refused hook ends too", m.Outcome(), want)
 	}

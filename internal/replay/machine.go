@@ -3,6 +3,7 @@ package replay
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -12,7 +13,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Config is what a machine starts from. All of it is in the log.
+// Config is what a machine starts from. All of it is in the log, but for Secret.
 type Config struct {
 	Run     string
 	Born    time.Time // time of run_created: part of all IDs
@@ -27,7 +28,13 @@ type Config struct {
 	Strict bool
 	// Fork: the waits that the run started with keep their deadlines, whenever they were asked for.
 	Fork bool
+	// Secret is what the tokens of hooks come from that the code did not choose and the log does not hold. It is this process's own.
+	Secret []byte
 }
+
+// ErrFurther says that a machine must know more of the log before it can go on: the code opened a hook without a chosen token, whose record may stand
+// behind what was fed. The machine is of no further use; another one, fed with all of the segment at once, is.
+var ErrFurther = errors.New("the record of a hook may stand farther on in the log")
 
 // Body is the workflow function. What it returns ends the run.
 type Body func(x *Ctx) Outcome
@@ -68,6 +75,7 @@ type Machine struct {
 	// While events are processed: all that are known, the one at hand, and what has been read of those behind it.
 	fed     []world.Event
 	at      int
+	more    bool            // the log goes on behind them
 	matched int             // creations before it were asked for, or will be reported: see locates
 	ahead   ahead           // what Patched has read of them in this turn
 	behind  bool            // a held result, or the cancel that frees it, follows in this turn
@@ -118,7 +126,7 @@ func New(cfg Config, body Body) *Machine {
 	return m
 }
 
-// source is the random sequence of a segment: a function of the seed, from which the seed cannot be found, as tokens come from it too.
+// source is the random sequence of a segment: a function of the seed, from which the seed cannot be found.
 func source(seed uint64, segment int) *rand.PCG {
 	b := binary.BigEndian.AppendUint64([]byte("random\x00"), seed)
 	sum := sha256.Sum256(binary.AppendUvarint(b, uint64(segment)))
@@ -187,7 +195,7 @@ func (m *Machine) Feed(events []world.Event, more bool) error {
 	if err := m.failed(); err != nil {
 		return err
 	}
-	m.fed, m.at, m.matched = events, 0, 0
+	m.fed, m.at, m.matched, m.more = events, 0, 0, more
 	if len(m.queue) > 0 {
 		m.queue = append(m.queue, events...)
 		m.fed = m.queue

@@ -13,12 +13,9 @@ import (
 func (l *live) replayed(body Body) {
 	l.t.Helper()
 	for _, size := range []int{1, 2, 1000} {
-		m := New(Config{Run: "wrun_test", Born: born, Seed: 7}, body)
-		for from := 0; from < len(l.log); from += size {
-			to := min(from+size, len(l.log))
-			if err := m.Feed(l.log[from:to:to], to < len(l.log)); err != nil {
-				l.t.Fatalf("replay in pages of %d: %v\n%s", size, err, printLog(l.log))
-			}
+		m, err := paged(Config{Run: "wrun_test", Born: born, Seed: 7}, body, l.log, size)
+		if err != nil {
+			l.t.Fatalf("replay in pages of %d: %v\n%s", size, err, printLog(l.log))
 		}
 		if got, want := snapshot(m), snapshot(l.m); got != want {
 			l.t.Errorf("replayed in pages of %d:\n%s\nlive:\n%s", size, got, want)

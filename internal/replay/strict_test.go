@@ -94,7 +94,7 @@ func TestStrictModeTakesAConflictWithoutMetadata(t *testing.T) {
 	if err := m.Feed([]world.Event{conflict}, false); err != nil {
 		t.Fatalf("feed the conflict: %v", err)
 	}
-	if got, want := string(m.Outcome().Output), `hook token "mine" is held by run wrun_other`; got != want {
+	if got, want := string(m.Outcome().Output), `the hook's token is held by run wrun_other`; got != want {
 		t.Errorf("output %q, want %q", got, want)
 	}
 }

@@ -313,12 +313,12 @@ func (u *UI) event(v *visit) error {
 		p.Next = eventPath(info.ID, e.Seq+1)
 	}
 	bare := *e
+	if !v.may(Operator) {
+		bare = world.HideSecrets([]world.Event{*e})[0]
+	}
 	bare.Payload = nil
 	if bare.Sealed != "" {
 		bare.Error, bare.Match = nil, nil
-	}
-	if !v.may(Operator) && bare.Token != "" {
-		bare.Token = hiddenToken
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

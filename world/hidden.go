@@ -1,0 +1,36 @@
+package world
+
+import "slices"
+
+// hiddenPrefix is what a token is replaced with, before the ID of its event: tokens that differ stay different, and the event stays one that can be folded.
+const hiddenPrefix = "hidden:"
+
+// HideSecrets returns events without what lets their reader act: tokens of hooks, as who has one may send, and seeds, from which older releases made
+// tokens. The slice that it is given, and what it points to, are not changed.
+func HideSecrets(events []Event) []Event {
+	copied := false
+	for i := range events {
+		secret := events[i].Token != "" || events[i].Birth != nil && events[i].Birth.Seed != 0
+		if !secret {
+			continue
+		}
+		if !copied { // the world may have others that read them
+			events, copied = slices.Clone(events), true
+		}
+		e := &events[i]
+		if e.Token != "" {
+			e.Token = hiddenPrefix + e.ID
+		}
+		if e.Birth != nil {
+			b := *e.Birth
+			b.Seed = 0
+			e.Birth = &b
+		}
+	}
+	return events
+}
+
+// Hidden reports whether an event was read through [HideSecrets]: a run cannot go on from it.
+func Hidden(e *Event) bool {
+	return e.Token != "" && e.Token == hiddenPrefix+e.ID || e.Birth != nil && e.Birth.Seed == 0
+}
