@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
@@ -100,6 +101,24 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: an operator does not see the token: %s", path, a.body)
 		}
 	}
+	birth, err := r.world.Events(t.Context(), "t1", world.EventQuery{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := fmt.Sprint(birth.Events[0].Birth.Seed)
+	for _, ask := range [][3]string{{"GET", orders + "/t1/events", ""}, {"GET", orders + "/t1", ""}, {"POST", inWorld + "events", `{"run": "t1"}`}, {"POST", inWorld + "run", `{"run": "t1"}`}} {
+		if a := r.want(200, ask[0], ask[1], ask[2], viewer...); strings.Contains(string(a.body), seed) || strings.Contains(string(a.body), token) {
+			t.Errorf("%s: a viewer sees the seed, or the token: %s", ask[1], a.body)
+		}
+	}
+	if a := r.want(200, "GET", orders+"/t1/events", "", operator...); !strings.Contains(string(a.body), seed) {
+		t.Errorf("an operator, who can export, does not see the seed: %s", a.body)
+	}
+	first := r.follow(orders+"/t1/events?type=run_created", viewer...)
+	if m, ok := first.next(); !ok || strings.Contains(m.data, seed) {
+		t.Errorf("following: got %v, want run_created without its seed", m)
+	}
+	first.close()
 	s := r.follow(orders+"/t1/events?type=hook_created", viewer...)
 	if m, ok := s.next(); !ok || strings.Contains(m.data, token) {
 		t.Errorf("following: got %v, want hook_created without its token", m)
