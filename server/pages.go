@@ -45,7 +45,7 @@ func (h uiHost) Locked() bool { return len(h.s.opts.Keys) > 0 }
 // Identify: see [ui.Host].
 func (h uiHost) Identify(secret string) (ui.Who, bool) {
 	key := h.s.keyOf(secret)
-	if key == nil {
+	if key == nil || key.Limit.limits() {
 		return ui.Who{}, false
 	}
 	return ui.Who{Name: key.Name, Level: levels[key.Scope]}, true

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 // Scope says what a key may do. Each has what the one before has.
@@ -41,6 +42,7 @@ func (s Scope) covers(other Scope) bool {
 type Key struct {
 	Name  string // who has it: in the log of runs and in the audit log
 	Scope Scope
+	Limit Limit // of a worker's key
 	hash  [sha256.Size]byte
 }
 
@@ -53,7 +55,7 @@ var (
 )
 
 // ParseKeys reads keys written as scope:name:secret, such as operator:ci:7Jx0…, with spaces, commas or new lines between them; lines that begin
-// with # are comments. A secret of sha256=HEX is the hash of one, so that a file need not have it. No error shows a secret.
+// with # are comments. A worker's scope may be limited: worker?workflow=orders&step=charge:name:secret. A secret of sha256=HEX is the hash of one, so that a file need not have it. No error shows a secret.
 func ParseKeys(text string) (keys []Key, err error) {
 	err = eachWord(text, "API key", func(word string) error {
 		k, err := parseKey(word)
@@ -70,7 +72,13 @@ func parseKey(word string) (Key, error) {
 	if len(parts) != 3 {
 		return Key{}, invalid("want scope:name:secret")
 	}
-	return NewKey(Scope(parts[0]), parts[1], parts[2])
+	scope, limit, err := parseScope(parts[0])
+	if err != nil {
+		return Key{}, err
+	}
+	k, err := NewKey(scope, parts[1], parts[2])
+	k.Limit = limit
+	return k, err
 }
 
 // NewKey makes a key. The secret has 16 or more characters of [A-Za-z0-9._~+/=-]; see [ParseKeys] for sha256=HEX.
@@ -103,6 +111,12 @@ func NewKey(scope Scope, name, secret string) (Key, error) {
 func checkKeys(keys []Key) error {
 	var errs []error
 	for i, k := range keys {
+		if k.Limit.limits() && k.Scope != Worker {
+			errs = append(errs, fmt.Errorf("%w: the key %s: only a worker's key is limited to workflows and steps", stepwell.ErrInvalid, k.Name))
+		}
+		if err := k.Limit.check(); err != nil {
+			errs = append(errs, fmt.Errorf("the key %s: %w", k.Name, err))
+		}
 		if k.hash == [sha256.Size]byte{} {
 			errs = append(errs, fmt.Errorf("%w: Options.Keys[%d] was not made by NewKey or ParseKeys", stepwell.ErrInvalid, i))
 		}
@@ -131,6 +145,8 @@ func (s *Server) admit(r *http.Request, rt *route) (*Key, error) {
 		return nil, errNoKey
 	case !key.Scope.covers(rt.scope):
 		return nil, fmt.Errorf("%w: it is %s, and this needs %s", errScope, key.Scope, rt.scope)
+	case key.Limit.limits() && !strings.HasPrefix(rt.path, wire.Prefix):
+		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, and so opens %s alone", errScope, wire.Prefix)
 	}
 	return key, nil
 }

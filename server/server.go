@@ -112,6 +112,7 @@ type Server struct {
 	watchers *watchers
 	waiting  chan struct{} // a token each for who waits; capacity MaxWaiting
 	takes    takes
+	joined   joined
 	below    world.World // the world of remote workers: payloads as they lie there
 	losses   losses
 	id       string // of this process of the server

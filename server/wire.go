@@ -100,13 +100,25 @@ func (s *Server) wireJoin(r *request, in *wire.Worker) (wire.Beat, error) {
 	if most := int64(mostLease / time.Millisecond); in.LeaseMs > most {
 		return wire.Beat{}, invalid("worker %.100q: a lease of %d ms: want %d at most", in.ID, in.LeaseMs, most)
 	}
+	if err := r.mayHave(in.Classes, in.Steps); err != nil {
+		return wire.Beat{}, err
+	}
 	wk := in.World()
 	wk.Remote = true
+	if r.key != nil {
+		wk.Name = nameWithKey(wk.Name, r.key.Name)
+	}
 	b, err := lasting(r.Context(), func(ctx context.Context) (world.Beat, error) { return s.below.Join(ctx, wk) })
+	if err == nil && r.key != nil {
+		s.joined.set(wk.ID, r.key.Name)
+	}
 	return s.beatOf(&b), err
 }
 
 func (s *Server) wireBeat(r *request, in *wire.BeatQuery) (wire.Beat, error) {
+	if err := s.mayActFor(r, in.Worker); err != nil {
+		return wire.Beat{}, err
+	}
 	q := world.BeatQuery{Worker: in.Worker, Tasks: wire.WorldKeys(in.Tasks)}
 	b, err := lasting(r.Context(), func(ctx context.Context) (world.Beat, error) { return s.below.Beat(ctx, q) })
 	b.Mail = someMail(b.Mail)
@@ -123,14 +135,21 @@ func (s *Server) beatOf(b *world.Beat) wire.Beat {
 }
 
 func (s *Server) wireLeave(r *request, in *wire.WorkerID) (accepted, error) {
+	if err := s.mayActFor(r, in.Worker); err != nil {
+		return accepted{}, err
+	}
 	s.takes.forget(in.Worker)
 	s.losses.forget(in.Worker)
+	defer s.joined.forget(in.Worker)
 	return lasting(r.Context(), func(ctx context.Context) (accepted, error) { return accepted{true}, s.below.Leave(ctx, in.Worker) })
 }
 
 func (s *Server) wireSweep(r *request, in *wire.SweepQuery) (wire.Swept, error) {
 	if in.Limit < 1 || in.Limit > 1000 {
 		return wire.Swept{}, invalid("limit is %d: want 1 to 1000", in.Limit)
+	}
+	if r.limited() != nil { // it would delete what is others': the server sweeps itself
+		return wire.Swept{}, nil
 	}
 	return lasting(r.Context(), func(ctx context.Context) (wire.Swept, error) {
 		n, err := s.below.Sweep(ctx, in.Limit)

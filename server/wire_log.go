@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -30,24 +33,44 @@ func needs(r *request, scope Scope, what string) error {
 	return fmt.Errorf("%w: it is %s, and %s needs %s", errScope, r.key.Scope, what, scope)
 }
 
-// mayCommit refuses an operator whatever is more than a start: who can write a log can make it say anything.
-func mayCommit(r *request, c *wire.Commit) error {
-	plain := c.Worker == "" && len(c.Events) == 1 && len(c.Births)+len(c.Send)+len(c.Tasks)+len(c.Streams)+len(c.Mail)+len(c.Held)+len(c.Dropped)+len(c.Conditions) == 0
-	if plain {
-		b := c.Events[0].Birth
-		plain = c.Events[0].Type == world.RunCreated && (b == nil || b.Parent == nil && b.Origin == nil)
+// plainStart reports whether a commit is the start of a run and nothing else.
+func plainStart(c *wire.Commit) bool {
+	if c.Worker != "" || len(c.Events) != 1 || len(c.Births)+len(c.Send)+len(c.Tasks)+len(c.Streams)+len(c.Mail)+len(c.Held)+len(c.Dropped)+len(c.Conditions) > 0 {
+		return false
 	}
-	if plain {
-		return nil
-	}
-	return needs(r, Worker, "whatever is more than the start of a run")
+	b := c.Events[0].Birth
+	return c.Events[0].Type == world.RunCreated && (b == nil || b.Parent == nil && b.Origin == nil)
 }
 
+// mayCommit refuses an operator whatever is more than a start: who can write a log can make it say anything. A worker writes in its own name.
+func (s *Server) mayCommit(r *request, c *wire.Commit) error {
+	if !plainStart(c) {
+		if err := needs(r, Worker, "whatever is more than the start of a run"); err != nil {
+			return err
+		}
+	}
+	if err := s.mayActFor(r, c.Worker); err != nil {
+		return err
+	}
+	return s.mayWrite(r, c)
+}
+
+// mostSkew is how far a client's clock may be off when it starts a run: lists are in the order of births.
+const mostSkew = 24 * time.Hour
+
 func (s *Server) wireCommit(r *request, in *wire.Commit) (wire.Committed, error) {
-	if err := mayCommit(r, in); err != nil {
+	if err := s.mayCommit(r, in); err != nil {
 		return wire.Committed{}, err
 	}
 	c := in.World()
+	if plainStart(in) {
+		if off := time.Since(c.Events[0].Time); off.Abs() > mostSkew {
+			return wire.Committed{}, invalid("run %.100q: it starts %s off this server's clock: want %s at most", c.Run, off.Round(time.Second), mostSkew)
+		}
+	}
+	if err := s.app.AdmitCommit(c); err != nil {
+		return wire.Committed{}, err
+	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Committed, error) {
 		done, err := s.below.Commit(ctx, c)
 		if in.Again && (errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists)) {
@@ -65,18 +88,22 @@ func (s *Server) wireCommit(r *request, in *wire.Commit) (wire.Committed, error)
 }
 
 func (s *Server) wireOutcome(r *request, in *wire.Commit) (wire.Committed, error) {
-	if err := mayCommit(r, in); err != nil {
+	if err := s.mayCommit(r, in); err != nil {
 		return wire.Committed{}, err
 	}
 	done, err := s.below.Outcome(r.Context(), in.World())
 	return wire.OfCommitted(done), err
 }
 
-// mayDeliver refuses an operator what only workers send, and who is no admin to end a run by force.
-func mayDeliver(r *request, d *wire.Delivery) error {
+// mayDeliver refuses an operator what only workers send, and who is no admin to end a run by force. Nobody else speaks for a worker.
+func (s *Server) mayDeliver(r *request, d *wire.Delivery) error {
 	for i := range d.Events {
 		switch e := &d.Events[i]; e.Type {
-		case world.SignalReceived, world.HookReceived, world.CancelRequested, world.RunPaused, world.RunResumed:
+		case world.SignalReceived, world.CancelRequested, world.RunPaused, world.RunResumed:
+		case world.HookReceived:
+			if err := s.noWebhook(r, d, e.ID); err != nil {
+				return err
+			}
 		case world.WaitCompleted:
 			if e.Outcome != world.OutcomeWoken {
 				return needs(r, Worker, "to end a wait as "+string(e.Outcome))
@@ -86,26 +113,69 @@ func mayDeliver(r *request, d *wire.Delivery) error {
 				return fmt.Errorf("%w: the key is %s", errForce, r.key.Scope)
 			}
 		default:
-			return needs(r, Worker, "to send "+string(e.Type))
+			if err := needs(r, Worker, "to send "+string(e.Type)); err != nil {
+				return err
+			}
 		}
 	}
 	if d.Task != nil {
-		return needs(r, Worker, "to end an attempt of a task")
+		if err := needs(r, Worker, "to end an attempt of a task"); err != nil {
+			return err
+		}
+	}
+	if err := s.mayActFor(r, d.Worker); err != nil {
+		return err
+	}
+	return s.mayReach(r, d)
+}
+
+// noWebhook refuses an operator the payload of a webhook: requests come through its own door, which looks at their signatures.
+func (s *Server) noWebhook(r *request, d *wire.Delivery, hook string) error {
+	if r.sees(Worker) {
+		return nil
+	}
+	token := d.Token
+	if token == "" {
+		hooks, err := s.below.Hooks(r.Context(), world.HookQuery{Run: d.Run})
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(hooks, func(h world.HookRow) bool { return h.ID == hook }); i >= 0 {
+			token = hooks[i].Token
+		}
+	}
+	if strings.HasPrefix(token, world.WebhookToken) {
+		return needs(r, Worker, "the payload of a webhook, which takes requests,")
 	}
 	return nil
 }
 
+// plainEvent is what an operator may say in an event that is sent: the rest the server, or nobody, says.
+func plainEvent(r *request, e *world.Event) world.Event {
+	out := world.Event{Type: e.Type, Time: e.Time, OccurredAt: e.OccurredAt, ID: e.ID}
+	switch e.Type {
+	case world.SignalReceived, world.HookReceived:
+		out.Name, out.Payload, out.Sealed = e.Name, e.Payload, e.Sealed
+	case world.WaitCompleted:
+		out.Outcome, out.By = e.Outcome, r.key.Name
+	case world.CancelRequested, world.RunPaused, world.RunResumed:
+		out.By, out.Reason = r.key.Name, e.Reason
+	}
+	return out
+}
+
 func (s *Server) wireDeliver(r *request, in *wire.Delivery) (wire.Delivered, error) {
-	if err := mayDeliver(r, in); err != nil {
+	if err := s.mayDeliver(r, in); err != nil {
 		return wire.Delivered{}, err
 	}
 	d := in.World()
 	if !r.sees(Worker) {
-		for i := range d.Events { // who it was the key says
-			if e := &d.Events[i]; e.By != "" || e.Type == world.CancelRequested || e.Type == world.RunPaused || e.Type == world.RunResumed {
-				e.By = r.key.Name
-			}
+		for i := range d.Events {
+			d.Events[i] = plainEvent(r, &d.Events[i])
 		}
+	}
+	if err := s.app.AdmitDelivery(d); err != nil {
+		return wire.Delivered{}, err
 	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Delivered, error) { return s.below.Deliver(ctx, d) })
 	if !r.sees(Worker) && len(d.Events) > 0 {
@@ -115,6 +185,14 @@ func (s *Server) wireDeliver(r *request, in *wire.Delivery) (wire.Delivered, err
 }
 
 func (s *Server) wireAppend(r *request, in *wire.Append) (wire.Appended, error) {
+	if err := s.mayActFor(r, in.Worker); err != nil {
+		return wire.Appended{}, err
+	}
+	if in.Worker == "" {
+		if err := s.mayRun(r, in.Run); err != nil {
+			return wire.Appended{}, err
+		}
+	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Appended, error) { return s.below.Append(ctx, in.World()) })
 	return wire.Appended(done), err
 }

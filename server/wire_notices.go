@@ -80,7 +80,11 @@ func (s *Server) notices(w http.ResponseWriter, r *request) error {
 	}
 	defer done()
 	mine := &news{kinds: map[world.NoticeKind]map[string]bool{}, ready: make(chan struct{}, 1)}
-	defer n.Notify(mine.add)()
+	tell := mine.add
+	if r.limited() != nil { // not which runs there are: whoever listens looks at its own
+		tell = func(n world.Notice) { mine.add(world.Notice{Kind: n.Kind}) }
+	}
+	defer n.Notify(tell)()
 	err = s.tellNews(r.Context(), &eventWriter{w: w, rc: http.NewResponseController(w), timeout: s.opts.WriteTimeout}, mine)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		s.log.Debug("listener cut off: it does not read", "from", r.RemoteAddr)

@@ -4,6 +4,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -29,6 +30,9 @@ type nothing struct{}
 
 // wireEvents reads a page. It ends early where its payloads are large; commits are not cut.
 func (s *Server) wireEvents(r *request, in *wire.EventQuery) (wire.EventPage, error) {
+	if err := s.mayRun(r, in.Run); err != nil {
+		return wire.EventPage{}, err
+	}
 	limit := mostEvents
 	if in.Limit > 0 {
 		limit = min(in.Limit, mostEvents)
@@ -71,7 +75,13 @@ func someEventsOf(events []world.Event, bytes int) (some []world.Event, cut bool
 
 func (s *Server) wireRun(r *request, in *wire.RunID) (wire.Run, error) {
 	row, err := s.below.Run(r.Context(), in.Run)
-	return wire.OfRun(&row), err
+	if err == nil {
+		err = r.mayWorkflow(row.Workflow)
+	}
+	if err != nil {
+		return wire.Run{}, err
+	}
+	return wire.OfRun(&row), nil
 }
 
 // The runs of a page, as [world.RunQuery] has it.
@@ -83,6 +93,16 @@ const (
 // wireRuns reads a page. It ends early where its payloads are large.
 func (s *Server) wireRuns(r *request, in *wire.RunQuery) (wire.RunPage, error) {
 	q := in.World()
+	if l := r.limited(); l != nil {
+		switch {
+		case q.Workflow == "" && len(l.Workflows) == 1:
+			q.Workflow = l.Workflows[0]
+		case q.Workflow != "":
+			if err := r.mayWorkflow(q.Workflow); err != nil {
+				return wire.RunPage{}, err
+			}
+		}
+	}
 	limit := pageRuns
 	if q.Limit > 0 {
 		limit = min(q.Limit, mostPageRuns)
@@ -94,12 +114,17 @@ func (s *Server) wireRuns(r *request, in *wire.RunQuery) (wire.RunPage, error) {
 		if err != nil {
 			return out, err
 		}
+		cut := q.Filtered()
+		if l := r.limited(); l != nil {
+			cut = true // a page may be short
+			page.Runs = slices.DeleteFunc(page.Runs, func(run world.Run) bool { return !slices.Contains(l.Workflows, run.Workflow) })
+		}
 		for i := range page.Runs {
 			bytes += len(page.Runs[i].Input) + len(page.Runs[i].Output) + 500
 		}
 		out.Runs = append(out.Runs, wire.OfRuns(page.Runs)...)
 		out.Cursor, q.Cursor = page.Cursor, page.Cursor
-		if page.Cursor == "" || len(out.Runs) >= limit || bytes > s.pageBytes || q.Filtered() {
+		if page.Cursor == "" || len(out.Runs) >= limit || bytes > s.pageBytes || cut {
 			return out, nil
 		}
 	}
@@ -107,10 +132,16 @@ func (s *Server) wireRuns(r *request, in *wire.RunQuery) (wire.RunPage, error) {
 
 func (s *Server) wireHooks(r *request, in *wire.HookQuery) (wire.Hooks, error) {
 	hooks, err := s.below.Hooks(r.Context(), world.HookQuery(*in))
+	if r.limited() != nil {
+		hooks = slices.DeleteFunc(slices.Clone(hooks), func(h world.HookRow) bool { return s.mayRun(r, h.Run) != nil })
+	}
 	return wire.Hooks{Hooks: wire.OfHooks(hooks)}, err
 }
 
 func (s *Server) wireTasks(r *request, in *wire.RunID) (wire.Tasks, error) {
+	if err := s.mayRun(r, in.Run); err != nil {
+		return wire.Tasks{}, err
+	}
 	reader, ok := s.below.(world.TaskReader)
 	if !ok {
 		return wire.Tasks{}, nil
@@ -120,30 +151,48 @@ func (s *Server) wireTasks(r *request, in *wire.RunID) (wire.Tasks, error) {
 }
 
 func (s *Server) wireReady(r *request, in *wire.ReadyQuery) (wire.Ready, error) {
+	if err := r.mayHave(in.Classes, in.Steps); err != nil {
+		return wire.Ready{}, err
+	}
 	reader, ok := s.below.(world.ReadyReader)
 	if !ok {
 		return wire.Ready{}, fmt.Errorf("a list of what is ready in the server's database: %w", world.ErrNotFound)
 	}
 	ready, err := reader.Ready(r.Context(), world.ReadyQuery(*in))
+	if l := r.limited(); l != nil { // runs to be cancelled are listed whatever their workflow is
+		ready.Items = slices.DeleteFunc(ready.Items, func(it world.ReadyItem) bool {
+			return it.Step == "" && !slices.Contains(l.Workflows, it.Class.Workflow)
+		})
+	}
 	return wire.OfReady(&ready), err
 }
 
 func (s *Server) wireChunks(r *request, in *wire.ChunkQuery) (wire.ChunkPage, error) {
+	if err := s.mayRun(r, in.Run); err != nil {
+		return wire.ChunkPage{}, err
+	}
 	page, err := s.below.Chunks(r.Context(), in.Run, in.Stream, world.ChunkQuery{From: in.From, Limit: in.Limit})
 	return wire.OfChunkPage(&page), err
 }
 
 func (s *Server) wireStreams(r *request, in *wire.RunID) (wire.Streams, error) {
+	if err := s.mayRun(r, in.Run); err != nil {
+		return wire.Streams{}, err
+	}
 	all, err := s.below.StreamsOf(r.Context(), in.Run)
 	return wire.Streams{Streams: all}, err
 }
 
 func (s *Server) wireStats(r *request, _ *nothing) (wire.Stats, error) {
 	stats, err := s.below.Stats(r.Context())
+	r.ours(&stats)
 	return wire.OfStats(&stats), err
 }
 
 func (s *Server) wireDoctor(r *request, _ *nothing) (wire.Findings, error) {
+	if r.limited() != nil {
+		return wire.Findings{}, fmt.Errorf("%w: it is limited, and the database is everybody's", errScope)
+	}
 	d, ok := s.below.(world.Doctor)
 	if !ok {
 		return wire.Findings{}, fmt.Errorf("an examination of the server's database: %w", world.ErrNotFound)

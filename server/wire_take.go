@@ -28,6 +28,12 @@ const (
 )
 
 func (s *Server) wireTake(r *request, in *wire.TakeQuery) (wire.Taken, error) {
+	if err := s.mayActFor(r, in.Worker); err != nil {
+		return wire.Taken{}, err
+	}
+	if err := r.mayHave(in.Classes, in.Steps); err != nil {
+		return wire.Taken{}, err
+	}
 	switch {
 	case in.Runs < 0 || in.Runs > mostTaken || in.Tasks < 0 || in.Tasks > mostTaken:
 		return wire.Taken{}, invalid("take %d runs and %d tasks: want 0 to %d", in.Runs, in.Tasks, mostTaken)
@@ -36,17 +42,20 @@ func (s *Server) wireTake(r *request, in *wire.TakeQuery) (wire.Taken, error) {
 	case in.N < 0 || in.Again && in.N == 0:
 		return wire.Taken{}, invalid("take %d, again %t: takes are numbered from 1", in.N, in.Again)
 	case in.N == 0:
-		return s.takeOrWait(r.Context(), in)
+		return s.takeOrWait(r, in)
 	}
 	if in.Again && in.Server != s.id {
 		return wire.Taken{}, fmt.Errorf("%w: take %d of worker %s was asked of another process of this server, which alone knew its answer", errElsewhere, in.N, in.Worker)
 	}
-	return s.takes.once(r.Context(), in, func() (wire.Taken, error) { return s.takeOrWait(r.Context(), in) })
+	return s.takes.once(r.Context(), in, func() (wire.Taken, error) { return s.takeOrWait(r, in) })
 }
 
 func (s *Server) wireHeld(r *request, in *wire.HeldQuery) (wire.Held, error) {
 	if in.N <= 0 {
 		return wire.Held{}, invalid("n is %d: takes are numbered from 1, and this counts as one", in.N)
+	}
+	if err := s.mayActFor(r, in.Worker); err != nil {
+		return wire.Held{}, err
 	}
 	h, ok := s.below.(world.Holder)
 	if !ok {
@@ -60,10 +69,16 @@ func (s *Server) wireHeld(r *request, in *wire.HeldQuery) (wire.Held, error) {
 }
 
 // takeOrWait takes, and where there is nothing waits for news as long as it is asked to.
-func (s *Server) takeOrWait(ctx context.Context, in *wire.TakeQuery) (wire.Taken, error) {
-	q := in.World()
+func (s *Server) takeOrWait(r *request, in *wire.TakeQuery) (wire.Taken, error) {
+	q, ctx := in.World(), r.Context()
 	take := func() (world.Taken, error) {
-		return lasting(ctx, func(ctx context.Context) (world.Taken, error) { return s.below.Take(ctx, q) })
+		return lasting(ctx, func(ctx context.Context) (world.Taken, error) {
+			taken, err := s.below.Take(ctx, q)
+			if err == nil {
+				err = s.within(ctx, r, &taken)
+			}
+			return taken, err
+		})
 	}
 	taken, err := take()
 	if err != nil || in.WaitMs == 0 || len(taken.Runs)+len(taken.Tasks) > 0 {

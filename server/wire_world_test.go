@@ -16,7 +16,7 @@ import (
 // serveWorld puts a server in front of a world, and returns its URL. It has no App that works.
 func serveWorld(t testing.TB, w world.World, o Options) string {
 	t.Helper()
-	app, err := stepwell.New(w, stepwell.Config{})
+	app, err := stepwell.New(w, stepwell.Config{MaxRetention: stepwell.Forever}) // a world has no limit of its own
 	if err != nil {
 		t.Fatal(err)
 	}

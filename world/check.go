@@ -323,6 +323,14 @@ func sealedBytes(n int, key string) int {
 // sealedMore is what encryption adds to a payload beside that, at most.
 const sealedMore = 320
 
+// SealedSize is how many bytes a payload of at most limit bytes may have when it is encrypted; 0 and less stay as they are.
+func SealedSize(limit int) int {
+	if limit <= 0 {
+		return limit
+	}
+	return (limit+sealedMore)/3*4 + 4
+}
+
 func attributeBytes(attributes map[string]json.RawMessage) (n int) {
 	for name, value := range attributes {
 		n += len(name) + len(value)

@@ -1,0 +1,83 @@
+package stepwell
+
+// What others write to this App's world through a server is held against the same rules as what goes through the App.
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/world"
+)
+
+// AdmitCommit holds a commit that came over a network against this App's settings, as [App.Start] holds a start: births keep to MaxRetention, and to the
+// bounds of attributes; the input of a plain start, by no worker and of no child or fork, has at most MaxPayload bytes, is JSON, and fits its type where the App knows the
+// workflow. Births are changed in place where they ask for more than they get. Servers call it, and nobody else needs to.
+//
+// Errors: [ErrInvalid], [ErrTooLarge].
+func (a *App) AdmitCommit(c *world.Commit) error {
+	for i := range c.Events {
+		if c.Events[i].Birth != nil {
+			if err := a.admitBirth(&c.Events[i], len(c.Events) == 1 && c.Worker == ""); err != nil {
+				return fmt.Errorf("start %.100q: %w", c.Events[i].Birth.Workflow, err)
+			}
+		}
+	}
+	for _, b := range c.Births {
+		if b == nil {
+			continue // the world refuses it
+		}
+		if err := a.AdmitCommit(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *App) admitBirth(e *world.Event, alone bool) error {
+	b := *e.Birth
+	b.Retention = clampRetention(b.Retention, a.cfg.MaxRetention)
+	e.Birth = &b
+	if b.Timeout < 0 {
+		return fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, b.Timeout)
+	}
+	for name, value := range b.Attributes {
+		if _, err := encodeAttribute(name, value); err != nil {
+			return err
+		}
+	}
+	if !alone || b.Parent != nil || b.Origin != nil {
+		return nil // what the log of another run has
+	}
+	if e.Sealed != "" {
+		return codec.CheckSize(e.Payload, world.SealedSize(a.cfg.MaxPayload))
+	}
+	if err := a.checkInput(b.Workflow, e.Payload); err != nil {
+		return fmt.Errorf("input: %w", err)
+	}
+	return nil
+}
+
+// AdmitDelivery holds what is sent over a network against this App's settings, as [App.Signal] and [App.SendHook] hold what is sent through them: payloads
+// have at most MaxPayload bytes, and are JSON. Servers call it, and nobody else needs to.
+//
+// Errors: [ErrInvalid], [ErrTooLarge].
+func (a *App) AdmitDelivery(d *world.Delivery) error {
+	for i := range d.Events {
+		e := &d.Events[i]
+		if e.Type != world.SignalReceived && e.Type != world.HookReceived {
+			continue
+		}
+		limit := a.cfg.MaxPayload
+		if e.Sealed != "" {
+			limit = world.SealedSize(limit)
+		}
+		if err := codec.CheckSize(e.Payload, limit); err != nil {
+			return fmt.Errorf("%s: %w", e.Type, err)
+		}
+		if e.Sealed == "" && e.Payload != nil && !json.Valid(e.Payload) {
+			return fmt.Errorf("%w: %s: the payload is not JSON", ErrInvalid, e.Type)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package server
+
+// This file limits a worker's key to some workflows and steps: it works on their runs and tasks, reads those, and nothing else.
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+// Limit says which workflows and steps a worker's key is for. The zero value limits nothing.
+type Limit struct {
+	Workflows []string
+	Steps     []string // names of registered steps, which the worker runs for runs of any workflow: it gets their inputs
+}
+
+// limits reports whether there is a limit.
+func (l *Limit) limits() bool { return len(l.Workflows)+len(l.Steps) > 0 }
+
+// parseScope reads a scope, with a limit behind it if there is one: worker?workflow=orders&step=charge.
+func parseScope(text string) (Scope, Limit, error) {
+	scope, query, limited := strings.Cut(text, "?")
+	if !limited {
+		return Scope(text), Limit{}, nil
+	}
+	values, err := url.ParseQuery(query)
+	l := Limit{Workflows: values["workflow"], Steps: values["step"]}
+	delete(values, "workflow")
+	delete(values, "step")
+	switch {
+	case err != nil || len(values) > 0 || !l.limits():
+		return "", l, invalid("behind the scope's ? stand workflow=NAME and step=NAME, with & between them; %%3A is a colon, %%20 a space")
+	case Scope(scope) != Worker:
+		return "", l, invalid("only a worker's key is limited to workflows and steps")
+	}
+	return Worker, l, l.check()
+}
+
+func (l *Limit) check() error {
+	for _, name := range l.Workflows {
+		if err := world.CheckWorkflowName(name); err != nil {
+			return err
+		}
+	}
+	for _, name := range l.Steps {
+		if err := world.CheckName("step", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limited is the limit of the key that asks; nil: it has none.
+func (r *request) limited() *Limit {
+	if r.key == nil || !r.key.Limit.limits() {
+		return nil
+	}
+	return &r.key.Limit
+}
+
+func (r *request) beyond(what, name string) error {
+	return fmt.Errorf("%w: it is limited, and %s %.100q is not among what it is for", errScope, what, name)
+}
+
+// mayWorkflow refuses a workflow that the key is not for.
+func (r *request) mayWorkflow(name string) error {
+	if l := r.limited(); l != nil && !slices.Contains(l.Workflows, name) {
+		return r.beyond("workflow", name)
+	}
+	return nil
+}
+
+// maySteps and mayClasses refuse what the key is not for.
+func (r *request) mayHave(classes []world.Class, steps []string) error {
+	l := r.limited()
+	if l == nil {
+		return nil
+	}
+	for _, c := range classes {
+		if err := r.mayWorkflow(c.Workflow); err != nil {
+			return err
+		}
+	}
+	for _, name := range steps {
+		if !slices.Contains(l.Steps, name) {
+			return r.beyond("step", name)
+		}
+	}
+	return nil
+}
+
+// mayRun refuses a run of a workflow that the key is not for.
+func (s *Server) mayRun(r *request, run string) error {
+	if r.limited() == nil {
+		return nil
+	}
+	row, err := s.below.Run(r.Context(), run)
+	if err != nil {
+		return err
+	}
+	if err := r.mayWorkflow(row.Workflow); err != nil {
+		return fmt.Errorf("run %.100q: %w", run, err)
+	}
+	return nil
+}
+
+// mayWrite refuses a commit that writes to what the key is not for. That a worker commits to runs that it took the world holds; what is beside that is
+// looked at here.
+func (s *Server) mayWrite(r *request, c *wire.Commit) error {
+	if r.limited() == nil {
+		return nil
+	}
+	for i := range c.Events {
+		switch e := &c.Events[i]; {
+		case e.Birth != nil:
+			if err := r.mayWorkflow(e.Birth.Workflow); err != nil {
+				return err
+			}
+		case e.Type == world.StepCreated && e.Kind == world.KindAwait:
+			if err := s.mayRun(r, e.Peer); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Worker == "" && (len(c.Events) == 0 || c.Events[0].Birth == nil) {
+		return s.mayRun(r, c.Run)
+	}
+	for _, b := range c.Births {
+		if err := s.mayWrite(r, b); err != nil {
+			return err
+		}
+	}
+	for i := range c.Send {
+		if err := s.mayReach(r, &c.Send[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayReach refuses mail to what the key is not for. The end of a task's attempt goes to whichever run asked for it: that the worker holds it the world
+// looks at.
+func (s *Server) mayReach(r *request, d *wire.Delivery) error {
+	switch {
+	case r.limited() == nil || d.Task != nil:
+		return nil
+	case d.Token == "":
+		return s.mayRun(r, d.Run)
+	}
+	hooks, err := s.below.Hooks(r.Context(), world.HookQuery{Token: d.Token, Limit: 1})
+	if err != nil || len(hooks) == 0 {
+		return err // nobody has the token: the world says so
+	}
+	return s.mayRun(r, hooks[0].Run)
+}
+
+// within takes out of what a worker was given the runs of other workflows: any worker gets one that is to be cancelled and that nobody else would end. The
+// server ends it itself.
+func (s *Server) within(ctx context.Context, r *request, taken *world.Taken) error {
+	l := r.limited()
+	if l == nil {
+		return nil
+	}
+	kept := taken.Runs[:0]
+	for i := range taken.Runs {
+		tk := &taken.Runs[i]
+		if slices.Contains(l.Workflows, tk.Class.Workflow) {
+			kept = append(kept, *tk)
+			continue
+		}
+		e := world.Event{Type: world.RunCancelled, Time: world.Now()}
+		for _, m := range tk.Mail {
+			if len(m.Events) > 0 && m.Events[0].Type == world.CancelRequested {
+				e.By, e.Reason = m.Events[0].By, m.Events[0].Reason
+			}
+		}
+		if _, err := s.below.Deliver(ctx, &world.Delivery{Run: tk.Run, Act: true, Events: []world.Event{e}}); err != nil {
+			return fmt.Errorf("run %s: %w", tk.Run, err)
+		}
+	}
+	taken.Runs = kept
+	return nil
+}
+
+// ours are the counts and workers that a limited key may see.
+func (r *request) ours(stats *world.Stats) {
+	l := r.limited()
+	if l == nil {
+		return
+	}
+	stats.Workflows = slices.DeleteFunc(stats.Workflows, func(w world.WorkflowStats) bool { return !slices.Contains(l.Workflows, w.Workflow) })
+	stats.Workers = slices.DeleteFunc(stats.Workers, func(w world.WorkerRow) bool {
+		return !slices.ContainsFunc(w.Classes, func(c world.Class) bool { return slices.Contains(l.Workflows, c.Workflow) }) &&
+			!slices.ContainsFunc(w.Steps, func(name string) bool { return slices.Contains(l.Steps, name) })
+	})
+}
