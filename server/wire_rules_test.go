@@ -1,0 +1,209 @@
+package server
+
+// The doors of remote workers hold the rules that the others hold, and a key to what is its own.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+const (
+	otherSecret   = "other-worker-secret-0123"
+	limitedSecret = "limited-worker-secret-01"
+)
+
+func wireRig(t *testing.T, kind string, more ...stepwell.Definition) *rig {
+	t.Helper()
+	extra, err := ParseKeys("worker:otto:" + otherSecret + " worker?workflow=mail&step=send%20it:lim:" + limitedSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newRig(t, kind, Options{Keys: append(testKeys(t), extra...)}, more...)
+}
+
+func as(secret string) []string { return []string{"Authorization", bearer(secret)} }
+
+// birthOf is the start of a run over the wire; more are members of its birth.
+func birthOf(run, workflow, time, input, more string) string {
+	return fmt.Sprintf(`{"id": "%032x", "run": %q, "first": 1, "events": [{"type": "run_created", "time": %q, "payload": %s, "birth": {"workflow": %q, "version": 1, "priority": 1%s}}]}`,
+		[]byte(run + "0123456789abcdef")[:16], run, time, input, workflow, more)
+}
+
+// TestWireStartsAreStarts: a start over the wire gets what one over the API gets.
+func TestWireStartsAreStarts(t *testing.T) {
+	t.Parallel()
+	r := wireRig(t, "memory")
+	now := world.Now().Format(time.RFC3339)
+	r.call("commit", birthOf("long", "nobody", now, "1", `, "retention": 6311520000000000000`), as(operatorSecret)...)
+	for _, e := range r.log1("long") {
+		if e.Birth != nil && e.Birth.Retention != 365*24*time.Hour {
+			t.Errorf("a retention of 200 years became %s, want that of the server's limit", e.Birth.Retention)
+		}
+	}
+	for what, bad := range map[string]string{
+		"in year 1":             birthOf("b", "nobody", "0001-01-01T00:00:00Z", "1", ""),
+		"in year 9000":          birthOf("b", "nobody", "9000-01-01T00:00:00Z", "1", ""),
+		"timeout -1":            birthOf("b", "nobody", now, "1", `, "timeout": -1`),
+		"1.5 MiB":               birthOf("b", "nobody", now, `"`+strings.Repeat("x", 3<<19)+`"`, ""),
+		"not JSON":              birthOf("b", "nobody", now, `{"$base64": "eA=="}`, ""),
+		"an input of no order":  birthOf("b", "order", now, `{"cents": "five"}`, ""),
+		"an attribute of 9 KiB": birthOf("b", "nobody", now, "1", `, "attributes": {"a": "`+strings.Repeat("x", 9<<10)+`"}`),
+	} {
+		a := r.send("POST", inWorld+"commit", bad, as(operatorSecret)...)
+		if a.status < 400 || a.status >= 500 {
+			t.Errorf("%s: got %d, %.200s, want a refusal", what, a.status, a.body)
+		}
+	}
+	r.refused(404, "NOT_FOUND", "POST", inWorld+"run", `{"run": "b"}`, as(operatorSecret)...)
+	big := `{"run": "long", "events": [{"type": "signal_received", ` + at + `, "name": "a", "payload": "` + strings.Repeat("x", 3<<19) + `"}]}`
+	r.refused(413, "TOO_LARGE", "POST", inWorld+"deliver", big, as(operatorSecret)...)
+}
+
+func (r *rig) log1(run string) []world.Event {
+	r.Helper()
+	page, err := r.world.Events(r.Context(), run, world.EventQuery{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return page.Events
+}
+
+// TestWireWebhooks: a webhook takes requests through its own door, which looks at signatures, whatever an operator says.
+func TestWireWebhooks(t *testing.T) {
+	t.Parallel()
+	signed := stepwell.Define("signed", func(ctx stepwell.Context, _ int) (string, error) {
+		w, err := stepwell.NewWebhook(ctx, stepwell.Signed(stepwell.StandardSignature, "shop"))
+		if err != nil {
+			return "", err
+		}
+		req, err := w.Receive(ctx)
+		return string(req.Body), err
+	})
+	r := wireRig(t, "memory", signed)
+	r.want(201, "POST", "/v1/workflows/signed/runs", `{"id": "s1", "input": 1}`, as(operatorSecret)...)
+	r.until("the webhook", func() bool { return r.send("GET", "/v1/hooks?run=s1", "", as(operatorSecret)...).get("0.token") != nil })
+	h := r.want(200, "GET", "/v1/hooks?run=s1", "", as(operatorSecret)...)
+	forged := `"events": [{"type": "hook_received", ` + at + `%s, "payload": {"method": "POST", "body": "forged"}}]}`
+	for what, body := range map[string]string{
+		"by its token": fmt.Sprintf(`{"token": %q, `+forged, h.get("0.token"), ""),
+		"by its ID":    fmt.Sprintf(`{"run": "s1", `+forged, fmt.Sprintf(`, "id": %q`, h.get("0.id"))),
+	} {
+		if a := r.refused(403, "FORBIDDEN", "POST", inWorld+"deliver", body, as(operatorSecret)...); !strings.Contains(a.get("detail").(string), "webhook") {
+			t.Errorf("%s: got %s, want that it is a webhook's", what, a.body)
+		}
+	}
+	for _, e := range r.log1("s1") {
+		if e.Type == world.HookReceived {
+			t.Errorf("event %d is a forged request", e.Seq)
+		}
+	}
+}
+
+// TestWorkersAreBoundToKeys: no other key speaks for a worker, after a restart of the server either.
+func TestWorkersAreBoundToKeys(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := wireRig(t, kind)
+			r.call("join", `{"id": "wrkr_w", "name": "one (key otto)", "classes": [{"workflow": "mail", "version": 1}], "leaseMs": 60000}`, as(workerSecret)...)
+			r.want(201, "POST", "/v1/workflows/mail/runs", `{"id": "m1", "version": 1, "input": 1}`, as(operatorSecret)...)
+			r.is(r.call("take", `{"worker": "wrkr_w", "classes": [{"workflow": "mail", "version": 1}], "runs": 1, "n": 1}`, as(workerSecret)...), "runs.0.run", "m1")
+			turn := `{` + firstID + `, "run": "m1", "worker": "wrkr_w", "take": 1, "first": 2, "events": [{"type": "run_started", ` + at + `}]}`
+			for _, behind := range []string{"at once", "a restart"} {
+				for call, body := range map[string]string{
+					"beat": `{"worker": "wrkr_w"}`, "take": `{"worker": "wrkr_w", "n": 2}`, "held": `{"worker": "wrkr_w", "n": 9}`, "leave": `{"worker": "wrkr_w"}`,
+					"commit": turn, "outcome": turn,
+					"append":  `{"run": "m1", "worker": "wrkr_w", "take": 1, "stream": "s", "chunks": [1]}`,
+					"deliver": `{"worker": "wrkr_w", "task": {"run": "m1", "step": "step_1", "attempt": 1}, "events": [{"type": "step_completed", "id": "step_1", "attempt": 1, ` + at + `}]}`,
+				} {
+					for _, secret := range []string{otherSecret, adminSecret} {
+						if a := r.send("POST", inWorld+call, body, as(secret)...); a.status != 403 {
+							t.Errorf("%s, %s in another's name: got %d %s, want 403", behind, call, a.status, a.body)
+						}
+					}
+				}
+				r.server.joined = joined{} // another process knows what the database has
+			}
+			r.call("beat", `{"worker": "wrkr_w"}`, as(workerSecret)...)
+			r.call("commit", turn, as(workerSecret)...)
+			r.call("leave", `{"worker": "wrkr_w"}`, as(workerSecret)...)
+			if n := len(r.log1("m1")); n != 2 {
+				t.Errorf("the log has %d events, want the birth and the worker's own", n)
+			}
+		})
+	}
+}
+
+// TestLimitedKeys: a worker's key for some workflows and steps works on these, and sees nothing else.
+func TestLimitedKeys(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := wireRig(t, kind)
+			lim := as(limitedSecret)
+			r.want(201, "POST", "/v1/workflows/mail/runs", `{"id": "mine", "version": 1, "input": 1}`, as(operatorSecret)...)
+			r.want(201, "POST", "/v1/workflows/bank/runs", `{"id": "theirs", "version": 1, "input": 1}`, as(operatorSecret)...)
+			r.want(201, "POST", "/v1/workflows/bank/runs", `{"id": "ended", "version": 1, "input": 1}`, as(operatorSecret)...)
+			const mail, bank = `[{"workflow": "mail", "version": 1}]`, `[{"workflow": "bank", "version": 1}]`
+			forbidden := map[string]string{
+				"join":   `{"id": "wrkr_x", "classes": ` + bank + `}`,
+				"events": `{"run": "theirs"}`, "run": `{"run": "theirs"}`, "tasks": `{"run": "theirs"}`, "streams": `{"run": "theirs"}`, "chunks": `{"run": "theirs", "stream": "s"}`,
+				"runs": `{"workflow": "bank"}`, "ready": `{"classes": ` + bank + `}`, "doctor": `{}`,
+				"append":  `{"run": "theirs", "worker": "", "stream": "s", "chunks": [1]}`,
+				"deliver": `{"run": "theirs", "events": [{"type": "signal_received", ` + at + `, "name": "a"}]}`,
+				"commit":  birthOf("b", "bank", world.Now().Format(time.RFC3339), "1", ""),
+				"outcome": birthOf("b", "bank", world.Now().Format(time.RFC3339), "1", ""),
+			}
+			for call, body := range forbidden {
+				r.refused(403, "FORBIDDEN", "POST", inWorld+call, body, lim...)
+			}
+			r.call("join", `{"id": "wrkr_l", "name": "l", "classes": `+mail+`, "steps": ["send it"], "leaseMs": 60000}`, lim...)
+			for call, body := range map[string]string{
+				"take":   `{"worker": "wrkr_l", "classes": ` + bank + `, "runs": 1, "n": 1}`,
+				"commit": `{` + otherID + `, "run": "mine", "worker": "wrkr_l", "take": 1, "first": 2, "events": [{"type": "run_started", ` + at + `}], "send": [{"run": "theirs", "events": [{"type": "signal_received", ` + at + `, "name": "a"}]}]}`,
+			} {
+				r.refused(403, "FORBIDDEN", "POST", inWorld+call, body, lim...)
+			}
+			for _, ask := range [][2]string{{"GET", "/v1/workflows"}, {"GET", "/v1/workflows/mail/runs/mine"}, {"POST", "/v1/workflows/mail/runs"}, {"GET", "/v1/hooks"}, {"GET", "/v1/workers"}} {
+				if a := r.send(ask[0], ask[1], "", lim...); a.status != 403 {
+					t.Errorf("%s %s: got %d, want 403", ask[0], ask[1], a.status)
+				}
+			}
+			r.is(r.call("runs", `{}`, lim...), "runs.0.id", "mine")
+			if a := r.call("runs", `{}`, lim...); strings.Contains(string(a.body), "theirs") {
+				t.Errorf("a limited key lists the runs of others: %s", a.body)
+			}
+			if a := r.call("stats", `{}`, lim...); strings.Contains(string(a.body), "bank") {
+				t.Errorf("a limited key counts the runs of others: %s", a.body)
+			}
+			r.is(r.call("sweep", `{"limit": 10}`, lim...), "runs", 0.0)
+			r.want(202, "DELETE", "/v1/workflows/bank/runs/ended", "", as(operatorSecret)...) // any worker may be given it, to end it
+			taken := r.call("take", `{"worker": "wrkr_l", "classes": `+mail+`, "runs": 10, "steps": ["send it"], "tasks": 1, "n": 2}`, lim...)
+			r.is(taken, "runs.0.run", "mine")
+			if strings.Contains(string(taken.body), "ended") {
+				t.Errorf("a limited key was given another's run: %s", taken.body)
+			}
+			r.until("the other's end", func() bool {
+				return r.send("GET", "/v1/workflows/bank/runs/ended", "", as(operatorSecret)...).get("status") == "cancelled"
+			})
+			r.call("commit", `{`+otherID+`, "run": "mine", "worker": "wrkr_l", "take": 1, "first": 2, "events": [{"type": "run_started", `+at+`}, {"type": "run_completed", `+at+`, "payload": 1}]}`, lim...)
+			r.is(r.call("run", `{"run": "mine"}`, lim...), "status", "completed")
+			r.call("leave", `{"worker": "wrkr_l"}`, lim...)
+		})
+	}
+	for text, want := range map[string]string{
+		"operator?workflow=a:n:0123456789abcdef": "only a worker's key", "worker?:n:0123456789abcdef": "workflow=NAME", "worker?run=a:n:0123456789abcdef": "workflow=NAME",
+		"worker?workflow=%20:n:0123456789abcdef": "workflow name",
+	} {
+		if _, err := ParseKeys(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
