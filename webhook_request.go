@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/world"
 )
 
 // WebhookRequest is a request that was sent to a webhook.
@@ -91,9 +92,9 @@ func checkPublicURL(text string) error {
 	case err != nil:
 		return fmt.Errorf("%w: Config.PublicURL: not a URL", ErrInvalid) // what is wrong with it may be a secret
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("%w: Config.PublicURL is %.100q: want http:// or https://, and a host", ErrInvalid, u.Redacted())
+		return fmt.Errorf("%w: Config.PublicURL is %.100q: want http:// or https://, and a host", ErrInvalid, world.ShownURL(text))
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return fmt.Errorf("%w: Config.PublicURL is %.100q: want nothing but scheme, host and path", ErrInvalid, u.Redacted())
+		return fmt.Errorf("%w: Config.PublicURL is %.100q: want nothing but scheme, host and path", ErrInvalid, world.ShownURL(text))
 	}
 	return nil
 }

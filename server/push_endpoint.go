@@ -55,9 +55,9 @@ func parseEndpoint(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, invalid("push endpoint %.200q: write it like https://app.example.com", redacted(text))
+		return nil, invalid("push endpoint %.200q: write it like https://app.example.com", world.ShownURL(text))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, invalid("push endpoint %s: it takes no user, query or fragment", u.Redacted())
+		return nil, invalid("push endpoint %s: it takes no user, query or fragment", world.ShownURL(text))
 	}
 	return u, nil
 }
@@ -81,14 +81,6 @@ func newEndpoint(p *pusher, text string) (*endpoint, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return e, nil
-}
-
-// redacted is a text that may be a URL, without what may be a secret.
-func redacted(text string) string {
-	if _, host, found := strings.Cut(text, "@"); found {
-		return "…@" + host
-	}
-	return text
 }
 
 // room is how many messages it may be sent now, and what it has.

@@ -55,6 +55,9 @@ func ParsePushSecrets(text string) (secrets []PushSecret, err error) {
 }
 
 func parseSecret(word string) (PushSecret, error) {
+	if placeholder(word) {
+		return PushSecret{}, invalid("it is the placeholder of an example, which everybody knows: make one with openssl rand -hex 24")
+	}
 	text, encoded := strings.CutPrefix(word, secretPrefix)
 	if !encoded {
 		if len(word) < leastSecret {

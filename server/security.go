@@ -96,16 +96,34 @@ func NewKey(scope Scope, name, secret string) (Key, error) {
 			return Key{}, invalid("key %s: sha256= takes 64 hexadecimal digits", name)
 		}
 		copy(k.hash[:], b)
+		if k.hash == sha256.Sum256([]byte(published)) {
+			return Key{}, invalid("key %s: it is the hash of the placeholder of an example, which everybody knows: make a secret with openssl rand -hex 24", name)
+		}
 		return k, nil
 	}
 	if len(secret) < leastSecret {
 		return Key{}, invalid("key %s: the secret has %d characters: want %d or more, such as of openssl rand -hex 24", name, len(secret), leastSecret)
+	}
+	if placeholder(secret) {
+		return Key{}, invalid("key %s: the secret is the placeholder of an example, which everybody knows: make one with openssl rand -hex 24", name)
 	}
 	if !keySecret.MatchString(secret) {
 		return Key{}, invalid("key %s: the secret has characters that a header cannot carry", name)
 	}
 	k.hash = sha256.Sum256([]byte(secret))
 	return k, nil
+}
+
+// published is what the files in deploy have in the place of secrets.
+const published = "CHANGE-ME-CHANGE-ME"
+
+// placeholders are words, without signs, of which one in a secret says that nobody has made it yet.
+var placeholders = []string{"changeme", "replaceme", "placeholder", "yoursecret", "yourkey", "yourtoken"}
+
+// placeholder reports whether a secret is none: what an example has in its place.
+func placeholder(secret string) bool {
+	bare := strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(secret))
+	return slices.ContainsFunc(placeholders, func(word string) bool { return strings.Contains(bare, word) })
 }
 
 func checkKeys(keys []Key) error {

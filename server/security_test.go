@@ -179,14 +179,17 @@ func TestBrowsers(t *testing.T) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"ann":                             "scope:name:secret",
-		"root:ann:0123456789abcdef":       "viewer, operator, worker and admin",
-		"open:ann:0123456789abcdef":       "viewer, operator, worker and admin",
-		"admin:a/n:0123456789abcdef":      "name",
-		"admin:ann:0123456789abcde":       "15 characters",
-		"admin:ann:0123456789abcdef\x01":  "header",
-		"admin:ann:sha256=0123":           "64 hexadecimal",
-		"x\n\nsecret0123456789:admin:ann": "line 3",
+		"ann":                                  "scope:name:secret",
+		"root:ann:0123456789abcdef":            "viewer, operator, worker and admin",
+		"admin:ops:CHANGE-ME-CHANGE-ME":        "placeholder",
+		"admin:ops:please_change.me.0123":      "placeholder",
+		"admin:ops:sha256=" + hexOf(published): "placeholder",
+		"open:ann:0123456789abcdef":            "viewer, operator, worker and admin",
+		"admin:a/n:0123456789abcdef":           "name",
+		"admin:ann:0123456789abcde":            "15 characters",
+		"admin:ann:0123456789abcdef\x01":       "header",
+		"admin:ann:sha256=0123":                "64 hexadecimal",
+		"x\n\nsecret0123456789:admin:ann":      "line 3",
 	} {
 		_, err := ParseKeys(text)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -240,4 +243,9 @@ func TestListen(t *testing.T) {
 	if _, err := s.Listen(context.Background(), "127.0.0.1"); err == nil {
 		t.Error("an address without a port: got none, want an error")
 	}
+}
+
+func hexOf(secret string) string {
+	hash := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(hash[:])
 }

@@ -38,6 +38,9 @@ func NewWebhookSecret(name, secret string) (WebhookSecret, error) {
 	case len(secret) < leastSecret || len(secret) > mostSecret:
 		return WebhookSecret{}, invalid("webhook secret %s: it has %d bytes: want %d to %d", name, len(secret), leastSecret, mostSecret)
 	}
+	if placeholder(secret) {
+		return WebhookSecret{}, invalid("webhook secret %s: it is the placeholder of an example, which everybody knows", name)
+	}
 	return WebhookSecret{name, secret}, nil
 }
 

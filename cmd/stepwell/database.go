@@ -43,6 +43,9 @@ func (c *cli) locate() error {
 	case isServer(where):
 		return c.locateServer(where, by)
 	}
+	if err := world.CheckPlace(where); err != nil {
+		return usagef(validDB, "%s: %w", by, err)
+	}
 	if scheme.FindString(where) == "" {
 		c.url, c.place = "sqlite:"+url.PathEscape(where), where
 		return nil
@@ -50,7 +53,7 @@ func (c *cli) locate() error {
 	if _, err := world.DriverOf(where); err != nil {
 		return usagef(validDB, "%s: this command does not know databases of the kind %q", by, strings.TrimSuffix(scheme.FindString(where), ":"))
 	}
-	c.url, c.place = where, withoutSecrets(where)
+	c.url, c.place = where, world.ShownURL(where)
 	if isSQLite(where) {
 		path, err := sqlite.PathOf(where)
 		if err != nil {
@@ -74,14 +77,14 @@ func (c *cli) where() (where, by string, err error) {
 		return c.db, "--db", nil
 	case c.remote != "":
 		if !isServer(c.remote) {
-			return "", "", usagef(validServer, "--server %q is no URL of a server", withoutSecrets(c.remote))
+			return "", "", usagef(validServer, "--server %q is no URL of a server", world.ShownURL(c.remote))
 		}
 		return c.remote, "--server", nil
 	case db != "" && server != "":
 		return "", "", usagef("say which, with --db or --server", "STEPWELL_DB and STEPWELL_SERVER are both set")
 	case server != "":
 		if !isServer(server) {
-			return "", "", usagef(validServer, "STEPWELL_SERVER %q is no URL of a server", withoutSecrets(server))
+			return "", "", usagef(validServer, "STEPWELL_SERVER %q is no URL of a server", world.ShownURL(server))
 		}
 		return server, "STEPWELL_SERVER", nil
 	case db != "":
@@ -105,26 +108,6 @@ func (c *cli) databaseFiles() (files []string) {
 		files = append(files, path+suffix)
 	}
 	return files
-}
-
-// withoutSecrets is a URL as it may be shown: without the password and without parameters, one of which may be another.
-func withoutSecrets(where string) string {
-	u, err := url.Parse(where)
-	if err != nil {
-		return scheme.FindString(where) + "…"
-	}
-	if schema := u.Query().Get("stepwell_schema"); schema != "" {
-		u.RawQuery = url.Values{"stepwell_schema": {schema}}.Encode()
-	} else {
-		u.RawQuery = ""
-	}
-	switch {
-	case isServer(where): // the name may be the key
-		u.User = nil
-	case u.User != nil:
-		u.User = url.User(u.User.Username())
-	}
-	return u.String()
 }
 
 // open opens a database that exists.
@@ -187,11 +170,11 @@ func (c *cli) use(db *database, err error, f func(db *database) error) error {
 func (c *cli) command(line string) string {
 	switch {
 	case c.remote != "":
-		line += " --server " + shellWord(withoutSecrets(c.remote))
+		line += " --server " + shellWord(world.ShownURL(c.remote))
 	case c.db != "":
 		db := c.db
 		if scheme.FindString(db) != "" && !isSQLite(db) {
-			db = withoutSecrets(db)
+			db = world.ShownURL(db)
 		}
 		line += " --db " + shellWord(db)
 	}

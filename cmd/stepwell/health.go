@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/world"
 )
 
 // defaultServer is the URL of a server that was told nothing.
@@ -61,9 +62,9 @@ names one. The exit code is 0 where all are well.
 			if len(args) > 0 {
 				where = args[0]
 			} else if c.remote != "" {
-				where = withoutSecrets(c.remote)
+				where = world.ShownURL(c.remote)
 			} else if server := c.getenv("STEPWELL_SERVER"); server != "" {
-				where = withoutSecrets(server)
+				where = world.ShownURL(server)
 			} else if here, err := c.here(transport); err != nil {
 				return err
 			} else {
@@ -71,8 +72,9 @@ names one. The exit code is 0 where all are well.
 			}
 			u, err := url.Parse(where)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-				return usagef("write it like "+defaultServer, "%q is no URL of a server", where)
+				return usagef("write it like "+defaultServer, "%q is no URL of a server", world.ShownURL(where))
 			}
+			u.User, u.RawQuery, u.Fragment = nil, "", "" // they may have a secret, and say nothing to a server that is asked how it is
 			if ca != "" {
 				if transport.TLSClientConfig, err = trusting(ca); err != nil {
 					return usagef("name a file with the certificates of who signed the server's, PEM", "--ca: %w", err)

@@ -30,7 +30,7 @@ func (c *cli) locateServer(where, by string) error {
 	if err != nil || u.Host == "" {
 		return usagef(validServer, "%s is no URL of a server", by)
 	}
-	c.url, c.place = where, withoutSecrets(where)
+	c.url, c.place = where, world.ShownURL(where)
 	return nil
 }
 

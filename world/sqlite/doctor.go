@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -96,7 +97,10 @@ func (w *World) examineFile(c *conn, _ time.Time) (f world.Finding, err error) {
 		if info, err := os.Stat(w.path + "-wal"); err == nil {
 			wal = info.Size()
 		}
+		others := openToOthers(w.path)
 		switch {
+		case len(others) > 0:
+			f = warning("payloads and tokens of hooks are in them; unless that is meant:  chmod 600", "others than its owner may read or write it: %s", strings.Join(others, ", "))
 		case wal > largeWAL:
 			f = warning("some process reads for so long that the log cannot be copied into the file: end it", "write-ahead log of %d MiB beside a file of %d MiB", wal>>20, size>>20)
 		case free > manyFree && free > size/2:

@@ -97,6 +97,7 @@ func Open(path string, options ...Options) (*World, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
+	create(path)
 	w := &World{
 		path: path, opt: o, dsn: dsn(path, &o),
 		spare:    sync.Pool{New: newRequest},
@@ -124,16 +125,16 @@ func Open(path string, options ...Options) (*World, error) {
 func PathOf(rawURL string) (string, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "sqlite" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("%w: %q is not like sqlite:PATH", world.ErrInvalid, rawURL)
+		return "", fmt.Errorf("%w: %q is not like sqlite:PATH", world.ErrInvalid, world.ShownURL(rawURL))
 	}
 	path := u.Opaque
 	if path == "" {
 		path = u.Path
 	} else if path, err = url.PathUnescape(path); err != nil {
-		return "", fmt.Errorf("%w: %q is not like sqlite:PATH", world.ErrInvalid, rawURL)
+		return "", fmt.Errorf("%w: %q is not like sqlite:PATH", world.ErrInvalid, world.ShownURL(rawURL))
 	}
 	if path == "" {
-		return "", fmt.Errorf("%w: %q names no file", world.ErrInvalid, rawURL)
+		return "", fmt.Errorf("%w: %q names no file", world.ErrInvalid, world.ShownURL(rawURL))
 	}
 	return path, nil
 }

@@ -1,0 +1,55 @@
+package world
+
+// This file says what may be shown of where a database or a server is, and what is no such place.
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+var (
+	// parameters are those of PostgreSQL, written host=… password=…
+	parameters = regexp.MustCompile(`(?i)(^|[\s'])(host|hostaddr|user|dbname|password|passfile|sslpassword|service|sslmode)\s*=`)
+	// credentials are name:password@, at the beginning or behind //.
+	credentials = regexp.MustCompile(`(^|//)[^/\\\s@:]+:[^/\\\s@]*@`)
+)
+
+// CheckPlace refuses, with [ErrInvalid], what is written like the connection of a database but is no URL: as the path of a file, which it would be taken for, it
+// would stand with its password on the disk and in messages. The error does not show it.
+func CheckPlace(where string) error {
+	switch {
+	case schemeOf.MatchString(where) && strings.Contains(where, "://"):
+		return nil
+	case parameters.MatchString(where):
+		return fmt.Errorf("%w: the database is given as connection parameters, like host=… user=…; write it as a URL: postgres://user@host/database", ErrInvalid)
+	case credentials.MatchString(where):
+		return fmt.Errorf("%w: the database is given with a user and a password, but without a scheme; write it as a URL: postgres://user@host/database", ErrInvalid)
+	}
+	return nil
+}
+
+// ShownURL is the URL of a database, a server or an endpoint as it may be shown, in errors, logs and pages: without the password, without its query, which may
+// hold one, and without the user, who may be a key, but for PostgreSQL's. What is no URL is shown as far as it can have no secret.
+func ShownURL(where string) string {
+	u, err := url.Parse(where)
+	switch {
+	case err != nil, parameters.MatchString(where), credentials.MatchString(where) && !strings.Contains(where, "://"):
+		return schemeOf.FindString(where) + "…"
+	case u.Opaque != "" && !strings.EqualFold(u.Scheme, "sqlite"):
+		return u.Scheme + ":…"
+	case u.Scheme == "" && strings.Contains(where, "@"):
+		return "…@" + where[strings.LastIndexByte(where, '@')+1:]
+	}
+	schema := u.Query().Get("stepwell_schema")
+	if u.RawQuery, u.Fragment, u.RawFragment, u.ForceQuery = "", "", "", false; schema != "" {
+		u.RawQuery = url.Values{"stepwell_schema": {schema}}.Encode()
+	}
+	if u.User != nil {
+		if u.User = url.User(u.User.Username()); u.Scheme != "postgres" && u.Scheme != "postgresql" {
+			u.User = nil
+		}
+	}
+	return u.String()
+}
