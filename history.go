@@ -28,7 +28,7 @@ func ReadHistories(from io.Reader) iter.Seq2[*History, error] { return history.R
 // Export writes the log of a run as lines of JSON: a head, an event a line, and an end. Histories can follow each other in one file. What waits in
 // the run's inbox is not in its log, and so not in the file. Payloads are written as they are: those of a run that is encrypted stay so, unless [Decrypted] is given;
 // others are there for all to read, secrets included, and so are the tokens of hooks: who has the file may send to those that are open. A client of a
-// server with a viewer's key is shown neither these nor the seed: such a history can be looked at and checked, and not be imported before its end.
+// server with a viewer's key is shown neither these nor the seed: such a history can be looked at and checked; with an open hook it is not imported.
 func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...ExportOption) error {
 	var o exportOptions
 	for _, opt := range opts {
@@ -114,7 +114,7 @@ func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 		state, err = h.State()
 	}
 	if err == nil && !state.Status.Terminal() && slices.ContainsFunc(h.Events, func(e world.Event) bool { return world.Hidden(&e) }) {
-		err = fmt.Errorf("%w: it was exported with a viewer's key, which is shown neither tokens of hooks nor seeds: the run cannot go on from it; export it with an operator's", ErrInvalid)
+		err = fmt.Errorf("%w: it was exported with a viewer's key, which is not shown tokens of hooks: the run cannot go on from it; export it with an operator's", ErrInvalid)
 	}
 	if err == nil {
 		h, err = a.opened(whole)
@@ -179,7 +179,7 @@ func (a *App) Check(ctx context.Context, h *History) error {
 	if err == nil {
 		err = a.engine.Check(ctx, h.Run, h.Events)
 		if _, ok := errors.AsType[*DivergedError](err); ok && h.Events[0].Birth.Seed == 0 {
-			err = fmt.Errorf("%w (the history was exported with a viewer's key, which is not shown seeds: what the code draws at random differs; export it with an operator's)", err)
+			err = fmt.Errorf("%w (the history has no seed: where it was exported with a viewer's key, what the code draws at random differs; export it with an operator's)", err)
 		}
 	}
 	if err != nil {

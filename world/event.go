@@ -125,7 +125,7 @@ type Event struct {
 type Birth struct {
 	Workflow   string                     `json:"workflow"`
 	Version    int                        `json:"version,omitempty"`   // 0: the first taker's highest
-	Seed       uint64                     `json:"seed,omitempty"`      // of everything random in the workflow's code; 0: hidden from this reader, see HideSecrets
+	Seed       uint64                     `json:"seed"`                // of everything random in the workflow's code; 0: hidden from this reader, see HideSecrets
 	Key        string                     `json:"key,omitempty"`       // idempotency key, unique per workflow
 	Priority   int                        `json:"priority,omitempty"`  // 0 to 3; 3 is served first; default 1
 	Retention  time.Duration              `json:"retention,omitempty"` // how long the run is kept after its end, in ns; 0: for ever

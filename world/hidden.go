@@ -30,7 +30,5 @@ func HideSecrets(events []Event) []Event {
 	return events
 }
 
-// Hidden reports whether an event was read through [HideSecrets]: a run cannot go on from it.
-func Hidden(e *Event) bool {
-	return e.Token != "" && e.Token == hiddenPrefix+e.ID || e.Birth != nil && e.Birth.Seed == 0
-}
+// Hidden reports whether an event has a token that [HideSecrets] replaced: a run cannot go on from it.
+func Hidden(e *Event) bool { return e.Token != "" && e.Token == hiddenPrefix+e.ID }
