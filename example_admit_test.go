@@ -1,0 +1,32 @@
+package stepwell_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// A program that puts a world on a network holds what comes in against the settings of its App.
+func ExampleApp_AdmitCommit() {
+	app, err := stepwell.New(memory.New(), stepwell.Config{})
+	if err != nil {
+		panic(err)
+	}
+	birth := &world.Birth{Workflow: "order", Retention: 200 * 365 * 24 * time.Hour}
+	c := &world.Commit{Run: "o-1", First: 1, Events: []world.Event{{Type: world.RunCreated, Birth: birth, Payload: []byte(`{}`)}}}
+	fmt.Println(app.AdmitCommit(c), c.Events[0].Birth.Retention)
+	// Output: <nil> 8760h0m0s
+}
+
+func ExampleApp_AdmitDelivery() {
+	app, err := stepwell.New(memory.New(), stepwell.Config{})
+	if err != nil {
+		panic(err)
+	}
+	d := &world.Delivery{Run: "o-1", Events: []world.Event{{Type: world.SignalReceived, Name: "paid", Payload: []byte(`no JSON`)}}}
+	fmt.Println(app.AdmitDelivery(d))
+	// Output: invalid: signal_received: the payload is not JSON
+}
