@@ -76,7 +76,7 @@ func (x *Ctx) OpenHook(spec *HookSpec) *Future {
 	op.Chosen, op.Input, op.alike = chosen, spec.Metadata, spec.Alike
 	if !chosen {
 		token = spec.Prefix + m.token(op.ID)
-		switch e := m.recordedHook(op.ID); { // the code goes on at once, and must see what others see
+		switch e := m.creation(world.HookCreated, op.ID); { // the code goes on at once, and must see what others see
 		case e != nil:
 			op.kept, token = e.Payload, e.Token
 		case m.more:
