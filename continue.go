@@ -50,7 +50,7 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 		return fmt.Errorf("continue as new: %w: undo %q is registered, and would be lost: drop it first with DropUndo", ErrInvalid, all.list[len(all.list)-1].name)
 	}
 	ctx.x.Continue(replay.Continue{Input: input, Version: o.version})
-	return errForeign
+	return ctx.x.Refusal()
 }
 
 // KeepSegmentsOption is what [KeepSegments] returns: it fits workflows.

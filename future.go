@@ -20,7 +20,7 @@ type Future[T any] struct {
 func (f *Future[T]) Get(ctx Context) (T, error) {
 	if f.f != nil && !ctx.x.Wait(f.f) {
 		var zero T
-		return zero, errForeign
+		return zero, ctx.x.Refusal()
 	}
 	return f.get(ctx)
 }
@@ -44,8 +44,6 @@ func recorded[T any](ctx Context, f *replay.Future) (v T, err error) {
 	}
 	return v, nil
 }
-
-var errForeign = &replay.ForeignError{}
 
 func failedFuture[T any](err error) *Future[T] {
 	return &Future[T]{get: func(Context) (v T, _ error) { return v, err }}
@@ -101,7 +99,7 @@ func Race[T any](ctx Context, fs ...*Future[T]) (T, error) {
 	}
 	i := ctx.x.WaitAny(pending(fs)...)
 	if i < 0 {
-		return zero, errForeign
+		return zero, ctx.x.Refusal()
 	}
 	return fs[i].Get(ctx)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/stepwell/stepwell/internal/engine"
-	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -20,7 +19,7 @@ import (
 // One ID is decided once a run (once a segment: see [ContinueAsNew]), at the first call. An ID has 1 to 256 bytes of printable UTF-8; a bad one blocks the run.
 func Patched(ctx Context, id string) bool {
 	on, err := ctx.x.Patched(id)
-	if err != nil && !errors.Is(err, replay.ErrCancelled) {
+	if errors.Is(err, ErrInvalid) {
 		panic(engine.Block(world.CodeInternal, err))
 	}
 	return on

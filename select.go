@@ -32,7 +32,7 @@ func Select(ctx Context, fs ...Awaitable) (int, error) {
 	}
 	i := ctx.x.WaitAny(rs...)
 	if i < 0 {
-		return -1, errForeign
+		return -1, ctx.x.Refusal()
 	}
 	return i, nil
 }

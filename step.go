@@ -24,7 +24,7 @@ import (
 func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
 	f, err := askStep(ctx, name, fn, opts)
 	if err == nil && !ctx.x.Wait(f) {
-		err = errForeign
+		err = ctx.x.Refusal()
 	}
 	if err != nil {
 		var zero T

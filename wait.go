@@ -26,7 +26,7 @@ func SleepUntil(ctx Context, name string, t time.Time) error {
 
 func waitFor(ctx Context, f *replay.Future) error {
 	if !ctx.x.Wait(f) {
-		return errForeign
+		return ctx.x.Refusal()
 	}
 	if errors.Is(f.Err(), replay.ErrCancelled) {
 		return ErrCancelled

@@ -116,7 +116,7 @@ func (r *WebhookRequest) Respond(ctx Context, res WebhookResponse) error {
 	}
 	kept := localOf(ctx)
 	if kept == nil {
-		return errForeign
+		return ctx.x.Refusal()
 	}
 	if _, ok := kept.answered[r.Reply]; ok {
 		return fmt.Errorf("answer a webhook: %w", ErrAnswered)

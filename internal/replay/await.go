@@ -23,7 +23,7 @@ func (w *cond) cancel(*Machine) { w.cancelled = true } // it is polled at the en
 // false. A condition that already holds writes nothing; where both come true in one turn the condition wins.
 func (x *Ctx) Await(name string, pred func() bool, timeout time.Duration) (bool, error) {
 	m := x.m
-	c, err := m.enter()
+	c, err := m.operate()
 	if err != nil {
 		return false, err
 	}

@@ -75,9 +75,13 @@ func (c *coro) run(fn func()) {
 			return
 		}
 		thrown := recover() // also what deferred functions throw while the coroutine is unwound: it must not end the process
-		if !c.m.closing.Load() {
-			c.m.fail(&PanicError{Value: thrown, Stack: debug.Stack()})
+		if c.m.closing.Load() {
+			return
 		}
+		if c.m.failure == c.m.early {
+			c.m.failure = nil
+		}
+		c.m.fail(&PanicError{Value: thrown, Stack: debug.Stack()})
 	}()
 	fn()
 	returned = true

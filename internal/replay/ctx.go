@@ -36,10 +36,32 @@ func (m *Machine) enter() (*coro, error) {
 	return c, nil
 }
 
-// begin is what every operation starts with: the running coroutine, unless the name is bad, the scope cancelled, or the caller foreign. A name
-// that the coroutine has used before is known to be good.
+// operate is enter for all that changes the run. A deferred function of code that panics may ask for nothing: the run
+// is blocked for the panic, even if that is recovered later, as what was not done then would be missing.
+func (m *Machine) operate() (*coro, error) {
+	c, err := m.enter()
+	if err != nil || !panicking() {
+		return c, err
+	}
+	if m.failure == nil {
+		m.early = &PanicError{Value: errEarly, Stack: debug.Stack()}
+		m.failure = m.early
+	}
+	return nil, ErrPanicking
+}
+
+// Refusal is why an operation was not carried out that says no more than that.
+func (x *Ctx) Refusal() error {
+	if _, err := x.m.operate(); err != nil {
+		return err
+	}
+	return &ForeignError{Run: x.m.cfg.Run}
+}
+
+// begin is what every operation starts with: the running coroutine, unless the name is bad, the scope cancelled, the
+// caller foreign, or it panics. A name that the coroutine has used before is known to be good.
 func (x *Ctx) begin(what string, kind world.Kind, name string) (*coro, error) {
-	c, err := x.m.enter()
+	c, err := x.m.operate()
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +144,7 @@ func (m *Machine) opening(x *Ctx, t world.EventType, k world.Key) *Op {
 
 // Go runs fn as a coroutine of the workflow; the future is resolved when it has returned. name is "" for the usual one.
 func (x *Ctx) Go(name string, fn func(x *Ctx, f *Future) error) *Future {
-	c, err := x.m.enter()
+	c, err := x.m.operate()
 	if err != nil {
 		return x.m.resolved(err)
 	}
@@ -160,7 +182,7 @@ func (x *Ctx) Uncancelled() *Ctx { return &Ctx{m: x.m, scope: &scope{}} }
 
 // Cancel cancels the scope. Its open steps are told; new operations in it return [ErrCancelled].
 func (x *Ctx) Cancel() {
-	if _, err := x.m.enter(); err == nil {
+	if _, err := x.m.operate(); err == nil {
 		x.m.cancelScope(x.scope)
 	}
 }
@@ -168,6 +190,9 @@ func (x *Ctx) Cancel() {
 // CancelFuture cancels what is behind a future that is not done: a step, a wait, a wait for a hook's payload, a coroutine with all it asked for.
 func (x *Ctx) CancelFuture(f *Future) {
 	if _, err := x.m.enter(); err != nil || f.done {
+		return
+	}
+	if _, err := x.m.operate(); err != nil {
 		return
 	}
 	switch {
@@ -211,9 +236,9 @@ func (x *Ctx) WriteStream(name string, spec any) error {
 	return nil
 }
 
-// Continue ends the segment; the run goes on in a new one. It does not return.
+// Continue ends the segment; the run goes on in a new one. It does not return, unless it is refused.
 func (x *Ctx) Continue(c Continue) {
-	if _, err := x.m.enter(); err != nil {
+	if _, err := x.m.operate(); err != nil {
 		return
 	}
 	x.m.finish(Outcome{Continue: &c})
@@ -249,8 +274,9 @@ func (x *Ctx) NewID() string {
 	return id.String()
 }
 
-// Replaying reports whether the code that runs has run before. It may be called from anywhere.
-func (x *Ctx) Replaying() bool { return x.m.replaying.Load() }
+// Replaying reports whether the code that runs has run before, or runs as the machine is thrown away. It may be
+// called from anywhere.
+func (x *Ctx) Replaying() bool { return x.m.replaying.Load() || x.m.closing.Load() }
 
 // Run is the ID of the run.
 func (x *Ctx) Run() string { return x.m.cfg.Run }

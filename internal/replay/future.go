@@ -129,9 +129,13 @@ func (m *Machine) wake(w *waiter) {
 	}
 }
 
-// Wait blocks the running coroutine until the future is resolved. It is false when it was called from outside, and did not wait.
+// Wait blocks the running coroutine until the future is resolved. It is false when it was refused, and did not wait:
+// see [Ctx.Refusal].
 func (x *Ctx) Wait(f *Future) bool {
 	c, err := x.m.enter()
+	if err == nil && !f.done {
+		c, err = x.m.operate()
+	}
 	if err != nil {
 		return false
 	}
@@ -145,7 +149,7 @@ func (x *Ctx) Wait(f *Future) bool {
 // WaitAny blocks the running coroutine until one of the futures is resolved and returns the index of the one that was resolved first. With
 // none it blocks for ever.
 func (x *Ctx) WaitAny(fs ...*Future) int {
-	c, err := x.m.enter()
+	c, err := x.m.operate()
 	if err != nil {
 		return -1
 	}
@@ -169,7 +173,7 @@ func (x *Ctx) WaitAny(fs ...*Future) int {
 // WaitAll blocks the running coroutine until all futures are resolved, or one is with an error. It returns the index of the first that failed,
 // in the order in which they were resolved, or -1.
 func (x *Ctx) WaitAll(fs ...*Future) int {
-	c, err := x.m.enter()
+	c, err := x.m.operate()
 	if err != nil {
 		return -1
 	}
@@ -201,7 +205,7 @@ func (x *Ctx) WaitAll(fs ...*Future) int {
 // ended. At the first that fails no further one begins, the scope is cancelled, and Items returns its index and error without waiting for
 // the rest.
 func (x *Ctx) Items(n, limit int, fn func(x *Ctx, i int) error) (int, error) {
-	c, err := x.m.enter()
+	c, err := x.m.operate()
 	if err != nil {
 		return -1, err
 	}

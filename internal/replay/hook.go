@@ -189,7 +189,7 @@ func (h *hook) close(err error) {
 // still; then it is [ErrCancelled], or world.ErrNotFound.
 func (x *Ctx) Receive(of *Future) *Future {
 	m := x.m
-	if _, err := m.enter(); err != nil {
+	if _, err := m.operate(); err != nil {
 		return m.resolved(err)
 	}
 	if of.op == nil {
@@ -220,7 +220,7 @@ func (x *Ctx) Receive(of *Future) *Future {
 // Dispose gives the hook's token back. Payloads that came are still received.
 func (x *Ctx) Dispose(of *Future) error {
 	m := x.m
-	if _, err := m.enter(); err != nil {
+	if _, err := m.operate(); err != nil {
 		return err
 	}
 	if of.op == nil || of.err != nil && !of.op.hook.granted && of.err != ErrCancelled {

@@ -98,6 +98,7 @@ type Machine struct {
 	index     uint64
 	outcome   *Outcome
 	failure   error
+	early     error // is failure, as code that panics asked for something: the panic itself takes its place
 
 	transcript []said // strict mode
 

@@ -9,9 +9,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Local is a place for what the code of this evaluation keeps beside the machine; nil for a foreign caller.
+// Local is a place for what the code of this evaluation keeps beside the machine; nil for a caller that is foreign or
+// panics.
 func (x *Ctx) Local() *any {
-	if _, err := x.m.enter(); err != nil {
+	if _, err := x.m.operate(); err != nil {
 		return nil
 	}
 	return &x.m.local
