@@ -3,6 +3,7 @@ package world
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -112,7 +113,7 @@ type Event struct {
 	Chosen  bool            `json:"chosen,omitempty"`  // hook_created: the author chose the token
 	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token; hook_created: the run that a fork has the hook from
 	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled: who
-	Reason  string          `json:"reason,omitempty"`  // the same: why
+	Reason  string          `json:"reason,omitempty"`  // the same: why; run_continued and what ends a run: see NotCreated
 	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open
 	Birth   *Birth          `json:"birth,omitempty"`   // run_created
 	Next    *Continuation   `json:"next,omitempty"`    // run_continued
@@ -209,6 +210,29 @@ func Frees(events []Event, hook string) bool {
 		}
 	}
 	return false
+}
+
+// notCreated begins the part of a reason that says what was not created.
+const notCreated = "not created, as nobody waited: "
+
+// WithNotCreated adds to the reason of an event that ends a run or a segment what its code asked for last and what
+// was not created.
+func WithNotCreated(reason, what string) string {
+	if reason != "" {
+		reason += "; "
+	}
+	return reason + notCreated + what
+}
+
+// NotCreated is what the code asked for in its last turn and what was not created, as it would have ended before
+// anybody had waited for it: steps, waits and attached children, as in `step "mail", sleep "rest"`; or "". Of
+// run_continued and of the events that end a run.
+func (e *Event) NotCreated() string {
+	if e.Type != RunContinued && !e.Type.Terminal() {
+		return ""
+	}
+	_, what, _ := strings.Cut(e.Reason, notCreated)
+	return what
 }
 
 // Terminal reports whether the event ends its run.

@@ -36,7 +36,8 @@ type Journal struct {
 	Commits     int             `json:"commits"`           // that wrote these events
 	Builds      []string        `json:"builds,omitempty"`  // that wrote them, in order of appearance
 	Entries     []*Entry        `json:"steps"`
-	Unread      []Unread        `json:"unread,omitempty"` // signals that no wait took, in order
+	Unread      []Unread        `json:"unread,omitempty"`     // signals that no wait took, in order
+	NotCreated  []string        `json:"notCreated,omitempty"` // of each segment that ended so, the newest last: see [Event.NotCreated]
 
 	payloads bool
 	gap      bool              // a number was missing in this segment
@@ -137,6 +138,9 @@ const (
 	maxEarlierText = 512
 )
 
+// mostNotCreated is of how many segments it is kept what was not created.
+const mostNotCreated = 10
+
 // NewJournal begins the journal of a run. Without payloads it keeps no inputs, outputs and payloads, and so only a few hundred bytes a
 // step.
 func NewJournal(run string, payloads bool) *Journal {
@@ -191,6 +195,9 @@ func (j *Journal) Entry(id string) *Entry {
 
 // addRun takes an event about the run itself.
 func (j *Journal) addRun(e *Event) {
+	if what := e.NotCreated(); what != "" {
+		j.NotCreated = append(j.NotCreated[max(len(j.NotCreated)-mostNotCreated+1, 0):], what)
+	}
 	switch e.Type {
 	case RunCreated:
 		j.Status, j.CreatedAt, j.Input = Pending, e.Time, j.keep(e.Payload)

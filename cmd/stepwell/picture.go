@@ -134,6 +134,9 @@ func (p *picture) facts(to io.Writer) {
 	if len(j.Output) > 0 {
 		fact("output", p.payload(j.Output, payloadWidth))
 	}
+	for _, what := range j.NotCreated {
+		fact("not created", human.Cut(human.Visible(what), payloadWidth)+"   nobody waited for it when the code ended")
+	}
 	for _, u := range j.Unread {
 		fact("unread", fmt.Sprintf("event %q, sent %s   %s", u.Name, human.When(u.At, p.now()), p.payload(u.Payload, noteWidth)))
 	}

@@ -154,6 +154,7 @@ func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 		s.fail(err, s.state.Seq)
 		return
 	}
+	s.warnUnheard(decided)
 	s.create()
 }
 

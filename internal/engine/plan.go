@@ -51,7 +51,7 @@ func (s *session) endWithoutCode() {
 func (s *session) end() bool {
 	out := s.m.Outcome()
 	switch {
-	case s.turn.continued, s.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
+	case s.turn.undecided(), s.turn.continued, s.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
 		s.again = true
 		if s.draining && s.birth == nil && len(s.bodies) == 0 && !s.turn.conditional() {
 			s.hibernate() // or code that continues for ever would never let go
@@ -71,6 +71,9 @@ func (s *session) end() bool {
 }
 
 func (s *session) terminal(e world.Event) {
+	if s.m != nil {
+		e.Reason = s.unborn(e.Reason)
+	}
 	if err := s.put(&e); err != nil {
 		s.fail(err, s.state.Seq)
 	}

@@ -37,8 +37,11 @@ func (t *turn) empty() bool {
 }
 
 // conditional reports whether only the world knows what the machine goes on with: nothing further is delivered before that.
-func (t *turn) conditional() bool {
-	if len(t.hooks) > 0 || t.awaits || len(t.later) > 0 {
+func (t *turn) conditional() bool { return len(t.later) > 0 || t.undecided() }
+
+// undecided reports whether only the world knows what becomes of something that the turn creates.
+func (t *turn) undecided() bool {
+	if len(t.hooks) > 0 || t.awaits {
 		return true
 	}
 	for _, b := range t.births {
@@ -117,8 +120,8 @@ func (s *session) fail(err error, seq int64) {
 	}
 }
 
-// create records what the code asked for since the last event. What it asked for while it came to its end is not created, but for
-// attributes, and for the end of a wait whose signal it took: that wait is in the log.
+// create records what the code asked for since the last event; of what it asked for while it came to its end, what
+// lasts.
 func (s *session) create() {
 	over := s.m.Outcome() != nil
 	for {
@@ -128,11 +131,9 @@ func (s *session) create() {
 		}
 		first := len(s.turn.events)
 		for _, op := range asked {
-			took := op.Type == world.WaitCompleted && s.state.Wait(op.ID) != nil
-			if over && op.Type != world.AttrSet && op.Key.Kind != world.KindStream && !took {
-				continue
+			if !over || s.lasts(op) {
+				s.createOne(op)
 			}
-			s.createOne(op)
 		}
 		created := s.turn.events[first:]
 		if len(created) == 0 {

@@ -40,6 +40,9 @@ type Op struct {
 // Future resolves with the operation's result.
 func (o *Op) Future() *Future { return o.future }
 
+// Disposed reports whether the operation is a hook that the code has given back.
+func (o *Op) Disposed() bool { return o.hook != nil && o.hook.disposed }
+
 // Metadata is that of a hook, as it was recorded; as the code asks for it, where that is not known yet.
 func (o *Op) Metadata() []byte {
 	if o.kept != nil {

@@ -236,6 +236,9 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 	if undo := timeline.Undone(j); undo != "" {
 		add(fact{Name: "undo", Text: undo})
 	}
+	for _, what := range j.NotCreated {
+		add(fact{Name: "not created", Text: cut(visible(what), mostMessage) + ": nobody waited for it when the code ended"})
+	}
 	if q := r.Queue; q != nil && q.Owner != "" {
 		name := q.OwnerName
 		if name == "" {

@@ -91,6 +91,41 @@ var births = []check{
 		}
 		k.idle("the run is over")
 	}},
+	{"a commit that ends its run bears children", "births are kept whatever else their commit does, a run's own birth and its end included", func(r *rig) {
+		k := r.worker("greet")
+		eager := birth("greet")
+		eager.Worker, eager.Take = k.id, 1
+		for name, c := range map[string]*world.Commit{"with its birth": eager, "later": k.bear("greet").next()} {
+			at := world.Now()
+			if c == eager {
+				c.Events = append(c.Events, world.Event{Type: world.RunStarted, Time: at})
+			}
+			var children []string
+			for i := range 3 {
+				child := birth("other", func(b *world.Birth) {
+					b.Parent = &world.Parent{Run: c.Run, Step: fmt.Sprint("step_", i), Detached: true}
+				})
+				children = append(children, child.Run)
+				c.Births = append(c.Births, child)
+				c.Events = append(c.Events, world.Event{Type: world.StepCreated, ID: fmt.Sprint("step_", i), Kind: world.KindChild, Name: "other",
+					Occurrence: i, Peer: child.Run, Time: at})
+			}
+			reason := world.WithNotCreated("", "step \"mail\"")
+			c.Events = append(c.Events, world.Event{Type: world.RunCompleted, Payload: []byte(`1`), Time: at, Reason: reason})
+			r.commit(c)
+			if row := r.run(c.Run); row.Status != world.Completed {
+				r.Fatalf("%s: got %+v, want a completed run", name, row)
+			}
+			events := r.events(c.Run)
+			r.same(events[len(events)-1].NotCreated(), "step \"mail\"", "not created, "+name)
+			for _, id := range children {
+				row := r.run(id)
+				if row.Status != world.Pending || row.Parent == nil || row.Parent.Run != c.Run || !row.Parent.Detached {
+					r.Fatalf("%s: got %+v, want a pending child", name, row)
+				}
+			}
+		}
+	}},
 	{"an eager birth can be released at once", "a commit may be a birth and a release at once", func(r *rig) {
 		k := r.worker("greet")
 		c := birth("greet")
