@@ -33,16 +33,19 @@ type waitOptions struct {
 	timed   bool
 }
 
-// Match is the JSON that a payload must contain: objects by key, arrays by element, everything else by value.
+// Match is the JSON that a payload must contain, by the rule of PostgreSQL's @> on every world: an object contains
+// another if it has all of its keys, with values that contain theirs; an array contains another if each element of
+// that is contained in one of its own, in any order and however often; everything else by value.
 type Match map[string]any
 
 func (m Match) waitOption(o *waitOptions) { o.match = m }
 
 func (t TimeoutOption) waitOption(o *waitOptions) { o.timeout, o.timed = time.Duration(t), true }
 
-// Wait pauses the workflow until the event comes, durably and holding nothing. ok is false where its [Timeout] passed first: that
-// is a value, not an error. A payload that was sent before is taken at once, the oldest that matches first; each payload is taken
-// once, by the first wait that matches.
+// Wait pauses the workflow until the event comes, durably and holding nothing. ok is false where its [Timeout] passed
+// first: that is a value, not an error. A payload that was sent before is taken at once, the oldest that matches
+// first; each payload is taken once, by the first wait that matches. With Timeout(0) it takes what is there: the
+// inbox of the run is looked into first, so that all that was durable before the wait began is.
 //
 // The error is [ErrCancelled] when the run is cancelled; [ErrInvalid] for a key in [Match] that the event's type does not have,
 // and for a negative timeout.

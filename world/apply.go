@@ -285,7 +285,7 @@ func (s *State) applyWait(e *Event, now time.Time) (bool, error) {
 		if e.Kind.prefix() != PrefixWait {
 			return false, fmt.Errorf("%w: wait kind %q", ErrInvalid, e.Kind)
 		}
-		put(&s.waits, e.ID, &Wait{ID: e.ID, Kind: e.Kind, Key: e.Key(s.Segment), Created: e.Time, Until: e.Until, Match: e.Match})
+		put(&s.waits, e.ID, &Wait{ID: e.ID, Kind: e.Kind, Key: e.Key(s.Segment), Seq: s.Seq + 1, Created: e.Time, Until: e.Until, Match: e.Match})
 		return true, nil
 	}
 	w := s.waits[e.ID]

@@ -64,6 +64,7 @@ type Wait struct {
 	ID      string
 	Kind    Kind
 	Key     Key
+	Seq     int64 // number of its wait_created
 	Created time.Time
 	Until   time.Time       // zero: no deadline
 	Match   json.RawMessage // of an event wait; empty: any payload

@@ -143,6 +143,30 @@ func (e *Engine) beatOnce(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
+	e.beatNow(ctx)
+}
+
+// look gets the mail of all runs that is durable by now: by a beat that begins behind this call, be it another's. It
+// is false where there was none.
+func (e *Engine) look(ctx context.Context) bool {
+	begun := e.beats.Load()
+	select {
+	case e.beating <- struct{}{}:
+		defer func() { <-e.beating }()
+	case <-ctx.Done():
+		return false
+	}
+	if e.beats.Load() > begun && e.heard {
+		return true
+	}
+	e.beatNow(ctx)
+	return e.heard
+}
+
+// beatNow beats. The caller has the place in e.beating.
+func (e *Engine) beatNow(ctx context.Context) {
+	e.beats.Add(1)
+	e.heard = false
 	sent := time.Now()
 	b, err := e.cfg.World.Beat(ctx, world.BeatQuery{Worker: e.workerID(), Tasks: e.taskKeys()})
 	switch {
@@ -161,6 +185,7 @@ func (e *Engine) beatOnce(ctx context.Context) {
 		}
 		return
 	}
+	e.heard = true
 	e.dispatch(b)
 }
 

@@ -6,6 +6,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -29,7 +30,7 @@ func (runTimeout) Is(target error) bool {
 // watchDeadline sets the timer of a run that has a timeout.
 func (s *session) watchDeadline() {
 	if d := s.state.Birth.Timeout; d > 0 && s.state.Cancel == nil && s.state.Status == world.Running {
-		s.timers.add(world.After(s.state.StartedAt, d), deadlineID, false)
+		s.timers.add(world.After(s.state.StartedAt, d), deadlineID, false, math.MaxInt64) // what is due at that very moment is in time
 	}
 }
 

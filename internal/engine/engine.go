@@ -125,6 +125,8 @@ type Engine struct {
 	beat    chan struct{} // beat soon
 	stir    chan struct{} // something is owned now: beats are due sooner
 	beating chan struct{} // holds one token while a beat is under way
+	beats   atomic.Uint64 // beats that have begun
+	heard   bool          // the last one had an answer; of whoever has the token
 	offset  atomic.Int64  // world's clock minus ours, ns
 	until   atomic.Int64  // end of the lease on our monotonic clock, ns since epoch0
 	epoch0  time.Time

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,18 +205,15 @@ func (s *session) begin(tk world.TakenRun) {
 	s.watchDeadline()
 	s.create()
 	for w := range s.state.Waits() {
-		if !w.Until.IsZero() {
-			s.timers.add(w.Until, w.ID, false)
-		}
+		s.timeWait(w)
 	}
-	steps := slices.SortedFunc(s.state.Steps(), func(a, b *world.Step) int { return cmp.Compare(a.Created, b.Created) })
 	s.ready = s.ready[:0]
-	for _, st := range steps {
+	for _, st := range byCreation(s.state.Steps()) {
 		if st.Queued || st.Kind != world.KindClosure && st.Kind != world.KindTask {
 			continue
 		}
 		if st.RetryAt.After(s.now) {
-			s.timers.add(st.RetryAt, st.ID, true)
+			s.timers.add(st.RetryAt, st.ID, true, st.Created)
 		} else {
 			s.ready = append(s.ready, st.ID)
 		}

@@ -3,9 +3,11 @@ package engine
 // Other runs: children that a run starts, and runs whose result it waits for.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"math/rand/v2"
 	"slices"
 
@@ -158,10 +160,15 @@ func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 	s.create()
 }
 
+// byCreation lists steps in the order in which they were asked for.
+func byCreation(steps iter.Seq[*world.Step]) []*world.Step {
+	return slices.SortedFunc(steps, func(a, b *world.Step) int { return cmp.Compare(a.Created, b.Created) })
+}
+
 // farewell sends a cancel to each attached child that still runs: the run has ended.
 func (s *session) farewell(ctx context.Context) []world.Delivery {
 	var send []world.Delivery
-	for st := range s.state.Steps() {
+	for _, st := range byCreation(s.state.Steps()) {
 		if st.Kind != world.KindChild || s.detached(ctx, st) {
 			continue
 		}

@@ -41,7 +41,8 @@ func (s *session) free(until time.Time, last *message) {
 	for i := range msgs {
 		delete(s.seen, msgs[i].mail.Row)
 	}
-	if msgs = s.due(until, msgs); last != nil {
+	msgs = s.due(until, msgs)
+	if s.pollLater(s.now); last != nil {
 		msgs = append(msgs, *last)
 	}
 	s.freeing = true

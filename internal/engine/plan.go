@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -387,7 +390,7 @@ func (s *session) recordFailure(step string, b *body, r *result) {
 		s.turn.addStreams(unclosed(r.streams, false)...)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})
 		if s.failure == nil {
-			s.timers.add(at, step, true)
+			s.timers.add(at, step, true, st.Created)
 		}
 		return
 	}
@@ -440,7 +443,8 @@ func (s *session) cancelledStep(step string) bool {
 
 // abandonBodies reports attempts that are given up, so that they do not count as deaths.
 func (s *session) abandonBodies() {
-	for step, b := range s.bodies {
+	for _, step := range s.running() {
+		b := s.bodies[step]
 		if b.task != nil || s.state.Step(step) == nil {
 			continue
 		}
@@ -452,6 +456,20 @@ func (s *session) abandonBodies() {
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: s.now, Error: abandoned("its worker shut down and it did not return")})
 	}
 	clear(s.bodies)
+}
+
+// running lists the steps whose bodies run here, in the order in which they were asked for; one that is over comes
+// first.
+func (s *session) running() []string {
+	created := func(step string) int64 {
+		if st := s.state.Step(step); st != nil {
+			return st.Created
+		}
+		return 0
+	}
+	return slices.SortedFunc(maps.Keys(s.bodies), func(a, b string) int {
+		return cmp.Or(cmp.Compare(created(a), created(b)), cmp.Compare(a, b))
+	})
 }
 
 // reportAbandoned tells whoever owns the run now that the attempts which run here were given up, not dead: the process outlived its lease.

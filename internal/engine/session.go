@@ -39,6 +39,7 @@ type session struct {
 	bodies  map[string]*body // that run now, by step
 	ready   []string         // steps that wait for a slot, in order
 	timers  timers           // due times of waits and retries
+	polls   []timer          // of waits that only look: see poll.go
 	slots   int              // step slots that are held and free for the next body
 	asking  bool             // queued for a step slot
 	granted bool             // the slot it queued for came: it is its turn
@@ -212,7 +213,7 @@ func (s *session) gather() []message {
 	}
 	s.now = s.e.now()
 	if s.state != nil && s.state.Paused == nil && s.failure == nil {
-		msgs = s.due(s.now, msgs)
+		msgs = s.looked(s.due(s.now, msgs))
 	}
 	return msgs
 }
@@ -224,6 +225,9 @@ func (s *session) due(until time.Time, msgs []message) []message {
 		t, ok := s.timers.due(until)
 		if !ok {
 			break
+		}
+		if s.looksFirst(t) {
+			continue
 		}
 		if t.retry {
 			if st := s.state.Step(t.id); st != nil && s.bodies[t.id] == nil && st.Status == world.StepPending {
@@ -306,7 +310,7 @@ func (s *session) handleDue(msg *message) {
 	if msg.step == deadlineID && (s.state.Paused == nil || s.freeing) {
 		s.passDeadline(msg.at)
 	} else if s.state.Paused != nil && !s.freeing { // it was paused in this turn
-		s.timers.add(msg.at, msg.step, false)
+		s.hold(msg)
 	} else if s.failure == nil && s.state.Wait(msg.step) != nil {
 		s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
 	}

@@ -10,13 +10,15 @@ type timer struct {
 	at    time.Time
 	id    string
 	retry bool
+	order int64 // of those that are due at one time: what was created first comes first
 }
 
 // timers is a session's heap of due times. Entries whose wait or step is over meanwhile are skipped by whoever asks.
 type timers struct{ h timerHeap }
 
-func (t *timers) add(at time.Time, id string, retry bool) {
-	heap.Push(&t.h, timer{at, id, retry})
+// add is given the number of the event that created the wait or step.
+func (t *timers) add(at time.Time, id string, retry bool, created int64) {
+	heap.Push(&t.h, timer{at, id, retry, created})
 }
 
 // due removes and returns the first timer that is due.
@@ -44,10 +46,15 @@ func (t *timers) prune(void func(timer) bool) {
 
 type timerHeap []timer
 
-func (h timerHeap) Len() int           { return len(h) }
-func (h timerHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h timerHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *timerHeap) Push(x any)        { *h = append(*h, x.(timer)) }
+func (h timerHeap) Len() int { return len(h) }
+func (h timerHeap) Less(i, j int) bool {
+	if c := h[i].at.Compare(h[j].at); c != 0 {
+		return c < 0
+	}
+	return h[i].order < h[j].order
+}
+func (h timerHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *timerHeap) Push(x any)   { *h = append(*h, x.(timer)) }
 func (h *timerHeap) Pop() any {
 	old := *h
 	n := len(old) - 1

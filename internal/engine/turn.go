@@ -171,8 +171,8 @@ func (s *session) createOne(op *replay.Op) {
 		s.bear(op, child)
 	case op.Type == world.StepCreated && e.Kind == world.KindAwait:
 		s.turn.awaits = true
-	case op.Type == world.WaitCreated && !e.Until.IsZero():
-		s.timers.add(e.Until, e.ID, false)
+	case op.Type == world.WaitCreated:
+		s.timeWait(s.state.Wait(e.ID))
 	case op.Type == world.StepCreated && e.Queued:
 		s.queueTask(op, spec)
 	case op.Type == world.StepCreated && spec != nil:

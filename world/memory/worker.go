@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -107,7 +108,7 @@ func (w *World) bury(wk *worker, died bool, n *notices) {
 	delete(w.workers, wk.ID)
 	w.replaceCancels(wk, n)
 	now := w.now()
-	for r := range wk.runs {
+	for _, r := range slices.SortedFunc(maps.Keys(wk.runs), func(a, b *run) int { return cmp.Compare(a.id, b.id) }) {
 		if died && r.seq == r.taken {
 			r.strikes++
 		} else {

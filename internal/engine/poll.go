@@ -1,0 +1,70 @@
+package engine
+
+// Waits for an event with a timeout of nothing: they take what is there. What was durable before such a wait began is
+// there, so that the session looks into its run's inbox before the wait is over; and the wait is over behind all that
+// was found. A look is a beat of the worker, which all sessions that look share.
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// timeWait sets the timer of a wait, if it has one.
+func (s *session) timeWait(w *world.Wait) {
+	if !w.Until.IsZero() {
+		s.timers.add(w.Until, w.ID, false, w.Seq)
+	}
+}
+
+// hold sets the timer of a wait again, which was due in a turn in which the run was paused.
+func (s *session) hold(msg *message) {
+	if w := s.state.Wait(msg.step); w != nil {
+		s.timers.add(msg.at, w.ID, false, w.Seq)
+	}
+}
+
+// looksFirst keeps a timer that is due for looked, where it is of a wait that only looks.
+func (s *session) looksFirst(t timer) bool {
+	if t.retry {
+		return false
+	}
+	w := s.state.Wait(t.id)
+	if w == nil || w.Kind != world.KindEvent || w.Until.After(w.Created) {
+		return false
+	}
+	s.polls = append(s.polls, t)
+	return true
+}
+
+// looked adds the ends of the waits that only look behind all else that is there, as soon as the inbox was looked into.
+func (s *session) looked(msgs []message) []message {
+	if len(s.polls) == 0 {
+		return msgs
+	}
+	if !s.e.look(s.e.workCtx) {
+		s.pollLater(s.now.Add(linger))
+		return msgs
+	}
+	msgs = append(slices.Clone(msgs), s.receive()...)
+	at := s.now
+	for i := range msgs {
+		if msgs[i].at.After(at) {
+			at = msgs[i].at
+		}
+	}
+	for _, t := range s.polls {
+		msgs = append(msgs, message{kind: msgDue, at: at, step: t.id})
+	}
+	s.polls = s.polls[:0]
+	return msgs
+}
+
+// pollLater puts off the waits that only look.
+func (s *session) pollLater(at time.Time) {
+	for _, t := range s.polls {
+		s.timers.add(at, t.id, false, t.order)
+	}
+	s.polls = s.polls[:0]
+}
