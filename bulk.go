@@ -46,10 +46,12 @@ const bulkGrace = 5 * time.Second
 // The second value is an error of the list itself, or why ctx ended; it is the last.
 func (a *App) Bulk(ctx context.Context, f ListFilter, act Act, opts ...BulkOption) iter.Seq2[BulkResult, error] {
 	o := bulkOptions{parallel: 1}
-	for _, opt := range opts {
-		opt.bulkOption(&o)
-	}
+	err := given(opts, func(opt BulkOption) { opt.bulkOption(&o) })
 	return func(yield func(BulkResult, error) bool) {
+		if err != nil {
+			yield(BulkResult{}, fmt.Errorf("bulk: %w", err))
+			return
+		}
 		if o.parallel < 1 {
 			yield(BulkResult{}, fmt.Errorf("%w: bulk: %d acts at once: want 1 or more", ErrInvalid, o.parallel))
 			return

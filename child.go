@@ -39,16 +39,15 @@ func (detachedOption) childOption(o *ChildOptions) { o.Detached = true }
 
 // ChildCall starts child runs of a workflow: see [Workflow.Child].
 type ChildCall[In, Out any] struct {
-	w    *Workflow[In, Out]
-	opts ChildOptions
+	w     *Workflow[In, Out]
+	opts  ChildOptions
+	fault error
 }
 
 // Child prepares a child run: a run of its own, which this workflow starts and can wait for. Waiting for it holds nothing.
 func (w *Workflow[In, Out]) Child(opts ...ChildOption) *ChildCall[In, Out] {
 	c := &ChildCall[In, Out]{w: w}
-	for _, o := range opts {
-		o.childOption(&c.opts)
-	}
+	c.fault = given(opts, func(o ChildOption) { o.childOption(&c.opts) })
 	return c
 }
 
@@ -70,6 +69,9 @@ func (c *ChildCall[In, Out]) Run(ctx Context, in In) (Out, error) { return c.Sta
 func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	fail := func(err error) *ChildRun[Out] {
 		return &ChildRun[Out]{Future: failedFuture[Out](fmt.Errorf("child run of %s: %w", c.w.name, err))}
+	}
+	if c.fault != nil {
+		return fail(c.fault)
 	}
 	o := StartOptions{
 		ID: c.opts.ID, Retention: c.opts.Retention, Timeout: c.opts.Timeout, Priority: c.opts.Priority, Version: c.opts.Version, retention: c.w.retention, timeout: c.w.timeout,

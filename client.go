@@ -21,8 +21,8 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 	if wf := a.known[workflow]; wf != nil {
 		o.retention, o.timeout = wf.Retention, wf.Timeout
 	}
-	for _, opt := range opts {
-		opt.startOption(&o)
+	if err := given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	if err := a.checkInput(workflow, input); err != nil {
 		return nil, fmt.Errorf("start %s: input: %w", workflow, err)

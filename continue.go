@@ -30,8 +30,8 @@ type continueOptions struct{ version int }
 // that version's type, or undo functions that are registered (see [Compensate], [DropUndo]): [ErrInvalid].
 func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	var o continueOptions
-	for _, opt := range opts {
-		opt.continueOption(&o)
+	if err := given(opts, func(opt ContinueOption) { opt.continueOption(&o) }); err != nil {
+		return fmt.Errorf("continue as new: %w", err)
 	}
 	if o.version < 0 {
 		return fmt.Errorf("continue as new: %w: version %d: must be 1 or more", ErrInvalid, o.version)

@@ -31,8 +31,8 @@ func ReadHistories(from io.Reader) iter.Seq2[*History, error] { return history.R
 // server with a viewer's key is shown neither these nor the seed: such a history can be looked at and checked; with an open hook it is not imported.
 func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...ExportOption) error {
 	var o exportOptions
-	for _, opt := range opts {
-		opt.exportOption(&o)
+	if err := given(opts, func(opt ExportOption) { opt.exportOption(&o) }); err != nil {
+		return fmt.Errorf("export run %s: %w", run, err)
 	}
 	from := a.world
 	if !o.decrypted {

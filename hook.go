@@ -58,8 +58,8 @@ type Hook[T any] struct {
 // With a chosen [Token] it returns when the token is decided; where another run holds it the error is a [*HookConflictError].
 func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 	var o hookOptions
-	for _, opt := range opts {
-		opt.hookOption(&o)
+	if err := given(opts, func(opt HookOption) { opt.hookOption(&o) }); err != nil {
+		return nil, fmt.Errorf("hook: %w", err)
 	}
 	if o.chosen {
 		if err := world.CheckKey("hook token", o.token); err != nil {

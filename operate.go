@@ -86,8 +86,8 @@ func (a *App) Wake(ctx context.Context, run string) (int, error) {
 // deliverAs sends a delivery, under an ID of its own if it has none.
 func (a *App) deliverAs(ctx context.Context, d *world.Delivery, opts []SendOption) error {
 	s := sending{Delivery: *d}
-	for _, opt := range opts {
-		opt.sendOption(&s)
+	if err := given(opts, func(opt SendOption) { opt.sendOption(&s) }); err != nil {
+		return err
 	}
 	if d = &s.Delivery; d.ID == "" {
 		d.ID = world.NewID("dlvr", time.Now()) // so that it is appended once, whatever happens to its owner

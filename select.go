@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -25,6 +26,9 @@ func Select(ctx Context, fs ...Awaitable) (int, error) {
 		return -1, fmt.Errorf("%w: a select of nothing", ErrInvalid)
 	}
 	rs := make([]*replay.Future, len(fs))
+	if err := given(fs, func(Awaitable) {}); err != nil {
+		return -1, fmt.Errorf("select: %w", err)
+	}
 	for i, f := range fs {
 		if rs[i] = f.future(); rs[i] == nil { // it failed before it was asked for
 			return i, nil
@@ -63,10 +67,11 @@ type Received[T any] struct {
 // Start is [EventDef.Wait] as a future, for [Select] and [Race].
 func (e *EventDef[T]) Start(ctx Context, opts ...WaitOption) *Future[Received[T]] {
 	var o waitOptions
-	for _, opt := range opts {
-		opt.waitOption(&o)
+	err := given(opts, func(opt WaitOption) { opt.waitOption(&o) })
+	var match json.RawMessage
+	if err == nil {
+		match, err = e.match(&o)
 	}
-	match, err := e.match(&o)
 	if err != nil {
 		return failedFuture[Received[T]](fmt.Errorf("wait for event %q: %w", e.name, err))
 	}

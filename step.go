@@ -51,6 +51,9 @@ func askStep[T any](ctx Context, name string, fn func(ctx context.Context) (T, e
 	if err := stepPolicy(&spec.Policy, opts); err != nil {
 		return nil, fmt.Errorf("step %q: %w", name, err)
 	}
+	if fn == nil {
+		return nil, fmt.Errorf("step %q: %w: no function", name, ErrInvalid)
+	}
 	limit := ctx.env.limit
 	spec.Policy.Tx = spec.Policy.Tx && ctx.env.rig.Together()
 	spec.Run = ctx.env.rig.Wrap(func(c context.Context, _ []byte) ([]byte, error) {
@@ -150,8 +153,8 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 type StepOption interface{ stepOption(*engine.Policy) }
 
 func stepPolicy(p *engine.Policy, opts []StepOption) error {
-	for _, o := range opts {
-		o.stepOption(p)
+	if err := given(opts, func(o StepOption) { o.stepOption(p) }); err != nil {
+		return err
 	}
 	return p.Validate()
 }

@@ -92,10 +92,11 @@ var webhookToken = regexp.MustCompile(`^[A-Za-z0-9_.~-]{1,200}$`)
 // Errors: [ErrInvalid] for options that make no sense, [ErrCancelled], encoding errors of the metadata.
 func NewWebhook(ctx Context, opts ...WebhookOption) (*Webhook, error) {
 	o := webhookOptions{}
-	for _, opt := range opts {
-		opt.webhookOption(&o)
+	err := given(opts, func(opt WebhookOption) { opt.webhookOption(&o) })
+	if err == nil {
+		err = o.check()
 	}
-	if err := o.check(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
 	token := o.token

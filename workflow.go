@@ -85,8 +85,8 @@ func (d RetentionOption) workflowOption(o *workflowOptions) {
 // The function must be deterministic: see the package comment.
 func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), opts ...WorkflowOption) *Workflow[In, Out] {
 	o := workflowOptions{version: 1}
-	for _, opt := range opts {
-		opt.workflowOption(&o)
+	if err := given(opts, func(opt WorkflowOption) { opt.workflowOption(&o) }); err != nil {
+		o.faults = append(o.faults, err)
 	}
 	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, fn: fn, faults: o.faults}
 	if err := world.CheckWorkflowName(name); err != nil {
@@ -148,8 +148,8 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 		return nil, fmt.Errorf("start %s: input: %w", w.name, err)
 	}
 	o := StartOptions{retention: w.retention, timeout: w.timeout}
-	for _, opt := range opts {
-		opt.startOption(&o)
+	if err := given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
+		return nil, fmt.Errorf("start %s: %w", w.name, err)
 	}
 	if o.Version == 0 {
 		o.Version = w.version

@@ -91,6 +91,11 @@ func (x *Ctx) step(kind world.Kind, name, peer string, input []byte, spec any) *
 	if kind == world.KindChild && peer == "" {
 		op.Peer = world.PrefixRun + strings.TrimPrefix(op.ID, world.PrefixStep)
 	}
+	if kind == world.KindChild {
+		if asked := x.m.recordedPeer(op); op.Chosen { // else a fork has it from its source
+			op.kept = asked
+		}
+	}
 	x.m.ask(op)
 	return op.future
 }

@@ -103,6 +103,27 @@ func (m *Machine) creation(t world.EventType, id string) *world.Event {
 	return nil
 }
 
+// recordedPeer finds the child that was started, where the log has another than the code asks for by now: the code goes
+// on at once, and must see the one that there is. What was asked for is returned then; else nil.
+func (m *Machine) recordedPeer(op *Op) (asked []byte) {
+	for i := range len(m.fed) - m.at - 1 {
+		at := m.at + 1 + i
+		if m.sought > m.at { // they come in the order in which they are asked for
+			at = m.at + 1 + (m.sought-m.at-1+i)%(len(m.fed)-m.at-1)
+		}
+		e := &m.fed[at]
+		if e.Type != world.StepCreated || e.ID != op.ID {
+			continue
+		}
+		m.sought = at + 1
+		if e.Peer != op.Peer {
+			asked, op.Peer = []byte(op.Peer), e.Peer
+		}
+		return asked
+	}
+	return nil
+}
+
 func (m *Machine) addHook(op *Op) {
 	op.hook = &hook{op: op}
 	put(&m.hooks, op.ID, op.hook)

@@ -77,6 +77,7 @@ type Machine struct {
 	at      int
 	more    bool            // the log goes on behind them
 	matched int             // creations before it were asked for, or will be reported: see locates
+	sought  int             // the creation after the one that recordedPeer found last
 	ahead   ahead           // what Patched has read of them in this turn
 	behind  bool            // a held result, or the cancel that frees it, follows in this turn
 	patches map[string]bool // decided in this segment
@@ -196,7 +197,7 @@ func (m *Machine) Feed(events []world.Event, more bool) error {
 	if err := m.failed(); err != nil {
 		return err
 	}
-	m.fed, m.at, m.matched, m.more = events, 0, 0, more
+	m.fed, m.at, m.matched, m.sought, m.more = events, 0, 0, 0, more
 	if len(m.queue) > 0 {
 		m.queue = append(m.queue, events...)
 		m.fed = m.queue

@@ -31,7 +31,7 @@ type Op struct {
 	own      Future // what future points to, for operations that have an end
 	hook     *hook
 	alike    func(asked, recorded []byte) bool // of a hook: see HookSpec
-	kept     []byte                            // of a hook: the metadata that was recorded, where that is known; else nil
+	kept     []byte                            // of a hook: the metadata that was recorded, where that is known; else nil. Of a child: see recordedPeer
 	recorded bool                              // its event is in the log
 	told     bool                              // its cancel was noted for the engine
 	pcs      []uintptr

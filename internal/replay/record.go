@@ -89,6 +89,10 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 	switch {
 	case e.Type != world.HookConflict && !m.same(op.Input, e.Payload) && (op.alike == nil || !op.alike(op.Input, e.Payload)): // a conflict does not keep the metadata of what was refused
 		return m.differs(op, e, "input", op.Input, e.Payload)
+	case op.Key.Kind == world.KindChild && op.kept != nil:
+		return m.differs(op, e, "ID", op.kept, []byte(e.Peer))
+	case op.Key.Kind == world.KindChild && op.Chosen && op.Peer != e.Peer:
+		return m.differs(op, e, "ID", []byte(op.Peer), []byte(e.Peer))
 	case !m.same(op.Match, e.Match):
 		return m.differs(op, e, "match", op.Match, e.Match)
 	case op.Token != e.Token && e.Peer == "":
