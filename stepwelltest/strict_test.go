@@ -61,7 +61,7 @@ var broken = map[string]struct {
 	}, []string{`child run "child" with input 2   strict_test.go:`, `with input 3   strict_test.go:`}},
 	"a child's ID": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
 		return child.Child(stepwell.ChildOptions{ID: fmt.Sprint("c", *calls)}).Run(ctx, 1)
-	}, []string{"with run c2", "with run c3"}},
+	}, []string{"with ID c2", "with ID c3"}},
 	"a child's options": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
 		return child.Child(stepwell.ChildOptions{Timeout: time.Duration(*calls) * time.Hour}).Run(ctx, 1)
 	}, []string{`child run "child" with content`, `"timeout":7200000000000`, `"timeout":10800000000000`}},
