@@ -24,6 +24,9 @@ var (
 	ErrInvalid = world.ErrInvalid
 	// ErrTooLarge: a value is over its limit; nothing was written.
 	ErrTooLarge = world.ErrTooLarge
+	// ErrDeliveryUsed: the [DeliveryID] was used before, for the same event or hook, with another payload; nothing was
+	// sent.
+	ErrDeliveryUsed = world.ErrDeliveryUsed
 	// ErrInboxFull: the run has too many unread payloads; send again later.
 	ErrInboxFull = world.ErrInboxFull
 	// ErrNoKey: the run is encrypted with a key that this App does not have: see [Config].Encryption. Nothing was written. The message names the key.

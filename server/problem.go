@@ -50,6 +50,8 @@ var (
 	errSignature   = errors.New("the request is not signed as its webhook wants")
 	errSecret      = errors.New("the server cannot check the signature")
 	errHeaders     = errors.New("too many headers")
+	errGone        = errors.New("the hook ended with its run")
+	errOtherBody   = errors.New("the delivery ID was used for another request")
 	errConditional = errors.New("the key in the body and the one in the header Idempotency-Key differ")
 )
 
@@ -80,8 +82,11 @@ var problems = []struct {
 	{errSlow, 408, "TIMEOUT", "Request timeout"},
 	{errConditional, 400, "INVALID", "Invalid request"},
 	{world.ErrRunExists, 409, "RUN_EXISTS", "The run ID is taken"},
+	{errGone, 410, "RUN_OVER", "The run is over"},
+	{errOtherBody, 422, "DELIVERY_USED", "The delivery ID was used for another request"},
 	{world.ErrTerminal, 409, "RUN_OVER", "The run is over"},
 	{world.ErrInboxFull, 429, "INBOX_FULL", "The run has too many unread payloads"},
+	{world.ErrDeliveryUsed, 409, "DELIVERY_USED", "The delivery ID was used for another payload"},
 	{world.ErrStreamClosed, 409, "STREAM_CLOSED", "The stream is closed"},
 	{world.ErrTooLarge, 413, "TOO_LARGE", "Too large"},
 	{world.ErrNotFound, 404, "NOT_FOUND", "Not found"},

@@ -26,6 +26,7 @@ type Run struct {
 	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
 	Sealed     bool                       `json:"sealed,omitempty"`     // and they are shown so: whoever reads does not have the key
 	Queue      *QueueRow                  `json:"queue,omitempty"`      // nil when it is over
+	Late       []Late                     `json:"late,omitempty"`       // of a run that is over, where one is read alone: what came too late; at most 100
 }
 
 // Birth takes what the row of a run shows of its first event. It is for worlds.
@@ -70,14 +71,19 @@ type RunPage struct {
 	Cursor string
 }
 
+// LateShown is how many of the deliveries that came too late the row of a run shows.
+const LateShown = 100
+
 // HookQuery selects active hooks.
 type HookQuery struct {
 	Run   string // "": all
 	Token string // "": all
 	Limit int    // default 100, most 1,000
+	// Ended, with Token: where no active hook has the token, the last that had it, for as long as its run is kept.
+	Ended bool
 }
 
-// HookRow is one active hook.
+// HookRow is one hook, active unless it says otherwise.
 type HookRow struct {
 	ID        string          `json:"id"`
 	Run       string          `json:"run"`
@@ -85,6 +91,7 @@ type HookRow struct {
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
 	Sealed    string          `json:"sealed,omitempty"` // set by who lists them: ID of the key that Metadata is encrypted with, where that is not there; "": readable
 	CreatedAt time.Time       `json:"createdAt"`
+	Ended     bool            `json:"ended,omitempty"` // it is over, with its run or before
 }
 
 // Stats is what a world can count.

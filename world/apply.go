@@ -22,7 +22,7 @@ func (s *State) Apply(e *Event, now time.Time) (changed bool, err error) {
 	if e.Seq != 0 && e.Seq != s.Seq+1 {
 		return false, &CorruptError{Run: s.ID, Seq: e.Seq, Err: fmt.Errorf("%s cannot follow event %d", e.Type, s.Seq)}
 	}
-	if s.Delivered(e.Delivery) {
+	if s.Delivered(e) {
 		return false, nil
 	}
 	changed, err = s.apply(e, now)
@@ -33,7 +33,7 @@ func (s *State) Apply(e *Event, now time.Time) (changed bool, err error) {
 		s.Seq++
 		s.Time = e.Time
 		if e.Delivery != "" {
-			put(&s.deliveries[0], DeliveryHash(e.Delivery), struct{}{})
+			put(&s.deliveries[0], DeliveryKey(e.Delivery, e), struct{}{})
 		}
 	}
 	return changed, nil

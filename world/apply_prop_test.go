@@ -49,7 +49,7 @@ func TestApplyLaws(t *testing.T) {
 		var written []Event
 		terminal := make(map[string]int)
 		runEnds := 0
-		deliveries := make(map[string]int) // the segment in which it was appended last
+		deliveries := make(map[[16]byte]int) // by key: the segment in which it was appended last
 		first := ev(RunCreated, "")
 		for n := rapid.IntRange(1, 60).Draw(t, "events"); n > 0; n-- {
 			e := first
@@ -79,10 +79,11 @@ func TestApplyLaws(t *testing.T) {
 			if before.Status.Terminal() && s.Status != before.Status {
 				t.Fatalf("%s after it was %s", s.Status, before.Status)
 			}
-			if segment, ok := deliveries[e.Delivery]; ok && e.Delivery != "" && before.Segment-segment < 2 {
+			key := DeliveryKey(e.Delivery, &e)
+			if segment, ok := deliveries[key]; ok && e.Delivery != "" && before.Segment-segment < 2 {
 				t.Fatalf("delivery %s appended twice in segments %d and %d", e.Delivery, segment, before.Segment)
 			}
-			deliveries[e.Delivery] = s.Segment
+			deliveries[key] = s.Segment
 			switch {
 			case e.Type.Terminal():
 				runEnds++

@@ -200,6 +200,8 @@ func checkConditions(c *Commit) error {
 	return nil
 }
 
+const maxPrint = 64
+
 // checkDelivery refuses what can never be accepted and tells how large the delivery is.
 func checkDelivery(d *Delivery) (bytes int, err error) {
 	bad := func(what string) (int, error) {
@@ -212,6 +214,19 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		if err := CheckKey("delivery ID", d.ID); err != nil {
 			return 0, err
 		}
+	}
+	if d.Sender != "" {
+		if err := CheckKey("sender", d.Sender); err != nil {
+			return 0, err
+		}
+	}
+	if d.Of != "" {
+		if err := CheckKey("hook token", d.Of); err != nil {
+			return 0, err
+		}
+	}
+	if len(d.Print) > maxPrint {
+		return bad(fmt.Sprintf("a fingerprint of %d bytes, more than %d", len(d.Print), maxPrint))
 	}
 	for i := range d.Events {
 		e := &d.Events[i]

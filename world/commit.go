@@ -45,6 +45,7 @@ type Commit struct {
 	Conditions []Condition   // what only the world can decide
 	Streams    []StreamWrite // what it adds to the run's streams; what comes behind a mark that closed one is dropped
 	Release    *Release      // the worker gives the run up
+	Unread     int           // payloads in the log that the code has not taken yet: a world may count them toward the limit of the inbox
 }
 
 // Birth reports whether the commit begins a run.
@@ -141,23 +142,38 @@ type TaskKey struct {
 //     RetryAt. Both only while Task is held, else [ErrLeaseLost]; but a step_retrying with [CodeAbandoned] about one of the last ten attempts,
 //     that is no longer held and whose end is not known, is kept and counted, and nothing else happens: its worker had lost its lease, and is back.
 //
-// Unknown run or token: [ErrNotFound]; run over: [ErrTerminal]. Where too many payloads wait (10,000), or the run's owner marked it
+// Mail and acts with an ID are known when they come again, for how long see [Delivery.Key]: they are accepted and
+// ignored, also where the run is over or the hook
+// closed by now; with another payload they are refused with [ErrDeliveryUsed].
+//
+// Unknown run or token: [ErrNotFound]; run over, also that of a token whose hook ended with it: [ErrTerminal]. Where
+// too many payloads wait (10,000), or the run's owner marked it
 // full, a signal_received or hook_received gets [ErrInboxFull]; nothing else is held up.
 type Delivery struct {
 	Run     string
 	Token   string // instead of Run: of an active hook; the world fills in Events[0].ID
-	ID      string // delivery ID: one that waits in the inbox already, or was sent to the same run as an act, is accepted and ignored; "": none
+	ID      string // delivery ID, of this event or hook; "": none
 	Events  []Event
 	Act     bool
 	Task    *TaskKey
 	Worker  string // with Task: who holds it
 	RetryAt time.Time
+
+	// Sender is the run whose step sends this under its own idempotency key, and may do so again for as long as that
+	// run is not over. "": nobody's step.
+	Sender string
+	// Of is the token of the hook, where a hook_received goes by its ID: see [Delivery.Key].
+	Of string
+	// Print is what a repeat must have in common with the first copy, where that is not the payload as it is sent; at
+	// most 64 bytes. Nil: the payload.
+	Print []byte
 }
 
 // Delivered is what became of a delivery.
 type Delivered struct {
 	Run       string
-	Duplicate bool   // the delivery ID waits already
+	Duplicate bool   // it came before
+	Late      bool   // it came before, and the run ended without reading it: it had no effect
 	Owner     string // the worker that owns the run now, or ""
 }
 

@@ -25,6 +25,9 @@ var (
 	ErrUnknownOutcome = errors.New("unknown outcome")
 	// ErrInboxFull: the run has too many unread payloads; send again later.
 	ErrInboxFull = errors.New("inbox is full")
+	// ErrDeliveryUsed: the delivery ID was used before, for the same event or hook, with another payload; nothing was
+	// written.
+	ErrDeliveryUsed = errors.New("the delivery ID was used for another payload")
 	// ErrStreamClosed: the stream was closed; nothing was written to it.
 	ErrStreamClosed = errors.New("stream is closed")
 	// ErrTooLarge: a value or a commit is over its limit; nothing was written.

@@ -104,7 +104,7 @@ func RunPath(parent, name string, n int) string {
 
 var slashes = strings.NewReplacer(`/`, `\/`, `\`, `\\`)
 
-// DeliveryHash is what the fold keeps of a delivery ID, to know a repeated delivery.
+// DeliveryHash is what earlier releases kept of a delivery ID, to know a repeated delivery: see [DeliveryKey].
 func DeliveryHash(id string) [16]byte {
 	sum := sha256.Sum256([]byte(id))
 	return [16]byte(sum[:16])

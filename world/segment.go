@@ -19,7 +19,7 @@ type Base struct {
 	Version    int        `json:"version,omitempty"`    // of the workflow, from here on
 	StartedAt  time.Time  `json:"startedAt,omitzero"`   // of the run
 	Hooks      []BaseHook `json:"hooks,omitempty"`      // where [Continuation].Hooks come from, in their order
-	Deliveries []byte     `json:"deliveries,omitempty"` // hashes of the delivery IDs of the segment before, 16 bytes each
+	Deliveries []byte     `json:"deliveries,omitempty"` // keys of the deliveries of the segment before, 16 bytes each: see [DeliveryKey]
 	Starts     []int64    `json:"starts,omitempty"`     // numbers of the events that began the segments before that are to be kept, in order
 }
 

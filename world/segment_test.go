@@ -38,8 +38,8 @@ func TestTrimmedLogFolds(t *testing.T) {
 	if d := diff(whole, s); d != "" {
 		t.Errorf("whole -, trimmed +:\n%s", d)
 	}
-	if !s.Delivered("d") || s.Hook("h") == nil || s.Hook("h").Created != 3 {
-		t.Errorf("delivery %v, hook %+v; want both as before", s.Delivered("d"), s.Hook("h"))
+	if !s.Delivered(&Event{Type: SignalReceived, Name: "go", Delivery: "d"}) || s.Hook("h") == nil || s.Hook("h").Created != 3 {
+		t.Errorf("delivery %v, hook %+v; want both as before", s.Delivered(&Event{Type: SignalReceived, Name: "go", Delivery: "d"}), s.Hook("h"))
 	}
 }
 

@@ -149,16 +149,22 @@ func (s *State) HookByToken(token string) *Hook {
 	return s.hooks[s.tokens[token]]
 }
 
-// Delivered reports whether a delivery ID was appended in this segment or the last.
-func (s *State) Delivered(id string) bool {
-	if id == "" {
+// Delivered reports whether an event with the same delivery ID, for the same event or hook, was appended in this
+// segment or the last. It is the fence behind
+// what worlds know: see [Delivery.Key].
+func (s *State) Delivered(e *Event) bool {
+	if e.Delivery == "" {
 		return false
 	}
-	h := DeliveryHash(id)
+	key := DeliveryKey(e.Delivery, e)
 	for _, m := range s.deliveries {
-		if _, ok := m[h]; ok {
+		if _, ok := m[key]; ok {
 			return true
 		}
 	}
-	return false
+	if len(s.deliveries[1]) == 0 {
+		return false
+	}
+	_, ok := s.deliveries[1][DeliveryHash(e.Delivery)] // a segment that an earlier release began names IDs alone
+	return ok
 }

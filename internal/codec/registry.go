@@ -46,6 +46,7 @@ var standard = map[string]error{
 	"os.ErrDeadlineExceeded":   os.ErrDeadlineExceeded,
 	"world.ErrConflict":        world.ErrConflict,
 	"world.ErrInboxFull":       world.ErrInboxFull,
+	"world.ErrDeliveryUsed":    world.ErrDeliveryUsed,
 	"world.ErrInvalid":         world.ErrInvalid,
 	"world.ErrNotFound":        world.ErrNotFound,
 	"world.ErrRunExists":       world.ErrRunExists,

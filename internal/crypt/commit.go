@@ -232,7 +232,7 @@ func (w *World) sealDelivery(ctx context.Context, d *world.Delivery) (*world.Del
 		run, owner = d.Task.Run, true
 	}
 	if d.Token != "" { // what is encrypted is for this hook, and for no other that has the token later
-		rows, err := w.World.Hooks(ctx, world.HookQuery{Token: d.Token, Limit: 1})
+		rows, err := w.World.Hooks(ctx, world.HookQuery{Token: d.Token, Ended: true, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -240,8 +240,10 @@ func (w *World) sealDelivery(ctx context.Context, d *world.Delivery) (*world.Del
 			return nil, fmt.Errorf("hook token %q: %w", d.Token, world.ErrNotFound)
 		}
 		run = rows[0].Run
-		out.Run, out.Token, out.Events = run, "", slices.Clone(d.Events)
-		out.Events[0].ID = rows[0].ID
+		if !rows[0].Ended { // else the world finds out whether it came before
+			out.Run, out.Token, out.Events = run, "", slices.Clone(d.Events)
+			out.Events[0].ID, out.Of = rows[0].ID, d.Token
+		}
 	}
 	key, err := w.keyOf(ctx, run, owner)
 	if err != nil {
@@ -249,6 +251,11 @@ func (w *World) sealDelivery(ctx context.Context, d *world.Delivery) (*world.Del
 	}
 	if key == "" {
 		return d, nil
+	}
+	if same := d.Fingerprint(); d.ID != "" && same != nil { // what is encrypted differs each time
+		if out.Print, err = w.ring.fingerprint(key, run, same); err != nil {
+			return nil, err
+		}
 	}
 	if out.Events, err = w.ring.SealEvents(out.Events, run, key); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -216,6 +217,21 @@ func (r *Keyring) cipher(key, run string) (cipher.AEAD, error) {
 	defer r.mu.Unlock()
 	r.keepLocked(k, aead)
 	return aead, nil
+}
+
+// fingerprint tells payloads of a run from one another, and tells who does not have the key nothing more.
+func (r *Keyring) fingerprint(key, run string, of []byte) ([]byte, error) {
+	secret, ok := r.master[key]
+	if !ok {
+		return nil, &world.KeyError{Run: run, Key: key}
+	}
+	derived, err := hkdf.Key(sha256.New, secret[:], nil, "stepwell fingerprint 1\x00"+run, KeySize)
+	if err != nil {
+		return nil, err
+	}
+	mac := hmac.New(sha256.New, derived)
+	mac.Write(of)
+	return mac.Sum(nil)[:16], nil
 }
 
 func (r *Keyring) keepLocked(k runKey, aead cipher.AEAD) {

@@ -36,7 +36,9 @@ func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
 	if r == nil {
 		return world.Run{}, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
-	return r.row(), nil
+	row := r.row()
+	row.Late = slices.Clone(r.late)
+	return row, nil
 }
 
 // row shows the run to clients.
@@ -142,6 +144,9 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, 
 			out = append(out, world.HookRow{ID: h.id, Run: h.run.id, Token: token, Metadata: h.meta, CreatedAt: h.created})
 		}
 	}
+	if h := w.ends[q.Token]; q.Ended && len(out) == 0 && h != nil && (q.Run == "" || h.run.id == q.Run) {
+		out = append(out, world.HookRow{ID: h.id, Run: h.run.id, Token: h.token, Metadata: h.meta, CreatedAt: h.created, Ended: true})
+	}
 	slices.SortFunc(out, func(a, b world.HookRow) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
@@ -212,6 +217,7 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 		}
 		w.sweepLocked(e.run)
 	}
+	w.forget()
 	w.mu.Unlock()
 	return n, w.sweepSegments(ctx)
 }

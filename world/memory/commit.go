@@ -115,6 +115,7 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	}
 	w.commitChunks(c, r, n)
 	r.remove(c.Mail)
+	r.unread = c.Unread
 	w.writeTasks(c, r, n)
 	for i := range c.Send {
 		w.send(&c.Send[i], n)

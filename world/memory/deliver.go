@@ -29,54 +29,62 @@ func (w *World) deliverLocked(d *world.Delivery, n *notices) (world.Delivered, e
 	if d.Task != nil {
 		return w.taskEnd(d, n)
 	}
-	r, events, err := w.addressee(d)
+	r, events, open, err := w.addressee(d)
 	if err != nil {
 		return world.Delivered{}, err
 	}
-	if d.Act {
-		return w.act(r, d, n)
+	if done, found, err := r.again(d); found {
+		return done, err
 	}
-	if r.end != nil {
+	switch {
+	case d.Act:
+		return w.act(r, d, n)
+	case r.end != nil:
 		return world.Delivered{}, over(r)
+	case !open:
+		return world.Delivered{}, noHook(d.Token)
 	}
 	if err := world.CheckSealed(r.id, r.sealed, events); err != nil {
 		return world.Delivered{}, err
 	}
 	done := world.Delivered{Run: r.id, Owner: r.ownerID()}
 	m := mail{id: d.ID, events: events}
-	if done.Duplicate = r.known(d.ID); done.Duplicate {
-		return done, nil
-	}
-	if m.payload() && (r.full || r.payloads >= inboxLimit) {
-		return world.Delivered{}, fmt.Errorf("run %s: %d payloads wait: %w", r.id, r.payloads, world.ErrInboxFull)
+	if m.payload() && (r.full || r.payloads+r.unread >= w.opt.InboxLimit) {
+		return world.Delivered{}, fmt.Errorf("run %s: %d payloads wait: %w", r.id, r.payloads+r.unread, world.ErrInboxFull)
 	}
 	w.counters.Deliveries++
-	w.put(r, m, n)
+	w.put(r, m.under(d), n)
+	w.note(r, d, true)
 	return done, nil
 }
 
-// addressee finds the run by ID or by token, and returns the events as it will get them.
-func (w *World) addressee(d *world.Delivery) (*run, []world.Event, error) {
-	events := slices.Clone(d.Events)
+func noHook(token string) error { return fmt.Errorf("hook token %q: %w", token, world.ErrNotFound) }
+
+// addressee finds the run by ID or by token, and returns the events as it will get them. It is not open where the
+// hook with the token is over.
+func (w *World) addressee(d *world.Delivery) (r *run, events []world.Event, open bool, err error) {
+	events = slices.Clone(d.Events)
 	if d.Token != "" {
 		h := w.tokens[d.Token]
+		if open = h != nil; !open {
+			h = w.ends[d.Token]
+		}
 		if h == nil {
-			return nil, nil, fmt.Errorf("hook token %q: %w", d.Token, world.ErrNotFound)
+			return nil, nil, false, noHook(d.Token)
 		}
 		events[0].ID = h.id
-		return h.run, events, nil
+		return h.run, events, open, nil
 	}
-	r := w.runs[d.Run]
-	if r == nil {
-		return nil, nil, fmt.Errorf("run %s: %w", d.Run, world.ErrNotFound)
+	if r = w.runs[d.Run]; r == nil {
+		return nil, nil, false, fmt.Errorf("run %s: %w", d.Run, world.ErrNotFound)
 	}
-	return r, events, nil
+	return r, events, true, nil
 }
 
 // send is the delivery of a commit: what cannot arrive is dropped, and no limit holds it up.
 func (w *World) send(d *world.Delivery, n *notices) {
-	r, events, err := w.addressee(d)
-	if err != nil || r.end != nil || r.known(d.ID) {
+	r, events, open, err := w.addressee(d)
+	if err != nil || r.end != nil || !open {
 		return
 	}
 	if w.put(r, mail{id: d.ID, events: events}, n) {
@@ -94,13 +102,10 @@ func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, err
 	case r.end != nil:
 		return world.Delivered{}, over(r)
 	}
-	if done.Duplicate = r.known(d.ID); done.Duplicate {
-		return done, nil
-	}
 	if e.Type != world.RunCancelled && (r.owner != nil || r.waits(world.RunPaused, world.RunResumed)) { // not before what was asked earlier
 		w.counters.Deliveries++
-		w.put(r, mail{id: d.ID, events: []world.Event{e}}, n)
-		r.know(d.ID)
+		w.put(r, mail{id: d.ID, events: []world.Event{e}}.under(d), n)
+		w.note(r, d, true)
 		return done, nil
 	}
 	state, err := r.foldActs()
@@ -110,7 +115,7 @@ func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, err
 	e.Delivery, e.Time = d.ID, laterOf(w.now(), r.time)
 	if changed, err := state.Apply(&e, e.Time); err != nil || !changed {
 		if err == nil {
-			r.know(d.ID) // it says nothing new, and never will
+			w.note(r, d, false) // it says nothing new, and never will
 		}
 		return done, err
 	}
@@ -121,29 +126,11 @@ func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, err
 	if r.acts != nil {
 		r.acts.upTo = r.seq
 	}
-	r.know(d.ID)
+	w.note(r, d, false)
 	w.counters.Commits++
 	w.counters.Groups++
 	w.counters.Deliveries++
 	return done, nil
-}
-
-// known reports whether a delivery ID waits already, or was sent as an act.
-func (r *run) known(id string) bool {
-	_, waits := r.ids[id]
-	_, act := r.actIDs[id]
-	return waits || act
-}
-
-// know keeps the delivery ID of an act for as long as the run lives.
-func (r *run) know(id string) {
-	switch {
-	case id == "" || r.end != nil:
-		return
-	case r.actIDs == nil:
-		r.actIDs = make(map[string]struct{})
-	}
-	r.actIDs[id] = struct{}{}
 }
 
 // writeAct appends an act that is legal.

@@ -33,7 +33,8 @@ func (w *World) over(r *run, n *notices) {
 		w.dispose(r, id)
 	}
 	r.tasks, r.hooks, r.acts = nil, nil, nil
-	r.inbox, r.ids, r.actIDs, r.payloads, r.cancels = nil, nil, nil, 0, 0
+	r.tooLate()
+	r.inbox, r.ids, r.payloads, r.cancels = nil, nil, 0, 0
 	r.paused, r.blocked, r.full, r.waiting = false, nil, false, ""
 	if r.birth.Retention > 0 {
 		r.entry.move(&w.ended, world.After(r.end.Time, r.birth.Retention).UnixMicro())
@@ -114,6 +115,12 @@ func (w *World) sweepLocked(r *run) {
 	r.entry.move(nil, 0)
 	delete(w.runs, r.id)
 	delete(w.trims, r)
+	delete(w.crowds, r)
+	for _, h := range r.closed {
+		if w.ends[h.token] == h {
+			delete(w.ends, h.token)
+		}
+	}
 	if b := r.birth; b.Key != "" {
 		delete(w.keys, idempotencyKey{b.Workflow, b.Key})
 	}

@@ -15,6 +15,14 @@ type mail struct {
 	id     string
 	at     time.Time
 	events []world.Event
+	key    [16]byte // of the delivery, where it is keyed: it is known whether it comes again
+	keyed  bool
+}
+
+// under gives the mail the key of its delivery.
+func (m mail) under(d *world.Delivery) mail {
+	m.key, m.keyed = d.Key(), d.ID != ""
+	return m
 }
 
 func (m *mail) is(t world.EventType) bool { return len(m.events) == 1 && m.events[0].Type == t }
@@ -24,7 +32,7 @@ func (m *mail) payload() bool { return m.is(world.SignalReceived) || m.is(world.
 
 // put adds mail to an inbox and wakes whoever it concerns. It reports false where the delivery ID waits already.
 func (w *World) put(r *run, m mail, n *notices) bool {
-	if m.id != "" {
+	if m.id != "" && !m.keyed {
 		if _, ok := r.ids[m.id]; ok {
 			return false
 		}
@@ -57,7 +65,11 @@ func (r *run) remove(rows []int64) {
 		if _, ok := slices.BinarySearch(rows, m.row); !ok {
 			return false
 		}
-		if m.id != "" {
+		if m.keyed {
+			if a := r.delivered[m.key]; a != nil {
+				a.unread = false
+			}
+		} else if m.id != "" {
 			delete(r.ids, m.id)
 		}
 		r.count(&m, -1)

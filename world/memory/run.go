@@ -45,12 +45,17 @@ type run struct {
 	waiting  string
 
 	inbox    []mail
-	ids      map[string]struct{} // delivery IDs that wait
-	actIDs   map[string]struct{} // delivery IDs that were sent as acts
+	ids      map[string]struct{} // IDs of mail that has no key and waits
 	payloads int                 // signals and hook payloads that wait
+	unread   int                 // and those in the log, as its owner said
 	cancels  int                 // cancel requests that wait
 
+	delivered map[[16]byte]*accepted // by world.Delivery.Key
+	order     [][16]byte             // their keys, oldest first
+	late      []world.Late           // mail that the run's end left unread
+
 	hooks    map[string]*hook // active, by ID
+	closed   []*hook          // that are over
 	tasks    map[string]*task // by step
 	streams  []*stream
 	awaiters []awaiter // steps of other runs that wait for this run's end
@@ -107,6 +112,8 @@ func (w *World) dispose(r *run, id string) {
 	if h := r.hooks[id]; h != nil {
 		delete(r.hooks, id)
 		delete(w.tokens, h.token)
+		w.ends[h.token] = h
+		r.closed = append(r.closed, h)
 	}
 }
 

@@ -15,12 +15,16 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// inboxLimit is how many payloads may wait in the inbox of one run.
-const inboxLimit = 10_000
+// Options configure a World. The zero Options are the defaults.
+type Options struct {
+	InboxLimit     int           // payloads that may wait for a run; default 10,000
+	KeepDeliveries time.Duration // for how long a delivery is known when it comes again, at least; default 24 h. See [world.Delivery.Key]
+}
 
 // World keeps runs in memory. It is safe for concurrent use.
 type World struct {
 	listeners world.Listeners
+	opt       Options
 
 	mu      sync.Mutex
 	closed  bool
@@ -31,6 +35,7 @@ type World struct {
 	runKey  int64   // of the run that was born last
 	keys    map[idempotencyKey]*run
 	tokens  map[string]*hook // of active hooks
+	ends    map[string]*hook // the last hook that had a token and is over
 	workers map[string]*worker
 
 	lanes     map[world.Class]*[priorities]*lane // runs, by class
@@ -40,6 +45,7 @@ type World struct {
 	turn      int64
 	ended     lane              // runs that are over and will be swept, by that time
 	trims     map[*run]struct{} // runs that have segments which are not wanted any more
+	crowds    map[*run]struct{} // runs that may know of more deliveries than they need
 
 	row      int64  // of the last mail or task
 	head     []byte // for encoding one row
@@ -62,8 +68,10 @@ var (
 )
 
 // New returns an empty world.
-func New() *World {
+func New(options ...Options) *World {
 	w := &World{
+		ends:      make(map[string]*hook),
+		crowds:    make(map[*run]struct{}),
 		runs:      make(map[string]*run),
 		keys:      make(map[idempotencyKey]*run),
 		tokens:    make(map[string]*hook),
@@ -72,6 +80,15 @@ func New() *World {
 		taskLanes: make(map[string][]*lane),
 		served:    make(map[string]int64),
 		trims:     make(map[*run]struct{}),
+	}
+	if len(options) > 0 {
+		w.opt = options[0]
+	}
+	if w.opt.InboxLimit <= 0 {
+		w.opt.InboxLimit = 10_000
+	}
+	if w.opt.KeepDeliveries <= 0 {
+		w.opt.KeepDeliveries = world.KeepDeliveries
 	}
 	for p := range w.cancels {
 		w.cancels[p] = &lane{priority: p}

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -10,6 +11,10 @@ import (
 
 func TestWorld(t *testing.T) {
 	worldtest.Run(t, func(testing.TB) world.World { return memory.New() })
+}
+
+func TestForgetting(t *testing.T) {
+	worldtest.RunForgetting(t, func(testing.TB) world.World { return memory.New(memory.Options{KeepDeliveries: time.Microsecond}) })
 }
 
 // A World of memory has no storage to share: here both sides are one object, with workers of its own.

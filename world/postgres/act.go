@@ -12,12 +12,12 @@ import (
 )
 
 var (
-	findDelivery = load("find_delivery")
-	actWaits     = load("act_waits")
-	insertAct    = load("insert_act")
-	actQueue     = load("act_queue")
-	askChildren  = load("ask_children")
-	workerID     = load("worker_id")
+	findDelivery    = load("find_delivery")
+	actWaits        = load("act_waits")
+	insertDelivered = load("insert_delivered")
+	actQueue        = load("act_queue")
+	askChildren     = load("ask_children")
+	workerID        = load("worker_id")
 )
 
 // acting is one act.
@@ -64,6 +64,15 @@ func (a *acting) do(ctx context.Context) (err error) {
 	}
 	r, e := a.r, a.d.Events[0]
 	a.done = world.Delivered{Run: r.id}
+	if a.d.ID != "" {
+		key := a.d.Key()
+		if err := a.tx.each(ctx, findDelivery, func(row scanner) error {
+			a.done.Duplicate = true
+			return row.Scan(new([]byte), &a.done.Late)
+		}, r.key, key[:], a.d.ID); err != nil || a.done.Duplicate {
+			return err
+		}
+	}
 	if !r.live {
 		last, err := lastEvent(ctx, a.tx, r)
 		if err == nil && (last.Type != world.RunCancelled || e.Type != world.RunCancelled) {
@@ -76,11 +85,6 @@ func (a *acting) do(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if a.d.ID != "" {
-		if err := a.tx.each(ctx, findDelivery, func(scanner) error { a.done.Duplicate = true; return nil }, r.key, a.d.ID); err != nil || a.done.Duplicate {
-			return err
-		}
-	}
 	if e.Type != world.RunCancelled {
 		inbox := r.owner != 0
 		if !inbox { // not before what was asked earlier
@@ -89,10 +93,7 @@ func (a *acting) do(ctx context.Context) (err error) {
 			}
 		}
 		if inbox {
-			if err := a.post(ctx); err != nil {
-				return err
-			}
-			return a.note(ctx)
+			return a.post(ctx)
 		}
 	}
 	if err := a.note(ctx); err != nil {
@@ -140,7 +141,12 @@ func (a *acting) note(ctx context.Context) error {
 	if a.d.ID == "" {
 		return nil
 	}
-	_, err := a.tx.exec(ctx, insertAct, a.r.key, a.d.ID)
+	key := a.d.Key()
+	var marked *bool
+	if yes := world.Marked(key); yes {
+		marked = &yes
+	}
+	_, err := a.tx.exec(ctx, insertDelivered, a.r.key, key[:], nil, a.d.Keeper(), marked)
 	return err
 }
 

@@ -137,7 +137,7 @@ func (w *World) failed(err error) error {
 var ourErrors = []error{
 	world.ErrNotFound, world.ErrRunExists, world.ErrTerminal, world.ErrConflict, world.ErrTooEarly, world.ErrLeaseLost, world.ErrUnknownOutcome,
 	world.ErrInboxFull, world.ErrTooLarge, world.ErrInvalid, world.ErrCorrupt, world.ErrFormat, world.ErrWorkerExists, world.ErrStorage, world.ErrClosed,
-	world.ErrStreamClosed,
+	world.ErrStreamClosed, world.ErrDeliveryUsed,
 }
 
 func ours(err error) bool {

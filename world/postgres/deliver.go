@@ -198,19 +198,31 @@ func (w *World) deliverAlone(ctx context.Context, m *sending) error {
 func (w *World) deliverIn(ctx context.Context, tx txn, m *sending) error {
 	b := &script{w: w}
 	w.putMail(b, []*sending{m})
-	if err := tx.run(ctx, b); err != nil {
-		return err
+	for try := 0; ; try++ {
+		if err := tx.run(ctx, b); err != nil {
+			return err
+		}
+		if !errors.Is(m.err, errAlone) || try == maxRaces {
+			return m.err
+		}
+		b.items = b.items[:0]
+		w.putMail(b, []*sending{m})
 	}
-	return m.err
 }
+
+// maxRaces is how often a delivery is tried again that somebody else was making.
+const maxRaces = 5
 
 // addressee is what is known of one, and what became of its delivery.
 type addressee struct {
 	id, owner   *string
-	live        bool
-	waits, full *bool // its delivery ID is known; it has no room
+	live, open  bool  // the run is not over; nor is the hook
+	waits, full *bool // the delivery is known; it has no room
 	payloads    *int64
 	locked      *string // ID of the key that it should be encrypted with
+	first       []byte  // fingerprint of the first copy
+	late        bool    // the first copy came too late
+	raced       bool    // somebody else delivers the same at this moment
 }
 
 // decide says what became of a delivery.
@@ -223,14 +235,24 @@ func (m *sending) decide(a *addressee) {
 	case a.id == nil:
 		m.err = fmt.Errorf("run %s: %w", d.Run, world.ErrNotFound)
 		return
+	case *a.waits && world.Differ(a.first, m.row.print):
+		m.err = fmt.Errorf("run %s: delivery %q: %w", *a.id, d.ID, world.ErrDeliveryUsed)
+		return
+	case *a.waits:
 	case !a.live:
 		m.err = over(*a.id)
+		return
+	case !a.open:
+		m.err = fmt.Errorf("hook token %q: %w", d.Token, world.ErrNotFound)
 		return
 	case a.locked != nil:
 		m.err = &world.KeyError{Run: *a.id, Key: *a.locked}
 		return
+	case a.raced: // it is there when this is tried again
+		m.err = errAlone
+		return
 	}
-	m.result = world.Delivered{Run: *a.id, Owner: textOf(a.owner), Duplicate: *a.waits}
+	m.result = world.Delivered{Run: *a.id, Owner: textOf(a.owner), Duplicate: *a.waits, Late: a.late}
 	if m.news = noticePost; m.result.Owner != "" {
 		m.news = world.NoticeMail
 	}
@@ -253,7 +275,7 @@ func (w *World) putMail(b *script, batch []*sending) {
 	b.items = append(b.items, item{s: deliverMail, each: func(row scanner) error {
 		var i int64
 		var a addressee
-		if err := row.Scan(&i, &a.id, &a.live, &a.owner, &a.waits, &a.full, &a.payloads, &a.locked); err != nil {
+		if err := row.Scan(&i, &a.id, &a.live, &a.open, &a.owner, &a.waits, &a.full, &a.payloads, &a.locked, &a.first, &a.late, &a.raced); err != nil {
 			return err
 		}
 		batch[i-1].decide(&a)
@@ -265,6 +287,8 @@ func (w *World) putMail(b *script, batch []*sending) {
 		column(batch, func(m **sending) *string { return (*m).row.act }), int16(world.LogFormat),
 		column(batch, func(m **sending) string { return (*m).row.placeholder }), column(batch, func(m **sending) string { return (*m).row.head }),
 		column(batch, func(m **sending) []byte { return (*m).row.body }), column(batch, func(m **sending) bool { return (*m).row.plain }),
+		column(batch, func(m **sending) []byte { return (*m).row.key }), column(batch, func(m **sending) []byte { return (*m).row.print }),
+		column(batch, func(m **sending) *string { return (*m).row.sender }),
 	}})
 }
 

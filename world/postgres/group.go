@@ -172,6 +172,8 @@ type sentRow struct {
 	act                  *string
 	placeholder, head    string
 	body                 []byte
+	key, print           []byte // nil: it has no ID; fingerprint
+	sender               *string
 }
 
 type totalRow struct {

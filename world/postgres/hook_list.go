@@ -11,15 +11,17 @@ import (
 )
 
 var (
-	showHook     = load("show_hook")
-	listRunHooks = load("list_run_hooks")
-	listHooks    = load("list_hooks")
+	showEndedHook = load("show_ended_hook")
+	showHook      = load("show_hook")
+	listRunHooks  = load("list_run_hooks")
+	listHooks     = load("list_hooks")
 )
 
 // Hooks lists active hooks, oldest first; see [world.Admin].
 func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookRow, err error) {
+	ended := false
 	each := func(row pgx.Rows) error {
-		var h world.HookRow
+		h := world.HookRow{Ended: ended}
 		var metadata []byte
 		if err := row.Scan(&h.ID, &h.Run, &h.Token, &metadata, &h.CreatedAt); err != nil {
 			return err
@@ -31,7 +33,10 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookR
 	}
 	switch limit := listLimit(q.Limit); {
 	case q.Token != "":
-		err = w.read(ctx, showHook, each, q.Token)
+		if err = w.read(ctx, showHook, each, q.Token); err == nil && q.Ended && len(out) == 0 {
+			ended = true
+			err = w.read(ctx, showEndedHook, each, q.Token)
+		}
 	case q.Run != "":
 		err = w.read(ctx, listRunHooks, each, q.Run, limit)
 	default:

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -48,12 +49,29 @@ func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 	if err == nil && !found {
 		err = fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
+	if err == nil && out.Queue == nil {
+		err = w.read(ctx, listLate, func(row pgx.Rows) error {
+			var text []byte
+			var l world.Late
+			if err := row.Scan(&text); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(text, &l); err != nil {
+				return fmt.Errorf("%w: run %s: late mail: %w", world.ErrCorrupt, id, err)
+			}
+			l.ArrivedAt = l.ArrivedAt.UTC()
+			out.Late = append(out.Late, l)
+			return nil
+		}, id, world.LateShown)
+	}
 	if err != nil {
 		return world.Run{}, err
 	}
 	w.counters.rowsRead.Add(1)
 	return out, nil
 }
+
+var listLate = load("list_late")
 
 // rank is where a run stands in the list: by its birth, and by its key among those that were born in the same microsecond.
 type rank struct {

@@ -53,6 +53,10 @@ func sentRowOf(m *world.Delivery) (row sentRow, err error) {
 	}
 	row.cancel, row.act, row.payload = kindOf(events)
 	row.plain = world.Unsealed(events)
+	if m.ID != "" {
+		key := m.Key()
+		row.key, row.print, row.sender = key[:], m.Fingerprint(), m.Keeper()
+	}
 	return row, nil
 }
 

@@ -12,19 +12,23 @@ const defaultSchema = "stepwell"
 
 // Options set a world up. The zero value is what an application wants.
 type Options struct {
-	Schema     string           // in which the tables are; default "stepwell"
-	Writers    int              // connections that write commits; default 2
-	Conns      int              // connections for everything else, at most, and as many again for steps in transactions; default 8
-	InboxLimit int              // payloads that may wait for a run; default 10,000
-	NoMigrate  bool             // Open refuses a database whose schema is missing or older, instead of bringing it up to date
-	NoNotify   bool             // no LISTEN and no NOTIFY: others are seen by polling
-	Now        func() time.Time // this process's clock, for tests; default the system's. What is due is decided by the database's
+	Schema     string // in which the tables are; default "stepwell"
+	Writers    int    // connections that write commits; default 2
+	Conns      int    // connections for everything else, at most, and as many again for steps in transactions; default 8
+	InboxLimit int    // payloads that may wait for a run; default 10,000
+
+	// KeepDeliveries is for how long a delivery is known when it comes again, at least; default 24 h. See
+	// [world.Delivery.Key].
+	KeepDeliveries time.Duration
+	NoMigrate      bool             // Open refuses a database whose schema is missing or older, instead of bringing it up to date
+	NoNotify       bool             // no LISTEN and no NOTIFY: others are seen by polling
+	Now            func() time.Time // this process's clock, for tests; default the system's. What is due is decided by the database's
 }
 
 // defaults fills in what is not set.
 func (o *Options) defaults() error {
-	if o.Writers < 0 || o.Writers > maxWriters || o.Conns < 0 || o.InboxLimit < 0 {
-		return fmt.Errorf("%w: postgres options: Writers must be 0 to %d, Conns and InboxLimit not negative", world.ErrInvalid, maxWriters)
+	if o.Writers < 0 || o.Writers > maxWriters || o.Conns < 0 || o.InboxLimit < 0 || o.KeepDeliveries < 0 {
+		return fmt.Errorf("%w: postgres options: Writers must be 0 to %d, Conns, InboxLimit and KeepDeliveries not negative", world.ErrInvalid, maxWriters)
 	}
 	if len(o.Schema) > 63 {
 		return fmt.Errorf("%w: postgres options: schema %q is longer than 63 bytes", world.ErrInvalid, o.Schema)
@@ -33,6 +37,7 @@ func (o *Options) defaults() error {
 	set(&o.Writers, 2)
 	set(&o.Conns, 8)
 	set(&o.InboxLimit, 10_000)
+	set(&o.KeepDeliveries, world.KeepDeliveries)
 	return nil
 }
 

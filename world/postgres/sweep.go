@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // sweepBatch is how many runs a transaction deletes, and lateMail how many deliveries one Sweep looks at.
@@ -19,17 +21,21 @@ const (
 )
 
 var (
-	sweepRuns     = load("sweep_runs")
-	sweepMail     = load("sweep_mail")
-	sweepLateMail = load("sweep_late_mail")
-	sweepLog      = load("sweep_log")
-	sweepChunks   = load("sweep_chunks")
-	sweepActs     = load("sweep_acts")
-	sweepHooks    = load("sweep_hooks")
-	sweepTasks    = load("sweep_tasks")
-	sweepTargets  = load("sweep_targets")
-	sweepWaiters  = load("sweep_waiters")
-	sweepTotals   = load("sweep_totals")
+	sweepRuns       = load("sweep_runs")
+	sweepMail       = load("sweep_mail")
+	sweepLateMail   = load("sweep_late_mail")
+	sweepLog        = load("sweep_log")
+	sweepChunks     = load("sweep_chunks")
+	sweepActs       = load("sweep_acts")
+	sweepHooks      = load("sweep_hooks")
+	sweepTasks      = load("sweep_tasks")
+	sweepTargets    = load("sweep_targets")
+	sweepWaiters    = load("sweep_waiters")
+	sweepTotals     = load("sweep_totals")
+	sweepDelivered  = load("sweep_delivered")
+	sweepEndedHooks = load("sweep_ended_hooks")
+	markedRuns      = load("marked_runs")
+	forget          = load("forget")
 )
 
 // sweeping is the delivery that was looked at last for being late.
@@ -56,7 +62,38 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := w.sweepLate(ctx); err != nil {
 		return swept, err
 	}
+	if err := w.sweepKnown(ctx); err != nil {
+		return swept, err
+	}
 	return swept, w.sumTotals(ctx)
+}
+
+// forgetBatch is of how many deliveries one look at their runs is made.
+const forgetBatch = 100
+
+// sweepKnown forgets deliveries that need not be known any more.
+func (w *World) sweepKnown(ctx context.Context) error {
+	for {
+		before := w.now().Add(-w.opt.KeepDeliveries)
+		var runs []int64
+		if err := w.read(ctx, markedRuns, func(row pgx.Rows) error {
+			var run int64
+			err := row.Scan(&run)
+			runs = append(runs, run)
+			return err
+		}, before, forgetBatch); err != nil || len(runs) == 0 {
+			return err
+		}
+		for _, run := range runs {
+			w.counters.statements.Add(1)
+			if err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+				_, err := tx.Exec(ctx, w.sql(forget), run, before, world.DeliveriesKept)
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // sweep deletes some runs, in two round trips: the runs, then all that hangs on them.
@@ -82,7 +119,7 @@ func (w *World) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 		return 0, err
 	}
 	var b pgx.Batch
-	for _, s := range []*statement{sweepTrims, sweepLog, sweepChunks, sweepMail, sweepActs, sweepHooks, sweepTasks, sweepTargets, sweepWaiters} {
+	for _, s := range []*statement{sweepTrims, sweepLog, sweepChunks, sweepMail, sweepActs, sweepHooks, sweepDelivered, sweepEndedHooks, sweepTasks, sweepTargets, sweepWaiters} {
 		b.Queue(w.sql(s), keys)
 	}
 	if lost := gone.sheet.lostBy; len(lost) > 0 {

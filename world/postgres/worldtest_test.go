@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/world"
@@ -30,4 +31,8 @@ func TestWorldThroughPooler(t *testing.T) {
 		}
 		return w
 	})
+}
+
+func TestForgetting(t *testing.T) {
+	worldtest.RunForgetting(t, func(t testing.TB) world.World { return open(t, Options{KeepDeliveries: time.Microsecond}) })
 }

@@ -35,6 +35,7 @@ type run struct {
 	counted standing // what the totals have it as
 
 	payloads int // payloads that wait in the inbox; -1: not counted yet
+	unread   int // and those in the log, as its owner said last
 	// What may hang on it: false only where it was born here and has had none.
 	mail, tasks, hooks, awaited, awaits bool
 }

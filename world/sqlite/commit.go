@@ -80,6 +80,7 @@ func (g *group) fence(c *world.Commit) (*run, error) {
 // write makes the change that was decided.
 func (g *group) write(c *world.Commit, r *run, p *plan) (done world.Committed, err error) {
 	g.commits++
+	r.unread = c.Unread
 	if p.changed {
 		done.Events = p.read(c)
 	}

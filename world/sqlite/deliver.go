@@ -11,7 +11,6 @@ import (
 
 var (
 	findAct    = load("find_act")
-	insertAct  = load("insert_act")
 	insertMail = load("insert_mail")
 	countPaid  = load("count_payloads")
 	mailQueue  = load("mail_queue")
@@ -35,67 +34,67 @@ func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
 	if d.Task != nil {
 		return g.taskEnd(d)
 	}
-	r, events, err := g.addressee(d)
+	r, events, open, err := g.addressee(d)
 	if err != nil {
 		return done, err
 	}
 	if d.Act {
 		return g.act(r, d)
 	}
-	if !r.live {
+	k := keyOf(d)
+	if !r.live || !open {
+		if done, err = g.again(r, d, k); err != nil || done.Duplicate {
+			return done, err
+		}
+		if r.live {
+			return done, noHook(d.Token)
+		}
 		return done, g.over(r)
 	}
 	if err := world.CheckSealed(r.id, r.sealed, events); err != nil {
 		return done, err
 	}
-	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
-	if done.Duplicate, err = g.waits(r, d.ID); err != nil || done.Duplicate {
+	if done, err = g.note(r, d, k); err != nil || done.Duplicate {
 		return done, err
 	}
 	if isPayload(events) {
 		if err := g.room(r); err != nil {
-			return done, err
+			return done, g.unnote(r, k, err)
 		}
 	}
 	g.deliveries++
-	_, err = g.put(r, d.ID, events)
+	_, err = g.put(r, d.ID, k, events)
 	return done, err
 }
 
-// addressee finds the run by ID or by token, and returns the events as it will get them.
-func (g *group) addressee(d *world.Delivery) (*run, []world.Event, error) {
-	id, events := d.Run, d.Events
+func noHook(token string) error { return fmt.Errorf("hook token %q: %w", token, world.ErrNotFound) }
+
+// addressee finds the run by ID or by token, and returns the events as it will get them. It is not open where the
+// hook with the token is over.
+func (g *group) addressee(d *world.Delivery) (r *run, events []world.Event, open bool, err error) {
+	id, open := d.Run, true
+	events = d.Events
 	if d.Token != "" {
-		h, found, err := g.hook(d.Token)
-		if err != nil {
-			return nil, nil, err
+		var h hook
+		if h, open, err = g.hook(d.Token); err == nil && !open {
+			var found bool
+			if h, found, err = g.endedHook(d.Token); err == nil && !found {
+				err = noHook(d.Token)
+			}
 		}
-		if !found {
-			return nil, nil, fmt.Errorf("hook token %q: %w", d.Token, world.ErrNotFound)
+		if err != nil {
+			return nil, nil, false, err
 		}
 		id, events = h.runID, slices.Clone(events)
 		events[0].ID = h.id
 	}
-	r, err := g.run(id)
-	if err == nil && r == nil {
+	if r, err = g.run(id); err == nil && r == nil {
 		err = fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
-	return r, events, err
+	return r, events, open, err
 }
 
 func (g *group) over(r *run) error { return fmt.Errorf("run %s: %w", r.id, world.ErrTerminal) }
-
-// waits reports whether a delivery ID waits already, or was sent as an act.
-func (g *group) waits(r *run, id string) (bool, error) {
-	if id == "" {
-		return false, nil
-	}
-	found, err := g.c.one(findAct, func(row) error { return nil }, r.key, id)
-	if err != nil || found || !r.mail {
-		return found, err
-	}
-	return g.c.one(findMail, func(row) error { return nil }, r.key, id)
-}
 
 // actWaits reports whether an operator's act of one of two types waits.
 func (g *group) actWaits(r *run, a, b world.EventType) (bool, error) {
@@ -113,8 +112,8 @@ func (g *group) room(r *run) error {
 			return err
 		}
 	}
-	if r.full || r.payloads >= limit {
-		return fmt.Errorf("run %s: %d payloads wait: %w", r.id, r.payloads, world.ErrInboxFull)
+	if r.full || r.payloads+r.unread >= limit {
+		return fmt.Errorf("run %s: %d payloads wait: %w", r.id, r.payloads+r.unread, world.ErrInboxFull)
 	}
 	return nil
 }
@@ -138,20 +137,18 @@ func (g *group) sendTo(d *world.Delivery) error {
 	if err != nil || r == nil || !r.live {
 		return err
 	}
-	_, events, err := g.addressee(d)
+	_, events, _, err := g.addressee(d)
 	if err != nil {
 		return err
 	}
-	if waits, err := g.waits(r, d.ID); err != nil || waits {
-		return err
-	}
 	g.deliveries++
-	_, err = g.put(r, d.ID, events)
+	_, err = g.put(r, d.ID, noKey, events)
 	return err
 }
 
-// put adds mail to an inbox and wakes whoever it concerns. It reports false where the delivery ID waits already.
-func (g *group) put(r *run, id string, events []world.Event) (bool, error) {
+// put adds mail to an inbox and wakes whoever it concerns. It reports false where the delivery ID waits already,
+// under the same key.
+func (g *group) put(r *run, id string, key []byte, events []world.Event) (bool, error) {
 	wr := g.wr
 	var err error
 	wr.head, wr.body, err = world.AppendRow(wr.head[:0], wr.body[:0], [16]byte{}, "", r.created, events)
@@ -160,7 +157,7 @@ func (g *group) put(r *run, id string, events []world.Event) (bool, error) {
 	}
 	payload, cancel := isPayload(events), len(events) == 1 && events[0].Type == world.CancelRequested
 	at := g.now.UnixMicro()
-	n, err := g.changed(insertMail, r.key, orNull(id), at, bit(cancel), bit(payload), int64(world.LogFormat), text(wr.head), wr.body)
+	n, err := g.changed(insertMail, r.key, orNull(id), at, bit(cancel), bit(payload), int64(world.LogFormat), text(wr.head), wr.body, key)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -188,13 +185,17 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	e := d.Events[0]
 	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
 	if !r.live {
+		if done, err = g.again(r, d, keyOf(d)); err != nil || done.Duplicate {
+			return done, err
+		}
 		last, err := g.lastEvent(r)
 		if err == nil && (last.Type != world.RunCancelled || e.Type != world.RunCancelled) {
 			err = g.over(r)
 		}
 		return done, err
 	}
-	if done.Duplicate, err = g.waits(r, d.ID); err != nil || done.Duplicate {
+	k := keyOf(d)
+	if done, err = g.note(r, d, k); err != nil || done.Duplicate { // its ID is known from now on, whatever becomes of it
 		return done, err
 	}
 	inbox := r.owner != 0
@@ -203,14 +204,9 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 			return done, err
 		}
 	}
-	if d.ID != "" { // its ID is known from now on, whatever becomes of it
-		if err := g.exec(insertAct, r.key, d.ID); err != nil {
-			return done, err
-		}
-	}
 	if inbox && e.Type != world.RunCancelled {
 		g.deliveries++
-		if _, err = g.put(r, d.ID, []world.Event{e}); err == nil && e.Type == world.RunResumed && r.owner == 0 && r.paused {
+		if _, err = g.put(r, d.ID, k, []world.Event{e}); err == nil && e.Type == world.RunResumed && r.owner == 0 && r.paused {
 			err = g.unpause(r)
 		}
 		return done, err

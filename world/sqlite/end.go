@@ -45,7 +45,7 @@ func (g *group) end(r *run, e *world.Event) error {
 	for _, d := range []struct {
 		s   *statement
 		may bool
-	}{{deleteQueue, true}, {deleteRunMail, r.mail}, {deleteRunTasks, r.tasks}, {deleteRunHooks, r.hooks}} {
+	}{{deleteQueue, true}, {lateMail, r.mail}, {deleteRunMail, r.mail}, {deleteRunTasks, r.tasks}, {deleteRunHooks, r.hooks}} {
 		if d.may {
 			if err := g.exec(d.s, r.key); err != nil {
 				return err
@@ -94,7 +94,7 @@ func (g *group) tellAwaiting(r *run, e *world.Event) error {
 		if to == nil || !to.live {
 			continue
 		}
-		if _, err := g.put(to, "result/"+wt.step, []world.Event{world.ResultFor(e, wt.step)}); err != nil {
+		if _, err := g.put(to, "result/"+wt.step, noKey, []world.Event{world.ResultFor(e, wt.step)}); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (g *group) force(r *run, e *world.Event) error {
 			return err
 		}
 		cancel := world.Event{Type: world.CancelRequested, By: e.By, Reason: "its parent was cancelled"}
-		if _, err := g.put(child, "cancel/"+r.id, []world.Event{cancel}); err != nil {
+		if _, err := g.put(child, "cancel/"+r.id, noKey, []world.Event{cancel}); err != nil {
 			return err
 		}
 	}

@@ -25,10 +25,11 @@ func listLimit(n int) int {
 }
 
 var (
-	showRun      = load("show_run")
-	showHook     = load("show_hook")
-	listRunHooks = load("list_run_hooks")
-	listHooks    = load("list_hooks")
+	showRun       = load("show_run")
+	showHook      = load("show_hook")
+	listRunHooks  = load("list_run_hooks")
+	listHooks     = load("list_hooks")
+	showEndedHook = load("show_ended_hook")
 )
 
 // Run reads one run; see [world.Admin].
@@ -42,6 +43,9 @@ func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 		}, id)
 		if err == nil && !found {
 			err = fmt.Errorf("run %s: %w", id, world.ErrNotFound)
+		}
+		if err == nil && out.Queue == nil {
+			out.Late, err = late(c, id)
 		}
 		return err
 	})
@@ -132,9 +136,10 @@ func parseRunCursor(c string) (int64, error) {
 // Hooks lists active hooks, oldest first; see [world.Admin].
 func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookRow, err error) {
 	limit := listLimit(q.Limit)
+	ended := false
 	err = w.read(ctx, func(c *conn) error {
 		each := func(r row) (bool, error) {
-			h := world.HookRow{ID: r.text(0), Run: r.text(1), Token: r.text(2), Metadata: r.bytes(3), CreatedAt: r.time(4)}
+			h := world.HookRow{Ended: ended, ID: r.text(0), Run: r.text(1), Token: r.text(2), Metadata: r.bytes(3), CreatedAt: r.time(4)}
 			if q.Run == "" || h.Run == q.Run {
 				out = append(out, h)
 			}
@@ -142,7 +147,11 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookR
 		}
 		switch {
 		case q.Token != "":
-			return c.query(showHook, each, q.Token)
+			if err := c.query(showHook, each, q.Token); err != nil || !q.Ended || len(out) > 0 {
+				return err
+			}
+			ended = true
+			return c.query(showEndedHook, each, q.Token)
 		case q.Run != "":
 			return c.query(listRunHooks, each, q.Run, int64(limit))
 		default:

@@ -22,18 +22,20 @@ type Options struct {
 	BusyTimeout    time.Duration    // how long to wait for another process's lock; default 10 s
 	CheckpointSize int64            // bytes of write-ahead log after which it is copied into the file; default 8 MiB
 	InboxLimit     int              // payloads that may wait for a run; default 10,000
+	KeepDeliveries time.Duration    // for how long a delivery is known when it comes again, at least; default 24 h. See [world.Delivery.Key]
 	Readers        int              // connections for reading; default 4
 	MaxPages       int              // most pages of 4 KiB the file may have, to test a full disk; default none
 	Now            func() time.Time // the clock, for tests; default a [world.Clock] on the system's
 }
 
 func (o *Options) defaults() error {
-	if o.BusyTimeout < 0 || o.CheckpointSize < 0 || o.InboxLimit < 0 || o.Readers < 0 || o.MaxPages < 0 {
+	if o.BusyTimeout < 0 || o.CheckpointSize < 0 || o.InboxLimit < 0 || o.KeepDeliveries < 0 || o.Readers < 0 || o.MaxPages < 0 {
 		return fmt.Errorf("%w: an option is negative", world.ErrInvalid)
 	}
 	set(&o.BusyTimeout, 10*time.Second)
 	set(&o.CheckpointSize, 8<<20)
 	set(&o.InboxLimit, 10_000)
+	set(&o.KeepDeliveries, world.KeepDeliveries)
 	set(&o.Readers, 4)
 	return nil
 }

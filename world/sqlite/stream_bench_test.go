@@ -10,3 +10,7 @@ import (
 func BenchmarkAppend(b *testing.B) {
 	worldtest.BenchmarkAppend(b, func(t testing.TB) world.World { return open(t) })
 }
+
+func BenchmarkDeliver(b *testing.B) {
+	worldtest.BenchmarkDeliver(b, func(t testing.TB) world.World { return open(t, Options{InboxLimit: 1 << 30}) })
+}

@@ -28,6 +28,9 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 			break
 		}
 	}
+	if err := w.sweepDelivered(ctx); err != nil {
+		return swept, err
+	}
 	return swept, w.sweepSegments(ctx)
 }
 
@@ -48,7 +51,7 @@ func (g *group) sweep(limit int) (int, error) {
 	}
 	for _, r := range runs {
 		for _, s := range []*statement{
-			deleteRun, deleteLog, deleteChunks, deleteRunMail, deleteRunHooks, deleteRunTasks, deleteAwaits, deleteWaiter, deleteActs,
+			deleteRun, deleteLog, deleteChunks, deleteRunMail, deleteRunHooks, deleteRunTasks, deleteAwaits, deleteWaiter, deleteActs, deleteEndedHooks, forgetRun,
 		} {
 			if err := g.exec(s, r.key); err != nil {
 				return 0, err

@@ -125,7 +125,7 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 		if err := g.exec(deleteTask, r.key, k.Step); err != nil {
 			return done, err
 		}
-		_, err := g.put(r, d.ID, d.Events)
+		_, err := g.put(r, d.ID, noKey, d.Events)
 		return done, err
 	}
 	e := d.Events[0]

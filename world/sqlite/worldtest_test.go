@@ -3,6 +3,7 @@ package sqlite
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/worldtest"
@@ -23,4 +24,8 @@ func TestWorldShared(t *testing.T) {
 // One World has all workers of a file; here both sides are that one.
 func TestWorkers(t *testing.T) {
 	worldtest.RunWorkers(t, func(t testing.TB) (a, b world.World) { w := open(t); return w, w })
+}
+
+func TestForgetting(t *testing.T) {
+	worldtest.RunForgetting(t, func(t testing.TB) world.World { return open(t, Options{KeepDeliveries: time.Microsecond}) })
 }

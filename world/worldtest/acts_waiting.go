@@ -127,7 +127,6 @@ var waitingActs = []check{
 		r.deliver(act(s.run, "at once", resume))
 		r.deliver(act(s.run, "nothing new", resume))
 		r.unchanged(s.run, func() { r.deliver(act(s.run, "owned", pause)) })
-		r.unchanged(s.run, func() { r.deliver(signal(s.run, "at once", "a")) })
 		r.deliver(act(s.run, "p2", pause))
 		for _, id := range []string{"at once", "nothing new"} {
 			r.unchanged(s.run, func() { r.deliver(act(s.run, id, resume)) })
@@ -135,6 +134,7 @@ var waitingActs = []check{
 		other := r.born("greet")
 		r.deliver(act(other, "p2", pause))
 		r.same(r.run(other).Queue.Paused, true, "another run, under the same ID, paused")
+		r.same(r.deliver(signal(s.run, "at once", "a")).Duplicate, false, "what is no act, under the same ID")
 	}},
 	{"an act is not before what is in the log", "an event's time is never before the last one's, also where its owner's clock was ahead", func(r *rig) {
 		k := r.worker("greet")

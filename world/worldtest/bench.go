@@ -50,3 +50,66 @@ func BenchmarkAppend(b *testing.B, open func(testing.TB) world.World) {
 		})
 	}
 }
+
+// BenchmarkDeliver measures how many signals with an ID a world accepts: of one sender, and of 32 at a time, for a
+// run that reads them a hundred at a time.
+func BenchmarkDeliver(b *testing.B, open func(testing.TB) world.World) {
+	for _, senders := range []int{1, 32} {
+		b.Run(fmt.Sprint("senders=", senders), func(b *testing.B) {
+			w := open(b)
+			id := world.NewID(world.PrefixWorker, world.Now())
+			if _, err := w.Join(b.Context(), world.Worker{ID: id, Name: "host:1", Lease: longLease}); err != nil {
+				b.Fatal(err)
+			}
+			c := birth("greet")
+			c.Worker, c.Take = id, 1
+			if _, err := w.Commit(b.Context(), c); err != nil {
+				b.Fatal(err)
+			}
+			var next atomic.Int64
+			seq := int64(2)
+			send := func(read bool) {
+				n := next.Add(1)
+				if _, err := w.Deliver(b.Context(), signal(c.Run, fmt.Sprint("delivery-", n), "a")); err != nil {
+					b.Error(err)
+				}
+				if !read || n%100 != 0 {
+					return
+				}
+				beat, err := w.Beat(b.Context(), world.BeatQuery{Worker: id})
+				if err != nil {
+					b.Error(err)
+				}
+				turn := &world.Commit{ID: commitID(), Run: c.Run, Worker: id, Take: 1, First: seq, Mail: rows(beat.Mail)}
+				for _, m := range beat.Mail {
+					e := m.Events[0]
+					e.Delivery, e.Time = m.ID, world.Now()
+					turn.Events = append(turn.Events, e)
+				}
+				if len(turn.Events) == 0 {
+					return
+				}
+				if _, err := w.Commit(b.Context(), turn); err != nil {
+					b.Error(err)
+				}
+				seq += int64(len(turn.Events))
+			}
+			b.ResetTimer()
+			if senders == 1 {
+				for range b.N {
+					send(true)
+				}
+			} else {
+				b.SetParallelism(senders / 2)
+				var readers atomic.Int64
+				b.RunParallel(func(pb *testing.PB) {
+					reads := readers.Add(1) == 1
+					for i := 0; pb.Next(); i++ {
+						send(reads)
+					}
+				})
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
+		})
+	}
+}

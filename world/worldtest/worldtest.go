@@ -41,6 +41,7 @@ var topics = []struct {
 	{"outcome", outcomes},
 	{"calls given up", givenUps},
 	{"inbox", inbox},
+	{"deliveries", deliveries},
 	{"marks", marks},
 	{"senders", senders},
 	{"queue", queue},

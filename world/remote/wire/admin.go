@@ -91,6 +91,7 @@ type HookQuery struct {
 	Run   string `json:"run,omitempty"`
 	Token string `json:"token,omitempty"`
 	Limit int    `json:"limit,omitempty"`
+	Ended bool   `json:"ended,omitempty"`
 }
 
 // Hook is a [world.HookRow].

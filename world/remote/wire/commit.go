@@ -163,11 +163,14 @@ type Delivery struct {
 	Task    *TaskKey  `json:"task,omitempty"`
 	Worker  string    `json:"worker,omitempty"`
 	RetryAt time.Time `json:"retryAt,omitzero"`
+	Sender  string    `json:"sender,omitempty"`
+	Of      string    `json:"of,omitempty"`
+	Print   []byte    `json:"print,omitempty"`
 }
 
 // OfDelivery makes a message of a delivery. They share memory.
 func OfDelivery(in *world.Delivery) *Delivery {
-	d := &Delivery{Run: in.Run, Token: in.Token, ID: in.ID, Events: OfEvents(in.Events), Act: in.Act, Worker: in.Worker, RetryAt: in.RetryAt}
+	d := &Delivery{Run: in.Run, Token: in.Token, ID: in.ID, Events: OfEvents(in.Events), Act: in.Act, Worker: in.Worker, RetryAt: in.RetryAt, Sender: in.Sender, Of: in.Of, Print: in.Print}
 	if in.Task != nil {
 		k := TaskKey(*in.Task)
 		d.Task = &k
@@ -177,7 +180,7 @@ func OfDelivery(in *world.Delivery) *Delivery {
 
 // World is the delivery of a message. They share memory.
 func (d *Delivery) World() *world.Delivery {
-	out := &world.Delivery{Run: d.Run, Token: d.Token, ID: d.ID, Events: WorldEvents(d.Events), Act: d.Act, Worker: d.Worker, RetryAt: d.RetryAt}
+	out := &world.Delivery{Run: d.Run, Token: d.Token, ID: d.ID, Events: WorldEvents(d.Events), Act: d.Act, Worker: d.Worker, RetryAt: d.RetryAt, Sender: d.Sender, Of: d.Of, Print: d.Print}
 	if d.Task != nil {
 		k := world.TaskKey(*d.Task)
 		out.Task = &k
@@ -189,6 +192,7 @@ func (d *Delivery) World() *world.Delivery {
 type Delivered struct {
 	Run       string `json:"run"`
 	Duplicate bool   `json:"duplicate,omitempty"`
+	Late      bool   `json:"late,omitempty"`
 	Owner     string `json:"owner,omitempty"`
 }
 

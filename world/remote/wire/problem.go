@@ -37,7 +37,7 @@ const (
 var sentinels = map[string]error{
 	"NOT_FOUND": world.ErrNotFound, "RUN_EXISTS": world.ErrRunExists, "RUN_OVER": world.ErrTerminal, "CONFLICT": world.ErrConflict,
 	"TOO_EARLY": world.ErrTooEarly, "LEASE_LOST": world.ErrLeaseLost, "UNKNOWN_OUTCOME": world.ErrUnknownOutcome, "INBOX_FULL": world.ErrInboxFull,
-	"STREAM_CLOSED": world.ErrStreamClosed, "TOO_LARGE": world.ErrTooLarge, "INVALID": world.ErrInvalid, "CORRUPTED_EVENT_LOG": world.ErrCorrupt,
+	"DELIVERY_USED": world.ErrDeliveryUsed, "STREAM_CLOSED": world.ErrStreamClosed, "TOO_LARGE": world.ErrTooLarge, "INVALID": world.ErrInvalid, "CORRUPTED_EVENT_LOG": world.ErrCorrupt,
 	"UNKNOWN_FORMAT": world.ErrFormat, "WORKER_EXISTS": world.ErrWorkerExists, "STORAGE": world.ErrStorage, "NO_KEY": world.ErrNoKey,
 }
 

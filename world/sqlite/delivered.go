@@ -1,0 +1,147 @@
+package sqlite
+
+// What was delivered under an ID: see world.Delivery.Key.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	insertDelivered  = load("insert_delivered")
+	findDelivered    = load("find_delivered")
+	deleteDelivered  = load("delete_delivered")
+	forgetRun        = load("forget_run")
+	deleteEndedHooks = load("delete_ended_hooks")
+	lateMail         = load("late_mail")
+	listLate         = load("list_late")
+	markedRuns       = load("marked_runs")
+	forget           = load("forget")
+	unmark           = load("unmark")
+	endedHookByToken = load("ended_hook_by_token")
+)
+
+// noKey is the key of mail that is not known when it comes again.
+var noKey = []byte{}
+
+// keyOf is the key of a delivery.
+func keyOf(d *world.Delivery) []byte {
+	if d.ID == "" {
+		return noKey
+	}
+	key := d.Key()
+	return key[:]
+}
+
+// note makes a delivery known. It is a duplicate where it was known before.
+func (g *group) note(r *run, d *world.Delivery, key []byte) (done world.Delivered, err error) {
+	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
+	if d.ID == "" {
+		return done, nil
+	}
+	if done.Duplicate, err = g.waited(r, d); err != nil || done.Duplicate {
+		return done, err
+	}
+	var sender, marked any
+	if keeper := d.Keeper(); keeper != nil {
+		sender = *keeper
+	}
+	if world.Marked([16]byte(key)) {
+		marked = int64(1)
+	}
+	n, err := g.changed(insertDelivered, r.key, key, g.now.UnixMicro(), blob(d.Fingerprint()), sender, marked)
+	if err != nil || n > 0 {
+		return done, err
+	}
+	return g.again(r, d, key)
+}
+
+// again looks for the first copy of a delivery. It is a duplicate where there is one.
+func (g *group) again(r *run, d *world.Delivery, key []byte) (done world.Delivered, err error) {
+	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
+	if d.ID == "" {
+		return done, nil
+	}
+	var print []byte
+	done.Duplicate, err = g.c.one(findDelivered, func(row row) error { print, done.Late = row.bytes(0), row.bool(1); return nil }, r.key, key)
+	if err == nil && done.Duplicate && world.Differ(print, d.Fingerprint()) {
+		err = fmt.Errorf("run %s: delivery %q: %w", r.id, d.ID, world.ErrDeliveryUsed)
+	}
+	return done, err
+}
+
+// waited reports whether an earlier release has accepted the delivery ID, and it waits still, or was sent as an act.
+func (g *group) waited(r *run, d *world.Delivery) (found bool, err error) {
+	if r.mail {
+		found, err = g.c.one(findMail, func(row) error { return nil }, r.key, d.ID)
+	}
+	if err == nil && !found && d.Act {
+		found, err = g.c.one(findAct, func(row) error { return nil }, r.key, d.ID)
+	}
+	return found, err
+}
+
+// unnote takes a note back, as the delivery is refused for another reason.
+func (g *group) unnote(r *run, key []byte, why error) error {
+	if len(key) > 0 {
+		if err := g.exec(deleteDelivered, r.key, key); err != nil {
+			return err
+		}
+	}
+	return why
+}
+
+// endedHook finds the last hook that had a token and is over.
+func (g *group) endedHook(token string) (h hook, found bool, err error) {
+	found, err = g.c.one(endedHookByToken, func(r row) error { h = hook{run: r.int(0), id: r.text(1), runID: r.text(2)}; return nil }, token)
+	return h, found, err
+}
+
+// late reads what came to a run too late.
+func late(c *conn, id string) (out []world.Late, err error) {
+	err = c.query(listLate, func(r row) (bool, error) {
+		var l world.Late
+		if err := json.Unmarshal(r.bytes(0), &l); err != nil {
+			return false, fmt.Errorf("%w: run %s: late mail: %w", world.ErrCorrupt, id, err)
+		}
+		out = append(out, l)
+		return true, nil
+	}, id, int64(world.LateShown))
+	return out, err
+}
+
+// forgetBatch is of how many runs a transaction forgets deliveries.
+const forgetBatch = 20
+
+// sweepDelivered forgets deliveries that need not be known any more.
+func (w *World) sweepDelivered(ctx context.Context) error {
+	for {
+		n, err := ask(ctx, w, (*group).forget)
+		if err != nil || n < forgetBatch {
+			return err
+		}
+	}
+}
+
+func (g *group) forget() (n int, err error) {
+	var runs []int64
+	before := g.now.Add(-g.wr.w.opt.KeepDeliveries).UnixMicro()
+	if err := g.c.query(markedRuns, func(r row) (bool, error) { runs = append(runs, r.int(0)); return true, nil }, before, int64(forgetBatch)); err != nil {
+		return 0, err
+	}
+	n = len(runs)
+	slices.Sort(runs)
+	for _, run := range slices.Compact(runs) {
+		if err := g.exec(forget, run, before, int64(world.DeliveriesKept)); err != nil {
+			return 0, err
+		}
+		if err := g.exec(unmark, run, before); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
