@@ -143,7 +143,21 @@ func (w *writer) onPath(err error) bool {
 	return comparableError(err) && slices.ContainsFunc(w.path, func(p error) bool { return comparableError(p) && p == err })
 }
 
-// cut shortens a text to limit bytes and to the room that is left, and says so in it.
+// cutNote is what a text ends with that was cut.
+const cutNote = "… (cut from %d bytes)"
+
+// wholeSize is how many bytes a text had before it was cut first, and what is left of it.
+func wholeSize(s string) (left string, size int) {
+	if i := strings.LastIndex(s, "… (cut from "); i >= 0 {
+		if n, err := fmt.Sscanf(s[i:], cutNote, &size); n == 1 && err == nil && s[i:] == fmt.Sprintf(cutNote, size) && size > i {
+			return s[:i], size
+		}
+	}
+	return s, len(s)
+}
+
+// cut shortens a text to limit bytes and to the room that is left, and says so in it, once: also where it was cut
+// before and something was put around it.
 func (w *writer) cut(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	size := jsonSize(s)
@@ -151,7 +165,8 @@ func (w *writer) cut(s string, limit int) string {
 		w.left -= size
 		return s
 	}
-	note := fmt.Sprintf("… (cut from %d bytes)", len(s))
+	s, whole := wholeSize(s)
+	note := fmt.Sprintf(cutNote, whole)
 	n, room := 0, w.left-jsonSize(note)
 	for n < len(s) {
 		_, k := utf8.DecodeRuneInString(s[n:])

@@ -145,8 +145,12 @@ func (s *session) newCommit(first int64, events []world.Event) *world.Commit {
 }
 
 func (s *session) nextCommit(first int64, events []world.Event) world.Commit {
+	unread := 0
+	if s.m != nil {
+		unread = s.m.Kept()
+	}
 	return world.Commit{
-		Run: s.run, Worker: s.worker, Take: s.take, Build: s.e.cfg.Build, First: first, Events: events, ID: commitID(),
+		Unread: unread, Run: s.run, Worker: s.worker, Take: s.take, Build: s.e.cfg.Build, First: first, Events: events, ID: commitID(),
 	}
 }
 

@@ -258,8 +258,12 @@ func (s *session) idle() bool {
 		return false
 	}
 	return s.failure != nil || s.draining || s.state.Paused != nil ||
-		s.lastMail.IsZero() || s.e.now().Sub(s.lastMail) >= linger || !s.expectsMail()
+		s.lastMail.IsZero() || s.e.now().Sub(s.lastMail) >= linger || !s.expectsMail() || s.crowded()
 }
+
+// crowded reports whether so much is unread that senders are to be told: that is done with the release, and so does
+// not wait for a moment without mail.
+func (s *session) crowded() bool { return s.m != nil && s.m.Crowded(s.e.cfg.Unread) }
 
 // still reports whether the session has nothing to do here and now, and nothing soon by itself.
 func (s *session) still() bool {
@@ -308,7 +312,7 @@ func (s *session) expectsMail() bool {
 
 // hibernate gives the run up until something happens: no slot, no goroutine, no memory but for the cache.
 func (s *session) hibernate() {
-	if !s.empty(false) {
+	if !s.empty(false) && !s.crowded() {
 		return
 	}
 	if s.failure == nil && s.birth == nil && s.m.Outcome() == nil {

@@ -112,15 +112,17 @@ func (m *Machine) tidy(name string, b *letterbox) {
 }
 
 // Crowded reports whether at least n signals and payloads are unread. It looks at each only where that may be.
-func (m *Machine) Crowded(n int) bool {
-	kept := 0
+func (m *Machine) Crowded(n int) bool { return m.Kept() >= n && len(m.Unread()) >= n }
+
+// Kept counts the signals and payloads that are unread; a few may be counted that a wait has taken.
+func (m *Machine) Kept() (kept int) {
 	for _, b := range m.boxes {
 		kept += len(b.unread.items) - b.unread.head
 	}
 	for _, h := range m.hooks {
 		kept += len(h.unread)
 	}
-	return kept >= n && len(m.Unread()) >= n
+	return kept
 }
 
 // Unread are the signals and the hooks' payloads that nobody has taken, in the order in which they came.
