@@ -212,17 +212,6 @@ func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMess
 	return nil
 }
 
-// Cancel asks a run to end: its code sees [ErrCancelled], cleans up, and the run ends cancelled. It returns when the request is
-// durable. A run whose code is not needed for it (pending, blocked) ends as soon as a worker sees it. Asking again is the same
-// request.
-func (a *App) Cancel(ctx context.Context, run, reason string) error {
-	err := a.deliver(ctx, run, world.Event{Type: world.CancelRequested, By: a.by(ctx), Reason: reason}, nil)
-	if err != nil {
-		return fmt.Errorf("cancel run %s: %w", run, err)
-	}
-	return nil
-}
-
 func (a *App) deliver(ctx context.Context, run string, e world.Event, opts []SendOption) error {
 	return a.deliverAs(ctx, &world.Delivery{Run: run, Events: []world.Event{e}}, opts)
 }

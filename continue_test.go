@@ -191,8 +191,8 @@ func TestContinueAsNewKeepsHooks(t *testing.T) {
 		}
 		want(r, run, "xy")
 		r.enters(run.ID(), 2)
-		if err := app.SendHook(r.ctx, "short-lived", []byte(`1`)); !errors.Is(err, stepwell.ErrNotFound) {
-			r.Errorf("send to the disposed hook = %v, want not found", err)
+		if err := app.SendHook(r.ctx, "short-lived", []byte(`1`)); !errors.Is(err, stepwell.ErrTerminal) {
+			r.Errorf("send to the disposed hook = %v, want that its run is over", err)
 		}
 		r.replays(run.ID(), wf)
 	})

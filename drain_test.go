@@ -191,8 +191,8 @@ func TestSignalsWhileABodyRunsAreAppendedMeanwhile(t *testing.T) {
 			if err := numbers.Send(r.ctx, app, run.ID(), number{10}, stepwell.DeliveryID(fmt.Sprint("send-", i))); err != nil {
 				r.Fatal(err)
 			}
-			if err := numbers.Send(r.ctx, app, run.ID(), number{99}, stepwell.DeliveryID(fmt.Sprint("send-", i))); err != nil {
-				r.Fatal(err) // the same one
+			if err := numbers.Send(r.ctx, app, run.ID(), number{10}, stepwell.DeliveryID(fmt.Sprint("send-", i))); err != nil {
+				r.Error(err) // the same one
 			}
 			sent := time.Now()
 			until(r, "the signal in the log", func() bool { return r.count(run.ID(), world.SignalReceived, "") == i+1 })

@@ -100,7 +100,7 @@ func jsonKeys(t reflect.Type) (keys map[string]bool, closed bool) {
 // Send sends the event to a run. It returns when the payload is durable; it waits for nobody, and is kept until a wait takes it.
 // With a [DeliveryID] a repeated send is the same one.
 //
-// Errors: [ErrNotFound], [ErrTerminal], [ErrInboxFull], [ErrInvalid], and encoding errors.
+// Errors: [ErrNotFound], [ErrTerminal], [ErrDeliveryUsed], [ErrInboxFull], [ErrInvalid], and encoding errors.
 func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T, opts ...SendOption) error {
 	b, err := codec.Encode(payload, app.cfg.MaxPayload)
 	if err != nil {
@@ -120,7 +120,13 @@ type sending struct {
 
 type deliveryID string
 
-// DeliveryID names a send, so that it can be repeated safely: the same ID is delivered to a run once.
+// DeliveryID names a send, so that it can be repeated safely: the same ID, for the same event or hook of a run, is
+// delivered once. A repeat gets the answer that the first one got, also when the run is over; one with another payload
+// is refused with [ErrDeliveryUsed].
+//
+// The ID is known for as long as the first copy is unread; for as long as its own run is not over where a step sends
+// under its idempotency key ([StepInfo]), or under an ID that begins with it; and else for at least 24 hours, and the
+// last 10,000 deliveries of a run, for as long as that is kept, whatever segments pass.
 func DeliveryID(id string) SendOption { return deliveryID(id) }
 
 func (id deliveryID) sendOption(s *sending) { s.ID = string(id) }

@@ -56,7 +56,7 @@ func ExampleNewHook() {
 	fmt.Println(string(hooks[0].Metadata))
 	fmt.Println(app.SendHook(ctx, "approve-7", json.RawMessage(`{"by":"ann","ok":true}`)))
 	fmt.Println(run.Result(ctx))
-	fmt.Println(errors.Is(app.SendHook(ctx, "approve-7", json.RawMessage(`{}`)), stepwell.ErrNotFound))
+	fmt.Println(errors.Is(app.SendHook(ctx, "approve-7", json.RawMessage(`{}`)), stepwell.ErrTerminal))
 	// Output:
 	// {"cents":990}
 	// <nil>

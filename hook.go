@@ -120,7 +120,10 @@ func (h *Hook[T]) Dispose(ctx Context) error { return ctx.x.Dispose(h.f) }
 
 // SendHook sends a payload, as JSON, to the active hook with a token. It returns when the payload is durable.
 //
-// Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal]; [ErrInboxFull]; [ErrInvalid], also for the token of a webhook, which takes
+// With a [DeliveryID] a repeated send is the same one, also when the hook or its run is over by then.
+//
+// Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run;
+// [ErrDeliveryUsed]; [ErrInboxFull]; [ErrInvalid], also for the token of a webhook, which takes
 // requests alone: see [App.Webhook].
 func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessage, opts ...SendOption) error {
 	err := world.CheckKey("hook token", token)
@@ -143,10 +146,27 @@ func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessag
 	return nil
 }
 
+// EndedHook finds the last hook that had a token, where no active one has it, for as long as its run is kept. The
+// error is [ErrNotFound] where none had it, or one has it now.
+func (a *App) EndedHook(ctx context.Context, token string) (world.HookRow, error) {
+	rows, err := a.hooks(ctx, world.HookQuery{Token: token, Ended: true, Limit: 1})
+	switch {
+	case err != nil:
+		return world.HookRow{}, err
+	case len(rows) == 0 || !rows[0].Ended:
+		return world.HookRow{}, fmt.Errorf("hook: %w", ErrNotFound)
+	}
+	return rows[0], nil
+}
+
 // Hooks lists active hooks: of one run, with one token, or, with two empty strings, all; at most 1,000. Where the key of a run is not there, the metadata of its
 // hooks is shown as it lies there, and the row says which key that is: see [world.HookRow].
 func (a *App) Hooks(ctx context.Context, run, token string) ([]world.HookRow, error) {
-	rows, err := a.world.Hooks(ctx, world.HookQuery{Run: run, Token: token, Limit: 1000})
+	return a.hooks(ctx, world.HookQuery{Run: run, Token: token, Limit: 1000})
+}
+
+func (a *App) hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, error) {
+	rows, err := a.world.Hooks(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("list hooks: %w", err)
 	}

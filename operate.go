@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -94,12 +95,19 @@ func (a *App) deliverAs(ctx context.Context, d *world.Delivery, opts []SendOptio
 	} else if err := world.CheckKey("delivery ID", d.ID); err != nil {
 		return err
 	}
+	if info := Info(ctx); info.IdempotencyKey != "" && strings.HasPrefix(d.ID, info.IdempotencyKey) {
+		d.Sender = info.Run // the step may come again for as long as its run is not over
+	}
 	if s.in != nil {
 		return a.deliverIn(ctx, s.in, d)
 	}
 	_, err := a.world.Deliver(ctx, d)
 	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && try < 10; try++ { // its ID makes it safe to send again
-		_, err = a.world.Deliver(ctx, d)
+		_, again := a.world.Deliver(ctx, d)
+		if again != nil && !errors.Is(again, world.ErrUnknownOutcome) {
+			return fmt.Errorf("%w; sent again, it was refused: %s", err, again) // that says nothing about the first try
+		}
+		err = again
 	}
 	return err
 }

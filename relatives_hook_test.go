@@ -75,8 +75,8 @@ func TestHookPayloadsAreTypedAndRangedOverUntilItIsDisposed(t *testing.T) {
 			r.sendHook(h.Token, fmt.Sprintf(`{"by":%q,"ok":true}`, by))
 		}
 		want(r, run, "[anntrue bobtrue lasttrue] true")
-		if err := wk.SendHook(r.ctx, h.Token, []byte(`{}`)); !errors.Is(err, stepwell.ErrNotFound) {
-			r.Errorf("send after the end: %v, want ErrNotFound", err)
+		if err := wk.SendHook(r.ctx, h.Token, []byte(`{}`)); !errors.Is(err, stepwell.ErrTerminal) {
+			r.Errorf("send after the end: %v, want ErrTerminal", err)
 		}
 		r.replays(run.ID(), wf)
 	})

@@ -48,8 +48,8 @@ func TestHookReceivesPayloadsInOrder(t *testing.T) {
 		if got, err := one.Result(r.ctx); got != "ab" || err != nil {
 			r.Errorf("result = %q, %v, want ab", got, err)
 		}
-		if err := app.SendHook(r.ctx, "token-1", []byte(`"c"`)); !errors.Is(err, stepwell.ErrNotFound) {
-			r.Errorf("send after dispose: %v, want ErrNotFound", err)
+		if err := app.SendHook(r.ctx, "token-1", []byte(`"c"`)); !errors.Is(err, stepwell.ErrTerminal) {
+			r.Errorf("send after the end: %v, want ErrTerminal", err)
 		}
 	})
 }

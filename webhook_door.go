@@ -30,6 +30,8 @@ type WebhookInfo struct {
 	Secret string
 	// Metadata is what the code keeps with it: see [Metadata].
 	Metadata json.RawMessage
+	// Ended says that the webhook is over: only requests that it has received come through it again.
+	Ended bool
 }
 
 // WebhookOf tells what a hook says of itself that is a webhook; ok is false for one that is none.
@@ -39,11 +41,11 @@ func WebhookOf(hook *world.HookRow) (info WebhookInfo, ok bool) {
 	}
 	r, metadata, ok := decodeWebhook(hook.Metadata)
 	return WebhookInfo{
-		Run: hook.Run, Token: hook.Token, URL: r.url(hook.Token), Response: r.Answer, Wait: r.Wait, Scheme: r.Scheme, Secret: r.Secret, Metadata: metadata,
+		Run: hook.Run, Token: hook.Token, URL: r.url(hook.Token), Response: r.Answer, Wait: r.Wait, Scheme: r.Scheme, Secret: r.Secret, Metadata: metadata, Ended: hook.Ended,
 	}, ok
 }
 
-// WebhookDoor is an active webhook, as those see it who take requests for it. It is safe for concurrent use.
+// WebhookDoor is a webhook, as those see it who take requests for it. It is safe for concurrent use.
 type WebhookDoor struct {
 	WebhookInfo
 	app  *App
@@ -54,16 +56,27 @@ type WebhookDoor struct {
 // [ErrNoKey] says that its run is encrypted with a key that the App does not have.
 // Whoever takes requests for it checks their signatures: [WebhookDoor.Send] does not.
 func (a *App) Webhook(ctx context.Context, token string) (*WebhookDoor, error) {
+	return a.webhook(ctx, token, false)
+}
+
+// EndedWebhook finds the last webhook that had a token, where no active one has it, for as long as its run is kept.
+// Requests that it has received may come again and get
+// their answer; others are refused.
+func (a *App) EndedWebhook(ctx context.Context, token string) (*WebhookDoor, error) {
+	return a.webhook(ctx, token, true)
+}
+
+func (a *App) webhook(ctx context.Context, token string, ended bool) (*WebhookDoor, error) {
 	if err := world.CheckKey("webhook token", token); err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(token, world.WebhookToken) {
-		hooks, err := a.Hooks(ctx, "", token)
+		hooks, err := a.hooks(ctx, world.HookQuery{Token: token, Ended: ended, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
 		for i := range hooks {
-			if info, ok := WebhookOf(&hooks[i]); ok {
+			if info, ok := WebhookOf(&hooks[i]); ok && hooks[i].Ended == ended {
 				return &WebhookDoor{WebhookInfo: info, app: a, hook: hooks[i].ID}, nil
 			}
 			if key := hooks[i].Sealed; key != "" { // what it is cannot be read
@@ -85,10 +98,14 @@ func (a *App) noWebhook(ctx context.Context, token string) error {
 	return err
 }
 
-// Send hands a request to the webhook. It returns when that is durable. One with a Delivery that was sent before is accepted, and received once.
+// Send hands a request to the webhook. It returns when that is durable. One with a Delivery that was sent before is
+// accepted, and received once, for how long see
+// [DeliveryID]; it is the same one where method, path, query and body are.
 // Reply is for [WebhookDoor.Answer]; it is empty where the workflow gives no answers.
 //
-// Errors: [ErrTooLarge], [ErrInvalid], [ErrNotFound] and [ErrTerminal] where the run is no more or over, [ErrInboxFull].
+// Errors: [ErrTooLarge], [ErrInvalid], [ErrNotFound] and [ErrTerminal] where the run is no more or over,
+// [ErrDeliveryUsed] where the Delivery was another request's,
+// [ErrInboxFull].
 func (d *WebhookDoor) Send(ctx context.Context, req WebhookRequest) (reply string, err error) {
 	if req.ReceivedAt.IsZero() {
 		req.ReceivedAt = time.Now().UTC().Round(0)
@@ -111,8 +128,14 @@ func (d *WebhookDoor) Send(ctx context.Context, req WebhookRequest) (reply strin
 	}
 	payload, err := codec.Encode(&req, d.app.cfg.MaxPayload)
 	if err == nil {
-		e := world.Event{Type: world.HookReceived, ID: d.hook, Payload: payload}
-		err = d.app.deliver(ctx, d.Run, e, []SendOption{DeliveryID(replyPrefix + name)})
+		send := world.Delivery{Run: d.Run, Of: d.Token, ID: replyPrefix + name, Events: []world.Event{{Type: world.HookReceived, ID: d.hook, Payload: payload}}}
+		if req.Delivery != "" {
+			send.Print = []byte(digest(req.Method, req.Path, req.Query, string(req.Body)))
+		}
+		if d.Ended {
+			send.Run, send.Of, send.Token, send.Events[0].ID = "", "", d.Token, ""
+		}
+		err = d.app.deliverAs(ctx, &send, nil)
 	}
 	if err != nil {
 		return "", fmt.Errorf("webhook: %w", err)

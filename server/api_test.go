@@ -67,6 +67,7 @@ func walkLife(r *rig) {
 	for range 2 {
 		r.want(202, "POST", signal, `{"cents": 4200}`, "Idempotency-Key", "d1")
 	}
+	r.refused(409, "DELIVERY_USED", "POST", signal, `{"cents": 1}`, "Idempotency-Key", "d1")
 	r.waiting("o1", "sleep")
 	if got := r.want(202, "POST", orders+"/o1/wake", "").get("woken"); got != 1.0 {
 		r.Errorf("woken: got %v, want 1", got)
@@ -85,8 +86,8 @@ func walkLife(r *rig) {
 	if a := <-result; a.get("output") != "shipped by Bob" || a.get("status") != "completed" {
 		r.Errorf("result: got %s, want shipped by Bob", a.body)
 	}
-	r.refused(404, "NOT_FOUND", "GET", "/v1/hooks/courier%2Fada", "")
-	r.refused(404, "NOT_FOUND", "POST", "/v1/hooks/courier%2Fada", `1`)
+	r.refused(410, "RUN_OVER", "GET", "/v1/hooks/courier%2Fada", "")
+	r.refused(410, "RUN_OVER", "POST", "/v1/hooks/courier%2Fada", `1`)
 	r.refused(409, "RUN_OVER", "POST", signal, `1`)
 	walkHistory(r)
 }
@@ -159,7 +160,10 @@ func walkOperate(r *rig) {
 	for _, act := range []string{"pause", "resume", "wake"} {
 		r.refused(409, "RUN_OVER", "POST", orders+"/o2/"+act, "")
 	}
-	r.refused(409, "RUN_OVER", "DELETE", orders+"/o3", "")
+	if got := r.want(202, "DELETE", orders+"/o3", "").get("status"); got != "cancelled" { // it is what was asked for
+		r.Errorf("a cancel of a cancelled run: got status %v, want cancelled", got)
+	}
+	r.refused(409, "RUN_OVER", "DELETE", orders+"/o1", "")
 }
 
 // walkFail retries a run that failed.

@@ -14,7 +14,7 @@ import (
 func bulkRoutes() []route {
 	return []route{{method: "POST", path: "/v1/bulk/{act}", scope: Admin, handle: (*Server).bulk, audit: true, op: operation{
 		id: "bulk", summary: "Cancel, pause, resume, signal, wake or retry the runs that a filter finds", body: "Bulk",
-		key: "Of signal, the delivery ID: the same ID is delivered to a run once.",
+		key: "Of signal, the delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run.",
 		responses: []response{
 			{200, "Bulked", "", "What became of each run, newest first, of as many as there was time for in 10 s, 10,000 at most. With a cursor there are more: send the same again, with that. " +
 				"Where the answer was lost, the same may be sent again as it was: what was done is not done twice."},

@@ -4,6 +4,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -27,7 +28,7 @@ func hookRoutes() []route {
 			responses: []response{{200, "OpenHook", "", "The hook's metadata."}},
 		}},
 		{method: "POST", path: "/v1/hooks/{token}", scope: Open, handle: (*Server).sendHook, op: operation{
-			id: "sendHook", summary: "Send a payload to a hook", key: "The delivery ID: the same ID is delivered once.", body: "Payload", optional: true,
+			id: "sendHook", summary: "Send a payload to a hook", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "The payload is durable."}},
 		}},
 	}
@@ -72,7 +73,7 @@ func (s *Server) getHook(w http.ResponseWriter, r *request) error {
 	case err != nil:
 		return err
 	case len(hooks) == 0:
-		return fmt.Errorf("hook: %w", world.ErrNotFound)
+		return s.noHook(r, token)
 	}
 	is, ok := stepwell.WebhookOf(&hooks[0])
 	if !ok {
@@ -87,7 +88,28 @@ func (s *Server) sendHook(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if err := s.app.SendHook(r.Context(), r.PathValue("token"), r.payload(), opts...); err != nil {
-		return err
+		return gone(err)
 	}
 	return accept(w)
+}
+
+// noHook says that no active hook has a token: it never was, it was closed, or it is over with its run.
+func (s *Server) noHook(r *request, token string) error {
+	ended, err := s.app.EndedHook(r.Context(), token)
+	if err != nil {
+		return err
+	}
+	info, err := s.app.Get(r.Context(), ended.Run)
+	if err == nil && info.Status.Terminal() {
+		return errGone
+	}
+	return fmt.Errorf("hook: %w", world.ErrNotFound)
+}
+
+// gone is what those are told who send to a hook whose run is over.
+func gone(err error) error {
+	if errors.Is(err, world.ErrTerminal) {
+		return errGone
+	}
+	return err
 }

@@ -56,7 +56,7 @@ func runRoutes() []route {
 			responses: []response{{202, "Run", "", "The request is durable; forced, the run is over."}},
 		}},
 		{method: "POST", path: "/v1/workflows/{workflow}/runs/{run}/signals/{event}", scope: Operator, handle: (*Server).signalRun, op: operation{
-			id: "signalRun", summary: "Send an event to a run", key: "The delivery ID: the same ID is delivered to a run once.", body: "Payload", optional: true,
+			id: "signalRun", summary: "Send an event to a run", key: "The delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "The payload is durable; it is kept until a wait takes it."}},
 		}},
 	}
@@ -83,6 +83,7 @@ type run struct {
 	Encryption     string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with
 	Sealed         bool                       `json:"sealed,omitempty"`     // and the server does not have it
 	Queue          *world.QueueRow            `json:"queue,omitempty"`
+	Late           []world.Late               `json:"late,omitempty"` // what the run was sent and had not read when it ended
 }
 
 func show(r *world.Run) run {
@@ -90,7 +91,7 @@ func show(r *world.Run) run {
 		ID: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, IdempotencyKey: r.Key, Priority: r.Priority + 1, Input: r.Input,
 		Output: r.Output, Error: r.Error, Parent: r.Parent, Origin: r.Origin, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Attributes: r.Attributes, Takes: r.Takes,
 		Encryption: r.Encryption, Sealed: r.Sealed,
-		Queue: r.Queue,
+		Queue: r.Queue, Late: r.Late,
 	}
 	if r.Retention > 0 {
 		v.Retention = durationText(r.Retention)

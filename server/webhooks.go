@@ -22,10 +22,10 @@ func webhookRoutes() []route {
 	answers := []response{{202, "WebhookAccepted", "", "The request is durable, and its webhook answers nothing else, or not in time."}}
 	return []route{
 		{method: anyMethod, path: stepwell.WebhookPath + "{token}", scope: Open, raw: true, anyOrigin: true, handle: (*Server).webhook, op: operation{
-			id: "sendWebhook", summary: "Send a request to a webhook", key: "The delivery ID: the same ID is delivered once.", free: true, responses: answers,
+			id: "sendWebhook", summary: "Send a request to a webhook", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", free: true, responses: answers,
 		}},
 		{method: anyMethod, path: stepwell.WebhookPath + "{token}/{path...}", scope: Open, raw: true, anyOrigin: true, handle: (*Server).webhook, op: operation{
-			id: "sendWebhookPath", summary: "The same, with a path that is part of the request", key: "The delivery ID: the same ID is delivered once.", free: true,
+			id: "sendWebhookPath", summary: "The same, with a path that is part of the request", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", free: true,
 			responses: answers,
 		}},
 	}
@@ -58,10 +58,16 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 		return nil
 	}
 	door, err := s.app.Webhook(r.Context(), r.PathValue("token"))
+	if errors.Is(err, world.ErrNotFound) {
+		door, err = s.app.EndedWebhook(r.Context(), r.PathValue("token"))
+	}
 	if err != nil {
 		return err
 	}
 	if r.Method == http.MethodHead {
+		if door.Ended {
+			return s.noHook(r, door.Token)
+		}
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
@@ -94,8 +100,10 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 	}
 	reply, err := door.Send(r.Context(), *req)
 	switch {
+	case errors.Is(err, world.ErrDeliveryUsed):
+		return fmt.Errorf("%w: method, path, query or body differ", errOtherBody)
 	case err != nil:
-		return err
+		return gone(err)
 	case reply != "":
 		return s.manual(w, r, door, reply)
 	case door.Response != nil:

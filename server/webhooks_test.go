@@ -197,7 +197,7 @@ func TestWebhookAnswers(t *testing.T) {
 	}
 	r.want(202, "POST", plain+"/a/b", `{}`)
 	r.received("plain")
-	r.refused(404, "NOT_FOUND", "POST", plain, `{}`)
+	r.refused(410, "RUN_OVER", "POST", plain, `{}`)
 
 	static := r.opens(hookSpec{Token: "static", Requests: 2, Static: &stepwell.WebhookResponse{
 		Status: 302, Header: map[string]string{"location": "/thanks", "Cache-Control": "max-age=1"}, Body: []byte("<p>"),
@@ -248,6 +248,41 @@ func TestWebhookComesAgain(t *testing.T) {
 	if got := r.received("again"); len(got) != 4 {
 		t.Errorf("got %d requests, want 4: %+v", len(got), got)
 	}
+}
+
+// TestWebhookUsedName: a name that was used is of that request, with its answer, also when the run is over; another
+// request under it is refused.
+func TestWebhookUsedName(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{})
+	at := r.opens(hookSpec{Token: "used", Requests: 2})
+	named := []string{"Idempotency-Key", "d 1"}
+	send := func(method, path, body string) *reply { return r.hits(method, path, body, named...) }
+	hold := func(when string) {
+		t.Helper()
+		if a := send("POST", at, "one"); a.status != 202 || a.get("accepted") != true {
+			t.Errorf("the same request, %s: got %d %s, want the same answer", when, a.status, a.body)
+		}
+		for _, other := range []*reply{send("POST", at, "two"), send("PUT", at, "one"), send("POST", at+"/path", "one"), send("POST", at+"?q=1", "one")} {
+			if other.status != 422 || other.get("code") != "DELIVERY_USED" {
+				t.Errorf("another request, %s: got %d %s, want 422 DELIVERY_USED", when, other.status, other.body)
+			}
+		}
+	}
+	if a := send("POST", at, "one"); a.status != 202 {
+		t.Fatalf("got %d %s", a.status, a.body)
+	}
+	hold("while the run lives")
+	r.hits("POST", at, "last")
+	if got := r.received("used"); len(got) != 2 {
+		t.Errorf("got %d requests, want 2: %+v", len(got), got)
+	}
+	hold("when the run is over")
+	r.refused(410, "RUN_OVER", "POST", at, "new")
+	if a := r.hits("HEAD", at, ""); a.status != 410 {
+		t.Errorf("HEAD: got %d, want 410", a.status)
+	}
+	r.refused(404, "NOT_FOUND", "POST", webhooks+"wh_unknown", "new")
 }
 
 // TestWebhookCallerVanishes: who goes away while waiting holds nothing, and the answer that comes then does no harm.

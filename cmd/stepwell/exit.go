@@ -71,6 +71,8 @@ func (c *cli) explain(err error, run string) error {
 		return &fault{exitOver, fmt.Errorf("run %s is over: nothing about it changes any more", run), "see how it ended:  " + c.command("runs show "+run)}
 	case errors.Is(err, stepwell.ErrInboxFull):
 		return &fault{exitLater, fmt.Errorf("run %s has too many unread payloads", run), "send it again later, with the same --delivery-id; see why it does not read:  " + c.command("runs show "+run)}
+	case errors.Is(err, stepwell.ErrDeliveryUsed):
+		return &fault{exitUsage, fmt.Errorf("run %s got another payload under this delivery ID", run), "nothing was sent; what is new has an ID of its own"}
 	case errors.Is(err, stepwell.ErrRunExists):
 		return &fault{exitExists, err, "nothing was changed; see it:  " + c.command("runs show "+run)}
 	case errors.Is(err, stepwell.ErrInvalid), errors.Is(err, stepwell.ErrTooLarge):

@@ -39,6 +39,8 @@ func (c *cli) explainHook(err error, token string) error {
 			"it was disposed, its run is over, or it is not open yet; list what is there:  " + c.command("hooks list")}
 	case errors.Is(err, stepwell.ErrTerminal):
 		return &fault{exitOver, fmt.Errorf("the run of the hook with the token %s is over", token), "list what is there:  " + c.command("hooks list")}
+	case errors.Is(err, stepwell.ErrDeliveryUsed):
+		return &fault{exitUsage, fmt.Errorf("the hook with the token %s got another payload under this delivery ID", token), "nothing was sent; what is new has an ID of its own"}
 	case errors.Is(err, stepwell.ErrInboxFull):
 		return &fault{exitLater, fmt.Errorf("the run of the hook with the token %s has too many unread payloads", token),
 			"send it again later, with the same --delivery-id"}

@@ -21,7 +21,8 @@ func (c *cli) hooksSend() *cobra.Command {
 		Use:   "send TOKEN [JSON|-]",
 		Short: "Send a payload to a hook",
 		Long: `Send a payload, as JSON, to the active hook with a token (- reads it from standard input; without one it is null). It is kept, in
-order, until the run receives it. With a delivery ID it can be sent again safely: the same ID is delivered once.
+order, until the run receives it. With a delivery ID it can be sent again safely: the same ID is delivered once,
+for at least 24 hours and the last 10,000 deliveries of the run; with another payload it is refused.
 
 ` + exitCodes,
 		Example: `  stepwell hooks send order-7 '{"approved":true}'

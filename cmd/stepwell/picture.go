@@ -140,6 +140,9 @@ func (p *picture) facts(to io.Writer) {
 	for _, u := range j.Unread {
 		fact("unread", fmt.Sprintf("event %q, sent %s   %s", u.Name, human.When(u.At, p.now()), p.payload(u.Payload, noteWidth)))
 	}
+	for i := range r.Late {
+		fact("too late", human.Cut(human.Visible(timeline.Late(&r.Late[i])), payloadWidth)+"; the run ended before it read it")
+	}
 	t.write(to, p.style)
 }
 

@@ -2,7 +2,14 @@ package main
 
 // This file cancels a run.
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+)
 
 func (c *cli) runsCancel() *cobra.Command {
 	var reason string
@@ -11,7 +18,8 @@ func (c *cli) runsCancel() *cobra.Command {
 		Use:   "cancel RUN",
 		Short: "Ask a run to end",
 		Long: `Ask a run to end: its code sees the cancel, cleans up, and the run ends cancelled. The request is durable when the command returns; a
-worker carries it out. Asking again is the same request.
+worker carries it out. Asking again is the same request, and tells what became of it: requested, or cancelled. A run that was about to end may
+end as its code wanted before it reads the request: runs show says so then.
 
 With --force the run is over when the command returns, whatever it does: none of its code runs any more, not to clean up or to undo
 either. It is for runs whose code does not heed a cancel.
@@ -26,7 +34,7 @@ either. It is for runs whose code does not heed a cancel.
 				if force {
 					return acted{run, "cancel", "cancelled"}, "cancelled run " + run + "; its code does not clean up", db.app.ForceCancel(cmd.Context(), run, reason)
 				}
-				return acted{run, "cancel", "requested"}, "cancel requested: run " + run, db.app.Cancel(cmd.Context(), run, reason)
+				return cancelled(cmd.Context(), db, run, reason)
 			})
 		},
 	}
@@ -34,4 +42,22 @@ either. It is for runs whose code does not heed a cancel.
 	cmd.Flags().BoolVar(&force, "force", false, "end it at once, without cleaning up")
 	c.actFlag(cmd)
 	return cmd
+}
+
+// cancelled asks a run to end, and says what became of that.
+func cancelled(ctx context.Context, db *database, run, reason string) (is any, text string, err error) {
+	err = db.app.Cancel(ctx, run, reason)
+	if err != nil && !errors.Is(err, stepwell.ErrTerminal) {
+		return nil, "", err
+	}
+	outcome, look := db.app.CancelOutcome(ctx, run)
+	switch {
+	case err != nil && (look != nil || outcome == stepwell.CancelDone): // it is over, and nobody had asked before
+		return nil, "", err
+	case err != nil:
+		return acted{run, "cancel", string(outcome)}, "cancelled too late: run " + run + " " + string(outcome), nil
+	case look == nil && outcome == stepwell.CancelDone:
+		return acted{run, "cancel", string(outcome)}, "run " + run + " is cancelled", nil
+	}
+	return acted{run, "cancel", "requested"}, "cancel requested: run " + run, nil
 }

@@ -26,7 +26,8 @@ func (c *cli) runsSignal() *cobra.Command {
 		Use:   "signal RUN EVENT [JSON|-]",
 		Short: "Send an event to a run",
 		Long: `Send an event to a run, with a JSON payload (- reads it from standard input; without one it is null). It is kept until a wait takes
-it, so it may be sent before the run waits. With a delivery ID it can be sent again safely: the same ID is delivered once.
+it, so it may be sent before the run waits. With a delivery ID it can be sent again safely: the same ID is delivered once,
+for at least 24 hours and the last 10,000 deliveries of the run; with another payload it is refused.
 
 ` + exitCodes,
 		Example: `  stepwell runs signal wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 verify '{"userId":"42"}'

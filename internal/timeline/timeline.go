@@ -104,6 +104,32 @@ func GivenUp(en *world.Entry, segment int) string {
 	return "given up when the run ended"
 }
 
+// Late says what came to a run before its end and was not read.
+func Late(l *world.Late) string {
+	var text string
+	switch l.Type {
+	case world.CancelRequested:
+		text = "a cancel"
+	case world.RunPaused:
+		text = "a pause"
+	case world.RunResumed:
+		text = "a resume"
+	case world.SignalReceived:
+		text = "event " + l.Name
+	case world.HookReceived:
+		text = "a payload for a hook"
+	default:
+		text = string(l.Type)
+	}
+	if l.By != "" {
+		text += " by " + l.By
+	}
+	if l.Reason != "" {
+		text += ": " + l.Reason
+	}
+	return text
+}
+
 // Undone says how far the undo of a run's last segment has come; "" where there is none.
 func Undone(j *world.Journal) string {
 	count := map[world.EntryStatus]int{}

@@ -195,6 +195,9 @@ func (u *UI) runView(v *visit, s *stepwell.Story) *runView {
 	return p
 }
 
+// shownLate is how many of the deliveries are told that came too late.
+const shownLate = 5
+
 // facts are what there is to know of a run beside its timeline.
 func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 	r, j := &s.Run, s.Journal
@@ -205,6 +208,9 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 	}
 	if !r.EndedAt.IsZero() {
 		add(fact{Name: "ended", When: v.moment(r.EndedAt)})
+	}
+	for i := range r.Late[:min(len(r.Late), shownLate)] {
+		add(fact{Name: "too late", Text: human.Cut(visible(timeline.Late(&r.Late[i])), lineWidth) + "; the run ended before it read it"})
 	}
 	add(fact{Name: "cost", Text: human.Count(j.Commits, "commit") + ", " + human.Count(int(r.Takes), "invocation")})
 	if r.Key != "" {
