@@ -126,9 +126,11 @@ func ExampleApp_Cancel() {
 	fmt.Println(app.Cancel(ctx, run.ID(), "breakfast"))
 	_, err := run.Result(ctx)
 	fmt.Println(errors.Is(err, stepwell.ErrCancelled))
+	fmt.Println(app.CancelOutcome(ctx, run.ID()))
 	// Output:
 	// <nil>
 	// true
+	// cancelled <nil>
 }
 
 // A run ends at once, and none of its code runs any more.

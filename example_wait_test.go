@@ -57,11 +57,14 @@ func ExampleNewHook() {
 	fmt.Println(app.SendHook(ctx, "approve-7", json.RawMessage(`{"by":"ann","ok":true}`)))
 	fmt.Println(run.Result(ctx))
 	fmt.Println(errors.Is(app.SendHook(ctx, "approve-7", json.RawMessage(`{}`)), stepwell.ErrTerminal))
+	ended, err := app.EndedHook(ctx, "approve-7") // it is over, and known for as long as its run is kept
+	fmt.Println(ended.Run == run.ID(), err)
 	// Output:
 	// {"cents":990}
 	// <nil>
 	// 7 approved by ann <nil>
 	// true
+	// true <nil>
 }
 
 // A run starts other runs, each with its own log, and waits for all of them. It holds nothing meanwhile.

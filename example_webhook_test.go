@@ -57,10 +57,13 @@ func ExampleNewWebhook() {
 		fmt.Println(answer.Status, string(answer.Body), err)
 	}
 	fmt.Println(run.Result(ctx))
+	ended, err := app.EndedWebhook(ctx, "wh_order-7") // what it has received may come again and gets its answer
+	fmt.Println(ended.Ended, err)
 	// Output:
 	// 422 too little <nil>
 	// 0 thank you <nil>
 	// paid by ada <nil>
+	// true <nil>
 }
 
 // A page for the person who follows a link; what is wrong with it shows when the webhook is opened.

@@ -14,6 +14,9 @@ import (
 var shownIn = map[string]string{
 	"App.Close":              "ExampleApp_Invoke",
 	"App.Count":              "ExampleWhere",
+	"App.CancelOutcome":      "ExampleApp_Cancel",
+	"App.EndedHook":          "ExampleNewHook",
+	"App.EndedWebhook":       "ExampleNewWebhook",
 	"App.Hooks":              "ExampleNewHook",
 	"App.Observer":           "ExampleObservers",
 	"App.ReadStream":         "ExampleApp_Streams",
