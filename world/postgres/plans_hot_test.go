@@ -86,7 +86,7 @@ func hots(n int) []hot {
 		{deleteAwaits, "50 runs", 250, []any{keysOf(1, k)}},
 		{deleteWaiters, "50 runs", 800, []any{keysOf(1, k)}},
 		{deleteRunMail, "50 runs", 400, []any{mine}},
-		{deleteRunHooks, "50 runs", 250, []any{keysOf(1, k)}},
+		{deleteRunHooks, "50 runs, whose hooks are kept as ended", 600, []any{keysOf(1, k)}},
 		{deleteRunTasks, "50 runs", 400, []any{keysOf(owned, k)}},
 		// Senders.
 		{deliverMail, "50 runs", 2_400, []any{textsOf(k, "wrun_%d", owned), none, textsOf(k, "new%d", 1), yes, 10_000, no, none, 1, same("x", k), head, body, no, body, body, none}},
