@@ -4,7 +4,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -186,14 +185,11 @@ func (f *Flow) message(w *writer, r *http.Request) (m stepwell.Message, err erro
 	if !isJSON(r.Header) {
 		return m, errMedia
 	}
-	if !json.Valid(body) {
-		return m, syntax(body)
+	if err := checkJSON(body); err != nil {
+		return m, err
 	}
 	// Fields that a newer server knows are none of ours: the message is only a hint.
-	if err := json.Unmarshal(body, &m); err != nil {
-		return m, invalid("body: %v", err)
-	}
-	return m, nil
+	return m, decodeJSON(body, &m, true)
 }
 
 // refuse answers with a problem. Who was refused is logged, and what was wrong; not what was sent.

@@ -102,11 +102,8 @@ func (r *request) readBody(w http.ResponseWriter) error {
 	if !isJSON(r.Header) {
 		return errMedia
 	}
-	switch {
-	case !utf8.Valid(body):
-		return invalid("the body is not valid UTF-8")
-	case !json.Valid(body):
-		return syntax(body)
+	if err := checkJSON(body); err != nil {
+		return err
 	}
 	r.body = body
 	return nil
@@ -122,31 +119,12 @@ func tooLarge(limit int64) error {
 	return fmt.Errorf("%w: the body has more than %d bytes", world.ErrTooLarge, limit)
 }
 
-// syntax says where a body stops being JSON.
-func syntax(body []byte) error {
-	var v any
-	err := json.Unmarshal(body, &v)
-	var at *json.SyntaxError
-	if errors.As(err, &at) {
-		return invalid("the body is not JSON: %v at byte %d", err, at.Offset)
-	}
-	return invalid("the body is not JSON: %v", err)
-}
-
 // decode reads the body into a struct; an empty body leaves it as it is.
 func (r *request) decode(into any) error {
 	if len(r.body) == 0 {
 		return nil
 	}
-	d := json.NewDecoder(bytes.NewReader(r.body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		if errors.Is(err, world.ErrInvalid) {
-			return err
-		}
-		return invalid("body: %s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
+	return decodeJSON(r.body, into, false)
 }
 
 // payload is the body as it is, or null.

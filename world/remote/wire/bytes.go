@@ -8,13 +8,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/stepwell/stepwell/world"
 )
 
 // Bytes are a payload. JSON without white space between its tokens is written as it is; everything else as {"$base64": "…"}, and so is JSON that looks
-// like that. Nil is left out where the field says omitzero.
+// like that, or that a strict reader refuses, as it has a member twice. Nil is left out where the field says omitzero.
 type Bytes []byte
 
 const escape = `"$base64"`
@@ -65,12 +66,12 @@ func escaped(text []byte) bool {
 	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(escape))
 }
 
-// plain reports whether bytes are JSON that an encoder leaves as they are.
+// plain reports whether bytes are JSON that an encoder leaves as they are and every reader takes.
 func plain(b []byte) bool {
-	return len(b) > 0 && utf8.Valid(b) && json.Valid(b) && dense(b) && !escaped(b)
+	return len(b) > 0 && dense(b) && !escaped(b) && jsontext.Value(b).IsValid()
 }
 
-// dense reports whether valid JSON has no white space between its tokens.
+// dense reports whether JSON has no white space between its tokens.
 func dense(b []byte) bool {
 	inText := false
 	for i := 0; i < len(b); i++ {

@@ -1,0 +1,78 @@
+package server
+
+// This file reads JSON as it is meant: a member that is there twice, or under a name in other letters, is what one reader takes and another does not see.
+// All bodies that the server reads come through here.
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// strictly decodes as encoding/json does, but takes each member once, and by its exact name.
+var strictly = json.JoinOptions(jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false),
+	jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false), jsonv1.ReportErrorsWithLegacySemantics(false))
+
+// checkJSON refuses what is not one JSON value, in UTF-8, with each member once, however deep it lies.
+func checkJSON(body []byte) error {
+	d := jsontext.NewDecoder(bytes.NewBuffer(body))
+	err := d.SkipValue()
+	if err == nil {
+		if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			return invalid("the body is not JSON: there is more behind its end, at byte %d", d.InputOffset())
+		}
+	}
+	var at *jsontext.SyntacticError
+	switch {
+	case !errors.As(err, &at):
+		return invalid("the body is not JSON: it ends in the middle")
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return invalid("the body has the member %.100q twice", string(at.JSONPointer))
+	}
+	return invalid("the body is not JSON: %v at byte %d", at.Err, at.ByteOffset)
+}
+
+// decodeJSON reads a body that checkJSON has passed. others: members that are not known are passed over.
+func decodeJSON(body []byte, into any, others bool) error {
+	err := json.Unmarshal(body, into, strictly, json.RejectUnknownMembers(!others))
+	var at *json.SemanticError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, world.ErrInvalid):
+		return err
+	case errors.As(err, &at) && errors.Is(err, json.ErrUnknownName):
+		return invalid("body: unknown field %.100q", string(at.JSONPointer))
+	case errors.As(err, &at) && at.JSONPointer != "":
+		return invalid("body: %.100q: %s", string(at.JSONPointer), semantics(at))
+	case errors.As(err, &at):
+		return invalid("body: %s", semantics(at))
+	}
+	return invalid("body: %s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// semantics says why a value does not fit.
+func semantics(at *json.SemanticError) string {
+	what := "does not fit"
+	switch at.JSONKind {
+	case '{', '[', '"', '0', 'n', 't', 'f':
+		what = "a JSON " + at.JSONKind.String() + " does not fit"
+	}
+	if at.GoType != nil {
+		what += ": want " + at.GoType.String()
+	}
+	if at.Err != nil {
+		what += ": " + at.Err.Error()
+	}
+	return what
+}

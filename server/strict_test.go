@@ -1,0 +1,58 @@
+package server
+
+// JSON that two readers would read in two ways is refused at each door, and says which member it is about.
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStrictBodies(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{})
+	r.want(201, "POST", orders, `{"id": "a1", "delay": "1h", "input": {}}`)
+	before := r.events()
+	const start = `{` + firstID + `, "run": "b1", "first": 1, "events": [{"type": "run_created", `
+	for _, test := range []struct{ path, body, names string }{
+		{orders, `{"id": "x", "id": "y"}`, "/id"},
+		{orders, `{"id": "x", "i\u0064": "y"}`, "/id"}, // the same name, written otherwise
+		{orders, `{"input": {"cents": 1, "cents": 2}}`, "/input/cents"},
+		{orders, `{"attributes": {"a": 1, "b": [{"c": 1, "c": 2}]}}`, "/attributes/b/0/c"},
+		{orders, `{"ID": "x"}`, "/ID"},
+		{orders, `{"Input": {}}`, "/Input"},
+		{orders, `{"idempotencykey": "k"}`, "/idempotencykey"},
+		{orders, `{"input": "\ud800"}`, "surrogate"},
+		{orders + "/a1/signals/e", `{"a": 1, "a": 1}`, "/a"},
+		{orders + "/a1/pause", `{"Reason": "x"}`, "/Reason"},
+		{orders + "/a1/resume", `{"x": {"y": 1}}`, "/x"},
+		{orders + "/a1/fork", `{"At": 1}`, "/At"},
+		{"/v1/bulk/cancel", `{"filter": {"Workflow": "order"}}`, "/filter/Workflow"},
+		{"/v1/bulk/cancel", `{"all": false, "all": true}`, "/all"},
+		{inWorld + "run", `{"run": "a1", "Run": "a2"}`, "/Run"},
+		{inWorld + "commit", start + at + `, "birth": {"workflow": "w", "Version": 1}}]}`, "/events/0/birth/Version"},
+		{inWorld + "commit", start + at + `, "birth": {"workflow": "w", "version": 1, "version": 2}}]}`, "/events/0/birth/version"},
+		{inWorld + "commit", start + at + `, "payload": {"a": 1, "a": 2}, "birth": {"workflow": "w"}}]}`, "/events/0/payload/a"},
+	} {
+		a := r.refused(400, "INVALID", "POST", test.path, test.body)
+		if detail, _ := a.get("detail").(string); !strings.Contains(detail, test.names) {
+			t.Errorf("%s %s: the detail %q does not name %s", test.path, test.body, detail, test.names)
+		}
+	}
+	if got := r.events(); got != before {
+		t.Errorf("%d events and mail, want %d: nothing written", got, before)
+	}
+}
+
+// TestStrictMessage: a message that is pushed may have members of a newer server, and none twice.
+func TestStrictMessage(t *testing.T) {
+	t.Parallel()
+	r := newFlowRig(t, "memory", FlowOptions{Secrets: testSecrets})
+	for _, body := range []string{`{"runId": "a", "runId": "` + r.run + `"}`, `{"x": {"y": 1}, "x": 2}`, `{"runId": "` + r.run + `"} {}`, `{"runId"`} {
+		if got := r.post(body, nil); got.Code != 400 {
+			t.Errorf("%s: got %d, want 400", body, got.Code)
+		}
+	}
+	if got := r.post(`{"runId": "`+r.run+`", "newer": [{}, 1]}`, nil); got.Code != 200 {
+		t.Errorf("a member of a newer server: got %d %s", got.Code, got.Body)
+	}
+}
