@@ -103,7 +103,7 @@ func (s *Server) bulk(w http.ResponseWriter, r *request) error {
 		q.Status = act.status
 	}
 	q.Cursor = b.Cursor
-	done, err := s.wait()
+	done, err := s.wait(s.keyed(r)...)
 	if err != nil {
 		return err
 	}

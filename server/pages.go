@@ -22,6 +22,9 @@ func (s *Server) mountUI() {
 			s.refuse(w, r, err)
 			return
 		}
+		if r.Method == http.MethodGet {
+			defer guestOf(r).work()() // but who sends a form may be anybody
+		}
 		pages.ServeHTTP(w, r)
 	})
 	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +77,7 @@ func (h uiHost) Audit(r *http.Request, who, what, run string, err error) {
 
 // Watch: see [ui.Host].
 func (h uiHost) Watch(ctx context.Context, run string, look func() (bool, error), beat func() error) error {
-	done, err := h.s.wait()
+	done, err := h.s.wait(h.s.seat("the pages", 2))
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ type Serving struct {
 	HeaderTimeout  time.Duration // how long a request's head may take to arrive. Default 10 s
 	IdleTimeout    time.Duration // how long a connection is kept on which nothing is asked. Default 2 min
 	MaxHeader      int           // bytes of a request's head. Default 64 KiB
-	MaxConnections int           // at once; who comes then waits. Default 2,000
+	MaxConnections int           // at once; for who comes then an idle one is closed, or he waits. Default 2,000
+	MaxPerAddress  int           // connections of one address at once. Default half of MaxConnections, so that a proxy in front has enough
 	Shutdown       time.Duration // how long requests may take to end when the server does. Default 10 s
 	SweepInterval  time.Duration // between deletions of ended runs whose retention is over. Default 5 min; below 0: never here
 	Certificate    *Certificate  // of TLS. Default: plain HTTP
@@ -44,14 +45,18 @@ func (v *Serving) defaults() error {
 	if v.SweepInterval == 0 {
 		v.SweepInterval = 5 * time.Minute
 	}
-	if v.MaxHeader < 0 || v.MaxConnections < 0 {
-		errs = append(errs, fmt.Errorf("%w: Serving: MaxHeader is %d, MaxConnections %d: must not be negative", stepwell.ErrInvalid, v.MaxHeader, v.MaxConnections))
+	if v.MaxHeader < 0 || v.MaxConnections < 0 || v.MaxPerAddress < 0 {
+		errs = append(errs, fmt.Errorf("%w: Serving: MaxHeader is %d, MaxConnections %d, MaxPerAddress %d: must not be negative", stepwell.ErrInvalid, v.MaxHeader, v.MaxConnections,
+			v.MaxPerAddress))
 	}
 	if v.MaxHeader == 0 {
 		v.MaxHeader = 64 << 10
 	}
 	if v.MaxConnections == 0 {
 		v.MaxConnections = 2000
+	}
+	if v.MaxPerAddress == 0 {
+		v.MaxPerAddress = max(1, v.MaxConnections/2)
 	}
 	return errors.Join(errs...)
 }
@@ -91,7 +96,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, v Serving) error {
 		return errors.Join(fmt.Errorf("serve: %w", err), l.Close())
 	}
 	srv := &http.Server{
-		Handler: s, ReadHeaderTimeout: v.HeaderTimeout, IdleTimeout: v.IdleTimeout, MaxHeaderBytes: v.MaxHeader,
+		Handler: s, ConnContext: withGuest, ReadHeaderTimeout: v.HeaderTimeout, IdleTimeout: v.IdleTimeout, MaxHeaderBytes: v.MaxHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // clients' broken connections
 	}
 	work, cancel := context.WithCancel(ctx)
@@ -103,14 +108,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, v Serving) error {
 	}
 	loops.Go(func() { s.Push(work) })
 	ended := make(chan error, 1)
-	lim := newLimited(l, v.MaxConnections)
+	conns := newHouse(l, v.MaxConnections, v.MaxPerAddress)
 	loops.Go(func() {
 		if v.Certificate == nil {
-			ended <- srv.Serve(lim)
+			ended <- srv.Serve(conns)
 			return
 		}
 		srv.TLSConfig = v.Certificate.config()
-		ended <- srv.ServeTLS(lim, "", "")
+		ended <- srv.ServeTLS(conns, "", "")
 	})
 	select {
 	case err := <-ended:
@@ -149,49 +154,4 @@ func (s *Server) sweep(ctx context.Context, every time.Duration) {
 			}
 		}
 	}
-}
-
-// limited is a listener that has at most so many connections.
-type limited struct {
-	net.Listener
-	places chan struct{} // a token for each connection
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newLimited(l net.Listener, most int) *limited {
-	return &limited{Listener: l, places: make(chan struct{}, most), closed: make(chan struct{})}
-}
-
-// Accept waits for a place, then for a connection.
-func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.places <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.places
-		return nil, err
-	}
-	return &limitedConn{Conn: c, done: sync.OnceFunc(func() { <-l.places })}, nil
-}
-
-// Close ends Accept.
-func (l *limited) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-// limitedConn gives its place back when it is closed.
-type limitedConn struct {
-	net.Conn
-	done func()
-}
-
-// Close closes the connection.
-func (c *limitedConn) Close() error {
-	defer c.done()
-	return c.Conn.Close()
 }

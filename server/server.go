@@ -111,14 +111,15 @@ type Server struct {
 	origin   *http.CrossOriginProtection
 	watchers *watchers
 	waiting  chan struct{} // a token each for who waits; capacity MaxWaiting
+	seats    seats
 	takes    takes
 	joined   joined
 	below    world.World // the world of remote workers: payloads as they lie there
 	losses   losses
 	id       string // of this process of the server
 
-	pageBytes    int // of payloads, behind which a page ends early; constants but for tests
-	journalBytes int // of payloads, more than which a journal is told without
+	pageBytes    int // of all that is in a page, behind which it ends early; constants but for tests
+	journalBytes int // of a log, more than which its journal is told without payloads
 
 	bulkTime time.Duration // for a bulk operation whose answer comes at its end; a constant but for tests
 	pusher   *pusher       // nil: there is nobody to push to
@@ -140,7 +141,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	s := &Server{
 		app: app, world: app.World(), opts: o, log: o.Logger, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
 		watchers: newWatchers(app.World()), waiting: make(chan struct{}, o.MaxWaiting), drain: make(chan struct{}),
-		pageBytes: 8 << 20, journalBytes: 32 << 20, bulkTime: bulkTime,
+		pageBytes: 2 << 20, journalBytes: 8 << 20, bulkTime: bulkTime,
 		below: below(app.World()), id: world.NewID("srv", time.Now()),
 	}
 	if s.pusher, err = newPusher(s.below, o.Push, s.log); err != nil {
@@ -191,9 +192,17 @@ func (s *Server) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		header.Set(name, value)
 	}
 	defer s.recovered(w, r)
-	if !plain(r.URL.EscapedPath()) {
+	g := guestOf(r)
+	switch {
+	case !plain(r.URL.EscapedPath()):
 		s.refuse(w, r, errNoRoute)
 		return
+	case g != nil && g.spare:
+		header.Set("Connection", "close")
+		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
+			s.refuse(w, r, errFull)
+			return
+		}
 	}
 	s.mux.ServeHTTP(w, r)
 }
@@ -268,6 +277,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	if err != nil {
 		return err
 	}
+	if key != nil {
+		defer guestOf(r).work()()
+	}
 	req := &request{Request: r, route: rt, key: key, max: s.opts.MaxBody}
 	if rt.maxBody > 0 {
 		req.max = rt.maxBody
@@ -279,6 +291,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 		if r.ContentLength != 0 {
 			_ = rc.SetReadDeadline(time.Time{}) // or the wait for a result would end with it
 		}
+	}
+	if key == nil && !rt.raw {
+		defer guestOf(r).work()()
 	}
 	if key != nil {
 		req.Request = r.WithContext(stepwell.ActingFor(r.Context(), key.Name))

@@ -106,7 +106,7 @@ func (s *Server) stream(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.wait()
+	done, err := s.wait(s.keyed(r)...)
 	if err != nil {
 		return err
 	}

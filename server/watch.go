@@ -100,16 +100,6 @@ const (
 	pollLast  = time.Second
 )
 
-// wait takes one of the places of those who wait; done gives it back.
-func (s *Server) wait() (done func(), err error) {
-	select {
-	case s.waiting <- struct{}{}:
-		return func() { <-s.waiting }, nil
-	default:
-		return nil, errBusy
-	}
-}
-
 // watch calls look at once, and again whenever a run may have changed, until look is done or fails, the server drains, or ctx ends, which is no
 // error where its time was up. It calls beat at each of beats, which may be nil. What others who watch the run have seen will do for a look where it is
 // not older than fresh, and no news came since: see share.

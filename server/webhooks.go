@@ -81,6 +81,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 	if r.ContentLength != 0 {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // or the wait for the answer would end with it
 	}
+	defer guestOf(r.Request).work()()
 	req, err := r.outside()
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 		}
 	}
 	if door.Wait > 0 {
-		done, err := s.wait() // before anything is written
+		done, err := s.wait(s.strangers(r, door.Token)...) // before anything is written
 		if err != nil {
 			return err
 		}

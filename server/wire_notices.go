@@ -74,7 +74,7 @@ func (s *Server) notices(w http.ResponseWriter, r *request) error {
 	if !ok {
 		return fmt.Errorf("notices of the server's database: %w", world.ErrNotFound)
 	}
-	done, err := s.wait()
+	done, err := s.wait(s.keyed(r)...)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,77 @@
+package server
+
+// This file shares out the places of those who wait: no key of a reader, no webhook and no address has all of them.
+
+import "sync"
+
+// seat is somebody's part of the places, by name.
+type seat struct {
+	name string
+	most int
+}
+
+// seats counts who has how many places.
+type seats struct {
+	mu    sync.Mutex
+	taken map[string]int
+}
+
+// take takes a place of each part, or none.
+func (s *seats) take(parts []seat) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range parts {
+		if s.taken[p.name] >= p.most {
+			return false
+		}
+	}
+	for _, p := range parts {
+		if s.taken == nil {
+			s.taken = map[string]int{}
+		}
+		s.taken[p.name]++
+	}
+	return true
+}
+
+func (s *seats) leave(parts []seat) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range parts {
+		if s.taken[p.name]--; s.taken[p.name] == 0 {
+			delete(s.taken, p.name)
+		}
+	}
+}
+
+// seat is a part of the places, one of so many.
+func (s *Server) seat(name string, of int) seat {
+	return seat{name, max(1, cap(s.waiting)/of)}
+}
+
+// keyed is the part of who has a key: one that may not work on runs has half of the places.
+func (s *Server) keyed(r *request) []seat {
+	if r.key == nil || r.sees(Worker) {
+		return nil
+	}
+	return []seat{s.seat("key "+r.key.Name, 2)}
+}
+
+// strangers are the parts of who has no key: all have half of the places together, an address a quarter, a webhook a tenth.
+func (s *Server) strangers(r *request, webhook string) []seat {
+	return []seat{s.seat("strangers", 2), s.seat("address "+hostOf(r.RemoteAddr), 4), s.seat("webhook "+webhook, 10)}
+}
+
+// wait takes one of the places of those who wait, if all who have a part in it have one left; done gives it back.
+func (s *Server) wait(parts ...seat) (done func(), err error) {
+	if !s.seats.take(parts) {
+		return nil, errBusy
+	}
+	select {
+	case s.waiting <- struct{}{}:
+		return func() { <-s.waiting; s.seats.leave(parts) }, nil
+	default:
+		s.seats.leave(parts)
+		return nil, errBusy
+	}
+}
