@@ -20,8 +20,8 @@ const maxAttribute = 8 << 10
 // SetAttribute gives the run an attribute, as JSON: clients read it with the run and list runs by it (see [ListFilter]), while the
 // run goes on. The same name again replaces the value. It is durable with the next event of the run, and returns at once.
 //
-// A name is that of a step: 1 to 256 bytes of printable UTF-8. A value has at most 8 KiB. Attributes are not encrypted. Errors:
-// [ErrInvalid], [ErrTooLarge], [ErrCancelled] when the run is cancelled, and encoding errors.
+// A name is that of a step: 1 to 256 bytes of printable UTF-8. A value has at most 8 KiB; a run has at most 64 attributes, and 16 KiB of names and values
+// together. Attributes are not encrypted. Errors: [ErrInvalid], [ErrTooLarge], [ErrCancelled] when the run is cancelled, and encoding errors.
 func SetAttribute[T any](ctx Context, name string, value T) error {
 	b, err := encodeAttribute(name, value)
 	if err != nil {
@@ -61,5 +61,5 @@ func encodeAttributes(all map[string]any) (map[string]json.RawMessage, error) {
 		}
 		out[name] = b
 	}
-	return out, nil
+	return out, world.CheckAttributes(out)
 }

@@ -78,6 +78,61 @@ func TestSetAttribute(t *testing.T) {
 	})
 }
 
+// TestAttributesAreBounded: the code hears which one is too many, live and replayed, and a start with too many is refused.
+func TestAttributesAreBounded(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		wf := stepwell.Define("bounded", func(ctx stepwell.Context, round int) (string, error) {
+			var refused []int
+			for i := range 70 {
+				switch err := stepwell.SetAttribute(ctx, fmt.Sprint("a", i), i); {
+				case errors.Is(err, stepwell.ErrTooLarge):
+					refused = append(refused, i)
+				case err != nil:
+					return "", err
+				}
+				if i == 66 {
+					if _, _, err := note.Wait(ctx); err != nil {
+						return "", err
+					}
+				}
+			}
+			for i := range 3 { // the value counts that stands, and not those before it
+				if err := stepwell.SetAttribute(ctx, "a1", strings.Repeat("x", 8100)); err != nil {
+					return "", fmt.Errorf("round %d: %w", i, err)
+				}
+			}
+			if err := stepwell.SetAttribute(ctx, "a2", strings.Repeat("x", 8100)); !errors.Is(err, stepwell.ErrTooLarge) {
+				return "", fmt.Errorf("bytes: %w", err)
+			}
+			if round == 0 {
+				return "", stepwell.ContinueAsNew(ctx, 1)
+			}
+			return fmt.Sprint(refused), nil
+		})
+		app := r.begin(wf)
+		run := start(r, app, wf, 0, stepwell.StartOptions{ID: "bounded", Attributes: map[string]any{"first": 1}})
+		for range 2 {
+			if err := note.Send(r.ctx, app.App, "bounded", "go"); err != nil {
+				r.Fatal(err)
+			}
+		}
+		want(r, run, "[63 64 65 66 67 68 69]")
+		r.replays("bounded", wf)
+		if got := len(r.get("bounded").Attributes); got != world.MaxAttributes {
+			r.Errorf("%d attributes, want %d", got, world.MaxAttributes)
+		}
+		many := map[string]any{}
+		for i := range world.MaxAttributes + 1 {
+			many[fmt.Sprint(i)] = i
+		}
+		for _, attributes := range []map[string]any{many, {"a": strings.Repeat("x", 8000), "b": strings.Repeat("x", 8000), "c": strings.Repeat("x", 1000)}} {
+			if _, err := wf.Start(r.ctx, app.App, 0, stepwell.StartOptions{ID: "many", Attributes: attributes}); !errors.Is(err, stepwell.ErrTooLarge) {
+				r.Errorf("a start with too many attributes: got %v", err)
+			}
+		}
+	})
+}
+
 // TestBodyStartsARun under its step's ID: the next attempt gets the same run, and waits for it; a second one of the same workflow needs a key of its own.
 func TestBodyStartsARun(t *testing.T) {
 	everywhere(t, func(r *rig) {

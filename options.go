@@ -31,7 +31,7 @@ type StartOptions struct {
 	Version int
 	// Context is kept with the run: a trace parent, the caller's tags.
 	Context map[string]string
-	// Attributes are what the run starts with, as JSON: see [SetAttribute].
+	// Attributes are what the run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB together; see [SetAttribute].
 	Attributes map[string]any
 	// In is a transaction of the caller's, in the database of the App's world: the run is born when that commits, and was never there when it
 	// is rolled back. See [In].

@@ -85,7 +85,7 @@ func (s *Server) heavy(r *request, run string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if bytes += len(e.Payload); bytes > s.journalBytes {
+		if bytes += e.Size(); bytes > s.journalBytes {
 			return true, nil
 		}
 	}
@@ -164,9 +164,7 @@ func (s *Server) eventPage(r *request, run string, q world.EventQuery) (eventPag
 		if err != nil {
 			return out, err
 		}
-		for i := range page.Events {
-			bytes += len(page.Events[i].Payload)
-		}
+		bytes += eventsBytes(page.Events)
 		out.Events = append(out.Events, shown(r, page.Events)...)
 		out.Cursor, out.More, q.Cursor = page.Cursor, page.More, page.Cursor
 		if !out.More || len(out.Events) >= limit || bytes > s.pageBytes {

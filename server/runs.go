@@ -216,7 +216,7 @@ func (s *Server) await(r *request, row *world.Run) (*world.Run, error) {
 		return nil, err
 	}
 	d = min(d, s.opts.MaxWait)
-	done, err := s.wait()
+	done, err := s.wait(s.keyed(r)...)
 	if err != nil {
 		return nil, err
 	}
@@ -310,11 +310,11 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 			return err
 		}
 		for i := range rows.Runs {
-			v := show(&rows.Runs[i])
 			if !payloads {
-				v.Input, v.Output = nil, nil
+				rows.Runs[i].Input, rows.Runs[i].Output = nil, nil
 			}
-			bytes += len(v.Input) + len(v.Output)
+			v := show(&rows.Runs[i])
+			bytes += rows.Runs[i].Size()
 			page.Runs = append(page.Runs, v)
 		}
 		page.Cursor, q.Cursor = rows.Cursor, rows.Cursor

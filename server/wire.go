@@ -158,7 +158,7 @@ func (s *Server) wireSweep(r *request, in *wire.SweepQuery) (wire.Swept, error) 
 }
 
 // mailBytes is how much mail goes with one answer. The rest waits for the next beat, as all that waits is told at each.
-const mailBytes = 16 << 20
+const mailBytes = 4 << 20
 
 // someMail is the beginning of mail.
 func someMail(mail []world.Mail) []world.Mail {
@@ -174,7 +174,7 @@ func someMail(mail []world.Mail) []world.Mail {
 // eventsBytes is about how many bytes events have.
 func eventsBytes(events []world.Event) (n int) {
 	for i := range events {
-		n += len(events[i].Payload) + len(events[i].Match) + len(events[i].Name) + 200
+		n += events[i].Size()
 	}
 	return n
 }

@@ -120,7 +120,7 @@ func (s *Server) wireRuns(r *request, in *wire.RunQuery) (wire.RunPage, error) {
 			page.Runs = slices.DeleteFunc(page.Runs, func(run world.Run) bool { return !slices.Contains(l.Workflows, run.Workflow) })
 		}
 		for i := range page.Runs {
-			bytes += len(page.Runs[i].Input) + len(page.Runs[i].Output) + 500
+			bytes += page.Runs[i].Size()
 		}
 		out.Runs = append(out.Runs, wire.OfRuns(page.Runs)...)
 		out.Cursor, q.Cursor = page.Cursor, page.Cursor

@@ -65,7 +65,8 @@ type RunQuery struct {
 	Attributes map[string]json.RawMessage // attributes that the run has, with values that contain these
 }
 
-// RunPage is a page of runs. Cursor is empty when the end is reached. A page of a filtered list may be short, even empty, and have one.
+// RunPage is a page of runs. Cursor is empty when the end is reached. A page of a filtered list may be short, even empty, and have one; any page ends
+// early behind [PageBytes].
 type RunPage struct {
 	Runs   []Run
 	Cursor string

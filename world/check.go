@@ -117,6 +117,9 @@ func checkEvents(c *Commit) (s int, err error) {
 	if c.First < 1 {
 		return s, fmt.Errorf("%w: run %s: first event %d", ErrInvalid, c.Run, c.First)
 	}
+	if len(c.Worker) > MaxRunID || len(c.Build) > MaxName {
+		return s, fmt.Errorf("%w: run %s: worker %s, build %s: want %d and %d bytes at most", ErrInvalid, c.Run, show(c.Worker), show(c.Build), MaxRunID, MaxName)
+	}
 	for i := range c.Events {
 		e := &c.Events[i]
 		s += eventBytes(e)
@@ -124,6 +127,10 @@ func checkEvents(c *Commit) (s int, err error) {
 			return s, fmt.Errorf("run %s: event %d: %w", c.Run, c.First+int64(i), err)
 		}
 		switch {
+		case len(e.Name) > MaxName:
+			return s, fmt.Errorf("%w: run %s: event %d: a name of %d bytes: want %d at most", ErrInvalid, c.Run, c.First+int64(i), len(e.Name), MaxName)
+		case e.Type == AttrSet && len(e.Name)+len(e.Payload) > MaxAttributeBytes:
+			return s, fmt.Errorf("%w: run %s: attribute %s has %d bytes: want %d at most", ErrTooLarge, c.Run, show(e.Name), len(e.Payload), MaxAttributeBytes)
 		case e.Seq != 0 && e.Seq != c.First+int64(i):
 			return s, fmt.Errorf("%w: run %s: event %d has number %d", ErrInvalid, c.Run, c.First+int64(i), e.Seq)
 		case e.Type == RunCreated:
@@ -164,6 +171,17 @@ func checkBirth(c *Commit, i int) error {
 	}
 	if err := CheckWorkflowName(b.Workflow); err != nil {
 		return err
+	}
+	if err := CheckAttributes(b.Attributes); err != nil {
+		return fmt.Errorf("run %s: %w", c.Run, err)
+	}
+	if err := checkContext(b.Context); err != nil {
+		return fmt.Errorf("run %s: %w", c.Run, err)
+	}
+	if b.Deployment != "" {
+		if err := CheckName("deployment", b.Deployment); err != nil {
+			return fmt.Errorf("run %s: %w", c.Run, err)
+		}
 	}
 	if b.Key != "" {
 		return CheckKey("idempotency key", b.Key)

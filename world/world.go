@@ -133,10 +133,14 @@ type Class struct {
 	Version  int    `json:"version"`
 }
 
+// PageBytes is how large a page of events or runs is, about: it ends behind the commit, or the run, with which it has so many bytes. Whoever reads has
+// little more in memory, however large payloads are.
+const PageBytes = 2 << 20
+
 // EventQuery selects a page of a run's log.
 type EventQuery struct {
 	Cursor        string      // from a page before; "": from the start
-	Limit         int         // events a page, about: commits are not cut; default and most 1,000
+	Limit         int         // events a page, about: commits are not cut; default and most 1,000. A page ends earlier behind PageBytes
 	Types         []EventType // only these; empty: all
 	CorrelationID string      // only events about this entity; "": all
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/stepwell/stepwell/internal/replay"
@@ -106,7 +107,8 @@ func (e *Engine) check(wf *Workflow, run string, events []world.Event, newest in
 // machineAt makes the machine of a segment that begins with the last of some events.
 func (e *Engine) machineAt(wf *Workflow, state *world.State, events []world.Event) *replay.Machine {
 	cfg := replay.Config{
-		Run: state.ID, Born: state.CreatedAt, Seed: state.Birth.Seed, Segment: state.Segment, Build: e.cfg.Build, Strict: e.cfg.Strict, Secret: e.cfg.Secret,
+		Attributes: maps.Clone(state.Attributes),
+		Run:        state.ID, Born: state.CreatedAt, Seed: state.Birth.Seed, Segment: state.Segment, Build: e.cfg.Build, Strict: e.cfg.Strict, Secret: e.cfg.Secret,
 		Fork:  state.Birth.Origin != nil,
 		Hooks: slices.SortedFunc(state.Hooks(), func(a, b *world.Hook) int { return cmp.Compare(a.ID, b.ID) }),
 	}

@@ -187,7 +187,7 @@ func (s *session) newMachine() {
 func (s *session) machine() *replay.Machine {
 	return replay.New(replay.Config{
 		Run: s.run, Born: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict, Secret: s.e.cfg.Secret,
-		Fork: s.state.Birth.Origin != nil, Unread: s.carried.unread, Hooks: s.carried.hooks,
+		Fork: s.state.Birth.Origin != nil, Unread: s.carried.unread, Hooks: s.carried.hooks, Attributes: s.carried.attributes,
 	}, s.wf.Body(s.state.Input))
 }
 

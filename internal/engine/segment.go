@@ -12,7 +12,9 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/stepwell/stepwell/internal/replay"
@@ -23,6 +25,8 @@ import (
 type carried struct {
 	unread []world.Event // signals and payloads that nobody has taken, in order
 	hooks  []*world.Hook // that are open
+
+	attributes map[string]json.RawMessage
 }
 
 // continues reports whether the code came to its end to go on in a new segment.
@@ -61,6 +65,7 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 		s.fail(err, s.state.Seq)
 		return true
 	}
+	next.attributes = e.Next.Attributes
 	s.leaveSegment()
 	s.turn.continued, s.turn.goodbye = true, goodbye
 	s.carried = next
@@ -253,6 +258,7 @@ func (s *session) pass(e *world.Event, trimmed bool) error {
 
 // enter makes the machine of a segment that was read from the log.
 func (s *session) enter() {
+	s.carried.attributes = maps.Clone(s.state.Attributes)
 	s.carried.hooks = slices.SortedFunc(s.state.Hooks(), func(a, b *world.Hook) int { return cmp.Compare(a.ID, b.ID) })
 	s.log = nil
 	if s.wf != nil {

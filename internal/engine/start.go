@@ -164,6 +164,7 @@ func (s *session) firstTurn(b *Birth) bool {
 		s.birth.refuse(err)
 		return false
 	}
+	s.carried.attributes = s.state.Birth.Attributes
 	s.newMachine()
 	s.result(world.Event{Type: world.RunStarted})
 	s.watchDeadline()

@@ -226,7 +226,11 @@ func (x *Ctx) SetAttribute(name string, value json.RawMessage) error {
 		return err
 	}
 	k := x.m.key(c, world.KindAttr, name)
-	x.m.ask(&Op{Type: world.AttrSet, ID: x.m.id(k), Key: k, Input: value, scope: x.scope, future: x.m.future(nil)})
+	id := x.m.id(k)
+	if err := x.m.fits(id, name, value); err != nil {
+		return err
+	}
+	x.m.ask(&Op{Type: world.AttrSet, ID: id, Key: k, Input: value, scope: x.scope, future: x.m.future(nil)})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package replay
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -24,6 +25,8 @@ type Config struct {
 	Unread []world.Event
 	// Hooks are the open hooks that a continued segment starts with; code that asks for the token of one binds to it.
 	Hooks []*world.Hook
+	// Attributes are those that the segment starts with.
+	Attributes map[string]json.RawMessage
 	// Strict holds inputs against the recorded ones, and notes what the code asks for: see [Mismatch].
 	Strict bool
 	// Fork: the waits that the run started with keep their deadlines, whenever they were asked for.
@@ -81,6 +84,8 @@ type Machine struct {
 	ahead   ahead           // what Patched has read of them in this turn
 	behind  bool            // a held result, or the cancel that frees it, follows in this turn
 	patches map[string]bool // decided in this segment
+
+	attributes map[string]int // bytes by name, of those of the run as the code sees it; nil: it has set none
 
 	boxes  map[string]*letterbox
 	hooks  map[string]*hook // by ID, as long as the log may hold payloads for them

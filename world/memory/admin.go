@@ -82,13 +82,13 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 		i = w.bornIndex(before)
 	}
 	var page world.RunPage
-	looked := 0
+	looked, bytes := 0, 0
 	for limit := listLimit(q.Limit); i > 0; i-- {
 		r := w.born[i-1].run
 		if r == nil || !matches(r, &q) {
 			continue
 		}
-		if len(page.Runs) == limit || looked == largestList && q.Filtered() {
+		if len(page.Runs) == limit || bytes >= world.PageBytes || looked == largestList && q.Filtered() {
 			page.Cursor = "r" + strconv.FormatInt(w.born[i].key, 10)
 			break
 		}
@@ -100,6 +100,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 		}
 		if holds {
 			page.Runs = append(page.Runs, row)
+			bytes += row.Size()
 		}
 	}
 	return page, nil

@@ -35,7 +35,8 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (worl
 		limit = min(q.Limit, pageLimit)
 	}
 	page := world.EventPage{Trimmed: trim}
-	for i := 0; i < len(log) && len(page.Events) < limit; i++ {
+	bytes := 0
+	for i := 0; i < len(log) && len(page.Events) < limit && bytes < world.PageBytes; i++ {
 		w.rowsRead.Add(1)
 		events, _, err := r.read(&log[i])
 		if err != nil {
@@ -47,6 +48,7 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (worl
 				continue
 			}
 			page.Events = append(page.Events, e)
+			bytes += e.Size()
 		}
 	}
 	page.Cursor, page.More = world.Cursor(from), from < seq

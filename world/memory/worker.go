@@ -27,12 +27,10 @@ type worker struct {
 
 // Join registers a worker; see [world.Queue].
 func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
-	switch {
-	case wk.ID == "":
-		return world.Beat{}, fmt.Errorf("%w: worker without an ID", world.ErrInvalid)
-	case wk.Lease < 0:
-		return world.Beat{}, fmt.Errorf("%w: worker %s: lease %s", world.ErrInvalid, wk.ID, wk.Lease)
-	case wk.Lease == 0:
+	if err := world.CheckWorker(&wk); err != nil {
+		return world.Beat{}, err
+	}
+	if wk.Lease == 0 {
 		wk.Lease = defaultLease
 	}
 	if err := w.enter(ctx); err != nil {

@@ -56,6 +56,7 @@ type eventPage struct {
 	known bool
 	from  int64 // the last event that was looked at
 	rows  int64
+	bytes int
 }
 
 // add looks at a row of read_log.
@@ -79,7 +80,7 @@ func (p *eventPage) add(row pgx.Rows) error {
 	if seq == nil || *seq+*n-1 <= from {
 		return nil
 	}
-	if len(p.page.Events) >= p.limit {
+	if len(p.page.Events) >= p.limit || p.bytes >= world.PageBytes {
 		p.page.More = true
 		return nil
 	}
@@ -94,6 +95,7 @@ func (p *eventPage) add(row pgx.Rows) error {
 	for i := range events {
 		if e := &events[i]; e.Seq > from && wants(p.q, e) {
 			p.page.Events = append(p.page.Events, *e)
+			p.bytes += e.Size()
 		}
 	}
 	p.from = *seq + *n - 1

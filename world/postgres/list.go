@@ -114,7 +114,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 		}
 	}
 	limit, last, end := listLimit(q.Limit), from, from // last: all down to it was looked at; end: of the page
-	looked, most := 0, limit
+	looked, bytes, most := 0, 0, limit
 	if !l.exact {
 		most = largestList
 	}
@@ -123,7 +123,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 		if err != nil {
 			return err
 		}
-		if len(page.Runs) == limit || looked == most {
+		if len(page.Runs) == limit || bytes >= world.PageBytes || looked == most {
 			more, last = true, end
 			return nil
 		}
@@ -132,6 +132,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 		holds, err := q.Holds(&r)
 		if holds {
 			page.Runs = append(page.Runs, r)
+			bytes += r.Size()
 		}
 		return err
 	}

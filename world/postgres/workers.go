@@ -88,12 +88,10 @@ func (w *World) notAlive(id string) error {
 
 // Join registers a worker; see [world.Queue].
 func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err error) {
-	switch {
-	case wk.ID == "" || !storable([]any{wk.ID, wk.Name, wk.Build}):
-		return b, fmt.Errorf("%w: worker %q, name %q: needs an ID, and no NUL", world.ErrInvalid, wk.ID, wk.Name)
-	case wk.Lease < 0:
-		return b, fmt.Errorf("%w: worker %s: lease %s", world.ErrInvalid, wk.ID, wk.Lease)
-	case wk.Lease == 0:
+	if err := world.CheckWorker(&wk); err != nil {
+		return b, err
+	}
+	if wk.Lease == 0 {
 		wk.Lease = defaultLease
 	}
 	classes, err := json.Marshal(wk.Classes)

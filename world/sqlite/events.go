@@ -48,14 +48,14 @@ func (w *World) events(c *conn, id string, from int64, q *world.EventQuery) (pag
 	if q.CorrelationID != "" || len(q.Types) > 0 {
 		rowLimit = 10*pageLimit + 2
 	}
-	rows, budget := int64(0), 10*pageLimit // a filtered page looks at a bounded number of events
+	rows, bytes, budget := int64(0), 0, 10*pageLimit // a filtered page looks at a bounded number of events
 	err = c.query(readLog, func(r row) (bool, error) {
 		seq, n := r.int(0), r.int(1)
 		page.Trimmed = r.int(5) // as of this statement: what is gone is told
 		if seq+n-1 <= from {
 			return true, nil
 		}
-		if len(page.Events) >= limit || budget <= 0 {
+		if len(page.Events) >= limit || bytes >= world.PageBytes || budget <= 0 {
 			page.More = true
 			return false, nil
 		}
@@ -71,6 +71,7 @@ func (w *World) events(c *conn, id string, from int64, q *world.EventQuery) (pag
 		for i := range events {
 			if e := &events[i]; e.Seq > from && wants(q, e) {
 				page.Events = append(page.Events, *e)
+				bytes += e.Size()
 			}
 		}
 		from = seq + n - 1

@@ -95,13 +95,13 @@ func (w *World) page(c *conn, q *world.RunQuery, l *listing, before, edge int64)
 	if edge > 0 {
 		page.Cursor = runCursor(edge + 1)
 	}
-	looked, last := 0, int64(0)
+	looked, bytes, last := 0, 0, int64(0)
 	err = c.query(l.list, func(r row) (bool, error) {
 		run, err := scanRun(r)
 		if err != nil || !matches(&run, q) {
 			return err == nil, err
 		}
-		if len(page.Runs) == limit || looked == most {
+		if len(page.Runs) == limit || bytes >= world.PageBytes || looked == most {
 			page.Cursor = runCursor(last)
 			return false, nil
 		}
@@ -112,6 +112,7 @@ func (w *World) page(c *conn, q *world.RunQuery, l *listing, before, edge int64)
 		holds, err := q.Holds(&run)
 		if holds {
 			page.Runs = append(page.Runs, run)
+			bytes += run.Size()
 		}
 		return err == nil, err
 	}, append([]any{before, edge}, l.args...)...)

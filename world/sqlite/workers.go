@@ -121,12 +121,10 @@ func (g *group) lost(worker int64, id string) {
 // Join registers a worker; see [world.Queue]. The first one of a World takes the lock of the worker process, and ends what the
 // process before it left behind.
 func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
-	switch {
-	case wk.ID == "":
-		return world.Beat{}, fmt.Errorf("%w: worker without an ID", world.ErrInvalid)
-	case wk.Lease < 0:
-		return world.Beat{}, fmt.Errorf("%w: worker %s: lease %s", world.ErrInvalid, wk.ID, wk.Lease)
-	case wk.Lease == 0:
+	if err := world.CheckWorker(&wk); err != nil {
+		return world.Beat{}, err
+	}
+	if wk.Lease == 0 {
 		wk.Lease = defaultLease
 	}
 	classes, err := json.Marshal(wk.Classes)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/stepwell/stepwell/world"
@@ -28,6 +29,11 @@ var refusals = []check{
 			"a long key":             func(c *world.Commit) { c.Events[0].Birth.Key = strings.Repeat("k", world.MaxKey+1) },
 			"priority 4":             func(c *world.Commit) { c.Events[0].Birth.Priority = 4 },
 			"priority -1":            func(c *world.Commit) { c.Events[0].Birth.Priority = -1 },
+			"a long deployment":      func(c *world.Commit) { c.Events[0].Birth.Deployment = strings.Repeat("d", world.MaxName+1) },
+			"a deployment with ESC":  func(c *world.Commit) { c.Events[0].Birth.Deployment = "\x1b[2J" },
+			"an attribute's name":    func(c *world.Commit) { c.Events[0].Birth.Attributes = map[string]jsonText{"a\nb": jsonText("1")} },
+			"a long build":           func(c *world.Commit) { c.Build = strings.Repeat("b", world.MaxName+1) },
+			"a long worker ID":       func(c *world.Commit) { c.Worker = strings.Repeat("w", world.MaxRunID+1) },
 			"first event 2":          func(c *world.Commit) { c.First = 2 },
 			"event number 5":         func(c *world.Commit) { c.Events[0].Seq = 5 },
 			"two births":             func(c *world.Commit) { c.Events = append(c.Events, c.Events[0]) },
@@ -43,6 +49,55 @@ var refusals = []check{
 		page, err := r.w.Runs(r.ctx, world.RunQuery{})
 		r.must(err, "runs")
 		r.same(len(page.Runs), 0, "runs")
+	}},
+	{"a birth that shows too much is refused", "attributes and context are bounded: ErrTooLarge, and nothing is written", func(r *rig) {
+		many, wide := map[string]jsonText{}, map[string]string{}
+		for i := range world.MaxAttributes + 1 {
+			many[fmt.Sprint(i)], wide[fmt.Sprint(i)] = jsonText("1"), "1"
+		}
+		for what, with := range map[string]func(*world.Birth){
+			"attributes": func(b *world.Birth) { b.Attributes = many },
+			"attribute bytes": func(b *world.Birth) {
+				b.Attributes = map[string]jsonText{"a": jsonText(`"` + strings.Repeat("x", world.MaxAttributeBytes) + `"`)}
+			},
+			"context": func(b *world.Birth) { b.Context = wide },
+			"context bytes": func(b *world.Birth) {
+				b.Context = map[string]string{"traceparent": strings.Repeat("x", world.MaxContextBytes)}
+			},
+		} {
+			c := birth("greet", with)
+			_, err := r.w.Commit(r.ctx, c)
+			r.refused(err, world.ErrTooLarge, what)
+			r.absent(c.Run)
+		}
+	}},
+	{"a malformed worker is refused", "IDs, names and builds are bounded and printable, and so is all that is registered", func(r *rig) {
+		long := make([]string, world.MaxRegistered+1)
+		for i := range long {
+			long[i] = fmt.Sprint("s", i)
+		}
+		for what, test := range map[string]struct {
+			is   world.Worker
+			want error
+		}{
+			"no ID":                {world.Worker{}, world.ErrInvalid},
+			"a long ID":            {world.Worker{ID: strings.Repeat("w", 7<<20)}, world.ErrInvalid},
+			"an ID with a control": {world.Worker{ID: "w\x1b[31m"}, world.ErrInvalid},
+			"a name with ESC":      {world.Worker{ID: "wrkr_x", Name: "host\x1b]0;x\a"}, world.ErrInvalid},
+			"a name that turns":    {world.Worker{ID: "wrkr_x", Name: "host\u202e1"}, world.ErrInvalid},
+			"a long name":          {world.Worker{ID: "wrkr_x", Name: strings.Repeat("n", world.MaxName+1)}, world.ErrInvalid},
+			"a long build":         {world.Worker{ID: "wrkr_x", Build: strings.Repeat("n", world.MaxName+1)}, world.ErrInvalid},
+			"a bad workflow":       {world.Worker{ID: "wrkr_x", Classes: []world.Class{{Workflow: "a b"}}}, world.ErrInvalid},
+			"a version below 0":    {world.Worker{ID: "wrkr_x", Classes: []world.Class{{Workflow: "a", Version: -1}}}, world.ErrInvalid},
+			"a bad step":           {world.Worker{ID: "wrkr_x", Steps: []string{"a\x00"}}, world.ErrInvalid},
+			"many steps":           {world.Worker{ID: "wrkr_x", Steps: long}, world.ErrTooLarge},
+		} {
+			_, err := r.w.Join(r.ctx, test.is)
+			r.refused(err, test.want, what)
+		}
+		stats, err := r.w.Stats(r.ctx)
+		r.must(err, "stats")
+		r.same(len(stats.Workers), 0, "workers")
 	}},
 	{"a malformed turn is refused", "bad input: an error, and nothing is written", func(r *rig) {
 		s := r.worker("greet").bear("greet")

@@ -1,0 +1,28 @@
+package world
+
+// Size is about how many bytes the event takes: its payloads, names, and what all events have.
+func (e *Event) Size() int {
+	const rest = 300 // times, numbers and IDs
+	n := rest + eventBytes(e) + len(e.Payload) - sealedBytes(len(e.Payload), e.Sealed)
+	if e.Birth != nil {
+		n += contextBytes(e.Birth.Context)
+	}
+	return n
+}
+
+// Size is about how many bytes the run's row takes.
+func (r *Run) Size() int {
+	const rest = 500
+	n := rest + len(r.Input) + len(r.Output) + len(r.Key) + attributeBytes(r.Attributes)
+	if r.Error != nil {
+		n += errorBytes(r.Error)
+	}
+	return n
+}
+
+func contextBytes(context map[string]string) (n int) {
+	for name, v := range context {
+		n += len(name) + len(v)
+	}
+	return n
+}
