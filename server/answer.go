@@ -4,6 +4,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,6 +17,11 @@ type writer struct {
 	http.ResponseWriter
 	timeout time.Duration
 	begun   bool
+
+	room    *room // nil: answers are not counted
+	who     string
+	ctx     context.Context // of the request
+	portion *portion        // nil: it has none yet
 }
 
 func newWriter(to http.ResponseWriter, timeout time.Duration) *writer {
@@ -55,6 +61,11 @@ func answer(w http.ResponseWriter, status int, v any) error {
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
+	}
+	if to, ok := w.(*writer); ok {
+		if err := to.crowd(int64(b.Len())); err != nil { // what it was put together of is not needed any more
+			return err
+		}
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

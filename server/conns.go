@@ -14,6 +14,9 @@ import (
 // spareConns are connections beyond the most. They are for health alone, and only where all others are worked on.
 const spareConns = 16
 
+// sendBuffer is how much of an answer the system may keep for a client that reads slowly.
+const sendBuffer = 256 << 10
+
 // house is a listener that has at most so many connections. Where it is full, the connection gives way that has been idle longest, of the address that has
 // the most; one is idle as long as nothing on it is worked on: before the head of a request is there, between two requests, and while who has shown no key
 // sends a body.
@@ -54,6 +57,9 @@ func (h *house) Accept() (net.Conn, error) {
 		c, err := h.Listener.Accept()
 		if err != nil {
 			return nil, err
+		}
+		if t, ok := c.(*net.TCPConn); ok {
+			_ = t.SetWriteBuffer(sendBuffer) // or the system would keep megabytes for who does not read
 		}
 		g := &guest{Conn: c, house: h, addr: hostOf(c.RemoteAddr().String()), since: time.Now()}
 		leave, ok := h.enter(g)

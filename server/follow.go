@@ -89,7 +89,8 @@ func (f *follower) more(fresh time.Duration) (done bool, err error) {
 			f.w.WriteHeader(http.StatusNoContent) // an EventSource that reconnects stops
 			return true, nil
 		}
-		if err := f.write(page.Events); err != nil {
+		err = crowded(f.w, 3*eventsBytes(page.Events), func() error { return f.write(page.Events) })
+		if err != nil {
 			return false, err
 		}
 		if page.Cursor != "" {

@@ -15,7 +15,7 @@ import (
 
 func hookRoutes() []route {
 	return []route{
-		{method: "GET", path: "/v1/hooks", scope: Operator, handle: (*Server).listHooks, op: operation{
+		{method: "GET", path: "/v1/hooks", scope: Operator, wide: true, handle: (*Server).listHooks, op: operation{
 			id: "listHooks", summary: "List active hooks, at most 1,000",
 			query: []param{
 				{name: "run", schema: "Text", about: "Only those of this run."},

@@ -45,6 +45,7 @@ var (
 	errAcceptable  = errors.New("this is application/json")
 	errBusy        = errors.New("too many requests wait for results or follow events; come again")
 	errFull        = errors.New("all connections are worked on; come again")
+	errCrowded     = errors.New("answers that are not read yet take all the memory that there is for them; come again")
 	errNotReady    = errors.New("the server is not ready")
 	errSlow        = errors.New("the body did not arrive in time")
 	errForce       = fmt.Errorf("%w: a forced cancel needs %s", errScope, Admin)
@@ -75,6 +76,7 @@ var problems = []struct {
 	{errMedia, 415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type"},
 	{errAcceptable, 406, "NOT_ACCEPTABLE", "Not acceptable"},
 	{errBusy, 429, "BUSY", "Too many requests wait"},
+	{errCrowded, 503, "BUSY", "Too much is being read"},
 	{errFull, 503, "BUSY", "Too many connections"},
 	{stepwell.ErrFull, 429, "BUSY", "Too much is worked on"},
 	{errUnsigned, 401, "BAD_SIGNATURE", "No valid signature"},
@@ -134,7 +136,7 @@ func problemOf(err error) *Problem {
 		p.Run, p.Key = sealed.Run, sealed.Key
 	}
 	p.Type = "urn:stepwell:problem:" + p.Code
-	if p.Status < 500 || errors.Is(err, errNotReady) || errors.Is(err, errFull) || errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+	if p.Status < 500 || errors.Is(err, errNotReady) || errors.Is(err, errFull) || errors.Is(err, errCrowded) || errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
 		p.Detail = err.Error()
 	}
 	return p
@@ -177,7 +179,7 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 // problem is the problem that an error is to who asks; what is the server's fault it logs, with what is known beside it.
 func (s *Server) problem(r *http.Request, err error, known ...any) Problem {
 	p := *problemOf(err)
-	if p.Status >= 500 && !errors.Is(err, errNotReady) && !errors.Is(err, errFull) {
+	if p.Status >= 500 && !errors.Is(err, errNotReady) && !errors.Is(err, errFull) && !errors.Is(err, errCrowded) {
 		p.Request = world.NewID("req", time.Now())
 		s.log.Error("request failed", append([]any{"request", p.Request, "method", r.Method, "route", r.Pattern, "code", p.Code, "err", err}, known...)...)
 	}

@@ -32,6 +32,14 @@ type request struct {
 	max int64
 }
 
+// who is the name of who asks, for what is shared out: the key, or the address.
+func (r *request) who() string {
+	if r.key != nil {
+		return "key " + r.key.Name
+	}
+	return "address " + hostOf(r.RemoteAddr)
+}
+
 // sees reports whether who asks has at least a scope.
 func (r *request) sees(s Scope) bool { return r.key == nil || r.key.Scope.covers(s) }
 

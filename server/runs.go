@@ -33,10 +33,10 @@ func runRoutes() []route {
 			id: "startRun", summary: "Start a run", key: "The idempotency key: used again, the run that has it is returned.", body: "StartRun", optional: true,
 			responses: []response{{201, "Run", "", "The run, which is durable."}, {200, "Run", "", "The run that has the idempotency key."}},
 		}},
-		{method: "GET", path: "/v1/workflows/{workflow}/runs", scope: Viewer, handle: (*Server).listRuns, op: operation{
+		{method: "GET", path: "/v1/workflows/{workflow}/runs", scope: Viewer, wide: true, handle: (*Server).listRuns, op: operation{
 			id: "listRuns", summary: "List the runs of a workflow", query: list, responses: page,
 		}},
-		{method: "GET", path: "/v1/runs", scope: Viewer, handle: (*Server).listRuns, op: operation{
+		{method: "GET", path: "/v1/runs", scope: Viewer, wide: true, handle: (*Server).listRuns, op: operation{
 			id: "listAllRuns", summary: "List the runs of all workflows", query: list, responses: page,
 		}},
 		{method: "GET", path: "/v1/workflows/{workflow}/runs/{run}", scope: Viewer, handle: (*Server).getRun, op: operation{

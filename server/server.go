@@ -38,6 +38,9 @@ type Options struct {
 	MaxWait time.Duration
 	// MaxWaiting is how many requests may wait for a result or follow events at once. Default 1,000.
 	MaxWaiting int
+	// MaxAnswers is how many bytes answers may take of memory at once, those that are put together and those that are read slowly; one key, or one address
+	// without a key, has half. Who asks for more waits, 5 s at most. Default 64 MiB.
+	MaxAnswers int64
 	// Push says which endpoints are pushed to, and how. Default: none.
 	Push PushOptions
 	// Logger is told of failures, and of what operators do. It gets no key, token or payload. Default: discards.
@@ -59,6 +62,7 @@ func (o *Options) defaults() error {
 	}
 	refuse(o.MaxBody < 0, "MaxBody", o.MaxBody)
 	refuse(o.MaxWaiting < 0, "MaxWaiting", o.MaxWaiting)
+	refuse(o.MaxAnswers < 0, "MaxAnswers", o.MaxAnswers)
 	for name, d := range map[string]*time.Duration{
 		"ReadTimeout": &o.ReadTimeout, "WriteTimeout": &o.WriteTimeout, "Heartbeat": &o.Heartbeat, "MaxWait": &o.MaxWait,
 	} {
@@ -69,6 +73,9 @@ func (o *Options) defaults() error {
 	}
 	if o.MaxWaiting == 0 {
 		o.MaxWaiting = 1000
+	}
+	if o.MaxAnswers == 0 {
+		o.MaxAnswers = 64 << 20
 	}
 	for to, d := range map[*time.Duration]time.Duration{
 		&o.ReadTimeout: 30 * time.Second, &o.WriteTimeout: 30 * time.Second, &o.Heartbeat: 15 * time.Second, &o.MaxWait: time.Minute,
@@ -112,6 +119,7 @@ type Server struct {
 	watchers *watchers
 	waiting  chan struct{} // a token each for who waits; capacity MaxWaiting
 	seats    seats
+	room     *room
 	takes    takes
 	joined   joined
 	below    world.World // the world of remote workers: payloads as they lie there
@@ -140,7 +148,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	}
 	s := &Server{
 		app: app, world: app.World(), opts: o, log: o.Logger, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
-		watchers: newWatchers(app.World()), waiting: make(chan struct{}, o.MaxWaiting), drain: make(chan struct{}),
+		watchers: newWatchers(app.World()), waiting: make(chan struct{}, o.MaxWaiting), drain: make(chan struct{}), room: newRoom(o.MaxAnswers),
 		pageBytes: 2 << 20, journalBytes: 8 << 20, bulkTime: bulkTime,
 		below: below(app.World()), id: world.NewID("srv", time.Now()),
 	}
@@ -191,6 +199,7 @@ func (s *Server) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	for name, value := range securityHeaders {
 		header.Set(name, value)
 	}
+	defer w.leave()
 	defer s.recovered(w, r)
 	g := guestOf(r)
 	switch {
@@ -297,6 +306,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	}
 	if key != nil {
 		req.Request = r.WithContext(stepwell.ActingFor(r.Context(), key.Name))
+	}
+	if to, ok := w.(*writer); ok {
+		to.room, to.who, to.ctx = s.room, req.who(), r.Context()
+		if rt.wide && !strings.Contains(r.Header.Get("Accept"), eventStream) { // what is followed is counted piece by piece
+			if err := to.crowd(wideAnswer); err != nil {
+				return err
+			}
+		}
 	}
 	err = rt.handle(s, w, req)
 	if rt.audit {

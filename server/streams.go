@@ -196,6 +196,10 @@ func (c *chunkReader) cut() error {
 }
 
 func (c *chunkReader) write(v *stepwell.StreamChunk[json.RawMessage]) error {
+	return crowded(c.w, 3*len(v.Value), func() error { return c.put(v) })
+}
+
+func (c *chunkReader) put(v *stepwell.StreamChunk[json.RawMessage]) error {
 	text, err := json.Marshal(v)
 	switch {
 	case err != nil:

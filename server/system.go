@@ -18,7 +18,7 @@ func systemRoutes() []route {
 			id: "listWorkflows", summary: "Count the runs of each workflow that are kept",
 			responses: []response{{200, "Workflows", "", "The counts; blocked and paused runs are among the pending and running."}},
 		}},
-		{method: "GET", path: "/v1/workers", scope: Viewer, handle: (*Server).workers, op: operation{
+		{method: "GET", path: "/v1/workers", scope: Viewer, wide: true, handle: (*Server).workers, op: operation{
 			id: "listWorkers", summary: "List the workers, and what they know",
 			responses: []response{{200, "Workers", "", "The workers that are alive, or were not yet found dead."}},
 		}},

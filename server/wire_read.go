@@ -11,7 +11,7 @@ import (
 )
 
 func wireReadRoutes() []route {
-	return []route{
+	all := []route{
 		wireRoute("events", Viewer, "Read a run's log from a cursor", "WireEventQuery", "WireEventPage", (*Server).wireEvents),
 		wireRoute("run", Viewer, "Read a run's row", "WireRunID", "WireRun", (*Server).wireRun),
 		wireRoute("runs", Viewer, "List runs, newest first", "WireRunQuery", "WireRunPage", (*Server).wireRuns),
@@ -23,6 +23,10 @@ func wireReadRoutes() []route {
 		wireRoute("stats", Viewer, "Count runs and workers", "WireNothing", "WireStats", (*Server).wireStats),
 		wireRoute("doctor", Operator, "Examine the database", "WireNothing", "WireFindings", (*Server).wireDoctor),
 	}
+	for i := range all {
+		all[i].wide = slices.Contains([]string{"worldEvents", "worldRuns", "worldHooks", "worldChunks"}, all[i].op.id)
+	}
+	return all
 }
 
 // nothing is the body of a question without one.

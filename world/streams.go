@@ -91,7 +91,7 @@ type Chunk struct {
 // ChunkQuery selects a page of a stream.
 type ChunkQuery struct {
 	From  int64 // the first number of the page; below 0: 0
-	Limit int   // chunks a page at most; default and most 1,000. A page ends earlier behind a megabyte, about.
+	Limit int   // chunks a page at most; default and most 1,000. A page ends earlier behind 256 KiB, about.
 }
 
 // ChunkPage is a page of a stream.
@@ -113,7 +113,7 @@ type StreamRow struct {
 // Bounds of a page of chunks.
 const (
 	mostChunks = 1000
-	chunkBytes = 1 << 20
+	chunkBytes = 256 << 10
 )
 
 // Room tells how many chunks a page may have, and behind how many bytes it ends.

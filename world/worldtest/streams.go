@@ -127,10 +127,10 @@ var streams = []check{
 			r.Fatalf("streams: got %+v, want a with 5 chunks and b with 1", rows)
 		}
 	}},
-	{"a page ends behind a megabyte", "a page is bounded in bytes as well", func(r *rig) {
+	{"a page ends behind 256 KiB", "a page is bounded in bytes as well", func(r *rig) {
 		s := r.worker("greet").bear("greet")
 		p := s.streaming("a", "step_1", 1)
-		large := make(json.RawMessage, 700<<10)
+		large := make(json.RawMessage, 200<<10)
 		for i := range large {
 			large[i] = '1'
 		}
