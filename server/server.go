@@ -199,6 +199,9 @@ func (s *Server) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	for name, value := range securityHeaders {
 		header.Set(name, value)
 	}
+	if r.TLS != nil {
+		header.Set("Strict-Transport-Security", "max-age=31536000")
+	}
 	defer w.leave()
 	defer s.recovered(w, r)
 	g := guestOf(r)

@@ -103,7 +103,11 @@ func (c *Certificate) stamps() (is [2]fileStamp) {
 	return is
 }
 
-// config is the TLS that is spoken: 1.2 and newer.
+// config is the TLS that is spoken: 1.3, and of 1.2 what has forward secrecy and is authenticated, which CBC is not.
 func (c *Certificate) config() *tls.Config {
-	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12}
+	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, CipherSuites: []uint16{
+		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+		tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	}}
 }

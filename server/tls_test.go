@@ -91,6 +91,14 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
+	if got := resp.Header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
+		t.Errorf("Strict-Transport-Security is %q", got)
+	}
+	for _, cbc := range []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, tls.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA, tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA} {
+		if _, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{cbc}}); err == nil {
+			t.Errorf("%s was spoken", tls.CipherSuiteName(cbc))
+		}
+	}
 	if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
 		t.Errorf("got %s %s, want 200 over HTTP/2", resp.Proto, resp.Status)
 	}

@@ -25,8 +25,8 @@ const tolerance = 5 * time.Minute
 const mostSignatures = 16
 
 // verify refuses a request that is not signed with one of the keys, or too long ago. It tells what the provider calls the delivery, from what is signed if
-// that has it: a request that is repeated within the tolerance is the same delivery, whoever repeats it. GitHub's name is not signed, and its requests have no
-// time.
+// that has it: a request that is repeated within the tolerance is the same delivery, whoever repeats it. GitHub's name is not signed, and its
+// requests have no time: what was signed names them.
 func verify(scheme stepwell.SignatureScheme, keys [][]byte, now time.Time, h http.Header, body []byte) (delivery string, err error) {
 	switch scheme {
 	case stepwell.GitHubSignature:
@@ -99,11 +99,7 @@ func verifyGitHub(keys [][]byte, h http.Header, body []byte) (string, error) {
 	if !found || !matches(keys, [][]byte{unhex(sum)}, body) {
 		return "", unsigned("X-Hub-Signature-256 is not that of this body")
 	}
-	id := h.Get("X-Github-Delivery")
-	if id == "" {
-		return "", nil
-	}
-	return id, world.CheckKey("the header X-GitHub-Delivery:", id)
+	return signedName("", body), nil // its own name for the delivery is not signed: whoever repeats the request could change it
 }
 
 func verifyStripe(keys [][]byte, now time.Time, h http.Header, body []byte) (string, error) {
@@ -188,6 +184,11 @@ func named(body []byte, field, at string) string {
 	if json.Unmarshal(body, &fields) == nil && json.Unmarshal(fields[field], &id) == nil && world.CheckKey(field, id) == nil {
 		return id
 	}
+	return signedName(at, body)
+}
+
+// signedName names a delivery by all that was signed.
+func signedName(at string, body []byte) string {
 	h := sha256.New()
 	_, _ = h.Write([]byte(at + "\x00")) // a hash takes all
 	_, _ = h.Write(body)

@@ -30,7 +30,7 @@ type signedExample struct {
 // signedExamples are those of the documentation of GitHub, Slack and Standard Webhooks; Stripe's has no secret, so that one is computed.
 var signedExamples = []signedExample{
 	{
-		scheme: stepwell.GitHubSignature, secret: "It's a Secret to Everybody", at: time.Unix(1, 0), body: "Hello, World!", delivery: "72d3162e-cc78",
+		scheme: stepwell.GitHubSignature, secret: "It's a Secret to Everybody", at: time.Unix(1, 0), body: "Hello, World!", delivery: "signed-3849f3f72cf1ba6b90fa3cf8713a8567",
 		header: map[string]string{
 			"X-Hub-Signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17", "X-GitHub-Delivery": "72d3162e-cc78",
 		},

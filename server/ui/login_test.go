@@ -91,7 +91,7 @@ func TestLogin(t *testing.T) {
 	s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	token := between(s.get("/ui/login").body, `name="token" value="`, `"`)
 	p = s.send("/ui/login", url.Values{"token": {token}, "key": {adminSecret}}, "X-Forwarded-Proto", "https")
-	if cookie := p.header.Get("Set-Cookie"); !strings.Contains(cookie, "Secure") {
+	if cookie := p.header.Get("Set-Cookie"); !strings.Contains(cookie, "Secure") || !strings.HasPrefix(cookie, "__Host-stepwell_session=") || !strings.Contains(cookie, "Path=/;") {
 		t.Errorf("behind TLS the cookie is %q, want Secure", cookie)
 	}
 	s.http.Jar = nil

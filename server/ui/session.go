@@ -8,7 +8,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -63,7 +65,7 @@ func (s *sessions) makeRoom(now time.Time) {
 
 // find returns the session of a request; "" and nil where there is none.
 func (s *sessions) find(r *http.Request, now time.Time) (id string, who *Who) {
-	for _, c := range r.CookiesNamed(sessionCookie) {
+	for _, c := range r.CookiesNamed(cookieName(r)) {
 		s.mu.Lock()
 		is, ok := s.all[sha256.Sum256([]byte(c.Value))]
 		s.mu.Unlock()
@@ -96,13 +98,25 @@ func secure(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
+// cookieName is what the cookie is called: where the connection is encrypted, browsers hold to what its first letters say: it is of this host alone.
+func cookieName(r *http.Request) string {
+	if secure(r) {
+		return "__Host-" + sessionCookie
+	}
+	return sessionCookie
+}
+
 func sessionCookieOf(r *http.Request, id string, age time.Duration) *http.Cookie {
 	seconds := int(age / time.Second)
 	if age <= 0 {
 		seconds = -1
 	}
+	path := Base
+	if secure(r) {
+		path = "/" // __Host- wants it
+	}
 	return &http.Cookie{
-		Name: sessionCookie, Value: id, Path: Base, MaxAge: seconds, HttpOnly: true, Secure: secure(r), SameSite: http.SameSiteStrictMode,
+		Name: cookieName(r), Value: id, Path: path, MaxAge: seconds, HttpOnly: true, Secure: secure(r), SameSite: http.SameSiteStrictMode,
 	}
 }
 
@@ -130,7 +144,17 @@ func (u *UI) login(v *visit) error {
 	if !ours(next) {
 		next = Base
 	}
+	from := v.RemoteAddr
+	if host, _, err := net.SplitHostPort(from); err == nil {
+		from = host
+	}
+	if d := u.wrong.wait(from, time.Now()); d > 0 {
+		v.w.Header().Set("Retry-After", strconv.Itoa(int((d+time.Second-1)/time.Second)))
+		v.draw(http.StatusTooManyRequests, "login", "Log in", loginPage{Next: next, Wrong: true})
+		return nil
+	}
 	who, ok := u.host.Identify(strings.TrimSpace(v.Form.Get("key")))
+	u.wrong.note(from, ok, time.Now())
 	if !ok {
 		u.host.Audit(v.Request, "anonymous", "ui login", "", errWrongKey)
 		v.draw(http.StatusUnauthorized, "login", "Log in", loginPage{Next: next, Wrong: true})

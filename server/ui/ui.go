@@ -25,6 +25,7 @@ type UI struct {
 	host     Host
 	mux      *http.ServeMux
 	sessions sessions
+	wrong    wrongKeys
 	secret   [32]byte // of this process: it signs the tokens of forms
 	history  history
 }
