@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -137,9 +139,24 @@ func problemOf(err error) *Problem {
 	}
 	p.Type = "urn:stepwell:problem:" + p.Code
 	if p.Status < 500 || errors.Is(err, errNotReady) || errors.Is(err, errFull) || errors.Is(err, errCrowded) || errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
-		p.Detail = err.Error()
+		p.Detail = detail(err.Error())
 	}
 	return p
+}
+
+// mostDetail is how long a problem's detail may be: what was sent may stand in it.
+const mostDetail = 2000
+
+// detail is what an error says, as it can be shown wherever it comes to.
+func detail(text string) string {
+	lines := strings.Split(text[:min(len(text), 2*mostDetail)], "\n")
+	for i := range lines {
+		lines[i] = human.Visible(lines[i])
+	}
+	if text = strings.Join(lines, "\n"); len(text) > mostDetail {
+		text = strings.ToValidUTF8(text[:mostDetail], "") + "…"
+	}
+	return text
 }
 
 // refuse answers a request with a problem. Where the answer has begun, the connection is cut instead: a client must not take half of it for

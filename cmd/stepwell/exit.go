@@ -103,9 +103,9 @@ func report(to io.Writer, ctx context.Context, err error, asJSON bool) int {
 		writeFailure(to, failure{Code: codeOf(err, f.code), Error: err.Error(), Next: oneLine(f.next), Exit: f.code})
 		return f.code
 	}
-	fmt.Fprintf(to, "stepwell: %v\n", err)
+	fmt.Fprintf(to, "stepwell: %s\n", visibleLines(err.Error())) // a server may have said it
 	if f.next != "" {
-		fmt.Fprintf(to, "  %s\n", f.next)
+		fmt.Fprintf(to, "  %s\n", visibleLines(f.next))
 	}
 	return f.code
 }

@@ -50,13 +50,17 @@ in its log.
 				return err
 			}
 			return c.with(cmd.Context(), func(db *database) error {
-				out := bufio.NewWriterSize(c.stdout, 1<<16)
+				kept := bufio.NewWriterSize(c.stdout, 1<<16)
+				var out io.Writer = kept // byte by byte, so that a replay finds what was recorded
+				if c.terminal {
+					out = visibleJSON{kept}
+				}
 				if len(args) == 0 {
 					err = c.exportFound(cmd.Context(), db, f, out, exporting(decrypt)...)
 				} else {
 					err = c.exportNamed(cmd.Context(), db, args, out, exporting(decrypt)...)
 				}
-				return errors.Join(err, out.Flush())
+				return errors.Join(err, kept.Flush())
 			})
 		},
 	}

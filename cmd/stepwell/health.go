@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
 )
@@ -163,7 +164,7 @@ func (c *cli) askHealth(ctx context.Context, u *url.URL, client *http.Client) er
 		if !is.Healthy {
 			word = is.Error
 		}
-		fmt.Fprintf(c.stdout, "%-9s %s (%s)\n", path, word, is.Took)
+		fmt.Fprintf(c.stdout, "%-9s %s (%s)\n", path, human.Visible(word), is.Took)
 	}
 	ill, err := c.showPush(push)
 	if err != nil {
@@ -194,7 +195,7 @@ func (c *cli) showPush(push []server.PushEndpoint) (ill []string, err error) {
 		if !e.Healthy {
 			word = fmt.Sprintf("%d failures in a row, circuit %s", e.Failures, e.Circuit)
 		}
-		fmt.Fprintf(c.stdout, "push      %s %s\n", e.Endpoint, word)
+		fmt.Fprintf(c.stdout, "push      %s %s\n", human.Visible(e.Endpoint), human.Visible(word))
 	}
 	return ill, nil
 }

@@ -64,7 +64,7 @@ func wantsJSON(args []string) bool {
 
 // writeFailure writes an error as --json does.
 func writeFailure(to io.Writer, f failure) {
-	enc := json.NewEncoder(to)
+	enc := json.NewEncoder(visibleJSON{to})
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(f) // there is nobody left to tell
 }

@@ -27,7 +27,7 @@ type shell struct {
 
 // encoder writes JSON to stdout, as it is in the log: <, > and & are not escaped.
 func (s *shell) encoder() *json.Encoder {
-	enc := json.NewEncoder(s.stdout)
+	enc := json.NewEncoder(visibleJSON{s.stdout})
 	enc.SetEscapeHTML(false)
 	return enc
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/human"
 )
 
 func (c *cli) streamsTail() *cobra.Command {
@@ -97,13 +96,4 @@ func (c *cli) printChunk(chunk *stepwell.StreamChunk[json.RawMessage], line bool
 	}
 	_, err = fmt.Fprint(c.stdout, value)
 	return true, err
-}
-
-// visibleLines shows what a terminal would take for commands, and leaves lines alone.
-func visibleLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = human.Visible(lines[i])
-	}
-	return strings.Join(lines, "\n")
 }

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// hostile is what a terminal would obey: a title, colours, C1, and a change of direction.
+const hostile = "\x1b]0;owned\x07\x1b[31m\u009b2J\u202e\u2066gnp.exe\u200f"
+
+// steers reports whether a text has something that a terminal obeys.
+func steers(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (r < ' ' || unseen(r)) })
+}
+
+// TestHostileServer: what a server says, in whatever place, reaches the terminal as text, and JSON as the same value.
+func TestHostileServer(t *testing.T) {
+	detail, err := json.Marshal(map[string]any{"type": "x", "title": hostile, "status": 403, "code": "FORBIDDEN", "detail": hostile, "healthy": false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []int{403, 400, 404, 500, 200} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(status)
+			_, _ = w.Write(bytes.ReplaceAll(detail, []byte("403"), []byte("400")))
+		}))
+		for _, args := range [][]string{
+			{"health", s.URL}, {"health", s.URL, "--json"}, {"workers", "--server", s.URL}, {"workers", "--server", s.URL, "--json"},
+			{"hooks", "list", "--server", s.URL}, {"export", "--server", s.URL, "wrun_1"},
+		} {
+			var out, errs bytes.Buffer
+			sh := process()
+			sh.stdout, sh.stderr, sh.getenv = &out, &errs, func(string) string { return "" }
+			ctx, cancel := context.WithCancel(t.Context())
+			if code := run(ctx, args, sh); code == exitOK {
+				t.Errorf("%v: exit 0", args)
+			}
+			cancel()
+			if steers(out.String()) || steers(errs.String()) {
+				t.Errorf("status %d, %v: the terminal is steered by %q %q", status, args, out.String(), errs.String())
+			}
+		}
+		s.Close()
+	}
+}
+
+func TestVisibleJSON(t *testing.T) {
+	var b bytes.Buffer
+	in := hostile + "\U000e0001é語🙂\u2028\ufeff\x7f"
+	if err := json.NewEncoder(visibleJSON{&b}).Encode(in); err != nil {
+		t.Fatal(err)
+	}
+	var back string
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back != in || steers(b.String()) || !strings.Contains(b.String(), "é語🙂") {
+		t.Errorf("got %q, which is %q, %v", b.String(), back, err)
+	}
+	b.Reset()
+	if report(&b, t.Context(), errors.New("no\n  "+hostile), false); steers(b.String()) {
+		t.Errorf("the terminal is steered by %q", b.String())
+	}
+}
