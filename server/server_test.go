@@ -114,7 +114,12 @@ var described = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.Ne
 // newRig starts all; its worker has the workflow of the tests, and more. Options without a logger get one that the test reads.
 func newRig(t *testing.T, kind string, o Options, more ...stepwell.Definition) *rig {
 	t.Helper()
-	r := &rig{T: t, world: kinds[kind](t), log: &lines{}, visited: map[string]bool{}}
+	return newRigOn(t, kinds[kind](t), o, more...)
+}
+
+func newRigOn(t *testing.T, w world.World, o Options, more ...stepwell.Definition) *rig {
+	t.Helper()
+	r := &rig{T: t, world: w, log: &lines{}, visited: map[string]bool{}}
 	t.Cleanup(func() {
 		if err := r.world.Close(); err != nil {
 			t.Errorf("Close = %v", err)

@@ -57,7 +57,7 @@ var layers = []layer{
 }
 
 // inTests is what tests of any layer may import beside. The root package and server stay out of the layers below them.
-var inTests = []string{"world", "world/memory", "world/sqlite", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/forktest", "internal/crypttest", "internal/pgtest"}
+var inTests = []string{"world", "world/memory", "world/sqlite", "world/postgres", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/forktest", "internal/crypttest", "internal/pgtest"}
 
 func fits(pattern, dir string) bool {
 	if below, ok := strings.CutSuffix(pattern, "/..."); ok {
