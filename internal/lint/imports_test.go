@@ -37,6 +37,7 @@ var layers = []layer{
 	{"internal/crypttest/...", []string{"", "world"}},
 	{"internal/engine/...", []string{"world", "internal/replay", "internal/codec"}},
 	{"internal/faults/...", []string{"world"}},
+	{"internal/faultvfs/...", nil}, // a file system below SQLite
 	{"internal/forktest/...", []string{"", "world", "world/memory", "internal/kit"}},
 	{"internal/history/...", []string{"world"}},
 	{"internal/human/...", nil},
@@ -57,7 +58,7 @@ var layers = []layer{
 }
 
 // inTests is what tests of any layer may import beside. The root package and server stay out of the layers below them.
-var inTests = []string{"world", "world/memory", "world/sqlite", "world/postgres", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/forktest", "internal/crypttest", "internal/pgtest"}
+var inTests = []string{"world", "world/memory", "world/sqlite", "world/postgres", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/faultvfs", "internal/forktest", "internal/crypttest", "internal/pgtest"}
 
 func fits(pattern, dir string) bool {
 	if below, ok := strings.CutSuffix(pattern, "/..."); ok {
