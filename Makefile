@@ -40,6 +40,7 @@ test: ## everything, with the race detector (PKG=./world/... for a part, TESTFLA
 soak: ## the ledger under fire for SOAK (default 10m; SOAKFLAGS=-soak.seed=42 for the faults of another time)
 	@internal/pgtest/install.sh
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestLedgerUnderFire ./internal/soak -soak.time=$(SOAK) $(SOAKFLAGS)
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run 'TestEachCallOfTheDiskFails|TestPowerCuts' ./world/sqlite -disk.cases=20
 
 fuzz: ## each fuzz target in turn, for FUZZTIME each (default 20s)
 	@pkgs=$$(go list $(PKG)); for pkg in $$pkgs; do \

@@ -19,6 +19,7 @@
 //   - [Notifier]: the world tells of new work at once; without it the engine polls.
 //   - [Transactor]: changes can be part of a transaction with the application's own data.
 //   - [Poller]: its notices are reliable, so that the engine need poll but rarely.
+//   - [Reporter]: it tells operators of trouble with its storage.
 //   - [TaskReader]: it shows the attempts of queued steps before they are in the log.
 //
 // Package worldtest holds any world to these rules; a world that passes it can replace any other.

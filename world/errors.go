@@ -44,6 +44,9 @@ var (
 	ErrWorkerExists = errors.New("another worker process has the database")
 	// ErrStorage: the storage under the world refused: full, read-only, gone. The message says which.
 	ErrStorage = errors.New("storage")
+	// ErrReplaced: what the world keeps its data in was deleted, moved or replaced while it was open. Nothing more is read or written; the
+	// message says what happened. It comes with [ErrStorage].
+	ErrReplaced = errors.New("the database is not the one that was opened")
 	// ErrClosed: the world was closed.
 	ErrClosed = errors.New("world is closed")
 )

@@ -104,7 +104,7 @@ func (c *cli) databaseFiles() (files []string) {
 	if err != nil {
 		return nil
 	}
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal", "-lock", "-bell"} {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", "-worker", "-bell", "-reserve"} {
 		files = append(files, path+suffix)
 	}
 	return files

@@ -18,6 +18,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/telemetry"
+	"github.com/stepwell/stepwell/world"
 )
 
 func (c *cli) server() *cobra.Command {
@@ -56,6 +57,9 @@ func (c *cli) serve(ctx context.Context, db *database, cfg *serverConfig) error 
 		return usagef("see docs/telemetry.md for the OTEL_* variables", "%w", err)
 	}
 	defer stopTelemetry(ctx, tel, log)
+	if r, ok := db.world.(world.Reporter); ok {
+		defer r.Report(log)()
+	}
 	app, err := stepwell.New(db.world, stepwell.Config{Name: c.who, MaxRetention: cfg.retention, Logger: log, Observer: tel.Observer(), Encryption: cfg.encryption})
 	if err != nil {
 		return err

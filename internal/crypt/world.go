@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -75,6 +76,14 @@ func Ring(w world.World) *Keyring {
 func (w *World) Notify(fn func(world.Notice)) (stop func()) {
 	if n, ok := w.World.(world.Notifier); ok {
 		return n.Notify(fn)
+	}
+	return func() {}
+}
+
+// Report is of the world below: what it tells of are files and disks.
+func (w *World) Report(log *slog.Logger) (stop func()) {
+	if r, ok := w.World.(world.Reporter); ok {
+		return r.Report(log)
 	}
 	return func() {}
 }

@@ -179,6 +179,9 @@ func (e *Engine) beatNow(ctx context.Context) {
 		}
 		e.kick()
 		return
+	case errors.Is(err, world.ErrReplaced):
+		e.lostWorld(err)
+		return
 	default:
 		if ctx.Err() == nil {
 			e.cfg.Logger.Warn("beat failed", "err", err)

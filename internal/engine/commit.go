@@ -196,7 +196,7 @@ func (s *session) settle(ctx context.Context, c *world.Commit) (world.Committed,
 	for try := 0; ; try++ {
 		done, err := s.e.cfg.World.Outcome(ctx, c)
 		switch {
-		case err == nil, errors.Is(err, world.ErrLeaseLost), ctx.Err() != nil:
+		case err == nil, errors.Is(err, world.ErrLeaseLost), errors.Is(err, world.ErrReplaced), ctx.Err() != nil:
 			return done, err
 		case errors.Is(err, world.ErrNotFound):
 			return s.e.cfg.World.Commit(ctx, c)
@@ -210,7 +210,7 @@ func (s *session) settle(ctx context.Context, c *world.Commit) (world.Committed,
 // giveUp releases a run whose commit the world refuses for another reason than a lost lease, so that it does not stay owned by
 // nobody: blocked, and tried again with backoff.
 func (s *session) giveUp(ctx context.Context, err error) {
-	if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || ctx.Err() != nil {
+	if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || errors.Is(err, world.ErrReplaced) || ctx.Err() != nil {
 		return
 	}
 	b := s.blockReason(fmt.Errorf("a commit was refused: %w", err), s.now)
@@ -241,7 +241,7 @@ func (s *session) restart(ctx context.Context) {
 func final(err error) bool {
 	for _, e := range []error{
 		world.ErrLeaseLost, world.ErrTerminal, world.ErrConflict, world.ErrNotFound, world.ErrRunExists, world.ErrInvalid,
-		world.ErrTooLarge, world.ErrClosed, world.ErrCorrupt, world.ErrNoKey,
+		world.ErrTooLarge, world.ErrClosed, world.ErrCorrupt, world.ErrNoKey, world.ErrReplaced,
 	} {
 		if errors.Is(err, e) {
 			return true

@@ -110,8 +110,9 @@ type Engine struct {
 	endBodies context.CancelCauseFunc //
 	worker    atomic.Pointer[string]
 
-	works  atomic.Bool // it takes its work by itself, or is at work on demand
-	plain  atomic.Bool // runs that are started here are born plain: it works on demand
+	halt   atomic.Pointer[context.CancelCauseFunc] // ends Run with an error; nil while it does not run
+	works  atomic.Bool                             // it takes its work by itself, or is at work on demand
+	plain  atomic.Bool                             // runs that are started here are born plain: it works on demand
 	demand demand
 
 	sessions sync.WaitGroup

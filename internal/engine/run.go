@@ -11,7 +11,7 @@ import (
 )
 
 // Run works until ctx ends, then drains: it takes nothing more, lets bodies end, hands back what cannot be finished, and returns when all that it
-// started has ended. An engine runs once at a time.
+// started has ended. Where the database is lost, see [world.ErrReplaced], it ends by itself with that error. An engine runs once at a time.
 func (e *Engine) Run(ctx context.Context) error {
 	if !e.works.CompareAndSwap(false, true) {
 		return fmt.Errorf("run: %w", ErrRunning)
@@ -23,6 +23,10 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 		return err
 	}
+	ctx, halt := context.WithCancelCause(ctx)
+	defer halt(nil)
+	e.halt.Store(&halt)
+	defer e.halt.Store(nil)
 	sh := e.begin(ctx)
 	var loops sync.WaitGroup
 	loops.Go(func() { e.takeLoop(ctx) })
@@ -32,7 +36,21 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.kick()
 	<-ctx.Done()
 	loops.Wait()
-	return sh.end()
+	err := sh.end()
+	if cause := context.Cause(ctx); errors.Is(cause, world.ErrReplaced) {
+		return cause // what could not be handed back is lost with it
+	}
+	return err
+}
+
+// lostWorld ends the work of a worker whose database is lost: nothing that it does can be recorded, and others may do it again.
+func (e *Engine) lostWorld(err error) {
+	e.cfg.Logger.Error("the database is lost; this worker stops", "err", err)
+	e.loseAll()
+	e.until.Store(0)
+	if halt := e.halt.Load(); halt != nil {
+		(*halt)(err)
+	}
 }
 
 // drain ends all sessions: first those that can end by themselves, then, when their time is up, with their bodies' contexts cancelled, then by

@@ -20,11 +20,12 @@ type shift struct {
 	stopBeat  context.CancelFunc
 	beats     sync.WaitGroup
 	deaf      func() // ends the notices
+	mute      func() // and the reports
 }
 
 // begin starts what every worker needs: commits, bodies, beats, notices. The worker has joined. The values of ctx are those of all bodies.
 func (e *Engine) begin(ctx context.Context) *shift {
-	sh := &shift{e: e, deaf: func() {}}
+	sh := &shift{e: e, deaf: func() {}, mute: func() {}}
 	sh.work, sh.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	var bodies context.Context
 	bodies, sh.endBodies = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -33,6 +34,9 @@ func (e *Engine) begin(ctx context.Context) *shift {
 	e.mu.Unlock()
 	if n, ok := e.cfg.World.(world.Notifier); ok {
 		sh.deaf = n.Notify(e.notice)
+	}
+	if r, ok := e.cfg.World.(world.Reporter); ok {
+		sh.mute = r.Report(e.cfg.Logger)
 	}
 	var beats context.Context
 	beats, sh.stopBeat = context.WithCancel(sh.work)
@@ -45,6 +49,7 @@ func (e *Engine) begin(ctx context.Context) *shift {
 func (sh *shift) end() error {
 	e := sh.e
 	defer sh.deaf()
+	defer sh.mute()
 	defer sh.giveUp()
 	defer sh.endBodies(ErrDraining)
 	err := e.drain(sh.giveUp)

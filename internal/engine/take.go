@@ -110,6 +110,8 @@ func (e *Engine) takeFailed(ctx context.Context, worker string, err error) time.
 			return 0
 		}
 		e.resign(ctx)
+	case errors.Is(err, world.ErrReplaced):
+		e.lostWorld(err)
 	default:
 		e.cfg.Logger.Warn("take failed", "err", err)
 	}

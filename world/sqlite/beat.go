@@ -12,6 +12,9 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 	if err := w.know(ctx, q.Worker); err != nil {
 		return world.Beat{}, err
 	}
+	if err := w.lookAtAll(); err != nil {
+		return world.Beat{}, err
+	}
 	if b, ok := w.idleBeat(ctx, q); ok {
 		return b, nil
 	}

@@ -51,43 +51,55 @@ func (r *ringer) close() error {
 	return r.f.Close()
 }
 
-// listener watches the bell for the worker process.
+// listener watches the bell for the worker process, and beside it what else somebody must look at all the time: whether the files are still those that were opened,
+// and whether the process itself stands still.
 type listener struct {
-	f    *os.File
+	w    *World
+	f    *os.File    // nil where it cannot be opened: others are seen by polling
 	rang atomic.Bool // since the writer looked last
 	quit chan struct{}
 	done sync.WaitGroup
 }
 
-// listen starts to watch. A bell that cannot be opened is not heard: others are seen by polling.
-func listen(path string, tell func([]world.Notice)) *listener {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+// listen starts to watch.
+func listen(w *World) *listener {
+	f, err := os.OpenFile(bellPath(w.path), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil
-	}
-	if info, err := f.Stat(); err == nil && info.Size() > bellMost {
+		f = nil
+	} else if info, err := f.Stat(); err == nil && info.Size() > bellMost {
 		_ = f.Truncate(0)
 	}
-	l := &listener{f: f, quit: make(chan struct{})}
-	l.done.Go(func() { l.watch(tell) })
+	l := &listener{w: w, f: f, quit: make(chan struct{})}
+	w.ticked.Store(int64(time.Since(epoch)))
+	l.done.Go(l.watch)
 	return l
 }
 
-func (l *listener) watch(tell func([]world.Notice)) {
+func (l *listener) watch() {
+	defer l.w.ticked.Store(0)
 	news := []world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}}
-	size, last := l.size(), time.Now()
+	size, last, looked := l.size(), time.Now(), time.Now()
 	timer := time.NewTimer(bellBusy)
 	defer timer.Stop()
-	for {
+	for lost := false; ; {
 		select {
 		case <-l.quit:
 			return
 		case <-timer.C:
 		}
+		now := time.Now()
+		l.w.tick()
+		if now.Sub(looked) >= lookEvery && !lost {
+			looked = now
+			if err := l.w.lookAtAll(); err != nil { // workers hear of it when they beat: they do now
+				lost = true
+				l.w.listeners.Tell(news)
+			}
+		}
 		if now := l.size(); now != size {
 			size, last = now, time.Now()
 			l.rang.Store(true)
-			tell(news)
+			l.w.listeners.Tell(news)
 		}
 		if time.Since(last) < bellCalm {
 			timer.Reset(bellBusy)
@@ -98,6 +110,9 @@ func (l *listener) watch(tell func([]world.Notice)) {
 }
 
 func (l *listener) size() int64 {
+	if l.f == nil {
+		return 0
+	}
 	info, err := l.f.Stat()
 	if err != nil {
 		return 0
@@ -114,6 +129,9 @@ func (l *listener) close() error {
 	}
 	close(l.quit)
 	l.done.Wait()
+	if l.f == nil {
+		return nil
+	}
 	return l.f.Close()
 }
 

@@ -138,7 +138,7 @@ func (g *group) append(r *run, id [16]byte, build string, first int64, events []
 	}
 	r.last = first + int64(len(events)) - 1
 	g.rowsWritten++
-	wr.since += int64(len(wr.head) + len(wr.body))
+	wr.backlog.since += int64(len(wr.head) + len(wr.body))
 	g.notice(world.NoticeLog, r.id)
 	return nil
 }

@@ -39,6 +39,9 @@ func dsn(path string, o *Options) string {
 	if o.MaxPages > 0 {
 		q.Add("_pragma", fmt.Sprintf("max_page_count(%d)", o.MaxPages))
 	}
+	if o.vfs != "" {
+		q.Set("vfs", o.vfs)
+	}
 	return "file:" + escapePath(path) + "?" + q.Encode()
 }
 

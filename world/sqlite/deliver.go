@@ -161,7 +161,7 @@ func (g *group) put(r *run, id string, key []byte, events []world.Event) (bool, 
 	if err != nil || n == 0 {
 		return false, err
 	}
-	wr.since += int64(len(wr.head) + len(wr.body))
+	wr.backlog.since += int64(len(wr.head) + len(wr.body))
 	r.mail = true
 	if payload && r.payloads >= 0 {
 		r.payloads++

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -28,7 +27,6 @@ const (
 	overdueAfter = time.Minute
 	unsweptAfter = time.Hour
 	mostUnswept  = 5_000
-	largeWAL     = 256 << 20
 	manyFree     = 256 << 20 // bytes of free pages, where they are more than half of the file
 )
 
@@ -93,16 +91,17 @@ func examineSchema(c *conn, _ time.Time) (f world.Finding, err error) {
 func (w *World) examineFile(c *conn, _ time.Time) (f world.Finding, err error) {
 	_, err = c.one(doctorPages, func(r row) error {
 		size, free := r.int(0)*r.int(2), r.int(1)*r.int(2)
-		var wal int64
-		if info, err := os.Stat(w.path + "-wal"); err == nil {
-			wal = info.Size()
-		}
+		wal := logSize(w.path)
+		who := readersOf(w.path)
 		others := openToOthers(w.path)
 		switch {
 		case len(others) > 0:
 			f = warning("payloads and tokens of hooks are in them; unless that is meant:  chmod 600", "others than its owner may read or write it: %s", strings.Join(others, ", "))
-		case wal > largeWAL:
-			f = warning("some process reads for so long that the log cannot be copied into the file: end it", "write-ahead log of %d MiB beside a file of %d MiB", wal>>20, size>>20)
+		case wal > tellAt*w.opt.CheckpointSize && len(who) > 0:
+			f = warning("it reads for so long that the log cannot be copied into the file: end its transaction", "write-ahead log of %d MiB beside a file of %d MiB; in a transaction: %s",
+				wal>>20, size>>20, strings.Join(who, ", "))
+		case wal > tellAt*w.opt.CheckpointSize:
+			f = warning("the next process that writes or closes it copies it into the file; where it stays, some process reads for very long: end it", "write-ahead log of %d MiB beside a file of %d MiB", wal>>20, size>>20)
 		case free > manyFree && free > size/2:
 			f = warning("the pages will be used again; to give them back, stop all programs and run VACUUM", "%d MiB, %d MiB of it free", size>>20, free>>20)
 		default:

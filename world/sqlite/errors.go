@@ -32,7 +32,7 @@ func classify(path string, err error) error {
 	case 0:
 		return err
 	case lib.SQLITE_FULL:
-		return storage("full: nothing was written; free space on the disk, then try again")
+		return &fullError{path}
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_AUTH:
 		return storage("read-only: nothing was written; make the file and its directory writable")
 	case lib.SQLITE_IOERR:

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,10 @@ type Options struct {
 	Readers        int              // connections for reading; default 4
 	MaxPages       int              // most pages of 4 KiB the file may have, to test a full disk; default none
 	Now            func() time.Time // the clock, for tests; default a [world.Clock] on the system's
+
+	vfs      string                             // of tests: the file system below SQLite
+	openLog  func(path string) (logFile, error) // and where the log is mended
+	allocate func(f *os.File, size int64) error // and what gives the reserve its room
 }
 
 func (o *Options) defaults() error {
@@ -37,6 +42,12 @@ func (o *Options) defaults() error {
 	set(&o.InboxLimit, 10_000)
 	set(&o.KeepDeliveries, world.KeepDeliveries)
 	set(&o.Readers, 4)
+	if o.openLog == nil {
+		o.openLog = openLog
+	}
+	if o.allocate == nil {
+		o.allocate = allocate
+	}
 	return nil
 }
 
@@ -48,7 +59,7 @@ func set[T comparable](v *T, to T) {
 
 // World is a SQLite file. It is safe for concurrent use.
 type World struct {
-	path string
+	path string // without symbolic links
 	opt  Options
 	dsn  string
 
@@ -66,12 +77,15 @@ type World struct {
 	served  map[string]int64   // by workflow: when it had its last turn
 	turn    int64
 
-	lock   *workerLock // of the worker process; nil before the first Join; of the writer goroutine
-	bell   *listener   // nil while no worker is here; of the writer goroutine
-	locked atomic.Bool // this is the worker process, and knows all workers that are alive
-	voided bool        // what the worker process before this one left is ended; of the writer goroutine
+	lock   *workerLock  // of the worker process; nil before the first Join; of the writer goroutine
+	bell   *listener    // nil while no worker is here; of the writer goroutine
+	locked atomic.Bool  // this is the worker process, and knows all workers that are alive
+	ticked atomic.Int64 // of tick: when the watch looked last, since epoch; 0: nobody watches
+	voided bool         // what the worker process before this one left is ended; of the writer goroutine
 
+	files     files
 	listeners world.Listeners
+	reports   reports
 	counters  counters
 }
 
@@ -99,6 +113,10 @@ func Open(path string, options ...Options) (*World, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
+	path, err := resolve(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: database %s: %w", world.ErrStorage, path, err)
+	}
 	create(path)
 	w := &World{
 		path: path, opt: o, dsn: dsn(path, &o),
@@ -108,6 +126,7 @@ func Open(path string, options ...Options) (*World, error) {
 		workers:  make(map[string]*worker),
 		served:   make(map[string]int64),
 	}
+	w.files.begin(path, func(why error) { w.complain("the database is lost", "err", why) })
 	c, err := w.connect()
 	if err != nil {
 		return nil, err
@@ -115,11 +134,17 @@ func Open(path string, options ...Options) (*World, error) {
 	if err := migrate(c); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, classify(path, err)), c.close())
 	}
+	if err := errors.Join(c.keepLog(true), w.files.connected()); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
 	w.writer = newWriter(w, c)
 	for range o.Readers {
 		w.readers <- nil // connected at first use
 	}
-	w.writing.Go(w.writer.loop)
+	w.writing.Go(func() {
+		w.writer.loop()
+		w.writer.finish()
+	})
 	return w, nil
 }
 
@@ -150,6 +175,20 @@ func (w *World) connect() (*conn, error) {
 	return c, nil
 }
 
+// connectImpatient opens a connection that waits for nobody.
+func (w *World) connectImpatient() (*conn, error) {
+	o := w.opt
+	o.BusyTimeout = 0
+	c, err := connect(context.Background(), dsn(w.path, &o), &w.counters.statements)
+	if err != nil {
+		return nil, classify(w.path, err)
+	}
+	if err := c.keepLog(true); err != nil {
+		return nil, errors.Join(classify(w.path, err), c.close())
+	}
+	return c, nil
+}
+
 // Close waits for commits under way and closes the file. Closing twice is legal.
 func (w *World) Close() error {
 	w.gate.Lock()
@@ -167,11 +206,11 @@ func (w *World) Close() error {
 			errs = append(errs, c.close())
 		}
 	}
-	errs = append(errs, w.bell.close(), w.writer.close())
+	errs = append(errs, w.bell.close())
 	if w.lock != nil {
 		errs = append(errs, w.lock.release())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.writer.close())...)
 }
 
 // now is the world's clock. A system clock that steps back moves nothing back.
@@ -208,9 +247,13 @@ func (w *World) read(ctx context.Context, f func(c *conn) error) error {
 		w.readers <- c
 		return context.Cause(ctx)
 	}
+	if err := w.lookAtMain(); err != nil {
+		w.readers <- c
+		return err
+	}
 	var err error
 	if c == nil {
-		if c, err = w.connect(); err != nil {
+		if c, err = w.connectKeeping(); err != nil {
 			w.readers <- nil
 			return err
 		}

@@ -131,7 +131,7 @@ func (g *group) resetChunks(r *run, write *world.StreamWrite, next int64) (int64
 }
 
 func (g *group) insertChunks(r *run, stream string, row *world.ChunkRow) error {
-	g.wr.since += int64(len(row.Data))
+	g.wr.backlog.since += int64(len(row.Data))
 	return g.exec(insertChunks, r.key, stream, row.Index, int64(row.N), string(row.Kind), row.Step, int64(row.Attempt), row.Pos,
 		g.now.UnixMicro(), row.Data)
 }

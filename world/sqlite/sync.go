@@ -5,8 +5,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"slices"
-
-	"github.com/stepwell/stepwell/world"
 )
 
 // A group waits for the disk unless none of its members must. Those that need not are what a worker process believes about itself: that it owns
@@ -17,7 +15,8 @@ import (
 //
 // SQLite's names for the two are FULL and NORMAL. In WAL mode they differ in one thing, whether a commit syncs the log. With both, a checkpoint
 // syncs it before it copies from it, and the file before the log begins anew; and the header of the new log is synced before its frames. So a
-// crash never damages the file, and leaves all groups up to some moment that is not before the last one that waited.
+// crash never damages the file, and leaves all groups up to some moment that is not before the last one that waited. What follows a sync that failed is in
+// mend.go.
 
 var (
 	syncFull   = load("sync_full")
@@ -63,27 +62,5 @@ func (c *conn) direct(s *statement) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
-	return nil
-}
-
-// errUnmended: what lazy groups wrote may be lost, and with it all that is written after it.
-var errUnmended = fmt.Errorf("%w: the disk failed to sync, and readers keep the write-ahead log from being begun anew; nothing was written, try again", world.ErrStorage)
-
-// mend follows a sync that failed. The system may have dropped pages of the log that earlier groups left to this sync, and does not write them
-// again: a later sync that succeeds would say nothing about them, and after a power cut the log ends at the first one that is missing. So what
-// it still shows is copied into the file, synced there, and the log begins anew. Groups that wait need no such thing: one that failed is
-// written again over its place.
-func (wr *writer) mend() error {
-	if !wr.doubt {
-		return nil
-	}
-	done := false
-	if _, err := wr.c.one(walTruncate, func(r row) error { done = !r.bool(0); return nil }); err != nil {
-		return err
-	}
-	if !done {
-		return errUnmended
-	}
-	wr.doubt, wr.unsynced = false, false
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -261,42 +260,6 @@ func TestFaultsLeaveNothingLazy(t *testing.T) {
 			wantFull(t, w)
 			must(t, w, birthOf("after", "w"))
 		})
-	}
-}
-
-// After a sync that failed, what lazy groups left to it is copied into the file and the log begins anew, before anything is written behind it.
-func TestFailedSyncBeginsTheLogAnew(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	wk := join(t, w, 0, class1)
-	size := func() int64 {
-		info, err := os.Stat(w.path + "-wal")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.Size()
-	}
-	for i := range 20 {
-		must(t, w, birthOf(fmt.Sprint("r", i), "w"))
-	}
-	if got := take(t, w, wk, 1); len(got.Runs) != 1 {
-		t.Fatalf("took %+v, want a run", got)
-	}
-	fault(t, w, func(_ *group, s *statement, run func() error) error {
-		if s == commit {
-			return errors.New("the disk is gone")
-		}
-		return run()
-	})
-	_, err := w.Commit(t.Context(), birthOf("lost", "w"))
-	wantErr(t, err, world.ErrUnknownOutcome)
-	before := size()
-	must(t, w, birthOf("after", "w"))
-	if after := size(); after > before/2 {
-		t.Errorf("the log had %d bytes and now %d, want it begun anew", before, after)
-	}
-	if got := take(t, w, wk, 100); len(got.Runs) != 20 {
-		t.Errorf("took %d runs, want 20: all that are not taken", len(got.Runs))
 	}
 }
 

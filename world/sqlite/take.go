@@ -52,7 +52,7 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 		return w.give(ctx, q, classes, steps, q.Step == "")
 	}
 	runsOnly := false
-	if len(w.expired(now, "")) == 0 {
+	if len(w.expired(now, q.Worker)) == 0 { // whoever asks is alive
 		var heads []head
 		if err := w.read(ctx, func(c *conn) (err error) {
 			heads, err = readHeads(c, classes, steps, q.Runs > 0)
@@ -162,7 +162,7 @@ func (w *World) nextLook(me *worker, heads []head, now time.Time) (next time.Tim
 // take gives what is due. It is in the write transaction: what it sees is so.
 func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken, err error) {
 	w := g.wr.w
-	for _, key := range w.expired(g.now, "") {
+	for _, key := range w.expired(g.now, q.Worker) {
 		if err := g.bury(key, true); err != nil {
 			return out, err
 		}

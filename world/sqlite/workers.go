@@ -161,7 +161,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 // harken begins to listen to the bell: there is a worker here.
 func (w *World) harken() {
 	if w.bell == nil {
-		w.bell = listen(bellPath(w.path), w.listeners.Tell)
+		w.bell = listen(w)
 	}
 }
 
@@ -170,11 +170,12 @@ func (w *World) harken() {
 func (g *group) lockWorkers(name string) error {
 	w := g.wr.w
 	if w.lock == nil {
-		lock, err := lockWorker(w.path, name)
+		lock, err := w.lockWorker(name)
 		if err != nil {
 			return err
 		}
 		w.lock = lock
+		g.wr.reserve.make(w.path, w.opt.CheckpointSize, w.opt.allocate)
 	}
 	if w.voided || g.voided {
 		return nil
@@ -307,8 +308,50 @@ func (g *group) unpauseRuns(key int64) error {
 	return nil
 }
 
-// expired returns the keys of workers, but one, whose lease has run out.
+// forgive prolongs all leases by a time in which no beat could be heard, though whoever sent one lives. What is short beside a lease does not count: a
+// disk that is always busy would make leases endless.
+func (w *World) forgive(d time.Duration) {
+	if w.opt.Now != nil {
+		return // a clock of its own passes no time meanwhile
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wk := range w.workers {
+		if d >= wk.Lease/forgiven {
+			wk.until = wk.until.Add(d)
+		}
+	}
+}
+
+// forgiven is the part of a lease from which a stall counts.
+const forgiven = 8
+
+// frozenAfter is how long nothing ran in this process when it is said to have stood still: its watch ticks many times a second.
+const frozenAfter = time.Second
+
+// epoch is where monotonic times are counted from.
+var epoch = time.Now()
+
+// tick is called many times a second while a worker is here. Where it was not, the process was stopped or starved: its own workers are not dead for that, and
+// no other process could have taken what they hold.
+func (w *World) tick() {
+	now := time.Since(epoch)
+	if before := time.Duration(w.ticked.Swap(int64(now))); before > 0 && now-before > frozenAfter {
+		w.forgive(now - before)
+	}
+}
+
+// frozen reports whether the process stood still until a moment ago, and tick has not noticed yet.
+func (w *World) frozen() bool {
+	before := time.Duration(w.ticked.Load())
+	return w.opt.Now == nil && before > 0 && time.Since(epoch)-before > frozenAfter
+}
+
+// expired returns the keys of workers, but one, whose lease has run out: none where the whole process has stood still until just now.
 func (w *World) expired(now time.Time, but string) (keys []int64) {
+	if w.frozen() {
+		return nil
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, wk := range w.workers {

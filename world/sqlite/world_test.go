@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -13,7 +14,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(readVariable); path != "" {
+		readUntilTheEnd(path)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func open(t testing.TB, o ...Options) *World {
 	t.Helper()

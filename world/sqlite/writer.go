@@ -67,6 +67,11 @@ func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group)
 		w.spare.Put(r)
 		return world.Committed{}, world.ErrClosed
 	}
+	if lost := w.files.lost.Load(); lost != nil {
+		w.gate.RUnlock()
+		w.spare.Put(r)
+		return world.Committed{}, *lost
+	}
 	w.requests <- r // the writer drains it, also while the world is being closed
 	w.gate.RUnlock()
 	select {
@@ -82,33 +87,43 @@ func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group)
 
 // writer is the goroutine that makes all changes of a World. What it remembers of the file holds until another connection writes.
 type writer struct {
-	w        *World
-	c        *conn // nil after a commit with an unknown outcome
-	version  int64 // of the data when it was last read
-	ringer   ringer
-	batch    []*request
-	group    group
-	cache    cache
-	head     []byte // of the row that is being written
-	body     []byte
-	since    int64 // bytes of rows written since the last checkpoint
-	groups   int64 // and transactions
-	pages    int64 // and other pages than the log's, about
-	patience int64 // from 1: grows while readers keep checkpoints from completing
-	unsynced bool  // lazy groups may have left something to a later sync
-	doubt    bool  // which has failed: see mend
+	w       *World
+	c       *conn // nil after a commit with an unknown outcome
+	version int64 // of the data when it was last read
+	noted   int64 // what note read of it
+	note    func(r row) error
+	ringer  ringer
+	batch   []*request
+	group   group
+	cache   cache
+	head    []byte // of the row that is being written
+	body    []byte
+	backlog backlog // what is in the log: see checkpoint.go
+	doubt   doubt   // after a sync that failed: see mend.go
+	full    bool    // the disk is: see full.go
+	reserve reserve
+	from    time.Time // since when it has been busy: see stalled
 }
 
 func newWriter(w *World, c *conn) *writer {
-	wr := &writer{w: w, c: c, version: -1, patience: 1, ringer: ringer{path: bellPath(w.path)}}
+	wr := &writer{w: w, c: c, version: -1, ringer: ringer{path: bellPath(w.path)}}
 	wr.head, wr.body = make([]byte, 0, 4096), make([]byte, 0, 4096) // never nil, which would be null
+	wr.note = func(r row) error { wr.noted = r.int(0); return nil }
 	wr.cache.clear()
 	return wr
 }
 
+// close closes the connection, the last one of this world. Where nobody else has the file open SQLite copies the log and deletes it; but not where it is in doubt
+// whether the file has all of it, nor where its path may be another file's by now.
 func (wr *writer) close() error {
 	err := wr.ringer.close()
+	if wr.reserve.limit > 0 {
+		wr.reserve.giveUp(wr.w.path)
+	}
 	if wr.c != nil {
+		if wr.doubt == noDoubt && wr.w.lookAtMain() == nil {
+			err = errors.Join(err, wr.c.keepLog(false))
+		}
 		err = errors.Join(err, wr.c.close())
 	}
 	return err
@@ -116,6 +131,7 @@ func (wr *writer) close() error {
 
 func (wr *writer) loop() {
 	for first := range wr.w.requests {
+		wr.from = time.Now()
 		if wr.w.bell.heard() {
 			time.Sleep(bellPause)
 		}
@@ -133,6 +149,8 @@ func (wr *writer) loop() {
 		}
 		wr.w.listeners.Tell(wr.group.notices)
 		wr.checkpoint()
+		wr.refill()
+		wr.stalled()
 	}
 }
 
@@ -158,12 +176,12 @@ var errAlone = errors.New("group given up")
 
 func (wr *writer) writeBatch() {
 	wr.group.notices = wr.group.notices[:0]
-	if !errors.Is(wr.transaction(wr.batch), errAlone) {
-		return
+	if errors.Is(wr.transaction(wr.batch), errAlone) {
+		for i := range wr.batch {
+			_ = wr.transaction(wr.batch[i : i+1])
+		}
 	}
-	for i := range wr.batch {
-		_ = wr.transaction(wr.batch[i : i+1])
-	}
+	wr.retryFull()
 }
 
 // transaction makes the changes of a batch. Each request gets its own error; errAlone is returned where nothing was written since
@@ -172,7 +190,9 @@ func (wr *writer) transaction(batch []*request) error {
 	g := &wr.group
 	wr.group.mark = len(wr.group.notices)
 	lazy := lazy(batch)
-	if err := wr.begin(lazy); err != nil {
+	err := wr.begin(lazy)
+	wr.stalled()
+	if err != nil {
 		fail(batch, classify(wr.w.path, err))
 		return nil
 	}
@@ -209,23 +229,34 @@ func (wr *writer) transaction(batch []*request) error {
 		wr.notCommitted(batch, err)
 		return nil
 	}
-	wr.groups++
-	wr.pages += pagesOf(int64(g.writes) - g.rowsWritten)
-	wr.unsynced = wr.unsynced || lazy
+	if err := wr.w.files.look(&wr.w.files.main); err != nil { // it went to a file that nobody finds again
+		wr.cache.clear()
+		wr.group.notices = wr.group.notices[:wr.group.mark]
+		failAll(batch, err)
+		return nil
+	}
+	wr.backlog.groups++
+	wr.backlog.pages += pagesOf(int64(g.writes) - g.rowsWritten)
 	g.after()
 	return nil
 }
 
 // begin takes the lock, and forgets what others have changed. A connection that cannot be made to wait for the disk is given up.
 func (wr *writer) begin(lazy bool) error {
+	if err := wr.mend(); err != nil {
+		return err
+	}
 	if wr.c == nil {
-		c, err := wr.w.connect()
+		c, err := wr.w.connectKeeping()
 		if err != nil {
 			return err
 		}
+		if err := wr.w.files.connected(); err != nil {
+			return errors.Join(err, c.close())
+		}
 		wr.c, wr.version = c, -1
 	}
-	if err := wr.mend(); err != nil {
+	if err := wr.room(lazy); err != nil {
 		return err
 	}
 	if err := wr.c.setLazy(lazy); err != nil {
@@ -235,14 +266,13 @@ func (wr *writer) begin(lazy bool) error {
 	if _, err := wr.c.exec(begin); err != nil {
 		return err
 	}
-	var version int64
-	if _, err := wr.c.one(dataVersion, func(r row) error { version = r.int(0); return nil }); err != nil {
+	if _, err := wr.c.one(dataVersion, wr.note); err != nil {
 		wr.giveUp()
 		return err
 	}
-	if version != wr.version {
+	if wr.noted != wr.version {
 		wr.cache.clear()
-		wr.version = version
+		wr.version = wr.noted
 	}
 	wr.cache.shrink()
 	return nil
@@ -264,8 +294,7 @@ func (wr *writer) notCommitted(batch []*request, err error) {
 		fail(batch, classify(wr.w.path, err))
 		return
 	}
-	wr.drop() // its view of the file cannot be trusted any more
-	wr.doubt = wr.unsynced
+	wr.distrust(logDoubt, err)
 	fail(batch, fmt.Errorf("%w: %w", world.ErrUnknownOutcome, classify(wr.w.path, err)))
 }
 
@@ -281,6 +310,27 @@ func fail(batch []*request, err error) {
 		if r.err == nil {
 			r.err, r.result = err, world.Committed{}
 		}
+	}
+}
+
+// failAll gives an error to all, also to those that were done.
+func failAll(batch []*request, err error) {
+	for _, r := range batch {
+		r.err, r.result = err, world.Committed{}
+	}
+}
+
+// leastStall is the time of a group from which it may matter to a lease.
+const leastStall = 100 * time.Millisecond
+
+// stalled gives back to the workers the time for which this goroutine could not serve them: another process held the lock, or the disk was slow. Who waits in
+// line with a beat is not silent.
+func (wr *writer) stalled() {
+	now := time.Now()
+	d := now.Sub(wr.from)
+	wr.from = now
+	if d >= leastStall {
+		wr.w.forgive(d)
 	}
 }
 
