@@ -149,7 +149,7 @@ func TestSignalAndCancel(t *testing.T) {
 	}{
 		{"", []string{"runs", "signal", waitingRun, "verify", `{"userId":"42"}`}, 1, "sent event \"verify\" to run " + waitingRun + "\n"},
 		{" {\"userId\": \"43\"}\n", []string{"runs", "signal", "wrun_01JD3V", "verify", "-", "--delivery-id", "d1"}, 2, "sent"},
-		{"", []string{"runs", "signal", waitingRun, "verify", "--delivery-id", "d1"}, 2, "sent"},
+		{"", []string{"runs", "signal", waitingRun, "verify", `{"userId":"43"}`, "--delivery-id", "d1"}, 2, "sent"},
 		{"", []string{"runs", "signal", waitingRun, "ping"}, 3, "sent"},
 		{"", []string{"runs", "cancel", waitingRun, "--reason", "ordered twice"}, 4, "cancel requested: run " + waitingRun + "\n"},
 	} {
@@ -208,8 +208,8 @@ func TestOperate(t *testing.T) {
 		}
 	}
 	code, _, errs := call{}.do(context.Background(), "hooks", "send", "order-7", "--db", path)
-	if code != exitNotFound {
-		t.Errorf("send to a hook of a run that is over: exit code %d, stderr %q, want %d", code, errs, exitNotFound)
+	if code != exitOver {
+		t.Errorf("send to a hook of a run that is over: exit code %d, stderr %q, want %d", code, errs, exitOver)
 	}
 }
 
