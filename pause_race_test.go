@@ -86,3 +86,28 @@ func TestAResumeThatAnOwnerNeverSawIsNotLostWithIt(t *testing.T) {
 		want(r, run, 1)
 	})
 }
+
+func TestADeadlineBetweenAPauseAndItsResumptionIsNotLost(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		slow := stepwell.Define("slow", func(ctx stepwell.Context, _ struct{}) (int, error) {
+			return stepwell.Step(ctx, "slow", func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, context.Cause(ctx) })
+		})
+		cfg := stepwell.Config{Definitions: []stepwell.Definition{slow}, Poll: time.Hour}
+		r.mode(&cfg)
+		client := r.client(slow)
+		run, err := slow.Start(r.ctx, client, struct{}{}, stepwell.StartOptions{Timeout: 5 * time.Second})
+		if err != nil {
+			r.Fatal(err)
+		}
+		first := r.beginMortal(cfg, 1, true) // it owns the run until its lease ends, and reads nothing more
+		defer first.stop()
+		until(r, "the run to have begun", first.died.Load)
+		r.pause(client, run.ID())
+		r.pass(6 * time.Second)
+		r.resume(client, run.ID())
+		r.beginWith(cfg) // it reads both in one turn, and in between the deadline
+		if ended := wantErr(r, run, world.Failed); ended.Code() != world.CodeTimeout {
+			r.Errorf("it ended with %v, want %s", ended, world.CodeTimeout)
+		}
+	})
+}

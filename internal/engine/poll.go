@@ -18,9 +18,11 @@ func (s *session) timeWait(w *world.Wait) {
 	}
 }
 
-// hold sets the timer of a wait again, which was due in a turn in which the run was paused.
+// hold sets the timer of a wait, or of the run's own deadline, again, which was due in a turn in which the run was paused.
 func (s *session) hold(msg *message) {
-	if w := s.state.Wait(msg.step); w != nil {
+	if msg.step == deadlineID {
+		s.watchDeadline()
+	} else if w := s.state.Wait(msg.step); w != nil {
 		s.timers.add(msg.at, w.ID, false, w.Seq)
 	}
 }
