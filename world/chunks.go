@@ -21,6 +21,9 @@ type ChunkRow struct {
 	Data    []byte
 }
 
+// chunkTrim is the kind of the row that stands at the last number of a stream that was deleted with segments of its run. Nobody is shown it.
+const chunkTrim ChunkKind = "trim"
+
 // Rows are what a write is kept as: its chunks, then its mark. Index and Time are left open.
 func (w *StreamWrite) Rows() ([]ChunkRow, error) {
 	rows := make([]ChunkRow, 0, 2)
@@ -60,6 +63,12 @@ func (p *ChunkPage) Add(r *ChunkRow, from int64, q *ChunkQuery, size *int) (room
 	most, bytes := q.Room()
 	c := Chunk{Kind: r.Kind, Step: r.Step, Attempt: r.Attempt, Time: r.Time}
 	data := r.Data
+	if r.Kind == chunkTrim {
+		if next := r.Index + 1; next > from {
+			p.First, p.Next = next, max(p.Next, next)
+		}
+		return true, nil
+	}
 	for i := range r.N {
 		c.Index = r.Index + int64(i)
 		if c.Value, data, err = c.read(data); err != nil {

@@ -14,7 +14,10 @@ const MaxChunk = 1 << 20
 
 // Streams keeps the streams of runs. A stream belongs to a run and has a name; it begins with its first chunk. Chunks are numbered 0, 1, 2… in
 // the order in which they become visible, which is the order of the commits that wrote them: who has read up to a number misses nothing before
-// it. A number is used once. Streams are deleted with their run.
+// it. A number is used once. Streams are deleted with their run; before that, what was written in segments that are not wanted any more, see
+// [Continuation].Trim, but for a mark that closed the stream: numbers go on behind it, and pages say which is the first that is left. Answers to
+// webhooks, in streams whose name begins with [WebhookAnswers], go with their streams. A batch belongs to the segment that is the newest when it is
+// written; what a commit adds to streams belongs to the segment that the commit begins, if it begins one.
 type Streams interface {
 	// Append adds chunks to a stream while its writer goes on; it is durable when it returns, and shares its transaction with others that arrive
 	// meanwhile. It is refused with nothing written: with [ErrLeaseLost] unless the writer is still who it says, with [ErrStreamClosed] behind
@@ -100,6 +103,8 @@ type ChunkPage struct {
 	Next   int64 // read on from here
 	More   bool  // further chunks are there already
 	Over   bool  // the run is over: nothing follows, but for what More tells of
+	// First is the first number that is left, where some from which the page was asked for on were deleted with segments of the run; else 0.
+	First int64
 }
 
 // StreamRow is one stream of a run.

@@ -6,6 +6,9 @@ import "strings"
 // signed, and nothing else.
 const WebhookToken = "wh_"
 
+// WebhookAnswers is what the names of the streams begin with that hold answers to webhooks' requests.
+const WebhookAnswers = "webhook/"
+
 // This file says what a hook's token is in a fork. The source may hold the token that the code chose, so the fork's hook has another, which tells
 // the one that was asked for: code that asks for that again, in a later segment too, binds to the hook.
 

@@ -78,5 +78,6 @@ func (w *World) trim(r *run, limit int) (left int) {
 		w.counters.RowsTrimmed++
 	}
 	r.log, r.acts = append(log, r.log[end:]...), nil
+	r.trimStreams()
 	return limit
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -18,11 +20,14 @@ type stream struct {
 	name   string
 	chunks []chunk // in order; what was made void is not among them
 	next   int64
+	first  int64     // the first number that is left, where some were deleted with their segments; else 0
+	at     time.Time // of the last chunk
 }
 
 type chunk struct {
 	world.Chunk
-	pos int64
+	pos     int64
+	segment int64 // number of the run_continued that began the segment in which it was written; 0: the first
 }
 
 // Append adds chunks to a stream; see [world.Streams].
@@ -58,7 +63,7 @@ func (w *World) appendChunks(a *world.Append) (done world.Appended, err error) {
 		return done, fmt.Errorf("run %s: stream %q: %w", a.Run, a.Stream, world.ErrStreamClosed)
 	}
 	w.counters.Appends++
-	return world.Appended{First: w.writeChunks(s, &a.StreamWrite)}, nil
+	return world.Appended{First: w.writeChunks(r, s, &a.StreamWrite)}, nil
 }
 
 // writes reports whether who appends is who may: the run's owner, or the holder of one of its tasks. r is nil where there is no run.
@@ -98,18 +103,19 @@ func (c *chunk) void(write *world.StreamWrite) bool {
 func (w *World) commitChunks(c *world.Commit, r *run, n *notices) {
 	for i := range c.Streams {
 		if s := r.stream(c.Streams[i].Stream); !s.closed(&c.Streams[i]) {
-			w.writeChunks(s, &c.Streams[i])
+			w.writeChunks(r, s, &c.Streams[i])
 			n.add(world.NoticeStream, r.id)
 		}
 	}
 }
 
 // writeChunks adds a write to a stream that is open, and returns its first number.
-func (w *World) writeChunks(s *stream, write *world.StreamWrite) (first int64) {
+func (w *World) writeChunks(r *run, s *stream, write *world.StreamWrite) (first int64) {
 	add := func(kind world.ChunkKind, pos int64) *world.Chunk {
 		c := world.Chunk{Index: s.next, Kind: kind, Step: write.Step, Attempt: write.Attempt, Time: w.now()}
 		s.next++
-		s.chunks = append(s.chunks, chunk{c, pos})
+		s.at = c.Time
+		s.chunks = append(s.chunks, chunk{c, pos, r.segment})
 		return &s.chunks[len(s.chunks)-1].Chunk
 	}
 	if write.Reset {
@@ -130,6 +136,24 @@ func (w *World) writeChunks(s *stream, write *world.StreamWrite) (first int64) {
 	return first
 }
 
+// trimStreams deletes what was written in segments before the one that is kept first. Who reads meanwhile keeps the chunks that it has.
+func (r *run) trimStreams() {
+	r.streams = slices.DeleteFunc(r.streams, func(s *stream) bool {
+		if strings.HasPrefix(s.name, world.WebhookAnswers) {
+			s.chunks = slices.DeleteFunc(slices.Clone(s.chunks), func(c chunk) bool { return c.segment < r.trim })
+			return len(s.chunks) == 0
+		}
+		gone := 0
+		for gone < len(s.chunks) && s.chunks[gone].segment < r.trim && !s.chunks[gone].Kind.Closes() {
+			gone++
+		}
+		if gone > 0 {
+			s.first, s.chunks = s.chunks[gone-1].Index+1, slices.Clone(s.chunks[gone:])
+		}
+		return false
+	})
+}
+
 // Chunks reads a stream from a number on; see [world.Streams].
 func (w *World) Chunks(ctx context.Context, run, name string, q world.ChunkQuery) (page world.ChunkPage, err error) {
 	if err := w.enter(ctx); err != nil {
@@ -144,6 +168,9 @@ func (w *World) Chunks(ctx context.Context, run, name string, q world.ChunkQuery
 	i := slices.IndexFunc(r.streams, func(s *stream) bool { return s.name == name })
 	if i < 0 {
 		return page, nil
+	}
+	if first := r.streams[i].first; page.Next < first {
+		page.First, page.Next = first, first
 	}
 	chunks := r.streams[i].chunks
 	most, bytes := q.Room()
@@ -170,13 +197,12 @@ func (w *World) StreamsOf(ctx context.Context, run string) (rows []world.StreamR
 		return nil, nil
 	}
 	for _, s := range r.streams {
-		if len(s.chunks) == 0 {
+		if s.next == 0 {
 			continue
 		}
-		last := &s.chunks[len(s.chunks)-1]
-		row := world.StreamRow{Name: s.name, Next: s.next, At: last.Time}
-		if last.Kind.Closes() {
-			row.Closed = last.Kind
+		row := world.StreamRow{Name: s.name, Next: s.next, At: s.at}
+		if n := len(s.chunks); n > 0 && s.chunks[n-1].Kind.Closes() {
+			row.Closed = s.chunks[n-1].Kind
 		}
 		rows = append(rows, row)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// A transaction of a sweeper looks at so many segments, and deletes at most so many commits.
+// A transaction of a sweeper looks at so many segments, and deletes at most so many rows.
 const (
 	trimSegments = 50
 	trimRows     = 1000
@@ -25,6 +25,10 @@ var (
 	trimLog      = load("trim_log")
 	deleteTrims  = load("delete_trims")
 	sweepTrims   = load("sweep_trims")
+	placeChunks  = load("place_chunks")
+	trimAnswers  = load("trim_answers")
+	markChunks   = load("mark_chunks")
+	trimChunks   = load("trim_chunks")
 )
 
 // segmentRow says where the newest segment of a run begins, and what it does not want any more.
@@ -87,7 +91,7 @@ type trimmed struct {
 // trim deletes what one transaction may. It reports how many commits, and whether there may be more.
 func (w *World) trim(ctx context.Context, tx txn) (deleted int64, more bool, err error) {
 	var due []trimmed
-	rows := 0
+	rows, left := 0, int64(trimRows)
 	if err := tx.each(ctx, dueTrims, func(row scanner) error {
 		var t trimmed
 		err := row.Scan(&t.run, &t.before, &t.id, &t.created, &t.first, &t.format, &t.head, &t.body)
@@ -108,12 +112,17 @@ func (w *World) trim(ctx context.Context, tx txn) (deleted int64, more bool, err
 			return 0, false, err
 		}
 		if ok {
-			n, err := tx.exec(ctx, trimLog, t.run, *t.first, append([]int64{}, stands...), trimRows-deleted)
+			n, err := tx.exec(ctx, trimLog, t.run, *t.first, append([]int64{}, stands...), left)
 			if err != nil {
 				return 0, false, err
 			}
-			if deleted += n; deleted >= trimRows {
-				return deleted, true, nil
+			deleted += n
+			if left -= n; left > 0 {
+				n, err = t.streams(ctx, tx, left)
+				left -= n
+			}
+			if left <= 0 || err != nil {
+				return deleted, true, err
 			}
 		}
 		if _, err := tx.exec(ctx, deleteTrims, t.run, t.before); err != nil {
@@ -121,6 +130,21 @@ func (w *World) trim(ctx context.Context, tx txn) (deleted int64, more bool, err
 		}
 	}
 	return deleted, rows == trimSegments, nil
+}
+
+// streams deletes at most so many batches of the run's streams, and tells how many.
+func (t *trimmed) streams(ctx context.Context, tx txn, limit int64) (n int64, err error) {
+	if _, err := tx.exec(ctx, placeChunks, t.run); err != nil {
+		return 0, err
+	}
+	if n, err = tx.exec(ctx, trimAnswers, t.run, t.before, limit); err != nil || n >= limit {
+		return n, err
+	}
+	if _, err := tx.exec(ctx, markChunks, t.run, t.before); err != nil {
+		return n, err
+	}
+	gone, err := tx.exec(ctx, trimChunks, t.run, t.before, limit-n)
+	return n + gone, err
 }
 
 // stands lists what the segment stands on. A log that cannot be read where it begins stays as it is.

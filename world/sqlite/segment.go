@@ -12,7 +12,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// A transaction of the sweeper looks at so many runs, and deletes at most so many commits: others wait for no longer than that.
+// A transaction of the sweeper looks at so many runs, and deletes at most so many rows: others wait for no longer than that.
 const (
 	trimRuns = 50
 	trimRows = 1000
@@ -25,6 +25,9 @@ var (
 	rowOf       = load("row_of")
 	trimLog     = load("trim_log")
 	deleteTrims = load("delete_trims")
+	trimAnswers = load("trim_answers")
+	markChunks  = load("mark_chunks")
+	trimChunks  = load("trim_chunks")
 )
 
 // beginSegment notes where the newest segment of a run begins, and what it does not want any more.
@@ -78,7 +81,8 @@ func (g *group) trim() (more bool, err error) {
 	return len(runs) == trimRuns, nil
 }
 
-// trimRun deletes at most so many commits of a run. A log that cannot be read where the segment begins stays as it is.
+// trimRun deletes at most so many commits of a run, or batches of its streams. A log that cannot be read where the segment begins stays as it is, and
+// so do the streams.
 func (g *group) trimRun(key, before int64, id string, created time.Time, limit int64) (n int64, err error) {
 	var first int64
 	var stands []int64
@@ -101,5 +105,21 @@ func (g *group) trimRun(key, before int64, id string, created time.Time, limit i
 	}
 	n, err = g.changed(trimLog, key, first, string(numbers), limit)
 	g.rowsTrimmed += n
-	return n, err
+	if err != nil || n >= limit {
+		return n, err
+	}
+	gone, err := g.trimStreams(key, before, limit-n)
+	return n + gone, err
+}
+
+// trimStreams deletes at most so many batches of a run's streams.
+func (g *group) trimStreams(key, before, limit int64) (n int64, err error) {
+	if n, err = g.changed(trimAnswers, key, before, limit); err != nil || n >= limit {
+		return n, err
+	}
+	if err := g.exec(markChunks, key, before); err != nil {
+		return n, err
+	}
+	gone, err := g.changed(trimChunks, key, before, limit-n)
+	return n + gone, err
 }

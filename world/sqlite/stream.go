@@ -133,7 +133,7 @@ func (g *group) resetChunks(r *run, write *world.StreamWrite, next int64) (int64
 func (g *group) insertChunks(r *run, stream string, row *world.ChunkRow) error {
 	g.wr.backlog.since += int64(len(row.Data))
 	return g.exec(insertChunks, r.key, stream, row.Index, int64(row.N), string(row.Kind), row.Step, int64(row.Attempt), row.Pos,
-		g.now.UnixMicro(), row.Data)
+		g.now.UnixMicro(), row.Data, r.key)
 }
 
 // Chunks reads a stream from a number on; see [world.Streams].

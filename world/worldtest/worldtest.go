@@ -62,6 +62,7 @@ var topics = []struct {
 	{"lists", lists},
 	{"sweeping", swept},
 	{"segments", segments},
+	{"segment streams", segmentStreams},
 	{"counts", counts},
 	{"notices", notices},
 	{"times", times},

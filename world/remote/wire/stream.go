@@ -89,11 +89,12 @@ type ChunkPage struct {
 	Next   int64   `json:"next"`
 	More   bool    `json:"more,omitempty"`
 	Over   bool    `json:"over,omitempty"`
+	First  int64   `json:"first,omitempty"`
 }
 
 // OfChunkPage makes a message of a page.
 func OfChunkPage(in *world.ChunkPage) ChunkPage {
-	return ChunkPage{Next: in.Next, More: in.More, Over: in.Over, Chunks: list(in.Chunks, func(c *world.Chunk) Chunk {
+	return ChunkPage{Next: in.Next, More: in.More, Over: in.Over, First: in.First, Chunks: list(in.Chunks, func(c *world.Chunk) Chunk {
 		out := Chunk{Chunk: *c, Value: Bytes(c.Value)}
 		out.Chunk.Value = nil
 		return out
@@ -102,7 +103,7 @@ func OfChunkPage(in *world.ChunkPage) ChunkPage {
 
 // World is the page of a message.
 func (p *ChunkPage) World() world.ChunkPage {
-	return world.ChunkPage{Next: p.Next, More: p.More, Over: p.Over, Chunks: list(p.Chunks, func(c *Chunk) world.Chunk {
+	return world.ChunkPage{Next: p.Next, More: p.More, Over: p.Over, First: p.First, Chunks: list(p.Chunks, func(c *Chunk) world.Chunk {
 		out := c.Chunk
 		out.Value = raw(c.Value)
 		return out
