@@ -60,6 +60,9 @@ type KeepSegmentsOption int
 // events of those before are not wanted any more: the next sweep deletes them, but for the run's birth and what was carried over. They cannot be
 // shown or forked from then, and nothing else changes: the run goes on as it would have.
 //
+// What steps and code wrote to streams in those segments is deleted with them, and so are answers to webhooks. A stream's chunks are numbered on; who
+// reads it from an older one on gets what is left, and is told: see [StreamChunk].
+//
 // What the definition says when a run continues counts, for runs that began before it said so too. It is 1 to 100.
 func KeepSegments(n int) KeepSegmentsOption { return KeepSegmentsOption(n) }
 

@@ -290,3 +290,76 @@ func (r *rig) elsewhere(app *worker, run string, kept int64) {
 		second.stop(r)
 	}
 }
+
+// teller writes to a stream, in a step and in its code, in each of its segments.
+var teller = stepwell.Define("teller", func(ctx stepwell.Context, in tour) (string, error) {
+	if err := stepwell.WriteStream(ctx, "told", fmt.Sprint("code ", in.Left)); err != nil {
+		return "", err
+	}
+	if err := stepwell.Do(ctx, "say", func(ctx context.Context) error {
+		out := stepwell.Stream[string](ctx, "told")
+		return errors.Join(out.Write(fmt.Sprint("step ", in.Left)), out.Flush())
+	}); err != nil {
+		return "", err
+	}
+	if err := stepwell.Sleep(ctx, "rest", 2*time.Minute); err != nil {
+		return "", err
+	}
+	if in.Left--; in.Left > 0 {
+		return "", stepwell.ContinueAsNew(ctx, in)
+	}
+	return "done", nil
+}, stepwell.KeepSegments(2))
+
+// TestKeepSegmentsOfStreams: what trimmed segments wrote to streams is gone. Who follows has all of it, each once; who comes later gets what the last two
+// segments wrote, and is told.
+func TestKeepSegmentsOfStreams(t *testing.T) {
+	t.Parallel()
+	bubble(t, kinds[0].open, modes[0].set, func(r *rig) {
+		const segments = 9
+		app := r.begin(teller)
+		run := start(r, app, teller, tour{Left: segments})
+		live := make(chan []string, 1)
+		go func() {
+			all, trimmed := heard(r, app.App, run.ID(), 0)
+			if trimmed != nil {
+				r.Errorf("the reader that follows is told of chunks that are gone: %v", trimmed)
+			}
+			live <- all
+		}()
+		want(r, run, "done")
+		var all []string
+		for i := range 2 * segments {
+			all = append(all, fmt.Sprintf("%d:%s %d", i, []string{"code", "step"}[i%2], segments-i/2))
+		}
+		if d := cmp.Diff(all, <-live); d != "" {
+			r.Errorf("who follows the stream has got (-want +got):\n%s", d)
+		}
+		r.pass(5 * time.Minute) // the sweeper comes
+		for from, kept := range map[int64][]string{0: all[14:], 13: all[14:], 14: all[14:], 17: all[17:]} {
+			got, trimmed := heard(r, app.App, run.ID(), from)
+			if d := cmp.Diff(kept, got); d != "" {
+				r.Errorf("from %d (-want +got):\n%s", from, d)
+			}
+			if gone := from < 14; gone != (len(trimmed) == 1 && trimmed[0] == 14) || !gone && trimmed != nil {
+				r.Errorf("from %d: chunks that say that others are gone: %v", from, trimmed)
+			}
+		}
+		app.stop(r)
+	})
+}
+
+// heard reads the stream of a teller to its end: what it says, and the chunks before which others are gone.
+func heard(r *rig, app *stepwell.App, run string, from int64) (all []string, trimmed []int64) {
+	for c, err := range stepwell.ReadStream[string](r.ctx, app, run, "told", from) {
+		if err != nil {
+			r.Errorf("read from %d: %v", from, err)
+			return all, trimmed
+		}
+		all = append(all, fmt.Sprintf("%d:%s", c.Index, c.Value))
+		if c.Trimmed {
+			trimmed = append(trimmed, c.Index)
+		}
+	}
+	return all, trimmed
+}

@@ -23,6 +23,8 @@ type StreamChunk[T any] struct {
 	// Reset: what earlier attempts of Step wrote at index From and behind is void; there is no Value.
 	Reset bool  `json:"reset,omitempty"`
 	From  int64 `json:"from,omitempty"`
+	// Trimmed: chunks before Index, from where the reader began or had come to, were deleted with segments of the run: see [KeepSegments].
+	Trimmed bool `json:"trimmed,omitempty"`
 }
 
 // StreamError is the end of a stream that is not complete: its writer closed it with an error, or its run failed or was cancelled and nobody had
@@ -62,7 +64,8 @@ func (a *App) Streams(ctx context.Context, run string) ([]StreamInfo, error) {
 // with the error of ctx. A stream that nobody has written to yet is waited for.
 //
 // Whoever stops reads on later, in another process too, from the Index of the last chunk + 1: nothing is missed and nothing comes twice. Indexes grow, but not
-// always by one: chunks that a later attempt of their step made void are gone. To those who have seen them a chunk with Reset says so.
+// always by one: chunks that a later attempt of their step made void are gone. To those who have seen them a chunk with Reset says so. Where chunks are gone
+// with the segment that wrote them, the first one behind is Trimmed.
 func (a *App) ReadStream(ctx context.Context, run, name string, from int64) iter.Seq2[StreamChunk[json.RawMessage], error] {
 	return func(yield func(StreamChunk[json.RawMessage], error) bool) {
 		r := streamReader{app: a, run: run, name: name, q: world.ChunkQuery{From: from}}
@@ -81,7 +84,9 @@ func (a *App) ReadStream(ctx context.Context, run, name string, from int64) iter
 					}
 					return
 				}
-				if !yield(rawChunk(c), nil) {
+				out := rawChunk(c)
+				out.Trimmed, r.trimmed = r.trimmed, false
+				if !yield(out, nil) {
 					return
 				}
 			}
@@ -106,7 +111,7 @@ func (a *App) ReadStream(ctx context.Context, run, name string, from int64) iter
 func ReadStream[T any](ctx context.Context, app *App, run, name string, from int64) iter.Seq2[StreamChunk[T], error] {
 	return func(yield func(StreamChunk[T], error) bool) {
 		for c, err := range app.ReadStream(ctx, run, name, from) {
-			typed := StreamChunk[T]{Index: c.Index, Step: c.Step, Attempt: c.Attempt, Time: c.Time, Reset: c.Reset, From: c.From}
+			typed := StreamChunk[T]{Index: c.Index, Step: c.Step, Attempt: c.Attempt, Time: c.Time, Reset: c.Reset, From: c.From, Trimmed: c.Trimmed}
 			if err == nil && !c.Reset {
 				if err = codec.Decode(c.Value, &typed.Value); err != nil {
 					err = fmt.Errorf("stream %q of run %s: chunk %d: %w", name, run, c.Index, err)
@@ -142,6 +147,7 @@ type streamReader struct {
 	stopNews  func()
 	poll      time.Duration // until the next look, if nothing is told
 	quick     time.Duration // and behind a chunk
+	trimmed   bool          // what is before the next chunk is gone
 }
 
 // page reads the next page.
@@ -153,7 +159,7 @@ func (r *streamReader) page(ctx context.Context) (world.ChunkPage, error) {
 	if err != nil {
 		return page, fmt.Errorf("stream %q of run %s: %w", r.name, r.run, err)
 	}
-	r.q.From = page.Next
+	r.q.From, r.trimmed = page.Next, r.trimmed || page.First > 0
 	if len(page.Chunks) > 0 {
 		r.poll = r.quick
 	}

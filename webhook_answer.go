@@ -21,7 +21,7 @@ const (
 )
 
 // replyPrefix is what the streams with answers are called.
-const replyPrefix = "webhook/"
+const replyPrefix = world.WebhookAnswers
 
 // ErrAnswered: the request was answered before, and this answer was not given.
 var ErrAnswered = errors.New("the request was answered before")

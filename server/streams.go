@@ -218,6 +218,9 @@ func (c *chunkReader) put(v *stepwell.StreamChunk[json.RawMessage]) error {
 		}
 		return nil
 	}
+	if v.Trimmed && len(c.shown) > 0 {
+		return c.cut() // it does not follow what was sent
+	}
 	c.shown[v.Step] = v.Index
 	var said string
 	if v.Value[0] == '"' && json.Unmarshal(v.Value, &said) == nil {

@@ -21,7 +21,7 @@ func (c *cli) streamsTail() *cobra.Command {
 		Short: "Print a stream, and go on until it is closed or its run is over",
 		Long: `Print the chunks of a stream and go on with what is written, until the stream is closed or its run is over. Chunks that are JSON strings are
 printed as their text, one behind the other, as a program's output would be; all others as JSON, a line each. When a step is tried again, what it had
-written may become void: that is said on stderr.
+written may become void: that is said on stderr, and so is what is gone with segments that the run does not keep.
 
 With --json each chunk is one line, with its number: --from that number + 1 goes on behind it, and nothing is missed and nothing comes twice.
 
@@ -73,6 +73,13 @@ func (c *cli) tailStream(ctx context.Context, db *database, run, name string, fr
 
 // printChunk prints a chunk, at the beginning of a line or not, and tells where it left off.
 func (c *cli) printChunk(chunk *stepwell.StreamChunk[json.RawMessage], line bool) (atLine bool, err error) {
+	if chunk.Trimmed && !c.json {
+		if !line {
+			fmt.Fprintln(c.stdout)
+			line = true
+		}
+		fmt.Fprintf(c.stderr, "the run does not keep the segments that wrote what was before chunk %d\n", chunk.Index)
+	}
 	var text string
 	switch {
 	case c.json:

@@ -93,6 +93,14 @@ func chunkText(c *world.Chunk) string {
 	return ""
 }
 
+// trimmedText says, at the head of a page whose first chunks are gone, where it begins; 0: nothing is gone.
+func trimmedText(first int64) string {
+	if first == 0 {
+		return ""
+	}
+	return "[what was before chunk " + strconv.FormatInt(first, 10) + " is gone with its segments]\n"
+}
+
 func valueText(b []byte) string {
 	var said string
 	if len(b) > 0 && b[0] == '"' && json.Unmarshal(b, &said) == nil {
@@ -150,12 +158,13 @@ func (u *UI) stream(v *visit) error {
 		return err
 	}
 	var b strings.Builder
+	b.WriteString(trimmedText(page.First))
 	for i := range page.Chunks {
 		b.WriteString(chunkText(&page.Chunks[i]))
 	}
 	p.Text, p.Size = visible(b.String()), human.Size(b.Len())
 	at := streamPath(info.ID, name)
-	if p.From > 0 {
+	if p.From > 0 && page.First == 0 {
 		p.Earlier = at + "?from=" + strconv.FormatInt(max(p.From-streamChunks, 0), 10)
 	}
 	closed := len(page.Chunks) > 0 && page.Chunks[len(page.Chunks)-1].Kind.Closes()
@@ -204,6 +213,7 @@ func (u *UI) chunksLive(v *visit, l *live, run, name string, from *int64) (done 
 			return false, err
 		}
 		var b strings.Builder
+		b.WriteString(trimmedText(page.First))
 		closed := false
 		for i := range page.Chunks {
 			b.WriteString(chunkText(&page.Chunks[i]))
