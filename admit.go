@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -18,7 +19,7 @@ import (
 func (a *App) AdmitCommit(c *world.Commit) error {
 	for i := range c.Events {
 		if c.Events[i].Birth != nil {
-			if err := a.admitBirth(&c.Events[i], len(c.Events) == 1 && c.Worker == ""); err != nil {
+			if err := a.admitBirth(c.Run, &c.Events[i], len(c.Events) == 1 && c.Worker == ""); err != nil {
 				return fmt.Errorf("start %.100q: %w", c.Events[i].Birth.Workflow, err)
 			}
 		}
@@ -34,8 +35,9 @@ func (a *App) AdmitCommit(c *world.Commit) error {
 	return nil
 }
 
-func (a *App) admitBirth(e *world.Event, alone bool) error {
+func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	b := *e.Birth
+	tellLowered(a.logAbout(human.Cut(run, 128), human.Cut(b.Workflow, 128)), fromLog(b.Retention), a.cfg.MaxRetention)
 	b.Retention = clampRetention(b.Retention, a.cfg.MaxRetention)
 	e.Birth = &b
 	if b.Timeout < 0 {

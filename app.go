@@ -33,7 +33,7 @@ type Config struct {
 	// MaxPayload is the limit of one encoded value (input, output, result, payload) in bytes. Default 1 MiB, which is
 	// also the most.
 	MaxPayload int
-	// MaxRetention clamps how long ended runs are kept. Default 365 days; [Forever] sets no limit.
+	// MaxRetention is the most that ended runs are kept: what asks for more is lowered, and the log says so. Default 365 days; [Forever] sets no limit.
 	MaxRetention time.Duration
 	// SweepInterval is the time between deletions of ended runs whose retention is over. Default 5 min; below 0: never here.
 	SweepInterval time.Duration
@@ -211,6 +211,9 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		return nil, fmt.Errorf("stepwell.New: %w", err)
 	}
 	app.engine = e
+	for _, wf := range r.workflows {
+		tellLowered(cfg.Logger.With("workflow.name", wf.Name), wf.Retention, cfg.MaxRetention)
+	}
 	return app, nil
 }
 

@@ -90,6 +90,9 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 		return fail(fmt.Errorf("input: %w", err))
 	}
 	spec := &engine.ChildSpec{Birth: o.birth(c.w.name, ctx.env.maxRetention), Detached: c.opts.Detached}
+	if o.Retention != 0 {
+		tellLowered(ctx.Logger().With("child", c.w.name), o.Retention, ctx.env.maxRetention)
+	}
 	f := ctx.x.Other(world.KindChild, c.w.name, o.ID, input, spec)
 	run := &ChildRun[Out]{Future: newFuture[Out](ctx, f)}
 	if op := f.Op(); op != nil {

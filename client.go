@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -27,11 +28,7 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 	if err := a.checkInput(workflow, input); err != nil {
 		return nil, fmt.Errorf("start %s: input: %w", workflow, err)
 	}
-	started, err := a.start(ctx, workflow, input, &o)
-	if err != nil {
-		return nil, err
-	}
-	return &Run[json.RawMessage]{app: a, id: started.Run, existed: started.Existed}, nil
+	return startRun[json.RawMessage](ctx, a, workflow, input, &o)
 }
 
 func (a *App) checkInput(workflow string, input []byte) error {
@@ -49,25 +46,43 @@ func (a *App) checkInput(workflow string, input []byte) error {
 	return nil
 }
 
-func (a *App) start(ctx context.Context, workflow string, input []byte, o *StartOptions) (engine.Started, error) {
+func startRun[Out any](ctx context.Context, a *App, workflow string, input []byte, o *StartOptions) (*Run[Out], error) {
 	if err := world.CheckWorkflowName(workflow); err != nil {
-		return engine.Started{}, fmt.Errorf("start: %w", err)
+		return nil, fmt.Errorf("start: %w", err)
 	}
 	if err := o.check(); err != nil {
-		return engine.Started{}, fmt.Errorf("start %s: %w", workflow, err)
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	birth := o.birth(workflow, a.cfg.MaxRetention)
 	var err error
 	if o.Key == "" && o.ID == "" {
 		if birth.Key, err = engine.StartKey(ctx, workflow); err != nil {
-			return engine.Started{}, fmt.Errorf("start %s: %w", workflow, err)
+			return nil, fmt.Errorf("start %s: %w", workflow, err)
 		}
 	}
 	if birth.Attributes, err = encodeAttributes(o.Attributes); err != nil {
-		return engine.Started{}, fmt.Errorf("start %s: %w", workflow, err)
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	birth.Context = a.engine.Carry(ctx, workflow, birth.Context)
-	return a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: birth, Input: input, Delay: o.Delay, Tx: o.In})
+	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: birth, Input: input, Delay: o.Delay, Tx: o.In})
+	if err != nil {
+		return nil, err
+	}
+	run := &Run[Out]{app: a, id: started.Run, existed: started.Existed}
+	if !started.Existed {
+		asked := o.Retention
+		if asked == 0 && a.known[workflow] == nil { // of others New has told
+			asked = o.retention
+		}
+		run.retention = fromLog(birth.Retention)
+		tellLowered(a.logAbout(run.id, workflow), asked, a.cfg.MaxRetention)
+	}
+	return run, nil
+}
+
+// logAbout is the log for what is to be said of a run.
+func (a *App) logAbout(run, workflow string) *slog.Logger {
+	return a.cfg.Logger.With("run_id", run, "workflow.name", workflow)
 }
 
 // Get reads one run.
@@ -76,7 +91,7 @@ func (a *App) Get(ctx context.Context, run string) (RunInfo, error) {
 	if err != nil {
 		return RunInfo{}, fmt.Errorf("get run %s: %w", run, err)
 	}
-	return RunInfo{legible(row)}, nil
+	return infoOf(row), nil
 }
 
 // ListFilter selects runs.
@@ -149,7 +164,7 @@ func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] 
 				return
 			}
 			for _, r := range page.Runs {
-				if !yield(RunInfo{legible(r)}, nil) {
+				if !yield(infoOf(r), nil) {
 					return
 				}
 			}

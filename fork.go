@@ -84,7 +84,7 @@ type RestartOptions struct {
 // no parent and no idempotency key. The other run is not touched.
 func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[json.RawMessage], error) {
 	page, err := a.world.Events(ctx, run, world.EventQuery{Limit: 2})
-	var started engine.Started
+	var made *Run[json.RawMessage]
 	if err == nil {
 		err = crypt.Sealed(run, page.Events)
 	}
@@ -94,19 +94,29 @@ func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[j
 		b.Version, b.Seed, b.Key, b.NotBefore, b.Parent = o.Version, 0, "", time.Time{}, nil
 		b.Origin = &world.Origin{Run: run, Seq: born.Seq}
 		b.Timeout = history.Timeout(page.Events)
+		asked := fromLog(b.Retention)
 		b.Retention = clampRetention(b.Retention, a.cfg.MaxRetention)
 		input := born.Payload
 		if o.Input != nil {
 			input = o.Input
 		}
 		if err = a.checkInput(b.Workflow, input); err == nil {
-			started, err = a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input})
+			var started engine.Started
+			if started, err = a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input}); err == nil {
+				made = a.born(started.Run, &b, asked)
+			}
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("restart run %s: %w", run, err)
 	}
-	return &Run[json.RawMessage]{app: a, id: started.Run}, nil
+	return made, nil
+}
+
+// born is the handle of a run that was made of another, which is kept for as long as asked says.
+func (a *App) born(run string, b *world.Birth, asked time.Duration) *Run[json.RawMessage] {
+	tellLowered(a.logAbout(run, b.Workflow), asked, a.cfg.MaxRetention)
+	return &Run[json.RawMessage]{app: a, id: run, retention: fromLog(b.Retention)}
 }
 
 // history reads the whole log of a run.
@@ -146,7 +156,10 @@ func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.
 	if existing != "" {
 		return &Run[json.RawMessage]{app: a, id: existing, existed: true}, nil
 	}
-	return &Run[json.RawMessage]{app: a, id: cut.Run}, nil
+	birth := *h.Events[0].Birth
+	asked := fromLog(birth.Retention)
+	birth.Retention = clampRetention(birth.Retention, a.cfg.MaxRetention)
+	return a.born(cut.Run, &birth, asked), nil
 }
 
 // tokenTries is how often a fork asks again who has its source's tokens, before it has new ones.

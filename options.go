@@ -2,8 +2,10 @@ package stepwell
 
 import (
 	"fmt"
+	"log/slog"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -20,7 +22,7 @@ type StartOptions struct {
 	Key string
 	// Delay is how long the run stays pending at least.
 	Delay time.Duration
-	// Retention is how long the run is kept after its end; 0: as the workflow says; [Forever].
+	// Retention is how long the run is kept after its end; 0: as the workflow says; [Forever]. [Config].MaxRetention may lower it: see [Run.Retention].
 	Retention time.Duration
 	// Timeout is how long the run may take from when it begins, over all its segments; 0: as the workflow says; [Forever]: no limit. Then it is cancelled,
 	// and fails with code TIMEOUT when its code has cleaned up.
@@ -122,6 +124,28 @@ func clampRetention(d, limit time.Duration) time.Duration {
 		return limit
 	}
 	return d
+}
+
+// fromLog is a retention of the log as callers know it.
+func fromLog(d time.Duration) time.Duration {
+	if d == 0 {
+		return Forever
+	}
+	return d
+}
+
+// tellLowered says that a retention that was asked for is above the operator's limit; 0: nothing was asked for.
+func tellLowered(log *slog.Logger, asked, limit time.Duration) {
+	if limit != Forever && (asked == Forever || asked > limit) {
+		log.Warn("kept for less than was asked for: Config.MaxRetention is lower", "asked", retentionText(asked), "kept", retentionText(limit))
+	}
+}
+
+func retentionText(d time.Duration) string {
+	if d == Forever {
+		return "forever"
+	}
+	return human.Span(d)
 }
 
 const (

@@ -3,8 +3,12 @@ package stepwell_test
 // How long runs are kept: the workflow's word, the start's, and the operator's.
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +21,7 @@ func TestRetention(t *testing.T) {
 	bubble(t, kinds[0].open, modes[0].set, func(r *rig) {
 		for i, c := range []struct {
 			workflow, start, most time.Duration // 0: nothing was said
-			want                  time.Duration // 0: for ever
+			want                  time.Duration
 		}{
 			{0, 0, 0, 30 * day},
 			{time.Hour, 0, 0, time.Hour},
@@ -31,33 +35,92 @@ func TestRetention(t *testing.T) {
 			{0, 0, 7 * day, 7 * day},
 			{time.Hour, 8 * day, 7 * day, 7 * day},
 			{400 * day, 0, stepwell.Forever, 400 * day},
-			{time.Hour, stepwell.Forever, stepwell.Forever, 0},
+			{time.Hour, stepwell.Forever, stepwell.Forever, stepwell.Forever},
+			{stepwell.Forever, 0, stepwell.Forever, stepwell.Forever},
 		} {
 			var options []stepwell.WorkflowOption
 			if c.workflow != 0 {
 				options = append(options, stepwell.Retention(c.workflow))
 			}
 			wf := stepwell.Define("kept", func(stepwell.Context, int) (int, error) { return 0, nil }, options...)
-			app, err := stepwell.New(r.world, stepwell.Config{Definitions: []stepwell.Definition{wf}, MaxRetention: c.most})
+			said := &heeded{}
+			app, err := stepwell.New(r.world, stepwell.Config{Definitions: []stepwell.Definition{wf}, MaxRetention: c.most, Logger: slog.New(said)})
 			if err != nil {
 				r.Fatal(err)
 			}
+			said.want(r, "New", above(c.workflow, c.most))
 			typed, raw, restarted := fmt.Sprint("typed", i), fmt.Sprint("raw", i), fmt.Sprint("restarted", i)
-			if _, err := wf.Start(r.ctx, app, 0, stepwell.StartOptions{ID: typed, Retention: c.start}); err != nil {
+			first, err := wf.Start(r.ctx, app, 0, stepwell.StartOptions{ID: typed, Retention: c.start})
+			if err != nil {
 				r.Fatal(err)
 			}
-			if _, err := app.Start(r.ctx, "kept", json.RawMessage(`0`), stepwell.StartOptions{ID: raw, Retention: c.start}); err != nil {
+			second, err := app.Start(r.ctx, "kept", json.RawMessage(`0`), stepwell.StartOptions{ID: raw, Retention: c.start})
+			if err != nil {
 				r.Fatal(err)
 			}
-			if _, err := app.Restart(r.ctx, raw, stepwell.RestartOptions{ID: restarted}); err != nil {
+			said.want(r, "two starts", 2*above(c.start, c.most))
+			third, err := app.Restart(r.ctx, raw, stepwell.RestartOptions{ID: restarted})
+			if err != nil {
 				r.Fatal(err)
 			}
-			for _, id := range []string{typed, raw, restarted} {
-				if got := r.get(id).Retention; got != c.want {
-					r.Errorf("workflow %s, start %s, at most %s: run %s is kept %s, want %s", c.workflow, c.start, c.most, id, got, c.want)
+			said.want(r, "a restart of what is kept so already", 0)
+			for id, told := range map[string]time.Duration{typed: first.Retention(), raw: second.Retention(), restarted: third.Retention()} {
+				if info, err := app.Get(r.ctx, id); err != nil || info.Retention != c.want || told != c.want {
+					r.Errorf("workflow %s, start %s, at most %s: run %s is kept %s, its start says %s, want %s, %v", c.workflow, c.start, c.most, id, info.Retention, told, c.want, err)
 				}
 			}
 		}
+	})
+}
+
+// heeded counts warnings about what is kept for less than was asked for.
+type heeded struct{ n int }
+
+func (h *heeded) Enabled(context.Context, slog.Level) bool { return true }
+func (h *heeded) WithAttrs([]slog.Attr) slog.Handler       { return h }
+func (h *heeded) WithGroup(string) slog.Handler            { return h }
+
+func (h *heeded) Handle(_ context.Context, rec slog.Record) error {
+	if rec.Level == slog.LevelWarn && strings.HasPrefix(rec.Message, "kept for less") {
+		h.n++
+	}
+	return nil
+}
+
+// want holds how many there were since it was asked last.
+func (h *heeded) want(r *rig, what string, n int) {
+	r.Helper()
+	if h.n != n {
+		r.Errorf("%s: %d warnings, want %d", what, h.n, n)
+	}
+	h.n = 0
+}
+
+// above is 1 where a retention is above a limit.
+func above(asked, most time.Duration) int {
+	if most != stepwell.Forever && (asked == stepwell.Forever || asked > cmp.Or(most, 365*24*time.Hour)) {
+		return 1
+	}
+	return 0
+}
+
+// A child that asks for more than the operator's limit is kept for that long, and the log says so, once.
+func TestRetentionOfChildren(t *testing.T) {
+	bubble(t, kinds[0].open, modes[0].set, func(r *rig) {
+		child := stepwell.Define("child", func(stepwell.Context, int) (int, error) { return 0, nil })
+		parent := stepwell.Define("parent", func(ctx stepwell.Context, _ int) (string, error) {
+			c := child.Child(stepwell.ChildOptions{ID: "kept", Retention: stepwell.Forever}).Start(ctx, 0)
+			_, err := c.Get(ctx)
+			return c.ID(), err
+		})
+		said := &heeded{}
+		app := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{child, parent}, MaxRetention: time.Hour, Logger: slog.New(said)})
+		want(r, start(r, app, parent, 0), "kept")
+		if got := r.get("kept").Retention; got != time.Hour {
+			r.Errorf("the child is kept %s, want 1h", got)
+		}
+		app.stop(r)
+		said.want(r, "a child", 1)
 	})
 }
 
@@ -79,6 +142,9 @@ func TestRetentionOfWhatIsMadeOfOlderRuns(t *testing.T) {
 		retried, err := today.Retry(r.ctx, "old")
 		if err != nil {
 			r.Fatal(err)
+		}
+		if restarted.Retention() != time.Hour || retried.Retention() != time.Hour {
+			r.Errorf("restart says %s, retry %s; want 1h", restarted.Retention(), retried.Retention())
 		}
 		for id, want := range map[string]time.Duration{"old": 0, restarted.ID(): time.Hour, retried.ID(): time.Hour} {
 			if got := r.get(id).Retention; got != want {

@@ -66,10 +66,11 @@ func (v VersionOption) workflowOption(o *workflowOptions) {
 // RetentionOption is what [Retention] returns: it fits workflows and starts.
 type RetentionOption time.Duration
 
-// Retention says how long runs are kept after their end; the default is 30 days. [Forever] keeps them.
+// Retention says how long runs are kept after their end; the default is 30 days. [Forever] keeps them. It is lowered to [Config].MaxRetention, 365 days
+// by default: what is lowered is said in the log, of a workflow by [New], of a start when it is made; [Run.Retention] and [App.Get] tell what holds.
 func Retention(d time.Duration) RetentionOption { return RetentionOption(d) }
 
-// Forever is the retention of runs that are never deleted.
+// Forever is the retention of runs that are never deleted; it needs [Config].MaxRetention to be Forever too.
 const Forever = time.Duration(-1)
 
 func (d RetentionOption) workflowOption(o *workflowOptions) {
@@ -154,11 +155,7 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 	if o.Version == 0 {
 		o.Version = w.version
 	}
-	started, err := app.start(ctx, w.name, input, &o)
-	if err != nil {
-		return nil, err
-	}
-	return &Run[Out]{app: app, id: started.Run, existed: started.Existed}, nil
+	return startRun[Out](ctx, app, w.name, input, &o)
 }
 
 // Get returns a handle of a run of this workflow that was started before. It reads nothing.
@@ -166,9 +163,10 @@ func (w *Workflow[In, Out]) Get(app *App, id string) *Run[Out] { return &Run[Out
 
 // Run is a handle of one run, whose output has the type Out.
 type Run[Out any] struct {
-	app     *App
-	id      string
-	existed bool
+	app       *App
+	id        string
+	existed   bool
+	retention time.Duration
 }
 
 // ID is the run's ID.
@@ -176,6 +174,10 @@ func (r *Run[Out]) ID() string { return r.id }
 
 // Existed reports whether the run was there already: its idempotency key had been used.
 func (r *Run[Out]) Existed() bool { return r.existed }
+
+// Retention is how long the run is kept after its end, where this call has made it: [Forever], or a time that [Config].MaxRetention may have lowered; where
+// the App's world is a server, that of the server may be lower still. It is 0 in handles of runs that were there. [App.Get] tells what holds of any run.
+func (r *Run[Out]) Retention() time.Duration { return r.retention }
 
 // Result waits until the run is over and returns what it came to. Where it failed or was cancelled the error is a [*RunError].
 // When ctx ends first, its error is returned; the run goes on.
@@ -203,8 +205,15 @@ func (i RunInfo) result(out any, reg *codec.Registry) error {
 	return nil
 }
 
-// RunInfo is a run as it is listed and looked up.
+// RunInfo is a run as it is listed and looked up. Its Retention is [Forever] where it is kept for ever.
 type RunInfo struct{ world.Run }
+
+// infoOf is a row as people read it.
+func infoOf(row world.Run) RunInfo {
+	row = legible(row)
+	row.Retention = fromLog(row.Retention)
+	return RunInfo{row}
+}
 
 // RunError says that a run did not complete.
 type RunError struct {

@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -35,6 +37,30 @@ func TestWalk(t *testing.T) {
 }
 
 const orders = "/v1/workflows/order/runs"
+
+// TestRetentionThatIsLowered: what a start is answered with is what holds, and so is what is read later; a run that is kept for ever says so.
+func TestRetentionThatIsLowered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{})
+	if got := r.want(201, "POST", orders, `{"id": "long", "input": {"customer": "ada", "cents": 1}, "delay": "1d", "retentionDays": 400}`).get("retention"); got != "365d" {
+		r.Errorf("the start says it is kept %v, want 365d", got)
+	}
+	app, err := stepwell.New(r.world, stepwell.Config{MaxRetention: stepwell.Forever})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.Start(t.Context(), "order", []byte("{}"), stepwell.StartOptions{ID: "always", Retention: stepwell.Forever, Delay: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"long": "365d", "always": "forever"} {
+		if got := r.want(200, "GET", orders+"/"+id, "").get("retention"); got != want {
+			r.Errorf("run %s is kept %v, want %s", id, got, want)
+		}
+	}
+	if got := r.want(200, "GET", orders+"?limit=1", "").get("runs.0.retention"); got != "forever" {
+		r.Errorf("the list says it is kept %v, want forever", got)
+	}
+}
 
 // walkLife takes a run from its birth to its result.
 func walkLife(r *rig) {

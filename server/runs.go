@@ -77,7 +77,7 @@ type run struct {
 	Origin         *world.Origin              `json:"origin,omitempty"`
 	CreatedAt      time.Time                  `json:"createdAt"`
 	EndedAt        time.Time                  `json:"endedAt,omitzero"`
-	Retention      string                     `json:"retention,omitempty"` // "": for ever
+	Retention      string                     `json:"retention"` // after its end; forever
 	Attributes     map[string]json.RawMessage `json:"attributes,omitempty"`
 	Takes          int64                      `json:"takes"`
 	Encryption     string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with
@@ -93,11 +93,14 @@ func show(r *world.Run) run {
 		Encryption: r.Encryption, Sealed: r.Sealed,
 		Queue: r.Queue, Late: r.Late,
 	}
-	if r.Retention > 0 {
+	if v.Retention = forever; r.Retention > 0 {
 		v.Retention = durationText(r.Retention)
 	}
 	return v
 }
+
+// forever is the retention of runs that are never deleted.
+const forever = "forever"
 
 // runPage is a page of runs.
 type runPage struct {

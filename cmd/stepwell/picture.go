@@ -67,6 +67,9 @@ func (p *picture) header(to io.Writer) {
 		status = p.style.paint(tones[r.Status], string(r.Status)) + " for " + human.Span(p.now().Sub(began))
 	}
 	line := p.style.paint(bold, name) + "   " + r.ID + "   " + status
+	if r.Retention == stepwell.Forever {
+		line += "   kept forever"
+	}
 	if r.Key != "" {
 		line += "   key " + human.Visible(r.Key)
 	}

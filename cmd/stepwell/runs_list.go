@@ -18,9 +18,17 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// listed is a run as --json writes it.
-type listed struct {
+// row is a run's row as --json writes it.
+type row struct {
 	world.Run
+	Retention any `json:"retention,omitempty"` // ns, or forever
+}
+
+func rowOf(r world.Run) row { return row{r, keptFor(r.Retention)} }
+
+// listed is a run as --json writes it in lists.
+type listed struct {
+	row
 	Why stepwell.Why `json:"why"`
 }
 
@@ -161,7 +169,7 @@ func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, lim
 		if more = len(runs) == limit; more {
 			break
 		}
-		runs = append(runs, listed{r.Run, r.Why(stats.Workers, now)})
+		runs = append(runs, listed{rowOf(r.Run), r.Why(stats.Workers, now)})
 	}
 	if c.json {
 		enc := c.encoder()

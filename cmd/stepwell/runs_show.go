@@ -6,7 +6,15 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
 )
+
+// shown is a run with its story, as --json writes it.
+type shown struct {
+	Run row `json:"run"`
+	stepwell.Story
+}
 
 func (c *cli) runsShow() *cobra.Command {
 	full := false
@@ -36,7 +44,7 @@ With --json it is one object: run (its row), why, and journal (its steps and wai
 				if c.json {
 					enc := c.encoder()
 					enc.SetIndent("", "  ")
-					return enc.Encode(story)
+					return enc.Encode(shown{rowOf(story.Run), story})
 				}
 				story.Why.At = story.Why.At.In(c.zone)
 				p := &picture{story: &story, style: c.style(), full: full, command: c.command}

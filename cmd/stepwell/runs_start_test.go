@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -34,6 +35,13 @@ func TestStartCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	works(t, w)
+	keeps, err := stepwell.New(w, stepwell.Config{MaxRetention: stepwell.Forever})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keeps.Start(t.Context(), "later", []byte("null"), stepwell.StartOptions{ID: "forever", Retention: stepwell.Forever, Delay: 24 * time.Hour}); err != nil {
+		t.Fatal(err)
+	}
 	for _, step := range []struct {
 		args, stdin string
 		code        int
@@ -51,6 +59,11 @@ func TestStartCommand(t *testing.T) {
 		{"runs start later --delay 1d --id o3", "", exitOK, "started run o3", ""},
 		{"runs cancel o3", "", exitOK, "", ""},
 		{"runs result o3 --patience 20s", "", exitNotCompleted, "", "cancelled"},
+		{"runs start later --delay 1d --id o4 --retention-days 400", "", exitOK, "it is kept for 1 y after its end, not 1 y 35 d: that is the most here", ""},
+		{"runs start later --delay 1d --id o5 --retention-days 400 --json", "", exitOK, `"retention":31536000000000000}`, ""},
+		{"runs show forever", "", exitOK, "kept forever", ""},
+		{"runs show forever --json", "", exitOK, `"retention": "forever"`, ""},
+		{"runs list --workflow later --json", "", exitOK, `"retention":"forever"`, ""},
 		{"runs result none", "", exitNotFound, "", "there is no run"},
 		{"runs start", "", exitUsage, "", "missing argument"},
 		{"runs start a%b", "", exitUsage, "", "workflow"},

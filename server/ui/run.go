@@ -262,7 +262,10 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 		}
 		add(fact{Name: "encrypted", Text: text})
 	}
-	if r.Retention > 0 && !r.EndedAt.IsZero() {
+	switch {
+	case r.Retention <= 0:
+		add(fact{Name: "kept", Text: "forever"})
+	case !r.EndedAt.IsZero():
 		add(fact{Name: "kept until", When: v.moment(world.After(r.EndedAt, r.Retention))})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
