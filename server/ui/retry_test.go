@@ -1,0 +1,54 @@
+package ui_test
+
+// The button that retries a failed run: it is there where a retry can be right, and what is pressed all the same is refused with the reason.
+
+import (
+	"context"
+	"errors"
+	"html"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/server"
+)
+
+// undone fails behind a step whose effect it undoes, if there is one.
+var undone = stepwell.Define("undone", func(ctx stepwell.Context, effect bool) (string, error) {
+	if effect {
+		if err := stepwell.Do(ctx, "book", func(context.Context) error { return nil }); err != nil {
+			return "", err
+		}
+		stepwell.Compensate(ctx, "unbook", func(context.Context) error { return nil })
+	}
+	return "", stepwell.Do(ctx, "pay", func(context.Context) error { return stepwell.Fatal(errors.New("no money")) })
+})
+
+func TestRetryButton(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, server.Options{}, undone)
+	const act = "/act/retry"
+	for id, effect := range map[string]bool{"wrun_plain": false, "wrun_undone": true} {
+		if _, err := undone.Start(t.Context(), s.app, effect, stepwell.StartOptions{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		s.until(id, stepwell.WhyOver)
+		page := s.want("/ui/runs/"+id, "no money", "Restart…")
+		if offered := strings.Contains(page.body, "/ui/runs/"+id+act); offered == effect {
+			t.Errorf("run %s: a retry is offered: %v, want %v", id, offered, !effect)
+		}
+	}
+	advice, err := s.app.RetryAdvice(t.Context(), "wrun_undone")
+	if err != nil || advice.Refused == "" {
+		t.Fatalf("advice: %+v, %v; want that a retry is refused", advice, err)
+	}
+	if p := s.post("/ui/runs/wrun_undone" + act); p.status != http.StatusBadRequest || !strings.Contains(html.UnescapeString(p.body), advice.Refused) {
+		t.Errorf("a retry of what was undone: got %d, want 400 with the reason %q: %.400s", p.status, advice.Refused, p.body)
+	}
+	first := s.post("/ui/runs/wrun_plain" + act)
+	again := s.post("/ui/runs/wrun_plain" + act)
+	if first.status != http.StatusOK || first.at.Path == "/ui/runs/wrun_plain" || again.at.Path != first.at.Path {
+		t.Errorf("a retry led to %s with %d, and the same again to %s, want the new run", first.at.Path, first.status, again.at.Path)
+	}
+}
