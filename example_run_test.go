@@ -61,8 +61,8 @@ func ExampleRetention() {
 	run, _ := ping.Start(ctx, app, 0)
 	_, _ = run.Result(ctx)
 	info, err := app.Get(ctx, run.ID())
-	fmt.Println(info.Status, info.Retention, err)
-	// Output: completed 1h0m0s <nil>
+	fmt.Println(info.Status, run.Retention(), info.Retention, err)
+	// Output: completed 1h0m0s 1h0m0s <nil>
 }
 
 // What is wrong with definitions is said at once, all of it, before anything runs.

@@ -43,6 +43,7 @@ var shownIn = map[string]string{
 	"RespondManually":        "ExampleNewWebhook",
 	"Run.Existed":            "ExampleKey",
 	"Run.ID":                 "ExampleKey",
+	"Run.Retention":          "ExampleRetention",
 	"StreamWriter.Close":     "ExampleStream",
 	"StreamWriter.Flush":     "ExampleStreamWriter_Keep",
 	"StreamWriter.Write":     "ExampleStream",
