@@ -53,6 +53,7 @@ const (
 	KindChild   Kind = "child"   // a child run; the step ends with it
 	KindAwait   Kind = "await"   // the result of any other run
 	KindPatch   Kind = "patch"   // the record of a decision about changed code; complete at birth
+	KindAside   Kind = "aside"   // the record of a payload that was set aside, as it does not fit the code that was to take it; complete at birth
 	KindStream  Kind = "stream"  // what the workflow's code wrote to the stream of that name, in the same commit; complete at birth
 
 	KindSleep     Kind = "sleep"     // a wait for a time
@@ -103,15 +104,15 @@ type Event struct {
 	Attempt int             `json:"attempt,omitempty"` // step_started, step_retrying, step_completed, step_failed; from 1
 	Queued  bool            `json:"queued,omitempty"`  // step_created: a task was queued with it
 	Payload json.RawMessage `json:"payload,omitempty"` // input, output, result, payload, metadata or attribute value
-	Error   *Error          `json:"error,omitempty"`   // run_failed, run_cancelled, step_retrying, step_failed
+	Error   *Error          `json:"error,omitempty"`   // run_failed, run_cancelled, step_retrying, step_failed; step_created of kind aside: what did not fit
 	RetryAt time.Time       `json:"retryAt,omitzero"`  // step_retrying: not before this time
 	Until   time.Time       `json:"until,omitzero"`    // wait_created: due at this time; zero: never
 	Match   json.RawMessage `json:"match,omitempty"`   // wait_created of kind event: the JSON that a payload must contain
 	Outcome Outcome         `json:"outcome,omitempty"` // wait_completed
-	From    int64           `json:"from,omitempty"`    // wait_completed, received: the number of the signal_received that was taken
+	From    int64           `json:"from,omitempty"`    // wait_completed, received: the number of the signal_received that was taken; step_created of kind aside: of the event with the payload
 	Token   string          `json:"token,omitempty"`   // hook_created, hook_conflict
 	Chosen  bool            `json:"chosen,omitempty"`  // hook_created: the author chose the token
-	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token; hook_created: the run that a fork has the hook from
+	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token; hook_created: the run that a fork has the hook from; step_created of kind aside: the hook that received the payload
 	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled: who
 	Reason  string          `json:"reason,omitempty"`  // the same: why; run_continued and what ends a run: see NotCreated
 	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open
@@ -235,6 +236,12 @@ func (e *Event) NotCreated() string {
 	return what
 }
 
+// FreesKey reports whether the event, the end of a run that had begun or not, gives the run's idempotency key back: its input did not fit, and nothing of it
+// has run.
+func (e *Event) FreesKey(began bool) bool {
+	return e.Type == RunFailed && !began && e.Error != nil && e.Error.Code == CodeDecode
+}
+
 // Terminal reports whether the event ends its run.
 func (t EventType) Terminal() bool {
 	return t == RunCompleted || t == RunFailed || t == RunCancelled
@@ -286,7 +293,7 @@ const (
 	CodeCorrupt   = "CORRUPTED_EVENT_LOG" // blocked: the log cannot be right
 	CodeFormat    = "UNKNOWN_FORMAT"      // blocked: the log is of a newer release
 	CodeNoWorker  = "NO_WORKER"           // nobody knows this workflow, version or step
-	CodeDecode    = "DECODE"              // blocked: today's type cannot hold a recorded value
+	CodeDecode    = "DECODE"              // blocked: today's type cannot hold a recorded value; failed: the input does not fit, nothing has run
 	CodeStorage   = "STORAGE"             // blocked: the log could not be read just now
 	CodeInternal  = "INTERNAL"            // blocked: a fault of Stepwell's own; please report it
 	CodeNoKey     = "NO_KEY"              // blocked: the run is encrypted with a key that this worker does not have

@@ -38,6 +38,7 @@ type Journal struct {
 	Entries     []*Entry        `json:"steps"`
 	Unread      []Unread        `json:"unread,omitempty"`     // signals that no wait took, in order
 	NotCreated  []string        `json:"notCreated,omitempty"` // of each segment that ended so, the newest last: see [Event.NotCreated]
+	Aside       []Aside         `json:"aside,omitempty"`      // payloads that were set aside, as they do not fit the code: the last 100, in the order in which that was decided
 
 	payloads bool
 	gap      bool              // a number was missing in this segment
@@ -132,6 +133,19 @@ type Unread struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
+// Aside is a payload that was set aside: it does not fit the code that was to take it, and nobody gets it.
+type Aside struct {
+	Seq     int64           `json:"seq"`            // number of the event that brought it
+	Name    string          `json:"name"`           // of the event, or the hook
+	Hook    string          `json:"hook,omitempty"` // ID of the hook; "": it was an event
+	At      time.Time       `json:"at"`             // when that was decided
+	Reason  string          `json:"reason"`         // what does not fit
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// maxAside is how many payloads that were set aside a journal keeps.
+const maxAside = 100
+
 // maxEarlier bounds what is kept of a step that is tried for ever, maxEarlierText the bytes of each message.
 const (
 	maxEarlier     = 10
@@ -166,7 +180,11 @@ func (j *Journal) Add(events ...Event) {
 		}
 		switch e.Type {
 		case StepCreated, WaitCreated, HookCreated, HookConflict:
-			if e.Kind != KindStream { // streams show what was written
+			switch e.Kind {
+			case KindStream: // streams show what was written
+			case KindAside:
+				j.setAside(e)
+			default:
 				j.create(e)
 			}
 		case StepStarted, StepRetrying, StepCompleted, StepFailed, WaitCompleted, HookReceived, HookDisposed:
@@ -370,6 +388,23 @@ func (j *Journal) take(en *Entry, seq int64) {
 		en.Output = j.Unread[at].Payload
 	}
 	j.Unread = slices.Delete(j.Unread, at, at+1)
+}
+
+// setAside takes the record of a payload that was set aside.
+func (j *Journal) setAside(e *Event) {
+	a := Aside{Seq: e.From, Name: e.Name, Hook: e.Peer, At: e.Time}
+	if e.Error != nil {
+		a.Reason = e.Error.Message
+	}
+	at, ok := slices.BinarySearchFunc(j.Unread, e.From, func(u Unread, seq int64) int { return cmp.Compare(u.Seq, seq) })
+	if ok {
+		a.Payload = j.Unread[at].Payload
+		j.Unread = slices.Delete(j.Unread, at, at+1)
+	}
+	if len(j.Aside) == maxAside {
+		j.Aside = slices.Delete(j.Aside, 0, 1)
+	}
+	j.Aside = append(j.Aside, a)
 }
 
 // earlier keeps the error of an attempt that was not the last.

@@ -13,6 +13,11 @@ import (
 // over does what a terminal event says: the run leaves the queue with all that hangs on it there, its outcome goes to its
 // row, and those who wait for it are told.
 func (w *World) over(r *run, n *notices) {
+	if b := *r.birth; b.Key != "" && r.end.FreesKey(r.status != world.Pending) {
+		delete(w.keys, idempotencyKey{b.Workflow, b.Key})
+		b.Key = ""
+		r.birth = &b
+	}
 	switch r.end.Type {
 	case world.RunCompleted:
 		r.status, r.output = world.Completed, r.end.Payload

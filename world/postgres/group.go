@@ -31,6 +31,7 @@ var (
 	insertParents  = load("insert_parents")
 	deleteWaiters  = load("delete_waiters")
 	endRuns        = load("end_runs")
+	freeKeys       = load("free_keys")
 	deleteRunMail  = load("delete_run_mail")
 	insertResults  = load("insert_results")
 	deleteAwaits   = load("delete_awaits")
@@ -160,6 +161,7 @@ type endRow struct {
 	output      []byte
 	err         *string
 	at          time.Time
+	freesKey    bool
 	placeholder string
 	head        string // of what those who wait are told
 	body        []byte
@@ -468,6 +470,13 @@ func (b *script) writeEnds(s *sheet) {
 			column(rows, func(r *endRow) time.Time { return r.at }), column(rows, func(r *endRow) int64 { return r.takes }),
 		}
 	})
+	var freed []int64
+	for i := range rows {
+		if rows[i].freesKey {
+			freed = append(freed, rows[i].run)
+		}
+	}
+	b.put(len(freed), freeKeys, func() []any { return []any{freed} })
 	b.put(1, deleteRunMail, func() []any { return []any{runs} })
 	b.told(1, insertResults, func() []any {
 		return []any{

@@ -136,7 +136,7 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 		return nil, err
 	}
 	if end := terminal(p.events); end != nil {
-		return r, g.end(r, end)
+		return r, g.end(r, end, r.running)
 	}
 	return r, g.enqueue(r, c.Release)
 }

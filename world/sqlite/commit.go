@@ -99,7 +99,7 @@ func (g *group) write(c *world.Commit, r *run, p *plan) (done world.Committed, e
 	switch end := terminal(p.events); {
 	case end != nil:
 		r.class = queued.class
-		return done, g.end(r, end)
+		return done, g.end(r, end, queued.running)
 	case c.Release != nil:
 		done.Mail, err = g.release(c, r, &queued)
 		return done, err

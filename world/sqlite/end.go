@@ -9,6 +9,7 @@ import (
 
 var (
 	endRun         = load("end_run")
+	freeKey        = load("free_key")
 	deleteQueue    = load("delete_queue")
 	deleteRunMail  = load("delete_run_mail")
 	deleteRunHooks = load("delete_run_hooks")
@@ -18,8 +19,8 @@ var (
 )
 
 // end does what a terminal event says: the run leaves the queue with all that hangs on it there, its outcome goes to its row, and
-// those who wait for it are told.
-func (g *group) end(r *run, e *world.Event) error {
+// those who wait for it are told. began says whether it had.
+func (g *group) end(r *run, e *world.Event, began bool) error {
 	class, err := g.className(r.class)
 	if err != nil {
 		return err
@@ -41,6 +42,11 @@ func (g *group) end(r *run, e *world.Event) error {
 	}
 	if err := g.exec(endRun, r.key, string(status), int64(class.Version), output, failure, e.Time.UnixMicro(), sweep, r.take); err != nil {
 		return err
+	}
+	if e.FreesKey(began) {
+		if err := g.exec(freeKey, r.key); err != nil {
+			return err
+		}
 	}
 	for _, d := range []struct {
 		s   *statement
@@ -114,7 +120,7 @@ func (g *group) force(r *run, e *world.Event) error {
 		g.lost(owner, r.id)
 		g.notice(world.NoticeMail, r.id)
 	}
-	if err := g.end(r, e); err != nil || !r.awaits {
+	if err := g.end(r, e, r.running); err != nil || !r.awaits {
 		return err
 	}
 	var children []string

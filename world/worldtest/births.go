@@ -180,6 +180,30 @@ var births = []check{
 		}
 		k.idle("nothing was born")
 	}},
+	{"a run whose input does not fit gives its key back", "a run that fails as DECODE before it has begun has run nothing: its idempotency key is free; one that had begun keeps it", func(r *rig) {
+		k := r.worker("greet")
+		unfit := world.Event{Type: world.RunFailed, Error: &world.Error{Message: "the input does not fit", Code: world.CodeDecode}}
+		first := r.born("greet", withKey("k1"))
+		s, _ := k.get(first)
+		s.append(unfit)
+		if key := r.run(first).Key; key != "" {
+			r.Errorf("the run still has the key %q", key)
+		}
+		second := r.born("greet", withKey("k1"))
+		s, _ = k.get(second)
+		s.append(world.Event{Type: world.RunStarted})
+		aside := world.Event{
+			Type: world.StepCreated, ID: "step_aside", Kind: world.KindAside, Name: "approve", From: 7, Peer: "hook_1", Error: &world.Error{Message: "it does not fit", Code: world.CodeDecode},
+		}
+		s.append(aside)
+		if got := r.events(second)[2]; got.Kind != aside.Kind || got.From != 7 || got.Peer != "hook_1" || got.Error == nil || got.Error.Code != world.CodeDecode {
+			r.Errorf("the record of a payload that was set aside came back as %+v", got)
+		}
+		s.append(unfit)
+		if done := r.commit(birth("greet", withKey("k1"))); done.Existing != second {
+			r.Errorf("got existing run %q, want %s, which had begun", done.Existing, second)
+		}
+	}},
 	{"a key is unique within its workflow", "idempotency keys of two workflows have nothing to do with each other", func(r *rig) {
 		r.born("greet", withKey("k1"))
 		r.born("other", withKey("k1"))
