@@ -54,7 +54,7 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	if e.Sealed != "" {
 		return codec.CheckSize(e.Payload, world.SealedSize(a.cfg.MaxPayload))
 	}
-	if err := a.checkInput(b.Workflow, e.Payload); err != nil {
+	if err := a.checkInput(b.Workflow, b.Version, e.Payload); err != nil {
 		return fmt.Errorf("input: %w", err)
 	}
 	return nil

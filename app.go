@@ -161,6 +161,7 @@ type App struct {
 	engine *engine.Engine
 	has    Manifest
 	known  map[string]*engine.Workflow // the highest version of each
+	fits   func(workflow string, version int, input []byte) error
 }
 
 // New makes an App on a world, which stays the caller's to close. All faults of the configuration and of definitions are reported
@@ -190,7 +191,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		}
 		d.register(r)
 	}
-	app := &App{world: w, cfg: cfg, known: map[string]*engine.Workflow{}, has: r.manifest()}
+	app := &App{world: w, cfg: cfg, known: map[string]*engine.Workflow{}, has: r.manifest(), fits: r.fits}
 	for _, wf := range r.workflows {
 		if before := app.known[wf.Name]; before == nil || before.Version < wf.Version {
 			app.known[wf.Name] = wf

@@ -23,9 +23,12 @@ const maxAttribute = 8 << 10
 // A name is that of a step: 1 to 256 bytes of printable UTF-8. A value has at most 8 KiB; a run has at most 64 attributes, and 16 KiB of names and values
 // together. Attributes are not encrypted. Errors: [ErrInvalid], [ErrTooLarge], [ErrCancelled] when the run is cancelled, and encoding errors.
 func SetAttribute[T any](ctx Context, name string, value T) error {
-	b, err := encodeAttribute(name, value)
-	if err != nil {
+	if err := world.CheckName("attribute", name); err != nil {
 		return err
+	}
+	b, err := outgoing(ctx, &value, maxAttribute, world.KindAttr, name)
+	if err != nil {
+		return fmt.Errorf("attribute %q: %w", name, err)
 	}
 	if err := ctx.x.SetAttribute(name, b); err != nil {
 		if errors.Is(err, replay.ErrCancelled) {

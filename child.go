@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/world"
 )
@@ -85,7 +84,7 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	if len(c.w.faults) > 0 {
 		return fail(c.w.faults[0])
 	}
-	input, err := codec.Encode(in, ctx.env.limit)
+	input, err := outgoing(ctx, &in, ctx.env.limit, world.KindChild, c.w.name)
 	if err != nil {
 		return fail(fmt.Errorf("input: %w", err))
 	}

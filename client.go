@@ -25,25 +25,20 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 	if err := given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
-	if err := a.checkInput(workflow, input); err != nil {
+	if err := a.checkInput(workflow, o.Version, input); err != nil {
 		return nil, fmt.Errorf("start %s: input: %w", workflow, err)
 	}
 	return startRun[json.RawMessage](ctx, a, workflow, input, &o)
 }
 
-func (a *App) checkInput(workflow string, input []byte) error {
+func (a *App) checkInput(workflow string, version int, input []byte) error {
 	if err := codec.CheckSize(input, a.cfg.MaxPayload); err != nil {
 		return err
 	}
 	if !json.Valid(input) {
 		return fmt.Errorf("%w: not JSON", ErrInvalid)
 	}
-	if wf := a.known[workflow]; wf != nil {
-		if err := wf.Check(input); err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalid, err)
-		}
-	}
-	return nil
+	return a.fits(workflow, version, input)
 }
 
 func startRun[Out any](ctx context.Context, a *App, workflow string, input []byte, o *StartOptions) (*Run[Out], error) {

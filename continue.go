@@ -5,7 +5,6 @@ package stepwell
 import (
 	"fmt"
 
-	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/replay"
 )
 
@@ -36,7 +35,7 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	if o.version < 0 {
 		return fmt.Errorf("continue as new: %w: version %d: must be 1 or more", ErrInvalid, o.version)
 	}
-	input, err := codec.Encode(in, ctx.env.limit)
+	input, err := sent(&in, ctx.env.limit)
 	if err == nil {
 		err = ctx.env.fits(ctx.env.workflow, o.version, input)
 	}

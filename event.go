@@ -24,13 +24,14 @@ func Event[T any](name string) *EventDef[T] { return &EventDef[T]{name: name} }
 // Name is the event's name.
 func (e *EventDef[T]) Name() string { return e.name }
 
-// WaitOption narrows a wait for an event: [Match], [Timeout].
+// WaitOption narrows a wait for an event: [Match], [Timeout]; or says what it does with what does not fit: [PayloadErrors].
 type WaitOption interface{ waitOption(*waitOptions) }
 
 type waitOptions struct {
 	match   Match
 	timeout time.Duration
 	timed   bool
+	tell    bool // of payloads that do not fit
 }
 
 // Match is the JSON that a payload must contain, by the rule of PostgreSQL's @> on every world: an object contains
@@ -46,6 +47,9 @@ func (t TimeoutOption) waitOption(o *waitOptions) { o.timeout, o.timed = time.Du
 // first: that is a value, not an error. A payload that was sent before is taken at once, the oldest that matches
 // first; each payload is taken once, by the first wait that matches. With Timeout(0) it takes what is there: the
 // inbox of the run is looked into first, so that all that was durable before the wait began is.
+//
+// A payload that matches and that T cannot hold stops nothing: it is set aside, and the wait goes on with the next, or until its
+// timeout. With [PayloadErrors] the wait ends with a [*PayloadError] instead.
 //
 // The error is [ErrCancelled] when the run is cancelled; [ErrInvalid] for a key in [Match] that the event's type does not have,
 // and for a negative timeout.
@@ -102,7 +106,7 @@ func jsonKeys(t reflect.Type) (keys map[string]bool, closed bool) {
 //
 // Errors: [ErrNotFound], [ErrTerminal], [ErrDeliveryUsed], [ErrInboxFull], [ErrInvalid], and encoding errors.
 func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T, opts ...SendOption) error {
-	b, err := codec.Encode(payload, app.cfg.MaxPayload)
+	b, err := sent(&payload, app.cfg.MaxPayload)
 	if err != nil {
 		return fmt.Errorf("send event %q to run %s: %w", e.name, run, err)
 	}

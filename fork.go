@@ -3,6 +3,7 @@ package stepwell
 // New runs from old ones: from the start, from any event. See retry.go for those that go on from what failed.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,7 +52,7 @@ func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.Ra
 		err = world.CheckRunID(o.ID)
 	}
 	if err == nil && o.Input != nil {
-		err = a.checkInput(h.Events[0].Birth.Workflow, o.Input)
+		err = a.checkInput(h.Events[0].Birth.Workflow, cmp.Or(o.Version, engine.ClassOf(h.Events).Version), o.Input)
 	}
 	for name, v := range o.Results {
 		id, ok := h.StepNamed(name, cut.At)
@@ -100,7 +101,7 @@ func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[j
 		if o.Input != nil {
 			input = o.Input
 		}
-		if err = a.checkInput(b.Workflow, input); err == nil {
+		if err = a.checkInput(b.Workflow, b.Version, input); err == nil {
 			var started engine.Started
 			if started, err = a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input}); err == nil {
 				made = a.born(started.Run, &b, asked)

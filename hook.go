@@ -9,7 +9,6 @@ import (
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/crypt"
-	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
@@ -17,7 +16,7 @@ import (
 // HookConflictError says that a chosen hook token is held by another run.
 type HookConflictError = replay.ConflictError
 
-// HookOption changes a hook: [Token], [Metadata]. A [WebhookOption] is what changes a webhook; these are two of them.
+// HookOption changes a hook: [Token], [Metadata], [PayloadErrors]. A [WebhookOption] is what changes a webhook; these are three of them.
 type HookOption interface {
 	WebhookOption
 	hookOption(o *hookOptions)
@@ -26,6 +25,7 @@ type HookOption interface {
 type hookOptions struct {
 	token    string
 	chosen   bool
+	tell     bool // of payloads that do not fit
 	metadata any
 }
 
@@ -49,7 +49,8 @@ func (m metadataOption) webhookOption(o *webhookOptions) { m.hookOption(&o.hookO
 
 // Hook is a point of a workflow that receives payloads from outside, under a token.
 type Hook[T any] struct {
-	f *replay.Future
+	f    *replay.Future
+	tell bool // of payloads that do not fit
 }
 
 // NewHook opens a hook. It stays open until it is disposed or the run ends; payloads are kept, in order, until they are received.
@@ -78,36 +79,32 @@ func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 	if err := waitFor(ctx, f); err != nil {
 		return nil, err
 	}
-	return &Hook[T]{f: f}, nil
+	return &Hook[T]{f: f, tell: o.tell}, nil
 }
 
 // Token is the hook's token.
 func (h *Hook[T]) Token() string { return h.f.Op().Token }
 
 // Receive waits for the next payload. The error is [ErrCancelled] when the run is cancelled, and [ErrNotFound] where the hook was
-// disposed and all that came before is received.
+// disposed and all that came before is received. A payload that T cannot hold is set aside, and the next is waited for; with
+// [PayloadErrors] the error is a [*PayloadError], and the hook goes on.
 func (h *Hook[T]) Receive(ctx Context) (T, error) { return h.Next(ctx).Get(ctx) }
 
 // Next is [Hook.Receive] as a future, for [Select] and [Race].
 func (h *Hook[T]) Next(ctx Context) *Future[T] {
-	f := ctx.x.Receive(h.f)
-	return &Future[T]{f: f, get: func(ctx Context) (v T, err error) {
-		if err := waitFor(ctx, f); err != nil {
-			return v, err
-		}
-		if err := codec.Decode(f.Payload(), &v); err != nil {
-			panic(engine.Block(world.CodeDecode, fmt.Errorf("the payload of hook %q does not fit: %w", h.Token(), err)))
-		}
-		return v, nil
-	}}
+	key, _ := h.f.Key()
+	in := &incoming[T]{kind: "hook", name: key.String()}
+	f := ctx.x.CheckedReceive(h.f, in.check(h.tell))
+	return &Future[T]{f: f, get: func(ctx Context) (T, error) { return in.result(ctx, f) }}
 }
 
-// All ranges over payloads as they come. An error, as of [Hook.Receive], is the last that it yields.
+// All ranges over payloads as they come. An error, as of [Hook.Receive], is the last that it yields, unless it is a [*PayloadError].
 func (h *Hook[T]) All(ctx Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
 			v, err := h.Receive(ctx)
-			if !yield(v, err) || err != nil {
+			_, bad := err.(*PayloadError)
+			if !yield(v, err) || err != nil && !bad {
 				return
 			}
 		}

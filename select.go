@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stepwell/stepwell/internal/codec"
-	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/replay"
-	"github.com/stepwell/stepwell/world"
 )
 
 // Awaitable is a [Future] of any type, or a [ChildRun].
@@ -75,19 +72,15 @@ func (e *EventDef[T]) Start(ctx Context, opts ...WaitOption) *Future[Received[T]
 	if err != nil {
 		return failedFuture[Received[T]](fmt.Errorf("wait for event %q: %w", e.name, err))
 	}
-	f := ctx.x.Event(e.name, match, o.timeout, o.timed)
+	in := &incoming[T]{kind: "event", name: e.name}
+	f := ctx.x.CheckedEvent(e.name, match, o.timeout, o.timed, in.check(o.tell))
 	return &Future[Received[T]]{f: f, get: func(ctx Context) (r Received[T], err error) {
-		if err := waitFor(ctx, f); err != nil {
-			return r, err
-		}
-		if !f.Received() {
+		if f.Done() && f.Err() == nil && !f.Received() {
 			return r, nil
 		}
-		if err := codec.Decode(f.Payload(), &r.Payload); err != nil {
-			panic(engine.Block(world.CodeDecode, fmt.Errorf("the payload of event %q does not fit: %w", e.name, err)))
-		}
-		r.OK = true
-		return r, nil
+		r.Payload, err = in.result(ctx, f)
+		r.OK = err == nil
+		return r, err
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -22,7 +23,7 @@ import (
 //
 // What Step returns has always made the round trip through JSON, on the first run too.
 func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
-	f, err := askStep(ctx, name, fn, opts)
+	c, f, err := askStep(ctx, name, fn, opts)
 	if err == nil && !ctx.x.Wait(f) {
 		err = ctx.x.Refusal()
 	}
@@ -30,7 +31,7 @@ func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, erro
 		var zero T
 		return zero, err
 	}
-	return recorded[T](ctx, f)
+	return c.back.result(ctx, f)
 }
 
 // Do is [Step] for a function without a result.
@@ -45,35 +46,64 @@ func Do(ctx Context, name string, fn func(ctx context.Context) error, opts ...St
 	return err
 }
 
-// askStep asks for a step. The error is a bad option.
-func askStep[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts []StepOption) (*replay.Future, error) {
-	spec := &engine.StepSpec{}
-	if err := stepPolicy(&spec.Policy, opts); err != nil {
-		return nil, fmt.Errorf("step %q: %w", name, err)
-	}
-	if fn == nil {
-		return nil, fmt.Errorf("step %q: %w: no function", name, ErrInvalid)
-	}
-	limit := ctx.env.limit
-	spec.Policy.Tx = spec.Policy.Tx && ctx.env.rig.Together()
-	spec.Run = ctx.env.rig.Wrap(func(c context.Context, _ []byte) ([]byte, error) {
-		v, err := fn(c)
-		if err != nil {
-			engine.FailedIn(c, fn)
-			return nil, err
-		}
-		return encodeResult(v, limit)
-	})
-	return ctx.x.Step(world.KindClosure, name, nil, spec), nil
+// stepCall is a step that was asked for, in one piece.
+type stepCall[T any] struct {
+	spec  engine.StepSpec
+	fn    func(ctx context.Context) (T, error)
+	limit int
+	back  landing[T]
 }
 
-// encodeResult encodes what a body returned; what does not encode fails the step at once, as a retry would not help.
-func encodeResult(v any, limit int) ([]byte, error) {
-	b, err := codec.Encode(v, limit)
+// askStep asks for a step. The error is a bad option.
+func askStep[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts []StepOption) (*stepCall[T], *replay.Future, error) {
+	c := &stepCall[T]{fn: fn, limit: ctx.env.limit}
+	if err := stepPolicy(&c.spec.Policy, opts); err != nil {
+		return nil, nil, fmt.Errorf("step %q: %w", name, err)
+	}
+	if fn == nil {
+		return nil, nil, fmt.Errorf("step %q: %w: no function", name, ErrInvalid)
+	}
+	c.spec.Policy.Tx = c.spec.Policy.Tx && ctx.env.rig.Together()
+	c.spec.Run = ctx.env.rig.Wrap(func(c2 context.Context, _ []byte) ([]byte, error) { return c.run(c2) })
+	return c, ctx.x.Step(world.KindClosure, name, nil, &c.spec), nil
+}
+
+func (c *stepCall[T]) run(ctx context.Context) ([]byte, error) {
+	v, err := c.fn(ctx)
 	if err != nil {
+		engine.FailedIn(ctx, c.fn)
+		return nil, err
+	}
+	return c.back.encode(v, c.limit)
+}
+
+// landing is where the body of a step leaves its result, as it came out of the round trip, for the code that waits for it in the same process. What replays
+// the log decodes its own.
+type landing[T any] struct {
+	out  T // what the body returned, while it is encoded
+	kept atomic.Pointer[codec.Kept[T]]
+}
+
+// encode encodes what a body returned; what does not make the round trip fails the step at once, as a retry would not help.
+func (l *landing[T]) encode(v T, limit int) ([]byte, error) {
+	l.out = v
+	b, k, err := codec.RoundTrip(&l.out, limit)
+	var zero T
+	if l.out = zero; err != nil {
 		return nil, &engine.FatalError{Err: fmt.Errorf("result: %w", err)}
 	}
+	l.kept.Store(k)
 	return b, nil
+}
+
+// result is that of a future that is done.
+func (l *landing[T]) result(ctx Context, f *replay.Future) (T, error) {
+	if f.Err() == nil {
+		if k := l.kept.Swap(nil); k != nil && same(k.JSON, f.Payload()) {
+			return k.Value, nil
+		}
+	}
+	return recorded[T](ctx, f)
 }
 
 // RegisteredStep is a step that any worker which has it in its [Config] can run, by name, from its recorded input.
@@ -105,12 +135,16 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 	limit, policy := r.cfg.MaxPayload, s.policy
 	policy.Tx = policy.Tx && r.cfg.rig.Together()
 	r.steps = append(r.steps, &engine.Step{
-		Name: s.name, Policy: policy, Source: engine.Source(s.fn),
-		Run: r.cfg.rig.Wrap(func(ctx context.Context, input []byte) ([]byte, error) { return s.call(ctx, input, limit) }),
+		Name: s.name, Policy: policy, Check: s.check, Source: engine.Source(s.fn),
+		Run: r.cfg.rig.Wrap(func(ctx context.Context, input []byte) ([]byte, error) {
+			return s.call(ctx, input, limit, new(landing[Out]))
+		}),
 	})
 }
 
-func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit int) ([]byte, error) {
+func (s *RegisteredStep[In, Out]) check(input []byte) error { return codec.Fits(input, new(In)) }
+
+func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit int, to *landing[Out]) ([]byte, error) {
 	var in In
 	if err := codec.Decode(input, &in); err != nil {
 		return nil, &engine.FatalError{Err: fmt.Errorf("step %q: the recorded input does not fit: %w", s.name, err)}
@@ -120,7 +154,7 @@ func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit 
 		engine.FailedIn(ctx, s.fn)
 		return nil, err
 	}
-	return encodeResult(out, limit)
+	return to.encode(out, limit)
 }
 
 // Run asks for the step and waits for its result. See [Step].
@@ -131,7 +165,7 @@ func (s *RegisteredStep[In, Out]) Run(ctx Context, in In, opts ...StepOption) (O
 // Start asks for the step and goes on; the result is the future's. Of several that are asked for at once, one runs in place and
 // the others are queued for every worker.
 func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) *Future[Out] {
-	spec := &engine.StepSpec{Task: true, Policy: s.policy}
+	spec := &engine.StepSpec{Task: true, Check: s.check, Policy: s.policy}
 	err := stepPolicy(&spec.Policy, opts)
 	spec.Policy.Tx = spec.Policy.Tx && ctx.env.rig.Together()
 	if err == nil && len(opts) > 0 {
@@ -140,13 +174,14 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 	if err != nil {
 		return failedFuture[Out](fmt.Errorf("step %q: %w", s.name, err))
 	}
-	input, err := codec.Encode(in, ctx.env.limit)
+	input, err := outgoing(ctx, &in, ctx.env.limit, world.KindTask, s.name)
 	if err != nil {
 		return failedFuture[Out](fmt.Errorf("step %q: input: %w", s.name, err))
 	}
-	limit := ctx.env.limit
-	spec.Run = ctx.env.rig.Wrap(func(c context.Context, recorded []byte) ([]byte, error) { return s.call(c, recorded, limit) })
-	return newFuture[Out](ctx, ctx.x.Step(world.KindTask, s.name, input, spec))
+	limit, back := ctx.env.limit, new(landing[Out])
+	spec.Run = ctx.env.rig.Wrap(func(c context.Context, recorded []byte) ([]byte, error) { return s.call(c, recorded, limit, back) })
+	f := ctx.x.Step(world.KindTask, s.name, input, spec)
+	return &Future[Out]{f: f, get: func(ctx Context) (Out, error) { return back.result(ctx, f) }}
 }
 
 // StepOption changes how a step is tried: [Retry], [Timeout].

@@ -52,7 +52,7 @@ func (w *StreamWriter[T]) Write(chunk T) error {
 	if w.fault != nil {
 		return w.fault
 	}
-	b, err := codec.Encode(chunk, w.s.Limit())
+	b, err := sent(&chunk, w.s.Limit())
 	if err != nil {
 		return fmt.Errorf("stream %q: chunk: %w", w.name, err)
 	}
@@ -127,7 +127,7 @@ func (w *StreamWriter[T]) Keep(n int) error {
 //
 // Errors: [ErrInvalid] for a bad name, [ErrTooLarge], encoding errors, [ErrCancelled] when the run is cancelled. What is written behind a Close is dropped.
 func WriteStream[T any](ctx Context, name string, chunk T) error {
-	b, err := codec.Encode(chunk, min(ctx.env.limit, world.MaxChunk))
+	b, err := outgoing(ctx, &chunk, min(ctx.env.limit, world.MaxChunk), world.KindStream, name)
 	if err != nil {
 		return fmt.Errorf("stream %q: chunk: %w", name, err)
 	}

@@ -20,7 +20,7 @@ const WebhookPath = "/.well-known/workflow/v1/webhook/"
 // defaultWebhookWait is how long the sender of a request waits for an answer.
 const defaultWebhookWait = 30 * time.Second
 
-// WebhookOption changes a webhook: [RespondWith], [RespondManually], [Signed], [Token], [Metadata].
+// WebhookOption changes a webhook: [RespondWith], [RespondManually], [Signed], [Token], [Metadata], [PayloadErrors].
 type WebhookOption interface{ webhookOption(o *webhookOptions) }
 
 type webhookOptions struct {
@@ -112,7 +112,7 @@ func NewWebhook(ctx Context, opts ...WebhookOption) (*Webhook, error) {
 	if err := waitFor(ctx, f); err != nil {
 		return nil, err
 	}
-	return &Webhook{&Hook[WebhookRequest]{f: f}}, nil
+	return &Webhook{&Hook[WebhookRequest]{f: f, tell: o.tell}}, nil
 }
 
 func (o *webhookOptions) check() error {

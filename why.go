@@ -73,6 +73,9 @@ type Why struct {
 	More    int                 `json:"more,omitempty"`    // this many further steps, waits and hooks are open
 	Also    []string            `json:"also,omitempty"`    // the first of them
 	Waiting string              `json:"waiting,omitempty"` // what its worker noted, of kind waiting
+
+	// Aside are the payloads that were set aside last, as they do not fit its code, at most 3: see [PayloadErrors].
+	Aside []world.Aside `json:"aside,omitempty"`
 }
 
 // Why tells why a run does not move, or what it does. It reads the run's whole log.

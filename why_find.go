@@ -28,8 +28,17 @@ func whyOf(r *world.Run, j *world.Journal, tasks map[string]string, workers []wo
 	}
 	f.why = Why{At: now, Run: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, Workers: len(f.workers)}
 	f.find()
+	if j != nil && f.why.Kind != WhyOver {
+		for _, a := range j.Aside[max(len(j.Aside)-mostAsides, 0):] {
+			a.Payload = nil
+			f.why.Aside = append(f.why.Aside, a)
+		}
+	}
 	return f.why
 }
+
+// mostAsides is how many payloads that were set aside an answer names.
+const mostAsides = 3
 
 func (f *whyFinder) find() {
 	q := f.run.Queue

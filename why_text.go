@@ -17,7 +17,7 @@ const heedTime = 2 * time.Second
 // String is the answer as one sentence for people, without a full stop: what it waits for, until when, and what ends it. Times
 // are in the time zone of At, absolute and relative.
 func (w Why) String() string {
-	s := w.sentence() + w.alsoText()
+	s := w.sentence() + w.alsoText() + w.asideText()
 	if w.Mail > 0 && w.Kind != WhyOver {
 		if w.Mail == 1 {
 			return s + "; 1 delivery waits in its inbox"
@@ -25,6 +25,20 @@ func (w Why) String() string {
 		s += fmt.Sprintf("; %d deliveries wait in its inbox", w.Mail)
 	}
 	return s
+}
+
+// asideText says what came and does not fit: the last of it, as it may be what the run waits for.
+func (w Why) asideText() string {
+	if len(w.Aside) == 0 {
+		return ""
+	}
+	a := &w.Aside[len(w.Aside)-1]
+	of := "event"
+	if a.Hook != "" {
+		of = "hook"
+	}
+	return fmt.Sprintf("; a payload of %s %s was set aside at %s, as it does not fit (event %d of the log): %s",
+		of, quote(a.Name), human.When(a.At, w.At), a.Seq, human.Cut(a.Reason, 200))
 }
 
 // alsoText names what is open beside what was said.

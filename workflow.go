@@ -113,7 +113,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 		Body: func(input []byte) replay.Body {
 			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input) }
 		},
-		Check:  func(input []byte) error { return codec.Decode(input, new(In)) },
+		Check:  func(input []byte) error { return codec.Fits(input, new(In)) },
 		Source: engine.Source(w.fn),
 	})
 }
@@ -128,7 +128,7 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 	out, err := w.fn(ctx, in)
 	var output []byte
 	if err == nil {
-		if output, err = codec.Encode(out, e.limit); err != nil {
+		if output, err = sent(&out, e.limit); err != nil {
 			err = fmt.Errorf("workflow %s: output: %w", w.name, err)
 		}
 	}
@@ -144,7 +144,7 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 // Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken; encoding errors of the input. With the [Key]
 // of a run that is kept, that run is returned: see [Run.Existed].
 func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...StartOption) (*Run[Out], error) {
-	input, err := codec.Encode(in, app.cfg.MaxPayload)
+	input, err := sent(&in, app.cfg.MaxPayload)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: input: %w", w.name, err)
 	}

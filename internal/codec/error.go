@@ -252,6 +252,7 @@ func first(list []*world.Error, text func(*world.Error) string) string {
 // all yields the known sentinels in the order of their names.
 func (r *Registry) all() iter.Seq2[string, error] {
 	known := maps.Clone(standard)
+	maps.Copy(known, ownSentinels)
 	if r != nil {
 		r.mu.RLock()
 		maps.Copy(known, r.sentinels)

@@ -36,9 +36,21 @@ func (e *Error) Is(target error) bool {
 }
 
 // Encode returns v as JSON, in the form of encoding/json without HTML escaping and without a newline at the end. A nil
-// pointer, interface, slice or map is null. limit is in bytes; 0 means [DefaultLimit], less than 0 none. Errors are *[Error]. The
-// caller owns the bytes. It is safe for concurrent use.
+// pointer, interface, slice or map is null. Bytes of a text that are not UTF-8 become U+FFFD; in the key of a map they are refused, as an entry could be lost, and so
+// is a struct that has no exported field, as all of it would be. limit is in bytes; 0 means [DefaultLimit], less than 0 none. Errors are *[Error]. The caller owns the bytes. It is safe for concurrent use.
 func Encode(v any, limit int) ([]byte, error) {
+	b, err := encode(v, limit)
+	if err == nil {
+		err = lost(v, b)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// encode is Encode for what may lose something.
+func encode(v any, limit int) ([]byte, error) {
 	b, ok := encodeSimple(v)
 	if !ok {
 		var err error
@@ -109,9 +121,51 @@ func encodeAny(v any) ([]byte, error) {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, &Error{Code: world.CodeEncode, Err: fmt.Errorf("%T does not encode as JSON: %w", v, explain(v, err))}
+		return nil, &Error{Code: world.CodeEncode, Err: fmt.Errorf("%s does not encode as JSON: %w", target(v), explain(v, err))}
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// Kept is a value as the log keeps it: what came out of the round trip, and the JSON between.
+type Kept[T any] struct {
+	JSON  []byte
+	Value T
+}
+
+// RoundTrip encodes a value as [Encode] does, from a pointer, so that methods of the pointer count as they do in [Decode], and reads it back: what cannot be read
+// back, or is not all there then, is an *[Error] with code ENCODE. Of such a value the JSON is returned all the same: earlier releases recorded it. Kept is nil
+// where the value is sure to come back as it is.
+func RoundTrip[T any](v *T, limit int) ([]byte, *Kept[T], error) {
+	if b, simple := encodeSimple(*v); simple && reflect.TypeFor[T]().Kind() != reflect.Interface {
+		return b, nil, CheckSize(b, limit)
+	}
+	return roundTrip(v, limit)
+}
+
+// roundTrip is RoundTrip of what is not simple. It is no part of that, so that its frame, which is large, is none of a simple step's: see the engine's call.
+//
+//go:noinline
+func roundTrip[T any](v *T, limit int) ([]byte, *Kept[T], error) {
+	b, simple := encodeSimple(*v)
+	if !simple {
+		var err error
+		if b, err = encodeAny(v); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := CheckSize(b, limit); err != nil {
+		return nil, nil, err
+	}
+	k := &Kept[T]{JSON: b}
+	if err := Fits(b, &k.Value); err != nil {
+		return b, nil, &Error{Code: world.CodeEncode, Err: fmt.Errorf("%s encodes as JSON that it cannot be read back from: %w", target(v), err)}
+	}
+	if !simple {
+		if err := lost(v, b); err != nil {
+			return b, nil, err
+		}
+	}
+	return b, k, nil
 }
 
 // Decode reads JSON into the pointer v, which must be zero before: what the data does not name stays as it is. Anything
@@ -128,6 +182,16 @@ func Decode(data []byte, v any) error {
 		return &Error{Code: world.CodeDecode, Err: decodeError(data, v, err)}
 	}
 	return nil
+}
+
+// Fits is [Decode] for what comes from outside: where a method of the type's own panics over the data, they do not fit either.
+func Fits(data []byte, v any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Error{Code: world.CodeDecode, Err: fmt.Errorf("decode %s: it panicked: %v", target(v), p)}
+		}
+	}()
+	return Decode(data, v)
 }
 
 // decodeSimple decodes the commonest types without reflection; what it does not know, and whatever is wrong, it leaves to

@@ -73,7 +73,7 @@ func (r *Registry) Sentinel(name string, err error) {
 	if old, ok := r.lookup(name); ok && old != err {
 		panic(fmt.Sprintf("stepwell: sentinel %q: the name is taken by another error", name))
 	}
-	if old, ok := r.nameOf(err); ok && old != name {
+	if old, ok := r.nameOf(err); ok && old != name && ownSentinels[old] == nil {
 		panic(fmt.Sprintf("stepwell: sentinel %q: the error is registered as %q", name, old))
 	}
 	r.checkName(name, nil)
@@ -125,7 +125,10 @@ func (r *Registry) lookup(name string) (error, bool) {
 	if err, ok := standard[name]; ok {
 		return err, true
 	}
-	err, ok := r.sentinels[name]
+	if err, ok := r.sentinels[name]; ok {
+		return err, ok
+	}
+	err, ok := ownSentinels[name]
 	return err, ok
 }
 
@@ -133,7 +136,10 @@ func (r *Registry) nameOf(err error) (string, bool) {
 	if name, ok := standardNames[err]; ok {
 		return name, true
 	}
-	name, ok := r.names[err]
+	if name, ok := r.names[err]; ok {
+		return name, ok
+	}
+	name, ok := ownNames[err]
 	return name, ok
 }
 
@@ -151,10 +157,10 @@ func (r *Registry) identify(err error) (name string, value json.RawMessage) {
 	}
 	typeName, ok := r.typeNames[reflect.TypeOf(err)]
 	if !ok {
-		return "", nil
+		return identifyOwn(err)
 	}
 	defer ignorePanic() // what cannot be kept is kept as any other error is
-	data, encErr := Encode(err, maxErrorValue)
+	data, encErr := encode(err, maxErrorValue)
 	if encErr != nil || string(data) == "null" {
 		return "", nil
 	}
@@ -183,7 +189,7 @@ func (r *Registry) matches(err error) []string {
 // sentinel returns the error with a name, or nil.
 func (r *Registry) sentinel(name string) error {
 	if r == nil {
-		return standard[name]
+		r = &Registry{}
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -16,18 +16,21 @@ func ToError(rec *world.Error, reg *Registry) error {
 	if rec == nil {
 		return nil
 	}
-	r := revived{rec: rec, value: reg.value(rec.Name, rec.Value)}
-	if r.value == nil {
-		r.add(reg.sentinel(rec.Name))
-	}
-	for _, name := range rec.Matches {
-		r.add(reg.sentinel(name))
-	}
 	var list []error
 	for _, c := range rec.Causes {
 		if c != nil {
 			list = append(list, ToError(c, reg))
 		}
+	}
+	r := revived{rec: rec, value: reg.value(rec.Name, rec.Value)}
+	if r.value == nil {
+		r.value = ownValue(rec, list)
+	}
+	if r.value == nil {
+		r.add(reg.sentinel(rec.Name))
+	}
+	for _, name := range rec.Matches {
+		r.add(reg.sentinel(name))
 	}
 	switch len(list) {
 	case 0:

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -64,6 +65,18 @@ func (b *body) main() {
 		b.run, b.watching = unbegun, nil
 	}
 	b.make()
+}
+
+// recordOf is what the log keeps of an attempt's error. One of a body that obeyed a cancel says so, also where it returned no more than its context's error.
+func (e *Engine) recordOf(r *result) *world.Error {
+	rec := e.record(r.err, r.where)
+	told := errors.Is(r.cause, ErrCancelled) || errors.Is(r.cause, ErrScope)
+	if told && rec.Code == "" && (errors.Is(r.err, context.Canceled) || errors.Is(r.err, r.cause)) {
+		c := *rec
+		c.Code = world.CodeCancelled
+		rec = &c
+	}
+	return rec
 }
 
 // begins reports whether the worker is still the one that recorded the start. That was looked at when the commit's answer came; but this goroutine may have

@@ -28,6 +28,7 @@ type Workflow struct {
 type Step struct {
 	Name   string
 	Run    func(ctx context.Context, input []byte) ([]byte, error)
+	Check  func(input []byte) error // whether the input can be what the function takes
 	Policy Policy
 	Source string // file:line of the function
 }
@@ -36,6 +37,7 @@ type Step struct {
 type StepSpec struct {
 	Run      func(ctx context.Context, input []byte) ([]byte, error) // a closure, or the registered function, with the recorded input
 	Task     bool                                                    // a registered step: others may run it
+	Check    func(input []byte) error                                // of a registered step: whether its recorded input can be what the function takes
 	Policy   Policy
 	Override json.RawMessage // registered steps: what the call asks for instead of the definition's policy; travels with the task
 }

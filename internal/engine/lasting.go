@@ -4,7 +4,7 @@ package engine
 // as new.
 //
 //  1. What needs nobody to wait for it is in the commit that ends the run or the segment: detached children, chunks of
-//     streams, attributes, waits whose event was there; before a continuation hooks too, as they stay open.
+//     streams, attributes, payloads set aside, waits whose event was there; before a continuation hooks too, as they stay open.
 //  2. Where only the world knows what becomes of it, as of a child whose chosen ID may be taken, it is in a commit just
 //     before: the end follows when that is decided.
 //  3. What would end with the run before it had begun is not created: a step, a wait, an attached child, a wait for another
@@ -30,7 +30,7 @@ func (s *session) lasts(op *replay.Op) bool {
 	case world.HookCreated:
 		return s.m.Outcome().Continue != nil && !op.Chosen && !op.Disposed()
 	case world.StepCreated:
-		return op.Key.Kind == world.KindStream || detachedOp(op)
+		return op.Key.Kind == world.KindStream || op.Key.Kind == world.KindAside || detachedOp(op)
 	}
 	return false
 }

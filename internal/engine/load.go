@@ -85,6 +85,7 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 		if c.wf == s.wf && c.state.Seq <= tk.Seq && c.state.SegmentSeq >= tk.Segment { // else another worker has continued it
 			if s.witnesses = c.witnesses; c.m != nil {
 				s.state, s.m = c.state, c.m
+				s.m.SetReplaying(s.state.Seq < tk.Seq) // another worker has lived through what came since
 				s.watched.Store(s.m)
 				cursor = world.Cursor(c.state.Seq)
 			}
@@ -193,7 +194,14 @@ func (s *session) machine() *replay.Machine {
 
 // begin takes up what is open in a run that was just loaded, and starts it if it is new.
 func (s *session) begin(tk world.TakenRun) {
+	s.loaded = tk.Seq
 	if s.state.Status == world.Pending {
+		if err := s.wf.Check(s.state.Input); err != nil { // nothing has run: there is nothing to be kept for other code
+			s.terminal(world.Event{Type: world.RunFailed, Error: &world.Error{
+				Message: fmt.Sprintf("workflow %s: the input does not fit: %v", s.wf.Name, err), Code: world.CodeDecode, Permanent: true,
+			}})
+			return
+		}
 		e := world.Event{Type: world.RunStarted}
 		if s.state.Version == 0 {
 			e.Version = s.wf.Version

@@ -17,6 +17,9 @@ func (s *session) plan() {
 	if s.ended || s.state == nil {
 		return
 	}
+	if s.state.Status.Terminal() { // it ended before it began
+		return
+	}
 	if s.wf == nil { // nobody here knows the code: it was taken to be cancelled
 		s.endWithoutCode()
 		return
@@ -176,6 +179,13 @@ func (s *session) startReady() {
 		}
 		if !s.slot() {
 			return
+		}
+		if spec := op.Spec.(*StepSpec); spec.Check != nil && st.Created <= s.loaded {
+			if err := spec.Check(op.Input); err != nil { // other code wrote it, and the code that can read it may come again
+				s.slots++
+				s.fail(Block(world.CodeDecode, fmt.Errorf("the recorded input of step %q does not fit: %w", op.Key, err)), st.Created)
+				return
+			}
 		}
 		s.nextReady()
 		verdict := s.judge(st)
@@ -386,7 +396,7 @@ func (s *session) recordResult(step string, b *body, r *result) {
 // recordFailure records an attempt that failed: another follows, or the step has failed.
 func (s *session) recordFailure(step string, b *body, r *result) {
 	st := s.state.Step(step)
-	rec := s.e.record(r.err, r.where)
+	rec := s.e.recordOf(r)
 	now := s.now
 	if s.abandon || errors.Is(r.cause, ErrDraining) {
 		s.turn.addStreams(unclosed(r.streams, false)...)

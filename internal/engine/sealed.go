@@ -39,11 +39,23 @@ func (e *Engine) unreadable(run string, ev *world.Event) error {
 // mostSealedPause is how long a task rests, at most, that a worker without its key has handed back.
 const mostSealedPause = 30 * time.Second
 
-// returnSealed hands back a task whose input this worker cannot decrypt: another one may.
-func (e *Engine) returnSealed(t *world.Task, key string) {
+// unfit says why this worker cannot run a task, which another one may; "": it can.
+func (e *Engine) unfit(t *world.Task) string {
+	if key := world.TaskKeyID(t.Options); key != "" {
+		return fmt.Sprintf("its worker cannot decrypt the input, which is encrypted with the key %q", key)
+	}
+	if check := e.stepsByName[t.Name].Check; check != nil {
+		if err := check(t.Input); err != nil {
+			return fmt.Sprintf("its worker has code that the recorded input does not fit (%s): %v", world.CodeDecode, err)
+		}
+	}
+	return ""
+}
+
+// returnUnfit hands back a task that this worker cannot run.
+func (e *Engine) returnUnfit(t *world.Task, why string) {
 	defer e.steps.release(1)
 	rest := min(time.Second<<min(t.Abandoned, 5), mostSealedPause)
-	why := fmt.Sprintf("its worker cannot decrypt the input, which is encrypted with the key %q", key)
 	e.cfg.Logger.Warn("a task was handed back", "run", t.Run, "step", t.Step, "err", why)
 	e.deliverTask(e.abandonment(t, e.now().Add(rest), why))
 }

@@ -68,6 +68,7 @@ type session struct {
 	now              time.Time     // the world's clock, read once a turn
 	timer            *time.Timer   // of wait; made when it is first needed
 	durable          int64         // number of the last event that is committed
+	loaded           int64         // number of the last event of the log when the run was taken
 
 	again     bool                 // a commit's own outcome is to be looked at
 	outcome   func()               // of the last commit's conditions; see goOn

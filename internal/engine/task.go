@@ -73,8 +73,8 @@ func (e *Engine) startTasks(tasks []world.Task, ended func()) {
 	var alone *world.Task
 	for i := range tasks {
 		t := &tasks[i]
-		if key := world.TaskKeyID(t.Options); key != "" {
-			back.Go(func() { e.returnSealed(t, key) })
+		if why := e.unfit(t); why != "" {
+			back.Go(func() { e.returnUnfit(t, why); ended() })
 			continue
 		}
 		switch n := taskDeaths(t); {
@@ -216,7 +216,7 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 	}
 	end := world.Event{Type: world.StepCompleted, ID: t.Step, Attempt: t.Attempt, Payload: r.payload, OccurredAt: r.at}
 	if r.err != nil {
-		rec := e.record(r.err, r.where)
+		rec := e.recordOf(&r)
 		end = world.Event{Type: world.StepFailed, ID: t.Step, Attempt: t.Attempt, Error: rec, OccurredAt: r.at}
 		first := t.First
 		if first.IsZero() {

@@ -52,6 +52,7 @@ type cutter struct {
 	entities map[string]*entity
 	unread   map[int64]bool    // carried into the newest segment
 	hooks    map[string]bool   // the same
+	aside    map[int64]bool    // payloads that the source set aside behind the cut: they stay with it
 	late     []world.Event     // results behind the cut that are kept
 	tokens   map[string]string // of hooks, by their IDs, where they are others than the source's
 	chosen   []string          // of the source, that the code chose and has others for
@@ -78,7 +79,7 @@ func (h *History) Fork(c Cut) ([]world.Event, error) {
 		return nil, err
 	}
 	f := &cutter{
-		Cut: c, cut: cut, h: w, state: state, newest: state.SegmentSeq, entities: map[string]*entity{}, unread: map[int64]bool{}, hooks: map[string]bool{},
+		Cut: c, cut: cut, h: w, state: state, newest: state.SegmentSeq, entities: map[string]*entity{}, unread: map[int64]bool{}, aside: map[int64]bool{}, hooks: map[string]bool{},
 		numbers: map[int64]int64{},
 	}
 	f.retoken()
@@ -125,10 +126,15 @@ func (f *cutter) survey() {
 				key.Segment = made
 			}
 			f.entities[e.ID] = &entity{
-				key: key, created: e.Seq, ended: e.Kind == world.KindPatch || e.Kind == world.KindStream, id: world.CorrelationID(f.Run, f.Born, key),
+				key: key, created: e.Seq, ended: record(e), id: world.CorrelationID(f.Run, f.Born, key),
 			}
 		case world.StepCompleted, world.StepFailed:
 			f.end(e.ID)
+		}
+	}
+	for _, e := range f.h.Events[f.At:] { // results may follow in the fork, and what its code would have decided before them was decided here
+		if e.Type == world.StepCreated && e.Kind == world.KindAside && (f.Late || len(f.Results) > 0) {
+			f.aside[e.From] = true
 		}
 	}
 	if !f.Late {
@@ -148,6 +154,11 @@ func (f *cutter) survey() {
 	}
 }
 
+// record reports whether a step_created is no step, but the record of something that is complete with it.
+func record(e *world.Event) bool {
+	return e.Kind == world.KindPatch || e.Kind == world.KindStream || e.Kind == world.KindAside
+}
+
 func (f *cutter) end(step string) {
 	if e := f.entities[step]; e != nil {
 		e.ended = true
@@ -162,10 +173,8 @@ func (f *cutter) kept(e *world.Event) bool {
 		return true
 	case world.RunPaused, world.RunResumed, world.HookConflict, world.HookDisposed, world.WaitCreated, world.WaitCompleted, world.AttrSet:
 		return !old
-	case world.SignalReceived:
-		return !old || f.unread[e.Seq]
-	case world.HookReceived:
-		return !old || f.unread[e.Seq]
+	case world.SignalReceived, world.HookReceived:
+		return (!old || f.unread[e.Seq]) && !f.aside[e.Seq]
 	case world.HookCreated:
 		return !old || f.hooks[e.ID]
 	case world.StepCreated, world.StepStarted, world.StepRetrying, world.StepCompleted, world.StepFailed:
@@ -193,6 +202,9 @@ func (f *cutter) take(e *world.Event) {
 	}
 	if c.From != 0 {
 		c.From = f.numbers[c.From]
+	}
+	if of := f.entities[c.Peer]; c.Kind == world.KindAside && of != nil {
+		c.Peer = of.id // the hook
 	}
 	switch c.Type {
 	case world.RunCreated:
@@ -307,7 +319,7 @@ func (f *cutter) invent() {
 // StepNamed returns the ID of the step with a name, "charge" or "poll[2]", whose creation is the last up to an event.
 func (h *History) StepNamed(name string, at int64) (id string, ok bool) {
 	for i := range h.Events {
-		if e := &h.Events[i]; e.Seq <= at && e.Type == world.StepCreated && e.Kind != world.KindPatch && e.Kind != world.KindStream && (e.ID == name || e.Name == name && e.Occurrence == 0 || named(e) == name) {
+		if e := &h.Events[i]; e.Seq <= at && e.Type == world.StepCreated && !record(e) && (e.ID == name || e.Name == name && e.Occurrence == 0 || named(e) == name) {
 			id, ok = e.ID, true
 		}
 	}

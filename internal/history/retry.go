@@ -155,7 +155,7 @@ func (f *retrier) read(e *world.Event) {
 		clear(f.steps)
 		f.order, f.sent = nil, nil
 	case world.StepCreated:
-		if e.Kind == world.KindPatch || e.Kind == world.KindStream {
+		if record(e) {
 			return
 		}
 		undo := strings.HasPrefix(e.Path, world.UndoPath+"[")

@@ -26,6 +26,7 @@ type receiver struct {
 	member member
 	hook   *hook
 	future *Future
+	check  *Check // nil: it takes all
 }
 
 func (r *receiver) gone() bool { return r.future.done }
@@ -208,7 +209,10 @@ func (h *hook) close(err error) {
 
 // Receive asks for the next payload of the hook behind a future of [Ctx.Hook]. What came before a cancel or a dispose is received
 // still; then it is [ErrCancelled], or world.ErrNotFound.
-func (x *Ctx) Receive(of *Future) *Future {
+func (x *Ctx) Receive(of *Future) *Future { return x.CheckedReceive(of, nil) }
+
+// CheckedReceive is [Ctx.Receive] of what the check lets through; nil: all.
+func (x *Ctx) CheckedReceive(of *Future, check *Check) *Future {
 	m := x.m
 	if _, err := m.operate(); err != nil {
 		return m.resolved(err)
@@ -218,11 +222,14 @@ func (x *Ctx) Receive(of *Future) *Future {
 	}
 	h := of.op.hook
 	f := m.future(nil)
-	switch {
-	case len(h.unread) > 0:
-		f.resolve(h.unread[0].payload, nil)
+	for len(h.unread) > 0 && !f.done {
+		l := h.unread[0]
 		h.unread[0] = nil
 		h.unread = h.unread[1:]
+		m.hand(h, f, check, l.seq, l.payload)
+	}
+	switch {
+	case f.done:
 	case x.scope.isCancelled():
 		f.resolve(nil, ErrCancelled)
 	case h.disposed:
@@ -230,7 +237,7 @@ func (x *Ctx) Receive(of *Future) *Future {
 	case of.done && of.err != nil && !h.granted:
 		f.resolve(nil, of.err)
 	default:
-		r := &receiver{hook: h, future: f}
+		r := &receiver{hook: h, future: f, check: check}
 		f.receiver = r
 		m.join(x.scope, &r.member, r)
 		h.receivers.add(r)
@@ -266,10 +273,22 @@ func (m *Machine) payload(e *world.Event) {
 		return
 	}
 	if r, ok := h.receivers.first(); ok && m.outcome == nil {
-		r.end(e.Payload, nil)
+		if m.hand(h, r.future, r.check, e.Seq, e.Payload); r.gone() {
+			r.member.leave()
+			h.receivers.dropped()
+		}
 		return
 	}
 	h.unread = append(h.unread, &letter{seq: e.Seq, payload: e.Payload})
+}
+
+// hand gives a hook's payload to who receives it next: it ends the future, or is set aside, and the future waits for the next.
+func (m *Machine) hand(h *hook, f *Future, check *Check, seq int64, payload []byte) {
+	if bad := m.misfit(h.op, check, seq, payload); bad == nil {
+		f.resolve(payload, nil)
+	} else if check.Tell {
+		f.resolve(nil, bad)
+	}
 }
 
 func put[K comparable, V any](m *map[K]V, k K, v V) {

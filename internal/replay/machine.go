@@ -86,6 +86,8 @@ type Machine struct {
 	patches map[string]bool // decided in this segment
 
 	attributes map[string]int // bytes by name, of those of the run as the code sees it; nil: it has set none
+	decisions  decisions      // about payloads, in fed
+	asides     map[string]int // payloads that were set aside in this segment, by the name of their event or hook
 
 	boxes  map[string]*letterbox
 	hooks  map[string]*hook // by ID, as long as the log may hold payloads for them
@@ -202,7 +204,7 @@ func (m *Machine) Feed(events []world.Event, more bool) error {
 	if err := m.failed(); err != nil {
 		return err
 	}
-	m.fed, m.at, m.matched, m.sought, m.more = events, 0, 0, 0, more
+	m.fed, m.at, m.matched, m.sought, m.more, m.decisions = events, 0, 0, 0, more, decisions{}
 	if len(m.queue) > 0 {
 		m.queue = append(m.queue, events...)
 		m.fed = m.queue

@@ -21,7 +21,8 @@ type Op struct {
 	Until  time.Time       // wait: due at this time; used when After is zero
 	Timed  bool            // wait: it has a time at all
 	Match  json.RawMessage // event wait
-	From   int64           // wait_completed: the signal that was taken
+	From   int64           // wait_completed: the signal that was taken; of a payload that is set aside: the event that brought it
+	Reason *world.Error    // of a payload that is set aside: why it does not fit
 	Token  string          // hook
 	Chosen bool            // hook: the author chose the token; child: the ID
 
@@ -30,6 +31,7 @@ type Op struct {
 	future   *Future
 	own      Future // what future points to, for operations that have an end
 	hook     *hook
+	check    *Check                            // of an event wait; nil: it takes all
 	alike    func(asked, recorded []byte) bool // of a hook: see HookSpec
 	kept     []byte                            // of a hook: the metadata that was recorded, where that is known; else nil. Of a child: see recordedPeer
 	recorded bool                              // its event is in the log
@@ -66,6 +68,9 @@ func (o *Op) Event(at time.Time) world.Event {
 	e.Name, e.Path, e.Occurrence, e.Payload = o.Key.Name, o.Key.Path, o.Key.Occurrence, o.Input
 	e.Peer, e.Token = o.Peer, o.Token
 	e.Chosen = o.Chosen && o.Type == world.HookCreated
+	if o.Key.Kind == world.KindAside {
+		e.From, e.Error = o.From, o.Reason
+	}
 	if o.Type == world.StepCreated || o.Type == world.WaitCreated {
 		e.Kind = o.Key.Kind
 	}
@@ -119,6 +124,7 @@ var words = map[world.Kind]string{
 	world.KindClosure: "step", world.KindTask: "registered step", world.KindChild: "child run", world.KindAwait: "wait for run",
 	world.KindPatch: "patch", world.KindSleep: "sleep", world.KindEvent: "wait for event", world.KindCondition: "wait for condition",
 	world.KindHook: "hook", world.KindAttr: "attribute", world.KindStream: "chunk of stream",
+	world.KindAside: "record of a payload that does not fit",
 }
 
 func ordinal(n int) string {

@@ -9,6 +9,7 @@ type ahead struct {
 	patches map[string]bool // recorded in it
 	next    int             // creations before it are asked for
 	result  bool            // a result follows
+	other   bool            // one that is not the record of a chosen token
 }
 
 // Patched decides whether changed code takes its new way: yes where nothing later is in the log, which is then recorded; as recorded
@@ -23,7 +24,7 @@ func (x *Ctx) Patched(id string) (bool, error) {
 		return on, nil
 	}
 	m.readAhead()
-	on := m.ahead.patches[id] || m.newest()
+	on := m.ahead.patches[id] || !m.ahead.result && !m.behind && m.last()
 	put(&m.patches, id, on)
 	if on {
 		op := m.opening(x, world.StepCreated, m.key(c, world.KindPatch, id))
@@ -44,6 +45,7 @@ func (m *Machine) readAhead() {
 		if m.drives(e) {
 			a.result = true
 			if !decides(e) {
+				a.other = true
 				return
 			}
 		}
@@ -53,10 +55,12 @@ func (m *Machine) readAhead() {
 	}
 }
 
-// newest reports whether nothing later is in the log: no result that is not delivered, no creation that the code has not asked for.
-func (m *Machine) newest() bool {
+// last reports whether nothing later is in the log that may come of this turn: no result but the records of chosen tokens, which come before any code
+// goes on, and no creation that the code has not asked for.
+func (m *Machine) last() bool {
+	m.readAhead()
 	a := &m.ahead
-	if a.result || m.behind {
+	if a.other {
 		return false
 	}
 	for ; a.next < len(m.fed); a.next++ {

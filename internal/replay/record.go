@@ -79,6 +79,10 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 			return m.diverged(e, fmt.Sprintf("%s taking event %d", op.Describe(), e.From), op)
 		}
 		return nil
+	case world.StepCreated:
+		if op.Key.Kind == world.KindAside && e.From != op.From {
+			return m.diverged(e, fmt.Sprintf("%s, of event %d", op.Describe(), e.From), op)
+		}
 	}
 	if e.Name != op.Key.Name || e.Occurrence != op.Key.Occurrence || e.Path != op.Key.Path {
 		return m.diverged(e, describe(e.Type, e.Key(m.cfg.Segment)), op)
@@ -168,6 +172,25 @@ func (m *Machine) locates(op *Op) bool {
 	}
 	m.matched = max(m.matched, len(m.fed))
 	return m.cfg.Strict || m.replaying.Load() || len(m.fed) > m.at+1
+}
+
+// Recorded reports whether the log at hand has what the running coroutine asks for next under a kind and name: it was asked for before.
+func (x *Ctx) Recorded(k world.Kind, name string) bool {
+	c, err := x.m.enter()
+	if err != nil {
+		return false
+	}
+	key := world.Key{Segment: x.m.cfg.Segment, Path: c.path, Kind: k, Name: name}
+	if n := c.uses(k, name); n != nil {
+		key.Occurrence = *n
+	}
+	id := x.m.id(key)
+	for i := x.m.at + 1; i < len(x.m.fed); i++ {
+		if e := &x.m.fed[i]; e.ID == id && e.Creation() {
+			return true
+		}
+	}
+	return false
 }
 
 // key makes the key of the running coroutine's next operation of a kind and name.

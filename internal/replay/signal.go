@@ -38,9 +38,14 @@ func (m *Machine) letterbox(name string) *letterbox {
 // Event asks for a wait for a signal with a name whose payload contains match (empty: any). With a timeout above zero it also ends when that has
 // passed: see [Future.Received]. A signal that came before is taken at once, the oldest first.
 func (x *Ctx) Event(name string, match json.RawMessage, timeout time.Duration, timed bool) *Future {
+	return x.CheckedEvent(name, match, timeout, timed, nil)
+}
+
+// CheckedEvent is [Ctx.Event] for what the check lets through; nil: all.
+func (x *Ctx) CheckedEvent(name string, match json.RawMessage, timeout time.Duration, timed bool, check *Check) *Future {
 	m := x.m
 	f := x.wait(world.KindEvent, name, func(op *Op) {
-		op.Match, op.Timed = match, timed
+		op.Match, op.Timed, op.check = match, timed, check
 		if op.After = timeout; timed && timeout <= 0 {
 			op.Until = m.now
 		}
@@ -49,16 +54,21 @@ func (x *Ctx) Event(name string, match json.RawMessage, timeout time.Duration, t
 		return f
 	}
 	b := m.letterbox(name)
-	for i := b.unread.head; i < len(b.unread.items); i++ {
+	given := 0
+	for i := b.unread.head; i < len(b.unread.items) && !f.done; i++ {
 		if l := b.unread.items[i]; !l.taken && takes(f.op, l.payload) {
 			l.taken = true
-			b.unread.dropped()
-			m.tidy(name, b)
-			m.take(f.op, l.seq, l.payload)
-			return f
+			m.give(f.op, l.seq, l.payload)
+			given++
 		}
 	}
-	b.waiting.add(f.op)
+	for range given {
+		b.unread.dropped()
+	}
+	if !f.done {
+		b.waiting.add(f.op)
+	}
+	m.tidy(name, b)
 	return f
 }
 
@@ -74,9 +84,10 @@ func (m *Machine) signal(e *world.Event) {
 	b := m.letterbox(e.Name)
 	for i := b.waiting.head; i < len(b.waiting.items); i++ {
 		if op := b.waiting.items[i]; !op.gone() && takes(op, e.Payload) {
-			m.take(op, e.Seq, e.Payload)
-			b.waiting.dropped()
-			m.tidy(e.Name, b)
+			if m.give(op, e.Seq, e.Payload); op.gone() {
+				b.waiting.dropped()
+				m.tidy(e.Name, b)
+			}
 			return
 		}
 	}
@@ -88,10 +99,18 @@ func (m *Machine) keep(e *world.Event) {
 	m.letterbox(e.Name).unread.add(&letter{seq: e.Seq, payload: e.Payload})
 }
 
-// take ends a wait with a signal and asks for that to be recorded.
-func (m *Machine) take(op *Op, seq int64, payload []byte) {
-	op.future.received = true
-	op.future.resolve(payload, nil)
+// give hands a signal to the wait that it is for: it ends that, and asks for this to be recorded; or it is set aside, and the wait goes on. Nobody else gets it.
+func (m *Machine) give(op *Op, seq int64, payload []byte) {
+	bad := m.misfit(op, op.check, seq, payload)
+	switch {
+	case bad == nil:
+		op.future.received = true
+		op.future.resolve(payload, nil)
+	case op.check.Tell:
+		op.future.resolve(nil, bad)
+	default:
+		return
+	}
 	m.ask(&Op{Type: world.WaitCompleted, ID: op.ID, Key: op.Key, From: seq, scope: op.scope, future: op.future})
 }
 
