@@ -170,6 +170,12 @@ func (p *picture) wayOut(a *proposal, run string) {
 // mostSends is how many events and hooks a picture proposes to send to.
 const mostSends = 3
 
+// payloadWord stands for a payload, whose type only the code knows. It is no JSON: pasted as it is, it is refused and changes nothing.
+const (
+	payloadWord = "PAYLOAD"
+	payloadNote = "PAYLOAD is JSON that its code takes"
+)
+
 // sends proposes what can be sent to what is open.
 func (p *picture) sends(run string, a *proposal) {
 	n := 0
@@ -178,17 +184,18 @@ func (p *picture) sends(run string, a *proposal) {
 		case n == mostSends:
 			return
 		case en.Kind == world.KindEvent && en.Status == world.EntryWaiting:
-			payload := "null"
+			signal := "runs signal " + run + " " + shellWord(en.Name) + " "
 			if len(en.Match) > 0 {
-				payload = string(en.Match)
+				a.do("signal:", signal+shellWord(string(en.Match)))
+			} else {
+				a.note("signal:", signal+payloadWord, payloadNote)
 			}
-			a.do("signal:", "runs signal "+run+" "+shellWord(en.Name)+" "+shellWord(payload))
 			n++
 		case en.Kind == world.KindHook && en.Status == world.EntryActive && strings.HasPrefix(en.Token, world.WebhookToken):
 			a.do("its URL:", "hooks list --token "+shellWord(en.Token)) // it takes requests alone
 			n++
 		case en.Kind == world.KindHook && en.Status == world.EntryActive:
-			a.do("send:", "hooks send "+shellWord(en.Token)+" null")
+			a.note("send:", "hooks send "+shellWord(en.Token)+" "+payloadWord, payloadNote)
 			n++
 		}
 	}

@@ -143,6 +143,13 @@ func (p *picture) facts(to io.Writer) {
 	for _, u := range j.Unread {
 		fact("unread", fmt.Sprintf("event %q, sent %s   %s", u.Name, human.When(u.At, p.now()), p.payload(u.Payload, noteWidth)))
 	}
+	for _, a := range j.Aside {
+		of := "event"
+		if a.Hook != "" {
+			of = "hook"
+		}
+		fact("set aside", fmt.Sprintf("%s %q, event %d, %s: %s   %s", of, a.Name, a.Seq, human.When(a.At, p.now()), human.Cut(a.Reason, 200), p.payload(a.Payload, noteWidth)))
+	}
 	for i := range r.Late {
 		fact("too late", human.Cut(human.Visible(timeline.Late(&r.Late[i])), payloadWidth)+"; the run ended before it read it")
 	}

@@ -32,6 +32,7 @@ type runView struct {
 	Output       *payload
 	Error        *failure
 	Unread       []unread
+	Aside        []unread
 	Rows         []entryRow
 	Pages        pages
 	Axis         axis
@@ -109,6 +110,7 @@ type unread struct {
 	At      *moment
 	Payload *payload
 	Path    string
+	Note    string // of what was set aside: what does not fit
 }
 
 const mostUnread = 20
@@ -182,6 +184,9 @@ func (u *UI) runView(v *visit, s *stepwell.Story) *runView {
 	}
 	for _, un := range j.Unread[:min(len(j.Unread), mostUnread)] {
 		p.Unread = append(p.Unread, unread{Name: un.Name, Seq: un.Seq, At: v.moment(un.At), Path: eventPath(r.ID, un.Seq)})
+	}
+	for _, a := range j.Aside[max(len(j.Aside)-mostUnread, 0):] {
+		p.Aside = append(p.Aside, unread{Name: a.Name, Seq: a.Seq, At: v.moment(a.At), Path: eventPath(r.ID, a.Seq), Note: human.Cut(a.Reason, 300)})
 	}
 	p.Acts = u.acts(v, s)
 	entries := v.pageOf(j.Entries, &p.Pages)
