@@ -145,7 +145,7 @@ func TestEveryExportedErrorIsKnown(t *testing.T) {
 		"ErrInvalid": stepwell.ErrInvalid, "ErrTooLarge": stepwell.ErrTooLarge, "ErrInboxFull": stepwell.ErrInboxFull, "ErrNoKey": stepwell.ErrNoKey,
 		"ErrWorkerExists": stepwell.ErrWorkerExists, "ErrLeaseLost": stepwell.ErrLeaseLost, "ErrDraining": stepwell.ErrDraining, "ErrRunOver": stepwell.ErrRunOver,
 		"ErrTimeout": stepwell.ErrTimeout, "ErrFull": stepwell.ErrFull, "ErrClosed": stepwell.ErrClosed, "ErrStreamClosed": stepwell.ErrStreamClosed,
-		"ErrAnswered": stepwell.ErrAnswered,
+		"ErrAnswered": stepwell.ErrAnswered, "ErrDeliveryUsed": stepwell.ErrDeliveryUsed,
 	}
 	types := map[string]func(error) bool{
 		"StepError": is[*stepwell.StepError], "UndoError": is[*stepwell.UndoError], "ItemError": is[*stepwell.ItemError], "RunError": is[*stepwell.RunError],
