@@ -84,10 +84,14 @@ func TestAPayloadThatDoesNotFitIsSetAside(t *testing.T) {
 		}
 		send(`[1]`, `"x"`, `{"N":"one"}`)
 		until(r, "three to be set aside", func() bool { return len(asides(r, run.ID())) == 3 })
-		why, err := wk.Why(r.ctx, run.ID())
-		if err != nil {
-			r.Fatal(err)
-		}
+		var why stepwell.Why
+		until(r, "it to wait again", func() bool {
+			var err error
+			if why, err = wk.Why(r.ctx, run.ID()); err != nil {
+				r.Fatal(err)
+			}
+			return why.Kind == stepwell.WhyEvent
+		})
 		if text := why.String(); why.Kind != stepwell.WhyEvent || len(why.Aside) != 3 || !strings.Contains(text, `event "approve" was set aside`) || !strings.Contains(text, "does not fit int") {
 			r.Errorf("why = %s: %s, want the event, and what was set aside and why", why.Kind, text)
 		}
