@@ -17,6 +17,11 @@ import (
 //
 // Errors: [ErrInvalid], [ErrTooLarge].
 func (a *App) AdmitCommit(c *world.Commit) error {
+	if c.Build != "" {
+		if err := world.CheckName("build", c.Build); err != nil {
+			return err
+		}
+	}
 	for i := range c.Events {
 		if c.Events[i].Birth != nil {
 			if err := a.admitBirth(c.Run, &c.Events[i], len(c.Events) == 1 && c.Worker == ""); err != nil {
@@ -44,6 +49,9 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 		return fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, b.Timeout)
 	}
 	for name, value := range b.Attributes {
+		if !json.Valid(value) {
+			return fmt.Errorf("%w: attribute %.100q is not JSON", ErrInvalid, name)
+		}
 		if _, err := encodeAttribute(name, value); err != nil {
 			return err
 		}

@@ -52,6 +52,10 @@ func (a *App) Bulk(ctx context.Context, f ListFilter, act Act, opts ...BulkOptio
 			yield(BulkResult{}, fmt.Errorf("bulk: %w", err))
 			return
 		}
+		if act == nil {
+			yield(BulkResult{}, fmt.Errorf("%w: bulk: no act", ErrInvalid))
+			return
+		}
 		if o.parallel < 1 {
 			yield(BulkResult{}, fmt.Errorf("%w: bulk: %d acts at once: want 1 or more", ErrInvalid, o.parallel))
 			return
@@ -83,10 +87,11 @@ func (a *App) bulk(ctx context.Context, f ListFilter, act Act, parallel int, yie
 			break
 		}
 		c := make(chan BulkResult, 1)
-		begun = append(begun, c)
 		if do := func() { c <- BulkResult{run, act(actCtx, run)} }; parallel == 1 {
-			do()
+			do() // before it is waited for: a panic is the caller's
+			begun = append(begun, c)
 		} else {
+			begun = append(begun, c)
 			go do() // it is waited for above
 		}
 		if len(begun) == parallel && !first() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
 )
 
 // ContinueOption changes how a run continues: [Version].
@@ -32,8 +33,8 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	if err := given(opts, func(opt ContinueOption) { opt.continueOption(&o) }); err != nil {
 		return fmt.Errorf("continue as new: %w", err)
 	}
-	if o.version < 0 {
-		return fmt.Errorf("continue as new: %w: version %d: must be 1 or more", ErrInvalid, o.version)
+	if err := world.CheckVersion(o.version); err != nil {
+		return fmt.Errorf("continue as new: %w", err)
 	}
 	input, err := sent(&in, ctx.env.limit)
 	if err == nil {

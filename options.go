@@ -80,8 +80,9 @@ func (o *StartOptions) check() error {
 		return fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, o.Timeout)
 	case o.Priority < 0 || o.Priority > 4:
 		return fmt.Errorf("%w: priority %d: want 1 to 4, or 0 for the default", ErrInvalid, o.Priority)
-	case o.Version < 0:
-		return fmt.Errorf("%w: version %d: must not be negative", ErrInvalid, o.Version)
+	}
+	if err := world.CheckVersion(o.Version); err != nil {
+		return err
 	}
 	if o.ID != "" {
 		if err := world.CheckRunID(o.ID); err != nil {

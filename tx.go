@@ -17,7 +17,15 @@ type InOption struct{ tx world.Tx }
 //	run, err := Order.Start(ctx, app, in, stepwell.In(postgres.Tx(tx)))
 //
 // A world that cannot share transactions refuses it with [ErrInvalid].
-func In(tx world.Tx) InOption { return InOption{tx} }
+func In(tx world.Tx) InOption {
+	if tx == nil {
+		tx = noTx{} // which every world refuses: a transaction was meant
+	}
+	return InOption{tx}
+}
+
+// noTx is a transaction that is not there.
+type noTx struct{ world.Tx }
 
 func (o InOption) startOption(s *StartOptions) { s.In = o.tx }
 

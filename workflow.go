@@ -57,8 +57,8 @@ func Version(n int) VersionOption { return VersionOption(n) }
 func (v VersionOption) continueOption(o *continueOptions) { o.version = int(v) }
 
 func (v VersionOption) workflowOption(o *workflowOptions) {
-	if v < 1 {
-		o.faults = append(o.faults, fmt.Errorf("%w: version %d: must be 1 or more", ErrInvalid, int(v)))
+	if v < 1 || v > world.MaxVersion {
+		o.faults = append(o.faults, fmt.Errorf("%w: version %d: want 1 to %d", ErrInvalid, int(v), world.MaxVersion))
 	}
 	o.version = int(v)
 }

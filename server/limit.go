@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -110,8 +111,8 @@ func (s *Server) mayRun(r *request, run string) error {
 }
 
 // mayWrite refuses a commit that writes to what the key is not for. That a worker commits to runs that it took the world holds; what is beside that is
-// looked at here.
-func (s *Server) mayWrite(r *request, c *wire.Commit) error {
+// looked at here. A birth may be within another commit, that of the run whose code asks for it.
+func (s *Server) mayWrite(r *request, c, within *wire.Commit) error {
 	if r.limited() == nil {
 		return nil
 	}
@@ -120,6 +121,14 @@ func (s *Server) mayWrite(r *request, c *wire.Commit) error {
 		case e.Birth != nil:
 			if err := r.mayWorkflow(e.Birth.Workflow); err != nil {
 				return err
+			}
+			if p := e.Birth.Parent; p != nil && !asksFor(within, c.Run, p) {
+				return fmt.Errorf("%w: run %.100q: a limited key bears a child with the commit in which its parent asks for it", errScope, c.Run)
+			}
+			if o := e.Birth.Origin; o != nil {
+				if err := s.mayRun(r, o.Run); err != nil && !errors.Is(err, world.ErrNotFound) {
+					return err
+				}
 			}
 		case e.Type == world.StepCreated && e.Kind == world.KindAwait:
 			if err := s.mayRun(r, e.Peer); err != nil {
@@ -131,7 +140,7 @@ func (s *Server) mayWrite(r *request, c *wire.Commit) error {
 		return s.mayRun(r, c.Run)
 	}
 	for _, b := range c.Births {
-		if err := s.mayWrite(r, b); err != nil {
+		if err := s.mayWrite(r, b, c); err != nil {
 			return err
 		}
 	}
@@ -141,6 +150,13 @@ func (s *Server) mayWrite(r *request, c *wire.Commit) error {
 		}
 	}
 	return nil
+}
+
+// asksFor reports whether a commit is of the run that a child says is its parent, and asks for that child.
+func asksFor(c *wire.Commit, child string, p *world.Parent) bool {
+	return c != nil && p.Run == c.Run && slices.ContainsFunc(c.Events, func(e wire.Event) bool {
+		return e.Type == world.StepCreated && e.Kind == world.KindChild && e.ID == p.Step && e.Peer == child
+	})
 }
 
 // mayReach refuses mail to what the key is not for. The end of a task's attempt goes to whichever run asked for it: that the worker holds it the world

@@ -105,6 +105,7 @@ var problems = []struct {
 	{world.ErrFormat, 500, "UNKNOWN_FORMAT", "The run's log is of a newer release"},
 	{errElsewhere, 409, "UNKNOWN_OUTCOME", "Another process of this server was asked first"},
 	{world.ErrUnknownOutcome, 503, "UNKNOWN_OUTCOME", "It may or may not have happened; repeat it under the same key"},
+	{world.ErrReplaced, 503, "DATABASE_REPLACED", "The file of the database was deleted, moved or replaced"},
 	{world.ErrStorage, 503, "STORAGE", "The database refused"},
 	{world.ErrClosed, 503, "SHUTTING_DOWN", "The server is shutting down"},
 	{context.DeadlineExceeded, 503, "TIMEOUT", "It took too long"},

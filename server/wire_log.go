@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +51,7 @@ func (s *Server) mayCommit(r *request, c *wire.Commit) error {
 	if err := s.mayActFor(r, c.Worker); err != nil {
 		return err
 	}
-	return s.mayWrite(r, c)
+	return s.mayWrite(r, c, nil)
 }
 
 // mostSkew is how far a client's clock may be off when it starts a run: lists are in the order of births.
@@ -64,9 +63,11 @@ func (s *Server) wireCommit(r *request, in *wire.Commit) (wire.Committed, error)
 	}
 	c := in.World()
 	if plainStart(in) {
-		if off := time.Since(c.Events[0].Time); off.Abs() > mostSkew {
+		e := &c.Events[0]
+		if off := time.Since(e.Time); off.Abs() > mostSkew {
 			return wire.Committed{}, invalid("run %.100q: it starts %s off this server's clock: want %s at most", c.Run, off.Round(time.Second), mostSkew)
 		}
+		*e = world.Event{Seq: e.Seq, Type: e.Type, Time: e.Time, Payload: e.Payload, Sealed: e.Sealed, Birth: e.Birth} // the rest others say
 	}
 	if err := s.app.AdmitCommit(c); err != nil {
 		return wire.Committed{}, err
@@ -97,27 +98,6 @@ func (s *Server) wireOutcome(r *request, in *wire.Commit) (wire.Committed, error
 
 // mayDeliver refuses an operator what only workers send, and who is no admin to end a run by force. Nobody else speaks for a worker.
 func (s *Server) mayDeliver(r *request, d *wire.Delivery) error {
-	for i := range d.Events {
-		switch e := &d.Events[i]; e.Type {
-		case world.SignalReceived, world.CancelRequested, world.RunPaused, world.RunResumed:
-		case world.HookReceived:
-			if err := s.noWebhook(r, d, e.ID); err != nil {
-				return err
-			}
-		case world.WaitCompleted:
-			if e.Outcome != world.OutcomeWoken {
-				return needs(r, Worker, "to end a wait as "+string(e.Outcome))
-			}
-		case world.RunCancelled:
-			if !r.sees(Admin) {
-				return fmt.Errorf("%w: the key is %s", errForce, r.key.Scope)
-			}
-		default:
-			if err := needs(r, Worker, "to send "+string(e.Type)); err != nil {
-				return err
-			}
-		}
-	}
 	if d.Task != nil {
 		if err := needs(r, Worker, "to end an attempt of a task"); err != nil {
 			return err
@@ -126,28 +106,43 @@ func (s *Server) mayDeliver(r *request, d *wire.Delivery) error {
 	if err := s.mayActFor(r, d.Worker); err != nil {
 		return err
 	}
-	return s.mayReach(r, d)
-}
-
-// noWebhook refuses an operator the payload of a webhook: requests come through its own door, which looks at their signatures.
-func (s *Server) noWebhook(r *request, d *wire.Delivery, hook string) error {
-	if r.sees(Worker) {
-		return nil
+	if err := s.mayReach(r, d); err != nil {
+		return err
 	}
-	token := d.Token
-	if token == "" {
-		hooks, err := s.below.Hooks(r.Context(), world.HookQuery{Run: d.Run})
-		if err != nil {
+	for i := range d.Events {
+		if err := maySay(r, d, &d.Events[i]); err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(hooks, func(h world.HookRow) bool { return h.ID == hook }); i >= 0 {
-			token = hooks[i].Token
-		}
-	}
-	if strings.HasPrefix(token, world.WebhookToken) {
-		return needs(r, Worker, "the payload of a webhook, which takes requests,")
 	}
 	return nil
+}
+
+// maySay refuses an event that the key's scope does not send. The payload of a webhook comes through its own door, which looks at signatures: so
+// below a worker payloads go by token, which tells what it is of.
+func maySay(r *request, d *wire.Delivery, e *wire.Event) error {
+	switch e.Type {
+	case world.SignalReceived, world.CancelRequested, world.RunPaused, world.RunResumed:
+		return nil
+	case world.HookReceived:
+		switch {
+		case d.Token == "":
+			return needs(r, Worker, "a payload for a hook that goes by its ID, as it could be a webhook's,")
+		case strings.HasPrefix(d.Token, world.WebhookToken):
+			return needs(r, Worker, "the payload of a webhook, which takes requests,")
+		}
+		return nil
+	case world.WaitCompleted:
+		if e.Outcome == world.OutcomeWoken {
+			return nil
+		}
+		return needs(r, Worker, "to end a wait as "+string(e.Outcome))
+	case world.RunCancelled:
+		if r.sees(Admin) {
+			return nil
+		}
+		return fmt.Errorf("%w: the key is %s", errForce, r.key.Scope)
+	}
+	return needs(r, Worker, "to send "+string(e.Type))
 }
 
 // plainEvent is what an operator may say in an event that is sent: the rest the server, or nobody, says.

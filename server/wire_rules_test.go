@@ -46,18 +46,25 @@ func TestWireStartsAreStarts(t *testing.T) {
 		}
 	}
 	for what, bad := range map[string]string{
-		"in year 1":             birthOf("b", "nobody", "0001-01-01T00:00:00Z", "1", ""),
-		"in year 9000":          birthOf("b", "nobody", "9000-01-01T00:00:00Z", "1", ""),
-		"timeout -1":            birthOf("b", "nobody", now, "1", `, "timeout": -1`),
-		"1.5 MiB":               birthOf("b", "nobody", now, `"`+strings.Repeat("x", 3<<19)+`"`, ""),
-		"not JSON":              birthOf("b", "nobody", now, `{"$base64": "eA=="}`, ""),
-		"an input of no order":  birthOf("b", "order", now, `{"cents": "five"}`, ""),
-		"an attribute of 9 KiB": birthOf("b", "nobody", now, "1", `, "attributes": {"a": "`+strings.Repeat("x", 9<<10)+`"}`),
+		"in year 1":                    birthOf("b", "nobody", "0001-01-01T00:00:00Z", "1", ""),
+		"in year 9000":                 birthOf("b", "nobody", "9000-01-01T00:00:00Z", "1", ""),
+		"timeout -1":                   birthOf("b", "nobody", now, "1", `, "timeout": -1`),
+		"1.5 MiB":                      birthOf("b", "nobody", now, `"`+strings.Repeat("x", 3<<19)+`"`, ""),
+		"not JSON":                     birthOf("b", "nobody", now, `{"$base64": "eA=="}`, ""),
+		"an input of no order":         birthOf("b", "order", now, `{"cents": "five"}`, ""),
+		"an attribute that is no JSON": birthOf("b", "nobody", now, "1", `, "attributes": {"a": {"$base64": "eyB9IHg="}}`),
+		"another's child":              birthOf("b", "nobody", now, "1", `, "parent": {"run": "long", "step": "step_1"}`),
+		"a version beyond":             strings.Replace(birthOf("b", "nobody", now, "1", ""), `"version": 1`, `"version": 3000000000`, 1),
+		"an attribute of 9 KiB":        birthOf("b", "nobody", now, "1", `, "attributes": {"a": "`+strings.Repeat("x", 9<<10)+`"}`),
 	} {
 		a := r.send("POST", inWorld+"commit", bad, as(operatorSecret)...)
 		if a.status < 400 || a.status >= 500 {
 			t.Errorf("%s: got %d, %.200s, want a refusal", what, a.status, a.body)
 		}
+	}
+	r.call("commit", strings.Replace(birthOf("plain", "nobody", now, "1", ""), `"type": "run_created"`, `"type": "run_created", "by": "root", "reason": "r", "token": "t", "name": "n"`, 1), as(operatorSecret)...)
+	if e := r.log1("plain")[0]; e.By+e.Reason+e.Token+e.Name != "" {
+		t.Errorf("an operator's start says %+v, want what a start says", e)
 	}
 	r.refused(404, "NOT_FOUND", "POST", inWorld+"run", `{"run": "b"}`, as(operatorSecret)...)
 	big := `{"run": "long", "events": [{"type": "signal_received", ` + at + `, "name": "a", "payload": "` + strings.Repeat("x", 3<<19) + `"}]}`
@@ -90,8 +97,9 @@ func TestWireWebhooks(t *testing.T) {
 	h := r.want(200, "GET", "/v1/hooks?run=s1", "", as(operatorSecret)...)
 	forged := `"events": [{"type": "hook_received", ` + at + `%s, "payload": {"method": "POST", "body": "forged"}}]}`
 	for what, body := range map[string]string{
-		"by its token": fmt.Sprintf(`{"token": %q, `+forged, h.get("0.token"), ""),
-		"by its ID":    fmt.Sprintf(`{"run": "s1", `+forged, fmt.Sprintf(`, "id": %q`, h.get("0.id"))),
+		"by its token":             fmt.Sprintf(`{"token": %q, `+forged, h.get("0.token"), ""),
+		"by its ID":                fmt.Sprintf(`{"run": "s1", `+forged, fmt.Sprintf(`, "id": %q`, h.get("0.id"))),
+		"by the ID of one to come": fmt.Sprintf(`{"run": "s1", `+forged, `, "id": "hook_00VHNCZB00V4J143A0H43E0DGR"`),
 	} {
 		if a := r.refused(403, "FORBIDDEN", "POST", inWorld+"deliver", body, as(operatorSecret)...); !strings.Contains(a.get("detail").(string), "webhook") {
 			t.Errorf("%s: got %s, want that it is a webhook's", what, a.body)
@@ -157,13 +165,16 @@ func TestLimitedKeys(t *testing.T) {
 				"events": `{"run": "theirs"}`, "run": `{"run": "theirs"}`, "tasks": `{"run": "theirs"}`, "streams": `{"run": "theirs"}`, "chunks": `{"run": "theirs", "stream": "s"}`,
 				"runs": `{"workflow": "bank"}`, "ready": `{"classes": ` + bank + `}`, "doctor": `{}`,
 				"append":  `{"run": "theirs", "worker": "", "stream": "s", "chunks": [1]}`,
-				"deliver": `{"run": "theirs", "events": [{"type": "signal_received", ` + at + `, "name": "a"}]}`,
+				"deliver": `{"run": "theirs", "events": [{"type": "wait_completed", ` + at + `, "id": "wait_1", "outcome": "due"}, {"type": "signal_received", ` + at + `, "name": "a"}]}`,
 				"commit":  birthOf("b", "bank", world.Now().Format(time.RFC3339), "1", ""),
 				"outcome": birthOf("b", "bank", world.Now().Format(time.RFC3339), "1", ""),
 			}
 			for call, body := range forbidden {
 				r.refused(403, "FORBIDDEN", "POST", inWorld+call, body, lim...)
 			}
+			child := birthOf("b", "mail", world.Now().Format(time.RFC3339), "1", `, "parent": {"run": "theirs", "step": "step_1"}`)
+			r.refused(403, "FORBIDDEN", "POST", inWorld+"commit", child, lim...)
+			r.refused(403, "FORBIDDEN", "POST", inWorld+"commit", birthOf("b", "mail", world.Now().Format(time.RFC3339), "1", `, "origin": {"run": "theirs", "seq": 1}`), lim...)
 			r.call("join", `{"id": "wrkr_l", "name": "l", "classes": `+mail+`, "steps": ["send it"], "leaseMs": 60000}`, lim...)
 			for call, body := range map[string]string{
 				"take":   `{"worker": "wrkr_l", "classes": ` + bank + `, "runs": 1, "n": 1}`,

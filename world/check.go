@@ -161,10 +161,13 @@ func checkBirth(c *Commit, i int) error {
 		return fmt.Errorf("%w: run %s: no birth", ErrInvalid, c.Run)
 	case b.Priority < 0 || b.Priority >= priorities:
 		return fmt.Errorf("%w: run %s: priority %d is not 0 to 3", ErrInvalid, c.Run, b.Priority)
-	case b.Version < 0 || b.Retention < 0 || b.Timeout < 0:
-		return fmt.Errorf("%w: run %s: version %d, retention %s, timeout %s: less than nothing", ErrInvalid, c.Run, b.Version, b.Retention, b.Timeout)
+	case b.Retention < 0 || b.Timeout < 0:
+		return fmt.Errorf("%w: run %s: retention %s, timeout %s: less than nothing", ErrInvalid, c.Run, b.Retention, b.Timeout)
 	case c.Worker == "" && c.Release != nil:
 		return fmt.Errorf("%w: run %s: released by nobody", ErrInvalid, c.Run)
+	}
+	if err := CheckVersion(b.Version); err != nil {
+		return fmt.Errorf("run %s: %w", c.Run, err)
 	}
 	if err := CheckRunID(c.Run); err != nil {
 		return err
@@ -317,6 +320,14 @@ func checkTaskEnd(d *Delivery) error {
 	case len(d.Events) == 0:
 		return bad("no events")
 	}
+	for i := range d.Events {
+		switch e := &d.Events[i]; {
+		case e.ID != d.Task.Step:
+			return bad(fmt.Sprintf("its end has an event of %q", e.ID))
+		case e.Type != StepStarted && e.Type != StepRetrying && e.Type != StepCompleted && e.Type != StepFailed:
+			return bad(fmt.Sprintf("its end has an event of type %q", e.Type))
+		}
+	}
 	last := &d.Events[len(d.Events)-1]
 	if !d.RetryAt.IsZero() {
 		if len(d.Events) != 1 || last.Type != StepRetrying {
@@ -324,7 +335,7 @@ func checkTaskEnd(d *Delivery) error {
 		}
 		return nil
 	}
-	if last.ID != d.Task.Step || last.Type != StepCompleted && last.Type != StepFailed {
+	if last.Type != StepCompleted && last.Type != StepFailed {
 		return bad("its last event is not its end")
 	}
 	return nil

@@ -82,3 +82,14 @@ func show(s string) string {
 	}
 	return fmt.Sprintf("%q", s)
 }
+
+// MaxVersion is the highest version that a workflow can have: that of the stores' integers.
+const MaxVersion = 1<<31 - 1
+
+// CheckVersion refuses with [ErrInvalid] what is no version of a workflow; 0 leaves it open.
+func CheckVersion(v int) error {
+	if v < 0 || v > MaxVersion {
+		return fmt.Errorf("%w: version %d: want 1 to %d, or 0 for the one that is there", ErrInvalid, v, MaxVersion)
+	}
+	return nil
+}

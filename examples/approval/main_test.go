@@ -57,8 +57,8 @@ func TestAnExpenseIsDecidedOnceAtATime(t *testing.T) {
 	env := quiet(t)
 	first := stepwelltest.Start(env, Approve, lunch)
 	err := stepwelltest.Start(env, Approve, lunch).MustFail()
-	if !strings.Contains(err.Error(), "expense-1") || !strings.Contains(err.Error(), first.ID()) {
-		t.Errorf("got %v, want it to name the token and the run that holds it", err)
+	if !strings.Contains(err.Error(), first.ID()) {
+		t.Errorf("got %v, want it to name the run that holds the token", err)
 	}
 }
 

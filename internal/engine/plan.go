@@ -134,7 +134,6 @@ func (s *session) graceTimer(step string) {
 func (s *session) failCancelled(step string) {
 	e := cancelled("cancelled before it ended")
 	if st := s.state.Step(step); st.RetryAt.After(s.state.Time) && st.Error != nil && st.Error.Code != world.CodeAbandoned {
-		e.Message = fmt.Sprintf("cancelled before it was tried again; attempt %d: %s", st.Attempts, st.Error.Message)
 		e.Causes = []*world.Error{st.Error}
 	}
 	s.result(world.Event{Type: world.StepFailed, ID: step, Error: e})

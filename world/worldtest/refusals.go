@@ -168,6 +168,10 @@ var refusals = []check{
 				"an end that is no act":      {Run: id, Events: []world.Event{{Type: world.RunCancelled}}},
 				"a signal as an act":         {Run: id, Act: true, Events: []world.Event{signalEvent("a")}},
 				"a signal by token":          {Token: "t", Events: []world.Event{signalEvent("a")}},
+				"a task's end and another step's": {Task: &world.TaskKey{Run: id, Step: "s", Attempt: 1}, Worker: "w",
+					Events: []world.Event{{Type: world.StepCompleted, ID: "t", Attempt: 1}, {Type: world.StepCompleted, ID: "s", Attempt: 1}}},
+				"a task's end and its run's": {Task: &world.TaskKey{Run: id, Step: "s", Attempt: 1}, Worker: "w",
+					Events: []world.Event{{Type: world.RunCompleted, ID: "s"}, {Type: world.StepCompleted, ID: "s", Attempt: 1}}},
 				"a task's end without an end": {Task: &world.TaskKey{Run: id, Step: "s", Attempt: 1}, Worker: "w",
 					Events: []world.Event{{Type: world.StepStarted, ID: "s"}}},
 			} {
