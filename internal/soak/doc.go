@@ -2,8 +2,11 @@
 // are killed and stopped, PostgreSQL is restarted as after a crash, and connections are cut, some of them between a COMMIT and its
 // answer. What is left must be right to the cent.
 //
+// Beside it, counters under fire: runs that continue as new after every second number, on a file and on PostgreSQL, while their workers are killed. Numbers are
+// sent again, from clients and from steps, some do not fit, and each segment leaves a detached child. The oracle is addition.
+//
 // All of it is tests. A short run is part of the suite; make soak SOAK=10m burns longer. The seed that a run prints gives the same
 // faults again, at about the same times; what they hit is up to the machine.
 //
-//	go test ./internal/soak -run TestLedgerUnderFire -soak.time=10m -soak.seed=42
+//	go test ./internal/soak -run UnderFire -soak.time=10m -soak.seed=42
 package soak

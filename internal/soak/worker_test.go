@@ -28,6 +28,7 @@ type orders struct {
 	URL         string        // of the database, through the proxy
 	Dir         string        // for notes
 	Lease, Poll time.Duration // 0: the defaults
+	Count       bool          // it works on counters, not on the ledger
 }
 
 // lease is short, so that a stopped worker's runs are taken while the fire burns.
@@ -60,6 +61,9 @@ func (o *orders) work() (err error) {
 		fmt.Fprintln(os.Stderr, o.Name, "does not end by itself")
 		os.Exit(2)
 	}()
+	if o.Count {
+		return o.count(ctx)
+	}
 	n, err := openNotes(o.Dir)
 	if err != nil {
 		return err
