@@ -17,6 +17,8 @@ var (
 	insertDelivered = load("insert_delivered")
 	actQueue        = load("act_queue")
 	askChildren     = load("ask_children")
+	reserveNumber   = load("reserve_number")
+	freeNumber      = load("free_number")
 	workerID        = load("worker_id")
 )
 
@@ -41,7 +43,11 @@ func (w *World) act(ctx context.Context, d *world.Delivery) (world.Delivered, er
 	var a *acting
 	if err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		a = &acting{w: w, d: d, tx: pgxTxn{w, tx}}
-		return a.do(ctx)
+		err := a.do(ctx)
+		if sqlState(err) == codeUnique {
+			return fmt.Errorf("%w: %w", errAgain, err)
+		}
+		return err
 	}); err != nil {
 		return world.Delivered{}, err
 	}
@@ -153,6 +159,11 @@ func (a *acting) note(ctx context.Context) error {
 // append writes the act to the log.
 func (a *acting) append(ctx context.Context, e world.Event) error {
 	r := a.r
+	if r.owner != 0 {
+		if err := a.reserve(ctx); err != nil {
+			return err
+		}
+	}
 	last, err := lastEvent(ctx, a.tx, r)
 	if err != nil {
 		return err
@@ -191,6 +202,32 @@ func (a *acting) append(ctx context.Context, e world.Event) error {
 	}
 	a.draft, a.news = d, b.news
 	return nil
+}
+
+// An owner's commits do not lock the queue row. One that is under way when an act looks for the next number has it, so that the act has to look again as soon as
+// that one is durable, and before the next one is there: several times in one round trip.
+const (
+	reserveTries = 8
+	maxReserves  = 100
+)
+
+// reserve makes the next number of the log ours until the end of the transaction: an owner that commits meanwhile waits, and loses.
+func (a *acting) reserve(ctx context.Context) error {
+	seq := int64(0)
+	for range maxReserves {
+		b := &script{w: a.w}
+		for range reserveTries {
+			b.items = append(b.items, item{s: reserveNumber, args: []any{a.r.key, int16(world.LogFormat)}, each: func(row scanner) error { return row.Scan(&seq) }})
+		}
+		if err := a.tx.run(ctx, b); err != nil {
+			return err
+		}
+		if seq > 0 {
+			_, err := a.tx.exec(ctx, freeNumber, a.r.key, seq)
+			return err
+		}
+	}
+	return errAgain
 }
 
 // children asks the attached children of a run that is ended by force to end as well: nobody else is left who could.

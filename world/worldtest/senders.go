@@ -166,4 +166,41 @@ var senders = []check{
 			r.same(len(r.events(s.run)), 3, "events")
 		}
 	}},
+	{"a forced cancel against an owner that writes and writes ends the run", "it succeeds at once, however fast the owner is, whose next commit loses", func(r *rig) {
+		k := r.worker("greet")
+		for range 20 {
+			s := k.bear("greet")
+			going, over := make(chan struct{}), make(chan error, 1)
+			var last int64
+			go func() {
+				for n := 0; ; n++ {
+					c := s.next(signalEvent("a"))
+					if _, err := r.w.Commit(r.ctx, c); err != nil {
+						over <- err
+						return
+					}
+					if s.seq = c.First; n == 3 {
+						close(going)
+					}
+					last = c.First
+				}
+			}()
+			select {
+			case <-going:
+			case err := <-over:
+				r.Fatalf("the owner's commits: %v", err)
+			}
+			_, err := r.w.Deliver(r.ctx, act(s.run, "", world.RunCancelled))
+			if err != nil {
+				r.Fatalf("the act: %v", err)
+			}
+			r.refused(<-over, world.ErrLeaseLost, "the owner's next commit")
+			events := r.events(s.run)
+			end := events[len(events)-1]
+			r.same(end.Type, world.RunCancelled, "the last event")
+			r.same(end.Seq, last+1, "its number")
+			r.same(len(events), int(end.Seq), "events")
+			r.same(r.run(s.run).Status, world.Cancelled, "status")
+		}
+	}},
 }
