@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // ChildOption changes how a child run starts: [ChildOptions], [Detached].
 type ChildOption interface{ childOption(*ChildOptions) }
 
-// ChildOptions says how a child run starts. The zero value is an attached child with a new ID.
+// ChildOptions says how a child run starts. The zero value is an attached child with a new ID. A field that is not set leaves what an option before it said.
 type ChildOptions struct {
 	// ID is the child's ID, chosen by the code; where it is taken the child's future fails with [ErrRunExists]. "": a new one, the
 	// same on replay.
@@ -26,7 +27,12 @@ type ChildOptions struct {
 	Version   int
 }
 
-func (o ChildOptions) childOption(to *ChildOptions) { *to = o }
+func (o ChildOptions) childOption(to *ChildOptions) {
+	*to = ChildOptions{
+		ID: cmp.Or(o.ID, to.ID), Detached: o.Detached || to.Detached, Retention: cmp.Or(o.Retention, to.Retention),
+		Timeout: cmp.Or(o.Timeout, to.Timeout), Priority: cmp.Or(o.Priority, to.Priority), Version: cmp.Or(o.Version, to.Version),
+	}
+}
 
 type detachedOption struct{}
 

@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -12,7 +13,7 @@ import (
 // StartOption changes how a run starts: [Key], [Retention], or a whole [StartOptions].
 type StartOption interface{ startOption(*StartOptions) }
 
-// StartOptions says how a run starts. The zero value is a run that starts now, under a new ID.
+// StartOptions says how a run starts. The zero value is a run that starts now, under a new ID. A field that is not set leaves what an option before it said.
 type StartOptions struct {
 	// ID is the run's ID, chosen by the caller: 1 to 128 characters of [A-Za-z0-9_.:@~-]. Used again: [ErrRunExists].
 	ID string
@@ -45,14 +46,14 @@ type StartOptions struct {
 
 func (o StartOptions) startOption(to *StartOptions) {
 	o.retention, o.timeout = to.retention, to.timeout
-	if o.Key == "" {
-		o.Key = to.Key
+	o.ID, o.Key, o.Delay = cmp.Or(o.ID, to.ID), cmp.Or(o.Key, to.Key), cmp.Or(o.Delay, to.Delay)
+	o.Retention, o.Timeout = cmp.Or(o.Retention, to.Retention), cmp.Or(o.Timeout, to.Timeout)
+	o.Priority, o.Version = cmp.Or(o.Priority, to.Priority), cmp.Or(o.Version, to.Version)
+	if o.Context == nil {
+		o.Context = to.Context
 	}
-	if o.Retention == 0 {
-		o.Retention = to.Retention
-	}
-	if o.Timeout == 0 {
-		o.Timeout = to.Timeout
+	if o.Attributes == nil {
+		o.Attributes = to.Attributes
 	}
 	if o.In == nil {
 		o.In = to.In
