@@ -135,7 +135,7 @@ func (h *History) Retry() Retry {
 		return Retry{Refused: "it has not failed: it was cancelled", Fork: f.forkable(f.last), Restart: true}
 	case world.RunFailed:
 	default:
-		return Retry{Refused: "it has not failed: its last event is " + string(f.end.Type)}
+		return Retry{Refused: "it has not failed: it is not over"}
 	}
 	var r Retry
 	for _, cut := range f.cuts() {
@@ -252,6 +252,7 @@ func (f *retrier) recorded(e *world.Error) (id string) {
 func (f *retrier) at(cut int64) Retry {
 	r := Retry{At: cut, Anew: f.cancel != nil, Fork: f.forkable(cut), Restart: true}
 	var undone, left []string
+	causes := f.failures(f.end.Error, nil)
 	for _, id := range f.order {
 		m := f.steps[id]
 		again := m.end > cut && m.failed != nil && m.seq <= cut // it runs again
@@ -272,7 +273,7 @@ func (f *retrier) at(cut int64) Retry {
 			}
 		case m.seq > cut && (m.done() || m.begun()):
 			left = append(left, m.String())
-		case again:
+		case again, m.seq > cut && slices.Contains(causes, id): // it comes behind one that runs again
 			r.Steps = append(r.Steps, m.String())
 		}
 	}

@@ -68,6 +68,34 @@ func TestWhatFailedARun(t *testing.T) {
 	}
 }
 
+// TestARetryNamesAllThatRunsAgain: of failures that were joined, also those behind the first.
+func TestARetryNamesAllThatRunsAgain(t *testing.T) {
+	t.Parallel()
+	h := &History{Run: "wrun_1"}
+	add := func(e world.Event) {
+		e.Seq, e.Time = h.Last()+1, born.Add(time.Duration(len(h.Events))*time.Second)
+		h.Events = append(h.Events, e)
+	}
+	add(world.Event{Type: world.RunCreated, Birth: &world.Birth{Workflow: "order", Version: 1}})
+	add(world.Event{Type: world.RunStarted})
+	if r := h.Retry(); r.Refused != "it has not failed: it is not over" {
+		t.Errorf("of a run that goes on: %+v", r)
+	}
+	end := &world.Error{Message: "both"}
+	for _, name := range []string{"card", "ship"} {
+		err := &world.Error{Message: "no " + name}
+		add(world.Event{Type: world.StepCreated, ID: "step_" + name, Kind: world.KindClosure, Name: name})
+		add(world.Event{Type: world.StepStarted, ID: "step_" + name, Attempt: 1})
+		add(world.Event{Type: world.StepFailed, ID: "step_" + name, Attempt: 1, Error: err})
+		end.Causes = append(end.Causes, &world.Error{Message: err.Message, Step: "step_" + name})
+	}
+	add(world.Event{Type: world.RunFailed, Error: end})
+	r := h.Retry()
+	if want := `a new run goes on from the steps that failed, "card", "ship"`; r.At != 4 || r.Refused != "" || r.Does() != want {
+		t.Errorf("got %+v, %s; want %s", r, r.Does(), want)
+	}
+}
+
 // TestARetryTakesWhatCameBehindTheFailure of what was asked for before: results, events, payloads and waits that ended.
 func TestARetryTakesWhatCameBehindTheFailure(t *testing.T) {
 	t.Parallel()
