@@ -50,7 +50,7 @@ func (w *World) deliverLocked(d *world.Delivery, n *notices) (world.Delivered, e
 	done := world.Delivered{Run: r.id, Owner: r.ownerID()}
 	m := mail{id: d.ID, events: events}
 	if m.payload() && (r.full || r.payloads+r.unread >= w.opt.InboxLimit) {
-		return world.Delivered{}, fmt.Errorf("run %s: %d payloads wait: %w", r.id, r.payloads+r.unread, world.ErrInboxFull)
+		return world.Delivered{}, fmt.Errorf("run %s: too many payloads are unread: %w", r.id, world.ErrInboxFull)
 	}
 	w.counters.Deliveries++
 	w.put(r, m.under(d), n)

@@ -216,9 +216,8 @@ const maxRaces = 5
 // addressee is what is known of one, and what became of its delivery.
 type addressee struct {
 	id, owner   *string
-	live, open  bool  // the run is not over; nor is the hook
-	waits, full *bool // the delivery is known; it has no room
-	payloads    *int64
+	live, open  bool    // the run is not over; nor is the hook
+	waits, full *bool   // the delivery is known; it has no room
 	locked      *string // ID of the key that it should be encrypted with
 	first       []byte  // fingerprint of the first copy
 	late        bool    // the first copy came too late
@@ -259,7 +258,7 @@ func (m *sending) decide(a *addressee) {
 	switch {
 	case m.result.Duplicate:
 	case *a.full:
-		m.err = fmt.Errorf("run %s: %d payloads wait: %w", *a.id, *a.payloads, world.ErrInboxFull)
+		m.err = fmt.Errorf("run %s: too many payloads are unread: %w", *a.id, world.ErrInboxFull)
 	default:
 		m.insert = true
 	}
@@ -275,7 +274,7 @@ func (w *World) putMail(b *script, batch []*sending) {
 	b.items = append(b.items, item{s: deliverMail, each: func(row scanner) error {
 		var i int64
 		var a addressee
-		if err := row.Scan(&i, &a.id, &a.live, &a.open, &a.owner, &a.waits, &a.full, &a.payloads, &a.locked, &a.first, &a.late, &a.raced); err != nil {
+		if err := row.Scan(&i, &a.id, &a.live, &a.open, &a.owner, &a.waits, &a.full, &a.locked, &a.first, &a.late, &a.raced); err != nil {
 			return err
 		}
 		batch[i-1].decide(&a)

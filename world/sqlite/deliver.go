@@ -113,7 +113,7 @@ func (g *group) room(r *run) error {
 		}
 	}
 	if r.full || r.payloads+r.unread >= limit {
-		return fmt.Errorf("run %s: %d payloads wait: %w", r.id, r.payloads+r.unread, world.ErrInboxFull)
+		return fmt.Errorf("run %s: too many payloads are unread: %w", r.id, world.ErrInboxFull)
 	}
 	return nil
 }

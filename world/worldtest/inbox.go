@@ -222,6 +222,7 @@ var inbox = []check{
 		r.same(r.run(s.run).Queue.Full, true, "full on the row")
 		_, err := r.w.Deliver(r.ctx, signal(s.run, "", "a"))
 		r.refused(err, world.ErrInboxFull, "signal")
+		r.same(err.Error(), "run "+s.run+": too many payloads are unread: inbox is full", "what it says")
 		_, err = r.w.Deliver(r.ctx, &world.Delivery{Token: "t1", Events: []world.Event{{Type: world.HookReceived}}})
 		r.refused(err, world.ErrInboxFull, "payload")
 		r.deliver(&world.Delivery{Run: s.run, Events: []world.Event{{Type: world.WaitCompleted, ID: "wait_1", Outcome: world.OutcomeWoken}}})

@@ -35,6 +35,6 @@ put AS (
   SELECT p.key, p.delivery, p.cancel, p.act, p.payload, $8::smallint, replace(p.head, p.placeholder, to_json(coalesce(p.hook, ''))::text), p.body, p.hash
   FROM placed p WHERE p.live AND p.open AND NOT p.waits AND NOT p."full" AND p.locked IS NULL
     AND (p.hash = '' OR (p.key, p.hash) IN (SELECT n.run, n.key FROM noted n)) ORDER BY p.i)
-SELECT p.i, p.id, p.live, p.open, p.owner, p.waits, p."full", p.n, p.locked, p.first, p.late,
+SELECT p.i, p.id, p.live, p.open, p.owner, p.waits, p."full", p.locked, p.first, p.late,
   p.hash <> '' AND p.live AND p.open AND NOT p.waits AND NOT p."full" AND p.locked IS NULL AND (p.key, p.hash) NOT IN (SELECT n.run, n.key FROM noted n)
 FROM placed p ORDER BY p.i
