@@ -86,7 +86,7 @@ var webhookToken = regexp.MustCompile(`^[A-Za-z0-9_.~-]{1,200}$`)
 // NewWebhook opens a webhook: a [Hook] that takes HTTP requests at a URL, of a server that has the run's database. It is one in all else: requests are kept,
 // in order, until they are received, it ends with [Hook.Dispose] or the run, and [App.Hooks] lists it.
 //
-// Its token begins with wh_ and cannot be guessed. With [Token]("orders") it is wh_orders, of [A-Za-z0-9_.~-]; where another run holds it the error is a
+// Its token begins with wh_ and cannot be guessed. With [Token]("order-7") it is wh_order-7, of [A-Za-z0-9_.~-]; where another run holds it the error is a
 // [*HookConflictError], and where this run does, it is the same webhook again, as it was opened first. A chosen token is no secret: let requests be [Signed].
 //
 // Errors: [ErrInvalid] for options that make no sense, [ErrCancelled], encoding errors of the metadata.
