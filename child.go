@@ -12,7 +12,8 @@ import (
 // ChildOption changes how a child run starts: [ChildOptions], [Detached].
 type ChildOption interface{ childOption(*ChildOptions) }
 
-// ChildOptions says how a child run starts. The zero value is an attached child with a new ID. A field that is not set leaves what an option before it said.
+// ChildOptions says how a child run starts. The zero value is an attached child with a new ID. A field that is
+// not set leaves what an option before it said.
 type ChildOptions struct {
 	// ID is the child's ID, chosen by the code; where it is taken the child's future fails with [ErrRunExists]. "": a new one, the
 	// same on replay.

@@ -117,8 +117,9 @@ func (h *Hook[T]) Dispose(ctx Context) error { return ctx.x.Dispose(h.f) }
 
 // SendHook sends a payload, as JSON, to the active hook with a token. It returns when the payload is durable.
 //
-// With a [DeliveryID] a repeated send is the same one, also when the hook or its run is over by then. But where another run has the token since then,
-// what is sent goes to that run, as new: put into a chosen [Token] what only one run ever has, as its ID or the key of its business.
+// With a [DeliveryID] a repeated send is the same one, also when the hook or its run is over by then. But where another
+// run has the token since then, what is sent goes to that run, as new: put into a chosen [Token] what only one run ever
+// has, as its ID or the key of its business.
 //
 // Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run;
 // [ErrDeliveryUsed]; [ErrInboxFull]; [ErrInvalid], also for the token of a webhook, which takes

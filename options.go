@@ -13,7 +13,8 @@ import (
 // StartOption changes how a run starts: [Key], [Retention], or a whole [StartOptions].
 type StartOption interface{ startOption(*StartOptions) }
 
-// StartOptions says how a run starts. The zero value is a run that starts now, under a new ID. A field that is not set leaves what an option before it said.
+// StartOptions says how a run starts. The zero value is a run that starts now, under a new ID. A field that
+// is not set leaves what an option before it said.
 type StartOptions struct {
 	// ID is the run's ID, chosen by the caller: 1 to 128 characters of [A-Za-z0-9_.:@~-]. Used again: [ErrRunExists].
 	ID string

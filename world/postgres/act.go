@@ -204,8 +204,9 @@ func (a *acting) append(ctx context.Context, e world.Event) error {
 	return nil
 }
 
-// An owner's commits do not lock the queue row. One that is under way when an act looks for the next number has it, so that the act has to look again as soon as
-// that one is durable, and before the next one is there: several times in one round trip.
+// An owner's commits do not lock the queue row. One that is under way when an act looks for the next number has it, so
+// that the act has to look again as soon as that one is durable, and before the next one is there: several times in one
+// round trip.
 const (
 	reserveTries = 8
 	maxReserves  = 100
