@@ -63,7 +63,7 @@ func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 		return nil, fmt.Errorf("hook: %w", err)
 	}
 	if o.chosen {
-		if err := world.CheckKey("hook token", o.token); err != nil {
+		if err := world.CheckToken(o.token); err != nil {
 			return nil, err
 		}
 	}
@@ -125,7 +125,7 @@ func (h *Hook[T]) Dispose(ctx Context) error { return ctx.x.Dispose(h.f) }
 // [ErrDeliveryUsed]; [ErrInboxFull]; [ErrInvalid], also for the token of a webhook, which takes
 // requests alone: see [App.Webhook].
 func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessage, opts ...SendOption) error {
-	err := world.CheckKey("hook token", token)
+	err := world.CheckToken(token)
 	if err == nil {
 		err = codec.CheckSize(payload, a.cfg.MaxPayload)
 	}
@@ -140,7 +140,7 @@ func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessag
 		err = a.deliverAs(ctx, d, opts)
 	}
 	if err != nil {
-		return fmt.Errorf("send to hook %q: %w", token, err)
+		return fmt.Errorf("send to hook %q: %w", world.ShownToken(token), err)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (a *App) EndedHook(ctx context.Context, token string) (world.HookRow, error
 	return rows[0], nil
 }
 
-// Hooks lists active hooks: of one run, with one token, or, with two empty strings, all; at most 1,000. Where the key of a run is not there, the metadata of its
+// Hooks lists active hooks: of one run, with one token, or, with two empty strings, all; at most 1,000, and no more behind 2 MiB of metadata. Where the key of a run is not there, the metadata of its
 // hooks is shown as it lies there, and the row says which key that is: see [world.HookRow].
 func (a *App) Hooks(ctx context.Context, run, token string) ([]world.HookRow, error) {
 	return a.hooks(ctx, world.HookQuery{Run: run, Token: token, Limit: 1000})

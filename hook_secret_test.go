@@ -141,3 +141,24 @@ func TestHistoriesThatViewersExported(t *testing.T) {
 		}
 	})
 }
+
+// TestErrorsDoNotTellTokens: a step that sends to a hook records why it could not, and whoever reads that cannot send.
+func TestErrorsDoNotTellTokens(t *testing.T) {
+	everyWay(t, func(r *rig) {
+		app := r.client()
+		const token = "order-4711-0123456789"
+		for payload, want := range map[string]error{`"x"`: stepwell.ErrNotFound, `{`: stepwell.ErrInvalid} {
+			if err := app.SendHook(r.ctx, token, []byte(payload)); !errors.Is(err, want) || strings.Contains(err.Error(), token[:5]) {
+				r.Errorf("%s: got %v, want %v that does not tell the token", payload, err, want)
+			}
+		}
+		if err := app.SendHook(r.ctx, token+"\n", []byte(`1`)); !errors.Is(err, stepwell.ErrInvalid) || strings.Contains(err.Error(), token[:5]) {
+			r.Errorf("got %v, want ErrInvalid that does not tell the token", err)
+		}
+		for _, is := range []string{token, world.WebhookToken + token, token + "\n"} {
+			if _, err := app.Webhook(r.ctx, is); err == nil || strings.Contains(err.Error(), token[:5]) {
+				r.Errorf("webhook: got %v, want an error that does not tell the token", err)
+			}
+		}
+	})
+}

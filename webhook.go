@@ -118,7 +118,7 @@ func NewWebhook(ctx Context, opts ...WebhookOption) (*Webhook, error) {
 func (o *webhookOptions) check() error {
 	switch {
 	case o.chosen && !webhookToken.MatchString(o.token):
-		return fmt.Errorf("%w: token %.40q: want 1 to 200 characters of [A-Za-z0-9_.~-], as it stands in a URL", ErrInvalid, o.token)
+		return fmt.Errorf("%w: token %q: want 1 to 200 characters of [A-Za-z0-9_.~-], as it stands in a URL", ErrInvalid, world.ShownToken(o.token))
 	case o.Answer != nil && o.Wait != 0:
 		return fmt.Errorf("%w: RespondWith and RespondManually exclude each other", ErrInvalid)
 	case o.Wait < 0:

@@ -67,7 +67,7 @@ func (a *App) EndedWebhook(ctx context.Context, token string) (*WebhookDoor, err
 }
 
 func (a *App) webhook(ctx context.Context, token string, ended bool) (*WebhookDoor, error) {
-	if err := world.CheckKey("webhook token", token); err != nil {
+	if err := world.CheckToken(token); err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(token, world.WebhookToken) {

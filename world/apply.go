@@ -311,7 +311,7 @@ func (s *State) applyHook(e *Event) (bool, error) {
 		if err := s.fresh(e); err != nil {
 			return false, err
 		}
-		if err := CheckKey("hook token", e.Token); err != nil {
+		if err := CheckToken(e.Token); err != nil {
 			return false, err
 		}
 		if e.Type == HookConflict {

@@ -42,7 +42,7 @@ func checkContext(context map[string]string) error {
 // CheckWorker refuses a worker without an ID, with names that are too long or not printable, or with more than a worker may register. Worlds call it before they
 // look at anything.
 func CheckWorker(w *Worker) error {
-	if err := checkText("worker ID", w.ID, MaxRunID); err != nil {
+	if err := checkText("worker ID", w.ID, MaxRunID, show); err != nil {
 		return err
 	}
 	for what, name := range map[string]string{"name of worker " + w.ID + ":": w.Name, "build of worker " + w.ID + ":": w.Build} {

@@ -144,7 +144,7 @@ func checkEvents(c *Commit) (s int, err error) {
 		case e.Type == RunContinued && e.Next.Trim != 0 && (e.Next.Base == nil || e.Next.Trim < 2 || e.Next.Trim > c.First+int64(i)):
 			return s, fmt.Errorf("%w: run %s: event %d cannot trim what is before event %d", ErrInvalid, c.Run, c.First+int64(i), e.Next.Trim)
 		case e.Type == HookCreated:
-			if err := CheckKey("hook token", e.Token); err != nil {
+			if err := CheckToken(e.Token); err != nil {
 				return s, fmt.Errorf("run %s: %w", c.Run, err)
 			}
 		}
@@ -242,7 +242,7 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		}
 	}
 	if d.Of != "" {
-		if err := CheckKey("hook token", d.Of); err != nil {
+		if err := CheckToken(d.Of); err != nil {
 			return 0, err
 		}
 	}

@@ -47,12 +47,12 @@ func CheckRunID(id string) error {
 }
 
 // CheckName refuses names of steps, waits, events and attributes that are not 1 to 256 bytes of printable UTF-8.
-func CheckName(what, name string) error { return checkText(what, name, MaxName) }
+func CheckName(what, name string) error { return checkText(what, name, MaxName, show) }
 
-// CheckKey refuses idempotency keys, delivery IDs and tokens that are not 1 to 512 bytes of printable UTF-8.
-func CheckKey(what, key string) error { return checkText(what, key, MaxKey) }
+// CheckKey refuses idempotency keys and delivery IDs that are not 1 to 512 bytes of printable UTF-8. Tokens have [CheckToken].
+func CheckKey(what, key string) error { return checkText(what, key, MaxKey, show) }
 
-func checkText(what, s string, limit int) error {
+func checkText(what, s string, limit int, show func(string) string) error {
 	if len(s) == 0 || len(s) > limit {
 		return fmt.Errorf("%w: %s %s: must have 1 to %d bytes, has %d", ErrInvalid, what, show(s), limit, len(s))
 	}

@@ -1,6 +1,10 @@
 package world
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
 // WebhookToken is what the token of a webhook begins with, so that it can be told from other hooks': a webhook takes requests, which may have to be
 // signed, and nothing else.
@@ -8,6 +12,25 @@ const WebhookToken = "wh_"
 
 // WebhookAnswers is what the names of the streams begin with that hold answers to webhooks' requests.
 const WebhookAnswers = "webhook/"
+
+// CheckToken refuses tokens of hooks that are not 1 to 512 bytes of printable UTF-8. The error does not tell the token.
+func CheckToken(token string) error {
+	return checkText("hook token", token, MaxKey, func(token string) string { return fmt.Sprintf("%q", ShownToken(token)) })
+}
+
+// ShownToken is what texts show of a hook's token: errors are recorded, and whoever reads a token may send. It is the first four characters and an
+// ellipsis; of a token of eight characters or less, the ellipsis alone.
+func ShownToken(token string) string {
+	if utf8.RuneCountInString(token) <= 8 {
+		return "…"
+	}
+	n := 0
+	for range 4 {
+		_, size := utf8.DecodeRuneInString(token[n:])
+		n += size
+	}
+	return token[:n] + "…"
+}
 
 // This file says what a hook's token is in a fork. The source may hold the token that the code chose, so the fork's hook has another, which tells
 // the one that was asked for: code that asks for that again, in a later segment too, binds to the hook.

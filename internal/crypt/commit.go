@@ -237,7 +237,7 @@ func (w *World) sealDelivery(ctx context.Context, d *world.Delivery) (*world.Del
 			return nil, err
 		}
 		if len(rows) == 0 {
-			return nil, fmt.Errorf("hook token %q: %w", d.Token, world.ErrNotFound)
+			return nil, fmt.Errorf("hook token %q: %w", world.ShownToken(d.Token), world.ErrNotFound)
 		}
 		run = rows[0].Run
 		if !rows[0].Ended { // else the world finds out whether it came before

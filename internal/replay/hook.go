@@ -66,7 +66,7 @@ func (x *Ctx) OpenHook(spec *HookSpec) *Future {
 	m := x.m
 	chosen := token != ""
 	if chosen {
-		if err := world.CheckKey("hook token", token); err != nil {
+		if err := world.CheckToken(token); err != nil {
 			return m.resolved(err)
 		}
 		if h := m.tokens[token]; h != nil {

@@ -58,7 +58,9 @@ func (w *World) deliverLocked(d *world.Delivery, n *notices) (world.Delivered, e
 	return done, nil
 }
 
-func noHook(token string) error { return fmt.Errorf("hook token %q: %w", token, world.ErrNotFound) }
+func noHook(token string) error {
+	return fmt.Errorf("hook token %q: %w", world.ShownToken(token), world.ErrNotFound)
+}
 
 // addressee finds the run by ID or by token, and returns the events as it will get them. It is not open where the
 // hook with the token is over.

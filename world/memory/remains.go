@@ -2,7 +2,11 @@
 
 package memory
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stepwell/stepwell/world"
+)
 
 // Remains lists what runs that are over have left behind where it does not belong: mail, tasks, hooks, a place in the queue, an owner, steps that wait
 // for a result. It is empty, unless this package is at fault: for tests that end with all of their runs over, or look in between.
@@ -26,7 +30,7 @@ func (w *World) Remains() (left []string) {
 	}
 	for token, h := range w.tokens {
 		if h.run.end != nil || h.run.hooks[h.id] != h {
-			left = append(left, fmt.Sprintf("token %q is held by hook %s of run %s, which does not have it", token, h.id, h.run.id))
+			left = append(left, fmt.Sprintf("token %q is held by hook %s of run %s, which does not have it", world.ShownToken(token), h.id, h.run.id))
 		}
 	}
 	for _, wk := range w.workers {

@@ -229,7 +229,7 @@ func (m *sending) decide(a *addressee) {
 	d := m.d
 	switch {
 	case a.id == nil && d.Token != "":
-		m.err = fmt.Errorf("hook token %q: %w", d.Token, world.ErrNotFound)
+		m.err = fmt.Errorf("hook token %q: %w", world.ShownToken(d.Token), world.ErrNotFound)
 		return
 	case a.id == nil:
 		m.err = fmt.Errorf("run %s: %w", d.Run, world.ErrNotFound)
@@ -242,7 +242,7 @@ func (m *sending) decide(a *addressee) {
 		m.err = over(*a.id)
 		return
 	case !a.open:
-		m.err = fmt.Errorf("hook token %q: %w", d.Token, world.ErrNotFound)
+		m.err = fmt.Errorf("hook token %q: %w", world.ShownToken(d.Token), world.ErrNotFound)
 		return
 	case a.locked != nil:
 		m.err = &world.KeyError{Run: *a.id, Key: *a.locked}

@@ -67,7 +67,9 @@ func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
 	return done, err
 }
 
-func noHook(token string) error { return fmt.Errorf("hook token %q: %w", token, world.ErrNotFound) }
+func noHook(token string) error {
+	return fmt.Errorf("hook token %q: %w", world.ShownToken(token), world.ErrNotFound)
+}
 
 // addressee finds the run by ID or by token, and returns the events as it will get them. It is not open where the
 // hook with the token is over.
