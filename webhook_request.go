@@ -31,7 +31,7 @@ type WebhookRequest struct {
 }
 
 // WebhookHeader are the headers of a request: values by canonical name, as net/http has them. Those that carry credentials are left out: Authorization,
-// Proxy-Authorization, Cookie, X-Api-Key, X-Gitlab-Token, X-Telegram-Bot-Api-Secret-Token.
+// Proxy-Authorization, Cookie, X-Api-Key, X-Gitlab-Token, X-Telegram-Bot-Api-Secret-Token. Where a header, the path or the query repeats the webhook's token it says "hidden" instead.
 type WebhookHeader map[string][]string
 
 // Get is the first value of a header, whatever the case of its name; "" where there is none.

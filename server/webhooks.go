@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // or the wait for the answer would end with it
 	}
 	defer guestOf(r.Request).work()()
-	req, err := r.outside()
+	req, err := r.outside(door.Token)
 	if err != nil {
 		return err
 	}
@@ -138,8 +139,24 @@ var withheld = map[string]bool{
 	"Authorization": true, "Proxy-Authorization": true, "Cookie": true, "X-Api-Key": true, "X-Gitlab-Token": true, "X-Telegram-Bot-Api-Secret-Token": true,
 }
 
+// secretShown is what a request has in the place of its webhook's token.
+const secretShown = "hidden"
+
+// repeated finds a webhook's token in a text: proxies and browsers repeat it in headers, each of its bytes plain or percent-encoded, more than once too.
+func repeated(token string) *regexp.Regexp {
+	var b strings.Builder
+	for _, r := range token {
+		b.WriteString("(?:" + regexp.QuoteMeta(string(r)) + "|")
+		for _, c := range []byte(string(r)) {
+			fmt.Fprintf(&b, "%%(?:25)*(?i:%02x)", c)
+		}
+		b.WriteString(")")
+	}
+	return regexp.MustCompile(b.String())
+}
+
 // outside is the request as the workflow gets it.
-func (r *request) outside() (*stepwell.WebhookRequest, error) {
+func (r *request) outside(token string) (*stepwell.WebhookRequest, error) {
 	req := &stepwell.WebhookRequest{Method: r.Method, Query: r.URL.RawQuery, Body: r.body, Header: stepwell.WebhookHeader{}}
 	if _, rest, found := strings.Cut(r.URL.EscapedPath(), stepwell.WebhookPath); found {
 		if i := strings.IndexByte(rest, '/'); i >= 0 {
@@ -149,9 +166,13 @@ func (r *request) outside() (*stepwell.WebhookRequest, error) {
 	if !printable(req.Path) || !printable(req.Query) {
 		return nil, invalid("the path or the query has characters that are not printable")
 	}
+	secret := repeated(token)
+	req.Path, req.Query = secret.ReplaceAllLiteralString(req.Path, secretShown), secret.ReplaceAllLiteralString(req.Query, secretShown)
 	lines, size := 0, 0
 	for name, values := range r.Header {
-		for _, v := range values {
+		kept := make([]string, len(values))
+		for i, v := range values {
+			kept[i] = secret.ReplaceAllLiteralString(v, secretShown)
 			lines, size = lines+1, size+len(name)+len(v)
 			if !utf8.ValidString(v) {
 				return nil, invalid("the header %.100q is not valid UTF-8", name)
@@ -161,7 +182,7 @@ func (r *request) outside() (*stepwell.WebhookRequest, error) {
 			return nil, fmt.Errorf("%w: more than %d, or than %d bytes", errHeaders, mostHeaders, mostHeaderBytes)
 		}
 		if !withheld[name] {
-			req.Header[name] = values
+			req.Header[name] = kept
 		}
 	}
 	req.Remote = r.RemoteAddr

@@ -178,6 +178,31 @@ func TestWebhookRequest(t *testing.T) {
 	}
 }
 
+// TestWebhookTokenIsNotReceived: what a proxy or a browser says of the URL is kept without the token that it has.
+func TestWebhookTokenIsNotReceived(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{Keys: testKeys(t)})
+	at := r.opens(hookSpec{Token: "echo-secret~1", Requests: 1})
+	r.hits("POST", at+"/again/wh_echo-secret~1/x?of=%77h_echo-secret%7e1", "", "Referer", "https://a.example"+at, "X-Original-Uri", "/wh_echo%2Dsecret%7E1/",
+		"X-Envoy-Original-Path", "/wh%5fecho-secret~1", "X-Forwarded-Uri", "/?to=wh%255Fecho-secret%257e1", "X-Thing", "wh_echo")
+	got := r.received("echo-secret~1")
+	if len(got) != 1 {
+		t.Fatalf("%d requests", len(got))
+	}
+	h := got[0].Header
+	for name, want := range map[string]string{
+		"Referer": "https://a.example" + webhooks + "hidden", "X-Original-Uri": "/hidden/", "X-Envoy-Original-Path": "/hidden", "X-Forwarded-Uri": "/?to=hidden",
+		"X-Thing": "wh_echo",
+	} {
+		if h.Get(name) != want {
+			t.Errorf("%s: %q, want %q", name, h.Get(name), want)
+		}
+	}
+	if got[0].Path != "/again/hidden/x" || got[0].Query != "of=hidden" {
+		t.Errorf("path %q, query %q", got[0].Path, got[0].Query)
+	}
+}
+
 func (r *rig) counts(run string, typ world.EventType) int {
 	r.Helper()
 	page, err := r.world.Events(r.Context(), run, world.EventQuery{Types: []world.EventType{typ}})
