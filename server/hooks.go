@@ -16,7 +16,7 @@ import (
 func hookRoutes() []route {
 	return []route{
 		{method: "GET", path: "/v1/hooks", scope: Operator, wide: true, handle: (*Server).listHooks, op: operation{
-			id: "listHooks", summary: "List active hooks, at most 1,000",
+			id: "listHooks", summary: "List active hooks, at most 1,000, and no more behind 2 MiB of metadata",
 			query: []param{
 				{name: "run", schema: "Text", about: "Only those of this run."},
 				{name: "token", schema: "Text", about: "Only the one with this token."},
@@ -65,7 +65,7 @@ type openHook struct {
 
 func (s *Server) getHook(w http.ResponseWriter, r *request) error {
 	token := r.PathValue("token")
-	if err := world.CheckKey("hook token", token); err != nil {
+	if err := world.CheckToken(token); err != nil {
 		return err
 	}
 	hooks, err := s.app.Hooks(r.Context(), "", token)

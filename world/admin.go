@@ -75,7 +75,7 @@ type RunPage struct {
 // LateShown is how many of the deliveries that came too late the row of a run shows.
 const LateShown = 100
 
-// HookQuery selects active hooks.
+// HookQuery selects active hooks. A list ends early behind [PageBytes] of metadata: the hook with which it has so many is its last.
 type HookQuery struct {
 	Run   string // "": all
 	Token string // "": all

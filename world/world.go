@@ -69,7 +69,7 @@ type Admin interface {
 	Run(ctx context.Context, id string) (Run, error)
 	// Runs lists runs, newest first, under a stable cursor.
 	Runs(ctx context.Context, q RunQuery) (RunPage, error)
-	// Hooks lists active hooks, of one run or with one token.
+	// Hooks lists active hooks, of one run or with one token; not all, where there are more than [HookQuery] lets through.
 	Hooks(ctx context.Context, q HookQuery) ([]HookRow, error)
 	// Stats counts runs and tells of workers, and of what this World has done since it was opened.
 	Stats(ctx context.Context) (Stats, error)
@@ -133,8 +133,8 @@ type Class struct {
 	Version  int    `json:"version"`
 }
 
-// PageBytes is how large a page of events or runs is, about: it ends behind the commit, or the run, with which it has so many bytes. Whoever reads has
-// little more in memory, however large payloads are.
+// PageBytes is how large a page of events or runs, or a list of hooks, is, about: it ends behind the commit, the run or the hook with which it has so many
+// bytes. Whoever reads has little more in memory, however large payloads are.
 const PageBytes = 2 << 20
 
 // EventQuery selects a page of a run's log.

@@ -21,8 +21,8 @@ func (c *cli) hooksList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List active hooks",
-		Long: `List active hooks, 1,000 at most: token, run, and the metadata that the code gave them; of a webhook its URL too. Whoever knows a token
-can send to its hook. With --json each hook is one line.
+		Long: `List active hooks, 1,000 at most, and no more behind 2 MiB of metadata: token, run, and the metadata that the code gave them; of a webhook
+its URL too. Whoever knows a token can send to its hook. With --json each hook is one line.
 
 ` + exitCodes,
 		Example: `  stepwell hooks list
@@ -50,9 +50,10 @@ func (c *cli) listHooks(ctx context.Context, db *database, run, token string) er
 	if err != nil {
 		return c.explain(err, run)
 	}
-	hooks := make([]hookLine, len(rows))
+	hooks, bytes := make([]hookLine, len(rows)), 0
 	for i := range rows {
 		hooks[i].HookRow = rows[i]
+		bytes += len(rows[i].Metadata)
 		if is, ok := stepwell.WebhookOf(&rows[i]); ok {
 			hooks[i].Metadata, hooks[i].URL = is.Metadata, is.URL
 		}
@@ -72,7 +73,7 @@ func (c *cli) listHooks(ctx context.Context, db *database, run, token string) er
 	case c.json:
 	case len(hooks) == 0:
 		fmt.Fprintf(c.stderr, "no active hooks in %s match\n", c.place)
-	case len(hooks) == mostHooks:
+	case len(hooks) == mostHooks || bytes >= world.PageBytes:
 		fmt.Fprintln(c.stderr, "there may be more: --run, --token")
 	}
 	return nil

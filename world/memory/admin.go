@@ -151,7 +151,11 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, 
 	slices.SortFunc(out, func(a, b world.HookRow) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
-	return out[:min(len(out), listLimit(q.Limit))], nil
+	n, bytes := 0, 0
+	for most := min(len(out), listLimit(q.Limit)); n < most && bytes < world.PageBytes; n++ {
+		bytes += len(out[n].Metadata)
+	}
+	return out[:n], nil
 }
 
 // Stats counts; see [world.Admin].

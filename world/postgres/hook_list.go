@@ -19,8 +19,11 @@ var (
 
 // Hooks lists active hooks, oldest first; see [world.Admin].
 func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookRow, err error) {
-	ended := false
+	ended, bytes := false, 0
 	each := func(row pgx.Rows) error {
+		if bytes >= world.PageBytes {
+			return nil
+		}
 		h := world.HookRow{Ended: ended}
 		var metadata []byte
 		if err := row.Scan(&h.ID, &h.Run, &h.Token, &metadata, &h.CreatedAt); err != nil {
@@ -28,6 +31,7 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookR
 		}
 		if h.Metadata, h.CreatedAt = metadata, world.Within(h.CreatedAt.UTC()); q.Run == "" || h.Run == q.Run {
 			out = append(out, h)
+			bytes += len(metadata)
 		}
 		return nil
 	}

@@ -137,14 +137,15 @@ func parseRunCursor(c string) (int64, error) {
 // Hooks lists active hooks, oldest first; see [world.Admin].
 func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookRow, err error) {
 	limit := listLimit(q.Limit)
-	ended := false
+	ended, bytes := false, 0
 	err = w.read(ctx, func(c *conn) error {
 		each := func(r row) (bool, error) {
 			h := world.HookRow{Ended: ended, ID: r.text(0), Run: r.text(1), Token: r.text(2), Metadata: r.bytes(3), CreatedAt: r.time(4)}
 			if q.Run == "" || h.Run == q.Run {
 				out = append(out, h)
+				bytes += len(h.Metadata)
 			}
-			return true, nil
+			return bytes < world.PageBytes, nil
 		}
 		switch {
 		case q.Token != "":

@@ -3,7 +3,9 @@
 package worldtest
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/google/go-cmp/cmp"
@@ -130,6 +132,22 @@ var tokens = []check{
 			got := r.events(s.run)[2]
 			if got.Type != want || want == world.HookConflict && got.Peer != hooks[0].Run {
 				r.Fatalf("claim %d: got %s with peer %q, want %s with run %s", i, got.Type, got.Peer, want, hooks[0].Run)
+			}
+		}
+	}},
+	{"a list of hooks is bounded in bytes", "it ends behind PageBytes of metadata, and has one hook at least", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet")
+		for i := range 5 {
+			e := hookCreated(fmt.Sprint("hook_", i), fmt.Sprint("t", i))
+			e.Payload = json.RawMessage(`"` + strings.Repeat("x", 750_000) + `"`)
+			s.append(e)
+		}
+		for limit, want := range map[int]int{0: 3, 1: 1, 1000: 3} {
+			for _, run := range []string{"", s.run} {
+				hooks, err := r.w.Hooks(r.ctx, world.HookQuery{Run: run, Limit: limit})
+				r.must(err, "hooks")
+				r.same(len(hooks), want, "hooks of large metadata")
 			}
 		}
 	}},
