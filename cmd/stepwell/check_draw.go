@@ -60,7 +60,7 @@ func className(class world.Class) string {
 // drawWrong tells one history that does not fit: what, which, where, and what the log and the code say.
 func (v *verdict) drawWrong(is *stepwell.Checked) {
 	s := v.c.style()
-	line := s.paint(bad, string(is.Check)) + "  run " + is.Run + "   " + className(world.Class{Workflow: is.Workflow, Version: is.Version})
+	line := s.paint(bad, string(is.Check)) + "  run " + human.Visible(is.Run) + "   " + className(world.Class{Workflow: is.Workflow, Version: is.Version})
 	if is.Seq > 0 {
 		line += fmt.Sprintf("   event %d of %d", is.Seq, is.Events)
 	}

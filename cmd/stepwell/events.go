@@ -131,7 +131,7 @@ func (p *eventPrinter) print(e *world.Event) error {
 	p.last = e.Time
 	s := p.style()
 	line := fmt.Sprintf("%5d  %s  %-12s  %s  %-20s  %s", e.Seq, s.paint(dim, e.Time.In(p.zone).Format("2006-01-02 15:04:05.000")), since,
-		s.paint(eventTone(e.Type), fmt.Sprintf("%-17s", e.Type)), subject, s.paint(dim, eventNote(e, p.zone)))
+		s.paint(eventTone(e.Type), fmt.Sprintf("%-17s", e.Type)), s.paint("", subject), s.paint(dim, eventNote(e, p.zone)))
 	_, err := fmt.Fprintln(p.stdout, strings.TrimRight(line, " "))
 	return err
 }

@@ -50,7 +50,7 @@ func (c *cli) tell(is any, text string) error {
 	if c.json {
 		return c.encoder().Encode(is)
 	}
-	_, err := fmt.Fprintln(c.stdout, text)
+	_, err := fmt.Fprintln(c.stdout, visibleLines(text))
 	return err
 }
 

@@ -66,7 +66,7 @@ func (p *picture) header(to io.Writer) {
 	} else {
 		status = p.style.paint(tones[r.Status], string(r.Status)) + " for " + human.Span(p.now().Sub(began))
 	}
-	line := p.style.paint(bold, name) + "   " + r.ID + "   " + status
+	line := p.style.paint(bold, name) + "   " + human.Visible(r.ID) + "   " + status
 	if r.Retention == stepwell.Forever {
 		line += "   kept forever"
 	}

@@ -164,7 +164,7 @@ func (c *cli) start(ctx context.Context, db *database, workflow string, input js
 		text = fmt.Sprintf("run %s was started before, under the same key\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
 	}
 	if flags.wait && !c.json { // standard output is the run's
-		fmt.Fprintln(c.stderr, text)
+		fmt.Fprintln(c.stderr, visibleLines(text))
 		return c.awaitResult(ctx, db.app, run, flags.patience)
 	}
 	if err := c.tell(is, text); err != nil || !flags.wait {
@@ -251,5 +251,9 @@ func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.
 	case err != nil:
 		return c.explain(err, run.ID())
 	}
-	return c.tell(resulted{acted{run.ID(), "result", string(world.Completed)}, output}, string(output))
+	if c.json {
+		return c.encoder().Encode(resulted{acted{run.ID(), "result", string(world.Completed)}, output})
+	}
+	_, err = fmt.Fprintln(visibleJSON{c.stdout}, string(output))
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
 )
 
 func (c *cli) streamsTail() *cobra.Command {
@@ -88,7 +89,7 @@ func (c *cli) printChunk(chunk *stepwell.StreamChunk[json.RawMessage], line bool
 		if !line {
 			fmt.Fprintln(c.stdout)
 		}
-		fmt.Fprintf(c.stderr, "attempt %d begins anew: what step %s wrote from chunk %d on is void\n", chunk.Attempt, chunk.Step, chunk.From)
+		fmt.Fprintf(c.stderr, "attempt %d begins anew: what step %s wrote from chunk %d on is void\n", chunk.Attempt, human.Visible(chunk.Step), chunk.From)
 		return true, nil
 	case json.Unmarshal(chunk.Value, &text) == nil && chunk.Value[0] == '"':
 		if c.terminal {
@@ -101,6 +102,6 @@ func (c *cli) printChunk(chunk *stepwell.StreamChunk[json.RawMessage], line bool
 	if !line {
 		value = "\n" + value
 	}
-	_, err = fmt.Fprint(c.stdout, value)
+	_, err = fmt.Fprint(visibleJSON{c.stdout}, value)
 	return true, err
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stepwell/stepwell/internal/human"
 )
 
 // style says how to mark text. The zero value marks nothing and writes words instead of symbols.
@@ -34,7 +36,9 @@ const (
 	bold tone = "1"
 )
 
+// paint shows a text, in a tone where there are colours. What a terminal would obey is shown as text, as in tables: a server may have said it.
 func (s style) paint(t tone, text string) string {
+	text = human.Visible(text)
 	if !s.colours || text == "" || t == "" {
 		return text
 	}
@@ -56,7 +60,7 @@ type cell struct {
 	right bool // flush right
 }
 
-// table lines up rows of cells.
+// table lines up rows of cells, and shows what a terminal would obey as text.
 type table struct {
 	indent string
 	gap    string
@@ -68,7 +72,9 @@ func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
 func (t *table) write(to io.Writer, s style) {
 	var widths []int
 	for _, row := range t.rows {
-		for i, c := range row {
+		for i := range row {
+			c := &row[i]
+			c.text = human.Visible(c.text)
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/stepwell/stepwell/internal/human"
 )
@@ -27,7 +28,7 @@ type visibleJSON struct{ to io.Writer }
 
 // Write writes JSON.
 func (v visibleJSON) Write(b []byte) (int, error) {
-	if !bytes.ContainsFunc(b, unseen) {
+	if utf8.Valid(b) && !bytes.ContainsFunc(b, unseen) {
 		return v.to.Write(b)
 	}
 	out := make([]byte, 0, len(b)+64)

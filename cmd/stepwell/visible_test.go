@@ -9,6 +9,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
 )
 
 // hostile is what a terminal would obey: a title, colours, C1, and a change of direction.
@@ -64,5 +68,47 @@ func TestVisibleJSON(t *testing.T) {
 	b.Reset()
 	if report(&b, t.Context(), errors.New("no\n  "+hostile), false); steers(b.String()) {
 		t.Errorf("the terminal is steered by %q", b.String())
+	}
+}
+
+// TestHostileRows: what a server says of runs, hooks, workflows and events reaches the terminal as text, whichever command shows it.
+func TestHostileRows(t *testing.T) {
+	for _, terminal := range []bool{false, true} {
+		var out bytes.Buffer
+		sh := process()
+		sh.stdout, sh.stderr, sh.getenv, sh.terminal = &out, &out, func(string) string { return "1" }, terminal // without colours
+		c := &cli{shell: sh}
+		run := world.Run{ID: hostile, Workflow: hostile, Status: world.Status(hostile)}
+		c.listTable([]listed{{row: rowOf(run)}}, time.Now())
+		c.hookTable([]hookLine{{HookRow: world.HookRow{Token: hostile, Run: hostile, Sealed: hostile}}, {URL: hostile}})
+		p := &eventPrinter{cli: c, names: map[string]string{}}
+		for _, e := range []world.Event{
+			{ID: hostile, Type: world.EventType(hostile), Peer: hostile, Outcome: world.Outcome(hostile), Sealed: hostile, Error: &world.Error{Message: hostile, Where: hostile}},
+			{Type: world.RunCreated, Kind: world.Kind(hostile), Birth: &world.Birth{Workflow: hostile, Origin: &world.Origin{Run: hostile}}},
+		} {
+			if err := p.print(&e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.tell(nil, hostile); err != nil {
+			t.Fatal(err)
+		}
+		pic := &picture{story: &stepwell.Story{Run: run, Journal: &world.Journal{}}, style: c.style()}
+		pic.draw(&out)
+		if n := strings.Count(out.String(), "owned"); n < 15 || steers(out.String()) {
+			t.Errorf("terminal %t: %d texts, the terminal is steered by %q", terminal, n, out.String())
+		}
+		out.Reset()
+		if got := (style{colours: true}).paint(bad, hostile); steers(strings.TrimSuffix(strings.TrimPrefix(got, "\x1b[31m"), "\x1b[0m")) {
+			t.Errorf("painted: %q", got)
+		}
+	}
+}
+
+// TestVisibleBytes: what is no UTF-8 is not passed on: a single byte may be C1.
+func TestVisibleBytes(t *testing.T) {
+	var b bytes.Buffer
+	if _, err := (visibleJSON{&b}).Write([]byte("\"\x9b2J\"")); err != nil || b.String() != "\"\ufffd2J\"" {
+		t.Errorf("got %q, %v", b.String(), err)
 	}
 }
