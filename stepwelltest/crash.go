@@ -71,7 +71,12 @@ func (e *Env) crash(op faults.Op, n int, late bool, want ends) (where string, go
 	l.call(func() {
 		_, _ = l.until(func() bool { return len(l.open()) <= want.open() })
 	})
-	return where, l.ends(), nil
+	for run, b := range l.world.broken() {
+		if !e.expected[run] && err == nil {
+			err = fmt.Errorf("run %s was blocked, %s: %s", run, b.Code, b.Message)
+		}
+	}
+	return where, l.ends(), err
 }
 
 // insist does what the test did; what it is too early for, as a step had to run again, is tried for a while.

@@ -56,9 +56,15 @@ func NewWith(t testing.TB, cfg stepwell.Config) *Env {
 // end looks for what a test must not miss, and ends the bubble.
 func (e *Env) end() {
 	e.t.Helper()
-	for run, b := range e.life.blocked() {
+	blocked := e.life.blocked()
+	for run, b := range blocked {
 		if !e.expected[run] {
 			e.t.Errorf("run %s is blocked, %s: %s", run, b.Code, b.Message)
+		}
+	}
+	for run, b := range e.life.world.broken() {
+		if !e.expected[run] && blocked[run] == nil {
+			e.t.Errorf("run %s was blocked, %s: %s", run, b.Code, b.Message)
 		}
 	}
 	e.life.close()

@@ -5,21 +5,27 @@ package stepwelltest
 import (
 	"context"
 	"hash/fnv"
+	"maps"
+	"strings"
 	"sync"
 
+	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
-// seeded is a world in memory that gives runs seeds by their IDs, and remembers who was born.
+// seeded is a world in memory that gives runs seeds by their IDs, and remembers who was born, and who was blocked for a broken rule.
 type seeded struct {
 	*memory.World
 
 	mu   sync.Mutex
-	runs []string // guarded by mu: all, in order of birth
+	runs []string                // guarded by mu: all, in order of birth
+	rule map[string]*world.Block // guarded by mu: why runs were blocked that broke a rule of workflows, the first time
 }
 
-func newSeeded() *seeded { return &seeded{World: memory.New()} }
+func newSeeded() *seeded {
+	return &seeded{World: memory.New(), rule: map[string]*world.Block{}}
+}
 
 // Commit seeds what is born with it.
 func (s *seeded) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
@@ -31,6 +37,9 @@ func (s *seeded) Commit(ctx context.Context, c *world.Commit) (world.Committed, 
 	if err == nil && done.Existing == "" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if c.Release != nil && breaksRule(c.Release.Blocked) && s.rule[c.Run] == nil {
+			s.rule[c.Run] = c.Release.Blocked
+		}
 		if c.Birth() {
 			s.runs = append(s.runs, c.Run)
 		}
@@ -41,8 +50,23 @@ func (s *seeded) Commit(ctx context.Context, c *world.Commit) (world.Committed, 
 	return done, err
 }
 
+// broken tells which runs were ever blocked for a broken rule.
+func (s *seeded) broken() map[string]*world.Block {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.rule)
+}
+
+// breaksRule reports whether a run is blocked for what no other try makes good: what chance hid the next time is still there.
+func breaksRule(b *world.Block) bool {
+	return b != nil && (b.Code == world.CodeForeign || b.Code == world.CodeDiverged && strings.HasPrefix(b.Message, replay.Unsteady))
+}
+
 func seed(c *world.Commit) {
 	if !c.Birth() || c.Events[0].Birth == nil {
+		return
+	}
+	if len(c.Events) > 1 || c.Events[0].Birth.Origin != nil { // what it brings, or was cut from, was written under another seed
 		return
 	}
 	h := fnv.New64a()

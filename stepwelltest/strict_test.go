@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,8 +111,9 @@ var broken = map[string]struct {
 }
 
 var (
-	echo  = stepwell.DefineStep("echo", func(_ context.Context, n int) (int, error) { return n, nil })
-	child = stepwell.Define("child", func(_ stepwell.Context, n int) (int, error) { return n, nil })
+	echo     = stepwell.DefineStep("echo", func(_ context.Context, n int) (int, error) { return n, nil })
+	echoText = stepwell.DefineStep("echo-text", func(_ context.Context, s string) (string, error) { return s, nil })
+	child    = stepwell.Define("child", func(_ stepwell.Context, n int) (int, error) { return n, nil })
 )
 
 func nothing(context.Context) error { return nil }
@@ -149,6 +152,78 @@ func TestWhatStrictModeBlocksStaysBlocked(t *testing.T) {
 	if b := run.WantBlocked(world.CodeDiverged); b.Tries < 100 {
 		t.Errorf("tried %d times", b.Tries)
 	}
+}
+
+// TestWhatChanceDecidedStaysBlocked: the dice differ once, and agree ever after.
+func TestWhatChanceDecidedStaysBlocked(t *testing.T) {
+	t.Parallel()
+	for _, differs := range []int64{1, 2} {
+		var evaluation atomic.Int64
+		wf := stepwell.Define("coin", func(ctx stepwell.Context, _ string) (string, error) {
+			how := "mail"
+			if evaluation.Add(1) == differs {
+				how = "letter"
+			}
+			return how, stepwell.Do(ctx, how, nothing)
+		})
+		env := stepwelltest.New(t, wf)
+		run := stepwelltest.Start(env, wf, "")
+		env.Advance(2 * time.Hour)
+		b := run.WantBlocked(world.CodeDiverged)
+		if !strings.Contains(b.Message, `"mail"`) || !strings.Contains(b.Message, `"letter"`) {
+			t.Errorf("got %s, want both sides of the difference", b.Message)
+		}
+		if got := evaluation.Load(); got != 2 {
+			t.Errorf("evaluated %d times, want 2: the difference is known", got)
+		}
+	}
+}
+
+// TestABrokenRuleFailsTheTestThoughTheRunWentOn: a goroutine of its own uses the Context once.
+func TestABrokenRuleFailsTheTestThoughTheRunWentOn(t *testing.T) {
+	t.Parallel()
+	wantFailure(t, func(t testing.TB) {
+		var evaluation atomic.Int64
+		wf := stepwell.Define("once", func(ctx stepwell.Context, _ string) (string, error) {
+			if evaluation.Add(1) == 1 {
+				var wg sync.WaitGroup
+				wg.Go(func() { ctx.Now() })
+				wg.Wait()
+			}
+			return "", stepwell.Sleep(ctx, "nap", time.Hour)
+		})
+		env := stepwelltest.New(t, wf)
+		run := stepwelltest.Start(env, wf, "")
+		env.Advance(2 * time.Hour)
+		run.MustComplete()
+	}, "run run-1 was blocked, FOREIGN_GOROUTINE")
+}
+
+// TestForksKeepTheSeedOfTheirLog: what a fork brings was written under its source's seed.
+func TestForksKeepTheSeedOfTheirLog(t *testing.T) {
+	t.Parallel()
+	wf := stepwell.Define("numbered", func(ctx stepwell.Context, _ string) (string, error) {
+		id, err := echoText.Run(ctx, ctx.NewID())
+		if err != nil {
+			return "", err
+		}
+		return id, stepwell.Sleep(ctx, fmt.Sprint("nap ", ctx.Rand().IntN(1_000_000)), time.Hour)
+	})
+	env := stepwelltest.New(t, wf, echoText)
+	run := stepwelltest.Start(env, wf, "")
+	env.Do(func(ctx context.Context, app *stepwell.App) error {
+		_, err := app.Fork(ctx, "run-1", stepwell.ForkOptions{ID: "fork"})
+		return err
+	})
+	want := run.MustComplete()
+	env.Advance(2 * time.Hour)
+	env.Do(func(ctx context.Context, app *stepwell.App) error {
+		got, err := wf.Get(app, "fork").Result(ctx)
+		if got != want {
+			t.Errorf("the fork came to %q, want %q", got, want)
+		}
+		return err
+	})
 }
 
 // TestSteadyCodeIsNotReported: what the code may do, it may do in strict mode.

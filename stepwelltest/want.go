@@ -49,7 +49,8 @@ func (r *Run[Out]) WantWaiting(kind stepwell.WhyKind) {
 }
 
 // WantBlocked fails the test unless the run is blocked with a code, like world.CodeDiverged or world.CodePanic, and returns why. A
-// run that is blocked and not wanted to be fails the test at its end.
+// run that is blocked and not wanted to be fails the test at its end; so does one that was ever blocked for a broken rule of workflows,
+// though it went on since.
 func (r *Run[Out]) WantBlocked(code string) *world.Block {
 	r.env.t.Helper()
 	r.env.expected[r.ID()] = true

@@ -15,6 +15,7 @@ type cached struct {
 	state     *world.State
 	m         *replay.Machine // nil in strict mode, where the run is replayed anew
 	witnesses []*witness      // strict mode
+	unsteady  error           // strict mode: the difference that was found; nil: none
 	size      int
 }
 

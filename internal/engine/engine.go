@@ -243,13 +243,13 @@ func (e *Engine) forget(s *session) {
 	}
 }
 
-// retire keeps the machine of a hibernating run, or unwinds it. In strict mode it keeps its witnesses.
+// retire keeps the machine of a hibernating run, or unwinds it. In strict mode it keeps its witnesses, or what they found.
 func (e *Engine) retire(s *session) {
 	keep := !s.state.Status.Terminal() && s.birth == nil && e.cfg.CacheRuns >= 0
 	switch {
 	case keep && e.cfg.Strict && s.ended && !s.lost && s.turn.empty():
-		if kept := s.kept(); len(kept) > 0 {
-			e.cache.put(&cached{run: s.run, wf: s.wf, state: s.state, witnesses: kept})
+		if kept := s.kept(); kept != nil {
+			e.cache.put(kept)
 		}
 	case keep && !e.cfg.Strict && s.failure == nil && s.clean():
 		e.cache.put(&cached{run: s.run, wf: s.wf, state: s.state, m: s.m})

@@ -37,6 +37,9 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 				s.fail(err, 0)
 			}
 		}
+		if s.unsteady != nil {
+			s.fail(s.unsteady, s.state.Seq)
+		}
 		for i := range tk.Mail {
 			if !withoutCode || isCancel(tk.Mail[i]) {
 				s.post(message{kind: msgMail, at: tk.Mail[i].ArrivedAt, mail: &tk.Mail[i]})
@@ -83,7 +86,7 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 	cursor := ""
 	if c := s.e.cache.take(s.run); c != nil {
 		if c.wf == s.wf && c.state.Seq <= tk.Seq && c.state.SegmentSeq >= tk.Segment { // else another worker has continued it
-			if s.witnesses = c.witnesses; c.m != nil {
+			if s.witnesses, s.unsteady = c.witnesses, c.unsteady; c.m != nil {
 				s.state, s.m = c.state, c.m
 				s.m.SetReplaying(s.state.Seq < tk.Seq) // another worker has lived through what came since
 				s.watched.Store(s.m)
@@ -173,7 +176,7 @@ func (s *session) replay(events []world.Event, more bool) error {
 	if s.e.cfg.Strict {
 		s.log = append(s.log, events...)
 	}
-	if s.m == nil {
+	if s.m == nil || s.unsteady != nil { // such code does not run again
 		return nil
 	}
 	return s.witnessed(s.m.Feed(events, more))

@@ -80,6 +80,7 @@ type session struct {
 	log       []world.Event        // strict mode: all events of the segment
 	witnesses []*witness           // strict mode: machines that the run had before
 	lived     bool                 // strict mode: bodies of the machine have begun
+	unsteady  error                // strict mode: the difference that was found when the run was taken before
 	notes     []note               // for the Observer, of what is not durable yet
 	began     map[string]time.Time // for the Observer: when tasks began whose end is being appended
 	old       []*replay.Machine

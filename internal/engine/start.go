@@ -171,6 +171,9 @@ func (s *session) firstTurn(b *Birth) bool {
 	if s.failure == nil {
 		s.steady()
 	}
+	if err := s.found(); err != nil { // it is born plain, and blocked for it when it is taken
+		s.e.cache.put(&cached{run: s.run, wf: s.wf, state: &world.State{ID: s.run}, unsteady: err})
+	}
 	if s.failure != nil || !s.birth.decided.CompareAndSwap(false, true) {
 		s.birth.refuse(s.failure)
 		s.e.steps.release(len(s.turn.starts)) // tasks hold slots already

@@ -7,7 +7,8 @@ package engine
 //  2. Where bodies of the first have begun, the second takes over: what they write to variables of the workflow is lost to it, as at a crash.
 //  3. The first stays, as a witness: it goes on with the log, silently, and with all that its bodies wrote, and is held against each replay too. So code that
 //     goes on with such a variable comes to another end than its witness, though nothing was asked for differently. Witnesses outlive hibernation, in the cache.
-//  4. A run that failed so stays blocked while its witnesses live: until its worker ends, or the cache is full.
+//  4. A difference that was found once is remembered, in the cache: the run stays blocked for it until its worker ends, or the cache is full. Else chance would
+//     let it go on as soon as two evaluations happen to agree.
 
 import (
 	"errors"
@@ -106,19 +107,46 @@ func (s *session) since(seq int64) []world.Event {
 	return s.log[max(seq-s.log[0].Seq+1, 0):]
 }
 
-// kept are the witnesses of a run that rests, the last machine among them where it lived: of one that is blocked only where they are why.
-func (s *session) kept() []*witness {
-	diverged, blocked := errors.AsType[*replay.DivergedError](s.failure)
-	if s.failure != nil && !(blocked && diverged.Strict) {
+// kept is what is kept of a run that rests: what it differed in, or else its witnesses, the last machine among them where it lived. Of a run that is blocked for
+// another reason they are those that came to no error. nil: nothing.
+func (s *session) kept() *cached {
+	c := &cached{run: s.run, wf: s.wf, state: s.state, unsteady: s.found()}
+	switch {
+	case c.unsteady != nil:
+		return c
+	case s.failure != nil:
+		s.witnesses, c.witnesses = split(s.witnesses)
+	default:
+		if s.m != nil && (len(s.witnesses) == 0 || s.lived) {
+			s.testify()
+			s.lived, s.m = false, nil
+		}
+		s.witnesses, c.witnesses = nil, s.witnesses
+	}
+	if len(c.witnesses) == 0 {
 		return nil
 	}
-	if len(s.witnesses) == 0 || s.lived && s.failure == nil {
-		s.testify()
-		s.lived, s.m = false, nil
+	return c
+}
+
+// split tells witnesses that failed from those that are sound.
+func split(all []*witness) (failed, sound []*witness) {
+	for _, w := range all {
+		if w.m.Sound() {
+			sound = append(sound, w)
+		} else {
+			failed = append(failed, w)
+		}
 	}
-	kept := s.witnesses
-	s.witnesses = nil
-	return kept
+	return failed, sound
+}
+
+// found is the difference that strict mode found, now or when the run was taken before; nil: none.
+func (s *session) found() error {
+	if d, ok := errors.AsType[*replay.DivergedError](s.failure); ok && d.Strict {
+		return d
+	}
+	return s.unsteady
 }
 
 // dismiss unwinds all witnesses.

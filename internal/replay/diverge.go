@@ -44,9 +44,12 @@ func (e *DivergedError) Error() string {
 	return b.String()
 }
 
+// Unsteady begins what strict mode says, and nothing else.
+const Unsteady = "the code is not deterministic, or keeps state outside of its steps"
+
 // unsteady is what strict mode says.
 func (e *DivergedError) unsteady() string {
-	return fmt.Sprintf("the code is not deterministic, or keeps state outside of its steps (found at event %d): it does not do the same when it is replayed\n"+
+	return fmt.Sprintf(Unsteady+" (found at event %d): it does not do the same when it is replayed\n"+
 		"  when it ran    %s\n  when replayed  %s\n"+
 		"  What a step finds out it must return; take time, randomness and IDs from the Context, and all else from steps (docs/rules.md). "+
 		"Strict mode keeps the run as it is.", e.Seq, strings.TrimSpace(e.Log+"   "+e.At), strings.TrimSpace(e.Code+"   "+e.Where))

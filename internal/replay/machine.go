@@ -408,6 +408,9 @@ func (m *Machine) fail(err error) {
 	}
 }
 
+// Sound reports whether the machine has not failed, nor was called from outside.
+func (m *Machine) Sound() bool { return m.failed() == nil }
+
 func (m *Machine) failed() error {
 	m.foreignMu.Lock()
 	defer m.foreignMu.Unlock()
