@@ -36,7 +36,7 @@ func TestAChildWhoseChosenIDChanges(t *testing.T) {
 				run := start(r, wk, before, 0)
 				until(r, "the child", func() bool { return r.count(run.ID(), world.StepCreated, "kid") == 3 })
 				wk.stop(r)
-				wk = r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{after, kid}, Strict: strict})
+				r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{after, kid}, Strict: strict})
 				if !strict {
 					want(r, run, []string{"first-a", "first-b", "first-c"})
 					return

@@ -202,7 +202,7 @@ func liveEqualsReplayed(t *rapid.T) {
 // wrongProgram feeds the log to changed code: it diverges with a report, or is as good as the old.
 func wrongProgram(t *rapid.T, program node, log []world.Event) {
 	m, err := feed(t, mutate(t, program).body(), log)
-	defer m.Close()
+	defer func() { m.Close() }()
 	if err == nil {
 		return
 	}
