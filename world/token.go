@@ -19,8 +19,11 @@ func CheckToken(token string) error {
 }
 
 // ShownToken is what texts show of a hook's token: errors are recorded, and whoever reads a token may send. It is the first four characters and an
-// ellipsis; of a token of eight characters or less, the ellipsis alone.
+// ellipsis; of a token of eight characters or less, the ellipsis alone; of none, nothing.
 func ShownToken(token string) string {
+	if token == "" {
+		return ""
+	}
 	if utf8.RuneCountInString(token) <= 8 {
 		return "…"
 	}
