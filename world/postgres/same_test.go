@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -242,7 +243,11 @@ func logOf(t *testing.T, w world.World, p program) (lines []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines = append(lines, string(b))
+		line := string(b)
+		for id, is := range names { // errors name the steps that they came of
+			line = strings.ReplaceAll(line, id, is)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
