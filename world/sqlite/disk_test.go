@@ -335,7 +335,7 @@ func cuts(t *testing.T, seed uint64, faulty bool) {
 		}
 		return 0
 	})
-	err = work(w, l, rnd, 25, 6)
+	err = work(w, l, rand.New(rand.NewPCG(seed, 2)), 25, 6)
 	d.Plan(nil)
 	if err != nil && !errors.Is(err, world.ErrReplaced) {
 		t.Errorf("work: %v", err)
