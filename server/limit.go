@@ -137,7 +137,9 @@ func (s *Server) mayWrite(r *request, c, within *wire.Commit) error {
 		}
 	}
 	if c.Worker == "" && (len(c.Events) == 0 || c.Events[0].Birth == nil) {
-		return s.mayRun(r, c.Run)
+		if err := s.mayRun(r, c.Run); err != nil {
+			return err
+		}
 	}
 	for _, b := range c.Births {
 		if err := s.mayWrite(r, b, c); err != nil {
