@@ -209,6 +209,7 @@ func (s *State) applyStep(e *Event, now time.Time) (bool, error) {
 // it up, which lowers the count of deaths and nothing else. An older attempt's own error comes too late.
 func (st *Step) retry(e *Event) (bool, error) {
 	abandoned := e.Error != nil && e.Error.Code == CodeAbandoned
+	misused := e.Error != nil && e.Error.Code == CodeForeign // no failure of the step's
 	if abandoned && e.Attempt > 0 && e.Attempt < st.Attempts {
 		if st.Deaths() == 0 {
 			return false, fmt.Errorf("step %s: the end of attempt %d is known: %w", e.ID, e.Attempt, ErrConflict)
@@ -223,7 +224,7 @@ func (st *Step) retry(e *Event) (bool, error) {
 		return false, fmt.Errorf("step %s: attempt %d is over, attempt %d runs: %w", e.ID, e.Attempt, st.Attempts, ErrConflict)
 	}
 	st.Status, st.RetryAt, st.Error = StepPending, e.RetryAt, e.Error
-	if abandoned {
+	if abandoned || misused {
 		st.Abandoned++
 	} else {
 		st.Failures++

@@ -297,5 +297,5 @@ const (
 	CodeStorage   = "STORAGE"             // blocked: the log could not be read just now
 	CodeInternal  = "INTERNAL"            // blocked: a fault of Stepwell's own; please report it
 	CodeNoKey     = "NO_KEY"              // blocked: the run is encrypted with a key that this worker does not have
-	CodeForeign   = "FOREIGN_GOROUTINE"   // blocked: workflow code used its Context on a goroutine of its own
+	CodeForeign   = "FOREIGN_GOROUTINE"   // blocked: a goroutine of its own, or a step's body, used the workflow's Context; of an attempt: that body's
 )

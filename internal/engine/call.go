@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -18,8 +19,9 @@ type call struct {
 	input   []byte
 	ends    ender
 	result  result
-	tx      world.Tx // what run wrote, where that is to be committed with the step's end
-	done    bool     // run has returned, and so have the methods of its error
+	tx      world.Tx        // what run wrote, where that is to be committed with the step's end
+	machine *replay.Machine // whose code asked for it; nil: a task
+	done    bool            // run has returned, and so have the methods of its error
 
 	watching *watching // the Observer's part; nil: it has none
 }
@@ -87,6 +89,11 @@ func (c *call) close(ctx context.Context) {
 	r.cause = cause(ctx)
 	if c.done && r.err != nil && r.cause == ErrTimeout {
 		r.err = &timeoutError{after: c.timeout, err: r.err}
+	}
+	if c.machine != nil {
+		if err := c.machine.Misused(c.seat.info.Name); err != nil { // nothing that it came to counts
+			r.payload, r.err = nil, err
+		}
 	}
 	if c.watching != nil {
 		c.watching.over(c.seat.e, r.err)

@@ -294,7 +294,7 @@ func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) 
 	b.sit(s.e, StepInfo{
 		Run: s.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
 	}, s)
-	b.timeout, b.run, b.input = b.policy.Timeout, spec.Run, input
+	b.timeout, b.run, b.input, b.machine = b.policy.Timeout, spec.Run, input, s.m
 	if b.policy.Tx {
 		b.run = s.e.inTx(spec.Run, &b.tx)
 	}

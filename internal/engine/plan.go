@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -401,6 +402,12 @@ func (s *session) recordFailure(step string, b *body, r *result) {
 		s.turn.addStreams(unclosed(r.streams, false)...)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: abandoned("its worker shut down")})
 		s.ready = append(s.ready, step)
+		return
+	}
+	if foreign, ok := r.err.(*replay.ForeignError); ok && !s.cancelledStep(step) { // the code that is to blame blocks the run; mended, it makes the step anew
+		s.fail(foreign, s.state.Seq)
+		s.turn.addStreams(unclosed(r.streams, false)...)
+		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: rec})
 		return
 	}
 	if delay, again := b.policy.WithDefaults().verdict(r.err, st.Failures+1, st.Started, now); again && !s.cancelledStep(step) {

@@ -3,6 +3,7 @@ package replay
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -26,12 +27,7 @@ func (m *Machine) enter() (*coro, error) {
 	}
 	c := m.current.Load()
 	if c == nil || c.goroutine.Load() != self() {
-		m.foreignMu.Lock()
-		defer m.foreignMu.Unlock()
-		if m.foreign == nil {
-			m.foreign = &ForeignError{Run: m.cfg.Run, Stack: debug.Stack()}
-		}
-		return nil, m.foreign
+		return nil, m.foreign.refuse(m.cfg.Run)
 	}
 	return c, nil
 }
@@ -262,10 +258,11 @@ func (x *Ctx) Now() time.Time {
 	return x.m.now
 }
 
-// Uint64 is the next number of the run's own random sequence. It makes Ctx a rand.Source.
+// Uint64 is the next number of the run's own random sequence. It makes Ctx a rand.Source. A call that is refused gets a number of no sequence, and never the
+// same for ever: what draws until a number fits, as rand.IntN does, would not come to an end.
 func (x *Ctx) Uint64() uint64 {
 	if _, err := x.m.enter(); err != nil {
-		return 0
+		return rand.Uint64()
 	}
 	return x.m.rnd.Uint64()
 }

@@ -183,16 +183,6 @@ func (f *Future) has(c *coro) bool {
 	return false
 }
 
-// ForeignError says that workflow code used its Context on a goroutine of its own. Use stepwell.Go instead of go.
-type ForeignError struct {
-	Run   string
-	Stack []byte // of the goroutine
-}
-
-func (e *ForeignError) Error() string {
-	return "workflow code used its Context on a goroutine that is not its own; use stepwell.Go instead of the go statement, and do I/O in steps"
-}
-
 // ConflictError says that a chosen hook token is taken.
 type ConflictError struct {
 	Token  string `json:"-"` // what is recorded of the error has no token: who reads it may not send

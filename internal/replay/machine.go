@@ -112,8 +112,7 @@ type Machine struct {
 
 	local any // see Ctx.Local
 
-	foreignMu sync.Mutex
-	foreign   error // guarded by foreignMu
+	foreign foreign
 }
 
 // New makes a machine that has seen nothing yet.
@@ -412,10 +411,8 @@ func (m *Machine) fail(err error) {
 func (m *Machine) Sound() bool { return m.failed() == nil }
 
 func (m *Machine) failed() error {
-	m.foreignMu.Lock()
-	defer m.foreignMu.Unlock()
-	if m.foreign != nil { // what else went wrong may come of it
-		m.failure = m.foreign
+	if err := m.foreign.err(); err != nil { // what else went wrong may come of it
+		m.failure = err
 	}
 	return m.failure
 }

@@ -167,6 +167,31 @@ func TestTransactionalStep(t *testing.T) {
 	}
 }
 
+// TestTransactionalStepWithTheWorkflowsContext: what a body wrote that used it is gone.
+func TestTransactionalStepWithTheWorkflowsContext(t *testing.T) {
+	t.Parallel()
+	var attempts atomic.Int32
+	w := stepwell.Define("w", func(wctx stepwell.Context, _ int) (int, error) {
+		return stepwell.Step(wctx, "debit", func(ctx context.Context) (int, error) {
+			n := int(attempts.Add(1))
+			if n == 1 {
+				wctx.NewID()
+			}
+			_, err := postgres.TxFrom(ctx).Exec(ctx, move, "ada", -1)
+			return n, err
+		}, quick, stepwell.Transactional())
+	})
+	b := openBank(t, w)
+	run, err := w.Start(t.Context(), b.app, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(b, run, 2)
+	if got := b.balance("ada"); got != 99 {
+		t.Errorf("balance = %d, want 99", got)
+	}
+}
+
 // TestTransactionalStepEndsItself: a body that ends its transaction by hand is told, and nothing of it is lost or done twice.
 func TestTransactionalStepEndsItself(t *testing.T) {
 	t.Parallel()
