@@ -4,8 +4,10 @@ package stepwell
 
 import (
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -277,10 +279,11 @@ func (f *whyFinder) queued(q *world.QueueRow) {
 	}
 }
 
-// waiting: the first open thing in the order of the code counts, but for a registered step that nobody knows, and for hooks,
-// which are often open beside what is waited for.
+// waiting: what the code really waits for counts, as its worker noted it when it let go of the run: a timer that has lost a race is open as well. Without such a
+// note the first open thing in the order of the code counts, but for hooks, which are often open beside what is waited for. A registered step that nobody knows comes
+// before all.
 func (f *whyFinder) waiting(q *world.QueueRow) {
-	var first *world.Entry
+	var first, noted *world.Entry
 	open := 0
 	for _, en := range f.journal.Entries {
 		if !isOpen(en) {
@@ -290,8 +293,18 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 		if first == nil || f.rank(en) < f.rank(first) {
 			first = en
 		}
+		if noted == nil && (notes(q.Waiting, en, false) || notes(q.Waiting, en, true)) {
+			noted = en
+		}
+	}
+	urgent := first != nil && f.rank(first) == 0
+	if noted != nil && !urgent {
+		first = noted
 	}
 	switch {
+	case noted == nil && !urgent && notes(q.Waiting, &world.Entry{Kind: world.KindCondition}, false):
+		f.why.Kind, f.why.More = WhyCondition, open // without a deadline: the log does not have it
+		f.also(nil)
 	case first != nil:
 		f.why.More = open - 1
 		f.entry(first)
@@ -301,6 +314,12 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 	default: // its code has stopped without asking for anything
 		f.why.Kind = WhyCondition
 	}
+}
+
+// notes reports whether what a run's row says of its waiting begins with an entry.
+func notes(waiting string, en *world.Entry, retry bool) bool {
+	rest, ok := strings.CutPrefix(waiting, engine.Noted(en.Kind, en.Key(), en.Peer, retry))
+	return ok && (rest == "" || strings.HasPrefix(rest, " and "))
 }
 
 // mostAlso is how many of the other open things are named.

@@ -214,7 +214,7 @@ func end(status world.Status, err *world.Error) func(c *whyCase) {
 // TestWhyFromRow: lists answer without the log.
 func TestWhyFromRow(t *testing.T) {
 	c := waitingRun(verifyWait).queue(dueAt(time.Hour)).queue(func(q *world.QueueRow) { q.Waiting = `event "verify"` })
-	if got, want := c.answer(false).String(), `waiting for event "verify" until 15:12:00 (in 1 h)`; got != want {
+	if got, want := c.answer(false).String(), `waiting for event "verify"; wakes at 15:12:00 (in 1 h)`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got, want := waitingRun().queue(owned).answer(false).String(), "worker host:1 works on it"; got != want {

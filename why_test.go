@@ -157,3 +157,61 @@ func TestWhyOfTasks(t *testing.T) {
 		}
 	})
 }
+
+// TestWhySaysWhatIsAwaited: what lost a race is still open, and is not what the run waits for.
+func TestWhySaysWhatIsAwaited(t *testing.T) {
+	paid, first := stepwell.Event[string]("paid"), stepwell.Event[string]("first")
+	for name, test := range map[string]struct {
+		waits func(ctx stepwell.Context) error
+		kind  stepwell.WhyKind
+		text  string
+	}{
+		"an event, after a race that a timer lost": {func(ctx stepwell.Context) error {
+			_, _, err := paid.Wait(ctx)
+			return err
+		}, stepwell.WhyEvent, `waiting for event "paid"; open too: sleep "timeout" until`},
+		"a condition": {func(ctx stepwell.Context) error {
+			return stepwell.Await(ctx, func() bool { return false })
+		}, stepwell.WhyCondition, `waiting for a condition of its code; open too: sleep "timeout" until`},
+		"a sleep": {func(ctx stepwell.Context) error {
+			return stepwell.Sleep(ctx, "nap", 90*24*time.Hour)
+		}, stepwell.WhySleep, `sleeping in "nap" until`},
+		"a payload": {func(ctx stepwell.Context) error {
+			h, err := stepwell.NewHook[string](ctx)
+			if err != nil {
+				return err
+			}
+			_, err = h.Receive(ctx)
+			return err
+		}, stepwell.WhyHook, `waiting for a payload at hook "hook"`},
+		"one of several, by coroutines": {func(ctx stepwell.Context) error {
+			_, err := stepwell.All(ctx, stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
+				_, _, err := paid.Wait(ctx)
+				return 0, err
+			}))
+			return err
+		}, stepwell.WhyEvent, `waiting for event "paid"; open too: sleep "timeout" until`},
+		"the main code's, of two": {func(ctx stepwell.Context) error {
+			stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) { _, _, err := first.Wait(ctx); return 0, err })
+			return stepwell.Sleep(ctx, "nap", 90*24*time.Hour)
+		}, stepwell.WhySleep, `sleeping in "nap" until`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(r *rig) {
+				wf := stepwell.Define("races", func(ctx stepwell.Context, _ int) (int, error) {
+					timeout := stepwell.Timer(ctx, "timeout", 60*24*time.Hour)
+					_, err := stepwell.Select(ctx, timeout, first.Start(ctx))
+					if err != nil {
+						return 0, err
+					}
+					return 0, test.waits(ctx)
+				})
+				app := r.begin(wf)
+				run := start(r, app, wf, 0)
+				r.wantWhy(app.App, run.ID(), stepwell.WhyEvent, `waiting for event "first"; open too: sleep "timeout"`)
+				_ = first.Send(r.ctx, app.App, run.ID(), "x")
+				r.wantWhy(app.App, run.ID(), test.kind, test.text)
+			})
+		})
+	}
+}

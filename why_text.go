@@ -233,7 +233,10 @@ func (w Why) waitText() string {
 		}
 		return s + w.until()
 	case WhyCondition:
-		if w.Step == "" {
+		switch {
+		case w.Step == "" && w.More > 0:
+			return "waiting for a condition of its code"
+		case w.Step == "":
 			return "waiting for a condition of its code, and nothing is open that could make it true"
 		}
 		return "waiting for a condition of its code, " + quote(w.Step) + w.until()
@@ -250,7 +253,7 @@ func (w Why) waitText() string {
 	if w.Waiting != "" {
 		s += " for " + w.Waiting
 	}
-	return s + w.until()
+	return s + w.moment("; wakes at ", w.Until) // which may be for something else that is open
 }
 
 // peer is the other run, with its name and how it stands, as far as they are known.

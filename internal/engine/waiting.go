@@ -1,11 +1,12 @@
 package engine
 
-// This file notes, for lists of runs, what a hibernating run waits for, in a few words.
+// This file notes, for lists of runs and for the answer to why one does not move, what a hibernating run waits for, in a few words.
 
 import (
 	"cmp"
 	"fmt"
 
+	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -15,66 +16,100 @@ const mostNoted = 64
 // noted is something that a run waits for.
 type noted struct {
 	text  string
+	who   replay.Awaiting
 	order int // kinds of waits, by what people ask for first
 	id    string
 }
 
-// waitingFor says what the run waits for: the event, sleep, retry, step or run, and how many more.
+// waitingFor says what the run waits for: the event, sleep, retry, step or run, and how many more. What is open and nobody waits for, as a timer that has
+// lost a race, is not said, unless there is nothing else.
 func (s *session) waitingFor() string {
 	var first noted
+	awaited, all := 0, true
 	see := func(n noted) {
-		if first.text == "" || cmp.Or(cmp.Compare(n.order, first.order), cmp.Compare(n.id, first.id)) < 0 {
+		if n.who < replay.Unawaited {
+			awaited++
+		}
+		if first.text == "" || cmp.Or(cmp.Compare(n.who, first.who), cmp.Compare(n.order, first.order), cmp.Compare(n.id, first.id)) < 0 {
 			first = n
 		}
 	}
 	left := mostNoted
 	for w := range s.state.Waits() {
 		if left--; left < 0 {
+			all = false
 			break
 		}
-		see(notedWait(w))
+		see(s.noted(w.Kind, w.Key, w.ID, "", false))
 	}
 	left = mostNoted
 	for st := range s.state.Steps() {
 		if left--; left < 0 {
+			all = false
 			break
 		}
-		see(notedStep(st))
+		see(s.noted(st.Kind, st.Key, st.ID, st.Peer, !st.RetryAt.IsZero()))
 	}
-	if first.text == "" {
-		for h := range s.state.Hooks() {
-			see(noted{text: fmt.Sprintf("hook %q", h.Key), id: h.ID})
+	left = mostNoted
+	for h := range s.state.Hooks() {
+		if left--; left < 0 {
+			break
 		}
-		return first.text
+		if n := s.noted(world.KindHook, h.Key, h.ID, "", false); n.who < replay.Unawaited || first.text == "" {
+			see(n)
+		}
 	}
-	if steps, waits := s.state.Open(); steps+waits > 1 {
-		first.text += fmt.Sprintf(" and %d more", steps+waits-1)
+	if n := s.noted(world.KindCondition, world.Key{}, "", "", false); n.who < replay.Unawaited {
+		see(n)
+	}
+	if steps, waits := s.state.Open(); first.text != "" && !all {
+		awaited = steps + waits
+	}
+	if awaited > 1 {
+		first.text += fmt.Sprintf(" and %d more", awaited-1)
 	}
 	return first.text
 }
 
-func notedWait(w *world.Wait) noted {
-	n := noted{id: w.ID}
-	switch w.Kind {
-	case world.KindEvent:
-		n.text = fmt.Sprintf("event %q", w.Key.Name)
-	case world.KindCondition:
-		n.text, n.order = "a condition", 1
+// noted is something that is open; without an ID, a condition without a deadline, which the log does not know.
+func (s *session) noted(kind world.Kind, key world.Key, id, peer string, retry bool) noted {
+	n := noted{text: Noted(kind, key, peer, retry), id: id}
+	switch {
+	case kind == world.KindEvent:
+	case kind == world.KindCondition:
+		n.order = 1
+	case kind == world.KindChild || kind == world.KindAwait:
+		n.order = 3
+	case kind == world.KindSleep:
+		n.order = 4
+	case kind == world.KindHook:
+		n.order = 5
 	default:
-		n.text, n.order = fmt.Sprintf("sleep %q", w.Key), 4
+		n.order = 2
+	}
+	if id == "" {
+		n.who = s.m.AwaitedCondition()
+	} else {
+		n.who = s.m.Awaited(id)
 	}
 	return n
 }
 
-func notedStep(st *world.Step) noted {
-	n := noted{id: st.ID, order: 2}
+// Noted is what a run's row says of something that the run waits for; more may follow it.
+func Noted(kind world.Kind, key world.Key, peer string, retry bool) string {
 	switch {
-	case st.Kind == world.KindChild || st.Kind == world.KindAwait:
-		n.text, n.order = "run "+st.Peer, 3
-	case !st.RetryAt.IsZero():
-		n.text = fmt.Sprintf("retry of %q", st.Key)
-	default:
-		n.text = fmt.Sprintf("step %q", st.Key)
+	case kind == world.KindEvent:
+		return fmt.Sprintf("event %q", key.Name)
+	case kind == world.KindCondition:
+		return "a condition"
+	case kind == world.KindSleep:
+		return fmt.Sprintf("sleep %q", key)
+	case kind == world.KindHook:
+		return fmt.Sprintf("hook %q", key)
+	case kind == world.KindChild || kind == world.KindAwait:
+		return "run " + peer
+	case retry:
+		return fmt.Sprintf("retry of %q", key)
 	}
-	return n
+	return fmt.Sprintf("step %q", key)
 }
