@@ -17,6 +17,9 @@ import (
 //
 // Errors: [ErrInvalid], [ErrTooLarge].
 func (a *App) AdmitCommit(c *world.Commit) error {
+	if c == nil {
+		return missing("the commit")
+	}
 	if c.Build != "" {
 		if err := world.CheckName("build", c.Build); err != nil {
 			return err
@@ -73,6 +76,9 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 //
 // Errors: [ErrInvalid], [ErrTooLarge].
 func (a *App) AdmitDelivery(d *world.Delivery) error {
+	if d == nil {
+		return missing("the delivery")
+	}
 	for i := range d.Events {
 		e := &d.Events[i]
 		if e.Type != world.SignalReceived && e.Type != world.HookReceived {

@@ -168,7 +168,7 @@ type App struct {
 // at once, with their names.
 func New(w world.World, cfg Config) (*App, error) {
 	fault := world.MayOpen()
-	if fault == nil && w == nil {
+	if fault == nil && isNil(w) {
 		fault = fmt.Errorf("%w: no world", ErrInvalid)
 	}
 	if cfg.rig.Stall == 0 { // a test's App is the same everywhere
@@ -185,7 +185,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	}
 	r := &registrar{cfg: &cfg}
 	for i, d := range cfg.Definitions {
-		if d == nil {
+		if isNil(d) {
 			r.faults = append(r.faults, fmt.Errorf("%w: Config.Definitions[%d] is nil", ErrInvalid, i))
 			continue
 		}

@@ -76,6 +76,9 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	fail := func(err error) *ChildRun[Out] {
 		return &ChildRun[Out]{Future: failedFuture[Out](fmt.Errorf("child run of %s: %w", c.w.name, err))}
 	}
+	if c == nil || c.w == nil {
+		return &ChildRun[Out]{Future: failedFuture[Out](missing("child run: the workflow"))}
+	}
 	if c.fault != nil {
 		return fail(c.fault)
 	}

@@ -45,7 +45,7 @@ func Compensate(ctx Context, name string, fn func(ctx context.Context) error, op
 		err = fmt.Errorf("%w: no function", ErrInvalid)
 	}
 	if err != nil {
-		panic(engine.Block(world.CodeInternal, fmt.Errorf("undo %q: %w", name, err)))
+		halt(fmt.Errorf("undo %q: %w", name, err))
 	}
 	if u.policy.Attempts == 0 {
 		u.policy.Attempts = Unlimited

@@ -88,6 +88,9 @@ const (
 // KeyringFromEnv reads the keys that the environment variable STEPWELL_ENCRYPTION_KEYS holds, or else those of the file that STEPWELL_ENCRYPTION_KEY_FILE
 // names; getenv is os.Getenv, say. Without either it is nil, which encrypts nothing. [New] does the same where [Config].Encryption is nil.
 func KeyringFromEnv(getenv func(string) string) (*Keyring, error) {
+	if getenv == nil {
+		return nil, missing("keyring: getenv")
+	}
 	if text := getenv(keysVariable); strings.TrimSpace(text) != "" {
 		r, err := ParseKeyring(text)
 		if err != nil {

@@ -106,6 +106,12 @@ func jsonKeys(t reflect.Type) (keys map[string]bool, closed bool) {
 //
 // Errors: [ErrNotFound], [ErrTerminal], [ErrDeliveryUsed], [ErrInboxFull], [ErrInvalid], and encoding errors.
 func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T, opts ...SendOption) error {
+	switch {
+	case e == nil:
+		return missing("send: the event")
+	case app == nil:
+		return missing("send event " + e.name + ": the App")
+	}
 	b, err := sent(&payload, app.cfg.MaxPayload)
 	if err != nil {
 		return fmt.Errorf("send event %q to run %s: %w", e.name, run, err)

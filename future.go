@@ -18,6 +18,10 @@ type Future[T any] struct {
 
 // Get waits for the result. It may be called again: the result stays.
 func (f *Future[T]) Get(ctx Context) (T, error) {
+	if err := f.check(); err != nil {
+		var zero T
+		return zero, err
+	}
 	if f.f != nil && !ctx.x.Wait(f.f) {
 		var zero T
 		return zero, ctx.x.Refusal()
@@ -26,7 +30,12 @@ func (f *Future[T]) Get(ctx Context) (T, error) {
 }
 
 // Done reports whether the result is there.
-func (f *Future[T]) Done() bool { return f.f == nil || f.f.Done() }
+func (f *Future[T]) Done() bool {
+	if err := f.check(); err != nil {
+		halt(err)
+	}
+	return f.f == nil || f.f.Done()
+}
 
 // newFuture decodes what was recorded. A value that today's type cannot hold blocks the run: it never becomes a silent zero.
 func newFuture[T any](_ Context, f *replay.Future) *Future[T] {
@@ -52,6 +61,9 @@ func failedFuture[T any](err error) *Future[T] {
 // Go runs fn beside the code that calls it, as a coroutine of the workflow: one of them runs at a time, and they change over only
 // where they wait. So they may share variables without locks.
 func Go[T any](ctx Context, fn func(ctx Context) (T, error)) *Future[T] {
+	if fn == nil {
+		return failedFuture[T](fmt.Errorf("%w: go: no function", ErrInvalid))
+	}
 	var v T
 	f := ctx.x.Go("", func(x *replay.Ctx, _ *replay.Future) error {
 		var err error
@@ -64,6 +76,9 @@ func Go[T any](ctx Context, fn func(ctx Context) (T, error)) *Future[T] {
 // All waits for all futures and returns their results in order. At the first that fails it returns that error, without waiting
 // for the rest, which go on.
 func All[T any](ctx Context, fs ...*Future[T]) ([]T, error) {
+	if err := checkFutures("all", fs); err != nil {
+		return nil, err
+	}
 	for _, f := range fs {
 		if f.f == nil { // it failed before it was asked for
 			_, err := f.get(ctx)
@@ -92,6 +107,9 @@ func Race[T any](ctx Context, fs ...*Future[T]) (T, error) {
 	if len(fs) == 0 {
 		return zero, fmt.Errorf("%w: a race of nothing", ErrInvalid)
 	}
+	if err := checkFutures("race", fs); err != nil {
+		return zero, err
+	}
 	for _, f := range fs {
 		if f.f == nil {
 			return f.get(ctx)
@@ -118,6 +136,9 @@ func pending[T any](fs []*Future[T]) []*replay.Future {
 func Map[T, R any](ctx Context, items []T, limit int, fn func(ctx Context, item T) (R, error)) ([]R, error) {
 	if limit < 0 {
 		return nil, fmt.Errorf("%w: map with limit %d: want 0 (all at once) or more", ErrInvalid, limit)
+	}
+	if fn == nil {
+		return nil, fmt.Errorf("%w: map: no function", ErrInvalid)
 	}
 	out := make([]R, len(items))
 	i, err := ctx.x.Items(len(items), limit, func(x *replay.Ctx, i int) error {

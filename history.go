@@ -23,7 +23,12 @@ type History = history.History
 
 // ReadHistories yields the histories of a file that [App.Export] or stepwell export wrote, one behind the other. Each is a whole log that could
 // be; a file that was cut off, or holds something else, is an error that names the line, and the last thing that is yielded.
-func ReadHistories(from io.Reader) iter.Seq2[*History, error] { return history.Read(from) }
+func ReadHistories(from io.Reader) iter.Seq2[*History, error] {
+	if isNil(from) {
+		return func(yield func(*History, error) bool) { yield(nil, missing("read histories: the reader")) }
+	}
+	return history.Read(from)
+}
 
 // Export writes the log of a run as lines of JSON: a head, an event a line, and an end. Histories can follow each other in one file. What waits in
 // the run's inbox is not in its log, and so not in the file. Payloads are written as they are: those of a run that is encrypted stay so, unless [Decrypted] is given;
@@ -33,6 +38,9 @@ func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...Expo
 	var o exportOptions
 	if err := given(opts, func(opt ExportOption) { opt.exportOption(&o) }); err != nil {
 		return fmt.Errorf("export run %s: %w", run, err)
+	}
+	if isNil(to) {
+		return missing("export run " + run + ": the writer")
 	}
 	from := a.world
 	if !o.decrypted {
@@ -104,6 +112,9 @@ type ImportOptions struct {
 // Errors: [ErrRunExists] where the ID, or the idempotency key, is taken; what the world says where another run holds the token of an open hook.
 // Nothing was written then.
 func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
+	if h == nil {
+		return missing("import: the history")
+	}
 	var state *world.State
 	whole, err := h.Whole()
 	if err == nil && len(h.Events) == 0 {
@@ -173,6 +184,9 @@ const checkTime = 30 * time.Second
 // App's definitions; others say what would block the run. As a worker does, it replays a continued run from its newest segment. With
 // [Config].Strict, inputs are compared too.
 func (a *App) Check(ctx context.Context, h *History) error {
+	if h == nil || len(h.Events) == 0 {
+		return fmt.Errorf("%w: check: a history without events", ErrInvalid)
+	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	h, err := a.opened(h)

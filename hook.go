@@ -83,7 +83,20 @@ func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 }
 
 // Token is the hook's token.
-func (h *Hook[T]) Token() string { return h.f.Op().Token }
+func (h *Hook[T]) Token() string {
+	if err := h.check(); err != nil {
+		halt(err)
+	}
+	return h.f.Op().Token
+}
+
+// check refuses a hook that is nil, or that [NewHook] did not open.
+func (h *Hook[T]) check() error {
+	if h == nil || h.f == nil {
+		return missing("the hook")
+	}
+	return nil
+}
 
 // Receive waits for the next payload. The error is [ErrCancelled] when the run is cancelled, and [ErrNotFound] where the hook was
 // disposed and all that came before is received. A payload that T cannot hold is set aside, and the next is waited for; with
@@ -92,6 +105,9 @@ func (h *Hook[T]) Receive(ctx Context) (T, error) { return h.Next(ctx).Get(ctx) 
 
 // Next is [Hook.Receive] as a future, for [Select] and [Race].
 func (h *Hook[T]) Next(ctx Context) *Future[T] {
+	if err := h.check(); err != nil {
+		return failedFuture[T](err)
+	}
 	key, _ := h.f.Key()
 	in := &incoming[T]{kind: "hook", name: key.String()}
 	f := ctx.x.CheckedReceive(h.f, in.check(h.tell))
@@ -113,7 +129,12 @@ func (h *Hook[T]) All(ctx Context) iter.Seq2[T, error] {
 
 // Dispose closes the hook: its token is free again, and whoever sends to it is refused. What came before can be received still.
 // Twice is once.
-func (h *Hook[T]) Dispose(ctx Context) error { return ctx.x.Dispose(h.f) }
+func (h *Hook[T]) Dispose(ctx Context) error {
+	if err := h.check(); err != nil {
+		return err
+	}
+	return ctx.x.Dispose(h.f)
+}
 
 // SendHook sends a payload, as JSON, to the active hook with a token. It returns when the payload is durable.
 //

@@ -14,7 +14,12 @@ type Awaitable interface {
 	future() *replay.Future
 }
 
-func (f *Future[T]) future() *replay.Future { return f.f }
+func (f *Future[T]) future() *replay.Future {
+	if f == nil {
+		return nil
+	}
+	return f.f
+}
 
 // Select waits for the first of several futures, of whatever types, to end and returns its index. The others go on: see
 // [CancelLosers]. A cancel of the run ends waits, too: their Get returns [ErrCancelled]. Without futures it is an error.
@@ -40,8 +45,11 @@ func Select(ctx Context, fs ...Awaitable) (int, error) {
 
 // CancelLosers cancels what is behind those futures that have not ended: contexts of steps end, waits return [ErrCancelled],
 // coroutines see it at their next operation. A child run is waited for no longer, and is cancelled, unless it is [Detached]. It is
-// for after a [Race] or [Select]; what a step that runs returns all the same is recorded.
+// for after a [Race] or [Select]; what a step that runs returns all the same is recorded. A nil among them blocks the run.
 func CancelLosers(ctx Context, fs ...Awaitable) {
+	if err := given(fs, func(Awaitable) {}); err != nil {
+		halt(fmt.Errorf("cancel losers: %w", err))
+	}
 	for _, f := range fs {
 		if r := f.future(); r != nil {
 			ctx.x.CancelFuture(r)
@@ -63,6 +71,9 @@ type Received[T any] struct {
 
 // Start is [EventDef.Wait] as a future, for [Select] and [Race].
 func (e *EventDef[T]) Start(ctx Context, opts ...WaitOption) *Future[Received[T]] {
+	if e == nil {
+		return failedFuture[Received[T]](missing("the event"))
+	}
 	var o waitOptions
 	err := given(opts, func(opt WaitOption) { opt.waitOption(&o) })
 	var match json.RawMessage
@@ -87,6 +98,9 @@ func (e *EventDef[T]) Start(ctx Context, opts ...WaitOption) *Future[Received[T]
 // AwaitTimeout is [Await] with a deadline: it returns true when cond holds, and false when d has passed first. Where both come
 // true at once, the condition wins. A d of zero or less looks at cond once.
 func AwaitTimeout(ctx Context, d time.Duration, cond func() bool) (bool, error) {
+	if cond == nil {
+		return false, missing("await: the condition")
+	}
 	if d <= 0 {
 		return cond(), nil
 	}

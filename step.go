@@ -36,6 +36,10 @@ func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, erro
 
 // Do is [Step] for a function without a result.
 func Do(ctx Context, name string, fn func(ctx context.Context) error, opts ...StepOption) error {
+	if fn == nil {
+		_, err := Step[struct{}](ctx, name, nil, opts...)
+		return err
+	}
 	_, err := Step(ctx, name, func(ctx context.Context) (struct{}, error) {
 		err := fn(ctx)
 		if err != nil {
@@ -165,8 +169,14 @@ func (s *RegisteredStep[In, Out]) Run(ctx Context, in In, opts ...StepOption) (O
 // Start asks for the step and goes on; the result is the future's. Of several that are asked for at once, one runs in place and
 // the others are queued for every worker.
 func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) *Future[Out] {
+	if s == nil {
+		return failedFuture[Out](missing("the registered step"))
+	}
 	spec := &engine.StepSpec{Task: true, Check: s.check, Policy: s.policy}
-	err := stepPolicy(&spec.Policy, opts)
+	err := s.fault
+	if err == nil {
+		err = stepPolicy(&spec.Policy, opts)
+	}
 	spec.Policy.Tx = spec.Policy.Tx && ctx.env.rig.Together()
 	if err == nil && len(opts) > 0 {
 		spec.Override, err = json.Marshal(spec.Policy)

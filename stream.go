@@ -43,14 +43,22 @@ func Stream[T any](ctx context.Context, name string) *StreamWriter[T] {
 	return &StreamWriter[T]{name: name, s: s, fault: err}
 }
 
+// check is what is wrong with the writer, or what its context is for.
+func (w *StreamWriter[T]) check() error {
+	if w == nil || w.s == nil && w.fault == nil {
+		return missing("the stream")
+	}
+	return w.fault
+}
+
 // Write adds a chunk, as JSON of 1 MiB at most. It returns at once, unless 2 MiB of the stream wait to be stored: then it waits as well.
 //
 // Errors: [ErrTooLarge] and encoding errors, after which the next chunk may be written; all others are final: [ErrStreamClosed] after a Close,
 // [ErrLeaseLost] where the step runs elsewhere by now, the cause of the step's context where that ended while Write waited. A step that returns a
 // value though chunks could not be written fails with that error.
 func (w *StreamWriter[T]) Write(chunk T) error {
-	if w.fault != nil {
-		return w.fault
+	if err := w.check(); err != nil {
+		return err
 	}
 	b, err := sent(&chunk, w.s.Limit())
 	if err != nil {
@@ -61,8 +69,8 @@ func (w *StreamWriter[T]) Write(chunk T) error {
 
 // Flush returns when all that was written is durable and visible to readers, but for the end that Close says: that comes with the end of the step.
 func (w *StreamWriter[T]) Flush() error {
-	if w.fault != nil {
-		return w.fault
+	if err := w.check(); err != nil {
+		return err
 	}
 	return w.s.Flush()
 }
@@ -70,8 +78,8 @@ func (w *StreamWriter[T]) Flush() error {
 // Close ends the stream: readers come to its end, and nothing more can be written. The mark becomes durable with the end of the step, and readers
 // come to it then; an attempt that fails has closed nothing. A stream need not be closed: its readers come to the end with that of the run.
 func (w *StreamWriter[T]) Close() error {
-	if w.fault != nil {
-		return w.fault
+	if err := w.check(); err != nil {
+		return err
 	}
 	return w.s.Close(nil)
 }
@@ -79,16 +87,16 @@ func (w *StreamWriter[T]) Close() error {
 // CloseWithError is Close for a stream that ends before it is complete: readers get the error, as a [*StreamError]. It stands where the step
 // fails for good. nil is Close.
 func (w *StreamWriter[T]) CloseWithError(err error) error {
-	if w.fault != nil {
-		return w.fault
+	if err := w.check(); err != nil {
+		return err
 	}
 	return w.s.Close(err)
 }
 
 // Written returns what earlier attempts of this step wrote to the stream, and stands; nothing in the first attempt, which costs nothing then.
 func (w *StreamWriter[T]) Written() ([]T, error) {
-	if w.fault != nil {
-		return nil, w.fault
+	if err := w.check(); err != nil {
+		return nil, err
 	}
 	if !w.read {
 		var err error

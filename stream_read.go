@@ -110,6 +110,10 @@ func (a *App) ReadStream(ctx context.Context, run, name string, from int64) iter
 // ReadStream is [App.ReadStream] for chunks of a type.
 func ReadStream[T any](ctx context.Context, app *App, run, name string, from int64) iter.Seq2[StreamChunk[T], error] {
 	return func(yield func(StreamChunk[T], error) bool) {
+		if app == nil {
+			yield(StreamChunk[T]{}, missing("read a stream: the App"))
+			return
+		}
 		for c, err := range app.ReadStream(ctx, run, name, from) {
 			typed := StreamChunk[T]{Index: c.Index, Step: c.Step, Attempt: c.Attempt, Time: c.Time, Reset: c.Reset, From: c.From, Trimmed: c.Trimmed}
 			if err == nil && !c.Reset {

@@ -38,6 +38,9 @@ func waitFor(ctx Context, f *replay.Future) error {
 // is looked at after each event of the run: it must be quick, and ask for nothing. The error is [ErrCancelled] when the run is
 // cancelled.
 func Await(ctx Context, cond func() bool) error {
+	if cond == nil {
+		return missing("await: the condition")
+	}
 	_, err := ctx.x.Await("await", cond, 0)
 	if errors.Is(err, replay.ErrCancelled) {
 		return ErrCancelled

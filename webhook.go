@@ -141,6 +141,12 @@ func (o *webhookOptions) check() error {
 // URL is where the outside world sends requests: the base of [Config].PublicURL, or of the environment, as it was when the webhook was opened, [WebhookPath]
 // and the token. A path behind it is part of the request.
 func (h *Webhook) URL() string {
+	if h == nil {
+		halt(missing("the webhook"))
+	}
+	if err := h.check(); err != nil {
+		halt(err)
+	}
 	var r webhookRecord
 	if b := h.f.Op().Metadata(); len(b) > 0 {
 		r, _, _ = decodeWebhook(b)

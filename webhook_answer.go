@@ -104,6 +104,9 @@ func headerValue(s string) bool {
 // Errors: [ErrInvalid] and [ErrTooLarge] for what cannot be an answer, or a request that nobody waits for an answer to; [ErrAnswered] behind the first
 // answer; [ErrCancelled] when the run is cancelled: see [Context.Uncancelled].
 func (r *WebhookRequest) Respond(ctx Context, res WebhookResponse) error {
+	if r == nil {
+		return missing("answer a webhook: the request")
+	}
 	if !strings.HasPrefix(r.Reply, replyPrefix) {
 		return fmt.Errorf("answer a webhook: %w: its webhook answers by itself: see RespondManually", ErrInvalid)
 	}

@@ -36,7 +36,7 @@ type WebhookInfo struct {
 
 // WebhookOf tells what a hook says of itself that is a webhook; ok is false for one that is none.
 func WebhookOf(hook *world.HookRow) (info WebhookInfo, ok bool) {
-	if !strings.HasPrefix(hook.Token, world.WebhookToken) {
+	if hook == nil || !strings.HasPrefix(hook.Token, world.WebhookToken) {
 		return info, false
 	}
 	r, metadata, ok := decodeWebhook(hook.Metadata)

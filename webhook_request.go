@@ -79,6 +79,9 @@ func (b *WebhookBody) UnmarshalJSON(data []byte) error {
 
 // Decode reads a body of JSON into the pointer v.
 func (r *WebhookRequest) Decode(v any) error {
+	if r == nil || isNil(v) {
+		return missing("decode a request: it, or what it is decoded into,")
+	}
 	if err := json.Unmarshal(r.Body, v); err != nil {
 		return fmt.Errorf("%w: the body of the request is not the JSON that is wanted: %w", ErrInvalid, err)
 	}

@@ -144,6 +144,12 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 // Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken; encoding errors of the input. With the [Key]
 // of a run that is kept, that run is returned: see [Run.Existed].
 func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...StartOption) (*Run[Out], error) {
+	switch {
+	case w == nil:
+		return nil, missing("start: the workflow")
+	case app == nil:
+		return nil, missing("start " + w.name + ": the App")
+	}
 	input, err := sent(&in, app.cfg.MaxPayload)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: input: %w", w.name, err)
@@ -184,6 +190,9 @@ func (r *Run[Out]) Retention() time.Duration { return r.retention }
 // Called in a step's body, with the body's context, it lends the body's slot to others while it waits.
 func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
+	if r == nil || r.app == nil {
+		return out, missing("the run, or its App,")
+	}
 	row, err := r.app.wait(ctx, r.id)
 	if err != nil {
 		return out, err

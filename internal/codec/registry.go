@@ -65,6 +65,9 @@ var standardNames = func() map[error]string {
 // Sentinel registers an error value under a name. It panics where the name or the value is taken by another, the value is nil, or
 // its type is not comparable: these are mistakes of the program. Registering the same pair again is legal.
 func (r *Registry) Sentinel(name string, err error) {
+	if r == nil {
+		panic(fmt.Sprintf("stepwell: sentinel %q: the registry of errors is nil", name))
+	}
 	if !comparableError(err) {
 		panic(fmt.Sprintf("stepwell: sentinel %q: the error %T cannot be compared", name, err))
 	}
@@ -87,6 +90,9 @@ func (r *Registry) Sentinel(name string, err error) {
 // round trip through JSON. It panics where the name or the type is taken by another, or T is an interface.
 func Type[T error](r *Registry, name string) {
 	t := reflect.TypeFor[T]()
+	if r == nil {
+		panic(fmt.Sprintf("stepwell: error type %q: the registry of errors is nil", name))
+	}
 	if t.Kind() == reflect.Interface {
 		panic(fmt.Sprintf("stepwell: error type %q: %s is an interface", name, t))
 	}
