@@ -36,7 +36,7 @@ func Compensate(ctx Context, name string, fn func(ctx context.Context) error, op
 	if all == nil {
 		return // a foreign goroutine: the run is blocked for it
 	}
-	u := undo{name: name, fn: fn, policy: engine.Policy{Attempts: Unlimited}}
+	u := undo{name: name, fn: fn, at: engine.Caller(0), policy: engine.Policy{Attempts: Unlimited}}
 	err := world.CheckName("undo name", name)
 	if err == nil {
 		err = stepPolicy(&u.policy, opts)
@@ -79,6 +79,7 @@ func (e *UndoError) Unwrap() error { return e.Err }
 type undo struct {
 	name   string
 	fn     func(context.Context) error
+	at     uintptr // where it was registered: see [engine.Caller]
 	policy engine.Policy
 }
 
@@ -95,7 +96,7 @@ func compensate(ctx Context, err error) error {
 		for len(all.list) > 0 {
 			last := all.list[len(all.list)-1]
 			all.list = all.list[:len(all.list)-1]
-			if err := last.run(Context{x, ctx.env}); err != nil {
+			if err := last.run(Context{x.From(last.at), ctx.env}); err != nil {
 				failed = append(failed, &UndoError{Undo: last.name, Err: err})
 			}
 		}

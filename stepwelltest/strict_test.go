@@ -63,10 +63,20 @@ var broken = map[string]struct {
 	}, []string{`child run "child" with input 2   strict_test.go:`, `with input 3   strict_test.go:`}},
 	"a child's ID": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
 		return child.Child(stepwell.ChildOptions{ID: fmt.Sprint("c", *calls)}).Run(ctx, 1)
-	}, []string{"with ID c2", "with ID c3"}},
+	}, []string{"with ID c2   strict_test.go:", "with ID c3   strict_test.go:"}},
 	"a child's options": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
 		return child.Child(stepwell.ChildOptions{Timeout: time.Duration(*calls) * time.Hour}).Run(ctx, 1)
-	}, []string{`child run "child" with content`, `"timeout":7200000000000`, `"timeout":10800000000000`}},
+	}, []string{`child run "child" with content`, `"timeout":7200000000000`, `"timeout":10800000000000`, "}   strict_test.go:"}},
+	"a closure's options": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
+		return nil, stepwell.Do(ctx, "ship", nothing, stepwell.Retry{Attempts: *calls + 1})
+	}, []string{`step "ship" with content {"attempts":3}   strict_test.go:`, `{"attempts":4}`}},
+	"a closure's timeout": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
+		return nil, stepwell.Do(ctx, "ship", nothing, stepwell.Timeout(time.Duration(*calls)*time.Hour))
+	}, []string{`step "ship" with content {"timeout":7200000000000}   strict_test.go:`, `{"timeout":10800000000000}`}},
+	"an undo": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
+		stepwell.Compensate(ctx, fmt.Sprint("undo ", *calls), nothing)
+		return nil, fmt.Errorf("no")
+	}, []string{`step "undo 2" in undo[0]   strict_test.go:`, `step "undo 3" in undo[0]   strict_test.go:`}},
 	"an attribute": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
 		return nil, stepwell.SetAttribute(ctx, "n", *calls)
 	}, []string{`attribute "n" with input 2   strict_test.go:`, `with input 3   strict_test.go:`}},

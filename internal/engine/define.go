@@ -42,8 +42,16 @@ type StepSpec struct {
 	Override json.RawMessage // registered steps: what the call asks for instead of the definition's policy; travels with the task
 }
 
-// Contents is what the call asks for beside the input.
-func (s *StepSpec) Contents() []byte { return s.Override }
+// Contents is what the call asks for beside the input: how the step is tried, but for which errors end it.
+func (s *StepSpec) Contents() []byte {
+	if s.Task {
+		return s.Override
+	}
+	if b, err := json.Marshal(s.Policy); err == nil && len(b) > len("{}") {
+		return b
+	}
+	return nil
+}
 
 // Backoff says how the delays between attempts grow.
 type Backoff string

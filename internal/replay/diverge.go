@@ -19,6 +19,8 @@ type DivergedError struct {
 	// Strict: the code does not match itself. Log is what it did when it ran, At where that was, if known; Code and Where are of a replay beside it.
 	Strict bool
 	At     string
+
+	id string // of what the event is about
 }
 
 func (e *DivergedError) Error() string {
@@ -110,7 +112,7 @@ func (m *Machine) instead(k world.Key) *Op {
 }
 
 func (m *Machine) diverged(e *world.Event, log string, op *Op) *DivergedError {
-	d := &DivergedError{Run: m.cfg.Run, Seq: e.Seq, Log: log, Build: e.Build, Name: e.Name}
+	d := &DivergedError{Run: m.cfg.Run, Seq: e.Seq, Log: log, Build: e.Build, Name: e.Name, id: e.ID}
 	switch {
 	case op != nil:
 		d.Code, d.Where = op.Describe(), op.Where()

@@ -97,7 +97,15 @@ func ceil(t time.Time) time.Time {
 func (o *Op) Describe() string { return describe(o.Type, o.Key) }
 
 // Where is the source position of the call in the author's code, "file.go:58", or "" where it was not noted: see [Machine.Feed].
-func (o *Op) Where() string { return where(o.pcs) }
+func (o *Op) Where() string {
+	at := where(o.pcs)
+	for s := o.scope; s != nil && at == ""; s = s.parent {
+		if s.from != 0 {
+			at = where([]uintptr{s.from})
+		}
+	}
+	return at
+}
 
 func describe(t world.EventType, k world.Key) string {
 	what := words[k.Kind]

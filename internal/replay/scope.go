@@ -18,6 +18,7 @@ type scope struct {
 	cancelled bool
 	members   *member // a ring; the oldest; nil: none
 	children  map[*scope]struct{}
+	from      uintptr // where the author's code asked for this part, where its own calls do not show it: see [Ctx.From]; 0: they do
 }
 
 // member is something open that a cancel of its scope reaches: an operation, a receive, an Await.

@@ -96,7 +96,7 @@ func Mismatch(live, replayed *Machine, seq int64, err error) error {
 		err = live.failed()
 	}
 	if d, ok := err.(*DivergedError); ok && !d.Strict {
-		return live.strictly(d.Seq, d.Log, "", d.Code, d.Where)
+		return live.strictly(d.Seq, d.Log, live.place(d.id), d.Code, d.Where)
 	}
 	if err != nil {
 		return err
@@ -122,6 +122,16 @@ func Mismatch(live, replayed *Machine, seq int64, err error) error {
 		}
 	}
 	return nil
+}
+
+// place is where the code asked for what has an ID, or "".
+func (m *Machine) place(id string) string {
+	for i := range m.transcript {
+		if op := m.transcript[i].op; op.ID == id && id != "" {
+			return op.Where()
+		}
+	}
+	return ""
 }
 
 // rests says what a machine does that asks for nothing more, and where.
