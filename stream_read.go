@@ -84,6 +84,9 @@ func (a *App) ReadStream(ctx context.Context, run, name string, from int64) iter
 					}
 					return
 				}
+				if !r.concerns(c) {
+					continue
+				}
 				out := rawChunk(c)
 				out.Trimmed, r.trimmed = r.trimmed, false
 				if !yield(out, nil) {
@@ -152,6 +155,24 @@ type streamReader struct {
 	poll      time.Duration // until the next look, if nothing is told
 	quick     time.Duration // and behind a chunk
 	trimmed   bool          // what is before the next chunk is gone
+
+	resets map[string]int64 // from where the last reset of a step was, if nothing of that has come since
+}
+
+// concerns reports whether a chunk says something to this reader: not a second reset with nothing between, of what was gone before it could be read.
+func (r *streamReader) concerns(c *world.Chunk) bool {
+	if c.Kind != world.ChunkReset {
+		delete(r.resets, c.Step)
+		return true
+	}
+	if before, ok := r.resets[c.Step]; ok && *c.From >= before {
+		return false
+	}
+	if r.resets == nil {
+		r.resets = map[string]int64{}
+	}
+	r.resets[c.Step] = *c.From
+	return true
 }
 
 // page reads the next page.

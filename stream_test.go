@@ -148,6 +148,26 @@ func dies(r *rig, cfg stepwell.Config, run string, k int, after bool) bool {
 	return m.died.Load()
 }
 
+// TestStreamOfManyAttemptsHasOneReset: who reads a stream from its beginning when all is over is told once that there was more.
+func TestStreamOfManyAttemptsHasOneReset(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		wf := stepwell.Define("thrice", func(ctx stepwell.Context, _ int) (int, error) {
+			return stepwell.Step(ctx, "say", func(ctx context.Context) (int, error) {
+				n := stepwell.Info(ctx).Attempt
+				out := stepwell.Stream[int](ctx, "numbers")
+				if err := errors.Join(out.Write(n), out.Flush()); err != nil || n < 3 {
+					return 0, errors.Join(err, errors.New("broken off"))
+				}
+				return n, nil
+			})
+		})
+		wk := r.begin(wf)
+		run := start(r, wk, wf, 0)
+		want(r, run, 3)
+		r.says(wk.App, run.ID(), "numbers", "reset from 0", "3")
+	})
+}
+
 // TestStreamOfAStepThatIsTriedAgain: an attempt makes void what the ones before wrote, unless it keeps it; to readers a reset says so. Who fails has
 // closed nothing.
 func TestStreamOfAStepThatIsTriedAgain(t *testing.T) {

@@ -151,7 +151,8 @@ func (p *picture) facts(to io.Writer) {
 		fact("set aside", fmt.Sprintf("%s %q, event %d, %s: %s   %s", of, a.Name, a.Seq, human.When(a.At, p.now()), human.Cut(a.Reason, 200), p.payload(a.Payload, noteWidth)))
 	}
 	for i := range r.Late {
-		fact("too late", human.Cut(human.Visible(timeline.Late(&r.Late[i])), payloadWidth)+"; the run ended before it read it")
+		name, means := timeline.LateFor(r, &r.Late[i])
+		fact(name, human.Cut(human.Visible(timeline.Late(&r.Late[i])), payloadWidth)+"; "+means)
 	}
 	t.write(to, p.style)
 }

@@ -61,6 +61,11 @@ func TestWhen(t *testing.T) {
 			t.Errorf("When(now + %s) = %q, want %q", test.at, got, test.want)
 		}
 	}
+	for year, want := range map[int]string{9999: "Fri 31 Dec 9999 23:59 (in 7973 y)", 1: "Mon 31 Dec 0001 23:59 (2025 y ago)"} { // too far for a duration
+		if got := human.When(time.Date(year, 12, 31, 23, 59, 0, 0, now.Location()), now); got != want {
+			t.Errorf("in the year %d: %q, want %q", year, got, want)
+		}
+	}
 }
 
 func TestFold(t *testing.T) {

@@ -1,6 +1,10 @@
 package human
 
-import "time"
+import (
+	"fmt"
+	"math"
+	"time"
+)
 
 // Moment is a time as a person near now names it, in now's time zone: "09:14:30" on the same day, "Fri 27 Nov 09:12" in the same
 // year or within half a year, else "Fri 27 Nov 2026 09:12".
@@ -18,9 +22,13 @@ func Moment(t, now time.Time) string {
 	}
 }
 
-// Relative is a time as seen from now: "in 4 d 19 h", "2 m 3 s ago", "now".
+// Relative is a time as seen from now: "in 4 d 19 h", "2 m 3 s ago", "now"; what is too far for a [time.Duration] in years alone.
 func Relative(t, now time.Time) string {
 	switch d := t.Sub(now); {
+	case d == math.MaxInt64:
+		return fmt.Sprintf("in %d y", t.Year()-now.Year())
+	case d == math.MinInt64:
+		return fmt.Sprintf("%d y ago", now.Year()-t.Year())
 	case d >= time.Millisecond:
 		return "in " + Span(d)
 	case d <= -time.Millisecond:

@@ -215,7 +215,8 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 		add(fact{Name: "ended", When: v.moment(r.EndedAt)})
 	}
 	for i := range r.Late[:min(len(r.Late), shownLate)] {
-		add(fact{Name: "too late", Text: human.Cut(visible(timeline.Late(&r.Late[i])), lineWidth) + "; the run ended before it read it"})
+		name, means := timeline.LateFor(r, &r.Late[i])
+		add(fact{Name: name, Text: human.Cut(visible(timeline.Late(&r.Late[i])), lineWidth) + "; " + means})
 	}
 	add(fact{Name: "cost", Text: human.Count(j.Commits, "commit") + ", " + human.Count(int(r.Takes), "invocation")})
 	if r.Key != "" {
