@@ -1,13 +1,16 @@
 package stepwell_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
 	_ "github.com/stepwell/stepwell/world/memory"
 	_ "github.com/stepwell/stepwell/world/sqlite"
 )
@@ -67,4 +70,26 @@ func TestNewRefusesTheEnvironment(t *testing.T) {
 	if _, err := stepwell.New(w, stepwell.Config{}); !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "STEPWELL_DRAIN") {
 		t.Errorf("got error %v, want ErrInvalid that names STEPWELL_DRAIN", err)
 	}
+}
+
+// TestOpenKnowsDeliveriesAsLongAsTheEnvironmentSays: what makes no sense is refused by its name, and no secret of the URL is told.
+func TestOpenKnowsDeliveriesAsLongAsTheEnvironmentSays(t *testing.T) {
+	t.Setenv("STEPWELL_KEEP_DELIVERIES", "a while")
+	if _, err := stepwell.Open(t.Context(), "memory:"); !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "STEPWELL_KEEP_DELIVERIES") {
+		t.Errorf("error = %v, want one that names the variable", err)
+	}
+	world.Register("keeps", keeps{t})
+	t.Setenv("STEPWELL_KEEP_DELIVERIES", "7d")
+	if _, err := stepwell.Open(t.Context(), "keeps:"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type keeps struct{ *testing.T }
+
+func (k keeps) Open(_ context.Context, _ string, o world.OpenOptions) (world.World, error) {
+	if o.KeepDeliveries != 7*24*time.Hour {
+		k.Errorf("deliveries are known for %s, want 7 days", o.KeepDeliveries)
+	}
+	return nil, nil
 }

@@ -25,6 +25,9 @@ type Driver interface {
 type OpenOptions struct {
 	Existing bool             // what is not there is not made: [ErrNotFound]
 	Now      func() time.Time // this process's clock, for tests; default the system's
+
+	// KeepDeliveries is for how long a delivery is known when it comes again, at least; default 24 h. See [Delivery.Key]. Worlds of others need not know it.
+	KeepDeliveries time.Duration
 }
 
 // Migrator is a [Driver] whose worlds have a schema that changes from release to release. Steps only add, so a program runs on its own

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -18,8 +19,9 @@ type cli struct {
 	url        string // of the database, once it is known
 	place      string // where it is, for people
 	json       bool
-	onDatabase bool // the command works on a database, and not on a server
-	parsed     bool // the command line was understood: what fails now is no usage error
+	onDatabase bool          // the command works on a database, and not on a server
+	deliveries time.Duration // for how long deliveries are known; 0: the default
+	parsed     bool          // the command line was understood: what fails now is no usage error
 }
 
 // run runs one command line and returns its exit code.

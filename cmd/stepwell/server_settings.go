@@ -24,6 +24,7 @@ type serverConfig struct {
 	options    server.Options
 	serving    server.Serving
 	retention  time.Duration
+	deliveries time.Duration     // 0: the default
 	encryption *stepwell.Keyring // nil: nothing is encrypted
 	level      slog.Level
 	json       bool
@@ -98,6 +99,8 @@ var serverSettings = []setting{
 	{flag: "sweep-interval", def: "5m", about: "time between deletions of ended runs whose retention is over; off: never here",
 		also: "WORKFLOWS_SWEEPER_INTERVAL_MS", set: setSweep,
 		setAlso: wholeInto(1, 1<<40, func(c *serverConfig, n int64) { c.serving.SweepInterval = time.Duration(n) * time.Millisecond })},
+	{flag: "keep-deliveries", def: "24h", about: "for how long a delivery is known when it comes again, at least; the same for all programs of a database",
+		set: spanInto(func(c *serverConfig, d time.Duration) { c.deliveries = d })},
 	{flag: "encryption-keys", about: "keys that payloads are encrypted with, ID:BASE64, several with commas, that of new runs first", set: (*serverConfig).setEncryption},
 	{flag: "encryption-key-file", about: "a file with such keys, one a line; # begins a comment", set: (*serverConfig).readEncryption},
 	{flag: "push", about: "endpoints that are pushed to, URLs, several with commas: programs that serve a flow; see docs/push.md",
@@ -159,6 +162,7 @@ func (c *cli) serverConfig(fl *pflag.FlagSet) (*serverConfig, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, usagef("see stepwell server --help", "%w", err)
 	}
+	c.deliveries = cfg.deliveries
 	return cfg, nil
 }
 

@@ -179,7 +179,9 @@ func (f *Future) Set(v any) { f.value = v }
 func (x *Ctx) Scope() *Ctx { return &Ctx{m: x.m, scope: &scope{parent: x.scope}} }
 
 // From is a scope of its own for what the author's code asked for at a place, and Stepwell asks for now.
-func (x *Ctx) From(place uintptr) *Ctx { return &Ctx{m: x.m, scope: &scope{parent: x.scope, from: place}} }
+func (x *Ctx) From(place uintptr) *Ctx {
+	return &Ctx{m: x.m, scope: &scope{parent: x.scope, from: place}}
+}
 
 // Uncancelled is the same workflow in a scope that no cancel reaches: for clean-up.
 func (x *Ctx) Uncancelled() *Ctx { return &Ctx{m: x.m, scope: &scope{}} }

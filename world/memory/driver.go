@@ -13,6 +13,6 @@ func init() { world.Register("memory", opener{}) }
 type opener struct{}
 
 // Open returns an empty world; see [world.Driver].
-func (opener) Open(context.Context, string, world.OpenOptions) (world.World, error) {
-	return New(), nil
+func (opener) Open(_ context.Context, _ string, o world.OpenOptions) (world.World, error) {
+	return New(Options{KeepDeliveries: o.KeepDeliveries}), nil
 }

@@ -22,7 +22,7 @@ var _ world.Migrator = opener{}
 
 // Open opens a World by its URL; see [world.Driver].
 func (opener) Open(ctx context.Context, url string, o world.OpenOptions) (world.World, error) {
-	w, err := Open(ctx, url, Options{NoMigrate: o.Existing, Now: o.Now})
+	w, err := Open(ctx, url, Options{NoMigrate: o.Existing, Now: o.Now, KeepDeliveries: o.KeepDeliveries})
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (opener) Open(_ context.Context, url string, o world.OpenOptions) (world.Wo
 	if _, err := os.Stat(path); o.Existing && errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: there is no database %s", world.ErrNotFound, path)
 	}
-	w, err := Open(path, Options{Now: o.Now})
+	w, err := Open(path, Options{Now: o.Now, KeepDeliveries: o.KeepDeliveries})
 	if err != nil {
 		return nil, err
 	}
