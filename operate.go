@@ -21,7 +21,8 @@ func (a *App) Pause(ctx context.Context, run, reason string) error {
 	return a.act(ctx, "pause", run, world.Event{Type: world.RunPaused, By: a.by(ctx), Reason: reason})
 }
 
-// Resume lets a paused run go on: what came and fell due meanwhile follows, in the order of its times.
+// Resume lets a paused run go on: what came and fell due meanwhile follows, in the order of its times. A blocked one, paused or not, is tried again at once, as if
+// for the first time.
 func (a *App) Resume(ctx context.Context, run string) error {
 	return a.act(ctx, "resume", run, world.Event{Type: world.RunResumed, By: a.by(ctx)})
 }
@@ -55,7 +56,7 @@ func (a *App) deliverAct(ctx context.Context, what string, d *world.Delivery) er
 var wakeReads = []world.EventType{world.WaitCreated, world.WaitCompleted, world.RunContinued, world.RunCompleted, world.RunFailed, world.RunCancelled}
 
 // Wake ends the sleeps of a run now, and returns how many there were. Waits for events, hooks and other runs are not touched, nor
-// are retry delays. A run that is over is [ErrTerminal].
+// are retry delays. A blocked run that is not paused is tried again at once, as if for the first time. A run that is over is [ErrTerminal].
 func (a *App) Wake(ctx context.Context, run string) (int, error) {
 	open := map[string]int64{} // by the event that began each
 	for e, err := range a.Events(ctx, run, EventFilter{Types: wakeReads}) {
@@ -80,6 +81,13 @@ func (a *App) Wake(ctx context.Context, run string) (int, error) {
 		if err := a.deliverAs(ctx, d, nil); err != nil {
 			return 0, fmt.Errorf("wake run %s: %w", run, err)
 		}
+	}
+	row, err := a.world.Run(ctx, run)
+	if err == nil && row.Queue != nil && row.Queue.Blocked != nil {
+		err = a.act(ctx, "wake", run, world.Event{Type: world.RunResumed, By: a.by(ctx), Outcome: world.OutcomeWoken})
+	}
+	if err != nil && !errors.Is(err, ErrTerminal) { // it ended just now
+		return 0, fmt.Errorf("wake run %s: %w", run, err)
 	}
 	return len(open), nil
 }

@@ -155,6 +155,9 @@ func plainEvent(r *request, e *world.Event) world.Event {
 		out.Outcome, out.By = e.Outcome, r.key.Name
 	case world.CancelRequested, world.RunPaused, world.RunResumed:
 		out.By, out.Reason = r.key.Name, e.Reason
+		if e.Type == world.RunResumed {
+			out.Outcome = e.Outcome // a wake
+		}
 	}
 	return out
 }

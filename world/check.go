@@ -288,6 +288,9 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 			return bad("a step_retrying is sent to say that an attempt was abandoned, and this one does not")
 		}
 	case RunPaused, RunResumed:
+		if e.Outcome != "" && !d.Wakes() {
+			return bad("a pause and a resumption have no outcome; a wake is an act")
+		}
 		if d.Token == "" {
 			return bytes, nil // as an act, or as mail
 		}

@@ -136,7 +136,7 @@ type TaskKey struct {
 //   - an act: Act is set and Events has one run_paused, run_resumed or run_cancelled. Where nobody owns the run, and no earlier act waits, it is appended to the
 //     log at once, else put in the inbox, where a run_resumed makes a paused run runnable as other mail does one that is not; run_cancelled is forced: it is appended and ends the run, whoever owns it, and sends a cancel_requested to each
 //     child that is not detached, as no owner will. An act that says nothing new is accepted and writes nothing. A running run that
-//     is resumed is due at once, unless it is blocked.
+//     is resumed is due at once. So is a blocked one that nobody owns, paused or not, and its tries count anew: see [Delivery.Wakes].
 //   - the end of a task's attempt: Task is set. With RetryAt zero, Events (of all its attempts that are not in the log) are put in
 //     the inbox and the task is deleted; otherwise Events (one step_retrying) is kept with the task, which is visible again at
 //     RetryAt. Both only while Task is held, else [ErrLeaseLost]; but a step_retrying with [CodeAbandoned] about one of the last ten attempts,

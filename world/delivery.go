@@ -121,3 +121,9 @@ type Late struct {
 	Reason    string    `json:"reason,omitempty"`
 	ArrivedAt time.Time `json:"arrivedAt,omitzero"`
 }
+
+// Wakes reports whether the delivery is the act of an operator who wakes a run, a run_resumed with [OutcomeWoken]. It ends no pause and writes nothing to the
+// log: one that is blocked, not paused and nobody's is tried again at once, to others nothing happens.
+func (d *Delivery) Wakes() bool {
+	return d.Act && len(d.Events) == 1 && d.Events[0].Type == RunResumed && d.Events[0].Outcome == OutcomeWoken
+}

@@ -43,7 +43,7 @@ func bulkActs() []bulkAct {
 		{"wake", "woken", "woken", "End the sleeps of runs now", none, "wake", []world.Status{world.Running}, func(_ *cli, app *stepwell.App, _ []string, _ string) (stepwell.Act, error) {
 			return func(ctx context.Context, r stepwell.RunInfo) error {
 				n, err := app.Wake(ctx, r.ID)
-				if err == nil && n == 0 {
+				if blocked := r.Queue != nil && r.Queue.Blocked != nil && !r.Queue.Paused; err == nil && n == 0 && !blocked {
 					err = errAlready // it does not sleep
 				}
 				return err

@@ -9,7 +9,7 @@ func (c *cli) runsResume() *cobra.Command {
 		Use:   "resume RUN",
 		Short: "Let a paused run go on",
 		Long: `Let a paused run go on. What came and fell due meanwhile follows, in the order of its times. Resuming a run that is not paused changes
-nothing.
+nothing, unless it is blocked: then it is tried again at once.
 
 ` + exitCodes,
 		Example:           `  stepwell runs resume wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
@@ -23,6 +23,9 @@ nothing.
 				}
 				if err := db.app.Resume(cmd.Context(), run); err != nil {
 					return nil, "", err
+				}
+				if q := before.Queue; q != nil && !q.Paused && q.Blocked != nil {
+					return acted{run, "resume", "resumed"}, "run " + run + " is blocked: it is tried again now", nil
 				}
 				if q := before.Queue; q != nil && !q.Paused && q.Owner == "" {
 					return acted{run, "resume", "unchanged"}, "run " + run + " was not paused", nil

@@ -20,8 +20,8 @@ func (c *cli) runsWake() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wake RUN",
 		Short: "End the sleeps of a run now",
-		Long: `End the sleeps of a run now, and say how many there were. Waits for events, hooks and other runs are not touched. The request is durable
-when the command returns; a worker carries it out.
+		Long: `End the sleeps of a run now, and say how many there were. Waits for events, hooks and other runs are not touched. A blocked run
+is tried again at once. The request is durable when the command returns; a worker carries it out.
 
 ` + exitCodes,
 		Example:           `  stepwell runs wake wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
@@ -30,6 +30,9 @@ when the command returns; a worker carries it out.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
 				n, err := db.app.Wake(cmd.Context(), run)
+				if row, again := db.app.Get(cmd.Context(), run); err == nil && again == nil && row.Queue != nil && row.Queue.Blocked != nil && !row.Queue.Paused {
+					return woken{acted{run, "wake", "woken"}, n}, "run " + run + " is blocked: it is tried again now", nil
+				}
 				if err == nil && n == 0 {
 					return woken{acted{run, "wake", "unchanged"}, 0},
 						fmt.Sprintf("run %s does not sleep: nothing to end; see what it waits for:  %s", run, c.command("runs show "+run)), nil

@@ -95,15 +95,17 @@ type Engine struct {
 	stepsByName map[string]*Step
 	runs        *slots
 	steps       *slots
-	suspects    *slots // one: see suspect.go
+	suspects    *slots // one, when the worker has lived for a while: see suspect.go
+	settling    sync.Once
 	cache       *cache
 
 	mu        sync.Mutex
 	owned     map[string]*session     // guarded by mu
 	tasks     map[taskKey]*heldTask   // guarded by mu
 	stalls    map[string]time.Time    // guarded by mu: runs whose code does not yield, since when
-	called    string                  // guarded by mu: the run that is to be evaluated alone next
-	calledAt  time.Time               // guarded by mu
+	called    string                  // guarded by mu: the run that is to be evaluated alone next, for which the turn is kept
+	uncall    *time.Timer             // guarded by mu: gives that up
+	calling   bool                    // guarded by mu: it stands in line for a turn for such a run
 	accepting bool                    // guarded by mu: sessions may begin
 	workCtx   context.Context         // of commits: ends when drain gives up
 	bodyCtx   context.Context         // of bodies: ends when drain stops waiting for them
@@ -148,7 +150,7 @@ func New(cfg Config) (*Engine, error) {
 	e.transactor, _ = cfg.World.(world.Transactor)
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)
-	e.suspects = newSlots(1, func() {})
+	e.suspects = newSlots(0, func() {})
 	e.cache = newCache(max(cfg.CacheRuns, 0), cfg.CacheBytes, e.drop)
 	none := ""
 	e.worker.Store(&none)

@@ -20,9 +20,15 @@ const (
 	aloneDeaths = 5
 	// maxStrikes is how many takes in a row may end with neither commit nor release; then the run's code is evaluated alone, once.
 	maxStrikes = 3
-	// sureTries is how often a run may be blocked for it by one build; then that build is tried again at each sameBuildTries-th look only, about once an hour.
+	// sureTries is how often a run may be blocked for it by one build; then that build is tried again at the look after half a minute, and at each sameBuildTries-th,
+	// about once an hour.
 	sureTries      = 2
+	restedTries    = 5
 	sameBuildTries = 60
+	// settleTime is how long a worker has to live before it has suspects: see settles.
+	settleTime = time.Second
+	// callPatience is for how long the turn of a run is kept that was released to be taken again.
+	callPatience = 2 * time.Second
 )
 
 // mayEvaluate decides whether the run's code is evaluated at all. Code that ended its process each time is evaluated once more, as the worker's only
@@ -30,13 +36,13 @@ const (
 //
 //  1. The run is released, blocked with no tries yet. So whoever takes it knows, though its strikes ended with that release, and what others do while it
 //     waits is not counted.
-//  2. When its turn has come it is released once more, marked to be evaluated alone. One run of a worker at a time has that mark.
+//  2. When its turn has come it is released once more, marked to be evaluated alone, and the turn is kept for it: no other suspect runs before it is back.
 //  3. It is taken and evaluated. A strike of a run that has the mark is its own, most likely: what is not known yet to end processes may still run beside it. So it is
 //     only blocked, and tried again alone.
 func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
 	s.struck = tk.Strikes > 0
 	b := world.Block{Code: world.CodeCrashLoop, Since: s.now, Build: s.e.cfg.Build}
-	b.Message = fmt.Sprintf("its code ended its process %d times in a row before anything could be recorded; it is to be evaluated alone", tk.Strikes)
+	b.Message = fmt.Sprintf("its process ended %d times in a row before anything could be recorded; its code is to be evaluated alone", tk.Strikes)
 	switch {
 	case s.wf == nil:
 		return true
@@ -46,19 +52,20 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
 		return true
 	}
 	s.state, s.durable = &world.State{ID: s.run, Seq: tk.Seq, Status: tk.Status}, tk.Seq
+	called := s.e.comesCalled(s.run)
+	if called {
+		s.absolved++ // given back with the first commit
+	}
 	switch {
 	case b.Alone && tk.Strikes > 0, s.knownGuilty(&b):
 		s.failure = Block(world.CodeCrashLoop, errors.New("its code ended its process, again and again and at last alone, before anything could be recorded"))
 		s.turn.release = s.releaseNow()
-		s.e.callAlone(s.run, false)
-	case b.Alone && s.e.suspects.try(1) == 1:
-		s.e.callAlone(s.run, false)
+	case b.Alone && called:
 		s.state, s.struck = nil, true
-		s.absolved++ // given back with the first commit
 		return true
 	default:
 		wake := s.now
-		if b.Alone = s.e.callAlone(s.run, true); !b.Alone {
+		if b.Alone = s.e.call(s.run); !b.Alone {
 			wake = wake.Add(suspectPause/2 + rand.N(suspectPause)) // so that those who wait do not come all at once
 		}
 		s.turn.release = &world.Release{Blocked: &b, WakeAt: wake}
@@ -68,30 +75,77 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
 	return false
 }
 
-// callAlone makes a run the next to be evaluated alone, or takes that back. It reports whether the run is the next: not while a suspect runs, nor while another run is called,
-// but for one that has not come for long.
-func (e *Engine) callAlone(run string, on bool) bool {
-	const patience = 2 * time.Second
-	free := e.suspects.available() > 0
+// settles lets there be a suspect, in a while: not sooner than the worker has lived for a second or two. Where something outside ends its process again
+// and again, that would be blamed on whoever runs alone then, if it were somebody each time; when exactly is up to chance, as such deaths may be regular.
+func (e *Engine) settles() {
+	e.settling.Do(func() {
+		time.AfterFunc(settleTime+rand.N(settleTime)-time.Since(e.epoch0), func() { e.suspects.release(1) })
+	})
+}
+
+// anyRun is called where the turn came that a run asked for that is not here: the next one that comes has it.
+const anyRun = "*"
+
+// call keeps the turn of the only suspect for a run, which is to be taken again, and reports whether it could. If not, it stands in line for those who come later. Where the run
+// does not come back, as another worker took it, the turn ends.
+func (e *Engine) call(run string) bool {
+	kept, first := e.tryCall(run)
+	if first {
+		e.suspects.wait(e.turnCame)
+	}
+	return kept
+}
+
+// tryCall is call without the line. It reports whether the turn is kept, and if not, whether nobody stands in line yet.
+func (e *Engine) tryCall(run string) (kept, first bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case !on:
-		if e.called == run {
-			e.called = ""
+	case e.called == anyRun:
+		e.uncall.Stop()
+	case e.called != "" || e.calling:
+		return false, false
+	case e.suspects.try(1) == 0:
+		e.calling = true
+		return false, true
+	}
+	e.keepTurnLocked(run)
+	return true, false
+}
+
+// turnCame is called when the turn came that was stood in line for.
+func (e *Engine) turnCame() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.calling = false
+	e.keepTurnLocked(anyRun)
+}
+
+func (e *Engine) keepTurnLocked(run string) {
+	e.called = run
+	e.uncall = time.AfterFunc(callPatience, func() {
+		if e.comesCalled(run) {
+			e.suspects.release(1)
 		}
-		return false
-	case !free, e.called != "" && e.called != run && time.Since(e.calledAt) < patience:
+	})
+}
+
+// comesCalled reports whether a turn is kept for a run, which is the caller's then.
+func (e *Engine) comesCalled(run string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.called != run {
 		return false
 	}
-	e.called, e.calledAt = run, time.Now()
+	e.uncall.Stop()
+	e.called = ""
 	return true
 }
 
-// knownGuilty reports whether trying the code again would only end this process too: it is the same build. Now and then it is tried all the same, as the fault may have been
-// outside of it.
+// knownGuilty reports whether trying the code again would only end this process too: it is the same build. It is tried once more when it has rested, and then now and then, as the
+// fault may have been outside of it.
 func (s *session) knownGuilty(b *world.Block) bool {
-	return b.Tries >= sureTries && b.Tries%sameBuildTries > 0 && b.Build != "" && b.Build == s.e.cfg.Build
+	return b.Tries >= sureTries && b.Tries != restedTries && b.Tries%sameBuildTries > 0 && b.Build != "" && b.Build == s.e.cfg.Build
 }
 
 // acquit reports whether the session is about to wait though nothing shows yet that its run's code was evaluated and did no harm: the run was struck, and nothing was

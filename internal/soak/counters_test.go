@@ -117,7 +117,7 @@ func (o *orders) count(ctx context.Context) (err error) {
 		return int64(f.Times), nil
 	})
 	app, err = stepwell.New(w, stepwell.Config{
-		Definitions: []stepwell.Definition{counterFlow, echoFlow, feeder}, Name: o.Name, Lease: o.Lease, Poll: o.Poll, Drain: 5 * time.Second,
+		Definitions: []stepwell.Definition{counterFlow, echoFlow, feeder, stormFlow}, Name: o.Name, Build: "soak", Lease: o.Lease, Poll: o.Poll, Drain: 5 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

@@ -5,6 +5,8 @@
 // Beside it, counters under fire: runs that continue as new after every second number, on a file and on PostgreSQL, while their workers are killed. Numbers are
 // sent again, from clients and from steps, some do not fit, and each segment leaves a detached child. The oracle is addition.
 //
+// And a storm: workers are killed before they have lived for a second, so often that everybody is a suspect; when it is over all runs go on.
+//
 // All of it is tests. A short run is part of the suite; make soak SOAK=10m burns longer. The seed that a run prints gives the same
 // faults again, at about the same times; what they hit is up to the machine.
 //

@@ -64,6 +64,8 @@ func (u *UI) acts(v *visit, s *stepwell.Story) (list acts) {
 	}
 	if open(s.Journal, world.KindSleep) {
 		add(act{Name: "wake", Label: "Wake now", Post: true, First: w.Kind == stepwell.WhySleep})
+	} else if w.Kind == stepwell.WhyBlocked {
+		add(act{Name: "wake", Label: "Try now", Post: true})
 	}
 	if !paused {
 		add(act{Name: "pause", Label: "Pause…"})
@@ -348,6 +350,9 @@ var actsOnRuns = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (run, 
 	},
 	"wake": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
 		n, err := u.app.Wake(v.Context(), info.ID)
+		if n == 0 && info.Queue != nil && info.Queue.Blocked != nil {
+			return info.ID, "tried", err
+		}
 		if n == 0 {
 			return info.ID, "nowake", err
 		}

@@ -104,6 +104,17 @@ func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, err
 	case r.end != nil:
 		return world.Delivered{}, over(r)
 	}
+	if r.blocked != nil && r.owner == nil && e.Type == world.RunResumed && !(d.Wakes() && r.paused) {
+		again := *r.blocked
+		again.Tries = 0
+		r.blocked, r.wakeAt = &again, w.now()
+		w.place(r, n)
+		n.add(world.NoticeWork, r.id)
+	}
+	if d.Wakes() {
+		w.note(r, d, false)
+		return done, nil
+	}
 	if e.Type != world.RunCancelled && (r.owner != nil || r.waits(world.RunPaused, world.RunResumed)) { // not before what was asked earlier
 		w.counters.Deliveries++
 		w.put(r, mail{id: d.ID, events: []world.Event{e}}.under(d), n)
@@ -147,7 +158,7 @@ func (w *World) writeAct(r *run, e world.Event, n *notices) error {
 	}
 	w.append(r, enc, false)
 	n.add(world.NoticeLog, r.id)
-	if e.Type == world.RunResumed && r.status == world.Running && r.blocked == nil {
+	if e.Type == world.RunResumed && r.status == world.Running {
 		r.wakeAt = w.now() // what came or fell due meanwhile, and the resumption itself, want a turn
 	}
 	w.place(r, n)

@@ -16,6 +16,7 @@ var (
 	actWaits        = load("act_waits")
 	insertDelivered = load("insert_delivered")
 	actQueue        = load("act_queue")
+	tryBlocked      = load("try_blocked")
 	askChildren     = load("ask_children")
 	reserveNumber   = load("reserve_number")
 	freeNumber      = load("free_number")
@@ -55,7 +56,9 @@ func (w *World) act(ctx context.Context, d *world.Delivery) (world.Delivered, er
 		w.delivered([]*sending{a.posted})
 		w.tell(a.posted.notice()...)
 	}
-	if a.draft != nil {
+	if a.draft == nil {
+		w.tell(a.news...)
+	} else {
 		a.draft.own, a.draft.gone = nil, nil // whoever owns it hears of it from the database
 		w.counters.groups.Add(1)
 		w.counters.deliveries.Add(1)
@@ -90,6 +93,16 @@ func (a *acting) do(ctx context.Context) (err error) {
 		if err := a.tx.each(ctx, workerID, func(row scanner) error { return row.Scan(&a.done.Owner) }, r.owner); err != nil {
 			return err
 		}
+	}
+	again := r.blocked && r.owner == 0 && e.Type == world.RunResumed && !(a.d.Wakes() && r.paused)
+	if again {
+		if _, err := a.tx.exec(ctx, tryBlocked, r.key); err != nil {
+			return err
+		}
+		a.news = append(a.news, world.Notice{Kind: world.NoticeWork, Run: r.id})
+	}
+	if a.d.Wakes() {
+		return a.note(ctx)
 	}
 	if e.Type != world.RunCancelled {
 		inbox := r.owner != 0
@@ -194,13 +207,13 @@ func (a *acting) append(ctx context.Context, e world.Event) error {
 		fallthrough
 	default:
 		// What came or fell due meanwhile, and the resumption itself, want a turn.
-		due := !next.paused && next.running && !next.blocked
+		due := !next.paused && next.running
 		b.put(1, actQueue, func() []any { return []any{r.key, next.paused, due} })
 	}
 	if err := a.tx.run(ctx, b); err != nil {
 		return err
 	}
-	a.draft, a.news = d, b.news
+	a.draft, a.news = d, append(a.news, b.news...)
 	return nil
 }
 

@@ -17,6 +17,7 @@ var (
 	actQueue   = load("act_queue")
 	findMail   = load("find_mail")
 	actWaits   = load("act_waits")
+	tryBlocked = load("try_blocked")
 )
 
 // Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery].
@@ -200,6 +201,16 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	if done, err = g.note(r, d, k); err != nil || done.Duplicate { // its ID is known from now on, whatever becomes of it
 		return done, err
 	}
+	if r.blocked && r.owner == 0 && e.Type == world.RunResumed && !(d.Wakes() && r.paused) {
+		r.wake = g.now
+		if err := g.exec(tryBlocked, r.key, micros(r.wake)); err != nil {
+			return done, err
+		}
+		g.notice(world.NoticeWork, r.id)
+	}
+	if d.Wakes() {
+		return done, nil
+	}
 	inbox := r.owner != 0
 	if !inbox && e.Type != world.RunCancelled { // not before what was asked earlier
 		if inbox, err = g.actWaits(r, world.RunPaused, world.RunResumed); err != nil {
@@ -232,7 +243,7 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	}
 	r.paused = e.Type == world.RunPaused
 	g.recount(r, r.standing())
-	if !r.paused && r.running && !r.blocked {
+	if !r.paused && r.running {
 		r.wake = g.now // what came or fell due meanwhile, and the resumption itself, want a turn
 	}
 	if !r.paused {

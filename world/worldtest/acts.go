@@ -57,6 +57,54 @@ var acts = []check{
 		k.get(s.run)
 		k.idle("the other one's start is delayed")
 	}},
+	{"a blocked run that is woken or resumed is tried at once", "nobody's: due now and its tries count anew; a wake ends no pause; nothing is in the log but a resumption", func(r *rig) {
+		k := r.worker("greet")
+		wake := func(run string) {
+			d := act(run, "", world.RunResumed)
+			d.Events[0].Outcome = world.OutcomeWoken
+			r.deliver(d)
+		}
+		blocked := func() string {
+			s := k.bear("greet")
+			s.release(world.Release{
+				WakeAt:  world.Now().Add(time.Hour),
+				Blocked: &world.Block{Code: world.CodePanic, Message: `"tries":9 and "tries":8`, Since: world.Now(), Tries: 7, Build: "b"},
+			})
+			return s.run
+		}
+		tried := func(run string, paused bool, tries int) {
+			r.Helper()
+			q := r.run(run).Queue
+			if q.Blocked == nil || q.Blocked.Tries != tries || q.Blocked.Message != `"tries":9 and "tries":8` || q.Blocked.Build != "b" || q.Paused != paused {
+				r.Fatalf("got %+v, blocked %+v, want %d tries", q, q.Blocked, tries)
+			}
+		}
+		resumed, woken := blocked(), blocked()
+		k.idle("their backoff runs")
+		before := r.types(resumed)
+		r.deliver(act(resumed, "", world.RunResumed))
+		tried(resumed, false, 0)
+		_, got := k.get(resumed)
+		if got.Blocked == nil || got.Blocked.Tries != 0 || len(got.Mail) > 0 {
+			r.Fatalf("got %+v, want it blocked, without tries", got)
+		}
+		r.same(r.types(resumed), before, "events")
+		wake(woken)
+		tried(woken, false, 0)
+		k.get(woken)
+		paused := blocked()
+		r.deliver(act(paused, "", world.RunPaused))
+		wake(paused)
+		tried(paused, true, 7)
+		k.idle("it is paused")
+		r.deliver(act(paused, "", world.RunResumed))
+		tried(paused, false, 0)
+		k.get(paused)
+		sound := k.bear("greet")
+		sound.release(world.Release{WakeAt: world.Now().Add(time.Hour)})
+		r.unchanged(sound.run, func() { wake(sound.run) })
+		k.idle("what is not blocked sleeps on")
+	}},
 	{"acts that say nothing new write nothing", "pausing twice, resuming twice, the same delivery twice: accepted, and nothing changes", func(r *rig) {
 		id := r.born("greet")
 		r.unchanged(id, func() { r.deliver(act(id, "r0", world.RunResumed)) })
