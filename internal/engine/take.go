@@ -132,7 +132,7 @@ func (e *Engine) gotNothing(ctx context.Context, worker string) bool {
 		if err != nil {
 			return false
 		}
-		if e.workerID() == worker && e.hasAll(&held) {
+		if e.workerID() == worker && e.hasAll(worker, &held) {
 			return true
 		}
 		if !pause(ctx, retryPause(try)) {
@@ -142,17 +142,18 @@ func (e *Engine) gotNothing(ctx context.Context, worker string) bool {
 	return false
 }
 
-// hasAll reports whether the engine knows of all that its worker holds.
-func (e *Engine) hasAll(held *world.Held) bool {
+// hasAll reports whether the engine knows of all that its worker holds. What it had as another worker, before it joined anew, is not that: a session that
+// has lost its run may be there still.
+func (e *Engine) hasAll(worker string, held *world.Held) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, run := range held.Runs {
-		if e.owned[run] == nil {
+		if s := e.owned[run]; s == nil || s.worker != worker {
 			return false
 		}
 	}
 	for _, k := range held.Tasks {
-		if e.tasks[taskKey{k.Run, k.Step}] == nil {
+		if t := e.tasks[taskKey{k.Run, k.Step}]; t == nil || t.worker != worker {
 			return false
 		}
 	}

@@ -18,6 +18,7 @@ type taskKey struct{ run, step string }
 // heldTask is a task that runs on this worker.
 type heldTask struct {
 	attempt int
+	worker  string // ID under which it was taken or born
 	cancel  func(cause error)
 }
 
@@ -34,7 +35,7 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	}
 	e.mu.Lock()
 	e.stirLocked()
-	e.tasks[taskKey{t.Run, t.Step}] = &heldTask{t.Attempt, b.cancel}
+	e.tasks[taskKey{t.Run, t.Step}] = &heldTask{t.Attempt, t.Worker, b.cancel}
 	e.mu.Unlock()
 	b.timeout, b.run, b.input = b.policy.Timeout, def.Run, t.Input
 	if b.policy.Tx {
