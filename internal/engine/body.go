@@ -55,6 +55,9 @@ func (b *body) sit(e *Engine, info StepInfo, home *session) {
 // start makes the call on a goroutine of its own, as the function may leave anything behind there: a locked thread, labels.
 func (b *body) start(end ender) {
 	b.ends = end
+	if b.suspect {
+		b.seat.e.begins(suspectPause)
+	}
 	b.seat.e.bodies.Add(1)
 	go b.main() //lint:allow a WaitGroup's Go takes two closures for each step
 }

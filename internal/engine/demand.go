@@ -205,7 +205,7 @@ func (e *Engine) workOff(m Message) (Came, error) {
 		return CameBusy, err
 	}
 	ended := make(chan struct{})
-	e.startTasks(taken.Tasks, func() { close(ended) })
+	e.startTasks(taken.Tasks, func() { close(ended) }, false)
 	<-ended
 	return CameDone, nil
 }

@@ -97,6 +97,7 @@ type Engine struct {
 	steps       *slots
 	suspects    *slots // one, when the worker has lived for a while: see suspect.go
 	settling    sync.Once
+	hush        atomic.Int64 // until when no tasks are asked for, ns since epoch0: see begins
 	cache       *cache
 
 	mu        sync.Mutex

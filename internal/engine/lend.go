@@ -96,7 +96,7 @@ func (p *seat) lend() {
 // give gives back to others what the body no longer holds.
 func (p *seat) give(slot, turn bool) {
 	if turn {
-		p.e.suspects.release(1)
+		p.e.endTurn(1)
 	}
 	if slot {
 		p.e.steps.release(1)
@@ -236,6 +236,9 @@ func (s *session) freeParked() {
 // resumeParked lets a suspect go on whose new start is durable now.
 func (s *session) resumeParked(b *body) {
 	b.parked = false
+	if b.suspect {
+		s.e.begins(suspectPause)
+	}
 	if b.seat.resume(b.suspect) {
 		return
 	}

@@ -257,7 +257,7 @@ func (s *session) steps() {
 		s.slots = 0
 	}
 	if s.tokens > 0 && !(s.asking && len(s.ready) > 0) { // a turn without a slot would come round in vain
-		s.e.suspects.release(s.tokens)
+		s.e.endTurn(s.tokens)
 		s.tokens = 0
 	}
 }

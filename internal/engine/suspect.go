@@ -27,6 +27,8 @@ const (
 	sameBuildTries = 60
 	// settleTime is how long a worker has to live before it has suspects: see settles.
 	settleTime = time.Second
+	// forLong is longer than anything takes that ends by itself.
+	forLong = 1000 * time.Hour
 	// callPatience is for how long the turn of a run is kept that was released to be taken again.
 	callPatience = 2 * time.Second
 )
@@ -61,6 +63,7 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
 		s.failure = Block(world.CodeCrashLoop, errors.New("its code ended its process, again and again and at last alone, before anything could be recorded"))
 		s.turn.release = s.releaseNow()
 	case b.Alone && called:
+		s.e.begins(forLong)
 		s.state, s.struck = nil, true
 		return true
 	default:
@@ -73,6 +76,23 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
 	s.commit(ctx)
 	s.ended = true
 	return false
+}
+
+// begins says that a suspect has the turn and is about to begin, or has just begun. Meanwhile no tasks are asked for: one that is a suspect too is to be handed back, and if the one
+// that begins ends the process before that is durable, it would look as if the other had died alone.
+func (e *Engine) begins(within time.Duration) {
+	e.hush.Store(int64(time.Since(e.epoch0) + within))
+}
+
+// hushed reports whether no tasks are to be asked for now.
+func (e *Engine) hushed() bool { return time.Since(e.epoch0) < time.Duration(e.hush.Load()) }
+
+// endTurn lets the next suspect have the turn, or none.
+func (e *Engine) endTurn(n int) {
+	if n > 0 {
+		e.hush.Store(0)
+		e.suspects.release(n)
+	}
 }
 
 // settles lets there be a suspect, in a while: not sooner than the worker has lived for a second or two. Where something outside ends its process again
@@ -125,7 +145,7 @@ func (e *Engine) keepTurnLocked(run string) {
 	e.called = run
 	e.uncall = time.AfterFunc(callPatience, func() {
 		if e.comesCalled(run) {
-			e.suspects.release(1)
+			e.endTurn(1)
 		}
 	})
 }
@@ -191,15 +211,17 @@ func (s *session) judge(st *world.Step) suspicion {
 		return guilty
 	case s.tokens > 0:
 		s.tokens--
+		s.e.begins(forLong)
 		return suspect
 	case s.e.suspects.try(1) == 1:
+		s.e.begins(forLong)
 		return suspect
 	}
 	if !s.askingTurn {
 		s.askingTurn = true
 		s.e.suspects.wait(func() {
 			if !s.post(message{kind: msgTurn}) {
-				s.e.suspects.release(1)
+				s.e.endTurn(1)
 			}
 		})
 	}
@@ -208,6 +230,6 @@ func (s *session) judge(st *world.Step) suspicion {
 
 // absolve ends the turns of suspects whose outcome is in the log now.
 func (s *session) absolve() {
-	s.e.suspects.release(s.absolved)
+	s.e.endTurn(s.absolved)
 	s.absolved = 0
 }

@@ -29,12 +29,14 @@ func (e *Engine) takeLoop(ctx context.Context) {
 func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	runs := e.runs.reserve()
 	tasks := 0
-	if len(e.stepsByName) > 0 {
+	hushed := e.hushed()
+	if len(e.stepsByName) > 0 && !hushed {
 		tasks = e.steps.reserve()
 	}
 	if runs == 0 && tasks == 0 {
-		return e.poll() // a slot that becomes free kicks
+		return e.untilUnhushed(hushed, e.poll()) // a slot that becomes free kicks
 	}
+	turn := tasks > 0 && e.suspects.try(1) == 1 // so that no suspect begins before those among the tasks were handed back
 	q := world.TakeQuery{Worker: e.workerID(), Runs: runs, Tasks: tasks}
 	if runs > 0 {
 		q.Classes = e.classes // what there is no room for is not asked for: it may be due long since
@@ -46,15 +48,17 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	if err != nil {
 		e.runs.release(runs)
 		e.steps.release(tasks)
+		e.giveBack(turn)
 		return e.takeFailed(ctx, q.Worker, err)
 	}
 	e.notBefore(taken.Now)
 	if !e.holds(ctx, q.Worker) { // the answer came late: what it gives was handed back, or will be
 		e.runs.release(runs)
 		e.steps.release(tasks)
+		e.giveBack(turn)
 		return overdue
 	}
-	e.startTasks(taken.Tasks, nil)
+	e.startTasks(taken.Tasks, nil, turn)
 	for _, tk := range taken.Runs {
 		s := newSession(e, tk.Run, tk.Take)
 		s.worker = q.Worker
@@ -67,7 +71,21 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	}
 	e.runs.release(runs - len(taken.Runs))
 	e.steps.release(tasks - len(taken.Tasks))
-	return e.nextLook(&taken)
+	return e.untilUnhushed(hushed, e.nextLook(&taken))
+}
+
+func (e *Engine) giveBack(turn bool) {
+	if turn {
+		e.endTurn(1)
+	}
+}
+
+// untilUnhushed is when to look again where tasks may not have been asked for.
+func (e *Engine) untilUnhushed(hushed bool, next time.Duration) time.Duration {
+	if hushed && len(e.stepsByName) > 0 {
+		return min(next, overdue)
+	}
+	return next
 }
 
 // overdue is when to look again for what is due and was not given, as for a run that is to be cancelled while no slot is free.

@@ -64,8 +64,8 @@ func (b *taskBody) end(r *result) {
 
 // startTasks runs the tasks that were taken, but for those that ended their process too often. Suspects that have to wait for another one go back to the queue; that is
 // durable before any of the tasks begins, as whatever begins may end the process, and taking a task was the start of an attempt. ended is called when what a task
-// came to is durable, once for each; nil: nobody asks.
-func (e *Engine) startTasks(tasks []world.Task, ended func()) {
+// came to is durable, once for each; nil: nobody asks. turn says that the turn of the only suspect is kept for one of them.
+func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
 	if ended == nil {
 		ended = func() {}
 	}
@@ -83,13 +83,14 @@ func (e *Engine) startTasks(tasks []world.Task, ended func()) {
 			run = append(run, t)
 		case n >= companyDeaths+aloneDeaths:
 			back.Go(func() { e.failTask(t, n); ended() })
-		case alone == nil && e.suspects.try(1) == 1:
-			alone = t
+		case alone == nil && (turn || e.suspects.try(1) == 1):
+			alone, turn = t, false
 		default:
 			back.Go(func() { e.returnTask(t); ended() })
 		}
 	}
 	back.Wait()
+	e.giveBack(turn)
 	for _, t := range run {
 		e.runTask(*t, nil, &body{step: t.Step, attempt: t.Attempt, after: ended})
 	}
