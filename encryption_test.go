@@ -352,6 +352,50 @@ func TestATaskWaitsForAWorkerWithTheKey(t *testing.T) {
 	}
 }
 
+// tampering is a world in which somebody changes queued steps.
+type tampering struct {
+	world.World
+	change func(t *world.Task)
+}
+
+// Take gives what was changed.
+func (w *tampering) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
+	taken, err := w.World.Take(ctx, q)
+	for i := range taken.Tasks {
+		w.change(&taken.Tasks[i])
+	}
+	return taken, err
+}
+
+// TestAChangedTaskFailsByName: a queued step whose encrypted input, or key, was changed fails its step with a code, and does not go round for ever.
+func TestAChangedTaskFailsByName(t *testing.T) {
+	for name, change := range map[string]func(*world.Task){
+		"input": func(t *world.Task) { t.Input = append(bytes.Clone(t.Input[:len(t.Input)-6]), []byte(`AAAAA"`)...) },
+		"key":   func(t *world.Task) { t.Options = bytes.Replace(t.Options, []byte(`"k1"`), []byte(`"k9"`), 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &rig{T: t, world: memory.New(), ctx: t.Context(), mode: func(*stepwell.Config) {}}
+				echo := stepwell.DefineStep("echo", func(_ context.Context, in string) (string, error) { return in, nil })
+				one := stepwell.Define("one", func(ctx stepwell.Context, in string) (string, error) {
+					_, err := echo.Run(ctx, in)
+					failed, ok := errors.AsType[*stepwell.StepError](err)
+					if !ok {
+						return "", err
+					}
+					return failed.Code, nil
+				})
+				ring := keyring(t, "k1")
+				coder := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{one}, Encryption: ring})
+				run := start(r, coder, one, "secret-input")
+				r.world = &tampering{r.world, change}
+				r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{echo}, Encryption: ring})
+				want(r, run, world.CodeCorrupt)
+			})
+		})
+	}
+}
+
 // TestFilterByInputOfEncryptedRuns is refused, and attributes can be asked for.
 func TestFilterByInputOfEncryptedRuns(t *testing.T) {
 	onWorlds(t, func(r *rig) {

@@ -93,6 +93,20 @@ func (w *World) openTask(t *world.Task) {
 	}
 }
 
+// Changed reports whether a task that could not be decrypted is not as it was written: its run is encrypted with another key than it says, or the key is right for the run's log and
+// not for it. Where the key is not here, or is not right for the log either, that is not known.
+func (w *World) Changed(ctx context.Context, t *world.Task) bool {
+	page, err := w.World.Events(ctx, t.Run, world.EventQuery{Types: []world.EventType{world.RunCreated}, Limit: 1})
+	if err != nil || len(page.Events) == 0 {
+		return false
+	}
+	first := page.Events[0]
+	if key := world.TaskKeyID(t.Options); first.Sealed != key {
+		return true
+	}
+	return first.Payload != nil && w.ring.Has(first.Sealed) && w.ring.openEvent(&first, t.Run) == nil
+}
+
 // Tasks lists the tasks of a run, where the world below does.
 func (w *World) Tasks(ctx context.Context, run string) ([]world.Task, error) {
 	r, ok := w.World.(world.TaskReader)

@@ -4,6 +4,7 @@ package engine
 // them is lost, and they go on where the key is there.
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -50,6 +51,22 @@ func (e *Engine) unfit(t *world.Task) string {
 		}
 	}
 	return ""
+}
+
+// changer is a world that knows whether a task that is still encrypted was changed where it is stored.
+type changer interface {
+	Changed(ctx context.Context, t *world.Task) bool
+}
+
+// changed says that a task was changed where it is stored, so that nobody will ever run it; nil: it was not, as far as is known.
+func (e *Engine) changed(ctx context.Context, t *world.Task) *world.Error {
+	c, ok := e.cfg.World.(changer)
+	if !ok || world.TaskKeyID(t.Options) == "" || !c.Changed(ctx, t) {
+		return nil
+	}
+	return &world.Error{
+		Message: "the queued input of the step cannot be decrypted, though the run's log can: it was changed where it is stored", Code: world.CodeCorrupt, Permanent: true,
+	}
 }
 
 // returnUnfit hands back a task that this worker cannot run.

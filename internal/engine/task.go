@@ -75,14 +75,21 @@ func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
 	for i := range tasks {
 		t := &tasks[i]
 		if why := e.unfit(t); why != "" {
-			back.Go(func() { e.returnUnfit(t, why); ended() })
+			back.Go(func() {
+				if broken := e.changed(e.workCtx, t); broken != nil {
+					e.failTask(t, broken)
+				} else {
+					e.returnUnfit(t, why)
+				}
+				ended()
+			})
 			continue
 		}
 		switch n := taskDeaths(t); {
 		case n < companyDeaths:
 			run = append(run, t)
 		case n >= companyDeaths+aloneDeaths:
-			back.Go(func() { e.failTask(t, n); ended() })
+			back.Go(func() { e.failTask(t, crashLoop("the step", n)); ended() })
 		case alone == nil && (turn || e.suspects.try(1) == 1):
 			alone, turn = t, false
 		default:
@@ -99,14 +106,14 @@ func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
 	}
 }
 
-// failTask ends a task that died alone too often. Its step slot is free again.
-func (e *Engine) failTask(t *world.Task, deaths int) {
+// failTask ends a task that is not run any more. Its step slot is free again.
+func (e *Engine) failTask(t *world.Task, why *world.Error) {
 	defer e.steps.release(1)
 	now := e.now()
 	d := e.taskDelivery(t)
 	d.Events = append(append(d.Events, t.History...),
 		world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, OccurredAt: now},
-		world.Event{Type: world.StepFailed, ID: t.Step, Attempt: t.Attempt, Error: crashLoop("the step", deaths), OccurredAt: now})
+		world.Event{Type: world.StepFailed, ID: t.Step, Attempt: t.Attempt, Error: why, OccurredAt: now})
 	e.deliverTask(d)
 }
 
