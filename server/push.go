@@ -72,8 +72,9 @@ const (
 	pushPause    = 10 * time.Millisecond  // between two looks, at least: notices come in crowds
 	againFirst   = 100 * time.Millisecond // before something is named again that is ready as before
 	againMost    = 30 * time.Second
-	strayAfter   = 2 * time.Second // from when something is ready though its message is in flight until that is given up
-	forgetDone   = 5 * time.Second // what was worked on, and did not come again
+	strayAfter   = 2 * time.Second        // from when something is ready though its message is in flight until that is given up
+	afterStep    = 200 * time.Millisecond // for a run of which a step is being worked on: whoever ends that goes on with the run
+	forgetDone   = 5 * time.Second        // what was worked on, and did not come again
 	forgetTried  = 2 * againMost
 )
 
@@ -89,6 +90,7 @@ type pusher struct {
 
 	mu    sync.Mutex
 	items map[itemKey]*item // guarded by mu
+	steps map[string]int    // messages for steps that are in flight, by run; guarded by mu
 	swept time.Time         // items that are no more were forgotten; guarded by mu
 }
 
@@ -117,7 +119,7 @@ func newPusher(w world.World, o PushOptions, log *slog.Logger) (*pusher, error) 
 	if !ok {
 		return nil, invalid("this world does not tell what is ready, so that nothing can be pushed")
 	}
-	p := &pusher{world: w, ready: ready, opts: o, log: log, wake: make(chan struct{}, 1), items: map[itemKey]*item{}}
+	p := &pusher{world: w, ready: ready, opts: o, log: log, wake: make(chan struct{}, 1), items: map[itemKey]*item{}, steps: map[string]int{}}
 	for _, text := range o.Endpoints {
 		e, err := newEndpoint(p, text)
 		if err != nil {
@@ -220,7 +222,9 @@ func (p *pusher) look(ctx context.Context) time.Duration {
 			if room == 0 || !p.concerns(e, &got.Items[i]) {
 				continue
 			}
-			if wait := p.claim(k, got.Items[i].Due); wait > 0 {
+			if wait := p.yields(k, got.Now.Sub(got.Items[i].Due)); wait > 0 {
+				next = min(next, wait)
+			} else if wait := p.claim(k, got.Items[i].Due); wait > 0 {
 				next = min(next, wait)
 			} else if wait == 0 {
 				room--
@@ -263,6 +267,16 @@ func (p *pusher) concerns(e *endpoint, i *world.ReadyItem) bool {
 	return !slices.ContainsFunc(p.endpoints, func(other *endpoint) bool { return other.has(i.Class) })
 }
 
+// yields is how long a run that has been ready for some time is left to who works on a step of it; 0: nobody does.
+func (p *pusher) yields(k itemKey, ready time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if k.step != "" || p.steps[k.run] == 0 {
+		return 0
+	}
+	return max(afterStep-ready, 0)
+}
+
 // claim notes that something is named in a message now: 0. Otherwise it may be named again after that time, or, below 0, when it has its answer.
 func (p *pusher) claim(k itemKey, due time.Time) time.Duration {
 	p.mu.Lock()
@@ -291,6 +305,9 @@ func (p *pusher) claim(k itemKey, due time.Time) time.Duration {
 	if wait := time.Until(it.until); wait > 0 {
 		return wait
 	}
+	if !it.flying && k.step != "" {
+		p.steps[k.run]++
+	}
 	it.flying, it.due, it.strayed = true, due, time.Time{}
 	it.sent++
 	return 0
@@ -315,6 +332,11 @@ func (p *pusher) answered(k itemKey, number int, changed bool) {
 	p.mu.Lock()
 	if it := p.items[k]; it != nil && it.sent == number {
 		it.flying, it.answered = false, time.Now()
+		if k.step != "" {
+			if p.steps[k.run]--; p.steps[k.run] == 0 {
+				delete(p.steps, k.run)
+			}
+		}
 		if it.worked = changed; !changed {
 			it.again()
 		}

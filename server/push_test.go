@@ -361,6 +361,32 @@ func TestPushQueuedSteps(t *testing.T) {
 	}
 }
 
+// TestPushNamesWhatFits: ten parallel steps that do nothing, and one instance with one slot: the first message is for the run and its first step, nine are for the others; none is
+// refused, and none names a run that somebody goes on with.
+func TestPushNamesWhatFits(t *testing.T) {
+	for kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			const n = 10
+			w := openWorld(t, kind)
+			nothing := stepwell.DefineStep("nothing", func(_ context.Context, n int) (int, error) { return n, nil })
+			fan := stepwell.Define("fan", func(ctx stepwell.Context, n int) (int, error) {
+				all, err := stepwell.Map(ctx, make([]int, n), 0, func(ctx stepwell.Context, i int) (int, error) { return nothing.Run(ctx, i) })
+				return len(all), err
+			})
+			p := serveFlow(t, w, stepwell.Config{MaxSteps: 1}, fan, nothing)
+			r := newPushRig(t, w, quick(p.URL))
+			r.completed(r.start("fan", n), "10")
+			r.stop()
+			if refused := strings.Count(r.log.String(), "all hands full"); refused > 0 {
+				t.Errorf("%d messages were refused", refused)
+			}
+			if runs, steps := p.got(); runs+steps > n {
+				t.Errorf("%d messages for the run and %d for its steps, want %d at most", runs, steps, n)
+			}
+		})
+	}
+}
+
 // A message whose slice is over is followed by another, and the body that ran then is not cut.
 func TestPushYields(t *testing.T) {
 	for kind := range kinds {

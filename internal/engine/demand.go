@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -63,7 +64,7 @@ func (e *Engine) Invoke(ctx context.Context, m Message, slice time.Duration) (Ca
 	if m.Step == "" {
 		return e.workOn(ctx, m.Run, slice)
 	}
-	came, err := e.workOff(m)
+	came, err := e.workOff(ctx, m, min(slice/2, slotPatience))
 	if err != nil || came == CameBusy {
 		return came, err
 	}
@@ -191,12 +192,39 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	return s.came, nil
 }
 
-// workOff takes a task and runs it.
-func (e *Engine) workOff(m Message) (Came, error) {
+// slotPatience is how long a message for a task waits for a slot, at most: who sent it would only send it again.
+const slotPatience = 10 * time.Second
+
+// stepSlot waits for a step slot for so long, and reports whether it came.
+func (e *Engine) stepSlot(ctx context.Context, patience time.Duration) bool {
+	if e.steps.try(1) == 1 {
+		return true
+	}
+	var over atomic.Bool // it came, or nobody waits for it any more
+	came := make(chan struct{})
+	e.steps.wait(func() {
+		if over.CompareAndSwap(false, true) {
+			close(came)
+		} else {
+			e.steps.release(1)
+		}
+	})
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-came:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return !over.CompareAndSwap(false, true)
+}
+
+// workOff takes a task and runs it, when there is a slot for it.
+func (e *Engine) workOff(ctx context.Context, m Message, patience time.Duration) (Came, error) {
 	if len(e.stepsByName) == 0 {
 		return CameBusy, nil
 	}
-	if e.steps.try(1) == 0 {
+	if !e.stepSlot(ctx, patience) {
 		return "", ErrNoSlot
 	}
 	taken, _, err := e.takeOne(world.TakeQuery{Steps: e.stepNames(), Tasks: 1, Run: m.Run, Step: m.Step})
