@@ -375,7 +375,9 @@ func TestAChangedTaskFailsByName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := &rig{T: t, world: memory.New(), ctx: t.Context(), mode: func(*stepwell.Config) {}}
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+				defer cancel()
+				r := &rig{T: t, world: memory.New(), ctx: ctx, mode: func(*stepwell.Config) {}}
 				echo := stepwell.DefineStep("echo", func(_ context.Context, in string) (string, error) { return in, nil })
 				one := stepwell.Define("one", func(ctx stepwell.Context, in string) (string, error) {
 					_, err := echo.Run(ctx, in)

@@ -102,6 +102,7 @@ func (w *World) Changed(ctx context.Context, t *world.Task) bool {
 	}
 	first := page.Events[0]
 	if key := world.TaskKeyID(t.Options); first.Sealed != key {
+		w.learn(t.Run, first.Sealed) // a take believes the task
 		return true
 	}
 	return first.Payload != nil && w.ring.Has(first.Sealed) && w.ring.openEvent(&first, t.Run) == nil
