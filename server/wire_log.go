@@ -54,8 +54,19 @@ func (s *Server) mayCommit(r *request, c *wire.Commit) error {
 	return s.mayWrite(r, c, nil)
 }
 
-// mostSkew is how far a client's clock may be off when it starts a run: lists are in the order of births.
+// mostSkew is how far a client's clock may be off when it starts a run. The run is born at the world's time all the same: lists are in the order of births, and
+// whatever a run waits for counts from its own times.
 const mostSkew = 24 * time.Hour
+
+// worldTime is the world's time where it tells, else this process's.
+func (s *Server) worldTime() time.Time {
+	if k, ok := s.below.(world.Timekeeper); ok {
+		if t := k.Time(); !t.IsZero() {
+			return t
+		}
+	}
+	return world.Now()
+}
 
 func (s *Server) wireCommit(r *request, in *wire.Commit) (wire.Committed, error) {
 	if err := s.mayCommit(r, in); err != nil {
@@ -64,10 +75,11 @@ func (s *Server) wireCommit(r *request, in *wire.Commit) (wire.Committed, error)
 	c := in.World()
 	if plainStart(in) {
 		e := &c.Events[0]
-		if off := time.Since(e.Time); off.Abs() > mostSkew {
+		now := s.worldTime()
+		if off := now.Sub(e.Time); off.Abs() > mostSkew {
 			return wire.Committed{}, invalid("run %.100q: it starts %s off this server's clock: want %s at most", c.Run, off.Round(time.Second), mostSkew)
 		}
-		*e = world.Event{Seq: e.Seq, Type: e.Type, Time: e.Time, Payload: e.Payload, Sealed: e.Sealed, Birth: e.Birth} // the rest others say
+		*e = world.Event{Seq: e.Seq, Type: e.Type, Time: now, Payload: e.Payload, Sealed: e.Sealed, Birth: e.Birth} // the rest others say
 	}
 	if err := s.app.AdmitCommit(c); err != nil {
 		return wire.Committed{}, err

@@ -18,6 +18,7 @@
 //
 //   - [Notifier]: the world tells of new work at once; without it the engine polls.
 //   - [Transactor]: changes can be part of a transaction with the application's own data.
+//   - [Timekeeper]: its time is known without asking.
 //   - [Poller]: its notices are reliable, so that the engine need poll but rarely.
 //   - [Reporter]: it tells operators of trouble with its storage.
 //   - [TaskReader]: it shows the attempts of queued steps before they are in the log.

@@ -93,6 +93,13 @@ type Poller interface {
 	Poll() time.Duration
 }
 
+// Timekeeper is a world whose time can be had without asking anybody: it is in this process, or has measured how far the database's clock is from the process's
+// monotonic one.
+type Timekeeper interface {
+	// Time is the world's time; zero: it is not known.
+	Time() time.Time
+}
+
 // Notice is one piece of news.
 type Notice struct {
 	Kind NoticeKind

@@ -77,7 +77,7 @@ func TestBulkIsInterrupted(t *testing.T) {
 	out := stopping{left: 3, stop: stop}
 	var errs bytes.Buffer
 	code := run(ctx, []string{"bulk", "signal", "go", "7", "--workflow", "order", "--since", "2000h", "--parallel", "1", "--json", "--db", path}, &shell{
-		stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }, now: func() time.Time { return now }, zone: time.UTC, who: "ann@laptop",
+		stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }, now: func() time.Time { return now }, clock: func() time.Time { return now }, zone: time.UTC, who: "ann@laptop",
 	})
 	again := regexp.MustCompile(`stepwell (bulk signal go 7 --workflow order --since 2026-08-31T06:12:00Z --delivery-id dlvr_\w+ --db [^"\s]+)`).FindStringSubmatch(errs.String())
 	if lines := strings.Count(out.String(), "\n"); code != exitInterrupted || lines != 3 || !strings.Contains(errs.String(), "sent: 3 runs") || again == nil {

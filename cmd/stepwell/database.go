@@ -120,7 +120,7 @@ func (c *cli) openOrMake(ctx context.Context, existing bool) (*database, error) 
 	if isServer(c.url) {
 		return c.openServer(ctx)
 	}
-	w, err := world.Open(ctx, c.url, world.OpenOptions{Existing: existing, Now: c.now, KeepDeliveries: c.deliveries})
+	w, err := world.Open(ctx, c.url, world.OpenOptions{Existing: existing, Now: c.clock, KeepDeliveries: c.deliveries})
 	switch {
 	case errors.Is(err, world.ErrNotFound) && isSQLite(c.url):
 		return nil, &fault{exitNotFound, fmt.Errorf("there is no database %s", c.place),

@@ -168,7 +168,7 @@ func TestDevAsksWhereTheWorkerIs(t *testing.T) {
 			path = fixture(t)
 		}
 		var out bytes.Buffer
-		c := &cli{db: path, shell: &shell{stdout: &out, getenv: func(string) string { return "" }, now: func() time.Time { return now }}}
+		c := &cli{db: path, shell: &shell{stdout: &out, getenv: func(string) string { return "" }, now: func() time.Time { return now }, clock: func() time.Time { return now }}}
 		if err := c.withNew(t.Context(), func(db *database) error {
 			d := newDev(c, db, &serverConfig{}, &devFlags{}, []string{"true"})
 			d.hint.Stop()

@@ -145,7 +145,7 @@ func (c call) do(ctx context.Context, args ...string) (code int, stdout, stderr 
 	}
 	code = run(ctx, args, &shell{
 		stdin: strings.NewReader(c.stdin), stdout: &out, stderr: &errs, getenv: func(k string) string { return c.env[k] },
-		now: func() time.Time { return c.now }, zone: time.FixedZone("CET", 3600), who: "ann@laptop", terminal: c.terminal,
+		now: func() time.Time { return c.now }, clock: func() time.Time { return c.now }, zone: time.FixedZone("CET", 3600), who: "ann@laptop", terminal: c.terminal,
 	})
 	return code, out.String(), errs.String()
 }

@@ -19,6 +19,7 @@ type shell struct {
 	stderr   io.Writer
 	getenv   func(string) string
 	now      func() time.Time
+	clock    func() time.Time // of a database, in tests; nil: the system's
 	zone     *time.Location
 	who      string // who asks, as the log keeps it
 	terminal bool   // stdout is one

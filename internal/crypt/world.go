@@ -105,6 +105,14 @@ func (w *World) Poll() time.Duration {
 	return 0
 }
 
+// Time is what the world below says.
+func (w *World) Time() time.Time {
+	if k, ok := w.World.(world.Timekeeper); ok {
+		return k.Time()
+	}
+	return time.Time{}
+}
+
 // Begin begins a transaction.
 func (w *transacting) Begin(ctx context.Context) (world.Tx, error) { return w.t.Begin(ctx) }
 

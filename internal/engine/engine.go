@@ -89,6 +89,7 @@ func (c *Config) defaults() {
 // Engine is one worker. It is safe for concurrent use.
 type Engine struct {
 	cfg         Config
+	keeper      world.Timekeeper // as well, if it tells the time
 	transactor  world.Transactor // the world, if it can share transactions
 	classes     []world.Class
 	byClass     map[world.Class]*Workflow
@@ -149,6 +150,7 @@ func New(cfg Config) (*Engine, error) {
 	e.wall0 = cfg.Clock().Round(0)
 	e.demand.gate = make(chan struct{}, 1)
 	e.transactor, _ = cfg.World.(world.Transactor)
+	e.keeper, _ = cfg.World.(world.Timekeeper)
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)
 	e.suspects = newSlots(0, func() {})
@@ -193,8 +195,13 @@ func (e *Engine) workflow(c world.Class) *Workflow { return e.byClass[c] }
 
 func (e *Engine) workerID() string { return *e.worker.Load() }
 
-// now is the world's clock as far as this worker knows it: steps of the system's clock are none of its.
+// now is the world's clock, or as far as this worker knows it: steps of the system's clock are none of its.
 func (e *Engine) now() time.Time {
+	if e.keeper != nil {
+		if t := e.keeper.Time(); !t.IsZero() {
+			return t
+		}
+	}
 	return e.clock().Add(time.Duration(e.offset.Load())).UTC().Truncate(time.Microsecond)
 }
 

@@ -63,8 +63,9 @@ type birth struct {
 type idempotencyKey struct{ workflow, key string }
 
 var (
-	_ world.World    = (*World)(nil)
-	_ world.Notifier = (*World)(nil)
+	_ world.World      = (*World)(nil)
+	_ world.Notifier   = (*World)(nil)
+	_ world.Timekeeper = (*World)(nil)
 )
 
 // New returns an empty world.
@@ -127,7 +128,20 @@ func (w *World) enter(ctx context.Context) error {
 	return nil
 }
 
-// now is the world's clock. A system clock that steps back moves nothing back.
+// now is the world's clock. A system clock that steps back moves nothing back, and one that steps forward ends no lease.
 func (w *World) now() time.Time {
-	return w.clock.Now(time.Now())
+	now, stepped := w.clock.Now(time.Now())
+	if stepped > 0 {
+		for _, wk := range w.workers {
+			wk.until = wk.until.Add(stepped)
+		}
+	}
+	return now
+}
+
+// Time is this World's clock; see [world.Timekeeper].
+func (w *World) Time() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now()
 }

@@ -23,22 +23,6 @@ var (
 	heldTasks  = load("held_tasks")
 )
 
-// measure notes the offset of the database's clock to this process's, from an answer that was asked for at a time. It is the least that the answer allows for: what is
-// said here is never ahead of what the database says later.
-func (w *World) measure(sent, now time.Time) {
-	trip := time.Since(sent)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	system := time.Now()
-	if w.opt.Now != nil {
-		system = w.opt.Now()
-	}
-	offset := now.Sub(system)
-	if c := &w.clock; !c.known || offset > c.offset || offset < c.offset-trip-time.Millisecond { // the trip explains the rest
-		c.offset, c.known = offset, true
-	}
-}
-
 // notBefore is what the database says that the time is, or what was said here before, if that was later: clocks do not run alike.
 func (w *World) notBefore(now time.Time) time.Time {
 	if said := w.now(); said.After(now) {
@@ -140,7 +124,7 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, tasks []wo
 			return err
 		}
 		if fresh.IsZero() {
-			q.Queue(w.sql(beatWorker), wk.key, int64(w.skew())).Query(see)
+			q.Queue(w.sql(beatWorker), wk.key, int64(w.clock.skew())).Query(see)
 		} else {
 			q.Queue(w.sql(seeWorker), wk.key).Query(see)
 		}
@@ -158,7 +142,7 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, tasks []wo
 		w.forget(wk)
 		return b, nil, w.notAlive(wk.ID)
 	}
-	w.measure(sent, b.Now)
+	w.clock.measure(sent, b.Now)
 	b.Now, b.Until = w.notBefore(b.Now.UTC()), world.Within(b.Until.UTC())
 	if !fresh.IsZero() {
 		b.Until = fresh
@@ -210,13 +194,6 @@ func (w *World) askTasks(q *pgx.Batch, wk *worker, tasks []world.TaskKey, held m
 		_, err := pgx.ForEachRow(rows, []any{&i}, func() error { held[i-1] = true; return nil })
 		return err
 	})
-}
-
-// skew is how far the database's clock is ahead of this process's.
-func (w *World) skew() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.clock.offset
 }
 
 // scanMail reads a row of an inbox, and the key of its run. What does not decode is a corrupt log.

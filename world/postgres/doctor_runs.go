@@ -120,7 +120,7 @@ func (x *examination) clocks(ctx context.Context) (f world.Finding, err error) {
 	err = x.readWorkers(ctx, func(alive, _ int64, name string, skew time.Duration) {
 		switch {
 		case skew.Abs() > mostSkew:
-			f = warning("harmless for what is due, which the database's clock decides; stamps follow it too. Still, look at NTP on that host", "worker %s is off by %s", name, skew.Round(time.Millisecond))
+			f = warning("look at NTP on that host. Leases, what is due and the times of events go by the database's clock; but new run IDs, logs, signatures of webhooks and the code of steps go by that host's", "worker %s is off by %s", name, skew.Round(time.Millisecond))
 		case name == "":
 			f = good("no worker to compare with")
 		default:

@@ -198,7 +198,7 @@ func (w *World) look(ctx context.Context, t *taking) (*looked, error) {
 		w.queue.looks.forget()
 		return nil, err
 	}
-	w.measure(began, found.now)
+	w.clock.measure(began, found.now)
 	if q.peers {
 		found.judge(peers, t.wk.key)
 	}

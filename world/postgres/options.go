@@ -22,7 +22,7 @@ type Options struct {
 	KeepDeliveries time.Duration
 	NoMigrate      bool             // Open refuses a database whose schema is missing or older, instead of bringing it up to date
 	NoNotify       bool             // no LISTEN and no NOTIFY: others are seen by polling
-	Now            func() time.Time // this process's clock, for tests; default the system's. What is due is decided by the database's
+	Now            func() time.Time // this process's clock, for tests; default time.Now. Its monotonic reading counts: the time itself is the database's
 }
 
 // defaults fills in what is not set.
@@ -36,6 +36,9 @@ func (o *Options) defaults() error {
 	set(&o.Schema, defaultSchema)
 	set(&o.Writers, 2)
 	set(&o.Conns, 8)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	set(&o.InboxLimit, 10_000)
 	set(&o.KeepDeliveries, world.KeepDeliveries)
 	return nil

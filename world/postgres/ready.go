@@ -56,7 +56,7 @@ func (w *World) lookReady(ctx context.Context, classes []int32, q *world.ReadyQu
 	if err != nil {
 		return nil, err
 	}
-	w.measure(began, found.now)
+	w.clock.measure(began, found.now)
 	found.judge(peers, 0)
 	found.now = w.notBefore(found.now)
 	return found, nil

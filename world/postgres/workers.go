@@ -115,7 +115,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err er
 	if err != nil {
 		return world.Beat{}, fmt.Errorf("worker %s: join: %w", wk.ID, err)
 	}
-	w.measure(sent, b.Now)
+	w.clock.measure(sent, b.Now)
 	b.Now, b.Until = b.Now.UTC(), b.Until.UTC()
 	mine.told, mine.shown = b.Until, b.Until
 	w.mu.Lock()

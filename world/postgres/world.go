@@ -33,8 +33,9 @@ type World struct {
 	keys     runKeys
 	sweeping sweeping
 
+	clock clock // the database's, as far as it is known
+
 	mu      sync.Mutex
-	clock   clock              // the database's, as far as it is known
 	runs    map[string]*run    // that workers of this World own; under mu
 	workers map[string]*worker // that joined here and are alive, by ID; under mu
 	classes classes
@@ -54,6 +55,8 @@ var (
 	_ world.World    = (*World)(nil)
 	_ world.Notifier = (*World)(nil)
 	_ world.Poller   = (*World)(nil)
+
+	_ world.Timekeeper = (*World)(nil)
 )
 
 // Open connects to a database by its URL (postgres://user@host/db, or any text that libpq takes) and brings the schema up to date, unless
@@ -105,6 +108,7 @@ func prepare(url string, o Options) (*World, error) {
 	return &World{
 		opt: o, cfg: cfg, texts: allTexts(o.Schema),
 		place:   fmt.Sprintf("postgres %s:%d/%s", cfg.ConnConfig.Host, cfg.ConnConfig.Port, cfg.ConnConfig.Database),
+		clock:   clock{system: o.Now},
 		runs:    make(map[string]*run),
 		workers: make(map[string]*worker),
 	}, nil
@@ -118,7 +122,11 @@ func (w *World) connect(ctx context.Context) (err error) {
 	}
 	var pid uint32
 	var isolation string
-	err = c.QueryRow(ctx, w.sql(whoAnswers), pgx.QueryExecModeExec).Scan(&pid, &isolation)
+	var now time.Time
+	sent := time.Now()
+	if err = c.QueryRow(ctx, w.sql(whoAnswers), pgx.QueryExecModeExec).Scan(&pid, &isolation, &now); err == nil {
+		w.clock.measure(sent, now)
+	}
 	w.pooled = pid != c.PgConn().PID()
 	if err == nil && w.pooled && isolation != "read committed" {
 		err = fmt.Errorf("%w: %s: transactions of role %s are %s by default, and a pooler stands in between; ALTER ROLE … SET default_transaction_isolation = 'read committed'",
@@ -159,20 +167,8 @@ func (w *World) isClosed() bool {
 	return w.closed
 }
 
-// clock tells the database's time between two looks at it: its own monotonic clock and the offset that was measured last.
-type clock struct {
-	world.Clock
-	offset time.Duration
-	known  bool
-}
+// now is the database's time, about.
+func (w *World) now() time.Time { return w.clock.now() }
 
-// now is the database's time, about. Stamps are taken from it; what is due is decided in the database.
-func (w *World) now() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	system := time.Now()
-	if w.opt.Now != nil {
-		system = w.opt.Now()
-	}
-	return w.clock.Now(system.Add(w.clock.offset))
-}
+// Time is the database's time, about; see [world.Timekeeper].
+func (w *World) Time() time.Time { return w.now() }

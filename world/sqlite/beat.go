@@ -28,22 +28,23 @@ func (w *World) idleBeat(ctx context.Context, q world.BeatQuery) (world.Beat, bo
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now, wk := w.nowLocked(), w.workers[q.Worker]
-	if wk == nil || !wk.until.After(now) || len(wk.runs)+len(wk.lost)+len(q.Tasks) > 0 || wk.shown.Sub(now) < wk.Lease/2 {
+	now, steady := w.steadyLocked()
+	wk := w.workers[q.Worker]
+	if wk == nil || !wk.until.After(steady) || len(wk.runs)+len(wk.lost)+len(q.Tasks) > 0 || wk.shown.Sub(steady) < wk.Lease/2 {
 		return world.Beat{}, false
 	}
 	for _, other := range w.workers {
-		if other != wk && !other.until.After(now) {
+		if other != wk && !other.until.After(steady) {
 			return world.Beat{}, false
 		}
 	}
-	wk.until = now.Add(wk.Lease)
-	return world.Beat{Now: now, Until: wk.until}, true
+	wk.until = steady.Add(wk.Lease)
+	return world.Beat{Now: now, Until: now.Add(wk.Lease)}, true
 }
 
 func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
 	w := g.wr.w
-	for _, key := range w.expired(g.now, q.Worker) {
+	for _, key := range w.expired(g.steady, q.Worker) {
 		if err := g.bury(key, true); err != nil {
 			return b, err
 		}
@@ -53,19 +54,20 @@ func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
 		return b, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}
 	b = world.Beat{Now: g.now, Until: g.now.Add(wk.Lease)}
-	if wk.shown.Sub(g.now) < wk.Lease/2 { // the file shows the lease to others: about is enough
+	until := g.steady.Add(wk.Lease)
+	if wk.shown.Sub(g.steady) < wk.Lease/2 { // the file shows the lease to others: about is enough
 		if err := g.exec(beatWorker, wk.key, b.Until.UnixMicro()); err != nil {
 			return b, err
 		}
 		g.onCommit(func() {
 			w.mu.Lock()
-			wk.shown = b.Until
+			wk.shown = until
 			w.mu.Unlock()
 		})
 	}
 	g.onCommit(func() {
 		w.mu.Lock()
-		wk.until = b.Until
+		wk.until = until
 		w.mu.Unlock()
 	})
 	if b.Mail, err = g.mailOfAll(wk); err != nil {

@@ -73,6 +73,7 @@ type World struct {
 
 	mu      sync.Mutex
 	clock   world.Clock
+	stepped time.Duration      // by which the system's clock was set forward
 	workers map[string]*worker // those that joined here and are alive, by ID
 	served  map[string]int64   // by workflow: when it had its last turn
 	turn    int64
@@ -94,8 +95,9 @@ type counters struct {
 }
 
 var (
-	_ world.World    = (*World)(nil)
-	_ world.Notifier = (*World)(nil)
+	_ world.World      = (*World)(nil)
+	_ world.Notifier   = (*World)(nil)
+	_ world.Timekeeper = (*World)(nil)
 )
 
 // Open opens a file, and creates it where there is none. Close ends what it starts.
@@ -225,8 +227,29 @@ func (w *World) nowLocked() time.Time {
 	if w.opt.Now != nil {
 		system = w.opt.Now()
 	}
-	return w.clock.Now(system)
+	now, stepped := w.clock.Now(system)
+	if w.stepped += stepped; stepped > 0 {
+		for _, wk := range w.workers {
+			wk.shown = time.Time{} // others would take it for over
+		}
+	}
+	return now
 }
+
+func (w *World) times() (now, steady time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.steadyLocked()
+}
+
+// steadyLocked is the time by which leases go: now, but for the steps that the system's clock made forward.
+func (w *World) steadyLocked() (now, steady time.Time) {
+	now = w.nowLocked()
+	return now, now.Add(-w.stepped)
+}
+
+// Time is this World's clock; see [world.Timekeeper].
+func (w *World) Time() time.Time { return w.now() }
 
 // read runs f with a connection for reading. f sees what was committed before.
 func (w *World) read(ctx context.Context, f func(c *conn) error) error {

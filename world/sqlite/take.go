@@ -36,7 +36,8 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 		return world.Taken{}, err
 	}
 	w.mu.Lock()
-	now, wk := w.nowLocked(), w.workers[q.Worker]
+	now, steady := w.steadyLocked()
+	wk := w.workers[q.Worker]
 	w.mu.Unlock()
 	if wk == nil {
 		if w.isClosed() {
@@ -52,7 +53,7 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 		return w.give(ctx, q, classes, steps, q.Step == "")
 	}
 	runsOnly := false
-	if len(w.expired(now, q.Worker)) == 0 { // whoever asks is alive
+	if len(w.expired(steady, q.Worker)) == 0 { // whoever asks is alive
 		var heads []head
 		if err := w.read(ctx, func(c *conn) (err error) {
 			heads, err = readHeads(c, classes, steps, q.Runs > 0)
@@ -152,8 +153,8 @@ func (w *World) nextLook(me *worker, heads []head, now time.Time) (next time.Tim
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, wk := range w.workers {
-		if wk != me && len(wk.runs)+wk.tasks > 0 && (next.IsZero() || wk.until.Before(next)) {
-			next = wk.until
+		if until := wk.until.Add(w.stepped); wk != me && len(wk.runs)+wk.tasks > 0 && (next.IsZero() || until.Before(next)) {
+			next = until
 		}
 	}
 	return next
@@ -162,7 +163,7 @@ func (w *World) nextLook(me *worker, heads []head, now time.Time) (next time.Tim
 // take gives what is due. It is in the write transaction: what it sees is so.
 func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken, err error) {
 	w := g.wr.w
-	for _, key := range w.expired(g.now, q.Worker) {
+	for _, key := range w.expired(g.steady, q.Worker) {
 		if err := g.bury(key, true); err != nil {
 			return out, err
 		}

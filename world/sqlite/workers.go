@@ -31,8 +31,8 @@ var (
 type worker struct {
 	world.Worker
 	key   int64
-	until time.Time
-	shown time.Time        // the end of the lease as the file has it
+	until time.Time        // the end of the lease, in steady time: see World.steadyLocked
+	shown time.Time        // and as the file has it
 	runs  map[int64]string // it owns, by key
 	tasks int              // it was given: at least as many as it holds
 	lost  []string         // since the last beat
@@ -150,7 +150,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 		}
 		g.onCommit(func() {
 			w.mu.Lock()
-			w.workers[wk.ID] = &worker{Worker: wk, key: key, until: until, shown: until, runs: make(map[int64]string)}
+			w.workers[wk.ID] = &worker{Worker: wk, key: key, until: g.steady.Add(wk.Lease), shown: g.steady.Add(wk.Lease), runs: make(map[int64]string)}
 			w.mu.Unlock()
 			w.harken()
 		})
@@ -212,9 +212,9 @@ func (g *group) lockWorkers(name string) error {
 // could not meanwhile.
 func (g *group) adopt(wk *worker) error {
 	w := g.wr.w
-	wk.until = g.now.Add(wk.Lease)
+	wk.until = g.steady.Add(wk.Lease)
 	wk.shown = wk.until
-	if err := g.exec(beatWorker, wk.key, wk.until.UnixMicro()); err != nil {
+	if err := g.exec(beatWorker, wk.key, g.now.Add(wk.Lease).UnixMicro()); err != nil {
 		return err
 	}
 	if err := g.c.query(ownedRuns, func(r row) (bool, error) { wk.runs[r.int(0)] = r.text(1); return true, nil }, wk.key); err != nil {
@@ -348,14 +348,14 @@ func (w *World) frozen() bool {
 }
 
 // expired returns the keys of workers, but one, whose lease has run out: none where the whole process has stood still until just now.
-func (w *World) expired(now time.Time, but string) (keys []int64) {
+func (w *World) expired(steady time.Time, but string) (keys []int64) {
 	if w.frozen() {
 		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, wk := range w.workers {
-		if wk.ID != but && !wk.until.After(now) {
+		if wk.ID != but && !wk.until.After(steady) {
 			keys = append(keys, wk.key)
 		}
 	}

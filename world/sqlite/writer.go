@@ -339,8 +339,9 @@ type group struct {
 	wr      *writer
 	c       *conn
 	now     time.Time
-	writes  int  // statements that wrote
-	quiet   bool // nobody listens
+	steady  time.Time // by which leases go
+	writes  int       // statements that wrote
+	quiet   bool      // nobody listens
 	totals  map[total]int64
 	buried  map[int64]bool // workers whose lease ends with it
 	givenUp map[int64]bool // runs that their owners gave up in it: not lost, says a beat of the same group
@@ -356,7 +357,8 @@ func (g *group) begin(wr *writer) {
 	notices, hooks, totals := g.notices, g.hooks, g.totals
 	clear(hooks)
 	clear(totals)
-	*g = group{wr: wr, c: wr.c, now: wr.w.now(), notices: notices, mark: len(notices), hooks: hooks[:0], totals: totals, quiet: !wr.w.listeners.Any()}
+	now, steady := wr.w.times()
+	*g = group{wr: wr, c: wr.c, now: now, steady: steady, notices: notices, mark: len(notices), hooks: hooks[:0], totals: totals, quiet: !wr.w.listeners.Any()}
 }
 
 // after follows a transaction that is committed, and durable unless it is lazy.

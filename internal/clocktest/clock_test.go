@@ -1,0 +1,22 @@
+package clocktest
+
+import (
+	"testing"
+	"time"
+)
+
+// The wall clock steps, and the monotonic one does not.
+func TestClockSteps(t *testing.T) {
+	for _, step := range []time.Duration{time.Hour, -time.Hour, 0} {
+		var c Clock
+		before := c.Now()
+		c.Step(step)
+		after := c.Now()
+		if d := after.Round(0).Sub(before.Round(0)); d < step || d > step+time.Minute {
+			t.Errorf("a step of %s moved the wall clock by %s", step, d)
+		}
+		if d := after.Sub(before); d < 0 || d > time.Minute {
+			t.Errorf("a step of %s moved the monotonic clock by %s", step, d)
+		}
+	}
+}
