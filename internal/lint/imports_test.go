@@ -45,7 +45,7 @@ var layers = []layer{
 	{"internal/kit/...", nil},
 	{"internal/lint/...", nil},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
-	{"internal/soak/...", []string{"", "world", "world/postgres", "internal/pgtest"}},
+	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
 	{"internal/timeline/...", []string{"world", "internal/human"}},
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/...", nil},

@@ -7,6 +7,9 @@
 //
 // And a storm: workers are killed before they have lived for a second, so often that everybody is a suspect; when it is over all runs go on.
 //
+// And processes that must not grow: workers on each world, and a server, whose heap and goroutines are counted after ten minutes (make soak) or half of one (the
+// suite).
+//
 // All of it is tests. A short run is part of the suite; make soak SOAK=10m burns longer. The seed that a run prints gives the same
 // faults again, at about the same times; what they hit is up to the machine.
 //

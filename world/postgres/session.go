@@ -45,6 +45,7 @@ type session struct {
 	listening atomic.Bool  // others' news arrives
 	watch     atomic.Bool  // somebody else may hold something
 	looks     atomic.Int64 // at the workers of others, so far
+	passes    atomic.Int64 // of its loop, so far
 
 	nudged chan struct{} // capacity 1: workers or listeners have changed, or there is something to watch
 	mu     sync.Mutex
@@ -178,6 +179,7 @@ func (h *holding) hold(ctx context.Context) {
 	s.watch.Store(true)
 	first := true
 	for ctx.Err() == nil && h.w.wantsSession() {
+		s.passes.Add(1)
 		all, err := h.lock(ctx)
 		if err != nil {
 			return
@@ -216,10 +218,7 @@ func (h *holding) tellWork() time.Duration {
 // listen waits for a notification, a nudge, or for so long.
 func (h *holding) listen(ctx context.Context, wait time.Duration) error {
 	s := &h.w.queue.session
-	wctx, cancel := context.WithCancel(ctx)
-	if wait < time.Hour {
-		wctx, cancel = context.WithTimeout(ctx, wait)
-	}
+	wctx, cancel := context.WithTimeout(ctx, min(wait, time.Hour))
 	defer cancel()
 	s.mu.Lock()
 	s.wake = cancel

@@ -1,0 +1,174 @@
+//go:build unix
+
+package soak
+
+// This file is the proof that a process does not grow: workers on each world, for as long as it is told, with the heap and the goroutines counted when all is quiet.
+
+import (
+	"context"
+	"flag"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/postgres"
+	"github.com/stepwell/stepwell/world/remote"
+	"github.com/stepwell/stepwell/world/sqlite"
+)
+
+var growthTime = flag.Duration("soak.growth", 30*time.Second, "how long TestNothingGrows runs workflows")
+
+// What a process may have more after the second part of the time than after the first: caches that were not full yet.
+const (
+	mostBytes      = 4 << 20
+	mostGoroutines = 20
+)
+
+// TestNothingGrows has workers on a file, on PostgreSQL and behind a server run workflows with a nap and a signal. A third of the time is for pools and caches to fill; after
+// the rest no more is in use than then.
+func TestNothingGrows(t *testing.T) {
+	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
+	openPostgres := func() world.World {
+		w, err := postgres.Open(t.Context(), cluster.URL(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = w.Close() })
+		return w
+	}
+	file, err := sqlite.Open(filepath.Join(t.TempDir(), "growth.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	far, err := remote.Open(t.Context(), serve(t, openPostgres()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = far.Close() })
+
+	var ran atomic.Int64
+	worlds := []world.World{file, openPostgres(), far}
+	mills := make([]*mill, len(worlds))
+	for i, w := range worlds {
+		mills[i] = newMill(t, w, &ran)
+	}
+	turn := func(d time.Duration) {
+		var all sync.WaitGroup
+		for _, m := range mills {
+			all.Go(func() { m.turn(t, d) })
+		}
+		all.Wait()
+	}
+	used := func() (heap uint64, goroutines int) {
+		var m runtime.MemStats
+		for range 3 { // what finalizers free, the next one collects
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc, runtime.NumGoroutine()
+	}
+	turn(*growthTime / 3)
+	heap, goroutines := used()
+	first := ran.Load()
+	turn(2 * *growthTime / 3)
+	later, more := used()
+	t.Logf("%d runs: %d KiB and %d goroutines; %d more: %d KiB and %d", first, heap>>10, goroutines, ran.Load()-first, later>>10, more)
+	if later > heap+mostBytes || more > goroutines+mostGoroutines {
+		t.Errorf("grew from %d KiB and %d goroutines to %d KiB and %d", heap>>10, goroutines, later>>10, more)
+	}
+}
+
+// mill runs workflows on a world, some at a time.
+type mill struct {
+	app *stepwell.App
+	wf  *stepwell.Workflow[int, int]
+	ran *atomic.Int64
+}
+
+var grist = stepwell.Event[int]("grist")
+
+func newMill(t *testing.T, w world.World, ran *atomic.Int64) *mill {
+	m := &mill{ran: ran}
+	m.wf = stepwell.Define("mill", func(ctx stepwell.Context, n int) (int, error) {
+		if err := stepwell.Sleep(ctx, "nap", time.Millisecond); err != nil {
+			return 0, err
+		}
+		got, _, err := grist.Wait(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return stepwell.Step(ctx, "add", func(context.Context) (int, error) { return n + got, nil })
+	})
+	var err error
+	if m.app, err = stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{m.wf}}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- m.app.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run = %v", err)
+		}
+	})
+	return m
+}
+
+// turn runs workflows for a time, and returns when all have ended.
+func (m *mill) turn(t *testing.T, d time.Duration) {
+	const atOnce = 4
+	var all sync.WaitGroup
+	for range atOnce {
+		all.Go(func() {
+			for end := time.Now().Add(d); time.Now().Before(end); m.ran.Add(1) {
+				run, err := m.wf.Start(t.Context(), m.app, 1)
+				if err == nil {
+					err = grist.Send(t.Context(), m.app, run.ID(), 2)
+				}
+				if err == nil {
+					_, err = run.Result(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// serve is a server of a world, and returns its URL.
+func serve(t *testing.T, w world.World) string {
+	app, err := stepwell.New(w, stepwell.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.New(app, server.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l, server.Serving{SweepInterval: -1}) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve = %v", err)
+		}
+	})
+	return "http://" + l.Addr().String()
+}
