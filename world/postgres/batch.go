@@ -27,7 +27,7 @@ func (w *World) batch(ctx context.Context, fill func(q *pgx.Batch)) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if try == 0 && unsent(err) {
+		if try == 0 && (unsent(err) || sqlState(err) == codeReadOnly) {
 			continue
 		}
 		return w.failedRead(err)

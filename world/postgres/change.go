@@ -43,7 +43,7 @@ func (w *World) change(ctx context.Context, f func(ctx context.Context, tx pgx.T
 // persist calls f, which is one attempt at a change, until it succeeds or it is clear that it will not.
 func (w *World) persist(ctx context.Context, f func(ctx context.Context) error) error {
 	began, pause := time.Now(), firstPause
-	for {
+	for try := 0; ; try++ {
 		if w.isClosed() {
 			return world.ErrClosed
 		}
@@ -55,6 +55,7 @@ func (w *World) persist(ctx context.Context, f func(ctx context.Context) error) 
 			return world.ErrClosed
 		case ctx.Err() != nil && !errors.Is(err, world.ErrUnknownOutcome):
 			return context.Cause(ctx)
+		case sqlState(err) == codeReadOnly && !ours(err) && try == 0: // the next connection may be another server's
 		case !passing(err) || time.Since(began) > w.writing.patience:
 			return w.failed(err)
 		}

@@ -21,6 +21,7 @@ const (
 	codeDiskFull     = "53100"
 	codeTooMany      = "53300"
 	codeIdle         = "25P03" // a transaction that was left open: rolled back
+	codeIdleSession  = "57P05"
 	codeShutdown     = "57P01" // also pg_terminate_backend
 	codeCrash        = "57P02"
 	codeStarting     = "57P03"

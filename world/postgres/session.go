@@ -9,6 +9,7 @@ package postgres
 //  3. Nobody waits for a lock: it is looked for in pg_locks, once a second while somebody else holds anything, and not at all otherwise.
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -104,16 +105,19 @@ func (w *World) keepSession(ctx context.Context) {
 			continue
 		}
 		if h, err := w.openSession(ctx); err == nil {
-			pause, said = 0, false
+			said = false
+			began := time.Now()
 			h.hold(ctx)
 			closeConn(ctx, h.conn)
 			lost = time.Now()
 			if s.listening.Swap(false) { // who relied on notices polls from now on
 				w.listeners.Tell([]world.Notice{{Kind: world.NoticeWork}})
 			}
-			continue
-		}
-		if !lost.IsZero() && !said && time.Since(lost) > disclaimAfter {
+			if lost.Sub(began) > reconnectMost { // else it would be made again and again: on a server that takes no writes it cannot last
+				pause = 0
+				continue
+			}
+		} else if !lost.IsZero() && !said && time.Since(lost) > disclaimAfter {
 			said = w.disclaim(ctx)
 		}
 		pause = min(max(2*pause, firstPause), reconnectMost)
@@ -137,6 +141,7 @@ func (w *World) disclaim(ctx context.Context) bool {
 type holding struct {
 	w      *World
 	conn   *pgx.Conn
+	age    age
 	locked map[int64]bool
 	seen   map[int64]bool      // locks of others
 	gone   map[int64]time.Time // since when such a lock is gone
@@ -150,11 +155,12 @@ type holding struct {
 func (w *World) openSession(ctx context.Context) (*holding, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectMost)
 	defer cancel()
+	age := w.born()
 	conn, err := pgx.ConnectConfig(ctx, w.cfg.ConnConfig.Copy())
 	if err != nil {
 		return nil, err
 	}
-	h := &holding{w: w, conn: conn, locked: make(map[int64]bool), seen: make(map[int64]bool), gone: make(map[int64]time.Time)}
+	h := &holding{w: w, conn: conn, age: age, locked: make(map[int64]bool), seen: make(map[int64]bool), gone: make(map[int64]time.Time)}
 	if w.opt.NoNotify {
 		return h, nil
 	}
@@ -178,7 +184,7 @@ func (h *holding) hold(ctx context.Context) {
 	s := &h.w.queue.session
 	s.watch.Store(true)
 	first := true
-	for ctx.Err() == nil && h.w.wantsSession() {
+	for ctx.Err() == nil && h.w.wantsSession() && !h.w.old(h.age) {
 		s.passes.Add(1)
 		all, err := h.lock(ctx)
 		if err != nil {
@@ -218,7 +224,7 @@ func (h *holding) tellWork() time.Duration {
 // listen waits for a notification, a nudge, or for so long.
 func (h *holding) listen(ctx context.Context, wait time.Duration) error {
 	s := &h.w.queue.session
-	wctx, cancel := context.WithTimeout(ctx, min(wait, time.Hour))
+	wctx, cancel := context.WithTimeout(ctx, min(wait, cmp.Or(h.w.cfg.MaxConnLifetime, time.Hour)))
 	defer cancel()
 	s.mu.Lock()
 	s.wake = cancel

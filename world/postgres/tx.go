@@ -60,7 +60,8 @@ func (w *World) steps() (*pgxpool.Pool, error) {
 	}
 	if s.pool == nil {
 		cfg := w.cfg.Copy()
-		cfg.ConnConfig.AfterConnect = nil                             // the statements there are the application's: they are planned as it likes
+		cfg.ConnConfig.AfterConnect = nil // the statements there are the application's: they are planned as it likes
+		cfg.ConnConfig.OnPgError = keepStep
 		pool, err := pgxpool.NewWithConfig(context.Background(), cfg) // connects to nothing yet
 		if err != nil {
 			return nil, err
@@ -68,6 +69,15 @@ func (w *World) steps() (*pgxpool.Pool, error) {
 		s.pool = pool
 	}
 	return s.pool, nil
+}
+
+// reset closes connections that nobody uses, and the others when they come back.
+func (s *stepPool) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pool != nil {
+		s.pool.Reset()
+	}
 }
 
 // close waits for bodies that are in a transaction.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/stepwell/stepwell/world"
@@ -16,12 +17,14 @@ import (
 
 // World is a schema of a PostgreSQL database, as one process sees it. It is safe for concurrent use.
 type World struct {
-	opt    Options
-	place  string   // host, port and database, for messages
-	texts  []string // of all statements, for this schema
-	cfg    *pgxpool.Config
-	pool   *pgxpool.Pool
-	pooled bool // a pooler stands in between: sessions are not ours
+	opt      Options
+	place    string   // host, port and database, for messages
+	texts    []string // of all statements, for this schema
+	cfg      *pgxpool.Config
+	pool     *pgxpool.Pool
+	pooled   bool         // a pooler stands in between: sessions are not ours
+	gaveUpAt atomic.Int64 // when they were last, since started
+	turned   atomic.Int64 // how often a connection turned out to be read-only: those made before are given up
 
 	gate   sync.RWMutex // held for reading while a request is sent, so that Close can close the channels
 	closed bool         // under gate
@@ -102,16 +105,24 @@ func prepare(url string, o Options) (*World, error) {
 		return nil, fmt.Errorf("%w: not a PostgreSQL URL: %w", world.ErrInvalid, err)
 	}
 	cfg.MaxConns = int32(o.Conns)
+	if cfg.MaxConnLifetimeJitter == 0 {
+		cfg.MaxConnLifetimeJitter = cfg.MaxConnLifetime / 10 // not all at once
+	}
+	if severalHosts(cfg.ConnConfig) && cfg.ConnConfig.ValidateConnect == nil { // unless target_session_attrs says otherwise
+		cfg.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "stepwell"
 	}
-	return &World{
+	w := &World{
 		opt: o, cfg: cfg, texts: allTexts(o.Schema),
 		place:   fmt.Sprintf("postgres %s:%d/%s", cfg.ConnConfig.Host, cfg.ConnConfig.Port, cfg.ConnConfig.Database),
 		clock:   clock{system: o.Now},
 		runs:    make(map[string]*run),
 		workers: make(map[string]*worker),
-	}, nil
+	}
+	cfg.ConnConfig.OnPgError = w.mayKeep
+	return w, nil
 }
 
 // connect makes the pool and finds out whether a pooler stands in between. Behind one no statement is prepared by name.

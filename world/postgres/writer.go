@@ -130,6 +130,7 @@ type writer struct {
 	w     *World
 	lane  int16
 	conn  *pgx.Conn // nil until the first group, and after a failure
+	age   age       // of conn
 	used  time.Time // when conn was last
 	batch []*request
 	sheet sheet
@@ -208,9 +209,12 @@ func answer(batch []*request, err error) {
 // transaction sends a group. An error is what the server says, or ErrUnknownOutcome, or ErrStorage where there is no server.
 func (wr *writer) transaction(ctx context.Context, batch []*request) error {
 	began, pause := time.Now(), firstPause
-	for {
+	for try := 0; ; try++ {
 		err := wr.attempt(ctx, batch)
 		switch {
+		case sqlState(err) == codeReadOnly && try > 0:
+			return wr.w.failed(err)
+		case sqlState(err) == codeReadOnly: // the next connection may be another server's
 		case err == nil || refused(err) && sqlState(err) != codeTooMany:
 			return err
 		case errors.Is(err, world.ErrUnknownOutcome):
@@ -255,7 +259,7 @@ func (wr *writer) attempt(ctx context.Context, batch []*request) error {
 		wr.news = script.news
 		return nil
 	}
-	if refused(err) && !wr.conn.IsClosed() {
+	if refused(err) && (!wr.conn.IsClosed() || sqlState(err) == codeReadOnly) {
 		return err
 	}
 	if unsent(err) {
@@ -392,7 +396,7 @@ func (w *World) durable(drafts ...*draft) (notices []world.Notice) {
 
 // connect opens the writer's connection, or finds out whether the one it has was idle too long to be trusted.
 func (wr *writer) connect(ctx context.Context) error {
-	if wr.conn != nil && wr.conn.IsClosed() {
+	if wr.conn != nil && (wr.conn.IsClosed() || wr.w.old(wr.age)) {
 		wr.drop()
 	}
 	if wr.conn != nil && time.Since(wr.used) > time.Second {
@@ -405,11 +409,12 @@ func (wr *writer) connect(ctx context.Context) error {
 		return nil
 	}
 	w := wr.w
+	age := w.born()
 	conn, err := pgx.ConnectConfig(ctx, w.writing.config.Copy())
 	if err != nil {
 		return err
 	}
-	wr.conn, wr.used = conn, time.Now()
+	wr.conn, wr.age, wr.used = conn, age, time.Now()
 	if w.pooled {
 		return nil
 	}
