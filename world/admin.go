@@ -114,7 +114,7 @@ type WorkflowStats struct {
 type WorkerRow struct {
 	Worker
 	JoinedAt time.Time
-	// Until is the end of its lease. A worker that owns nothing need not renew it for minutes: one that died idle is listed until then.
+	// Until is the end of its lease. One that owns nothing need not renew it for minutes, and is shown as if it had: one that died idle is listed until then.
 	Until time.Time
 	Runs  int // it owns
 	Tasks int // it holds

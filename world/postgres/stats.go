@@ -37,7 +37,7 @@ func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
 		wk, err := scanWorker(row)
 		out.Workers = append(out.Workers, wk)
 		return err
-	}); err != nil {
+	}, idleGrace.Microseconds()); err != nil {
 		return world.Stats{}, err
 	}
 	if err := w.read(ctx, databaseTime, func(row pgx.Rows) error { return row.Scan(&out.Now) }); err != nil {
