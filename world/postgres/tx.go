@@ -62,6 +62,9 @@ func (w *World) steps() (*pgxpool.Pool, error) {
 		cfg := w.cfg.Copy()
 		cfg.ConnConfig.AfterConnect = nil // the statements there are the application's: they are planned as it likes
 		cfg.ConnConfig.OnPgError = keepStep
+		if w.limit > 0 {
+			cfg.MaxConns = int32(max(w.limit-w.opt.Writers-1-int(cfg.MaxConns), 1))
+		}
 		pool, err := pgxpool.NewWithConfig(context.Background(), cfg) // connects to nothing yet
 		if err != nil {
 			return nil, err

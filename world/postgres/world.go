@@ -22,6 +22,7 @@ type World struct {
 	texts    []string // of all statements, for this schema
 	cfg      *pgxpool.Config
 	pool     *pgxpool.Pool
+	limit    int          // connections that the server lets this role have; 0: enough, or a pooler in between
 	pooled   bool         // a pooler stands in between: sessions are not ours
 	gaveUpAt atomic.Int64 // when they were last, since started
 	turned   atomic.Int64 // how often a connection turned out to be read-only: those made before are given up
@@ -134,8 +135,9 @@ func (w *World) connect(ctx context.Context) (err error) {
 	var pid uint32
 	var isolation string
 	var now time.Time
+	var conns int
 	sent := time.Now()
-	if err = c.QueryRow(ctx, w.sql(whoAnswers), pgx.QueryExecModeExec).Scan(&pid, &isolation, &now); err == nil {
+	if err = c.QueryRow(ctx, w.sql(whoAnswers), pgx.QueryExecModeExec).Scan(&pid, &isolation, &now, &conns); err == nil {
 		w.clock.measure(sent, now)
 	}
 	w.pooled = pid != c.PgConn().PID()
@@ -145,6 +147,9 @@ func (w *World) connect(ctx context.Context) (err error) {
 	}
 	if err = errors.Join(err, c.Close(ctx)); err != nil {
 		return err
+	}
+	if !w.pooled { // else connections are the pooler's
+		w.fit(conns)
 	}
 	if w.pooled && w.cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 		w.cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
