@@ -125,6 +125,10 @@ func (f *ListFilter) check() error {
 	return nil
 }
 
+func (f *ListFilter) query() world.RunQuery {
+	return world.RunQuery{Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until, Parent: f.Parent, Origin: f.Origin, Input: f.Input, Attributes: f.Attributes}
+}
+
 // Where is the JSON that an input contains which has a value at a path: Where("customer.id", "42") is {"customer":{"id":42}}, and "" is the whole
 // input. A value that is not JSON is a string.
 func Where(path, value string) json.RawMessage {
@@ -143,6 +147,34 @@ func Where(path, value string) json.RawMessage {
 	return v
 }
 
+// RunsPage is a part of a list of runs.
+type RunsPage struct {
+	Runs   []RunInfo
+	Cursor string // the list goes on behind it: see [App.Page]; "": this is its end
+
+	// Reached is, where there is a cursor, when the last run was born that was looked at; zero: not known.
+	Reached time.Time
+}
+
+// Page reads a part of the list that [App.List] yields, from its beginning or behind a cursor: at most limit runs, 100 by default and 1,000 at most. It looks at a bounded number
+// of runs, so that a page of a filtered list may be short, even empty, and have a cursor.
+func (a *App) Page(ctx context.Context, f ListFilter, cursor string, limit int) (out RunsPage, err error) {
+	if err := f.check(); err != nil {
+		return out, err
+	}
+	q := f.query()
+	q.Cursor, q.Limit = cursor, limit
+	page, err := a.world.Runs(ctx, q)
+	if err != nil {
+		return out, fmt.Errorf("list runs: %w", err)
+	}
+	for _, r := range page.Runs {
+		out.Runs = append(out.Runs, infoOf(r))
+	}
+	out.Cursor, out.Reached = page.Cursor, page.Reached
+	return out, nil
+}
+
 // List yields runs, newest first. While runs are born and end it yields every run that stays, once. The caller's break ends the
 // reading.
 func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] {
@@ -151,7 +183,7 @@ func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] 
 			yield(RunInfo{}, err)
 			return
 		}
-		q := world.RunQuery{Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until, Parent: f.Parent, Origin: f.Origin, Input: f.Input, Attributes: f.Attributes}
+		q := f.query()
 		for {
 			page, err := a.world.Runs(ctx, q)
 			if err != nil {

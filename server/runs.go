@@ -106,6 +106,8 @@ const forever = "forever"
 type runPage struct {
 	Runs   []run  `json:"runs"`
 	Cursor string `json:"cursor,omitempty"` // none: this is the end
+
+	Reached time.Time `json:"reached,omitzero"` // with a cursor: all that were born later were looked at
 }
 
 // start is the body of a start.
@@ -320,7 +322,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 			bytes += rows.Runs[i].Size()
 			page.Runs = append(page.Runs, v)
 		}
-		page.Cursor, q.Cursor = rows.Cursor, rows.Cursor
+		page.Cursor, q.Cursor, page.Reached = rows.Cursor, rows.Cursor, rows.Reached
 		if page.Cursor == "" || len(page.Runs) >= limit || bytes > s.pageBytes || q.Filtered() {
 			return answer(w, http.StatusOK, page)
 		}

@@ -127,7 +127,7 @@ func (s *Server) wireRuns(r *request, in *wire.RunQuery) (wire.RunPage, error) {
 			bytes += page.Runs[i].Size()
 		}
 		out.Runs = append(out.Runs, wire.OfRuns(page.Runs)...)
-		out.Cursor, q.Cursor = page.Cursor, page.Cursor
+		out.Cursor, q.Cursor, out.Reached = page.Cursor, page.Cursor, page.Reached
 		if page.Cursor == "" || len(out.Runs) >= limit || bytes > s.pageBytes || cut {
 			return out, nil
 		}

@@ -70,6 +70,9 @@ type RunQuery struct {
 type RunPage struct {
 	Runs   []Run
 	Cursor string
+
+	// Reached is, where there is a cursor, when the last run was born that was looked at: a filter may look at many to find few. Zero: it is not known.
+	Reached time.Time
 }
 
 // LateShown is how many of the deliveries that came too late the row of a run shows.

@@ -34,13 +34,13 @@ type listed struct {
 
 func (c *cli) runsList() *cobra.Command {
 	var flags filterFlags
-	limit := 20
+	limit, cursor := 20, ""
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest first",
 		Long: `List runs, newest first: what they are, how they stand, how often a worker took them, and what they wait for.
 Times are like 90s, 5m, 2h or 7d (so long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
-With --json each run is one line.
+With --json each run is one line. A filter that finds little looks at some 50,000 runs and says how far it came; --cursor goes on there.
 
 ` + exitCodes,
 		Example: `  stepwell runs list
@@ -57,12 +57,13 @@ With --json each run is one line.
 			if limit < 1 {
 				return usagef("give a number from 1", "--limit %d", limit)
 			}
-			return c.with(cmd.Context(), func(db *database) error { return c.list(cmd.Context(), db, f, limit) })
+			return c.with(cmd.Context(), func(db *database) error { return c.list(cmd.Context(), db, f, cursor, limit) })
 		},
 	}
 	fl := cmd.Flags()
 	flags.add(cmd)
 	fl.IntVar(&limit, "limit", limit, "at most this `many` runs")
+	fl.StringVar(&cursor, "cursor", "", "go on where a list stopped looking (`cursor`)")
 	c.jsonFlag(cmd, "write one JSON object a run")
 	return cmd
 }
@@ -151,7 +152,13 @@ func (c *cli) moment(flag, text string) (time.Time, error) {
 	return time.Time{}, usagef("write 90s, 5m, 2h, 7d, 2026-11-27 or 2026-11-27T09:12:00Z", "%s %q is no time", flag, text)
 }
 
-func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, limit int) error {
+// A list looks at so many pages, each of which looks at a bounded number of runs, and has so many runs a page.
+const (
+	mostLooks = 50
+	pageSize  = 1000
+)
+
+func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, cursor string, limit int) error {
 	stats, err := db.world.Stats(ctx)
 	if err != nil {
 		return err
@@ -161,15 +168,18 @@ func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, lim
 		now = now.In(c.zone)
 	}
 	var runs []listed
-	more := false
-	for r, err := range db.app.List(ctx, f) {
+	var reached time.Time
+	for looks := 0; len(runs) < limit && looks < mostLooks; looks++ {
+		page, err := db.app.Page(ctx, f, cursor, min(limit-len(runs), pageSize))
 		if err != nil {
 			return err
 		}
-		if more = len(runs) == limit; more {
+		for _, r := range page.Runs {
+			runs = append(runs, listed{rowOf(r.Run), r.Why(stats.Workers, now)})
+		}
+		if cursor, reached = page.Cursor, page.Reached; cursor == "" {
 			break
 		}
-		runs = append(runs, listed{rowOf(r.Run), r.Why(stats.Workers, now)})
 	}
 	if c.json {
 		enc := c.encoder()
@@ -182,9 +192,15 @@ func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, lim
 		c.listTable(runs, now)
 	}
 	switch {
+	case len(runs) < limit && cursor != "":
+		since := ""
+		if !reached.IsZero() {
+			since = ", back to " + reached.In(c.zone).Format("2006-01-02 15:04:05")
+		}
+		fmt.Fprintf(c.stderr, "looked at many runs%s; %d match so far. To look on: the same with --cursor %s\n", since, len(runs), cursor)
 	case len(runs) == 0:
 		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place)
-	case more:
+	case cursor != "":
 		fmt.Fprintf(c.stderr, "there are more: --limit %d, --since, --until\n", limit*5)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -83,17 +84,19 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 	}
 	var page world.RunPage
 	looked, bytes := 0, 0
+	var reached time.Time
 	for limit := listLimit(q.Limit); i > 0; i-- {
 		r := w.born[i-1].run
 		if r == nil || !matches(r, &q) {
 			continue
 		}
 		if len(page.Runs) == limit || bytes >= world.PageBytes || looked == largestList && q.Filtered() {
-			page.Cursor = "r" + strconv.FormatInt(w.born[i].key, 10)
+			page.Cursor, page.Reached = "r"+strconv.FormatInt(w.born[i].key, 10), reached
 			break
 		}
 		looked++
 		row := r.row()
+		reached = row.CreatedAt
 		holds, err := q.Holds(&row)
 		if err != nil {
 			return world.RunPage{}, err

@@ -142,7 +142,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 	}
 	w.counters.rowsRead.Add(int64(looked))
 	if more {
-		page.Cursor = last.cursor()
+		page.Cursor, page.Reached = last.cursor(), last.born
 	}
 	return page, nil
 }

@@ -29,7 +29,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 	if err := w.ask(ctx, manner{twice: true}, "runs", &in, &out); err != nil {
 		return world.RunPage{}, err
 	}
-	return world.RunPage{Runs: wire.WorldRuns(out.Runs), Cursor: out.Cursor}, nil
+	return world.RunPage{Runs: wire.WorldRuns(out.Runs), Cursor: out.Cursor, Reached: out.Reached}, nil
 }
 
 // Hooks lists active hooks; see [world.Admin].

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -96,16 +97,17 @@ func (w *World) page(c *conn, q *world.RunQuery, l *listing, before, edge int64)
 		page.Cursor = runCursor(edge + 1)
 	}
 	looked, bytes, last := 0, 0, int64(0)
+	var reached time.Time
 	err = c.query(l.list, func(r row) (bool, error) {
 		run, err := scanRun(r)
 		if err != nil || !matches(&run, q) {
 			return err == nil, err
 		}
 		if len(page.Runs) == limit || bytes >= world.PageBytes || looked == most {
-			page.Cursor = runCursor(last)
+			page.Cursor, page.Reached = runCursor(last), reached
 			return false, nil
 		}
-		looked, last = looked+1, r.int(0)
+		looked, last, reached = looked+1, r.int(0), run.CreatedAt
 		if err := readInput(r, &run); err != nil {
 			return false, err
 		}

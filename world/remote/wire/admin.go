@@ -76,8 +76,9 @@ func (q *RunQuery) World() world.RunQuery {
 
 // RunPage is a [world.RunPage].
 type RunPage struct {
-	Runs   []Run  `json:"runs,omitempty"`
-	Cursor string `json:"cursor,omitempty"`
+	Runs    []Run     `json:"runs,omitempty"`
+	Cursor  string    `json:"cursor,omitempty"`
+	Reached time.Time `json:"reached,omitzero"`
 }
 
 // OfRuns makes messages of rows.
