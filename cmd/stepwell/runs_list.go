@@ -63,7 +63,7 @@ With --json each run is one line. A filter that finds little looks at some 50,00
 	fl := cmd.Flags()
 	flags.add(cmd)
 	fl.IntVar(&limit, "limit", limit, "at most this `many` runs")
-	fl.StringVar(&cursor, "cursor", "", "go on where a list stopped looking (`cursor`)")
+	fl.StringVar(&cursor, "cursor", "", "go on behind this `cursor`, where a list stopped looking")
 	c.jsonFlag(cmd, "write one JSON object a run")
 	return cmd
 }
