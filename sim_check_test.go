@@ -182,7 +182,7 @@ func (r *simRun) withCancel(e *world.Event) bool {
 // cameToItsEnd reports whether the code had come to its end before an event, though its worker died before that was written: whoever takes the run
 // to resume it, or to cancel it, finds it over.
 func cameToItsEnd(r *simRun, seq int64) bool {
-	out, err := stepwell.ReplayStrictly(newSimCode(nil, false).wf, r.ID, r.events[:seq-1])
+	out, err := stepwell.ReplayStrictly(newSimCode(noBody, false).wf, r.ID, r.events[:seq-1])
 	return err == nil && out != nil
 }
 
@@ -329,7 +329,7 @@ func (s *simulation) checkReplay(r *simRun) {
 	if r.log.end == nil {
 		return
 	}
-	out, err := stepwell.ReplayStrictly(newSimCode(nil, false).wf, r.ID, r.events)
+	out, err := stepwell.ReplayStrictly(newSimCode(noBody, false).wf, r.ID, r.events)
 	if err != nil {
 		problem("law 5: replay: %v", err)
 		return

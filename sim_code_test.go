@@ -14,6 +14,9 @@ import (
 // simBody is the body of every step.
 type simBody func(context.Context, simNode) (int, error)
 
+// noBody is the body of steps in a replay, which runs none.
+func noBody(context.Context, simNode) (int, error) { panic("a replay ran a step") }
+
 // simCode is the code of one worker.
 type simCode struct {
 	work simBody
