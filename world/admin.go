@@ -27,6 +27,7 @@ type Run struct {
 	Sealed     bool                       `json:"sealed,omitempty"`     // and they are shown so: whoever reads does not have the key
 	Queue      *QueueRow                  `json:"queue,omitempty"`      // nil when it is over
 	Late       []Late                     `json:"late,omitempty"`       // of a run that is over, where one is read alone: what came too late; at most 100
+	Damage     string                     `json:"damage,omitempty"`     // what of it is not what was written, and is left out here; "": nothing
 }
 
 // Birth takes what the row of a run shows of its first event. It is for worlds.

@@ -69,6 +69,9 @@ func (p *ChunkPage) Add(r *ChunkRow, from int64, q *ChunkQuery, size *int) (room
 		}
 		return true, nil
 	}
+	if r.N < 0 || r.N != 1 && r.Kind != ChunkData {
+		return false, fmt.Errorf("%w: chunk %d: a batch of %d of kind %q", ErrCorrupt, r.Index, r.N, r.Kind)
+	}
 	for i := range r.N {
 		c.Index = r.Index + int64(i)
 		if c.Value, data, err = c.read(data); err != nil {

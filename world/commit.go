@@ -1,6 +1,9 @@
 package world
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // MaxCommit is how many bytes of payloads and names a commit may hold; a writer that has more splits it. A birth by a client may hold more, as
 // long as none of its events does.
@@ -80,6 +83,18 @@ type Block struct {
 	Alone   bool      `json:"alone,omitempty"`  // CodeCrashLoop: its next take evaluates it as the worker's only suspect
 }
 
+// ReadBlock reads a block as worlds keep it, JSON; nil: there is none. One that does not decode says so.
+func ReadBlock(text []byte) *Block {
+	if text == nil {
+		return nil
+	}
+	b := new(Block)
+	if err := json.Unmarshal(text, b); err != nil {
+		return &Block{Code: CodeCorrupt, Message: "why it is blocked cannot be read: " + err.Error()}
+	}
+	return b
+}
+
 // Condition is a part of a commit whose content depends on what others have done. A commit with conditions goes alone.
 type Condition struct {
 	// Event is the index in Commit.Events of what is asked for:
@@ -120,6 +135,9 @@ type Task struct {
 
 	// Abandoned counts the attempts that their worker gave up, of all, not of the last ten: neither failures nor deaths. Set when taken.
 	Abandoned int
+
+	// Damage says why the task cannot be run: what is kept of it is not what was written. Its run is to be blocked. "": it can. Set when taken.
+	Damage string
 }
 
 // TaskKey names a held task: Attempt is the lease.
@@ -184,6 +202,9 @@ type Mail struct {
 	ID        string    // delivery ID
 	ArrivedAt time.Time // by the world's clock
 	Events    []Event   // without numbers
+
+	// Damage says why what the row holds cannot be read, and then there are no Events: the run is blocked. "": it can.
+	Damage string
 }
 
 // ResultFor is the event that tells a waiting step how another run ended.

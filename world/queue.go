@@ -45,6 +45,9 @@ type TakenRun struct {
 	// evaluated the run. A commit with events by the owner (its birth counts), a release and Leave end the row: zero. What others do
 	// to the run changes nothing about it, and neither does a commit without events.
 	Strikes int
+
+	// Damage says what of the run's row is not what was written: the run is to be blocked. "": nothing.
+	Damage string
 }
 
 // BeatQuery says what a worker believes to hold.

@@ -1,0 +1,214 @@
+package world
+
+// Checksums of what worlds keep in rows. A world keeps the sum of a row beside it, in a column of its own, and compares it whenever it reads the row: so a flipped
+// bit is found, and a row that lies in another's place. Rows that a release before wrote have none, and neither have those of a worker of that release beside
+// this one; what the sum is of, and how it is made, never changes.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+	"time"
+	"unsafe"
+)
+
+// Sum is the checksum of a row, as it is kept in an integer of 32 bits. The zero Sum is of no row.
+type Sum struct {
+	value int32
+	known bool
+}
+
+// SumOf is a sum as it is kept.
+func SumOf(value int32) Sum { return Sum{value, true} }
+
+// Value is what is kept of the sum.
+func (s Sum) Value() int32 { return s.value }
+
+// Is reports whether the sum is another's, or was never made.
+func (s Sum) Is(other Sum) bool { return !s.known || s == other }
+
+var errJSON = errors.New("it is not JSON")
+
+var errSum = errors.New("its bytes are not what was written: the checksum differs")
+
+// RowSum is the checksum of a row of the log, or of an inbox, where first is 0. It allocates nothing.
+func RowSum(run string, first int64, format int, head, body []byte) Sum {
+	return summing(0).text(run).number(first).number(int64(format)).bytes(head).bytes(body).sum()
+}
+
+// ReadRow is [DecodeRow] of a row with a checksum. Where that differs the error says the event that does not decode, or else the first of the row.
+func ReadRow(run string, birth time.Time, first int64, format int, head string, body []byte, sum Sum) (events []Event, id [16]byte, build string, err error) {
+	if format != LogFormat && sum.known && sum == RowSum(run, first, LogFormat, bytesOf(head), body) {
+		err = fmt.Errorf("its format is not what was written: %d", format)
+		return nil, id, "", &CorruptError{Run: run, Seq: first, Err: err}
+	}
+	events, id, build, err = DecodeRow(run, birth, first, format, head, body)
+	if err == nil && !sum.Is(RowSum(run, first, format, bytesOf(head), body)) {
+		return nil, [16]byte{}, "", &CorruptError{Run: run, Seq: first, Err: errSum}
+	}
+	return events, id, build, err
+}
+
+// ReadRow reads the events of mail from its row, of which is known whether its checksum holds. What cannot be right is told with the mail, so that its
+// run alone is stopped by it.
+func (m *Mail) ReadRow(birth time.Time, format int, head string, body []byte, intact bool) {
+	if !intact {
+		m.damaged(errSum)
+		return
+	}
+	events, _, _, err := DecodeRow(m.Run, birth, 1, format, head, body)
+	if err != nil {
+		m.damaged(err)
+		return
+	}
+	for i := range events {
+		events[i].Seq, events[i].Commit = 0, 0
+	}
+	m.Events = events
+}
+
+func (m *Mail) damaged(err error) {
+	if c := (*CorruptError)(nil); errors.As(err, &c) {
+		err = c.Err
+	}
+	m.Events, m.Damage = nil, fmt.Sprintf("row %d of the inbox: %v", m.Row, err)
+}
+
+// BirthSum is the checksum of what never changes in the row of a run.
+func BirthSum(id string, b *Birth, created time.Time, sealed string) Sum {
+	s := summing(0).text(id).text(b.Workflow).number(int64(b.Priority)).number(created.UnixMicro()).number(int64(b.Retention)).text(sealed)
+	if p := b.Parent; p != nil {
+		s = s.text(p.Run).text(p.Step).flag(p.Detached)
+	}
+	if o := b.Origin; o != nil {
+		s = s.text(o.Run)
+	}
+	return s.sum()
+}
+
+// EndSum is the checksum of what the end of a run writes to its row; failure is its error as it is kept.
+func EndSum(id, status string, version int, output []byte, failure string, ended time.Time) Sum {
+	return summing(0).text(id).text(status).number(int64(version)).bytes(output).text(failure).number(ended.UnixMicro()).sum()
+}
+
+// CheckRow compares the row of a run with its checksums; failure is its error as it is kept. What cannot be right is told with the run, and is not
+// shown as its result.
+func (r *Run) CheckRow(sealed, origin, failure string, birth, end Sum) {
+	b := Birth{Workflow: r.Workflow, Priority: r.Priority, Parent: r.Parent, Retention: r.Retention}
+	if origin != "" {
+		b.Origin = &Origin{Run: origin}
+	}
+	if !birth.Is(BirthSum(r.ID, &b, r.CreatedAt, sealed)) {
+		r.damaged("its row", errSum)
+	}
+	switch {
+	case r.Queue != nil:
+		if r.Output != nil || r.Error != nil {
+			r.damaged("its end", errors.New("it has an outcome, and is not over"))
+			r.Output, r.Error = nil, nil
+		}
+	case !r.Status.Terminal():
+		r.Status = Running
+		r.damaged("its row", errors.New("it is neither over nor in the queue"))
+	case !end.Is(EndSum(r.ID, string(r.Status), r.Version, r.Output, failure, r.EndedAt)):
+		r.damaged("its end", errSum)
+		r.Output, r.Error = nil, nil
+	case !end.known && len(r.Output) > 0 && !json.Valid(r.Output):
+		r.damaged("its output", errJSON)
+		r.Output = nil
+	}
+}
+
+// ReadBirth reads what the row of a run shows of the first row of its log.
+func (r *Run) ReadBirth(format int, head string, body []byte, sum Sum) {
+	events, _, _, err := ReadRow(r.ID, r.CreatedAt, 1, format, head, body, sum)
+	if err == nil && !sum.known && len(events[0].Payload) > 0 && !json.Valid(events[0].Payload) {
+		err = errJSON
+	}
+	if err == nil {
+		r.Birth(&events[0])
+	}
+	r.Unreadable("its birth", err)
+}
+
+// CheckMetadata leaves out metadata of a hook that nobody could be shown.
+func (h *HookRow) CheckMetadata() {
+	if len(h.Metadata) > 0 && !json.Valid(h.Metadata) {
+		h.Metadata = nil
+	}
+}
+
+// Unreadable notes a part of a run's row that does not decode; nil: nothing.
+func (r *Run) Unreadable(what string, err error) {
+	if err != nil {
+		r.damaged(what, err)
+	}
+}
+
+func (r *Run) damaged(what string, err error) {
+	if r.Damage == "" {
+		r.Damage = what + ": " + err.Error()
+	}
+}
+
+// TaskSum is the checksum of what never changes in the row of a task.
+func TaskSum(t *Task) Sum {
+	return summing(0).text(t.Run).text(t.Step).text(t.Name).text(t.Workflow).bytes(t.Input).bytes(t.Options).number(int64(t.Priority)).sum()
+}
+
+// Check compares the row of a task with its checksum.
+func (t *Task) Check(sum Sum) {
+	if !sum.Is(TaskSum(t)) {
+		t.Unreadable(errSum)
+	}
+}
+
+// Unreadable notes that a task cannot be run, as its row does not decode; nil: it can.
+func (t *Task) Unreadable(err error) {
+	if err != nil && t.Damage == "" {
+		t.Damage = err.Error()
+	}
+}
+
+// ChunkSum is the checksum of a batch of chunks. Numbers are not part of it: readers see a gap.
+func ChunkSum(run, stream string, r *ChunkRow) Sum {
+	return summing(0).text(run).text(stream).text(string(r.Kind)).text(r.Step).number(int64(r.Attempt)).number(r.Pos).bytes(r.Data).sum()
+}
+
+// Check compares a batch of chunks with its checksum.
+func (r *ChunkRow) Check(run, stream string, sum Sum) error {
+	if r.Kind != chunkTrim && !sum.Is(ChunkSum(run, stream, r)) {
+		return fmt.Errorf("%w: run %s: stream %q: chunk %d: %w", ErrCorrupt, run, stream, r.Index, errSum)
+	}
+	return nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// summing is a checksum that is being made: CRC-32C over lengths and bytes, with numbers mixed in.
+type summing uint32
+
+func (s summing) bytes(b []byte) summing {
+	return summing(crc32.Update(uint32(s.number(int64(len(b)))), castagnoli, b))
+}
+
+func (s summing) text(t string) summing { return s.bytes(bytesOf(t)) }
+
+func (s summing) number(n int64) summing {
+	x := uint64(n) * 0x9E3779B97F4A7C15
+	return summing(bits.RotateLeft32(uint32(s), 5) ^ uint32(x>>32) ^ uint32(x))
+}
+
+func (s summing) flag(b bool) summing {
+	if b {
+		return s.number(1)
+	}
+	return s.number(2)
+}
+
+func (s summing) sum() Sum { return SumOf(int32(s)) }
+
+// bytesOf shows a string as bytes, which are not to be changed.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -1,0 +1,92 @@
+package world
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSums: each bit of a row counts, and so does the place of the row.
+func TestSums(t *testing.T) {
+	born := time.UnixMicro(1_700_000_000_000_000).UTC()
+	events := []Event{{Type: SignalReceived, Time: born, Name: "sum", Payload: json.RawMessage("45")}}
+	head, body, err := AppendRow(nil, nil, [16]byte{1}, "b", born, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := RowSum("r", 5, LogFormat, head, body)
+	read := func(run string, first int64, format int, head, body []byte) error {
+		_, _, _, err := ReadRow(run, born, first, format, string(head), body, sum)
+		return err
+	}
+	if err := read("r", 5, LogFormat, head, body); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range [][]byte{head, body} {
+		for i := range 8 * len(b) {
+			b[i/8] ^= 1 << (i % 8)
+			if err := read("r", 5, LogFormat, head, body); !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("bit %d: got %v, want %v", i, err, ErrCorrupt)
+			}
+			b[i/8] ^= 1 << (i % 8)
+		}
+	}
+	for what, err := range map[string]error{
+		"another run": read("s", 5, LogFormat, head, body), "another number": read("r", 6, LogFormat, head, body), "another format": read("r", 5, 7, head, body),
+	} {
+		if c, ok := errors.AsType[*CorruptError](err); !ok || c.Seq < 5 || c.Seq > 6 {
+			t.Errorf("%s: got %v, want a corrupt log", what, err)
+		}
+	}
+	if _, _, _, err := ReadRow("r", born, 5, LogFormat, strings.Replace(string(head), "sum", "sun", 1), body, Sum{}); err != nil {
+		t.Errorf("a row of a release before: %v", err)
+	}
+	if n := testing.AllocsPerRun(100, func() { RowSum("r", 5, LogFormat, head, body) }); n > 0 {
+		t.Errorf("a sum allocates %v times", n)
+	}
+}
+
+// FuzzRows reads what may lie in each kind of row: nothing panics, and what is not refused can be written as JSON.
+func FuzzRows(f *testing.F) {
+	f.Add(`{"c":"AAAAAAAAAAAAAAAAAAAAAA","e":[{"y":"signal_received","n":"a","o":0,"l":2}]}`, []byte("45"), int64(1), 1, "data")
+	f.Add(`{"c":"","e":[]}`, []byte{0x80}, int64(-1), -1, "reset")
+	f.Add(`{"code":"PANIC"}`, []byte{1, '1'}, int64(1<<62), 1<<30, "close")
+	f.Add("{\"", []byte(nil), int64(0), 0, "trim")
+	f.Fuzz(func(t *testing.T, text string, body []byte, number int64, n int, kind string) {
+		shown := func(v any) {
+			if _, err := json.Marshal(v); err != nil && json.Valid(body) {
+				t.Errorf("%+v as JSON: %v", v, err)
+			}
+		}
+		at := FromMicro(number)
+		_, _, _, _ = ReadRow("r", at, number, n, text, body, SumOf(int32(number)))
+		_, _, _, _ = ReadRow("r", at, number, LogFormat, text, body, Sum{})
+		m := Mail{Run: "r"}
+		m.ReadRow(at, LogFormat, text, body, true)
+		shown(ReadBlock([]byte(text)))
+		r := Run{ID: "r", Status: Status(text), Output: body, CreatedAt: at, EndedAt: at}
+		r.CheckRow(text, text, text, Sum{}, Sum{})
+		r.ReadBirth(LogFormat, text, body, Sum{})
+		shown(r)
+		h := HookRow{Metadata: body}
+		h.CheckMetadata()
+		shown(h)
+		var page ChunkPage
+		row := ChunkRow{Index: number, N: n, Kind: ChunkKind(kind), Data: body}
+		size := 0
+		if row.Check("r", "s", Sum{}) == nil {
+			_, _ = page.Add(&row, 0, &ChunkQuery{}, &size)
+		}
+		(&Task{Input: body}).Check(SumOf(int32(number)))
+	})
+}
+
+func BenchmarkRowSum(b *testing.B) {
+	head, body := make([]byte, 300), make([]byte, 150)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		RowSum("wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4", int64(i), LogFormat, head, body)
+	}
+}
