@@ -99,9 +99,8 @@ func (g *group) mailOfAll(wk *worker) (mail []world.Mail, err error) {
 		return nil, nil
 	}
 	err = g.c.query(ownedMail, func(row row) (bool, error) {
-		m, err := scanMail(row, row.text(6), row.time(7))
-		mail = append(mail, m)
-		return err == nil, err
+		mail = append(mail, scanMail(row, row.text(7), row.time(8)))
+		return true, nil
 	}, wk.key)
 	return mail, err
 }

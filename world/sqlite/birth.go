@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/stepwell/stepwell/world"
@@ -100,7 +101,8 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 		originRun = b.Origin.Run
 	}
 	if r.key, err = g.insert(insertRun, c.Run, b.Workflow, int64(b.Version), orNull(b.Key), r.priority, parentRun, parentStep,
-		bit(b.Parent != nil && b.Parent.Detached), e.Time.UnixMicro(), int64(b.Retention), orNull(attrs), orNull(e.Sealed), originRun); err != nil {
+		bit(b.Parent != nil && b.Parent.Detached), e.Time.UnixMicro(), int64(b.Retention), orNull(attrs), orNull(e.Sealed), originRun,
+		int64(world.BirthSum(c.Run, b, e.Time, e.Sealed).Value())); err != nil {
 		return nil, err
 	}
 	if r.key == 0 {
@@ -206,10 +208,21 @@ func (g *group) noteParent(r *run, parent *world.Parent) error {
 
 var lastHead = load("last_head")
 
+// lastKnown is what is known of the last event of a run whose log cannot be read there: its number. It serves who ends the run, or lets it rest.
+func (g *group) lastKnown(r *run) (last world.Event, err error) {
+	last, err = g.lastEvent(r)
+	if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+		r.last = -1
+		last = world.Event{}
+		last.Seq, err = g.seq(r)
+	}
+	return last, err
+}
+
 // lastEvent reads the last event of a run.
 func (g *group) lastEvent(r *run) (last world.Event, err error) {
 	_, err = g.c.one(lastHead, func(row row) error {
-		events, _, _, err := world.DecodeRow(r.id, r.created, row.int(0), int(row.int(2)), row.text(3), row.bytes(4))
+		events, _, _, err := world.ReadRow(r.id, r.created, row.int(0), int(row.int(2)), row.text(3), row.bytes(4), row.sum(5))
 		if err == nil {
 			last = events[len(events)-1]
 		}

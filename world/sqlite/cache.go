@@ -13,6 +13,7 @@ const maxCached = 50_000
 type run struct {
 	id        string
 	key       int64
+	boxed     any // the key, as statements take it: made once
 	created   time.Time
 	retention time.Duration
 	workflow  string
@@ -32,6 +33,7 @@ type run struct {
 	full     bool // its owner said so when it released it
 	wake     time.Time
 
+	damage  string   // what of its row is not what was written
 	counted standing // what the totals have it as
 
 	payloads int // payloads that wait in the inbox; -1: not counted yet
@@ -77,6 +79,7 @@ func (g *group) run(id string) (*run, error) {
 	found, err := g.c.one(runByID, func(row row) error {
 		r.key, r.created, r.workflow, r.retention = row.int(0), row.time(1), row.text(2), time.Duration(row.int(3))
 		r.sealed = row.text(16)
+		r.damage = birthDamage(row, r)
 		if r.live = !row.null(4); r.live {
 			r.class, r.running, r.priority, r.owner = row.int(4), row.bool(5), row.int(6), row.int(7)
 			r.take, r.paused, r.mailed, r.cancel = row.int(8), row.bool(9), !row.null(10), row.bool(11)
@@ -92,6 +95,16 @@ func (g *group) run(id string) (*run, error) {
 	}
 	g.wr.cache.add(r)
 	return r, nil
+}
+
+// birthDamage says what is wrong with what a row of run_by_id has of a birth.
+func birthDamage(row row, r *run) string {
+	kept := world.Run{ID: r.id, Workflow: r.workflow, Priority: int(row.int(17)), CreatedAt: r.created, Retention: r.retention, Queue: &world.QueueRow{}}
+	if !row.null(18) {
+		kept.Parent = &world.Parent{Run: row.text(18), Step: row.text(19), Detached: row.bool(20)}
+	}
+	kept.CheckRow(r.sealed, row.text(21), "", row.sum(22), world.Sum{})
+	return kept.Damage
 }
 
 // seq returns the number of the run's last event.

@@ -133,7 +133,11 @@ func (g *group) append(r *run, id [16]byte, build string, first int64, events []
 	if err != nil {
 		return fmt.Errorf("run %s: event %d: %w", r.id, first, err)
 	}
-	if err := g.exec(insertLog, r.key, first, int64(len(events)), int64(world.LogFormat), text(wr.head), wr.body); err != nil {
+	if r.boxed == nil {
+		r.boxed = r.key
+	}
+	sum := world.RowSum(r.id, first, world.LogFormat, wr.head, wr.body)
+	if err := g.exec(insertLog, r.boxed, first, int64(len(events)), int64(world.LogFormat), text(wr.head), wr.body, int64(sum.Value())); err != nil {
 		return err
 	}
 	r.last = first + int64(len(events)) - 1

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -72,6 +73,10 @@ func (g *group) decideAwait(c *world.Commit, e *world.Event, p *plan) error {
 		p.awaits = append(p.awaits, await{target: target, step: e.ID})
 	default:
 		last, err := g.lastEvent(target)
+		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) { // that is not the waiter's fault
+			p.after(stepFailed(e.ID, world.CodeCorrupt, err.Error()))
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("run %s: await: %w", c.Run, err)
 		}

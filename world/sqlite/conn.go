@@ -210,6 +210,14 @@ func (r row) bytes(i int) []byte {
 	return nil
 }
 
+// sum is the checksum in a column.
+func (r row) sum(i int) world.Sum {
+	if r[i] == nil {
+		return world.Sum{}
+	}
+	return world.SumOf(int32(r.int(i)))
+}
+
 func (r row) time(i int) time.Time {
 	if r[i] == nil {
 		return time.Time{}

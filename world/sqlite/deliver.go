@@ -160,7 +160,8 @@ func (g *group) put(r *run, id string, key []byte, events []world.Event) (bool, 
 	}
 	payload, cancel := isPayload(events), len(events) == 1 && events[0].Type == world.CancelRequested
 	at := g.now.UnixMicro()
-	n, err := g.changed(insertMail, r.key, orNull(id), at, bit(cancel), bit(payload), int64(world.LogFormat), text(wr.head), wr.body, key)
+	sum := world.RowSum(r.id, 0, world.LogFormat, wr.head, wr.body)
+	n, err := g.changed(insertMail, r.key, orNull(id), at, bit(cancel), bit(payload), int64(world.LogFormat), text(wr.head), wr.body, key, int64(sum.Value()))
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -191,7 +192,7 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		if done, err = g.again(r, d, keyOf(d)); err != nil || done.Duplicate {
 			return done, err
 		}
-		last, err := g.lastEvent(r)
+		last, err := g.lastKnown(r)
 		if err == nil && (last.Type != world.RunCancelled || e.Type != world.RunCancelled) {
 			err = g.over(r)
 		}
@@ -227,7 +228,7 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	if e.Type == world.RunPaused && r.paused || e.Type == world.RunResumed && !r.paused {
 		return done, nil // as it is already
 	}
-	last, err := g.lastEvent(r)
+	last, err := g.lastKnown(r)
 	if err != nil {
 		return done, err
 	}
@@ -266,24 +267,20 @@ func (g *group) mailOf(r *run) (mail []world.Mail, err error) {
 		return nil, nil
 	}
 	err = g.c.query(runMail, func(row row) (bool, error) {
-		m, err := scanMail(row, r.id, r.created)
-		mail = append(mail, m)
-		return err == nil, err
+		mail = append(mail, scanMail(row, r.id, r.created))
+		return true, nil
 	}, r.key)
 	return mail, err
 }
 
 var runMail = load("run_mail")
 
-// scanMail reads a row of the inbox. What does not decode is a corrupt log.
-func scanMail(row row, id string, created time.Time) (world.Mail, error) {
+// scanMail reads a row of the inbox.
+func scanMail(row row, id string, created time.Time) world.Mail {
 	m := world.Mail{Row: row.int(0), Run: id, ID: row.text(1), ArrivedAt: row.time(2)}
-	events, _, _, err := world.DecodeRow(id, created, 1, int(row.int(3)), row.text(4), row.bytes(5))
-	for i := range events {
-		events[i].Seq, events[i].Commit = 0, 0
-	}
-	m.Events = events
-	return m, err
+	format, head, body := int(row.int(3)), row.text(4), row.bytes(5)
+	m.ReadRow(created, format, head, body, row.sum(6).Is(world.RowSum(id, 0, format, []byte(head), body)))
+	return m
 }
 
 // later is the time of an event that the world itself appends: never before the last one's.

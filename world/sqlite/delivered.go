@@ -102,16 +102,16 @@ func (g *group) endedHook(token string) (h hook, found bool, err error) {
 }
 
 // late reads what came to a run too late.
-func late(c *conn, id string) (out []world.Late, err error) {
-	err = c.query(listLate, func(r row) (bool, error) {
+func late(c *conn, run *world.Run) error {
+	return c.query(listLate, func(r row) (bool, error) {
 		var l world.Late
 		if err := json.Unmarshal(r.bytes(0), &l); err != nil {
-			return false, fmt.Errorf("%w: run %s: late mail: %w", world.ErrCorrupt, id, err)
+			run.Unreadable("what came too late", err)
+			return true, nil
 		}
-		out = append(out, l)
+		run.Late = append(run.Late, l)
 		return true, nil
-	}, id, int64(world.LateShown))
-	return out, err
+	}, run.ID, int64(world.LateShown))
 }
 
 // forgetBatch is of how many runs a transaction forgets deliveries.

@@ -20,6 +20,8 @@ var (
 	doctorPages   = load("doctor_pages")
 	doctorUnswept = load("doctor_unswept")
 	doctorChunks  = load("doctor_chunks")
+	doctorOrphans = load("doctor_orphans")
+	doctorInbox   = load("doctor_inbox")
 )
 
 // What is too long, too large or too many.
@@ -50,6 +52,8 @@ func (w *World) Examine(ctx context.Context) (all []world.Finding, err error) {
 		}},
 		{"old mail", examineMail},
 		{"streams", examineStreams},
+		{"rows of no run", examineOrphans},
+		{"inboxes", examineInboxes},
 		{"blocked runs", examineBlocked},
 		{"housekeeping", examineUnswept},
 	} {

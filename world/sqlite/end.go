@@ -27,20 +27,24 @@ func (g *group) end(r *run, e *world.Event, began bool) error {
 	}
 	status := statusOf(e.Type)
 	var output, failure, sweep any
+	var out []byte
+	var text string
 	if e.Type == world.RunCompleted {
-		output = blob(e.Payload)
+		output, out = blob(e.Payload), e.Payload
 	}
 	if e.Error != nil {
-		text, err := json.Marshal(e.Error)
+		b, err := json.Marshal(e.Error)
 		if err != nil {
 			return fmt.Errorf("run %s: %s: %w", r.id, e.Type, err)
 		}
-		failure = string(text)
+		text = string(b)
+		failure = text
 	}
 	if r.retention > 0 {
 		sweep = world.After(e.Time, r.retention).UnixMicro()
 	}
-	if err := g.exec(endRun, r.key, string(status), int64(class.Version), output, failure, e.Time.UnixMicro(), sweep, r.take); err != nil {
+	sum := world.EndSum(r.id, string(status), class.Version, out, text, e.Time)
+	if err := g.exec(endRun, r.key, string(status), int64(class.Version), output, failure, e.Time.UnixMicro(), sweep, r.take, int64(sum.Value())); err != nil {
 		return err
 	}
 	if e.FreesKey(began) {
@@ -134,6 +138,9 @@ func (g *group) force(r *run, e *world.Event) error {
 		child, err := g.run(id)
 		if err != nil {
 			return err
+		}
+		if child == nil {
+			continue
 		}
 		cancel := world.Event{Type: world.CancelRequested, By: e.By, Reason: "its parent was cancelled"}
 		if _, err := g.put(child, "cancel/"+r.id, noKey, []world.Event{cancel}); err != nil {

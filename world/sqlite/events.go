@@ -59,7 +59,7 @@ func (w *World) events(c *conn, id string, from int64, q *world.EventQuery) (pag
 			page.More = true
 			return false, nil
 		}
-		events, _, _, err := world.DecodeRow(id, created, seq, int(r.int(2)), r.text(3), r.bytes(4))
+		events, _, _, err := world.ReadRow(id, created, seq, int(r.int(2)), r.text(3), r.bytes(4), r.sum(6))
 		if err != nil {
 			return false, err
 		}

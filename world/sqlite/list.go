@@ -36,17 +36,16 @@ var (
 // Run reads one run; see [world.Admin].
 func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 	err = w.read(ctx, func(c *conn) error {
-		found, err := c.one(showRun, func(r row) (err error) {
-			if out, err = scanRun(r); err == nil {
-				err = readInput(r, &out)
-			}
-			return err
+		found, err := c.one(showRun, func(r row) error {
+			out = scanRun(r)
+			readInput(r, &out)
+			return nil
 		}, id)
 		if err == nil && !found {
 			err = fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 		}
 		if err == nil && out.Queue == nil {
-			out.Late, err = late(c, id)
+			err = late(c, &out)
 		}
 		return err
 	})
@@ -99,18 +98,16 @@ func (w *World) page(c *conn, q *world.RunQuery, l *listing, before, edge int64)
 	looked, bytes, last := 0, 0, int64(0)
 	var reached time.Time
 	err = c.query(l.list, func(r row) (bool, error) {
-		run, err := scanRun(r)
-		if err != nil || !matches(&run, q) {
-			return err == nil, err
+		run := scanRun(r)
+		if !matches(&run, q) {
+			return true, nil
 		}
 		if len(page.Runs) == limit || bytes >= world.PageBytes || looked == most {
 			page.Cursor, page.Reached = runCursor(last), reached
 			return false, nil
 		}
 		looked, last, reached = looked+1, r.int(0), run.CreatedAt
-		if err := readInput(r, &run); err != nil {
-			return false, err
-		}
+		readInput(r, &run)
 		holds, err := q.Holds(&run)
 		if holds {
 			page.Runs = append(page.Runs, run)
@@ -143,6 +140,7 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookR
 	err = w.read(ctx, func(c *conn) error {
 		each := func(r row) (bool, error) {
 			h := world.HookRow{Ended: ended, ID: r.text(0), Run: r.text(1), Token: r.text(2), Metadata: r.bytes(3), CreatedAt: r.time(4)}
+			h.CheckMetadata()
 			if q.Run == "" || h.Run == q.Run {
 				out = append(out, h)
 				bytes += len(h.Metadata)

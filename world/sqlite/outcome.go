@@ -47,7 +47,7 @@ func outcome(conn *conn, c *world.Commit) (done world.Committed, err error) {
 	var id [16]byte
 	var events []world.Event
 	found, err = conn.one(rowAt, func(r row) (err error) {
-		events, id, _, err = world.DecodeRow(c.Run, created, c.First, int(r.int(0)), r.text(1), r.bytes(2))
+		events, id, _, err = world.ReadRow(c.Run, created, c.First, int(r.int(0)), r.text(1), r.bytes(2), r.sum(3))
 		return err
 	}, key, c.First)
 	switch {

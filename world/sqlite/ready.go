@@ -149,7 +149,7 @@ func (g *group) takeOnly(q *world.TakeQuery, wk *worker, classes, steps string, 
 			return err
 		}
 		t, err := g.giveRun(key, wk)
-		if err == nil {
+		if err == nil && t.Run != "" {
 			out.Runs = append(out.Runs, t)
 		}
 		return err
@@ -162,7 +162,7 @@ func (g *group) takeOnly(q *world.TakeQuery, wk *worker, classes, steps string, 
 		return err
 	}
 	t, err := g.giveTask(key, wk)
-	if err == nil {
+	if err == nil && t.Run != "" {
 		out.Tasks = append(out.Tasks, t)
 	}
 	return err

@@ -89,7 +89,7 @@ func (g *group) trimRun(key, before int64, id string, created time.Time, limit i
 	ok := false
 	if _, err := g.c.one(rowOf, func(r row) error {
 		first = r.int(0)
-		events, _, _, err := world.DecodeRow(id, created, first, int(r.int(1)), r.text(2), r.bytes(3))
+		events, _, _, err := world.ReadRow(id, created, first, int(r.int(1)), r.text(2), r.bytes(3), r.sum(4))
 		if err == nil {
 			stands, ok = world.StandsOf(events, before)
 		} else if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -31,15 +30,14 @@ func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
 	tally := world.Tally{}
 	err = w.read(ctx, func(c *conn) error {
 		if err := c.query(countRuns, func(r row) (bool, error) {
-			err := tally.Set(r.text(0), r.text(1), int(r.int(2)))
-			return err == nil, err
+			_ = tally.Set(r.text(0), r.text(1), int(r.int(2))) // a count that is damaged is not shown
+			return true, nil
 		}); err != nil {
 			return err
 		}
 		return c.query(listWorkers, func(r row) (bool, error) {
-			wk, err := scanWorker(r)
-			out.Workers = append(out.Workers, wk)
-			return err == nil, err
+			out.Workers = append(out.Workers, scanWorker(r))
+			return true, nil
 		})
 	})
 	if err != nil {
@@ -59,18 +57,15 @@ func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
 	return out, nil
 }
 
-func scanWorker(r row) (wk world.WorkerRow, err error) {
-	wk = world.WorkerRow{
+func scanWorker(r row) world.WorkerRow {
+	wk := world.WorkerRow{
 		Worker:   world.Worker{ID: r.text(1), Name: r.text(2), Build: r.text(3), Lease: time.Duration(r.int(6)), Remote: r.bool(11)},
 		JoinedAt: r.time(7), Until: r.time(8), Runs: int(r.int(9)), Tasks: int(r.int(10)),
 	}
-	if err = unmarshal(r.bytes(4), &wk.Classes); err == nil {
-		err = unmarshal(r.bytes(5), &wk.Steps)
+	if unmarshal(r.bytes(4), &wk.Classes) != nil || unmarshal(r.bytes(5), &wk.Steps) != nil { // the list goes on
+		wk.Name += " (damaged)"
 	}
-	if err != nil {
-		err = fmt.Errorf("%w: worker %s: %w", world.ErrCorrupt, wk.ID, err)
-	}
-	return wk, err
+	return wk
 }
 
 func (c *counters) read() world.Counters {

@@ -133,7 +133,7 @@ func (g *group) resetChunks(r *run, write *world.StreamWrite, next int64) (int64
 func (g *group) insertChunks(r *run, stream string, row *world.ChunkRow) error {
 	g.wr.backlog.since += int64(len(row.Data))
 	return g.exec(insertChunks, r.key, stream, row.Index, int64(row.N), string(row.Kind), row.Step, int64(row.Attempt), row.Pos,
-		g.now.UnixMicro(), row.Data, r.key)
+		g.now.UnixMicro(), row.Data, int64(world.ChunkSum(r.id, stream, row).Value()), r.key)
 }
 
 // Chunks reads a stream from a number on; see [world.Streams].
@@ -152,7 +152,10 @@ func (w *World) Chunks(ctx context.Context, id, stream string, q world.ChunkQuer
 		size := 0
 		return c.query(readChunks, func(r row) (bool, error) {
 			b := world.ChunkRow{
-				Index: r.int(0), N: int(r.int(1)), Kind: world.ChunkKind(r.text(2)), Step: r.text(3), Attempt: int(r.int(4)), Time: r.time(5), Data: r.bytes(6),
+				Index: r.int(0), N: int(r.int(1)), Kind: world.ChunkKind(r.text(2)), Step: r.text(3), Attempt: int(r.int(4)), Time: r.time(5), Data: r.bytes(6), Pos: r.int(8),
+			}
+			if err := b.Check(id, stream, r.sum(7)); err != nil {
+				return false, err
 			}
 			room, err := page.Add(&b, q.From, &q, &size)
 			if err != nil {

@@ -23,7 +23,10 @@ var (
 	takeRun    = load("take_run")
 	takenRun   = load("taken_run")
 	takeTask   = load("take_task")
-	takenTask  = load("taken_task")
+
+	putRunAside  = load("put_run_aside")
+	putTaskAside = load("put_task_aside")
+	takenTask    = load("taken_task")
 )
 
 // Take gives runnable runs and ready tasks to a worker; see [world.Queue]. Where there is nothing it is one statement, on a connection for
@@ -189,7 +192,9 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 		if err != nil {
 			return out, err
 		}
-		out.Runs = append(out.Runs, t)
+		if t.Run != "" {
+			out.Runs = append(out.Runs, t)
+		}
 	}
 	for _, c := range g.pick(heads, q.Tasks, true, classes) {
 		if c.err != nil {
@@ -199,7 +204,9 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 		if err != nil {
 			return out, err
 		}
-		out.Tasks = append(out.Tasks, t)
+		if t.Run != "" {
+			out.Tasks = append(out.Tasks, t)
+		}
 	}
 	if heads, err = readHeads(g.c, classes, steps, q.Runs > 0); err != nil {
 		return out, err
@@ -208,14 +215,14 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 	return out, nil
 }
 
-// giveRun makes the worker the run's owner.
+// giveRun makes the worker the run's owner. What is in the queue and is no run is put aside, and nothing is given.
 func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 	if err := g.exec(takeRun, key, wk.key); err != nil {
 		return t, err
 	}
 	var class int64
 	var blocked []byte
-	if _, err := g.c.one(takenRun, func(r row) error {
+	found, err := g.c.one(takenRun, func(r row) error {
 		t.Run, t.Take, class = r.text(0), r.int(1), r.int(2)
 		t.Status = world.Pending
 		if r.bool(3) {
@@ -224,24 +231,27 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 		t.Priority, t.Paused, blocked, t.Seq = int(r.int(4)), r.bool(5), r.bytes(6), r.int(7)
 		t.Strikes, t.Segment = int(r.int(8)), r.int(9)
 		return nil
-	}, key); err != nil {
-		return t, err
+	}, key)
+	if err == nil && !found {
+		err = g.exec(putRunAside, key)
+	}
+	if err != nil || !found {
+		return world.TakenRun{}, err
 	}
 	if t.Class, err = g.className(class); err != nil {
 		return t, err
 	}
-	if blocked != nil {
-		t.Blocked = new(world.Block)
-		if err := json.Unmarshal(blocked, t.Blocked); err != nil {
-			return t, fmt.Errorf("%w: run %s: blocked: %w", world.ErrCorrupt, t.Run, err)
-		}
-	}
+	t.Blocked = world.ReadBlock(blocked)
 	delete(g.wr.cache.runs, t.Run)
 	r, err := g.run(t.Run)
+	if err == nil && (r == nil || r.key != key) { // its ID is another's, or damaged
+		err, t = g.exec(putRunAside, key), world.TakenRun{}
+		return t, err
+	}
 	if err != nil {
 		return t, err
 	}
-	r.last = t.Seq
+	r.last, t.Damage = t.Seq, r.damage
 	if t.Mail, err = g.mailOf(r); err != nil {
 		return t, err
 	}
@@ -250,23 +260,27 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 	return t, nil
 }
 
-// giveTask begins an attempt. The start is kept with the task: it is durable from here on.
+// giveTask begins an attempt, unless the task is of no run. The start is kept with the task: it is durable from here on.
 func (g *group) giveTask(key int64, wk *worker) (t world.Task, err error) {
 	var history []byte
-	if _, err := g.c.one(takenTask, func(r row) error {
+	found, err := g.c.one(takenTask, func(r row) error {
 		t = world.Task{
 			Run: r.text(0), Step: r.text(1), Name: r.text(2), Workflow: r.text(3), Input: r.bytes(4), Options: r.bytes(5),
 			Priority: int(r.int(6)), Visible: r.time(7), Attempt: int(r.int(8)), First: r.time(10), Failures: int(r.int(11)),
 			Abandoned: int(r.int(12)),
 		}
 		history = r.bytes(9)
+		t.Check(r.sum(13))
 		return nil
-	}, key); err != nil {
-		return t, err
+	}, key)
+	if err == nil && !found {
+		err = g.exec(putTaskAside, key)
 	}
-	if t.History, err = readHistory(history); err != nil {
-		return t, err
+	if err != nil || !found {
+		return world.Task{}, err
 	}
+	t.History, err = readHistory(history)
+	t.Unreadable(err)
 	t.Worker = wk.ID
 	t.Attempt++
 	start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, Time: g.now, Build: wk.Build}

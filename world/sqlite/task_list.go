@@ -16,13 +16,19 @@ var _ world.TaskReader = (*World)(nil)
 func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err error) {
 	err = w.read(ctx, func(c *conn) error {
 		return c.query(listRunTasks, func(r row) (bool, error) {
-			history, err := readHistory(r.bytes(8))
-			out = append(out, world.Task{
+			t := world.Task{
 				Run: run, Step: r.text(0), Name: r.text(1), Workflow: r.text(2), Priority: int(r.int(3)), Visible: r.time(4),
-				Attempt: int(r.int(5)), Failures: int(r.int(6)), First: r.time(7), History: history, Worker: r.text(9),
+				Attempt: int(r.int(5)), Failures: int(r.int(6)), First: r.time(7), Worker: r.text(9),
 				Abandoned: int(r.int(10)),
-			})
-			return err == nil, err
+			}
+			var err error
+			t.History, err = readHistory(r.bytes(8))
+			t.Unreadable(err)
+			t.Input, t.Options = r.bytes(11), r.bytes(12)
+			t.Check(r.sum(13))
+			t.Input, t.Options = nil, nil
+			out = append(out, t)
+			return true, nil
 		}, run, int64(largestList))
 	})
 	return out, err

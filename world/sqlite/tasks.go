@@ -82,8 +82,9 @@ func (g *group) bearTask(c *world.Commit, r *run, t *world.Task) error {
 		}
 	}
 	r.tasks = true
+	kept := world.Task{Run: r.id, Step: t.Step, Name: t.Name, Workflow: workflow, Input: t.Input, Options: t.Options, Priority: t.Priority}
 	return g.exec(insertTask, r.key, t.Step, t.Name, workflow, blob(t.Input), blob(t.Options), int64(t.Priority), visible.UnixMicro(),
-		worker, attempt, first, history)
+		worker, attempt, first, history, int64(world.TaskSum(&kept).Value()))
 }
 
 // taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
@@ -160,12 +161,9 @@ func (t *task) givenUp(d *world.Delivery) (bool, error) {
 	return d.GivesUp(&as), nil
 }
 
-// remember adds to the history of a task, a JSON array of events.
+// remember adds to the history of a task, a JSON array of events. One that cannot be read begins anew.
 func remember(history []byte, e world.Event, last int) (string, error) {
-	events, err := readHistory(history)
-	if err != nil {
-		return "", err
-	}
+	events, _ := readHistory(history)
 	text, err := json.Marshal(world.RememberAttempt(events, e, last))
 	return string(text), err
 }

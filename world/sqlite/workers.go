@@ -185,13 +185,13 @@ func (g *group) lockWorkers(name string) error {
 	var left []int64
 	var remote []*worker
 	if err := g.c.query(listWorkers, func(r row) (bool, error) {
-		wk, err := scanWorker(r)
+		wk := scanWorker(r)
 		if wk.Remote {
 			remote = append(remote, &worker{Worker: wk.Worker, key: r.int(0), tasks: wk.Tasks, runs: make(map[int64]string)})
 		} else {
 			left = append(left, r.int(0))
 		}
-		return true, err
+		return true, nil
 	}); err != nil {
 		return err
 	}
@@ -300,6 +300,9 @@ func (g *group) unpauseRuns(key int64) error {
 		r, err := g.run(id)
 		if err != nil {
 			return err
+		}
+		if r == nil { // what the file has under that ID is no longer there
+			continue
 		}
 		if err := g.unpause(r); err != nil {
 			return err

@@ -1,0 +1,188 @@
+package sqlite
+
+import (
+	"database/sql"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/worldtest"
+)
+
+// damagedFile is a file that is changed past the world.
+type damagedFile struct {
+	path string
+	kept []byte
+}
+
+func (d *damagedFile) Open(t testing.TB) world.World {
+	t.Helper()
+	w, err := Open(d.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (d *damagedFile) Keep(t testing.TB) {
+	t.Helper()
+	d.do(t, "PRAGMA wal_checkpoint(TRUNCATE)")
+	var err error
+	if d.kept, err = os.ReadFile(d.path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *damagedFile) Restore(t testing.TB) {
+	t.Helper()
+	for _, behind := range []string{"-wal", "-shm"} {
+		_ = os.Remove(d.path + behind)
+	}
+	if err := os.WriteFile(d.path, d.kept, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *damagedFile) with(t testing.TB, f func(db *sql.DB)) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+d.path+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(db)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *damagedFile) do(t testing.TB, query string, args ...any) (n int64) {
+	t.Helper()
+	d.with(t, func(db *sql.DB) {
+		r, err := db.Exec(query, args...)
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		n, _ = r.RowsAffected()
+	})
+	return n
+}
+
+func (d *damagedFile) Columns(t testing.TB) (all [][2]string) {
+	t.Helper()
+	d.with(t, func(db *sql.DB) {
+		all = pairs(t, db, `SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' ORDER BY 1, 2`)
+	})
+	return all
+}
+
+func (d *damagedFile) Spoil(t testing.TB, table, column, how, run string) (done bool) {
+	t.Helper()
+	where := "1"
+	d.with(t, func(db *sql.DB) {
+		columns := pairs(t, db, "SELECT name, '' FROM pragma_table_info('"+table+"')")
+		switch has := func(name string) bool { return slices.Contains(columns, [2]string{name, ""}) }; {
+		case table == "runs":
+			where = "id = '" + run + "'"
+		case has("run"):
+			where = "run = (SELECT key FROM runs WHERE id = '" + run + "')"
+		case table == "awaits":
+			where = "waiter = (SELECT key FROM runs WHERE id = '" + run + "')"
+		case table == "classes", table == "totals":
+			where = "workflow = (SELECT workflow FROM runs WHERE id = '" + run + "')"
+		}
+		rows, err := db.Query(fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 1", column, table, where))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v any
+		found := rows.Next()
+		if found {
+			if err := rows.Scan(&v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = rows.Close()
+		if !found {
+			return
+		}
+		to, ok := spoiled(v, how)
+		if !ok {
+			return
+		}
+		r, err := db.Exec(fmt.Sprintf("UPDATE OR IGNORE %s SET %s = ?1 WHERE %s AND %s IS NOT ?1", table, column, where, column), to)
+		if err != nil {
+			t.Logf("%s.%s: %v", table, column, err)
+			return // the schema does not allow it
+		}
+		n, _ := r.RowsAffected()
+		done = n > 0
+	})
+	return done
+}
+
+// spoiled is another value in the place of one.
+func spoiled(v any, how string) (any, bool) {
+	switch v := v.(type) {
+	case nil:
+		return []byte{0xff, 0, '{'}, how == "garbage"
+	case int64:
+		switch how {
+		case "flip":
+			return v ^ 4, true
+		case "garbage":
+			return int64(-1 << 63), true
+		case "type":
+			return "eleven", true
+		}
+		return nil, how == "null"
+	case string:
+		switch how {
+		case "flip":
+			b := []byte(v)
+			if len(b) == 0 {
+				return nil, false
+			}
+			b[len(b)/2] ^= 1
+			return string(b), true
+		case "garbage":
+			return "{\"\xff\x00", true
+		case "type":
+			return 11, true
+		}
+		return nil, how == "null"
+	case []byte:
+		switch how {
+		case "flip":
+			if len(v) == 0 {
+				return nil, false
+			}
+			v[len(v)/2] ^= 1
+			return v, true
+		case "garbage":
+			return []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, true
+		case "type":
+			return 4.5, true
+		}
+		return nil, how == "null"
+	}
+	return nil, false
+}
+
+func (d *damagedFile) Orphan(t testing.TB, run string) {
+	t.Helper()
+	if n := d.do(t, "DELETE FROM runs WHERE id = ?", run); n != 1 {
+		t.Fatalf("%d rows deleted", n)
+	}
+}
+
+var allDamage = flag.Bool("damage.all", false, "try all kinds of damage, not one in eight")
+
+// TestDamage changes each column of each table, in each way; unless told otherwise, some of them.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	worldtest.RunDamage(t, &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")}, worldtest.SomeDamage(t, *allDamage))
+}

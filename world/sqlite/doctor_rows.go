@@ -1,0 +1,46 @@
+package sqlite
+
+// What the examination says of rows that are damaged, beside those of runs and logs: see world.Verify.
+
+import (
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// mostNamed is how many runs a finding names.
+const mostNamed = 5
+
+// examineOrphans looks for rows whose run, or class, is not there.
+func examineOrphans(c *conn, _ time.Time) (world.Finding, error) {
+	var found []string
+	err := c.query(doctorOrphans, func(r row) (bool, error) {
+		found = append(found, r.text(0))
+		return true, nil
+	})
+	if len(found) == 0 {
+		return good("none"), err
+	}
+	return bad("their run was lost, or they were changed: nobody is given them; restore a backup, or delete them by hand",
+		"%s", strings.Join(found, "; ")), err
+}
+
+// examineInboxes reads mail, and compares it with its checksums.
+func examineInboxes(c *conn, _ time.Time) (world.Finding, error) {
+	n, wrong := 0, 0
+	var runs []string
+	err := c.query(doctorInbox, func(r row) (bool, error) {
+		n++
+		if m := scanMail(r, r.text(7), r.time(8)); m.Damage != "" {
+			if wrong++; wrong <= mostNamed {
+				runs = append(runs, "run "+m.Run+", "+m.Damage)
+			}
+		}
+		return true, nil
+	})
+	if wrong == 0 {
+		return good("%d deliveries wait, as they were sent", n), err
+	}
+	return bad("restore a backup; or end the run: `stepwell runs cancel --force`, then fork it", "%d of %d deliveries: %s", wrong, n, strings.Join(runs, "; ")), err
+}
