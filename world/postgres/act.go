@@ -83,7 +83,7 @@ func (a *acting) do(ctx context.Context) (err error) {
 		}
 	}
 	if !r.live {
-		last, err := lastEvent(ctx, a.tx, r)
+		last, err := lastKnown(ctx, a.tx, r)
 		if err == nil && (last.Type != world.RunCancelled || e.Type != world.RunCancelled) {
 			err = over(r.id)
 		}
@@ -172,12 +172,12 @@ func (a *acting) note(ctx context.Context) error {
 // append writes the act to the log.
 func (a *acting) append(ctx context.Context, e world.Event) error {
 	r := a.r
-	if r.owner != 0 {
+	if r.owner != 0 && r.last != 0 { // a log without rows has lost them
 		if err := a.reserve(ctx); err != nil {
 			return err
 		}
 	}
-	last, err := lastEvent(ctx, a.tx, r)
+	last, err := lastKnown(ctx, a.tx, r)
 	if err != nil {
 		return err
 	}
@@ -251,6 +251,8 @@ func (a *acting) children(b *script, e world.Event) error {
 	if err != nil {
 		return fmt.Errorf("run %s: cancel of its children: %w", a.r.id, err)
 	}
-	b.told(1, askChildren, func() []any { return []any{a.r.key, a.r.id, int16(world.LogFormat), head, body} })
+	b.told(1, askChildren, func() []any {
+		return []any{a.r.key, a.r.id, int16(world.LogFormat), head, body, mailSum(head, body, "")}
+	})
 	return nil
 }

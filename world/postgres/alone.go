@@ -254,7 +254,7 @@ func (d *draft) insert(ctx context.Context, tx txn, c *world.Commit, key int64) 
 		return "", err
 	}
 	n, err := tx.exec(ctx, insertRun, row.key, row.id, row.workflow, row.version, row.idem, row.priority, row.parentRun, row.parentStep, row.detached,
-		row.created, row.retention, row.attrs, row.sealed, row.originRun)
+		row.created, row.retention, row.attrs, row.sealed, row.originRun, row.sum)
 	if err != nil || n == 1 {
 		return "", err
 	}

@@ -197,7 +197,7 @@ func (w *World) insertAppends(ctx context.Context, tx txn, batch []*appending, l
 		if m.run == 0 {
 			continue
 		}
-		of, err := chunkRowsOf(m.run, &m.a.StreamWrite, least)
+		of, err := chunkRowsOf(m.run, m.a.Run, &m.a.StreamWrite, least)
 		if err != nil {
 			return fmt.Errorf("run %s: %w", m.a.Run, err)
 		}
@@ -304,7 +304,7 @@ func (w *World) resetChunks(ctx context.Context, tx txn, m *appending) (least in
 		return next, nil
 	}
 	b := &script{w: w}
-	b.writeChunks([]chunkRow{{run: m.run, stream: a.Stream, least: next, ChunkRow: a.ResetRow()}}, nil)
+	b.writeChunks([]chunkRow{chunkRowOf(m.run, a.Run, a.Stream, next, a.ResetRow())}, nil)
 	if err := tx.run(ctx, b); err != nil && sqlState(err) == codeUnique {
 		return 0, fmt.Errorf("%w: %w", errAgain, err)
 	} else if err != nil {

@@ -196,20 +196,17 @@ func (w *World) askTasks(q *pgx.Batch, wk *worker, tasks []world.TaskKey, held m
 	})
 }
 
-// scanMail reads a row of an inbox, and the key of its run. What does not decode is a corrupt log.
+// scanMail reads a row of an inbox, and the key of its run.
 func scanMail(rows pgx.Rows) (run int64, m world.Mail, err error) {
-	var delivery *string
+	var delivery, sum *string
 	var created time.Time
 	var format int
 	var head string
 	var body []byte
-	if err := rows.Scan(&m.Row, &run, &m.Run, &created, &delivery, &m.ArrivedAt, &format, &head, &body); err != nil {
+	if err := rows.Scan(&m.Row, &run, &m.Run, &created, &delivery, &m.ArrivedAt, &format, &head, &body, &sum); err != nil {
 		return 0, m, err
 	}
 	m.ID, m.ArrivedAt = textOf(delivery), world.Within(m.ArrivedAt.UTC())
-	m.Events, _, _, err = world.DecodeRow(m.Run, created, 1, format, head, body)
-	for i := range m.Events {
-		m.Events[i].Seq, m.Events[i].Commit = 0, 0
-	}
-	return run, m, err
+	m.ReadRow(created, format, head, body, intactMail(sum, run, m.ID, format, head, body))
+	return run, m, nil
 }

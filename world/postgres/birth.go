@@ -53,6 +53,14 @@ func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
 		return row, fmt.Errorf("run %s: %w", c.Run, err)
 	}
 	row.attrs = orNull(clean(attrs))
+	kept := world.Birth{Workflow: b.Workflow, Priority: b.Priority, Retention: b.Retention}
+	if row.parentRun != nil {
+		kept.Parent = &world.Parent{Run: *row.parentRun, Step: *row.parentStep, Detached: row.detached}
+	}
+	if row.originRun != nil {
+		kept.Origin = &world.Origin{Run: *row.originRun}
+	}
+	row.sum = world.BirthSum(c.Run, &kept, e.Time, e.Sealed).Value()
 	return row, nil
 }
 

@@ -288,7 +288,8 @@ func (d *draft) appendRow(r *run, c *world.Commit, first int64, events []world.E
 	if err != nil {
 		return fmt.Errorf("run %s: event %d: %w", r.id, first, err)
 	}
-	d.sheet.log = append(d.sheet.log, logRow{run: r.key, seq: first, n: int32(len(events)), head: head, body: body})
+	sum := world.RowSum(r.id, first, world.LogFormat, []byte(head), body)
+	d.sheet.log = append(d.sheet.log, logRow{run: r.key, seq: first, n: int32(len(events)), head: head, body: body, sum: sum.Value()})
 	d.bytes += len(head) + len(body)
 	r.last = first + int64(len(events)) - 1
 	return nil

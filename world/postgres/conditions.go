@@ -141,6 +141,10 @@ func (d *draft) decideAwait(ctx context.Context, tx txn, e *world.Event, target 
 		p.awaits = append(p.awaits, awaitRow{target: target.key, step: clean(e.ID)})
 	default:
 		last, err := lastEvent(ctx, tx, target)
+		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) { // that is not the waiter's fault
+			p.after(stepFailed(e.ID, world.CodeCorrupt, err.Error()))
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("run %s: await: %w", d.c.Run, err)
 		}
@@ -152,6 +156,15 @@ func (d *draft) decideAwait(ctx context.Context, tx txn, e *world.Event, target 
 	return nil
 }
 
+// lastKnown is what is known of the last event of a run whose log cannot be read there: its number. It serves who ends the run, or lets it rest.
+func lastKnown(ctx context.Context, tx txn, r *run) (last world.Event, err error) {
+	last, err = lastEvent(ctx, tx, r)
+	if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+		last, err = world.Event{Seq: r.last}, nil
+	}
+	return last, err
+}
+
 // lastEvent reads the last event of a run.
 func lastEvent(ctx context.Context, tx txn, r *run) (last world.Event, err error) {
 	err = tx.each(ctx, lastHead, func(row scanner) error {
@@ -159,10 +172,11 @@ func lastEvent(ctx context.Context, tx txn, r *run) (last world.Event, err error
 		var format int
 		var head string
 		var body []byte
-		if err := row.Scan(&seq, &format, &head, &body); err != nil {
+		var sum *int32
+		if err := row.Scan(&seq, &format, &head, &body, &sum); err != nil {
 			return err
 		}
-		events, _, _, err := world.DecodeRow(r.id, r.created, seq, format, head, body)
+		events, _, _, err := world.ReadRow(r.id, r.created, seq, format, head, body, sumOf(sum))
 		if err == nil {
 			last = events[len(events)-1]
 		}

@@ -288,6 +288,7 @@ func (w *World) putMail(b *script, batch []*sending) {
 		column(batch, func(m **sending) []byte { return (*m).row.body }), column(batch, func(m **sending) bool { return (*m).row.plain }),
 		column(batch, func(m **sending) []byte { return (*m).row.key }), column(batch, func(m **sending) []byte { return (*m).row.print }),
 		column(batch, func(m **sending) *string { return (*m).row.sender }),
+		column(batch, func(m **sending) string { return (*m).row.sum }),
 	}})
 }
 

@@ -46,6 +46,8 @@ func (w *World) Examine(ctx context.Context) ([]world.Finding, error) {
 		{"overdue steps", x.overdueTasks},
 		{"old mail", x.oldMail},
 		{"streams", x.streams},
+		{"rows of no run", x.orphans},
+		{"inboxes", x.inboxes},
 		{"blocked runs", x.blocked},
 		{"housekeeping", x.backlog},
 	} {

@@ -45,11 +45,13 @@ func endRowOf(r *run, e *world.Event) (endRow, error) {
 	if row.err, err = errorText(e.Error); err != nil {
 		return row, fmt.Errorf("run %s: %s: %w", r.id, e.Type, err)
 	}
+	row.endSum = world.EndSum(r.id, row.status, r.class.Version, row.output, textOf(row.err), e.Time).Value()
 	placeholder := rand.Text()
 	row.placeholder = `"` + placeholder + `"`
 	if row.head, row.body, err = encodeMail([]world.Event{world.ResultFor(e, placeholder)}); err != nil {
 		return row, fmt.Errorf("run %s: %s: %w", r.id, e.Type, err)
 	}
+	row.sum = mailSum(row.head, row.body, row.placeholder)
 	return row, nil
 }
 

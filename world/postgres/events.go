@@ -68,9 +68,10 @@ func (p *eventPage) add(row pgx.Rows) error {
 		format    *int
 		head      *string
 		body      []byte
+		sum       *int32
 		from, run = p.from, p.run
 	)
-	if err := row.Scan(&created, &p.page.Trimmed, &more, &seq, &n, &format, &head, &body); err != nil {
+	if err := row.Scan(&created, &p.page.Trimmed, &more, &seq, &n, &format, &head, &body, &sum); err != nil {
 		return err
 	}
 	first := !p.known
@@ -84,7 +85,7 @@ func (p *eventPage) add(row pgx.Rows) error {
 		p.page.More = true
 		return nil
 	}
-	events, _, _, err := world.DecodeRow(run, created.UTC(), *seq, *format, *head, body)
+	events, _, _, err := world.ReadRow(run, created.UTC(), *seq, *format, *head, body, sumOf(sum))
 	if err != nil {
 		return err
 	}

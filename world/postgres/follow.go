@@ -146,6 +146,10 @@ func (d *draft) tasks(c *world.Commit, r *run, over bool) error {
 		if row.workflow == "" {
 			row.workflow = r.workflow
 		}
+		kept := world.Task{
+			Run: r.id, Step: row.step, Name: row.name, Workflow: row.workflow, Input: row.input, Options: row.options, Priority: t.Priority,
+		}
+		row.sum = world.TaskSum(&kept).Value()
 		if t.Worker == "" {
 			d.notice(world.NoticeWork, r.id)
 		} else if err := d.begun(c, &row); err != nil {

@@ -83,6 +83,7 @@ type birthRow struct {
 	created               time.Time
 	attrs, sealed         *string
 	originRun             *string
+	sum                   int32
 }
 
 type queueRow struct {
@@ -112,6 +113,7 @@ type logRow struct {
 	n        int32
 	head     string
 	body     []byte
+	sum      int32
 }
 
 type mailRow struct{ row, run int64 }
@@ -135,6 +137,7 @@ type taskRow struct {
 	visible, first       *time.Time
 	worker               *int64
 	history              *string
+	sum                  int32
 }
 
 type hookRow struct {
@@ -165,6 +168,8 @@ type endRow struct {
 	placeholder string
 	head        string // of what those who wait are told
 	body        []byte
+	sum         string // of that
+	endSum      int32
 }
 
 type sentRow struct {
@@ -175,6 +180,7 @@ type sentRow struct {
 	placeholder, head    string
 	body                 []byte
 	key, print           []byte // nil: it has no ID; fingerprint
+	sum                  string
 	sender               *string
 }
 
@@ -336,6 +342,7 @@ func (b *script) writeLog(rows []logRow) {
 				column(some, func(r *logRow) int64 { return r.run }), column(some, func(r *logRow) int64 { return r.seq }),
 				column(some, func(r *logRow) int32 { return r.n }), int16(world.LogFormat),
 				column(some, func(r *logRow) string { return r.head }), column(some, func(r *logRow) []byte { return r.body }),
+				column(some, func(r *logRow) int32 { return r.sum }),
 			}
 		})
 	}
@@ -353,6 +360,7 @@ func (b *script) begin(s *sheet) {
 			column(rows, func(r *birthRow) bool { return r.detached }), column(rows, func(r *birthRow) time.Time { return r.created }),
 			column(rows, func(r *birthRow) int64 { return r.retention }), column(rows, func(r *birthRow) *string { return r.attrs }),
 			column(rows, func(r *birthRow) *string { return r.sealed }), column(rows, func(r *birthRow) *string { return r.originRun }),
+			column(rows, func(r *birthRow) int32 { return r.sum }),
 		}
 	})
 	b.put(len(s.queued), insertQueue, func() []any {
@@ -412,6 +420,7 @@ func (b *script) writeTasks(s *sheet) {
 			column(rows, func(r *taskRow) int16 { return r.priority }), column(rows, func(r *taskRow) *time.Time { return r.visible }),
 			column(rows, func(r *taskRow) *int64 { return r.worker }), column(rows, func(r *taskRow) *time.Time { return r.first }),
 			column(rows, func(r *taskRow) *string { return r.history }),
+			column(rows, func(r *taskRow) int32 { return r.sum }),
 		}
 	})
 }
@@ -468,6 +477,7 @@ func (b *script) writeEnds(s *sheet) {
 			runs, column(rows, func(r *endRow) string { return r.status }), column(rows, func(r *endRow) int32 { return r.version }),
 			column(rows, func(r *endRow) []byte { return r.output }), column(rows, func(r *endRow) *string { return r.err }),
 			column(rows, func(r *endRow) time.Time { return r.at }), column(rows, func(r *endRow) int64 { return r.takes }),
+			column(rows, func(r *endRow) int32 { return r.endSum }),
 		}
 	})
 	var freed []int64
@@ -482,6 +492,7 @@ func (b *script) writeEnds(s *sheet) {
 		return []any{
 			runs, int16(world.LogFormat), column(rows, func(r *endRow) string { return r.placeholder }),
 			column(rows, func(r *endRow) string { return r.head }), column(rows, func(r *endRow) []byte { return r.body }),
+			column(rows, func(r *endRow) string { return r.sum }),
 		}
 	})
 	b.put(1, deleteAwaits, func() []any { return []any{runs} })
@@ -495,6 +506,7 @@ func (b *script) writeSent(rows []sentRow) {
 			column(rows, func(r *sentRow) *string { return r.act }), column(rows, func(r *sentRow) bool { return r.payload }),
 			int16(world.LogFormat), column(rows, func(r *sentRow) string { return r.placeholder }),
 			column(rows, func(r *sentRow) string { return r.head }), column(rows, func(r *sentRow) []byte { return r.body }),
+			column(rows, func(r *sentRow) string { return r.sum }),
 		}
 	})
 }

@@ -30,6 +30,7 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookR
 			return err
 		}
 		if h.Metadata, h.CreatedAt = metadata, world.Within(h.CreatedAt.UTC()); q.Run == "" || h.Run == q.Run {
+			h.CheckMetadata()
 			out = append(out, h)
 			bytes += len(metadata)
 		}

@@ -57,7 +57,8 @@ func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 				return err
 			}
 			if err := json.Unmarshal(text, &l); err != nil {
-				return fmt.Errorf("%w: run %s: late mail: %w", world.ErrCorrupt, id, err)
+				out.Unreadable("what came too late", err)
+				return nil
 			}
 			l.ArrivedAt = l.ArrivedAt.UTC()
 			out.Late = append(out.Late, l)

@@ -4,8 +4,11 @@ package postgres
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -51,6 +54,7 @@ func sentRowOf(m *world.Delivery) (row sentRow, err error) {
 	if row.head, row.body, err = encodeMail(events); err != nil {
 		return row, fmt.Errorf("run %s: delivery %q: %w", m.Run, m.ID, err)
 	}
+	row.sum = mailSum(row.head, row.body, row.placeholder)
 	row.cancel, row.act, row.payload = kindOf(events)
 	row.plain = world.Unsealed(events)
 	if m.ID != "" {
@@ -69,4 +73,49 @@ func (d *draft) send(m *world.Delivery) error {
 	d.bytes += len(row.head) + len(row.body)
 	d.sheet.sent = append(d.sheet.sent, row)
 	return nil
+}
+
+// mailSum is what a sender knows of the checksum of a row of the inbox: it is made without the ID in the placeholder, if there is one. The statement that
+// inserts the row adds, behind the separator, the run's key, that ID and the ID of the delivery.
+func mailSum(head string, body []byte, placeholder string) string {
+	if placeholder != "" {
+		head = strings.Replace(head, placeholder, "", 1)
+	}
+	return strconv.Itoa(int(world.RowSum("", 0, world.LogFormat, []byte(head), body).Value()))
+}
+
+const sumSeparator = "\x1f"
+
+// intactMail compares a row of the inbox with its checksum; nil: it has none.
+func intactMail(sum *string, run int64, delivery string, format int, head string, body []byte) bool {
+	if sum == nil {
+		return true
+	}
+	value, rest, _ := strings.Cut(*sum, sumSeparator)
+	key, rest, _ := strings.Cut(rest, sumSeparator)
+	id, sent, _ := strings.Cut(rest, sumSeparator)
+	if key != strconv.FormatInt(run, 10) || sent != delivery || format != world.LogFormat {
+		return false
+	}
+	if id != "" {
+		name, err := json.Marshal(id)
+		if err != nil {
+			return false
+		}
+		const member = `"id":`
+		before, after, found := strings.Cut(head, member+string(name))
+		if !found {
+			return false
+		}
+		head = before + member + after
+	}
+	return value == strconv.Itoa(int(world.RowSum("", 0, format, []byte(head), body).Value()))
+}
+
+// sumOf is a checksum of the database.
+func sumOf(v *int32) world.Sum {
+	if v == nil {
+		return world.Sum{}
+	}
+	return world.SumOf(*v)
 }

@@ -70,11 +70,12 @@ func (w *World) rowOutcome(ctx context.Context, c *world.Commit, r *run, missing
 		var format int
 		var head string
 		var body []byte
-		if err := row.Scan(&format, &head, &body); err != nil {
+		var sum *int32
+		if err := row.Scan(&format, &head, &body, &sum); err != nil {
 			return err
 		}
 		found = true
-		events, id, _, err = world.DecodeRow(c.Run, r.created, c.First, format, head, body)
+		events, id, _, err = world.ReadRow(c.Run, r.created, c.First, format, head, body, sumOf(sum))
 		return err
 	}, r.key, c.First); err != nil {
 		return done, err

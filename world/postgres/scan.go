@@ -24,6 +24,8 @@ type runRow struct {
 	format                              *int // of the row with the birth
 	head                                *string
 	body                                []byte
+	sealed, origin                      *string
+	rowSum, sum, endSum                 *int32
 
 	running, paused, full              *bool // null where it is over, as all that follows
 	version                            *int
@@ -39,38 +41,41 @@ func scanRun(row pgx.Rows) (int64, world.Run, error) {
 	var output []byte
 	if err := row.Scan(&r.key, &out.ID, &out.Workflow, &out.Version, &r.status, &r.idem, &out.Priority, &r.parentRun, &r.parentStep, &r.detached,
 		&r.created, &r.ended, &r.retention, &output, &r.errorText, &r.attributes, &out.Takes, &r.format, &r.head, &r.body,
+		&r.rowSum, &r.sealed, &r.origin, &r.sum, &r.endSum,
 		&r.running, &r.version, &r.take, &r.wake, &r.paused, &r.blocked, &r.full, &r.waiting, &r.owner, &r.ownerName, &r.mail); err != nil {
 		return 0, out, err
 	}
 	out.Output = output
-	if err := r.complete(&out); err != nil {
-		return 0, out, fmt.Errorf("run %s: %w", out.ID, err)
-	}
+	r.complete(&out)
 	return r.key, out, nil
 }
 
-// complete puts what was read into the run that people see.
-func (r *runRow) complete(out *world.Run) error {
+// complete puts what was read into the run that people see. What of it cannot be right it says, and reads the rest.
+func (r *runRow) complete(out *world.Run) {
 	out.Status, out.Key, out.Retention = world.Status(textOf(r.status)), textOf(r.idem), time.Duration(r.retention)
 	out.CreatedAt, out.EndedAt = at(&r.created), at(r.ended)
 	if r.parentRun != nil {
 		out.Parent = &world.Parent{Run: *r.parentRun, Step: textOf(r.parentStep), Detached: r.detached}
 	}
-	if err := unmarshal("error", r.errorText, &out.Error); err != nil {
-		return err
-	}
-	if err := unmarshal("attributes", r.attributes, &out.Attributes); err != nil {
-		return err
-	}
-	if r.head != nil {
-		events, _, _, err := world.DecodeRow(out.ID, out.CreatedAt, 1, *r.format, *r.head, r.body)
-		if err != nil {
-			return err
+	out.Unreadable("its error", unmarshal("error", r.errorText, &out.Error))
+	out.Unreadable("its attributes", unmarshal("attributes", r.attributes, &out.Attributes))
+	if r.running != nil {
+		out.Queue = &world.QueueRow{
+			WakeAt: at(r.wake), Paused: *r.paused, Full: *r.full, Waiting: textOf(r.waiting), Owner: textOf(r.owner), OwnerName: textOf(r.ownerName),
 		}
-		out.Birth(&events[0])
+		if r.blocked != nil {
+			out.Queue.Blocked = world.ReadBlock([]byte(*r.blocked))
+		}
+		if r.mail != nil {
+			out.Queue.Mail = int(*r.mail)
+		}
+	}
+	out.CheckRow(textOf(r.sealed), textOf(r.origin), textOf(r.errorText), sumOf(r.sum), sumOf(r.endSum))
+	if r.head != nil {
+		out.ReadBirth(*r.format, *r.head, r.body, sumOf(r.rowSum))
 	}
 	if r.running == nil {
-		return nil
+		return
 	}
 	out.Status = world.Pending
 	if *r.running {
@@ -80,13 +85,6 @@ func (r *runRow) complete(out *world.Run) error {
 		out.Version = *r.version
 	}
 	out.Takes = *r.take
-	out.Queue = &world.QueueRow{
-		WakeAt: at(r.wake), Paused: *r.paused, Full: *r.full, Waiting: textOf(r.waiting), Owner: textOf(r.owner), OwnerName: textOf(r.ownerName),
-	}
-	if r.mail != nil {
-		out.Queue.Mail = int(*r.mail)
-	}
-	return unmarshal("blocked", r.blocked, &out.Queue.Blocked)
 }
 
 // unmarshal reads JSON that may be null.

@@ -86,6 +86,7 @@ type trimmed struct {
 	format      *int
 	head        *string
 	body        []byte
+	sum         *int32
 }
 
 // trim deletes what one transaction may. It reports how many commits, and whether there may be more.
@@ -94,7 +95,7 @@ func (w *World) trim(ctx context.Context, tx txn) (deleted int64, more bool, err
 	rows, left := 0, int64(trimRows)
 	if err := tx.each(ctx, dueTrims, func(row scanner) error {
 		var t trimmed
-		err := row.Scan(&t.run, &t.before, &t.id, &t.created, &t.first, &t.format, &t.head, &t.body)
+		err := row.Scan(&t.run, &t.before, &t.id, &t.created, &t.first, &t.format, &t.head, &t.body, &t.sum)
 		if n := len(due); n > 0 && due[n-1].run == t.run { // what is before the later is before both
 			due[n-1] = t
 		} else {
@@ -152,7 +153,7 @@ func (t *trimmed) stands() (stands []int64, ok bool, err error) {
 	if t.id == nil || t.first == nil {
 		return nil, false, nil
 	}
-	events, _, _, err := world.DecodeRow(*t.id, t.created.UTC(), *t.first, *t.format, *t.head, t.body)
+	events, _, _, err := world.ReadRow(*t.id, t.created.UTC(), *t.first, *t.format, *t.head, t.body, sumOf(t.sum))
 	switch {
 	case err == nil:
 		stands, ok = world.StandsOf(events, t.before)

@@ -26,26 +26,32 @@ type chunkRow struct {
 	run    int64
 	stream string
 	least  int64 // its number is no lower
+	sum    int32
 	world.ChunkRow
 }
 
 // chunkRowsOf are the rows of a write to a stream of a run.
-func chunkRowsOf(run int64, w *world.StreamWrite, least int64) ([]chunkRow, error) {
+func chunkRowsOf(run int64, id string, w *world.StreamWrite, least int64) ([]chunkRow, error) {
 	batches, err := w.Rows()
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]chunkRow, len(batches))
 	for i, b := range batches {
-		rows[i] = chunkRow{run: run, stream: w.Stream, least: least, ChunkRow: b}
+		rows[i] = chunkRowOf(run, id, w.Stream, least, b)
 	}
 	return rows, nil
+}
+
+func chunkRowOf(run int64, id, stream string, least int64, b world.ChunkRow) chunkRow {
+	b.Step = clean(b.Step)
+	return chunkRow{run: run, stream: stream, least: least, sum: world.ChunkSum(id, stream, &b).Value(), ChunkRow: b}
 }
 
 // streams puts on the sheet what a commit adds to streams.
 func (d *draft) streams(c *world.Commit, r *run) error {
 	for i := range c.Streams {
-		rows, err := chunkRowsOf(r.key, &c.Streams[i], 0)
+		rows, err := chunkRowsOf(r.key, r.id, &c.Streams[i], 0)
 		if err != nil {
 			return fmt.Errorf("run %s: %w", c.Run, err)
 		}
@@ -66,9 +72,10 @@ func (b *script) writeChunks(rows []chunkRow, each func(k chunkKey, index int64)
 	i := item{s: insertChunks, args: []any{
 		column(rows, func(r *chunkRow) int64 { return r.run }), column(rows, func(r *chunkRow) string { return r.stream }),
 		column(rows, func(r *chunkRow) int32 { return int32(r.N) }), column(rows, func(r *chunkRow) string { return string(r.Kind) }),
-		column(rows, func(r *chunkRow) string { return clean(r.Step) }), column(rows, func(r *chunkRow) int32 { return int32(r.Attempt) }),
+		column(rows, func(r *chunkRow) string { return r.Step }), column(rows, func(r *chunkRow) int32 { return int32(r.Attempt) }),
 		column(rows, func(r *chunkRow) int64 { return r.Pos }), column(rows, func(r *chunkRow) []byte { return r.Data }),
 		column(rows, func(r *chunkRow) int64 { return r.least }),
+		column(rows, func(r *chunkRow) int32 { return r.sum }),
 	}}
 	if each != nil {
 		i.each = func(row scanner) error {
@@ -103,7 +110,9 @@ func (w *World) Chunks(ctx context.Context, id, stream string, q world.ChunkQuer
 		var kind, step *string
 		var at *time.Time
 		var b world.ChunkRow
-		if err := row.Scan(&page.Over, &last, &index, &n, &kind, &step, &attempt, &at, &b.Data); err != nil {
+		var pos *int64
+		var sum *int32
+		if err := row.Scan(&page.Over, &last, &index, &n, &kind, &step, &attempt, &at, &b.Data, &pos, &sum); err != nil {
 			return err
 		}
 		known = true
@@ -111,6 +120,10 @@ func (w *World) Chunks(ctx context.Context, id, stream string, q world.ChunkQuer
 			return nil
 		}
 		b.Index, b.N, b.Kind, b.Step, b.Attempt, b.Time = *index, *n, world.ChunkKind(*kind), *step, *attempt, world.Within(at.UTC())
+		b.Pos = *pos
+		if err := b.Check(id, stream, sumOf(sum)); err != nil {
+			return err
+		}
 		var err error
 		if room, err = page.Add(&b, q.From, &q, &size); err != nil {
 			return fmt.Errorf("run %s: stream %q: %w", id, stream, err)

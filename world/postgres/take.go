@@ -5,9 +5,9 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,6 +24,8 @@ var (
 	takenRuns = load("taken_runs")
 	runsMail  = load("runs_mail")
 	setTaking = load("set_taking")
+
+	putTasksAside = load("put_tasks_aside")
 )
 
 // Take gives runnable runs and ready tasks to a worker; see [world.Queue]. Where there is nothing it is one statement.
@@ -55,6 +57,10 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 		case err != nil && (errors.Is(err, world.ErrUnknownOutcome) || errors.Is(err, world.ErrLeaseLost)):
 			return world.Taken{}, err
 		case err != nil || !more || round == takeRounds:
+			if round == takeRounds && len(t.skip) > 0 {
+				w.counters.statements.Add(1)
+				_, _ = w.pool.Exec(ctx, w.sql(putTasksAside), slices.Collect(maps.Keys(t.skip))) // or the next Take does it
+			}
 			w.queue.looks.settle(&t)
 			return t.out, nil
 		}
@@ -228,6 +234,7 @@ type takenRun struct {
 	format   *int
 	head     *string // of its only row; nil: it has more, or a large one
 	body     []byte
+	sum      *int32
 	out      world.TakenRun
 }
 
@@ -250,15 +257,12 @@ func (r *takenRun) complete(ctx context.Context, w *World, mail []world.Mail) (e
 		o.Status = world.Running
 	}
 	if r.head != nil {
-		o.Log, _, _, _ = world.DecodeRow(r.id, r.created, 1, *r.format, *r.head, r.body) // who reads it again is told what is wrong with it
+		o.Log, _, _, _ = world.ReadRow(r.id, r.created, 1, *r.format, *r.head, r.body, sumOf(r.sum)) // who reads it again is told what is wrong with it
 	}
 	if r.reason == nil {
 		return nil
 	}
-	r.blocked, o.Blocked = true, new(world.Block)
-	if err := json.Unmarshal([]byte(*r.reason), o.Blocked); err != nil {
-		return fmt.Errorf("%w: run %s: blocked: %w", world.ErrCorrupt, r.id, err)
-	}
+	r.blocked, o.Blocked = true, world.ReadBlock([]byte(*r.reason))
 	return nil
 }
 
@@ -279,11 +283,20 @@ func (t *taking) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
 			r := new(takenRun)
 			var retention int64
 			var wake *time.Time
+			var row runRow
+			kept := world.Run{Queue: &world.QueueRow{}}
 			if err := rows.Scan(&r.id, &r.key, &r.created, &retention, &r.workflow, &r.classKey, &r.running, &r.priority, &r.take, &r.last,
-				&r.paused, &r.reason, &r.full, &wake, &r.out.Strikes, &r.attrsKnown, &r.out.Segment, &r.format, &r.head, &r.body); err != nil {
+				&r.paused, &r.reason, &r.full, &wake, &r.out.Strikes, &r.attrsKnown, &r.out.Segment, &r.format, &r.head, &r.body, &r.sum,
+				&kept.Priority, &row.parentRun, &row.parentStep, &row.detached, &row.sealed, &row.origin, &row.sum); err != nil {
 				return err
 			}
 			r.created, r.retention, r.wake = r.created.UTC(), time.Duration(retention), at(wake)
+			kept.ID, kept.Workflow, kept.CreatedAt, kept.Retention = r.id, r.workflow, at(&r.created), r.retention
+			if row.parentRun != nil {
+				kept.Parent = &world.Parent{Run: *row.parentRun, Step: textOf(row.parentStep), Detached: row.detached}
+			}
+			kept.CheckRow(textOf(row.sealed), textOf(row.origin), "", sumOf(row.sum), world.Sum{})
+			r.out.Damage = kept.Damage
 			got.runs[r.key] = r
 		}
 		return rows.Err()

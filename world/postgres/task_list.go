@@ -21,13 +21,16 @@ func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err er
 		t := world.Task{Run: run}
 		var first *time.Time
 		var history, worker *string
-		if err := row.Scan(&t.Step, &t.Name, &t.Workflow, &t.Priority, &t.Visible, &t.Attempt, &t.Failures, &first, &history, &worker, &t.Abandoned); err != nil {
+		var sum *int32
+		if err := row.Scan(&t.Step, &t.Name, &t.Workflow, &t.Priority, &t.Visible, &t.Attempt, &t.Failures, &first, &history, &worker, &t.Abandoned, &t.Input, &t.Options, &sum); err != nil {
 			return err
 		}
 		t.Visible, t.First, t.Worker = world.Within(t.Visible.UTC()), at(first), textOf(worker)
-		err := unmarshal("history of task "+t.Step, history, &t.History)
+		t.Check(sumOf(sum))
+		t.Input, t.Options = nil, nil
+		t.Unreadable(unmarshal("history", history, &t.History))
 		out = append(out, t)
-		return err
+		return nil
 	}, run, largestList)
 	return out, err
 }

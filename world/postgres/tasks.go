@@ -31,15 +31,13 @@ type taskSeen struct {
 	history                      string
 }
 
-// begun is the history of the task with the start of its next attempt, and as it was before.
-func (s *taskSeen) begun(now time.Time, build string) (text string, before []world.Event, err error) {
-	if before, err = readHistory(s.history); err != nil {
-		return "", nil, err
-	}
+// begun is the history of the task with the start of its next attempt, and as it was before; bad: why that cannot be read, and begins anew.
+func (s *taskSeen) begun(now time.Time, build string) (text string, before []world.Event, bad, err error) {
+	before, bad = readHistory(s.history)
 	attempt := int(s.attempt) + 1
 	start := world.Event{Type: world.StepStarted, ID: s.step, Attempt: attempt, Time: now, Build: build}
 	after, err := json.Marshal(world.RememberAttempt(append([]world.Event(nil), before...), start, attempt))
-	return string(after), before, err
+	return string(after), before, bad, err
 }
 
 func readHistory(text string) (events []world.Event, err error) {
@@ -57,14 +55,14 @@ func (t *taking) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, got 
 	n := len(tasks)
 	keys, texts, starts := make([]int64, n), make([]string, n), make([]time.Time, n)
 	var seen [3][]int32
-	before := make(map[int64][]world.Event, n)
+	before, spoiled := make(map[int64][]world.Event, n), make(map[int64]error)
 	for i := range tasks {
 		s := &tasks[i].task
-		text, history, err := s.begun(now, t.wk.Build)
+		text, history, bad, err := s.begun(now, t.wk.Build)
 		if err != nil {
 			return err
 		}
-		keys[i], texts[i], starts[i], before[s.key] = s.key, text, now, history
+		keys[i], texts[i], starts[i], before[s.key], spoiled[s.key] = s.key, text, now, history, bad
 		for j, v := range []int32{s.attempt, s.failures, s.abandoned} {
 			seen[j] = append(seen[j], v)
 		}
@@ -72,12 +70,15 @@ func (t *taking) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, got 
 	q.Queue(t.w.sql(takeTasks), keys, seen[0], seen[1], seen[2], texts, starts, t.wk.key).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var key int64
+			var sum *int32
 			o := &world.Task{Worker: t.wk.ID}
 			if err := rows.Scan(&key, &o.Run, &o.Step, &o.Name, &o.Workflow, &o.Input, &o.Options, &o.Priority, &o.Visible, &o.Attempt,
-				&o.First, &o.Failures, &o.Abandoned); err != nil {
+				&o.First, &o.Failures, &o.Abandoned, &sum); err != nil {
 				return err
 			}
 			o.Visible, o.First, o.History = world.Within(o.Visible.UTC()), world.Within(o.First.UTC()), before[key]
+			o.Check(sumOf(sum))
+			o.Unreadable(spoiled[key])
 			if o.Attempt == 1 {
 				o.First = time.Time{}
 			}
@@ -119,7 +120,7 @@ func (w *World) endTask(ctx context.Context, d *world.Delivery) (done world.Deli
 	}
 	err = w.batch(ctx, func(q *pgx.Batch) {
 		q.Queue(w.sql(setPatience))
-		q.Queue(w.sql(endTask), k.Run, k.Step, d.Worker, k.Attempt, delivery, int16(world.LogFormat), string(head), body).Query(func(rows pgx.Rows) error {
+		q.Queue(w.sql(endTask), k.Run, k.Step, d.Worker, k.Attempt, delivery, int16(world.LogFormat), string(head), body, mailSum(string(head), body, "")).Query(func(rows pgx.Rows) error {
 			var owner *string
 			_, err := pgx.ForEachRow(rows, []any{&owner}, func() error {
 				ended, done = true, world.Delivered{Run: k.Run, Owner: textOf(owner)}
@@ -204,8 +205,8 @@ func (w *World) findTask(ctx context.Context, k *world.TaskKey) (t taskFound, er
 			return nil
 		}
 		t.seen = taskSeen{key: *key, step: k.Step, attempt: *attempt, failures: *failures, abandoned: *abandoned}
-		t.history, err = readHistory(textOf(history))
-		return err
+		t.history, _ = readHistory(textOf(history)) // one that cannot be read begins anew
+		return nil
 	}, k.Run, k.Step)
 	return t, err
 }

@@ -348,7 +348,7 @@ func (w *World) taskEndIn(ctx context.Context, conn txn, d *world.Delivery) (don
 			err := row.Scan(&owner)
 			done = world.Delivered{Run: k.Run, Owner: textOf(owner)}
 			return err
-		}, k.Run, k.Step, d.Worker, k.Attempt, orNull(d.ID), int16(world.LogFormat), head, body); err != nil {
+		}, k.Run, k.Step, d.Worker, k.Attempt, orNull(d.ID), int16(world.LogFormat), head, body, mailSum(head, body, "")); err != nil {
 			return err
 		}
 		if !ended {

@@ -8,8 +8,8 @@ WITH found AS MATERIALIZED (
     coalesce(h.run, e.run, (SELECT x.key FROM {schema}.runs x WHERE x.ns = 0 AND x.id = a.run)) AS key,
     coalesce(a.given, ''::bytea) AS hash
   FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $6::boolean[], $7::text[], $9::text[], $10::text[], $11::bytea[],
-    $12::boolean[], $13::bytea[], $14::bytea[], $15::text[])
-    WITH ORDINALITY a(run, token, delivery, payload, cancel, act, placeholder, head, body, plain, given, print, sender, i)
+    $12::boolean[], $13::bytea[], $14::bytea[], $15::text[], $16::text[])
+    WITH ORDINALITY a(run, token, delivery, payload, cancel, act, placeholder, head, body, plain, given, print, sender, sum, i)
   LEFT JOIN {schema}.hooks h ON h.ns = 0 AND h.token = a.token
   LEFT JOIN LATERAL (SELECT z.run, z.id FROM {schema}.ended_hooks z WHERE z.ns = 0 AND z.token = a.token ORDER BY z.key DESC LIMIT 1) e ON h.id IS NULL),
 counted AS MATERIALIZED (
@@ -31,8 +31,9 @@ noted AS (
   FROM placed p WHERE p.hash <> '' AND p.live AND p.open AND NOT p.waits AND NOT p."full" AND p.locked IS NULL ORDER BY p.key, p.hash
   ON CONFLICT DO NOTHING RETURNING run, key),
 put AS (
-  INSERT INTO {schema}.inbox (run, delivery, cancel, act, payload, format, head, body, key)
-  SELECT p.key, p.delivery, p.cancel, p.act, p.payload, $8::smallint, replace(p.head, p.placeholder, to_json(coalesce(p.hook, ''))::text), p.body, p.hash
+  INSERT INTO {schema}.inbox (run, delivery, cancel, act, payload, format, head, body, key, sum)
+  SELECT p.key, p.delivery, p.cancel, p.act, p.payload, $8::smallint, replace(p.head, p.placeholder, to_json(coalesce(p.hook, ''))::text), p.body, p.hash,
+    concat_ws(chr(31), p.sum, p.key, coalesce(p.hook, ''), p.delivery)
   FROM placed p WHERE p.live AND p.open AND NOT p.waits AND NOT p."full" AND p.locked IS NULL
     AND (p.hash = '' OR (p.key, p.hash) IN (SELECT n.run, n.key FROM noted n)) ORDER BY p.i)
 SELECT p.i, p.id, p.live, p.open, p.owner, p.waits, p."full", p.locked, p.first, p.late,

@@ -2,7 +2,7 @@
 -- inbox_run.
 SELECT x.late FROM {schema}.runs r CROSS JOIN LATERAL (
   SELECT d.late FROM {schema}.delivered d WHERE d.run = r.key AND d.late IS NOT NULL
-  UNION ALL SELECT json_build_object('type', i.head::json #>> '{e,0,y}', 'name', coalesce(i.head::json #>> '{e,0,n}', ''),
-    'by', coalesce(i.head::json #>> '{e,0,by}', ''), 'reason', coalesce(i.head::json #>> '{e,0,s}', ''), 'delivery', i.delivery, 'arrivedAt', i.arrived_at)::text
+  UNION ALL SELECT json_build_object('type', coalesce({schema}.readable(i.head) #>> '{e,0,y}', ''), 'name', coalesce({schema}.readable(i.head) #>> '{e,0,n}', ''),
+    'by', coalesce({schema}.readable(i.head) #>> '{e,0,by}', ''), 'reason', coalesce({schema}.readable(i.head) #>> '{e,0,s}', ''), 'delivery', i.delivery, 'arrivedAt', i.arrived_at)::text
   FROM {schema}.inbox i WHERE i.run = r.key AND i.key <> '') x
 WHERE r.ns = 0 AND r.id = $1 AND NOT EXISTS (SELECT FROM {schema}.queue q WHERE q.run = r.key) LIMIT $2

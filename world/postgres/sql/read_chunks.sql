@@ -1,7 +1,7 @@
 -- A stream from the batch that holds a number on, up to some rows or bytes: whether its run is over, the number of its last batch, and the batches. One
 -- row without a batch where there is none. Indexes runs_id, queue_pkey, chunks_pkey.
 SELECT q.run IS NULL, (SELECT max(m.idx) FROM {schema}.chunks m WHERE m.run = r.key AND m.stream = $2::text),
-  c.idx, c.n, c.kind, c.step, c.attempt, c.at, c.data
+  c.idx, c.n, c.kind, c.step, c.attempt, c.at, c.data, c.pos, c.sum
 FROM {schema}.runs r LEFT JOIN {schema}.queue q ON q.run = r.key
 LEFT JOIN LATERAL (
   SELECT b.*, sum(length(b.data)) OVER (ORDER BY b.idx) - length(b.data) AS before FROM (

@@ -42,7 +42,7 @@ CROSS JOIN LATERAL (SELECT min(i.arrived_at) FILTER (WHERE i.cancel) AS asked, c
   FROM {schema}.inbox i WHERE i.run = q.run AND (i.cancel OR i.act IS NOT NULL)) a
 WHERE $4::integer > 0 AND (a.asked IS NOT NULL AND (q.class = ANY($13::integer[]) OR NOT q.running OR q.blocked IS NOT NULL OR NOT EXISTS (
     SELECT FROM {schema}.classes c CROSS JOIN {schema}.workers w WHERE c.key = q.class AND w.ended IS NULL
-      AND w.classes::jsonb @> jsonb_build_array(jsonb_build_object('workflow', c.workflow, 'version', c.version)) OFFSET 0))
+      AND {schema}.readable(w.classes)::jsonb @> jsonb_build_array(jsonb_build_object('workflow', c.workflow, 'version', c.version)) OFFSET 0))
   OR q.class = ANY($13::integer[]) AND (NOT q.paused OR a.resumed)
     AND (q.running AND q.blocked IS NULL AND EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = q.run OFFSET 0)
       OR q.paused AND q.wake_at <= (SELECT now FROM clock)))

@@ -5,7 +5,7 @@ WITH looked AS MATERIALIZED (SELECT "row", run FROM {schema}.inbox WHERE "row" >
   gone AS (DELETE FROM {schema}.inbox WHERE "row" = ANY (ARRAY(
     SELECT l."row" FROM looked l WHERE NOT EXISTS (SELECT FROM {schema}.queue q WHERE q.run = l.run OFFSET 0)))
     RETURNING run, key, delivery, arrived_at, head),
-  late AS (UPDATE {schema}.delivered d SET late = json_build_object('type', g.head::json #>> '{e,0,y}', 'name', coalesce(g.head::json #>> '{e,0,n}', ''),
-    'by', coalesce(g.head::json #>> '{e,0,by}', ''), 'reason', coalesce(g.head::json #>> '{e,0,s}', ''), 'delivery', g.delivery, 'arrivedAt', g.arrived_at)
+  late AS (UPDATE {schema}.delivered d SET late = json_build_object('type', coalesce({schema}.readable(g.head) #>> '{e,0,y}', ''), 'name', coalesce({schema}.readable(g.head) #>> '{e,0,n}', ''),
+    'by', coalesce({schema}.readable(g.head) #>> '{e,0,by}', ''), 'reason', coalesce({schema}.readable(g.head) #>> '{e,0,s}', ''), 'delivery', g.delivery, 'arrivedAt', g.arrived_at)
     FROM gone g WHERE g.key <> '' AND d.run = g.run AND d.key = g.key)
 SELECT max("row") FROM looked

@@ -7,6 +7,6 @@ WITH mine AS (
     OR EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = q.run AND (i.cancel OR i.act IS NOT NULL) AND (i.cancel OR q.paused AND i.act = 'run_resumed' AND q.class = ANY($4::integer[])) OFFSET 0)
     AND (q.class = ANY($4::integer[]) OR NOT q.running OR q.blocked IS NOT NULL OR NOT EXISTS (
       SELECT FROM {schema}.classes c CROSS JOIN {schema}.workers w WHERE c.key = q.class AND w.ended IS NULL
-        AND w.classes::jsonb @> jsonb_build_array(jsonb_build_object('workflow', c.workflow, 'version', c.version)) OFFSET 0)))
+        AND {schema}.readable(w.classes)::jsonb @> jsonb_build_array(jsonb_build_object('workflow', c.workflow, 'version', c.version)) OFFSET 0)))
   ORDER BY q.run FOR UPDATE SKIP LOCKED)
 UPDATE {schema}.queue q SET owner = $3, take = q.take + 1, taken = -1, ready_at = NULL FROM mine WHERE q.run = mine.run

@@ -8,4 +8,4 @@ WITH mine AS (
 UPDATE {schema}.tasks t SET worker = $7, attempt = t.attempt + 1, first_at = coalesce(t.first_at, m.started), history = m.history
 FROM mine m JOIN {schema}.tasks x ON x.key = m.key JOIN {schema}.runs r ON r.key = x.run
 WHERE t.key = m.key
-RETURNING t.key, r.id, t.step, t.name, t.workflow, t.input, t.options, t.priority, t.visible_at, t.attempt, t.first_at, t.failures, t.abandoned
+RETURNING t.key, r.id, t.step, t.name, t.workflow, t.input, t.options, t.priority, t.visible_at, t.attempt, t.first_at, t.failures, t.abandoned, t.sum

@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/worldtest"
+)
+
+// damagedSchema is a schema that is changed past the world.
+type damagedSchema struct {
+	url    string
+	conn   *pgx.Conn
+	tables []string
+}
+
+func (d *damagedSchema) Open(t testing.TB) world.World {
+	t.Helper()
+	w, err := Open(t.Context(), d.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (d *damagedSchema) do(t testing.TB, text string, args ...any) int64 {
+	t.Helper()
+	tag, err := d.conn.Exec(t.Context(), text, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return tag.RowsAffected()
+}
+
+func (d *damagedSchema) Keep(t testing.TB) {
+	t.Helper()
+	d.do(t, "CREATE SCHEMA kept")
+	for _, c := range d.Columns(t) {
+		if n := len(d.tables); n == 0 || d.tables[n-1] != c[0] {
+			d.tables = append(d.tables, c[0])
+			d.do(t, fmt.Sprintf("CREATE TABLE kept.%s AS SELECT * FROM %s.%[1]s", c[0], defaultSchema))
+		}
+	}
+}
+
+func (d *damagedSchema) Restore(t testing.TB) {
+	t.Helper()
+	var texts []string
+	for _, name := range d.tables {
+		texts = append(texts, fmt.Sprintf("DELETE FROM %s.%[2]s; INSERT INTO %[1]s.%[2]s SELECT * FROM kept.%[2]s", defaultSchema, name))
+	}
+	d.do(t, strings.Join(texts, ";"))
+}
+
+func (d *damagedSchema) Columns(t testing.TB) [][2]string {
+	t.Helper()
+	rows, err := d.conn.Query(t.Context(), `SELECT table_name, column_name FROM information_schema.columns c JOIN information_schema.tables USING (table_schema, table_name)
+		WHERE table_schema = $1 AND table_type = 'BASE TABLE' AND table_name NOT LIKE '%version%' ORDER BY 1, 2`, defaultSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c [2]string, err error) { return c, row.Scan(&c[0], &c[1]) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func (d *damagedSchema) Spoil(t testing.TB, table, column, how, run string) bool {
+	t.Helper()
+	has := func(column string) (yes bool) {
+		if err := d.conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 AND column_name = $3)",
+			defaultSchema, table, column).Scan(&yes); err != nil {
+			t.Fatal(err)
+		}
+		return yes
+	}
+	key := fmt.Sprintf("(SELECT key FROM %s.runs WHERE id = '%s')", defaultSchema, run)
+	where := "true"
+	switch {
+	case table == "runs":
+		where = "id = '" + run + "'"
+	case has("run"):
+		where = "run = " + key
+	case table == "awaits":
+		where = "waiter = " + key
+	case table == "classes", table == "totals":
+		where = fmt.Sprintf("workflow = (SELECT workflow FROM %s.runs WHERE id = '%s')", defaultSchema, run)
+	}
+	var kind string
+	if err := d.conn.QueryRow(t.Context(), "SELECT data_type FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 AND column_name = $3",
+		defaultSchema, table, column).Scan(&kind); err != nil {
+		t.Fatal(err)
+	}
+	name := pgx.Identifier{column}.Sanitize()
+	to := map[string]string{
+		"text flip":                        "overlay(%s PLACING chr(ascii(substr(%[1]s, 1 + length(%[1]s) / 2, 1)) # 1) FROM 1 + length(%[1]s) / 2 FOR 1)",
+		"text garbage":                     `'{"' || chr(1)`,
+		"bytea flip":                       "set_byte(%s, length(%[1]s) / 2, get_byte(%[1]s, length(%[1]s) / 2) # 1)",
+		"bytea garbage":                    `'\xffffffffffffffffff01'::bytea`,
+		"bigint flip":                      "%s # 4",
+		"bigint garbage":                   "-9223372036854775808",
+		"integer flip":                     "%s # 4",
+		"integer garbage":                  "-2147483648",
+		"smallint flip":                    "%s # 4",
+		"smallint garbage":                 "-32768",
+		"boolean flip":                     "NOT %s",
+		"timestamp with time zone flip":    "%s + interval '1 microsecond'",
+		"timestamp with time zone garbage": "'290000-01-01'::timestamptz",
+	}[kind+" "+how]
+	if how == "null" {
+		to = "NULL"
+	}
+	if to == "" {
+		return false
+	}
+	if strings.Contains(to, "%") {
+		to = fmt.Sprintf(to, name)
+	}
+	tag, err := d.conn.Exec(t.Context(), fmt.Sprintf("UPDATE %s.%s SET %s = %s WHERE %s AND %[3]s IS DISTINCT FROM %[4]s", defaultSchema, table, name, to, where))
+	if err != nil {
+		return false // the schema does not allow it, or the value has no such bit
+	}
+	return tag.RowsAffected() > 0
+}
+
+func (d *damagedSchema) Orphan(t testing.TB, run string) {
+	t.Helper()
+	if n := d.do(t, fmt.Sprintf("DELETE FROM %s.runs WHERE id = '%s'", defaultSchema, run)); n != 1 {
+		t.Fatalf("%d rows deleted", n)
+	}
+}
+
+var allDamage = flag.Bool("damage.all", false, "try all kinds of damage, not one in eight")
+
+// TestDamage changes each column of each table, in each way; unless told otherwise, some of them.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	d := &damagedSchema{url: pgtest.URL(t)}
+	var err error
+	if d.conn, err = pgx.Connect(t.Context(), d.url); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.conn.Close(t.Context()) })
+	worldtest.RunDamage(t, d, worldtest.SomeDamage(t, *allDamage))
+}

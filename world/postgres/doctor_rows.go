@@ -1,0 +1,56 @@
+package postgres
+
+// What the examination says of rows that are damaged, beside those of runs and logs: see world.Verify.
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	doctorOrphans = load("doctor_orphans")
+	doctorInbox   = load("doctor_inbox")
+)
+
+// mostDamaged is how many runs a finding names.
+const mostDamaged = 5
+
+// orphans looks for rows whose run, or class, is not there.
+func (x *examination) orphans(ctx context.Context) (world.Finding, error) {
+	var found []string
+	err := x.w.read(ctx, doctorOrphans, func(row pgx.Rows) error {
+		var what string
+		err := row.Scan(&what)
+		found = append(found, what)
+		return err
+	})
+	if len(found) == 0 {
+		return good("none"), err
+	}
+	return bad("their run was lost, or they were changed: nobody is given them; restore a backup, or delete them by hand",
+		"%s", strings.Join(found, "; ")), err
+}
+
+// inboxes reads mail, and compares it with its checksums.
+func (x *examination) inboxes(ctx context.Context) (world.Finding, error) {
+	n, wrong := 0, 0
+	var runs []string
+	err := x.w.read(ctx, doctorInbox, func(row pgx.Rows) error {
+		n++
+		_, m, err := scanMail(row)
+		if m.Damage != "" {
+			if wrong++; wrong <= mostDamaged {
+				runs = append(runs, "run "+m.Run+", "+m.Damage)
+			}
+		}
+		return err
+	})
+	if wrong == 0 {
+		return good("%d deliveries wait, as they were sent", n), err
+	}
+	return bad("restore a backup; or end the run: `stepwell runs cancel --force`, then fork it", "%d of %d deliveries: %s", wrong, n, strings.Join(runs, "; ")), err
+}
