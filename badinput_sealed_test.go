@@ -115,7 +115,7 @@ func changedEnvelope(t *testing.T, code string, change func(t *testing.T, own, o
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	const set = "UPDATE log SET head = ?1, body = ?2 WHERE seq = ?3 AND run = (SELECT key FROM runs WHERE id = ?4)"
+	const set = "UPDATE log SET head = ?1, body = ?2, sum = NULL WHERE seq = ?3 AND run = (SELECT key FROM runs WHERE id = ?4)"
 	own := rowsInFile(t, path, hurt)
 	bad := change(t, own[seq], rowsInFile(t, path, runs[1].ID())[seq])
 	if bytes.Equal(bad.body, own[seq].body) {

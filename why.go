@@ -140,6 +140,9 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 		return Story{}, fmt.Errorf("read workers: %w", err)
 	}
 	s.Run = info.Run
+	if s.Damage == "" {
+		s.Damage = info.Damage
+	}
 	s.Why = whyOf(&info.Run, s.Journal, tasks, stats.Workers, stats.Now)
 	if since, ok := a.engine.Stalled(run); ok && s.Why.Kind == WhyWorking {
 		s.Why.Kind, s.Why.Since = WhyStalled, since

@@ -44,6 +44,10 @@ const mostAsides = 3
 
 func (f *whyFinder) find() {
 	q := f.run.Queue
+	if what := f.run.Damage; what != "" {
+		f.why.Kind, f.why.Block = WhyBlocked, &world.Block{Code: world.CodeCorrupt, Message: what, Seq: 1}
+		return
+	}
 	if f.run.Status.Terminal() || q == nil {
 		f.over()
 		return

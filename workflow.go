@@ -2,6 +2,7 @@ package stepwell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -202,6 +203,9 @@ func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 
 // result decodes the output of a run that is over.
 func (i RunInfo) result(out any, reg *codec.Registry) error {
+	if i.Damage != "" {
+		return &world.CorruptError{Run: i.ID, Seq: 1, Err: errors.New(i.Damage)}
+	}
 	if i.Sealed {
 		return &world.KeyError{Run: i.ID, Key: i.Encryption}
 	}

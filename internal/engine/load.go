@@ -83,6 +83,9 @@ func (s *session) guard(ctx context.Context, life func()) {
 // load brings the run's state and machine to the end of its log: from the cache and what came since, or by a replay of its newest segment.
 func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 	s.state, s.durable, s.newest = &world.State{ID: s.run}, tk.Seq, tk.Segment
+	if tk.Damage != "" {
+		return &world.CorruptError{Run: s.run, Seq: 1, Err: errors.New(tk.Damage)}
+	}
 	cursor := ""
 	if c := s.e.cache.take(s.run); c != nil {
 		if c.wf == s.wf && c.state.Seq <= tk.Seq && c.state.SegmentSeq >= tk.Segment { // else another worker has continued it

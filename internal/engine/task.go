@@ -74,6 +74,10 @@ func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
 	var alone *world.Task
 	for i := range tasks {
 		t := &tasks[i]
+		if t.Damage != "" {
+			back.Go(func() { e.refuseDamaged(t); ended() })
+			continue
+		}
 		if why := e.unfit(t); why != "" {
 			back.Go(func() {
 				if broken := e.changed(e.workCtx, t); broken != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -228,6 +229,10 @@ func (s *session) handleMail(mail *world.Mail) {
 	}
 	if s.failure != nil {
 		return // it stays in the inbox: nothing is delivered to blocked code
+	}
+	if why := s.damage(mail); why != "" { // it stays in the inbox, and the run blocked
+		s.fail(&world.CorruptError{Run: s.run, Seq: s.state.Seq + 1, Err: errors.New(why)}, 0)
+		return
 	}
 	if err := s.e.readable(s.run, mail.Events); err != nil { // it stays in the inbox as well
 		s.fail(err, 0)

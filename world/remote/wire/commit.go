@@ -117,6 +117,7 @@ type Task struct {
 	First     time.Time `json:"first,omitzero"`
 	Failures  int       `json:"failures,omitempty"`
 	Abandoned int       `json:"abandoned,omitempty"`
+	Damage    string    `json:"damage,omitempty"`
 }
 
 // OfTask makes a message of a task.
@@ -124,7 +125,7 @@ func OfTask(t *world.Task) Task {
 	return Task{
 		Run: t.Run, Step: t.Step, Name: t.Name, Workflow: t.Workflow, Input: t.Input, Sealed: t.Sealed, Options: t.Options, Priority: t.Priority,
 		Visible: t.Visible,
-		Worker:  t.Worker, Attempt: t.Attempt, History: OfEvents(t.History), First: t.First, Failures: t.Failures, Abandoned: t.Abandoned,
+		Worker:  t.Worker, Attempt: t.Attempt, History: OfEvents(t.History), First: t.First, Failures: t.Failures, Abandoned: t.Abandoned, Damage: t.Damage,
 	}
 }
 
@@ -133,7 +134,7 @@ func (t *Task) World() world.Task {
 	return world.Task{
 		Run: t.Run, Step: t.Step, Name: t.Name, Workflow: t.Workflow, Input: t.Input, Sealed: t.Sealed, Options: t.Options, Priority: t.Priority,
 		Visible: t.Visible,
-		Worker:  t.Worker, Attempt: t.Attempt, History: WorldEvents(t.History), First: t.First, Failures: t.Failures, Abandoned: t.Abandoned,
+		Worker:  t.Worker, Attempt: t.Attempt, History: WorldEvents(t.History), First: t.First, Failures: t.Failures, Abandoned: t.Abandoned, Damage: t.Damage,
 	}
 }
 
@@ -203,16 +204,17 @@ type Mail struct {
 	ID        string    `json:"id,omitempty"`
 	ArrivedAt time.Time `json:"arrivedAt"`
 	Events    []Event   `json:"events,omitempty"`
+	Damage    string    `json:"damage,omitempty"`
 }
 
 // OfMail makes messages of mail.
 func OfMail(in []world.Mail) []Mail {
-	return list(in, func(m *world.Mail) Mail { return Mail{m.Row, m.Run, m.ID, m.ArrivedAt, OfEvents(m.Events)} })
+	return list(in, func(m *world.Mail) Mail { return Mail{m.Row, m.Run, m.ID, m.ArrivedAt, OfEvents(m.Events), m.Damage} })
 }
 
 // WorldMail is the mail of messages.
 func WorldMail(in []Mail) []world.Mail {
 	return list(in, func(m *Mail) world.Mail {
-		return world.Mail{Row: m.Row, Run: m.Run, ID: m.ID, ArrivedAt: m.ArrivedAt, Events: WorldEvents(m.Events)}
+		return world.Mail{Row: m.Row, Run: m.Run, ID: m.ID, ArrivedAt: m.ArrivedAt, Events: WorldEvents(m.Events), Damage: m.Damage}
 	})
 }

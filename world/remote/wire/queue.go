@@ -82,12 +82,13 @@ type TakenRun struct {
 	Mail     []Mail       `json:"mail,omitempty"`
 	Log      []Event      `json:"log,omitempty"`
 	Strikes  int          `json:"strikes,omitempty"`
+	Damage   string       `json:"damage,omitempty"`
 }
 
 // OfTaken makes a message of what a worker was given.
 func OfTaken(in *world.Taken) Taken {
 	return Taken{Now: in.Now, Next: in.Next, More: in.More, Tasks: list(in.Tasks, OfTask), Runs: list(in.Runs, func(r *world.TakenRun) TakenRun {
-		return TakenRun{r.Run, r.Take, r.Class, r.Status, r.Priority, r.Seq, r.Segment, r.Paused, r.Blocked, OfMail(r.Mail), OfEvents(r.Log), r.Strikes}
+		return TakenRun{r.Run, r.Take, r.Class, r.Status, r.Priority, r.Seq, r.Segment, r.Paused, r.Blocked, OfMail(r.Mail), OfEvents(r.Log), r.Strikes, r.Damage}
 	})}
 }
 
@@ -96,7 +97,7 @@ func (t *Taken) World() world.Taken {
 	return world.Taken{Now: t.Now, Next: t.Next, More: t.More, Tasks: list(t.Tasks, (*Task).World), Runs: list(t.Runs, func(r *TakenRun) world.TakenRun {
 		return world.TakenRun{
 			Run: r.Run, Take: r.Take, Class: r.Class, Status: r.Status, Priority: r.Priority, Seq: r.Seq, Segment: r.Segment, Paused: r.Paused,
-			Blocked: r.Blocked, Mail: WorldMail(r.Mail), Log: WorldEvents(r.Log), Strikes: r.Strikes,
+			Blocked: r.Blocked, Mail: WorldMail(r.Mail), Log: WorldEvents(r.Log), Strikes: r.Strikes, Damage: r.Damage,
 		}
 	})}
 }
