@@ -83,7 +83,8 @@ type run struct {
 	Encryption     string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with
 	Sealed         bool                       `json:"sealed,omitempty"`     // and the server does not have it
 	Queue          *world.QueueRow            `json:"queue,omitempty"`
-	Late           []world.Late               `json:"late,omitempty"` // what the run was sent and had not read when it ended
+	Late           []world.Late               `json:"late,omitempty"`   // what the run was sent and had not read when it ended
+	Damage         string                     `json:"damage,omitempty"` // what of its row is not what was written, and is left out
 }
 
 func show(r *world.Run) run {
@@ -91,7 +92,7 @@ func show(r *world.Run) run {
 		ID: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, IdempotencyKey: r.Key, Priority: r.Priority + 1, Input: r.Input,
 		Output: r.Output, Error: r.Error, Parent: r.Parent, Origin: r.Origin, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Attributes: r.Attributes, Takes: r.Takes,
 		Encryption: r.Encryption, Sealed: r.Sealed,
-		Queue: r.Queue, Late: r.Late,
+		Queue: r.Queue, Late: r.Late, Damage: r.Damage,
 	}
 	if v.Retention = forever; r.Retention > 0 {
 		v.Retention = durationText(r.Retention)

@@ -12,11 +12,13 @@ import (
 )
 
 func (c *cli) doctor() *cobra.Command {
+	var q reading
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine a database: runs that stand still, and what makes it slow",
 		Long: `Examine a database: runs that are due and that nobody takes, workers that are lost, mail that nobody reads, streams with gaps, clocks that
-differ, missing indexes, dead rows, transactions that stay open, settings that lose data. Nothing is changed. What is not well comes with what to do.
+differ, missing indexes, dead rows, transactions that stay open, settings that lose data; rows that are not what was written. Nothing is changed.
+What is not well comes with what to do.
 
 Exit codes:
   0    nothing is bad; there may be warnings
@@ -25,17 +27,20 @@ Exit codes:
   3    there is no such database
   130  interrupted`,
 		Example: `  stepwell doctor --db postgres://app@db.internal/app
+  stepwell doctor --full
   stepwell doctor --json | jq 'select(.health != "good")'`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd.Context(), func(db *database) error { return c.examine(cmd.Context(), db) })
+			return c.with(cmd.Context(), func(db *database) error { return c.examine(cmd.Context(), db, q) })
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a check")
+	cmd.Flags().BoolVar(&q.full, "full", false, "read all runs, not the newest 1,000 alone")
+	cmd.Flags().StringVar(&q.from, "from", "", "read runs from here on: what an examination that was interrupted said")
 	return cmd
 }
 
-func (c *cli) examine(ctx context.Context, db *database) error {
+func (c *cli) examine(ctx context.Context, db *database, q reading) error {
 	d, ok := db.world.(world.Doctor)
 	if !ok {
 		return usagef(validDB, "%s: its world has no doctor", c.place)
@@ -43,6 +48,9 @@ func (c *cli) examine(ctx context.Context, db *database) error {
 	all, err := d.Examine(ctx)
 	if err != nil {
 		return err
+	}
+	if f := c.verify(ctx, db.world, q); f != nil {
+		all = append(all, *f)
 	}
 	bads := 0
 	enc, t := c.encoder(), &table{gap: "  "}

@@ -227,10 +227,12 @@ func (c *cli) listTable(runs []listed, now time.Time) {
 func statusCell(r *listed) cell {
 	tones := map[world.Status]tone{world.Running: busy, world.Completed: good, world.Failed: bad, world.Cancelled: dim}
 	out := cell{text: string(r.Status), tone: tones[r.Status]}
-	switch r.Why.Kind {
-	case stepwell.WhyBlocked:
+	switch {
+	case r.Damage != "":
+		out = cell{text: "damaged", tone: bad}
+	case r.Why.Kind == stepwell.WhyBlocked:
 		out = cell{text: "blocked", tone: bad}
-	case stepwell.WhyPaused:
+	case r.Why.Kind == stepwell.WhyPaused:
 		out = cell{text: "paused", tone: warm}
 	}
 	return out

@@ -26,6 +26,9 @@ type status struct {
 }
 
 func runStatus(r *world.Run) status {
+	if r.Damage != "" {
+		return status{"damaged", bad, "!"}
+	}
 	if q := r.Queue; q != nil && !r.Status.Terminal() {
 		switch {
 		case q.Blocked != nil:
