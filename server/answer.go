@@ -56,22 +56,36 @@ func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // answer writes a value as JSON, payloads as they are in the log: <, > and & are not escaped.
 func answer(w http.ResponseWriter, status int, v any) error {
+	text, err := encoded(v)
+	if err != nil {
+		return err
+	}
+	return answerText(w, status, text)
+}
+
+// encoded is a value as it is answered.
+func encoded(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("write the answer: %w", err)
+		return nil, fmt.Errorf("write the answer: %w", err)
 	}
+	return b.Bytes(), nil
+}
+
+// answerText writes JSON.
+func answerText(w http.ResponseWriter, status int, text []byte) error {
 	if to, ok := w.(*writer); ok {
-		if err := to.crowd(int64(b.Len())); err != nil { // what it was put together of is not needed any more
+		if err := to.crowd(int64(len(text))); err != nil { // what it was put together of is not needed any more
 			return err
 		}
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a client that is gone is not told
+	_, _ = w.Write(text) // a client that is gone is not told
 	return nil
 }
 

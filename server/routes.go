@@ -21,6 +21,7 @@ type route struct {
 
 	audit     bool // an operator's act: it is logged with who, what and which run
 	raw       bool // the handler reads query and body itself, whatever they are
+	once      bool // what comes twice under one name is done once: see calls
 	wide      bool // its answer may be large, and is counted before it is put together
 	anyOrigin bool // pages of other origins may send, and under any host name, as to a webhook: its token is the key
 

@@ -5,6 +5,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 // Options say how a server behaves. The zero value is safe on the loopback: without keys everybody who can reach it may do everything.
@@ -124,7 +126,9 @@ type Server struct {
 	joined   joined
 	below    world.World // the world of remote workers: payloads as they lie there
 	losses   losses
-	id       string // of this process of the server
+	calls    calls
+	seed     maphash.Seed // of what tells bodies apart
+	id       string       // of this process of the server
 
 	pageBytes    int // of all that is in a page, behind which it ends early; constants but for tests
 	journalBytes int // of a log, more than which its journal is told without payloads
@@ -150,7 +154,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 		app: app, world: app.World(), opts: o, log: o.Logger, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
 		watchers: newWatchers(app.World()), waiting: make(chan struct{}, o.MaxWaiting), drain: make(chan struct{}), room: newRoom(o.MaxAnswers),
 		pageBytes: 2 << 20, journalBytes: 8 << 20, bulkTime: bulkTime,
-		below: below(app.World()), id: world.NewID("srv", time.Now()),
+		below: below(app.World()), id: world.NewID("srv", time.Now()), seed: maphash.MakeSeed(),
 	}
 	if s.pusher, err = newPusher(s.below, o.Push, s.log); err != nil {
 		return nil, fmt.Errorf("server.New: %w", err)
@@ -198,6 +202,9 @@ func (s *Server) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	for name, value := range securityHeaders {
 		header.Set(name, value)
+	}
+	if name := r.Header.Get(wire.CallHeader); isCallName(name) {
+		header.Set(wire.CallHeader, name)
 	}
 	if r.TLS != nil {
 		header.Set("Strict-Transport-Security", "max-age=31536000")

@@ -28,12 +28,12 @@ func wireRoutes() []route {
 			id: "worldHello", summary: "Say which protocol this is, and what the key may do",
 			responses: []response{{200, "WireHello", "", "The server."}},
 		}},
-		wireRoute("join", Worker, "Join as a worker: register, and get a lease", "WireWorker", "WireBeat", (*Server).wireJoin),
-		wireRoute("take", Worker, "Take runs and tasks that are due, or wait until there are some", "WireTakeQuery", "WireTaken", (*Server).wireTake),
-		wireRoute("beat", Worker, "Renew a worker's lease, and hear what came for what it owns", "WireBeatQuery", "WireBeat", (*Server).wireBeat),
-		wireRoute("held", Worker, "List what a worker holds, behind a take whose answer was lost", "WireHeldQuery", "WireHeld", (*Server).wireHeld),
-		wireRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "Accepted", (*Server).wireLeave),
-		wireRoute("sweep", Worker, "Delete ended runs whose retention is over", "WireSweepQuery", "WireSwept", (*Server).wireSweep),
+		actRoute("join", Worker, "Join as a worker: register, and get a lease", "WireWorker", "WireBeat", (*Server).wireJoin),
+		actRoute("take", Worker, "Take runs and tasks that are due, or wait until there are some", "WireTakeQuery", "WireTaken", (*Server).wireTake),
+		actRoute("beat", Worker, "Renew a worker's lease, and hear what came for what it owns", "WireBeatQuery", "WireBeat", (*Server).wireBeat),
+		actRoute("held", Worker, "List what a worker holds, behind a take whose answer was lost", "WireHeldQuery", "WireHeld", (*Server).wireHeld),
+		actRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "Accepted", (*Server).wireLeave),
+		actRoute("sweep", Worker, "Delete ended runs whose retention is over", "WireSweepQuery", "WireSwept", (*Server).wireSweep),
 	}, wireLogRoutes(), wireReadRoutes(), noticeRoutes())
 }
 
@@ -53,6 +53,13 @@ func wireRoute[In, Out any](name string, scope Scope, summary, in, out string, f
 	}}
 }
 
+// actRoute is the door of a method that changes something: what comes twice is done once.
+func actRoute[In, Out any](name string, scope Scope, summary, in, out string, f func(s *Server, r *request, in *In) (Out, error)) route {
+	rt := wireRoute(name, scope, summary, in, out, f)
+	rt.once = true
+	return rt
+}
+
 // wired makes a handler of a method of a world.
 func wired[In, Out any](f func(s *Server, r *request, in *In) (Out, error)) func(*Server, http.ResponseWriter, *request) error {
 	return func(s *Server, w http.ResponseWriter, r *request) error {
@@ -60,11 +67,22 @@ func wired[In, Out any](f func(s *Server, r *request, in *In) (Out, error)) func
 		if err := r.decode(in); err != nil {
 			return err
 		}
-		out, err := f(s, r, in)
+		do := func() ([]byte, error) {
+			out, err := f(s, r, in)
+			if err != nil {
+				return nil, err
+			}
+			return encoded(out)
+		}
+		name := ""
+		if r.route.once {
+			name = s.callOf(r)
+		}
+		text, err := s.calls.once(r.Context(), name, do)
 		if err != nil {
 			return err
 		}
-		return answer(w, http.StatusOK, out)
+		return answerText(w, http.StatusOK, text)
 	}
 }
 
@@ -119,7 +137,7 @@ func (s *Server) wireBeat(r *request, in *wire.BeatQuery) (wire.Beat, error) {
 	if err := s.mayActFor(r, in.Worker); err != nil {
 		return wire.Beat{}, err
 	}
-	q := world.BeatQuery{Worker: in.Worker, Tasks: wire.WorldKeys(in.Tasks)}
+	q := world.BeatQuery{Worker: in.Worker, Tasks: wire.WorldKeys(in.Tasks), Account: true}
 	b, err := lasting(r.Context(), func(ctx context.Context) (world.Beat, error) { return s.below.Beat(ctx, q) })
 	b.Mail = someMail(b.Mail)
 	if err == nil {

@@ -15,10 +15,10 @@ import (
 
 func wireLogRoutes() []route {
 	all := []route{
-		wireRoute("commit", Operator, "Make one atomic change to one run", "WireCommit", "WireCommitted", (*Server).wireCommit),
+		actRoute("commit", Operator, "Make one atomic change to one run", "WireCommit", "WireCommitted", (*Server).wireCommit),
 		wireRoute("outcome", Operator, "Tell whether a commit whose answer was lost was written", "WireCommit", "WireCommitted", (*Server).wireOutcome),
-		wireRoute("deliver", Operator, "Send to a run's inbox, or end an attempt of a task", "WireDelivery", "WireDelivered", (*Server).wireDeliver),
-		wireRoute("append", Worker, "Add chunks to a stream", "WireAppend", "WireAppended", (*Server).wireAppend),
+		actRoute("deliver", Operator, "Send to a run's inbox, or end an attempt of a task", "WireDelivery", "WireDelivered", (*Server).wireDeliver),
+		actRoute("append", Worker, "Add chunks to a stream", "WireAppend", "WireAppended", (*Server).wireAppend),
 	}
 	all[0].maxBody, all[1].maxBody = commitBody, commitBody
 	return all

@@ -1,6 +1,6 @@
 package world
 
-// This file lets a worker ask what it holds, where the answer to a take was lost.
+// This file tells a worker what it holds by its world's account: answers get lost, and between a server and its workers they may be spoiled or come twice.
 
 import "context"
 
@@ -16,4 +16,17 @@ type Holder interface {
 type Held struct {
 	Runs  []string  // those that it was given, and those that it bore
 	Tasks []TaskKey // without the number of the attempt
+}
+
+// Account is what a worker owns by its world's account, at one moment. Nothing is promised of takes that are under way.
+type Account struct {
+	Runs  []OwnedRun
+	Tasks []TaskKey // each with the attempt as which it is held
+}
+
+// OwnedRun is a run that a worker owns.
+type OwnedRun struct {
+	Run  string `json:"run"`
+	Take int64  `json:"take"` // under which it owns the run
+	Last int64  `json:"last"` // number of the last event
 }

@@ -54,6 +54,9 @@ type TakenRun struct {
 type BeatQuery struct {
 	Worker string
 	Tasks  []TaskKey
+
+	// Account asks for all that the worker owns. Servers do for their workers; a worker whose answers come from the world itself knows.
+	Account bool
 }
 
 // Beat is what a worker learns at a heartbeat.
@@ -63,4 +66,6 @@ type Beat struct {
 	Mail  []Mail    // of all runs that the worker owns, in order of arrival, also mail that was given before and still waits
 	Ended []TaskKey // of those asked: no longer held, or their run is over
 	Lost  []string  // runs that ended, or are owned by somebody else, since the last beat, as far as the world can tell
+
+	Account *Account // nil: nobody asked for it
 }

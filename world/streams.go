@@ -21,7 +21,8 @@ const MaxChunk = 1 << 20
 type Streams interface {
 	// Append adds chunks to a stream while its writer goes on; it is durable when it returns, and shares its transaction with others that arrive
 	// meanwhile. It is refused with nothing written: with [ErrLeaseLost] unless the writer is still who it says, with [ErrStreamClosed] behind
-	// a mark that closed the stream. After [ErrUnknownOutcome] the same Append with Again set writes what is not there yet.
+	// a mark that closed the stream. After [ErrUnknownOutcome] the same Append with Again set writes what is not there yet. One that comes twice in
+	// a row, as networks do it, is written once, and answered alike, without that.
 	Append(ctx context.Context, a *Append) (Appended, error)
 
 	// Chunks reads a stream from a number on. A stream that nobody has written to is empty. An unknown run: [ErrNotFound].
@@ -148,6 +149,11 @@ func (w *StreamWrite) Bytes() int {
 		n += errorBytes(w.Error)
 	}
 	return n
+}
+
+// Repeats reports whether the write comes again behind the last row of its stream: its writer has been at that position before. Workflow code counts nothing.
+func (w *StreamWrite) Repeats(step string, attempt int, pos int64) bool {
+	return w.Step != "" && w.Len() > 0 && w.Step == step && w.Attempt == attempt && w.Pos <= pos
 }
 
 // Voids reports whether the reset of the write makes void what a row of chunks holds at number From and behind.

@@ -91,7 +91,7 @@ func (e *Engine) stirLocked() {
 func (e *Engine) busy() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.owned)+len(e.tasks) > 0
+	return len(e.owned)+len(e.tasks) > 0 || e.books.openLocked()
 }
 
 // holds reports whether this process is still the worker that it was when it asked for something whose answer has come now.
@@ -165,10 +165,10 @@ func (e *Engine) look(ctx context.Context) bool {
 
 // beatNow beats. The caller has the place in e.beating.
 func (e *Engine) beatNow(ctx context.Context) {
-	e.beats.Add(1)
+	number, worker := e.beats.Add(1), e.workerID()
 	e.heard = false
 	sent := time.Now()
-	b, err := e.cfg.World.Beat(ctx, world.BeatQuery{Worker: e.workerID(), Tasks: e.taskKeys()})
+	b, err := e.cfg.World.Beat(ctx, world.BeatQuery{Worker: worker, Tasks: e.taskKeys()})
 	switch {
 	case err == nil:
 		e.renewed(sent, b)
@@ -190,6 +190,7 @@ func (e *Engine) beatNow(ctx context.Context) {
 	}
 	e.heard = true
 	e.dispatch(b)
+	e.audit(ctx, worker, number, b.Account)
 }
 
 // dispatch gives what a beat told to whom it concerns.
@@ -219,6 +220,9 @@ func (e *Engine) taskKeys() []world.TaskKey {
 	defer e.mu.Unlock()
 	keys := make([]world.TaskKey, 0, len(e.tasks))
 	for k, t := range e.tasks {
+		if t.ending {
+			continue
+		}
 		keys = append(keys, world.TaskKey{Run: k.run, Step: k.step, Attempt: t.attempt})
 	}
 	return keys

@@ -174,6 +174,8 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	if e.runs.try(1) == 0 {
 		return "", ErrNoSlot
 	}
+	noted := e.taking()
+	defer noted()
 	taken, worker, err := e.takeOne(world.TakeQuery{Classes: e.classes, Runs: 1, Run: run})
 	if err != nil || len(taken.Runs) == 0 {
 		e.runs.release(1)
@@ -181,11 +183,12 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	}
 	tk := taken.Runs[0]
 	s := newSession(e, tk.Run, tk.Take)
-	s.worker, s.slice, s.caller = worker, slice, ctx
+	s.worker, s.listed, s.slice, s.caller = worker, true, slice, ctx
 	if !e.adopt(s, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
 		e.runs.release(1) // leaving hands the run back
 		return "", ErrDraining
 	}
+	noted()
 	stop := context.AfterFunc(ctx, s.endSlice)
 	defer stop()
 	<-s.done
@@ -227,6 +230,8 @@ func (e *Engine) workOff(ctx context.Context, m Message, patience time.Duration)
 	if !e.stepSlot(ctx, patience) {
 		return "", ErrNoSlot
 	}
+	noted := e.taking()
+	defer noted()
 	taken, _, err := e.takeOne(world.TakeQuery{Steps: e.stepNames(), Tasks: 1, Run: m.Run, Step: m.Step})
 	if err != nil || len(taken.Tasks) == 0 {
 		e.steps.release(1)
@@ -234,6 +239,7 @@ func (e *Engine) workOff(ctx context.Context, m Message, patience time.Duration)
 	}
 	ended := make(chan struct{})
 	e.startTasks(taken.Tasks, func() { close(ended) }, false)
+	noted()
 	<-ended
 	return CameDone, nil
 }
@@ -256,9 +262,7 @@ func (e *Engine) takeOne(q world.TakeQuery) (world.Taken, string, error) {
 		case err == nil: // the answer came late: what it gives was handed back, or will be
 			return world.Taken{}, "", nil
 		case errors.Is(err, world.ErrUnknownOutcome):
-			if !e.gotNothing(ctx, q.Worker) {
-				e.resign(ctx)
-			}
+			e.doubt(ctx, q.Worker)
 			return world.Taken{}, "", err
 		case errors.Is(err, world.ErrLeaseLost) && try == 0 && ctx.Err() == nil:
 			e.distrust()

@@ -104,6 +104,7 @@ type Engine struct {
 	mu        sync.Mutex
 	owned     map[string]*session     // guarded by mu
 	tasks     map[taskKey]*heldTask   // guarded by mu
+	books     books                   // guarded by mu
 	stalls    map[string]time.Time    // guarded by mu: runs whose code does not yield, since when
 	called    string                  // guarded by mu: the run that is to be evaluated alone next, for which the turn is kept
 	uncall    *time.Timer             // guarded by mu: gives that up
@@ -122,6 +123,7 @@ type Engine struct {
 	sessions sync.WaitGroup
 	bodies   sync.WaitGroup
 	unwound  sync.WaitGroup
+	returns  sync.WaitGroup // of what the worker holds and does not know of
 
 	awaiters awaiters
 	desks    sync.Pool // of *desk
@@ -233,6 +235,7 @@ func (e *Engine) adopt(s *session, life func(ctx context.Context)) bool {
 	e.stirLocked()
 	before := e.owned[s.run] // has released the run, or lost it, and is about to end
 	e.owned[s.run] = s
+	s.heard = e.beats.Load()
 	ctx := e.workCtx
 	e.sessions.Go(func() {
 		makeRoom()

@@ -19,6 +19,8 @@ type session struct {
 	take int64
 	// worker is the ID under which the run was taken or born. The worker may have joined anew since: then the run is not this session's any more.
 	worker string
+	heard  uint64 // the beat before which it was known here; guarded by the engine's mu
+	listed bool   // the world says, or has said, that the run is its own; guarded by the engine's mu
 	desk   *desk
 	parts  [1]*world.Commit // what split returns, as a rule
 	doubt  bool             // the outcome of a commit was unknown for a while: its world may still look at it

@@ -56,6 +56,7 @@ func (sh *shift) end() error {
 	err := e.drain(sh.giveUp)
 	sh.stopBeat()
 	sh.beats.Wait()
+	e.returns.Wait()
 	e.cache.clear()
 	e.unwound.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(sh.work), 5*time.Second)

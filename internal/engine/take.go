@@ -44,6 +44,7 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	if tasks > 0 {
 		q.Steps = e.stepNames()
 	}
+	defer e.taking()()
 	taken, err := e.cfg.World.Take(ctx, q)
 	if err != nil {
 		e.runs.release(runs)
@@ -61,7 +62,7 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	e.startTasks(taken.Tasks, nil, turn)
 	for _, tk := range taken.Runs {
 		s := newSession(e, tk.Run, tk.Take)
-		s.worker = q.Worker
+		s.worker, s.listed = q.Worker, true
 		if !e.adopt(s, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
 			e.runs.release(1) // shutting down: leaving hands the run back
 		}
@@ -124,16 +125,27 @@ func (e *Engine) takeFailed(ctx context.Context, worker string, err error) time.
 	case errors.Is(err, world.ErrLeaseLost):
 		e.distrust() // and the beat joins anew
 	case errors.Is(err, world.ErrUnknownOutcome):
-		if e.gotNothing(ctx, worker) {
+		if e.doubt(ctx, worker) {
 			return 0
 		}
-		e.resign(ctx)
 	case errors.Is(err, world.ErrReplaced):
 		e.lostWorld(err)
 	default:
 		e.cfg.Logger.Warn("take failed", "err", err)
 	}
 	return time.Second
+}
+
+// doubt is what becomes of a take whose answer was lost. Where the world's accounts come with beats they show what it gave. Else, unless it is known that it gave
+// nothing, the worker gives up all that it holds. It reports whether nothing is lost by taking again at once.
+func (e *Engine) doubt(ctx context.Context, worker string) bool {
+	if e.gotNothing(ctx, worker) {
+		return true
+	}
+	if !e.awaitAccount() {
+		e.resign(ctx)
+	}
+	return false
 }
 
 // heldTries is how often a worker compares what it holds with what the world says: a run that begins or ends meanwhile may be in one of the two alone.

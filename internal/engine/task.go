@@ -20,6 +20,7 @@ type heldTask struct {
 	attempt int
 	worker  string // ID under which it was taken or born
 	cancel  func(cause error)
+	ending  bool // the body has returned, and its end is on its way
 }
 
 // runTask runs one attempt of a registered step that was queued. It holds a step slot. home is the session that queued it and still waits, or nil.
@@ -35,7 +36,7 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	}
 	e.mu.Lock()
 	e.stirLocked()
-	e.tasks[taskKey{t.Run, t.Step}] = &heldTask{t.Attempt, t.Worker, b.cancel}
+	e.tasks[taskKey{t.Run, t.Step}] = &heldTask{attempt: t.Attempt, worker: t.Worker, cancel: b.cancel}
 	e.mu.Unlock()
 	b.timeout, b.run, b.input = b.policy.Timeout, def.Run, t.Input
 	if b.policy.Tx {
@@ -161,9 +162,7 @@ func taskPolicy(p Policy, override []byte) Policy {
 // endTask hands the outcome of an attempt to the run, or the task back to the queue for a retry.
 func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy Policy, start world.Event, r result) {
 	d := e.taskOutcome(t, policy, start, r)
-	e.mu.Lock()
-	delete(e.tasks, taskKey{t.Run, t.Step})
-	e.mu.Unlock()
+	defer e.endingTask(t)()
 	if failed := d.Events[len(d.Events)-1].Type != world.StepCompleted; failed {
 		r.streams = unclosed(r.streams, d.RetryAt.IsZero())
 	}
@@ -201,6 +200,25 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy 
 	e.deliverTask(d)
 	if home != nil {
 		home.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
+	}
+}
+
+// endingTask notes that the body of a task has returned. ended is to be called when its end is durable, or its session has it: the next attempt may have begun here by then.
+func (e *Engine) endingTask(t *world.Task) (ended func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := taskKey{t.Run, t.Step}
+	held := e.tasks[key]
+	if held == nil {
+		return func() {}
+	}
+	held.ending = true
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.tasks[key] == held {
+			delete(e.tasks, key)
+		}
 	}
 }
 

@@ -29,3 +29,15 @@ func (w *World) Held(ctx context.Context, worker string) (h world.Held, err erro
 	}
 	return h, nil
 }
+
+// account is what the worker owns now.
+func (wk *worker) account() *world.Account {
+	a := &world.Account{}
+	for r := range wk.runs {
+		a.Runs = append(a.Runs, world.OwnedRun{Run: r.id, Take: r.take, Last: r.seq})
+	}
+	for t := range wk.tasks {
+		a.Tasks = append(a.Tasks, world.TaskKey{Run: t.run.id, Step: t.Step, Attempt: t.Attempt})
+	}
+	return a
+}

@@ -52,7 +52,7 @@ func (w *World) appendChunks(a *world.Append) (done world.Appended, err error) {
 		return done, fmt.Errorf("run %s: stream %q, written by worker %s: %w", a.Run, a.Stream, a.Worker, world.ErrLeaseLost)
 	}
 	s := r.stream(a.Stream)
-	if a.Again {
+	if a.Again || s.repeated(&a.StreamWrite) {
 		if i := slices.IndexFunc(s.chunks, func(c chunk) bool {
 			return c.pos == a.Pos && c.Step == a.Step && c.Attempt == a.Attempt && c.Kind != world.ChunkReset
 		}); i >= 0 {
@@ -94,6 +94,12 @@ func (s *stream) closed(write *world.StreamWrite) bool {
 	return n > 0 && s.chunks[n-1].Kind.Closes() && !s.chunks[n-1].void(write)
 }
 
+// repeated reports whether a write comes again behind what it wrote.
+func (s *stream) repeated(write *world.StreamWrite) bool {
+	n := len(s.chunks)
+	return n > 0 && write.Repeats(s.chunks[n-1].Step, s.chunks[n-1].Attempt, s.chunks[n-1].pos)
+}
+
 // void reports whether the write resets the chunk.
 func (c *chunk) void(write *world.StreamWrite) bool {
 	return write.Voids(c.Step, c.Attempt) && c.Index >= write.From && c.Kind != world.ChunkReset
@@ -102,7 +108,7 @@ func (c *chunk) void(write *world.StreamWrite) bool {
 // commitChunks writes what a commit adds to streams.
 func (w *World) commitChunks(c *world.Commit, r *run, n *notices) {
 	for i := range c.Streams {
-		if s := r.stream(c.Streams[i].Stream); !s.closed(&c.Streams[i]) {
+		if s := r.stream(c.Streams[i].Stream); !s.closed(&c.Streams[i]) && !s.repeated(&c.Streams[i]) {
 			w.writeChunks(r, s, &c.Streams[i])
 			n.add(world.NoticeStream, r.id)
 		}
@@ -123,7 +129,7 @@ func (w *World) writeChunks(r *run, s *stream, write *world.StreamWrite) (first 
 		s.chunks = slices.DeleteFunc(s.chunks, func(c chunk) bool { return c.void(write) })
 		if len(s.chunks) < before {
 			from := write.From
-			add(world.ChunkReset, 0).From = &from
+			add(world.ChunkReset, -1).From = &from
 		}
 	}
 	first = s.next

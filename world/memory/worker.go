@@ -74,6 +74,9 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 			b.Ended = append(b.Ended, k)
 		}
 	}
+	if q.Account {
+		b.Account = wk.account()
+	}
 	return b, nil
 }
 

@@ -136,8 +136,8 @@ func (w *World) appendGroup(ctx context.Context, batch []*appending) {
 			m.err = err
 		case m.run == 0:
 			m.err = errAlone
-		case !m.written:
-			m.err = closedStream(m.a)
+		case !m.written: // the stream is closed, or it came before
+			m.err = errAlone
 		default:
 			w.counters.appends.Add(1)
 			notices = append(notices, world.Notice{Kind: world.NoticeStream, Run: m.a.Run})
@@ -201,8 +201,13 @@ func (w *World) insertAppends(ctx context.Context, tx txn, batch []*appending, l
 		if err != nil {
 			return fmt.Errorf("run %s: %w", m.a.Run, err)
 		}
+		key := chunkKey{m.run, m.a.Stream, m.a.Step, int64(m.a.Attempt), m.a.Pos}
+		if by[key] != nil && m.a.Step != "" { // the same twice in one transaction
+			m.run = 0
+			continue
+		}
 		rows = append(rows, of...)
-		by[chunkKey{m.run, m.a.Stream, m.a.Step, int64(m.a.Attempt), m.a.Pos}] = m
+		by[key] = m
 	}
 	b := &script{w: w}
 	b.writeChunks(rows, func(k chunkKey, index int64) {
@@ -224,9 +229,12 @@ func (w *World) appendAlone(ctx context.Context, m *appending) error {
 		if m.run == 0 {
 			return w.whyNotHeld(ctx, t, a)
 		}
+		find := func() error {
+			return t.each(ctx, findChunks, func(row scanner) error { m.written = true; return row.Scan(&m.done.First) },
+				m.run, a.Stream, a.Step, int32(a.Attempt), a.Pos)
+		}
 		if a.Again {
-			if err := t.each(ctx, findChunks, func(row scanner) error { m.written = true; return row.Scan(&m.done.First) },
-				m.run, a.Stream, a.Step, int32(a.Attempt), a.Pos); err != nil || m.written {
+			if err := find(); err != nil || m.written {
 				return err
 			}
 		}
@@ -241,6 +249,9 @@ func (w *World) appendAlone(ctx context.Context, m *appending) error {
 		case err == nil && a.Len() == 0: // a reset alone
 			m.written, m.done.First = true, least
 		case err == nil && !m.written:
+			if err := find(); err != nil || m.written {
+				return err
+			}
 			return closedStream(a)
 		}
 		return err

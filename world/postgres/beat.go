@@ -17,10 +17,12 @@ import (
 const graceMargin = 30 * time.Second
 
 var (
-	beatWorker = load("beat_worker")
-	seeWorker  = load("see_worker")
-	endedRuns  = load("ended_runs")
-	heldTasks  = load("held_tasks")
+	beatWorker   = load("beat_worker")
+	seeWorker    = load("see_worker")
+	endedRuns    = load("ended_runs")
+	heldTasks    = load("held_tasks")
+	accountRuns  = load("account_runs")
+	accountTasks = load("account_tasks")
 )
 
 // notBefore is what the database says that the time is, or what was said here before, if that was later: clocks do not run alike.
@@ -73,10 +75,12 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 		return world.Beat{}, w.notAlive(q.Worker)
 	}
 	now, mine := w.now(), w.ownedBy(wk)
-	if b, ok := w.idleBeat(wk, now, len(mine)+len(q.Tasks)); ok {
-		return b, nil
+	if !q.Account {
+		if b, ok := w.idleBeat(wk, now, len(mine)+len(q.Tasks)); ok {
+			return b, nil
+		}
 	}
-	b, held, err := w.askBeat(ctx, wk, mine, q.Tasks)
+	b, held, err := w.askBeat(ctx, wk, mine, &q)
 	if err != nil {
 		return world.Beat{}, err
 	}
@@ -113,12 +117,12 @@ func (w *World) idleBeat(wk *worker, now time.Time, holds int) (world.Beat, bool
 }
 
 // askBeat is the beat of a worker that owns runs or holds tasks. It also tells which of the tasks it still holds.
-func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, tasks []world.TaskKey) (b world.Beat, held map[int]bool, err error) {
+func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, ask *world.BeatQuery) (b world.Beat, held map[int]bool, err error) {
 	alive, over := false, make(map[int64]bool)
-	held = make(map[int]bool, len(tasks))
+	held = make(map[int]bool, len(ask.Tasks))
 	sent, fresh := time.Now(), w.fresh(wk)
 	err = w.batch(ctx, func(q *pgx.Batch) {
-		alive, b.Mail = false, nil
+		alive, b.Mail, b.Account = false, nil, nil
 		see := func(rows pgx.Rows) error {
 			_, err := pgx.ForEachRow(rows, []any{&b.Now, &b.Until}, func() error { alive = true; return nil })
 			return err
@@ -131,8 +135,12 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, tasks []wo
 		if len(mine) > 0 {
 			w.askRuns(q, wk, mine, over, &b.Mail)
 		}
-		if len(tasks) > 0 {
-			w.askTasks(q, wk, tasks, held)
+		if len(ask.Tasks) > 0 {
+			w.askTasks(q, wk, ask.Tasks, held)
+		}
+		if ask.Account {
+			b.Account = &world.Account{}
+			w.askAccount(q, wk, b.Account)
 		}
 	})
 	if err != nil {
@@ -192,6 +200,20 @@ func (w *World) askTasks(q *pgx.Batch, wk *worker, tasks []world.TaskKey, held m
 	q.Queue(w.sql(heldTasks), wk.key, runs, steps, attempts).Query(func(rows pgx.Rows) error {
 		var i int
 		_, err := pgx.ForEachRow(rows, []any{&i}, func() error { held[i-1] = true; return nil })
+		return err
+	})
+}
+
+// askAccount asks for all that a worker owns.
+func (w *World) askAccount(q *pgx.Batch, wk *worker, a *world.Account) {
+	q.Queue(w.sql(accountRuns), wk.key).Query(func(rows pgx.Rows) error {
+		var r world.OwnedRun
+		_, err := pgx.ForEachRow(rows, []any{&r.Run, &r.Take, &r.Last}, func() error { a.Runs = append(a.Runs, r); return nil })
+		return err
+	})
+	q.Queue(w.sql(accountTasks), wk.key).Query(func(rows pgx.Rows) error {
+		var k world.TaskKey
+		_, err := pgx.ForEachRow(rows, []any{&k.Run, &k.Step, &k.Attempt}, func() error { a.Tasks = append(a.Tasks, k); return nil })
 		return err
 	})
 }

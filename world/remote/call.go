@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"reflect"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -138,8 +139,12 @@ func (w *World) once(ctx context.Context, method, path string, body []byte, out 
 		return fmt.Errorf("server %s: %w: %w", w.base, why, cause(ctx, err))
 	}
 	defer func() { _ = resp.Body.Close() }() // what it could say, reading said
+	named := resp.Header.Get(wire.CallHeader)
+	if named != "" && named != req.Header.Get(wire.CallHeader) {
+		return fmt.Errorf("server %s: %w: what came is the answer to another call", w.base, errLost)
+	}
 	if resp.StatusCode != http.StatusOK {
-		return w.refused(resp)
+		return w.refused(resp, path == "")
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
 	switch {
@@ -148,9 +153,33 @@ func (w *World) once(ctx context.Context, method, path string, body []byte, out 
 	case len(answer) > mostAnswer:
 		return fmt.Errorf("%w: server %s: an answer of more than %d bytes", world.ErrStorage, w.base, mostAnswer)
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return fmt.Errorf("%w: server %s: its answer is not that of a Stepwell server: %w", world.ErrStorage, w.base, err)
+	if err := read(resp.Header, answer, named != "", out); err != nil {
+		return fmt.Errorf("server %s: %w: its answer is not that of a Stepwell server: %w", w.base, errLost, err)
 	}
+	return nil
+}
+
+// read reads an answer. One that does not name its call is of an older server, or of something in between: then it must have nothing that is not known, and
+// what every such answer has. out is as it was where there is an error.
+func read(h http.Header, answer []byte, named bool, out any) error {
+	if media, _, err := mime.ParseMediaType(h.Get("Content-Type")); err != nil || media != "application/json" {
+		return fmt.Errorf("it is %.100q", h.Get("Content-Type"))
+	}
+	d := json.NewDecoder(bytes.NewReader(answer))
+	if !named {
+		d.DisallowUnknownFields()
+	}
+	fresh := reflect.New(reflect.TypeOf(out).Elem()) // what is half read is not to stay
+	if err := d.Decode(fresh.Interface()); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more behind its end")
+	}
+	if a, ok := fresh.Interface().(interface{ Whole() bool }); ok && !a.Whole() {
+		return errors.New("it lacks what each of its kind has")
+	}
+	reflect.ValueOf(out).Elem().Set(fresh.Elem())
 	return nil
 }
 
@@ -165,6 +194,7 @@ func (w *World) request(ctx context.Context, method, path string, body []byte) (
 		return nil, fmt.Errorf("%w: server %s: %w", world.ErrInvalid, w.base, err)
 	}
 	req.Header.Set("User-Agent", "stepwell-remote")
+	req.Header.Set(wire.CallHeader, fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()))
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -186,14 +216,18 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// refused is what an answer says that is not the one that was asked for.
-func (w *World) refused(resp *http.Response) error {
+// refused is what an answer says that is not the one that was asked for. What is not of a server is of something in between, a proxy say, which may have passed
+// the call on. greeting: nobody has seen a server there yet.
+func (w *World) refused(resp *http.Response, greeting bool) error {
 	p := wire.Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, mostProblem))
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil || media != "application/problem+json" || json.Unmarshal(body, &p) != nil || p.Code == "" {
-		if resp.StatusCode >= 500 { // of a proxy, say
-			return fmt.Errorf("server %s: %w: status %d", w.base, errLost, resp.StatusCode)
+		switch {
+		case resp.StatusCode == http.StatusRequestEntityTooLarge: // whoever says that has not passed it on, and never will
+			return fmt.Errorf("%w: something before the server %s takes no body of that size: status %d", world.ErrTooLarge, w.base, resp.StatusCode)
+		case resp.StatusCode >= 500 || !greeting:
+			return fmt.Errorf("server %s: %w: status %d, not from a Stepwell server", w.base, errLost, resp.StatusCode)
 		}
 		return fmt.Errorf("%w: there is no Stepwell server at %s, or an older one: status %d", world.ErrInvalid, w.base, resp.StatusCode)
 	}

@@ -64,18 +64,17 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 	in.Remote = false
 	var out wire.Beat
 	err = w.insist(ctx, manner{}, "join", &in, &out)
-	for errors.Is(err, world.ErrUnknownOutcome) && ctx.Err() == nil {
-		// It has joined, or it has not: then it can.
-		err = w.insist(ctx, manner{twice: true}, "beat", &wire.BeatQuery{Worker: wk.ID}, &out)
-		if errors.Is(err, world.ErrLeaseLost) {
-			if err = w.insist(ctx, manner{}, "join", &in, &out); errors.Is(err, world.ErrConflict) { // the first try came late
-				err = w.insist(ctx, manner{twice: true}, "beat", &wire.BeatQuery{Worker: wk.ID}, &out)
-			}
+	for try := 0; doubtful(err) && try < joinTries && ctx.Err() == nil; try++ {
+		// It has joined, also where somebody has who has its ID: that is new, and nobody else's. Or it has not: then it can.
+		if err = w.insist(ctx, manner{twice: true}, "beat", &wire.BeatQuery{Worker: wk.ID}, &out); errors.Is(err, world.ErrLeaseLost) {
+			err = w.insist(ctx, manner{}, "join", &in, &out)
 		}
 	}
 	switch {
 	case errors.Is(err, ErrForbidden), errors.Is(err, ErrUnauthenticated):
 		return world.Beat{}, fmt.Errorf("%w: join: %w", world.ErrInvalid, err)
+	case errors.Is(err, world.ErrConflict), errors.Is(err, world.ErrLeaseLost): // it had joined, and was buried meanwhile: another ID can
+		return world.Beat{}, fmt.Errorf("%w: join: %s", world.ErrUnknownOutcome, err)
 	case err != nil:
 		return world.Beat{}, err
 	}
@@ -102,8 +101,11 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 	var out wire.Taken
 	err = w.insist(ctx, how, "take", &in, &out)
 	in.Again, in.Server = true, wk.of()
-	for try := 1; errors.Is(err, world.ErrUnknownOutcome) && try < takeTries && ctx.Err() == nil; try++ {
+	for try := 1; doubtful(err) && try < takeTries && ctx.Err() == nil; try++ {
 		err = w.insist(ctx, how, "take", &in, &out)
+	}
+	if errors.Is(err, world.ErrConflict) { // it came twice, or late: this answer is not that of the one that counts
+		err = fmt.Errorf("%w: take: %w", world.ErrUnknownOutcome, err)
 	}
 	if err != nil {
 		if errors.Is(err, world.ErrLeaseLost) {
@@ -114,7 +116,16 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 	return out.World(), nil
 }
 
-const takeTries = 3
+// How often a take is asked for, and a worker finds out whether it has joined.
+const (
+	takeTries = 3
+	joinTries = 4
+)
+
+// doubtful reports whether it is not known what a join or a take came to. What the server has seen before was sent twice on its way.
+func doubtful(err error) bool {
+	return errors.Is(err, world.ErrUnknownOutcome) || errors.Is(err, world.ErrConflict)
+}
 
 // Held lists what a worker holds; see [world.Holder].
 func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {

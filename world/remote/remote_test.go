@@ -55,7 +55,20 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	f.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	if call == "notices" {
+		w.Header().Set("Content-Type", "text/event-stream")
+	}
 	switch status, rest, _ := strings.Cut(said, " "); status {
+	case "html":
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(map[string]int{"": 200, "404": 404, "502": 502}[rest])
+		said = "<html>no</html>"
+	case "other":
+		w.Header().Set(wire.CallHeader, "another")
+		said = rest
+	case "empty":
+		said = ""
 	case "cut":
 		panic(http.ErrAbortHandler)
 	case "401", "403", "404", "409", "429", "500", "503":
@@ -151,6 +164,7 @@ func TestCommitGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"protocol": 1}`)
 			return
 		}
@@ -260,7 +274,7 @@ func TestTakeAnswerLost(t *testing.T) {
 // A beat whose answer is lost is not repeated at once; the next one asks for what it told.
 func TestBeatAnswerLost(t *testing.T) {
 	t.Parallel()
-	w, f := begin(t, map[string][]string{"beat": {"cut", `{"lost": ["r1"]}`}})
+	w, f := begin(t, map[string][]string{"beat": {"cut", `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "lost": ["r1"]}`}})
 	_, err := w.Beat(t.Context(), world.BeatQuery{Worker: "w1"})
 	wantErr(t, "beat", err, world.ErrStorage)
 	for range 2 {
@@ -386,4 +400,61 @@ func TestNotices(t *testing.T) {
 	if n := len(f.calls("notices")); n < 2 {
 		t.Errorf("connected %d times, want again after the end", n)
 	}
+}
+
+// TestSpoiledAnswers: an answer that cannot be read, or is another's, says nothing of what happened: never that nothing did.
+func TestSpoiledAnswers(t *testing.T) {
+	t.Parallel()
+	for _, spoiled := range []string{"empty", "html", "html 404", "html 502", `{"now": "2026-11-22T10:0`, `{} {}`, `{"status": "ok"}`, "other {}"} {
+		w, f := begin(t, map[string][]string{
+			"commit": {spoiled}, "append": {spoiled}, "take": {spoiled}, "sweep": {spoiled},
+			"run": {spoiled, `{"id": "r1"}`}, "beat": {spoiled},
+			"join":    {spoiled, `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z"}`},
+			"deliver": {spoiled, `{"run": "r1"}`},
+		})
+		_, err := w.Commit(t.Context(), turn(2))
+		wantErr(t, "commit: "+spoiled, err, world.ErrUnknownOutcome)
+		_, err = w.Append(t.Context(), &world.Append{Run: "r1", Worker: "w1", Take: 1, StreamWrite: world.StreamWrite{Stream: "a", Step: "s", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage(`1`)}}})
+		wantErr(t, "append: "+spoiled, err, world.ErrUnknownOutcome)
+		_, err = w.Take(t.Context(), world.TakeQuery{Worker: "w1", Runs: 1})
+		wantErr(t, "take: "+spoiled, err, world.ErrUnknownOutcome)
+		if n := len(f.calls("take")); n != takeTries {
+			t.Errorf("%s: the take was asked for %d times, want %d", spoiled, n, takeTries)
+		}
+		_, err = w.Sweep(t.Context(), 1)
+		wantErr(t, "sweep: "+spoiled, err, world.ErrUnknownOutcome)
+		_, err = w.Beat(t.Context(), world.BeatQuery{Worker: "w1"})
+		wantErr(t, "beat: "+spoiled, err, world.ErrStorage)
+		if r, err := w.Run(t.Context(), "r1"); err != nil || r.ID != "r1" {
+			t.Errorf("%s: run: got %+v, %v, want it asked for again", spoiled, r, err)
+		}
+		d := &world.Delivery{Run: "r1", ID: "d1", Events: []world.Event{{Type: world.SignalReceived, Name: "a", Time: world.Now()}}}
+		if done, err := w.Deliver(t.Context(), d); err != nil || done.Run != "r1" {
+			t.Errorf("%s: deliver: got %+v, %v, want it sent again", spoiled, done, err)
+		}
+	}
+}
+
+// TestSentTwice: a take and a join that were sent twice on their way are answered as if they came late; what they came to is found out.
+func TestSentTwice(t *testing.T) {
+	t.Parallel()
+	w, f := begin(t, map[string][]string{
+		"join": {"409 CONFLICT"}, "beat": {`{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "server": "srv_1"}`},
+		"take": {"409 CONFLICT", `{"now": "2026-11-22T10:00:00Z", "runs": [{"run": "r1", "take": 1}]}`, "409 CONFLICT"},
+	})
+	if _, err := w.Join(t.Context(), world.Worker{ID: "w1"}); err != nil {
+		t.Fatalf("join: %v", err)
+	}
+	q := world.TakeQuery{Worker: "w1", Runs: 1}
+	if taken, err := w.Take(t.Context(), q); err != nil || len(taken.Runs) != 1 {
+		t.Fatalf("take: got %+v, %v, want the run", taken, err)
+	}
+	_, err := w.Take(t.Context(), q)
+	wantErr(t, "a take that is always behind", err, world.ErrUnknownOutcome)
+	if n := len(f.calls("take")); n != 2+takeTries {
+		t.Errorf("takes were asked for %d times, want %d", n, 2+takeTries)
+	}
+	w, _ = begin(t, map[string][]string{"join": {"409 CONFLICT"}, "beat": {"409 LEASE_LOST"}})
+	_, err = w.Join(t.Context(), world.Worker{ID: "w1"})
+	wantErr(t, "a join that is never known", err, world.ErrUnknownOutcome)
 }

@@ -174,11 +174,17 @@ func transport() *http.Transport {
 	}
 }
 
+// greetTries is how often the server is asked where its answer is lost.
+const greetTries = 3
+
 // greet asks the server who it is.
 func (w *World) greet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.opt.Timeout)
 	defer cancel()
 	err := w.once(ctx, http.MethodGet, "", nil, &w.hello)
+	for try := 1; errors.Is(err, errLost) && try < greetTries && w.pause(ctx, firstPause); try++ {
+		err = w.once(ctx, http.MethodGet, "", nil, &w.hello)
+	}
 	switch {
 	case errors.Is(err, errAway), errors.Is(err, errLost):
 		return fmt.Errorf("%w: %w", world.ErrStorage, err)

@@ -30,7 +30,7 @@ func (w *World) idleBeat(ctx context.Context, q world.BeatQuery) (world.Beat, bo
 	defer w.mu.Unlock()
 	now, steady := w.steadyLocked()
 	wk := w.workers[q.Worker]
-	if wk == nil || !wk.until.After(steady) || len(wk.runs)+len(wk.lost)+len(q.Tasks) > 0 || wk.shown.Sub(steady) < wk.Lease/2 {
+	if wk == nil || !wk.until.After(steady) || len(wk.runs)+len(wk.lost)+len(q.Tasks) > 0 || q.Account || wk.shown.Sub(steady) < wk.Lease/2 {
 		return world.Beat{}, false
 	}
 	for _, other := range w.workers {
@@ -91,7 +91,10 @@ func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
 			b.Ended = append(b.Ended, k)
 		}
 	}
-	return b, nil
+	if q.Account {
+		b.Account, err = g.account(wk)
+	}
+	return b, err
 }
 
 func (g *group) mailOfAll(wk *worker) (mail []world.Mail, err error) {

@@ -9,7 +9,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-var heldTasks = load("held_tasks")
+var (
+	heldTasks   = load("held_tasks")
+	accountRuns = load("account_runs")
+)
 
 var _ world.Holder = (*World)(nil)
 
@@ -36,4 +39,20 @@ func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
 		}, wk.key)
 		return h, err
 	})
+}
+
+// account is what a worker owns now.
+func (g *group) account(wk *worker) (*world.Account, error) {
+	a := &world.Account{}
+	if err := g.c.query(accountRuns, func(r row) (bool, error) {
+		a.Runs = append(a.Runs, world.OwnedRun{Run: r.text(0), Take: r.int(1), Last: r.int(2)})
+		return true, nil
+	}, wk.key); err != nil {
+		return nil, err
+	}
+	err := g.c.query(heldTasks, func(r row) (bool, error) {
+		a.Tasks = append(a.Tasks, world.TaskKey{Run: r.text(0), Step: r.text(1), Attempt: int(r.int(2))})
+		return true, nil
+	}, wk.key)
+	return a, err
 }

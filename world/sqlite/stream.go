@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/stepwell/stepwell/world"
@@ -41,15 +42,19 @@ func (g *group) appendChunks(a *world.Append) (done world.Appended, err error) {
 	} else if !may {
 		return done, fmt.Errorf("run %s: stream %q, written by worker %s: %w", a.Run, a.Stream, a.Worker, world.ErrLeaseLost)
 	}
+	find := func() (found bool, err error) {
+		return g.c.one(findChunks, func(row row) error { done.First = row.int(0); return nil }, r.key, a.Stream, a.Step, int64(a.Attempt), a.Pos)
+	}
 	if a.Again {
-		found, err := g.c.one(findChunks, func(row row) error { done.First = row.int(0); return nil },
-			r.key, a.Stream, a.Step, int64(a.Attempt), a.Pos)
-		if found || err != nil {
+		if found, err := find(); found || err != nil {
 			return done, err
 		}
 	}
 	first, open, err := g.writeChunks(r, &a.StreamWrite)
 	switch {
+	case errors.Is(err, errRepeated):
+		_, err := find()
+		return done, err
 	case err != nil:
 		return done, err
 	case !open:
@@ -73,18 +78,24 @@ func (g *group) mayAppend(a *world.Append, r *run) (bool, error) {
 // commitChunks writes what a commit adds to streams.
 func (g *group) commitChunks(c *world.Commit, r *run) error {
 	for i := range c.Streams {
-		if _, _, err := g.writeChunks(r, &c.Streams[i]); err != nil {
+		if _, _, err := g.writeChunks(r, &c.Streams[i]); err != nil && !errors.Is(err, errRepeated) {
 			return err
 		}
 	}
 	return nil
 }
 
+// errRepeated: the write is there already.
+var errRepeated = errors.New("written before")
+
 // writeChunks adds a write to a stream, and tells its first number. Where the stream is closed nothing happens.
 func (g *group) writeChunks(r *run, write *world.StreamWrite) (first int64, open bool, err error) {
 	open = true
 	if _, err := g.c.one(lastChunks, func(row row) error {
 		at, step, attempt := row.int(0), row.text(3), int(row.int(4))
+		if write.Repeats(step, attempt, row.int(5)) {
+			return errRepeated
+		}
 		first = at + row.int(1)
 		open = !world.ChunkKind(row.text(2)).Closes() || write.Voids(step, attempt) && at >= write.From
 		return nil

@@ -3,6 +3,7 @@
 package worldtest
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -149,6 +150,39 @@ var leases = []check{
 		r.must(r.w.Leave(r.ctx, k.id), "leave")
 		_, err := h.Held(r.ctx, k.id)
 		r.refused(err, world.ErrLeaseLost, "held")
+	}},
+	{"a beat tells all that a worker holds, where it is asked", "the account has each run with its take and its last event, and each task with its attempt", func(r *rig) {
+		k := r.worker("greet")
+		account := func() (got []string) {
+			b, err := r.w.Beat(r.ctx, world.BeatQuery{Worker: k.id, Account: true})
+			r.must(err, "beat")
+			if b.Account == nil {
+				r.Fatalf("got no account")
+			}
+			for _, o := range b.Account.Runs {
+				got = append(got, fmt.Sprintf("%s under %d to %d", o.Run, o.Take, o.Last))
+			}
+			for _, t := range b.Account.Tasks {
+				got = append(got, fmt.Sprintf("%s/%s as %d", t.Run, t.Step, t.Attempt))
+			}
+			slices.Sort(got)
+			return got
+		}
+		r.same(len(account()), 0, "what it holds at first")
+		s := k.bear("greet")
+		given, _ := k.get(r.born("greet"))
+		s.queueTask("step_1")
+		t := k.getTask()
+		want := []string{
+			fmt.Sprintf("%s under 1 to %d", s.run, s.seq), fmt.Sprintf("%s under 1 to %d", given.run, given.seq), fmt.Sprintf("%s/%s as 1", t.Run, t.Step),
+		}
+		slices.Sort(want)
+		r.same(account(), want, "what it bore and was given")
+		c := &world.Commit{ID: commitID(), Run: given.run, Worker: k.id, Take: 1, First: given.seq + 1, Release: &world.Release{WakeAt: world.Now()}}
+		_, err := r.w.Commit(r.ctx, c)
+		r.must(err, "a release by the account alone")
+		s.end()
+		r.same(len(account()), 0, "when one is released and the other is over")
 	}},
 	{"a worker is listed while it is alive", "Stats tells of workers, what they registered and what they hold", func(r *rig) {
 		k := r.worker("greet")

@@ -169,14 +169,14 @@ var streams = []check{
 		refused("after the release", func(*world.Append) {})
 		next, _ := k.get(s.run)
 		refused("the take before", func(*world.Append) {})
-		q := next.streaming("a", "step_1", 1)
+		q := next.streaming("a", "step_1", 2) // what an owner before began is over
 		r.same(q.put(q.add(3)), int64(1), "first number of the next owner's")
 		r.must(r.w.Leave(r.ctx, k.id), "leave")
 		refused("after its worker left", func(a *world.Append) { a.Take = next.taken })
 		last, _ := other.get(s.run)
 		last.end()
 		refused("after the end", func(a *world.Append) { a.Worker, a.Take = other.id, last.taken })
-		r.reads(s.run, "a", "0:1 step_1/1", "1:3 step_1/1")
+		r.reads(s.run, "a", "0:1 step_1/1", "1:3 step_1/2")
 	}},
 	{"only the holder of a task writes for it", "a stale attempt writes nothing", func(r *rig) {
 		k := r.worker("greet")
@@ -301,6 +301,42 @@ var streams = []check{
 		_, err = r.w.Append(r.ctx, c)
 		r.must(err, "the same mark again")
 		r.reads(s.run, "a", "0:1 step_1/1", "2:reset from 1 step_1/2", "3:3 step_1/2", "4:4 step_1/2", "5:9 step_2/1", "6:5 step_1/2", "7:close step_1/2")
+	}},
+	{"an append that comes twice is written once", "networks send twice, and nobody says so: the position is looked at always", func(r *rig) {
+		s := r.worker("greet").bear("greet")
+		p := s.streaming("a", "step_1", 1)
+		twice := func(a *world.Append) {
+			r.Helper()
+			first, err := r.w.Append(r.ctx, a)
+			r.must(err, "append")
+			copied := *a
+			again, err := r.w.Append(r.ctx, &copied)
+			r.must(err, "the same append")
+			r.same(again, first, "where it begins")
+			p.pos += a.Len()
+		}
+		twice(p.add(1))
+		twice(p.add(2, 3))
+		other := s.streaming("a", "step_2", 1)
+		other.put(other.add(9))
+		twice(p.add(4))
+		s.write(s.withStream("a", "", 5))
+		s.write(s.withStream("a", "", 6)) // workflow code counts nothing
+		closing := p.add(7)
+		closing.End = world.ChunkClose
+		twice(closing)
+		var wg sync.WaitGroup
+		b := s.streaming("b", "step_1", 1)
+		for range 4 { // also in one transaction
+			wg.Go(func() {
+				if _, err := r.w.Append(r.ctx, b.add(1)); err != nil {
+					r.Errorf("one of four copies: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		r.reads(s.run, "a", "0:1 step_1/1", "1:2 step_1/1", "2:3 step_1/1", "3:9 step_2/1", "4:4 step_1/1", "5:5 /0", "6:6 /0", "7:7 step_1/1", "8:close step_1/1")
+		r.reads(s.run, "b", "0:1 step_1/1")
 	}},
 	{"a reset may have nothing behind it", "an attempt that writes nothing makes void what failed", func(r *rig) {
 		s := r.worker("greet").bear("greet")

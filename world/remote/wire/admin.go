@@ -31,6 +31,9 @@ type Run struct {
 	Attributes map[string]Bytes `json:"attributes,omitempty"`
 }
 
+// Whole reports whether it has what each has.
+func (r *Run) Whole() bool { return r.ID != "" }
+
 // OfRun makes a message of a run's row.
 func OfRun(in *world.Run) Run {
 	out := Run{Run: *in, Input: Bytes(in.Input), Output: Bytes(in.Output), Attributes: named[raw, Bytes](in.Attributes)}
@@ -196,6 +199,9 @@ type Counters struct {
 	RowsTrimmed int64 `json:"rowsTrimmed"`
 	Statements  int64 `json:"statements"`
 }
+
+// Whole reports whether it has what each has.
+func (s *Stats) Whole() bool { return !s.Now.IsZero() }
 
 // OfStats makes a message of counts.
 func OfStats(in *world.Stats) Stats {

@@ -12,5 +12,9 @@ package wire
 // Protocol is the version of the protocol that this release speaks.
 const Protocol = 1
 
+// CallHeader is the header in which a client names a call, each time that it sends it by another name: 1 to 64 letters and digits. The server says it
+// back with its answer, so that no other answer is taken for it; and what comes twice under one name it does once.
+const CallHeader = "Stepwell-Call"
+
 // Prefix is what all paths begin with.
 const Prefix = "/v1/world"

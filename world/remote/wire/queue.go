@@ -85,6 +85,9 @@ type TakenRun struct {
 	Damage   string       `json:"damage,omitempty"`
 }
 
+// Whole reports whether it has what each has.
+func (t *Taken) Whole() bool { return !t.Now.IsZero() }
+
 // OfTaken makes a message of what a worker was given.
 func OfTaken(in *world.Taken) Taken {
 	return Taken{Now: in.Now, Next: in.Next, More: in.More, Tasks: list(in.Tasks, OfTask), Runs: list(in.Runs, func(r *world.TakenRun) TakenRun {
@@ -117,17 +120,35 @@ type Beat struct {
 	Ended []TaskKey `json:"ended,omitempty"`
 	Lost  []string  `json:"lost,omitempty"`
 
-	Server string `json:"server"` // which process of the server answered
+	Server string   `json:"server"`          // which process of the server answered
+	Owned  *Account `json:"owned,omitempty"` // what the worker owns by the server's account
 }
+
+// Account is a [world.Account].
+type Account struct {
+	Runs  []world.OwnedRun `json:"runs,omitempty"`
+	Tasks []TaskKey        `json:"tasks,omitempty"`
+}
+
+// Whole reports whether it has what each has.
+func (b *Beat) Whole() bool { return !b.Now.IsZero() && !b.Until.IsZero() }
 
 // OfBeat makes a message of what a beat told.
 func OfBeat(in *world.Beat) Beat {
-	return Beat{Now: in.Now, Until: in.Until, Mail: OfMail(in.Mail), Ended: OfKeys(in.Ended), Lost: in.Lost}
+	out := Beat{Now: in.Now, Until: in.Until, Mail: OfMail(in.Mail), Ended: OfKeys(in.Ended), Lost: in.Lost}
+	if in.Account != nil {
+		out.Owned = &Account{in.Account.Runs, OfKeys(in.Account.Tasks)}
+	}
+	return out
 }
 
 // World is what a beat told.
 func (b *Beat) World() world.Beat {
-	return world.Beat{Now: b.Now, Until: b.Until, Mail: WorldMail(b.Mail), Ended: WorldKeys(b.Ended), Lost: b.Lost}
+	out := world.Beat{Now: b.Now, Until: b.Until, Mail: WorldMail(b.Mail), Ended: WorldKeys(b.Ended), Lost: b.Lost}
+	if b.Owned != nil {
+		out.Account = &world.Account{Runs: b.Owned.Runs, Tasks: WorldKeys(b.Owned.Tasks)}
+	}
+	return out
 }
 
 // WorkerID names a worker that leaves.
@@ -174,6 +195,9 @@ type ReadyItem struct {
 	Priority int         `json:"priority"`
 	Due      time.Time   `json:"due"`
 }
+
+// Whole reports whether it has what each has.
+func (r *Ready) Whole() bool { return !r.Now.IsZero() }
 
 // OfReady makes a message of a list.
 func OfReady(in *world.Ready) Ready {
