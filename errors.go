@@ -31,6 +31,8 @@ var (
 	ErrInboxFull = world.ErrInboxFull
 	// ErrNoKey: the run is encrypted with a key that this App does not have: see [Config].Encryption. Nothing was written. The message names the key.
 	ErrNoKey = world.ErrNoKey
+	// ErrWrongKey: an encryption key of this App has the ID of another one, which the database knows: see [Config].Encryption. Nothing was written.
+	ErrWrongKey = world.ErrWrongKey
 	// ErrWorkerExists: another worker process has the database file.
 	ErrWorkerExists = world.ErrWorkerExists
 	// ErrLeaseLost: the cause of a step's context when this worker no longer owns the step's run.

@@ -12,7 +12,7 @@ import (
 
 func init() {
 	for name, err := range map[string]error{
-		"stepwell.ErrCancelled": ErrCancelled, "stepwell.ErrNoKey": ErrNoKey, "stepwell.ErrWorkerExists": ErrWorkerExists,
+		"stepwell.ErrCancelled": ErrCancelled, "stepwell.ErrNoKey": ErrNoKey, "stepwell.ErrWrongKey": ErrWrongKey, "stepwell.ErrWorkerExists": ErrWorkerExists,
 		"stepwell.ErrLeaseLost": ErrLeaseLost, "stepwell.ErrDraining": ErrDraining, "stepwell.ErrRunOver": ErrRunOver,
 		"stepwell.ErrTimeout": ErrTimeout, "stepwell.ErrFull": ErrFull, "stepwell.ErrClosed": ErrClosed,
 		"stepwell.ErrStreamClosed": ErrStreamClosed, "stepwell.ErrDeliveryUsed": ErrDeliveryUsed, "stepwell.ErrAnswered": ErrAnswered,

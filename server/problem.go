@@ -101,6 +101,7 @@ var problems = []struct {
 	{world.ErrLeaseLost, 409, "LEASE_LOST", "Somebody else has it now"},
 	{world.ErrWorkerExists, 409, "WORKER_EXISTS", "Another worker process has the database"},
 	{world.ErrNoKey, 409, "NO_KEY", "The run is encrypted with a key that the server does not have"},
+	{world.ErrWrongKey, 409, "WRONG_KEY", "The encryption key has the ID of another"},
 	{world.ErrCorrupt, 500, "CORRUPTED_EVENT_LOG", "The run's log is damaged"},
 	{world.ErrFormat, 500, "UNKNOWN_FORMAT", "The run's log is of a newer release"},
 	{errElsewhere, 409, "UNKNOWN_OUTCOME", "Another process of this server was asked first"},

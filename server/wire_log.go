@@ -18,6 +18,7 @@ func wireLogRoutes() []route {
 		actRoute("commit", Operator, "Make one atomic change to one run", "WireCommit", "WireCommitted", (*Server).wireCommit),
 		wireRoute("outcome", Operator, "Tell whether a commit whose answer was lost was written", "WireCommit", "WireCommitted", (*Server).wireOutcome),
 		actRoute("deliver", Operator, "Send to a run's inbox, or end an attempt of a task", "WireDelivery", "WireDelivered", (*Server).wireDeliver),
+		actRoute("key", Operator, "Say which encryption key an ID stands for, or bind it", "WireKeyQuery", "WireKeyPrint", (*Server).wireKey),
 		actRoute("append", Worker, "Add chunks to a stream", "WireAppend", "WireAppended", (*Server).wireAppend),
 	}
 	all[0].maxBody, all[1].maxBody = commitBody, commitBody
@@ -205,4 +206,13 @@ func (s *Server) wireAppend(r *request, in *wire.Append) (wire.Appended, error) 
 	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Appended, error) { return s.below.Append(ctx, in.World()) })
 	return wire.Appended(done), err
+}
+
+func (s *Server) wireKey(r *request, in *wire.KeyQuery) (wire.KeyPrint, error) {
+	b, ok := s.below.(world.KeyBook)
+	if !ok {
+		return wire.KeyPrint{}, fmt.Errorf("what the IDs of encryption keys stand for in the server's database: %w", world.ErrNotFound)
+	}
+	print, err := lasting(r.Context(), func(ctx context.Context) ([]byte, error) { return b.BindKey(ctx, in.ID, in.Print) })
+	return wire.KeyPrint{ID: in.ID, Print: print}, err
 }

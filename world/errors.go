@@ -40,6 +40,8 @@ var (
 	ErrFormat = errors.New("unknown log format")
 	// ErrNoKey: the run is encrypted with a key that this process does not have; the error is a [*KeyError].
 	ErrNoKey = errors.New("no key")
+	// ErrWrongKey: an encryption key has the ID of another one that the database was encrypted with; the message names it. Nothing was written.
+	ErrWrongKey = errors.New("wrong encryption key")
 	// ErrWorkerExists: another worker process holds the file; the message names it.
 	ErrWorkerExists = errors.New("another worker process has the database")
 	// ErrStorage: the storage under the world refused: full, read-only, gone. The message says which.

@@ -58,6 +58,9 @@ func (w *World) sealCommit(ctx context.Context, c *world.Commit) (*world.Commit,
 		key, err = w.keyFor(ctx, c)
 	}
 	if err == nil && key != "" {
+		err = w.vet(ctx, key, c.Birth())
+	}
+	if err == nil && key != "" {
 		err = w.sealOwn(&out, key)
 	}
 	if err != nil {
@@ -199,6 +202,9 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 	if key == "" {
 		return w.World.Append(ctx, a)
 	}
+	if err := w.vet(ctx, key, false); err != nil {
+		return world.Appended{}, err
+	}
 	out := *a
 	if err := w.sealWrite(&out.StreamWrite, a.Run, key); err != nil {
 		return world.Appended{}, err
@@ -251,6 +257,9 @@ func (w *World) sealDelivery(ctx context.Context, d *world.Delivery) (*world.Del
 	}
 	if key == "" {
 		return d, nil
+	}
+	if err := w.vet(ctx, key, false); err != nil {
+		return nil, err
 	}
 	if same := d.Fingerprint(); d.ID != "" && same != nil { // what is encrypted differs each time
 		if out.Print, err = w.ring.fingerprint(key, run, same); err != nil {

@@ -21,6 +21,9 @@ type World struct {
 
 	mu         sync.Mutex
 	young, old map[string]known // guarded by mu: the keys of runs
+
+	asked map[string]time.Time // guarded by mu: when the world was asked what the ID of a key stands for
+	bound map[string]bool      // guarded by mu: it stands for the one that is here
 }
 
 // known is the key of a run, and when that was read.

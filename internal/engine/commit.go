@@ -241,7 +241,7 @@ func (s *session) restart(ctx context.Context) {
 func final(err error) bool {
 	for _, e := range []error{
 		world.ErrLeaseLost, world.ErrTerminal, world.ErrConflict, world.ErrNotFound, world.ErrRunExists, world.ErrInvalid,
-		world.ErrTooLarge, world.ErrClosed, world.ErrCorrupt, world.ErrNoKey, world.ErrReplaced,
+		world.ErrTooLarge, world.ErrClosed, world.ErrCorrupt, world.ErrNoKey, world.ErrWrongKey, world.ErrReplaced,
 	} {
 		if errors.Is(err, e) {
 			return true
@@ -308,6 +308,7 @@ type stepBody body
 // end tells the session what the body came to.
 func (b *stepBody) end(r *result) {
 	s := b.home
+	s.e.live.Add(-1)
 	r.at, r.tx = s.e.now(), b.tx
 	b.ctx.cancel(nil)
 	if !s.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {

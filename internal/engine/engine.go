@@ -104,6 +104,7 @@ type Engine struct {
 	mu        sync.Mutex
 	owned     map[string]*session     // guarded by mu
 	tasks     map[taskKey]*heldTask   // guarded by mu
+	shuns     map[shunned]shunning    // guarded by mu
 	books     books                   // guarded by mu
 	stalls    map[string]time.Time    // guarded by mu: runs whose code does not yield, since when
 	called    string                  // guarded by mu: the run that is to be evaluated alone next, for which the turn is kept
@@ -122,6 +123,7 @@ type Engine struct {
 
 	sessions sync.WaitGroup
 	bodies   sync.WaitGroup
+	live     atomic.Int64 // bodies that have not returned
 	unwound  sync.WaitGroup
 	returns  sync.WaitGroup // of what the worker holds and does not know of
 
@@ -136,6 +138,7 @@ type Engine struct {
 	heard   bool          // the last one had an answer; of whoever has the token
 	offset  atomic.Int64  // world's clock minus ours, ns
 	until   atomic.Int64  // end of the lease on our monotonic clock, ns since epoch0
+	spoken  atomic.Int64  // when the last beat was answered, on our monotonic clock, ns since epoch0
 	epoch0  time.Time
 	wall0   time.Time // what the system's clock said then, without a monotonic reading
 }

@@ -17,7 +17,7 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 		s.now = s.e.now()
 		cancel := slices.ContainsFunc(tk.Mail, isCancel)
 		s.blocked = tk.Blocked
-		s.wf = s.e.workflow(tk.Class)
+		s.wf, s.workflow = s.e.workflow(tk.Class), tk.Class.Workflow
 		withoutCode := cancel && (s.wf == nil || tk.Status == world.Pending || tk.Blocked != nil || tk.Strikes >= maxStrikes)
 		if withoutCode {
 			s.wf = nil

@@ -336,7 +336,11 @@ func (s *session) releaseNow() *world.Release {
 	if s.failure != nil {
 		b := s.blockReason(s.failure, now)
 		s.e.reportBlocked(s.run, b)
-		return &world.Release{Blocked: b, WakeAt: now.Add(blockBackoff(b.Tries))}
+		rest := blockBackoff(b.Tries)
+		if b.Code == world.CodeNoKey && s.e.shun(shunned{workflow: s.workflow}) {
+			rest = 0
+		}
+		return &world.Release{Blocked: b, WakeAt: now.Add(rest)}
 	}
 	r := &world.Release{Waiting: s.waitingFor(), Full: s.m.Crowded(s.e.cfg.Unread)}
 	s.timers.prune(s.void)

@@ -73,6 +73,9 @@ func (e *Engine) changed(ctx context.Context, t *world.Task) *world.Error {
 func (e *Engine) returnUnfit(t *world.Task, why string) {
 	defer e.steps.release(1)
 	rest := min(time.Second<<min(t.Abandoned, 5), mostSealedPause)
+	if world.TaskKeyID(t.Options) != "" && e.shun(shunned{step: t.Name}) {
+		rest = 0
+	}
 	e.cfg.Logger.Warn("a task was handed back", "run", t.Run, "step", t.Step, "err", why)
 	e.deliverTask(e.abandonment(t, e.now().Add(rest), why))
 }

@@ -59,6 +59,7 @@ type session struct {
 	failure          error     // the run is to be blocked, as soon as no body runs
 	failedAt         int64
 	blocked          *world.Block // as it was when the run was taken
+	workflow         string       // of the run that was taken, as the queue says
 	draining         bool
 	abandon          bool
 	slice            time.Duration   // on demand: for how long it works, about; 0: without end

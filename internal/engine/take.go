@@ -44,6 +44,8 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	if tasks > 0 {
 		q.Steps = e.stepNames()
 	}
+	var again time.Time
+	q.Classes, q.Steps, again = e.willing(q.Classes, q.Steps)
 	defer e.taking()()
 	taken, err := e.cfg.World.Take(ctx, q)
 	if err != nil {
@@ -72,7 +74,11 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	}
 	e.runs.release(runs - len(taken.Runs))
 	e.steps.release(tasks - len(taken.Tasks))
-	return e.untilUnhushed(hushed, e.nextLook(&taken))
+	next := e.untilUnhushed(hushed, e.nextLook(&taken))
+	if !again.IsZero() {
+		next = min(next, max(time.Until(again), 0))
+	}
+	return next
 }
 
 func (e *Engine) giveBack(turn bool) {

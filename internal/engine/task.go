@@ -52,6 +52,7 @@ type taskBody body
 // end tells whoever waits for it what the body came to.
 func (b *taskBody) end(r *result) {
 	e := b.seat.e
+	e.live.Add(-1)
 	r.at, r.tx = e.now(), b.tx
 	if b.after != nil {
 		defer b.after()

@@ -37,6 +37,7 @@ type World struct {
 	tokens  map[string]*hook // of active hooks
 	ends    map[string]*hook // the last hook that had a token and is over
 	workers map[string]*worker
+	prints  map[string][]byte // of encryption keys, by ID
 
 	lanes     map[world.Class]*[priorities]*lane // runs, by class
 	cancels   [priorities]*lane                  // runs with a cancel in the inbox: for any worker

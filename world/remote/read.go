@@ -96,3 +96,10 @@ func (w *World) Examine(ctx context.Context) ([]world.Finding, error) {
 	}
 	return out.Findings, err
 }
+
+// BindKey binds the ID of an encryption key; see [world.KeyBook]. A server that is older does not: it is [world.ErrInvalid] then.
+func (w *World) BindKey(ctx context.Context, id string, print []byte) ([]byte, error) {
+	var out wire.KeyPrint
+	err := w.ask(ctx, manner{twice: true}, "key", &wire.KeyQuery{ID: id, Print: print}, &out)
+	return out.Print, err
+}

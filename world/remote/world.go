@@ -81,6 +81,7 @@ var (
 	_ world.TaskReader  = (*World)(nil)
 	_ world.ReadyReader = (*World)(nil)
 	_ world.Doctor      = (*World)(nil)
+	_ world.KeyBook     = (*World)(nil)
 )
 
 // worker is one that joined through this World.

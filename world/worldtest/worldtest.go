@@ -68,6 +68,7 @@ var topics = []struct {
 	{"times", times},
 	{"refusals", refusals},
 	{"streams", streams},
+	{"keys", keys},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open

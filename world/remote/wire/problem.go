@@ -38,7 +38,7 @@ var sentinels = map[string]error{
 	"NOT_FOUND": world.ErrNotFound, "RUN_EXISTS": world.ErrRunExists, "RUN_OVER": world.ErrTerminal, "CONFLICT": world.ErrConflict,
 	"TOO_EARLY": world.ErrTooEarly, "LEASE_LOST": world.ErrLeaseLost, "UNKNOWN_OUTCOME": world.ErrUnknownOutcome, "INBOX_FULL": world.ErrInboxFull,
 	"DELIVERY_USED": world.ErrDeliveryUsed, "STREAM_CLOSED": world.ErrStreamClosed, "TOO_LARGE": world.ErrTooLarge, "INVALID": world.ErrInvalid, "CORRUPTED_EVENT_LOG": world.ErrCorrupt,
-	"UNKNOWN_FORMAT": world.ErrFormat, "WORKER_EXISTS": world.ErrWorkerExists, "STORAGE": world.ErrStorage, "NO_KEY": world.ErrNoKey,
+	"UNKNOWN_FORMAT": world.ErrFormat, "WORKER_EXISTS": world.ErrWorkerExists, "STORAGE": world.ErrStorage, "NO_KEY": world.ErrNoKey, "WRONG_KEY": world.ErrWrongKey,
 }
 
 // Sentinel is the error of package world that a code stands for, nil where there is none.

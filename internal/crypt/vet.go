@@ -1,0 +1,90 @@
+package crypt
+
+// This file refuses a key that has the ID of another one, before anything is encrypted with it.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"crypto/hkdf"
+	"crypto/sha256"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// print is the fingerprint of a master key; nil where it is not there. It says nothing of the key.
+func (r *Keyring) print(id string) ([]byte, error) {
+	secret, ok := r.master[id]
+	if !ok {
+		return nil, nil
+	}
+	return hkdf.Key(sha256.New, secret[:], nil, "stepwell key 1\x00"+id, 16)
+}
+
+// vet refuses a key that is not the one which its ID stands for in the world, with [world.ErrWrongKey]. With bind, the ID stands for this one from now on where it
+// stood for none. A world that does not remember keys refuses none.
+func (w *World) vet(ctx context.Context, id string, bind bool) error {
+	w.mu.Lock()
+	asked, bound := w.asked[id], w.bound[id]
+	w.mu.Unlock()
+	book, ok := w.World.(world.KeyBook)
+	if !ok || bound || !bind && time.Since(asked) < fresh {
+		return nil
+	}
+	mine, err := w.ring.print(id)
+	if err != nil || mine == nil {
+		return err
+	}
+	there, err := book.BindKey(ctx, id, nil)
+	if err == nil && there == nil && bind {
+		if err = w.prove(ctx, id); err == nil {
+			there, err = book.BindKey(ctx, id, mine)
+		}
+	}
+	switch {
+	case errors.Is(err, world.ErrNotFound), errors.Is(err, world.ErrInvalid): // a server that does not remember keys
+	case err != nil:
+		return err
+	case there != nil && !bytes.Equal(there, mine):
+		return fmt.Errorf("%w: the ID %q stands for another key in this database, with the fingerprint %x; that of the key here is %x", world.ErrWrongKey, id, there[:min(8, len(there))], mine[:8])
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.asked == nil {
+		w.asked, w.bound = map[string]time.Time{}, map[string]bool{}
+	}
+	w.asked[id], w.bound[id] = time.Now(), there != nil || err != nil
+	return nil
+}
+
+// prove refuses to bind an ID where runs of before are encrypted with another key under it, as far as the newest runs show.
+func (w *World) prove(ctx context.Context, id string) error {
+	page, err := w.World.Runs(ctx, world.RunQuery{Limit: 100})
+	if err != nil {
+		return err
+	}
+	for i := range page.Runs {
+		row := page.Runs[i]
+		if row.Encryption != id || !row.Sealed || row.Input == nil {
+			continue
+		}
+		if err := w.openRun(&row); err != nil {
+			return fmt.Errorf("%w: run %s is encrypted with another key under the ID %q: %w", world.ErrWrongKey, row.ID, id, err)
+		}
+		return nil
+	}
+	return nil
+}
+
+// Join registers a worker whose keys are those that their IDs stand for.
+func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+	for _, id := range w.ring.ids {
+		if err := w.vet(ctx, id, false); err != nil {
+			return world.Beat{}, err
+		}
+	}
+	return w.World.Join(ctx, wk)
+}

@@ -1,0 +1,98 @@
+package engine
+
+// This file leaves work to others that this worker cannot do for want of a key: what it had to give back is due at once for them, and for a while it takes none
+// of that workflow's runs, or of that step's tasks. Where it is the only one that is alive, nothing is gained by that, and its work rests as ever.
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// For how long a worker leaves work to others: the first time, and, where it gets the same again right after that, at most.
+const (
+	shortShun = 2 * time.Second
+	longShun  = 16 * time.Second
+)
+
+// lookAround is how long it may take to find out whether there are others.
+const lookAround = 2 * time.Second
+
+// shunned is what a worker leaves to others: the runs of a workflow, or the tasks of a step.
+type shunned struct {
+	workflow, step string
+}
+
+// shunning is until when, and for how long the last time.
+type shunning struct {
+	until time.Time
+	d     time.Duration
+}
+
+// shun leaves work to others for a while, where another worker that is alive has registered it, and reports whether one has.
+func (e *Engine) shun(what shunned) bool {
+	ctx, cancel := context.WithTimeout(e.workCtx, lookAround)
+	defer cancel()
+	stats, err := e.cfg.World.Stats(ctx)
+	if err != nil {
+		return false
+	}
+	me := e.workerID()
+	if !slices.ContainsFunc(stats.Workers, func(w world.WorkerRow) bool {
+		return w.ID != me && w.Until.After(stats.Now) && (what.step != "" && slices.Contains(w.Steps, what.step) ||
+			what.workflow != "" && slices.ContainsFunc(w.Classes, func(c world.Class) bool { return c.Workflow == what.workflow }))
+	}) {
+		return false
+	}
+	now := time.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.shuns == nil {
+		e.shuns = map[shunned]shunning{}
+	}
+	s := e.shuns[what]
+	switch {
+	case now.Before(s.until): // it was given more at once
+		return true
+	case now.Sub(s.until) < s.d:
+		s.d = min(2*s.d, longShun)
+	default:
+		s.d = shortShun
+	}
+	s.until = now.Add(s.d)
+	e.shuns[what] = s
+	return true
+}
+
+// willing leaves out of what could be asked for what is left to others. next is when to look again for that; zero: nothing is.
+func (e *Engine) willing(classes []world.Class, steps []string) (takes []world.Class, does []string, next time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.shuns) == 0 {
+		return classes, steps, next
+	}
+	now := time.Now()
+	left := func(what shunned) bool {
+		s, ok := e.shuns[what]
+		if !ok || !now.Before(s.until) {
+			return false
+		}
+		if next.IsZero() || s.until.Before(next) {
+			next = s.until
+		}
+		return true
+	}
+	for _, c := range classes {
+		if !left(shunned{workflow: c.Workflow}) {
+			takes = append(takes, c)
+		}
+	}
+	for _, s := range steps {
+		if !left(shunned{step: s}) {
+			does = append(does, s)
+		}
+	}
+	return takes, does, next
+}
