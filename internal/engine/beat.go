@@ -26,6 +26,7 @@ func (e *Engine) join(ctx context.Context) error {
 
 // renewed notes a new end of the lease and the world's clock. The lease counts from when the beat was sent: the world's view is never earlier.
 func (e *Engine) renewed(sent time.Time, b world.Beat) {
+	e.spoken.Store(int64(time.Since(e.epoch0)))
 	e.until.Store(int64(sent.Add(b.Until.Sub(b.Now)).Sub(e.epoch0)))
 	trip := time.Since(sent)
 	offset := b.Now.Sub(e.clock().Add(-trip / 2))

@@ -59,6 +59,7 @@ func (b *body) start(end ender) {
 		b.seat.e.begins(suspectPause)
 	}
 	b.seat.e.bodies.Add(1)
+	b.seat.e.live.Add(1)
 	go b.main() //lint:allow a WaitGroup's Go takes two closures for each step
 }
 

@@ -60,7 +60,18 @@ func (e *Engine) drain(giveUp func()) error {
 	e.accepting = false
 	e.mu.Unlock()
 	e.tell(msgDrain)
-	if waitFor(e.allEnded, e.cfg.Drain) {
+	away, stop := context.WithCancel(context.Background())
+	defer stop()
+	go e.watchAway(away, stop)
+	ended, drained := waitUntil(away, e.allEnded, e.cfg.Drain)
+	if ended {
+		return nil
+	}
+	if !drained { // what is left waits for the database, and others have it soon
+		e.endBodies(ErrDraining)
+		e.tell(msgAbandon)
+		giveUp()
+		waitFor(e.sessions.Wait, time.Second)
 		return nil
 	}
 	e.endBodies(ErrDraining)
@@ -82,6 +93,39 @@ func (e *Engine) drain(giveUp func()) error {
 func (e *Engine) allEnded() {
 	e.sessions.Wait()
 	e.bodies.Wait()
+}
+
+// awayAfter is how long the database is silent until a worker that drains, and has no body that runs, waits for it no longer; see [Config.Beat].
+const awayAfter = 2 * time.Second
+
+// watchAway calls stop when no body runs any more and the database has not answered for a while.
+func (e *Engine) watchAway(ctx context.Context, stop func()) {
+	for pause(ctx, awayAfter/10) {
+		silent := time.Since(e.epoch0) - time.Duration(e.spoken.Load())
+		if silent > awayAfter+2*e.cfg.Beat && e.live.Load() == 0 {
+			stop()
+			return
+		}
+	}
+}
+
+// waitUntil is waitFor until ctx ends, if that comes first: then late is false.
+func waitUntil(ctx context.Context, fn func(), d time.Duration) (done, late bool) {
+	ended := make(chan struct{})
+	go func() {
+		fn()
+		close(ended)
+	}()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ended:
+		return true, false
+	case <-t.C:
+		return false, true
+	case <-ctx.Done():
+		return false, false
+	}
 }
 
 // waitFor reports whether fn returned in time. A goroutine is left behind if not.

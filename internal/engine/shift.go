@@ -11,6 +11,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+// leavePatience is how long the last call of a worker may take. Where it is not answered the worker's lease runs out.
+const leavePatience = 3 * time.Second
+
 // shift ends what an engine began when it went to work.
 type shift struct {
 	e         *Engine
@@ -59,7 +62,7 @@ func (sh *shift) end() error {
 	e.returns.Wait()
 	e.cache.clear()
 	e.unwound.Wait()
-	last, cancel := context.WithTimeout(context.WithoutCancel(sh.work), 5*time.Second)
+	last, cancel := context.WithTimeout(context.WithoutCancel(sh.work), leavePatience)
 	defer cancel()
 	if id := e.workerID(); id != "" {
 		if leave := e.cfg.World.Leave(last, id); leave != nil && !errors.Is(leave, world.ErrClosed) {
