@@ -93,6 +93,8 @@ func TestProtocol(t *testing.T) {
 			r.is(r.call("run", `{"run": "m1"}`), "output.mails", 1.0)
 			r.is(r.call("runs", `{"workflow": "mail", "status": ["completed"]}`), "runs.0.id", "m1")
 			r.call("hooks", `{"run": "m1"}`)
+			r.is(r.call("key", `{"id": "k1", "print": "AQID"}`), "print", "AQID")
+			r.is(r.call("key", `{"id": "k1", "print": "BAUG"}`), "print", "AQID")
 			r.is(r.call("stats", `{}`), "workflows.0.completed", 1.0)
 			r.is(r.call("sweep", `{"limit": 10}`), "runs", 0.0)
 			if kind == "sqlite" {
