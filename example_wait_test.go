@@ -227,6 +227,34 @@ func ExampleApp_List() {
 	// greet completed "hello ann"
 }
 
+// A list that is read in parts, as for a page of a program of one's own.
+func ExampleApp_Page() {
+	greet := stepwell.Define("greet", func(ctx stepwell.Context, name string) (string, error) { return "hello " + name, nil })
+	app, _ := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{greet}})
+	defer background(app)()
+	ctx := context.Background()
+	for _, name := range []string{"ann", "bob", "eve"} {
+		_, _ = greet.Start(ctx, app, name)
+	}
+	for cursor := ""; ; {
+		page, err := app.Page(ctx, stepwell.ListFilter{Workflow: "greet"}, cursor, 2)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, run := range page.Runs {
+			fmt.Print(string(run.Input), " ")
+		}
+		fmt.Println(page.Cursor != "")
+		if cursor = page.Cursor; cursor == "" {
+			return
+		}
+	}
+	// Output:
+	// "eve" "bob" true
+	// "ann" false
+}
+
 // The log of a run: all of it, in order.
 func ExampleApp_Events() {
 	greet := stepwell.Define("greet", func(ctx stepwell.Context, name string) (string, error) {

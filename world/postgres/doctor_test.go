@@ -19,6 +19,7 @@ func TestExamine(t *testing.T) {
 	batch := func(values string) string {
 		return "INSERT INTO stepwell.chunks (run, stream, idx, n, kind, step, attempt, pos, at, data) VALUES (" + values + ", '', 0, 0, now(), '');"
 	}
+	const head = `{"c":"AAAAAAAAAAAAAAAAAAAAAA","e":[{"y":"signal_received","n":"e"}]}` // of mail
 	for name, c := range map[string]struct {
 		script string
 		check  string // "": no trouble
@@ -42,7 +43,7 @@ func TestExamine(t *testing.T) {
 		"steps wait": {worker + run + `INSERT INTO stepwell.queue (run, class, running, priority) VALUES (1, 7, true, 3);
 			INSERT INTO stepwell.tasks (run, step, name, workflow, priority, visible_at) VALUES (1, 'step_1', 'charge', 'w', 1, now() - interval '2 minutes')`, "overdue steps", world.HealthWarning, "charge"},
 		"old mail": {worker + run + `INSERT INTO stepwell.queue (run, class, running, priority, owner) VALUES (1, 7, true, 3, 5);
-			INSERT INTO stepwell.inbox (run, arrived_at, cancel, payload, format, head, body) VALUES (1, now() - interval '2 minutes', false, true, 1, '', '')`, "old mail", world.HealthWarning, "run r1"},
+			INSERT INTO stepwell.inbox (run, arrived_at, cancel, payload, format, head, body) VALUES (1, now() - interval '2 minutes', false, true, 1, '` + head + `', '')`, "old mail", world.HealthWarning, "run r1"},
 		"an owner that is not there": {worker + run + `INSERT INTO stepwell.queue (run, class, running, priority, owner) VALUES (1, 7, true, 3, 6)`, "runs without a worker", world.HealthBad, "r1"},
 		"a lost worker": {worker + run + `INSERT INTO stepwell.queue (run, class, running, priority, owner) VALUES (1, 7, true, 3, 6);
 			INSERT INTO stepwell.workers (key, id, name, build, classes, steps, lease_ns, joined_at, until) VALUES (6, 'wrkr_6', 'six', 'b', '[]', '[]', 1, now(), now() - interval '1 hour')`, "workers", world.HealthWarning, "1 that hold something"},
