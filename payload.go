@@ -33,7 +33,7 @@ type PayloadErrorsOption struct{}
 // PayloadErrors lets a wait for an event, or what receives from a hook, get a payload that its type cannot hold as a [*PayloadError]. Without it such a payload
 // is set aside: the log records it, [App.Why] and the journal show it with what did not fit, nobody gets it, and the wait goes on with the next.
 //
-// Either way the record decides on replay, whatever the type is by then.
+// Either way the record decides on replay, whatever the type is by then, and whether the code asks for this by then.
 func PayloadErrors() PayloadErrorsOption { return PayloadErrorsOption{} }
 
 func (PayloadErrorsOption) waitOption(o *waitOptions)       { o.tell = true }

@@ -237,7 +237,7 @@ func (s *State) createStep(e *Event) (bool, error) {
 		return false, err
 	}
 	switch e.Kind {
-	case KindPatch, KindStream, KindAside: // complete at birth
+	case KindPatch, KindStream, KindAside, KindTaken: // complete at birth
 		put(&s.over, e.ID, struct{}{})
 	case KindClosure, KindTask, KindChild, KindAwait:
 		put(&s.steps, e.ID, &Step{

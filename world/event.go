@@ -54,6 +54,7 @@ const (
 	KindAwait   Kind = "await"   // the result of any other run
 	KindPatch   Kind = "patch"   // the record of a decision about changed code; complete at birth
 	KindAside   Kind = "aside"   // the record of a payload that was set aside, as it does not fit the code that was to take it; complete at birth
+	KindTaken   Kind = "taken"   // the record that the code took a hook's payload, where nothing else in the log says so; complete at birth
 	KindStream  Kind = "stream"  // what the workflow's code wrote to the stream of that name, in the same commit; complete at birth
 
 	KindSleep     Kind = "sleep"     // a wait for a time
@@ -63,6 +64,9 @@ const (
 	KindHook Kind = "hook"
 	KindAttr Kind = "attr"
 )
+
+// Decision reports whether a step of the kind is the record of what became of a payload: that it was set aside, or taken.
+func (k Kind) Decision() bool { return k == KindAside || k == KindTaken }
 
 func (k Kind) prefix() string {
 	switch k {
@@ -85,6 +89,9 @@ const (
 	OutcomeDue      Outcome = "due"      // its time came
 	OutcomeWoken    Outcome = "woken"    // an operator woke it
 	OutcomeReceived Outcome = "received" // its event came, or its condition holds
+
+	OutcomeTold   Outcome = "told"   // of a payload that was set aside: the code was told, which ended the wait
+	OutcomePassed Outcome = "passed" // the same: the code was not told, and the wait went on
 )
 
 // Event is one immutable fact in a run's log. Fields that a type does not use are zero; the comment of a field says which types
@@ -108,11 +115,11 @@ type Event struct {
 	RetryAt time.Time       `json:"retryAt,omitzero"`  // step_retrying: not before this time
 	Until   time.Time       `json:"until,omitzero"`    // wait_created: due at this time; zero: never
 	Match   json.RawMessage `json:"match,omitempty"`   // wait_created of kind event: the JSON that a payload must contain
-	Outcome Outcome         `json:"outcome,omitempty"` // wait_completed
-	From    int64           `json:"from,omitempty"`    // wait_completed, received: the number of the signal_received that was taken; step_created of kind aside: of the event with the payload
+	Outcome Outcome         `json:"outcome,omitempty"` // wait_completed; step_created of kind aside: whether the code was told
+	From    int64           `json:"from,omitempty"`    // wait_completed, received: the number of the signal_received that was taken; step_created of kind aside or taken: of the event with the payload
 	Token   string          `json:"token,omitempty"`   // hook_created, hook_conflict
 	Chosen  bool            `json:"chosen,omitempty"`  // hook_created: the author chose the token
-	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token; hook_created: the run that a fork has the hook from; step_created of kind aside: the hook that received the payload
+	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token; hook_created: the run that a fork has the hook from; step_created of kind aside or taken: the hook that received the payload
 	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled: who
 	Reason  string          `json:"reason,omitempty"`  // the same: why; run_continued and what ends a run: see NotCreated
 	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open

@@ -181,7 +181,7 @@ func (j *Journal) Add(events ...Event) {
 		switch e.Type {
 		case StepCreated, WaitCreated, HookCreated, HookConflict:
 			switch e.Kind {
-			case KindStream: // streams show what was written
+			case KindStream, KindTaken: // streams show what was written, and what was taken is the code's
 			case KindAside:
 				j.setAside(e)
 			default:

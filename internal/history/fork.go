@@ -156,7 +156,7 @@ func (f *cutter) survey() {
 
 // record reports whether a step_created is no step, but the record of something that is complete with it.
 func record(e *world.Event) bool {
-	return e.Kind == world.KindPatch || e.Kind == world.KindStream || e.Kind == world.KindAside
+	return e.Kind == world.KindPatch || e.Kind == world.KindStream || e.Kind.Decision()
 }
 
 func (f *cutter) end(step string) {
@@ -203,7 +203,7 @@ func (f *cutter) take(e *world.Event) {
 	if c.From != 0 {
 		c.From = f.numbers[c.From]
 	}
-	if of := f.entities[c.Peer]; c.Kind == world.KindAside && of != nil {
+	if of := f.entities[c.Peer]; c.Kind.Decision() && of != nil {
 		c.Peer = of.id // the hook
 	}
 	switch c.Type {

@@ -286,7 +286,7 @@ func (m *Machine) payload(e *world.Event) {
 func (m *Machine) hand(h *hook, f *Future, check *Check, seq int64, payload []byte) {
 	if bad := m.misfit(h.op, check, seq, payload); bad == nil {
 		f.resolve(payload, nil)
-	} else if check.Tell {
+	} else if bad.told {
 		f.resolve(nil, bad)
 	}
 }

@@ -88,6 +88,8 @@ type Machine struct {
 	attributes map[string]int // bytes by name, of those of the run as the code sees it; nil: it has set none
 	decisions  decisions      // about payloads, in fed
 	asides     map[string]int // payloads that were set aside in this segment, by the name of their event or hook
+	taken      map[string]int // records of payloads that were taken, in the same way
+	takings    []taking       // of this turn, with nothing asked for behind them
 
 	boxes  map[string]*letterbox
 	hooks  map[string]*hook // by ID, as long as the log may hold payloads for them
@@ -293,6 +295,7 @@ func (m *Machine) turn(e *world.Event) {
 	}
 	m.apply(e)
 	m.run()
+	m.settleTakings()
 }
 
 func (m *Machine) apply(e *world.Event) {

@@ -21,8 +21,9 @@ type Op struct {
 	Until  time.Time       // wait: due at this time; used when After is zero
 	Timed  bool            // wait: it has a time at all
 	Match  json.RawMessage // event wait
-	From   int64           // wait_completed: the signal that was taken; of a payload that is set aside: the event that brought it
+	From   int64           // wait_completed: the signal that was taken; of a payload that is taken or set aside: the event that brought it
 	Reason *world.Error    // of a payload that is set aside: why it does not fit
+	Told   bool            // of a payload that is set aside: the code gets an error
 	Token  string          // hook
 	Chosen bool            // hook: the author chose the token; child: the ID
 
@@ -68,8 +69,13 @@ func (o *Op) Event(at time.Time) world.Event {
 	e.Name, e.Path, e.Occurrence, e.Payload = o.Key.Name, o.Key.Path, o.Key.Occurrence, o.Input
 	e.Peer, e.Token = o.Peer, o.Token
 	e.Chosen = o.Chosen && o.Type == world.HookCreated
-	if o.Key.Kind == world.KindAside {
+	if o.Key.Kind.Decision() {
 		e.From, e.Error = o.From, o.Reason
+	}
+	if o.Key.Kind == world.KindAside {
+		if e.Outcome = world.OutcomePassed; o.Told {
+			e.Outcome = world.OutcomeTold
+		}
 	}
 	if o.Type == world.StepCreated || o.Type == world.WaitCreated {
 		e.Kind = o.Key.Kind
@@ -132,7 +138,7 @@ var words = map[world.Kind]string{
 	world.KindClosure: "step", world.KindTask: "registered step", world.KindChild: "child run", world.KindAwait: "wait for run",
 	world.KindPatch: "patch", world.KindSleep: "sleep", world.KindEvent: "wait for event", world.KindCondition: "wait for condition",
 	world.KindHook: "hook", world.KindAttr: "attribute", world.KindStream: "chunk of stream",
-	world.KindAside: "record of a payload that does not fit",
+	world.KindAside: "record of a payload that does not fit", world.KindTaken: "record of a payload that was taken",
 }
 
 func ordinal(n int) string {

@@ -80,7 +80,7 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		}
 		return nil
 	case world.StepCreated:
-		if op.Key.Kind == world.KindAside && e.From != op.From {
+		if op.Key.Kind.Decision() && e.From != op.From {
 			return m.diverged(e, fmt.Sprintf("%s, of event %d", op.Describe(), e.From), op)
 		}
 	}
@@ -150,6 +150,7 @@ func (m *Machine) ask(op *Op) {
 		op.pcs = callers(4)
 	}
 	m.asked.add(op)
+	m.takings = m.takings[:0] // this stands behind them
 	if m.cfg.Strict {
 		m.say(op)
 	}

@@ -106,7 +106,7 @@ func (m *Machine) give(op *Op, seq int64, payload []byte) {
 	case bad == nil:
 		op.future.received = true
 		op.future.resolve(payload, nil)
-	case op.check.Tell:
+	case bad.told:
 		op.future.resolve(nil, bad)
 	default:
 		return
