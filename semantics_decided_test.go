@@ -109,7 +109,7 @@ func TestAHooksPayloadThatLiesUnreadIsNotDecided(t *testing.T) {
 		until(r, "both to be in the log", func() bool { return r.count(run.ID(), world.HookReceived, "") == 2 })
 		wk.stop(r)
 		wk = r.begin(texts)
-		r.pass(10*time.Minute)
+		r.pass(10 * time.Minute)
 		r.tellHook(wk, "taker", `"b"`)
 		want(r, run, "ab")
 		if n := len(asides(r, run.ID())); n != 1 {

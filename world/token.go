@@ -58,3 +58,18 @@ func AskedToken(token string) (asked string, ok bool) {
 	}
 	return token[:i], true
 }
+
+// AskedIn is the token that the code of a run asks for, where its hook, of a token that the code chose, has another one or may have: peer is the hook's, the
+// run that it was forked from. A token that names that run, as approve-RUN does, names the run itself where its own code asks.
+func AskedIn(run, peer, token string) (asked string, ok bool) {
+	if peer == "" {
+		return "", false
+	}
+	if asked, ok = AskedToken(token); !ok {
+		asked, ok = token, strings.Contains(token, peer) // it is the source's, and was free
+	}
+	if !ok {
+		return "", false
+	}
+	return strings.ReplaceAll(asked, peer, run), true
+}

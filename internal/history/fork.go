@@ -222,7 +222,7 @@ func (f *cutter) take(e *world.Event) {
 	case world.HookCreated:
 		if token, other := f.tokens[e.ID]; other {
 			c.Peer, c.Token = f.h.Run, token
-		} else if !e.Chosen {
+		} else if c.Peer = f.of(e); !e.Chosen {
 			c.Peer = f.h.Run // replay is told that it is not the one that it would make
 		}
 	case world.AttrSet:

@@ -6,7 +6,9 @@ package history
 //     code asks for, or would be given.
 //  2. A token that nobody chose is in the log wherever the code put it, and it is like nothing else: in the fork the new one stands in its place, in
 //     results and names too. So the code, which is given the fork's own, finds in the log what it asks for.
-//  3. A chosen token may stand anywhere for another reason. What the log holds of it stands; strict replay takes the fork's own for the one that was
+//  3. A token that names the source, as approve-RUN does, names the fork where its code asks: the fork's is made of that, or keeps the source's name, and Peer
+//     tells which that is.
+//  4. A chosen token may stand anywhere for another reason. What the log holds of it stands; strict replay takes the fork's own for the one that was
 //     asked for. Attributes with it are left out: the code sets them anew, to its own.
 
 import (
@@ -71,8 +73,9 @@ func replaced(r *strings.Replacer, b json.RawMessage) json.RawMessage {
 func (f *cutter) another(e *world.Event) string {
 	asked, letters := e.Token, strings.ToLower(rand.Text())
 	if e.Peer != "" { // the source is a fork itself
-		asked, _ = world.AskedToken(e.Token)
+		asked, _ = world.AskedIn(f.h.Run, e.Peer, e.Token)
 	}
+	asked = strings.ReplaceAll(asked, f.h.Run, f.Run)
 	switch {
 	case e.Chosen && asked != "":
 		return world.ForkToken(asked, letters)
@@ -80,6 +83,14 @@ func (f *cutter) another(e *world.Event) string {
 		return world.WebhookToken + letters
 	}
 	return letters
+}
+
+// of is the run that a chosen token names, and that replay has to read as the fork; else what the source's hook says of it.
+func (f *cutter) of(e *world.Event) string {
+	if names := e.Peer != "" && strings.Contains(e.Token, e.Peer); !names && strings.Contains(e.Token, f.h.Run) {
+		return f.h.Run
+	}
+	return e.Peer
 }
 
 // holds reports whether a value has a chosen token in it that is another in the fork.

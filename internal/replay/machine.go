@@ -149,7 +149,7 @@ func (m *Machine) carry(h *world.Hook) {
 	op.future = m.future(op)
 	m.opened(op, m.root)
 	m.addHook(op)
-	if asked, ok := world.AskedToken(h.Token); ok && h.Chosen && h.Peer != "" { // a fork has another token than its code asks for
+	if asked, ok := world.AskedIn(m.cfg.Run, h.Peer, h.Token); ok && h.Chosen { // a fork has another token than its code asks for
 		op.hook.asked = asked
 		put(&m.tokens, asked, op.hook)
 		put(&m.own, h.Token, asked)
