@@ -160,10 +160,8 @@ func (x *examination) oldMail(ctx context.Context) (f world.Finding, err error) 
 
 func (x *examination) blocked(ctx context.Context) (world.Finding, error) {
 	workflows, _, err := x.w.countRuns(ctx)
-	for _, s := range workflows {
-		if s.Blocked > 0 {
-			return warning("`stepwell runs list` shows why each is blocked; heal that and it goes on by itself", "%d of workflow %s", s.Blocked, s.Workflow), err
-		}
+	if found := world.BlockedRuns(workflows); found != "" {
+		return warning("`stepwell runs list` shows why each is blocked; heal that and it goes on by itself", "%s", found), err
 	}
 	return good("none"), err
 }

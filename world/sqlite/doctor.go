@@ -184,14 +184,15 @@ func examineStreams(c *conn, _ time.Time) (f world.Finding, err error) {
 }
 
 func examineBlocked(c *conn, _ time.Time) (world.Finding, error) {
-	f := good("none")
+	tally := world.Tally{}
 	err := c.query(countRuns, func(r row) (bool, error) {
-		if r.text(1) == world.CountedBlocked && r.int(2) > 0 {
-			f = warning("`stepwell runs list` shows why each is blocked; heal that and it goes on by itself", "%d of workflow %s", r.int(2), r.text(0))
-		}
-		return true, nil
+		err := tally.Set(r.text(0), r.text(1), int(r.int(2)))
+		return err == nil, err
 	})
-	return f, err
+	if found := world.BlockedRuns(tally.List()); found != "" {
+		return warning("`stepwell runs list` shows why each is blocked; heal that and it goes on by itself", "%s", found), err
+	}
+	return good("none"), err
 }
 
 func examineUnswept(c *conn, now time.Time) (f world.Finding, err error) {
