@@ -30,9 +30,9 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns what is wrong.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is [world.ErrTooLarge] and the value was too large.
+// Is reports whether target is [world.ErrTooLarge] and the value was too large, or [world.ErrInvalid] and it does not encode.
 func (e *Error) Is(target error) bool {
-	return target == world.ErrTooLarge && e.Code == world.CodeTooLarge
+	return target == world.ErrTooLarge && e.Code == world.CodeTooLarge || target == world.ErrInvalid && e.Code == world.CodeEncode
 }
 
 // Encode returns v as JSON, in the form of encoding/json without HTML escaping and without a newline at the end. A nil
