@@ -43,7 +43,7 @@ func (e *RetryRefusedError) Is(target error) bool { return target == ErrInvalid 
 // [*RetryRefusedError] that says what can be done instead, where that cannot be right: where undo functions have undone what the run did; where steps
 // completed, or children began, behind the failure, as they would be left out; where a child had begun and did not complete; where a step did its
 // work and its result could not be kept; where it failed of another run that it awaited; where another run holds the token of an open hook now;
-// and where the run completed, was cancelled or is not over. [App.RetryAdvice] tells beforehand.
+// where the run's input did not fit, as it would not then; and where the run completed, was cancelled or is not over. [App.RetryAdvice] tells beforehand.
 //
 // Its idempotency key is retry: and the failed run's ID, so a retry that is repeated gives the same run: see [Run.Existed]. The failed run stays as
 // it is.

@@ -387,6 +387,18 @@ func TestAStartWhoseInputDoesNotFitFailsAtOnce(t *testing.T) {
 		if row := r.get(run.ID()); row.Key != "" {
 			r.Errorf("the run still has the key %q", row.Key)
 		}
+		advice, err := wk.RetryAdvice(r.ctx, run.ID())
+		if err != nil || advice.Refused == "" || !advice.Input {
+			r.Errorf("advice = %+v, %v, want no retry, and another input", advice, err)
+		}
+		if _, err := wk.Retry(r.ctx, run.ID()); !errors.Is(err, stepwell.ErrInvalid) {
+			r.Errorf("retry = %v, want it refused", err)
+		}
+		if fork, err := wk.Fork(r.ctx, run.ID(), stepwell.ForkOptions{At: advice.Fork, Input: json.RawMessage(`{"N":1}`)}); err != nil {
+			r.Errorf("fork with an input that fits: %v", err)
+		} else {
+			want(r, fork, json.RawMessage(`1`))
+		}
 		again := started(`{"N":1}`)
 		if out, err := again.Result(r.ctx); err != nil || string(out) != "1" {
 			r.Errorf("result = %s, %v, want 1", out, err)

@@ -93,6 +93,10 @@ func instead(run string, r *stepwell.RetryAdvice) (ways []way) {
 		ways = append(ways, way{"see:", "runs show " + shellWord(r.Awaited), "the run that it awaited"})
 	}
 	fork := fmt.Sprintf("runs fork %s --at %d", run, r.Fork)
+	if r.Input {
+		with := " --input " + payloadWord
+		return append(ways, way{"restart:", "runs restart " + run + with, "a new run, with an input that fits"}, way{"fork:", fork + with, "a new run that takes over its seed and settings, with an input that fits"})
+	}
 	if r.Result != "" {
 		ways = append(ways, way{"fork:", fork + " --result " + shellWord(r.Result+"=null"), "a new run, with a result of the step in the place of null"})
 	}

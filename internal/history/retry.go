@@ -7,7 +7,7 @@ package history
 //  2. Which failures those are, the run's end says: an error that came of a step's failure names the step. Where it names none, no step runs again:
 //     the code is evaluated again behind the last event.
 //  3. A cancel for the run's timeout, and undo functions that undid nothing, are left out, or the code would come to the same end again.
-//  4. Where that is not to be had, there is no retry.
+//  4. Where that is not to be had, there is no retry; nor is there one of a run whose input did not fit, as it would fit no better.
 
 import (
 	"fmt"
@@ -31,6 +31,7 @@ type Retry struct {
 	Result  string `json:"result,omitempty"`  // the step whose result a fork could be given
 	Fork    int64  `json:"fork,omitempty"`    // the event that a fork could begin behind: it takes the risk that Refused names; 0: none
 	Restart bool   `json:"restart,omitempty"` // it can be restarted
+	Input   bool   `json:"input,omitempty"`   // of a restart, or a fork, that needs another input: the run's own does not fit
 
 	Tokens []Token `json:"-"` // of hooks that are open at At
 }
@@ -62,6 +63,9 @@ func (r *Retry) Instead() string {
 		ways = append(ways, "retry run "+r.Child)
 	case r.Awaited != "":
 		ways = append(ways, "see to run "+r.Awaited)
+	}
+	if r.Input {
+		return "start it, or restart or fork it, with an input that fits"
 	}
 	if r.Result != "" {
 		ways = append(ways, fmt.Sprintf("fork it behind event %d with a result of step %q", r.Fork, r.Result))
@@ -114,6 +118,7 @@ func (m *made) begun() bool {
 // retrier reads what a retry needs to know of the newest segment.
 type retrier struct {
 	end    *world.Event
+	began  bool  // its code
 	last   int64 // number of the last event that a retry may take
 	cancel *world.Event
 	steps  map[string]*made
@@ -134,6 +139,11 @@ func (h *History) Retry() Retry {
 	case world.RunCancelled:
 		return Retry{Refused: "it has not failed: it was cancelled", Fork: f.forkable(f.last), Restart: true}
 	case world.RunFailed:
+		if f.end.FreesKey(f.began) {
+			return Retry{
+				Refused: "its input does not fit the workflow: a new run of it would fail in the same way", Fork: f.forkable(f.last), Restart: true, Input: true,
+			}
+		}
 	default:
 		return Retry{Refused: "it has not failed: it is not over"}
 	}
@@ -151,6 +161,8 @@ func (h *History) Retry() Retry {
 
 func (f *retrier) read(e *world.Event) {
 	switch e.Type {
+	case world.RunStarted:
+		f.began = true
 	case world.RunContinued: // what was asked for before is over
 		clear(f.steps)
 		f.order, f.sent = nil, nil
