@@ -95,8 +95,15 @@ func TestAPayloadThatDoesNotFitIsSetAside(t *testing.T) {
 		if text := why.String(); why.Kind != stepwell.WhyEvent || len(why.Aside) != 3 || !strings.Contains(text, `event "approve" was set aside`) || !strings.Contains(text, "does not fit int") {
 			r.Errorf("why = %s: %s, want the event, and what was set aside and why", why.Kind, text)
 		}
+		until(r, "it to hibernate", func() bool { return r.get(run.ID()).Queue.Waiting != "" })
+		if text := r.get(run.ID()).Queue.Waiting; text != `event "approve" (a payload was set aside)` {
+			r.Errorf("lists say that it waits for %s, want what was set aside", text)
+		}
 		send(`{"N":1}`)
 		until(r, "the second round", func() bool { return r.count(run.ID(), world.WaitCreated, "approve") == 2 })
+		if why, err := wk.Why(r.ctx, run.ID()); err != nil || len(why.Aside) != 0 {
+			r.Errorf("why = %s, %v, want nothing of what was set aside: what fits came", why, err)
+		}
 		send(`{"boom":true}`, `[]`)
 		send(`{"N":2}`)
 		until(r, "the last sleep", func() bool { return r.count(run.ID(), world.WaitCreated, "end") == 1 })

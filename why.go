@@ -74,7 +74,7 @@ type Why struct {
 	Also    []string            `json:"also,omitempty"`    // the first of them
 	Waiting string              `json:"waiting,omitempty"` // what its worker noted, of kind waiting
 
-	// Aside are the payloads that were set aside last, as they do not fit its code, at most 3: see [PayloadErrors].
+	// Aside are the payloads that were set aside last, as they do not fit its code, at most 3, of what it still waits for: see [PayloadErrors].
 	Aside []world.Aside `json:"aside,omitempty"`
 }
 

@@ -31,10 +31,13 @@ func whyOf(r *world.Run, j *world.Journal, tasks map[string]string, workers []wo
 	f.why = Why{At: now, Run: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, Workers: len(f.workers)}
 	f.find()
 	if j != nil && f.why.Kind != WhyOver {
-		for _, a := range j.Aside[max(len(j.Aside)-mostAsides, 0):] {
-			a.Payload = nil
-			f.why.Aside = append(f.why.Aside, a)
+		for _, a := range j.Aside {
+			if a.Waited {
+				a.Payload = nil
+				f.why.Aside = append(f.why.Aside, a)
+			}
 		}
+		f.why.Aside = f.why.Aside[max(len(f.why.Aside)-mostAsides, 0):]
 	}
 	return f.why
 }
@@ -323,6 +326,7 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 // notes reports whether what a run's row says of its waiting begins with an entry.
 func notes(waiting string, en *world.Entry, retry bool) bool {
 	rest, ok := strings.CutPrefix(waiting, engine.Noted(en.Kind, en.Key(), en.Peer, retry))
+	rest = strings.TrimPrefix(rest, engine.SetAside)
 	return ok && (rest == "" || strings.HasPrefix(rest, " and "))
 }
 

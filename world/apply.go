@@ -238,6 +238,9 @@ func (s *State) createStep(e *Event) (bool, error) {
 	}
 	switch e.Kind {
 	case KindPatch, KindStream, KindAside, KindTaken: // complete at birth
+		if e.Kind == KindAside && e.Outcome != OutcomeTold {
+			s.noteAside(e)
+		}
 		put(&s.over, e.ID, struct{}{})
 	case KindClosure, KindTask, KindChild, KindAwait:
 		put(&s.steps, e.ID, &Step{
@@ -248,6 +251,18 @@ func (s *State) createStep(e *Event) (bool, error) {
 		return false, fmt.Errorf("%w: step kind %q", ErrInvalid, e.Kind)
 	}
 	return true, nil
+}
+
+// noteAside notes that what waits had a payload set aside, and goes on.
+func (s *State) noteAside(e *Event) {
+	if h := s.hooks[e.Peer]; h != nil {
+		h.Aside = true
+	}
+	for _, w := range s.waits {
+		if e.Peer == "" && w.Kind == KindEvent && w.Key.Name == e.Name {
+			w.Aside = true
+		}
+	}
 }
 
 func (s *State) endStep(e *Event) (bool, error) {
@@ -325,9 +340,11 @@ func (s *State) applyHook(e *Event) (bool, error) {
 		put(&s.tokens, e.Token, e.ID)
 		put(&s.hooks, e.ID, newHook(e, s.Segment, s.Seq+1))
 	case HookReceived:
-		if s.hooks[e.ID] == nil {
+		h := s.hooks[e.ID]
+		if h == nil {
 			return false, fmt.Errorf("hook %s: %w", e.ID, ErrNotFound)
 		}
+		h.Aside = false
 	case HookDisposed:
 		h := s.hooks[e.ID]
 		switch {

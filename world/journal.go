@@ -141,6 +141,8 @@ type Aside struct {
 	At      time.Time       `json:"at"`             // when that was decided
 	Reason  string          `json:"reason"`         // what does not fit
 	Payload json.RawMessage `json:"payload,omitempty"`
+
+	Waited bool `json:"-"` // what it was for waits on: the code was not told, and nothing came since
 }
 
 // maxAside is how many payloads that were set aside a journal keeps.
@@ -363,13 +365,18 @@ func (j *Journal) change(en *Entry, e *Event) {
 		}
 		en.Status, en.Error = EntryFailed, e.Error
 	case WaitCompleted:
+		if en.Kind == KindEvent {
+			j.passed("", en.Name)
+		}
 		en.Status, en.Outcome = EntryCompleted, e.Outcome
 		en.Output = j.keep(e.Payload)
 		j.take(en, e.From)
 	case HookReceived:
 		over = false
 		en.Received++
+		j.passed(en.ID, en.Name)
 	case HookDisposed:
+		j.passed(en.ID, en.Name)
 		en.Status = EntryDisposed
 	}
 	if over {
@@ -390,9 +397,18 @@ func (j *Journal) take(en *Entry, seq int64) {
 	j.Unread = slices.Delete(j.Unread, at, at+1)
 }
 
+// passed notes that nobody waits any more for what a payload that was set aside could have been.
+func (j *Journal) passed(hook, name string) {
+	for i := range j.Aside {
+		if a := &j.Aside[i]; a.Hook == hook && a.Name == name {
+			a.Waited = false
+		}
+	}
+}
+
 // setAside takes the record of a payload that was set aside.
 func (j *Journal) setAside(e *Event) {
-	a := Aside{Seq: e.From, Name: e.Name, Hook: e.Peer, At: e.Time}
+	a := Aside{Seq: e.From, Name: e.Name, Hook: e.Peer, At: e.Time, Waited: e.Outcome != OutcomeTold}
 	if e.Error != nil {
 		a.Reason = e.Error.Message
 	}

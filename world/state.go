@@ -68,6 +68,7 @@ type Wait struct {
 	Created time.Time
 	Until   time.Time       // zero: no deadline
 	Match   json.RawMessage // of an event wait; empty: any payload
+	Aside   bool            // a payload that came was set aside, and it goes on
 }
 
 // Hook is what the fold keeps of an active hook.
@@ -79,6 +80,7 @@ type Hook struct {
 	Chosen   bool
 	Metadata json.RawMessage
 	Peer     string // the run that a fork has the hook from, where its token is not the one that was asked for: see AskedToken
+	Aside    bool   // the last payload that was looked at was set aside
 }
 
 // State is one run as its events tell it. The zero State is a run that does not exist yet. A State is changed by Apply

@@ -148,7 +148,11 @@ func (p *picture) facts(to io.Writer) {
 		if a.Hook != "" {
 			of = "hook"
 		}
-		fact("set aside", fmt.Sprintf("%s %q, event %d, %s: %s   %s", of, a.Name, a.Seq, human.When(a.At, p.now()), human.Cut(a.Reason, 200), p.payload(a.Payload, noteWidth)))
+		text := fmt.Sprintf("%s %q, event %d, %s: %s", of, a.Name, a.Seq, human.When(a.At, p.now()), human.Cut(a.Reason, 200))
+		if len(a.Payload) > 0 { // a hook's is in the log alone
+			text += "   " + p.payload(a.Payload, noteWidth)
+		}
+		fact("set aside", text)
 	}
 	for i := range r.Late {
 		name, means := timeline.LateFor(r, &r.Late[i])

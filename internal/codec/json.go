@@ -116,7 +116,12 @@ func plain(s string) bool {
 	return true
 }
 
-func encodeAny(v any) ([]byte, error) {
+func encodeAny(v any) (b []byte, err error) {
+	defer func() { // a method of the type's own
+		if p := recover(); p != nil {
+			b, err = nil, &Error{Code: world.CodeEncode, Err: fmt.Errorf("%s does not encode as JSON: it panicked: %v", target(v), p)}
+		}
+	}()
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)

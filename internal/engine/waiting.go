@@ -13,6 +13,9 @@ import (
 // mostNoted bounds how many open steps and waits are looked at: a run may have thousands.
 const mostNoted = 64
 
+// SetAside is said of what waits on, as a payload that came does not fit it.
+const SetAside = " (a payload was set aside)"
+
 // noted is something that a run waits for.
 type noted struct {
 	text  string
@@ -40,7 +43,11 @@ func (s *session) waitingFor() string {
 			all = false
 			break
 		}
-		see(s.noted(w.Kind, w.Key, w.ID, "", false))
+		n := s.noted(w.Kind, w.Key, w.ID, "", false)
+		if w.Aside {
+			n.text += SetAside
+		}
+		see(n)
 	}
 	left = mostNoted
 	for st := range s.state.Steps() {
@@ -56,6 +63,9 @@ func (s *session) waitingFor() string {
 			break
 		}
 		if n := s.noted(world.KindHook, h.Key, h.ID, "", false); n.who < replay.Unawaited || first.text == "" {
+			if h.Aside {
+				n.text += SetAside
+			}
 			see(n)
 		}
 	}
