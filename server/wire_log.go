@@ -55,9 +55,12 @@ func (s *Server) mayCommit(r *request, c *wire.Commit) error {
 	return s.mayWrite(r, c, nil)
 }
 
-// mostSkew is how far a client's clock may be off when it starts a run. The run is born at the world's time all the same: lists are in the order of births, and
-// whatever a run waits for counts from its own times.
-const mostSkew = 24 * time.Hour
+// mostSkew is how far a client's clock may be off when it starts a run. Off by more than littleSkew, the run is born at the world's time all the same: lists are
+// in the order of births, and whatever a run waits for counts from its own times.
+const (
+	mostSkew   = 24 * time.Hour
+	littleSkew = time.Second
+)
 
 // worldTime is the world's time where it tells, else this process's.
 func (s *Server) worldTime() time.Time {
@@ -77,8 +80,12 @@ func (s *Server) wireCommit(r *request, in *wire.Commit) (wire.Committed, error)
 	if plainStart(in) {
 		e := &c.Events[0]
 		now := s.worldTime()
-		if off := now.Sub(e.Time); off.Abs() > mostSkew {
+		off := now.Sub(e.Time)
+		if off.Abs() > mostSkew {
 			return wire.Committed{}, invalid("run %.100q: it starts %s off this server's clock: want %s at most", c.Run, off.Round(time.Second), mostSkew)
+		}
+		if off.Abs() <= littleSkew {
+			now = e.Time
 		}
 		*e = world.Event{Seq: e.Seq, Type: e.Type, Time: now, Payload: e.Payload, Sealed: e.Sealed, Birth: e.Birth} // the rest others say
 	}
