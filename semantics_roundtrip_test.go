@@ -142,7 +142,7 @@ func TestEveryExportedErrorIsKnown(t *testing.T) {
 	causes := fmt.Errorf("cause: %w", fs.ErrNotExist)
 	values := map[string]error{
 		"ErrCancelled": stepwell.ErrCancelled, "ErrNotFound": stepwell.ErrNotFound, "ErrTerminal": stepwell.ErrTerminal, "ErrRunExists": stepwell.ErrRunExists,
-		"ErrInvalid": stepwell.ErrInvalid, "ErrTooLarge": stepwell.ErrTooLarge, "ErrInboxFull": stepwell.ErrInboxFull, "ErrNoKey": stepwell.ErrNoKey,
+		"ErrInvalid": stepwell.ErrInvalid, "ErrTooLarge": stepwell.ErrTooLarge, "ErrInboxFull": stepwell.ErrInboxFull, "ErrNoKey": stepwell.ErrNoKey, "ErrWrongKey": stepwell.ErrWrongKey,
 		"ErrWorkerExists": stepwell.ErrWorkerExists, "ErrLeaseLost": stepwell.ErrLeaseLost, "ErrDraining": stepwell.ErrDraining, "ErrRunOver": stepwell.ErrRunOver,
 		"ErrTimeout": stepwell.ErrTimeout, "ErrFull": stepwell.ErrFull, "ErrClosed": stepwell.ErrClosed, "ErrStreamClosed": stepwell.ErrStreamClosed,
 		"ErrAnswered": stepwell.ErrAnswered, "ErrDeliveryUsed": stepwell.ErrDeliveryUsed,

@@ -5,6 +5,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
@@ -21,6 +22,7 @@ type noted struct {
 	text  string
 	who   replay.Awaiting
 	order int // kinds of waits, by what people ask for first
+	until time.Time
 	id    string
 }
 
@@ -33,7 +35,7 @@ func (s *session) waitingFor() string {
 		if n.who < replay.Unawaited {
 			awaited++
 		}
-		if first.text == "" || cmp.Or(cmp.Compare(n.who, first.who), cmp.Compare(n.order, first.order), cmp.Compare(n.id, first.id)) < 0 {
+		if first.text == "" || cmp.Or(cmp.Compare(n.who, first.who), cmp.Compare(n.order, first.order), n.until.Compare(first.until), cmp.Compare(n.id, first.id)) < 0 {
 			first = n
 		}
 	}
@@ -44,6 +46,7 @@ func (s *session) waitingFor() string {
 			break
 		}
 		n := s.noted(w.Kind, w.Key, w.ID, "", false)
+		n.until = w.Until
 		if w.Aside {
 			n.text += SetAside
 		}
