@@ -28,8 +28,12 @@ func TestAWrongKeyIsRefusedWhereItEnters(t *testing.T) {
 			r.Fatal(err)
 		}
 		_, started := confides.Start(r.ctx, wrong, "x")
+		_, got := wrong.Get(r.ctx, run.ID())
+		_, why := wrong.Why(r.ctx, run.ID())
+		_, forked := wrong.Fork(r.ctx, run.ID(), stepwell.ForkOptions{})
 		for what, err := range map[string]error{
 			"start": started, "signal": confided.Send(r.ctx, wrong, run.ID(), "x"), "work": wrong.Run(r.ctx),
+			"get": got, "why": why, "fork": forked,
 		} {
 			if !errors.Is(err, stepwell.ErrWrongKey) || !strings.Contains(err.Error(), `"k1"`) {
 				r.Errorf("%s: got %v, want ErrWrongKey and the key's ID", what, err)

@@ -4,6 +4,7 @@ package crypt
 
 import (
 	"context"
+	"errors"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -15,8 +16,32 @@ func (w *World) Events(ctx context.Context, run string, q world.EventQuery) (wor
 		return page, err
 	}
 	w.learnFrom(run, page.Events)
-	page.Events, err = w.ring.OpenEvents(page.Events, run)
+	opened, err := w.ring.OpenEvents(page.Events, run)
+	if err != nil {
+		err = w.wrong(ctx, page.Events, err)
+	}
+	page.Events = opened
 	return page, err
+}
+
+// wrong is why events did not decrypt: where the key here is another than the one that its ID stands for, that, and not damage.
+func (w *World) wrong(ctx context.Context, events []world.Event, err error) error {
+	for i := range events {
+		if key := events[i].Sealed; key != "" {
+			return w.wrongKey(ctx, key, err)
+		}
+	}
+	return err
+}
+
+func (w *World) wrongKey(ctx context.Context, key string, err error) error {
+	if !errors.Is(err, errAuth) {
+		return err
+	}
+	if bad := w.vet(ctx, key, false); errors.Is(bad, world.ErrWrongKey) {
+		return bad
+	}
+	return err
 }
 
 // learnFrom learns the key of a run from the first event of its log.
@@ -128,7 +153,9 @@ func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
 		return row, err
 	}
 	w.learn(id, row.Encryption)
-	err = w.openRun(&row)
+	if err = w.openRun(&row); err != nil {
+		err = w.wrongKey(ctx, row.Encryption, err)
+	}
 	return row, err
 }
 

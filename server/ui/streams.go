@@ -4,6 +4,7 @@ package ui
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -56,10 +57,14 @@ func (u *UI) streamTails(v *visit, run *world.Run) (list []streamRow, err error)
 			continue
 		}
 		page, err := u.world.Chunks(v.Context(), run.ID, st.Name, world.ChunkQuery{From: st.Next - tailChunks, Limit: tailChunks})
-		if err != nil {
+		switch {
+		case err == nil:
+			row.Tail = tailOf(page.Chunks)
+		case errors.Is(err, world.ErrCorrupt): // a damaged stream is no reason not to show its run
+			row.Tail = visible(err.Error())
+		default:
 			return nil, err
 		}
-		row.Tail = tailOf(page.Chunks)
 		list = append(list, row)
 	}
 	return list, nil
