@@ -201,7 +201,7 @@ func (e *Engine) dispatch(b world.Beat) {
 	for i := range b.Mail {
 		m := &b.Mail[i]
 		if s := e.owned[m.Run]; s != nil {
-			s.post(message{kind: msgMail, at: m.ArrivedAt, mail: m})
+			s.postMail(m)
 		}
 	}
 	for _, k := range b.Ended {

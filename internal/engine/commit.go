@@ -19,9 +19,12 @@ func (s *session) commit(ctx context.Context) bool {
 	parts := s.split()
 	var outcome func()
 	for i, c := range parts {
+		if i > 0 {
+			parts[i-1] = nil // what was written is held no longer
+		}
 		last := i == len(parts)-1
 		known := len(c.Events)
-		t.others(c)
+		s.others(c)
 		if last {
 			t.stage(c)
 			c.Send = append(c.Send, t.send...)
@@ -79,6 +82,9 @@ func (s *session) commit(ctx context.Context) bool {
 		s.cancelBodies(ErrRunOver) // new ones have not begun
 	}
 	s.later, s.outcome = t.later, outcome
+	if cap(t.events) > spareEvents {
+		t.events = nil
+	}
 	*t = turn{events: t.events[:0], starts: t.starts, rest: t.rest}
 	return true
 }

@@ -20,6 +20,7 @@ type desk struct {
 // Bounds of what a desk keeps.
 const (
 	deskEvents   = 32
+	spareEvents  = 1024 // and what a session keeps between turns
 	deskMessages = 64
 	deskNames    = 64
 )

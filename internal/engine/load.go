@@ -42,7 +42,7 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 		}
 		for i := range tk.Mail {
 			if !withoutCode || isCancel(tk.Mail[i]) {
-				s.post(message{kind: msgMail, at: tk.Mail[i].ArrivedAt, mail: &tk.Mail[i]})
+				s.postMail(&tk.Mail[i])
 			}
 		}
 		if s.wf != nil && s.failure == nil {

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
@@ -27,24 +28,17 @@ func (s *ChildSpec) Contents() []byte {
 	return b
 }
 
-// bear makes the birth of a child that the code asked for. It is committed with the event that records the question.
-func (s *session) bear(op *replay.Op, spec *ChildSpec) {
+// bear makes the birth of a child that the code asked for, at the time of the event that records the question.
+func (s *session) bear(op *replay.Op, at time.Time) *world.Commit {
+	spec := op.Spec.(*ChildSpec)
 	b := spec.Birth
 	b.Parent = &world.Parent{Run: s.run, Step: op.ID, Detached: spec.Detached}
 	b.Seed = rand.Uint64()
 	b.Context = s.childContext(&b)
-	c := &world.Commit{
+	return &world.Commit{
 		ID: commitID(), Run: op.Peer, Build: s.e.cfg.Build, First: 1,
-		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: s.at(), Birth: &b, Payload: op.Input}},
+		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: at, Birth: &b, Payload: op.Input}},
 	}
-	s.turn.births = append(s.turn.births, birthOf{op.ID, c, op.Chosen})
-}
-
-// birthOf is the birth of a child, by the parent's step.
-type birthOf struct {
-	step   string
-	commit *world.Commit
-	chosen bool // its ID may be taken
 }
 
 // cancelChild ends a child that the code waits for no longer. Its step ends in the log with what the code saw, and the cancel goes with that in one
@@ -54,11 +48,9 @@ func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
 	if child.Detached || s.m.Outcome() != nil {
 		return
 	}
-	for _, b := range s.turn.births {
-		if b.chosen && b.step == op.ID {
-			s.losers = append(s.losers, op) // its ID may be a stranger's
-			return
-		}
+	if op.Chosen && slices.Contains(s.turn.births, op) {
+		s.losers = append(s.losers, op) // its ID may be a stranger's
+		return
 	}
 	why := "its parent waits for it no longer"
 	if s.state.Cancel != nil {
@@ -78,8 +70,10 @@ func (s *session) cancelOf(step, child, why string) world.Delivery {
 	}
 }
 
-// others puts births, conditions and cancels of children into the commit that holds their events.
-func (t *turn) others(c *world.Commit) {
+// others puts births, conditions and cancels of children into the commit that holds their events. Births are made only now, so that a turn of many children
+// never holds all of them.
+func (s *session) others(c *world.Commit) {
+	t := &s.turn
 	if len(t.losers) > 0 {
 		for i := range c.Events {
 			if d, ok := t.losers[c.Events[i].ID]; ok && c.Events[i].Type == world.StepFailed {
@@ -90,14 +84,15 @@ func (t *turn) others(c *world.Commit) {
 	if t.continued && slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.RunContinued }) {
 		c.Send = append(c.Send, t.goodbye...)
 	}
-	for _, b := range t.births {
-		for i := range c.Events {
-			if e := &c.Events[i]; e.Type == world.StepCreated && e.ID == b.step {
-				c.Births = append(c.Births, b.commit)
-				if b.chosen {
-					c.Conditions = append(c.Conditions, world.Condition{Event: i, Birth: len(c.Births) - 1})
-				}
-			}
+	for i := 0; i < len(c.Events) && len(t.births) > 0; i++ { // both are in the order in which the code asked
+		op := t.births[0]
+		if e := &c.Events[i]; e.Type != world.StepCreated || e.ID != op.ID {
+			continue
+		}
+		t.births = t.births[1:]
+		c.Births = append(c.Births, s.bear(op, c.Events[i].Time))
+		if op.Chosen {
+			c.Conditions = append(c.Conditions, world.Condition{Event: i, Birth: len(c.Births) - 1})
 		}
 	}
 	if !t.awaits {

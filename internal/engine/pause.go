@@ -9,12 +9,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// holdBack keeps mail for the end of the pause, unless it is what ends it, or says nothing new. A cancel comes after what came and fell due before
+// holdBack keeps mail for the end of the pause, unless it is what ends it. A cancel comes after what came and fell due before
 // it; a resumption lets them go on: see resumed.
 func (s *session) holdBack(msg *message) bool {
-	if _, ok := s.seen[msg.mail.Row]; ok {
-		return true
-	}
 	switch e := &msg.mail.Events[len(msg.mail.Events)-1]; e.Type {
 	case world.RunPaused, world.RunResumed:
 		return false
@@ -25,7 +22,6 @@ func (s *session) holdBack(msg *message) bool {
 		s.free(msg.mail.ArrivedAt, msg)
 		return true
 	}
-	s.see(msg.mail.Row)
 	s.shelf = append(s.shelf, *msg)
 	return true
 }
@@ -38,9 +34,6 @@ func (s *session) resumed() { s.free(s.now, nil) }
 func (s *session) free(until time.Time, last *message) {
 	msgs := s.shelf
 	s.shelf = nil
-	for i := range msgs {
-		delete(s.seen, msgs[i].mail.Row)
-	}
 	msgs = s.due(until, msgs)
 	if s.pollLater(s.now); last != nil {
 		msgs = append(msgs, *last)

@@ -32,10 +32,11 @@ type session struct {
 	watched atomic.Pointer[replay.Machine] // the machine that is fed; for the watch
 
 	mu     sync.Mutex
-	box    []message     // guarded by mu
-	spare  []message     // what receive returned last, to be used again
-	closed bool          // guarded by mu: nothing is accepted any more
-	signal chan struct{} // holds one token when the box has news
+	box    []message          // guarded by mu
+	spare  []message          // what receive returned last, to be used again
+	posted map[int64]struct{} // inbox rows that were put into the box; guarded by mu
+	closed bool               // guarded by mu: nothing is accepted any more
+	signal chan struct{}      // holds one token when the box has news
 
 	turn    turn
 	bodies  map[string]*body // that run now, by step
@@ -51,8 +52,7 @@ type session struct {
 	// committed.
 	tokens, absolved int
 	askingTurn       bool
-	struck           bool               // the last takes of the run ended with its worker's death, and nothing was written since: see acquit
-	seen             map[int64]struct{} // inbox rows that were handled
+	struck           bool // the last takes of the run ended with its worker's death, and nothing was written since: see acquit
 	lastMail         time.Time
 	shelf            []message // mail that came while the run is paused, of which nothing is appended
 	freeing          bool      // what was held back by a pause is being handled
@@ -152,6 +152,23 @@ func (s *session) post(msg message) bool {
 	default:
 	}
 	return true
+}
+
+// postMail puts what lies in the run's inbox into the mailbox, once, however often the world tells of it before it is appended. It keeps a copy of the mail, and so
+// nothing of the others that came with it.
+func (s *session) postMail(mail *world.Mail) {
+	s.mu.Lock()
+	if _, again := s.posted[mail.Row]; again || s.closed {
+		s.mu.Unlock()
+		return
+	}
+	if s.posted == nil {
+		s.posted = map[int64]struct{}{}
+	}
+	s.posted[mail.Row] = struct{}{}
+	s.mu.Unlock()
+	m := *mail
+	s.post(message{kind: msgMail, at: m.ArrivedAt, mail: &m})
 }
 
 // receive takes all messages that are there, and the token that told of them. They are the caller's until the next call.

@@ -16,7 +16,7 @@ type turn struct {
 	mail    []int64
 	held    []world.TaskKey
 	dropped []world.TaskKey
-	births  []birthOf
+	births  []*replay.Op  // children that are to be born: see others
 	awaits  bool          // some event waits for another run
 	hooks   []world.Event // with chosen tokens; last in the commit, without a number
 	send    []world.Delivery
@@ -45,12 +45,7 @@ func (t *turn) undecided() bool {
 	if len(t.hooks) > 0 || t.awaits {
 		return true
 	}
-	for _, b := range t.births {
-		if b.chosen {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.births, func(op *replay.Op) bool { return op.Chosen })
 }
 
 // append applies an event to the run, puts it into the turn, and lets the machine go on with it. What says nothing new is left out. An error
@@ -169,7 +164,7 @@ func (s *session) createOne(op *replay.Op) {
 	case op.Type == world.StepCreated && e.Kind == world.KindStream:
 		s.writeStream(e.Name, op.Spec.(*StreamSpec))
 	case op.Type == world.StepCreated && child != nil:
-		s.bear(op, child)
+		s.turn.births = append(s.turn.births, op)
 	case op.Type == world.StepCreated && e.Kind == world.KindAwait:
 		s.turn.awaits = true
 	case op.Type == world.WaitCreated:
@@ -214,19 +209,8 @@ func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 	s.turn.tasks = append(s.turn.tasks, t)
 }
 
-// see notes that an inbox row was handled.
-func (s *session) see(row int64) {
-	if s.seen == nil {
-		s.seen = map[int64]struct{}{}
-	}
-	s.seen[row] = struct{}{}
-}
-
-// handleMail appends what somebody sent. Mail that came again is dropped.
+// handleMail appends what somebody sent.
 func (s *session) handleMail(mail *world.Mail) {
-	if _, ok := s.seen[mail.Row]; ok {
-		return
-	}
 	if s.failure != nil {
 		return // it stays in the inbox: nothing is delivered to blocked code
 	}
@@ -238,7 +222,6 @@ func (s *session) handleMail(mail *world.Mail) {
 		s.fail(err, 0)
 		return
 	}
-	s.see(mail.Row)
 	s.lastMail = s.now
 	s.turn.mail = append(s.turn.mail, mail.Row)
 	for i := range mail.Events {

@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// A world tells of mail at every beat until it is appended. A session that is busy for a while, as with the births of many children, is told again and again of
+// all that came meanwhile: it keeps each once, and nothing else of what came with it.
+func TestMailThatIsToldAgainIsKeptOnce(t *testing.T) {
+	e, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n, beats = 1000, 20
+	s := newSession(e, "parent", 1)
+	e.owned[s.run] = s
+	defer s.leave()
+	beat := func() (b world.Beat) { // as a world reads it: anew each time
+		for i := range n {
+			b.Mail = append(b.Mail, world.Mail{Row: int64(i), Run: s.run, ID: fmt.Sprint(i), ArrivedAt: time.Unix(int64(i), 0), Events: make([]world.Event, 1)})
+		}
+		return b
+	}
+	for range beats {
+		e.dispatch(beat())
+	}
+	got := s.receive()
+	if len(got) != n {
+		t.Fatalf("%d messages after %d beats that told of %d deliveries, want each once", len(got), beats, n)
+	}
+	for i, m := range got {
+		if m.mail.Row != int64(i) || !m.at.Equal(m.mail.ArrivedAt) {
+			t.Fatalf("message %d is of row %d at %s, want them in order", i, m.mail.Row, m.at)
+		}
+	}
+	e.dispatch(beat()) // a beat that was asked for before they were appended
+	if again := s.receive(); len(again) > 0 {
+		t.Errorf("%d messages of what was handled, want none", len(again))
+	}
+}
