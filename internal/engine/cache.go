@@ -44,9 +44,13 @@ func newCache(runs, bytes int, drop func(*cached)) *cache {
 	return &cache{order: list.New(), byRun: map[string]*list.Element{}, maxRuns: runs, maxBytes: bytes, drop: drop}
 }
 
-// put keeps a machine; what is too much is dropped, the least recently used first.
+// put keeps a machine; what is too much is dropped, the least recently used first. One for which there is no room even alone drops no other.
 func (c *cache) put(v *cached) {
 	v.size = v.estimate()
+	if v.size > c.maxBytes {
+		c.drop(v)
+		return
+	}
 	c.mu.Lock()
 	if old := c.byRun[v.run]; old != nil {
 		c.removeLocked(old)
