@@ -47,6 +47,7 @@ var layers = []layer{
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
 	{"internal/timeline/...", []string{"world", "internal/human"}},
+	{"internal/tools/children", []string{"", "world/sqlite"}},                            // a program of scale tests
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/...", nil},
 	{"telemetry/...", []string{"", "world"}},
