@@ -45,7 +45,7 @@ func (a *App) AdmitCommit(c *world.Commit) error {
 
 func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	b := *e.Birth
-	tellLowered(a.logAbout(human.Cut(run, 128), human.Cut(b.Workflow, 128)), fromLog(b.Retention), a.cfg.MaxRetention)
+	a.tellLowered(human.Cut(run, 128), human.Cut(b.Workflow, 128), fromLog(b.Retention))
 	b.Retention = clampRetention(b.Retention, a.cfg.MaxRetention)
 	e.Birth = &b
 	if b.Timeout < 0 {

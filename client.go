@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -70,14 +69,16 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 			asked = o.retention
 		}
 		run.retention = fromLog(birth.Retention)
-		tellLowered(a.logAbout(run.id, workflow), asked, a.cfg.MaxRetention)
+		a.tellLowered(run.id, workflow, asked)
 	}
 	return run, nil
 }
 
-// logAbout is the log for what is to be said of a run.
-func (a *App) logAbout(run, workflow string) *slog.Logger {
-	return a.cfg.Logger.With("run_id", run, "workflow.name", workflow)
+// tellLowered is the function of that name, about a run; a logger of its own is made only where there is something to say.
+func (a *App) tellLowered(run, workflow string, asked time.Duration) {
+	if lowered(asked, a.cfg.MaxRetention) {
+		tellLowered(a.cfg.Logger.With("run_id", run, "workflow.name", workflow), asked, a.cfg.MaxRetention)
+	}
 }
 
 // Get reads one run.

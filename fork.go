@@ -116,7 +116,7 @@ func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[j
 
 // born is the handle of a run that was made of another, which is kept for as long as asked says.
 func (a *App) born(run string, b *world.Birth, asked time.Duration) *Run[json.RawMessage] {
-	tellLowered(a.logAbout(run, b.Workflow), asked, a.cfg.MaxRetention)
+	a.tellLowered(run, b.Workflow, asked)
 	return &Run[json.RawMessage]{app: a, id: run, retention: fromLog(b.Retention)}
 }
 

@@ -139,10 +139,12 @@ func fromLog(d time.Duration) time.Duration {
 
 // tellLowered says that a retention that was asked for is above the operator's limit; 0: nothing was asked for.
 func tellLowered(log *slog.Logger, asked, limit time.Duration) {
-	if limit != Forever && (asked == Forever || asked > limit) {
+	if lowered(asked, limit) {
 		log.Warn("kept for less than was asked for: Config.MaxRetention is lower", "asked", retentionText(asked), "kept", retentionText(limit))
 	}
 }
+
+func lowered(asked, limit time.Duration) bool { return limit != Forever && (asked == Forever || asked > limit) }
 
 func retentionText(d time.Duration) string {
 	if d == Forever {
