@@ -50,7 +50,7 @@ type kept struct {
 }
 
 // spoils are the faults, by what the client sees.
-var spoils = []string{"twice", "twice, seen second", "late", "cut", "empty", "html", "other json", "another's answer", "bad gateway", "not found", "lost", "slow"}
+var spoils = []string{"twice", "twice, seen second", "late", "cut", "empty", "html", "other json", "empty object", "null", "another's answer", "bad gateway", "not found", "lost", "slow"}
 
 // draw says what becomes of a request; "": nothing.
 func (s *spoiler) draw(route string) (how string, wait time.Duration) {
@@ -124,6 +124,10 @@ func (s *spoiler) RoundTrip(r *http.Request) (*http.Response, error) {
 		first = page
 	case "other json":
 		first = &kept{http.Header{"Content-Type": {"application/json"}}, 200, []byte(`{"status":"ok"}`)}
+	case "empty object":
+		first = &kept{http.Header{"Content-Type": {"application/json"}}, 200, []byte(`{}`)}
+	case "null":
+		first = &kept{http.Header{"Content-Type": {"application/json"}}, 200, []byte(`null`)}
 	case "another's answer":
 		if other != nil {
 			first = other

@@ -139,12 +139,16 @@ func (w *World) once(ctx context.Context, method, path string, body []byte, out 
 		return fmt.Errorf("server %s: %w: %w", w.base, why, cause(ctx, err))
 	}
 	defer func() { _ = resp.Body.Close() }() // what it could say, reading said
-	named := resp.Header.Get(wire.CallHeader)
-	if named != "" && named != req.Header.Get(wire.CallHeader) {
+	greeting, name := path == "", resp.Header.Get(wire.CallHeader)
+	named := name != ""
+	if named && name != req.Header.Get(wire.CallHeader) {
 		return fmt.Errorf("server %s: %w: what came is the answer to another call", w.base, errLost)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return w.refused(resp, path == "")
+		return w.refused(resp, greeting)
+	}
+	if !named && w.names {
+		return fmt.Errorf("server %s: %w: what came is not the server's answer: it does not name the call", w.base, errLost)
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
 	switch {
@@ -153,14 +157,17 @@ func (w *World) once(ctx context.Context, method, path string, body []byte, out 
 	case len(answer) > mostAnswer:
 		return fmt.Errorf("%w: server %s: an answer of more than %d bytes", world.ErrStorage, w.base, mostAnswer)
 	}
-	if err := read(resp.Header, answer, named != "", out); err != nil {
+	if err := read(resp.Header, answer, named, out); err != nil {
 		return fmt.Errorf("server %s: %w: its answer is not that of a Stepwell server: %w", w.base, errLost, err)
+	}
+	if greeting {
+		w.names = named
 	}
 	return nil
 }
 
-// read reads an answer. One that does not name its call is of an older server, or of something in between: then it must have nothing that is not known, and
-// what every such answer has. out is as it was where there is an error.
+// read reads an answer. It must have what each of its kind has. One that does not name its call is of an older server, or of something in between: then it
+// must have nothing that is not known. out is as it was where there is an error.
 func read(h http.Header, answer []byte, named bool, out any) error {
 	if media, _, err := mime.ParseMediaType(h.Get("Content-Type")); err != nil || media != "application/json" {
 		return fmt.Errorf("it is %.100q", h.Get("Content-Type"))
@@ -169,7 +176,13 @@ func read(h http.Header, answer []byte, named bool, out any) error {
 	if !named {
 		d.DisallowUnknownFields()
 	}
-	fresh := reflect.New(reflect.TypeOf(out).Elem()) // what is half read is not to stay
+	if !bytes.HasPrefix(bytes.TrimLeft(answer, " \t\r\n"), []byte("{")) {
+		return errors.New("it is no object")
+	}
+	fresh := reflect.New(reflect.TypeOf(out).Elem())           // what is half read is not to stay
+	if a, ok := fresh.Interface().(interface{ Blank() }); ok { // 0 is a value
+		a.Blank()
+	}
 	if err := d.Decode(fresh.Interface()); err != nil {
 		return err
 	}
@@ -222,7 +235,8 @@ func (w *World) refused(resp *http.Response, greeting bool) error {
 	p := wire.Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, mostProblem))
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil || media != "application/problem+json" || json.Unmarshal(body, &p) != nil || p.Code == "" {
+	strange := w.names && resp.Header.Get(wire.CallHeader) == ""
+	if err != nil || strange || media != "application/problem+json" || json.Unmarshal(body, &p) != nil || p.Code == "" {
 		switch {
 		case resp.StatusCode == http.StatusRequestEntityTooLarge: // whoever says that has not passed it on, and never will
 			return fmt.Errorf("%w: something before the server %s takes no body of that size: status %d", world.ErrTooLarge, w.base, resp.StatusCode)

@@ -167,5 +167,5 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 // Leave ends a worker's lease; see [world.Queue].
 func (w *World) Leave(ctx context.Context, id string) error {
 	defer w.forget(id)
-	return w.ask(ctx, manner{twice: true}, "leave", &wire.WorkerID{Worker: id}, new(struct{}))
+	return w.ask(ctx, manner{twice: true}, "leave", &wire.WorkerID{Worker: id}, new(wire.Accepted))
 }

@@ -33,6 +33,7 @@ type asked struct {
 type fake struct {
 	mu      sync.Mutex
 	answers map[string][]string // by call, one after the other; the last one stays. "cut" cuts the connection; a number is a problem's status and its code
+	old     bool                // it names no calls in its answers; "bare": nor is this one named
 	all     []asked
 }
 
@@ -59,8 +60,13 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if call == "notices" {
 		w.Header().Set("Content-Type", "text/event-stream")
 	}
+	bare := false
+	if said, bare = strings.CutPrefix(said, "bare "); !bare && !f.old {
+		w.Header().Set(wire.CallHeader, r.Header.Get(wire.CallHeader))
+	}
 	switch status, rest, _ := strings.Cut(said, " "); status {
 	case "html":
+		w.Header().Del(wire.CallHeader)
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(map[string]int{"": 200, "404": 404, "502": 502}[rest])
 		said = "<html>no</html>"
@@ -68,6 +74,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(wire.CallHeader, "another")
 		said = rest
 	case "empty":
+		w.Header().Del(wire.CallHeader)
 		said = ""
 	case "cut":
 		panic(http.ErrAbortHandler)
@@ -97,7 +104,11 @@ func (f *fake) calls(call string) (bodies []string) {
 
 func begin(t *testing.T, answers map[string][]string) (*World, *fake) {
 	t.Helper()
-	f := &fake{answers: answers}
+	return connect(t, &fake{answers: answers})
+}
+
+func connect(t *testing.T, f *fake) (*World, *fake) {
+	t.Helper()
 	s := httptest.NewUnstartedServer(f)
 	s.Config.ErrorLog = nil
 	s.Start()
@@ -402,36 +413,154 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestSpoiledAnswers: an answer that cannot be read, or is another's, says nothing of what happened: never that nothing did.
+// TestSpoiledAnswers: an answer that cannot be read, is another's or nobody's, says nothing of what happened: neither that it did nor that it did not.
 func TestSpoiledAnswers(t *testing.T) {
 	t.Parallel()
-	for _, spoiled := range []string{"empty", "html", "html 404", "html 502", `{"now": "2026-11-22T10:0`, `{} {}`, `{"status": "ok"}`, "other {}"} {
-		w, f := begin(t, map[string][]string{
-			"commit": {spoiled}, "append": {spoiled}, "take": {spoiled}, "sweep": {spoiled},
-			"run": {spoiled, `{"id": "r1"}`}, "beat": {spoiled},
-			"join":    {spoiled, `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z"}`},
-			"deliver": {spoiled, `{"run": "r1"}`},
-		})
-		_, err := w.Commit(t.Context(), turn(2))
-		wantErr(t, "commit: "+spoiled, err, world.ErrUnknownOutcome)
-		_, err = w.Append(t.Context(), &world.Append{Run: "r1", Worker: "w1", Take: 1, StreamWrite: world.StreamWrite{Stream: "a", Step: "s", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage(`1`)}}})
-		wantErr(t, "append: "+spoiled, err, world.ErrUnknownOutcome)
-		_, err = w.Take(t.Context(), world.TakeQuery{Worker: "w1", Runs: 1})
-		wantErr(t, "take: "+spoiled, err, world.ErrUnknownOutcome)
-		if n := len(f.calls("take")); n != takeTries {
-			t.Errorf("%s: the take was asked for %d times, want %d", spoiled, n, takeTries)
+	old := []string{"empty", "html", "html 404", "html 502", `{"now": "2026-11-22T10:0`, `{} {}`, `{"status": "ok"}`, "other {}", "null"}
+	for _, spoiled := range old {
+		t.Run("old/"+spoiled, func(t *testing.T) { spoiledAnswers(t, &fake{old: true}, spoiled) })
+	}
+	for _, spoiled := range append([]string{"bare {}", "bare null", `bare {"status": "ok"}`, "bare 409 RUN_EXISTS", "bare 503 SHUTTING_DOWN"}, old...) {
+		if spoiled != `{"status": "ok"}` { // under the call's name it is of a newer server
+			t.Run(spoiled, func(t *testing.T) { spoiledAnswers(t, &fake{}, spoiled) })
 		}
-		_, err = w.Sweep(t.Context(), 1)
-		wantErr(t, "sweep: "+spoiled, err, world.ErrUnknownOutcome)
-		_, err = w.Beat(t.Context(), world.BeatQuery{Worker: "w1"})
-		wantErr(t, "beat: "+spoiled, err, world.ErrStorage)
-		if r, err := w.Run(t.Context(), "r1"); err != nil || r.ID != "r1" {
-			t.Errorf("%s: run: got %+v, %v, want it asked for again", spoiled, r, err)
+	}
+}
+
+func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
+	t.Parallel()
+	beat := `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z"}`
+	f.answers = map[string][]string{
+		"commit": {spoiled}, "append": {spoiled}, "take": {spoiled}, "sweep": {spoiled},
+		"run": {spoiled, `{"id": "r1"}`}, "beat": {spoiled, beat}, "join": {spoiled, beat}, "leave": {spoiled, `{"accepted": true}`},
+		"deliver": {spoiled, `{"run": "r1"}`}, "outcome": {spoiled, `{"existing": "r0"}`}, "key": {spoiled, `{"id": "k1", "print": "AQ=="}`},
+		"events": {spoiled, `{"events": [{"type": "run_created"}], "cursor": "1"}`}, "runs": {spoiled, `{"runs": [{"id": "r1"}]}`},
+		"hooks": {spoiled, `{"hooks": [{"token": "t1"}]}`}, "tasks": {spoiled, `{"tasks": [{"run": "r1"}]}`}, "streams": {spoiled, `{"streams": [{"name": "a"}]}`},
+		"chunks": {spoiled, `{"chunks": [{"index": 0}], "next": 1}`}, "doctor": {spoiled, `{"findings": [{"check": "c"}]}`},
+		"ready": {spoiled, `{"now": "2026-11-22T10:00:00Z", "items": [{"run": "r1"}]}`}, "stats": {spoiled, `{"now": "2026-11-22T10:00:00Z", "workers": [{"id": "w1"}]}`},
+		"held": {spoiled, `{"runs": ["r1"]}`},
+	}
+	w, _ := connect(t, f)
+	ctx := t.Context()
+	unknown := func(what string, err error) {
+		t.Helper()
+		wantErr(t, what+": "+spoiled, err, world.ErrUnknownOutcome)
+	}
+	_, err := w.Commit(ctx, turn(2))
+	unknown("commit", err)
+	_, err = w.Commit(ctx, &world.Commit{ID: [16]byte{2}, Run: "r2", First: 1, Events: []world.Event{{Type: world.RunCreated, Time: world.Now(), Birth: &world.Birth{Workflow: "a"}}}})
+	unknown("start", err)
+	_, err = w.Append(ctx, &world.Append{Run: "r1", Worker: "w1", Take: 1, StreamWrite: world.StreamWrite{Stream: "a", Step: "s", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage(`1`)}}})
+	unknown("append", err)
+	_, err = w.Take(ctx, world.TakeQuery{Worker: "w1", Runs: 1})
+	unknown("take", err)
+	if n := len(f.calls("take")); n != takeTries {
+		t.Errorf("%s: the take was asked for %d times, want %d", spoiled, n, takeTries)
+	}
+	_, err = w.Sweep(ctx, 1)
+	unknown("sweep", err)
+	_, err = w.Beat(ctx, world.BeatQuery{Worker: "w1"})
+	wantErr(t, "beat: "+spoiled, err, world.ErrStorage)
+	_, err = w.Join(ctx, world.Worker{ID: "w1"})
+	if err != nil {
+		t.Errorf("%s: join: %v", spoiled, err)
+	}
+	delivery := func(id string) *world.Delivery {
+		return &world.Delivery{Run: "r1", ID: id, Events: []world.Event{{Type: world.SignalReceived, Name: "a", Time: world.Now()}}}
+	}
+	again := func(what string, ok func() (bool, error)) {
+		t.Helper()
+		if ok, err := ok(); err != nil || !ok {
+			t.Errorf("%s: %s: got %v, %v, want it sent again", spoiled, what, ok, err)
 		}
+		if n := len(f.calls(what)); n != 2 {
+			t.Errorf("%s: %s was sent %d times, want 2", spoiled, what, n)
+		}
+	}
+	again("run", func() (bool, error) { r, err := w.Run(ctx, "r1"); return r.ID == "r1", err })
+	again("deliver", func() (bool, error) { d, err := w.Deliver(ctx, delivery("d1")); return d.Run == "r1", err })
+	again("outcome", func() (bool, error) { c, err := w.Outcome(ctx, turn(2)); return c.Existing == "r0", err })
+	again("key", func() (bool, error) { p, err := w.BindKey(ctx, "k1", nil); return len(p) == 1, err })
+	again("events", func() (bool, error) {
+		p, err := w.Events(ctx, "r1", world.EventQuery{})
+		return len(p.Events) == 1 && p.Cursor == "1", err
+	})
+	again("runs", func() (bool, error) { p, err := w.Runs(ctx, world.RunQuery{}); return len(p.Runs) == 1, err })
+	again("hooks", func() (bool, error) { h, err := w.Hooks(ctx, world.HookQuery{}); return len(h) == 1, err })
+	again("tasks", func() (bool, error) { k, err := w.Tasks(ctx, "r1"); return len(k) == 1, err })
+	again("streams", func() (bool, error) { s, err := w.StreamsOf(ctx, "r1"); return len(s) == 1, err })
+	again("chunks", func() (bool, error) {
+		p, err := w.Chunks(ctx, "r1", "a", world.ChunkQuery{})
+		return len(p.Chunks) == 1, err
+	})
+	again("doctor", func() (bool, error) { all, err := w.Examine(ctx); return len(all) == 1 && all[0].Check == "c", err })
+	again("ready", func() (bool, error) { r, err := w.Ready(ctx, world.ReadyQuery{}); return len(r.Items) == 1, err })
+	again("stats", func() (bool, error) { s, err := w.Stats(ctx); return len(s.Workers) == 1, err })
+	again("held", func() (bool, error) { h, err := w.Held(ctx, "w1"); return len(h.Runs) == 1, err })
+	again("leave", func() (bool, error) { return true, w.Leave(ctx, "w1") })
+	f.mu.Lock()
+	f.answers["deliver"] = []string{spoiled}
+	f.mu.Unlock()
+	_, err = w.Deliver(ctx, delivery(""))
+	unknown("a delivery without an ID", err)
+}
+
+// TestEmptyObject: `{}` is no answer where each has a member, whoever it names and however old the server is; where none has to have one it is the answer
+// of a server that says nothing else.
+func TestEmptyObject(t *testing.T) {
+	t.Parallel()
+	for _, old := range []bool{false, true} {
+		w, f := connect(t, &fake{old: old, answers: map[string][]string{
+			"deliver": {"{}", `{"run": "r1"}`}, "events": {"{}", `{"cursor": "1"}`}, "chunks": {"{}", `{"next": 0}`}, "run": {"{}", `{"id": "r1"}`},
+			"leave": {"{}", `{"accepted": true}`}, "append": {"{}", `{"first": 0}`}, "sweep": {"{}", `{"runs": 0}`},
+		}})
+		ctx := t.Context()
 		d := &world.Delivery{Run: "r1", ID: "d1", Events: []world.Event{{Type: world.SignalReceived, Name: "a", Time: world.Now()}}}
-		if done, err := w.Deliver(t.Context(), d); err != nil || done.Run != "r1" {
-			t.Errorf("%s: deliver: got %+v, %v, want it sent again", spoiled, done, err)
+		_, err1 := w.Deliver(ctx, d)
+		_, err2 := w.Events(ctx, "r1", world.EventQuery{})
+		_, err3 := w.Chunks(ctx, "r1", "a", world.ChunkQuery{})
+		_, err4 := w.Run(ctx, "r1")
+		if err := errors.Join(err1, err2, err3, err4, w.Leave(ctx, "w1")); err != nil {
+			t.Errorf("old %v: %v", old, err)
 		}
+		for _, call := range []string{"deliver", "events", "chunks", "run", "leave"} {
+			if n := len(f.calls(call)); n != 2 {
+				t.Errorf("old %v: %s was sent %d times, want 2", old, call, n)
+			}
+		}
+		a := &world.Append{Run: "r1", Worker: "w1", Take: 1, StreamWrite: world.StreamWrite{Stream: "a", Step: "s", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage(`1`)}}}
+		_, err := w.Append(ctx, a)
+		wantErr(t, "append", err, world.ErrUnknownOutcome)
+		_, err = w.Sweep(ctx, 1)
+		wantErr(t, "sweep", err, world.ErrUnknownOutcome)
+		_, err = w.Append(ctx, a)
+		_, err2 = w.Sweep(ctx, 1)
+		_, err3 = w.Commit(ctx, turn(2))
+		if err := errors.Join(err, err2, err3); err != nil {
+			t.Errorf("old %v: %v", old, err)
+		}
+		hooks, err := w.Hooks(ctx, world.HookQuery{})
+		if found, err2 := w.Examine(ctx); len(hooks) != 0 || len(found) != 0 || err != nil || err2 != nil {
+			t.Errorf("old %v: got %v, %v, %v, %v, want none", old, hooks, err, found, err2)
+		}
+	}
+}
+
+// TestSpoiledGreeting: the server is asked who it is until it says so, and what came before is not held against it.
+func TestSpoiledGreeting(t *testing.T) {
+	t.Parallel()
+	hello := `{"protocol": 1, "server": "srv_1", "scope": "viewer"}`
+	w, f := begin(t, map[string][]string{"": {"bare {}", "bare null", "{}", "html", "html 502", hello}, "commit": {"bare {}"}})
+	if n := len(f.calls("")); n != 6 || w.Scope() != "viewer" {
+		t.Errorf("asked %d times, the scope is %q, want 6 and viewer", n, w.Scope())
+	}
+	_, err := w.Commit(t.Context(), turn(2))
+	wantErr(t, "commit", err, world.ErrUnknownOutcome)
+	s := httptest.NewServer(&fake{answers: map[string][]string{"": {"bare {}"}}})
+	defer s.Close()
+	_, err = Open(t.Context(), s.URL, Options{Patience: time.Millisecond})
+	if wantErr(t, "open", err, world.ErrStorage); errors.Is(err, world.ErrFormat) {
+		t.Errorf("open: got %v, want nothing of a version", err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -61,6 +62,7 @@ type World struct {
 	opt    Options
 	client *http.Client
 	hello  wire.Hello
+	names  bool         // the server names the calls that it answers: its greeting did
 	takes  atomic.Int64 // the number of the last
 
 	mu      sync.Mutex
@@ -175,16 +177,15 @@ func transport() *http.Transport {
 	}
 }
 
-// greetTries is how often the server is asked where its answer is lost.
-const greetTries = 3
-
-// greet asks the server who it is.
+// greet asks the server who it is, and again within Patience where its answer is lost, or is something else's.
 func (w *World) greet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.opt.Timeout)
 	defer cancel()
+	began, pause := time.Now(), firstPause
 	err := w.once(ctx, http.MethodGet, "", nil, &w.hello)
-	for try := 1; errors.Is(err, errLost) && try < greetTries && w.pause(ctx, firstPause); try++ {
+	for errors.Is(err, errLost) && time.Since(began) <= w.opt.Patience && w.pause(ctx, pause+rand.N(pause)) {
 		err = w.once(ctx, http.MethodGet, "", nil, &w.hello)
+		pause = min(2*pause, longestPause)
 	}
 	switch {
 	case errors.Is(err, errAway), errors.Is(err, errLost):

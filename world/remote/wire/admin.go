@@ -3,6 +3,7 @@ package wire
 // This file has what operators and clients read.
 
 import (
+	"math"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -17,6 +18,9 @@ type Hello struct {
 	Scope    string `json:"scope"`   // of the key that asked; admin where no key is needed
 	Doctor   bool   `json:"doctor"`  // the database can be examined
 }
+
+// Whole reports whether it has what each has.
+func (h *Hello) Whole() bool { return h.Protocol != 0 }
 
 // RunID names a run.
 type RunID struct {
@@ -152,6 +156,12 @@ type SweepQuery struct {
 type Swept struct {
 	Runs int `json:"runs"`
 }
+
+// Blank makes it lack what each has.
+func (s *Swept) Blank() { s.Runs = math.MinInt }
+
+// Whole reports whether it has what each has.
+func (s *Swept) Whole() bool { return s.Runs != math.MinInt }
 
 // Findings are those of an examination of the database.
 type Findings struct {

@@ -197,6 +197,9 @@ type Delivered struct {
 	Owner     string `json:"owner,omitempty"`
 }
 
+// Whole reports whether it has what each has.
+func (d *Delivered) Whole() bool { return d.Run != "" }
+
 // Mail is a [world.Mail].
 type Mail struct {
 	Row       int64     `json:"row"`

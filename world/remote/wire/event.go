@@ -85,3 +85,6 @@ type EventPage struct {
 	More    bool    `json:"more,omitempty"`
 	Trimmed int64   `json:"trimmed,omitempty"`
 }
+
+// Whole reports whether it has what each has.
+func (p *EventPage) Whole() bool { return p.Cursor != "" }

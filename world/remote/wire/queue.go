@@ -156,6 +156,14 @@ type WorkerID struct {
 	Worker string `json:"worker"`
 }
 
+// Accepted is the answer to one that leaves.
+type Accepted struct {
+	Accepted bool `json:"accepted"`
+}
+
+// Whole reports whether it has what each has.
+func (a *Accepted) Whole() bool { return a.Accepted }
+
 // HeldQuery asks what a worker holds.
 type HeldQuery struct {
 	Worker string `json:"worker"`

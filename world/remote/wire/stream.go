@@ -3,6 +3,8 @@ package wire
 // This file has streams.
 
 import (
+	"math"
+
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -69,6 +71,12 @@ type Appended struct {
 	First int64 `json:"first"`
 }
 
+// Blank makes it lack what each has.
+func (a *Appended) Blank() { a.First = math.MinInt64 }
+
+// Whole reports whether it has what each has.
+func (a *Appended) Whole() bool { return a.First != math.MinInt64 }
+
 // ChunkQuery is a [world.ChunkQuery] about a stream of a run.
 type ChunkQuery struct {
 	Run    string `json:"run"`
@@ -91,6 +99,12 @@ type ChunkPage struct {
 	Over   bool    `json:"over,omitempty"`
 	First  int64   `json:"first,omitempty"`
 }
+
+// Blank makes it lack what each has.
+func (p *ChunkPage) Blank() { p.Next = math.MinInt64 }
+
+// Whole reports whether it has what each has.
+func (p *ChunkPage) Whole() bool { return p.Next != math.MinInt64 }
 
 // OfChunkPage makes a message of a page.
 func OfChunkPage(in *world.ChunkPage) ChunkPage {
