@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/crypt"
@@ -40,7 +41,7 @@ type ForkOptions struct {
 // Errors: [ErrNotFound]; [ErrRunExists]; [ErrInvalid] for an event or step that is not there and an input that does not fit. However much is taken
 // over, it is one commit.
 func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.RawMessage], error) {
-	h, err := a.history(ctx, run)
+	h, err := a.history(ctx, run, max(o.At, 0))
 	if err != nil {
 		return nil, fmt.Errorf("fork run %s: %w", run, err)
 	}
@@ -90,6 +91,9 @@ func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[j
 		err = crypt.Sealed(run, page.Events)
 	}
 	if err == nil {
+		err = world.CheckFirst(run, firstOf(page.Events))
+	}
+	if err == nil {
 		born := &page.Events[0]
 		b := *born.Birth
 		b.Version, b.Seed, b.Key, b.NotBefore, b.Parent = o.Version, 0, "", time.Time{}, nil
@@ -120,16 +124,54 @@ func (a *App) born(run string, b *world.Birth, asked time.Duration) *Run[json.Ra
 	return &Run[json.RawMessage]{app: a, id: run, retention: fromLog(b.Retention)}
 }
 
-// history reads the whole log of a run.
-func (a *App) history(ctx context.Context, run string) (*History, error) {
+// history reads the whole log of a run. Where it is damaged behind an event that is not 0, what is before the damage is enough.
+func (a *App) history(ctx context.Context, run string, upTo int64) (*History, error) {
 	h := &History{Run: run}
-	for e, err := range a.Events(ctx, run, EventFilter{}) {
+	for e, err := range wholeLog(ctx, a.world, run, upTo) {
+		if damaged := errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat); damaged && upTo > 0 && h.Last() >= upTo {
+			break
+		}
 		if err != nil {
 			return nil, err
 		}
 		h.Events = append(h.Events, e)
 	}
 	return h, crypt.Sealed(run, h.Events)
+}
+
+// wholeLog yields a log from its birth on. No page that it reads up to an event, 0: none, goes on behind that event's commit.
+func wholeLog(ctx context.Context, w world.World, run string, upTo int64) iter.Seq2[world.Event, error] {
+	return func(yield func(world.Event, error) bool) {
+		last, q := int64(0), world.EventQuery{}
+		for page := (world.EventPage{More: true}); page.More; q.Cursor = page.Cursor {
+			q.Limit = int(min(max(upTo-last, 0), 1000))
+			var err error
+			if page, err = w.Events(ctx, run, q); err == nil && last == 0 {
+				if err = world.CheckFirst(run, firstOf(page.Events)); err != nil && len(page.Events) == 0 {
+					if _, gone := w.Run(ctx, run); gone != nil { // swept between two statements
+						err = gone
+					}
+				}
+			}
+			if err != nil {
+				yield(world.Event{}, fmt.Errorf("events of run %s: %w", run, err))
+				return
+			}
+			for _, e := range page.Events {
+				if last = e.Seq; !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// firstOf is the first of events, nil where there is none.
+func firstOf(events []world.Event) *world.Event {
+	if len(events) == 0 {
+		return nil
+	}
+	return &events[0]
 }
 
 // fork writes a fork.

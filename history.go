@@ -47,7 +47,7 @@ func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...Expo
 		from = crypt.Below(from)
 	}
 	var w *history.Writer
-	for e, err := range eventsIn(ctx, from, run, EventFilter{}) {
+	for e, err := range wholeLog(ctx, from, run, 0) {
 		if err == nil && o.decrypted {
 			err = crypt.Sealed(run, []world.Event{e})
 		}

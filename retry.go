@@ -48,7 +48,7 @@ func (e *RetryRefusedError) Is(target error) bool { return target == ErrInvalid 
 // Its idempotency key is retry: and the failed run's ID, so a retry that is repeated gives the same run: see [Run.Existed]. The failed run stays as
 // it is.
 func (a *App) Retry(ctx context.Context, run string) (*Run[json.RawMessage], error) {
-	h, err := a.history(ctx, run)
+	h, err := a.history(ctx, run, 0)
 	var retried *Run[json.RawMessage]
 	if err == nil {
 		retried, err = a.retry(ctx, h)
@@ -77,7 +77,7 @@ func (a *App) retry(ctx context.Context, h *History) (*Run[json.RawMessage], err
 
 // RetryAdvice says what [App.Retry] would do with a run now. It reads the run's whole log.
 func (a *App) RetryAdvice(ctx context.Context, run string) (RetryAdvice, error) {
-	h, err := a.history(ctx, run)
+	h, err := a.history(ctx, run, 0)
 	var advice RetryAdvice
 	if err == nil {
 		advice, err = a.advise(ctx, h)

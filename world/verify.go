@@ -41,15 +41,24 @@ func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err erro
 		out.Runs++
 		out.Events += n
 		switch {
-		case errors.Is(err, ErrNotFound): // it was swept meanwhile
 		case errors.Is(err, ErrCorrupt), errors.Is(err, ErrFormat):
 			out.Damaged = append(out.Damaged, Damage{r.ID, err.Error()})
+		case errors.Is(err, ErrNotFound): // it was swept meanwhile
 		case err != nil:
 			return out, err
 		}
 	}
 	out.Cursor = page.Cursor
 	return out, nil
+}
+
+// CheckFirst is a [*CorruptError] where a log does not begin with event 1, run_created: that is there for as long as its run. e is what it begins with; nil: it
+// has no event.
+func CheckFirst(run string, e *Event) error {
+	if e == nil || e.Seq != 1 || e.Type != RunCreated || e.Birth == nil {
+		return &CorruptError{Run: run, Seq: 1, Err: errors.New("the log has no event 1")}
+	}
+	return nil
 }
 
 func verify(ctx context.Context, w World, r *Run) (events int64, err error) {
@@ -61,8 +70,19 @@ func verify(ctx context.Context, w World, r *Run) (events int64, err error) {
 		if page, err = w.Events(ctx, r.ID, EventQuery{Cursor: page.Cursor}); err != nil {
 			return events, err
 		}
+		if len(page.Events) == 0 && events == 0 { // or it was swept between two statements
+			if _, err := w.Run(ctx, r.ID); err != nil {
+				return 0, err
+			}
+			return 0, CheckFirst(r.ID, nil)
+		}
 		for i := range page.Events {
 			e := &page.Events[i]
+			if events == 0 {
+				if err := CheckFirst(r.ID, e); err != nil {
+					return 0, err
+				}
+			}
 			if page.Trimmed == 0 {
 				if _, err := state.Apply(e, time.Time{}); err != nil {
 					return events, &CorruptError{Run: r.ID, Seq: e.Seq, Err: err}

@@ -103,6 +103,9 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 		return nil
 	}
 	err := s.read(ctx, tk, cursor, false)
+	if err == nil && s.state.Seq == 0 {
+		return world.CheckFirst(s.run, nil)
+	}
 	if errors.Is(err, replay.ErrFurther) { // what a turn asked for was cut into several commits, and a page ends between them
 		s.e.unwind(s.m)
 		s.state, s.m, s.carried = &world.State{ID: s.run}, nil, carried{}
@@ -154,6 +157,11 @@ func (s *session) replay(events []world.Event, more bool) error {
 	segment := 0 // where it begins
 	for i := range events {
 		e := &events[i]
+		if s.state.Seq == 0 {
+			if err := world.CheckFirst(s.run, e); err != nil {
+				return err
+			}
+		}
 		want := s.state.Seq + 1
 		changed, err := s.state.Apply(e, zeroTime)
 		if err == nil && !changed {

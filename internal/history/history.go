@@ -173,6 +173,9 @@ func (h *History) State() (*world.State, error) { return h.stateAt(h.Last()) }
 
 // stateAt folds the events up to a number.
 func (h *History) stateAt(seq int64) (*world.State, error) {
+	if len(h.Events) == 0 {
+		return nil, world.CheckFirst(h.Run, nil)
+	}
 	s := &world.State{ID: h.Run, EnterAt: h.Trimmed()}
 	for i := range h.Events {
 		e := &h.Events[i]
