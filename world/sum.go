@@ -105,7 +105,7 @@ func (r *Run) CheckRow(sealed, origin, failure string, birth, end Sum) {
 	}
 	switch {
 	case r.Queue != nil:
-		if r.Output != nil || r.Error != nil {
+		if r.Output != nil || r.Error != nil || r.Status != "" {
 			r.damaged("its end", errors.New("it has an outcome, and is not over"))
 			r.Output, r.Error = nil, nil
 		}

@@ -3,7 +3,6 @@ package sqlite
 // This file says which rows a list of runs is read from: by the shortest way, and a bounded number at a time.
 
 import (
-	"math"
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
@@ -66,11 +65,15 @@ func onlyLive(q *world.RunQuery) bool {
 }
 
 // overArgs are the arguments that say which statuses and births are asked for.
-func overArgs(q *world.RunQuery, from, until int64) []any {
+func overArgs(q *world.RunQuery, from, until any) []any {
+	var live any // null: no status is asked for
+	if len(q.Status) > 0 {
+		live = bit(wanted(q, world.Pending, true) != nil || wanted(q, world.Running, true) != nil)
+	}
 	return []any{
 		wanted(q, world.Completed, string(world.Completed)), wanted(q, world.Failed, string(world.Failed)),
 		wanted(q, world.Cancelled, string(world.Cancelled)),
-		bit(wanted(q, world.Pending, true) != nil || wanted(q, world.Running, true) != nil), from, until,
+		live, from, until,
 	}
 }
 
@@ -94,9 +97,9 @@ func wanted(q *world.RunQuery, s world.Status, v any) any {
 	return v
 }
 
-// microBounds are the microseconds that a birth must lie between, both included; [matches] knows it to the nanosecond.
-func microBounds(q *world.RunQuery) (from, until int64) {
-	from, until = math.MinInt64, math.MaxInt64
+// microBounds are the microseconds that a birth must lie between, both included, null where there is no bound; [matches] knows it to
+// the nanosecond.
+func microBounds(q *world.RunQuery) (from, until any) {
 	if !q.Since.IsZero() {
 		from = q.Since.UnixMicro()
 	}

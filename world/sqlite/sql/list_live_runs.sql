@@ -7,5 +7,5 @@ FROM queue q CROSS JOIN runs r ON r.key = q.run LEFT JOIN classes c ON c.key = q
 LEFT JOIN log l ON l.run = r.key AND l.seq = 1
 WHERE q.run < ?1 AND q.run > ?2 AND q.running IN (?3, ?4)
   AND (?5 IS NULL OR q.class IN (SELECT key FROM classes WHERE workflow = ?5))
-  AND r.created_us BETWEEN ?6 AND ?7
+  AND (?6 IS NULL OR r.created_us >= ?6) AND (?7 IS NULL OR r.created_us <= ?7)
 ORDER BY q.run DESC

@@ -1,4 +1,5 @@
--- Runs between two keys, newest first; the reader stops when it has enough. What cannot match is left out here, before anything else of it is read.
+-- Runs between two keys, newest first; the reader stops when it has enough. What cannot match is left out here, before anything else of it is read;
+-- what is not asked for, null, leaves out none: a run whose row is damaged is listed.
 -- By key.
 SELECT r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priority, r.parent_run, r.parent_step, r.detached, r.created_us, r.ended_us,
        r.retention_ns, r.output, r.error, r.attributes, r.takes, c.version, q.running, q.take, q.wake_us, q.paused, q.blocked, q.full, q.waiting,
@@ -7,5 +8,6 @@ SELECT r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priority, r.paren
 FROM runs r LEFT JOIN queue q ON q.run = r.key LEFT JOIN classes c ON c.key = q.class LEFT JOIN workers w ON w.key = q.owner
 LEFT JOIN log l ON l.run = r.key AND l.seq = 1
 WHERE r.key < ?1 AND r.key > ?2
-  AND (r.status IN (?3, ?4, ?5) OR r.status IS NULL AND ?6) AND r.created_us BETWEEN ?7 AND ?8
+  AND (?6 IS NULL OR r.status IN (?3, ?4, ?5) OR r.status IS NULL AND ?6)
+  AND (?7 IS NULL OR r.created_us >= ?7) AND (?8 IS NULL OR r.created_us <= ?8)
 ORDER BY r.key DESC
