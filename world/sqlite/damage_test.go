@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -185,4 +186,75 @@ var allDamage = flag.Bool("damage.all", false, "try all kinds of damage, not one
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	worldtest.RunDamage(t, &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")}, worldtest.SomeDamage(t, *allDamage))
+}
+
+// TestDamagedRowIsListed: a list that asks for nothing leaves out none, and so a reading of all finds it.
+func TestDamagedRowIsListed(t *testing.T) {
+	t.Parallel()
+	for _, change := range []string{"status = 'compleded'", "created_us = 'x'"} {
+		d := &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")}
+		bearDamaged(t, d)
+		if n := d.do(t, "UPDATE runs SET "+change); n != 1 {
+			t.Fatalf("%s: %d rows", change, n)
+		}
+		w := d.Open(t)
+		for _, q := range []world.RunQuery{{}, {Workflow: "any"}, {Attributes: map[string]json.RawMessage{"city": json.RawMessage(`"Ulm"`)}}} {
+			if page, err := w.Runs(t.Context(), q); err != nil || len(page.Runs) != 1 {
+				t.Errorf("%s: %+v lists %d runs, %v; want it", change, q, len(page.Runs), err)
+			}
+		}
+		if v, err := world.Verify(t.Context(), w, world.VerifyQuery{}); err != nil || len(v.Damaged) != 1 {
+			t.Errorf("%s: a reading of all names %v, %v; want it", change, v.Damaged, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestForcedCancelWithoutQueue: a run that is not over and has lost its row in the queue can be ended.
+func TestForcedCancelWithoutQueue(t *testing.T) {
+	t.Parallel()
+	d := &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")}
+	bearDamaged(t, d)
+	if n := d.do(t, "DELETE FROM queue"); n != 1 {
+		t.Fatalf("%d rows", n)
+	}
+	w := d.Open(t)
+	force := &world.Delivery{Run: "run_1", Act: true, Events: []world.Event{{Type: world.RunCancelled, By: "operator"}}}
+	for range 2 { // the second finds it cancelled
+		if _, err := w.Deliver(t.Context(), force); err != nil {
+			t.Errorf("a forced cancel: %v", err)
+		}
+	}
+	row, err := w.Run(t.Context(), "run_1")
+	if err != nil || row.Status != world.Cancelled || row.Version != 3 || row.Damage != "" {
+		t.Errorf("%s, version %d, damage %q, %v; want cancelled, version 3", row.Status, row.Version, row.Damage, err)
+	}
+	page, err := w.Events(t.Context(), "run_1", world.EventQuery{})
+	if err != nil || len(page.Events) != 2 {
+		t.Errorf("%d events, %v; want 2", len(page.Events), err)
+	}
+	stats, err := w.Stats(t.Context())
+	if err != nil || len(stats.Workflows) != 1 || stats.Workflows[0].Pending != 0 || stats.Workflows[0].Cancelled != 1 {
+		t.Errorf("counted: %+v, %v; want one that is cancelled", stats.Workflows, err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func bearDamaged(t *testing.T, d *damagedFile) {
+	t.Helper()
+	w := d.Open(t)
+	birth := world.Event{Seq: 1, Type: world.RunCreated, Time: world.Now(), Payload: json.RawMessage("1"), Birth: &world.Birth{
+		Workflow: "any", Version: 3, Attributes: map[string]json.RawMessage{"city": json.RawMessage(`"Ulm"`)},
+	}}
+	c := &world.Commit{ID: [16]byte{1}, Run: "run_1", First: 1, Events: []world.Event{birth}}
+	if _, err := w.Commit(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

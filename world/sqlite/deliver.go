@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -188,6 +189,12 @@ func (g *group) put(r *run, id string, key []byte, events []world.Event) (bool, 
 func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error) {
 	e := d.Events[0]
 	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
+	if !r.live && e.Type == world.RunCancelled {
+		if err := g.unqueued(r); err != nil {
+			return done, err
+		}
+		defer func() { r.live = false }() // there is no queue row, whatever comes of it
+	}
 	if !r.live {
 		if done, err = g.again(r, d, keyOf(d)); err != nil || done.Duplicate {
 			return done, err
@@ -251,6 +258,51 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		g.notice(world.NoticeWork, r.id)
 	}
 	return done, g.exec(actQueue, r.key, bit(r.paused), micros(r.wake))
+}
+
+// unqueued takes a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
+func (g *group) unqueued(r *run) error {
+	version := 0
+	if _, err := g.c.one(showRun, func(row row) error {
+		kept := scanRun(row)
+		r.live, version = kept.Queue == nil && !kept.Status.Terminal(), kept.Version
+		return nil
+	}, r.id); err != nil || !r.live {
+		return err
+	}
+	r.running = false
+	q := world.EventQuery{Types: []world.EventType{world.RunCreated, world.RunStarted, world.RunContinued}}
+	for page, from := (world.EventPage{More: true}), int64(0); page.More; {
+		var err error
+		if page, err = g.wr.w.events(g.c, r.id, from, &q); errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+			r.running = true
+			break
+		}
+		if err == nil {
+			from, err = world.ParseCursor(page.Cursor)
+		}
+		if err != nil {
+			return err
+		}
+		for i := range page.Events {
+			e := &page.Events[i]
+			r.running = r.running || e.Type != world.RunCreated
+			switch {
+			case e.Birth != nil:
+				version = e.Birth.Version
+			case e.Version != 0:
+				version = e.Version
+			case e.Next != nil && e.Next.Version != 0:
+				version = e.Next.Version
+			case e.Next != nil && e.Next.Base != nil:
+				version = e.Next.Base.Version
+			}
+		}
+	}
+	r.counted = r.standing()
+	var err error
+	r.class, err = g.class(world.Class{Workflow: r.workflow, Version: version})
+	return err
 }
 
 // unpause makes a paused run that nobody owns one that can be taken, as a resumption waits in its inbox: what the log says of the pause is its next owner's to write.
