@@ -82,6 +82,11 @@ func (a *acting) do(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if !r.live && e.Type == world.RunCancelled {
+		if err := a.unqueued(ctx); err != nil {
+			return err
+		}
+	}
 	if !r.live {
 		last, err := lastKnown(ctx, a.tx, r)
 		if err == nil && (last.Type != world.RunCancelled || e.Type != world.RunCancelled) {
@@ -141,6 +146,18 @@ func (a *acting) lock(ctx context.Context) error {
 		a.r = r
 	}
 	return nil
+}
+
+// unqueued takes a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
+func (a *acting) unqueued(ctx context.Context) error {
+	r := a.r
+	return a.tx.each(ctx, showRun, func(row scanner) error {
+		_, kept, err := scanRun(row)
+		if err == nil && kept.Queue == nil && !kept.Status.Terminal() {
+			r.live, r.running, r.class = true, r.last > 1, world.Class{Workflow: r.workflow, Version: kept.Version}
+		}
+		return err
+	}, r.id)
 }
 
 // post puts the act into the inbox of the run.

@@ -150,3 +150,39 @@ func TestDamage(t *testing.T) {
 	t.Cleanup(func() { _ = d.conn.Close(t.Context()) })
 	worldtest.RunDamage(t, d, worldtest.SomeDamage(t, *allDamage))
 }
+
+// TestForcedCancelWithoutQueue: a run that is not over and has lost its row in the queue can be ended.
+func TestForcedCancelWithoutQueue(t *testing.T) {
+	t.Parallel()
+	d := &damagedSchema{url: pgtest.URL(t)}
+	w := d.Open(t)
+	birth := world.Event{Seq: 1, Type: world.RunCreated, Time: world.Now(), Payload: []byte("1"), Birth: &world.Birth{Workflow: "any", Version: 3}}
+	if _, err := w.Commit(t.Context(), &world.Commit{ID: [16]byte{1}, Run: "run_1", First: 1, Events: []world.Event{birth}}); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if d.conn, err = pgx.Connect(t.Context(), d.url); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.do(t, "DELETE FROM "+defaultSchema+".queue"); n != 1 {
+		t.Fatalf("%d rows", n)
+	}
+	if err := d.conn.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	force := &world.Delivery{Run: "run_1", Act: true, Events: []world.Event{{Type: world.RunCancelled, By: "operator"}}}
+	for range 2 { // the second finds it cancelled
+		if _, err := w.Deliver(t.Context(), force); err != nil {
+			t.Errorf("a forced cancel: %v", err)
+		}
+	}
+	if row, err := w.Run(t.Context(), "run_1"); err != nil || row.Status != world.Cancelled || row.Damage != "" {
+		t.Errorf("%s, damage %q, %v; want cancelled", row.Status, row.Damage, err)
+	}
+	if page, err := w.Events(t.Context(), "run_1", world.EventQuery{}); err != nil || len(page.Events) != 2 {
+		t.Errorf("%d events, %v; want 2", len(page.Events), err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -35,7 +33,7 @@ type runRow struct {
 }
 
 // scanRun reads a row of show_run and its like, and tells the run's key.
-func scanRun(row pgx.Rows) (int64, world.Run, error) {
+func scanRun(row scanner) (int64, world.Run, error) {
 	var r runRow
 	var out world.Run
 	var output []byte
