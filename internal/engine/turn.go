@@ -111,9 +111,21 @@ func errorWeight(e *world.Error) int {
 // fail marks the run as blocked from here on: bodies that run may end, nothing else happens.
 func (s *session) fail(err error, seq int64) {
 	if s.failure == nil {
-		s.failure, s.failedAt = err, seq
+		s.failure, s.failedAt = s.named(err), seq
 		s.ready = nil
 	}
+}
+
+// named says whose body it was that used the workflow's Context, where that was seen before the body ended, and no other runs.
+func (s *session) named(err error) error {
+	if foreign, ok := err.(*replay.ForeignError); ok && foreign.Body && foreign.Step == "" && len(s.bodies) == 1 {
+		whose := *foreign
+		for _, b := range s.bodies {
+			whose.Step = b.seat.info.Name
+		}
+		return &whose
+	}
+	return err
 }
 
 // create records what the code asked for since the last event; of what it asked for while it came to its end, what
