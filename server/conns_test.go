@@ -146,6 +146,8 @@ func TestWaitingParts(t *testing.T) {
 			r.until("it to wait", func() bool { return len(r.server.waiting) == 2*i+n+1 })
 		}
 	}
+	const settled = 4*3 + 5*2 // of each run its birth, start and hook; of each request itself, and the record that the code took it
+	r.until("all to be taken", func() bool { return r.events() == settled })
 	before := r.events()
 	r.refused(429, "BUSY", "POST", at[0], `1`) // a third at one webhook
 	r.refused(429, "BUSY", "POST", at[3], `1`) // a sixth of one address
