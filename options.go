@@ -144,7 +144,9 @@ func tellLowered(log *slog.Logger, asked, limit time.Duration) {
 	}
 }
 
-func lowered(asked, limit time.Duration) bool { return limit != Forever && (asked == Forever || asked > limit) }
+func lowered(asked, limit time.Duration) bool {
+	return limit != Forever && (asked == Forever || asked > limit)
+}
 
 func retentionText(d time.Duration) string {
 	if d == Forever {

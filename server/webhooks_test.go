@@ -464,7 +464,9 @@ func TestWebhookAbuse(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d", what, a.status, a.body, test.status)
 		}
 		if a.status == 202 {
-			r.until("the mail to be taken", func() bool { return r.counts("prey", world.HookReceived) == 1 && r.counts("prey", world.StepCreated) == 1 })
+			r.until("the mail to be taken", func() bool {
+				return r.counts("prey", world.HookReceived) == 1 && r.counts("prey", world.StepCreated) == 1
+			})
 			before += 2 // the payload, and the record that the code took it
 		}
 	}
