@@ -171,55 +171,21 @@ func TestAFullFile(t *testing.T) {
 func TestACorruptLogBlocksItsRun(t *testing.T) { synctest.Test(t, corruptLog) }
 
 func corruptLog(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "runs.db")
-	good, other := goodDeploy.define(), serial(2)
-	cfg := stepwell.Config{Definitions: []stepwell.Definition{good, other}}
-	w := openFile(t, path)
-	wk := begin(t, w, cfg)
-	run, err := good.Start(t.Context(), wk.App, struct{}{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the sleep", func() bool { return len(eventsOf(t, w, run.ID(), world.WaitCreated)) == 1 })
-	wk.stop(t)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
 	const change = "UPDATE log SET head = replace(head, ?1, ?2) WHERE seq = 5 AND run = (SELECT key FROM runs WHERE id = ?3)"
-	execute(t, path, change, "step_completed", "step_compIeted", run.ID())
-	w = openFile(t, path)
-	wk = begin(t, w, cfg)
-	var b *world.Block
-	until(t, "the run to be blocked", func() bool {
-		row, err := w.Run(t.Context(), run.ID())
-		if err != nil {
-			t.Fatal(err)
-		}
-		b = row.Queue.Blocked
-		return b != nil
-	})
-	if b.Code != world.CodeCorrupt || b.Seq != 5 {
+	d := asleepInFile(t)
+	d.change(change, "step_completed", "step_compIeted", d.run)
+	if b := d.blocked(); b.Code != world.CodeCorrupt || b.Seq != 5 {
 		t.Errorf("blocked = %s at event %d: %s, want CORRUPTED_EVENT_LOG at event 5", b.Code, b.Seq, b.Message)
 	}
-	o, err := other.Start(t.Context(), wk.App, 0)
-	if err != nil {
+	if err := numbers.Send(t.Context(), d.wk.App, d.run, number{100}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := o.Result(t.Context()); err != nil || got != 1 {
-		t.Errorf("another run = %d, %v", got, err)
-	}
-	if err := numbers.Send(t.Context(), wk.App, run.ID(), number{100}); err != nil {
-		t.Fatal(err)
-	}
-	wk.stop(t)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	execute(t, path, change, "step_compIeted", "step_completed", run.ID())
-	wk = begin(t, openFile(t, path), cfg)
+	d.wk.stop(t)
+	d.change(change, "step_compIeted", "step_completed", d.run)
+	wk := begin(t, d.w, d.cfg)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if got, err := good.Get(wk.App, run.ID()).Result(ctx); err != nil || got != 111 {
+	if got, err := d.good.Get(wk.App, d.run).Result(ctx); err != nil || got != 111 {
 		t.Errorf("healed run = %d, %v, want 111", got, err)
 	}
 }

@@ -12,7 +12,69 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/sqlite"
 )
+
+// damaged is a run in a file that is changed behind its world's back, and the code that goes on beside it.
+type damaged struct {
+	*testing.T
+	path   string
+	cfg    stepwell.Config
+	good   *stepwell.Workflow[struct{}, int]
+	beside *stepwell.Workflow[int, int]
+	run    string
+	w      *sqlite.World
+	wk     *worker
+}
+
+// asleepInFile is one whose run sleeps, and whose worker has ended.
+func asleepInFile(t *testing.T) *damaged {
+	t.Helper()
+	d := &damaged{T: t, path: filepath.Join(t.TempDir(), "runs.db"), good: goodDeploy.define(), beside: serial(2)}
+	d.cfg = stepwell.Config{Definitions: []stepwell.Definition{d.good, d.beside}}
+	d.w = openFile(t, d.path)
+	d.wk = begin(t, d.w, d.cfg)
+	run, err := d.good.Start(t.Context(), d.wk.App, struct{}{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.run = run.ID()
+	until(t, "the sleep", func() bool { return len(eventsOf(t, d.w, d.run, world.WaitCreated)) == 1 })
+	d.wk.stop(t)
+	return d
+}
+
+// change runs a statement on the closed file, and opens it again.
+func (d *damaged) change(query string, args ...any) {
+	d.Helper()
+	if err := d.w.Close(); err != nil {
+		d.Fatal(err)
+	}
+	execute(d.T, d.path, query, args...)
+	d.w = openFile(d.T, d.path)
+}
+
+// blocked begins a worker, which blocks the run, while another run goes on.
+func (d *damaged) blocked() (b *world.Block) {
+	d.Helper()
+	d.wk = begin(d.T, d.w, d.cfg)
+	until(d.T, "the run to be blocked", func() bool {
+		row, err := d.w.Run(d.Context(), d.run)
+		if err != nil {
+			d.Fatal(err)
+		}
+		b = row.Queue.Blocked
+		return b != nil
+	})
+	o, err := d.beside.Start(d.Context(), d.wk.App, 0)
+	if err != nil {
+		d.Fatal(err)
+	}
+	if got, err := o.Result(d.Context()); err != nil || got != 1 {
+		d.Errorf("another run = %d, %v", got, err)
+	}
+	return b
+}
 
 func TestDamageBlocksItsRun(t *testing.T) {
 	const key = "(SELECT key FROM runs WHERE id = ?1)"
@@ -28,62 +90,31 @@ func TestDamageBlocksItsRun(t *testing.T) {
 }
 
 func damagedRun(t *testing.T, change, says string) {
-	path := filepath.Join(t.TempDir(), "runs.db")
-	good, other := goodDeploy.define(), serial(2)
-	cfg := stepwell.Config{Definitions: []stepwell.Definition{good, other}}
-	w := openFile(t, path)
-	wk := begin(t, w, cfg)
-	run, err := good.Start(t.Context(), wk.App, struct{}{})
-	if err != nil {
+	d := asleepInFile(t)
+	if err := numbers.Send(t.Context(), d.wk.App, d.run, number{100}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the sleep", func() bool { return len(eventsOf(t, w, run.ID(), world.WaitCreated)) == 1 })
-	wk.stop(t)
-	if err := numbers.Send(t.Context(), wk.App, run.ID(), number{100}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	execute(t, path, change, run.ID())
-	w = openFile(t, path)
-	wk = begin(t, w, cfg)
-	var b *world.Block
-	until(t, "the run to be blocked", func() bool {
-		row, err := w.Run(t.Context(), run.ID())
-		if err != nil {
-			t.Fatal(err)
-		}
-		b = row.Queue.Blocked
-		return b != nil
-	})
-	if b.Code != world.CodeCorrupt || !strings.Contains(b.Message, says) {
+	d.change(change, d.run)
+	if b := d.blocked(); b.Code != world.CodeCorrupt || !strings.Contains(b.Message, says) {
 		t.Errorf("blocked as %s: %s; want %s, and %q in it", b.Code, b.Message, world.CodeCorrupt, says)
 	}
-	o, err := other.Start(t.Context(), wk.App, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := o.Result(t.Context()); err != nil || got != 1 {
-		t.Errorf("another run = %d, %v", got, err)
-	}
-	v, err := world.Verify(t.Context(), w, world.VerifyQuery{})
-	if err != nil || !strings.Contains(change, "inbox") && (len(v.Damaged) != 1 || v.Damaged[0].Run != run.ID()) { // doctor reads inboxes by themselves
+	v, err := world.Verify(t.Context(), d.w, world.VerifyQuery{})
+	if err != nil || !strings.Contains(change, "inbox") && (len(v.Damaged) != 1 || v.Damaged[0].Run != d.run) { // doctor reads inboxes by themselves
 		t.Errorf("verify names %v, %v; want the run", v.Damaged, err)
 	}
 	if strings.Contains(change, "DELETE FROM log") {
-		noBirth(t, wk.App, run.ID())
+		noBirth(t, d.wk.App, d.run)
 	}
-	if s, err := wk.Story(t.Context(), run.ID(), false); err != nil || s.Why.Kind != stepwell.WhyBlocked {
+	if s, err := d.wk.Story(t.Context(), d.run, false); err != nil || s.Why.Kind != stepwell.WhyBlocked {
 		t.Errorf("why: %s, %v", s.Why, err)
 	}
-	if _, err := w.Deliver(t.Context(), &world.Delivery{Run: run.ID(), Act: true, Events: []world.Event{{Type: world.RunCancelled, By: "operator"}}}); err != nil {
+	if _, err := d.w.Deliver(t.Context(), &world.Delivery{Run: d.run, Act: true, Events: []world.Event{{Type: world.RunCancelled, By: "operator"}}}); err != nil {
 		t.Errorf("a forced cancel: %v", err)
 	}
-	if row, err := w.Run(t.Context(), run.ID()); err != nil || row.Status != world.Cancelled {
+	if row, err := d.w.Run(t.Context(), d.run); err != nil || row.Status != world.Cancelled {
 		t.Errorf("after it: %s, %v", row.Status, err)
 	}
-	wk.stop(t)
+	d.wk.stop(t)
 }
 
 // noBirth asks for all that reads a log from its birth on.
@@ -104,33 +135,20 @@ func noBirth(t *testing.T, app *stepwell.App, run string) {
 // TestForkBeforeDamage: what is damaged behind the cut is not needed.
 func TestForkBeforeDamage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "runs.db")
-		good := goodDeploy.define()
-		w := openFile(t, path)
-		wk := begin(t, w, stepwell.Config{Definitions: []stepwell.Definition{good}})
-		run, err := good.Start(t.Context(), wk.App, struct{}{})
+		d := asleepInFile(t)
+		d.change("UPDATE log SET sum = sum + 1 WHERE seq = 5 AND run = (SELECT key FROM runs WHERE id = ?1)", d.run)
+		app, err := stepwell.New(d.w, stepwell.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		until(t, "the sleep", func() bool { return len(eventsOf(t, w, run.ID(), world.WaitCreated)) == 1 })
-		wk.stop(t)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		execute(t, path, "UPDATE log SET sum = sum + 1 WHERE seq = 5 AND run = (SELECT key FROM runs WHERE id = ?1)", run.ID())
-		w = openFile(t, path)
-		app, err := stepwell.New(w, stepwell.Config{})
+		fork, err := app.Fork(t.Context(), d.run, stepwell.ForkOptions{At: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		fork, err := app.Fork(t.Context(), run.ID(), stepwell.ForkOptions{At: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := len(eventsOf(t, w, fork.ID())); n != 2 {
+		if n := len(eventsOf(t, d.w, fork.ID())); n != 2 {
 			t.Errorf("the fork begins with %d events, want 2", n)
 		}
-		if _, err := app.Fork(t.Context(), run.ID(), stepwell.ForkOptions{}); !errors.Is(err, world.ErrCorrupt) {
+		if _, err := app.Fork(t.Context(), d.run, stepwell.ForkOptions{}); !errors.Is(err, world.ErrCorrupt) {
 			t.Errorf("a fork of all: %v; want %v", err, world.ErrCorrupt)
 		}
 	})

@@ -1,5 +1,7 @@
 package stepwell_test
 
+// A worker that ends while its database is away.
+
 import (
 	"context"
 	"sync/atomic"

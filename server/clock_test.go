@@ -1,5 +1,7 @@
 package server
 
+// A server's clock that steps, under a remote worker.
+
 import (
 	"path/filepath"
 	"testing"

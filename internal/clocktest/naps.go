@@ -1,5 +1,7 @@
 package clocktest
 
+// This file plays a scene that any world can stand in: naps under a clock that steps.
+
 import (
 	"context"
 	"fmt"

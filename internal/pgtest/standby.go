@@ -1,5 +1,7 @@
 package pgtest
 
+// This file makes a standby of a cluster, and has the two change places.
+
 import (
 	"context"
 	"errors"

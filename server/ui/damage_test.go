@@ -1,5 +1,7 @@
 package ui_test
 
+// Pages of runs of which something is damaged.
+
 import (
 	"context"
 	"errors"

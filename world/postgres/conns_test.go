@@ -1,5 +1,7 @@
 package postgres_test
 
+// Servers that give a role few connections.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package postgres
 
+// Rows that were changed behind the world's back: see worldtest.RunDamage.
+
 import (
 	"flag"
 	"fmt"

@@ -1,5 +1,7 @@
 package postgres_test
 
+// Servers that take no writes for a while, and such as change places.
+
 import (
 	"context"
 	"errors"

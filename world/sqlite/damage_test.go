@@ -1,5 +1,7 @@
 package sqlite
 
+// Rows that were changed behind the world's back: see worldtest.RunDamage.
+
 import (
 	"database/sql"
 	"encoding/json"
