@@ -91,7 +91,8 @@ func TestWhyOfConditions(t *testing.T) {
 	})
 }
 
-// TestWhyOfSuspects: of two steps whose processes died twice one runs alone, and the other says that it waits for its turn.
+// TestWhyOfSuspects: of two steps whose processes died twice one runs alone, and the other says that it waits for its turn, which comes at last also where the
+// first one hangs.
 func TestWhyOfSuspects(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		gate := make(chan struct{})
@@ -114,24 +115,29 @@ func TestWhyOfSuspects(t *testing.T) {
 		}
 		r.pass(time.Second)
 		app := begin(r.T, again, stepwell.Config{Definitions: []stepwell.Definition{wf}, Name: "host:1"})
-		var kinds map[stepwell.WhyKind]string
-		until(r, "one to run and one to wait", func() bool {
-			kinds = map[stepwell.WhyKind]string{}
+		kinds := func() map[stepwell.WhyKind]string {
+			kinds := map[stepwell.WhyKind]string{}
 			for _, run := range runs {
 				why, err := app.Why(r.ctx, run)
 				if err != nil {
 					r.Fatal(err)
 				}
-				kinds[why.Kind] = why.String()
+				kinds[why.Kind] += why.String()
 			}
-			return len(kinds) == 2
-		})
-		if got, want := kinds[stepwell.WhySuspect], `step "boom" waits for its turn: its process died twice, so it runs alone, when no other suspect does`; got != want {
+			return kinds
+		}
+		until(r, "one to run and one to wait", func() bool { return len(kinds()) == 2 })
+		told := kinds()
+		if got, want := told[stepwell.WhySuspect], `step "boom" waits for its turn: its process died twice, so it runs alone, when no other suspect does`; got != want {
 			r.Errorf("got  %s\nwant %s", got, want)
 		}
-		if got := kinds[stepwell.WhyWorking]; !strings.HasPrefix(got, `worker host:1 is in step "boom" since `) || !strings.HasSuffix(got, ", attempt 3, alone, as its process died twice") {
+		if got := told[stepwell.WhyWorking]; !strings.HasPrefix(got, `worker host:1 is in step "boom" since `) || !strings.HasSuffix(got, ", attempt 3, alone, as its process died twice") {
 			r.Errorf("got %s, want attempt 3, alone", got)
 		}
+		r.pass(2 * time.Minute)
+		until(r, "both to run, as the first one hangs", func() bool {
+			return strings.Count(kinds()[stepwell.WhyWorking], "attempt 3, alone") == 2
+		})
 		close(gate)
 		for _, run := range runs {
 			want(r, wf.Get(app.App, run), 0)

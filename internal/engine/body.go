@@ -57,6 +57,7 @@ func (b *body) start(end ender) {
 	b.ends = end
 	if b.suspect {
 		b.seat.e.begins(suspectPause)
+		b.seat.wearTurn()
 	}
 	b.seat.e.bodies.Add(1)
 	b.seat.e.live.Add(1)

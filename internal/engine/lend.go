@@ -53,6 +53,7 @@ type seat struct {
 	slot    bool          // it holds a step slot; guarded by mu
 	turn    bool          // it is the only suspect; guarded by mu
 	suspect bool          // it is, or was until it lent its slot; guarded by mu
+	wear    *time.Timer   // that ends its turn; guarded by mu
 	away    bool          // it has lent its slot and has not come back; guarded by mu
 	over    bool          // the body has returned; guarded by mu
 	waiting int           // goroutines of the body that wait for runs; guarded by mu
@@ -170,8 +171,32 @@ func (p *seat) leave() (slot, turn bool) {
 	defer p.mu.Unlock()
 	slot, turn = p.slot, p.turn
 	p.slot, p.turn, p.over = false, false, true
+	p.stopWearLocked()
 	p.releaseLocked()
 	return slot, turn
+}
+
+// wearTurn ends a suspect's turn when its body has run for long, though it goes on: what ends its process does so soon, as a rule, and others wait for their turn.
+func (p *seat) wearTurn() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.turn {
+		return
+	}
+	p.stopWearLocked()
+	p.wear = time.AfterFunc(turnPatience, func() {
+		p.mu.Lock()
+		turn := p.turn
+		p.turn, p.suspect = false, false
+		p.mu.Unlock()
+		p.give(false, turn)
+	})
+}
+
+func (p *seat) stopWearLocked() {
+	if p.wear != nil {
+		p.wear.Stop()
+	}
 }
 
 // letGo lets the body go on without a slot: its session starts nothing any more.
@@ -240,6 +265,7 @@ func (s *session) resumeParked(b *body) {
 		s.e.begins(suspectPause)
 	}
 	if b.seat.resume(b.suspect) {
+		b.seat.wearTurn()
 		return
 	}
 	s.slots++ // it waits again, or has returned

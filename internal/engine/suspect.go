@@ -29,6 +29,8 @@ const (
 	settleTime = time.Second
 	// forLong is longer than anything takes that ends by itself.
 	forLong = 1000 * time.Hour
+	// turnPatience is how long a suspect that does not end keeps the turn from the others.
+	turnPatience = time.Minute
 	// callPatience is for how long the turn of a run is kept that was released to be taken again.
 	callPatience = 2 * time.Second
 )
