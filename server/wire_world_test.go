@@ -64,7 +64,7 @@ func TestRemoteWorld(t *testing.T) {
 	for kind, open := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			worldtest.Run(t, func(tb testing.TB) world.World {
+			worldtest.RunOver(t, func(tb testing.TB) world.World {
 				return openRemote(tb, serveWorld(tb, open(tb), Options{}), remote.Options{})
 			})
 		})

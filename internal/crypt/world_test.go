@@ -107,7 +107,7 @@ func nameless(events []world.Event) {
 }
 
 func TestWorld(t *testing.T) {
-	worldtest.Run(t, func(t testing.TB) world.World { return quiet{crypt.Wrap(memory.New(), ring(t, own)).(*crypt.World)} })
+	worldtest.RunOver(t, func(t testing.TB) world.World { return quiet{crypt.Wrap(memory.New(), ring(t, own)).(*crypt.World)} })
 }
 
 // asked is a world that notes what it is asked the outcome of.

@@ -17,7 +17,7 @@ import (
 
 // TestTransparent: without a plan, a world with failpoints is a world like any other.
 func TestTransparent(t *testing.T) {
-	worldtest.Run(t, func(testing.TB) world.World { return faults.New(memory.New(), nil) })
+	worldtest.RunOver(t, func(testing.TB) world.World { return faults.New(memory.New(), nil) })
 }
 
 func birth(run string) *world.Commit {

@@ -24,7 +24,7 @@ func TestWorldShared(t *testing.T) {
 // Through a pooler in transaction mode, as the managed services put in front: sessions are not ours.
 func TestWorldThroughPooler(t *testing.T) {
 	b := pgtest.Pooler(t, pgtest.Shared(t))
-	worldtest.Run(t, func(t testing.TB) world.World {
+	worldtest.RunOver(t, func(t testing.TB) world.World {
 		w := openAt(t, b.URL(pgtest.URL(t)))
 		if !w.pooled {
 			t.Error("the pooler was not seen")
