@@ -52,6 +52,8 @@ soak: ## the ledger under fire for SOAK (default 10m), then counters for a quart
 	CGO_ENABLED=1 go test -count=1 -timeout 0 -v -run NothingGrows ./internal/soak -soak.growth=$(SOAK)
 	CGO_ENABLED=1 go test $(RACE) -count=10 -timeout 0 -v -run 'ClockSteps' ./world/postgres ./world/sqlite ./server
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestWireUnderFire ./server -wire.time=$(SOAK)
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestSimulation$$|TestKill|TestWaitingHoldsNothing' . ./server -sample.all
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestSimulation$$' . -sim.seeds=5000
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run 'TestEachCallOfTheDiskFails|TestPowerCuts' ./world/sqlite -disk.cases=20
 
 # It wants the network: .ci/run does without it, as no vulnerability database is to be had everywhere, and building gosec takes minutes. What the rules that

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/stepwell/stepwell/internal/sample"
 )
 
 // buildProgram builds a program of ours without the race detector, which makes pure-Go SQLite eight times slower.
@@ -36,18 +38,17 @@ type sleepersReport struct {
 	TakeNs                 int64
 }
 
-// TestWaitingHoldsNothing: 100,000 sleeping runs hold no goroutine but those of the bounded cache, and little memory; 1,000 of them that fall
-// due are taken in the order of their times, and none early.
+// TestWaitingHoldsNothing: 10,000 sleeping runs, and 100,000 with -sample.all, hold no goroutine but those of the bounded cache, and little memory; 1,000 of them that
+// fall due are taken in the order of their times, and none early.
 func TestWaitingHoldsNothing(t *testing.T) {
 	const (
 		due    = 1_000
 		cached = 1_000 // the default: machines that are kept
 		few    = 10    // goroutines that come and go: connections, timers
-		most   = 150 << 20
 	)
-	asleep := 99_000
-	if testing.Short() {
-		asleep = 9_000
+	asleep, most := 9_000, int64(75<<20)
+	if sample.All() {
+		asleep, most = 99_000, 150<<20
 	}
 	bin := buildProgram(t, "./internal/tools/sleepers")
 	cmd := exec.CommandContext(t.Context(), bin, "-db", filepath.Join(t.TempDir(), "runs.db"), "-asleep", strconv.Itoa(asleep), "-due", strconv.Itoa(due))
@@ -71,7 +72,7 @@ func TestWaitingHoldsNothing(t *testing.T) {
 		t.Errorf("%d goroutines, want at most %d: those before the first run, and the cache's", got, want)
 	}
 	if r.Asleep.RSS > most || r.Asleep.Heap > most {
-		t.Errorf("the process holds %d bytes, its heap %d; want at most %d", r.Asleep.RSS, r.Asleep.Heap, int64(most))
+		t.Errorf("the process holds %d bytes, its heap %d; want at most %d", r.Asleep.RSS, r.Asleep.Heap, most)
 	}
 	if least := int64(asleep); r.Counters.Commits < least || r.Counters.Commits > least+least/10 {
 		t.Errorf("%d runs were put to sleep in %d commits, want about one each: birth, wait and release", asleep, r.Counters.Commits)

@@ -24,7 +24,7 @@ import (
 )
 
 // simUsual is how many seeds are run where nobody says otherwise.
-const simUsual = 600
+const simUsual = 300
 
 var (
 	simSeeds = flag.Uint64("sim.seeds", simUsual, "how many seeds the simulation runs, from 1")

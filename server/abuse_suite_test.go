@@ -62,6 +62,7 @@ func TestAbuse(t *testing.T) {
 			a := &abuse{newRigOn(t, open(t), Options{Keys: testKeys(t), MaxBody: 256 << 10}), map[int]int{}}
 			a.server.Drain() // nothing waits, and no answer goes on for ever
 			a.want(201, "POST", orders, `{"id": "abused", "delay": "1h", "input": {}}`, everybody()["an operator"].headers...)
+			a.until("the server's worker to have joined", func() bool { return strings.HasSuffix(a.written(), ", 1 workers") })
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/remote"
@@ -139,7 +140,8 @@ func TestKillRemoteWorkerAtEachCall(t *testing.T) {
 					t.Fatal(err)
 				}
 				const most = 40
-				for n := 1; n <= most; n++ {
+				from, step := sample.Of(t, 3)
+				for n := from; n <= most; n += step {
 					run, where := fmt.Sprint("r", n), fmt.Sprintf("killed at %s %d, after %v", op, n, late)
 					victim := spawn(t, mission{Dir: dir, URL: url, Op: op, N: n, Late: late})
 					begin(t, client, run)
@@ -332,7 +334,8 @@ func TestKillServerAtEachCall(t *testing.T) {
 				worker := spawn(t, mission{Dir: dir, URL: url})
 				first.kill()
 				const most = 40
-				for n := 1; n <= most; n++ {
+				from, step := sample.Of(t, 3)
+				for n := from; n <= most; n += step {
 					run, where := fmt.Sprint("r", n), fmt.Sprintf("killed at %s %d, after %v", op, n, late)
 					victim := spawn(t, mission{Dir: dir, Listen: address, Op: op, N: n, Late: late})
 					done := make(chan struct{})

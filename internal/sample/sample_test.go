@@ -1,0 +1,24 @@
+package sample
+
+import "testing"
+
+func TestOf(t *testing.T) {
+	seen := map[int]bool{}
+	for s := range uint64(100) {
+		*seed = s + 1
+		first, step := Of(t, 4)
+		again, _ := Of(t, 4)
+		if first < 1 || first > 4 || step != 4 || first != again {
+			t.Fatalf("seed %d: from %d, then from %d, by %d", s+1, first, again, step)
+		}
+		seen[first] = true
+	}
+	if len(seen) != 4 {
+		t.Errorf("only %v come first", seen)
+	}
+	*all = true
+	defer func() { *all = false }()
+	if first, step := Of(t, 4); first != 1 || step != 1 {
+		t.Errorf("all: from %d by %d", first, step)
+	}
+}
