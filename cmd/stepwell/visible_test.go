@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -30,28 +31,32 @@ func TestHostileServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, status := range []int{403, 400, 404, 500, 200} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/problem+json")
-			w.WriteHeader(status)
-			_, _ = w.Write(bytes.ReplaceAll(detail, []byte("403"), []byte("400")))
-		}))
-		for _, args := range [][]string{
-			{"health", s.URL}, {"health", s.URL, "--json"}, {"workers", "--server", s.URL}, {"workers", "--server", s.URL, "--json"},
-			{"hooks", "list", "--server", s.URL}, {"export", "--server", s.URL, "wrun_1"},
-		} {
-			var out, errs bytes.Buffer
-			sh := process()
-			sh.stdout, sh.stderr, sh.getenv = &out, &errs, func(string) string { return "" }
-			ctx, cancel := context.WithCancel(t.Context())
-			if code := run(ctx, args, sh); code == exitOK {
-				t.Errorf("%v: exit 0", args)
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/problem+json")
+				w.WriteHeader(status)
+				_, _ = w.Write(bytes.ReplaceAll(detail, []byte("403"), []byte("400")))
+			}))
+			t.Cleanup(s.Close)
+			for _, args := range [][]string{
+				{"health", s.URL}, {"health", s.URL, "--json"}, {"workers", "--server", s.URL}, {"workers", "--server", s.URL, "--json"},
+				{"hooks", "list", "--server", s.URL}, {"export", "--server", s.URL, "wrun_1"},
+			} {
+				t.Run(strings.ReplaceAll(strings.Join(args, " "), s.URL, "URL"), func(t *testing.T) {
+					t.Parallel() // a server's failure is waited out for a while, by each of them
+					var out, errs bytes.Buffer
+					sh := process()
+					sh.stdout, sh.stderr, sh.getenv = &out, &errs, func(string) string { return "" }
+					if code := run(t.Context(), args, sh); code == exitOK {
+						t.Error("exit 0")
+					}
+					if steers(out.String()) || steers(errs.String()) {
+						t.Errorf("the terminal is steered by %q %q", out.String(), errs.String())
+					}
+				})
 			}
-			cancel()
-			if steers(out.String()) || steers(errs.String()) {
-				t.Errorf("status %d, %v: the terminal is steered by %q %q", status, args, out.String(), errs.String())
-			}
-		}
-		s.Close()
+		})
 	}
 }
 

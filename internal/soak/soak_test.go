@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	soakTime = flag.Duration("soak.time", time.Minute, "how long TestLedgerUnderFire does harm")
+	soakTime = flag.Duration("soak.time", 30*time.Second, "how long TestLedgerUnderFire does harm")
 	soakSeed = flag.Uint64("soak.seed", 0, "seed of its faults; 0: a new one")
 	pooled   = flag.Bool("soak.pooler", false, "with pgbouncer in transaction mode between the proxy and the server")
 )
