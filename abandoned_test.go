@@ -1,6 +1,7 @@
 package stepwell_test
 
-// This file holds what a worker says that has lost its lease and lives: that its attempts were given up. See DESIGN §8.
+// This file holds what a worker says that has lost its lease and lives: that its attempts were given up. See
+// docs/design.md#steps-and-suspects.
 
 import (
 	"context"

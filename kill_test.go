@@ -1,6 +1,7 @@
 package stepwell_test
 
 // This file holds law 8: processes that are killed with SIGKILL, at each point in turn and at any time, and what is left of their runs.
+// Laws: docs/design.md#the-laws.
 
 import (
 	"bytes"

@@ -1,7 +1,8 @@
 package stepwell_test
 
-// This file holds law 8 for all that runs wait for: hooks, children, other runs, pauses, cancels. Worker processes are killed before and after each commit and inside
-// each body, while the process beside them, this one, sends, pauses, resumes and cancels.
+// This file holds law 8 (docs/design.md#law-8) for all that runs wait for: hooks, children, other runs, pauses,
+// cancels. Worker processes are killed before and after each commit and inside each body, while the process beside them, this
+// one, sends, pauses, resumes and cancels.
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 package stepwell_test
 
-// This file holds what the bodies of steps do, and the laws that they hold themselves.
+// This file holds what the bodies of steps do, and the laws that they hold themselves. Laws: docs/design.md#the-laws.
 
 import (
 	"context"

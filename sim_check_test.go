@@ -1,6 +1,6 @@
 package stepwell_test
 
-// This file holds the laws against the log that one simulated run left behind.
+// This file holds the laws against the log that one simulated run left behind. Laws: docs/design.md#the-laws.
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// check holds the laws of DESIGN §11 against all that is left, and the results against the oracle.
+// check holds the laws against all that is left, and the results against the oracle.
 func (s *simulation) check(seen *simCoverage) {
 	reads := map[string]*simRun{}
 	runs := s.runs()
@@ -61,7 +61,8 @@ func (s *simulation) under(r *simRun) func(string, ...any) {
 
 // checkLog holds a log against the laws that need nothing else: the fold takes it, it has no gap and at most one end, times do not go back,
 // no timer is early, a delivery is there once.
-func checkLog(problem func(string, ...any), run string, events []world.Event) {
+func checkLog(tell func(string, ...any), run string, events []world.Event) {
+	problem := func(format string, args ...any) { tell(format+" (laws: docs/design.md)", args...) }
 	state := &world.State{ID: run}
 	until := map[string]time.Time{}
 	deliveries := map[string]int64{}

@@ -1,7 +1,8 @@
 package stepwell_test
 
 // This file holds the simulation: generated programs run in virtual time on workers that crash, are evicted and are deployed anew, whose world
-// fails, delays and repeats, while clients start, signal, pause, wake and cancel; then the laws are held against what is left. See DESIGN §11.
+// fails, delays and repeats, while clients start, signal, pause, wake and cancel; then the laws are held against what is left.
+// Laws: docs/design.md#the-laws.
 
 import (
 	"context"
@@ -229,5 +230,5 @@ func (s *simulation) report() {
 	for _, p := range problems {
 		s.t.Errorf("seed %d: %s", s.seed, p)
 	}
-	s.t.Errorf("again: go test -run TestSimulation -sim.seed=%d -v .", s.seed)
+	s.t.Errorf("again: go test -run TestSimulation -sim.seed=%d -v . (laws: docs/design.md)", s.seed)
 }

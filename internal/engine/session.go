@@ -123,7 +123,7 @@ const (
 	msgSlice                 // the slice is used up
 )
 
-// linger is how long a session waits for more mail after the last; see DESIGN §6.
+// linger is how long a session waits for more mail after the last; see docs/design.md#law-7.
 const linger = 10 * time.Millisecond
 
 // nearRetry is the longest retry delay that is waited for in the session.

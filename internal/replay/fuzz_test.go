@@ -177,7 +177,8 @@ func printLog(log []world.Event) string {
 	return b.String()
 }
 
-// liveEqualsReplayed is law 5: replaying the log, cut anywhere, gives the state that the live machine had there.
+// liveEqualsReplayed is law 5 (docs/design.md#law-5): replaying the log, cut anywhere, gives the state that the live
+// machine had there.
 func liveEqualsReplayed(t *rapid.T) {
 	program := drawProgram(t)
 	d := newDriver(t, program)

@@ -190,7 +190,7 @@ func examine(t *testing.T, q *inquest, p *producer, f *fire, trail *trail) {
 		t.Error(f)
 	}
 	if n := len(q.faults); n > 0 {
-		t.Errorf("%d faults; what was done:\n%s", n, trail)
+		t.Errorf("%d faults (laws: docs/design.md); what was done:\n%s", n, trail)
 	}
 	t.Logf("%d bodies began; in two places, or after their end, by right of an ended lease: %v", q.starts, q.excused)
 }
