@@ -45,6 +45,7 @@ var layers = []layer{
 	{"internal/kit/...", nil},
 	{"internal/lint/...", nil},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
+	{"internal/sample/...", nil},
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
 	{"internal/timeline/...", []string{"world", "internal/human"}},
 	{"internal/tools/children", []string{"", "world/sqlite"}},                            // a program of scale tests
@@ -60,7 +61,7 @@ var layers = []layer{
 }
 
 // inTests is what tests of any layer may import beside. The root package and server stay out of the layers below them.
-var inTests = []string{"world", "world/memory", "world/sqlite", "world/postgres", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/faultvfs", "internal/clocktest", "internal/forktest", "internal/crypttest", "internal/pgtest"}
+var inTests = []string{"world", "world/memory", "world/sqlite", "world/postgres", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/faultvfs", "internal/clocktest", "internal/forktest", "internal/crypttest", "internal/pgtest", "internal/sample"}
 
 func fits(pattern, dir string) bool {
 	if below, ok := strings.CutSuffix(pattern, "/..."); ok {
