@@ -126,6 +126,9 @@ func (f *ListFilter) check() error {
 	return nil
 }
 
+// Filtered reports whether it looks into runs: at their input or attributes. A page of such a list may be short, even empty, and have a cursor.
+func (f *ListFilter) Filtered() bool { return len(f.Input)+len(f.Attributes) > 0 }
+
 func (f *ListFilter) query() world.RunQuery {
 	return world.RunQuery{Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until, Parent: f.Parent, Origin: f.Origin, Input: f.Input, Attributes: f.Attributes}
 }
@@ -293,7 +296,7 @@ func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 			return RunInfo{}, fmt.Errorf("wait for run %s: %w", run, context.Cause(ctx))
 		case e := <-ended:
 			t.Stop()
-			return RunInfo{world.Run{ID: run, Workflow: e.Workflow, Status: e.Status, Output: e.Output, Error: e.Error}}, nil
+			return RunInfo{ID: run, Workflow: e.Workflow, Status: e.Status, Output: e.Output, Error: e.Error}, nil
 		case <-news:
 		case <-t.C:
 		}

@@ -228,8 +228,8 @@ func TestContinueAsNewKeepsTheRest(t *testing.T) {
 		run := start(r, app, wf, 2, stepwell.StartOptions{ID: "kept", Key: "k", Priority: 4, Retention: time.Hour})
 		want(r, run, "kept")
 		got := r.get("kept")
-		if got.Key != "k" || got.Priority != 3 || got.Retention != time.Hour {
-			r.Errorf("key %q, priority %d, retention %s; want k, 3, 1h", got.Key, got.Priority, got.Retention)
+		if got.Key != "k" || got.Priority != 4 || got.Retention != stepwell.Kept(time.Hour) {
+			r.Errorf("key %q, priority %d, retention %s; want k, 4, 1h", got.Key, got.Priority, got.Retention)
 		}
 		attrs := map[string]string{}
 		for k, v := range got.Attributes {

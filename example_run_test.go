@@ -62,7 +62,7 @@ func ExampleRetention() {
 	_, _ = run.Result(ctx)
 	info, err := app.Get(ctx, run.ID())
 	fmt.Println(info.Status, run.Retention(), info.Retention, err)
-	// Output: completed 1h0m0s 1h0m0s <nil>
+	// Output: completed 1h0m0s 1h <nil>
 }
 
 // What is wrong with definitions is said at once, all of it, before anything runs.

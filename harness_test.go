@@ -311,11 +311,11 @@ func wantErr[Out any](r *rig, run *stepwell.Run[Out], status world.Status) *step
 
 func (r *rig) get(run string) stepwell.RunInfo {
 	r.Helper()
-	row, err := r.world.Run(r.ctx, run)
+	info, err := r.client().Get(r.ctx, run)
 	if err != nil {
 		r.Fatal(err)
 	}
-	return stepwell.RunInfo{Run: row}
+	return info
 }
 
 // blocked waits until a run is blocked and says why.

@@ -89,7 +89,7 @@ func (p parting) check(r *rig, run string, ids *sync.Map) {
 		born++
 		child := r.get(id.(string))
 		if child.Workflow != "legacy" || id != "taken" && (child.Parent == nil || child.Parent.Run != run || !child.Parent.Detached) {
-			r.Errorf("child %s = %+v, want a detached one of the run", id, child.Run)
+			r.Errorf("child %s = %+v, want a detached one of the run", id, child)
 		}
 		until(r, "the child to complete", func() bool { return r.get(id.(string)).Status == world.Completed })
 		return true

@@ -86,7 +86,7 @@ func (a *App) Why(ctx context.Context, run string) (Why, error) {
 
 // Story is all that there is to tell of one run.
 type Story struct {
-	Run     world.Run      `json:"run"`
+	Run     RunInfo        `json:"run"`
 	Journal *world.Journal `json:"journal"`
 	Why     Why            `json:"why"`
 	Damage  string         `json:"damage,omitempty"` // why the journal ends early: the log behind it cannot be read
@@ -139,11 +139,11 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 	if err != nil {
 		return Story{}, fmt.Errorf("read workers: %w", err)
 	}
-	s.Run = info.Run
+	s.Run = info
 	if s.Damage == "" {
 		s.Damage = info.Damage
 	}
-	s.Why = whyOf(&info.Run, s.Journal, tasks, stats.Workers, stats.Now)
+	s.Why = whyOf(&info, s.Journal, tasks, stats.Workers, stats.Now)
 	if since, ok := a.engine.Stalled(run); ok && s.Why.Kind == WhyWorking {
 		s.Why.Kind, s.Why.Since = WhyStalled, since
 	}
@@ -229,7 +229,7 @@ func (a *App) tasks(ctx context.Context, s *Story) (holders map[string]string, e
 // Why tells why the run does not move as far as its row says it: without its log, and so quick enough for lists. workers and now
 // are those of [world.Stats].
 func (i RunInfo) Why(workers []world.WorkerRow, now time.Time) Why {
-	return whyOf(&i.Run, nil, nil, workers, now)
+	return whyOf(&i, nil, nil, workers, now)
 }
 
 // MarshalJSON adds the sentence for people, as text.

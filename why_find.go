@@ -13,7 +13,7 @@ import (
 
 // whyFinder is one question. journal may be nil: then the row has to do.
 type whyFinder struct {
-	run     *world.Run
+	run     *RunInfo
 	journal *world.Journal
 	tasks   map[string]string // worker that has the task of a step, by the step's ID
 	workers []world.WorkerRow // that are alive
@@ -21,7 +21,7 @@ type whyFinder struct {
 	why     Why
 }
 
-func whyOf(r *world.Run, j *world.Journal, tasks map[string]string, workers []world.WorkerRow, now time.Time) Why {
+func whyOf(r *RunInfo, j *world.Journal, tasks map[string]string, workers []world.WorkerRow, now time.Time) Why {
 	f := &whyFinder{run: r, journal: j, tasks: tasks, now: now}
 	for _, w := range workers {
 		if w.Until.After(now) {

@@ -53,7 +53,8 @@ func (c *whyCase) answer(log bool) Why {
 			j.Add(e)
 		}
 	}
-	return whyOf(&c.row, j, c.tasks, c.workers, whyNow)
+	info := infoOf(c.row)
+	return whyOf(&info, j, c.tasks, c.workers, whyNow)
 }
 
 func stepEvents(kind world.Kind, name string, more ...world.Event) []world.Event {

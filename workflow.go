@@ -2,7 +2,6 @@ package stepwell
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -199,33 +198,6 @@ func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 		return out, err
 	}
 	return out, row.result(&out, r.app.cfg.Errors)
-}
-
-// result decodes the output of a run that is over.
-func (i RunInfo) result(out any, reg *codec.Registry) error {
-	if i.Damage != "" {
-		return &world.CorruptError{Run: i.ID, Seq: 1, Err: errors.New(i.Damage)}
-	}
-	if i.Sealed {
-		return &world.KeyError{Run: i.ID, Key: i.Encryption}
-	}
-	if i.Status != world.Completed {
-		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, reg), record: i.Error}
-	}
-	if err := codec.Decode(i.Output, out); err != nil {
-		return fmt.Errorf("run %s: output: %w", i.ID, err)
-	}
-	return nil
-}
-
-// RunInfo is a run as it is listed and looked up. Its Retention is [Forever] where it is kept for ever.
-type RunInfo struct{ world.Run }
-
-// infoOf is a row as people read it.
-func infoOf(row world.Run) RunInfo {
-	row = legible(row)
-	row.Retention = fromLog(row.Retention)
-	return RunInfo{row}
 }
 
 // RunError says that a run did not complete.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -56,8 +57,8 @@ func (f *bulkFilter) none() bool {
 	return f.Workflow == "" && f.Since == "" && f.Until == "" && f.Parent == "" && f.Origin == "" && f.Input == nil && len(f.Attributes) == 0
 }
 
-func (f *bulkFilter) query() (q world.RunQuery, err error) {
-	q = world.RunQuery{Workflow: f.Workflow, Status: f.Status, Parent: f.Parent, Origin: f.Origin, Attributes: f.Attributes}
+func (f *bulkFilter) query() (q stepwell.ListFilter, err error) {
+	q = stepwell.ListFilter{Workflow: f.Workflow, Status: f.Status, Parent: f.Parent, Origin: f.Origin, Attributes: f.Attributes}
 	for _, status := range f.Status {
 		if !slices.Contains(statuses, status) {
 			return q, invalid("filter.status: %.40q is none", status)
@@ -102,13 +103,12 @@ func (s *Server) bulk(w http.ResponseWriter, r *request) error {
 	if len(q.Status) == 0 {
 		q.Status = act.status
 	}
-	q.Cursor = b.Cursor
 	done, err := s.wait(s.keyed(r)...)
 	if err != nil {
 		return err
 	}
 	defer done()
-	work := &bulkWork{s: s, r: r, query: q, dry: b.DryRun, limit: b.Limit, parallel: act.parallel, do: act.act(s, b), total: bulked{DryRun: b.DryRun}}
+	work := &bulkWork{s: s, r: r, filter: q, cursor: b.Cursor, dry: b.DryRun, limit: b.Limit, parallel: act.parallel, do: act.act(s, b), total: bulked{DryRun: b.DryRun}}
 	if strings.Contains(r.Header.Get("Accept"), ndJSON) {
 		return work.lines(w)
 	}

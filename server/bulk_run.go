@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world"
 )
 
 // bulked is what became of runs, as an answer or as one line of one.
@@ -50,7 +49,8 @@ const bulkActTime = 10 * time.Second
 type bulkWork struct {
 	s        *Server
 	r        *request
-	query    world.RunQuery // Cursor is where it goes on
+	filter   stepwell.ListFilter
+	cursor   string // where it goes on
 	dry      bool
 	limit    int // of runs; 0: none
 	parallel int
@@ -62,21 +62,21 @@ type bulkWork struct {
 // was met on that page is told, unless it is the first, and the cursor stays before it.
 func (b *bulkWork) run(ctx context.Context, until time.Time, tell func([]bulkedRun) error) error {
 	for first := true; ; first = false {
-		b.query.Limit = runsAtOnce
+		limit := runsAtOnce
 		if b.limit > 0 {
-			b.query.Limit = min(b.limit-b.total.Count, runsAtOnce)
+			limit = min(b.limit-b.total.Count, runsAtOnce)
 		}
-		page, err := b.s.world.Runs(ctx, b.query)
+		page, err := b.s.app.Page(ctx, b.filter, b.cursor, limit)
 		var met []bulkedRun
 		if err == nil {
 			met, err = b.page(ctx, page.Runs)
 		}
 		if err == nil {
-			b.query.Cursor = page.Cursor
+			b.cursor = page.Cursor
 		} else if first {
 			return err
 		}
-		b.total.Cursor, b.total.AtLeast = b.query.Cursor, b.query.Cursor != ""
+		b.total.Cursor, b.total.AtLeast = b.cursor, b.cursor != ""
 		if told := tell(met); told != nil || err != nil {
 			return errors.Join(told, err)
 		}
@@ -87,7 +87,7 @@ func (b *bulkWork) run(ctx context.Context, until time.Time, tell func([]bulkedR
 }
 
 // page acts on runs, some at once, and counts. An error is the server's: all that were begun last met one.
-func (b *bulkWork) page(ctx context.Context, runs []world.Run) ([]bulkedRun, error) {
+func (b *bulkWork) page(ctx context.Context, runs []stepwell.RunInfo) ([]bulkedRun, error) {
 	met := make([]bulkedRun, len(runs))
 	for i := range runs {
 		met[i] = bulkedRun{ID: runs[i].ID, Workflow: runs[i].Workflow}
@@ -128,7 +128,7 @@ func (b *bulkWork) page(ctx context.Context, runs []world.Run) ([]bulkedRun, err
 }
 
 // act acts on runs, all at once.
-func (b *bulkWork) act(ctx context.Context, runs []world.Run) []error {
+func (b *bulkWork) act(ctx context.Context, runs []stepwell.RunInfo) []error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), bulkActTime)
 	defer stop()
 	errs := make([]error, len(runs))
@@ -140,7 +140,7 @@ func (b *bulkWork) act(ctx context.Context, runs []world.Run) []error {
 					errs[i] = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 				}
 			}()
-			errs[i] = b.do(ctx, stepwell.RunInfo{Run: runs[i]})
+			errs[i] = b.do(ctx, runs[i])
 		})
 	}
 	acts.Wait()

@@ -342,7 +342,7 @@ func TestBulkEndsWithTheServer(t *testing.T) {
 		gone()
 		return ctx.Err()
 	}}
-	if met, err := work.page(ctx, make([]world.Run, 3*bulkParallel)); !errors.Is(err, context.Canceled) || len(met) != bulkParallel || work.total.Done != bulkParallel {
+	if met, err := work.page(ctx, make([]stepwell.RunInfo, 3*bulkParallel)); !errors.Is(err, context.Canceled) || len(met) != bulkParallel || work.total.Done != bulkParallel {
 		t.Errorf("a client that goes: met %d, %d done, %v; want those that had begun, and that they ended well", len(met), work.total.Done, err)
 	}
 }

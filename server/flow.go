@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -216,5 +217,5 @@ type flowManifest struct {
 }
 
 func (f *Flow) manifest() flowManifest {
-	return flowManifest{f.app.Manifest(), durationText(f.opts.Slice), world.LogFormat, f.opts.Version}
+	return flowManifest{f.app.Manifest(), human.SpanText(f.opts.Slice), world.LogFormat, f.opts.Version}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/server/ui"
 	"github.com/stepwell/stepwell/world"
 )
@@ -60,7 +61,7 @@ func (h uiHost) Pushed(workflow string) bool {
 }
 
 // Filter: see [ui.Host].
-func (h uiHost) Filter(query url.Values) (world.RunQuery, error) {
+func (h uiHost) Filter(query url.Values) (stepwell.ListFilter, error) {
 	return filterOf(query.Get("workflow"), query)
 }
 

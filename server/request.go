@@ -213,20 +213,6 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// durationText writes a duration as ParseDuration reads it.
-func durationText(d time.Duration) string {
-	const day = 24 * time.Hour
-	for _, unit := range []struct {
-		d    time.Duration
-		name string
-	}{{day, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
-		if d%unit.d == 0 && d != 0 {
-			return strconv.FormatInt(int64(d/unit.d), 10) + unit.name
-		}
-	}
-	return d.String()
-}
-
 // duration is a duration in a body.
 type duration time.Duration
 

@@ -62,51 +62,10 @@ func runRoutes() []route {
 	}
 }
 
-// run is a run as the API shows it.
-type run struct {
-	ID             string                     `json:"id"`
-	Workflow       string                     `json:"workflow"`
-	Version        int                        `json:"version"`
-	Status         world.Status               `json:"status"`
-	IdempotencyKey string                     `json:"idempotencyKey,omitempty"`
-	Priority       int                        `json:"priority"`
-	Input          json.RawMessage            `json:"input,omitempty"`
-	Output         json.RawMessage            `json:"output,omitempty"`
-	Error          *world.Error               `json:"error,omitempty"`
-	Parent         *world.Parent              `json:"parent,omitempty"`
-	Origin         *world.Origin              `json:"origin,omitempty"`
-	CreatedAt      time.Time                  `json:"createdAt"`
-	EndedAt        time.Time                  `json:"endedAt,omitzero"`
-	Retention      string                     `json:"retention"` // after its end; forever
-	Attributes     map[string]json.RawMessage `json:"attributes,omitempty"`
-	Takes          int64                      `json:"takes"`
-	Encryption     string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with
-	Sealed         bool                       `json:"sealed,omitempty"`     // and the server does not have it
-	Queue          *world.QueueRow            `json:"queue,omitempty"`
-	Late           []world.Late               `json:"late,omitempty"`   // what the run was sent and had not read when it ended
-	Damage         string                     `json:"damage,omitempty"` // what of its row is not what was written, and is left out
-}
-
-func show(r *world.Run) run {
-	v := run{
-		ID: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, IdempotencyKey: r.Key, Priority: r.Priority + 1, Input: r.Input,
-		Output: r.Output, Error: r.Error, Parent: r.Parent, Origin: r.Origin, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Attributes: r.Attributes, Takes: r.Takes,
-		Encryption: r.Encryption, Sealed: r.Sealed,
-		Queue: r.Queue, Late: r.Late, Damage: r.Damage,
-	}
-	if v.Retention = forever; r.Retention > 0 {
-		v.Retention = durationText(r.Retention)
-	}
-	return v
-}
-
-// forever is the retention of runs that are never deleted.
-const forever = "forever"
-
 // runPage is a page of runs.
 type runPage struct {
-	Runs   []run  `json:"runs"`
-	Cursor string `json:"cursor,omitempty"` // none: this is the end
+	Runs   []stepwell.RunInfo `json:"runs"`
+	Cursor string             `json:"cursor,omitempty"` // none: this is the end
 
 	Reached time.Time `json:"reached,omitzero"` // with a cursor: all that were born later were looked at
 }
@@ -176,11 +135,11 @@ func (s *Server) born(w http.ResponseWriter, r *request, started *stepwell.Run[j
 		status = http.StatusOK
 	}
 	w.Header().Set("Location", "/v1/workflows/"+url.PathEscape(info.Workflow)+"/runs/"+url.PathEscape(info.ID))
-	return answer(w, status, show(&info.Run))
+	return answer(w, status, info)
 }
 
 // find reads the run that a path names. One of another workflow is not found.
-func (s *Server) find(r *request) (*world.Run, error) {
+func (s *Server) find(r *request) (*stepwell.RunInfo, error) {
 	id, workflow := r.PathValue("run"), r.PathValue("workflow")
 	if err := world.CheckRunID(id); err != nil {
 		return nil, notFound(id, workflow)
@@ -192,31 +151,31 @@ func (s *Server) find(r *request) (*world.Run, error) {
 	if workflow != "" && info.Workflow != workflow {
 		return nil, notFound(id, workflow)
 	}
-	return &info.Run, nil
+	return &info, nil
 }
 
 // findID checks that the run of a path is there.
 func (s *Server) findID(r *request) (string, error) {
-	row, err := s.find(r)
+	info, err := s.find(r)
 	if err != nil {
 		return "", err
 	}
-	return row.ID, nil
+	return info.ID, nil
 }
 
 func (s *Server) getRun(w http.ResponseWriter, r *request) error {
-	row, err := s.find(r)
-	if err == nil && r.query.Has("wait") && !row.Status.Terminal() {
-		row, err = s.await(r, row)
+	info, err := s.find(r)
+	if err == nil && r.query.Has("wait") && !info.Status.Terminal() {
+		info, err = s.await(r, info)
 	}
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, show(row))
+	return answer(w, http.StatusOK, info)
 }
 
 // await waits until a run is over, or as long as the request says.
-func (s *Server) await(r *request, row *world.Run) (*world.Run, error) {
+func (s *Server) await(r *request, info *stepwell.RunInfo) (*stepwell.RunInfo, error) {
 	d, err := ParseDuration(r.query.Get("wait"))
 	if err != nil {
 		return nil, err
@@ -229,20 +188,21 @@ func (s *Server) await(r *request, row *world.Run) (*world.Run, error) {
 	defer done()
 	ctx, cancel := context.WithTimeout(r.Context(), d)
 	defer cancel()
-	err = s.watch(ctx, row.ID, func(fresh time.Duration) (bool, error) {
-		info, err := share(s.watchers, row.ID, "run", fresh, func() (stepwell.RunInfo, error) { return s.app.Get(r.Context(), row.ID) })
+	id := info.ID
+	err = s.watch(ctx, id, func(fresh time.Duration) (bool, error) {
+		now, err := share(s.watchers, id, "run", fresh, func() (stepwell.RunInfo, error) { return s.app.Get(r.Context(), id) })
 		if err != nil {
 			return false, err
 		}
-		row = &info.Run
-		return row.Status.Terminal(), nil
+		info = &now
+		return now.Status.Terminal(), nil
 	}, nil, nil)
-	return row, err
+	return info, err
 }
 
 // filterOf reads what a list is filtered by.
-func filterOf(workflow string, query url.Values) (q world.RunQuery, err error) {
-	q = world.RunQuery{Workflow: workflow, Cursor: query.Get("cursor")}
+func filterOf(workflow string, query url.Values) (q stepwell.ListFilter, err error) {
+	q = stepwell.ListFilter{Workflow: workflow}
 	if q.Workflow != "" {
 		if err := world.CheckWorkflowName(q.Workflow); err != nil {
 			return q, err
@@ -296,7 +256,7 @@ const (
 )
 
 func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
-	q, err := filterOf(r.PathValue("workflow"), r.query)
+	f, err := filterOf(r.PathValue("workflow"), r.query)
 	if err != nil {
 		return err
 	}
@@ -308,26 +268,38 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	page := runPage{Runs: []run{}}
+	page := runPage{Runs: []stepwell.RunInfo{}, Cursor: r.query.Get("cursor")}
 	for bytes := 0; ; {
-		q.Limit = min(limit-len(page.Runs), runsAtOnce)
-		rows, err := s.world.Runs(r.Context(), q)
+		some, err := s.app.Page(r.Context(), f, page.Cursor, min(limit-len(page.Runs), runsAtOnce))
 		if err != nil {
 			return err
 		}
-		for i := range rows.Runs {
+		for i := range some.Runs {
+			run := &some.Runs[i]
 			if !payloads {
-				rows.Runs[i].Input, rows.Runs[i].Output = nil, nil
+				run.Input, run.Output = nil, nil
 			}
-			v := show(&rows.Runs[i])
-			bytes += rows.Runs[i].Size()
-			page.Runs = append(page.Runs, v)
+			bytes += sizeOf(run)
 		}
-		page.Cursor, q.Cursor, page.Reached = rows.Cursor, rows.Cursor, rows.Reached
-		if page.Cursor == "" || len(page.Runs) >= limit || bytes > s.pageBytes || q.Filtered() {
+		page.Runs = append(page.Runs, some.Runs...)
+		page.Cursor, page.Reached = some.Cursor, some.Reached
+		if page.Cursor == "" || len(page.Runs) >= limit || bytes > s.pageBytes || f.Filtered() {
 			return answer(w, http.StatusOK, page)
 		}
 	}
+}
+
+// sizeOf is about how many bytes a run takes in an answer.
+func sizeOf(r *stepwell.RunInfo) int {
+	const rest = 500
+	n := rest + len(r.Input) + len(r.Output)
+	for name, value := range r.Attributes {
+		n += len(name) + len(value)
+	}
+	if r.Error != nil {
+		n += r.Error.Size()
+	}
+	return n
 }
 
 func (s *Server) cancelRun(w http.ResponseWriter, r *request) error {
@@ -358,7 +330,7 @@ func (s *Server) now(w http.ResponseWriter, r *request, id string) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusAccepted, show(&info.Run))
+	return answer(w, http.StatusAccepted, info)
 }
 
 func (s *Server) signalRun(w http.ResponseWriter, r *request) error {

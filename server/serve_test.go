@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -264,8 +265,8 @@ func TestDurations(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%s: got %s, %v, want %s", text, got, err, want)
 		}
-		if again, err := ParseDuration(durationText(got)); err != nil || again != got {
-			t.Errorf("%s: written as %s, read as %s, %v", text, durationText(got), again, err)
+		if again, err := ParseDuration(human.SpanText(got)); err != nil || again != got {
+			t.Errorf("%s: written as %s, read as %s, %v", text, human.SpanText(got), again, err)
 		}
 	}
 	for _, text := range []string{"", "5", "d", "-1d", "1d-5s", "1.5d", "99999999d", "1h1d", "7 d", "+5s", "1d+5s", "5x"} {

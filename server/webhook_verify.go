@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -61,7 +62,7 @@ func fresh(text string, now time.Time) error {
 		return unsigned("its time is no number of seconds")
 	}
 	if d := now.Sub(time.Unix(n, 0)); d > tolerance || d < -tolerance {
-		return unsigned("its time differs from the server's by more than %s", durationText(tolerance))
+		return unsigned("its time differs from the server's by more than %s", human.SpanText(tolerance))
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -239,7 +240,7 @@ func (s *Server) manual(w http.ResponseWriter, r *request, door *stepwell.Webhoo
 	case !late:
 		s.log.Warn("the answer to a webhook cannot be read", "run", door.Run, "err", err)
 	}
-	return answer(w, http.StatusAccepted, webhookAccepted{true, "the run has not answered within " + durationText(within) + "; the request is durable"})
+	return answer(w, http.StatusAccepted, webhookAccepted{true, "the run has not answered within " + human.SpanText(within) + "; the request is durable"})
 }
 
 // respond answers as a workflow wants it.

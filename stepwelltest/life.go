@@ -191,10 +191,10 @@ func (l *life) sendHook(token string, payload any) error {
 func (l *life) row(run string) (world.Run, error) { return l.world.Run(l.ctx, run) }
 
 // open lists the runs that are not over. It is called in the bubble.
-func (l *life) open() (list []world.Run) {
+func (l *life) open() (list []stepwell.RunInfo) {
 	for r, err := range l.client.List(l.ctx, stepwell.ListFilter{Status: []world.Status{world.Pending, world.Running}}) {
 		if err == nil {
-			list = append(list, r.Run)
+			list = append(list, r)
 		}
 	}
 	return list

@@ -259,7 +259,7 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		}
 		bytes += sealedBytes(len(e.Payload), e.Sealed) + len(e.Name) + len(e.Reason)
 		if e.Error != nil {
-			bytes += errorBytes(e.Error)
+			bytes += e.Error.Size()
 		}
 	}
 	if bytes > MaxCommit {
@@ -348,7 +348,7 @@ func checkTaskEnd(d *Delivery) error {
 func eventBytes(e *Event) int {
 	n := sealedBytes(len(e.Payload), e.Sealed) + len(e.Name) + len(e.Path) + len(e.Token) + len(e.Match) + len(e.Reason)
 	if e.Error != nil {
-		n += errorBytes(e.Error)
+		n += e.Error.Size()
 	}
 	if e.Birth != nil {
 		n += attributeBytes(e.Birth.Attributes)
@@ -381,14 +381,6 @@ func SealedSize(limit int) int {
 func attributeBytes(attributes map[string]json.RawMessage) (n int) {
 	for name, value := range attributes {
 		n += len(name) + len(value)
-	}
-	return n
-}
-
-func errorBytes(e *Error) int {
-	n := len(e.Name) + len(e.Message) + len(e.Where) + len(e.Stack)
-	for _, c := range e.Causes {
-		n += errorBytes(c)
 	}
 	return n
 }

@@ -10,12 +10,21 @@ func (e *Event) Size() int {
 	return n
 }
 
+// Size is about how many bytes the error takes, with its causes.
+func (e *Error) Size() int {
+	n := len(e.Name) + len(e.Message) + len(e.Where) + len(e.Stack)
+	for _, c := range e.Causes {
+		n += c.Size()
+	}
+	return n
+}
+
 // Size is about how many bytes the run's row takes.
 func (r *Run) Size() int {
 	const rest = 500
 	n := rest + len(r.Input) + len(r.Output) + len(r.Key) + attributeBytes(r.Attributes)
 	if r.Error != nil {
-		n += errorBytes(r.Error)
+		n += r.Error.Size()
 	}
 	return n
 }

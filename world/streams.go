@@ -146,7 +146,7 @@ func (w *StreamWrite) Bytes() int {
 		n += sealedBytes(len(c), w.Sealed)
 	}
 	if w.Error != nil {
-		n += errorBytes(w.Error)
+		n += w.Error.Size()
 	}
 	return n
 }

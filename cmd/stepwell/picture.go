@@ -67,7 +67,7 @@ func (p *picture) header(to io.Writer) {
 		status = p.style.paint(tones[r.Status], string(r.Status)) + " for " + human.Span(p.now().Sub(began))
 	}
 	line := p.style.paint(bold, name) + "   " + human.Visible(r.ID) + "   " + status
-	if r.Retention == stepwell.Forever {
+	if time.Duration(r.Retention) == stepwell.Forever {
 		line += "   kept forever"
 	}
 	if r.Key != "" {
@@ -155,7 +155,7 @@ func (p *picture) facts(to io.Writer) {
 		fact("set aside", text)
 	}
 	for i := range r.Late {
-		name, means := timeline.LateFor(r, &r.Late[i])
+		name, means := timeline.LateFor(r.Status, &r.Late[i])
 		fact(name, human.Cut(human.Visible(timeline.Late(&r.Late[i])), payloadWidth)+"; "+means)
 	}
 	t.write(to, p.style)

@@ -18,17 +18,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// row is a run's row as --json writes it.
-type row struct {
-	world.Run
-	Retention any `json:"retention,omitempty"` // ns, or forever
-}
-
-func rowOf(r world.Run) row { return row{r, keptFor(r.Retention)} }
-
 // listed is a run as --json writes it in lists.
 type listed struct {
-	row
+	stepwell.RunInfo
 	Why stepwell.Why `json:"why"`
 }
 
@@ -175,7 +167,7 @@ func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, cur
 			return err
 		}
 		for _, r := range page.Runs {
-			runs = append(runs, listed{rowOf(r.Run), r.Why(stats.Workers, now)})
+			runs = append(runs, listed{r, r.Why(stats.Workers, now)})
 		}
 		if cursor, reached = page.Cursor, page.Reached; cursor == "" {
 			break

@@ -6,15 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/stepwell/stepwell"
 )
-
-// shown is a run with its story, as --json writes it.
-type shown struct {
-	Run row `json:"run"`
-	stepwell.Story
-}
 
 func (c *cli) runsShow() *cobra.Command {
 	full := false
@@ -44,7 +36,7 @@ With --json it is one object: run (its row), why, and journal (its steps and wai
 				if c.json {
 					enc := c.encoder()
 					enc.SetIndent("", "  ")
-					return enc.Encode(shown{rowOf(story.Run), story})
+					return enc.Encode(story)
 				}
 				story.Why.At = story.Why.At.In(c.zone)
 				p := &picture{story: &story, style: c.style(), full: full, command: c.command}

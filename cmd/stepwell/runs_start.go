@@ -21,19 +21,8 @@ import (
 type begun struct {
 	acted
 	Workflow string `json:"workflow"`
-	// Retention is how long it is kept after its end, in ns, or forever; none where it was there.
-	Retention any `json:"retention,omitempty"`
-}
-
-// keptFor is a retention in JSON.
-func keptFor(d time.Duration) any {
-	switch d {
-	case 0:
-		return nil
-	case stepwell.Forever:
-		return "forever"
-	}
-	return d
+	// Retention is how long it is kept after its end; none where it was there.
+	Retention stepwell.Kept `json:"retention,omitempty"`
 }
 
 // startFlags are how a run is started.
@@ -150,13 +139,13 @@ func (c *cli) start(ctx context.Context, db *database, workflow string, input js
 	if err != nil {
 		return c.explain(err, flags.ID)
 	}
-	kept := run.Retention()
+	kept := stepwell.Kept(run.Retention())
 	if info, err := db.app.Get(ctx, run.ID()); err == nil && kept != 0 { // a server may have lowered it
 		kept = info.Retention
 	}
-	is := begun{acted{run.ID(), "start", "created"}, workflow, keptFor(kept)}
+	is := begun{acted{run.ID(), "start", "created"}, workflow, kept}
 	text := fmt.Sprintf("started run %s\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
-	if kept > 0 && kept < flags.Retention {
+	if kept := time.Duration(kept); kept > 0 && kept < flags.Retention {
 		text += fmt.Sprintf("\n  it is kept for %s after its end, not %s: that is the most here", human.Span(kept), human.Span(flags.Retention))
 	}
 	if run.Existed() {

@@ -60,7 +60,7 @@ func TestStartCommand(t *testing.T) {
 		{"runs cancel o3", "", exitOK, "", ""},
 		{"runs result o3 --patience 20s", "", exitNotCompleted, "", "cancelled"},
 		{"runs start later --delay 1d --id o4 --retention-days 400", "", exitOK, "it is kept for 1 y after its end, not 1 y 35 d: that is the most here", ""},
-		{"runs start later --delay 1d --id o5 --retention-days 400 --json", "", exitOK, `"retention":31536000000000000}`, ""},
+		{"runs start later --delay 1d --id o5 --retention-days 400 --json", "", exitOK, `"retention":"365d"}`, ""},
 		{"runs show forever", "", exitOK, "kept forever", ""},
 		{"runs show forever --json", "", exitOK, `"retention": "forever"`, ""},
 		{"runs list --workflow later --json", "", exitOK, `"retention":"forever"`, ""},

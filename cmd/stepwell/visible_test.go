@@ -82,8 +82,8 @@ func TestHostileRows(t *testing.T) {
 		sh := process()
 		sh.stdout, sh.stderr, sh.getenv, sh.terminal = &out, &out, func(string) string { return "1" }, terminal // without colours
 		c := &cli{shell: sh}
-		run := world.Run{ID: hostile, Workflow: hostile, Status: world.Status(hostile)}
-		c.listTable([]listed{{row: rowOf(run)}}, time.Now())
+		run := stepwell.RunInfo{ID: hostile, Workflow: hostile, Status: world.Status(hostile)}
+		c.listTable([]listed{{RunInfo: run}}, time.Now())
 		c.hookTable([]hookLine{{HookRow: world.HookRow{Token: hostile, Run: hostile, Sealed: hostile}}, {URL: hostile}})
 		p := &eventPrinter{cli: c, names: map[string]string{}}
 		for _, e := range []world.Event{

@@ -4,6 +4,7 @@ package human
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -16,8 +17,8 @@ func ParseSpan(text string) (time.Duration, error) {
 	days, rest, found := strings.Cut(text, "d")
 	var d time.Duration
 	if found {
-		n, err := strconv.ParseUint(days, 10, 16)
-		if err != nil {
+		n, err := strconv.ParseUint(days, 10, 32)
+		if err != nil || n > math.MaxInt64/uint64(24*time.Hour) {
 			return 0, errSpan
 		}
 		d = time.Duration(n) * 24 * time.Hour

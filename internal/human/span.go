@@ -5,6 +5,7 @@ package human
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -61,4 +62,18 @@ func Age(d time.Duration) string {
 		}
 	}
 	return Span(max(d, 0))
+}
+
+// SpanText writes a duration as [ParseSpan] reads it, exactly: "90s", "36h", "7d".
+func SpanText(d time.Duration) string {
+	const day = 24 * time.Hour
+	for _, unit := range []struct {
+		d    time.Duration
+		name string
+	}{{day, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		if d%unit.d == 0 && d != 0 {
+			return strconv.FormatInt(int64(d/unit.d), 10) + unit.name
+		}
+	}
+	return d.String()
 }

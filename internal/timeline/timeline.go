@@ -131,8 +131,8 @@ func Late(l *world.Late) string {
 }
 
 // LateFor says what to call a delivery that a run did not read before its end, and what that means: a cancel of a run that ended cancelled came too late for nothing.
-func LateFor(r *world.Run, l *world.Late) (name, means string) {
-	if l.Type == world.CancelRequested && r.Status == world.Cancelled {
+func LateFor(status world.Status, l *world.Late) (name, means string) {
+	if l.Type == world.CancelRequested && status == world.Cancelled {
 		return "asked again", "the run was about to end cancelled"
 	}
 	return "too late", "the run ended before it read it"

@@ -119,10 +119,10 @@ func (u *UI) bulk(v *visit) error {
 }
 
 // bulkQuery reads the filter that the list had.
-func (u *UI) bulkQuery(p *bulkView, act bulkAct) (world.RunQuery, error) {
+func (u *UI) bulkQuery(p *bulkView, act bulkAct) (stepwell.ListFilter, error) {
 	query, err := url.ParseQuery(p.Query)
 	if err != nil {
-		return world.RunQuery{}, fmt.Errorf("%w: the filter: %w", world.ErrInvalid, err)
+		return stepwell.ListFilter{}, fmt.Errorf("%w: the filter: %w", world.ErrInvalid, err)
 	}
 	q, err := u.host.Filter(query)
 	if err != nil {
@@ -134,12 +134,11 @@ func (u *UI) bulkQuery(p *bulkView, act bulkAct) (world.RunQuery, error) {
 	for _, s := range q.Status {
 		p.Statuses = append(p.Statuses, string(s))
 	}
-	q.Cursor = ""
 	return q, nil
 }
 
 // bulkCount says which runs are meant, and does nothing.
-func (u *UI) bulkCount(v *visit, p *bulkView, q world.RunQuery) error {
+func (u *UI) bulkCount(v *visit, p *bulkView, q stepwell.ListFilter) error {
 	stats, err := u.world.Stats(v.Context())
 	if err != nil {
 		return err
@@ -153,13 +152,13 @@ func (u *UI) bulkCount(v *visit, p *bulkView, q world.RunQuery) error {
 				return err
 			}
 			if p.Count++; len(p.Rows) < mostNamed {
-				p.Rows = append(p.Rows, v.runRow(&info.Run, &stats))
+				p.Rows = append(p.Rows, v.runRow(info, &stats))
 			}
 		}
 		return nil
 	}
-	for q.Limit = bulkAtOnce; ; {
-		page, err := u.world.Runs(v.Context(), q)
+	for cursor := ""; ; {
+		page, err := u.app.Page(v.Context(), q, cursor, bulkAtOnce)
 		if err != nil {
 			return err
 		}
@@ -167,7 +166,7 @@ func (u *UI) bulkCount(v *visit, p *bulkView, q world.RunQuery) error {
 		for i := range page.Runs[:min(len(page.Runs), mostNamed-len(p.Rows))] {
 			p.Rows = append(p.Rows, v.runRow(&page.Runs[i], &stats))
 		}
-		if q.Cursor = page.Cursor; q.Cursor == "" {
+		if cursor = page.Cursor; cursor == "" {
 			return nil
 		}
 		if p.Count >= mostCounted {
@@ -178,7 +177,7 @@ func (u *UI) bulkCount(v *visit, p *bulkView, q world.RunQuery) error {
 }
 
 // bulkDo acts on the chosen, or on a page of what the filter finds.
-func (u *UI) bulkDo(v *visit, p *bulkView, q world.RunQuery, act bulkAct) error {
+func (u *UI) bulkDo(v *visit, p *bulkView, q stepwell.ListFilter, act bulkAct) error {
 	do := act.act(u, p.Why)
 	p.Before, _ = strconv.Atoi(v.Form.Get("before"))
 	try := func(info stepwell.RunInfo) error {
@@ -198,19 +197,18 @@ func (u *UI) bulkDo(v *visit, p *bulkView, q world.RunQuery, act bulkAct) error 
 	}
 	if p.Chosen != nil {
 		for _, id := range p.Chosen {
-			if err := try(stepwell.RunInfo{Run: world.Run{ID: id}}); err != nil {
+			if err := try(stepwell.RunInfo{ID: id}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	q.Cursor, q.Limit = v.Form.Get("cursor"), bulkAtOnce
-	page, err := u.world.Runs(v.Context(), q)
+	page, err := u.app.Page(v.Context(), q, v.Form.Get("cursor"), bulkAtOnce)
 	if err != nil {
 		return err
 	}
 	for i := range page.Runs {
-		if err := try(stepwell.RunInfo{Run: page.Runs[i]}); err != nil {
+		if err := try(page.Runs[i]); err != nil {
 			return err
 		}
 	}

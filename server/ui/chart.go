@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
@@ -64,14 +65,14 @@ func (u *UI) count(v *visit, span time.Duration) (*counted, error) {
 	}
 	c := &counted{at: now, to: v.now}
 	c.from = c.to.Add(-span)
-	q := world.RunQuery{Since: c.from, Limit: 200}
+	f, cursor := stepwell.ListFilter{Since: c.from}, ""
 	type born struct {
 		at     time.Time
 		status world.Status
 	}
 	var runs []born
 	for bytes := 0; ; {
-		page, err := u.world.Runs(v.Context(), q)
+		page, err := u.app.Page(v.Context(), f, cursor, 200)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +81,7 @@ func (u *UI) count(v *visit, span time.Duration) (*counted, error) {
 			runs = append(runs, born{r.CreatedAt, r.Status})
 			bytes += len(r.Input) + len(r.Output)
 		}
-		if q.Cursor = page.Cursor; q.Cursor == "" {
+		if cursor = page.Cursor; cursor == "" {
 			break
 		}
 		if len(runs) >= countedRuns || bytes > countedBytes {

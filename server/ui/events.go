@@ -67,7 +67,7 @@ func (u *UI) events(v *visit) error {
 		return err
 	}
 	q := v.URL.Query()
-	p := &eventsView{ID: info.ID, Workflow: info.Workflow, Status: runStatus(&info.Run), About: q.Get("about")}
+	p := &eventsView{ID: info.ID, Workflow: info.Workflow, Status: runStatus(info), About: q.Get("about")}
 	ask := world.EventQuery{CorrelationID: p.About, Limit: eventsPage}
 	for _, t := range world.EventTypes {
 		on := slices.Contains(q["type"], string(t))

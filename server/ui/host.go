@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell"
 )
 
 // Level says what a visitor may do. Each has what the one before has.
@@ -46,8 +46,8 @@ type Host interface {
 	Identify(secret string) (Who, bool)
 	// Pushed reports whether an endpoint that is pushed to has a workflow.
 	Pushed(workflow string) bool
-	// Filter reads the query of a list of runs as the API does: workflow, status, since, until, input.…, attr.…, cursor.
-	Filter(query url.Values) (world.RunQuery, error)
+	// Filter reads the query of a list of runs as the API does: workflow, status, since, until, input.… and attr.…
+	Filter(query url.Values) (stepwell.ListFilter, error)
 	// Refused says what an error is to a visitor; what is the server's fault it logs.
 	Refused(r *http.Request, err error) Refusal
 	// Audit notes what somebody did to a run, or to many where run is "", or was refused.

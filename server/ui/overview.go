@@ -5,6 +5,7 @@ package ui
 import (
 	"net/http"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -74,9 +75,9 @@ func (u *UI) overview(v *visit) error {
 func (u *UI) blocked(v *visit, p *overview, stats *world.Stats, all int) error {
 	for _, n := range stats.Workflows {
 		found, looked := 0, 0
-		q := world.RunQuery{Workflow: n.Workflow, Status: notOver, Limit: 100}
+		f, cursor := stepwell.ListFilter{Workflow: n.Workflow, Status: notOver}, ""
 		for found < n.Blocked && looked < mostBlockedLooks && len(p.Blocked) < mostBlocked {
-			page, err := u.world.Runs(v.Context(), q)
+			page, err := u.app.Page(v.Context(), f, cursor, 100)
 			if err != nil {
 				return err
 			}
@@ -87,7 +88,7 @@ func (u *UI) blocked(v *visit, p *overview, stats *world.Stats, all int) error {
 					p.Blocked = append(p.Blocked, v.runRow(r, stats))
 				}
 			}
-			if q.Cursor = page.Cursor; q.Cursor == "" {
+			if cursor = page.Cursor; cursor == "" {
 				break
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
@@ -215,7 +216,7 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 		add(fact{Name: "ended", When: v.moment(r.EndedAt)})
 	}
 	for i := range r.Late[:min(len(r.Late), shownLate)] {
-		name, means := timeline.LateFor(r, &r.Late[i])
+		name, means := timeline.LateFor(r.Status, &r.Late[i])
 		add(fact{Name: name, Text: human.Cut(visible(timeline.Late(&r.Late[i])), lineWidth) + "; " + means})
 	}
 	add(fact{Name: "cost", Text: human.Count(j.Commits, "commit") + ", " + human.Count(int(r.Takes), "invocation")})
@@ -272,7 +273,7 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 	case r.Retention <= 0:
 		add(fact{Name: "kept", Text: "forever"})
 	case !r.EndedAt.IsZero():
-		add(fact{Name: "kept until", When: v.moment(world.After(r.EndedAt, r.Retention))})
+		add(fact{Name: "kept until", When: v.moment(world.After(r.EndedAt, time.Duration(r.Retention)))})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 		add(fact{Name: "attribute", Text: visible(name) + " = " + human.Fold(string(r.Attributes[name]), lineWidth), Mono: true})

@@ -28,9 +28,9 @@ type runRow struct {
 const mostAttributes = 4
 
 // runRow says of a run what its row says; no log is read.
-func (v *visit) runRow(r *world.Run, stats *world.Stats) runRow {
+func (v *visit) runRow(r *stepwell.RunInfo, stats *world.Stats) runRow {
 	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt)}
-	why := stepwell.RunInfo{Run: *r}.Why(stats.Workers, stats.Now)
+	why := r.Why(stats.Workers, stats.Now)
 	why.At = why.At.In(v.now.Location())
 	if r.Status != world.Completed {
 		row.Why = why.String()
@@ -92,8 +92,7 @@ func (u *UI) runs(v *visit) error {
 	if err != nil {
 		return err
 	}
-	q.Limit = runsPage
-	page, err := u.world.Runs(v.Context(), q)
+	page, err := u.app.Page(v.Context(), q, query.Get("cursor"), runsPage)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type status struct {
 	Mark string // a sign beside the word
 }
 
-func runStatus(r *world.Run) status {
+func runStatus(r *stepwell.RunInfo) status {
 	if r.Damage != "" {
 		return status{"damaged", bad, "!"}
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
@@ -44,7 +45,7 @@ func streamStatus(closed world.ChunkKind, over bool) status {
 }
 
 // streamTails lists the streams of a run, each with its end.
-func (u *UI) streamTails(v *visit, run *world.Run) (list []streamRow, err error) {
+func (u *UI) streamTails(v *visit, run *stepwell.RunInfo) (list []streamRow, err error) {
 	all, err := u.world.StreamsOf(v.Context(), run.ID)
 	if err != nil {
 		return nil, err

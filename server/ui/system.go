@@ -225,9 +225,9 @@ func (u *UI) worker(v *visit) error {
 	}
 	w := &stats.Workers[at]
 	p := &workerView{workerRow: v.workerRow(w, stats.Now)}
-	q := world.RunQuery{Status: notOver, Limit: 100}
+	f, cursor := stepwell.ListFilter{Status: notOver}, ""
 	for p.Runs > len(p.Held) && p.Looked < mostHeldLooks {
-		page, err := u.world.Runs(v.Context(), q)
+		page, err := u.app.Page(v.Context(), f, cursor, 100)
 		if err != nil {
 			return err
 		}
@@ -237,7 +237,7 @@ func (u *UI) worker(v *visit) error {
 				p.Held = append(p.Held, v.runRow(r, &stats))
 			}
 		}
-		if q.Cursor = page.Cursor; q.Cursor == "" || len(p.Held) == runsPage {
+		if cursor = page.Cursor; cursor == "" || len(p.Held) == runsPage {
 			break
 		}
 	}

@@ -1,0 +1,89 @@
+package stepwell
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// RunInfo is a run as it is listed and looked up. Its JSON is what the REST API and the command line show of it.
+type RunInfo struct {
+	ID         string                     `json:"id"`
+	Workflow   string                     `json:"workflow"`
+	Version    int                        `json:"version"` // 0: that of the worker that takes it first
+	Status     world.Status               `json:"status"`
+	Key        string                     `json:"idempotencyKey,omitempty"` // that it was started with
+	Priority   int                        `json:"priority"`                 // 1 to 4; 4 is served first
+	Input      json.RawMessage            `json:"input,omitempty"`
+	Output     json.RawMessage            `json:"output,omitempty"`
+	Error      *world.Error               `json:"error,omitempty"`
+	Parent     *world.Parent              `json:"parent,omitempty"`
+	Origin     *world.Origin              `json:"origin,omitempty"` // of a fork, a restart, a retry
+	CreatedAt  time.Time                  `json:"createdAt"`
+	EndedAt    time.Time                  `json:"endedAt,omitzero"`
+	Retention  Kept                       `json:"retention,omitempty"` // after its end
+	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
+	Takes      int64                      `json:"takes"`                // how often a worker took it, to go on with it
+	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
+	Sealed     bool                       `json:"sealed,omitempty"`     // and they are shown so: the key is not here
+	Queue      *world.QueueRow            `json:"queue,omitempty"`      // nil when it is over
+	Late       []world.Late               `json:"late,omitempty"`       // of a run that is over, where one is read alone: what came too late; at most 100
+	Damage     string                     `json:"damage,omitempty"`     // what of its row is not what was written, and is left out here; "": nothing
+}
+
+// Kept is for how long a run is kept after its end: a [time.Duration], or [Forever]. As text it is like 36h or 30d, or forever.
+type Kept time.Duration
+
+func (k Kept) String() string {
+	if time.Duration(k) == Forever {
+		return "forever"
+	}
+	return human.SpanText(time.Duration(k))
+}
+
+// MarshalText writes it as String does.
+func (k Kept) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (k *Kept) UnmarshalText(text []byte) error {
+	if string(text) == "forever" {
+		*k = Kept(Forever)
+		return nil
+	}
+	d, err := human.ParseSpan(string(text))
+	*k = Kept(d)
+	return err
+}
+
+// infoOf is a row as people read it.
+func infoOf(row world.Run) RunInfo {
+	row = legible(row)
+	return RunInfo{
+		ID: row.ID, Workflow: row.Workflow, Version: row.Version, Status: row.Status, Key: row.Key, Priority: row.Priority + 1,
+		Input: row.Input, Output: row.Output, Error: row.Error, Parent: row.Parent, Origin: row.Origin, CreatedAt: row.CreatedAt, EndedAt: row.EndedAt,
+		Retention: Kept(fromLog(row.Retention)), Attributes: row.Attributes, Takes: row.Takes, Encryption: row.Encryption, Sealed: row.Sealed,
+		Queue: row.Queue, Late: row.Late, Damage: row.Damage,
+	}
+}
+
+// result decodes the output of a run that is over.
+func (i RunInfo) result(out any, reg *codec.Registry) error {
+	if i.Damage != "" {
+		return &world.CorruptError{Run: i.ID, Seq: 1, Err: errors.New(i.Damage)}
+	}
+	if i.Sealed {
+		return &world.KeyError{Run: i.ID, Key: i.Encryption}
+	}
+	if i.Status != world.Completed {
+		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, reg), record: i.Error}
+	}
+	if err := codec.Decode(i.Output, out); err != nil {
+		return fmt.Errorf("run %s: output: %w", i.ID, err)
+	}
+	return nil
+}
