@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,60 +60,38 @@ var (
 	errConditional = errors.New("the key in the body and the one in the header Idempotency-Key differ")
 )
 
-// problems says what an error is; the first that matches counts. Codes are a promise: none changes its meaning.
-var problems = []struct {
-	is     error
-	status int
-	code   string
-	title  string
-}{
-	{errNoRoute, 404, "NO_ROUTE", "No such path"},
-	{errMethod, 405, "METHOD_NOT_ALLOWED", "Method not allowed"},
-	{errNoKey, 401, "UNAUTHENTICATED", "No valid API key"},
-	{errSignature, 401, "BAD_SIGNATURE", "No valid signature"},
-	{errSecret, 503, "UNKNOWN_SECRET", "The server cannot check signatures of this webhook"},
-	{errHeaders, 431, "HEADERS_TOO_LARGE", "Too many headers"},
-	{errScope, 403, "FORBIDDEN", "The key may not do this"},
-	{errHost, 421, "MISDIRECTED", "Unknown host name"},
-	{errOrigin, 403, "CROSS_ORIGIN", "Request from another origin"},
-	{errMedia, 415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type"},
-	{errAcceptable, 406, "NOT_ACCEPTABLE", "Not acceptable"},
-	{errBusy, 429, "BUSY", "Too many requests wait"},
-	{errCrowded, 503, "BUSY", "Too much is being read"},
-	{errFull, 503, "BUSY", "Too many connections"},
-	{stepwell.ErrFull, 429, "BUSY", "Too much is worked on"},
-	{errUnsigned, 401, "BAD_SIGNATURE", "No valid signature"},
-	{errStale, 401, "STALE", "Too old, or from the future"},
-	{errReplayed, 409, "REPLAYED", "It was here before"},
-	{errNotReady, 503, "NOT_READY", "Not ready"},
-	{errSlow, 408, "TIMEOUT", "Request timeout"},
-	{errConditional, 400, "INVALID", "Invalid request"},
-	{world.ErrRunExists, 409, "RUN_EXISTS", "The run ID is taken"},
-	{errGone, 410, "RUN_OVER", "The run is over"},
-	{errOtherBody, 422, "DELIVERY_USED", "The delivery ID was used for another request"},
-	{world.ErrTerminal, 409, "RUN_OVER", "The run is over"},
-	{world.ErrInboxFull, 429, "INBOX_FULL", "The run has too many unread payloads"},
-	{world.ErrDeliveryUsed, 409, "DELIVERY_USED", "The delivery ID was used for another payload"},
-	{world.ErrStreamClosed, 409, "STREAM_CLOSED", "The stream is closed"},
-	{world.ErrTooLarge, 413, "TOO_LARGE", "Too large"},
-	{world.ErrNotFound, 404, "NOT_FOUND", "Not found"},
-	{world.ErrConflict, 409, "CONFLICT", "Conflict"},
-	{world.ErrTooEarly, 409, "TOO_EARLY", "Too early"},
-	{world.ErrLeaseLost, 409, "LEASE_LOST", "Somebody else has it now"},
-	{world.ErrWorkerExists, 409, "WORKER_EXISTS", "Another worker process has the database"},
-	{world.ErrNoKey, 409, "NO_KEY", "The run is encrypted with a key that the server does not have"},
-	{world.ErrWrongKey, 409, "WRONG_KEY", "The encryption key has the ID of another"},
-	{world.ErrCorrupt, 500, "CORRUPTED_EVENT_LOG", "The run's log is damaged"},
-	{world.ErrFormat, 500, "UNKNOWN_FORMAT", "The run's log is of a newer release"},
-	{errElsewhere, 409, "UNKNOWN_OUTCOME", "Another process of this server was asked first"},
-	{world.ErrUnknownOutcome, 503, "UNKNOWN_OUTCOME", "It may or may not have happened; repeat it under the same key"},
-	{world.ErrReplaced, 503, "DATABASE_REPLACED", "The file of the database was deleted, moved or replaced"},
-	{world.ErrStorage, 503, "STORAGE", "The database refused"},
-	{world.ErrClosed, 503, "SHUTTING_DOWN", "The server is shutting down"},
-	{context.DeadlineExceeded, 503, "TIMEOUT", "It took too long"},
-	{context.Canceled, 503, "SHUTTING_DOWN", "The server is shutting down"},
-	{world.ErrInvalid, 400, "INVALID", "Invalid request"},
-}
+// problems says what an error is; the first that matches counts: what the server's doors refuse, and what its world does.
+var problems = slices.Concat([]world.Coded{
+	{Err: errNoRoute, Status: 404, Code: "NO_ROUTE", Title: "No such path"},
+	{Err: errMethod, Status: 405, Code: "METHOD_NOT_ALLOWED", Title: "Method not allowed"},
+	{Err: errNoKey, Status: 401, Code: "UNAUTHENTICATED", Title: "No valid API key"},
+	{Err: errSignature, Status: 401, Code: "BAD_SIGNATURE", Title: "No valid signature"},
+	{Err: errSecret, Status: 503, Code: "UNKNOWN_SECRET", Title: "The server cannot check signatures of this webhook"},
+	{Err: errHeaders, Status: 431, Code: "HEADERS_TOO_LARGE", Title: "Too many headers"},
+	{Err: errScope, Status: 403, Code: "FORBIDDEN", Title: "The key may not do this"},
+	{Err: errHost, Status: 421, Code: "MISDIRECTED", Title: "Unknown host name"},
+	{Err: errOrigin, Status: 403, Code: "CROSS_ORIGIN", Title: "Request from another origin"},
+	{Err: errMedia, Status: 415, Code: "UNSUPPORTED_MEDIA_TYPE", Title: "Unsupported media type"},
+	{Err: errAcceptable, Status: 406, Code: "NOT_ACCEPTABLE", Title: "Not acceptable"},
+	{Err: errBusy, Status: 429, Code: "BUSY", Title: "Too many requests wait"},
+	{Err: errCrowded, Status: 503, Code: "BUSY", Title: "Too much is being read"},
+	{Err: errFull, Status: 503, Code: "BUSY", Title: "Too many connections"},
+	{Err: stepwell.ErrFull, Status: 429, Code: "BUSY", Title: "Too much is worked on"},
+	{Err: errUnsigned, Status: 401, Code: "BAD_SIGNATURE", Title: "No valid signature"},
+	{Err: errStale, Status: 401, Code: "STALE", Title: "Too old, or from the future"},
+	{Err: errReplayed, Status: 409, Code: "REPLAYED", Title: "It was here before"},
+	{Err: errNotReady, Status: 503, Code: "NOT_READY", Title: "Not ready"},
+	{Err: errSlow, Status: 408, Code: "TIMEOUT", Title: "Request timeout"},
+	{Err: errConditional, Status: 400, Code: "INVALID", Title: "Invalid request"},
+	{Err: errGone, Status: 410, Code: "RUN_OVER", Title: "The run is over"},
+	{Err: errOtherBody, Status: 422, Code: "DELIVERY_USED", Title: "The delivery ID was used for another request"},
+	{Err: errElsewhere, Status: 409, Code: "UNKNOWN_OUTCOME", Title: "Another process of this server was asked first"},
+}, worlds[:len(worlds)-1], []world.Coded{
+	{Err: context.DeadlineExceeded, Status: 503, Code: "TIMEOUT", Title: "It took too long"},
+	{Err: context.Canceled, Status: 503, Code: "SHUTTING_DOWN", Title: "The server is shutting down"},
+}, worlds[len(worlds)-1:]) // [world.ErrInvalid] is the last, as others may be invalid too
+
+var worlds = world.Codes()
 
 // problemOf is the problem that an error is. What is wrong with the request is told; what is wrong with the server is not.
 func problemOf(err error) *Problem {
@@ -122,8 +101,8 @@ func problemOf(err error) *Problem {
 	}
 	p = &Problem{Status: 500, Code: "INTERNAL", Title: "The server failed"}
 	for _, known := range problems {
-		if errors.Is(err, known.is) {
-			p.Status, p.Code, p.Title = known.status, known.code, known.title
+		if errors.Is(err, known.Err) {
+			p.Status, p.Code, p.Title = known.Status, known.Code, known.Title
 			break
 		}
 	}

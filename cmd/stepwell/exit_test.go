@@ -213,13 +213,13 @@ func TestOperate(t *testing.T) {
 	}
 }
 
-// TestJSONIsWorlds: what --json writes reads back as the types of package world.
-func TestJSONIsWorlds(t *testing.T) {
+// TestJSONReadsBack: what --json writes reads back as the types of the packages stepwell and world.
+func TestJSONReadsBack(t *testing.T) {
 	path := fixture(t)
 	_, out, _ := call{}.do(context.Background(), "runs", "list", "--json", "--db", path)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	var r world.Run
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.ID != waitingRun || r.Queue == nil {
+	var r stepwell.RunInfo
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.ID != waitingRun || r.Queue == nil || r.Key != "user-42" || r.Retention != stepwell.Kept(30*24*time.Hour) {
 		t.Errorf("the oldest run reads back as %+v, %v", r, err)
 	}
 	_, out, _ = call{}.do(context.Background(), "events", waitingRun, "--json", "--db", path)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote"
 )
@@ -69,30 +68,11 @@ func writeFailure(to io.Writer, f failure) {
 	_ = enc.Encode(f) // there is nobody left to tell
 }
 
-// codes are the words for exit codes that say what went wrong; sentinels those for errors that they do not tell apart.
-var (
-	codes = map[int]string{
-		exitNotFound: "NOT_FOUND", exitOver: "RUN_OVER", exitLater: "INBOX_FULL", exitExists: "RUN_EXISTS", exitPartly: "PARTLY",
-		exitDiverged: world.CodeDiverged, exitNotCompleted: "NOT_COMPLETED", exitInterrupted: "INTERRUPTED",
-	}
-	sentinels = []struct {
-		is   error
-		code string
-	}{
-		{remote.ErrUnauthenticated, "UNAUTHENTICATED"},
-		{remote.ErrForbidden, "FORBIDDEN"},
-		{stepwell.ErrTooLarge, "TOO_LARGE"},
-		{world.ErrConflict, "CONFLICT"},
-		{stepwell.ErrWorkerExists, "WORKER_EXISTS"},
-		{world.ErrCorrupt, world.CodeCorrupt},
-		{world.ErrFormat, world.CodeFormat},
-		{world.ErrUnknownOutcome, "UNKNOWN_OUTCOME"},
-		{world.ErrStorage, world.CodeStorage},
-		{stepwell.ErrNotFound, "NOT_FOUND"},
-		{stepwell.ErrTerminal, "RUN_OVER"},
-		{stepwell.ErrInvalid, "INVALID"},
-	}
-)
+// codes are the words for exit codes that say what went wrong.
+var codes = map[int]string{
+	exitNotFound: "NOT_FOUND", exitOver: "RUN_OVER", exitLater: "INBOX_FULL", exitExists: "RUN_EXISTS", exitPartly: "PARTLY",
+	exitDiverged: world.CodeDiverged, exitNotCompleted: "NOT_COMPLETED", exitInterrupted: "INTERRUPTED",
+}
 
 // codeOf is the word for an error.
 func codeOf(err error, exit int) string {
@@ -102,10 +82,13 @@ func codeOf(err error, exit int) string {
 	if code := codes[exit]; code != "" {
 		return code
 	}
-	for _, s := range sentinels {
-		if errors.Is(err, s.is) {
-			return s.code
-		}
+	switch known, ok := world.CodeOf(err); {
+	case errors.Is(err, remote.ErrUnauthenticated):
+		return "UNAUTHENTICATED"
+	case errors.Is(err, remote.ErrForbidden):
+		return "FORBIDDEN"
+	case ok:
+		return known.Code
 	}
 	if exit == exitUsage {
 		return "USAGE"

@@ -33,13 +33,16 @@ const (
 	CodeBusy      = "BUSY"          // nothing was done
 )
 
-// sentinels are the errors of package world by their codes.
-var sentinels = map[string]error{
-	"NOT_FOUND": world.ErrNotFound, "RUN_EXISTS": world.ErrRunExists, "RUN_OVER": world.ErrTerminal, "CONFLICT": world.ErrConflict,
-	"TOO_EARLY": world.ErrTooEarly, "LEASE_LOST": world.ErrLeaseLost, "UNKNOWN_OUTCOME": world.ErrUnknownOutcome, "INBOX_FULL": world.ErrInboxFull,
-	"DELIVERY_USED": world.ErrDeliveryUsed, "STREAM_CLOSED": world.ErrStreamClosed, "TOO_LARGE": world.ErrTooLarge, "INVALID": world.ErrInvalid, "CORRUPTED_EVENT_LOG": world.ErrCorrupt,
-	"UNKNOWN_FORMAT": world.ErrFormat, "WORKER_EXISTS": world.ErrWorkerExists, "STORAGE": world.ErrStorage, "NO_KEY": world.ErrNoKey, "WRONG_KEY": world.ErrWrongKey,
-}
+// sentinels are the errors of package world by their codes, without those that are about the server's own process.
+var sentinels = func() map[string]error {
+	known := map[string]error{}
+	for _, c := range world.Codes() {
+		if !c.Own {
+			known[c.Code] = c.Err
+		}
+	}
+	return known
+}()
 
 // Sentinel is the error of package world that a code stands for, nil where there is none.
 func Sentinel(code string) error { return sentinels[code] }
