@@ -190,18 +190,16 @@ func words(query url.Values, name string) (words []string) {
 	return words
 }
 
-// moment reads a time: RFC 3339, or so long ago.
+// moment reads a time as people write it, in UTC where no zone is said.
 func moment(what, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-		return t, world.CheckTime(what, t)
+	t, err := human.ParseMoment(text, now, time.UTC)
+	if err != nil {
+		return t, invalid("%s is %.40q: %v", what, text, err)
 	}
-	if d, err := ParseDuration(text); err == nil {
-		return now.Add(-d), nil
-	}
-	return time.Time{}, invalid("%s is %.40q: want a time like 2026-11-27T09:12:00Z, or so long ago: 90s, 5m, 2h, 7d", what, text)
+	return t, world.CheckTime(what, t)
 }
 
 // ParseDuration reads a duration as the API writes it: 90s, 5m, 36h, 7d, 1d12h, 250ms. It is not negative.

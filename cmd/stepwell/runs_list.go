@@ -133,15 +133,11 @@ func (c *cli) moment(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if d, err := human.ParseSpan(text); err == nil {
-		return c.now().Add(-d), nil
+	t, err := human.ParseMoment(text, c.now(), c.zone)
+	if err != nil {
+		return t, usagef(err.Error(), "%s %q is no time", flag, text)
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, c.zone); err == nil {
-			return t, world.CheckTime(flag, t)
-		}
-	}
-	return time.Time{}, usagef("write 90s, 5m, 2h, 7d, 2026-11-27 or 2026-11-27T09:12:00Z", "%s %q is no time", flag, text)
+	return t, world.CheckTime(flag, t)
 }
 
 // A list looks at so many pages, each of which looks at a bounded number of runs, and has so many runs a page.

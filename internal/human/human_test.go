@@ -101,3 +101,30 @@ func TestFold(t *testing.T) {
 		}
 	}
 }
+
+func TestParseMoment(t *testing.T) {
+	now := time.Date(2026, 11, 27, 9, 12, 0, 0, time.UTC)
+	zone := time.FixedZone("", 3600)
+	for text, want := range map[string]time.Time{
+		"90s": now.Add(-90 * time.Second), "7d": now.Add(-7 * 24 * time.Hour), "0s": now,
+		"2026-11-20": time.Date(2026, 11, 20, 0, 0, 0, 0, zone), "2026-11-20 08:30": time.Date(2026, 11, 20, 8, 30, 0, 0, zone),
+		"2026-11-20T08:30": time.Date(2026, 11, 20, 8, 30, 0, 0, zone), "2026-11-20T08:30:01.5Z": time.Date(2026, 11, 20, 8, 30, 1, 5e8, time.UTC),
+	} {
+		if got, err := human.ParseMoment(text, now, zone); err != nil || !got.Equal(want) {
+			t.Errorf("%q is %s, %v; want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "-5m", "yesterday", "9", "2026-13-01", "106752d", "2026-11-20T08:30:00"} {
+		if got, err := human.ParseMoment(text, now, zone); err == nil {
+			t.Errorf("%q is %s, want an error", text, got)
+		}
+	}
+}
+
+func TestSpanTextReadsBack(t *testing.T) {
+	for _, d := range []time.Duration{0, time.Nanosecond, 250 * time.Millisecond, 90 * time.Second, 36 * time.Hour, 7 * 24 * time.Hour, 106751 * 24 * time.Hour} {
+		if got, err := human.ParseSpan(human.SpanText(d)); err != nil || got != d {
+			t.Errorf("%s is written %s, read as %s, %v", d, human.SpanText(d), got, err)
+		}
+	}
+}

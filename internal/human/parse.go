@@ -34,3 +34,21 @@ func ParseSpan(text string) (time.Duration, error) {
 	}
 	return d + more, nil
 }
+
+// MomentForms says how people write a time.
+const MomentForms = "2026-11-27T09:12:00Z, 2026-11-27 09:12, 2026-11-27, or so long ago: 90s, 5m, 2h, 7d"
+
+var errMoment = errors.New("write it like " + MomentForms)
+
+// ParseMoment reads a time as people write it: see [MomentForms]. What has no zone is in the one that is given.
+func ParseMoment(text string, now time.Time, zone *time.Location) (time.Time, error) {
+	if d, err := ParseSpan(text); err == nil {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, errMoment
+}
