@@ -130,7 +130,8 @@ func pending[T any](fs []*Future[T]) []*replay.Future {
 	return rs
 }
 
-// Map runs fn for each item, at most limit at once (0: all), and returns the results in order. Items begin in order. It stops at
+// Map runs fn for each item, at most limit at once (0: all), and returns the results in order. Items begin in order. Each that has begun is a coroutine
+// with a stack of 8 KB or so, more where fn goes deep: give thousands of items a limit. It stops at
 // the first error: what has not begun never begins, steps of the items that run get a cancelled context, children are cancelled
 // (but for [Detached] ones), and the error is an [*ItemError] that says which item it was.
 func Map[T, R any](ctx Context, items []T, limit int, fn func(ctx Context, item T) (R, error)) ([]R, error) {

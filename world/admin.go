@@ -1,7 +1,9 @@
 package world
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -26,7 +28,7 @@ type Run struct {
 	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
 	Sealed     bool                       `json:"sealed,omitempty"`     // and they are shown so: whoever reads does not have the key
 	Queue      *QueueRow                  `json:"queue,omitempty"`      // nil when it is over
-	Late       []Late                     `json:"late,omitempty"`       // of a run that is over, where one is read alone: what came too late; at most 100
+	Late       []Late                     `json:"late,omitempty"`       // of a run that is over, where one is read alone: what came too late, in order of arrival; at most 100
 	Damage     string                     `json:"damage,omitempty"`     // what of it is not what was written, and is left out here; "": nothing
 }
 
@@ -97,6 +99,11 @@ type HookRow struct {
 	Sealed    string          `json:"sealed,omitempty"` // set by who lists them: ID of the key that Metadata is encrypted with, where that is not there; "": readable
 	CreatedAt time.Time       `json:"createdAt"`
 	Ended     bool            `json:"ended,omitempty"` // it is over, with its run or before
+}
+
+// SortHooks puts a page of hooks in its order: oldest first, and by ID what was created at one time. It is for worlds.
+func SortHooks(rows []HookRow) {
+	slices.SortFunc(rows, func(a, b HookRow) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
 }
 
 // Stats is what a world can count.

@@ -2,6 +2,7 @@ package world
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -62,6 +63,34 @@ func (c *Commit) End() *Event {
 	return nil
 }
 
+// Written is what [Committed] tells of events that the commit has written, its own or what conditions made of them: as they are read from the log. It is
+// for worlds.
+func (c *Commit) Written(events []Event) []Event {
+	out := slices.Clone(events)
+	parts := [][]Event{out}
+	if c.Birth() && c.Worker == "" {
+		parts = Parts(out)
+	}
+	first := c.First
+	for _, part := range parts {
+		for i := range part {
+			part[i].Seq, part[i].Commit, part[i].Build = first+int64(i), first, c.Build
+		}
+		first += int64(len(part))
+	}
+	return out
+}
+
+// Told is what [Log.Outcome] tells of events that were read from the commit's row: nil, unless a condition changed what was sent. It is for worlds.
+func (c *Commit) Told(events []Event) []Event {
+	for i := range events {
+		if i >= len(c.Events) || events[i].Type != c.Events[i].Type {
+			return events
+		}
+	}
+	return nil
+}
+
 // Release is what the queue keeps of a run that its worker gives up.
 type Release struct {
 	WakeAt  time.Time // due at this time; zero: only mail wakes it
@@ -111,7 +140,7 @@ type Condition struct {
 
 // Committed is what became of a commit.
 type Committed struct {
-	Events   []Event // as written, where a condition changed them; else nil: as sent
+	Events   []Event // as they are read from the log, where a condition changed them; else nil: as sent
 	Existing string  // a birth with a known idempotency key: the run that has it
 	Mail     bool    // mail waits in the inbox of the run that was released: take again
 }
@@ -206,6 +235,9 @@ type Mail struct {
 	// Damage says why what the row holds cannot be read, and then there are no Events: the run is blocked. "": it can.
 	Damage string
 }
+
+// Resumes reports whether the mail ends a pause. A run for which it waits is not taken to be cancelled only.
+func (m Mail) Resumes() bool { return len(m.Events) == 1 && m.Events[0].Type == RunResumed }
 
 // ResultFor is the event that tells a waiting step how another run ended.
 func ResultFor(end *Event, step string) Event {

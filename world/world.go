@@ -49,7 +49,8 @@ type Queue interface {
 	Join(ctx context.Context, w Worker) (Beat, error)
 
 	// Take gives the worker runnable runs and ready tasks, at most as many as asked for: higher priority first, where every minute of
-	// waiting counts one priority more; then by due time; fairly across workflows. It renews nothing. It also ends the leases of workers that died.
+	// waiting counts one priority more; then in turn across workflows; then what is due longest; then what was born first. A run is due since the first that
+	// lets it be taken: what waits for a paused one does not, and a cancel takes no run's place. It renews nothing. It also ends the leases of workers that died.
 	// Where the answer was lost, the error is [ErrUnknownOutcome]: the worker may hold what it does not know of, and leaves. It can name one run or
 	// task: see [TakeQuery].
 	Take(ctx context.Context, q TakeQuery) (Taken, error)

@@ -151,9 +151,7 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, 
 	if h := w.ends[q.Token]; q.Ended && len(out) == 0 && h != nil && (q.Run == "" || h.run.id == q.Run) {
 		out = append(out, world.HookRow{ID: h.id, Run: h.run.id, Token: h.token, Metadata: h.meta, CreatedAt: h.created, Ended: true})
 	}
-	slices.SortFunc(out, func(a, b world.HookRow) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
-	})
+	world.SortHooks(out)
 	n, bytes := 0, 0
 	for most := min(len(out), listLimit(q.Limit)); n < most && bytes < world.PageBytes; n++ {
 		bytes += len(out[n].Metadata)

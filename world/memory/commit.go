@@ -97,7 +97,7 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	for i, child := range p.births {
 		born := w.bear(child)
 		for _, enc := range p.rows[i] {
-			w.append(born, enc, false)
+			w.append(born, enc)
 		}
 		w.queueChild(child, n)
 	}
@@ -105,11 +105,11 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 		a.target.awaiters = append(a.target.awaiters, awaiter{run: r, step: a.step})
 	}
 	for _, enc := range p.parts {
-		w.append(r, enc, p.changed)
+		w.append(r, enc)
 	}
 	if len(p.events) > 0 {
 		if p.parts == nil {
-			w.append(r, p.row, p.changed)
+			w.append(r, p.row)
 		}
 		n.add(world.NoticeLog, r.id)
 	}
@@ -122,10 +122,7 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	}
 	done := world.Committed{}
 	if p.changed {
-		done.Events = p.events
-		for i := range p.events {
-			p.events[i].Seq = c.First + int64(i)
-		}
+		done.Events = c.Written(p.events)
 	}
 	switch {
 	case r.end != nil:
@@ -222,9 +219,7 @@ func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, 
 	if id != c.ID {
 		return world.Committed{}, lost
 	}
-	if rec.changed {
-		done.Events = events
-	}
+	done.Events = c.Told(events)
 	return done, nil
 }
 

@@ -156,10 +156,10 @@ func (w *World) writeAct(r *run, e world.Event, n *notices) error {
 	if e.Type == world.RunCancelled {
 		return w.force(r, e, enc, n)
 	}
-	w.append(r, enc, false)
+	w.append(r, enc)
 	n.add(world.NoticeLog, r.id)
-	if e.Type == world.RunResumed && r.status == world.Running {
-		r.wakeAt = w.now() // what came or fell due meanwhile, and the resumption itself, want a turn
+	if now := w.now(); e.Type == world.RunResumed && (r.status == world.Running || !r.wakeAt.IsZero() && r.wakeAt.Before(now)) {
+		r.wakeAt = now // what came or fell due meanwhile, and the resumption itself, want a turn; while it was paused it did not wait for one
 	}
 	w.place(r, n)
 	return nil

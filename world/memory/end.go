@@ -80,7 +80,7 @@ func (w *World) force(r *run, e world.Event, enc row, n *notices) error {
 		r.owner.lost = append(r.owner.lost, r.id)
 		n.add(world.NoticeMail, r.id)
 	}
-	w.append(r, enc, false)
+	w.append(r, enc)
 	n.add(world.NoticeLog, r.id)
 	w.over(r, n)
 	for _, child := range children {

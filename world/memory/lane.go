@@ -25,7 +25,7 @@ type entry struct {
 
 // lane is a heap of entries: of one class and priority, or of one step name, workflow and priority.
 type lane struct {
-	workflow string // "": of several workflows
+	workflow string
 	priority int
 	items    []*entry
 }

@@ -21,8 +21,7 @@ const (
 type record struct {
 	first, last int64 // numbers of its events
 	row         []byte
-	head        int  // length of the row's head; the body follows
-	changed     bool // a condition changed what was sent
+	head        int // length of the row's head; the body follows
 }
 
 // at returns the index of the record that holds the event with a number, or where it would be.
@@ -49,11 +48,11 @@ func (w *World) encode(c *world.Commit, birth time.Time, events []world.Event) (
 }
 
 // append writes a row to the log and follows what its events say about the run's row.
-func (w *World) append(r *run, enc row, changed bool) {
+func (w *World) append(r *run, enc row) {
 	first, events := r.seq+1, enc.events
 	r.seq += int64(len(events))
 	r.time = events[len(events)-1].Time
-	r.log = append(r.log, record{first: first, last: r.seq, row: r.store(enc.bytes), head: enc.head, changed: changed})
+	r.log = append(r.log, record{first: first, last: r.seq, row: r.store(enc.bytes), head: enc.head})
 	w.counters.RowsWritten++
 	for i := range events {
 		w.follow(r, &events[i], first+int64(i))
@@ -78,8 +77,5 @@ func (r *run) store(row []byte) []byte {
 // read decodes a commit, as readers get it, and tells its ID. It needs no lock: what it looks at never changes.
 func (r *run) read(rec *record) ([]world.Event, [16]byte, error) {
 	events, id, _, err := world.DecodeRow(r.id, r.created, rec.first, world.LogFormat, string(rec.row[:rec.head]), rec.row[rec.head:])
-	for i := range events {
-		events[i].Seq, events[i].Commit = rec.first+int64(i), rec.first
-	}
 	return events, id, err
 }

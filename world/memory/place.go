@@ -23,25 +23,39 @@ func (w *World) place(r *run, n *notices) {
 
 // standing is the lane of a run and the time from which it can be taken; nil: it cannot.
 func (w *World) standing(r *run) (*lane, time.Time) {
-	due := r.wakeAt
-	switch {
-	case r.end != nil || r.owner != nil:
+	if r.end != nil || r.owner != nil {
 		return nil, time.Time{}
-	case r.cancels > 0 && r.status == world.Running && r.blocked == nil && w.known(r.class()): // its code has to clean up
-		return w.laneOf(r), r.asked()
-	case r.cancels > 0:
-		return w.cancels[r.birth.Priority], r.asked()
-	case r.paused && !r.waits(world.RunResumed):
-		return nil, time.Time{}
-	case r.blocked == nil && r.status == world.Running && len(r.inbox) > 0:
-		if at := r.inbox[0].at; due.IsZero() || at.Before(due) {
-			due = at
+	}
+	due := r.due()
+	if r.cancels > 0 {
+		due = sooner(due, r.asked())
+		if r.status != world.Running || r.blocked != nil || !w.known(r.class()) { // else its code has to clean up
+			return laneOf(w.cancels, r), due
 		}
 	}
 	if due.IsZero() {
 		return nil, time.Time{}
 	}
-	return w.laneOf(r), due
+	return laneOf(w.lanes, r), due
+}
+
+// due is when a run that nobody owns can be taken, but for a cancel; zero: nothing wakes it. A cancel can only bring it forward.
+func (r *run) due() time.Time {
+	switch {
+	case r.paused && !r.waits(world.RunResumed):
+		return time.Time{}
+	case r.blocked == nil && r.status == world.Running && len(r.inbox) > 0:
+		return sooner(r.wakeAt, r.inbox[0].at)
+	}
+	return r.wakeAt
+}
+
+// sooner is the earlier of two times, of which the first may be zero: never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // known reports whether a worker has registered a class.
@@ -59,18 +73,17 @@ func (w *World) replaceCancels(wk *worker, n *notices) {
 	var moved []*run
 	look := func(l *lane) {
 		for _, e := range l.items {
-			if e.run.cancels > 0 && slices.Contains(wk.Classes, e.run.class()) {
+			if e.run.cancels > 0 {
 				moved = append(moved, e.run)
 			}
 		}
 	}
-	for _, l := range w.cancels {
-		look(l)
-	}
 	for _, c := range wk.Classes {
-		if lanes := w.lanes[c]; lanes != nil {
-			for _, l := range lanes {
-				look(l)
+		for _, lanes := range []*[priorities]*lane{w.cancels[c], w.lanes[c]} {
+			if lanes != nil {
+				for _, l := range lanes {
+					look(l)
+				}
 			}
 		}
 	}
@@ -79,18 +92,33 @@ func (w *World) replaceCancels(wk *worker, n *notices) {
 	}
 }
 
-// laneOf is the lane of the run's class and priority.
-func (w *World) laneOf(r *run) *lane {
+// laneOf is the lane of the run's class and priority, among all of them.
+func laneOf(all map[world.Class]*[priorities]*lane, r *run) *lane {
 	class := r.class()
-	lanes := w.lanes[class]
+	lanes := all[class]
 	if lanes == nil {
 		lanes = new([priorities]*lane)
 		for p := range lanes {
 			lanes[p] = &lane{workflow: class.Workflow, priority: p}
 		}
-		w.lanes[class] = lanes
+		all[class] = lanes
 	}
 	return lanes[r.birth.Priority]
+}
+
+// lanesFor are those from which a worker with some classes takes runs, and, if it takes any, those of cancels.
+func (w *World) lanesFor(classes []world.Class, cancels bool) (lanes []*lane) {
+	if cancels {
+		for _, l := range w.cancels {
+			lanes = append(lanes, l[:]...)
+		}
+	}
+	for _, c := range classes {
+		if l := w.lanes[c]; l != nil {
+			lanes = append(lanes, l[:]...)
+		}
+	}
+	return lanes
 }
 
 func (r *run) class() world.Class { return world.Class{Workflow: r.birth.Workflow, Version: r.version} }

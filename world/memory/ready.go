@@ -20,15 +20,7 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 	var n notices
 	out := world.Ready{Now: w.now()}
 	w.expire(out.Now, &n)
-	var lanes []*lane
-	if len(q.Classes) > 0 {
-		lanes = append(lanes, w.cancels[:]...)
-	}
-	for _, c := range q.Classes {
-		if l := w.lanes[c]; l != nil {
-			lanes = append(lanes, l[:]...)
-		}
-	}
+	lanes := w.lanesFor(q.Classes, len(q.Classes) > 0)
 	for _, name := range q.Steps {
 		lanes = append(lanes, w.taskLanes[name]...)
 	}

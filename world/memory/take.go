@@ -36,12 +36,7 @@ func (w *World) takeLocked(q world.TakeQuery, n *notices) (world.Taken, error) {
 		return out, nil
 	}
 
-	lanes := w.cancels[:]
-	for _, c := range q.Classes {
-		if l := w.lanes[c]; l != nil {
-			lanes = append(lanes[:len(lanes):len(lanes)], l[:]...)
-		}
-	}
+	lanes := w.lanesFor(q.Classes, q.Runs > 0)
 	for len(out.Runs) < q.Runs {
 		e := w.pick(lanes, now)
 		if e == nil {
@@ -74,7 +69,7 @@ func (w *World) takeLocked(q world.TakeQuery, n *notices) (world.Taken, error) {
 	return out, nil
 }
 
-// takeOnly gives the one run or task that is asked for, if it is ready.
+// takeOnly gives the one run or task that is asked for, if it is ready. That is no turn of its workflow.
 func (w *World) takeOnly(q *world.TakeQuery, wk *worker, out *world.Taken) {
 	r := w.runs[q.Run]
 	if r == nil {
@@ -82,14 +77,14 @@ func (w *World) takeOnly(q *world.TakeQuery, wk *worker, out *world.Taken) {
 	}
 	ready := func(e *entry) bool { return e.lane != nil && e.due <= out.Now.UnixMicro() }
 	if q.Step == "" {
-		if q.Runs > 0 && ready(&r.entry) && (slices.Contains(q.Classes, r.class()) || slices.Contains(w.cancels[:], r.entry.lane)) {
-			w.serve(&r.entry)
+		if q.Runs > 0 && ready(&r.entry) && slices.Contains(w.lanesFor(q.Classes, true), r.entry.lane) {
+			r.entry.move(nil, 0)
 			out.Runs = append(out.Runs, w.giveRun(r, wk))
 		}
 		return
 	}
 	if t := r.tasks[q.Step]; t != nil && q.Tasks > 0 && ready(&t.entry) && slices.Contains(q.Steps, t.Name) {
-		w.serve(&t.entry)
+		t.entry.move(nil, 0)
 		out.Tasks = append(out.Tasks, w.giveTask(t, wk, out.Now))
 	}
 }

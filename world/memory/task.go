@@ -42,12 +42,12 @@ func (w *World) writeTasks(c *world.Commit, r *run, n *notices) {
 			r.tasks = make(map[string]*task)
 		}
 		r.tasks[t.Step] = t
+		if t.Visible.IsZero() {
+			t.Visible = w.now()
+		}
 		if c.Tasks[i].Worker != "" {
 			w.giveTask(t, r.ownerOr(w, c.Worker), w.now())
 			continue
-		}
-		if now := w.now(); t.Visible.Before(now) {
-			t.Visible = now
 		}
 		w.placeTask(t, n)
 	}

@@ -40,7 +40,7 @@ type World struct {
 	prints  map[string][]byte // of encryption keys, by ID
 
 	lanes     map[world.Class]*[priorities]*lane // runs, by class
-	cancels   [priorities]*lane                  // runs with a cancel in the inbox: for any worker
+	cancels   map[world.Class]*[priorities]*lane // runs with a cancel in the inbox that any worker may have, by class
 	taskLanes map[string][]*lane                 // tasks, by step name; one for each workflow and priority
 	served    map[string]int64                   // by workflow: when it had its last turn
 	turn      int64
@@ -79,6 +79,7 @@ func New(options ...Options) *World {
 		tokens:    make(map[string]*hook),
 		workers:   make(map[string]*worker),
 		lanes:     make(map[world.Class]*[priorities]*lane),
+		cancels:   make(map[world.Class]*[priorities]*lane),
 		taskLanes: make(map[string][]*lane),
 		served:    make(map[string]int64),
 		trims:     make(map[*run]struct{}),
@@ -91,9 +92,6 @@ func New(options ...Options) *World {
 	}
 	if w.opt.KeepDeliveries <= 0 {
 		w.opt.KeepDeliveries = world.KeepDeliveries
-	}
-	for p := range w.cancels {
-		w.cancels[p] = &lane{priority: p}
 	}
 	return w
 }

@@ -73,6 +73,11 @@ func (a *acting) do(ctx context.Context) (err error) {
 	}
 	r, e := a.r, a.d.Events[0]
 	a.done = world.Delivered{Run: r.id}
+	if r.live && r.owner != 0 {
+		if err := a.tx.each(ctx, workerID, func(row scanner) error { return row.Scan(&a.done.Owner) }, r.owner); err != nil {
+			return err
+		}
+	}
 	if a.d.ID != "" {
 		key := a.d.Key()
 		if err := a.tx.each(ctx, findDelivery, func(row scanner) error {
@@ -93,11 +98,6 @@ func (a *acting) do(ctx context.Context) (err error) {
 			err = over(r.id)
 		}
 		return err
-	}
-	if r.owner != 0 {
-		if err := a.tx.each(ctx, workerID, func(row scanner) error { return row.Scan(&a.done.Owner) }, r.owner); err != nil {
-			return err
-		}
 	}
 	again := r.blocked && r.owner == 0 && e.Type == world.RunResumed && !(a.d.Wakes() && r.paused)
 	if again {

@@ -100,15 +100,6 @@ type plan struct {
 	claimed bool // the rows of hooks are there already
 }
 
-// read returns the events as they are read from the log.
-func (p *plan) read(c *world.Commit) []world.Event {
-	out := slices.Clone(p.events)
-	for i := range out {
-		out[i].Seq, out[i].Commit, out[i].Build = c.First+int64(i), c.First, c.Build
-	}
-	return out
-}
-
 // after appends an answer behind the events of the commit, at the time of the last one.
 func (p *plan) after(e world.Event) {
 	e.Time = p.events[len(p.events)-1].Time
@@ -129,7 +120,7 @@ type draft struct {
 	own     []*run // runs as they are after it, of workers here
 	gone    []*run // runs that were given up, or are over
 	freed   int64  // the run that was released, whose inbox is looked at once more
-	resumed bool   // a resumption waits: the run is not released as paused
+	resumed bool   // a resumption waits: the run, which is paused, is to be taken for that
 	notices []world.Notice
 	news    []world.Notice // what the answers of its statements told
 	bytes   int            // in the log, about
@@ -158,7 +149,7 @@ func (d *draft) all(p *plan, r *run) (err error) {
 	c := d.c
 	keys := d.keys
 	if p.changed {
-		d.done.Events = p.read(c)
+		d.done.Events = c.Written(p.events)
 	}
 	if c.Birth() {
 		if r, err = d.bear(c, keys[0], d.wk, nil, p.events); err != nil {
@@ -323,7 +314,6 @@ func (d *draft) queueRow(r *run) (queueRow, error) {
 
 // release gives the run back to the queue.
 func (d *draft) release(c *world.Commit, r *run) error {
-	r.paused = r.paused && !d.resumed
 	row, err := d.restRow(c.Release, r)
 	if err != nil {
 		return err
@@ -333,7 +323,7 @@ func (d *draft) release(c *world.Commit, r *run) error {
 		id = slices.Clone(c.ID[:])
 	}
 	d.lock(r)
-	d.sheet.released = append(d.sheet.released, releaseRow{queueRow: row, id: id})
+	d.sheet.released = append(d.sheet.released, releaseRow{queueRow: row, id: id, resumed: r.paused && d.resumed})
 	d.freed = r.key
 	return nil
 }

@@ -105,7 +105,8 @@ type lockRow struct{ run, owner, take int64 }
 
 type releaseRow struct {
 	queueRow
-	id []byte // of the commit; nil where it has events, which tell it from others
+	id      []byte // of the commit; nil where it has events, which tell it from others
+	resumed bool   // it is paused, and is to be taken for a resumption that waits
 }
 
 type logRow struct {
@@ -391,7 +392,7 @@ func (b *script) begin(s *sheet) {
 			column(rows, func(r *releaseRow) bool { return r.running }), column(rows, func(r *releaseRow) bool { return r.paused }),
 			column(rows, func(r *releaseRow) *time.Time { return r.wake }), column(rows, func(r *releaseRow) *string { return r.blocked }),
 			column(rows, func(r *releaseRow) bool { return r.full }), column(rows, func(r *releaseRow) *string { return r.waiting }),
-			column(rows, func(r *releaseRow) []byte { return r.id }),
+			column(rows, func(r *releaseRow) []byte { return r.id }), column(rows, func(r *releaseRow) bool { return r.resumed }),
 		}
 	})
 	b.put(len(s.left), deleteQueue, func() []any { return []any{s.left} })

@@ -47,5 +47,6 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookR
 	default:
 		err = w.read(ctx, listHooks, each, limit)
 	}
+	world.SortHooks(out)
 	return out, err
 }

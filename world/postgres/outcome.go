@@ -86,9 +86,7 @@ func (w *World) rowOutcome(ctx context.Context, c *world.Commit, r *run, missing
 	case !found || id != c.ID || len(c.Events) == 0:
 		return done, lost(c)
 	}
-	if len(c.Conditions) > 0 {
-		done.Events = events
-	}
+	done.Events = c.Told(events)
 	return done, nil
 }
 

@@ -1,9 +1,10 @@
 package postgres
 
-// Which of what could be taken is: higher levels first, then the workflow that had its turn the longest time ago, then what is due longest. A level is the
-// priority, and one more for each minute of waiting.
+// Which of what could be taken is: higher levels first, then the workflow that had its turn the longest time ago, then what is due longest,
+// then what was born first. A level is the priority, and one more for each minute of waiting.
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -61,7 +62,7 @@ func (t *turns) pick(all []candidate, now time.Time, n int, skip map[int64]bool)
 			left = append(left, c)
 		}
 	}
-	slices.SortStableFunc(left, func(a, b candidate) int { return a.due.Compare(b.due) })
+	slices.SortStableFunc(left, func(a, b candidate) int { return cmp.Or(a.due.Compare(b.due), cmp.Compare(a.key, b.key)) })
 	level := func(c *candidate) int64 { return int64(c.lane.priority) + int64(now.Sub(c.due)/aging) }
 	t.mu.Lock()
 	defer t.mu.Unlock()

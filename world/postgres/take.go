@@ -241,9 +241,6 @@ type takenRun struct {
 // shortLog is how large the only row of a log may be that is given with its run.
 const shortLog = 16 << 10
 
-// resumes reports whether mail ends a pause.
-func resumes(m world.Mail) bool { return len(m.Events) == 1 && m.Events[0].Type == world.RunResumed }
-
 // complete fills in what the engine is told.
 func (r *takenRun) complete(ctx context.Context, w *World, mail []world.Mail) (err error) {
 	if r.class, err = w.className(ctx, r.classKey); err != nil {
@@ -251,7 +248,7 @@ func (r *takenRun) complete(ctx context.Context, w *World, mail []world.Mail) (e
 	}
 	r.tasks, r.hooks, r.awaits = true, true, true // for all this World knows
 	o := &r.out
-	o.Run, o.Take, o.Class, o.Priority, o.Seq, o.Paused, o.Mail = r.id, r.take, r.class, r.priority, r.last, r.paused && !slices.ContainsFunc(mail, resumes), mail
+	o.Run, o.Take, o.Class, o.Priority, o.Seq, o.Paused, o.Mail = r.id, r.take, r.class, r.priority, r.last, r.paused && !slices.ContainsFunc(mail, world.Mail.Resumes), mail
 	o.Status = world.Pending
 	if r.running {
 		o.Status = world.Running

@@ -40,7 +40,7 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	}
 	g.commits++
 	if p.changed {
-		done.Events = p.read(c)
+		done.Events = c.Written(p.events)
 	}
 	if c.Release != nil && r.live && r.owner != 0 {
 		q := r.queued()

@@ -82,7 +82,7 @@ func (g *group) write(c *world.Commit, r *run, p *plan) (done world.Committed, e
 	g.commits++
 	r.unread = c.Unread
 	if p.changed {
-		done.Events = p.read(c)
+		done.Events = c.Written(p.events)
 	}
 	queued := queued{class: r.class, running: r.running, paused: r.paused}
 	if len(p.events) > 0 {
@@ -264,18 +264,17 @@ func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err erro
 	if err != nil {
 		return false, err
 	}
+	resumed := false
 	if q.paused { // what waits may end the pause: then the run is to be taken for that
-		resumed, err := g.actWaits(r, world.RunResumed, world.RunResumed)
-		if err != nil {
+		if resumed, err = g.actWaits(r, world.RunResumed, world.RunResumed); err != nil {
 			return false, err
 		}
-		q.paused = !resumed
 	}
 	var id any // of a commit with events, the log has it
 	if len(c.Events) == 0 {
 		id = c.ID[:]
 	}
-	if err := g.exec(releaseQueue, r.key, q.class, bit(q.running), bit(q.paused), micros(rel.WakeAt), blocked, bit(rel.Full), orNull(rel.Waiting), id); err != nil {
+	if err := g.exec(releaseQueue, r.key, q.class, bit(q.running), bit(q.paused), micros(rel.WakeAt), blocked, bit(rel.Full), orNull(rel.Waiting), id, bit(resumed)); err != nil {
 		return false, err
 	}
 	g.owned(r.owner, r, false)
@@ -318,16 +317,6 @@ type plan struct {
 type await struct {
 	target *run
 	step   string
-}
-
-// read returns the events as they are read from the log.
-func (p *plan) read(c *world.Commit) []world.Event {
-	out := make([]world.Event, len(p.events))
-	copy(out, p.events)
-	for i := range out {
-		out[i].Seq, out[i].Commit, out[i].Build = c.First+int64(i), c.First, c.Build
-	}
-	return out
 }
 
 // after appends an answer behind the events of the commit, at the time of the last one.

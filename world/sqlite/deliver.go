@@ -228,7 +228,8 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	if inbox && e.Type != world.RunCancelled {
 		g.deliveries++
 		if _, err = g.put(r, d.ID, k, []world.Event{e}); err == nil && e.Type == world.RunResumed && r.owner == 0 && r.paused {
-			err = g.unpause(r)
+			g.notice(world.NoticeWork, r.id)
+			err = g.exec(actQueue, r.key, bit(true), micros(r.wake), bit(true)) // it can be taken for that
 		}
 		return done, err
 	}
@@ -251,13 +252,13 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	}
 	r.paused = e.Type == world.RunPaused
 	g.recount(r, r.standing())
-	if !r.paused && r.running {
-		r.wake = g.now // what came or fell due meanwhile, and the resumption itself, want a turn
+	if !r.paused && (r.running || !r.wake.IsZero() && r.wake.Before(g.now)) {
+		r.wake = g.now // what came or fell due meanwhile, and the resumption itself, want a turn; while it was paused it did not wait for one
 	}
 	if !r.paused {
 		g.notice(world.NoticeWork, r.id)
 	}
-	return done, g.exec(actQueue, r.key, bit(r.paused), micros(r.wake))
+	return done, g.exec(actQueue, r.key, bit(r.paused), micros(r.wake), bit(false))
 }
 
 // unqueued takes a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
@@ -303,14 +304,6 @@ func (g *group) unqueued(r *run) error {
 	var err error
 	r.class, err = g.class(world.Class{Workflow: r.workflow, Version: version})
 	return err
-}
-
-// unpause makes a paused run that nobody owns one that can be taken, as a resumption waits in its inbox: what the log says of the pause is its next owner's to write.
-func (g *group) unpause(r *run) error {
-	r.paused = false
-	g.recount(r, r.standing())
-	g.notice(world.NoticeWork, r.id)
-	return g.exec(actQueue, r.key, bit(false), micros(r.wake))
 }
 
 // mailOf reads the mail of a run.

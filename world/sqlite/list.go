@@ -160,5 +160,6 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookR
 			return c.query(listHooks, each, int64(limit))
 		}
 	})
+	world.SortHooks(out)
 	return out, err
 }

@@ -16,7 +16,10 @@ func (w *World) Outcome(ctx context.Context, c *world.Commit) (done world.Commit
 		done, err = outcome(conn, c)
 		return err
 	})
-	return done, err
+	if err != nil {
+		return world.Committed{}, err
+	}
+	return done, nil
 }
 
 func outcome(conn *conn, c *world.Commit) (done world.Committed, err error) {
@@ -58,9 +61,7 @@ func outcome(conn *conn, c *world.Commit) (done world.Committed, err error) {
 	case !found || id != c.ID:
 		return world.Committed{}, lost
 	}
-	if len(c.Conditions) > 0 {
-		done.Events = events
-	}
+	done.Events = c.Told(events)
 	return done, nil
 }
 

@@ -1,9 +1,14 @@
 package sqlite
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
+
+// mostCancels is among how many runs of a priority that are to be cancelled, at least, those are chosen that are given. All that wait are looked at in
+// their turn.
+const mostCancels = 100
 
 // candidate is a run or task that could be given.
 type candidate struct {
@@ -15,7 +20,7 @@ type candidate struct {
 }
 
 // pick chooses what is given, at most n: higher levels first, then the workflow that had its turn the longest time ago, then what is due
-// longest. Within a lane that is the order of due times, so n of each lane are enough to look at.
+// longest, then what was born first. Within a lane that is the order of due times, so n of each lane are enough to look at.
 func (g *group) pick(heads []head, n int, tasks bool, classes string) (chosen []candidate) {
 	if n <= 0 {
 		return nil
@@ -29,7 +34,7 @@ func (g *group) pick(heads []head, n int, tasks bool, classes string) (chosen []
 			return []candidate{{err: err}}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return a.due.Compare(b.due) })
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Or(a.due.Compare(b.due), cmp.Compare(a.key, b.key)) })
 	w := g.wr.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,10 +62,9 @@ func (g *group) pick(heads []head, n int, tasks bool, classes string) (chosen []
 func (g *group) candidates(h head, n int, all *[]candidate, classes string) error {
 	add := func(r row) (bool, error) {
 		c := candidate{key: r.int(0), due: r.time(1), level: r.int(3) + int64(g.now.Sub(r.time(1))/aging)}
-		switch h.kind {
-		case 1:
+		if h.kind == 1 {
 			c.workflow = r.text(2)
-		case 0:
+		} else {
 			class, err := g.className(r.int(2))
 			if err != nil {
 				return false, err
@@ -80,6 +84,11 @@ func (g *group) candidates(h head, n int, all *[]candidate, classes string) erro
 	case 1:
 		return g.c.query(readyTasks, add, h.name, h.priority, h.workflow, now, int64(n))
 	default:
-		return g.c.query(cancelRuns, add, int64(n), classes)
+		for p := range int64(priorities) {
+			if err := g.c.query(cancelRuns, add, int64(max(n, mostCancels)), classes, p); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }

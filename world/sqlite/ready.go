@@ -92,11 +92,16 @@ func (l *lister) lane(c *conn, h *head, names map[int64]world.Class) error {
 			return l.add(world.ReadyItem{Run: r.text(0), Due: r.time(1), Step: r.text(2), StepName: h.name, Priority: int(h.priority)}), nil
 		}, h.name, h.priority, h.workflow, n)
 	default:
-		return c.query(listCancelRuns, func(r row) (bool, error) {
-			return l.add(world.ReadyItem{
-				Run: r.text(0), Due: r.time(1), Priority: int(r.int(2)), Class: world.Class{Workflow: r.text(3), Version: int(r.int(4))},
-			}), nil
-		}, n, l.classes)
+		for p := range int64(priorities) {
+			if err := c.query(listCancelRuns, func(r row) (bool, error) {
+				return l.add(world.ReadyItem{
+					Run: r.text(0), Due: r.time(1), Priority: int(r.int(2)), Class: world.Class{Workflow: r.text(3), Version: int(r.int(4))},
+				}), nil
+			}, n, l.classes, p); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }
 

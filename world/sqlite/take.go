@@ -12,6 +12,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+// priorities are 0 to 3.
+const priorities = 4
+
 // aging is how long a run or task waits to count one priority higher.
 const aging = time.Minute
 
@@ -255,6 +258,7 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 	if t.Mail, err = g.mailOf(r); err != nil {
 		return t, err
 	}
+	t.Paused = t.Paused && !slices.ContainsFunc(t.Mail, world.Mail.Resumes)
 	g.takes++
 	g.owned(wk.key, r, true)
 	return t, nil
@@ -288,10 +292,6 @@ func (g *group) giveTask(key int64, wk *worker) (t world.Task, err error) {
 	if err != nil {
 		return t, err
 	}
-	g.onCommit(func() {
-		g.wr.w.mu.Lock()
-		wk.tasks++
-		g.wr.w.mu.Unlock()
-	})
+	g.holdsTask(wk.ID)
 	return t, g.exec(takeTask, key, wk.key, g.now.UnixMicro(), text)
 }

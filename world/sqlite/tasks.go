@@ -73,6 +73,7 @@ func (g *group) bearTask(c *world.Commit, r *run, t *world.Task) error {
 			return err
 		}
 		history = text
+		g.holdsTask(t.Worker)
 	} else {
 		g.notice(world.NoticeWork, r.id)
 	}
@@ -85,6 +86,17 @@ func (g *group) bearTask(c *world.Commit, r *run, t *world.Task) error {
 	kept := world.Task{Run: r.id, Step: t.Step, Name: t.Name, Workflow: workflow, Input: t.Input, Options: t.Options, Priority: t.Priority}
 	return g.exec(insertTask, r.key, t.Step, t.Name, workflow, blob(t.Input), blob(t.Options), int64(t.Priority), visible.UnixMicro(),
 		worker, attempt, first, history, int64(world.TaskSum(&kept).Value()))
+}
+
+// holdsTask notes, once the group is committed, that a worker was given a task: should it die, others take from then on.
+func (g *group) holdsTask(id string) {
+	g.onCommit(func() {
+		g.wr.w.mu.Lock()
+		defer g.wr.w.mu.Unlock()
+		if wk := g.wr.w.workers[id]; wk != nil {
+			wk.tasks++
+		}
+	})
 }
 
 // taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.

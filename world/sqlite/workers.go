@@ -19,7 +19,6 @@ var (
 	deleteWorker = load("delete_worker")
 	workerKeys   = load("worker_keys")
 	returnRuns   = load("return_runs")
-	resumedRuns  = load("resumed_runs")
 	returnTasks  = load("return_tasks")
 	ownedMail    = load("owned_mail")
 	ownedRuns    = load("owned_runs")
@@ -253,9 +252,6 @@ func (w *World) know(ctx context.Context, id string) error {
 // that got nowhere since it took them.
 func (g *group) bury(key int64, died bool) error {
 	now := g.now.UnixMicro()
-	if err := g.unpauseRuns(key); err != nil {
-		return err
-	}
 	runs, err := g.changed(returnRuns, key, now, bit(died))
 	if err != nil {
 		return err
@@ -287,27 +283,6 @@ func (g *group) bury(key int64, died bool) error {
 			}
 		}
 	})
-	return nil
-}
-
-// unpauseRuns makes the paused runs of a worker that is gone which it did not resume as it was told ones that can be taken.
-func (g *group) unpauseRuns(key int64) error {
-	var ids []string
-	if err := g.c.query(resumedRuns, func(r row) (bool, error) { ids = append(ids, r.text(0)); return true, nil }, key); err != nil {
-		return err
-	}
-	for _, id := range ids {
-		r, err := g.run(id)
-		if err != nil {
-			return err
-		}
-		if r == nil { // what the file has under that ID is no longer there
-			continue
-		}
-		if err := g.unpause(r); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

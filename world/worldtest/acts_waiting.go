@@ -58,6 +58,66 @@ var waitingActs = []check{
 		again.takeMail(4, &world.Release{WakeAt: world.Now()})
 		k.idle("the last act was a pause")
 	}},
+	{"the row says what the log says of a pause", "a paused run is shown and counted so until its run_resumed is in the log, also while one waits; it is not taken to be cancelled only", func(r *rig) {
+		ways := map[string]func(k *worker, s *session){
+			"released by its owner": func(_ *worker, s *session) {
+				r.act(s.run, pause, resume)
+				s.takeMail(1, &world.Release{})
+			},
+			"left by its owner": func(k *worker, s *session) {
+				r.act(s.run, pause, resume)
+				s.takeMail(1, nil)
+				r.must(r.w.Leave(r.ctx, k.id), "leave")
+			},
+			"resumed behind an act that waits": func(_ *worker, s *session) {
+				r.act(s.run, pause, pause)
+				s.takeMail(1, &world.Release{})
+				r.act(s.run, resume)
+			},
+		}
+		for what, way := range ways {
+			k := r.worker("greet")
+			s := k.bear("greet")
+			way(k, s)
+			shown := func(want bool, when string) {
+				r.Helper()
+				page, err := r.w.Runs(r.ctx, world.RunQuery{Workflow: "greet", Limit: 1})
+				r.must(err, "list")
+				st, err := r.w.Stats(r.ctx)
+				r.must(err, "stats")
+				counted := 0
+				for _, f := range st.Workflows {
+					counted += f.Paused
+				}
+				got := []bool{r.run(s.run).Queue.Paused, page.Runs[0].Queue.Paused, counted == 1}
+				r.same(got, []bool{want, want, want}, what+": "+when+": paused on the row, in the list, in the counts")
+			}
+			shown(true, "while the resumption waits")
+			heir := r.worker("greet")
+			again, got := heir.get(s.run)
+			r.same(got.Paused, false, what+": taken to be cancelled only")
+			shown(true, "while its owner has not read it")
+			again.release(world.Release{})
+			shown(true, "given up unread")
+			again, got = heir.get(s.run)
+			again.appendNew(got.Mail)
+			shown(false, "when it is in the log")
+			again, _ = heir.get(s.run)
+			again.end()
+		}
+	}},
+	{"a paused run that is resumed is due then", "it did not wait for a worker while it was paused, and passes nobody", func(r *rig) {
+		k := r.worker("greet")
+		running := k.bear("greet")
+		running.release(world.Release{WakeAt: world.Now().Add(-50 * time.Second)})
+		pending := r.born("greet")
+		r.act(running.run, pause)
+		r.act(pending, pause)
+		other := r.born("greet")
+		r.act(pending, resume)
+		r.act(running.run, resume)
+		r.same(k.given(1, 2), []string{other, pending, running.run}, "runs")
+	}},
 	{"a resume behind a pause that waits is not lost", "a paused run whose owner left a second pause unread is runnable as soon as a run_resumed waits behind that", func(r *rig) {
 		k := r.worker("greet")
 		s := k.bear("greet")

@@ -54,6 +54,29 @@ func (r *rig) listed(q world.RunQuery, want []string, what string) {
 }
 
 var lists = []check{
+	{"hooks are listed oldest first", "by the time of their creation, then by ID: as one page shows them, also those of one commit", func(r *rig) {
+		s := r.worker("greet").bear("greet")
+		at := world.Now()
+		c := s.next()
+		for i, id := range []string{"hook_3", "hook_1", "hook_2"} {
+			h := hookCreated(id, fmt.Sprint("token ", 9-i))
+			h.Time = at
+			c.Events = append(c.Events, h)
+		}
+		s.write(c)
+		h := hookCreated("hook_0", "token 0")
+		h.Time = at.Add(time.Millisecond)
+		s.append(h)
+		for _, q := range []world.HookQuery{{}, {Run: s.run}} {
+			hooks, err := r.w.Hooks(r.ctx, q)
+			r.must(err, "hooks")
+			var ids []string
+			for _, h := range hooks {
+				ids = append(ids, h.ID)
+			}
+			r.same(ids, []string{"hook_1", "hook_2", "hook_3", "hook_0"}, "hooks")
+		}
+	}},
 	{"what was made of a run is found", "its children, and its forks, newest first, with other filters too; when they are over, and no more when they are swept", func(r *rig) {
 		k := r.worker("greet", "child")
 		s := k.bear("greet")

@@ -77,4 +77,49 @@ var outcomes = []check{
 			r.Fatalf("got %+v after %+v, want hook_conflict", got.Events, want.Events)
 		}
 	}},
+	{"what is told is what is in the log", "events that conditions changed are told as they are read: numbered, with the number of their commit and the build that wrote them", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet")
+		s.append(hookCreated("hook_1", "t1"))
+		await := stepCreated("step_1", world.KindAwait)
+		await.Peer = "wrun_nobody"
+		c := s.next(hookCreated("hook_2", "t1"), signalEvent("a"), await)
+		c.Conditions = []world.Condition{{Event: 2}, {Event: 0}}
+		told := s.write(c).Events
+		again, err := r.w.Outcome(r.ctx, c)
+		r.must(err, "outcome")
+		want := r.events(s.run)[3:]
+		if len(want) != 4 || want[3].Commit != c.First || want[3].Build != c.Build {
+			r.Fatalf("the log has %+v, want four events of commit %d by build %s", want, c.First, c.Build)
+		}
+		r.same(told, want, "told by the commit")
+		r.same(again.Events, want, "told by the outcome")
+
+		b := birth("greet") // by a client: its log is cut into rows
+		h := hookCreated("hook_1", "t1")
+		h.Time = b.Events[0].Time
+		for range 1000 {
+			e := signalEvent("a")
+			e.Time = h.Time
+			b.Events = append(b.Events, e)
+		}
+		b.Events, b.Build = append(b.Events, h), "b2"
+		b.Conditions = []world.Condition{{Event: len(b.Events) - 1}}
+		r.same(r.commit(b).Events, r.events(b.Run), "told of a birth that is cut into rows")
+	}},
+	{"what no condition changed is not told", "Events is nil where all is as sent: by the commit, and by its outcome", func(r *rig) {
+		k := r.worker("greet", "child")
+		s, other := k.bear("greet"), k.bear("greet")
+		await := stepCreated("step_2", world.KindAwait)
+		await.Peer, await.Time = other.run, world.Now()
+		h := hookCreated("hook_1", "t1")
+		h.Time = await.Time
+		c := s.childCommit("step_1")
+		c.Events = append(c.Events, await, h)
+		c.Conditions = append(c.Conditions, world.Condition{Event: 1}, world.Condition{Event: 2})
+		done := s.write(c)
+		again, err := r.w.Outcome(r.ctx, c)
+		r.must(err, "outcome")
+		r.same([]int{len(done.Events), len(again.Events)}, []int{0, 0}, "events told")
+	}},
 }

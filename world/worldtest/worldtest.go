@@ -54,6 +54,7 @@ var topics = []struct {
 	{"by name", byName},
 	{"ready", readies},
 	{"turns", turns},
+	{"turns of cancels and equals", cancelTurns},
 	{"leases", leases},
 	{"strikes", strikes},
 	{"survival", survival},

@@ -1,6 +1,6 @@
 -- What a worker could take, or when. kind 0: the first runs of each class and priority ($1, $2) from a time on ($3); 1: the first tasks of each step, priority
 -- and workflow, those known ($5 to $8) from a time on and, where $10, all of the steps in $11; 2: runs that mail makes runnable (a cancel for all who ask,
--- unless the run's code is needed and a worker has it), among those in $12 and, where $10, all; 3: where $14, the workers. Runs in $12 ($13: of these classes) are among 0 and 1 whatever their times. The last row, kind 4, is the clock.
+-- unless the run's code is needed and a worker has it), since the first that made them so, among those in $12 and, where $10, all; 3: where $14, the workers. Runs in $12 ($13: of these classes) are among 0 and 1 whatever their times. The last row, kind 4, is the clock.
 -- Indexes queue_ready, tasks_ready, tasks_run, inbox_run, inbox_acts, runs_id, queue_owner, tasks_held.
 WITH RECURSIVE clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
 found (step, priority, workflow) AS (
@@ -34,7 +34,9 @@ UNION ALL
 SELECT 1, t.key, 0, t.priority, t.visible_at, t.name, t.workflow, t.step, t.attempt, t.failures, t.abandoned, t.history, NULL, NULL
 FROM named n JOIN {schema}.tasks t ON t.run = n.run WHERE t.worker IS NULL AND t.name = ANY($11::text[]) AND NOT $10::boolean
 UNION ALL
-(SELECT 2, q.run, q.class, q.priority, coalesce(a.asked, (SELECT min(x.arrived_at) FROM (SELECT i.arrived_at FROM {schema}.inbox i WHERE i.run = q.run LIMIT 20) x)),
+(SELECT 2, q.run, q.class, q.priority, least(a.asked, CASE WHEN NOT q.paused OR a.resumed THEN q.wake_at END,
+    CASE WHEN q.running AND q.blocked IS NULL AND (NOT q.paused OR a.resumed)
+      THEN (SELECT min(x.arrived_at) FROM (SELECT i.arrived_at FROM {schema}.inbox i WHERE i.run = q.run LIMIT 20) x) END),
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM (SELECT run FROM mailed UNION ALL SELECT run FROM named) m
 JOIN {schema}.queue q ON q.run = m.run AND q.owner IS NULL

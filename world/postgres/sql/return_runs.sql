@@ -1,4 +1,4 @@
--- The runs of a worker that is gone come back, due at once; a paused one that it was told to resume and had not is paused no more. Where it died ($2),
+-- The runs of a worker that is gone come back, due at once; a paused one that it was told to resume and had not is to be taken for that. Where it died ($2),
 -- that is counted against those that got nowhere since it took them. A row that somebody holds comes back the next time. Indexes queue_owner, log_run,
 -- inbox_acts.
 WITH mine AS (SELECT run, paused FROM {schema}.queue WHERE owner = $1 ORDER BY run FOR UPDATE SKIP LOCKED),
@@ -7,11 +7,7 @@ known AS (
     (SELECT l.seq + l.n - 1 FROM {schema}.log l WHERE l.run = m.run ORDER BY l.seq DESC LIMIT 1) AS last
   FROM mine m),
 back AS (
-  UPDATE {schema}.queue q SET owner = NULL, wake_at = clock_timestamp(), paused = k.paused AND NOT k.resumed,
-    ready_at = CASE WHEN k.resumed OR NOT k.paused THEN clock_timestamp() END,
+  UPDATE {schema}.queue q SET owner = NULL, wake_at = clock_timestamp(), ready_at = CASE WHEN k.resumed OR NOT k.paused THEN clock_timestamp() END,
     strikes = CASE WHEN $2 AND q.taken = k.last THEN q.strikes + 1 ELSE 0 END
-  FROM known k WHERE q.run = k.run RETURNING q.run, k.resumed),
-counted AS (
-  INSERT INTO {schema}.totals (workflow, status, n)
-  SELECT r.workflow, 'paused', -count(*) FROM back b JOIN {schema}.runs r ON r.key = b.run WHERE b.resumed GROUP BY r.workflow)
+  FROM known k WHERE q.run = k.run RETURNING q.run)
 SELECT count(*) FROM back

@@ -1,5 +1,5 @@
 -- What a worker could take, or when: for each class and priority the first run, for each step, priority and workflow the first task, and
--- whether a cancel waits. One seek each in queue_ready, tasks_ready, queue_cancel. ?1, ?2: JSON of [workflow, version] and of step names.
+-- whether a cancel waits, whose runs cancel_runs chooses from. One seek each in queue_ready, tasks_ready, queue_cancel. ?1, ?2: JSON of [workflow, version] and of step names.
 WITH RECURSIVE lanes (name, priority, workflow) AS (
   SELECT j.value, p.value,
     (SELECT workflow FROM tasks WHERE name = j.value AND priority = p.value AND worker IS NULL ORDER BY workflow LIMIT 1)
@@ -21,4 +21,4 @@ SELECT 2, 0, 0, (SELECT mail_us FROM queue q WHERE cancel AND owner IS NULL
     OR EXISTS (SELECT 1 FROM classes c, json_each(?1) j WHERE c.key = q.class AND c.workflow = j.value ->> 0 AND c.version = j.value ->> 1)
     OR NOT EXISTS (SELECT 1 FROM classes c, workers k, json_each(CASE WHEN json_valid(k.classes) THEN k.classes END) j
       WHERE c.key = q.class AND c.workflow = j.value ->> 'workflow' AND c.version = j.value ->> 'version'))
-  ORDER BY mail_us LIMIT 1), NULL
+  LIMIT 1), NULL
