@@ -20,6 +20,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/postgres"
 	"github.com/stepwell/stepwell/world/remote"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -27,10 +28,11 @@ import (
 // missionEnv holds what a process is to do, as JSON.
 const missionEnv = "STEPWELL_TEST_PROCESS"
 
-// mission says what a process is: a server in front of Dir/runs.db that listens, or a worker on the server at URL. It kills itself at its N-th call of
-// Op, before or after it; else it ends with its standard input.
+// mission says what a process is: a server in front of Dir/runs.db, or of DB, that listens, or a worker on the server
+// at URL. It kills itself at its N-th call of Op, before or after it; else it ends with its standard input.
 type mission struct {
 	Dir, Listen, URL string
+	DB               string // URL of a PostgreSQL database
 	Op               faults.Op
 	N                int
 	Late             bool // after
@@ -63,9 +65,12 @@ func (o *mission) work() error {
 	}()
 	var w world.World
 	var err error
-	if o.URL != "" {
+	switch {
+	case o.URL != "":
 		w, err = remote.Open(ctx, o.URL)
-	} else {
+	case o.DB != "":
+		w, err = postgres.Open(ctx, o.DB)
+	default:
 		w, err = openFile(filepath.Join(o.Dir, "runs.db"))
 	}
 	if err != nil {

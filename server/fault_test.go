@@ -19,6 +19,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -192,11 +193,11 @@ func overSoon(t *testing.T, client *stepwell.App, run string) <-chan struct{} {
 // gate stands between clients and a server that comes and goes: its address stays, and all connections through it can be cut.
 type gate struct {
 	net.Listener
-	target string
 
-	mu    sync.Mutex
-	links map[net.Conn]bool
-	ended sync.WaitGroup
+	mu     sync.Mutex
+	target string // guarded by mu, as what follows
+	links  map[net.Conn]bool
+	ended  sync.WaitGroup
 }
 
 func newGate(t *testing.T, target string) *gate {
@@ -225,7 +226,10 @@ func newGate(t *testing.T, target string) *gate {
 
 func (g *gate) carry(from net.Conn) {
 	defer func() { _ = from.Close() }()
-	to, err := net.Dial("tcp", g.target)
+	g.mu.Lock()
+	target := g.target
+	g.mu.Unlock()
+	to, err := net.Dial("tcp", target)
 	if err != nil {
 		return
 	}
@@ -245,6 +249,13 @@ func (g *gate) carry(from net.Conn) {
 	g.mu.Lock()
 	delete(g.links, from)
 	g.mu.Unlock()
+}
+
+// turn makes it lead elsewhere from now on.
+func (g *gate) turn(target string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.target = target
 }
 
 func (g *gate) cutAll() {
@@ -322,51 +333,65 @@ func comes(t *testing.T, client *stepwell.App, run string) {
 // TestKillServerAtEachCall kills the server before and after its n-th commit, delivery and take, while a remote worker and a client use it. It is started
 // again; the worker goes on under its lease, or under a new one.
 func TestKillServerAtEachCall(t *testing.T) {
-	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Take} {
-		for _, late := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/after=%v", op, late), func(t *testing.T) {
-				t.Parallel()
-				dir, address := t.TempDir(), freeAddress(t)
-				g := newGate(t, address)
-				url := "http://" + g.Addr().String()
-				first := spawn(t, mission{Dir: dir, Listen: address})
-				client := away(t, url)
-				worker := spawn(t, mission{Dir: dir, URL: url})
-				first.kill()
-				const most = 40
-				from, step := sample.Of(t, 3)
-				for n := from; n <= most; n += step {
-					run, where := fmt.Sprint("r", n), fmt.Sprintf("killed at %s %d, after %v", op, n, late)
-					victim := spawn(t, mission{Dir: dir, Listen: address, Op: op, N: n, Late: late})
-					done := make(chan struct{})
-					go func() {
-						defer close(done)
-						asks(t, client, run)
-						comes(t, client, run)
-					}()
-					lived := false
-					select {
-					case <-victim.died:
-					case <-done: // it may die yet: of what nobody waits for, or of the last commit, whose end others have seen
-						lived = victim.ends()
+	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
+	for _, kind := range []string{"sqlite", "postgres"} {
+		for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Take} {
+			for _, late := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/after=%v", kind, op, late), func(t *testing.T) {
+					t.Parallel()
+					o := mission{Dir: t.TempDir(), Listen: freeAddress(t)}
+					if kind == "postgres" {
+						o.DB = cluster.URL(t)
 					}
-					heir := spawn(t, mission{Dir: dir, Listen: address})
-					<-done
-					commits := unharmed(t, where, dir, client.World(), run)
-					heir.kill()
-					if !lived {
-						continue
-					}
-					if least := map[faults.Op]int{faults.Commit: commits, faults.Deliver: 1, faults.Take: 1}[op]; n-1 < least {
-						t.Errorf("died at %d calls, want %d or more: the failpoints are not reached", n-1, least)
-					}
-					worker.kill()
-					return
-				}
-				t.Fatalf("still dying at call %d", most)
-			})
+					killServers(t, o, op, late)
+				})
+			}
 		}
 	}
+}
+
+// killServers kills servers, which are as o says.
+func killServers(t *testing.T, o mission, op faults.Op, late bool) {
+	dir := o.Dir
+	g := newGate(t, o.Listen)
+	url := "http://" + g.Addr().String()
+	first := spawn(t, o)
+	client := away(t, url)
+	worker := spawn(t, mission{Dir: dir, URL: url})
+	first.kill()
+	const most = 40
+	from, step := sample.Of(t, 3)
+	for n := from; n <= most; n += step {
+		run, where := fmt.Sprint("r", n), fmt.Sprintf("killed at %s %d, after %v", op, n, late)
+		killed := o
+		killed.Op, killed.N, killed.Late = op, n, late
+		victim := spawn(t, killed)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			asks(t, client, run)
+			comes(t, client, run)
+		}()
+		lived := false
+		select {
+		case <-victim.died:
+		case <-done: // it may die yet: of what nobody waits for, or of the last commit, whose end others have seen
+			lived = victim.ends()
+		}
+		heir := spawn(t, o)
+		<-done
+		commits := unharmed(t, where, dir, client.World(), run)
+		heir.kill()
+		if !lived {
+			continue
+		}
+		if least := map[faults.Op]int{faults.Commit: commits, faults.Deliver: 1, faults.Take: 1}[op]; n-1 < least {
+			t.Errorf("died at %d calls, want %d or more: the failpoints are not reached", n-1, least)
+		}
+		worker.kill()
+		return
+	}
+	t.Fatalf("still dying at call %d", most)
 }
 
 var harmSeed = flag.Uint64("harm.seed", 0, "seed of the times at which TestHarmAtAnyTime does harm; 0: a new one")

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -170,18 +171,27 @@ func TestWireUnderFire(t *testing.T) {
 			wireUnderFire(t, open(t))
 		})
 	}
+	t.Run("two servers", func(t *testing.T) {
+		t.Parallel()
+		a, b := openPair(t, pgtest.New(t, pgtest.Config{NoSync: true}).URL(t))
+		wireUnderFire(t, a, b)
+	})
 }
 
-func wireUnderFire(t *testing.T, below world.World) {
+// wireUnderFire has a server in front of each World of one storage.
+func wireUnderFire(t *testing.T, worlds ...world.World) {
+	below := worlds[0]
 	seed := *wireSeed
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
 	t.Logf("again: go test -run TestWireUnderFire ./server -wire.seed=%d -wire.time=%s", seed, *wireTime)
-	url, dir := serveWorld(t, below, Options{}), t.TempDir()
-	base := &http.Transport{}
-	defer base.CloseIdleConnections()
-	s := &spoiler{below: base, rnd: rand.New(rand.NewPCG(seed, 1)), did: map[string]int{}, last: map[string]*kept{}}
+	var urls []string
+	for _, w := range worlds {
+		urls = append(urls, serveWorld(t, w, Options{}))
+	}
+	url, dir := urls[0], t.TempDir()
+	s := &spoiler{below: newByTurns(t, urls...), rnd: rand.New(rand.NewPCG(seed, 1)), did: map[string]int{}, last: map[string]*kept{}}
 	defer s.late.Wait()
 	connect := func() *stepwell.App {
 		var w *remote.World

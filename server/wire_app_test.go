@@ -20,7 +20,13 @@ import (
 // work runs an App until the test ends.
 func work(t *testing.T, w world.World, definitions ...stepwell.Definition) *stepwell.App {
 	t.Helper()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: definitions, Name: "far"})
+	return workWith(t, w, nil, definitions...)
+}
+
+// workWith runs one that encrypts.
+func workWith(t *testing.T, w world.World, keys *stepwell.Keyring, definitions ...stepwell.Definition) *stepwell.App {
+	t.Helper()
+	app, err := stepwell.New(w, stepwell.Config{Definitions: definitions, Name: "far", Encryption: keys})
 	if err != nil {
 		t.Fatal(err)
 	}

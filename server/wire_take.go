@@ -64,7 +64,12 @@ func (s *Server) wireHeld(r *request, in *wire.HeldQuery) (wire.Held, error) {
 	if err := s.takes.fence(r.Context(), in.Worker, in.N); err != nil {
 		return wire.Held{}, err
 	}
-	held, err := lasting(r.Context(), func(ctx context.Context) (world.Held, error) { return h.Held(ctx, in.Worker) })
+	held, err := lasting(r.Context(), func(ctx context.Context) (world.Held, error) {
+		if _, err := s.below.Take(ctx, world.TakeQuery{Worker: in.Worker, Number: in.N}); err != nil { // the fence for other servers
+			return world.Held{}, err
+		}
+		return h.Held(ctx, in.Worker)
+	})
 	return wire.Held{Runs: held.Runs, Tasks: wire.OfKeys(held.Tasks)}, err
 }
 

@@ -7,8 +7,10 @@ import "context"
 // Holder is a [Queue] that can tell a worker what it holds. A worker asks where the answer to a take was lost: if it knows of all that is listed, it was given
 // nothing, and need not give up what it has.
 type Holder interface {
-	// Held lists what a worker owns. Every take of the worker that was asked for before is over by then, and none of them comes later; a world that cannot
-	// promise that returns an error. [ErrLeaseLost]: it holds nothing any more.
+	// Held lists what a worker owns. Every take of the worker that was asked for before is over by then, and none of
+	// them comes later; a world that cannot promise that returns an error. Behind several servers these are the takes
+	// with lower numbers than the last one that was made, see [TakeQuery].Number: to ask is to take nothing, under the
+	// next number, and then to call Held. [ErrLeaseLost]: it holds nothing any more.
 	Held(ctx context.Context, worker string) (Held, error)
 }
 

@@ -14,6 +14,12 @@ type TakeQuery struct {
 	// and Tasks hold as ever. Where it is not ready, somebody has it, or it is unknown, nothing is given; More and Next are left out.
 	Run  string
 	Step string // correlation ID
+
+	// Number counts the takes of a worker that lives elsewhere (see [Worker].Remote), from 1. Of several servers that
+	// speak for it one alone gives something under a number, and none under a lower one than the last that gave
+	// something or that asked for nothing: [ErrConflict]. 0: they are not counted. Where one process gives all that is
+	// given, its order decides.
+	Number int64
 }
 
 // Taken is what a worker now holds.

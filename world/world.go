@@ -129,8 +129,9 @@ type Worker struct {
 	Steps   []string      // the steps that it registered
 	Lease   time.Duration // how long it is believed alive after a beat; default 10 s
 
-	// Remote says that it lives in another process than the one that calls Join for it: behind a server. The end of that process is not its death:
-	// whichever comes after it on the same storage goes on with its lease.
+	// Remote says that it lives in another process than the one that calls Join for it: behind a server. The end of
+	// that process is not its death: whichever comes after it on the same storage goes on with its lease, and, where
+	// the storage is for several processes, so does any that is beside it.
 	Remote bool
 }
 

@@ -6,6 +6,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,6 +24,7 @@ var (
 	heldTasks    = load("held_tasks")
 	accountRuns  = load("account_runs")
 	accountTasks = load("account_tasks")
+	ownedMail    = load("owned_mail")
 )
 
 // notBefore is what the database says that the time is, or what was said here before, if that was later: clocks do not run alike.
@@ -70,12 +72,15 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 	if ctx.Err() != nil {
 		return world.Beat{}, context.Cause(ctx)
 	}
-	wk := w.worker(q.Worker)
-	if wk == nil || w.isClosed() {
+	wk, err := w.find(ctx, q.Worker)
+	switch {
+	case err != nil:
+		return world.Beat{}, fmt.Errorf("worker %s: beat: %w", q.Worker, err)
+	case wk == nil || w.isClosed():
 		return world.Beat{}, w.notAlive(q.Worker)
 	}
 	now, mine := w.now(), w.ownedBy(wk)
-	if !q.Account {
+	if !q.Account && !wk.Remote { // another server may have given it something
 		if b, ok := w.idleBeat(wk, now, len(mine)+len(q.Tasks)); ok {
 			return b, nil
 		}
@@ -133,7 +138,13 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, ask *world
 			q.Queue(w.sql(seeWorker), wk.key).Query(see)
 		}
 		if len(mine) > 0 {
-			w.askRuns(q, wk, mine, over, &b.Mail)
+			w.askEnded(q, mine, over)
+		}
+		switch {
+		case wk.Remote:
+			q.Queue(w.sql(ownedMail), wk.key).Query(addMail(&b.Mail))
+		case len(mine) > 0:
+			q.Queue(w.sql(runsMail), keysOfRuns(mine), wk.key).Query(addMail(&b.Mail))
 		}
 		if len(ask.Tasks) > 0 {
 			w.askTasks(q, wk, ask.Tasks, held)
@@ -164,22 +175,34 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, ask *world
 			b.Lost = append(b.Lost, r.id)
 		}
 	}
+	if wk.Remote && b.Account != nil {
+		w.keepOnly(mine, b.Account.Runs)
+	}
 	return b, held, nil
 }
 
-// askRuns asks which of a worker's runs are over, and for the mail of all. They are asked for by their keys: behind an old snapshot the index of owners is full
-// of dead entries.
-func (w *World) askRuns(q *pgx.Batch, wk *worker, mine []*run, over map[int64]bool, mail *[]world.Mail) {
-	keys := make([]int64, len(mine))
-	for i, r := range mine {
-		keys[i] = r.key
-	}
-	q.Queue(w.sql(endedRuns), keys).Query(func(rows pgx.Rows) error {
+// askEnded asks which runs are over.
+func (w *World) askEnded(q *pgx.Batch, runs []*run, over map[int64]bool) {
+	q.Queue(w.sql(endedRuns), keysOfRuns(runs)).Query(func(rows pgx.Rows) error {
 		var key int64
 		_, err := pgx.ForEachRow(rows, []any{&key}, func() error { over[key] = true; return nil })
 		return err
 	})
-	q.Queue(w.sql(runsMail), keys, wk.key).Query(func(rows pgx.Rows) error {
+}
+
+// keysOfRuns are the keys by which a worker's runs are asked for: behind an old snapshot the index of owners is full of
+// dead entries. For a worker whose runs another server may know of, that index has to do.
+func keysOfRuns(runs []*run) []int64 {
+	keys := make([]int64, len(runs))
+	for i, r := range runs {
+		keys[i] = r.key
+	}
+	return keys
+}
+
+// addMail reads the rows of inboxes.
+func addMail(mail *[]world.Mail) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
 		for rows.Next() {
 			_, m, err := scanMail(rows)
 			if err != nil {
@@ -188,7 +211,7 @@ func (w *World) askRuns(q *pgx.Batch, wk *worker, mine []*run, over map[int64]bo
 			*mail = append(*mail, m)
 		}
 		return rows.Err()
-	})
+	}
 }
 
 // askTasks asks which of some tasks a worker holds.

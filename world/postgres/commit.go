@@ -21,7 +21,10 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 	if w.isClosed() {
 		return world.Committed{}, world.ErrClosed
 	}
-	wk := w.worker(c.Worker)
+	wk, err := w.find(ctx, c.Worker)
+	if err != nil {
+		return world.Committed{}, fmt.Errorf("run %s: commit at event %d: %w", c.Run, c.First, err)
+	}
 	if wk == nil && !c.Birth() {
 		return world.Committed{}, lost(c)
 	}
@@ -187,7 +190,8 @@ func (d *draft) all(p *plan, r *run) (err error) {
 // turn puts one commit to one run on the sheet, and moves r to what it is then. p is nil for a child.
 func (d *draft) turn(c *world.Commit, r *run, events []world.Event, before standing, p *plan) error {
 	s := &d.sheet
-	class, running, paused, unsure := r.class, r.running, r.paused, r.unsure
+	class, running, paused := r.class, r.running, r.paused
+	unsure := r.unsure || d.wk != nil && d.wk.Remote // another server may know better whose the run is
 	r.unsure = false
 	if len(events) > 0 {
 		if err := d.append(r, c, events); err != nil {

@@ -133,7 +133,7 @@ func (w *World) disclaim(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, disclaimAfter)
 	defer cancel()
 	w.counters.housekeeping.Add(1)
-	_, err := w.pool.Exec(ctx, w.sql(disclaim), w.workerKeys())
+	_, err := w.pool.Exec(ctx, w.sql(disclaim), w.local())
 	return err == nil
 }
 
@@ -258,7 +258,7 @@ func (h *holding) listen(ctx context.Context, wait time.Duration) error {
 // lock takes the locks of this World's workers, and gives back those of workers that are gone. It reports whether it has all.
 func (h *holding) lock(ctx context.Context) (all bool, err error) {
 	mine := make(map[int64]bool)
-	for _, key := range h.w.workerKeys() {
+	for _, key := range h.w.local() {
 		mine[key] = true
 	}
 	all = true
@@ -300,7 +300,7 @@ var errSession = errors.New("session lock lost")
 // watch looks at the workers of others, if it is time and somebody may hold something, and returns when it is next.
 func (h *holding) watch(ctx context.Context) (next time.Duration, err error) {
 	s := &h.w.queue.session
-	if len(h.locked) == 0 || !s.watch.Load() {
+	if !h.w.works() || !s.watch.Load() {
 		return math.MaxInt64, nil
 	}
 	if d := h.nextWatch() - time.Since(h.looked); d > 0 {

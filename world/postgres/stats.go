@@ -72,7 +72,7 @@ func (w *World) sumTotals(ctx context.Context) error {
 func scanWorker(row pgx.Rows) (wk world.WorkerRow, err error) {
 	var classes, steps string
 	var lease int64
-	if err := row.Scan(&wk.ID, &wk.Name, &wk.Build, &classes, &steps, &lease, &wk.JoinedAt, &wk.Until, &wk.Runs, &wk.Tasks); err != nil {
+	if err := row.Scan(&wk.ID, &wk.Name, &wk.Build, &classes, &steps, &lease, &wk.JoinedAt, &wk.Until, &wk.Runs, &wk.Tasks, &wk.Remote); err != nil {
 		return wk, err
 	}
 	wk.Lease, wk.JoinedAt, wk.Until = time.Duration(lease), world.Within(wk.JoinedAt.UTC()), world.Within(wk.Until.UTC())

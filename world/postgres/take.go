@@ -33,12 +33,17 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 	if ctx.Err() != nil {
 		return world.Taken{}, context.Cause(ctx)
 	}
-	wk := w.worker(q.Worker)
-	if wk == nil || w.isClosed() {
+	wk, err := w.find(ctx, q.Worker)
+	switch {
+	case err != nil:
+		return world.Taken{}, fmt.Errorf("worker %s: take: %w", q.Worker, err)
+	case wk == nil || w.isClosed():
 		return world.Taken{}, w.notAlive(q.Worker)
 	}
 	t := taking{w: w, wk: wk, runs: max(q.Runs, 0), tasks: max(q.Tasks, 0), steps: q.Steps, skip: make(map[int64]bool)}
-	var err error
+	if t.count(q.Number); t.noted && t.runs == 0 && t.tasks == 0 {
+		return t.mark(ctx)
+	}
 	if t.classes, err = w.classKeys(ctx, q.Classes); err != nil {
 		return world.Taken{}, err
 	}
@@ -72,6 +77,8 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 type taking struct {
 	w           *World
 	wk          *worker
+	number      int64 // among those of the worker
+	noted       bool  // it is to be noted in the database: other processes may have takes of this worker
 	classes     []int32
 	steps       []string
 	runs, tasks int            // how many it may give still
@@ -175,15 +182,14 @@ func (t *taking) give(ctx context.Context, now time.Time, runs, tasks []candidat
 		if stale {
 			q.Queue(w.sql(renewWorkers), []int64{wk.key})
 		}
-		q.Queue(w.sql(lockLanes), []int64{wk.key}, int16(laneTake))
+		t.fence(q)
 	})
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return 0, err
-	case sqlState(err) == codeDivision: // the fence
-		w.forget(wk)
-		return 0, w.notAlive(wk.ID)
+	case sqlState(err) == codeDivision:
+		return 0, t.fenced(ctx)
 	case again(err), refused(err), errors.Is(err, world.ErrClosed), errors.Is(err, world.ErrCorrupt):
 		return 0, fmt.Errorf("worker %s: take: %w", wk.ID, err) // nothing was written
 	default:

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,8 +53,9 @@ type queueing struct {
 type worker struct {
 	world.Worker
 	key   int64
-	told  time.Time // the end of its lease as it was told; under World.mu, as what follows
-	shown time.Time // and as the database has it
+	takes atomic.Int64 // so far
+	told  time.Time    // the end of its lease as it was told; under World.mu, as what follows
+	shown time.Time    // and as the database has it
 }
 
 // worker returns what joined here under an ID and was not found dead, else nil.
@@ -68,6 +70,10 @@ func (w *World) forget(wk *worker) {
 	defer w.queue.session.nudge()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.forgetLocked(wk)
+}
+
+func (w *World) forgetLocked(wk *worker) {
 	if w.workers[wk.ID] == wk {
 		delete(w.workers, wk.ID)
 	}
@@ -110,7 +116,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err er
 	mine := &worker{Worker: wk}
 	sent := time.Now()
 	err = w.batch(ctx, func(q *pgx.Batch) {
-		q.Queue(w.sql(insertWorker), wk.ID, wk.Name, wk.Build, string(classes), string(steps), int64(wk.Lease), w.laneNumbers()).
+		q.Queue(w.sql(insertWorker), wk.ID, wk.Name, wk.Build, string(classes), string(steps), int64(wk.Lease), w.laneNumbers(), wk.Remote).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&mine.key, &b.Now, &b.Until) })
 	})
 	if sqlState(err) == codeUnique {
@@ -122,20 +128,19 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err er
 	w.clock.measure(sent, b.Now)
 	b.Now, b.Until = b.Now.UTC(), b.Until.UTC()
 	mine.told, mine.shown = b.Until, b.Until
-	w.mu.Lock()
-	w.workers[wk.ID] = mine
-	w.mu.Unlock()
-	w.queue.session.nudge()
+	w.know(mine)
 	return b, nil
 }
 
 // Leave ends a worker's lease and hands back what it holds; see [world.Queue].
 func (w *World) Leave(ctx context.Context, id string) error {
-	wk := w.worker(id)
-	if wk == nil {
-		if w.isClosed() {
-			return world.ErrClosed
-		}
+	wk, err := w.find(ctx, id)
+	switch {
+	case err != nil:
+		return fmt.Errorf("worker %s: leave: %w", id, err)
+	case wk == nil && w.isClosed():
+		return world.ErrClosed
+	case wk == nil:
 		return nil
 	}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {

@@ -424,7 +424,7 @@ func (wr *writer) connect(ctx context.Context) error {
 		_, err = conn.Exec(ctx, w.sql(keepLockTimeout), w.writing.groupLock)
 	}
 	if err == nil {
-		if _, err = conn.Exec(ctx, w.sql(noteBackend), w.workerKeys(), wr.lane, int32(b.pid)); refused(err) {
+		if _, err = conn.Exec(ctx, w.sql(noteBackend), w.local(), wr.lane, int32(b.pid)); refused(err) {
 			err = nil // somebody holds a row; nothing rests on it
 		}
 	}
@@ -436,17 +436,6 @@ func (wr *writer) connect(ctx context.Context) error {
 	w.writing.backends[wr.lane] = b
 	w.writing.mu.Unlock()
 	return nil
-}
-
-// workerKeys are the keys of all workers that joined here.
-func (w *World) workerKeys() []int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	keys := make([]int64, 0, len(w.workers))
-	for _, wk := range w.workers {
-		keys = append(keys, wk.key)
-	}
-	return keys
 }
 
 // drop closes the connection.

@@ -56,7 +56,7 @@ type TakeQuery struct {
 
 // World is the query of a message.
 func (q *TakeQuery) World() world.TakeQuery {
-	return world.TakeQuery{Worker: q.Worker, Classes: q.Classes, Runs: q.Runs, Steps: q.Steps, Tasks: q.Tasks, Run: q.Run, Step: q.Step}
+	return world.TakeQuery{Worker: q.Worker, Classes: q.Classes, Runs: q.Runs, Steps: q.Steps, Tasks: q.Tasks, Run: q.Run, Step: q.Step, Number: q.N}
 }
 
 // Taken is a [world.Taken].

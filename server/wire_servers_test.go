@@ -1,0 +1,160 @@
+package server
+
+// Several servers in front of one database: a remote worker may come through any of them, by turns, and goes on at the
+// next one where one dies.
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/postgres"
+	"github.com/stepwell/stepwell/world/remote"
+	"github.com/stepwell/stepwell/world/worldtest"
+)
+
+// byTurns sends requests to servers by turns, as balancers do.
+type byTurns struct {
+	base  http.RoundTripper
+	hosts []string
+	n     atomic.Int64
+}
+
+func newByTurns(t testing.TB, urls ...string) *byTurns {
+	t.Helper()
+	base := &http.Transport{}
+	t.Cleanup(base.CloseIdleConnections)
+	b := &byTurns{base: base}
+	for _, text := range urls {
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.hosts = append(b.hosts, u.Host)
+	}
+	return b
+}
+
+func (b *byTurns) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Host, r.URL.Host = "", b.hosts[b.n.Add(1)%int64(len(b.hosts))]
+	return b.base.RoundTrip(r)
+}
+
+// openPair opens a PostgreSQL database twice, as two processes do.
+func openPair(t testing.TB, db string) (a, b world.World) {
+	t.Helper()
+	var pair [2]world.World
+	for i := range pair {
+		w, err := postgres.Open(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair[i] = w
+	}
+	return pair[0], pair[1]
+}
+
+// serveTwice puts two servers in front of a database. What it returns makes clients, which come to both by turns.
+func serveTwice(t testing.TB, db string) (open func() *remote.World) {
+	t.Helper()
+	a, b := openPair(t, db)
+	urls := []string{serveWorld(t, a, Options{}), serveWorld(t, b, Options{})}
+	return func() *remote.World { return openRemote(t, urls[0], remote.Options{Transport: newByTurns(t, urls...)}) }
+}
+
+// Two servers of one database are a world.
+func TestRemoteWorldOfTwoServers(t *testing.T) {
+	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
+	worldtest.Run(t, func(tb testing.TB) world.World {
+		return serveTwice(tb, cluster.URL(tb))()
+	})
+}
+
+func TestRemoteWorkersOfTwoServers(t *testing.T) {
+	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
+	pair := func(tb testing.TB) (a, b world.World) {
+		open := serveTwice(tb, cluster.URL(tb))
+		return open(), open()
+	}
+	t.Run("shared", func(t *testing.T) { t.Parallel(); worldtest.RunShared(t, pair) })
+	t.Run("workers", func(t *testing.T) { t.Parallel(); worldtest.RunWorkers(t, pair) })
+}
+
+// TestRemoteAppOutlivesKilledServer: a server is killed while the worker behind it is in the middle of a step, and
+// another one is there. Beside them is a worker on the database. The run was taken once, and the bodies of its steps
+// ran once.
+func TestRemoteAppOutlivesKilledServer(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
+	key, err := stepwell.NewEncryptionKey("k1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := stepwell.NewKeyring(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, keys := range map[string]*stepwell.Keyring{"plain": nil, "encrypted": ring} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, a, b := cluster.URL(t), freeAddress(t), freeAddress(t)
+			beside, err := postgres.Open(t.Context(), db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := beside.Close(); err != nil {
+					t.Errorf("Close = %v", err)
+				}
+			})
+			first := spawn(t, mission{DB: db, Listen: a})
+			spawn(t, mission{DB: db, Listen: b})
+			work(t, beside, stepwell.Define("another", func(stepwell.Context, int) (int, error) { return 0, nil }))
+			var bodies atomic.Int32
+			inStep, goOn := make(chan struct{}), make(chan struct{})
+			flow := stepwell.Define("flow", func(ctx stepwell.Context, n int) (int, error) {
+				for _, name := range []string{"before", "long", "after"} {
+					var err error
+					if n, err = stepwell.Step(ctx, name, func(ctx context.Context) (int, error) {
+						if bodies.Add(1); name == "long" {
+							close(inStep)
+							select {
+							case <-goOn:
+							case <-ctx.Done():
+								return 0, errors.New("its context ended")
+							}
+						}
+						return n + 1, nil
+					}); err != nil {
+						return 0, err
+					}
+				}
+				return n, nil
+			})
+			g := newGate(t, a)
+			app := workWith(t, openRemote(t, "http://"+g.Addr().String(), remote.Options{}), keys, flow)
+			run, err := flow.Start(t.Context(), app, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-inStep
+			first.kill()
+			g.turn(b)
+			close(goOn)
+			if got, err := run.Result(t.Context()); err != nil || got != 4 {
+				t.Fatalf("got %d, %v, want 4", got, err)
+			}
+			info, err := app.Get(t.Context(), run.ID())
+			if err != nil || info.Takes != 1 || bodies.Load() != 3 {
+				t.Errorf("got %d takes, %d bodies, %v; want 1 and 3", info.Takes, bodies.Load(), err)
+			}
+		})
+	}
+}

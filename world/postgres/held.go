@@ -1,0 +1,110 @@
+package postgres
+
+// What a worker holds, and what becomes of takes that come late: the last statement of a take is its fence. The takes
+// of a worker are counted, here where it lives in this process, else by itself; in its lane for takes stands the number
+// behind which none gives anything any more.
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	lockTake   = load("lock_take")
+	noteTake   = load("note_take")
+	fenceTakes = load("fence_takes")
+)
+
+var _ world.Holder = (*World)(nil)
+
+// Held lists what a worker owns; see [world.Holder].
+func (w *World) Held(ctx context.Context, id string) (h world.Held, err error) {
+	wk, err := w.find(ctx, id)
+	switch {
+	case err != nil:
+		return h, fmt.Errorf("worker %s: held: %w", id, err)
+	case wk == nil || w.isClosed():
+		return h, w.notAlive(id)
+	}
+	number := int64(0) // such a worker makes a take of nothing before
+	if !wk.Remote {
+		number = wk.takes.Add(1)
+	}
+	var a world.Account
+	alive := false
+	if err := w.batch(ctx, func(q *pgx.Batch) {
+		a, alive = world.Account{}, false
+		q.Queue(w.sql(fenceTakes), wk.key, int16(laneTake), number).Query(func(rows pgx.Rows) error {
+			var taken int64
+			_, err := pgx.ForEachRow(rows, []any{&taken}, func() error { alive = true; return nil })
+			return err
+		})
+		w.askAccount(q, wk, &a)
+	}); err != nil {
+		return h, fmt.Errorf("worker %s: held: %w", id, err)
+	}
+	if !alive {
+		w.forget(wk)
+		return h, w.notAlive(id)
+	}
+	for _, r := range a.Runs {
+		h.Runs = append(h.Runs, r.Run)
+	}
+	for _, t := range a.Tasks {
+		h.Tasks = append(h.Tasks, world.TaskKey{Run: t.Run, Step: t.Step})
+	}
+	return h, nil
+}
+
+// count gives a take its number. That of a worker that lives elsewhere and counts none is behind nothing.
+func (t *taking) count(number int64) {
+	switch {
+	case !t.wk.Remote:
+		t.number = t.wk.takes.Add(1)
+	case number > 0:
+		t.number, t.noted = number, true
+	default:
+		t.number = math.MaxInt64
+	}
+}
+
+// fence is the last statement of a take.
+func (t *taking) fence(q *pgx.Batch) {
+	w, key := t.w, t.wk.key
+	if t.noted {
+		q.Queue(w.sql(noteTake), key, int16(laneTake), t.number, w.queue.news.from)
+	} else {
+		q.Queue(w.sql(lockTake), key, int16(laneTake), t.number)
+	}
+}
+
+// fenced says why a take did not pass its fence.
+func (t *taking) fenced(ctx context.Context) error {
+	w, id, alive := t.w, t.wk.ID, false
+	if err := w.read(ctx, seeWorker, func(pgx.Rows) error { alive = true; return nil }, t.wk.key); err != nil {
+		return fmt.Errorf("worker %s: take: %w", id, err) // nothing was written
+	}
+	if alive {
+		return fmt.Errorf("worker %s: take %d comes behind another one: %w", id, t.number, world.ErrConflict)
+	}
+	w.forget(t.wk)
+	return w.notAlive(id)
+}
+
+// mark is a take of nothing: those with lower numbers give nothing from here on.
+func (t *taking) mark(ctx context.Context) (world.Taken, error) {
+	err := t.w.batch(ctx, t.fence)
+	switch {
+	case sqlState(err) == codeDivision:
+		return world.Taken{}, t.fenced(ctx)
+	case err != nil:
+		return world.Taken{}, fmt.Errorf("worker %s: take: %w", t.wk.ID, err)
+	}
+	t.out.Now = t.w.now()
+	return t.out, nil
+}

@@ -1,0 +1,96 @@
+package postgres
+
+// Workers that live elsewhere, behind servers. Any World of the database speaks for one that has joined: which runs it
+// has is in its rows, and what a World keeps in memory of these makes commits quicker and is believed nowhere. So the
+// end of a server is nobody's death, and a worker may come through any server, or several at once. Such a worker is
+// judged by its lease alone.
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var adoptWorker = load("adopt_worker")
+
+// find returns a worker that was not found dead, as far as this World knows: one that joined here, or one that lives
+// elsewhere, wherever it joined. Nil: there is none.
+func (w *World) find(ctx context.Context, id string) (*worker, error) {
+	if wk := w.worker(id); wk != nil || id == "" || !storable([]any{id}) {
+		return wk, nil
+	}
+	return w.adopt(ctx, id)
+}
+
+// adopt goes on with a worker that lives elsewhere and is alive.
+func (w *World) adopt(ctx context.Context, id string) (*worker, error) {
+	wk := &worker{Worker: world.Worker{ID: id, Remote: true}}
+	found := false
+	err := w.batch(ctx, func(q *pgx.Batch) {
+		found = false
+		q.Queue(w.sql(adoptWorker), id, w.laneNumbers()).Query(func(rows pgx.Rows) error {
+			_, err := pgx.ForEachRow(rows, []any{&wk.key, &wk.Name, &wk.Build, &wk.Lease, &wk.told}, func() error { found = true; return nil })
+			return err
+		})
+	})
+	if err != nil || !found {
+		return nil, err
+	}
+	wk.told = world.Within(wk.told.UTC())
+	wk.shown = wk.told
+	return w.know(wk), nil
+}
+
+// know remembers a worker, unless it is known, and forgets those that have gone to other servers.
+func (w *World) know(wk *worker) *worker {
+	now := w.now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known := w.workers[wk.ID]; known != nil {
+		return known
+	}
+	for _, other := range w.workers {
+		if other.Remote && now.Sub(other.told) > other.Lease {
+			w.forgetLocked(other)
+		}
+	}
+	w.workers[wk.ID] = wk
+	w.queue.session.nudge()
+	return wk
+}
+
+// local are the keys of the workers that live in this process.
+func (w *World) local() []int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	keys := make([]int64, 0, len(w.workers))
+	for _, wk := range w.workers {
+		if !wk.Remote {
+			keys = append(keys, wk.key)
+		}
+	}
+	return keys
+}
+
+// works reports whether there are workers here.
+func (w *World) works() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.workers) > 0
+}
+
+// keepOnly forgets which runs a worker that lives elsewhere has had, of some that it was known to own: it gave them up
+// through another server. w.mu is locked.
+func (w *World) keepOnly(before []*run, owned []world.OwnedRun) {
+	takes := make(map[string]int64, len(owned))
+	for _, o := range owned {
+		takes[o.Run] = o.Take
+	}
+	for _, r := range before {
+		if takes[r.id] != r.take {
+			w.disown(r)
+		}
+	}
+}
