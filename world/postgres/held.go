@@ -85,15 +85,23 @@ func (t *taking) fence(q *pgx.Batch) {
 
 // fenced says why a take did not pass its fence.
 func (t *taking) fenced(ctx context.Context) error {
-	w, id, alive := t.w, t.wk.ID, false
+	if err := t.alive(ctx); err != nil {
+		return err // nothing was written
+	}
+	return fmt.Errorf("worker %s: take %d comes behind another one: %w", t.wk.ID, t.number, world.ErrConflict)
+}
+
+// alive returns an error unless the worker is alive.
+func (t *taking) alive(ctx context.Context) error {
+	w, alive := t.w, false
 	if err := w.read(ctx, seeWorker, func(pgx.Rows) error { alive = true; return nil }, t.wk.key); err != nil {
-		return fmt.Errorf("worker %s: take: %w", id, err) // nothing was written
+		return fmt.Errorf("worker %s: take: %w", t.wk.ID, err)
 	}
-	if alive {
-		return fmt.Errorf("worker %s: take %d comes behind another one: %w", id, t.number, world.ErrConflict)
+	if !alive {
+		w.forget(t.wk)
+		return w.notAlive(t.wk.ID)
 	}
-	w.forget(t.wk)
-	return w.notAlive(id)
+	return nil
 }
 
 // mark is a take of nothing: those with lower numbers give nothing from here on.

@@ -113,6 +113,10 @@ func (t *taking) round(ctx context.Context) (again bool, err error) {
 			return false, err
 		}
 		again = again || given < chosen
+	} else if t.wk.Remote { // another server may have been told of its death
+		if err := t.alive(ctx); err != nil {
+			return false, err
+		}
 	}
 	t.rest(look, runs, tasks)
 	if !look.full && !again && !t.out.More { // it filled all the room: what it did not see is not to wait for a notice

@@ -20,9 +20,14 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 	}
 	m := wire.OfCommit(c)
 	m.Again = w.inDoubt(c.ID)
+	wk := w.knows(c.Worker)
+	had := wk != nil && givesUp(c) && wk.move(c.Run, false) // before: a beat may see it first
 	var out wire.Committed
 	err := w.ask(ctx, manner{}, "commit", m, &out)
-	w.settle(c.ID, err)
+	doubt := w.settle(c.ID, err)
+	if had && err != nil && !doubt || wk != nil && err == nil && c.Birth() && !givesUp(c) && out.Existing == "" {
+		wk.move(c.Run, true)
+	}
 	if err != nil {
 		return world.Committed{}, err
 	}
@@ -46,15 +51,15 @@ func (w *World) inDoubt(id [16]byte) bool {
 	return ok
 }
 
-// settle notes what is known of a commit.
-func (w *World) settle(id [16]byte, err error) {
+// settle notes what is known of a commit, and reports whether that is nothing.
+func (w *World) settle(id [16]byte, err error) (doubt bool) {
 	var unknown *unknownError
-	doubt := errors.Is(err, world.ErrUnknownOutcome) || errors.As(err, &unknown)
+	doubt = errors.Is(err, world.ErrUnknownOutcome) || errors.As(err, &unknown)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !doubt {
 		delete(w.doubts, id)
-		return
+		return false
 	}
 	for other := range w.doubts {
 		if len(w.doubts) < mostDoubts {
@@ -63,6 +68,7 @@ func (w *World) settle(id [16]byte, err error) {
 		delete(w.doubts, other)
 	}
 	w.doubts[id] = struct{}{}
+	return true
 }
 
 // Deliver sends to a run's inbox, or ends an attempt of a task; see [world.Log]. What has a delivery ID is sent again where the answer was lost.

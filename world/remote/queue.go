@@ -113,6 +113,9 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 		}
 		return world.Taken{}, err
 	}
+	for i := range out.Runs {
+		wk.move(out.Runs[i].Run, true)
+	}
 	return out.World(), nil
 }
 
@@ -147,10 +150,13 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 	wk := w.worker(q.Worker)
 	wk.mu.Lock()
 	in := wire.BeatQuery{Worker: q.Worker, Tasks: wire.OfKeys(q.Tasks), Again: wk.missed}
+	wk.owned.begin()
 	wk.mu.Unlock()
 	var out wire.Beat
 	err := w.ask(ctx, manner{twice: true, tries: 1, limit: wk.wait()}, "beat", &in, &out)
 	wk.mu.Lock()
+	b := out.World()
+	lost := wk.owned.end(b.Account)
 	if wk.missed = err != nil; err == nil {
 		wk.server = out.Server
 	}
@@ -161,7 +167,10 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 		}
 		return world.Beat{}, err
 	}
-	return out.World(), nil
+	if b.Account != nil {
+		b.Lost = lost
+	}
+	return b, nil
 }
 
 // Leave ends a worker's lease; see [world.Queue].

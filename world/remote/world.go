@@ -93,6 +93,7 @@ type worker struct {
 	lease  time.Duration // 0: it did not say; under mu
 	missed bool          // the answer to the last beat was lost; under mu
 	server string        // the process of the server that answered last; under mu
+	owned  owned         // under mu
 }
 
 // Open connects to the server at a URL such as https://stepwell.internal or http://127.0.0.1:7373, which may have a path where the server is
