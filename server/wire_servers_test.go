@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"reflect"
 	"sync/atomic"
 	"testing"
 
@@ -61,12 +62,35 @@ func openPair(t testing.TB, db string) (a, b world.World) {
 	return pair[0], pair[1]
 }
 
-// serveTwice puts two servers in front of a database. What it returns makes clients, which come to both by turns.
-func serveTwice(t testing.TB, db string) (open func() *remote.World) {
+// balanced is a world of two servers, to which its calls go by turns. Each server counts what it does itself.
+type balanced struct {
+	*remote.World
+	below [2]world.World
+}
+
+// Stats adds up what the servers count.
+func (w balanced) Stats(ctx context.Context) (world.Stats, error) {
+	stats, err := w.World.Stats(ctx)
+	stats.Counters = world.Counters{}
+	for _, below := range w.below {
+		one, statsErr := below.Stats(ctx)
+		err = errors.Join(err, statsErr)
+		from, to := reflect.ValueOf(one.Counters), reflect.ValueOf(&stats.Counters).Elem()
+		for i := range to.NumField() {
+			to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
+		}
+	}
+	return stats, err
+}
+
+// serveTwice puts two servers in front of a database. What it returns makes clients.
+func serveTwice(t testing.TB, db string) (open func() balanced) {
 	t.Helper()
 	a, b := openPair(t, db)
 	urls := []string{serveWorld(t, a, Options{}), serveWorld(t, b, Options{})}
-	return func() *remote.World { return openRemote(t, urls[0], remote.Options{Transport: newByTurns(t, urls...)}) }
+	return func() balanced {
+		return balanced{openRemote(t, urls[0], remote.Options{Transport: newByTurns(t, urls...)}), [2]world.World{a, b}}
+	}
 }
 
 // Two servers of one database are a world.
