@@ -96,7 +96,7 @@ func serveTwice(t testing.TB, db string) (open func() balanced) {
 // Two servers of one database are a world.
 func TestRemoteWorldOfTwoServers(t *testing.T) {
 	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
-	worldtest.Run(t, func(tb testing.TB) world.World {
+	worldtest.RunOver(t, func(tb testing.TB) world.World {
 		return serveTwice(tb, cluster.URL(tb))()
 	})
 }
