@@ -61,11 +61,14 @@ func hots(n int) []hot {
 		{takeRuns, "50 runs", 900, []any{keysOf(due, k), []int64{}, 1, []int{1, 3}}},
 		{takenRuns, "50 runs", 500, []any{mine, 1, shortLog}},
 		{runsMail, "50 runs", 600, []any{mine, 1}},
+		{lockTake, "", 20, []any{1, 0, 1}},
+		{noteTake, "", 40, []any{1, 0, 1, "x"}},
 		{takeTasks, "50 tasks", 500, []any{keysOf(1, k), zero, zero, zero, none, times, 1}},
 		// Heartbeats.
 		{beatWorker, "", 20, []any{1, 0}},
 		{seeWorker, "", 20, []any{1}},
 		{endedRuns, "50 runs", 200, []any{mine}},
+		{ownedMail, "all runs of a worker", 12_000, []any{1}},
 		{heldTasks, "1 task", 20, []any{1, []string{fmt.Sprint("wrun_", n+2)}, []string{"step_2"}, []int{0}}},
 		// A group of commits.
 		{insertLog, "50 commits", 700, []any{mine, same(10, k), same(3, k), 1, head, body, one}},
