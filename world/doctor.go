@@ -43,6 +43,32 @@ func BlockedRuns(workflows []WorkflowStats) string {
 	return strings.Join(texts, ", ")
 }
 
+// Mender is a [World] that makes right by itself what damage leaves and needs nobody's decision. [Admin].Sweep does so too, with what it sees at a glance.
+type Mender interface {
+	// Mend frees runs and tasks whose owner is not among the workers, and counts runs anew where the counts are not what is there. It tells what it did. It may
+	// take seconds on a large database.
+	Mend(ctx context.Context) ([]Finding, error)
+}
+
+// Mended is what a [Mender] tells: it freed what so many owners had, and so many counts were wrong.
+func Mended(owners, counts int) []Finding {
+	return []Finding{
+		{Check: "mended: owners", Health: HealthGood, Found: fmt.Sprintf("freed what %d owners had that are not there", owners)},
+		{Check: "mended: counts", Health: HealthGood, Found: fmt.Sprintf("%d of the counts were wrong", counts)},
+	}
+}
+
+// MendAdvice and LostEndAdvice are advice of worlds' doctors.
+const (
+	MendAdvice    = "a worker frees owners and mends what cannot be right within 5 minutes; all at once:  stepwell doctor --mend"
+	LostEndAdvice = "restore a backup; or go on in a fork of the run: see docs/operating.md"
+)
+
+// WrongCount says that runs of a workflow are counted as something so often, and how many there are.
+func WrongCount(workflow, as string, n, is int64) string {
+	return fmt.Sprintf("%d of workflow %s are %s, counted as %d", is, workflow, as, n)
+}
+
 // Health says how bad a finding is.
 type Health string
 

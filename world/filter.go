@@ -9,7 +9,7 @@ import "fmt"
 func (q *RunQuery) Filtered() bool { return len(q.Input)+len(q.Attributes) > 0 }
 
 // Holds reports whether a run has the parent, the origin, the input and the attributes that the query asks for. A run with the attributes whose input nobody can look into, as
-// it is encrypted, is [ErrInvalid]: to leave it out would be an answer that is wrong.
+// it is encrypted, is [ErrInvalid]: to leave it out would be an answer that is wrong. Of one that is damaged nobody knows.
 func (q *RunQuery) Holds(r *Run) (bool, error) {
 	if q.Parent != "" && (r.Parent == nil || r.Parent.Run != q.Parent) || q.Origin != "" && (r.Origin == nil || r.Origin.Run != q.Origin) {
 		return false, nil
@@ -19,7 +19,7 @@ func (q *RunQuery) Holds(r *Run) (bool, error) {
 			return false, nil
 		}
 	}
-	if len(q.Input) > 0 && r.Encryption != "" {
+	if len(q.Input) > 0 && r.Encryption != "" && r.Damage == "" {
 		return false, fmt.Errorf("%w: run %s is encrypted, so runs cannot be filtered by input: filter by attributes", ErrInvalid, r.ID)
 	}
 	for _, pattern := range q.Input {

@@ -121,6 +121,19 @@ func (r *Run) CheckRow(sealed, origin, failure string, birth, end Sum) {
 	}
 }
 
+// CheckEnd notes that the log of a run ends before an event that it had.
+func (r *Run) CheckEnd(last, had int64) {
+	if last > 0 && last < had { // one without an event says so itself, see CheckFirst
+		r.damaged("its log", fmt.Errorf("it ends with event %d, and had %d", last, had))
+	}
+}
+
+// CheckClass notes that the queue has a run under a class that there is not, and puts one in its place that somebody may take.
+func (r *Run) CheckClass(c *Class, workflow string, key int64) {
+	*c = Class{Workflow: workflow}
+	r.damaged("its row in the queue", fmt.Errorf("class %d is unknown", key))
+}
+
 // ReadBirth reads what the row of a run shows of the first row of its log.
 func (r *Run) ReadBirth(format int, head string, body []byte, sum Sum) {
 	events, _, _, err := ReadRow(r.ID, r.CreatedAt, 1, format, head, body, sum)

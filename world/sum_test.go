@@ -80,6 +80,38 @@ func FuzzRows(f *testing.F) {
 			_, _ = page.Add(&row, 0, &ChunkQuery{}, &size)
 		}
 		(&Task{Input: body}).Check(SumOf(int32(number)))
+		// What worlds keep as JSON in columns of their own: histories of tasks, classes and steps of workers, what came too late, errors, attributes.
+		for _, v := range []any{&[]Event{}, &[]Class{}, &[]string{}, &Late{}, &Error{}, &map[string]json.RawMessage{}} {
+			if json.Unmarshal([]byte(text), v) == nil {
+				shown(v)
+			}
+		}
+		tally := Tally{}
+		_ = tally.Set(text, kind, int(number))
+		shown(tally.List())
+		r.CheckEnd(number, int64(n))
+		r.CheckClass(&Class{}, text, number)
+		// Heads of every kind of event that there is, whole and spoiled, are read and folded.
+		for _, typ := range EventTypes {
+			e := Event{Type: typ, Time: at, ID: kind, Name: text, Token: text, Payload: body, Attempt: n, Until: at, Birth: &Birth{Workflow: text, Version: n}}
+			if typ != RunCreated {
+				e.Birth = nil
+			}
+			head, rest, err := AppendRow(nil, nil, [16]byte{1}, text, at, []Event{e})
+			if err != nil {
+				continue
+			}
+			if len(head) > 0 && number > 0 {
+				head[int(number%int64(len(head)))] ^= byte(n)
+			}
+			events, _, _, err := ReadRow("r", at, 1, LogFormat, string(head), rest, Sum{})
+			state := State{ID: "r"}
+			for i := range events {
+				if err == nil {
+					_, _ = state.Apply(&events[i], time.Time{})
+				}
+			}
+		}
 	})
 }
 

@@ -18,10 +18,13 @@ const (
 type Tally map[string]*WorkflowStats
 
 // Set notes how many runs of a workflow are counted as something: a status, [CountedPaused] or [CountedBlocked]. Of none nothing is noted. What is
-// counted as anything else is [ErrCorrupt].
+// counted as anything else, or a number of runs that there cannot be, is [ErrCorrupt].
 func (t Tally) Set(workflow, as string, n int) error {
 	if n == 0 {
 		return nil
+	}
+	if n < 0 {
+		return fmt.Errorf("%w: workflow %s: %d runs are counted as %q", ErrCorrupt, workflow, n, as)
 	}
 	s := t[workflow]
 	if s == nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -61,11 +62,91 @@ func CheckFirst(run string, e *Event) error {
 	return nil
 }
 
+var outcomes = map[EventType]Status{RunCompleted: Completed, RunFailed: Failed, RunCancelled: Cancelled}
+
+// checkEnd compares the status of a run's row with the outcome in its log, which was read later.
+func checkEnd(ctx context.Context, w World, r *Run, over Status, last int64) error {
+	status := r.Status
+	if !status.Terminal() && over != "" { // it may have ended meanwhile
+		row, err := w.Run(ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		status = row.Status
+	}
+	switch {
+	case status == over, !status.Terminal() && over == "":
+		return nil
+	case over == "":
+		return &CorruptError{Run: r.ID, Seq: last + 1, Err: fmt.Errorf("the run is %s, and its log has no end", status)}
+	}
+	return &CorruptError{Run: r.ID, Seq: last, Err: fmt.Errorf("the run is %s by its row, and %s by its log", status, over)}
+}
+
+// checkBeside compares what lies beside the log of a run that is not over with what the log says: its hooks and its queued steps. Where the log has gone on
+// since, nothing is said.
+func checkBeside(ctx context.Context, w World, s *State, cursor string) error {
+	var lost error
+	for h := range s.Hooks() {
+		rows, err := w.Hooks(ctx, HookQuery{Token: h.Token})
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(rows, func(row HookRow) bool { return row.Run == s.ID && row.ID == h.ID }) {
+			lost = &CorruptError{Run: s.ID, Seq: h.Created, Err: fmt.Errorf("hook %s is open, and its row is lost: nobody can send to it", h.ID)}
+		}
+	}
+	if t, ok := w.(TaskReader); ok && lost == nil {
+		err := error(nil)
+		if lost, err = lostTask(ctx, w, t, s); err != nil {
+			return err
+		}
+	}
+	if lost == nil {
+		return nil
+	}
+	page, err := w.Events(ctx, s.ID, EventQuery{Cursor: cursor})
+	if err != nil || len(page.Events) > 0 {
+		return err
+	}
+	return lost
+}
+
+// lostTask finds a queued step that is open and has no task. One that has ended, and whose run has not read so, has mail.
+func lostTask(ctx context.Context, w World, t TaskReader, s *State) (lost, err error) {
+	var open []*Step
+	for st := range s.Steps() {
+		if st.Queued {
+			open = append(open, st)
+		}
+	}
+	if len(open) == 0 {
+		return nil, nil
+	}
+	tasks, err := t.Tasks(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	row, err := w.Run(ctx, s.ID)
+	if err != nil || row.Queue == nil || row.Queue.Mail > 0 || len(tasks) >= mostTasks {
+		return nil, err
+	}
+	for _, st := range open {
+		if !slices.ContainsFunc(tasks, func(task Task) bool { return task.Step == st.ID }) {
+			return &CorruptError{Run: s.ID, Seq: st.Created, Err: fmt.Errorf("step %s is open, and its task is lost: nobody runs it", st.ID)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// mostTasks is how many tasks of a run worlds list.
+const mostTasks = 1000
+
 func verify(ctx context.Context, w World, r *Run) (events int64, err error) {
 	if r.Damage != "" {
 		return 0, &CorruptError{Run: r.ID, Seq: 1, Err: errors.New(r.Damage)}
 	}
-	state := State{ID: r.ID}
+	state, over, cursor, folded := State{ID: r.ID}, Status(""), "", false
 	for page := (EventPage{More: true}); page.More; {
 		if page, err = w.Events(ctx, r.ID, EventQuery{Cursor: page.Cursor}); err != nil {
 			return events, err
@@ -88,7 +169,20 @@ func verify(ctx context.Context, w World, r *Run) (events int64, err error) {
 					return events, &CorruptError{Run: r.ID, Seq: e.Seq, Err: err}
 				}
 			}
+			if e.Type.Terminal() {
+				over = outcomes[e.Type]
+			}
 			events++
+		}
+		cursor = page.Cursor
+		folded = page.Trimmed == 0
+	}
+	if err := checkEnd(ctx, w, r, over, state.Seq); err != nil {
+		return events, err
+	}
+	if folded && over == "" {
+		if err := checkBeside(ctx, w, &state, cursor); err != nil {
+			return events, err
 		}
 	}
 	streams, err := w.StreamsOf(ctx, r.ID)

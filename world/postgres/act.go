@@ -225,7 +225,7 @@ func (a *acting) append(ctx context.Context, e world.Event) error {
 	default:
 		// What came or fell due meanwhile, and the resumption itself, want a turn.
 		due := !next.paused && next.running
-		b.put(1, actQueue, func() []any { return []any{r.key, next.paused, due} })
+		b.put(1, actQueue, func() []any { return []any{r.key, next.paused, due, next.last} })
 	}
 	if err := a.tx.run(ctx, b); err != nil {
 		return err

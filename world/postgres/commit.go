@@ -327,7 +327,7 @@ func (d *draft) release(c *world.Commit, r *run) error {
 		id = slices.Clone(c.ID[:])
 	}
 	d.lock(r)
-	d.sheet.released = append(d.sheet.released, releaseRow{queueRow: row, id: id, resumed: r.paused && d.resumed})
+	d.sheet.released = append(d.sheet.released, releaseRow{queueRow: row, id: id, resumed: r.paused && d.resumed, last: r.last})
 	d.freed = r.key
 	return nil
 }

@@ -3,6 +3,7 @@ package postgres
 // Rows that were changed behind the world's back: see worldtest.RunDamage.
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"strings"
@@ -113,8 +114,14 @@ func (d *damagedSchema) Spoil(t testing.TB, table, column, how, run string) bool
 		"smallint flip":                    "%s # 4",
 		"smallint garbage":                 "-32768",
 		"boolean flip":                     "NOT %s",
+		"boolean garbage":                  "true",
 		"timestamp with time zone flip":    "%s + interval '1 microsecond'",
-		"timestamp with time zone garbage": "'290000-01-01'::timestamptz",
+		"timestamp with time zone garbage": "'294276-12-31T23:59:59Z'::timestamptz",
+		"bigint huge":                      "9223372036854775807",
+		"integer huge":                     "2147483647",
+		"smallint huge":                    "32767",
+		"timestamp with time zone huge":    "'infinity'::timestamptz",
+		"timestamp with time zone type":    "'-infinity'::timestamptz",
 	}[kind+" "+how]
 	if how == "null" {
 		to = "NULL"
@@ -125,11 +132,29 @@ func (d *damagedSchema) Spoil(t testing.TB, table, column, how, run string) bool
 	if strings.Contains(to, "%") {
 		to = fmt.Sprintf(to, name)
 	}
-	tag, err := d.conn.Exec(t.Context(), fmt.Sprintf("UPDATE %s.%s SET %s = %s WHERE %s AND %[3]s IS DISTINCT FROM %[4]s", defaultSchema, table, name, to, where))
-	if err != nil {
-		return false // the schema does not allow it, or the value has no such bit
+	one := fmt.Sprintf("ctid = (SELECT max(ctid) FROM %s.%s WHERE %s)", defaultSchema, table, where)
+	for _, where := range []string{where, one} { // of all rows, or where they would be equal then, of one
+		tag, err := d.conn.Exec(t.Context(), fmt.Sprintf("UPDATE %s.%s SET %s = %s WHERE %s AND %[3]s IS DISTINCT FROM %[4]s", defaultSchema, table, name, to, where))
+		if err == nil {
+			return tag.RowsAffected() > 0
+		}
 	}
-	return tag.RowsAffected() > 0
+	return false // the schema does not allow it, or the value has no such bit
+}
+
+func (d *damagedSchema) Exec(t testing.TB, text string) int64 {
+	t.Helper()
+	d.do(t, "SET search_path = "+defaultSchema)
+	return d.do(t, text)
+}
+
+func (d *damagedSchema) Count(t testing.TB, text string) (n int) {
+	t.Helper()
+	d.do(t, "SET search_path = "+defaultSchema)
+	if err := d.conn.QueryRow(t.Context(), text).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func (d *damagedSchema) Orphan(t testing.TB, run string) {
@@ -141,16 +166,27 @@ func (d *damagedSchema) Orphan(t testing.TB, run string) {
 
 var allDamage = flag.Bool("damage.all", false, "try all kinds of damage, not one in eight")
 
-// TestDamage changes each column of each table, in each way; unless told otherwise, some of them.
+// TestDamage changes each column of each table, in each way; unless told otherwise, some of them. See worldtest.RunDamage for what that covers.
 func TestDamage(t *testing.T) {
 	t.Parallel()
+	worldtest.RunDamage(t, schemaToDamage(t), worldtest.SomeDamage(t, *allDamage))
+}
+
+// TestMending changes what lies beside the logs: see worldtest.RunMending.
+func TestMending(t *testing.T) {
+	t.Parallel()
+	worldtest.RunMending(t, schemaToDamage(t))
+}
+
+func schemaToDamage(t *testing.T) *damagedSchema {
+	t.Helper()
 	d := &damagedSchema{url: pgtest.URL(t)}
 	var err error
 	if d.conn, err = pgx.Connect(t.Context(), d.url); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.conn.Close(t.Context()) })
-	worldtest.RunDamage(t, d, worldtest.SomeDamage(t, *allDamage))
+	t.Cleanup(func() { _ = d.conn.Close(context.WithoutCancel(t.Context())) })
+	return d
 }
 
 // TestForcedCancelWithoutQueue: a run that is not over and has lost its row in the queue can be ended.

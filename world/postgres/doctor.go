@@ -48,6 +48,8 @@ func (w *World) Examine(ctx context.Context) ([]world.Finding, error) {
 		{"streams", x.streams},
 		{"rows of no run", x.orphans},
 		{"inboxes", x.inboxes},
+		{"logs", x.ends},
+		{"counts", x.counts},
 		{"blocked runs", x.blocked},
 		{"housekeeping", x.backlog},
 	} {

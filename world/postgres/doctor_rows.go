@@ -14,6 +14,7 @@ import (
 var (
 	doctorOrphans = load("doctor_orphans")
 	doctorInbox   = load("doctor_inbox")
+	doctorEnds    = load("doctor_ends")
 )
 
 // mostDamaged is how many runs a finding names.

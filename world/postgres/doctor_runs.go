@@ -95,7 +95,7 @@ func (x *examination) unowned(ctx context.Context) (f world.Finding, err error) 
 			return err
 		}
 		if f = good("none"); n > 0 {
-			f = bad("the database was changed by hand, or restored in parts; report it. A forced cancel ends such a run", "%d have an owner that is not there, %s is one", n, run)
+			f = bad(world.MendAdvice, "%d have an owner that is not there, %s is one", n, run)
 		}
 		return nil
 	})

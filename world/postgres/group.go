@@ -107,6 +107,7 @@ type releaseRow struct {
 	queueRow
 	id      []byte // of the commit; nil where it has events, which tell it from others
 	resumed bool   // it is paused, and is to be taken for a resumption that waits
+	last    int64  // number of the last event
 }
 
 type logRow struct {
@@ -393,6 +394,7 @@ func (b *script) begin(s *sheet) {
 			column(rows, func(r *releaseRow) *time.Time { return r.wake }), column(rows, func(r *releaseRow) *string { return r.blocked }),
 			column(rows, func(r *releaseRow) bool { return r.full }), column(rows, func(r *releaseRow) *string { return r.waiting }),
 			column(rows, func(r *releaseRow) []byte { return r.id }), column(rows, func(r *releaseRow) bool { return r.resumed }),
+			column(rows, func(r *releaseRow) int64 { return r.last }),
 		}
 	})
 	b.put(len(s.left), deleteQueue, func() []any { return []any{s.left} })

@@ -6,6 +6,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -125,7 +126,7 @@ func (l *looks) next(worldNow time.Time) (q question) {
 	l.last.worker, l.hints = nil, time.Time{} // until it is known what this look comes to
 	l.count++
 	q.count = l.count
-	q.low = func(queueLane) time.Time { return time.Time{} }
+	q.low = func(queueLane) time.Time { return dawn }
 	if q.full {
 		return q
 	}
@@ -277,7 +278,7 @@ func (l *looked) judge(peers []peerRow, me int64) {
 func (w *World) nameWorkflows(ctx context.Context, runs []candidate) error {
 	for i := range runs {
 		class, err := w.className(ctx, runs[i].lane.class)
-		if err != nil {
+		if err != nil && !errors.Is(err, world.ErrCorrupt) { // one that is not there is that of a run which is to be cancelled
 			return err
 		}
 		runs[i].workflow = class.Workflow

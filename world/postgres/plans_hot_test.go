@@ -74,7 +74,7 @@ func hots(n int) []hot {
 		{insertLog, "50 commits", 700, []any{mine, same(10, k), same(3, k), 1, head, body, one}},
 		{deleteMail, "50 deliveries", 500, []any{mail, mine}},
 		{lockQueue, "50 runs", 500, []any{mine, one, one}},
-		{releaseQueue, "50 runs", 2_000, []any{mine, one, yes, no, times, none, no, none, body, no}},
+		{releaseQueue, "50 runs", 2_000, []any{mine, one, yes, no, times, none, no, none, body, no, one}},
 		{updateQueue, "50 runs", 1_200, []any{mine, one, yes, no}},
 		{mailWaits, "50 runs", 250, []any{mine}},
 		{lockLanes, "2 workers", 20, []any{[]int64{1, 2}, 0}},

@@ -32,8 +32,8 @@ type runRow struct {
 	blocked, waiting, owner, ownerName *string
 }
 
-// scanRun reads a row of show_run and its like, and tells the run's key.
-func scanRun(row scanner) (int64, world.Run, error) {
+// scanRun reads a row of show_run and its like, and tells the run's place in lists.
+func scanRun(row scanner) (rank, world.Run, error) {
 	var r runRow
 	var out world.Run
 	var output []byte
@@ -41,11 +41,11 @@ func scanRun(row scanner) (int64, world.Run, error) {
 		&r.created, &r.ended, &r.retention, &output, &r.errorText, &r.attributes, &out.Takes, &r.format, &r.head, &r.body,
 		&r.rowSum, &r.sealed, &r.origin, &r.sum, &r.endSum,
 		&r.running, &r.version, &r.take, &r.wake, &r.paused, &r.blocked, &r.full, &r.waiting, &r.owner, &r.ownerName, &r.mail); err != nil {
-		return 0, out, err
+		return rank{}, out, err
 	}
 	out.Output = output
 	r.complete(&out)
-	return r.key, out, nil
+	return rank{r.created, r.key}, out, nil
 }
 
 // complete puts what was read into the run that people see. What of it cannot be right it says, and reads the rest.

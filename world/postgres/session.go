@@ -160,6 +160,7 @@ func (w *World) openSession(ctx context.Context) (*holding, error) {
 	if err != nil {
 		return nil, err
 	}
+	readTimes(conn)
 	h := &holding{w: w, conn: conn, age: age, locked: make(map[int64]bool), seen: make(map[int64]bool), gone: make(map[int64]time.Time)}
 	if w.opt.NoNotify {
 		return h, nil

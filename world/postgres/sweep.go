@@ -1,6 +1,6 @@
 package postgres
 
-// Housekeeping: runs whose retention ended go, and what hangs on them; so does mail that came too late, and totals are summed up.
+// Housekeeping: runs whose retention ended go, and what hangs on them; so does mail that came too late, totals are summed up, and what an owner has that is not there is freed.
 // Any number of processes may sweep at once: each takes what the others have not.
 
 import (
@@ -65,7 +65,14 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := w.sweepKnown(ctx); err != nil {
 		return swept, err
 	}
-	return swept, w.sumTotals(ctx)
+	if err := w.sumTotals(ctx); err != nil {
+		return swept, err
+	}
+	if err := w.mendTotals(ctx); err != nil {
+		return swept, err
+	}
+	_, err = w.buryLost(ctx)
+	return swept, err
 }
 
 // forgetBatch is of how many deliveries one look at their runs is made.

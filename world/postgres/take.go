@@ -253,7 +253,12 @@ const shortLog = 16 << 10
 
 // complete fills in what the engine is told.
 func (r *takenRun) complete(ctx context.Context, w *World, mail []world.Mail) (err error) {
-	if r.class, err = w.className(ctx, r.classKey); err != nil {
+	if r.class, err = w.className(ctx, r.classKey); errors.Is(err, world.ErrCorrupt) {
+		kept := world.Run{Damage: r.out.Damage}
+		kept.CheckClass(&r.class, r.workflow, int64(r.classKey))
+		r.out.Damage, err = kept.Damage, nil
+	}
+	if err != nil {
 		return err
 	}
 	r.tasks, r.hooks, r.awaits = true, true, true // for all this World knows
@@ -288,11 +293,11 @@ func (t *taking) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
 	q.Queue(w.sql(takenRuns), all, key, shortLog).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			r := new(takenRun)
-			var retention int64
+			var retention, had int64
 			var wake *time.Time
 			var row runRow
 			kept := world.Run{Queue: &world.QueueRow{}}
-			if err := rows.Scan(&r.id, &r.key, &r.created, &retention, &r.workflow, &r.classKey, &r.running, &r.priority, &r.take, &r.last,
+			if err := rows.Scan(&r.id, &r.key, &r.created, &retention, &r.workflow, &r.classKey, &r.running, &r.priority, &r.take, &r.last, &had,
 				&r.paused, &r.reason, &r.full, &wake, &r.out.Strikes, &r.attrsKnown, &r.out.Segment, &r.format, &r.head, &r.body, &r.sum,
 				&kept.Priority, &row.parentRun, &row.parentStep, &row.detached, &row.sealed, &row.origin, &row.sum); err != nil {
 				return err
@@ -303,6 +308,7 @@ func (t *taking) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
 				kept.Parent = &world.Parent{Run: *row.parentRun, Step: textOf(row.parentStep), Detached: row.detached}
 			}
 			kept.CheckRow(textOf(row.sealed), textOf(row.origin), "", sumOf(row.sum), world.Sum{})
+			kept.CheckEnd(r.last, had)
 			r.out.Damage = kept.Damage
 			got.runs[r.key] = r
 		}

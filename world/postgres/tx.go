@@ -60,7 +60,7 @@ func (w *World) steps() (*pgxpool.Pool, error) {
 	}
 	if s.pool == nil {
 		cfg := w.cfg.Copy()
-		cfg.ConnConfig.AfterConnect = nil // the statements there are the application's: they are planned as it likes
+		cfg.AfterConnect, cfg.ConnConfig.AfterConnect = nil, nil // the statements there are the application's: they are planned, and times are read, as it likes
 		cfg.ConnConfig.OnPgError = keepStep
 		if w.limit > 0 {
 			cfg.MaxConns = int32(max(w.limit-w.opt.Writers-1-int(cfg.MaxConns), 1))

@@ -157,6 +157,7 @@ func (w *World) connect(ctx context.Context) (err error) {
 	if !w.pooled {
 		w.cfg.ConnConfig.AfterConnect = w.prepareSession
 	}
+	w.cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error { readTimes(c); return nil }
 	w.pool, err = pgxpool.NewWithConfig(ctx, w.cfg)
 	return err
 }

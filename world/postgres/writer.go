@@ -414,6 +414,7 @@ func (wr *writer) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	readTimes(conn)
 	wr.conn, wr.age, wr.used = conn, age, time.Now()
 	if w.pooled {
 		return nil

@@ -274,7 +274,7 @@ func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err erro
 	if len(c.Events) == 0 {
 		id = c.ID[:]
 	}
-	if err := g.exec(releaseQueue, r.key, q.class, bit(q.running), bit(q.paused), micros(rel.WakeAt), blocked, bit(rel.Full), orNull(rel.Waiting), id, bit(resumed)); err != nil {
+	if err := g.exec(releaseQueue, r.key, q.class, bit(q.running), bit(q.paused), micros(rel.WakeAt), blocked, bit(rel.Full), orNull(rel.Waiting), id, bit(resumed), r.last); err != nil {
 		return false, err
 	}
 	g.owned(r.owner, r, false)

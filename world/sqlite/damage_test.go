@@ -138,6 +138,8 @@ func spoiled(v any, how string) (any, bool) {
 			return v ^ 4, true
 		case "garbage":
 			return int64(-1 << 63), true
+		case "huge":
+			return int64(1<<63 - 1), true
 		case "type":
 			return "eleven", true
 		}
@@ -175,6 +177,21 @@ func spoiled(v any, how string) (any, bool) {
 	return nil, false
 }
 
+func (d *damagedFile) Exec(t testing.TB, text string) int64 {
+	t.Helper()
+	return d.do(t, text)
+}
+
+func (d *damagedFile) Count(t testing.TB, text string) (n int) {
+	t.Helper()
+	d.with(t, func(db *sql.DB) {
+		if err := db.QueryRow(text).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return n
+}
+
 func (d *damagedFile) Orphan(t testing.TB, run string) {
 	t.Helper()
 	if n := d.do(t, "DELETE FROM runs WHERE id = ?", run); n != 1 {
@@ -184,10 +201,16 @@ func (d *damagedFile) Orphan(t testing.TB, run string) {
 
 var allDamage = flag.Bool("damage.all", false, "try all kinds of damage, not one in eight")
 
-// TestDamage changes each column of each table, in each way; unless told otherwise, some of them.
+// TestDamage changes each column of each table, in each way; unless told otherwise, some of them. See worldtest.RunDamage for what that covers.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	worldtest.RunDamage(t, &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")}, worldtest.SomeDamage(t, *allDamage))
+}
+
+// TestMending changes what lies beside the log: see worldtest.RunMending.
+func TestMending(t *testing.T) {
+	t.Parallel()
+	worldtest.RunMending(t, &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")})
 }
 
 // TestDamagedRowIsListed: a list that asks for nothing leaves out none, and so a reading of all finds it.

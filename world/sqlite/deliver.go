@@ -229,7 +229,7 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		g.deliveries++
 		if _, err = g.put(r, d.ID, k, []world.Event{e}); err == nil && e.Type == world.RunResumed && r.owner == 0 && r.paused {
 			g.notice(world.NoticeWork, r.id)
-			err = g.exec(actQueue, r.key, bit(true), micros(r.wake), bit(true)) // it can be taken for that
+			err = g.exec(actQueue, r.key, bit(true), micros(r.wake), bit(true), r.last) // it can be taken for that
 		}
 		return done, err
 	}
@@ -258,7 +258,7 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	if !r.paused {
 		g.notice(world.NoticeWork, r.id)
 	}
-	return done, g.exec(actQueue, r.key, bit(r.paused), micros(r.wake), bit(false))
+	return done, g.exec(actQueue, r.key, bit(r.paused), micros(r.wake), bit(false), r.last)
 }
 
 // unqueued takes a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.

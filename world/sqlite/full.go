@@ -94,6 +94,9 @@ func (wr *writer) retryFull() {
 			continue
 		}
 		if !room {
+			room = wr.freeNumbers()
+		}
+		if !room {
 			wr.fill()
 			if room = wr.makeRoom(); !room {
 				return

@@ -27,6 +27,7 @@ func listLimit(n int) int {
 
 var (
 	showRun       = load("show_run")
+	bornAt        = load("born_at")
 	showHook      = load("show_hook")
 	listRunHooks  = load("list_run_hooks")
 	listHooks     = load("list_hooks")
@@ -116,6 +117,9 @@ func (w *World) page(c *conn, q *world.RunQuery, l *listing, before, edge int64)
 		return err == nil, err
 	}, append([]any{before, edge}, l.args...)...)
 	w.counters.rowsRead.Add(int64(looked))
+	if err == nil && page.Cursor != "" && page.Reached.IsZero() {
+		_, err = c.one(bornAt, func(r row) error { page.Reached = r.time(0); return nil }, edge)
+	}
 	return page, err
 }
 

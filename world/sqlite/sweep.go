@@ -31,7 +31,10 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := w.sweepDelivered(ctx); err != nil {
 		return swept, err
 	}
-	return swept, w.sweepSegments(ctx)
+	if err := w.sweepSegments(ctx); err != nil {
+		return swept, err
+	}
+	return swept, w.mendSome(ctx)
 }
 
 func (g *group) sweep(limit int) (int, error) {

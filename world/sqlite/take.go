@@ -223,7 +223,7 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 	if err := g.exec(takeRun, key, wk.key); err != nil {
 		return t, err
 	}
-	var class int64
+	var class, had int64
 	var blocked []byte
 	found, err := g.c.one(takenRun, func(r row) error {
 		t.Run, t.Take, class = r.text(0), r.int(1), r.int(2)
@@ -232,7 +232,7 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 			t.Status = world.Running
 		}
 		t.Priority, t.Paused, blocked, t.Seq = int(r.int(4)), r.bool(5), r.bytes(6), r.int(7)
-		t.Strikes, t.Segment = int(r.int(8)), r.int(9)
+		t.Strikes, t.Segment, had = int(r.int(8)), r.int(9), r.int(10)
 		return nil
 	}, key)
 	if err == nil && !found {
@@ -254,7 +254,12 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 	if err != nil {
 		return t, err
 	}
-	r.last, t.Damage = t.Seq, r.damage
+	kept := world.Run{Damage: r.damage}
+	kept.CheckEnd(t.Seq, had)
+	if t.Class.Workflow == "" {
+		kept.CheckClass(&t.Class, r.workflow, class)
+	}
+	r.last, t.Damage = t.Seq, kept.Damage
 	if t.Mail, err = g.mailOf(r); err != nil {
 		return t, err
 	}

@@ -26,12 +26,15 @@ type DamageStore interface {
 	// Spoil changes a column of the rows of a run, or of all rows of a table that is of no run. It reports whether it could: no row may be there, or the store may
 	// not allow it.
 	Spoil(t testing.TB, table, column, how, run string) bool
+	// Exec runs a statement on the tables, and tells how many rows it changed; Count runs one that counts.
+	Exec(t testing.TB, text string) int64
+	Count(t testing.TB, text string) int
 	// Orphan deletes the row of a run, and leaves all that hangs on it.
 	Orphan(t testing.TB, run string)
 }
 
-// Hows are the ways of [DamageStore].Spoil.
-var Hows = []string{"flip", "garbage", "null", "type"}
+// Hows are the ways of [DamageStore].Spoil: a bit; what nobody would write; nothing; another type, or the least value; the largest value.
+var Hows = []string{"flip", "garbage", "null", "type", "huge"}
 
 // named are the columns of which a flipped bit must be found by whoever reads the row.
 var named = map[string][]string{
@@ -42,9 +45,13 @@ var named = map[string][]string{
 	"runs":   {"workflow", "priority", "parent_step", "retention_ns", "output", "error"},
 }
 
-// RunDamage holds a world to what is promised of damage: each column of each table, in each way. some says which are tried; nil: all.
+// RunDamage holds a world to what is promised of damage: each column of each table that its schema has, in each way. Each is put before all that reads that
+// table: lists by every way, one run, its log, streams, tasks and hooks, counts, what is ready, takes, commits, deliveries, beats, the sweep and the
+// doctor. Nothing panics, nothing of others fails, and a flipped bit under a checksum is named. some says which are tried; nil: all. That no column is left out is held whatever is tried:
+// the scene has a value in each, or the test fails, as where a migration adds a table that the scene has no row of.
 func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string) bool) {
 	ids := damageScene(t, s.Open(t))
+	s.Exec(t, "INSERT INTO acts (run, delivery) SELECT key, 'act-0' FROM runs WHERE id = '"+ids.victim+"'") // as an earlier release did
 	s.Keep(t)
 	columns := s.Columns(t)
 	if len(columns) < 80 {
@@ -75,6 +82,16 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 	if some == nil && tried == 0 {
 		t.Errorf("%d kinds of damage were tried", tried)
 	}
+	t.Run("every column", func(t *testing.T) {
+		for _, at := range columns {
+			s.Restore(t)
+			if !slices.ContainsFunc(Hows, func(how string) bool {
+				return s.Spoil(t, at[0], at[1], how, ids.victim) || s.Spoil(t, at[0], at[1], how, ids.over)
+			}) {
+				t.Errorf("%s.%s is not in the scene: no test has seen it damaged", at[0], at[1])
+			}
+		}
+	})
 	t.Run("without its row", func(t *testing.T) {
 		s.Restore(t)
 		w := s.Open(t)
@@ -109,22 +126,39 @@ type damageIDs struct{ victim, over, good string }
 func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	r := &rig{T: t, w: w, ctx: t.Context()}
 	k := r.worker("victim", "over", "good")
+	good := r.born("good")
 	s := k.bear("victim", func(b *world.Birth) {
 		b.Attributes = map[string]json.RawMessage{"city": jsonText(`"Ulm"`)}
 		b.Retention = time.Hour
+		b.Key = "victim"
 		b.Parent = &world.Parent{Run: "elsewhere", Step: "step_p"}
+		b.Origin = &world.Origin{Run: "before"}
 	})
-	s.append(waitCreated("wait_1", world.Now().Add(time.Hour)), hookCreated("hook_1", "token"))
+	s.append(waitCreated("wait_1", world.Now().Add(time.Hour)), hookCreated("hook_1", "token"), hookCreated("hook_2", "token_2"))
+	s.append(world.Event{Type: world.HookDisposed, ID: "hook_2"})
+	s.await("step_a", good)
 	s.queueTask("step_1")
+	r.deliver(k.retry(k.getTask(), "BUSY", world.Now()))
 	s.write(s.withStream("s", "", 45, 46))
 	s.append(world.Event{Type: world.SignalReceived, Name: "sum", Payload: jsonText(`45`), Time: world.Now()})
-	s.release(world.Release{WakeAt: world.Now()})
-	r.deliver(signal(s.run, "again", "b"))
-	o := k.bear("over", func(b *world.Birth) { b.Key = "key" })
+	s.release(world.Release{WakeAt: world.Now(), Waiting: "a while"})
+	r.deliver(act(s.run, "act-1", world.RunPaused))
+	r.deliver(act(s.run, "act-2", world.RunResumed))
+	again := signal(s.run, "again", "b")
+	again.Sender = good
+	r.deliver(again)
+	o := k.live("over", func(b *world.Birth) { b.Key = "key" })
+	o.append(signalEvent("a"))
+	o.proceed(o.seq + 1)
 	o.write(o.withStream("s", "", 45))
-	o.write(o.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`45`)}))
-	good := r.born("good")
+	r.deliver(signal(o.run, "late", "late"))
+	o.session.write(o.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`45`)}))
+	if b, ok := w.(world.KeyBook); ok {
+		_, err := b.BindKey(r.ctx, "key", []byte("print"))
+		r.must(err, "bind a key")
+	}
 	r.must(w.Leave(r.ctx, k.id), "leave")
+	r.mortal(shortLease, "good") // it is there, and dead
 	r.must(w.Close(), "close")
 	return damageIDs{s.run, o.run, good}
 }
@@ -175,8 +209,21 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	v, err := world.Verify(r.ctx, r.w, world.VerifyQuery{})
 	r.must(err, "verify")
 	found = found || len(v.Damaged) > 0
-	_, err = r.w.Hooks(r.ctx, world.HookQuery{})
-	r.must(err, "hooks")
+	r.listsWithDamage(ids, run)
+	for _, q := range []world.HookQuery{{}, {Run: ids.victim}, {Token: "token"}, {Token: "token_2", Ended: true}} {
+		_, err = r.w.Hooks(r.ctx, q)
+		r.must(err, "hooks")
+	}
+	if b, ok := r.w.(world.KeyBook); ok {
+		_, err := b.BindKey(r.ctx, "key", []byte("print"))
+		r.must(err, "bind a key")
+	}
+	r.deliver(signal(ids.good, "to-good", "a"))
+	for _, d := range []*world.Delivery{signal(run, "", "a"), signal(run, "again", "b"), {Token: "token", Events: []world.Event{{Type: world.HookReceived, Payload: jsonText(`1`)}}}} {
+		if _, err := r.w.Deliver(r.ctx, d); err != nil && !told(err) {
+			r.Errorf("a delivery to run %s%s: %v", d.Run, d.Token, err)
+		}
+	}
 	stats, err := r.w.Stats(r.ctx)
 	r.must(err, "stats")
 	if _, err := json.Marshal(stats); err != nil {
@@ -208,6 +255,52 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	}
 }
 
+// told reports whether an error is one that the rules foresee, and not that the storage failed.
+func told(err error) bool {
+	return errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) || errors.Is(err, world.ErrNotFound) || errors.Is(err, world.ErrTerminal) ||
+		errors.Is(err, world.ErrConflict) || errors.Is(err, world.ErrInboxFull) || errors.Is(err, world.ErrDeliveryUsed) || errors.Is(err, world.ErrInvalid) ||
+		errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrNoKey)
+}
+
+// listsWithDamage lists runs by every way, page by page. No way ends at the damaged run, or goes in circles.
+func (r *rig) listsWithDamage(ids damageIDs, run string) {
+	r.Helper()
+	live := []world.Status{world.Pending, world.Running}
+	for _, way := range []struct {
+		q    world.RunQuery
+		want string // unless it is the damaged one
+	}{
+		{world.RunQuery{}, ids.good},
+		{world.RunQuery{Workflow: "good"}, ids.good},
+		{world.RunQuery{Workflow: "victim", Input: []json.RawMessage{jsonText(`{"in":1}`)}}, ids.victim},
+		{world.RunQuery{Status: live}, ids.good},
+		{world.RunQuery{Status: live, Workflow: "good"}, ids.good},
+		{world.RunQuery{Status: []world.Status{world.Completed}}, ids.over},
+		{world.RunQuery{Since: world.Now().Add(-time.Hour), Until: world.Now().Add(time.Hour)}, ids.good},
+		{world.RunQuery{Input: []json.RawMessage{jsonText(`{"in":1}`)}}, ids.good},
+		{world.RunQuery{Attributes: map[string]json.RawMessage{"city": jsonText(`"Ulm"`)}}, ids.victim},
+		{world.RunQuery{Parent: "elsewhere"}, ids.victim},
+		{world.RunQuery{Origin: "before"}, ids.victim},
+	} {
+		q, found := way.q, false
+		q.Limit = 1
+		for pages := 0; ; pages++ {
+			page, err := r.w.Runs(r.ctx, q)
+			r.must(err, fmt.Sprintf("runs %+v", q))
+			found = found || slices.ContainsFunc(page.Runs, func(row world.Run) bool { return row.ID == way.want })
+			if q.Cursor = page.Cursor; q.Cursor == "" {
+				break
+			}
+			if pages > 10 {
+				r.Fatalf("runs %+v: no end", q)
+			}
+		}
+		if !found && way.want != run {
+			r.Errorf("runs %+v: run %s is not listed", way.q, way.want)
+		}
+	}
+}
+
 // takeDamaged takes all that there is, and works on the run that is left alone.
 func (r *rig) takeDamaged(k *worker, ids damageIDs, name func(string, error)) {
 	r.Helper()
@@ -221,13 +314,17 @@ func (r *rig) takeDamaged(k *worker, ids damageIDs, name func(string, error)) {
 		r.must(err, "take")
 		for _, t := range taken.Tasks {
 			name(t.Damage, nil)
+			_, _ = r.w.Deliver(r.ctx, k.taskEnd(t, jsonText(`1`)))
 		}
 		for _, t := range taken.Runs {
 			name(t.Damage, nil)
 			for _, m := range t.Mail {
 				name(m.Damage, nil)
 			}
-			if t.Run != ids.good {
+			if t.Run != ids.good { // whatever becomes of it
+				c := (&session{worker: k, run: t.Run, taken: t.Take, seq: t.Seq}).next(signalEvent("more"))
+				c.Mail, c.Release = rows(t.Mail), &world.Release{}
+				_, _ = r.w.Commit(r.ctx, c)
 				continue
 			}
 			good = true

@@ -35,7 +35,7 @@ put AS (
   SELECT p.key, p.delivery, p.cancel, p.act, p.payload, $8::smallint, replace(p.head, p.placeholder, to_json(coalesce(p.hook, ''))::text), p.body, p.hash,
     concat_ws(chr(31), p.sum, p.key, coalesce(p.hook, ''), p.delivery)
   FROM placed p WHERE p.live AND p.open AND NOT p.waits AND NOT p."full" AND p.locked IS NULL
-    AND (p.hash = '' OR (p.key, p.hash) IN (SELECT n.run, n.key FROM noted n)) ORDER BY p.i)
+    AND (p.hash = '' OR (p.key, p.hash) IN (SELECT n.run, n.key FROM noted n)) ORDER BY p.i ON CONFLICT DO NOTHING)
 SELECT p.i, p.id, p.live, p.open, p.owner, p.waits, p."full", p.locked, p.first, p.late,
   p.hash <> '' AND p.live AND p.open AND NOT p.waits AND NOT p."full" AND p.locked IS NULL AND (p.key, p.hash) NOT IN (SELECT n.run, n.key FROM noted n)
 FROM placed p ORDER BY p.i

@@ -7,7 +7,7 @@ SELECT a.run, a.stream, greatest(coalesce(l.next, 0), a.least) + (sum(a.n) OVER 
 FROM unnest($1::bigint[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::integer[], $7::bigint[], $8::bytea[], $9::bigint[], $10::integer[])
   WITH ORDINALITY a(run, stream, n, kind, step, attempt, pos, data, least, sum, ord)
 LEFT JOIN LATERAL (
-  SELECT c.idx + c.n AS next, c.kind IN ('close', 'error') OR c.step <> '' AND c.step = a.step AND c.attempt = a.attempt AND c.pos >= a.pos AS over
+  SELECT least(c.idx, 4611686018427387904) + c.n AS next, c.kind IN ('close', 'error') OR c.step <> '' AND c.step = a.step AND c.attempt = a.attempt AND c.pos >= a.pos AS over
   FROM {schema}.chunks c
   WHERE c.run = a.run AND c.stream = a.stream ORDER BY c.idx DESC LIMIT 1) l ON true
 WHERE l.over IS NOT TRUE

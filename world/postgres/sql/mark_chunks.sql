@@ -1,6 +1,6 @@
 -- What streams have of segments before the one at $2 is not wanted any more: of its last batch the last number alone stays, so that the stream's numbers go on
 -- behind it, and readers learn what is gone. A mark that closed the stream stays as it is. Index chunks_pkey.
-UPDATE {schema}.chunks SET idx = idx + n - 1, n = 1, kind = 'trim', step = '', attempt = 0, pos = -1, data = ''
+UPDATE {schema}.chunks SET idx = least(idx, 4611686018427387904) + n - 1, n = 1, kind = 'trim', step = '', attempt = 0, pos = -1, data = ''
 WHERE kind <> 'trim' AND ctid = ANY (ARRAY(
   SELECT (SELECT l.ctid FROM {schema}.chunks l
           WHERE l.run = $1::bigint AND l.stream = s.stream AND l.kind NOT IN ('close', 'error') AND l.idx < coalesce((

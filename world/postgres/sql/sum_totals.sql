@@ -4,4 +4,4 @@ WITH gone AS (
   WHERE ctid = ANY (ARRAY(SELECT ctid FROM {schema}.totals LIMIT 100000 FOR UPDATE SKIP LOCKED))
   RETURNING workflow, status, n)
 INSERT INTO {schema}.totals (workflow, status, n)
-SELECT workflow, status, sum(n) FROM gone GROUP BY workflow, status HAVING sum(n) <> 0
+SELECT workflow, status, greatest(least(sum(n), 9223372036854775807), -9223372036854775808) FROM gone GROUP BY workflow, status HAVING sum(n) <> 0

@@ -1,5 +1,5 @@
 -- A worker takes runs of its classes ($4), those that are ready ($1) and those that mail makes runnable ($2), unless that has changed or somebody holds the row. taken is
--- −1 until taken_runs, which sees what was committed before these locks. By key; indexes inbox_run, inbox_acts.
+-- negative until taken_runs, which sees what was committed before these locks. By key; indexes inbox_run, inbox_acts.
 WITH mine AS (
   SELECT q.run FROM {schema}.queue q
   WHERE q.run = ANY($1::bigint[] || $2::bigint[]) AND q.owner IS NULL AND (q.class = ANY($4::integer[]) AND q.run = ANY($1::bigint[]) AND q.ready_at <= clock_timestamp()
@@ -9,4 +9,4 @@ WITH mine AS (
       SELECT FROM {schema}.classes c CROSS JOIN {schema}.workers w WHERE c.key = q.class AND w.ended IS NULL
         AND {schema}.readable(w.classes)::jsonb @> jsonb_build_array(jsonb_build_object('workflow', c.workflow, 'version', c.version)) OFFSET 0)))
   ORDER BY q.run FOR UPDATE SKIP LOCKED)
-UPDATE {schema}.queue q SET owner = $3, take = q.take + 1, taken = -1, ready_at = NULL FROM mine WHERE q.run = mine.run
+UPDATE {schema}.queue q SET owner = $3, take = least(q.take, 9223372036854775806) + 1, taken = -1 - greatest(q.taken, 0), ready_at = NULL FROM mine WHERE q.run = mine.run

@@ -5,7 +5,7 @@ WITH mine AS (
   JOIN {schema}.tasks t ON t.key = a.key AND t.attempt = a.attempt AND t.failures = a.failures AND t.abandoned = a.abandoned
   WHERE t.worker IS NULL AND t.visible_at <= clock_timestamp()
   ORDER BY t.key FOR UPDATE OF t SKIP LOCKED)
-UPDATE {schema}.tasks t SET worker = $7, attempt = t.attempt + 1, first_at = coalesce(t.first_at, m.started), history = m.history
+UPDATE {schema}.tasks t SET worker = $7, attempt = least(t.attempt, 2147483646) + 1, first_at = coalesce(t.first_at, m.started), history = m.history
 FROM mine m JOIN {schema}.tasks x ON x.key = m.key JOIN {schema}.runs r ON r.key = x.run
 WHERE t.key = m.key
 RETURNING t.key, r.id, t.step, t.name, t.workflow, t.input, t.options, t.priority, t.visible_at, t.attempt, t.first_at, t.failures, t.abandoned, t.sum

@@ -1,0 +1,119 @@
+package postgres
+
+// What damage leaves that can be made right without anybody: runs and tasks that a worker has which is not there, rows of the queue that are of no run, and counts.
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	lostOwners   = load("lost_owners")
+	badTotals    = load("bad_totals")
+	doctorCounts = load("doctor_counts")
+	recountRuns  = load("recount")
+	putRunsAside = load("put_runs_aside")
+)
+
+var _ world.Mender = (*World)(nil)
+
+// Mend frees what nobody has and counts runs anew; see [world.Mender].
+func (w *World) Mend(ctx context.Context) ([]world.Finding, error) {
+	owners, err := w.buryLost(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts := 0
+	if err := w.read(ctx, doctorCounts, func(pgx.Rows) error { counts++; return nil }); err != nil {
+		return nil, err
+	}
+	if counts > 0 {
+		err = w.recount(ctx)
+	}
+	return world.Mended(owners, counts), err
+}
+
+// buryLost hands back what owners have that are not among the workers, as if they had left, and puts rows of the queue aside that are of no run. It tells how
+// many owners there were.
+func (w *World) buryLost(ctx context.Context) (n int, err error) {
+	var keys []int64
+	if err := w.read(ctx, lostOwners, func(row pgx.Rows) error {
+		var key int64
+		err := row.Scan(&key)
+		keys = append(keys, key)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	for _, key := range keys {
+		if _, err := w.handBack(ctx, key, false); err != nil {
+			return n, fmt.Errorf("hand back what worker %d had, which is not there: %w", key, err)
+		}
+		n++
+	}
+	w.counters.statements.Add(1)
+	_, err = w.pool.Exec(ctx, w.sql(putRunsAside))
+	return n, w.failedRead(err)
+}
+
+// mendTotals counts runs anew where the counts cannot be right.
+func (w *World) mendTotals(ctx context.Context) error {
+	wrong := false
+	if err := w.read(ctx, badTotals, func(row pgx.Rows) error { return row.Scan(&wrong) }); err != nil || !wrong {
+		return err
+	}
+	return w.recount(ctx)
+}
+
+// recount counts runs anew. Where another process sums up, or counts, at the same time, it is tried again.
+func (w *World) recount(ctx context.Context) error {
+	return w.persist(ctx, func(ctx context.Context) error {
+		w.counters.statements.Add(1)
+		tx, err := w.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, w.sql(recountRuns)); err != nil {
+			_ = tx.Rollback(context.WithoutCancel(ctx))
+			return err
+		}
+		return tx.Commit(ctx)
+	})
+}
+
+// counts compares the counts of runs with the runs.
+func (x *examination) counts(ctx context.Context) (world.Finding, error) {
+	var wrong []string
+	err := x.w.read(ctx, doctorCounts, func(row pgx.Rows) error {
+		var workflow, status string
+		var n, is int64
+		err := row.Scan(&workflow, &status, &n, &is)
+		wrong = append(wrong, world.WrongCount(workflow, status, n, is))
+		return err
+	})
+	if len(wrong) == 0 {
+		return good("as many as there are"), err
+	}
+	return bad(world.MendAdvice, "%d are wrong: %s", len(wrong), strings.Join(wrong[:min(len(wrong), mostDamaged)], "; ")), err
+}
+
+// ends looks for logs that have lost their last events.
+func (x *examination) ends(ctx context.Context) (f world.Finding, err error) {
+	err = x.w.read(ctx, doctorEnds, func(row pgx.Rows) error {
+		var n int64
+		var run string
+		if err := row.Scan(&n, &run); err != nil {
+			return err
+		}
+		if f = good("none is cut short"); n > 0 {
+			f = bad(world.LostEndAdvice, "%d end before an event that they had; that of run %s is one", n, run)
+		}
+		return nil
+	})
+	return f, err
+}

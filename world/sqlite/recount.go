@@ -1,0 +1,155 @@
+package sqlite
+
+// What damage leaves that can be made right without anybody: runs and tasks that a worker has which is not there, and counts.
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	lostRuns     = load("lost_runs")
+	lostTasks    = load("lost_tasks")
+	badTotals    = load("bad_totals")
+	doctorCounts = load("doctor_counts")
+	forgetTotals = load("forget_totals")
+	recountRuns  = load("recount")
+)
+
+var _ world.Mender = (*World)(nil)
+
+// nobody is the key of no worker.
+const nobody = -1
+
+// Mend frees what nobody has and counts runs anew; see [world.Mender].
+func (w *World) Mend(ctx context.Context) ([]world.Finding, error) {
+	return ask(ctx, w, func(g *group) ([]world.Finding, error) {
+		owners, err := g.buryLost()
+		if err != nil {
+			return nil, err
+		}
+		if err := g.flushTotals(); err != nil {
+			return nil, err
+		}
+		counts := 0
+		if err := g.c.query(doctorCounts, func(row) (bool, error) { counts++; return true, nil }); err != nil {
+			return nil, err
+		}
+		if counts > 0 {
+			err = g.recountRuns()
+		}
+		return world.Mended(owners, counts), err
+	})
+}
+
+// mendSome mends what is seen at a glance: owners that are not there, and counts that cannot be right.
+func (w *World) mendSome(ctx context.Context) error {
+	lost, wrong := false, false
+	if err := w.read(ctx, func(c *conn) error {
+		if _, err := c.one(doctorUnowned, func(r row) error { lost = r.int(0) > 0; return nil }); err != nil {
+			return err
+		}
+		_, err := c.one(badTotals, func(r row) error { wrong = r.bool(0); return nil })
+		return err
+	}); err != nil || !lost && !wrong {
+		return err
+	}
+	return w.write(ctx, func(g *group) error {
+		if _, err := g.buryLost(); err != nil || !wrong {
+			return err
+		}
+		if err := g.flushTotals(); err != nil {
+			return err
+		}
+		return g.recountRuns()
+	})
+}
+
+// buryLost hands back what owners have that are not among the workers, as if they had left.
+func (g *group) buryLost() (owners int, err error) {
+	for _, s := range []*statement{lostRuns, lostTasks} {
+		n, err := g.changed(s)
+		if err != nil {
+			return 0, err
+		}
+		owners += int(n)
+	}
+	if owners == 0 {
+		return 0, nil
+	}
+	return owners, g.bury(nobody, false)
+}
+
+// flushTotals writes what the group has counted so far: it is in runs and the queue already.
+func (g *group) flushTotals() error {
+	err := g.writeTotals()
+	g.totals = nil
+	return err
+}
+
+// recountRuns counts runs anew.
+func (g *group) recountRuns() error {
+	if err := g.exec(forgetTotals); err != nil {
+		return err
+	}
+	return g.exec(recountRuns)
+}
+
+// examineUnowned looks for runs and tasks that nobody would bury.
+func examineUnowned(c *conn, _ time.Time) (f world.Finding, err error) {
+	_, err = c.one(doctorUnowned, func(r row) error {
+		if f = good("none"); r.int(0) > 0 {
+			f = bad(world.MendAdvice, "%d have an owner that is not there, %s is one", r.int(0), r.text(1))
+		}
+		return nil
+	})
+	return f, err
+}
+
+// examineEnds looks for logs that have lost their last events.
+func examineEnds(c *conn, _ time.Time) (f world.Finding, err error) {
+	_, err = c.one(doctorEnds, func(r row) error {
+		if f = good("none is cut short"); r.int(0) > 0 {
+			f = bad(world.LostEndAdvice, "%d end before an event that they had; that of run %s is one", r.int(0), r.text(1))
+		}
+		return nil
+	})
+	return f, err
+}
+
+// examineCounts compares the counts of runs with the runs.
+func examineCounts(c *conn, _ time.Time) (world.Finding, error) {
+	var wrong []string
+	err := c.query(doctorCounts, func(r row) (bool, error) {
+		wrong = append(wrong, world.WrongCount(r.text(0), r.text(1), r.int(2), r.int(3)))
+		return true, nil
+	})
+	if len(wrong) == 0 {
+		return good("as many as there are"), err
+	}
+	return bad(world.MendAdvice, "%d are wrong: %s", len(wrong), strings.Join(wrong[:min(len(wrong), mostNamed)], "; ")), err
+}
+
+var (
+	moveMail   = load("move_mail")
+	moveWorker = load("move_worker")
+)
+
+// freeNumbers makes room where SQLite says that it is full and the disk is not: a row that was damaged has the last number that there is.
+func (wr *writer) freeNumbers() bool {
+	if wr.c == nil || wr.doubt != noDoubt {
+		return false
+	}
+	freed := int64(0)
+	for _, s := range []*statement{moveMail, moveWorker} {
+		n, err := wr.c.exec(s)
+		if err != nil {
+			return false
+		}
+		freed += n
+	}
+	return freed > 0
+}

@@ -1,0 +1,2 @@
+-- When a run was born. By key.
+SELECT created_us FROM runs WHERE key = ?1

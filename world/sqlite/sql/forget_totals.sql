@@ -1,0 +1,2 @@
+-- The counts of runs are about to be made anew.
+DELETE FROM totals
