@@ -62,7 +62,7 @@ func (v *Serving) defaults() error {
 }
 
 // Listen listens on host:port, TCP. It refuses a public address where the server has no keys, unless it is [Options].Insecure: everybody who can
-// reach it could do everything.
+// reach it could do everything. It refuses, with [stepwell.ErrWrongKey], to serve with an encryption key that is not the one which its ID stands for in the database.
 func (s *Server) Listen(ctx context.Context, address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -70,6 +70,9 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 	}
 	if !loopback(host) && len(s.opts.Keys) == 0 && !s.opts.Insecure {
 		return nil, invalid("listen on %q: this address is public, and there are no API keys; give keys, or listen on 127.0.0.1", address)
+	}
+	if err := s.checkKeys(ctx); err != nil {
+		return nil, err
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -81,6 +84,14 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 	return l, nil
 }
 
+// checkKeys refuses encryption keys that are others than those of the database: what is started with them could not be read, and nothing that is there can.
+func (s *Server) checkKeys(ctx context.Context) error {
+	if k, ok := s.app.World().(interface{ CheckKeys(context.Context) error }); ok {
+		return k.CheckKeys(ctx)
+	}
+	return nil
+}
+
 // loopback reports whether only this machine reaches a host.
 func loopback(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
@@ -90,9 +101,9 @@ func loopback(host string) bool {
 }
 
 // Serve serves until ctx ends; then it takes no more requests, ends what waits, and returns when the others have ended, or their time is over.
-// The listener is closed.
+// The listener is closed. With an encryption key that is another's it is [stepwell.ErrWrongKey] at once, as [Server.Listen].
 func (s *Server) Serve(ctx context.Context, l net.Listener, v Serving) error {
-	if err := v.defaults(); err != nil {
+	if err := errors.Join(v.defaults(), s.checkKeys(ctx)); err != nil {
 		return errors.Join(fmt.Errorf("serve: %w", err), l.Close())
 	}
 	srv := &http.Server{

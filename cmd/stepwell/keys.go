@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,12 +63,13 @@ kept with each run that is encrypted with the key. Take the date, say.
 
 // usedKey is what --json says of a key.
 type usedKey struct {
-	Key   string `json:"key"`   // ID; "": runs that are not encrypted
-	Live  int    `json:"live"`  // runs that are not over
-	Ended int    `json:"ended"` // runs that are, and are kept
-	Here  bool   `json:"here"`  // the environment of this command has the key
-	First bool   `json:"first"` // and it is that of new runs
-	All   bool   `json:"all"`   // all runs were counted
+	Key   string `json:"key"`             // ID; "": runs that are not encrypted
+	Live  int    `json:"live"`            // runs that are not over
+	Ended int    `json:"ended"`           // runs that are, and are kept
+	Here  bool   `json:"here"`            // the environment of this command has the key
+	First bool   `json:"first"`           // and it is that of new runs
+	Wrong string `json:"wrong,omitempty"` // and it is another than the one that its ID stands for in this database: why
+	All   bool   `json:"all"`             // all runs were counted
 }
 
 // mostCounted is how many runs are looked at, unless more are asked for.
@@ -79,7 +81,8 @@ func (c *cli) keysCheck() *cobra.Command {
 		Use:   "check",
 		Short: "Count the runs by the key that they are encrypted with",
 		Long: `Count the runs of this database by the key that they are encrypted with, newest first, and say which keys of this environment none of them needs
-any more. It needs no key. Exit code 1: runs need a key that is not here.
+any more. It needs no key. Those that are here are held against what their IDs stand for in this database. Exit code 1: runs need a key that is not here, or one
+that is here is another than the one with its ID.
 
 ` + exitCodes,
 		Example: `  stepwell keys check
@@ -140,12 +143,21 @@ func (c *cli) checkKeys(ctx context.Context, db *database, most int) error {
 	}
 	t := &table{gap: "  "}
 	t.add(cell{text: "KEY", tone: dim}, cell{text: "LIVE", tone: dim, right: true}, cell{text: "ENDED", tone: dim, right: true}, cell{text: "", tone: dim})
+	wrong, err := db.ring.Wrong(ctx, db.world)
+	if err != nil {
+		return err
+	}
 	missing, all := 0, true
 	for _, id := range slices.Sorted(maps.Keys(used)) {
 		k := used[id]
 		all = k.All
 		says := cell{}
+		if err := wrong[id]; err != nil {
+			k.Wrong = err.Error()
+		}
 		switch {
+		case k.Wrong != "":
+			says = cell{text: "is another key than the one with this ID: its runs cannot be read", tone: bad}
 		case id == "":
 			k.Here, says.text = true, "not encrypted"
 		case !k.Here:
@@ -181,10 +193,22 @@ func (c *cli) checkKeys(ctx context.Context, db *database, most int) error {
 			fmt.Fprintf(c.stderr, "only the newest %d runs were counted; see --most\n", most)
 		}
 	}
+	if len(wrong) > 0 {
+		return wrongKeys(wrong)
+	}
 	if missing > 0 {
 		return &fault{exitFailure, fmt.Errorf("runs need %s that this environment does not have", human.Count(missing, "key")), "give it with STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE"}
 	}
 	return nil
+}
+
+// wrongKeys says which keys are others than those of the database.
+func wrongKeys(wrong map[string]error) error {
+	var all []error
+	for _, id := range slices.Sorted(maps.Keys(wrong)) {
+		all = append(all, wrong[id])
+	}
+	return &fault{exitFailure, errors.Join(all...), "give the key that was there before under this ID; a new key has a new ID:  stepwell keys new ID"}
 }
 
 // setEncryption takes encryption keys. They count before those of a file.

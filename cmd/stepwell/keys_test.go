@@ -128,3 +128,26 @@ func TestCommandsReadWhatTheyHaveKeysFor(t *testing.T) {
 		t.Errorf("a bad key: exit code %d, stderr %q; want the variable named and nothing of the key", code, errs)
 	}
 }
+
+// TestWrongKeys: a key that is another than the one with its ID is named, by a check and by a server that would start with it.
+func TestWrongKeys(t *testing.T) {
+	path, keys := encrypted(t)
+	other, err := stepwell.NewEncryptionKey("old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, _, _ := strings.Cut(keys, ",")
+	env := map[string]string{"STEPWELL_DB": path, "STEPWELL_ENCRYPTION_KEYS": fresh + "," + other.Text()}
+	code, out, errs := call{env: env}.do(context.Background(), "keys", "check")
+	if code != exitFailure || !strings.Contains(errs, `the ID "old" stands for another key`) || !strings.Contains(out, "is another key than the one with this ID") || strings.Contains(errs, `"new"`) {
+		t.Errorf("keys check: exit code %d, stdout %s, stderr %s; want the key named", code, out, errs)
+	}
+	code, out, _ = call{env: env}.do(context.Background(), "keys", "check", "--json")
+	if n := strings.Count(out, `"wrong":`); code != exitFailure || n != 1 {
+		t.Errorf("keys check --json: exit code %d, %s; want one that is wrong", code, out)
+	}
+	code, out, errs = call{env: env}.do(t.Context(), "server", "--listen", "127.0.0.1:0")
+	if code != exitFailure || out != "" || !strings.Contains(errs, `the ID "old" stands for another key`) || !strings.Contains(errs, "keys check") {
+		t.Errorf("server: exit code %d, stdout %s, stderr %s; want it refused", code, out, errs)
+	}
+}

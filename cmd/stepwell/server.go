@@ -79,6 +79,9 @@ func (c *cli) serve(ctx context.Context, db *database, cfg *serverConfig) error 
 		defer reloads(cfg.serving.Certificate)()
 	}
 	l, err := s.Listen(ctx, cfg.listen)
+	if errors.Is(err, stepwell.ErrWrongKey) {
+		return &fault{exitFailure, err, "give the key that was there before under this ID; see them all:  " + c.command("keys check")}
+	}
 	if errors.Is(err, stepwell.ErrInvalid) {
 		return usagef("make a key:  STEPWELL_API_KEY=operator:me:$(openssl rand -hex 24); or, where the network lets in nobody else, --insecure", "%w", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"crypto/hkdf"
@@ -77,6 +79,42 @@ func (w *World) prove(ctx context.Context, id string) error {
 		return nil
 	}
 	return nil
+}
+
+// Wrong finds the keys that are not those which their IDs stand for in a world, by ID. Each error is [world.ErrWrongKey]. An ID that nothing is bound to is held against the
+// newest runs. A world that does not remember keys finds none wrong by their IDs.
+func (r *Keyring) Wrong(ctx context.Context, w world.World) (wrong map[string]error, err error) {
+	if r == nil {
+		return nil, nil
+	}
+	c := &World{World: Below(w), ring: r}
+	for _, id := range r.ids {
+		err := c.vet(ctx, id, false)
+		if err == nil && !c.bound[id] {
+			err = c.prove(ctx, id)
+		}
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, world.ErrWrongKey) {
+			return wrong, err
+		}
+		if wrong == nil {
+			wrong = map[string]error{}
+		}
+		wrong[id] = err
+	}
+	return wrong, nil
+}
+
+// CheckKeys is [world.ErrWrongKey] where a key is not the one which its ID stands for. Where that cannot be asked just now, nothing is said.
+func (w *World) CheckKeys(ctx context.Context) error {
+	wrong, _ := w.ring.Wrong(ctx, w.World)
+	var all []error
+	for _, id := range slices.Sorted(maps.Keys(wrong)) {
+		all = append(all, wrong[id])
+	}
+	return errors.Join(all...)
 }
 
 // Join registers a worker whose keys are those that their IDs stand for.
