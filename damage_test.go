@@ -4,6 +4,7 @@ package stepwell_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -151,5 +152,52 @@ func TestForkBeforeDamage(t *testing.T) {
 		if _, err := app.Fork(t.Context(), d.run, stepwell.ForkOptions{}); !errors.Is(err, world.ErrCorrupt) {
 			t.Errorf("a fork of all: %v; want %v", err, world.ErrCorrupt)
 		}
+	})
+}
+
+// TestWakeOfADamagedRun: a run that an unreadable log blocks is woken like any other that is blocked, so that it goes on as soon as its rows are back; one that is not
+// blocked yet says what is wrong.
+func TestWakeOfADamagedRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const spoil = "UPDATE log SET sum = sum + %d WHERE seq = 5 AND run = (SELECT key FROM runs WHERE id = ?1)"
+		d := asleepInFile(t)
+		d.change(fmt.Sprintf(spoil, 1), d.run)
+		if _, err := d.wk.Wake(t.Context(), d.run); !errors.Is(err, world.ErrClosed) {
+			t.Fatalf("the world that was closed: %v", err)
+		}
+		app, err := stepwell.New(d.w, stepwell.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := app.Wake(t.Context(), d.run); !errors.Is(err, world.ErrCorrupt) {
+			t.Errorf("before it is blocked: %v; want %v", err, world.ErrCorrupt)
+		}
+		if err := numbers.Send(t.Context(), app, d.run, number{100}); err != nil {
+			t.Fatal(err)
+		}
+		d.blocked()
+		d.wk.stop(t)
+		row := func() world.Run {
+			row, err := d.w.Run(t.Context(), d.run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return row
+		}
+		before := row().Queue
+		app, err = stepwell.New(d.w, stepwell.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := app.Wake(t.Context(), d.run); n != 0 || err != nil {
+			t.Errorf("blocked by its log: %d, %v; want it woken", n, err)
+		}
+		if after := row().Queue; after.Blocked == nil || after.Blocked.Tries != 0 || !after.WakeAt.Before(before.WakeAt) {
+			t.Errorf("after it: %+v, was %+v; want it to be tried again at once", after, before)
+		}
+		d.change(fmt.Sprintf(spoil, -1), d.run)
+		d.wk = begin(t, d.w, d.cfg)
+		until(t, "the run to go on", func() bool { q := row().Queue; return q == nil || q.Blocked == nil })
+		d.wk.stop(t)
 	})
 }

@@ -56,11 +56,14 @@ func (a *App) deliverAct(ctx context.Context, what string, d *world.Delivery) er
 var wakeReads = []world.EventType{world.WaitCreated, world.WaitCompleted, world.RunContinued, world.RunCompleted, world.RunFailed, world.RunCancelled}
 
 // Wake ends the sleeps of a run now, and returns how many there were. Waits for events, hooks and other runs are not touched, nor
-// are retry delays. A blocked run that is not paused is tried again at once, as if for the first time. A run that is over is [ErrTerminal].
+// are retry delays. A blocked run that is not paused is tried again at once, as if for the first time, also where its log cannot be read: then nobody knows what sleeps
+// there are, and none is ended. A run that is over is [ErrTerminal].
 func (a *App) Wake(ctx context.Context, run string) (int, error) {
 	open := map[string]int64{} // by the event that began each
 	for e, err := range a.Events(ctx, run, EventFilter{Types: wakeReads}) {
 		switch {
+		case errors.Is(err, world.ErrCorrupt), errors.Is(err, world.ErrFormat):
+			return 0, a.wakeUnread(ctx, run, err)
 		case err != nil:
 			return 0, fmt.Errorf("wake run %s: %w", run, err)
 		case e.Type.Terminal():
@@ -82,14 +85,31 @@ func (a *App) Wake(ctx context.Context, run string) (int, error) {
 			return 0, fmt.Errorf("wake run %s: %w", run, err)
 		}
 	}
-	row, err := a.world.Run(ctx, run)
-	if err == nil && row.Queue != nil && row.Queue.Blocked != nil {
-		err = a.act(ctx, "wake", run, world.Event{Type: world.RunResumed, By: a.by(ctx), Outcome: world.OutcomeWoken})
-	}
-	if err != nil && !errors.Is(err, ErrTerminal) { // it ended just now
+	if _, err := a.wakeBlocked(ctx, run); err != nil && !errors.Is(err, ErrTerminal) { // it ended just now
 		return 0, fmt.Errorf("wake run %s: %w", run, err)
 	}
 	return len(open), nil
+}
+
+// wakeUnread wakes a run whose log cannot be read: if that blocks it already, it is tried again, as its rows may be back.
+func (a *App) wakeUnread(ctx context.Context, run string, why error) error {
+	woken, err := a.wakeBlocked(ctx, run)
+	if err == nil && !woken {
+		err = why
+	}
+	if err != nil {
+		return fmt.Errorf("wake run %s: %w", run, err)
+	}
+	return nil
+}
+
+// wakeBlocked has a run tried again at once if it is blocked.
+func (a *App) wakeBlocked(ctx context.Context, run string) (woken bool, err error) {
+	row, err := a.world.Run(ctx, run)
+	if err != nil || row.Queue == nil || row.Queue.Blocked == nil {
+		return false, err
+	}
+	return true, a.act(ctx, "wake", run, world.Event{Type: world.RunResumed, By: a.by(ctx), Outcome: world.OutcomeWoken})
 }
 
 // deliverAs sends a delivery, under an ID of its own if it has none.

@@ -146,7 +146,15 @@ func (p *picture) unblock(a *proposal, run string) {
 	switch b.Code {
 	case world.CodeDiverged, world.CodeDecode, world.CodePanic, world.CodeForeign:
 		a.pipe("check:", "export "+run, " | stepwell check -- PROGRAM", "whether a build heals it")
-	case world.CodeCorrupt, world.CodeFormat, world.CodeStorage:
+	case world.CodeCorrupt:
+		a.note("look:", "doctor --full", "what else is damaged; a row that is put back heals it")
+		if b.Seq > 2 {
+			a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), "a new run from before the damage; then end this one")
+		}
+		if p.story.Why.Workers > 0 { // else wayOut says it
+			a.note("force:", "runs cancel "+run+" --force", "ends it without its log")
+		}
+	case world.CodeFormat, world.CodeStorage:
 		a.note("look:", "doctor", "how the database is")
 	case world.CodeCrashLoop:
 		a.note("look:", "workers", "which build they are of")

@@ -13,12 +13,13 @@ import (
 
 func (c *cli) doctor() *cobra.Command {
 	var q reading
+	mend := false
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine a database: runs that stand still, and what makes it slow",
 		Long: `Examine a database: runs that are due and that nobody takes, workers that are lost, mail that nobody reads, streams with gaps, clocks that
-differ, missing indexes, dead rows, transactions that stay open, settings that lose data; rows that are not what was written. Nothing is changed.
-What is not well comes with what to do.
+differ, missing indexes, dead rows, transactions that stay open, settings that lose data; rows that are not what was written. Nothing is changed,
+unless you say --mend. What is not well comes with what to do.
 
 Exit codes:
   0    nothing is bad; there may be warnings
@@ -28,27 +29,41 @@ Exit codes:
   130  interrupted`,
 		Example: `  stepwell doctor --db postgres://app@db.internal/app
   stepwell doctor --full
+  stepwell doctor --mend
   stepwell doctor --json | jq 'select(.health != "good")'`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd.Context(), func(db *database) error { return c.examine(cmd.Context(), db, q) })
+			return c.with(cmd.Context(), func(db *database) error { return c.examine(cmd.Context(), db, q, mend) })
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a check")
 	cmd.Flags().BoolVar(&q.full, "full", false, "read all runs, not the newest 1,000 alone")
 	cmd.Flags().StringVar(&q.from, "from", "", "read runs from here on: what an examination that was interrupted said")
+	cmd.Flags().BoolVar(&mend, "mend", false, "first count runs anew, and free what an owner has that is not there")
 	return cmd
 }
 
-func (c *cli) examine(ctx context.Context, db *database, q reading) error {
+func (c *cli) examine(ctx context.Context, db *database, q reading, mend bool) error {
 	d, ok := db.world.(world.Doctor)
 	if !ok {
 		return usagef(validDB, "%s: its world has no doctor", c.place)
 	}
-	all, err := d.Examine(ctx)
+	var all []world.Finding
+	if mend {
+		m, ok := db.world.(world.Mender)
+		if !ok {
+			return usagef("run it beside the database, with --db", "--mend: %s does not mend", c.place)
+		}
+		var err error
+		if all, err = m.Mend(ctx); err != nil {
+			return err
+		}
+	}
+	found, err := d.Examine(ctx)
 	if err != nil {
 		return err
 	}
+	all = append(all, found...)
 	if f := c.verify(ctx, db.world, q); f != nil {
 		all = append(all, *f)
 	}

@@ -78,9 +78,23 @@ func (c *cli) explain(err error, run string) error {
 	case errors.Is(err, stepwell.ErrInvalid), errors.Is(err, stepwell.ErrTooLarge):
 		return &fault{exitUsage, err, "nothing was changed"}
 	case errors.Is(err, world.ErrCorrupt):
-		return &fault{exitFailure, err, "restore the database from a backup; nothing was changed"}
+		seq := int64(0)
+		if bad, ok := errors.AsType[*world.CorruptError](err); ok {
+			seq = bad.Seq
+		}
+		return &fault{exitFailure, err, "nothing was changed, and others go on\n  " + c.aroundDamage(run, seq)}
 	}
 	return err
+}
+
+// aroundDamage says what can be done about a run whose log is damaged at an event.
+func (c *cli) aroundDamage(run string, seq int64) string {
+	text := "heal:    put the rows back from a backup or a replica: it goes on by itself\n" +
+		"  look:    " + c.command("events "+run) + "\n"
+	if seq > 2 {
+		text += "  go on:   " + c.command(fmt.Sprintf("runs fork %s --at %d", run, seq-1)) + "\n"
+	}
+	return text + "  end it:  " + c.command("runs cancel "+run+" --force")
 }
 
 // report prints an error, as JSON if that was asked for, and returns the exit code.

@@ -25,7 +25,7 @@ nothing, unless it is blocked: then it is tried again at once.
 					return nil, "", err
 				}
 				if q := before.Queue; q != nil && !q.Paused && q.Blocked != nil {
-					return acted{run, "resume", "resumed"}, "run " + run + " is blocked: it is tried again now", nil
+					return acted{run, "resume", "resumed"}, c.triedAgain(run, q.Blocked), nil
 				}
 				if q := before.Queue; q != nil && !q.Paused && q.Owner == "" {
 					return acted{run, "resume", "unchanged"}, "run " + run + " was not paused", nil
