@@ -211,6 +211,10 @@ func TestBrowser(t *testing.T) {
 	t.Run("keyboard alone", func(t *testing.T) { s.keyboard(t, chromium) })
 	t.Run("without scripts", func(t *testing.T) { s.withoutScripts(t, chromium) })
 	t.Run("login", func(t *testing.T) { logsIn(t, chromium) })
+	t.Run("a filter looks on", func(t *testing.T) {
+		few := newSite(t, server.Options{})
+		looksOn(t, few, few.tab(t, chromium))
+	})
 	t.Run("a stream grows", func(t *testing.T) { s.streamGrows(t, chromium) })
 }
 

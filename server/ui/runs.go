@@ -50,15 +50,14 @@ func (v *visit) runRow(r *stepwell.RunInfo, stats *world.Stats) runRow {
 
 // runsView is the list of runs.
 type runsView struct {
-	Filter   filterView
-	Rows     []runRow
-	Next     string
-	Newest   string // the first page, where this is another
-	May      bool   // act on many
-	Acts     []bulkChoice
-	Query    string // of the filter, for forms
-	Looked   bool   // the page is short, as only so many runs are looked at at once
-	FreeLook bool
+	Filter filterView
+	Rows   []runRow
+	Next   string
+	Newest string // the first page, where this is another
+	May    bool   // act on many
+	Acts   []bulkChoice
+	Query  string  // of the filter, for forms
+	Looked *moment // the page is short, as only so many runs are looked at at once: back to then
 }
 
 // filterView is the form of the filter.
@@ -109,7 +108,9 @@ func (u *UI) runs(v *visit) error {
 		to := without(query, "cursor")
 		to.Set("cursor", page.Cursor)
 		p.Next = Base + "runs?" + to.Encode()
-		p.Looked = len(page.Runs) < runsPage
+		if len(page.Runs) < runsPage && !page.Reached.IsZero() {
+			p.Looked = v.moment(page.Reached)
+		}
 	}
 	if query.Get("cursor") != "" {
 		p.Newest = Base + "runs?" + p.Query
