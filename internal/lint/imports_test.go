@@ -49,6 +49,7 @@ var layers = []layer{
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
 	{"internal/timeline/...", []string{"world", "internal/human"}},
 	{"internal/tools/children", []string{"", "world/sqlite"}},                            // a program of scale tests
+	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},     // fills a database to time lists
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/...", nil},
 	{"telemetry/...", []string{"", "world"}},
