@@ -32,7 +32,7 @@ func wireRoutes() []route {
 		actRoute("take", Worker, "Take runs and tasks that are due, or wait until there are some", "WireTakeQuery", "WireTaken", (*Server).wireTake),
 		actRoute("beat", Worker, "Renew a worker's lease, and hear what came for what it owns", "WireBeatQuery", "WireBeat", (*Server).wireBeat),
 		actRoute("held", Worker, "List what a worker holds, behind a take whose answer was lost", "WireHeldQuery", "WireHeld", (*Server).wireHeld),
-		actRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "Accepted", (*Server).wireLeave),
+		actRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "WireAccepted", (*Server).wireLeave),
 		actRoute("sweep", Worker, "Delete ended runs whose retention is over", "WireSweepQuery", "WireSwept", (*Server).wireSweep),
 	}, wireLogRoutes(), wireReadRoutes(), noticeRoutes())
 }
@@ -46,22 +46,28 @@ func below(w world.World) world.World {
 	return w
 }
 
+// answering is what a method of a world answers: a message that says that it is one.
+type answering[Out any] interface {
+	*Out
+	wire.Reply
+}
+
 // wireRoute is the door of a method of a world.
-func wireRoute[In, Out any](name string, scope Scope, summary, in, out string, f func(s *Server, r *request, in *In) (Out, error)) route {
-	return route{method: "POST", path: wire.Prefix + "/" + name, scope: scope, maxBody: wireBody, handle: wired(f), op: operation{
+func wireRoute[In, Out any, P answering[Out]](name string, scope Scope, summary, in, out string, f func(s *Server, r *request, in *In) (Out, error)) route {
+	return route{method: "POST", path: wire.Prefix + "/" + name, scope: scope, maxBody: wireBody, handle: wired[In, Out, P](f), op: operation{
 		id: "world" + string(name[0]-'a'+'A') + name[1:], summary: summary, body: in, responses: []response{{200, out, "", "The world's answer."}},
 	}}
 }
 
 // actRoute is the door of a method that changes something: what comes twice is done once.
-func actRoute[In, Out any](name string, scope Scope, summary, in, out string, f func(s *Server, r *request, in *In) (Out, error)) route {
-	rt := wireRoute(name, scope, summary, in, out, f)
+func actRoute[In, Out any, P answering[Out]](name string, scope Scope, summary, in, out string, f func(s *Server, r *request, in *In) (Out, error)) route {
+	rt := wireRoute[In, Out, P](name, scope, summary, in, out, f)
 	rt.once = true
 	return rt
 }
 
 // wired makes a handler of a method of a world.
-func wired[In, Out any](f func(s *Server, r *request, in *In) (Out, error)) func(*Server, http.ResponseWriter, *request) error {
+func wired[In, Out any, P answering[Out]](f func(s *Server, r *request, in *In) (Out, error)) func(*Server, http.ResponseWriter, *request) error {
 	return func(s *Server, w http.ResponseWriter, r *request) error {
 		in := new(In)
 		if err := r.decode(in); err != nil {
@@ -72,6 +78,7 @@ func wired[In, Out any](f func(s *Server, r *request, in *In) (Out, error)) func
 			if err != nil {
 				return nil, err
 			}
+			P(&out).Say()
 			return encoded(out)
 		}
 		name := ""
@@ -107,7 +114,7 @@ func (s *Server) hello(w http.ResponseWriter, r *request) error {
 	}
 	_, doctor := s.below.(world.Doctor)
 	return answer(w, http.StatusOK, wire.Hello{
-		Protocol: wire.Protocol, Version: s.opts.Version, Server: s.id, Format: world.LogFormat, Scope: string(scope), Doctor: doctor,
+		Answer: wire.Answer{OK: true}, Protocol: wire.Protocol, Version: s.opts.Version, Server: s.id, Format: world.LogFormat, Scope: string(scope), Doctor: doctor,
 	})
 }
 
@@ -152,14 +159,16 @@ func (s *Server) beatOf(b *world.Beat) wire.Beat {
 	return out
 }
 
-func (s *Server) wireLeave(r *request, in *wire.WorkerID) (accepted, error) {
+func (s *Server) wireLeave(r *request, in *wire.WorkerID) (wire.Accepted, error) {
 	if err := s.mayActFor(r, in.Worker); err != nil {
-		return accepted{}, err
+		return wire.Accepted{}, err
 	}
 	s.takes.forget(in.Worker)
 	s.losses.forget(in.Worker)
 	defer s.joined.forget(in.Worker)
-	return lasting(r.Context(), func(ctx context.Context) (accepted, error) { return accepted{true}, s.below.Leave(ctx, in.Worker) })
+	return lasting(r.Context(), func(ctx context.Context) (wire.Accepted, error) {
+		return wire.Accepted{Accepted: true}, s.below.Leave(ctx, in.Worker)
+	})
 }
 
 func (s *Server) wireSweep(r *request, in *wire.SweepQuery) (wire.Swept, error) {

@@ -199,7 +199,7 @@ func (s *Server) wireDeliver(r *request, in *wire.Delivery) (wire.Delivered, err
 	if !r.sees(Worker) && len(d.Events) > 0 {
 		s.note(r.Request, r.key.Name, r.route.op.id, d.Run, string(d.Events[0].Type), err)
 	}
-	return wire.Delivered(done), err
+	return wire.OfDelivered(done), err
 }
 
 func (s *Server) wireAppend(r *request, in *wire.Append) (wire.Appended, error) {
@@ -212,7 +212,7 @@ func (s *Server) wireAppend(r *request, in *wire.Append) (wire.Appended, error) 
 		}
 	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Appended, error) { return s.below.Append(ctx, in.World()) })
-	return wire.Appended(done), err
+	return wire.OfAppended(done), err
 }
 
 func (s *Server) wireKey(r *request, in *wire.KeyQuery) (wire.KeyPrint, error) {

@@ -13,7 +13,7 @@ import (
 func wireReadRoutes() []route {
 	all := []route{
 		wireRoute("events", Viewer, "Read a run's log from a cursor", "WireEventQuery", "WireEventPage", (*Server).wireEvents),
-		wireRoute("run", Viewer, "Read a run's row", "WireRunID", "WireRun", (*Server).wireRun),
+		wireRoute("run", Viewer, "Read a run's row", "WireRunID", "WireOneRun", (*Server).wireRun),
 		wireRoute("runs", Viewer, "List runs, newest first", "WireRunQuery", "WireRunPage", (*Server).wireRuns),
 		wireRoute("hooks", Operator, "List active hooks", "WireHookQuery", "WireHooks", (*Server).wireHooks),
 		wireRoute("tasks", Viewer, "List the queued steps of a run", "WireRunID", "WireTasks", (*Server).wireTasks),
@@ -77,15 +77,15 @@ func someEventsOf(events []world.Event, bytes int) (some []world.Event, cut bool
 	return events, false
 }
 
-func (s *Server) wireRun(r *request, in *wire.RunID) (wire.Run, error) {
+func (s *Server) wireRun(r *request, in *wire.RunID) (wire.OneRun, error) {
 	row, err := s.below.Run(r.Context(), in.Run)
 	if err == nil {
 		err = r.mayWorkflow(row.Workflow)
 	}
 	if err != nil {
-		return wire.Run{}, err
+		return wire.OneRun{}, err
 	}
-	return wire.OfRun(&row), nil
+	return wire.OneRun{Run: wire.OfRun(&row)}, nil
 }
 
 // The runs of a page, as [world.RunQuery] has it.

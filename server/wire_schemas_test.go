@@ -18,7 +18,7 @@ var (
 	wireMessages = []any{
 		wire.Hello{}, wire.Worker{}, wire.Beat{}, wire.TakeQuery{}, wire.Taken{}, wire.BeatQuery{}, wire.HeldQuery{}, wire.Held{}, wire.WorkerID{}, wire.SweepQuery{}, wire.Swept{},
 		wire.Commit{}, wire.Committed{}, wire.Delivery{}, wire.Delivered{}, wire.Append{}, wire.Appended{}, wire.EventQuery{}, wire.EventPage{},
-		wire.RunID{}, wire.Run{}, wire.RunQuery{}, wire.RunPage{}, wire.HookQuery{}, wire.Hooks{}, wire.Tasks{}, wire.ChunkQuery{}, wire.ChunkPage{},
+		wire.RunID{}, wire.OneRun{}, wire.Accepted{}, wire.RunQuery{}, wire.RunPage{}, wire.HookQuery{}, wire.Hooks{}, wire.Tasks{}, wire.ChunkQuery{}, wire.ChunkPage{},
 		wire.Streams{}, wire.ReadyQuery{}, wire.Ready{}, wire.Stats{}, wire.Findings{}, wire.KeyQuery{}, wire.KeyPrint{}, nothing{},
 	}
 	wireNames = map[reflect.Type]string{

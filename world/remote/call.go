@@ -43,7 +43,7 @@ const (
 )
 
 // ask makes a call and tries it again as its manner says. What remains unknown is [world.ErrUnknownOutcome], an absent server [world.ErrStorage].
-func (w *World) ask(ctx context.Context, how manner, name string, in, out any) error {
+func (w *World) ask(ctx context.Context, how manner, name string, in any, out wire.Reply) error {
 	leave, err := w.enter(ctx)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (w *World) ask(ctx context.Context, how manner, name string, in, out any) e
 }
 
 // insist is ask within a call.
-func (w *World) insist(ctx context.Context, how manner, name string, in, out any) error {
+func (w *World) insist(ctx context.Context, how manner, name string, in any, out wire.Reply) error {
 	var body bytes.Buffer
 	if err := wire.Encode(&body, in); err != nil {
 		return fmt.Errorf("%w: %s: %w", world.ErrInvalid, name, err)
@@ -123,7 +123,7 @@ func (w *World) pause(ctx context.Context, d time.Duration) bool {
 }
 
 // once sends one request. Its error is what the server said, or wraps errAway or errLost.
-func (w *World) once(ctx context.Context, method, path string, body []byte, out any) error {
+func (w *World) once(ctx context.Context, method, path string, body []byte, out wire.Reply) error {
 	reached := false
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached = true }})
 	req, err := w.request(ctx, method, path, body)
@@ -157,18 +157,18 @@ func (w *World) once(ctx context.Context, method, path string, body []byte, out 
 	case len(answer) > mostAnswer:
 		return fmt.Errorf("%w: server %s: an answer of more than %d bytes", world.ErrStorage, w.base, mostAnswer)
 	}
-	if err := read(resp.Header, answer, named, out); err != nil {
+	if err := w.read(resp.Header, answer, named, out); err != nil {
 		return fmt.Errorf("server %s: %w: its answer is not that of a Stepwell server: %w", w.base, errLost, err)
 	}
 	if greeting {
-		w.names = named
+		w.names, w.says = named, out.Said()
 	}
 	return nil
 }
 
-// read reads an answer. It must have what each of its kind has. One that does not name its call is of an older server, or of something in between: then it
-// must have nothing that is not known. out is as it was where there is an error.
-func read(h http.Header, answer []byte, named bool, out any) error {
+// read reads an answer. It must say that it is one, unless the server is an older one, and have what each of its kind has. One that does not name its call is
+// of an older server, or of something in between: then it must have nothing that is not known. out is as it was where there is an error.
+func (w *World) read(h http.Header, answer []byte, named bool, out wire.Reply) error {
 	if media, _, err := mime.ParseMediaType(h.Get("Content-Type")); err != nil || media != "application/json" {
 		return fmt.Errorf("it is %.100q", h.Get("Content-Type"))
 	}
@@ -188,6 +188,9 @@ func read(h http.Header, answer []byte, named bool, out any) error {
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is more behind its end")
+	}
+	if w.says && !fresh.Interface().(wire.Reply).Said() {
+		return errors.New("it does not say that it is one")
 	}
 	if a, ok := fresh.Interface().(interface{ Whole() bool }); ok && !a.Whole() {
 		return errors.New("it lacks what each of its kind has")

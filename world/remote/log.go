@@ -78,7 +78,7 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 	}
 	var out wire.Delivered
 	err := w.ask(ctx, manner{twice: d.ID != "" && d.Task == nil}, "deliver", wire.OfDelivery(d), &out)
-	return world.Delivered(out), err
+	return out.World(), err
 }
 
 // Events reads a run's log; see [world.Log].
@@ -98,7 +98,7 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 	}
 	var out wire.Appended
 	err := w.ask(ctx, manner{}, "append", wire.OfAppend(a), &out)
-	return world.Appended(out), err
+	return out.World(), err
 }
 
 // Chunks reads a stream; see [world.Streams].

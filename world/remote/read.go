@@ -12,7 +12,7 @@ import (
 
 // Run reads one run; see [world.Admin].
 func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
-	var out wire.Run
+	var out wire.OneRun
 	if err := w.ask(ctx, manner{twice: true}, "run", &wire.RunID{Run: id}, &out); err != nil {
 		return world.Run{}, err
 	}

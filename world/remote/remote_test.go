@@ -34,6 +34,7 @@ type fake struct {
 	mu      sync.Mutex
 	answers map[string][]string // by call, one after the other; the last one stays. "cut" cuts the connection; a number is a problem's status and its code
 	old     bool                // it names no calls in its answers; "bare": nor is this one named
+	mute    bool                // they do not say that they are answers; "raw": nor does this one
 	all     []asked
 }
 
@@ -73,6 +74,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "other":
 		w.Header().Set(wire.CallHeader, "another")
 		said = rest
+	case "raw":
+		said = rest
 	case "empty":
 		w.Header().Del(wire.CallHeader)
 		said = ""
@@ -86,6 +89,10 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			rest = `{"code": "` + rest + `", "detail": "no"}`
 		}
 		said = rest
+	default:
+		if members, object := strings.CutPrefix(said, "{"); object && !bare && !f.old && !f.mute {
+			said = strings.Replace(`{"ok": true, `+members, ", }", "}", 1)
+		}
 	}
 	_, _ = io.WriteString(w, said)
 }
@@ -422,8 +429,12 @@ func TestSpoiledAnswers(t *testing.T) {
 	}
 	for _, spoiled := range append([]string{"bare {}", "bare null", `bare {"status": "ok"}`, "bare 409 RUN_EXISTS", "bare 503 SHUTTING_DOWN"}, old...) {
 		if spoiled != `{"status": "ok"}` { // under the call's name it is of a newer server
+			t.Run("mute/"+spoiled, func(t *testing.T) { spoiledAnswers(t, &fake{mute: true}, spoiled) })
 			t.Run(spoiled, func(t *testing.T) { spoiledAnswers(t, &fake{}, spoiled) })
 		}
+	}
+	for _, spoiled := range []string{"{}", "[]", `""`, "true", `{"status": "ok"}`, `{"ok": false}`, `{"ok": null, "first": 1}`} {
+		t.Run("raw "+spoiled, func(t *testing.T) { spoiledAnswers(t, &fake{}, "raw "+spoiled) })
 	}
 }
 
@@ -505,12 +516,12 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 	unknown("a delivery without an ID", err)
 }
 
-// TestEmptyObject: `{}` is no answer where each has a member, whoever it names and however old the server is; where none has to have one it is the answer
-// of a server that says nothing else.
+// TestEmptyObject: `{}` of a server of an earlier release, whose answers do not say that they are, is no answer where each has a member; where none has to have
+// one it is the answer of a server that says nothing else.
 func TestEmptyObject(t *testing.T) {
 	t.Parallel()
 	for _, old := range []bool{false, true} {
-		w, f := connect(t, &fake{old: old, answers: map[string][]string{
+		w, f := connect(t, &fake{old: old, mute: true, answers: map[string][]string{
 			"deliver": {"{}", `{"run": "r1"}`}, "events": {"{}", `{"cursor": "1"}`}, "chunks": {"{}", `{"next": 0}`}, "run": {"{}", `{"id": "r1"}`},
 			"leave": {"{}", `{"accepted": true}`}, "append": {"{}", `{"first": 0}`}, "sweep": {"{}", `{"runs": 0}`},
 		}})
@@ -550,9 +561,9 @@ func TestEmptyObject(t *testing.T) {
 func TestSpoiledGreeting(t *testing.T) {
 	t.Parallel()
 	hello := `{"protocol": 1, "server": "srv_1", "scope": "viewer"}`
-	w, f := begin(t, map[string][]string{"": {"bare {}", "bare null", "{}", "html", "html 502", hello}, "commit": {"bare {}"}})
-	if n := len(f.calls("")); n != 6 || w.Scope() != "viewer" {
-		t.Errorf("asked %d times, the scope is %q, want 6 and viewer", n, w.Scope())
+	w, f := begin(t, map[string][]string{"": {"bare {}", "bare null", "{}", "raw {}", "html", "html 502", hello}, "commit": {"bare {}"}})
+	if n := len(f.calls("")); n != 7 || w.Scope() != "viewer" {
+		t.Errorf("asked %d times, the scope is %q, want 7 and viewer", n, w.Scope())
 	}
 	_, err := w.Commit(t.Context(), turn(2))
 	wantErr(t, "commit", err, world.ErrUnknownOutcome)

@@ -63,6 +63,7 @@ type World struct {
 	client *http.Client
 	hello  wire.Hello
 	names  bool         // the server names the calls that it answers: its greeting did
+	says   bool         // its answers say that they are: its greeting did
 	takes  atomic.Int64 // the number of the last
 
 	mu      sync.Mutex

@@ -11,6 +11,7 @@ import (
 
 // Hello is what a server says of itself at [Prefix].
 type Hello struct {
+	Answer
 	Protocol int    `json:"protocol"`
 	Version  string `json:"version"` // of the server
 	Server   string `json:"server"`  // this process of it
@@ -35,8 +36,14 @@ type Run struct {
 	Attributes map[string]Bytes `json:"attributes,omitempty"`
 }
 
+// OneRun is the answer with one run.
+type OneRun struct {
+	Answer
+	Run
+}
+
 // Whole reports whether it has what each has.
-func (r *Run) Whole() bool { return r.ID != "" }
+func (r *OneRun) Whole() bool { return r.ID != "" }
 
 // OfRun makes a message of a run's row.
 func OfRun(in *world.Run) Run {
@@ -83,6 +90,7 @@ func (q *RunQuery) World() world.RunQuery {
 
 // RunPage is a [world.RunPage].
 type RunPage struct {
+	Answer
 	Runs    []Run     `json:"runs,omitempty"`
 	Cursor  string    `json:"cursor,omitempty"`
 	Reached time.Time `json:"reached,omitzero"`
@@ -128,16 +136,19 @@ func WorldHooks(in []Hook) []world.HookRow {
 
 // Hooks is a list of hooks.
 type Hooks struct {
+	Answer
 	Hooks []Hook `json:"hooks,omitempty"`
 }
 
 // Streams is a list of the streams of a run.
 type Streams struct {
+	Answer
 	Streams []world.StreamRow `json:"streams,omitempty"`
 }
 
 // Tasks is a list of the tasks of a run.
 type Tasks struct {
+	Answer
 	Tasks []Task `json:"tasks,omitempty"`
 }
 
@@ -154,6 +165,7 @@ type SweepQuery struct {
 
 // Swept counts the runs that were deleted.
 type Swept struct {
+	Answer
 	Runs int `json:"runs"`
 }
 
@@ -165,11 +177,13 @@ func (s *Swept) Whole() bool { return s.Runs != math.MinInt }
 
 // Findings are those of an examination of the database.
 type Findings struct {
+	Answer
 	Findings []world.Finding `json:"findings,omitempty"`
 }
 
 // Stats is a [world.Stats].
 type Stats struct {
+	Answer
 	Now       time.Time       `json:"now"`
 	Workflows []WorkflowStats `json:"workflows,omitempty"`
 	Workers   []WorkerRow     `json:"workers,omitempty"`

@@ -85,6 +85,7 @@ type Condition struct {
 
 // Committed is a [world.Committed].
 type Committed struct {
+	Answer
 	Events   []Event `json:"events,omitempty"`
 	Existing string  `json:"existing,omitempty"`
 	Mail     bool    `json:"mail,omitempty"`
@@ -191,6 +192,7 @@ func (d *Delivery) World() *world.Delivery {
 
 // Delivered is a [world.Delivered].
 type Delivered struct {
+	Answer
 	Run       string `json:"run"`
 	Duplicate bool   `json:"duplicate,omitempty"`
 	Late      bool   `json:"late,omitempty"`
@@ -199,6 +201,16 @@ type Delivered struct {
 
 // Whole reports whether it has what each has.
 func (d *Delivered) Whole() bool { return d.Run != "" }
+
+// OfDelivered makes a message of what became of a delivery.
+func OfDelivered(in world.Delivered) Delivered {
+	return Delivered{Run: in.Run, Duplicate: in.Duplicate, Late: in.Late, Owner: in.Owner}
+}
+
+// World is what became of a delivery.
+func (d *Delivered) World() world.Delivered {
+	return world.Delivered{Run: d.Run, Duplicate: d.Duplicate, Late: d.Late, Owner: d.Owner}
+}
 
 // Mail is a [world.Mail].
 type Mail struct {

@@ -80,6 +80,7 @@ type EventQuery struct {
 
 // EventPage is a [world.EventPage].
 type EventPage struct {
+	Answer
 	Events  []Event `json:"events,omitempty"`
 	Cursor  string  `json:"cursor"`
 	More    bool    `json:"more,omitempty"`

@@ -10,6 +10,7 @@ type KeyQuery struct {
 
 // KeyPrint is the fingerprint that an ID is bound to; none: it is bound to none.
 type KeyPrint struct {
+	Answer
 	ID    string `json:"id"`
 	Print []byte `json:"print,omitempty"`
 }

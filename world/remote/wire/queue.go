@@ -61,6 +61,7 @@ func (q *TakeQuery) World() world.TakeQuery {
 
 // Taken is a [world.Taken].
 type Taken struct {
+	Answer
 	Now   time.Time  `json:"now"`
 	Runs  []TakenRun `json:"runs,omitempty"`
 	Tasks []Task     `json:"tasks,omitempty"`
@@ -114,6 +115,7 @@ type BeatQuery struct {
 
 // Beat is a [world.Beat].
 type Beat struct {
+	Answer
 	Now   time.Time `json:"now"`
 	Until time.Time `json:"until"`
 	Mail  []Mail    `json:"mail,omitempty"`
@@ -158,6 +160,7 @@ type WorkerID struct {
 
 // Accepted is the answer to one that leaves.
 type Accepted struct {
+	Answer
 	Accepted bool `json:"accepted"`
 }
 
@@ -172,6 +175,7 @@ type HeldQuery struct {
 
 // Held is a [world.Held].
 type Held struct {
+	Answer
 	Runs  []string  `json:"runs,omitempty"`
 	Tasks []TaskKey `json:"tasks,omitempty"` // attempt: 0
 }
@@ -188,6 +192,7 @@ type ReadyQuery struct {
 
 // Ready is a [world.Ready].
 type Ready struct {
+	Answer
 	Now   time.Time   `json:"now"`
 	Items []ReadyItem `json:"items,omitempty"`
 	More  bool        `json:"more,omitempty"`
@@ -209,7 +214,8 @@ func (r *Ready) Whole() bool { return !r.Now.IsZero() }
 
 // OfReady makes a message of a list.
 func OfReady(in *world.Ready) Ready {
-	return Ready{in.Now, list(in.Items, func(i *world.ReadyItem) ReadyItem { return ReadyItem(*i) }), in.More, in.Next}
+	items := list(in.Items, func(i *world.ReadyItem) ReadyItem { return ReadyItem(*i) })
+	return Ready{Now: in.Now, Items: items, More: in.More, Next: in.Next}
 }
 
 // World is the list of a message.

@@ -68,6 +68,7 @@ func (a *Append) World() *world.Append {
 
 // Appended is a [world.Appended].
 type Appended struct {
+	Answer
 	First int64 `json:"first"`
 }
 
@@ -76,6 +77,12 @@ func (a *Appended) Blank() { a.First = math.MinInt64 }
 
 // Whole reports whether it has what each has.
 func (a *Appended) Whole() bool { return a.First != math.MinInt64 }
+
+// OfAppended makes a message of what became of an append.
+func OfAppended(in world.Appended) Appended { return Appended{First: in.First} }
+
+// World is what became of an append.
+func (a *Appended) World() world.Appended { return world.Appended{First: a.First} }
 
 // ChunkQuery is a [world.ChunkQuery] about a stream of a run.
 type ChunkQuery struct {
@@ -93,6 +100,7 @@ type Chunk struct {
 
 // ChunkPage is a [world.ChunkPage].
 type ChunkPage struct {
+	Answer
 	Chunks []Chunk `json:"chunks,omitempty"`
 	Next   int64   `json:"next"`
 	More   bool    `json:"more,omitempty"`

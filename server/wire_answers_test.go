@@ -1,0 +1,183 @@
+package server
+
+// What something in between may put in the place of an answer, under the headers of the server, is nobody's answer: on each route of the wire.
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+// forgeries stand in the place of the body of an answer; nil: half of its own does.
+var forgeries = map[string][]byte{
+	"empty object": []byte(`{}`), "null": []byte(`null`), "list": []byte(`[]`), "text": []byte(`""`), "nothing": {}, "cut": nil,
+	"another object": []byte(`{"status": "ok"}`), "no": []byte(`{"ok": false}`),
+}
+
+// forger is a connection that replaces the bodies of good answers to some routes. Their headers stay. It is for one call at a time.
+type forger struct {
+	below  http.RoundTripper
+	routes []string
+	body   []byte
+	forged int
+}
+
+// RoundTrip sends a request, and forges its answer.
+func (f *forger) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := f.below.RoundTrip(r)
+	if err != nil || resp.StatusCode != http.StatusOK || !slices.Contains(f.routes, wireName(r.URL.Path)) {
+		return resp, err
+	}
+	body := f.body
+	if body == nil {
+		var whole []byte
+		whole, err = io.ReadAll(resp.Body)
+		body = whole[:len(whole)/2]
+	}
+	_ = resp.Body.Close()
+	f.forged++
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return resp, err
+}
+
+// wireName is the call that a path is of; "": the greeting.
+func wireName(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, wire.Prefix), "/")
+}
+
+// caller makes good calls as a worker that owns a run.
+type caller struct {
+	worker string
+	birth  *world.Commit
+}
+
+func newCaller(t *testing.T, w *remote.World) *caller {
+	t.Helper()
+	c := &caller{worker: world.NewID(world.PrefixWorker, world.Now())}
+	if _, err := w.Join(t.Context(), c.joins(c.worker)); err != nil {
+		t.Fatal(err)
+	}
+	c.birth = c.bears()
+	c.birth.Worker, c.birth.Take = c.worker, 1
+	if _, err := w.Commit(t.Context(), c.birth); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c *caller) joins(id string) world.Worker {
+	return world.Worker{ID: id, Classes: []world.Class{{Workflow: "answered", Version: 1}}, Lease: 10 * time.Minute}
+}
+
+func (c *caller) bears() *world.Commit {
+	birth := &world.Commit{Run: world.NewID(world.PrefixRun, world.Now()), First: 1}
+	_, _ = rand.Read(birth.ID[:])
+	birth.Events = []world.Event{{Type: world.RunCreated, Time: world.Now(), Payload: json.RawMessage("1"), Birth: &world.Birth{Workflow: "answered", Version: 1}}}
+	return birth
+}
+
+// calls are one of each route, which the server answers well each time.
+func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) error {
+	run := c.birth.Run
+	of := func(_ any, err error) error { return err }
+	return map[string]func(ctx context.Context, w *remote.World) error{
+		"join": func(ctx context.Context, w *remote.World) error {
+			return of(w.Join(ctx, c.joins(world.NewID(world.PrefixWorker, world.Now()))))
+		},
+		"take": func(ctx context.Context, w *remote.World) error {
+			return of(w.Take(ctx, world.TakeQuery{Worker: c.worker}))
+		},
+		"beat": func(ctx context.Context, w *remote.World) error {
+			return of(w.Beat(ctx, world.BeatQuery{Worker: c.worker}))
+		},
+		"held": func(ctx context.Context, w *remote.World) error { return of(w.Held(ctx, c.worker)) },
+		"leave": func(ctx context.Context, w *remote.World) error {
+			return w.Leave(ctx, world.NewID(world.PrefixWorker, world.Now()))
+		},
+		"sweep":   func(ctx context.Context, w *remote.World) error { return of(w.Sweep(ctx, 1)) },
+		"commit":  func(ctx context.Context, w *remote.World) error { return of(w.Commit(ctx, c.bears())) },
+		"outcome": func(ctx context.Context, w *remote.World) error { return of(w.Outcome(ctx, c.birth)) },
+		"deliver": func(ctx context.Context, w *remote.World) error {
+			return of(w.Deliver(ctx, &world.Delivery{Run: run, Events: []world.Event{{Type: world.SignalReceived, Name: "a", Time: world.Now()}}}))
+		},
+		"key": func(ctx context.Context, w *remote.World) error { return of(w.BindKey(ctx, "k1", []byte("print"))) },
+		"append": func(ctx context.Context, w *remote.World) error {
+			s := world.StreamWrite{Stream: world.NewID(world.PrefixStream, world.Now()), Step: "step_1", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage("1")}}
+			return of(w.Append(ctx, &world.Append{Run: run, Worker: c.worker, Take: 1, StreamWrite: s}))
+		},
+		"events": func(ctx context.Context, w *remote.World) error { return of(w.Events(ctx, run, world.EventQuery{})) },
+		"run":    func(ctx context.Context, w *remote.World) error { return of(w.Run(ctx, run)) },
+		"runs":   func(ctx context.Context, w *remote.World) error { return of(w.Runs(ctx, world.RunQuery{})) },
+		"hooks":  func(ctx context.Context, w *remote.World) error { return of(w.Hooks(ctx, world.HookQuery{})) },
+		"tasks":  func(ctx context.Context, w *remote.World) error { return of(w.Tasks(ctx, run)) },
+		"ready":  func(ctx context.Context, w *remote.World) error { return of(w.Ready(ctx, world.ReadyQuery{})) },
+		"chunks": func(ctx context.Context, w *remote.World) error {
+			return of(w.Chunks(ctx, run, "none", world.ChunkQuery{}))
+		},
+		"streams": func(ctx context.Context, w *remote.World) error { return of(w.StreamsOf(ctx, run)) },
+		"stats":   func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },
+		"doctor":  func(ctx context.Context, w *remote.World) error { return of(w.Examine(ctx)) },
+	}
+}
+
+// TestForgedAnswers: what stands in the place of an answer, under its headers, is none: the outcome is unknown, or the call fails. Each route that the server
+// has is called, so that a new one cannot be without.
+func TestForgedAnswers(t *testing.T) {
+	t.Parallel()
+	url := serveWorld(t, kinds["sqlite"](t), Options{})
+	base := &http.Transport{}
+	t.Cleanup(base.CloseIdleConnections)
+	f := &forger{below: base}
+	w, err := remote.Open(t.Context(), url, remote.Options{Transport: f, Patience: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	c := newCaller(t, w)
+	calls := c.calls()
+	for _, rt := range wireRoutes() {
+		name := wireName(rt.path)
+		if rt.method != "POST" {
+			continue // the greeting comes below; notices are hints, and may be lost
+		}
+		call := calls[name]
+		if call == nil {
+			t.Errorf("no call tries the route %s: add it to those above", name)
+			continue
+		}
+		if err := call(t.Context(), w); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for how, body := range forgeries {
+			f.routes, f.body, f.forged = []string{name}, body, 0
+			if name == "join" {
+				f.routes = append(f.routes, "beat") // which tells whether it has joined
+			}
+			if err := call(t.Context(), w); !errors.Is(err, world.ErrUnknownOutcome) && !errors.Is(err, world.ErrStorage) || f.forged == 0 {
+				t.Errorf("%s, answered with %s: got %v, want that nobody knows; %d answers were forged", name, how, err, f.forged)
+			}
+			f.routes = nil
+		}
+		if err := call(t.Context(), w); err != nil {
+			t.Errorf("%s, answered well again: %v", name, err)
+		}
+	}
+	for how, body := range forgeries {
+		f.routes, f.body = []string{""}, body
+		if _, err := remote.Open(t.Context(), url, remote.Options{Transport: f, Patience: time.Nanosecond}); !errors.Is(err, world.ErrStorage) {
+			t.Errorf("the greeting, answered with %s: got %v, want that no server answered", how, err)
+		}
+	}
+}
