@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,20 +27,27 @@ import (
 
 // TestCountersUnderFire runs counters with two numbers a segment while their workers are killed. Numbers are sent again, also much later, and between them come
 // payloads that do not fit.
+//
+// Of the far ones the first process is a server, which is killed as the others are; they work through it, and encrypt.
 func TestCountersUnderFire(t *testing.T) {
-	for name, places := range map[string]int{"sqlite": 1, "postgres": workers} { // one worker process a file
+	for name, places := range map[string]int{"sqlite": 1, "postgres": workers, "sqlite/far": workers, "postgres/far": workers} { // one worker process a file
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			store, where, _ := strings.Cut(name, "/")
 			url := "sqlite:" + filepath.Join(t.TempDir(), "counters.db")
-			if name == "postgres" {
+			if store == "postgres" {
 				url = pgtest.New(t, pgtest.Config{}).URL(t)
 			}
-			countUnderFire(t, url, places, *soakTime/4)
+			burn := *soakTime / 4
+			if where == "far" {
+				burn /= 2
+			}
+			countUnderFire(t, url, places, burn, where == "far")
 		})
 	}
 }
 
-func countUnderFire(t *testing.T, url string, places int, burn time.Duration) {
+func countUnderFire(t *testing.T, url string, places int, burn time.Duration, far bool) {
 	seed := *soakSeed
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -46,23 +55,19 @@ func countUnderFire(t *testing.T, url string, places int, burn time.Duration) {
 	t.Logf("again: go test ./internal/soak -run TestCountersUnderFire -soak.time=%s -soak.seed=%d", *soakTime, seed)
 	ctx, stop := context.WithTimeout(t.Context(), burn+2*patience)
 	defer stop()
-	w, err := stepwell.Open(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	app, err := stepwell.New(w, stepwell.Config{Name: "counting"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	crew := newCrew(t, t.TempDir(), places, func(string) string { return url })
 	crew.told.Count = true
+	at := url // of the client
+	if far {
+		crew.told.Keys, crew.front = newKeys(t), freeAddress(t)
+		at = "http://" + crew.front
+	}
 	for place := range places {
 		if err := crew.hire(place); err != nil {
 			t.Fatal(err)
 		}
 	}
-	tally := &tally{producer: producer{app: app}, want: map[string]int64{}}
+	tally := &tally{producer: producer{app: counting(t, at, crew.told.Keys)}, want: map[string]int64{}}
 	enough, produced := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(produced)
@@ -93,11 +98,68 @@ func countUnderFire(t *testing.T, url string, places int, burn time.Duration) {
 	if err := crew.dismiss(); err != nil {
 		t.Error(err)
 	}
+	if far {
+		tally.app = counting(t, url, crew.told.Keys) // the server is gone
+		tally.sealed(t, url)
+	}
 	tally.examine(t)
 	if len(tally.want) < 2 || kills < 3 {
 		t.Errorf("%d runs and %d kills are not enough for a proof", len(tally.want), kills)
 	}
 	t.Logf("%d runs, %d kills, %d sends of which %d were repeated and %d did not fit", len(tally.want), kills, tally.sent, tally.again, tally.wrong)
+}
+
+// counting is a client.
+func counting(t *testing.T, url, text string) *stepwell.App {
+	t.Helper()
+	w, err := openSoon(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	ring, err := keys(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app, err := stepwell.New(w, stepwell.Config{Name: "counting", Encryption: ring})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app
+}
+
+// newKeys are the text of a key.
+func newKeys(t *testing.T) string {
+	t.Helper()
+	key, err := stepwell.NewEncryptionKey("soak")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.Text()
+}
+
+// freeAddress is where nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// sealed holds that who has no key reads nothing.
+func (ta *tally) sealed(t *testing.T, url string) {
+	t.Helper()
+	for info, err := range counting(t, url, "").List(context.Background(), stepwell.ListFilter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Encryption == "" {
+			t.Errorf("run %s is not encrypted", info.ID)
+		}
+	}
 }
 
 // tally sends numbers and knows what they come to. Its oracle is addition.

@@ -14,7 +14,10 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/world"
 	_ "github.com/stepwell/stepwell/world/postgres"
+	_ "github.com/stepwell/stepwell/world/remote"
 	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -99,11 +102,15 @@ func (c *counter) sendWrong(ctx context.Context, app *stepwell.App, id string) e
 
 // count works on counters until ctx ends.
 func (o *orders) count(ctx context.Context) (err error) {
-	w, err := stepwell.Open(ctx, o.URL)
-	if err != nil {
+	w, err := openSoon(ctx, o.URL)
+	if err != nil || ctx.Err() != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
+	ring, err := keys(o.Keys)
+	if err != nil {
+		return err
+	}
 	var app *stepwell.App
 	feeder := stepwell.Define("feeder", func(ctx stepwell.Context, f feed) (int64, error) {
 		for range f.Times {
@@ -117,11 +124,54 @@ func (o *orders) count(ctx context.Context) (err error) {
 		return int64(f.Times), nil
 	})
 	app, err = stepwell.New(w, stepwell.Config{
-		Definitions: []stepwell.Definition{counterFlow, echoFlow, feeder, stormFlow}, Name: o.Name, Build: "soak", Lease: o.Lease, Poll: o.Poll, Drain: 5 * time.Second,
+		Definitions: []stepwell.Definition{counterFlow, echoFlow, feeder, stormFlow}, Name: o.Name, Build: "soak", Lease: o.Lease, Poll: o.Poll, Drain: 5 * time.Second, Encryption: ring,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
 		return err
 	}
 	return app.Run(ctx)
+}
+
+// openSoon opens a world, and waits for a server that is away. It is nil when ctx ends.
+func openSoon(ctx context.Context, url string) (world.World, error) {
+	for {
+		w, err := stepwell.Open(ctx, url)
+		if err == nil || !errors.Is(err, world.ErrStorage) {
+			return w, err
+		}
+		if dawdle(ctx, 50) != nil {
+			return nil, nil
+		}
+	}
+}
+
+// keys are those of a text; nil: none.
+func keys(text string) (*stepwell.Keyring, error) {
+	if text == "" {
+		return nil, nil
+	}
+	return stepwell.ParseKeyring(text)
+}
+
+// front serves the database to remote workers until ctx ends. It has no key: what it passes on it cannot read.
+func (o *orders) front(ctx context.Context) (err error) {
+	w, err := stepwell.Open(ctx, o.URL)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	app, err := stepwell.New(w, stepwell.Config{Name: o.Name})
+	if err != nil {
+		return err
+	}
+	s, err := server.New(app, server.Options{})
+	if err != nil {
+		return err
+	}
+	l, err := s.Listen(ctx, o.Serve)
+	if err != nil {
+		return err
+	}
+	return s.Serve(ctx, l, server.Serving{SweepInterval: -1})
 }

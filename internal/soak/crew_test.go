@@ -24,6 +24,7 @@ type crew struct {
 	dir     string
 	url     func(name string) string
 	told    orders // what all of them are told, beside their names and URLs
+	front   string // where the first listens, a server that the others work through; "": there is none
 	mu      sync.Mutex
 	members []*member         // the ones at work, a place each
 	deaths  map[int]time.Time // by process
@@ -65,6 +66,12 @@ func (c *crew) hire(place int) error {
 	m := &member{name: fmt.Sprintf("worker-%d-%d", place, c.born), ended: make(chan struct{})}
 	o := c.told
 	o.Name, o.URL = m.name, c.url(m.name)
+	switch {
+	case c.front != "" && place == 0:
+		o.Serve = c.front
+	case c.front != "":
+		o.URL = "http://" + c.front
+	}
 	text, err := json.Marshal(o)
 	if err != nil {
 		return err
@@ -149,14 +156,25 @@ func (c *crew) pause(place int, d time.Duration) error {
 	return nil
 }
 
-// dismiss lets all end by themselves, which they must do in an orderly way.
-func (c *crew) dismiss() (err error) {
+// dismiss lets all end by themselves, which they must do in an orderly way; a server the last.
+func (c *crew) dismiss() error {
 	c.pauses.Wait()
-	for place := range c.members {
+	places := make([]int, len(c.members))
+	for place := range places {
+		places[place] = place
+	}
+	if c.front == "" {
+		return c.end(places)
+	}
+	return errors.Join(c.end(places[1:]), c.end(places[:1]))
+}
+
+func (c *crew) end(places []int) (err error) {
+	for _, place := range places {
 		m := c.at(place)
 		err = errors.Join(err, m.stdin.Close())
 	}
-	for place := range c.members {
+	for _, place := range places {
 		m := c.at(place)
 		<-m.ended // within a minute, by itself
 		if m.err != nil {

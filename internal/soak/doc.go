@@ -3,7 +3,8 @@
 // answer. What is left must be right to the cent.
 //
 // Beside it, counters under fire: runs that continue as new after every second number, on a file and on PostgreSQL, while their workers are killed. Numbers are
-// sent again, from clients and from steps, some do not fit, and each segment leaves a detached child. The oracle is addition.
+// sent again, from clients and from steps, some do not fit, and each segment leaves a detached child. The oracle is addition. The same through remote workers that
+// encrypt, whose server is killed as they are, on both stores.
 //
 // And a storm: workers are killed before they have lived for a second, so often that everybody is a suspect; when it is over all runs go on.
 //

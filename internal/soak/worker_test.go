@@ -29,6 +29,8 @@ type orders struct {
 	Dir         string        // for notes
 	Lease, Poll time.Duration // 0: the defaults
 	Count       bool          // it works on counters, not on the ledger
+	Keys        string        // that it encrypts with; "": it does not
+	Serve       string        // it is a server, and no worker: where it listens
 }
 
 // lease is short, so that a stopped worker's runs are taken while the fire burns.
@@ -61,7 +63,10 @@ func (o *orders) work() (err error) {
 		fmt.Fprintln(os.Stderr, o.Name, "does not end by itself")
 		os.Exit(2)
 	}()
-	if o.Count {
+	switch {
+	case o.Serve != "":
+		return o.front(ctx)
+	case o.Count:
 		return o.count(ctx)
 	}
 	n, err := openNotes(o.Dir)
