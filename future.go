@@ -49,7 +49,7 @@ func recorded[T any](ctx Context, f *replay.Future) (v T, err error) {
 	}
 	if err := codec.Decode(f.Payload(), &v); err != nil {
 		key, _ := f.Key()
-		panic(engine.Block(world.CodeDecode, fmt.Errorf("the recorded result of step %q does not fit: %w", key, err)))
+		panic(engine.BlockOver(f, world.CodeDecode, fmt.Errorf("the recorded result of step %q does not fit: %w", key, err)))
 	}
 	return v, nil
 }

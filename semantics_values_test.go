@@ -179,8 +179,8 @@ func TestAnswer13AValueThatTodaysTypeCannotHoldBlocksTheRun(t *testing.T) {
 				until(r, "the sleep", func() bool { return r.count(run.ID(), world.WaitCreated, "") == 1 })
 				wk.stop(r)
 				wk = r.begin(bad)
-				if b := r.blocked(run.ID()); b.Code != world.CodeDecode || !strings.Contains(b.Message, `step "value"`) {
-					r.Errorf("blocked = %s: %s, want DECODE and the step", b.Code, b.Message)
+				if b := r.blocked(run.ID()); b.Code != world.CodeDecode || !strings.Contains(b.Message, `step "value"`) || !strings.HasPrefix(b.Step, world.PrefixStep) {
+					r.Errorf("blocked = %s: %s, step %q; want DECODE and the step", b.Code, b.Message, b.Step)
 				}
 				wk.stop(r)
 				r.begin(good)

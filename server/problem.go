@@ -130,11 +130,7 @@ const mostDetail = 2000
 
 // detail is what an error says, as it can be shown wherever it comes to.
 func detail(text string) string {
-	lines := strings.Split(text[:min(len(text), 2*mostDetail)], "\n")
-	for i := range lines {
-		lines[i] = human.Visible(lines[i])
-	}
-	if text = strings.Join(lines, "\n"); len(text) > mostDetail {
+	if text = human.VisibleLines(text[:min(len(text), 2*mostDetail)]); len(text) > mostDetail {
 		text = strings.ToValidUTF8(text[:mostDetail], "") + "…"
 	}
 	return text

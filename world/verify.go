@@ -21,7 +21,15 @@ type Verified struct {
 	Runs    int
 	Events  int64
 	Damaged []Damage
+	Aside   []AsideRun
 	Cursor  string
+}
+
+// AsideRun is a run that had payloads set aside, as they did not fit its code: see [KindAside].
+type AsideRun struct {
+	Run      string
+	Payloads int
+	Over     bool // the run is
 }
 
 // Damage is a run of which something cannot be read.
@@ -38,9 +46,12 @@ func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err erro
 	}
 	for i := range page.Runs {
 		r := &page.Runs[i]
-		n, err := verify(ctx, w, r)
+		n, asides, err := verify(ctx, w, r)
 		out.Runs++
 		out.Events += n
+		if asides > 0 {
+			out.Aside = append(out.Aside, AsideRun{r.ID, asides, r.Status.Terminal()})
+		}
 		switch {
 		case errors.Is(err, ErrCorrupt), errors.Is(err, ErrFormat):
 			out.Damaged = append(out.Damaged, Damage{r.ID, err.Error()})
@@ -142,57 +153,59 @@ func lostTask(ctx context.Context, w World, t TaskReader, s *State) (lost, err e
 // mostTasks is how many tasks of a run worlds list.
 const mostTasks = 1000
 
-func verify(ctx context.Context, w World, r *Run) (events int64, err error) {
+func verify(ctx context.Context, w World, r *Run) (events int64, asides int, err error) {
 	if r.Damage != "" {
-		return 0, &CorruptError{Run: r.ID, Seq: 1, Err: errors.New(r.Damage)}
+		return 0, 0, &CorruptError{Run: r.ID, Seq: 1, Err: errors.New(r.Damage)}
 	}
 	state, over, cursor, folded := State{ID: r.ID}, Status(""), "", false
 	for page := (EventPage{More: true}); page.More; {
 		if page, err = w.Events(ctx, r.ID, EventQuery{Cursor: page.Cursor}); err != nil {
-			return events, err
+			return events, asides, err
 		}
 		if len(page.Events) == 0 && events == 0 { // or it was swept between two statements
 			if _, err := w.Run(ctx, r.ID); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
-			return 0, CheckFirst(r.ID, nil)
+			return 0, 0, CheckFirst(r.ID, nil)
 		}
 		for i := range page.Events {
 			e := &page.Events[i]
 			if events == 0 {
 				if err := CheckFirst(r.ID, e); err != nil {
-					return 0, err
+					return 0, 0, err
 				}
 			}
 			if page.Trimmed == 0 {
 				if _, err := state.Apply(e, time.Time{}); err != nil {
-					return events, &CorruptError{Run: r.ID, Seq: e.Seq, Err: err}
+					return events, asides, &CorruptError{Run: r.ID, Seq: e.Seq, Err: err}
 				}
 			}
 			if e.Type.Terminal() {
 				over = outcomes[e.Type]
 			}
-			events++
+			if events++; e.Type == StepCreated && e.Kind == KindAside {
+				asides++
+			}
 		}
 		cursor = page.Cursor
 		folded = page.Trimmed == 0
 	}
 	if err := checkEnd(ctx, w, r, over, state.Seq); err != nil {
-		return events, err
+		return events, asides, err
 	}
 	if folded && over == "" {
 		if err := checkBeside(ctx, w, &state, cursor); err != nil {
-			return events, err
+			return events, asides, err
 		}
 	}
 	streams, err := w.StreamsOf(ctx, r.ID)
 	if err != nil {
-		return events, err
+		return events, asides, err
 	}
 	for _, s := range streams {
 		for page := (ChunkPage{More: true}); page.More; {
 			if page, err = w.Chunks(ctx, r.ID, s.Name, ChunkQuery{From: page.Next}); err != nil {
-				return events, fmt.Errorf("stream %q: %w", s.Name, err)
+				return events, asides, fmt.Errorf("stream %q: %w", s.Name, err)
 			}
 		}
 	}
@@ -200,10 +213,10 @@ func verify(ctx context.Context, w World, r *Run) (events int64, err error) {
 		tasks, err := t.Tasks(ctx, r.ID)
 		for i := range tasks {
 			if tasks[i].Damage != "" {
-				return events, &CorruptError{Run: r.ID, Seq: 1, Err: fmt.Errorf("the task of step %s: %s", tasks[i].Step, tasks[i].Damage)}
+				return events, asides, &CorruptError{Run: r.ID, Seq: 1, Err: fmt.Errorf("the task of step %s: %s", tasks[i].Step, tasks[i].Damage)}
 			}
 		}
-		return events, err
+		return events, asides, err
 	}
-	return events, nil
+	return events, asides, nil
 }

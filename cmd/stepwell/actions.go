@@ -104,7 +104,11 @@ func instead(run string, r *stepwell.RetryAdvice) (ways []way) {
 		ways = append(ways, way{"restart:", "runs restart " + run, "a new run, from the start"})
 	}
 	if r.Fork > 0 {
-		ways = append(ways, way{"fork:", fork, "a new run from there, though " + r.Refused})
+		note := "a new run from there, though " + r.Refused
+		if r.Undone != "" {
+			note += "; what it did is undone since (" + r.Undone + "), and is not done again"
+		}
+		ways = append(ways, way{"fork:", fork, note})
 	}
 	return ways
 }
@@ -161,6 +165,13 @@ func (p *picture) unblock(a *proposal, run string) {
 	}
 	if b.Seq > 2 && b.Code == world.CodeDiverged {
 		a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), "a new run with what they agree on; then cancel this one")
+	}
+	if en := p.story.Journal.Entry(b.Step); en != nil && b.Code == world.CodeDecode { // nothing runs again
+		step := en.Key().String()
+		if en.Path != "" { // another may have that name
+			step = en.ID
+		}
+		a.note("fork:", "runs fork "+run+" --result "+shellWord(step+"="+payloadWord), "a new run, with a result that its code takes in the place of PAYLOAD; then cancel this one")
 	}
 }
 

@@ -78,7 +78,7 @@ func (c *cli) bulkRun(ctx context.Context, db *database, f stepwell.ListFilter, 
 		}
 		is := t.meet(&r)
 		if is.Error != "" && !c.json {
-			fmt.Fprintln(c.stderr, visibleLines(is.Error))
+			fmt.Fprintln(c.stderr, human.VisibleLines(is.Error))
 		}
 		if c.json {
 			if err := c.encoder().Encode(is); err != nil {

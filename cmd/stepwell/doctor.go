@@ -18,8 +18,8 @@ func (c *cli) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Examine a database: runs that stand still, and what makes it slow",
 		Long: `Examine a database: runs that are due and that nobody takes, workers that are lost, mail that nobody reads, streams with gaps, clocks that
-differ, missing indexes, dead rows, transactions that stay open, settings that lose data; rows that are not what was written. Nothing is changed,
-unless you say --mend. What is not well comes with what to do.
+differ, missing indexes, dead rows, transactions that stay open, settings that lose data; rows that are not what was written, payloads that did
+not fit and were set aside. Nothing is changed, unless you say --mend. What is not well comes with what to do.
 
 Exit codes:
   0    nothing is bad; there may be warnings
@@ -64,9 +64,7 @@ func (c *cli) examine(ctx context.Context, db *database, q reading, mend bool) e
 		return err
 	}
 	all = append(all, found...)
-	if f := c.verify(ctx, db.world, q); f != nil {
-		all = append(all, *f)
-	}
+	all = append(all, c.verify(ctx, db.world, q)...)
 	bads := 0
 	enc, t := c.encoder(), &table{gap: "  "}
 	for _, f := range all {

@@ -1,10 +1,11 @@
 package main
 
-// This file has the doctor read runs, so that what is damaged is found.
+// This file has the doctor read runs, so that what is damaged, and what did not fit, is found.
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stepwell/stepwell/internal/human"
@@ -21,11 +22,12 @@ const (
 	someRead    = 1000 // runs, unless all are
 	readOnce    = 100
 	mostDamaged = 20
+	mostAside   = 5
 )
 
 // verify reads runs and compares them with their checksums. Where it is interrupted it says how to go on.
-func (c *cli) verify(ctx context.Context, w world.World, q reading) *world.Finding {
-	f := &world.Finding{Check: "checksums", Health: world.HealthGood}
+func (c *cli) verify(ctx context.Context, w world.World, q reading) []world.Finding {
+	f := world.Finding{Check: "checksums", Health: world.HealthGood}
 	var all world.Verified
 	var err error
 	at := q.from
@@ -37,6 +39,7 @@ func (c *cli) verify(ctx context.Context, w world.World, q reading) *world.Findi
 		all.Runs += some.Runs
 		all.Events += some.Events
 		all.Damaged = append(all.Damaged, some.Damaged...)
+		all.Aside = append(all.Aside, some.Aside...)
 		if at = some.Cursor; at == "" || !q.full && all.Runs >= someRead {
 			break
 		}
@@ -58,5 +61,32 @@ func (c *cli) verify(ctx context.Context, w world.World, q reading) *world.Findi
 		}
 		f.Found += fmt.Sprintf("; %d damaged: %s", n, strings.Join(texts, "; "))
 	}
+	return []world.Finding{f, c.aside(&all)}
+}
+
+// aside tells of payloads that came from outside, did not fit, and were set aside. A run that is not over may wait for the right one.
+func (c *cli) aside(all *world.Verified) world.Finding {
+	f := world.Finding{Check: "payloads", Health: world.HealthGood, Found: "none of these runs had one set aside"}
+	open := slices.DeleteFunc(slices.Clone(all.Aside), func(r world.AsideRun) bool { return r.Over })
+	if len(all.Aside) == 0 {
+		return f
+	}
+	f.Found = human.Count(len(all.Aside), "run") + " had payloads set aside, as they did not fit"
+	if len(open) == 0 {
+		f.Found += "; all are over"
+		open = all.Aside
+	} else {
+		f.Health = world.HealthWarning
+		f.Found += fmt.Sprintf("; %d not over, and may wait for the right one", len(open))
+	}
+	var texts []string
+	for _, r := range open[:min(len(open), mostAside)] {
+		texts = append(texts, fmt.Sprintf("%s (%d)", r.Run, r.Payloads))
+	}
+	f.Found += ": " + strings.Join(texts, ", ")
+	if n := len(open) - mostAside; n > 0 {
+		f.Found += fmt.Sprintf(" and %d more", n)
+	}
+	f.Advice = "see what came, and what does not fit:  " + c.command("runs show "+shellWord(open[0].Run))
 	return f
 }

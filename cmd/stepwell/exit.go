@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -117,9 +118,9 @@ func report(to io.Writer, ctx context.Context, err error, asJSON bool) int {
 		writeFailure(to, failure{Code: codeOf(err, f.code), Error: err.Error(), Next: oneLine(f.next), Exit: f.code})
 		return f.code
 	}
-	fmt.Fprintf(to, "stepwell: %s\n", visibleLines(err.Error())) // a server may have said it
+	fmt.Fprintf(to, "stepwell: %s\n", human.VisibleLines(err.Error())) // a server may have said it
 	if f.next != "" {
-		fmt.Fprintf(to, "  %s\n", visibleLines(f.next))
+		fmt.Fprintf(to, "  %s\n", human.VisibleLines(f.next))
 	}
 	return f.code
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote"
 )
@@ -49,7 +50,7 @@ func (c *cli) tell(is any, text string) error {
 	if c.json {
 		return c.encoder().Encode(is)
 	}
-	_, err := fmt.Fprintln(c.stdout, visibleLines(text))
+	_, err := fmt.Fprintln(c.stdout, human.VisibleLines(text))
 	return err
 }
 

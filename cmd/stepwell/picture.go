@@ -96,7 +96,7 @@ func (p *picture) why(to io.Writer) {
 	if w.Block != nil {
 		_, details, _ := strings.Cut(w.Block.Message, "\n")
 		for line := range strings.Lines(details) {
-			fmt.Fprintln(to, "  "+strings.TrimSpace(human.Visible(strings.TrimRight(line, "\n"))))
+			fmt.Fprintln(to, "  "+human.VisibleLines(strings.TrimPrefix(strings.TrimRight(line, "\n"), "  ")))
 		}
 	}
 }

@@ -153,7 +153,7 @@ func (c *cli) start(ctx context.Context, db *database, workflow string, input js
 		text = fmt.Sprintf("run %s was started before, under the same key\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
 	}
 	if flags.wait && !c.json { // standard output is the run's
-		fmt.Fprintln(c.stderr, visibleLines(text))
+		fmt.Fprintln(c.stderr, human.VisibleLines(text))
 		return c.awaitResult(ctx, db.app, run, flags.patience)
 	}
 	if err := c.tell(is, text); err != nil || !flags.wait {

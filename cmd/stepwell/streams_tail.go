@@ -93,7 +93,7 @@ func (c *cli) printChunk(chunk *stepwell.StreamChunk[json.RawMessage], line bool
 		return true, nil
 	case json.Unmarshal(chunk.Value, &text) == nil && chunk.Value[0] == '"':
 		if c.terminal {
-			text = visibleLines(text)
+			text = human.VisibleLines(text)
 		}
 		_, err = fmt.Fprint(c.stdout, text)
 		return strings.HasSuffix(text, "\n") || line && text == "", err

@@ -6,22 +6,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/stepwell/stepwell/internal/human"
 )
-
-// visibleLines shows what a terminal would take for commands, and leaves lines alone.
-func visibleLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = human.Visible(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
 
 // visibleJSON writes JSON, whole values at once, so that what is not printable is escaped: the value is the same.
 type visibleJSON struct{ to io.Writer }

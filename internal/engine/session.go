@@ -526,7 +526,7 @@ func BlockOf(err error) world.Block {
 	case errors.As(err, &diverged):
 		b.Code, b.Seq = world.CodeDiverged, diverged.Seq
 	case errors.As(err, &blocking):
-		b.Code, b.Message = blocking.code, blocking.Error()
+		b.Code, b.Message, b.Step = blocking.code, blocking.Error(), blocking.step
 	case errors.As(err, &panicked):
 		b.Code, b.Message = world.CodePanic, err.Error()+"\n"+trimStack(panicked.Stack)
 	case errors.As(err, &foreign):
@@ -551,6 +551,7 @@ func BlockOf(err error) world.Block {
 type blockError struct {
 	code string
 	err  error
+	step string // correlation ID of what it is about; "": none
 }
 
 func (e *blockError) Error() string { return e.err.Error() }
@@ -559,7 +560,16 @@ func (e *blockError) Error() string { return e.err.Error() }
 func (e *blockError) Unwrap() error { return e.err }
 
 // Block makes an error that blocks the run of the workflow code that panics with it: see the root package's decoding.
-func Block(code string, err error) error { return &blockError{code, err} }
+func Block(code string, err error) error { return &blockError{code: code, err: err} }
+
+// BlockOver is Block where what a step came to is the reason.
+func BlockOver(f *replay.Future, code string, err error) error {
+	b := &blockError{code: code, err: err}
+	if op := f.Op(); op != nil {
+		b.step = op.ID
+	}
+	return b
+}
 
 // blockBackoff is how long a blocked run rests: 1 s, doubled each time, at most a minute.
 func blockBackoff(tries int) time.Duration {

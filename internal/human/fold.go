@@ -46,6 +46,15 @@ func Visible(s string) string {
 	return b.String()
 }
 
+// VisibleLines is Visible of a text of several lines, as a stack is: they stay lines, and a tab is four spaces.
+func VisibleLines(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
+	for i := range lines {
+		lines[i] = Visible(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
 func hidden(r rune) bool { return !unicode.IsPrint(r) }
 
 // Size is a number of bytes: "812 B", "3.2 kB", "1.0 MB".
