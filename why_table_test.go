@@ -95,6 +95,8 @@ func TestWhy(t *testing.T) {
 	}{
 		"event": {waitingRun(verifyWait), WhyEvent,
 			`waiting for event "verify" where {"userId":"42"} until Fri 27 Nov 09:12 (in 4 d 19 h)`},
+		"event with a quote in its name": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindEvent, Name: `say "hi" \o/`, Time: ago(time.Hour)}), WhyEvent,
+			`waiting for event "say \"hi\" \\o/"`},
 		"event without deadline": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindEvent, Name: "verify", Time: ago(time.Hour)}), WhyEvent,
 			`waiting for event "verify"`},
 		"sleep": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindSleep, Name: "nap", Occurrence: 1, Until: whyNow.Add(time.Minute)}).queue(dueAt(time.Minute)), WhySleep,

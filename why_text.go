@@ -4,6 +4,7 @@ package stepwell
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -318,7 +319,7 @@ func (w Why) compensating() string {
 	return ""
 }
 
-func quote(name string) string { return `"` + human.Visible(name) + `"` }
+func quote(name string) string { return strconv.Quote(name) }
 
 func (w Why) until() string { return w.moment(" until ", w.Until) }
 func (w Why) at() string    { return w.moment(" at ", w.Until) }

@@ -31,6 +31,7 @@ type Retry struct {
 	Result  string `json:"result,omitempty"`  // the step whose result a fork could be given
 	Fork    int64  `json:"fork,omitempty"`    // the event that a fork could begin behind: it takes the risk that Refused names; 0: none
 	Restart bool   `json:"restart,omitempty"` // it can be restarted
+	Undone  string `json:"undone,omitempty"`  // the undo functions that have undone what it did, as a list: a fork that takes over what they undid goes on without it
 	Input   bool   `json:"input,omitempty"`   // of a restart, or a fork, that needs another input: the run's own does not fit
 
 	Tokens []Token `json:"-"` // of hooks that are open at At
@@ -71,7 +72,11 @@ func (r *Retry) Instead() string {
 		ways = append(ways, fmt.Sprintf("fork it behind event %d with a result of step %q", r.Fork, r.Result))
 	}
 	if r.Fork != 0 {
-		ways = append(ways, fmt.Sprintf("fork it behind event %d, if that may be", r.Fork))
+		way := fmt.Sprintf("fork it behind event %d, if that may be", r.Fork)
+		if r.Undone != "" {
+			way += ": what it did is undone since (" + r.Undone + "), and a fork does not do it again"
+		}
+		ways = append(ways, way)
 	}
 	if r.Restart {
 		ways = append(ways, "restart it")
@@ -137,7 +142,7 @@ func (h *History) Retry() Retry {
 	case world.RunCompleted:
 		return Retry{Refused: "it has not failed: it completed", Restart: true}
 	case world.RunCancelled:
-		return Retry{Refused: "it has not failed: it was cancelled", Fork: f.forkable(f.last), Restart: true}
+		return Retry{Refused: "it has not failed: it was cancelled", Fork: f.forkable(f.last), Restart: true, Undone: f.undone()}
 	case world.RunFailed:
 		if f.end.FreesKey(f.began) {
 			return Retry{
@@ -263,14 +268,13 @@ func (f *retrier) recorded(e *world.Error) (id string) {
 // at says what a retry would be that takes the events up to a number.
 func (f *retrier) at(cut int64) Retry {
 	r := Retry{At: cut, Anew: f.cancel != nil, Fork: f.forkable(cut), Restart: true}
-	var undone, left []string
+	var left []string
 	causes := f.failures(f.end.Error, nil)
 	for _, id := range f.order {
 		m := f.steps[id]
 		again := m.end > cut && m.failed != nil && m.seq <= cut // it runs again
 		switch {
-		case m.undo && m.done():
-			undone = append(undone, m.String())
+		case m.undo && m.done(): // see below
 		case again && m.unkept():
 			r.refuse(m, fmt.Sprintf("step %q did its work, and its result could not be kept (%s): it would do it again", m, m.failed.Code))
 		case again && m.begun() && m.failed.Code == world.CodeCancelled, m.begun() && m.end == 0:
@@ -289,9 +293,9 @@ func (f *retrier) at(cut int64) Retry {
 			r.Steps = append(r.Steps, m.String())
 		}
 	}
-	switch {
-	case undone != nil:
-		return Retry{Refused: fmt.Sprintf("it has undone what it did (%s): it would complete without that", list(undone)), Restart: true}
+	switch undone := f.undone(); {
+	case undone != "":
+		return Retry{Refused: "it has undone what it did (" + undone + "): it would complete without that", Restart: true, Undone: undone}
 	case r.Refused == "" && left != nil:
 		r.Refused = fmt.Sprintf("%s ended behind what failed it, and would be left out, or done again", list(left))
 	}
@@ -304,6 +308,17 @@ func (f *retrier) at(cut int64) Retry {
 		return Retry{At: cut, Steps: r.Steps, Anew: r.Anew}
 	}
 	return r
+}
+
+// undone lists the undo functions that came to their end.
+func (f *retrier) undone() string {
+	var names []string
+	for _, id := range f.order {
+		if m := f.steps[id]; m.undo && m.done() {
+			names = append(names, m.String())
+		}
+	}
+	return list(names)
 }
 
 // refuse notes why there is no retry: the first reason, but one that a result of a step would mend comes before others.

@@ -96,6 +96,38 @@ func TestARetryNamesAllThatRunsAgain(t *testing.T) {
 	}
 }
 
+// TestInsteadOfARetrySaysWhatIsUndone: a fork of a run that undid what it did goes on as if that were done.
+func TestInsteadOfARetrySaysWhatIsUndone(t *testing.T) {
+	t.Parallel()
+	for _, end := range []world.EventType{world.RunCancelled, world.RunFailed} {
+		for _, undone := range []bool{true, false} {
+			h := failedRun(&world.Error{Message: "no"})
+			events := h.Events[:len(h.Events)-1]
+			events = append(events, world.Event{Type: world.CancelRequested})
+			if undone {
+				events = append(events,
+					world.Event{Type: world.StepCreated, ID: "step_9", Kind: world.KindClosure, Name: "refund", Path: world.UndoPath + "[0]"},
+					world.Event{Type: world.StepCompleted, ID: "step_9", Attempt: 1})
+			}
+			h.Events = append(events, world.Event{Type: end, Error: &world.Error{Message: "no"}})
+			for i := range h.Events {
+				h.Events[i].Seq = int64(i + 1)
+			}
+			r := h.Retry()
+			if end == world.RunFailed && !undone {
+				continue // it can be retried
+			}
+			text := r.Refused + "; instead: " + r.Instead()
+			if got := strings.Contains(text, `"refund"`); r.Refused == "" || got != undone || (r.Undone != "") != undone {
+				t.Errorf("%s, undone %v: %s", end, undone, text)
+			}
+			if fork := strings.Contains(r.Instead(), "fork"); fork && undone && !strings.Contains(r.Instead(), "undone") {
+				t.Errorf("%s: a fork is proposed, and not said that what it did is undone: %s", end, r.Instead())
+			}
+		}
+	}
+}
+
 // TestARetryTakesWhatCameBehindTheFailure of what was asked for before: results, events, payloads and waits that ended.
 func TestARetryTakesWhatCameBehindTheFailure(t *testing.T) {
 	t.Parallel()
