@@ -5,9 +5,12 @@ package server
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -68,11 +71,42 @@ func semantics(at *json.SemanticError) string {
 	case '{', '[', '"', '0', 'n', 't', 'f':
 		what = "a JSON " + at.JSONKind.String() + " does not fit"
 	}
-	if at.GoType != nil {
-		what += ": want " + at.GoType.String()
+	if want := jsonWord(at.GoType); want != "" {
+		what += ": want " + want
 	}
 	if at.Err != nil {
 		what += ": " + at.Err.Error()
 	}
 	return what
+}
+
+// jsonWord is what JSON a type of Go is written as; "": it says that itself. Who sends JSON knows no types of Go.
+func jsonWord(t reflect.Type) string {
+	if t == nil {
+		return ""
+	}
+	if t == reflect.TypeFor[time.Time]() {
+		return "a time, like 2006-01-02T15:04:05Z"
+	}
+	if p := reflect.PointerTo(t); p.Implements(reflect.TypeFor[jsonv1.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return ""
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return jsonWord(t.Elem())
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "a string in base64"
+		}
+		return "a list"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	return "a whole number"
 }

@@ -3,6 +3,8 @@ package server
 // JSON that two readers would read in two ways is refused at each door, and says which member it is about.
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -54,5 +56,40 @@ func TestStrictMessage(t *testing.T) {
 	}
 	if got := r.post(`{"runId": "`+r.run+`", "newer": [{}, 1]}`, nil); got.Code != 200 {
 		t.Errorf("a member of a newer server: got %d %s", got.Code, got.Body)
+	}
+}
+
+// TestNoTypesOfGo: who sends JSON that does not fit is told what does in words of JSON, on each route; types of Go are not theirs.
+func TestNoTypesOfGo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{})
+	r.want(201, "POST", orders, `{"id": "a1", "delay": "1h", "input": {}}`)
+	inGo := regexp.MustCompile(`\b(server|wire|world|stepwell|time|json)\.[A-Za-z]|\[\]|map\[|\*[a-z]|\b(u?int|float)(64|32)\b|\bGo\b`)
+	tried := 0
+	for _, rt := range routes() {
+		if rt.op.body == "" || rt.raw || rt.method == "GET" {
+			continue
+		}
+		path := pathParam.ReplaceAllString(openAPIPath(rt.path), "a1")
+		for _, body := range []string{`[1]`, `"x"`, `7`, `true`} {
+			a := r.send(rt.method, path, body)
+			if a.status != 400 {
+				continue // any JSON may be a payload
+			}
+			tried++
+			if detail := fmt.Sprint(a.get("detail")); inGo.MatchString(detail) {
+				t.Errorf("%s %s %s: the answer says %q: %s", rt.method, path, body, inGo.FindString(detail), detail)
+			}
+		}
+	}
+	for body, want := range map[string]string{
+		`{"version": "x"}`: "want a whole number", `{"id": 7}`: "want a string", `{"attributes": []}`: "want an object", `[]`: "want an object",
+	} {
+		if a := r.refused(400, "INVALID", "POST", orders, body); !strings.Contains(fmt.Sprint(a.get("detail")), want) {
+			t.Errorf("%s: %v, want %q", body, a.get("detail"), want)
+		}
+	}
+	if tried < 40 {
+		t.Errorf("%d requests were refused: that is no proof", tried)
 	}
 }
