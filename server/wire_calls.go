@@ -102,7 +102,7 @@ func (c *calls) keep(mine *call, out []byte) {
 	defer c.mu.Unlock()
 	if len(out) <= mostKept && c.known[mine.name] == mine {
 		mine.out = out
-		c.bytes += len(out)
+		c.bytes += cap(out)
 		c.trimLocked()
 	}
 }
@@ -112,7 +112,7 @@ func (c *calls) trimLocked() {
 		first := c.order[0]
 		c.order[0] = nil
 		c.order = c.order[1:]
-		c.bytes -= len(first.out)
+		c.bytes -= cap(first.out)
 		delete(c.known, first.name)
 	}
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -27,12 +28,20 @@ type conn struct {
 	fault func(s *statement, run func() error) error // of tests: stands between a statement and the file
 }
 
+// How many KiB of pages a connection keeps. They lie outside of Go's heap, take twice the room there, and stay when nobody reads: so those who read have few, and
+// lose them at each commit as it is. Behind them is the system's cache of the file.
+const (
+	writerPages = 32_000
+	readerPages = 4_000
+)
+
 // dsn is the data source name of a connection.
 func dsn(path string, o *Options) string {
 	q := url.Values{}
 	for _, p := range []string{
 		fmt.Sprintf("busy_timeout(%d)", o.BusyTimeout.Milliseconds()),
-		"synchronous(FULL)", "foreign_keys(0)", "wal_autocheckpoint(0)", "temp_store(MEMORY)", "cache_size(-32000)", "trusted_schema(0)",
+		"synchronous(FULL)", "foreign_keys(0)", "wal_autocheckpoint(0)", "temp_store(MEMORY)", "trusted_schema(0)",
+		fmt.Sprintf("cache_size(-%d)", cmp.Or(o.pageCache, writerPages)),
 	} {
 		q.Add("_pragma", p)
 	}

@@ -28,9 +28,10 @@ type Options struct {
 	MaxPages       int              // most pages of 4 KiB the file may have, to test a full disk; default none
 	Now            func() time.Time // the clock, for tests; default a [world.Clock] on the system's
 
-	vfs      string                             // of tests: the file system below SQLite
-	openLog  func(path string) (logFile, error) // and where the log is mended
-	allocate func(f *os.File, size int64) error // and what gives the reserve its room
+	vfs       string                             // of tests: the file system below SQLite
+	openLog   func(path string) (logFile, error) // and where the log is mended
+	allocate  func(f *os.File, size int64) error // and what gives the reserve its room
+	pageCache int                                // of a connection, in KiB; 0: a writer's
 }
 
 func (o *Options) defaults() error {
@@ -179,8 +180,18 @@ func (w *World) connect() (*conn, error) {
 
 // connectImpatient opens a connection that waits for nobody.
 func (w *World) connectImpatient() (*conn, error) {
+	return w.connectLike(func(o *Options) { o.BusyTimeout = 0 })
+}
+
+// connectReader opens a connection for reading.
+func (w *World) connectReader() (*conn, error) {
+	return w.connectLike(func(o *Options) { o.pageCache = readerPages })
+}
+
+// connectLike opens a connection with other options, which leaves the log where it is when it is closed.
+func (w *World) connectLike(change func(*Options)) (*conn, error) {
 	o := w.opt
-	o.BusyTimeout = 0
+	change(&o)
 	c, err := connect(context.Background(), dsn(w.path, &o), &w.counters.statements)
 	if err != nil {
 		return nil, classify(w.path, err)
@@ -276,7 +287,7 @@ func (w *World) read(ctx context.Context, f func(c *conn) error) error {
 	}
 	var err error
 	if c == nil {
-		if c, err = w.connectKeeping(); err != nil {
+		if c, err = w.connectReader(); err != nil {
 			w.readers <- nil
 			return err
 		}
