@@ -11,6 +11,7 @@ FUZZTIME ?= 20s
 BENCHTIME ?= 1s
 TESTFLAGS ?=
 SOAK ?= 10m
+SEEDS ?= 200
 SOAKFLAGS ?=
 BENCHFLAGS ?=
 
@@ -45,11 +46,12 @@ test-versions: ## the suite of worlds on the oldest PostgreSQL and on the newest
 		if dir=$$(go run ./internal/tools/postgres $$v); then echo "PostgreSQL $$v"; PATH=$$dir:$$PATH go test -count=1 -run '^TestWorld$$' ./world/postgres; \
 		else echo "NOT TESTED: PostgreSQL $$v could not be fetched"; fi; done
 
-soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, the same on PostgreSQL 14 and 18; processes that must not grow for as long; clocks that step; bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
+soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, the same on PostgreSQL 14 and 18; processes that must not grow for as long; SEEDS (default 200) simulations on PostgreSQL; clocks that step; bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
 	@internal/pgtest/install.sh
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -soak.time=$(SOAK) $(SOAKFLAGS)
 	for v in $(VERSIONS); do dir=$$(go run ./internal/tools/postgres $$v); PATH=$$dir:$$PATH CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -soak.time=$(SOAK) $(SOAKFLAGS); done
 	CGO_ENABLED=1 go test -count=1 -timeout 0 -v -run NothingGrows ./internal/soak -soak.growth=$(SOAK)
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestSimulationOnPostgres . -sim.postgres=$(SEEDS)
 	CGO_ENABLED=1 go test $(RACE) -count=10 -timeout 0 -v -run 'ClockSteps' ./world/postgres ./world/sqlite ./server
 	go test -count=1 -timeout 0 -run TestAlike ./world/sqlite ./world/postgres -alike.count=200
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestWireUnderFire ./server -wire.time=$(SOAK)

@@ -54,7 +54,7 @@ func (s *simulation) insist(ctx context.Context, rnd *rand.Rand, do func(*stepwe
 			s.problem("a client got %v", err)
 			return err
 		}
-		<-time.After(time.Second)
+		<-time.After(time.Second / s.haste)
 	}
 }
 
@@ -97,13 +97,13 @@ func (s *simulation) attend(ctx context.Context) {
 			return
 		}
 		s.payloads(ctx, sent, rnd)
-		if !s.pass(ctx, time.Second) {
+		if !s.pass(ctx, time.Second/s.haste) {
 			break
 		}
 	}
 	for _, r := range s.runs() {
 		if !r.Status.Terminal() {
-			s.problem("law 6: run %s is %s after twenty minutes: queue %+v", r.ID, r.Status, r.Queue)
+			s.problem("law 6: run %s is %s, and time is up: queue %+v", r.ID, r.Status, r.Queue)
 			if r.Queue != nil && r.Queue.Blocked != nil {
 				s.problem("it is blocked: %+v", *r.Queue.Blocked)
 			}
@@ -133,7 +133,7 @@ func (s *simulation) attendRun(ctx context.Context, r *world.Run) {
 
 // signal sends an event that the run can wait for, at a time of its own, with a delivery ID.
 func (s *simulation) signal(ctx context.Context, run string, n *simNode, rnd *rand.Rand) {
-	at := time.Duration(rnd.IntN(40_000)) * time.Millisecond
+	at := time.Duration(rnd.IntN(40_000)) * time.Millisecond / s.haste
 	payload := json.RawMessage(fmt.Sprint(n.Value))
 	s.others.Go(func() {
 		if s.pass(ctx, at) {
@@ -164,7 +164,7 @@ func (s *simulation) payloads(ctx context.Context, sent map[string]int, rnd *ran
 
 // operate has operators pause and resume, wake and cancel a run. Each pause ends.
 func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand) {
-	at := func() time.Duration { return time.Duration(rnd.IntN(30_000)) * time.Millisecond }
+	at := func() time.Duration { return time.Duration(rnd.IntN(30_000)) * time.Millisecond / s.haste }
 	act := func(after time.Duration, do func(*stepwell.App) error, then ...func()) {
 		own := rand.New(rand.NewPCG(rnd.Uint64(), 1))
 		s.others.Go(func() {
@@ -179,7 +179,7 @@ func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand) {
 		pause, resume := at(), rnd.IntN(15_000)
 		own := rand.New(rand.NewPCG(rnd.Uint64(), 1))
 		act(pause, func(app *stepwell.App) error { return app.Pause(ctx, run, "a test") }, func() {
-			<-time.After(time.Duration(resume) * time.Millisecond)
+			<-time.After(time.Duration(resume) * time.Millisecond / s.haste)
 			_ = s.insist(ctx, own, func(app *stepwell.App) error { return app.Resume(ctx, run) })
 		})
 	}

@@ -131,7 +131,7 @@ func (s *simulation) checkRemains(runs map[string]*simRun) {
 	if err != nil || len(hooks) > 0 {
 		s.problem("hooks are left: %+v, %v", hooks, err)
 	}
-	for _, left := range s.below.Remains() {
+	for _, left := range s.remains() {
 		s.problem("%s", left)
 	}
 	if strings.Contains(s.logs.text(), "invalid: ") {

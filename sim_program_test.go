@@ -89,6 +89,26 @@ func (n *simNode) walkSegment(f func(*simNode)) {
 	alone.walk(f)
 }
 
+// hasten divides all times of a plan.
+func (p *simPlan) hasten(by time.Duration) {
+	p.Deploy /= by
+	for i := range p.Runs {
+		r := &p.Runs[i]
+		r.At, r.Timeout = r.At/by, r.Timeout/by
+		r.Program.hasten(by)
+	}
+}
+
+func (n *simNode) hasten(by time.Duration) {
+	n.Takes, n.Timeout = n.Takes/by, n.Timeout/by
+	for i := range n.Kids {
+		n.Kids[i].hasten(by)
+	}
+	if n.Next != nil {
+		n.Next.hasten(by)
+	}
+}
+
 // segment is the program of a run's n-th segment.
 func (n *simNode) segment(i int) *simNode {
 	for ; i > 0; i-- {

@@ -35,7 +35,7 @@ var (
 // TestSimulation runs generated programs under generated faults. To see one again: go test -run TestSimulation -sim.seed=N -v .
 func TestSimulation(t *testing.T) {
 	if *simSeed != 0 {
-		synctest.Test(t, func(t *testing.T) { simulate(t, *simSeed, nil, &simCoverage{}) })
+		synctest.Test(t, func(t *testing.T) { simulate(t, inMemory(), *simSeed, nil, &simCoverage{}) })
 		return
 	}
 	const shards = 4
@@ -49,7 +49,7 @@ func TestSimulation(t *testing.T) {
 		t.Run(fmt.Sprintf("shard=%d", shard), func(t *testing.T) {
 			t.Parallel()
 			for seed := shard + 1; seed <= *simSeeds && !t.Failed(); seed += shards {
-				synctest.Test(t, func(t *testing.T) { simulate(t, seed, nil, &seen) })
+				synctest.Test(t, func(t *testing.T) { simulate(t, inMemory(), seed, nil, &seen) })
 			}
 		})
 	}
@@ -63,7 +63,7 @@ func TestSimulationEncrypted(t *testing.T) {
 	t.Parallel()
 	ring := keyring(t, "k1")
 	for seed := uint64(5001); seed <= 5000+simSealed && !t.Failed(); seed++ {
-		synctest.Test(t, func(t *testing.T) { simulate(t, seed, ring, &simCoverage{}) })
+		synctest.Test(t, func(t *testing.T) { simulate(t, inMemory(), seed, ring, &simCoverage{}) })
 	}
 }
 
@@ -73,17 +73,37 @@ func FuzzSimulation(f *testing.F) {
 		f.Add(1_000_000 + seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		synctest.Test(t, func(t *testing.T) { simulate(t, seed, nil, &simCoverage{}) })
+		synctest.Test(t, func(t *testing.T) { simulate(t, inMemory(), seed, nil, &simCoverage{}) })
 	})
+}
+
+// simStage is where a plan is carried out.
+type simStage struct {
+	below interface { // as who looks on, and clients, have it
+		world.World
+		world.TaskReader
+	}
+	process func() (w world.World, end func()) // as one more process has it, and what its death does beside
+	remains func() []string                    // what runs that are over left behind
+	haste   time.Duration                      // all times are divided by it: 1 where time is virtual
+	late    time.Duration                      // what is read of the world may be so old
+	lease   time.Duration                      // of workers
+	poll    time.Duration                      // of workers
+}
+
+// inMemory is the stage where time is virtual.
+func inMemory() *simStage {
+	w := memory.New()
+	return &simStage{below: w, process: func() (world.World, func()) { return w, func() {} }, remains: w.Remains, haste: 1}
 }
 
 // simulation is one plan that is carried out.
 type simulation struct {
+	*simStage
 	t     *testing.T
 	seed  uint64
 	plan  simPlan
-	below *memory.World
-	plain world.World       // it, decrypted
+	plain world.World       // the world, decrypted
 	ring  *stepwell.Keyring // nil: nothing is encrypted
 	rates faults.Rates
 
@@ -103,19 +123,21 @@ type simulation struct {
 	bodies   sync.WaitGroup // of steps: they may outlive their worker
 }
 
-func simulate(t *testing.T, seed uint64, ring *stepwell.Keyring, seen *simCoverage) {
+func simulate(t *testing.T, on *simStage, seed uint64, ring *stepwell.Keyring, seen *simCoverage) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	g := &simGen{Rand: rnd, seed: seed}
 	s := &simulation{
-		t: t, seed: seed, plan: g.plan(), below: memory.New(), rates: simRates(rnd), rnd: rand.New(rand.NewPCG(seed, 3)),
+		simStage: on, t: t, seed: seed, plan: g.plan(), rates: simRates(rnd), rnd: rand.New(rand.NewPCG(seed, 3)),
 		steps: map[string]*simStep{}, living: map[*simWorker]bool{}, done: make(chan struct{}),
 	}
+	s.plan.hasten(s.haste)
+	s.rates.MaxDelay /= s.haste
 	s.ring, s.plain = ring, s.below
 	if ring != nil {
 		s.plain = crypt.Wrap(s.below, ring)
 	}
 	s.deployed = s.plan.Deploy == 0
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), simPatience/min(s.haste, 10))
 	defer cancel()
 	for range 1 + rnd.IntN(2) {
 		s.spawn()
@@ -134,6 +156,9 @@ func simulate(t *testing.T, seed uint64, ring *stepwell.Keyring, seen *simCovera
 	s.check(seen)
 	s.report()
 }
+
+// simPatience is how long all may take, in virtual time; in real time it is two minutes.
+const simPatience = 20 * time.Minute
 
 // simRates draws how bad the day is.
 func simRates(rnd *rand.Rand) faults.Rates {

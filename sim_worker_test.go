@@ -20,6 +20,7 @@ import (
 // simWorker is one process.
 type simWorker struct {
 	w    *faults.World
+	end  func() // of its process
 	app  *stepwell.App
 	stop context.CancelFunc
 	over chan struct{} // closed when its Run has returned
@@ -52,9 +53,10 @@ func (s *simulation) spawn() {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	wk := &simWorker{stop: stop, over: make(chan struct{})}
+	own, end := s.process()
+	wk := &simWorker{stop: stop, end: sync.OnceFunc(end), over: make(chan struct{})}
 	plan := faults.Random(s.rnd.Uint64(), s.rates, func() { s.crash(wk) }, func() { s.evict(wk) })
-	wk.w = faults.New(s.below, func(c faults.Call) faults.Fault { return s.mortal(c, plan(c)) })
+	wk.w = faults.New(own, func(c faults.Call) faults.Fault { return s.mortal(c, plan(c)) })
 	if s.rnd.IntN(3) == 0 {
 		loss := rand.New(rand.NewPCG(s.rnd.Uint64(), 2))
 		var mu sync.Mutex
@@ -68,7 +70,7 @@ func (s *simulation) spawn() {
 	cfg := stepwell.Config{
 		Definitions: code.definitions(), Name: fmt.Sprintf("worker-%d", s.crashes),
 		MaxRuns: 1 + s.rnd.IntN(2), MaxSteps: 1 + s.rnd.IntN(4), Strict: s.rnd.IntN(2) == 0,
-		Logger: slog.New(slog.NewTextHandler(&s.logs, nil)), Encryption: s.ring,
+		Logger: slog.New(slog.NewTextHandler(&s.logs, nil)), Encryption: s.ring, Lease: s.lease, Poll: s.poll,
 	}
 	if s.rnd.IntN(2) == 0 {
 		cfg.CacheRuns = -1
@@ -82,6 +84,7 @@ func (s *simulation) spawn() {
 	s.living[wk] = true
 	s.others.Go(func() {
 		defer close(wk.over)
+		defer wk.end()
 		if err := app.Run(ctx); err != nil && !errors.Is(err, world.ErrClosed) {
 			s.problem("worker: %v", err)
 		}
@@ -147,6 +150,7 @@ func (s *simulation) anyApp() *stepwell.App {
 func (s *simulation) crash(wk *simWorker) {
 	wk.w.Kill()
 	wk.stop()
+	wk.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.living[wk] || s.over {
@@ -154,7 +158,7 @@ func (s *simulation) crash(wk *simWorker) {
 	}
 	delete(s.living, wk)
 	s.crashes++
-	pause := time.Duration(s.rnd.IntN(20_000)) * time.Millisecond
+	pause := time.Duration(s.rnd.IntN(20_000)) * time.Millisecond / s.haste
 	s.others.Go(func() {
 		select {
 		case <-time.After(pause):

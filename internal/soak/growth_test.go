@@ -6,9 +6,14 @@ package soak
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
+	"fmt"
+	"io"
+	"net/http"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,8 +36,8 @@ const (
 	mostGoroutines = 20
 )
 
-// TestNothingGrows has workers on a file, on PostgreSQL and behind a server run workflows with a nap and a signal. A third of the time is for pools and caches to fill; after
-// the rest no more is in use than then.
+// TestNothingGrows has workers on a file, on PostgreSQL and behind servers of both run workflows with a nap and a signal; one of the servers gets all its orders over its
+// REST API. A third of the time is for pools and caches to fill; after the rest no more is in use than then.
 func TestNothingGrows(t *testing.T) {
 	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
 	openPostgres := func() world.World {
@@ -48,18 +53,24 @@ func TestNothingGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = file.Close() })
-	far, err := remote.Open(t.Context(), serve(t, openPostgres()))
+	served, err := sqlite.Open(filepath.Join(t.TempDir(), "served.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = far.Close() })
+	t.Cleanup(func() { _ = served.Close() })
+	through := func(url string) world.World {
+		w, err := remote.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = w.Close() })
+		return w
+	}
+	api := serve(t, served)
 
 	var ran atomic.Int64
-	worlds := []world.World{file, openPostgres(), far}
-	mills := make([]*mill, len(worlds))
-	for i, w := range worlds {
-		mills[i] = newMill(t, w, &ran)
-	}
+	mills := []*mill{newMill(t, file, &ran), newMill(t, openPostgres(), &ran), newMill(t, through(serve(t, openPostgres())), &ran), newMill(t, through(api), &ran)}
+	mills[3].order = orderAt(t, api)
 	turn := func(d time.Duration) {
 		var all sync.WaitGroup
 		for _, m := range mills {
@@ -88,9 +99,10 @@ func TestNothingGrows(t *testing.T) {
 
 // mill runs workflows on a world, some at a time.
 type mill struct {
-	app *stepwell.App
-	wf  *stepwell.Workflow[int, int]
-	ran *atomic.Int64
+	app   *stepwell.App
+	wf    *stepwell.Workflow[int, int]
+	order func(ctx context.Context) error // has one run, from its start to its result
+	ran   *atomic.Int64
 }
 
 var grist = stepwell.Event[int]("grist")
@@ -107,6 +119,7 @@ func newMill(t *testing.T, w world.World, ran *atomic.Int64) *mill {
 		}
 		return stepwell.Step(ctx, "add", func(context.Context) (int, error) { return n + got, nil })
 	})
+	m.order = m.orderInGo
 	var err error
 	if m.app, err = stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{m.wf}}); err != nil {
 		t.Fatal(err)
@@ -130,14 +143,7 @@ func (m *mill) turn(t *testing.T, d time.Duration) {
 	for range atOnce {
 		all.Go(func() {
 			for end := time.Now().Add(d); time.Now().Before(end); m.ran.Add(1) {
-				run, err := m.wf.Start(t.Context(), m.app, 1)
-				if err == nil {
-					err = grist.Send(t.Context(), m.app, run.ID(), 2)
-				}
-				if err == nil {
-					_, err = run.Result(t.Context())
-				}
-				if err != nil {
+				if err := m.order(t.Context()); err != nil {
 					t.Error(err)
 					return
 				}
@@ -145,6 +151,52 @@ func (m *mill) turn(t *testing.T, d time.Duration) {
 		})
 	}
 	all.Wait()
+}
+
+func (m *mill) orderInGo(ctx context.Context) error {
+	run, err := m.wf.Start(ctx, m.app, 1)
+	if err == nil {
+		err = grist.Send(ctx, m.app, run.ID(), 2)
+	}
+	if err == nil {
+		_, err = run.Result(ctx)
+	}
+	return err
+}
+
+// orderAt is orderInGo over the REST API of a server.
+func orderAt(t *testing.T, url string) func(ctx context.Context) error {
+	line := &http.Transport{}
+	t.Cleanup(line.CloseIdleConnections)
+	call := func(ctx context.Context, method, path, body string) (is struct{ ID, Status string }, err error) {
+		req, err := http.NewRequestWithContext(ctx, method, url+"/v1/workflows/mill/runs"+path, strings.NewReader(body))
+		if err != nil {
+			return is, err
+		}
+		resp, err := (&http.Client{Transport: line}).Do(req)
+		if err != nil {
+			return is, err
+		}
+		defer func() { _ = resp.Body.Close() }()
+		text, err := io.ReadAll(resp.Body)
+		if err == nil && resp.StatusCode >= 300 {
+			err = fmt.Errorf("%s %s: %d %s", method, path, resp.StatusCode, text)
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &is)
+		}
+		return is, err
+	}
+	return func(ctx context.Context) error {
+		run, err := call(ctx, "POST", "", `{"input": 1}`)
+		if err == nil {
+			_, err = call(ctx, "POST", "/"+run.ID+"/signals/grist", "2")
+		}
+		for ended := run; err == nil && ended.Status != string(world.Completed); {
+			ended, err = call(ctx, "GET", "/"+run.ID+"?wait=10s", "")
+		}
+		return err
+	}
 }
 
 // serve is a server of a world, and returns its URL.
