@@ -173,6 +173,7 @@ func orderAt(t *testing.T, url string) func(ctx context.Context) error {
 		if err != nil {
 			return is, err
 		}
+		req.Header.Set("Content-Type", "application/json")
 		resp, err := (&http.Client{Transport: line}).Do(req)
 		if err != nil {
 			return is, err
