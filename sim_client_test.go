@@ -84,8 +84,8 @@ func (s *simulation) attend(ctx context.Context) {
 	sent := map[string]int{}
 	rnd := rand.New(rand.NewPCG(s.seed, 4))
 	for {
+		open := int(s.started.Load()) < len(s.plan.Runs) // before the list, which may be older than a start
 		runs := s.runs()
-		open := int(s.started.Load()) < len(s.plan.Runs)
 		for _, r := range runs {
 			open = open || !r.Status.Terminal()
 			if !known[r.ID] {
