@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	simPostgres     = flag.Int("sim.postgres", 6, "how many seeds the simulation runs on PostgreSQL, new ones each time")
+	simPostgres     = flag.Int("sim.postgres", 4, "how many seeds the simulation runs on PostgreSQL, new ones each time")
 	simPostgresSeed = flag.Uint64("sim.postgres.seed", 0, "the one seed to run instead")
 )
 
@@ -52,9 +52,6 @@ func TestSimulationOnPostgres(t *testing.T) {
 			} else {
 				simulate(t, onPostgres(t, cluster.URL(t)), seed, nil, &simCoverage{})
 			}
-			if t.Failed() {
-				t.Logf("again: go test -run TestSimulationOnPostgres -sim.postgres.seed=%d .", seed)
-			}
 		})
 	}
 	all.Wait()
@@ -72,7 +69,7 @@ func onPostgres(t *testing.T, url string) *simStage {
 	below := open()
 	t.Cleanup(func() { _ = below.Close() })
 	return &simStage{
-		below: below, haste: 40, late: 2 * time.Second, lease: 3 * time.Second, poll: 250 * time.Millisecond,
+		below: below, haste: 40, late: 2 * time.Second, lease: 3 * time.Second, poll: 250 * time.Millisecond, again: "-run TestSimulationOnPostgres -sim.postgres.seed",
 		process: func() (world.World, func()) {
 			w := open()
 			return w, func() { _ = w.Close() }

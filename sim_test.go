@@ -89,12 +89,13 @@ type simStage struct {
 	late    time.Duration                      // what is read of the world may be so old
 	lease   time.Duration                      // of workers
 	poll    time.Duration                      // of workers
+	again   string                             // flags of go test, before the seed
 }
 
 // inMemory is the stage where time is virtual.
 func inMemory() *simStage {
 	w := memory.New()
-	return &simStage{below: w, process: func() (world.World, func()) { return w, func() {} }, remains: w.Remains, haste: 1}
+	return &simStage{below: w, process: func() (world.World, func()) { return w, func() {} }, remains: w.Remains, haste: 1, again: "-run TestSimulation -sim.seed"}
 }
 
 // simulation is one plan that is carried out.
@@ -255,5 +256,5 @@ func (s *simulation) report() {
 	for _, p := range problems {
 		s.t.Errorf("seed %d: %s", s.seed, p)
 	}
-	s.t.Errorf("again: go test -run TestSimulation -sim.seed=%d -v . (laws: docs/design.md)", s.seed)
+	s.t.Errorf("again: go test %s=%d -v . (laws: docs/design.md)", s.again, s.seed)
 }
