@@ -126,9 +126,6 @@ func (f *ListFilter) check() error {
 	return nil
 }
 
-// Filtered reports whether it looks into runs: at their input or attributes. A page of such a list may be short, even empty, and have a cursor.
-func (f *ListFilter) Filtered() bool { return len(f.Input)+len(f.Attributes) > 0 }
-
 func (f *ListFilter) query() world.RunQuery {
 	return world.RunQuery{Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until, Parent: f.Parent, Origin: f.Origin, Input: f.Input, Attributes: f.Attributes}
 }

@@ -283,7 +283,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 		}
 		page.Runs = append(page.Runs, some.Runs...)
 		page.Cursor, page.Reached = some.Cursor, some.Reached
-		if page.Cursor == "" || len(page.Runs) >= limit || bytes > s.pageBytes || f.Filtered() {
+		if page.Cursor == "" || len(page.Runs) >= limit || bytes > s.pageBytes || len(f.Input)+len(f.Attributes) > 0 { // such a page has looked at many
 			return answer(w, http.StatusOK, page)
 		}
 	}

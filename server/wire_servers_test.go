@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/postgres"
 	"github.com/stepwell/stepwell/world/remote"
@@ -98,7 +99,7 @@ func TestRemoteWorldOfTwoServers(t *testing.T) {
 	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
 	worldtest.RunOver(t, func(tb testing.TB) world.World {
 		return serveTwice(tb, cluster.URL(tb))()
-	})
+	}, sample.Share(t, 3))
 }
 
 func TestRemoteWorkersOfTwoServers(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote"
 	"github.com/stepwell/stepwell/world/worldtest"
@@ -66,7 +67,7 @@ func TestRemoteWorld(t *testing.T) {
 			t.Parallel()
 			worldtest.RunOver(t, func(tb testing.TB) world.World {
 				return openRemote(tb, serveWorld(tb, open(tb), Options{}), remote.Options{})
-			})
+			}, sample.Share(t, 3))
 		})
 	}
 }

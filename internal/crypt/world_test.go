@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/crypt"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/worldtest"
@@ -107,7 +108,7 @@ func nameless(events []world.Event) {
 }
 
 func TestWorld(t *testing.T) {
-	worldtest.RunOver(t, func(t testing.TB) world.World { return quiet{crypt.Wrap(memory.New(), ring(t, own)).(*crypt.World)} })
+	worldtest.RunOver(t, func(t testing.TB) world.World { return quiet{crypt.Wrap(memory.New(), ring(t, own)).(*crypt.World)} }, sample.Share(t, 2))
 }
 
 // asked is a world that notes what it is asked the outcome of.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/worldtest"
@@ -17,7 +18,7 @@ import (
 
 // TestTransparent: without a plan, a world with failpoints is a world like any other.
 func TestTransparent(t *testing.T) {
-	worldtest.RunOver(t, func(testing.TB) world.World { return faults.New(memory.New(), nil) })
+	worldtest.RunOver(t, func(testing.TB) world.World { return faults.New(memory.New(), nil) }, sample.Share(t, 2))
 }
 
 func birth(run string) *world.Commit {

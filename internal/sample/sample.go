@@ -28,3 +28,10 @@ func Of(t testing.TB, n int) (first, step int) {
 	t.Logf("one case in %d: -sample.seed=%d for the same ones, -sample.all for all", n, s)
 	return 1 + rand.New(rand.NewPCG(s, 0)).IntN(n), n
 }
+
+// Share is [Of] as a function that tells of each case, by its number from 1, whether it is to be tried.
+func Share(t testing.TB, n int) func(i int) bool {
+	t.Helper()
+	first, step := Of(t, n)
+	return func(i int) bool { return i >= first && (i-first)%step == 0 }
+}

@@ -13,6 +13,15 @@ func TestOf(t *testing.T) {
 		}
 		seen[first] = true
 	}
+	tried := 0
+	for try, i := Share(t, 4), 1; i <= 100; i++ {
+		if try(i) {
+			tried++
+		}
+	}
+	if tried != 25 {
+		t.Errorf("%d of 100 cases are tried, want 25", tried)
+	}
 	if len(seen) != 4 {
 		t.Errorf("only %v come first", seen)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/worldtest"
 )
@@ -30,7 +31,7 @@ func TestWorldThroughPooler(t *testing.T) {
 			t.Error("the pooler was not seen")
 		}
 		return w
-	})
+	}, sample.Share(t, 3))
 }
 
 func TestForgetting(t *testing.T) {
