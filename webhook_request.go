@@ -77,11 +77,16 @@ func (b *WebhookBody) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Decode reads a body of JSON into the pointer v.
-func (r *WebhookRequest) Decode(v any) error {
+// Decode reads a body of JSON into the pointer v. Where a method of v's type panics over it, it does not fit either.
+func (r *WebhookRequest) Decode(v any) (err error) {
 	if r == nil || isNil(v) {
 		return missing("decode a request: it, or what it is decoded into,")
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: the body of the request does not fit: it panicked: %v", ErrInvalid, p)
+		}
+	}()
 	if err := json.Unmarshal(r.Body, v); err != nil {
 		return fmt.Errorf("%w: the body of the request is not the JSON that is wanted: %w", ErrInvalid, err)
 	}

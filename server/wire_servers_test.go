@@ -4,11 +4,15 @@ package server
 // next one where one dies.
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"reflect"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -181,5 +185,76 @@ func TestRemoteAppOutlivesKilledServer(t *testing.T) {
 				t.Errorf("got %d takes, %d bodies, %v; want 1 and 3", info.Takes, bodies.Load(), err)
 			}
 		})
+	}
+}
+
+// copying sends each commit and each delivery to one server and then to another one, and gives the second one's answer: a balancer that tries again.
+type copying struct{ *byTurns }
+
+func (c copying) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path != "/v1/world/commit" && r.URL.Path != "/v1/world/deliver" {
+		return c.byTurns.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	first := r.Clone(r.Context())
+	first.Body, r.Body = io.NopCloser(bytes.NewReader(body)), io.NopCloser(bytes.NewReader(body))
+	answer, err := c.byTurns.RoundTrip(first)
+	if err != nil {
+		return nil, err
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	_ = answer.Body.Close()
+	return c.byTurns.RoundTrip(r)
+}
+
+// What comes to two servers is done once, and who sent it hears so from either: no step begins again, and no start is refused for its own sake.
+func TestCopiesComeToTwoServers(t *testing.T) {
+	a, b := openPair(t, pgtest.New(t, pgtest.Config{NoSync: true}).URL(t))
+	urls := []string{serveWorld(t, a, Options{}), serveWorld(t, b, Options{})}
+	w := openRemote(t, urls[0], remote.Options{Transport: copying{newByTurns(t, urls...)}})
+	var bodies atomic.Int64
+	task := stepwell.DefineStep("task", func(_ context.Context, n int) (int, error) { bodies.Add(1); return n, nil })
+	flow := stepwell.Define("copied", func(ctx stepwell.Context, n int) (sum int, err error) {
+		for i := range n {
+			v, err := stepwell.Step(ctx, "step", func(context.Context) (int, error) { bodies.Add(1); return i, nil })
+			if err != nil {
+				return 0, err
+			}
+			sum += v
+		}
+		two, err := stepwell.All(ctx, task.Start(ctx, 1), task.Start(ctx, 2))
+		for _, v := range two {
+			sum += v
+		}
+		return sum, err
+	})
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{flow, task}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := app.Run(ctx); err != nil {
+			t.Errorf("Run = %v", err)
+		}
+	})
+	defer running.Wait()
+	defer stop()
+	const runs, steps = 5, 4
+	for i := range runs {
+		run, err := flow.Start(t.Context(), app, steps, stepwell.StartOptions{ID: fmt.Sprint("copied-", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := run.Result(t.Context()); err != nil || got != 0+1+2+3+1+2 {
+			t.Errorf("%s = %d, %v; want 9", run.ID(), got, err)
+		}
+	}
+	if n := bodies.Load(); n != runs*(steps+2) {
+		t.Errorf("%d bodies began, want %d", n, runs*(steps+2))
 	}
 }

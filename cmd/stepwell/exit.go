@@ -65,7 +65,7 @@ func (c *cli) explain(err error, run string) error {
 	case err == nil || errors.As(err, &f):
 		return err
 	case errors.As(err, &refused):
-		return &fault{exitUsage, fmt.Errorf("run %s is not retried: %s", run, refused.Advice.Refused), c.insteadOf(run, &refused.Advice)}
+		return &fault{exitUsage, coded{fmt.Errorf("run %s is not retried: %s", run, refused.Advice.Refused), stepwell.ErrInvalid}, c.insteadOf(run, &refused.Advice)}
 	case errors.Is(err, stepwell.ErrNotFound):
 		return &fault{exitNotFound, fmt.Errorf("there is no run %s in %s", run, c.place), "list what is there:  " + c.command("runs list")}
 	case errors.Is(err, stepwell.ErrTerminal):
@@ -73,7 +73,7 @@ func (c *cli) explain(err error, run string) error {
 	case errors.Is(err, stepwell.ErrInboxFull):
 		return &fault{exitLater, fmt.Errorf("run %s has too many unread payloads", run), "send it again later, with the same --delivery-id; see why it does not read:  " + c.command("runs show "+run)}
 	case errors.Is(err, stepwell.ErrDeliveryUsed):
-		return &fault{exitUsage, fmt.Errorf("run %s got another payload under this delivery ID", run), "nothing was sent; what is new has an ID of its own"}
+		return &fault{exitUsage, coded{fmt.Errorf("run %s got another payload under this delivery ID", run), err}, "nothing was sent; what is new has an ID of its own"}
 	case errors.Is(err, stepwell.ErrRunExists):
 		return &fault{exitExists, err, "nothing was changed; see it:  " + c.command("runs show "+run)}
 	case errors.Is(err, stepwell.ErrInvalid), errors.Is(err, stepwell.ErrTooLarge):
@@ -124,3 +124,11 @@ func report(to io.Writer, ctx context.Context, err error, asJSON bool) int {
 	}
 	return f.code
 }
+
+// coded is an error in the words of the command line, with the code that programs know it by.
+type coded struct {
+	error
+	is error
+}
+
+func (e coded) Unwrap() error { return e.is }

@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -252,6 +254,22 @@ func TestCompletion(t *testing.T) {
 		code, out, errs := call{env: env}.do(context.Background(), append([]string{"__complete"}, strings.Fields(args)...)...)
 		if code != exitOK || out != want {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want 0 and %q", args, code, out, errs, want)
+		}
+	}
+}
+
+// A program tells a used delivery ID from a mistake on its command line, as it does over REST.
+func TestCodesOfWhatIsRefused(t *testing.T) {
+	c := &cli{shell: process()}
+	for want, err := range map[string]error{
+		"DELIVERY_USED": fmt.Errorf("send: %w", stepwell.ErrDeliveryUsed),
+		"INVALID":       &stepwell.RetryRefusedError{Advice: stepwell.RetryAdvice{Refused: "it undid what it did"}},
+		"RUN_EXISTS":    stepwell.ErrRunExists,
+		"NOT_FOUND":     stepwell.ErrNotFound,
+	} {
+		var f *fault
+		if told := c.explain(err, "run-1"); !errors.As(told, &f) || codeOf(told, f.code) != want {
+			t.Errorf("%v: %v has the code %s, want %s", err, told, codeOf(told, f.code), want)
 		}
 	}
 }

@@ -4,7 +4,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -42,6 +44,9 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (worl
 	if !p.known {
 		return world.EventPage{}, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
+	if p.page.More && p.from == from { // or a reader would ask for ever
+		return world.EventPage{}, &world.CorruptError{Run: id, Seq: from + 1, Err: errors.New("the log does not go on with it, and has events behind it")}
+	}
 	w.counters.rowsRead.Add(p.rows)
 	p.page.Cursor = world.Cursor(p.from)
 	return p.page, nil
@@ -78,7 +83,13 @@ func (p *eventPage) add(row pgx.Rows) error {
 	if p.known = true; first {
 		p.page.More = more
 	}
-	if seq == nil || *seq+*n-1 <= from {
+	if seq == nil {
+		return nil
+	}
+	if *seq < 1 || *n < 1 || *seq > math.MaxInt64-*n {
+		return &world.CorruptError{Run: run, Seq: from + 1, Err: fmt.Errorf("a row has %d events from number %d on", *n, *seq)}
+	}
+	if *seq+*n-1 <= from {
 		return nil
 	}
 	if len(p.page.Events) >= p.limit || p.bytes >= world.PageBytes {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -52,6 +53,9 @@ func (w *World) events(c *conn, id string, from int64, q *world.EventQuery) (pag
 	err = c.query(readLog, func(r row) (bool, error) {
 		seq, n := r.int(0), r.int(1)
 		page.Trimmed = r.int(5) // as of this statement: what is gone is told
+		if seq < 1 || n < 1 || seq > math.MaxInt64-n {
+			return false, &world.CorruptError{Run: id, Seq: from + 1, Err: fmt.Errorf("a row has %d events from number %d on", n, seq)}
+		}
 		if seq+n-1 <= from {
 			return true, nil
 		}

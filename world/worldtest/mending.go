@@ -3,6 +3,7 @@
 package worldtest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,6 +87,35 @@ func RunMending(t *testing.T, s DamageStore) {
 		s1.end()
 		r.same(r.counts("good").Completed, 1, "runs that are counted")
 		r.well("counts")
+	})
+	t.Run("a paused run whose resumption waits is counted right", func(t *testing.T) {
+		s.Restore(t)
+		r := newRig(t, s.Open(t))
+		paused := r.worker("good").bear("good")
+		r.act(paused.run, pause, resume)
+		paused.takeMail(1, &world.Release{})
+		r.same(r.counts("good").Paused, 1, "runs that are counted")
+		r.well("counts")
+		_, err := r.w.(world.Mender).Mend(r.ctx)
+		r.must(err, "mend")
+		r.same(r.counts("good").Paused, 1, "runs that are counted after a recount")
+	})
+	t.Run("a number of an event that cannot be", func(t *testing.T) {
+		s.Restore(t)
+		r := newRig(t, s.Open(t))
+		if n := s.Exec(t, fmt.Sprintf("UPDATE log SET seq = 9223372036854775807 WHERE run = %[1]s AND seq = (SELECT max(seq) FROM log WHERE run = %[1]s)", victim)); n == 0 {
+			t.Fatal("nothing was changed")
+		}
+		for cursor, pages := "", 0; ; pages++ {
+			page, err := r.w.Events(r.ctx, ids.victim, world.EventQuery{Cursor: cursor})
+			if errors.Is(err, world.ErrCorrupt) {
+				break
+			}
+			if err != nil || !page.More || pages > 10 {
+				t.Fatalf("page %d of a log with a row that cannot be: more %t, %v; want %v", pages, page.More, err, world.ErrCorrupt)
+			}
+			cursor = page.Cursor
+		}
 	})
 	t.Run("a row of the queue without its run", func(t *testing.T) {
 		s.Restore(t)

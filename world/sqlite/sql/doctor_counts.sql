@@ -1,6 +1,6 @@
 -- The counts of runs that are not what runs and the queue say: as they are, and as they should be. All of both, on purpose.
 WITH known AS MATERIALIZED (
-  SELECT r.workflow, r.status, q.run IS NOT NULL AS live, q.running, q.paused, q.blocked IS NOT NULL AS blocked FROM runs r LEFT JOIN queue q ON q.run = r.key),
+  SELECT r.workflow, r.status, q.run IS NOT NULL AS live, q.running, q.paused OR q.resumed AS paused, q.blocked IS NOT NULL AS blocked FROM runs r LEFT JOIN queue q ON q.run = r.key),
 right_ AS (
   SELECT workflow, CASE WHEN NOT live THEN status WHEN running THEN 'running' ELSE 'pending' END AS status, count(*) AS n FROM known
   WHERE live OR status IN ('completed', 'failed', 'cancelled') GROUP BY 1, 2
