@@ -88,6 +88,10 @@ func (t *taking) fenced(ctx context.Context) error {
 	if err := t.alive(ctx); err != nil {
 		return err // nothing was written
 	}
+	if !t.wk.Remote && t.number == t.wk.takes.Load() { // nobody asked later: its lanes are not what was written, and it is to join anew
+		t.w.forget(t.wk)
+		return t.w.notAlive(t.wk.ID)
+	}
 	return fmt.Errorf("worker %s: take %d comes behind another one: %w", t.wk.ID, t.number, world.ErrConflict)
 }
 

@@ -82,7 +82,7 @@ type rank struct {
 
 // newest and oldest are beyond all runs.
 var (
-	newest = rank{dusk, math.MaxInt64}
+	newest = rank{dusk.Add(1), math.MaxInt64}
 	oldest = rank{dawn, math.MinInt64}
 )
 

@@ -280,7 +280,7 @@ func TestHeldIsBehindTheTakesOfOtherServers(t *testing.T) {
 			t.Parallel()
 			s := newServers(t, time.Minute)
 			must(t, s.heir, birthOf("r", "w"))
-			links := s.stopAt(how, "SKIP LOCKED")
+			links := s.stopAt(how, "ORDER BY q.run FOR UPDATE SKIP LOCKED")
 			first := begin(func() (world.Taken, error) { return s.takeAs(s.old, 1, 1) })
 			link := s.stopped(links)
 			var held []string

@@ -71,8 +71,8 @@ func (encodeTime) Encode(value any, buf []byte) ([]byte, error) {
 	t := value.(time.Time)
 	us := int64(math.MinInt64)
 	switch {
-	case !t.Before(dusk):
-		us = math.MaxInt64
+	case t.After(dusk):
+		us = math.MaxInt64 // 'infinity'
 	case t.After(dawn):
 		us = max(t.UnixMicro(), math.MinInt64+1+year2000) - year2000
 	}
