@@ -30,6 +30,8 @@ type rig struct {
 	*testing.T
 	w   world.World
 	ctx context.Context
+
+	over bool // w stands before another world: see RunOver
 }
 
 func newRig(t *testing.T, w world.World) *rig {

@@ -81,17 +81,18 @@ var topics = []struct {
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open
 // registers what is to be cleaned up, and Close may have been called by then.
 func Run(t *testing.T, open func(testing.TB) world.World) {
-	runTopics(t, open, func(int, string) bool { return true })
+	runTopics(t, open, false, func(int, string) bool { return true })
 }
 
 // RunOver is [Run] for a world that stands before another one, which passes Run itself: across a network, behind a pooler, with encryption. It
 // is without the few checks that fill the store, as thousands of calls cost minutes there and say nothing of what stands before it; and it tries
-// those alone that try says by their number, from 1. A nil try tries all.
+// those alone that try says by their number, from 1. A nil try tries all. Two things may be otherwise there: a commit that comes again, as networks repeat
+// what they carry, may be answered as it was at first; and what a worker gave back may be given a little later, where another server gives it.
 func RunOver(t *testing.T, open func(testing.TB) world.World, try func(check int) bool) {
-	runTopics(t, open, func(i int, name string) bool { return !slices.Contains(bulky, name) && (try == nil || try(i)) })
+	runTopics(t, open, true, func(i int, name string) bool { return !slices.Contains(bulky, name) && (try == nil || try(i)) })
 }
 
-func runTopics(t *testing.T, open func(testing.TB) world.World, try func(i int, name string) bool) {
+func runTopics(t *testing.T, open func(testing.TB) world.World, over bool, try func(i int, name string) bool) {
 	i := 0
 	for _, topic := range topics {
 		t.Run(topic.name, func(t *testing.T) {
@@ -101,7 +102,9 @@ func runTopics(t *testing.T, open func(testing.TB) world.World, try func(i int, 
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
 					t.Log("law:", c.law)
-					c.test(newRig(t, open(t)))
+					r := newRig(t, open(t))
+					r.over = over
+					c.test(r)
 				})
 			}
 		})
