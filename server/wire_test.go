@@ -64,8 +64,10 @@ func TestProtocol(t *testing.T) {
 			r.refused(404, "NOT_FOUND", "POST", inWorld+"outcome", commit+`}`)
 			r.call("commit", commit+`}`)
 			r.call("outcome", commit+`}`)
-			r.refused(409, "LEASE_LOST", "POST", inWorld+"commit", commit+`}`)
+			r.call("commit", commit+`}`) // a copy of it: one is written, both are answered
 			r.call("commit", commit+`, "again": true}`)
+			r.refused(409, "LEASE_LOST", "POST", inWorld+"commit", strings.Replace(commit, firstID, otherID, 1)+`}`)
+			r.is(r.call("events", `{"run": "m1", "types": ["step_created"]}`), "events.1", nil)
 			r.is(r.call("events", `{"run": "m1", "types": ["step_created"]}`), "events.0.payload.$base64", "eyAidG8iIDogMSB9")
 
 			r.is(r.call("ready", `{"steps": ["smtp"]}`), "items.0.step", "step_1")
