@@ -218,6 +218,7 @@ func (r *rig) beginWith(cfg stepwell.Config) *worker {
 
 // mortal is a worker that dies at one of its commits.
 type mortal struct {
+	*faults.World
 	died atomic.Bool
 	stop func() // ends it, dead or not, and waits until all that it began has ended
 }
@@ -232,6 +233,7 @@ func (r *rig) beginMortal(cfg stepwell.Config, k int, after bool) *mortal {
 		fault.Before, fault.After = nil, fault.Before
 	}
 	w = faults.New(r.world, faults.At(faults.Commit, k, fault))
+	m.World = w
 	app, err := stepwell.New(w, cfg)
 	if err != nil {
 		r.Fatal(err)

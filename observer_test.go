@@ -216,7 +216,7 @@ func TestTheObserverIsToldOnceWhoeverDies(t *testing.T) {
 							r.Errorf("dies at commit %d: told %s, which the log has not", k, what)
 						}
 					}
-					if !after && lost > 0 {
+					if !after && lost > 0 && m.Unheard() == 0 { // a commit of another run may have been under way
 						r.Errorf("dies before commit %d: %d things were not told", k, lost)
 					}
 				})

@@ -58,11 +58,12 @@ type World struct {
 	plan    Plan
 	notices func(world.Notice) bool
 
-	mu     sync.Mutex
-	calls  map[Op]int // guarded by mu
-	worker string     // guarded by mu: the last that joined
-	dead   error      // guarded by mu
-	stops  []func()   // guarded by mu: end the notifications
+	mu      sync.Mutex
+	calls   map[Op]int // guarded by mu
+	worker  string     // guarded by mu: the last that joined
+	dead    error      // guarded by mu
+	unheard int        // guarded by mu; see Unheard
+	stops   []func()   // guarded by mu: end the notifications
 }
 
 var (
@@ -115,9 +116,26 @@ func (w *World) Calls(op Op) int {
 	return w.calls[op]
 }
 
+// Unheard counts the calls that were under way at the death, were done below, and were not answered.
+func (w *World) Unheard() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.unheard
+}
+
 func (w *World) alive() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.dead
+}
+
+// heard is what a caller is told who may have died meanwhile, where the call below ended with err.
+func (w *World) heard(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dead != nil && err == nil {
+		w.unheard++
+	}
 	return w.dead
 }
 
@@ -160,7 +178,7 @@ func through[T any](ctx context.Context, w *World, c Call, do func() (T, error))
 	if late := hold(ctx, f.Late); late != nil && err == nil {
 		err = late
 	}
-	if dead := w.alive(); dead != nil {
+	if dead := w.heard(err); dead != nil {
 		err = dead
 	} else if f.Err != nil {
 		err = fmt.Errorf("%s: a fault: %w", c.Op, f.Err)
