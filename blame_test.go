@@ -113,6 +113,7 @@ func TestAnOperatorHasABlockedRunTriedAtOnce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			onWorlds(t, func(r *rig) {
 				a := newAccused(r)
 				a.deadly.Store(true)

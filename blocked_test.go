@@ -96,6 +96,7 @@ func TestBlockedRunsAreReportedExactlyAndHeal(t *testing.T) {
 			continue
 		}
 		t.Run(bad.name, func(t *testing.T) {
+			t.Parallel()
 			everywhere(t, func(r *rig) {
 				run := toDeploy(r)
 				wf, other := bad.define(), serial(3)
@@ -135,6 +136,7 @@ func TestABlockedRunIsCancelledWithoutItsCode(t *testing.T) {
 			continue
 		}
 		t.Run(bad.name, func(t *testing.T) {
+			t.Parallel()
 			onWorlds(t, func(r *rig) {
 				run := toDeploy(r)
 				wk := r.begin(bad.define())

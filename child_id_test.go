@@ -30,6 +30,7 @@ func TestAChildWhoseChosenIDChanges(t *testing.T) {
 	}
 	for _, strict := range []bool{false, true} {
 		t.Run(map[bool]string{false: "stands", true: "strict"}[strict], func(t *testing.T) {
+			t.Parallel()
 			across(t, kinds, modes[:1], func(r *rig) {
 				before, after := code("first"), code("second")
 				wk := r.begin(before, kid)

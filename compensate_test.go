@@ -86,6 +86,7 @@ func TestCompensateInReverse(t *testing.T) {
 		"completes": "a b c", "fails": undone, "keeps b": "a b c un-c un-a", "does not encode": undone,
 	} {
 		t.Run(how, func(t *testing.T) {
+			t.Parallel()
 			everyWay(t, func(r *rig) {
 				var l till
 				wf := l.saga()

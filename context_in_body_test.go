@@ -35,6 +35,7 @@ func TestTheWorkflowsContextInABody(t *testing.T) {
 	}
 	for name, use := range uses {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			everywhere(t, func(r *rig) {
 				var mended atomic.Bool
 				wf := stepwell.Define("misuse", func(ctx stepwell.Context, _ struct{}) (string, error) {
@@ -74,6 +75,7 @@ func TestTheWorkflowsContextInABody(t *testing.T) {
 func TestTheBodyBesideIsBelieved(t *testing.T) {
 	for _, first := range []string{"honest", "guilty"} {
 		t.Run(first+" ends first", func(t *testing.T) {
+			t.Parallel()
 			everywhere(t, func(r *rig) {
 				var mended atomic.Bool
 				var ran, budget atomic.Int32

@@ -46,6 +46,7 @@ func TestADeferredOperationOfAPanicDoesNothing(t *testing.T) {
 	for name, operation := range deferrals {
 		for place, nested := range map[string]bool{"": false, " in a coroutine": true} {
 			t.Run(name+place, func(t *testing.T) {
+				t.Parallel()
 				everywhere(t, func(r *rig) {
 					code := func(ctx stepwell.Context) (int, error) {
 						defer operation(ctx)

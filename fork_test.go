@@ -38,6 +38,7 @@ func endedSteps(events []world.Event) (names []string) {
 func TestForkAtEveryEvent(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			everyWay(t, func(r *rig) {
 				d := &diary{}
 				app := r.beginWith(stepwell.Config{Definitions: s.defs(d)})

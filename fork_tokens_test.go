@@ -50,6 +50,7 @@ func doors(d *diary, opts ...stepwell.HookOption) []stepwell.Definition {
 func TestAForkTellsOfItsOwnTokens(t *testing.T) {
 	for how, opts := range map[string][]stepwell.HookOption{"unchosen": nil, "chosen": {stepwell.Token("door-7")}} {
 		t.Run(how, func(t *testing.T) {
+			t.Parallel()
 			everyWay(t, func(r *rig) {
 				d := &diary{}
 				defs := doors(d, opts...)

@@ -41,6 +41,7 @@ func export(r *rig, app *stepwell.App, run string) (h *stepwell.History, text []
 func TestHistoriesFitTheirCode(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			onWorlds(t, func(r *rig) {
 				d := &diary{}
 				app := r.beginWith(stepwell.Config{Definitions: s.defs(d)})
@@ -116,6 +117,7 @@ func TestCheckTellsWhatDiffers(t *testing.T) {
 func TestImportedRunsGoOn(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			onWorlds(t, func(r *rig) {
 				d := &diary{}
 				app := r.beginWith(stepwell.Config{Definitions: s.defs(d)})

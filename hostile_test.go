@@ -89,6 +89,7 @@ var hostileCode = []struct {
 func TestHostileCodeBlocksItsOwnRun(t *testing.T) {
 	for _, h := range hostileCode {
 		t.Run(strings.ReplaceAll(h.name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
 			onWorlds(t, func(r *rig) {
 				hostile := stepwell.Define("hostile", func(ctx stepwell.Context, _ string) (string, error) { return "", h.code(ctx) })
 				calm := stepwell.Define("calm", func(ctx stepwell.Context, _ string) (string, error) {
@@ -126,6 +127,7 @@ func TestHostileBodiesFailTheirOwnStep(t *testing.T) {
 		"huge panic":          func() error { panic(strings.Repeat("x", 1<<20)) },
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
 			onWorlds(t, func(r *rig) {
 				task := stepwell.DefineStep("task", func(context.Context, string) (int, error) { return 0, body() }, stepwell.Retry{Attempts: 1})
 				calm := stepwell.DefineStep("calm", func(context.Context, string) (int, error) { return 0, nil })

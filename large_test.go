@@ -23,6 +23,7 @@ func TestATurnMayAskForMoreThanACommitHolds(t *testing.T) {
 	}
 	for what, start := range ask {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			onWorlds(t, func(r *rig) {
 				all := stepwell.Define("all", func(ctx stepwell.Context, n int) (int, error) {
 					fs := make([]*stepwell.Future[int], n)

@@ -114,6 +114,7 @@ func (p parting) check(r *rig, run string, ids *sync.Map) {
 func TestWhatIsAskedForLastIsInTheEndingCommit(t *testing.T) {
 	for _, p := range partings {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			everywhere(t, func(r *rig) {
 				var ids sync.Map
 				wf := lasting(p, &ids)
@@ -201,6 +202,7 @@ func TestALargeLastTurnIsSplit(t *testing.T) {
 func TestWhatNobodyWaitsForIsTold(t *testing.T) {
 	for _, p := range partings {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			across(t, kinds[:1], modes, func(r *rig) {
 				reg := stepwell.DefineStep("registered", func(context.Context, int) (int, error) { return 1, nil })
 				wf := stepwell.Define("forgetful", func(ctx stepwell.Context, in int) (string, error) {

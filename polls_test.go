@@ -58,6 +58,7 @@ func TestAWaitOfNothingWhileNobodyIsThere(t *testing.T) {
 	for k := 1; k <= 3; k++ {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprint(k, after), func(t *testing.T) {
+				t.Parallel()
 				across(t, kinds, modes[:1], func(r *rig) {
 					wf := stepwell.Define("looks", func(ctx stepwell.Context, _ int) (int, error) {
 						if _, err := add("work", 1)(ctx); err != nil {
@@ -111,6 +112,7 @@ func TestEqualDeadlinesEndInTheOrderOfTheirCreation(t *testing.T) {
 	}, stepwell.Timeout(time.Minute))
 	for _, away := range []bool{false, true} {
 		t.Run(fmt.Sprint("away ", away), func(t *testing.T) {
+			t.Parallel()
 			everywhere(t, func(r *rig) {
 				wk := r.begin(wf)
 				run := start(r, wk, wf, 0)

@@ -22,6 +22,7 @@ func TestRefusedValuesAreRecognised(t *testing.T) {
 	event := stepwell.Event[any]("event")
 	for want, v := range refused {
 		t.Run(fmt.Sprint(want), func(t *testing.T) {
+			t.Parallel()
 			across(t, kinds[:1], modes[:1], func(r *rig) {
 				doors := map[string]func(ctx stepwell.Context) error{
 					"child": func(ctx stepwell.Context) error { _, err := child.Child().Run(ctx, v); return err },

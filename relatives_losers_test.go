@@ -131,6 +131,7 @@ func lost(r *rig, parent string) {
 func TestChildrenThatLoseAreCancelledAtOnce(t *testing.T) {
 	for how, saw := range lostHow {
 		t.Run(how, func(t *testing.T) {
+			t.Parallel()
 			everywhere(t, func(r *rig) {
 				wf := lostChildren()
 				wk := r.begin(wf, household, sleeper)

@@ -307,6 +307,7 @@ func (s *shop) definitions() []stepwell.Definition {
 func TestRetryOfEachEnd(t *testing.T) {
 	for end, c := range retryEnds {
 		t.Run(strings.ReplaceAll(end, "`", ""), func(t *testing.T) {
+			t.Parallel()
 			everyWay(t, func(r *rig) { c.test(r, end) })
 		})
 	}

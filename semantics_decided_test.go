@@ -58,6 +58,7 @@ func TestAHooksPayloadThatWasTakenStandsAlone(t *testing.T) {
 		naps   int
 	}{{"as it comes", nil, 0}, {"after it lay unread", rest, 1}, {"carried into another segment", again, 2}} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			everyWay(t, func(r *rig) {
 				whole, texts := taker[int](c.before), taker[string](c.before)
 				wk := r.begin(whole)
@@ -164,6 +165,7 @@ func TestWhoWasToldOfAPayloadWasTold(t *testing.T) {
 		out        string
 	}{{"no longer asked", told, silent, 1, 0, "told of event; told of hook; "}, {"asked since", silent, told, 1, 1, "7; 7; "}} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			everyWay(t, func(r *rig) {
 				wk := r.begin(c.then)
 				run := start(r, wk, c.then, struct{}{})

@@ -270,6 +270,7 @@ func TestSetAsideUnderKills(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for k := 1; k <= 9; k++ {
 			t.Run(fmt.Sprintf("%d/%v", k, after), func(t *testing.T) {
+				t.Parallel()
 				across(t, kinds[:1], modes[1:], func(r *rig) {
 					wf := desk(func(a consent) int { return a.N })
 					cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}}
@@ -438,6 +439,7 @@ func TestARegisteredStepsInputHeals(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			across(t, append(kinds[:len(kinds):len(kinds)], sealed), modes[:2], func(r *rig) {
 				old := stepwell.DefineStep("charge", func(context.Context, string) (string, error) { return "", errors.New("not yet") }, retry)
 				narrow := stepwell.DefineStep("charge", func(context.Context, struct{ ID int }) (string, error) { return "narrow", nil }, retry)

@@ -140,6 +140,7 @@ func deployed(how string, attempts int, calls *atomic.Int32) (*stepwell.Workflow
 func TestAnswer07TodaysCodeRulesAnAttemptThatStartsToday(t *testing.T) {
 	for _, how := range []string{"closure", "in place", "queued"} {
 		t.Run(how, func(t *testing.T) {
+			t.Parallel()
 			everyWay(t, func(r *rig) {
 				var calls atomic.Int32
 				wf, step := deployed(how, 10, &calls)

@@ -64,6 +64,7 @@ func TestWhatDoesNotMakeTheRoundTripIsRefused(t *testing.T) {
 		"hidden fields":   lossOf([]opaque{{"7"}}),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			everyWay(t, func(r *rig) {
 				var calls atomic.Int32
 				wf := stepwell.Define("lossy", func(ctx stepwell.Context, what string) (string, error) {
@@ -234,6 +235,7 @@ func TestABodyThatObeysACancel(t *testing.T) {
 		"wrapped":       func(ctx context.Context) error { return fmt.Errorf("send: %w", ctx.Err()) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			everyWay(t, func(r *rig) {
 				body := func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, heed(ctx) }
 				task := stepwell.DefineStep("task", func(ctx context.Context, _ int) (int, error) { return body(ctx) })

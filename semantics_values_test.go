@@ -172,6 +172,7 @@ func TestAnswer13AValueThatTodaysTypeCannotHoldBlocksTheRun(t *testing.T) {
 	}
 	for name, bad := range badWorkflows {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			everyWay(t, func(r *rig) {
 				good := typed(func(context.Context) (int, error) { return 300, nil })
 				wk := r.begin(good)

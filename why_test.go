@@ -197,6 +197,7 @@ func TestWhySaysWhatIsAwaited(t *testing.T) {
 		}, stepwell.WhySleep, `sleeping in "nap" until`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			everywhere(t, func(r *rig) {
 				wf := stepwell.Define("races", func(ctx stepwell.Context, _ int) (int, error) {
 					timeout := stepwell.Timer(ctx, "timeout", 60*24*time.Hour)

@@ -46,6 +46,28 @@ func (e *Engine) shun(what shunned) bool {
 	}) {
 		return false
 	}
+	e.passTakes(e.leave(what), flight)
+	return true
+}
+
+// flight is how long a take that is under way is waited for: what is given back meanwhile would come back with its answer. A server's
+// answer may wait for work itself, and take longer.
+const flight = 100 * time.Millisecond
+
+// passTakes waits until the takes up to a number are over.
+func (e *Engine) passTakes(n uint64, patience time.Duration) {
+	over := func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.books.overUntil(n)
+	}
+	for end := time.Now().Add(patience); !over() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// leave notes that something is left to others, and returns the number of the last take that may not know of it.
+func (e *Engine) leave(what shunned) (takes uint64) {
 	now := time.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -55,7 +77,7 @@ func (e *Engine) shun(what shunned) bool {
 	s := e.shuns[what]
 	switch {
 	case now.Before(s.until): // it was given more at once
-		return true
+		return e.books.takes
 	case now.Sub(s.until) < s.d:
 		s.d = min(2*s.d, longShun)
 	default:
@@ -63,7 +85,7 @@ func (e *Engine) shun(what shunned) bool {
 	}
 	s.until = now.Add(s.d)
 	e.shuns[what] = s
-	return true
+	return e.books.takes
 }
 
 // willing leaves out of what could be asked for what is left to others. next is when to look again for that; zero: nothing is.

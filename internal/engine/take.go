@@ -44,9 +44,9 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	if tasks > 0 {
 		q.Steps = e.stepNames()
 	}
+	defer e.taking()()
 	var again time.Time
 	q.Classes, q.Steps, again = e.willing(q.Classes, q.Steps)
-	defer e.taking()()
 	taken, err := e.cfg.World.Take(ctx, q)
 	if err != nil {
 		e.runs.release(runs)
