@@ -160,12 +160,40 @@ func (f *whyFinder) owned(q *world.QueueRow) {
 	if en != nil || f.suspect() {
 		return
 	}
+	begun := false
 	for _, en := range f.journal.Entries {
 		if en.Status == world.EntryPending && en.RetryAt.After(f.now) {
 			f.retry(en)
 			return
 		}
+		begun = begun || en.Status == world.EntryRunning
 	}
+	if begun {
+		return // by a process that is gone: its turn comes
+	}
+	if last := f.last(); f.now.Sub(last) > quiet {
+		f.why.Since = last
+	}
+}
+
+// quiet is how long a worker that has a run, and runs no body of it, may write nothing before that is worth a word: it gives up at once what only waits.
+const quiet = 30 * time.Second
+
+// last is when something was last written that the journal shows.
+func (f *whyFinder) last() time.Time {
+	last := f.journal.CreatedAt
+	see := func(times ...time.Time) {
+		for _, t := range times {
+			if t.After(last) {
+				last = t
+			}
+		}
+	}
+	see(f.journal.StartedAt)
+	for _, en := range f.journal.Entries {
+		see(en.StartedAt, en.AttemptAt, en.CompletedAt)
+	}
+	return last
 }
 
 // running is the step whose body has run longest, or nil.

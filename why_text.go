@@ -202,8 +202,11 @@ func (w Why) workerText() string {
 		}
 		return s + "; the next worker goes on from there"
 	}
-	if in == "" {
+	switch {
+	case in == "" && w.Since.IsZero():
 		return "worker " + w.Worker + " works on it"
+	case in == "":
+		return "worker " + w.Worker + " has it, and has written nothing" + w.since() + ": it computes, or has not heard that it has it; then it hands it back at its next heartbeats"
 	}
 	return "worker " + w.Worker + " is" + in
 }

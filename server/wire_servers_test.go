@@ -6,6 +6,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
@@ -22,6 +24,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/postgres"
 	"github.com/stepwell/stepwell/world/remote"
+	"github.com/stepwell/stepwell/world/remote/wire"
 	"github.com/stepwell/stepwell/world/worldtest"
 )
 
@@ -195,19 +198,29 @@ func (c copying) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Path != "/v1/world/commit" && r.URL.Path != "/v1/world/deliver" {
 		return c.byTurns.RoundTrip(r)
 	}
+	_, answer, err := c.both(r)
+	return answer, err
+}
+
+// both sends a request to both servers, one after the other. Of the first answer there is what nobody is to read.
+func (c copying) both(r *http.Request) (unread []byte, answer *http.Response, err error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	first := r.Clone(r.Context())
 	first.Body, r.Body = io.NopCloser(bytes.NewReader(body)), io.NopCloser(bytes.NewReader(body))
-	answer, err := c.byTurns.RoundTrip(first)
+	answer, err = c.byTurns.RoundTrip(first)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	_, _ = io.Copy(io.Discard, answer.Body)
+	unread, err = io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
-	return c.byTurns.RoundTrip(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	answer, err = c.byTurns.RoundTrip(r)
+	return unread, answer, err
 }
 
 // What comes to two servers is done once, and who sent it hears so from either: no step begins again, and no start is refused for its own sake.
@@ -256,5 +269,121 @@ func TestCopiesComeToTwoServers(t *testing.T) {
 	}
 	if n := bodies.Load(); n != runs*(steps+2) {
 		t.Errorf("%d bodies began, want %d", n, runs*(steps+2))
+	}
+}
+
+// losing sends each take to both servers until one of them gives what it looks for: of that one the answer is lost, and the other one's is read.
+type losing struct {
+	copying
+	gives func(*wire.Taken) bool
+	on    atomic.Bool
+	lost  atomic.Bool
+	beats atomic.Int64 // since then
+	ten   chan struct{}
+}
+
+func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path == "/v1/world/beat" && l.lost.Load() && l.beats.Add(1) == 10 {
+		close(l.ten)
+	}
+	if r.URL.Path != "/v1/world/take" || !l.on.Load() || l.lost.Load() {
+		return l.byTurns.RoundTrip(r)
+	}
+	first, answer, err := l.both(r)
+	if err != nil {
+		return nil, err
+	}
+	second, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	gave := func(text []byte) bool {
+		var taken wire.Taken
+		return json.Unmarshal(text, &taken) == nil && l.gives(&taken)
+	}
+	if answer.Body = io.NopCloser(bytes.NewReader(second)); gave(second) { // then the first one gave nothing
+		l.lost.Store(true)
+		answer.Body = io.NopCloser(bytes.NewReader(first))
+		answer.ContentLength = int64(len(first))
+	} else if gave(first) {
+		l.lost.Store(true)
+	}
+	return answer, err
+}
+
+// TestTakesComeToTwoServers: what a take gave whose answer nobody read, as the one that was read is another server's to its copy, is found by the second heartbeat
+// that lists it, and moves: a run before the worker's first heartbeat, without a new lease, and a task of a run that its worker works on meanwhile.
+func TestTakesComeToTwoServers(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
+	for what, gives := range map[string]func(*wire.Taken) bool{
+		"run":  func(taken *wire.Taken) bool { return len(taken.Runs) > 0 },
+		"task": func(taken *wire.Taken) bool { return len(taken.Tasks) > 0 },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			a, b := openPair(t, cluster.URL(t))
+			urls := []string{serveWorld(t, a, Options{}), serveWorld(t, b, Options{})}
+			net := &losing{copying: copying{newByTurns(t, urls...)}, gives: gives, ten: make(chan struct{})}
+			net.on.Store(what == "run")
+			w := openRemote(t, urls[0], remote.Options{Transport: net})
+			var bodies atomic.Int64
+			worked := make(chan struct{})
+			task := stepwell.DefineStep("task", func(context.Context, int) (int, error) { bodies.Add(1); close(worked); return 1, nil })
+			client := openRemote(t, urls[0], remote.Options{})
+			flow := stepwell.Define("flow", func(ctx stepwell.Context, _ int) (int, error) {
+				busy := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
+					return stepwell.Step(ctx, "long", func(context.Context) (int, error) { // its session is there for as long as it runs
+						select {
+						case <-worked:
+							return 1, nil
+						case <-net.ten:
+							return 0, stepwell.Fatal(errors.New("nobody worked on the task"))
+						}
+					})
+				})
+				queued := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
+					return stepwell.Step(ctx, "until-queued", func(ctx context.Context) (int, error) { // and has the other slot until then
+						for {
+							if tasks, err := client.Tasks(ctx, stepwell.Info(ctx).Run); err != nil || len(tasks) > 0 {
+								net.on.Store(true)
+								return 1, err
+							}
+						}
+					})
+				})
+				if err := stepwell.Sleep(ctx, "until-begun", time.Millisecond); err != nil {
+					return 0, err
+				}
+				all, err := stepwell.All(ctx, queued, busy, task.Start(ctx, 1))
+				return len(all), err
+			})
+			starter, err := stepwell.New(client, stepwell.Config{Definitions: []stepwell.Definition{flow, task}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, err := flow.Start(t.Context(), starter, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{flow, task}, MaxSteps: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() {
+				if err := app.Run(ctx); err != nil {
+					t.Errorf("Run = %v", err)
+				}
+			})
+			defer running.Wait()
+			defer stop()
+			if got, err := run.Result(t.Context()); err != nil || got != 3 {
+				t.Errorf("got %d, %v; want 3", got, err)
+			}
+			stats, err := client.Stats(t.Context())
+			if err != nil || len(stats.Workers) != 1 || !net.lost.Load() || bodies.Load() != 1 {
+				t.Errorf("got %d workers, %d bodies, %v, a lost answer %t; want one that never gave all up", len(stats.Workers), bodies.Load(), err, net.lost.Load())
+			}
+		})
 	}
 }

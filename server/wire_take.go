@@ -225,11 +225,12 @@ func (t *takes) keep(worker string, l *lastTake) error {
 	return nil
 }
 
-// failed reports whether it is known that it took nothing, for another reason than that there was nothing.
+// failed reports whether it is known that it took nothing, for another reason than that there was nothing. One that another server was asked for too
+// (ErrConflict) may have taken something there.
 func (l *lastTake) failed() bool {
 	select {
 	case <-l.done:
-		return l.err != nil && !errors.Is(l.err, world.ErrUnknownOutcome)
+		return l.err != nil && !errors.Is(l.err, world.ErrUnknownOutcome) && !errors.Is(l.err, world.ErrConflict)
 	default:
 		return false
 	}

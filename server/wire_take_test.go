@@ -28,6 +28,7 @@ func TestTakesOnce(t *testing.T) {
 		"the first try comes behind the next":           {nil, []try{{1, true, 1, nil}, {2, false, 2, nil}, {1, false, 2, world.ErrConflict}, {1, true, 2, world.ErrConflict}}},
 		"it failed, and is asked for again":             {away, []try{{1, false, 1, away}, {1, true, 2, nil}, {1, true, 2, nil}}},
 		"it failed, and its first try comes again":      {away, []try{{1, true, 1, away}, {1, false, 1, world.ErrConflict}, {1, true, 2, nil}}},
+		"another server has it, and it is repeated":     {world.ErrConflict, []try{{1, false, 1, world.ErrConflict}, {1, true, 1, world.ErrConflict}}},
 		"nobody knows what it took, and it is repeated": {world.ErrUnknownOutcome, []try{{1, false, 1, world.ErrUnknownOutcome}, {1, true, 1, world.ErrUnknownOutcome}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -77,7 +78,11 @@ func (e *Engine) audit(ctx context.Context, worker string, beat uint64, account 
 		}
 		s.last = last
 		b.strays[h] = s
-		if again && b.overUntil(s.takes) {
+		switch owner := e.owned[h.run]; {
+		case !again || !b.overUntil(s.takes):
+		case h.step != "" && owner != nil: // it may hold one that it has not begun, or whose end is not written
+			owner.post(message{kind: msgStray, at: e.now(), step: h.step, attempt: int(h.number)})
+		default:
 			e.returns.Go(func() { e.handBack(ctx, worker, h, last) })
 		}
 	}
@@ -91,7 +96,7 @@ func (e *Engine) audit(ctx context.Context, worker string, beat uint64, account 
 		}
 	}
 	for _, k := range account.Tasks {
-		if t := e.tasks[taskKey{k.Run, k.Step}]; (t == nil || t.attempt != k.Attempt) && e.owned[k.Run] == nil { // a session may hold one that it has not begun
+		if t := e.tasks[taskKey{k.Run, k.Step}]; t == nil || t.attempt != k.Attempt {
 			see(holding{k.Run, k.Step, int64(k.Attempt)}, 0)
 		}
 	}
@@ -125,8 +130,28 @@ func (e *Engine) handBack(ctx context.Context, worker string, h holding, last in
 	e.kick()
 }
 
-// awaitAccount has the next account come soon, where the world gives any: it shows what a take gave whose answer was lost.
-func (e *Engine) awaitAccount() bool {
+// handleStray hands back a task of its own run that the world says this worker holds, unless it is one of the session's own: its start, or its end, may be on the way.
+func (s *session) handleStray(step string, attempt int) {
+	own := func(b *body) bool { return b.step == step }
+	if s.bodies[step] != nil || slices.ContainsFunc(s.turn.starts, own) || slices.ContainsFunc(s.turn.held, func(k world.TaskKey) bool { return k.Step == step }) {
+		return
+	}
+	s.e.mu.Lock()
+	t := s.e.tasks[taskKey{s.run, step}]
+	s.e.mu.Unlock()
+	if (t == nil || t.attempt != attempt) && s.e.workerID() == s.worker {
+		s.e.handBack(s.e.workCtx, s.worker, holding{s.run, step, int64(attempt)}, 0)
+	}
+}
+
+// awaitAccount has the next account come soon, where the world gives any: it shows what a take gave whose answer was lost. Whether it does the first beat tells.
+func (e *Engine) awaitAccount(ctx context.Context) bool {
+	e.mu.Lock()
+	kept := e.books.kept
+	e.mu.Unlock()
+	if !kept {
+		e.beatOnce(ctx)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.books.doubt = e.books.kept; e.books.doubt {

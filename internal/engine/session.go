@@ -121,6 +121,7 @@ const (
 	msgBack                  // it has its answer
 	msgRun                   // a run slot was granted
 	msgSlice                 // the slice is used up
+	msgStray                 // the world says that this worker holds a task of the run, and it does not run here
 )
 
 // linger is how long a session waits for more mail after the last; see docs/design.md#law-7.
@@ -325,6 +326,8 @@ func (s *session) handleOne(msg *message) {
 		s.draining, s.abandon = true, true
 	case msgLost:
 		s.lose()
+	case msgStray:
+		s.handleStray(msg.step, msg.attempt)
 	}
 }
 

@@ -148,7 +148,7 @@ func (e *Engine) doubt(ctx context.Context, worker string) bool {
 	if e.gotNothing(ctx, worker) {
 		return true
 	}
-	if !e.awaitAccount() {
+	if !e.awaitAccount(ctx) {
 		e.resign(ctx)
 	}
 	return false

@@ -165,7 +165,7 @@ func (a *acting) post(ctx context.Context) (err error) {
 	if a.posted, err = newSending(a.d); err != nil {
 		return err
 	}
-	if err := a.w.deliverIn(ctx, a.tx, a.posted); err != nil {
+	if err := a.w.deliverIn(ctx, a.tx, a.posted, waitHeld); err != nil {
 		return err
 	}
 	a.done = a.posted.result

@@ -144,18 +144,19 @@ func answerUntaken(r *answers) {
 }
 
 func answerTimeout(r *answers) {
+	const limit = 4 * time.Second // time for the wait to be there before, on a machine under load too
 	wf := stepwell.Define("a03-left-alone", func(ctx stepwell.Context, _ int) (int, error) {
 		_, _, err := counted.Wait(ctx)
 		if e := stepwell.Do(ctx, "after", func(context.Context) error { r.Error("a step after the deadline"); return nil }); !errors.Is(e, stepwell.ErrCancelled) {
 			return 0, fmt.Errorf("a step after the deadline: %w", e)
 		}
 		return 0, errors.Join(err, stepwell.Do(ctx.Uncancelled(), "clean up", func(context.Context) error { return nil }))
-	}, stepwell.Timeout(200*time.Millisecond))
+	}, stepwell.Timeout(limit))
 	wk := r.begin(wf)
 	run := begun(r, wk.App, wf, 0)
 	r.has(run.ID(), 1, world.WaitCreated)
 	wk.stop()
-	r.past(r.events(run.ID(), world.RunStarted)[0].Time.Add(200 * time.Millisecond))
+	r.past(r.events(run.ID(), world.RunStarted)[0].Time.Add(limit))
 	before := r.status(run.ID())
 	if err := counted.Send(r.ctx, r.client(), run.ID(), 1); before == world.Running && err != nil { // comes too late
 		r.Fatal(err)

@@ -57,7 +57,12 @@ func openBank(t *testing.T, defs ...stepwell.Definition) *bank {
 // work runs a worker until the test is over.
 func work(t *testing.T, w world.World, defs ...stepwell.Definition) *stepwell.App {
 	t.Helper()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: defs})
+	return workWith(t, w, stepwell.Config{Definitions: defs})
+}
+
+func workWith(t *testing.T, w world.World, cfg stepwell.Config) *stepwell.App {
+	t.Helper()
+	app, err := stepwell.New(w, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

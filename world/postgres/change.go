@@ -22,6 +22,9 @@ import (
 const (
 	lockMoment   = "100ms"
 	lockPatience = 10 * time.Second
+
+	behindMoment = "20ms" // where somebody is known to hold it
+	mostBehind   = 2      // connections that wait so
 )
 
 // errAgain: what was seen has changed meanwhile; the change is to be tried again from its start.
@@ -30,8 +33,12 @@ var errAgain = errors.New("seen too early")
 // A process that was stopped in the middle of one keeps the rows that it locked for no longer than idleMoment.
 const idleMoment = "5s"
 
-var changeOptions = pgx.TxOptions{BeginQuery: "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '" + lockMoment +
-	"'; SET LOCAL idle_in_transaction_session_timeout = '" + idleMoment + "'"}
+var changeOptions, behindOptions = changeTx(lockMoment), changeTx(behindMoment)
+
+func changeTx(moment string) pgx.TxOptions {
+	return pgx.TxOptions{BeginQuery: "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '" + moment +
+		"'; SET LOCAL idle_in_transaction_session_timeout = '" + idleMoment + "'"}
+}
 
 // change makes a change in a transaction of its own on a connection of the pool. It tries again on a deadlock, a lock that others hold, and a connection
 // that was lost before COMMIT was sent; so f may be called several times. An error of f rolls back, and is returned as it is where it is one of ours.
@@ -69,7 +76,11 @@ func (w *World) persist(ctx context.Context, f func(ctx context.Context) error) 
 }
 
 func (w *World) changeOnce(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
-	tx, err := w.pool.BeginTx(ctx, changeOptions)
+	return w.changeWith(ctx, changeOptions, f)
+}
+
+func (w *World) changeWith(ctx context.Context, options pgx.TxOptions, f func(ctx context.Context, tx pgx.Tx) error) error {
+	tx, err := w.pool.BeginTx(ctx, options)
 	if err != nil {
 		return err
 	}

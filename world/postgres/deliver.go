@@ -13,7 +13,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-var deliverMail = load("deliver")
+var (
+	deliverMail = load("deliver")
+	sendHolders = load("send_holders")
+)
 
 // Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery]. Mail that arrives while other mail is being written
 // shares the next transaction.
@@ -36,6 +39,9 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 		return world.Delivered{}, err
 	}
 	err = w.post(ctx, m)
+	if errors.Is(err, errRaced) {
+		err = w.deliverBehind(ctx, m)
+	}
 	if errors.Is(err, errAlone) || errors.Is(err, world.ErrUnknownOutcome) && d.ID != "" { // known by its ID, it may be sent again
 		err = w.deliverAlone(ctx, m)
 	}
@@ -129,7 +135,7 @@ func (w *World) deliverGroup(ctx context.Context, batch []*sending) {
 		t := pgxTxn{w, c}
 		b := &script{w: w}
 		b.put(1, setLockTimeout, func() []any { return []any{w.writing.groupLock} })
-		w.putMail(b, batch)
+		w.putMail(b, batch, passHeld)
 		var err error
 		if told = w.tellsAlong(batch); told {
 			err = w.deliverTold(ctx, c.Conn(), b, batch[0])
@@ -184,7 +190,7 @@ func (m *sending) notice() []world.Notice {
 // deliverAlone delivers in a transaction of its own.
 func (w *World) deliverAlone(ctx context.Context, m *sending) error {
 	err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		return w.deliverIn(ctx, pgxTxn{w, tx}, m)
+		return w.deliverIn(ctx, pgxTxn{w, tx}, m, waitHeld)
 	})
 	if err != nil {
 		return err
@@ -194,21 +200,77 @@ func (w *World) deliverAlone(ctx context.Context, m *sending) error {
 	return nil
 }
 
+// deliverBehind delivers what another transaction may have sent that is still open: it waits for that one, a moment at a time, so that it needs no connection
+// meanwhile, and few that wait have one at once.
+func (w *World) deliverBehind(ctx context.Context, m *sending) error {
+	err := w.persist(ctx, func(ctx context.Context) error {
+		select {
+		case w.writing.behind <- struct{}{}:
+			defer func() { <-w.writing.behind }()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		return w.changeWith(ctx, behindOptions, func(ctx context.Context, tx pgx.Tx) error { return w.deliverIn(ctx, pgxTxn{w, tx}, m, waitHeld) })
+	})
+	if err != nil {
+		return w.heldUp(ctx, m, err)
+	}
+	w.delivered([]*sending{m})
+	w.tell(m.notice()...)
+	return nil
+}
+
+// heldUp says by whom, where a delivery could wait no longer.
+func (w *World) heldUp(ctx context.Context, m *sending, err error) error {
+	if sqlState(err) != codeLockTimeout {
+		return err
+	}
+	who := "another transaction"
+	_ = w.read(ctx, sendHolders, func(row pgx.Rows) error { // best effort: it may be over
+		var pid int32
+		var name, since string
+		if err := row.Scan(&pid, &name, &since); err != nil {
+			return err
+		}
+		who = fmt.Sprintf("a transaction (process %d of the server, application %q, open since %s)", pid, name, since)
+		return nil
+	}, w.sendsClass())
+	return fmt.Errorf("run %s: delivery %q: %s has sent it and is neither committed nor rolled back; nothing was written: end that one, or wait for it, and send this again: %w",
+		m.d.Run, m.d.ID, who, err)
+}
+
 // deliverIn delivers within a transaction.
-func (w *World) deliverIn(ctx context.Context, tx txn, m *sending) error {
+func (w *World) deliverIn(ctx context.Context, tx txn, m *sending, held int16) error {
 	b := &script{w: w}
-	w.putMail(b, []*sending{m})
+	w.putMail(b, []*sending{m}, held)
 	for try := 0; ; try++ {
 		if err := tx.run(ctx, b); err != nil {
 			return err
 		}
-		if !errors.Is(m.err, errAlone) || try == maxRaces {
+		switch {
+		case !errors.Is(m.err, errRaced):
 			return m.err
+		case try == maxRaces:
+			return errAgain
 		}
 		b.items = b.items[:0]
-		w.putMail(b, []*sending{m})
+		w.putMail(b, []*sending{m}, held)
 	}
 }
+
+// What is done about a delivery that a transaction may have made which an application keeps open. Such a transaction holds a lock for it (see sql/deliver.sql), so that
+// others can tell and need not wait for its rows, which they cannot see.
+const (
+	waitHeld int16 = iota // it waits for the rows
+	passHeld              // it is left out
+	markHeld              // this is such a transaction
+)
+
+// errRaced: another transaction may make the same delivery at this moment.
+var errRaced = errors.New("sent by another transaction")
+
+// sendsClass is the first number of those locks.
+func (w *World) sendsClass() int32 { return schemaClass(w.opt.Schema + "/sends") }
 
 // maxRaces is how often a delivery is tried again that somebody else was making.
 const maxRaces = 5
@@ -247,8 +309,8 @@ func (m *sending) decide(a *addressee) {
 	case a.locked != nil:
 		m.err = &world.KeyError{Run: *a.id, Key: *a.locked}
 		return
-	case a.raced: // it is there when this is tried again
-		m.err = errAlone
+	case a.raced: // it is there when this is tried again, or its transaction is still open
+		m.err = errRaced
 		return
 	}
 	m.result = world.Delivered{Run: *a.id, Owner: textOf(a.owner), Duplicate: *a.waits, Late: a.late}
@@ -267,7 +329,7 @@ func (m *sending) decide(a *addressee) {
 func over(run string) error { return fmt.Errorf("run %s: %w", run, world.ErrTerminal) }
 
 // putMail adds the statement that looks the addressees of deliveries up and inserts what can arrive. No two of them have the same ID.
-func (w *World) putMail(b *script, batch []*sending) {
+func (w *World) putMail(b *script, batch []*sending, held int16) {
 	for _, m := range batch {
 		m.err, m.result, m.insert = nil, world.Delivered{}, false
 	}
@@ -288,7 +350,7 @@ func (w *World) putMail(b *script, batch []*sending) {
 		column(batch, func(m **sending) []byte { return (*m).row.body }), column(batch, func(m **sending) bool { return (*m).row.plain }),
 		column(batch, func(m **sending) []byte { return (*m).row.key }), column(batch, func(m **sending) []byte { return (*m).row.print }),
 		column(batch, func(m **sending) *string { return (*m).row.sender }),
-		column(batch, func(m **sending) string { return (*m).row.sum }),
+		column(batch, func(m **sending) string { return (*m).row.sum }), held, w.sendsClass(),
 	}})
 }
 

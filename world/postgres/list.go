@@ -100,7 +100,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 		before = rank{microsecond(q.Until), 0}
 	}
 	from := oldest
-	if q.Since.After(from.born) {
+	if !q.Since.IsZero() && q.Since.After(from.born) { // the zero time is no bound, and not before all that a database can hold
 		from = rank{microsecond(q.Since), 0}
 	}
 	l, err := w.way(ctx, &q, before, from)

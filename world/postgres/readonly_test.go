@@ -61,7 +61,7 @@ func hireScribes(t *testing.T, database string) *scribes {
 		}
 		return n, nil
 	})
-	s.app = work(t, w, s.wf)
+	s.app = workWith(t, w, stepwell.Config{Definitions: []stepwell.Definition{s.wf}, Lease: 5 * time.Minute}) // or a spell that is longer than the lease is a death
 	for range 4 {
 		run, err := s.wf.Start(t.Context(), s.app, lines)
 		if err != nil {
@@ -84,7 +84,7 @@ func (s *scribes) until(what string, there func() bool) {
 	s.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(20 * time.Second); !there(); <-tick.C {
+	for end := time.Now().Add(3 * time.Minute); !there(); <-tick.C {
 		if time.Now().After(end) {
 			s.Fatalf("still not: %s", what)
 		}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,4 +56,51 @@ func TestOldTimes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFirstTimes: a run that was born before all times that people write is the last one of a list, whatever it is filtered by.
+func TestFirstTimes(t *testing.T) {
+	t.Parallel()
+	w := openAt(t, pgtest.URL(t))
+	born := []string{"'2026-01-01'", "'2001-01-01'", "'0001-01-01'", "'0044-03-15 BC'", "'-infinity'"}
+	var want []string
+	for i, at := range born {
+		id := fmt.Sprint("r", i)
+		want = append(want, id)
+		must(t, w, attributed(birthOf(id, "w")))
+		for _, text := range []string{
+			"UPDATE {schema}.attributes SET created_at = " + at + " WHERE run = (SELECT key FROM {schema}.runs WHERE id = $1)",
+			"UPDATE {schema}.runs SET created_at = " + at + ", sum = NULL WHERE id = $1",
+		} {
+			if _, err := w.pool.Exec(t.Context(), inSchema(text, w.opt.Schema), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, q := range map[string]world.RunQuery{
+		"all": {}, "a workflow": {Workflow: "w"}, "a status": {Status: []world.Status{world.Pending}}, "an attribute": {Attributes: attributed(birthOf("", "w")).Events[0].Birth.Attributes},
+	} {
+		for _, limit := range []int{1, 2, 100} {
+			var got []string
+			for q.Limit, q.Cursor = limit, ""; ; {
+				page, err := w.Runs(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range page.Runs {
+					got = append(got, page.Runs[i].ID)
+				}
+				if q.Cursor = page.Cursor; q.Cursor == "" || len(got) > len(want) {
+					break
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, %d a page: got %v, want %v", name, limit, got, want)
+			}
+		}
+	}
+	page, err := w.Runs(t.Context(), world.RunQuery{Since: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)})
+	if err != nil || len(page.Runs) != 2 {
+		t.Errorf("since 2000: got %d runs, %v, want 2", len(page.Runs), err)
+	}
 }

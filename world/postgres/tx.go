@@ -16,7 +16,8 @@ import (
 )
 
 var (
-	lockTimeout  = load("lock_timeout")
+	limitLocks   = load("limit_locks")
+	notWritable  = load("not_writable")
 	notifyOthers = load("notify")
 )
 
@@ -278,13 +279,13 @@ func (w *World) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (
 		return world.Delivered{}, err
 	}
 	err = w.guard(ctx, conn, func() error {
-		if err := w.deliverIn(ctx, conn, m); err != nil {
+		if err := w.deliverIn(ctx, conn, m, markHeld); err != nil {
 			return err
 		}
 		return w.announceIn(ctx, conn, m.notice())
 	})
 	if err != nil {
-		return world.Delivered{}, err
+		return world.Delivered{}, w.heldUp(ctx, m, err)
 	}
 	w.delivered([]*sending{m})
 	return m.result, nil
@@ -312,10 +313,8 @@ func (w *World) guardOnce(ctx context.Context, conn txn, f func() error) error {
 	if err := conn.raw(ctx, "SAVEPOINT stepwell"); err != nil {
 		return err
 	}
-	err := conn.each(ctx, lockTimeout, func(row scanner) error { return row.Scan(&before) })
-	if err == nil {
-		_, err = conn.exec(ctx, setLockTimeout, w.patience())
-	}
+	var limited string // the caller's own limit stays where it is shorter
+	err := conn.each(ctx, limitLocks, func(row scanner) error { return row.Scan(&before, &limited) }, w.patience())
 	if err == nil {
 		err = f()
 	}
@@ -329,6 +328,16 @@ func (w *World) guardOnce(ctx context.Context, conn txn, f func() error) error {
 		return err // which says why
 	} else if undo != nil {
 		return undo
+	}
+	switch sqlState(err) {
+	case codeReadOnly:
+		server := true
+		if ask := conn.each(ctx, notWritable, func(row scanner) error { return row.Scan(&server) }); ask == nil && !server {
+			return fmt.Errorf("%w: the transaction is READ ONLY: begin one that may write: %w", world.ErrInvalid, err)
+		}
+	case codeSerial:
+		return fmt.Errorf("%w: the caller's transaction sees the database as it was when it began (REPEATABLE READ or SERIALIZABLE), and what this needs was written since; nothing was written: "+
+			"roll it back and begin anew: %w", world.ErrStorage, err)
 	}
 	return err
 }

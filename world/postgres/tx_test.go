@@ -28,7 +28,7 @@ type callerTx struct {
 var begins = map[string]func(t *testing.T, w *World) callerTx{
 	"pgx": func(t *testing.T, w *World) callerTx {
 		ctx := context.WithoutCancel(t.Context())
-		c, err := pgx.ConnectConfig(ctx, w.cfg.ConnConfig.Copy())
+		c, err := pgx.ConnectConfig(ctx, callersConfig(w))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,10 +43,17 @@ var begins = map[string]func(t *testing.T, w *World) callerTx{
 		}
 	},
 	"database-sql": func(t *testing.T, w *World) callerTx {
-		db := stdlib.OpenDB(*w.cfg.ConnConfig.Copy())
+		db := stdlib.OpenDB(*callersConfig(w))
 		t.Cleanup(func() { _ = db.Close() })
 		return beginSQL(t, db)
 	},
+}
+
+// callersConfig is how an application connects: it keeps its connections whatever the server says.
+func callersConfig(w *World) *pgx.ConnConfig {
+	cfg := w.cfg.ConnConfig.Copy()
+	cfg.OnPgError = nil
+	return cfg
 }
 
 func beginSQL(t *testing.T, db *sql.DB) callerTx {

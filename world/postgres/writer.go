@@ -51,6 +51,7 @@ type writing struct {
 	steps      stepPool
 	patience   time.Duration // lockPatience, but in tests
 	groupLock  string        // groupLockTimeout, but in tests
+	behind     chan struct{} // a place for each delivery that waits for an open transaction on a connection
 
 	mu      sync.Mutex
 	unknown map[[16]byte]time.Time // commits whose answer was lost, and when
@@ -76,6 +77,7 @@ func (w *World) startWriters(ctx context.Context) {
 	g.unknown = make(map[[16]byte]time.Time)
 	g.config = w.cfg.ConnConfig.Copy()
 	g.patience, g.groupLock = lockPatience, groupLockTimeout
+	g.behind = make(chan struct{}, mostBehind)
 	w.keys.fetching = make(chan struct{}, 1)
 	for lane := range w.opt.Writers {
 		wr := &writer{w: w, lane: int16(lane)}

@@ -15,6 +15,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -26,6 +27,8 @@ type manner struct {
 	twice bool          // it can be sent twice without harm: a lost answer is asked for again
 	tries int           // at most; 0: as many as Patience has room for
 	limit time.Duration // for the answer to one; 0: Options.Timeout
+	long  bool          // the server may have to work long for it
+	once  bool          // nobody can find out what became of it: its answer is waited for as long as limit says
 }
 
 // What a request can come to beside an answer.
@@ -41,6 +44,17 @@ const (
 	firstPause   = 20 * time.Millisecond
 	longestPause = time.Second
 )
+
+// A server that takes a request and does not begin to answer within firstSilence, for what may be long work longSilence, may hang, and there may be others behind the
+// same address: what can be sent twice is sent again, on another connection, and waited for twice as long. Of what cannot the answer is
+// lost, where it can be asked for.
+const (
+	firstSilence = 2 * time.Second
+	longSilence  = 15 * time.Second
+)
+
+// errSilent: the answer did not begin in time.
+var errSilent = errors.New("the server does not begin to answer")
 
 // ask makes a call and tries it again as its manner says. What remains unknown is [world.ErrUnknownOutcome], an absent server [world.ErrStorage].
 func (w *World) ask(ctx context.Context, how manner, name string, in any, out wire.Reply) error {
@@ -61,11 +75,22 @@ func (w *World) insist(ctx context.Context, how manner, name string, in any, out
 	if how.limit == 0 {
 		how.limit = w.opt.Timeout
 	}
+	silence := w.silence
+	switch {
+	case how.once:
+		silence = how.limit
+	case how.long:
+		silence = w.long
+	}
 	began, pause, lost := time.Now(), firstPause, false
 	for try := 1; ; try++ {
 		one, cancel := context.WithTimeout(ctx, how.limit)
-		err := w.once(one, http.MethodPost, "/"+name, body.Bytes(), out)
+		err := w.once(one, http.MethodPost, "/"+name, body.Bytes(), silence, out)
 		cancel()
+		hangs := errors.Is(err, errSilent)
+		if hangs {
+			silence *= 2
+		}
 		cut := errors.Is(err, errLost)
 		lost = lost || cut
 		switch {
@@ -79,7 +104,7 @@ func (w *World) insist(ctx context.Context, how manner, name string, in any, out
 			return fmt.Errorf("%s: %w", name, context.Cause(ctx))
 		case cut && !how.twice:
 			return fmt.Errorf("%w: %s: %w", world.ErrUnknownOutcome, name, err)
-		case try == how.tries || time.Since(began) > w.opt.Patience:
+		case try == how.tries, time.Since(began) > w.opt.Patience && (!hangs || time.Since(began) > how.limit):
 			return w.gone(name, err, lost && !how.twice)
 		}
 		if !w.pause(ctx, pause+rand.N(pause)) {
@@ -122,15 +147,34 @@ func (w *World) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// once sends one request. Its error is what the server said, or wraps errAway or errLost.
-func (w *World) once(ctx context.Context, method, path string, body []byte, out wire.Reply) error {
+// once sends one request, and waits silence for its answer to begin. Its error is what the server said, or wraps errAway or errLost.
+func (w *World) once(ctx context.Context, method, path string, body []byte, silence time.Duration, out wire.Reply) error {
 	reached := false
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached = true }})
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var began atomic.Bool // the answer
+	timer := time.AfterFunc(time.Hour, func() {
+		if !began.Load() {
+			cancel(errSilent)
+		}
+	})
+	defer timer.Stop()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:      func(httptrace.GotConnInfo) { reached = true },
+		WroteRequest: func(httptrace.WroteRequestInfo) { timer.Reset(silence) }, // a large one may take its time
+	})
 	req, err := w.request(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
 	resp, err := w.client.Do(req)
+	if began.Store(true); errors.Is(context.Cause(ctx), errSilent) {
+		if err == nil {
+			_ = resp.Body.Close() // it came too late
+		}
+		w.client.CloseIdleConnections() // they may lead to the same server
+		return fmt.Errorf("server %s: %w: %w within %s", w.base, errLost, errSilent, silence)
+	}
 	if err != nil {
 		why := errAway
 		if reached { // it, or a part of it, was sent

@@ -145,7 +145,8 @@ func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
 	return out.World(), err
 }
 
-// Beat renews a worker's lease; see [world.Queue]. It is asked for once: the next beat comes soon.
+// Beat renews a worker's lease; see [world.Queue]. It is asked for once, as the next beat comes soon, and again where a server may hang: the next one may come
+// to that too.
 func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
 	wk := w.worker(q.Worker)
 	wk.mu.Lock()
@@ -153,7 +154,12 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 	wk.owned.begin()
 	wk.mu.Unlock()
 	var out wire.Beat
-	err := w.ask(ctx, manner{twice: true, tries: 1, limit: wk.wait()}, "beat", &in, &out)
+	how := manner{twice: true, tries: 1, limit: wk.wait()}
+	err := w.ask(ctx, how, "beat", &in, &out)
+	if errors.Is(err, errSilent) && ctx.Err() == nil {
+		in.Again = true
+		err = w.ask(ctx, how, "beat", &in, &out)
+	}
 	wk.mu.Lock()
 	b := out.World()
 	lost := wk.owned.end(b.Account)

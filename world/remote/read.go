@@ -26,7 +26,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 	}
 	in := wire.OfRunQuery(&q)
 	var out wire.RunPage
-	if err := w.ask(ctx, manner{twice: true}, "runs", &in, &out); err != nil {
+	if err := w.ask(ctx, manner{twice: true, long: true}, "runs", &in, &out); err != nil {
 		return world.RunPage{}, err
 	}
 	return world.RunPage{Runs: wire.WorldRuns(out.Runs), Cursor: out.Cursor, Reached: out.Reached}, nil
@@ -60,7 +60,7 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 // Stats counts runs and tells of workers; see [world.Admin]. The counters are those of the server's world.
 func (w *World) Stats(ctx context.Context) (world.Stats, error) {
 	var out wire.Stats
-	if err := w.ask(ctx, manner{twice: true}, "stats", struct{}{}, &out); err != nil {
+	if err := w.ask(ctx, manner{twice: true, long: true}, "stats", struct{}{}, &out); err != nil {
 		return world.Stats{}, err
 	}
 	return out.World(), nil
@@ -75,7 +75,7 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 	for limit > 0 {
 		var out wire.Swept
 		batch := min(limit, mostSwept)
-		if err := w.ask(ctx, manner{}, "sweep", &wire.SweepQuery{Limit: batch}, &out); err != nil {
+		if err := w.ask(ctx, manner{once: true}, "sweep", &wire.SweepQuery{Limit: batch}, &out); err != nil {
 			return n, err
 		}
 		if n, limit = n+out.Runs, limit-out.Runs; out.Runs < batch {
@@ -88,7 +88,7 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 // Examine examines the server's database; see [world.Doctor]. Where that has no doctor it says so.
 func (w *World) Examine(ctx context.Context) ([]world.Finding, error) {
 	var out wire.Findings
-	err := w.ask(ctx, manner{twice: true}, "doctor", struct{}{}, &out)
+	err := w.ask(ctx, manner{twice: true, long: true}, "doctor", struct{}{}, &out)
 	if errors.Is(err, world.ErrNotFound) {
 		return []world.Finding{{
 			Check: "database", Health: world.HealthWarning, Found: "the server's database cannot be examined", Advice: "nothing, if it is meant to be in memory",

@@ -81,6 +81,9 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		said = ""
 	case "cut":
 		panic(http.ErrAbortHandler)
+	case "hang":
+		<-r.Context().Done()
+		return
 	case "401", "403", "404", "409", "429", "500", "503":
 		w.Header().Set("Content-Type", "application/problem+json")
 		code := map[string]int{"401": 401, "403": 403, "404": 404, "409": 409, "429": 429, "500": 500, "503": 503}[status]
@@ -303,6 +306,45 @@ func TestBeatAnswerLost(t *testing.T) {
 	want := []string{`{"worker":"w1"}`, `{"worker":"w1","again":true}`, `{"worker":"w1"}`}
 	if got := f.calls("beat"); !slices.Equal(got, want) {
 		t.Errorf("beats: got %v, want %v", got, want)
+	}
+}
+
+// Where a server hangs each call is sent again, on a connection of its own, before the worker's lease is in doubt; a commit is asked about.
+func TestServerHangs(t *testing.T) {
+	t.Parallel()
+	beat := `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "server": "srv_1"}`
+	w, f := begin(t, map[string][]string{
+		"join": {"hang", "409 CONFLICT"}, "beat": {beat, "hang", beat}, "take": {"hang", `{"now": "2026-11-22T10:00:00Z"}`}, "held": {"hang", `{}`},
+		"commit": {"hang", `{}`}, "outcome": {"hang", "hang", "404 NOT_FOUND"}, "runs": {"hang", `{"cursor": ""}`},
+	})
+	w.silence, w.long = 200*time.Millisecond, 200*time.Millisecond
+	w.opt.Patience = 1 // which counts for servers that are not reached
+	if _, err := w.Join(t.Context(), world.Worker{ID: "w1"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Take(t.Context(), world.TakeQuery{Worker: "w1", Runs: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: "w1"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Held(t.Context(), "w1"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Commit(t.Context(), turn(1))
+	wantErr(t, "commit", err, world.ErrUnknownOutcome)
+	_, err = w.Outcome(t.Context(), turn(1))
+	wantErr(t, "outcome", err, world.ErrNotFound)
+	if _, err = w.Commit(t.Context(), turn(1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Runs(t.Context(), world.RunQuery{}); err != nil {
+		t.Fatal(err)
+	}
+	for call, want := range map[string]int{"join": 1, "beat": 3, "take": 2, "held": 2, "commit": 2, "outcome": 3, "runs": 2} {
+		if got := f.calls(call); len(got) < want || (call == "take" || call == "commit") && !strings.Contains(got[1], `"again":true`) {
+			t.Errorf("%s was asked %d times (%s), want %d at least", call, len(got), got, want)
+		}
 	}
 }
 

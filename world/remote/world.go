@@ -41,7 +41,8 @@ type Options struct {
 	Key string
 	// Patience is how long a call that has not reached the server is tried again. Default 10 s.
 	Patience time.Duration
-	// Timeout is how long the server may take to answer one. Default 45 s.
+	// Timeout is how long the server may take to answer one. Default 45 s. One that does not begin to answer is asked again sooner, where that is possible: after 2 s
+	// first, lists and the like after 15 s.
 	Timeout time.Duration
 	// Transport carries the requests; for tests, or TLS of one's own. Default: one of this World, with the system's proxy settings.
 	Transport http.RoundTripper
@@ -65,6 +66,8 @@ type World struct {
 	names  bool         // the server names the calls that it answers: its greeting did
 	says   bool         // its answers say that they are: its greeting did
 	takes  atomic.Int64 // the number of the last
+
+	silence, long time.Duration // firstSilence and longSilence, but in tests
 
 	mu      sync.Mutex
 	closed  bool
@@ -135,7 +138,7 @@ func Open(ctx context.Context, rawURL string, options ...Options) (*World, error
 		o.Transport = transport()
 	}
 	w := &World{
-		base: base, key: o.Key, opt: o, closing: make(chan struct{}), workers: make(map[string]*worker), doubts: make(map[[16]byte]struct{}),
+		base: base, key: o.Key, opt: o, silence: firstSilence, long: longSilence, closing: make(chan struct{}), workers: make(map[string]*worker), doubts: make(map[[16]byte]struct{}),
 		client: &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	if err := w.greet(ctx); err != nil {
@@ -175,6 +178,7 @@ func secretOf(key string) string {
 func transport() *http.Transport {
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DisableCompression: true, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
+		HTTP2:        &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: firstSilence}, // or all would stay on one connection that hangs
 		MaxIdleConns: 256, MaxIdleConnsPerHost: 256, IdleConnTimeout: 60 * time.Second,
 	}
 }
@@ -184,9 +188,9 @@ func (w *World) greet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.opt.Timeout)
 	defer cancel()
 	began, pause := time.Now(), firstPause
-	err := w.once(ctx, http.MethodGet, "", nil, &w.hello)
+	err := w.once(ctx, http.MethodGet, "", nil, w.silence, &w.hello)
 	for errors.Is(err, errLost) && time.Since(began) <= w.opt.Patience && w.pause(ctx, pause+rand.N(pause)) {
-		err = w.once(ctx, http.MethodGet, "", nil, &w.hello)
+		err = w.once(ctx, http.MethodGet, "", nil, w.silence, &w.hello)
 		pause = min(2*pause, longestPause)
 	}
 	switch {

@@ -1,0 +1,3 @@
+-- How long statements wait for the locks of others, and from here on for $1 at most, in this transaction.
+SELECT b.before, set_config('lock_timeout', CASE WHEN b.before::interval > '0' AND b.before::interval < $1::text::interval THEN b.before ELSE $1::text END, true)
+FROM (SELECT current_setting('lock_timeout') AS before OFFSET 0) b
