@@ -283,3 +283,9 @@ func bearDamaged(t *testing.T, d *damagedFile) {
 		t.Fatal(err)
 	}
 }
+
+// TestBesideLog changes what lies beside logs, and what hangs on rows that are lost: see worldtest.RunBesideLog.
+func TestBesideLog(t *testing.T) {
+	t.Parallel()
+	worldtest.RunBesideLog(t, &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")})
+}

@@ -4,6 +4,8 @@ package sqlite
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ var (
 	doctorCounts = load("doctor_counts")
 	forgetTotals = load("forget_totals")
 	recountRuns  = load("recount")
+	disown       = load("disown")
 )
 
 var _ world.Mender = (*World)(nil)
@@ -68,8 +71,16 @@ func (w *World) mendSome(ctx context.Context) error {
 	})
 }
 
-// buryLost hands back what owners have that are not among the workers, as if they had left.
+// buryLost hands back what owners have that are not among the workers, as if they had left. Workers that are alive are among them, though their rows be lost:
+// they belong to the worker process, so that a process that is not it leaves all to that one.
 func (g *group) buryLost() (owners int, err error) {
+	works, err := g.wr.w.worksElsewhere()
+	if err != nil || works {
+		return 0, err
+	}
+	if err := g.showAll(); err != nil {
+		return 0, err
+	}
 	for _, s := range []*statement{lostRuns, lostTasks} {
 		n, err := g.changed(s)
 		if err != nil {
@@ -81,6 +92,26 @@ func (g *group) buryLost() (owners int, err error) {
 		return 0, nil
 	}
 	return owners, g.bury(nobody, false)
+}
+
+// showAll has the file show all workers that are alive, and takes from them what they were never given.
+func (g *group) showAll() error {
+	w := g.wr.w
+	w.mu.Lock()
+	all := slices.Collect(maps.Values(w.workers))
+	w.mu.Unlock()
+	for _, wk := range all {
+		if g.buried[wk.key] {
+			continue
+		}
+		if err := g.show(wk, g.now.Add(wk.until.Sub(g.steady))); err != nil {
+			return err
+		}
+		if _, err := g.disownStrays(wk); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // flushTotals writes what the group has counted so far: it is in runs and the queue already.
