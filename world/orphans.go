@@ -8,8 +8,8 @@ import (
 // Orphans are rows of a table whose run, or class, is not there. It is for worlds.
 type Orphans struct {
 	Table string
-	N     int64
-	First int64 // the least key of a run that they have
+	N     int64 // of how many keys of runs
+	First int64 // the least of these
 }
 
 // OrphansFound is what a [Doctor] says of orphans, in a schema whose name is before that of each table.
@@ -20,7 +20,7 @@ func OrphansFound(all []Orphans, schema string) Finding {
 	var found, rid []string
 	ended := false
 	for _, o := range all {
-		found = append(found, fmt.Sprintf("%d of %s (run %d first)", o.N, o.Table, o.First))
+		found = append(found, fmt.Sprintf("rows of %s (keys of runs: %d, first %d)", o.Table, o.N, o.First))
 		lost := " NOT IN (SELECT key FROM " + schema + "runs)"
 		ended = ended || o.Table == "hooks" || o.Table == "ended_hooks"
 		switch table, _, class := strings.Cut(o.Table, " "); {

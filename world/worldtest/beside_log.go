@@ -4,6 +4,7 @@ package worldtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 		}
 		f := r.finding("rows of no run")
 		for _, table := range []string{"log", "queue", "hooks"} {
-			if want := fmt.Sprintf("1 of %s (run %d first)", table, lostKey); f.Health != world.HealthBad || !strings.Contains(f.Found, want) {
+			if want := fmt.Sprintf("rows of %s (keys of runs: 1, first %d)", table, lostKey); f.Health != world.HealthBad || !strings.Contains(f.Found, want) {
 				t.Errorf("doctor: %+v, want it bad, with %q", f, want)
 			}
 		}
@@ -72,6 +73,22 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 		_, err := other.w.(world.Mender).Mend(r.ctx)
 		r.must(err, "mend")
 		r.same(r.run(run.run).Queue.Owner, k.id, "the owner of its run")
+		run.end()
+	})
+	t.Run("nothing is taken from a worker that is alive and has lost its row", func(t *testing.T) {
+		r, _ := begin(t)
+		k := r.worker("good")
+		run := k.bear("good")
+		if slices.Contains(s.Columns(t), [2]string{"workers", "session"}) {
+			r.until("its session is known", func() bool { return s.Count(t, "SELECT count(*) FROM workers WHERE session AND id = '"+k.id+"'") > 0 })
+		}
+		s.Exec(t, "DELETE FROM workers")
+		other := newRig(t, s.Open(t))
+		_, err := other.w.(world.Mender).Mend(r.ctx)
+		r.must(err, "mend")
+		other.sweep(100)
+		r.same(s.Count(t, fmt.Sprintf("SELECT count(*) FROM queue WHERE owner IS NOT NULL AND run = %d", key(t, run.run))), 1, "rows of its run that somebody owns")
+		r.sweep(100)
 		run.end()
 	})
 	for _, over := range []bool{false, true} {

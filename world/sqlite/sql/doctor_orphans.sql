@@ -1,5 +1,5 @@
--- Rows that are of no run or class that there is, by table: how many, and the key of the first. Of logs, streams and deliveries it is how many runs. All of these
--- tables, on purpose; by keys and by the first part of indexes log_run, chunks_run, ended_hooks_run.
+-- Rows that are of no run or class that there is, by table: of how many keys of runs, and the first of these. All of these tables,
+-- on purpose; of the large ones by keys and by the first part of indexes log_run, chunks_run, ended_hooks_run.
 WITH RECURSIVE
   logs(run) AS (SELECT min(run) FROM log UNION ALL SELECT (SELECT min(run) FROM log WHERE run > k.run) FROM logs k WHERE k.run IS NOT NULL),
   streams(run) AS (SELECT min(run) FROM chunks UNION ALL SELECT (SELECT min(run) FROM chunks WHERE run > k.run) FROM streams k WHERE k.run IS NOT NULL),
@@ -10,6 +10,6 @@ WITH RECURSIVE
     UNION ALL SELECT 'awaits', target FROM awaits UNION ALL SELECT 'awaits', waiter FROM awaits
     UNION ALL SELECT 'chunks', run FROM streams WHERE run IS NOT NULL UNION ALL SELECT 'delivered', run FROM heard WHERE run IS NOT NULL
     UNION ALL SELECT 'attributes', run FROM attributes UNION ALL SELECT 'acts', run FROM acts UNION ALL SELECT 'trims', run FROM trims)
-SELECT name, count(*), min(run) FROM kept k WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = k.run) GROUP BY name
+SELECT name, count(DISTINCT run), min(run) FROM kept k WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = k.run) GROUP BY name
 UNION ALL SELECT 'queue (their class)', count(*), min(run) FROM queue q WHERE NOT EXISTS (SELECT 1 FROM classes c WHERE c.key = q.class) HAVING count(*) > 0
 ORDER BY 1
