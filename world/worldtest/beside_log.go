@@ -137,6 +137,22 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 			k.getOf(run.run)
 		})
 	}
+	t.Run("each check is told as it is made", func(t *testing.T) {
+		r, _ := begin(t)
+		var begun, told, want []string
+		r.must(r.w.(world.Examiner).ExamineEach(r.ctx, func(check string) {
+			if len(begun) != len(told) {
+				t.Errorf("%s begins before %s is told", check, begun[len(begun)-1])
+			}
+			begun = append(begun, check)
+		}, func(f world.Finding) { told = append(told, f.Check) }), "examine")
+		all, err := r.w.(world.Doctor).Examine(r.ctx)
+		r.must(err, "examine")
+		for _, f := range all {
+			want = append(want, f.Check)
+		}
+		r.same([][]string{begun, told}, [][]string{want, want}, "checks that began, and that were told")
+	})
 	t.Run("acts on a run whose row says what its log does not", func(t *testing.T) {
 		r, k := begin(t)
 		flip := func(run string) {
