@@ -48,7 +48,7 @@ func (w *World) Mend(ctx context.Context) ([]world.Finding, error) {
 	})
 }
 
-// mendSome mends what is seen at a glance: owners that are not there, and counts that cannot be right.
+// mendSome mends what is seen at a glance: owners that are not there, or were never given what they own, and counts that cannot be right.
 func (w *World) mendSome(ctx context.Context) error {
 	lost, wrong := false, false
 	if err := w.read(ctx, func(c *conn) error {
@@ -57,12 +57,20 @@ func (w *World) mendSome(ctx context.Context) error {
 		}
 		_, err := c.one(badTotals, func(r row) error { wrong = r.bool(0); return nil })
 		return err
-	}); err != nil || !lost && !wrong {
+	}); err != nil || !lost && !wrong && !w.locked.Load() {
 		return err
 	}
 	return w.write(ctx, func(g *group) error {
-		if _, err := g.buryLost(); err != nil || !wrong {
+		if err := g.eachWorker(func(wk *worker) error { _, err := g.disownStrays(wk); return err }); err != nil {
 			return err
+		}
+		if lost {
+			if _, err := g.buryLost(); err != nil {
+				return err
+			}
+		}
+		if !wrong {
+			return nil
 		}
 		if err := g.flushTotals(); err != nil {
 			return err
@@ -78,7 +86,13 @@ func (g *group) buryLost() (owners int, err error) {
 	if err != nil || works {
 		return 0, err
 	}
-	if err := g.showAll(); err != nil {
+	if err := g.eachWorker(func(wk *worker) error {
+		if err := g.show(wk, g.now.Add(wk.until.Sub(g.steady))); err != nil {
+			return err
+		}
+		_, err := g.disownStrays(wk)
+		return err
+	}); err != nil {
 		return 0, err
 	}
 	for _, s := range []*statement{lostRuns, lostTasks} {
@@ -94,8 +108,8 @@ func (g *group) buryLost() (owners int, err error) {
 	return owners, g.bury(nobody, false)
 }
 
-// showAll has the file show all workers that are alive, and takes from them what they were never given.
-func (g *group) showAll() error {
+// eachWorker calls do for all workers that are alive.
+func (g *group) eachWorker(do func(wk *worker) error) error {
 	w := g.wr.w
 	w.mu.Lock()
 	all := slices.Collect(maps.Values(w.workers))
@@ -104,10 +118,7 @@ func (g *group) showAll() error {
 		if g.buried[wk.key] {
 			continue
 		}
-		if err := g.show(wk, g.now.Add(wk.until.Sub(g.steady))); err != nil {
-			return err
-		}
-		if _, err := g.disownStrays(wk); err != nil {
+		if err := do(wk); err != nil {
 			return err
 		}
 	}
