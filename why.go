@@ -65,7 +65,7 @@ type Why struct {
 	Deaths  int                 `json:"deaths,omitempty"`  // attempts of the step that began and were never heard of again
 	Error   *world.AttemptError `json:"error,omitempty"`   // how the step's last attempt ended, or the run
 	Worker  string              `json:"worker,omitempty"`  // who has it, as people call it
-	Block   *world.Block        `json:"block,omitempty"`
+	Block   *world.Block        `json:"block,omitempty"`   // of kind over: what is kept of it is damaged
 	By      string              `json:"by,omitempty"`      // who paused or cancelled it
 	Reason  string              `json:"reason,omitempty"`  // and why
 	Workers int                 `json:"workers"`           // that are alive, whatever they know

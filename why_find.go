@@ -48,13 +48,17 @@ const mostAsides = 3
 func (f *whyFinder) find() {
 	q := f.run.Queue
 	if what := f.run.Damage; what != "" {
-		f.why.Kind, f.why.Block = WhyBlocked, &world.Block{Code: world.CodeCorrupt, Message: what, Seq: 1}
-		return
+		f.why.Block = &world.Block{Code: world.CodeCorrupt, Message: what, Seq: 1}
 	}
-	if f.run.Status.Terminal() || q == nil {
+	switch {
+	case f.run.Status.Terminal(), q == nil && f.why.Block == nil:
 		f.over()
 		return
+	case f.why.Block != nil && (q == nil || q.Owner == "" && q.Blocked == nil): // nobody has found it yet
+		f.why.Kind = WhyBlocked
+		return
 	}
+	f.why.Block = nil
 	f.why.Mail = q.Mail
 	switch {
 	case q.Owner != "" && !f.alive(q.Owner):
@@ -291,9 +295,13 @@ func (f *whyFinder) retry(en *world.Entry) {
 
 func (f *whyFinder) paused() {
 	f.why.Kind = WhyPaused
-	if f.journal != nil && f.journal.Paused != nil {
+	switch {
+	case f.journal == nil:
+	case f.journal.Paused != nil:
 		f.by(f.journal.Paused)
 		f.why.Since = f.journal.Paused.At
+	default: // its row was changed by hand, or it was resumed a moment ago
+		f.why.Reason = "its row says so, and its log does not; `stepwell runs resume` puts that right"
 	}
 }
 

@@ -93,6 +93,16 @@ func TestWhy(t *testing.T) {
 		kind WhyKind
 		text string
 	}{
+		"over and damaged": {waitingRun().with(func(c *whyCase) {
+			c.row.Status, c.row.Queue, c.row.EndedAt, c.row.Damage = world.Completed, nil, ago(time.Hour), "its end: the checksum does not fit"
+		}), WhyOver, "completed at 13:12:00 (1 h ago); what is kept of it is damaged: its end: the checksum does not fit"},
+		"damaged, and nobody has seen it": {waitingRun(verifyWait).with(func(c *whyCase) { c.row.Damage = "its row: the checksum does not fit" }), WhyBlocked,
+			"blocked (CORRUPTED_EVENT_LOG): its row: the checksum does not fit; no worker has tried it"},
+		"damaged and blocked": {waitingRun(verifyWait).with(func(c *whyCase) { c.row.Damage = "its row: the checksum does not fit" }).queue(func(q *world.QueueRow) {
+			q.Blocked = &world.Block{Code: world.CodeCorrupt, Message: "its row is damaged", Tries: 3}
+		}), WhyBlocked, "blocked (CORRUPTED_EVENT_LOG): its row is damaged; tried 3 times"},
+		"paused by a hand in its row": {waitingRun(verifyWait).queue(func(q *world.QueueRow) { q.Paused = true }), WhyPaused,
+			"paused: its row says so, and its log does not; `stepwell runs resume` puts that right"},
 		"event": {waitingRun(verifyWait), WhyEvent,
 			`waiting for event "verify" where {"userId":"42"} until Fri 27 Nov 09:12 (in 4 d 19 h)`},
 		"event with a quote in its name": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindEvent, Name: `say "hi" \o/`, Time: ago(time.Hour)}), WhyEvent,

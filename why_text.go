@@ -87,10 +87,13 @@ func (w Why) sentence() string {
 
 func (w Why) overText() string {
 	s := w.act(string(w.Status), w.Since)
-	if w.Status == world.Completed || w.Error == nil {
-		return s
+	if w.Status != world.Completed && w.Error != nil {
+		s += ": " + errorText(w.Error)
 	}
-	return s + ": " + errorText(w.Error)
+	if w.Block != nil {
+		s += "; what is kept of it is damaged: " + human.Cut(w.Block.Message, 300)
+	}
+	return s
 }
 
 // act is what somebody did, when, and why.
@@ -138,9 +141,12 @@ func (w Why) blockText() string {
 	first, _, _ := strings.Cut(w.Block.Message, "\n")
 	s := "blocked (" + w.Block.Code + ")" + w.since() + ": " + human.Cut(first, 300)
 	crashed := w.Block.Code == world.CodeCrashLoop
-	if crashed && w.Block.Tries == 0 {
+	switch {
+	case crashed && w.Block.Tries == 0:
 		s += "; it is tried once more, alone, when it is its turn"
-	} else {
+	case w.Block.Tries == 0: // its row says so, and no worker
+		return s + "; no worker has tried it"
+	default:
 		s += fmt.Sprintf("; tried %s", times(w.Block.Tries))
 		if !w.Until.IsZero() {
 			s += ", again" + w.at()
@@ -148,6 +154,9 @@ func (w Why) blockText() string {
 	}
 	if w.Workers == 0 {
 		s += ", but no worker is running"
+	}
+	if w.Block.Code == world.CodeCorrupt {
+		return s
 	}
 	if crashed && w.Block.Tries > 0 {
 		s += "; deploy a build that does not, or cancel it"

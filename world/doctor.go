@@ -15,6 +15,24 @@ type Doctor interface {
 	Examine(ctx context.Context) ([]Finding, error)
 }
 
+// Examiner is a [Doctor] that tells what it finds as it finds it.
+type Examiner interface {
+	// ExamineEach makes the checks of Examine. It calls begin before each, and tell after it.
+	ExamineEach(ctx context.Context, begin func(check string), tell func(Finding)) error
+}
+
+// ExamineEach has a doctor tell what it finds: at once, where it is an [Examiner], else at the end.
+func ExamineEach(ctx context.Context, d Doctor, begin func(check string), tell func(Finding)) error {
+	if e, ok := d.(Examiner); ok {
+		return e.ExamineEach(ctx, begin, tell)
+	}
+	all, err := d.Examine(ctx)
+	for _, f := range all {
+		tell(f)
+	}
+	return err
+}
+
 // Finding is the result of one check.
 type Finding struct {
 	Check  string `json:"check"`            // what was looked at, in a few words; the same each time

@@ -128,10 +128,10 @@ func (r *Run) CheckEnd(last, had int64) {
 	}
 }
 
-// CheckClass notes that the queue has a run under a class that there is not, and puts one in its place that somebody may take.
+// CheckClass notes that the queue has a run under a class that there is not, or that is another workflow's, and puts one in its place that somebody may take.
 func (r *Run) CheckClass(c *Class, workflow string, key int64) {
 	*c = Class{Workflow: workflow}
-	r.damaged("its row in the queue", fmt.Errorf("class %d is unknown", key))
+	r.damaged("its row in the queue", fmt.Errorf("class %d is not one of its workflow", key))
 }
 
 // ReadBirth reads what the row of a run shows of the first row of its log.

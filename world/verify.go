@@ -6,14 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
 // VerifyQuery says which runs to read: newest first, from a cursor of [Verified] on.
 type VerifyQuery struct {
 	Cursor string
-	Runs   int // about so many at most; 0: a page
+	Runs   int  // about so many at most; 0: a page
+	Mend   bool // what a [RunMender] can put right is put right
 }
 
 // Verified is what was read. Cursor is where to go on; "": all runs were read.
@@ -21,6 +21,7 @@ type Verified struct {
 	Runs    int
 	Events  int64
 	Damaged []Damage
+	Mended  []Damage // what was put right
 	Aside   []AsideRun
 	Cursor  string
 }
@@ -36,9 +37,12 @@ type AsideRun struct {
 type Damage struct {
 	Run  string
 	What string
+	// Mends says that a [RunMender] puts all of it right.
+	Mends bool
 }
 
-// Verify reads the rows, the logs and the streams of runs, and so compares them with their checksums. It changes nothing.
+// Verify reads the rows, the logs and the streams of runs, and so compares them with their checksums, and what lies beside the logs with them. It changes nothing,
+// unless it is to mend.
 func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err error) {
 	page, err := w.Runs(ctx, RunQuery{Cursor: q.Cursor, Limit: q.Runs})
 	if err != nil {
@@ -46,7 +50,10 @@ func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err erro
 	}
 	for i := range page.Runs {
 		r := &page.Runs[i]
-		n, asides, err := verify(ctx, w, r)
+		n, asides, mended, err := verify(ctx, w, r, q.Mend)
+		if mended != "" {
+			out.Mended = append(out.Mended, Damage{Run: r.ID, What: mended})
+		}
 		out.Runs++
 		out.Events += n
 		if asides > 0 {
@@ -54,7 +61,11 @@ func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err erro
 		}
 		switch {
 		case errors.Is(err, ErrCorrupt), errors.Is(err, ErrFormat):
-			out.Damaged = append(out.Damaged, Damage{r.ID, err.Error()})
+			d := Damage{Run: r.ID, What: err.Error()}
+			if beside := (*besideError)(nil); errors.As(err, &beside) {
+				d.Mends = beside.mends
+			}
+			out.Damaged = append(out.Damaged, d)
 		case errors.Is(err, ErrNotFound): // it was swept meanwhile
 		case err != nil:
 			return out, err
@@ -94,90 +105,31 @@ func checkEnd(ctx context.Context, w World, r *Run, over Status, last int64) err
 	return &CorruptError{Run: r.ID, Seq: last, Err: fmt.Errorf("the run is %s by its row, and %s by its log", status, over)}
 }
 
-// checkBeside compares what lies beside the log of a run that is not over with what the log says: its hooks and its queued steps. Where the log has gone on
-// since, nothing is said.
-func checkBeside(ctx context.Context, w World, s *State, cursor string) error {
-	var lost error
-	for h := range s.Hooks() {
-		rows, err := w.Hooks(ctx, HookQuery{Token: h.Token})
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(rows, func(row HookRow) bool { return row.Run == s.ID && row.ID == h.ID }) {
-			lost = &CorruptError{Run: s.ID, Seq: h.Created, Err: fmt.Errorf("hook %s is open, and its row is lost: nobody can send to it", h.ID)}
-		}
-	}
-	if t, ok := w.(TaskReader); ok && lost == nil {
-		err := error(nil)
-		if lost, err = lostTask(ctx, w, t, s); err != nil {
-			return err
-		}
-	}
-	if lost == nil {
-		return nil
-	}
-	page, err := w.Events(ctx, s.ID, EventQuery{Cursor: cursor})
-	if err != nil || len(page.Events) > 0 {
-		return err
-	}
-	return lost
-}
-
-// lostTask finds a queued step that is open and has no task. One that has ended, and whose run has not read so, has mail.
-func lostTask(ctx context.Context, w World, t TaskReader, s *State) (lost, err error) {
-	var open []*Step
-	for st := range s.Steps() {
-		if st.Queued {
-			open = append(open, st)
-		}
-	}
-	if len(open) == 0 {
-		return nil, nil
-	}
-	tasks, err := t.Tasks(ctx, s.ID)
-	if err != nil {
-		return nil, err
-	}
-	row, err := w.Run(ctx, s.ID)
-	if err != nil || row.Queue == nil || row.Queue.Mail > 0 || len(tasks) >= mostTasks {
-		return nil, err
-	}
-	for _, st := range open {
-		if !slices.ContainsFunc(tasks, func(task Task) bool { return task.Step == st.ID }) {
-			return &CorruptError{Run: s.ID, Seq: st.Created, Err: fmt.Errorf("step %s is open, and its task is lost: nobody runs it", st.ID)}, nil
-		}
-	}
-	return nil, nil
-}
-
-// mostTasks is how many tasks of a run worlds list.
-const mostTasks = 1000
-
-func verify(ctx context.Context, w World, r *Run) (events int64, asides int, err error) {
+func verify(ctx context.Context, w World, r *Run, mend bool) (events int64, asides int, mended string, err error) {
 	if r.Damage != "" {
-		return 0, 0, &CorruptError{Run: r.ID, Seq: 1, Err: errors.New(r.Damage)}
+		return 0, 0, "", &CorruptError{Run: r.ID, Seq: 1, Err: errors.New(r.Damage)}
 	}
 	state, over, cursor, folded := State{ID: r.ID}, Status(""), "", false
 	for page := (EventPage{More: true}); page.More; {
 		if page, err = w.Events(ctx, r.ID, EventQuery{Cursor: page.Cursor}); err != nil {
-			return events, asides, err
+			return events, asides, mended, err
 		}
 		if len(page.Events) == 0 && events == 0 { // or it was swept between two statements
 			if _, err := w.Run(ctx, r.ID); err != nil {
-				return 0, 0, err
+				return 0, 0, "", err
 			}
-			return 0, 0, CheckFirst(r.ID, nil)
+			return 0, 0, "", CheckFirst(r.ID, nil)
 		}
 		for i := range page.Events {
 			e := &page.Events[i]
 			if events == 0 {
 				if err := CheckFirst(r.ID, e); err != nil {
-					return 0, 0, err
+					return 0, 0, "", err
 				}
 			}
 			if page.Trimmed == 0 {
 				if _, err := state.Apply(e, time.Time{}); err != nil {
-					return events, asides, &CorruptError{Run: r.ID, Seq: e.Seq, Err: err}
+					return events, asides, mended, &CorruptError{Run: r.ID, Seq: e.Seq, Err: err}
 				}
 			}
 			if e.Type.Terminal() {
@@ -191,21 +143,21 @@ func verify(ctx context.Context, w World, r *Run) (events int64, asides int, err
 		folded = page.Trimmed == 0
 	}
 	if err := checkEnd(ctx, w, r, over, state.Seq); err != nil {
-		return events, asides, err
+		return events, asides, mended, err
 	}
 	if folded && over == "" {
-		if err := checkBeside(ctx, w, &state, cursor); err != nil {
-			return events, asides, err
+		if mended, err = checkBeside(ctx, w, r, &state, cursor, mend); err != nil {
+			return events, asides, mended, err
 		}
 	}
 	streams, err := w.StreamsOf(ctx, r.ID)
 	if err != nil {
-		return events, asides, err
+		return events, asides, mended, err
 	}
 	for _, s := range streams {
 		for page := (ChunkPage{More: true}); page.More; {
 			if page, err = w.Chunks(ctx, r.ID, s.Name, ChunkQuery{From: page.Next}); err != nil {
-				return events, asides, fmt.Errorf("stream %q: %w", s.Name, err)
+				return events, asides, mended, fmt.Errorf("stream %q: %w", s.Name, err)
 			}
 		}
 	}
@@ -213,10 +165,10 @@ func verify(ctx context.Context, w World, r *Run) (events int64, asides int, err
 		tasks, err := t.Tasks(ctx, r.ID)
 		for i := range tasks {
 			if tasks[i].Damage != "" {
-				return events, asides, &CorruptError{Run: r.ID, Seq: 1, Err: fmt.Errorf("the task of step %s: %s", tasks[i].Step, tasks[i].Damage)}
+				return events, asides, mended, &CorruptError{Run: r.ID, Seq: 1, Err: fmt.Errorf("the task of step %s: %s", tasks[i].Step, tasks[i].Damage)}
 			}
 		}
-		return events, asides, err
+		return events, asides, mended, err
 	}
-	return events, asides, nil
+	return events, asides, mended, nil
 }

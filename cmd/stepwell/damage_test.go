@@ -80,19 +80,20 @@ func TestWakingADamagedRun(t *testing.T) {
 	}
 }
 
-// TestDoctorMends: what is wrong beside the logs is named, and --mend makes it right.
+// TestDoctorMends: what is wrong beside the logs is named, and --mend makes it right. The children of the fixture were not born by their parent, so that nobody would tell it of
+// their ends.
 func TestDoctorMends(t *testing.T) {
 	path := fixture(t)
-	changeFile(t, path, "UPDATE totals SET n = n + 1; UPDATE queue SET owner = 4711 WHERE run = (SELECT key FROM runs WHERE id = '"+sleepingRun+"')")
+	changeFile(t, path, "UPDATE totals SET n = n + 1; UPDATE queue SET owner = 4711, paused = NOT paused WHERE run = (SELECT key FROM runs WHERE id = '"+sleepingRun+"')")
 	env := map[string]string{"STEPWELL_DB": path}
 	code, out, _ := call{env: env}.do(t.Context(), "doctor")
-	for _, want := range []string{"bad      counts", "bad      runs without a worker", "doctor --mend"} {
+	for _, want := range []string{"bad      counts", "bad      runs without a worker", "bad      checksums", "its row says that it is paused", "doctor --mend"} {
 		if code != exitFailure || !strings.Contains(out, want) {
 			t.Errorf("doctor: exit code %d, %s; want %q", code, out, want)
 		}
 	}
 	_, out, errs := call{env: env}.do(t.Context(), "doctor", "--mend")
-	for _, want := range []string{"mended: counts", "good     counts", "good     runs without a worker"} {
+	for _, want := range []string{"mended: counts", "good     counts", "good     runs without a worker", "mended: runs           put right what lies beside the logs of 2 runs; " + sleepingRun, parentRun + " (step step_2 waits"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("doctor --mend: %s%s; want %q", out, errs, want)
 		}

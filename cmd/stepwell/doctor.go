@@ -13,13 +13,12 @@ import (
 
 func (c *cli) doctor() *cobra.Command {
 	var q reading
-	mend := false
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine a database: runs that stand still, and what makes it slow",
 		Long: `Examine a database: runs that are due and that nobody takes, workers that are lost, mail that nobody reads, streams with gaps, clocks that
 differ, missing indexes, dead rows, transactions that stay open, settings that lose data; rows that are not what was written, payloads that did
-not fit and were set aside. Nothing is changed, unless you say --mend. What is not well comes with what to do.
+not fit and were set aside. Nothing is changed, unless you say --mend. What is not well comes with what to do. Each check is shown as it is made.
 
 Exit codes:
   0    nothing is bad; there may be warnings
@@ -33,57 +32,74 @@ Exit codes:
   stepwell doctor --json | jq 'select(.health != "good")'`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd.Context(), func(db *database) error { return c.examine(cmd.Context(), db, q, mend) })
+			return c.with(cmd.Context(), func(db *database) error { return c.examine(cmd.Context(), db, q) })
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a check")
 	cmd.Flags().BoolVar(&q.full, "full", false, "read all runs, not the newest 1,000 alone")
 	cmd.Flags().StringVar(&q.from, "from", "", "read runs from here on: what an examination that was interrupted said")
-	cmd.Flags().BoolVar(&mend, "mend", false, "first count runs anew, and free what an owner has that is not there")
+	cmd.Flags().BoolVar(&q.mend, "mend", false, "first put right what lies beside logs, and what no worker has; and count runs anew")
 	return cmd
 }
 
-func (c *cli) examine(ctx context.Context, db *database, q reading, mend bool) error {
+func (c *cli) examine(ctx context.Context, db *database, q reading) error {
 	d, ok := db.world.(world.Doctor)
 	if !ok {
 		return usagef(validDB, "%s: its world has no doctor", c.place)
 	}
-	var all []world.Finding
-	if mend {
-		m, ok := db.world.(world.Mender)
-		if !ok {
-			return usagef("run it beside the database, with --db", "--mend: %s does not mend", c.place)
-		}
-		var err error
-		if all, err = m.Mend(ctx); err != nil {
-			return err
-		}
+	m, ok := db.world.(world.Mender)
+	if q.mend && !ok {
+		return usagef("run it beside the database, with --db", "--mend: %s does not mend", c.place)
 	}
-	found, err := d.Examine(ctx)
-	if err != nil {
-		return err
-	}
-	all = append(all, found...)
-	all = append(all, c.verify(ctx, db.world, q)...)
-	bads := 0
-	enc, t := c.encoder(), &table{gap: "  "}
-	for _, f := range all {
-		if f.Health == world.HealthBad {
+	all, bads := 0, 0
+	enc := c.encoder()
+	var failed error
+	show := func(f world.Finding) {
+		if all++; f.Health == world.HealthBad {
 			bads++
 		}
-		if c.json {
-			if err := enc.Encode(f); err != nil {
-				return err
-			}
-			continue
+		if !c.json {
+			t := &table{gap: "  ", least: c.findingWidths()}
+			c.addFinding(t, &f)
+			t.write(c.stdout, c.style())
+		} else if err := enc.Encode(f); err != nil && failed == nil {
+			failed = err
 		}
-		c.addFinding(t, &f)
 	}
-	t.write(c.stdout, c.style())
+	if q.mend { // first, as it changes what is counted
+		c.verify(ctx, db.world, q, show)
+		found, err := m.Mend(ctx)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			show(f)
+		}
+	}
+	still := func() {}
+	err := world.ExamineEach(ctx, d, func(check string) { still = c.still("looking at " + check) }, func(f world.Finding) { still(); show(f) })
+	if still(); err != nil {
+		return err
+	}
+	if !q.mend {
+		c.verify(ctx, db.world, q, show)
+	}
+	if failed != nil {
+		return failed
+	}
 	if bads > 0 {
-		return &fault{exitFailure, fmt.Errorf("%d of %d checks are bad", bads, len(all)), ""}
+		return &fault{exitFailure, fmt.Errorf("%d of %d checks are bad", bads, all), ""}
 	}
 	return nil
+}
+
+// findingWidths are the widths of columns that are known before there is anything in them: each finding is shown as it comes.
+func (c *cli) findingWidths() []int {
+	const longestCheck = len("runs without a worker")
+	if c.style().symbols {
+		return []int{1, longestCheck}
+	}
+	return []int{len(world.HealthWarning), longestCheck}
 }
 
 // addFinding adds a line for what was found, and one for what to do.

@@ -16,6 +16,7 @@ import (
 type reading struct {
 	full bool
 	from string
+	mend bool
 }
 
 const (
@@ -25,20 +26,25 @@ const (
 	mostAside   = 5
 )
 
-// verify reads runs and compares them with their checksums. Where it is interrupted it says how to go on.
-func (c *cli) verify(ctx context.Context, w world.World, q reading) []world.Finding {
+// verify reads runs, compares them with their checksums, and what lies beside their logs with these. Where it is interrupted it says how to go on.
+func (c *cli) verify(ctx context.Context, w world.World, q reading, show func(world.Finding)) {
 	f := world.Finding{Check: "checksums", Health: world.HealthGood}
 	var all world.Verified
 	var err error
 	at := q.from
+	p := c.progress("read", "run")
 	for {
 		var some world.Verified
-		if some, err = world.Verify(ctx, w, world.VerifyQuery{Cursor: at, Runs: readOnce}); err != nil {
+		if some, err = world.Verify(ctx, w, world.VerifyQuery{Cursor: at, Runs: readOnce, Mend: q.mend}); err != nil {
 			break
+		}
+		for range some.Runs {
+			p.step()
 		}
 		all.Runs += some.Runs
 		all.Events += some.Events
 		all.Damaged = append(all.Damaged, some.Damaged...)
+		all.Mended = append(all.Mended, some.Mended...)
 		all.Aside = append(all.Aside, some.Aside...)
 		if at = some.Cursor; at == "" || !q.full && all.Runs >= someRead {
 			break
@@ -54,14 +60,44 @@ func (c *cli) verify(ctx context.Context, w world.World, q reading) []world.Find
 	}
 	if n := len(all.Damaged); n > 0 {
 		f.Health = world.HealthBad
-		f.Advice = "others go on; restore a backup, or end the run and go on in a fork of it from before the damage: see docs/operating.md"
+		mends := 0
+		for _, d := range all.Damaged {
+			if d.Mends {
+				mends++
+			}
+		}
+		again := "stepwell doctor --mend"
+		if q.full {
+			again += " --full"
+		}
+		switch {
+		case mends == n:
+			f.Advice = "the logs are whole; what lies beside them is put right by:  " + again
+		case mends > 0:
+			f.Advice = fmt.Sprintf("others go on; %d are put right by `%s`; for the rest restore a backup, or end them and go on in forks: see docs/operating.md", mends, again)
+		default:
+			f.Advice = "others go on; restore a backup, or end the run and go on in a fork of it from before the damage: see docs/operating.md"
+		}
 		var texts []string
 		for _, d := range all.Damaged[:min(n, mostDamaged)] {
 			texts = append(texts, d.Run+" ("+human.Cut(d.What, 200)+")")
 		}
 		f.Found += fmt.Sprintf("; %d damaged: %s", n, strings.Join(texts, "; "))
 	}
-	return []world.Finding{f, c.aside(&all)}
+	show(f)
+	if q.mend {
+		show(mendedRuns(all.Mended))
+	}
+	show(c.aside(&all))
+}
+
+// mendedRuns tells what was put right beside logs.
+func mendedRuns(all []world.Damage) world.Finding {
+	texts := []string{"put right what lies beside the logs of " + human.Count(len(all), "run")}
+	for _, d := range all[:min(len(all), mostDamaged)] {
+		texts = append(texts, d.Run+" ("+human.Cut(d.What, 200)+")")
+	}
+	return world.Finding{Check: "mended: runs", Health: world.HealthGood, Found: strings.Join(texts, "; ")}
 }
 
 // aside tells of payloads that came from outside, did not fit, and were set aside. A run that is not over may wait for the right one.

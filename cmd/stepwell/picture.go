@@ -86,7 +86,7 @@ func (p *picture) why(to io.Writer) {
 	case stepwell.WhyBlocked, stepwell.WhyNoWorker, stepwell.WhyWorkerLost:
 		t = bad
 	case stepwell.WhyOver:
-		if w.Error != nil {
+		if w.Error != nil || w.Block != nil {
 			t = bad
 		}
 	default:

@@ -40,3 +40,12 @@ func (p *progress) end() {
 		fmt.Fprintf(p.c.stderr, "%s: %s\n", p.what, human.Count(p.n, p.noun))
 	}
 }
+
+// still says at a terminal that something is going on, where it has not been stopped for a while.
+func (c *cli) still(doing string) (stop func()) {
+	if !c.watched {
+		return func() {}
+	}
+	t := time.AfterFunc(progressPause, func() { fmt.Fprintf(c.stderr, "still %s\n", doing) })
+	return func() { t.Stop() }
+}

@@ -229,7 +229,7 @@ func statusCell(r *listed) cell {
 // listReason is short where the run is over: nothing, or what it failed of.
 func listReason(r *listed) string {
 	switch {
-	case r.Why.Kind != stepwell.WhyOver:
+	case r.Why.Kind != stepwell.WhyOver, r.Damage != "":
 		return human.Cut(r.Why.String(), 120)
 	case r.Why.Error != nil:
 		return human.Cut(r.Why.Error.Message, 80)

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -64,13 +65,14 @@ type cell struct {
 type table struct {
 	indent string
 	gap    string
+	least  []int // widths of columns, at least
 	rows   [][]cell
 }
 
 func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
 
 func (t *table) write(to io.Writer, s style) {
-	var widths []int
+	widths := slices.Clone(t.least)
 	for _, row := range t.rows {
 		for i := range row {
 			c := &row[i]

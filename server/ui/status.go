@@ -83,10 +83,12 @@ func whyTone(w *stepwell.Why) tone {
 	case stepwell.WhyBlocked, stepwell.WhyNoWorker, stepwell.WhyWorkerLost, stepwell.WhyStalled:
 		return bad
 	case stepwell.WhyOver:
-		switch w.Status {
-		case world.Completed:
+		switch {
+		case w.Block != nil:
+			return bad
+		case w.Status == world.Completed:
 			return good
-		case world.Failed:
+		case w.Status == world.Failed:
 			return bad
 		}
 		return quiet

@@ -99,6 +99,11 @@ func (a *acting) do(ctx context.Context) (err error) {
 		}
 		return err
 	}
+	if e.Type != world.RunCancelled && r.owner == 0 {
+		if err := rightPause(ctx, a.tx, r); err != nil {
+			return err
+		}
+	}
 	again := r.blocked && r.owner == 0 && e.Type == world.RunResumed && !(a.d.Wakes() && r.paused)
 	if again {
 		if _, err := a.tx.exec(ctx, tryBlocked, r.key); err != nil {

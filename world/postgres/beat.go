@@ -158,6 +158,12 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, ask *world
 		return b, nil, err
 	}
 	if !alive {
+		if b.Now, b.Until, alive, err = w.rejoin(ctx, wk); err != nil {
+			return world.Beat{}, nil, err
+		}
+		fresh = time.Time{}
+	}
+	if !alive {
 		w.forget(wk)
 		return b, nil, w.notAlive(wk.ID)
 	}

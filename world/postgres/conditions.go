@@ -134,26 +134,31 @@ func (d *draft) decide(ctx context.Context, tx txn, r *run, targets map[string]*
 }
 
 func (d *draft) decideAwait(ctx context.Context, tx txn, e *world.Event, target *run, p *plan) error {
-	switch {
-	case target == nil:
-		p.after(stepFailed(e.ID, world.CodeNotFound, "run "+e.Peer+" is unknown"))
-	case target.live:
+	if target != nil && target.live {
 		p.awaits = append(p.awaits, awaitRow{target: target.key, step: clean(e.ID)})
-	default:
-		last, err := lastEvent(ctx, tx, target)
-		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) { // that is not the waiter's fault
-			p.after(stepFailed(e.ID, world.CodeCorrupt, err.Error()))
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("run %s: await: %w", d.c.Run, err)
-		}
-		if !last.Type.Terminal() {
-			return errAgain // swept meanwhile
-		}
-		p.after(world.ResultFor(&last, e.ID))
+		return nil
 	}
+	result, err := resultOf(ctx, tx, target, world.Await{Step: e.ID, Run: e.Peer})
+	if err != nil {
+		return fmt.Errorf("run %s: await: %w", d.c.Run, err)
+	}
+	p.after(result)
 	return nil
+}
+
+// resultOf is what a step is told that waits for the end of a run which is over, or unknown (nil).
+func resultOf(ctx context.Context, tx txn, target *run, a world.Await) (world.Event, error) {
+	if target == nil {
+		return stepFailed(a.Step, world.CodeNotFound, "run "+a.Run+" is unknown"), nil
+	}
+	last, err := lastEvent(ctx, tx, target)
+	if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) { // that is not the waiter's fault
+		return stepFailed(a.Step, world.CodeCorrupt, err.Error()), nil
+	}
+	if err == nil && !last.Type.Terminal() {
+		err = errAgain // swept meanwhile
+	}
+	return world.ResultFor(&last, a.Step), err
 }
 
 // lastKnown is what is known of the last event of a run whose log cannot be read there: its number. It serves who ends the run, or lets it rest.
@@ -168,21 +173,27 @@ func lastKnown(ctx context.Context, tx txn, r *run) (last world.Event, err error
 // lastEvent reads the last event of a run.
 func lastEvent(ctx context.Context, tx txn, r *run) (last world.Event, err error) {
 	err = tx.each(ctx, lastHead, func(row scanner) error {
-		var seq int64
-		var format int
-		var head string
-		var body []byte
-		var sum *int32
-		if err := row.Scan(&seq, &format, &head, &body, &sum); err != nil {
-			return err
-		}
-		events, _, _, err := world.ReadRow(r.id, r.created, seq, format, head, body, sumOf(sum))
+		events, err := scanCommit(row, r)
 		if err == nil {
 			last = events[len(events)-1]
 		}
 		return err
 	}, r.key)
 	return last, err
+}
+
+// scanCommit reads a commit of a run: a row of last_head.
+func scanCommit(row scanner, r *run) ([]world.Event, error) {
+	var seq int64
+	var format int
+	var head string
+	var body []byte
+	var sum *int32
+	if err := row.Scan(&seq, &format, &head, &body, &sum); err != nil {
+		return nil, err
+	}
+	events, _, _, err := world.ReadRow(r.id, r.created, seq, format, head, body, sumOf(sum))
+	return events, err
 }
 
 func stepFailed(id, code, message string) world.Event {

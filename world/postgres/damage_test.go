@@ -224,3 +224,9 @@ func TestForcedCancelWithoutQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestBesideLog changes what lies beside logs, and what hangs on rows that are lost: see worldtest.RunBesideLog.
+func TestBesideLog(t *testing.T) {
+	t.Parallel()
+	worldtest.RunBesideLog(t, schemaToDamage(t))
+}

@@ -13,20 +13,28 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-var _ world.Doctor = (*World)(nil)
+var (
+	_ world.Doctor   = (*World)(nil)
+	_ world.Examiner = (*World)(nil)
+)
 
-// examination collects findings.
+// examination is what the checks have in common.
 type examination struct {
 	w   *World
 	now time.Time // the database's
-	all []world.Finding
 }
 
-// Examine makes all checks; see [world.Doctor]. Each is one statement or two.
-func (w *World) Examine(ctx context.Context) ([]world.Finding, error) {
+// Examine makes all checks; see [world.Doctor].
+func (w *World) Examine(ctx context.Context) (all []world.Finding, err error) {
+	err = w.ExamineEach(ctx, func(string) {}, func(f world.Finding) { all = append(all, f) })
+	return all, err
+}
+
+// ExamineEach makes all checks; see [world.Examiner]. Each is one statement or two.
+func (w *World) ExamineEach(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
 	x := &examination{w: w}
 	if err := w.read(ctx, databaseTime, func(row pgx.Rows) error { return row.Scan(&x.now) }); err != nil {
-		return nil, err
+		return err
 	}
 	for _, c := range []struct {
 		name string
@@ -53,19 +61,20 @@ func (w *World) Examine(ctx context.Context) ([]world.Finding, error) {
 		{"blocked runs", x.blocked},
 		{"housekeeping", x.backlog},
 	} {
+		begin(c.name)
 		f, err := c.look(ctx)
 		switch {
 		case errors.Is(err, world.ErrClosed) || ctx.Err() != nil:
-			return x.all, err
+			return err
 		case err != nil:
 			f = world.Finding{Health: world.HealthWarning, Found: err.Error(), Advice: "this could not be looked at"}
 		}
 		if f.Check = c.name; f.Health == "" {
 			f.Health = world.HealthGood
 		}
-		x.all = append(x.all, f)
+		tell(f)
 	}
-	return x.all, nil
+	return nil
 }
 
 // good, warning and bad make findings.

@@ -22,18 +22,14 @@ const mostDamaged = 5
 
 // orphans looks for rows whose run, or class, is not there.
 func (x *examination) orphans(ctx context.Context) (world.Finding, error) {
-	var found []string
+	var found []world.Orphans
 	err := x.w.read(ctx, doctorOrphans, func(row pgx.Rows) error {
-		var what string
-		err := row.Scan(&what)
-		found = append(found, what)
+		var o world.Orphans
+		err := row.Scan(&o.Table, &o.N, &o.First)
+		found = append(found, o)
 		return err
 	})
-	if len(found) == 0 {
-		return good("none"), err
-	}
-	return bad("their run was lost, or they were changed: nobody is given them; restore a backup, or delete them by hand",
-		"%s", strings.Join(found, "; ")), err
+	return world.OrphansFound(found, pgx.Identifier{x.w.opt.Schema}.Sanitize()+"."), err
 }
 
 // inboxes reads mail, and compares it with its checksums.

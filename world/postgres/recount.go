@@ -47,10 +47,16 @@ func (w *World) buryLost(ctx context.Context) (n int, err error) {
 		err := row.Scan(&key)
 		keys = append(keys, key)
 		return err
-	}); err != nil {
+	}, w.queue.session.class); err != nil {
 		return 0, err
 	}
 	for _, key := range keys {
+		if err := w.burial(ctx, func(q *pgx.Batch) {
+			q.Queue(w.sql(setPatience))
+			q.Queue(w.sql(closeLost), key)
+		}); err != nil {
+			return n, fmt.Errorf("end worker %d, which is not there: %w", key, err)
+		}
 		if _, err := w.handBack(ctx, key, false); err != nil {
 			return n, fmt.Errorf("hand back what worker %d had, which is not there: %w", key, err)
 		}

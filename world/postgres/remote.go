@@ -7,6 +7,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/jackc/pgx/v5"
 
@@ -28,16 +29,19 @@ func (w *World) find(ctx context.Context, id string) (*worker, error) {
 func (w *World) adopt(ctx context.Context, id string) (*worker, error) {
 	wk := &worker{Worker: world.Worker{ID: id, Remote: true}}
 	found := false
+	var classes, steps string
 	err := w.batch(ctx, func(q *pgx.Batch) {
 		found = false
 		q.Queue(w.sql(adoptWorker), id, w.laneNumbers()).Query(func(rows pgx.Rows) error {
-			_, err := pgx.ForEachRow(rows, []any{&wk.key, &wk.Name, &wk.Build, &wk.Lease, &wk.told}, func() error { found = true; return nil })
+			_, err := pgx.ForEachRow(rows, []any{&wk.key, &wk.Name, &wk.Build, &classes, &steps, &wk.Lease, &wk.told}, func() error { found = true; return nil })
 			return err
 		})
 	})
 	if err != nil || !found {
 		return nil, err
 	}
+	_ = json.Unmarshal([]byte(classes), &wk.Classes) // of a damaged row nothing is known
+	_ = json.Unmarshal([]byte(steps), &wk.Steps)
 	wk.told = world.Within(wk.told.UTC())
 	wk.shown = wk.told
 	return w.know(wk), nil

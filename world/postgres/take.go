@@ -257,6 +257,10 @@ func (r *takenRun) complete(ctx context.Context, w *World, mail []world.Mail) (e
 		kept := world.Run{Damage: r.out.Damage}
 		kept.CheckClass(&r.class, r.workflow, int64(r.classKey))
 		r.out.Damage, err = kept.Damage, nil
+	} else if err == nil && r.class.Workflow != r.workflow && r.out.Damage == "" {
+		kept := world.Run{}
+		kept.CheckClass(&r.class, r.workflow, int64(r.classKey))
+		r.out.Damage = kept.Damage
 	}
 	if err != nil {
 		return err

@@ -38,6 +38,8 @@ var (
 	returnTasks  = load("return_tasks")
 	deleteLanes  = load("delete_lanes")
 	deleteWorker = load("delete_worker")
+	rejoinWorker = load("rejoin_worker")
+	closeLost    = load("close_lost")
 )
 
 // queueing is what a World knows of its queue, beside what its workers hold.
@@ -104,11 +106,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err er
 	if wk.Lease == 0 {
 		wk.Lease = defaultLease
 	}
-	classes, err := json.Marshal(wk.Classes)
-	if err != nil {
-		return b, err
-	}
-	steps, err := json.Marshal(wk.Steps)
+	classes, steps, err := registered(&wk)
 	if err != nil {
 		return b, err
 	}
@@ -116,7 +114,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err er
 	mine := &worker{Worker: wk}
 	sent := time.Now()
 	err = w.batch(ctx, func(q *pgx.Batch) {
-		q.Queue(w.sql(insertWorker), wk.ID, wk.Name, wk.Build, string(classes), string(steps), int64(wk.Lease), w.laneNumbers(), wk.Remote).
+		q.Queue(w.sql(insertWorker), wk.ID, wk.Name, wk.Build, classes, steps, int64(wk.Lease), w.laneNumbers(), wk.Remote).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&mine.key, &b.Now, &b.Until) })
 	})
 	if sqlState(err) == codeUnique {
@@ -130,6 +128,32 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err er
 	mine.told, mine.shown = b.Until, b.Until
 	w.know(mine)
 	return b, nil
+}
+
+// registered is how the database keeps what a worker can run.
+func registered(wk *world.Worker) (classes, steps string, err error) {
+	a, err := json.Marshal(wk.Classes)
+	if err != nil {
+		return "", "", err
+	}
+	b, err := json.Marshal(wk.Steps)
+	return string(a), string(b), err
+}
+
+// rejoin writes the row of a worker again that was lost, unless somebody has closed its lanes, and so said that it is dead.
+func (w *World) rejoin(ctx context.Context, wk *worker) (now, until time.Time, ok bool, err error) {
+	classes, steps, err := registered(&wk.Worker)
+	if err != nil {
+		return now, until, false, err
+	}
+	err = w.batch(ctx, func(q *pgx.Batch) {
+		ok = false
+		q.Queue(w.sql(rejoinWorker), wk.key, wk.ID, wk.Name, wk.Build, classes, steps, int64(wk.Lease), wk.Remote, w.queue.session.class).Query(func(rows pgx.Rows) error {
+			_, err := pgx.ForEachRow(rows, []any{&now, &until}, func() error { ok = true; return nil })
+			return err
+		})
+	})
+	return now, until, ok, err
 }
 
 // Leave ends a worker's lease and hands back what it holds; see [world.Queue].

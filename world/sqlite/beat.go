@@ -56,7 +56,7 @@ func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
 	b = world.Beat{Now: g.now, Until: g.now.Add(wk.Lease)}
 	until := g.steady.Add(wk.Lease)
 	if wk.shown.Sub(g.steady) < wk.Lease/2 { // the file shows the lease to others: about is enough
-		if err := g.exec(beatWorker, wk.key, b.Until.UnixMicro()); err != nil {
+		if err := g.show(wk, b.Until); err != nil {
 			return b, err
 		}
 		g.onCommit(func() {
@@ -108,6 +108,33 @@ func (g *group) mailOfAll(wk *worker) (mail []world.Mail, err error) {
 	return mail, err
 }
 
+// disownStrays tells which runs the file has a worker own. What the worker was never given, as somebody changed the file by hand, comes back.
+func (g *group) disownStrays(wk *worker) (owned map[int64]bool, err error) {
+	owned = make(map[int64]bool)
+	if err := g.c.query(ownedRuns, func(r row) (bool, error) { owned[r.int(0)] = true; return true, nil }, wk.key); err != nil {
+		return nil, err
+	}
+	var strays []int64
+	w := g.wr.w
+	w.mu.Lock()
+	for key := range owned {
+		if _, knows := wk.runs[key]; !knows && !g.gave {
+			strays = append(strays, key)
+		}
+	}
+	w.mu.Unlock()
+	for _, key := range strays {
+		delete(owned, key)
+		if err := g.exec(disown, key, wk.key, int64(nobody)); err != nil {
+			return nil, err
+		}
+	}
+	if len(strays) > 0 {
+		err = g.bury(nobody, false)
+	}
+	return owned, err
+}
+
 // lostRuns tells which runs are no longer the worker's though it did not give them up: an operator of this process, or another process
 // behind its back, ended them.
 func (g *group) lostRuns(wk *worker) (lost []string, err error) {
@@ -124,8 +151,8 @@ func (g *group) lostRuns(wk *worker) (lost []string, err error) {
 	if known == 0 {
 		return lost, nil
 	}
-	owned := make(map[int64]bool, known)
-	if err := g.c.query(ownedRuns, func(r row) (bool, error) { owned[r.int(0)] = true; return true, nil }, wk.key); err != nil {
+	owned, err := g.disownStrays(wk)
+	if err != nil {
 		return nil, err
 	}
 	var gone []int64

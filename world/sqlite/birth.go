@@ -100,12 +100,17 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 	if b.Origin != nil {
 		originRun = b.Origin.Run
 	}
-	if r.key, err = g.insert(insertRun, c.Run, b.Workflow, int64(b.Version), orNull(b.Key), r.priority, parentRun, parentStep,
-		bit(b.Parent != nil && b.Parent.Detached), e.Time.UnixMicro(), int64(b.Retention), orNull(attrs), orNull(e.Sealed), originRun,
-		int64(world.BirthSum(c.Run, b, e.Time, e.Sealed).Value())); err != nil {
+	if r.key, err = g.nextRun(); err != nil {
 		return nil, err
 	}
-	if r.key == 0 {
+	n, err := g.changed(insertRun, r.key, c.Run, b.Workflow, int64(b.Version), orNull(b.Key), r.priority, parentRun, parentStep,
+		bit(b.Parent != nil && b.Parent.Detached), e.Time.UnixMicro(), int64(b.Retention), orNull(attrs), orNull(e.Sealed), originRun,
+		int64(world.BirthSum(c.Run, b, e.Time, e.Sealed).Value()))
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		g.wr.cache.lastRun--
 		return nil, fmt.Errorf("run %s: %w", c.Run, world.ErrRunExists)
 	}
 	if err := g.findBy(r.key, nil, b.Attributes); err != nil {

@@ -46,12 +46,13 @@ type cache struct {
 	runs    map[string]*run
 	classes map[world.Class]int64
 	names   map[int64]world.Class
+	lastRun int64 // the last key of a run; 0: not read yet
 }
 
 // clear forgets all.
 func (c *cache) clear() {
 	c.runs = make(map[string]*run)
-	c.classes, c.names = nil, nil
+	c.classes, c.names, c.lastRun = nil, nil, 0
 }
 
 // shrink forgets runs where there are too many. It is called between groups alone: within one, all must see the same *run.
@@ -68,6 +69,8 @@ var (
 	lastRow     = load("last_row")
 	listClasses = load("list_classes")
 	insertClass = load("insert_class")
+	lastKeys    = load("last_keys")
+	lastClass   = load("last_class")
 )
 
 // run returns what is known of a run, nil where there is none.
@@ -120,6 +123,21 @@ func (g *group) seq(r *run) (int64, error) {
 	return last, nil
 }
 
+// lastUsable is below all keys that damage makes and nobody gave.
+const lastUsable = 1 << 62
+
+// nextRun is the key of a run that is born: beyond all that any table has. The row of a run may be lost, and what hung on it is no other's.
+func (g *group) nextRun() (int64, error) {
+	last := &g.wr.cache.lastRun
+	if *last == 0 {
+		if _, err := g.c.one(lastKeys, func(row row) error { *last = row.int(0); return nil }); err != nil {
+			return 0, err
+		}
+	}
+	*last++
+	return *last, nil
+}
+
 // class returns the key of a class, new ones too.
 func (g *group) class(c world.Class) (int64, error) {
 	if err := g.loadClasses(); err != nil {
@@ -128,10 +146,16 @@ func (g *group) class(c world.Class) (int64, error) {
 	if key, ok := g.wr.cache.classes[c]; ok {
 		return key, nil
 	}
-	key, err := g.insert(insertClass, c.Workflow, int64(c.Version))
-	if err != nil {
+	if g.wr.lastClass == 0 {
+		if _, err := g.c.one(lastClass, func(row row) error { g.wr.lastClass = row.int(0); return nil }); err != nil {
+			return 0, err
+		}
+	}
+	key := g.wr.lastClass + 1
+	if err := g.exec(insertClass, key, c.Workflow, int64(c.Version)); err != nil {
 		return 0, err
 	}
+	g.wr.lastClass = key
 	g.wr.cache.classes[c], g.wr.cache.names[key] = key, c
 	return key, nil
 }
@@ -150,6 +174,9 @@ func (g *group) loadClasses() error {
 	err := g.c.query(listClasses, func(row row) (bool, error) {
 		c := world.Class{Workflow: row.text(1), Version: int(row.int(2))}
 		classes[c], names[row.int(0)] = row.int(0), c
+		if key := row.int(0); g.wr.lastClass > 0 && key > g.wr.lastClass && key < lastUsable { // another process's
+			g.wr.lastClass = key
+		}
 		return true, nil
 	})
 	if err == nil {

@@ -64,25 +64,31 @@ func (g *group) decideOthers(c *world.Commit, p *plan) error {
 
 func (g *group) decideAwait(c *world.Commit, e *world.Event, p *plan) error {
 	target, err := g.run(e.Peer)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case target == nil:
-		p.after(stepFailed(e.ID, world.CodeNotFound, "run "+e.Peer+" is unknown"))
-	case target.live:
-		p.awaits = append(p.awaits, await{target: target, step: e.ID})
-	default:
-		last, err := g.lastEvent(target)
-		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) { // that is not the waiter's fault
-			p.after(stepFailed(e.ID, world.CodeCorrupt, err.Error()))
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("run %s: await: %w", c.Run, err)
-		}
-		p.after(world.ResultFor(&last, e.ID))
 	}
+	if target != nil && target.live {
+		p.awaits = append(p.awaits, await{target: target, step: e.ID})
+		return nil
+	}
+	result, err := g.resultOf(target, world.Await{Step: e.ID, Run: e.Peer})
+	if err != nil {
+		return fmt.Errorf("run %s: await: %w", c.Run, err)
+	}
+	p.after(result)
 	return nil
+}
+
+// resultOf is what a step is told that waits for the end of a run which is over, or unknown (nil).
+func (g *group) resultOf(target *run, a world.Await) (world.Event, error) {
+	if target == nil {
+		return stepFailed(a.Step, world.CodeNotFound, "run "+a.Run+" is unknown"), nil
+	}
+	last, err := g.lastEvent(target)
+	if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) { // that is not the waiter's fault
+		return stepFailed(a.Step, world.CodeCorrupt, err.Error()), nil
+	}
+	return world.ResultFor(&last, a.Step), err
 }
 
 func stepFailed(id, code, message string) world.Event {

@@ -283,3 +283,58 @@ func bearDamaged(t *testing.T, d *damagedFile) {
 		t.Fatal(err)
 	}
 }
+
+// TestBesideLog changes what lies beside logs, and what hangs on rows that are lost: see worldtest.RunBesideLog.
+func TestBesideLog(t *testing.T) {
+	t.Parallel()
+	worldtest.RunBesideLog(t, &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")})
+}
+
+// TestRunThatItsOwnerWasNotGiven: somebody wrote another worker into the queue, which is alive and knows nothing of the run. The run comes back, with the worker's next beat where
+// it owns anything, else with the next sweep.
+func TestRunThatItsOwnerWasNotGiven(t *testing.T) {
+	t.Parallel()
+	for _, owns := range []bool{false, true} {
+		d := &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")}
+		w := d.Open(t)
+		classes := []world.Class{{Workflow: "any", Version: 1}}
+		bear := func(id, worker string) {
+			birth := world.Event{Seq: 1, Type: world.RunCreated, Time: world.Now(), Birth: &world.Birth{Workflow: "any", Version: 1}}
+			c := &world.Commit{ID: [16]byte([]byte(id + "________________")), Run: id, First: 1, Worker: worker, Events: []world.Event{birth}}
+			if worker != "" {
+				c.Take = 1
+			}
+			if _, err := w.Commit(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, id := range []string{"wrkr_a", "wrkr_b"} {
+			if _, err := w.Join(t.Context(), world.Worker{ID: id, Name: id, Classes: classes}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		bear("run_1", "")
+		if owns {
+			bear("run_2", "wrkr_b")
+		}
+		if n := d.do(t, "UPDATE queue SET owner = (SELECT key FROM workers WHERE id = 'wrkr_b') WHERE run = (SELECT key FROM runs WHERE id = 'run_1')"); n != 1 {
+			t.Fatalf("%d rows", n)
+		}
+		b, err := w.Beat(t.Context(), world.BeatQuery{Worker: "wrkr_b"})
+		if err != nil || len(b.Lost) > 0 {
+			t.Fatalf("beat: lost %v, %v", b.Lost, err)
+		}
+		if !owns {
+			if _, err := w.Sweep(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		taken, err := w.Take(t.Context(), world.TakeQuery{Worker: "wrkr_a", Classes: classes, Runs: 10})
+		if err != nil || len(taken.Runs) != 1 || taken.Runs[0].Run != "run_1" {
+			t.Errorf("owns %t: taken is %+v, %v; want run_1 alone", owns, taken.Runs, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

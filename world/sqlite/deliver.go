@@ -205,6 +205,11 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		}
 		return done, err
 	}
+	if e.Type != world.RunCancelled && r.owner == 0 {
+		if err := g.rightPause(r); err != nil {
+			return done, err
+		}
+	}
 	k := keyOf(d)
 	if done, err = g.note(r, d, k); err != nil || done.Duplicate { // its ID is known from now on, whatever becomes of it
 		return done, err

@@ -34,10 +34,19 @@ const (
 	manyFree     = 256 << 20 // bytes of free pages, where they are more than half of the file
 )
 
-var _ world.Doctor = (*World)(nil)
+var (
+	_ world.Doctor   = (*World)(nil)
+	_ world.Examiner = (*World)(nil)
+)
 
 // Examine makes all checks; see [world.Doctor].
 func (w *World) Examine(ctx context.Context) (all []world.Finding, err error) {
+	err = w.ExamineEach(ctx, func(string) {}, func(f world.Finding) { all = append(all, f) })
+	return all, err
+}
+
+// ExamineEach makes all checks; see [world.Examiner].
+func (w *World) ExamineEach(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
 	now := w.now()
 	for _, c := range []struct {
 		name string
@@ -62,6 +71,7 @@ func (w *World) Examine(ctx context.Context) (all []world.Finding, err error) {
 		{"blocked runs", examineBlocked},
 		{"housekeeping", examineUnswept},
 	} {
+		begin(c.name)
 		var f world.Finding
 		err := w.read(ctx, func(conn *conn) (err error) {
 			f, err = c.look(conn, now)
@@ -69,14 +79,14 @@ func (w *World) Examine(ctx context.Context) (all []world.Finding, err error) {
 		})
 		switch {
 		case errors.Is(err, world.ErrClosed) || ctx.Err() != nil:
-			return all, err
+			return err
 		case err != nil:
 			f = world.Finding{Health: world.HealthWarning, Found: err.Error(), Advice: "this could not be looked at"}
 		}
 		f.Check = c.name
-		all = append(all, f)
+		tell(f)
 	}
-	return all, nil
+	return nil
 }
 
 func good(format string, args ...any) world.Finding {

@@ -14,16 +14,12 @@ const mostNamed = 5
 
 // examineOrphans looks for rows whose run, or class, is not there.
 func examineOrphans(c *conn, _ time.Time) (world.Finding, error) {
-	var found []string
+	var found []world.Orphans
 	err := c.query(doctorOrphans, func(r row) (bool, error) {
-		found = append(found, r.text(0))
+		found = append(found, world.Orphans{Table: r.text(0), N: r.int(1), First: r.int(2)})
 		return true, nil
 	})
-	if len(found) == 0 {
-		return good("none"), err
-	}
-	return bad("their run was lost, or they were changed: nobody is given them; restore a backup, or delete them by hand",
-		"%s", strings.Join(found, "; ")), err
+	return world.OrphansFound(found, ""), err
 }
 
 // examineInboxes reads mail, and compares it with its checksums.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -66,6 +67,31 @@ func (w *World) lockSide() (*os.File, error) {
 		_ = f.Close()
 	}
 	return nil, fmt.Errorf("%w: worker lock %s: somebody keeps replacing it", world.ErrStorage, side)
+}
+
+// worksElsewhere reports whether another process is the worker process of the database, which is open. It leaves nothing behind.
+func (w *World) worksElsewhere() (bool, error) {
+	if w.lock != nil {
+		return false, nil
+	}
+	side, err := os.OpenFile(sidePath(w.path), os.O_RDWR, 0)
+	if err == nil {
+		err = lockFile(side)
+		_ = side.Close()
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		var log *os.File
+		if log, err = lockLog(w.path); log != nil {
+			_ = log.Close()
+		}
+	}
+	switch {
+	case errors.Is(err, errLocked):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("%w: worker lock %s: %w", world.ErrStorage, sidePath(w.path), err)
+	}
+	return false, nil
 }
 
 func (w *World) workerExists(who string) error {

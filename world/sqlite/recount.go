@@ -4,6 +4,8 @@ package sqlite
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ var (
 	doctorCounts = load("doctor_counts")
 	forgetTotals = load("forget_totals")
 	recountRuns  = load("recount")
+	disown       = load("disown")
 )
 
 var _ world.Mender = (*World)(nil)
@@ -45,7 +48,7 @@ func (w *World) Mend(ctx context.Context) ([]world.Finding, error) {
 	})
 }
 
-// mendSome mends what is seen at a glance: owners that are not there, and counts that cannot be right.
+// mendSome mends what is seen at a glance: owners that are not there, or were never given what they own, and counts that cannot be right.
 func (w *World) mendSome(ctx context.Context) error {
 	lost, wrong := false, false
 	if err := w.read(ctx, func(c *conn) error {
@@ -54,12 +57,20 @@ func (w *World) mendSome(ctx context.Context) error {
 		}
 		_, err := c.one(badTotals, func(r row) error { wrong = r.bool(0); return nil })
 		return err
-	}); err != nil || !lost && !wrong {
+	}); err != nil || !lost && !wrong && !w.locked.Load() {
 		return err
 	}
 	return w.write(ctx, func(g *group) error {
-		if _, err := g.buryLost(); err != nil || !wrong {
+		if err := g.eachWorker(func(wk *worker) error { _, err := g.disownStrays(wk); return err }); err != nil {
 			return err
+		}
+		if lost {
+			if _, err := g.buryLost(); err != nil {
+				return err
+			}
+		}
+		if !wrong {
+			return nil
 		}
 		if err := g.flushTotals(); err != nil {
 			return err
@@ -68,8 +79,22 @@ func (w *World) mendSome(ctx context.Context) error {
 	})
 }
 
-// buryLost hands back what owners have that are not among the workers, as if they had left.
+// buryLost hands back what owners have that are not among the workers, as if they had left. Workers that are alive are among them, though their rows be lost:
+// they belong to the worker process, so that a process that is not it leaves all to that one.
 func (g *group) buryLost() (owners int, err error) {
+	works, err := g.wr.w.worksElsewhere()
+	if err != nil || works {
+		return 0, err
+	}
+	if err := g.eachWorker(func(wk *worker) error {
+		if err := g.show(wk, g.now.Add(wk.until.Sub(g.steady))); err != nil {
+			return err
+		}
+		_, err := g.disownStrays(wk)
+		return err
+	}); err != nil {
+		return 0, err
+	}
 	for _, s := range []*statement{lostRuns, lostTasks} {
 		n, err := g.changed(s)
 		if err != nil {
@@ -81,6 +106,23 @@ func (g *group) buryLost() (owners int, err error) {
 		return 0, nil
 	}
 	return owners, g.bury(nobody, false)
+}
+
+// eachWorker calls do for all workers that are alive.
+func (g *group) eachWorker(do func(wk *worker) error) error {
+	w := g.wr.w
+	w.mu.Lock()
+	all := slices.Collect(maps.Values(w.workers))
+	w.mu.Unlock()
+	for _, wk := range all {
+		if g.buried[wk.key] {
+			continue
+		}
+		if err := do(wk); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // flushTotals writes what the group has counted so far: it is in runs and the queue already.

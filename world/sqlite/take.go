@@ -256,7 +256,7 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 	}
 	kept := world.Run{Damage: r.damage}
 	kept.CheckEnd(t.Seq, had)
-	if t.Class.Workflow == "" {
+	if t.Class.Workflow == "" || t.Class.Workflow != r.workflow && r.damage == "" {
 		kept.CheckClass(&t.Class, r.workflow, class)
 	}
 	r.last, t.Damage = t.Seq, kept.Damage

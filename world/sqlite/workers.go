@@ -23,6 +23,7 @@ var (
 	ownedMail    = load("owned_mail")
 	ownedRuns    = load("owned_runs")
 	remoteWorker = load("remote_worker")
+	rejoinWorker = load("rejoin_worker")
 )
 
 // worker is one that joined through this World and is alive. As a file has one worker process, leases are decided here; the
@@ -30,6 +31,7 @@ var (
 type worker struct {
 	world.Worker
 	key   int64
+	since time.Time        // when it joined
 	until time.Time        // the end of the lease, in steady time: see World.steadyLocked
 	shown time.Time        // and as the file has it
 	runs  map[int64]string // it owns, by key
@@ -93,6 +95,7 @@ func (g *group) owned(worker int64, r *run, owns bool) {
 		}
 		g.givenUp[runKey] = true
 	}
+	g.gave = g.gave || owns
 	g.onCommit(func() {
 		if wk := g.wr.w.workerByKey(worker); wk != nil {
 			g.wr.w.mu.Lock()
@@ -126,11 +129,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 	if wk.Lease == 0 {
 		wk.Lease = defaultLease
 	}
-	classes, err := json.Marshal(wk.Classes)
-	if err != nil {
-		return world.Beat{}, err
-	}
-	steps, err := json.Marshal(wk.Steps)
+	classes, steps, err := registered(&wk)
 	if err != nil {
 		return world.Beat{}, err
 	}
@@ -143,18 +142,41 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 			return b, err
 		}
 		until := g.now.Add(wk.Lease)
-		key, err := g.insert(insertWorker, wk.ID, wk.Name, wk.Build, string(classes), string(steps), int64(wk.Lease), g.now.UnixMicro(), until.UnixMicro(), bit(wk.Remote))
+		key, err := g.insert(insertWorker, wk.ID, wk.Name, wk.Build, classes, steps, int64(wk.Lease), g.now.UnixMicro(), until.UnixMicro(), bit(wk.Remote))
 		if err != nil {
 			return b, err
 		}
 		g.onCommit(func() {
 			w.mu.Lock()
-			w.workers[wk.ID] = &worker{Worker: wk, key: key, until: g.steady.Add(wk.Lease), shown: g.steady.Add(wk.Lease), runs: make(map[int64]string)}
+			w.workers[wk.ID] = &worker{Worker: wk, key: key, since: g.now, until: g.steady.Add(wk.Lease), shown: g.steady.Add(wk.Lease), runs: make(map[int64]string)}
 			w.mu.Unlock()
 			w.harken()
 		})
 		return world.Beat{Now: g.now, Until: until}, nil
 	})
+}
+
+// registered is how the file keeps what a worker can run.
+func registered(wk *world.Worker) (classes, steps string, err error) {
+	a, err := json.Marshal(wk.Classes)
+	if err != nil {
+		return "", "", err
+	}
+	b, err := json.Marshal(wk.Steps)
+	return string(a), string(b), err
+}
+
+// show has the file show the lease of a worker. A row that was lost is written again: leases are decided here, and nobody else can have this one.
+func (g *group) show(wk *worker, until time.Time) error {
+	n, err := g.changed(beatWorker, wk.key, until.UnixMicro())
+	if err != nil || n > 0 {
+		return err
+	}
+	classes, steps, err := registered(&wk.Worker)
+	if err != nil {
+		return err
+	}
+	return g.exec(rejoinWorker, wk.key, wk.ID, wk.Name, wk.Build, classes, steps, int64(wk.Lease), wk.since.UnixMicro(), until.UnixMicro(), bit(wk.Remote))
 }
 
 // harken begins to listen to the bell: there is a worker here.
@@ -186,7 +208,7 @@ func (g *group) lockWorkers(name string) error {
 	if err := g.c.query(listWorkers, func(r row) (bool, error) {
 		wk := scanWorker(r)
 		if wk.Remote {
-			remote = append(remote, &worker{Worker: wk.Worker, key: r.int(0), tasks: wk.Tasks, runs: make(map[int64]string)})
+			remote = append(remote, &worker{Worker: wk.Worker, key: r.int(0), since: wk.JoinedAt, tasks: wk.Tasks, runs: make(map[int64]string)})
 		} else {
 			left = append(left, r.int(0))
 		}

@@ -87,22 +87,23 @@ func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group)
 
 // writer is the goroutine that makes all changes of a World. What it remembers of the file holds until another connection writes.
 type writer struct {
-	w       *World
-	c       *conn // nil after a commit with an unknown outcome
-	version int64 // of the data when it was last read
-	noted   int64 // what note read of it
-	note    func(r row) error
-	ringer  ringer
-	batch   []*request
-	group   group
-	cache   cache
-	head    []byte // of the row that is being written
-	body    []byte
-	backlog backlog // what is in the log: see checkpoint.go
-	doubt   doubt   // after a sync that failed: see mend.go
-	full    bool    // the disk is: see full.go
-	reserve reserve
-	from    time.Time // since when it has been busy: see stalled
+	w         *World
+	c         *conn // nil after a commit with an unknown outcome
+	version   int64 // of the data when it was last read
+	noted     int64 // what note read of it
+	note      func(r row) error
+	ringer    ringer
+	batch     []*request
+	group     group
+	cache     cache
+	lastClass int64  // the last key of a class that there ever was, as far as it is known; 0: not read yet
+	head      []byte // of the row that is being written
+	body      []byte
+	backlog   backlog // what is in the log: see checkpoint.go
+	doubt     doubt   // after a sync that failed: see mend.go
+	full      bool    // the disk is: see full.go
+	reserve   reserve
+	from      time.Time // since when it has been busy: see stalled
 }
 
 func newWriter(w *World, c *conn) *writer {
@@ -345,6 +346,7 @@ type group struct {
 	totals  map[total]int64
 	buried  map[int64]bool // workers whose lease ends with it
 	givenUp map[int64]bool // runs that their owners gave up in it: not lost, says a beat of the same group
+	gave    bool           // it gave somebody a run, which he does not know of yet
 	voided  bool           // it ends what the worker process before this one left
 	notices []world.Notice
 	mark    int      // notices of the batch before this transaction

@@ -1,0 +1,219 @@
+package world
+
+// What lies beside the log of a run that is not over: the row of the queue, hooks, tasks, and who waits for whom. The log is the truth.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Beside is what the log of a run says of what lies beside it.
+type Beside struct {
+	Seq     int64 // number of the log's last event
+	Running bool  // else it is pending
+	Paused  bool
+	Awaits  []Await // those that are not there
+}
+
+// Await is a step that waits for the end of another run.
+type Await struct{ Step, Run string }
+
+// RunMender is a [World] that can put right by itself what it keeps beside the log of a run.
+type RunMender interface {
+	// Awaits lists which steps of a run wait for the end of others, as they would be told.
+	Awaits(ctx context.Context, run string) ([]Await, error)
+	// MendRun puts right whether a run is running and paused, and has steps be told of the ends of other runs: at once, where they are over. It reports whether it
+	// did, which is not so where the run is over, or its log has gone on.
+	MendRun(ctx context.Context, run string, is Beside) (bool, error)
+}
+
+// besides is a comparison.
+type besides struct {
+	w      World
+	s      *State
+	cursor string // behind the log as it was read
+	is     Beside
+	wrong  []string // that a RunMender puts right
+	lost   error    // that nobody does
+}
+
+// checkBeside compares what lies beside the log of a run that is not over with what the log says. Where the log has gone on since, nothing is said. It tells
+// what was put right, where that is wanted.
+func checkBeside(ctx context.Context, w World, r *Run, s *State, cursor string, mend bool) (mended string, err error) {
+	b := &besides{w: w, s: s, cursor: cursor, is: Beside{Seq: s.Seq, Running: s.Status == Running, Paused: s.Paused != nil}}
+	for _, look := range []func(context.Context) error{
+		func(ctx context.Context) error { return b.row(ctx, r) }, b.awaits, b.hooks, b.tasks,
+	} {
+		if err := look(ctx); err != nil {
+			return "", err
+		}
+	}
+	if len(b.wrong) == 0 && b.lost == nil {
+		return "", nil
+	}
+	page, err := w.Events(ctx, s.ID, EventQuery{Cursor: cursor})
+	if err != nil || len(page.Events) > 0 {
+		return "", err
+	}
+	if m, ok := w.(RunMender); ok && mend && len(b.wrong) > 0 {
+		done, err := m.MendRun(ctx, s.ID, b.is)
+		if err != nil {
+			return "", err
+		}
+		if done {
+			mended, b.wrong = strings.Join(b.wrong, "; "), nil
+		}
+	}
+	if len(b.wrong) > 0 {
+		return mended, &besideError{run: s.ID, what: strings.Join(b.wrong, "; "), mends: b.lost == nil, lost: b.lost}
+	}
+	return mended, b.lost
+}
+
+// besideError says what is not as the log says.
+type besideError struct {
+	run, what string
+	mends     bool // a RunMender puts all of it right
+	lost      error
+}
+
+func (e *besideError) Error() string {
+	if e.lost != nil {
+		return e.what + "; " + e.lost.Error()
+	}
+	return "run " + e.run + ": " + e.what
+}
+
+func (e *besideError) Unwrap() error { return ErrCorrupt }
+
+// row compares the row of the queue.
+func (b *besides) row(ctx context.Context, r *Run) error {
+	differs := func(r *Run) bool {
+		return r.Queue != nil && ((r.Status == Running) != b.is.Running || r.Queue.Paused != b.is.Paused)
+	}
+	if !differs(r) {
+		return nil
+	}
+	now, err := b.w.Run(ctx, b.s.ID) // the log may have gone on between the two
+	if err != nil || !differs(&now) {
+		return err
+	}
+	if (now.Status == Running) != b.is.Running {
+		b.wrong = append(b.wrong, fmt.Sprintf("its row says that it is %s, and its log that it is %s", now.Status, b.s.Status))
+	}
+	if now.Queue.Paused != b.is.Paused {
+		paused := map[bool]string{true: "paused", false: "not paused"}
+		b.wrong = append(b.wrong, fmt.Sprintf("its row says that it is %s, and its log that it is %s", paused[now.Queue.Paused], paused[b.is.Paused]))
+	}
+	return nil
+}
+
+// awaits looks for steps that nobody would tell of the end of the run that they wait for. Where that is over, the result is there or on its way: as mail.
+func (b *besides) awaits(ctx context.Context) error {
+	m, ok := b.w.(RunMender)
+	if !ok {
+		return nil
+	}
+	var open []Await
+	for st := range b.s.Steps() {
+		if (st.Kind == KindChild || st.Kind == KindAwait) && st.Peer != "" {
+			open = append(open, Await{st.ID, st.Peer})
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	have, err := m.Awaits(ctx, b.s.ID)
+	if err != nil {
+		return err
+	}
+	for _, a := range open {
+		if slices.Contains(have, a) {
+			continue
+		}
+		peer, err := b.w.Run(ctx, a.Run)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		if err != nil || peer.Status.Terminal() {
+			row, err := b.w.Run(ctx, b.s.ID)
+			if err != nil {
+				return err
+			}
+			if row.Queue == nil || row.Queue.Mail > 0 {
+				continue
+			}
+		}
+		b.is.Awaits = append(b.is.Awaits, a)
+		b.wrong = append(b.wrong, fmt.Sprintf("step %s waits for the end of run %s, and would not be told of it", a.Step, a.Run))
+	}
+	return nil
+}
+
+// hooks looks for hooks that nobody can send to.
+func (b *besides) hooks(ctx context.Context) error {
+	for h := range b.s.Hooks() {
+		rows, err := b.w.Hooks(ctx, HookQuery{Token: h.Token})
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(rows, func(row HookRow) bool { return row.Run == b.s.ID && row.ID == h.ID }) {
+			b.lost = &CorruptError{Run: b.s.ID, Seq: h.Created, Err: fmt.Errorf("hook %s is open, and its row is lost: nobody can send to it", h.ID)}
+		}
+	}
+	return nil
+}
+
+// tasks looks for queued steps that nobody runs.
+func (b *besides) tasks(ctx context.Context) (err error) {
+	if t, ok := b.w.(TaskReader); ok && b.lost == nil {
+		b.lost, err = lostTask(ctx, b.w, t, b.s)
+	}
+	return err
+}
+
+// lostTask finds a queued step that is open and has no task. One that has ended, and whose run has not read so, has mail.
+func lostTask(ctx context.Context, w World, t TaskReader, s *State) (lost, err error) {
+	var open []*Step
+	for st := range s.Steps() {
+		if st.Queued {
+			open = append(open, st)
+		}
+	}
+	if len(open) == 0 {
+		return nil, nil
+	}
+	tasks, err := t.Tasks(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	row, err := w.Run(ctx, s.ID)
+	if err != nil || row.Queue == nil || row.Queue.Mail > 0 || len(tasks) >= mostTasks {
+		return nil, err
+	}
+	for _, st := range open {
+		if !slices.ContainsFunc(tasks, func(task Task) bool { return task.Step == st.ID }) {
+			return &CorruptError{Run: s.ID, Seq: st.Created, Err: fmt.Errorf("step %s is open, and its task is lost: nobody runs it", st.ID)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// mostTasks is how many tasks of a run worlds list.
+const mostTasks = 1000
+
+// PausedBy tells whether a run is paused behind events of its log, where they say so.
+func PausedBy(events []Event) (paused, found bool) {
+	for i := range events {
+		switch events[i].Type {
+		case RunPaused:
+			paused, found = true, true
+		case RunResumed, CancelRequested:
+			paused, found = false, true
+		}
+	}
+	return paused, found
+}

@@ -1,0 +1,43 @@
+package world
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Orphans are rows of a table whose run, or class, is not there. It is for worlds.
+type Orphans struct {
+	Table string
+	N     int64 // of how many keys of runs
+	First int64 // the least of these
+}
+
+// OrphansFound is what a [Doctor] says of orphans, in a schema whose name is before that of each table.
+func OrphansFound(all []Orphans, schema string) Finding {
+	if len(all) == 0 {
+		return Finding{Health: HealthGood, Found: "none"}
+	}
+	var found, rid []string
+	ended := false
+	for _, o := range all {
+		found = append(found, fmt.Sprintf("rows of %s (keys of runs: %d, first %d)", o.Table, o.N, o.First))
+		lost := " NOT IN (SELECT key FROM " + schema + "runs)"
+		ended = ended || o.Table == "hooks" || o.Table == "ended_hooks"
+		switch table, _, class := strings.Cut(o.Table, " "); {
+		case class, table == "ended_hooks": // of a class the run is there, and can be ended; ended hooks come last
+		case table == "awaits":
+			rid = append(rid, "DELETE FROM "+schema+"awaits WHERE target"+lost+" OR waiter"+lost)
+		default:
+			rid = append(rid, "DELETE FROM "+schema+table+" WHERE run"+lost)
+		}
+	}
+	if ended { // a hook that is deleted is one that has ended
+		rid = append(rid, "DELETE FROM "+schema+"ended_hooks WHERE run NOT IN (SELECT key FROM "+schema+"runs)")
+	}
+	f := Finding{Health: HealthBad, Found: strings.Join(found, "; ")}
+	f.Advice = "their run or class was lost, and nobody is given them: put the rows of a backup back"
+	if len(rid) > 0 {
+		f.Advice += "; or delete what is left:  " + strings.Join(rid, "; ")
+	}
+	return f
+}

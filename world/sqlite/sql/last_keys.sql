@@ -1,0 +1,16 @@
+-- The last keys of runs that any table has, though their runs be lost; what cannot be a key is no number, or a very large one. Of a table without an index of
+-- runs nothing: what it has is in the log as well. By key; indexes log_run, inbox_run, tasks_run, hooks_run, ended_hooks_run, chunks_run, awaits_waiter.
+SELECT coalesce(max(key), 0) FROM (
+  SELECT (SELECT key FROM runs WHERE key < 4611686018427387904 ORDER BY key DESC LIMIT 1) AS key
+  UNION ALL SELECT (SELECT run FROM queue WHERE run < 4611686018427387904 ORDER BY run DESC LIMIT 1)
+  UNION ALL SELECT (SELECT run FROM log WHERE run < 4611686018427387904 ORDER BY run DESC LIMIT 1)
+  UNION ALL SELECT (SELECT run FROM inbox WHERE run < 4611686018427387904 ORDER BY run DESC LIMIT 1)
+  UNION ALL SELECT (SELECT run FROM tasks WHERE run < 4611686018427387904 ORDER BY run DESC LIMIT 1)
+  UNION ALL SELECT (SELECT run FROM hooks WHERE run < 4611686018427387904 ORDER BY run DESC LIMIT 1)
+  UNION ALL SELECT (SELECT run FROM ended_hooks WHERE run < 4611686018427387904 ORDER BY run DESC LIMIT 1)
+  UNION ALL SELECT (SELECT run FROM chunks WHERE run < 4611686018427387904 ORDER BY run DESC LIMIT 1)
+  UNION ALL SELECT (SELECT run FROM acts WHERE run < 4611686018427387904 ORDER BY run DESC LIMIT 1)
+  UNION ALL SELECT (SELECT run FROM delivered WHERE run < 4611686018427387904 ORDER BY run DESC LIMIT 1)
+  UNION ALL SELECT (SELECT run FROM trims WHERE run < 4611686018427387904 ORDER BY run DESC LIMIT 1)
+  UNION ALL SELECT (SELECT target FROM awaits WHERE target < 4611686018427387904 ORDER BY target DESC LIMIT 1)
+  UNION ALL SELECT (SELECT waiter FROM awaits WHERE waiter < 4611686018427387904 ORDER BY waiter DESC LIMIT 1))
