@@ -2,6 +2,7 @@ package stepwell
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -151,6 +152,9 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 		return nil, missing("start " + w.name + ": the App")
 	}
 	input, err := sent(&in, app.cfg.MaxPayload)
+	if raw, ok := any(&in).(*json.RawMessage); ok && err == nil { // it is nothing that Go encoded
+		err = world.CheckJSON("it", *raw)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start %s: input: %w", w.name, err)
 	}
