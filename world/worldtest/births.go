@@ -142,14 +142,14 @@ var births = []check{
 	}},
 	{"the birth is on the run's row", "what run_created holds can be read back", func(r *rig) {
 		c := birth("greet", withKey("k1"), func(b *world.Birth) {
-			b.Version, b.Priority, b.Retention = 3, 2, time.Hour
+			b.Version, b.Priority, b.Retention, b.Timeout = 3, 2, time.Hour, 90*time.Second
 			b.Attributes = map[string]jsonText{"tenant": jsonText(`"t1"`)}
 		})
 		r.commit(c)
 		e := c.Events[0]
 		r.same(r.run(c.Run), world.Run{
 			ID: c.Run, Workflow: "greet", Version: 3, Status: world.Pending, Key: "k1", Priority: 2, Input: e.Payload,
-			CreatedAt: e.Time, Retention: time.Hour, Attributes: e.Birth.Attributes, Queue: r.run(c.Run).Queue,
+			CreatedAt: e.Time, Retention: time.Hour, Timeout: 90 * time.Second, Attributes: e.Birth.Attributes, Queue: r.run(c.Run).Queue,
 		}, "run")
 	}},
 	{"a taken ID is refused", "run IDs are unique: ErrRunExists and nothing written", func(r *rig) {
