@@ -15,7 +15,8 @@ import (
 )
 
 // Start begins a run of a workflow by name, from JSON. A workflow that no worker knows is accepted: it waits for one. Where this
-// App knows the workflow, an input that does not fit its type is refused. See [Workflow.Start].
+// App knows the workflow, an input that does not fit its type is refused. So is, here and wherever raw JSON comes from outside, what is not UTF-8, or has a member
+// twice: see [world.CheckJSON]. See [Workflow.Start].
 func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage, opts ...StartOption) (*Run[json.RawMessage], error) {
 	var o StartOptions
 	if wf := a.known[workflow]; wf != nil {

@@ -142,8 +142,8 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 // Start begins a run of the workflow. It returns when the run is durable; it is not lost from then on. Where app works (see
 // [App.Run]) and has a free slot, the run begins at once, in place.
 //
-// Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken; encoding errors of the input. With the [Key]
-// of a run that is kept, that run is returned: see [Run.Existed].
+// Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken by a run that has not the [Key]; encoding errors
+// of the input. With the key of a run that is kept, that run is returned: see [Run.Existed].
 func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...StartOption) (*Run[Out], error) {
 	switch {
 	case w == nil:

@@ -40,8 +40,8 @@ func (c *cli) runsStart() *cobra.Command {
 		Use:   "start WORKFLOW [JSON|-]",
 		Short: "Start a run",
 		Long: `Start a run of a workflow, with its input as JSON (- reads it from standard input; without one it is null). A workflow that no worker knows is
-accepted: the run waits for one. With an idempotency key it can be started again safely: it is the same run. With --wait it is as
-stepwell runs result behind it.
+accepted: the run waits for one. With an idempotency key it can be started again safely: it is the same run, also with that run's ID. With
+--wait it is as stepwell runs result behind it.
 
 ` + exitCodes,
 		Example: `  stepwell runs start onboard-user '{"email":"a@b.c"}' --key user-42
