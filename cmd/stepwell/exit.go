@@ -111,8 +111,8 @@ func report(to io.Writer, ctx context.Context, err error, asJSON bool) int {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		f = &fault{code: exitInterrupted, err: errors.New("interrupted")}
 		err = f
-	} else if !errors.As(err, &f) && errors.Is(err, stepwell.ErrInvalid) { // a cursor of another list, and whatever else can never be right
-		f.code = exitUsage
+	} else {
+		errors.As(err, &f)
 	}
 	if asJSON {
 		writeFailure(to, failure{Code: codeOf(err, f.code), Error: err.Error(), Next: oneLine(f.next), Exit: f.code})

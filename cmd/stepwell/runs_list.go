@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -159,6 +160,9 @@ func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, cur
 	var reached time.Time
 	for looks := 0; len(runs) < limit && looks < mostLooks; looks++ {
 		page, err := db.app.Page(ctx, f, cursor, min(limit-len(runs), pageSize))
+		if errors.Is(err, stepwell.ErrInvalid) { // the cursor, or what is filtered by
+			return &fault{exitUsage, err, "see " + c.command("runs list --help")}
+		}
 		if err != nil {
 			return err
 		}

@@ -178,6 +178,11 @@ func (v *visit) readForm(known bool) error {
 	}
 	_ = rc.SetReadDeadline(time.Time{})
 	v.Form = v.PostForm // what stands in the address does not count
+	for name, texts := range v.Form {
+		if name != "payload" && name != "input" && name != "results" && int64(len(strings.Join(texts, ""))) > v.u.host.MaxBody() { // those are told beside their form
+			return fmt.Errorf("%w: %.40s has more than %d bytes", world.ErrTooLarge, name, v.u.host.MaxBody())
+		}
+	}
 	if !v.u.tokenFits(v.session, v.Form.Get("token")) {
 		return errForm
 	}
