@@ -3,7 +3,6 @@ package stepwell
 // What others write to this App's world through a server is held against the same rules as what goes through the App.
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -52,9 +51,6 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 		return fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, b.Timeout)
 	}
 	for name, value := range b.Attributes {
-		if !json.Valid(value) {
-			return fmt.Errorf("%w: attribute %.100q is not JSON", ErrInvalid, name)
-		}
 		if _, err := encodeAttribute(name, value); err != nil {
 			return err
 		}
@@ -65,10 +61,7 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	if e.Sealed != "" {
 		return codec.CheckSize(e.Payload, world.SealedSize(a.cfg.MaxPayload))
 	}
-	if err := a.checkInput(b.Workflow, b.Version, e.Payload); err != nil {
-		return fmt.Errorf("input: %w", err)
-	}
-	return nil
+	return a.checkInput(b.Workflow, b.Version, e.Payload, true)
 }
 
 // AdmitDelivery holds what is sent over a network against this App's settings, as [App.Signal] and [App.SendHook] hold what is sent through them: payloads
@@ -91,8 +84,10 @@ func (a *App) AdmitDelivery(d *world.Delivery) error {
 		if err := codec.CheckSize(e.Payload, limit); err != nil {
 			return fmt.Errorf("%s: %w", e.Type, err)
 		}
-		if e.Sealed == "" && e.Payload != nil && !json.Valid(e.Payload) {
-			return fmt.Errorf("%w: %s: the payload is not JSON", ErrInvalid, e.Type)
+		if e.Sealed == "" && e.Payload != nil {
+			if err := world.CheckJSON("the payload", e.Payload); err != nil {
+				return fmt.Errorf("%s: %w", e.Type, err)
+			}
 		}
 	}
 	return nil

@@ -44,6 +44,11 @@ func encodeAttribute(name string, value any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if raw, ok := value.(json.RawMessage); ok {
+		if err := world.CheckJSON(fmt.Sprintf("attribute %.100q", name), raw); err != nil {
+			return nil, err
+		}
+	}
 	b, err := codec.Encode(value, maxAttribute)
 	if err != nil {
 		return nil, fmt.Errorf("attribute %q: %w", name, err)

@@ -15,7 +15,8 @@ import (
 )
 
 // Start begins a run of a workflow by name, from JSON. A workflow that no worker knows is accepted: it waits for one. Where this
-// App knows the workflow, an input that does not fit its type is refused. See [Workflow.Start].
+// App knows the workflow, an input that does not fit its type is refused. So is, here and wherever raw JSON comes from outside, what is not UTF-8, or has a member
+// twice: see [world.CheckJSON]. See [Workflow.Start].
 func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage, opts ...StartOption) (*Run[json.RawMessage], error) {
 	var o StartOptions
 	if wf := a.known[workflow]; wf != nil {
@@ -24,20 +25,25 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 	if err := given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
-	if err := a.checkInput(workflow, o.Version, input); err != nil {
-		return nil, fmt.Errorf("start %s: input: %w", workflow, err)
+	if err := a.checkInput(workflow, o.Version, input, true); err != nil {
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	return startRun[json.RawMessage](ctx, a, workflow, input, &o)
 }
 
-func (a *App) checkInput(workflow string, version int, input []byte) error {
-	if err := codec.CheckSize(input, a.cfg.MaxPayload); err != nil {
-		return err
+// checkInput refuses an input that is too large, or does not fit, and one from outside that is not JSON. What a log has came in by the rules of its day.
+func (a *App) checkInput(workflow string, version int, input []byte, outside bool) error {
+	err := codec.CheckSize(input, a.cfg.MaxPayload)
+	if err == nil && outside {
+		err = world.CheckJSON("it", input)
 	}
-	if !json.Valid(input) {
-		return fmt.Errorf("%w: not JSON", ErrInvalid)
+	if err == nil {
+		err = a.fits(workflow, version, input)
 	}
-	return a.fits(workflow, version, input)
+	if err != nil {
+		return fmt.Errorf("input: %w", err)
+	}
+	return nil
 }
 
 func startRun[Out any](ctx context.Context, a *App, workflow string, input []byte, o *StartOptions) (*Run[Out], error) {
@@ -114,13 +120,13 @@ func (f *ListFilter) check() error {
 		}
 	}
 	for _, pattern := range f.Input {
-		if !json.Valid(pattern) {
-			return fmt.Errorf("%w: list runs: filter by input: %.100q is not JSON", ErrInvalid, pattern)
+		if err := world.CheckJSON(fmt.Sprintf("%.100q", pattern), pattern); err != nil {
+			return fmt.Errorf("list runs: filter by input: %w", err)
 		}
 	}
 	for name, pattern := range f.Attributes {
-		if !json.Valid(pattern) {
-			return fmt.Errorf("%w: list runs: filter by attribute %q: %.100q is not JSON", ErrInvalid, name, pattern)
+		if err := world.CheckJSON(fmt.Sprintf("%.100q", pattern), pattern); err != nil {
+			return fmt.Errorf("list runs: filter by attribute %q: %w", name, err)
 		}
 	}
 	return nil
@@ -241,10 +247,7 @@ func eventsIn(ctx context.Context, w world.World, run string, f EventFilter) ite
 func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMessage, opts ...SendOption) error {
 	err := world.CheckName("event", name)
 	if err == nil {
-		err = codec.CheckSize(payload, a.cfg.MaxPayload)
-	}
-	if err == nil && !json.Valid(payload) {
-		err = fmt.Errorf("%w: the payload is not JSON", ErrInvalid)
+		err = a.checkPayload(payload)
 	}
 	if err == nil {
 		err = a.deliver(ctx, run, world.Event{Type: world.SignalReceived, Name: name, Payload: payload}, opts)
@@ -253,6 +256,14 @@ func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMess
 		return fmt.Errorf("send event %q to run %s: %w", name, run, err)
 	}
 	return nil
+}
+
+// checkPayload refuses what is too large, or not JSON.
+func (a *App) checkPayload(payload json.RawMessage) error {
+	if err := codec.CheckSize(payload, a.cfg.MaxPayload); err != nil {
+		return fmt.Errorf("the payload: %w", err)
+	}
+	return world.CheckJSON("the payload", payload)
 }
 
 func (a *App) deliver(ctx context.Context, run string, e world.Event, opts []SendOption) error {

@@ -26,7 +26,7 @@ func ExampleApp_AdmitDelivery() {
 	if err != nil {
 		panic(err)
 	}
-	d := &world.Delivery{Run: "o-1", Events: []world.Event{{Type: world.SignalReceived, Name: "paid", Payload: []byte(`no JSON`)}}}
+	d := &world.Delivery{Run: "o-1", Events: []world.Event{{Type: world.SignalReceived, Name: "paid", Payload: []byte(`{"a":1,"a":2}`)}}}
 	fmt.Println(app.AdmitDelivery(d))
-	// Output: invalid: signal_received: the payload is not JSON
+	// Output: signal_received: invalid: the payload has the member "/a" twice
 }

@@ -53,15 +53,15 @@ func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.Ra
 		err = world.CheckRunID(o.ID)
 	}
 	if err == nil && o.Input != nil {
-		err = a.checkInput(h.Events[0].Birth.Workflow, cmp.Or(o.Version, engine.ClassOf(h.Events).Version), o.Input)
+		err = a.checkInput(h.Events[0].Birth.Workflow, cmp.Or(o.Version, engine.ClassOf(h.Events).Version), o.Input, true)
 	}
 	for name, v := range o.Results {
 		id, ok := h.StepNamed(name, cut.At)
 		if !ok {
 			err = errors.Join(err, fmt.Errorf("%w: no step %q up to event %d", ErrInvalid, name, cut.At))
 		}
-		if !json.Valid(v) {
-			err = errors.Join(err, fmt.Errorf("%w: step %q: the result is not JSON", ErrInvalid, name))
+		if bad := world.CheckJSON("the result", v); bad != nil {
+			err = errors.Join(err, fmt.Errorf("step %q: %w", name, bad))
 		}
 		cut.Results[id] = v
 	}
@@ -105,7 +105,7 @@ func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[j
 		if o.Input != nil {
 			input = o.Input
 		}
-		if err = a.checkInput(b.Workflow, b.Version, input); err == nil {
+		if err = a.checkInput(b.Workflow, b.Version, input, o.Input != nil); err == nil {
 			var started engine.Started
 			if started, err = a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input}); err == nil {
 				made = a.born(started.Run, &b, asked)

@@ -134,7 +134,11 @@ func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 		return fmt.Errorf("import run %s: %w", h.Run, err)
 	}
 	existing, err := engine.BearLog(ctx, a.world, buildOf(h), h.Run, imported(h, state, o, a.cfg.Name))
-	if err == nil && existing != "" {
+	switch {
+	case err != nil || existing == "":
+	case existing == h.Run:
+		err = ErrRunExists
+	default:
 		err = fmt.Errorf("run %s has its idempotency key %q: %w", existing, state.Birth.Key, ErrRunExists)
 	}
 	if err != nil {

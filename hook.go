@@ -148,10 +148,7 @@ func (h *Hook[T]) Dispose(ctx Context) error {
 func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessage, opts ...SendOption) error {
 	err := world.CheckToken(token)
 	if err == nil {
-		err = codec.CheckSize(payload, a.cfg.MaxPayload)
-	}
-	if err == nil && !json.Valid(payload) {
-		err = fmt.Errorf("%w: the payload is not JSON", ErrInvalid)
+		err = a.checkPayload(payload)
 	}
 	if err == nil && strings.HasPrefix(token, world.WebhookToken) {
 		err = a.noWebhook(ctx, token)

@@ -16,7 +16,8 @@ type StartOption interface{ startOption(*StartOptions) }
 // StartOptions says how a run starts. The zero value is a run that starts now, under a new ID. A field that
 // is not set leaves what an option before it said.
 type StartOptions struct {
-	// ID is the run's ID, chosen by the caller: 1 to 128 characters of [A-Za-z0-9_.:@~-]. Used again: [ErrRunExists].
+	// ID is the run's ID, chosen by the caller: 1 to 128 characters of [A-Za-z0-9_.:@~-]. Used again: [ErrRunExists],
+	// unless Key is there too, and that run's: then it is the same start again, and that run is returned. Where they are two runs', the error names both.
 	ID string
 	// Key is an idempotency key, unique per workflow for as long as the run is kept: used again, the existing run is returned. A start with the context of
 	// a step's body, without a key and an ID, has the step's: the next attempt finds the run that this one started. A second such start of the same

@@ -27,6 +27,7 @@ type RunInfo struct {
 	CreatedAt  time.Time                  `json:"createdAt"`
 	EndedAt    time.Time                  `json:"endedAt,omitzero"`
 	Retention  Kept                       `json:"retention,omitempty"` // after its end
+	Timeout    Span                       `json:"timeout,omitempty"`   // that the whole run has, from when it begins; of a fork, from when its source began; 0: none
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
 	Takes      int64                      `json:"takes"`                // how often a worker took it, to go on with it
 	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
@@ -60,13 +61,28 @@ func (k *Kept) UnmarshalText(text []byte) error {
 	return err
 }
 
+// Span is a [time.Duration] that is text like 90s, 36h or 30d.
+type Span time.Duration
+
+func (s Span) String() string { return human.SpanText(time.Duration(s)) }
+
+// MarshalText writes it as String does.
+func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (s *Span) UnmarshalText(text []byte) error {
+	d, err := human.ParseSpan(string(text))
+	*s = Span(d)
+	return err
+}
+
 // infoOf is a row as people read it.
 func infoOf(row world.Run) RunInfo {
 	row = legible(row)
 	return RunInfo{
 		ID: row.ID, Workflow: row.Workflow, Version: row.Version, Status: row.Status, Key: row.Key, Priority: row.Priority + 1,
 		Input: row.Input, Output: row.Output, Error: row.Error, Parent: row.Parent, Origin: row.Origin, CreatedAt: row.CreatedAt, EndedAt: row.EndedAt,
-		Retention: Kept(fromLog(row.Retention)), Attributes: row.Attributes, Takes: row.Takes, Encryption: row.Encryption, Sealed: row.Sealed,
+		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), Attributes: row.Attributes, Takes: row.Takes, Encryption: row.Encryption, Sealed: row.Sealed,
 		Queue: row.Queue, Late: row.Late, Damage: row.Damage,
 	}
 }

@@ -110,6 +110,7 @@ func (d *WebhookDoor) Send(ctx context.Context, req WebhookRequest) (reply strin
 	if req.ReceivedAt.IsZero() {
 		req.ReceivedAt = time.Now().UTC().Round(0)
 	}
+	req.Strict = true
 	name := rand.Text()
 	if req.Delivery != "" {
 		if err := world.CheckKey("delivery ID", req.Delivery); err != nil {

@@ -28,6 +28,8 @@ type WebhookRequest struct {
 	Delivery string `json:"delivery,omitempty"`
 	// Reply is where the answer goes, a stream of the run: see [WebhookRequest.Respond]. "": the webhook does not let its workflow answer.
 	Reply string `json:"reply,omitempty"`
+	// Strict is set in each request that is received: see [WebhookRequest.Decode]. Those that a log has of earlier releases are without it, and are decoded as they were.
+	Strict bool `json:"strict,omitempty"`
 }
 
 // WebhookHeader are the headers of a request: values by canonical name, as net/http has them. Those that carry credentials are left out: Authorization,
@@ -77,10 +79,20 @@ func (b *WebhookBody) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Decode reads a body of JSON into the pointer v. Where a method of v's type panics over it, it does not fit either.
+// Decode reads a body of JSON into the pointer v, as a hook reads its payload: null does not fit a type that has no nil, and what is not UTF-8, or has a member
+// twice, is not JSON. Where a method of v's type panics over it, it does not fit either. What does not fit is [ErrInvalid].
 func (r *WebhookRequest) Decode(v any) (err error) {
 	if r == nil || isNil(v) {
 		return missing("decode a request: it, or what it is decoded into,")
+	}
+	if r.Strict {
+		if err = world.CheckJSON("the body of the request", r.Body); err != nil {
+			return err
+		}
+		if err = codec.Fits(r.Body, v); err != nil {
+			err = fmt.Errorf("%w: the body of the request is not the JSON that is wanted: %w", ErrInvalid, err)
+		}
+		return err
 	}
 	defer func() {
 		if p := recover(); p != nil {

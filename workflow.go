@@ -2,6 +2,7 @@ package stepwell
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -141,8 +142,8 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 // Start begins a run of the workflow. It returns when the run is durable; it is not lost from then on. Where app works (see
 // [App.Run]) and has a free slot, the run begins at once, in place.
 //
-// Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken; encoding errors of the input. With the [Key]
-// of a run that is kept, that run is returned: see [Run.Existed].
+// Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken by a run that has not the [Key]; encoding errors
+// of the input. With the key of a run that is kept, that run is returned: see [Run.Existed].
 func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...StartOption) (*Run[Out], error) {
 	switch {
 	case w == nil:
@@ -151,6 +152,9 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 		return nil, missing("start " + w.name + ": the App")
 	}
 	input, err := sent(&in, app.cfg.MaxPayload)
+	if raw, ok := any(&in).(*json.RawMessage); ok && err == nil { // it is nothing that Go encoded
+		err = world.CheckJSON("it", *raw)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start %s: input: %w", w.name, err)
 	}

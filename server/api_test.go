@@ -69,7 +69,7 @@ func walkLife(r *rig) {
 	if got, want := a.header.Get("Location"), orders+"/o1"; got != want {
 		r.Errorf("Location: got %q, want %q", got, want)
 	}
-	for path, want := range map[string]any{"id": "o1", "retention": "7d", "priority": 4.0, "idempotencyKey": "k1", "attributes.city": "Ulm", "input.cents": 4200.0} {
+	for path, want := range map[string]any{"id": "o1", "retention": "7d", "timeout": "7d", "priority": 4.0, "idempotencyKey": "k1", "attributes.city": "Ulm", "input.cents": 4200.0} {
 		if got := a.get(path); got != want {
 			r.Errorf("%s: got %v, want %v", path, got, want)
 		}
@@ -77,7 +77,11 @@ func walkLife(r *rig) {
 	if got := r.want(200, "POST", orders, `{"input": {}}`, "Idempotency-Key", "k1").get("id"); got != "o1" {
 		r.Errorf("the same key: got run %v, want o1", got)
 	}
+	if got := r.want(200, "POST", orders, start).get("id"); got != "o1" {
+		r.Errorf("the same start, with ID and key: got run %v, want o1", got)
+	}
 	r.refused(409, "RUN_EXISTS", "POST", orders, `{"id": "o1", "input": {"customer": "bob", "cents": 1}}`)
+	r.refused(409, "RUN_EXISTS", "POST", orders, `{"id": "o1", "input": {"customer": "bob", "cents": 1}, "idempotencyKey": "k-free"}`)
 	r.refused(400, "INVALID", "POST", orders, `{"idempotencyKey": "k2"}`, "Idempotency-Key", "k3")
 	r.waiting("o1", "event")
 

@@ -186,7 +186,7 @@ func (f *Flow) message(w *writer, r *http.Request) (m stepwell.Message, err erro
 	if !isJSON(r.Header) {
 		return m, errMedia
 	}
-	if err := checkJSON(body); err != nil {
+	if err := world.CheckJSON("the body", body); err != nil {
 		return m, err
 	}
 	// Fields that a newer server knows are none of ours: the message is only a hint.

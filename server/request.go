@@ -110,7 +110,7 @@ func (r *request) readBody(w http.ResponseWriter) error {
 	if !isJSON(r.Header) {
 		return errMedia
 	}
-	if err := checkJSON(body); err != nil {
+	if err := world.CheckJSON("the body", body); err != nil {
 		return err
 	}
 	r.body = body

@@ -4,10 +4,8 @@ package server
 // All bodies that the server reads come through here.
 
 import (
-	"bytes"
 	"encoding"
 	"errors"
-	"io"
 	"reflect"
 	"strings"
 	"time"
@@ -23,29 +21,7 @@ import (
 var strictly = json.JoinOptions(jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false),
 	jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false), jsonv1.ReportErrorsWithLegacySemantics(false))
 
-// checkJSON refuses what is not one JSON value, in UTF-8, with each member once, however deep it lies.
-func checkJSON(body []byte) error {
-	d := jsontext.NewDecoder(bytes.NewBuffer(body))
-	err := d.SkipValue()
-	if err == nil {
-		if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			return invalid("the body is not JSON: there is more behind its end, at byte %d", d.InputOffset())
-		}
-	}
-	var at *jsontext.SyntacticError
-	switch {
-	case !errors.As(err, &at):
-		return invalid("the body is not JSON: it ends in the middle")
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		return invalid("the body has the member %.100q twice", string(at.JSONPointer))
-	}
-	return invalid("the body is not JSON: %v at byte %d", at.Err, at.ByteOffset)
-}
-
-// decodeJSON reads a body that checkJSON has passed. others: members that are not known are passed over.
+// decodeJSON reads a body that [world.CheckJSON] has passed. others: members that are not known are passed over.
 func decodeJSON(body []byte, into any, others bool) error {
 	err := json.Unmarshal(body, into, strictly, json.RejectUnknownMembers(!others))
 	var at *json.SemanticError

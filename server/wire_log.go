@@ -94,7 +94,7 @@ func (s *Server) wireCommit(r *request, in *wire.Commit) (wire.Committed, error)
 	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Committed, error) {
 		done, err := s.below.Commit(ctx, c)
-		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists) {
+		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists) || err == nil && done.Existing == c.Run {
 			// The number is taken: perhaps by this very commit, whose first try came late, or whose copy came to another server.
 			if known, lookErr := s.below.Outcome(ctx, c); lookErr == nil {
 				return known, nil

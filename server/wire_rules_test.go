@@ -51,6 +51,8 @@ func TestWireStartsAreStarts(t *testing.T) {
 		"timeout -1":                   birthOf("b", "nobody", now, "1", `, "timeout": -1`),
 		"1.5 MiB":                      birthOf("b", "nobody", now, `"`+strings.Repeat("x", 3<<19)+`"`, ""),
 		"not JSON":                     birthOf("b", "nobody", now, `{"$base64": "eA=="}`, ""),
+		"an input with a member twice": birthOf("b", "nobody", now, `{"$base64": "eyJhIjoxLCJhIjoyfQ=="}`, ""), // {"a":1,"a":2}
+		"an attribute with one":        birthOf("b", "nobody", now, "1", `, "attributes": {"a": {"$base64": "eyJhIjoxLCJhIjoyfQ=="}}`),
 		"an input of no order":         birthOf("b", "order", now, `{"cents": "five"}`, ""),
 		"an attribute that is no JSON": birthOf("b", "nobody", now, "1", `, "attributes": {"a": {"$base64": "eyB9IHg="}}`),
 		"another's child":              birthOf("b", "nobody", now, "1", `, "parent": {"run": "long", "step": "step_1"}`),
@@ -67,6 +69,10 @@ func TestWireStartsAreStarts(t *testing.T) {
 		t.Errorf("an operator's start says %+v, want what a start says", e)
 	}
 	r.refused(404, "NOT_FOUND", "POST", inWorld+"run", `{"run": "b"}`, as(operatorSecret)...)
+	twice := `{"run": "long", "events": [{"type": "signal_received", ` + at + `, "name": "a", "payload": {"$base64": "eyJhIjoxLCJhIjoyfQ=="}}]}`
+	if a := r.refused(400, "INVALID", "POST", inWorld+"deliver", twice, as(operatorSecret)...); !strings.Contains(a.get("detail").(string), `"/a" twice`) {
+		t.Errorf("a payload with a member twice: %s", a.body)
+	}
 	big := `{"run": "long", "events": [{"type": "signal_received", ` + at + `, "name": "a", "payload": "` + strings.Repeat("x", 3<<19) + `"}]}`
 	r.refused(413, "TOO_LARGE", "POST", inWorld+"deliver", big, as(operatorSecret)...)
 }

@@ -23,6 +23,7 @@ type Run struct {
 	CreatedAt  time.Time                  `json:"createdAt"`
 	EndedAt    time.Time                  `json:"endedAt,omitzero"`
 	Retention  time.Duration              `json:"retention,omitempty"` // ns; 0: for ever
+	Timeout    time.Duration              `json:"timeout,omitempty"`   // of the whole run from run_started, ns; 0: none
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
 	Takes      int64                      `json:"takes"`                // invocations so far
 	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
@@ -36,7 +37,7 @@ type Run struct {
 func (r *Run) Birth(born *Event) {
 	r.Input, r.Encryption, r.Sealed = born.Payload, born.Sealed, born.Sealed != ""
 	if born.Birth != nil {
-		r.Origin = born.Birth.Origin
+		r.Origin, r.Timeout = born.Birth.Origin, born.Birth.Timeout
 	}
 }
 

@@ -2,6 +2,7 @@ package world
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -16,8 +17,8 @@ const LogFormat = 1
 // Commit is one atomic change to one run: a birth, a turn, a release, an end, or several of these at once. The world checks,
 // in this order, and refuses with nothing changed:
 //
-//   - a birth (Events[0] is run_created): the run ID is new, else [ErrRunExists]; the idempotency key is new for the workflow,
-//     else Committed.Existing names the run that has it, with no error and nothing written;
+//   - a birth (Events[0] is run_created): the run ID is new, else [ErrRunExists], unless the idempotency key is that run's: see [BornBefore];
+//     the idempotency key is new for the workflow, else Committed.Existing names the run that has it, with no error and nothing written;
 //   - otherwise, that Worker is alive and nobody else wrote at First or after, else [ErrLeaseLost]; a First beyond the next number is
 //     [ErrInvalid], an unknown run [ErrLeaseLost]; a birth by a worker that is not alive is [ErrLeaseLost] too;
 //   - with Release and no events, that the queue still shows Worker and Take, else [ErrLeaseLost];
@@ -50,6 +51,18 @@ type Commit struct {
 	Streams    []StreamWrite // what it adds to the run's streams; what comes behind a mark that closed one is dropped
 	Release    *Release      // the worker gives the run up
 	Unread     int           // payloads in the log that the code has not taken yet: a world may count them toward the limit of the inbox
+}
+
+// BornBefore is what a birth comes to whose run ID is taken; holder is the run that has its idempotency key, "" where none has. Where that is the run with the
+// ID it is the same start again: the run that exists. Else the birth is refused, and tells whose the key is.
+func BornBefore(c *Commit, holder string) (Committed, error) {
+	switch holder {
+	case c.Run:
+		return Committed{Existing: holder}, nil
+	case "":
+		return Committed{}, fmt.Errorf("run %s: %w", c.Run, ErrRunExists)
+	}
+	return Committed{}, fmt.Errorf("run %s: %w, and the idempotency key %q is that of another: run %s", c.Run, ErrRunExists, c.Events[0].Birth.Key, holder)
 }
 
 // Birth reports whether the commit begins a run.

@@ -70,6 +70,9 @@ func (p *picture) header(to io.Writer) {
 	if time.Duration(r.Retention) == stepwell.Forever {
 		line += "   kept forever"
 	}
+	if r.Timeout > 0 {
+		line += "   timeout " + human.Span(time.Duration(r.Timeout))
+	}
 	if r.Key != "" {
 		line += "   key " + human.Visible(r.Key)
 	}

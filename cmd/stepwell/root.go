@@ -66,6 +66,10 @@ and sends to their hooks. A worker may be running on the same database meanwhile
 	root.SetOut(c.stdout)
 	root.SetErr(c.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var f *fault
+		if errors.As(err, &f) { // the flag itself says what is wrong
+			return f
+		}
 		return usagef("see "+cmd.CommandPath()+" --help", "%w", err)
 	})
 	root.PersistentFlags().StringVar(&c.db, "db", "", "`database`: sqlite:PATH, a path, or postgres://user@host/name (env STEPWELL_DB, default sqlite:stepwell.db)")

@@ -67,8 +67,12 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 			o.Results = map[string]json.RawMessage{}
 			for _, text := range results {
 				name, value, ok := strings.Cut(text, "=")
-				if !ok || !json.Valid([]byte(value)) {
-					return usagef(`write NAME=JSON, quoted for the shell: --result 'charge={"id":"ch_7"}'`, "--result %q is no step with its result", text)
+				const next = `write NAME=JSON, quoted for the shell: --result 'charge={"id":"ch_7"}'`
+				if !ok {
+					return usagef(next, "--result %q is no step with its result", text)
+				}
+				if err := checkJSON(fmt.Sprintf("--result %q", text), []byte(value), next); err != nil {
+					return err
 				}
 				o.Results[name] = json.RawMessage(value)
 			}
@@ -79,7 +83,7 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 	}
 	fl := cmd.Flags()
 	fl.Int64Var(&o.At, "at", 0, "`number` of the last event that the new run has (default: the last there is)")
-	fl.StringVar(&o.ID, "id", "", "`ID` of the new run (default: a new one)")
+	wordFlag(cmd, &o.ID, "id", "`ID` of the new run (default: a new one)")
 	fl.StringVar(&input, "input", "", "another input, as `JSON`")
 	fl.StringArrayVar(&results, "result", nil, "another result of a step, as `NAME=JSON`; may be repeated")
 	fl.IntVar(&o.Version, "version", 0, "`version` of the workflow (default: that of RUN)")
@@ -143,7 +147,7 @@ highest version of the workflow that a worker knows, unless told. RUN is not tou
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&o.ID, "id", "", "`ID` of the new run (default: a new one)")
+	wordFlag(cmd, &o.ID, "id", "`ID` of the new run (default: a new one)")
 	fl.StringVar(&input, "input", "", "another input, as `JSON`")
 	fl.IntVar(&o.Version, "version", 0, "`version` of the workflow")
 	c.actFlag(cmd)

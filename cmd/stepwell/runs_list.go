@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -79,8 +80,8 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.workflow, "workflow", "", "only runs of this workflow (`name`)")
 	fl.StringSliceVar(&f.status, "status", nil, "only runs with this `status`: pending, running, completed, failed, cancelled; several with commas")
-	fl.StringVar(&f.since, "since", "", "only runs created at this `time` or later")
-	fl.StringVar(&f.until, "until", "", "only runs created before this `time`")
+	wordFlag(cmd, &f.since, "since", "only runs created at this `time` or later")
+	wordFlag(cmd, &f.until, "until", "only runs created before this `time`")
 	fl.StringVar(&f.parent, "parent", "", "only children of this `run`")
 	fl.StringVar(&f.origin, "origin", "", "only runs that were made of this `run`: its forks, restarts and retries")
 	fl.StringArrayVar(&f.input, "input", nil, "only runs whose input has this value at a path, `PATH=VALUE`; may be repeated")
@@ -159,6 +160,9 @@ func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, cur
 	var reached time.Time
 	for looks := 0; len(runs) < limit && looks < mostLooks; looks++ {
 		page, err := db.app.Page(ctx, f, cursor, min(limit-len(runs), pageSize))
+		if errors.Is(err, stepwell.ErrInvalid) { // the cursor, or what is filtered by
+			return &fault{exitUsage, err, "see " + c.command("runs list --help")}
+		}
 		if err != nil {
 			return err
 		}

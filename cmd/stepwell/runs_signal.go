@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -66,11 +67,18 @@ func (c *cli) payload(args []string) (json.RawMessage, error) {
 		if b, err = io.ReadAll(io.LimitReader(c.stdin, world.MaxCommit+1)); err != nil {
 			return nil, fmt.Errorf("read the payload from standard input: %w", err)
 		}
+		if len(b) > world.MaxCommit { // what was read is not all
+			return nil, &fault{exitUsage, fmt.Errorf("%w: the payload has more than %d bytes", world.ErrTooLarge, world.MaxCommit), "nothing was changed"}
+		}
 	}
 	b = bytes.TrimSpace(b)
-	var v any
-	if err := json.Unmarshal(b, &v); err != nil {
-		return nil, usagef(`quote it for the shell, text twice: '{"userId":"42"}', '"text"', 42`, "the payload is not JSON: %w", err)
+	return b, checkJSON("the payload", b, `quote it for the shell, text twice: '{"userId":"42"}', '"text"', 42`)
+}
+
+// checkJSON refuses what is not JSON, and says how to write it.
+func checkJSON(what string, b []byte, next string) error {
+	if err := world.CheckJSON(what, b); err != nil {
+		return usagef(next, "%s", strings.TrimPrefix(err.Error(), world.ErrInvalid.Error()+": "))
 	}
-	return b, nil
+	return nil
 }

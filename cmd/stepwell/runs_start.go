@@ -28,11 +28,10 @@ type begun struct {
 // startFlags are how a run is started.
 type startFlags struct {
 	stepwell.StartOptions
-	delay, timeout string
 	days           int
 	attrs, context []string
 	wait           bool
-	patience       string
+	patience       *time.Duration
 }
 
 func (c *cli) runsStart() *cobra.Command {
@@ -41,8 +40,8 @@ func (c *cli) runsStart() *cobra.Command {
 		Use:   "start WORKFLOW [JSON|-]",
 		Short: "Start a run",
 		Long: `Start a run of a workflow, with its input as JSON (- reads it from standard input; without one it is null). A workflow that no worker knows is
-accepted: the run waits for one. With an idempotency key it can be started again safely: it is the same run. With --wait it is as
-stepwell runs result behind it.
+accepted: the run waits for one. With an idempotency key it can be started again safely: it is the same run, also with that run's ID. With
+--wait it is as stepwell runs result behind it.
 
 ` + exitCodes,
 		Example: `  stepwell runs start onboard-user '{"email":"a@b.c"}' --key user-42
@@ -67,12 +66,12 @@ stepwell runs result behind it.
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&flags.ID, "id", "", "`ID` of the run (default: a new one)")
-	fl.StringVar(&flags.Key, "key", "", "idempotency `key`: used again, it is the same run")
+	wordFlag(cmd, &flags.ID, "id", "`ID` of the run (default: a new one)")
+	wordFlag(cmd, &flags.Key, "key", "idempotency `key`: used again, it is the same run")
 	fl.IntVar(&flags.Version, "version", 0, "`version` of the workflow (default: the highest that a worker knows)")
 	fl.IntVar(&flags.Priority, "priority", 0, "from 1 to 4, which is served first (default 2)")
-	fl.StringVar(&flags.delay, "delay", "", "how `long` it stays pending: 90s, 5m, 2h, 7d")
-	fl.StringVar(&flags.timeout, "timeout", "", "how `long` it may take (default: as the workflow says)")
+	spanFlag(cmd, func(d time.Duration) { flags.Delay = d }, "delay", "how `long` it stays pending: 90s, 5m, 2h, 7d")
+	spanFlag(cmd, func(d time.Duration) { flags.Timeout = d }, "timeout", "how `long` it may take (default: as the workflow says)")
 	fl.IntVar(&flags.days, "retention-days", 0, "how many `days` it is kept after its end (default: as the workflow says)")
 	fl.StringArrayVar(&flags.attrs, "attr", nil, "an attribute that it starts with, `NAME=VALUE`; the value is JSON or a text; may be repeated")
 	fl.StringArrayVar(&flags.context, "context", nil, "what is kept with it, such as traceparent, `NAME=TEXT`; may be repeated")
@@ -83,15 +82,7 @@ stepwell runs result behind it.
 }
 
 // read reads the flags that are texts.
-func (f *startFlags) read() (err error) {
-	for _, d := range []struct {
-		flag, text string
-		into       *time.Duration
-	}{{"delay", f.delay, &f.Delay}, {"timeout", f.timeout, &f.Timeout}} {
-		if *d.into, err = spanOf(d.flag, d.text); err != nil {
-			return err
-		}
-	}
+func (f *startFlags) read() error {
 	const most = 36525
 	if f.days < 0 || f.days > most {
 		return usagef(fmt.Sprintf("give 1 to %d", most), "--retention-days %d", f.days)
@@ -122,16 +113,27 @@ func (f *startFlags) read() (err error) {
 	return nil
 }
 
-// spanOf reads a flag that is a duration; zero where it is not given.
-func spanOf(flag, text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	d, err := human.ParseSpan(text)
-	if err != nil {
-		return 0, usagef("", "--%s %q: %w", flag, text, err)
-	}
-	return d, nil
+// wordFlag is a flag that is a text. An empty one, as of a variable that is not set, is refused: it is not as if it were not given.
+func wordFlag(cmd *cobra.Command, into *string, flag, usage string) {
+	cmd.Flags().Func(flag, usage, func(text string) error {
+		if text == "" {
+			return usagef("leave it out, or say what it is", "--%s is empty", flag)
+		}
+		*into = text
+		return nil
+	})
+}
+
+// spanFlag is a flag that is a duration.
+func spanFlag(cmd *cobra.Command, set func(time.Duration), flag, usage string) {
+	cmd.Flags().Func(flag, usage, func(text string) error {
+		d, err := human.ParseSpan(text)
+		if err != nil {
+			return usagef("", "--%s %q: %w", flag, text, err)
+		}
+		set(d)
+		return nil
+	})
 }
 
 func (c *cli) start(ctx context.Context, db *database, workflow string, input json.RawMessage, flags *startFlags) error {
@@ -163,7 +165,7 @@ func (c *cli) start(ctx context.Context, db *database, workflow string, input js
 }
 
 func (c *cli) runsResult() *cobra.Command {
-	var patience string
+	var patience *time.Duration
 	cmd := &cobra.Command{
 		Use:   "result RUN",
 		Short: "Wait until a run is over, and print its output",
@@ -190,8 +192,9 @@ long at most: exit code 5.
 	return cmd
 }
 
-func patienceFlag(cmd *cobra.Command, into *string) {
-	cmd.Flags().StringVar(into, "patience", "", "how `long` to wait for the end at most: 30s, 5m (default: until it is over)")
+// patienceFlag says how long a command waits; nil: for ever.
+func patienceFlag(cmd *cobra.Command, into **time.Duration) {
+	spanFlag(cmd, func(d time.Duration) { *into = &d }, "patience", "how `long` to wait for the end at most: 30s, 5m (default: until it is over)")
 }
 
 // someRun is a workflow whose handles are those of any run.
@@ -216,14 +219,10 @@ func (c *cli) afterFailure(ctx context.Context, app *stepwell.App, run string) s
 }
 
 // awaitResult waits until a run is over, and prints its output.
-func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.Run[json.RawMessage], patience string) error {
-	limit, err := spanOf("patience", patience)
-	if err != nil {
-		return err
-	}
+func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.Run[json.RawMessage], patience *time.Duration) error {
 	waiting, stop := ctx, context.CancelFunc(func() {})
-	if patience != "" {
-		waiting, stop = context.WithTimeout(ctx, limit)
+	if patience != nil {
+		waiting, stop = context.WithTimeout(ctx, *patience)
 	}
 	defer stop()
 	output, err := run.Result(waiting)
@@ -236,7 +235,7 @@ func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.
 		}
 		return &fault{exitNotCompleted, err, next}
 	case err != nil && ctx.Err() == nil && waiting.Err() != nil:
-		return &fault{exitLater, fmt.Errorf("run %s is not over after %s: %w", run.ID(), limit, context.DeadlineExceeded), "see what it does:  " + c.command("runs show "+run.ID())}
+		return &fault{exitLater, fmt.Errorf("run %s is not over after %s: %w", run.ID(), patience, context.DeadlineExceeded), "see what it does:  " + c.command("runs show "+run.ID())}
 	case err != nil:
 		return c.explain(err, run.ID())
 	}

@@ -54,7 +54,6 @@ var layers = []layer{
 	{"internal/tools/...", nil},
 	{"telemetry/...", []string{"", "world"}},
 	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit"}},
-	{"analysis/...", []string{"analysis/..."}},
 	{"server/...", []string{"", "world", "world/remote/...", "server/...", "internal/human", "internal/timeline"}},
 	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/timeline"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
@@ -98,6 +97,17 @@ func importRule(s *source) (faults []string) {
 }
 
 func TestImports(t *testing.T) { check(t, importRule) }
+
+// TestLayers: the list names directories that are there, and nothing else.
+func TestLayers(t *testing.T) {
+	for _, l := range layers {
+		for _, dir := range append([]string{l.dir}, l.allows...) {
+			if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(strings.TrimSuffix(dir, "/...")))); err != nil || !info.IsDir() {
+				t.Errorf("the layers name %q, which is no directory", dir)
+			}
+		}
+	}
+}
 
 func TestImportRule(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -312,16 +312,13 @@ func (u *UI) act(v *visit) error {
 		return errNoPage
 	}
 	run, did, err := do(u, v, info)
-	if make := actForms[v.PathValue("act")]; make != nil && errors.Is(err, world.ErrInvalid) {
-		f, formErr := make(u, v, info) // once more, with what was written
+	if make := actForms[v.PathValue("act")]; make != nil && mendable(err) {
+		f, formErr := make(u, v, info)
 		if formErr != nil {
 			return formErr
 		}
-		for i := range f.Fields {
-			f.Fields[i].Value = v.Form.Get(f.Fields[i].Name)
-		}
-		f.Wrong = cut(err.Error(), mostMessage)
-		v.drawForm(http.StatusBadRequest, f, info)
+		v.refill(f, err)
+		v.drawForm(u.host.Refused(v.Request, err).Status, f, info)
 		return nil
 	}
 	if err != nil {
@@ -329,6 +326,28 @@ func (u *UI) act(v *visit) error {
 	}
 	v.redirect(runPath(run) + "?did=" + did)
 	return nil
+}
+
+// mendable reports whether a form that was refused may be sent once more, with other words: nothing of it was written.
+func mendable(err error) bool {
+	for _, is := range []error{world.ErrInvalid, world.ErrTooLarge, world.ErrDeliveryUsed, world.ErrInboxFull, world.ErrRunExists} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// refill puts what was written into a form that is shown once more, and says what was wrong. What is hidden is new: a corrected payload is another delivery.
+func (v *visit) refill(f *form, err error) {
+	for i := range f.Fields {
+		if at := &f.Fields[i]; at.Kind != "hidden" {
+			at.Value = v.Form.Get(at.Name)
+		}
+	}
+	if f.Wrong = cut(err.Error(), mostMessage); errors.Is(err, world.ErrDeliveryUsed) {
+		f.Wrong = "This form has sent another payload already, and this one was not sent. Send it once more to send both."
+	}
 }
 
 // actsOnRuns do it, and say which run to show then, and what was done.
@@ -450,11 +469,10 @@ func (v *visit) json(name string) (json.RawMessage, error) {
 	if text == "" {
 		return nil, nil
 	}
-	var x any
-	if err := json.Unmarshal([]byte(text), &x); err != nil {
-		return nil, fmt.Errorf("%w: %s is not JSON: %w", world.ErrInvalid, name, err)
+	if most := v.u.host.MaxBody(); int64(len(text)) > most {
+		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d", world.ErrTooLarge, name, len(text), most)
 	}
-	return json.RawMessage(text), nil
+	return json.RawMessage(text), world.CheckJSON(name, []byte(text))
 }
 
 // whole is a field that holds a number; 0 where it is empty.

@@ -59,6 +59,6 @@ type Host interface {
 	WatchStreams(ctx context.Context, run string, look func() (done bool, err error), beat func() error) error
 	// Patience is how long a client may take to read a piece of an answer, and how long one may take to send a form.
 	Patience() (read, write time.Duration)
-	// MaxBody is how many bytes a form may have.
+	// MaxBody is how many bytes a payload may have, and a form of who has not logged in.
 	MaxBody() int64
 }

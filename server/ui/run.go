@@ -270,6 +270,13 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 		add(fact{Name: "encrypted", Text: text})
 	}
 	switch {
+	case r.Timeout <= 0:
+	case r.Status.Terminal() || j.StartedAt.IsZero():
+		add(fact{Name: "timeout", Text: human.Span(time.Duration(r.Timeout))})
+	default:
+		add(fact{Name: "times out", When: v.moment(world.After(j.StartedAt, time.Duration(r.Timeout)))})
+	}
+	switch {
 	case r.Retention <= 0:
 		add(fact{Name: "kept", Text: "forever"})
 	case !r.EndedAt.IsZero():

@@ -109,25 +109,27 @@ func (v *visit) startFields() []field {
 	return []field{
 		{Name: "input", Label: "Input", Kind: "area", Value: "{}", Hint: "JSON"},
 		{Name: "key", Label: "Idempotency key", Kind: "text", Hint: "Used again, it leads to the run that has it."},
-		{Name: "delay", Label: "Delay", Kind: "text", Hint: "Such as 90s, 5m or 2h. Empty: at once."},
+		{Name: "delay", Label: "Delay", Kind: "text", Hint: "Such as 90s, 5m, 2h or 7d. Empty: at once."},
 		{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: the highest that a worker knows."},
 		newRun(),
 	}
 }
 
-func (v *visit) drawStart(status int, fields []field, wrong string) {
+func (v *visit) startPage() *form {
 	name := v.PathValue("workflow")
-	v.draw(status, "act", "Start "+name, &form{
-		Workflow: name, Back: Base + "workflows", Title: "Start a run of " + name, Path: Base + "workflows/" + name + "/start", Fields: fields,
-		Submit: "Start", Wrong: wrong, About: "It is durable when the next page shows; a worker that knows the workflow takes it.",
-	})
+	return &form{
+		Workflow: name, Back: Base + "workflows", Title: "Start a run of " + name, Path: Base + "workflows/" + name + "/start", Fields: v.startFields(),
+		Submit: "Start", About: "It is durable when the next page shows; a worker that knows the workflow takes it.",
+	}
 }
+
+func (v *visit) drawStart(status int, f *form) { v.draw(status, "act", "Start "+f.Workflow, f) }
 
 func (u *UI) startForm(v *visit) error {
 	if err := world.CheckWorkflowName(v.PathValue("workflow")); err != nil {
 		return err
 	}
-	v.drawStart(http.StatusOK, v.startFields(), "")
+	v.drawStart(http.StatusOK, v.startPage())
 	return nil
 }
 
@@ -136,9 +138,9 @@ func (u *UI) start(v *visit) error {
 	version, more := v.whole("version")
 	o := stepwell.StartOptions{ID: v.Form.Get("id"), Key: v.Form.Get("key"), Version: int(version)}
 	if text := v.Form.Get("delay"); text != "" {
-		d, wrong := time.ParseDuration(text)
-		if wrong != nil || d < 0 {
-			more = errors.Join(more, fmt.Errorf("%w: the delay is %.40q: write it like 90s, 5m or 2h", world.ErrInvalid, text))
+		d, wrong := human.ParseSpan(text)
+		if wrong != nil {
+			more = errors.Join(more, fmt.Errorf("%w: the delay is %.40q: %w", world.ErrInvalid, text, wrong))
 		}
 		o.Delay = d
 	}
@@ -150,12 +152,10 @@ func (u *UI) start(v *visit) error {
 		born, startErr := u.app.Start(v.Context(), v.PathValue("workflow"), input, o)
 		run, did, err = v.bornOnce(newborn(born, "start", startErr))
 	}
-	if errors.Is(err, world.ErrInvalid) {
-		fields := v.startFields()
-		for i := range fields {
-			fields[i].Value = v.Form.Get(fields[i].Name)
-		}
-		v.drawStart(http.StatusBadRequest, fields, cut(err.Error(), mostMessage))
+	if mendable(err) {
+		f := v.startPage()
+		v.refill(f, err)
+		v.drawStart(u.host.Refused(v.Request, err).Status, f)
 		return nil
 	}
 	if err != nil {

@@ -121,7 +121,7 @@ func (u *UI) at(rt route) http.Handler {
 		case !rt.open && !v.may(rt.least):
 			err = fmt.Errorf("%w: it is of scope %s, and this needs %s", errLevel, v.who.Level, rt.least)
 		case rt.method == http.MethodPost:
-			err = v.readForm()
+			err = v.readForm(!rt.open)
 		}
 		if err == nil {
 			if v.who != nil && v.who.Name != "" {
@@ -156,21 +156,33 @@ func (v *visit) audit(rt route, err error) {
 	v.u.host.Audit(v.Request, name, "ui "+what, v.PathValue("run"), err)
 }
 
-// readForm reads the body and checks the token that each form has.
-func (v *visit) readForm() error {
+// wider is how much longer a form may be than what is in it: as it is sent a byte may take three, and what is too long is shown once more, to be mended.
+const wider = 4
+
+// readForm reads the body and checks the token that each form has. known: the visitor is.
+func (v *visit) readForm(known bool) error {
 	read, _ := v.u.host.Patience()
 	rc := http.NewResponseController(v.w)
 	_ = rc.SetReadDeadline(time.Now().Add(read)) // not every ResponseWriter has deadlines
-	v.Body = http.MaxBytesReader(v.w, v.Body, v.u.host.MaxBody())
+	most := v.u.host.MaxBody()
+	if known {
+		most *= wider
+	}
+	v.Body = http.MaxBytesReader(v.w, v.Body, most)
 	if err := v.ParseForm(); err != nil {
 		var more *http.MaxBytesError
 		if errors.As(err, &more) {
-			return fmt.Errorf("%w: the form has more than %d bytes", world.ErrTooLarge, more.Limit)
+			return fmt.Errorf("%w: the form has more than %d bytes; nothing was sent, and going back in the browser shows it again", world.ErrTooLarge, more.Limit)
 		}
 		return fmt.Errorf("%w: the form: %w", world.ErrInvalid, err)
 	}
 	_ = rc.SetReadDeadline(time.Time{})
 	v.Form = v.PostForm // what stands in the address does not count
+	for name, texts := range v.Form {
+		if name != "payload" && name != "input" && name != "results" && int64(len(strings.Join(texts, ""))) > v.u.host.MaxBody() { // those are told beside their form
+			return fmt.Errorf("%w: %.40s has more than %d bytes", world.ErrTooLarge, name, v.u.host.MaxBody())
+		}
+	}
 	if !v.u.tokenFits(v.session, v.Form.Get("token")) {
 		return errForm
 	}

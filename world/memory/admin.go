@@ -48,7 +48,7 @@ func (r *run) row() world.Run {
 		ID: r.id, Workflow: r.birth.Workflow, Version: r.version, Status: r.status, Key: r.birth.Key, Priority: r.birth.Priority,
 		Input: r.input, Encryption: r.sealed, Sealed: r.sealed != "", Output: r.output, Error: r.err, Parent: r.birth.Parent,
 		Origin: r.birth.Origin, CreatedAt: r.created, EndedAt: r.endedAt(),
-		Retention: r.birth.Retention, Attributes: cloneAttributes(r.attrs), Takes: r.take,
+		Retention: r.birth.Retention, Timeout: r.birth.Timeout, Attributes: cloneAttributes(r.attrs), Takes: r.take,
 	}
 	if r.end != nil {
 		return out

@@ -57,16 +57,20 @@ func existingRun(r *run) world.Committed {
 	return world.Committed{Existing: r.id}
 }
 
-// mayBeBorn checks a birth: the ID, the idempotency key, the worker, in this order. A run that has the key is returned.
+// mayBeBorn checks a birth: the ID, the idempotency key, the worker, in this order. A run that has the key is returned; the ID may be that run's.
 func (w *World) mayBeBorn(c *world.Commit) (existing *run, err error) {
-	if w.runs[c.Run] != nil {
-		return nil, fmt.Errorf("run %s: %w", c.Run, world.ErrRunExists)
-	}
 	b := c.Events[0].Birth
 	if b.Key != "" {
-		if r := w.keys[idempotencyKey{b.Workflow, b.Key}]; r != nil {
-			return r, nil
+		existing = w.keys[idempotencyKey{b.Workflow, b.Key}]
+	}
+	if w.runs[c.Run] != nil {
+		if _, err := world.BornBefore(c, existingRun(existing).Existing); err != nil {
+			return nil, err
 		}
+		return existing, nil
+	}
+	if existing != nil {
+		return existing, nil
 	}
 	if c.Worker != "" && w.workers[c.Worker] == nil {
 		return nil, fmt.Errorf("run %s: worker %s: %w", c.Run, c.Worker, world.ErrLeaseLost)

@@ -63,6 +63,10 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 		return done, err
 	case err != nil:
 		return done, err
+	case d.done.Existing == c.Run && w.wasUnknown(c): // its key is its own
+		if done, outcome := w.Outcome(ctx, c); outcome == nil {
+			return done, nil
+		}
 	}
 	return d.settled(ctx)
 }
@@ -165,6 +169,13 @@ func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 	var r *run
 	if c.Birth() {
 		existing, err := d.insert(ctx, tx, c, d.keys[0])
+		if errors.Is(err, world.ErrRunExists) && c.Events[0].Birth.Key != "" {
+			var holder string
+			if holder, err = d.byIdem(ctx, tx, c); err == nil {
+				d.done, err = world.BornBefore(c, holder)
+			}
+			return err
+		}
 		if err != nil || existing != "" {
 			d.done.Existing = existing
 			return err
@@ -265,14 +276,17 @@ func (d *draft) insert(ctx context.Context, tx txn, c *world.Commit, key int64) 
 	if taken {
 		return "", fmt.Errorf("run %s: %w", c.Run, world.ErrRunExists)
 	}
+	if existing, err = d.byIdem(ctx, tx, c); err == nil && existing == "" {
+		err = errAgain // whoever had it is swept by now
+	}
+	return existing, err
+}
+
+// byIdem is the run that has the idempotency key of a birth; "": none.
+func (d *draft) byIdem(ctx context.Context, tx txn, c *world.Commit) (id string, err error) {
 	b := c.Events[0].Birth
-	if err := tx.each(ctx, runByIdem, func(r scanner) error { return r.Scan(&existing) }, b.Workflow, b.Key); err != nil {
-		return "", err
-	}
-	if existing == "" {
-		return "", errAgain // whoever had it is swept by now
-	}
-	return existing, nil
+	err = tx.each(ctx, runByIdem, func(r scanner) error { return r.Scan(&id) }, b.Workflow, b.Key)
+	return id, err
 }
 
 // lockRuns locks the queue rows that the commit depends on, in the order of their runs: its own, and those of runs that it wants to await, which it

@@ -16,16 +16,21 @@ var (
 // birth checks and writes the birth of a run that is nobody's child.
 func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	b := c.Events[0].Birth
-	if b.Key != "" || len(c.Conditions) > 0 { // else nothing depends on it, and the insert itself finds out
-		if err := g.idFree(c.Run); err != nil {
+	existing := ""
+	if b.Key != "" {
+		if existing, err = g.byIdem(b.Workflow, b.Key); err != nil {
 			return done, err
 		}
 	}
-	if b.Key != "" {
-		existing, err := g.byIdem(b.Workflow, b.Key)
-		if err != nil || existing != "" {
-			return world.Committed{Existing: existing}, err
+	if b.Key != "" || len(c.Conditions) > 0 { // else nothing depends on it, and the insert itself finds out
+		if err := g.idFree(c.Run); errors.Is(err, world.ErrRunExists) {
+			return world.BornBefore(c, existing)
+		} else if err != nil {
+			return done, err
 		}
+	}
+	if existing != "" {
+		return world.Committed{Existing: existing}, nil
 	}
 	owner, p, err := g.mayBeBorn(c)
 	if err != nil {

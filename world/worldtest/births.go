@@ -4,6 +4,7 @@ package worldtest
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -141,14 +142,14 @@ var births = []check{
 	}},
 	{"the birth is on the run's row", "what run_created holds can be read back", func(r *rig) {
 		c := birth("greet", withKey("k1"), func(b *world.Birth) {
-			b.Version, b.Priority, b.Retention = 3, 2, time.Hour
+			b.Version, b.Priority, b.Retention, b.Timeout = 3, 2, time.Hour, 90*time.Second
 			b.Attributes = map[string]jsonText{"tenant": jsonText(`"t1"`)}
 		})
 		r.commit(c)
 		e := c.Events[0]
 		r.same(r.run(c.Run), world.Run{
 			ID: c.Run, Workflow: "greet", Version: 3, Status: world.Pending, Key: "k1", Priority: 2, Input: e.Payload,
-			CreatedAt: e.Time, Retention: time.Hour, Attributes: e.Birth.Attributes, Queue: r.run(c.Run).Queue,
+			CreatedAt: e.Time, Retention: time.Hour, Timeout: 90 * time.Second, Attributes: e.Birth.Attributes, Queue: r.run(c.Run).Queue,
 		}, "run")
 	}},
 	{"a taken ID is refused", "run IDs are unique: ErrRunExists and nothing written", func(r *rig) {
@@ -202,6 +203,36 @@ var births = []check{
 		s.append(unfit)
 		if done := r.commit(birth("greet", withKey("k1"))); done.Existing != second {
 			r.Errorf("got existing run %q, want %s, which had begun", done.Existing, second)
+		}
+	}},
+	{"a start with ID and key, sent again, is the same run", "the run that has both exists; where they are two runs', both are named, and nothing is written", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet", withKey("k1"))
+		other := r.born("greet", withKey("k2"))
+		named := func(workflow, run, key string) *world.Commit {
+			c := birth(workflow, withKey(key))
+			c.Run = run
+			return c
+		}
+		for _, state := range []string{"running", "over"} {
+			r.unchanged(s.run, func() {
+				r.same(r.commit(named("greet", s.run, "k1")).Existing, s.run, state)
+				_, err := r.w.Commit(r.ctx, named("greet", s.run, "k2"))
+				r.refused(err, world.ErrRunExists, state+": the key of another")
+				if !strings.Contains(err.Error(), s.run) || !strings.Contains(err.Error(), other) {
+					r.Errorf("%s: %v, want both runs named: %s, %s", state, err, s.run, other)
+				}
+				for what, c := range map[string]*world.Commit{"a free key": named("greet", s.run, "k3"), "another workflow's key": named("other", s.run, "k1")} {
+					_, err := r.w.Commit(r.ctx, c)
+					r.refused(err, world.ErrRunExists, state+": "+what)
+				}
+			})
+			if state == "running" {
+				s.end()
+			}
+		}
+		if done := r.commit(birth("greet", withKey("k3"))); done.Existing != "" {
+			r.Errorf("the refused birth kept its idempotency key for run %s", done.Existing)
 		}
 	}},
 	{"a key is unique within its workflow", "idempotency keys of two workflows have nothing to do with each other", func(r *rig) {

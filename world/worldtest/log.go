@@ -252,7 +252,7 @@ func (r *rig) rowIs(t *rapid.T, s *world.State, key string) {
 	want := world.Run{
 		ID: s.ID, Workflow: s.Birth.Workflow, Version: s.Version, Status: s.Status, Key: s.Birth.Key, Priority: s.Birth.Priority,
 		Input: row.Input, Output: s.Output, Error: s.Error, Parent: s.Birth.Parent, Origin: s.Birth.Origin, CreatedAt: s.CreatedAt, EndedAt: s.EndedAt,
-		Retention: s.Birth.Retention, Attributes: s.Attributes, Takes: 1, Queue: row.Queue, Encryption: key, Sealed: key != "",
+		Retention: s.Birth.Retention, Timeout: s.Birth.Timeout, Attributes: s.Attributes, Takes: 1, Queue: row.Queue, Encryption: key, Sealed: key != "",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
 		t.Fatalf("row of the run (-fold +world):\n%s", diff)
