@@ -40,13 +40,14 @@ type Damage struct {
 
 // Verify reads the rows, the logs and the streams of runs, and so compares them with their checksums. It changes nothing.
 func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err error) {
+	tasks := AbilitiesOf(w).TaskReader
 	page, err := w.Runs(ctx, RunQuery{Cursor: q.Cursor, Limit: q.Runs})
 	if err != nil {
 		return out, err
 	}
 	for i := range page.Runs {
 		r := &page.Runs[i]
-		n, asides, err := verify(ctx, w, r)
+		n, asides, err := verify(ctx, w, tasks, r)
 		out.Runs++
 		out.Events += n
 		if asides > 0 {
@@ -96,7 +97,7 @@ func checkEnd(ctx context.Context, w World, r *Run, over Status, last int64) err
 
 // checkBeside compares what lies beside the log of a run that is not over with what the log says: its hooks and its queued steps. Where the log has gone on
 // since, nothing is said.
-func checkBeside(ctx context.Context, w World, s *State, cursor string) error {
+func checkBeside(ctx context.Context, w World, t TaskReader, s *State, cursor string) error {
 	var lost error
 	for h := range s.Hooks() {
 		rows, err := w.Hooks(ctx, HookQuery{Token: h.Token})
@@ -107,7 +108,7 @@ func checkBeside(ctx context.Context, w World, s *State, cursor string) error {
 			lost = &CorruptError{Run: s.ID, Seq: h.Created, Err: fmt.Errorf("hook %s is open, and its row is lost: nobody can send to it", h.ID)}
 		}
 	}
-	if t, ok := w.(TaskReader); ok && lost == nil {
+	if t != nil && lost == nil {
 		err := error(nil)
 		if lost, err = lostTask(ctx, w, t, s); err != nil {
 			return err
@@ -153,7 +154,7 @@ func lostTask(ctx context.Context, w World, t TaskReader, s *State) (lost, err e
 // mostTasks is how many tasks of a run worlds list.
 const mostTasks = 1000
 
-func verify(ctx context.Context, w World, r *Run) (events int64, asides int, err error) {
+func verify(ctx context.Context, w World, t TaskReader, r *Run) (events int64, asides int, err error) {
 	if r.Damage != "" {
 		return 0, 0, &CorruptError{Run: r.ID, Seq: 1, Err: errors.New(r.Damage)}
 	}
@@ -194,7 +195,7 @@ func verify(ctx context.Context, w World, r *Run) (events int64, asides int, err
 		return events, asides, err
 	}
 	if folded && over == "" {
-		if err := checkBeside(ctx, w, &state, cursor); err != nil {
+		if err := checkBeside(ctx, w, t, &state, cursor); err != nil {
 			return events, asides, err
 		}
 	}
@@ -209,7 +210,7 @@ func verify(ctx context.Context, w World, r *Run) (events int64, asides int, err
 			}
 		}
 	}
-	if t, ok := w.(TaskReader); ok {
+	if t != nil {
 		tasks, err := t.Tasks(ctx, r.ID)
 		for i := range tasks {
 			if tasks[i].Damage != "" {
