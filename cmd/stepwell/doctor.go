@@ -44,22 +44,21 @@ Exit codes:
 }
 
 func (c *cli) examine(ctx context.Context, db *database, q reading, mend bool) error {
-	d, ok := db.world.(world.Doctor)
-	if !ok {
+	able := world.AbilitiesOf(db.world)
+	if able.Doctor == nil {
 		return usagef(validDB, "%s: its world has no doctor", c.place)
 	}
 	var all []world.Finding
 	if mend {
-		m, ok := db.world.(world.Mender)
-		if !ok {
+		if able.Mender == nil {
 			return usagef("run it beside the database, with --db", "--mend: %s does not mend", c.place)
 		}
 		var err error
-		if all, err = m.Mend(ctx); err != nil {
+		if all, err = able.Mender.Mend(ctx); err != nil {
 			return err
 		}
 	}
-	found, err := d.Examine(ctx)
+	found, err := able.Doctor.Examine(ctx)
 	if err != nil {
 		return err
 	}
