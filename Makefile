@@ -55,7 +55,7 @@ soak: ## the ledger under fire for SOAK (default 10m), then counters for a quart
 	CGO_ENABLED=1 go test $(RACE) -count=10 -timeout 0 -v -run 'ClockSteps' ./world/postgres ./world/sqlite ./server
 	go test -count=1 -timeout 0 -run TestAlike ./world/sqlite ./world/postgres -alike.count=200
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestWireUnderFire ./server -wire.time=$(SOAK)
-	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestKill|TestWaitingHoldsNothing|TestRemoteWorld|TestWorldThroughPooler|TestWorld$$' . ./server ./world/postgres ./internal/crypt ./internal/faults -sample.all
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestKill|TestWaitingHoldsNothing|TestRemoteWorld|TestWorldThroughPooler|TestWorld(WithoutAbilities)?$$' . ./server ./world/memory ./world/postgres ./internal/crypt ./internal/faults -sample.all
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestSimulation$$' . -sim.seeds=5000
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run 'TestEachCallOfTheDiskFails|TestPowerCuts' ./world/sqlite -disk.cases=20
 

@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,6 +158,7 @@ func revision() string {
 // App is a program's connection to its runs: a worker while [App.Run] runs, and a client always. It is safe for concurrent use.
 type App struct {
 	world  world.World
+	able   world.Abilities // of world
 	cfg    Config
 	engine *engine.Engine
 	has    Manifest
@@ -168,8 +170,8 @@ type App struct {
 // at once, with their names.
 func New(w world.World, cfg Config) (*App, error) {
 	fault := world.MayOpen()
-	if fault == nil && isNil(w) {
-		fault = fmt.Errorf("%w: no world", ErrInvalid)
+	if isNil(w) {
+		w, fault = nil, cmp.Or(fault, fmt.Errorf("%w: no world", ErrInvalid))
 	}
 	if cfg.rig.Stall == 0 { // a test's App is the same everywhere
 		fault = errors.Join(fault, cfg.environment(os.Getenv))
@@ -181,7 +183,7 @@ func New(w world.World, cfg Config) (*App, error) {
 func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	fault := errors.Join(besides, cfg.defaults())
 	if w != nil && cfg.Encryption != nil {
-		w = crypt.Wrap(crypt.Below(w), cfg.Encryption)
+		w = crypt.Wrap(w, cfg.Encryption)
 	}
 	r := &registrar{cfg: &cfg}
 	for i, d := range cfg.Definitions {
@@ -191,7 +193,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		}
 		d.register(r)
 	}
-	app := &App{world: w, cfg: cfg, known: map[string]*engine.Workflow{}, has: r.manifest(), fits: r.fits}
+	app := &App{world: w, able: world.AbilitiesOf(w), cfg: cfg, known: map[string]*engine.Workflow{}, has: r.manifest(), fits: r.fits}
 	for _, wf := range r.workflows {
 		if before := app.known[wf.Name]; before == nil || before.Version < wf.Version {
 			app.known[wf.Name] = wf

@@ -314,12 +314,11 @@ func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 
 // news tells when a run may have ended elsewhere.
 func (a *App) news(run string) (news <-chan struct{}, stop func()) {
-	n, ok := a.world.(world.Notifier)
-	if !ok {
+	if a.able.Notifier == nil {
 		return nil, func() {}
 	}
 	c := make(chan struct{}, 1)
-	return c, n.Notify(func(n world.Notice) {
+	return c, a.able.Notifier.Notify(func(n world.Notice) {
 		if n.Kind == world.NoticeEnded && (n.Run == run || n.Run == "") {
 			select {
 			case c <- struct{}{}:

@@ -44,7 +44,7 @@ func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...Expo
 	}
 	from := a.world
 	if !o.decrypted {
-		from = crypt.Below(from)
+		from = world.Stored(from)
 	}
 	var w *history.Writer
 	for e, err := range wholeLog(ctx, from, run, 0) {

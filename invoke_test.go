@@ -200,7 +200,7 @@ func TestAMessageForAQueuedStep(t *testing.T) {
 		run := born(r, wf, 10)
 		knows := r.onDemand(stepwell.Config{MaxSteps: 1}, wf) // of the two steps it knows none: both are queued
 		r.invoke(knows, stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
-		tasks, err := r.world.(world.TaskReader).Tasks(r.ctx, run.ID())
+		tasks, err := world.AbilitiesOf(r.world).TaskReader.Tasks(r.ctx, run.ID())
 		if err != nil || len(tasks) != 2 {
 			r.Fatalf("tasks: %+v, %v; want 2", tasks, err)
 		}

@@ -195,10 +195,11 @@ func (r *streamReader) page(ctx context.Context) (world.ChunkPage, error) {
 func (r *streamReader) wait(ctx context.Context) error {
 	if r.news == nil {
 		r.news, r.quick = make(chan struct{}, 1), firstLook
-		if n, ok := r.app.world.(world.Notifier); ok {
-			r.stopNews = n.Notify(r.tell)
+		able := &r.app.able
+		if able.Notifier != nil {
+			r.stopNews = able.Notifier.Notify(r.tell)
 		}
-		if p, ok := r.app.world.(world.Poller); ok && p.Poll() > 0 {
+		if able.Poller != nil && able.Poller.Poll() > 0 {
 			r.quick = longestLook
 		}
 		r.poll = r.quick

@@ -33,11 +33,10 @@ func (o InOption) sendOption(s *sending) { s.in = o.tx }
 
 // deliverIn sends within the caller's transaction.
 func (a *App) deliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) error {
-	t, ok := a.world.(world.Transactor)
-	if !ok {
+	if a.able.Transactor == nil {
 		return fmt.Errorf("%w: a send in a transaction needs a world that shares transactions, like PostgreSQL", ErrInvalid)
 	}
-	_, err := t.DeliverIn(ctx, tx, d)
+	_, err := a.able.Transactor.DeliverIn(ctx, tx, d)
 	return err
 }
 

@@ -210,11 +210,10 @@ func standing(r *RunInfo) string {
 
 // tasks adds to a journal what the world knows of queued steps whose attempts are not in the log yet. It returns who has which.
 func (a *App) tasks(ctx context.Context, s *Story) (holders map[string]string, err error) {
-	r, ok := a.world.(world.TaskReader)
-	if !ok || s.Journal.Status.Terminal() {
+	if a.able.TaskReader == nil || s.Journal.Status.Terminal() {
 		return nil, nil
 	}
-	tasks, err := r.Tasks(ctx, s.Journal.Run)
+	tasks, err := a.able.TaskReader.Tasks(ctx, s.Journal.Run)
 	if err != nil {
 		return nil, fmt.Errorf("tasks of run %s: %w", s.Journal.Run, err)
 	}

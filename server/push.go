@@ -81,7 +81,7 @@ const (
 // pusher finds what is ready, and who is to be told.
 type pusher struct {
 	world     world.World
-	ready     world.ReadyReader
+	able      world.Abilities // of world
 	opts      PushOptions
 	log       *slog.Logger
 	endpoints []*endpoint
@@ -115,11 +115,11 @@ func newPusher(w world.World, o PushOptions, log *slog.Logger) (*pusher, error) 
 	if len(o.Endpoints) == 0 {
 		return nil, nil
 	}
-	ready, ok := w.(world.ReadyReader)
-	if !ok {
+	able := world.AbilitiesOf(w)
+	if able.ReadyReader == nil {
 		return nil, invalid("this world does not tell what is ready, so that nothing can be pushed")
 	}
-	p := &pusher{world: w, ready: ready, opts: o, log: log, wake: make(chan struct{}, 1), items: map[itemKey]*item{}, steps: map[string]int{}}
+	p := &pusher{world: w, able: able, opts: o, log: log, wake: make(chan struct{}, 1), items: map[itemKey]*item{}, steps: map[string]int{}}
 	for _, text := range o.Endpoints {
 		e, err := newEndpoint(p, text)
 		if err != nil {
@@ -154,8 +154,8 @@ func (s *Server) PushEndpoints() (all []PushEndpoint) {
 
 func (p *pusher) run(ctx context.Context) {
 	defer p.flying.Wait()
-	if n, ok := p.world.(world.Notifier); ok {
-		defer n.Notify(func(n world.Notice) {
+	if p.able.Notifier != nil {
+		defer p.able.Notifier.Notify(func(n world.Notice) {
 			if n.Kind == world.NoticeWork {
 				p.kick()
 			}
@@ -210,7 +210,7 @@ func (p *pusher) look(ctx context.Context) time.Duration {
 		if room == 0 {
 			continue // an answer, or its health, kicks
 		}
-		got, err := p.ready.Ready(ctx, world.ReadyQuery{Classes: classes, Steps: steps, Limit: p.limit(room)})
+		got, err := p.able.ReadyReader.Ready(ctx, world.ReadyQuery{Classes: classes, Steps: steps, Limit: p.limit(room)})
 		if err != nil {
 			if ctx.Err() == nil {
 				p.log.Warn("cannot see what is ready to be pushed", "err", err)
@@ -252,7 +252,7 @@ func (p *pusher) limit(room int) int {
 }
 
 func (p *pusher) poll() time.Duration {
-	if q, ok := p.world.(world.Poller); ok && q.Poll() > 0 {
+	if q := p.able.Poller; q != nil && q.Poll() > 0 {
 		return pushPollTold
 	}
 	return pushPoll

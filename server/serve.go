@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
 )
 
 // Serving says how [Server.Serve] serves. The zero value is fit for use.
@@ -86,8 +87,8 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 
 // checkKeys refuses encryption keys that are others than those of the database: what is started with them could not be read, and nothing that is there can.
 func (s *Server) checkKeys(ctx context.Context) error {
-	if k, ok := s.app.World().(interface{ CheckKeys(context.Context) error }); ok {
-		return k.CheckKeys(ctx)
+	if d := world.AbilitiesOf(s.world).Decrypter; d != nil {
+		return d.CheckKeys(ctx)
 	}
 	return nil
 }

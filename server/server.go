@@ -124,7 +124,8 @@ type Server struct {
 	room     *room
 	takes    takes
 	joined   joined
-	below    world.World // the world of remote workers: payloads as they lie there
+	below    world.World     // of remote workers: payloads go to them as they lie there, and who has the key can read them
+	able     world.Abilities // of below
 	losses   losses
 	calls    calls
 	seed     maphash.Seed // of what tells bodies apart
@@ -154,8 +155,9 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 		app: app, world: app.World(), opts: o, log: o.Logger, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
 		watchers: newWatchers(app.World()), waiting: make(chan struct{}, o.MaxWaiting), drain: make(chan struct{}), room: newRoom(o.MaxAnswers),
 		pageBytes: 2 << 20, journalBytes: 8 << 20, bulkTime: bulkTime,
-		below: below(app.World()), id: world.NewID("srv", time.Now()), seed: maphash.MakeSeed(),
+		below: world.Stored(app.World()), id: world.NewID("srv", time.Now()), seed: maphash.MakeSeed(),
 	}
+	s.able = world.AbilitiesOf(s.below)
 	if s.pusher, err = newPusher(s.below, o.Push, s.log); err != nil {
 		return nil, fmt.Errorf("server.New: %w", err)
 	}

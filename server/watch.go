@@ -22,8 +22,7 @@ type watchers struct {
 }
 
 func newWatchers(w world.World) *watchers {
-	n, _ := w.(world.Notifier)
-	return &watchers{notifier: n, runs: map[string]*followed{}}
+	return &watchers{notifier: world.AbilitiesOf(w).Notifier, runs: map[string]*followed{}}
 }
 
 // add makes news come for a run until stop is called.

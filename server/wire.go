@@ -37,15 +37,6 @@ func wireRoutes() []route {
 	}, wireLogRoutes(), wireReadRoutes(), noticeRoutes())
 }
 
-// below is a world without the encryption that an App has put over it: payloads go to remote workers as they lie there, and who has the key can read
-// them.
-func below(w world.World) world.World {
-	if c, ok := w.(interface{ Unwrap() world.World }); ok {
-		return c.Unwrap()
-	}
-	return w
-}
-
 // answering is what a method of a world answers: a message that says that it is one.
 type answering[Out any] interface {
 	*Out
@@ -112,9 +103,8 @@ func (s *Server) hello(w http.ResponseWriter, r *request) error {
 	if r.key != nil {
 		scope = r.key.Scope
 	}
-	_, doctor := s.below.(world.Doctor)
 	return answer(w, http.StatusOK, wire.Hello{
-		Answer: wire.Answer{OK: true}, Protocol: wire.Protocol, Version: s.opts.Version, Server: s.id, Format: world.LogFormat, Scope: string(scope), Doctor: doctor,
+		Answer: wire.Answer{OK: true}, Protocol: wire.Protocol, Version: s.opts.Version, Server: s.id, Format: world.LogFormat, Scope: string(scope), Doctor: s.able.Doctor != nil,
 	})
 }
 

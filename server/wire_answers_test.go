@@ -128,7 +128,7 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 		},
 		"streams": func(ctx context.Context, w *remote.World) error { return of(w.StreamsOf(ctx, run)) },
 		"stats":   func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },
-		"doctor":  func(ctx context.Context, w *remote.World) error { return of(w.Examine(ctx)) },
+		"doctor":  func(ctx context.Context, w *remote.World) error { return of(world.Findings(ctx, w)) },
 	}
 }
 

@@ -64,8 +64,8 @@ const (
 
 // worldTime is the world's time where it tells, else this process's.
 func (s *Server) worldTime() time.Time {
-	if k, ok := s.below.(world.Timekeeper); ok {
-		if t := k.Time(); !t.IsZero() {
+	if s.able.Timekeeper != nil {
+		if t := s.able.Timekeeper.Time(); !t.IsZero() {
 			return t
 		}
 	}
@@ -216,10 +216,9 @@ func (s *Server) wireAppend(r *request, in *wire.Append) (wire.Appended, error) 
 }
 
 func (s *Server) wireKey(r *request, in *wire.KeyQuery) (wire.KeyPrint, error) {
-	b, ok := s.below.(world.KeyBook)
-	if !ok {
+	if s.able.KeyBook == nil {
 		return wire.KeyPrint{}, fmt.Errorf("what the IDs of encryption keys stand for in the server's database: %w", world.ErrNotFound)
 	}
-	print, err := lasting(r.Context(), func(ctx context.Context) ([]byte, error) { return b.BindKey(ctx, in.ID, in.Print) })
+	print, err := lasting(r.Context(), func(ctx context.Context) ([]byte, error) { return s.able.KeyBook.BindKey(ctx, in.ID, in.Print) })
 	return wire.KeyPrint{ID: in.ID, Print: print}, err
 }

@@ -70,8 +70,7 @@ func (n *news) take() (all []wire.Notice) {
 }
 
 func (s *Server) notices(w http.ResponseWriter, r *request) error {
-	n, ok := s.below.(world.Notifier)
-	if !ok {
+	if s.able.Notifier == nil {
 		return fmt.Errorf("notices of the server's database: %w", world.ErrNotFound)
 	}
 	done, err := s.wait(s.keyed(r)...)
@@ -84,7 +83,7 @@ func (s *Server) notices(w http.ResponseWriter, r *request) error {
 	if r.limited() != nil { // not which runs there are: whoever listens looks at its own
 		tell = func(n world.Notice) { mine.add(world.Notice{Kind: n.Kind}) }
 	}
-	defer n.Notify(tell)()
+	defer s.able.Notifier.Notify(tell)()
 	err = s.tellNews(r.Context(), &eventWriter{w: w, rc: http.NewResponseController(w), timeout: s.opts.WriteTimeout}, mine)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		s.log.Debug("listener cut off: it does not read", "from", r.RemoteAddr)
@@ -126,8 +125,8 @@ func (s *Server) tellNews(ctx context.Context, to *eventWriter, mine *news) erro
 
 // pollMs is how often a worker should look for work, by what the world says of its notices.
 func (s *Server) pollMs() int64 {
-	if p, ok := s.below.(world.Poller); ok {
-		return p.Poll().Milliseconds()
+	if s.able.Poller != nil {
+		return s.able.Poller.Poll().Milliseconds()
 	}
 	return 0
 }

@@ -146,11 +146,10 @@ func (s *Server) wireTasks(r *request, in *wire.RunID) (wire.Tasks, error) {
 	if err := s.mayRun(r, in.Run); err != nil {
 		return wire.Tasks{}, err
 	}
-	reader, ok := s.below.(world.TaskReader)
-	if !ok {
+	if s.able.TaskReader == nil {
 		return wire.Tasks{}, nil
 	}
-	tasks, err := reader.Tasks(r.Context(), in.Run)
+	tasks, err := s.able.TaskReader.Tasks(r.Context(), in.Run)
 	return wire.Tasks{Tasks: wire.OfTasks(tasks)}, err
 }
 
@@ -158,11 +157,10 @@ func (s *Server) wireReady(r *request, in *wire.ReadyQuery) (wire.Ready, error) 
 	if err := r.mayHave(in.Classes, in.Steps); err != nil {
 		return wire.Ready{}, err
 	}
-	reader, ok := s.below.(world.ReadyReader)
-	if !ok {
+	if s.able.ReadyReader == nil {
 		return wire.Ready{}, fmt.Errorf("a list of what is ready in the server's database: %w", world.ErrNotFound)
 	}
-	ready, err := reader.Ready(r.Context(), world.ReadyQuery(*in))
+	ready, err := s.able.ReadyReader.Ready(r.Context(), world.ReadyQuery(*in))
 	if l := r.limited(); l != nil { // runs to be cancelled are listed whatever their workflow is
 		ready.Items = slices.DeleteFunc(ready.Items, func(it world.ReadyItem) bool {
 			return it.Step == "" && !slices.Contains(l.Workflows, it.Class.Workflow)
@@ -197,10 +195,9 @@ func (s *Server) wireDoctor(r *request, _ *nothing) (wire.Findings, error) {
 	if r.limited() != nil {
 		return wire.Findings{}, fmt.Errorf("%w: it is limited, and the database is everybody's", errScope)
 	}
-	d, ok := s.below.(world.Doctor)
-	if !ok {
+	if s.able.Doctor == nil {
 		return wire.Findings{}, fmt.Errorf("an examination of the server's database: %w", world.ErrNotFound)
 	}
-	all, err := d.Examine(r.Context())
+	all, err := world.Findings(r.Context(), s.able.Doctor)
 	return wire.Findings{Findings: all}, err
 }

@@ -57,8 +57,7 @@ func (s *Server) wireHeld(r *request, in *wire.HeldQuery) (wire.Held, error) {
 	if err := s.mayActFor(r, in.Worker); err != nil {
 		return wire.Held{}, err
 	}
-	h, ok := s.below.(world.Holder)
-	if !ok {
+	if s.able.Holder == nil {
 		return wire.Held{}, fmt.Errorf("a list of what a worker of the server's database holds: %w", world.ErrNotFound)
 	}
 	if err := s.takes.fence(r.Context(), in.Worker, in.N); err != nil {
@@ -68,7 +67,7 @@ func (s *Server) wireHeld(r *request, in *wire.HeldQuery) (wire.Held, error) {
 		if _, err := s.below.Take(ctx, world.TakeQuery{Worker: in.Worker, Number: in.N}); err != nil { // the fence for other servers
 			return world.Held{}, err
 		}
-		return h.Held(ctx, in.Worker)
+		return s.able.Holder.Held(ctx, in.Worker)
 	})
 	return wire.Held{Runs: held.Runs, Tasks: wire.OfKeys(held.Tasks)}, err
 }
@@ -95,8 +94,8 @@ func (s *Server) takeOrWait(r *request, in *wire.TakeQuery) (wire.Taken, error) 
 	}
 	defer done()
 	news := make(chan struct{}, 1)
-	if n, ok := s.below.(world.Notifier); ok {
-		defer n.Notify(func(n world.Notice) {
+	if s.able.Notifier != nil {
+		defer s.able.Notifier.Notify(func(n world.Notice) {
 			if n.Kind == world.NoticeWork {
 				select {
 				case news <- struct{}{}:

@@ -71,13 +71,11 @@ func (l *life) next() (next time.Time, busy bool) {
 			continue
 		}
 		sooner(q.WakeAt)
-		if tasks, ok := any(l.world.World).(world.TaskReader); ok {
-			list, err := tasks.Tasks(l.ctx, r.ID)
-			for i := range list {
-				if err == nil {
-					busy = busy || list[i].Worker != ""
-					sooner(list[i].Visible)
-				}
+		tasks, err := l.world.Tasks(l.ctx, r.ID)
+		for i := range tasks {
+			if err == nil {
+				busy = busy || tasks[i].Worker != ""
+				sooner(tasks[i].Visible)
 			}
 		}
 	}

@@ -21,29 +21,21 @@ type Beside struct {
 // Await is a step that waits for the end of another run.
 type Await struct{ Step, Run string }
 
-// RunMender is a [World] that can put right by itself what it keeps beside the log of a run.
-type RunMender interface {
-	// Awaits lists which steps of a run wait for the end of others, as they would be told.
-	Awaits(ctx context.Context, run string) ([]Await, error)
-	// MendRun puts right whether a run is running and paused, and has steps be told of the ends of other runs: at once, where they are over. It reports whether it
-	// did, which is not so where the run is over, or its log has gone on.
-	MendRun(ctx context.Context, run string, is Beside) (bool, error)
-}
-
 // besides is a comparison.
 type besides struct {
 	w      World
+	able   *Abilities
 	s      *State
 	cursor string // behind the log as it was read
 	is     Beside
-	wrong  []string // that a RunMender puts right
+	wrong  []string // that a Mender puts right
 	lost   error    // that nobody does
 }
 
 // checkBeside compares what lies beside the log of a run that is not over with what the log says. Where the log has gone on since, nothing is said. It tells
 // what was put right, where that is wanted.
-func checkBeside(ctx context.Context, w World, r *Run, s *State, cursor string, mend bool) (mended string, err error) {
-	b := &besides{w: w, s: s, cursor: cursor, is: Beside{Seq: s.Seq, Running: s.Status == Running, Paused: s.Paused != nil}}
+func checkBeside(ctx context.Context, w World, able *Abilities, r *Run, s *State, cursor string, mend bool) (mended string, err error) {
+	b := &besides{w: w, able: able, s: s, cursor: cursor, is: Beside{Seq: s.Seq, Running: s.Status == Running, Paused: s.Paused != nil}}
 	for _, look := range []func(context.Context) error{
 		func(ctx context.Context) error { return b.row(ctx, r) }, b.awaits, b.hooks, b.tasks,
 	} {
@@ -58,8 +50,8 @@ func checkBeside(ctx context.Context, w World, r *Run, s *State, cursor string, 
 	if err != nil || len(page.Events) > 0 {
 		return "", err
 	}
-	if m, ok := w.(RunMender); ok && mend && len(b.wrong) > 0 {
-		done, err := m.MendRun(ctx, s.ID, b.is)
+	if able.Mender != nil && mend && len(b.wrong) > 0 {
+		done, err := able.Mender.MendRun(ctx, s.ID, b.is)
 		if err != nil {
 			return "", err
 		}
@@ -76,7 +68,7 @@ func checkBeside(ctx context.Context, w World, r *Run, s *State, cursor string, 
 // besideError says what is not as the log says.
 type besideError struct {
 	run, what string
-	mends     bool // a RunMender puts all of it right
+	mends     bool // a Mender puts all of it right
 	lost      error
 }
 
@@ -113,8 +105,8 @@ func (b *besides) row(ctx context.Context, r *Run) error {
 
 // awaits looks for steps that nobody would tell of the end of the run that they wait for. Where that is over, the result is there or on its way: as mail.
 func (b *besides) awaits(ctx context.Context) error {
-	m, ok := b.w.(RunMender)
-	if !ok {
+	m := b.able.Mender
+	if m == nil {
 		return nil
 	}
 	var open []Await
@@ -169,7 +161,7 @@ func (b *besides) hooks(ctx context.Context) error {
 
 // tasks looks for queued steps that nobody runs.
 func (b *besides) tasks(ctx context.Context) (err error) {
-	if t, ok := b.w.(TaskReader); ok && b.lost == nil {
+	if t := b.able.TaskReader; t != nil && b.lost == nil {
 		b.lost, err = lostTask(ctx, b.w, t, b.s)
 	}
 	return err

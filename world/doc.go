@@ -13,15 +13,45 @@
 //
 // # What to implement
 //
-// [World] is four small interfaces: [Log], [Queue], [Streams], [Admin]. Optional abilities are further interfaces that the engine looks for by type
-// assertion, once, when it starts:
+// [World] is four small interfaces: [Log], [Queue], [Streams], [Admin]. With them alone every run comes to its end.
 //
-//   - [Notifier]: the world tells of new work at once; without it the engine polls.
-//   - [Transactor]: changes can be part of a transaction with the application's own data.
-//   - [Timekeeper]: its time is known without asking.
-//   - [Poller]: its notices are reliable, so that the engine need poll but rarely.
-//   - [Reporter]: it tells operators of trouble with its storage.
-//   - [TaskReader]: it shows the attempts of queued steps before they are in the log.
+// # Abilities
+//
+// What else a world can do are further small interfaces. It has those whose methods it has: nothing is to be registered.
+// [AbilitiesOf] finds them, once, where a world is opened; nothing else looks for them. A world around another one gives
+// them on by one method: see [Wrapper]. Each may be missing:
+//
+//   - [Notifier] tells of news at once. Notices may be lost and may repeat, and fn is not called under a lock that it
+//     could need: [Listeners] is the half that is the same everywhere. Without it all who wait look again from time to
+//     time: work starts up to 5 s late, followers hear of things up to 1 s late.
+//   - [Poller] says how seldom it is enough to look beside notices. It must say 0, or be short, while notices may be
+//     lost without anybody hearing of that. Without it looks are 5 s apart.
+//   - [Timekeeper] knows the world's time without asking anybody. It must be that by which the world decides what is
+//     due, or zero. Without it a worker reckons with its own clock and what the last beat said, a server with its own.
+//   - [Transactor] makes changes part of a transaction with the application's own data. What is in a transaction
+//     happens with its commit or never. Without it Transactional steps fail, and starts and sends with In are refused.
+//   - [Reporter] tells operators of trouble with its storage which no call's answer tells: one line as it begins, one
+//     as it ends. Without it they hear of failed calls alone.
+//   - [TaskReader] shows queued steps while they are open. Its history is what will be in the log, attempt by attempt.
+//     Without it the journal and why show an attempt of a queued step only when the step has ended.
+//   - [ReadyReader] lists what could be taken and takes nothing. It leaves out nothing but what the limit cuts. Without
+//     it a server cannot push to endpoints.
+//   - [Holder] tells a worker what it holds. No take that was asked for before may come later. Without it a worker that
+//     did not hear the answer to a take gives up all that it holds, and takes it again.
+//   - [Doctor] examines its storage for people, and changes nothing. Without it there is no stepwell doctor.
+//   - [Mender] makes right what damage leaves and needs nobody's decision. It touches nothing that a live worker owns.
+//     Without it there is no stepwell doctor --mend.
+//   - [KeyBook] remembers which key the ID of an encryption key stands for. Who binds an ID first stands, at whatever
+//     World on the storage. Without it another key under the same ID is refused only when a server starts, as far as
+//     the newest runs show it.
+//   - [Decrypter] is the encryption that stands around a world. It gives on all else that the world can do. Without it
+//     what is encrypted is told by the ID of its key; no store has it.
+//
+// # How it is opened
+//
+// Whoever imports the package of a world calls what it has to open one. Command lines, and programs that know a URL
+// alone, find it by the URL's scheme if it calls [Register] with a [Driver]. A driver that is a [Migrator] has stepwell
+// migrate. What opens a world calls [MayOpen] first.
 //
 // Package worldtest holds any world to these rules; a world that passes it can replace any other.
 //

@@ -11,26 +11,14 @@ import (
 // Doctor is a [World] that examines its storage, for people.
 type Doctor interface {
 	// Examine looks for what makes runs slow or stand still, and changes nothing. It may take seconds on a large database. A check that
-	// cannot be made, for want of rights say, is a finding too.
-	Examine(ctx context.Context) ([]Finding, error)
+	// cannot be made, for want of rights say, is a finding too. It calls begin before a check, where it can, and tell after it.
+	Examine(ctx context.Context, begin func(check string), tell func(Finding)) error
 }
 
-// Examiner is a [Doctor] that tells what it finds as it finds it.
-type Examiner interface {
-	// ExamineEach makes the checks of Examine. It calls begin before each, and tell after it.
-	ExamineEach(ctx context.Context, begin func(check string), tell func(Finding)) error
-}
-
-// ExamineEach has a doctor tell what it finds: at once, where it is an [Examiner], else at the end.
-func ExamineEach(ctx context.Context, d Doctor, begin func(check string), tell func(Finding)) error {
-	if e, ok := d.(Examiner); ok {
-		return e.ExamineEach(ctx, begin, tell)
-	}
-	all, err := d.Examine(ctx)
-	for _, f := range all {
-		tell(f)
-	}
-	return err
+// Findings are what a doctor finds, all at once.
+func Findings(ctx context.Context, d Doctor) (all []Finding, err error) {
+	err = d.Examine(ctx, func(string) {}, func(f Finding) { all = append(all, f) })
+	return all, err
 }
 
 // Finding is the result of one check.
@@ -66,6 +54,11 @@ type Mender interface {
 	// Mend frees runs and tasks whose owner is not among the workers, and counts runs anew where the counts are not what is there. It tells what it did. It may
 	// take seconds on a large database.
 	Mend(ctx context.Context) ([]Finding, error)
+	// Awaits lists which steps of a run wait for the end of others, as they would be told.
+	Awaits(ctx context.Context, run string) ([]Await, error)
+	// MendRun puts right whether a run is running and paused, and has steps be told of the ends of other runs: at once, where they are over. It reports whether it
+	// did, which is not so where the run is over, or its log has gone on.
+	MendRun(ctx context.Context, run string, is Beside) (bool, error)
 }
 
 // Mended is what a [Mender] tells: it freed what so many owners had, and so many counts were wrong.

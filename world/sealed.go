@@ -5,9 +5,32 @@ package world
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 )
+
+// Decrypter is a [World] that encrypts what goes into another one and decrypts what comes out. Stepwell's own stands
+// around each world whose App has keys: a store is none.
+type Decrypter interface {
+	// Stored is the world below, which shows payloads as they lie there.
+	Stored() World
+	// Explain says why an event is still encrypted.
+	Explain(run string, e *Event) error
+	// Changed reports whether a task that is still encrypted was changed where it is stored, as far as is known.
+	Changed(ctx context.Context, t *Task) bool
+	// CheckKeys is [ErrWrongKey] where a key is not the one which its ID stands for in the world. Where that cannot be
+	// asked just now, nothing is said.
+	CheckKeys(ctx context.Context) error
+}
+
+// Stored is a world as it keeps payloads, without any encryption around it.
+func Stored(w World) World {
+	if d := AbilitiesOf(w).Decrypter; d != nil {
+		return Stored(d.Stored())
+	}
+	return w
+}
 
 const sealedOption = `"sealed":"`
 

@@ -13,7 +13,7 @@ import (
 type VerifyQuery struct {
 	Cursor string
 	Runs   int  // about so many at most; 0: a page
-	Mend   bool // what a [RunMender] can put right is put right
+	Mend   bool // what a [Mender] can put right is put right
 }
 
 // Verified is what was read. Cursor is where to go on; "": all runs were read.
@@ -37,20 +37,21 @@ type AsideRun struct {
 type Damage struct {
 	Run  string
 	What string
-	// Mends says that a [RunMender] puts all of it right.
+	// Mends says that a [Mender] puts all of it right.
 	Mends bool
 }
 
 // Verify reads the rows, the logs and the streams of runs, and so compares them with their checksums, and what lies beside the logs with them. It changes nothing,
 // unless it is to mend.
 func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err error) {
+	able := AbilitiesOf(w)
 	page, err := w.Runs(ctx, RunQuery{Cursor: q.Cursor, Limit: q.Runs})
 	if err != nil {
 		return out, err
 	}
 	for i := range page.Runs {
 		r := &page.Runs[i]
-		n, asides, mended, err := verify(ctx, w, r, q.Mend)
+		n, asides, mended, err := verify(ctx, w, &able, r, q.Mend)
 		if mended != "" {
 			out.Mended = append(out.Mended, Damage{Run: r.ID, What: mended})
 		}
@@ -105,7 +106,7 @@ func checkEnd(ctx context.Context, w World, r *Run, over Status, last int64) err
 	return &CorruptError{Run: r.ID, Seq: last, Err: fmt.Errorf("the run is %s by its row, and %s by its log", status, over)}
 }
 
-func verify(ctx context.Context, w World, r *Run, mend bool) (events int64, asides int, mended string, err error) {
+func verify(ctx context.Context, w World, able *Abilities, r *Run, mend bool) (events int64, asides int, mended string, err error) {
 	if r.Damage != "" {
 		return 0, 0, "", &CorruptError{Run: r.ID, Seq: 1, Err: errors.New(r.Damage)}
 	}
@@ -146,7 +147,7 @@ func verify(ctx context.Context, w World, r *Run, mend bool) (events int64, asid
 		return events, asides, mended, err
 	}
 	if folded && over == "" {
-		if mended, err = checkBeside(ctx, w, r, &state, cursor, mend); err != nil {
+		if mended, err = checkBeside(ctx, w, able, r, &state, cursor, mend); err != nil {
 			return events, asides, mended, err
 		}
 	}
@@ -161,7 +162,7 @@ func verify(ctx context.Context, w World, r *Run, mend bool) (events int64, asid
 			}
 		}
 	}
-	if t, ok := w.(TaskReader); ok {
+	if t := able.TaskReader; t != nil {
 		tasks, err := t.Tasks(ctx, r.ID)
 		for i := range tasks {
 			if tasks[i].Damage != "" {

@@ -43,12 +43,11 @@ Exit codes:
 }
 
 func (c *cli) examine(ctx context.Context, db *database, q reading) error {
-	d, ok := db.world.(world.Doctor)
-	if !ok {
+	able := world.AbilitiesOf(db.world)
+	if able.Doctor == nil {
 		return usagef(validDB, "%s: its world has no doctor", c.place)
 	}
-	m, ok := db.world.(world.Mender)
-	if q.mend && !ok {
+	if q.mend && able.Mender == nil {
 		return usagef("run it beside the database, with --db", "--mend: %s does not mend", c.place)
 	}
 	all, bads := 0, 0
@@ -68,7 +67,7 @@ func (c *cli) examine(ctx context.Context, db *database, q reading) error {
 	}
 	if q.mend { // first, as it changes what is counted
 		c.verify(ctx, db.world, q, show)
-		found, err := m.Mend(ctx)
+		found, err := able.Mender.Mend(ctx)
 		if err != nil {
 			return err
 		}
@@ -77,7 +76,7 @@ func (c *cli) examine(ctx context.Context, db *database, q reading) error {
 		}
 	}
 	still := func() {}
-	err := world.ExamineEach(ctx, d, func(check string) { still = c.still("looking at " + check) }, func(f world.Finding) { still(); show(f) })
+	err := able.Doctor.Examine(ctx, func(check string) { still = c.still("looking at " + check) }, func(f world.Finding) { still(); show(f) })
 	if still(); err != nil {
 		return err
 	}

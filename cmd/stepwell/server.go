@@ -57,7 +57,7 @@ func (c *cli) serve(ctx context.Context, db *database, cfg *serverConfig) error 
 		return usagef("see docs/telemetry.md for the OTEL_* variables", "%w", err)
 	}
 	defer stopTelemetry(ctx, tel, log)
-	if r, ok := db.world.(world.Reporter); ok {
+	if r := world.AbilitiesOf(db.world).Reporter; r != nil {
 		defer r.Report(log)()
 	}
 	app, err := stepwell.New(db.world, stepwell.Config{Name: c.who, MaxRetention: cfg.retention, Logger: log, Observer: tel.Observer(), Encryption: cfg.encryption})

@@ -20,7 +20,7 @@ func MarkHooks(ctx context.Context, w world.World, rows []world.HookRow) error {
 		}
 		key, known := keys[h.Run]
 		if !known {
-			row, err := Below(w).Run(ctx, h.Run)
+			row, err := world.Stored(w).Run(ctx, h.Run)
 			if err != nil && !errors.Is(err, world.ErrNotFound) {
 				return err
 			}

@@ -133,13 +133,9 @@ func (w *World) Changed(ctx context.Context, t *world.Task) bool {
 	return first.Payload != nil && w.ring.Has(first.Sealed) && w.ring.openEvent(&first, t.Run) == nil
 }
 
-// Tasks lists the tasks of a run, where the world below does.
+// Tasks lists the tasks of a run. It is for a world below that does so: see Abilities.
 func (w *World) Tasks(ctx context.Context, run string) ([]world.Task, error) {
-	r, ok := w.World.(world.TaskReader)
-	if !ok {
-		return nil, nil
-	}
-	tasks, err := r.Tasks(ctx, run)
+	tasks, err := w.able.TaskReader.Tasks(ctx, run)
 	for i := range tasks {
 		w.openTask(&tasks[i])
 	}

@@ -32,8 +32,8 @@ func (w *World) vet(ctx context.Context, id string, bind bool) error {
 	w.mu.Lock()
 	asked, bound := w.asked[id], w.bound[id]
 	w.mu.Unlock()
-	book, ok := w.World.(world.KeyBook)
-	if !ok || bound || !bind && time.Since(asked) < fresh {
+	book := w.able.KeyBook
+	if book == nil || bound || !bind && time.Since(asked) < fresh {
 		return nil
 	}
 	mine, err := w.ring.print(id)
@@ -87,7 +87,7 @@ func (r *Keyring) Wrong(ctx context.Context, w world.World) (wrong map[string]er
 	if r == nil {
 		return nil, nil
 	}
-	c := &World{World: Below(w), ring: r}
+	c := Wrap(world.Stored(w), r)
 	for _, id := range r.ids {
 		err := c.vet(ctx, id, false)
 		if err == nil && !c.bound[id] {

@@ -5,8 +5,6 @@ package crypt
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 // are [world.Event].Sealed. Runs that were begun without a key stay plain.
 type World struct {
 	world.World
+	able world.Abilities // of the world below
 	ring *Keyring
 
 	mu         sync.Mutex
@@ -38,104 +37,58 @@ const (
 	fresh = 30 * time.Second
 )
 
-// transacting is a World whose world shares transactions.
-type transacting struct {
-	*World
-	t world.Transactor
-}
-
-// Wrap makes the encrypting world. It has the optional methods of w, as far as they show payloads or can be asked of any world.
-func Wrap(w world.World, ring *Keyring) world.World {
-	c := &World{World: w, ring: ring}
-	if t, ok := w.(world.Transactor); ok {
-		return &transacting{c, t}
+// Wrap makes the encrypting world. One that encrypts already is encrypted with the new keys alone.
+func Wrap(w world.World, ring *Keyring) *World {
+	if c, ok := w.(*World); ok {
+		w = c.World
 	}
-	return c
+	return &World{World: w, able: world.AbilitiesOf(w), ring: ring}
 }
 
-// Unwrap is the world below, which shows payloads as they lie there.
-func (w *World) Unwrap() world.World { return w.World }
-
-// Below is the world as it was before it was wrapped, if it was.
-func Below(w world.World) world.World {
-	if c, ok := w.(interface{ Unwrap() world.World }); ok {
-		return c.Unwrap()
+// Abilities are those of the world below, as they can be asked of any world; but payloads go through here.
+func (w *World) Abilities() world.Abilities {
+	a := w.able
+	a.Decrypter = w
+	if a.TaskReader != nil {
+		a.TaskReader = w
 	}
-	return w
+	if a.Transactor != nil {
+		a.Transactor = w
+	}
+	return a
 }
+
+// Stored is the world below, which shows payloads as they lie there.
+func (w *World) Stored() world.World { return w.World }
 
 // Ring is the keyring of a world that was wrapped; nil: it was not.
 func Ring(w world.World) *Keyring {
-	switch w := w.(type) {
-	case *World:
-		return w.ring
-	case *transacting:
-		return w.ring
+	if c, ok := world.AbilitiesOf(w).Decrypter.(*World); ok {
+		return c.ring
 	}
 	return nil
 }
 
-// Notify tells what the world below tells; one that tells nothing is asked from time to time by all who wait.
-func (w *World) Notify(fn func(world.Notice)) (stop func()) {
-	if n, ok := w.World.(world.Notifier); ok {
-		return n.Notify(fn)
-	}
-	return func() {}
-}
-
-// Report is of the world below: what it tells of are files and disks.
-func (w *World) Report(log *slog.Logger) (stop func()) {
-	if r, ok := w.World.(world.Reporter); ok {
-		return r.Report(log)
-	}
-	return func() {}
-}
-
-// Held lists what a worker holds, where the world below can tell.
-func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
-	h, ok := w.World.(world.Holder)
-	if !ok {
-		return world.Held{}, fmt.Errorf("what worker %s holds: %w", worker, world.ErrNotFound)
-	}
-	return h.Held(ctx, worker)
-}
-
-// Poll is what the world below says.
-func (w *World) Poll() time.Duration {
-	if p, ok := w.World.(world.Poller); ok {
-		return p.Poll()
-	}
-	return 0
-}
-
-// Time is what the world below says.
-func (w *World) Time() time.Time {
-	if k, ok := w.World.(world.Timekeeper); ok {
-		return k.Time()
-	}
-	return time.Time{}
-}
-
-// Begin begins a transaction.
-func (w *transacting) Begin(ctx context.Context) (world.Tx, error) { return w.t.Begin(ctx) }
+// Begin begins a transaction, in a world below that shares them: see Abilities.
+func (w *World) Begin(ctx context.Context) (world.Tx, error) { return w.able.Transactor.Begin(ctx) }
 
 // CommitIn is Commit within a transaction.
-func (w *transacting) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (world.Committed, error) {
+func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (world.Committed, error) {
 	sealed, err := w.sealCommit(ctx, c)
 	if err != nil {
 		return world.Committed{}, err
 	}
-	done, err := w.t.CommitIn(ctx, tx, sealed)
+	done, err := w.able.Transactor.CommitIn(ctx, tx, sealed)
 	return w.openCommitted(c.Run, done, err)
 }
 
 // DeliverIn is Deliver within a transaction.
-func (w *transacting) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (world.Delivered, error) {
+func (w *World) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (world.Delivered, error) {
 	sealed, err := w.sealDelivery(ctx, d)
 	if err != nil {
 		return world.Delivered{}, err
 	}
-	return w.t.DeliverIn(ctx, tx, sealed)
+	return w.able.Transactor.DeliverIn(ctx, tx, sealed)
 }
 
 // learn notes the key of a run.

@@ -108,7 +108,12 @@ func nameless(events []world.Event) {
 }
 
 func TestWorld(t *testing.T) {
-	worldtest.RunOver(t, func(t testing.TB) world.World { return quiet{crypt.Wrap(memory.New(), ring(t, own)).(*crypt.World)} }, sample.Share(t, 2))
+	worldtest.RunOver(t, func(t testing.TB) world.World { return quiet{crypt.Wrap(memory.New(), ring(t, own))} }, sample.Share(t, 2))
+}
+
+// Encryption gives on all that a world can do.
+func TestAbilities(t *testing.T) {
+	worldtest.RunWrapper(t, func(w world.World) world.World { return crypt.Wrap(w, ring(t, own)) })
 }
 
 // asked is a world that notes what it is asked the outcome of.

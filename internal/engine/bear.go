@@ -37,7 +37,7 @@ func BearLog(ctx context.Context, w world.World, build, run string, events []wor
 			c.Conditions = append(c.Conditions, world.Condition{Event: i})
 		}
 	}
-	done, err := bear(ctx, w, nil, c)
+	done, err := bear(ctx, w, c)
 	if errors.Is(err, world.ErrTooLarge) {
 		err = fmt.Errorf("%w (no world keeps an event of that size)", err)
 	}

@@ -89,8 +89,7 @@ func (c *Config) defaults() {
 // Engine is one worker. It is safe for concurrent use.
 type Engine struct {
 	cfg         Config
-	keeper      world.Timekeeper // as well, if it tells the time
-	transactor  world.Transactor // the world, if it can share transactions
+	able        world.Abilities // of cfg.World
 	classes     []world.Class
 	byClass     map[world.Class]*Workflow
 	stepsByName map[string]*Step
@@ -154,8 +153,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.wall0 = cfg.Clock().Round(0)
 	e.demand.gate = make(chan struct{}, 1)
-	e.transactor, _ = cfg.World.(world.Transactor)
-	e.keeper, _ = cfg.World.(world.Timekeeper)
+	e.able = world.AbilitiesOf(cfg.World)
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)
 	e.suspects = newSlots(0, func() {})
@@ -202,8 +200,8 @@ func (e *Engine) workerID() string { return *e.worker.Load() }
 
 // now is the world's clock, or as far as this worker knows it: steps of the system's clock are none of its.
 func (e *Engine) now() time.Time {
-	if e.keeper != nil {
-		if t := e.keeper.Time(); !t.IsZero() {
+	if e.able.Timekeeper != nil {
+		if t := e.able.Timekeeper.Time(); !t.IsZero() {
 			return t
 		}
 	}

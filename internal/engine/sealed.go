@@ -11,11 +11,6 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// explainer is a world that knows why an event is still encrypted.
-type explainer interface {
-	Explain(run string, e *world.Event) error
-}
-
 // readable refuses events of a run of which one is still encrypted.
 func (e *Engine) readable(run string, events []world.Event) error {
 	for i := range events {
@@ -31,8 +26,8 @@ func (e *Engine) unreadable(run string, ev *world.Event) error {
 	if ev.Sealed == "" {
 		return nil
 	}
-	if x, ok := e.cfg.World.(explainer); ok {
-		return x.Explain(run, ev)
+	if e.able.Decrypter != nil {
+		return e.able.Decrypter.Explain(run, ev)
 	}
 	return &world.KeyError{Run: run, Key: ev.Sealed}
 }
@@ -53,15 +48,10 @@ func (e *Engine) unfit(t *world.Task) string {
 	return ""
 }
 
-// changer is a world that knows whether a task that is still encrypted was changed where it is stored.
-type changer interface {
-	Changed(ctx context.Context, t *world.Task) bool
-}
-
 // changed says that a task was changed where it is stored, so that nobody will ever run it; nil: it was not, as far as is known.
 func (e *Engine) changed(ctx context.Context, t *world.Task) *world.Error {
-	c, ok := e.cfg.World.(changer)
-	if !ok || world.TaskKeyID(t.Options) == "" || !c.Changed(ctx, t) {
+	d := e.able.Decrypter
+	if d == nil || world.TaskKeyID(t.Options) == "" || !d.Changed(ctx, t) {
 		return nil
 	}
 	return &world.Error{

@@ -36,11 +36,11 @@ func (e *Engine) begin(ctx context.Context) *shift {
 	e.mu.Lock()
 	e.workCtx, e.bodyCtx, e.endBodies, e.accepting = sh.work, bodies, sh.endBodies, true
 	e.mu.Unlock()
-	if n, ok := e.cfg.World.(world.Notifier); ok {
-		sh.deaf = n.Notify(e.notice)
+	if e.able.Notifier != nil {
+		sh.deaf = e.able.Notifier.Notify(e.notice)
 	}
-	if r, ok := e.cfg.World.(world.Reporter); ok {
-		sh.mute = r.Report(e.cfg.Logger)
+	if e.able.Reporter != nil {
+		sh.mute = e.able.Reporter.Report(e.cfg.Logger)
 	}
 	var beats context.Context
 	beats, sh.stopBeat = context.WithCancel(sh.work)

@@ -66,25 +66,28 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 			return started, err
 		}
 	}
-	return BearPlain(ctx, e.cfg.World, e.cfg.Build, b, e.now())
+	return e.bearPlain(ctx, b)
 }
 
 // bearTries is how often a birth whose outcome is unknown is looked after, before the caller hears that it is.
 const bearTries = 10
 
-// BearPlain puts a run into the queue of a world. It is all that a program without a worker needs.
-func BearPlain(ctx context.Context, w world.World, build string, b Birth, now time.Time) (Started, error) {
-	if b.ID == "" {
-		b.ID = world.NewID(world.PrefixRun, now)
-	}
-	if b.Birth.Seed == 0 {
-		b.Birth.Seed = rand.Uint64()
-	}
+// bearPlain puts a run into the queue.
+func (e *Engine) bearPlain(ctx context.Context, b Birth) (Started, error) {
 	c := &world.Commit{
-		ID: commitID(), Run: b.ID, First: 1, Build: build,
-		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: now, Birth: &b.Birth, Payload: b.Input}},
+		ID: commitID(), Run: b.ID, First: 1, Build: e.cfg.Build,
+		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: e.now(), Birth: &b.Birth, Payload: b.Input}},
 	}
-	done, err := bear(ctx, w, b.Tx, c)
+	var done world.Committed
+	var err error
+	switch {
+	case b.Tx == nil:
+		done, err = bear(ctx, e.cfg.World, c)
+	case e.able.Transactor == nil:
+		err = fmt.Errorf("%w: a start in a transaction needs a world that shares transactions, like PostgreSQL", world.ErrInvalid)
+	default:
+		done, err = e.able.Transactor.CommitIn(ctx, b.Tx, c)
+	}
 	if err != nil {
 		return Started{}, fmt.Errorf("start %s: %w", b.Birth.Workflow, err)
 	}
@@ -95,14 +98,7 @@ func BearPlain(ctx context.Context, w world.World, build string, b Birth, now ti
 }
 
 // bear writes a birth until its outcome is known.
-func bear(ctx context.Context, w world.World, tx world.Tx, c *world.Commit) (world.Committed, error) {
-	if tx != nil {
-		t, ok := w.(world.Transactor)
-		if !ok {
-			return world.Committed{}, fmt.Errorf("%w: a start in a transaction needs a world that shares transactions, like PostgreSQL", world.ErrInvalid)
-		}
-		return t.CommitIn(ctx, tx, c)
-	}
+func bear(ctx context.Context, w world.World, c *world.Commit) (world.Committed, error) {
 	done, err := w.Commit(ctx, c)
 	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && try < bearTries; try++ {
 		known, lookErr := w.Outcome(ctx, c)

@@ -117,8 +117,8 @@ func (e *Engine) poll() time.Duration {
 	if e.cfg.Poll > 0 {
 		return e.cfg.Poll
 	}
-	if p, ok := e.cfg.World.(world.Poller); ok {
-		if d := p.Poll(); d > 0 {
+	if e.able.Poller != nil {
+		if d := e.able.Poller.Poll(); d > 0 {
 			return d
 		}
 	}
@@ -159,12 +159,11 @@ const heldTries = 3
 
 // gotNothing reports whether it is known that a take whose answer was lost gave nothing: the world says what the worker holds, and all of that is here.
 func (e *Engine) gotNothing(ctx context.Context, worker string) bool {
-	h, ok := e.cfg.World.(world.Holder)
-	if !ok {
+	if e.able.Holder == nil {
 		return false
 	}
 	for try := range heldTries {
-		held, err := h.Held(ctx, worker)
+		held, err := e.able.Holder.Held(ctx, worker)
 		if err != nil {
 			return false
 		}

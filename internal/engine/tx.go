@@ -20,10 +20,10 @@ var errNoTransactions = &FatalError{Err: fmt.Errorf(
 // step's end; else it is rolled back.
 func (e *Engine) inTx(fn bodyFunc, kept *world.Tx) bodyFunc {
 	return func(ctx context.Context, input []byte) (payload []byte, err error) {
-		if e.transactor == nil {
+		if e.able.Transactor == nil {
 			return nil, errNoTransactions
 		}
-		tx, err := e.transactor.Begin(ctx)
+		tx, err := e.able.Transactor.Begin(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("begin the step's transaction: %w", err)
 		}
@@ -85,7 +85,7 @@ func (s *session) commitResult(step string, b *body, r *result) error {
 
 // writeIn commits a commit with the transaction of a body, whose outcome it finds out. After an error nothing was written.
 func (s *session) writeIn(ctx context.Context, tx world.Tx, c *world.Commit) error {
-	_, err := s.e.transactor.CommitIn(ctx, tx, c)
+	_, err := s.e.able.Transactor.CommitIn(ctx, tx, c)
 	if err == nil {
 		err = tx.Commit(ctx)
 	}
@@ -119,7 +119,7 @@ func (e *Engine) endTaskInTx(why error, d *world.Delivery, r *result) bool {
 		e.rollback(tx)
 		return false
 	}
-	_, err := e.transactor.DeliverIn(e.workCtx, tx, d)
+	_, err := e.able.Transactor.DeliverIn(e.workCtx, tx, d)
 	if err == nil {
 		err = tx.Commit(e.workCtx)
 	}

@@ -51,10 +51,10 @@ type Fault struct {
 // Plan decides what happens at a call. It is called by one goroutine at a time.
 type Plan func(Call) Fault
 
-// World is a [world.World] with failpoints. It also is a [world.Notifier]; on a world that is none, nothing is ever told. It is safe for
-// concurrent use.
+// World is a [world.World] with failpoints. It is safe for concurrent use.
 type World struct {
 	world.World
+	able    world.Abilities // of the world below
 	plan    Plan
 	notices func(world.Notice) bool
 
@@ -66,17 +66,12 @@ type World struct {
 	stops   []func()   // guarded by mu: end the notifications
 }
 
-var (
-	_ world.World    = (*World)(nil)
-	_ world.Notifier = (*World)(nil)
-)
-
 // New puts failpoints around a world. A nil plan has no faults.
 func New(w world.World, plan Plan) *World {
 	if plan == nil {
 		plan = func(Call) Fault { return Fault{} }
 	}
-	return &World{World: w, plan: plan, calls: map[Op]int{}}
+	return &World{World: w, able: world.AbilitiesOf(w), plan: plan, calls: map[Op]int{}}
 }
 
 // KeepNotices drops the notices for which keep is false. It must be called before the first Notify.

@@ -4,11 +4,24 @@ package faults
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
 )
+
+// Abilities are those of the world below. But as notices may be dropped here nobody may rely on them, and transactions, which
+// have no failpoints, would pass them all by.
+func (w *World) Abilities() world.Abilities {
+	a := w.able
+	a.Poller, a.Transactor = nil, nil
+	if a.Notifier != nil {
+		a.Notifier = w
+	}
+	if a.Holder != nil {
+		a.Holder = w
+	}
+	return a
+}
 
 // Commit has failpoints; see [world.Log].
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
@@ -63,14 +76,10 @@ func (w *World) Leave(ctx context.Context, worker string) error {
 
 // Held fails for the dead; see [world.Holder].
 func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
-	h, ok := w.World.(world.Holder)
-	if !ok {
-		return world.Held{}, fmt.Errorf("what worker %s holds: %w", worker, world.ErrNotFound)
-	}
 	if err := w.alive(); err != nil {
 		return world.Held{}, err
 	}
-	return h.Held(ctx, worker)
+	return w.able.Holder.Held(ctx, worker)
 }
 
 // Outcome fails for the dead; see [world.Log].
@@ -99,12 +108,8 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 
 // Notify passes notices on, but for those that are dropped; see [world.Notifier].
 func (w *World) Notify(fn func(world.Notice)) (stop func()) {
-	n, ok := w.World.(world.Notifier)
-	if !ok {
-		return func() {}
-	}
 	keep := w.notices
-	stop = n.Notify(func(n world.Notice) {
+	stop = w.able.Notifier.Notify(func(n world.Notice) {
 		if (keep == nil || keep(n)) && w.alive() == nil {
 			fn(n)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/worldtest"
@@ -11,6 +12,20 @@ import (
 
 func TestWorld(t *testing.T) {
 	worldtest.Run(t, func(testing.TB) world.World { return memory.New() })
+}
+
+// bare is a world without abilities: what it has inside is not to be found.
+type bare struct{ world.World }
+
+// A store needs no ability.
+func TestWorldWithoutAbilities(t *testing.T) {
+	worldtest.RunOver(t, func(t testing.TB) world.World {
+		w := bare{memory.New()}
+		if got := world.AbilitiesOf(w); got != (world.Abilities{}) {
+			t.Fatalf("got %+v, want a world without abilities", got)
+		}
+		return w
+	}, sample.Share(t, 4))
 }
 
 func TestForgetting(t *testing.T) {

@@ -13,10 +13,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-var (
-	_ world.Doctor   = (*World)(nil)
-	_ world.Examiner = (*World)(nil)
-)
+var _ world.Doctor = (*World)(nil)
 
 // examination is what the checks have in common.
 type examination struct {
@@ -24,14 +21,8 @@ type examination struct {
 	now time.Time // the database's
 }
 
-// Examine makes all checks; see [world.Doctor].
-func (w *World) Examine(ctx context.Context) (all []world.Finding, err error) {
-	err = w.ExamineEach(ctx, func(string) {}, func(f world.Finding) { all = append(all, f) })
-	return all, err
-}
-
-// ExamineEach makes all checks; see [world.Examiner]. Each is one statement or two.
-func (w *World) ExamineEach(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
+// Examine makes all checks; see [world.Doctor]. Each is one statement or two.
+func (w *World) Examine(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
 	x := &examination{w: w}
 	if err := w.read(ctx, databaseTime, func(row pgx.Rows) error { return row.Scan(&x.now) }); err != nil {
 		return err

@@ -64,7 +64,7 @@ func TestExamine(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = w.Close() })
 			execute(t, u, c.script)
-			all, err := w.Examine(t.Context())
+			all, err := world.Findings(t.Context(), w)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,7 +37,7 @@ func shown(t *testing.T, w *World, id string, alive bool) {
 	if len(stats.Workers) != 1 || stats.Workers[0].ID != id || stats.Workers[0].Until.After(stats.Now) != alive {
 		t.Errorf("it is %s, workers %+v; want %s, alive: %v", stats.Now, stats.Workers, id, alive)
 	}
-	all, err := w.Examine(t.Context())
+	all, err := world.Findings(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,7 @@ var (
 	pauses     = load("pauses")
 )
 
-var _ world.RunMender = (*World)(nil)
-
-// Awaits lists which steps of a run wait for the end of others; see [world.RunMender].
+// Awaits lists which steps of a run wait for the end of others; see [world.Mender].
 func (w *World) Awaits(ctx context.Context, run string) (all []world.Await, err error) {
 	err = w.read(ctx, listAwaits, func(row pgx.Rows) error {
 		var a world.Await
@@ -31,7 +29,7 @@ func (w *World) Awaits(ctx context.Context, run string) (all []world.Await, err 
 	return all, err
 }
 
-// MendRun puts right what lies beside the log of a run; see [world.RunMender]. Counts are not changed: they are made anew.
+// MendRun puts right what lies beside the log of a run; see [world.Mender]. Counts are not changed: they are made anew.
 func (w *World) MendRun(ctx context.Context, run string, is world.Beside) (done bool, err error) {
 	var results []world.Event
 	err = w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {

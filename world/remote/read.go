@@ -85,16 +85,21 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 	return n, nil
 }
 
-// Examine examines the server's database; see [world.Doctor]. Where that has no doctor it says so.
-func (w *World) Examine(ctx context.Context) ([]world.Finding, error) {
+// Examine examines the server's database; see [world.Doctor]. Where that has no doctor it says so. All findings come at once.
+func (w *World) Examine(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
+	begin("the server's database")
 	var out wire.Findings
 	err := w.ask(ctx, manner{twice: true, long: true}, "doctor", struct{}{}, &out)
 	if errors.Is(err, world.ErrNotFound) {
-		return []world.Finding{{
+		tell(world.Finding{
 			Check: "database", Health: world.HealthWarning, Found: "the server's database cannot be examined", Advice: "nothing, if it is meant to be in memory",
-		}}, nil
+		})
+		return nil
 	}
-	return out.Findings, err
+	for _, f := range out.Findings {
+		tell(f)
+	}
+	return err
 }
 
 // BindKey binds the ID of an encryption key; see [world.KeyBook]. A server that is older does not: it is [world.ErrInvalid] then.

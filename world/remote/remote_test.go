@@ -546,7 +546,10 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 		p, err := w.Chunks(ctx, "r1", "a", world.ChunkQuery{})
 		return len(p.Chunks) == 1, err
 	})
-	again("doctor", func() (bool, error) { all, err := w.Examine(ctx); return len(all) == 1 && all[0].Check == "c", err })
+	again("doctor", func() (bool, error) {
+		all, err := world.Findings(ctx, w)
+		return len(all) == 1 && all[0].Check == "c", err
+	})
 	again("ready", func() (bool, error) { r, err := w.Ready(ctx, world.ReadyQuery{}); return len(r.Items) == 1, err })
 	again("stats", func() (bool, error) { s, err := w.Stats(ctx); return len(s.Workers) == 1, err })
 	again("held", func() (bool, error) { h, err := w.Held(ctx, "w1"); return len(h.Runs) == 1, err })
@@ -593,7 +596,7 @@ func TestEmptyObject(t *testing.T) {
 			t.Errorf("old %v: %v", old, err)
 		}
 		hooks, err := w.Hooks(ctx, world.HookQuery{})
-		if found, err2 := w.Examine(ctx); len(hooks) != 0 || len(found) != 0 || err != nil || err2 != nil {
+		if found, err2 := world.Findings(ctx, w); len(hooks) != 0 || len(found) != 0 || err != nil || err2 != nil {
 			t.Errorf("old %v: got %v, %v, %v, %v, want none", old, hooks, err, found, err2)
 		}
 	}

@@ -34,19 +34,10 @@ const (
 	manyFree     = 256 << 20 // bytes of free pages, where they are more than half of the file
 )
 
-var (
-	_ world.Doctor   = (*World)(nil)
-	_ world.Examiner = (*World)(nil)
-)
+var _ world.Doctor = (*World)(nil)
 
 // Examine makes all checks; see [world.Doctor].
-func (w *World) Examine(ctx context.Context) (all []world.Finding, err error) {
-	err = w.ExamineEach(ctx, func(string) {}, func(f world.Finding) { all = append(all, f) })
-	return all, err
-}
-
-// ExamineEach makes all checks; see [world.Examiner].
-func (w *World) ExamineEach(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
+func (w *World) Examine(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
 	now := w.now()
 	for _, c := range []struct {
 		name string

@@ -69,7 +69,7 @@ func TestExamine(t *testing.T) {
 			if err := conn.close(); err != nil {
 				t.Fatal(err)
 			}
-			all, err := w.Examine(t.Context())
+			all, err := world.Findings(t.Context(), w)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -57,7 +57,7 @@ func TestReaderIsNamed(t *testing.T) {
 	if !strings.Contains(log.text(), name) {
 		t.Errorf("the log does not name the reader, %s…: %q", name, log.text())
 	}
-	all, err := w.Examine(t.Context())
+	all, err := world.Findings(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestFilesAreTheOwners(t *testing.T) {
 	}
 	file := func(w *World) world.Finding {
 		t.Helper()
-		found, err := w.Examine(t.Context())
+		found, err := world.Findings(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)
 		}

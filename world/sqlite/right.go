@@ -16,9 +16,7 @@ var (
 	pauses     = load("pauses")
 )
 
-var _ world.RunMender = (*World)(nil)
-
-// Awaits lists which steps of a run wait for the end of others; see [world.RunMender].
+// Awaits lists which steps of a run wait for the end of others; see [world.Mender].
 func (w *World) Awaits(ctx context.Context, run string) (all []world.Await, err error) {
 	err = w.read(ctx, func(c *conn) error {
 		all = nil
@@ -30,7 +28,7 @@ func (w *World) Awaits(ctx context.Context, run string) (all []world.Await, err 
 	return all, err
 }
 
-// MendRun puts right what lies beside the log of a run; see [world.RunMender]. Counts are not changed: they are made anew.
+// MendRun puts right what lies beside the log of a run; see [world.Mender]. Counts are not changed: they are made anew.
 func (w *World) MendRun(ctx context.Context, run string, is world.Beside) (bool, error) {
 	return ask(ctx, w, func(g *group) (bool, error) {
 		r, err := g.run(run)

@@ -174,7 +174,7 @@ func TestShortLivedProcessesCopyTheLog(t *testing.T) {
 	read(t, c)
 	grow(t, idle, "a", 6*size)
 	found := false
-	all, err := idle.Examine(t.Context())
+	all, err := world.Findings(t.Context(), idle)
 	if err != nil {
 		t.Fatal(err)
 	}

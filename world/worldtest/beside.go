@@ -44,8 +44,8 @@ var beside = []sharedCheck{
 		b.same(hooksB, hooksA, "hooks")
 		b.same(len(ofB.Workers), 1, "workers")
 		b.same([2]int{ofB.Workers[0].Runs, ofB.Workers[0].Tasks}, [2]int{1, 1}, "what the worker holds")
-		if w, ok := b.w.(world.TaskReader); ok {
-			tasks, err := w.Tasks(b.ctx, s.run)
+		if b.able.TaskReader != nil {
+			tasks, err := b.able.TaskReader.Tasks(b.ctx, s.run)
 			b.must(err, "tasks")
 			if len(tasks) != 1 || tasks[0].Worker != k.id {
 				b.Fatalf("got tasks %+v, want one that %s holds", tasks, k.id)

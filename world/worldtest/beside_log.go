@@ -70,7 +70,7 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 			return false
 		})
 		other := newRig(t, s.Open(t))
-		_, err := other.w.(world.Mender).Mend(r.ctx)
+		_, err := other.able.Mender.Mend(r.ctx)
 		r.must(err, "mend")
 		r.same(r.run(run.run).Queue.Owner, k.id, "the owner of its run")
 		run.end()
@@ -84,7 +84,7 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 		}
 		s.Exec(t, "DELETE FROM workers")
 		other := newRig(t, s.Open(t))
-		_, err := other.w.(world.Mender).Mend(r.ctx)
+		_, err := other.able.Mender.Mend(r.ctx)
 		r.must(err, "mend")
 		other.sweep(100)
 		r.same(s.Count(t, fmt.Sprintf("SELECT count(*) FROM queue WHERE owner IS NOT NULL AND run = %d", key(t, run.run))), 1, "rows of its run that somebody owns")
@@ -131,7 +131,7 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 			}
 			r.named("", run.run, test.says)
 			r.mends(run.run, test.says)
-			_, err := r.w.(world.Mender).Mend(r.ctx)
+			_, err := r.able.Mender.Mend(r.ctx)
 			r.must(err, "mend")
 			r.same(r.counts("good"), before, "runs that are counted")
 			k.getOf(run.run)
@@ -140,13 +140,13 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 	t.Run("each check is told as it is made", func(t *testing.T) {
 		r, _ := begin(t)
 		var begun, told, want []string
-		r.must(r.w.(world.Examiner).ExamineEach(r.ctx, func(check string) {
+		r.must(r.able.Doctor.Examine(r.ctx, func(check string) {
 			if len(begun) != len(told) {
 				t.Errorf("%s begins before %s is told", check, begun[len(begun)-1])
 			}
 			begun = append(begun, check)
 		}, func(f world.Finding) { told = append(told, f.Check) }), "examine")
-		all, err := r.w.(world.Doctor).Examine(r.ctx)
+		all, err := world.Findings(r.ctx, r.able.Doctor)
 		r.must(err, "examine")
 		for _, f := range all {
 			want = append(want, f.Check)

@@ -99,8 +99,8 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 		k := r.worker("victim", "good", "over")
 		s.Orphan(t, ids.victim)
 		r.damaged(k, ids, ids.victim, false)
-		if d, ok := w.(world.Doctor); ok {
-			all, err := d.Examine(r.ctx)
+		if d := r.able.Doctor; d != nil {
+			all, err := world.Findings(r.ctx, d)
 			r.must(err, "examine")
 			if !slices.ContainsFunc(all, func(f world.Finding) bool { return f.Check == "rows of no run" && f.Health == world.HealthBad }) {
 				t.Errorf("doctor does not name rows of no run: %+v", all)
@@ -124,7 +124,7 @@ type damageIDs struct{ victim, over, good string }
 
 // damageScene makes a run of which something is in every table, one that is over, and one that is left alone.
 func damageScene(t *testing.T, w world.World) (ids damageIDs) {
-	r := &rig{T: t, w: w, ctx: t.Context()}
+	r := &rig{T: t, w: w, able: world.AbilitiesOf(w), ctx: t.Context()}
 	k := r.worker("victim", "over", "good")
 	good := r.born("good")
 	s := k.bear("victim", func(b *world.Birth) {
@@ -153,7 +153,7 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	o.write(o.withStream("s", "", 45))
 	r.deliver(signal(o.run, "late", "late"))
 	o.session.write(o.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`45`)}))
-	if b, ok := w.(world.KeyBook); ok {
+	if b := r.able.KeyBook; b != nil {
 		_, err := b.BindKey(r.ctx, "key", []byte("print"))
 		r.must(err, "bind a key")
 	}
@@ -198,7 +198,7 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 		fine(err, "chunks")
 		_, err = r.w.StreamsOf(r.ctx, id)
 		fine(err, "streams")
-		if tr, ok := r.w.(world.TaskReader); ok {
+		if tr := r.able.TaskReader; tr != nil {
 			tasks, err := tr.Tasks(r.ctx, id)
 			fine(err, "tasks")
 			for i := range tasks {
@@ -214,7 +214,7 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 		_, err = r.w.Hooks(r.ctx, q)
 		r.must(err, "hooks")
 	}
-	if b, ok := r.w.(world.KeyBook); ok {
+	if b := r.able.KeyBook; b != nil {
 		_, err := b.BindKey(r.ctx, "key", []byte("print"))
 		r.must(err, "bind a key")
 	}
@@ -229,12 +229,12 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	if _, err := json.Marshal(stats); err != nil {
 		r.Errorf("stats as JSON: %v", err)
 	}
-	if rr, ok := r.w.(world.ReadyReader); ok {
+	if rr := r.able.ReadyReader; rr != nil {
 		_, err := rr.Ready(r.ctx, world.ReadyQuery{Classes: k.classes, Steps: k.steps})
 		r.must(err, "what is ready")
 	}
-	if d, ok := r.w.(world.Doctor); ok {
-		_, err := d.Examine(r.ctx)
+	if d := r.able.Doctor; d != nil {
+		_, err := world.Findings(r.ctx, d)
 		r.must(err, "examine")
 	}
 	if _, err := r.w.Sweep(r.ctx, 100); err != nil {

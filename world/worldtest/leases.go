@@ -116,15 +116,10 @@ var leases = []check{
 		r.same(got.Take, int64(2), "take")
 		again.append(signalEvent("a"))
 	}},
-	{"a worker is told what it holds", "Held lists the runs that it bore and those that it was given, and its tasks, and nothing of what is over; nothing of a worker that has left", func(r *rig) {
-		h, ok := r.w.(world.Holder)
-		if !ok {
-			r.Log("this world does not tell what a worker holds")
-			return
-		}
+	{"a worker is told what it holds", "Held lists the runs that it bore and those that it was given, and its tasks, and nothing of what is over; nothing of a worker that has left", needs("Holder", func(r *rig) {
 		k, other := r.worker("greet"), r.worker("other")
 		held := func() (got []string) {
-			list, err := h.Held(r.ctx, k.id)
+			list, err := r.able.Holder.Held(r.ctx, k.id)
 			r.must(err, "held")
 			got = list.Runs
 			for _, t := range list.Tasks {
@@ -148,9 +143,9 @@ var leases = []check{
 		s.end()
 		r.same(len(held()), 0, "when the run is over")
 		r.must(r.w.Leave(r.ctx, k.id), "leave")
-		_, err := h.Held(r.ctx, k.id)
+		_, err := r.able.Holder.Held(r.ctx, k.id)
 		r.refused(err, world.ErrLeaseLost, "held")
-	}},
+	})},
 	{"a beat tells all that a worker holds, where it is asked", "the account has each run with its take and its last event, and each task with its attempt", func(r *rig) {
 		k := r.worker("greet")
 		account := func() (got []string) {

@@ -68,12 +68,11 @@ func RunMending(t *testing.T, s DamageStore) {
 			t.Fatal("nothing was changed")
 		}
 		r.named("counts", "", "1 of workflow good are pending, counted as 2")
-		m, ok := r.w.(world.Mender)
-		if !ok {
+		if r.able.Mender == nil {
 			t.Fatal("this world does not mend")
 		}
 		for i, want := range []string{"1 of the counts", "0 of the counts"} {
-			found, err := m.Mend(r.ctx)
+			found, err := r.able.Mender.Mend(r.ctx)
 			r.must(err, "mend")
 			if !slices.ContainsFunc(found, func(f world.Finding) bool { return strings.Contains(f.Found, want) }) {
 				t.Errorf("mending it %d times: %+v, want %s", i+1, found, want)
@@ -96,7 +95,7 @@ func RunMending(t *testing.T, s DamageStore) {
 		paused.takeMail(1, &world.Release{})
 		r.same(r.counts("good").Paused, 1, "runs that are counted")
 		r.well("counts")
-		_, err := r.w.(world.Mender).Mend(r.ctx)
+		_, err := r.able.Mender.Mend(r.ctx)
 		r.must(err, "mend")
 		r.same(r.counts("good").Paused, 1, "runs that are counted after a recount")
 	})
@@ -173,7 +172,7 @@ func (r *rig) well(check string) {
 
 func (r *rig) finding(check string) world.Finding {
 	r.Helper()
-	all, err := r.w.(world.Doctor).Examine(r.ctx)
+	all, err := world.Findings(r.ctx, r.able.Doctor)
 	r.must(err, "examine")
 	for _, f := range all {
 		if f.Check == check {

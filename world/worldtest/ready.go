@@ -16,7 +16,7 @@ func (r *rig) ready(limit int, workflows ...string) world.Ready {
 	for _, name := range workflows {
 		q.Classes = append(q.Classes, world.Class{Workflow: name, Version: 1})
 	}
-	got, err := r.w.(world.ReadyReader).Ready(r.ctx, q)
+	got, err := r.able.ReadyReader.Ready(r.ctx, q)
 	r.must(err, "ready")
 	if got.Now.IsZero() {
 		r.Fatalf("got %+v, without the time", got)
@@ -36,19 +36,8 @@ func listed(got world.Ready) (names []string) {
 	return names
 }
 
-// reading is a check of a world that is a [world.ReadyReader]. Of others there is nothing to check.
-func reading(test func(r *rig)) func(r *rig) {
-	return func(r *rig) {
-		if _, ok := r.w.(world.ReadyReader); ok {
-			test(r)
-			return
-		}
-		r.Log("this world does not tell what is ready")
-	}
-}
-
 var readies = []check{
-	{"what is ready is listed", "runs of these classes and tasks of these steps that a take would give, and nothing else; nothing is taken", reading(func(r *rig) {
+	{"what is ready is listed", "runs of these classes and tasks of these steps that a take would give, and nothing else; nothing is taken", needs("ReadyReader", func(r *rig) {
 		if got := r.ready(10, "greet"); len(got.Items) > 0 || got.More || !got.Next.IsZero() {
 			r.Fatalf("got %+v of an empty world", got)
 		}
@@ -97,7 +86,7 @@ var readies = []check{
 		k.only(s.run, "step_1")
 		r.same(len(r.ready(10, "greet").Items), 0, "items, now that all are held")
 	})},
-	{"a list is bounded", "at most as many as asked for, those first that are due longest; More says that there are others", reading(func(r *rig) {
+	{"a list is bounded", "at most as many as asked for, those first that are due longest; More says that there are others", needs("ReadyReader", func(r *rig) {
 		k := r.worker("greet")
 		var want []string
 		for i := range 5 {
@@ -117,7 +106,7 @@ var readies = []check{
 			r.Fatalf("got %v for no classes", listed(got))
 		}
 	})},
-	{"the next is told beside what is ready", "Next: when something else is due, also in the lane of what is due now", reading(func(r *rig) {
+	{"the next is told beside what is ready", "Next: when something else is due, also in the lane of what is due now", needs("ReadyReader", func(r *rig) {
 		k := r.worker("greet")
 		at := world.Now().Add(time.Hour)
 		for _, d := range []time.Duration{-2 * time.Hour, 0, time.Hour} {
@@ -129,7 +118,7 @@ var readies = []check{
 			r.Fatalf("next is %s, want %s", got.Next, at)
 		}
 	})},
-	{"a cancel is listed for who has the code", "as it is taken: any worker's list has it, unless its code is needed and a worker has that", reading(func(r *rig) {
+	{"a cancel is listed for who has the code", "as it is taken: any worker's list has it, unless its code is needed and a worker has that", needs("ReadyReader", func(r *rig) {
 		pending := r.born("strange", func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) })
 		r.deliver(cancel(pending, ""))
 		got := r.ready(10, "greet")
@@ -145,7 +134,7 @@ var readies = []check{
 		r.must(r.w.Leave(r.ctx, k.id), "leave")
 		r.same(listed(r.ready(10, "greet")), []string{pending, running.run}, "another's: the worker has left, and handed back the first")
 	})},
-	{"what a dead worker holds is listed", "its lease is over: with no worker there at all", reading(func(r *rig) {
+	{"what a dead worker holds is listed", "its lease is over: with no worker there at all", needs("ReadyReader", func(r *rig) {
 		run := r.born("greet")
 		s := r.worker("greet").bear("greet")
 		s.queueTask("step_1")

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -28,8 +29,9 @@ const patience = 20 * time.Second
 // rig is a world under test.
 type rig struct {
 	*testing.T
-	w   world.World
-	ctx context.Context
+	w    world.World
+	able world.Abilities // of w
+	ctx  context.Context
 
 	over bool // w stands before another world: see RunOver
 }
@@ -40,7 +42,19 @@ func newRig(t *testing.T, w world.World) *rig {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &rig{T: t, w: w, ctx: t.Context()}
+	return &rig{T: t, w: w, able: world.AbilitiesOf(w), ctx: t.Context()}
+}
+
+// needs is a check of a world with an ability, which is a field of [world.Abilities]. Of others there is nothing to
+// check.
+func needs(ability string, test func(r *rig)) func(r *rig) {
+	return func(r *rig) {
+		if reflect.ValueOf(r.able).FieldByName(ability).IsNil() {
+			r.Logf("this world is no %s", ability)
+			return
+		}
+		test(r)
+	}
 }
 
 // must ends the check on an error.

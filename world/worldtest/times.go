@@ -148,8 +148,8 @@ func (r *rig) readable(k *worker) {
 		show("chunks", chunks, err)
 		rows, err := r.w.StreamsOf(r.ctx, run.ID)
 		show("streams", rows, err)
-		if tr, ok := r.w.(world.TaskReader); ok {
-			tasks, err := tr.Tasks(r.ctx, run.ID)
+		if r.able.TaskReader != nil {
+			tasks, err := r.able.TaskReader.Tasks(r.ctx, run.ID)
 			show("tasks", tasks, err)
 		}
 	}
@@ -157,8 +157,8 @@ func (r *rig) readable(k *worker) {
 	show("hooks", hooks, err)
 	stats, err := r.w.Stats(r.ctx)
 	show("stats", stats, err)
-	if rr, ok := r.w.(world.ReadyReader); ok {
-		ready, err := rr.Ready(r.ctx, world.ReadyQuery{Classes: []world.Class{{Workflow: "greet", Version: 1}, {Workflow: "sleep", Version: 1}}, Steps: k.steps})
+	if r.able.ReadyReader != nil {
+		ready, err := r.able.ReadyReader.Ready(r.ctx, world.ReadyQuery{Classes: []world.Class{{Workflow: "greet", Version: 1}, {Workflow: "sleep", Version: 1}}, Steps: k.steps})
 		show("what is ready", ready, err)
 	}
 	beat, err := r.w.Beat(r.ctx, world.BeatQuery{Worker: k.id})

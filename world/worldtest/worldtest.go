@@ -8,6 +8,9 @@
 // The checks use the world as workers and clients do, on its own clock. Leases in them are short, and what they wait for they poll
 // for, with a bound; nothing sleeps and hopes. They run in parallel, each on a world of its own.
 //
+// A world need not have any ability: what is about one is checked where it is there. A world around another one passes
+// [RunWrapper].
+//
 // A world that several processes can open passes [RunShared] as well, and one that several can work on [RunWorkers].
 //
 // What takes ten seconds to see (the default lease) is not checked here; a world has tests of its own for it.
