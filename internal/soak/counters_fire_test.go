@@ -267,6 +267,18 @@ func (ta *tally) carry(ctx context.Context, c counter, rnd *rand.Rand) error {
 	if got != total {
 		return fmt.Errorf("it came to %d, want %d: %d numbers, %d fed", got, total, len(amounts), feeder.Times)
 	}
+	beside := []string{c.Run + "-feeder"} // nobody waits for them: the last ones may be a dead worker's still
+	for s := range segments {
+		beside = append(beside, c.echo(s))
+	}
+	for _, run := range beside {
+		if err := ta.until(ctx, func() (bool, error) {
+			info, err := ta.app.Get(ctx, run)
+			return info.Status.Terminal(), err
+		}); err != nil {
+			return fmt.Errorf("run %s beside it: %w", run, err)
+		}
+	}
 	return send(0, number{Amount: amounts[0]}) // after the end: the same answer
 }
 
