@@ -205,6 +205,10 @@ func PausedBy(events []Event) (paused, found bool) {
 			paused, found = true, true
 		case RunResumed, CancelRequested:
 			paused, found = false, true
+		case RunContinued:
+			if events[i].Next != nil && events[i].Next.Base != nil { // of what was before, only some may be there; no pause goes on
+				paused, found = false, true
+			}
 		}
 	}
 	return paused, found
