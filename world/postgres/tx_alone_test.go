@@ -17,7 +17,7 @@ import (
 // without, though a group would wait for the lock of a stranger for ever.
 func TestTxLeftOpenAfterSend(t *testing.T) {
 	eachBegin(t, func(t *testing.T, w *World, begin func() callerTx) {
-		w.writing.groupLock = "10min"
+		w.writing.groupLock, w.writing.patience = "10min", 10*time.Minute
 		wk := join(t, w, 0, class1)
 		must(t, w, eager("other", "w", wk.ID))
 		must(t, w, eager("more", "w", wk.ID))
@@ -39,7 +39,7 @@ func TestTxLeftOpenAfterSend(t *testing.T) {
 					answers <- answer{done, err}
 				}()
 			}
-			for end := time.Now().Add(20 * time.Second); len(w.writing.behind) == 0; {
+			for end := time.Now().Add(time.Minute); len(w.writing.behind) == 0; <-time.After(time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("nobody waits")
 				}

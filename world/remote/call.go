@@ -49,7 +49,7 @@ const (
 // same address: what can be sent twice is sent again, on another connection, and waited for twice as long. Of what cannot the answer is
 // lost, where it can be asked for.
 const (
-	firstSilence = 2 * time.Second
+	firstSilence = 5 * time.Second
 	longSilence  = 15 * time.Second
 )
 
