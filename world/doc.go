@@ -47,6 +47,16 @@
 //   - [Decrypter] is the encryption that stands around a world. It gives on all else that the world can do. Without it
 //     what is encrypted is told by the ID of its key; no store has it.
 //
+// # What programs meet of it
+//
+// The API of package stepwell shows these types, and none else. Their JSON is that of REST and of --json.
+//
+//   - What they open, and the transactions that they share: [World], [Tx].
+//   - A run as it is read: [Status], [Error], [Parent], [Origin], [QueueRow] (what the queue knows of it), [Block],
+//     [AttemptError], [Late], [Aside]; its log, [Event] by [EventType], and its story, [Journal].
+//   - What is listed beside runs: [HookRow], [StreamRow], [WorkerRow].
+//   - What servers ask an App to check before it is written: [Commit], [Delivery].
+//
 // # How it is opened
 //
 // Whoever imports the package of a world calls what it has to open one. Command lines, and programs that know a URL
