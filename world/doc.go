@@ -49,7 +49,7 @@
 //
 // # What programs meet of it
 //
-// The API of package stepwell shows these types, and none else. Their JSON is that of REST and of --json.
+// The API of package stepwell shows these types, and none else.
 //
 //   - What they open, and the transactions that they share: [World], [Tx].
 //   - A run as it is read: [Status], [Error], [Parent], [Origin], [QueueRow] (what the queue knows of it), [Block],
