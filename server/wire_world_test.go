@@ -67,7 +67,7 @@ func TestRemoteWorld(t *testing.T) {
 			t.Parallel()
 			worldtest.RunOver(t, func(tb testing.TB) world.World {
 				return openRemote(tb, serveWorld(tb, open(tb), Options{}), remote.Options{})
-			}, sample.Share(t, 3))
+			}, sample.Share(t, 5))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -10,8 +11,10 @@ import (
 	"github.com/stepwell/stepwell/world/worldtest"
 )
 
+var worldShare = flag.Int("world.share", 1, "try one in so many of the suite's checks in TestWorld")
+
 func TestWorld(t *testing.T) {
-	worldtest.Run(t, func(t testing.TB) world.World { return open(t) })
+	worldtest.RunSome(t, func(t testing.TB) world.World { return open(t) }, sample.Share(t, *worldShare))
 }
 
 // Two Worlds of one database share it as two processes do.
