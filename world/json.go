@@ -12,8 +12,32 @@ import (
 	"unicode/utf8"
 )
 
-// CheckJSON refuses with [ErrInvalid] what is not one JSON value, in UTF-8, with each member of an object once, however deep it lies; what is how the error calls
-// it. Numbers may be as large as they like: whether they fit is for the type to say that they are read into. It is for what comes from outside; what [json.Marshal]
+// MaxDepth is how many levels of arrays and objects a value has at most. Readers have their limits, Go's at 10,000, and others put values into their own.
+const MaxDepth = 1000
+
+// Deep reports whether valid JSON has more than [MaxDepth] levels.
+func Deep(b []byte) bool {
+	if len(b) <= 2*MaxDepth {
+		return false
+	}
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '{', '[':
+			if depth++; depth > MaxDepth {
+				return true
+			}
+		case '}', ']':
+			depth--
+		case '"':
+			i, _ = textEnd(b, i+1)
+		}
+	}
+	return false
+}
+
+// CheckJSON refuses with [ErrInvalid] what is not one JSON value, in UTF-8, with each member of an object once, however deep it lies, which is [MaxDepth] at
+// most; what is how the error calls it. Numbers may be as large as they like: whether they fit is for the type to say that they are read into. It is for what comes from outside; what [json.Marshal]
 // makes of a Go value need not be looked at again.
 func CheckJSON(what string, b []byte) error {
 	if !json.Valid(b) {
@@ -38,6 +62,9 @@ func CheckJSON(what string, b []byte) error {
 func notJSON(b []byte) string {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return "it is empty"
+	}
+	if bytes.HasPrefix(b, []byte("\ufeff")) {
+		return "it begins with a byte order mark: leave that out"
 	}
 	var v json.RawMessage
 	bad, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(b, &v))
@@ -82,6 +109,9 @@ func (s *members) check() error {
 	for i := 0; i < len(s.text); i++ {
 		switch c := s.text[i]; c {
 		case '{', '[':
+			if len(s.in) == MaxDepth {
+				return fmt.Errorf("has more than %d levels of arrays and objects, at byte %d", MaxDepth, i)
+			}
 			s.in = append(s.in, nest{object: c == '{', from: len(s.names)})
 		case '}', ']':
 			s.names = s.names[:s.in[len(s.in)-1].from]

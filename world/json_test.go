@@ -12,7 +12,7 @@ import (
 // TestCheckJSON: JSON that two readers would read in two ways is none that comes in.
 func TestCheckJSON(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat(`{"a":[`, 2000) + strings.Repeat(`]}`, 2000)
+	long := strings.Repeat(`{"a":[`, MaxDepth/2) + strings.Repeat(`]}`, MaxDepth/2)
 	wide := make([]string, 100)
 	for i := range wide {
 		wide[i] = fmt.Sprintf(`"k%d":%d`, i, i)
@@ -26,6 +26,9 @@ func TestCheckJSON(t *testing.T) {
 		}
 	}
 	for bad, says := range map[string]string{
+		strings.Repeat(`[`, MaxDepth+1) + strings.Repeat(`]`, MaxDepth+1): "has more than 1000 levels of arrays and objects, at byte 1000",
+		"\ufeff1": "byte order mark",
+
 		``: "empty", ` `: "empty", `{`: "ends in the middle", `{"a":1} {}`: "more behind its end, at byte 8", `{"a":x}`: "at byte 5", `nul`: "at byte 2",
 		`{"a":1,"a":1}`:                            `member "/a" twice`,
 		`{"a":1,"\u0061":1}`:                       `member "/a" twice`,
@@ -113,4 +116,22 @@ func BenchmarkCheckJSON(b *testing.B) {
 			_ = CheckJSON("it", text)
 		}
 	})
+}
+
+func TestDeep(t *testing.T) {
+	t.Parallel()
+	nested := func(n int) []byte { return []byte(strings.Repeat("[", n) + strings.Repeat("]", n)) }
+	for _, c := range []struct {
+		text []byte
+		deep bool
+	}{
+		{nested(MaxDepth), false},
+		{nested(MaxDepth + 1), true},
+		{[]byte(`["` + strings.Repeat("[", 3*MaxDepth) + `\"["]`), false},
+		{[]byte(`[` + strings.Repeat("[],", MaxDepth) + `0]`), false},
+	} {
+		if Deep(c.text) != c.deep {
+			t.Errorf("%.20q, %d bytes: deep %v, want %v", c.text, len(c.text), !c.deep, c.deep)
+		}
+	}
 }

@@ -61,6 +61,9 @@ func encode(v any, limit int) ([]byte, error) {
 	if err := CheckSize(b, limit); err != nil {
 		return nil, err
 	}
+	if world.Deep(b) {
+		return nil, &Error{Code: world.CodeTooLarge, Err: fmt.Errorf("value has more than %d levels of arrays and objects as JSON", world.MaxDepth)}
+	}
 	return b, nil
 }
 

@@ -122,6 +122,17 @@ func TestEncodeLimit(t *testing.T) {
 			}
 		}
 	}
+	type nested struct{ In *nested }
+	var deep *nested
+	for range world.MaxDepth + 1 {
+		deep = &nested{deep}
+	}
+	if _, err := codec.Encode(deep, 0); !errors.Is(err, world.ErrTooLarge) || !strings.Contains(err.Error(), "levels") {
+		t.Errorf("%d levels: got %v, want ErrTooLarge", world.MaxDepth+1, err)
+	}
+	if _, err := codec.Encode(deep.In, 0); err != nil {
+		t.Errorf("%d levels: got %v", world.MaxDepth, err)
+	}
 	_, err := codec.Encode(strings.Repeat("x", 100), 50)
 	if want := "value has 102 bytes as JSON, the limit is 50 bytes"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
