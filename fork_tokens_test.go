@@ -66,6 +66,11 @@ func TestAForkTellsOfItsOwnTokens(t *testing.T) {
 						r.Fatal(err)
 					}
 					forks = append(forks, forked.ID())
+					if at%2 == 0 { // what it did with its own token is in the log of its fork
+						until(r, "the fork to go on, or to end", func() bool {
+							return r.count(forked.ID(), world.StepCompleted, "") == 2 || r.get(forked.ID()).Status.Terminal()
+						})
+					}
 					again, err := app.Fork(r.ctx, forked.ID(), stepwell.ForkOptions{}) // a fork of a fork
 					if err != nil {
 						r.Fatal(err)

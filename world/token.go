@@ -1,6 +1,7 @@
 package world
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -57,6 +58,24 @@ func AskedToken(token string) (asked string, ok bool) {
 		return "", false
 	}
 	return token[:i], true
+}
+
+// Unfork puts the token that was asked for in the place of those that forks' hooks have for it.
+func Unfork(text []byte, asked string) []byte {
+	mark := []byte(asked + "~")
+	var out []byte
+	for {
+		at := bytes.Index(text, mark)
+		if at < 0 || len(text) < at+len(mark)+forkMark {
+			break
+		}
+		out = append(append(out, text[:at]...), asked...)
+		text = text[at+len(mark)+forkMark:]
+	}
+	if out == nil {
+		return text
+	}
+	return append(out, text...)
 }
 
 // AskedIn is the token that the code of a run asks for, where its hook, of a token that the code chose, has another one or may have: peer is the hook's, the

@@ -109,13 +109,15 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 	return nil
 }
 
-// same reports whether the code asks for what is recorded. A fork's code is given the fork's own tokens, where its source's may be recorded.
+// same reports whether the code asks for what is recorded. A fork's code is given the fork's own tokens, where its source's may be recorded, which may be a
+// fork too.
 func (m *Machine) same(asked, recorded []byte) bool {
 	if bytes.Equal(asked, recorded) {
 		return true
 	}
 	for own, token := range m.own {
 		asked = bytes.ReplaceAll(asked, []byte(own), []byte(token))
+		recorded = world.Unfork(recorded, token)
 	}
 	return len(m.own) > 0 && bytes.Equal(asked, recorded)
 }
