@@ -61,7 +61,7 @@ func encrypted(t *testing.T) (path, keys string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := app.Start(context.Background(), "pay", []byte(`{"card":"4111"}`), stepwell.StartOptions{ID: "run" + string(rune('0'+i))}); err != nil {
+		if _, err := app.Start(context.Background(), "pay", []byte(`{"card":"4111-1111"}`), stepwell.StartOptions{ID: "run" + string(rune('0'+i))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,17 +104,17 @@ func TestCommandsReadWhatTheyHaveKeysFor(t *testing.T) {
 		code       int
 		with, lack string // what is shown with the keys, and without
 	}{
-		{"runs show run0", exitOK, `"card":"4111"`, "encrypted with the key old"},
-		{"events run0", exitOK, `"card":"4111"`, "encrypted with the key old"},
-		{"runs show run0 --json", exitOK, `4111`, `"sealed": true`},
-		{"runs show run2", exitOK, `"card":"4111"`, "encrypted with the key new"},
+		{"runs show run0", exitOK, `"card":"4111-1111"`, "encrypted with the key old"},
+		{"events run0", exitOK, `"card":"4111-1111"`, "encrypted with the key old"},
+		{"runs show run0 --json", exitOK, `4111-1111`, `"sealed": true`},
+		{"runs show run2", exitOK, `"card":"4111-1111"`, "encrypted with the key new"},
 		{"runs signal run0 told 1", exitFailure, "", `the key "old"`},
-		{"export run0 --decrypt", exitFailure, `4111`, `the key "old"`},
+		{"export run0 --decrypt", exitFailure, `4111-1111`, `the key "old"`},
 		{"export run0", exitOK, `"sealed":"old"`, `"sealed":"old"`},
 	} {
 		env := map[string]string{"STEPWELL_DB": path}
 		code, out, errs := call{env: env}.do(context.Background(), strings.Fields(test.args)...)
-		if code != test.code || !strings.Contains(out+errs, test.lack) || strings.Contains(out+errs, "4111") {
+		if code != test.code || !strings.Contains(out+errs, test.lack) || strings.Contains(out+errs, "4111-1111") {
 			t.Errorf("%s without keys: exit code %d, stdout %s, stderr %s; want %q", test.args, code, out, errs, test.lack)
 		}
 		env["STEPWELL_ENCRYPTION_KEY_FILE"] = file

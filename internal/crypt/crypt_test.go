@@ -20,7 +20,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-const secret = `{"card":"4111-1111"}`
+const secret = `{"card":"4111-1111-hidden"}`
 
 func TestKeyring(t *testing.T) {
 	k, err := crypt.NewKey("2026-11")
@@ -125,7 +125,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("what is kept is not JSON: %v", err)
 		}
-		if want.Type != world.AttrSet && bytes.Contains(text, []byte("4111")) {
+		if want.Type != world.AttrSet && bytes.Contains(text, []byte("4111-1111")) {
 			t.Fatalf("the secret is in %s", text)
 		}
 		if want.Error != nil && (kept.Error.Code != want.Error.Code) {

@@ -137,6 +137,9 @@ func (o *orders) count(ctx context.Context) (err error) {
 func openSoon(ctx context.Context, url string) (world.World, error) {
 	for {
 		w, err := stepwell.Open(ctx, url)
+		if err != nil && ctx.Err() != nil {
+			return nil, nil
+		}
 		if err == nil || !errors.Is(err, world.ErrStorage) {
 			return w, err
 		}
