@@ -19,6 +19,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/world"
 )
 
 // evil are texts that must be shown and never be anything else.
@@ -229,7 +230,7 @@ func TestBounded(t *testing.T) {
 	s.want("/ui/runs/long-1/events?end=1", "run_completed")
 
 	large := `{"a": "` + strings.Repeat("x", 1000<<10) + `"}`
-	deep := strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000)
+	deep := strings.Repeat(`[`, world.MaxDepth) + strings.Repeat(`]`, world.MaxDepth)
 	wide := "[" + strings.Repeat("1,", 300_000) + "1]"
 	for name, payload := range map[string]string{"large": large, "deep": deep, "wide": wide} {
 		if _, err := s.app.Start(t.Context(), "no-worker", json.RawMessage(payload), stepwell.StartOptions{ID: name}); err != nil {

@@ -75,7 +75,7 @@ func (w *World) insist(ctx context.Context, how manner, name string, in any, out
 	if how.limit == 0 {
 		how.limit = w.opt.Timeout
 	}
-	silence := w.silence
+	silence := w.silence + time.Duration(body.Len()>>18)*time.Second // what is large takes long to read and to write
 	switch {
 	case how.once:
 		silence = how.limit

@@ -41,7 +41,7 @@ type Options struct {
 	Key string
 	// Patience is how long a call that has not reached the server is tried again. Default 10 s.
 	Patience time.Duration
-	// Timeout is how long the server may take to answer one. Default 45 s. One that does not begin to answer is asked again sooner, where that is possible: after 2 s
+	// Timeout is how long the server may take to answer one. Default 45 s. One that does not begin to answer is asked again sooner, where that is possible: after 5 s
 	// first, lists and the like after 15 s.
 	Timeout time.Duration
 	// Transport carries the requests; for tests, or TLS of one's own. Default: one of this World, with the system's proxy settings.
