@@ -287,8 +287,8 @@ func TestTooLate(t *testing.T) {
 	}
 }
 
-// TestInboxLimitUnderALoad has many send to a run that reads nothing: it takes what it may, and the two batches more of
-// which the store is not told yet that they are unread, however fast they are.
+// TestInboxLimitUnderALoad has many send to a run that reads nothing: it takes what it may, and a batch more,
+// however fast they are.
 func TestInboxLimitUnderALoad(t *testing.T) {
 	const limit, senders, each = 1000, 16, 250
 	bounded := map[string]func(t testing.TB) world.World{
@@ -321,13 +321,8 @@ func TestInboxLimitUnderALoad(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				batches, most := map[int64]int64{}, int64(0) // by the commits that have them
-				for _, e := range r.events(run.ID(), world.SignalReceived) {
-					batches[e.Commit]++
-					most = max(most, batches[e.Commit])
-				}
-				if n := taken.Load(); n < limit || n > limit+max(limit/10, 2*most) {
-					r.Errorf("it took %d of %d payloads, with a limit of %d and %d in a batch at most", n, senders*each, limit, most)
+				if n := taken.Load(); n < limit || n > limit+limit/10 {
+					r.Errorf("it took %d of %d payloads, with a limit of %d", n, senders*each, limit)
 				}
 				if err := app.ForceCancel(r.ctx, run.ID(), ""); err != nil {
 					r.Fatal(err)
