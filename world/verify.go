@@ -106,48 +106,79 @@ func checkEnd(ctx context.Context, w World, r *Run, over Status, last int64) err
 	return &CorruptError{Run: r.ID, Seq: last, Err: fmt.Errorf("the run is %s by its row, and %s by its log", status, over)}
 }
 
+// logRead is what a log says.
+type logRead struct {
+	state  State
+	over   Status // what the run came to; "": it is not over
+	cursor string // behind it
+	events int64
+	asides int
+}
+
+// read folds a log, from where it is entered. Where it is trimmed meanwhile, that begins anew.
+func (l *logRead) read(ctx context.Context, w World, run string) (err error) {
+	trimmed := int64(-1)
+	for page := (EventPage{More: true}); page.More; l.cursor = page.Cursor {
+		if page, err = w.Events(ctx, run, EventQuery{Cursor: page.Cursor}); err != nil {
+			return err
+		}
+		if page.Trimmed != trimmed {
+			again := trimmed >= 0
+			trimmed = page.Trimmed
+			*l = logRead{state: State{ID: run, EnterAt: trimmed}}
+			if again {
+				page = EventPage{More: true}
+				continue
+			}
+		}
+		if err := l.page(page.Events); err != nil {
+			return err
+		}
+	}
+	if l.events == 0 { // or it was swept between two statements
+		if _, err := w.Run(ctx, run); err != nil {
+			return err
+		}
+		return CheckFirst(run, nil)
+	}
+	return nil
+}
+
+func (l *logRead) page(events []Event) error {
+	for i := range events {
+		e := &events[i]
+		if l.events == 0 {
+			if err := CheckFirst(l.state.ID, e); err != nil {
+				return err
+			}
+		}
+		if _, err := l.state.Apply(e, time.Time{}); err != nil {
+			return &CorruptError{Run: l.state.ID, Seq: e.Seq, Err: err}
+		}
+		if e.Type.Terminal() {
+			l.over = outcomes[e.Type]
+		}
+		if l.events++; e.Type == StepCreated && e.Kind == KindAside {
+			l.asides++
+		}
+	}
+	return nil
+}
+
 func verify(ctx context.Context, w World, able *Abilities, r *Run, mend bool) (events int64, asides int, mended string, err error) {
 	if r.Damage != "" {
 		return 0, 0, "", &CorruptError{Run: r.ID, Seq: 1, Err: errors.New(r.Damage)}
 	}
-	state, over, cursor, folded := State{ID: r.ID}, Status(""), "", false
-	for page := (EventPage{More: true}); page.More; {
-		if page, err = w.Events(ctx, r.ID, EventQuery{Cursor: page.Cursor}); err != nil {
-			return events, asides, mended, err
-		}
-		if len(page.Events) == 0 && events == 0 { // or it was swept between two statements
-			if _, err := w.Run(ctx, r.ID); err != nil {
-				return 0, 0, "", err
-			}
-			return 0, 0, "", CheckFirst(r.ID, nil)
-		}
-		for i := range page.Events {
-			e := &page.Events[i]
-			if events == 0 {
-				if err := CheckFirst(r.ID, e); err != nil {
-					return 0, 0, "", err
-				}
-			}
-			if page.Trimmed == 0 {
-				if _, err := state.Apply(e, time.Time{}); err != nil {
-					return events, asides, mended, &CorruptError{Run: r.ID, Seq: e.Seq, Err: err}
-				}
-			}
-			if e.Type.Terminal() {
-				over = outcomes[e.Type]
-			}
-			if events++; e.Type == StepCreated && e.Kind == KindAside {
-				asides++
-			}
-		}
-		cursor = page.Cursor
-		folded = page.Trimmed == 0
+	var l logRead
+	if err := l.read(ctx, w, r.ID); err != nil {
+		return l.events, l.asides, "", err
 	}
-	if err := checkEnd(ctx, w, r, over, state.Seq); err != nil {
-		return events, asides, mended, err
+	events, asides = l.events, l.asides
+	if err := checkEnd(ctx, w, r, l.over, l.state.Seq); err != nil {
+		return events, asides, "", err
 	}
-	if folded && over == "" {
-		if mended, err = checkBeside(ctx, w, able, r, &state, cursor, mend); err != nil {
+	if l.over == "" {
+		if mended, err = checkBeside(ctx, w, able, r, &l.state, l.cursor, mend); err != nil {
 			return events, asides, mended, err
 		}
 	}

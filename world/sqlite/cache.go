@@ -36,8 +36,9 @@ type run struct {
 	damage  string   // what of its row is not what was written
 	counted standing // what the totals have it as
 
-	payloads int // payloads that wait in the inbox; -1: not counted yet
-	unread   int // and those in the log, as its owner said last
+	payloads int  // payloads that wait in the inbox; -1: not counted yet
+	unread   int  // and those in the log, as its owner said last
+	stale    bool // all but unread is to be read anew
 	// What may hang on it: false only where it was born here and has had none.
 	mail, tasks, hooks, awaited, awaits bool
 }
@@ -75,10 +76,14 @@ var (
 
 // run returns what is known of a run, nil where there is none.
 func (g *group) run(id string) (*run, error) {
-	if r := g.wr.cache.runs[id]; r != nil {
-		return r, nil
+	known, unread := g.wr.cache.runs[id], 0
+	if known != nil {
+		if !known.stale {
+			return known, nil
+		}
+		unread = known.unread
 	}
-	r := &run{id: id, last: -1, payloads: -1, mail: true, tasks: true, hooks: true, awaited: true, awaits: true}
+	r := &run{id: id, last: -1, payloads: -1, unread: unread, mail: true, tasks: true, hooks: true, awaited: true, awaits: true}
 	found, err := g.c.one(runByID, func(row row) error {
 		r.key, r.created, r.workflow, r.retention = row.int(0), row.time(1), row.text(2), time.Duration(row.int(3))
 		r.sealed = row.text(16)

@@ -290,7 +290,9 @@ func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err erro
 // atRest follows what gave the run up.
 func (g *group) atRest(r *run, q queued, rel *world.Release) {
 	g.recount(r, standing{live: true, running: q.running, paused: q.paused, blocked: rel.Blocked != nil})
-	delete(g.wr.cache.runs, r.id) // its queue row is read anew when somebody takes it
+	if r.stale = r.unread > 0; !r.stale { // its queue row is read anew when somebody takes it
+		delete(g.wr.cache.runs, r.id)
+	}
 	g.notice(world.NoticeWork, r.id)
 }
 

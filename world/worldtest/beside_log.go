@@ -3,6 +3,7 @@
 package worldtest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,13 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 		if next := key(t, r.worker("good").bear("good").run); next <= lostKey+3 {
 			t.Errorf("a run is born with key %d after the file was opened anew; the last was %d", next, lostKey+3)
 		}
+		other := k.bear("good")
+		if e := other.claim("hook_1", "token_9"); e.Type != world.HookConflict || e.Peer != fmt.Sprintf("lost_run_%d", lostKey) {
+			t.Errorf("the token of a run whose row is lost was asked for: %s, held by %q", e.Type, e.Peer)
+		}
+		if _, err := r.w.Deliver(r.ctx, &world.Delivery{Token: "token_9", Events: []world.Event{{Type: world.HookReceived}}}); !errors.Is(err, world.ErrNotFound) {
+			t.Errorf("a payload for it: %v, want ErrNotFound", err)
+		}
 		f := r.finding("rows of no run")
 		for _, table := range []string{"log", "queue", "hooks"} {
 			if want := fmt.Sprintf("rows of %s (keys of runs: 1, first %d)", table, lostKey); f.Health != world.HealthBad || !strings.Contains(f.Found, want) {
@@ -50,6 +58,7 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 			s.Exec(t, text)
 		}
 		r.well("rows of no run")
+		r.same(other.claim("hook_2", "token_9").Type, world.HookCreated, "the token when its hook is deleted")
 	})
 	t.Run("a worker that is alive loses its row", func(t *testing.T) {
 		r, _ := begin(t)
@@ -117,13 +126,24 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 			waits.release(world.Release{})
 		})
 	}
-	for _, test := range []struct{ column, says string }{
-		{"paused", "its row says that it is paused, and its log that it is not paused"},
-		{"running", "its row says that it is pending, and its log that it is running"},
+	for _, test := range []struct {
+		column, says string
+		trimmed      bool
+	}{
+		{"paused", "its row says that it is paused, and its log that it is not paused", false},
+		{"running", "its row says that it is pending, and its log that it is running", false},
+		{"paused", "its row says that it is paused, and its log that it is not paused", true},
+		{"running", "its row says that it is pending, and its log that it is running", true},
 	} {
-		t.Run("a row that is not as its log is/"+test.column, func(t *testing.T) {
+		t.Run(fmt.Sprintf("a row that is not as its log is/%s/trimmed %t", test.column, test.trimmed), func(t *testing.T) {
 			r, k := begin(t)
-			run := k.bear("good")
+			run := k.live("good")
+			if test.trimmed {
+				run.append(signalEvent("a"))
+				run.append(run.continued(4))
+				r.sweep(10)
+				run.holds(4, 1, 2, 4)
+			}
 			run.release(world.Release{WakeAt: world.Now()})
 			before := r.counts("good")
 			if n := s.Exec(t, fmt.Sprintf("UPDATE queue SET %[1]s = NOT %[1]s WHERE run = %[2]d", test.column, key(t, run.run))); n != 1 {
