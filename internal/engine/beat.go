@@ -211,7 +211,7 @@ func (e *Engine) dispatch(b world.Beat) {
 	}
 	for _, run := range b.Lost {
 		if s := e.owned[run]; s != nil {
-			s.post(message{kind: msgLost})
+			s.box.post(message{kind: msgLost})
 		}
 	}
 }
@@ -234,7 +234,7 @@ func (e *Engine) loseAll() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, s := range e.owned {
-		s.post(message{kind: msgLost})
+		s.box.post(message{kind: msgLost})
 	}
 	for _, t := range e.tasks {
 		t.cancel(world.ErrLeaseLost)

@@ -81,7 +81,7 @@ func (e *Engine) audit(ctx context.Context, worker string, beat uint64, account 
 		switch owner := e.owned[h.run]; {
 		case !again || !b.overUntil(s.takes):
 		case h.step != "" && owner != nil: // it may hold one that it has not begun, or whose end is not written
-			owner.post(message{kind: msgStray, at: e.now(), step: h.step, attempt: int(h.number)})
+			owner.box.post(message{kind: msgStray, at: e.now(), step: h.step, attempt: int(h.number)})
 		default:
 			e.returns.Go(func() { e.handBack(ctx, worker, h, last) })
 		}
@@ -102,7 +102,7 @@ func (e *Engine) audit(ctx context.Context, worker string, beat uint64, account 
 	}
 	for run, s := range e.owned {
 		if take, ok := mine[run]; s.listed && s.heard < beat && s.worker == worker && (!ok || take != s.take) {
-			s.post(message{kind: msgLost})
+			s.box.post(message{kind: msgLost})
 		}
 	}
 }

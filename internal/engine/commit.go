@@ -317,7 +317,7 @@ func (b *stepBody) end(r *result) {
 	s.e.live.Add(-1)
 	r.at, r.tx = s.e.now(), b.tx
 	b.ctx.cancel(nil)
-	if !s.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
+	if !s.box.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
 		s.e.rollback(r.tx)
 		b.seat.give(r.slot, r.turn) // the session is gone: nobody records it
 	}

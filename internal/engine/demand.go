@@ -273,7 +273,7 @@ func (e *Engine) takeOne(q world.TakeQuery) (world.Taken, string, error) {
 }
 
 // endSlice makes the session give its run up as soon as no body runs.
-func (s *session) endSlice() { s.post(message{kind: msgSlice}) }
+func (s *session) endSlice() { s.box.post(message{kind: msgSlice}) }
 
 // limit ends the slice of a session that has one. It is called when the run is loaded, so that a long log does not use up the time of every slice.
 func (s *session) limit() (stop func()) {

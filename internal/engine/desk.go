@@ -32,7 +32,8 @@ func (s *session) sit() {
 		d = &desk{bodies: map[string]*body{}, commit: &world.Commit{}}
 	}
 	s.desk = d
-	s.box, s.spare, s.ready, s.bodies = d.box, d.spare, d.ready, d.bodies
+	s.box.open(d.box, d.spare)
+	s.ready, s.bodies = d.ready, d.bodies
 	s.turn.events, s.turn.starts = d.events, d.starts
 }
 
@@ -45,11 +46,11 @@ func (s *session) leave() {
 		return
 	}
 	d.events = empty(s.turn.events, deskEvents)
-	d.spare = empty(s.spare, deskMessages)
+	d.spare = empty(s.box.room(), deskMessages)
 	d.ready = empty(s.ready, deskNames)
 	d.starts = empty(s.turn.starts, deskNames)
 	*d.commit = world.Commit{}
-	s.spare, s.ready, s.turn.events, s.turn.starts = nil, nil, nil, nil
+	s.ready, s.turn.events, s.turn.starts = nil, nil, nil
 	s.e.desks.Put(d)
 }
 

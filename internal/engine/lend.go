@@ -88,7 +88,7 @@ func (p *seat) lend() {
 	if !slot {
 		return
 	}
-	if p.home != nil && p.home.post(message{kind: msgLent, step: p.info.Step, turn: turn}) {
+	if p.home != nil && p.home.box.post(message{kind: msgLent, step: p.info.Step, turn: turn}) {
 		turn = false // its session gives it back
 	}
 	p.give(true, turn)
@@ -140,14 +140,14 @@ func (p *seat) back() {
 // ask queues for what was lent.
 func (p *seat) ask(suspect bool) {
 	if suspect { // its session records a new start first, and calls resume
-		p.home.post(message{kind: msgBack, step: p.info.Step})
+		p.home.box.post(message{kind: msgBack, step: p.info.Step})
 		return
 	}
 	p.e.steps.again(func() {
 		if !p.resume(false) {
 			p.give(true, false)
 		} else if p.home != nil {
-			p.home.post(message{kind: msgBack, step: p.info.Step})
+			p.home.box.post(message{kind: msgBack, step: p.info.Step})
 		}
 	})
 }
@@ -269,7 +269,7 @@ func (s *session) resumeParked(b *body) {
 		return
 	}
 	s.slots++ // it waits again, or has returned
-	s.post(message{kind: msgLent, step: b.step, turn: b.suspect})
+	s.box.post(message{kind: msgLent, step: b.step, turn: b.suspect})
 }
 
 // unpark records the start of a suspect that went on by itself, as its context had ended, and has returned.

@@ -28,7 +28,7 @@ func TestMailThatIsToldAgainIsKeptOnce(t *testing.T) {
 	for range beats {
 		e.dispatch(beat())
 	}
-	got := s.receive()
+	got := s.box.receive()
 	if len(got) != n {
 		t.Fatalf("%d messages after %d beats that told of %d deliveries, want each once", len(got), beats, n)
 	}
@@ -38,7 +38,7 @@ func TestMailThatIsToldAgainIsKeptOnce(t *testing.T) {
 		}
 	}
 	e.dispatch(beat()) // a beat that was asked for before they were appended
-	if again := s.receive(); len(again) > 0 {
+	if again := s.box.receive(); len(again) > 0 {
 		t.Errorf("%d messages of what was handled, want none", len(again))
 	}
 }

@@ -129,7 +129,7 @@ func (s *session) cancelSteps() {
 }
 
 func (s *session) graceTimer(step string) {
-	time.AfterFunc(s.e.cfg.CancelGrace, func() { s.post(message{kind: msgGrace, step: step}) })
+	time.AfterFunc(s.e.cfg.CancelGrace, func() { s.box.post(message{kind: msgGrace, step: step}) })
 }
 
 func (s *session) failCancelled(step string) {
@@ -242,7 +242,7 @@ func (s *session) slot() bool {
 	if !s.asking {
 		s.asking = true
 		s.e.steps.wait(func() {
-			if !s.post(message{kind: msgSlot}) {
+			if !s.box.post(message{kind: msgSlot}) {
 				s.e.steps.release(1)
 			}
 		})
@@ -322,7 +322,7 @@ func (s *session) expectsMail() bool {
 
 // hibernate gives the run up until something happens: no slot, no goroutine, no memory but for the cache.
 func (s *session) hibernate() {
-	if !s.empty(false) && !s.crowded() {
+	if !s.box.empty() && !s.crowded() {
 		return
 	}
 	if s.failure == nil && s.birth == nil && s.m.Outcome() == nil {

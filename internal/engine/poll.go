@@ -49,7 +49,7 @@ func (s *session) looked(msgs []message) []message {
 		s.pollLater(s.now.Add(linger))
 		return msgs
 	}
-	msgs = append(slices.Clone(msgs), s.receive()...)
+	msgs = append(slices.Clone(msgs), s.box.receive()...)
 	at := s.now
 	for i := range msgs {
 		if msgs[i].at.After(at) {

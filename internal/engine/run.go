@@ -150,7 +150,7 @@ func (e *Engine) tell(kind messageKind) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, s := range e.owned {
-		s.post(message{kind: kind})
+		s.box.post(message{kind: kind})
 	}
 }
 

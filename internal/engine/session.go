@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,12 +30,7 @@ type session struct {
 
 	watched atomic.Pointer[replay.Machine] // the machine that is fed; for the watch
 
-	mu     sync.Mutex
-	box    []message          // guarded by mu
-	spare  []message          // what receive returned last, to be used again
-	posted map[int64]struct{} // inbox rows that were put into the box; guarded by mu
-	closed bool               // guarded by mu: nothing is accepted any more
-	signal chan struct{}      // holds one token when the box has news
+	box mailbox
 
 	turn    turn
 	bodies  map[string]*body // that run now, by step
@@ -134,70 +128,17 @@ const nearRetry = 5 * time.Second
 const turnBytes = 1 << 20
 
 func newSession(e *Engine, run string, take int64) *session {
-	s := &session{e: e, run: run, take: take, came: CameDone, signal: make(chan struct{}, 1), runSlot: true, done: make(chan struct{})}
+	s := &session{e: e, run: run, take: take, came: CameDone, runSlot: true, done: make(chan struct{})}
 	s.sit()
 	return s
 }
 
-// post puts a message into the mailbox and reports whether the session will see it.
-func (s *session) post(msg message) bool {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return false
-	}
-	s.box = append(s.box, msg)
-	s.mu.Unlock()
-	select {
-	case s.signal <- struct{}{}:
-	default:
-	}
-	return true
-}
-
-// postMail puts what lies in the run's inbox into the mailbox, once, however often the world tells of it before it is appended. It keeps a copy of the mail, and so
-// nothing of the others that came with it.
+// postMail puts what lies in the run's inbox into the mailbox, once. It keeps a copy of the mail, and so nothing of the others that came with it.
 func (s *session) postMail(mail *world.Mail) {
-	s.mu.Lock()
-	if _, again := s.posted[mail.Row]; again || s.closed {
-		s.mu.Unlock()
-		return
+	if s.box.accept(mail.Row) {
+		m := *mail
+		s.box.post(message{kind: msgMail, at: m.ArrivedAt, mail: &m})
 	}
-	if s.posted == nil {
-		s.posted = map[int64]struct{}{}
-	}
-	s.posted[mail.Row] = struct{}{}
-	s.mu.Unlock()
-	m := *mail
-	s.post(message{kind: msgMail, at: m.ArrivedAt, mail: &m})
-}
-
-// receive takes all messages that are there, and the token that told of them. They are the caller's until the next call.
-func (s *session) receive() []message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-s.signal:
-	default:
-	}
-	clear(s.spare)
-	box := s.box
-	s.box, s.spare = s.spare[:0], box
-	if cap(box) > deskMessages {
-		s.spare = nil
-	}
-	return box
-}
-
-// empty reports whether no message is there; closing it too, if so, makes that final.
-func (s *session) empty(closing bool) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.box) > 0 {
-		return false
-	}
-	s.closed = s.closed || closing
-	return true
 }
 
 // loop is the life of a session after it was loaded: turn, commit, bodies, wait.
@@ -229,7 +170,7 @@ func (s *session) loop(ctx context.Context) {
 
 // gather collects messages and what fell due, in the order of their times.
 func (s *session) gather() []message {
-	msgs := s.receive()
+	msgs := s.box.receive()
 	if len(s.turn.rest) > 0 {
 		msgs = append(s.turn.rest, msgs...)
 		s.turn.rest = nil
@@ -370,7 +311,7 @@ func (s *session) discard(msgs []message) {
 // wait blocks until a message comes or something falls due. Without a body, or with bodies that all wait for runs, it holds no run slot
 // meanwhile.
 func (s *session) wait() {
-	if len(s.turn.rest) > 0 || !s.empty(false) {
+	if len(s.turn.rest) > 0 || !s.box.empty() {
 		return
 	}
 	if s.runSlot && !s.working() {
@@ -378,7 +319,7 @@ func (s *session) wait() {
 		s.e.runs.release(1)
 	}
 	if d, ok := s.nextTimer(); !ok {
-		<-s.signal
+		<-s.box.arrival()
 	} else {
 		if s.timer == nil {
 			s.timer = time.NewTimer(d)
@@ -386,7 +327,7 @@ func (s *session) wait() {
 			s.timer.Reset(d)
 		}
 		select {
-		case <-s.signal:
+		case <-s.box.arrival():
 		case <-s.timer.C:
 		}
 		s.timer.Stop()
@@ -404,13 +345,13 @@ func (s *session) awaitRunSlot() {
 	if !s.runAsk {
 		s.runAsk = true
 		s.e.runs.wait(func() {
-			if !s.post(message{kind: msgRun}) {
+			if !s.box.post(message{kind: msgRun}) {
 				s.e.runs.release(1)
 			}
 		})
 	}
 	for !s.urgent() {
-		<-s.signal
+		<-s.box.arrival()
 	}
 }
 
@@ -426,9 +367,7 @@ func (s *session) gotRunSlot() {
 // urgent reports whether the session moves now: with the run slot that came, or without one, for a message that ends it (with the last slot,
 // its run's next session may wait for that) or that cancels what runs.
 func (s *session) urgent() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.box, func(m message) bool {
+	return s.box.has(func(m message) bool {
 		switch m.kind {
 		case msgRun, msgLost, msgDrain, msgAbandon, msgSlice:
 			return true
@@ -472,11 +411,7 @@ func (s *session) cancelBodies(cause error) {
 // close ends the session for good: nothing holds a slot, nothing is accepted, the machine is kept or unwound. It is called once, by the
 // session's goroutine, or, if user code ended that with Goexit, by the one that took over.
 func (s *session) close() {
-	s.mu.Lock()
-	s.closed = true
-	box := s.box
-	s.box, s.desk.box = nil, nil
-	s.mu.Unlock()
+	box := s.box.shut()
 	s.discard(append(s.turn.rest, box...))
 	s.desk.box = empty(box, deskMessages)
 	s.dropStarts()

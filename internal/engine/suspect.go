@@ -222,7 +222,7 @@ func (s *session) judge(st *world.Step) suspicion {
 	if !s.askingTurn {
 		s.askingTurn = true
 		s.e.suspects.wait(func() {
-			if !s.post(message{kind: msgTurn}) {
+			if !s.box.post(message{kind: msgTurn}) {
 				s.e.endTurn(1)
 			}
 		})

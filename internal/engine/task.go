@@ -176,7 +176,7 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy 
 			}
 			e.kick()
 			if home != nil {
-				home.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
+				home.box.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
 			}
 			return
 		}
@@ -184,7 +184,7 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy 
 	}
 	if home != nil && d.RetryAt.IsZero() {
 		msg := message{kind: msgTaskEnded, at: r.at, step: t.Step, mail: &world.Mail{Events: d.Events}, task: t, result: &r}
-		if home.post(msg) {
+		if home.box.post(msg) {
 			return // its session gives the slot back
 		}
 	}
@@ -200,7 +200,7 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy 
 	}
 	e.deliverTask(d)
 	if home != nil {
-		home.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
+		home.box.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
 	}
 }
 

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+)
+
+// mailbox is where what happens to a session waits for it. Anybody may post; only the session receives.
+//
+//   - A message is received once, or goes to whoever shuts the box. Nothing is accepted any more then, and whoever posts is told.
+//   - What lies in the run's inbox is accepted once, however often it is told of before it is appended.
+//   - There is a token in news when something was posted that was not received, or whoever posted it is about to put it there.
+type mailbox struct {
+	mu     sync.Mutex
+	list   []message          // guarded by mu
+	spare  []message          // what receive returned last, to be used again; guarded by mu
+	posted map[int64]struct{} // inbox rows that were accepted; guarded by mu
+	closed bool               // guarded by mu
+	news   chan struct{}
+}
+
+// open gives the box its room.
+func (b *mailbox) open(list, spare []message) {
+	b.list, b.spare, b.news = list, spare, make(chan struct{}, 1)
+}
+
+// post puts a message in and reports whether the session will see it.
+func (b *mailbox) post(msg message) bool {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return false
+	}
+	b.list = append(b.list, msg)
+	b.mu.Unlock()
+	nudge(b.news)
+	return true
+}
+
+// accept reports whether an inbox row has not been accepted yet, and notes that it is now.
+func (b *mailbox) accept(row int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, again := b.posted[row]; again || b.closed {
+		return false
+	}
+	if b.posted == nil {
+		b.posted = map[int64]struct{}{}
+	}
+	b.posted[row] = struct{}{}
+	return true
+}
+
+// arrival gives a token when there may be something to receive.
+func (b *mailbox) arrival() <-chan struct{} { return b.news }
+
+// receive takes all messages that are there, and the token that told of them. They are the caller's until the next call.
+func (b *mailbox) receive() []message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-b.news:
+	default:
+	}
+	clear(b.spare)
+	list := b.list
+	b.list, b.spare = b.spare[:0], list
+	if cap(list) > deskMessages {
+		b.spare = nil
+	}
+	return list
+}
+
+// empty reports whether no message is there.
+func (b *mailbox) empty() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.list) == 0
+}
+
+// has reports whether a message is there that somebody looks for.
+func (b *mailbox) has(what func(message) bool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.list, what)
+}
+
+// shut ends the box and returns what nobody received.
+func (b *mailbox) shut() []message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := b.list
+	b.list, b.closed = nil, true
+	return list
+}
+
+// room is the spare room of a box that was shut.
+func (b *mailbox) room() []message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	spare := b.spare
+	b.spare = nil
+	return spare
+}
