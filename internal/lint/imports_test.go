@@ -30,7 +30,8 @@ var layers = []layer{
 	{"world", nil},
 	{"world/worldtest/...", []string{"world"}},
 	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
-	{"world/...", []string{"world"}},                            // a world and its driver: worlds never import each other
+	{"world/rules", []string{"world"}},
+	{"world/...", []string{"world", "world/rules"}}, // a world and its driver: worlds never import each other
 	{"internal/replay/...", []string{"world"}},
 	{"internal/codec/...", []string{"world"}},
 	{"internal/crypt/...", []string{"world"}},

@@ -40,7 +40,7 @@ func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, erro
 			return world.Committed{}, fmt.Errorf("run %s: task %s, attempt %d: %w", c.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 		}
 	}
-	p, err := w.decide(c, r)
+	p, err := w.decide(c)
 	if err != nil {
 		return world.Committed{}, err
 	}
@@ -98,20 +98,21 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	if isBirth {
 		r = w.bear(c)
 	}
-	for i, child := range p.births {
+	for i, child := range p.Births {
 		born := w.bear(child)
 		for _, enc := range p.rows[i] {
 			w.append(born, enc)
 		}
 		w.queueChild(child, n)
 	}
-	for _, a := range p.awaits {
-		a.target.awaiters = append(a.target.awaiters, awaiter{run: r, step: a.step})
+	for _, a := range p.Awaits {
+		target := w.runs[a.Run]
+		target.awaiters = append(target.awaiters, awaiter{run: r, step: a.Step})
 	}
 	for _, enc := range p.parts {
 		w.append(r, enc)
 	}
-	if len(p.events) > 0 {
+	if len(p.Events) > 0 {
 		if p.parts == nil {
 			w.append(r, p.row)
 		}
@@ -125,8 +126,8 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 		w.send(&c.Send[i], n)
 	}
 	done := world.Committed{}
-	if p.changed {
-		done.Events = c.Written(p.events)
+	if p.Changed {
+		done.Events = c.Written(p.Events)
 	}
 	switch {
 	case r.end != nil:

@@ -165,9 +165,9 @@ func fence(c *world.Commit, r *run, wk *worker) error {
 func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 	c := d.c
 	d.tx = tx
-	p := plan{events: c.Events, births: c.Births}
-	var r *run
+	key, keys := int64(0), d.keys
 	if c.Birth() {
+		key, keys = keys[0], keys[1:]
 		existing, err := d.insert(ctx, tx, c, d.keys[0])
 		if errors.Is(err, world.ErrRunExists) && c.Events[0].Birth.Key != "" {
 			var holder string
@@ -186,23 +186,32 @@ func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 	} else if err := d.stillHeld(ctx, tx); err != nil {
 		return err
 	}
-	if err := d.insertChildren(ctx, tx, &p); err != nil {
+	births, err := d.insertChildren(ctx, tx, keys)
+	if err != nil {
 		return err
 	}
 	targets, err := d.lookTargets(ctx, tx)
 	if err != nil {
 		return err
 	}
-	if r, err = d.lockRuns(ctx, tx, targets); err != nil {
+	r, err := d.lockRuns(ctx, tx, targets)
+	if err != nil {
 		return err
 	}
 	if r != nil {
+		key = r.key
 		if err := d.stillPaused(ctx, tx, r); err != nil {
 			return err
 		}
 	}
-	if err := d.decide(ctx, tx, r, targets, &p); err != nil {
+	p, err := d.decide(ctx, tx, targets, births, keys)
+	if err != nil {
 		return err
+	}
+	if p.claimed {
+		if err := d.claim(ctx, tx, key, p.Events); err != nil {
+			return err
+		}
 	}
 	if err := d.all(&p, r); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // found are the rows of the attributes' table.
@@ -46,7 +47,7 @@ func aboutAttributes(t testing.TB, w *World, wk world.Worker, c *world.Commit) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.all(&plan{events: c.Events, births: c.Births}, w.owned(c.Run)); err != nil {
+	if err := d.all(&plan{Plan: rules.Unasked(c)}, w.owned(c.Run)); err != nil {
 		t.Fatal(err)
 	}
 	b := script{w: w}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // Commit makes one atomic change; see [world.Log] and [world.Commit]. Commits that arrive while a transaction is being written share the next one. What
@@ -36,7 +37,7 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 	if err != nil {
 		return world.Committed{}, err
 	}
-	if err := d.all(&plan{events: c.Events, births: c.Births}, r); err != nil {
+	if err := d.all(&plan{Plan: rules.Unasked(c)}, r); err != nil {
 		return world.Committed{}, err
 	}
 	done, err := w.send(ctx, d)
@@ -95,19 +96,10 @@ func made(id string) bool {
 
 // plan is what a commit will write, decided.
 type plan struct {
-	events  []world.Event
-	changed bool // not as sent
-	births  []*world.Commit
+	rules.Plan
 	keys    []int64 // of births whose rows are there already
 	awaits  []awaitRow
 	claimed bool // the rows of hooks are there already
-}
-
-// after appends an answer behind the events of the commit, at the time of the last one.
-func (p *plan) after(e world.Event) {
-	e.Time = p.events[len(p.events)-1].Time
-	p.events = append(p.events[:len(p.events):len(p.events)], e)
-	p.changed = true
 }
 
 // draft is a commit with all that it writes, encoded, and what it means for this World's memory once it is durable.
@@ -151,11 +143,11 @@ func (w *World) newDraft(ctx context.Context, c *world.Commit, wk *worker) (*dra
 func (d *draft) all(p *plan, r *run) (err error) {
 	c := d.c
 	keys := d.keys
-	if p.changed {
-		d.done.Events = c.Written(p.events)
+	if p.Changed {
+		d.done.Events = c.Written(p.Events)
 	}
 	if c.Birth() {
-		if r, err = d.bear(c, keys[0], d.wk, nil, p.events); err != nil {
+		if r, err = d.bear(c, keys[0], d.wk, nil, p.Events); err != nil {
 			return err
 		}
 		keys = keys[1:]
@@ -163,7 +155,7 @@ func (d *draft) all(p *plan, r *run) (err error) {
 		next := *r
 		r = &next
 	}
-	for i, child := range p.births {
+	for i, child := range p.Births {
 		key := keys[i]
 		if p.keys != nil {
 			key = p.keys[i]
@@ -184,7 +176,7 @@ func (d *draft) all(p *plan, r *run) (err error) {
 	for i := range p.awaits {
 		p.awaits[i].waiter, r.awaits = r.key, true
 	}
-	return d.turn(c, r, p.events, before, p)
+	return d.turn(c, r, p.Events, before, p)
 }
 
 // turn puts one commit to one run on the sheet, and moves r to what it is then. p is nil for a child.

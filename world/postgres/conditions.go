@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -19,65 +20,31 @@ var (
 	resumeWaits = load("resume_waits")
 )
 
-// insertChildren inserts the rows of births. One that is taken is left out where a condition names it, and refuses the commit where none does.
-func (d *draft) insertChildren(ctx context.Context, tx txn, p *plan) error {
-	c := d.c
-	keys := d.keys
-	if c.Birth() {
-		keys = keys[1:]
-	}
-	p.births, p.keys = nil, []int64{}
-	for i, b := range c.Births {
-		if blocked, err := d.insertChild(ctx, tx, i, keys[i]); err != nil {
-			return err
-		} else if blocked == nil {
-			p.births, p.keys = append(p.births, b), append(p.keys, keys[i])
-		} else if !slices.ContainsFunc(c.Conditions, func(cond world.Condition) bool { return cond.Birth == i && childOf(c, cond) }) {
-			return fmt.Errorf("run %s: child %s: %w", c.Run, b.Run, blocked)
+// insertChildren inserts the rows of births, but of those that are taken, and tells why they are.
+func (d *draft) insertChildren(ctx context.Context, tx txn, keys []int64) (births []rules.Taken, err error) {
+	births = make([]rules.Taken, len(d.c.Births))
+	for i, b := range d.c.Births {
+		if rules.Twin(d.c, i) {
+			continue
+		}
+		existing, err := d.insert(ctx, tx, b, keys[i])
+		switch {
+		case existing != "":
+			births[i] = rules.TakenKey
+		case errors.Is(err, world.ErrRunExists):
+			births[i] = rules.TakenID
+		case err != nil:
+			return nil, err
 		}
 	}
-	return nil
-}
-
-// insertChild says why a child cannot be born: its ID or its idempotency key is taken, by a run or by a sibling before it.
-func (d *draft) insertChild(ctx context.Context, tx txn, i int, key int64) (blocked, err error) {
-	c := d.c
-	b := c.Births[i]
-	birth := b.Events[0].Birth
-	for _, s := range c.Births[:i] {
-		sibling := s.Events[0].Birth
-		if s.Run == b.Run || birth.Key != "" && birth.Key == sibling.Key && birth.Workflow == sibling.Workflow {
-			return world.ErrRunExists, nil
-		}
-	}
-	existing, err := d.insert(ctx, tx, b, key)
-	switch {
-	case existing != "":
-		return fmt.Errorf("idempotency key %q: %w", birth.Key, world.ErrRunExists), nil
-	case errors.Is(err, world.ErrRunExists):
-		return err, nil
-	}
-	return nil, err
-}
-
-func childOf(c *world.Commit, cond world.Condition) bool {
-	e := &c.Events[cond.Event]
-	return e.Type == world.StepCreated && e.Kind == world.KindChild
-}
-
-func awaitOf(c *world.Commit, cond world.Condition) bool {
-	e := &c.Events[cond.Event]
-	return e.Type == world.StepCreated && e.Kind == world.KindAwait
+	return births, nil
 }
 
 // lookTargets looks up the runs that the commit wants to await, by ID; those that are unknown are left out.
 func (d *draft) lookTargets(ctx context.Context, tx txn) (map[string]*run, error) {
 	targets := make(map[string]*run)
-	for _, cond := range d.c.Conditions {
-		if !awaitOf(d.c, cond) {
-			continue
-		}
-		id := d.c.Events[cond.Event].Peer
+	q, _ := rules.Ask(d.c)
+	for _, id := range q.Runs {
 		r, err := look(ctx, tx, id)
 		if err != nil {
 			return nil, err
@@ -104,61 +71,55 @@ func byKey(own *run, targets map[string]*run) []*run {
 	return all
 }
 
-// decide settles what the commit will write. r is nil for a birth.
-func (d *draft) decide(ctx context.Context, tx txn, r *run, targets map[string]*run, p *plan) error {
-	key := int64(0)
-	if r != nil {
-		key = r.key
-	} else if len(d.keys) > 0 {
-		key = d.keys[0]
-	}
-	if err := d.decideTokens(ctx, tx, key, p); err != nil {
-		return err
-	}
+// decide settles what the commit will write. Tokens that are granted are claimed at once. children are the keys of births, of which some are taken.
+func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, births []rules.Taken, children []int64) (p plan, err error) {
 	c := d.c
-	conditions := slices.SortedStableFunc(slices.Values(c.Conditions), func(a, b world.Condition) int { return a.Event - b.Event })
-	for _, cond := range conditions {
-		e := &c.Events[cond.Event]
-		switch {
-		case childOf(c, cond):
-			if child := c.Births[cond.Birth]; !slices.Contains(p.births, child) {
-				p.after(stepFailed(e.ID, world.CodeRunExists, "run "+child.Run+" exists"))
-			}
-		case awaitOf(c, cond):
-			if err := d.decideAwait(ctx, tx, e, targets[e.Peer], p); err != nil {
-				return err
-			}
+	q, _ := rules.Ask(c)
+	f := rules.Facts{Holders: make(map[string]rules.Holder), Births: births, Targets: make(map[string]rules.Target)}
+	for _, token := range q.Tokens {
+		if err := tx.each(ctx, hookByToken, func(row scanner) error {
+			var h rules.Holder
+			err := row.Scan(new(int64), &h.Hook, &h.Run)
+			f.Holders[token] = h
+			return err
+		}, token); err != nil {
+			return p, err
 		}
 	}
-	return nil
+	for _, id := range q.Runs {
+		if f.Targets[id], err = targetOf(ctx, tx, targets[id]); err != nil {
+			return p, fmt.Errorf("run %s: await: %w", c.Run, err)
+		}
+	}
+	if p.Plan, err = rules.Settle(c, &f); err != nil {
+		return p, err
+	}
+	for _, a := range p.Awaits {
+		p.awaits = append(p.awaits, awaitRow{target: targets[a.Run].key, step: clean(a.Step)})
+	}
+	p.keys = []int64{}
+	for i, b := range c.Births {
+		if n := len(p.keys); n < len(p.Births) && p.Births[n] == b {
+			p.keys = append(p.keys, children[i])
+		}
+	}
+	p.claimed = len(q.Tokens) > 0
+	return p, nil
 }
 
-func (d *draft) decideAwait(ctx context.Context, tx txn, e *world.Event, target *run, p *plan) error {
-	if target != nil && target.live {
-		p.awaits = append(p.awaits, awaitRow{target: target.key, step: clean(e.ID)})
-		return nil
+// targetOf is what is known of a run whose end is to be awaited; nil is one that is unknown.
+func targetOf(ctx context.Context, tx txn, r *run) (rules.Target, error) {
+	switch {
+	case r == nil:
+		return rules.Target{}, nil
+	case r.live:
+		return rules.Target{Live: true}, nil
 	}
-	result, err := resultOf(ctx, tx, target, world.Await{Step: e.ID, Run: e.Peer})
-	if err != nil {
-		return fmt.Errorf("run %s: await: %w", d.c.Run, err)
-	}
-	p.after(result)
-	return nil
-}
-
-// resultOf is what a step is told that waits for the end of a run which is over, or unknown (nil).
-func resultOf(ctx context.Context, tx txn, target *run, a world.Await) (world.Event, error) {
-	if target == nil {
-		return stepFailed(a.Step, world.CodeNotFound, "run "+a.Run+" is unknown"), nil
-	}
-	last, err := lastEvent(ctx, tx, target)
-	if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) { // that is not the waiter's fault
-		return stepFailed(a.Step, world.CodeCorrupt, err.Error()), nil
-	}
+	last, err := lastEvent(ctx, tx, r)
 	if err == nil && !last.Type.Terminal() {
 		err = errAgain // swept meanwhile
 	}
-	return world.ResultFor(&last, a.Step), err
+	return rules.Ended(last, err)
 }
 
 // lastKnown is what is known of the last event of a run whose log cannot be read there: its number. It serves who ends the run, or lets it rest.
@@ -194,65 +155,6 @@ func scanCommit(row scanner, r *run) ([]world.Event, error) {
 	}
 	events, _, _, err := world.ReadRow(r.id, r.created, seq, format, head, body, sumOf(sum))
 	return events, err
-}
-
-func stepFailed(id, code, message string) world.Event {
-	return world.Event{Type: world.StepFailed, ID: id, Error: &world.Error{Message: message, Code: code, Permanent: true}}
-}
-
-// decideTokens gives each new hook its token, or puts the conflict in its place. A token that the commit itself gives up is free for its later
-// events. What is granted is claimed at once.
-func (d *draft) decideTokens(ctx context.Context, tx txn, key int64, p *plan) error {
-	if !slices.ContainsFunc(p.events, func(e world.Event) bool { return e.Type == world.HookCreated }) {
-		return nil
-	}
-	c := d.c
-	taken := make(map[string]string) // tokens that the commit takes, with the hook's ID
-	for i := range c.Events {
-		e := &c.Events[i]
-		if e.Type != world.HookCreated {
-			continue
-		}
-		holder, err := d.holder(ctx, tx, key, c.Events[:i], e.Token, taken)
-		if err != nil {
-			return err
-		}
-		if holder == "" {
-			taken[e.Token] = e.ID
-			continue
-		}
-		if !slices.ContainsFunc(c.Conditions, func(cond world.Condition) bool { return cond.Event == i }) {
-			return fmt.Errorf("run %s: hook %s: token is held by run %s: %w", c.Run, e.ID, holder, world.ErrConflict)
-		}
-		if !p.changed {
-			p.events, p.changed = slices.Clone(p.events), true
-		}
-		p.events[i] = world.Event{
-			Type: world.HookConflict, Time: e.Time, ID: e.ID, Name: e.Name, Path: e.Path, Occurrence: e.Occurrence, Token: e.Token, Peer: holder,
-		}
-	}
-	p.claimed = true
-	return d.claim(ctx, tx, key, p.events)
-}
-
-// holder is the run that holds a token behind some events of the commit; "": nobody does.
-func (d *draft) holder(ctx context.Context, tx txn, key int64, before []world.Event, token string, taken map[string]string) (string, error) {
-	if id, ok := taken[token]; ok && !world.Frees(before, id) {
-		return d.c.Run, nil
-	}
-	holder := ""
-	err := tx.each(ctx, hookByToken, func(row scanner) error {
-		var run int64
-		var id, runID string
-		if err := row.Scan(&run, &id, &runID); err != nil {
-			return err
-		}
-		if run != key || !world.Frees(before, id) {
-			holder = runID
-		}
-		return nil
-	}, token)
-	return holder, err
 }
 
 // claim frees and takes tokens. Somebody who took one meanwhile is seen at the next attempt.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // wires are connections of a World's writers that a test can break.
@@ -282,7 +283,7 @@ func group(t *testing.T, wr *writer, wk world.Worker, commits ...*world.Commit) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.all(&plan{events: c.Events, births: c.Births}, w.owned(c.Run)); err != nil {
+		if err := d.all(&plan{Plan: rules.Unasked(c)}, w.owned(c.Run)); err != nil {
 			t.Fatal(err)
 		}
 		batch = append(batch, &request{draft: d, done: make(chan struct{}, 1)})

@@ -88,7 +88,8 @@ func awaitAgain(ctx context.Context, tx txn, r *run, a world.Await) (*world.Even
 			return nil, err
 		}
 	}
-	result, err := resultOf(ctx, tx, target, a)
+	known, err := targetOf(ctx, tx, target)
+	result := known.Result(a)
 	return &result, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -219,7 +220,7 @@ func (w *World) ownerIn(ctx context.Context, t *transaction, conn txn, d *draft)
 	r := w.owned(c.Run)
 	known := !goesAlone(c) && !c.Birth() && len(c.Births) == 0 && fits(c, r, d.wk.key)
 	if known {
-		err = d.all(&plan{events: c.Events}, r)
+		err = d.all(&plan{Plan: rules.Plan{Events: c.Events}}, r)
 	} else {
 		err = w.foresee(ctx, c, d.wk)
 	}

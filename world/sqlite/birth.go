@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -44,8 +45,8 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 		return done, err
 	}
 	g.commits++
-	if p.changed {
-		done.Events = c.Written(p.events)
+	if p.Changed {
+		done.Events = c.Written(p.Events)
 	}
 	if c.Release != nil && r.live && r.owner != 0 {
 		q := r.queued()
@@ -67,7 +68,7 @@ func (g *group) idFree(id string) (err error) {
 }
 
 // mayBeBorn checks all but the ID and the idempotency key, and tells who owns the run and what is to be written.
-func (g *group) mayBeBorn(c *world.Commit) (owner int64, p plan, err error) {
+func (g *group) mayBeBorn(c *world.Commit) (owner int64, p rules.Plan, err error) {
 	if c.Worker != "" {
 		if owner = g.worker(c.Worker); owner == 0 {
 			return 0, p, fmt.Errorf("run %s: worker %s: %w", c.Run, c.Worker, world.ErrLeaseLost)
@@ -76,7 +77,7 @@ func (g *group) mayBeBorn(c *world.Commit) (owner int64, p plan, err error) {
 	if len(c.Held) > 0 {
 		return 0, p, fmt.Errorf("run %s: task %s: %w", c.Run, c.Held[0].Step, world.ErrLeaseLost)
 	}
-	p, err = g.decide(c, nil)
+	p, err = g.decide(c)
 	return owner, p, err
 }
 
@@ -87,10 +88,10 @@ func (g *group) byIdem(workflow, key string) (id string, err error) {
 
 // bear writes a birth that was checked, with all that comes with it.
 func (g *group) bear(c *world.Commit, owner int64) (*run, error) {
-	return g.bearWith(c, owner, &plan{events: c.Events})
+	return g.bearWith(c, owner, &rules.Plan{Events: c.Events})
 }
 
-func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
+func (g *group) bearWith(c *world.Commit, owner int64, p *rules.Plan) (*run, error) {
 	e := &c.Events[0]
 	b := e.Birth
 	attrs, err := world.AttributeText(b.Attributes)
@@ -131,11 +132,11 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 		r.wake = g.now
 	}
 	g.wr.cache.add(r)
-	if err := g.appendBirth(r, c, p.events); err != nil {
+	if err := g.appendBirth(r, c, p.Events); err != nil {
 		return nil, err
 	}
 	q := r.queued()
-	if err := g.follow(r, p.events, &q); err != nil {
+	if err := g.follow(r, p.Events, &q); err != nil {
 		return nil, err
 	}
 	r.class, r.running, r.paused = q.class, q.running, q.paused
@@ -147,7 +148,7 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *plan) (*run, error) {
 	if err := g.around(c, r, p); err != nil {
 		return nil, err
 	}
-	if end := terminal(p.events); end != nil {
+	if end := terminal(p.Events); end != nil {
 		return r, g.end(r, end, r.running)
 	}
 	return r, g.enqueue(r, c.Release)

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -46,7 +47,7 @@ func (g *group) commit(c *world.Commit) (done world.Committed, err error) {
 			return done, fmt.Errorf("run %s: task %s, attempt %d: %w", c.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 		}
 	}
-	p, err := g.decide(c, r)
+	p, err := g.decide(c)
 	if err != nil {
 		return done, err
 	}
@@ -78,25 +79,25 @@ func (g *group) fence(c *world.Commit) (*run, error) {
 }
 
 // write makes the change that was decided.
-func (g *group) write(c *world.Commit, r *run, p *plan) (done world.Committed, err error) {
+func (g *group) write(c *world.Commit, r *run, p *rules.Plan) (done world.Committed, err error) {
 	g.commits++
 	r.unread = c.Unread
-	if p.changed {
-		done.Events = c.Written(p.events)
+	if p.Changed {
+		done.Events = c.Written(p.Events)
 	}
 	queued := queued{class: r.class, running: r.running, paused: r.paused}
-	if len(p.events) > 0 {
-		if err := g.append(r, c.ID, c.Build, c.First, p.events); err != nil {
+	if len(p.Events) > 0 {
+		if err := g.append(r, c.ID, c.Build, c.First, p.Events); err != nil {
 			return done, err
 		}
-		if err := g.follow(r, p.events, &queued); err != nil {
+		if err := g.follow(r, p.Events, &queued); err != nil {
 			return done, err
 		}
 	}
 	if err := g.around(c, r, p); err != nil {
 		return done, err
 	}
-	switch end := terminal(p.events); {
+	switch end := terminal(p.Events); {
 	case end != nil:
 		r.class = queued.class
 		return done, g.end(r, end, queued.running)
@@ -218,7 +219,7 @@ func (g *group) reclass(q *queued, version int) error {
 }
 
 // around writes what a commit brings beside its events.
-func (g *group) around(c *world.Commit, r *run, p *plan) error {
+func (g *group) around(c *world.Commit, r *run, p *rules.Plan) error {
 	for _, number := range c.Mail {
 		g.writes++
 		if _, err := g.c.one(deleteMail, func(gone row) error {
@@ -230,14 +231,18 @@ func (g *group) around(c *world.Commit, r *run, p *plan) error {
 			return err
 		}
 	}
-	for _, child := range p.births {
+	for _, child := range p.Births {
 		if _, err := g.bear(child, 0); err != nil {
 			return err
 		}
 	}
-	for _, a := range p.awaits {
-		r.awaits, a.target.awaited = true, true
-		if err := g.exec(insertAwait, a.target.key, r.key, a.step); err != nil {
+	for _, a := range p.Awaits {
+		target, err := g.run(a.Run)
+		if err != nil {
+			return err
+		}
+		r.awaits, target.awaited = true, true
+		if err := g.exec(insertAwait, target.key, r.key, a.Step); err != nil {
 			return err
 		}
 	}
@@ -306,24 +311,4 @@ func blockText(r *run, b *world.Block) (any, error) {
 		return nil, fmt.Errorf("run %s: blocked: %w", r.id, err)
 	}
 	return string(text), nil
-}
-
-// plan is what a commit will write, decided but not written.
-type plan struct {
-	events  []world.Event
-	changed bool // not as sent
-	births  []*world.Commit
-	awaits  []await
-}
-
-type await struct {
-	target *run
-	step   string
-}
-
-// after appends an answer behind the events of the commit, at the time of the last one.
-func (p *plan) after(e world.Event) {
-	e.Time = p.events[len(p.events)-1].Time
-	p.events = append(p.events[:len(p.events):len(p.events)], e)
-	p.changed = true
 }

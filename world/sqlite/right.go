@@ -99,10 +99,10 @@ func (g *group) awaitAgain(r *run, a world.Await) error {
 		r.awaits, target.awaited = true, true
 		return g.exec(insertAwait, target.key, r.key, a.Step)
 	}
-	result, err := g.resultOf(target, a)
+	known, err := g.target(target)
 	if err != nil {
 		return fmt.Errorf("run %s: await: %w", r.id, err)
 	}
-	_, err = g.put(r, "result/"+a.Step, noKey, []world.Event{result})
+	_, err = g.put(r, "result/"+a.Step, noKey, []world.Event{known.Result(a)})
 	return err
 }

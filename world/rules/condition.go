@@ -1,0 +1,214 @@
+package rules
+
+// Conditions: the parts of a commit whose content depends on what others have done, and the rest that only a world can check: tokens and
+// the IDs of children.
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Questions is what has to be known of others before a commit can be settled, beside whether its births can be born.
+type Questions struct {
+	Tokens []string // of its new hooks
+	Runs   []string // whose end its steps want to await
+}
+
+// Ask tells what has to be known; asks is false where nothing has, births included: then [Unasked] is what the commit writes.
+func Ask(c *world.Commit) (q Questions, asks bool) {
+	for i := range c.Events {
+		if e := &c.Events[i]; e.Type == world.HookCreated && !slices.Contains(q.Tokens, e.Token) {
+			q.Tokens = append(q.Tokens, e.Token)
+		}
+	}
+	for _, cond := range c.Conditions {
+		if e := &c.Events[cond.Event]; of(e, world.KindAwait) && !slices.Contains(q.Runs, e.Peer) {
+			q.Runs = append(q.Runs, e.Peer)
+		}
+	}
+	return q, len(q.Tokens) > 0 || len(c.Births) > 0 || len(c.Conditions) > 0
+}
+
+func of(e *world.Event, kind world.Kind) bool { return e.Type == world.StepCreated && e.Kind == kind }
+
+// Facts are the answers.
+type Facts struct {
+	Holders map[string]Holder // by token: of those that an active hook has
+	Births  []Taken           // one for each of the commit's
+	Targets map[string]Target // by run ID: of those that are known
+}
+
+// Holder is the active hook that has a token.
+type Holder struct{ Run, Hook string }
+
+// Taken says why a run cannot be born.
+type Taken int
+
+// What may be taken. A commit's own runs do not count.
+const (
+	Free     Taken = iota
+	TakenID        // by a run
+	TakenKey       // the idempotency key, by a run
+)
+
+// Target is a run whose end a step wants to await. The zero value is of one that is not known.
+type Target struct {
+	Live   bool         // it is not over
+	End    *world.Event // else its last event
+	Damage error        // or why that cannot be read
+}
+
+// Ended is a target that is over, by what reading its last event came to. That its log is damaged is no fault of who waits.
+func Ended(last world.Event, err error) (Target, error) {
+	if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+		return Target{Damage: err}, nil
+	}
+	return Target{End: &last}, err
+}
+
+// Result is what a step is told that waits for a run which is not live.
+func (t Target) Result(a world.Await) world.Event {
+	switch {
+	case t.Damage != nil:
+		return stepFailed(a.Step, world.CodeCorrupt, t.Damage.Error())
+	case t.End == nil:
+		return stepFailed(a.Step, world.CodeNotFound, "run "+a.Run+" is unknown")
+	}
+	return world.ResultFor(t.End, a.Step)
+}
+
+func stepFailed(id, code, message string) world.Event {
+	return world.Event{Type: world.StepFailed, ID: id, Error: &world.Error{Message: message, Code: code, Permanent: true}}
+}
+
+// Plan is what a commit writes of what depends on others. Its slices are not to be changed.
+type Plan struct {
+	Events  []world.Event // the commit's own, or what became of them
+	Changed bool          // they are not as sent
+	Births  []*world.Commit
+	Awaits  []world.Await // those of its steps that are to be told of the end of a run that is not over
+}
+
+// Unasked is what a commit writes that depends on nobody.
+func Unasked(c *world.Commit) Plan { return Plan{Events: c.Events, Births: c.Births} }
+
+// Settle decides what a commit writes: see [world.Condition]. It refuses one that wants what another has and has no condition about it.
+func Settle(c *world.Commit, f *Facts) (Plan, error) {
+	p := Unasked(c)
+	if err := p.tokens(c, f.Holders); err != nil {
+		return Plan{}, err
+	}
+	left, err := p.bear(c, f.Births)
+	if err != nil {
+		return Plan{}, err
+	}
+	p.answer(c, left, f.Targets)
+	return p, nil
+}
+
+// tokens gives each new hook its token, or puts the conflict in its place. A token that the commit itself gives up is free for its later
+// events.
+func (p *Plan) tokens(c *world.Commit, holders map[string]Holder) error {
+	taken := make(map[string]string) // tokens that the commit takes, with the hook's ID
+	for i := range c.Events {
+		e := &c.Events[i]
+		if e.Type != world.HookCreated {
+			continue
+		}
+		holder := Holder{Run: c.Run, Hook: taken[e.Token]}
+		if holder.Hook == "" || world.Frees(c.Events[:i], holder.Hook) {
+			holder = holders[e.Token]
+		}
+		if holder.Run == "" || holder.Run == c.Run && world.Frees(c.Events[:i], holder.Hook) {
+			taken[e.Token] = e.ID
+			continue
+		}
+		if !slices.ContainsFunc(c.Conditions, func(cond world.Condition) bool { return cond.Event == i }) {
+			return fmt.Errorf("run %s: hook %s: token is held by run %s: %w", c.Run, e.ID, holder.Run, world.ErrConflict)
+		}
+		if !p.Changed {
+			p.Events, p.Changed = slices.Clone(p.Events), true
+		}
+		p.Events[i] = world.Event{
+			Type: world.HookConflict, Time: e.Time, ID: e.ID, Name: e.Name, Path: e.Path, Occurrence: e.Occurrence, Token: e.Token,
+			Peer: holder.Run,
+		}
+	}
+	return nil
+}
+
+// bear leaves births out that cannot be, and tells which.
+func (p *Plan) bear(c *world.Commit, births []Taken) (left map[int]bool, err error) {
+	for i, b := range c.Births {
+		err := notBorn(c, i, births[i])
+		if err == nil {
+			continue
+		}
+		if !slices.ContainsFunc(c.Conditions, func(cond world.Condition) bool {
+			return cond.Birth == i && of(&c.Events[cond.Event], world.KindChild)
+		}) {
+			return nil, fmt.Errorf("run %s: child %s: %w", c.Run, b.Run, err)
+		}
+		if left == nil {
+			left = make(map[int]bool)
+		}
+		left[i] = true
+	}
+	if left == nil {
+		return nil, nil
+	}
+	p.Births = nil
+	for i, b := range c.Births {
+		if !left[i] {
+			p.Births = append(p.Births, b)
+		}
+	}
+	return left, nil
+}
+
+// notBorn says why a child cannot be born: its ID or its idempotency key is taken, by a run or by a sibling before it.
+func notBorn(c *world.Commit, i int, taken Taken) error {
+	switch {
+	case taken == TakenID, c.Births[i].Run == c.Run, Twin(c, i):
+		return world.ErrRunExists
+	case taken == TakenKey:
+		return fmt.Errorf("idempotency key %q: %w", c.Births[i].Events[0].Birth.Key, world.ErrRunExists)
+	}
+	return nil
+}
+
+// Twin reports whether a birth of a commit has the ID or the idempotency key of one before it.
+func Twin(c *world.Commit, i int) bool {
+	birth := c.Births[i].Events[0].Birth
+	return slices.ContainsFunc(c.Births[:i], func(s *world.Commit) bool {
+		sibling := s.Events[0].Birth
+		return s.Run == c.Births[i].Run || birth.Key != "" && birth.Key == sibling.Key && birth.Workflow == sibling.Workflow
+	})
+}
+
+// answer settles children and awaits. What has its answer already gets it behind all events.
+func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Target) {
+	conditions := slices.SortedStableFunc(slices.Values(c.Conditions), func(a, b world.Condition) int { return a.Event - b.Event })
+	for _, cond := range conditions {
+		switch e := &c.Events[cond.Event]; {
+		case of(e, world.KindChild) && left[cond.Birth]:
+			p.after(stepFailed(e.ID, world.CodeRunExists, "run "+c.Births[cond.Birth].Run+" exists"))
+		case of(e, world.KindAwait):
+			a := world.Await{Step: e.ID, Run: e.Peer}
+			if target := targets[e.Peer]; target.Live {
+				p.Awaits = append(p.Awaits, a)
+			} else {
+				p.after(target.Result(a))
+			}
+		}
+	}
+}
+
+// after appends an answer behind the events of the commit, at the time of the last one.
+func (p *Plan) after(e world.Event) {
+	e.Time = p.Events[len(p.Events)-1].Time
+	p.Events, p.Changed = append(slices.Clip(p.Events), e), true
+}
