@@ -56,7 +56,7 @@ func (b *body) sit(e *Engine, info StepInfo, home *session) {
 func (b *body) start(end ender) {
 	b.ends = end
 	if b.suspect {
-		b.seat.e.begins(suspectPause)
+		b.seat.e.suspects.begins(suspectPause)
 		b.seat.wearTurn()
 	}
 	b.seat.e.bodies.Add(1)

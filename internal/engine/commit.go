@@ -77,7 +77,7 @@ func (s *session) commit(ctx context.Context) bool {
 	if len(parts) == 1 && outcome == nil && !s.doubt {
 		s.desk.commit = parts[0]
 	}
-	s.struck = false
+	s.turns.strike(false)
 	if t.continued {
 		s.cancelBodies(ErrRunOver) // new ones have not begun
 	}
@@ -94,7 +94,7 @@ func (s *session) goOn() {
 	later, outcome := s.later, s.outcome
 	s.later, s.outcome = nil, nil
 	s.seeLater(later)
-	s.absolve()
+	s.turns.absolve()
 	if outcome != nil {
 		s.again = true
 		outcome()
@@ -284,7 +284,7 @@ func (s *session) startBodies() {
 		}
 		op := s.m.Op(b.step)
 		if op == nil {
-			s.slots++
+			s.slots.back(1)
 			continue
 		}
 		s.startBody(b, op.Key.Name, op.Input, op.Spec.(*StepSpec))
@@ -325,10 +325,10 @@ func (b *stepBody) end(r *result) {
 
 // dropStarts gives back the slots of bodies that will not start.
 func (s *session) dropStarts() {
-	s.slots += len(s.turn.starts)
+	s.slots.back(len(s.turn.starts))
 	for _, b := range s.turn.starts {
 		if b.suspect {
-			s.absolved++
+			s.turns.done()
 		}
 	}
 	s.turn.starts = nil

@@ -95,9 +95,7 @@ type Engine struct {
 	stepsByName map[string]*Step
 	runs        *slots
 	steps       *slots
-	suspects    *slots // one, when the worker has lived for a while: see suspect.go
-	settling    sync.Once
-	hush        atomic.Int64 // until when no tasks are asked for, ns since epoch0: see begins
+	suspects    suspects
 	cache       *cache
 
 	mu        sync.Mutex
@@ -106,9 +104,6 @@ type Engine struct {
 	shuns     map[shunned]shunning    // guarded by mu
 	books     books                   // guarded by mu
 	stalls    map[string]time.Time    // guarded by mu: runs whose code does not yield, since when
-	called    string                  // guarded by mu: the run that is to be evaluated alone next, for which the turn is kept
-	uncall    *time.Timer             // guarded by mu: gives that up
-	calling   bool                    // guarded by mu: it stands in line for a turn for such a run
 	accepting bool                    // guarded by mu: sessions may begin
 	workCtx   context.Context         // of commits: ends when drain gives up
 	bodyCtx   context.Context         // of bodies: ends when drain stops waiting for them
@@ -156,7 +151,7 @@ func New(cfg Config) (*Engine, error) {
 	e.able = world.AbilitiesOf(cfg.World)
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)
-	e.suspects = newSlots(0, func() {})
+	e.suspects.init()
 	e.cache = newCache(max(cfg.CacheRuns, 0), cfg.CacheBytes, e.drop)
 	none := ""
 	e.worker.Store(&none)

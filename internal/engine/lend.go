@@ -97,7 +97,7 @@ func (p *seat) lend() {
 // give gives back to others what the body no longer holds.
 func (p *seat) give(slot, turn bool) {
 	if turn {
-		p.e.endTurn(1)
+		p.e.suspects.end(1)
 	}
 	if slot {
 		p.e.steps.release(1)
@@ -228,7 +228,7 @@ func (s *session) handleLent(msg *message) {
 	if !msg.turn {
 		return // it was only to let the session look at its run slot
 	}
-	s.absolved++
+	s.turns.done()
 	b := s.bodies[msg.step]
 	if b == nil || b.parked || s.failure != nil || s.state.Step(msg.step) == nil {
 		return
@@ -262,13 +262,13 @@ func (s *session) freeParked() {
 func (s *session) resumeParked(b *body) {
 	b.parked = false
 	if b.suspect {
-		s.e.begins(suspectPause)
+		s.e.suspects.begins(suspectPause)
 	}
 	if b.seat.resume(b.suspect) {
 		b.seat.wearTurn()
 		return
 	}
-	s.slots++ // it waits again, or has returned
+	s.slots.back(1) // it waits again, or has returned
 	s.box.post(message{kind: msgLent, step: b.step, turn: b.suspect})
 }
 

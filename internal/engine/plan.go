@@ -39,7 +39,10 @@ func (s *session) plan() {
 	if s.failure == nil && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() { // a step failed as it ended its process too often
 		return
 	}
-	s.steps()
+	s.slots.release()                            // no body needs them now
+	if !(s.slots.inLine() && len(s.ready) > 0) { // a turn without a slot would come round in vain
+		s.turns.release()
+	}
 	if s.idle() || s.acquit() {
 		s.hibernate()
 	}
@@ -177,12 +180,12 @@ func (s *session) startReady() {
 			s.nextReady()
 			continue
 		}
-		if !s.slot() {
+		if !s.slots.get() {
 			return
 		}
 		if spec := op.Spec.(*StepSpec); spec.Check != nil && st.Created <= s.loaded {
 			if err := spec.Check(op.Input); err != nil { // other code wrote it, and the code that can read it may come again
-				s.slots++
+				s.slots.back(1)
 				s.fail(Block(world.CodeDecode, fmt.Errorf("the recorded input of step %q does not fit: %w", op.Key, err)), st.Created)
 				return
 			}
@@ -190,7 +193,7 @@ func (s *session) startReady() {
 		s.nextReady()
 		verdict := s.judge(st)
 		if verdict == waits || verdict == guilty {
-			s.slots++
+			s.slots.back(1)
 			if verdict == waits {
 				waiting = append(waiting, id)
 				continue
@@ -201,7 +204,7 @@ func (s *session) startReady() {
 		died := deaths(st) > 0
 		e := world.Event{Type: world.StepStarted, ID: id, Attempt: st.Attempts + 1}
 		if err := s.put(&e); err != nil {
-			s.slots++
+			s.slots.back(1)
 			s.fail(err, s.state.Seq)
 			return
 		}
@@ -222,43 +225,6 @@ func (s *session) nextReady() {
 		s.ready = s.ready[:0]
 	} else {
 		s.ready = s.ready[1:]
-	}
-}
-
-// slot gets a step slot for one body: one that is held, or a free one, or it queues up for one.
-func (s *session) slot() bool {
-	if s.slots > 0 && !s.granted && s.e.steps.available() == 0 && s.e.steps.contended() {
-		s.e.steps.release(s.slots) // others have waited longer
-		s.slots = 0
-	}
-	s.granted = false
-	if s.slots > 0 {
-		s.slots--
-		return true
-	}
-	if s.e.steps.try(1) == 1 {
-		return true
-	}
-	if !s.asking {
-		s.asking = true
-		s.e.steps.wait(func() {
-			if !s.box.post(message{kind: msgSlot}) {
-				s.e.steps.release(1)
-			}
-		})
-	}
-	return false
-}
-
-// steps gives back the slots that no body needs now.
-func (s *session) steps() {
-	if s.slots > 0 {
-		s.e.steps.release(s.slots)
-		s.slots = 0
-	}
-	if s.tokens > 0 && !(s.asking && len(s.ready) > 0) { // a turn without a slot would come round in vain
-		s.e.endTurn(s.tokens)
-		s.tokens = 0
 	}
 }
 
@@ -371,10 +337,10 @@ func (s *session) handleResult(msg *message) {
 // returned takes over what a body held when it returned.
 func (s *session) returned(msg *message) {
 	if msg.result.slot {
-		s.slots++
+		s.slots.back(1)
 	}
 	if msg.result.turn {
-		s.absolved++
+		s.turns.done()
 	}
 }
 

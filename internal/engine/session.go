@@ -32,40 +32,33 @@ type session struct {
 
 	box mailbox
 
-	turn    turn
-	bodies  map[string]*body // that run now, by step
-	ready   []string         // steps that wait for a slot, in order
-	timers  timers           // due times of waits and retries
-	polls   []timer          // of waits that only look: see poll.go
-	slots   int              // step slots that are held and free for the next body
-	asking  bool             // queued for a step slot
-	granted bool             // the slot it queued for came: it is its turn
-	runSlot bool
-	runAsk  bool // queued for a run slot
-	// tokens are turns as the worker's only suspect that are held for the next start; absolved those of bodies that returned, to be given back when that is
-	// committed.
-	tokens, absolved int
-	askingTurn       bool
-	struck           bool // the last takes of the run ended with its worker's death, and nothing was written since: see acquit
-	lastMail         time.Time
-	shelf            []message // mail that came while the run is paused, of which nothing is appended
-	freeing          bool      // what was held back by a pause is being handled
-	failure          error     // the run is to be blocked, as soon as no body runs
-	failedAt         int64
-	blocked          *world.Block // as it was when the run was taken
-	workflow         string       // of the run that was taken, as the queue says
-	draining         bool
-	abandon          bool
-	slice            time.Duration   // on demand: for how long it works, about; 0: without end
-	caller           context.Context // on demand: ends the slice too; nil: nobody waits for it
-	came             Came            // what became of it, when it is done
-	ended            bool            // released, terminal or lost
-	lost             bool
-	done             chan struct{} // closed at the very end
-	now              time.Time     // the world's clock, read once a turn
-	timer            *time.Timer   // of wait; made when it is first needed
-	durable          int64         // number of the last event that is committed
-	loaded           int64         // number of the last event of the log when the run was taken
+	turn     turn
+	bodies   map[string]*body // that run now, by step
+	ready    []string         // steps that wait for a slot, in order
+	timers   timers           // due times of waits and retries
+	polls    []timer          // of waits that only look: see poll.go
+	slots    stepSlots
+	runSlot  runSlot
+	turns    turns
+	lastMail time.Time
+	shelf    []message // mail that came while the run is paused, of which nothing is appended
+	freeing  bool      // what was held back by a pause is being handled
+	failure  error     // the run is to be blocked, as soon as no body runs
+	failedAt int64
+	blocked  *world.Block // as it was when the run was taken
+	workflow string       // of the run that was taken, as the queue says
+	draining bool
+	abandon  bool
+	slice    time.Duration   // on demand: for how long it works, about; 0: without end
+	caller   context.Context // on demand: ends the slice too; nil: nobody waits for it
+	came     Came            // what became of it, when it is done
+	ended    bool            // released, terminal or lost
+	lost     bool
+	done     chan struct{} // closed at the very end
+	now      time.Time     // the world's clock, read once a turn
+	timer    *time.Timer   // of wait; made when it is first needed
+	durable  int64         // number of the last event that is committed
+	loaded   int64         // number of the last event of the log when the run was taken
 
 	again     bool                 // a commit's own outcome is to be looked at
 	outcome   func()               // of the last commit's conditions; see goOn
@@ -128,7 +121,10 @@ const nearRetry = 5 * time.Second
 const turnBytes = 1 << 20
 
 func newSession(e *Engine, run string, take int64) *session {
-	s := &session{e: e, run: run, take: take, came: CameDone, runSlot: true, done: make(chan struct{})}
+	s := &session{e: e, run: run, take: take, came: CameDone, done: make(chan struct{})}
+	s.slots = stepSlots{all: e.steps, box: &s.box}
+	s.runSlot = runSlot{all: e.runs, box: &s.box, held: true}
+	s.turns = turns{all: &e.suspects, box: &s.box}
 	s.sit()
 	return s
 }
@@ -247,18 +243,15 @@ func (s *session) handleOne(msg *message) {
 	case msgDue:
 		s.handleDue(msg)
 	case msgSlot:
-		s.granted = true
-		s.asking = false
-		s.slots++
+		s.slots.came()
 	case msgTurn:
-		s.askingTurn = false
-		s.tokens++
+		s.turns.came()
 	case msgLent:
 		s.handleLent(msg)
 	case msgBack:
 		s.handleBack(msg)
 	case msgRun:
-		s.gotRunSlot()
+		s.runSlot.came()
 	case msgGrace:
 		s.endGrace(msg.step)
 	case msgDrain, msgSlice:
@@ -287,14 +280,14 @@ func (s *session) discard(msgs []message) {
 	for i := range msgs {
 		switch msgs[i].kind {
 		case msgTurn:
-			s.tokens++
+			s.turns.came()
 		case msgSlot:
-			s.slots++
+			s.slots.came()
 		case msgRun:
-			s.gotRunSlot()
+			s.runSlot.came()
 		case msgLent:
 			if msgs[i].turn {
-				s.absolved++
+				s.turns.done()
 			}
 		case msgResult:
 			s.e.rollback(msgs[i].result.tx)
@@ -314,9 +307,8 @@ func (s *session) wait() {
 	if len(s.turn.rest) > 0 || !s.box.empty() {
 		return
 	}
-	if s.runSlot && !s.working() {
-		s.runSlot = false
-		s.e.runs.release(1)
+	if s.runSlot.has() && !s.working() {
+		s.runSlot.release()
 	}
 	if d, ok := s.nextTimer(); !ok {
 		<-s.box.arrival()
@@ -332,7 +324,7 @@ func (s *session) wait() {
 		}
 		s.timer.Stop()
 	}
-	if !s.runSlot && !s.draining {
+	if !s.runSlot.has() && !s.draining {
 		s.awaitRunSlot()
 	}
 }
@@ -342,26 +334,10 @@ func (s *session) awaitRunSlot() {
 	if s.urgent() {
 		return
 	}
-	if !s.runAsk {
-		s.runAsk = true
-		s.e.runs.wait(func() {
-			if !s.box.post(message{kind: msgRun}) {
-				s.e.runs.release(1)
-			}
-		})
-	}
+	s.runSlot.ask()
 	for !s.urgent() {
 		<-s.box.arrival()
 	}
-}
-
-// gotRunSlot takes the run slot that was queued for.
-func (s *session) gotRunSlot() {
-	s.runAsk = false
-	if s.runSlot {
-		s.e.runs.release(1)
-	}
-	s.runSlot = true
 }
 
 // urgent reports whether the session moves now: with the run slot that came, or without one, for a message that ends it (with the last slot,
@@ -415,15 +391,9 @@ func (s *session) close() {
 	s.discard(append(s.turn.rest, box...))
 	s.desk.box = empty(box, deskMessages)
 	s.dropStarts()
-	s.e.steps.release(s.slots)
-	s.slots = 0
-	s.absolved += s.tokens
-	s.tokens = 0
-	s.absolve()
-	if s.runSlot {
-		s.runSlot = false
-		s.e.runs.release(1)
-	}
+	s.slots.release()
+	s.turns.end()
+	s.runSlot.release()
 	for _, m := range s.old {
 		s.e.unwind(m)
 	}

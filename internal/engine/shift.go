@@ -29,7 +29,7 @@ type shift struct {
 // begin starts what every worker needs: commits, bodies, beats, notices. The worker has joined. The values of ctx are those of all bodies.
 func (e *Engine) begin(ctx context.Context) *shift {
 	sh := &shift{e: e, deaf: func() {}, mute: func() {}}
-	e.settles()
+	e.suspects.settle()
 	sh.work, sh.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	var bodies context.Context
 	bodies, sh.endBodies = context.WithCancelCause(context.WithoutCancel(ctx))

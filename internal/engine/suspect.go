@@ -25,7 +25,7 @@ const (
 	sureTries      = 2
 	restedTries    = 5
 	sameBuildTries = 60
-	// settleTime is how long a worker has to live before it has suspects: see settles.
+	// settleTime is how long a worker has to live before it has suspects: see settle.
 	settleTime = time.Second
 	// forLong is longer than anything takes that ends by itself.
 	forLong = 1000 * time.Hour
@@ -44,7 +44,7 @@ const (
 //  3. It is taken and evaluated. A strike of a run that has the mark is its own, most likely: what is not known yet to end processes may still run beside it. So it is
 //     only blocked, and tried again alone.
 func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
-	s.struck = tk.Strikes > 0
+	s.turns.strike(tk.Strikes > 0)
 	b := world.Block{Code: world.CodeCrashLoop, Since: s.now, Build: s.e.cfg.Build}
 	b.Message = fmt.Sprintf("its process ended %d times in a row before anything could be recorded; its code is to be evaluated alone", tk.Strikes)
 	switch {
@@ -56,21 +56,19 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
 		return true
 	}
 	s.state, s.durable = &world.State{ID: s.run, Seq: tk.Seq, Status: tk.Status}, tk.Seq
-	called := s.e.comesCalled(s.run)
-	if called {
-		s.absolved++ // given back with the first commit
-	}
+	called := s.turns.called(s.run)
 	switch {
 	case b.Alone && tk.Strikes > 0, s.knownGuilty(&b):
 		s.failure = Block(world.CodeCrashLoop, errors.New("its code ended its process, again and again and at last alone, before anything could be recorded"))
 		s.turn.release = s.releaseNow()
 	case b.Alone && called:
-		s.e.begins(forLong)
-		s.state, s.struck = nil, true
+		s.e.suspects.begins(forLong)
+		s.state = nil
+		s.turns.strike(true)
 		return true
 	default:
 		wake := s.now
-		if b.Alone = s.e.call(s.run); !b.Alone {
+		if b.Alone = s.e.suspects.call(s.run); !b.Alone {
 			wake = wake.Add(suspectPause/2 + rand.N(suspectPause)) // so that those who wait do not come all at once
 		}
 		s.turn.release = &world.Release{Blocked: &b, WakeAt: wake}
@@ -78,90 +76,6 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
 	s.commit(ctx)
 	s.ended = true
 	return false
-}
-
-// begins says that a suspect has the turn and is about to begin, or has just begun. Meanwhile no tasks are asked for: one that is a suspect too is to be handed back, and if the one
-// that begins ends the process before that is durable, it would look as if the other had died alone.
-func (e *Engine) begins(within time.Duration) {
-	e.hush.Store(int64(time.Since(e.epoch0) + within))
-}
-
-// hushed reports whether no tasks are to be asked for now.
-func (e *Engine) hushed() bool { return time.Since(e.epoch0) < time.Duration(e.hush.Load()) }
-
-// endTurn lets the next suspect have the turn, or none.
-func (e *Engine) endTurn(n int) {
-	if n > 0 {
-		e.hush.Store(0)
-		e.suspects.release(n)
-	}
-}
-
-// settles lets there be a suspect, in a while: not sooner than the worker has lived for a second or two. Where something outside ends its process again
-// and again, that would be blamed on whoever runs alone then, if it were somebody each time; when exactly is up to chance, as such deaths may be regular.
-func (e *Engine) settles() {
-	e.settling.Do(func() {
-		time.AfterFunc(settleTime+rand.N(settleTime)-time.Since(e.epoch0), func() { e.suspects.release(1) })
-	})
-}
-
-// anyRun is called where the turn came that a run asked for that is not here: the next one that comes has it.
-const anyRun = "*"
-
-// call keeps the turn of the only suspect for a run, which is to be taken again, and reports whether it could. If not, it stands in line for those who come later. Where the run
-// does not come back, as another worker took it, the turn ends.
-func (e *Engine) call(run string) bool {
-	kept, first := e.tryCall(run)
-	if first {
-		e.suspects.wait(e.turnCame)
-	}
-	return kept
-}
-
-// tryCall is call without the line. It reports whether the turn is kept, and if not, whether nobody stands in line yet.
-func (e *Engine) tryCall(run string) (kept, first bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case e.called == anyRun:
-		e.uncall.Stop()
-	case e.called != "" || e.calling:
-		return false, false
-	case e.suspects.try(1) == 0:
-		e.calling = true
-		return false, true
-	}
-	e.keepTurnLocked(run)
-	return true, false
-}
-
-// turnCame is called when the turn came that was stood in line for.
-func (e *Engine) turnCame() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.calling = false
-	e.keepTurnLocked(anyRun)
-}
-
-func (e *Engine) keepTurnLocked(run string) {
-	e.called = run
-	e.uncall = time.AfterFunc(callPatience, func() {
-		if e.comesCalled(run) {
-			e.endTurn(1)
-		}
-	})
-}
-
-// comesCalled reports whether a turn is kept for a run, which is the caller's then.
-func (e *Engine) comesCalled(run string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.called != run {
-		return false
-	}
-	e.uncall.Stop()
-	e.called = ""
-	return true
 }
 
 // knownGuilty reports whether trying the code again would only end this process too: it is the same build. It is tried once more when it has rested, and then now and then, as the
@@ -174,7 +88,7 @@ func (s *session) knownGuilty(b *world.Block) bool {
 // written since. It is released then and taken anew, which ends its strikes, so that it cannot be blamed for what others do meanwhile.
 func (s *session) acquit() bool {
 	t := &s.turn
-	return s.struck && s.failure == nil && len(s.bodies)+len(t.starts)+len(t.rest) == 0 && t.empty() && !t.conditional()
+	return s.turns.isStruck() && s.failure == nil && len(s.bodies)+len(t.starts)+len(t.rest) == 0 && t.empty() && !t.conditional()
 }
 
 // deaths counts the starts of a step that nobody here runs and that were never heard of again.
@@ -195,43 +109,24 @@ func crashLoop(what string, n int) *world.Error {
 	}
 }
 
-// suspicion says what is to become of a step that is ready: start it, let it wait for its turn as a suspect, or fail it.
-type suspicion int
+// verdict says what is to become of a step that is ready: start it, let it wait for its turn as a suspect, or fail it.
+type verdict int
 
 const (
-	innocent suspicion = iota
-	suspect            // it may start now, as the only suspect
-	waits              // another suspect runs
-	guilty             // it has died alone too often
+	innocent verdict = iota
+	suspect          // it may start now, as the only suspect
+	waits            // another suspect runs
+	guilty           // it has died alone too often
 )
 
-func (s *session) judge(st *world.Step) suspicion {
+func (s *session) judge(st *world.Step) verdict {
 	switch n := deaths(st); {
 	case n < companyDeaths:
 		return innocent
 	case n >= companyDeaths+aloneDeaths:
 		return guilty
-	case s.tokens > 0:
-		s.tokens--
-		s.e.begins(forLong)
+	case s.turns.get():
 		return suspect
-	case s.e.suspects.try(1) == 1:
-		s.e.begins(forLong)
-		return suspect
-	}
-	if !s.askingTurn {
-		s.askingTurn = true
-		s.e.suspects.wait(func() {
-			if !s.box.post(message{kind: msgTurn}) {
-				s.e.endTurn(1)
-			}
-		})
 	}
 	return waits
-}
-
-// absolve ends the turns of suspects whose outcome is in the log now.
-func (s *session) absolve() {
-	s.e.endTurn(s.absolved)
-	s.absolved = 0
 }

@@ -29,14 +29,14 @@ func (e *Engine) takeLoop(ctx context.Context) {
 func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	runs := e.runs.reserve()
 	tasks := 0
-	hushed := e.hushed()
+	hushed := e.suspects.hushed()
 	if len(e.stepsByName) > 0 && !hushed {
 		tasks = e.steps.reserve()
 	}
 	if runs == 0 && tasks == 0 {
 		return e.untilUnhushed(hushed, e.poll()) // a slot that becomes free kicks
 	}
-	turn := tasks > 0 && e.suspects.try(1) == 1 // so that no suspect begins before those among the tasks were handed back
+	turn := tasks > 0 && e.suspects.try() // so that no suspect begins before those among the tasks were handed back
 	q := world.TakeQuery{Worker: e.workerID(), Runs: runs, Tasks: tasks}
 	if runs > 0 {
 		q.Classes = e.classes // what there is no room for is not asked for: it may be due long since
@@ -83,7 +83,7 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 
 func (e *Engine) giveBack(turn bool) {
 	if turn {
-		e.endTurn(1)
+		e.suspects.end(1)
 	}
 }
 

@@ -96,7 +96,7 @@ func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
 			run = append(run, t)
 		case n >= companyDeaths+aloneDeaths:
 			back.Go(func() { e.failTask(t, crashLoop("the step", n)); ended() })
-		case alone == nil && (turn || e.suspects.try(1) == 1):
+		case alone == nil && (turn || e.suspects.try()):
 			alone, turn = t, false
 		default:
 			back.Go(func() { e.returnTask(t); ended() })
