@@ -107,16 +107,19 @@ func (s *State) applyRun(e *Event) (bool, error) {
 		if s.Cancel != nil {
 			return false, nil
 		}
-		s.Cancel, s.Paused = s.keep(e), nil // a cancel ends a pause
+		s.Cancel = s.keep(e)
 	case RunPaused:
 		if s.Paused != nil {
 			return false, nil
 		}
-		s.Paused = s.keep(e)
 	case RunResumed:
 		if s.Paused == nil {
 			return false, nil
 		}
+	}
+	if paused, says := e.Pauses(); paused {
+		s.Paused = s.keep(e)
+	} else if says {
 		s.Paused = nil
 	}
 	return true, nil

@@ -200,15 +200,8 @@ const mostTasks = 1000
 // PausedBy tells whether a run is paused behind events of its log, where they say so.
 func PausedBy(events []Event) (paused, found bool) {
 	for i := range events {
-		switch events[i].Type {
-		case RunPaused:
-			paused, found = true, true
-		case RunResumed, CancelRequested:
-			paused, found = false, true
-		case RunContinued:
-			if events[i].Next != nil && events[i].Next.Base != nil { // of what was before, only some may be there; no pause goes on
-				paused, found = false, true
-			}
+		if is, says := events[i].Pauses(); says {
+			paused, found = is, true
 		}
 	}
 	return paused, found

@@ -209,6 +209,18 @@ func (e *Event) Creation() bool {
 	return false
 }
 
+// Pauses tells whether a run is paused behind the event, where that says so. A cancel ends a pause. None goes on into a segment that needs but a part of what was
+// before.
+func (e *Event) Pauses() (paused, says bool) {
+	switch e.Type {
+	case RunPaused:
+		return true, true
+	case RunResumed, CancelRequested:
+		return false, true
+	}
+	return false, e.Type == RunContinued && e.Next != nil && e.Next.Base != nil
+}
+
 // Frees reports whether one of the events of a run ends a hook of it: by its disposal, or by a new segment that does not carry it over.
 func Frees(events []Event, hook string) bool {
 	for i := range events {

@@ -240,10 +240,11 @@ func (j *Journal) addRun(e *Event) {
 			j.Cancel = act(e)
 		}
 	case CancelRequested:
-		j.Cancel, j.Paused = act(e), nil
-	case RunPaused:
+		j.Cancel = act(e)
+	}
+	if paused, says := e.Pauses(); paused {
 		j.Paused = act(e)
-	case RunResumed:
+	} else if says {
 		j.Paused = nil
 	}
 }

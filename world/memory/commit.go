@@ -5,7 +5,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -226,12 +225,4 @@ func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, 
 	}
 	done.Events = c.Told(events)
 	return done, nil
-}
-
-// laterOf is the time that an event gets which the world itself appends: never before the last one's.
-func laterOf(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery].
@@ -98,51 +99,41 @@ func (w *World) send(d *world.Delivery, n *notices) {
 func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, error) {
 	e := d.Events[0]
 	done := world.Delivered{Run: r.id, Owner: r.ownerID()}
-	switch {
-	case r.end != nil && r.status == world.Cancelled && e.Type == world.RunCancelled:
-		return done, nil // cancelled is cancelled
-	case r.end != nil:
-		return world.Delivered{}, over(r)
+	facts := rules.Acted{
+		Live: r.end == nil, Owned: r.owner != nil, Paused: r.paused, Blocked: r.blocked != nil, Waits: r.waits(world.RunPaused, world.RunResumed),
 	}
-	if r.blocked != nil && r.owner == nil && e.Type == world.RunResumed && !(d.Wakes() && r.paused) {
+	if r.end != nil {
+		facts.End = r.end.Type
+	}
+	deed, err := rules.Act(d, facts)
+	switch {
+	case err != nil:
+		return world.Delivered{}, err
+	case r.end != nil:
+		return done, nil
+	}
+	if deed.Retry {
 		again := *r.blocked
 		again.Tries = 0
 		r.blocked, r.wakeAt = &again, w.now()
 		w.place(r, n)
 		n.add(world.NoticeWork, r.id)
 	}
-	if d.Wakes() {
-		w.note(r, d, false)
-		return done, nil
-	}
-	if e.Type != world.RunCancelled && (r.owner != nil || r.waits(world.RunPaused, world.RunResumed)) { // not before what was asked earlier
-		w.counters.Deliveries++
-		w.put(r, mail{id: d.ID, events: []world.Event{e}}.under(d), n)
-		w.note(r, d, true)
-		return done, nil
-	}
-	state, err := r.foldActs()
-	if err != nil {
-		return world.Delivered{}, err
-	}
-	e.Delivery, e.Time = d.ID, laterOf(w.now(), r.time)
-	if changed, err := state.Apply(&e, e.Time); err != nil || !changed {
-		if err == nil {
-			w.note(r, d, false) // it says nothing new, and never will
+	if deed.Append {
+		e.Delivery, e.Time = d.ID, rules.Later(w.now(), r.time)
+		if err := w.writeAct(r, e, n); err != nil {
+			return done, err
 		}
-		return done, err
+		w.counters.Commits++
+		w.counters.Groups++
 	}
-	if err := w.writeAct(r, e, n); err != nil {
-		r.acts = nil // it is ahead of the log
-		return done, err
+	if deed.Append || deed.Post {
+		w.counters.Deliveries++
 	}
-	if r.acts != nil {
-		r.acts.upTo = r.seq
+	if deed.Post {
+		w.put(r, mail{id: d.ID, events: []world.Event{e}}.under(d), n)
 	}
-	w.note(r, d, false)
-	w.counters.Commits++
-	w.counters.Groups++
-	w.counters.Deliveries++
+	w.note(r, d, deed.Post)
 	return done, nil
 }
 
@@ -158,8 +149,8 @@ func (w *World) writeAct(r *run, e world.Event, n *notices) error {
 	}
 	w.append(r, enc)
 	n.add(world.NoticeLog, r.id)
-	if now := w.now(); e.Type == world.RunResumed && (r.status == world.Running || !r.wakeAt.IsZero() && r.wakeAt.Before(now)) {
-		r.wakeAt = now // what came or fell due meanwhile, and the resumption itself, want a turn; while it was paused it did not wait for one
+	if e.Type == world.RunResumed {
+		r.wakeAt = rules.WakeAfter(r.status == world.Running, r.wakeAt, w.now())
 	}
 	w.place(r, n)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // over does what a terminal event says: the run leaves the queue with all that hangs on it there, its outcome goes to its
@@ -37,7 +38,7 @@ func (w *World) over(r *run, n *notices) {
 	for id := range r.hooks {
 		w.dispose(r, id)
 	}
-	r.tasks, r.hooks, r.acts = nil, nil, nil
+	r.tasks, r.hooks = nil, nil
 	r.tooLate()
 	r.inbox, r.ids, r.payloads, r.cancels = nil, nil, 0, 0
 	r.paused, r.blocked, r.full, r.waiting = false, nil, false, ""
@@ -84,9 +85,7 @@ func (w *World) force(r *run, e world.Event, enc row, n *notices) error {
 	n.add(world.NoticeLog, r.id)
 	w.over(r, n)
 	for _, child := range children {
-		w.put(child, mail{id: "cancel/" + r.id, events: []world.Event{{
-			Type: world.CancelRequested, By: e.By, Reason: "its parent was cancelled",
-		}}}, n)
+		w.put(child, mail{id: "cancel/" + r.id, events: []world.Event{rules.CancelOfChild(&e)}}, n)
 	}
 	return nil
 }

@@ -30,7 +30,6 @@ type run struct {
 	trim    int64 // number of the one before which nothing is wanted any more; 0: none
 	log     []record
 	room    []byte // the rest of the block that rows are written to
-	acts    *acts  // folded when the first act comes
 
 	entry    entry // in the queue, or, when it is over, among those to be swept
 	owner    *worker
@@ -76,6 +75,9 @@ type awaiter struct {
 
 // follow keeps the run's row in step with one event of its log, whose number is given.
 func (w *World) follow(r *run, e *world.Event, seq int64) {
+	if paused, says := e.Pauses(); says {
+		r.paused = paused
+	}
 	switch e.Type {
 	case world.RunStarted:
 		r.status = world.Running
@@ -84,10 +86,6 @@ func (w *World) follow(r *run, e *world.Event, seq int64) {
 		}
 	case world.RunContinued:
 		w.continued(r, e, seq)
-	case world.RunPaused:
-		r.paused = true
-	case world.RunResumed, world.CancelRequested:
-		r.paused = false
 	case world.AttrSet:
 		if r.attrs == nil {
 			r.attrs = make(map[string]json.RawMessage)
@@ -115,46 +113,4 @@ func (w *World) dispose(r *run, id string) {
 		w.ends[h.token] = h
 		r.closed = append(r.closed, h)
 	}
-}
-
-// acts is the fold of the events that acts are checked with: those about the run as a whole.
-type acts struct {
-	state world.State
-	upTo  int64
-}
-
-// foldActs brings the fold up to the end of the log.
-func (r *run) foldActs() (*world.State, error) {
-	if r.acts == nil {
-		r.acts = &acts{state: world.State{ID: r.id, EnterAt: r.trim}}
-	}
-	for i := r.at(r.acts.upTo + 1); i < len(r.log); i++ {
-		events, _, err := r.read(&r.log[i])
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range events {
-			entering := r.acts.state.EnterAt > 0
-			if e.Seq <= r.acts.upTo || !entering && !aboutRun(e.Type) {
-				continue
-			}
-			seq := e.Seq
-			if !entering {
-				e.Seq = 0 // the fold sees a part of the log
-			}
-			if _, err := r.acts.state.Apply(&e, time.Time{}); err != nil {
-				return nil, &world.CorruptError{Run: r.id, Seq: seq, Err: err}
-			}
-		}
-	}
-	r.acts.upTo = r.seq
-	return &r.acts.state, nil
-}
-
-func aboutRun(t world.EventType) bool {
-	switch t {
-	case world.RunCreated, world.RunStarted, world.CancelRequested, world.RunPaused, world.RunResumed:
-		return true
-	}
-	return t.Terminal()
 }

@@ -77,7 +77,7 @@ func (w *World) trim(r *run, limit int) (left int) {
 		limit--
 		w.counters.RowsTrimmed++
 	}
-	r.log, r.acts = append(log, r.log[end:]...), nil
+	r.log = append(log, r.log[end:]...)
 	r.trimStreams()
 	return limit
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -92,10 +93,12 @@ func (a *acting) do(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	facts := rules.Acted{Live: r.live, Owned: r.owner != 0, Blocked: r.blocked}
 	if !r.live {
 		last, err := lastKnown(ctx, a.tx, r)
-		if err == nil && (last.Type != world.RunCancelled || e.Type != world.RunCancelled) {
-			err = over(r.id)
+		if err == nil {
+			facts.End = last.Type
+			_, err = rules.Act(a.d, facts)
 		}
 		return err
 	}
@@ -104,32 +107,26 @@ func (a *acting) do(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	again := r.blocked && r.owner == 0 && e.Type == world.RunResumed && !(a.d.Wakes() && r.paused)
-	if again {
+	if facts.Paused = r.paused; facts.Queues(a.d) {
+		if err := a.tx.each(ctx, actWaits, func(scanner) error { facts.Waits = true; return nil }, r.key); err != nil {
+			return err
+		}
+	}
+	deed, err := rules.Act(a.d, facts)
+	if err != nil {
+		return err
+	}
+	if deed.Retry {
 		if _, err := a.tx.exec(ctx, tryBlocked, r.key); err != nil {
 			return err
 		}
 		a.news = append(a.news, world.Notice{Kind: world.NoticeWork, Run: r.id})
 	}
-	if a.d.Wakes() {
-		return a.note(ctx)
+	if deed.Post {
+		return a.post(ctx)
 	}
-	if e.Type != world.RunCancelled {
-		inbox := r.owner != 0
-		if !inbox { // not before what was asked earlier
-			if err := a.tx.each(ctx, actWaits, func(scanner) error { inbox = true; return nil }, r.key); err != nil {
-				return err
-			}
-		}
-		if inbox {
-			return a.post(ctx)
-		}
-	}
-	if err := a.note(ctx); err != nil {
+	if err := a.note(ctx); err != nil || !deed.Append {
 		return err
-	}
-	if e.Type == world.RunPaused && r.paused || e.Type == world.RunResumed && !r.paused {
-		return nil // as it is already
 	}
 	return a.append(ctx, e)
 }
@@ -203,7 +200,7 @@ func (a *acting) append(ctx context.Context, e world.Event) error {
 	if err != nil {
 		return err
 	}
-	e.Delivery, e.Time = a.d.ID, later(a.w.now(), last.Time)
+	e.Delivery, e.Time = a.d.ID, rules.Later(a.w.now(), last.Time)
 	if _, err := a.w.classKey(ctx, r.class); err != nil {
 		return err
 	}
@@ -268,8 +265,7 @@ func (a *acting) reserve(ctx context.Context) error {
 
 // children asks the attached children of a run that is ended by force to end as well: nobody else is left who could.
 func (a *acting) children(b *script, e world.Event) error {
-	cancel := world.Event{Type: world.CancelRequested, By: e.By, Reason: "its parent was cancelled"}
-	head, body, err := encodeMail([]world.Event{cancel})
+	head, body, err := encodeMail([]world.Event{rules.CancelOfChild(&e)})
 	if err != nil {
 		return fmt.Errorf("run %s: cancel of its children: %w", a.r.id, err)
 	}

@@ -59,13 +59,8 @@ func fits(c *world.Commit, r *run, worker int64) bool {
 
 // pausedAfter reports whether a run is paused behind some events. One that is released so looks for a resumption that waits.
 func pausedAfter(paused bool, events []world.Event) bool {
-	for i := range events {
-		switch events[i].Type {
-		case world.RunPaused:
-			paused = true
-		case world.RunResumed, world.CancelRequested:
-			paused = false
-		}
+	if is, found := world.PausedBy(events); found {
+		return is
 	}
 	return paused
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -352,12 +351,4 @@ func (w *World) putMail(b *script, batch []*sending, held int16) {
 		column(batch, func(m **sending) *string { return (*m).row.sender }),
 		column(batch, func(m **sending) string { return (*m).row.sum }), held, w.sendsClass(),
 	}})
-}
-
-// later is the time of an event that the world itself appends: never before the last one's.
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }

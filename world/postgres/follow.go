@@ -22,6 +22,9 @@ func (d *draft) follow(r *run, events []world.Event, hooks bool) error {
 	for i := range events {
 		e := &events[i]
 		h.follow(e)
+		if paused, says := e.Pauses(); says {
+			r.paused = paused
+		}
 		switch e.Type {
 		case world.RunStarted:
 			r.running = true
@@ -30,10 +33,6 @@ func (d *draft) follow(r *run, events []world.Event, hooks bool) error {
 			r.reclass(e.Next.Version)
 			attrs, whole = maps.Clone(e.Next.Attributes), true
 			d.continued(r)
-		case world.RunPaused:
-			r.paused = true
-		case world.RunResumed, world.CancelRequested:
-			r.paused = false
 		case world.AttrSet:
 			if attrs == nil {
 				attrs = make(map[string]json.RawMessage)

@@ -155,10 +155,14 @@ func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 func (g *group) follow(r *run, events []world.Event, q *queued) error {
 	for i := range events {
 		e := &events[i]
+		if paused, says := e.Pauses(); says {
+			q.paused = paused
+		}
 		switch e.Type {
 		case world.StepStarted, world.StepCompleted, world.StepCreated, world.StepFailed, world.StepRetrying,
 			world.WaitCreated, world.WaitCompleted, world.SignalReceived, world.HookReceived, world.HookConflict,
-			world.RunCreated, world.RunCompleted, world.RunFailed, world.RunCancelled:
+			world.RunCreated, world.RunCompleted, world.RunFailed, world.RunCancelled,
+			world.RunPaused, world.RunResumed, world.CancelRequested:
 		case world.RunStarted:
 			q.running = true
 			if err := g.reclass(q, e.Version); err != nil {
@@ -174,10 +178,6 @@ func (g *group) follow(r *run, events []world.Event, q *queued) error {
 			if err := g.reclass(q, e.Next.Version); err != nil {
 				return err
 			}
-		case world.RunPaused:
-			q.paused = true
-		case world.RunResumed, world.CancelRequested:
-			q.paused = false
 		case world.AttrSet:
 			if err := g.setAttribute(r, e.Name, e.Payload); err != nil {
 				return err

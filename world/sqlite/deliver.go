@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -195,13 +196,16 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		}
 		defer func() { r.live = false }() // there is no queue row, whatever comes of it
 	}
+	k := keyOf(d)
+	facts := rules.Acted{Live: r.live, Owned: r.owner != 0, Blocked: r.blocked}
 	if !r.live {
-		if done, err = g.again(r, d, keyOf(d)); err != nil || done.Duplicate {
+		if done, err = g.again(r, d, k); err != nil || done.Duplicate {
 			return done, err
 		}
 		last, err := g.lastKnown(r)
-		if err == nil && (last.Type != world.RunCancelled || e.Type != world.RunCancelled) {
-			err = g.over(r)
+		if err == nil {
+			facts.End = last.Type
+			_, err = rules.Act(d, facts)
 		}
 		return done, err
 	}
@@ -210,60 +214,61 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 			return done, err
 		}
 	}
-	k := keyOf(d)
 	if done, err = g.note(r, d, k); err != nil || done.Duplicate { // its ID is known from now on, whatever becomes of it
 		return done, err
 	}
-	if r.blocked && r.owner == 0 && e.Type == world.RunResumed && !(d.Wakes() && r.paused) {
+	if facts.Paused = r.paused; facts.Queues(d) {
+		if facts.Waits, err = g.actWaits(r, world.RunPaused, world.RunResumed); err != nil {
+			return done, err
+		}
+	}
+	deed, err := rules.Act(d, facts)
+	if err != nil {
+		return done, err
+	}
+	if deed.Retry {
 		r.wake = g.now
 		if err := g.exec(tryBlocked, r.key, micros(r.wake)); err != nil {
 			return done, err
 		}
 		g.notice(world.NoticeWork, r.id)
 	}
-	if d.Wakes() {
-		return done, nil
-	}
-	inbox := r.owner != 0
-	if !inbox && e.Type != world.RunCancelled { // not before what was asked earlier
-		if inbox, err = g.actWaits(r, world.RunPaused, world.RunResumed); err != nil {
-			return done, err
-		}
-	}
-	if inbox && e.Type != world.RunCancelled {
+	switch {
+	case deed.Post:
 		g.deliveries++
-		if _, err = g.put(r, d.ID, k, []world.Event{e}); err == nil && e.Type == world.RunResumed && r.owner == 0 && r.paused {
+		if _, err = g.put(r, d.ID, k, []world.Event{e}); err == nil && deed.Ends {
 			g.notice(world.NoticeWork, r.id)
 			err = g.exec(actQueue, r.key, bit(true), micros(r.wake), bit(true), r.last) // it can be taken for that
 		}
-		return done, err
+	case deed.Append:
+		err = g.writeAct(r, e, d.ID)
 	}
-	if e.Type == world.RunPaused && r.paused || e.Type == world.RunResumed && !r.paused {
-		return done, nil // as it is already
-	}
+	return done, err
+}
+
+// writeAct appends an act to the log.
+func (g *group) writeAct(r *run, e world.Event, id string) error {
 	last, err := g.lastKnown(r)
 	if err != nil {
-		return done, err
+		return err
 	}
 	r.last = last.Seq
-	e.Delivery, e.Time = d.ID, later(g.now, last.Time)
+	e.Delivery, e.Time = id, rules.Later(g.now, last.Time)
 	g.commits++
 	g.deliveries++
 	if e.Type == world.RunCancelled {
-		return done, g.force(r, &e)
+		return g.force(r, &e)
 	}
 	if err := g.append(r, [16]byte{}, "", last.Seq+1, []world.Event{e}); err != nil {
-		return done, err
+		return err
 	}
 	r.paused = e.Type == world.RunPaused
 	g.recount(r, r.standing())
-	if !r.paused && (r.running || !r.wake.IsZero() && r.wake.Before(g.now)) {
-		r.wake = g.now // what came or fell due meanwhile, and the resumption itself, want a turn; while it was paused it did not wait for one
-	}
 	if !r.paused {
+		r.wake = rules.WakeAfter(r.running, r.wake, g.now)
 		g.notice(world.NoticeWork, r.id)
 	}
-	return done, g.exec(actQueue, r.key, bit(r.paused), micros(r.wake), bit(false), r.last)
+	return g.exec(actQueue, r.key, bit(r.paused), micros(r.wake), bit(false), r.last)
 }
 
 // unqueued takes a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
@@ -331,12 +336,4 @@ func scanMail(row row, id string, created time.Time) world.Mail {
 	format, head, body := int(row.int(3)), row.text(4), row.bytes(5)
 	m.ReadRow(created, format, head, body, row.sum(6).Is(world.RowSum(id, 0, format, []byte(head), body)))
 	return m
-}
-
-// later is the time of an event that the world itself appends: never before the last one's.
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -142,8 +143,7 @@ func (g *group) force(r *run, e *world.Event) error {
 		if child == nil {
 			continue
 		}
-		cancel := world.Event{Type: world.CancelRequested, By: e.By, Reason: "its parent was cancelled"}
-		if _, err := g.put(child, "cancel/"+r.id, noKey, []world.Event{cancel}); err != nil {
+		if _, err := g.put(child, "cancel/"+r.id, noKey, []world.Event{rules.CancelOfChild(e)}); err != nil {
 			return err
 		}
 	}
