@@ -63,7 +63,7 @@ func (s *session) commit(ctx context.Context) bool {
 			outcome = func() { s.settled(c, known, done) }
 		}
 		if last && (t.release != nil || s.state.Status.Terminal()) {
-			s.ended = true
+			s.stay.end()
 			s.comes(t.release, done.Mail)
 			if s.state.Status.Terminal() {
 				s.cancelBodies(ErrRunOver)
@@ -219,7 +219,7 @@ func (s *session) giveUp(ctx context.Context, err error) {
 	if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || errors.Is(err, world.ErrReplaced) || ctx.Err() != nil {
 		return
 	}
-	b := s.blockReason(fmt.Errorf("a commit was refused: %w", err), s.now)
+	b := s.failure.record(fmt.Errorf("a commit was refused: %w", err), s.e.cfg.Build, s.now)
 	c := s.newCommit(s.durable+1, nil)
 	c.Release = &world.Release{Blocked: b, WakeAt: s.now.Add(blockBackoff(b.Tries))}
 	if _, err := s.e.cfg.World.Commit(ctx, c); err != nil {
@@ -238,7 +238,7 @@ func (s *session) restart(ctx context.Context) {
 		s.e.lostRun(s.run, err)
 	}
 	s.lose()
-	s.came = CameYielded
+	s.stay.leaves(CameYielded)
 	s.dropStarts()
 	s.e.kick()
 }

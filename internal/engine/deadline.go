@@ -42,7 +42,7 @@ func (s *session) late() bool {
 
 // passDeadline asks the code to end, unless it was asked before.
 func (s *session) passDeadline(at time.Time) {
-	if s.state.Cancel != nil || s.failure != nil {
+	if s.state.Cancel != nil || s.failure.some() {
 		return
 	}
 	why := fmt.Sprintf("the run took longer than %s", s.state.Birth.Timeout)

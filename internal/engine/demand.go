@@ -183,7 +183,8 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	}
 	tk := taken.Runs[0]
 	s := newSession(e, tk.Run, tk.Take)
-	s.worker, s.listed, s.slice, s.caller = worker, true, slice, ctx
+	s.worker, s.listed = worker, true
+	s.stay.on(ctx, slice)
 	if !e.adopt(s, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
 		e.runs.release(1) // leaving hands the run back
 		return "", ErrDraining
@@ -192,7 +193,7 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	stop := context.AfterFunc(ctx, s.endSlice)
 	defer stop()
 	<-s.done
-	return s.came, nil
+	return s.stay.outcome(), nil
 }
 
 // slotPatience is how long a message for a task waits for a slot, at most: who sent it would only send it again.
@@ -275,19 +276,11 @@ func (e *Engine) takeOne(q world.TakeQuery) (world.Taken, string, error) {
 // endSlice makes the session give its run up as soon as no body runs.
 func (s *session) endSlice() { s.box.post(message{kind: msgSlice}) }
 
-// limit ends the slice of a session that has one. It is called when the run is loaded, so that a long log does not use up the time of every slice.
-func (s *session) limit() (stop func()) {
-	if s.slice <= 0 {
-		return func() {}
-	}
-	t := time.AfterFunc(s.slice, s.endSlice)
-	return func() { t.Stop() }
-}
-
 // comes notes what a release leaves to do.
 func (s *session) comes(r *world.Release, mail bool) {
-	s.came = CameDone
+	came := CameDone
 	if r != nil && (mail || r.Blocked == nil && !r.WakeAt.IsZero() && !r.WakeAt.After(s.now)) {
-		s.came = CameYielded
+		came = CameYielded
 	}
+	s.stay.leaves(came)
 }

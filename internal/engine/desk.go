@@ -42,7 +42,7 @@ func (s *session) sit() {
 func (s *session) leave() {
 	d := s.desk
 	s.desk = nil
-	if d.commit == nil || s.lost || s.failure != nil || !s.ended || len(s.bodies) > 0 {
+	if d.commit == nil || s.stay.isLost() || s.failure.some() || !s.stay.isOver() || len(s.bodies) > 0 {
 		return
 	}
 	d.events = empty(s.turn.events, deskEvents)

@@ -256,11 +256,11 @@ func (e *Engine) forget(s *session) {
 func (e *Engine) retire(s *session) {
 	keep := !s.state.Status.Terminal() && s.birth == nil && e.cfg.CacheRuns >= 0
 	switch {
-	case keep && e.cfg.Strict && s.ended && !s.lost && s.turn.empty():
+	case keep && e.cfg.Strict && s.stay.isOver() && !s.stay.isLost() && s.turn.empty():
 		if kept := s.kept(); kept != nil {
 			e.cache.put(kept)
 		}
-	case keep && !e.cfg.Strict && s.failure == nil && s.clean():
+	case keep && !e.cfg.Strict && !s.failure.some() && s.clean():
 		e.cache.put(&cached{run: s.run, wf: s.wf, state: s.state, m: s.m})
 		return
 	}
@@ -281,7 +281,7 @@ func (e *Engine) drop(v *cached) {
 
 // clean reports whether all that the session's state holds was committed: it ended with a release.
 func (s *session) clean() bool {
-	return s.ended && s.turn.empty() && len(s.m.Asked()) == 0 && len(s.bodies) == 0 && !s.lost
+	return s.stay.isOver() && s.turn.empty() && len(s.m.Asked()) == 0 && len(s.bodies) == 0 && !s.stay.isLost()
 }
 
 // unwind ends a machine on a goroutine of its own, as deferred functions of the workflow run.

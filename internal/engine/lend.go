@@ -230,7 +230,7 @@ func (s *session) handleLent(msg *message) {
 	}
 	s.turns.done()
 	b := s.bodies[msg.step]
-	if b == nil || b.parked || s.failure != nil || s.state.Step(msg.step) == nil {
+	if b == nil || b.parked || s.failure.some() || s.state.Step(msg.step) == nil {
 		return
 	}
 	b.parked = true
@@ -248,7 +248,7 @@ func (s *session) handleBack(msg *message) {
 
 // freeParked lets suspects that wait for runs go on by themselves where the session starts nothing.
 func (s *session) freeParked() {
-	if !s.draining && s.failure == nil && s.state.Paused == nil {
+	if !s.stay.drains() && !s.failure.some() && s.state.Paused == nil {
 		return
 	}
 	for _, b := range s.bodies {

@@ -16,7 +16,7 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 	s.guard(ctx, func() {
 		s.now = s.e.now()
 		cancel := slices.ContainsFunc(tk.Mail, isCancel)
-		s.blocked = tk.Blocked
+		s.failure.was(tk.Blocked)
 		s.wf, s.workflow = s.e.workflow(tk.Class), tk.Class.Workflow
 		withoutCode := cancel && (s.wf == nil || tk.Status == world.Pending || tk.Blocked != nil || tk.Strikes >= maxStrikes)
 		if withoutCode {
@@ -27,7 +27,7 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 		}
 		if err := s.load(ctx, tk); err != nil {
 			if errors.Is(err, world.ErrNotFound) || errors.Is(err, world.ErrClosed) || ctx.Err() != nil {
-				s.ended = true
+				s.stay.end()
 				return
 			}
 			if s.state.Seq != tk.Seq { // it cannot even be folded: go by what the queue says
@@ -45,10 +45,10 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 				s.postMail(&tk.Mail[i])
 			}
 		}
-		if s.wf != nil && s.failure == nil {
+		if s.wf != nil && !s.failure.some() {
 			s.begin(tk)
 		}
-		defer s.limit()()
+		defer s.stay.limit(s.endSlice)()
 		s.loop(ctx)
 	})
 }

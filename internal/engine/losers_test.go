@@ -33,7 +33,7 @@ func TestCancelsOfChildrenTravelWithTheEndsOfTheirSteps(t *testing.T) {
 		apply(world.Event{Type: world.StepCreated, ID: step(i), Kind: world.KindChild, Name: "c", Occurrence: i, Peer: fmt.Sprint("child-", i)})
 	}
 	s.turn = turn{}
-	s.failure = ErrCancelled // so that the machine, which asked for nothing, is not fed
+	s.failure.set(ErrCancelled, 0) // so that the machine, which asked for nothing, is not fed
 	for i := range n {
 		s.cancelChild(&replay.Op{ID: step(i), Peer: fmt.Sprint("child-", i)}, &ChildSpec{Detached: i%10 == 0})
 	}

@@ -140,7 +140,7 @@ func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 	if s.e.cfg.Strict {
 		s.log = append(s.log, decided...)
 	}
-	if s.m == nil || s.failure != nil {
+	if s.m == nil || s.failure.some() {
 		return
 	}
 	if err := s.e.readable(s.run, decided); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // plan decides, after the messages were handled, what the turn ends with: the end of the run, starts of steps, or a release.
 func (s *session) plan() {
-	if s.ended || s.state == nil {
+	if s.stay.isOver() || s.state == nil {
 		return
 	}
 	if s.state.Status.Terminal() { // it ended before it began
@@ -25,18 +25,18 @@ func (s *session) plan() {
 		s.endWithoutCode()
 		return
 	}
-	if s.failure == nil && len(s.turn.later) == 0 {
+	if !s.failure.some() && len(s.turn.later) == 0 {
 		s.cancelSteps()
 	}
-	if s.failure == nil && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() {
+	if !s.failure.some() && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() {
 		return
 	}
-	if s.abandon {
+	if s.stay.abandons() {
 		s.abandonBodies()
 	}
 	s.freeParked()
 	s.startReady()
-	if s.failure == nil && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() { // a step failed as it ended its process too often
+	if !s.failure.some() && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() { // a step failed as it ended its process too often
 		return
 	}
 	s.slots.release()                            // no body needs them now
@@ -51,7 +51,7 @@ func (s *session) plan() {
 // endWithoutCode cancels a run whose code is not needed for it: pending, blocked, or unknown here.
 func (s *session) endWithoutCode() {
 	if s.state.Cancel == nil {
-		s.turn.release = &world.Release{WakeAt: s.now, Blocked: s.blocked}
+		s.turn.release = &world.Release{WakeAt: s.now, Blocked: s.failure.last()}
 		return
 	}
 	s.terminal(s.cancelledEnd(nil))
@@ -63,7 +63,7 @@ func (s *session) end() bool {
 	switch {
 	case s.turn.undecided(), s.turn.continued, s.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
 		s.again = true
-		if s.draining && s.birth == nil && len(s.bodies) == 0 && !s.turn.conditional() {
+		if s.stay.drains() && s.birth == nil && len(s.bodies) == 0 && !s.turn.conditional() {
 			s.hibernate() // or code that continues for ever would never let go
 		}
 	case s.continues() && s.state.Paused != nil, s.birth == nil && !s.steady():
@@ -149,7 +149,7 @@ func cancelled(how string) *world.Error {
 
 // endGrace ends a cancelled step whose body did not return in time. The body keeps its slot until it returns.
 func (s *session) endGrace(step string) {
-	if s.failure != nil || s.state.Step(step) == nil {
+	if s.failure.some() || s.state.Step(step) == nil {
 		return
 	}
 	if b := s.bodies[step]; b != nil {
@@ -162,7 +162,7 @@ func (s *session) endGrace(step string) {
 
 // startReady starts steps as far as there are slots. A start is recorded only for a body that has one.
 func (s *session) startReady() {
-	if s.draining || s.failure != nil || s.state.Paused != nil || s.state.Status.Terminal() || len(s.turn.later) > 0 || s.late() {
+	if s.stay.drains() || s.failure.some() || s.state.Paused != nil || s.state.Status.Terminal() || len(s.turn.later) > 0 || s.late() {
 		return
 	}
 	var waiting []string // suspects whose turn it is not
@@ -171,7 +171,7 @@ func (s *session) startReady() {
 			s.ready = append(waiting, s.ready...)
 		}
 	}()
-	for len(s.ready) > 0 && s.failure == nil {
+	for len(s.ready) > 0 && !s.failure.some() {
 		id := s.ready[0]
 		st := s.state.Step(id)
 		op := s.m.Op(id)
@@ -233,7 +233,7 @@ func (s *session) idle() bool {
 	if !s.still() {
 		return false
 	}
-	return s.failure != nil || s.draining || s.state.Paused != nil ||
+	return s.failure.some() || s.stay.drains() || s.state.Paused != nil ||
 		s.lastMail.IsZero() || s.e.now().Sub(s.lastMail) >= linger || !s.expectsMail() || s.crowded()
 }
 
@@ -246,7 +246,7 @@ func (s *session) still() bool {
 	if len(s.bodies) > 0 || len(s.turn.starts) > 0 || len(s.turn.rest) > 0 || s.turn.conditional() {
 		return false
 	}
-	if s.failure != nil || s.draining || s.state.Paused != nil {
+	if s.failure.some() || s.stay.drains() || s.state.Paused != nil {
 		return true
 	}
 	if len(s.ready) > 0 {
@@ -291,7 +291,7 @@ func (s *session) hibernate() {
 	if !s.box.empty() && !s.crowded() {
 		return
 	}
-	if s.failure == nil && s.birth == nil && s.m.Outcome() == nil {
+	if !s.failure.some() && s.birth == nil && s.m.Outcome() == nil {
 		s.steady()
 	}
 	s.turn.release = s.releaseNow()
@@ -299,8 +299,8 @@ func (s *session) hibernate() {
 
 func (s *session) releaseNow() *world.Release {
 	now := s.now
-	if s.failure != nil {
-		b := s.blockReason(s.failure, now)
+	if s.failure.some() {
+		b := s.failure.record(s.failure.cause(), s.e.cfg.Build, now)
 		s.e.reportBlocked(s.run, b)
 		rest := blockBackoff(b.Tries)
 		if b.Code == world.CodeNoKey && s.e.shun(shunned{workflow: s.workflow}) {
@@ -351,7 +351,7 @@ func (s *session) recordResult(step string, b *body, r *result) {
 	if r.tx != nil {
 		if r.err != nil {
 			s.e.rollback(r.tx)
-		} else if r.err = s.commitResult(step, b, r); r.err == nil || s.ended {
+		} else if r.err = s.commitResult(step, b, r); r.err == nil || s.stay.isOver() {
 			return
 		}
 	}
@@ -368,7 +368,7 @@ func (s *session) recordFailure(step string, b *body, r *result) {
 	st := s.state.Step(step)
 	rec := s.e.recordOf(r)
 	now := s.now
-	if s.abandon || errors.Is(r.cause, ErrDraining) {
+	if s.stay.abandons() || errors.Is(r.cause, ErrDraining) {
 		s.turn.addStreams(unclosed(r.streams, false)...)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: abandoned("its worker shut down")})
 		s.ready = append(s.ready, step)
@@ -384,7 +384,7 @@ func (s *session) recordFailure(step string, b *body, r *result) {
 		at := world.After(now, delay)
 		s.turn.addStreams(unclosed(r.streams, false)...)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})
-		if s.failure == nil {
+		if !s.failure.some() {
 			s.timers.add(at, step, true, st.Created)
 		}
 		return
@@ -411,7 +411,7 @@ func (s *session) ends(b *body, e world.Event) {
 // seeLater lets the machine go on with what is durable now.
 func (s *session) seeLater(events []world.Event) {
 	for i := range events {
-		if s.ended || s.failure != nil {
+		if s.stay.isOver() || s.failure.some() {
 			return
 		}
 		s.again = true

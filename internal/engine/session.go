@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -43,17 +42,9 @@ type session struct {
 	lastMail time.Time
 	shelf    []message // mail that came while the run is paused, of which nothing is appended
 	freeing  bool      // what was held back by a pause is being handled
-	failure  error     // the run is to be blocked, as soon as no body runs
-	failedAt int64
-	blocked  *world.Block // as it was when the run was taken
-	workflow string       // of the run that was taken, as the queue says
-	draining bool
-	abandon  bool
-	slice    time.Duration   // on demand: for how long it works, about; 0: without end
-	caller   context.Context // on demand: ends the slice too; nil: nobody waits for it
-	came     Came            // what became of it, when it is done
-	ended    bool            // released, terminal or lost
-	lost     bool
+	failure  failure
+	workflow string // of the run that was taken, as the queue says
+	stay     stay
 	done     chan struct{} // closed at the very end
 	now      time.Time     // the world's clock, read once a turn
 	timer    *time.Timer   // of wait; made when it is first needed
@@ -121,7 +112,7 @@ const nearRetry = 5 * time.Second
 const turnBytes = 1 << 20
 
 func newSession(e *Engine, run string, take int64) *session {
-	s := &session{e: e, run: run, take: take, came: CameDone, done: make(chan struct{})}
+	s := &session{e: e, run: run, take: take, done: make(chan struct{})}
 	s.slots = stepSlots{all: e.steps, box: &s.box}
 	s.runSlot = runSlot{all: e.runs, box: &s.box, held: true}
 	s.turns = turns{all: &e.suspects, box: &s.box}
@@ -139,11 +130,11 @@ func (s *session) postMail(mail *world.Mail) {
 
 // loop is the life of a session after it was loaded: turn, commit, bodies, wait.
 func (s *session) loop(ctx context.Context) {
-	for !s.ended {
+	for !s.stay.isOver() {
 		s.handle(s.gather())
 		s.plan()
 		committed := !s.turn.empty() || s.turn.release != nil
-		if committed && !s.commit(ctx) || s.ended {
+		if committed && !s.commit(ctx) || s.stay.isOver() {
 			return
 		}
 		s.startBodies()
@@ -154,10 +145,10 @@ func (s *session) loop(ctx context.Context) {
 			s.again = false
 			continue // what the world decided may have moved the machine
 		}
-		if s.e.cfg.Strict && s.failure == nil && s.wf != nil {
+		if s.e.cfg.Strict && !s.failure.some() && s.wf != nil {
 			s.verify()
 		}
-		if s.failure != nil && len(s.bodies) == 0 {
+		if s.failure.some() && len(s.bodies) == 0 {
 			continue // to be blocked at once
 		}
 		s.wait()
@@ -172,7 +163,7 @@ func (s *session) gather() []message {
 		s.turn.rest = nil
 	}
 	s.now = s.e.now()
-	if s.state != nil && s.state.Paused == nil && s.failure == nil {
+	if s.state != nil && s.state.Paused == nil && !s.failure.some() {
 		msgs = s.looked(s.due(s.now, msgs))
 	}
 	return msgs
@@ -224,13 +215,11 @@ func (s *session) handle(msgs []message) {
 // over reports whether the code has come to its end and nothing more is to be delivered. What comes to code that is about to continue waits, unread, for
 // the next segment.
 func (s *session) over() bool {
-	return s.ended || s.m != nil && s.m.Outcome() != nil && !s.continues() || s.state != nil && s.state.Status.Terminal()
+	return s.stay.isOver() || s.m != nil && s.m.Outcome() != nil && !s.continues() || s.state != nil && s.state.Status.Terminal()
 }
 
 func (s *session) handleOne(msg *message) {
-	if s.caller != nil && s.caller.Err() != nil {
-		s.draining = true // the message that says so may be behind this one
-	}
+	s.stay.heed()
 	switch msg.kind {
 	case msgMail:
 		if s.state.Paused == nil || s.freeing || !s.holdBack(msg) {
@@ -255,9 +244,9 @@ func (s *session) handleOne(msg *message) {
 	case msgGrace:
 		s.endGrace(msg.step)
 	case msgDrain, msgSlice:
-		s.draining = true
+		s.stay.drain()
 	case msgAbandon:
-		s.draining, s.abandon = true, true
+		s.stay.abandon()
 	case msgLost:
 		s.lose()
 	case msgStray:
@@ -270,7 +259,7 @@ func (s *session) handleDue(msg *message) {
 		s.passDeadline(msg.at)
 	} else if s.state.Paused != nil && !s.freeing { // it was paused in this turn
 		s.hold(msg)
-	} else if s.failure == nil && s.state.Wait(msg.step) != nil {
+	} else if !s.failure.some() && s.state.Wait(msg.step) != nil {
 		s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
 	}
 }
@@ -324,7 +313,7 @@ func (s *session) wait() {
 		}
 		s.timer.Stop()
 	}
-	if !s.runSlot.has() && !s.draining {
+	if !s.runSlot.has() && !s.stay.drains() {
 		s.awaitRunSlot()
 	}
 }
@@ -357,7 +346,7 @@ func (s *session) urgent() bool {
 // nextTimer is how long nothing can fall due; ok is false where nothing will.
 func (s *session) nextTimer() (d time.Duration, ok bool) {
 	at, ok := s.timers.next()
-	if s.state.Paused != nil || s.failure != nil { // nothing fires
+	if s.state.Paused != nil || s.failure.some() { // nothing fires
 		ok = false
 	}
 	if !s.lastMail.IsZero() && s.still() {
@@ -375,7 +364,7 @@ func (s *session) nextTimer() (d time.Duration, ok bool) {
 func (s *session) lose() {
 	s.cancelBodies(world.ErrLeaseLost)
 	s.reportAbandoned()
-	s.ended, s.lost, s.came = true, true, CameBusy
+	s.stay.lose()
 }
 
 func (s *session) cancelBodies(cause error) {
@@ -404,91 +393,4 @@ func (s *session) close() {
 	s.leave()
 	s.e.forget(s)
 	close(s.done)
-}
-
-// blockReason makes the record of why the run cannot go on.
-func (s *session) blockReason(err error, now time.Time) *world.Block {
-	b := BlockOf(err)
-	if b.Since, b.Tries, b.Build = now, 1, s.e.cfg.Build; b.Seq == 0 {
-		b.Seq = s.failedAt
-	}
-	if s.blocked != nil {
-		b.Tries = s.blocked.Tries + 1
-		if s.blocked.Code == b.Code {
-			b.Since = s.blocked.Since
-		}
-	}
-	return &b
-}
-
-// BlockOf says what an error of a run's evaluation blocks it as: the code, the message and, where it is known, the event.
-func BlockOf(err error) world.Block {
-	b := world.Block{Code: world.CodeInternal, Message: err.Error()}
-	var (
-		panicked *replay.PanicError
-		foreign  *replay.ForeignError
-		diverged *replay.DivergedError
-		blocking *blockError
-	)
-	switch {
-	case errors.As(err, &diverged):
-		b.Code, b.Seq = world.CodeDiverged, diverged.Seq
-	case errors.As(err, &blocking):
-		b.Code, b.Message, b.Step = blocking.code, blocking.Error(), blocking.step
-	case errors.As(err, &panicked):
-		b.Code, b.Message = world.CodePanic, err.Error()+"\n"+trimStack(panicked.Stack)
-	case errors.As(err, &foreign):
-		b.Code, b.Message = world.CodeForeign, err.Error()+"\n"+trimStack(foreign.Stack)
-	case errors.Is(err, world.ErrNoKey):
-		b.Code = world.CodeNoKey
-	case errors.Is(err, world.ErrStorage):
-		b.Code = world.CodeStorage
-	case errors.Is(err, world.ErrFormat):
-		b.Code = world.CodeFormat
-	case errors.Is(err, world.ErrCorrupt):
-		b.Code = world.CodeCorrupt
-		var c *world.CorruptError
-		if errors.As(err, &c) {
-			b.Seq = c.Seq
-		}
-	}
-	return b
-}
-
-// blockError blocks a run with a code of its own.
-type blockError struct {
-	code string
-	err  error
-	step string // correlation ID of what it is about; "": none
-}
-
-func (e *blockError) Error() string { return e.err.Error() }
-
-// Unwrap returns what is behind it.
-func (e *blockError) Unwrap() error { return e.err }
-
-// Block makes an error that blocks the run of the workflow code that panics with it: see the root package's decoding.
-func Block(code string, err error) error { return &blockError{code: code, err: err} }
-
-// BlockOver is Block where what a step came to is the reason.
-func BlockOver(f *replay.Future, code string, err error) error {
-	b := &blockError{code: code, err: err}
-	if op := f.Op(); op != nil {
-		b.step = op.ID
-	}
-	return b
-}
-
-// blockBackoff is how long a blocked run rests: 1 s, doubled each time, at most a minute.
-func blockBackoff(tries int) time.Duration {
-	return min(time.Second<<min(max(tries-1, 0), 6), time.Minute)
-}
-
-// trimStack cuts a stack to what fits a screen.
-func trimStack(b []byte) string {
-	const limit = 2000
-	if len(b) > limit {
-		return string(b[:limit]) + "…"
-	}
-	return string(b)
 }

@@ -164,14 +164,14 @@ func (s *session) firstTurn(b *Birth) bool {
 	s.newMachine()
 	s.result(world.Event{Type: world.RunStarted})
 	s.watchDeadline()
-	if s.failure == nil {
+	if !s.failure.some() {
 		s.steady()
 	}
 	if err := s.found(); err != nil { // it is born plain, and blocked for it when it is taken
 		s.e.cache.put(&cached{run: s.run, wf: s.wf, state: &world.State{ID: s.run}, unsteady: err})
 	}
-	if s.failure != nil || !s.birth.decided.CompareAndSwap(false, true) {
-		s.birth.refuse(s.failure)
+	if s.failure.some() || !s.birth.decided.CompareAndSwap(false, true) {
+		s.birth.refuse(s.failure.cause())
 		s.e.steps.release(len(s.turn.starts)) // tasks hold slots already
 		s.turn = turn{}
 		return false
@@ -203,7 +203,7 @@ func (s *session) born(done world.Committed, err error) bool {
 		b.err = fmt.Errorf("start %s: %w", s.state.Birth.Workflow, err)
 		b.done <- true
 	}
-	s.ended = true
+	s.stay.end()
 	s.dropStarts()
 	return false
 }

@@ -114,7 +114,7 @@ func (s *session) kept() *cached {
 	switch {
 	case c.unsteady != nil:
 		return c
-	case s.failure != nil:
+	case s.failure.some():
 		s.witnesses, c.witnesses = split(s.witnesses)
 	default:
 		if s.m != nil && (len(s.witnesses) == 0 || s.lived) {
@@ -143,7 +143,7 @@ func split(all []*witness) (failed, sound []*witness) {
 
 // found is the difference that strict mode found, now or when the run was taken before; nil: none.
 func (s *session) found() error {
-	if d, ok := errors.AsType[*replay.DivergedError](s.failure); ok && d.Strict {
+	if d, ok := errors.AsType[*replay.DivergedError](s.failure.cause()); ok && d.Strict {
 		return d
 	}
 	return s.unsteady

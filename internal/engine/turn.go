@@ -54,7 +54,7 @@ func (s *session) append(e world.Event) error {
 	if err := s.put(&e); err != nil {
 		return err
 	}
-	if e.Seq == 0 || s.m == nil || s.failure != nil {
+	if e.Seq == 0 || s.m == nil || s.failure.some() {
 		return nil
 	}
 	if err := s.m.Feed(s.turn.events[len(s.turn.events)-1:], false); err != nil {
@@ -110,8 +110,8 @@ func errorWeight(e *world.Error) int {
 
 // fail marks the run as blocked from here on: bodies that run may end, nothing else happens.
 func (s *session) fail(err error, seq int64) {
-	if s.failure == nil {
-		s.failure, s.failedAt = s.named(err), seq
+	if !s.failure.some() {
+		s.failure.set(s.named(err), seq)
 		s.ready = nil
 	}
 }
@@ -134,7 +134,7 @@ func (s *session) create() {
 	over := s.m.Outcome() != nil
 	for {
 		asked := s.m.Asked()
-		if len(asked) == 0 || s.failure != nil {
+		if len(asked) == 0 || s.failure.some() {
 			return
 		}
 		first := len(s.turn.events)
@@ -205,7 +205,7 @@ func (s *session) at() time.Time {
 
 // runsHere decides where a registered step runs: here, in place, if this session has nothing else to do and knows it; else it is queued.
 func (s *session) runsHere(name string) bool {
-	return len(s.bodies) == 0 && len(s.ready) == 0 && len(s.turn.starts) == 0 && s.e.stepsByName[name] != nil && !s.draining
+	return len(s.bodies) == 0 && len(s.ready) == 0 && len(s.turn.starts) == 0 && s.e.stepsByName[name] != nil && !s.stay.drains()
 }
 
 // queueTask makes a task of a registered step: held by this worker if it has a free slot, open to every worker if not.
@@ -214,7 +214,7 @@ func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 		Run: s.run, Step: op.ID, Name: op.Key.Name, Workflow: s.state.Birth.Workflow, Input: op.Input, Options: s.withSeen(spec.Override),
 		Priority: s.state.Birth.Priority,
 	}
-	if def := s.e.stepsByName[t.Name]; def != nil && !s.draining && s.e.steps.try(1) == 1 {
+	if def := s.e.stepsByName[t.Name]; def != nil && !s.stay.drains() && s.e.steps.try(1) == 1 {
 		t.Worker, t.Attempt = s.worker, 1
 		s.turn.starts = append(s.turn.starts, &body{step: op.ID, task: &t, attempt: 1})
 	}
@@ -223,7 +223,7 @@ func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 
 // handleMail appends what somebody sent.
 func (s *session) handleMail(mail *world.Mail) {
-	if s.failure != nil {
+	if s.failure.some() {
 		return // it stays in the inbox: nothing is delivered to blocked code
 	}
 	if why := s.damage(mail); why != "" { // it stays in the inbox, and the run blocked

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"time"
+)
+
+// stay is how long a session goes on, and what became of it.
+//
+//   - A session that drains starts nothing any more; one that abandons its bodies drains too.
+//   - One that has ended never goes on; one that is lost has ended, and its run is somebody else's.
+type stay struct {
+	slice     time.Duration   // on demand: for how long it works, about; 0: without end
+	caller    context.Context // on demand: that of the message, which ends the slice too, and is asked where the session's own message of that may be late; nil: nobody waits
+	draining  bool
+	abandoned bool
+	ended     bool // released, terminal or lost
+	lost      bool
+	came      Came // "": CameDone
+}
+
+// on begins a stay on demand.
+func (t *stay) on(caller context.Context, slice time.Duration) { t.slice, t.caller = slice, caller }
+
+// limit calls end when the slice is over, if there is one. It is called when the run is loaded, so that a long log does not use up the time of every slice.
+func (t *stay) limit(end func()) (stop func()) {
+	if t.slice <= 0 {
+		return func() {}
+	}
+	timer := time.AfterFunc(t.slice, end)
+	return func() { timer.Stop() }
+}
+
+// heed drains where the caller has gone: the message that says so may be behind others.
+func (t *stay) heed() {
+	if t.caller != nil && t.caller.Err() != nil {
+		t.draining = true
+	}
+}
+
+func (t *stay) drain()           { t.draining = true }
+func (t *stay) abandon()         { t.draining, t.abandoned = true, true }
+func (t *stay) drains() bool     { return t.draining }
+func (t *stay) abandons() bool   { return t.abandoned }
+func (t *stay) isOver() bool     { return t.ended }
+func (t *stay) isLost() bool     { return t.lost }
+func (t *stay) end()             { t.ended = true }
+func (t *stay) lose()            { t.ended, t.lost, t.came = true, true, CameBusy }
+func (t *stay) leaves(what Came) { t.came = what }
+
+// outcome is what became of it, when it is done.
+func (t *stay) outcome() Came { return cmp.Or(t.came, CameDone) }
