@@ -3,9 +3,7 @@ package world
 // This file tells what could be taken: for who wakes workers, as push delivery does.
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 )
 
@@ -54,31 +52,6 @@ func (q *ReadyQuery) Most() int {
 		return defaultReady
 	}
 	return min(q.Limit, mostReady)
-}
-
-// readyAging is how long an item waits to count one priority higher.
-const readyAging = time.Minute
-
-// Add puts items in their order, without those that are there twice, and cuts them at a limit. Worlds make their lists with it, once.
-func (r *Ready) Add(items []ReadyItem, limit int) {
-	level := func(i *ReadyItem) int64 { return int64(i.Priority) + int64(r.Now.Sub(i.Due)/readyAging) }
-	slices.SortStableFunc(items, func(a, b ReadyItem) int {
-		return cmp.Or(cmp.Compare(level(&b), level(&a)), a.Due.Compare(b.Due))
-	})
-	type key struct{ run, step string }
-	seen := make(map[key]bool, len(items))
-	for i := range items {
-		k := key{items[i].Run, items[i].Step}
-		if seen[k] {
-			continue
-		}
-		if len(r.Items) == limit {
-			r.More = true
-			return
-		}
-		seen[k] = true
-		r.Items = append(r.Items, items[i])
-	}
 }
 
 // Sooner notes when something else is due.

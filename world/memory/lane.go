@@ -5,13 +5,9 @@ package memory
 import (
 	"container/heap"
 	"time"
+
+	"github.com/stepwell/stepwell/world/rules"
 )
-
-// priorities are 0 to 3.
-const priorities = 4
-
-// aging is how long a run or task waits to count one priority higher.
-const aging = time.Minute
 
 // entry is the place of a run or a task in a lane.
 type entry struct {
@@ -82,43 +78,28 @@ func (e *entry) move(to *lane, due int64) bool {
 	return true
 }
 
-// effective is the priority of the entry when it has waited until now.
-func (l *lane) effective(e *entry, now int64) int64 {
-	return int64(l.priority) + (now-e.due)/aging.Microseconds()
+// candidate is the entry as others are compared with it.
+func (e *entry) candidate() rules.Candidate {
+	return rules.Candidate{Key: e.order, Workflow: e.lane.workflow, Priority: e.lane.priority, Due: time.UnixMicro(e.due)}
 }
 
-// workflowOf names the workflow whose turn it is when the entry is taken.
-func (e *entry) workflowOf() string {
-	if e.run != nil {
-		return e.run.birth.Workflow
-	}
-	return e.task.Workflow
-}
-
-// pick returns what is to be taken next: higher priority first, then the workflow that had its turn the longest time ago,
-// then what is due longest. It returns nil where nothing is due.
-func (w *World) pick(lanes []*lane, now int64) *entry {
-	var best *entry
-	var bestLevel, bestServed int64
+// pick returns what is to be taken next, or nil where nothing is due.
+func (w *World) pick(lanes []*lane, now int64) (next *entry) {
+	var best rules.Candidate
+	at := time.UnixMicro(now)
 	for _, l := range lanes {
-		e := l.head()
-		if e == nil || e.due > now {
-			continue
-		}
-		level, served := l.effective(e, now), w.served[e.workflowOf()]
-		better := best == nil || level > bestLevel ||
-			level == bestLevel && (served < bestServed || served == bestServed && (e.due < best.due || e.due == best.due && e.order < best.order))
-		if better {
-			best, bestLevel, bestServed = e, level, served
+		if e := l.head(); e != nil && e.due <= now {
+			if c := e.candidate(); next == nil || w.turns.Before(&c, &best, at) {
+				next, best = e, c
+			}
 		}
 	}
-	return best
+	return next
 }
 
-// served notes that a workflow had its turn.
+// serve takes the entry: its workflow had its turn.
 func (w *World) serve(e *entry) {
-	w.turn++
-	w.served[e.workflowOf()] = w.turn
+	w.turns.Serve(e.candidate().Workflow)
 	e.move(nil, 0)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // place puts a run into the lane where it can be taken, or into none, and tells when it moved.
@@ -79,7 +80,7 @@ func (w *World) replaceCancels(wk *worker, n *notices) {
 		}
 	}
 	for _, c := range wk.Classes {
-		for _, lanes := range []*[priorities]*lane{w.cancels[c], w.lanes[c]} {
+		for _, lanes := range []*[rules.Priorities]*lane{w.cancels[c], w.lanes[c]} {
 			if lanes != nil {
 				for _, l := range lanes {
 					look(l)
@@ -93,11 +94,11 @@ func (w *World) replaceCancels(wk *worker, n *notices) {
 }
 
 // laneOf is the lane of the run's class and priority, among all of them.
-func laneOf(all map[world.Class]*[priorities]*lane, r *run) *lane {
+func laneOf(all map[world.Class]*[rules.Priorities]*lane, r *run) *lane {
 	class := r.class()
 	lanes := all[class]
 	if lanes == nil {
-		lanes = new([priorities]*lane)
+		lanes = new([rules.Priorities]*lane)
 		for p := range lanes {
 			lanes[p] = &lane{workflow: class.Workflow, priority: p}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var _ world.ReadyReader = (*World)(nil)
@@ -34,7 +35,7 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 			out.Sooner(time.UnixMicro(next.due).UTC())
 		}
 	}
-	out.Add(items, q.Most())
+	rules.ListReady(&out, items, q.Most())
 	for _, wk := range w.workers {
 		if len(wk.runs)+len(wk.tasks) > 0 {
 			out.Sooner(wk.until)

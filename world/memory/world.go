@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // Options configure a World. The zero Options are the defaults.
@@ -39,11 +40,10 @@ type World struct {
 	workers map[string]*worker
 	prints  map[string][]byte // of encryption keys, by ID
 
-	lanes     map[world.Class]*[priorities]*lane // runs, by class
-	cancels   map[world.Class]*[priorities]*lane // runs with a cancel in the inbox that any worker may have, by class
-	taskLanes map[string][]*lane                 // tasks, by step name; one for each workflow and priority
-	served    map[string]int64                   // by workflow: when it had its last turn
-	turn      int64
+	lanes     map[world.Class]*[rules.Priorities]*lane // runs, by class
+	cancels   map[world.Class]*[rules.Priorities]*lane // runs with a cancel in the inbox that any worker may have, by class
+	taskLanes map[string][]*lane                       // tasks, by step name; one for each workflow and priority
+	turns     rules.Turns
 	ended     lane              // runs that are over and will be swept, by that time
 	trims     map[*run]struct{} // runs that have segments which are not wanted any more
 	crowds    map[*run]struct{} // runs that may know of more deliveries than they need
@@ -78,10 +78,9 @@ func New(options ...Options) *World {
 		keys:      make(map[idempotencyKey]*run),
 		tokens:    make(map[string]*hook),
 		workers:   make(map[string]*worker),
-		lanes:     make(map[world.Class]*[priorities]*lane),
-		cancels:   make(map[world.Class]*[priorities]*lane),
+		lanes:     make(map[world.Class]*[rules.Priorities]*lane),
+		cancels:   make(map[world.Class]*[rules.Priorities]*lane),
 		taskLanes: make(map[string][]*lane),
-		served:    make(map[string]int64),
 		trims:     make(map[*run]struct{}),
 	}
 	if len(options) > 0 {

@@ -180,16 +180,3 @@ func (t *taking) hint(ctx context.Context) (all bool, err error) {
 	w.kickSoon() // what was not told of is found by a look that follows
 	return given == len(known), nil
 }
-
-// serve notes that workflows had their turn.
-func (t *turns) serve(all []candidate) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.served == nil {
-		t.served = make(map[string]int64)
-	}
-	for _, c := range all {
-		t.last++
-		t.served[c.workflow] = t.last
-	}
-}

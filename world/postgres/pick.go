@@ -1,20 +1,16 @@
 package postgres
 
-// Which of what could be taken is: higher levels first, then the workflow that had its turn the longest time ago, then what is due longest,
-// then what was born first. A level is the priority, and one more for each minute of waiting.
+// Which of what could be taken is.
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
-
-// aging is how long a run or task waits to count one priority higher.
-const aging = time.Minute
 
 // kind is what a row of ready.sql is about.
 type kind int16
@@ -44,67 +40,51 @@ type candidate struct {
 	task     taskSeen // where it is one
 }
 
-// turns says when each workflow had its turn last.
+// turns are those of all workers of this World.
 type turns struct {
-	mu     sync.Mutex
-	last   int64
-	served map[string]int64
+	mu sync.Mutex
+	rules.Turns
 }
 
-// pick chooses what is given, at most n. What is in skip is left out; the same run twice is given once.
+// pick chooses what is given, at most n. What is in skip is left out.
 func (t *turns) pick(all []candidate, now time.Time, n int, skip map[int64]bool) (chosen []candidate) {
 	if n <= 0 {
 		return nil
 	}
-	left := make([]candidate, 0, len(all))
-	for _, c := range all {
-		if !c.due.After(now) && !skip[c.key] {
-			left = append(left, c)
-		}
-	}
-	slices.SortStableFunc(left, func(a, b candidate) int { return cmp.Or(a.due.Compare(b.due), cmp.Compare(a.key, b.key)) })
-	level := func(c *candidate) int64 { return int64(c.lane.priority) + int64(now.Sub(c.due)/aging) }
+	all = slices.DeleteFunc(slices.Clone(all), func(c candidate) bool { return skip[c.key] })
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.served == nil {
-		t.served = make(map[string]int64)
-	}
-	seen := make(map[int64]bool)
-	for len(chosen) < n && len(left) > 0 {
-		best := 0
-		for i := 1; i < len(left); i++ {
-			a, b := &left[i], &left[best]
-			if la, lb := level(a), level(b); la > lb || la == lb && t.served[a.workflow] < t.served[b.workflow] {
-				best = i
-			}
-		}
-		c := left[best]
-		left = slices.Delete(left, best, best+1)
-		if seen[c.key] { // to be cancelled, and due as well
-			continue
-		}
-		seen[c.key] = true
-		t.last++
-		t.served[c.workflow] = t.last
-		chosen = append(chosen, c)
+	for _, i := range t.Pick(column(all, (*candidate).compared), now, n) {
+		chosen = append(chosen, all[i])
 	}
 	return chosen
 }
 
+// compared is the candidate as others are compared with it.
+func (c *candidate) compared() rules.Candidate {
+	return rules.Candidate{Key: c.key, Workflow: c.workflow, Priority: int(c.lane.priority), Due: c.due}
+}
+
+// serve notes that workflows had their turn.
+func (t *turns) serve(all []candidate) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range all {
+		t.Serve(c.workflow)
+	}
+}
+
 // laneArgs are the lanes of runs that a worker asks for, as columns.
 func laneArgs(classes []int32, low func(queueLane) time.Time) (class []int32, priority []int16, from []time.Time) {
-	n := len(classes) * priorities
+	n := len(classes) * rules.Priorities
 	class, priority, from = make([]int32, 0, n), make([]int16, 0, n), make([]time.Time, 0, n)
 	for _, c := range classes {
-		for p := range int16(priorities) {
+		for p := range int16(rules.Priorities) {
 			class, priority, from = append(class, c), append(priority, p), append(from, low(queueLane{class: c, priority: p}))
 		}
 	}
 	return class, priority, from
 }
-
-// priorities are 0 to 3.
-const priorities = 4
 
 // classKeys are the keys of classes.
 func (w *World) classKeys(ctx context.Context, classes []world.Class) ([]int32, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var nameReady = load("name_ready")
@@ -82,7 +83,7 @@ func (w *World) listReady(ctx context.Context, found *looked, q *world.ReadyQuer
 			items = append(items, item)
 		}
 	}
-	out.Add(items, q.Most())
+	rules.ListReady(out, items, q.Most())
 	var runs, tasks []int64
 	for i := range out.Items {
 		if c := byKey[out.Items[i].Run+"/"+out.Items[i].Step]; c.kind == readyTask {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // Options set a world up. The zero value is what an application wants.
@@ -76,8 +77,7 @@ type World struct {
 	clock   world.Clock
 	stepped time.Duration      // by which the system's clock was set forward
 	workers map[string]*worker // those that joined here and are alive, by ID
-	served  map[string]int64   // by workflow: when it had its last turn
-	turn    int64
+	turns   rules.Turns
 
 	lock   *workerLock  // of the worker process; nil before the first Join; of the writer goroutine
 	bell   *listener    // nil while no worker is here; of the writer goroutine
@@ -127,7 +127,6 @@ func Open(path string, options ...Options) (*World, error) {
 		requests: make(chan *request, maxGroup),
 		readers:  make(chan *conn, o.Readers),
 		workers:  make(map[string]*worker),
-		served:   make(map[string]int64),
 	}
 	w.files.begin(path, func(why error) { w.complain("the database is lost", "err", why) })
 	c, err := w.connect()

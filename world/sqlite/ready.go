@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -32,7 +33,7 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 	if err := w.read(ctx, l.list); err != nil {
 		return world.Ready{}, err
 	}
-	out.Add(l.items, l.most)
+	rules.ListReady(&out, l.items, l.most)
 	return out, nil
 }
 
@@ -92,7 +93,7 @@ func (l *lister) lane(c *conn, h *head, names map[int64]world.Class) error {
 			return l.add(world.ReadyItem{Run: r.text(0), Due: r.time(1), Step: r.text(2), StepName: h.name, Priority: int(h.priority)}), nil
 		}, h.name, h.priority, h.workflow, n)
 	default:
-		for p := range int64(priorities) {
+		for p := range int64(rules.Priorities) {
 			if err := c.query(listCancelRuns, func(r row) (bool, error) {
 				return l.add(world.ReadyItem{
 					Run: r.text(0), Due: r.time(1), Priority: int(r.int(2)), Class: world.Class{Workflow: r.text(3), Version: int(r.int(4))},

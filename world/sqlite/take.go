@@ -12,12 +12,6 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// priorities are 0 to 3.
-const priorities = 4
-
-// aging is how long a run or task waits to count one priority higher.
-const aging = time.Minute
-
 var (
 	ready      = load("ready")
 	readyRuns  = load("ready_runs")
@@ -187,11 +181,12 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 	if err != nil {
 		return out, err
 	}
-	for _, c := range g.pick(heads, q.Runs, false, classes) {
-		if c.err != nil {
-			return out, c.err
-		}
-		t, err := g.giveRun(c.key, wk)
+	runs, err := g.pick(heads, q.Runs, false, classes)
+	if err != nil {
+		return out, err
+	}
+	for _, key := range runs {
+		t, err := g.giveRun(key, wk)
 		if err != nil {
 			return out, err
 		}
@@ -199,11 +194,12 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 			out.Runs = append(out.Runs, t)
 		}
 	}
-	for _, c := range g.pick(heads, q.Tasks, true, classes) {
-		if c.err != nil {
-			return out, c.err
-		}
-		t, err := g.giveTask(c.key, wk)
+	tasks, err := g.pick(heads, q.Tasks, true, classes)
+	if err != nil {
+		return out, err
+	}
+	for _, key := range tasks {
+		t, err := g.giveTask(key, wk)
 		if err != nil {
 			return out, err
 		}
