@@ -81,7 +81,7 @@ func (s *session) commit(ctx context.Context) bool {
 	if t.continued {
 		s.cancelBodies(ErrRunOver) // new ones have not begun
 	}
-	s.later, s.outcome = t.later, outcome
+	s.after.leave(t.later, outcome)
 	if cap(t.events) > spareEvents {
 		t.events = nil
 	}
@@ -91,12 +91,11 @@ func (s *session) commit(ctx context.Context) bool {
 
 // goOn lets the machine see what it may see now that the turn is durable, and its bodies are started: what it asks for then is of the next turn.
 func (s *session) goOn() {
-	later, outcome := s.later, s.outcome
-	s.later, s.outcome = nil, nil
+	later, outcome := s.after.take()
 	s.seeLater(later)
 	s.turns.absolve()
 	if outcome != nil {
-		s.again = true
+		s.after.look()
 		outcome()
 	}
 }

@@ -33,7 +33,7 @@ func (s *session) sit() {
 	}
 	s.desk = d
 	s.box.open(d.box, d.spare)
-	s.ready, s.bodies = d.ready, d.bodies
+	s.ready, s.bodies = readySteps{d.ready}, d.bodies
 	s.turn.events, s.turn.starts = d.events, d.starts
 }
 
@@ -47,10 +47,10 @@ func (s *session) leave() {
 	}
 	d.events = empty(s.turn.events, deskEvents)
 	d.spare = empty(s.box.room(), deskMessages)
-	d.ready = empty(s.ready, deskNames)
+	d.ready = empty(s.ready.room(), deskNames)
 	d.starts = empty(s.turn.starts, deskNames)
 	*d.commit = world.Commit{}
-	s.ready, s.turn.events, s.turn.starts = nil, nil, nil
+	s.turn.events, s.turn.starts = nil, nil
 	s.e.desks.Put(d)
 }
 

@@ -242,7 +242,7 @@ func (s *session) handleLent(msg *message) {
 // handleBack lets a suspect that has waited for a run queue for its next start. Others have a slot already.
 func (s *session) handleBack(msg *message) {
 	if b := s.bodies[msg.step]; b != nil && b.parked {
-		s.ready = append(s.ready, msg.step)
+		s.ready.add(msg.step)
 	}
 }
 

@@ -229,7 +229,7 @@ func (s *session) begin(tk world.TakenRun) {
 	for w := range s.state.Waits() {
 		s.timeWait(w)
 	}
-	s.ready = s.ready[:0]
+	s.ready.clear()
 	for _, st := range byCreation(s.state.Steps()) {
 		if st.Queued || st.Kind != world.KindClosure && st.Kind != world.KindTask {
 			continue
@@ -237,7 +237,7 @@ func (s *session) begin(tk world.TakenRun) {
 		if st.RetryAt.After(s.now) {
 			s.timers.add(st.RetryAt, st.ID, true, st.Created)
 		} else {
-			s.ready = append(s.ready, st.ID)
+			s.ready.add(st.ID)
 		}
 	}
 }

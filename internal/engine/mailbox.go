@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"sync"
+	"time"
 )
 
 // mailbox is where what happens to a session waits for it. Anybody may post; only the session receives.
@@ -17,6 +18,7 @@ type mailbox struct {
 	posted map[int64]struct{} // inbox rows that were accepted; guarded by mu
 	closed bool               // guarded by mu
 	news   chan struct{}
+	alarm  *time.Timer // of waitFor; made when it is first needed
 }
 
 // open gives the box its room.
@@ -51,8 +53,22 @@ func (b *mailbox) accept(row int64) bool {
 	return true
 }
 
-// arrival gives a token when there may be something to receive.
-func (b *mailbox) arrival() <-chan struct{} { return b.news }
+// wait waits until there may be something to receive.
+func (b *mailbox) wait() { <-b.news }
+
+// waitFor is wait for so long at most.
+func (b *mailbox) waitFor(d time.Duration) {
+	if b.alarm == nil {
+		b.alarm = time.NewTimer(d)
+	} else {
+		b.alarm.Reset(d)
+	}
+	select {
+	case <-b.news:
+	case <-b.alarm.C:
+	}
+	b.alarm.Stop()
+}
 
 // receive takes all messages that are there, and the token that told of them. They are the caller's until the next call.
 func (b *mailbox) receive() []message {

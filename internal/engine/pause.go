@@ -9,6 +9,26 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+// shelf is mail that came while the run is paused, and of which nothing is appended: it stays there, in order, until the pause ends, or a cancel comes.
+type shelf struct {
+	mail []message
+	free bool // what was on it is being handled: nothing is put there meanwhile
+}
+
+// holds reports whether what comes now is to wait.
+func (f *shelf) holds(s *world.State) bool { return s.Paused != nil && !f.free }
+
+func (f *shelf) put(msg message) { f.mail = append(f.mail, msg) }
+
+// open takes all that is there, to be handled until the shelf is shut.
+func (f *shelf) open() []message {
+	mail := f.mail
+	f.mail, f.free = nil, true
+	return mail
+}
+
+func (f *shelf) shut() { f.free = false }
+
 // holdBack keeps mail for the end of the pause, unless it is what ends it. A cancel comes after what came and fell due before
 // it; a resumption lets them go on: see resumed.
 func (s *session) holdBack(msg *message) bool {
@@ -22,7 +42,7 @@ func (s *session) holdBack(msg *message) bool {
 		s.free(msg.mail.ArrivedAt, msg)
 		return true
 	}
-	s.shelf = append(s.shelf, *msg)
+	s.shelf.put(*msg)
 	return true
 }
 
@@ -32,13 +52,10 @@ func (s *session) resumed() { s.free(s.now, nil) }
 // free handles what the pause held back up to a moment, and then what ended the pause, if that comes last. What there is no room for in the turn is
 // held back again, or follows in the next one.
 func (s *session) free(until time.Time, last *message) {
-	msgs := s.shelf
-	s.shelf = nil
-	msgs = s.due(until, msgs)
-	if s.pollLater(s.now); last != nil {
+	msgs := s.due(until, s.shelf.open())
+	if s.timers.lookAt(s.now); last != nil {
 		msgs = append(msgs, *last)
 	}
-	s.freeing = true
 	s.handle(msgs)
-	s.freeing = false
+	s.shelf.shut()
 }

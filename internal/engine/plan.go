@@ -39,8 +39,8 @@ func (s *session) plan() {
 	if !s.failure.some() && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() { // a step failed as it ended its process too often
 		return
 	}
-	s.slots.release()                            // no body needs them now
-	if !(s.slots.inLine() && len(s.ready) > 0) { // a turn without a slot would come round in vain
+	s.slots.release()                          // no body needs them now
+	if !(s.slots.inLine() && s.ready.some()) { // a turn without a slot would come round in vain
 		s.turns.release()
 	}
 	if s.idle() || s.acquit() {
@@ -62,7 +62,7 @@ func (s *session) end() bool {
 	out := s.m.Outcome()
 	switch {
 	case s.turn.undecided(), s.turn.continued, s.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
-		s.again = true
+		s.after.look()
 		if s.stay.drains() && s.birth == nil && len(s.bodies) == 0 && !s.turn.conditional() {
 			s.hibernate() // or code that continues for ever would never let go
 		}
@@ -166,18 +166,14 @@ func (s *session) startReady() {
 		return
 	}
 	var waiting []string // suspects whose turn it is not
-	defer func() {
-		if len(waiting) > 0 {
-			s.ready = append(waiting, s.ready...)
-		}
-	}()
-	for len(s.ready) > 0 && !s.failure.some() {
-		id := s.ready[0]
+	defer func() { s.ready.again(waiting) }()
+	for s.ready.some() && !s.failure.some() {
+		id := s.ready.first()
 		st := s.state.Step(id)
 		op := s.m.Op(id)
 		b := s.bodies[id]
 		if st == nil || op == nil || b != nil && !b.parked {
-			s.nextReady()
+			s.ready.next()
 			continue
 		}
 		if !s.slots.get() {
@@ -190,7 +186,7 @@ func (s *session) startReady() {
 				return
 			}
 		}
-		s.nextReady()
+		s.ready.next()
 		verdict := s.judge(st)
 		if verdict == waits || verdict == guilty {
 			s.slots.back(1)
@@ -219,15 +215,6 @@ func (s *session) startReady() {
 	}
 }
 
-// nextReady takes the first of the steps that are ready. An empty list keeps its room.
-func (s *session) nextReady() {
-	if len(s.ready) == 1 {
-		s.ready = s.ready[:0]
-	} else {
-		s.ready = s.ready[1:]
-	}
-}
-
 // idle reports whether the session has nothing to do here and now, and need not linger for more mail.
 func (s *session) idle() bool {
 	if !s.still() {
@@ -249,16 +236,16 @@ func (s *session) still() bool {
 	if s.failure.some() || s.stay.drains() || s.state.Paused != nil {
 		return true
 	}
-	if len(s.ready) > 0 {
+	if s.ready.some() {
 		return false
 	}
 	s.timers.prune(s.void)
 	now := s.now
-	if at, ok := s.timers.next(); ok {
-		if !at.After(now) {
+	if t, ok := s.timers.first(); ok {
+		if !t.at.After(now) {
 			return false
 		}
-		if s.timers.h[0].retry && at.Sub(now) <= nearRetry {
+		if t.retry && t.at.Sub(now) <= nearRetry {
 			return false
 		}
 	}
@@ -313,7 +300,7 @@ func (s *session) releaseNow() *world.Release {
 	if at, ok := s.timers.next(); ok {
 		r.WakeAt = at
 	}
-	if len(s.ready) > 0 || s.m.Outcome() != nil { // of code that is about to continue
+	if s.ready.some() || s.m.Outcome() != nil { // of code that is about to continue
 		r.WakeAt = now
 	}
 	return r
@@ -371,7 +358,7 @@ func (s *session) recordFailure(step string, b *body, r *result) {
 	if s.stay.abandons() || errors.Is(r.cause, ErrDraining) {
 		s.turn.addStreams(unclosed(r.streams, false)...)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: abandoned("its worker shut down")})
-		s.ready = append(s.ready, step)
+		s.ready.add(step)
 		return
 	}
 	if foreign, ok := r.err.(*replay.ForeignError); ok && !s.cancelledStep(step) { // the code that is to blame blocks the run; mended, it makes the step anew
@@ -414,7 +401,7 @@ func (s *session) seeLater(events []world.Event) {
 		if s.stay.isOver() || s.failure.some() {
 			return
 		}
-		s.again = true
+		s.after.look()
 		if err := s.m.Feed(events[i:i+1], false); err != nil {
 			s.fail(err, events[i].Seq)
 			return
@@ -444,7 +431,7 @@ func (s *session) abandonBodies() {
 			continue
 		}
 		b.cancel(ErrDraining)
-		s.ready = append(s.ready, step)
+		s.ready.add(step)
 		if b.parked {
 			continue // it is in the log already
 		}

@@ -6,7 +6,6 @@ package engine
 
 import (
 	"slices"
-	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -36,17 +35,17 @@ func (s *session) looksFirst(t timer) bool {
 	if w == nil || w.Kind != world.KindEvent || w.Until.After(w.Created) {
 		return false
 	}
-	s.polls = append(s.polls, t)
+	s.timers.poll(t)
 	return true
 }
 
 // looked adds the ends of the waits that only look behind all else that is there, as soon as the inbox was looked into.
 func (s *session) looked(msgs []message) []message {
-	if len(s.polls) == 0 {
+	if !s.timers.polling() {
 		return msgs
 	}
 	if !s.e.look(s.e.workCtx) {
-		s.pollLater(s.now.Add(linger))
+		s.timers.lookAt(s.now.Add(linger))
 		return msgs
 	}
 	msgs = append(slices.Clone(msgs), s.box.receive()...)
@@ -56,17 +55,8 @@ func (s *session) looked(msgs []message) []message {
 			at = msgs[i].at
 		}
 	}
-	for _, t := range s.polls {
+	for _, t := range s.timers.polled() {
 		msgs = append(msgs, message{kind: msgDue, at: at, step: t.id})
 	}
-	s.polls = s.polls[:0]
 	return msgs
-}
-
-// pollLater puts off the waits that only look.
-func (s *session) pollLater(at time.Time) {
-	for _, t := range s.polls {
-		s.timers.add(at, t.id, false, t.order)
-	}
-	s.polls = s.polls[:0]
 }

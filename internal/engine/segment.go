@@ -134,7 +134,8 @@ func (s *session) carryOn() carried {
 func (s *session) leaveSegment() {
 	s.dropStarts()
 	s.turn.tasks, s.turn.losers = nil, nil
-	s.ready, s.losers = nil, nil
+	s.ready.drop()
+	s.losers = nil
 	s.old = append(s.old, s.m)
 	for _, w := range s.witnesses {
 		s.old = append(s.old, w.m)

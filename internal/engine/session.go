@@ -33,27 +33,22 @@ type session struct {
 
 	turn     turn
 	bodies   map[string]*body // that run now, by step
-	ready    []string         // steps that wait for a slot, in order
-	timers   timers           // due times of waits and retries
-	polls    []timer          // of waits that only look: see poll.go
+	ready    readySteps
+	timers   timers // due times of waits and retries
 	slots    stepSlots
 	runSlot  runSlot
 	turns    turns
 	lastMail time.Time
-	shelf    []message // mail that came while the run is paused, of which nothing is appended
-	freeing  bool      // what was held back by a pause is being handled
+	shelf    shelf
 	failure  failure
 	workflow string // of the run that was taken, as the queue says
 	stay     stay
 	done     chan struct{} // closed at the very end
 	now      time.Time     // the world's clock, read once a turn
-	timer    *time.Timer   // of wait; made when it is first needed
 	durable  int64         // number of the last event that is committed
 	loaded   int64         // number of the last event of the log when the run was taken
 
-	again     bool                 // a commit's own outcome is to be looked at
-	outcome   func()               // of the last commit's conditions; see goOn
-	later     []world.Event        // of the last commit: what the machine has not seen yet
+	after     aftermath
 	losers    []*replay.Op         // children that lost before the world had decided whether they are there
 	birth     *birth               // an eager start, until it is committed
 	carried   carried              // what the segment started with
@@ -141,8 +136,7 @@ func (s *session) loop(ctx context.Context) {
 		if committed {
 			s.goOn()
 		}
-		if s.again {
-			s.again = false
+		if s.after.looks() {
 			continue // what the world decided may have moved the machine
 		}
 		if s.e.cfg.Strict && !s.failure.some() && s.wf != nil {
@@ -182,7 +176,7 @@ func (s *session) due(until time.Time, msgs []message) []message {
 		}
 		if t.retry {
 			if st := s.state.Step(t.id); st != nil && s.bodies[t.id] == nil && st.Status == world.StepPending {
-				s.ready = append(s.ready, t.id)
+				s.ready.add(t.id)
 			}
 			continue
 		}
@@ -222,7 +216,7 @@ func (s *session) handleOne(msg *message) {
 	s.stay.heed()
 	switch msg.kind {
 	case msgMail:
-		if s.state.Paused == nil || s.freeing || !s.holdBack(msg) {
+		if !s.shelf.holds(s.state) || !s.holdBack(msg) {
 			s.handleMail(msg.mail)
 		}
 	case msgResult:
@@ -255,9 +249,9 @@ func (s *session) handleOne(msg *message) {
 }
 
 func (s *session) handleDue(msg *message) {
-	if msg.step == deadlineID && (s.state.Paused == nil || s.freeing) {
+	if msg.step == deadlineID && !s.shelf.holds(s.state) {
 		s.passDeadline(msg.at)
-	} else if s.state.Paused != nil && !s.freeing { // it was paused in this turn
+	} else if s.shelf.holds(s.state) { // it was paused in this turn
 		s.hold(msg)
 	} else if !s.failure.some() && s.state.Wait(msg.step) != nil {
 		s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
@@ -299,19 +293,10 @@ func (s *session) wait() {
 	if s.runSlot.has() && !s.working() {
 		s.runSlot.release()
 	}
-	if d, ok := s.nextTimer(); !ok {
-		<-s.box.arrival()
+	if d, ok := s.nextTimer(); ok {
+		s.box.waitFor(d)
 	} else {
-		if s.timer == nil {
-			s.timer = time.NewTimer(d)
-		} else {
-			s.timer.Reset(d)
-		}
-		select {
-		case <-s.box.arrival():
-		case <-s.timer.C:
-		}
-		s.timer.Stop()
+		s.box.wait()
 	}
 	if !s.runSlot.has() && !s.stay.drains() {
 		s.awaitRunSlot()
@@ -325,7 +310,7 @@ func (s *session) awaitRunSlot() {
 	}
 	s.runSlot.ask()
 	for !s.urgent() {
-		<-s.box.arrival()
+		s.box.wait()
 	}
 }
 

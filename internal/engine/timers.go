@@ -13,8 +13,13 @@ type timer struct {
 	order int64 // of those that are due at one time: what was created first comes first
 }
 
-// timers is a session's heap of due times. Entries whose wait or step is over meanwhile are skipped by whoever asks.
-type timers struct{ h timerHeap }
+// timers are a session's due times. Entries whose wait or step is over meanwhile are skipped by whoever asks.
+//
+// A timer is in the heap, or, of a wait that only looks, among polls from when it is due until the inbox was looked into: see poll.go.
+type timers struct {
+	h     timerHeap
+	polls []timer
+}
 
 // add is given the number of the event that created the wait or step.
 func (t *timers) add(at time.Time, id string, retry bool, created int64) {
@@ -29,12 +34,38 @@ func (t *timers) due(now time.Time) (timer, bool) {
 	return heap.Pop(&t.h).(timer), true
 }
 
+// first is the one that is due first.
+func (t *timers) first() (timer, bool) {
+	if len(t.h) == 0 {
+		return timer{}, false
+	}
+	return t.h[0], true
+}
+
 // next is when the first one is due.
 func (t *timers) next() (time.Time, bool) {
-	if len(t.h) == 0 {
-		return time.Time{}, false
+	first, ok := t.first()
+	return first.at, ok
+}
+
+// poll keeps a timer that was due until the inbox was looked into.
+func (t *timers) poll(due timer) { t.polls = append(t.polls, due) }
+
+// polling reports whether some are kept.
+func (t *timers) polling() bool { return len(t.polls) > 0 }
+
+// polled returns those that are kept: the inbox was looked into. They are the caller's until the next is due.
+func (t *timers) polled() []timer {
+	polls := t.polls
+	t.polls = polls[:0]
+	return polls
+}
+
+// lookAt puts off those that are kept.
+func (t *timers) lookAt(at time.Time) {
+	for _, p := range t.polled() {
+		t.add(at, p.id, false, p.order)
 	}
-	return t.h[0].at, true
 }
 
 // prune drops the first ones as long as they are void.

@@ -112,7 +112,7 @@ func errorWeight(e *world.Error) int {
 func (s *session) fail(err error, seq int64) {
 	if !s.failure.some() {
 		s.failure.set(s.named(err), seq)
-		s.ready = nil
+		s.ready.drop()
 	}
 }
 
@@ -184,7 +184,7 @@ func (s *session) createOne(op *replay.Op) {
 	case op.Type == world.StepCreated && e.Queued:
 		s.queueTask(op, spec)
 	case op.Type == world.StepCreated && spec != nil:
-		s.ready = append(s.ready, e.ID)
+		s.ready.add(e.ID)
 	}
 }
 
@@ -205,7 +205,7 @@ func (s *session) at() time.Time {
 
 // runsHere decides where a registered step runs: here, in place, if this session has nothing else to do and knows it; else it is queued.
 func (s *session) runsHere(name string) bool {
-	return len(s.bodies) == 0 && len(s.ready) == 0 && len(s.turn.starts) == 0 && s.e.stepsByName[name] != nil && !s.stay.drains()
+	return len(s.bodies) == 0 && !s.ready.some() && len(s.turn.starts) == 0 && s.e.stepsByName[name] != nil && !s.stay.drains()
 }
 
 // queueTask makes a task of a registered step: held by this worker if it has a free slot, open to every worker if not.
