@@ -7,25 +7,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
-
-// Lists have a default and a largest page.
-const (
-	defaultList = 100
-	largestList = 1000
-)
-
-func listLimit(n int) int {
-	if n <= 0 {
-		return defaultList
-	}
-	return min(n, largestList)
-}
 
 // Run reads one run; see [world.Admin].
 func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
@@ -70,7 +56,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 	if err := q.Check(); err != nil {
 		return world.RunPage{}, err
 	}
-	before, err := parseRunCursor(q.Cursor)
+	before, err := rules.ParseRunCursor(q.Cursor)
 	if err != nil {
 		return world.RunPage{}, err
 	}
@@ -78,47 +64,27 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 		return world.RunPage{}, err
 	}
 	defer w.mu.Unlock()
-	i := len(w.born)
-	if q.Cursor != "" {
-		i = w.bornIndex(before)
-	}
 	var page world.RunPage
-	looked, bytes := 0, 0
-	var reached time.Time
-	for limit := listLimit(q.Limit); i > 0; i-- {
+	list := rules.RunPage{Query: &q}
+	for i := w.bornIndex(before); i > 0; i-- {
 		r := w.born[i-1].run
 		if r == nil || !matches(r, &q) {
 			continue
 		}
-		if len(page.Runs) == limit || bytes >= world.PageBytes || looked == largestList && q.Filtered() {
-			page.Cursor, page.Reached = "r"+strconv.FormatInt(w.born[i].key, 10), reached
+		if list.Full() {
+			page.Cursor = rules.RunCursor(w.born[i].key)
 			break
 		}
-		looked++
 		row := r.row()
-		reached = row.CreatedAt
-		holds, err := q.Holds(&row)
-		if err != nil {
+		page.Reached = row.CreatedAt
+		if err := list.Add(&row); err != nil {
 			return world.RunPage{}, err
 		}
-		if holds {
-			page.Runs = append(page.Runs, row)
-			bytes += row.Size()
-		}
+	}
+	if page.Runs = list.Runs; page.Cursor == "" {
+		page.Reached = time.Time{}
 	}
 	return page, nil
-}
-
-func parseRunCursor(c string) (int64, error) {
-	if c == "" {
-		return 0, nil
-	}
-	if digits, ok := strings.CutPrefix(c, "r"); ok {
-		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 && strconv.FormatInt(n, 10) == digits {
-			return n, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: cursor %.40q of a list of runs", world.ErrInvalid, c)
 }
 
 // bornIndex is where the run with a key, or the first one after it, stands among those born.
@@ -153,7 +119,7 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, 
 	}
 	world.SortHooks(out)
 	n, bytes := 0, 0
-	for most := min(len(out), listLimit(q.Limit)); n < most && bytes < world.PageBytes; n++ {
+	for most := min(len(out), rules.ListLimit(q.Limit)); n < most && bytes < world.PageBytes; n++ {
 		bytes += len(out[n].Metadata)
 	}
 	return out[:n], nil

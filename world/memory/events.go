@@ -5,13 +5,10 @@ package memory
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
-
-// pageLimit is the default and the most of an event page.
-const pageLimit = 1000
 
 // Events reads a run's log from a cursor, in pages of whole commits; see [world.Log].
 func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (world.EventPage, error) {
@@ -30,27 +27,25 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (worl
 	log, seq, trim := r.log[r.at(from+1):], r.seq, r.trim // records are never changed, only appended; trimming copies
 	w.mu.Unlock()
 
-	limit := pageLimit
-	if q.Limit > 0 {
-		limit = min(q.Limit, pageLimit)
-	}
-	page := world.EventPage{Trimmed: trim}
-	bytes := 0
-	for i := 0; i < len(log) && len(page.Events) < limit && bytes < world.PageBytes; i++ {
-		w.rowsRead.Add(1)
-		events, _, err := r.read(&log[i])
+	page := rules.EventPage{Run: id, Query: &q, From: from, EventPage: world.EventPage{Trimmed: trim, Cursor: world.Cursor(from)}}
+	for i := range log {
+		n := log[i].last - log[i].first + 1
+		wants, err := page.Wants(log[i].first, n)
+		if err == nil && !wants {
+			break
+		}
+		var events []world.Event
+		if err == nil {
+			w.rowsRead.Add(1)
+			events, _, err = r.read(&log[i])
+		}
+		if err == nil {
+			err = page.Add(log[i].first, n, events)
+		}
 		if err != nil {
 			return world.EventPage{}, err
 		}
-		for _, e := range events[max(0, from+1-log[i].first):] {
-			from = e.Seq
-			if q.CorrelationID != "" && e.ID != q.CorrelationID || len(q.Types) > 0 && !slices.Contains(q.Types, e.Type) {
-				continue
-			}
-			page.Events = append(page.Events, e)
-			bytes += e.Size()
-		}
 	}
-	page.Cursor, page.More = world.Cursor(from), from < seq
-	return page, nil
+	page.More = page.From < seq
+	return page.EventPage, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var _ world.TaskReader = (*World)(nil)
@@ -28,7 +29,7 @@ func (w *World) Tasks(ctx context.Context, run string) ([]world.Task, error) {
 	}
 	slices.SortFunc(tasks, func(a, b *task) int { return cmp.Compare(a.entry.order, b.entry.order) })
 	var out []world.Task
-	for _, t := range tasks[:min(len(tasks), largestList)] {
+	for _, t := range tasks[:min(len(tasks), rules.MostListed)] {
 		shown := t.Task
 		shown.Input, shown.Options, shown.History = nil, nil, slices.Clone(t.History)
 		out = append(out, shown)

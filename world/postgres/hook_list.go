@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -36,7 +37,7 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookR
 		}
 		return nil
 	}
-	switch limit := listLimit(q.Limit); {
+	switch limit := rules.ListLimit(q.Limit); {
 	case q.Token != "":
 		if err = w.read(ctx, showHook, each, q.Token); err == nil && q.Ended && len(out) == 0 {
 			ended = true

@@ -14,21 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
-
-// Lists have a default and a largest page; a page of a filtered list looks at a bounded number of runs.
-const (
-	defaultList = 100
-	largestList = 1000
-	mostScanned = 20_000
-)
-
-func listLimit(n int) int {
-	if n <= 0 {
-		return defaultList
-	}
-	return min(n, largestList)
-}
 
 var (
 	showRun            = load("show_run")
@@ -109,40 +96,34 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 	}
 	more := false
 	if l.narrow {
-		args := append([]any{before.born, before.key, from.born, from.key, mostScanned}, l.edgeArgs...)
+		args := append([]any{before.born, before.key, from.born, from.key, rules.MostScanned}, l.edgeArgs...)
 		if err := w.read(ctx, l.edge, func(row pgx.Rows) error { more = true; return row.Scan(&from.born, &from.key) }, args...); err != nil {
 			return page, err
 		}
 	}
-	limit, last, end := listLimit(q.Limit), from, from // last: all down to it was looked at; end: of the page
-	looked, bytes, most := 0, 0, limit
+	last, end := from, from // last: all down to it was looked at; end: of the page
+	list, most := rules.RunPage{Query: &q}, rules.ListLimit(q.Limit)
 	if !l.exact {
-		most = largestList
+		most = rules.MostListed
 	}
 	each := func(row pgx.Rows) error {
 		place, r, err := scanRun(row)
 		if err != nil {
 			return err
 		}
-		if len(page.Runs) == limit || bytes >= world.PageBytes || looked == most {
+		if list.Full() {
 			more, last = true, end
 			return nil
 		}
-		looked++
 		end = place
-		holds, err := q.Holds(&r)
-		if holds {
-			page.Runs = append(page.Runs, r)
-			bytes += r.Size()
-		}
-		return err
+		return list.Add(&r)
 	}
 	args := append([]any{before.born, before.key, from.born, from.key, statusTexts(q.Status), most + 1}, l.args...)
 	if err := w.read(ctx, l.list, each, args...); err != nil {
 		return world.RunPage{}, err
 	}
-	w.counters.rowsRead.Add(int64(looked))
-	if more {
+	w.counters.rowsRead.Add(int64(list.Looked))
+	if page.Runs = list.Runs; more {
 		page.Cursor, page.Reached = last.cursor(), at(&last.born)
 	}
 	return page, nil
@@ -170,7 +151,7 @@ func parseRunCursor(c string) (rank, error) {
 			return p, nil
 		}
 	}
-	return rank{}, fmt.Errorf("%w: cursor %.40q of a list of runs", world.ErrInvalid, c)
+	return rank{}, rules.BadRunCursor(c)
 }
 
 // statusTexts is null where all are wanted. What cannot be in the database is left out: it matches nothing.

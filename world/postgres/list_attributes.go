@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -21,7 +22,7 @@ var (
 )
 
 // few is how many runs a page may look at: a way with no more of them ahead is short enough.
-const few = largestList
+const few = rules.MostListed
 
 // listing is one page's way through the database: a statement that yields runs, newest first, but for most of those that do not match, and one that says
 // how far the page may look.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // hot is a statement that runs all the time, as it is called, and how many pages it may touch, however many runs sleep.
@@ -106,14 +108,14 @@ func hots(n int) []hot {
 		{listRuns, "100 runs that are over", 1_500, []any{now.AddDate(1, 0, 0), 1 << 60, now.AddDate(-1, 0, 0), 0, nil, 101}},
 		{listRuns, "100 runs with a status", 3_000, []any{now.AddDate(0, 0, -29), 1 << 60, now.AddDate(-1, 0, 0), 0, []string{"running"}, 101}},
 		{listWorkflowRuns, "100 runs of a workflow", 3_000, []any{now.AddDate(0, 0, -29), 1 << 60, now.AddDate(-1, 0, 0), 0, nil, 101, "v"}},
-		{edgeOfRuns, "20,000 runs", 400, []any{now.AddDate(1, 0, 0), 1 << 60, now.AddDate(-1, 0, 0), 0, mostScanned}},
+		{edgeOfRuns, "20,000 runs", 400, []any{now.AddDate(1, 0, 0), 1 << 60, now.AddDate(-1, 0, 0), 0, rules.MostScanned}},
 		{fewAttributeRuns, "many that have it", 60, []any{now.AddDate(1, 0, 0), 1 << 60, now.AddDate(-1, 0, 0), 0, few + 1, "tenant", "sa"}},
 		{fewAttributeRuns, "25 that have it", 20, []any{now.AddDate(1, 0, 0), 1 << 60, now.AddDate(-1, 0, 0), 0, few + 1, "tenant", "sb"}},
 		{fewWorkflowRuns, "many of it", 60, []any{now.AddDate(1, 0, 0), 1 << 60, now.AddDate(-1, 0, 0), 0, few + 1, "w"}},
 		{listAttributeRuns, "25 that have it", 800, []any{now.AddDate(1, 0, 0), 1 << 60, now.AddDate(-1, 0, 0), 0, nil, few + 1, "tenant", "sb", nil}},
 		{listAttributeRuns, "100 of many that have it, with a status that the newest 2,000 have not", 12_000,
 			[]any{now.AddDate(0, 0, -29), 1 << 60, now.AddDate(-1, 0, 0), 0, []string{"running"}, 101, "tenant", "sa", "w"}},
-		{edgeOfAttributeRuns, "20,000 that have it", 500, []any{now.AddDate(1, 0, 0), 1 << 60, now.AddDate(-1, 0, 0), 0, mostScanned, "tenant", "sa"}},
+		{edgeOfAttributeRuns, "20,000 that have it", 500, []any{now.AddDate(1, 0, 0), 1 << 60, now.AddDate(-1, 0, 0), 0, rules.MostScanned, "tenant", "sa"}},
 		{countRuns, "1,000 changes", 40, nil},
 		// Housekeeping.
 		{sweepRuns, "100 runs", 2_000, []any{100}},

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var listRunTasks = load("list_run_tasks")
@@ -31,6 +32,6 @@ func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err er
 		t.Unreadable(unmarshal("history", history, &t.History))
 		out = append(out, t)
 		return nil
-	}, run, largestList)
+	}, run, rules.MostListed)
 	return out, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 func attrSet(run, worker string, first int64, name, value string) *world.Commit {
@@ -207,7 +208,7 @@ INSERT INTO totals VALUES ('w', 'completed', %d)`, 2*more, len(values)+2*more+1)
 			t.Errorf("%.40s: got %d runs, %v; want r%d", v, len(page.Runs), err, i)
 		}
 	}
-	q, n := world.RunQuery{Attributes: map[string]json.RawMessage{"all": []byte(`1`)}, Limit: largestList}, 0
+	q, n := world.RunQuery{Attributes: map[string]json.RawMessage{"all": []byte(`1`)}, Limit: rules.MostListed}, 0
 	for {
 		page, err := w.Runs(t.Context(), q)
 		if err != nil {

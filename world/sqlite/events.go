@@ -3,15 +3,11 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"math"
-	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
-
-// pageLimit is the default and the most of an event page.
-const pageLimit = 1000
 
 var (
 	readRun = load("read_run")
@@ -31,65 +27,36 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (page
 	return page, err
 }
 
-func (w *World) events(c *conn, id string, from int64, q *world.EventQuery) (page world.EventPage, err error) {
+func (w *World) events(c *conn, id string, from int64, q *world.EventQuery) (world.EventPage, error) {
+	page := rules.EventPage{Run: id, Query: q, From: from, EventPage: world.EventPage{Cursor: world.Cursor(from)}}
 	var key int64
 	var created time.Time
 	found, err := c.one(readRun, func(r row) error { key, created, page.Trimmed = r.int(0), r.time(1), r.int(2); return nil }, id)
 	if err != nil {
-		return page, err
+		return world.EventPage{}, err
 	}
 	if !found {
-		return page, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
+		return world.EventPage{}, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
-	limit := pageLimit
-	if q.Limit > 0 {
-		limit = min(q.Limit, pageLimit)
+	most := rules.EventLimit(q.Limit)
+	if rules.Filtered(q) {
+		most = rules.MostFiltered
 	}
-	rowLimit := int64(limit) + 2 // the one before the cursor, a page, and one to tell that there is more
-	if q.CorrelationID != "" || len(q.Types) > 0 {
-		rowLimit = 10*pageLimit + 2
-	}
-	rows, bytes, budget := int64(0), 0, 10*pageLimit // a filtered page looks at a bounded number of events
 	err = c.query(readLog, func(r row) (bool, error) {
 		seq, n := r.int(0), r.int(1)
 		page.Trimmed = r.int(5) // as of this statement: what is gone is told
-		if seq < 1 || n < 1 || seq > math.MaxInt64-n {
-			return false, &world.CorruptError{Run: id, Seq: from + 1, Err: fmt.Errorf("a row has %d events from number %d on", n, seq)}
-		}
-		if seq+n-1 <= from {
-			return true, nil
-		}
-		if len(page.Events) >= limit || bytes >= world.PageBytes || budget <= 0 {
-			page.More = true
-			return false, nil
+		if wants, err := page.Wants(seq, n); err != nil || !wants {
+			return !page.More, err
 		}
 		events, _, _, err := world.ReadRow(id, created, seq, int(r.int(2)), r.text(3), r.bytes(4), r.sum(6))
-		if err != nil {
-			return false, err
+		if err == nil {
+			err = page.Add(seq, n, events)
 		}
-		if seq > from+1 && from > 0 && seq > page.Trimmed || int64(len(events)) != n {
-			return false, &world.CorruptError{Run: id, Seq: from + 1, Err: fmt.Errorf("the log goes on with event %d and %d events of %d", seq, len(events), n)}
-		}
-		rows++
-		budget -= len(events)
-		for i := range events {
-			if e := &events[i]; e.Seq > from && wants(q, e) {
-				page.Events = append(page.Events, *e)
-				bytes += e.Size()
-			}
-		}
-		from = seq + n - 1
-		return true, nil
-	}, key, from+1, rowLimit)
-	w.counters.rowsRead.Add(rows)
+		return err == nil, err
+	}, key, from+1, int64(most)+2) // the one before the cursor, a page, and one to tell that there is more
+	w.counters.rowsRead.Add(page.Rows)
 	if err != nil {
 		return world.EventPage{}, err
 	}
-	page.Cursor = world.Cursor(from)
-	return page, nil
-}
-
-// wants reports whether an event passes the filters.
-func wants(q *world.EventQuery, e *world.Event) bool {
-	return (q.CorrelationID == "" || e.ID == q.CorrelationID) && (len(q.Types) == 0 || slices.Contains(q.Types, e.Type))
+	return page.EventPage, nil
 }

@@ -3,27 +3,11 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
-
-// Lists have a default and a largest page, and look at a bounded number of rows.
-const (
-	defaultList = 100
-	largestList = 1000
-	mostScanned = 20_000
-)
-
-func listLimit(n int) int {
-	if n <= 0 {
-		return defaultList
-	}
-	return min(n, largestList)
-}
 
 var (
 	showRun       = load("show_run")
@@ -63,11 +47,11 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 	if err := q.Check(); err != nil {
 		return page, err
 	}
-	before, err := parseRunCursor(q.Cursor)
+	before, err := rules.ParseRunCursor(q.Cursor)
 	if err != nil {
 		return page, err
 	}
-	return w.runs(ctx, &q, before, mostScanned)
+	return w.runs(ctx, &q, before, rules.MostScanned)
 }
 
 // runs is Runs for a page that passes over so many runs at most.
@@ -92,54 +76,36 @@ func (w *World) runs(ctx context.Context, q *world.RunQuery, before int64, most 
 
 // page reads the runs between two keys, until the page is full or has looked at as many inputs as it may.
 func (w *World) page(c *conn, q *world.RunQuery, l *listing, before, edge int64) (page world.RunPage, err error) {
-	limit, most := listLimit(q.Limit), largestList
 	if edge > 0 {
-		page.Cursor = runCursor(edge + 1)
+		page.Cursor = rules.RunCursor(edge + 1)
 	}
-	looked, bytes, last := 0, 0, int64(0)
+	list, last := rules.RunPage{Query: q}, int64(0)
 	var reached time.Time
 	err = c.query(l.list, func(r row) (bool, error) {
 		run := scanRun(r)
 		if !matches(&run, q) {
 			return true, nil
 		}
-		if len(page.Runs) == limit || bytes >= world.PageBytes || looked == most {
-			page.Cursor, page.Reached = runCursor(last), reached
+		if list.Full() {
+			page.Cursor, page.Reached = rules.RunCursor(last), reached
 			return false, nil
 		}
-		looked, last, reached = looked+1, r.int(0), run.CreatedAt
+		last, reached = r.int(0), run.CreatedAt
 		readInput(r, &run)
-		holds, err := q.Holds(&run)
-		if holds {
-			page.Runs = append(page.Runs, run)
-			bytes += run.Size()
-		}
+		err := list.Add(&run)
 		return err == nil, err
 	}, append([]any{before, edge}, l.args...)...)
-	w.counters.rowsRead.Add(int64(looked))
+	page.Runs = list.Runs
+	w.counters.rowsRead.Add(int64(list.Looked))
 	if err == nil && page.Cursor != "" && page.Reached.IsZero() {
 		_, err = c.one(bornAt, func(r row) error { page.Reached = r.time(0); return nil }, edge)
 	}
 	return page, err
 }
 
-func runCursor(key int64) string { return "r" + strconv.FormatInt(key, 10) }
-
-func parseRunCursor(c string) (int64, error) {
-	if c == "" {
-		return math.MaxInt64, nil
-	}
-	if digits, ok := strings.CutPrefix(c, "r"); ok {
-		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 && strconv.FormatInt(n, 10) == digits {
-			return n, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: cursor %.40q of a list of runs", world.ErrInvalid, c)
-}
-
 // Hooks lists active hooks, oldest first; see [world.Admin].
 func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookRow, err error) {
-	limit := listLimit(q.Limit)
+	limit := rules.ListLimit(q.Limit)
 	ended, bytes := false, 0
 	err = w.read(ctx, func(c *conn) error {
 		each := func(r row) (bool, error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -18,7 +19,7 @@ var (
 )
 
 // few is how many runs a page may look at: a way with no more of them ahead is short enough.
-const few = largestList
+const few = rules.MostListed
 
 // byAttribute finds the way by one of the attributes that are asked for: that which fewest have; where many have each, that which the fewest of
 // the newest have. It is no way where many have it and few runs are of the workflow, or are not over, that is asked for.

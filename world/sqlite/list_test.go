@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // listed is the first page of a list, by IDs, with what it took: its statement, and how many rows that one handed out.
@@ -21,13 +22,13 @@ func listed(t *testing.T, w *World, q world.RunQuery) (ids []string, by string, 
 	for _, r := range page.Runs {
 		ids = append(ids, r.ID)
 	}
-	before, _ := parseRunCursor(q.Cursor)
+	before, _ := rules.ParseRunCursor(q.Cursor)
 	if err := w.read(t.Context(), func(c *conn) error {
 		l, err := way(c, &q, before)
 		if err != nil {
 			return err
 		}
-		edge, err := l.reach(c, before, mostScanned)
+		edge, err := l.reach(c, before, rules.MostScanned)
 		if err != nil {
 			return err
 		}
@@ -147,7 +148,7 @@ func TestAFilteredPageIsBounded(t *testing.T) {
 				got = append(got, r.ID)
 			}
 			if more = page.Cursor != ""; more {
-				before, _ = parseRunCursor(page.Cursor)
+				before, _ = rules.ParseRunCursor(page.Cursor)
 			}
 		}
 		var want []string

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var listRunTasks = load("list_run_tasks")
@@ -29,7 +30,7 @@ func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err er
 			t.Input, t.Options = nil, nil
 			out = append(out, t)
 			return true, nil
-		}, run, int64(largestList))
+		}, run, int64(rules.MostListed))
 	})
 	return out, err
 }
