@@ -295,7 +295,9 @@ func (s *session) startBodies() {
 func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) {
 	b.started = s.now
 	s.bodies[b.step] = b
-	s.lived = s.lived || !spec.Task
+	if !spec.Task {
+		s.trial.live()
+	}
 	b.sit(s.e, StepInfo{
 		Run: s.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
 	}, s)

@@ -37,8 +37,8 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 				s.fail(err, 0)
 			}
 		}
-		if s.unsteady != nil {
-			s.fail(s.unsteady, s.state.Seq)
+		if err := s.trial.before(); err != nil {
+			s.fail(err, s.state.Seq)
 		}
 		for i := range tk.Mail {
 			if !withoutCode || isCancel(tk.Mail[i]) {
@@ -89,7 +89,7 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 	cursor := ""
 	if c := s.e.cache.take(s.run); c != nil {
 		if c.wf == s.wf && c.state.Seq <= tk.Seq && c.state.SegmentSeq >= tk.Segment { // else another worker has continued it
-			if s.witnesses, s.unsteady = c.witnesses, c.unsteady; c.m != nil {
+			if s.trial.resume(c); c.m != nil {
 				s.state, s.m = c.state, c.m
 				s.m.SetReplaying(s.state.Seq < tk.Seq) // another worker has lived through what came since
 				s.watched.Store(s.m)
@@ -184,13 +184,11 @@ func (s *session) replay(events []world.Event, more bool) error {
 		return nil
 	}
 	events = events[segment:]
-	if s.e.cfg.Strict {
-		s.log = append(s.log, events...)
-	}
-	if s.m == nil || s.unsteady != nil { // such code does not run again
+	s.trial.record(events)
+	if s.m == nil || s.trial.before() != nil { // such code does not run again
 		return nil
 	}
-	return s.witnessed(s.m.Feed(events, more))
+	return s.trial.tells(s.m, s.state.Seq, s.m.Feed(events, more))
 }
 
 func (s *session) newMachine() {

@@ -15,12 +15,6 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// note is what is to be told as soon as an event is durable.
-type note struct {
-	seq  int64
-	tell func()
-}
-
 // observed is a run's state as it is told.
 func (s *session) observed() ObservedRun {
 	st := s.state
@@ -67,7 +61,7 @@ func (s *session) noteEvent(o *Observer, e *world.Event, sub subject) {
 		tell = s.bindStep(o.StepRetried, e, sub.step)
 	case world.StepCompleted, world.StepFailed:
 		tell = s.bindStep(o.StepEnded, e, sub.step)
-		delete(s.began, e.ID)
+		s.notes.ends(e.ID)
 	case world.WaitCreated:
 		tell = bind(o.WaitStarted, func() ObservedWait {
 			return ObservedWait{Run: s.observed(), ID: e.ID, Name: e.Name, Kind: e.Kind, StartedAt: e.Time}
@@ -85,9 +79,7 @@ func (s *session) noteEvent(o *Observer, e *world.Event, sub subject) {
 			return ObservedSignal{Run: s.observed(), Event: e.Name, SentAt: happenedAt(e), At: e.Time, Seq: s.state.Seq}
 		})
 	}
-	if tell != nil {
-		s.notes = append(s.notes, note{s.state.Seq, tell})
-	}
+	s.notes.add(s.state.Seq, tell)
 }
 
 // bind makes the call of a function with what make says now; nil where there is none.
@@ -101,13 +93,9 @@ func bind[T any](fn func(T), make func() T) func() {
 
 // firstStart keeps when the first attempt of a task began: its owner hears of it, and appends it, with the end of the last.
 func (s *session) firstStart(e *world.Event, st *world.Step) {
-	if _, known := s.began[e.ID]; known || st == nil || e.OccurredAt.IsZero() {
-		return
+	if st != nil && !e.OccurredAt.IsZero() {
+		s.notes.begins(e.ID, e.OccurredAt)
 	}
-	if s.began == nil {
-		s.began = map[string]time.Time{}
-	}
-	s.began[e.ID] = e.OccurredAt
 }
 
 func (s *session) bindStep(fn func(ObservedStep), e *world.Event, st *world.Step) func() {
@@ -118,7 +106,7 @@ func (s *session) bindStep(fn func(ObservedStep), e *world.Event, st *world.Step
 		step := ObservedStep{
 			Run: s.observed(), ID: st.ID, Name: st.Key.Name, Kind: st.Kind, Attempt: e.Attempt, StartedAt: st.Started, Error: e.Error,
 		}
-		if at, ok := s.began[st.ID]; ok && (st.Started.IsZero() || at.Before(st.Started)) {
+		if at, ok := s.notes.beginOf(st.ID); ok && (st.Started.IsZero() || at.Before(st.Started)) {
 			step.StartedAt = at
 		}
 		if e.Type != world.StepStarted {
@@ -138,13 +126,8 @@ func happenedAt(e *world.Event) time.Time {
 
 // tellNotes tells what is durable by now.
 func (s *session) tellNotes() {
-	n := 0
-	for n < len(s.notes) && s.notes[n].seq <= s.durable {
-		s.e.tellOne(s.notes[n].tell)
-		n++
-	}
-	if n > 0 {
-		s.notes = append(s.notes[:0], s.notes[n:]...)
+	if s.notes.some() {
+		s.notes.tell(s.durable, s.e.tellOne)
 	}
 }
 

@@ -137,9 +137,7 @@ func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 		s.note(&decided[i], about)
 	}
 	s.tellNotes()
-	if s.e.cfg.Strict {
-		s.log = append(s.log, decided...)
-	}
+	s.trial.record(decided)
 	if s.m == nil || s.failure.some() {
 		return
 	}

@@ -60,7 +60,7 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 		s.keep(cmp.Or(wf, s.wf).KeepSegments, e.Next)
 	}
 	goodbye := s.farewell(s.e.workCtx)
-	s.log = nil
+	s.trial.segment()
 	if err := s.put(&e); err != nil {
 		s.fail(err, s.state.Seq)
 		return true
@@ -137,10 +137,9 @@ func (s *session) leaveSegment() {
 	s.ready.drop()
 	s.losers = nil
 	s.old = append(s.old, s.m)
-	for _, w := range s.witnesses {
+	for _, w := range s.trial.leave() {
 		s.old = append(s.old, w.m)
 	}
-	s.witnesses, s.lived = nil, false
 	if len(s.bodies) > 0 {
 		return
 	}
@@ -261,7 +260,7 @@ func (s *session) pass(e *world.Event, trimmed bool) error {
 func (s *session) enter() {
 	s.carried.attributes = maps.Clone(s.state.Attributes)
 	s.carried.hooks = slices.SortedFunc(s.state.Hooks(), func(a, b *world.Hook) int { return cmp.Compare(a.ID, b.ID) })
-	s.log = nil
+	s.trial.segment()
 	if s.wf != nil {
 		s.newMachine()
 		s.m.SetReplaying(true)

@@ -48,18 +48,14 @@ type session struct {
 	durable  int64         // number of the last event that is committed
 	loaded   int64         // number of the last event of the log when the run was taken
 
-	after     aftermath
-	losers    []*replay.Op         // children that lost before the world had decided whether they are there
-	birth     *birth               // an eager start, until it is committed
-	carried   carried              // what the segment started with
-	newest    int64                // while the log is read: number of the event that began its last segment; 0: the first
-	log       []world.Event        // strict mode: all events of the segment
-	witnesses []*witness           // strict mode: machines that the run had before
-	lived     bool                 // strict mode: bodies of the machine have begun
-	unsteady  error                // strict mode: the difference that was found when the run was taken before
-	notes     []note               // for the Observer, of what is not durable yet
-	began     map[string]time.Time // for the Observer: when tasks began whose end is being appended
-	old       []*replay.Machine
+	after   aftermath
+	losers  []*replay.Op // children that lost before the world had decided whether they are there
+	birth   *birth       // an eager start, until it is committed
+	carried carried      // what the segment started with
+	newest  int64        // while the log is read: number of the event that began its last segment; 0: the first
+	notes   notes
+	trial   trial
+	old     []*replay.Machine
 }
 
 // message is what happens to a session.
@@ -108,6 +104,7 @@ const turnBytes = 1 << 20
 
 func newSession(e *Engine, run string, take int64) *session {
 	s := &session{e: e, run: run, take: take, done: make(chan struct{})}
+	s.trial = trial{on: e.cfg.Strict}
 	s.slots = stepSlots{all: e.steps, box: &s.box}
 	s.runSlot = runSlot{all: e.runs, box: &s.box, held: true}
 	s.turns = turns{all: &e.suspects, box: &s.box}

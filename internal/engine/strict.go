@@ -14,17 +14,10 @@ import (
 	"errors"
 
 	"github.com/stepwell/stepwell/internal/replay"
-	"github.com/stepwell/stepwell/world"
 )
 
 // maxWitnesses bounds what a run costs in strict mode. Behind that many the machine stays, and is compared all the same.
 const maxWitnesses = 32
-
-// witness is a machine that lived.
-type witness struct {
-	m   *replay.Machine
-	seq int64 // of the last event that it was fed
-}
 
 // verify replays the run beside itself at a suspension. The replayed machine takes over where bodies of the first have begun.
 func (s *session) verify() {
@@ -35,14 +28,14 @@ func (s *session) verify() {
 	if second == nil {
 		return
 	}
-	if !s.lived || len(s.witnesses) == maxWitnesses {
+	if !s.trial.succeeds() {
 		s.e.unwind(second)
 		return
 	}
-	s.testify()
+	s.trial.testify(s.m, s.state.Seq)
 	second.SetReplaying(false)
 	second.Cancelled() // known already
-	s.m, s.lived = second, false
+	s.m = second
 	s.watched.Store(second)
 }
 
@@ -58,28 +51,12 @@ func (s *session) steady() bool {
 	return second != nil
 }
 
-// testify makes a witness of the machine.
-func (s *session) testify() {
-	s.m.SetReplaying(true)
-	s.witnesses = append(s.witnesses, &witness{m: s.m, seq: s.state.Seq})
-}
-
 // compare returns a machine that was fed the whole segment, and came to the same as the run's own and all its witnesses; or nil, where the run is to be blocked.
 func (s *session) compare() *replay.Machine {
 	defer s.watched.Store(s.m)
 	second := s.machine()
 	second.SetReplaying(true)
-	s.watched.Store(second)
-	failed := second.Feed(s.log, false)
-	var err error
-	for _, w := range s.witnesses {
-		s.watched.Store(w.m)
-		_ = w.m.Feed(s.since(w.seq), false) // it keeps its error
-		w.seq = s.state.Seq
-		if err = replay.Mismatch(w.m, second, s.state.Seq, failed); err != nil {
-			break
-		}
-	}
+	failed, err := s.trial.hears(second, s.state.Seq, s.watched.Store)
 	if err == nil {
 		err = replay.Mismatch(s.m, second, s.state.Seq, failed)
 	}
@@ -91,22 +68,6 @@ func (s *session) compare() *replay.Machine {
 	return nil
 }
 
-// witnessed is the error of a replay as the run's witnesses tell it: they know what was asked for, and where.
-func (s *session) witnessed(err error) error {
-	if err == nil || len(s.witnesses) == 0 {
-		return err
-	}
-	return replay.Mismatch(s.witnesses[0].m, s.m, s.state.Seq, err)
-}
-
-// since are the events of the segment behind one.
-func (s *session) since(seq int64) []world.Event {
-	if len(s.log) == 0 {
-		return nil
-	}
-	return s.log[max(seq-s.log[0].Seq+1, 0):]
-}
-
 // kept is what is kept of a run that rests: what it differed in, or else its witnesses, the last machine among them where it lived. Of a run that is blocked for
 // another reason they are those that came to no error. nil: nothing.
 func (s *session) kept() *cached {
@@ -115,13 +76,13 @@ func (s *session) kept() *cached {
 	case c.unsteady != nil:
 		return c
 	case s.failure.some():
-		s.witnesses, c.witnesses = split(s.witnesses)
+		c.witnesses = s.trial.leaveSound()
 	default:
-		if s.m != nil && (len(s.witnesses) == 0 || s.lived) {
-			s.testify()
-			s.lived, s.m = false, nil
+		if s.m != nil && s.trial.wants() {
+			s.trial.testify(s.m, s.state.Seq)
+			s.m = nil
 		}
-		s.witnesses, c.witnesses = nil, s.witnesses
+		c.witnesses = s.trial.leave()
 	}
 	if len(c.witnesses) == 0 {
 		return nil
@@ -129,30 +90,17 @@ func (s *session) kept() *cached {
 	return c
 }
 
-// split tells witnesses that failed from those that are sound.
-func split(all []*witness) (failed, sound []*witness) {
-	for _, w := range all {
-		if w.m.Sound() {
-			sound = append(sound, w)
-		} else {
-			failed = append(failed, w)
-		}
-	}
-	return failed, sound
-}
-
 // found is the difference that strict mode found, now or when the run was taken before; nil: none.
 func (s *session) found() error {
 	if d, ok := errors.AsType[*replay.DivergedError](s.failure.cause()); ok && d.Strict {
 		return d
 	}
-	return s.unsteady
+	return s.trial.before()
 }
 
 // dismiss unwinds all witnesses.
 func (s *session) dismiss() {
-	for _, w := range s.witnesses {
+	for _, w := range s.trial.leave() {
 		s.e.unwind(w.m)
 	}
-	s.witnesses = nil
 }

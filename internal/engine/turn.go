@@ -78,9 +78,7 @@ func (s *session) put(e *world.Event) error {
 	s.turn.events = append(s.turn.events, world.Event{})
 	s.turn.events[len(s.turn.events)-1] = *e
 	s.turn.bytes += weight(e)
-	if s.e.cfg.Strict {
-		s.log = append(s.log, *e)
-	}
+	s.trial.record(s.turn.events[len(s.turn.events)-1:])
 	return nil
 }
 

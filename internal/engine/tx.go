@@ -76,10 +76,9 @@ func (s *session) commitResult(step string, b *body, r *result) error {
 	s.durable = s.state.Seq
 	s.note(&e, about)
 	s.tellNotes()
-	if s.e.cfg.Strict {
-		s.log = append(s.log, e)
-	}
-	s.seeLater([]world.Event{e})
+	seen := []world.Event{e}
+	s.trial.record(seen)
+	s.seeLater(seen)
 	return nil
 }
 
