@@ -24,25 +24,10 @@ func (e *Engine) join(ctx context.Context) error {
 	return nil
 }
 
-// renewed notes a new end of the lease and the world's clock. The lease counts from when the beat was sent: the world's view is never earlier.
+// renewed notes a new end of the lease and the world's clock.
 func (e *Engine) renewed(sent time.Time, b world.Beat) {
-	e.spoken.Store(int64(time.Since(e.epoch0)))
-	e.until.Store(int64(sent.Add(b.Until.Sub(b.Now)).Sub(e.epoch0)))
-	trip := time.Since(sent)
-	offset := b.Now.Sub(e.clock().Add(-trip / 2))
-	if offset.Abs() <= trip+time.Millisecond {
-		offset = 0 // within what the round trip explains
-	}
-	e.offset.Store(int64(offset))
-	e.notBefore(b.Now)
-}
-
-// notBefore moves this worker's idea of the world's clock to what the world has said, if it is behind. What the world has given as due is due here, or it would
-// be released and taken over and over.
-func (e *Engine) notBefore(said time.Time) {
-	if behind := said.Sub(e.now()); behind > 0 {
-		e.offset.Add(int64(behind))
-	}
+	e.lease.renew(sent, b.Until.Sub(b.Now))
+	e.clock.hears(sent, b.Now)
 }
 
 // beatLoop renews the lease: every Beat while the worker owns anything, else as rarely as the lease allows; and whenever mail is announced. What is taken
@@ -55,12 +40,12 @@ func (e *Engine) beatLoop(ctx context.Context) {
 		case <-ctx.Done():
 			t.Stop()
 			return
-		case <-e.beat:
-			if !e.busy() && e.leased() {
+		case <-e.pulse.isDue():
+			if !e.busy() && e.lease.runs() {
 				t.Stop()
 				continue // nobody here could get mail
 			}
-		case <-e.stir:
+		case <-e.pulse.isStirred():
 			t.Stop()
 			if soon := time.Now().Add(e.beatPause()); soon.Before(due) {
 				due = soon
@@ -82,22 +67,13 @@ func (e *Engine) beatPause() time.Duration {
 	return e.cfg.Lease / 3
 }
 
-// stirLocked makes beats as frequent as they are for who owns something, where this worker begins to.
-func (e *Engine) stirLocked() {
-	if len(e.owned)+len(e.tasks) == 0 {
-		nudge(e.stir)
-	}
-}
-
 func (e *Engine) busy() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.owned)+len(e.tasks) > 0 || e.books.openLocked()
+	return e.held.some() || e.books.open()
 }
 
 // holds reports whether this process is still the worker that it was when it asked for something whose answer has come now.
 func (e *Engine) holds(ctx context.Context, worker string) bool {
-	return e.workerID() == worker && (e.leased() || e.confirm(ctx, worker))
+	return e.workerID() == worker && (e.lease.runs() || e.confirm(ctx, worker))
 }
 
 // confirm finds out whether this process is still the worker, where its lease ran out on its own clock: it asks until it is told.
@@ -106,11 +82,11 @@ func (e *Engine) confirm(ctx context.Context, worker string) bool {
 		switch {
 		case e.workerID() != worker || ctx.Err() != nil:
 			return false
-		case e.leased():
+		case e.lease.runs():
 			return true
 		}
 		e.beatOnce(ctx)
-		if !e.leased() && !pause(ctx, retryPause(try)) {
+		if !e.lease.runs() && !pause(ctx, retryPause(try)) {
 			return false
 		}
 	}
@@ -119,9 +95,9 @@ func (e *Engine) confirm(ctx context.Context, worker string) bool {
 // resign gives up all that the worker holds and joins anew, where the answer to a take was lost: nobody knows what it was given. The old
 // lease is left to run out, so that nobody else begins what bodies here may still do.
 func (e *Engine) resign(ctx context.Context) {
-	e.beating <- struct{}{}
-	defer func() { <-e.beating }()
-	e.loseAll()
+	e.pulse.enter(context.WithoutCancel(ctx))
+	defer e.pulse.leave()
+	e.held.lose()
 	for try := 0; ; try++ {
 		err := e.join(ctx)
 		if err == nil || !pause(ctx, retryPause(try)) {
@@ -133,48 +109,43 @@ func (e *Engine) resign(ctx context.Context) {
 
 // distrust makes the worker beat before it believes in its lease again.
 func (e *Engine) distrust() {
-	e.until.Store(0)
-	nudge(e.beat)
+	e.lease.end()
+	e.pulse.soon()
 }
 
 func (e *Engine) beatOnce(ctx context.Context) {
-	select {
-	case e.beating <- struct{}{}: // one at a time: a lost lease is joined anew once
-		defer func() { <-e.beating }()
-	case <-ctx.Done():
+	if !e.pulse.enter(ctx) { // one at a time: a lost lease is joined anew once
 		return
 	}
+	defer e.pulse.leave()
 	e.beatNow(ctx)
 }
 
 // look gets the mail of all runs that is durable by now: by a beat that begins behind this call, be it another's. It
 // is false where there was none.
 func (e *Engine) look(ctx context.Context) bool {
-	begun := e.beats.Load()
-	select {
-	case e.beating <- struct{}{}:
-		defer func() { <-e.beating }()
-	case <-ctx.Done():
+	begun := e.pulse.begun()
+	if !e.pulse.enter(ctx) {
 		return false
 	}
-	if e.beats.Load() > begun && e.heard {
+	defer e.pulse.leave()
+	if e.pulse.begun() > begun && e.pulse.wasHeard() {
 		return true
 	}
 	e.beatNow(ctx)
-	return e.heard
+	return e.pulse.wasHeard()
 }
 
-// beatNow beats. The caller has the place in e.beating.
+// beatNow beats. The caller has entered the pulse.
 func (e *Engine) beatNow(ctx context.Context) {
-	number, worker := e.beats.Add(1), e.workerID()
-	e.heard = false
+	number, worker := e.pulse.begin(), e.workerID()
 	sent := time.Now()
-	b, err := e.cfg.World.Beat(ctx, world.BeatQuery{Worker: worker, Tasks: e.taskKeys()})
+	b, err := e.cfg.World.Beat(ctx, world.BeatQuery{Worker: worker, Tasks: e.held.taskKeys()})
 	switch {
 	case err == nil:
 		e.renewed(sent, b)
 	case errors.Is(err, world.ErrLeaseLost):
-		e.loseAll()
+		e.held.lose()
 		if err := e.join(ctx); err != nil && ctx.Err() == nil {
 			e.cfg.Logger.Warn("join failed", "err", err)
 		}
@@ -189,54 +160,7 @@ func (e *Engine) beatNow(ctx context.Context) {
 		}
 		return
 	}
-	e.heard = true
-	e.dispatch(b)
+	e.pulse.answered()
+	e.held.dispatch(b)
 	e.audit(ctx, worker, number, b.Account)
-}
-
-// dispatch gives what a beat told to whom it concerns.
-func (e *Engine) dispatch(b world.Beat) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for i := range b.Mail {
-		m := &b.Mail[i]
-		if s := e.owned[m.Run]; s != nil {
-			s.postMail(m)
-		}
-	}
-	for _, k := range b.Ended {
-		if t := e.tasks[taskKey{k.Run, k.Step}]; t != nil && t.attempt == k.Attempt {
-			t.cancel(ErrRunOver)
-		}
-	}
-	for _, run := range b.Lost {
-		if s := e.owned[run]; s != nil {
-			s.box.post(message{kind: msgLost})
-		}
-	}
-}
-
-func (e *Engine) taskKeys() []world.TaskKey {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	keys := make([]world.TaskKey, 0, len(e.tasks))
-	for k, t := range e.tasks {
-		if t.ending {
-			continue
-		}
-		keys = append(keys, world.TaskKey{Run: k.run, Step: k.step, Attempt: t.attempt})
-	}
-	return keys
-}
-
-// loseAll ends everything that this worker owned: its lease was ended by somebody else.
-func (e *Engine) loseAll() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, s := range e.owned {
-		s.box.post(message{kind: msgLost})
-	}
-	for _, t := range e.tasks {
-		t.cancel(world.ErrLeaseLost)
-	}
 }

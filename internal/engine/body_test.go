@@ -25,10 +25,11 @@ func TestBodyBeginsUnderItsLease(t *testing.T) {
 		"run out, and the worker is over": {"wrkr_one", -time.Second, over, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &Engine{epoch0: time.Now(), bodyCtx: c.parent}
+			e := &Engine{bodyCtx: c.parent}
+			e.lease.init()
 			now := "wrkr_one"
 			e.worker.Store(&now)
-			e.until.Store(int64(c.until))
+			e.lease.renew(time.Now(), c.until)
 			for kind, b := range map[string]*body{"session": {}, "task": {task: &world.Task{Worker: c.worker}}} {
 				var home *session
 				if b.task == nil {

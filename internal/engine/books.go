@@ -6,17 +6,20 @@ package engine
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/stepwell/stepwell/world"
 )
 
 // books are what the comparison keeps from beat to beat.
+//
+// A stray is what the last account had and the worker did not: it may be on its way here with the answer to a take. If it is still not here when all takes are over
+// that had begun when it was first seen, it is nobody's.
 type books struct {
-	kept   bool              // the last beat came with the world's account
-	doubt  bool              // the answer to a take was lost, and no account has come since
-	takes  uint64            // that have begun
-	flying map[uint64]bool   // of these, what they gave is not known yet, or not noted
-	strays map[holding]stray // what the last account has and the worker does not
+	mu     sync.Mutex
+	kept   bool               // the last beat came with the world's account; guarded by mu
+	doubt  bool               // the answer to a take was lost, and no account has come since; guarded by mu
+	strays map[holding]uint64 // and the takes that had begun when each was first seen; guarded by mu
 }
 
 // holding is a run under a take, or a task as an attempt.
@@ -25,85 +28,74 @@ type holding struct {
 	number    int64
 }
 
-// stray is a holding that the worker does not know of.
-type stray struct {
-	takes uint64 // that had begun when it was first seen
-	last  int64  // number of the run's last event
+// stranger is a holding that the world's account has and the worker does not.
+type stranger struct {
+	holding
+	last  int64    // number of the run's last event
+	owner *session // that has the run; nil: none
 }
 
-// taking notes that a take begins. noted is to be called when what it gave is noted.
-func (e *Engine) taking() (noted func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.books.flying == nil {
-		e.books.flying = map[uint64]bool{}
-	}
-	e.books.takes++
-	n := e.books.takes
-	e.books.flying[n] = true
-	return func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		delete(e.books.flying, n)
-	}
+// none notes that a beat came with no account, or with one that is not to be compared.
+func (b *books) none(kept bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.doubt, b.kept, b.strays = false, kept, nil
 }
 
-// overUntil reports whether all takes up to a number are over.
-func (b *books) overUntil(n uint64) bool {
-	for flying := range b.flying {
-		if flying <= n {
-			return false
+// sift notes what an account had that is not here, and returns what of it is nobody's. begun and over are of the takes, as they were before that was looked at.
+func (b *books) sift(unknown []stranger, begun, over uint64) (lost []stranger) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.strays
+	b.doubt, b.kept, b.strays = false, true, make(map[holding]uint64, len(unknown))
+	for _, u := range unknown {
+		takes, again := before[u.holding]
+		if !again {
+			takes = begun
+		}
+		b.strays[u.holding] = takes
+		if again && takes <= over {
+			lost = append(lost, u)
 		}
 	}
-	return true
+	return lost
 }
 
-// audit compares an account that came with a beat with what is known here. A run or task that it has and that is not known may be on its way here with the answer to a
-// take; if it is still not known when all takes are over that had begun when it was first seen, it is nobody's.
+// open reports whether something is to be found out that the next account shows.
+func (b *books) open() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.doubt || len(b.strays) > 0
+}
+
+// keeps reports whether the last beat came with an account.
+func (b *books) keeps() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kept
+}
+
+// doubts notes that the answer to a take was lost, where accounts come, and reports whether they do.
+func (b *books) doubts() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.doubt = b.kept
+	return b.kept
+}
+
+// audit compares an account that came with a beat with what is known here.
 func (e *Engine) audit(ctx context.Context, worker string, beat uint64, account *world.Account) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	b := &e.books
-	b.doubt = false
-	if b.kept = account != nil; !b.kept || e.workerID() != worker {
-		b.strays = nil
+	if account == nil || e.workerID() != worker {
+		e.books.none(account != nil)
 		return
 	}
-	before := b.strays
-	b.strays = map[holding]stray{}
-	see := func(h holding, last int64) {
-		s, again := before[h]
-		if !again {
-			s.takes = b.takes
+	begun, over := e.flights.state() // before it is looked at what is here: what these takes gave is noted then
+	for _, u := range e.books.sift(e.held.compare(worker, beat, account), begun, over) {
+		if u.step != "" && u.owner != nil { // it may hold one that it has not begun, or whose end is not written
+			u.owner.box.post(message{kind: msgStray, at: e.clock.now(), step: u.step, attempt: int(u.number)})
+			continue
 		}
-		s.last = last
-		b.strays[h] = s
-		switch owner := e.owned[h.run]; {
-		case !again || !b.overUntil(s.takes):
-		case h.step != "" && owner != nil: // it may hold one that it has not begun, or whose end is not written
-			owner.box.post(message{kind: msgStray, at: e.now(), step: h.step, attempt: int(h.number)})
-		default:
-			e.returns.Go(func() { e.handBack(ctx, worker, h, last) })
-		}
-	}
-	mine := make(map[string]int64, len(account.Runs))
-	for _, r := range account.Runs {
-		mine[r.Run] = r.Take
-		if s := e.owned[r.Run]; s == nil || s.take != r.Take || s.worker != worker {
-			see(holding{r.Run, "", r.Take}, r.Last)
-		} else {
-			s.listed = true
-		}
-	}
-	for _, k := range account.Tasks {
-		if t := e.tasks[taskKey{k.Run, k.Step}]; t == nil || t.attempt != k.Attempt {
-			see(holding{k.Run, k.Step, int64(k.Attempt)}, 0)
-		}
-	}
-	for run, s := range e.owned {
-		if take, ok := mine[run]; s.listed && s.heard < beat && s.worker == worker && (!ok || take != s.take) {
-			s.box.post(message{kind: msgLost})
-		}
+		e.returns.Go(func() { e.handBack(ctx, worker, u.holding, u.last) })
 	}
 }
 
@@ -114,11 +106,11 @@ func (e *Engine) handBack(ctx context.Context, worker string, h holding, last in
 	defer cancel()
 	var err error
 	if h.step == "" {
-		c := &world.Commit{ID: commitID(), Run: h.run, Worker: worker, Take: h.number, Build: e.cfg.Build, First: last + 1, Release: &world.Release{WakeAt: e.now()}}
+		c := &world.Commit{ID: commitID(), Run: h.run, Worker: worker, Take: h.number, Build: e.cfg.Build, First: last + 1, Release: &world.Release{WakeAt: e.clock.now()}}
 		_, err = e.cfg.World.Commit(ctx, c)
 	} else {
 		t := &world.Task{Run: h.run, Step: h.step, Attempt: int(h.number)}
-		d := e.abandonment(t, e.now(), "its worker never heard that it was given it")
+		d := e.abandonment(t, e.clock.now(), "its worker never heard that it was given it")
 		d.Worker = worker
 		_, err = e.cfg.World.Deliver(ctx, d)
 	}
@@ -136,29 +128,19 @@ func (s *session) handleStray(step string, attempt int) {
 	if s.bodies[step] != nil || slices.ContainsFunc(s.turn.starts, own) || slices.ContainsFunc(s.turn.held, func(k world.TaskKey) bool { return k.Step == step }) {
 		return
 	}
-	s.e.mu.Lock()
-	t := s.e.tasks[taskKey{s.run, step}]
-	s.e.mu.Unlock()
-	if (t == nil || t.attempt != attempt) && s.e.workerID() == s.worker {
+	if !s.e.held.runs(taskKey{s.run, step}, attempt) && s.e.workerID() == s.worker {
 		s.e.handBack(s.e.workCtx, s.worker, holding{s.run, step, int64(attempt)}, 0)
 	}
 }
 
 // awaitAccount has the next account come soon, where the world gives any: it shows what a take gave whose answer was lost. Whether it does the first beat tells.
 func (e *Engine) awaitAccount(ctx context.Context) bool {
-	e.mu.Lock()
-	kept := e.books.kept
-	e.mu.Unlock()
-	if !kept {
+	if !e.books.keeps() {
 		e.beatOnce(ctx)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.books.doubt = e.books.kept; e.books.doubt {
-		nudge(e.stir)
+	kept := e.books.doubts()
+	if kept {
+		e.pulse.stirs()
 	}
-	return e.books.kept
+	return kept
 }
-
-// openLocked reports whether something is to be found out that the next account shows.
-func (b *books) openLocked() bool { return b.doubt || len(b.strays) > 0 }

@@ -316,7 +316,7 @@ type stepBody body
 func (b *stepBody) end(r *result) {
 	s := b.home
 	s.e.live.Add(-1)
-	r.at, r.tx = s.e.now(), b.tx
+	r.at, r.tx = s.e.clock.now(), b.tx
 	b.ctx.cancel(nil)
 	if !s.box.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
 		s.e.rollback(r.tx)

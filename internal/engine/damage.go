@@ -35,7 +35,7 @@ func (e *Engine) refuseDamaged(t *world.Task) {
 	d := e.taskDelivery(t)
 	d.ID = damagedTask + d.ID
 	d.Events = []world.Event{{
-		Type: world.StepFailed, ID: t.Step, OccurredAt: e.now(), Error: &world.Error{Message: why, Code: world.CodeCorrupt, Permanent: true},
+		Type: world.StepFailed, ID: t.Step, OccurredAt: e.clock.now(), Error: &world.Error{Message: why, Code: world.CodeCorrupt, Permanent: true},
 	}}
 	e.deliverTask(d)
 }

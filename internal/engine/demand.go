@@ -174,7 +174,7 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	if e.runs.try(1) == 0 {
 		return "", ErrNoSlot
 	}
-	noted := e.taking()
+	noted := e.flights.begin()
 	defer noted()
 	taken, worker, err := e.takeOne(world.TakeQuery{Classes: e.classes, Runs: 1, Run: run})
 	if err != nil || len(taken.Runs) == 0 {
@@ -183,9 +183,9 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	}
 	tk := taken.Runs[0]
 	s := newSession(e, tk.Run, tk.Take)
-	s.worker, s.listed = worker, true
+	s.worker = worker
 	s.stay.on(ctx, slice)
-	if !e.adopt(s, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
+	if !e.held.adopt(s, e.pulse.begun(), true, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
 		e.runs.release(1) // leaving hands the run back
 		return "", ErrDraining
 	}
@@ -231,7 +231,7 @@ func (e *Engine) workOff(ctx context.Context, m Message, patience time.Duration)
 	if !e.stepSlot(ctx, patience) {
 		return "", ErrNoSlot
 	}
-	noted := e.taking()
+	noted := e.flights.begin()
 	defer noted()
 	taken, _, err := e.takeOne(world.TakeQuery{Steps: e.stepNames(), Tasks: 1, Run: m.Run, Step: m.Step})
 	if err != nil || len(taken.Tasks) == 0 {
@@ -247,18 +247,16 @@ func (e *Engine) workOff(ctx context.Context, m Message, patience time.Duration)
 
 // takeOne takes by name. Its context is the worker's: what the world has given is not lost because a caller went away.
 func (e *Engine) takeOne(q world.TakeQuery) (world.Taken, string, error) {
-	e.mu.Lock()
 	ctx := e.workCtx
-	e.mu.Unlock()
 	for try := 0; ; try++ {
-		if !e.leased() {
+		if !e.lease.runs() {
 			e.beatOnce(ctx) // the process may have been frozen: the lease is over, and it joins anew
 		}
 		q.Worker = e.workerID()
 		taken, err := e.cfg.World.Take(ctx, q)
 		switch {
 		case err == nil && e.holds(ctx, q.Worker):
-			e.notBefore(taken.Now)
+			e.clock.notBefore(taken.Now)
 			return taken, q.Worker, nil
 		case err == nil: // the answer came late: what it gives was handed back, or will be
 			return world.Taken{}, "", nil

@@ -98,13 +98,16 @@ type Engine struct {
 	suspects    suspects
 	cache       *cache
 
-	mu        sync.Mutex
-	owned     map[string]*session     // guarded by mu
-	tasks     map[taskKey]*heldTask   // guarded by mu
-	shuns     map[shunned]shunning    // guarded by mu
-	books     books                   // guarded by mu
-	stalls    map[string]time.Time    // guarded by mu: runs whose code does not yield, since when
-	accepting bool                    // guarded by mu: sessions may begin
+	held    holdings
+	flights flights
+	books   books
+	shuns   shuns
+	stalls  stalls
+	clock   worldClock
+	lease   lease
+	pulse   pulse
+
+	// What a shift begins with is kept for all that begins in it, on whatever goroutine.
 	workCtx   context.Context         // of commits: ends when drain gives up
 	bodyCtx   context.Context         // of bodies: ends when drain stops waiting for them
 	endBodies context.CancelCauseFunc //
@@ -115,26 +118,15 @@ type Engine struct {
 	plain  atomic.Bool                             // runs that are started here are born plain: it works on demand
 	demand demand
 
-	sessions sync.WaitGroup
-	bodies   sync.WaitGroup
-	live     atomic.Int64 // bodies that have not returned
-	unwound  sync.WaitGroup
-	returns  sync.WaitGroup // of what the worker holds and does not know of
+	bodies  sync.WaitGroup
+	live    atomic.Int64 // bodies that have not returned
+	unwound sync.WaitGroup
+	returns sync.WaitGroup // of what the worker holds and does not know of
 
 	awaiters awaiters
 	desks    sync.Pool // of *desk
 
-	wake    chan struct{} // take soon
-	beat    chan struct{} // beat soon
-	stir    chan struct{} // something is owned now: beats are due sooner
-	beating chan struct{} // holds one token while a beat is under way
-	beats   atomic.Uint64 // beats that have begun
-	heard   bool          // the last one had an answer; of whoever has the token
-	offset  atomic.Int64  // world's clock minus ours, ns
-	until   atomic.Int64  // end of the lease on our monotonic clock, ns since epoch0
-	spoken  atomic.Int64  // when the last beat was answered, on our monotonic clock, ns since epoch0
-	epoch0  time.Time
-	wall0   time.Time // what the system's clock said then, without a monotonic reading
+	wake chan struct{} // take soon
 }
 
 // New checks the definitions and makes a worker that does nothing yet.
@@ -143,12 +135,14 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, byClass: map[world.Class]*Workflow{}, stepsByName: map[string]*Step{},
 		awaiters: awaiters{byRun: map[string][]chan Ended{}},
-		owned:    map[string]*session{}, tasks: map[taskKey]*heldTask{}, stalls: map[string]time.Time{},
-		wake: make(chan struct{}, 1), beat: make(chan struct{}, 1), stir: make(chan struct{}, 1), beating: make(chan struct{}, 1), epoch0: time.Now(),
+		wake:     make(chan struct{}, 1),
 	}
-	e.wall0 = cfg.Clock().Round(0)
 	e.demand.gate = make(chan struct{}, 1)
 	e.able = world.AbilitiesOf(cfg.World)
+	e.clock.init(cfg.Clock(), e.able.Timekeeper)
+	e.lease.init()
+	e.pulse.init()
+	e.held.init(&e.pulse)
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)
 	e.suspects.init()
@@ -193,63 +187,16 @@ func (e *Engine) workflow(c world.Class) *Workflow { return e.byClass[c] }
 
 func (e *Engine) workerID() string { return *e.worker.Load() }
 
-// now is the world's clock, or as far as this worker knows it: steps of the system's clock are none of its.
-func (e *Engine) now() time.Time {
-	if e.able.Timekeeper != nil {
-		if t := e.able.Timekeeper.Time(); !t.IsZero() {
-			return t
-		}
-	}
-	return e.clock().Add(time.Duration(e.offset.Load())).UTC().Truncate(time.Microsecond)
-}
-
-// clock is the system's clock as it was when the worker was made, gone on with the monotonic clock.
-func (e *Engine) clock() time.Time { return e.wall0.Add(time.Since(e.epoch0)) }
-
 // worldNow is the world's clock: as this worker knows it, or, where it does not work, asked for.
 func (e *Engine) worldNow(ctx context.Context) (time.Time, error) {
-	if e.leased() {
-		return e.now(), nil
+	if e.lease.runs() {
+		return e.clock.now(), nil
 	}
 	s, err := e.cfg.World.Stats(ctx)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("ask for the time: %w", err)
 	}
 	return s.Now, nil
-}
-
-// leased reports whether the lease still runs on this worker's own monotonic clock.
-func (e *Engine) leased() bool { return time.Since(e.epoch0) < time.Duration(e.until.Load()) }
-
-// adopt makes a session known and starts its goroutine, unless the engine takes no more.
-func (e *Engine) adopt(s *session, life func(ctx context.Context)) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.accepting {
-		return false
-	}
-	e.stirLocked()
-	before := e.owned[s.run] // has released the run, or lost it, and is about to end
-	e.owned[s.run] = s
-	s.heard = e.beats.Load()
-	ctx := e.workCtx
-	e.sessions.Go(func() {
-		makeRoom()
-		if before != nil {
-			<-before.done
-		}
-		life(ctx)
-	})
-	return true
-}
-
-// forget ends what the engine knows of a session.
-func (e *Engine) forget(s *session) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.owned[s.run] == s {
-		delete(e.owned, s.run)
-	}
 }
 
 // retire keeps the machine of a hibernating run, or unwinds it. In strict mode it keeps its witnesses, or what they found.

@@ -14,7 +14,7 @@ import (
 // runTaken is the goroutine of a session whose run was taken from the queue.
 func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 	s.guard(ctx, func() {
-		s.now = s.e.now()
+		s.now = s.e.clock.now()
 		cancel := slices.ContainsFunc(tk.Mail, isCancel)
 		s.failure.was(tk.Blocked)
 		s.wf, s.workflow = s.e.workflow(tk.Class), tk.Class.Workflow
@@ -70,7 +70,7 @@ func (s *session) guard(ctx context.Context, life func()) {
 			s.close()
 		default:
 			s.fail(&replay.PanicError{Value: recover(), Stack: debug.Stack()}, s.state.Seq)
-			s.e.sessions.Go(func() {
+			s.e.held.goOn(func() {
 				defer s.close()
 				s.loop(ctx)
 			})

@@ -17,7 +17,7 @@ func TestMailThatIsToldAgainIsKeptOnce(t *testing.T) {
 	}
 	const n, beats = 1000, 20
 	s := newSession(e, "parent", 1)
-	e.owned[s.run] = s
+	e.held.owned[s.run] = owner{session: s}
 	defer s.leave()
 	beat := func() (b world.Beat) { // as a world reads it: anew each time
 		for i := range n {
@@ -26,7 +26,7 @@ func TestMailThatIsToldAgainIsKeptOnce(t *testing.T) {
 		return b
 	}
 	for range beats {
-		e.dispatch(beat())
+		e.held.dispatch(beat())
 	}
 	got := s.box.receive()
 	if len(got) != n {
@@ -37,7 +37,7 @@ func TestMailThatIsToldAgainIsKeptOnce(t *testing.T) {
 			t.Fatalf("message %d is of row %d at %s, want them in order", i, m.mail.Row, m.at)
 		}
 	}
-	e.dispatch(beat()) // a beat that was asked for before they were appended
+	e.held.dispatch(beat()) // a beat that was asked for before they were appended
 	if again := s.box.receive(); len(again) > 0 {
 		t.Errorf("%d messages of what was handled, want none", len(again))
 	}

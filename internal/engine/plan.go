@@ -120,7 +120,7 @@ func (s *session) cancelSteps() {
 				continue // nobody waits for it: it ends with the run
 			}
 			if st.Queued {
-				if s.e.cancelTask(s.run, op.ID, cause) { // it runs on this worker, for the queue
+				if s.e.held.cancelTask(taskKey{s.run, op.ID}, cause) { // it runs on this worker, for the queue
 					s.graceTimer(op.ID)
 					continue
 				}
@@ -221,7 +221,7 @@ func (s *session) idle() bool {
 		return false
 	}
 	return s.failure.some() || s.stay.drains() || s.state.Paused != nil ||
-		s.lastMail.IsZero() || s.e.now().Sub(s.lastMail) >= linger || !s.expectsMail() || s.crowded()
+		s.lastMail.IsZero() || s.e.clock.now().Sub(s.lastMail) >= linger || !s.expectsMail() || s.crowded()
 }
 
 // crowded reports whether so much is unread that senders are to be told: that is done with the release, and so does
@@ -473,7 +473,7 @@ func (s *session) reportUnbegun(c *world.Commit) {
 	}
 	for i := range c.Tasks {
 		if t := c.Tasks[i]; t.Worker != "" {
-			s.e.bodies.Go(func() { s.e.deliverTask(s.e.abandonment(&t, s.e.now(), why)) })
+			s.e.bodies.Go(func() { s.e.deliverTask(s.e.abandonment(&t, s.e.clock.now(), why)) })
 		}
 	}
 }

@@ -46,8 +46,8 @@ func (e *Engine) Run(ctx context.Context) error {
 // lostWorld ends the work of a worker whose database is lost: nothing that it does can be recorded, and others may do it again.
 func (e *Engine) lostWorld(err error) {
 	e.cfg.Logger.Error("the database is lost; this worker stops", "err", err)
-	e.loseAll()
-	e.until.Store(0)
+	e.held.lose()
+	e.lease.end()
 	if halt := e.halt.Load(); halt != nil {
 		(*halt)(err)
 	}
@@ -56,10 +56,8 @@ func (e *Engine) lostWorld(err error) {
 // drain ends all sessions: first those that can end by themselves, then, when their time is up, with their bodies' contexts cancelled, then by
 // abandoning the bodies.
 func (e *Engine) drain(giveUp func()) error {
-	e.mu.Lock()
-	e.accepting = false
-	e.mu.Unlock()
-	e.tell(msgDrain)
+	e.held.close()
+	e.held.tell(msgDrain)
 	away, stop := context.WithCancel(context.Background())
 	defer stop()
 	go e.watchAway(away, stop)
@@ -69,29 +67,29 @@ func (e *Engine) drain(giveUp func()) error {
 	}
 	if !drained { // what is left waits for the database, and others have it soon
 		e.endBodies(ErrDraining)
-		e.tell(msgAbandon)
+		e.held.tell(msgAbandon)
 		giveUp()
-		waitFor(e.sessions.Wait, time.Second)
+		waitFor(e.held.wait, time.Second)
 		return nil
 	}
 	e.endBodies(ErrDraining)
 	if waitFor(e.allEnded, e.cfg.Drain/5+time.Millisecond) {
 		return nil
 	}
-	e.tell(msgAbandon)
+	e.held.tell(msgAbandon)
 	waitFor(e.abandonTasks, time.Second)
-	if waitFor(e.sessions.Wait, e.cfg.Drain/5+time.Millisecond) {
+	if waitFor(e.held.wait, e.cfg.Drain/5+time.Millisecond) {
 		return nil
 	}
 	giveUp()
-	if waitFor(e.sessions.Wait, time.Second) {
+	if waitFor(e.held.wait, time.Second) {
 		return nil
 	}
 	return errors.New("shutdown: workflow code did not yield; its goroutine is left behind")
 }
 
 func (e *Engine) allEnded() {
-	e.sessions.Wait()
+	e.held.wait()
 	e.bodies.Wait()
 }
 
@@ -101,7 +99,7 @@ const awayAfter = 2 * time.Second
 // watchAway calls stop when no body runs any more and the database has not answered for a while.
 func (e *Engine) watchAway(ctx context.Context, stop func()) {
 	for pause(ctx, awayAfter/10) {
-		silent := time.Since(e.epoch0) - time.Duration(e.spoken.Load())
+		silent := e.lease.silent()
 		if silent > awayAfter+2*e.cfg.Beat && e.live.Load() == 0 {
 			stop()
 			return
@@ -145,21 +143,12 @@ func waitFor(fn func(), d time.Duration) bool {
 	}
 }
 
-// tell posts a message to every session.
-func (e *Engine) tell(kind messageKind) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, s := range e.owned {
-		s.box.post(message{kind: kind})
-	}
-}
-
 func (e *Engine) notice(n world.Notice) {
 	switch n.Kind {
 	case world.NoticeWork:
 		e.kick()
 	case world.NoticeMail:
-		nudge(e.beat)
+		e.pulse.soon()
 	}
 }
 

@@ -67,5 +67,5 @@ func (e *Engine) returnUnfit(t *world.Task, why string) {
 		rest = 0
 	}
 	e.cfg.Logger.Warn("a task was handed back", "run", t.Run, "step", t.Step, "err", why)
-	e.deliverTask(e.abandonment(t, e.now().Add(rest), why))
+	e.deliverTask(e.abandonment(t, e.clock.now().Add(rest), why))
 }

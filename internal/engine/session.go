@@ -17,8 +17,6 @@ type session struct {
 	take int64
 	// worker is the ID under which the run was taken or born. The worker may have joined anew since: then the run is not this session's any more.
 	worker string
-	heard  uint64 // the beat before which it was known here; guarded by the engine's mu
-	listed bool   // the world says, or has said, that the run is its own; guarded by the engine's mu
 	desk   *desk
 	parts  [1]*world.Commit // what split returns, as a rule
 	doubt  bool             // the outcome of a commit was unknown for a while: its world may still look at it
@@ -153,7 +151,7 @@ func (s *session) gather() []message {
 		msgs = append(s.turn.rest, msgs...)
 		s.turn.rest = nil
 	}
-	s.now = s.e.now()
+	s.now = s.e.clock.now()
 	if s.state != nil && s.state.Paused == nil && !s.failure.some() {
 		msgs = s.looked(s.due(s.now, msgs))
 	}
@@ -339,7 +337,7 @@ func (s *session) nextTimer() (d time.Duration, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return max(at.Sub(s.e.now()), 0), true
+	return max(at.Sub(s.e.clock.now()), 0), true
 }
 
 // lose ends the session without a commit: its run belongs to somebody else.
@@ -373,6 +371,6 @@ func (s *session) close() {
 	}
 	s.dismiss()
 	s.leave()
-	s.e.forget(s)
+	s.e.held.forget(s)
 	close(s.done)
 }

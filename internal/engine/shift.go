@@ -33,9 +33,8 @@ func (e *Engine) begin(ctx context.Context) *shift {
 	sh.work, sh.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	var bodies context.Context
 	bodies, sh.endBodies = context.WithCancelCause(context.WithoutCancel(ctx))
-	e.mu.Lock()
-	e.workCtx, e.bodyCtx, e.endBodies, e.accepting = sh.work, bodies, sh.endBodies, true
-	e.mu.Unlock()
+	e.workCtx, e.bodyCtx, e.endBodies = sh.work, bodies, sh.endBodies
+	e.held.open(sh.work)
 	if e.able.Notifier != nil {
 		sh.deaf = e.able.Notifier.Notify(e.notice)
 	}

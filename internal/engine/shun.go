@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -46,7 +47,9 @@ func (e *Engine) shun(what shunned) bool {
 	}) {
 		return false
 	}
-	e.passTakes(e.leave(what), flight)
+	e.shuns.leave(what)
+	begun, _ := e.flights.state() // later takes know of it
+	e.passTakes(begun, flight)
 	return true
 }
 
@@ -57,47 +60,51 @@ const flight = 100 * time.Millisecond
 // passTakes waits until the takes up to a number are over.
 func (e *Engine) passTakes(n uint64, patience time.Duration) {
 	over := func() bool {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		return e.books.overUntil(n)
+		_, over := e.flights.state()
+		return n <= over
 	}
 	for end := time.Now().Add(patience); !over() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// leave notes that something is left to others, and returns the number of the last take that may not know of it.
-func (e *Engine) leave(what shunned) (takes uint64) {
+// shuns are what the worker leaves to others for now.
+type shuns struct {
+	mu  sync.Mutex
+	all map[shunned]shunning // guarded by mu
+}
+
+// leave notes that something is left to others. Takes that begin behind it do not ask for that.
+func (l *shuns) leave(what shunned) {
 	now := time.Now()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.shuns == nil {
-		e.shuns = map[shunned]shunning{}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[shunned]shunning{}
 	}
-	s := e.shuns[what]
+	s := l.all[what]
 	switch {
 	case now.Before(s.until): // it was given more at once
-		return e.books.takes
+		return
 	case now.Sub(s.until) < s.d:
 		s.d = min(2*s.d, longShun)
 	default:
 		s.d = shortShun
 	}
 	s.until = now.Add(s.d)
-	e.shuns[what] = s
-	return e.books.takes
+	l.all[what] = s
 }
 
 // willing leaves out of what could be asked for what is left to others. next is when to look again for that; zero: nothing is.
-func (e *Engine) willing(classes []world.Class, steps []string) (takes []world.Class, does []string, next time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.shuns) == 0 {
+func (l *shuns) willing(classes []world.Class, steps []string) (takes []world.Class, does []string, next time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.all) == 0 {
 		return classes, steps, next
 	}
 	now := time.Now()
 	left := func(what shunned) bool {
-		s, ok := e.shuns[what]
+		s, ok := l.all[what]
 		if !ok || !now.Before(s.until) {
 			return false
 		}

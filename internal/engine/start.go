@@ -76,7 +76,7 @@ const bearTries = 10
 func (e *Engine) bearPlain(ctx context.Context, b Birth) (Started, error) {
 	c := &world.Commit{
 		ID: commitID(), Run: b.ID, First: 1, Build: e.cfg.Build,
-		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: e.now(), Birth: &b.Birth, Payload: b.Input}},
+		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: e.clock.now(), Birth: &b.Birth, Payload: b.Input}},
 	}
 	var done world.Committed
 	var err error
@@ -126,7 +126,7 @@ func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, 
 	mine := &birth{done: make(chan bool, 1)}
 	s.birth = mine
 	b.Birth.Version = wf.Version
-	if !e.adopt(s, func(ctx context.Context) { s.runEager(ctx, b) }) {
+	if !e.held.adopt(s, e.pulse.begun(), false, func(ctx context.Context) { s.runEager(ctx, b) }) {
 		e.runs.release(1)
 		return st, false, nil
 	}
@@ -154,7 +154,7 @@ func (s *session) runEager(ctx context.Context, b Birth) {
 
 // firstTurn evaluates the turn that is committed with the birth. It is false where the run is to be born plain.
 func (s *session) firstTurn(b *Birth) bool {
-	s.state, s.now = &world.State{ID: s.run}, s.e.now()
+	s.state, s.now = &world.State{ID: s.run}, s.e.clock.now()
 	first := world.Event{Type: world.RunCreated, Birth: &b.Birth, Payload: b.Input}
 	if err := s.put(&first); err != nil {
 		s.birth.refuse(err)

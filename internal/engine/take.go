@@ -44,9 +44,9 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	if tasks > 0 {
 		q.Steps = e.stepNames()
 	}
-	defer e.taking()()
+	defer e.flights.begin()()
 	var again time.Time
-	q.Classes, q.Steps, again = e.willing(q.Classes, q.Steps)
+	q.Classes, q.Steps, again = e.shuns.willing(q.Classes, q.Steps)
 	taken, err := e.cfg.World.Take(ctx, q)
 	if err != nil {
 		e.runs.release(runs)
@@ -54,7 +54,7 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 		e.giveBack(turn)
 		return e.takeFailed(ctx, q.Worker, err)
 	}
-	e.notBefore(taken.Now)
+	e.clock.notBefore(taken.Now)
 	if !e.holds(ctx, q.Worker) { // the answer came late: what it gives was handed back, or will be
 		e.runs.release(runs)
 		e.steps.release(tasks)
@@ -64,8 +64,8 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	e.startTasks(taken.Tasks, nil, turn)
 	for _, tk := range taken.Runs {
 		s := newSession(e, tk.Run, tk.Take)
-		s.worker, s.listed = q.Worker, true
-		if !e.adopt(s, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
+		s.worker = q.Worker
+		if !e.held.adopt(s, e.pulse.begun(), true, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
 			e.runs.release(1) // shutting down: leaving hands the run back
 		}
 	}
@@ -167,7 +167,7 @@ func (e *Engine) gotNothing(ctx context.Context, worker string) bool {
 		if err != nil {
 			return false
 		}
-		if e.workerID() == worker && e.hasAll(worker, &held) {
+		if e.workerID() == worker && e.held.hasAll(worker, &held) {
 			return true
 		}
 		if !pause(ctx, retryPause(try)) {
@@ -175,24 +175,6 @@ func (e *Engine) gotNothing(ctx context.Context, worker string) bool {
 		}
 	}
 	return false
-}
-
-// hasAll reports whether the engine knows of all that its worker holds. What it had as another worker, before it joined anew, is not that: a session that
-// has lost its run may be there still.
-func (e *Engine) hasAll(worker string, held *world.Held) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, run := range held.Runs {
-		if s := e.owned[run]; s == nil || s.worker != worker {
-			return false
-		}
-	}
-	for _, k := range held.Tasks {
-		if t := e.tasks[taskKey{k.Run, k.Step}]; t == nil || t.worker != worker {
-			return false
-		}
-	}
-	return true
 }
 
 func (e *Engine) stepNames() []string {

@@ -12,17 +12,6 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// taskKey names a task that runs on this worker.
-type taskKey struct{ run, step string }
-
-// heldTask is a task that runs on this worker.
-type heldTask struct {
-	attempt int
-	worker  string // ID under which it was taken or born
-	cancel  func(cause error)
-	ending  bool // the body has returned, and its end is on its way
-}
-
 // runTask runs one attempt of a registered step that was queued. It holds a step slot. home is the session that queued it and still waits, or nil.
 func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	def := e.stepsByName[t.Name]
@@ -30,14 +19,11 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	b.task = &t
 	b.sit(e, info, home)
 	policy := taskPolicy(def.Policy, t.Options)
-	b.policy, b.started = &policy, e.now()
+	b.policy, b.started = &policy, e.clock.now()
 	if home == nil && b.suspect {
 		b.seat.quit = func() { b.cancel(errGaveWay) }
 	}
-	e.mu.Lock()
-	e.stirLocked()
-	e.tasks[taskKey{t.Run, t.Step}] = &heldTask{attempt: t.Attempt, worker: t.Worker, cancel: b.cancel}
-	e.mu.Unlock()
+	e.held.hold(taskKey{t.Run, t.Step}, &heldTask{attempt: t.Attempt, worker: t.Worker, cancel: b.cancel})
 	b.timeout, b.run, b.input = b.policy.Timeout, def.Run, t.Input
 	if b.policy.Tx {
 		b.run = e.inTx(def.Run, &b.tx)
@@ -53,7 +39,7 @@ type taskBody body
 func (b *taskBody) end(r *result) {
 	e := b.seat.e
 	e.live.Add(-1)
-	r.at, r.tx = e.now(), b.tx
+	r.at, r.tx = e.clock.now(), b.tx
 	if b.after != nil {
 		defer b.after()
 	}
@@ -115,7 +101,7 @@ func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
 // failTask ends a task that is not run any more. Its step slot is free again.
 func (e *Engine) failTask(t *world.Task, why *world.Error) {
 	defer e.steps.release(1)
-	now := e.now()
+	now := e.clock.now()
 	d := e.taskDelivery(t)
 	d.Events = append(append(d.Events, t.History...),
 		world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, OccurredAt: now},
@@ -128,7 +114,7 @@ func (e *Engine) failTask(t *world.Task, why *world.Error) {
 func (e *Engine) returnTask(t *world.Task) {
 	defer e.steps.release(1)
 	pause := suspectPause<<min(t.Abandoned, 2) + rand.N(suspectPause) // so that they do not all come at once
-	e.deliverTask(e.abandonment(t, e.now().Add(pause), "another step that may have ended its process runs alone"))
+	e.deliverTask(e.abandonment(t, e.clock.now().Add(pause), "another step that may have ended its process runs alone"))
 }
 
 // abandonment gives an attempt of a task up.
@@ -136,7 +122,7 @@ func (e *Engine) abandonment(t *world.Task, retry time.Time, why string) *world.
 	d := e.taskDelivery(t)
 	d.RetryAt = retry
 	d.Events = []world.Event{{
-		Type: world.StepRetrying, ID: t.Step, Attempt: t.Attempt, RetryAt: retry, OccurredAt: e.now(), Error: abandoned(why),
+		Type: world.StepRetrying, ID: t.Step, Attempt: t.Attempt, RetryAt: retry, OccurredAt: e.clock.now(), Error: abandoned(why),
 	}}
 	return d
 }
@@ -163,7 +149,7 @@ func taskPolicy(p Policy, override []byte) Policy {
 // endTask hands the outcome of an attempt to the run, or the task back to the queue for a retry.
 func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy Policy, start world.Event, r result) {
 	d := e.taskOutcome(t, policy, start, r)
-	defer e.endingTask(t)()
+	defer e.held.ending(taskKey{t.Run, t.Step})()
 	if failed := d.Events[len(d.Events)-1].Type != world.StepCompleted; failed {
 		r.streams = unclosed(r.streams, d.RetryAt.IsZero())
 	}
@@ -196,30 +182,11 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy 
 	case errors.Is(why, ErrRunOver):
 		return // nobody waits for it
 	case errors.Is(why, world.ErrLeaseLost): // somebody else has it, and takes this attempt for dead
-		d = e.abandonment(t, e.now(), "its worker lost its lease")
+		d = e.abandonment(t, e.clock.now(), "its worker lost its lease")
 	}
 	e.deliverTask(d)
 	if home != nil {
 		home.box.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
-	}
-}
-
-// endingTask notes that the body of a task has returned. ended is to be called when its end is durable, or its session has it: the next attempt may have begun here by then.
-func (e *Engine) endingTask(t *world.Task) (ended func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	key := taskKey{t.Run, t.Step}
-	held := e.tasks[key]
-	if held == nil {
-		return func() {}
-	}
-	held.ending = true
-	return func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if e.tasks[key] == held {
-			delete(e.tasks, key)
-		}
 	}
 }
 
@@ -254,7 +221,7 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 		if first.IsZero() {
 			first = start.OccurredAt
 		}
-		now := e.now()
+		now := e.clock.now()
 		delay, again := policy.verdict(r.err, t.Failures+1, first, now)
 		if errors.Is(r.cause, ErrDraining) {
 			delay, again, end.Error = 0, true, abandoned("its worker shut down")
@@ -279,9 +246,9 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 
 // abandonTasks hands back the tasks whose bodies do not return though the worker shuts down, so that they do not count as deaths.
 func (e *Engine) abandonTasks() {
-	for _, k := range e.taskKeys() {
+	for _, k := range e.held.taskKeys() {
 		t := &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt}
-		e.deliverTask(e.abandonment(t, e.now(), "its worker shut down and it did not return"))
+		e.deliverTask(e.abandonment(t, e.clock.now(), "its worker shut down and it did not return"))
 	}
 }
 
@@ -301,15 +268,4 @@ func (s *session) handleTaskEnd(msg *message) {
 	for _, e := range msg.mail.Events {
 		s.result(e)
 	}
-}
-
-// cancelTask cancels a task that runs on this worker and reports whether there is one.
-func (e *Engine) cancelTask(run, step string, cause error) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	t := e.tasks[taskKey{run, step}]
-	if t != nil {
-		t.cancel(cause)
-	}
-	return t != nil
 }

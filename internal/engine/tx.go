@@ -103,7 +103,7 @@ func (s *session) writeIn(ctx context.Context, tx world.Tx, c *world.Commit) err
 		s.e.rollback(tx)
 		return err
 	}
-	if !s.e.leased() && !s.e.confirm(ctx, c.Worker) {
+	if !s.e.lease.runs() && !s.e.confirm(ctx, c.Worker) {
 		return fmt.Errorf("run %s: the lease ran out during a commit: %w", s.run, world.ErrLeaseLost)
 	}
 	return nil

@@ -21,9 +21,9 @@ type stall struct {
 func (e *Engine) watchLoop(ctx context.Context) {
 	seen := map[*session]*stall{}
 	for pause(ctx, e.cfg.Stall/5) {
-		now := e.now()
+		now := e.clock.now()
 		still := map[*session]*stall{}
-		for _, s := range e.evaluating() {
+		for _, s := range e.held.evaluating() {
 			m := s.watched.Load()
 			turn, on := m.Evaluating()
 			if !on {
@@ -46,34 +46,17 @@ func (e *Engine) watchLoop(ctx context.Context) {
 	e.noteStalls(nil)
 }
 
-// evaluating lists the sessions that have a machine.
-func (e *Engine) evaluating() []*session {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var list []*session
-	for _, s := range e.owned {
-		if s.watched.Load() != nil {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
 func (e *Engine) noteStalls(seen map[*session]*stall) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	clear(e.stalls)
+	told := map[string]time.Time{}
 	for s, st := range seen {
 		if st.told {
-			e.stalls[s.run] = st.since
+			told[s.run] = st.since
 		}
 	}
+	e.stalls.set(told)
 }
 
 // Stalled tells since when the code of a run that this worker evaluates has not yielded; ok is false where it does, or is not here.
 func (e *Engine) Stalled(run string) (since time.Time, ok bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	since, ok = e.stalls[run]
-	return since, ok
+	return e.stalls.of(run)
 }
