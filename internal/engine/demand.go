@@ -53,6 +53,8 @@ type demand struct {
 	closed bool        // guarded by mu
 }
 
+func (d *demand) init() { d.gate = make(chan struct{}, 1) }
+
 // Invoke works on one run, or runs one task and goes on with its run, if nobody else does. It returns when that is over, waits, or when the slice, or ctx, has ended and
 // bodies that ran have returned. What is left is in the queue then.
 func (e *Engine) Invoke(ctx context.Context, m Message, slice time.Duration) (Came, error) {

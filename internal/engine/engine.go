@@ -137,7 +137,7 @@ func New(cfg Config) (*Engine, error) {
 		awaiters: awaiters{byRun: map[string][]chan Ended{}},
 		wake:     make(chan struct{}, 1),
 	}
-	e.demand.gate = make(chan struct{}, 1)
+	e.demand.init()
 	e.able = world.AbilitiesOf(cfg.World)
 	e.clock.init(cfg.Clock(), e.able.Timekeeper)
 	e.lease.init()

@@ -1,0 +1,108 @@
+package lint
+
+// This file keeps the parts of large objects apart: what a part owns only its own file touches, so that its invariant, which stands there, can be read off one file.
+
+import (
+	"fmt"
+	"go/ast"
+	"testing"
+)
+
+// wholes are the objects that are made of parts: package and type. A part is a struct of the same package that they hold by value.
+var wholes = map[string][]string{
+	"internal/engine": {"session", "Engine"},
+}
+
+// notYet are fields that hold what is no part yet, and why.
+var notYet = map[string]string{
+	"turn":    "a turn is what a session is about to commit: the session fills it in many files",
+	"cfg":     "what the worker is told: everybody reads it, nobody writes it",
+	"able":    "the same",
+	"carried": "what a segment starts with: no rule is kept in it",
+}
+
+func TestParts(t *testing.T) {
+	for dir, names := range wholes {
+		for _, fault := range partRule(inDir(sources(t), dir), names) {
+			t.Error(fault)
+		}
+	}
+}
+
+func inDir(all []*source, dir string) (list []*source) {
+	for _, s := range all {
+		if s.dir == dir && !s.test {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// partRule finds selections of what a part owns, as x.part.field, outside of the file that declares the part.
+func partRule(files []*source, wholes []string) (faults []string) {
+	structs := map[string]*ast.StructType{}
+	home := map[string]*source{}
+	for _, s := range files {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				if st, ok := spec.Type.(*ast.StructType); ok {
+					structs[spec.Name.Name], home[spec.Name.Name] = st, s
+				}
+			}
+			return true
+		})
+	}
+	parts := map[string]string{} // type by field
+	for _, whole := range wholes {
+		if structs[whole] == nil {
+			return []string{whole + ": no such struct"}
+		}
+		for _, f := range structs[whole].Fields.List {
+			id, ok := f.Type.(*ast.Ident)
+			for _, name := range f.Names {
+				if ok && structs[id.Name] != nil && notYet[name.Name] == "" {
+					parts[name.Name] = id.Name
+				}
+			}
+		}
+	}
+	owns := func(part, field string) bool {
+		for _, f := range structs[part].Fields.List {
+			for _, name := range f.Names {
+				if name.Name == field {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for _, s := range files {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			field, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			of, ok := field.X.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if part := parts[of.Sel.Name]; part != "" && home[part] != s && owns(part, field.Sel.Name) && !s.allowed(n.Pos()) {
+				faults = append(faults, fmt.Sprintf("%s: %s of a %s is touched outside of %s: give it a method", s.at(n.Pos()), field.Sel.Name, part, home[part].path))
+			}
+			return true
+		})
+	}
+	return faults
+}
+
+func TestPartRule(t *testing.T) {
+	whole := mustParse(t, "p/whole.go", "package p; type whole struct { box box; n int; other *other }; type other struct { x int }; func (w *whole) f() { w.box.put(); w.n++; w.other.x++ }")
+	part := mustParse(t, "p/box.go", "package p; type box struct { list []int }; func (b *box) put() { b.list = nil }")
+	reaches := mustParse(t, "p/reaches.go", "package p; func (w *whole) g() { w.box.list = nil }")
+	if got := partRule([]*source{whole, part}, []string{"whole"}); len(got) != 0 {
+		t.Errorf("methods only: %q, want no fault", got)
+	}
+	if got := partRule([]*source{whole, part, reaches}, []string{"whole"}); len(got) != 1 {
+		t.Errorf("a field of a part in another file: %q, want one fault", got)
+	}
+}
