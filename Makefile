@@ -53,12 +53,12 @@ soak: ## the ledger under fire for SOAK (default 10m), then counters for a quart
 	$(MAKE) test-versions SHARE=1
 	for v in $(VERSIONS); do dir=$$(go run ./internal/tools/postgres $$v); PATH=$$dir:$$PATH CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -soak.time=$(SOAK) $(SOAKFLAGS); done
 	CGO_ENABLED=1 go test -count=1 -timeout 0 -v -run NothingGrows ./internal/soak -soak.growth=$(SOAK)
-	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestSimulationOnPostgres . -sim.postgres=$(SEEDS)
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestSimulationOnPostgres ./internal/behaviour -sim.postgres=$(SEEDS)
 	CGO_ENABLED=1 go test $(RACE) -count=10 -timeout 0 -v -run 'ClockSteps' ./world/postgres ./world/sqlite ./server
 	go test -count=1 -timeout 0 -run TestAlike ./world/sqlite ./world/postgres -alike.count=200
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestWireUnderFire ./server -wire.time=$(SOAK)
-	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestKill|TestWaitingHoldsNothing|TestRemoteWorld|TestWorldThroughPooler|TestWorld(WithoutAbilities)?$$' . ./server ./world/memory ./world/postgres ./internal/crypt ./internal/faults -sample.all
-	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestSimulation$$' . -sim.seeds=5000
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestKill|TestWaitingHoldsNothing|TestRemoteWorld|TestWorldThroughPooler|TestWorld(WithoutAbilities)?$$' ./internal/behaviour ./server ./world/memory ./world/postgres ./internal/crypt ./internal/faults -sample.all
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestSimulation$$' ./internal/behaviour -sim.seeds=5000
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run 'TestEachCallOfTheDiskFails|TestPowerCuts' ./world/sqlite -disk.cases=20
 
 # It wants the network: .ci/run does without it, as no vulnerability database is to be had everywhere, and building gosec takes minutes. What the rules that

@@ -81,6 +81,11 @@ func ExampleDropUndo() {
 	// run order-2 of final-order failed: no receipt
 }
 
+// shortage is an error of the application's own.
+type shortage struct{ Reason string }
+
+func (s *shortage) Error() string { return "short: " + s.Reason }
+
 // Error types that errors.As finds after a replay too.
 func ExampleErrorType() {
 	known := new(stepwell.Errors)

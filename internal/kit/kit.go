@@ -1,10 +1,12 @@
-// Package kit is the door through which stepwelltest changes an App: what runs in the place of steps' bodies, and what costs
-// virtual time. The root package opens it; its own API shows nothing of it.
+// Package kit is the door through which stepwelltest changes an App (what runs in the place of steps' bodies, and what costs
+// virtual time) and tests reach the code of a workflow. The root package opens it; its own API shows nothing of it.
 package kit
 
 import (
 	"context"
 	"time"
+
+	"github.com/stepwell/stepwell/internal/replay"
 )
 
 // Rig is what an App of a test does otherwise. The zero value changes nothing.
@@ -33,3 +35,7 @@ func (r *Rig) Wrap(real Body) Body {
 
 // Set gives a rig to a *stepwell.Config. The root package sets it.
 var Set func(config any, r Rig)
+
+// Code is the code of a workflow, a stepwell.Definition, as a machine evaluates it: a body for an encoded input. The root
+// package sets it.
+var Code func(definition any) (func(input []byte) replay.Body, error)

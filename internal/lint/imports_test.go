@@ -35,6 +35,7 @@ var layers = []layer{
 	{"internal/replay/...", []string{"world"}},
 	{"internal/codec/...", []string{"world"}},
 	{"internal/crypt/...", []string{"world"}},
+	{"internal/behaviour/...", []string{"", "internal/crypt", "internal/kit"}}, // tests of what authors see
 	{"internal/clocktest/...", []string{"", "world"}},
 	{"internal/crypttest/...", []string{"", "world"}},
 	{"internal/engine/...", []string{"world", "internal/replay", "internal/codec"}},
@@ -43,7 +44,7 @@ var layers = []layer{
 	{"internal/forktest/...", []string{"", "world", "world/memory", "internal/kit"}},
 	{"internal/history/...", []string{"world"}},
 	{"internal/human/...", nil},
-	{"internal/kit/...", nil},
+	{"internal/kit/...", []string{"internal/replay"}},
 	{"internal/lint/...", nil},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},

@@ -1,7 +1,7 @@
 package postgres_test
 
 // The answers at the edges (docs/failures.md numbers them) on a real server and its clock, with the machines of waiting runs kept in memory and
-// not. The root package shows them all in virtual time on memory and SQLite; here is what the world or the engine's dealings with it decide.
+// not. internal/behaviour shows them all in virtual time on memory and SQLite; here is what the world or the engine's dealings with it decide.
 // Left to worldtest, which shows them whole on this world: 27 ("ten thousand payloads are enough", "the owner can close its inbox"), and what
 // is deleted in 21 and 22 ("sweeping a run leaves its relatives alone", "a key is free when its run is swept").
 

@@ -82,7 +82,7 @@ func spread(b *testing.B, what string, all []time.Duration) {
 	b.ReportMetric(float64(all[len(all)*99/100])/1e6, what+"-p99-ms")
 }
 
-// BenchmarkSerial10 is the throughput of 10-step serial runs at several concurrencies, as the benchmark of this name in the root package measures it on the worlds that
+// BenchmarkSerial10 is the throughput of 10-step serial runs at several concurrencies, as the benchmark of this name in internal/behaviour measures it on the worlds that
 // need no server; one operation is one step.
 func BenchmarkSerial10(b *testing.B) {
 	const steps = 10

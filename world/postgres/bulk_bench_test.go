@@ -1,6 +1,6 @@
 package postgres_test
 
-// A bulk operation on PostgreSQL, as the benchmark of this name in the root package measures it on a file.
+// A bulk operation on PostgreSQL, as the benchmark of this name in internal/behaviour measures it on a file.
 
 import (
 	"context"

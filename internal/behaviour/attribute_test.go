@@ -1,0 +1,182 @@
+package behaviour_test
+
+// This file holds attributes, which clients read and list runs by, and the runs that a step's body starts.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// TestSetAttribute is seen while the run goes on; a list by attributes finds those that have it, in pages.
+func TestSetAttribute(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		wf := stepwell.Define("shown", func(ctx stepwell.Context, n int) (int, error) {
+			if err := stepwell.SetAttribute(ctx, "parity", map[string]any{"odd": n%2 == 1, "n": n}); err != nil {
+				return 0, err
+			}
+			for _, stage := range []string{"packing", "shipping"} {
+				if err := stepwell.SetAttribute(ctx, "stage", stage); err != nil {
+					return 0, err
+				}
+				if _, _, err := note.Wait(ctx); err != nil {
+					return 0, err
+				}
+			}
+			if err := stepwell.SetAttribute(ctx, "big", strings.Repeat("x", 9<<10)); !errors.Is(err, stepwell.ErrTooLarge) {
+				return 0, fmt.Errorf("a large attribute: %w", err)
+			}
+			if err := stepwell.SetAttribute(ctx, "", 1); !errors.Is(err, stepwell.ErrInvalid) {
+				return 0, fmt.Errorf("an attribute without a name: %w", err)
+			}
+			return n, stepwell.SetAttribute(ctx, "stage", "done")
+		})
+		app := r.begin(wf)
+		var runs []*stepwell.Run[int]
+		for i := range 6 {
+			runs = append(runs, start(r, app, wf, i, stepwell.StartOptions{ID: fmt.Sprint("run", i), Attributes: map[string]any{"tenant": "acme"}}))
+			if err := note.Send(r.ctx, app.App, fmt.Sprint("run", i), "go"); err != nil {
+				r.Fatal(err)
+			}
+		}
+		list := func(attrs map[string]json.RawMessage) (ids []string) {
+			for run, err := range app.List(r.ctx, stepwell.ListFilter{Attributes: attrs}) {
+				if err != nil {
+					r.Fatal(err)
+				}
+				ids = append(ids, run.ID)
+			}
+			return ids
+		}
+		until(r, "all to ship", func() bool { return len(list(map[string]json.RawMessage{"stage": []byte(`"shipping"`)})) == 6 })
+		odd := map[string]json.RawMessage{"parity": []byte(`{"odd":true}`), "tenant": []byte(`"acme"`)}
+		if diff := cmp.Diff([]string{"run5", "run3", "run1"}, list(odd)); diff != "" {
+			r.Errorf("odd ones (want -, got +):\n%s", diff)
+		}
+		if got := list(map[string]json.RawMessage{"tenant": []byte(`"ac"`)}); got != nil {
+			r.Errorf("a part of a value matches %v, want none", got)
+		}
+		for i, run := range runs {
+			if err := note.Send(r.ctx, app.App, run.ID(), "on"); err != nil {
+				r.Fatal(err)
+			}
+			want(r, run, i)
+			r.replays(run.ID(), wf)
+		}
+		if got := string(r.get("run3").Attributes["stage"]); got != `"done"` {
+			r.Errorf("stage of a run that is over is %s, want done: it was set in the last turn", got)
+		}
+	})
+}
+
+// TestAttributesAreBounded: the code hears which one is too many, live and replayed, and a start with too many is refused.
+func TestAttributesAreBounded(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		wf := stepwell.Define("bounded", func(ctx stepwell.Context, round int) (string, error) {
+			var refused []int
+			for i := range 70 {
+				switch err := stepwell.SetAttribute(ctx, fmt.Sprint("a", i), i); {
+				case errors.Is(err, stepwell.ErrTooLarge):
+					refused = append(refused, i)
+				case err != nil:
+					return "", err
+				}
+				if i == 66 {
+					if _, _, err := note.Wait(ctx); err != nil {
+						return "", err
+					}
+				}
+			}
+			for i := range 3 { // the value counts that stands, and not those before it
+				if err := stepwell.SetAttribute(ctx, "a1", strings.Repeat("x", 8100)); err != nil {
+					return "", fmt.Errorf("round %d: %w", i, err)
+				}
+			}
+			if err := stepwell.SetAttribute(ctx, "a2", strings.Repeat("x", 8100)); !errors.Is(err, stepwell.ErrTooLarge) {
+				return "", fmt.Errorf("bytes: %w", err)
+			}
+			if round == 0 {
+				return "", stepwell.ContinueAsNew(ctx, 1)
+			}
+			return fmt.Sprint(refused), nil
+		})
+		app := r.begin(wf)
+		run := start(r, app, wf, 0, stepwell.StartOptions{ID: "bounded", Attributes: map[string]any{"first": 1}})
+		for range 2 {
+			if err := note.Send(r.ctx, app.App, "bounded", "go"); err != nil {
+				r.Fatal(err)
+			}
+		}
+		want(r, run, "[63 64 65 66 67 68 69]")
+		r.replays("bounded", wf)
+		if got := len(r.get("bounded").Attributes); got != world.MaxAttributes {
+			r.Errorf("%d attributes, want %d", got, world.MaxAttributes)
+		}
+		many := map[string]any{}
+		for i := range world.MaxAttributes + 1 {
+			many[fmt.Sprint(i)] = i
+		}
+		for _, attributes := range []map[string]any{many, {"a": strings.Repeat("x", 8000), "b": strings.Repeat("x", 8000), "c": strings.Repeat("x", 1000)}} {
+			if _, err := wf.Start(r.ctx, app.App, 0, stepwell.StartOptions{ID: "many", Attributes: attributes}); !errors.Is(err, stepwell.ErrTooLarge) {
+				r.Errorf("a start with too many attributes: got %v", err)
+			}
+		}
+	})
+}
+
+// TestBodyStartsARun under its step's ID: the next attempt gets the same run, and waits for it; a second one of the same workflow needs a key of its own.
+func TestBodyStartsARun(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		other := stepwell.Define("other", func(ctx stepwell.Context, n int) (int, error) {
+			return 10 * n, stepwell.Sleep(ctx, "a-while", time.Second)
+		})
+		var app *worker
+		wf := stepwell.Define("starter", func(ctx stepwell.Context, _ int) (string, error) {
+			return stepwell.Step(ctx, "start-others", func(c context.Context) (string, error) {
+				first, err := other.Start(c, app.App, 1)
+				if err != nil {
+					return "", err
+				}
+				if _, err := other.Start(c, app.App, 2); !errors.Is(err, stepwell.ErrInvalid) {
+					return "", stepwell.Fatal(fmt.Errorf("a second start: %w", err))
+				}
+				second, err := other.Start(c, app.App, 2, stepwell.Key("second"))
+				if err != nil {
+					return "", err
+				}
+				if stepwell.Info(c).Attempt == 1 {
+					return "", errors.New("once more")
+				}
+				a, err := first.Result(c)
+				if err != nil {
+					return "", err
+				}
+				b, err := second.Result(c)
+				return fmt.Sprint(a, b, first.Existed(), second.Existed()), err
+			})
+		})
+		app = r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, other}, MaxSteps: 1})
+		run := start(r, app, wf, 0)
+		want(r, run, "10 20 true true")
+		keys := map[string]bool{}
+		for info, err := range app.List(r.ctx, stepwell.ListFilter{Workflow: "other"}) {
+			if err != nil {
+				r.Fatal(err)
+			}
+			keys[info.Key] = true
+		}
+		step := r.events(run.ID(), world.StepCreated)[0].ID
+		if diff := cmp.Diff(map[string]bool{step: true, "second": true}, keys); diff != "" {
+			r.Errorf("keys of the runs (want -, got +):\n%s", diff)
+		}
+	})
+}

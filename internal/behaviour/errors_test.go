@@ -1,0 +1,124 @@
+package behaviour_test
+
+// What is left of an error after a replay: identity, causes, code, and where the step failed.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+var errStock = errors.New("out of stock")
+
+type shortage struct{ Reason string }
+
+func (d *shortage) Error() string { return "short: " + d.Reason }
+
+func known() *stepwell.Errors {
+	e := new(stepwell.Errors)
+	e.Sentinel("stock", errStock)
+	stepwell.ErrorType[*shortage](e, "shortage")
+	return e
+}
+
+// line is the place so many lines below the call, as "errors_test.go:7".
+func line(below int) string {
+	_, file, n, _ := runtime.Caller(1)
+	return fmt.Sprintf("%s:%d", file[strings.LastIndexByte(file, '/')+1:], n+below)
+}
+
+// failsOnce is a workflow whose steps fail in different ways. It notes where they should have.
+func failsOnce(places map[string]string) (*stepwell.Workflow[string, string], *stepwell.RegisteredStep[int, int]) {
+	places["registered"] = line(1)
+	registered := stepwell.DefineStep("registered", func(context.Context, int) (int, error) {
+		return 0, stepErr(2)
+	}, stepwell.Retry{Attempts: 1})
+	wf := stepwell.Define("failing", func(ctx stepwell.Context, how string) (string, error) {
+		once := stepwell.Retry{Attempts: 1}
+		var err error
+		switch how {
+		case "do":
+			places[how] = line(1)
+			err = stepwell.Do(ctx, how, func(context.Context) error {
+				return stepErr(1)
+			}, once)
+		case "step":
+			places[how] = line(1)
+			_, err = stepwell.Step(ctx, how, func(context.Context) (int, error) {
+				return 0, stepErr(1)
+			}, once)
+		case "fatal":
+			err = stepwell.Do(ctx, how, func(context.Context) error {
+				places[how] = line(1)
+				return fmt.Errorf("around: %w", stepwell.Fatal(stepErr(1)))
+			})
+		case "panic":
+			err = stepwell.Do(ctx, how, func(context.Context) error {
+				places[how] = line(1)
+				panic(stepErr(1))
+			}, once)
+		case "nil pointer":
+			err = stepwell.Do(ctx, how, func(context.Context) error {
+				var d *shortage
+				places[how] = line(1)
+				return errors.New(d.Reason)
+			}, once)
+		case "registered":
+			_, err = registered.Run(ctx, 1)
+		}
+		if sleepErr := stepwell.Sleep(ctx, "until it is replayed", time.Minute); sleepErr != nil {
+			return "", sleepErr
+		}
+		step, ok := errors.AsType[*stepwell.StepError](err)
+		if !ok {
+			return "", fmt.Errorf("%T is no *StepError", err)
+		}
+		if what, _ := errors.AsType[*shortage](err); step.Code != world.CodePanic && (!errors.Is(err, errStock) || !errors.Is(err, io.EOF) || what == nil) {
+			return "", errors.New("the code does not see what it failed with")
+		}
+		return "", fmt.Errorf("the end: %w", err)
+	})
+	return wf, registered
+}
+
+// stepErr is an error with causes of each sort.
+func stepErr(n int) error {
+	return fmt.Errorf("try %d: %w", n, errors.Join(errStock, &shortage{"no funds"}, io.EOF))
+}
+
+func TestErrorsSurviveAReplay(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		places := map[string]string{}
+		wf, registered := failsOnce(places)
+		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf, registered}, Errors: known()}
+		for _, how := range []string{"do", "step", "fatal", "panic", "nil pointer", "registered"} {
+			wk := r.beginWith(cfg)
+			run := start(r, wk, wf, how)
+			until(r, "the step to fail", func() bool { return r.count(run.ID(), world.WaitCreated, "") == 1 })
+			wk.stop(r.T)
+			wk = r.beginWith(cfg) // it replays what failed
+			failed := wantErr(r, run, world.Failed)
+			step := r.events(run.ID(), world.StepFailed)[0].Error
+			end := r.events(run.ID(), world.RunFailed)[0].Error
+			if step.Where != places[how] || end.Where != places[how] {
+				r.Errorf("%s: the step failed at %q, the run at %q, want %q", how, step.Where, end.Where, places[how])
+			}
+			if panicked := step.Code == world.CodePanic; panicked != strings.Contains(step.Stack, places[how]) || panicked && strings.Contains(step.Stack, "internal/engine") {
+				r.Errorf("%s: code %q, stack:\n%s\nwant the author's part of it where it panicked, else none", how, step.Code, step.Stack)
+			}
+			what, _ := errors.AsType[*shortage](failed)
+			if step.Code != world.CodePanic && (!errors.Is(failed, errStock) || !errors.Is(failed, io.EOF) || what == nil || what.Reason != "no funds") {
+				r.Errorf("%s: %v has lost what it was made of", how, failed)
+			}
+			wk.stop(r.T)
+		}
+	})
+}

@@ -1,0 +1,387 @@
+package behaviour_test
+
+// This file holds law 8 (docs/design.md#law-8) for all that runs wait for: hooks, children, other runs, pauses,
+// cancels. Worker processes are killed before and after each commit and inside each body, while the process beside them, this
+// one, sends, pauses, resumes and cancels.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/internal/sample"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/sqlite"
+)
+
+// waitingEnv holds the orders of a worker process whose runs wait, as JSON.
+const waitingEnv = "STEPWELL_TEST_WAITING"
+
+// waitingVictim says where the worker process kills itself.
+type waitingVictim struct {
+	bin  string // what is executed: this test binary, without the race detector
+	Dir  string
+	N    int  // at its N-th commit; 0: never
+	Late bool // after it, not before
+	Body string
+	Note string // sends this to the gatherer as it dies
+}
+
+func init() {
+	orders := os.Getenv(waitingEnv)
+	if orders == "" {
+		return
+	}
+	var v waitingVictim
+	err := json.Unmarshal([]byte(orders), &v)
+	if err == nil {
+		err = v.work()
+	}
+	if err != nil {
+		fmt.Println(err)
+	}
+	os.Exit(0)
+}
+
+// work works until standard input ends.
+func (v *waitingVictim) work() error {
+	file, err := sqlite.Open(filepath.Join(v.Dir, "runs.db"))
+	if err != nil {
+		return err
+	}
+	f := faults.Fault{Before: func() { v.lastWords(file) }}
+	if v.Late {
+		f = faults.Fault{After: f.Before}
+	}
+	app, err := stepwell.New(faults.New(file, faults.At(faults.Commit, v.N, f)), stepwell.Config{Definitions: v.definitions(), Name: "waiting"})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	return errors.Join(app.Run(ctx), file.Close())
+}
+
+var waitingGo = stepwell.Event[string]("go")
+
+// step is a body that dies where it is told to, on its first attempt.
+func (v *waitingVictim) step(ctx stepwell.Context, name string) (string, error) {
+	return stepwell.Step(ctx, name, func(c context.Context) (string, error) {
+		if v.Body == name && stepwell.Info(c).Attempt == 1 {
+			die()
+		}
+		return name, nil
+	})
+}
+
+func (v *waitingVictim) definitions() []stepwell.Definition {
+	leaf := stepwell.Define("leaf", func(ctx stepwell.Context, n int) (int, error) {
+		_, err := v.step(ctx, "leaf")
+		return n, err
+	})
+	mid := stepwell.Define("mid", func(ctx stepwell.Context, n int) (int, error) {
+		got, err := leaf.Child().Run(ctx, n)
+		if err != nil {
+			return 0, err
+		}
+		_, err = v.step(ctx, "mid")
+		return 10 * got, err
+	})
+	target := stepwell.Define("target", func(ctx stepwell.Context, _ int) (string, error) {
+		s, _, err := waitingGo.Wait(ctx)
+		return "target got " + s, err
+	})
+	top := stepwell.Define("top", func(ctx stepwell.Context, _ int) (string, error) {
+		h, err := stepwell.NewHook[string](ctx, stepwell.Token("tok"))
+		if err != nil {
+			return "", err
+		}
+		a, b := mid.Child().Start(ctx, 1), mid.Child(stepwell.ChildOptions{ID: "chosen"}).Start(ctx, 2)
+		awaited, err := stepwell.AwaitRun[string](ctx, "target")
+		if err != nil {
+			return "", err
+		}
+		out := awaited
+		for range 2 {
+			s, err := h.Receive(ctx)
+			if err != nil {
+				return "", err
+			}
+			out += " " + s
+		}
+		for _, f := range []*stepwell.ChildRun[int]{a, b} {
+			n, err := f.Get(ctx)
+			if err != nil {
+				return "", err
+			}
+			out += fmt.Sprint(" ", n)
+		}
+		if err := h.Dispose(ctx); err != nil {
+			return "", err
+		}
+		s, err := v.step(ctx, "end")
+		return out + " " + s, err
+	})
+	doomed := stepwell.Define("doomed", func(ctx stepwell.Context, nested bool) (string, error) {
+		if nested {
+			return "", stepwell.Sleep(ctx, "long", time.Hour)
+		}
+		h, err := stepwell.NewHook[string](ctx, stepwell.Token("doomed-tok"))
+		if err != nil {
+			return "", err
+		}
+		child := stepwell.Define("doomed", func(stepwell.Context, bool) (string, error) { return "", nil }).Child(stepwell.ChildOptions{ID: "doomed-child"})
+		kid := child.Start(ctx, true)
+		_, err = h.Receive(ctx)
+		if errors.Is(err, stepwell.ErrCancelled) {
+			_, clean := v.step(ctx.Uncancelled(), "clean-up")
+			return "", errors.Join(err, clean)
+		}
+		_, err = kid.Get(ctx)
+		return "", err
+	})
+	held := stepwell.Define("held", func(ctx stepwell.Context, _ int) (string, error) {
+		s, _, err := waitingGo.Wait(ctx)
+		if err != nil {
+			return "", err
+		}
+		end, err := v.step(ctx, "held")
+		return s + " " + end, err
+	})
+	return []stepwell.Definition{leaf, mid, target, top, doomed, held, gatherer}
+}
+
+// waitingRuns are all that must be there at the end, and how: children of children too.
+var waitingRuns = map[string]struct {
+	status world.Status
+	output string
+	runs   int
+}{
+	"top":    {world.Completed, `"target got x 1 2 10 20 end"`, 1},
+	"target": {world.Completed, `"target got x"`, 1},
+	"held":   {world.Completed, `"y held"`, 1},
+	"doomed": {world.Cancelled, "", 2},
+	"mid":    {world.Completed, "", 2},
+	"leaf":   {world.Completed, "", 2},
+}
+
+// script is what this process does to the runs, each as soon as it can: it returns false where it is too early.
+func script(ctx context.Context, app *stepwell.App) []func() (bool, error) {
+	hook := func(token, payload string) func() (bool, error) {
+		return func() (bool, error) {
+			err := app.SendHook(ctx, token, json.RawMessage(payload), stepwell.DeliveryID("payload-"+payload))
+			if errors.Is(err, stepwell.ErrNotFound) {
+				return false, nil
+			}
+			return true, err
+		}
+	}
+	do := func(act func() error) func() (bool, error) { return func() (bool, error) { return true, act() } }
+	return []func() (bool, error){
+		do(func() error { return app.Pause(ctx, "held", "for a while") }),
+		hook("tok", `"1"`),
+		do(func() error { return waitingGo.Send(ctx, app, "held", "y") }),
+		func() (bool, error) {
+			rows, err := app.Hooks(ctx, "doomed", "")
+			if err != nil || len(rows) == 0 {
+				return false, err
+			}
+			return true, app.Cancel(ctx, "doomed", "enough")
+		},
+		do(func() error { return waitingGo.Send(ctx, app, "target", "x") }),
+		do(func() error { return app.Resume(ctx, "held") }),
+		hook("tok", `"2"`),
+	}
+}
+
+// TestKillWhileRunsWait kills the worker before and after its k-th commit, for each k until it gets through alive, and inside each body.
+func TestKillWhileRunsWait(t *testing.T) {
+	bin := withoutRace(t)
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprintf("commit/after=%v", late), func(t *testing.T) {
+			t.Parallel()
+			const least, most = 12, 80
+			first, step := sample.Of(t, 8)
+			for n := first; ; n += step {
+				if n > most {
+					t.Fatalf("still dying at commit %d", n)
+				}
+				if !killWaiting(t, waitingVictim{bin: bin, N: n, Late: late}) {
+					if n <= least {
+						t.Errorf("died at %d commits, want more than %d: the failpoints are not reached", n-1, least)
+					}
+					t.Logf("died at fewer than %d commits", n)
+					return
+				}
+			}
+		})
+	}
+	t.Run("continuations", func(t *testing.T) {
+		t.Parallel()
+		killContinuing(t, bin)
+	})
+	t.Run("bodies", func(t *testing.T) {
+		t.Parallel()
+		for _, body := range []string{"leaf", "mid", "end", "held", "clean-up"} {
+			if !killWaiting(t, waitingVictim{bin: bin, Body: body}) {
+				t.Errorf("body %s: it was not reached", body)
+			}
+		}
+	})
+}
+
+// killWaiting lets the runs go through a death, and looks at what became of them. It reports whether there was one.
+func killWaiting(t *testing.T, v waitingVictim) (died bool) {
+	t.Helper()
+	v.Dir = t.TempDir()
+	where := fmt.Sprintf("commit %d, after %v, body %q", v.N, v.Late, v.Body)
+	file := openFile(t, filepath.Join(v.Dir, "runs.db"))
+	app, err := stepwell.New(file, stepwell.Config{Name: "client"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for name, input := range map[string]string{"target": "0", "top": "0", "held": "0", "doomed": "false"} {
+		if _, err := app.Start(ctx, name, json.RawMessage(input), stepwell.StartOptions{ID: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	todo := script(ctx, app)
+	worker := startWaiting(t, v)
+	for len(todo) > 0 || !waitingOver(t, app) {
+		if len(todo) > 0 {
+			done, err := todo[0]()
+			if err != nil {
+				t.Fatalf("%s: %d acts left: %v", where, len(todo), err)
+			}
+			if done {
+				todo = todo[1:]
+			}
+		}
+		select {
+		case <-worker.ended:
+			if died || worker.said.Len() > 0 {
+				t.Fatalf("%s: the worker ended: %s", where, worker.said)
+			}
+			died = true
+			worker = startWaiting(t, waitingVictim{bin: v.bin, Dir: v.Dir})
+		case <-ctx.Done():
+			for _, name := range []string{"top", "target", "held", "doomed"} {
+				w, err := app.Why(context.Background(), name)
+				t.Log(name, w, err)
+			}
+			t.Fatalf("%s: the runs do not end, %d acts left", where, len(todo))
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	worker.stop()
+	<-worker.ended
+	checkWaiting(t, where, app, file)
+	return died
+}
+
+// withoutRace is this test binary, built without the race detector: a process that dies a hundred times is ten times slower with it.
+func withoutRace(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return self
+	}
+	bin := filepath.Join(t.TempDir(), "stepwell.test.exe")
+	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-race=false", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go test -c: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// waitingWorker is one worker process.
+type waitingWorker struct {
+	said  *bytes.Buffer // after ended
+	ended chan struct{}
+	stop  func()
+}
+
+func startWaiting(t *testing.T, v waitingVictim) *waitingWorker {
+	t.Helper()
+	orders, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), v.bin)
+	cmd.Env = append(os.Environ(), waitingEnv+"="+string(orders))
+	w := &waitingWorker{said: &bytes.Buffer{}, ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = w.said, os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.stop = func() { _ = in.Close() }
+	go func() {
+		defer close(w.ended)
+		_ = cmd.Wait() // killed, or told to stop
+	}()
+	return w
+}
+
+func waitingOver(t *testing.T, app *stepwell.App) bool {
+	t.Helper()
+	n := 0
+	for row, err := range app.List(context.Background(), stepwell.ListFilter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !row.Status.Terminal() {
+			return false
+		}
+		n++
+	}
+	return n >= 4
+}
+
+// checkWaiting: right results, no run twice, no token held, every log legal, every step recorded once.
+func checkWaiting(t *testing.T, where string, app *stepwell.App, w world.World) {
+	t.Helper()
+	runs := map[string]int{}
+	for row, err := range app.List(context.Background(), stepwell.ListFilter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs[row.Workflow]++
+		want := waitingRuns[row.Workflow]
+		if row.Status != want.status || want.output != "" && string(row.Output) != want.output {
+			t.Errorf("%s: run %s of %s is %s with %s, want %s with %s", where, row.ID, row.Workflow, row.Status, row.Output, want.status, want.output)
+		}
+		checkLog(func(format string, args ...any) { t.Errorf(where+": "+format, args...) }, row.ID, eventsOf(t, w, row.ID))
+	}
+	for workflow, want := range waitingRuns {
+		if got := runs[workflow]; got != want.runs {
+			t.Errorf("%s: %d runs of %s, want %d", where, got, workflow, want.runs)
+		}
+	}
+	if hooks, err := app.Hooks(context.Background(), "", ""); err != nil || len(hooks) > 0 {
+		t.Errorf("%s: tokens are held still: %+v, %v", where, hooks, err)
+	}
+}

@@ -1,0 +1,264 @@
+package behaviour_test
+
+// The answers of semantics.md about many runs and many requests: 20 (of starts), 22, 27, 28, and the errors of 30.
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/sqlite"
+)
+
+func TestAnswer20ATakenRunIDIsAnErrorAndAStartWithoutOneIsANewRun(t *testing.T) {
+	everyWay(t, func(r *rig) {
+		wf, other := serial(1), serial(2)
+		client := r.client(wf, other)
+		taken, err := wf.Start(r.ctx, client, 1, stepwell.StartOptions{ID: "chosen"})
+		if err != nil {
+			r.Fatal(err)
+		}
+		wk := r.begin(wf, other)
+		for state, app := range map[string]*stepwell.App{"by a client": client, "by the worker": wk.App} {
+			for name, w := range map[string]*stepwell.Workflow[int, int]{"the same workflow": wf, "another": other} {
+				run, err := w.Start(r.ctx, app, 7, stepwell.StartOptions{ID: "chosen"})
+				if !errors.Is(err, stepwell.ErrRunExists) || run != nil {
+					r.Errorf("start of %s, %s: got %v, %v; want ErrRunExists", name, state, run, err)
+				}
+			}
+		}
+		want(r, taken, 1)
+		before := r.get("chosen")
+		if _, err := wf.Start(r.ctx, wk.App, 7, stepwell.StartOptions{ID: "chosen"}); !errors.Is(err, stepwell.ErrRunExists) {
+			r.Errorf("start when the run is over: %v, want ErrRunExists", err)
+		}
+		if diff := cmp.Diff(before, r.get("chosen")); diff != "" {
+			r.Errorf("the run that has the ID changed (-before +after):\n%s", diff)
+		}
+		seen := map[string]bool{"chosen": true}
+		for _, app := range []*stepwell.App{client, wk.App, client, wk.App} {
+			run, err := wf.Start(r.ctx, app, 1)
+			if err != nil || seen[run.ID()] || run.Existed() {
+				r.Fatalf("start without an ID: %v; want a new run", err)
+			}
+			seen[run.ID()] = true
+			want(r, run, 1)
+		}
+	})
+}
+
+func TestAnswer22AKeyGivesTheExistingRunInWhateverStateItIs(t *testing.T) {
+	everyWay(t, func(r *rig) {
+		v2 := stepwell.Define("serial-3", func(stepwell.Context, int) (int, error) { return -1, nil }, stepwell.Version(2))
+		wf, other := serial(3), serial(4)
+		key := stepwell.Key("user-42")
+		client := r.client(wf, v2)
+		pending, err := wf.Start(r.ctx, client, 100, key)
+		if err != nil || pending.Existed() {
+			r.Fatalf("Start = %v, existed %v", err, pending.Existed())
+		}
+		check := func(when string, w *stepwell.Workflow[int, int], app *stepwell.App, in int) {
+			r.Helper()
+			again, err := w.Start(r.ctx, app, in, key)
+			if err != nil || again.ID() != pending.ID() || !again.Existed() {
+				r.Errorf("%s: Start = run %s, existed %v, %v; want the existing run %s", when, again.ID(), again.Existed(), err, pending.ID())
+			}
+		}
+		check("pending, other input", wf, client, 5)
+		check("pending, other version", v2, client, 5)
+		wk := r.begin(wf, other, v2)
+		want(r, pending, 103)
+		check("completed, by the worker", wf, wk.App, 100)
+		check("completed, other version", v2, wk.App, 100)
+		elsewhere, err := other.Start(r.ctx, wk.App, 0, key)
+		if err != nil || elsewhere.Existed() || elsewhere.ID() == pending.ID() {
+			r.Errorf("another workflow with the same key: %v, existed %v, want a run of its own", err, elsewhere.Existed())
+		}
+		want(r, elsewhere, 6)
+		n := 0
+		for _, err := range client.List(r.ctx, stepwell.ListFilter{Workflow: "serial-3"}) {
+			if n++; err != nil {
+				r.Fatal(err)
+			}
+		}
+		if n != 1 {
+			r.Errorf("runs = %d, want 1", n)
+		}
+	})
+}
+
+func TestAnswer22AKeyIsFreeWhenItsRunIsDeleted(t *testing.T) {
+	everyWay(t, func(r *rig) {
+		wf := serial(1)
+		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, SweepInterval: time.Second})
+		first := start(r, wk, wf, 0, stepwell.Key("k"), stepwell.Retention(2*time.Second))
+		want(r, first, 0)
+		until(r, "the sweep", func() bool {
+			_, err := wk.Get(r.ctx, first.ID())
+			return errors.Is(err, stepwell.ErrNotFound)
+		})
+		if again := start(r, wk, wf, 0, stepwell.Key("k")); again.Existed() || again.ID() == first.ID() {
+			r.Error("the deleted run's key is still taken")
+		}
+	})
+}
+
+// The inbox is the store's, and no code of the run ever runs: the cache cannot matter.
+func TestAnswer27AFullInboxRefusesPayloadsAndLetsACancelThrough(t *testing.T) {
+	limits := map[string]int{"memory": 10_000, "sqlite": 20}
+	for _, k := range kinds {
+		limit, open := limits[k.name], k.open
+		if k.name == "sqlite" {
+			open = func(t testing.TB) world.World {
+				return openFile(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{InboxLimit: limits["sqlite"]})
+			}
+		}
+		t.Run(k.name, func(t *testing.T) {
+			bubble(t, open, modes[0].set, func(r *rig) {
+				app := r.client(waitOnce)
+				run, err := waitOnce.Start(r.ctx, app, struct{}{})
+				if err != nil {
+					r.Fatal(err)
+				}
+				for i := range limit {
+					if err := numbers.Send(r.ctx, app, run.ID(), number{i}); err != nil {
+						r.Fatalf("payload %d: %v", i+1, err)
+					}
+				}
+				if err := numbers.Send(r.ctx, app, run.ID(), number{}); !errors.Is(err, stepwell.ErrInboxFull) {
+					r.Errorf("payload %d: %v, want ErrInboxFull", limit+1, err)
+				}
+				if got := r.get(run.ID()).Queue.Mail; got != limit {
+					r.Errorf("mail = %d, want %d", got, limit)
+				}
+				r.cancel(app, run.ID())
+				r.begin()
+				wantErr(r, run, world.Cancelled)
+			})
+		})
+	}
+}
+
+// What the owner took from the inbox and no wait has taken counts too: by the limit that all have, and by one that is soon reached.
+func TestAnswer27UnreadPayloadsInTheLogCount(t *testing.T) {
+	t.Run("10000", func(t *testing.T) {
+		t.Parallel()
+		bubble(t, kinds[0].open, modes[0].set, func(r *rig) { r.unread(10_000, kit.Rig{}) })
+	})
+	everyWay(t, func(r *rig) { r.unread(100, kit.Rig{Unread: 100}) })
+}
+
+// unread fills a run up with payloads that it does not wait for.
+func (r *rig) unread(limit int, with kit.Rig) {
+	r.Helper()
+	wf := stepwell.Define("unread", func(ctx stepwell.Context, _ struct{}) (int, error) {
+		return 0, stepwell.Sleep(ctx, "long", time.Hour)
+	})
+	cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}}
+	kit.Set(&cfg, with)
+	wk := r.beginWith(cfg)
+	run := start(r, wk, wf, struct{}{})
+	var err error
+	sent := 0
+	for ; sent < 2*limit && err == nil; sent++ {
+		if err = numbers.Send(r.ctx, wk.App, run.ID(), number{sent}); sent%(limit/10) == 0 {
+			r.pass(time.Second)
+		}
+	}
+	if !errors.Is(err, stepwell.ErrInboxFull) || sent < limit {
+		r.Errorf("payload %d: %v, want ErrInboxFull at about %d", sent, err, limit)
+	}
+	r.cancel(wk.App, run.ID())
+	wantErr(r, run, world.Cancelled)
+}
+
+// One run of the lowest priority waits, and then one of each priority comes: it is served behind those that count more than it does by then.
+// Each run ends in the take that begins it: no machine is ever kept, and the cache cannot matter.
+func TestAnswer28PriorityIsStrictButAMinuteOfWaitingCountsOneMore(t *testing.T) {
+	for minutes, order := range [][]int{
+		0: {4, 3, 2, 0, 1},
+		1: {4, 3, 0, 2, 1},
+		2: {4, 0, 3, 2, 1},
+		3: {0, 4, 3, 2, 1},
+		9: {0, 4, 3, 2, 1},
+	} {
+		if order == nil {
+			continue
+		}
+		t.Run(fmt.Sprintf("after %d minutes", minutes), func(t *testing.T) {
+			t.Parallel()
+			onWorlds(t, func(r *rig) {
+				var served []int
+				wf := stepwell.Define("served", func(_ stepwell.Context, n int) (int, error) {
+					served = append(served, n) // one at a time, and nothing is replayed
+					return n, nil
+				})
+				client := r.client(wf)
+				runs := make([]*stepwell.Run[int], 5)
+				for n := range runs {
+					var err error
+					if runs[n], err = wf.Start(r.ctx, client, n, stepwell.StartOptions{Priority: max(n, 1)}); err != nil {
+						r.Fatal(err)
+					}
+					if n == 0 {
+						r.pass(time.Duration(minutes)*time.Minute + time.Second)
+					}
+				}
+				r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, MaxRuns: 1})
+				for n, run := range runs {
+					want(r, run, n)
+				}
+				if diff := cmp.Diff(order, served); diff != "" {
+					r.Errorf("order of service: want -, got +:\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestAnswer30UnknownAndEndedRunsAreTold(t *testing.T) {
+	everyWay(t, func(r *rig) {
+		wf := serial(1)
+		wk := r.begin(wf)
+		run := start(r, wk, wf, 0)
+		want(r, run, 0)
+		before := len(r.events(run.ID()))
+		for name, id := range map[string]string{"unknown": "wrun_unknown", "ended": run.ID(), "empty": "", "malformed": "no such\x00run"} {
+			wantErr := stepwell.ErrNotFound
+			if name == "ended" {
+				wantErr = stepwell.ErrTerminal
+			}
+			for what, err := range map[string]error{
+				"send": numbers.Send(r.ctx, wk.App, id, number{}), "cancel": wk.Cancel(r.ctx, id, ""),
+			} {
+				if !errors.Is(err, wantErr) && !(name != "ended" && errors.Is(err, stepwell.ErrInvalid)) {
+					r.Errorf("%s to %s run: %v, want %v", what, name, err, wantErr)
+				}
+			}
+			if name == "ended" {
+				continue
+			}
+			if _, err := wk.Get(r.ctx, id); !errors.Is(err, stepwell.ErrNotFound) {
+				r.Errorf("get %s run: %v, want ErrNotFound", name, err)
+			}
+			if _, err := wf.Get(wk.App, id).Result(r.ctx); !errors.Is(err, stepwell.ErrNotFound) {
+				r.Errorf("result of %s run: %v, want ErrNotFound", name, err)
+			}
+			for _, err := range wk.Events(r.ctx, id, stepwell.EventFilter{}) {
+				if !errors.Is(err, stepwell.ErrNotFound) {
+					r.Errorf("events of %s run: %v, want ErrNotFound", name, err)
+				}
+			}
+		}
+		if after := len(r.events(run.ID())); after != before {
+			r.Errorf("events = %d, were %d", after, before)
+		}
+	})
+}

@@ -1,0 +1,368 @@
+package behaviour_test
+
+// This file holds the laws against the log that one simulated run left behind. Laws: docs/design.md#the-laws.
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// check holds the laws against all that is left, and the results against the oracle.
+func (s *simulation) check(seen *simCoverage) {
+	reads := map[string]*simRun{}
+	runs := s.runs()
+	for i := range runs {
+		r := &simRun{Run: &runs[i], events: s.events(runs[i].ID)}
+		if err := json.Unmarshal(r.Input, &r.program); err != nil {
+			s.problem("input of run %s: %v", r.ID, err)
+			return
+		}
+		var err error
+		if r.log, err = readLog(&r.program, r.events); err != nil {
+			s.problem("run %s: %v", r.ID, err)
+			return
+		}
+		reads[r.ID] = r
+		checkLog(s.under(r), r.ID, r.events)
+		s.checkSteps(r)
+		checkPauses(s.under(r), r)
+		checkCancel(s.under(r), r)
+		if !r.forced() && !s.withoutCode(r) {
+			checkCleanUp(s.under(r), r)
+			checkUndos(s.under(r), r)
+		}
+		checkTimeout(s.under(r), r)
+		s.checkEnd(r)
+		s.checkReplay(r)
+	}
+	s.checkFamilies(reads)
+	seen.see(s, reads)
+}
+
+// simRun is one run that was simulated.
+type simRun struct {
+	*world.Run
+	program simNode
+	events  []world.Event
+	log     *simRead
+}
+
+// under makes problems say which run they are about.
+func (s *simulation) under(r *simRun) func(string, ...any) {
+	return func(format string, args ...any) { s.problem("run "+r.ID+": "+format, args...) }
+}
+
+// checkLog holds a log against the laws that need nothing else: the fold takes it, it has no gap and at most one end, times do not go back,
+// no timer is early, a delivery is there once.
+func checkLog(tell func(string, ...any), run string, events []world.Event) {
+	problem := func(format string, args ...any) { tell(format+" (laws: docs/design.md)", args...) }
+	state := &world.State{ID: run}
+	until := map[string]time.Time{}
+	deliveries := map[string]int64{}
+	segments := map[string]int{} // of deliveries
+	for i := range events {
+		e := &events[i]
+		if want := int64(i + 1); e.Seq != want {
+			problem("law 1: event %d stands at place %d", e.Seq, want)
+		}
+		if e.Time.Before(state.Time) {
+			problem("event %d: its time is before that of the one before", e.Seq)
+		}
+		if changed, err := state.Apply(e, e.Time); err != nil || !changed {
+			problem("law 2: the fold refuses event %d %s: changed %v, %v", e.Seq, e.Type, changed, err)
+		}
+		if e.Type.Terminal() && i != len(events)-1 {
+			problem("law 2: event %d %s is not the last", e.Seq, e.Type)
+		}
+		switch {
+		case e.Type == world.WaitCreated:
+			until[e.ID] = e.Until
+		case e.Type == world.WaitCompleted && e.Outcome == world.OutcomeDue && e.Time.Before(until[e.ID]):
+			problem("law 7: event %d: wait %s is over at %s, due at %s", e.Seq, e.ID, e.Time, until[e.ID])
+		}
+		if e.Delivery != "" {
+			if before := deliveries[e.Delivery]; before > 0 && state.Segment-segments[e.Delivery] < 2 {
+				problem("law 6: delivery %s is in events %d and %d", e.Delivery, before, e.Seq)
+			}
+			deliveries[e.Delivery], segments[e.Delivery] = e.Seq, state.Segment
+		}
+	}
+	ends := slices.DeleteFunc(slices.Clone(events), func(e world.Event) bool { return !e.Type.Terminal() })
+	if len(ends) > 1 {
+		problem("law 2: %d ends", len(ends))
+	}
+}
+
+// checkSteps holds what is in the log against what the bodies did.
+func (s *simulation) checkSteps(r *simRun) {
+	problem := s.under(r)
+	budgets := map[string]int{}
+	r.program.walk(func(n *simNode) { budgets[n.Name] = n.Attempts })
+	starts, failures := map[string]int{}, map[string]int{}
+	for i := range r.events {
+		e := &r.events[i]
+		kind := r.log.kinds[e.ID]
+		switch {
+		case kind != world.KindClosure && kind != world.KindTask:
+		case e.Type == world.StepStarted:
+			starts[e.ID]++
+		case e.Type == world.StepRetrying && e.Error.Code != world.CodeAbandoned, e.Type == world.StepFailed && e.Error.Code != world.CodeCancelled:
+			failures[e.ID]++
+		}
+	}
+	for id, n := range failures {
+		if most := budgets[r.log.names[id]]; n > most {
+			problem("step %s: %d attempts failed, budget %d", r.log.names[id], n, most)
+		}
+	}
+	s.mu.Lock()
+	bodies := maps.Clone(s.steps)
+	s.mu.Unlock()
+	for id, st := range bodies {
+		if st.run != r.ID {
+			continue
+		}
+		// A start may be durable and its process die before the body begins; never the other way round.
+		if !r.log.queued[id] && st.starts > starts[id] {
+			problem("step %s: %d bodies began, %d starts are in the log", st.name, st.starts, starts[id])
+		}
+		if n := failures[id]; n > st.failures+st.cancelled {
+			problem("step %s: %d failures in the log, %d bodies failed, %d saw their context end", st.name, n, st.failures, st.cancelled)
+		}
+	}
+}
+
+// checkPauses: while a run is paused nothing is delivered and nothing fires; bodies in flight end. Starts of queued steps are told with their ends.
+// What came and fell due before the cancel that ends a pause stands before it.
+func checkPauses(problem func(string, ...any), r *simRun) {
+	var pause *world.Event
+	var early []*world.Event
+	for i := range r.events {
+		e := &r.events[i]
+		switch e.Type {
+		case world.RunPaused:
+			pause, early = e, nil
+		case world.CancelRequested:
+			pause, early = nil, nil
+		case world.RunResumed:
+			pause = nil
+		case world.StepCompleted, world.StepFailed, world.StepRetrying, world.RunCancelled:
+		case world.WaitCompleted, world.SignalReceived, world.HookReceived:
+			if pause != nil {
+				early = append(early, e)
+			}
+		case world.RunCompleted, world.RunFailed, world.RunContinued:
+			if pause != nil && !cameToItsEnd(r, pause.Seq) {
+				problem("event %d %s comes during the pause that began with event %d", e.Seq, e.Type, pause.Seq)
+			}
+		default:
+			if pause != nil && !r.withCancel(e) && (e.Type != world.StepStarted || r.log.kinds[e.ID] == world.KindClosure) {
+				problem("event %d %s comes during the pause that began with event %d", e.Seq, e.Type, pause.Seq)
+			}
+		}
+		if pause == nil && len(early) > 0 {
+			problem("event %d %s comes during a pause", early[0].Seq, early[0].Type)
+			early = nil
+		}
+	}
+}
+
+// withCancel reports whether an event stands before the cancel in its commit: code had asked for it before the pause that the cancel ends, and its worker died
+// before that was written.
+func (r *simRun) withCancel(e *world.Event) bool {
+	return r.log.cancel != nil && r.log.cancel.Commit == e.Commit && e.Seq < r.log.cancel.Seq
+}
+
+// cameToItsEnd reports whether the code had come to its end before an event, though its worker died before that was written: whoever takes the run
+// to resume it, or to cancel it, finds it over.
+func cameToItsEnd(r *simRun, seq int64) bool {
+	out, err := replayStrictly(newSimCode(noBody, false).wf, r.ID, r.events[:seq-1])
+	return err == nil && out != nil
+}
+
+// checkCancel: after a cancel nothing new is asked for, but to clean up. Where the cancel ends a pause, what came before it is delivered before it, and the
+// code may ask for something in between.
+func checkCancel(problem func(string, ...any), r *simRun) {
+	cleanUp := func(id string) bool { return strings.HasPrefix(r.log.names[id], "undo-") }
+	var paused bool
+	var last int64 // commit in which code that is not cancelled may still ask
+	for i := range r.events {
+		e := &r.events[i]
+		switch e.Type {
+		case world.RunPaused, world.RunResumed:
+			paused = e.Type == world.RunPaused
+		case world.CancelRequested:
+			if paused {
+				last = e.Commit
+			}
+		case world.StepCreated, world.WaitCreated, world.HookCreated, world.HookConflict, world.AttrSet, world.RunContinued:
+			if r.log.cancel != nil && e.Seq > r.log.cancel.Seq && e.Commit != last && !cleanUp(e.ID) {
+				problem("event %d: %s %s is asked for after the cancel", e.Seq, e.Type, r.log.names[e.ID])
+			}
+		}
+	}
+}
+
+// checkCleanUp: where a guard was opened it is cleaned up, whether the run was cancelled or not.
+func checkCleanUp(problem func(string, ...any), r *simRun) {
+	r.program.line(func(n *simNode) {
+		if n.Op != "guard" || r.log.ended[n.Kids[0].Name] == nil || r.log.ended[n.Kids[0].Name].Type != world.StepCompleted {
+			return
+		}
+		n.Kids[2].line(func(u *simNode) {
+			if u.Op == "seq" {
+				return
+			}
+			want := world.StepCompleted
+			switch {
+			case u.Op == "sleep":
+				want = world.WaitCompleted
+			case u.Fails < 0:
+				want = world.StepFailed
+			}
+			if e := r.log.ended[u.Name]; e == nil || e.Type != want {
+				problem("clean-up %s came to %+v, want %s", u.Name, e, want)
+			}
+		})
+	})
+}
+
+// checkUndos: what was done in the newest segment is undone in reverse, once each, where the run does not complete; else nothing is.
+func checkUndos(problem func(string, ...any), r *simRun) {
+	var done []*simNode
+	r.program.segment(r.log.segment).walkSegment(func(n *simNode) {
+		if n.Op == "comp" && r.log.completed(n.Kids[0].Name) {
+			done = append(done, n)
+		}
+	})
+	slices.SortFunc(done, func(a, b *simNode) int { return int(r.log.seen[b.Kids[0].Name] - r.log.seen[a.Kids[0].Name]) })
+	var want, got []string
+	for _, n := range done {
+		want = append(want, n.Kids[1].Name)
+	}
+	if r.log.end.Type == world.RunCompleted {
+		want = nil
+	}
+	undo := map[string]bool{}
+	r.program.walk(func(n *simNode) {
+		if n.Op == "comp" {
+			undo[n.Kids[1].Name] = true
+		}
+	})
+	for i := range r.events {
+		if e := &r.events[i]; e.Type == world.StepCompleted && undo[r.log.names[e.ID]] {
+			got = append(got, r.log.names[e.ID])
+		}
+	}
+	if !slices.Equal(got, want) {
+		problem("it undid %v, want %v", got, want)
+	}
+}
+
+// checkTimeout: a run is not asked to end before its time has passed, and after that asks for nothing before it is told.
+func checkTimeout(problem func(string, ...any), r *simRun) {
+	timeout := r.events[0].Birth.Timeout
+	if timeout == 0 {
+		return
+	}
+	var deadline time.Time
+	for i := range r.events {
+		switch e := &r.events[i]; {
+		case e.Type == world.RunStarted:
+			deadline = e.Time.Add(timeout)
+		case e.Type == world.CancelRequested && e.By == "timeout" && e.Time.Before(deadline):
+			problem("event %d: it took too long at %s, want at %s", e.Seq, e.Time, deadline)
+		case e.Type == world.StepStarted && r.log.kinds[e.ID] == world.KindClosure && e.Time.After(deadline) && (r.log.cancel == nil || r.log.cancel.Seq > e.Seq):
+			problem("event %d: a step starts at %s, past the deadline %s", e.Seq, e.Time, deadline)
+		}
+	}
+}
+
+// timedOut reports whether the run was asked to end as it took too long.
+func (r *simRun) timedOut() bool { return r.log.cancel != nil && r.log.cancel.By == "timeout" }
+
+// checkEnd: a run that was asked to end is cancelled; any other comes to what the oracle says, unless it was forced.
+func (s *simulation) checkEnd(r *simRun) {
+	problem := s.under(r)
+	end := r.log.end
+	if end == nil {
+		return // reported
+	}
+	want := world.RunCompleted
+	switch {
+	case r.forced():
+		want = world.RunCancelled
+	case r.timedOut():
+		want = world.RunFailed
+	case r.log.cancel != nil:
+		want = world.RunCancelled
+	case r.program.segment(r.log.segment).Fails < 0:
+		want = world.RunFailed
+	}
+	if end.Type != want {
+		problem("it ended with %s, %v, want %s", end.Type, end.Error, want)
+		return
+	}
+	switch end.Type {
+	case world.RunFailed:
+		if !r.timedOut() && end.Error.Message != errSimRun.Error() || r.timedOut() != (end.Error.Code == world.CodeTimeout) {
+			problem("it failed with %v, want %v, or that it timed out: %v", end.Error, errSimRun, r.timedOut())
+		}
+	case world.RunCompleted:
+		want, err := r.log.result(&r.program)
+		var got int
+		if bad := json.Unmarshal(end.Payload, &got); bad != nil || err != nil || got != want {
+			problem("result: got %d, %v, want %d, %v", got, bad, want, err)
+		}
+	}
+}
+
+// checkReplay replays the whole log in strict mode: it comes to the same end. A forced end is not the code's.
+func (s *simulation) checkReplay(r *simRun) {
+	problem := s.under(r)
+	if r.log.end == nil {
+		return
+	}
+	out, err := replayStrictly(newSimCode(noBody, false).wf, r.ID, r.events)
+	if err != nil {
+		problem("law 5: replay: %v", err)
+		return
+	}
+	end := r.log.end
+	ended := end.Error // by the code
+	if r.timedOut() && ended != nil {
+		ended = nil
+		if len(end.Error.Causes) > 0 {
+			ended = end.Error.Causes[0]
+		}
+	}
+	switch {
+	case r.forced(), s.withoutCode(r):
+	case out == nil:
+		problem("law 5: the replay comes to no end, live it was %s", end.Type)
+	case (out.Err == nil) != (ended == nil), out.Err != nil && out.Err.Message != ended.Message:
+		problem("law 5: replayed it ended with %v, live with %v", out.Err, end.Error)
+	case end.Type == world.RunCompleted && !bytes.Equal(out.Output, end.Payload):
+		problem("law 5: replayed it came to %s, live to %s", out.Output, end.Payload)
+	}
+}
+
+// forced reports whether an operator, or nobody yet, ended the run: not its code.
+func (r *simRun) forced() bool {
+	return r.log.end == nil || r.log.end.Type == world.RunCancelled && r.log.end.Delivery != ""
+}
+
+// withoutCode reports whether the run may have been cancelled without its code: pending, blocked, or struck too often.
+func (s *simulation) withoutCode(r *simRun) bool {
+	if r.log.end.Type != world.RunCancelled || r.log.end.Error != nil { // what the code returned stands with the end
+		return false
+	}
+	pending := !slices.ContainsFunc(r.events, func(e world.Event) bool { return e.Type == world.RunStarted })
+	return pending || s.deaths.Load() >= 3 || strings.Contains(s.logs.text(), "\"run is blocked\" run_id="+r.ID+" ")
+}

@@ -1,0 +1,195 @@
+package behaviour_test
+
+// This file holds the clients of the simulation: they start the plan's runs, send events and payloads to whatever waits for some, and operators
+// pause, resume, wake and cancel. Whose answer is lost asks again.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/world"
+)
+
+// client is an App of somebody: outside, where all goes well; behind a line that fails; or in the process of a worker, as long as it lives.
+func (s *simulation) client(rnd *rand.Rand) *stepwell.App {
+	switch rnd.IntN(3) {
+	case 0:
+		if app := s.anyApp(); app != nil {
+			return app
+		}
+	case 1:
+		app, err := stepwell.New(faults.New(s.below, faults.Random(rnd.Uint64(), s.rates, func() {}, func() {})), stepwell.Config{Name: "client", Encryption: s.ring})
+		if err != nil {
+			s.t.Error(err)
+			break
+		}
+		return app
+	}
+	return s.outside()
+}
+
+// insist repeats a request until it is answered: nil, or one of the errors that are an answer.
+func (s *simulation) insist(ctx context.Context, rnd *rand.Rand, do func(*stepwell.App) error, answers ...error) error {
+	by := s.client(rnd)
+	for {
+		err := do(by)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		for _, a := range append(answers, stepwell.ErrTerminal) {
+			if errors.Is(err, a) {
+				return a
+			}
+		}
+		if errors.Is(err, world.ErrClosed) {
+			by = s.outside()
+		} else if !errors.Is(err, world.ErrStorage) && !errors.Is(err, world.ErrUnknownOutcome) {
+			s.problem("a client got %v", err)
+			return err
+		}
+		<-time.After(time.Second / s.haste)
+	}
+}
+
+// start begins a run of the plan.
+func (s *simulation) start(ctx context.Context, r *simStart, rnd *rand.Rand) {
+	defer s.started.Add(1)
+	input, err := json.Marshal(r.Program)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	if !s.pass(ctx, r.At) {
+		return
+	}
+	err = s.insist(ctx, rnd, func(app *stepwell.App) error {
+		_, err := app.Start(ctx, "sim", input, stepwell.StartOptions{ID: r.ID, Version: 1, Timeout: r.Timeout})
+		return err
+	}, stepwell.ErrRunExists)
+	if err != nil && !errors.Is(err, stepwell.ErrRunExists) {
+		s.problem("start of run %s: %v", r.ID, err)
+	}
+}
+
+// attend looks after each run that appears, until all are over. It is generous: virtual time costs little.
+func (s *simulation) attend(ctx context.Context) {
+	known := map[string]bool{}
+	sent := map[string]int{}
+	rnd := rand.New(rand.NewPCG(s.seed, 4))
+	for {
+		open := int(s.started.Load()) < len(s.plan.Runs) // before the list, which may be older than a start
+		runs := s.runs()
+		for _, r := range runs {
+			open = open || !r.Status.Terminal()
+			if !known[r.ID] {
+				known[r.ID] = true
+				s.attendRun(ctx, &r)
+			}
+		}
+		if !open {
+			return
+		}
+		s.payloads(ctx, sent, rnd)
+		if !s.pass(ctx, time.Second/s.haste) {
+			break
+		}
+	}
+	for _, r := range s.runs() {
+		if !r.Status.Terminal() {
+			s.problem("law 6: run %s is %s, and time is up: queue %+v", r.ID, r.Status, r.Queue)
+			if r.Queue != nil && r.Queue.Blocked != nil {
+				s.problem("it is blocked: %+v", *r.Queue.Blocked)
+			}
+		}
+	}
+	stats, err := s.below.Stats(context.Background())
+	s.problem("workers: %+v, %v", stats.Workers, err)
+}
+
+// attendRun plans what happens to one run from outside. It depends on its program alone.
+func (s *simulation) attendRun(ctx context.Context, r *world.Run) {
+	var p simNode
+	if err := json.Unmarshal(r.Input, &p); err != nil {
+		s.problem("input of run %s: %v", r.ID, err)
+		return
+	}
+	h := fnv.New64()
+	_, _ = h.Write([]byte(p.Name))
+	rnd := rand.New(rand.NewPCG(s.seed, h.Sum64()))
+	p.walk(func(n *simNode) {
+		if n.Op == "event" {
+			s.signal(ctx, r.ID, n, rand.New(rand.NewPCG(rnd.Uint64(), 1)))
+		}
+	})
+	s.operate(ctx, r.ID, rnd)
+}
+
+// signal sends an event that the run can wait for, at a time of its own, with a delivery ID.
+func (s *simulation) signal(ctx context.Context, run string, n *simNode, rnd *rand.Rand) {
+	at := time.Duration(rnd.IntN(40_000)) * time.Millisecond / s.haste
+	payload := json.RawMessage(fmt.Sprint(n.Value))
+	s.others.Go(func() {
+		if s.pass(ctx, at) {
+			_ = s.insist(ctx, rnd, func(app *stepwell.App) error {
+				return app.Signal(ctx, run, n.Name, payload, stepwell.DeliveryID("d-"+n.Name))
+			})
+		}
+	})
+}
+
+// payloads sends to hooks that are open, now and then: each token's payloads are numbered.
+func (s *simulation) payloads(ctx context.Context, sent map[string]int, rnd *rand.Rand) {
+	hooks, err := s.below.Hooks(context.Background(), world.HookQuery{Limit: 1000})
+	if err != nil {
+		s.problem("hooks: %v", err)
+	}
+	for _, h := range hooks {
+		if rnd.IntN(3) == 0 {
+			continue
+		}
+		sent[h.Token]++
+		n := sent[h.Token]
+		_ = s.insist(ctx, rnd, func(app *stepwell.App) error {
+			return app.SendHook(ctx, h.Token, json.RawMessage(fmt.Sprint(n)), stepwell.DeliveryID(fmt.Sprintf("p-%s-%d", h.Token, n)))
+		}, stepwell.ErrNotFound)
+	}
+}
+
+// operate has operators pause and resume, wake and cancel a run. Each pause ends.
+func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand) {
+	at := func() time.Duration { return time.Duration(rnd.IntN(30_000)) * time.Millisecond / s.haste }
+	act := func(after time.Duration, do func(*stepwell.App) error, then ...func()) {
+		own := rand.New(rand.NewPCG(rnd.Uint64(), 1))
+		s.others.Go(func() {
+			if s.pass(ctx, after) && s.insist(ctx, own, do) == nil {
+				for _, next := range then {
+					next()
+				}
+			}
+		})
+	}
+	for range max(rnd.IntN(5)-2, 0) {
+		pause, resume := at(), rnd.IntN(15_000)
+		own := rand.New(rand.NewPCG(rnd.Uint64(), 1))
+		act(pause, func(app *stepwell.App) error { return app.Pause(ctx, run, "a test") }, func() {
+			<-time.After(time.Duration(resume) * time.Millisecond / s.haste)
+			_ = s.insist(ctx, own, func(app *stepwell.App) error { return app.Resume(ctx, run) })
+		})
+	}
+	for range max(rnd.IntN(5)-2, 0) {
+		act(at(), func(app *stepwell.App) error { _, err := app.Wake(ctx, run); return err })
+	}
+	if rnd.IntN(6) == 0 {
+		act(at(), func(app *stepwell.App) error { return app.Cancel(ctx, run, "a test") })
+	}
+	if rnd.IntN(16) == 0 {
+		act(at(), func(app *stepwell.App) error { return app.ForceCancel(ctx, run, "a test") })
+	}
+}

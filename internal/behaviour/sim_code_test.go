@@ -1,0 +1,300 @@
+package behaviour_test
+
+// This file is the workflow of the simulation: it interprets the program that is its input.
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// simBody is the body of every step.
+type simBody func(context.Context, simNode) (int, error)
+
+// noBody is the body of steps in a replay, which runs none.
+func noBody(context.Context, simNode) (int, error) { panic("a replay ran a step") }
+
+// simCode is the code of one worker.
+type simCode struct {
+	work simBody
+	old  bool // from before the deploy: it knows no patches
+	wf   *stepwell.Workflow[simNode, int]
+	task *stepwell.RegisteredStep[simNode, int]
+}
+
+func newSimCode(work simBody, old bool) *simCode {
+	c := &simCode{work: work, old: old}
+	c.task = stepwell.DefineStep("task", work, stepwell.Retry{Base: 20 * time.Millisecond})
+	c.wf = stepwell.Define("sim", func(ctx stepwell.Context, p simNode) (int, error) {
+		v, err := c.run(ctx, p)
+		if err == nil && p.Carry != nil {
+			v = mix(*p.Carry, v)
+		}
+		switch {
+		case err == nil && p.Next != nil:
+			p.walk(func(n *simNode) {
+				if n.Op == "comp" {
+					stepwell.DropUndo(ctx, n.Kids[1].Name)
+				}
+			})
+			next := *p.Next
+			next.Carry = &v
+			return 0, stepwell.ContinueAsNew(ctx, next)
+		case err == nil && p.Fails < 0:
+			return 0, errSimRun
+		}
+		return v, err
+	})
+	return c
+}
+
+// errSimRun is what a program that fails returns.
+var errSimRun = errors.New("the program fails")
+
+func (c *simCode) definitions() []stepwell.Definition {
+	return []stepwell.Definition{c.wf, c.task}
+}
+
+func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
+	switch n.Op {
+	case "step":
+		return simOutcome(stepwell.Step(ctx, n.Name, func(b context.Context) (int, error) { return c.work(b, n) }, n.retry()))
+	case "task":
+		return simOutcome(c.task.Run(ctx, n, n.retry()))
+	case "sleep":
+		return 1, stepwell.Sleep(ctx, n.Name, n.Takes)
+	case "event", "never":
+		return simReceived(n.event(ctx).Get(ctx))
+	case "hook":
+		return c.hook(ctx, n)
+	case "child":
+		return simOther(c.child(ctx, n).Get(ctx))
+	case "spawn":
+		c.child(ctx, n)
+		return 1, nil
+	case "await":
+		return simOther(stepwell.AwaitRun[int](ctx, n.ID))
+	case "patch":
+		if !c.old && stepwell.Patched(ctx, n.Name) {
+			return c.run(ctx, n.Kids[0])
+		}
+		return c.run(ctx, n.Kids[1])
+	case "guard":
+		return c.guard(ctx, n)
+	case "attr":
+		return 1, stepwell.SetAttribute(ctx, n.Name, n.Value)
+	case "comp":
+		v, err := c.run(ctx, n.Kids[0])
+		if err == nil && v != simFailed {
+			undo := n.Kids[1]
+			stepwell.Compensate(ctx, undo.Name, func(b context.Context) error { _, err := c.work(b, undo); return err }, undo.retry())
+		}
+		return v, err
+	case "seq":
+		var vs []int
+		for _, k := range n.Kids {
+			v, err := c.run(ctx, k)
+			if err != nil {
+				return 0, err
+			}
+			vs = append(vs, v)
+		}
+		return mix(vs...), nil
+	}
+	return c.beside(ctx, n)
+}
+
+// beside evaluates what has several kids at once.
+func (c *simCode) beside(ctx stepwell.Context, n simNode) (int, error) {
+	switch n.Op {
+	case "map":
+		vs, err := stepwell.Map(ctx, n.Kids, n.Limit, c.run)
+		return mix(vs...), err
+	case "fan":
+		var started []*stepwell.ChildRun[int]
+		for _, k := range n.Kids {
+			started = append(started, c.child(ctx, k))
+		}
+		var vs []int
+		for _, s := range started {
+			v, err := simOther(s.Get(ctx))
+			if err != nil {
+				return 0, err
+			}
+			vs = append(vs, v)
+		}
+		return mix(vs...), nil
+	case "select":
+		return c.choose(ctx, n)
+	case "cond":
+		return c.cond(ctx, n)
+	}
+	var fs []*stepwell.Future[int]
+	for _, k := range n.Kids {
+		fs = append(fs, c.spawn(ctx, k))
+	}
+	if n.Op == "race" {
+		return stepwell.Race(ctx, fs...)
+	}
+	vs, err := stepwell.All(ctx, fs...)
+	return mix(vs...), err
+}
+
+func (c *simCode) spawn(ctx stepwell.Context, n simNode) *stepwell.Future[int] {
+	return stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) { return c.run(ctx, n) })
+}
+
+func (c *simCode) child(ctx stepwell.Context, n simNode) *stepwell.ChildRun[int] {
+	return c.wf.Child(stepwell.ChildOptions{ID: n.ID, Detached: n.Detached}).Start(ctx, n.Kids[0])
+}
+
+// hook takes payloads. Its metadata says which statement it belongs to.
+func (c *simCode) hook(ctx stepwell.Context, n simNode) (int, error) {
+	rounds := 1
+	if n.Again && !n.Open {
+		rounds = 2
+	}
+	opts := []stepwell.HookOption{stepwell.Metadata(n.Name)}
+	if n.Token != "" {
+		opts = append(opts, stepwell.Token(n.Token))
+	}
+	var vs []int
+	for range rounds {
+		h, err := stepwell.NewHook[int](ctx, opts...)
+		if _, conflict := errors.AsType[*stepwell.HookConflictError](err); conflict {
+			vs = append(vs, simConflict)
+			continue
+		}
+		for i := 0; err == nil && i < n.Payloads; i++ {
+			if i == 1 && n.Again { // the same hook
+				if h, err = stepwell.NewHook[int](ctx, stepwell.Token(h.Token())); err != nil {
+					break
+				}
+			}
+			var v int
+			v, err = h.Receive(ctx)
+			vs = append(vs, v)
+		}
+		if err == nil && !n.Open {
+			err = h.Dispose(ctx)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return mix(vs...), nil
+}
+
+// choose waits for the first of futures of different types.
+func (c *simCode) choose(ctx stepwell.Context, n simNode) (int, error) {
+	var fs []stepwell.Awaitable
+	var gets []func() (int, error)
+	for _, k := range n.Kids {
+		switch k.Op {
+		case "sleep":
+			f := stepwell.Timer(ctx, k.Name, k.Takes)
+			fs, gets = append(fs, f), append(gets, func() (int, error) { _, err := f.Get(ctx); return 1, err })
+		case "event":
+			f := k.event(ctx)
+			fs, gets = append(fs, f), append(gets, func() (int, error) { return simReceived(f.Get(ctx)) })
+		case "child":
+			f := c.child(ctx, k)
+			fs, gets = append(fs, f), append(gets, func() (int, error) { return simOther(f.Get(ctx)) })
+		default:
+			f := c.spawn(ctx, k)
+			fs, gets = append(fs, f), append(gets, func() (int, error) { return f.Get(ctx) })
+		}
+	}
+	i, err := stepwell.Select(ctx, fs...)
+	if err != nil {
+		return 0, err
+	}
+	stepwell.CancelLosers(ctx, fs...)
+	v, err := gets[i]()
+	return mix(i, v), err
+}
+
+// cond tells by the name of a wait whether the code saw the condition hold in time.
+func (c *simCode) cond(ctx stepwell.Context, n simNode) (int, error) {
+	over := false
+	kid := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
+		v, err := c.run(ctx, n.Kids[0])
+		over = true
+		return v, err
+	})
+	held, err := stepwell.AwaitTimeout(ctx, n.Timeout, func() bool { return over })
+	if err != nil {
+		return 0, err
+	}
+	if err := stepwell.Sleep(ctx, n.told(held), 0); err != nil {
+		return 0, err
+	}
+	v, err := kid.Get(ctx)
+	if held {
+		v++
+	}
+	return mix(v), err
+}
+
+// told is the name of the wait that a cond tells with what it saw.
+func (n *simNode) told(held bool) string {
+	if held {
+		return n.Name + ":held"
+	}
+	return n.Name + ":late"
+}
+
+// guard cleans up after its body, also where that was cancelled.
+func (c *simCode) guard(ctx stepwell.Context, n simNode) (int, error) {
+	if _, err := c.run(ctx, n.Kids[0]); err != nil {
+		return 0, err
+	}
+	v, err := c.run(ctx, n.Kids[1])
+	u, undo := c.run(ctx.Uncancelled(), n.Kids[2])
+	return mix(v, u), errors.Join(err, undo)
+}
+
+func (n *simNode) retry() stepwell.Retry {
+	return stepwell.Retry{Attempts: n.Attempts, Base: 20 * time.Millisecond, Jitter: -1}
+}
+
+func (n *simNode) event(ctx stepwell.Context) *stepwell.Future[stepwell.Received[int]] {
+	var opts []stepwell.WaitOption
+	if n.Timeout > 0 {
+		opts = append(opts, stepwell.Timeout(n.Timeout))
+	}
+	return stepwell.Event[int](n.Name).Start(ctx, opts...)
+}
+
+func simReceived(r stepwell.Received[int], err error) (int, error) {
+	if err == nil && !r.OK {
+		return simFailed, nil
+	}
+	return r.Payload, err
+}
+
+// simOutcome makes a value of a step that failed for good.
+func simOutcome(v int, err error) (int, error) {
+	if failed, ok := errors.AsType[*stepwell.StepError](err); ok && failed.Code == "" {
+		return simFailed, nil
+	}
+	return v, err
+}
+
+// simOther makes a value of another run that did not come to one.
+func simOther(v int, err error) (int, error) {
+	if failed, ok := errors.AsType[*stepwell.StepError](err); ok {
+		if v, ok := simCodes[failed.Code]; ok {
+			return v, nil
+		}
+	}
+	return v, err
+}
+
+// simCodes are the values of the outcomes of other runs.
+var simCodes = map[string]int{
+	"": simRunFailed, world.CodeTimeout: simTimedOut, world.CodeCancelled: simCancelled, world.CodeRunExists: simExists, world.CodeNotFound: simUnknown,
+}

@@ -1,0 +1,290 @@
+package behaviour_test
+
+// This file is the sequential oracle: it evaluates a program plainly, one statement after the other. What depends on time (which of a race came
+// first, whether an event came in time, what became of another run) it reads in the run's log.
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// simRead is what a log tells about the statements of its run's program, by their names. Awaits go by the ID of the other run.
+type simRead struct {
+	names   map[string]string // by correlation ID
+	made    map[string]*world.Event
+	ended   map[string]*world.Event // steps, waits
+	seen    map[string]int64        // number of the event that ended it for the code: of a wait that was received, the signal's
+	hooks   map[string][]simRound
+	patches map[string]bool
+	signals map[string]int64        // numbers of the first of each name
+	kinds   map[string]world.Kind   // by correlation ID
+	queued  map[string]bool         // by correlation ID
+	left    map[string]*world.Event // steps, waits: what began the next segment, where they had not ended
+	attrs   map[string]*world.Event
+	segment int // the newest
+	end     *world.Event
+	cancel  *world.Event
+}
+
+// simRound is one hook of a statement.
+type simRound struct {
+	id       string
+	conflict bool
+	payloads []int
+}
+
+// readLog reads the log of a run with a program.
+func readLog(p *simNode, events []world.Event) (*simRead, error) {
+	r := &simRead{
+		names: map[string]string{}, made: map[string]*world.Event{}, ended: map[string]*world.Event{}, seen: map[string]int64{},
+		hooks: map[string][]simRound{}, patches: map[string]bool{}, signals: map[string]int64{}, kinds: map[string]world.Kind{},
+		queued: map[string]bool{}, left: map[string]*world.Event{}, attrs: map[string]*world.Event{},
+	}
+	tokens := map[string]string{}
+	p.walk(func(n *simNode) {
+		if n.Token != "" {
+			tokens[n.Token] = n.Name
+		}
+	})
+	for i := range events {
+		if err := r.read(&events[i], tokens); err != nil {
+			return nil, fmt.Errorf("event %d %s: %w", events[i].Seq, events[i].Type, err)
+		}
+	}
+	return r, nil
+}
+
+func (r *simRead) read(e *world.Event, tokens map[string]string) error {
+	switch e.Type {
+	case world.StepCreated, world.WaitCreated:
+		name, err := nameOf(e)
+		if err != nil {
+			return err
+		}
+		r.names[e.ID], r.made[name], r.kinds[e.ID], r.queued[e.ID] = name, e, e.Kind, e.Queued
+		if e.Kind == world.KindPatch {
+			r.patches[name] = true
+		}
+	case world.StepCompleted, world.StepFailed:
+		r.ended[r.names[e.ID]], r.seen[r.names[e.ID]] = e, e.Seq
+	case world.WaitCompleted:
+		r.ended[r.names[e.ID]], r.seen[r.names[e.ID]] = e, e.Seq
+		if e.Outcome == world.OutcomeReceived && e.From > 0 {
+			r.seen[r.names[e.ID]] = e.From
+		}
+	case world.SignalReceived:
+		if r.signals[e.Name] == 0 {
+			r.signals[e.Name] = e.Seq
+		}
+	case world.HookCreated:
+		var name string
+		if err := json.Unmarshal(e.Payload, &name); err != nil {
+			return err
+		}
+		r.names[e.ID] = name
+		r.hooks[name] = append(r.hooks[name], simRound{id: e.ID})
+	case world.HookConflict:
+		r.hooks[tokens[e.Token]] = append(r.hooks[tokens[e.Token]], simRound{id: e.ID, conflict: true})
+	case world.HookReceived:
+		return r.payload(e)
+	case world.RunContinued:
+		r.segment++
+		for name := range r.made {
+			if r.ended[name] == nil && r.left[name] == nil {
+				r.left[name] = e
+			}
+		}
+	case world.AttrSet:
+		if before := r.attrs[e.Name]; before != nil {
+			return fmt.Errorf("attribute %s was set by event %d", e.Name, before.Seq)
+		}
+		r.attrs[e.Name] = e
+	case world.CancelRequested:
+		r.cancel = e
+	case world.RunCompleted, world.RunFailed, world.RunCancelled:
+		r.end = e
+	}
+	return nil
+}
+
+// payload adds to the last hook of a statement: one that is disposed of receives nothing.
+func (r *simRead) payload(e *world.Event) error {
+	rounds := r.hooks[r.names[e.ID]]
+	if len(rounds) == 0 || rounds[len(rounds)-1].id != e.ID {
+		return fmt.Errorf("a payload of hook %s, which is not open", e.ID)
+	}
+	var v int
+	last := &rounds[len(rounds)-1]
+	if err := json.Unmarshal(e.Payload, &v); err != nil {
+		return err
+	}
+	if n := len(last.payloads); n > 0 && last.payloads[n-1] >= v {
+		return fmt.Errorf("payload %d of hook %s comes after payload %d", v, e.ID, last.payloads[n-1])
+	}
+	last.payloads = append(last.payloads, v)
+	return nil
+}
+
+// nameOf is the name of the statement that made an entity: tasks and children have it in their input.
+func nameOf(e *world.Event) (string, error) {
+	if e.Kind != world.KindTask && e.Kind != world.KindChild {
+		return e.Name, nil
+	}
+	var n simNode
+	err := json.Unmarshal(e.Payload, &n)
+	return n.Name, err
+}
+
+// result is what a run comes to whose code completes, over all its segments.
+func (r *simRead) result(p *simNode) (int, error) {
+	v, err := r.value(p)
+	for p = p.Next; p != nil && err == nil; p = p.Next {
+		var w int
+		w, err = r.value(p)
+		v = mix(v, w)
+	}
+	return v, err
+}
+
+// value is what a program comes to where its segment completes. A missing outcome is an error.
+func (r *simRead) value(n *simNode) (int, error) {
+	switch n.Op {
+	case "comp":
+		return r.value(&n.Kids[0])
+	case "attr":
+		if e := r.attrs[n.Name]; e == nil || string(e.Payload) != fmt.Sprint(n.Value) {
+			return 0, fmt.Errorf("attribute %s is %+v, want %d", n.Name, e, n.Value)
+		}
+		return 1, nil
+	case "step", "task":
+		if n.Fails < 0 {
+			return simFailed, nil
+		}
+		return n.Value, nil
+	case "sleep":
+		return 1, nil
+	case "event":
+		e := r.ended[n.Name]
+		if r.inLastTurn(n) {
+			return n.Value, nil
+		}
+		if e == nil {
+			return 0, fmt.Errorf("the wait for event %s has no end", n.Name)
+		}
+		if e.Outcome == world.OutcomeDue {
+			return simFailed, nil
+		}
+		return n.Value, nil
+	case "child":
+		return r.other(n.Kids[0].Name)
+	case "await":
+		return r.other(n.ID)
+	case "spawn":
+		return 1, nil
+	case "hook":
+		return r.hook(n)
+	case "patch":
+		if r.patches[n.Name] {
+			return r.value(&n.Kids[0])
+		}
+		return r.value(&n.Kids[1])
+	case "guard":
+		return r.all(n.Kids[1:])
+	case "cond":
+		held := r.made[n.told(true)] != nil
+		v, err := r.value(&n.Kids[0])
+		if held {
+			v++
+		}
+		return mix(v), err
+	case "race", "select":
+		first := 0
+		for i := range n.Kids {
+			if r.order(&n.Kids[i]) < r.order(&n.Kids[first]) {
+				first = i
+			}
+		}
+		v, err := r.value(&n.Kids[first])
+		if n.Op == "select" {
+			v = mix(first, v)
+		}
+		return v, err
+	}
+	return r.all(n.Kids)
+}
+
+// completed reports whether a step did.
+func (r *simRead) completed(name string) bool {
+	return r.ended[name] != nil && r.ended[name].Type == world.StepCompleted
+}
+
+func (r *simRead) all(kids []simNode) (int, error) {
+	var vs []int
+	for i := range kids {
+		v, err := r.value(&kids[i])
+		if err != nil {
+			return 0, err
+		}
+		vs = append(vs, v)
+	}
+	return mix(vs...), nil
+}
+
+// order is the place in the log of what ended a kid of a race.
+func (r *simRead) order(n *simNode) int64 {
+	name := n.Name
+	if n.Op == "child" {
+		name = n.Kids[0].Name
+	}
+	if seq := r.seen[name]; seq > 0 {
+		return seq
+	}
+	if n.Op == "event" && r.inLastTurn(n) {
+		return r.signals[n.Name]
+	}
+	return math.MaxInt64
+}
+
+// inLastTurn reports whether the code may have waited for an event that had come in the turn in which it came to its end: such a wait is not recorded.
+func (r *simRead) inLastTurn(n *simNode) bool { return r.made[n.Name] == nil && r.signals[n.Name] > 0 }
+
+// other is the value of another run's outcome. That it is the right one is checked between the runs.
+func (r *simRead) other(name string) (v int, err error) {
+	e := r.ended[name]
+	switch {
+	case e == nil:
+		return 0, fmt.Errorf("the result of run %s is not there", name)
+	case e.Type == world.StepFailed:
+		v, ok := simCodes[e.Error.Code]
+		if !ok {
+			err = fmt.Errorf("run %s: unknown code %s", name, e.Error.Code)
+		}
+		return v, err
+	}
+	return v, json.Unmarshal(e.Payload, &v)
+}
+
+func (r *simRead) hook(n *simNode) (int, error) {
+	rounds, want := r.hooks[n.Name], 1
+	if n.Again && !n.Open {
+		want = 2
+	}
+	if len(rounds) != want {
+		return 0, fmt.Errorf("statement %s has %d hooks, want %d", n.Name, len(rounds), want)
+	}
+	var vs []int
+	for _, h := range rounds {
+		switch {
+		case h.conflict:
+			vs = append(vs, simConflict)
+		case len(h.payloads) < n.Payloads:
+			return 0, fmt.Errorf("statement %s went on after %d payloads, want %d", n.Name, len(h.payloads), n.Payloads)
+		default:
+			vs = append(vs, h.payloads[:n.Payloads]...)
+		}
+	}
+	return mix(vs...), nil
+}

@@ -1,0 +1,141 @@
+package behaviour_test
+
+// This file holds the programs of the simulation: what their statements are, and how they are walked.
+
+import (
+	"time"
+)
+
+// simNode is one statement of a generated program. Its value is a number.
+//
+//	seq                 its kids, one after the other
+//	map, all, race      its kids side by side; a race is over with its first
+//	select              the same over futures of different types; its losers are cancelled
+//	step, task          a closure, a registered step
+//	sleep               a wait for a time
+//	event, never        a wait for an event; nobody sends what "never" waits for
+//	cond                its kid, beside a wait with a timeout for the kid's end
+//	hook                payloads under a token
+//	child, fan, spawn   a child run (its kid is the child's program), children side by side, a child that nobody waits for
+//	await               the result of another run
+//	guard               opens with its first kid, goes on with its second, and cleans up with its third, whatever came of that
+//	patch               its first kid where the code is new to the run, else its second
+//	comp                its first kid, a step, which its second undoes where the run does not complete
+//	attr                an attribute
+type simNode struct {
+	Op       string        `json:"op"`
+	Name     string        `json:"name"` // unique in the plan
+	Value    int           `json:"value,omitempty"`
+	Fails    int           `json:"fails,omitempty"`    // step, task: attempts that fail first; below 0: all do; a program: below 0, its run fails
+	Attempts int           `json:"attempts,omitempty"` // step, task: the budget
+	Takes    time.Duration `json:"takes,omitempty"`    // step, task: of one attempt; sleep: how long
+	Stubborn bool          `json:"stubborn,omitempty"` // step, task: its body ignores that its context has ended
+	Timeout  time.Duration `json:"timeout,omitempty"`  // event, cond; 0: none
+	Limit    int           `json:"limit,omitempty"`    // map
+	Token    string        `json:"token,omitempty"`    // hook: the chosen one
+	Payloads int           `json:"payloads,omitempty"` // hook: how many it takes
+	Open     bool          `json:"open,omitempty"`     // hook: is left open
+	Again    bool          `json:"again,omitempty"`    // hook: is bound to once more while it is open, and opened once more when it is disposed
+	ID       string        `json:"id,omitempty"`       // child: the chosen one; await: the run
+	Detached bool          `json:"detached,omitempty"` // child
+	Kids     []simNode     `json:"kids,omitempty"`
+	Next     *simNode      `json:"next,omitempty"`  // a program: that of its next segment
+	Carry    *int          `json:"carry,omitempty"` // a program: what the segments before it came to
+}
+
+// What code makes of an outcome that is no value.
+const (
+	simFailed    = -7  // a step failed for good, an event did not come
+	simConflict  = -8  // a token is held by another run
+	simRunFailed = -11 // another run failed
+	simCancelled = -12 // another run was cancelled
+	simExists    = -13 // the chosen ID of a child is taken
+	simUnknown   = -14 // there is no such run
+	simTimedOut  = -15 // another run took longer than its timeout
+)
+
+// simPlan is all that happens in one simulation, but for the faults.
+type simPlan struct {
+	Runs   []simStart    `json:"runs"`
+	Deploy time.Duration `json:"deploy,omitempty"` // when the workers' code is replaced: before, it knows no patches; 0: it is new from the start
+}
+
+// simStart is a run that a client starts.
+type simStart struct {
+	ID      string        `json:"id"`
+	At      time.Duration `json:"at,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"` // of the run; 0: none
+	Program simNode       `json:"program"`
+}
+
+// walk visits a node and all below it that the same run evaluates.
+func (n *simNode) walk(f func(*simNode)) {
+	f(n)
+	if n.Op == "child" || n.Op == "spawn" {
+		return
+	}
+	for i := range n.Kids {
+		n.Kids[i].walk(f)
+	}
+	if n.Next != nil {
+		n.Next.walk(f)
+	}
+}
+
+// walkSegment visits a program and all below it that the same segment evaluates.
+func (n *simNode) walkSegment(f func(*simNode)) {
+	alone := *n
+	alone.Next = nil
+	alone.walk(f)
+}
+
+// hasten divides all times of a plan.
+func (p *simPlan) hasten(by time.Duration) {
+	p.Deploy /= by
+	for i := range p.Runs {
+		r := &p.Runs[i]
+		r.At, r.Timeout = r.At/by, r.Timeout/by
+		r.Program.hasten(by)
+	}
+}
+
+func (n *simNode) hasten(by time.Duration) {
+	n.Takes, n.Timeout = n.Takes/by, n.Timeout/by
+	for i := range n.Kids {
+		n.Kids[i].hasten(by)
+	}
+	if n.Next != nil {
+		n.Next.hasten(by)
+	}
+}
+
+// segment is the program of a run's n-th segment.
+func (n *simNode) segment(i int) *simNode {
+	for ; i > 0; i-- {
+		n = n.Next
+	}
+	return n
+}
+
+// line visits the nodes of a program that are evaluated one after the other, and not beside others: what they ask for is there before the run ends.
+func (n *simNode) line(f func(*simNode)) {
+	f(n)
+	if n.Op != "seq" && n.Op != "guard" {
+		return
+	}
+	for i := range n.Kids {
+		n.Kids[i].line(f)
+	}
+	if n.Next != nil {
+		n.Next.line(f)
+	}
+}
+
+// mix combines the values of a sequence.
+func mix(values ...int) int {
+	sum := 17
+	for _, v := range values {
+		sum = (sum*31 + v) % 1_000_003
+	}
+	return sum
+}

@@ -1,0 +1,260 @@
+package behaviour_test
+
+// This file holds the simulation: generated programs run in virtual time on workers that crash, are evicted and are deployed anew, whose world
+// fails, delays and repeats, while clients start, signal, pause, wake and cancel; then the laws are held against what is left.
+// Laws: docs/design.md#the-laws.
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/crypt"
+	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// simUsual is how many seeds are run where nobody says otherwise.
+const simUsual = 300
+
+var (
+	simSeeds = flag.Uint64("sim.seeds", simUsual, "how many seeds the simulation runs, from 1")
+	simSeed  = flag.Uint64("sim.seed", 0, "the one seed to run instead")
+)
+
+// TestSimulation runs generated programs under generated faults. To see one again: go test ./internal/behaviour -run TestSimulation -sim.seed=N -v
+func TestSimulation(t *testing.T) {
+	if *simSeed != 0 {
+		synctest.Test(t, func(t *testing.T) { simulate(t, inMemory(), *simSeed, nil, &simCoverage{}) })
+		return
+	}
+	const shards = 4
+	var seen simCoverage
+	t.Cleanup(func() {
+		if *simSeeds >= simUsual && !t.Failed() {
+			seen.report(t)
+		}
+	})
+	for shard := range uint64(shards) {
+		t.Run(fmt.Sprintf("shard=%d", shard), func(t *testing.T) {
+			t.Parallel()
+			for seed := shard + 1; seed <= *simSeeds && !t.Failed(); seed += shards {
+				synctest.Test(t, func(t *testing.T) { simulate(t, inMemory(), seed, nil, &seen) })
+			}
+		})
+	}
+}
+
+// simSealed is how many seeds are run with encryption besides.
+const simSealed = 24
+
+// TestSimulationEncrypted runs other programs on workers and clients that encrypt. No program may observe it.
+func TestSimulationEncrypted(t *testing.T) {
+	t.Parallel()
+	ring := keyring(t, "k1")
+	for seed := uint64(5001); seed <= 5000+simSealed && !t.Failed(); seed++ {
+		synctest.Test(t, func(t *testing.T) { simulate(t, inMemory(), seed, ring, &simCoverage{}) })
+	}
+}
+
+// FuzzSimulation is the same without an end: make fuzz.
+func FuzzSimulation(f *testing.F) {
+	for seed := range uint64(10) {
+		f.Add(1_000_000 + seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		synctest.Test(t, func(t *testing.T) { simulate(t, inMemory(), seed, nil, &simCoverage{}) })
+	})
+}
+
+// simStage is where a plan is carried out.
+type simStage struct {
+	below interface { // as who looks on, and clients, have it
+		world.World
+		world.TaskReader
+	}
+	process func() (w world.World, end func()) // as one more process has it, and what its death does beside
+	remains func() []string                    // what runs that are over left behind
+	haste   time.Duration                      // all times are divided by it: 1 where time is virtual
+	late    time.Duration                      // what is read of the world may be so old
+	lease   time.Duration                      // of workers
+	poll    time.Duration                      // of workers
+	again   string                             // flags of go test, before the seed
+}
+
+// inMemory is the stage where time is virtual.
+func inMemory() *simStage {
+	w := memory.New()
+	return &simStage{below: w, process: func() (world.World, func()) { return w, func() {} }, remains: w.Remains, haste: 1, again: "-run TestSimulation -sim.seed"}
+}
+
+// simulation is one plan that is carried out.
+type simulation struct {
+	*simStage
+	t     *testing.T
+	seed  uint64
+	plan  simPlan
+	plain world.World       // the world, decrypted
+	ring  *stepwell.Keyring // nil: nothing is encrypted
+	rates faults.Rates
+
+	mu       sync.Mutex
+	steps    map[string]*simStep // by correlation ID; guarded by mu
+	problems []string            // guarded by mu
+	living   map[*simWorker]bool // guarded by mu
+	rnd      *rand.Rand          // guarded by mu
+	crashes  int                 // guarded by mu
+	deployed bool                // guarded by mu: workers have the new code
+	over     bool                // guarded by mu: no further worker
+	logs     simLog
+	deaths   atomic.Int64
+	started  atomic.Int64 // runs of the plan
+	done     chan struct{}
+	others   sync.WaitGroup // everything that runs beside
+	bodies   sync.WaitGroup // of steps: they may outlive their worker
+}
+
+func simulate(t *testing.T, on *simStage, seed uint64, ring *stepwell.Keyring, seen *simCoverage) {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	g := &simGen{Rand: rnd, seed: seed}
+	s := &simulation{
+		simStage: on, t: t, seed: seed, plan: g.plan(), rates: simRates(rnd), rnd: rand.New(rand.NewPCG(seed, 3)),
+		steps: map[string]*simStep{}, living: map[*simWorker]bool{}, done: make(chan struct{}),
+	}
+	s.plan.hasten(s.haste)
+	s.rates.MaxDelay /= s.haste
+	s.ring, s.plain = ring, s.below
+	if ring != nil {
+		s.plain = crypt.Wrap(s.below, ring)
+	}
+	s.deployed = s.plan.Deploy == 0
+	ctx, cancel := context.WithTimeout(t.Context(), simPatience/min(s.haste, 10))
+	defer cancel()
+	for range 1 + rnd.IntN(2) {
+		s.spawn()
+	}
+	if !s.deployed {
+		s.others.Go(s.deploy)
+	}
+	for i := range s.plan.Runs {
+		s.others.Go(func() { s.start(ctx, &s.plan.Runs[i], rand.New(rand.NewPCG(seed, uint64(10+i)))) })
+	}
+	s.attend(ctx)
+	close(s.done)
+	s.stop()
+	s.others.Wait()
+	s.bodies.Wait()
+	s.check(seen)
+	s.report()
+}
+
+// simPatience is how long all may take, in virtual time; in real time it is two minutes.
+const simPatience = 20 * time.Minute
+
+// simRates draws how bad the day is.
+func simRates(rnd *rand.Rand) faults.Rates {
+	some := func(most float64) float64 {
+		if rnd.IntN(3) == 0 {
+			return 0
+		}
+		return rnd.Float64() * most
+	}
+	return faults.Rates{
+		Unknown: some(.3), Storage: some(.1), Lost: some(.3), Twice: some(.3), Delay: some(.2), MaxDelay: 3 * time.Second,
+		Crash: some(.15), Evict: some(.1), Most: 1 + rnd.IntN(30),
+	}
+}
+
+// pass lets virtual time pass, unless the simulation is over. It reports whether it goes on.
+func (s *simulation) pass(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.done:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (s *simulation) problem(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems = append(s.problems, fmt.Sprintf(format, args...))
+}
+
+// runs lists all runs, oldest first.
+func (s *simulation) runs() (all []world.Run) {
+	q := world.RunQuery{Limit: 1000}
+	for {
+		page, err := s.plain.Runs(context.Background(), q)
+		if err != nil {
+			s.problem("runs: %v", err)
+			return all
+		}
+		all = append(all, page.Runs...)
+		if q.Cursor = page.Cursor; q.Cursor == "" {
+			slices.Reverse(all)
+			return all
+		}
+	}
+}
+
+func (s *simulation) events(run string) (all []world.Event) {
+	q := world.EventQuery{}
+	for {
+		page, err := s.plain.Events(context.Background(), run, q)
+		if err != nil {
+			s.problem("events of run %s: %v", run, err)
+			return all
+		}
+		all = append(all, page.Events...)
+		if q.Cursor = page.Cursor; !page.More {
+			return all
+		}
+	}
+}
+
+// outside is a client that nothing happens to.
+func (s *simulation) outside() *stepwell.App {
+	app, err := stepwell.New(s.below, stepwell.Config{Name: "outside", Encryption: s.ring})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return app
+}
+
+// report fails the test with all that is needed to understand it.
+func (s *simulation) report() {
+	s.mu.Lock()
+	problems := slices.Clone(s.problems)
+	s.mu.Unlock()
+	if len(problems) == 0 {
+		return
+	}
+	for _, run := range s.runs() {
+		s.t.Logf("run %s, %s, parent %+v, queue %+v", run.ID, run.Status, run.Parent, run.Queue)
+		for _, e := range s.events(run.ID) {
+			s.t.Logf("%4d %4d %s %-16s %s %s %s %d %s %s %s %s %v", e.Seq, e.Commit, e.Time.Format("15:04:05.000"), e.Type, e.ID, e.Path, e.Name,
+				e.Attempt, e.Outcome, e.Token, e.Peer, e.Payload, e.Error)
+		}
+	}
+	plan, _ := json.Marshal(s.plan)
+	s.t.Logf("logs:\n%s", s.logs.text())
+	s.t.Logf("plan: %s\nrates: %+v, crashes: %d", plan, s.rates, s.crashes)
+	for _, p := range problems {
+		s.t.Errorf("seed %d: %s", s.seed, p)
+	}
+	s.t.Errorf("again: go test ./internal/behaviour %s=%d -v (laws: docs/design.md)", s.again, s.seed)
+}

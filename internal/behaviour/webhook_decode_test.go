@@ -1,0 +1,82 @@
+package behaviour_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
+
+// touchy cannot stand what comes from outside.
+type touchy struct{}
+
+func (*touchy) UnmarshalJSON([]byte) error { panic("boom") }
+
+// A body comes from anybody: where a type panics over it, the workflow hears so, and is not blocked for it.
+func TestWebhookBodyThatATypePanicsOver(t *testing.T) {
+	for _, body := range []string{`{"level":"boom"}`, `{`, ``} {
+		r := &stepwell.WebhookRequest{Body: []byte(body)}
+		if err := r.Decode(&struct{ Level touchy }{}); !errors.Is(err, stepwell.ErrInvalid) {
+			t.Errorf("%s: %v, want %v", body, err, stepwell.ErrInvalid)
+		}
+	}
+}
+
+// A body of null is no order of nothing: it is refused where the type has no nil, as the payload of a hook is. What a log has of a release that took it for a zero value
+// stays that.
+func TestWebhookBodyOfNull(t *testing.T) {
+	type order struct{ Cents int }
+	wf := stepwell.Define("null-body", func(ctx stepwell.Context, _ int) ([]string, error) {
+		hook, err := stepwell.NewWebhook(ctx, stepwell.Token("null-body"))
+		if err != nil {
+			return nil, err
+		}
+		var said []string
+		for req, err := range hook.All(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			took := ""
+			for _, into := range []any{new(order), new(int), new([2]int), new(*order), new(any), new([]int), new(map[string]int)} {
+				switch err := req.Decode(into); {
+				case err == nil:
+					took += "+"
+				case errors.Is(err, stepwell.ErrInvalid):
+					took += "-"
+				default:
+					return nil, err
+				}
+			}
+			if err := stepwell.Do(ctx, "note", nothing); err != nil {
+				return nil, err
+			}
+			if said = append(said, took); req.Method == "DELETE" {
+				break
+			}
+		}
+		return said, nil
+	})
+	everyWay(t, func(r *rig) {
+		wk := r.begin(wf)
+		run := start(r, wk, wf, 0)
+		door := r.door(wk.App, "wh_null-body")
+		before := &world.Delivery{Token: "wh_null-body", ID: "before", Events: []world.Event{{
+			Type: world.HookReceived, Payload: []byte(`{"method":"POST","body":"null","receivedAt":"2026-01-02T03:04:05Z"}`),
+		}}}
+		if _, err := r.world.Deliver(r.ctx, before); err != nil {
+			r.Fatal(err)
+		}
+		until(r, "the first note", func() bool { return r.count(run.ID(), world.StepCompleted, "") >= 1 })
+		for _, req := range []stepwell.WebhookRequest{
+			{Method: "POST", Body: []byte(" null ")}, {Method: "POST", Body: []byte(`{"Cents":1,"Cents":2}`)}, {Method: "POST", Body: []byte(`{"Cents":1}`)},
+			{Method: "DELETE", Body: []byte("{\"Cents\":\"\xff\"}")},
+		} {
+			if _, err := door.Send(r.ctx, req); err != nil {
+				r.Fatal(err)
+			}
+		}
+		want(r, run, []string{"+++++++", "---++++", "-------", "+--++-+", "-------"})
+		r.replays(run.ID(), wf)
+	})
+}

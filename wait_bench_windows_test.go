@@ -1,6 +1,0 @@
-package stepwell_test
-
-import "time"
-
-// processTime is not measured here.
-func processTime() time.Duration { return 0 }
