@@ -5,7 +5,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/stepwell/stepwell/world"
@@ -124,8 +123,7 @@ func (e *Engine) handBack(ctx context.Context, worker string, h holding, last in
 
 // handleStray hands back a task of its own run that the world says this worker holds, unless it is one of the session's own: its start, or its end, may be on the way.
 func (s *session) handleStray(step string, attempt int) {
-	own := func(b *body) bool { return b.step == step }
-	if s.bodies[step] != nil || slices.ContainsFunc(s.turn.starts, own) || slices.ContainsFunc(s.turn.held, func(k world.TaskKey) bool { return k.Step == step }) {
+	if s.bodies[step] != nil || s.turn.has(step) {
 		return
 	}
 	if !s.e.held.runs(taskKey{s.run, step}, attempt) && s.e.workerID() == s.worker {

@@ -12,9 +12,8 @@ import (
 // commit writes the turn. It returns false when the session is over because its run belongs to somebody else, or its birth was
 // refused.
 func (s *session) commit(ctx context.Context) bool {
-	t := &s.turn
 	if s.state.Status.Terminal() {
-		t.send = s.farewell(ctx)
+		s.turn.tell(s.farewell(ctx))
 	}
 	parts := s.split()
 	var outcome func()
@@ -24,10 +23,9 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 		last := i == len(parts)-1
 		known := len(c.Events)
-		s.others(c)
+		s.turn.others(c, s.bear)
 		if last {
-			t.stage(c)
-			c.Send = append(c.Send, t.send...)
+			s.turn.stage(c)
 		}
 		done, err := s.write(ctx, c)
 		if errors.Is(err, errWritten) {
@@ -62,9 +60,9 @@ func (s *session) commit(ctx context.Context) bool {
 		if len(c.Conditions) > 0 {
 			outcome = func() { s.settled(c, known, done) }
 		}
-		if last && (t.release != nil || s.state.Status.Terminal()) {
+		if last && (s.turn.released() != nil || s.state.Status.Terminal()) {
 			s.stay.end()
-			s.comes(t.release, done.Mail)
+			s.comes(s.turn.released(), done.Mail)
 			if s.state.Status.Terminal() {
 				s.cancelBodies(ErrRunOver)
 				s.tellEnd()
@@ -78,14 +76,11 @@ func (s *session) commit(ctx context.Context) bool {
 		s.desk.commit = parts[0]
 	}
 	s.turns.strike(false)
-	if t.continued {
+	if s.turn.isContinued() {
 		s.cancelBodies(ErrRunOver) // new ones have not begun
 	}
-	s.after.leave(t.later, outcome)
-	if cap(t.events) > spareEvents {
-		t.events = nil
-	}
-	*t = turn{events: t.events[:0], starts: t.starts, rest: t.rest}
+	s.after.leave(s.turn.unseen(), outcome)
+	s.turn.next()
 	return true
 }
 
@@ -102,46 +97,15 @@ func (s *session) goOn() {
 
 // split makes commits of the turn: one, unless it is too large. Results, mail and held tasks are in the first, starts and the release in the last.
 func (s *session) split() []*world.Commit {
-	t := &s.turn
-	first := s.state.Seq - int64(len(t.events)) + 1
-	if t.bytes <= world.MaxCommit*3/4 {
-		c := s.spareCommit()
-		*c = s.nextCommit(first, t.events)
-		c.Mail, c.Held, c.Dropped, c.Tasks, c.Streams, c.Release = t.mail, t.held, t.dropped, t.tasks, t.streams, t.release
-		return append(s.parts[:0], c)
+	events := s.turn.all()
+	first := s.state.Seq - int64(len(events)) + 1
+	if s.turn.large() {
+		return s.turn.splitLarge(first, s.newCommit)
 	}
-	return s.splitLarge(first)
-}
-
-// splitLarge makes several commits of a turn that is too large for one.
-func (s *session) splitLarge(first int64) []*world.Commit {
-	t := &s.turn
-	tasks := make(map[string]world.Task, len(t.tasks))
-	for _, task := range t.tasks {
-		tasks[task.Step] = task
-	}
-	var parts []*world.Commit
-	for from, i, size := 0, 0, t.streamBytes; i <= len(t.events); i++ {
-		if i < len(t.events) {
-			size += weight(&t.events[i])
-			if size <= world.MaxCommit*3/4 || i == from {
-				continue
-			}
-		}
-		c := s.newCommit(first+int64(from), t.events[from:i:i])
-		for k := range c.Events {
-			if task, ok := tasks[c.Events[k].ID]; ok && c.Events[k].Type == world.StepCreated {
-				c.Tasks = append(c.Tasks, task)
-			}
-		}
-		parts = append(parts, c)
-		if from = i; i < len(t.events) {
-			size = weight(&t.events[i])
-		}
-	}
-	parts[0].Mail, parts[0].Held, parts[0].Dropped, parts[0].Streams = t.mail, t.held, t.dropped, t.streams
-	parts[len(parts)-1].Release = t.release
-	return parts
+	c := s.spareCommit()
+	*c = s.nextCommit(first, events)
+	s.turn.fill(c)
+	return append(s.parts[:0], c)
 }
 
 func (s *session) newCommit(first int64, events []world.Event) *world.Commit {
@@ -269,8 +233,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // startBodies starts what the commit recorded as started.
 func (s *session) startBodies() {
-	starts := s.turn.starts
-	s.turn.starts = nil
+	starts := s.turn.takeStarts()
 	for _, b := range starts {
 		if b.task != nil {
 			s.bodies[b.step] = b
@@ -288,8 +251,7 @@ func (s *session) startBodies() {
 		}
 		s.startBody(b, op.Key.Name, op.Input, op.Spec.(*StepSpec))
 	}
-	clear(starts)
-	s.turn.starts = starts[:0]
+	s.turn.keepRoom(starts)
 }
 
 func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) {
@@ -326,11 +288,11 @@ func (b *stepBody) end(r *result) {
 
 // dropStarts gives back the slots of bodies that will not start.
 func (s *session) dropStarts() {
-	s.slots.back(len(s.turn.starts))
-	for _, b := range s.turn.starts {
+	starts := s.turn.takeStarts()
+	s.slots.back(len(starts))
+	for _, b := range starts {
 		if b.suspect {
 			s.turns.done()
 		}
 	}
-	s.turn.starts = nil
 }

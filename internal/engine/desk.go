@@ -34,7 +34,7 @@ func (s *session) sit() {
 	s.desk = d
 	s.box.open(d.box, d.spare)
 	s.ready, s.bodies = readySteps{d.ready}, d.bodies
-	s.turn.events, s.turn.starts = d.events, d.starts
+	s.turn.open(d.events, d.starts)
 }
 
 // leave gives the desk back, empty, where nobody can still look at what lies on it: the session has come to its end in good order, and has closed its
@@ -45,12 +45,12 @@ func (s *session) leave() {
 	if d.commit == nil || s.stay.isLost() || s.failure.some() || !s.stay.isOver() || len(s.bodies) > 0 {
 		return
 	}
-	d.events = empty(s.turn.events, deskEvents)
+	events, starts := s.turn.room()
+	d.events = empty(events, deskEvents)
 	d.spare = empty(s.box.room(), deskMessages)
 	d.ready = empty(s.ready.room(), deskNames)
-	d.starts = empty(s.turn.starts, deskNames)
+	d.starts = empty(starts, deskNames)
 	*d.commit = world.Commit{}
-	s.turn.events, s.turn.starts = nil, nil
 	s.e.desks.Put(d)
 }
 

@@ -48,7 +48,7 @@ func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
 	if child.Detached || s.m.Outcome() != nil {
 		return
 	}
-	if op.Chosen && slices.Contains(s.turn.births, op) {
+	if op.Chosen && s.turn.bears(op) {
 		s.losers = append(s.losers, op) // its ID may be a stranger's
 		return
 	}
@@ -56,10 +56,7 @@ func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
 	if s.state.Cancel != nil {
 		why = "its parent was cancelled"
 	}
-	if s.turn.losers == nil {
-		s.turn.losers = map[string]world.Delivery{}
-	}
-	s.turn.losers[op.ID] = s.cancelOf(op.ID, op.Peer, why)
+	s.turn.cancelWith(op.ID, s.cancelOf(op.ID, op.Peer, why))
 	s.result(world.Event{Type: world.StepFailed, ID: op.ID, Error: cancelled("cancelled: the run waits for it no longer")})
 }
 
@@ -67,55 +64,6 @@ func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
 func (s *session) cancelOf(step, child, why string) world.Delivery {
 	return world.Delivery{
 		Run: child, ID: "parent:" + step, Events: []world.Event{{Type: world.CancelRequested, By: s.run, Reason: why}},
-	}
-}
-
-// others puts births, conditions and cancels of children into the commit that holds their events. Births are made only now, so that a turn of many children
-// never holds all of them.
-func (s *session) others(c *world.Commit) {
-	t := &s.turn
-	if len(t.losers) > 0 {
-		for i := range c.Events {
-			if d, ok := t.losers[c.Events[i].ID]; ok && c.Events[i].Type == world.StepFailed {
-				c.Send = append(c.Send, d)
-			}
-		}
-	}
-	if t.continued && slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.RunContinued }) {
-		c.Send = append(c.Send, t.goodbye...)
-	}
-	for i := 0; i < len(c.Events) && len(t.births) > 0; i++ { // both are in the order in which the code asked
-		op := t.births[0]
-		if e := &c.Events[i]; e.Type != world.StepCreated || e.ID != op.ID {
-			continue
-		}
-		t.births = t.births[1:]
-		c.Births = append(c.Births, s.bear(op, c.Events[i].Time))
-		if op.Chosen {
-			c.Conditions = append(c.Conditions, world.Condition{Event: i, Birth: len(c.Births) - 1})
-		}
-	}
-	if !t.awaits {
-		return
-	}
-	for i := range c.Events {
-		if e := &c.Events[i]; e.Type == world.StepCreated && e.Kind == world.KindAwait {
-			c.Conditions = append(c.Conditions, world.Condition{Event: i})
-		}
-	}
-}
-
-// stage numbers the hooks with chosen tokens behind the other events: whether they are granted is known when the commit is there.
-func (t *turn) stage(c *world.Commit) {
-	next := c.First + int64(len(c.Events))
-	c.Events = c.Events[:len(c.Events):len(c.Events)]
-	for i, e := range t.hooks {
-		e.Seq = next + int64(i)
-		if n := len(c.Events); n > 0 && e.Time.Before(c.Events[n-1].Time) { // it was asked for before the clock was read anew
-			e.Time = c.Events[n-1].Time
-		}
-		c.Conditions = append(c.Conditions, world.Condition{Event: len(c.Events)})
-		c.Events = append(c.Events, e)
 	}
 }
 

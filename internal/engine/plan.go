@@ -25,7 +25,7 @@ func (s *session) plan() {
 		s.endWithoutCode()
 		return
 	}
-	if !s.failure.some() && len(s.turn.later) == 0 {
+	if !s.failure.some() && !s.turn.blinds() {
 		s.cancelSteps()
 	}
 	if !s.failure.some() && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() {
@@ -51,7 +51,7 @@ func (s *session) plan() {
 // endWithoutCode cancels a run whose code is not needed for it: pending, blocked, or unknown here.
 func (s *session) endWithoutCode() {
 	if s.state.Cancel == nil {
-		s.turn.release = &world.Release{WakeAt: s.now, Blocked: s.failure.last()}
+		s.turn.letGo(&world.Release{WakeAt: s.now, Blocked: s.failure.last()})
 		return
 	}
 	s.terminal(s.cancelledEnd(nil))
@@ -61,7 +61,7 @@ func (s *session) endWithoutCode() {
 func (s *session) end() bool {
 	out := s.m.Outcome()
 	switch {
-	case s.turn.undecided(), s.turn.continued, s.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
+	case s.turn.undecided(), s.turn.isContinued(), s.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
 		s.after.look()
 		if s.stay.drains() && s.birth == nil && len(s.bodies) == 0 && !s.turn.conditional() {
 			s.hibernate() // or code that continues for ever would never let go
@@ -124,7 +124,7 @@ func (s *session) cancelSteps() {
 					s.graceTimer(op.ID)
 					continue
 				}
-				s.turn.dropped = append(s.turn.dropped, world.TaskKey{Run: s.run, Step: op.ID})
+				s.turn.drop(world.TaskKey{Run: s.run, Step: op.ID})
 			}
 			s.failCancelled(op.ID)
 		}
@@ -155,14 +155,14 @@ func (s *session) endGrace(step string) {
 	if b := s.bodies[step]; b != nil {
 		b.grace = true
 	} else if st := s.state.Step(step); st.Queued {
-		s.turn.dropped = append(s.turn.dropped, world.TaskKey{Run: s.run, Step: step})
+		s.turn.drop(world.TaskKey{Run: s.run, Step: step})
 	}
 	s.failCancelled(step)
 }
 
 // startReady starts steps as far as there are slots. A start is recorded only for a body that has one.
 func (s *session) startReady() {
-	if s.stay.drains() || s.failure.some() || s.state.Paused != nil || s.state.Status.Terminal() || len(s.turn.later) > 0 || s.late() {
+	if s.stay.drains() || s.failure.some() || s.state.Paused != nil || s.state.Status.Terminal() || s.turn.blinds() || s.late() {
 		return
 	}
 	var waiting []string // suspects whose turn it is not
@@ -204,14 +204,14 @@ func (s *session) startReady() {
 			s.fail(err, s.state.Seq)
 			return
 		}
-		if err := s.m.Feed(s.turn.events[len(s.turn.events)-1:], false); err != nil {
+		if err := s.m.Feed(s.turn.last(), false); err != nil {
 			s.fail(err, e.Seq)
 		}
 		if b == nil {
 			b = &body{step: id, policy: &op.Spec.(*StepSpec).Policy}
 		}
 		b.attempt, b.suspect, b.died = e.Attempt, verdict == suspect, died
-		s.turn.starts = append(s.turn.starts, b)
+		s.turn.start(b)
 	}
 }
 
@@ -230,7 +230,7 @@ func (s *session) crowded() bool { return s.m != nil && s.m.Crowded(s.e.cfg.Unre
 
 // still reports whether the session has nothing to do here and now, and nothing soon by itself.
 func (s *session) still() bool {
-	if len(s.bodies) > 0 || len(s.turn.starts) > 0 || len(s.turn.rest) > 0 || s.turn.conditional() {
+	if len(s.bodies) > 0 || s.turn.starting() > 0 || s.turn.hasRest() || s.turn.conditional() {
 		return false
 	}
 	if s.failure.some() || s.stay.drains() || s.state.Paused != nil {
@@ -281,7 +281,7 @@ func (s *session) hibernate() {
 	if !s.failure.some() && s.birth == nil && s.m.Outcome() == nil {
 		s.steady()
 	}
-	s.turn.release = s.releaseNow()
+	s.turn.letGo(s.releaseNow())
 }
 
 func (s *session) releaseNow() *world.Release {
@@ -391,7 +391,7 @@ func (s *session) ends(b *body, e world.Event) {
 	if err := s.put(&e); err != nil {
 		s.fail(err, s.state.Seq)
 	} else if e.Seq != 0 {
-		s.turn.later = append(s.turn.later, e)
+		s.turn.see(e)
 	}
 }
 

@@ -67,17 +67,17 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 	}
 	next.attributes = e.Next.Attributes
 	s.leaveSegment()
-	s.turn.continued, s.turn.goodbye = true, goodbye
+	s.turn.goOn(goodbye)
 	s.carried = next
 	if wf == nil { // only others know that version
 		s.m = nil
 		s.watched.Store(nil)
-		s.turn.release = &world.Release{WakeAt: s.now}
+		s.turn.letGo(&world.Release{WakeAt: s.now})
 		return false
 	}
 	s.wf = wf
 	s.newMachine()
-	if err := s.m.Feed(s.turn.events[len(s.turn.events)-1:], false); err != nil {
+	if err := s.m.Feed(s.turn.last(), false); err != nil {
 		s.fail(err, e.Seq)
 		return true
 	}
@@ -133,7 +133,7 @@ func (s *session) carryOn() carried {
 // runs that it asked for. The bodies are told when the continuation is durable.
 func (s *session) leaveSegment() {
 	s.dropStarts()
-	s.turn.tasks, s.turn.losers = nil, nil
+	s.turn.leaveSegment()
 	s.ready.drop()
 	s.losers = nil
 	s.old = append(s.old, s.m)

@@ -123,7 +123,7 @@ func (s *session) loop(ctx context.Context) {
 	for !s.stay.isOver() {
 		s.handle(s.gather())
 		s.plan()
-		committed := !s.turn.empty() || s.turn.release != nil
+		committed := !s.turn.empty() || s.turn.released() != nil
 		if committed && !s.commit(ctx) || s.stay.isOver() {
 			return
 		}
@@ -147,9 +147,8 @@ func (s *session) loop(ctx context.Context) {
 // gather collects messages and what fell due, in the order of their times.
 func (s *session) gather() []message {
 	msgs := s.box.receive()
-	if len(s.turn.rest) > 0 {
-		msgs = append(s.turn.rest, msgs...)
-		s.turn.rest = nil
+	if s.turn.hasRest() {
+		msgs = append(s.turn.takeRest(), msgs...)
 	}
 	s.now = s.e.clock.now()
 	if s.state != nil && s.state.Paused == nil && !s.failure.some() {
@@ -189,11 +188,10 @@ func (s *session) due(until time.Time, msgs []message) []message {
 // handle turns messages into events, until the turn is full or the run has ended.
 func (s *session) handle(msgs []message) {
 	for i := range msgs {
-		if s.turn.bytes >= turnBytes || s.turn.conditional() || s.over() || msgs[i].transacts() && !s.turn.empty() {
-			s.turn.rest = append(s.turn.rest, msgs[i:]...)
+		if s.turn.full() || s.turn.conditional() || s.over() || msgs[i].transacts() && !s.turn.empty() {
+			s.turn.putOff(msgs[i:])
 			if s.over() { // what is left finds nobody; slots go back
-				s.discard(s.turn.rest)
-				s.turn.rest = nil
+				s.discard(s.turn.takeRest())
 			}
 			return
 		}
@@ -282,7 +280,7 @@ func (s *session) discard(msgs []message) {
 // wait blocks until a message comes or something falls due. Without a body, or with bodies that all wait for runs, it holds no run slot
 // meanwhile.
 func (s *session) wait() {
-	if len(s.turn.rest) > 0 || !s.box.empty() {
+	if s.turn.hasRest() || !s.box.empty() {
 		return
 	}
 	if s.runSlot.has() && !s.working() {
@@ -357,7 +355,7 @@ func (s *session) cancelBodies(cause error) {
 // session's goroutine, or, if user code ended that with Goexit, by the one that took over.
 func (s *session) close() {
 	box := s.box.shut()
-	s.discard(append(s.turn.rest, box...))
+	s.discard(append(s.turn.takeRest(), box...))
 	s.desk.box = empty(box, deskMessages)
 	s.dropStarts()
 	s.slots.release()

@@ -172,7 +172,7 @@ func (s *session) firstTurn(b *Birth) bool {
 	}
 	if s.failure.some() || !s.birth.decided.CompareAndSwap(false, true) {
 		s.birth.refuse(s.failure.cause())
-		s.e.steps.release(len(s.turn.starts)) // tasks hold slots already
+		s.e.steps.release(s.turn.starting()) // tasks hold slots already
 		s.turn = turn{}
 		return false
 	}

@@ -423,18 +423,3 @@ func (s *session) writeStream(stream string, spec *StreamSpec) {
 	}
 	s.turn.addStreams(w)
 }
-
-// addStreams puts writes into the turn, a writer's behind what it wrote before.
-func (t *turn) addStreams(writes ...world.StreamWrite) {
-	for _, w := range writes {
-		n := w.Bytes() + chunkWeight
-		t.bytes += n
-		t.streamBytes += n
-		if last := len(t.streams) - 1; last >= 0 && w.Step == "" && t.streams[last].Step == "" && t.streams[last].Stream == w.Stream && t.streams[last].End == "" {
-			t.streams[last].Chunks = append(t.streams[last].Chunks, w.Chunks...)
-			t.streams[last].End = w.End
-			continue
-		}
-		t.streams = append(t.streams, w)
-	}
-}

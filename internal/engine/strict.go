@@ -21,7 +21,7 @@ const maxWitnesses = 32
 
 // verify replays the run beside itself at a suspension. The replayed machine takes over where bodies of the first have begun.
 func (s *session) verify() {
-	if s.m.Outcome() != nil || len(s.turn.rest) > 0 {
+	if s.m.Outcome() != nil || s.turn.hasRest() {
 		return
 	}
 	second := s.compare()
@@ -41,7 +41,7 @@ func (s *session) verify() {
 
 // steady reports whether the end that the code came to is that of its replay. If not the run is to be blocked.
 func (s *session) steady() bool {
-	if !s.e.cfg.Strict || len(s.turn.later) > 0 {
+	if !s.e.cfg.Strict || s.turn.blinds() {
 		return true
 	}
 	second := s.compare()

@@ -60,7 +60,7 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
 	switch {
 	case b.Alone && tk.Strikes > 0, s.knownGuilty(&b):
 		s.failure.set(Block(world.CodeCrashLoop, errors.New("its code ended its process, again and again and at last alone, before anything could be recorded")), 0)
-		s.turn.release = s.releaseNow()
+		s.turn.letGo(s.releaseNow())
 	case b.Alone && called:
 		s.e.suspects.begins(forLong)
 		s.state = nil
@@ -71,7 +71,7 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.TakenRun) bool {
 		if b.Alone = s.e.suspects.call(s.run); !b.Alone {
 			wake = wake.Add(suspectPause/2 + rand.N(suspectPause)) // so that those who wait do not come all at once
 		}
-		s.turn.release = &world.Release{Blocked: &b, WakeAt: wake}
+		s.turn.letGo(&world.Release{Blocked: &b, WakeAt: wake})
 	}
 	s.commit(ctx)
 	s.stay.end()
@@ -88,7 +88,7 @@ func (s *session) knownGuilty(b *world.Block) bool {
 // written since. It is released then and taken anew, which ends its strikes, so that it cannot be blamed for what others do meanwhile.
 func (s *session) acquit() bool {
 	t := &s.turn
-	return s.turns.isStruck() && !s.failure.some() && len(s.bodies)+len(t.starts)+len(t.rest) == 0 && t.empty() && !t.conditional()
+	return s.turns.isStruck() && !s.failure.some() && len(s.bodies)+t.starting() == 0 && !t.hasRest() && t.empty() && !t.conditional()
 }
 
 // deaths counts the starts of a step that nobody here runs and that were never heard of again.

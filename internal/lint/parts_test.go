@@ -15,7 +15,6 @@ var wholes = map[string][]string{
 
 // notYet are fields that hold what is no part yet, and why.
 var notYet = map[string]string{
-	"turn":    "a turn is what a session is about to commit: the session fills it in many files",
 	"cfg":     "what the worker is told: everybody reads it, nobody writes it",
 	"able":    "the same",
 	"carried": "what a segment starts with: no rule is kept in it",

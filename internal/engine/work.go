@@ -1,0 +1,278 @@
+package engine
+
+// This file holds what a session makes of its messages: a turn, and the commits that it becomes.
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// turn is what a session is about to commit.
+//
+//   - Its events are numbered and folded already, without a gap: the last one is the last that the run's state knows of. Hooks with chosen tokens are not.
+//   - What goes with an event, as a task or a birth, is in the commit that holds the event, also where there are several.
+//   - Its bodies start when all of it is durable. What is put off is handled in the next one, before anything that comes.
+type turn struct {
+	events  []world.Event
+	tasks   []world.Task
+	mail    []int64
+	held    []world.TaskKey
+	dropped []world.TaskKey
+	births  []*replay.Op  // children that are to be born: see others
+	awaits  bool          // some event waits for another run
+	hooks   []world.Event // with chosen tokens; last in the commit, without a number
+	send    []world.Delivery
+	losers  map[string]world.Delivery // cancels of children that the code waits for no longer, by step: each goes with the end of that
+	goodbye []world.Delivery          // cancels of children that a continuation leaves behind
+	// continued: a run_continued is among events, and those before it are of the segment that is over.
+	continued   bool
+	release     *world.Release
+	starts      []*body       // to start when the commit is there
+	later       []world.Event // among events: what the machine sees only when they are durable
+	bytes       int           // of payloads, about
+	rest        []message     // for the next turn
+	streams     []world.StreamWrite
+	streamBytes int // of bytes, those of streams
+}
+
+func (t *turn) empty() bool {
+	return len(t.events)+len(t.hooks)+len(t.mail)+len(t.held)+len(t.dropped) == 0
+}
+
+// conditional reports whether only the world knows what the machine goes on with: nothing further is delivered before that.
+func (t *turn) conditional() bool { return len(t.later) > 0 || t.undecided() }
+
+// undecided reports whether only the world knows what becomes of something that the turn creates.
+func (t *turn) undecided() bool {
+	if len(t.hooks) > 0 || t.awaits {
+		return true
+	}
+	return slices.ContainsFunc(t.births, func(op *replay.Op) bool { return op.Chosen })
+}
+
+// open gives the turn its room, and room takes it back.
+func (t *turn) open(events []world.Event, starts []*body) { t.events, t.starts = events, starts }
+
+func (t *turn) room() (events []world.Event, starts []*body) {
+	events, starts = t.events, t.starts
+	t.events, t.starts = nil, nil
+	return events, starts
+}
+
+// next empties a turn that is committed. Its bodies are yet to start, and what is put off is of the next one.
+func (t *turn) next() {
+	if cap(t.events) > spareEvents {
+		t.events = nil
+	}
+	*t = turn{events: t.events[:0], starts: t.starts, rest: t.rest}
+}
+
+// add adds an event that was numbered and folded.
+func (t *turn) add(e *world.Event) {
+	t.events = append(t.events, world.Event{})
+	t.events[len(t.events)-1] = *e
+	t.bytes += weight(e)
+}
+
+// all are the events, and last is a list of the last one.
+func (t *turn) all() []world.Event  { return t.events }
+func (t *turn) last() []world.Event { return t.events[len(t.events)-1:] }
+
+// see keeps an event that was added from the machine until it is durable; unseen lists those.
+func (t *turn) see(e world.Event)     { t.later = append(t.later, e) }
+func (t *turn) unseen() []world.Event { return t.later }
+func (t *turn) blinds() bool          { return len(t.later) > 0 }
+
+// append says that an inbox row is appended with the turn; unappend takes the last one back.
+func (t *turn) append(row int64) { t.mail = append(t.mail, row) }
+func (t *turn) unappend()        { t.mail = t.mail[:len(t.mail)-1] }
+
+// queue, end and drop are about tasks: a new one, one whose end is among the events, one that nobody waits for.
+func (t *turn) queue(task world.Task)   { t.tasks = append(t.tasks, task) }
+func (t *turn) end(task world.TaskKey)  { t.held = append(t.held, task) }
+func (t *turn) drop(task world.TaskKey) { t.dropped = append(t.dropped, task) }
+
+// bear adds a child that is to be born, await says that an event waits for another run, and ask asks for a chosen token.
+func (t *turn) bear(op *replay.Op)       { t.births = append(t.births, op) }
+func (t *turn) bears(op *replay.Op) bool { return slices.Contains(t.births, op) }
+func (t *turn) await()                   { t.awaits = true }
+func (t *turn) ask(hook world.Event)     { t.hooks = append(t.hooks, hook) }
+func (t *turn) asks(hook string) bool {
+	return slices.ContainsFunc(t.hooks, func(h world.Event) bool { return h.ID == hook })
+}
+
+// tell sends deliveries with the last commit, and cancelWith one with the end of a step.
+func (t *turn) tell(send []world.Delivery) { t.send = send }
+func (t *turn) cancelWith(step string, d world.Delivery) {
+	if t.losers == nil {
+		t.losers = map[string]world.Delivery{}
+	}
+	t.losers[step] = d
+}
+
+// goOn says that a run_continued was added, and what goes with it. leaveSegment drops what is of the segment before, and does not go with the events.
+func (t *turn) goOn(goodbye []world.Delivery) { t.continued, t.goodbye = true, goodbye }
+func (t *turn) isContinued() bool             { return t.continued }
+func (t *turn) leaveSegment()                 { t.tasks, t.losers = nil, nil }
+
+// letGo releases the run with the turn.
+func (t *turn) letGo(r *world.Release)   { t.release = r }
+func (t *turn) released() *world.Release { return t.release }
+
+// start adds a body that is to start when the turn is durable. takeStarts takes all of them, and keepRoom gives their list back.
+func (t *turn) start(b *body) { t.starts = append(t.starts, b) }
+func (t *turn) starting() int { return len(t.starts) }
+func (t *turn) takeStarts() []*body {
+	starts := t.starts
+	t.starts = nil
+	return starts
+}
+func (t *turn) keepRoom(starts []*body) {
+	clear(starts)
+	t.starts = starts[:0]
+}
+
+// has reports whether a task starts or ends with the turn.
+func (t *turn) has(step string) bool {
+	return slices.ContainsFunc(t.starts, func(b *body) bool { return b.step == step }) ||
+		slices.ContainsFunc(t.held, func(k world.TaskKey) bool { return k.Step == step })
+}
+
+// putOff keeps messages for the next turn.
+func (t *turn) putOff(msgs []message) { t.rest = append(t.rest, msgs...) }
+func (t *turn) hasRest() bool         { return len(t.rest) > 0 }
+func (t *turn) takeRest() []message {
+	rest := t.rest
+	t.rest = nil
+	return rest
+}
+
+// full reports whether the turn is to be committed before more is taken in; large, whether it is too large for one commit.
+func (t *turn) full() bool  { return t.bytes >= turnBytes }
+func (t *turn) large() bool { return t.bytes > world.MaxCommit*3/4 }
+
+// fill puts what goes with the events into their commit.
+func (t *turn) fill(c *world.Commit) {
+	c.Mail, c.Held, c.Dropped, c.Tasks, c.Streams, c.Release = t.mail, t.held, t.dropped, t.tasks, t.streams, t.release
+}
+
+// splitLarge makes several commits of a turn that is too large for one.
+func (t *turn) splitLarge(first int64, newCommit func(int64, []world.Event) *world.Commit) []*world.Commit {
+	tasks := make(map[string]world.Task, len(t.tasks))
+	for _, task := range t.tasks {
+		tasks[task.Step] = task
+	}
+	var parts []*world.Commit
+	for from, i, size := 0, 0, t.streamBytes; i <= len(t.events); i++ {
+		if i < len(t.events) {
+			size += weight(&t.events[i])
+			if size <= world.MaxCommit*3/4 || i == from {
+				continue
+			}
+		}
+		c := newCommit(first+int64(from), t.events[from:i:i])
+		for k := range c.Events {
+			if task, ok := tasks[c.Events[k].ID]; ok && c.Events[k].Type == world.StepCreated {
+				c.Tasks = append(c.Tasks, task)
+			}
+		}
+		parts = append(parts, c)
+		if from = i; i < len(t.events) {
+			size = weight(&t.events[i])
+		}
+	}
+	parts[0].Mail, parts[0].Held, parts[0].Dropped, parts[0].Streams = t.mail, t.held, t.dropped, t.streams
+	parts[len(parts)-1].Release = t.release
+	return parts
+}
+
+// others puts births, conditions and cancels of children into the commit that holds their events. Births are made only now, so that a turn of many children
+// never holds all of them.
+func (t *turn) others(c *world.Commit, bear func(*replay.Op, time.Time) *world.Commit) {
+	if len(t.losers) > 0 {
+		for i := range c.Events {
+			if d, ok := t.losers[c.Events[i].ID]; ok && c.Events[i].Type == world.StepFailed {
+				c.Send = append(c.Send, d)
+			}
+		}
+	}
+	if t.continued && slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.RunContinued }) {
+		c.Send = append(c.Send, t.goodbye...)
+	}
+	for i := 0; i < len(c.Events) && len(t.births) > 0; i++ { // both are in the order in which the code asked
+		op := t.births[0]
+		if e := &c.Events[i]; e.Type != world.StepCreated || e.ID != op.ID {
+			continue
+		}
+		t.births = t.births[1:]
+		c.Births = append(c.Births, bear(op, c.Events[i].Time))
+		if op.Chosen {
+			c.Conditions = append(c.Conditions, world.Condition{Event: i, Birth: len(c.Births) - 1})
+		}
+	}
+	if !t.awaits {
+		return
+	}
+	for i := range c.Events {
+		if e := &c.Events[i]; e.Type == world.StepCreated && e.Kind == world.KindAwait {
+			c.Conditions = append(c.Conditions, world.Condition{Event: i})
+		}
+	}
+}
+
+// stage completes the last commit: it numbers the hooks with chosen tokens behind the other events: whether they are granted is known when the commit is there.
+func (t *turn) stage(c *world.Commit) {
+	next := c.First + int64(len(c.Events))
+	c.Events = c.Events[:len(c.Events):len(c.Events)]
+	for i, e := range t.hooks {
+		e.Seq = next + int64(i)
+		if n := len(c.Events); n > 0 && e.Time.Before(c.Events[n-1].Time) { // it was asked for before the clock was read anew
+			e.Time = c.Events[n-1].Time
+		}
+		c.Conditions = append(c.Conditions, world.Condition{Event: len(c.Events)})
+		c.Events = append(c.Events, e)
+	}
+	c.Send = append(c.Send, t.send...)
+}
+
+// weight is about how many bytes an event adds to a commit. The input of a task or a child travels twice: with the event, and with the task or the
+// birth.
+func weight(e *world.Event) int {
+	n := len(e.Payload) + len(e.Name) + len(e.Path) + len(e.Match) + errorWeight(e.Error) + 200
+	if e.Next != nil && e.Next.Base != nil {
+		n += len(e.Next.Base.Deliveries)/3*4 + 20*(len(e.Next.Unread)+len(e.Next.Base.Hooks)+len(e.Next.Base.Starts))
+	}
+	if e.Type == world.StepCreated && (e.Queued || e.Kind == world.KindChild) {
+		n += len(e.Payload) + 400
+	}
+	return n
+}
+
+func errorWeight(e *world.Error) int {
+	if e == nil {
+		return 0
+	}
+	n := len(e.Message) + len(e.Stack) + len(e.Value) + len(e.Name) + 200
+	for _, c := range e.Causes {
+		n += errorWeight(c)
+	}
+	return n
+}
+
+// addStreams puts writes into the turn, a writer's behind what it wrote before.
+func (t *turn) addStreams(writes ...world.StreamWrite) {
+	for _, w := range writes {
+		n := w.Bytes() + chunkWeight
+		t.bytes += n
+		t.streamBytes += n
+		if last := len(t.streams) - 1; last >= 0 && w.Step == "" && t.streams[last].Step == "" && t.streams[last].Stream == w.Stream && t.streams[last].End == "" {
+			t.streams[last].Chunks = append(t.streams[last].Chunks, w.Chunks...)
+			t.streams[last].End = w.End
+			continue
+		}
+		t.streams = append(t.streams, w)
+	}
+}
