@@ -249,25 +249,6 @@ func failOnce(ctx context.Context) (int, error) {
 	return 0, errUnlucky
 }
 
-func TestAnswer17ARunThatIsPendingEndsWithoutItsCode(t *testing.T) {
-	everyWay(t, func(r *rig) {
-		wf := stepwell.Define("never", func(stepwell.Context, struct{}) (int, error) { r.Error("its code ran"); return 0, nil })
-		r.begin(wf)
-		unknown, err := r.client().Start(r.ctx, "unknown-here", []byte("{}"))
-		if err != nil {
-			r.Fatal(err)
-		}
-		delayed, err := wf.Start(r.ctx, r.client(wf), struct{}{}, stepwell.StartOptions{Delay: time.Hour})
-		if err != nil {
-			r.Fatal(err)
-		}
-		r.cancel(r.client(), unknown.ID())
-		r.cancel(r.client(), delayed.ID())
-		wantErr(r, unknown, world.Cancelled)
-		wantErr(r, delayed, world.Cancelled)
-	})
-}
-
 func TestAnswer18ACancelEndsAPause(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("paused", func(ctx stepwell.Context, _ struct{}) (int, error) {

@@ -18,33 +18,6 @@ var sleeper = stepwell.Define("sleeper", func(ctx stepwell.Context, d time.Durat
 	return "slept", stepwell.Sleep(ctx, "long", d)
 })
 
-func TestAnswer20ATakenChildIDIsAnErrorAndTheStrangerIsNotAdopted(t *testing.T) {
-	everyWay(t, func(r *rig) {
-		wf := stepwell.Define("chooses", func(ctx stepwell.Context, id string) ([]bool, error) {
-			var got []bool
-			for range 2 { // of a stranger, and of its own child
-				_, err := sleeper.Child(stepwell.ChildOptions{ID: id}).Run(ctx, time.Second)
-				got = append(got, errors.Is(err, stepwell.ErrRunExists))
-			}
-			_, err := sleeper.Child(stepwell.ChildOptions{ID: ctx.RunID()}).Run(ctx, time.Second)
-			return append(got, errors.Is(err, stepwell.ErrRunExists)), nil
-		})
-		wk := r.begin(wf, sleeper)
-		stranger := start(r, wk, sleeper, 10*time.Minute, stepwell.StartOptions{ID: "stranger"})
-		for id, ends := range map[string][]bool{"stranger": {true, true, true}, "my-own": {false, true, true}} {
-			run := start(r, wk, wf, id)
-			want(r, run, ends)
-			r.replays(run.ID(), wf, sleeper)
-		}
-		if got := r.get(stranger.ID()); got.Parent != nil || got.Status != world.Running {
-			r.Errorf("the stranger: parent %v, %s; want none, running", got.Parent, got.Status)
-		}
-		if got := r.get("my-own").Parent; got == nil || got.Run == "" {
-			r.Errorf("the child's parent = %v, want its starter", got)
-		}
-	})
-}
-
 func TestAnswer20WithoutAChosenIDEachChildIsANewRunTheSameOnReplay(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("starts-three", func(ctx stepwell.Context, _ struct{}) ([]string, error) {

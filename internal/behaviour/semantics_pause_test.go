@@ -51,52 +51,6 @@ func (r *rig) types(run string, of ...world.EventType) []string {
 	return list
 }
 
-func TestAnswer18AForcedCancelRunsNothingMore(t *testing.T) {
-	everyWay(t, func(r *rig) {
-		cause := make(chan error, 3)
-		wf := stepwell.Define("forced", func(ctx stepwell.Context, how string) (string, error) {
-			if how == "in a step" {
-				_, _ = stepwell.Step(ctx, "busy", func(ctx context.Context) (int, error) {
-					<-ctx.Done()
-					cause <- context.Cause(ctx)
-					return 0, ctx.Err()
-				})
-			} else if err := stepwell.Sleep(ctx, "long", time.Hour); err == nil {
-				r.Error("the sleep ended")
-			}
-			return "", stepwell.Do(ctx.Uncancelled(), "clean up", func(context.Context) error { r.Error("it cleaned up"); return nil })
-		})
-		wk := r.begin(wf)
-		for _, how := range []string{"in a step", "asleep", "paused"} {
-			run := start(r, wk, wf, how)
-			if how == "paused" {
-				r.pause(wk.App, run.ID())
-			}
-			if how != "in a step" {
-				until(r, "the run to hibernate", func() bool { return r.free(run.ID()) })
-			}
-			for range 2 { // the second says nothing new
-				if err := r.client().ForceCancel(r.ctx, run.ID(), "at once"); err != nil {
-					r.Fatal(err)
-				}
-			}
-			e := wantErr(r, run, world.Cancelled)
-			if !errors.Is(e, stepwell.ErrCancelled) {
-				r.Errorf("%s: errors.Is(%v, ErrCancelled) = false", how, e)
-			}
-			if how == "in a step" {
-				if got := <-cause; !errors.Is(got, stepwell.ErrLeaseLost) && !errors.Is(got, stepwell.ErrRunOver) {
-					r.Errorf("the body's cause = %v, want ErrLeaseLost or ErrRunOver", got)
-				}
-			}
-			end := r.events(run.ID())
-			if last := end[len(end)-1]; last.Type != world.RunCancelled || last.Reason != "at once" {
-				r.Errorf("%s: last event = %s %q, want run_cancelled", how, last.Type, last.Reason)
-			}
-		}
-	})
-}
-
 func TestAnswer19ABodyInFlightEndsAndItsResultIsDeliveredAtResume(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		task := stepwell.DefineStep("task", func(_ context.Context, n int) (int, error) {

@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about retries: 6, 7, 8, 11.
+// The answers of semantics.md about retries: 6, 7, 8.
 
 import (
 	"context"
@@ -172,53 +172,6 @@ func eventQueued(r *rig, run string) bool {
 	return false
 }
 
-// finality is an error type that says itself whether another attempt would help.
-type finality bool
-
-func (f finality) Error() string   { return fmt.Sprintf("permanent: %v", bool(f)) }
-func (f finality) Permanent() bool { return bool(f) }
-
-func TestAnswer08FatalAndPermanentCountAnywhereInTheChain(t *testing.T) {
-	fatal := stepwell.Fatal(errUnlucky)
-	cases := []struct {
-		name string
-		err  error
-		want int32
-	}{
-		{"fatal", fatal, 1},
-		{"fatal, wrapped", fmt.Errorf("outer: %w", fatal), 1},
-		{"fatal, joined", errors.Join(errUnlucky, fmt.Errorf("inner: %w", fatal)), 1},
-		{"fatal inside RetryAfter", stepwell.RetryAfter(fatal, time.Second), 1},
-		{"permanent type", finality(true), 1},
-		{"permanent, joined", errors.Join(errUnlucky, finality(true)), 1},
-		{"permanent behind one that is not", errors.Join(finality(false), finality(true)), 1},
-		{"not permanent", finality(false), 3},
-		{"ordinary", errUnlucky, 3},
-	}
-	everyWay(t, func(r *rig) {
-		var defs []stepwell.Definition
-		var calls [10]atomic.Int32
-		wfs := make([]*stepwell.Workflow[struct{}, bool], len(cases))
-		for i, c := range cases {
-			wfs[i] = stepwell.Define(fmt.Sprintf("case-%d", i), func(ctx stepwell.Context, _ struct{}) (bool, error) {
-				err := stepwell.Do(ctx, "fail", func(context.Context) error { calls[i].Add(1); return c.err })
-				se, ok := errors.AsType[*stepwell.StepError](err)
-				return ok && se.Permanent, nil
-			})
-			defs = append(defs, wfs[i])
-		}
-		wk := r.begin(defs...)
-		for i, c := range cases {
-			run := start(r, wk, wfs[i], struct{}{})
-			want(r, run, c.want == 1)
-			if got := calls[i].Load(); got != c.want {
-				r.Errorf("%s: attempts = %d, want %d", c.name, got, c.want)
-			}
-			r.replays(run.ID(), wfs[i])
-		}
-	})
-}
-
 func TestAnswer08RetryAfterSetsTheDelayAndUsesUpAnAttempt(t *testing.T) {
 	wf := stepwell.Define("later", func(ctx stepwell.Context, _ struct{}) (string, error) {
 		return "", stepwell.Do(ctx, "fail", func(ctx context.Context) error {
@@ -238,25 +191,6 @@ func TestAnswer08RetryAfterSetsTheDelayAndUsesUpAnAttempt(t *testing.T) {
 			if d := starts[i].Time.Sub(starts[i-1].Time); d < 7*time.Second || d > 8*time.Second {
 				r.Errorf("attempt %d began after %s, want 7s", i+1, d)
 			}
-		}
-		r.replays(run.ID(), wf)
-	})
-}
-
-func TestAnswer11ContextCanceledThatNobodyCancelledIsAnOrdinaryError(t *testing.T) {
-	everyWay(t, func(r *rig) {
-		var calls atomic.Int32
-		wf := stepwell.Define("canceled", func(ctx stepwell.Context, _ struct{}) ([]bool, error) {
-			err := stepwell.Do(ctx, "call", func(context.Context) error {
-				calls.Add(1)
-				return fmt.Errorf("call: %w", context.Canceled)
-			})
-			return []bool{errors.Is(err, context.Canceled), errors.Is(err, stepwell.ErrCancelled)}, nil
-		})
-		run := start(r, r.begin(wf), wf, struct{}{})
-		want(r, run, []bool{true, false})
-		if got := calls.Load(); got != 3 {
-			r.Errorf("attempts = %d, want 3", got)
 		}
 		r.replays(run.ID(), wf)
 	})

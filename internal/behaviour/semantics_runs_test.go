@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about many runs and many requests: 20 (of starts), 22, 27, 28, and the errors of 30.
+// The answers of semantics.md about many runs and many requests: 22 (of deleted runs), 27, 28.
 
 import (
 	"errors"
@@ -16,83 +16,6 @@ import (
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
-
-func TestAnswer20ATakenRunIDIsAnErrorAndAStartWithoutOneIsANewRun(t *testing.T) {
-	everyWay(t, func(r *rig) {
-		wf, other := serial(1), serial(2)
-		client := r.client(wf, other)
-		taken, err := wf.Start(r.ctx, client, 1, stepwell.StartOptions{ID: "chosen"})
-		if err != nil {
-			r.Fatal(err)
-		}
-		wk := r.begin(wf, other)
-		for state, app := range map[string]*stepwell.App{"by a client": client, "by the worker": wk.App} {
-			for name, w := range map[string]*stepwell.Workflow[int, int]{"the same workflow": wf, "another": other} {
-				run, err := w.Start(r.ctx, app, 7, stepwell.StartOptions{ID: "chosen"})
-				if !errors.Is(err, stepwell.ErrRunExists) || run != nil {
-					r.Errorf("start of %s, %s: got %v, %v; want ErrRunExists", name, state, run, err)
-				}
-			}
-		}
-		want(r, taken, 1)
-		before := r.get("chosen")
-		if _, err := wf.Start(r.ctx, wk.App, 7, stepwell.StartOptions{ID: "chosen"}); !errors.Is(err, stepwell.ErrRunExists) {
-			r.Errorf("start when the run is over: %v, want ErrRunExists", err)
-		}
-		if diff := cmp.Diff(before, r.get("chosen")); diff != "" {
-			r.Errorf("the run that has the ID changed (-before +after):\n%s", diff)
-		}
-		seen := map[string]bool{"chosen": true}
-		for _, app := range []*stepwell.App{client, wk.App, client, wk.App} {
-			run, err := wf.Start(r.ctx, app, 1)
-			if err != nil || seen[run.ID()] || run.Existed() {
-				r.Fatalf("start without an ID: %v; want a new run", err)
-			}
-			seen[run.ID()] = true
-			want(r, run, 1)
-		}
-	})
-}
-
-func TestAnswer22AKeyGivesTheExistingRunInWhateverStateItIs(t *testing.T) {
-	everyWay(t, func(r *rig) {
-		v2 := stepwell.Define("serial-3", func(stepwell.Context, int) (int, error) { return -1, nil }, stepwell.Version(2))
-		wf, other := serial(3), serial(4)
-		key := stepwell.Key("user-42")
-		client := r.client(wf, v2)
-		pending, err := wf.Start(r.ctx, client, 100, key)
-		if err != nil || pending.Existed() {
-			r.Fatalf("Start = %v, existed %v", err, pending.Existed())
-		}
-		check := func(when string, w *stepwell.Workflow[int, int], app *stepwell.App, in int) {
-			r.Helper()
-			again, err := w.Start(r.ctx, app, in, key)
-			if err != nil || again.ID() != pending.ID() || !again.Existed() {
-				r.Errorf("%s: Start = run %s, existed %v, %v; want the existing run %s", when, again.ID(), again.Existed(), err, pending.ID())
-			}
-		}
-		check("pending, other input", wf, client, 5)
-		check("pending, other version", v2, client, 5)
-		wk := r.begin(wf, other, v2)
-		want(r, pending, 103)
-		check("completed, by the worker", wf, wk.App, 100)
-		check("completed, other version", v2, wk.App, 100)
-		elsewhere, err := other.Start(r.ctx, wk.App, 0, key)
-		if err != nil || elsewhere.Existed() || elsewhere.ID() == pending.ID() {
-			r.Errorf("another workflow with the same key: %v, existed %v, want a run of its own", err, elsewhere.Existed())
-		}
-		want(r, elsewhere, 6)
-		n := 0
-		for _, err := range client.List(r.ctx, stepwell.ListFilter{Workflow: "serial-3"}) {
-			if n++; err != nil {
-				r.Fatal(err)
-			}
-		}
-		if n != 1 {
-			r.Errorf("runs = %d, want 1", n)
-		}
-	})
-}
 
 func TestAnswer22AKeyIsFreeWhenItsRunIsDeleted(t *testing.T) {
 	everyWay(t, func(r *rig) {
@@ -221,44 +144,4 @@ func TestAnswer28PriorityIsStrictButAMinuteOfWaitingCountsOneMore(t *testing.T) 
 			})
 		})
 	}
-}
-
-func TestAnswer30UnknownAndEndedRunsAreTold(t *testing.T) {
-	everyWay(t, func(r *rig) {
-		wf := serial(1)
-		wk := r.begin(wf)
-		run := start(r, wk, wf, 0)
-		want(r, run, 0)
-		before := len(r.events(run.ID()))
-		for name, id := range map[string]string{"unknown": "wrun_unknown", "ended": run.ID(), "empty": "", "malformed": "no such\x00run"} {
-			wantErr := stepwell.ErrNotFound
-			if name == "ended" {
-				wantErr = stepwell.ErrTerminal
-			}
-			for what, err := range map[string]error{
-				"send": numbers.Send(r.ctx, wk.App, id, number{}), "cancel": wk.Cancel(r.ctx, id, ""),
-			} {
-				if !errors.Is(err, wantErr) && !(name != "ended" && errors.Is(err, stepwell.ErrInvalid)) {
-					r.Errorf("%s to %s run: %v, want %v", what, name, err, wantErr)
-				}
-			}
-			if name == "ended" {
-				continue
-			}
-			if _, err := wk.Get(r.ctx, id); !errors.Is(err, stepwell.ErrNotFound) {
-				r.Errorf("get %s run: %v, want ErrNotFound", name, err)
-			}
-			if _, err := wf.Get(wk.App, id).Result(r.ctx); !errors.Is(err, stepwell.ErrNotFound) {
-				r.Errorf("result of %s run: %v, want ErrNotFound", name, err)
-			}
-			for _, err := range wk.Events(r.ctx, id, stepwell.EventFilter{}) {
-				if !errors.Is(err, stepwell.ErrNotFound) {
-					r.Errorf("events of %s run: %v, want ErrNotFound", name, err)
-				}
-			}
-		}
-		if after := len(r.events(run.ID())); after != before {
-			r.Errorf("events = %d, were %d", after, before)
-		}
-	})
 }

@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about segments and forks: 16, 24, 26.
+// The answers of semantics.md about segments and forks: 24, 26.
 
 import (
 	"fmt"
@@ -10,40 +10,6 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
-
-// Two coroutines end the run in the turn of one event: the one that waited first does.
-func TestAnswer16TheFirstCoroutineThatEndsTheRunCounts(t *testing.T) {
-	everyWay(t, func(r *rig) {
-		wf := stepwell.Define("two-ends", func(ctx stepwell.Context, first string) (string, error) {
-			if first == "next" {
-				return "continued", nil
-			}
-			gate := note.Start(ctx)
-			stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
-				if _, err := gate.Get(ctx); err != nil {
-					return 0, err
-				}
-				return 0, stepwell.ContinueAsNew(ctx, "next")
-			})
-			if first == "other" { // it runs until it waits
-				if _, err := stepwell.Go(ctx, func(stepwell.Context) (int, error) { return 0, nil }).Get(ctx); err != nil {
-					return "", err
-				}
-			}
-			_, err := gate.Get(ctx)
-			return "returned", err
-		})
-		wk := r.begin(wf)
-		for first, ends := range map[string]string{"main": "returned", "other": "continued"} {
-			run := start(r, wk, wf, first)
-			if err := note.Send(r.ctx, wk.App, run.ID(), "go"); err != nil {
-				r.Fatal(err)
-			}
-			want(r, run, ends)
-			r.replays(run.ID(), wf)
-		}
-	})
-}
 
 // A fork keeps the deadline of a wait; hooks and children are its own; what waits in the source's inbox stays there.
 func TestAnswer24AForkKeepsDeadlinesAndLeavesTheRestToItsSource(t *testing.T) {

@@ -1,4 +1,4 @@
-package postgres_test
+package answers
 
 // Answers about time and order: 1 to 5.
 
@@ -14,7 +14,6 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/postgres"
 )
 
 var answersInTime = map[string]func(*answers){
@@ -231,7 +230,7 @@ func answerClock(r *answers) {
 		return n, err
 	})
 	mine := *r
-	mine.world = openAnswers(r.T, r.url, postgres.Options{Now: func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }})
+	mine.world = r.stage.Clock(r.T, func() time.Time { return time.Now().Add(-time.Duration(back.Load())) })
 	wk := mine.begin(wf)
 	run := begun(r, wk.App, wf, 0)
 	r.has(run.ID(), 1, world.WaitCreated)

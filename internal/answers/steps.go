@@ -1,4 +1,4 @@
-package postgres_test
+package answers
 
 // Answers about steps: 6 to 11.
 
@@ -14,15 +14,23 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+var sharedOfSteps = map[string]func(*answers){
+	"answer 8: RetryAfter sets the delay, Fatal counts anywhere in the chain":    answerRetryAfter,
+	"answer 8: Fatal and Permanent count anywhere in the chain":                  answerFinal,
+	"answer 9: a result that cannot be kept fails the step at once":              answerResults,
+	"answer 9: an error that is too large is cut and says so":                    answerLoud,
+	"answer 9: what cannot be kept fails the step; a lower limit is for the new": answerLimits,
+	"answer 11: context.Canceled that nobody meant is an ordinary error":         answerCanceled,
+}
+
 var answersOfSteps = map[string]func(*answers){
 	"answer 6: attempts are three, counted, unlimited, or ended by a total time": answerAttempts,
 	"answer 7: today's code rules an attempt that starts today":                  answerToday,
-	"answer 8: RetryAfter sets the delay, Fatal counts anywhere in the chain":    answerRetryAfter,
-	"answer 9: what cannot be kept fails the step; a lower limit is for the new": answerLimits,
 	"answer 10: a body that ignores its timeout is not overlapped":               answerDeafToTimeout,
 	"answer 10: a body that ignores a cancel keeps its slot":                     answerDeafToCancel,
-	"answer 11: context.Canceled that nobody meant is an ordinary error":         answerCanceled,
 }
+
+var quick = stepwell.Retry{Base: time.Millisecond}
 
 func answerAttempts(r *answers) {
 	wf := stepwell.Define("a06-tries", func(ctx stepwell.Context, how string) (string, error) {
@@ -140,7 +148,106 @@ func answerRetryAfter(r *answers) {
 		if n := len(r.events(run.ID(), world.StepStarted)); n != want {
 			r.Errorf("%s: %d attempts, want %d", how, n, want)
 		}
+		r.replays(run.ID(), wf)
 	}
+}
+
+// finality is an error type that says itself whether another attempt would help.
+type finality bool
+
+func (f finality) Error() string   { return fmt.Sprintf("permanent: %v", bool(f)) }
+func (f finality) Permanent() bool { return bool(f) }
+
+func answerFinal(r *answers) {
+	fatal := stepwell.Fatal(errLuck)
+	cases := []struct {
+		name string
+		err  error
+		want int32
+	}{
+		{"fatal", fatal, 1},
+		{"fatal, wrapped", fmt.Errorf("outer: %w", fatal), 1},
+		{"fatal, joined", errors.Join(errLuck, fmt.Errorf("inner: %w", fatal)), 1},
+		{"fatal inside RetryAfter", stepwell.RetryAfter(fatal, time.Second), 1},
+		{"permanent type", finality(true), 1},
+		{"permanent, joined", errors.Join(errLuck, finality(true)), 1},
+		{"permanent behind one that is not", errors.Join(finality(false), finality(true)), 1},
+		{"not permanent", finality(false), 3},
+		{"ordinary", errLuck, 3},
+	}
+	calls := make([]atomic.Int32, len(cases))
+	wf := stepwell.Define("a08-final", func(ctx stepwell.Context, i int) (bool, error) {
+		err := stepwell.Do(ctx, "fail", func(context.Context) error { calls[i].Add(1); return cases[i].err }, quick)
+		se, ok := errors.AsType[*stepwell.StepError](err)
+		return ok && se.Permanent, nil
+	})
+	wk := r.begin(wf)
+	for i, c := range cases {
+		run := begun(r, wk.App, wf, i)
+		gives(r, run, c.want == 1)
+		if got := calls[i].Load(); got != c.want {
+			r.Errorf("%s: attempts = %d, want %d", c.name, got, c.want)
+		}
+		r.replays(run.ID(), wf)
+	}
+}
+
+func answerResults(r *answers) {
+	var calls atomic.Int32
+	long := strings.Repeat("x", 2000)
+	task := stepwell.DefineStep("a09-registered", func(context.Context, int) (string, error) { calls.Add(1); return long, nil })
+	wf := stepwell.Define("a09-results", func(ctx stepwell.Context, how string) (string, error) {
+		var err error
+		switch how {
+		case "channel":
+			_, err = stepwell.Step(ctx, "s", func(context.Context) (chan int, error) { calls.Add(1); return make(chan int), nil })
+		case "cycle":
+			type node struct{ Next *node }
+			_, err = stepwell.Step(ctx, "s", func(context.Context) (*node, error) {
+				calls.Add(1)
+				n := new(node)
+				n.Next = n
+				return n, nil
+			})
+		case "large":
+			_, err = stepwell.Step(ctx, "s", func(context.Context) (string, error) { calls.Add(1); return long, nil })
+		case "large, registered":
+			_, err = task.Run(ctx, 1)
+		}
+		se, ok := errors.AsType[*stepwell.StepError](err)
+		if !ok {
+			return "", fmt.Errorf("no StepError: %w", err)
+		}
+		return fmt.Sprintf("%s %v %v", se.Code, se.Permanent, errors.Is(err, stepwell.ErrTooLarge)), nil
+	})
+	wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, task}, MaxPayload: 1000})
+	for how, code := range map[string]string{
+		"channel": "ENCODE true false", "cycle": "ENCODE true false", "large": "TOO_LARGE true true", "large, registered": "TOO_LARGE true true",
+	} {
+		calls.Store(0)
+		run := begun(r, wk.App, wf, how)
+		gives(r, run, code)
+		if got := calls.Load(); got != 1 {
+			r.Errorf("%s: attempts = %d, want 1", how, got)
+		}
+		r.replays(run.ID(), wf, task)
+	}
+}
+
+func answerLoud(r *answers) {
+	wf := stepwell.Define("a09-loud", func(ctx stepwell.Context, _ int) (string, error) {
+		err := stepwell.Do(ctx, "shout", func(context.Context) error {
+			return stepwell.Fatal(errors.New(strings.Repeat("a", 1<<20)))
+		})
+		se, _ := errors.AsType[*stepwell.StepError](err)
+		return se.Message, nil
+	})
+	run := begun(r, r.begin(wf).App, wf, 0)
+	got, err := run.Result(r.ctx)
+	if err != nil || len(got) > 10_000 || !strings.HasSuffix(got, "… (cut from 1048576 bytes)") {
+		r.Errorf("message has %d bytes and ends in %q, %v", len(got), got[max(0, len(got)-40):], err)
+	}
+	r.replays(run.ID(), wf)
 }
 
 func answerLimits(r *answers) {
@@ -169,6 +276,7 @@ func answerLimits(r *answers) {
 	if n := len(r.events(run.ID(), world.StepRetrying)); n != 0 {
 		r.Errorf("%d retries, want none", n)
 	}
+	r.replays(run.ID(), wf)
 }
 
 func answerDeafToTimeout(r *answers) {
@@ -237,8 +345,9 @@ func answerDeafToCancel(r *answers) {
 }
 
 func answerCanceled(r *answers) {
+	var calls atomic.Int32
 	wf := stepwell.Define("a11-canceled", func(ctx stepwell.Context, _ int) (string, error) {
-		err := stepwell.Do(ctx, "call", func(context.Context) error { return fmt.Errorf("call: %w", context.Canceled) }, quick)
+		err := stepwell.Do(ctx, "call", func(context.Context) error { calls.Add(1); return fmt.Errorf("call: %w", context.Canceled) }, quick)
 		return fmt.Sprint(errors.Is(err, context.Canceled), errors.Is(err, stepwell.ErrCancelled)), nil
 	})
 	run := begun(r, r.begin(wf).App, wf, 0)
@@ -246,4 +355,8 @@ func answerCanceled(r *answers) {
 	if n := len(r.events(run.ID(), world.StepRetrying)); n != 2 {
 		r.Errorf("%d retries, want 2", n)
 	}
+	if got := calls.Load(); got != 3 {
+		r.Errorf("attempts = %d, want 3", got)
+	}
+	r.replays(run.ID(), wf)
 }

@@ -1,4 +1,4 @@
-package postgres_test
+package answers
 
 // Answers about cancels and pauses: 17, 18, 19.
 
@@ -20,11 +20,14 @@ var (
 	errLuck = errors.New("no luck")
 )
 
+var sharedToActs = map[string]func(*answers){
+	"answer 17: a run that has not begun is cancelled without its code": answerCancelPending,
+	"answer 18: a forced cancel runs nothing more":                      answerForced,
+}
+
 var answersToActs = map[string]func(*answers){
 	"answer 17: every operation of a cancelled run returns ErrCancelled at once":  answerEveryOperation,
 	"answer 17: a value that a body returns in time is recorded and seen":         answerValueInTime,
-	"answer 17: a run that has not begun is cancelled without its code":           answerCancelPending,
-	"answer 18: a forced cancel runs nothing more":                                answerForced,
 	"answer 18: a cancel ends a pause, after what came before it":                 answerCancelEndsPause,
 	"answer 19: a body in flight ends, and its result is delivered at the resume": answerPauseInFlight,
 	"answer 19: what came and fell due in a pause follows in order":               answerPauseOrder,
@@ -145,8 +148,8 @@ func answerForced(r *answers) {
 				cause <- context.Cause(ctx)
 				return ctx.Err()
 			})
-		} else {
-			_ = stepwell.Sleep(ctx, "long", time.Hour)
+		} else if err := stepwell.Sleep(ctx, "long", time.Hour); err == nil {
+			r.Error("the sleep ended")
 		}
 		return 0, stepwell.Do(ctx.Uncancelled(), "clean up", func(context.Context) error { r.Error("it cleaned up"); return nil })
 	})
@@ -161,17 +164,23 @@ func answerForced(r *answers) {
 		if how == "paused" {
 			r.must(wk.Pause(r.ctx, run.ID(), "a look"))
 		}
+		if how != "in a step" {
+			r.free(run.ID())
+		}
 		for range 2 { // the second says nothing new
 			r.must(r.client().ForceCancel(r.ctx, run.ID(), "at once"))
 		}
-		endsAs(r, run, world.Cancelled)
+		if e := endsAs(r, run, world.Cancelled); !errors.Is(e, stepwell.ErrCancelled) {
+			r.Errorf("%s: errors.Is(%v, ErrCancelled) = false", how, e)
+		}
 		if how == "in a step" {
 			if got := <-cause; !errors.Is(got, stepwell.ErrLeaseLost) && !errors.Is(got, stepwell.ErrRunOver) {
 				r.Errorf("the body's cause = %v, want ErrLeaseLost or ErrRunOver", got)
 			}
 		}
-		if end := r.events(run.ID()); end[len(end)-1].Reason != "at once" {
-			r.Errorf("%s: ended for %q, want at once", how, end[len(end)-1].Reason)
+		end := r.events(run.ID())
+		if last := end[len(end)-1]; last.Type != world.RunCancelled || last.Reason != "at once" {
+			r.Errorf("%s: last event = %s %q, want run_cancelled at once", how, last.Type, last.Reason)
 		}
 	}
 }
@@ -211,11 +220,7 @@ func answerPauseInFlight(r *answers) {
 	r.has(run.ID(), 1, world.RunPaused)
 	close(open)
 	r.has(run.ID(), 1, world.StepCompleted)
-	r.until("the paused run to be free", func() bool {
-		row, err := r.world.Run(r.ctx, run.ID())
-		r.must(err)
-		return row.Queue != nil && row.Queue.Owner == ""
-	})
+	r.free(run.ID())
 	if n := len(r.events(run.ID(), world.StepCreated)); n != 1 {
 		r.dump(run.ID())
 		r.Error("the code went on while it was paused")

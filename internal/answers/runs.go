@@ -1,4 +1,4 @@
-package postgres_test
+package answers
 
 // Answers about runs that belong together, segments and forks: 20 to 26.
 
@@ -11,38 +11,94 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
+var sharedOfRuns = map[string]func(*answers){
+	"answer 20: a taken ID is an error, and a start without one is a new run": answerTakenByStart,
+	"answer 20: a taken ID is an error, and a stranger is not adopted":        answerTaken,
+	"answer 22: a key gives the existing run in whatever state it is":         answerKey,
+}
+
 var answersOfRuns = map[string]func(*answers){
-	"answer 20: a taken ID is an error, and a stranger is not adopted":         answerTaken,
 	"answer 21: attached children are cancelled however the parent ends":       answerAttached,
-	"answer 22: a key gives the existing run in whatever state it is":          answerKey,
 	"answer 23: a continuation keeps ID, key, priority, hooks and the unread":  answerContinue,
 	"answer 24: a fork keeps deadlines and leaves the rest to its source":      answerFork,
 	"answer 25: an undo that fails is tried again, and the others run as well": answerUndo,
 	"answer 26: Patched is decided and recorded once a segment":                answerPatched,
 }
 
+func echo(name string, opts ...stepwell.WorkflowOption) *stepwell.Workflow[int, int] {
+	return stepwell.Define(name, func(_ stepwell.Context, n int) (int, error) { return n, nil }, opts...)
+}
+
+func answerTakenByStart(r *answers) {
+	wf, other := echo("a20-one"), echo("a20-two")
+	client := r.client(wf, other)
+	taken := begun(r, client, wf, 1, stepwell.StartOptions{ID: "a20-chosen"})
+	wk := r.begin(wf, other)
+	for state, app := range map[string]*stepwell.App{"by a client": client, "by the worker": wk.App} {
+		for name, w := range map[string]*stepwell.Workflow[int, int]{"the same workflow": wf, "another": other} {
+			run, err := w.Start(r.ctx, app, 7, stepwell.StartOptions{ID: "a20-chosen"})
+			if !errors.Is(err, stepwell.ErrRunExists) || run != nil {
+				r.Errorf("start of %s, %s: got %v, %v; want ErrRunExists", name, state, run, err)
+			}
+		}
+	}
+	gives(r, taken, 1)
+	before := r.get("a20-chosen")
+	if _, err := wf.Start(r.ctx, wk.App, 7, stepwell.StartOptions{ID: "a20-chosen"}); !errors.Is(err, stepwell.ErrRunExists) {
+		r.Errorf("start when the run is over: %v, want ErrRunExists", err)
+	}
+	if diff := cmp.Diff(before, r.get("a20-chosen")); diff != "" {
+		r.Errorf("the run that has the ID changed (-before +after):\n%s", diff)
+	}
+	seen := map[string]bool{"a20-chosen": true}
+	for _, app := range []*stepwell.App{client, wk.App, client, wk.App} {
+		run, err := wf.Start(r.ctx, app, 1)
+		if err != nil || seen[run.ID()] || run.Existed() {
+			r.Fatalf("start without an ID: %v; want a new run", err)
+		}
+		seen[run.ID()] = true
+		gives(r, run, 1)
+	}
+}
+
 func answerTaken(r *answers) {
-	nap := stepwell.Define("a20-nap", func(ctx stepwell.Context, _ int) (int, error) { n, _, err := counted.Wait(ctx); return n, err })
-	wf := stepwell.Define("a20-chooses", func(ctx stepwell.Context, id string) (string, error) {
+	nap := stepwell.Define("a20-nap", func(ctx stepwell.Context, d time.Duration) (int, error) {
+		if d > 0 {
+			return 0, stepwell.Sleep(ctx, "short", d)
+		}
+		n, _, err := counted.Wait(ctx)
+		return n, err
+	})
+	wf := stepwell.Define("a20-chooses", func(ctx stepwell.Context, id string) ([]bool, error) {
 		var got []bool
-		for _, id := range []string{id, ctx.RunID()} {
-			_, err := nap.Child(stepwell.ChildOptions{ID: id}).Run(ctx, 0)
+		for _, id := range []string{id, id, ctx.RunID()} { // of a stranger, and of its own child
+			_, err := nap.Child(stepwell.ChildOptions{ID: id}).Run(ctx, time.Millisecond)
 			got = append(got, errors.Is(err, stepwell.ErrRunExists))
 		}
-		return fmt.Sprint(got), nil
+		return got, nil
 	})
 	wk := r.begin(wf, nap)
 	stranger := begun(r, wk.App, nap, 0, stepwell.StartOptions{ID: "a20-stranger"})
 	if _, err := nap.Start(r.ctx, r.client(nap), 0, stepwell.StartOptions{ID: "a20-stranger"}); !errors.Is(err, stepwell.ErrRunExists) {
 		r.Errorf("start of a taken ID: %v, want ErrRunExists", err)
 	}
-	gives(r, begun(r, wk.App, wf, "a20-stranger"), "[true true]")
-	if row, err := r.world.Run(r.ctx, stranger.ID()); err != nil || row.Parent != nil || row.Status.Terminal() {
-		r.Errorf("the stranger: parent %v, %s, %v; want none, and not over", row.Parent, row.Status, err)
+	r.has(stranger.ID(), 1, world.WaitCreated)
+	for id, ends := range map[string][]bool{"a20-stranger": {true, true, true}, "a20-my-own": {false, true, true}} {
+		run := begun(r, wk.App, wf, id)
+		gives(r, run, ends)
+		r.replays(run.ID(), wf, nap)
+	}
+	if got := r.get(stranger.ID()); got.Parent != nil || got.Status != world.Running {
+		r.Errorf("the stranger: parent %v, %s; want none, running", got.Parent, got.Status)
+	}
+	if got := r.get("a20-my-own").Parent; got == nil || got.Run == "" {
+		r.Errorf("the child's parent = %v, want its starter", got)
 	}
 	r.must(counted.Send(r.ctx, wk.App, stranger.ID(), 4))
 	gives(r, stranger, 4)
@@ -92,22 +148,39 @@ func answerAttached(r *answers) {
 }
 
 func answerKey(r *answers) {
-	wf := stepwell.Define("a22-keyed", func(_ stepwell.Context, n int) (int, error) { return n, nil })
-	other := stepwell.Define("a22-other", func(_ stepwell.Context, n int) (int, error) { return n, nil })
+	wf, v2, other := echo("a22-keyed"), echo("a22-keyed", stepwell.Version(2)), echo("a22-other")
 	key := stepwell.Key("user-42")
-	first := begun(r, r.client(wf), wf, 1, key)
-	again := func(app *stepwell.App) {
+	client := r.client(wf, v2)
+	pending := begun(r, client, wf, 100, key)
+	if pending.Existed() {
+		r.Fatal("the first run existed before")
+	}
+	check := func(when string, w *stepwell.Workflow[int, int], app *stepwell.App, in int) {
 		r.Helper()
-		if run := begun(r, app, wf, 5, key); !run.Existed() || run.ID() != first.ID() {
-			r.Errorf("run %s, existed %t; want %s", run.ID(), run.Existed(), first.ID())
+		again, err := w.Start(r.ctx, app, in, key)
+		if err != nil || again.ID() != pending.ID() || !again.Existed() {
+			r.Errorf("%s: Start = run %s, existed %v, %v; want the existing run %s", when, again.ID(), again.Existed(), err, pending.ID())
 		}
 	}
-	again(r.client(wf))
-	wk := r.begin(wf, other)
-	gives(r, first, 1)
-	again(wk.App)
-	if run := begun(r, wk.App, other, 5, key); run.Existed() || run.ID() == first.ID() {
-		r.Error("another workflow's key gives this run")
+	check("pending, other input", wf, client, 5)
+	check("pending, other version", v2, client, 5)
+	check("pending, another client", wf, r.client(wf), 5)
+	wk := r.begin(wf, other, v2)
+	gives(r, pending, 100)
+	check("completed, by the worker", wf, wk.App, 100)
+	check("completed, other version", v2, wk.App, 100)
+	elsewhere := begun(r, wk.App, other, 6, key)
+	if elsewhere.Existed() || elsewhere.ID() == pending.ID() {
+		r.Errorf("another workflow with the same key: existed %v, want a run of its own", elsewhere.Existed())
+	}
+	gives(r, elsewhere, 6)
+	n := 0
+	for _, err := range client.List(r.ctx, stepwell.ListFilter{Workflow: wf.Name()}) {
+		r.must(err)
+		n++
+	}
+	if n != 1 {
+		r.Errorf("runs = %d, want 1", n)
 	}
 }
 

@@ -1,4 +1,4 @@
-package postgres_test
+package answers
 
 // Answers about many runs and many requests: 28 to 30.
 
@@ -6,14 +6,15 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/stepwell/stepwell"
 )
 
 var answersOfMany = map[string]func(*answers){
 	"answer 28: who has waited a minute counts one priority higher": answerAged,
 	"answer 29: bulk operations report each run":                    answerBulk,
+}
+
+var sharedOfMany = map[string]func(*answers){
 	"answer 30: unknown runs and runs that are over are told apart": answerUnknown,
 }
 
@@ -39,21 +40,40 @@ func answerBulk(r *answers) {
 }
 
 func answerUnknown(r *answers) {
-	wf := stepwell.Define("a30-short", func(stepwell.Context, int) (int, error) { return 1, nil })
+	wf := echo("a30-short")
 	wk := r.begin(wf)
-	run := begun(r, wk.App, wf, 0)
+	run := begun(r, wk.App, wf, 1)
 	gives(r, run, 1)
-	for id, want := range map[string]error{"wrun_unknown": stepwell.ErrNotFound, run.ID(): stepwell.ErrTerminal} {
+	before := len(r.events(run.ID()))
+	for name, id := range map[string]string{"unknown": "wrun_unknown", "ended": run.ID(), "empty": "", "malformed": "no such\x00run"} {
+		want := stepwell.ErrNotFound
+		if name == "ended" {
+			want = stepwell.ErrTerminal
+		}
 		for what, err := range map[string]error{
 			"send": counted.Send(r.ctx, wk.App, id, 1), "cancel": wk.Cancel(r.ctx, id, ""), "force": wk.ForceCancel(r.ctx, id, ""), "pause": wk.Pause(r.ctx, id, ""),
 		} {
-			if !errors.Is(err, want) {
-				r.Errorf("%s to %s: %v, want %v", what, id, err, want)
+			if !errors.Is(err, want) && (name == "ended" || name == "unknown" || !errors.Is(err, stepwell.ErrInvalid)) {
+				r.Errorf("%s to %s run: %v, want %v", what, name, err, want)
+			}
+		}
+		if name == "ended" {
+			continue
+		}
+		if _, err := wk.Get(r.ctx, id); !errors.Is(err, stepwell.ErrNotFound) {
+			r.Errorf("get %s run: %v, want ErrNotFound", name, err)
+		}
+		if _, err := wf.Get(wk.App, id).Result(r.ctx); !errors.Is(err, stepwell.ErrNotFound) {
+			r.Errorf("result of %s run: %v, want ErrNotFound", name, err)
+		}
+		for _, err := range wk.Events(r.ctx, id, stepwell.EventFilter{}) {
+			if !errors.Is(err, stepwell.ErrNotFound) {
+				r.Errorf("events of %s run: %v, want ErrNotFound", name, err)
 			}
 		}
 	}
-	if _, err := wf.Get(wk.App, "wrun_unknown").Result(r.ctx); !errors.Is(err, stepwell.ErrNotFound) {
-		r.Errorf("result: %v, want ErrNotFound", err)
+	if after := len(r.events(run.ID())); after != before {
+		r.Errorf("events = %d, were %d", after, before)
 	}
 }
 
@@ -65,13 +85,7 @@ func answerAged(r *answers) {
 	for n := range 5 {
 		runs = append(runs, begun(r, r.client(wf), wf, n, stepwell.StartOptions{Priority: max(n, 1)}))
 	}
-	conn, err := pgx.Connect(r.ctx, r.url)
-	r.must(err)
-	defer conn.Close(r.ctx)
-	tag, err := conn.Exec(r.ctx, "UPDATE stepwell.queue SET ready_at = ready_at - interval '61 seconds' WHERE run = (SELECT key FROM stepwell.runs WHERE id = $1)", runs[0].ID())
-	if err != nil || tag.RowsAffected() != 1 {
-		r.Fatalf("aged %d runs, %v, want 1", tag.RowsAffected(), err)
-	}
+	r.stage.Age(r.T, runs[0].ID())
 	r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, MaxRuns: 1})
 	for _, want := range []int{4, 3, 0, 2, 1} {
 		if got := <-served; got != want {
