@@ -2,7 +2,8 @@ package engine
 
 import "github.com/stepwell/stepwell/world"
 
-// aftermath is what a commit leaves to be done when its bodies were started: the machine sees nothing of it before it is durable, and each thing once.
+// aftermath is what a commit leaves to be done when its bodies were started: the machine sees nothing of it before it
+// is durable, and each thing once.
 type aftermath struct {
 	later    []world.Event // what the machine has not seen yet
 	decided  func()        // lets it see what the world has decided; nil: nothing was to be decided

@@ -10,7 +10,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// failure is why a run is to be blocked, as soon as no body runs. The first one stands: what follows may come of it. Nothing is delivered to the code
+// failure is why a run is to be blocked, as soon as no body runs. The first one stands: what follows may come of it.
+// Nothing is delivered to the code
 // behind it.
 type failure struct {
 	err    error        // nil: none
@@ -52,7 +53,8 @@ func (f *failure) record(err error, build string, now time.Time) *world.Block {
 	return &b
 }
 
-// BlockOf says what an error of a run's evaluation blocks it as: the code, the message and, where it is known, the event.
+// BlockOf says what an error of a run's evaluation blocks it as: the code, the message and, where it is known, the
+// event.
 func BlockOf(err error) world.Block {
 	b := world.Block{Code: world.CodeInternal, Message: err.Error()}
 	var (

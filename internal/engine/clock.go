@@ -7,7 +7,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// worldClock is the world's clock, as far as the worker knows it. It goes on with the monotonic clock: steps of the system's clock are none of its.
+// worldClock is the world's clock, as far as the worker knows it. It goes on with the monotonic clock: steps of the
+// system's clock are none of its.
 type worldClock struct {
 	keeper world.Timekeeper // that knows better, mostly; nil: none
 	epoch  time.Time        // when the worker was made
@@ -42,14 +43,16 @@ func (c *worldClock) hears(sent, said time.Time) {
 	c.notBefore(said)
 }
 
-// notBefore moves the clock to what the world has said, if it is behind. What the world has given as due is due here, or it would be released and taken over and over.
+// notBefore moves the clock to what the world has said, if it is behind. What the world has given as due is due here,
+// or it would be released and taken over and over.
 func (c *worldClock) notBefore(said time.Time) {
 	if behind := said.Sub(c.now()); behind > 0 {
 		c.offset.Add(int64(behind))
 	}
 }
 
-// lease is for how long others believe that the worker is alive, on its own monotonic clock, and never longer than they do.
+// lease is for how long others believe that the worker is alive, on its own monotonic clock, and never longer than
+// they do.
 type lease struct {
 	epoch  time.Time    // when the worker was made
 	until  atomic.Int64 // ns since then

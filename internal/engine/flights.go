@@ -2,7 +2,8 @@ package engine
 
 import "sync"
 
-// flights are the takes that are under way: what they gave is not known yet, or not noted. They are numbered from 1, in the order in which they began.
+// flights are the takes that are under way: what they gave is not known yet, or not noted. They are numbered from 1,
+// in the order in which they began.
 type flights struct {
 	mu    sync.Mutex
 	takes uint64          // that have begun; guarded by mu

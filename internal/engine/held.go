@@ -4,7 +4,8 @@ package engine
 
 // stepSlots are those for bodies that are to start, or that have returned.
 //
-//   - A slot that was taken is held here or has gone with a body; what is held is given back as soon as no body needs it.
+//   - A slot that was taken is held here or has gone with a body; what is held is given back as soon as no body needs
+//     it.
 //   - The session stands in the worker's line once at most, and only while it holds too few.
 type stepSlots struct {
 	all     *slots

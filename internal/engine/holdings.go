@@ -9,14 +9,17 @@ import (
 
 // holdings are the runs and tasks that the worker has in hand.
 //
-//   - A run has one session here; one that has released or lost its run gives its place to the next, which waits for its end.
+//   - A run has one session here; one that has released or lost its run gives its place to the next, which waits for
+//     its end.
 //   - Sessions begin only while the holdings are open, and whoever closes them can wait for all that have begun.
 //   - A task is here from before its body starts until its end is durable, or its session has it.
 type holdings struct {
 	pulse *pulse // is stirred when the worker begins to hold something
 
-	mu       sync.Mutex
-	work     context.Context       // of sessions, which begin on whatever goroutine has a run for them; nil: none may begin; guarded by mu
+	mu sync.Mutex
+	// work is the context of sessions: kept, as they begin on whatever goroutine has a run for them; nil: none may begin;
+	// guarded by mu.
+	work     context.Context
 	owned    map[string]owner      // guarded by mu
 	tasks    map[taskKey]*heldTask // guarded by mu, and so is what they hold
 	sessions sync.WaitGroup
@@ -61,7 +64,8 @@ func (h *holdings) close() {
 // wait waits until all sessions have ended. It is called when the holdings are closed.
 func (h *holdings) wait() { h.sessions.Wait() }
 
-// adopt starts a session's goroutine, which lives when the run's last one has ended, unless no session may begin. listed says that the world has given the run to it.
+// adopt starts a session's goroutine, which lives when the run's last one has ended, unless no session may begin.
+// listed says that the world has given the run to it.
 func (h *holdings) adopt(s *session, beat uint64, listed bool, life func(ctx context.Context)) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,7 +149,8 @@ func (h *holdings) hold(k taskKey, t *heldTask) {
 	h.tasks[k] = t
 }
 
-// ending notes that the body of a task has returned. ended is to be called when its end is durable, or its session has it: the next attempt may have begun here by then.
+// ending notes that the body of a task has returned. ended is to be called when its end is durable, or its session
+// has it: the next attempt may have begun here by then.
 func (h *holdings) ending(k taskKey) (ended func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -229,7 +234,8 @@ func (h *holdings) dispatch(b world.Beat) {
 	}
 }
 
-// hasAll reports whether all is here that a worker holds. What was held as another worker, before it joined anew, is not that: a session that has lost its run may be
+// hasAll reports whether all is here that a worker holds. What was held as another worker, before it joined anew, is
+// not that: a session that has lost its run may be
 // there still.
 func (h *holdings) hasAll(worker string, held *world.Held) bool {
 	h.mu.Lock()
@@ -247,7 +253,8 @@ func (h *holdings) hasAll(worker string, held *world.Held) bool {
 	return true
 }
 
-// compare lists what an account has that is not here. A session whose run it has not, though an earlier one had it, or its session was known before the beat, has lost it.
+// compare lists what an account has that is not here. A session whose run it has not, though an earlier one had it,
+// or its session was known before the beat, has lost it.
 func (h *holdings) compare(worker string, beat uint64, account *world.Account) (unknown []stranger) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

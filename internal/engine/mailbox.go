@@ -8,9 +8,11 @@ import (
 
 // mailbox is where what happens to a session waits for it. Anybody may post; only the session receives.
 //
-//   - A message is received once, or goes to whoever shuts the box. Nothing is accepted any more then, and whoever posts is told.
+//   - A message is received once, or goes to whoever shuts the box. Nothing is accepted any more then, and whoever
+//     posts is told.
 //   - What lies in the run's inbox is accepted once, however often it is told of before it is appended.
-//   - There is a token in news when something was posted that was not received, or whoever posted it is about to put it there.
+//   - There is a token in news when something was posted that was not received, or whoever posted it is about to put
+//     it there.
 type mailbox struct {
 	mu     sync.Mutex
 	list   []message          // guarded by mu
@@ -70,7 +72,8 @@ func (b *mailbox) waitFor(d time.Duration) {
 	b.alarm.Stop()
 }
 
-// receive takes all messages that are there, and the token that told of them. They are the caller's until the next call.
+// receive takes all messages that are there, and the token that told of them. They are the caller's until the next
+// call.
 func (b *mailbox) receive() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,7 +2,8 @@ package engine
 
 import "time"
 
-// notes are what the Observer is to be told as soon as it is durable, in the order of the log. Without an Observer they stay empty.
+// notes are what the Observer is to be told as soon as it is durable, in the order of the log. Without an Observer
+// they stay empty.
 type notes struct {
 	list  []note
 	began map[string]time.Time // when tasks began whose end is being appended, by step

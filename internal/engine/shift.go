@@ -17,7 +17,7 @@ const leavePatience = 3 * time.Second
 // shift ends what an engine began when it went to work.
 type shift struct {
 	e         *Engine
-	work      context.Context
+	work      context.Context // of what is done until the end, which comes on another goroutine
 	giveUp    context.CancelFunc
 	endBodies context.CancelCauseFunc
 	stopBeat  context.CancelFunc

@@ -11,8 +11,10 @@ import (
 //   - A session that drains starts nothing any more; one that abandons its bodies drains too.
 //   - One that has ended never goes on; one that is lost has ended, and its run is somebody else's.
 type stay struct {
-	slice     time.Duration   // on demand: for how long it works, about; 0: without end
-	caller    context.Context // on demand: that of the message, which ends the slice too, and is asked where the session's own message of that may be late; nil: nobody waits
+	slice time.Duration // on demand: for how long it works, about; 0: without end
+	// caller is that of a message: it ends the slice too. It is kept to be asked, as the session's own message of its end
+	// may be behind others; nil: nobody waits.
+	caller    context.Context
 	draining  bool
 	abandoned bool
 	ended     bool // released, terminal or lost
@@ -23,7 +25,8 @@ type stay struct {
 // on begins a stay on demand.
 func (t *stay) on(caller context.Context, slice time.Duration) { t.slice, t.caller = slice, caller }
 
-// limit calls end when the slice is over, if there is one. It is called when the run is loaded, so that a long log does not use up the time of every slice.
+// limit calls end when the slice is over, if there is one. It is called when the run is loaded, so that a long log
+// does not use up the time of every slice.
 func (t *stay) limit(end func()) (stop func()) {
 	if t.slice <= 0 {
 		return func() {}

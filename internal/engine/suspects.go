@@ -10,7 +10,8 @@ import (
 // suspects are what may have ended a process before, and what the worker knows of them: see suspect.go.
 //
 //   - One suspect has the turn at a time; a worker that has not lived for a while gives none.
-//   - The turn may be kept for a run that was released to be taken again, for callPatience at most: nobody else has it meanwhile.
+//   - The turn may be kept for a run that was released to be taken again, for callPatience at most: nobody else has
+//     it meanwhile.
 //   - While a suspect is about to begin no tasks are asked for.
 type suspects struct {
 	line  *slots // one, when the worker has lived for a while
@@ -26,8 +27,10 @@ type suspects struct {
 
 func (p *suspects) init() { p.line, p.since = newSlots(0, func() {}), time.Now() }
 
-// settle lets there be a suspect, in a while: not sooner than the worker has lived for a second or two. Where something outside ends its process again
-// and again, that would be blamed on whoever runs alone then, if it were somebody each time; when exactly is up to chance, as such deaths may be regular.
+// settle lets there be a suspect, in a while: not sooner than the worker has lived for a second or two. Where
+// something outside ends its process again
+// and again, that would be blamed on whoever runs alone then, if it were somebody each time; when exactly is up to
+// chance, as such deaths may be regular.
 func (p *suspects) settle() {
 	p.once.Do(func() {
 		time.AfterFunc(settleTime+rand.N(settleTime)-time.Since(p.since), func() { p.line.release(1) })
@@ -40,7 +43,8 @@ func (p *suspects) try() bool { return p.line.try(1) == 1 }
 // wait calls granted when the caller has the turn.
 func (p *suspects) wait(granted func()) { p.line.wait(granted) }
 
-// begins says that a suspect has the turn and is about to begin, or has just begun. Meanwhile no tasks are asked for: one that is a suspect too is to be handed back, and if the one
+// begins says that a suspect has the turn and is about to begin, or has just begun. Meanwhile no tasks are asked for:
+// one that is a suspect too is to be handed back, and if the one
 // that begins ends the process before that is durable, it would look as if the other had died alone.
 func (p *suspects) begins(within time.Duration) {
 	p.hush.Store(int64(time.Since(p.since) + within))
@@ -60,7 +64,8 @@ func (p *suspects) end(turns int) {
 // anyRun is called where the turn came that a run asked for that is not here: the next one that comes has it.
 const anyRun = "*"
 
-// call keeps the turn of the only suspect for a run, which is to be taken again, and reports whether it could. If not, it stands in line for those who come later. Where the run
+// call keeps the turn of the only suspect for a run, which is to be taken again, and reports whether it could. If
+// not, it stands in line for those who come later. Where the run
 // does not come back, as another worker took it, the turn ends.
 func (p *suspects) call(run string) bool {
 	kept, first := p.tryCall(run)
@@ -118,7 +123,8 @@ func (p *suspects) comes(run string) bool {
 
 // turns are a session's turns as the worker's only suspect.
 //
-//   - A turn that came is kept for the next start, goes with a body, or is over. One that is over ends when what the suspect came to is in the log.
+//   - A turn that came is kept for the next start, goes with a body, or is over. One that is over ends when what the
+//     suspect came to is in the log.
 //   - The session stands in line once at most.
 //   - The run is struck when its last takes ended with their worker's death, until something is written: see acquit.
 type turns struct {

@@ -8,7 +8,8 @@ import (
 // trial is what strict mode holds a run's machine against: see strict.go. Without strict mode it stays empty.
 //
 //   - The log has all events of the segment, and nothing of what was before.
-//   - Witnesses are machines of the segment that lived, and have not been unwound; the run's own machine is none of them.
+//   - Witnesses are machines of the segment that lived, and have not been unwound; the run's own machine is none of
+//     them.
 //   - A difference that was found when the run was taken before is never taken back.
 type trial struct {
 	on        bool
@@ -58,7 +59,8 @@ func (t *trial) testify(m *replay.Machine, seq int64) {
 	t.lived = false
 }
 
-// hears feeds a machine the whole segment, and each witness what it has not seen. It returns the first difference. watch is told of each machine that is fed.
+// hears feeds a machine the whole segment, and each witness what it has not seen. It returns the first difference.
+// watch is told of each machine that is fed.
 func (t *trial) hears(second *replay.Machine, seq int64, watch func(*replay.Machine)) (failed, differs error) {
 	watch(second)
 	failed = second.Feed(t.log, false)

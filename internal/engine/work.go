@@ -12,9 +12,12 @@ import (
 
 // turn is what a session is about to commit.
 //
-//   - Its events are numbered and folded already, without a gap: the last one is the last that the run's state knows of. Hooks with chosen tokens are not.
-//   - What goes with an event, as a task or a birth, is in the commit that holds the event, also where there are several.
-//   - Its bodies start when all of it is durable. What is put off is handled in the next one, before anything that comes.
+//   - Its events are numbered and folded already, without a gap: the last one is the last that the run's state knows
+//     of. Hooks with chosen tokens are not.
+//   - What goes with an event, as a task or a birth, is in the commit that holds the event, also where there are
+//     several.
+//   - Its bodies start when all of it is durable. What is put off is handled in the next one, before anything that
+//     comes.
 type turn struct {
 	events  []world.Event
 	tasks   []world.Task
@@ -42,7 +45,8 @@ func (t *turn) empty() bool {
 	return len(t.events)+len(t.hooks)+len(t.mail)+len(t.held)+len(t.dropped) == 0
 }
 
-// conditional reports whether only the world knows what the machine goes on with: nothing further is delivered before that.
+// conditional reports whether only the world knows what the machine goes on with: nothing further is delivered before
+// that.
 func (t *turn) conditional() bool { return len(t.later) > 0 || t.undecided() }
 
 // undecided reports whether only the world knows what becomes of something that the turn creates.
@@ -95,7 +99,8 @@ func (t *turn) queue(task world.Task)   { t.tasks = append(t.tasks, task) }
 func (t *turn) end(task world.TaskKey)  { t.held = append(t.held, task) }
 func (t *turn) drop(task world.TaskKey) { t.dropped = append(t.dropped, task) }
 
-// bear adds a child that is to be born, await says that an event waits for another run, and ask asks for a chosen token.
+// bear adds a child that is to be born, await says that an event waits for another run, and ask asks for a chosen
+// token.
 func (t *turn) bear(op *replay.Op)       { t.births = append(t.births, op) }
 func (t *turn) bears(op *replay.Op) bool { return slices.Contains(t.births, op) }
 func (t *turn) await()                   { t.awaits = true }
@@ -113,7 +118,8 @@ func (t *turn) cancelWith(step string, d world.Delivery) {
 	t.losers[step] = d
 }
 
-// goOn says that a run_continued was added, and what goes with it. leaveSegment drops what is of the segment before, and does not go with the events.
+// goOn says that a run_continued was added, and what goes with it. leaveSegment drops what is of the segment before,
+// and does not go with the events.
 func (t *turn) goOn(goodbye []world.Delivery) { t.continued, t.goodbye = true, goodbye }
 func (t *turn) isContinued() bool             { return t.continued }
 func (t *turn) leaveSegment()                 { t.tasks, t.losers = nil, nil }
@@ -122,7 +128,8 @@ func (t *turn) leaveSegment()                 { t.tasks, t.losers = nil, nil }
 func (t *turn) letGo(r *world.Release)   { t.release = r }
 func (t *turn) released() *world.Release { return t.release }
 
-// start adds a body that is to start when the turn is durable. takeStarts takes all of them, and keepRoom gives their list back.
+// start adds a body that is to start when the turn is durable. takeStarts takes all of them, and keepRoom gives their
+// list back.
 func (t *turn) start(b *body) { t.starts = append(t.starts, b) }
 func (t *turn) starting() int { return len(t.starts) }
 func (t *turn) takeStarts() []*body {
@@ -150,7 +157,8 @@ func (t *turn) takeRest() []message {
 	return rest
 }
 
-// full reports whether the turn is to be committed before more is taken in; large, whether it is too large for one commit.
+// full reports whether the turn is to be committed before more is taken in; large, whether it is too large for one
+// commit.
 func (t *turn) full() bool  { return t.bytes >= turnBytes }
 func (t *turn) large() bool { return t.bytes > world.MaxCommit*3/4 }
 
@@ -189,7 +197,8 @@ func (t *turn) splitLarge(first int64, newCommit func(int64, []world.Event) *wor
 	return parts
 }
 
-// others puts births, conditions and cancels of children into the commit that holds their events. Births are made only now, so that a turn of many children
+// others puts births, conditions and cancels of children into the commit that holds their events. Births are made
+// only now, so that a turn of many children
 // never holds all of them.
 func (t *turn) others(c *world.Commit, bear func(*replay.Op, time.Time) *world.Commit) {
 	if len(t.losers) > 0 {
@@ -223,7 +232,8 @@ func (t *turn) others(c *world.Commit, bear func(*replay.Op, time.Time) *world.C
 	}
 }
 
-// stage completes the last commit: it numbers the hooks with chosen tokens behind the other events: whether they are granted is known when the commit is there.
+// stage completes the last commit: it numbers the hooks with chosen tokens behind the other events: whether they are
+// granted is known when the commit is there.
 func (t *turn) stage(c *world.Commit) {
 	next := c.First + int64(len(c.Events))
 	c.Events = c.Events[:len(c.Events):len(c.Events)]
@@ -238,7 +248,8 @@ func (t *turn) stage(c *world.Commit) {
 	c.Send = append(c.Send, t.send...)
 }
 
-// weight is about how many bytes an event adds to a commit. The input of a task or a child travels twice: with the event, and with the task or the
+// weight is about how many bytes an event adds to a commit. The input of a task or a child travels twice: with the
+// event, and with the task or the
 // birth.
 func weight(e *world.Event) int {
 	n := len(e.Payload) + len(e.Name) + len(e.Path) + len(e.Match) + errorWeight(e.Error) + 200

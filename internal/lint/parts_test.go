@@ -1,6 +1,7 @@
 package lint
 
-// This file keeps the parts of large objects apart: what a part owns only its own file touches, so that its invariant, which stands there, can be read off one file.
+// This file keeps the parts of large objects apart: what a part owns only its own file touches, so that its
+// invariant, which stands there, can be read off one file.
 
 import (
 	"fmt"
@@ -8,7 +9,8 @@ import (
 	"testing"
 )
 
-// wholes are the objects that are made of parts: package and type. A part is a struct of the same package that they hold by value.
+// wholes are the objects that are made of parts: package and type. A part is a struct of the same package that they
+// hold by value.
 var wholes = map[string][]string{
 	"internal/engine": {"session", "Engine"},
 }
