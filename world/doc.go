@@ -47,6 +47,11 @@
 //   - [Decrypter] is the encryption that stands around a world. It gives on all else that the world can do. Without it
 //     what is encrypted is told by the ID of its key; no store has it.
 //
+// # What a store need not decide
+//
+// What a store has to do that lies between runs is in package world/rules, as functions over facts that it has read: what a
+// commit's conditions and an act come to, who is taken next, what a page holds. Any store may use it; ours do.
+//
 // # What programs meet of it
 //
 // The API of package stepwell shows these types, and none else.
