@@ -57,7 +57,8 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 
 // idFree refuses a run ID that is taken.
 func (g *group) idFree(id string) (err error) {
-	taken := g.wr.cache.runs[id] != nil
+	r := g.wr.cache.runs[id]
+	taken := r != nil && !r.stale
 	if !taken {
 		taken, err = g.c.one(readRun, func(row) error { return nil }, id)
 	}

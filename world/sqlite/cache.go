@@ -56,6 +56,23 @@ func (c *cache) clear() {
 	c.classes, c.names, c.lastRun = nil, nil, 0
 }
 
+// reread forgets a run but for what its owner said, which no file knows.
+func (c *cache) reread(id string) {
+	if r := c.runs[id]; r == nil || r.unread == 0 {
+		delete(c.runs, id)
+	} else {
+		c.add(&run{id: id, unread: r.unread, stale: true})
+	}
+}
+
+// spoil has all read anew.
+func (c *cache) spoil() {
+	for id := range c.runs {
+		c.reread(id)
+	}
+	c.lastRun, c.classes, c.names = 0, nil, nil
+}
+
 // shrink forgets runs where there are too many. It is called between groups alone: within one, all must see the same *run.
 func (c *cache) shrink() {
 	if len(c.runs) > maxCached {

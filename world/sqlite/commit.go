@@ -295,9 +295,7 @@ func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err erro
 // atRest follows what gave the run up.
 func (g *group) atRest(r *run, q queued, rel *world.Release) {
 	g.recount(r, standing{live: true, running: q.running, paused: q.paused, blocked: rel.Blocked != nil})
-	if r.stale = r.unread > 0; !r.stale { // its queue row is read anew when somebody takes it
-		delete(g.wr.cache.runs, r.id)
-	}
+	g.wr.cache.reread(r.id) // its queue row is, when somebody takes it
 	g.notice(world.NoticeWork, r.id)
 }
 

@@ -57,13 +57,16 @@ func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
 	if err := world.CheckSealed(r.id, r.sealed, events); err != nil {
 		return done, err
 	}
+	if isPayload(events) {
+		if full := g.room(r); full != nil { // before anything is written: what has written, and fails, takes its whole group back
+			if done, err = g.known(r, d, k); err == nil && !done.Duplicate {
+				err = full
+			}
+			return done, err
+		}
+	}
 	if done, err = g.note(r, d, k); err != nil || done.Duplicate {
 		return done, err
-	}
-	if isPayload(events) {
-		if err := g.room(r); err != nil {
-			return done, g.unnote(r, k, err)
-		}
 	}
 	g.deliveries++
 	_, err = g.put(r, d.ID, k, events)

@@ -14,7 +14,6 @@ import (
 var (
 	insertDelivered  = load("insert_delivered")
 	findDelivered    = load("find_delivered")
-	deleteDelivered  = load("delete_delivered")
 	forgetRun        = load("forget_run")
 	deleteEndedHooks = load("delete_ended_hooks")
 	lateMail         = load("late_mail")
@@ -85,14 +84,15 @@ func (g *group) waited(r *run, d *world.Delivery) (found bool, err error) {
 	return found, err
 }
 
-// unnote takes a note back, as the delivery is refused for another reason.
-func (g *group) unnote(r *run, key []byte, why error) error {
-	if len(key) > 0 {
-		if err := g.exec(deleteDelivered, r.key, key); err != nil {
-			return err
+// known looks for the first copy of a delivery to a run that is not over.
+func (g *group) known(r *run, d *world.Delivery, key []byte) (done world.Delivered, err error) {
+	if d.ID != "" {
+		if done.Duplicate, err = g.waited(r, d); err != nil || done.Duplicate {
+			done.Run, done.Owner = r.id, g.workerID(r.owner)
+			return done, err
 		}
 	}
-	return why
+	return g.again(r, d, key)
 }
 
 // endedHook finds the last hook that had a token and is over.

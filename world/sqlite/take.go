@@ -241,7 +241,7 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 		return t, err
 	}
 	t.Blocked = world.ReadBlock(blocked)
-	delete(g.wr.cache.runs, t.Run)
+	g.wr.cache.reread(t.Run)
 	r, err := g.run(t.Run)
 	if err == nil && (r == nil || r.key != key) { // its ID is another's, or damaged
 		err, t = g.exec(putRunAside, key), world.TakenRun{}

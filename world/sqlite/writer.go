@@ -282,7 +282,7 @@ func (wr *writer) begin(lazy bool) error {
 // giveUp rolls back, and forgets what the group has changed in memory.
 func (wr *writer) giveUp() {
 	_, _ = wr.c.exec(rollback) // fails where SQLite has rolled back itself
-	wr.cache.clear()
+	wr.cache.spoil()
 	wr.group.notices = wr.group.notices[:wr.group.mark]
 }
 

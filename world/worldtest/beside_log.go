@@ -37,10 +37,11 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 		}
 		r.must(r.w.Close(), "close")
 		r = newRig(t, s.Open(t))
-		if next := key(t, r.worker("good").bear("good").run); next <= lostKey+3 {
+		k = r.worker("good")
+		other := k.bear("good")
+		if next := key(t, other.run); next <= lostKey+3 {
 			t.Errorf("a run is born with key %d after the file was opened anew; the last was %d", next, lostKey+3)
 		}
-		other := k.bear("good")
 		if e := other.claim("hook_1", "token_9"); e.Type != world.HookConflict || e.Peer != fmt.Sprintf("lost_run_%d", lostKey) {
 			t.Errorf("the token of a run whose row is lost was asked for: %s, held by %q", e.Type, e.Peer)
 		}
