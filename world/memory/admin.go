@@ -114,7 +114,7 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, 
 			out = append(out, world.HookRow{ID: h.id, Run: h.run.id, Token: token, Metadata: h.meta, CreatedAt: h.created})
 		}
 	}
-	if h := w.ends[q.Token]; q.Ended && len(out) == 0 && h != nil && (q.Run == "" || h.run.id == q.Run) {
+	if h := w.lastEnded(q.Token); q.Ended && len(out) == 0 && h != nil && (q.Run == "" || h.run.id == q.Run) {
 		out = append(out, world.HookRow{ID: h.id, Run: h.run.id, Token: h.token, Metadata: h.meta, CreatedAt: h.created, Ended: true})
 	}
 	world.SortHooks(out)

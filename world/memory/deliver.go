@@ -70,7 +70,7 @@ func (w *World) addressee(d *world.Delivery) (r *run, events []world.Event, open
 	if d.Token != "" {
 		h := w.tokens[d.Token]
 		if open = h != nil; !open {
-			h = w.ends[d.Token]
+			h = w.lastEnded(d.Token)
 		}
 		if h == nil {
 			return nil, nil, false, noHook(d.Token)

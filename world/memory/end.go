@@ -5,6 +5,7 @@ package memory
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -121,7 +122,8 @@ func (w *World) sweepLocked(r *run) {
 	delete(w.trims, r)
 	delete(w.crowds, r)
 	for _, h := range r.closed {
-		if w.ends[h.token] == h {
+		left := slices.DeleteFunc(w.ends[h.token], func(o *hook) bool { return o == h })
+		if w.ends[h.token] = left; len(left) == 0 {
 			delete(w.ends, h.token)
 		}
 	}

@@ -110,7 +110,15 @@ func (w *World) dispose(r *run, id string) {
 	if h := r.hooks[id]; h != nil {
 		delete(r.hooks, id)
 		delete(w.tokens, h.token)
-		w.ends[h.token] = h
+		w.ends[h.token] = append(w.ends[h.token], h)
 		r.closed = append(r.closed, h)
 	}
+}
+
+// lastEnded is the last hook that had a token and is over, of the runs that are there; nil: none.
+func (w *World) lastEnded(token string) *hook {
+	if all := w.ends[token]; len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return nil
 }

@@ -35,8 +35,8 @@ type World struct {
 	swept   int     // of those in born
 	runKey  int64   // of the run that was born last
 	keys    map[idempotencyKey]*run
-	tokens  map[string]*hook // of active hooks
-	ends    map[string]*hook // the last hook that had a token and is over
+	tokens  map[string]*hook   // of active hooks
+	ends    map[string][]*hook // the hooks that had a token and are over, in the order of their ends
 	workers map[string]*worker
 	prints  map[string][]byte // of encryption keys, by ID
 
@@ -72,7 +72,7 @@ var (
 // New returns an empty world.
 func New(options ...Options) *World {
 	w := &World{
-		ends:      make(map[string]*hook),
+		ends:      make(map[string][]*hook),
 		crowds:    make(map[*run]struct{}),
 		runs:      make(map[string]*run),
 		keys:      make(map[idempotencyKey]*run),

@@ -234,12 +234,15 @@ var deliveries = []check{
 		r.must(err, "hooks")
 		r.same(len(rows), 0, "active hooks")
 		third := k.bear("greet", withRetention(time.Millisecond))
-		third.append(hookCreated("hook_5", "t5"))
+		third.append(hookCreated("hook_5", "t5"), hookCreated("hook_6", "t1"))
 		third.end()
 		first.end()
 		left := 2
 		r.until("both are swept", func() bool { left -= r.sweep(10); return left == 0 })
 		r.same(len(ended("t5")), 0, "hooks of a swept run")
+		if got := ended("t1"); len(got) != 1 || got[0].Run != second.run {
+			r.Errorf("got %+v, want the one of the run that is there still", got)
+		}
 		_, err = r.w.Deliver(r.ctx, payload("t5", "d", `1`))
 		r.refused(err, world.ErrNotFound, "a payload for it")
 	}},
