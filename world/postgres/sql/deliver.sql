@@ -20,7 +20,7 @@ counted AS MATERIALIZED (
   FROM (SELECT DISTINCT f.key FROM found f WHERE f.payload AND f.key IS NOT NULL) d),
 known AS MATERIALIZED (
   SELECT f.*, r.id AS id, CASE WHEN f.plain THEN r.sealed END AS locked, q.run IS NOT NULL AS live, w.id AS owner, f.payload AND q."full" AS closed, c.n,
-    x.print AS first, ((get_byte(f.hash || '\x0000'::bytea, 0) * 256 + get_byte(f.hash || '\x0000'::bytea, 1) + f.key) & 1023)::integer AS bucket, x.late IS NOT NULL AS late, x.run IS NOT NULL
+    x.print AS first, ((get_byte(f.hash || '\x0000'::bytea, 0) * 256 + get_byte(f.hash || '\x0000'::bytea, 1) + (f.key & 1023)) & 1023)::integer AS bucket, x.late IS NOT NULL AS late, x.run IS NOT NULL
     OR EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = f.key AND i.delivery = f.delivery AND i.key = '' OFFSET 0) AS waits
   FROM found f LEFT JOIN {schema}.runs r ON r.key = f.key LEFT JOIN {schema}.queue q ON q.run = f.key
   LEFT JOIN {schema}.delivered x ON x.run = f.key AND x.key = f.hash
