@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -88,8 +89,8 @@ func (f *bulkFilter) query() (q stepwell.ListFilter, err error) {
 }
 
 func (s *Server) bulk(w http.ResponseWriter, r *request) error {
-	act, known := bulkActs[r.PathValue("act")]
-	if !known {
+	act := operate.Find(r.PathValue("act"))
+	if act == nil {
 		return errNoRoute
 	}
 	b, err := readBulk(r)
@@ -101,14 +102,15 @@ func (s *Server) bulk(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if len(q.Status) == 0 {
-		q.Status = act.status
+		q.Status = act.Status
 	}
 	done, err := s.wait(s.keyed(r)...)
 	if err != nil {
 		return err
 	}
 	defer done()
-	work := &bulkWork{s: s, r: r, filter: q, cursor: b.Cursor, dry: b.DryRun, limit: b.Limit, parallel: act.parallel, do: act.act(s, b), total: bulked{DryRun: b.DryRun}}
+	do := act.On(s.app, operate.Words{Reason: b.Reason, Event: b.Event, Payload: b.Payload, Delivery: b.Delivery})
+	work := &bulkWork{s: s, r: r, filter: q, cursor: b.Cursor, dry: b.DryRun, limit: b.Limit, is: act, do: do, total: bulked{DryRun: b.DryRun}}
 	if strings.Contains(r.Header.Get("Accept"), ndJSON) {
 		return work.lines(w)
 	}

@@ -4,6 +4,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,28 +16,21 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/operate"
 )
 
 // bulked is what became of runs, as an answer or as one line of one.
 type bulked struct {
-	Runs      []bulkedRun `json:"runs"`
-	Count     int         `json:"count"`             // runs that match, so far, as are the next three
-	Done      int         `json:"done"`              //
-	Unchanged int         `json:"unchanged"`         // they were so already
-	Refused   int         `json:"refused"`           //
-	AtLeast   bool        `json:"atLeast,omitempty"` // there may be more that match: see Cursor
-	DryRun    bool        `json:"dryRun,omitempty"`
-	End       bool        `json:"end,omitempty"`    // of lines: this is the last
-	Error     *Problem    `json:"error,omitempty"`  // why it stopped before the end
-	Cursor    string      `json:"cursor,omitempty"` // to go on with; none: this is the end, but for an Error
-}
-
-// bulkedRun is what became of one run.
-type bulkedRun struct {
-	ID        string   `json:"id"`
-	Workflow  string   `json:"workflow"`
-	Unchanged bool     `json:"unchanged,omitempty"`
-	Error     *Problem `json:"error,omitempty"`
+	Runs      []operate.OfRun `json:"runs"`
+	Count     int             `json:"count"`             // runs that match, so far, as are the next three
+	Done      int             `json:"done"`              //
+	Unchanged int             `json:"unchanged"`         // they were so already
+	Refused   int             `json:"refused"`           //
+	AtLeast   bool            `json:"atLeast,omitempty"` // there may be more that match: see Cursor
+	DryRun    bool            `json:"dryRun,omitempty"`
+	End       bool            `json:"end,omitempty"`    // of lines: this is the last
+	Error     *Problem        `json:"error,omitempty"`  // why it stopped before the end
+	Cursor    string          `json:"cursor,omitempty"` // to go on with; none: this is the end, but for an Error
 }
 
 // bulkTime is how long a bulk operation goes on in a request whose answer comes at its end.
@@ -47,27 +41,27 @@ const bulkActTime = 10 * time.Second
 
 // bulkWork is a bulk operation under way.
 type bulkWork struct {
-	s        *Server
-	r        *request
-	filter   stepwell.ListFilter
-	cursor   string // where it goes on
-	dry      bool
-	limit    int // of runs; 0: none
-	parallel int
-	do       stepwell.Act
-	total    bulked // of all so far, without the runs
+	s      *Server
+	r      *request
+	filter stepwell.ListFilter
+	cursor string // where it goes on
+	dry    bool
+	limit  int // of runs; 0: none
+	is     *operate.Act
+	do     stepwell.Act
+	total  bulked // of all so far, without the runs
 }
 
 // run goes on until all is done, the time is up, or the server drains, and tells of each page. An error is the list's or the server's, not a run's: what
 // was met on that page is told, unless it is the first, and the cursor stays before it.
-func (b *bulkWork) run(ctx context.Context, until time.Time, tell func([]bulkedRun) error) error {
+func (b *bulkWork) run(ctx context.Context, until time.Time, tell func([]operate.OfRun) error) error {
 	for first := true; ; first = false {
 		limit := runsAtOnce
 		if b.limit > 0 {
 			limit = min(b.limit-b.total.Count, runsAtOnce)
 		}
 		page, err := b.s.app.Page(ctx, b.filter, b.cursor, limit)
-		var met []bulkedRun
+		var met []operate.OfRun
 		if err == nil {
 			met, err = b.page(ctx, page.Runs)
 		}
@@ -87,17 +81,17 @@ func (b *bulkWork) run(ctx context.Context, until time.Time, tell func([]bulkedR
 }
 
 // page acts on runs, some at once, and counts. An error is the server's: all that were begun last met one.
-func (b *bulkWork) page(ctx context.Context, runs []stepwell.RunInfo) ([]bulkedRun, error) {
-	met := make([]bulkedRun, len(runs))
+func (b *bulkWork) page(ctx context.Context, runs []stepwell.RunInfo) ([]operate.OfRun, error) {
+	met := make([]operate.OfRun, len(runs))
 	for i := range runs {
-		met[i] = bulkedRun{ID: runs[i].ID, Workflow: runs[i].Workflow}
+		met[i] = b.is.Of(&runs[i], operate.Matched)
 	}
 	b.total.Count += len(runs)
 	if b.dry {
 		return met, nil
 	}
 	at := 0
-	for some := range slices.Chunk(runs, b.parallel) {
+	for some := range slices.Chunk(runs, b.is.Parallel) {
 		if err := ctx.Err(); err != nil {
 			return met[:at], err
 		}
@@ -108,12 +102,15 @@ func (b *bulkWork) page(ctx context.Context, runs []stepwell.RunInfo) ([]bulkedR
 			switch {
 			case err == nil:
 				b.total.Done++
-			case errors.Is(err, errAlready):
+				is.Result = b.is.Result
+			case errors.Is(err, operate.ErrAlready):
 				b.total.Unchanged++
-				is.Unchanged = true
+				is.Result = operate.Unchanged
 			default:
 				b.total.Refused++
-				if is.Error = b.problem(err, "run_id", is.ID); is.Error.Status == http.StatusServiceUnavailable {
+				p := b.problem(err, "run_id", is.Run)
+				is.Result, is.Code, is.Error = operate.Refused, p.Code, cmp.Or(p.Detail, p.Title)
+				if p.Status == http.StatusServiceUnavailable {
 					failed = err
 					broken++
 				}
@@ -158,9 +155,9 @@ func (b *bulkWork) answer(w http.ResponseWriter) error {
 	if b.limit == 0 {
 		b.limit = mostBulk
 	}
-	all := []bulkedRun{}
+	all := []operate.OfRun{}
 	told := false
-	err := b.run(b.r.Context(), time.Now().Add(b.s.bulkTime), func(met []bulkedRun) error {
+	err := b.run(b.r.Context(), time.Now().Add(b.s.bulkTime), func(met []operate.OfRun) error {
 		all, told = append(all, met...), true
 		return nil
 	})
@@ -198,10 +195,10 @@ func (b *bulkWork) lines(w http.ResponseWriter) error {
 		return rc.Flush()
 	}
 	gone := false
-	err := b.run(b.r.Context(), time.Now().Add(b.s.opts.MaxWait), func(met []bulkedRun) error {
+	err := b.run(b.r.Context(), time.Now().Add(b.s.opts.MaxWait), func(met []operate.OfRun) error {
 		b.total.Runs = met
 		if met == nil {
-			b.total.Runs = []bulkedRun{}
+			b.total.Runs = []operate.OfRun{}
 		}
 		err := line()
 		gone = err != nil
@@ -215,7 +212,7 @@ func (b *bulkWork) lines(w http.ResponseWriter) error {
 	case err != nil:
 		b.total.Error = b.problem(err)
 	}
-	b.total.Runs, b.total.End = []bulkedRun{}, true
+	b.total.Runs, b.total.End = []operate.OfRun{}, true
 	if line() != nil {
 		return errBegun
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -103,7 +104,7 @@ func TestBulkMeetsAll(t *testing.T) {
 				is := told(t, post(t, s, "signal", fmt.Sprintf(body, fmt.Sprintf(`, "cursor": %q`, cursor))))[0]
 				requests++
 				for _, r := range is.Runs {
-					met[r.ID]++
+					met[r.Run]++
 				}
 				if cursor = is.Cursor; cursor == "" {
 					break
@@ -303,8 +304,8 @@ func TestBulkFails(t *testing.T) {
 		}
 		all = told(t, ask())
 		last := all[len(all)-1]
-		if last.Done != runsAtOnce || last.Refused != bulkParallel || last.Error == nil || last.Cursor == "" {
-			t.Errorf("deliveries that fail: got %+v, want %d done, %d refused, the error and a cursor", last, runsAtOnce, bulkParallel)
+		if last.Done != runsAtOnce || last.Refused != operate.Find("signal").Parallel || last.Error == nil || last.Cursor == "" {
+			t.Errorf("deliveries that fail: got %+v, want %d done, %d refused, the error and a cursor", last, runsAtOnce, operate.Find("signal").Parallel)
 		}
 		fails.deliveries = -1
 		if all := told(t, post(t, s, "cancel", fmt.Sprintf(`{"all": true, "cursor": %q}`, last.Cursor), "Accept", accept)); all[len(all)-1].Done != 50-runsAtOnce {
@@ -315,7 +316,7 @@ func TestBulkFails(t *testing.T) {
 		}
 	}
 	s, log := manyRuns(t, panics{memory.New()}, 3)
-	if is := told(t, post(t, s, "cancel", `{"all": true}`))[0]; is.Refused != 3 || is.Runs[0].Error.Code != "INTERNAL" || strings.Contains(is.Runs[0].Error.Detail, "boom") {
+	if is := told(t, post(t, s, "cancel", `{"all": true}`))[0]; is.Refused != 3 || is.Runs[0].Code != "INTERNAL" || strings.Contains(is.Runs[0].Error, "boom") {
 		t.Errorf("acts that panic: got %+v, want 3 refused", is)
 	}
 	if n := strings.Count(log.String(), "boom"); n < 3 {
@@ -338,11 +339,11 @@ func TestBulkEndsWithTheServer(t *testing.T) {
 	fails := &failing{World: memory.New(), pages: -1, deliveries: -1}
 	s, _ := manyRuns(t, fails, 50)
 	ctx, gone := context.WithCancel(t.Context())
-	work := &bulkWork{s: s, r: &request{Request: httptest.NewRequest("POST", "/", nil)}, parallel: bulkParallel, do: func(ctx context.Context, _ stepwell.RunInfo) error {
+	work := &bulkWork{s: s, r: &request{Request: httptest.NewRequest("POST", "/", nil)}, is: operate.Find("cancel"), do: func(ctx context.Context, _ stepwell.RunInfo) error {
 		gone()
 		return ctx.Err()
 	}}
-	if met, err := work.page(ctx, make([]stepwell.RunInfo, 3*bulkParallel)); !errors.Is(err, context.Canceled) || len(met) != bulkParallel || work.total.Done != bulkParallel {
+	if met, err := work.page(ctx, make([]stepwell.RunInfo, 3*operate.Find("signal").Parallel)); !errors.Is(err, context.Canceled) || len(met) != operate.Find("signal").Parallel || work.total.Done != operate.Find("signal").Parallel {
 		t.Errorf("a client that goes: met %d, %d done, %v; want those that had begun, and that they ended well", len(met), work.total.Done, err)
 	}
 }

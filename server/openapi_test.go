@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/stepwell/stepwell/internal/operate"
 )
 
 var update = flag.Bool("update", false, "write openapi.json anew")
@@ -97,9 +99,9 @@ func describe(rt *route) object {
 	for _, m := range pathParam.FindAllStringSubmatch(openAPIPath(rt.path), -1) {
 		schema := schemaRef("Text")
 		if m[1] == "act" {
-			names := make([]string, 0, len(bulkActs))
-			for name := range bulkActs {
-				names = append(names, name)
+			names := make([]string, 0, len(operate.All))
+			for i := range operate.All {
+				names = append(names, operate.All[i].Name)
 			}
 			slices.Sort(names)
 			schema = object{"type": "string", "enum": names}

@@ -53,7 +53,7 @@ func (f *bulkFlags) add(cmd *cobra.Command, a *bulkAct) {
 	fl.BoolVar(&f.all, "all", false, "all runs, where no filter is given")
 	fl.IntVar(&f.parallel, "parallel", 32, "how `many` at once: they share the transactions of the database")
 	fl.BoolVar(&f.watch, "progress", false, "say now and then how far it is, on standard error; always where that is a terminal")
-	switch a.name {
+	switch a.Name {
 	case "cancel", "pause":
 		fl.StringVar(&f.word, "reason", "", "`why`, for the log")
 	case "signal":
@@ -88,7 +88,7 @@ func (f *bulkFlags) words(a *bulkAct, l *stepwell.ListFilter) (words []string) {
 	if f.all {
 		words = append(words, "--all")
 	}
-	if a.name == "signal" {
+	if a.Name == "signal" {
 		put("delivery-id", f.word)
 	} else {
 		put("reason", f.word)
@@ -101,7 +101,7 @@ func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   a.use,
 		Short: a.short,
-		Long:  a.short + ": of those that the filter finds, newest first. Without --status it means " + statusWords(a.status) + " runs.\n\n" + exitCodes,
+		Long:  a.short + ": of those that the filter finds, newest first. Without --status it means " + statusWords(a.Status) + " runs.\n\n" + exitCodes,
 		Example: "  stepwell bulk " + a.use + " --workflow order --since 2h --dry-run\n" +
 			"  stepwell bulk " + a.use + " --input customer.id=42",
 		Args: a.args,
@@ -111,29 +111,29 @@ func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
 				return err
 			}
 			if len(f.Status) == 0 {
-				f.Status = a.status
+				f.Status = a.Status
 			}
 			switch {
 			case flags.parallel < 1:
 				return usagef("give a number from 1", "--parallel %d", flags.parallel)
 			case !flags.all && !flags.dry && f.Workflow == "" && f.Parent == "" && f.Origin == "" && f.Since.IsZero() && f.Until.IsZero() && len(f.Input)+len(f.Attributes) == 0:
-				return usagef("give a filter, or --all; count them first with --dry-run", "bulk %s: no filter: that would be all runs", a.name)
-			case a.name == "signal" && flags.word == "":
+				return usagef("give a filter, or --all; count them first with --dry-run", "bulk %s: no filter: that would be all runs", a.Name)
+			case a.Name == "signal" && flags.word == "":
 				flags.word = world.NewID("dlvr", c.now()) // so that it can be repeated
 			}
 			return c.with(cmd.Context(), func(db *database) error {
 				if flags.dry {
 					return c.bulkCount(cmd.Context(), db, f)
 				}
-				act, err := a.act(c, db.app, args, flags.word)
+				words, err := a.words(c, args, &flags)
 				if err != nil {
 					return err
 				}
-				again := append([]string{"bulk", a.name}, args...)
+				again := append([]string{"bulk", a.Name}, args...)
 				for i := range again {
 					again[i] = shellWord(again[i])
 				}
-				return c.bulkRun(cmd.Context(), db, f, act, &flags, &tally{bulkAct: &a, again: c.command(strings.Join(append(again, flags.words(&a, &f)...), " "))})
+				return c.bulkRun(cmd.Context(), db, f, a.On(db.app, words), &flags, &tally{bulkAct: &a, again: c.command(strings.Join(append(again, flags.words(&a, &f)...), " "))})
 			})
 		},
 	}

@@ -9,14 +9,8 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
 )
-
-// bulked is a run as --json writes it.
-type bulked struct {
-	acted
-	Workflow string `json:"workflow"`
-	Error    string `json:"error,omitempty"` // where the result is "refused"
-}
 
 // tally is what a bulk operation has done so far.
 type tally struct {
@@ -41,17 +35,17 @@ func (t *tally) String() string {
 }
 
 // meet counts a run.
-func (t *tally) meet(r *stepwell.BulkResult) bulked {
-	is := bulked{acted{r.Run.ID, t.name, t.result}, r.Run.Workflow, ""}
+func (t *tally) meet(r *stepwell.BulkResult) operate.OfRun {
+	is := t.Of(&r.Run, t.Result)
 	switch {
 	case r.Err == nil:
 		t.ok++
-	case errors.Is(r.Err, errAlready):
+	case errors.Is(r.Err, operate.ErrAlready):
 		t.already++
-		is.Result = "unchanged"
+		is.Result = operate.Unchanged
 	default:
 		t.refused++
-		is.Result, is.Error = "refused", r.Err.Error()
+		is.Result, is.Code, is.Error = operate.Refused, codeOf(r.Err, exitFailure), r.Err.Error()
 	}
 	t.last = is.Run
 	return is

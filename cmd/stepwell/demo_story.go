@@ -107,7 +107,7 @@ func (p *play) sum(ctx context.Context) error {
 			return err
 		}
 		r := &story.Run
-		if err := enc.Encode(played{acted{a.run, "demo", string(r.Status)}, r.Output, story.Journal.Commits, r.Takes}); err != nil {
+		if err := enc.Encode(played{acted{Run: a.run, Action: "demo", Result: string(r.Status)}, r.Output, story.Journal.Commits, r.Takes}); err != nil {
 			return err
 		}
 	}

@@ -175,7 +175,7 @@ func (c *cli) importFrom(ctx context.Context, db *database, in io.Reader, o step
 
 // importOne imports a run, and says so.
 func (c *cli) importOne(ctx context.Context, db *database, h *stepwell.History, o stepwell.ImportOptions, skip bool) error {
-	is := imported{acted: acted{h.Run, "import", "imported"}, Events: len(h.Events)}
+	is := imported{acted: acted{Run: h.Run, Action: "import", Result: "imported"}, Events: len(h.Events)}
 	refused := db.app.Import(ctx, h, o)
 	if refused != nil && !(skip && errors.Is(refused, stepwell.ErrRunExists)) {
 		return c.explain(refused, h.Run)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote"
 )
@@ -24,11 +25,7 @@ run where it is about one, and what else there is to say. An error is an object 
 stable word, the same as in the REST API where that has it; exit is the exit code, which --json does not change.`
 
 // acted is what --json says of one thing that was done. Other commands add members to it.
-type acted struct {
-	Run    string `json:"run,omitempty"`
-	Action string `json:"action"`
-	Result string `json:"result"`
-}
+type acted = operate.Done
 
 // failure is what --json says of an error.
 type failure struct {

@@ -32,7 +32,7 @@ either. It is for runs whose code does not heed a cancel.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
 				if force {
-					return acted{run, "cancel", "cancelled"}, "cancelled run " + run + "; its code does not clean up", db.app.ForceCancel(cmd.Context(), run, reason)
+					return acted{Run: run, Action: "cancel", Result: "cancelled"}, "cancelled run " + run + "; its code does not clean up", db.app.ForceCancel(cmd.Context(), run, reason)
 				}
 				return cancelled(cmd.Context(), db, run, reason)
 			})
@@ -55,9 +55,9 @@ func cancelled(ctx context.Context, db *database, run, reason string) (is any, t
 	case err != nil && (look != nil || outcome == stepwell.CancelDone): // it is over, and nobody had asked before
 		return nil, "", err
 	case err != nil:
-		return acted{run, "cancel", string(outcome)}, "cancelled too late: run " + run + " " + string(outcome), nil
+		return acted{Run: run, Action: "cancel", Result: string(outcome)}, "cancelled too late: run " + run + " " + string(outcome), nil
 	case look == nil && outcome == stepwell.CancelDone:
-		return acted{run, "cancel", string(outcome)}, "run " + run + " is cancelled", nil
+		return acted{Run: run, Action: "cancel", Result: string(outcome)}, "run " + run + " is cancelled", nil
 	}
-	return acted{run, "cancel", "requested"}, "cancel requested: run " + run, nil
+	return acted{Run: run, Action: "cancel", Result: "requested"}, "cancel requested: run " + run, nil
 }

@@ -29,7 +29,7 @@ func (c *cli) make(cmd *cobra.Command, arg, action, how string, f func(db *datab
 		if err != nil {
 			return c.explain(err, run)
 		}
-		is := made{acted{fresh.ID(), action, "created"}, run}
+		is := made{acted{Run: fresh.ID(), Action: action, Result: "created"}, run}
 		text := fmt.Sprintf("%s run %s as run %s\n  see it:  %s", how, run, is.Run, c.command("runs show "+is.Run))
 		if fresh.Existed() {
 			is.Result = "existed"

@@ -24,9 +24,9 @@ results are kept for later. Pausing again is the same pause; a cancel ends it.
 				}
 				row, err := db.app.Get(cmd.Context(), run)
 				if err == nil && row.Queue != nil && !row.Queue.Paused {
-					return acted{run, "pause", "requested"}, "pause requested: the worker of run " + run + " carries it out", nil
+					return acted{Run: run, Action: "pause", Result: "requested"}, "pause requested: the worker of run " + run + " carries it out", nil
 				}
-				return acted{run, "pause", "paused"}, "paused run " + run, err
+				return acted{Run: run, Action: "pause", Result: "paused"}, "paused run " + run, err
 			})
 		},
 	}

@@ -25,12 +25,12 @@ nothing, unless it is blocked: then it is tried again at once.
 					return nil, "", err
 				}
 				if q := before.Queue; q != nil && !q.Paused && q.Blocked != nil {
-					return acted{run, "resume", "resumed"}, c.triedAgain(run, q.Blocked), nil
+					return acted{Run: run, Action: "resume", Result: "resumed"}, c.triedAgain(run, q.Blocked), nil
 				}
 				if q := before.Queue; q != nil && !q.Paused && q.Owner == "" {
-					return acted{run, "resume", "unchanged"}, "run " + run + " was not paused", nil
+					return acted{Run: run, Action: "resume", Result: "unchanged"}, "run " + run + " was not paused", nil
 				}
-				return acted{run, "resume", "resumed"}, "resumed run " + run, nil
+				return acted{Run: run, Action: "resume", Result: "resumed"}, "resumed run " + run, nil
 			})
 		},
 	}

@@ -47,7 +47,7 @@ for at least 24 hours and the last 10,000 deliveries of the run; with another pa
 					opts = append(opts, stepwell.DeliveryID(delivery))
 				}
 				err := db.app.Signal(cmd.Context(), run, args[1], payload, opts...)
-				return signalled{acted{run, "signal", "sent"}, args[1]}, fmt.Sprintf("sent event %q to run %s", args[1], run), err
+				return signalled{acted{Run: run, Action: "signal", Result: "sent"}, args[1]}, fmt.Sprintf("sent event %q to run %s", args[1], run), err
 			})
 		},
 	}

@@ -145,7 +145,7 @@ func (c *cli) start(ctx context.Context, db *database, workflow string, input js
 	if info, err := db.app.Get(ctx, run.ID()); err == nil && kept != 0 { // a server may have lowered it
 		kept = info.Retention
 	}
-	is := begun{acted{run.ID(), "start", "created"}, workflow, kept}
+	is := begun{acted{Run: run.ID(), Action: "start", Result: "created"}, workflow, kept}
 	text := fmt.Sprintf("started run %s\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
 	if kept := time.Duration(kept); kept > 0 && kept < flags.Retention {
 		text += fmt.Sprintf("\n  it is kept for %s after its end, not %s: that is the most here", human.Span(kept), human.Span(flags.Retention))
@@ -240,7 +240,7 @@ func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.
 		return c.explain(err, run.ID())
 	}
 	if c.json {
-		return c.encoder().Encode(resulted{acted{run.ID(), "result", string(world.Completed)}, output})
+		return c.encoder().Encode(resulted{acted{Run: run.ID(), Action: "result", Result: string(world.Completed)}, output})
 	}
 	_, err = fmt.Fprintln(visibleJSON{c.stdout}, string(output))
 	return err

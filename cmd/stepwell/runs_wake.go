@@ -41,13 +41,13 @@ is tried again at once, also one whose log cannot be read. The request is durabl
 			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
 				n, err := db.app.Wake(cmd.Context(), run)
 				if row, again := db.app.Get(cmd.Context(), run); err == nil && again == nil && row.Queue != nil && row.Queue.Blocked != nil && !row.Queue.Paused {
-					return woken{acted{run, "wake", "woken"}, n}, c.triedAgain(run, row.Queue.Blocked), nil
+					return woken{acted{Run: run, Action: "wake", Result: "woken"}, n}, c.triedAgain(run, row.Queue.Blocked), nil
 				}
 				if err == nil && n == 0 {
-					return woken{acted{run, "wake", "unchanged"}, 0},
+					return woken{acted{Run: run, Action: "wake", Result: "unchanged"}, 0},
 						fmt.Sprintf("run %s does not sleep: nothing to end; see what it waits for:  %s", run, c.command("runs show "+run)), nil
 				}
-				return woken{acted{run, "wake", "woken"}, n}, fmt.Sprintf("ended %s of run %s", human.Count(n, "sleep"), run), err
+				return woken{acted{Run: run, Action: "wake", Result: "woken"}, n}, fmt.Sprintf("ended %s of run %s", human.Count(n, "sleep"), run), err
 			})
 		},
 	}

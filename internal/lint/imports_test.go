@@ -47,6 +47,7 @@ var layers = []layer{
 	{"internal/human/...", nil},
 	{"internal/kit/...", []string{"internal/replay"}},
 	{"internal/lint/...", nil},
+	{"internal/operate/...", []string{"", "world"}},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
@@ -57,8 +58,8 @@ var layers = []layer{
 	{"internal/tools/...", nil},
 	{"telemetry/...", []string{"", "world"}},
 	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit"}},
-	{"server/...", []string{"", "world", "world/remote/...", "server/...", "internal/human", "internal/timeline"}},
-	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/timeline"}},
+	{"server/...", []string{"", "world", "world/remote/...", "server/...", "internal/human", "internal/operate", "internal/timeline"}},
+	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/operate", "internal/timeline"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest", "examples/..."}},
 }

@@ -4,7 +4,7 @@ package ui
 // goes through them, a bounded number a request, and says what became of each that refused.
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,43 +12,22 @@ import (
 	"strconv"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
 // bulkChoice is something that can be done to many runs.
 type bulkChoice struct {
-	Name, Label string
-	Danger      bool
+	Name, Label    string
+	Danger, Reason bool
 }
 
-var bulkChoices = []bulkChoice{{"cancel", "Cancel", true}, {"pause", "Pause", false}, {"resume", "Resume", false}, {"wake", "Wake now", false}, {"retry", "Retry", false}}
-
-// bulkAct is how it is done to one, and to which runs unless the filter says so.
-type bulkAct struct {
-	status []world.Status
-	reason bool
-	act    func(u *UI, reason string) stepwell.Act
+var bulkChoices = []bulkChoice{
+	{"cancel", "Cancel", true, true}, {"pause", "Pause", false, true}, {"resume", "Resume", false, false}, {"wake", "Wake now", false, false},
+	{"retry", "Retry", false, false},
 }
 
 var notOver = []world.Status{world.Pending, world.Running}
-
-var bulkActs = map[string]bulkAct{
-	"cancel": {notOver, true, func(u *UI, reason string) stepwell.Act {
-		return func(ctx context.Context, r stepwell.RunInfo) error { return u.app.Cancel(ctx, r.ID, reason) }
-	}},
-	"pause": {notOver, true, func(u *UI, reason string) stepwell.Act {
-		return func(ctx context.Context, r stepwell.RunInfo) error { return u.app.Pause(ctx, r.ID, reason) }
-	}},
-	"resume": {notOver, false, func(u *UI, _ string) stepwell.Act {
-		return func(ctx context.Context, r stepwell.RunInfo) error { return u.app.Resume(ctx, r.ID) }
-	}},
-	"wake": {[]world.Status{world.Running}, false, func(u *UI, _ string) stepwell.Act {
-		return func(ctx context.Context, r stepwell.RunInfo) error { _, err := u.app.Wake(ctx, r.ID); return err }
-	}},
-	"retry": {[]world.Status{world.Failed}, false, func(u *UI, _ string) stepwell.Act {
-		return func(ctx context.Context, r stepwell.RunInfo) error { _, err := u.app.Retry(ctx, r.ID); return err }
-	}},
-}
 
 // Bounds: how many runs one request acts on, and how many it counts.
 const (
@@ -67,7 +46,6 @@ type bulkView struct {
 	Count    int
 	Many     bool // there are more than were counted
 	Rows     []runRow
-	Reason   bool
 
 	Told    bool // it was done
 	Why     string
@@ -87,12 +65,12 @@ type refusedRun struct {
 // bulk takes the form of a list, the page that asks, and the one that tells when it goes on.
 func (u *UI) bulk(v *visit) error {
 	name := v.Form.Get("act")
-	act, known := bulkActs[name]
+	act := operate.Find(name)
 	at := slices.IndexFunc(bulkChoices, func(c bulkChoice) bool { return c.Name == name })
-	if !known || at < 0 {
+	if act == nil || at < 0 {
 		return fmt.Errorf("%w: choose what is to be done", world.ErrInvalid)
 	}
-	p := &bulkView{Choice: bulkChoices[at], Reason: act.reason, Query: v.Form.Get("query"), Back: Base + "runs?" + v.Form.Get("query")}
+	p := &bulkView{Choice: bulkChoices[at], Query: v.Form.Get("query"), Back: Base + "runs?" + v.Form.Get("query")}
 	if v.Form.Get("all") == "" {
 		p.Chosen = v.Form["run"]
 		if len(p.Chosen) == 0 || len(p.Chosen) > mostChosen {
@@ -119,7 +97,7 @@ func (u *UI) bulk(v *visit) error {
 }
 
 // bulkQuery reads the filter that the list had.
-func (u *UI) bulkQuery(p *bulkView, act bulkAct) (stepwell.ListFilter, error) {
+func (u *UI) bulkQuery(p *bulkView, act *operate.Act) (stepwell.ListFilter, error) {
 	query, err := url.ParseQuery(p.Query)
 	if err != nil {
 		return stepwell.ListFilter{}, fmt.Errorf("%w: the filter: %w", world.ErrInvalid, err)
@@ -129,7 +107,7 @@ func (u *UI) bulkQuery(p *bulkView, act bulkAct) (stepwell.ListFilter, error) {
 		return q, err
 	}
 	if len(q.Status) == 0 {
-		q.Status = act.status
+		q.Status = act.Status
 	}
 	for _, s := range q.Status {
 		p.Statuses = append(p.Statuses, string(s))
@@ -177,15 +155,15 @@ func (u *UI) bulkCount(v *visit, p *bulkView, q stepwell.ListFilter) error {
 }
 
 // bulkDo acts on the chosen, or on a page of what the filter finds.
-func (u *UI) bulkDo(v *visit, p *bulkView, q stepwell.ListFilter, act bulkAct) error {
-	do := act.act(u, p.Why)
+func (u *UI) bulkDo(v *visit, p *bulkView, q stepwell.ListFilter, act *operate.Act) error {
+	do := act.On(u.app, operate.Words{Reason: p.Why})
 	p.Before, _ = strconv.Atoi(v.Form.Get("before"))
 	try := func(info stepwell.RunInfo) error {
 		err := do(v.Context(), info)
 		switch {
 		case v.Context().Err() != nil:
 			return v.Context().Err()
-		case err == nil:
+		case err == nil, errors.Is(err, operate.ErrAlready):
 			p.Done++
 		case len(p.Refused) < mostNamed:
 			is := u.host.Refused(v.Request, err)
