@@ -16,7 +16,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
@@ -326,12 +325,14 @@ func TestTakesComeToTwoServers(t *testing.T) {
 			net.on.Store(what == "run")
 			w := openRemote(t, urls[0], remote.Options{Transport: net})
 			var bodies atomic.Int64
-			worked := make(chan struct{})
+			worked, begun := make(chan struct{}), make(chan struct{}, 10)
+			both := stepwell.Event[int]("both")
 			task := stepwell.DefineStep("task", func(context.Context, int) (int, error) { bodies.Add(1); close(worked); return 1, nil })
 			client := openRemote(t, urls[0], remote.Options{})
 			flow := stepwell.Define("flow", func(ctx stepwell.Context, _ int) (int, error) {
 				busy := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
 					return stepwell.Step(ctx, "long", func(context.Context) (int, error) { // its session is there for as long as it runs
+						begun <- struct{}{}
 						select {
 						case <-worked:
 							return 1, nil
@@ -342,6 +343,7 @@ func TestTakesComeToTwoServers(t *testing.T) {
 				})
 				queued := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
 					return stepwell.Step(ctx, "until-queued", func(ctx context.Context) (int, error) { // and has the other slot until then
+						begun <- struct{}{}
 						for {
 							if tasks, err := client.Tasks(ctx, stepwell.Info(ctx).Run); err != nil || len(tasks) > 0 {
 								net.on.Store(true)
@@ -350,7 +352,7 @@ func TestTakesComeToTwoServers(t *testing.T) {
 						}
 					})
 				})
-				if err := stepwell.Sleep(ctx, "until-begun", time.Millisecond); err != nil {
+				if _, _, err := both.Wait(ctx); err != nil { // a task that came before would run in one of the slots, unseen
 					return 0, err
 				}
 				all, err := stepwell.All(ctx, queued, busy, task.Start(ctx, 1))
@@ -377,6 +379,11 @@ func TestTakesComeToTwoServers(t *testing.T) {
 			})
 			defer running.Wait()
 			defer stop()
+			<-begun
+			<-begun
+			if err := both.Send(t.Context(), starter, run.ID(), 1); err != nil {
+				t.Fatal(err)
+			}
 			if got, err := run.Result(t.Context()); err != nil || got != 3 {
 				t.Errorf("got %d, %v; want 3", got, err)
 			}
