@@ -15,6 +15,7 @@ import (
 	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -67,8 +68,8 @@ type Config struct {
 	// Logger is told what operators should know: a handful of lines. Default: discards.
 	Logger *slog.Logger
 	// Encryption are the keys with which payloads are encrypted at rest: inputs, outputs, results, errors, what events, hooks and streams carry. The first is that
-	// of runs that are started here; a run keeps its key. Default: nothing is encrypted. See [Keyring].
-	Encryption *Keyring
+	// of runs that are started here; a run keeps its key. Default: nothing is encrypted. See package keyring.
+	Encryption *keyring.Ring
 	// Errors are the sentinel errors and error types that errors.Is and errors.As find after a replay as before. Default: none.
 	Errors *Errors
 	// Observer is told what happens, for metrics and spans: see package telemetry. Default: nobody is.

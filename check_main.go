@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -84,7 +85,7 @@ func CheckMain(cfg Config) {
 // checkAll holds definitions against the histories of a file, and reports. It returns how many do not fit.
 func checkAll(ctx context.Context, cfg Config, from io.Reader, to io.Writer) (wrong int, err error) {
 	if cfg.Encryption == nil {
-		if cfg.Encryption, err = KeyringFromEnv(os.Getenv); err != nil {
+		if cfg.Encryption, err = keyring.FromEnv(os.Getenv); err != nil {
 			return 0, err
 		}
 	}

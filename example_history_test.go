@@ -5,10 +5,13 @@ package stepwell_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
@@ -75,4 +78,24 @@ func ExampleApp_Check() {
 		fmt.Println(app.Check(context.Background(), h) != nil)
 	}
 	// Output: true
+}
+
+// An export keeps encrypted what is encrypted, for a reader with the key; Decrypted writes it in plain text.
+func ExampleDecrypted() {
+	key, _ := keyring.NewKey("2026")
+	ring, _ := keyring.New(key)
+	ctx, w := context.Background(), memory.New()
+	defer func() { _ = w.Close() }()
+	app, err := stepwell.New(w, stepwell.Config{Encryption: ring})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run, _ := app.Start(ctx, "pay", json.RawMessage(`{"card":"4111"}`))
+	var kept, plain strings.Builder
+	fmt.Println(app.Export(ctx, run.ID(), &kept), app.Export(ctx, run.ID(), &plain, stepwell.Decrypted()))
+	fmt.Println(strings.Contains(kept.String(), "4111"), strings.Contains(plain.String(), "4111"))
+	// Output:
+	// <nil> <nil>
+	// false true
 }

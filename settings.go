@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/keyring"
 )
 
 // setting is a variable that sets a field of Config where the program leaves it zero.
@@ -118,7 +119,7 @@ func (c *Config) environment(getenv func(string) string) error {
 			errs = append(errs, fmt.Errorf("%w: %s is %.100q: want %s", ErrInvalid, s.env, value, s.want))
 		}
 	}
-	ring, err := KeyringFromEnv(getenv)
+	ring, err := keyring.FromEnv(getenv)
 	if c.Encryption == nil {
 		c.Encryption = ring
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -660,7 +661,7 @@ func TestPushStrangeAnswers(t *testing.T) {
 
 // A server whose App encrypts pushes from the world below: what is ready has no payloads.
 func TestPushOfASealedWorld(t *testing.T) {
-	keys, err := stepwell.ParseKeyring("k1:" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	keys, err := keyring.Parse("k1:" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote"
 	"github.com/stepwell/stepwell/world/sqlite"
@@ -24,7 +25,7 @@ func work(t *testing.T, w world.World, definitions ...stepwell.Definition) *step
 }
 
 // workWith runs one that encrypts.
-func workWith(t *testing.T, w world.World, keys *stepwell.Keyring, definitions ...stepwell.Definition) *stepwell.App {
+func workWith(t *testing.T, w world.World, keys *keyring.Ring, definitions ...stepwell.Definition) *stepwell.App {
 	t.Helper()
 	app, err := stepwell.New(w, stepwell.Config{Definitions: definitions, Name: "far", Encryption: keys})
 	if err != nil {

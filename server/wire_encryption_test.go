@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/crypttest"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world/remote"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -18,15 +18,15 @@ import (
 // TestRemoteEncryption: what workers and clients with keys do over a server without any leaves no secret in its database; without encryption each kind of
 // payload is there, so the test can see.
 func TestRemoteEncryption(t *testing.T) {
-	key, err := stepwell.NewEncryptionKey("k1")
+	key, err := keyring.NewKey("k1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ring, err := stepwell.NewKeyring(key)
+	ring, err := keyring.New(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, keys := range map[string]*stepwell.Keyring{"encrypted": ring, "plain": nil} {
+	for name, keys := range map[string]*keyring.Ring{"encrypted": ring, "plain": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

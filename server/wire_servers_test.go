@@ -20,6 +20,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/internal/sample"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/postgres"
 	"github.com/stepwell/stepwell/world/remote"
@@ -124,15 +125,15 @@ func TestRemoteWorkersOfTwoServers(t *testing.T) {
 func TestRemoteAppOutlivesKilledServer(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
-	key, err := stepwell.NewEncryptionKey("k1")
+	key, err := keyring.NewKey("k1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ring, err := stepwell.NewKeyring(key)
+	ring, err := keyring.New(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, keys := range map[string]*stepwell.Keyring{"plain": nil, "encrypted": ring} {
+	for name, keys := range map[string]*keyring.Ring{"plain": nil, "encrypted": ring} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db, a, b := cluster.URL(t), freeAddress(t), freeAddress(t)

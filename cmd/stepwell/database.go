@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	_ "github.com/stepwell/stepwell/world/postgres" // for --db
 	"github.com/stepwell/stepwell/world/sqlite"
@@ -20,8 +21,8 @@ import (
 // database is what a command is about.
 type database struct {
 	world world.World
-	app   *stepwell.App     // a client: it runs nothing
-	ring  *stepwell.Keyring // of the environment; nil: none
+	app   *stepwell.App // a client: it runs nothing
+	ring  *keyring.Ring // of the environment; nil: none
 }
 
 const (
@@ -136,7 +137,7 @@ func (c *cli) openOrMake(ctx context.Context, existing bool) (*database, error) 
 
 // clientOf makes an App that runs nothing.
 func (c *cli) clientOf(w world.World) (*database, error) {
-	ring, err := stepwell.KeyringFromEnv(c.getenv)
+	ring, err := keyring.FromEnv(c.getenv)
 	if err != nil {
 		return nil, errors.Join(usagef(validKeys, "%w", err), w.Close())
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/keyring"
 )
 
 // keys is the group of commands about encryption keys.
@@ -50,7 +51,7 @@ kept with each run that is encrypted with the key. Take the date, say.
   (stepwell keys new 2027-05; cat stepwell.keys) > rotated.keys`,
 		Args: arguments(1, 1, "ID"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			k, err := stepwell.NewEncryptionKey(args[0])
+			k, err := keyring.NewKey(args[0])
 			if err != nil {
 				return usagef("usage:  stepwell keys new ID", "%w", err)
 			}
@@ -214,7 +215,7 @@ func wrongKeys(wrong map[string]error) error {
 // setEncryption takes encryption keys. They count before those of a file.
 func (c *serverConfig) setEncryption(text string) (err error) {
 	if text != "" {
-		c.encryption, err = stepwell.ParseKeyring(text)
+		c.encryption, err = keyring.Parse(text)
 	}
 	return err
 }
@@ -223,7 +224,7 @@ func (c *serverConfig) readEncryption(path string) error {
 	if path == "" {
 		return nil
 	}
-	ring, err := stepwell.ReadKeyring(path)
+	ring, err := keyring.Read(path)
 	if c.encryption == nil {
 		c.encryption = ring
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -21,7 +22,7 @@ func TestKeysNew(t *testing.T) {
 			t.Fatalf("exit code %d, stdout %d bytes, stderr %q; want a new key", code, len(out), errs)
 		}
 		seen[out] = true
-		ring, err := stepwell.ParseKeyring(out)
+		ring, err := keyring.Parse(out)
 		if err != nil || ring.Primary() != "2026-11" {
 			t.Fatalf("what was written is no key: %v", err)
 		}
@@ -45,14 +46,14 @@ func encrypted(t *testing.T) (path, keys string) {
 		}
 	}()
 	var texts []string
-	ring := map[string]*stepwell.Keyring{"": nil}
+	ring := map[string]*keyring.Ring{"": nil}
 	for _, id := range []string{"new", "old"} {
-		k, err := stepwell.NewEncryptionKey(id)
+		k, err := keyring.NewKey(id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		texts = append(texts, k.Text())
-		if ring[id], err = stepwell.NewKeyring(k); err != nil {
+		if ring[id], err = keyring.New(k); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,7 +72,7 @@ func encrypted(t *testing.T) (path, keys string) {
 // TestKeysCheck: the runs are counted by their keys, and it is told which key is missing, and which can go.
 func TestKeysCheck(t *testing.T) {
 	path, keys := encrypted(t)
-	spare, err := stepwell.NewEncryptionKey("spare")
+	spare, err := keyring.NewKey("spare")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestCommandsReadWhatTheyHaveKeysFor(t *testing.T) {
 // TestWrongKeys: a key that is another than the one with its ID is named, by a check and by a server that would start with it.
 func TestWrongKeys(t *testing.T) {
 	path, keys := encrypted(t)
-	other, err := stepwell.NewEncryptionKey("old")
+	other, err := keyring.NewKey("old")
 	if err != nil {
 		t.Fatal(err)
 	}

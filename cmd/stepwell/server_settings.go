@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/server"
 )
 
@@ -24,8 +24,8 @@ type serverConfig struct {
 	options    server.Options
 	serving    server.Serving
 	retention  time.Duration
-	deliveries time.Duration     // 0: the default
-	encryption *stepwell.Keyring // nil: nothing is encrypted
+	deliveries time.Duration // 0: the default
+	encryption *keyring.Ring // nil: nothing is encrypted
 	level      slog.Level
 	json       bool
 	tls        struct{ cert, key string } // files

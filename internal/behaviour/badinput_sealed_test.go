@@ -94,7 +94,7 @@ func TestAChangedEnvelopeBlocksItsRun(t *testing.T) {
 
 func changedEnvelope(t *testing.T, code string, change func(t *testing.T, own, other logRow) logRow) {
 	path := filepath.Join(t.TempDir(), "runs.db")
-	cfg := stepwell.Config{Definitions: []stepwell.Definition{confides}, Encryption: keyring(t, "k1")}
+	cfg := stepwell.Config{Definitions: []stepwell.Definition{confides}, Encryption: keysOf(t, "k1")}
 	w := openFile(t, path)
 	wk := begin(t, w, cfg)
 	var runs []*stepwell.Run[string]

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -37,13 +38,13 @@ func (w *countingReads) Events(ctx context.Context, run string, q world.EventQue
 func TestTakeReadsTheNewestSegment(t *testing.T) {
 	for name, on := range map[string]struct {
 		kind kind
-		ring *stepwell.Keyring
-	}{"plain": {kinds[0], nil}, "encrypted": {kinds[0], keyring(t, "k1")}, "decrypted": {sealed, nil}} { // counted above and below the encryption
+		ring *keyring.Ring
+	}{"plain": {kinds[0], nil}, "encrypted": {kinds[0], keysOf(t, "k1")}, "decrypted": {sealed, nil}} { // counted above and below the encryption
 		t.Run(name, func(t *testing.T) { t.Parallel(); takeReadsTheNewestSegment(t, on.kind, on.ring) })
 	}
 }
 
-func takeReadsTheNewestSegment(t *testing.T, on kind, ring *stepwell.Keyring) {
+func takeReadsTheNewestSegment(t *testing.T, on kind, ring *keyring.Ring) {
 	bubble(t, on.open, modes[1].set, func(r *rig) {
 		const segments, steps = 40, 33
 		wf := stepwell.Define("long", func(ctx stepwell.Context, in tour) (string, error) {

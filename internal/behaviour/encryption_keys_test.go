@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -56,7 +57,7 @@ type withoutBook struct{ world.World }
 func TestAWrongKeyIsRefusedForRunsOfBefore(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		right := ringOf(r, keys(r, "k1")["k1"])
-		start := func(w world.World, ring *stepwell.Keyring) error {
+		start := func(w world.World, ring *keyring.Ring) error {
 			app, err := stepwell.New(w, stepwell.Config{Encryption: ring})
 			if err != nil {
 				r.Fatal(err)
@@ -105,10 +106,10 @@ func (b *blocks) of(run string) int {
 // TestARunGoesToTheWorkerWithItsKey: a worker that lacks a run's key is given it once at most, while others that have registered the workflow live.
 func TestARunGoesToTheWorkerWithItsKey(t *testing.T) {
 	everywhere(t, func(r *rig) {
-		ring := keyring(r, "k1")
+		ring := keysOf(r, "k1")
 		var log blocks
 		r.beginWith(stepwell.Config{
-			Definitions: []stepwell.Definition{confides}, Encryption: keyring(r, "k2"), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Definitions: []stepwell.Definition{confides}, Encryption: keysOf(r, "k2"), Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		client, err := stepwell.New(r.world, stepwell.Config{Encryption: ring})
 		if err != nil {

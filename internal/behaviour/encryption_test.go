@@ -20,6 +20,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/crypttest"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/sqlite"
@@ -27,7 +28,7 @@ import (
 
 // TestTheFileHoldsNoSecret: whatever a run keeps, no byte of the files of its database shows it. Without encryption each kind does: the test can see.
 func TestTheFileHoldsNoSecret(t *testing.T) {
-	for name, ring := range map[string]*stepwell.Keyring{"encrypted": keyring(t, "k1"), "plain": nil} {
+	for name, ring := range map[string]*keyring.Ring{"encrypted": keysOf(t, "k1"), "plain": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -80,16 +81,16 @@ var (
 )
 
 // withKeys is an App that works, or a client, with a keyring.
-func (r *rig) withKeys(ring *stepwell.Keyring) *worker {
+func (r *rig) withKeys(ring *keyring.Ring) *worker {
 	r.Helper()
 	return r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{confides}, Encryption: ring})
 }
 
-func keys(t testing.TB, ids ...string) map[string]stepwell.EncryptionKey {
+func keys(t testing.TB, ids ...string) map[string]keyring.Key {
 	t.Helper()
-	all := map[string]stepwell.EncryptionKey{}
+	all := map[string]keyring.Key{}
 	for _, id := range ids {
-		k, err := stepwell.NewEncryptionKey(id)
+		k, err := keyring.NewKey(id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,9 +99,9 @@ func keys(t testing.TB, ids ...string) map[string]stepwell.EncryptionKey {
 	return all
 }
 
-func ringOf(t testing.TB, first stepwell.EncryptionKey, others ...stepwell.EncryptionKey) *stepwell.Keyring {
+func ringOf(t testing.TB, first keyring.Key, others ...keyring.Key) *keyring.Ring {
 	t.Helper()
-	r, err := stepwell.NewKeyring(first, others...)
+	r, err := keyring.New(first, others...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func TestRotation(t *testing.T) {
 	})
 }
 
-func startWith(r *rig, ring *stepwell.Keyring, in string) string {
+func startWith(r *rig, ring *keyring.Ring, in string) string {
 	r.Helper()
 	app, err := stepwell.New(r.world, stepwell.Config{Definitions: []stepwell.Definition{confides}, Encryption: ring})
 	if err != nil {
@@ -215,7 +216,7 @@ func TestWithoutTheKeyNothingIsDone(t *testing.T) {
 		run, door := start(r, wk, confides, "in"), start(r, wk, hooked, "in")
 		synctest.Wait()
 		before := len(eventsOf(r, r.world, run.ID())) + len(eventsOf(r, r.world, door.ID()))
-		for name, ring := range map[string]*stepwell.Keyring{"without keys": nil, "with another key": ringOf(r, k["k2"])} {
+		for name, ring := range map[string]*keyring.Ring{"without keys": nil, "with another key": ringOf(r, k["k2"])} {
 			app, err := stepwell.New(r.world, stepwell.Config{Encryption: ring})
 			if err != nil {
 				r.Fatal(err)
@@ -334,7 +335,7 @@ func TestATaskWaitsForAWorkerWithTheKey(t *testing.T) {
 			y, err := b.Get(ctx)
 			return x + y, err
 		})
-		ring := keyring(t, "k1")
+		ring := keysOf(t, "k1")
 		coder := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{two}, Encryption: ring})
 		run := start(r, coder, two, "secret-input")
 		synctest.Wait()
@@ -387,7 +388,7 @@ func TestAChangedTaskFailsByName(t *testing.T) {
 					}
 					return failed.Code, nil
 				})
-				ring := keyring(t, "k1")
+				ring := keysOf(t, "k1")
 				coder := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{one}, Encryption: ring})
 				run := start(r, coder, one, "secret-input")
 				r.world = &tampering{r.world, change}
@@ -401,7 +402,7 @@ func TestAChangedTaskFailsByName(t *testing.T) {
 // TestFilterByInputOfEncryptedRuns is refused, and attributes can be asked for.
 func TestFilterByInputOfEncryptedRuns(t *testing.T) {
 	onWorlds(t, func(r *rig) {
-		app, err := stepwell.New(r.world, stepwell.Config{Encryption: keyring(r, "k1")})
+		app, err := stepwell.New(r.world, stepwell.Config{Encryption: keysOf(r, "k1")})
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -429,7 +430,7 @@ func TestFilterByInputOfEncryptedRuns(t *testing.T) {
 func TestAPlainRunStaysPlain(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		run := startPlain(r)
-		wk := r.withKeys(keyring(r, "k1"))
+		wk := r.withKeys(keysOf(r, "k1"))
 		const forged = `sealed:AQAAAAJrMQBBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB`
 		if err := confided.Send(r.ctx, wk.App, run, forged); err != nil {
 			r.Fatal(err)
@@ -462,7 +463,7 @@ func TestEncryptedHistories(t *testing.T) {
 		}
 		want(r, run, "the-input x")
 		wk.stop(t)
-		app := func(ring *stepwell.Keyring) (*stepwell.App, world.World) {
+		app := func(ring *keyring.Ring) (*stepwell.App, world.World) {
 			w := memory.New()
 			a, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{confides}, Encryption: ring, Strict: true})
 			if err != nil {
@@ -492,7 +493,7 @@ func TestEncryptedHistories(t *testing.T) {
 		}
 		for _, test := range []struct {
 			file string
-			ring *stepwell.Keyring
+			ring *keyring.Ring
 			key  string // that the imported run has; "-": refused
 		}{
 			{file, nil, "-"}, {file, ringOf(t, k["k2"]), "-"}, {file, ringOf(t, k["k2"], k["k1"]), "k2"}, {plain, nil, ""}, {plain, ringOf(t, k["k2"]), "k2"},
@@ -528,10 +529,10 @@ func TestEncryptedHistories(t *testing.T) {
 func TestStreamsWithoutTheKey(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		says := stepwell.Define("says", func(ctx stepwell.Context, in string) (int, error) { return 0, stepwell.WriteStream(ctx, "words", in) })
-		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{says}, Encryption: keyring(r, "k1")})
+		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{says}, Encryption: keysOf(r, "k1")})
 		run := start(r, wk, says, "hush")
 		want(r, run, 0)
-		for name, ring := range map[string]*stepwell.Keyring{"without keys": nil, "with another key": keyring(r, "k2")} {
+		for name, ring := range map[string]*keyring.Ring{"without keys": nil, "with another key": keysOf(r, "k2")} {
 			app, err := stepwell.New(r.world, stepwell.Config{Encryption: ring})
 			if err != nil {
 				r.Fatal(err)
@@ -560,7 +561,7 @@ func BenchmarkEncryption(b *testing.B) {
 		}
 		return in, nil
 	})
-	for name, ring := range map[string]*stepwell.Keyring{"plain": nil, "encrypted": keyring(b, "k1")} {
+	for name, ring := range map[string]*keyring.Ring{"plain": nil, "encrypted": keysOf(b, "k1")} {
 		b.Run(name, func(b *testing.B) {
 			w := memory.New()
 			app := work(b, w, stepwell.Config{Definitions: []stepwell.Definition{ten}, Encryption: ring})

@@ -23,6 +23,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/sqlite"
@@ -43,19 +44,19 @@ var kinds = []kind{
 }
 
 // sealed is a world whose payloads are encrypted. No workflow may observe it.
-var sealed = kind{"encrypted", func(t testing.TB) world.World { return crypt.Wrap(memory.New(), keyring(t, "k1")) }}
+var sealed = kind{"encrypted", func(t testing.TB) world.World { return crypt.Wrap(memory.New(), keysOf(t, "k1")) }}
 
 // keyring has random keys of some names.
-func keyring(t testing.TB, ids ...string) *stepwell.Keyring {
+func keysOf(t testing.TB, ids ...string) *keyring.Ring {
 	t.Helper()
-	keys := make([]stepwell.EncryptionKey, len(ids))
+	keys := make([]keyring.Key, len(ids))
 	for i, id := range ids {
 		var err error
-		if keys[i], err = stepwell.NewEncryptionKey(id); err != nil {
+		if keys[i], err = keyring.NewKey(id); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ring, err := stepwell.NewKeyring(keys[0], keys[1:]...)
+	ring, err := keyring.New(keys[0], keys[1:]...)
 	if err != nil {
 		t.Fatal(err)
 	}

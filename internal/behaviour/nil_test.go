@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -157,9 +158,9 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 		}
 		return nil
 	},
-	"KeyringFromEnv.getenv": func(context.Context, *stepwell.App) error { return second(stepwell.KeyringFromEnv(nil)) },
-	"Workflow.Start.app":    func(ctx context.Context, _ *stepwell.App) error { return second(serial(1).Start(ctx, nil, 1)) },
-	"Workflow.Start.opts":   func(ctx context.Context, app *stepwell.App) error { return second(serial(1).Start(ctx, app, 1, nil)) },
+	"keyring.FromEnv.getenv": func(context.Context, *stepwell.App) error { return second(keyring.FromEnv(nil)) },
+	"Workflow.Start.app":     func(ctx context.Context, _ *stepwell.App) error { return second(serial(1).Start(ctx, nil, 1)) },
+	"Workflow.Start.opts":    func(ctx context.Context, app *stepwell.App) error { return second(serial(1).Start(ctx, app, 1, nil)) },
 	"Workflow.Get.app": func(ctx context.Context, _ *stepwell.App) error {
 		return second(serial(1).Get(nilApp, "r").Result(ctx))
 	},
@@ -299,12 +300,23 @@ func TestEveryPlaceForANilIsKnown(t *testing.T) {
 	}
 }
 
-// nilPlaces lists the parameters of the package's exported functions and methods that can be nil, but for contexts and slices.
+// nilPlaces lists the parameters of the exported functions and methods that can be nil, but for contexts and slices.
 func nilPlaces(t *testing.T) (places []string) {
 	t.Helper()
-	files, err := filepath.Glob("../../*.go")
+	for _, room := range []string{"", "keyring"} {
+		places = append(places, nilPlacesOf(t, room)...)
+	}
+	return places
+}
+
+// nilPlacesOf are those of one package: the root, or a room beside it, whose name they begin with.
+func nilPlacesOf(t *testing.T, room string) (places []string) {
+	files, err := filepath.Glob(filepath.Join("..", "..", room, "*.go"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if room != "" {
+		room += "."
 	}
 	named := map[string]bool{"any": true, "error": true, "io.Reader": true, "io.Writer": true, "world.World": true, "world.Tx": true, "json.RawMessage": true}
 	var funcs []*ast.FuncDecl
@@ -359,7 +371,7 @@ func nilPlaces(t *testing.T) (places []string) {
 		for _, p := range fn.Type.Params.List {
 			for _, name := range p.Names {
 				if can(p.Type) {
-					places = append(places, of+fn.Name.Name+"."+name.Name)
+					places = append(places, room+of+fn.Name.Name+"."+name.Name)
 				}
 			}
 		}

@@ -40,7 +40,7 @@ func TestSimulationOnPostgres(t *testing.T) {
 	if *simPostgresSeed != 0 {
 		seeds = []uint64{*simPostgresSeed}
 	}
-	ring := keyring(t, "k1")
+	ring := keysOf(t, "k1")
 	var all sync.WaitGroup
 	room := make(chan struct{}, simAtOnce)
 	for i, seed := range seeds {

@@ -20,6 +20,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -61,7 +62,7 @@ const simSealed = 24
 // TestSimulationEncrypted runs other programs on workers and clients that encrypt. No program may observe it.
 func TestSimulationEncrypted(t *testing.T) {
 	t.Parallel()
-	ring := keyring(t, "k1")
+	ring := keysOf(t, "k1")
 	for seed := uint64(5001); seed <= 5000+simSealed && !t.Failed(); seed++ {
 		synctest.Test(t, func(t *testing.T) { simulate(t, inMemory(), seed, ring, &simCoverage{}) })
 	}
@@ -104,8 +105,8 @@ type simulation struct {
 	t     *testing.T
 	seed  uint64
 	plan  simPlan
-	plain world.World       // the world, decrypted
-	ring  *stepwell.Keyring // nil: nothing is encrypted
+	plain world.World   // the world, decrypted
+	ring  *keyring.Ring // nil: nothing is encrypted
 	rates faults.Rates
 
 	mu       sync.Mutex
@@ -124,7 +125,7 @@ type simulation struct {
 	bodies   sync.WaitGroup // of steps: they may outlive their worker
 }
 
-func simulate(t *testing.T, on *simStage, seed uint64, ring *stepwell.Keyring, seen *simCoverage) {
+func simulate(t *testing.T, on *simStage, seed uint64, ring *keyring.Ring, seen *simCoverage) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	g := &simGen{Rand: rnd, seed: seed}
 	s := &simulation{

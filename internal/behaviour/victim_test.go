@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -81,7 +82,7 @@ func (v *victim) work(done *victimDone) error {
 	}
 	cfg := stepwell.Config{Definitions: v.definitions(), MaxSteps: 4, Name: "victim-" + v.Role}
 	if v.Keys != "" {
-		if cfg.Encryption, err = stepwell.ParseKeyring(v.Keys); err != nil {
+		if cfg.Encryption, err = keyring.Parse(v.Keys); err != nil {
 			return err
 		}
 	}

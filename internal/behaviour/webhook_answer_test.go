@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -162,7 +163,7 @@ func TestWebhookTakesRequestsAlone(t *testing.T) {
 // TestWebhookOfAnEncryptedRun: requests and answers come through, and a request that comes again finds its answer.
 func TestWebhookOfAnEncryptedRun(t *testing.T) {
 	onWorlds(t, func(r *rig) {
-		ring, err := stepwell.ParseKeyring("k1:" + "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+		ring, err := keyring.Parse("k1:" + "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -170,7 +171,7 @@ func TestWebhookOfAnEncryptedRun(t *testing.T) {
 		run := start(r, wk, counter, nil)
 		door := r.door(wk.App, "wh_counter")
 		sent := len(r.events(run.ID()))
-		for name, other := range map[string]*stepwell.Keyring{"without keys": nil, "with another key": keyring(r, "k2")} {
+		for name, other := range map[string]*keyring.Ring{"without keys": nil, "with another key": keysOf(r, "k2")} {
 			app, err := stepwell.New(r.world, stepwell.Config{Encryption: other})
 			if err != nil {
 				r.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -89,7 +90,7 @@ func everything(ctx stepwell.Context, in Note) (Note, error) {
 
 // Run works on a world with a keyring until a run of everything is over, and another one is blocked with a secret in its reason. It checks that all of it is
 // there for who has the key, and returns the two runs.
-func Run(t *testing.T, w world.World, ring *stepwell.Keyring) (done, blocked string) {
+func Run(t *testing.T, w world.World, ring *keyring.Ring) (done, blocked string) {
 	t.Helper()
 	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{all, child, stuck, double}, Encryption: ring, Poll: 50 * time.Millisecond})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -131,7 +132,7 @@ func counting(t *testing.T, url, text string) *stepwell.App {
 // newKeys are the text of a key.
 func newKeys(t *testing.T) string {
 	t.Helper()
-	key, err := stepwell.NewEncryptionKey("soak")
+	key, err := keyring.NewKey("soak")
 	if err != nil {
 		t.Fatal(err)
 	}

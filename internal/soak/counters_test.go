@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
 	_ "github.com/stepwell/stepwell/world/postgres"
@@ -150,11 +151,11 @@ func openSoon(ctx context.Context, url string) (world.World, error) {
 }
 
 // keys are those of a text; nil: none.
-func keys(text string) (*stepwell.Keyring, error) {
+func keys(text string) (*keyring.Ring, error) {
 	if text == "" {
 		return nil, nil
 	}
-	return stepwell.ParseKeyring(text)
+	return keyring.Parse(text)
 }
 
 // front serves the database to remote workers until ctx ends. It has no key: what it passes on it cannot read.

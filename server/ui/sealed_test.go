@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/server"
 )
 
@@ -14,11 +15,11 @@ import (
 func TestSealed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
-	key, err := stepwell.NewEncryptionKey("k1")
+	key, err := keyring.NewKey("k1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ring, err := stepwell.NewKeyring(key)
+	ring, err := keyring.New(key)
 	if err != nil {
 		t.Fatal(err)
 	}

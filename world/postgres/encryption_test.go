@@ -15,20 +15,21 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/crypttest"
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world/postgres"
 )
 
 // TestTheTablesHoldNoSecret: no row of any table shows what an encrypted run keeps. Without encryption each kind of payload does: the test can see.
 func TestTheTablesHoldNoSecret(t *testing.T) {
-	key, err := stepwell.NewEncryptionKey("k1")
+	key, err := keyring.NewKey("k1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ring, err := stepwell.NewKeyring(key)
+	ring, err := keyring.New(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, keys := range map[string]*stepwell.Keyring{"encrypted": ring, "plain": nil} {
+	for name, keys := range map[string]*keyring.Ring{"encrypted": ring, "plain": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := pgtest.URL(t)
