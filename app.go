@@ -16,6 +16,7 @@ import (
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/keyring"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -72,8 +73,8 @@ type Config struct {
 	Encryption *keyring.Ring
 	// Errors are the sentinel errors and error types that errors.Is and errors.As find after a replay as before. Default: none.
 	Errors *Errors
-	// Observer is told what happens, for metrics and spans: see package telemetry. Default: nobody is.
-	Observer *Observer
+	// Observer is told what happens, for metrics and spans: see packages observe and telemetry. Default: nobody is.
+	Observer *observe.Observer
 
 	rig kit.Rig // of the test kit
 }

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
 )
 
 // nap is a workflow that sleeps for long.
@@ -296,4 +298,11 @@ func ExampleApp_Story() {
 	// graze closure completed
 	// ruminate sleep waiting
 	// sleep
+}
+
+// What works beside an App tells the same Observer, as a server does.
+func ExampleApp_Observer() {
+	app, _ := stepwell.New(memory.New(), stepwell.Config{Observer: &observe.Observer{Swept: func(runs int) { fmt.Println(runs, "swept") }}})
+	app.Observer().Swept(3)
+	// Output: 3 swept
 }

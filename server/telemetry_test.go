@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -109,7 +110,7 @@ func TestSweepsAreTold(t *testing.T) {
 	w := &sweepWorld{World: memory.New()}
 	defer func() { _ = w.Close() }()
 	var runs atomic.Int64
-	app, err := stepwell.New(w, stepwell.Config{Observer: &stepwell.Observer{Swept: func(n int) {
+	app, err := stepwell.New(w, stepwell.Config{Observer: &observe.Observer{Swept: func(n int) {
 		if runs.Add(int64(n)) == 1000 {
 			panic("once")
 		}

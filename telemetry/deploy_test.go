@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/telemetry"
 	"github.com/stepwell/stepwell/world"
 )
@@ -30,12 +30,12 @@ func registered(t *testing.T) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, run, at := tel.Observer(), stepwell.ObservedRun{ID: "r", Workflow: "w", Status: world.Completed}, time.Unix(1, 0)
+	o, run, at := tel.Observer(), observe.Run{ID: "r", Workflow: "w", Status: world.Completed}, time.Unix(1, 0)
 	o.RunStarted(run)
 	o.RunEnded(run)
-	o.StepRetried(stepwell.ObservedStep{Run: run, Name: "s"})
-	o.StepEnded(stepwell.ObservedStep{Run: run, Name: "s", StartedAt: at, EndedAt: at})
-	o.Signal(stepwell.ObservedSignal{Run: run, Event: "e"})
+	o.StepRetried(observe.Step{Run: run, Name: "s"})
+	o.StepEnded(observe.Step{Run: run, Name: "s", StartedAt: at, EndedAt: at})
+	o.Signal(observe.Signal{Run: run, Event: "e"})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/telemetry"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -167,7 +168,7 @@ func TestACollectorThatRefusesIsReportedOnce(t *testing.T) {
 	defer tel.Shutdown(context.Background())
 	for i := range 4 {
 		refuses.Store(i < 3)
-		tel.Observer().RunEnded(stepwell.ObservedRun{ID: "r1", Workflow: "w", Status: "completed"})
+		tel.Observer().RunEnded(observe.Run{ID: "r1", Workflow: "w", Status: "completed"})
 		if err := tel.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +247,7 @@ func TestConsole(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := time.Unix(1000, 0)
-	tel.Observer().RunEnded(stepwell.ObservedRun{ID: "r1", Workflow: "w", Version: 2, Status: "completed", CreatedAt: at, EndedAt: at.Add(time.Second)})
+	tel.Observer().RunEnded(observe.Run{ID: "r1", Workflow: "w", Version: 2, Status: "completed", CreatedAt: at, EndedAt: at.Add(time.Second)})
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -54,25 +54,25 @@ func (m *metrics) all() []prometheus.Collector {
 	return []prometheus.Collector{m.started, m.completed, m.run, m.step, m.retries, m.signals, m.swept}
 }
 
-func (m *metrics) observer() *stepwell.Observer {
-	return &stepwell.Observer{
-		RunStarted: func(r stepwell.ObservedRun) { m.started.WithLabelValues(m.labels.workflow(r.Workflow)).Inc() },
-		RunEnded: func(r stepwell.ObservedRun) {
+func (m *metrics) observer() *observe.Observer {
+	return &observe.Observer{
+		RunStarted: func(r observe.Run) { m.started.WithLabelValues(m.labels.workflow(r.Workflow)).Inc() },
+		RunEnded: func(r observe.Run) {
 			workflow := m.labels.workflow(r.Workflow)
 			m.completed.WithLabelValues(workflow, string(r.Status)).Inc()
 			m.run.WithLabelValues(workflow).Observe(seconds(r.CreatedAt, r.EndedAt))
 		},
-		StepRetried: func(s stepwell.ObservedStep) {
+		StepRetried: func(s observe.Step) {
 			if s.Error == nil || s.Error.Code != world.CodeAbandoned {
 				m.retries.WithLabelValues(m.labels.step(s.Run.Workflow, s.Name)).Inc()
 			}
 		},
-		StepEnded: func(s stepwell.ObservedStep) {
+		StepEnded: func(s observe.Step) {
 			if !s.StartedAt.IsZero() { // a child run, and a wait for a run, have no body
 				m.step.WithLabelValues(m.labels.step(s.Run.Workflow, s.Name)).Observe(seconds(s.StartedAt, s.EndedAt))
 			}
 		},
-		Signal: func(s stepwell.ObservedSignal) {
+		Signal: func(s observe.Signal) {
 			m.signals.WithLabelValues(m.labels.event(s.Run.Workflow, s.Event)).Inc()
 		},
 		Swept: func(runs int) { m.swept.Add(float64(runs)) },

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/telemetry"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -138,15 +139,15 @@ func TestNamesMadeOfDataAreBounded(t *testing.T) {
 	at := time.Unix(1000, 0)
 	for i := range 400 {
 		name := fmt.Sprint("name-", i)
-		one := stepwell.ObservedRun{Workflow: "one", Status: world.Completed, CreatedAt: at, EndedAt: at}
-		o.StepEnded(stepwell.ObservedStep{Run: one, Name: name, StartedAt: at, EndedAt: at})
-		o.StepRetried(stepwell.ObservedStep{Run: one, Name: name})
-		o.Signal(stepwell.ObservedSignal{Run: one, Event: name})
+		one := observe.Run{Workflow: "one", Status: world.Completed, CreatedAt: at, EndedAt: at}
+		o.StepEnded(observe.Step{Run: one, Name: name, StartedAt: at, EndedAt: at})
+		o.StepRetried(observe.Step{Run: one, Name: name})
+		o.Signal(observe.Signal{Run: one, Event: name})
 		many := one
 		many.Workflow = name
 		o.RunStarted(many)
 		o.RunEnded(many)
-		o.StepEnded(stepwell.ObservedStep{Run: many, Name: "s" + name, StartedAt: at, EndedAt: at})
+		o.StepEnded(observe.Step{Run: many, Name: "s" + name, StartedAt: at, EndedAt: at})
 	}
 	for metric, want := range map[string]int{
 		"workflow_runs_started_total": 200, "workflow_runs_completed_total": 200, "workflow_run_duration_seconds": 200, // 199 beside one, and "other"
@@ -158,7 +159,7 @@ func TestNamesMadeOfDataAreBounded(t *testing.T) {
 		}
 	}
 	for i := range 15 * 100 {
-		o.Signal(stepwell.ObservedSignal{Run: stepwell.ObservedRun{Workflow: fmt.Sprint("name-", i/100)}, Event: fmt.Sprint(i)})
+		o.Signal(observe.Signal{Run: observe.Run{Workflow: fmt.Sprint("name-", i/100)}, Event: fmt.Sprint(i)})
 	}
 	// A thousand of all workflows together: a hundred are one's. "other" is one's, and that of the six which came too late.
 	if n, err := testutil.GatherAndCount(registry, "workflow_signals_total"); err != nil || n != 1000+1+6 {

@@ -14,7 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -46,7 +46,7 @@ type place struct {
 }
 
 // placeOf tells the place of a run, the same in each process.
-func (s *spans) placeOf(run *stepwell.ObservedRun) place {
+func (s *spans) placeOf(run *observe.Run) place {
 	id, span := identity(run.ID)
 	p := place{above: callers(run.Context)}
 	flags := p.above.TraceFlags()
@@ -71,7 +71,7 @@ func (s *spans) sampled(id trace.TraceID) bool {
 }
 
 // below is a context for what happens in a run.
-func (s *spans) below(ctx context.Context, run *stepwell.ObservedRun) context.Context {
+func (s *spans) below(ctx context.Context, run *observe.Run) context.Context {
 	p := s.placeOf(run)
 	if !s.own { // nobody has the ID that the run's span should have
 		return trace.ContextWithRemoteSpanContext(ctx, p.above)
@@ -79,15 +79,15 @@ func (s *spans) below(ctx context.Context, run *stepwell.ObservedRun) context.Co
 	return trace.ContextWithRemoteSpanContext(ctx, p.span)
 }
 
-func (s *spans) observer() *stepwell.Observer {
-	return &stepwell.Observer{
-		Starting: func(ctx context.Context, start stepwell.ObservedStart) map[string]string {
+func (s *spans) observer() *observe.Observer {
+	return &observe.Observer{
+		Starting: func(ctx context.Context, start observe.Start) map[string]string {
 			if start.Context["traceparent"] != "" {
 				return nil
 			}
 			return written(trace.SpanContextFromContext(ctx))
 		},
-		StartingChild: func(parent stepwell.ObservedRun, start stepwell.ObservedStart) map[string]string {
+		StartingChild: func(parent observe.Run, start observe.Start) map[string]string {
 			if start.Context["traceparent"] != "" {
 				return nil
 			}
@@ -101,7 +101,7 @@ func (s *spans) observer() *stepwell.Observer {
 }
 
 // runAttributes are those that each span has.
-func runAttributes(run *stepwell.ObservedRun, more ...attribute.KeyValue) trace.SpanStartEventOption {
+func runAttributes(run *observe.Run, more ...attribute.KeyValue) trace.SpanStartEventOption {
 	all := append(make([]attribute.KeyValue, 0, 3+len(more)), attribute.String("workflow.name", run.Workflow), attribute.String("run_id", run.ID))
 	if run.Version > 0 {
 		all = append(all, attribute.Int("workflow.version", run.Version))
@@ -109,7 +109,7 @@ func runAttributes(run *stepwell.ObservedRun, more ...attribute.KeyValue) trace.
 	return trace.WithAttributes(append(all, more...)...)
 }
 
-func (s *spans) runEnded(run stepwell.ObservedRun) {
+func (s *spans) runEnded(run observe.Run) {
 	p := s.placeOf(&run)
 	ctx := wanting(trace.ContextWithRemoteSpanContext(context.Background(), p.above), p.span.SpanID())
 	_, span := s.tracer.Start(ctx, "workflow.run", trace.WithTimestamp(run.CreatedAt), runAttributes(&run, attribute.String("status", string(run.Status))))
@@ -120,7 +120,7 @@ func (s *spans) runEnded(run stepwell.ObservedRun) {
 }
 
 // attempt brackets a body. Spans that the body begins, and runs that it starts, are below its own.
-func (s *spans) attempt(ctx context.Context, step stepwell.ObservedStep) (context.Context, func(error)) {
+func (s *spans) attempt(ctx context.Context, step observe.Step) (context.Context, func(error)) {
 	ctx, span := s.tracer.Start(s.below(ctx, &step.Run), "workflow.step", runAttributes(&step.Run,
 		attribute.String("step.name", step.Name), attribute.String("step.kind", "run"), attribute.Int("step.attempt", step.Attempt)))
 	return ctx, func(err error) {
@@ -131,7 +131,7 @@ func (s *spans) attempt(ctx context.Context, step stepwell.ObservedStep) (contex
 	}
 }
 
-func (s *spans) waitEnded(w stepwell.ObservedWait) {
+func (s *spans) waitEnded(w observe.Wait) {
 	kind := "wait"
 	if w.Kind == world.KindSleep {
 		kind = "sleep"
@@ -141,7 +141,7 @@ func (s *spans) waitEnded(w stepwell.ObservedWait) {
 	end(span, w.StartedAt, w.EndedAt)
 }
 
-func (s *spans) signal(sig stepwell.ObservedSignal) {
+func (s *spans) signal(sig observe.Signal) {
 	_, span := s.tracer.Start(s.below(context.Background(), &sig.Run), "workflow.signal", trace.WithTimestamp(sig.SentAt),
 		runAttributes(&sig.Run, attribute.String("event", sig.Event)))
 	end(span, sig.SentAt, sig.At)

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -49,7 +50,7 @@ type Telemetry struct {
 	metrics  *metrics
 	spans    *spans
 	handler  http.Handler
-	observer *stepwell.Observer
+	observer *observe.Observer
 	flush    func(context.Context) error
 	shutdown func(context.Context) error
 }
@@ -83,7 +84,7 @@ func New(o Options) (*Telemetry, error) {
 		}
 	}
 	t.spans = newSpans(provider, o.Sampler, o.ErrorMessages)
-	t.observer = stepwell.Observers(t.metrics.observer(), t.spans.observer())
+	t.observer = observe.Join(t.metrics.observer(), t.spans.observer())
 	return t, nil
 }
 
@@ -118,8 +119,8 @@ func (t *Telemetry) count(o *Options) error {
 	return nil
 }
 
-// Observer is what [stepwell.Config].Observer takes; with others by [stepwell.Observers].
-func (t *Telemetry) Observer() *stepwell.Observer { return t.observer }
+// Observer is what [stepwell.Config].Observer takes; with others by [observe.Join].
+func (t *Telemetry) Observer() *observe.Observer { return t.observer }
 
 // Handler serves the metrics to Prometheus: those of Options.Registerer, where that can be read, like a [prometheus.Registry]. It asks for no key.
 func (t *Telemetry) Handler() http.Handler { return t.handler }

@@ -196,7 +196,7 @@ var nilMeans = map[string]string{
 	"RetryAfter.err":                  "nil stays nil",
 	"StreamWriter.CloseWithError.err": "Close",
 	"Metadata.v":                      "no metadata",
-	"Observers.all":                   "left out",
+	"observe.Join.all":                "left out",
 	"WebhookOf.hook":                  "no webhook",
 	"RunError.Is.target":              "the contract of errors.Is",
 	"StepError.Is.target":             "the contract of errors.Is",
@@ -303,7 +303,7 @@ func TestEveryPlaceForANilIsKnown(t *testing.T) {
 // nilPlaces lists the parameters of the exported functions and methods that can be nil, but for contexts and slices.
 func nilPlaces(t *testing.T) (places []string) {
 	t.Helper()
-	for _, room := range []string{"", "keyring"} {
+	for _, room := range []string{"", "keyring", "observe"} {
 		places = append(places, nilPlacesOf(t, room)...)
 	}
 	return places

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -23,9 +24,9 @@ import (
 type told struct {
 	mu     sync.Mutex
 	counts map[string]int
-	runs   map[string]stepwell.ObservedRun // that ended
-	steps  map[string]stepwell.ObservedStep
-	waits  []stepwell.ObservedWait
+	runs   map[string]observe.Run // that ended
+	steps  map[string]observe.Step
+	waits  []observe.Wait
 	swept  int
 }
 
@@ -33,27 +34,27 @@ func (o *told) add(run string, typ world.EventType, name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.counts == nil {
-		o.counts, o.runs, o.steps = map[string]int{}, map[string]stepwell.ObservedRun{}, map[string]stepwell.ObservedStep{}
+		o.counts, o.runs, o.steps = map[string]int{}, map[string]observe.Run{}, map[string]observe.Step{}
 	}
 	o.counts[fmt.Sprint(run, " ", typ, " ", name)]++
 }
 
-func (o *told) observer() *stepwell.Observer {
-	run := func(typ world.EventType) func(stepwell.ObservedRun) {
-		return func(r stepwell.ObservedRun) { o.add(r.ID, typ, "") }
+func (o *told) observer() *observe.Observer {
+	run := func(typ world.EventType) func(observe.Run) {
+		return func(r observe.Run) { o.add(r.ID, typ, "") }
 	}
-	return &stepwell.Observer{
+	return &observe.Observer{
 		RunStarted: run(world.RunStarted), RunContinued: run(world.RunContinued),
-		RunEnded: func(r stepwell.ObservedRun) {
+		RunEnded: func(r observe.Run) {
 			o.add(r.ID, world.EventType("run_"+r.Status), "")
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			o.runs[r.ID] = r
 		},
-		RunBlocked:  func(r stepwell.ObservedRun) { o.add(r.ID, "blocked", r.Blocked.Code) },
-		StepStarted: func(s stepwell.ObservedStep) { o.add(s.Run.ID, world.StepStarted, s.Name) },
-		StepRetried: func(s stepwell.ObservedStep) { o.add(s.Run.ID, world.StepRetrying, s.Name) },
-		StepEnded: func(s stepwell.ObservedStep) {
+		RunBlocked:  func(r observe.Run) { o.add(r.ID, "blocked", r.Blocked.Code) },
+		StepStarted: func(s observe.Step) { o.add(s.Run.ID, world.StepStarted, s.Name) },
+		StepRetried: func(s observe.Step) { o.add(s.Run.ID, world.StepRetrying, s.Name) },
+		StepEnded: func(s observe.Step) {
 			typ := world.StepCompleted
 			if s.Error != nil {
 				typ = world.StepFailed
@@ -63,14 +64,14 @@ func (o *told) observer() *stepwell.Observer {
 			defer o.mu.Unlock()
 			o.steps[s.Name] = s
 		},
-		WaitStarted: func(w stepwell.ObservedWait) { o.add(w.Run.ID, world.WaitCreated, w.Name) },
-		WaitEnded: func(w stepwell.ObservedWait) {
+		WaitStarted: func(w observe.Wait) { o.add(w.Run.ID, world.WaitCreated, w.Name) },
+		WaitEnded: func(w observe.Wait) {
 			o.add(w.Run.ID, world.WaitCompleted, w.Name)
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			o.waits = append(o.waits, w)
 		},
-		Signal: func(s stepwell.ObservedSignal) { o.add(s.Run.ID, world.SignalReceived, s.Event) },
+		Signal: func(s observe.Signal) { o.add(s.Run.ID, world.SignalReceived, s.Event) },
 		Swept: func(n int) {
 			o.mu.Lock()
 			defer o.mu.Unlock()
@@ -282,24 +283,24 @@ func TestTheObserverCannotBreakARun(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf, defs := observed()
 		log := &lines{}
-		broken := &stepwell.Observer{
-			Starting:      func(context.Context, stepwell.ObservedStart) map[string]string { panic("starting") },
-			StartingChild: func(stepwell.ObservedRun, stepwell.ObservedStart) map[string]string { panic("child") },
-			RunStarted:    func(stepwell.ObservedRun) { panic("started") },
-			RunEnded:      func(stepwell.ObservedRun) { panic("ended") },
-			Attempt: func(_ context.Context, s stepwell.ObservedStep) (context.Context, func(error)) {
+		broken := &observe.Observer{
+			Starting:      func(context.Context, observe.Start) map[string]string { panic("starting") },
+			StartingChild: func(observe.Run, observe.Start) map[string]string { panic("child") },
+			RunStarted:    func(observe.Run) { panic("started") },
+			RunEnded:      func(observe.Run) { panic("ended") },
+			Attempt: func(_ context.Context, s observe.Step) (context.Context, func(error)) {
 				if s.Name == "inner" {
 					panic("attempt")
 				}
 				return nil, func(error) { panic("attempt's end") }
 			},
-			StepStarted: func(stepwell.ObservedStep) { panic("step") },
-			StepEnded:   func(stepwell.ObservedStep) { panic("step") },
-			WaitEnded:   func(stepwell.ObservedWait) { panic("wait") },
-			Signal:      func(stepwell.ObservedSignal) { panic("signal") },
+			StepStarted: func(observe.Step) { panic("step") },
+			StepEnded:   func(observe.Step) { panic("step") },
+			WaitEnded:   func(observe.Wait) { panic("wait") },
+			Signal:      func(observe.Signal) { panic("signal") },
 		}
 		var o told
-		wk := r.beginWith(stepwell.Config{Definitions: defs, Observer: stepwell.Observers(nil, broken, o.observer()), Logger: slog.New(slog.NewTextHandler(log, nil))})
+		wk := r.beginWith(stepwell.Config{Definitions: defs, Observer: observe.Join(nil, broken, o.observer()), Logger: slog.New(slog.NewTextHandler(log, nil))})
 		run := start(r, wk, wf, "the-child")
 		r.pass(10 * time.Minute)
 		if err := stepwell.Event[int]("go").Send(r.ctx, wk.App, run.ID(), 100); err != nil {
@@ -327,19 +328,19 @@ func TestAttemptsAndStartsPassTheObserver(t *testing.T) {
 		var mu sync.Mutex
 		var ends []string
 		traces := map[string]string{}
-		o := &stepwell.Observer{
-			Starting: func(ctx context.Context, s stepwell.ObservedStart) map[string]string {
+		o := &observe.Observer{
+			Starting: func(ctx context.Context, s observe.Start) map[string]string {
 				return map[string]string{"traceparent": "of " + s.Workflow, "mine": "stays"}
 			},
-			StartingChild: func(p stepwell.ObservedRun, s stepwell.ObservedStart) map[string]string {
+			StartingChild: func(p observe.Run, s observe.Start) map[string]string {
 				return map[string]string{"traceparent": p.Context["traceparent"] + " " + s.Workflow}
 			},
-			RunStarted: func(run stepwell.ObservedRun) {
+			RunStarted: func(run observe.Run) {
 				mu.Lock()
 				defer mu.Unlock()
 				traces[run.Workflow] = fmt.Sprint(run.Context)
 			},
-			Attempt: func(ctx context.Context, s stepwell.ObservedStep) (context.Context, func(error)) {
+			Attempt: func(ctx context.Context, s observe.Step) (context.Context, func(error)) {
 				name := fmt.Sprintf("%s %s %d %s v%d", s.Name, s.Kind, s.Attempt, s.Run.Context["traceparent"], s.Run.Version)
 				return context.WithValue(ctx, spanKey{}, name), func(err error) {
 					mu.Lock()
@@ -408,8 +409,8 @@ func TestTracesGoOnWithoutAnObserver(t *testing.T) {
 			return child.Child(stepwell.ChildOptions{ID: "c"}).Run(ctx, 1)
 		})
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, child}})
-		r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{task}, Observer: &stepwell.Observer{
-			Attempt: func(_ context.Context, s stepwell.ObservedStep) (context.Context, func(error)) {
+		r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{task}, Observer: &observe.Observer{
+			Attempt: func(_ context.Context, s observe.Step) (context.Context, func(error)) {
 				mu.Lock()
 				defer mu.Unlock()
 				got = append(got, fmt.Sprint(s.Run.ID, s.Run.Workflow, s.Run.Version, s.Run.Context))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -43,7 +44,7 @@ type Config struct {
 	Strict bool         // check determinism at every suspension
 	Logger *slog.Logger // [discard]
 	// Observer is told what happens. [none]
-	Observer *Observer
+	Observer *observe.Observer
 	// Secret is what the tokens of hooks come from that the code did not choose, until the log has them [random bytes of this worker's own].
 	Secret []byte
 	// Record turns an error into what the log keeps of it.

@@ -12,13 +12,14 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
 
 // observed is a run's state as it is told.
-func (s *session) observed() ObservedRun {
+func (s *session) observed() observe.Run {
 	st := s.state
-	return ObservedRun{
+	return observe.Run{
 		ID: s.run, Workflow: st.Birth.Workflow, Version: st.Version, Context: st.Birth.Context, Parent: st.Birth.Parent, Status: st.Status,
 		CreatedAt: st.CreatedAt, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Error: st.Error,
 	}
@@ -45,7 +46,7 @@ func (s *session) note(e *world.Event, sub subject) {
 	}
 }
 
-func (s *session) noteEvent(o *Observer, e *world.Event, sub subject) {
+func (s *session) noteEvent(o *observe.Observer, e *world.Event, sub subject) {
 	var tell func()
 	switch e.Type {
 	case world.RunStarted:
@@ -63,20 +64,20 @@ func (s *session) noteEvent(o *Observer, e *world.Event, sub subject) {
 		tell = s.bindStep(o.StepEnded, e, sub.step)
 		s.notes.ends(e.ID)
 	case world.WaitCreated:
-		tell = bind(o.WaitStarted, func() ObservedWait {
-			return ObservedWait{Run: s.observed(), ID: e.ID, Name: e.Name, Kind: e.Kind, StartedAt: e.Time}
+		tell = bind(o.WaitStarted, func() observe.Wait {
+			return observe.Wait{Run: s.observed(), ID: e.ID, Name: e.Name, Kind: e.Kind, StartedAt: e.Time}
 		})
 	case world.WaitCompleted:
 		if w := sub.wait; w != nil {
-			tell = bind(o.WaitEnded, func() ObservedWait {
-				return ObservedWait{
+			tell = bind(o.WaitEnded, func() observe.Wait {
+				return observe.Wait{
 					Run: s.observed(), ID: w.ID, Name: w.Key.Name, Kind: w.Kind, StartedAt: w.Created, EndedAt: e.Time, Outcome: e.Outcome,
 				}
 			})
 		}
 	case world.SignalReceived:
-		tell = bind(o.Signal, func() ObservedSignal {
-			return ObservedSignal{Run: s.observed(), Event: e.Name, SentAt: happenedAt(e), At: e.Time, Seq: s.state.Seq}
+		tell = bind(o.Signal, func() observe.Signal {
+			return observe.Signal{Run: s.observed(), Event: e.Name, SentAt: happenedAt(e), At: e.Time, Seq: s.state.Seq}
 		})
 	}
 	s.notes.add(s.state.Seq, tell)
@@ -98,12 +99,12 @@ func (s *session) firstStart(e *world.Event, st *world.Step) {
 	}
 }
 
-func (s *session) bindStep(fn func(ObservedStep), e *world.Event, st *world.Step) func() {
+func (s *session) bindStep(fn func(observe.Step), e *world.Event, st *world.Step) func() {
 	if st == nil {
 		return nil
 	}
-	return bind(fn, func() ObservedStep {
-		step := ObservedStep{
+	return bind(fn, func() observe.Step {
+		step := observe.Step{
 			Run: s.observed(), ID: st.ID, Name: st.Key.Name, Kind: st.Kind, Attempt: e.Attempt, StartedAt: st.Started, Error: e.Error,
 		}
 		if at, ok := s.notes.beginOf(st.ID); ok && (st.Started.IsZero() || at.Before(st.Started)) {
@@ -166,7 +167,7 @@ func Guarded(log *slog.Logger, tell func()) {
 }
 
 // carry adds to the context of a run that is about to be born what the Observer says, but for what is there already. The map that it is given stays as it is.
-func (e *Engine) carry(context map[string]string, ask func(o *Observer) map[string]string) map[string]string {
+func (e *Engine) carry(context map[string]string, ask func(o *observe.Observer) map[string]string) map[string]string {
 	o := e.cfg.Observer
 	if o == nil {
 		return context
@@ -181,24 +182,24 @@ func (e *Engine) carry(context map[string]string, ask func(o *Observer) map[stri
 	return out
 }
 
-// Carry is what a run is born with whose start was called with a context: see [Observer].Starting.
+// Carry is what a run is born with whose start was called with a context: see [observe.Observer].Starting.
 func (e *Engine) Carry(ctx context.Context, workflow string, given map[string]string) map[string]string {
-	return e.carry(given, func(o *Observer) map[string]string {
+	return e.carry(given, func(o *observe.Observer) map[string]string {
 		if o.Starting == nil {
 			return nil
 		}
-		return o.Starting(ctx, ObservedStart{Workflow: workflow, Context: given})
+		return o.Starting(ctx, observe.Start{Workflow: workflow, Context: given})
 	})
 }
 
 // childContext is what a child is born with: its trace goes on with its parent's.
 func (s *session) childContext(b *world.Birth) map[string]string {
 	given := b.Context
-	out := s.e.carry(given, func(o *Observer) map[string]string {
+	out := s.e.carry(given, func(o *observe.Observer) map[string]string {
 		if o.StartingChild == nil {
 			return nil
 		}
-		return o.StartingChild(s.observed(), ObservedStart{Workflow: b.Workflow, Context: given})
+		return o.StartingChild(s.observed(), observe.Start{Workflow: b.Workflow, Context: given})
 	})
 	if len(out) > 0 {
 		return out
@@ -208,7 +209,7 @@ func (s *session) childContext(b *world.Birth) map[string]string {
 
 // watching is the Observer's part of an attempt.
 type watching struct {
-	step ObservedStep
+	step observe.Step
 	end  func(err error) // nil: it does not want to know
 }
 
@@ -219,7 +220,7 @@ func (s *session) watchBody(b *body, name string) {
 		if st := s.state.Step(b.step); st != nil {
 			kind = st.Kind
 		}
-		b.watching = &watching{step: ObservedStep{
+		b.watching = &watching{step: observe.Step{
 			Run: s.observed(), ID: b.step, Name: name, Kind: kind, Attempt: b.attempt, StartedAt: b.started,
 		}}
 	}
@@ -231,11 +232,11 @@ func (e *Engine) watchTask(b *body) {
 	if o == nil || o.Attempt == nil {
 		return
 	}
-	run := ObservedRun{ID: t.Run, Workflow: t.Workflow, Status: world.Running}
+	run := observe.Run{ID: t.Run, Workflow: t.Workflow, Status: world.Running}
 	if seen := seenWith(t.Options); seen != nil {
 		run.Version, run.Context = seen.Version, seen.Context
 	}
-	b.watching = &watching{step: ObservedStep{
+	b.watching = &watching{step: observe.Step{
 		Run: run, ID: t.Step, Name: t.Name, Kind: world.KindTask, Attempt: t.Attempt, StartedAt: b.started,
 	}}
 }
@@ -295,4 +296,21 @@ func seenWith(options json.RawMessage) *seen {
 		return nil
 	}
 	return all.Seen
+}
+
+// traceKeys are what a task carries of its run's context, so that whoever runs it can go on with the trace.
+var traceKeys = []string{"traceparent", "tracestate"}
+
+// traceOf is what of a context belongs to its trace; nil: nothing.
+func traceOf(context map[string]string) map[string]string {
+	var out map[string]string
+	for _, k := range traceKeys {
+		if v := context[k]; v != "" {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[k] = v
+		}
+	}
+	return out
 }

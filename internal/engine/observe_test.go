@@ -3,12 +3,13 @@ package engine
 import (
 	"testing"
 
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
 
 // Without an Observer, nothing is noted, told or made: no allocation. With one, the same places allocate, so the count can fail.
 func TestNoObserverAllocatesNothing(t *testing.T) {
-	count := func(o *Observer) float64 {
+	count := func(o *observe.Observer) float64 {
 		e, err := New(Config{Observer: o})
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +40,7 @@ func TestNoObserverAllocatesNothing(t *testing.T) {
 	if n := count(nil); n != 0 {
 		t.Errorf("without an Observer: %v allocations, want none", n)
 	}
-	if n := count(&Observer{RunStarted: func(ObservedRun) {}, Signal: func(ObservedSignal) {}}); n == 0 {
+	if n := count(&observe.Observer{RunStarted: func(observe.Run) {}, Signal: func(observe.Signal) {}}); n == 0 {
 		t.Error("with an Observer: no allocation, so this test counts nothing")
 	}
 }

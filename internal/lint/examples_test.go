@@ -18,7 +18,6 @@ var shownIn = map[string]string{
 	"App.EndedHook":          "ExampleNewHook",
 	"App.EndedWebhook":       "ExampleNewWebhook",
 	"App.Hooks":              "ExampleNewHook",
-	"App.Observer":           "ExampleObservers",
 	"App.ReadStream":         "ExampleApp_Streams",
 	"App.Resume":             "ExampleApp_Pause",
 	"App.SendHook":           "ExampleNewHook",

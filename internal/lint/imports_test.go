@@ -26,8 +26,9 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "keyring"}},
+	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "keyring", "observe"}},
 	{"keyring", []string{"world", "internal/crypt"}},
+	{"observe", []string{"world"}},
 	{"world", nil},
 	{"world/worldtest/...", []string{"world"}},
 	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
@@ -40,7 +41,7 @@ var layers = []layer{
 	{"internal/behaviour/...", []string{"", "internal/answers", "internal/crypt", "internal/kit"}}, // tests of what authors see
 	{"internal/clocktest/...", []string{"", "world"}},
 	{"internal/crypttest/...", []string{"", "world"}},
-	{"internal/engine/...", []string{"world", "internal/replay", "internal/codec"}},
+	{"internal/engine/...", []string{"observe", "world", "internal/replay", "internal/codec"}},
 	{"internal/faults/...", []string{"world"}},
 	{"internal/faultvfs/...", nil}, // a file system below SQLite
 	{"internal/forktest/...", []string{"", "world", "world/memory", "internal/kit"}},
@@ -66,7 +67,7 @@ var layers = []layer{
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"keyring"}
+var rooms = []string{"keyring", "observe"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/postgres"
 )
@@ -48,16 +49,16 @@ func TestTransactionalStepsAreObservedOnce(t *testing.T) {
 	})
 	var mu sync.Mutex
 	got := map[string]int{}
-	add := func(typ world.EventType) func(stepwell.ObservedStep) {
-		return func(s stepwell.ObservedStep) {
+	add := func(typ world.EventType) func(observe.Step) {
+		return func(s observe.Step) {
 			mu.Lock()
 			defer mu.Unlock()
 			got[fmt.Sprint(typ, " ", s.ID)]++
 		}
 	}
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{wf, queued, other}, Observer: &stepwell.Observer{
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{wf, queued, other}, Observer: &observe.Observer{
 		StepStarted: add(world.StepStarted), StepRetried: add(world.StepRetrying), StepEnded: add(world.StepCompleted),
-		Attempt: func(ctx context.Context, _ stepwell.ObservedStep) (context.Context, func(error)) {
+		Attempt: func(ctx context.Context, _ observe.Step) (context.Context, func(error)) {
 			return context.WithValue(ctx, observedKey{}, true), nil // the transaction must be found below it
 		},
 	}})

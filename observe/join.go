@@ -1,14 +1,16 @@
-package engine
+package observe
 
-// Several Observers as one.
+// Several Join as one.
 
 import (
 	"context"
 	"maps"
 )
 
-// Observers tells several, one after the other; nil where there is none. That one panics is none of the others' business.
-func Observers(all ...*Observer) *Observer {
+// Join tells several, one after the other. Those that are nil are left out; with none it is nil. Of what they add to a
+// start's context the first one's stands; the context of a step's body goes through all. That one panics is none of the
+// others' business.
+func Join(all ...*Observer) *Observer {
 	var list []*Observer
 	for _, o := range all {
 		if o != nil {
@@ -22,7 +24,7 @@ func Observers(all ...*Observer) *Observer {
 		return list[0]
 	}
 	return &Observer{
-		Starting: func(ctx context.Context, start ObservedStart) map[string]string {
+		Starting: func(ctx context.Context, start Start) map[string]string {
 			return merge(list, func(o *Observer) map[string]string {
 				if o.Starting == nil {
 					return nil
@@ -30,7 +32,7 @@ func Observers(all ...*Observer) *Observer {
 				return o.Starting(ctx, start)
 			})
 		},
-		StartingChild: func(parent ObservedRun, start ObservedStart) map[string]string {
+		StartingChild: func(parent Run, start Start) map[string]string {
 			return merge(list, func(o *Observer) map[string]string {
 				if o.StartingChild == nil {
 					return nil
@@ -38,17 +40,17 @@ func Observers(all ...*Observer) *Observer {
 				return o.StartingChild(parent, start)
 			})
 		},
-		RunStarted:   each(list, func(o *Observer) func(ObservedRun) { return o.RunStarted }),
-		RunContinued: each(list, func(o *Observer) func(ObservedRun) { return o.RunContinued }),
-		RunEnded:     each(list, func(o *Observer) func(ObservedRun) { return o.RunEnded }),
-		RunBlocked:   each(list, func(o *Observer) func(ObservedRun) { return o.RunBlocked }),
+		RunStarted:   each(list, func(o *Observer) func(Run) { return o.RunStarted }),
+		RunContinued: each(list, func(o *Observer) func(Run) { return o.RunContinued }),
+		RunEnded:     each(list, func(o *Observer) func(Run) { return o.RunEnded }),
+		RunBlocked:   each(list, func(o *Observer) func(Run) { return o.RunBlocked }),
 		Attempt:      attempts(list),
-		StepStarted:  each(list, func(o *Observer) func(ObservedStep) { return o.StepStarted }),
-		StepRetried:  each(list, func(o *Observer) func(ObservedStep) { return o.StepRetried }),
-		StepEnded:    each(list, func(o *Observer) func(ObservedStep) { return o.StepEnded }),
-		WaitStarted:  each(list, func(o *Observer) func(ObservedWait) { return o.WaitStarted }),
-		WaitEnded:    each(list, func(o *Observer) func(ObservedWait) { return o.WaitEnded }),
-		Signal:       each(list, func(o *Observer) func(ObservedSignal) { return o.Signal }),
+		StepStarted:  each(list, func(o *Observer) func(Step) { return o.StepStarted }),
+		StepRetried:  each(list, func(o *Observer) func(Step) { return o.StepRetried }),
+		StepEnded:    each(list, func(o *Observer) func(Step) { return o.StepEnded }),
+		WaitStarted:  each(list, func(o *Observer) func(Wait) { return o.WaitStarted }),
+		WaitEnded:    each(list, func(o *Observer) func(Wait) { return o.WaitEnded }),
+		Signal:       each(list, func(o *Observer) func(Signal) { return o.Signal }),
 		Swept:        each(list, func(o *Observer) func(int) { return o.Swept }),
 	}
 }
@@ -95,8 +97,8 @@ func merge(list []*Observer, ask func(*Observer) map[string]string) map[string]s
 }
 
 // attempts brackets a body with all, the first outermost.
-func attempts(list []*Observer) func(context.Context, ObservedStep) (context.Context, func(error)) {
-	var fns []func(context.Context, ObservedStep) (context.Context, func(error))
+func attempts(list []*Observer) func(context.Context, Step) (context.Context, func(error)) {
+	var fns []func(context.Context, Step) (context.Context, func(error))
 	for _, o := range list {
 		if o.Attempt != nil {
 			fns = append(fns, o.Attempt)
@@ -105,7 +107,7 @@ func attempts(list []*Observer) func(context.Context, ObservedStep) (context.Con
 	if len(fns) == 0 {
 		return nil
 	}
-	return func(ctx context.Context, step ObservedStep) (context.Context, func(error)) {
+	return func(ctx context.Context, step Step) (context.Context, func(error)) {
 		ends := make([]func(error), 0, len(fns))
 		for _, fn := range fns {
 			its, end := fn(ctx, step)

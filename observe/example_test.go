@@ -1,4 +1,4 @@
-package stepwell_test
+package observe_test
 
 import (
 	"context"
@@ -6,15 +6,16 @@ import (
 	"sync/atomic"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
 // Two Observers: one counts, one is a log of ends. Neither is told anything twice, however often a run is replayed.
-func ExampleObservers() {
+func ExampleJoin() {
 	var steps atomic.Int64
 	ended := make(chan string, 1)
-	counts := &stepwell.Observer{StepEnded: func(stepwell.ObservedStep) { steps.Add(1) }}
-	ends := &stepwell.Observer{RunEnded: func(run stepwell.ObservedRun) { ended <- fmt.Sprint(run.Workflow, " ", run.Status) }}
+	counts := &observe.Observer{StepEnded: func(observe.Step) { steps.Add(1) }}
+	ends := &observe.Observer{RunEnded: func(run observe.Run) { ended <- fmt.Sprint(run.Workflow, " ", run.Status) }}
 
 	greet := stepwell.Define("greet", func(ctx stepwell.Context, name string) (string, error) {
 		return stepwell.Step(ctx, "greet", func(context.Context) (string, error) { return "hello " + name, nil })
@@ -23,7 +24,7 @@ func ExampleObservers() {
 	defer func() { _ = w.Close() }()
 	app, err := stepwell.New(w, stepwell.Config{
 		Definitions: []stepwell.Definition{greet},
-		Observer:    stepwell.Observers(counts, ends),
+		Observer:    observe.Join(counts, ends),
 	})
 	if err != nil {
 		panic(err)
