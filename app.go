@@ -17,6 +17,7 @@ import (
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/observe"
+	"github.com/stepwell/stepwell/push"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -46,7 +47,7 @@ type Config struct {
 	Poll time.Duration
 	// Drain is how long a shutdown waits for bodies of steps before their contexts end with [ErrDraining]. Default 10 s.
 	Drain time.Duration
-	// Slice is how long an App that works on demand works on one message, where its caller does not say: see [App.Invoke]. Default [DefaultSlice]; at least 1 s.
+	// Slice is how long an App that works on demand works on one message, where its caller does not say: see [App.Invoke]. Default [push.DefaultSlice]; at least 1 s.
 	Slice time.Duration
 	// Idle is how long an App that works on demand stays a worker when no message comes: see [App.Invoke]. Default 30 s.
 	Idle time.Duration
@@ -111,7 +112,7 @@ func (c *Config) defaults() error {
 		errs = append(errs, fmt.Errorf("%w: Config.Slice is %s: want %s or more", ErrInvalid, c.Slice, leastSlice))
 	}
 	if c.Slice == 0 {
-		c.Slice = DefaultSlice
+		c.Slice = push.DefaultSlice
 	}
 	refuse(c.Idle < 0, "Idle", c.Idle)
 	refuse(c.CancelGrace < 0, "CancelGrace", c.CancelGrace)
@@ -163,7 +164,7 @@ type App struct {
 	able   world.Abilities // of world
 	cfg    Config
 	engine *engine.Engine
-	has    Manifest
+	has    push.Manifest
 	known  map[string]*engine.Workflow // the highest version of each
 	fits   func(workflow string, version int, input []byte) error
 }

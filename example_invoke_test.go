@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/push"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
@@ -20,7 +21,7 @@ func ExampleApp_Invoke() {
 	function, _ := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{greet}})
 	ctx := context.Background()
 	run, _ := client.Start(ctx, "greet", []byte(`"Ada"`))
-	fmt.Println(function.Invoke(ctx, stepwell.Message{Run: run.ID()}, stepwell.DefaultSlice))
+	fmt.Println(function.Invoke(ctx, push.Message{Run: run.ID()}, push.DefaultSlice))
 	result, _ := run.Result(ctx)
 	fmt.Println(string(result))
 	fmt.Println(function.Close(), w.Close())
@@ -37,5 +38,5 @@ func ExampleApp_Manifest() {
 		fmt.Println(wf.Name, "version", wf.Version, "in", wf.Source)
 	}
 	// Output:
-	// greet version 1 in example_invoke_test.go:34
+	// greet version 1 in example_invoke_test.go:35
 }

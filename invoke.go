@@ -6,27 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/push"
 	"github.com/stepwell/stepwell/world"
-)
-
-// Message names work: a run that is to go on, or one of its queued steps. Nothing rests on a message: what it names is taken if it is ready.
-type Message struct {
-	Run      string `json:"runId"`
-	Step     string `json:"stepId,omitempty"`   // correlation ID; "": the run
-	StepName string `json:"stepName,omitempty"` // for people
-}
-
-// Outcome says what became of a [Message].
-type Outcome string
-
-// What can become of a message.
-const (
-	Done    Outcome = "done"    // there is nothing more to do just now: the run is over, or waits
-	Yielded Outcome = "yielded" // there is more to do at once: the slice was used up
-	Busy    Outcome = "busy"    // nothing was done: it is not ready, or another worker has it
 )
 
 var (
@@ -35,9 +20,6 @@ var (
 	// ErrClosed is returned by [App.Invoke] after [App.Close].
 	ErrClosed = world.ErrClosed
 )
-
-// DefaultSlice is how long a message is worked on, where nobody says otherwise: less than the two minutes that platforms give at least.
-const DefaultSlice = 110 * time.Second
 
 // leastSlice is the shortest slice that can be set: in a shorter one nothing might come to be done, again and again.
 const leastSlice = time.Second
@@ -50,11 +32,11 @@ const leastSlice = time.Second
 // leaves when no message came for [Config].Idle. [App.Close] ends it. Runs that are started with such an App are carried out by whoever gets a message for them.
 //
 // The error matches [ErrNotFound] for an unknown run, [ErrFull] where all slots are taken, [ErrClosed] after Close, and [ErrInvalid] where the App runs by itself.
-func (a *App) Invoke(ctx context.Context, m Message, slice time.Duration) (Outcome, error) {
+func (a *App) Invoke(ctx context.Context, m push.Message, slice time.Duration) (push.Outcome, error) {
 	if slice == 0 {
 		slice = a.cfg.Slice
 	}
-	if err := m.check(slice); err != nil {
+	if err := checkMessage(&m, slice); err != nil {
 		return "", fmt.Errorf("invoke: %w", err)
 	}
 	came, err := a.engine.Invoke(ctx, engine.Message{Run: m.Run, Step: m.Step}, slice)
@@ -67,22 +49,22 @@ func (a *App) Invoke(ctx context.Context, m Message, slice time.Duration) (Outco
 	if err != nil {
 		return "", fmt.Errorf("invoke run %s: %w", m.Run, err)
 	}
-	return Outcome(came), nil
+	return push.Outcome(came), nil
 }
 
 // refused says why a message was not worked on: a run that is over is done.
-func (a *App) refused(ctx context.Context, run string) (Outcome, error) {
+func (a *App) refused(ctx context.Context, run string) (push.Outcome, error) {
 	info, err := a.Get(ctx, run)
 	switch {
 	case err != nil:
 		return "", err
 	case info.Status.Terminal():
-		return Done, nil
+		return push.Done, nil
 	}
-	return Busy, nil
+	return push.Busy, nil
 }
 
-func (m *Message) check(slice time.Duration) error {
+func checkMessage(m *push.Message, slice time.Duration) error {
 	if slice < 0 {
 		return fmt.Errorf("%w: slice %s: must not be negative", ErrInvalid, slice)
 	}
@@ -99,3 +81,21 @@ func (m *Message) check(slice time.Duration) error {
 // Close ends what [App.Invoke] began: messages are refused from now on, steps have [Config].Drain to end, what is not finished is handed back, and the worker leaves. It
 // returns when all of that has happened. The world stays open. Closing twice is legal, and an App on which nothing was invoked has nothing to close.
 func (a *App) Close() error { return a.engine.Close() }
+
+// Manifest says what this App has registered, in the order of its definitions.
+func (a *App) Manifest() push.Manifest {
+	m := a.has
+	m.Workflows, m.Steps = slices.Clone(m.Workflows), slices.Clone(m.Steps)
+	return m
+}
+
+func (r *registrar) manifest() push.Manifest {
+	m := push.Manifest{Build: r.cfg.Build, Slice: r.cfg.Slice, Workflows: []push.Workflow{}, Steps: []push.Step{}}
+	for _, wf := range r.workflows {
+		m.Workflows = append(m.Workflows, push.Workflow{Name: wf.Name, Version: wf.Version, Source: wf.Source})
+	}
+	for _, st := range r.steps {
+		m.Steps = append(m.Steps, push.Step{Name: st.Name, Source: st.Source})
+	}
+	return m
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/push"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -158,12 +159,12 @@ func (f *Flow) flow(w *writer, r *http.Request) error {
 
 // flowAnswer is the answer to a message.
 type flowAnswer struct {
-	Run     string           `json:"runId"`
-	Outcome stepwell.Outcome `json:"outcome"`
+	Run     string       `json:"runId"`
+	Outcome push.Outcome `json:"outcome"`
 }
 
 // message reads a message and checks who sent it.
-func (f *Flow) message(w *writer, r *http.Request) (m stepwell.Message, err error) {
+func (f *Flow) message(w *writer, r *http.Request) (m push.Message, err error) {
 	if r.ContentLength > f.opts.MaxBody {
 		return m, tooLarge(f.opts.MaxBody)
 	}
@@ -210,7 +211,7 @@ func (f *Flow) refuse(w *writer, r *http.Request, err error) {
 
 // flowManifest says what the program has.
 type flowManifest struct {
-	stepwell.Manifest
+	push.Manifest
 	Slice       string `json:"slice"`
 	SpecVersion int    `json:"specVersion"` // of logs
 	CoreVersion string `json:"workflowCoreVersion"`

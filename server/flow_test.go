@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/push"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -272,7 +273,7 @@ func TestFlowOptions(t *testing.T) {
 	if _, err := NewFlow(nil, FlowOptions{Insecure: true}); !errors.Is(err, world.ErrInvalid) {
 		t.Errorf("no App: NewFlow = %v, want ErrInvalid", err)
 	}
-	if f, err := NewFlow(app, FlowOptions{Insecure: true}); err != nil || f.opts.Slice != stepwell.DefaultSlice {
+	if f, err := NewFlow(app, FlowOptions{Insecure: true}); err != nil || f.opts.Slice != push.DefaultSlice {
 		t.Errorf("Insecure: %v", err)
 	}
 }

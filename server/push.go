@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/push"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -366,6 +366,6 @@ func (p *pusher) forget() {
 }
 
 // messageOf is what is sent for something.
-func messageOf(i *world.ReadyItem) stepwell.Message {
-	return stepwell.Message{Run: i.Run, Step: i.Step, StepName: i.StepName}
+func messageOf(i *world.ReadyItem) push.Message {
+	return push.Message{Run: i.Run, Step: i.Step, StepName: i.StepName}
 }

@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/push"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -113,7 +113,7 @@ func (e *endpoint) room() (n int, classes []world.Class, steps []string) {
 func (e *endpoint) has(c world.Class) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.ContainsFunc(e.manifest.Workflows, func(wf stepwell.ManifestWorkflow) bool {
+	return slices.ContainsFunc(e.manifest.Workflows, func(wf push.Workflow) bool {
 		return wf.Name == c.Workflow && (c.Version == 0 || wf.Version == c.Version)
 	})
 }
@@ -281,7 +281,7 @@ func (e *endpoint) send(ctx context.Context, i *world.ReadyItem) {
 }
 
 // deliver sends a message and waits for the answer. It reports whether the endpoint says that it has done something.
-func (e *endpoint) deliver(ctx context.Context, m stepwell.Message) (changed bool) {
+func (e *endpoint) deliver(ctx context.Context, m push.Message) (changed bool) {
 	body, err := json.Marshal(m)
 	if err != nil {
 		return false
@@ -300,7 +300,7 @@ func (e *endpoint) deliver(ctx context.Context, m stepwell.Message) (changed boo
 	switch {
 	case err == nil:
 		e.succeeded()
-		return got.Outcome != stepwell.Busy
+		return got.Outcome != push.Busy
 	case ctx.Err() != nil:
 	case errors.As(err, &p) && p.Code == "NOT_FOUND": // it answers, but has another database
 		e.succeeded()

@@ -25,6 +25,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/keyring"
+	"github.com/stepwell/stepwell/push"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -45,8 +46,8 @@ type program struct {
 	flow *Flow
 
 	mu       sync.Mutex
-	messages []stepwell.Message                            // guarded by mu
-	flying   map[stepwell.Message]int                      // guarded by mu
+	messages []push.Message                                // guarded by mu
+	flying   map[push.Message]int                          // guarded by mu
 	crowd    int                                           // messages that named the same at once, at most; guarded by mu
 	instead  func(http.ResponseWriter, *http.Request) bool // answers instead of the flow, if it returns true; guarded by mu
 }
@@ -63,7 +64,7 @@ func serveFlow(t *testing.T, w world.World, cfg stepwell.Config, defs ...stepwel
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{app: app, flow: flow, flying: map[stepwell.Message]int{}}
+	p := &program{app: app, flow: flow, flying: map[push.Message]int{}}
 	p.Server = httptest.NewServer(p)
 	t.Cleanup(func() {
 		if err := flow.Close(); err != nil && !errors.Is(err, world.ErrClosed) {
@@ -88,7 +89,7 @@ func (p *program) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		var m stepwell.Message
+		var m push.Message
 		_ = json.Unmarshal(body, &m)
 		p.mu.Lock()
 		p.messages = append(p.messages, m)

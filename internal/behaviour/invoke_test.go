@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/push"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -35,7 +36,7 @@ func (r *rig) onDemand(cfg stepwell.Config, defs ...stepwell.Definition) *stepwe
 }
 
 // invoke sends a message and checks what became of it.
-func (r *rig) invoke(app *stepwell.App, m stepwell.Message, slice time.Duration, want stepwell.Outcome) {
+func (r *rig) invoke(app *stepwell.App, m push.Message, slice time.Duration, want push.Outcome) {
 	r.Helper()
 	got, err := app.Invoke(r.ctx, m, slice)
 	if err != nil || got != want {
@@ -59,10 +60,10 @@ func TestOneMessageForTenSteps(t *testing.T) {
 		wf := serial(10)
 		run := born(r, wf, 100)
 		app := r.onDemand(stepwell.Config{}, wf)
-		r.invoke(app, stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
+		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
 		want(r, run, 145)
 		r.cost(run.ID(), 1, 12)
-		r.invoke(app, stepwell.Message{Run: run.ID()}, 0, stepwell.Done) // once more: it is over
+		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done) // once more: it is over
 		r.replays(run.ID(), wf)
 	})
 }
@@ -96,7 +97,7 @@ func TestASliceYieldsBetweenTurns(t *testing.T) {
 		run := born(r, wf, 1)
 		app := r.onDemand(stepwell.Config{}, wf)
 		for i := range 3 {
-			r.invoke(app, stepwell.Message{Run: run.ID()}, stepwell.DefaultSlice, stepwell.Yielded)
+			r.invoke(app, push.Message{Run: run.ID()}, push.DefaultSlice, push.Yielded)
 			if got, want := int(begun.Load()), 3*(i+1); got != want {
 				r.Fatalf("after message %d: %d bodies, want %d", i+1, got, want)
 			}
@@ -104,7 +105,7 @@ func TestASliceYieldsBetweenTurns(t *testing.T) {
 				r.Fatalf("after message %d the run is owned by %s", i+1, q.Owner)
 			}
 		}
-		r.invoke(app, stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
+		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
 		want(r, run, 11)
 		r.cost(run.ID(), 4, 0)
 		if begun.Load() != 10 || cut.Load() != 0 {
@@ -123,13 +124,13 @@ func TestACallerThatGoesAway(t *testing.T) {
 		app := r.onDemand(stepwell.Config{}, wf)
 		ctx, cancel := context.WithTimeout(r.ctx, time.Second)
 		defer cancel()
-		if got, err := app.Invoke(ctx, stepwell.Message{Run: run.ID()}, 0); err != nil || got != stepwell.Yielded {
-			r.Fatalf("Invoke = %q, %v; want %q", got, err, stepwell.Yielded)
+		if got, err := app.Invoke(ctx, push.Message{Run: run.ID()}, 0); err != nil || got != push.Yielded {
+			r.Fatalf("Invoke = %q, %v; want %q", got, err, push.Yielded)
 		}
 		if begun.Load() != 1 || cut.Load() != 0 {
 			r.Errorf("%d bodies, %d of them cut; want 1, 0", begun.Load(), cut.Load())
 		}
-		r.invoke(app, stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
+		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
 		want(r, run, 3)
 	})
 }
@@ -153,11 +154,11 @@ func TestASliceOfARunThatContinuesForEver(t *testing.T) {
 		})
 		run := born(r, wf, 0)
 		app := r.onDemand(stepwell.Config{}, wf)
-		if got, err := app.Invoke(ctx, stepwell.Message{Run: run.ID()}, 0); err != nil || got != stepwell.Yielded {
-			r.Fatalf("Invoke = %q, %v; want %q", got, err, stepwell.Yielded)
+		if got, err := app.Invoke(ctx, push.Message{Run: run.ID()}, 0); err != nil || got != push.Yielded {
+			r.Fatalf("Invoke = %q, %v; want %q", got, err, push.Yielded)
 		}
 		stop.Store(last.Load() + 1)
-		r.invoke(app, stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
+		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
 		if n, err := run.Result(r.ctx); err != nil || n < 5 {
 			r.Fatalf("result = %d, %v", n, err)
 		}
@@ -172,11 +173,11 @@ func TestAMessageForARunThatWaits(t *testing.T) {
 		})
 		run := born(r, wf, 7)
 		app := r.onDemand(stepwell.Config{}, wf)
-		r.invoke(app, stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
-		r.invoke(app, stepwell.Message{Run: run.ID()}, 0, stepwell.Busy) // it sleeps
+		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
+		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Busy) // it sleeps
 		until(r, "the worker to leave", func() bool { return workers(r, r.world) == 0 })
 		r.pass(5 * time.Minute)
-		r.invoke(app, stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
+		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
 		want(r, run, 7)
 		r.cost(run.ID(), 2, 0)
 	})
@@ -199,18 +200,18 @@ func TestAMessageForAQueuedStep(t *testing.T) {
 		})
 		run := born(r, wf, 10)
 		knows := r.onDemand(stepwell.Config{MaxSteps: 1}, wf) // of the two steps it knows none: both are queued
-		r.invoke(knows, stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
+		r.invoke(knows, push.Message{Run: run.ID()}, 0, push.Done)
 		tasks, err := world.AbilitiesOf(r.world).TaskReader.Tasks(r.ctx, run.ID())
 		if err != nil || len(tasks) != 2 {
 			r.Fatalf("tasks: %+v, %v; want 2", tasks, err)
 		}
 		other := r.onDemand(stepwell.Config{}, double)
-		m := stepwell.Message{Run: run.ID(), Step: tasks[0].Step, StepName: "double"}
-		r.invoke(other, m, 0, stepwell.Done) // it does not know the workflow
-		r.invoke(other, m, 0, stepwell.Busy) // the step is over
+		m := push.Message{Run: run.ID(), Step: tasks[0].Step, StepName: "double"}
+		r.invoke(other, m, 0, push.Done) // it does not know the workflow
+		r.invoke(other, m, 0, push.Busy) // the step is over
 		both := r.onDemand(stepwell.Config{}, wf, double)
 		m.Step = tasks[1].Step
-		r.invoke(both, m, 0, stepwell.Done)
+		r.invoke(both, m, 0, push.Done)
 		want(r, run, 42)
 		r.cost(run.ID(), 2, 0)
 		if bodies.Load() != 2 {
@@ -231,7 +232,7 @@ func TestManyMessagesForOneRun(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				got, err := app.Invoke(r.ctx, stepwell.Message{Run: run.ID()}, 0)
+				got, err := app.Invoke(r.ctx, push.Message{Run: run.ID()}, 0)
 				if err != nil {
 					r.Errorf("Invoke = %v", err)
 				}
@@ -244,7 +245,7 @@ func TestManyMessagesForOneRun(t *testing.T) {
 			r.Errorf("%d workers, want 1 for all messages of a process", n)
 		}
 		wg.Wait()
-		for outcome, want := range map[stepwell.Outcome]int32{stepwell.Done: 1, stepwell.Busy: 7} {
+		for outcome, want := range map[push.Outcome]int32{push.Done: 1, push.Busy: 7} {
 			n, _ := outcomes.Load(outcome)
 			if c, _ := n.(*atomic.Int32); c == nil || c.Load() != want {
 				r.Errorf("%s: not %d times", outcome, want)
@@ -263,7 +264,7 @@ func TestAWorkerOnDemandBeatsAndLeaves(t *testing.T) {
 		run := born(r, wf, 1)
 		app := r.onDemand(stepwell.Config{Lease: 3 * time.Second, Idle: 10 * time.Second}, wf)
 		for range 2 {
-			r.invoke(app, stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
+			r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
 			if n := workers(r, r.world); n != 1 {
 				r.Fatalf("%d workers behind a message, want 1", n)
 			}
@@ -297,9 +298,9 @@ func TestACancelReachesAWorkerOnDemand(t *testing.T) {
 			r.Fatal(err)
 		}
 		defer func() { _ = app.Close() }()
-		ended := make(chan stepwell.Outcome, 1)
+		ended := make(chan push.Outcome, 1)
 		go func() {
-			came, _ := app.Invoke(r.ctx, stepwell.Message{Run: run.ID()}, 0)
+			came, _ := app.Invoke(r.ctx, push.Message{Run: run.ID()}, 0)
 			ended <- came
 		}()
 		until(r, "the body", func() bool { return r.count(run.ID(), world.StepStarted, "") == 1 })
@@ -314,8 +315,8 @@ func TestACancelReachesAWorkerOnDemand(t *testing.T) {
 		if d := time.Since(asked); d > 2*time.Second { // virtual: two beats
 			r.Errorf("the body heard of it after %s, want two beats at most", d)
 		}
-		if got := <-ended; got != stepwell.Done {
-			r.Errorf("Invoke = %q, want %q", got, stepwell.Done)
+		if got := <-ended; got != push.Done {
+			r.Errorf("Invoke = %q, want %q", got, push.Done)
 		}
 		wantErr(r, run, world.Cancelled)
 	})
@@ -332,8 +333,8 @@ func TestClosingAWorkerOnDemandHandsBack(t *testing.T) {
 		first := r.onDemand(stepwell.Config{Drain: 5 * time.Second}, wf)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if got, err := first.Invoke(r.ctx, stepwell.Message{Run: run.ID()}, 0); err != nil || got != stepwell.Yielded {
-				r.Errorf("Invoke = %q, %v; want %q", got, err, stepwell.Yielded)
+			if got, err := first.Invoke(r.ctx, push.Message{Run: run.ID()}, 0); err != nil || got != push.Yielded {
+				r.Errorf("Invoke = %q, %v; want %q", got, err, push.Yielded)
 			}
 		})
 		until(r, "the body", func() bool { return begun.Load() == 1 })
@@ -343,7 +344,7 @@ func TestClosingAWorkerOnDemandHandsBack(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		if _, err := first.Invoke(r.ctx, stepwell.Message{Run: run.ID()}, 0); !errors.Is(err, stepwell.ErrClosed) {
+		if _, err := first.Invoke(r.ctx, push.Message{Run: run.ID()}, 0); !errors.Is(err, stepwell.ErrClosed) {
 			r.Errorf("Invoke after Close = %v, want ErrClosed", err)
 		}
 		if n := workers(r, r.world); n != 0 {
@@ -352,7 +353,7 @@ func TestClosingAWorkerOnDemandHandsBack(t *testing.T) {
 		if q := r.get(run.ID()).Queue; q.Owner != "" {
 			r.Errorf("the run is owned by %s", q.Owner)
 		}
-		r.invoke(r.onDemand(stepwell.Config{}, wf), stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
+		r.invoke(r.onDemand(stepwell.Config{}, wf), push.Message{Run: run.ID()}, 0, push.Done)
 		want(r, run, 3)
 	})
 }
@@ -374,13 +375,13 @@ func TestAWorkerOnDemandTakesNothingByItself(t *testing.T) {
 		})
 		run := born(r, outer, 5)
 		app = r.onDemand(stepwell.Config{}, outer, inner)
-		r.invoke(app, stepwell.Message{Run: run.ID()}, 0, stepwell.Done)
+		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
 		synctest.Wait()
 		other := r.get(id.Load().(string))
 		if other.Status != world.Pending || other.Queue.Owner != "" {
 			r.Fatalf("the run that was started is %s, owned by %q; want pending, in the queue", other.Status, other.Queue.Owner)
 		}
-		r.invoke(app, stepwell.Message{Run: other.ID}, 0, stepwell.Done)
+		r.invoke(app, push.Message{Run: other.ID}, 0, push.Done)
 		r.cost(other.ID, 1, 0)
 	})
 }
@@ -392,15 +393,15 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		app := r.onDemand(stepwell.Config{MaxRuns: 1}, wf)
 		for _, c := range []struct {
 			name  string
-			m     stepwell.Message
+			m     push.Message
 			slice time.Duration
 			want  error
 		}{
-			{"an unknown run", stepwell.Message{Run: "wrun_none"}, 0, stepwell.ErrNotFound},
-			{"a step of one", stepwell.Message{Run: "wrun_none", Step: "step_1"}, 0, stepwell.ErrNotFound},
-			{"no run", stepwell.Message{}, 0, stepwell.ErrInvalid},
-			{"a name that none has", stepwell.Message{Run: "no run/"}, 0, stepwell.ErrInvalid},
-			{"a negative slice", stepwell.Message{Run: "wrun_none"}, -1, stepwell.ErrInvalid},
+			{"an unknown run", push.Message{Run: "wrun_none"}, 0, stepwell.ErrNotFound},
+			{"a step of one", push.Message{Run: "wrun_none", Step: "step_1"}, 0, stepwell.ErrNotFound},
+			{"no run", push.Message{}, 0, stepwell.ErrInvalid},
+			{"a name that none has", push.Message{Run: "no run/"}, 0, stepwell.ErrInvalid},
+			{"a negative slice", push.Message{Run: "wrun_none"}, -1, stepwell.ErrInvalid},
 		} {
 			if _, err := app.Invoke(r.ctx, c.m, c.slice); !errors.Is(err, c.want) {
 				r.Errorf("%s: Invoke = %v, want %v", c.name, err, c.want)
@@ -408,9 +409,9 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		}
 		a, b := born(r, wf, 1), born(r, wf, 2)
 		var wg sync.WaitGroup
-		wg.Go(func() { r.invoke(app, stepwell.Message{Run: a.ID()}, 0, stepwell.Done) })
+		wg.Go(func() { r.invoke(app, push.Message{Run: a.ID()}, 0, push.Done) })
 		until(r, "the body", func() bool { return begun.Load() == 1 })
-		if _, err := app.Invoke(r.ctx, stepwell.Message{Run: b.ID()}, 0); !errors.Is(err, stepwell.ErrFull) {
+		if _, err := app.Invoke(r.ctx, push.Message{Run: b.ID()}, 0); !errors.Is(err, stepwell.ErrFull) {
 			r.Errorf("Invoke beyond MaxRuns = %v, want ErrFull", err)
 		}
 		if err := app.Run(r.ctx); !errors.Is(err, stepwell.ErrInvalid) {
@@ -418,7 +419,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		}
 		wg.Wait()
 		wk := r.begin(serial(1))
-		if _, err := wk.Invoke(r.ctx, stepwell.Message{Run: b.ID()}, 0); !errors.Is(err, stepwell.ErrInvalid) {
+		if _, err := wk.Invoke(r.ctx, push.Message{Run: b.ID()}, 0); !errors.Is(err, stepwell.ErrInvalid) {
 			r.Errorf("Invoke of an App that runs = %v, want ErrInvalid", err)
 		}
 	})

@@ -26,9 +26,10 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "keyring", "observe"}},
+	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"observe", []string{"world"}},
+	{"push", nil},
 	{"world", nil},
 	{"world/worldtest/...", []string{"world"}},
 	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
@@ -67,7 +68,7 @@ var layers = []layer{
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"keyring", "observe"}
+var rooms = []string{"keyring", "observe", "push"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 
