@@ -1,7 +1,6 @@
 package stepwell
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -9,48 +8,37 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// ChildOption changes how a child run starts: [ChildOptions], [Detached].
-type ChildOption interface{ childOption(*ChildOptions) }
+// ChildOption changes how a child run starts: [RunID], [Detached], [Retention], [Timeout], [Priority], [Version].
+type ChildOption interface{ childOption(*childOptions) }
 
-// ChildOptions says how a child run starts. The zero value is an attached child with a new ID. A field that is
-// not set leaves what an option before it said.
-type ChildOptions struct {
-	// ID is the child's ID, chosen by the code; where it is taken the child's future fails with [ErrRunExists]. "": a new one, the
-	// same on replay.
-	ID string
-	// Detached children live on when their parent ends, and when it waits for them no longer: see [CancelLosers]. Others are
-	// cancelled then, however it ends.
-	Detached bool
-	// Retention, Timeout and Priority are as in [StartOptions]; Version 0 is that of the definition that starts the child.
+// childOptions says how a child run starts. The zero value is an attached child with a new ID.
+type childOptions struct {
+	ID        string
+	Detached  bool
 	Retention time.Duration
 	Timeout   time.Duration
 	Priority  int
-	Version   int
-}
-
-func (o ChildOptions) childOption(to *ChildOptions) {
-	*to = ChildOptions{
-		ID: cmp.Or(o.ID, to.ID), Detached: o.Detached || to.Detached, Retention: cmp.Or(o.Retention, to.Retention),
-		Timeout: cmp.Or(o.Timeout, to.Timeout), Priority: cmp.Or(o.Priority, to.Priority), Version: cmp.Or(o.Version, to.Version),
-	}
+	Version   int // 0: that of the definition that starts the child
 }
 
 type detachedOption struct{}
 
-// Detached lets a child run live on when its parent ends, or waits for it no longer. It is born also where nobody
-// waits for it: with the commit that ends the parent, where it was asked for last.
+// Detached lets a child run live on when its parent ends, or waits for it no longer: see [CancelLosers]. Others are
+// cancelled then, however the parent ends. It is born also where nobody waits for it: with the commit that ends the
+// parent, where it was asked for last.
 func Detached() ChildOption { return detachedOption{} }
 
-func (detachedOption) childOption(o *ChildOptions) { o.Detached = true }
+func (detachedOption) childOption(o *childOptions) { o.Detached = true }
 
 // ChildCall starts child runs of a workflow: see [Workflow.Child].
 type ChildCall[In, Out any] struct {
 	w     *Workflow[In, Out]
-	opts  ChildOptions
+	opts  childOptions
 	fault error
 }
 
-// Child prepares a child run: a run of its own, which this workflow starts and can wait for. Waiting for it holds nothing.
+// Child prepares a child run: a run of its own, which this workflow starts and can wait for. Waiting for it holds
+// nothing.
 func (w *Workflow[In, Out]) Child(opts ...ChildOption) *ChildCall[In, Out] {
 	c := &ChildCall[In, Out]{w: w}
 	c.fault = given(opts, func(o ChildOption) { o.childOption(&c.opts) })
@@ -66,8 +54,8 @@ type ChildRun[Out any] struct {
 // ID is the child's run ID; "" where it could not be asked for.
 func (c *ChildRun[Out]) ID() string { return c.id }
 
-// Run starts the child and waits for its result. A child that failed or was cancelled is a [*StepError]; [ErrRunExists] tells
-// that its chosen ID is taken.
+// Run starts the child and waits for its result. A child that failed or was cancelled is a [*StepError]; [ErrRunExists]
+// tells that its chosen ID is taken.
 func (c *ChildCall[In, Out]) Run(ctx Context, in In) (Out, error) { return c.Start(ctx, in).Get(ctx) }
 
 // Start starts the child and goes on. An attached child that is asked for just before the run ends, so that nobody
@@ -82,7 +70,7 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	if c.fault != nil {
 		return fail(c.fault)
 	}
-	o := StartOptions{
+	o := startOptions{
 		ID: c.opts.ID, Retention: c.opts.Retention, Timeout: c.opts.Timeout, Priority: c.opts.Priority, Version: c.opts.Version, retention: c.w.retention, timeout: c.w.timeout,
 	}
 	if o.Version == 0 {
@@ -110,8 +98,8 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	return run
 }
 
-// AwaitRun waits for the result of any run, and holds nothing meanwhile. A run that is over already gives its result at once; one
-// that is unknown, or deleted, is [ErrNotFound]; one that failed or was cancelled is a [*StepError].
+// AwaitRun waits for the result of any run, and holds nothing meanwhile. A run that is over already gives its result at
+// once; one that is unknown, or deleted, is [ErrNotFound]; one that failed or was cancelled is a [*StepError].
 func AwaitRun[Out any](ctx Context, run string) (Out, error) {
 	err := world.CheckRunID(run)
 	if err == nil && run == ctx.RunID() {

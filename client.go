@@ -18,7 +18,7 @@ import (
 // App knows the workflow, an input that does not fit its type is refused. So is, here and wherever raw JSON comes from outside, what is not UTF-8, or has a member
 // twice: see [world.CheckJSON]. See [Workflow.Start].
 func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage, opts ...StartOption) (*Run[json.RawMessage], error) {
-	var o StartOptions
+	var o startOptions
 	if wf := a.known[workflow]; wf != nil {
 		o.retention, o.timeout = wf.Retention, wf.Timeout
 	}
@@ -46,7 +46,7 @@ func (a *App) checkInput(workflow string, version int, input []byte, outside boo
 	return nil
 }
 
-func startRun[Out any](ctx context.Context, a *App, workflow string, input []byte, o *StartOptions) (*Run[Out], error) {
+func startRun[Out any](ctx context.Context, a *App, workflow string, input []byte, o *startOptions) (*Run[Out], error) {
 	if err := world.CheckWorkflowName(workflow); err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}

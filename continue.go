@@ -53,8 +53,8 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	return ctx.x.Refusal()
 }
 
-// KeepSegmentsOption is what [KeepSegments] returns: it fits workflows.
-type KeepSegmentsOption int
+// keepSegmentsOption fits workflows.
+type keepSegmentsOption int
 
 // KeepSegments says how many segments of a run stay in its log, the newest included; by default all do. When a run continues as new and has more, the
 // events of those before are not wanted any more: the next sweep deletes them, but for the run's birth and what was carried over. They cannot be
@@ -64,11 +64,11 @@ type KeepSegmentsOption int
 // reads it from an older one on gets what is left, and is told: see [StreamChunk].
 //
 // What the definition says when a run continues counts, for runs that began before it said so too. It is 1 to 100.
-func KeepSegments(n int) KeepSegmentsOption { return KeepSegmentsOption(n) }
+func KeepSegments(n int) keepSegmentsOption { return keepSegmentsOption(n) }
 
 const mostKeptSegments = 100
 
-func (n KeepSegmentsOption) workflowOption(o *workflowOptions) {
+func (n keepSegmentsOption) workflowOption(o *workflowOptions) {
 	if n < 1 || n > mostKeptSegments {
 		o.faults = append(o.faults, fmt.Errorf("%w: keep %d segments: must be 1 to %d", ErrInvalid, int(n), mostKeptSegments))
 	}

@@ -41,7 +41,7 @@ type Match map[string]any
 
 func (m Match) waitOption(o *waitOptions) { o.match = m }
 
-func (t TimeoutOption) waitOption(o *waitOptions) { o.timeout, o.timed = time.Duration(t), true }
+func (t timeoutOption) waitOption(o *waitOptions) { o.timeout, o.timed = time.Duration(t), true }
 
 // Wait pauses the workflow until the event comes, durably and holding nothing. ok is false where its [Timeout] passed
 // first: that is a value, not an error. A payload that was sent before is taken at once, the oldest that matches

@@ -39,7 +39,7 @@ func ExampleCompensate() {
 		return
 	}
 	defer background(app)()
-	run, err := order.Start(context.Background(), app, "o-1", stepwell.StartOptions{ID: "order-1"})
+	run, err := order.Start(context.Background(), app, "o-1", stepwell.RunID("order-1"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -69,7 +69,7 @@ func ExampleDropUndo() {
 		return
 	}
 	defer background(app)()
-	run, err := order.Start(context.Background(), app, 0, stepwell.StartOptions{ID: "order-2"})
+	run, err := order.Start(context.Background(), app, 0, stepwell.RunID("order-2"))
 	if err != nil {
 		fmt.Println(err)
 		return

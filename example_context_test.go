@@ -71,7 +71,7 @@ func ExampleContext_RunID() {
 	})
 	app, stop := exampleApp(ask)
 	defer stop()
-	run, _ := ask.Start(context.Background(), app, 0, stepwell.StartOptions{ID: "ask-17"})
+	run, _ := ask.Start(context.Background(), app, 0, stepwell.RunID("ask-17"))
 	fmt.Println(run.Result(context.Background()))
 	// Output: answer to ask-17 <nil>
 }
@@ -93,7 +93,7 @@ func ExampleContext_Logger() {
 		panic(err)
 	}
 	defer background(app)()
-	run, _ := count.Start(context.Background(), app, 3, stepwell.StartOptions{ID: "count-1"})
+	run, _ := count.Start(context.Background(), app, 3, stepwell.RunID("count-1"))
 	fmt.Println(run.Result(context.Background()))
 	// Output:
 	// level=INFO msg=counting run_id=count-1 workflow.name=count to=3
@@ -115,7 +115,7 @@ func ExampleContext_Uncancelled() {
 	app, stop := exampleApp(rent)
 	defer stop()
 	ctx := context.Background()
-	run, _ := rent.Start(ctx, app, 0, stepwell.StartOptions{ID: "rent-1"})
+	run, _ := rent.Start(ctx, app, 0, stepwell.RunID("rent-1"))
 	waitsFor(app, run.ID(), stepwell.WhySleep)
 	if err := app.Cancel(ctx, run.ID(), "ill"); err != nil {
 		fmt.Println(err)

@@ -23,7 +23,7 @@ func recordedNap() *bytes.Buffer {
 	app, stop := exampleApp(nap)
 	defer stop()
 	ctx := context.Background()
-	run, _ := nap.Start(ctx, app, 0, stepwell.StartOptions{ID: "nap-1"})
+	run, _ := nap.Start(ctx, app, 0, stepwell.RunID("nap-1"))
 	waitsFor(app, run.ID(), stepwell.WhySleep)
 	var file bytes.Buffer
 	if err := app.Export(ctx, run.ID(), &file); err != nil {

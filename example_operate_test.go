@@ -253,7 +253,7 @@ func ExampleApp_Bulk() {
 	defer stop()
 	ctx := context.Background()
 	for _, name := range []string{"tom", "garfield", "felix"} {
-		run, _ := cats.Start(ctx, app, name, stepwell.StartOptions{ID: name})
+		run, _ := cats.Start(ctx, app, name, stepwell.RunID(name))
 		waitsFor(app, run.ID(), stepwell.WhySleep)
 	}
 	filter := stepwell.ListFilter{Workflow: "cats", Status: []world.Status{world.Running}}

@@ -39,8 +39,8 @@ func ExampleVersion() {
 	app, stop := exampleApp(v1, v2)
 	defer stop()
 	ctx := context.Background()
-	for _, o := range []stepwell.StartOptions{{Version: 1}, {}} { // none: the highest
-		run, err := app.Start(ctx, "greet", []byte(`"ann"`), o)
+	for _, version := range []int{1, 0} { // 0, or none: the highest
+		run, err := app.Start(ctx, "greet", []byte(`"ann"`), stepwell.Version(version))
 		if err != nil {
 			panic(err)
 		}
@@ -113,7 +113,7 @@ func ExampleWorkflow_Start() {
 	defer stop()
 	ctx := context.Background()
 	for range 2 {
-		run, err := invoice.Start(ctx, app, 17, stepwell.StartOptions{ID: "invoice-17", Priority: 4})
+		run, err := invoice.Start(ctx, app, 17, stepwell.RunID("invoice-17"), stepwell.Priority(4))
 		if errors.Is(err, stepwell.ErrRunExists) {
 			fmt.Println("it exists")
 			continue
@@ -143,7 +143,7 @@ func ExampleWorkflow_Get() {
 	app, stop := exampleApp(add)
 	defer stop()
 	ctx := context.Background()
-	_, _ = add.Start(ctx, app, []int{2, 3}, stepwell.StartOptions{ID: "sum"})
+	_, _ = add.Start(ctx, app, []int{2, 3}, stepwell.RunID("sum"))
 	fmt.Println(add.Get(app, "sum").Result(ctx))
 	// Output: 5 <nil>
 }
@@ -241,7 +241,7 @@ func ExampleWhere() {
 func ExampleChildCall_Run() {
 	ship := stepwell.Define("ship", func(_ stepwell.Context, box string) (string, error) { return "parcel of " + box, nil })
 	order := stepwell.Define("order", func(ctx stepwell.Context, box string) (string, error) {
-		return ship.Child(stepwell.ChildOptions{ID: "ship-" + box}).Run(ctx, box)
+		return ship.Child(stepwell.RunID("ship-"+box)).Run(ctx, box)
 	})
 	app, stop := exampleApp(order, ship)
 	defer stop()
@@ -274,4 +274,23 @@ func ExampleDetached() {
 	}
 	fmt.Println(audit.Get(app, id).Result(ctx))
 	// Output: audited <nil>
+}
+
+// A start with an ID of the caller's, for later, before others, with what it is found by.
+func ExampleRunID() {
+	app, stop := exampleApp()
+	defer stop()
+	ctx := context.Background()
+	_, err := app.Start(ctx, "report", []byte(`{"year":2026}`), stepwell.RunID("report-2026"), stepwell.Delay(time.Hour), stepwell.Priority(4),
+		stepwell.Tags(map[string]string{"by": "ann"}), stepwell.Attributes(map[string]any{"city": "Ulm"}))
+	if err != nil {
+		panic(err)
+	}
+	run, err := app.Get(ctx, "report-2026")
+	fmt.Println(run.Status, run.Priority, string(run.Attributes["city"]), err)
+	_, err = app.Start(ctx, "report", []byte(`{}`), stepwell.RunID("report-2026"))
+	fmt.Println(errors.Is(err, stepwell.ErrRunExists))
+	// Output:
+	// pending 4 "Ulm" <nil>
+	// true
 }

@@ -137,7 +137,7 @@ func ExampleNonRetryable() {
 	})
 	app, stop := exampleApp(reserve)
 	defer stop()
-	run, _ := reserve.Start(context.Background(), app, 0, stepwell.StartOptions{ID: "reserve-1"})
+	run, _ := reserve.Start(context.Background(), app, 0, stepwell.RunID("reserve-1"))
 	_, err := run.Result(context.Background())
 	fmt.Println(err)
 	fmt.Println(attempts, "attempt")

@@ -104,7 +104,7 @@ func ExampleAwaitRun() {
 	app, _ := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{report, mail}})
 	defer background(app)()
 	ctx := context.Background()
-	_, _ = report.Start(ctx, app, "Monday", stepwell.StartOptions{ID: "report-monday"})
+	_, _ = report.Start(ctx, app, "Monday", stepwell.RunID("report-monday"))
 	for _, id := range []string{"report-monday", "report-sunday"} {
 		run, _ := mail.Start(ctx, app, id)
 		fmt.Println(run.Result(ctx))

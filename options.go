@@ -1,7 +1,6 @@
 package stepwell
 
 import (
-	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -10,70 +9,85 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// StartOption changes how a run starts: [Key], [Retention], or a whole [StartOptions].
-type StartOption interface{ startOption(*StartOptions) }
+// StartOption changes how a run starts: [RunID], [Key], [Delay], [Retention], [Timeout], [Priority], [Version], [Tags],
+// [Attributes], [In].
+type StartOption interface{ startOption(*startOptions) }
 
-// StartOptions says how a run starts. The zero value is a run that starts now, under a new ID. A field that
-// is not set leaves what an option before it said.
-type StartOptions struct {
-	// ID is the run's ID, chosen by the caller: 1 to 128 characters of [A-Za-z0-9_.:@~-]. Used again: [ErrRunExists],
-	// unless Key is there too, and that run's: then it is the same start again, and that run is returned. Where they are two runs', the error names both.
-	ID string
-	// Key is an idempotency key, unique per workflow for as long as the run is kept: used again, the existing run is returned. A start with the context of
-	// a step's body, without a key and an ID, has the step's: the next attempt finds the run that this one started. A second such start of the same
-	// workflow in one body is refused with [ErrInvalid].
-	Key string
-	// Delay is how long the run stays pending at least.
-	Delay time.Duration
-	// Retention is how long the run is kept after its end; 0: as the workflow says; [Forever]. [Config].MaxRetention may lower it: see [Run.Retention].
-	Retention time.Duration
-	// Timeout is how long the run may take from when it begins, over all its segments; 0: as the workflow says; [Forever]: no limit. Then it is cancelled,
-	// and fails with code TIMEOUT when its code has cleaned up.
-	Timeout time.Duration
-	// Priority is from 1 to 4; 4 is served first; 0 means 2. Who has waited a minute counts one higher, and so on.
-	Priority int
-	// Version is the version of the workflow; 0: the one it was started with in code, or the highest that a worker knows.
-	Version int
-	// Context is kept with the run: a trace parent, the caller's tags.
-	Context map[string]string
-	// Attributes are what the run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB together; see [SetAttribute].
+// startOptions says how a run starts. The zero value is a run that starts now, under a new ID.
+type startOptions struct {
+	ID         string
+	Key        string
+	Delay      time.Duration
+	Retention  time.Duration // 0: as the workflow says
+	Timeout    time.Duration // the same
+	Priority   int           // 1 to 4; 0: 2
+	Version    int           // 0: the one that it was started with in code, or the highest that a worker knows
+	Context    map[string]string
 	Attributes map[string]any
-	// In is a transaction of the caller's, in the database of the App's world: the run is born when that commits, and was never there when it
-	// is rolled back. See [In].
-	In world.Tx
+	In         world.Tx
 
 	retention time.Duration // the workflow's
 	timeout   time.Duration // the same
 }
 
-func (o StartOptions) startOption(to *StartOptions) {
-	o.retention, o.timeout = to.retention, to.timeout
-	o.ID, o.Key, o.Delay = cmp.Or(o.ID, to.ID), cmp.Or(o.Key, to.Key), cmp.Or(o.Delay, to.Delay)
-	o.Retention, o.Timeout = cmp.Or(o.Retention, to.Retention), cmp.Or(o.Timeout, to.Timeout)
-	o.Priority, o.Version = cmp.Or(o.Priority, to.Priority), cmp.Or(o.Version, to.Version)
-	if o.Context == nil {
-		o.Context = to.Context
-	}
-	if o.Attributes == nil {
-		o.Attributes = to.Attributes
-	}
-	if o.In == nil {
-		o.In = to.In
-	}
-	*to = o
-}
+type runIDOption string
+
+// RunID chooses the ID of a run: 1 to 128 characters of [A-Za-z0-9_.:@~-]. It fits starts and children. Used again:
+// [ErrRunExists], unless a [Key] is there too, and that run's: then it is the same start again, and that run is
+// returned. Where they are two runs', the error names both. The future of a child whose ID is taken fails with
+// [ErrRunExists]. Without it, and for "", the ID is a new one; a child's is the same on replay.
+func RunID(id string) runIDOption { return runIDOption(id) }
+
+func (id runIDOption) startOption(o *startOptions) { o.ID = string(id) }
+
+func (id runIDOption) childOption(o *childOptions) { o.ID = string(id) }
 
 type keyOption string
 
-// Key is the idempotency key of a start: see [StartOptions].
+// Key is an idempotency key, unique per workflow for as long as the run is kept: used again, the existing run is
+// returned. A start with the context of a step's body, without a key and an ID, has the step's: the next attempt finds
+// the run that this one started. A second such start of the same workflow in one body is refused with [ErrInvalid].
 func Key(key string) StartOption { return keyOption(key) }
 
-func (k keyOption) startOption(o *StartOptions) { o.Key = string(k) }
+func (k keyOption) startOption(o *startOptions) { o.Key = string(k) }
 
-func (d RetentionOption) startOption(o *StartOptions) { o.Retention = time.Duration(d) }
+type delayOption time.Duration
+
+// Delay is how long a run stays pending at least.
+func Delay(d time.Duration) StartOption { return delayOption(d) }
+
+func (d delayOption) startOption(o *startOptions) { o.Delay = time.Duration(d) }
+
+type priorityOption int
+
+// Priority is from 1 to 4; 4 is served first; 0 means 2. Who has waited a minute counts one higher, and so on. It fits
+// starts and children.
+func Priority(n int) priorityOption { return priorityOption(n) }
+
+func (n priorityOption) startOption(o *startOptions) { o.Priority = int(n) }
+
+func (n priorityOption) childOption(o *childOptions) { o.Priority = int(n) }
+
+type tagsOption map[string]string
+
+// Tags are kept with a run as its context: a trace parent, the caller's tags.
+func Tags(tags map[string]string) StartOption { return tagsOption(tags) }
+
+func (t tagsOption) startOption(o *startOptions) { o.Context = t }
+
+type attributesOption map[string]any
+
+// Attributes are what a run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB together; see [SetAttribute].
+func Attributes(all map[string]any) StartOption { return attributesOption(all) }
+
+func (a attributesOption) startOption(o *startOptions) { o.Attributes = a }
+
+func (d retentionOption) startOption(o *startOptions) { o.Retention = time.Duration(d) }
+
+func (d retentionOption) childOption(o *childOptions) { o.Retention = time.Duration(d) }
 
 // check refuses what makes no sense, before anything is written.
-func (o *StartOptions) check() error {
+func (o *startOptions) check() error {
 	switch {
 	case o.Delay < 0:
 		return fmt.Errorf("%w: delay %s: must not be negative", ErrInvalid, o.Delay)
@@ -99,7 +113,7 @@ func (o *StartOptions) check() error {
 }
 
 // birth is what the log keeps of the options.
-func (o *StartOptions) birth(workflow string, limit time.Duration) world.Birth {
+func (o *startOptions) birth(workflow string, limit time.Duration) world.Birth {
 	b := world.Birth{Workflow: workflow, Version: o.Version, Key: o.Key, Priority: 1, Context: o.Context}
 	if o.Priority > 0 {
 		b.Priority = o.Priority - 1

@@ -27,18 +27,18 @@ func (e *PayloadError) Error() string {
 // Unwrap returns what did not fit.
 func (e *PayloadError) Unwrap() error { return e.Err }
 
-// PayloadErrorsOption is what [PayloadErrors] returns: it fits waits for events, hooks and webhooks.
-type PayloadErrorsOption struct{}
+// payloadErrorsOption fits waits for events, hooks and webhooks.
+type payloadErrorsOption struct{}
 
 // PayloadErrors lets a wait for an event, or what receives from a hook, get a payload that its type cannot hold as a [*PayloadError]. Without it such a payload
 // is set aside: the log records it, [App.Why] and the journal show it with what did not fit, nobody gets it, and the wait goes on with the next.
 //
 // Either way the record decides on replay, whatever the type is by then, and whether the code asks for this by then.
-func PayloadErrors() PayloadErrorsOption { return PayloadErrorsOption{} }
+func PayloadErrors() payloadErrorsOption { return payloadErrorsOption{} }
 
-func (PayloadErrorsOption) waitOption(o *waitOptions)       { o.tell = true }
-func (PayloadErrorsOption) hookOption(o *hookOptions)       { o.tell = true }
-func (PayloadErrorsOption) webhookOption(o *webhookOptions) { o.tell = true }
+func (payloadErrorsOption) waitOption(o *waitOptions)       { o.tell = true }
+func (payloadErrorsOption) hookOption(o *hookOptions)       { o.tell = true }
+func (payloadErrorsOption) webhookOption(o *webhookOptions) { o.tell = true }
 
 // incoming is what one wait decodes payloads with. The one that fitted it keeps, so that it is decoded once.
 type incoming[T any] struct {

@@ -14,12 +14,13 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Step runs fn once, records what it returned, and returns that: on replay fn does not run again. The name is what the result is
-// recorded under; the same name again is the next occurrence.
+// Step runs fn once, records what it returned, and returns that: on replay fn does not run again. The name is what the
+// result is recorded under; the same name again is the next occurrence.
 //
 // fn runs at least once: if the process dies before its result is recorded it runs again, as the next attempt. Hand
-// [StepInfo].IdempotencyKey to whatever must not be done twice. A failing fn is tried again as [Retry] says: three attempts
-// unless told otherwise; then Step returns a [*StepError]. [Fatal] and [RetryAfter] in what fn returns decide otherwise.
+// [StepInfo].IdempotencyKey to whatever must not be done twice. A failing fn is tried again as [Retry] says: three
+// attempts unless told otherwise; then Step returns a [*StepError]. [Fatal] and [RetryAfter] in what fn returns decide
+// otherwise.
 //
 // What Step returns has always made the round trip through JSON, on the first run too.
 func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
@@ -81,14 +82,15 @@ func (c *stepCall[T]) run(ctx context.Context) ([]byte, error) {
 	return c.back.encode(v, c.limit)
 }
 
-// landing is where the body of a step leaves its result, as it came out of the round trip, for the code that waits for it in the same process. What replays
-// the log decodes its own.
+// landing is where the body of a step leaves its result, as it came out of the round trip, for the code that waits for
+// it in the same process. What replays the log decodes its own.
 type landing[T any] struct {
 	out  T // what the body returned, while it is encoded
 	kept atomic.Pointer[codec.Kept[T]]
 }
 
-// encode encodes what a body returned; what does not make the round trip fails the step at once, as a retry would not help.
+// encode encodes what a body returned; what does not make the round trip fails the step at once, as a retry would not
+// help.
 func (l *landing[T]) encode(v T, limit int) ([]byte, error) {
 	l.out = v
 	b, k, err := codec.RoundTrip(&l.out, limit)
@@ -118,8 +120,8 @@ type RegisteredStep[In, Out any] struct {
 	fault  error
 }
 
-// DefineStep gives a function a name under which every worker can run it. Its input is recorded, so it must encode as JSON. What
-// is wrong with a definition shows in [New].
+// DefineStep gives a function a name under which every worker can run it. Its input is recorded, so it must encode as
+// JSON. What is wrong with a definition shows in [New].
 func DefineStep[In, Out any](name string, fn func(ctx context.Context, in In) (Out, error), opts ...StepOption) *RegisteredStep[In, Out] {
 	s := &RegisteredStep[In, Out]{name: name, fn: fn}
 	s.fault = errors.Join(world.CheckName("step name", name), stepPolicy(&s.policy, opts))
@@ -166,8 +168,8 @@ func (s *RegisteredStep[In, Out]) Run(ctx Context, in In, opts ...StepOption) (O
 	return s.Start(ctx, in, opts...).Get(ctx)
 }
 
-// Start asks for the step and goes on; the result is the future's. Of several that are asked for at once, one runs in place and
-// the others are queued for every worker.
+// Start asks for the step and goes on; the result is the future's. Of several that are asked for at once, one runs in
+// place and the others are queued for every worker.
 func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) *Future[Out] {
 	if s == nil {
 		return failedFuture[Out](missing("the registered step"))
@@ -229,8 +231,8 @@ type Retry struct {
 
 type nonRetryable struct{ is func(error) bool }
 
-// NonRetryable makes errors of a type final for a step: one anywhere in the chain of what a body returns, joined errors included,
-// ends the step at once.
+// NonRetryable makes errors of a type final for a step: one anywhere in the chain of what a body returns, joined errors
+// included, ends the step at once.
 func NonRetryable[T error]() StepOption {
 	return nonRetryable{func(err error) bool {
 		_, ok := errors.AsType[T](err)
@@ -247,18 +249,19 @@ func (r Retry) stepOption(p *engine.Policy) {
 	p.Attempts, p.Backoff, p.Base, p.Cap, p.Jitter, p.Total = r.Attempts, r.Backoff, r.Base, r.Cap, r.Jitter, r.Total
 }
 
-// TimeoutOption is what [Timeout] returns: it fits steps, waits, workflows and starts.
-type TimeoutOption time.Duration
+// timeoutOption fits steps, waits, workflows, starts and children.
+type timeoutOption time.Duration
 
-// Timeout limits one attempt of a step, or a wait for an event. The context of an attempt whose time is up ends, with cause
-// [ErrTimeout]; an error that the body returns then is tried again, if attempts are left. A value that it returns all the same
-// counts: the work is done.
+// Timeout limits one attempt of a step, or a wait for an event. The context of an attempt whose time is up ends, with
+// cause [ErrTimeout]; an error that the body returns then is tried again, if attempts are left. A value that it returns
+// all the same counts: the work is done.
 //
-// Of a workflow, or a start, it limits the whole run, from when it begins and over all its segments: then the run is cancelled
-// (see [CancelCause]), its code cleans up, and it fails with code TIMEOUT and an error that is [ErrTimeout].
-func Timeout(d time.Duration) TimeoutOption { return TimeoutOption(d) }
+// Of a workflow, a start or a child it limits the whole run, from when it begins and over all its segments; [Forever]:
+// no limit. Then the run is cancelled (see [CancelCause]), its code cleans up, and it fails with code TIMEOUT and an
+// error that is [ErrTimeout].
+func Timeout(d time.Duration) timeoutOption { return timeoutOption(d) }
 
-func (t TimeoutOption) stepOption(p *engine.Policy) {
+func (t timeoutOption) stepOption(p *engine.Policy) {
 	p.Timeout = time.Duration(t)
 	if t == 0 {
 		p.Timeout = -1 // refused by Validate: a timeout of nothing is a mistake

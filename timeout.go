@@ -9,16 +9,22 @@ import (
 	"github.com/stepwell/stepwell/internal/engine"
 )
 
-func (t TimeoutOption) workflowOption(o *workflowOptions) {
+func (t timeoutOption) workflowOption(o *workflowOptions) {
 	if t <= 0 {
 		o.faults = append(o.faults, fmt.Errorf("%w: timeout %s: must be above zero", ErrInvalid, time.Duration(t)))
 	}
 	o.timeout = time.Duration(t)
 }
 
-func (t TimeoutOption) startOption(o *StartOptions) {
+func (t timeoutOption) startOption(o *startOptions) {
 	if o.Timeout = time.Duration(t); t == 0 {
 		o.Timeout = -2 // refused: a timeout of nothing is a mistake
+	}
+}
+
+func (t timeoutOption) childOption(o *childOptions) {
+	if o.Timeout = time.Duration(t); t == 0 {
+		o.Timeout = -2 // the same
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// InOption is what [In] returns: it fits starts and sends.
-type InOption struct{ tx world.Tx }
+// inOption fits starts and sends.
+type inOption struct{ tx world.Tx }
 
 // In makes a start or a send part of a transaction of the caller's, in the database of the App's world: it happens when the transaction commits, and
 // never happened when it is rolled back. postgres.Tx and postgres.SQLTx make tx of what the application has.
@@ -17,19 +17,19 @@ type InOption struct{ tx world.Tx }
 //	run, err := Order.Start(ctx, app, in, stepwell.In(postgres.Tx(tx)))
 //
 // A world that cannot share transactions refuses it with [ErrInvalid].
-func In(tx world.Tx) InOption {
+func In(tx world.Tx) inOption {
 	if tx == nil {
 		tx = noTx{} // which every world refuses: a transaction was meant
 	}
-	return InOption{tx}
+	return inOption{tx}
 }
 
 // noTx is a transaction that is not there.
 type noTx struct{ world.Tx }
 
-func (o InOption) startOption(s *StartOptions) { s.In = o.tx }
+func (o inOption) startOption(s *startOptions) { s.In = o.tx }
 
-func (o InOption) sendOption(s *sending) { s.in = o.tx }
+func (o inOption) sendOption(s *sending) { s.in = o.tx }
 
 // deliverIn sends within the caller's transaction.
 func (a *App) deliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) error {

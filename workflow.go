@@ -48,41 +48,48 @@ type workflowOptions struct {
 	faults    []error
 }
 
-// VersionOption is what [Version] returns: it fits definitions and continuations.
-type VersionOption int
+// versionOption fits definitions, continuations, starts and children.
+type versionOption int
 
-// Version gives a workflow's code a version, from 1, which is the default. A run keeps the version that it was started with; an
-// App can have several versions of one workflow.
-func Version(n int) VersionOption { return VersionOption(n) }
+// Version gives a workflow's code a version, from 1, which is the default. A run keeps the version that it was started
+// with; an App can have several versions of one workflow. A start, and a child, gets the version of the definition that
+// starts it, or, where it is started by name, the highest that a worker knows; a Version there chooses another, and 0
+// none.
+func Version(n int) versionOption { return versionOption(n) }
 
-func (v VersionOption) continueOption(o *continueOptions) { o.version = int(v) }
+func (v versionOption) continueOption(o *continueOptions) { o.version = int(v) }
 
-func (v VersionOption) workflowOption(o *workflowOptions) {
+func (v versionOption) startOption(o *startOptions) { o.Version = int(v) }
+
+func (v versionOption) childOption(o *childOptions) { o.Version = int(v) }
+
+func (v versionOption) workflowOption(o *workflowOptions) {
 	if v < 1 || v > world.MaxVersion {
 		o.faults = append(o.faults, fmt.Errorf("%w: version %d: want 1 to %d", ErrInvalid, int(v), world.MaxVersion))
 	}
 	o.version = int(v)
 }
 
-// RetentionOption is what [Retention] returns: it fits workflows and starts.
-type RetentionOption time.Duration
+// retentionOption fits workflows, starts and children.
+type retentionOption time.Duration
 
-// Retention says how long runs are kept after their end; the default is 30 days. [Forever] keeps them. It is lowered to [Config].MaxRetention, 365 days
-// by default: what is lowered is said in the log, of a workflow by [New], of a start when it is made; [Run.Retention] and [App.Get] tell what holds.
-func Retention(d time.Duration) RetentionOption { return RetentionOption(d) }
+// Retention says how long runs are kept after their end; the default is 30 days. [Forever] keeps them. It is lowered to
+// [Config].MaxRetention, 365 days by default: what is lowered is said in the log, of a workflow by [New], of a start
+// when it is made; [Run.Retention] and [App.Get] tell what holds.
+func Retention(d time.Duration) retentionOption { return retentionOption(d) }
 
 // Forever is the retention of runs that are never deleted; it needs [Config].MaxRetention to be Forever too.
 const Forever = time.Duration(-1)
 
-func (d RetentionOption) workflowOption(o *workflowOptions) {
+func (d retentionOption) workflowOption(o *workflowOptions) {
 	if d < 0 && time.Duration(d) != Forever {
 		o.faults = append(o.faults, fmt.Errorf("%w: retention %s: must not be negative", ErrInvalid, time.Duration(d)))
 	}
 	o.retention = time.Duration(d)
 }
 
-// Define gives a function a name under which it runs durably. Names are made of letters, digits, '_', '.' and '-', at most 128;
-// they are recorded, so a renamed workflow is another one. What is wrong with a definition shows in [New].
+// Define gives a function a name under which it runs durably. Names are made of letters, digits, '_', '.' and '-', at
+// most 128; they are recorded, so a renamed workflow is another one. What is wrong with a definition shows in [New].
 //
 // The function must be deterministic: see the package comment.
 func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), opts ...WorkflowOption) *Workflow[In, Out] {
@@ -139,11 +146,11 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 	return replay.Outcome{Err: codec.FromError(err, e.errors)}
 }
 
-// Start begins a run of the workflow. It returns when the run is durable; it is not lost from then on. Where app works (see
-// [App.Run]) and has a free slot, the run begins at once, in place.
+// Start begins a run of the workflow. It returns when the run is durable; it is not lost from then on. Where app works
+// (see [App.Run]) and has a free slot, the run begins at once, in place.
 //
-// Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken by a run that has not the [Key]; encoding errors
-// of the input. With the key of a run that is kept, that run is returned: see [Run.Existed].
+// Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken by a run that has not the [Key];
+// encoding errors of the input. With the key of a run that is kept, that run is returned: see [Run.Existed].
 func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...StartOption) (*Run[Out], error) {
 	switch {
 	case w == nil:
@@ -158,7 +165,7 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 	if err != nil {
 		return nil, fmt.Errorf("start %s: input: %w", w.name, err)
 	}
-	o := StartOptions{retention: w.retention, timeout: w.timeout}
+	o := startOptions{retention: w.retention, timeout: w.timeout}
 	if err := given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
 		return nil, fmt.Errorf("start %s: %w", w.name, err)
 	}
@@ -185,13 +192,14 @@ func (r *Run[Out]) ID() string { return r.id }
 // Existed reports whether the run was there already: its idempotency key had been used.
 func (r *Run[Out]) Existed() bool { return r.existed }
 
-// Retention is how long the run is kept after its end, where this call has made it: [Forever], or a time that [Config].MaxRetention may have lowered; where
-// the App's world is a server, that of the server may be lower still. It is 0 in handles of runs that were there. [App.Get] tells what holds of any run.
+// Retention is how long the run is kept after its end, where this call has made it: [Forever], or a time that
+// [Config].MaxRetention may have lowered; where the App's world is a server, that of the server may be lower still. It
+// is 0 in handles of runs that were there. [App.Get] tells what holds of any run.
 func (r *Run[Out]) Retention() time.Duration { return r.retention }
 
-// Result waits until the run is over and returns what it came to. Where it failed or was cancelled the error is a [*RunError].
-// When ctx ends first, its error is returned; the run goes on.
-// Called in a step's body, with the body's context, it lends the body's slot to others while it waits.
+// Result waits until the run is over and returns what it came to. Where it failed or was cancelled the error is a
+// [*RunError]. When ctx ends first, its error is returned; the run goes on. Called in a step's body, with the body's
+// context, it lends the body's slot to others while it waits.
 func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
 	if r == nil || r.app == nil {

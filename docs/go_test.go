@@ -360,7 +360,7 @@ func (c *checker) types(code string) (faults []error) {
 }
 
 // apiNames are names of the API where text mentions them: package or type, and what is of it.
-var apiNames = regexp.MustCompile(`\b(stepwell|keyring|observe|push|stepwelltest|app|App|Config|StartOptions|ChildOptions|ForkOptions|ListFilter|Retry|StepError|RunError)\.([A-Z]\w*)`)
+var apiNames = regexp.MustCompile(`\b(stepwell|keyring|observe|push|stepwelltest|app|App|Config|ForkOptions|ListFilter|Retry|StepError|RunError)\.([A-Z]\w*)`)
 
 // names checks that what the text of the pages calls by name is there.
 func (c *checker) names(t *testing.T) {

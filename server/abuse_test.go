@@ -198,7 +198,7 @@ func FuzzRoutes(f *testing.F) {
 		}
 		s.Drain() // nothing waits
 		openWebhooks(t, w)
-		if _, err := app.Start(t.Context(), "order", []byte("{}"), stepwell.StartOptions{ID: "no-such-run", Key: "k"}); err != nil {
+		if _, err := app.Start(t.Context(), "order", []byte("{}"), stepwell.RunID("no-such-run"), stepwell.Key("k")); err != nil {
 			t.Fatal(err)
 		}
 		req, err := http.NewRequestWithContext(t.Context(), []string{"GET", "POST", "DELETE", "PUT"}[method%4], "http://127.0.0.1/", strings.NewReader(body))

@@ -49,7 +49,7 @@ func TestRetentionThatIsLowered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := app.Start(t.Context(), "order", []byte("{}"), stepwell.StartOptions{ID: "always", Retention: stepwell.Forever, Delay: time.Hour}); err != nil {
+	if _, err := app.Start(t.Context(), "order", []byte("{}"), stepwell.RunID("always"), stepwell.Retention(stepwell.Forever), stepwell.Delay(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{"long": "365d", "always": "forever"} {

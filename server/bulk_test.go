@@ -30,7 +30,7 @@ func manyRuns(t *testing.T, w world.World, runs int) (*Server, *lines) {
 		t.Fatal(err)
 	}
 	for i := range runs {
-		if _, err := app.Start(t.Context(), "later", json.RawMessage("1"), stepwell.StartOptions{ID: fmt.Sprintf("r%03d", i)}); err != nil {
+		if _, err := app.Start(t.Context(), "later", json.RawMessage("1"), stepwell.RunID(fmt.Sprintf("r%03d", i))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -46,7 +46,7 @@ func TestIdleConnections(t *testing.T) {
 func TestSpareConnections(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{}, Serving{MaxConnections: 2, MaxPerAddress: 100})
-	if _, err := s.server.app.Start(t.Context(), "order", []byte("1"), stepwell.StartOptions{ID: "w1"}); err != nil {
+	if _, err := s.server.app.Start(t.Context(), "order", []byte("1"), stepwell.RunID("w1")); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

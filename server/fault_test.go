@@ -104,7 +104,7 @@ func cutOnce(t *testing.T, how string, n int) (least int, cut bool) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- app.Run(ctx) }()
-	if _, err := harmedFlow.Start(t.Context(), client, 1, stepwell.StartOptions{ID: "r"}); err != nil {
+	if _, err := harmedFlow.Start(t.Context(), client, 1, stepwell.RunID("r")); err != nil {
 		t.Fatal(err)
 	}
 	if err := harmedEvent.Send(t.Context(), client, "r", "go"); err != nil {
@@ -171,7 +171,7 @@ func TestKillRemoteWorkerAtEachCall(t *testing.T) {
 // begin starts a run and sends what it waits for.
 func begin(t *testing.T, client *stepwell.App, run string) {
 	t.Helper()
-	if _, err := harmedFlow.Start(t.Context(), client, 1, stepwell.StartOptions{ID: run}); err != nil {
+	if _, err := harmedFlow.Start(t.Context(), client, 1, stepwell.RunID(run)); err != nil {
 		t.Fatal(err)
 	}
 	if err := harmedEvent.Send(t.Context(), client, run, "go"); err != nil {
@@ -307,7 +307,7 @@ func insist(t *testing.T, what string, do func() error) {
 func asks(t *testing.T, client *stepwell.App, run string) {
 	t.Helper()
 	insist(t, "start "+run, func() error {
-		_, err := harmedFlow.Start(t.Context(), client, 1, stepwell.StartOptions{ID: run})
+		_, err := harmedFlow.Start(t.Context(), client, 1, stepwell.RunID(run))
 		return err
 	})
 	insist(t, "signal "+run, func() error {

@@ -107,17 +107,18 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 	if b.Input == nil {
 		b.Input = json.RawMessage("null")
 	}
-	o := stepwell.StartOptions{
-		ID: b.ID, Key: key, Version: b.Version, Priority: b.Priority, Delay: time.Duration(b.Delay), Timeout: time.Duration(b.Timeout),
-		Retention: time.Duration(b.RetentionDays) * 24 * time.Hour, Context: traceOf(r.Header, b.Context),
-	}
+	attributes := make(map[string]any, len(b.Attributes))
 	for name, v := range b.Attributes {
-		if o.Attributes == nil {
-			o.Attributes = map[string]any{}
-		}
-		o.Attributes[name] = v
+		attributes[name] = v
 	}
-	started, err := s.app.Start(r.Context(), r.PathValue("workflow"), b.Input, o)
+	opts := []stepwell.StartOption{
+		stepwell.RunID(b.ID), stepwell.Key(key), stepwell.Version(b.Version), stepwell.Priority(b.Priority), stepwell.Delay(time.Duration(b.Delay)),
+		stepwell.Retention(time.Duration(b.RetentionDays) * 24 * time.Hour), stepwell.Tags(traceOf(r.Header, b.Context)), stepwell.Attributes(attributes),
+	}
+	if b.Timeout != 0 { // 0: as the workflow says
+		opts = append(opts, stepwell.Timeout(time.Duration(b.Timeout)))
+	}
+	started, err := s.app.Start(r.Context(), r.PathValue("workflow"), b.Input, opts...)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func TestConnections(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{}, Serving{})
-	if _, err := s.server.app.Start(t.Context(), "order", []byte("1"), stepwell.StartOptions{ID: "w1"}); err != nil {
+	if _, err := s.server.app.Start(t.Context(), "order", []byte("1"), stepwell.RunID("w1")); err != nil {
 		t.Fatal(err)
 	}
 	c := s.ask("/v1/runs/w1?wait=60s")

@@ -232,7 +232,7 @@ func wireUnderFire(t *testing.T, worlds ...world.World) {
 		run := fmt.Sprint("r", len(all))
 		asks(t, client, run)
 		insist(t, "start c"+run, func() error {
-			_, err := chattyFlow.Start(t.Context(), client, 1, stepwell.StartOptions{ID: "c" + run})
+			_, err := chattyFlow.Start(t.Context(), client, 1, stepwell.RunID("c"+run))
 			return err
 		})
 		all = append(all, run)

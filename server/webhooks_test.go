@@ -79,7 +79,7 @@ func (r *rig) opens(in hookSpec) (url string) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	if _, err := r.server.app.Start(r.Context(), "desk", input, stepwell.StartOptions{ID: in.Token}); err != nil {
+	if _, err := r.server.app.Start(r.Context(), "desk", input, stepwell.RunID(in.Token)); err != nil {
 		r.Fatal(err)
 	}
 	r.until("webhook "+in.Token, func() bool { _, err := r.server.app.Webhook(r.Context(), "wh_"+in.Token); return err == nil })

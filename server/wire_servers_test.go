@@ -259,7 +259,7 @@ func TestCopiesComeToTwoServers(t *testing.T) {
 	defer stop()
 	const runs, steps = 5, 4
 	for i := range runs {
-		run, err := flow.Start(t.Context(), app, steps, stepwell.StartOptions{ID: fmt.Sprint("copied-", i)})
+		run, err := flow.Start(t.Context(), app, steps, stepwell.RunID(fmt.Sprint("copied-", i)))
 		if err != nil {
 			t.Fatal(err)
 		}

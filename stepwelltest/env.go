@@ -115,7 +115,7 @@ func Start[In, Out any](e *Env, workflow *stepwell.Workflow[In, Out], in In, opt
 	e.t.Helper()
 	run := &Run[Out]{env: e, get: workflow.Get, n: len(e.life.started)}
 	name := fmt.Sprintf("run-%d", run.n+1)
-	all := append([]stepwell.StartOption{stepwell.StartOptions{ID: name}}, opts...)
+	all := append([]stepwell.StartOption{stepwell.RunID(name)}, opts...)
 	e.must(act{"start " + workflow.Name(), func(l *life) error {
 		started, err := workflow.Start(l.ctx, l.client, in, all...)
 		if err == nil {

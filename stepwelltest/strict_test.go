@@ -62,10 +62,10 @@ var broken = map[string]struct {
 		return child.Child().Run(ctx, *calls)
 	}, []string{`child run "child" with input 2   strict_test.go:`, `with input 3   strict_test.go:`}},
 	"a child's ID": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
-		return child.Child(stepwell.ChildOptions{ID: fmt.Sprint("c", *calls)}).Run(ctx, 1)
+		return child.Child(stepwell.RunID(fmt.Sprint("c", *calls))).Run(ctx, 1)
 	}, []string{"with ID c2   strict_test.go:", "with ID c3   strict_test.go:"}},
 	"a child's options": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
-		return child.Child(stepwell.ChildOptions{Timeout: time.Duration(*calls) * time.Hour}).Run(ctx, 1)
+		return child.Child(stepwell.Timeout(time.Duration(*calls)*time.Hour)).Run(ctx, 1)
 	}, []string{`child run "child" with content`, `"timeout":7200000000000`, `"timeout":10800000000000`, "}   strict_test.go:"}},
 	"a closure's options": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
 		return nil, stepwell.Do(ctx, "ship", nothing, stepwell.Retry{Attempts: *calls + 1})

@@ -82,7 +82,7 @@ func TestMetrics(t *testing.T) {
 			Definitions: []stepwell.Definition{order, broken}, SweepInterval: 3 * time.Minute,
 		})
 		for _, id := range []string{"o1", "o2", "o3"} {
-			if _, err := order.Start(t.Context(), p.App, "", stepwell.StartOptions{ID: id}); err != nil {
+			if _, err := order.Start(t.Context(), p.App, "", stepwell.RunID(id)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -89,7 +89,7 @@ func TestOneTraceAcrossProcesses(t *testing.T) {
 				defer w.Close()
 				cfg := stepwell.Config{Definitions: []stepwell.Definition{order}}
 				first := begin(t, w, telemetry.Options{}, cfg)
-				if _, err := order.Start(t.Context(), first.App, "", stepwell.StartOptions{ID: "o1", Context: test.context}); err != nil {
+				if _, err := order.Start(t.Context(), first.App, "", stepwell.RunID("o1"), stepwell.Tags(test.context)); err != nil {
 					t.Fatal(err)
 				}
 				<-time.After(2 * time.Minute)
@@ -138,7 +138,7 @@ func family(tracer func() trace.Tracer, app func() *stepwell.App) (*stepwell.Wor
 	})
 	child := stepwell.Define("child", func(ctx stepwell.Context, _ int) (int, error) {
 		return stepwell.Step(ctx, "inner", func(ctx context.Context) (int, error) {
-			_, err := note.Start(ctx, app(), 0, stepwell.StartOptions{ID: "n1"})
+			_, err := note.Start(ctx, app(), 0, stepwell.RunID("n1"))
 			return 1, err
 		})
 	})
@@ -146,7 +146,7 @@ func family(tracer func() trace.Tracer, app func() *stepwell.App) (*stepwell.Wor
 		if _, err := stepwell.All(ctx, task.Start(ctx, 1), task.Start(ctx, 2, stepwell.Timeout(time.Hour))); err != nil {
 			return 0, err
 		}
-		return child.Child(stepwell.ChildOptions{ID: "c1"}).Run(ctx, 0)
+		return child.Child(stepwell.RunID("c1")).Run(ctx, 0)
 	})
 	return parent, []stepwell.Definition{parent, child, note, task}
 }
@@ -160,7 +160,7 @@ func TestFamiliesShareATrace(t *testing.T) {
 		parent, defs := family(func() trace.Tracer { return p.provider.Tracer("the author's") }, func() *stepwell.App { return p.App })
 		p = begin(t, w, telemetry.Options{}, stepwell.Config{Definitions: defs})
 		ctx, span := p.provider.Tracer("the author's").Start(t.Context(), "POST /order")
-		run, err := parent.Start(ctx, p.App, "", stepwell.StartOptions{ID: "p1"})
+		run, err := parent.Start(ctx, p.App, "", stepwell.RunID("p1"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestTasksOfAnotherProcessAreOfTheTrace(t *testing.T) {
 		wf := stepwell.Define("owner", func(ctx stepwell.Context, _ string) (int, error) { return task.Run(ctx, 1) }, stepwell.Version(3))
 		owner := begin(t, w, telemetry.Options{}, stepwell.Config{Definitions: []stepwell.Definition{wf}})
 		hand := begin(t, w, telemetry.Options{}, stepwell.Config{Definitions: []stepwell.Definition{task}})
-		run, err := wf.Start(t.Context(), owner.App, "", stepwell.StartOptions{ID: "r1", Context: map[string]string{"traceparent": caller, "tracestate": "v=1"}})
+		run, err := wf.Start(t.Context(), owner.App, "", stepwell.RunID("r1"), stepwell.Tags(map[string]string{"traceparent": caller, "tracestate": "v=1"}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func TestNoSpanTwice(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := order.Start(t.Context(), client, "", stepwell.StartOptions{ID: "o1"}); err != nil {
+				if _, err := order.Start(t.Context(), client, "", stepwell.RunID("o1")); err != nil {
 					t.Fatal(err)
 				}
 				cfg := stepwell.Config{Definitions: []stepwell.Definition{order}, CacheRuns: -1, SweepInterval: -1}
@@ -341,7 +341,7 @@ func TestAProviderWithoutOurGenerator(t *testing.T) {
 			defer w.Close()
 			spans := tracetest.NewInMemoryExporter()
 			p := begin(t, w, telemetry.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))}, stepwell.Config{Definitions: []stepwell.Definition{order}})
-			if _, err := order.Start(t.Context(), p.App, "", stepwell.StartOptions{ID: "o1", Context: above}); err != nil {
+			if _, err := order.Start(t.Context(), p.App, "", stepwell.RunID("o1"), stepwell.Tags(above)); err != nil {
 				t.Fatal(err)
 			}
 			<-time.After(10 * time.Minute)
@@ -388,7 +388,7 @@ func TestSampling(t *testing.T) {
 				}
 				p := begin(t, w, telemetry.Options{TracerProvider: sdktrace.NewTracerProvider(opts...), Sampler: test.sampler}, stepwell.Config{Definitions: []stepwell.Definition{order}})
 				for i := range 20 {
-					if _, err := order.Start(t.Context(), p.App, "", stepwell.StartOptions{ID: fmt.Sprint("o", i), Context: test.context}); err != nil {
+					if _, err := order.Start(t.Context(), p.App, "", stepwell.RunID(fmt.Sprint("o", i)), stepwell.Tags(test.context)); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -36,7 +36,7 @@ func TestWebhooksAreListedByTheirURL(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- app.Run(ctx) }()
-	if _, err := wait.Start(t.Context(), app, 0, stepwell.StartOptions{ID: "the-run"}); err != nil {
+	if _, err := wait.Start(t.Context(), app, 0, stepwell.RunID("the-run")); err != nil {
 		t.Fatal(err)
 	}
 	there := func() bool {

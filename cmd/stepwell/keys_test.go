@@ -62,7 +62,7 @@ func encrypted(t *testing.T) (path, keys string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := app.Start(context.Background(), "pay", []byte(`{"card":"4111-1111"}`), stepwell.StartOptions{ID: "run" + string(rune('0'+i))}); err != nil {
+		if _, err := app.Start(context.Background(), "pay", []byte(`{"card":"4111-1111"}`), stepwell.RunID("run"+string(rune('0'+i)))); err != nil {
 			t.Fatal(err)
 		}
 	}

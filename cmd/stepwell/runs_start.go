@@ -27,11 +27,15 @@ type begun struct {
 
 // startFlags are how a run is started.
 type startFlags struct {
-	stepwell.StartOptions
-	days           int
-	attrs, context []string
-	wait           bool
-	patience       *time.Duration
+	id, key                 string
+	version, priority, days int
+	delay, timeout          time.Duration
+	retention               time.Duration
+	attributes              map[string]any
+	tags                    map[string]string
+	attrs, context          []string
+	wait                    bool
+	patience                *time.Duration
 }
 
 func (c *cli) runsStart() *cobra.Command {
@@ -66,12 +70,12 @@ accepted: the run waits for one. With an idempotency key it can be started again
 		},
 	}
 	fl := cmd.Flags()
-	wordFlag(cmd, &flags.ID, "id", "`ID` of the run (default: a new one)")
-	wordFlag(cmd, &flags.Key, "key", "idempotency `key`: used again, it is the same run")
-	fl.IntVar(&flags.Version, "version", 0, "`version` of the workflow (default: the highest that a worker knows)")
-	fl.IntVar(&flags.Priority, "priority", 0, "from 1 to 4, which is served first (default 2)")
-	spanFlag(cmd, func(d time.Duration) { flags.Delay = d }, "delay", "how `long` it stays pending: 90s, 5m, 2h, 7d")
-	spanFlag(cmd, func(d time.Duration) { flags.Timeout = d }, "timeout", "how `long` it may take (default: as the workflow says)")
+	wordFlag(cmd, &flags.id, "id", "`ID` of the run (default: a new one)")
+	wordFlag(cmd, &flags.key, "key", "idempotency `key`: used again, it is the same run")
+	fl.IntVar(&flags.version, "version", 0, "`version` of the workflow (default: the highest that a worker knows)")
+	fl.IntVar(&flags.priority, "priority", 0, "from 1 to 4, which is served first (default 2)")
+	spanFlag(cmd, func(d time.Duration) { flags.delay = d }, "delay", "how `long` it stays pending: 90s, 5m, 2h, 7d")
+	spanFlag(cmd, func(d time.Duration) { flags.timeout = d }, "timeout", "how `long` it may take (default: as the workflow says)")
 	fl.IntVar(&flags.days, "retention-days", 0, "how many `days` it is kept after its end (default: as the workflow says)")
 	fl.StringArrayVar(&flags.attrs, "attr", nil, "an attribute that it starts with, `NAME=VALUE`; the value is JSON or a text; may be repeated")
 	fl.StringArrayVar(&flags.context, "context", nil, "what is kept with it, such as traceparent, `NAME=TEXT`; may be repeated")
@@ -87,17 +91,17 @@ func (f *startFlags) read() error {
 	if f.days < 0 || f.days > most {
 		return usagef(fmt.Sprintf("give 1 to %d", most), "--retention-days %d", f.days)
 	}
-	f.Retention = time.Duration(f.days) * 24 * time.Hour
+	f.retention = time.Duration(f.days) * 24 * time.Hour
 	for _, text := range f.attrs {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
 			return usagef("write NAME=VALUE, as in city=Ulm", "--attr %q has no value", text)
 		}
-		if f.Attributes == nil {
-			f.Attributes = map[string]any{}
+		if f.attributes == nil {
+			f.attributes = map[string]any{}
 		}
-		if f.Attributes[name] = value; json.Valid([]byte(value)) {
-			f.Attributes[name] = json.RawMessage(value)
+		if f.attributes[name] = value; json.Valid([]byte(value)) {
+			f.attributes[name] = json.RawMessage(value)
 		}
 	}
 	for _, text := range f.context {
@@ -105,12 +109,24 @@ func (f *startFlags) read() error {
 		if !ok {
 			return usagef("write NAME=TEXT", "--context %q has no text", text)
 		}
-		if f.Context == nil {
-			f.Context = map[string]string{}
+		if f.tags == nil {
+			f.tags = map[string]string{}
 		}
-		f.Context[name] = value
+		f.tags[name] = value
 	}
 	return nil
+}
+
+// options are the flags as the run's start takes them.
+func (f *startFlags) options() []stepwell.StartOption {
+	opts := []stepwell.StartOption{
+		stepwell.RunID(f.id), stepwell.Key(f.key), stepwell.Version(f.version), stepwell.Priority(f.priority), stepwell.Delay(f.delay),
+		stepwell.Retention(f.retention), stepwell.Tags(f.tags), stepwell.Attributes(f.attributes),
+	}
+	if f.timeout != 0 { // 0: as the workflow says
+		opts = append(opts, stepwell.Timeout(f.timeout))
+	}
+	return opts
 }
 
 // wordFlag is a flag that is a text. An empty one, as of a variable that is not set, is refused: it is not as if it were not given.
@@ -137,9 +153,9 @@ func spanFlag(cmd *cobra.Command, set func(time.Duration), flag, usage string) {
 }
 
 func (c *cli) start(ctx context.Context, db *database, workflow string, input json.RawMessage, flags *startFlags) error {
-	run, err := db.app.Start(ctx, workflow, input, flags.StartOptions)
+	run, err := db.app.Start(ctx, workflow, input, flags.options()...)
 	if err != nil {
-		return c.explain(err, flags.ID)
+		return c.explain(err, flags.id)
 	}
 	kept := stepwell.Kept(run.Retention())
 	if info, err := db.app.Get(ctx, run.ID()); err == nil && kept != 0 { // a server may have lowered it
@@ -147,8 +163,8 @@ func (c *cli) start(ctx context.Context, db *database, workflow string, input js
 	}
 	is := begun{acted{Run: run.ID(), Action: "start", Result: "created"}, workflow, kept}
 	text := fmt.Sprintf("started run %s\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
-	if kept := time.Duration(kept); kept > 0 && kept < flags.Retention {
-		text += fmt.Sprintf("\n  it is kept for %s after its end, not %s: that is the most here", human.Span(kept), human.Span(flags.Retention))
+	if kept := time.Duration(kept); kept > 0 && kept < flags.retention {
+		text += fmt.Sprintf("\n  it is kept for %s after its end, not %s: that is the most here", human.Span(kept), human.Span(flags.retention))
 	}
 	if run.Existed() {
 		is.Result = "existed"

@@ -39,7 +39,7 @@ func TestStartCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keeps.Start(t.Context(), "later", []byte("null"), stepwell.StartOptions{ID: "forever", Retention: stepwell.Forever, Delay: 24 * time.Hour}); err != nil {
+	if _, err := keeps.Start(t.Context(), "later", []byte("null"), stepwell.RunID("forever"), stepwell.Retention(stepwell.Forever), stepwell.Delay(24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {

@@ -108,7 +108,7 @@ func main() {
 	})
 	for _, p := range []Purchase{{"1", "lamp", 4900, "Oslo"}, {"2", "lamp", 4900, "Moon"}} {
 		fmt.Printf("order %s\n", p.Number)
-		run, err := Order.Start(ctx, app, p, stepwell.StartOptions{ID: "order-" + p.Number})
+		run, err := Order.Start(ctx, app, p, stepwell.RunID("order-"+p.Number))
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -131,7 +131,7 @@ func answerCancelPending(r *answers) {
 	client := r.client(wf)
 	unknown, err := client.Start(r.ctx, "a17-unknown", []byte("0"))
 	r.must(err)
-	delayed := begun(r, client, wf, 0, stepwell.StartOptions{Delay: time.Hour})
+	delayed := begun(r, client, wf, 0, stepwell.Delay(time.Hour))
 	r.must(client.Cancel(r.ctx, unknown.ID(), ""))
 	r.must(client.Cancel(r.ctx, delayed.ID(), ""))
 	endsAs(r, unknown, world.Cancelled)

@@ -83,7 +83,7 @@ func answerAged(r *answers) {
 	wf := stepwell.Define("a28-served", func(_ stepwell.Context, n int) (int, error) { served <- n; return n, nil })
 	var runs []*stepwell.Run[int]
 	for n := range 5 {
-		runs = append(runs, begun(r, r.client(wf), wf, n, stepwell.StartOptions{Priority: max(n, 1)}))
+		runs = append(runs, begun(r, r.client(wf), wf, n, stepwell.Priority(max(n, 1))))
 	}
 	r.stage.Age(r.T, runs[0].ID())
 	r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, MaxRuns: 1})

@@ -38,11 +38,11 @@ func echo(name string, opts ...stepwell.WorkflowOption) *stepwell.Workflow[int, 
 func answerTakenByStart(r *answers) {
 	wf, other := echo("a20-one"), echo("a20-two")
 	client := r.client(wf, other)
-	taken := begun(r, client, wf, 1, stepwell.StartOptions{ID: "a20-chosen"})
+	taken := begun(r, client, wf, 1, stepwell.RunID("a20-chosen"))
 	wk := r.begin(wf, other)
 	for state, app := range map[string]*stepwell.App{"by a client": client, "by the worker": wk.App} {
 		for name, w := range map[string]*stepwell.Workflow[int, int]{"the same workflow": wf, "another": other} {
-			run, err := w.Start(r.ctx, app, 7, stepwell.StartOptions{ID: "a20-chosen"})
+			run, err := w.Start(r.ctx, app, 7, stepwell.RunID("a20-chosen"))
 			if !errors.Is(err, stepwell.ErrRunExists) || run != nil {
 				r.Errorf("start of %s, %s: got %v, %v; want ErrRunExists", name, state, run, err)
 			}
@@ -50,7 +50,7 @@ func answerTakenByStart(r *answers) {
 	}
 	gives(r, taken, 1)
 	before := r.get("a20-chosen")
-	if _, err := wf.Start(r.ctx, wk.App, 7, stepwell.StartOptions{ID: "a20-chosen"}); !errors.Is(err, stepwell.ErrRunExists) {
+	if _, err := wf.Start(r.ctx, wk.App, 7, stepwell.RunID("a20-chosen")); !errors.Is(err, stepwell.ErrRunExists) {
 		r.Errorf("start when the run is over: %v, want ErrRunExists", err)
 	}
 	if diff := cmp.Diff(before, r.get("a20-chosen")); diff != "" {
@@ -78,14 +78,14 @@ func answerTaken(r *answers) {
 	wf := stepwell.Define("a20-chooses", func(ctx stepwell.Context, id string) ([]bool, error) {
 		var got []bool
 		for _, id := range []string{id, id, ctx.RunID()} { // of a stranger, and of its own child
-			_, err := nap.Child(stepwell.ChildOptions{ID: id}).Run(ctx, time.Millisecond)
+			_, err := nap.Child(stepwell.RunID(id)).Run(ctx, time.Millisecond)
 			got = append(got, errors.Is(err, stepwell.ErrRunExists))
 		}
 		return got, nil
 	})
 	wk := r.begin(wf, nap)
-	stranger := begun(r, wk.App, nap, 0, stepwell.StartOptions{ID: "a20-stranger"})
-	if _, err := nap.Start(r.ctx, r.client(nap), 0, stepwell.StartOptions{ID: "a20-stranger"}); !errors.Is(err, stepwell.ErrRunExists) {
+	stranger := begun(r, wk.App, nap, 0, stepwell.RunID("a20-stranger"))
+	if _, err := nap.Start(r.ctx, r.client(nap), 0, stepwell.RunID("a20-stranger")); !errors.Is(err, stepwell.ErrRunExists) {
 		r.Errorf("start of a taken ID: %v, want ErrRunExists", err)
 	}
 	r.has(stranger.ID(), 1, world.WaitCreated)
@@ -107,11 +107,11 @@ func answerTaken(r *answers) {
 func answerAttached(r *answers) {
 	nap := stepwell.Define("a21-nap", func(ctx stepwell.Context, _ int) (int, error) { return 0, stepwell.Sleep(ctx, "long", time.Hour) })
 	middle := stepwell.Define("a21-middle", func(ctx stepwell.Context, _ int) (int, error) {
-		return nap.Child(stepwell.ChildOptions{ID: ctx.RunID() + ".grandchild"}).Run(ctx, 0)
+		return nap.Child(stepwell.RunID(ctx.RunID()+".grandchild")).Run(ctx, 0)
 	})
 	wf := stepwell.Define("a21-ends", func(ctx stepwell.Context, how string) (string, error) {
-		middle.Child(stepwell.ChildOptions{ID: how + ".attached"}).Start(ctx, 0)
-		nap.Child(stepwell.ChildOptions{ID: how + ".detached", Detached: true}).Start(ctx, 0)
+		middle.Child(stepwell.RunID(how+".attached")).Start(ctx, 0)
+		nap.Child(stepwell.RunID(how+".detached"), stepwell.Detached()).Start(ctx, 0)
 		_, _, err := counted.Wait(ctx)
 		if how == "a21-failed" {
 			err = errLuck
@@ -205,7 +205,7 @@ func answerContinue(r *answers) {
 		return ctx.RunID() + a + b, err
 	})
 	wk := r.begin(wf)
-	run := begun(r, wk.App, wf, 2, stepwell.StartOptions{ID: "a23-kept", Key: "a23", Priority: 4, Retention: time.Hour})
+	run := begun(r, wk.App, wf, 2, stepwell.RunID("a23-kept"), stepwell.Key("a23"), stepwell.Priority(4), stepwell.Retention(time.Hour))
 	r.has(run.ID(), 1, world.WaitCreated)
 	r.must(said.Send(r.ctx, wk.App, run.ID(), " unread"))
 	r.must(wk.SendHook(r.ctx, "a23-door", json.RawMessage(`" hooked"`)))

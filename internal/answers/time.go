@@ -60,7 +60,7 @@ func overdueThings(name string, child *stepwell.Workflow[int, int]) *stepwell.Wo
 		}
 		a := see("nap", func(ctx stepwell.Context) error { return stepwell.Sleep(ctx, "nap", 100*time.Millisecond) })
 		b := see("child", func(ctx stepwell.Context) error {
-			_, err := child.Child(stepwell.ChildOptions{ID: id}).Run(ctx, 0)
+			_, err := child.Child(stepwell.RunID(id)).Run(ctx, 0)
 			return err
 		})
 		for range 2 {

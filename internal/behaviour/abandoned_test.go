@@ -31,7 +31,7 @@ func TestAttemptsOfAWorkerThatOutlivedItsLeaseAreNoDeaths(t *testing.T) {
 		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}}
 		w := faults.New(b.below, nil)
 		app, _ := b.worker(w, cfg)
-		if _, err := wf.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+		if _, err := wf.Start(context.Background(), app, 0, stepwell.RunID(benchRun)); err != nil {
 			b.Fatal(err)
 		}
 		<-time.After(5 * time.Second)
@@ -68,7 +68,7 @@ func TestStartWhoseOutcomeIsUnknownIsLookedAfter(t *testing.T) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := app.Start(context.Background(), "any", []byte("1"), stepwell.StartOptions{ID: benchRun}); err != nil {
+			if _, err := app.Start(context.Background(), "any", []byte("1"), stepwell.RunID(benchRun)); err != nil {
 				b.Errorf("lost %v: start: %v, want no error", lost, err)
 			}
 			if info, err := app.Get(context.Background(), benchRun); err != nil || info.Status != world.Pending {
@@ -97,7 +97,7 @@ func TestARunBornWhileItsWorkerJoinsAnewIsNotForgotten(t *testing.T) {
 		app, _ := b.worker(w, stepwell.Config{Definitions: []stepwell.Definition{wf}, Lease: 9 * time.Second})
 		before := w.Worker()
 		<-time.After(3*time.Second - 10*time.Millisecond) // an idle worker beats thrice a lease
-		if _, err := wf.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+		if _, err := wf.Start(context.Background(), app, 0, stepwell.RunID(benchRun)); err != nil {
 			b.Fatal(err)
 		}
 		if w.Worker() == before {
@@ -130,7 +130,7 @@ func TestNoBodyStartsWhereTheAnswerToItsCommitCameTooLate(t *testing.T) {
 		}}))
 		app, _ := b.worker(w, cfg)
 		b.worker(b.below, cfg)
-		if _, err := wf.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+		if _, err := wf.Start(context.Background(), app, 0, stepwell.RunID(benchRun)); err != nil {
 			b.Fatal(err)
 		}
 		if info := b.over(); info.Status != world.Completed {

@@ -33,7 +33,7 @@ func TestAmbiguousJSONComesThroughNoDoor(t *testing.T) {
 			return 0, stepwell.Sleep(ctx, "long", time.Hour)
 		})
 		wk := r.begin(wf)
-		run := start(r, wk, wf, json.RawMessage(`{}`), stepwell.StartOptions{ID: "r1"})
+		run := start(r, wk, wf, json.RawMessage(`{}`), stepwell.RunID("r1"))
 		until(r, "the sleep", func() bool { q := r.get(run.ID()).Queue; return q != nil && q.Owner == "" })
 		event := stepwell.Event[json.RawMessage]("e")
 		at := world.Now()
@@ -45,7 +45,7 @@ func TestAmbiguousJSONComesThroughNoDoor(t *testing.T) {
 				"Start elsewhere": func() error { _, err := wk.Start(r.ctx, "nobody", raw); return err },
 				"typed Start":     func() error { _, err := wf.Start(r.ctx, wk.App, raw); return err },
 				"Start, attribute": func() error {
-					_, err := wk.Start(r.ctx, "nobody", []byte(`1`), stepwell.StartOptions{Attributes: map[string]any{"a": raw}})
+					_, err := wk.Start(r.ctx, "nobody", []byte(`1`), stepwell.Attributes(map[string]any{"a": raw}))
 					return err
 				},
 				"Signal":   func() error { return wk.Signal(r.ctx, "r1", "e", raw) },

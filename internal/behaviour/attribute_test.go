@@ -43,7 +43,7 @@ func TestSetAttribute(t *testing.T) {
 		app := r.begin(wf)
 		var runs []*stepwell.Run[int]
 		for i := range 6 {
-			runs = append(runs, start(r, app, wf, i, stepwell.StartOptions{ID: fmt.Sprint("run", i), Attributes: map[string]any{"tenant": "acme"}}))
+			runs = append(runs, start(r, app, wf, i, stepwell.RunID(fmt.Sprint("run", i)), stepwell.Attributes(map[string]any{"tenant": "acme"})))
 			if err := note.Send(r.ctx, app.App, fmt.Sprint("run", i), "go"); err != nil {
 				r.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestAttributesAreBounded(t *testing.T) {
 			return fmt.Sprint(refused), nil
 		})
 		app := r.begin(wf)
-		run := start(r, app, wf, 0, stepwell.StartOptions{ID: "bounded", Attributes: map[string]any{"first": 1}})
+		run := start(r, app, wf, 0, stepwell.RunID("bounded"), stepwell.Attributes(map[string]any{"first": 1}))
 		for range 2 {
 			if err := note.Send(r.ctx, app.App, "bounded", "go"); err != nil {
 				r.Fatal(err)
@@ -126,7 +126,7 @@ func TestAttributesAreBounded(t *testing.T) {
 			many[fmt.Sprint(i)] = i
 		}
 		for _, attributes := range []map[string]any{many, {"a": strings.Repeat("x", 8000), "b": strings.Repeat("x", 8000), "c": strings.Repeat("x", 1000)}} {
-			if _, err := wf.Start(r.ctx, app.App, 0, stepwell.StartOptions{ID: "many", Attributes: attributes}); !errors.Is(err, stepwell.ErrTooLarge) {
+			if _, err := wf.Start(r.ctx, app.App, 0, stepwell.RunID("many"), stepwell.Attributes(attributes)); !errors.Is(err, stepwell.ErrTooLarge) {
 				r.Errorf("a start with too many attributes: got %v", err)
 			}
 		}

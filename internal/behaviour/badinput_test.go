@@ -65,7 +65,7 @@ func TestBadStartsAreRefused(t *testing.T) {
 		channel := stepwell.Define("channel", func(stepwell.Context, chan int) (int, error) { return 0, nil })
 		text := stepwell.Define("text", func(stepwell.Context, string) (int, error) { return 0, nil })
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, channel, text}, MaxPayload: 1000})
-		want(r, start(r, wk, wf, 1, stepwell.StartOptions{ID: "taken"}), 1)
+		want(r, start(r, wk, wf, 1, stepwell.RunID("taken")), 1)
 		typed := func(opts ...stepwell.StartOption) error { _, err := wf.Start(r.ctx, wk.App, 1, opts...); return err }
 		raw := func(name, input string) error { _, err := wk.Start(r.ctx, name, []byte(input)); return err }
 		_, chErr := channel.Start(r.ctx, wk.App, make(chan int))
@@ -83,17 +83,17 @@ func TestBadStartsAreRefused(t *testing.T) {
 			"empty name":                 {raw("", `1`), invalid, "workflow name"},
 			"huge name":                  {raw(long300, `1`), invalid, "1 to 128 bytes, has 300"},
 			"malformed name":             {raw("a b", `1`), invalid, `' ' is not allowed`},
-			"taken ID":                   {typed(stepwell.StartOptions{ID: "taken"}), stepwell.ErrRunExists, "serial-1"},
-			"malformed ID":               {typed(stepwell.StartOptions{ID: "a/b"}), invalid, "run ID"},
-			"huge ID":                    {typed(stepwell.StartOptions{ID: long300}), invalid, "run ID"},
-			"ID of dots":                 {typed(stepwell.StartOptions{ID: ".."}), invalid, "run ID"},
+			"taken ID":                   {typed(stepwell.RunID("taken")), stepwell.ErrRunExists, "serial-1"},
+			"malformed ID":               {typed(stepwell.RunID("a/b")), invalid, "run ID"},
+			"huge ID":                    {typed(stepwell.RunID(long300)), invalid, "run ID"},
+			"ID of dots":                 {typed(stepwell.RunID("..")), invalid, "run ID"},
 			"huge key":                   {typed(stepwell.Key(long300 + long300)), invalid, "idempotency key"},
 			"unprintable key":            {typed(stepwell.Key("a\x00b")), invalid, "not printable"},
 			"key that is not UTF-8":      {typed(stepwell.Key("a\xffb")), invalid, "not valid UTF-8"},
-			"negative delay":             {typed(stepwell.StartOptions{Delay: -time.Second}), invalid, "delay -1s"},
+			"negative delay":             {typed(stepwell.Delay(-time.Second)), invalid, "delay -1s"},
 			"negative retention":         {typed(stepwell.Retention(-time.Hour)), invalid, "retention -1h0m0s"},
-			"priority 5":                 {typed(stepwell.StartOptions{Priority: 5}), invalid, "priority 5"},
-			"negative version":           {typed(stepwell.StartOptions{Version: -1}), invalid, "version -1"},
+			"priority 5":                 {typed(stepwell.Priority(5)), invalid, "priority 5"},
+			"negative version":           {typed(stepwell.Version(-1)), invalid, "version -1"},
 		})
 	})
 }

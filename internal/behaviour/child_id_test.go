@@ -21,7 +21,7 @@ func TestAChildWhoseChosenIDChanges(t *testing.T) {
 			var ids []string
 			var last *stepwell.ChildRun[int]
 			for _, suffix := range []string{"-a", "-b", "-c"} {
-				last = kid.Child(stepwell.ChildOptions{ID: id + suffix}).Start(ctx, 1)
+				last = kid.Child(stepwell.RunID(id+suffix)).Start(ctx, 1)
 				ids = append(ids, last.ID())
 			}
 			_, err := last.Get(ctx)

@@ -179,7 +179,7 @@ func TestCompensateWhoeverEndsTheRun(t *testing.T) {
 			var l till
 			wf := l.saga()
 			parent := stepwell.Define("parent", func(ctx stepwell.Context, _ int) (int, error) {
-				wf.Child(stepwell.ChildOptions{ID: "saga-of-its-parent"}).Start(ctx, "cancelled")
+				wf.Child(stepwell.RunID("saga-of-its-parent")).Start(ctx, "cancelled")
 				return 0, stepwell.Sleep(ctx, "short", time.Minute)
 			})
 			wk := r.begin(wf, parent)
@@ -268,7 +268,7 @@ func killedWhileCompensating(t *testing.T, ending string, k int, after bool) (ki
 		wf := l.saga()
 		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}, Strict: k%2 == 0}
 		r := &rig{T: t, world: memory.New(), mode: modes[0].set, ctx: t.Context()}
-		run, err := wf.Start(r.ctx, r.client(wf), endings[ending].how, stepwell.StartOptions{ID: "saga"})
+		run, err := wf.Start(r.ctx, r.client(wf), endings[ending].how, stepwell.RunID("saga"))
 		if err != nil {
 			t.Fatal(err)
 		}

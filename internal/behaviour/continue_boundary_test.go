@@ -81,7 +81,7 @@ type boundary struct {
 // walk lets a run live that is sent something at the boundary, and holds what it got against what was sent. It reports whether there was such a commit.
 func (b boundary) walk(r *rig) (reached bool) {
 	s := sends{rig: r, app: r.client()}
-	run, err := collector.Start(r.ctx, s.app, tour{Left: 3}, stepwell.StartOptions{ID: "collector"})
+	run, err := collector.Start(r.ctx, s.app, tour{Left: 3}, stepwell.RunID("collector"))
 	if err != nil {
 		r.Fatal(err)
 	}

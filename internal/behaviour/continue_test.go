@@ -47,7 +47,7 @@ func TestContinueAsNewFortyTimes(t *testing.T) {
 			return fmt.Sprint(id == ""), nil
 		})
 		parent := stepwell.Define("parent", func(ctx stepwell.Context, in tour) (string, error) {
-			got, err := wf.Child(stepwell.ChildOptions{ID: "child"}).Run(ctx, in)
+			got, err := wf.Child(stepwell.RunID("child")).Run(ctx, in)
 			return "child:" + got, err
 		})
 		run := start(r, r.begin(wf, parent), parent, tour{Left: 40})
@@ -225,7 +225,7 @@ func TestContinueAsNewKeepsTheRest(t *testing.T) {
 			return ctx.RunID(), nil
 		})
 		app := r.begin(wf)
-		run := start(r, app, wf, 2, stepwell.StartOptions{ID: "kept", Key: "k", Priority: 4, Retention: time.Hour})
+		run := start(r, app, wf, 2, stepwell.RunID("kept"), stepwell.Key("k"), stepwell.Priority(4), stepwell.Retention(time.Hour))
 		want(r, run, "kept")
 		got := r.get("kept")
 		if got.Key != "k" || got.Priority != 4 || got.Retention != stepwell.Kept(time.Hour) {
@@ -256,8 +256,8 @@ func TestContinueAsNewEndsWhatIsOpen(t *testing.T) {
 			if left == 0 {
 				return 5, stepwell.Sleep(ctx, "second", 2*time.Minute)
 			}
-			child.Child(stepwell.ChildOptions{ID: "attached"}).Start(ctx, 0)
-			child.Child(stepwell.ChildOptions{ID: "detached", Detached: true}).Start(ctx, 0)
+			child.Child(stepwell.RunID("attached")).Start(ctx, 0)
+			child.Child(stepwell.RunID("detached"), stepwell.Detached()).Start(ctx, 0)
 			stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
 				return stepwell.Step(ctx, "slow", func(c context.Context) (int, error) {
 					<-c.Done()

@@ -180,7 +180,7 @@ func TestRaceAtEveryOrder(t *testing.T) {
 		})
 		inBubble(t, func(b *bench) {
 			app, _ := b.worker(b.below, stepwell.Config{Definitions: []stepwell.Definition{wf}})
-			run, err := wf.Start(t.Context(), app, 0, stepwell.StartOptions{ID: benchRun})
+			run, err := wf.Start(t.Context(), app, 0, stepwell.RunID(benchRun))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -270,7 +270,7 @@ func TestArrivalsAtEveryPosition(t *testing.T) {
 						}
 						cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}, Strict: k%2 == 0}
 						app, _ := b.worker(faults.New(b.below, faults.At(faults.Commit, k, f)), cfg)
-						if _, err := wf.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+						if _, err := wf.Start(context.Background(), app, 0, stepwell.RunID(benchRun)); err != nil {
 							b.Fatal(err)
 						}
 						info := b.over()
@@ -343,7 +343,7 @@ func TestDeliveredOnce(t *testing.T) {
 					}}
 				}
 				cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}}
-				if _, err := wf.Start(context.Background(), b.client(), 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+				if _, err := wf.Start(context.Background(), b.client(), 0, stepwell.RunID(benchRun)); err != nil {
 					b.Fatal(err)
 				}
 				send()
@@ -404,7 +404,7 @@ func TestStaleOwnerCommitsNothing(t *testing.T) {
 					}
 					old := faults.New(b.below, nil)
 					app, _ := b.worker(old, stepwell.Config{Definitions: defs()})
-					if _, err := app.Start(context.Background(), "wf", []byte("0"), stepwell.StartOptions{ID: benchRun}); err != nil {
+					if _, err := app.Start(context.Background(), "wf", []byte("0"), stepwell.RunID(benchRun)); err != nil {
 						b.Fatal(err)
 					}
 					synctest.Wait()
@@ -442,7 +442,7 @@ func TestUnknownOutcomes(t *testing.T) {
 		inBubble(t, func(b *bench) {
 			wf := busyFlow()
 			app, _ := b.worker(faults.New(b.below, plan()), stepwell.Config{Definitions: []stepwell.Definition{wf}})
-			if _, err := wf.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+			if _, err := wf.Start(context.Background(), app, 0, stepwell.RunID(benchRun)); err != nil {
 				b.Fatal(err)
 			}
 			if err := benchEvent.Send(context.Background(), b.client(), benchRun, "x"); err != nil {

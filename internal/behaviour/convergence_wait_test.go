@@ -82,7 +82,7 @@ func waitFlow() (parent, child *stepwell.Workflow[int, string]) {
 }
 
 func parentsChild(w *stepwell.Workflow[int, string]) *stepwell.ChildCall[int, string] {
-	return w.Child(stepwell.ChildOptions{ID: waitChild})
+	return w.Child(stepwell.RunID(waitChild))
 }
 
 func ifOnly(cond bool, err error) error {
@@ -154,7 +154,7 @@ func (b *bench) waitsConverge(first, second string, k int, stories map[string]bo
 	}
 	w := faults.New(b.below, faults.At(faults.Commit, k, faults.Fault{Before: a[first], After: a[second]}))
 	app, _ := b.worker(w, cfg)
-	if _, err := parent.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+	if _, err := parent.Start(context.Background(), app, 0, stepwell.RunID(benchRun)); err != nil {
 		b.Fatal(err)
 	}
 	info := b.over()

@@ -118,7 +118,7 @@ func TestARunGoesToTheWorkerWithItsKey(t *testing.T) {
 		r.withKeys(ring)
 		const runs = 12
 		for i := range runs {
-			if _, err := client.Start(r.ctx, "confides", []byte(`"in"`), stepwell.StartOptions{ID: fmt.Sprint("secret-", i, ".")}); err != nil {
+			if _, err := client.Start(r.ctx, "confides", []byte(`"in"`), stepwell.RunID(fmt.Sprint("secret-", i, "."))); err != nil {
 				r.Fatal(err)
 			}
 			if err := confided.Send(r.ctx, client, fmt.Sprint("secret-", i, "."), "out"); err != nil {

@@ -406,7 +406,7 @@ func TestFilterByInputOfEncryptedRuns(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		if _, err := app.Start(r.ctx, "orders", json.RawMessage(`{"a":1}`), stepwell.StartOptions{Attributes: map[string]any{"tier": "gold"}}); err != nil {
+		if _, err := app.Start(r.ctx, "orders", json.RawMessage(`{"a":1}`), stepwell.Attributes(map[string]any{"tier": "gold"})); err != nil {
 			r.Fatal(err)
 		}
 		list := func(f stepwell.ListFilter) (n int, err error) {

@@ -53,7 +53,7 @@ func (r *rig) openHook(run string) world.HookRow {
 func TestTokensDoNotFollowFromTheLog(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		wk := r.begin(gate)
-		run := start(r, wk, gate, true, stepwell.StartOptions{ID: "r1"})
+		run := start(r, wk, gate, true, stepwell.RunID("r1"))
 		h := r.openHook("r1")
 		birth := r.events("r1")[0].Birth
 		if h.Token == oldToken("r1", birth.Seed, h.ID) {
@@ -115,7 +115,7 @@ func TestTokenWhoseRecordIsOnALaterPage(t *testing.T) {
 func TestHistoriesThatViewersExported(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		wk := r.begin(gate)
-		run := start(r, wk, gate, true, stepwell.StartOptions{ID: "r1"})
+		run := start(r, wk, gate, true, stepwell.RunID("r1"))
 		h := r.openHook("r1")
 		log := func() []world.Event {
 			events := world.HideSecrets(r.events("r1"))

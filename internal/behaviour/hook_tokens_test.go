@@ -33,8 +33,8 @@ func TestHooksWithChosenTokensOfOneTurn(t *testing.T) {
 			})
 		})
 		wk := r.begin(wf)
-		holder := start(r, wk, wf, []string{"b"}, stepwell.StartOptions{ID: "holder"})
-		run := start(r, wk, wf, []string{"a", "b", "c"}, stepwell.StartOptions{ID: "asker"})
+		holder := start(r, wk, wf, []string{"b"}, stepwell.RunID("holder"))
+		run := start(r, wk, wf, []string{"a", "b", "c"}, stepwell.RunID("asker"))
 		for _, token := range []string{"a", "b", "c"} {
 			until(r, "hook "+token, func() bool { return len(r.hooksWith(token)) == 1 })
 			if err := wk.SendHook(r.ctx, token, fmt.Appendf(nil, "%q", "to "+token)); err != nil {
@@ -78,7 +78,7 @@ func TestTimesDoNotGoBackWhereATokenIsAskedForEarly(t *testing.T) {
 		})
 		w := faults.New(b.below, faults.At(faults.Commit, 1, faults.Fault{Late: time.Second}))
 		app, _ := b.worker(w, stepwell.Config{Definitions: []stepwell.Definition{wf}})
-		if _, err := wf.Start(context.Background(), app, 0, stepwell.StartOptions{ID: benchRun}); err != nil {
+		if _, err := wf.Start(context.Background(), app, 0, stepwell.RunID(benchRun)); err != nil {
 			b.Fatal(err)
 		}
 		if info := b.over(); info.Status != world.Completed {

@@ -121,7 +121,7 @@ func TestAStartWithADelayIsNotEarly(t *testing.T) {
 		wf := serial(1)
 		wk := r.begin(wf)
 		began := time.Now()
-		run := start(r, wk, wf, 0, stepwell.StartOptions{Delay: 3 * time.Second})
+		run := start(r, wk, wf, 0, stepwell.Delay(3*time.Second))
 		if got := r.get(run.ID()).Status; got != world.Pending {
 			r.Errorf("status = %s, want pending", got)
 		}

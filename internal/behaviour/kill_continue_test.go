@@ -56,7 +56,7 @@ func killContinuing(t *testing.T, bin string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	run, err := app.Start(ctx, gatherer.Name(), json.RawMessage(`{"left":0}`), stepwell.StartOptions{ID: gatherer.Name()})
+	run, err := app.Start(ctx, gatherer.Name(), json.RawMessage(`{"left":0}`), stepwell.RunID(gatherer.Name()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func (v *waitingVictim) definitions() []stepwell.Definition {
 		if err != nil {
 			return "", err
 		}
-		a, b := mid.Child().Start(ctx, 1), mid.Child(stepwell.ChildOptions{ID: "chosen"}).Start(ctx, 2)
+		a, b := mid.Child().Start(ctx, 1), mid.Child(stepwell.RunID("chosen")).Start(ctx, 2)
 		awaited, err := stepwell.AwaitRun[string](ctx, "target")
 		if err != nil {
 			return "", err
@@ -145,7 +145,7 @@ func (v *waitingVictim) definitions() []stepwell.Definition {
 		if err != nil {
 			return "", err
 		}
-		child := stepwell.Define("doomed", func(stepwell.Context, bool) (string, error) { return "", nil }).Child(stepwell.ChildOptions{ID: "doomed-child"})
+		child := stepwell.Define("doomed", func(stepwell.Context, bool) (string, error) { return "", nil }).Child(stepwell.RunID("doomed-child"))
 		kid := child.Start(ctx, true)
 		_, err = h.Receive(ctx)
 		if errors.Is(err, stepwell.ErrCancelled) {
@@ -258,7 +258,7 @@ func killWaiting(t *testing.T, v waitingVictim) (died bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for name, input := range map[string]string{"target": "0", "top": "0", "held": "0", "doomed": "false"} {
-		if _, err := app.Start(ctx, name, json.RawMessage(input), stepwell.StartOptions{ID: name}); err != nil {
+		if _, err := app.Start(ctx, name, json.RawMessage(input), stepwell.RunID(name)); err != nil {
 			t.Fatal(err)
 		}
 	}

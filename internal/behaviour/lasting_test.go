@@ -55,8 +55,8 @@ func lasting(p parting, ids *sync.Map) *stepwell.Workflow[int, string] {
 			}
 		}
 		child := legacy.Child(stepwell.Detached()).Start(ctx, in)
-		chosen := legacy.Child(stepwell.ChildOptions{ID: fmt.Sprint("chosen-", in), Detached: true}).Start(ctx, in)
-		taken := legacy.Child(stepwell.ChildOptions{ID: "taken", Detached: true}).Start(ctx, in)
+		chosen := legacy.Child(stepwell.RunID(fmt.Sprint("chosen-", in)), stepwell.Detached()).Start(ctx, in)
+		taken := legacy.Child(stepwell.RunID("taken"), stepwell.Detached()).Start(ctx, in)
 		for _, id := range []string{child.ID(), chosen.ID(), taken.ID()} {
 			ids.Store(id, true)
 		}
@@ -119,7 +119,7 @@ func TestWhatIsAskedForLastIsInTheEndingCommit(t *testing.T) {
 				var ids sync.Map
 				wf := lasting(p, &ids)
 				wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, legacy}, MaxRuns: 1, MaxSteps: 1})
-				want(r, start(r, wk, legacy, 7, stepwell.StartOptions{ID: "taken"}), 7)
+				want(r, start(r, wk, legacy, 7, stepwell.RunID("taken")), 7)
 				run := start(r, wk, wf, 2)
 				if p.status == world.Failed {
 					wantErr(r, run, p.status)
@@ -144,7 +144,7 @@ func TestWhatIsAskedForLastSurvivesDeaths(t *testing.T) {
 						var ids sync.Map
 						wf := lasting(p, &ids)
 						cfg := stepwell.Config{Definitions: []stepwell.Definition{wf, legacy}}
-						if _, err := legacy.Start(r.ctx, r.client(legacy), 7, stepwell.StartOptions{ID: "taken"}); err != nil {
+						if _, err := legacy.Start(r.ctx, r.client(legacy), 7, stepwell.RunID("taken")); err != nil {
 							r.Fatal(err)
 						}
 						run, err := wf.Start(r.ctx, r.client(wf), 2)

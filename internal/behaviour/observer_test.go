@@ -134,7 +134,7 @@ func observed() (wf *stepwell.Workflow[string, int], defs []stepwell.Definition)
 		if err != nil {
 			return 0, err
 		}
-		in, err := child.Child(stepwell.ChildOptions{ID: id}).Run(ctx, 5)
+		in, err := child.Child(stepwell.RunID(id)).Run(ctx, 5)
 		if err != nil {
 			return 0, err
 		}
@@ -370,7 +370,7 @@ func TestAttemptsAndStartsPassTheObserver(t *testing.T) {
 			return child.Child().Run(ctx, 0)
 		})
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, child, task}, Observer: o})
-		run := start(r, wk, wf, 0, stepwell.StartOptions{Context: map[string]string{"mine": "first", "tag": "x"}})
+		run := start(r, wk, wf, 0, stepwell.Tags(map[string]string{"mine": "first", "tag": "x"}))
 		want(r, run, "child")
 		wk.stop(r)
 		mu.Lock()
@@ -406,7 +406,7 @@ func TestTracesGoOnWithoutAnObserver(t *testing.T) {
 			if _, err := task.Run(ctx, 1, stepwell.Retry{Attempts: 7}); err != nil {
 				return 0, err
 			}
-			return child.Child(stepwell.ChildOptions{ID: "c"}).Run(ctx, 1)
+			return child.Child(stepwell.RunID("c")).Run(ctx, 1)
 		})
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, child}})
 		r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{task}, Observer: &observe.Observer{
@@ -417,7 +417,7 @@ func TestTracesGoOnWithoutAnObserver(t *testing.T) {
 				return nil, nil
 			},
 		}})
-		run := start(r, wk, wf, 0, stepwell.StartOptions{ID: "p", Context: map[string]string{"traceparent": "t", "tracestate": "s", "tag": "x"}})
+		run := start(r, wk, wf, 0, stepwell.RunID("p"), stepwell.Tags(map[string]string{"traceparent": "t", "tracestate": "s", "tag": "x"}))
 		want(r, run, 1)
 		mu.Lock()
 		defer mu.Unlock()

@@ -154,7 +154,7 @@ func TestTwoGoroutinesOfABodyWaitWithOneSlot(t *testing.T) {
 				got, errs := make([]int, 3), make([]error, 3)
 				for i := range got {
 					wg.Go(func() {
-						run, err := inner.Start(ctx, app, i+1, stepwell.StartOptions{ID: fmt.Sprint(stepwell.Info(ctx).Run, ".", i)})
+						run, err := inner.Start(ctx, app, i+1, stepwell.RunID(fmt.Sprint(stepwell.Info(ctx).Run, ".", i)))
 						if err != nil {
 							errs[i] = err
 							return

@@ -95,7 +95,7 @@ func TestADeadlineBetweenAPauseAndItsResumptionIsNotLost(t *testing.T) {
 		cfg := stepwell.Config{Definitions: []stepwell.Definition{slow}, Poll: time.Hour}
 		r.mode(&cfg)
 		client := r.client(slow)
-		run, err := slow.Start(r.ctx, client, struct{}{}, stepwell.StartOptions{Timeout: 5 * time.Second})
+		run, err := slow.Start(r.ctx, client, struct{}{}, stepwell.Timeout(5*time.Second))
 		if err != nil {
 			r.Fatal(err)
 		}

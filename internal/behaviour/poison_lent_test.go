@@ -106,7 +106,7 @@ func TestASuspectThatWaitsEndsWithItsWorkerAndItsRun(t *testing.T) {
 			})
 		})
 		wk := oneSlot(r, sleeper, outer)
-		start(r, wk, sleeper, 10*time.Minute, stepwell.StartOptions{ID: "awaited"})
+		start(r, wk, sleeper, 10*time.Minute, stepwell.RunID("awaited"))
 		survivors(r, "outer", "waiting", "outside", 2, time.Time{})
 		parked := func(n int) func() bool {
 			return func() bool { return r.count("waiting", world.StepRetrying, "outside") == n }

@@ -40,7 +40,7 @@ func TestAWaitOfNothingLooksIntoTheInbox(t *testing.T) {
 		})
 		id = "drained"
 		wk := r.begin(wf)
-		run := start(r, wk, wf, 0, stepwell.StartOptions{ID: id})
+		run := start(r, wk, wf, 0, stepwell.RunID(id))
 		all := make([]int, sent)
 		for i := range all {
 			all[i] = i

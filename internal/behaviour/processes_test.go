@@ -114,7 +114,7 @@ func TestClientBesideIdleWorker(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"signalled", "cancelled"} {
-		if _, err := victimFlow.Start(t.Context(), app, 0, stepwell.StartOptions{ID: id}); err != nil {
+		if _, err := victimFlow.Start(t.Context(), app, 0, stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
 		within(t, promptly, "the worker takes the run, which waits for its event", waits(id))

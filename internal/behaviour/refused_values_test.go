@@ -71,7 +71,7 @@ func TestRefusedValuesAreRecognised(t *testing.T) {
 				if err := event.Send(r.ctx, wk.App, run.ID(), v); !errors.Is(err, want) {
 					r.Errorf("send: %v", err)
 				}
-				if _, err := child.Start(r.ctx, wk.App, nil, stepwell.StartOptions{Attributes: value{"a": v}}); !errors.Is(err, want) {
+				if _, err := child.Start(r.ctx, wk.App, nil, stepwell.Attributes(value{"a": v})); !errors.Is(err, want) {
 					r.Errorf("attribute of a start: %v", err)
 				}
 			})

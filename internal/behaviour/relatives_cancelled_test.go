@@ -28,7 +28,7 @@ func TestAChildThatWasCancelledIsToldFromOneThatFailed(t *testing.T) {
 			return "", err
 		})
 		parent := stepwell.Define("parent", func(ctx stepwell.Context, returns string) (string, error) {
-			_, err := child.Child(stepwell.ChildOptions{ID: "child:" + ctx.RunID()}).Run(ctx, returns)
+			_, err := child.Child(stepwell.RunID("child:"+ctx.RunID())).Run(ctx, returns)
 			var failed *stepwell.StepError
 			if !errors.As(err, &failed) {
 				return "", fmt.Errorf("got %v, want a *StepError", err)
@@ -71,8 +71,8 @@ func (w *unreadable) Run(ctx context.Context, id string) (world.Run, error) {
 func TestAChildIsNotCancelledBecauseItCouldNotBeRead(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		parent := stepwell.Define("parent", func(ctx stepwell.Context, _ int) (string, error) {
-			sleeper.Child(stepwell.ChildOptions{ID: "detached", Detached: true}).Start(ctx, time.Minute)
-			return sleeper.Child(stepwell.ChildOptions{ID: "attached"}).Run(ctx, time.Minute)
+			sleeper.Child(stepwell.RunID("detached"), stepwell.Detached()).Start(ctx, time.Minute)
+			return sleeper.Child(stepwell.RunID("attached")).Run(ctx, time.Minute)
 		})
 		wk := r.begin(parent, sleeper)
 		run := start(r, wk, parent, 0)

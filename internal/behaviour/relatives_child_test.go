@@ -27,7 +27,7 @@ func TestChildFailureIsAStepErrorWithCodeAndMessage(t *testing.T) {
 			return "", coded{"NO_FUNDS"}
 		})
 		wf := stepwell.Define("of-failing", func(ctx stepwell.Context, deep bool) (string, error) {
-			_, err := child.Child(stepwell.ChildOptions{ID: fmt.Sprint("failing-", deep)}).Run(ctx, deep)
+			_, err := child.Child(stepwell.RunID(fmt.Sprint("failing-", deep))).Run(ctx, deep)
 			e, ok := errors.AsType[*stepwell.StepError](err)
 			if !ok {
 				return "", fmt.Errorf("got %w, want a StepError", err)
@@ -93,7 +93,7 @@ func TestAwaitRunTellsAllWhoWaitHoweverTheRunEnds(t *testing.T) {
 		})
 		wk := r.begin(target, waiter)
 		for how, saw := range map[string]string{"complete": "outfalse", "fail": "BROKENfalse", "cancel": "CANCELLEDtrue", "force": "CANCELLEDtrue"} {
-			tr := start(r, wk, target, how, stepwell.StartOptions{ID: how})
+			tr := start(r, wk, target, how, stepwell.RunID(how))
 			waiters := []*stepwell.Run[string]{start(r, wk, waiter, how), start(r, wk, waiter, how)}
 			r.pass(time.Second)
 			switch how {
@@ -140,7 +140,7 @@ func TestAwaitRunOfItselfIsRefused(t *testing.T) {
 func TestAwaitRunOfAnothersChild(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		parent := stepwell.Define("parent", func(ctx stepwell.Context, _ struct{}) (string, error) {
-			return sleeper.Child(stepwell.ChildOptions{ID: "shared"}).Run(ctx, time.Minute)
+			return sleeper.Child(stepwell.RunID("shared")).Run(ctx, time.Minute)
 		})
 		waiter := stepwell.Define("waiter", func(ctx stepwell.Context, id string) (string, error) { return stepwell.AwaitRun[string](ctx, id) })
 		wk := r.begin(parent, waiter, sleeper)

@@ -17,7 +17,7 @@ import (
 
 // household has a child of its own, so that a cancel has further to go.
 var household = stepwell.Define("household", func(ctx stepwell.Context, d time.Duration) (string, error) {
-	return sleeper.Child(stepwell.ChildOptions{ID: ctx.RunID() + ".child"}).Run(ctx, d)
+	return sleeper.Child(stepwell.RunID(ctx.RunID()+".child")).Run(ctx, d)
 })
 
 // goesOn is how long a parent goes on after its children have lost: much longer than a worker's lease.
@@ -30,8 +30,8 @@ func lostChildren() *stepwell.Workflow[string, []string] {
 		see := func(name string, v string, err error) {
 			saw = append(saw, fmt.Sprint(name, " ", v, errors.Is(err, stepwell.ErrCancelled)))
 		}
-		attached := household.Child(stepwell.ChildOptions{ID: ctx.RunID() + ".attached"})
-		detached := household.Child(stepwell.ChildOptions{ID: ctx.RunID() + ".detached", Detached: true})
+		attached := household.Child(stepwell.RunID(ctx.RunID() + ".attached"))
+		detached := household.Child(stepwell.RunID(ctx.RunID()+".detached"), stepwell.Detached())
 		long := 2 * goesOn
 		switch how {
 		case "select", "race":
@@ -172,9 +172,9 @@ func TestChildrenThatLoseAreCancelledAtOnce(t *testing.T) {
 func TestChildrenOfACancelledRunAreCancelledWhileItCleansUp(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := stepwell.Define("cleans-up", func(ctx stepwell.Context, _ int) (string, error) {
-			child := household.Child(stepwell.ChildOptions{ID: ctx.RunID() + ".attached"}).Start(ctx, time.Hour)
-			kept := sleeper.Child(stepwell.ChildOptions{ID: ctx.RunID() + ".kept"}).Start(ctx.Uncancelled(), 3*time.Minute)
-			household.Child(stepwell.ChildOptions{ID: ctx.RunID() + ".detached", Detached: true}).Start(ctx, 4*time.Minute)
+			child := household.Child(stepwell.RunID(ctx.RunID()+".attached")).Start(ctx, time.Hour)
+			kept := sleeper.Child(stepwell.RunID(ctx.RunID()+".kept")).Start(ctx.Uncancelled(), 3*time.Minute)
+			household.Child(stepwell.RunID(ctx.RunID()+".detached"), stepwell.Detached()).Start(ctx, 4*time.Minute)
 			_, err := child.Get(ctx)
 			v, keptErr := kept.Get(ctx) // no cancel reaches it
 			return "", fmt.Errorf("%t %s %v; %v", errors.Is(err, stepwell.ErrCancelled), v, keptErr, stepwell.Sleep(ctx.Uncancelled(), "tidy", 5*time.Minute))
@@ -202,13 +202,13 @@ func TestChildrenOfACancelledRunAreCancelledWhileItCleansUp(t *testing.T) {
 func TestAStrangerIsNotCancelledForAChildThatLost(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := stepwell.Define("mistakes", func(ctx stepwell.Context, id string) (bool, error) {
-			c := sleeper.Child(stepwell.ChildOptions{ID: id}).Start(ctx, time.Hour)
+			c := sleeper.Child(stepwell.RunID(id)).Start(ctx, time.Hour)
 			stepwell.CancelLosers(ctx, c)
 			_, err := c.Get(ctx)
 			return errors.Is(err, stepwell.ErrCancelled), stepwell.Sleep(ctx, "goes on", time.Minute)
 		})
 		wk := r.begin(wf, sleeper)
-		stranger := start(r, wk, sleeper, 5*time.Minute, stepwell.StartOptions{ID: "stranger"})
+		stranger := start(r, wk, sleeper, 5*time.Minute, stepwell.RunID("stranger"))
 		run := start(r, wk, wf, "stranger")
 		want(r, run, true)
 		want(r, stranger, "slept")
@@ -246,7 +246,7 @@ func killedWhileLosing(t *testing.T, how string, k int, after bool) (killed bool
 		wf := lostChildren()
 		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf, household, sleeper}, MaxRuns: 2}
 		r := &rig{T: t, world: memory.New(), mode: modes[0].set, ctx: t.Context()}
-		run, err := wf.Start(r.ctx, r.client(wf), how, stepwell.StartOptions{ID: "parent"})
+		run, err := wf.Start(r.ctx, r.client(wf), how, stepwell.RunID("parent"))
 		if err != nil {
 			t.Fatal(err)
 		}

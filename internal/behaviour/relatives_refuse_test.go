@@ -22,7 +22,7 @@ func TestRefusedInWorkflowCodeWritesNothing(t *testing.T) {
 		huge := strings.Repeat("x", 600)
 		child := stepwell.Define("child", func(stepwell.Context, string) (string, error) { return "", nil })
 		bad := stepwell.Define("not a name", func(stepwell.Context, string) (string, error) { return "", nil })
-		ofChild := func(o stepwell.ChildOptions) func(stepwell.Context) error {
+		ofChild := func(o stepwell.ChildOption) func(stepwell.Context) error {
 			return func(ctx stepwell.Context) error { _, err := child.Child(o).Run(ctx, ""); return err }
 		}
 		hook := func(opts ...stepwell.HookOption) func(stepwell.Context) error {
@@ -37,12 +37,12 @@ func TestRefusedInWorkflowCodeWritesNothing(t *testing.T) {
 			"token not printable":     hook(stepwell.Token("a\x00b")),
 			"metadata not encodable":  hook(stepwell.Metadata(make(chan int))),
 			"metadata too large":      hook(stepwell.Metadata(strings.Repeat("x", 3000))),
-			"child ID":                ofChild(stepwell.ChildOptions{ID: "no spaces"}),
-			"child ID huge":           ofChild(stepwell.ChildOptions{ID: huge}),
-			"child retention":         ofChild(stepwell.ChildOptions{Retention: -2}),
-			"child priority":          ofChild(stepwell.ChildOptions{Priority: 5}),
-			"child priority negative": ofChild(stepwell.ChildOptions{Priority: -1}),
-			"child version":           ofChild(stepwell.ChildOptions{Version: -1}),
+			"child ID":                ofChild(stepwell.RunID("no spaces")),
+			"child ID huge":           ofChild(stepwell.RunID(huge)),
+			"child retention":         ofChild(stepwell.Retention(-2)),
+			"child priority":          ofChild(stepwell.Priority(5)),
+			"child priority negative": ofChild(stepwell.Priority(-1)),
+			"child version":           ofChild(stepwell.Version(-1)),
 			"child input too large": func(ctx stepwell.Context) error {
 				_, err := child.Child().Run(ctx, strings.Repeat("x", 3000))
 				return err

@@ -88,7 +88,7 @@ func TestAttachedChildIsCancelledWithItsParent(t *testing.T) {
 		parent := stepwell.Define("parent", func(ctx stepwell.Context, _ string) ([]string, error) {
 			a := child.Child().Start(ctx, "")
 			b := child.Child(stepwell.Detached()).Start(ctx, "")
-			c := child.Child(stepwell.ChildOptions{ID: "taken"}).Start(ctx, "")
+			c := child.Child(stepwell.RunID("taken")).Start(ctx, "")
 			_, err := c.Get(ctx)
 			if !errors.Is(err, stepwell.ErrRunExists) {
 				return nil, fmt.Errorf("third child: %v", err)
@@ -96,7 +96,7 @@ func TestAttachedChildIsCancelledWithItsParent(t *testing.T) {
 			return []string{a.ID(), b.ID()}, stepwell.Sleep(ctx, "short", time.Second)
 		})
 		app := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{child, parent}}).App
-		if _, err := child.Start(r.ctx, app, "", stepwell.StartOptions{ID: "taken"}); err != nil {
+		if _, err := child.Start(r.ctx, app, "", stepwell.RunID("taken")); err != nil {
 			r.Fatal(err)
 		}
 		run, err := parent.Start(r.ctx, app, "")
@@ -125,7 +125,7 @@ func TestAwaitRunOfRunningOverAndUnknown(t *testing.T) {
 			return stepwell.AwaitRun[string](ctx, id)
 		})
 		app := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{target, waiter}}).App
-		tr, err := target.Start(r.ctx, app, "x", stepwell.StartOptions{ID: "t"})
+		tr, err := target.Start(r.ctx, app, "x", stepwell.RunID("t"))
 		if err != nil {
 			r.Fatal(err)
 		}

@@ -50,11 +50,11 @@ func TestRetention(t *testing.T) {
 			}
 			said.want(r, "New", above(c.workflow, c.most))
 			typed, raw, restarted := fmt.Sprint("typed", i), fmt.Sprint("raw", i), fmt.Sprint("restarted", i)
-			first, err := wf.Start(r.ctx, app, 0, stepwell.StartOptions{ID: typed, Retention: c.start})
+			first, err := wf.Start(r.ctx, app, 0, stepwell.RunID(typed), stepwell.Retention(c.start))
 			if err != nil {
 				r.Fatal(err)
 			}
-			second, err := app.Start(r.ctx, "kept", json.RawMessage(`0`), stepwell.StartOptions{ID: raw, Retention: c.start})
+			second, err := app.Start(r.ctx, "kept", json.RawMessage(`0`), stepwell.RunID(raw), stepwell.Retention(c.start))
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestRetentionOfChildren(t *testing.T) {
 	bubble(t, kinds[0].open, modes[0].set, func(r *rig) {
 		child := stepwell.Define("child", func(stepwell.Context, int) (int, error) { return 0, nil })
 		parent := stepwell.Define("parent", func(ctx stepwell.Context, _ int) (string, error) {
-			c := child.Child(stepwell.ChildOptions{ID: "kept", Retention: stepwell.Forever}).Start(ctx, 0)
+			c := child.Child(stepwell.RunID("kept"), stepwell.Retention(stepwell.Forever)).Start(ctx, 0)
 			_, err := c.Get(ctx)
 			return c.ID(), err
 		})
@@ -129,7 +129,7 @@ func TestRetentionOfWhatIsMadeOfOlderRuns(t *testing.T) {
 	bubble(t, kinds[0].open, modes[0].set, func(r *rig) {
 		wf := stepwell.Define("fails", func(stepwell.Context, int) (int, error) { return 0, stepwell.Fatal(fmt.Errorf("no")) }, stepwell.Retention(stepwell.Forever))
 		before := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, MaxRetention: stepwell.Forever})
-		wantErr(r, start(r, before, wf, 0, stepwell.StartOptions{ID: "old"}), world.Failed)
+		wantErr(r, start(r, before, wf, 0, stepwell.RunID("old")), world.Failed)
 		before.stop(r)
 		today, err := stepwell.New(r.world, stepwell.Config{MaxRetention: time.Hour})
 		if err != nil {

@@ -150,7 +150,7 @@ var retryEnds = map[string]retryEnd{
 			}
 			return "done", s.do(ctx, "ship")
 		},
-		opts: []stepwell.StartOption{stepwell.StartOptions{Timeout: 2 * time.Second}},
+		opts: []stepwell.StartOption{stepwell.Timeout(2 * time.Second)},
 		ran:  []string{"ship"},
 	},
 	"ran out of time, and undid what it had done": {
@@ -161,7 +161,7 @@ var retryEnds = map[string]retryEnd{
 			stepwell.Compensate(ctx, "refund", func(c context.Context) error { s.note(c, "refund"); return nil })
 			return "done", stepwell.Sleep(ctx, "for long", 6*time.Second)
 		},
-		opts:    []stepwell.StartOption{stepwell.StartOptions{Timeout: 2 * time.Second}},
+		opts:    []stepwell.StartOption{stepwell.Timeout(2 * time.Second)},
 		refused: `it has undone what it did ("refund")`,
 	},
 	"failed, and undid what it had done": {
@@ -211,7 +211,7 @@ var retryEnds = map[string]retryEnd{
 	},
 	"failed of a child": {
 		body: func(ctx stepwell.Context, s *shop) (string, error) {
-			_, err := s.child.Child(stepwell.ChildOptions{ID: "the-child"}).Run(ctx, 0)
+			_, err := s.child.Child(stepwell.RunID("the-child")).Run(ctx, 0)
 			return "done", err
 		},
 		refused: "its child run the-child", fork: true, child: true, result: "shop-child", gives: `0`,
@@ -229,7 +229,7 @@ var retryEnds = map[string]retryEnd{
 			return "done", err
 		},
 		before: func(r *rig, s *shop) {
-			if _, err := s.child.Start(r.ctx, r.client(s.child), 0, stepwell.StartOptions{ID: "awaited"}); err != nil {
+			if _, err := s.child.Start(r.ctx, r.client(s.child), 0, stepwell.RunID("awaited")); err != nil {
 				r.Fatal(err)
 			}
 		},

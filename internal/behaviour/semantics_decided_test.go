@@ -120,8 +120,14 @@ func TestAHooksPayloadThatLiesUnreadIsNotDecided(t *testing.T) {
 	})
 }
 
+// tellOption is what PayloadErrors is.
+type tellOption interface {
+	stepwell.WaitOption
+	stepwell.HookOption
+}
+
 // hearer waits for an event and then for a hook's payload, and says what it was told of.
-func hearer(opts ...stepwell.PayloadErrorsOption) *stepwell.Workflow[struct{}, string] {
+func hearer(opts ...tellOption) *stepwell.Workflow[struct{}, string] {
 	event := stepwell.Event[int]("number")
 	return stepwell.Define("hearer", func(ctx stepwell.Context, _ struct{}) (string, error) {
 		h, err := stepwell.NewHook[int](ctx, append([]stepwell.HookOption{stepwell.Token("hearer")}, each[stepwell.HookOption](opts)...)...)
@@ -148,7 +154,7 @@ func hearer(opts ...stepwell.PayloadErrorsOption) *stepwell.Workflow[struct{}, s
 	})
 }
 
-func each[O any](opts []stepwell.PayloadErrorsOption) (all []O) {
+func each[O any](opts []tellOption) (all []O) {
 	for _, o := range opts {
 		all = append(all, any(o).(O))
 	}

@@ -52,12 +52,12 @@ func TestAnswer20WithoutAChosenIDEachChildIsANewRunTheSameOnReplay(t *testing.T)
 func TestAnswer21AttachedChildrenAreCancelledHoweverTheParentEnds(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		middle := stepwell.Define("middle", func(ctx stepwell.Context, d time.Duration) (string, error) {
-			return sleeper.Child(stepwell.ChildOptions{ID: ctx.RunID() + ".grandchild"}).Run(ctx, d)
+			return sleeper.Child(stepwell.RunID(ctx.RunID()+".grandchild")).Run(ctx, d)
 		})
 		wf := stepwell.Define("ends", func(ctx stepwell.Context, how string) (string, error) {
 			me := ctx.RunID()
-			middle.Child(stepwell.ChildOptions{ID: me + ".attached"}).Start(ctx, time.Hour)
-			sleeper.Child(stepwell.ChildOptions{ID: me + ".detached", Detached: true}).Start(ctx, 20*time.Minute)
+			middle.Child(stepwell.RunID(me+".attached")).Start(ctx, time.Hour)
+			sleeper.Child(stepwell.RunID(me+".detached"), stepwell.Detached()).Start(ctx, 20*time.Minute)
 			if err := stepwell.Sleep(ctx, "soon", time.Second); err != nil {
 				return "", err
 			}
@@ -73,7 +73,7 @@ func TestAnswer21AttachedChildrenAreCancelledHoweverTheParentEnds(t *testing.T) 
 		for how, status := range map[string]world.Status{
 			"completed": world.Completed, "failed": world.Failed, "cancelled": world.Cancelled, "forced": world.Cancelled,
 		} {
-			run := start(r, wk, wf, how, stepwell.StartOptions{ID: how})
+			run := start(r, wk, wf, how, stepwell.RunID(how))
 			r.pass(2 * time.Second)
 			switch how {
 			case "cancelled":
@@ -104,8 +104,8 @@ func TestAnswer21AttachedChildrenAreCancelledHoweverTheParentEnds(t *testing.T) 
 func TestAnswer21AttachedChildrenAreCancelledWithAParentThatEndsWithoutItsCode(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("orphans", func(ctx stepwell.Context, _ struct{}) (string, error) {
-			sleeper.Child(stepwell.ChildOptions{ID: "attached"}).Start(ctx, time.Hour)
-			sleeper.Child(stepwell.ChildOptions{ID: "detached", Detached: true}).Start(ctx, 20*time.Minute)
+			sleeper.Child(stepwell.RunID("attached")).Start(ctx, time.Hour)
+			sleeper.Child(stepwell.RunID("detached"), stepwell.Detached()).Start(ctx, 20*time.Minute)
 			return "", stepwell.Sleep(ctx, "long", time.Hour)
 		})
 		wk := r.begin(wf, sleeper)
@@ -132,15 +132,15 @@ func TestAnswer21ChildrenHaveTheirOwnRetentionAndVersion(t *testing.T) {
 		}
 		v1, v2 := v(1, time.Hour), v(2, 2*time.Hour)
 		wf := stepwell.Define("parent-of-versions", func(ctx stepwell.Context, _ struct{}) ([]int, error) {
-			a, err := v1.Child(stepwell.ChildOptions{ID: "one"}).Run(ctx, 0)
+			a, err := v1.Child(stepwell.RunID("one")).Run(ctx, 0)
 			if err != nil {
 				return nil, err
 			}
-			b, err := v2.Child(stepwell.ChildOptions{ID: "two", Retention: 5 * time.Hour}).Run(ctx, 0)
+			b, err := v2.Child(stepwell.RunID("two"), stepwell.Retention(5*time.Hour)).Run(ctx, 0)
 			if err != nil {
 				return nil, err
 			}
-			c, err := v2.Child(stepwell.ChildOptions{ID: "old", Version: 1}).Run(ctx, 0)
+			c, err := v2.Child(stepwell.RunID("old"), stepwell.Version(1)).Run(ctx, 0)
 			return []int{a, b, c}, err
 		}, stepwell.Retention(24*time.Hour))
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{v1, v2, wf}, SweepInterval: -1})
@@ -164,7 +164,7 @@ func TestAnswer21DeletingARunDeletesNoChildAndADeletedRunIsUnknown(t *testing.T)
 			return errors.Is(err, stepwell.ErrNotFound), nil
 		})
 		wf := stepwell.Define("short-lived", func(ctx stepwell.Context, _ struct{}) (string, error) {
-			return sleeper.Child(stepwell.ChildOptions{ID: "long-lived", Retention: 24 * time.Hour}).Run(ctx, time.Second)
+			return sleeper.Child(stepwell.RunID("long-lived"), stepwell.Retention(24*time.Hour)).Run(ctx, time.Second)
 		}, stepwell.Retention(time.Minute))
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, sleeper, ask}, SweepInterval: 10 * time.Second})
 		run := start(r, wk, wf, struct{}{})

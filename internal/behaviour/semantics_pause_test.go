@@ -217,7 +217,7 @@ func TestAnswer19PausingTwiceAndResumingTwiceAreNoOps(t *testing.T) {
 func TestAnswer19APendingRunIsPaused(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		wf := serial(1)
-		run, err := wf.Start(r.ctx, r.client(wf), 4, stepwell.StartOptions{Delay: time.Second})
+		run, err := wf.Start(r.ctx, r.client(wf), 4, stepwell.Delay(time.Second))
 		if err != nil {
 			r.Fatal(err)
 		}

@@ -127,7 +127,7 @@ func TestAnswer28PriorityIsStrictButAMinuteOfWaitingCountsOneMore(t *testing.T) 
 				runs := make([]*stepwell.Run[int], 5)
 				for n := range runs {
 					var err error
-					if runs[n], err = wf.Start(r.ctx, client, n, stepwell.StartOptions{Priority: max(n, 1)}); err != nil {
+					if runs[n], err = wf.Start(r.ctx, client, n, stepwell.Priority(max(n, 1))); err != nil {
 						r.Fatal(err)
 					}
 					if n == 0 {

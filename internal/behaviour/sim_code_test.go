@@ -148,7 +148,11 @@ func (c *simCode) spawn(ctx stepwell.Context, n simNode) *stepwell.Future[int] {
 }
 
 func (c *simCode) child(ctx stepwell.Context, n simNode) *stepwell.ChildRun[int] {
-	return c.wf.Child(stepwell.ChildOptions{ID: n.ID, Detached: n.Detached}).Start(ctx, n.Kids[0])
+	opts := []stepwell.ChildOption{stepwell.RunID(n.ID)}
+	if n.Detached {
+		opts = append(opts, stepwell.Detached())
+	}
+	return c.wf.Child(opts...).Start(ctx, n.Kids[0])
 }
 
 // hook takes payloads. Its metadata says which statement it belongs to.

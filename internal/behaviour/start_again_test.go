@@ -14,7 +14,7 @@ func TestStartAgainWithIDAndKey(t *testing.T) {
 	wf, other := serial(1), stepwell.Define("other", func(_ stepwell.Context, n int) (int, error) { return n, nil })
 	everyWay(t, func(r *rig) {
 		begin := func(app *stepwell.App, id, key string) (*stepwell.Run[int], error) {
-			return wf.Start(r.ctx, app, 1, stepwell.StartOptions{ID: id, Key: key})
+			return wf.Start(r.ctx, app, 1, stepwell.RunID(id), stepwell.Key(key))
 		}
 		client := r.client()
 		for _, id := range []string{"in-the-queue", "at-once"} {
@@ -43,7 +43,7 @@ func TestStartAgainWithIDAndKey(t *testing.T) {
 					if !errors.Is(err, stepwell.ErrRunExists) || !strings.Contains(err.Error(), "run at-once:") || !strings.Contains(err.Error(), "run in-the-queue") {
 						r.Errorf("ID and key of two runs, from the %s: %v, want both named", who, err)
 					}
-					_, err = other.Start(r.ctx, app, 1, stepwell.StartOptions{ID: "at-once", Key: "key-at-once"})
+					_, err = other.Start(r.ctx, app, 1, stepwell.RunID("at-once"), stepwell.Key("key-at-once"))
 					if _, free := begin(app, "at-once", "free"); !errors.Is(err, stepwell.ErrRunExists) || !errors.Is(free, stepwell.ErrRunExists) {
 						r.Errorf("another workflow, another key, from the %s: %v, %v, want %v", who, err, free, stepwell.ErrRunExists)
 					}

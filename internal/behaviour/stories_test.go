@@ -251,7 +251,7 @@ func shipStory(d *diary) *stepwell.Workflow[string, string] {
 
 func startStory(workflow, input string) func(*rig, *worker, *diary) string {
 	return func(r *rig, app *worker, _ *diary) string {
-		run, err := app.Start(r.ctx, workflow, json.RawMessage(input), stepwell.StartOptions{ID: "story-" + strings.TrimPrefix(workflow, "story-")})
+		run, err := app.Start(r.ctx, workflow, json.RawMessage(input), stepwell.RunID("story-"+strings.TrimPrefix(workflow, "story-")))
 		if err != nil {
 			r.Fatal(err)
 		}

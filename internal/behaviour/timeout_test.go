@@ -71,14 +71,14 @@ func TestRunTimeoutCountsFromTheStart(t *testing.T) {
 			return n, nil
 		}, stepwell.Timeout(50*time.Second))
 		app := r.begin(wf)
-		late := start(r, app, wf, 0, stepwell.StartOptions{Delay: 5 * time.Minute})
+		late := start(r, app, wf, 0, stepwell.Delay(5*time.Minute))
 		e := wantErr(r, late, world.Failed)
 		log := r.events(late.ID(), world.RunStarted, world.RunContinued, world.RunFailed)
 		if took := log[len(log)-1].Time.Sub(log[0].Time); e.Code() != world.CodeTimeout || len(log) != 4 || took < 50*time.Second || took > 52*time.Second {
 			r.Errorf("failed with %s after %s and %d segments, want TIMEOUT after 50s and 3", e.Code(), took, len(log)-1)
 		}
 		want(r, start(r, app, wf, 0, stepwell.Timeout(5*time.Minute)), 5)
-		want(r, start(r, app, wf, 0, stepwell.StartOptions{Timeout: stepwell.Forever}), 5)
+		want(r, start(r, app, wf, 0, stepwell.Timeout(stepwell.Forever)), 5)
 		if _, err := wf.Start(r.ctx, app.App, 0, stepwell.Timeout(-time.Second)); !errors.Is(err, stepwell.ErrInvalid) {
 			r.Errorf("start with a negative timeout = %v, want invalid", err)
 		}

@@ -63,7 +63,7 @@ func TestNeverIsATime(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		app := r.begin(wf)
 		run := start(r, app, wf, struct{}{})
-		late := start(r, app, wf, struct{}{}, stepwell.StartOptions{Delay: longest})
+		late := start(r, app, wf, struct{}{}, stepwell.Delay(longest))
 		until(r, "the sleeps", func() bool { return r.count(run.ID(), world.WaitCreated, "") == 3 })
 		r.pass(time.Minute)
 		seen := 0

@@ -114,7 +114,7 @@ func (v *victim) startAndWait(ctx context.Context, app *stepwell.App, n int, don
 	runs := make([]*stepwell.Run[string], n)
 	for i := range runs {
 		id := victimRun(i)
-		run, err := victimFlow.Start(ctx, app, i, stepwell.StartOptions{ID: id})
+		run, err := victimFlow.Start(ctx, app, i, stepwell.RunID(id))
 		if errors.Is(err, stepwell.ErrRunExists) {
 			run, err = victimFlow.Get(app, id), nil
 		}

@@ -120,7 +120,7 @@ func TestWebhookOfAWorkerThatDies(t *testing.T) {
 				r := &rig{T: t, world: memory.New(), mode: modes[0].set, ctx: ctx}
 				first := r.beginMortal(stepwell.Config{Definitions: []stepwell.Definition{counter}}, k, after)
 				client := r.client(counter)
-				run, err := counter.Start(ctx, client, nil, stepwell.StartOptions{ID: "the-run"})
+				run, err := counter.Start(ctx, client, nil, stepwell.RunID("the-run"))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -37,7 +37,7 @@ func TestWhyOfRelatives(t *testing.T) {
 			return h.Receive(ctx)
 		})
 		root := stepwell.Define("root", func(ctx stepwell.Context, token string) (string, error) {
-			return leaf.Child(stepwell.ChildOptions{ID: "the-leaf"}).Run(ctx, token)
+			return leaf.Child(stepwell.RunID("the-leaf")).Run(ctx, token)
 		})
 		guest := stepwell.Define("guest", func(ctx stepwell.Context, run string) (string, error) {
 			return stepwell.AwaitRun[string](ctx, run)

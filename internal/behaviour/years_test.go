@@ -276,7 +276,7 @@ func (y *years) live() {
 	}
 	y.brief()
 	y.hire(editions[0])
-	if y.run, err = y.code(editions[0])[0].Start(y.ctx, client, subscription{}, stepwell.StartOptions{ID: "old"}); err != nil {
+	if y.run, err = y.code(editions[0])[0].Start(y.ctx, client, subscription{}, stepwell.RunID("old")); err != nil {
 		y.Fatal(err)
 	}
 	for term := range manyTerms {

@@ -12,6 +12,10 @@ import (
 
 // shownIn are verbs without an example of their own name, and the example that shows them.
 var shownIn = map[string]string{
+	"Attributes":             "ExampleRunID",
+	"Delay":                  "ExampleRunID",
+	"Priority":               "ExampleRunID",
+	"Tags":                   "ExampleRunID",
 	"App.Close":              "ExampleApp_Invoke",
 	"App.Count":              "ExampleWhere",
 	"App.CancelOutcome":      "ExampleApp_Cancel",

@@ -286,7 +286,7 @@ func (ta *tally) carry(ctx context.Context, c counter, rnd *rand.Rand) error {
 // begin starts a run under an ID.
 func begin[In any](ctx context.Context, ta *tally, w *stepwell.Workflow[In, int64], id string, in In) error {
 	return ta.insist(ctx, func(again bool) error {
-		_, err := w.Start(ctx, ta.app, in, stepwell.StartOptions{ID: id})
+		_, err := w.Start(ctx, ta.app, in, stepwell.RunID(id))
 		if again && errors.Is(err, stepwell.ErrRunExists) {
 			return nil
 		}

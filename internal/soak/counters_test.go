@@ -76,7 +76,7 @@ func count(ctx stepwell.Context, c counter) (int64, error) {
 		}
 		c.Total, last = c.Total+n.Amount, n.Last
 	}
-	echoFlow.Child(stepwell.ChildOptions{ID: c.echo(c.Segment), Detached: true}).Start(ctx, c.Run)
+	echoFlow.Child(stepwell.RunID(c.echo(c.Segment)), stepwell.Detached()).Start(ctx, c.Run)
 	if last {
 		return c.Total, nil
 	}

@@ -32,7 +32,7 @@ func TestLostAnswers(t *testing.T) {
 			},
 			"start with a chosen ID": func(t *testing.T, app *stepwell.App, i int) string {
 				id := fmt.Sprint("chosen-", i)
-				if _, err := transferFlow.Start(t.Context(), app, transfer{N: i}, stepwell.StartOptions{ID: id}); err != nil {
+				if _, err := transferFlow.Start(t.Context(), app, transfer{N: i}, stepwell.RunID(id)); err != nil {
 					t.Fatalf("start %d: %v", i, err)
 				}
 				return id
@@ -144,7 +144,7 @@ func TestAnswerLostWhileCommitting(t *testing.T) {
 	await(t, admin, "commits wait", "select ("+waiting+") = 1")
 	started := make(chan error, 1)
 	go func() {
-		_, err := transferFlow.Start(t.Context(), app, transfer{N: 1}, stepwell.StartOptions{ID: "chosen"})
+		_, err := transferFlow.Start(t.Context(), app, transfer{N: 1}, stepwell.RunID("chosen"))
 		started <- err
 	}()
 	await(t, admin, "the first try is committing", "select ("+waiting+") = 2")

@@ -118,7 +118,7 @@ func (p *producer) carry(ctx context.Context, t transfer, thinking time.Duration
 
 // start starts a transfer. The engine itself finds out what became of a call whose answer was lost.
 func (p *producer) start(ctx context.Context, t transfer, again bool) error {
-	_, err := transferFlow.Start(ctx, p.app, t, stepwell.StartOptions{ID: t.run()})
+	_, err := transferFlow.Start(ctx, p.app, t, stepwell.RunID(t.run()))
 	if again && errors.Is(err, stepwell.ErrRunExists) {
 		return nil // it failed as an unknown outcome, and had been done
 	}
@@ -140,7 +140,7 @@ func (p *producer) startInOrder(ctx context.Context, t transfer, again bool) err
 		if _, err := tx.Exec(ctx, "insert into ledger.orders values ($1)", t.N); err != nil {
 			return err
 		}
-		if _, err := transferFlow.Start(ctx, p.app, t, stepwell.StartOptions{ID: t.run()}, stepwell.In(postgres.Tx(tx))); err != nil {
+		if _, err := transferFlow.Start(ctx, p.app, t, stepwell.RunID(t.run()), stepwell.In(postgres.Tx(tx))); err != nil {
 			return err
 		}
 		if t.taken() {

@@ -485,7 +485,7 @@ func (s *site) streamGrows(t *testing.T, chromium context.Context) {
 	b := s.tab(t, chromium)
 	words := make(chan string)
 	telling.Store(&words)
-	if _, err := tell.Start(t.Context(), s.app, 0, stepwell.StartOptions{ID: "tale"}); err != nil {
+	if _, err := tell.Start(t.Context(), s.app, 0, stepwell.RunID("tale")); err != nil {
 		t.Fatal(err)
 	}
 	words <- "Once upon"

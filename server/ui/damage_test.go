@@ -31,7 +31,7 @@ func TestADamagedStreamLeavesItsRunsPage(t *testing.T) {
 		return 1, stepwell.WriteStream(ctx, "words", "hello")
 	})
 	s := newSiteOn(t, torn{memory.New()}, server.Options{}, says)
-	run, err := says.Start(t.Context(), s.app, 0, stepwell.StartOptions{ID: "told"})
+	run, err := says.Start(t.Context(), s.app, 0, stepwell.RunID("told"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestFamily(t *testing.T) {
 	child := between(s.want("/ui/runs/o-1").body, `<a href="/ui/runs/wrun_`, `"`)
 	s.want("/ui/runs/wrun_"+child, `<a href="/ui/runs/o-1">o-1</a>`, "4200.pdf", "parent")
 
-	if _, err := lap.Start(t.Context(), s.app, 1, stepwell.StartOptions{ID: "lap-1"}); err != nil {
+	if _, err := lap.Start(t.Context(), s.app, 1, stepwell.RunID("lap-1")); err != nil {
 		t.Fatal(err)
 	}
 	s.until("lap-1", stepwell.WhyEvent)
@@ -55,7 +55,7 @@ func TestFamily(t *testing.T) {
 		t.Errorf("a fork in the first segment does not offer its input: %.3000s", p.body)
 	}
 
-	if _, err := busy.Start(t.Context(), s.app, 0, stepwell.StartOptions{ID: "held-1"}); err != nil {
+	if _, err := busy.Start(t.Context(), s.app, 0, stepwell.RunID("held-1")); err != nil {
 		t.Fatal(err)
 	}
 	s.until("held-1", stepwell.WhyWorking)

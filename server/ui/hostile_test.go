@@ -96,7 +96,7 @@ var tell = stepwell.Define("tell", func(ctx stepwell.Context, _ int) (int, error
 
 func (s *site) startHostile() {
 	s.Helper()
-	if _, err := hostile.Start(s.Context(), s.app, evil, stepwell.StartOptions{ID: "bad-1", Key: evilName()}); err != nil {
+	if _, err := hostile.Start(s.Context(), s.app, evil, stepwell.RunID("bad-1"), stepwell.Key(evilName())); err != nil {
 		s.Fatal(err)
 	}
 	s.until("bad-1", stepwell.WhyEvent)
@@ -199,7 +199,7 @@ func TestBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{}, long)
 	const steps = 1500 // and so 4,500 events and more
-	if _, err := long.Start(t.Context(), s.app, steps, stepwell.StartOptions{ID: "long-1"}); err != nil {
+	if _, err := long.Start(t.Context(), s.app, steps, stepwell.RunID("long-1")); err != nil {
 		t.Fatal(err)
 	}
 	s.until("long-1", stepwell.WhyOver)
@@ -233,7 +233,7 @@ func TestBounded(t *testing.T) {
 	deep := strings.Repeat(`[`, world.MaxDepth) + strings.Repeat(`]`, world.MaxDepth)
 	wide := "[" + strings.Repeat("1,", 300_000) + "1]"
 	for name, payload := range map[string]string{"large": large, "deep": deep, "wide": wide} {
-		if _, err := s.app.Start(t.Context(), "no-worker", json.RawMessage(payload), stepwell.StartOptions{ID: name}); err != nil {
+		if _, err := s.app.Start(t.Context(), "no-worker", json.RawMessage(payload), stepwell.RunID(name)); err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{"", "/events", "/events/1", "/act/fork", "/act/restart"} {

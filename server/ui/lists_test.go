@@ -35,7 +35,7 @@ func TestAFilterSaysHowFarItLooked(t *testing.T) {
 func (s *site) manyRuns() {
 	s.Helper()
 	for i := range 1200 {
-		if _, err := filler.Start(s.Context(), s.app, i, stepwell.StartOptions{ID: fmt.Sprint("filler-", i)}); err != nil {
+		if _, err := filler.Start(s.Context(), s.app, i, stepwell.RunID(fmt.Sprint("filler-", i))); err != nil {
 			s.Fatal(err)
 		}
 	}

@@ -137,7 +137,7 @@ func TestChartIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
 	for i := range 2100 {
-		if _, err := s.app.Start(t.Context(), "no-worker", json.RawMessage(`1`), stepwell.StartOptions{ID: fmt.Sprint("n-", i)}); err != nil {
+		if _, err := s.app.Start(t.Context(), "no-worker", json.RawMessage(`1`), stepwell.RunID(fmt.Sprint("n-", i))); err != nil {
 			t.Fatal(err)
 		}
 	}

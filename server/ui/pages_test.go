@@ -22,7 +22,7 @@ func busySite(t *testing.T, o server.Options, more ...stepwell.Definition) *site
 	s := newSite(t, o, more...)
 	s.start("o-1", order{"ada", 4200, []string{"lamp", "chair"}})
 	s.start("o-2", order{"bob", 0, nil})
-	if _, err := broken.Start(t.Context(), s.app, "x.csv", stepwell.StartOptions{ID: "imp-1"}); err != nil {
+	if _, err := broken.Start(t.Context(), s.app, "x.csv", stepwell.RunID("imp-1")); err != nil {
 		t.Fatal(err)
 	}
 	s.until("o-1", stepwell.WhyEvent)
@@ -335,7 +335,7 @@ func TestBulk(t *testing.T) {
 	s := newSite(t, server.Options{})
 	const all = 120
 	for i := range all {
-		if _, err := invoiceWF.Start(t.Context(), s.app, i, stepwell.StartOptions{ID: fmt.Sprintf("i-%03d", i), Delay: time.Hour}); err != nil {
+		if _, err := invoiceWF.Start(t.Context(), s.app, i, stepwell.RunID(fmt.Sprintf("i-%03d", i)), stepwell.Delay(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -398,7 +398,7 @@ func TestOverviewOfWhatNobodyWorksOn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
 	s.want("/ui/", "Nothing is blocked")
-	if _, err := s.app.Start(t.Context(), "strange", []byte(`1`), stepwell.StartOptions{ID: "s-1"}); err != nil {
+	if _, err := s.app.Start(t.Context(), "strange", []byte(`1`), stepwell.RunID("s-1")); err != nil {
 		t.Fatal(err)
 	}
 	p := s.want("/ui/", "No worker has the code of these", `<a href="/ui/runs?workflow=strange">strange</a>: 1 run<`)

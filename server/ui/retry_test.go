@@ -30,7 +30,7 @@ func TestRetryButton(t *testing.T) {
 	s := newSite(t, server.Options{}, undone)
 	const act = "/act/retry"
 	for id, effect := range map[string]bool{"wrun_plain": false, "wrun_undone": true} {
-		if _, err := undone.Start(t.Context(), s.app, effect, stepwell.StartOptions{ID: id}); err != nil {
+		if _, err := undone.Start(t.Context(), s.app, effect, stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
 		s.until(id, stepwell.WhyOver)

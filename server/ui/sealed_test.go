@@ -27,7 +27,7 @@ func TestSealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := shop.Start(t.Context(), owner, order{"ada", 1, nil}, stepwell.StartOptions{ID: "e-1"}); err != nil {
+	if _, err := shop.Start(t.Context(), owner, order{"ada", 1, nil}, stepwell.RunID("e-1")); err != nil {
 		t.Fatal(err)
 	}
 	s.until("e-1", stepwell.WhyBlocked)

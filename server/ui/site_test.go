@@ -268,7 +268,7 @@ func (s *site) want(path string, texts ...string) *page {
 // start begins a run of the shop.
 func (s *site) start(id string, in order) {
 	s.Helper()
-	if _, err := shop.Start(s.Context(), s.app, in, stepwell.StartOptions{ID: id}); err != nil {
+	if _, err := shop.Start(s.Context(), s.app, in, stepwell.RunID(id)); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -136,20 +136,21 @@ func (u *UI) startForm(v *visit) error {
 func (u *UI) start(v *visit) error {
 	input, err := v.json("input")
 	version, more := v.whole("version")
-	o := stepwell.StartOptions{ID: v.Form.Get("id"), Key: v.Form.Get("key"), Version: int(version)}
+	var delay time.Duration
 	if text := v.Form.Get("delay"); text != "" {
 		d, wrong := human.ParseSpan(text)
 		if wrong != nil {
 			more = errors.Join(more, fmt.Errorf("%w: the delay is %.40q: %w", world.ErrInvalid, text, wrong))
 		}
-		o.Delay = d
+		delay = d
 	}
 	if input == nil {
 		input = json.RawMessage("null")
 	}
 	var run, did string
 	if err = errors.Join(err, more); err == nil {
-		born, startErr := u.app.Start(v.Context(), v.PathValue("workflow"), input, o)
+		born, startErr := u.app.Start(v.Context(), v.PathValue("workflow"), input,
+			stepwell.RunID(v.Form.Get("id")), stepwell.Key(v.Form.Get("key")), stepwell.Version(int(version)), stepwell.Delay(delay))
 		run, did, err = v.bornOnce(newborn(born, "start", startErr))
 	}
 	if mendable(err) {

@@ -201,7 +201,7 @@ func logOf(t *testing.T, w world.World, p program) (lines []string) {
 		}
 	})
 	app := work(t, w, p.defs...)
-	run, err := app.Start(t.Context(), "main", json.RawMessage("0"), stepwell.StartOptions{Version: 1}) // whoever takes it first
+	run, err := app.Start(t.Context(), "main", json.RawMessage("0"), stepwell.Version(1)) // whoever takes it first
 	if err != nil {
 		t.Fatal(err)
 	}
