@@ -182,7 +182,7 @@ const checkTime = 30 * time.Second
 
 // Check holds this App's code against a history, as a worker that takes the run would: it replays the log, runs no step, and reads and writes
 // nothing. It returns nil where the code goes on from the log's end, or ends as the log says. So a build can be tested, before it is deployed,
-// against what production has recorded; see [CheckMain] for a program that does it when it is told to, and package stepwelltest.
+// against what production has recorded; see package check for a program that does it when it is told to, and package stepwelltest.
 //
 // Errors: [*DivergedError] says what the log has and what the code asks for; [ErrInvalid] tells of a workflow or version that is not among the
 // App's definitions; others say what would block the run. As a worker does, it replays a continued run from its newest segment. With
@@ -191,17 +191,23 @@ func (a *App) Check(ctx context.Context, h *History) error {
 	if h == nil || len(h.Events) == 0 {
 		return fmt.Errorf("%w: check: a history without events", ErrInvalid)
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
-	h, err := a.opened(h)
-	if err == nil {
-		err = a.engine.Check(ctx, h.Run, h.Events)
-		if _, ok := errors.AsType[*DivergedError](err); ok && h.Events[0].Birth.Seed == 0 {
-			err = fmt.Errorf("%w (the history has no seed: where it was exported with a viewer's key, what the code draws at random differs; export it with an operator's)", err)
-		}
+	err := a.replay(ctx, h)
+	if _, ok := errors.AsType[*DivergedError](err); ok && h.Events[0].Birth.Seed == 0 {
+		err = fmt.Errorf("%w (the history has no seed: where it was exported with a viewer's key, what the code draws at random differs; export it with an operator's)", err)
 	}
 	if err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
 	return nil
+}
+
+// replay holds this App's code against a history.
+func (a *App) replay(ctx context.Context, h *History) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	h, err := a.opened(h)
+	if err != nil {
+		return err
+	}
+	return a.engine.Check(ctx, h.Run, h.Events)
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/check"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
@@ -30,7 +30,7 @@ go on with it, and where: what the log has, what the code asks for, and the line
 PROGRAM is the one that works on the runs, whole as it is deployed, or go run with its package. It takes part with one line, first in
 its main, before it opens anything:
 
-  stepwell.CheckMain(stepwell.Config{Definitions: definitions})
+  check.Main(stepwell.Config{Definitions: definitions})
 
 The variable STEPWELL_CHECK in its environment tells it to check. It then replays the logs that it gets, runs no step, opens no database, and
 ends. A program without that line is refused its database, so that it cannot begin to work by mistake. What it writes to standard error is
@@ -93,7 +93,7 @@ const checkPatience = 5 * time.Second
 
 // runCheck starts the program, reads its report and says what came of it.
 func (c *cli) runCheck(ctx context.Context, in io.Reader, program []string) error {
-	v := &verdict{c: c, progress: c.progress("checked", "run"), others: &together{to: c.stderr}, classes: map[world.Class]map[stepwell.CheckResult]int{}}
+	v := &verdict{c: c, progress: c.progress("checked", "run"), others: &together{to: c.stderr}, classes: map[world.Class]map[check.Result]int{}}
 	child := exec.CommandContext(ctx, program[0], program[1:]...)
 	child.Env = append(os.Environ(), world.CheckVariable+"=1")
 	child.Stdin, child.Stdout, child.Stderr, child.WaitDelay = in, v, v.others, checkPatience
@@ -130,8 +130,8 @@ type verdict struct {
 	progress *progress
 	others   *together // what is no part of the report
 	rest     []byte    // of a line that is not there as a whole
-	classes  map[world.Class]map[stepwell.CheckResult]int
-	wrong    []stepwell.Checked // the first of them
+	classes  map[world.Class]map[check.Result]int
+	wrong    []check.Report // the first of them
 	n, bad   int
 	ended    bool // the program said that it is done
 	err      error
@@ -158,7 +158,7 @@ func (v *verdict) Write(b []byte) (int, error) {
 
 func (v *verdict) line(line []byte) error {
 	var l struct {
-		stepwell.Checked
+		check.Report
 		Histories *int `json:"checked"`
 	}
 	if err := json.Unmarshal(line, &l); err != nil || l.Check == "" && l.Histories == nil {
@@ -169,15 +169,15 @@ func (v *verdict) line(line []byte) error {
 		v.ended = true
 		return nil
 	}
-	is := l.Checked
+	is := l.Report
 	class := world.Class{Workflow: is.Workflow, Version: is.Version}
 	if v.classes[class] == nil {
-		v.classes[class] = map[stepwell.CheckResult]int{}
+		v.classes[class] = map[check.Result]int{}
 	}
 	v.classes[class][is.Check]++
 	v.n++
 	v.progress.step()
-	if is.Check != stepwell.CheckFits {
+	if is.Check != check.Fits {
 		if v.bad++; len(v.wrong) < mostWrong {
 			v.wrong = append(v.wrong, is)
 		}
@@ -199,7 +199,7 @@ func (v *verdict) broken(program string, err error) error {
 			"what it wrote is above; a file that was cut off is refused, and workflow code must not end the process"}
 	}
 	return &fault{exitFailure, fmt.Errorf("%s ended %s, and has checked nothing", program, how),
-		"what it wrote is above; it takes part with stepwell.CheckMain(config), first in its main"}
+		"what it wrote is above; it takes part with check.Main(config), first in its main"}
 }
 
 // checkedAll is the last object that --json writes.

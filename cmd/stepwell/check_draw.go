@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/check"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
 // checkResults are the columns of the table, and how they are told.
-var checkResults = []stepwell.CheckResult{stepwell.CheckFits, stepwell.CheckDiverged, stepwell.CheckUnknown, stepwell.CheckFailed}
+var checkResults = []check.Result{check.Fits, check.Diverged, check.Unknown, check.Failed}
 
 func (v *verdict) draw() {
 	t := &table{gap: "  "}
@@ -33,7 +33,7 @@ func (v *verdict) draw() {
 		for _, r := range checkResults {
 			n := v.classes[class][r]
 			out := cell{text: strconv.Itoa(n), right: true}
-			if n > 0 && r != stepwell.CheckFits {
+			if n > 0 && r != check.Fits {
 				out.tone = bad
 			}
 			row = append(row, out)
@@ -58,7 +58,7 @@ func className(class world.Class) string {
 }
 
 // drawWrong tells one history that does not fit: what, which, where, and what the log and the code say.
-func (v *verdict) drawWrong(is *stepwell.Checked) {
+func (v *verdict) drawWrong(is *check.Report) {
 	s := v.c.style()
 	line := s.paint(bad, string(is.Check)) + "  run " + human.Visible(is.Run) + "   " + className(world.Class{Workflow: is.Workflow, Version: is.Version})
 	if is.Seq > 0 {
@@ -67,7 +67,7 @@ func (v *verdict) drawWrong(is *stepwell.Checked) {
 	fmt.Fprintln(v.c.stdout, line)
 	t := &table{indent: "  ", gap: "  "}
 	switch is.Check {
-	case stepwell.CheckDiverged:
+	case check.Diverged:
 		log := cell{text: human.Visible(is.Expected)}
 		if is.Build != "" {
 			log.text += "   recorded by build " + human.Visible(is.Build)

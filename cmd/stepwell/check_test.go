@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/check"
 	"github.com/stepwell/stepwell/stepwelltest"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -54,7 +55,7 @@ func work(code string) int {
 		version, steps = 2, steps[1:]
 	}
 	if code != "stubborn" {
-		stepwell.CheckMain(stepwell.Config{Definitions: []stepwell.Definition{letter(version, steps...)}})
+		check.Main(stepwell.Config{Definitions: []stepwell.Definition{letter(version, steps...)}})
 	}
 	w, err := sqlite.Open(os.Getenv(letterDB))
 	if err != nil {
@@ -121,7 +122,7 @@ func TestCheck(t *testing.T) {
 		}, []string{`{"code":"DIVERGED","error":"1 of 2 runs`}},
 		{"v2,write,post", path, "", exitDiverged, []string{"letter v1     0         0        2 ", `workflow "letter" version 1 is not among the program's definitions`}, nil},
 		{"panic", path, "", exitDiverged, []string{"failed  run run-1   letter v1\n  workflow code panicked: out of ink   check_test.go:"}, nil},
-		{"stubborn", path, "", exitFailure, nil, []string{"opens no database: let it call stepwell.CheckMain", "has checked nothing"}},
+		{"stubborn", path, "", exitFailure, nil, []string{"opens no database: let it call check.Main", "has checked nothing"}},
 		{"write,post", "", string(text[:len(text)-20]), exitFailure, nil, []string{"history, line ", "exit status 2, after 1 run"}},
 		{"write,post", "", "", exitUsage, nil, []string{"there is no history to check"}},
 		{"write,post", filepath.Join(t.TempDir(), "none"), "", exitUsage, nil, []string{"give the path of a file that stepwell export wrote"}},

@@ -13,7 +13,7 @@ import (
 
 // The most that the root package has.
 const (
-	mostTypes = 71
+	mostTypes = 68
 	mostFiles = 90
 )
 

@@ -30,6 +30,7 @@ var layers = []layer{
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"observe", []string{"world"}},
 	{"push", nil},
+	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/worldtest/...", []string{"world"}},
 	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
@@ -48,7 +49,7 @@ var layers = []layer{
 	{"internal/forktest/...", []string{"", "world", "world/memory", "internal/kit"}},
 	{"internal/history/...", []string{"world"}},
 	{"internal/human/...", nil},
-	{"internal/kit/...", []string{"internal/replay"}},
+	{"internal/kit/...", []string{"world", "internal/history", "internal/replay"}},
 	{"internal/lint/...", nil},
 	{"internal/operate/...", []string{"", "world"}},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
@@ -68,7 +69,7 @@ var layers = []layer{
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"keyring", "observe", "push"}
+var rooms = []string{"keyring", "observe", "push", "check"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 
