@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -17,7 +18,7 @@ import (
 // Errors: [ErrInvalid], [ErrTooLarge].
 func (a *App) AdmitCommit(c *world.Commit) error {
 	if c == nil {
-		return missing("the commit")
+		return kit.Missing("the commit")
 	}
 	if c.Build != "" {
 		if err := world.CheckName("build", c.Build); err != nil {
@@ -70,7 +71,7 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 // Errors: [ErrInvalid], [ErrTooLarge].
 func (a *App) AdmitDelivery(d *world.Delivery) error {
 	if d == nil {
-		return missing("the delivery")
+		return kit.Missing("the delivery")
 	}
 	for i := range d.Events {
 		e := &d.Events[i]

@@ -60,7 +60,7 @@ type Config struct {
 	// Strict checks determinism at every suspension and before the end, by a replay beside the live run: the first difference, in what was asked for or what it
 	// came to, blocks the run, with a [*DivergedError] that tells both sides. It costs time; use it in tests.
 	Strict bool
-	// PublicURL is where the outside world reaches the server: https://hooks.example.com, perhaps with a path. [NewWebhook] makes URLs with it; each webhook
+	// PublicURL is where the outside world reaches the server: https://hooks.example.com, perhaps with a path. Package webhook makes URLs with it; each webhook
 	// keeps the one that it was opened with. Default: http://127.0.0.1:7373.
 	PublicURL string
 	// Name is what people call this worker. Default: host name and process ID.
@@ -173,7 +173,7 @@ type App struct {
 // at once, with their names.
 func New(w world.World, cfg Config) (*App, error) {
 	fault := world.MayOpen()
-	if isNil(w) {
+	if kit.IsNil(w) {
 		w, fault = nil, cmp.Or(fault, fmt.Errorf("%w: no world", ErrInvalid))
 	}
 	if cfg.rig.Stall == 0 { // a test's App is the same everywhere
@@ -190,7 +190,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	}
 	r := &registrar{cfg: &cfg}
 	for i, d := range cfg.Definitions {
-		if isNil(d) {
+		if kit.IsNil(d) {
 			r.faults = append(r.faults, fmt.Errorf("%w: Config.Definitions[%d] is nil", ErrInvalid, i))
 			continue
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/stepwell/stepwell/internal/kit"
 )
 
 // Act is what [App.Bulk] does to each run, App.Cancel for one:
@@ -46,7 +48,7 @@ const bulkGrace = 5 * time.Second
 // The second value is an error of the list itself, or why ctx ended; it is the last.
 func (a *App) Bulk(ctx context.Context, f ListFilter, act Act, opts ...BulkOption) iter.Seq2[BulkResult, error] {
 	o := bulkOptions{parallel: 1}
-	err := given(opts, func(opt BulkOption) { opt.bulkOption(&o) })
+	err := kit.Given(opts, func(opt BulkOption) { opt.bulkOption(&o) })
 	return func(yield func(BulkResult, error) bool) {
 		if err != nil {
 			yield(BulkResult{}, fmt.Errorf("bulk: %w", err))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -41,7 +42,7 @@ type ChildCall[In, Out any] struct {
 // nothing.
 func (w *Workflow[In, Out]) Child(opts ...ChildOption) *ChildCall[In, Out] {
 	c := &ChildCall[In, Out]{w: w}
-	c.fault = given(opts, func(o ChildOption) { o.childOption(&c.opts) })
+	c.fault = kit.Given(opts, func(o ChildOption) { o.childOption(&c.opts) })
 	return c
 }
 
@@ -65,7 +66,7 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 		return &ChildRun[Out]{Future: failedFuture[Out](fmt.Errorf("child run of %s: %w", c.w.name, err))}
 	}
 	if c == nil || c.w == nil {
-		return &ChildRun[Out]{Future: failedFuture[Out](missing("child run: the workflow"))}
+		return &ChildRun[Out]{Future: failedFuture[Out](kit.Missing("child run: the workflow"))}
 	}
 	if c.fault != nil {
 		return fail(c.fault)

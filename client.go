@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -22,7 +23,7 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 	if wf := a.known[workflow]; wf != nil {
 		o.retention, o.timeout = wf.Retention, wf.Timeout
 	}
-	if err := given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
+	if err := kit.Given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	if err := a.checkInput(workflow, o.Version, input, true); err != nil {

@@ -5,6 +5,7 @@ package stepwell
 import (
 	"fmt"
 
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
@@ -30,7 +31,7 @@ type continueOptions struct{ version int }
 // that version's type, or undo functions that are registered (see [Compensate], [DropUndo]): [ErrInvalid].
 func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	var o continueOptions
-	if err := given(opts, func(opt ContinueOption) { opt.continueOption(&o) }); err != nil {
+	if err := kit.Given(opts, func(opt ContinueOption) { opt.continueOption(&o) }); err != nil {
 		return fmt.Errorf("continue as new: %w", err)
 	}
 	if err := world.CheckVersion(o.version); err != nil {

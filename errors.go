@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,6 +34,8 @@ var (
 	ErrNoKey = world.ErrNoKey
 	// ErrWrongKey: an encryption key of this App has the ID of another one, which the database knows: see [Config].Encryption. Nothing was written.
 	ErrWrongKey = world.ErrWrongKey
+	// ErrAnswered: the request to a webhook was answered before, and this answer was not given.
+	ErrAnswered = errors.New("the request was answered before")
 	// ErrWorkerExists: another worker process has the database file.
 	ErrWorkerExists = world.ErrWorkerExists
 	// ErrLeaseLost: the cause of a step's context when this worker no longer owns the step's run.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -108,9 +109,9 @@ func jsonKeys(t reflect.Type) (keys map[string]bool, closed bool) {
 func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T, opts ...SendOption) error {
 	switch {
 	case e == nil:
-		return missing("send: the event")
+		return kit.Missing("send: the event")
 	case app == nil:
-		return missing("send event " + e.name + ": the App")
+		return kit.Missing("send event " + e.name + ": the App")
 	}
 	b, err := sent(&payload, app.cfg.MaxPayload)
 	if err != nil {

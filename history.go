@@ -15,6 +15,7 @@ import (
 	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/history"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -24,8 +25,8 @@ type History = history.History
 // ReadHistories yields the histories of a file that [App.Export] or stepwell export wrote, one behind the other. Each is a whole log that could
 // be; a file that was cut off, or holds something else, is an error that names the line, and the last thing that is yielded.
 func ReadHistories(from io.Reader) iter.Seq2[*History, error] {
-	if isNil(from) {
-		return func(yield func(*History, error) bool) { yield(nil, missing("read histories: the reader")) }
+	if kit.IsNil(from) {
+		return func(yield func(*History, error) bool) { yield(nil, kit.Missing("read histories: the reader")) }
 	}
 	return history.Read(from)
 }
@@ -36,11 +37,11 @@ func ReadHistories(from io.Reader) iter.Seq2[*History, error] {
 // server with a viewer's key is shown neither these nor the seed: such a history can be looked at and checked; with an open hook it is not imported.
 func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...ExportOption) error {
 	var o exportOptions
-	if err := given(opts, func(opt ExportOption) { opt.exportOption(&o) }); err != nil {
+	if err := kit.Given(opts, func(opt ExportOption) { opt.exportOption(&o) }); err != nil {
 		return fmt.Errorf("export run %s: %w", run, err)
 	}
-	if isNil(to) {
-		return missing("export run " + run + ": the writer")
+	if kit.IsNil(to) {
+		return kit.Missing("export run " + run + ": the writer")
 	}
 	from := a.world
 	if !o.decrypted {
@@ -113,7 +114,7 @@ type ImportOptions struct {
 // Nothing was written then.
 func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 	if h == nil {
-		return missing("import: the history")
+		return kit.Missing("import: the history")
 	}
 	var state *world.State
 	whole, err := h.Whole()

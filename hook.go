@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/crypt"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
@@ -16,11 +17,8 @@ import (
 // HookConflictError says that a chosen hook token is held by another run.
 type HookConflictError = replay.ConflictError
 
-// HookOption changes a hook: [Token], [Metadata], [PayloadErrors]. A [WebhookOption] is what changes a webhook; these are three of them.
-type HookOption interface {
-	WebhookOption
-	hookOption(o *hookOptions)
-}
+// HookOption changes a hook: [Token], [Metadata], [PayloadErrors].
+type HookOption interface{ hookOption(o *hookOptions) }
 
 type hookOptions struct {
 	token    string
@@ -36,16 +34,12 @@ func Token(token string) HookOption { return tokenOption(token) }
 
 func (t tokenOption) hookOption(o *hookOptions) { o.token, o.chosen = string(t), true }
 
-func (t tokenOption) webhookOption(o *webhookOptions) { t.hookOption(&o.hookOptions) }
-
 type metadataOption struct{ v any }
 
 // Metadata keeps a value, as JSON, with a hook, for those who look it up by its token.
 func Metadata(v any) HookOption { return metadataOption{v} }
 
 func (m metadataOption) hookOption(o *hookOptions) { o.metadata = m.v }
-
-func (m metadataOption) webhookOption(o *webhookOptions) { m.hookOption(&o.hookOptions) }
 
 // Hook is a point of a workflow that receives payloads from outside, under a token.
 type Hook[T any] struct {
@@ -59,7 +53,7 @@ type Hook[T any] struct {
 // With a chosen [Token] it returns when the token is decided; where another run holds it the error is a [*HookConflictError].
 func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 	var o hookOptions
-	if err := given(opts, func(opt HookOption) { opt.hookOption(&o) }); err != nil {
+	if err := kit.Given(opts, func(opt HookOption) { opt.hookOption(&o) }); err != nil {
 		return nil, fmt.Errorf("hook: %w", err)
 	}
 	if o.chosen {
@@ -82,6 +76,9 @@ func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 	return &Hook[T]{f: f, tell: o.tell}, nil
 }
 
+// bind opens a hook that another package made: see internal/kit.
+func (h *Hook[T]) bind(f *replay.Future, tell bool) { h.f, h.tell = f, tell }
+
 // Token is the hook's token.
 func (h *Hook[T]) Token() string {
 	if err := h.check(); err != nil {
@@ -93,7 +90,7 @@ func (h *Hook[T]) Token() string {
 // check refuses a hook that is nil, or that [NewHook] did not open.
 func (h *Hook[T]) check() error {
 	if h == nil || h.f == nil {
-		return missing("the hook")
+		return kit.Missing("the hook")
 	}
 	return nil
 }
@@ -144,7 +141,7 @@ func (h *Hook[T]) Dispose(ctx Context) error {
 //
 // Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run;
 // [ErrDeliveryUsed]; [ErrInboxFull]; [ErrInvalid], also for the token of a webhook, which takes
-// requests alone: see [App.Webhook].
+// requests alone: see package webhook.
 func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessage, opts ...SendOption) error {
 	err := world.CheckToken(token)
 	if err == nil {
@@ -161,6 +158,20 @@ func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessag
 		return fmt.Errorf("send to hook %q: %w", world.ShownToken(token), err)
 	}
 	return nil
+}
+
+// noWebhook refuses what is no request for a webhook.
+func (a *App) noWebhook(ctx context.Context, token string) error {
+	hooks, err := a.Hooks(ctx, "", token)
+	for i := range hooks {
+		var m struct {
+			Webhook json.RawMessage `json:"$webhook"`
+		}
+		if json.Unmarshal(hooks[i].Metadata, &m) == nil && m.Webhook != nil && string(m.Webhook) != "null" {
+			return fmt.Errorf("%w: it is a webhook's, which takes requests alone: send one to its URL", ErrInvalid)
+		}
+	}
+	return err
 }
 
 // EndedHook finds the last hook that had a token, where no active one has it, for as long as its run is kept. The

@@ -3,12 +3,14 @@ package stepwell
 // What tests, and the rooms beside this package, reach of it; see internal/kit.
 
 import (
+	"context"
 	"fmt"
 	"os"
 
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/keyring"
+	"github.com/stepwell/stepwell/world"
 )
 
 func init() {
@@ -24,6 +26,28 @@ func init() {
 		}
 		return r.workflows[0].Body, nil
 	}
+	kit.AppOf = func(app any) kit.App {
+		a := app.(*App)
+		return kit.App{
+			Limit:   a.cfg.MaxPayload,
+			Hooks:   a.hooks,
+			Deliver: func(ctx context.Context, d *world.Delivery) error { return a.deliverAs(ctx, d, nil) },
+			Chunks: func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
+				return (&streamReader{app: a, run: run, name: stream, q: q}).page(ctx)
+			},
+		}
+	}
+	kit.CodeOf = func(ctx any) kit.Inside {
+		c := ctx.(Context)
+		return kit.Inside{Ctx: c.x, Limit: c.env.limit, Base: c.env.base}
+	}
+	kit.Wait = func(ctx any, f *replay.Future) error { return waitFor(ctx.(Context), f) }
+	kit.Bind = func(hook any, f *replay.Future, tell bool) {
+		hook.(interface {
+			bind(f *replay.Future, tell bool)
+		}).bind(f, tell)
+	}
+	kit.Answer = func(ctx any, stream string, chunk []byte) error { return answer(ctx.(Context), stream, chunk) }
 	kit.Checker = func(config any) (kit.Checking, error) {
 		cfg := *config.(*Config)
 		if cfg.Encryption == nil {

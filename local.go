@@ -2,6 +2,8 @@ package stepwell
 
 // What one evaluation of a run's code keeps beside the machine.
 
+import "github.com/stepwell/stepwell/internal/engine"
+
 // local is what is kept; each evaluation has its own.
 type local struct {
 	list     []undo              // undo functions, in the order in which they were registered; nil: there never were any
@@ -20,4 +22,23 @@ func localOf(ctx Context) *local {
 		*at = l
 	}
 	return l
+}
+
+// answer writes the answer to a request, the one chunk of a stream.
+func answer(ctx Context, stream string, chunk []byte) error {
+	kept := localOf(ctx)
+	if kept == nil {
+		return ctx.x.Refusal()
+	}
+	if _, ok := kept.answered[stream]; ok {
+		return ErrAnswered
+	}
+	if err := askStream(ctx, stream, &engine.StreamSpec{Chunk: chunk}); err != nil {
+		return err
+	}
+	if kept.answered == nil {
+		kept.answered = map[string]struct{}{}
+	}
+	kept.answered[stream] = struct{}{}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -115,7 +116,7 @@ func (a *App) wakeBlocked(ctx context.Context, run string) (woken bool, err erro
 // deliverAs sends a delivery, under an ID of its own if it has none.
 func (a *App) deliverAs(ctx context.Context, d *world.Delivery, opts []SendOption) error {
 	s := sending{Delivery: *d}
-	if err := given(opts, func(opt SendOption) { opt.sendOption(&s) }); err != nil {
+	if err := kit.Given(opts, func(opt SendOption) { opt.sendOption(&s) }); err != nil {
 		return err
 	}
 	if d = &s.Delivery; d.ID == "" {

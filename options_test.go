@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/stepwell/stepwell/internal/kit"
 )
 
 // TestOptionsAddUp: an option leaves what those before it said of other things, in any order.
@@ -28,7 +30,7 @@ func TestOptionsAddUp(t *testing.T) {
 		{RunID("a"), Delay(time.Second), Tags(map[string]string{"a": "b"}), Key("k"), Priority(3), Retention(time.Hour)},
 	} {
 		var got startOptions
-		if err := given(opts, func(o StartOption) { o.startOption(&got) }); err != nil {
+		if err := kit.Given(opts, func(o StartOption) { o.startOption(&got) }); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(start, got, cmpopts.IgnoreUnexported(startOptions{})); diff != "" {

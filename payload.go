@@ -27,7 +27,7 @@ func (e *PayloadError) Error() string {
 // Unwrap returns what did not fit.
 func (e *PayloadError) Unwrap() error { return e.Err }
 
-// payloadErrorsOption fits waits for events, hooks and webhooks.
+// payloadErrorsOption fits waits for events and hooks.
 type payloadErrorsOption struct{}
 
 // PayloadErrors lets a wait for an event, or what receives from a hook, get a payload that its type cannot hold as a [*PayloadError]. Without it such a payload
@@ -36,9 +36,8 @@ type payloadErrorsOption struct{}
 // Either way the record decides on replay, whatever the type is by then, and whether the code asks for this by then.
 func PayloadErrors() payloadErrorsOption { return payloadErrorsOption{} }
 
-func (payloadErrorsOption) waitOption(o *waitOptions)       { o.tell = true }
-func (payloadErrorsOption) hookOption(o *hookOptions)       { o.tell = true }
-func (payloadErrorsOption) webhookOption(o *webhookOptions) { o.tell = true }
+func (payloadErrorsOption) waitOption(o *waitOptions) { o.tell = true }
+func (payloadErrorsOption) hookOption(o *hookOptions) { o.tell = true }
 
 // incoming is what one wait decodes payloads with. The one that fitted it keeps, so that it is decoded once.
 type incoming[T any] struct {

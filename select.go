@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 )
 
@@ -28,7 +29,7 @@ func Select(ctx Context, fs ...Awaitable) (int, error) {
 		return -1, fmt.Errorf("%w: a select of nothing", ErrInvalid)
 	}
 	rs := make([]*replay.Future, len(fs))
-	if err := given(fs, func(Awaitable) {}); err != nil {
+	if err := kit.Given(fs, func(Awaitable) {}); err != nil {
 		return -1, fmt.Errorf("select: %w", err)
 	}
 	for i, f := range fs {
@@ -47,7 +48,7 @@ func Select(ctx Context, fs ...Awaitable) (int, error) {
 // coroutines see it at their next operation. A child run is waited for no longer, and is cancelled, unless it is [Detached]. It is
 // for after a [Race] or [Select]; what a step that runs returns all the same is recorded. A nil among them blocks the run.
 func CancelLosers(ctx Context, fs ...Awaitable) {
-	if err := given(fs, func(Awaitable) {}); err != nil {
+	if err := kit.Given(fs, func(Awaitable) {}); err != nil {
 		halt(fmt.Errorf("cancel losers: %w", err))
 	}
 	for _, f := range fs {
@@ -72,10 +73,10 @@ type Received[T any] struct {
 // Start is [EventDef.Wait] as a future, for [Select] and [Race].
 func (e *EventDef[T]) Start(ctx Context, opts ...WaitOption) *Future[Received[T]] {
 	if e == nil {
-		return failedFuture[Received[T]](missing("the event"))
+		return failedFuture[Received[T]](kit.Missing("the event"))
 	}
 	var o waitOptions
-	err := given(opts, func(opt WaitOption) { opt.waitOption(&o) })
+	err := kit.Given(opts, func(opt WaitOption) { opt.waitOption(&o) })
 	var match json.RawMessage
 	if err == nil {
 		match, err = e.match(&o)
@@ -99,7 +100,7 @@ func (e *EventDef[T]) Start(ctx Context, opts ...WaitOption) *Future[Received[T]
 // true at once, the condition wins. A d of zero or less looks at cond once.
 func AwaitTimeout(ctx Context, d time.Duration, cond func() bool) (bool, error) {
 	if cond == nil {
-		return false, missing("await: the condition")
+		return false, kit.Missing("await: the condition")
 	}
 	if d <= 0 {
 		return cond(), nil

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/keyring"
+	"github.com/stepwell/stepwell/world"
 )
 
 // setting is a variable that sets a field of Config where the program leaves it zero.
@@ -124,4 +126,18 @@ func (c *Config) environment(getenv func(string) string) error {
 		c.Encryption = ring
 	}
 	return errors.Join(append(errs, err)...)
+}
+
+// checkPublicURL refuses what no webhook can be reached under.
+func checkPublicURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: Config.PublicURL: not a URL", ErrInvalid) // what is wrong with it may be a secret
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("%w: Config.PublicURL is %.100q: want http:// or https://, and a host", ErrInvalid, world.ShownURL(text))
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return fmt.Errorf("%w: Config.PublicURL is %.100q: want nothing but scheme, host and path", ErrInvalid, world.ShownURL(text))
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
@@ -172,7 +173,7 @@ func (s *RegisteredStep[In, Out]) Run(ctx Context, in In, opts ...StepOption) (O
 // place and the others are queued for every worker.
 func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) *Future[Out] {
 	if s == nil {
-		return failedFuture[Out](missing("the registered step"))
+		return failedFuture[Out](kit.Missing("the registered step"))
 	}
 	spec := &engine.StepSpec{Task: true, Check: s.check, Policy: s.policy}
 	err := s.fault
@@ -200,7 +201,7 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 type StepOption interface{ stepOption(*engine.Policy) }
 
 func stepPolicy(p *engine.Policy, opts []StepOption) error {
-	if err := given(opts, func(o StepOption) { o.stepOption(p) }); err != nil {
+	if err := kit.Given(opts, func(o StepOption) { o.stepOption(p) }); err != nil {
 		return err
 	}
 	return p.Validate()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
@@ -46,7 +47,7 @@ func Stream[T any](ctx context.Context, name string) *StreamWriter[T] {
 // check is what is wrong with the writer, or what its context is for.
 func (w *StreamWriter[T]) check() error {
 	if w == nil || w.s == nil && w.fault == nil {
-		return missing("the stream")
+		return kit.Missing("the stream")
 	}
 	return w.fault
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -114,7 +115,7 @@ func (a *App) ReadStream(ctx context.Context, run, name string, from int64) iter
 func ReadStream[T any](ctx context.Context, app *App, run, name string, from int64) iter.Seq2[StreamChunk[T], error] {
 	return func(yield func(StreamChunk[T], error) bool) {
 		if app == nil {
-			yield(StreamChunk[T]{}, missing("read a stream: the App"))
+			yield(StreamChunk[T]{}, kit.Missing("read a stream: the App"))
 			return
 		}
 		for c, err := range app.ReadStream(ctx, run, name, from) {

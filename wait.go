@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
@@ -39,7 +40,7 @@ func waitFor(ctx Context, f *replay.Future) error {
 // cancelled.
 func Await(ctx Context, cond func() bool) error {
 	if cond == nil {
-		return missing("await: the condition")
+		return kit.Missing("await: the condition")
 	}
 	_, err := ctx.x.Await("await", cond, 0)
 	if errors.Is(err, replay.ErrCancelled) {

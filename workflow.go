@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
@@ -94,7 +95,7 @@ func (d retentionOption) workflowOption(o *workflowOptions) {
 // The function must be deterministic: see the package comment.
 func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), opts ...WorkflowOption) *Workflow[In, Out] {
 	o := workflowOptions{version: 1}
-	if err := given(opts, func(opt WorkflowOption) { opt.workflowOption(&o) }); err != nil {
+	if err := kit.Given(opts, func(opt WorkflowOption) { opt.workflowOption(&o) }); err != nil {
 		o.faults = append(o.faults, err)
 	}
 	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, fn: fn, faults: o.faults}
@@ -154,9 +155,9 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...StartOption) (*Run[Out], error) {
 	switch {
 	case w == nil:
-		return nil, missing("start: the workflow")
+		return nil, kit.Missing("start: the workflow")
 	case app == nil:
-		return nil, missing("start " + w.name + ": the App")
+		return nil, kit.Missing("start " + w.name + ": the App")
 	}
 	input, err := sent(&in, app.cfg.MaxPayload)
 	if raw, ok := any(&in).(*json.RawMessage); ok && err == nil { // it is nothing that Go encoded
@@ -166,7 +167,7 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 		return nil, fmt.Errorf("start %s: input: %w", w.name, err)
 	}
 	o := startOptions{retention: w.retention, timeout: w.timeout}
-	if err := given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
+	if err := kit.Given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
 		return nil, fmt.Errorf("start %s: %w", w.name, err)
 	}
 	if o.Version == 0 {
@@ -203,7 +204,7 @@ func (r *Run[Out]) Retention() time.Duration { return r.retention }
 func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
 	if r == nil || r.app == nil {
-		return out, missing("the run, or its App,")
+		return out, kit.Missing("the run, or its App,")
 	}
 	row, err := r.app.wait(ctx, r.id)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -41,7 +41,7 @@ func (s *Server) listHooks(w http.ResponseWriter, r *request) error {
 	}
 	all := make([]hook, len(hooks))
 	for i, h := range hooks {
-		if is, ok := stepwell.WebhookOf(&h); ok {
+		if is, ok := webhook.Of(&h); ok {
 			h.Metadata, all[i].URL = is.Metadata, is.URL
 		}
 		all[i].HookRow = h
@@ -75,7 +75,7 @@ func (s *Server) getHook(w http.ResponseWriter, r *request) error {
 	case len(hooks) == 0:
 		return s.noHook(r, token)
 	}
-	is, ok := stepwell.WebhookOf(&hooks[0])
+	is, ok := webhook.Of(&hooks[0])
 	if !ok {
 		is.Metadata = hooks[0].Metadata
 	}

@@ -10,9 +10,10 @@ import (
 	"strings"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 )
 
-// WebhookSecret is what requests to webhooks are signed with, under the name that workflows know: see stepwell.Signed. Several secrets may have
+// WebhookSecret is what requests to webhooks are signed with, under the name that workflows know: see webhook.Signed. Several secrets may have
 // one name, while one takes the place of the other: each of them counts.
 type WebhookSecret struct {
 	Name   string
@@ -81,8 +82,8 @@ func checkSecrets(all []WebhookSecret) error {
 }
 
 // keyOf is the key that a secret stands for.
-func keyOf(scheme stepwell.SignatureScheme, secret string) ([]byte, error) {
-	if scheme != stepwell.StandardSignature {
+func keyOf(scheme webhook.Scheme, secret string) ([]byte, error) {
+	if scheme != webhook.Standard {
 		return []byte(secret), nil
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))

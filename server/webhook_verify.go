@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -28,15 +28,15 @@ const mostSignatures = 16
 // verify refuses a request that is not signed with one of the keys, or too long ago. It tells what the provider calls the delivery, from what is signed if
 // that has it: a request that is repeated within the tolerance is the same delivery, whoever repeats it. GitHub's name is not signed, and its
 // requests have no time: what was signed names them.
-func verify(scheme stepwell.SignatureScheme, keys [][]byte, now time.Time, h http.Header, body []byte) (delivery string, err error) {
+func verify(scheme webhook.Scheme, keys [][]byte, now time.Time, h http.Header, body []byte) (delivery string, err error) {
 	switch scheme {
-	case stepwell.GitHubSignature:
+	case webhook.GitHub:
 		return verifyGitHub(keys, h, body)
-	case stepwell.StripeSignature:
+	case webhook.Stripe:
 		return verifyStripe(keys, now, h, body)
-	case stepwell.SlackSignature:
+	case webhook.Slack:
 		return verifySlack(keys, now, h, body)
-	case stepwell.StandardSignature:
+	case webhook.Standard:
 		return verifyStandard(keys, now, h, body)
 	}
 	return "", fmt.Errorf("%w: this server does not know the signature scheme %.40q", errSecret, scheme)

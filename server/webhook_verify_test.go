@@ -15,11 +15,12 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 )
 
 // signedExample is a request that passes.
 type signedExample struct {
-	scheme   stepwell.SignatureScheme
+	scheme   webhook.Scheme
 	secret   string
 	at       time.Time
 	header   map[string]string
@@ -30,13 +31,13 @@ type signedExample struct {
 // signedExamples are those of the documentation of GitHub, Slack and Standard Webhooks; Stripe's has no secret, so that one is computed.
 var signedExamples = []signedExample{
 	{
-		scheme: stepwell.GitHubSignature, secret: "It's a Secret to Everybody", at: time.Unix(1, 0), body: "Hello, World!", delivery: "signed-3849f3f72cf1ba6b90fa3cf8713a8567",
+		scheme: webhook.GitHub, secret: "It's a Secret to Everybody", at: time.Unix(1, 0), body: "Hello, World!", delivery: "signed-3849f3f72cf1ba6b90fa3cf8713a8567",
 		header: map[string]string{
 			"X-Hub-Signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17", "X-GitHub-Delivery": "72d3162e-cc78",
 		},
 	},
 	{
-		scheme: stepwell.SlackSignature, secret: "8f742231b10e8888abcd99yyyzzz85a5", at: time.Unix(1531420618, 0),
+		scheme: webhook.Slack, secret: "8f742231b10e8888abcd99yyyzzz85a5", at: time.Unix(1531420618, 0),
 		header: map[string]string{
 			"X-Slack-Signature":         "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503",
 			"X-Slack-Request-Timestamp": "1531420618",
@@ -47,7 +48,7 @@ var signedExamples = []signedExample{
 		delivery: "signed-ac33ce758df6c1e103cfc648ab9aef01",
 	},
 	{
-		scheme: stepwell.StandardSignature, secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", at: time.Unix(1614265330, 0), body: `{"test": 2432232314}`,
+		scheme: webhook.Standard, secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", at: time.Unix(1614265330, 0), body: `{"test": 2432232314}`,
 		header: map[string]string{
 			"Webhook-Id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "Webhook-Timestamp": "1614265330",
 			"Webhook-Signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
@@ -55,7 +56,7 @@ var signedExamples = []signedExample{
 		delivery: "msg_p5jXN8AQM9LWM0D4loKWxJek",
 	},
 	{
-		scheme: stepwell.StripeSignature, secret: "whsec_test_secret", at: time.Unix(1492774577, 0), body: `{"id": "evt_1", "object": "event"}`,
+		scheme: webhook.Stripe, secret: "whsec_test_secret", at: time.Unix(1492774577, 0), body: `{"id": "evt_1", "object": "event"}`,
 		header:   map[string]string{"Stripe-Signature": "t=1492774577,v1=" + mac("whsec_test_secret", `1492774577.{"id": "evt_1", "object": "event"}`)},
 		delivery: "evt_1",
 	},
@@ -94,7 +95,7 @@ func TestSignatures(t *testing.T) {
 	t.Parallel()
 	const other = "whsec_bm9uZSBvZiB0aGVpciBzZWNyZXRz"
 	for _, good := range signedExamples {
-		timed := good.scheme != stepwell.GitHubSignature
+		timed := good.scheme != webhook.GitHub
 		t.Run(string(good.scheme), func(t *testing.T) {
 			t.Parallel()
 			for what, secrets := range map[string][]string{"its secret": {good.secret}, "two secrets": {other, good.secret}} {
@@ -187,7 +188,7 @@ func TestSignatureHeaders(t *testing.T) {
 	if _, err := verify(standard.scheme, [][]byte{key}, standard.at, h, []byte(standard.body)); !errors.Is(err, errSignature) {
 		t.Errorf("two headers: got %v, want it to be refused", err)
 	}
-	if _, err := keyOf(stepwell.StandardSignature, "no base64 at all"); err == nil {
+	if _, err := keyOf(webhook.Standard, "no base64 at all"); err == nil {
 		t.Error("a secret that is no base64 is taken for one of Standard Webhooks")
 	}
 }

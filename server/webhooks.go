@@ -15,18 +15,18 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
 func webhookRoutes() []route {
 	answers := []response{{202, "WebhookAccepted", "", "The request is durable, and its webhook answers nothing else, or not in time."}}
 	return []route{
-		{method: anyMethod, path: stepwell.WebhookPath + "{token}", scope: Open, raw: true, anyOrigin: true, handle: (*Server).webhook, op: operation{
+		{method: anyMethod, path: webhook.Path + "{token}", scope: Open, raw: true, anyOrigin: true, handle: (*Server).webhook, op: operation{
 			id: "sendWebhook", summary: "Send a request to a webhook", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", free: true, responses: answers,
 		}},
-		{method: anyMethod, path: stepwell.WebhookPath + "{token}/{path...}", scope: Open, raw: true, anyOrigin: true, handle: (*Server).webhook, op: operation{
+		{method: anyMethod, path: webhook.Path + "{token}/{path...}", scope: Open, raw: true, anyOrigin: true, handle: (*Server).webhook, op: operation{
 			id: "sendWebhookPath", summary: "The same, with a path that is part of the request", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", free: true,
 			responses: answers,
 		}},
@@ -59,9 +59,9 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	door, err := s.app.Webhook(r.Context(), r.PathValue("token"))
+	door, err := webhook.Find(r.Context(), s.app, r.PathValue("token"))
 	if errors.Is(err, world.ErrNotFound) {
-		door, err = s.app.EndedWebhook(r.Context(), r.PathValue("token"))
+		door, err = webhook.FindEnded(r.Context(), s.app, r.PathValue("token"))
 	}
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 }
 
 // secrets are those that may have signed a request to a webhook.
-func (s *Server) secrets(door *stepwell.WebhookDoor) (named [][]byte, err error) {
+func (s *Server) secrets(door *webhook.Door) (named [][]byte, err error) {
 	if door.Scheme == "" {
 		return nil, nil
 	}
@@ -157,9 +157,9 @@ func repeated(token string) *regexp.Regexp {
 }
 
 // outside is the request as the workflow gets it.
-func (r *request) outside(token string) (*stepwell.WebhookRequest, error) {
-	req := &stepwell.WebhookRequest{Method: r.Method, Query: r.URL.RawQuery, Body: r.body, Header: stepwell.WebhookHeader{}}
-	if _, rest, found := strings.Cut(r.URL.EscapedPath(), stepwell.WebhookPath); found {
+func (r *request) outside(token string) (*webhook.Request, error) {
+	req := &webhook.Request{Method: r.Method, Query: r.URL.RawQuery, Body: r.body, Header: webhook.Header{}}
+	if _, rest, found := strings.Cut(r.URL.EscapedPath(), webhook.Path); found {
 		if i := strings.IndexByte(rest, '/'); i >= 0 {
 			req.Path = rest[i:]
 		}
@@ -214,7 +214,7 @@ func printable(text string) bool {
 }
 
 // manual waits for the workflow's answer.
-func (s *Server) manual(w http.ResponseWriter, r *request, door *stepwell.WebhookDoor, reply string) error {
+func (s *Server) manual(w http.ResponseWriter, r *request, door *webhook.Door, reply string) error {
 	within := min(door.Wait, s.opts.MaxWait)
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	ended := make(chan struct{})
@@ -244,7 +244,7 @@ func (s *Server) manual(w http.ResponseWriter, r *request, door *stepwell.Webhoo
 }
 
 // respond answers as a workflow wants it.
-func respond(w http.ResponseWriter, res *stepwell.WebhookResponse) error {
+func respond(w http.ResponseWriter, res *webhook.Response) error {
 	if err := res.Check(); err != nil { // what a log has is not trusted with headers
 		return fmt.Errorf("%w: %w", world.ErrCorrupt, err)
 	}

@@ -17,37 +17,38 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
 // hookSpec is the input of desk: what its webhook is.
 type hookSpec struct {
-	Token    string                    `json:"token"`
-	Static   *stepwell.WebhookResponse `json:"static"`
-	Wait     time.Duration             `json:"wait"`
-	Scheme   stepwell.SignatureScheme  `json:"scheme"`
-	Secret   string                    `json:"secret"`
-	Silent   int                       `json:"silent"`   // so many requests are not answered
-	Requests int                       `json:"requests"` // how many there are
+	Token    string            `json:"token"`
+	Static   *webhook.Response `json:"static"`
+	Wait     time.Duration     `json:"wait"`
+	Scheme   webhook.Scheme    `json:"scheme"`
+	Secret   string            `json:"secret"`
+	Silent   int               `json:"silent"`   // so many requests are not answered
+	Requests int               `json:"requests"` // how many there are
 }
 
 // desk receives requests, and answers each with itself as JSON.
-var desk = stepwell.Define("desk", func(ctx stepwell.Context, in hookSpec) ([]stepwell.WebhookRequest, error) {
-	opts := []stepwell.WebhookOption{stepwell.Token(in.Token), stepwell.Metadata(map[string]string{"for": "you"})}
+var desk = stepwell.Define("desk", func(ctx stepwell.Context, in hookSpec) ([]webhook.Request, error) {
+	opts := []webhook.Option{webhook.Token(in.Token), webhook.Metadata(map[string]string{"for": "you"})}
 	if in.Static != nil {
-		opts = append(opts, stepwell.RespondWith(*in.Static))
+		opts = append(opts, webhook.RespondWith(*in.Static))
 	}
 	if in.Wait > 0 {
-		opts = append(opts, stepwell.RespondManually(in.Wait))
+		opts = append(opts, webhook.RespondManually(in.Wait))
 	}
 	if in.Scheme != "" {
-		opts = append(opts, stepwell.Signed(in.Scheme, in.Secret))
+		opts = append(opts, webhook.Signed(in.Scheme, in.Secret))
 	}
-	hook, err := stepwell.NewWebhook(ctx, opts...)
+	hook, err := webhook.New(ctx, opts...)
 	if err != nil {
 		return nil, err
 	}
-	var all []stepwell.WebhookRequest
+	var all []webhook.Request
 	for req, err := range hook.All(ctx) {
 		if err != nil {
 			return nil, err
@@ -58,7 +59,7 @@ var desk = stepwell.Define("desk", func(ctx stepwell.Context, in hookSpec) ([]st
 			if err != nil {
 				return nil, err
 			}
-			res := stepwell.WebhookResponse{Status: 207, Header: map[string]string{"Content-Type": "application/json", "X-Answer": "yes"}, Body: body}
+			res := webhook.Response{Status: 207, Header: map[string]string{"Content-Type": "application/json", "X-Answer": "yes"}, Body: body}
 			if err := req.Respond(ctx, res); err != nil {
 				return nil, err
 			}
@@ -82,12 +83,12 @@ func (r *rig) opens(in hookSpec) (url string) {
 	if _, err := r.server.app.Start(r.Context(), "desk", input, stepwell.RunID(in.Token)); err != nil {
 		r.Fatal(err)
 	}
-	r.until("webhook "+in.Token, func() bool { _, err := r.server.app.Webhook(r.Context(), "wh_"+in.Token); return err == nil })
+	r.until("webhook "+in.Token, func() bool { _, err := webhook.Find(r.Context(), r.server.app, "wh_"+in.Token); return err == nil })
 	return webhooks + "wh_" + in.Token
 }
 
 // received is what a run of desk has received.
-func (r *rig) received(run string) []stepwell.WebhookRequest {
+func (r *rig) received(run string) []webhook.Request {
 	r.Helper()
 	got, err := desk.Get(r.server.app, run).Result(r.Context())
 	if err != nil {
@@ -146,7 +147,7 @@ func TestWebhookRequest(t *testing.T) {
 			body := "\x00\xff binary"
 			a := r.hits("PATCH", at+"/orders/a%2Fb?x=1&x=%20", body, "X-Thing", "ünï", "X-Thing-2", "b", "Authorization", "Bearer hush", "Cookie", "s=hush",
 				"X-Gitlab-Token", "hush", "Host", "hooks.example.com", "Origin", "https://elsewhere.example", "Sec-Fetch-Site", "cross-site")
-			var echo stepwell.WebhookRequest
+			var echo webhook.Request
 			if err := json.Unmarshal(a.body, &echo); err != nil || a.status != 207 || a.header.Get("X-Answer") != "yes" || a.header.Get("Content-Type") != "application/json" {
 				t.Fatalf("answer %d %v %s: %v", a.status, a.header, a.body, err)
 			}
@@ -224,7 +225,7 @@ func TestWebhookAnswers(t *testing.T) {
 	r.received("plain")
 	r.refused(410, "RUN_OVER", "POST", plain, `{}`)
 
-	static := r.opens(hookSpec{Token: "static", Requests: 2, Static: &stepwell.WebhookResponse{
+	static := r.opens(hookSpec{Token: "static", Requests: 2, Static: &webhook.Response{
 		Status: 302, Header: map[string]string{"location": "/thanks", "Cache-Control": "max-age=1"}, Body: []byte("<p>"),
 	}})
 	a := r.hits("GET", static, "")
@@ -366,7 +367,7 @@ func TestWebhookSigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRig(t, "memory", Options{WebhookSecrets: secrets})
-	at := r.opens(hookSpec{Token: "stripe", Wait: time.Minute, Scheme: stepwell.StripeSignature, Secret: "shop", Requests: 2})
+	at := r.opens(hookSpec{Token: "stripe", Wait: time.Minute, Scheme: webhook.Stripe, Secret: "shop", Requests: 2})
 	sign := func(body string, when time.Time, key string) string {
 		return fmt.Sprintf("t=%d,v1=%s", when.Unix(), mac(key, fmt.Sprintf("%d.%s", when.Unix(), body)))
 	}
@@ -392,8 +393,8 @@ func TestWebhookSigned(t *testing.T) {
 		t.Errorf("got %d %s, replayed %d %s", first.status, first.body, replayed.status, replayed.body)
 	}
 
-	unknown := r.opens(hookSpec{Token: "unknown", Scheme: stepwell.GitHubSignature, Secret: "nobody-set-it", Requests: 1})
-	wrong := r.opens(hookSpec{Token: "wrong", Scheme: stepwell.StandardSignature, Secret: "shop", Requests: 1})
+	unknown := r.opens(hookSpec{Token: "unknown", Scheme: webhook.GitHub, Secret: "nobody-set-it", Requests: 1})
+	wrong := r.opens(hookSpec{Token: "wrong", Scheme: webhook.Standard, Secret: "shop", Requests: 1})
 	before = r.events()
 	for _, at := range []string{unknown, wrong} {
 		r.refused(503, "UNKNOWN_SECRET", "POST", at, paid)
@@ -500,7 +501,7 @@ func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 // TestRespond: an answer that no workflow should have been able to give is none.
 func TestRespond(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []stepwell.WebhookResponse{{Status: 101}, {Header: map[string]string{"X-A": "b\r\nSet-Cookie: c=d"}}, {Header: map[string]string{"Set-Cookie": "c=d"}}} {
+	for _, bad := range []webhook.Response{{Status: 101}, {Header: map[string]string{"X-A": "b\r\nSet-Cookie: c=d"}}, {Header: map[string]string{"Set-Cookie": "c=d"}}} {
 		if err := respond(nil, &bad); !errors.Is(err, world.ErrCorrupt) {
 			t.Errorf("%+v: got %v, want ErrCorrupt", bad, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -90,7 +91,7 @@ func (r *rig) log1(run string) []world.Event {
 func TestWireWebhooks(t *testing.T) {
 	t.Parallel()
 	signed := stepwell.Define("signed", func(ctx stepwell.Context, _ int) (string, error) {
-		w, err := stepwell.NewWebhook(ctx, stepwell.Signed(stepwell.StandardSignature, "shop"))
+		w, err := webhook.New(ctx, webhook.Signed(webhook.Standard, "shop"))
 		if err != nil {
 			return "", err
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -54,7 +54,7 @@ func (c *cli) listHooks(ctx context.Context, db *database, run, token string) er
 	for i := range rows {
 		hooks[i].HookRow = rows[i]
 		bytes += len(rows[i].Metadata)
-		if is, ok := stepwell.WebhookOf(&rows[i]); ok {
+		if is, ok := webhook.Of(&rows[i]); ok {
 			hooks[i].Metadata, hooks[i].URL = is.Metadata, is.URL
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -22,7 +23,7 @@ func TestWebhooksAreListedByTheirURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait := stepwell.Define("wait", func(ctx stepwell.Context, _ int) (int, error) {
-		hook, err := stepwell.NewWebhook(ctx, stepwell.Token("shop"), stepwell.Metadata("orders"), stepwell.Signed(stepwell.GitHubSignature, "acme"))
+		hook, err := webhook.New(ctx, webhook.Token("shop"), webhook.Metadata("orders"), webhook.Signed(webhook.GitHub, "acme"))
 		if err != nil {
 			return 0, err
 		}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -132,7 +133,7 @@ var confirmPayments = stepwell.Define("payment", func(ctx stepwell.Context, in s
 	ID    string `json:"id"`
 	Cents int    `json:"cents"`
 }) (string, error) {
-	hook, err := stepwell.NewWebhook(ctx, stepwell.Token("order-"+in.ID), stepwell.RespondManually(10*time.Second))
+	hook, err := webhook.New(ctx, webhook.Token("order-"+in.ID), webhook.RespondManually(10*time.Second))
 	if err != nil {
 		return "", err
 	}
@@ -144,12 +145,12 @@ var confirmPayments = stepwell.Define("payment", func(ctx stepwell.Context, in s
 			Cents int `json:"cents"`
 		}
 		if err := req.Decode(&paid); err != nil || paid.Cents < in.Cents {
-			if err := req.Respond(ctx, stepwell.WebhookResponse{Status: 422, Body: []byte("too little\n")}); err != nil {
+			if err := req.Respond(ctx, webhook.Response{Status: 422, Body: []byte("too little\n")}); err != nil {
 				return "", err
 			}
 			continue
 		}
-		if err := req.Respond(ctx, stepwell.WebhookResponse{Body: []byte("thank you\n")}); err != nil {
+		if err := req.Respond(ctx, webhook.Response{Body: []byte("thank you\n")}); err != nil {
 			return "", err
 		}
 		break

@@ -16,12 +16,13 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
 // echoes receives three requests and answers each with itself.
 var echoes = stepwell.Define("echoes", func(ctx stepwell.Context, token string) (int, error) {
-	hook, err := stepwell.NewWebhook(ctx, stepwell.Token(token), stepwell.RespondManually(time.Minute))
+	hook, err := webhook.New(ctx, webhook.Token(token), webhook.RespondManually(time.Minute))
 	if err != nil {
 		return 0, err
 	}
@@ -30,7 +31,7 @@ var echoes = stepwell.Define("echoes", func(ctx stepwell.Context, token string) 
 		if err != nil {
 			return n, err
 		}
-		if err := req.Respond(ctx, stepwell.WebhookResponse{Status: 207, Body: req.Body}); err != nil {
+		if err := req.Respond(ctx, webhook.Response{Status: 207, Body: req.Body}); err != nil {
 			return n, err
 		}
 		if n++; n == 3 {
@@ -92,7 +93,7 @@ func TestWebhookOfAnotherProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(20 * time.Second); ; <-time.After(time.Millisecond) {
-			if _, err := app.Webhook(t.Context(), "wh_"+token); err == nil {
+			if _, err := webhook.Find(t.Context(), app, "wh_"+token); err == nil {
 				break
 			}
 			if time.Now().After(end) {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/webhook"
 	_ "github.com/stepwell/stepwell/world/memory"
 	_ "github.com/stepwell/stepwell/world/postgres"
 	_ "github.com/stepwell/stepwell/world/sqlite"
@@ -41,9 +42,9 @@ type Payment struct {
 
 // Sell is the workflow.
 var Sell = stepwell.Define("sell", func(ctx stepwell.Context, o Order) (string, error) {
-	hook, err := stepwell.NewWebhook(ctx,
-		stepwell.Signed(stepwell.StandardSignature, "provider"), // the name of the secret: the server has it
-		stepwell.RespondManually(10*time.Second))
+	hook, err := webhook.New(ctx,
+		webhook.Signed(webhook.Standard, "provider"), // the name of the secret: the server has it
+		webhook.RespondManually(10*time.Second))
 	if err != nil {
 		return "", err
 	}
@@ -55,12 +56,12 @@ var Sell = stepwell.Define("sell", func(ctx stepwell.Context, o Order) (string, 
 			return "", err
 		}
 		var paid Payment
-		answer := stepwell.WebhookResponse{Body: []byte("thank you")}
+		answer := webhook.Response{Body: []byte("thank you")}
 		switch err := req.Decode(&paid); {
 		case err != nil:
-			answer = stepwell.WebhookResponse{Status: 400, Body: []byte("what is this?")}
+			answer = webhook.Response{Status: 400, Body: []byte("what is this?")}
 		case paid.Cents < o.Cents:
-			answer = stepwell.WebhookResponse{Status: 422, Body: fmt.Appendf(nil, "%d cents are missing", o.Cents-paid.Cents)}
+			answer = webhook.Response{Status: 422, Body: fmt.Appendf(nil, "%d cents are missing", o.Cents-paid.Cents)}
 		}
 		if err := req.Respond(ctx, answer); err != nil {
 			return "", err

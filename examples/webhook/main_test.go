@@ -8,6 +8,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/forktest"
 	"github.com/stepwell/stepwell/stepwelltest"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -22,15 +23,15 @@ func Example() {
 }
 
 // pay sends what the provider would, behind the server's check of its signature, to the webhook of a run.
-func pay(ctx context.Context, app *stepwell.App, run, id, body string) (door *stepwell.WebhookDoor, reply string, err error) {
+func pay(ctx context.Context, app *stepwell.App, run, id, body string) (door *webhook.Door, reply string, err error) {
 	hooks, err := app.Hooks(ctx, run, "")
 	if err != nil || len(hooks) != 1 {
 		return nil, "", fmt.Errorf("hooks %v, %w, want one", hooks, err)
 	}
-	if door, err = app.Webhook(ctx, hooks[0].Token); err != nil {
+	if door, err = webhook.Find(ctx, app, hooks[0].Token); err != nil {
 		return nil, "", err
 	}
-	reply, err = door.Send(ctx, stepwell.WebhookRequest{Method: "POST", Body: []byte(body), Delivery: id})
+	reply, err = door.Send(ctx, webhook.Request{Method: "POST", Body: []byte(body), Delivery: id})
 	return door, reply, err
 }
 

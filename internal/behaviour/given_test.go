@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
@@ -21,7 +22,7 @@ func TestANilOptionIsRefusedByName(t *testing.T) {
 		"StepOption of a start":   func(ctx stepwell.Context) error { _, err := reg.Run(ctx, 1, nil); return err },
 		"WaitOption":              func(ctx stepwell.Context) error { _, _, err := numbers.Wait(ctx, nil); return err },
 		"HookOption":              func(ctx stepwell.Context) error { _, err := stepwell.NewHook[int](ctx, nil); return err },
-		"WebhookOption":           func(ctx stepwell.Context) error { _, err := stepwell.NewWebhook(ctx, nil); return err },
+		"webhook.Option":          func(ctx stepwell.Context) error { _, err := webhook.New(ctx, nil); return err },
 		"ChildOption":             func(ctx stepwell.Context) error { _, err := serial(1).Child(nil).Run(ctx, 0); return err },
 		"ContinueOption":          func(ctx stepwell.Context) error { return stepwell.ContinueAsNew(ctx, 1, nil) },
 		"Awaitable":               func(ctx stepwell.Context) error { _, err := stepwell.Select(ctx, nil); return err },
@@ -37,7 +38,7 @@ func TestANilOptionIsRefusedByName(t *testing.T) {
 	refused := func(which string, err error) {
 		t.Helper()
 		kind, _, _ := strings.Cut(which, " ")
-		if err == nil || !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "is nil: want a stepwell."+kind) {
+		if err == nil || !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "is nil: want a "+named(kind)) {
 			t.Errorf("%s: error = %v, want one that names the option", which, err)
 		}
 	}
@@ -49,7 +50,7 @@ func TestANilOptionIsRefusedByName(t *testing.T) {
 		}
 		said, err := run.Result(t.Context())
 		kind, _, _ := strings.Cut(which, " ")
-		if err != nil || !strings.Contains(said, "is nil: want a stepwell."+kind) {
+		if err != nil || !strings.Contains(said, "is nil: want a "+named(kind)) {
 			t.Errorf("%s: %q, %v; want the option's place and kind", which, said, err)
 		}
 	}
@@ -72,4 +73,12 @@ func TestANilOptionIsRefusedByName(t *testing.T) {
 	if _, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{nil}}); !errors.Is(err, stepwell.ErrInvalid) {
 		t.Errorf("a nil definition: error = %v, want ErrInvalid", err)
 	}
+}
+
+// named is a type with its package.
+func named(kind string) string {
+	if strings.Contains(kind, ".") {
+		return kind
+	}
+	return "stepwell." + kind
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -156,7 +157,7 @@ func TestErrorsDoNotTellTokens(t *testing.T) {
 			r.Errorf("got %v, want ErrInvalid that does not tell the token", err)
 		}
 		for _, is := range []string{token, world.WebhookToken + token, token + "\n"} {
-			if _, err := app.Webhook(r.ctx, is); err == nil || strings.Contains(err.Error(), token[:5]) {
+			if _, err := webhook.Find(r.ctx, app, is); err == nil || strings.Contains(err.Error(), token[:5]) {
 				r.Errorf("webhook: got %v, want an error that does not tell the token", err)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/keyring"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -75,7 +76,7 @@ var nilInCode = map[string]func(ctx stepwell.Context) error{
 	"Compensate.opts":           func(ctx stepwell.Context) error { stepwell.Compensate(ctx, "a", undo, nil); return nil },
 	"ContinueAsNew.opts":        func(ctx stepwell.Context) error { return stepwell.ContinueAsNew(ctx, 1, nil) },
 	"NewHook.opts":              func(ctx stepwell.Context) error { return second(stepwell.NewHook[int](ctx, nil)) },
-	"NewWebhook.opts":           func(ctx stepwell.Context) error { return second(stepwell.NewWebhook(ctx, nil)) },
+	"webhook.New.opts":          func(ctx stepwell.Context) error { return second(webhook.New(ctx, nil)) },
 	"EventDef.Wait.opts":        func(ctx stepwell.Context) error { _, _, err := numbers.Wait(ctx, nil); return err },
 	"EventDef.Start.opts":       func(ctx stepwell.Context) error { return second(numbers.Start(ctx, nil).Get(ctx)) },
 	"RegisteredStep.Run.opts":   func(ctx stepwell.Context) error { return second(oneStep.Run(ctx, 1, nil)) },
@@ -91,9 +92,9 @@ var nilInCode = map[string]func(ctx stepwell.Context) error{
 	"a hook":                    func(ctx stepwell.Context) error { return second(nilHook.Receive(ctx)) },
 	"a hook given back":         func(ctx stepwell.Context) error { return nilHook.Dispose(ctx) },
 	"a hook's token":            func(stepwell.Context) error { _ = nilHook.Token(); return nil },
-	"a webhook's address":       func(stepwell.Context) error { _ = (*stepwell.Webhook)(nil).URL(); return nil },
+	"a webhook's address":       func(stepwell.Context) error { _ = (*webhook.Hook)(nil).URL(); return nil },
 	"a webhook's request": func(ctx stepwell.Context) error {
-		return (*stepwell.WebhookRequest)(nil).Respond(ctx, stepwell.WebhookResponse{})
+		return (*webhook.Request)(nil).Respond(ctx, webhook.Response{})
 	},
 	"a stream, in workflow code": func(stepwell.Context) error { return (*stepwell.StreamWriter[int])(nil).Write(1) },
 	"a coroutine's own function": func(ctx stepwell.Context) error {
@@ -172,8 +173,10 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 	"In.tx": func(ctx context.Context, app *stepwell.App) error {
 		return app.Signal(ctx, "r", "e", []byte("1"), stepwell.In(nil))
 	},
-	"WebhookRequest.Decode.v": func(context.Context, *stepwell.App) error {
-		return (&stepwell.WebhookRequest{Body: []byte("1")}).Decode(nil)
+	"webhook.Find.app":      func(ctx context.Context, _ *stepwell.App) error { return second(webhook.Find(ctx, nil, "wh_a")) },
+	"webhook.FindEnded.app": func(ctx context.Context, _ *stepwell.App) error { return second(webhook.FindEnded(ctx, nil, "wh_a")) },
+	"webhook.Request.Decode.v": func(context.Context, *stepwell.App) error {
+		return (&webhook.Request{Body: []byte("1")}).Decode(nil)
 	},
 	"ErrorType.known": func(context.Context, *stepwell.App) error { stepwell.ErrorType[*typedError](nil, "typed"); return nil },
 	"a sentinel": func(context.Context, *stepwell.App) error {
@@ -196,8 +199,9 @@ var nilMeans = map[string]string{
 	"RetryAfter.err":                  "nil stays nil",
 	"StreamWriter.CloseWithError.err": "Close",
 	"Metadata.v":                      "no metadata",
+	"webhook.Metadata.v":              "no metadata",
 	"observe.Join.all":                "left out",
-	"WebhookOf.hook":                  "no webhook",
+	"webhook.Of.hook":                 "no webhook",
 	"RunError.Is.target":              "the contract of errors.Is",
 	"StepError.Is.target":             "the contract of errors.Is",
 	"RetryRefusedError.Is.target":     "the contract of errors.Is",
@@ -303,7 +307,7 @@ func TestEveryPlaceForANilIsKnown(t *testing.T) {
 // nilPlaces lists the parameters of the exported functions and methods that can be nil, but for contexts and slices.
 func nilPlaces(t *testing.T) (places []string) {
 	t.Helper()
-	for _, room := range []string{"", "keyring", "observe", "push", "check"} {
+	for _, room := range []string{"", "keyring", "observe", "push", "check", "webhook"} {
 		places = append(places, nilPlacesOf(t, room)...)
 	}
 	return places

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 )
 
 // A value that does not encode is refused with ErrInvalid, and one that is too large with ErrTooLarge, wherever it is handed over.
@@ -37,7 +38,7 @@ func TestRefusedValuesAreRecognised(t *testing.T) {
 						_, err := stepwell.NewHook[int](ctx, stepwell.Metadata(v))
 						return err
 					},
-					"webhook":  func(ctx stepwell.Context) error { _, err := stepwell.NewWebhook(ctx, stepwell.Metadata(v)); return err },
+					"webhook":  func(ctx stepwell.Context) error { _, err := webhook.New(ctx, webhook.Metadata(v)); return err },
 					"match":    func(ctx stepwell.Context) error { _, _, err := event.Wait(ctx, stepwell.Match(v)); return err },
 					"continue": func(ctx stepwell.Context) error { return stepwell.ContinueAsNew(ctx, v) },
 					"stream, in a step": func(ctx stepwell.Context) error {

@@ -16,33 +16,34 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/keyring"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
 // TestWebhookResponseCheck: no header of an answer can become another, or speak for the server.
 func TestWebhookResponseCheck(t *testing.T) {
 	t.Parallel()
-	header := func(name, value string) stepwell.WebhookResponse {
-		return stepwell.WebhookResponse{Header: map[string]string{name: value}}
+	header := func(name, value string) webhook.Response {
+		return webhook.Response{Header: map[string]string{name: value}}
 	}
 	many := map[string]string{}
 	for i := range 65 {
 		many[fmt.Sprint("X-", i)] = "v"
 	}
 	for what, test := range map[string]struct {
-		res  stepwell.WebhookResponse
+		res  webhook.Response
 		want error
 	}{
-		"nothing":             {stepwell.WebhookResponse{}, nil},
-		"the least status":    {stepwell.WebhookResponse{Status: 200}, nil},
-		"the highest":         {stepwell.WebhookResponse{Status: 599}, nil},
-		"below":               {stepwell.WebhookResponse{Status: 199}, stepwell.ErrInvalid},
-		"switching protocols": {stepwell.WebhookResponse{Status: 101}, stepwell.ErrInvalid},
-		"above":               {stepwell.WebhookResponse{Status: 600}, stepwell.ErrInvalid},
-		"negative":            {stepwell.WebhookResponse{Status: -1}, stepwell.ErrInvalid},
-		"204 with a body":     {stepwell.WebhookResponse{Status: 204, Body: []byte("x")}, stepwell.ErrInvalid},
-		"204":                 {stepwell.WebhookResponse{Status: 204}, nil},
-		"304 with a body":     {stepwell.WebhookResponse{Status: 304, Body: []byte("x")}, stepwell.ErrInvalid},
+		"nothing":             {webhook.Response{}, nil},
+		"the least status":    {webhook.Response{Status: 200}, nil},
+		"the highest":         {webhook.Response{Status: 599}, nil},
+		"below":               {webhook.Response{Status: 199}, stepwell.ErrInvalid},
+		"switching protocols": {webhook.Response{Status: 101}, stepwell.ErrInvalid},
+		"above":               {webhook.Response{Status: 600}, stepwell.ErrInvalid},
+		"negative":            {webhook.Response{Status: -1}, stepwell.ErrInvalid},
+		"204 with a body":     {webhook.Response{Status: 204, Body: []byte("x")}, stepwell.ErrInvalid},
+		"204":                 {webhook.Response{Status: 204}, nil},
+		"304 with a body":     {webhook.Response{Status: 304, Body: []byte("x")}, stepwell.ErrInvalid},
 		"a header":            {header("X-A", "b\tc ü"), nil},
 		"a location":          {header("Location", "https://example.com/"), nil},
 		"a line break":        {header("X-A", "b\r\nSet-Cookie: c=d"), stepwell.ErrInvalid},
@@ -54,7 +55,7 @@ func TestWebhookResponseCheck(t *testing.T) {
 		"a name with a break": {header("X-A\r\nX-B", "b"), stepwell.ErrInvalid},
 		"a name with a colon": {header("X-A:", "b"), stepwell.ErrInvalid},
 		"a name with a space": {header("X A", "b"), stepwell.ErrInvalid},
-		"twice":               {stepwell.WebhookResponse{Header: map[string]string{"X-A": "b", "x-a": "c"}}, stepwell.ErrInvalid},
+		"twice":               {webhook.Response{Header: map[string]string{"X-A": "b", "x-a": "c"}}, stepwell.ErrInvalid},
 		"a length":            {header("content-LENGTH", "5"), stepwell.ErrInvalid},
 		"chunks":              {header("Transfer-Encoding", "chunked"), stepwell.ErrInvalid},
 		"a connection":        {header("Connection", "close"), stepwell.ErrInvalid},
@@ -62,7 +63,7 @@ func TestWebhookResponseCheck(t *testing.T) {
 		"a cookie":            {header("Set-Cookie", "a=b"), stepwell.ErrInvalid},
 		"a policy":            {header("Content-Security-Policy", "default-src *"), stepwell.ErrInvalid},
 		"sniffing":            {header("X-Content-Type-Options", ""), stepwell.ErrInvalid},
-		"many headers":        {stepwell.WebhookResponse{Header: many}, stepwell.ErrTooLarge},
+		"many headers":        {webhook.Response{Header: many}, stepwell.ErrTooLarge},
 		"a long header":       {header("X-A", strings.Repeat("b", 9<<10)), stepwell.ErrTooLarge},
 	} {
 		if err := test.res.Check(); !errors.Is(err, test.want) {
@@ -74,33 +75,33 @@ func TestWebhookResponseCheck(t *testing.T) {
 // TestWebhookOptions: what makes no sense is refused before anything is written, and the code goes on.
 func TestWebhookOptions(t *testing.T) {
 	everywhere(t, func(r *rig) {
-		bad := map[string][]stepwell.WebhookOption{
-			"token":                    {stepwell.Token("a/b")},
-			"token \"\"":               {stepwell.Token("")},
-			"want 1 to 200 characters": {stepwell.Token(strings.Repeat("x", 201))},
-			"exclude each other":       {stepwell.RespondWith(stepwell.WebhookResponse{}), stepwell.RespondManually(0)},
-			"must not be negative":     {stepwell.RespondManually(-1)},
-			"signature scheme":         {stepwell.Signed("md5", "acme")},
-			"name of the secret":       {stepwell.Signed(stepwell.GitHubSignature, "whsec_+/=")},
-			"name of the secret: \"\"": {stepwell.Signed(stepwell.GitHubSignature, "")},
-			"status 99":                {stepwell.RespondWith(stepwell.WebhookResponse{Status: 99})},
-			"more than 65536":          {stepwell.RespondWith(stepwell.WebhookResponse{Body: make([]byte, 65537)})},
-			"metadata":                 {stepwell.Metadata(func() {})},
+		bad := map[string][]webhook.Option{
+			"token":                    {webhook.Token("a/b")},
+			"token \"\"":               {webhook.Token("")},
+			"want 1 to 200 characters": {webhook.Token(strings.Repeat("x", 201))},
+			"exclude each other":       {webhook.RespondWith(webhook.Response{}), webhook.RespondManually(0)},
+			"must not be negative":     {webhook.RespondManually(-1)},
+			"signature scheme":         {webhook.Signed("md5", "acme")},
+			"name of the secret":       {webhook.Signed(webhook.GitHub, "whsec_+/=")},
+			"name of the secret: \"\"": {webhook.Signed(webhook.GitHub, "")},
+			"status 99":                {webhook.RespondWith(webhook.Response{Status: 99})},
+			"more than 65536":          {webhook.RespondWith(webhook.Response{Body: make([]byte, 65537)})},
+			"metadata":                 {webhook.Metadata(func() {})},
 		}
 		wf := stepwell.Define("bad", func(ctx stepwell.Context, _ int) (int, error) {
 			n := 0
 			for part, opts := range bad {
-				if _, err := stepwell.NewWebhook(ctx, opts...); err == nil || !strings.Contains(err.Error(), part) {
+				if _, err := webhook.New(ctx, opts...); err == nil || !strings.Contains(err.Error(), part) {
 					return 0, fmt.Errorf("%s: got %w", part, err)
 				}
 				n++
 			}
-			req := stepwell.WebhookRequest{}
-			if err := req.Respond(ctx, stepwell.WebhookResponse{}); !errors.Is(err, stepwell.ErrInvalid) {
+			req := webhook.Request{}
+			if err := req.Respond(ctx, webhook.Response{}); !errors.Is(err, stepwell.ErrInvalid) {
 				return 0, fmt.Errorf("answer to nobody: got %w", err)
 			}
 			req.Reply = "my own stream"
-			if err := req.Respond(ctx, stepwell.WebhookResponse{}); !errors.Is(err, stepwell.ErrInvalid) {
+			if err := req.Respond(ctx, webhook.Response{}); !errors.Is(err, stepwell.ErrInvalid) {
 				return 0, fmt.Errorf("answer to a stream: got %w", err)
 			}
 			return n, nil
@@ -118,7 +119,7 @@ func TestWebhookOptions(t *testing.T) {
 func TestWebhookTakesRequestsAlone(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := stepwell.Define("both", func(ctx stepwell.Context, _ int) (string, error) {
-			hook, err := stepwell.NewWebhook(ctx, stepwell.Token("a"), stepwell.RespondManually(0))
+			hook, err := webhook.New(ctx, webhook.Token("a"), webhook.RespondManually(0))
 			if err != nil {
 				return "", err
 			}
@@ -146,7 +147,7 @@ func TestWebhookTakesRequestsAlone(t *testing.T) {
 			}
 		}
 		for _, token := range []string{"wh_b", "a", "none"} {
-			if _, err := wk.Webhook(r.ctx, token); !errors.Is(err, stepwell.ErrNotFound) {
+			if _, err := webhook.Find(r.ctx, wk.App, token); !errors.Is(err, stepwell.ErrNotFound) {
 				r.Errorf("webhook %s: got %v, want ErrNotFound", token, err)
 			}
 		}
@@ -176,7 +177,7 @@ func TestWebhookOfAnEncryptedRun(t *testing.T) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			if _, err := app.Webhook(r.ctx, "wh_counter"); !errors.Is(err, stepwell.ErrNoKey) || !strings.Contains(err.Error(), `"k1"`) {
+			if _, err := webhook.Find(r.ctx, app, "wh_counter"); !errors.Is(err, stepwell.ErrNoKey) || !strings.Contains(err.Error(), `"k1"`) {
 				r.Errorf("%s: got %v, want ErrNoKey and the key's ID", name, err)
 			}
 			if hooks, err := app.Hooks(r.ctx, "", ""); err != nil || len(hooks) != 1 || hooks[0].Sealed != "k1" {
@@ -190,7 +191,7 @@ func TestWebhookOfAnEncryptedRun(t *testing.T) {
 			r.Errorf("%d events, want %d: nothing is written", n, sent)
 		}
 		for range 2 {
-			if res := r.ask(door, stepwell.WebhookRequest{Method: "DELETE", Body: []byte("hush"), Delivery: "d"}); string(res.Body) != "hush" {
+			if res := r.ask(door, webhook.Request{Method: "DELETE", Body: []byte("hush"), Delivery: "d"}); string(res.Body) != "hush" {
 				r.Errorf("got %+v", res)
 			}
 		}
@@ -206,7 +207,7 @@ func TestWebhookOfAnEncryptedRun(t *testing.T) {
 func TestWebhookAfterACancel(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := stepwell.Define("tidy", func(ctx stepwell.Context, _ int) (int, error) {
-			hook, err := stepwell.NewWebhook(ctx, stepwell.Token("tidy"), stepwell.RespondManually(0))
+			hook, err := webhook.New(ctx, webhook.Token("tidy"), webhook.RespondManually(0))
 			if err != nil {
 				return 0, err
 			}
@@ -215,15 +216,15 @@ func TestWebhookAfterACancel(t *testing.T) {
 				return 0, err
 			}
 			err = stepwell.Sleep(ctx, "think", time.Hour)
-			if refused := req.Respond(ctx, stepwell.WebhookResponse{}); !errors.Is(refused, stepwell.ErrCancelled) {
+			if refused := req.Respond(ctx, webhook.Response{}); !errors.Is(refused, stepwell.ErrCancelled) {
 				return 0, fmt.Errorf("got %w, want ErrCancelled", refused)
 			}
-			return 0, errors.Join(err, req.Respond(ctx.Uncancelled(), stepwell.WebhookResponse{Status: 503}))
+			return 0, errors.Join(err, req.Respond(ctx.Uncancelled(), webhook.Response{Status: 503}))
 		})
 		wk := r.begin(wf)
 		run := start(r, wk, wf, 0)
 		door := r.door(wk.App, "wh_tidy")
-		reply, err := door.Send(r.ctx, stepwell.WebhookRequest{Method: "GET"})
+		reply, err := door.Send(r.ctx, webhook.Request{Method: "GET"})
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -245,26 +246,26 @@ func TestWebhookBody(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		body := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.Map(rapid.String(), func(s string) []byte { return []byte(s) })).Draw(t, "body")
-		b, err := json.Marshal(stepwell.WebhookRequest{Method: "POST", Body: body})
+		b, err := json.Marshal(webhook.Request{Method: "POST", Body: body})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got stepwell.WebhookRequest
+		var got webhook.Request
 		if err := json.Unmarshal(b, &got); err != nil || string(got.Body) != string(body) {
 			t.Fatalf("got %q, %v, want %q, of %s", got.Body, err, body, b)
 		}
 	})
 	for body, want := range map[string]string{`<a href="x">é`: `"<a href=\"x\">é"`, "a\x00b": `{"base64":"YQBi"}`, "\xff": `{"base64":"/w=="}`} {
-		if b, err := stepwell.WebhookBody(body).MarshalJSON(); err != nil || string(b) != want {
+		if b, err := webhook.Body(body).MarshalJSON(); err != nil || string(b) != want {
 			t.Errorf("%q: got %s, %v, want %s", body, b, err, want)
 		}
 	}
 	for _, bad := range []string{`5`, `{"base64": "*"}`, `[`} {
-		if err := new(stepwell.WebhookBody).UnmarshalJSON([]byte(bad)); err == nil {
+		if err := new(webhook.Body).UnmarshalJSON([]byte(bad)); err == nil {
 			t.Errorf("%s is taken for a body", bad)
 		}
 	}
-	req := stepwell.WebhookRequest{Body: []byte(`{"a": `)}
+	req := webhook.Request{Body: []byte(`{"a": `)}
 	if err := req.Decode(new(map[string]int)); !errors.Is(err, stepwell.ErrInvalid) {
 		t.Errorf("Decode of half a body: got %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -16,7 +17,7 @@ func (*touchy) UnmarshalJSON([]byte) error { panic("boom") }
 // A body comes from anybody: where a type panics over it, the workflow hears so, and is not blocked for it.
 func TestWebhookBodyThatATypePanicsOver(t *testing.T) {
 	for _, body := range []string{`{"level":"boom"}`, `{`, ``} {
-		r := &stepwell.WebhookRequest{Body: []byte(body)}
+		r := &webhook.Request{Body: []byte(body)}
 		if err := r.Decode(&struct{ Level touchy }{}); !errors.Is(err, stepwell.ErrInvalid) {
 			t.Errorf("%s: %v, want %v", body, err, stepwell.ErrInvalid)
 		}
@@ -28,7 +29,7 @@ func TestWebhookBodyThatATypePanicsOver(t *testing.T) {
 func TestWebhookBodyOfNull(t *testing.T) {
 	type order struct{ Cents int }
 	wf := stepwell.Define("null-body", func(ctx stepwell.Context, _ int) ([]string, error) {
-		hook, err := stepwell.NewWebhook(ctx, stepwell.Token("null-body"))
+		hook, err := webhook.New(ctx, webhook.Token("null-body"))
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +69,7 @@ func TestWebhookBodyOfNull(t *testing.T) {
 			r.Fatal(err)
 		}
 		until(r, "the first note", func() bool { return r.count(run.ID(), world.StepCompleted, "") >= 1 })
-		for _, req := range []stepwell.WebhookRequest{
+		for _, req := range []webhook.Request{
 			{Method: "POST", Body: []byte(" null ")}, {Method: "POST", Body: []byte(`{"Cents":1,"Cents":2}`)}, {Method: "POST", Body: []byte(`{"Cents":1}`)},
 			{Method: "DELETE", Body: []byte("{\"Cents\":\"\xff\"}")},
 		} {

@@ -15,13 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
 // counter answers each request with how many came, and ends with a DELETE. A second answer to one request is refused.
 var counter = stepwell.Define("counter", func(ctx stepwell.Context, opts []string) ([]string, error) {
-	hook, err := stepwell.NewWebhook(ctx, stepwell.Token("counter"), stepwell.RespondManually(time.Minute))
+	hook, err := webhook.New(ctx, webhook.Token("counter"), webhook.RespondManually(time.Minute))
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +32,11 @@ var counter = stepwell.Define("counter", func(ctx stepwell.Context, opts []strin
 			return nil, err
 		}
 		seen = append(seen, req.Method+" "+string(req.Body))
-		res := stepwell.WebhookResponse{Status: 201, Header: map[string]string{"X-N": fmt.Sprint(len(seen))}, Body: req.Body}
+		res := webhook.Response{Status: 201, Header: map[string]string{"X-N": fmt.Sprint(len(seen))}, Body: req.Body}
 		if err := req.Respond(ctx, res); err != nil {
 			return nil, err
 		}
-		if err := req.Respond(ctx, stepwell.WebhookResponse{Status: 500}); !errors.Is(err, stepwell.ErrAnswered) {
+		if err := req.Respond(ctx, webhook.Response{Status: 500}); !errors.Is(err, stepwell.ErrAnswered) {
 			return nil, fmt.Errorf("answered twice: %w", err)
 		}
 		if req.Method == "DELETE" {
@@ -49,11 +50,11 @@ var counter = stepwell.Define("counter", func(ctx stepwell.Context, opts []strin
 })
 
 // door finds a webhook, which may not be open yet.
-func (r *rig) door(app *stepwell.App, token string) (door *stepwell.WebhookDoor) {
+func (r *rig) door(app *stepwell.App, token string) (door *webhook.Door) {
 	r.Helper()
 	until(r, "webhook "+token, func() bool {
 		var err error
-		if door, err = app.Webhook(r.ctx, token); err != nil && !errors.Is(err, stepwell.ErrNotFound) {
+		if door, err = webhook.Find(r.ctx, app, token); err != nil && !errors.Is(err, stepwell.ErrNotFound) {
 			r.Fatal(err)
 		}
 		return err == nil
@@ -62,7 +63,7 @@ func (r *rig) door(app *stepwell.App, token string) (door *stepwell.WebhookDoor)
 }
 
 // ask sends a request and waits for the answer.
-func (r *rig) ask(door *stepwell.WebhookDoor, req stepwell.WebhookRequest) *stepwell.WebhookResponse {
+func (r *rig) ask(door *webhook.Door, req webhook.Request) *webhook.Response {
 	r.Helper()
 	reply, err := door.Send(r.ctx, req)
 	if err != nil {
@@ -75,8 +76,8 @@ func (r *rig) ask(door *stepwell.WebhookDoor, req stepwell.WebhookRequest) *step
 	return res
 }
 
-func nth(n int, body string) *stepwell.WebhookResponse {
-	return &stepwell.WebhookResponse{Status: 201, Header: map[string]string{"X-N": fmt.Sprint(n)}, Body: stepwell.WebhookBody(body)}
+func nth(n int, body string) *webhook.Response {
+	return &webhook.Response{Status: 201, Header: map[string]string{"X-N": fmt.Sprint(n)}, Body: webhook.Body(body)}
 }
 
 // TestWebhookIsAnsweredOnce: each sender gets its own answer, from a process that does not work on the run, and each request costs one invocation.
@@ -86,7 +87,7 @@ func TestWebhookIsAnsweredOnce(t *testing.T) {
 		run := start(r, wk, counter, nil)
 		client := r.client()
 		door := r.door(client, "wh_counter")
-		for i, req := range []stepwell.WebhookRequest{
+		for i, req := range []webhook.Request{
 			{Method: "POST", Body: []byte("one")}, {Method: "PUT", Body: []byte{0, 255, 1}}, {Method: "DELETE"},
 		} {
 			if diff := cmp.Diff(nth(i+1, string(req.Body)), r.ask(door, req), emptyBody); diff != "" {
@@ -99,14 +100,14 @@ func TestWebhookIsAnsweredOnce(t *testing.T) {
 		}
 		r.cost(run.ID(), 4, 0)
 		r.replays(run.ID(), counter)
-		if _, err := client.Webhook(r.ctx, "wh_counter"); !errors.Is(err, stepwell.ErrNotFound) {
+		if _, err := webhook.Find(r.ctx, client, "wh_counter"); !errors.Is(err, stepwell.ErrNotFound) {
 			r.Errorf("behind its end: %v, want ErrNotFound", err)
 		}
 	})
 }
 
 // emptyBody takes no body for an empty one.
-var emptyBody = cmp.Transformer("text", func(b stepwell.WebhookBody) string { return string(b) })
+var emptyBody = cmp.Transformer("text", func(b webhook.Body) string { return string(b) })
 
 // TestWebhookOfAWorkerThatDies: before and after each of its commits; who waits gets one answer, and the same as whoever asks again.
 func TestWebhookOfAWorkerThatDies(t *testing.T) {
@@ -124,11 +125,11 @@ func TestWebhookOfAWorkerThatDies(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				answers := make(chan *stepwell.WebhookResponse, 2)
+				answers := make(chan *webhook.Response, 2)
 				go func() {
 					door := r.door(client, "wh_counter")
-					answers <- r.ask(door, stepwell.WebhookRequest{Method: "POST", Body: []byte("a"), Delivery: "one"})
-					answers <- r.ask(door, stepwell.WebhookRequest{Method: "DELETE"})
+					answers <- r.ask(door, webhook.Request{Method: "POST", Body: []byte("a"), Delivery: "one"})
+					answers <- r.ask(door, webhook.Request{Method: "DELETE"})
 				}()
 				synctest.Wait()
 				r.pass(time.Second)
@@ -163,7 +164,7 @@ func TestWebhookDeliveryComesAgain(t *testing.T) {
 		wk := r.begin(counter)
 		run := start(r, wk, counter, nil)
 		door := r.door(wk.App, "wh_counter")
-		once := stepwell.WebhookRequest{Method: "POST", Body: []byte("pay"), Delivery: "evt_1"}
+		once := webhook.Request{Method: "POST", Body: []byte("pay"), Delivery: "evt_1"}
 		reply, err := door.Send(r.ctx, once)
 		if err != nil {
 			r.Fatal(err)
@@ -187,7 +188,7 @@ func TestWebhookDeliveryComesAgain(t *testing.T) {
 		if reply, err := door.Send(r.ctx, other); !errors.Is(err, stepwell.ErrDeliveryUsed) {
 			r.Errorf("another body under the same name: %q, %v; want ErrDeliveryUsed", reply, err)
 		}
-		r.ask(door, stepwell.WebhookRequest{Method: "DELETE"})
+		r.ask(door, webhook.Request{Method: "DELETE"})
 		want(r, run, []string{"POST pay", "DELETE "})
 		r.replays(run.ID(), counter)
 	})
@@ -207,7 +208,7 @@ func TestWebhookRunThatDoesNotAnswer(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		for _, fails := range []bool{false, true} {
 			silent := stepwell.Define("silent", func(ctx stepwell.Context, _ int) (int, error) {
-				hook, err := stepwell.NewWebhook(ctx, stepwell.RespondManually(0))
+				hook, err := webhook.New(ctx, webhook.RespondManually(0))
 				if err != nil {
 					return 0, err
 				}
@@ -224,14 +225,14 @@ func TestWebhookRunThatDoesNotAnswer(t *testing.T) {
 				r.Fatalf("hooks %v, %v, want one", hooks, err)
 			}
 			door := r.door(wk.App, hooks[0].Token)
-			reply, err := door.Send(r.ctx, stepwell.WebhookRequest{Method: "POST"})
+			reply, err := door.Send(r.ctx, webhook.Request{Method: "POST"})
 			if err != nil {
 				r.Fatal(err)
 			}
 			if res, err := door.Answer(r.ctx, reply); !errors.Is(err, stepwell.ErrTerminal) {
 				r.Errorf("fails %v: got %v, %v, want ErrTerminal", fails, res, err)
 			}
-			if _, err := door.Send(r.ctx, stepwell.WebhookRequest{}); !errors.Is(err, stepwell.ErrTerminal) {
+			if _, err := door.Send(r.ctx, webhook.Request{}); !errors.Is(err, stepwell.ErrTerminal) {
 				r.Errorf("fails %v: another request: %v, want ErrTerminal", fails, err)
 			}
 			wk.stop(r.T)
@@ -243,8 +244,8 @@ func TestWebhookRunThatDoesNotAnswer(t *testing.T) {
 func TestWebhookKeepsItsURL(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := stepwell.Define("urls", func(ctx stepwell.Context, _ int) (all []string, err error) {
-			for _, opts := range [][]stepwell.WebhookOption{{stepwell.Token("named"), stepwell.Metadata(7)}, {}, {}} {
-				hook, err := stepwell.NewWebhook(ctx, opts...)
+			for _, opts := range [][]webhook.Option{{webhook.Token("named"), webhook.Metadata(7)}, {}, {}} {
+				hook, err := webhook.New(ctx, opts...)
 				if err != nil {
 					return nil, err
 				}
@@ -276,7 +277,7 @@ func TestWebhookKeepsItsURL(t *testing.T) {
 		}
 		known := map[string]bool{}
 		for i := range hooks {
-			info, ok := stepwell.WebhookOf(&hooks[i])
+			info, ok := webhook.Of(&hooks[i])
 			known[info.URL] = ok
 		}
 		const path = "/.well-known/workflow/v1/webhook/wh_"
@@ -297,7 +298,7 @@ func TestForkOfAWebhook(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		mailed := make(chan [2]string, 8)
 		wf := stepwell.Define("link", func(ctx stepwell.Context, _ int) (string, error) {
-			hook, err := stepwell.NewWebhook(ctx)
+			hook, err := webhook.New(ctx)
 			if err != nil {
 				return "", err
 			}
@@ -331,7 +332,7 @@ func TestForkOfAWebhook(t *testing.T) {
 			if err := wk.SendHook(r.ctx, tokens[1], json.RawMessage(`"x"`)); err != nil {
 				r.Errorf("run %d: its plain hook: %v", i, err)
 			}
-			if _, err := r.door(wk.App, tokens[0]).Send(r.ctx, stepwell.WebhookRequest{Method: "POST", Body: fmt.Append(nil, i)}); err != nil {
+			if _, err := r.door(wk.App, tokens[0]).Send(r.ctx, webhook.Request{Method: "POST", Body: fmt.Append(nil, i)}); err != nil {
 				r.Errorf("run %d: its webhook: %v", i, err)
 			}
 		}
@@ -350,7 +351,7 @@ func TestForkOfAWebhook(t *testing.T) {
 func TestWebhookGoesOn(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := stepwell.Define("on", func(ctx stepwell.Context, n int) (string, error) {
-			hook, err := stepwell.NewWebhook(ctx, stepwell.Token("on"), stepwell.RespondManually(time.Minute))
+			hook, err := webhook.New(ctx, webhook.Token("on"), webhook.RespondManually(time.Minute))
 			if err != nil {
 				return "", err
 			}
@@ -358,7 +359,7 @@ func TestWebhookGoesOn(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			if err := req.Respond(ctx, stepwell.WebhookResponse{Body: fmt.Append(nil, n)}); err != nil {
+			if err := req.Respond(ctx, webhook.Response{Body: fmt.Append(nil, n)}); err != nil {
 				return "", err
 			}
 			if n < 2 {
@@ -371,7 +372,7 @@ func TestWebhookGoesOn(t *testing.T) {
 		door := r.door(wk.App, "wh_on")
 		var replies []string
 		for range 3 {
-			reply, err := door.Send(r.ctx, stepwell.WebhookRequest{Method: "POST"})
+			reply, err := door.Send(r.ctx, webhook.Request{Method: "POST"})
 			if err != nil {
 				r.Fatal(err)
 			}

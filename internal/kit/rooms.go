@@ -1,13 +1,45 @@
 package kit
 
-// What the rooms beside the root package reach of it. The root package
+// What the rooms beside the root package, webhooks and checks, reach of an App and of workflow code. The root package
 // sets all of it.
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 
 	"github.com/stepwell/stepwell/internal/history"
+	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
+)
+
+// App is what is reached of a *stepwell.App.
+type App struct {
+	Limit   int // bytes of a payload
+	Hooks   func(ctx context.Context, q world.HookQuery) ([]world.HookRow, error)
+	Deliver func(ctx context.Context, d *world.Delivery) error
+	Chunks  func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error)
+}
+
+// AppOf opens a *stepwell.App.
+var AppOf func(app any) App
+
+// Inside is what is reached of a stepwell.Context.
+type Inside struct {
+	*replay.Ctx
+	Limit int    // bytes of a payload
+	Base  string // of the URLs of webhooks
+}
+
+var (
+	// CodeOf opens a stepwell.Context.
+	CodeOf func(ctx any) Inside
+	// Wait waits for a future in workflow code.
+	Wait func(ctx any, f *replay.Future) error
+	// Bind makes of an empty *stepwell.Hook that of a future; tell says that it tells of payloads that do not fit.
+	Bind func(hook any, f *replay.Future, tell bool)
+	// Answer writes the one chunk of a stream; the second time it is stepwell.ErrAnswered.
+	Answer func(ctx any, stream string, chunk []byte) error
 )
 
 // Checking holds code against histories.
@@ -18,3 +50,23 @@ type Checking struct {
 
 // Checker is that of the definitions of a *stepwell.Config.
 var Checker func(config any) (Checking, error)
+
+// Given applies options, in order, and refuses one that is nil by its place and kind, before it is called.
+func Given[O any](opts []O, apply func(O)) error {
+	for i, o := range opts {
+		if IsNil(o) {
+			return fmt.Errorf("%w: option %d is nil: want a %s", world.ErrInvalid, i+1, reflect.TypeFor[O]())
+		}
+		apply(o)
+	}
+	return nil
+}
+
+// IsNil reports whether v is nil, or a nil pointer as something else.
+func IsNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil()
+}
+
+// Missing is the error for something that is nil, by its name.
+func Missing(what string) error { return fmt.Errorf("%w: %s is nil", world.ErrInvalid, what) }

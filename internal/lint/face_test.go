@@ -13,7 +13,7 @@ import (
 
 // The most that the root package has.
 const (
-	mostTypes = 68
+	mostTypes = 60
 	mostFiles = 90
 )
 

@@ -30,6 +30,7 @@ var layers = []layer{
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"observe", []string{"world"}},
 	{"push", nil},
+	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/worldtest/...", []string{"world"}},
@@ -69,7 +70,7 @@ var layers = []layer{
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"keyring", "observe", "push", "check"}
+var rooms = []string{"keyring", "observe", "push", "check", "webhook"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 

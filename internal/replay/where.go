@@ -36,5 +36,5 @@ func ours(fn string) bool {
 		return true
 	}
 	rest, ok := strings.CutPrefix(fn, "github.com/stepwell/stepwell")
-	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/internal/replay."))
+	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/webhook.") || strings.HasPrefix(rest, "/internal/replay."))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -277,7 +278,7 @@ func (u *UI) hooks(v *visit) error {
 	rows = rows[:min(len(rows), mostHooks)]
 	for i := range rows {
 		h := &rows[i]
-		if is, ok := stepwell.WebhookOf(h); ok {
+		if is, ok := webhook.Of(h); ok {
 			h.Token, h.Metadata = is.URL, is.Metadata
 		}
 		row := hookRow{ID: h.ID, Token: human.Cut(h.Token, 300), Run: h.Run, Path: runPath(h.Run), Created: v.moment(h.CreatedAt), Metadata: payloadOf(h.Metadata, someBytes, "")}

@@ -9,13 +9,14 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/webhook"
 )
 
 // TestWebhooksShowTheirURL: where requests are sent to, and nothing of how they are signed.
 func TestWebhooksShowTheirURL(t *testing.T) {
 	t.Parallel()
 	wait := stepwell.Define("wait", func(ctx stepwell.Context, _ int) (string, error) {
-		hook, err := stepwell.NewWebhook(ctx, stepwell.Token("shop"), stepwell.Metadata("orders"), stepwell.Signed(stepwell.GitHubSignature, "acme"))
+		hook, err := webhook.New(ctx, webhook.Token("shop"), webhook.Metadata("orders"), webhook.Signed(webhook.GitHub, "acme"))
 		if err != nil {
 			return "", err
 		}

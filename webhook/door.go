@@ -1,6 +1,7 @@
-package stepwell
+package webhook
 
-// The other side of webhooks: finding one by its token, handing it requests, and waiting for their answers. Servers do this.
+// The other side of webhooks: finding one by its token, handing it requests, and waiting for their answers. Servers do
+// this.
 
 import (
 	"context"
@@ -12,21 +13,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
-// WebhookInfo is what is known of a webhook.
-type WebhookInfo struct {
+// Info is what is known of a webhook.
+type Info struct {
 	Run   string
 	Token string
 	URL   string
 	// Response is what requests are answered with; nil, and Wait is 0: with 202.
-	Response *WebhookResponse
+	Response *Response
 	// Wait is how long senders wait for the workflow's answer; 0: it gives none.
 	Wait time.Duration
 	// Scheme says how requests are signed, with the secret of that name; "": they need not be.
-	Scheme SignatureScheme
+	Scheme Scheme
 	Secret string
 	// Metadata is what the code keeps with it: see [Metadata].
 	Metadata json.RawMessage
@@ -34,79 +37,72 @@ type WebhookInfo struct {
 	Ended bool
 }
 
-// WebhookOf tells what a hook says of itself that is a webhook; ok is false for one that is none.
-func WebhookOf(hook *world.HookRow) (info WebhookInfo, ok bool) {
+// Of tells what a hook says of itself that is a webhook; ok is false for one that is none.
+func Of(hook *world.HookRow) (info Info, ok bool) {
 	if hook == nil || !strings.HasPrefix(hook.Token, world.WebhookToken) {
 		return info, false
 	}
-	r, metadata, ok := decodeWebhook(hook.Metadata)
-	return WebhookInfo{
+	r, metadata, ok := decode(hook.Metadata)
+	return Info{
 		Run: hook.Run, Token: hook.Token, URL: r.url(hook.Token), Response: r.Answer, Wait: r.Wait, Scheme: r.Scheme, Secret: r.Secret, Metadata: metadata, Ended: hook.Ended,
 	}, ok
 }
 
-// WebhookDoor is a webhook, as those see it who take requests for it. It is safe for concurrent use.
-type WebhookDoor struct {
-	WebhookInfo
-	app  *App
+// Door is a webhook, as those see it who take requests for it. It is safe for concurrent use.
+type Door struct {
+	Info
+	app  *stepwell.App
+	room kit.App
 	hook string // its ID
 }
 
-// Webhook finds an active webhook by its token. The error is [ErrNotFound] where there is none, also where the token is that of a hook which is no webhook.
-// [ErrNoKey] says that its run is encrypted with a key that the App does not have.
-// Whoever takes requests for it checks their signatures: [WebhookDoor.Send] does not.
-func (a *App) Webhook(ctx context.Context, token string) (*WebhookDoor, error) {
-	return a.webhook(ctx, token, false)
+// Find finds an active webhook by its token. The error is [stepwell.ErrNotFound] where there is none, also where the
+// token is that of a hook which is no webhook. [stepwell.ErrNoKey] says that its run is encrypted with a key that the
+// App does not have. Whoever takes requests for it checks their signatures: [Door.Send] does not.
+func Find(ctx context.Context, app *stepwell.App, token string) (*Door, error) {
+	return find(ctx, app, token, false)
 }
 
-// EndedWebhook finds the last webhook that had a token, where no active one has it, for as long as its run is kept.
+// FindEnded finds the last webhook that had a token, where no active one has it, for as long as its run is kept.
 // Requests that it has received may come again and get
 // their answer; others are refused.
-func (a *App) EndedWebhook(ctx context.Context, token string) (*WebhookDoor, error) {
-	return a.webhook(ctx, token, true)
+func FindEnded(ctx context.Context, app *stepwell.App, token string) (*Door, error) {
+	return find(ctx, app, token, true)
 }
 
-func (a *App) webhook(ctx context.Context, token string, ended bool) (*WebhookDoor, error) {
+func find(ctx context.Context, app *stepwell.App, token string, ended bool) (*Door, error) {
+	if app == nil {
+		return nil, kit.Missing("find a webhook: the App")
+	}
 	if err := world.CheckToken(token); err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(token, world.WebhookToken) {
-		hooks, err := a.hooks(ctx, world.HookQuery{Token: token, Ended: ended, Limit: 1})
+		room := kit.AppOf(app)
+		hooks, err := room.Hooks(ctx, world.HookQuery{Token: token, Ended: ended, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
 		for i := range hooks {
-			if info, ok := WebhookOf(&hooks[i]); ok && hooks[i].Ended == ended {
-				return &WebhookDoor{WebhookInfo: info, app: a, hook: hooks[i].ID}, nil
+			if info, ok := Of(&hooks[i]); ok && hooks[i].Ended == ended {
+				return &Door{Info: info, app: app, room: room, hook: hooks[i].ID}, nil
 			}
 			if key := hooks[i].Sealed; key != "" { // what it is cannot be read
 				return nil, fmt.Errorf("webhook: %w", &world.KeyError{Run: hooks[i].Run, Key: key})
 			}
 		}
 	}
-	return nil, fmt.Errorf("webhook: %w", ErrNotFound)
-}
-
-// noWebhook refuses what is no request for a webhook.
-func (a *App) noWebhook(ctx context.Context, token string) error {
-	hooks, err := a.Hooks(ctx, "", token)
-	for i := range hooks {
-		if _, ok := WebhookOf(&hooks[i]); ok {
-			return fmt.Errorf("%w: it is a webhook's, which takes requests alone: send one to its URL", ErrInvalid)
-		}
-	}
-	return err
+	return nil, fmt.Errorf("webhook: %w", world.ErrNotFound)
 }
 
 // Send hands a request to the webhook. It returns when that is durable. One with a Delivery that was sent before is
 // accepted, and received once, for how long see
-// [DeliveryID]; it is the same one where method, path, query and body are.
-// Reply is for [WebhookDoor.Answer]; it is empty where the workflow gives no answers.
+// [stepwell.DeliveryID]; it is the same one where method, path, query and body are.
+// Reply is for [Door.Answer]; it is empty where the workflow gives no answers.
 //
-// Errors: [ErrTooLarge], [ErrInvalid], [ErrNotFound] and [ErrTerminal] where the run is no more or over,
-// [ErrDeliveryUsed] where the Delivery was another request's,
-// [ErrInboxFull].
-func (d *WebhookDoor) Send(ctx context.Context, req WebhookRequest) (reply string, err error) {
+// Errors: [stepwell.ErrTooLarge], [stepwell.ErrInvalid], [stepwell.ErrNotFound] and [stepwell.ErrTerminal] where the
+// run is no more or over, [stepwell.ErrDeliveryUsed] where the Delivery was another request's, [stepwell.ErrInboxFull].
+func (d *Door) Send(ctx context.Context, req Request) (reply string, err error) {
 	if req.ReceivedAt.IsZero() {
 		req.ReceivedAt = time.Now().UTC().Round(0)
 	}
@@ -127,7 +123,7 @@ func (d *WebhookDoor) Send(ctx context.Context, req WebhookRequest) (reply strin
 			}
 		}
 	}
-	payload, err := codec.Encode(&req, d.app.cfg.MaxPayload)
+	payload, err := codec.Encode(&req, d.room.Limit)
 	if err == nil {
 		send := world.Delivery{Run: d.Run, Of: d.Token, ID: replyPrefix + name, Events: []world.Event{{Type: world.HookReceived, ID: d.hook, Payload: payload}}}
 		if req.Delivery != "" {
@@ -136,7 +132,7 @@ func (d *WebhookDoor) Send(ctx context.Context, req WebhookRequest) (reply strin
 		if d.Ended {
 			send.Run, send.Of, send.Token, send.Events[0].ID = "", "", d.Token, ""
 		}
-		err = d.app.deliverAs(ctx, &send, nil)
+		err = d.room.Deliver(ctx, &send)
 	}
 	if err != nil {
 		return "", fmt.Errorf("webhook: %w", err)
@@ -154,9 +150,8 @@ func digest(texts ...string) string {
 }
 
 // answered is the answer that is there already; nil: none.
-func (d *WebhookDoor) answered(ctx context.Context, reply string) (*WebhookResponse, error) {
-	r := streamReader{app: d.app, run: d.Run, name: reply, q: world.ChunkQuery{Limit: 1}}
-	page, err := r.page(ctx)
+func (d *Door) answered(ctx context.Context, reply string) (*Response, error) {
+	page, err := d.room.Chunks(ctx, d.Run, reply, world.ChunkQuery{Limit: 1})
 	if err != nil {
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
@@ -168,8 +163,8 @@ func (d *WebhookDoor) answered(ctx context.Context, reply string) (*WebhookRespo
 	return nil, nil
 }
 
-func readAnswer(b []byte) (*WebhookResponse, error) {
-	res := &WebhookResponse{}
+func readAnswer(b []byte) (*Response, error) {
+	res := &Response{}
 	if err := codec.Decode(b, res); err != nil {
 		return nil, fmt.Errorf("webhook: answer: %w", err)
 	}
@@ -179,11 +174,12 @@ func readAnswer(b []byte) (*WebhookResponse, error) {
 	return res, nil
 }
 
-// Answer waits for the workflow's answer to a request: until ctx ends, whose cause the error is then. The error is [ErrTerminal] where the run ended without an
-// answer. An answer that was given before is returned at once, as often as it is asked for.
-func (d *WebhookDoor) Answer(ctx context.Context, reply string) (*WebhookResponse, error) {
+// Answer waits for the workflow's answer to a request: until ctx ends, whose cause the error is then. The error is
+// [stepwell.ErrTerminal] where the run ended without an answer. An answer that was given before is returned at once, as
+// often as it is asked for.
+func (d *Door) Answer(ctx context.Context, reply string) (*Response, error) {
 	for chunk, err := range d.app.ReadStream(ctx, d.Run, reply, 0) {
-		if _, over := err.(*StreamError); over {
+		if _, over := err.(*stepwell.StreamError); over {
 			break
 		}
 		if err != nil {
@@ -191,5 +187,5 @@ func (d *WebhookDoor) Answer(ctx context.Context, reply string) (*WebhookRespons
 		}
 		return readAnswer(chunk.Value)
 	}
-	return nil, fmt.Errorf("webhook: run %s has not answered: %w", d.Run, ErrTerminal)
+	return nil, fmt.Errorf("webhook: run %s has not answered: %w", d.Run, world.ErrTerminal)
 }

@@ -1,0 +1,127 @@
+package webhook
+
+// What requests to webhooks are answered with, and how workflow code does it.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Bounds of an answer.
+const (
+	maxStaticBody    = 64 << 10 // bytes of the body of RespondWith, as it is kept with the hook
+	maxAnswerHeaders = 64
+	maxAnswerHeader  = 8 << 10 // bytes of all names and values
+)
+
+// replyPrefix is what the streams with answers are called.
+const replyPrefix = world.WebhookAnswers
+
+// Response is an answer. The zero value is 200 without a body.
+type Response struct {
+	Status int `json:"status,omitempty"` // 200 to 599; 0: 200
+	// Header are headers by name. Those about the connection, and those that browsers hold against the server's own
+	// pages, such as Set-Cookie and Content-Security-Policy, are refused. Without a Content-Type the body is text, or
+	// bytes.
+	Header map[string]string `json:"header,omitempty"`
+	Body   Body              `json:"body,omitempty"`
+}
+
+// Check refuses, with [stepwell.ErrInvalid] or [stepwell.ErrTooLarge], what no request can be answered with.
+func (r *Response) Check() error {
+	if r.Status != 0 && (r.Status < 200 || r.Status > 599) {
+		return fmt.Errorf("%w: an answer with status %d: want 200 to 599", world.ErrInvalid, r.Status)
+	}
+	if (r.Status == 204 || r.Status == 304) && len(r.Body) > 0 {
+		return fmt.Errorf("%w: an answer with status %d has no body, this has %d bytes", world.ErrInvalid, r.Status, len(r.Body))
+	}
+	if len(r.Header) > maxAnswerHeaders {
+		return fmt.Errorf("%w: an answer with %d headers, more than %d", world.ErrTooLarge, len(r.Header), maxAnswerHeaders)
+	}
+	size, seen := 0, map[string]bool{}
+	for name, value := range r.Header {
+		size += len(name) + len(value)
+		lower := strings.ToLower(name)
+		switch {
+		case seen[lower]:
+			return fmt.Errorf("%w: an answer with the header %.40s twice", world.ErrInvalid, name)
+		case !headerName(name):
+			return fmt.Errorf("%w: an answer with the header %.40q, which is no name of one", world.ErrInvalid, name)
+		case refusedHeaders[lower]:
+			return fmt.Errorf("%w: an answer with the header %s, which is not a workflow's to set", world.ErrInvalid, name)
+		case !headerValue(value):
+			return fmt.Errorf("%w: an answer whose header %s has characters that a header cannot carry", world.ErrInvalid, name)
+		}
+		seen[lower] = true
+	}
+	if size > maxAnswerHeader {
+		return fmt.Errorf("%w: an answer with %d bytes of headers, more than %d", world.ErrTooLarge, size, maxAnswerHeader)
+	}
+	return nil
+}
+
+// refusedHeaders are about the connection, or about the origin that the server's own pages have too.
+var refusedHeaders = map[string]bool{
+	"connection": true, "content-length": true, "keep-alive": true, "proxy-authenticate": true, "proxy-authorization": true, "proxy-connection": true,
+	"te": true, "trailer": true, "transfer-encoding": true, "upgrade": true, "date": true,
+	"set-cookie": true, "set-cookie2": true, "clear-site-data": true, "content-security-policy": true, "content-security-policy-report-only": true,
+	"x-content-type-options": true, "x-frame-options": true, "strict-transport-security": true, "service-worker-allowed": true, "alt-svc": true,
+	"nel": true, "report-to": true, "set-login": true,
+}
+
+// headerName reports whether a text is a token, as RFC 9110 has it.
+func headerName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func headerValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}
+
+// Respond answers the request, which a webhook with [RespondManually] received. It returns at once; the answer is part
+// of the run's next commit, and who waits for it gets it then. So it is given once, however often the code runs again,
+// and whichever process of whoever waits, or comes again with the same delivery. Where nobody waits any more it is
+// kept, and does no harm.
+//
+// Errors: [stepwell.ErrInvalid] and [stepwell.ErrTooLarge] for what cannot be an answer, or a request that nobody waits
+// for an answer to; [stepwell.ErrAnswered] behind the first answer; [stepwell.ErrCancelled] when the run is cancelled:
+// see [stepwell.Context.Uncancelled].
+func (r *Request) Respond(ctx stepwell.Context, res Response) error {
+	if r == nil {
+		return kit.Missing("answer a webhook: the request")
+	}
+	if !strings.HasPrefix(r.Reply, replyPrefix) {
+		return fmt.Errorf("answer a webhook: %w: its webhook answers by itself: see RespondManually", world.ErrInvalid)
+	}
+	if err := res.Check(); err != nil {
+		return fmt.Errorf("answer a webhook: %w", err)
+	}
+	b, err := codec.Encode(res, min(kit.CodeOf(ctx).Limit, world.MaxChunk))
+	if err != nil {
+		return fmt.Errorf("answer a webhook: %w", err)
+	}
+	if err := kit.Answer(ctx, r.Reply, b); errors.Is(err, stepwell.ErrAnswered) {
+		return fmt.Errorf("answer a webhook: %w", err)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
