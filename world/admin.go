@@ -33,6 +33,15 @@ type Run struct {
 	Damage     string                     `json:"damage,omitempty"`     // what of it is not what was written, and is left out here; "": nothing
 }
 
+// RunOf is the row of a run with what it was born with, and nothing of what became of it. It is for worlds that keep
+// births as they came.
+func RunOf(id string, b *Birth, created time.Time) Run {
+	return Run{
+		ID: id, Workflow: b.Workflow, Version: b.Version, Key: b.Key, Priority: b.Priority, Parent: b.Parent, Origin: b.Origin,
+		CreatedAt: created, Retention: b.Retention, Timeout: b.Timeout,
+	}
+}
+
 // Birth takes what the row of a run shows of its first event. It is for worlds.
 func (r *Run) Birth(born *Event) {
 	r.Input, r.Encryption, r.Sealed = born.Payload, born.Sealed, born.Sealed != ""

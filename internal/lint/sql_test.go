@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -101,6 +102,23 @@ func uses(list []*source, dir, name string) (n int) {
 	return n
 }
 
+// columnsOfRun finds lists of all that is read of a run, by its output, and of all that it is born with.
+var columnsOfRun = regexp.MustCompile(`\br\.output\b|INSERT INTO (\{schema\}\.)?runs \(\w`)
+
+func TestColumnsOfRun(t *testing.T) {
+	for text, want := range map[string]bool{
+		"SELECT r.key, r.output FROM runs r":                    true,
+		"INSERT INTO {schema}.runs (key, id) VALUES ($1, $2)":   true,
+		"SELECT {run} FROM runs r {beside}":                     false,
+		"INSERT INTO runs ({born}) VALUES ({values})":           false,
+		"UPDATE {schema}.runs r SET output = a.output FROM b a": false,
+	} {
+		if got := columnsOfRun.MatchString(text); got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestSQL(t *testing.T) {
 	list := sources(t)
 	var all []embed
@@ -125,6 +143,9 @@ func TestSQL(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(root, p))
 		if err == nil && !strings.HasPrefix(strings.TrimSpace(string(text)), "--") {
 			t.Errorf("%s: does not open with what it promises", p)
+		}
+		if err == nil && columnsOfRun.Match(text) && path.Base(path.Dir(p)) != "migrations" {
+			t.Errorf("%s: names the columns of a run, which stand in run_row.go: want {run} or {born}", p)
 		}
 		return err
 	})

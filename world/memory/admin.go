@@ -30,12 +30,10 @@ func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
 
 // row shows the run to clients.
 func (r *run) row() world.Run {
-	out := world.Run{
-		ID: r.id, Workflow: r.birth.Workflow, Version: r.version, Status: r.status, Key: r.birth.Key, Priority: r.birth.Priority,
-		Input: r.input, Encryption: r.sealed, Sealed: r.sealed != "", Output: r.output, Error: r.err, Parent: r.birth.Parent,
-		Origin: r.birth.Origin, CreatedAt: r.created, EndedAt: r.endedAt(),
-		Retention: r.birth.Retention, Timeout: r.birth.Timeout, Attributes: cloneAttributes(r.attrs), Takes: r.take,
-	}
+	out := world.RunOf(r.id, r.birth, r.created)
+	out.Version, out.Status, out.Takes, out.Attributes = r.version, r.status, r.take, cloneAttributes(r.attrs)
+	out.Input, out.Encryption, out.Sealed = r.input, r.sealed, r.sealed != ""
+	out.Output, out.Error, out.EndedAt = r.output, r.err, r.endedAt()
 	if r.end != nil {
 		return out
 	}

@@ -17,7 +17,6 @@ import (
 
 var (
 	lookRun   = load("look_run")
-	insertRun = load("insert_run")
 	runByIdem = load("run_by_idem")
 	runExists = load("run_exists")
 	lockRun   = load("lock_run")
@@ -273,8 +272,7 @@ func (d *draft) insert(ctx context.Context, tx txn, c *world.Commit, key int64) 
 	if err != nil {
 		return "", err
 	}
-	n, err := tx.exec(ctx, insertRun, row.key, row.id, row.workflow, row.version, row.idem, row.priority, row.parentRun, row.parentStep, row.detached,
-		row.created, row.retention, row.attrs, row.sealed, row.originRun, row.sum)
+	n, err := tx.exec(ctx, insertRun, row.args()...)
 	if err != nil || n == 1 {
 		return "", err
 	}

@@ -1,10 +1,6 @@
 package postgres
 
-import (
-	"fmt"
-
-	"github.com/stepwell/stepwell/world"
-)
+import "github.com/stepwell/stepwell/world"
 
 // bear puts the row of a new run on the sheet, and returns the run as it is before its first events. wk is who owns it; nil: nobody. by is the run whose
 // commit bears it; nil: none.
@@ -30,38 +26,6 @@ func (d *draft) bear(c *world.Commit, key int64, wk *worker, by *run, events []w
 		d.sheet.parents = append(d.sheet.parents, parentRow{child: key, parent: clean(p.Run), step: clean(p.Step)})
 	}
 	return r, nil
-}
-
-// birthRowOf is the row of a run that is born.
-func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
-	e := &c.Events[0]
-	b := e.Birth
-	row := birthRow{
-		key: key, id: c.Run, workflow: b.Workflow, version: int32(b.Version), idem: orNull(b.Key), priority: int16(b.Priority),
-		created: e.Time, retention: int64(b.Retention), sealed: orNull(e.Sealed),
-	}
-	if b.Parent != nil {
-		run, step := clean(b.Parent.Run), clean(b.Parent.Step)
-		row.parentRun, row.parentStep, row.detached = &run, &step, b.Parent.Detached
-	}
-	if b.Origin != nil {
-		run := clean(b.Origin.Run)
-		row.originRun = &run
-	}
-	attrs, err := world.AttributeText(b.Attributes)
-	if err != nil {
-		return row, fmt.Errorf("run %s: %w", c.Run, err)
-	}
-	row.attrs = orNull(clean(attrs))
-	kept := world.Birth{Workflow: b.Workflow, Priority: b.Priority, Retention: b.Retention}
-	if row.parentRun != nil {
-		kept.Parent = &world.Parent{Run: *row.parentRun, Step: *row.parentStep, Detached: row.detached}
-	}
-	if row.originRun != nil {
-		kept.Origin = &world.Origin{Run: *row.originRun}
-	}
-	row.sum = world.BirthSum(c.Run, &kept, e.Time, e.Sealed).Value()
-	return row, nil
 }
 
 // enqueue gives a new run its queue row. One that is given up at once is never seen as its worker's, and nobody can have sent it mail yet.

@@ -11,7 +11,6 @@ import (
 )
 
 var (
-	insertRuns     = load("insert_runs")
 	insertQueue    = load("insert_queue")
 	lockQueue      = load("lock_queue")
 	updateQueue    = load("update_queue")
@@ -70,20 +69,6 @@ type sheet struct {
 	sent     []sentRow
 	chunks   []chunkRow
 	totals   []totalRow
-}
-
-type birthRow struct {
-	key, retention        int64
-	id, workflow          string
-	version               int32
-	idem                  *string
-	priority              int16
-	parentRun, parentStep *string
-	detached              bool
-	created               time.Time
-	attrs, sealed         *string
-	originRun             *string
-	sum                   int32
 }
 
 type queueRow struct {
@@ -352,19 +337,7 @@ func (b *script) writeLog(rows []logRow) {
 
 // begin adds what comes before the log: births and the queue.
 func (b *script) begin(s *sheet) {
-	b.put(len(s.births), insertRuns, func() []any {
-		rows := s.births
-		return []any{
-			column(rows, func(r *birthRow) int64 { return r.key }), column(rows, func(r *birthRow) string { return r.id }),
-			column(rows, func(r *birthRow) string { return r.workflow }), column(rows, func(r *birthRow) int32 { return r.version }),
-			column(rows, func(r *birthRow) *string { return r.idem }), column(rows, func(r *birthRow) int16 { return r.priority }),
-			column(rows, func(r *birthRow) *string { return r.parentRun }), column(rows, func(r *birthRow) *string { return r.parentStep }),
-			column(rows, func(r *birthRow) bool { return r.detached }), column(rows, func(r *birthRow) time.Time { return r.created }),
-			column(rows, func(r *birthRow) int64 { return r.retention }), column(rows, func(r *birthRow) *string { return r.attrs }),
-			column(rows, func(r *birthRow) *string { return r.sealed }), column(rows, func(r *birthRow) *string { return r.originRun }),
-			column(rows, func(r *birthRow) int32 { return r.sum }),
-		}
-	})
+	b.put(len(s.births), insertRuns, func() []any { return birthArgs(s.births) })
 	b.put(len(s.queued), insertQueue, func() []any {
 		rows := s.queued
 		return []any{

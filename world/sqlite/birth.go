@@ -9,7 +9,6 @@ import (
 )
 
 var (
-	insertRun   = load("insert_run")
 	runByIdem   = load("run_by_idem")
 	insertQueue = load("insert_queue")
 )
@@ -100,23 +99,14 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *rules.Plan) (*run, err
 		return nil, fmt.Errorf("run %s: %w", c.Run, err)
 	}
 	r := &run{id: c.Run, created: e.Time, sealed: e.Sealed, retention: b.Retention, workflow: b.Workflow, live: true, priority: int64(b.Priority), owner: owner}
-	var parentRun, parentStep, originRun any
-	if b.Parent != nil {
-		parentRun, parentStep = b.Parent.Run, b.Parent.Step
-	}
-	if b.Origin != nil {
-		originRun = b.Origin.Run
-	}
 	if r.key, err = g.nextRun(); err != nil {
 		return nil, err
 	}
-	n, err := g.changed(insertRun, r.key, c.Run, b.Workflow, int64(b.Version), orNull(b.Key), r.priority, parentRun, parentStep,
-		bit(b.Parent != nil && b.Parent.Detached), e.Time.UnixMicro(), int64(b.Retention), orNull(attrs), orNull(e.Sealed), originRun,
-		int64(world.BirthSum(c.Run, b, e.Time, e.Sealed).Value()))
+	written, err := g.bearRow(r, b, attrs)
 	if err != nil {
 		return nil, err
 	}
-	if n == 0 {
+	if !written {
 		g.wr.cache.lastRun--
 		return nil, fmt.Errorf("run %s: %w", c.Run, world.ErrRunExists)
 	}

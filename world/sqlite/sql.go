@@ -19,13 +19,14 @@ type statement struct {
 // statements are all that are used, by index.
 var statements []*statement
 
-// load reads the file of a statement. It panics where there is none: the name is written wrong.
+// load reads the file of a statement, and puts the columns of a run into it. It panics where there is none: the name is
+// written wrong.
 func load(name string) *statement {
 	text, err := sqlFiles.ReadFile(path.Join("sql", name+".sql"))
 	if err != nil {
 		panic("sqlite: " + err.Error())
 	}
-	s := &statement{name: name, text: strings.TrimSpace(string(text)), index: len(statements)}
+	s := &statement{name: name, text: placeholders.Replace(strings.TrimSpace(string(text))), index: len(statements)}
 	statements = append(statements, s)
 	return s
 }

@@ -1,8 +1,5 @@
 -- The same of those with an attribute, of one workflow or all. By the key of the attributes.
-SELECT r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priority, r.parent_run, r.parent_step, r.detached, r.created_us, r.ended_us,
-       r.retention_ns, r.output, r.error, r.attributes, r.takes, c.version, q.running, q.take, q.wake_us, q.paused OR q.resumed, q.blocked, q.full, q.waiting,
-       w.id, w.name, (SELECT count(*) FROM inbox i WHERE i.run = q.run), l.format, l.head, l.body,
-       r.sealed, r.origin_run, r.sum, r.end_sum, l.sum
+SELECT {run}
 FROM attributes a CROSS JOIN runs r ON r.key = a.run LEFT JOIN queue q ON q.run = r.key LEFT JOIN classes c ON c.key = q.class
 LEFT JOIN workers w ON w.key = q.owner LEFT JOIN log l ON l.run = r.key AND l.seq = 1
 WHERE a.name = ?9 AND a.value = ?10 AND a.run < ?1 AND a.run > ?2 AND (?11 IS NULL OR r.workflow = ?11)

@@ -1,0 +1,228 @@
+package postgres
+
+// The row of a run. Its columns are named here and nowhere else: those that it is born with, and those that people see.
+// A new one is a line of the list in question, of the struct behind it and of the function below it, and a migration.
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// placeholders are what stands in files of SQL for the columns of a run: {run} for those that people see, of r (runs)
+// and of what {beside} joins, which is each of its places beside that table; {born} for those that a run is born with,
+// with {values} as parameters for one run, and {arrays} for any number.
+var placeholders = strings.NewReplacer("{run}", runColumns, "{beside}", besideRun,
+	"{born}", listBorn(func(_ int, c *bornColumn) string { return c.name }),
+	"{values}", listBorn(func(i int, c *bornColumn) string { return fmt.Sprintf("$%d::%s", i+1, c.kind) }),
+	"{arrays}", listBorn(func(i int, c *bornColumn) string { return fmt.Sprintf("$%d::%s[]", i+1, c.kind) }))
+
+var (
+	insertRun  = load("insert_run")
+	insertRuns = load("insert_runs")
+)
+
+// birthRow is what a run is born with.
+type birthRow struct {
+	key, retention        int64
+	id, workflow          string
+	version               int32
+	idem                  *string
+	priority              int16
+	parentRun, parentStep *string
+	detached              bool
+	created               time.Time
+	attrs, sealed         *string
+	originRun             *string
+	sum                   int32
+}
+
+// bornColumns are the columns of birthRow.
+var bornColumns = []bornColumn{
+	born("key", "bigint", func(r *birthRow) int64 { return r.key }),
+	born("id", "text", func(r *birthRow) string { return r.id }),
+	born("workflow", "text", func(r *birthRow) string { return r.workflow }),
+	born("version", "integer", func(r *birthRow) int32 { return r.version }),
+	born("idem", "text", func(r *birthRow) *string { return r.idem }),
+	born("priority", "smallint", func(r *birthRow) int16 { return r.priority }),
+	born("parent_run", "text", func(r *birthRow) *string { return r.parentRun }),
+	born("parent_step", "text", func(r *birthRow) *string { return r.parentStep }),
+	born("detached", "boolean", func(r *birthRow) bool { return r.detached }),
+	born("created_at", "timestamptz", func(r *birthRow) time.Time { return r.created }),
+	born("retention_ns", "bigint", func(r *birthRow) int64 { return r.retention }),
+	born("attributes", "text", func(r *birthRow) *string { return r.attrs }),
+	born("sealed", "text", func(r *birthRow) *string { return r.sealed }),
+	born("origin_run", "text", func(r *birthRow) *string { return r.originRun }),
+	born("sum", "integer", func(r *birthRow) int32 { return r.sum }),
+}
+
+// bornColumn is a column with its type, its value of one row, and those of many.
+type bornColumn struct {
+	name, kind string
+	one        func(r *birthRow) any
+	all        func(rows []birthRow) any
+}
+
+func born[V any](name, kind string, of func(r *birthRow) V) bornColumn {
+	one, all := func(r *birthRow) any { return of(r) }, func(rows []birthRow) any { return column(rows, of) }
+	return bornColumn{name, kind, one, all}
+}
+
+func listBorn(of func(i int, c *bornColumn) string) string {
+	list := make([]string, len(bornColumns))
+	for i := range bornColumns {
+		list[i] = of(i, &bornColumns[i])
+	}
+	return strings.Join(list, ", ")
+}
+
+// args are those of insert_run.
+func (r *birthRow) args() []any {
+	return column(bornColumns, func(c *bornColumn) any { return c.one(r) })
+}
+
+// birthArgs are those of insert_runs.
+func birthArgs(rows []birthRow) []any {
+	return column(bornColumns, func(c *bornColumn) any { return c.all(rows) })
+}
+
+// birthRowOf is the row of a run that is born.
+func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
+	e := &c.Events[0]
+	b := e.Birth
+	row := birthRow{
+		key: key, id: c.Run, workflow: b.Workflow, version: int32(b.Version), idem: orNull(b.Key),
+		priority: int16(b.Priority), created: e.Time, retention: int64(b.Retention), sealed: orNull(e.Sealed),
+	}
+	if b.Parent != nil {
+		run, step := clean(b.Parent.Run), clean(b.Parent.Step)
+		row.parentRun, row.parentStep, row.detached = &run, &step, b.Parent.Detached
+	}
+	if b.Origin != nil {
+		run := clean(b.Origin.Run)
+		row.originRun = &run
+	}
+	attrs, err := world.AttributeText(b.Attributes)
+	if err != nil {
+		return row, fmt.Errorf("run %s: %w", c.Run, err)
+	}
+	row.attrs = orNull(clean(attrs))
+	kept := world.Birth{Workflow: b.Workflow, Priority: b.Priority, Retention: b.Retention}
+	if row.parentRun != nil {
+		kept.Parent = &world.Parent{Run: *row.parentRun, Step: *row.parentStep, Detached: row.detached}
+	}
+	if row.originRun != nil {
+		kept.Origin = &world.Origin{Run: *row.originRun}
+	}
+	row.sum = world.BirthSum(c.Run, &kept, e.Time, e.Sealed).Value()
+	return row, nil
+}
+
+// runColumns are what people see, in the order of scanRun.
+const runColumns = `r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priority, r.parent_run, r.parent_step,
+  r.detached, r.created_at, r.ended_at, r.retention_ns, r.output, r.error, r.attributes, r.takes, l.format, l.head,
+  l.body, l.sum, r.sealed, r.origin_run, r.sum, r.end_sum,
+  q.running, q.version, q.take, q.wake_at, q.paused, q.blocked, q."full", q.waiting, q.owner, q.owner_name, q.mail`
+
+// besideRun joins what of that is not in the table of runs: the row of the birth and the place in the queue, with who
+// owns it. Each is looked for by key, for each run that is left.
+const besideRun = `LEFT JOIN LATERAL (
+  SELECT format, head, body, sum FROM {schema}.log WHERE run = r.key AND seq = 1 LIMIT 1) l ON true
+LEFT JOIN LATERAL (
+  SELECT running, take, wake_at, paused, blocked, "full", waiting,
+         (SELECT c.version FROM {schema}.classes c WHERE c.key = class) AS version,
+         (SELECT w.id FROM {schema}.workers w WHERE w.key = owner) AS owner,
+         (SELECT w.name FROM {schema}.workers w WHERE w.key = owner) AS owner_name,
+         (SELECT count(*) FROM {schema}.inbox i WHERE i.run = r.key) AS mail
+  FROM {schema}.queue WHERE run = r.key LIMIT 1) q ON true`
+
+// runRow is a row of {run}.
+type runRow struct {
+	key                                 int64
+	status, idem, parentRun, parentStep *string
+	detached                            bool
+	created                             time.Time
+	ended                               *time.Time
+	retention                           int64
+	errorText, attributes               *string
+	format                              *int // of the row with the birth
+	head                                *string
+	body                                []byte
+	sealed, origin                      *string
+	rowSum, sum, endSum                 *int32
+
+	running, paused, full              *bool // null where it is over, as all that follows
+	version                            *int
+	take, mail                         *int64
+	wake                               *time.Time
+	blocked, waiting, owner, ownerName *string
+}
+
+// scanRun reads a row of {run}, and tells the run's place in lists.
+func scanRun(row scanner) (rank, world.Run, error) {
+	var r runRow
+	var out world.Run
+	var output []byte
+	if err := row.Scan(&r.key, &out.ID, &out.Workflow, &out.Version, &r.status, &r.idem, &out.Priority, &r.parentRun,
+		&r.parentStep, &r.detached, &r.created, &r.ended, &r.retention, &output, &r.errorText, &r.attributes, &out.Takes,
+		&r.format, &r.head, &r.body, &r.rowSum, &r.sealed, &r.origin, &r.sum, &r.endSum,
+		&r.running, &r.version, &r.take, &r.wake, &r.paused, &r.blocked, &r.full, &r.waiting, &r.owner, &r.ownerName,
+		&r.mail); err != nil {
+		return rank{}, out, err
+	}
+	out.Output = output
+	r.complete(&out)
+	return rank{r.created, r.key}, out, nil
+}
+
+// complete puts what was read into the run that people see. What of it cannot be right it says, and reads the rest.
+func (r *runRow) complete(out *world.Run) {
+	out.Status, out.Key, out.Retention = world.Status(textOf(r.status)), textOf(r.idem), time.Duration(r.retention)
+	out.CreatedAt, out.EndedAt = at(&r.created), at(r.ended)
+	if r.parentRun != nil {
+		out.Parent = &world.Parent{Run: *r.parentRun, Step: textOf(r.parentStep), Detached: r.detached}
+	}
+	out.Unreadable("its error", unmarshal("error", r.errorText, &out.Error))
+	out.Unreadable("its attributes", unmarshal("attributes", r.attributes, &out.Attributes))
+	if r.running != nil {
+		out.Queue = &world.QueueRow{
+			WakeAt: at(r.wake), Paused: *r.paused, Full: *r.full, Waiting: textOf(r.waiting), Owner: textOf(r.owner),
+			OwnerName: textOf(r.ownerName),
+		}
+		if r.blocked != nil {
+			out.Queue.Blocked = world.ReadBlock([]byte(*r.blocked))
+		}
+		if r.mail != nil {
+			out.Queue.Mail = int(*r.mail)
+		}
+	}
+	out.CheckRow(textOf(r.sealed), textOf(r.origin), textOf(r.errorText), sumOf(r.sum), sumOf(r.endSum))
+	if r.head != nil {
+		out.ReadBirth(*r.format, *r.head, r.body, sumOf(r.rowSum))
+	}
+	if r.running == nil {
+		return
+	}
+	out.Status = world.Pending
+	if *r.running {
+		out.Status = world.Running
+	}
+	if r.version != nil {
+		out.Version = *r.version
+	}
+	out.Takes = *r.take
+}
+
+// unmarshal reads JSON that may be null.
+func unmarshal(what string, text *string, v any) error {
+	if text == nil {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(*text), v); err != nil {
+		return fmt.Errorf("%w: %s: %w", world.ErrCorrupt, what, err)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package sqlite
+
+// The row of a run. Its columns are named here and nowhere else: those that it is born with, and those that people see.
+// A new one is a line of each list, its part of the function below the list, and a migration.
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// placeholders are what stands in files of SQL for the columns of a run: {run} for those that people see, of r (runs),
+// q (queue), c (classes), w (workers) and l (the first row of the log); {born} for those that a run is born with, and
+// {values} for as many parameters.
+var placeholders = strings.NewReplacer("{run}", runColumns, "{born}", bornColumns, "{values}", parameters(bornColumns))
+
+// parameters are as many of them as there are columns in a list.
+func parameters(columns string) string {
+	list := make([]string, strings.Count(columns, ",")+1)
+	for i := range list {
+		list[i] = fmt.Sprintf("?%d", i+1)
+	}
+	return strings.Join(list, ", ")
+}
+
+var insertRun = load("insert_run")
+
+// bornColumns are what a run is born with, in the order of bearRow.
+const bornColumns = `key, id, workflow, version, idem, priority, parent_run, parent_step, detached, created_us,
+  retention_ns, attributes, sealed, origin_run, sum`
+
+// bearRow writes the row of a run that is born. It writes none where its ID or its idempotency key is taken.
+func (g *group) bearRow(r *run, b *world.Birth, attrs string) (written bool, err error) {
+	var parentRun, parentStep, originRun any
+	if b.Parent != nil {
+		parentRun, parentStep = b.Parent.Run, b.Parent.Step
+	}
+	if b.Origin != nil {
+		originRun = b.Origin.Run
+	}
+	n, err := g.changed(insertRun, r.key, r.id, b.Workflow, int64(b.Version), orNull(b.Key), int64(b.Priority), parentRun,
+		parentStep, bit(b.Parent != nil && b.Parent.Detached), r.created.UnixMicro(), int64(b.Retention), orNull(attrs),
+		orNull(r.sealed), originRun, int64(world.BirthSum(r.id, b, r.created, r.sealed).Value()))
+	return n > 0, err
+}
+
+// runColumns are what people see, in the order of scanRun and readInput. Those of the queue are null where the run is
+// over.
+const runColumns = `r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priority, ` + // 0 to 6
+	`r.parent_run, r.parent_step, r.detached, r.created_us, r.ended_us, r.retention_ns, ` + // 7 to 12
+	`r.output, r.error, r.attributes, r.takes, ` + // 13 to 16
+	`c.version, q.running, q.take, q.wake_us, q.paused OR q.resumed, q.blocked, q.full, q.waiting, ` + // 17 to 24
+	`w.id, w.name, (SELECT count(*) FROM inbox i WHERE i.run = q.run), ` + // 25 to 27
+	`l.format, l.head, l.body, r.sealed, r.origin_run, r.sum, r.end_sum, l.sum` // 28 to 35
+
+// scanRun reads a row of {run}, but for the input. What of it cannot be right it says, and reads the rest.
+func scanRun(r row) world.Run {
+	out := world.Run{
+		ID: r.text(1), Workflow: r.text(2), Version: int(r.int(3)), Status: world.Status(r.text(4)), Key: r.text(5),
+		Priority: int(r.int(6)), CreatedAt: r.time(10), EndedAt: r.time(11), Retention: time.Duration(r.int(12)),
+		Output: r.bytes(13), Takes: r.int(16),
+	}
+	if !r.null(7) {
+		out.Parent = &world.Parent{Run: r.text(7), Step: r.text(8), Detached: r.bool(9)}
+	}
+	out.Unreadable("its error", unmarshal(r.bytes(14), &out.Error))
+	out.Unreadable("its attributes", unmarshal(r.bytes(15), &out.Attributes))
+	if !r.null(18) {
+		out.Queue = &world.QueueRow{
+			WakeAt: r.time(20), Paused: r.bool(21), Full: r.bool(23), Waiting: r.text(24), Owner: r.text(25),
+			OwnerName: r.text(26), Mail: int(r.int(27)),
+		}
+		out.Queue.Blocked = world.ReadBlock(r.bytes(22))
+	}
+	out.CheckRow(r.text(31), r.text(32), r.text(14), r.sum(33), r.sum(34))
+	if out.Queue == nil {
+		return out
+	}
+	out.Status = world.Pending
+	if r.bool(18) {
+		out.Status = world.Running
+	}
+	if !r.null(17) {
+		out.Version = int(r.int(17))
+	}
+	out.Takes = r.int(19)
+	return out
+}
+
+// readInput reads what scanRun leaves, the input and the origin: it is in the commit of the birth, and dear to decode
+// where nobody wants the run.
+func readInput(r row, out *world.Run) {
+	if r.null(28) {
+		return
+	}
+	out.ReadBirth(int(r.int(28)), r.text(29), r.bytes(30), r.sum(35))
+}
+
+func unmarshal(text []byte, v any) error {
+	if text == nil {
+		return nil
+	}
+	return json.Unmarshal(text, v)
+}
