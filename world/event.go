@@ -130,36 +130,6 @@ type Event struct {
 	Commit  int64           `json:"commit,omitempty"`  // set on reading: Seq of the first event of the same commit
 }
 
-// Birth is what run_created says of a run, beside its input, which is the event's payload.
-type Birth struct {
-	Workflow   string                     `json:"workflow"`
-	Version    int                        `json:"version,omitempty"`   // 0: the first taker's highest
-	Seed       uint64                     `json:"seed"`                // of everything random in the workflow's code; 0: hidden from this reader, see HideSecrets
-	Key        string                     `json:"key,omitempty"`       // idempotency key, unique per workflow
-	Priority   int                        `json:"priority,omitempty"`  // 0 to 3; 3 is served first; default 1
-	Retention  time.Duration              `json:"retention,omitempty"` // how long the run is kept after its end, in ns; 0: for ever
-	Timeout    time.Duration              `json:"timeout,omitempty"`   // of the whole run from run_started, in ns; 0: none
-	NotBefore  time.Time                  `json:"notBefore,omitzero"`  // a delayed start
-	Parent     *Parent                    `json:"parent,omitempty"`
-	Origin     *Origin                    `json:"origin,omitempty"` // of a fork
-	Deployment string                     `json:"deployment,omitempty"`
-	Context    map[string]string          `json:"context,omitempty"`    // trace parent, the caller's tags
-	Attributes map[string]json.RawMessage `json:"attributes,omitempty"` // what the run starts with
-}
-
-// Parent is the run and step that a child run answers to.
-type Parent struct {
-	Run      string `json:"run"`
-	Step     string `json:"step"`
-	Detached bool   `json:"detached,omitempty"` // lives on when the parent ends
-}
-
-// Origin is the event that a fork was cut after.
-type Origin struct {
-	Run string `json:"run"`
-	Seq int64  `json:"seq"`
-}
-
 // Continuation is what a new segment starts from, beside its input, which is the event's payload. Whatever is not listed
 // is over. A log can be read from a run_continued with a Base on: with the first event, and those that it stands on, see [Continuation.Stands].
 type Continuation struct {

@@ -35,7 +35,7 @@ import (
 //	n  name                         by who
 //	p  path                         s  reason
 //	c  occurrence                   v  version
-//	a  attempt                      b  birth, see row_birth.go
+//	a  attempt                      b  birth, see birth.go
 //	q  queued: 1                    nx continuation, without attributes
 //	z  sealed: ID of the key
 //	o  offset of the payload        at {name: [offset, length]} attributes
