@@ -44,7 +44,7 @@ func (w *World) act(ctx context.Context, d *world.Delivery) (world.Delivered, er
 	}
 	var a *acting
 	if err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		a = &acting{w: w, d: d, tx: pgxTxn{w, tx}}
+		a = &acting{w: w, d: d, tx: w.in(tx)}
 		err := a.do(ctx)
 		if sqlState(err) == codeUnique {
 			return fmt.Errorf("%w: %w", errAgain, err)
@@ -201,7 +201,7 @@ func (a *acting) append(ctx context.Context, e world.Event) error {
 		return err
 	}
 	e.Delivery, e.Time = a.d.ID, rules.Later(a.w.now(), last.Time)
-	if _, err := a.w.classKey(ctx, r.class); err != nil {
+	if _, err := a.w.classes.key(ctx, r.class); err != nil {
 		return err
 	}
 	c := &world.Commit{Run: r.id, First: last.Seq + 1, Events: []world.Event{e}}
@@ -211,7 +211,7 @@ func (a *acting) append(ctx context.Context, e world.Event) error {
 		return err
 	}
 	d.sheet.locked, d.sheet.updated = nil, nil // the row is locked; nobody owns it
-	b := &script{w: a.w}
+	b := &script{db: &a.w.database}
 	b.write(&d.sheet)
 	switch e.Type {
 	case world.RunCancelled:
@@ -248,7 +248,7 @@ const (
 func (a *acting) reserve(ctx context.Context) error {
 	seq := int64(0)
 	for range maxReserves {
-		b := &script{w: a.w}
+		b := &script{db: &a.w.database}
 		for range reserveTries {
 			b.items = append(b.items, item{s: reserveNumber, args: []any{a.r.key, int16(world.LogFormat)}, each: func(row scanner) error { return row.Scan(&seq) }})
 		}

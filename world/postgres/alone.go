@@ -48,7 +48,7 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 		defer func() { w.writing.lanes <- lane }()
 		return w.changeOnce(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			d = &draft{w: w, ctx: ctx, c: c, wk: wk, keys: keys.keys}
-			return d.alone(ctx, pgxTxn{w, tx}, lane)
+			return d.alone(ctx, w.in(tx), lane)
 		})
 	})
 	switch {
@@ -129,7 +129,7 @@ func (w *World) foreseeBirth(ctx context.Context, c *world.Commit) error {
 
 // foreseeVersions makes the keys of classes known.
 func (w *World) foreseeVersions(ctx context.Context, class world.Class, events []world.Event) error {
-	if _, err := w.classKey(ctx, class); err != nil {
+	if _, err := w.classes.key(ctx, class); err != nil {
 		return err
 	}
 	r := run{class: class}
@@ -142,7 +142,7 @@ func (w *World) foreseeVersions(ctx context.Context, class world.Class, events [
 		default:
 			continue
 		}
-		if _, err := w.classKey(ctx, r.class); err != nil {
+		if _, err := w.classes.key(ctx, r.class); err != nil {
 			return err
 		}
 	}
@@ -235,7 +235,7 @@ func (d *draft) stillHeld(ctx context.Context, tx txn) error {
 // run makes the statements of a draft whose births have their rows already.
 func (d *draft) run(ctx context.Context, tx txn, lane int16) error {
 	d.sheet.births = nil
-	b := &script{w: d.w}
+	b := &script{db: &d.w.database}
 	b.write(&d.sheet)
 	alive := d.wk == nil
 	if d.wk != nil {

@@ -117,7 +117,7 @@ func (w *World) appendGroup(ctx context.Context, batch []*appending) {
 	ctx, cancel := context.WithTimeout(ctx, groupPatience)
 	defer cancel()
 	err := w.changeOnce(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		t := pgxTxn{w, tx}
+		t := w.in(tx)
 		if err := w.hold(ctx, t, batch); err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (w *World) hold(ctx context.Context, tx txn, batch []*appending) error {
 	}
 	run := func(m **appending) string { return (*m).a.Run }
 	worker := func(m **appending) string { return (*m).a.Worker }
-	b := &script{w: w}
+	b := &script{db: &w.database}
 	if len(owners) > 0 {
 		b.items = append(b.items, item{s: holdRuns, each: held(owners), args: []any{
 			column(owners, run), column(owners, worker), column(owners, func(m **appending) int64 { return (*m).a.Take }),
@@ -209,7 +209,7 @@ func (w *World) insertAppends(ctx context.Context, tx txn, batch []*appending, l
 		rows = append(rows, of...)
 		by[key] = m
 	}
-	b := &script{w: w}
+	b := &script{db: &w.database}
 	b.writeChunks(rows, func(k chunkKey, index int64) {
 		if m := by[k]; m != nil {
 			m.written, m.done.First = true, index
@@ -222,7 +222,7 @@ func (w *World) insertAppends(ctx context.Context, tx txn, batch []*appending, l
 func (w *World) appendAlone(ctx context.Context, m *appending) error {
 	a := m.a
 	err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		t := pgxTxn{w, tx}
+		t := w.in(tx)
 		if err := w.hold(ctx, t, []*appending{m}); err != nil {
 			return err
 		}
@@ -314,7 +314,7 @@ func (w *World) resetChunks(ctx context.Context, tx txn, m *appending) (least in
 	if gone == 0 {
 		return next, nil
 	}
-	b := &script{w: w}
+	b := &script{db: &w.database}
 	b.writeChunks([]chunkRow{chunkRowOf(m.run, a.Run, a.Stream, next, a.ResetRow())}, nil)
 	if err := tx.run(ctx, b); err != nil && sqlState(err) == codeUnique {
 		return 0, fmt.Errorf("%w: %w", errAgain, err)

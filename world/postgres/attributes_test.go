@@ -50,7 +50,7 @@ func aboutAttributes(t testing.TB, w *World, wk world.Worker, c *world.Commit) (
 	if err := d.all(&plan{Plan: rules.Unasked(c)}, w.owned(c.Run)); err != nil {
 		t.Fatal(err)
 	}
-	b := script{w: w}
+	b := script{db: &w.database}
 	b.write(&d.sheet)
 	for _, i := range b.items {
 		if strings.HasSuffix(i.s.name, "_attributes") {

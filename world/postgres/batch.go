@@ -12,15 +12,15 @@ import (
 
 // batch makes one transaction of the statements that fill puts in, on a connection of the pool. Their answers are read, in order, before it returns.
 // A connection that turns out to be broken before anything was sent is replaced once. The error is the driver's, classified.
-func (w *World) batch(ctx context.Context, fill func(q *pgx.Batch)) error {
+func (db *database) batch(ctx context.Context, fill func(q *pgx.Batch)) error {
 	for try := 0; ; try++ {
-		if w.isClosed() {
+		if db.isClosed() {
 			return world.ErrClosed
 		}
 		var q pgx.Batch
 		fill(&q)
-		w.counters.statements.Add(int64(q.Len()))
-		err := w.pool.SendBatch(ctx, &q).Close()
+		db.counters.statements.Add(int64(q.Len()))
+		err := db.pool.SendBatch(ctx, &q).Close()
 		if err == nil {
 			return nil
 		}
@@ -30,6 +30,6 @@ func (w *World) batch(ctx context.Context, fill func(q *pgx.Batch)) error {
 		if try == 0 && (unsent(err) || sqlState(err) == codeReadOnly) {
 			continue
 		}
-		return w.failedRead(err)
+		return db.failedRead(err)
 	}
 }

@@ -28,8 +28,8 @@ var (
 )
 
 // notBefore is what the database says that the time is, or what was said here before, if that was later: clocks do not run alike.
-func (w *World) notBefore(now time.Time) time.Time {
-	if said := w.now(); said.After(now) {
+func (db *database) notBefore(now time.Time) time.Time {
+	if said := db.now(); said.After(now) {
 		return said
 	}
 	return now

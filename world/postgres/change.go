@@ -43,28 +43,28 @@ func changeTx(moment string) pgx.TxOptions {
 // change makes a change in a transaction of its own on a connection of the pool. It tries again on a deadlock, a lock that others hold, and a connection
 // that was lost before COMMIT was sent; so f may be called several times. An error of f rolls back, and is returned as it is where it is one of ours.
 // [world.ErrUnknownOutcome]: the answer to COMMIT was lost.
-func (w *World) change(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
-	return w.persist(ctx, func(ctx context.Context) error { return w.changeOnce(ctx, f) })
+func (db *database) change(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
+	return db.persist(ctx, func(ctx context.Context) error { return db.changeOnce(ctx, f) })
 }
 
 // persist calls f, which is one attempt at a change, until it succeeds or it is clear that it will not.
-func (w *World) persist(ctx context.Context, f func(ctx context.Context) error) error {
+func (db *database) persist(ctx context.Context, f func(ctx context.Context) error) error {
 	began, pause := time.Now(), firstPause
 	for try := 0; ; try++ {
-		if w.isClosed() {
+		if db.isClosed() {
 			return world.ErrClosed
 		}
 		err := f(ctx)
 		switch {
 		case err == nil:
 			return nil
-		case w.isClosed() && !errors.Is(err, world.ErrUnknownOutcome) && !ours(err):
+		case db.isClosed() && !errors.Is(err, world.ErrUnknownOutcome) && !ours(err):
 			return world.ErrClosed
 		case ctx.Err() != nil && !errors.Is(err, world.ErrUnknownOutcome):
 			return context.Cause(ctx)
 		case sqlState(err) == codeReadOnly && !ours(err) && try == 0: // the next connection may be another server's
-		case !passing(err) || time.Since(began) > w.writing.patience:
-			return w.failed(err)
+		case !passing(err) || time.Since(began) > db.patience:
+			return db.failed(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -75,16 +75,16 @@ func (w *World) persist(ctx context.Context, f func(ctx context.Context) error) 
 	}
 }
 
-func (w *World) changeOnce(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
-	return w.changeWith(ctx, changeOptions, f)
+func (db *database) changeOnce(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
+	return db.changeWith(ctx, changeOptions, f)
 }
 
-func (w *World) changeWith(ctx context.Context, options pgx.TxOptions, f func(ctx context.Context, tx pgx.Tx) error) error {
-	tx, err := w.pool.BeginTx(ctx, options)
+func (db *database) changeWith(ctx context.Context, options pgx.TxOptions, f func(ctx context.Context, tx pgx.Tx) error) error {
+	tx, err := db.pool.BeginTx(ctx, options)
 	if err != nil {
 		return err
 	}
-	w.counters.statements.Add(2)
+	db.counters.statements.Add(2)
 	if err := f(ctx, tx); err != nil {
 		_ = tx.Rollback(context.WithoutCancel(ctx)) // a connection that is lost has rolled back
 		return err
@@ -93,7 +93,7 @@ func (w *World) changeWith(ctx context.Context, options pgx.TxOptions, f func(ct
 		if refused(err) || unsent(err) || errors.Is(err, pgx.ErrTxCommitRollback) {
 			return err
 		}
-		return fmt.Errorf("%w: %w", world.ErrUnknownOutcome, w.classify(err))
+		return fmt.Errorf("%w: %w", world.ErrUnknownOutcome, db.classify(err))
 	}
 	return nil
 }
@@ -135,14 +135,14 @@ func broken(err error) bool {
 }
 
 // failed is how an error of a change goes to the caller.
-func (w *World) failed(err error) error {
+func (db *database) failed(err error) error {
 	switch {
 	case errors.Is(err, errAgain):
-		return fmt.Errorf("%w: %s: others change what this needs, again and again; nothing was written", world.ErrStorage, w.place)
+		return fmt.Errorf("%w: %s: others change what this needs, again and again; nothing was written", world.ErrStorage, db.place)
 	case ours(err):
 		return err
 	}
-	return w.classify(err)
+	return db.classify(err)
 }
 
 // ourErrors are the errors that say what a caller may do; they are not the server's.

@@ -18,10 +18,15 @@ var (
 	nameOfClass = load("class_name")
 )
 
+// classes are those that this World knows.
+//
+//   - A class and its key name each other, for ever: nothing here is ever changed or forgotten.
 type classes struct {
+	db *database
+
 	mu    sync.RWMutex
-	keys  map[world.Class]int32
-	names map[int32]world.Class
+	keys  map[world.Class]int32 // guarded by mu
+	names map[int32]world.Class // guarded by mu
 }
 
 func (c *classes) add(class world.Class, key int32) {
@@ -33,53 +38,66 @@ func (c *classes) add(class world.Class, key int32) {
 	c.keys[class], c.names[key] = key, class
 }
 
-// knownClass returns the key of a class that was seen before.
-func (w *World) knownClass(c world.Class) (key int32, ok bool) {
-	w.classes.mu.RLock()
-	defer w.classes.mu.RUnlock()
-	key, ok = w.classes.keys[c]
+// known returns the key of a class that was seen before.
+func (c *classes) known(class world.Class) (key int32, ok bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	key, ok = c.keys[class]
 	return key, ok
 }
 
-// classKey returns the key of a class, of a new one too. It may need a connection of the pool: not to be called by who holds one.
-func (w *World) classKey(ctx context.Context, c world.Class) (int32, error) {
-	if key, ok := w.knownClass(c); ok {
+// key returns the key of a class, of a new one too. It may need a connection of the pool: not to be called by who holds one.
+func (c *classes) key(ctx context.Context, class world.Class) (int32, error) {
+	if key, ok := c.known(class); ok {
 		return key, nil
 	}
 	for {
 		var key int32
 		found := false
-		if err := w.read(ctx, findClass, func(row pgx.Rows) error { found = true; return row.Scan(&key) }, c.Workflow, c.Version); err != nil {
-			return 0, fmt.Errorf("workflow %s, version %d: %w", c.Workflow, c.Version, err)
+		if err := c.db.read(ctx, findClass, func(row pgx.Rows) error { found = true; return row.Scan(&key) }, class.Workflow, class.Version); err != nil {
+			return 0, fmt.Errorf("workflow %s, version %d: %w", class.Workflow, class.Version, err)
 		}
 		if found {
-			w.classes.add(c, key)
+			c.add(class, key)
 			return key, nil
 		}
-		if err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, w.sql(insertClass), c.Workflow, c.Version)
+		if err := c.db.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, c.db.sql(insertClass), class.Workflow, class.Version)
 			return err
 		}); err != nil {
-			return 0, fmt.Errorf("workflow %s, version %d: %w", c.Workflow, c.Version, err)
+			return 0, fmt.Errorf("workflow %s, version %d: %w", class.Workflow, class.Version, err)
 		}
 	}
 }
 
-// className returns the class that has a key. It may need a connection of the pool.
-func (w *World) className(ctx context.Context, key int32) (c world.Class, err error) {
-	w.classes.mu.RLock()
-	c, ok := w.classes.names[key]
-	w.classes.mu.RUnlock()
+// name returns the class that has a key. It may need a connection of the pool.
+func (c *classes) name(ctx context.Context, key int32) (class world.Class, err error) {
+	c.mu.RLock()
+	class, ok := c.names[key]
+	c.mu.RUnlock()
 	if ok {
-		return c, nil
+		return class, nil
 	}
 	found := false
-	if err := w.read(ctx, nameOfClass, func(row pgx.Rows) error { found = true; return row.Scan(&c.Workflow, &c.Version) }, key); err != nil {
-		return c, err
+	if err := c.db.read(ctx, nameOfClass, func(row pgx.Rows) error { found = true; return row.Scan(&class.Workflow, &class.Version) }, key); err != nil {
+		return class, err
 	}
 	if !found {
-		return c, fmt.Errorf("%w: class %d is unknown", world.ErrCorrupt, key)
+		return class, fmt.Errorf("%w: class %d is unknown", world.ErrCorrupt, key)
 	}
-	w.classes.add(c, key)
-	return c, nil
+	c.add(class, key)
+	return class, nil
+}
+
+// keysOf are the keys of classes.
+func (c *classes) keysOf(ctx context.Context, classes []world.Class) ([]int32, error) {
+	keys := make([]int32, len(classes))
+	for i, class := range classes {
+		key, err := c.key(ctx, class)
+		if err != nil {
+			return nil, err
+		}
+		keys[i] = key
+	}
+	return keys, nil
 }

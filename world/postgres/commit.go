@@ -126,7 +126,7 @@ func (w *World) newDraft(ctx context.Context, c *world.Commit, wk *worker) (*dra
 	if n == 0 {
 		return d, nil
 	}
-	keys, err := w.newRunKeys(ctx, n)
+	keys, err := w.keys.fresh(ctx, n)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", c.Run, err)
 	}
@@ -289,7 +289,7 @@ func (d *draft) notice(kind world.NoticeKind, run string) {
 
 // queueRow is what the queue has of a run.
 func (d *draft) queueRow(r *run) (queueRow, error) {
-	class, err := d.w.classKey(d.ctx, r.class)
+	class, err := d.w.classes.key(d.ctx, r.class)
 	if err != nil {
 		return queueRow{}, err
 	}

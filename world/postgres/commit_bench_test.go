@@ -116,7 +116,7 @@ func BenchmarkFloor(b *testing.B) {
 			}
 			s.log = append(s.log, logRow{run: first + int64(i/2560)*256 + k, seq: int64(i/256%10) * 3, n: 3, head: head, body: body})
 		}
-		script := script{w: w}
+		script := script{db: &w.database}
 		script.write(&s)
 		if err := c.SendBatch(b.Context(), script.batch()).Close(); err != nil {
 			b.Fatal(err)

@@ -165,7 +165,7 @@ func (d *draft) claim(ctx context.Context, tx txn, key int64, events []world.Eve
 	}
 	var s sheet
 	h.free(key, &s)
-	b := &script{w: d.w}
+	b := &script{db: &d.w.database}
 	b.freeHooks(&s)
 	if err := tx.run(ctx, b); err != nil || len(h.born) == 0 {
 		return err

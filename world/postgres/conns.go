@@ -8,13 +8,13 @@ package postgres
 const leastConns = 4
 
 // fit makes do with the connections that the server gives.
-func (w *World) fit(most int) {
-	o := &w.opt
+func (db *database) fit(most int) {
+	o := &db.opt
 	if most >= o.Writers+1+2*o.Conns {
 		return
 	}
-	w.limit = most
+	db.limit = most
 	o.Writers = max(min(o.Writers, most-leastConns+1), 1)
 	o.Conns = max(min(o.Conns, (most-o.Writers)/2), min(o.Conns, 2))
-	w.cfg.MaxConns = int32(o.Conns)
+	db.cfg.MaxConns = int32(o.Conns)
 }

@@ -131,8 +131,8 @@ func (w *World) deliverGroup(ctx context.Context, batch []*sending) {
 	defer cancel()
 	told := false
 	err := w.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		t := pgxTxn{w, c}
-		b := &script{w: w}
+		t := w.in(c)
+		b := &script{db: &w.database}
 		b.put(1, setLockTimeout, func() []any { return []any{w.writing.groupLock} })
 		w.putMail(b, batch, passHeld)
 		var err error
@@ -189,7 +189,7 @@ func (m *sending) notice() []world.Notice {
 // deliverAlone delivers in a transaction of its own.
 func (w *World) deliverAlone(ctx context.Context, m *sending) error {
 	err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		return w.deliverIn(ctx, pgxTxn{w, tx}, m, waitHeld)
+		return w.deliverIn(ctx, w.in(tx), m, waitHeld)
 	})
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func (w *World) deliverBehind(ctx context.Context, m *sending) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		return w.changeWith(ctx, behindOptions, func(ctx context.Context, tx pgx.Tx) error { return w.deliverIn(ctx, pgxTxn{w, tx}, m, waitHeld) })
+		return w.changeWith(ctx, behindOptions, func(ctx context.Context, tx pgx.Tx) error { return w.deliverIn(ctx, w.in(tx), m, waitHeld) })
 	})
 	if err != nil {
 		return w.heldUp(ctx, m, err)
@@ -240,7 +240,7 @@ func (w *World) heldUp(ctx context.Context, m *sending, err error) error {
 
 // deliverIn delivers within a transaction.
 func (w *World) deliverIn(ctx context.Context, tx txn, m *sending, held int16) error {
-	b := &script{w: w}
+	b := &script{db: &w.database}
 	w.putMail(b, []*sending{m}, held)
 	for try := 0; ; try++ {
 		if err := tx.run(ctx, b); err != nil {

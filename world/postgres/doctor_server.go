@@ -33,7 +33,7 @@ const (
 )
 
 func (x *examination) schema(ctx context.Context) (world.Finding, error) {
-	version, err := x.w.version(ctx, x.w.pool)
+	version, err := (&migrator{&x.w.database}).version(ctx, x.w.pool)
 	if err != nil {
 		return world.Finding{}, x.w.failedRead(err)
 	}

@@ -56,12 +56,12 @@ func again(err error) bool {
 func unsent(err error) bool { return pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) }
 
 // classify turns an error of the driver or the server into one of ours that says what to do; others are left as they are.
-func (w *World) classify(err error) error {
+func (db *database) classify(err error) error {
 	if err == nil || errors.Is(err, world.ErrStorage) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	storage := func(what string) error {
-		return fmt.Errorf("%w: %s: %s: %w", world.ErrStorage, w.place, what, err)
+		return fmt.Errorf("%w: %s: %s: %w", world.ErrStorage, db.place, what, err)
 	}
 	switch state := sqlState(err); state {
 	case codeDiskFull:

@@ -17,7 +17,7 @@ import (
 var readLog = load("read_log")
 
 // Events reads a run's log from a cursor, in pages of whole commits; see [world.Log].
-func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (world.EventPage, error) {
+func (rd *reader) Events(ctx context.Context, id string, q world.EventQuery) (world.EventPage, error) {
 	from, err := world.ParseCursor(q.Cursor)
 	if err != nil {
 		return world.EventPage{}, fmt.Errorf("run %s: %w", id, err)
@@ -27,7 +27,7 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (worl
 		window = rules.MostFiltered
 	}
 	p := eventPage{EventPage: rules.EventPage{Run: id, Query: &q, From: from, EventPage: world.EventPage{Cursor: world.Cursor(from)}}}
-	if err := w.read(ctx, readLog, p.add, id, from, int64(window)); err != nil {
+	if err := rd.read(ctx, readLog, p.add, id, from, int64(window)); err != nil {
 		return world.EventPage{}, err
 	}
 	if !p.known {
@@ -36,7 +36,7 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (worl
 	if p.More && p.From == from { // or a reader would ask for ever
 		return world.EventPage{}, &world.CorruptError{Run: id, Seq: from + 1, Err: errors.New("the log does not go on with it, and has events behind it")}
 	}
-	w.counters.rowsRead.Add(p.Rows)
+	rd.counters.rowsRead.Add(p.Rows)
 	return p.EventPage.EventPage, nil
 }
 

@@ -479,7 +479,7 @@ func TestMailBesideRelease(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	t.Parallel()
 	w, _ := wired(t)
-	w.writing.patience = 200 * time.Millisecond
+	w.patience = 200 * time.Millisecond
 	wk := join(t, w, 0, class1)
 	dial := w.writing.config.DialFunc
 	down := true
@@ -498,7 +498,7 @@ func TestNoServer(t *testing.T) {
 	if errors.Is(err, world.ErrUnknownOutcome) {
 		t.Errorf("got error %v, want one that knows that nothing was written", err)
 	}
-	w.writing.patience = lockPatience
+	w.patience = lockPatience
 	done := make(chan error, 1)
 	go func() {
 		_, err := w.Commit(context.WithoutCancel(t.Context()), c)

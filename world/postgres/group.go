@@ -228,7 +228,7 @@ func column[R, V any](rows []R, of func(r *R) V) []V {
 
 // script is a list of statements that is being put together.
 type script struct {
-	w     *World
+	db    *database
 	items []item
 	news  []world.Notice // what the answers tell
 	after func()         // to be called when all has its answer
@@ -273,7 +273,7 @@ func (b *script) told(rows int, s *statement, args func() []any) {
 func (b *script) batch() *pgx.Batch {
 	out := &pgx.Batch{}
 	for _, i := range b.items {
-		q := out.Queue(b.w.sql(i.s), i.args...)
+		q := out.Queue(b.db.sql(i.s), i.args...)
 		if i.each != nil {
 			q.Query(func(rows pgx.Rows) error {
 				defer rows.Close()

@@ -19,7 +19,7 @@ var (
 )
 
 // Hooks lists active hooks, oldest first; see [world.Admin].
-func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookRow, err error) {
+func (rd *reader) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookRow, err error) {
 	ended, bytes := false, 0
 	each := func(row pgx.Rows) error {
 		if bytes >= world.PageBytes {
@@ -39,14 +39,14 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) (out []world.HookR
 	}
 	switch limit := rules.ListLimit(q.Limit); {
 	case q.Token != "":
-		if err = w.read(ctx, showHook, each, q.Token); err == nil && q.Ended && len(out) == 0 {
+		if err = rd.read(ctx, showHook, each, q.Token); err == nil && q.Ended && len(out) == 0 {
 			ended = true
-			err = w.read(ctx, showEndedHook, each, q.Token)
+			err = rd.read(ctx, showEndedHook, each, q.Token)
 		}
 	case q.Run != "":
-		err = w.read(ctx, listRunHooks, each, q.Run, limit)
+		err = rd.read(ctx, listRunHooks, each, q.Run, limit)
 	default:
-		err = w.read(ctx, listHooks, each, limit)
+		err = rd.read(ctx, listHooks, each, limit)
 	}
 	world.SortHooks(out)
 	return out, err

@@ -18,18 +18,18 @@ var (
 var _ world.KeyBook = (*World)(nil)
 
 // BindKey binds the ID of an encryption key; see [world.KeyBook].
-func (w *World) BindKey(ctx context.Context, id string, print []byte) (bound []byte, err error) {
+func (rd *reader) BindKey(ctx context.Context, id string, print []byte) (bound []byte, err error) {
 	if err := world.CheckBinding(id, print); err != nil {
 		return nil, err
 	}
 	if len(print) > 0 {
-		if err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			_, err := pgxTxn{w, tx}.exec(ctx, bindKey, id, print)
+		if err := rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			_, err := rd.in(tx).exec(ctx, bindKey, id, print)
 			return err
 		}); err != nil {
 			return nil, err
 		}
 	}
-	err = w.read(ctx, keyPrint, func(rows pgx.Rows) error { return rows.Scan(&bound) }, id)
+	err = rd.read(ctx, keyPrint, func(rows pgx.Rows) error { return rows.Scan(&bound) }, id)
 	return bound, err
 }

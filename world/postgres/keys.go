@@ -20,7 +20,10 @@ const (
 var nextRunKeys = load("next_run_keys")
 
 // runKeys are keys that nobody else gets.
+//
+//   - No key is given out twice, and later ones are higher; what is older than keysLast is given to nobody.
 type runKeys struct {
+	db       *database
 	fetching chan struct{} // capacity 1: one at a time asks for more
 
 	mu      sync.Mutex
@@ -29,9 +32,8 @@ type runKeys struct {
 	block   int // size of the last one
 }
 
-// newRunKeys returns keys for runs that are about to be born, growing.
-func (w *World) newRunKeys(ctx context.Context, n int) ([]int64, error) {
-	k := &w.keys
+// fresh returns keys for runs that are about to be born, growing.
+func (k *runKeys) fresh(ctx context.Context, n int) ([]int64, error) {
 	if keys := k.take(n); keys != nil {
 		return keys, nil
 	}
@@ -46,7 +48,7 @@ func (w *World) newRunKeys(ctx context.Context, n int) ([]int64, error) {
 	}
 	want := max(n, k.next())
 	keys := make([]int64, 0, want)
-	err := w.read(ctx, nextRunKeys, func(row pgx.Rows) error {
+	err := k.db.read(ctx, nextRunKeys, func(row pgx.Rows) error {
 		var key int64
 		err := row.Scan(&key)
 		keys = append(keys, key)

@@ -12,9 +12,9 @@ const (
 )
 
 // laneNumbers are all lanes of a worker.
-func (w *World) laneNumbers() []int16 {
-	lanes := make([]int16, 0, w.opt.Writers+1+lanesAlone)
-	for i := range w.opt.Writers {
+func (db *database) laneNumbers() []int16 {
+	lanes := make([]int16, 0, db.opt.Writers+1+lanesAlone)
+	for i := range db.opt.Writers {
 		lanes = append(lanes, int16(i))
 	}
 	lanes = append(lanes, laneTake)

@@ -25,10 +25,14 @@ var (
 	edgeOfWorkflowRuns = load("edge_of_workflow_runs")
 )
 
+// reader reads for people: runs, their logs, streams, tasks and hooks. It has no state, and changes nothing but for the
+// keys that it binds.
+type reader struct{ *database }
+
 // Run reads one run; see [world.Admin].
-func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
+func (rd *reader) Run(ctx context.Context, id string) (out world.Run, err error) {
 	found := false
-	err = w.read(ctx, showRun, func(row pgx.Rows) (err error) {
+	err = rd.read(ctx, showRun, func(row pgx.Rows) (err error) {
 		found = true
 		_, out, err = scanRun(row)
 		return err
@@ -37,7 +41,7 @@ func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 		err = fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
 	if err == nil && out.Queue == nil {
-		err = w.read(ctx, listLate, func(row pgx.Rows) error {
+		err = rd.read(ctx, listLate, func(row pgx.Rows) error {
 			var text []byte
 			var l world.Late
 			if err := row.Scan(&text); err != nil {
@@ -55,7 +59,7 @@ func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 	if err != nil {
 		return world.Run{}, err
 	}
-	w.counters.rowsRead.Add(1)
+	rd.counters.rowsRead.Add(1)
 	return out, nil
 }
 
@@ -75,7 +79,7 @@ var (
 
 // Runs lists runs, newest first. A cursor is the place of the last run that was looked at, so it holds whatever is born or ends meanwhile; a page
 // of a list that is filtered by status may be short, also empty, and have a cursor.
-func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage, err error) {
+func (rd *reader) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage, err error) {
 	if err := q.Check(); err != nil {
 		return page, err
 	}
@@ -90,14 +94,14 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 	if !q.Since.IsZero() && q.Since.After(from.born) { // the zero time is no bound, and not before all that a database can hold
 		from = rank{microsecond(q.Since), 0}
 	}
-	l, err := w.way(ctx, &q, before, from)
+	l, err := rd.way(ctx, &q, before, from)
 	if err != nil {
 		return page, err
 	}
 	more := false
 	if l.narrow {
 		args := append([]any{before.born, before.key, from.born, from.key, rules.MostScanned}, l.edgeArgs...)
-		if err := w.read(ctx, l.edge, func(row pgx.Rows) error { more = true; return row.Scan(&from.born, &from.key) }, args...); err != nil {
+		if err := rd.read(ctx, l.edge, func(row pgx.Rows) error { more = true; return row.Scan(&from.born, &from.key) }, args...); err != nil {
 			return page, err
 		}
 	}
@@ -119,10 +123,10 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage,
 		return list.Add(&r)
 	}
 	args := append([]any{before.born, before.key, from.born, from.key, statusTexts(q.Status), most + 1}, l.args...)
-	if err := w.read(ctx, l.list, each, args...); err != nil {
+	if err := rd.read(ctx, l.list, each, args...); err != nil {
 		return world.RunPage{}, err
 	}
-	w.counters.rowsRead.Add(int64(list.Looked))
+	rd.counters.rowsRead.Add(int64(list.Looked))
 	if page.Runs = list.Runs; more {
 		page.Cursor, page.Reached = last.cursor(), at(&last.born)
 	}

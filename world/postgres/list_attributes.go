@@ -35,12 +35,12 @@ type listing struct {
 }
 
 // way finds it, for the runs between two places.
-func (w *World) way(ctx context.Context, q *world.RunQuery, before, from rank) (listing, error) {
+func (rd *reader) way(ctx context.Context, q *world.RunQuery, before, from rank) (listing, error) {
 	if l, ok := byRelative(q); ok {
 		return l, nil
 	}
 	if len(q.Attributes) > 0 {
-		if l, ok, err := w.byAttribute(ctx, q, before, from); ok || err != nil {
+		if l, ok, err := rd.byAttribute(ctx, q, before, from); ok || err != nil {
 			return l, err
 		}
 	}
@@ -57,12 +57,12 @@ func scalar(key string) bool { return key != "o" && key != "a" && key != "n" && 
 
 // byAttribute finds the way by one of the attributes that are asked for: that which fewest have; where many have each, that which the fewest of
 // the newest have. It is no way where many have it and few runs are of the workflow that is asked for.
-func (w *World) byAttribute(ctx context.Context, q *world.RunQuery, before, from rank) (l listing, ok bool, err error) {
+func (rd *reader) byAttribute(ctx context.Context, q *world.RunQuery, before, from rank) (l listing, ok bool, err error) {
 	var n int64
 	var since time.Time
 	for _, name := range slices.Sorted(maps.Keys(q.Attributes)) {
 		args := []any{clean(name), world.AttributeKey(q.Attributes[name])}
-		if err := w.read(ctx, fewAttributeRuns, func(row pgx.Rows) error {
+		if err := rd.read(ctx, fewAttributeRuns, func(row pgx.Rows) error {
 			var runs int64
 			var born *time.Time
 			if err := row.Scan(&runs, &born); err != nil {
@@ -78,7 +78,7 @@ func (w *World) byAttribute(ctx context.Context, q *world.RunQuery, before, from
 	}
 	if n > few && q.Workflow != "" {
 		shorter := false
-		if err := w.read(ctx, fewWorkflowRuns, func(row pgx.Rows) error {
+		if err := rd.read(ctx, fewWorkflowRuns, func(row pgx.Rows) error {
 			var runs int64
 			err := row.Scan(&runs)
 			shorter = runs <= few

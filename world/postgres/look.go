@@ -277,7 +277,7 @@ func (l *looked) judge(peers []peerRow, me int64) {
 // nameWorkflows says which workflows runs are of: what is given is to be fair to them.
 func (w *World) nameWorkflows(ctx context.Context, runs []candidate) error {
 	for i := range runs {
-		class, err := w.className(ctx, runs[i].lane.class)
+		class, err := w.classes.name(ctx, runs[i].lane.class)
 		if err != nil && !errors.Is(err, world.ErrCorrupt) { // one that is not there is that of a run which is to be cancelled
 			return err
 		}

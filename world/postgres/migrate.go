@@ -63,65 +63,68 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
+// migrator takes a schema from one version to the next.
+type migrator struct{ *database }
+
 // version is the schema's version, 0 where there is none.
-func (w *World) version(ctx context.Context, q querier) (version int, err error) {
+func (m *migrator) version(ctx context.Context, q querier) (version int, err error) {
 	var there bool
-	if err := q.QueryRow(ctx, w.sql(hasVersion), w.opt.Schema).Scan(&there); err != nil || !there {
+	if err := q.QueryRow(ctx, m.sql(hasVersion), m.opt.Schema).Scan(&there); err != nil || !there {
 		return 0, err
 	}
-	err = q.QueryRow(ctx, w.sql(readVersion)).Scan(&version)
+	err = q.QueryRow(ctx, m.sql(readVersion)).Scan(&version)
 	return version, err
 }
 
 // pending lists the steps that the schema lacks. It refuses a schema that is too new.
-func (w *World) pending(ctx context.Context, q querier) ([]Migration, error) {
-	all, err := Migrations(w.opt.Schema)
+func (m *migrator) pending(ctx context.Context, q querier) ([]Migration, error) {
+	all, err := Migrations(m.opt.Schema)
 	if err != nil {
 		return nil, err
 	}
-	version, err := w.version(ctx, q)
+	version, err := m.version(ctx, q)
 	switch {
 	case err != nil:
 		return nil, err
 	case version > len(all)+ahead:
-		return nil, fmt.Errorf("%w: %s: schema %q has version %d, this release knows up to %d: use a newer release", world.ErrStorage, w.place, w.opt.Schema, version, len(all)+ahead)
+		return nil, fmt.Errorf("%w: %s: schema %q has version %d, this release knows up to %d: use a newer release", world.ErrStorage, m.place, m.opt.Schema, version, len(all)+ahead)
 	}
 	return all[min(version, len(all)):], nil
 }
 
 // migrate brings the schema to this release's version, or checks it where that was asked for.
-func (w *World) migrate(ctx context.Context) error {
-	left, err := w.pending(ctx, w.pool)
+func (m *migrator) migrate(ctx context.Context) error {
+	left, err := m.pending(ctx, m.pool)
 	switch {
 	case err != nil || len(left) == 0:
 		return err
-	case w.opt.NoMigrate && left[0].Version == 1:
-		return fmt.Errorf("%w: %s has no schema %q: run `stepwell migrate`", world.ErrNotFound, w.place, w.opt.Schema)
-	case w.opt.NoMigrate:
-		return fmt.Errorf("%w: %s: schema %q has version %d, this release needs %d: run `stepwell migrate`", world.ErrStorage, w.place, w.opt.Schema, left[0].Version-1, left[len(left)-1].Version)
+	case m.opt.NoMigrate && left[0].Version == 1:
+		return fmt.Errorf("%w: %s has no schema %q: run `stepwell migrate`", world.ErrNotFound, m.place, m.opt.Schema)
+	case m.opt.NoMigrate:
+		return fmt.Errorf("%w: %s: schema %q has version %d, this release needs %d: run `stepwell migrate`", world.ErrStorage, m.place, m.opt.Schema, left[0].Version-1, left[len(left)-1].Version)
 	}
-	_, err = w.walk(ctx)
+	_, err = m.walk(ctx)
 	return err
 }
 
 // walk takes the steps that are left, in one transaction. One process at a time does it; the others wait.
-func (w *World) walk(ctx context.Context) (taken []Migration, err error) {
-	if err := w.makeSchema(ctx); err != nil {
+func (m *migrator) walk(ctx context.Context) (taken []Migration, err error) {
+	if err := m.makeSchema(ctx); err != nil {
 		return nil, err
 	}
-	err = pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, w.sql(lockVersion)); err != nil {
+	err = pgx.BeginFunc(ctx, m.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, m.sql(lockVersion)); err != nil {
 			return err
 		}
-		left, err := w.pending(ctx, tx)
+		left, err := m.pending(ctx, tx)
 		if err != nil {
 			return err
 		}
-		for _, m := range left {
-			if _, err := tx.Exec(ctx, m.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
-				return fmt.Errorf("migration %04d_%s: %w", m.Version, m.Name, err)
+		for _, step := range left {
+			if _, err := tx.Exec(ctx, step.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return fmt.Errorf("migration %04d_%s: %w", step.Version, step.Name, err)
 			}
-			if _, err := tx.Exec(ctx, w.sql(noteVersion), m.Version, m.Name); err != nil {
+			if _, err := tx.Exec(ctx, m.sql(noteVersion), step.Version, step.Name); err != nil {
 				return err
 			}
 		}
@@ -133,20 +136,20 @@ func (w *World) walk(ctx context.Context) (taken []Migration, err error) {
 
 // makeSchema makes the schema and its table of versions where they are missing. A role that may not make schemas is well with one that is there.
 // Where two processes make it at once, IF NOT EXISTS fails one of them.
-func (w *World) makeSchema(ctx context.Context) error {
+func (m *migrator) makeSchema(ctx context.Context) error {
 	var there bool
-	if err := w.pool.QueryRow(ctx, w.sql(hasSchema), w.opt.Schema).Scan(&there); err != nil {
+	if err := m.pool.QueryRow(ctx, m.sql(hasSchema), m.opt.Schema).Scan(&there); err != nil {
 		return err
 	}
 	if !there {
-		if _, err := w.pool.Exec(ctx, w.sql(createSchema)); err != nil && !madeMeanwhile(err) {
+		if _, err := m.pool.Exec(ctx, m.sql(createSchema)); err != nil && !madeMeanwhile(err) {
 			return err
 		}
 	}
-	if err := w.pool.QueryRow(ctx, w.sql(hasVersion), w.opt.Schema).Scan(&there); err != nil || there {
+	if err := m.pool.QueryRow(ctx, m.sql(hasVersion), m.opt.Schema).Scan(&there); err != nil || there {
 		return err
 	}
-	if _, err := w.pool.Exec(ctx, w.sql(createVersion)); err != nil && !madeMeanwhile(err) {
+	if _, err := m.pool.Exec(ctx, m.sql(createVersion)); err != nil && !madeMeanwhile(err) {
 		return err
 	}
 	return nil
@@ -159,13 +162,13 @@ func madeMeanwhile(err error) bool {
 
 // Pending lists the steps that a database lacks, each as a script of its own to be run by hand, in order. It changes nothing.
 func Pending(ctx context.Context, url string, options ...Options) (left []Migration, err error) {
-	err = withoutSchema(ctx, url, options, func(w *World) error {
-		if left, err = w.pending(ctx, w.pool); err != nil {
+	err = withoutSchema(ctx, url, options, func(m *migrator) error {
+		if left, err = m.pending(ctx, m.pool); err != nil {
 			return err
 		}
 		left = slices.Clone(left)
 		for i := range left {
-			left[i].SQL = w.script(&left[i])
+			left[i].SQL = m.script(&left[i])
 		}
 		return nil
 	})
@@ -174,34 +177,34 @@ func Pending(ctx context.Context, url string, options ...Options) (left []Migrat
 
 // Migrate brings a database up to date, and lists what it did. One process at a time does it; the others wait.
 func Migrate(ctx context.Context, url string, options ...Options) (taken []Migration, err error) {
-	err = withoutSchema(ctx, url, options, func(w *World) error {
-		if left, err := w.pending(ctx, w.pool); err != nil || len(left) == 0 {
+	err = withoutSchema(ctx, url, options, func(m *migrator) error {
+		if left, err := m.pending(ctx, m.pool); err != nil || len(left) == 0 {
 			return err
 		}
-		taken, err = w.walk(ctx)
+		taken, err = m.walk(ctx)
 		return err
 	})
 	return taken, err
 }
 
 // script is a step as a person runs it: all or nothing, noted as done, and to be run after the steps before it.
-func (w *World) script(m *Migration) string {
+func (m *migrator) script(step *Migration) string {
 	var b strings.Builder
 	statement := func(sql string) { fmt.Fprintf(&b, "%s;\n", strings.TrimSuffix(strings.TrimSpace(sql), ";")) }
 	statement("BEGIN")
-	if m.Version == 1 {
-		statement(w.sql(createSchema))
-		statement(w.sql(createVersion))
+	if step.Version == 1 {
+		statement(m.sql(createSchema))
+		statement(m.sql(createVersion))
 	}
-	statement(w.sql(lockVersion))
-	statement(m.SQL)
-	statement(strings.NewReplacer("$1", fmt.Sprint(m.Version), "$2", "'"+m.Name+"'").Replace(w.sql(noteVersion)))
+	statement(m.sql(lockVersion))
+	statement(step.SQL)
+	statement(strings.NewReplacer("$1", fmt.Sprint(step.Version), "$2", "'"+step.Name+"'").Replace(m.sql(noteVersion)))
 	statement("COMMIT")
 	return b.String()
 }
 
 // withoutSchema connects to a database whose schema may be missing, for f.
-func withoutSchema(ctx context.Context, url string, options []Options, f func(w *World) error) error {
+func withoutSchema(ctx context.Context, url string, options []Options, f func(m *migrator) error) error {
 	var o Options
 	if len(options) > 0 {
 		o = options[0]
@@ -214,7 +217,7 @@ func withoutSchema(ctx context.Context, url string, options []Options, f func(w 
 		return w.classify(err)
 	}
 	defer w.pool.Close()
-	if err := f(w); err != nil {
+	if err := f(&migrator{&w.database}); err != nil {
 		return w.classify(err)
 	}
 	return nil
@@ -224,12 +227,12 @@ var dropSchema = load("drop_schema")
 
 // Drop deletes a schema with all runs in it; one that is not Stepwell's it leaves alone. It is for demonstrations and tests.
 func Drop(ctx context.Context, url string, options ...Options) error {
-	return withoutSchema(ctx, url, options, func(w *World) error {
-		version, err := w.version(ctx, w.pool)
+	return withoutSchema(ctx, url, options, func(m *migrator) error {
+		version, err := m.version(ctx, m.pool)
 		if err != nil || version == 0 {
 			return err
 		}
-		_, err = w.pool.Exec(ctx, w.sql(dropSchema))
+		_, err = m.pool.Exec(ctx, m.sql(dropSchema))
 		return err
 	})
 }

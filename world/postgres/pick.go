@@ -3,12 +3,10 @@ package postgres
 // Which of what could be taken is.
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -84,17 +82,4 @@ func laneArgs(classes []int32, low func(queueLane) time.Time) (class []int32, pr
 		}
 	}
 	return class, priority, from
-}
-
-// classKeys are the keys of classes.
-func (w *World) classKeys(ctx context.Context, classes []world.Class) ([]int32, error) {
-	keys := make([]int32, len(classes))
-	for i, c := range classes {
-		key, err := w.classKey(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		keys[i] = key
-	}
-	return keys, nil
 }

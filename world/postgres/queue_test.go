@@ -107,7 +107,7 @@ func TestLowWaterMark(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	wk := join(t, w, time.Minute, class1)
-	class, err := w.classKey(t.Context(), class1)
+	class, err := w.classes.key(t.Context(), class1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,16 +23,16 @@ const (
 
 // read runs a statement and calls each for each row; an error of each ends it and is returned as it is. A connection that turns out to be broken
 // before the first row came is replaced.
-func (w *World) read(ctx context.Context, s *statement, each func(row pgx.Rows) error, args ...any) error {
+func (db *database) read(ctx context.Context, s *statement, each func(row pgx.Rows) error, args ...any) error {
 	if !storable(args) {
 		return nil // no row has such a text
 	}
 	for began, pause := time.Now(), firstPause; ; pause = min(2*pause, longestPause) {
-		if w.isClosed() {
+		if db.isClosed() {
 			return world.ErrClosed
 		}
-		w.counters.statements.Add(1)
-		begun, err := w.readOnce(ctx, s, each, args)
+		db.counters.statements.Add(1)
+		begun, err := db.readOnce(ctx, s, each, args)
 		if err == nil || begun || !restarting(err) || time.Since(began) > readPatience {
 			return err
 		}
@@ -45,10 +45,10 @@ func (w *World) read(ctx context.Context, s *statement, each func(row pgx.Rows) 
 }
 
 // readOnce tells whether a row was given to each.
-func (w *World) readOnce(ctx context.Context, s *statement, each func(row pgx.Rows) error, args []any) (begun bool, err error) {
-	rows, err := w.pool.Query(ctx, w.sql(s), args...)
+func (db *database) readOnce(ctx context.Context, s *statement, each func(row pgx.Rows) error, args []any) (begun bool, err error) {
+	rows, err := db.pool.Query(ctx, db.sql(s), args...)
 	if err != nil {
-		return false, w.failedRead(err)
+		return false, db.failedRead(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -57,15 +57,15 @@ func (w *World) readOnce(ctx context.Context, s *statement, each func(row pgx.Ro
 			return true, err
 		}
 	}
-	return begun, w.failedRead(rows.Err())
+	return begun, db.failedRead(rows.Err())
 }
 
 // failedRead says what a failure of the pool or the server means.
-func (w *World) failedRead(err error) error {
-	if err != nil && w.isClosed() {
+func (db *database) failedRead(err error) error {
+	if err != nil && db.isClosed() {
 		return world.ErrClosed
 	}
-	return w.classify(err)
+	return db.classify(err)
 }
 
 // restarting reports whether the server, or the connection to it, went away; another attempt may find it back.

@@ -16,9 +16,9 @@ import (
 const resetPause = 100 * time.Millisecond
 
 // mayKeep reports whether a connection of ours may be used again after an error; see [pgconn.PgErrorHandler].
-func (w *World) mayKeep(c *pgconn.PgConn, err *pgconn.PgError) bool {
+func (db *database) mayKeep(c *pgconn.PgConn, err *pgconn.PgError) bool {
 	if err.Code == codeReadOnly {
-		w.giveUp()
+		db.giveUp()
 	}
 	return keepStep(c, err)
 }
@@ -33,17 +33,16 @@ func keepStep(_ *pgconn.PgConn, err *pgconn.PgError) bool {
 }
 
 // giveUp closes idle connections, and has those that are not the pool's made anew.
-func (w *World) giveUp() {
+func (db *database) giveUp() {
 	now := int64(time.Since(started))
-	if last := w.gaveUpAt.Load(); last != 0 && now-last < int64(resetPause) || !w.gaveUpAt.CompareAndSwap(last, now) {
+	if last := db.gaveUpAt.Load(); last != 0 && now-last < int64(resetPause) || !db.gaveUpAt.CompareAndSwap(last, now) {
 		return
 	}
-	w.turned.Add(1)
-	if w.pool != nil {
-		w.pool.Reset()
+	db.turned.Add(1)
+	if db.pool != nil {
+		db.pool.Reset()
 	}
-	w.writing.steps.reset()
-	w.queue.session.nudge()
+	db.turning()
 }
 
 // started is where the times of giveUp are counted from.
@@ -56,11 +55,11 @@ type age struct {
 }
 
 // born is the age of a connection that is about to be made.
-func (w *World) born() age { return age{time.Now(), w.turned.Load()} }
+func (db *database) born() age { return age{time.Now(), db.turned.Load()} }
 
 // old reports whether a connection is to be made anew.
-func (w *World) old(a age) bool {
-	return a.turned != w.turned.Load() || w.cfg.MaxConnLifetime > 0 && time.Since(a.made) > w.cfg.MaxConnLifetime
+func (db *database) old(a age) bool {
+	return a.turned != db.turned.Load() || db.cfg.MaxConnLifetime > 0 && time.Since(a.made) > db.cfg.MaxConnLifetime
 }
 
 // severalHosts reports whether a URL names more than one place.

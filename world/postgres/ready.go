@@ -22,7 +22,7 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 	if ctx.Err() != nil {
 		return world.Ready{}, context.Cause(ctx)
 	}
-	classes, err := w.classKeys(ctx, q.Classes)
+	classes, err := w.classes.keysOf(ctx, q.Classes)
 	if err != nil {
 		return world.Ready{}, err
 	}
@@ -123,7 +123,7 @@ func (w *World) listReady(ctx context.Context, found *looked, q *world.ReadyQuer
 		}
 		n.Priority, n.Due = list[i].Priority, list[i].Due
 		if c := byKey[at]; c.kind != readyTask {
-			class, err := w.className(ctx, c.lane.class)
+			class, err := w.classes.name(ctx, c.lane.class)
 			if err != nil {
 				return err
 			}

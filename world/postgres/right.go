@@ -19,8 +19,8 @@ var (
 )
 
 // Awaits lists which steps of a run wait for the end of others; see [world.Mender].
-func (w *World) Awaits(ctx context.Context, run string) (all []world.Await, err error) {
-	err = w.read(ctx, listAwaits, func(row pgx.Rows) error {
+func (rd *reader) Awaits(ctx context.Context, run string) (all []world.Await, err error) {
+	err = rd.read(ctx, listAwaits, func(row pgx.Rows) error {
 		var a world.Await
 		err := row.Scan(&a.Step, &a.Run)
 		all = append(all, a)
@@ -34,7 +34,7 @@ func (w *World) MendRun(ctx context.Context, run string, is world.Beside) (done 
 	var results []world.Event
 	err = w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		done, results = false, nil
-		t := pgxTxn{w, tx}
+		t := w.in(tx)
 		a := &acting{w: w, d: &world.Delivery{Run: run}, tx: t}
 		if err := a.lock(ctx); err != nil {
 			return err

@@ -67,7 +67,7 @@ func (w *World) sweepSegments(ctx context.Context) error {
 	for more := true; more; {
 		var deleted int64
 		if err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-			deleted, more, err = w.trim(ctx, pgxTxn{w, tx})
+			deleted, more, err = w.trim(ctx, w.in(tx))
 			return err
 		}); err != nil {
 			return err

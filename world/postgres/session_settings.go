@@ -19,7 +19,7 @@ var (
 )
 
 // prepareSession is done once for each connection that is ours alone.
-func (w *World) prepareSession(ctx context.Context, c *pgconn.PgConn) error {
-	_, err := c.Exec(ctx, w.sql(setSession)).ReadAll()
+func (db *database) prepareSession(ctx context.Context, c *pgconn.PgConn) error {
+	_, err := c.Exec(ctx, db.sql(setSession)).ReadAll()
 	return err
 }

@@ -38,8 +38,8 @@ func inSchema(text, schema string) string {
 	return strings.ReplaceAll(text, "{schema}", pgx.Identifier{schema}.Sanitize())
 }
 
-// sql is the text of a statement for this World's schema.
-func (w *World) sql(s *statement) string { return w.texts[s.index] }
+// sql is the text of a statement for the schema.
+func (db *database) sql(s *statement) string { return db.texts[s.index] }
 
 // allTexts are the texts of all statements for a schema, by index.
 func allTexts(schema string) []string {

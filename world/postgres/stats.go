@@ -47,9 +47,9 @@ func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
 }
 
 // countRuns also tells how many changes it added up.
-func (w *World) countRuns(ctx context.Context) (out []world.WorkflowStats, changes int64, err error) {
+func (rd *reader) countRuns(ctx context.Context) (out []world.WorkflowStats, changes int64, err error) {
 	tally := world.Tally{}
-	err = w.read(ctx, countRuns, func(row pgx.Rows) error {
+	err = rd.read(ctx, countRuns, func(row pgx.Rows) error {
 		var name, status string
 		var n, rows int64
 		if err := row.Scan(&name, &status, &n, &rows); err != nil {

@@ -99,12 +99,12 @@ type chunkKey struct {
 }
 
 // Chunks reads a stream from a number on; see [world.Streams].
-func (w *World) Chunks(ctx context.Context, id, stream string, q world.ChunkQuery) (page world.ChunkPage, err error) {
+func (rd *reader) Chunks(ctx context.Context, id, stream string, q world.ChunkQuery) (page world.ChunkPage, err error) {
 	q.From = max(q.From, 0)
 	page.Next = q.From
 	_, bytes := q.Room()
 	known, room, size := false, true, 0
-	err = w.read(ctx, readChunks, func(row pgx.Rows) error {
+	err = rd.read(ctx, readChunks, func(row pgx.Rows) error {
 		var last, index *int64
 		var n, attempt *int
 		var kind, step *string
@@ -141,8 +141,8 @@ func (w *World) Chunks(ctx context.Context, id, stream string, q world.ChunkQuer
 }
 
 // StreamsOf lists the streams of a run; see [world.Streams].
-func (w *World) StreamsOf(ctx context.Context, run string) (rows []world.StreamRow, err error) {
-	err = w.read(ctx, listStreams, func(row pgx.Rows) error {
+func (rd *reader) StreamsOf(ctx context.Context, run string) (rows []world.StreamRow, err error) {
+	err = rd.read(ctx, listStreams, func(row pgx.Rows) error {
 		var s world.StreamRow
 		var kind world.ChunkKind
 		if err := row.Scan(&s.Name, &s.Next, (*string)(&kind), &s.At); err != nil {

@@ -44,7 +44,7 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 	if t.count(q.Number); t.noted && t.runs == 0 && t.tasks == 0 {
 		return t.mark(ctx)
 	}
-	if t.classes, err = w.classKeys(ctx, q.Classes); err != nil {
+	if t.classes, err = w.classes.keysOf(ctx, q.Classes); err != nil {
 		return world.Taken{}, err
 	}
 	if q.Run != "" {
@@ -253,7 +253,7 @@ const shortLog = 16 << 10
 
 // complete fills in what the engine is told.
 func (r *takenRun) complete(ctx context.Context, w *World, mail []world.Mail) (err error) {
-	if r.class, err = w.className(ctx, r.classKey); errors.Is(err, world.ErrCorrupt) {
+	if r.class, err = w.classes.name(ctx, r.classKey); errors.Is(err, world.ErrCorrupt) {
 		kept := world.Run{Damage: r.out.Damage}
 		kept.CheckClass(&r.class, r.workflow, int64(r.classKey))
 		r.out.Damage, err = kept.Damage, nil

@@ -17,8 +17,8 @@ var listRunTasks = load("list_run_tasks")
 var _ world.TaskReader = (*World)(nil)
 
 // Tasks lists the tasks of a run; see [world.TaskReader].
-func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err error) {
-	err = w.read(ctx, listRunTasks, func(row pgx.Rows) error {
+func (rd *reader) Tasks(ctx context.Context, run string) (out []world.Task, err error) {
+	err = rd.read(ctx, listRunTasks, func(row pgx.Rows) error {
 		t := world.Task{Run: run}
 		var first *time.Time
 		var history, worker *string

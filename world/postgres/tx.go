@@ -170,9 +170,9 @@ func (w *World) of(tx world.Tx) (*transaction, txn, error) {
 	case w.isClosed():
 		return nil, nil, world.ErrClosed
 	case t.sql != nil:
-		return t, sqlTxn{w, t.sql}, nil
+		return t, sqlTxn{&w.database, t.sql}, nil
 	case t.pgx != nil:
-		return t, pgxTxn{w, t.pgx}, nil
+		return t, w.in(t.pgx), nil
 	}
 	return nil, nil, fmt.Errorf("%w: the transaction is nil", world.ErrInvalid)
 }
@@ -203,7 +203,7 @@ func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (wor
 	if err != nil {
 		return world.Committed{}, err
 	}
-	if _, err := conn.exec(ctx, setLockTimeout, w.patience()); err != nil {
+	if _, err := conn.exec(ctx, setLockTimeout, w.patienceText()); err != nil {
 		return world.Committed{}, w.failed(err)
 	}
 	if err := w.ownerIn(ctx, t, conn, d); err != nil {
@@ -315,7 +315,7 @@ func (w *World) guardOnce(ctx context.Context, conn txn, f func() error) error {
 		return err
 	}
 	var limited string // the caller's own limit stays where it is shorter
-	err := conn.each(ctx, limitLocks, func(row scanner) error { return row.Scan(&before, &limited) }, w.patience())
+	err := conn.each(ctx, limitLocks, func(row scanner) error { return row.Scan(&before, &limited) }, w.patienceText())
 	if err == nil {
 		err = f()
 	}
@@ -378,7 +378,7 @@ func (w *World) taskEndIn(ctx context.Context, conn txn, d *world.Delivery) (don
 }
 
 // patience is how long a transaction that the application shares waits for others, as PostgreSQL writes it.
-func (w *World) patience() string { return fmt.Sprintf("%dms", w.writing.patience.Milliseconds()) }
+func (w *World) patienceText() string { return fmt.Sprintf("%dms", w.patience.Milliseconds()) }
 
 // announceIn gives news that are told when the transaction is committed, by PostgreSQL itself.
 func (w *World) announceIn(ctx context.Context, conn txn, notices []world.Notice) error {

@@ -17,7 +17,7 @@ import (
 // without, though a group would wait for the lock of a stranger for ever.
 func TestTxLeftOpenAfterSend(t *testing.T) {
 	eachBegin(t, func(t *testing.T, w *World, begin func() callerTx) {
-		w.writing.groupLock, w.writing.patience = "10min", 10*time.Minute
+		w.writing.groupLock, w.patience = "10min", 10*time.Minute
 		wk := join(t, w, 0, class1)
 		must(t, w, eager("other", "w", wk.ID))
 		must(t, w, eager("more", "w", wk.ID))
@@ -77,7 +77,7 @@ func TestTxLeftOpenAfterSend(t *testing.T) {
 		if _, err := w.DeliverIn(t.Context(), tx.Tx, signalTo("other", "long")); err != nil {
 			t.Fatal(err)
 		}
-		w.writing.patience = 100 * time.Millisecond
+		w.patience = 100 * time.Millisecond
 		var pid int
 		if err := w.pool.QueryRow(t.Context(), `SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()`).Scan(&pid); err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func TestTxLockTimeout(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.writing.patience = time.Hour
+		w.patience = time.Hour
 		holder, tx := begin(), begin()
 		if _, err := w.DeliverIn(t.Context(), holder.Tx, signalTo("other", "held")); err != nil {
 			t.Fatal(err)

@@ -252,7 +252,7 @@ func TestTxSameKeyWaits(t *testing.T) {
 				t.Errorf("got %+v, %v, want existing run %q", got.done, got.err, want)
 			}
 		}
-		w.writing.patience = 300 * time.Millisecond
+		w.patience = 300 * time.Millisecond
 		tx, second := begin(), begin()
 		if _, err := w.CommitIn(t.Context(), tx.Tx, withIdem(birthOf("r", "w"), "k")); err != nil {
 			t.Fatal(err)

@@ -28,9 +28,12 @@ type txn interface {
 
 // pgxTxn is a transaction of pgx.
 type pgxTxn struct {
-	w  *World
+	db *database
 	tx pgxTx
 }
+
+// in is a transaction of pgx as the write side sees it.
+func (db *database) in(tx pgxTx) pgxTxn { return pgxTxn{db, tx} }
 
 // pgxTx is what a transaction and a connection of pgx have in common.
 type pgxTx interface {
@@ -40,20 +43,20 @@ type pgxTx interface {
 }
 
 func (t pgxTxn) raw(ctx context.Context, sql string) error {
-	t.w.counters.statements.Add(1)
+	t.db.counters.statements.Add(1)
 	_, err := t.tx.Exec(ctx, sql)
 	return err
 }
 
 func (t pgxTxn) exec(ctx context.Context, s *statement, args ...any) (int64, error) {
-	t.w.counters.statements.Add(1)
-	tag, err := t.tx.Exec(ctx, t.w.sql(s), args...)
+	t.db.counters.statements.Add(1)
+	tag, err := t.tx.Exec(ctx, t.db.sql(s), args...)
 	return tag.RowsAffected(), err
 }
 
 func (t pgxTxn) each(ctx context.Context, s *statement, fn func(row scanner) error, args ...any) error {
-	t.w.counters.statements.Add(1)
-	rows, err := t.tx.Query(ctx, t.w.sql(s), args...)
+	t.db.counters.statements.Add(1)
+	rows, err := t.tx.Query(ctx, t.db.sql(s), args...)
 	if err != nil {
 		return err
 	}
@@ -70,7 +73,7 @@ func (t pgxTxn) run(ctx context.Context, b *script) error {
 	if len(b.items) == 0 {
 		return nil
 	}
-	t.w.counters.statements.Add(int64(len(b.items)))
+	t.db.counters.statements.Add(int64(len(b.items)))
 	err := t.tx.SendBatch(ctx, b.batch()).Close()
 	if err == nil && b.after != nil {
 		b.after()
@@ -80,13 +83,13 @@ func (t pgxTxn) run(ctx context.Context, b *script) error {
 
 // sqlTxn is a transaction of database/sql. Drivers differ in what they take as an array, so arrays go as texts.
 type sqlTxn struct {
-	w  *World
+	db *database
 	tx *sql.Tx
 }
 
 func (t sqlTxn) raw(ctx context.Context, text string) error {
 	for one := range strings.SplitSeq(text, ";") {
-		t.w.counters.statements.Add(1)
+		t.db.counters.statements.Add(1)
 		if _, err := t.tx.ExecContext(ctx, one); err != nil {
 			return err
 		}
@@ -95,8 +98,8 @@ func (t sqlTxn) raw(ctx context.Context, text string) error {
 }
 
 func (t sqlTxn) exec(ctx context.Context, s *statement, args ...any) (int64, error) {
-	t.w.counters.statements.Add(1)
-	r, err := t.tx.ExecContext(ctx, t.w.sql(s), asTexts(args)...)
+	t.db.counters.statements.Add(1)
+	r, err := t.tx.ExecContext(ctx, t.db.sql(s), asTexts(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -104,8 +107,8 @@ func (t sqlTxn) exec(ctx context.Context, s *statement, args ...any) (int64, err
 }
 
 func (t sqlTxn) each(ctx context.Context, s *statement, fn func(row scanner) error, args ...any) error {
-	t.w.counters.statements.Add(1)
-	rows, err := t.tx.QueryContext(ctx, t.w.sql(s), asTexts(args)...)
+	t.db.counters.statements.Add(1)
+	rows, err := t.tx.QueryContext(ctx, t.db.sql(s), asTexts(args)...)
 	if err != nil {
 		return err
 	}

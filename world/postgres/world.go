@@ -2,13 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -16,19 +12,13 @@ import (
 )
 
 // World is a schema of a PostgreSQL database, as one process sees it. It is safe for concurrent use.
+//
+// It is made of parts: what all of them stand on is in database, and what it takes to read for people in reader. Each
+// of the others owns its state, in a file that says what holds of it.
 type World struct {
-	opt      Options
-	place    string   // host, port and database, for messages
-	texts    []string // of all statements, for this schema
-	cfg      *pgxpool.Config
-	pool     *pgxpool.Pool
-	limit    int          // connections that the server lets this role have; 0: enough, or a pooler in between
-	pooled   bool         // a pooler stands in between: sessions are not ours
-	gaveUpAt atomic.Int64 // when they were last, since started
-	turned   atomic.Int64 // how often a connection turned out to be read-only: those made before are given up
+	database
+	reader
 
-	gate   sync.RWMutex // held for reading while a request is sent, so that Close can close the channels
-	closed bool         // under gate
 	stop   context.CancelFunc
 	active sync.WaitGroup // what Open and Join started
 
@@ -37,22 +27,11 @@ type World struct {
 	keys     runKeys
 	sweeping sweeping
 
-	clock clock // the database's, as far as it is known
-
 	mu      sync.Mutex
 	runs    map[string]*run    // that workers of this World own; under mu
 	workers map[string]*worker // that joined here and are alive, by ID; under mu
-	classes classes
 
 	listeners world.Listeners
-	counters  counters
-}
-
-type counters struct {
-	commits, groups, takes, deliveries, appends, rowsRead, rowsWritten, rowsTrimmed atomic.Int64
-
-	statements   atomic.Int64 // made for somebody who called
-	housekeeping atomic.Int64 // made beside, when it is time: of the session, and for news
 }
 
 var (
@@ -80,7 +59,7 @@ func Open(ctx context.Context, url string, options ...Options) (*World, error) {
 	if err := w.connect(ctx); err != nil {
 		return nil, w.classify(err)
 	}
-	if err := w.migrate(ctx); err != nil {
+	if err := (&migrator{&w.database}).migrate(ctx); err != nil {
 		w.pool.Close()
 		return nil, w.classify(err)
 	}
@@ -116,50 +95,20 @@ func prepare(url string, o Options) (*World, error) {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "stepwell"
 	}
 	w := &World{
-		opt: o, cfg: cfg, texts: allTexts(o.Schema),
-		place:   fmt.Sprintf("postgres %s:%d/%s", cfg.ConnConfig.Host, cfg.ConnConfig.Port, cfg.ConnConfig.Database),
-		clock:   clock{system: o.Now},
+		database: database{
+			opt: o, cfg: cfg, texts: allTexts(o.Schema), patience: lockPatience, clock: clock{system: o.Now},
+			place: fmt.Sprintf("postgres %s:%d/%s", cfg.ConnConfig.Host, cfg.ConnConfig.Port, cfg.ConnConfig.Database),
+		},
 		runs:    make(map[string]*run),
 		workers: make(map[string]*worker),
 	}
+	w.reader.database, w.classes.db, w.keys.db = &w.database, &w.database, &w.database
+	w.turning = func() {
+		w.writing.steps.reset()
+		w.queue.session.nudge()
+	}
 	cfg.ConnConfig.OnPgError = w.mayKeep
 	return w, nil
-}
-
-// connect makes the pool and finds out whether a pooler stands in between. Behind one no statement is prepared by name.
-func (w *World) connect(ctx context.Context) (err error) {
-	c, err := pgx.ConnectConfig(ctx, w.cfg.ConnConfig)
-	if err != nil {
-		return err
-	}
-	var pid uint32
-	var isolation string
-	var now time.Time
-	var conns int
-	sent := time.Now()
-	if err = c.QueryRow(ctx, w.sql(whoAnswers), pgx.QueryExecModeExec).Scan(&pid, &isolation, &now, &conns); err == nil {
-		w.clock.measure(sent, now)
-	}
-	w.pooled = pid != c.PgConn().PID()
-	if err == nil && w.pooled && isolation != "read committed" {
-		err = fmt.Errorf("%w: %s: transactions of role %s are %s by default, and a pooler stands in between; ALTER ROLE … SET default_transaction_isolation = 'read committed'",
-			world.ErrStorage, w.place, w.cfg.ConnConfig.User, isolation)
-	}
-	if err = errors.Join(err, c.Close(ctx)); err != nil {
-		return err
-	}
-	if !w.pooled { // else connections are the pooler's
-		w.fit(conns)
-	}
-	if w.pooled && w.cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-		w.cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	}
-	if !w.pooled {
-		w.cfg.ConnConfig.AfterConnect = w.prepareSession
-	}
-	w.cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error { readTimes(c); return nil }
-	w.pool, err = pgxpool.NewWithConfig(ctx, w.cfg)
-	return err
 }
 
 // Close waits for commits under way and closes all connections. Closing twice is legal.
@@ -177,15 +126,3 @@ func (w *World) Close() error {
 	w.pool.Close()
 	return nil
 }
-
-func (w *World) isClosed() bool {
-	w.gate.RLock()
-	defer w.gate.RUnlock()
-	return w.closed
-}
-
-// now is the database's time, about.
-func (w *World) now() time.Time { return w.clock.now() }
-
-// Time is the database's time, about; see [world.Timekeeper].
-func (w *World) Time() time.Time { return w.now() }

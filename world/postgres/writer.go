@@ -221,7 +221,7 @@ func (wr *writer) transaction(ctx context.Context, batch []*request) error {
 			return err
 		case errors.Is(err, world.ErrUnknownOutcome):
 			return err
-		case time.Since(began) > wr.w.writing.patience:
+		case time.Since(began) > wr.w.patience:
 			return wr.w.failed(err)
 		}
 		select { // nothing was sent
@@ -241,7 +241,7 @@ func (wr *writer) attempt(ctx context.Context, batch []*request) error {
 	if err := wr.connect(ctx); err != nil {
 		return err
 	}
-	script := script{w: wr.w}
+	script := script{db: &wr.w.database}
 	if wr.w.pooled {
 		script.put(1, setLockTimeout, func() []any { return []any{wr.w.writing.groupLock} })
 	}
