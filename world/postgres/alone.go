@@ -239,7 +239,7 @@ func (d *draft) run(ctx context.Context, tx txn, lane int16) error {
 	b.write(&d.sheet)
 	alive := d.wk == nil
 	if d.wk != nil {
-		if d.c.Birth() && d.w.stale(d.wk) {
+		if d.c.Birth() && d.w.crew.stale(d.wk) {
 			b.put(1, renewWorkers, func() []any { return []any{[]int64{d.wk.key}} })
 		}
 		b.items = append(b.items, item{s: lockLane, args: []any{d.wk.key, lane}, each: func(scanner) error { alive = true; return nil }})

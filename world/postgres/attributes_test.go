@@ -43,11 +43,11 @@ func wantFound(t testing.TB, w *World, what string, want ...string) {
 // aboutAttributes are the statements of a commit that are about attributes, in their order.
 func aboutAttributes(t testing.TB, w *World, wk world.Worker, c *world.Commit) (names []string) {
 	t.Helper()
-	d, err := w.newDraft(t.Context(), c, w.worker(wk.ID))
+	d, err := w.newDraft(t.Context(), c, w.crew.worker(wk.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.all(&plan{Plan: rules.Unasked(c)}, w.owned(c.Run)); err != nil {
+	if err := d.all(&plan{Plan: rules.Unasked(c)}, w.crew.owned(c.Run)); err != nil {
 		t.Fatal(err)
 	}
 	b := script{db: &w.database}
@@ -131,7 +131,7 @@ func TestAttributesOfATakenRun(t *testing.T) {
 		t.Fatalf("took %d runs, want 2", len(got.Runs))
 	}
 	for _, run := range []string{"bare", "rich"} {
-		if known := w.owned(run).attrsKnown; known != (run == "bare") {
+		if known := w.crew.owned(run).attrsKnown; known != (run == "bare") {
 			t.Errorf("run %s: its attributes are known: %v", run, known)
 		}
 		must(t, w, &world.Commit{ID: commitID(), Run: run, Worker: wk.ID, Take: 1, First: 2, Events: []world.Event{

@@ -35,38 +35,6 @@ func (db *database) notBefore(now time.Time) time.Time {
 	return now
 }
 
-// stale reports whether the database believes in the lease of a worker for less long than is safe for one that is about to own something: it is to be
-// renewed in the same transaction.
-func (w *World) stale(wk *worker) bool {
-	now := w.now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return wk.shown.Before(wk.told) || wk.shown.Sub(now) < wk.Lease/2
-}
-
-// freshFor is the part of a lease, one in so many, for which it counts as just renewed.
-const freshFor = 20
-
-// fresh returns the end of a lease that was renewed a moment ago; zero where it was not.
-func (w *World) fresh(wk *worker) time.Time {
-	now := w.now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if wk.shown.Before(wk.told) || wk.shown.Sub(now) < wk.Lease-wk.Lease/freshFor {
-		return time.Time{}
-	}
-	return wk.shown
-}
-
-// renewed notes that the lease of a worker was renewed by a transaction that was sent at a time of the database's clock.
-func (w *World) renewed(wk *worker, sent time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if until := sent.Add(wk.Lease); until.After(wk.shown) {
-		wk.shown = until
-	}
-}
-
 // Beat renews a worker's lease and tells what came; see [world.Queue].
 func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
 	if ctx.Err() != nil {
@@ -79,9 +47,9 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 	case wk == nil || w.isClosed():
 		return world.Beat{}, w.notAlive(q.Worker)
 	}
-	now, mine := w.now(), w.ownedBy(wk)
+	now, mine := w.now(), w.crew.ownedBy(wk)
 	if !q.Account && !wk.Remote { // another server may have given it something
-		if b, ok := w.idleBeat(wk, now, len(mine)+len(q.Tasks)); ok {
+		if b, ok := w.crew.idleBeat(wk, now, len(mine)+len(q.Tasks)); ok {
 			return b, nil
 		}
 	}
@@ -97,35 +65,11 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 	return b, nil
 }
 
-// ownedBy lists the runs that a worker owns, as far as this World knows.
-func (w *World) ownedBy(wk *worker) (mine []*run) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, r := range w.runs {
-		if r.owner == wk.key {
-			mine = append(mine, r)
-		}
-	}
-	return mine
-}
-
-// idleBeat is the beat of a worker that holds nothing: there is nothing to ask for, but for a sign of life now and then.
-func (w *World) idleBeat(wk *worker, now time.Time, holds int) (world.Beat, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	until := now.Add(wk.Lease)
-	if holds > 0 || !wk.told.After(now) || until.After(wk.shown.Add(idleGrace-graceMargin)) {
-		return world.Beat{}, false
-	}
-	wk.told = until
-	return world.Beat{Now: now, Until: until}, true
-}
-
 // askBeat is the beat of a worker that owns runs or holds tasks. It also tells which of the tasks it still holds.
 func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, ask *world.BeatQuery) (b world.Beat, held map[int]bool, err error) {
 	alive, over := false, make(map[int64]bool)
 	held = make(map[int]bool, len(ask.Tasks))
-	sent, fresh := time.Now(), w.fresh(wk)
+	sent, fresh := time.Now(), w.crew.fresh(wk)
 	err = w.batch(ctx, func(q *pgx.Batch) {
 		alive, b.Mail, b.Account = false, nil, nil
 		see := func(rows pgx.Rows) error {
@@ -164,7 +108,7 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, ask *world
 		fresh = time.Time{}
 	}
 	if !alive {
-		w.forget(wk)
+		w.crew.forget(wk)
 		return b, nil, w.notAlive(wk.ID)
 	}
 	w.clock.measure(sent, b.Now)
@@ -172,18 +116,7 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, ask *world
 	if !fresh.IsZero() {
 		b.Until = fresh
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	wk.told, wk.shown = b.Until, b.Until
-	for _, r := range mine { // what is over and was not ended here: an operator did it
-		if known := w.runs[r.id]; over[r.key] && known != nil && known.key == r.key && known.take == r.take {
-			delete(w.runs, r.id)
-			b.Lost = append(b.Lost, r.id)
-		}
-	}
-	if wk.Remote && b.Account != nil {
-		w.keepOnly(mine, b.Account.Runs)
-	}
+	b.Lost = w.crew.afterBeat(wk, b.Until, mine, over, b.Account)
 	return b, held, nil
 }
 

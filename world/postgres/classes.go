@@ -29,6 +29,8 @@ type classes struct {
 	names map[int32]world.Class // guarded by mu
 }
 
+func (c *classes) init(db *database) { c.db = db }
+
 func (c *classes) add(class world.Class, key int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -29,7 +29,7 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 	if wk == nil && !c.Birth() {
 		return world.Committed{}, lost(c)
 	}
-	r := w.owned(c.Run)
+	r := w.crew.owned(c.Run)
 	if goesAlone(c) || !c.Birth() && !fits(c, r, wk.key) || c.Birth() && c.Worker != "" && wk == nil {
 		return w.commitAlone(ctx, c, wk)
 	}

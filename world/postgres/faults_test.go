@@ -279,11 +279,11 @@ func group(t *testing.T, wr *writer, wk world.Worker, commits ...*world.Commit) 
 	w := wr.w
 	var batch []*request
 	for _, c := range commits {
-		d, err := w.newDraft(t.Context(), c, w.worker(wk.ID))
+		d, err := w.newDraft(t.Context(), c, w.crew.worker(wk.ID))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.all(&plan{Plan: rules.Unasked(c)}, w.owned(c.Run)); err != nil {
+		if err := d.all(&plan{Plan: rules.Unasked(c)}, w.crew.owned(c.Run)); err != nil {
 			t.Fatal(err)
 		}
 		batch = append(batch, &request{draft: d, done: make(chan struct{}, 1)})
@@ -315,7 +315,7 @@ func TestBadMemberFailsAlone(t *testing.T) {
 			t.Errorf("commit %d: got error %v", i, err)
 		}
 	}
-	_, err := w.commitAlone(t.Context(), commits[4], w.worker(wk.ID))
+	_, err := w.commitAlone(t.Context(), commits[4], w.crew.worker(wk.ID))
 	wantErr(t, err, world.ErrLeaseLost)
 	if got := countRows(t, w, "log"); got != 18 {
 		t.Errorf("got %d rows in the log, want 18", got)

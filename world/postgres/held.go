@@ -49,7 +49,7 @@ func (w *World) Held(ctx context.Context, id string) (h world.Held, err error) {
 		return h, fmt.Errorf("worker %s: held: %w", id, err)
 	}
 	if !alive {
-		w.forget(wk)
+		w.crew.forget(wk)
 		return h, w.notAlive(id)
 	}
 	for _, r := range a.Runs {
@@ -89,7 +89,7 @@ func (t *taking) fenced(ctx context.Context) error {
 		return err // nothing was written
 	}
 	if !t.wk.Remote && t.number == t.wk.takes.Load() { // nobody asked later: its lanes are not what was written, and it is to join anew
-		t.w.forget(t.wk)
+		t.w.crew.forget(t.wk)
 		return t.w.notAlive(t.wk.ID)
 	}
 	return fmt.Errorf("worker %s: take %d comes behind another one: %w", t.wk.ID, t.number, world.ErrConflict)
@@ -102,7 +102,7 @@ func (t *taking) alive(ctx context.Context) error {
 		return fmt.Errorf("worker %s: take: %w", t.wk.ID, err)
 	}
 	if !alive {
-		w.forget(t.wk)
+		w.crew.forget(t.wk)
 		return w.notAlive(t.wk.ID)
 	}
 	return nil

@@ -71,7 +71,7 @@ func (s *resting) forget(keys map[int64]bool) {
 
 // gaveUp reports whether a worker here has given a run up. Who sent mail to it and took it for owned, because its release was under way, told the owner: that
 // is this process, and now it has to take the run.
-func (w *World) gaveUp(run string) bool { return w.owned(run) == nil && w.queue.resting.has(run) }
+func (w *World) gaveUp(run string) bool { return w.crew.owned(run) == nil && w.queue.resting.has(run) }
 
 // find returns some runs as what may be taken, those that are known.
 func (s *resting) find(runs []string) (all []candidate) {

@@ -271,9 +271,9 @@ func TestBeatAfterABeat(t *testing.T) {
 	if got := version(); got != before {
 		t.Error("the second beat wrote the worker's row")
 	}
-	w.mu.Lock()
-	w.workers[wk.ID].shown = w.workers[wk.ID].shown.Add(-time.Hour / 2)
-	w.mu.Unlock()
+	w.crew.mu.Lock()
+	w.crew.workers[wk.ID].shown = w.crew.workers[wk.ID].shown.Add(-time.Hour / 2)
+	w.crew.mu.Unlock()
 	beat()
 	if got := version(); got == before {
 		t.Error("a beat long after the last did not write the worker's row")

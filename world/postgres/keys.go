@@ -32,6 +32,8 @@ type runKeys struct {
 	block   int // size of the last one
 }
 
+func (k *runKeys) init(db *database) { k.db, k.fetching = db, make(chan struct{}, 1) }
+
 // fresh returns keys for runs that are about to be born, growing.
 func (k *runKeys) fresh(ctx context.Context, n int) ([]int64, error) {
 	if keys := k.take(n); keys != nil {

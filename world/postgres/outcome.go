@@ -44,21 +44,9 @@ func (w *World) Outcome(ctx context.Context, c *world.Commit) (done world.Commit
 		}
 	}
 	if w.wasUnknown(c) {
-		w.remember(c, r)
+		w.crew.learn(w.crew.worker(c.Worker), r)
 	}
 	return done, nil
-}
-
-// remember brings this World's memory in step with a commit that turned out to be written.
-func (w *World) remember(c *world.Commit, r *run) {
-	wk := w.worker(c.Worker)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if wk != nil && r.live && r.owner == wk.key {
-		w.own(r)
-	} else {
-		w.disown(r)
-	}
 }
 
 // rowOutcome compares the row at the commit's number with it.

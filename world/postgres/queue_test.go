@@ -57,9 +57,9 @@ func TestLeaseAfterIdleness(t *testing.T) {
 			if _, err := w.pool.Exec(t.Context(), `UPDATE stepwell.workers SET until = clock_timestamp() - interval '1 minute' WHERE id = $1`, wk.ID); err != nil {
 				t.Fatal(err)
 			}
-			w.mu.Lock()
-			w.workers[wk.ID].shown = w.workers[wk.ID].shown.Add(-time.Minute)
-			w.mu.Unlock()
+			w.crew.mu.Lock()
+			w.crew.workers[wk.ID].shown = w.crew.workers[wk.ID].shown.Add(-time.Minute)
+			w.crew.mu.Unlock()
 			take(t, peer, other, 1)
 			if n := countRows(t, w, "workers"); n != 2 {
 				t.Fatalf("got %d workers, want both: who holds nothing need not beat", n)

@@ -19,7 +19,7 @@ var adoptWorker = load("adopt_worker")
 // find returns a worker that was not found dead, as far as this World knows: one that joined here, or one that lives
 // elsewhere, wherever it joined. Nil: there is none.
 func (w *World) find(ctx context.Context, id string) (*worker, error) {
-	if wk := w.worker(id); wk != nil || id == "" || !storable([]any{id}) {
+	if wk := w.crew.worker(id); wk != nil || id == "" || !storable([]any{id}) {
 		return wk, nil
 	}
 	return w.adopt(ctx, id)
@@ -44,57 +44,5 @@ func (w *World) adopt(ctx context.Context, id string) (*worker, error) {
 	_ = json.Unmarshal([]byte(steps), &wk.Steps)
 	wk.told = world.Within(wk.told.UTC())
 	wk.shown = wk.told
-	return w.know(wk), nil
-}
-
-// know remembers a worker, unless it is known, and forgets those that have gone to other servers.
-func (w *World) know(wk *worker) *worker {
-	now := w.now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if known := w.workers[wk.ID]; known != nil {
-		return known
-	}
-	for _, other := range w.workers {
-		if other.Remote && now.Sub(other.told) > other.Lease {
-			w.forgetLocked(other)
-		}
-	}
-	w.workers[wk.ID] = wk
-	w.queue.session.nudge()
-	return wk
-}
-
-// local are the keys of the workers that live in this process.
-func (w *World) local() []int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	keys := make([]int64, 0, len(w.workers))
-	for _, wk := range w.workers {
-		if !wk.Remote {
-			keys = append(keys, wk.key)
-		}
-	}
-	return keys
-}
-
-// works reports whether there are workers here.
-func (w *World) works() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.workers) > 0
-}
-
-// keepOnly forgets which runs a worker that lives elsewhere has had, of some that it was known to own: it gave them up
-// through another server. w.mu is locked.
-func (w *World) keepOnly(before []*run, owned []world.OwnedRun) {
-	takes := make(map[string]int64, len(owned))
-	for _, o := range owned {
-		takes[o.Run] = o.Take
-	}
-	for _, r := range before {
-		if takes[r.id] != r.take {
-			w.disown(r)
-		}
-	}
+	return w.crew.know(wk), nil
 }

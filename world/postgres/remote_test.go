@@ -214,10 +214,10 @@ func TestTwoServersSpeakForAWorker(t *testing.T) {
 		t.Fatalf("it holds %d runs, want 22", n)
 	}
 	must(t, s.b, &world.Commit{ID: commitID(), Run: "r", Worker: s.far.ID, Take: 2, First: 13, Events: []world.Event{{Type: world.RunCompleted, Time: world.Now()}}})
-	if _, owned := s.beat(s.old); len(owned) != 21 || s.old.owned("r") != nil {
+	if _, owned := s.beat(s.old); len(owned) != 21 || s.old.crew.owned("r") != nil {
 		t.Fatalf("got %d runs, want 21, and none that is over", len(owned))
 	}
-	if known := s.b.worker(s.far.ID); known == nil || !known.Remote {
+	if known := s.b.crew.worker(s.far.ID); known == nil || !known.Remote {
 		t.Fatalf("got %+v, want a worker that lives elsewhere", known)
 	}
 }
@@ -375,7 +375,7 @@ func TestRemoteWorkerDies(t *testing.T) {
 		wantErr(t, err, world.ErrLeaseLost)
 		_, err = w.Beat(t.Context(), world.BeatQuery{Worker: s.far.ID, Account: true})
 		wantErr(t, err, world.ErrLeaseLost)
-		if w.worker(s.far.ID) != nil {
+		if w.crew.worker(s.far.ID) != nil {
 			t.Fatal("the dead worker is remembered")
 		}
 	}
@@ -426,14 +426,14 @@ func TestServersForgetWorkersThatWent(t *testing.T) {
 	}
 	eventually(t, "they are forgotten", func() bool {
 		joinRemote(t, w, time.Minute)
-		w.mu.Lock()
-		defer w.mu.Unlock()
+		w.crew.mu.Lock()
+		defer w.crew.mu.Unlock()
 		silent := 0
-		for _, wk := range w.workers {
+		for _, wk := range w.crew.workers {
 			if wk.Lease < time.Minute {
 				silent++
 			}
 		}
-		return silent+len(w.runs) == 0
+		return silent+len(w.crew.runs) == 0
 	})
 }

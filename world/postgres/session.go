@@ -86,9 +86,7 @@ func (w *World) startQueue(ctx context.Context) {
 
 // wantsSession reports whether there is anything to lock or to listen for.
 func (w *World) wantsSession() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.workers) > 0 || !w.opt.NoNotify && w.listeners.Any()
+	return w.crew.works() || !w.opt.NoNotify && w.listeners.Any()
 }
 
 // keepSession keeps the connection, until ctx ends.
@@ -133,7 +131,7 @@ func (w *World) disclaim(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, disclaimAfter)
 	defer cancel()
 	w.counters.housekeeping.Add(1)
-	_, err := w.pool.Exec(ctx, w.sql(disclaim), w.local())
+	_, err := w.pool.Exec(ctx, w.sql(disclaim), w.crew.local())
 	return err == nil
 }
 
@@ -259,7 +257,7 @@ func (h *holding) listen(ctx context.Context, wait time.Duration) error {
 // lock takes the locks of this World's workers, and gives back those of workers that are gone. It reports whether it has all.
 func (h *holding) lock(ctx context.Context) (all bool, err error) {
 	mine := make(map[int64]bool)
-	for _, key := range h.w.local() {
+	for _, key := range h.w.crew.local() {
 		mine[key] = true
 	}
 	all = true
@@ -301,7 +299,7 @@ var errSession = errors.New("session lock lost")
 // watch looks at the workers of others, if it is time and somebody may hold something, and returns when it is next.
 func (h *holding) watch(ctx context.Context) (next time.Duration, err error) {
 	s := &h.w.queue.session
-	if !h.w.works() || !s.watch.Load() {
+	if !h.w.crew.works() || !s.watch.Load() {
 		return math.MaxInt64, nil
 	}
 	if d := h.nextWatch() - time.Since(h.looked); d > 0 {

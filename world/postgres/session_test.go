@@ -93,7 +93,7 @@ func TestDeathIsSeen(t *testing.T) {
 func TestSessionIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	d, g := watchedDuel(t)
-	key := d.old.worker(d.oldWk.ID).key
+	key := d.old.crew.worker(d.oldWk.ID).key
 	for range 3 {
 		link := sessionLink(t, d, key)
 		link.Cut()
@@ -132,7 +132,7 @@ func (d *duel) stillOwned() {
 func TestNoSessionIsNoDeath(t *testing.T) {
 	t.Parallel()
 	d, g := watchedDuel(t)
-	link := sessionLink(t, d, d.old.worker(d.oldWk.ID).key)
+	link := sessionLink(t, d, d.old.crew.worker(d.oldWk.ID).key)
 	must(t, d.old, stepCommit("r", d.oldWk.ID, 0)) // its connections to work with are open
 	d.proxy.Refuse(true)
 	link.Cut()

@@ -94,7 +94,7 @@ func (t *taking) round(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	if look.gone {
-		t.w.forget(t.wk)
+		t.w.crew.forget(t.wk)
 		return false, t.w.notAlive(t.wk.ID)
 	}
 	if t.w.buryAll(ctx, look.dead) {
@@ -173,7 +173,7 @@ func (t *taking) give(ctx context.Context, now time.Time, runs, tasks []candidat
 	w, wk := t.w, t.wk
 	var got given
 	var bad error
-	stale := w.stale(wk)
+	stale := w.crew.stale(wk)
 	err := w.batch(ctx, func(q *pgx.Batch) {
 		got = given{make(map[int64]*takenRun), make(map[int64]*world.Task), make(map[int64][]world.Mail)}
 		q.Queue(w.sql(setTaking), len(tasks) == 0)
@@ -200,7 +200,7 @@ func (t *taking) give(ctx context.Context, now time.Time, runs, tasks []candidat
 		return 0, fmt.Errorf("worker %s: take: %w: %w", wk.ID, world.ErrUnknownOutcome, err)
 	}
 	if stale && len(tasks) > 0 { // else a crash of the server may undo it: the next take renews once more
-		w.renewed(wk, now)
+		w.crew.renewed(wk, now)
 	}
 	return len(got.runs) + len(got.tasks), errors.Join(bad, t.took(ctx, runs, tasks, &got))
 }
@@ -218,9 +218,7 @@ func (t *taking) took(ctx context.Context, runs, tasks []candidate, got *given) 
 		if err := r.complete(ctx, w, got.mail[c.key]); err != nil {
 			return err
 		}
-		w.mu.Lock()
-		w.own(&r.run)
-		w.mu.Unlock()
+		w.crew.takes(&r.run)
 		t.out.Runs = append(t.out.Runs, r.out)
 	}
 	for _, c := range tasks {

@@ -316,13 +316,13 @@ func TestBeatMeetsTakeover(t *testing.T) {
 func beatMeetsTakeover(t *testing.T, renews bool, text string) {
 	d := newDuel(t, shortLease)
 	d.bear("r")
-	d.old.mu.Lock()
-	mine := d.old.workers[d.oldWk.ID]
+	d.old.crew.mu.Lock()
+	mine := d.old.crew.workers[d.oldWk.ID]
 	if mine.shown = mine.shown.Add(2 * mine.Lease); renews { // just renewed, for all that it knows; or not
 		mine.shown = mine.shown.Add(-3 * mine.Lease)
 	}
 	mine.told = mine.shown
-	d.old.mu.Unlock()
+	d.old.crew.mu.Unlock()
 	links := d.stopAt(pgtest.Hold, text)
 	answer := begin(func() (world.Beat, error) { return d.old.Beat(t.Context(), world.BeatQuery{Worker: d.oldWk.ID}) })
 	link := d.stopped(links)
@@ -331,7 +331,7 @@ func beatMeetsTakeover(t *testing.T, renews bool, text string) {
 	wantErr(t, <-answer, world.ErrLeaseLost)
 	_, err := d.old.Take(t.Context(), world.TakeQuery{Worker: d.oldWk.ID, Classes: []world.Class{class1}, Runs: 1})
 	wantErr(t, err, world.ErrLeaseLost)
-	if d.old.owned("r") != nil {
+	if d.old.crew.owned("r") != nil {
 		t.Fatal("the old World believes to own the run")
 	}
 }

@@ -190,7 +190,7 @@ func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (wor
 	if c.Worker == "" && c.Birth() {
 		return w.bearIn(ctx, t, conn, c)
 	}
-	wk := w.worker(c.Worker)
+	wk := w.crew.worker(c.Worker)
 	switch {
 	case t.w == nil:
 		return world.Committed{}, fmt.Errorf("%w: run %s: commit of an owner in a transaction of the caller's", world.ErrInvalid, c.Run)
@@ -217,7 +217,7 @@ func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (wor
 // ownerIn writes the commit of an owner in a transaction that a World began, its fence last.
 func (w *World) ownerIn(ctx context.Context, t *transaction, conn txn, d *draft) (err error) {
 	c := d.c
-	r := w.owned(c.Run)
+	r := w.crew.owned(c.Run)
 	known := !goesAlone(c) && !c.Birth() && len(c.Births) == 0 && fits(c, r, d.wk.key)
 	if known {
 		err = d.all(&plan{Plan: rules.Plan{Events: c.Events}}, r)

@@ -56,34 +56,8 @@ type worker struct {
 	world.Worker
 	key   int64
 	takes atomic.Int64 // so far
-	told  time.Time    // the end of its lease as it was told; under World.mu, as what follows
+	told  time.Time    // the end of its lease as it was told; guarded by crew.mu, as what follows
 	shown time.Time    // and as the database has it
-}
-
-// worker returns what joined here under an ID and was not found dead, else nil.
-func (w *World) worker(id string) *worker {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.workers[id]
-}
-
-// forget ends what this World knows of a worker that is dead or gone.
-func (w *World) forget(wk *worker) {
-	defer w.queue.session.nudge()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.forgetLocked(wk)
-}
-
-func (w *World) forgetLocked(wk *worker) {
-	if w.workers[wk.ID] == wk {
-		delete(w.workers, wk.ID)
-	}
-	for id, r := range w.runs {
-		if r.owner == wk.key {
-			delete(w.runs, id)
-		}
-	}
 }
 
 // notAlive is the answer to a worker that is not, or the World is closed.
@@ -126,7 +100,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err er
 	w.clock.measure(sent, b.Now)
 	b.Now, b.Until = b.Now.UTC(), b.Until.UTC()
 	mine.told, mine.shown = b.Until, b.Until
-	w.know(mine)
+	w.crew.know(mine)
 	return b, nil
 }
 
@@ -170,7 +144,7 @@ func (w *World) Leave(ctx context.Context, id string) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		buried, err := w.bury(ctx, wk.key, left)
 		if err == nil && buried {
-			w.forget(wk)
+			w.crew.forget(wk)
 			return nil
 		}
 		if err != nil && !again(err) {

@@ -24,12 +24,9 @@ type World struct {
 
 	writing  writing // commits: see writer.go
 	queue    queueing
+	crew     crew
 	keys     runKeys
 	sweeping sweeping
-
-	mu      sync.Mutex
-	runs    map[string]*run    // that workers of this World own; under mu
-	workers map[string]*worker // that joined here and are alive, by ID; under mu
 
 	listeners world.Listeners
 }
@@ -99,10 +96,11 @@ func prepare(url string, o Options) (*World, error) {
 			opt: o, cfg: cfg, texts: allTexts(o.Schema), patience: lockPatience, clock: clock{system: o.Now},
 			place: fmt.Sprintf("postgres %s:%d/%s", cfg.ConnConfig.Host, cfg.ConnConfig.Port, cfg.ConnConfig.Database),
 		},
-		runs:    make(map[string]*run),
-		workers: make(map[string]*worker),
 	}
-	w.reader.database, w.classes.db, w.keys.db = &w.database, &w.database, &w.database
+	w.reader.database = &w.database
+	w.classes.init(&w.database)
+	w.keys.init(&w.database)
+	w.crew.init(&w.database, w.queue.session.nudge)
 	w.turning = func() {
 		w.writing.steps.reset()
 		w.queue.session.nudge()

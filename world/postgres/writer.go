@@ -78,7 +78,6 @@ func (w *World) startWriters(ctx context.Context) {
 	g.config = w.cfg.ConnConfig.Copy()
 	g.patience, g.groupLock = lockPatience, groupLockTimeout
 	g.behind = make(chan struct{}, mostBehind)
-	w.keys.fetching = make(chan struct{}, 1)
 	for lane := range w.opt.Writers {
 		wr := &writer{w: w, lane: int16(lane)}
 		g.writers.Go(func() { wr.loop(ctx) })
@@ -256,7 +255,7 @@ func (wr *writer) attempt(ctx context.Context, batch []*request) error {
 	wr.used = time.Now()
 	if err == nil {
 		for _, wk := range renewed {
-			wr.w.renewed(wk, sent)
+			wr.w.crew.renewed(wk, sent)
 		}
 		wr.news = script.news
 		return nil
@@ -281,7 +280,7 @@ func (wr *writer) merge(batch []*request) (renew []*worker, fence []int64) {
 		if d.wk != nil && !slices.Contains(fence, d.wk.key) {
 			fence = append(fence, d.wk.key)
 		}
-		if d.wk != nil && d.c.Birth() && !slices.Contains(renew, d.wk) && wr.w.stale(d.wk) {
+		if d.wk != nil && d.c.Birth() && !slices.Contains(renew, d.wk) && wr.w.crew.stale(d.wk) {
 			renew = append(renew, d.wk)
 		}
 	}
@@ -371,25 +370,13 @@ func (wr *writer) mail(ctx context.Context, runs []int64) map[int64]bool {
 
 // durable brings this World's memory in step with commits that are durable, counts them, and tells what is news.
 func (w *World) durable(drafts ...*draft) (notices []world.Notice) {
+	w.crew.settle(drafts, w.queue.resting.note)
 	var rows, sent int64
-	w.mu.Lock()
 	for _, d := range drafts {
-		for _, r := range d.own {
-			if r.owner != 0 {
-				w.own(r)
-			}
-		}
-		for _, r := range d.gone {
-			w.disown(r)
-			if r.live {
-				w.queue.resting.note(r)
-			}
-		}
 		rows += int64(len(d.sheet.log))
 		sent += int64(len(d.sheet.sent))
 		notices = append(notices, d.notices...)
 	}
-	w.mu.Unlock()
 	w.counters.commits.Add(int64(len(drafts)))
 	w.counters.rowsWritten.Add(rows)
 	w.counters.deliveries.Add(sent)
@@ -427,7 +414,7 @@ func (wr *writer) connect(ctx context.Context) error {
 		_, err = conn.Exec(ctx, w.sql(keepLockTimeout), w.writing.groupLock)
 	}
 	if err == nil {
-		if _, err = conn.Exec(ctx, w.sql(noteBackend), w.local(), wr.lane, int32(b.pid)); refused(err) {
+		if _, err = conn.Exec(ctx, w.sql(noteBackend), w.crew.local(), wr.lane, int32(b.pid)); refused(err) {
 			err = nil // somebody holds a row; nothing rests on it
 		}
 	}
