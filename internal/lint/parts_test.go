@@ -64,7 +64,11 @@ func partRule(files []*source, wholes []string) (faults []string) {
 			return []string{whole + ": no such struct"}
 		}
 		for _, f := range structs[whole].Fields.List {
-			id, ok := f.Type.(*ast.Ident)
+			typ := f.Type
+			if of, ok := typ.(*ast.IndexExpr); ok { // a generic part
+				typ = of.X
+			}
+			id, ok := typ.(*ast.Ident)
 			for _, name := range f.Names {
 				if ok && structs[id.Name] != nil && notYet[name.Name] == "" {
 					parts[name.Name] = id.Name

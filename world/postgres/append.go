@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/jackc/pgx/v5"
 
@@ -51,7 +50,9 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 	m := &appending{a: a, answered: make(chan struct{}, 1)}
 	err := errAlone
 	if !a.Again && !a.Reset {
-		err = w.postAppend(ctx, m)
+		if err = w.appends.put(ctx, m, m.answered); err == nil {
+			err = m.err
+		}
 	}
 	if err == errAlone { //nolint:errorlint // it is never wrapped
 		m = &appending{a: a}
@@ -67,49 +68,14 @@ func noWriter(a *world.Append) error {
 	return fmt.Errorf("run %s: stream %q, written by worker %s: %w", a.Run, a.Stream, a.Worker, world.ErrLeaseLost)
 }
 
-// postAppend gives an append to the goroutine that writes them, and waits for it.
-func (w *World) postAppend(ctx context.Context, m *appending) error {
-	w.gate.RLock()
-	if w.closed {
-		w.gate.RUnlock()
-		return world.ErrClosed
-	}
-	w.writing.appends <- m
-	w.gate.RUnlock()
-	select {
-	case <-m.answered:
-		return m.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // appendAll is the goroutine that writes appends.
 func (w *World) appendAll(ctx context.Context) {
 	var batch []*appending
-	for first := range w.writing.appends {
-		batch = w.gatherAppends(append(batch[:0], first))
+	for first := range w.appends.out() {
+		batch, _, _ = w.appends.gather(batch[:0], first, func(m *appending) int { return m.a.Bytes() }, nil)
 		w.appendGroup(ctx, batch)
 		clear(batch)
 	}
-}
-
-func (w *World) gatherAppends(batch []*appending) []*appending {
-	bytes := batch[0].a.Bytes()
-	runtime.Gosched()
-	for len(batch) < maxGroup && bytes < maxGroupBytes {
-		select {
-		case m, ok := <-w.writing.appends:
-			if !ok {
-				return batch
-			}
-			batch = append(batch, m)
-			bytes += m.a.Bytes()
-		default:
-			return batch
-		}
-	}
-	return batch
 }
 
 // appendGroup writes appends and answers them. Those that cannot be written with others are to be tried alone.

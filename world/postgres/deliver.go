@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -37,7 +36,9 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 	if err != nil {
 		return world.Delivered{}, err
 	}
-	err = w.post(ctx, m)
+	if err = w.mail.put(ctx, m, m.done); err == nil {
+		err = m.err
+	}
 	if errors.Is(err, errRaced) {
 		err = w.deliverBehind(ctx, m)
 	}
@@ -72,57 +73,24 @@ func newSending(d *world.Delivery) (*sending, error) {
 	return &sending{d: d, row: row, done: make(chan struct{}, 1)}, nil
 }
 
-// post gives a delivery to the delivery writer and waits for it.
-func (w *World) post(ctx context.Context, m *sending) error {
-	w.gate.RLock()
-	if w.closed {
-		w.gate.RUnlock()
-		return world.ErrClosed
-	}
-	w.writing.deliveries <- m
-	w.gate.RUnlock()
-	select {
-	case <-m.done:
-		return m.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// deliverAll is the goroutine that writes mail.
+// deliverAll is the goroutine that writes mail. No two deliveries of a group have the same ID: the second knows then what
+// became of the first.
 func (w *World) deliverAll(ctx context.Context) {
 	var batch []*sending
-	for first := range w.writing.deliveries {
-		for first != nil {
-			batch, first = w.gatherMail(batch[:0], first)
+	ids := make(map[string]bool)
+	for first := range w.mail.out() {
+		for more := true; more; {
+			clear(ids)
+			ids[first.d.ID] = first.d.ID != ""
+			batch, first, more = w.mail.gather(batch[:0], first, func(m *sending) int { return len(m.row.body) }, func(m *sending) bool {
+				known := ids[m.d.ID]
+				ids[m.d.ID] = m.d.ID != ""
+				return !known
+			})
 			w.deliverGroup(ctx, batch)
 			clear(batch)
 		}
 	}
-}
-
-// gatherMail takes what has arrived, up to a delivery whose ID is among them: that is the first of the next group, and knows then what became of the other.
-func (w *World) gatherMail(batch []*sending, first *sending) (group []*sending, next *sending) {
-	ids := map[string]bool{first.d.ID: first.d.ID != ""}
-	batch = append(batch, first)
-	runtime.Gosched()
-	for bytes := len(first.row.body); len(batch) < maxGroup && bytes < maxGroupBytes; {
-		select {
-		case m, ok := <-w.writing.deliveries:
-			switch {
-			case !ok:
-				return batch, nil
-			case ids[m.d.ID]:
-				return batch, m
-			}
-			ids[m.d.ID] = m.d.ID != ""
-			batch = append(batch, m)
-			bytes += len(m.row.body)
-		default:
-			return batch, nil
-		}
-	}
-	return batch, nil
 }
 
 // deliverGroup delivers and answers. Where the server refuses it, or there is none, each is to be tried alone.

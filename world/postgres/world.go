@@ -22,6 +22,10 @@ type World struct {
 	stop   context.CancelFunc
 	active sync.WaitGroup // what Open and Join started
 
+	commits line[*request]
+	mail    line[*sending]
+	appends line[*appending]
+
 	writing  writing // commits: see writer.go
 	queue    queueing
 	crew     crew

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -40,18 +39,15 @@ var errAlone = errors.New("to be tried alone")
 
 // writing is what a World has for commits and deliveries.
 type writing struct {
-	requests   chan *request // of up to maxGroup that wait; closed by Close
-	deliveries chan *sending // as well
-	appends    chan *appending
-	writers    sync.WaitGroup
-	spare      sync.Pool // of *request
-	config     *pgx.ConnConfig
-	lanes      chan int16 // those that are free for transactions of single commits
-	backends   [maxWriters]backend
-	steps      stepPool
-	patience   time.Duration // lockPatience, but in tests
-	groupLock  string        // groupLockTimeout, but in tests
-	behind     chan struct{} // a place for each delivery that waits for an open transaction on a connection
+	writers   sync.WaitGroup
+	spare     sync.Pool // of *request
+	config    *pgx.ConnConfig
+	lanes     chan int16 // those that are free for transactions of single commits
+	backends  [maxWriters]backend
+	steps     stepPool
+	patience  time.Duration // lockPatience, but in tests
+	groupLock string        // groupLockTimeout, but in tests
+	behind    chan struct{} // a place for each delivery that waits for an open transaction on a connection
 
 	mu      sync.Mutex
 	unknown map[[16]byte]time.Time // commits whose answer was lost, and when
@@ -67,8 +63,9 @@ type request struct {
 // startWriters starts what Close ends.
 func (w *World) startWriters(ctx context.Context) {
 	g := &w.writing
-	g.requests, g.deliveries = make(chan *request, maxGroup), make(chan *sending, maxGroup)
-	g.appends = make(chan *appending, maxGroup)
+	w.commits.init(&w.database)
+	w.mail.init(&w.database)
+	w.appends.init(&w.database)
 	g.spare.New = func() any { return &request{done: make(chan struct{}, 1)} }
 	g.lanes = make(chan int16, lanesAlone)
 	for i := range int16(lanesAlone) {
@@ -88,9 +85,9 @@ func (w *World) startWriters(ctx context.Context) {
 
 // stopWriters waits until all that was sent is written. The World is closed: nothing more is sent.
 func (w *World) stopWriters() {
-	close(w.writing.requests)
-	close(w.writing.deliveries)
-	close(w.writing.appends)
+	w.commits.close()
+	w.mail.close()
+	w.appends.close()
 	w.writing.writers.Wait()
 	w.writing.steps.close()
 }
@@ -99,25 +96,16 @@ func (w *World) stopWriters() {
 func (w *World) send(ctx context.Context, d *draft) (world.Committed, error) {
 	r := w.writing.spare.Get().(*request)
 	r.draft, r.err = d, nil
-	w.gate.RLock()
-	if w.closed {
-		w.gate.RUnlock()
-		return world.Committed{}, world.ErrClosed
+	if err := w.commits.put(ctx, r, r.done); err != nil {
+		return world.Committed{}, err
 	}
-	w.writing.requests <- r // the writers drain it, also while the World is being closed
-	w.gate.RUnlock()
-	select {
-	case <-r.done:
-		err := r.err
-		r.draft = nil
-		w.writing.spare.Put(r)
-		if err != nil {
-			return world.Committed{}, err
-		}
-		return d.done, nil
-	case <-ctx.Done():
-		return world.Committed{}, context.Cause(ctx) // the request is the writer's now
+	err := r.err
+	r.draft = nil
+	w.writing.spare.Put(r)
+	if err != nil {
+		return world.Committed{}, err
 	}
+	return d.done, nil
 }
 
 // backend is the server's process behind a connection. Its number may be used again, but not with the same start.
@@ -141,29 +129,10 @@ type writer struct {
 
 func (wr *writer) loop(ctx context.Context) {
 	defer wr.drop()
-	for first := range wr.w.writing.requests {
-		wr.gather(first)
+	for first := range wr.w.commits.out() {
+		wr.batch, _, _ = wr.w.commits.gather(wr.batch[:0], first, func(r *request) int { return r.draft.bytes }, nil)
 		wr.write(ctx, wr.batch)
 		clear(wr.batch)
-	}
-}
-
-// gather takes what has arrived. Those that the last group woke get the processor first: what they send belongs to this group.
-func (wr *writer) gather(first *request) {
-	wr.batch = append(wr.batch[:0], first)
-	bytes := first.draft.bytes
-	runtime.Gosched()
-	for len(wr.batch) < maxGroup && bytes < maxGroupBytes {
-		select {
-		case r, ok := <-wr.w.writing.requests:
-			if !ok {
-				return
-			}
-			wr.batch = append(wr.batch, r)
-			bytes += r.draft.bytes
-		default:
-			return
-		}
 	}
 }
 
