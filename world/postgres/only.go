@@ -41,7 +41,7 @@ func (t *taking) takeOnly(ctx context.Context, q *world.TakeQuery) (world.Taken,
 		switch {
 		case o.holder == nil:
 			return t.giveOnly(ctx, q, o)
-		case o.dead == nil || !*o.dead || round == takeRounds || !t.w.buryAll(ctx, []int64{*o.holder}):
+		case o.dead == nil || !*o.dead || round == takeRounds || !t.w.burials.buryAll(ctx, []int64{*o.holder}):
 			return t.out, nil
 		}
 	}

@@ -31,7 +31,7 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 		if err != nil {
 			return world.Ready{}, err
 		}
-		if round < takeRounds && w.buryAll(ctx, found.dead) {
+		if round < takeRounds && w.burials.buryAll(ctx, found.dead) {
 			continue
 		}
 		out := world.Ready{Now: found.now, Next: found.peers}

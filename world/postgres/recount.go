@@ -23,68 +23,68 @@ var (
 var _ world.Mender = (*World)(nil)
 
 // Mend frees what nobody has and counts runs anew; see [world.Mender].
-func (w *World) Mend(ctx context.Context) ([]world.Finding, error) {
-	owners, err := w.buryLost(ctx)
+func (k *keeper) Mend(ctx context.Context) ([]world.Finding, error) {
+	owners, err := k.buryLost(ctx)
 	if err != nil {
 		return nil, err
 	}
 	counts := 0
-	if err := w.read(ctx, doctorCounts, func(pgx.Rows) error { counts++; return nil }); err != nil {
+	if err := k.read(ctx, doctorCounts, func(pgx.Rows) error { counts++; return nil }); err != nil {
 		return nil, err
 	}
 	if counts > 0 {
-		err = w.recount(ctx)
+		err = k.recount(ctx)
 	}
 	return world.Mended(owners, counts), err
 }
 
 // buryLost hands back what owners have that are not among the workers, as if they had left, and puts rows of the queue aside that are of no run. It tells how
 // many owners there were.
-func (w *World) buryLost(ctx context.Context) (n int, err error) {
+func (k *keeper) buryLost(ctx context.Context) (n int, err error) {
 	var keys []int64
-	if err := w.read(ctx, lostOwners, func(row pgx.Rows) error {
+	if err := k.read(ctx, lostOwners, func(row pgx.Rows) error {
 		var key int64
 		err := row.Scan(&key)
 		keys = append(keys, key)
 		return err
-	}, w.queue.session.class); err != nil {
+	}, schemaClass(k.opt.Schema)); err != nil {
 		return 0, err
 	}
 	for _, key := range keys {
-		if err := w.burial(ctx, func(q *pgx.Batch) {
-			q.Queue(w.sql(setPatience))
-			q.Queue(w.sql(closeLost), key)
+		if err := k.burials.burial(ctx, func(q *pgx.Batch) {
+			q.Queue(k.sql(setPatience))
+			q.Queue(k.sql(closeLost), key)
 		}); err != nil {
 			return n, fmt.Errorf("end worker %d, which is not there: %w", key, err)
 		}
-		if _, err := w.handBack(ctx, key, false); err != nil {
+		if _, err := k.burials.handBack(ctx, key, false); err != nil {
 			return n, fmt.Errorf("hand back what worker %d had, which is not there: %w", key, err)
 		}
 		n++
 	}
-	w.counters.statements.Add(1)
-	_, err = w.pool.Exec(ctx, w.sql(putRunsAside))
-	return n, w.failedRead(err)
+	k.counters.statements.Add(1)
+	_, err = k.pool.Exec(ctx, k.sql(putRunsAside))
+	return n, k.failedRead(err)
 }
 
 // mendTotals counts runs anew where the counts cannot be right.
-func (w *World) mendTotals(ctx context.Context) error {
+func (k *keeper) mendTotals(ctx context.Context) error {
 	wrong := false
-	if err := w.read(ctx, badTotals, func(row pgx.Rows) error { return row.Scan(&wrong) }); err != nil || !wrong {
+	if err := k.read(ctx, badTotals, func(row pgx.Rows) error { return row.Scan(&wrong) }); err != nil || !wrong {
 		return err
 	}
-	return w.recount(ctx)
+	return k.recount(ctx)
 }
 
 // recount counts runs anew. Where another process sums up, or counts, at the same time, it is tried again.
-func (w *World) recount(ctx context.Context) error {
-	return w.persist(ctx, func(ctx context.Context) error {
-		w.counters.statements.Add(1)
-		tx, err := w.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+func (k *keeper) recount(ctx context.Context) error {
+	return k.persist(ctx, func(ctx context.Context) error {
+		k.counters.statements.Add(1)
+		tx, err := k.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, w.sql(recountRuns)); err != nil {
+		if _, err := tx.Exec(ctx, k.sql(recountRuns)); err != nil {
 			_ = tx.Rollback(context.WithoutCancel(ctx))
 			return err
 		}

@@ -63,16 +63,16 @@ func (b *script) writeSegments(rows []segmentRow) {
 }
 
 // sweepSegments deletes what segments have said is not wanted any more.
-func (w *World) sweepSegments(ctx context.Context) error {
+func (k *keeper) sweepSegments(ctx context.Context) error {
 	for more := true; more; {
 		var deleted int64
-		if err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-			deleted, more, err = w.trim(ctx, w.in(tx))
+		if err := k.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+			deleted, more, err = k.trim(ctx, k.in(tx))
 			return err
 		}); err != nil {
 			return err
 		}
-		w.counters.rowsTrimmed.Add(deleted)
+		k.counters.rowsTrimmed.Add(deleted)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ type trimmed struct {
 }
 
 // trim deletes what one transaction may. It reports how many commits, and whether there may be more.
-func (w *World) trim(ctx context.Context, tx txn) (deleted int64, more bool, err error) {
+func (k *keeper) trim(ctx context.Context, tx txn) (deleted int64, more bool, err error) {
 	var due []trimmed
 	rows, left := 0, int64(trimRows)
 	if err := tx.each(ctx, dueTrims, func(row scanner) error {

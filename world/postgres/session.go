@@ -384,7 +384,7 @@ func (h *holding) bury(ctx context.Context, dead map[int64]cause) {
 		h.burial.Lock()
 		defer h.burial.Unlock()
 		for key, why := range dead {
-			if _, err := h.w.bury(ctx, key, why); err != nil {
+			if _, err := h.w.burials.bury(ctx, key, why); err != nil {
 				h.w.queue.session.watchPeers() // whoever looks next goes on
 			}
 		}

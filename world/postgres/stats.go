@@ -22,27 +22,27 @@ var (
 const mostTotals = 5000
 
 // Stats counts; see [world.Admin]. It looks at no run.
-func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
+func (k *keeper) Stats(ctx context.Context) (out world.Stats, err error) {
 	var changes int64
-	if out.Workflows, changes, err = w.countRuns(ctx); err != nil {
+	if out.Workflows, changes, err = k.reader.countRuns(ctx); err != nil {
 		return world.Stats{}, err
 	}
 	if changes > mostTotals {
-		if err := w.sumTotals(ctx); err != nil {
+		if err := k.sumTotals(ctx); err != nil {
 			return world.Stats{}, err
 		}
 	}
-	if err := w.read(ctx, listWorkers, func(row pgx.Rows) error {
+	if err := k.read(ctx, listWorkers, func(row pgx.Rows) error {
 		wk, err := scanWorker(row)
 		out.Workers = append(out.Workers, wk)
 		return err
 	}, idleGrace.Microseconds()); err != nil {
 		return world.Stats{}, err
 	}
-	if err := w.read(ctx, databaseTime, func(row pgx.Rows) error { return row.Scan(&out.Now) }); err != nil {
+	if err := k.read(ctx, databaseTime, func(row pgx.Rows) error { return row.Scan(&out.Now) }); err != nil {
 		return world.Stats{}, err
 	}
-	out.Now, out.Counters = out.Now.UTC(), w.counters.read()
+	out.Now, out.Counters = out.Now.UTC(), k.counters.read()
 	return out, nil
 }
 
@@ -63,10 +63,10 @@ func (rd *reader) countRuns(ctx context.Context) (out []world.WorkflowStats, cha
 }
 
 // sumTotals puts a row for each workflow and status in the place of all that are there. Nobody reads a wrong sum meanwhile, and writers go on.
-func (w *World) sumTotals(ctx context.Context) error {
-	w.counters.statements.Add(1)
-	_, err := w.pool.Exec(ctx, w.sql(sumTotals))
-	return w.failedRead(err)
+func (k *keeper) sumTotals(ctx context.Context) error {
+	k.counters.statements.Add(1)
+	_, err := k.pool.Exec(ctx, k.sql(sumTotals))
+	return k.failedRead(err)
 }
 
 func scanWorker(row pgx.Rows) (wk world.WorkerRow, err error) {

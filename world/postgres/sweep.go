@@ -38,16 +38,26 @@ var (
 	forget          = load("forget")
 )
 
-// sweeping is the delivery that was looked at last for being late.
-type sweeping struct{ atomic.Int64 }
+// keeper keeps house: it deletes what is not wanted any more, counts, and mends what damage has left.
+//
+//   - It owns no row: what it does, another process may do at the same time, or go on with.
+//   - looked is the delivery that was looked at last for being late; whoever begins anew looks at more than it must.
+type keeper struct {
+	*database
+	reader  *reader
+	burials *burials
+	looked  atomic.Int64
+}
+
+func (k *keeper) init(r *reader, b *burials) { k.database, k.reader, k.burials = r.database, r, b }
 
 // Sweep deletes runs whose retention ended, those that ended first before others; see [world.Admin].
-func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
+func (k *keeper) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	for swept < limit {
 		n := min(limit-swept, sweepBatch)
 		var found int
-		if err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-			found, err = w.sweep(ctx, tx, n)
+		if err := k.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+			found, err = k.sweep(ctx, tx, n)
 			return err
 		}); err != nil {
 			return swept, err
@@ -56,22 +66,22 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 			break
 		}
 	}
-	if err := w.sweepSegments(ctx); err != nil {
+	if err := k.sweepSegments(ctx); err != nil {
 		return swept, err
 	}
-	if err := w.sweepLate(ctx); err != nil {
+	if err := k.sweepLate(ctx); err != nil {
 		return swept, err
 	}
-	if err := w.sweepKnown(ctx); err != nil {
+	if err := k.sweepKnown(ctx); err != nil {
 		return swept, err
 	}
-	if err := w.sumTotals(ctx); err != nil {
+	if err := k.sumTotals(ctx); err != nil {
 		return swept, err
 	}
-	if err := w.mendTotals(ctx); err != nil {
+	if err := k.mendTotals(ctx); err != nil {
 		return swept, err
 	}
-	_, err = w.buryLost(ctx)
+	_, err = k.buryLost(ctx)
 	return swept, err
 }
 
@@ -79,11 +89,11 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 const forgetBatch = 100
 
 // sweepKnown forgets deliveries that need not be known any more.
-func (w *World) sweepKnown(ctx context.Context) error {
+func (k *keeper) sweepKnown(ctx context.Context) error {
 	for {
-		before := w.now().Add(-w.opt.KeepDeliveries)
+		before := k.now().Add(-k.opt.KeepDeliveries)
 		var runs []int64
-		if err := w.read(ctx, markedRuns, func(row pgx.Rows) error {
+		if err := k.read(ctx, markedRuns, func(row pgx.Rows) error {
 			var run int64
 			err := row.Scan(&run)
 			runs = append(runs, run)
@@ -92,9 +102,9 @@ func (w *World) sweepKnown(ctx context.Context) error {
 			return err
 		}
 		for _, run := range runs {
-			w.counters.statements.Add(1)
-			if err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-				_, err := tx.Exec(ctx, w.sql(forget), run, before, world.DeliveriesKept)
+			k.counters.statements.Add(1)
+			if err := k.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+				_, err := tx.Exec(ctx, k.sql(forget), run, before, world.DeliveriesKept)
 				return err
 			}); err != nil {
 				return err
@@ -104,11 +114,11 @@ func (w *World) sweepKnown(ctx context.Context) error {
 }
 
 // sweep deletes some runs, in two round trips: the runs, then all that hangs on them.
-func (w *World) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
+func (k *keeper) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 	var keys, changes []int64
 	var workflows, statuses []string
 	var gone draft // of what lists found them by
-	rows, err := tx.Query(ctx, w.sql(sweepRuns), limit)
+	rows, err := tx.Query(ctx, k.sql(sweepRuns), limit)
 	if err != nil {
 		return 0, err
 	}
@@ -127,27 +137,27 @@ func (w *World) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 	}
 	var b pgx.Batch
 	for _, s := range []*statement{sweepTrims, sweepLog, sweepChunks, sweepMail, sweepActs, sweepHooks, sweepDelivered, sweepEndedHooks, sweepTasks, sweepTargets, sweepWaiters} {
-		b.Queue(w.sql(s), keys)
+		b.Queue(k.sql(s), keys)
 	}
 	if lost := gone.sheet.lostBy; len(lost) > 0 {
-		b.Queue(w.sql(deleteAttributes), foundArgs(lost)...)
+		b.Queue(k.sql(deleteAttributes), foundArgs(lost)...)
 	}
-	b.Queue(w.sql(sweepTotals), workflows, statuses, changes)
-	w.counters.statements.Add(int64(1 + b.Len()))
+	b.Queue(k.sql(sweepTotals), workflows, statuses, changes)
+	k.counters.statements.Add(int64(1 + b.Len()))
 	return len(keys), tx.SendBatch(ctx, &b).Close()
 }
 
 // sweepLate deletes mail for runs that are over: its sender looked the run up before the end and committed after it. Each call looks at the next
 // of all mail, and begins anew where it has seen all.
-func (w *World) sweepLate(ctx context.Context) error {
+func (k *keeper) sweepLate(ctx context.Context) error {
 	var last *int64
-	w.counters.statements.Add(1)
-	if err := w.pool.QueryRow(ctx, w.sql(sweepLateMail), w.sweeping.Load(), lateMail).Scan(&last); err != nil {
-		return w.failedRead(err)
+	k.counters.statements.Add(1)
+	if err := k.pool.QueryRow(ctx, k.sql(sweepLateMail), k.looked.Load(), lateMail).Scan(&last); err != nil {
+		return k.failedRead(err)
 	}
 	if last == nil {
 		last = new(int64)
 	}
-	w.sweeping.Store(*last)
+	k.looked.Store(*last)
 	return nil
 }

@@ -97,7 +97,7 @@ func (t *taking) round(ctx context.Context) (again bool, err error) {
 		t.w.crew.forget(t.wk)
 		return false, t.w.notAlive(t.wk.ID)
 	}
-	if t.w.buryAll(ctx, look.dead) {
+	if t.w.burials.buryAll(ctx, look.dead) {
 		return true, nil
 	}
 	t.out.Now = t.w.notBefore(look.now)
@@ -326,13 +326,4 @@ func (t *taking) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
 		}
 		return rows.Err()
 	})
-}
-
-// buryAll ends workers that are dead. It reports whether one was, so that there may be more to take now.
-func (w *World) buryAll(ctx context.Context, dead []int64) (any bool) {
-	for _, key := range dead {
-		buried, err := w.bury(ctx, key, leaseOver)
-		any = any || buried && err == nil // where it failed, whoever looks next goes on
-	}
-	return any
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,22 +21,10 @@ const (
 	defaultLease = 10 * time.Second
 	// idleGrace is for how long a worker that holds nothing need not beat: so long its row may show a lease that is over.
 	idleGrace = 3 * time.Minute
-	// stalledAfter is how long a transaction that keeps a burial waiting may wait for its client.
-	stalledAfter = 500 * time.Millisecond
 )
 
 var (
 	insertWorker = load("insert_worker")
-	setPatience  = load("set_patience")
-	endWorker    = load("end_worker")
-	closeLanes   = load("close_lanes")
-	endStalled   = load("end_stalled")
-	workerEnded  = load("worker_ended")
-	lockWorker   = load("lock_worker")
-	returnRuns   = load("return_runs")
-	returnTasks  = load("return_tasks")
-	deleteLanes  = load("delete_lanes")
-	deleteWorker = load("delete_worker")
 	rejoinWorker = load("rejoin_worker")
 	closeLost    = load("close_lost")
 )
@@ -142,7 +129,7 @@ func (w *World) Leave(ctx context.Context, id string) error {
 		return nil
 	}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		buried, err := w.bury(ctx, wk.key, left)
+		buried, err := w.burials.bury(ctx, wk.key, left)
 		if err == nil && buried {
 			w.crew.forget(wk)
 			return nil
@@ -156,75 +143,4 @@ func (w *World) Leave(ctx context.Context, id string) error {
 		case <-time.After(pause):
 		}
 	}
-}
-
-// cause is why a worker is to be buried. The database judges it once more.
-type cause string
-
-const (
-	left        cause = "left"
-	leaseOver   cause = "lease"   // and it holds something, or has been silent for idleGrace
-	sessionGone cause = "session" // its session lock is not there
-)
-
-// bury ends a worker, unless there is no such cause any more, and hands back what it held. It reports whether the worker is gone: where somebody holds
-// one of its rows just now, it is not yet, and whoever looks next goes on.
-func (w *World) bury(ctx context.Context, key int64, why cause) (buried bool, err error) {
-	fate := "died"
-	if why == left {
-		fate = "left"
-	}
-	var ended *string
-	found := false
-	err = w.burial(ctx, func(q *pgx.Batch) {
-		q.Queue(w.sql(setPatience))
-		q.Queue(w.sql(endWorker), key, fate, string(why), idleGrace.Microseconds(), w.queue.session.class)
-		q.Queue(w.sql(closeLanes), key)
-		q.Queue(w.sql(workerEnded), key).Query(func(rows pgx.Rows) error {
-			_, err := pgx.ForEachRow(rows, []any{&ended}, func() error { found = true; return nil })
-			return err
-		})
-	})
-	if err != nil || !found || ended == nil {
-		return !found, err
-	}
-	return w.handBack(ctx, key, *ended == "died")
-}
-
-// burial makes a transaction that buries. Where it waits for one whose client has stopped in the middle of it, as a process that was stopped by a signal may, that
-// one is ended: what it would have written belongs to the dead.
-func (w *World) burial(ctx context.Context, fill func(q *pgx.Batch)) error {
-	done := make(chan struct{})
-	var stalled sync.WaitGroup
-	stalled.Go(func() {
-		t := time.NewTimer(stalledAfter)
-		defer t.Stop()
-		select {
-		case <-done:
-		case <-t.C:
-			w.counters.statements.Add(1)
-			_, _ = w.pool.Exec(ctx, w.sql(endStalled), []string{w.sql(endWorker), w.sql(closeLanes), w.sql(lockWorker)}, stalledAfter.Microseconds())
-		}
-	})
-	err := w.batch(ctx, fill)
-	close(done)
-	stalled.Wait()
-	return err
-}
-
-// handBack makes what a dead worker held due at once. Where it died, that is counted against the runs that got nowhere since it took them.
-func (w *World) handBack(ctx context.Context, key int64, died bool) (all bool, err error) {
-	var runs, tasks, still int64
-	err = w.burial(ctx, func(q *pgx.Batch) {
-		q.Queue(w.sql(setPatience))
-		q.Queue(w.sql(lockWorker), key)
-		q.Queue(w.sql(returnRuns), key, died).QueryRow(func(row pgx.Row) error { return row.Scan(&runs) })
-		q.Queue(w.sql(returnTasks), key).QueryRow(func(row pgx.Row) error { return row.Scan(&tasks) })
-		q.Queue(w.sql(deleteLanes), key)
-		q.Queue(w.sql(deleteWorker), key).QueryRow(func(row pgx.Row) error { return row.Scan(&still) })
-	})
-	if err == nil { // also where it held nothing: runs that are to be cancelled may have waited for its code
-		w.tell(world.Notice{Kind: world.NoticeWork})
-	}
-	return err == nil && still == 0, err
 }

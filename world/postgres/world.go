@@ -18,6 +18,7 @@ import (
 type World struct {
 	database
 	reader
+	keeper
 
 	stop   context.CancelFunc
 	active sync.WaitGroup // what Open and Join started
@@ -26,11 +27,11 @@ type World struct {
 	mail    line[*sending]
 	appends line[*appending]
 
-	writing  writing // commits: see writer.go
-	queue    queueing
-	crew     crew
-	keys     runKeys
-	sweeping sweeping
+	writing writing // commits: see writer.go
+	queue   queueing
+	crew    crew
+	burials burials
+	keys    runKeys
 
 	listeners world.Listeners
 }
@@ -105,6 +106,8 @@ func prepare(url string, o Options) (*World, error) {
 	w.classes.init(&w.database)
 	w.keys.init(&w.database)
 	w.crew.init(&w.database, w.queue.session.nudge)
+	w.burials.init(&w.database, w.tell)
+	w.keeper.init(&w.reader, &w.burials)
 	w.turning = func() {
 		w.writing.steps.reset()
 		w.queue.session.nudge()
