@@ -21,7 +21,7 @@ func TestTheServersClockSteps(t *testing.T) {
 			return sqlite.Open(filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{Now: clock.Now})
 		},
 		"postgres": func(t *testing.T, clock *clocktest.Clock) (world.World, error) {
-			return postgres.Open(t.Context(), pgtest.New(t, pgtest.Config{NoSync: true}).URL(t), postgres.Options{Now: clock.Now})
+			return postgres.Open(t.Context(), pgtest.URL(t), postgres.Options{Now: clock.Now})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -57,17 +57,18 @@ func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errCut
 }
 
-// TestCutAtEachRequest cuts the connection between a remote worker and its server at its n-th request, for each n until a run gets through uncut.
+// TestCutAtEachRequest cuts the connection between a remote worker and its server at its n-th request, for each n, or a share of them, until a run gets through uncut.
 func TestCutAtEachRequest(t *testing.T) {
 	for _, how := range []string{"before", "after", "blind"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			const most = 100
-			for n := range most {
-				least, cut := cutOnce(t, how, n+1)
+			from, step := sample.Of(t, 4)
+			for n := from; n <= most; n += step {
+				least, cut := cutOnce(t, how, n)
 				if !cut {
-					if n < least {
-						t.Errorf("%d requests were cut, want %d or more: is anything sent?", n, least)
+					if n-1 < least {
+						t.Errorf("%d requests were cut, want %d or more: is anything sent?", n-1, least)
 					}
 					return
 				}
@@ -131,7 +132,7 @@ func overOrFail(t *testing.T, where string, app *stepwell.App, run string) {
 // TestKillRemoteWorkerAtEachCall kills a remote worker before and after its n-th commit, delivery and take; another one goes on when the lease is over.
 func TestKillRemoteWorkerAtEachCall(t *testing.T) {
 	for _, op := range []faults.Op{faults.Commit, faults.Take} {
-		for _, late := range []bool{false, true} {
+		for _, late := range sample.OneFor(t, string(op), false, true) {
 			t.Run(fmt.Sprintf("%s/after=%v", op, late), func(t *testing.T) {
 				t.Parallel()
 				below, dir := memory.New(), t.TempDir()
@@ -333,19 +334,21 @@ func comes(t *testing.T, client *stepwell.App, run string) {
 // TestKillServerAtEachCall kills the server before and after its n-th commit, delivery and take, while a remote worker and a client use it. It is started
 // again; the worker goes on under its lease, or under a new one.
 func TestKillServerAtEachCall(t *testing.T) {
-	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
-	for _, kind := range []string{"sqlite", "postgres"} {
-		for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Take} {
-			for _, late := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/%s/after=%v", kind, op, late), func(t *testing.T) {
-					t.Parallel()
-					o := mission{Dir: t.TempDir(), Listen: freeAddress(t)}
-					if kind == "postgres" {
-						o.DB = cluster.URL(t)
-					}
-					killServers(t, o, op, late)
-				})
-			}
+	cluster := pgtest.Shared(t)
+	type way struct {
+		kind string
+		late bool
+	}
+	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Take} {
+		for _, w := range sample.OneFor(t, string(op), way{"sqlite", false}, way{"sqlite", true}, way{"postgres", false}, way{"postgres", true}) {
+			t.Run(fmt.Sprintf("%s/%s/after=%v", w.kind, op, w.late), func(t *testing.T) {
+				t.Parallel()
+				o := mission{Dir: t.TempDir(), Listen: freeAddress(t)}
+				if w.kind == "postgres" {
+					o.DB = cluster.URL(t)
+				}
+				killServers(t, o, op, w.late)
+			})
 		}
 	}
 }

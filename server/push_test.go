@@ -24,6 +24,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/push"
 	"github.com/stepwell/stepwell/world"
@@ -248,7 +249,7 @@ var tens = stepwell.Define("tens", func(ctx stepwell.Context, in int) (int, erro
 
 // Ten steps are one message, whether a run came before the pushing began or while it goes on.
 func TestPushOneMessageForTenSteps(t *testing.T) {
-	for kind := range kinds {
+	for _, kind := range sample.OneKey(t, kinds) {
 		t.Run(kind, func(t *testing.T) {
 			w := openWorld(t, kind)
 			p := serveFlow(t, w, stepwell.Config{}, tens)
@@ -273,7 +274,7 @@ func TestPushOneMessageForTenSteps(t *testing.T) {
 
 // A thousand things that wake a run while its message is in flight are no message more, and none is lost.
 func TestPushCoalesces(t *testing.T) {
-	for kind := range kinds {
+	for _, kind := range sample.OneKey(t, kinds) {
 		t.Run(kind, func(t *testing.T) {
 			const n = 1000
 			w := openWorld(t, kind)
@@ -324,7 +325,7 @@ func TestPushCoalesces(t *testing.T) {
 
 // Queued steps have messages of their own, and whoever ends one goes on with the run.
 func TestPushQueuedSteps(t *testing.T) {
-	for kind := range kinds {
+	for _, kind := range sample.OneKey(t, kinds) {
 		t.Run(kind, func(t *testing.T) {
 			const n = 12
 			w := openWorld(t, kind)
@@ -366,7 +367,7 @@ func TestPushQueuedSteps(t *testing.T) {
 // TestPushNamesWhatFits: ten parallel steps that do nothing, and one instance with one slot: the first message is for the run and its first step, nine are for the others; none is
 // refused, and none names a run that somebody goes on with.
 func TestPushNamesWhatFits(t *testing.T) {
-	for kind := range kinds {
+	for _, kind := range sample.OneKey(t, kinds) {
 		t.Run(kind, func(t *testing.T) {
 			const n = 10
 			w := openWorld(t, kind)
@@ -391,7 +392,7 @@ func TestPushNamesWhatFits(t *testing.T) {
 
 // A message whose slice is over is followed by another, and the body that ran then is not cut.
 func TestPushYields(t *testing.T) {
-	for kind := range kinds {
+	for _, kind := range sample.OneKey(t, kinds) {
 		t.Run(kind, func(t *testing.T) {
 			w := openWorld(t, kind)
 			var over atomic.Pointer[context.CancelFunc]
@@ -437,7 +438,7 @@ func TestPushYields(t *testing.T) {
 
 // An endpoint that dies in the middle of a body: its run is ready again when its lease is over, and another message has it done. The first body's end is nobody's.
 func TestPushEndpointDies(t *testing.T) {
-	for kind := range kinds {
+	for _, kind := range sample.OneKey(t, kinds) {
 		t.Run(kind, func(t *testing.T) {
 			w := openWorld(t, kind)
 			begun, free := make(chan struct{}, 2), make(chan struct{})
@@ -485,7 +486,7 @@ func TestPushEndpointDies(t *testing.T) {
 
 // A cancel that the server takes reaches the body at the endpoint.
 func TestPushCancel(t *testing.T) {
-	for kind := range kinds {
+	for _, kind := range sample.OneKey(t, kinds) {
 		t.Run(kind, func(t *testing.T) {
 			w := openWorld(t, kind)
 			begun, cause := make(chan struct{}, 1), make(chan error, 1)
@@ -549,7 +550,7 @@ func TestPushCancelGoesToTheCode(t *testing.T) {
 
 // After failures in a row nothing is sent, until the endpoint says that it is well; then one message is tried, and all go on.
 func TestPushCircuit(t *testing.T) {
-	for kind := range kinds {
+	for _, kind := range sample.OneKey(t, kinds) {
 		t.Run(kind, func(t *testing.T) {
 			w := openWorld(t, kind)
 			p := serveFlow(t, w, stepwell.Config{}, tens)

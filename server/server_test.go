@@ -19,16 +19,16 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"go.uber.org/goleak"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/remote/wire"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { pgtest.Main(m, pgtest.Config{NoSync: true}) }
 
 // order is the input of the workflow of the tests.
 type order struct {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -173,17 +174,20 @@ func (s *spoiler) didAll() bool {
 }
 
 func TestWireUnderFire(t *testing.T) {
-	for kind, open := range map[string]func(testing.TB) world.World{"sqlite": kinds["sqlite"], "postgres": openPostgres} {
-		t.Run(kind, func(t *testing.T) {
+	fronts := map[string]func(t *testing.T) []world.World{
+		"sqlite":   func(t *testing.T) []world.World { return []world.World{kinds["sqlite"](t)} },
+		"postgres": func(t *testing.T) []world.World { return []world.World{openPostgres(t)} },
+		"two servers": func(t *testing.T) []world.World {
+			a, b := openPair(t, pgtest.URL(t))
+			return []world.World{a, b}
+		},
+	}
+	for _, front := range sample.OneKey(t, fronts) {
+		t.Run(front, func(t *testing.T) {
 			t.Parallel()
-			wireUnderFire(t, open(t))
+			wireUnderFire(t, fronts[front](t)...)
 		})
 	}
-	t.Run("two servers", func(t *testing.T) {
-		t.Parallel()
-		a, b := openPair(t, pgtest.New(t, pgtest.Config{NoSync: true}).URL(t))
-		wireUnderFire(t, a, b)
-	})
 }
 
 // wireUnderFire has a server in front of each World of one storage.

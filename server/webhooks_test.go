@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
@@ -130,7 +131,7 @@ func (r *rig) hits(method, path, body string, headers ...string) *reply {
 // TestWebhookRequest: what was sent is what is received, and comes back as the workflow's answer; credentials stay out of the log.
 func TestWebhookRequest(t *testing.T) {
 	t.Parallel()
-	for kind := range kinds {
+	for _, kind := range sample.OneKey(t, kinds) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, kind, Options{Keys: testKeys(t)})

@@ -103,19 +103,19 @@ func serveTwice(t testing.TB, db string) (open func() balanced) {
 
 // Two servers of one database are a world.
 func TestRemoteWorldOfTwoServers(t *testing.T) {
-	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
+	cluster := pgtest.Shared(t)
 	worldtest.RunOver(t, func(tb testing.TB) world.World {
 		return serveTwice(tb, cluster.URL(tb))()
-	}, sample.Share(t, 8))
+	}, sample.Share(t, 10))
 }
 
 func TestRemoteWorkersOfTwoServers(t *testing.T) {
-	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
+	cluster := pgtest.Shared(t)
 	pair := func(tb testing.TB) (a, b world.World) {
 		open := serveTwice(tb, cluster.URL(tb))
 		return open(), open()
 	}
-	t.Run("shared", func(t *testing.T) { t.Parallel(); worldtest.RunShared(t, pair) })
+	t.Run("shared", func(t *testing.T) { t.Parallel(); worldtest.RunSharedSome(t, pair, sample.Share(t, 3)) })
 	t.Run("workers", func(t *testing.T) { t.Parallel(); worldtest.RunWorkers(t, pair) })
 }
 
@@ -124,7 +124,7 @@ func TestRemoteWorkersOfTwoServers(t *testing.T) {
 // ran once.
 func TestRemoteAppOutlivesKilledServer(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
+	cluster := pgtest.Shared(t)
 	key, err := keyring.NewKey("k1")
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func (c copying) both(r *http.Request) (unread []byte, answer *http.Response, er
 
 // What comes to two servers is done once, and who sent it hears so from either: no step begins again, and no start is refused for its own sake.
 func TestCopiesComeToTwoServers(t *testing.T) {
-	a, b := openPair(t, pgtest.New(t, pgtest.Config{NoSync: true}).URL(t))
+	a, b := openPair(t, pgtest.URL(t))
 	urls := []string{serveWorld(t, a, Options{}), serveWorld(t, b, Options{})}
 	w := openRemote(t, urls[0], remote.Options{Transport: copying{newByTurns(t, urls...)}})
 	var bodies atomic.Int64
@@ -313,7 +313,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 // that lists it, and moves: a run before the worker's first heartbeat, without a new lease, and a task of a run that its worker works on meanwhile.
 func TestTakesComeToTwoServers(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.New(t, pgtest.Config{NoSync: true})
+	cluster := pgtest.Shared(t)
 	for what, gives := range map[string]func(*wire.Taken) bool{
 		"run":  func(taken *wire.Taken) bool { return len(taken.Runs) > 0 },
 		"task": func(taken *wire.Taken) bool { return len(taken.Tasks) > 0 },

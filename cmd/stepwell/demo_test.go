@@ -4,11 +4,13 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,18 +18,32 @@ import (
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-// build builds the program and returns its path.
+// build returns the path of the program, which is built once for all tests.
 func build(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "stepwell")
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// builtIn is the directory of the program, once it was built; TestMain removes it.
+var builtIn string
+
+var built = sync.OnceValues(func() (path string, err error) {
+	if builtIn, err = os.MkdirTemp("", "stepwell-built-"); err != nil {
+		return "", err
+	}
+	path = filepath.Join(builtIn, "stepwell")
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
 	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return path
-}
+	return path, nil
+})
 
 // demo runs the demo with dir for its temporary files.
 func demo(t *testing.T, program, dir string, args ...string) (code int, stdout, stderr string, took time.Duration) {

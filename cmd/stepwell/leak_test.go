@@ -12,5 +12,16 @@ func TestMain(m *testing.M) {
 	if code := os.Getenv(letterCode); code != "" {
 		os.Exit(work(code))
 	}
-	pgtest.Main(m, pgtest.Config{NoSync: true})
+	pgtest.Main(tests{m}, pgtest.Config{NoSync: true})
+}
+
+// tests remove the program that they built.
+type tests struct{ *testing.M }
+
+func (m tests) Run() int {
+	code := m.M.Run()
+	if builtIn != "" {
+		_ = os.RemoveAll(builtIn)
+	}
+	return code
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -98,23 +99,38 @@ type rig struct {
 	ctx   context.Context // bounds all waiting
 }
 
-// everywhere runs a test on each kind of world, and in each mode where that is quick.
+// cell is a kind of world and a mode in which a test runs there.
+type cell struct {
+	kind
+	mode mode
+}
+
+// cells are each of some worlds in each of some modes.
+func cells(on []kind, in []mode) (all []cell) {
+	for _, k := range on {
+		for _, m := range in {
+			all = append(all, cell{k, m})
+		}
+	}
+	return all
+}
+
+// everywhere runs a test in memory, in one of the modes, and on one of the other worlds: on a file, or encrypted. With -sample.all it is run in
+// memory in each mode, and on all of the others.
 func everywhere(t *testing.T, test func(r *rig)) {
-	across(t, kinds[:1], modes, test)
-	across(t, kinds[1:], modes[:1], test)
-	across(t, []kind{sealed}, modes[2:], test)
+	in(t, cells(kinds[:1], modes), test)
+	in(t, append(cells(kinds[1:], modes[:1]), cell{sealed, modes[2]}), test)
 }
 
-// everyWay runs a test on each kind of world with the cache on and off, and strictly where that is quick: so the answers at the edges are held.
+// everyWay is everywhere with the cache on and off on files, too: so the answers at the edges are held.
 func everyWay(t *testing.T, test func(r *rig)) {
-	across(t, kinds[:1], modes, test)
-	across(t, kinds[1:], modes[:2], test)
-	across(t, []kind{sealed}, modes[1:2], test)
+	in(t, cells(kinds[:1], modes), test)
+	in(t, append(cells(kinds[1:], modes[:2]), cell{sealed, modes[1]}), test)
 }
 
-// onWorlds runs a test on each kind of world, in the default mode.
+// onWorlds runs a test on one kind of world, or each of them, in the default mode.
 func onWorlds(t *testing.T, test func(r *rig)) {
-	for _, k := range kinds {
+	for _, k := range sample.One(t, kinds...) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, k.open, modes[0].set, test)
@@ -122,15 +138,16 @@ func onWorlds(t *testing.T, test func(r *rig)) {
 	}
 }
 
-// across runs a test on each of some worlds in each of some modes.
-func across(t *testing.T, on []kind, in []mode, test func(r *rig)) {
-	for _, k := range on {
-		for _, m := range in {
-			t.Run(k.name+"/"+m.name, func(t *testing.T) {
-				t.Parallel()
-				bubble(t, k.open, m.set, test)
-			})
-		}
+// across runs a test on one of some worlds in one of some modes, or in all of these.
+func across(t *testing.T, on []kind, modes []mode, test func(r *rig)) { in(t, cells(on, modes), test) }
+
+// in runs a test in one of some cells, or in each.
+func in(t *testing.T, some []cell, test func(r *rig)) {
+	for _, c := range sample.OneFor(t, some[0].name, some...) {
+		t.Run(c.name+"/"+c.mode.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, c.open, c.mode.set, test)
+		})
 	}
 }
 

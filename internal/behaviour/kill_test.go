@@ -34,7 +34,7 @@ const leastCommits = 13
 // TestKillBeforeAndAfterEachCall kills the worker before and after its k-th commit, delivery and take, for each k, or a share of them, until it gets through alive.
 func TestKillBeforeAndAfterEachCall(t *testing.T) {
 	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Take} {
-		for _, late := range []bool{false, true} {
+		for _, late := range sample.OneFor(t, string(op), false, true) {
 			t.Run(fmt.Sprintf("%s/after=%v", op, late), func(t *testing.T) {
 				t.Parallel()
 				killAtEachCall(t, victim{Op: op, Late: late})
@@ -85,7 +85,11 @@ func TestKillInsideEachBody(t *testing.T) {
 	for half := range 2 {
 		t.Run(fmt.Sprint("half=", half), func(t *testing.T) {
 			t.Parallel()
+			try := sample.Share(t, 3)
 			for i := half; i < len(bodies); i += 2 {
+				if !try(i/2 + 1) {
+					continue
+				}
 				if _, died := killOnce(t, victim{Body: bodies[i]}); !died {
 					t.Errorf("body %s: it was not reached", bodies[i])
 				}

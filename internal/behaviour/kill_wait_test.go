@@ -212,7 +212,7 @@ func script(ctx context.Context, app *stepwell.App) []func() (bool, error) {
 // TestKillWhileRunsWait kills the worker before and after its k-th commit, for each k until it gets through alive, and inside each body.
 func TestKillWhileRunsWait(t *testing.T) {
 	bin := withoutRace(t)
-	for _, late := range []bool{false, true} {
+	for _, late := range sample.One(t, false, true) {
 		t.Run(fmt.Sprintf("commit/after=%v", late), func(t *testing.T) {
 			t.Parallel()
 			const least, most = 12, 80

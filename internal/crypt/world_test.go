@@ -108,7 +108,7 @@ func nameless(events []world.Event) {
 }
 
 func TestWorld(t *testing.T) {
-	worldtest.RunOver(t, func(t testing.TB) world.World { return quiet{crypt.Wrap(memory.New(), ring(t, own))} }, sample.Share(t, 2))
+	worldtest.RunOver(t, func(t testing.TB) world.World { return quiet{crypt.Wrap(memory.New(), ring(t, own))} }, sample.Share(t, 4))
 }
 
 // Encryption gives on all that a world can do.

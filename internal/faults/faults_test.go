@@ -23,7 +23,7 @@ func TestAbilities(t *testing.T) {
 
 // TestTransparent: without a plan, a world with failpoints is a world like any other.
 func TestTransparent(t *testing.T) {
-	worldtest.RunOver(t, func(testing.TB) world.World { return faults.New(memory.New(), nil) }, sample.Share(t, 2))
+	worldtest.RunOver(t, func(testing.TB) world.World { return faults.New(memory.New(), nil) }, sample.Share(t, 6))
 }
 
 func birth(run string) *world.Commit {

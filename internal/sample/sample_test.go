@@ -31,3 +31,23 @@ func TestOf(t *testing.T) {
 		t.Errorf("all: from %d by %d", first, step)
 	}
 }
+
+func TestOne(t *testing.T) {
+	seen := map[string]bool{}
+	for s := range uint64(100) {
+		*seed = s + 1
+		got, again := One(t, "a", "b", "c"), OneKey(t, map[string]int{"a": 1, "c": 3, "b": 2})
+		if len(got) != 1 || len(again) != 1 || got[0] != again[0] {
+			t.Fatalf("seed %d: got %v, then %v", s+1, got, again)
+		}
+		seen[got[0]] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("only %v are ever tried", seen)
+	}
+	*all = true
+	defer func() { *all = false }()
+	if got := One(t, "a", "b", "c"); len(got) != 3 {
+		t.Errorf("all: %v", got)
+	}
+}

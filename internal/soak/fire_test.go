@@ -48,14 +48,14 @@ var faults = []string{
 	"hold", "hold end", "refuse",
 }
 
-// burn does harm for a while. The server is restarted at each third of that time, or every half minute if that is sooner.
+// burn does harm for a while, and a minute longer at most where each kind was not yet done. The server is restarted at each third of that time, or every half minute if that is sooner.
 func (f *fire) burn(ctx context.Context, d time.Duration) error {
 	f.proxy.Rule(f.rule)
 	defer f.proxy.Rule(nil)
 	every := min(d/3, 30*time.Second)
 	end, restart := time.Now().Add(d), time.Now().Add(every)
 	var bag []string
-	for time.Now().Before(end) && ctx.Err() == nil {
+	for (time.Now().Before(end) || len(f.missing()) > 0 && time.Now().Before(end.Add(time.Minute))) && ctx.Err() == nil {
 		for place := range workers {
 			if err := f.crew.check(place); err != nil {
 				return err

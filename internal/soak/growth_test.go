@@ -28,7 +28,7 @@ import (
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-var growthTime = flag.Duration("soak.growth", 30*time.Second, "how long TestNothingGrows runs workflows")
+var growthTime = flag.Duration("soak.growth", 15*time.Second, "how long TestNothingGrows runs workflows")
 
 // What a process may have more after the second part of the time than after the first: caches that were not full yet.
 const (

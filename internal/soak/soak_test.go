@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	soakTime = flag.Duration("soak.time", 30*time.Second, "how long TestLedgerUnderFire does harm")
+	soakTime = flag.Duration("soak.time", 12*time.Second, "how long TestLedgerUnderFire does harm, at least")
 	soakSeed = flag.Uint64("soak.seed", 0, "seed of its faults; 0: a new one")
 	pooled   = flag.Bool("soak.pooler", false, "with pgbouncer in transaction mode between the proxy and the server")
 )
@@ -198,6 +198,15 @@ func examine(t *testing.T, q *inquest, p *producer, f *fire, trail *trail) {
 // enough holds the fire to having burnt: a test that did no harm would prove nothing.
 func (f *fire) enough(t *testing.T) {
 	t.Helper()
+	if missing := f.missing(); len(missing) > 0 {
+		t.Errorf("%v: not often enough for a proof: %v, %+v", missing, f.counts, f.proxy.Counts())
+	}
+}
+
+// missing lists what has not burnt often enough.
+func (f *fire) missing() (missing []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	c := f.proxy.Counts()
 	for what, n := range map[string]int{
 		"restart":    f.counts["restart"] - 1, // twice at least
@@ -210,9 +219,10 @@ func (f *fire) enough(t *testing.T) {
 		"hold":       c.Held,
 	} {
 		if n < 1 {
-			t.Errorf("%s: not often enough for a proof: %v, %+v", what, f.counts, c)
+			missing = append(missing, what)
 		}
 	}
+	return missing
 }
 
 // tellStuck says why runs are not over.

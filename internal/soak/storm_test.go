@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/internal/sample"
 )
 
 // stormFlow is innocent, and slow to say so: its code needs a while before anything of it can be recorded, as that of a run with a long log does.
@@ -26,14 +27,14 @@ var stormFlow = stepwell.Define("storm", func(ctx stepwell.Context, n int64) (in
 
 // TestStormUnderFire kills each worker some tenths of a second after its start, without a pause, and then lets the last one live: all runs complete soon.
 func TestStormUnderFire(t *testing.T) {
-	for _, name := range []string{"sqlite", "postgres"} {
+	for _, name := range sample.One(t, "sqlite", "postgres") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := "sqlite:" + filepath.Join(t.TempDir(), "storm.db")
 			if name == "postgres" {
 				url = pgtest.New(t, pgtest.Config{}).URL(t)
 			}
-			storm(t, url, *soakTime/10)
+			storm(t, url, max(*soakTime/10, 3*time.Second))
 		})
 	}
 }

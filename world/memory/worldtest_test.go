@@ -25,7 +25,7 @@ func TestWorldWithoutAbilities(t *testing.T) {
 			t.Fatalf("got %+v, want a world without abilities", got)
 		}
 		return w
-	}, sample.Share(t, 4))
+	}, sample.Share(t, 6))
 }
 
 func TestForgetting(t *testing.T) {

@@ -4,7 +4,6 @@ package postgres
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/worldtest"
 )
@@ -164,12 +164,16 @@ func (d *damagedSchema) Orphan(t testing.TB, run string) {
 	}
 }
 
-var allDamage = flag.Bool("damage.all", false, "try all kinds of damage, not one in eight")
-
 // TestDamage changes each column of each table, in each way; unless told otherwise, some of them. See worldtest.RunDamage for what that covers.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	worldtest.RunDamage(t, schemaToDamage(t), worldtest.SomeDamage(t, *allDamage))
+	worldtest.RunDamage(t, schemaToDamage(t), someDamage(t))
+}
+
+// someDamage picks one in 24 kinds of damage.
+func someDamage(t *testing.T) func(table, column, how string) bool {
+	try, i := sample.Share(t, 24), 0
+	return func(string, string, string) bool { i++; return try(i) }
 }
 
 // TestMending changes what lies beside the logs: see worldtest.RunMending.

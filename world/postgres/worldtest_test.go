@@ -34,7 +34,7 @@ func TestWorldThroughPooler(t *testing.T) {
 			t.Error("the pooler was not seen")
 		}
 		return w
-	}, sample.Share(t, 3))
+	}, sample.Share(t, 8))
 }
 
 func TestForgetting(t *testing.T) {

@@ -5,13 +5,13 @@ package sqlite
 import (
 	"database/sql"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/worldtest"
 )
@@ -199,12 +199,16 @@ func (d *damagedFile) Orphan(t testing.TB, run string) {
 	}
 }
 
-var allDamage = flag.Bool("damage.all", false, "try all kinds of damage, not one in eight")
-
 // TestDamage changes each column of each table, in each way; unless told otherwise, some of them. See worldtest.RunDamage for what that covers.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	worldtest.RunDamage(t, &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")}, worldtest.SomeDamage(t, *allDamage))
+	worldtest.RunDamage(t, &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")}, someDamage(t))
+}
+
+// someDamage picks one in 24 kinds of damage.
+func someDamage(t *testing.T) func(table, column, how string) bool {
+	try, i := sample.Share(t, 24), 0
+	return func(string, string, string) bool { i++; return try(i) }
 }
 
 // TestMending changes what lies beside the log: see worldtest.RunMending.

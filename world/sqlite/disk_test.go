@@ -237,7 +237,7 @@ func TestEachCallOfTheDiskFails(t *testing.T) {
 			if kind == "ENOSPC" && faultvfs.NoSpace(op) == 0 {
 				continue
 			}
-			for i := range 10 * *diskCases {
+			for i := range 4 * *diskCases {
 				seed, share, fails := rnd.Uint64(), rnd.Float64(), 1
 				if i%3 == 2 {
 					fails = 1 + rnd.IntN(20)
@@ -296,7 +296,7 @@ func TestPowerCuts(t *testing.T) {
 	t.Parallel()
 	seed := seedOf(t)
 	rnd := rand.New(rand.NewPCG(seed, 3))
-	for i := range 6 * *diskCases {
+	for i := range 3 * *diskCases {
 		seed, faulty := rnd.Uint64(), i%3 > 0
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()

@@ -122,17 +122,30 @@ func runTopics(t *testing.T, open func(testing.TB) world.World, over bool, try f
 // RunShared holds two World objects on one storage to the contract: a, which has workers, and b, beside it, which only reads and
 // sends, as a command line does. open returns a fresh pair each time.
 func RunShared(t *testing.T, open func(testing.TB) (a, b world.World)) {
-	runPairs(t, slices.Concat(shared, beside), open)
+	RunSharedSome(t, open, func(int) bool { return true })
+}
+
+// RunSharedSome is [RunShared] with those checks alone that try says by their number, from 1.
+func RunSharedSome(t *testing.T, open func(testing.TB) (a, b world.World), try func(check int) bool) {
+	runPairs(t, slices.Concat(shared, beside), open, try)
 }
 
 // RunWorkers holds two World objects on one storage to the contract, where both may have workers: a world for many processes passes it
 // beside [RunShared]. open returns a fresh pair each time; both may be the same object.
 func RunWorkers(t *testing.T, open func(testing.TB) (a, b world.World)) {
-	runPairs(t, workers, open)
+	RunWorkersSome(t, open, func(int) bool { return true })
 }
 
-func runPairs(t *testing.T, checks []sharedCheck, open func(testing.TB) (a, b world.World)) {
-	for _, c := range checks {
+// RunWorkersSome is [RunWorkers] with those checks alone that try says by their number, from 1.
+func RunWorkersSome(t *testing.T, open func(testing.TB) (a, b world.World), try func(check int) bool) {
+	runPairs(t, workers, open, try)
+}
+
+func runPairs(t *testing.T, checks []sharedCheck, open func(testing.TB) (a, b world.World), try func(check int) bool) {
+	for i, c := range checks {
+		if !try(i + 1) {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			t.Log("law:", c.law)
