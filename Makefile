@@ -31,7 +31,7 @@ check: ## format, vet for three systems, staticcheck, the house rules
 	go test -count=1 ./internal/lint
 
 # A process that the detector watches would sleep for a second as it exits.
-test: ## everything, with the race detector (PKG=./world/... for a part, TESTFLAGS=-short)
+test: ## all tests, with the race detector; of cases that are alike a share, by a printed seed (PKG=./world/... for a part, TESTFLAGS=-short)
 	@command -v gcc >/dev/null || command -v clang >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; \
 		else echo "the race detector needs a C compiler: install gcc or clang"; exit 1; fi; }
@@ -47,17 +47,17 @@ test-versions: ## a third of the suite of worlds on the oldest PostgreSQL and on
 		if dir=$$(go run ./internal/tools/postgres $$v); then echo "PostgreSQL $$v"; PATH=$$dir:$$PATH go test -count=1 -run '^TestWorld$$' ./world/postgres -world.share=$(SHARE); \
 		else echo "NOT TESTED: PostgreSQL $$v could not be fetched"; fi; done
 
-soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, the same on PostgreSQL 14 and 18; processes that must not grow for as long; SEEDS (default 200) simulations on PostgreSQL; clocks that step; bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
+soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, the same on PostgreSQL 14 and 18; processes that must not grow for as long; all cases of the tests that try a share of them; SEEDS (default 200) simulations on PostgreSQL; clocks that step; bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
 	@internal/pgtest/install.sh
-	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -soak.time=$(SOAK) $(SOAKFLAGS)
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -sample.all -soak.time=$(SOAK) $(SOAKFLAGS)
 	$(MAKE) test-versions SHARE=1
-	for v in $(VERSIONS); do dir=$$(go run ./internal/tools/postgres $$v); PATH=$$dir:$$PATH CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -soak.time=$(SOAK) $(SOAKFLAGS); done
+	for v in $(VERSIONS); do dir=$$(go run ./internal/tools/postgres $$v); PATH=$$dir:$$PATH CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -sample.all -soak.time=$(SOAK) $(SOAKFLAGS); done
 	CGO_ENABLED=1 go test -count=1 -timeout 0 -v -run NothingGrows ./internal/soak -soak.growth=$(SOAK)
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestSimulationOnPostgres ./internal/behaviour -sim.postgres=$(SEEDS)
 	CGO_ENABLED=1 go test $(RACE) -count=10 -timeout 0 -v -run 'ClockSteps' ./world/postgres ./world/sqlite ./server
 	go test -count=1 -timeout 0 -run TestAlike ./world/sqlite ./world/postgres -alike.count=200
-	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestWireUnderFire ./server -wire.time=$(SOAK)
-	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestKill|TestWaitingHoldsNothing|TestRemoteWorld|TestWorldThroughPooler|TestWorld(WithoutAbilities)?$$' ./internal/behaviour ./server ./world/memory ./world/postgres ./internal/crypt ./internal/faults -sample.all
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestWireUnderFire ./server -sample.all -wire.time=$(SOAK)
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 ./internal/behaviour ./server ./world/memory ./world/postgres ./world/sqlite ./internal/crypt ./internal/faults -sample.all
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestSimulation$$' ./internal/behaviour -sim.seeds=5000
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run 'TestEachCallOfTheDiskFails|TestPowerCuts' ./world/sqlite -disk.cases=20
 

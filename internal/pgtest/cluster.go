@@ -50,6 +50,7 @@ type Cluster struct {
 
 	mu     sync.Mutex
 	server *process // nil while it is stopped
+	free   []string // databases that are empty, for the next tests
 }
 
 // startup is how long a server may take to accept connections, recovery included. It bounds a failure; nothing is measured with it.

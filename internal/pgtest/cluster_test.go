@@ -206,3 +206,33 @@ func TestNewestFirst(t *testing.T) {
 		t.Errorf("got %s, %v, want version 17", got, err)
 	}
 }
+
+// TestReused: the next test has a database of one that is over, and nothing of what was in it; where that test left more than schemas, it has another one.
+func TestReused(t *testing.T) {
+	c := New(t, Config{NoSync: true})
+	oids := map[string]int{}
+	for _, step := range []struct{ name, leaves string }{
+		{"first", "create schema s; create table s.t (i int); create function s.f() returns int language sql as 'select 1'"},
+		{"second", "create table t (i int)"},
+		{"third", "create schema s; alter database %s set work_mem = '7MB'"},
+		{"fourth", ""},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			url := c.URL(t)
+			conn := connect(t, c.AdminURL(url))
+			oids[step.name] = value[int](t, conn, "select oid::int from pg_database where datname = current_database()")
+			if n := value[int](t, conn, "select count(*) from pg_class where oid >= 16384"); n != 0 {
+				t.Errorf("it has %d tables", n)
+			}
+			if got := value[string](t, conn, "show work_mem"); got != "4MB" {
+				t.Errorf("its work_mem is %s", got)
+			}
+			if step.leaves != "" {
+				execute(t, conn, strings.ReplaceAll(step.leaves, "%s", value[string](t, conn, "select current_database()")))
+			}
+		})
+	}
+	if oids["first"] != oids["second"] || oids["second"] == oids["third"] || oids["third"] == oids["fourth"] {
+		t.Errorf("got databases %v, want the second test to have the first one's, and no other one another's", oids)
+	}
+}

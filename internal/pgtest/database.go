@@ -17,19 +17,21 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// URL makes a fresh, empty database and returns its URL. It is dropped when the test is over, with force: connections that the test
-// left open end. Its owner, whom the URL logs in as, is no superuser: what passes here needs none.
+// URL makes a fresh, empty database and returns its URL. It is gone when the test is over: connections that the test left open end. Its owner, whom the URL logs in as, is no superuser: what passes here needs none.
 func (c *Cluster) URL(t testing.TB) string {
 	t.Helper()
-	database, err := c.Create(t.Context(), t.Name())
-	if err != nil {
-		t.Fatal(err)
+	name := databaseName(t.Name())
+	database := c.ownerURL(name)
+	if !c.reused(t.Context(), name) {
+		if err := c.create(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Cleanup(func() {
 		if !c.running() {
 			return // it goes with the cluster
 		}
-		if err := c.Drop(context.Background(), database); err != nil {
+		if err := c.release(context.Background(), database); err != nil {
 			t.Errorf("%v\n%s", err, c.Log())
 		}
 	})

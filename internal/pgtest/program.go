@@ -23,14 +23,18 @@ func (c *Cluster) Close() error { return c.remove() }
 // Create makes a fresh, empty database whose name tells what it is for, and returns its URL. [Cluster.URL] is the same for a test.
 func (c *Cluster) Create(ctx context.Context, what string) (database string, err error) {
 	name := databaseName(what)
+	return c.ownerURL(name), c.create(ctx, name)
+}
+
+func (c *Cluster) create(ctx context.Context, name string) error {
 	sql := "create database " + name
 	if c.owner != "" {
 		sql += " owner " + c.owner
 	}
 	if err := c.Exec(ctx, sql); err != nil {
-		return "", fmt.Errorf("make a database on %s: %w\n%s", c.admin.Host, err, c.Log())
+		return fmt.Errorf("make a database on %s: %w\n%s", c.admin.Host, err, c.Log())
 	}
-	return c.ownerURL(name), nil
+	return nil
 }
 
 // Drop drops a database of [Cluster.Create], with force: connections that are still open end.

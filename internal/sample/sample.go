@@ -5,21 +5,28 @@ import (
 	"flag"
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 )
 
 var (
 	all  = flag.Bool("sample.all", false, "try all cases of the tests that usually try a share of them")
-	seed = flag.Uint64("sample.seed", 0, "which share; 0: another each time")
+	seed = flag.Uint64("sample.seed", 0, "which share; 0: what STEPWELL_TEST_SEED says, or another each time")
 )
 
 // All reports whether tests are to try all of their cases.
 func All() bool { return *all }
 
 // drawn is the seed of this process, where none was given.
-var drawn = sync.OnceValue(func() uint64 { return 1 + rand.Uint64()>>33 })
+var drawn = sync.OnceValue(func() uint64 {
+	if s, err := strconv.ParseUint(os.Getenv("STEPWELL_TEST_SEED"), 10, 64); err == nil {
+		return s
+	}
+	return 1 + rand.Uint64()>>33
+})
 
 // source is where the draws of a test come from: others than those of other tests, and the same ones each time for a seed. It says what the seed is.
 func source(t testing.TB, of int, purpose string) *rand.Rand {

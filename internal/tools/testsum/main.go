@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -36,13 +37,17 @@ type summary struct {
 	out                           io.Writer
 	output                        map[[2]string]*strings.Builder // by package and test
 	open                          map[[2]string]bool             // begun and not ended
+	seeds                         map[string]string              // by package: which share of its cases it tried
 	pkgs, pkgsFailed              int
 	tests, testsFailed, testsSkip int
 }
 
+// seeded is how a test says which share of its cases it tries: see package sample.
+var seeded = regexp.MustCompile(`-sample\.seed=\d+`)
+
 // run copies what matters from in to out and reports whether all is well.
 func run(in io.Reader, out io.Writer) bool {
-	s := summary{out: out, output: make(map[[2]string]*strings.Builder), open: make(map[[2]string]bool)}
+	s := summary{out: out, output: make(map[[2]string]*strings.Builder), open: make(map[[2]string]bool), seeds: make(map[string]string)}
 	start := time.Now()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<20)
@@ -80,6 +85,9 @@ func (s *summary) add(e event) {
 			s.output[key] = b
 		}
 		b.WriteString(e.Output)
+		if seed := seeded.FindString(e.Output); seed != "" {
+			s.seeds[e.Package] = " " + seed
+		}
 	case "build-output":
 		fmt.Fprint(s.out, e.Output)
 	case "build-fail":
@@ -135,7 +143,7 @@ func (s *summary) pkg(e event, key [2]string) {
 			delete(s.open, k)
 		}
 	}
-	fmt.Fprintf(s.out, "%-5s %s %.1fs\n", map[string]string{"pass": "ok", "fail": "FAIL"}[e.Action], e.Package, e.Elapsed)
+	fmt.Fprintf(s.out, "%-5s %s %.1fs%s\n", map[string]string{"pass": "ok", "fail": "FAIL"}[e.Action], e.Package, e.Elapsed, s.seeds[e.Package])
 }
 
 // unfinished counts what began and never ended: the go command itself was ended.

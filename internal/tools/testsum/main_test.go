@@ -44,6 +44,8 @@ func TestRun(t *testing.T) {
 		"cut off test": {`{"Action":"run","Package":"p","Test":"TestB"}`, false, []string{"p TestB did not end"}, ""},
 		"not JSON":     {"go: no such directory\n" + pass + `{"Action":"pass","Package":"p"}`, true, []string{"go: no such directory"}, ""},
 		"nothing":      {"", false, []string{"FAIL"}, ""},
+		"seed": {strings.Replace(pass, "quiet", "one case in 3: -sample.seed=17 for the same ones", 1) + `{"Action":"pass","Package":"p","Elapsed":1.5}`, true,
+			[]string{"ok    p 1.5s -sample.seed=17\n"}, "one case"},
 		"skip is said": {`{"Action":"run","Package":"p","Test":"TestS"}
 {"Action":"output","Package":"p","Test":"TestS","Output":"not today\n"}
 {"Action":"skip","Package":"p","Test":"TestS"}
