@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -219,14 +220,14 @@ func TestAStrangerIsNotCancelledForAChildThatLost(t *testing.T) {
 	})
 }
 
-// TestKilledWhileChildrenLose: the worker dies before and after its k-th commit, for each k, and another one goes on. The children are asked once, and not without
+// TestKilledWhileChildrenLose: the worker dies before or after its k-th commit, for each k, and another one goes on. The children are asked once, and not without
 // the commit that says why.
 func TestKilledWhileChildrenLose(t *testing.T) {
 	for how := range lostHow {
 		if how == "at once" {
 			continue // its children never begin
 		}
-		for _, after := range []bool{false, true} {
+		for _, after := range sample.OneFor(t, how, false, true) {
 			t.Run(fmt.Sprintf("%s/after=%t", how, after), func(t *testing.T) {
 				t.Parallel()
 				k := 1
