@@ -215,7 +215,7 @@ func walkFail(r *rig) {
 			r.Errorf("%s: got %s, want %v", path, a.body, want)
 		}
 	}
-	if a := r.want(200, "POST", "/v1/bulk/retry", `{"filter": {"origin": "o5"}, "dryRun": true}`); a.get("count") != 1.0 || a.get("runs.0.id") != again {
+	if a := r.want(200, "POST", "/v1/bulk/retry", `{"filter": {"origin": "o5"}, "dryRun": true}`); a.get("count") != 1.0 || a.get("runs.0.run") != again || a.get("runs.0.result") != "matched" {
 		r.Errorf("bulk by origin: got %s, want %v", a.body, again)
 	}
 	r.refused(400, "INVALID", "GET", "/v1/runs?origin=a%20b", "")
@@ -268,7 +268,7 @@ func walkBulk(r *rig) {
 	filter := `"filter": {"workflow": "later", "input": {"who": {"name": "x1"}}}`
 	before := r.events()
 	a := r.want(200, "POST", "/v1/bulk/cancel", `{`+filter+`, "dryRun": true}`)
-	if a.get("runs.2.id") != "l1" || a.get("runs.3") != nil || a.get("done") != 0.0 || a.get("count") != 3.0 || a.get("atLeast") != nil {
+	if a.get("runs.2.run") != "l1" || a.get("runs.3") != nil || a.get("done") != 0.0 || a.get("count") != 3.0 || a.get("atLeast") != nil {
 		r.Errorf("dry run: got %s, want l5 l3 l1 and nothing done", a.body)
 	}
 	if a := r.want(200, "POST", "/v1/bulk/cancel", `{`+filter+`, "dryRun": true, "limit": 1}`); a.get("count") != 1.0 || a.get("atLeast") != true || a.get("cursor") == nil {
@@ -299,7 +299,7 @@ func walkBulk(r *rig) {
 		r.Errorf("bulk cancel by pages: got %v done, want 7", n)
 	}
 	a = r.want(200, "POST", "/v1/bulk/retry", `{"filter": {"workflow": "order", "status": ["completed"]}}`)
-	if a.get("refused") != 1.0 || a.get("runs.0.error.code") != "INVALID" {
+	if a.get("refused") != 1.0 || a.get("runs.0.code") != "INVALID" || a.get("runs.0.result") != "refused" {
 		r.Errorf("bulk retry of what did not fail: got %s, want it refused", a.body)
 	}
 	r.refused(400, "INVALID", "POST", "/v1/bulk/cancel", `{}`)

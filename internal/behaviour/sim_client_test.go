@@ -70,7 +70,11 @@ func (s *simulation) start(ctx context.Context, r *simStart, rnd *rand.Rand) {
 		return
 	}
 	err = s.insist(ctx, rnd, func(app *stepwell.App) error {
-		_, err := app.Start(ctx, "sim", input, stepwell.RunID(r.ID), stepwell.Version(1), stepwell.Timeout(r.Timeout))
+		opts := []stepwell.StartOption{stepwell.RunID(r.ID), stepwell.Version(1)}
+		if r.Timeout != 0 {
+			opts = append(opts, stepwell.Timeout(r.Timeout))
+		}
+		_, err := app.Start(ctx, "sim", input, opts...)
 		return err
 	}, stepwell.ErrRunExists)
 	if err != nil && !errors.Is(err, stepwell.ErrRunExists) {
