@@ -120,10 +120,7 @@ func TestManyChildrenHoldLittle(t *testing.T) {
 		open     = 8 << 10  // at most, of a child that its parent waits for, with a result that it has not read
 		programs = 16 << 20 // at most, of a process with nothing to do
 	)
-	n := int64(4000)
-	if testing.Short() {
-		n = 2000
-	}
+	const n = int64(4000)
 	bin := buildProgram(t, "github.com/stepwell/stepwell/internal/tools/children")
 	r := playChildren(t, bin, "-n", strconv.FormatInt(n, 10), "-waiting")
 	if got, want := r.Waiting.Heap-r.Idle.Heap, n*waiting+cached*machine; got > want {
