@@ -215,8 +215,16 @@ func (w *World) appendAlone(ctx context.Context, m *appending) error {
 		case err == nil && a.Len() == 0: // a reset alone
 			m.written, m.done.First = true, least
 		case err == nil && !m.written:
-			if err := find(); err != nil || m.written {
+			repeated := false
+			if err := t.each(ctx, lastChunks, func(row scanner) error {
+				l, err := scanLast(row)
+				repeated = a.Repeats(l.step, l.attempt, l.pos)
 				return err
+			}, m.run, a.Stream); err != nil {
+				return err
+			}
+			if repeated {
+				return find()
 			}
 			return closedStream(a)
 		}
@@ -246,6 +254,19 @@ func (w *World) whyNotHeld(ctx context.Context, tx txn, a *world.Append) error {
 	return noWriter(a)
 }
 
+// lastChunk is the last batch of a stream.
+type lastChunk struct {
+	idx, n  int64
+	kind    world.ChunkKind
+	step    string
+	attempt int
+	pos     int64
+}
+
+func scanLast(row scanner) (l lastChunk, err error) {
+	return l, row.Scan(&l.idx, &l.n, &l.kind, &l.step, &l.attempt, &l.pos)
+}
+
 // resetChunks makes void what earlier attempts wrote, if the append says so, and writes the mark that tells of it. It returns the lowest number that
 // may follow.
 func (w *World) resetChunks(ctx context.Context, tx txn, m *appending) (least int64, err error) {
@@ -256,12 +277,9 @@ func (w *World) resetChunks(ctx context.Context, tx txn, m *appending) (least in
 	var next int64
 	open := true
 	if err := tx.each(ctx, lastChunks, func(row scanner) error {
-		var at, n int64
-		var kind, step string
-		var attempt int
-		err := row.Scan(&at, &n, &kind, &step, &attempt)
-		next = at + n
-		open = !world.ChunkKind(kind).Closes() || a.Voids(step, attempt) && at >= a.From
+		l, err := scanLast(row)
+		next = l.idx + l.n
+		open = !l.kind.Closes() || a.Voids(l.step, l.attempt) && l.idx >= a.From
 		return err
 	}, m.run, a.Stream); err != nil {
 		return 0, err

@@ -165,12 +165,13 @@ func (d *draft) claim(ctx context.Context, tx txn, key int64, events []world.Eve
 	}
 	var s sheet
 	h.free(key, &s)
+	s.overHooks = hookRows(key, h.over)
 	b := &script{db: &d.w.database}
 	b.freeHooks(&s)
 	if err := tx.run(ctx, b); err != nil || len(h.born) == 0 {
 		return err
 	}
-	n, err := tx.exec(ctx, claimHooks, hookArgs(h.rows(key))...)
+	n, err := tx.exec(ctx, claimHooks, hookArgs(hookRows(key, h.born))...)
 	if err == nil && n != int64(len(h.born)) {
 		return errAgain
 	}

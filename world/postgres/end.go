@@ -25,7 +25,12 @@ func (d *draft) end(r *run, e *world.Event, birth bool) error {
 	}
 	if r.hooks {
 		s.noHooks = append(s.noHooks, r.key)
-		s.hooks = slices.DeleteFunc(s.hooks, func(h hookRow) bool { return h.run == r.key }) // their tokens were free: nobody else has them
+		s.hooks = slices.DeleteFunc(s.hooks, func(h hookRow) bool { // their tokens were free: nobody else has them
+			if h.run == r.key {
+				s.overHooks = append(s.overHooks, h)
+			}
+			return h.run == r.key
+		})
 	}
 	s.ended = append(s.ended, row)
 	d.total(r.workflow, row.status, 1)

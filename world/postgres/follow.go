@@ -65,6 +65,7 @@ func (d *draft) continued(r *run) {
 // hookChanges is what a list of events does to the hooks of a run.
 type hookChanges struct {
 	born     []*world.Event // and not over
+	over     []*world.Event // born and over
 	disposed []string       // of those that were there before
 	segment  bool           // those that were there before are over, but for kept
 	kept     []string
@@ -75,20 +76,30 @@ func (h *hookChanges) follow(e *world.Event) {
 	case world.HookCreated:
 		h.born = append(h.born, e)
 	case world.HookDisposed:
-		n := len(h.born)
-		h.born = slices.DeleteFunc(h.born, func(b *world.Event) bool { return b.ID == e.ID })
-		if len(h.born) == n {
+		if !h.end(func(b *world.Event) bool { return b.ID == e.ID }) {
 			h.disposed = append(h.disposed, e.ID)
 		}
 	case world.RunContinued:
 		listed := func(id string) bool { return slices.Contains(e.Next.Hooks, id) }
-		h.born = slices.DeleteFunc(h.born, func(b *world.Event) bool { return !listed(b.ID) })
+		h.end(func(b *world.Event) bool { return !listed(b.ID) })
 		if !h.segment {
 			h.segment, h.kept = true, slices.Clone(e.Next.Hooks)
 		} else {
 			h.kept = slices.DeleteFunc(h.kept, func(id string) bool { return !listed(id) })
 		}
 	}
+}
+
+// end ends those of the hooks born here that match, and reports whether there are any.
+func (h *hookChanges) end(match func(*world.Event) bool) (any bool) {
+	h.born = slices.DeleteFunc(h.born, func(b *world.Event) bool {
+		over := match(b)
+		if over {
+			h.over, any = append(h.over, b), true
+		}
+		return over
+	})
+	return any
 }
 
 // hooks puts changes of hooks on the sheet, unless they are made already.
@@ -98,7 +109,8 @@ func (d *draft) hooks(r *run, h *hookChanges, put bool) {
 		h.free(r.key, s)
 	}
 	if put {
-		s.hooks = append(s.hooks, h.rows(r.key)...)
+		s.overHooks = append(s.overHooks, hookRows(r.key, h.over)...)
+		s.hooks = append(s.hooks, hookRows(r.key, h.born)...)
 	}
 	r.hooks = r.hooks || len(h.born) > 0
 }
@@ -113,9 +125,9 @@ func (h *hookChanges) free(run int64, s *sheet) {
 	}
 }
 
-func (h *hookChanges) rows(run int64) []hookRow {
-	rows := make([]hookRow, len(h.born))
-	for i, e := range h.born {
+func hookRows(run int64, born []*world.Event) []hookRow {
+	rows := make([]hookRow, len(born))
+	for i, e := range born {
 		rows[i] = hookRow{token: e.Token, id: clean(e.ID), run: run, meta: e.Payload, created: e.Time}
 	}
 	return rows

@@ -26,6 +26,7 @@ var (
 	keepHooks      = load("keep_hooks")
 	deleteRunHooks = load("delete_run_hooks")
 	insertHooks    = load("insert_hooks")
+	insertOver     = load("insert_over_hooks")
 	insertAwaits   = load("insert_awaits")
 	insertParents  = load("insert_parents")
 	deleteWaiters  = load("delete_waiters")
@@ -42,33 +43,34 @@ var (
 
 // sheet is what is to be written: rows for each statement.
 type sheet struct {
-	births   []birthRow
-	queued   []queueRow // of births
-	locked   []lockRow
-	updated  []queueRow
-	released []releaseRow
-	left     []int64 // runs that leave the queue
-	log      []logRow
-	mail     []mailRow
-	held     []taskEndRow
-	noTasks  []int64 // runs that lose all tasks
-	dropped  []stepRow
-	tasks    []taskRow
-	disposed []stepRow
-	kept     []stepRow // runs in a new segment, with the JSON of the hooks that go on
-	noHooks  []int64
-	hooks    []hookRow
-	awaits   []awaitRow
-	parents  []parentRow
-	noAwaits []int64 // runs that await nothing any more
-	ended    []endRow
-	attrs    []attrRow
-	foundBy  []foundRow // what lists find runs by from now on
-	lostBy   []foundRow // and no more
-	segments []segmentRow
-	sent     []sentRow
-	chunks   []chunkRow
-	totals   []totalRow
+	births    []birthRow
+	queued    []queueRow // of births
+	locked    []lockRow
+	updated   []queueRow
+	released  []releaseRow
+	left      []int64 // runs that leave the queue
+	log       []logRow
+	mail      []mailRow
+	held      []taskEndRow
+	noTasks   []int64 // runs that lose all tasks
+	dropped   []stepRow
+	tasks     []taskRow
+	disposed  []stepRow
+	kept      []stepRow // runs in a new segment, with the JSON of the hooks that go on
+	noHooks   []int64
+	hooks     []hookRow
+	overHooks []hookRow // born and over
+	awaits    []awaitRow
+	parents   []parentRow
+	noAwaits  []int64 // runs that await nothing any more
+	ended     []endRow
+	attrs     []attrRow
+	foundBy   []foundRow // what lists find runs by from now on
+	lostBy    []foundRow // and no more
+	segments  []segmentRow
+	sent      []sentRow
+	chunks    []chunkRow
+	totals    []totalRow
 }
 
 type queueRow struct {
@@ -193,6 +195,7 @@ func (s *sheet) add(o *sheet) {
 	s.disposed = append(s.disposed, o.disposed...)
 	s.kept = append(s.kept, o.kept...)
 	s.noHooks = append(s.noHooks, o.noHooks...)
+	s.overHooks = append(s.overHooks, o.overHooks...)
 	s.hooks = append(s.hooks, o.hooks...)
 	s.awaits = append(s.awaits, o.awaits...)
 	s.parents = append(s.parents, o.parents...)
@@ -212,7 +215,7 @@ func (s *sheet) clear() {
 	*s = sheet{
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
-		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], awaits: s.awaits[:0], parents: s.parents[:0],
+		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], overHooks: s.overHooks[:0], awaits: s.awaits[:0], parents: s.parents[:0],
 		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0],
 	}
 }
@@ -415,6 +418,7 @@ func (b *script) freeHooks(s *sheet) {
 	b.put(len(s.disposed), deleteHooks, func() []any { return stepArgs(s.disposed) })
 	b.put(len(s.kept), keepHooks, func() []any { return stepArgs(s.kept) })
 	b.put(len(s.noHooks), deleteRunHooks, func() []any { return []any{s.noHooks} })
+	b.put(len(s.overHooks), insertOver, func() []any { return hookArgs(s.overHooks) })
 }
 
 func hookArgs(rows []hookRow) []any {

@@ -131,5 +131,6 @@ func (w *World) listReady(ctx context.Context, found *looked, q *world.ReadyQuer
 		}
 		out.Items = append(out.Items, n)
 	}
+	rules.SortReady(out.Items, out.Now) // by name, as keys do not know them
 	return nil
 }

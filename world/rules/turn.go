@@ -79,12 +79,18 @@ func (t *Turns) Pick(all []Candidate, now time.Time, n int) (chosen []int) {
 	return chosen
 }
 
+// SortReady puts what is ready in the order in which it would be taken, about. Of equals it is that of their names.
+func SortReady(items []world.ReadyItem, now time.Time) {
+	slices.SortStableFunc(items, func(a, b world.ReadyItem) int {
+		return cmp.Or(cmp.Compare(level(b.Priority, b.Due, now), level(a.Priority, a.Due, now)), a.Due.Compare(b.Due),
+			cmp.Compare(a.Run, b.Run), cmp.Compare(a.Step, b.Step))
+	})
+}
+
 // ListReady puts what could be taken on a list, in the order in which it would be, about: it is not fair across workflows. What is there twice is listed
 // once, and the list is cut at a limit.
 func ListReady(r *world.Ready, items []world.ReadyItem, limit int) {
-	slices.SortStableFunc(items, func(a, b world.ReadyItem) int {
-		return cmp.Or(cmp.Compare(level(b.Priority, b.Due, r.Now), level(a.Priority, a.Due, r.Now)), a.Due.Compare(b.Due))
-	})
+	SortReady(items, r.Now)
 	type key struct{ run, step string }
 	seen := make(map[key]bool, len(items))
 	for i := range items {

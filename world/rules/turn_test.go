@@ -92,8 +92,8 @@ func TestListReady(t *testing.T) {
 		return world.ReadyItem{Run: run, Priority: priority, Due: now.Add(-ago)}
 	}
 	list := world.Ready{Now: now}
-	rules.ListReady(&list, []world.ReadyItem{item("a", 0, 2), item("b", 1, 0), item("a", 0, 1), item("c", 0, time.Minute), item("d", 0, 0)}, 3)
-	if diff := cmp.Diff([]world.ReadyItem{item("c", 0, time.Minute), item("b", 1, 0), item("a", 0, 2)}, list.Items); diff != "" || !list.More {
+	rules.ListReady(&list, []world.ReadyItem{item("d", 0, 2), item("a", 0, 2), item("b", 1, 0), item("a", 0, 1), item("c", 0, time.Minute), item("e", 0, 0)}, 4)
+	if diff := cmp.Diff([]world.ReadyItem{item("c", 0, time.Minute), item("b", 1, 0), item("a", 0, 2), item("d", 0, 2)}, list.Items); diff != "" || !list.More {
 		t.Errorf("more: %t\n%s", list.More, diff)
 	}
 }

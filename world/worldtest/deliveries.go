@@ -229,11 +229,21 @@ var deliveries = []check{
 				r.Fatalf("%s: got %+v, want the one of the run that ended last", token, got)
 			}
 		}
+		third := k.bear("greet")
+		third.append(hookCreated("hook_1", "t7"), world.Event{Type: world.HookDisposed, ID: "hook_1"}, hookCreated("hook_2", "t7"),
+			world.Event{Type: world.HookDisposed, ID: "hook_2"}, hookCreated("hook_3", "t8"),
+			world.Event{Type: world.RunContinued, Payload: jsonText(`1`), Next: &world.Continuation{}}, hookCreated("hook_4", "t9"))
+		third.append(hookCreated("hook_5", "t10"), world.Event{Type: world.RunCompleted, Payload: jsonText(`1`)})
+		for token, id := range map[string]string{"t7": "hook_2", "t8": "hook_3", "t9": "hook_4", "t10": "hook_5"} {
+			if got := ended(token); len(got) != 1 || !got[0].Ended || got[0].ID != id {
+				r.Fatalf("%s: got %+v, want %s, which was over in the commit of its birth", token, got, id)
+			}
+		}
 		r.same(len(ended("unknown")), 0, "hooks with an unknown token")
 		rows, err := r.w.Hooks(r.ctx, world.HookQuery{Token: "t1"})
 		r.must(err, "hooks")
 		r.same(len(rows), 0, "active hooks")
-		third := k.bear("greet", withRetention(time.Millisecond))
+		third = k.bear("greet", withRetention(time.Millisecond))
 		third.append(hookCreated("hook_5", "t5"), hookCreated("hook_6", "t1"))
 		third.end()
 		first.end()

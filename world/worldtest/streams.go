@@ -245,10 +245,15 @@ var streams = []check{
 		}
 		s.write(s.withStream("a", "", 3))
 		r.reads(s.run, "a", "0:1 step_1/1", "1:error no more step_1/1")
+		code := s.streaming("b", "", 0)
+		s.write(s.withStream("b", world.ChunkClose, 1))
+		_, err := r.w.Append(r.ctx, code.add(2)) // code counts nothing: it is at position 0 again
+		r.refused(err, world.ErrStreamClosed, "append by code to a closed stream")
+		r.reads(s.run, "b", "0:1 /0", "1:close /0")
 		rows, err := r.w.StreamsOf(r.ctx, s.run)
 		r.must(err, "streams")
-		if len(rows) != 1 || rows[0].Closed != world.ChunkError || rows[0].Next != 2 {
-			r.Fatalf("streams: got %+v, want one that was closed with an error", rows)
+		if len(rows) != 2 || rows[0].Closed != world.ChunkError || rows[0].Next != 2 {
+			r.Fatalf("streams: got %+v, want two, the first closed with an error", rows)
 		}
 		r.same(r.chunks(s.run, "a", 1, 0)[0].Error, &world.Error{Message: "no more", Code: "GONE"}, "its error")
 	}},
