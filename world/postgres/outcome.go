@@ -30,7 +30,7 @@ func (w *World) Outcome(ctx context.Context, c *world.Commit) (done world.Commit
 	if r == nil {
 		return done, missing
 	}
-	if len(c.Events) == 0 && c.Release != nil {
+	if len(c.Events) == 0 {
 		err = w.releaseOutcome(ctx, c, r, missing)
 	} else {
 		done, err = w.rowOutcome(ctx, c, r, missing)
@@ -71,7 +71,7 @@ func (w *World) rowOutcome(ctx context.Context, c *world.Commit, r *run, missing
 	switch {
 	case !found && c.First > r.last:
 		return done, missing
-	case !found || id != c.ID || len(c.Events) == 0:
+	case !found || id != c.ID:
 		return done, lost(c)
 	}
 	done.Events = c.Told(events)

@@ -3,6 +3,7 @@
 package worldtest
 
 import (
+	cmpx "cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // Alike says how many sequences of calls are made on two worlds.
@@ -288,7 +290,12 @@ func (p *pair) look() {
 	_, _ = both(p, fmt.Sprintf("ready %+v", q), func(_ world.World, i int) (world.Ready, error) {
 		got, err := p.able[i].ReadyReader.Ready(ctx, q)
 		next[i], got.Next = got.Next, time.Time{}
-		return got, err
+		inOrder := slices.Clone(got.Items)
+		if rules.SortReady(inOrder, got.Now); !slices.Equal(inOrder, got.Items) {
+			p.differ(fmt.Sprintf("ready: world %d lists %+v out of their order", i, got.Items))
+		}
+		slices.SortFunc(got.Items, func(a, b world.ReadyItem) int { return cmpx.Or(cmpx.Compare(a.Run, b.Run), cmpx.Compare(a.Step, b.Step)) })
+		return got, err // since when something is due differs a little, and so does the order
 	})
 	p.notLater(next, "ready")
 	p.said = p.said[:said]

@@ -343,7 +343,7 @@ func (d *drawing) task() {
 
 func (d *drawing) hook() {
 	for _, h := range d.open() {
-		if d.oneIn(2) {
+		if d.oneIn(2) && !d.asked(h.ID) {
 			d.add(world.Event{Type: world.HookDisposed, ID: h.ID})
 			return
 		}
@@ -412,6 +412,11 @@ func (d *drawing) chunk() {
 // asks reports whether the commit asks for what only the world can decide: what is answered stands behind all that it writes.
 func (d *drawing) asks() bool { return len(d.c.Conditions) > 0 }
 
+// asked reports whether it is open still whether the commit makes an entity.
+func (d *drawing) asked(id string) bool {
+	return slices.ContainsFunc(d.c.Conditions, func(c world.Condition) bool { return d.c.Events[c.Event].ID == id })
+}
+
 // over reports whether the commit has ended what was open before it.
 func (d *drawing) over() bool {
 	return slices.ContainsFunc(d.c.Events, func(e world.Event) bool { return e.Type == world.RunContinued })
@@ -443,8 +448,14 @@ func (p *pair) commitStale() {
 	default:
 		c.Worker = p.anyWorker()
 	}
-	if c.Birth() {
-		c.First = 1
+	switch s := p.state(c.Run); {
+	case c.Birth(): // of a run that is swept by now, perhaps: it is the newest then
+		c.First, c.Events = 1, slices.Clone(c.Events)
+		for i := range c.Events {
+			c.Events[i].Time = p.logTime(time.Time{})
+		}
+	case s != nil && c.First == s.Seq+1: // it would be taken, and is of another log
+		c.First++
 	}
 	_, _ = p.write(&c, nil)
 }
