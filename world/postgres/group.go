@@ -304,8 +304,8 @@ func (b *script) write(s *sheet) {
 	b.writeAwaits(s)
 	b.writeAttributes(s)
 	b.writeSegments(s.segments)
+	b.writeSent(s.sent) // before results: who goes on by one has what was sent before it
 	b.writeEnds(s)
-	b.writeSent(s.sent)
 	b.writeChunks(s.chunks, nil)
 	b.put(len(s.totals), insertTotals, func() []any {
 		return []any{

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -273,7 +274,7 @@ func (p *pair) commitOwned() {
 func (d *drawing) mail() (rows [2][]int64) {
 	var own [2][]world.Mail
 	_, _ = both(d.pair, "beat of "+d.c.Worker, func(w world.World, i int) (world.Beat, error) {
-		b, err := w.Beat(d.Context(), world.BeatQuery{Worker: d.c.Worker})
+		b, err := d.beatOf(w, world.BeatQuery{Worker: d.c.Worker})
 		for _, m := range b.Mail {
 			if m.Run == d.c.Run {
 				own[i] = append(own[i], m)
@@ -299,6 +300,13 @@ func (d *drawing) mail() (rows [2][]int64) {
 		}
 	}
 	return rows
+}
+
+// beatOf beats, and sorts the mail: that of each run is in order.
+func (p *pair) beatOf(w world.World, q world.BeatQuery) (world.Beat, error) {
+	b, err := w.Beat(p.Context(), q)
+	slices.SortStableFunc(b.Mail, func(a, b world.Mail) int { return strings.Compare(a.Run, b.Run) })
+	return b, err
 }
 
 func (d *drawing) step() {
@@ -551,7 +559,7 @@ func (p *pair) beat() {
 	for _, t := range p.tasks {
 		q.Tasks = append(q.Tasks, world.TaskKey{Run: t.Run, Step: t.Step, Attempt: t.Attempt})
 	}
-	_, _ = both(p, fmt.Sprintf("beat %+v", q), func(w world.World, _ int) (world.Beat, error) { return w.Beat(p.Context(), q) })
+	_, _ = both(p, fmt.Sprintf("beat %+v", q), func(w world.World, _ int) (world.Beat, error) { return p.beatOf(w, q) })
 }
 
 func (p *pair) sweep() {

@@ -149,6 +149,18 @@ var relatives = []check{
 		r.same(one.result("step_2"), world.ResultFor(&end.Events[0], "step_2"), "result")
 		r.same(two.result("step_1"), world.ResultFor(&end.Events[0], "step_1"), "result")
 	}},
+	{"what a run sends as it ends arrives before its result", "in the order of the body: who goes on by the result has what was sent", func(r *rig) {
+		k := r.worker("greet")
+		target, s := k.bear("greet"), k.bear("greet")
+		s.await("step_1", target.run)
+		c := target.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`1`)})
+		c.Send = []world.Delivery{*signal(s.run, "", "sent")}
+		target.write(c)
+		mail := s.mail()
+		if len(mail) != 2 || mail[0].Events[0].Name != "sent" || mail[1].Events[0].ID != "step_1" {
+			r.Fatalf("got %+v, want what was sent, then the result", mail)
+		}
+	}},
 	{"an await of a run that is over is answered at once", "its result is appended behind the commit's events", func(r *rig) {
 		k := r.worker("greet")
 		target, s := k.bear("greet"), k.bear("greet")
