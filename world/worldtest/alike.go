@@ -106,7 +106,10 @@ type owned struct {
 
 const (
 	alikeLease = 100 * time.Hour
-	near       = 25 * time.Second // what a world's clock says is compared so far; no other time of a sequence is so near to now
+
+	// What a world's clock says is compared so far: no other time of a sequence lies between before and after.
+	before = 25 * time.Second
+	after  = 50 * time.Minute
 )
 
 func newPair(t testing.TB, slow bool, reference, other world.World) *pair {
@@ -229,12 +232,13 @@ func (p *pair) differ(how string) {
 func (p *pair) comparing() []cmp.Option {
 	return []cmp.Option{
 		cmp.Transformer("time", func(t time.Time) string {
+			clocks := func(d time.Duration) bool { return -before < d && d < after }
 			switch d := t.Sub(p.began); {
 			case t.IsZero():
 				return ""
-			case d.Abs() < near:
+			case clocks(d):
 				return "now"
-			case (d - alikeLease).Abs() < near:
+			case clocks(d - alikeLease):
 				return "the end of a lease"
 			default:
 				return d.String()
@@ -252,7 +256,7 @@ func (p *pair) comparing() []cmp.Option {
 
 // notLater compares when to look again. A world may say too early: whoever looks finds nothing then.
 func (p *pair) notLater(next [2]time.Time, what string) {
-	if at, other := next[0], next[1]; !at.IsZero() && !(p.slow && at.Sub(p.began) > alikeLease-near) && (other.IsZero() || other.After(at.Add(near))) {
+	if at, other := next[0], next[1]; !at.IsZero() && !(p.slow && at.Sub(p.began) > alikeLease-before) && (other.IsZero() || other.After(at.Add(before))) {
 		p.differ(fmt.Sprintf("%s: the next is due at %s, the other world says %s", what, at, other))
 	}
 }
