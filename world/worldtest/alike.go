@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/rules"
 )
 
 // Alike says how many sequences of calls are made on two worlds.
@@ -294,8 +293,8 @@ func (p *pair) look() {
 	_, _ = both(p, fmt.Sprintf("ready %+v", q), func(_ world.World, i int) (world.Ready, error) {
 		got, err := p.able[i].ReadyReader.Ready(ctx, q)
 		next[i], got.Next = got.Next, time.Time{}
-		inOrder := slices.Clone(got.Items)
-		if rules.SortReady(inOrder, got.Now); !slices.Equal(inOrder, got.Items) {
+		level := func(r world.ReadyItem) int64 { return int64(r.Priority) + int64(got.Now.Sub(r.Due)/time.Minute) }
+		if !slices.IsSortedFunc(got.Items, func(a, b world.ReadyItem) int { return cmpx.Or(cmpx.Compare(level(b), level(a)), a.Due.Compare(b.Due)) }) {
 			p.differ(fmt.Sprintf("ready: world %d lists %+v out of their order", i, got.Items))
 		}
 		slices.SortFunc(got.Items, func(a, b world.ReadyItem) int { return cmpx.Or(cmpx.Compare(a.Run, b.Run), cmpx.Compare(a.Step, b.Step)) })
