@@ -28,7 +28,10 @@ type Taken struct {
 	Runs  []TakenRun
 	Tasks []Task
 	Next  time.Time // when the next run or task of these classes and steps is due; zero: none that is known
-	More  bool      // the limits cut it: something is ready still; take again when there is room
+
+	// More: the limits cut it, and something is ready still; take again when there is room. Who has room for no run at all is told of what is due, and
+	// perhaps not of what mail makes ready, which is costly to find.
+	More bool
 }
 
 // TakenRun is one run that the worker now owns.

@@ -297,7 +297,9 @@ func (p *pair) look() {
 		if !slices.IsSortedFunc(got.Items, func(a, b world.ReadyItem) int { return cmpx.Or(cmpx.Compare(level(b), level(a)), a.Due.Compare(b.Due)) }) {
 			p.differ(fmt.Sprintf("ready: world %d lists %+v out of their order", i, got.Items))
 		}
-		slices.SortFunc(got.Items, func(a, b world.ReadyItem) int { return cmpx.Or(cmpx.Compare(a.Run, b.Run), cmpx.Compare(a.Step, b.Step)) })
+		slices.SortFunc(got.Items, func(a, b world.ReadyItem) int {
+			return cmpx.Or(cmpx.Compare(a.Run, b.Run), cmpx.Compare(a.Step, b.Step))
+		})
 		return got, err // since when something is due differs a little, and so does the order
 	})
 	p.notLater(next, "ready")

@@ -134,7 +134,10 @@ func (p *pair) take(q world.TakeQuery) {
 		got, err := w.Take(p.Context(), q)
 		next[i], got.Next = got.Next, time.Time{}
 		if p.slow {
-			got.More, given = false, got
+			given = got
+		}
+		if p.slow || q.Runs == 0 { // see Taken.More
+			got.More = false
 		}
 		return got, err
 	})
