@@ -70,13 +70,13 @@ func listen(w *World) *listener {
 		_ = f.Truncate(0)
 	}
 	l := &listener{w: w, f: f, quit: make(chan struct{})}
-	w.ticked.Store(int64(time.Since(epoch)))
+	w.crew.watch(true)
 	l.done.Go(l.watch)
 	return l
 }
 
 func (l *listener) watch() {
-	defer l.w.ticked.Store(0)
+	defer l.w.crew.watch(false)
 	news := []world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}}
 	size, last, looked := l.size(), time.Now(), time.Now()
 	timer := time.NewTimer(bellBusy)
@@ -88,7 +88,7 @@ func (l *listener) watch() {
 		case <-timer.C:
 		}
 		now := time.Now()
-		l.w.tick()
+		l.w.crew.tick()
 		if now.Sub(looked) >= lookEvery && !lost {
 			looked = now
 			if err := l.w.lookAtAll(); err != nil { // workers hear of it when they beat: they do now

@@ -38,7 +38,7 @@ var _ world.Doctor = (*World)(nil)
 
 // Examine makes all checks; see [world.Doctor].
 func (w *World) Examine(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
-	now := w.now()
+	now := w.crew.now()
 	for _, c := range []struct {
 		name string
 		look func(c *conn, now time.Time) (world.Finding, error)

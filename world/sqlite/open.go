@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/rules"
 )
 
 // Options set a world up. The zero value is what an application wants.
@@ -73,17 +72,10 @@ type World struct {
 	readers  chan *conn // free connections; capacity Options.Readers, all of them are in it when nobody reads
 	writer   *writer    // of the writer goroutine alone
 
-	mu      sync.Mutex
-	clock   world.Clock
-	stepped time.Duration      // by which the system's clock was set forward
-	workers map[string]*worker // those that joined here and are alive, by ID
-	turns   rules.Turns
+	crew crew
 
-	lock   *workerLock  // of the worker process; nil before the first Join; of the writer goroutine
-	bell   *listener    // nil while no worker is here; of the writer goroutine
-	locked atomic.Bool  // this is the worker process, and knows all workers that are alive
-	ticked atomic.Int64 // of tick: when the watch looked last, since epoch; 0: nobody watches
-	voided bool         // what the worker process before this one left is ended; of the writer goroutine
+	lock *workerLock // of the worker process; nil before the first Join; of the writer goroutine
+	bell *listener   // nil while no worker is here; of the writer goroutine
 
 	files     files
 	listeners world.Listeners
@@ -126,8 +118,8 @@ func Open(path string, options ...Options) (*World, error) {
 		spare:    sync.Pool{New: newRequest},
 		requests: make(chan *request, maxGroup),
 		readers:  make(chan *conn, o.Readers),
-		workers:  make(map[string]*worker),
 	}
+	w.crew.init(o.Now, w.harken, w.hush)
 	w.files.begin(path, func(why error) { w.complain("the database is lost", "err", why) })
 	c, err := w.connect()
 	if err != nil {
@@ -225,41 +217,8 @@ func (w *World) Close() error {
 	return errors.Join(append(errs, w.writer.close())...)
 }
 
-// now is the world's clock. A system clock that steps back moves nothing back.
-func (w *World) now() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.nowLocked()
-}
-
-func (w *World) nowLocked() time.Time {
-	system := time.Now()
-	if w.opt.Now != nil {
-		system = w.opt.Now()
-	}
-	now, stepped := w.clock.Now(system)
-	if w.stepped += stepped; stepped > 0 {
-		for _, wk := range w.workers {
-			wk.shown = time.Time{} // others would take it for over
-		}
-	}
-	return now
-}
-
-func (w *World) times() (now, steady time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.steadyLocked()
-}
-
-// steadyLocked is the time by which leases go: now, but for the steps that the system's clock made forward.
-func (w *World) steadyLocked() (now, steady time.Time) {
-	now = w.nowLocked()
-	return now, now.Add(-w.stepped)
-}
-
 // Time is this World's clock; see [world.Timekeeper].
-func (w *World) Time() time.Time { return w.now() }
+func (w *World) Time() time.Time { return w.crew.now() }
 
 // read runs f with a connection for reading. f sees what was committed before.
 func (w *World) read(ctx context.Context, f func(c *conn) error) error {

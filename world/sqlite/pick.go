@@ -20,10 +20,7 @@ func (g *group) pick(heads []head, n int, tasks bool, classes string) (keys []in
 			return nil, err
 		}
 	}
-	w := g.wr.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, i := range w.turns.Pick(all, g.now, n) {
+	for _, i := range g.turns.Pick(all, g.now, n) {
 		keys = append(keys, all[i].Key)
 	}
 	return keys, nil

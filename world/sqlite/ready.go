@@ -24,7 +24,7 @@ var _ world.ReadyReader = (*World)(nil)
 
 // Ready lists what could be taken; see [world.ReadyReader]. It writes nothing: of a worker that is dead it lists what it holds.
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
-	out := world.Ready{Now: w.now()}
+	out := world.Ready{Now: w.crew.now()}
 	classes, steps, err := takeArgs(&world.TakeQuery{Classes: q.Classes, Steps: q.Steps})
 	if err != nil {
 		return out, err

@@ -4,8 +4,6 @@ package sqlite
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +28,7 @@ const nobody = -1
 // Mend frees what nobody has and counts runs anew; see [world.Mender].
 func (w *World) Mend(ctx context.Context) ([]world.Finding, error) {
 	return ask(ctx, w, func(g *group) ([]world.Finding, error) {
-		owners, err := g.buryLost()
+		owners, err := w.buryLost(g)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +55,7 @@ func (w *World) mendSome(ctx context.Context) error {
 		}
 		_, err := c.one(badTotals, func(r row) error { wrong = r.bool(0); return nil })
 		return err
-	}); err != nil || !lost && !wrong && !w.locked.Load() {
+	}); err != nil || !lost && !wrong && !w.crew.complete.Load() {
 		return err
 	}
 	return w.write(ctx, func(g *group) error {
@@ -65,7 +63,7 @@ func (w *World) mendSome(ctx context.Context) error {
 			return err
 		}
 		if lost {
-			if _, err := g.buryLost(); err != nil {
+			if _, err := w.buryLost(g); err != nil {
 				return err
 			}
 		}
@@ -79,15 +77,21 @@ func (w *World) mendSome(ctx context.Context) error {
 	})
 }
 
-// buryLost hands back what owners have that are not among the workers, as if they had left. Workers that are alive are among them, though their rows be lost:
-// they belong to the worker process, so that a process that is not it leaves all to that one.
-func (g *group) buryLost() (owners int, err error) {
-	works, err := g.wr.w.worksElsewhere()
-	if err != nil || works {
+// buryLost hands back what owners have that are not among the workers. A process that is not the worker process leaves
+// all to that one.
+func (w *World) buryLost(g *group) (owners int, err error) {
+	if works, err := w.worksElsewhere(); err != nil || works {
 		return 0, err
 	}
+	return g.buryLost()
+}
+
+// buryLost hands back what owners have that are not among the workers, as if they had left. Workers that are alive are
+// among them, though their rows be lost: they belong to this process.
+func (g *group) buryLost() (owners int, err error) {
 	if err := g.eachWorker(func(wk *worker) error {
-		if err := g.show(wk, g.now.Add(wk.until.Sub(g.steady))); err != nil {
+		until, _ := g.crew.lease(wk)
+		if err := g.show(wk, g.now.Add(until.Sub(g.steady))); err != nil {
 			return err
 		}
 		_, err := g.disownStrays(wk)
@@ -110,11 +114,7 @@ func (g *group) buryLost() (owners int, err error) {
 
 // eachWorker calls do for all workers that are alive.
 func (g *group) eachWorker(do func(wk *worker) error) error {
-	w := g.wr.w
-	w.mu.Lock()
-	all := slices.Collect(maps.Values(w.workers))
-	w.mu.Unlock()
-	for _, wk := range all {
+	for _, wk := range g.crew.all() {
 		if g.buried[wk.key] {
 			continue
 		}

@@ -45,14 +45,7 @@ func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
 	}
 	out.Workflows = tally.List()
 	slices.SortFunc(out.Workers, func(a, b world.WorkerRow) int { return cmp.Compare(a.ID, b.ID) })
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out.Now = w.nowLocked()
-	for i := range out.Workers {
-		if wk := w.workers[out.Workers[i].ID]; wk != nil {
-			out.Workers[i].Until = wk.until.Add(w.stepped) // the file's may be a little behind
-		}
-	}
+	out.Now = w.crew.showLeases(out.Workers)
 	out.Counters = w.counters.read()
 	return out, nil
 }

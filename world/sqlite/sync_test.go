@@ -127,9 +127,9 @@ func TestWhatWaitsForTheDisk(t *testing.T) {
 		{"Take of a run with mail", normal, func() { takes(1, 0) }},
 		{"a signal", full, signal},
 		{"Beat", normal, func() {
-			w.mu.Lock()
-			w.workers[wk.ID].shown = time.Time{} // it is time to show the lease again
-			w.mu.Unlock()
+			w.crew.mu.Lock()
+			w.crew.workers[wk.ID].shown = time.Time{} // it is time to show the lease again
+			w.crew.mu.Unlock()
 			if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: wk.ID}); err != nil {
 				t.Fatal(err)
 			}

@@ -35,10 +35,8 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 	if err := w.know(ctx, q.Worker); err != nil {
 		return world.Taken{}, err
 	}
-	w.mu.Lock()
-	now, steady := w.steadyLocked()
-	wk := w.workers[q.Worker]
-	w.mu.Unlock()
+	now, steady := w.crew.times()
+	wk := w.crew.worker(q.Worker)
 	if wk == nil {
 		if w.isClosed() {
 			return world.Taken{}, world.ErrClosed
@@ -53,7 +51,7 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 		return w.give(ctx, q, classes, steps, q.Step == "")
 	}
 	runsOnly := false
-	if len(w.expired(steady, q.Worker)) == 0 { // whoever asks is alive
+	if len(w.crew.expired(steady, q.Worker)) == 0 { // whoever asks is alive
 		var heads []head
 		if err := w.read(ctx, func(c *conn) (err error) {
 			heads, err = readHeads(c, classes, steps, q.Runs > 0)
@@ -62,7 +60,7 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 			return world.Taken{}, err
 		}
 		if !anyDue(heads, now, &q) {
-			return world.Taken{Now: now, Next: w.nextLook(wk, heads, now), More: more(heads, now)}, nil
+			return world.Taken{Now: now, Next: nextLook(&w.crew, wk, heads, now), More: more(heads, now)}, nil
 		}
 		runsOnly = q.Tasks <= 0 || !slices.ContainsFunc(heads, func(h head) bool { return h.kind == 1 && !h.due.After(now) })
 	}
@@ -144,26 +142,18 @@ func more(heads []head, now time.Time) bool {
 
 // nextLook is the time to look again: what is due next, or before that the end of the lease of another worker that holds something,
 // should it not beat until then.
-func (w *World) nextLook(me *worker, heads []head, now time.Time) (next time.Time) {
+func nextLook(c *crew, me *worker, heads []head, now time.Time) (next time.Time) {
 	for _, h := range heads {
 		if h.due.After(now) && (next.IsZero() || h.due.Before(next)) {
 			next = h.due
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, wk := range w.workers {
-		if until := wk.until.Add(w.stepped); wk != me && len(wk.runs)+wk.tasks > 0 && (next.IsZero() || until.Before(next)) {
-			next = until
-		}
-	}
-	return next
+	return c.nextEnd(me, next)
 }
 
 // take gives what is due. It is in the write transaction: what it sees is so.
 func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken, err error) {
-	w := g.wr.w
-	for _, key := range w.expired(g.steady, q.Worker) {
+	for _, key := range g.crew.expired(g.steady, q.Worker) {
 		if err := g.bury(key, true); err != nil {
 			return out, err
 		}
@@ -210,7 +200,7 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 	if heads, err = readHeads(g.c, classes, steps, q.Runs > 0); err != nil {
 		return out, err
 	}
-	out.More, out.Next = more(heads, g.now), w.nextLook(wk, heads, g.now)
+	out.More, out.Next = more(heads, g.now), nextLook(g.crew, wk, heads, g.now)
 	return out, nil
 }
 

@@ -90,13 +90,7 @@ func (g *group) bearTask(c *world.Commit, r *run, t *world.Task) error {
 
 // holdsTask notes, once the group is committed, that a worker was given a task: should it die, others take from then on.
 func (g *group) holdsTask(id string) {
-	g.onCommit(func() {
-		g.wr.w.mu.Lock()
-		defer g.wr.w.mu.Unlock()
-		if wk := g.wr.w.workers[id]; wk != nil {
-			wk.tasks++
-		}
-	})
+	g.onCommit(func() { g.crew.holdsTask(id) })
 }
 
 // taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.

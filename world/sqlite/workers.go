@@ -26,25 +26,9 @@ var (
 	rejoinWorker = load("rejoin_worker")
 )
 
-// worker is one that joined through this World and is alive. As a file has one worker process, leases are decided here; the
-// file shows them to others.
-type worker struct {
-	world.Worker
-	key   int64
-	since time.Time        // when it joined
-	until time.Time        // the end of the lease, in steady time: see World.steadyLocked
-	shown time.Time        // and as the file has it
-	runs  map[int64]string // it owns, by key
-	tasks int              // it was given: at least as many as it holds
-	lost  []string         // since the last beat
-}
-
 // alive returns a worker that is alive, else nil. One that this group buries is dead for what follows in it.
 func (g *group) alive(id string) *worker {
-	w := g.wr.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if wk := w.workers[id]; wk != nil && !g.buried[wk.key] {
+	if wk := g.crew.worker(id); wk != nil && !g.buried[wk.key] {
 		return wk
 	}
 	return nil
@@ -63,7 +47,7 @@ func (g *group) workerID(key int64) (id string) {
 	if key == 0 {
 		return ""
 	}
-	if wk := g.wr.w.workerByKey(key); wk != nil {
+	if wk := g.crew.byKey(key); wk != nil {
 		return wk.ID
 	}
 	_ = g.c.query(workerKeys, func(r row) (bool, error) { // another process's
@@ -73,17 +57,6 @@ func (g *group) workerID(key int64) (id string) {
 		return id == "", nil
 	})
 	return id
-}
-
-func (w *World) workerByKey(key int64) *worker {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, wk := range w.workers {
-		if wk.key == key {
-			return wk
-		}
-	}
-	return nil
 }
 
 // owned notes, once the group is committed, that a worker owns a run, or does no more.
@@ -96,28 +69,12 @@ func (g *group) owned(worker int64, r *run, owns bool) {
 		g.givenUp[runKey] = true
 	}
 	g.gave = g.gave || owns
-	g.onCommit(func() {
-		if wk := g.wr.w.workerByKey(worker); wk != nil {
-			g.wr.w.mu.Lock()
-			if owns {
-				wk.runs[runKey] = id
-			} else {
-				delete(wk.runs, runKey)
-			}
-			g.wr.w.mu.Unlock()
-		}
-	})
+	g.onCommit(func() { g.crew.own(worker, runKey, id, owns) })
 }
 
 // lost notes that a run was taken from its owner.
 func (g *group) lost(worker int64, id string) {
-	g.onCommit(func() {
-		if wk := g.wr.w.workerByKey(worker); wk != nil {
-			g.wr.w.mu.Lock()
-			wk.lost = append(wk.lost, id)
-			g.wr.w.mu.Unlock()
-		}
-	})
+	g.onCommit(func() { g.crew.lose(worker, id) })
 }
 
 // Join registers a worker; see [world.Queue]. The first one of a World takes the lock of the worker process, and ends what the
@@ -138,7 +95,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 		if g.worker(wk.ID) != 0 {
 			return b, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
 		}
-		if err := g.lockWorkers(wk.Name); err != nil {
+		if err := w.lead(g, wk.Name); err != nil {
 			return b, err
 		}
 		until := g.now.Add(wk.Lease)
@@ -146,12 +103,9 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 		if err != nil {
 			return b, err
 		}
-		g.onCommit(func() {
-			w.mu.Lock()
-			w.workers[wk.ID] = &worker{Worker: wk, key: key, since: g.now, until: g.steady.Add(wk.Lease), shown: g.steady.Add(wk.Lease), runs: make(map[int64]string)}
-			w.mu.Unlock()
-			w.harken()
-		})
+		lease := g.steady.Add(wk.Lease)
+		joined := &worker{Worker: wk, key: key, since: g.now, until: lease, shown: lease, runs: make(map[int64]string)}
+		g.onCommit(func() { g.crew.add(joined) })
 		return world.Beat{Now: g.now, Until: until}, nil
 	})
 }
@@ -186,23 +140,27 @@ func (w *World) harken() {
 	}
 }
 
-// lockWorkers makes this the worker process of the file; what the one before it left comes back, but for what it had joined for workers that live
-// elsewhere: they go on.
-func (g *group) lockWorkers(name string) error {
-	w := g.wr.w
+// lead makes this the worker process of the file.
+func (w *World) lead(g *group, name string) error {
 	if w.lock == nil {
 		lock, err := w.lockWorker(name)
 		if err != nil {
 			return err
 		}
 		w.lock = lock
-		g.wr.reserve.make(w.path, w.opt.CheckpointSize, w.opt.allocate)
+		w.writer.reserve.make(w.path, w.opt.CheckpointSize, w.opt.allocate)
 	}
-	if w.voided || g.voided {
+	return g.takeOver()
+}
+
+// takeOver goes on, once, where the worker process before this one ended: what that one left comes back, but for what
+// it had joined for workers that live elsewhere: they go on.
+func (g *group) takeOver() error {
+	if g.crew.complete.Load() || g.voided {
 		return nil
 	}
 	g.voided = true
-	g.onCommit(func() { w.voided = true; w.locked.Store(true) })
+	g.onCommit(func() { g.crew.complete.Store(true) })
 	var left []int64
 	var remote []*worker
 	if err := g.c.query(listWorkers, func(r row) (bool, error) {
@@ -232,7 +190,6 @@ func (g *group) lockWorkers(name string) error {
 // adopt goes on with a worker that lives elsewhere. It has a whole lease from now on: it may have beaten a moment before the process ended that knew of it, and
 // could not meanwhile.
 func (g *group) adopt(wk *worker) error {
-	w := g.wr.w
 	wk.until = g.steady.Add(wk.Lease)
 	wk.shown = wk.until
 	if err := g.exec(beatWorker, wk.key, g.now.Add(wk.Lease).UnixMicro()); err != nil {
@@ -241,19 +198,14 @@ func (g *group) adopt(wk *worker) error {
 	if err := g.c.query(ownedRuns, func(r row) (bool, error) { wk.runs[r.int(0)] = r.text(1); return true, nil }, wk.key); err != nil {
 		return err
 	}
-	g.onCommit(func() {
-		w.mu.Lock()
-		w.workers[wk.ID] = wk
-		w.mu.Unlock()
-		w.harken()
-	})
+	g.onCommit(func() { g.crew.add(wk) })
 	return nil
 }
 
 // know goes on with the workers that live elsewhere, where one of them asks for something and this process is not the worker process yet. Where
 // another one is, it knows them, and this one does not.
 func (w *World) know(ctx context.Context, id string) error {
-	if id == "" || w.locked.Load() || ctx.Err() != nil {
+	if id == "" || w.crew.complete.Load() || ctx.Err() != nil {
 		return nil
 	}
 	remote := false
@@ -263,7 +215,7 @@ func (w *World) know(ctx context.Context, id string) error {
 	}); err != nil || !remote {
 		return err
 	}
-	err := w.write(ctx, func(g *group) error { return g.lockWorkers("a server of remote workers") })
+	err := w.write(ctx, func(g *group) error { return w.lead(g, "a server of remote workers") })
 	if errors.Is(err, world.ErrWorkerExists) {
 		return nil
 	}
@@ -293,73 +245,8 @@ func (g *group) bury(key int64, died bool) error {
 		g.buried = make(map[int64]bool)
 	}
 	g.buried[key] = true
-	g.onCommit(func() {
-		w := g.wr.w
-		if wk := w.workerByKey(key); wk != nil {
-			w.mu.Lock()
-			delete(w.workers, wk.ID)
-			none := len(w.workers) == 0
-			w.mu.Unlock()
-			if none {
-				w.hush()
-			}
-		}
-	})
+	g.onCommit(func() { g.crew.remove(key) })
 	return nil
-}
-
-// forgive prolongs all leases by a time in which no beat could be heard, though whoever sent one lives. What is short beside a lease does not count: a
-// disk that is always busy would make leases endless.
-func (w *World) forgive(d time.Duration) {
-	if w.opt.Now != nil {
-		return // a clock of its own passes no time meanwhile
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, wk := range w.workers {
-		if d >= wk.Lease/forgiven {
-			wk.until = wk.until.Add(d)
-		}
-	}
-}
-
-// forgiven is the part of a lease from which a stall counts.
-const forgiven = 8
-
-// frozenAfter is how long nothing ran in this process when it is said to have stood still: its watch ticks many times a second.
-const frozenAfter = time.Second
-
-// epoch is where monotonic times are counted from.
-var epoch = time.Now()
-
-// tick is called many times a second while a worker is here. Where it was not, the process was stopped or starved: its own workers are not dead for that, and
-// no other process could have taken what they hold.
-func (w *World) tick() {
-	now := time.Since(epoch)
-	if before := time.Duration(w.ticked.Swap(int64(now))); before > 0 && now-before > frozenAfter {
-		w.forgive(now - before)
-	}
-}
-
-// frozen reports whether the process stood still until a moment ago, and tick has not noticed yet.
-func (w *World) frozen() bool {
-	before := time.Duration(w.ticked.Load())
-	return w.opt.Now == nil && before > 0 && time.Since(epoch)-before > frozenAfter
-}
-
-// expired returns the keys of workers, but one, whose lease has run out: none where the whole process has stood still until just now.
-func (w *World) expired(steady time.Time, but string) (keys []int64) {
-	if w.frozen() {
-		return nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, wk := range w.workers {
-		if wk.ID != but && !wk.until.After(steady) {
-			keys = append(keys, wk.key)
-		}
-	}
-	return keys
 }
 
 // Leave ends a worker's lease and hands back what it holds; see [world.Queue].

@@ -10,6 +10,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // maxGroup is how many requests a transaction holds at most.
@@ -331,7 +332,7 @@ func (wr *writer) stalled() {
 	d := now.Sub(wr.from)
 	wr.from = now
 	if d >= leastStall {
-		wr.w.forgive(d)
+		wr.w.crew.forgive(d)
 	}
 }
 
@@ -339,6 +340,8 @@ func (wr *writer) stalled() {
 type group struct {
 	wr      *writer
 	c       *conn
+	crew    *crew
+	turns   rules.Turns
 	now     time.Time
 	steady  time.Time // by which leases go
 	writes  int       // statements that wrote
@@ -359,8 +362,8 @@ func (g *group) begin(wr *writer) {
 	notices, hooks, totals := g.notices, g.hooks, g.totals
 	clear(hooks)
 	clear(totals)
-	now, steady := wr.w.times()
-	*g = group{wr: wr, c: wr.c, now: now, steady: steady, notices: notices, mark: len(notices), hooks: hooks[:0], totals: totals, quiet: !wr.w.listeners.Any()}
+	now, steady := wr.w.crew.times()
+	*g = group{wr: wr, c: wr.c, crew: &wr.w.crew, turns: g.turns, now: now, steady: steady, notices: notices, mark: len(notices), hooks: hooks[:0], totals: totals, quiet: !wr.w.listeners.Any()}
 }
 
 // after follows a transaction that is committed, and durable unless it is lazy.
