@@ -44,7 +44,7 @@ func (g *group) replaceAttributes(r *run, now map[string]json.RawMessage) error 
 
 // attributes reads those of a run.
 func (g *group) attributes(r *run) (attrs map[string]json.RawMessage, err error) {
-	_, err = g.c.one(attributesOf, func(row row) error { return unmarshal(row.bytes(0), &attrs) }, r.key)
+	_, err = g.tx.one(attributesOf, func(row row) error { return unmarshal(row.bytes(0), &attrs) }, r.key)
 	if err != nil {
 		return nil, fmt.Errorf("%w: run %s: attributes: %w", world.ErrCorrupt, r.id, err)
 	}
@@ -60,7 +60,7 @@ func (g *group) writeAttributes(r *run, was, now map[string]json.RawMessage) err
 	if err != nil {
 		return fmt.Errorf("run %s: %w", r.id, err)
 	}
-	if err := g.exec(setAttributes, r.key, orNull(text)); err != nil {
+	if err := g.tx.exec(setAttributes, r.key, orNull(text)); err != nil {
 		return err
 	}
 	return g.findBy(r.key, was, now)
@@ -73,7 +73,7 @@ func (g *group) findBy(run int64, was, now map[string]json.RawMessage) error {
 		if now {
 			s = insertAttribute
 		}
-		return g.exec(s, name, value, run)
+		return g.tx.exec(s, name, value, run)
 	})
 }
 

@@ -18,12 +18,12 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	b := c.Events[0].Birth
 	existing := ""
 	if b.Key != "" {
-		if existing, err = g.byIdem(b.Workflow, b.Key); err != nil {
+		if existing, err = g.runs.byKey(b.Workflow, b.Key); err != nil {
 			return done, err
 		}
 	}
 	if b.Key != "" || len(c.Conditions) > 0 { // else nothing depends on it, and the insert itself finds out
-		if err := g.idFree(c.Run); errors.Is(err, world.ErrRunExists) {
+		if err := g.runs.free(c.Run); errors.Is(err, world.ErrRunExists) {
 			return world.BornBefore(c, existing)
 		} else if err != nil {
 			return done, err
@@ -34,7 +34,7 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	}
 	owner, p, err := g.mayBeBorn(c)
 	if err != nil {
-		if taken := g.idFree(c.Run); taken != nil {
+		if taken := g.runs.free(c.Run); taken != nil {
 			err = taken // that comes before any other reason
 		}
 		return done, err
@@ -43,7 +43,7 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	if err != nil {
 		return done, err
 	}
-	g.commits++
+	g.tx.count().commits++
 	if p.Changed {
 		done.Events = c.Written(p.Events)
 	}
@@ -54,12 +54,12 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	return done, err
 }
 
-// idFree refuses a run ID that is taken.
-func (g *group) idFree(id string) (err error) {
-	r := g.wr.cache.runs[id]
+// free refuses a run ID that is taken.
+func (rs *runs) free(id string) (err error) {
+	r := rs.byID[id]
 	taken := r != nil && !r.stale
 	if !taken {
-		taken, err = g.c.one(readRun, func(row) error { return nil }, id)
+		taken, err = rs.tx.one(readRun, func(row) error { return nil }, id)
 	}
 	if taken {
 		return fmt.Errorf("run %s: %w", id, world.ErrRunExists)
@@ -81,8 +81,8 @@ func (g *group) mayBeBorn(c *world.Commit) (owner int64, p rules.Plan, err error
 	return owner, p, err
 }
 
-func (g *group) byIdem(workflow, key string) (id string, err error) {
-	_, err = g.c.one(runByIdem, func(r row) error { id = r.text(0); return nil }, workflow, key)
+func (rs *runs) byKey(workflow, key string) (id string, err error) {
+	_, err = rs.tx.one(runByIdem, func(r row) error { id = r.text(0); return nil }, workflow, key)
 	return id, err
 }
 
@@ -99,30 +99,21 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *rules.Plan) (*run, err
 		return nil, fmt.Errorf("run %s: %w", c.Run, err)
 	}
 	r := &run{id: c.Run, created: e.Time, sealed: e.Sealed, retention: b.Retention, workflow: b.Workflow, live: true, priority: int64(b.Priority), owner: owner}
-	if r.key, err = g.nextRun(); err != nil {
+	if err := g.runs.bear(r, b, attrs); err != nil {
 		return nil, err
-	}
-	written, err := g.bearRow(r, b, attrs)
-	if err != nil {
-		return nil, err
-	}
-	if !written {
-		g.wr.cache.lastRun--
-		return nil, fmt.Errorf("run %s: %w", c.Run, world.ErrRunExists)
 	}
 	if err := g.findBy(r.key, nil, b.Attributes); err != nil {
 		return nil, err
 	}
-	if r.class, err = g.class(world.Class{Workflow: b.Workflow, Version: b.Version}); err != nil {
+	if r.class, err = g.classes.key(world.Class{Workflow: b.Workflow, Version: b.Version}); err != nil {
 		return nil, err
 	}
 	if owner != 0 {
 		r.take = 1
 	}
-	if r.wake = b.NotBefore; r.wake.Before(g.now) {
-		r.wake = g.now
+	if r.wake = b.NotBefore; r.wake.Before(g.tx.now()) {
+		r.wake = g.tx.now()
 	}
-	g.wr.cache.add(r)
 	if err := g.appendBirth(r, c, p.Events); err != nil {
 		return nil, err
 	}
@@ -151,12 +142,12 @@ func (g *group) enqueue(r *run, rel *world.Release) error {
 	if rel != nil && !r.mail {
 		return g.enqueueAtRest(r, rel)
 	}
-	if err := g.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, key(r.owner), r.take, micros(r.wake), bit(r.paused), nil, int64(0), nil); err != nil {
+	if err := g.tx.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, key(r.owner), r.take, micros(r.wake), bit(r.paused), nil, int64(0), nil); err != nil {
 		return err
 	}
-	g.recount(r, r.standing())
+	g.totals.recount(r, r.standing())
 	if r.owner == 0 {
-		g.notice(world.NoticeWork, r.id)
+		g.tx.notice(world.NoticeWork, r.id)
 	} else {
 		g.owned(r.owner, r, true)
 	}
@@ -169,7 +160,7 @@ func (g *group) enqueueAtRest(r *run, rel *world.Release) error {
 		return err
 	}
 	r.owner = 0
-	if err := g.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, nil, r.take, micros(rel.WakeAt), bit(r.paused), blocked, bit(rel.Full),
+	if err := g.tx.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, nil, r.take, micros(rel.WakeAt), bit(r.paused), blocked, bit(rel.Full),
 		orNull(rel.Waiting)); err != nil {
 		return err
 	}
@@ -180,10 +171,10 @@ func (g *group) enqueueAtRest(r *run, rel *world.Release) error {
 // appendBirth writes the log that a run is born with: a client's may be long, and has several rows then.
 func (g *group) appendBirth(r *run, c *world.Commit, events []world.Event) error {
 	if c.Worker != "" || len(events) == 1 {
-		return g.append(r, c.ID, c.Build, 1, events)
+		return g.logs.append(r, c.ID, c.Build, 1, events)
 	}
 	for _, part := range world.Parts(events) {
-		if err := g.append(r, c.ID, c.Build, r.last+1, part); err != nil {
+		if err := g.logs.append(r, c.ID, c.Build, r.last+1, part); err != nil {
 			return err
 		}
 	}
@@ -200,36 +191,10 @@ func key(k int64) any {
 
 // noteParent notes the parent's step as one that waits for this run.
 func (g *group) noteParent(r *run, parent *world.Parent) error {
-	p, err := g.run(parent.Run)
+	p, err := g.runs.get(parent.Run)
 	if err != nil || p == nil || parent.Step == "" {
 		return err
 	}
 	p.awaits, r.awaited = true, true
-	return g.exec(insertAwait, r.key, p.key, parent.Step)
-}
-
-var lastHead = load("last_head")
-
-// lastKnown is what is known of the last event of a run whose log cannot be read there: its number. It serves who ends the run, or lets it rest.
-func (g *group) lastKnown(r *run) (last world.Event, err error) {
-	last, err = g.lastEvent(r)
-	if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
-		r.last = -1
-		last = world.Event{}
-		last.Seq, err = g.seq(r)
-	}
-	return last, err
-}
-
-// lastEvent reads the last event of a run.
-func (g *group) lastEvent(r *run) (last world.Event, err error) {
-	_, err = g.c.one(lastHead, func(row row) error {
-		events, _, _, err := world.ReadRow(r.id, r.created, row.int(0), int(row.int(2)), row.text(3), row.bytes(4), row.sum(5))
-		if err == nil {
-			last = events[len(events)-1]
-		}
-		return err
-	}, r.key)
-	g.rowsRead++
-	return last, err
+	return g.tx.exec(insertAwait, r.key, p.key, parent.Step)
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"unsafe"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
-	insertLog    = load("insert_log")
 	updateQueue  = load("update_queue")
 	releaseQueue = load("release_queue")
 	deleteMail   = load("delete_mail")
@@ -59,14 +57,14 @@ func (g *group) fence(c *world.Commit) (*run, error) {
 	lost := func() error {
 		return fmt.Errorf("run %s: commit at event %d by worker %s: %w", c.Run, c.First, c.Worker, world.ErrLeaseLost)
 	}
-	r, err := g.run(c.Run)
+	r, err := g.runs.get(c.Run)
 	if err != nil {
 		return nil, err
 	}
 	if r == nil || !r.live || r.owner == 0 || r.take != c.Take || r.owner != g.worker(c.Worker) {
 		return nil, lost()
 	}
-	last, err := g.seq(r)
+	last, err := g.logs.seq(r)
 	switch {
 	case err != nil:
 		return nil, err
@@ -80,14 +78,14 @@ func (g *group) fence(c *world.Commit) (*run, error) {
 
 // write makes the change that was decided.
 func (g *group) write(c *world.Commit, r *run, p *rules.Plan) (done world.Committed, err error) {
-	g.commits++
+	g.tx.count().commits++
 	r.unread = c.Unread
 	if p.Changed {
 		done.Events = c.Written(p.Events)
 	}
 	queued := queued{class: r.class, running: r.running, paused: r.paused}
 	if len(p.Events) > 0 {
-		if err := g.append(r, c.ID, c.Build, c.First, p.Events); err != nil {
+		if err := g.logs.append(r, c.ID, c.Build, c.First, p.Events); err != nil {
 			return done, err
 		}
 		if err := g.follow(r, p.Events, &queued); err != nil {
@@ -106,8 +104,8 @@ func (g *group) write(c *world.Commit, r *run, p *rules.Plan) (done world.Commit
 		return done, err
 	case queued != (r.queued()):
 		r.class, r.running, r.paused = queued.class, queued.running, queued.paused
-		g.recount(r, r.standing())
-		return done, g.exec(updateQueue, r.key, r.class, bit(r.running), bit(r.paused))
+		g.totals.recount(r, r.standing())
+		return done, g.tx.exec(updateQueue, r.key, r.class, bit(r.running), bit(r.paused))
 	}
 	return done, nil
 }
@@ -126,30 +124,6 @@ func terminal(events []world.Event) *world.Event {
 	}
 	return nil
 }
-
-// append writes one row of the log.
-func (g *group) append(r *run, id [16]byte, build string, first int64, events []world.Event) (err error) {
-	wr := g.wr
-	wr.head, wr.body, err = world.AppendRow(wr.head[:0], wr.body[:0], id, build, r.created, events)
-	if err != nil {
-		return fmt.Errorf("run %s: event %d: %w", r.id, first, err)
-	}
-	if r.boxed == nil {
-		r.boxed = r.key
-	}
-	sum := world.RowSum(r.id, first, world.LogFormat, wr.head, wr.body)
-	if err := g.exec(insertLog, r.boxed, first, int64(len(events)), int64(world.LogFormat), text(wr.head), wr.body, int64(sum.Value())); err != nil {
-		return err
-	}
-	r.last = first + int64(len(events)) - 1
-	g.rowsWritten++
-	wr.backlog.since += int64(len(wr.head) + len(wr.body))
-	g.notice(world.NoticeLog, r.id)
-	return nil
-}
-
-// text shows bytes as a string, for as long as they are not changed: the driver copies what it binds before it returns.
-func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // follow keeps rows beside the log in step with its events.
 func (g *group) follow(r *run, events []world.Event, q *queued) error {
@@ -184,11 +158,11 @@ func (g *group) follow(r *run, events []world.Event, q *queued) error {
 			}
 		case world.HookCreated:
 			r.hooks = true
-			if err := g.exec(insertHook, e.Token, r.key, e.ID, blob(e.Payload), e.Time.UnixMicro()); err != nil {
+			if err := g.tx.exec(insertHook, e.Token, r.key, e.ID, blob(e.Payload), e.Time.UnixMicro()); err != nil {
 				return err
 			}
 		case world.HookDisposed:
-			if err := g.exec(deleteHook, r.key, e.ID); err != nil {
+			if err := g.tx.exec(deleteHook, r.key, e.ID); err != nil {
 				return err
 			}
 		}
@@ -209,20 +183,19 @@ func (g *group) reclass(q *queued, version int) error {
 	if version == 0 {
 		return nil
 	}
-	c, err := g.className(q.class)
+	c, err := g.classes.name(q.class)
 	if err != nil {
 		return err
 	}
 	c.Version = version
-	q.class, err = g.class(c)
+	q.class, err = g.classes.key(c)
 	return err
 }
 
 // around writes what a commit brings beside its events.
 func (g *group) around(c *world.Commit, r *run, p *rules.Plan) error {
 	for _, number := range c.Mail {
-		g.writes++
-		if _, err := g.c.one(deleteMail, func(gone row) error {
+		if _, err := g.tx.returning(deleteMail, func(gone row) error {
 			if r.payloads > 0 {
 				r.payloads -= int(gone.int(0))
 			}
@@ -237,12 +210,12 @@ func (g *group) around(c *world.Commit, r *run, p *rules.Plan) error {
 		}
 	}
 	for _, a := range p.Awaits {
-		target, err := g.run(a.Run)
+		target, err := g.runs.get(a.Run)
 		if err != nil {
 			return err
 		}
 		r.awaits, target.awaited = true, true
-		if err := g.exec(insertAwait, target.key, r.key, a.Step); err != nil {
+		if err := g.tx.exec(insertAwait, target.key, r.key, a.Step); err != nil {
 			return err
 		}
 	}
@@ -279,12 +252,12 @@ func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err erro
 	if len(c.Events) == 0 {
 		id = c.ID[:]
 	}
-	if err := g.exec(releaseQueue, r.key, q.class, bit(q.running), bit(q.paused), micros(rel.WakeAt), blocked, bit(rel.Full), orNull(rel.Waiting), id, bit(resumed), r.last); err != nil {
+	if err := g.tx.exec(releaseQueue, r.key, q.class, bit(q.running), bit(q.paused), micros(rel.WakeAt), blocked, bit(rel.Full), orNull(rel.Waiting), id, bit(resumed), r.last); err != nil {
 		return false, err
 	}
 	g.owned(r.owner, r, false)
 	if r.mail {
-		if _, err := g.c.one(countMail, func(row row) error { mail = row.int(0) > 0; return nil }, r.key); err != nil {
+		if _, err := g.tx.one(countMail, func(row row) error { mail = row.int(0) > 0; return nil }, r.key); err != nil {
 			return false, err
 		}
 	}
@@ -294,9 +267,9 @@ func (g *group) release(c *world.Commit, r *run, q *queued) (mail bool, err erro
 
 // atRest follows what gave the run up.
 func (g *group) atRest(r *run, q queued, rel *world.Release) {
-	g.recount(r, standing{live: true, running: q.running, paused: q.paused, blocked: rel.Blocked != nil})
-	g.wr.cache.reread(r.id) // its queue row is, when somebody takes it
-	g.notice(world.NoticeWork, r.id)
+	g.totals.recount(r, standing{live: true, running: q.running, paused: q.paused, blocked: rel.Blocked != nil})
+	g.runs.reread(r.id) // its queue row is, when somebody takes it
+	g.tx.notice(world.NoticeWork, r.id)
 }
 
 // blockText is how the queue keeps why a run cannot go on.

@@ -28,7 +28,7 @@ func (g *group) decide(c *world.Commit) (p rules.Plan, err error) {
 		}
 	}
 	for _, id := range q.Runs {
-		target, err := g.run(id)
+		target, err := g.runs.get(id)
 		if err == nil {
 			f.Targets[id], err = g.target(target)
 		}
@@ -47,17 +47,17 @@ func (g *group) target(r *run) (rules.Target, error) {
 	case r.live:
 		return rules.Target{Live: true}, nil
 	}
-	return rules.Ended(g.lastEvent(r))
+	return rules.Ended(g.logs.lastEvent(r))
 }
 
 // taken says why a run cannot be born.
 func (g *group) taken(c *world.Commit) (rules.Taken, error) {
-	r, err := g.run(c.Run)
+	r, err := g.runs.get(c.Run)
 	if err != nil || r != nil {
 		return rules.TakenID, err
 	}
 	if b := c.Events[0].Birth; b.Key != "" {
-		if existing, err := g.byIdem(b.Workflow, b.Key); err != nil || existing != "" {
+		if existing, err := g.runs.byKey(b.Workflow, b.Key); err != nil || existing != "" {
 			return rules.TakenKey, err
 		}
 	}

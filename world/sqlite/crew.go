@@ -241,8 +241,8 @@ func (c *crew) disown(wk *worker, keys []int64) {
 	}
 }
 
-// nextEnd is the end of the lease that ends first, of workers that hold something, or an earlier time that is known.
-// One of the workers does not count.
+// nextEnd is the time to look again: when something is due next, zero for never, or before that the end of the lease of
+// another worker that holds something, should it not beat until then.
 func (c *crew) nextEnd(but *worker, next time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -68,7 +68,7 @@ func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
 	if done, err = g.note(r, d, k); err != nil || done.Duplicate {
 		return done, err
 	}
-	g.deliveries++
+	g.tx.count().deliveries++
 	_, err = g.put(r, d.ID, k, events)
 	return done, err
 }
@@ -96,7 +96,7 @@ func (g *group) addressee(d *world.Delivery) (r *run, events []world.Event, open
 		id, events = h.runID, slices.Clone(events)
 		events[0].ID = h.id
 	}
-	if r, err = g.run(id); err == nil && r == nil {
+	if r, err = g.runs.get(id); err == nil && r == nil {
 		err = fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
 	return r, events, open, err
@@ -109,14 +109,14 @@ func (g *group) actWaits(r *run, a, b world.EventType) (bool, error) {
 	if !r.mail {
 		return false, nil
 	}
-	return g.c.one(actWaits, func(row) error { return nil }, r.key, string(a), string(b))
+	return g.tx.one(actWaits, func(row) error { return nil }, r.key, string(a), string(b))
 }
 
 // room refuses a payload where too many wait.
 func (g *group) room(r *run) error {
-	limit := g.wr.w.opt.InboxLimit
+	limit := g.w.opt.InboxLimit
 	if r.payloads < 0 {
-		if _, err := g.c.one(countPaid, func(row row) error { r.payloads = int(row.int(0)); return nil }, r.key); err != nil {
+		if _, err := g.tx.one(countPaid, func(row row) error { r.payloads = int(row.int(0)); return nil }, r.key); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func (g *group) sendTo(d *world.Delivery) error {
 		}
 		id = h.runID
 	}
-	r, err := g.run(id)
+	r, err := g.runs.get(id)
 	if err != nil || r == nil || !r.live {
 		return err
 	}
@@ -149,7 +149,7 @@ func (g *group) sendTo(d *world.Delivery) error {
 	if err != nil {
 		return err
 	}
-	g.deliveries++
+	g.tx.count().deliveries++
 	_, err = g.put(r, d.ID, noKey, events)
 	return err
 }
@@ -157,34 +157,32 @@ func (g *group) sendTo(d *world.Delivery) error {
 // put adds mail to an inbox and wakes whoever it concerns. It reports false where the delivery ID waits already,
 // under the same key.
 func (g *group) put(r *run, id string, key []byte, events []world.Event) (bool, error) {
-	wr := g.wr
-	var err error
-	wr.head, wr.body, err = world.AppendRow(wr.head[:0], wr.body[:0], [16]byte{}, "", r.created, events)
+	head, body, err := g.logs.encode(r, [16]byte{}, "", events)
 	if err != nil {
 		return false, fmt.Errorf("run %s: delivery %q: %w", r.id, id, err)
 	}
 	payload, cancel := isPayload(events), len(events) == 1 && events[0].Type == world.CancelRequested
-	at := g.now.UnixMicro()
-	sum := world.RowSum(r.id, 0, world.LogFormat, wr.head, wr.body)
-	n, err := g.changed(insertMail, r.key, orNull(id), at, bit(cancel), bit(payload), int64(world.LogFormat), text(wr.head), wr.body, key, int64(sum.Value()))
+	at := g.tx.now().UnixMicro()
+	sum := world.RowSum(r.id, 0, world.LogFormat, head, body)
+	n, err := g.tx.changed(insertMail, r.key, orNull(id), at, bit(cancel), bit(payload), int64(world.LogFormat), text(head), body, key, int64(sum.Value()))
 	if err != nil || n == 0 {
 		return false, err
 	}
-	wr.backlog.since += int64(len(wr.head) + len(wr.body))
+	g.tx.grow(len(head) + len(body))
 	r.mail = true
 	if payload && r.payloads >= 0 {
 		r.payloads++
 	}
 	if r.owner != 0 {
-		g.notice(world.NoticeMail, r.id)
+		g.tx.notice(world.NoticeMail, r.id)
 		return true, nil
 	}
 	if !r.mailed || cancel && !r.cancel {
 		r.mailed, r.cancel = true, r.cancel || cancel
-		if err := g.exec(mailQueue, r.key, at, bit(cancel)); err != nil {
+		if err := g.tx.exec(mailQueue, r.key, at, bit(cancel)); err != nil {
 			return false, err
 		}
-		g.notice(world.NoticeWork, r.id)
+		g.tx.notice(world.NoticeWork, r.id)
 	}
 	return true, nil
 }
@@ -205,7 +203,7 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		if done, err = g.again(r, d, k); err != nil || done.Duplicate {
 			return done, err
 		}
-		last, err := g.lastKnown(r)
+		last, err := g.logs.lastKnown(r)
 		if err == nil {
 			facts.End = last.Type
 			_, err = rules.Act(d, facts)
@@ -230,18 +228,18 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		return done, err
 	}
 	if deed.Retry {
-		r.wake = g.now
-		if err := g.exec(tryBlocked, r.key, micros(r.wake)); err != nil {
+		r.wake = g.tx.now()
+		if err := g.tx.exec(tryBlocked, r.key, micros(r.wake)); err != nil {
 			return done, err
 		}
-		g.notice(world.NoticeWork, r.id)
+		g.tx.notice(world.NoticeWork, r.id)
 	}
 	switch {
 	case deed.Post:
-		g.deliveries++
+		g.tx.count().deliveries++
 		if _, err = g.put(r, d.ID, k, []world.Event{e}); err == nil && deed.Ends {
-			g.notice(world.NoticeWork, r.id)
-			err = g.exec(actQueue, r.key, bit(true), micros(r.wake), bit(true), r.last) // it can be taken for that
+			g.tx.notice(world.NoticeWork, r.id)
+			err = g.tx.exec(actQueue, r.key, bit(true), micros(r.wake), bit(true), r.last) // it can be taken for that
 		}
 	case deed.Append:
 		err = g.writeAct(r, e, d.ID)
@@ -251,33 +249,33 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 
 // writeAct appends an act to the log.
 func (g *group) writeAct(r *run, e world.Event, id string) error {
-	last, err := g.lastKnown(r)
+	last, err := g.logs.lastKnown(r)
 	if err != nil {
 		return err
 	}
 	r.last = last.Seq
-	e.Delivery, e.Time = id, rules.Later(g.now, last.Time)
-	g.commits++
-	g.deliveries++
+	e.Delivery, e.Time = id, rules.Later(g.tx.now(), last.Time)
+	g.tx.count().commits++
+	g.tx.count().deliveries++
 	if e.Type == world.RunCancelled {
 		return g.force(r, &e)
 	}
-	if err := g.append(r, [16]byte{}, "", last.Seq+1, []world.Event{e}); err != nil {
+	if err := g.logs.append(r, [16]byte{}, "", last.Seq+1, []world.Event{e}); err != nil {
 		return err
 	}
 	r.paused = e.Type == world.RunPaused
-	g.recount(r, r.standing())
+	g.totals.recount(r, r.standing())
 	if !r.paused {
-		r.wake = rules.WakeAfter(r.running, r.wake, g.now)
-		g.notice(world.NoticeWork, r.id)
+		r.wake = rules.WakeAfter(r.running, r.wake, g.tx.now())
+		g.tx.notice(world.NoticeWork, r.id)
 	}
-	return g.exec(actQueue, r.key, bit(r.paused), micros(r.wake), bit(false), r.last)
+	return g.tx.exec(actQueue, r.key, bit(r.paused), micros(r.wake), bit(false), r.last)
 }
 
 // unqueued takes a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
 func (g *group) unqueued(r *run) error {
 	version := 0
-	if _, err := g.c.one(showRun, func(row row) error {
+	if _, err := g.tx.one(showRun, func(row row) error {
 		kept := scanRun(row)
 		r.live, version = kept.Queue == nil && !kept.Status.Terminal(), kept.Version
 		return nil
@@ -288,7 +286,10 @@ func (g *group) unqueued(r *run) error {
 	q := world.EventQuery{Types: []world.EventType{world.RunCreated, world.RunStarted, world.RunContinued}}
 	for page, from := (world.EventPage{More: true}), int64(0); page.More; {
 		var err error
-		if page, err = g.wr.w.events(g.c, r.id, from, &q); errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+		var rows int64
+		page, rows, err = readEvents(g.tx.conn(), r.id, from, &q)
+		g.tx.count().rowsRead += rows
+		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
 			r.running = true
 			break
 		}
@@ -315,7 +316,7 @@ func (g *group) unqueued(r *run) error {
 	}
 	r.counted = r.standing()
 	var err error
-	r.class, err = g.class(world.Class{Workflow: r.workflow, Version: version})
+	r.class, err = g.classes.key(world.Class{Workflow: r.workflow, Version: version})
 	return err
 }
 
@@ -324,7 +325,7 @@ func (g *group) mailOf(r *run) (mail []world.Mail, err error) {
 	if !r.mail {
 		return nil, nil
 	}
-	err = g.c.query(runMail, func(row row) (bool, error) {
+	err = g.tx.query(runMail, func(row row) (bool, error) {
 		mail = append(mail, scanMail(row, r.id, r.created))
 		return true, nil
 	}, r.key)

@@ -52,7 +52,7 @@ func (g *group) note(r *run, d *world.Delivery, key []byte) (done world.Delivere
 	if world.Marked([16]byte(key)) {
 		marked = int64(1)
 	}
-	n, err := g.changed(insertDelivered, r.key, key, g.now.UnixMicro(), blob(d.Fingerprint()), sender, marked)
+	n, err := g.tx.changed(insertDelivered, r.key, key, g.tx.now().UnixMicro(), blob(d.Fingerprint()), sender, marked)
 	if err != nil || n > 0 {
 		return done, err
 	}
@@ -66,7 +66,7 @@ func (g *group) again(r *run, d *world.Delivery, key []byte) (done world.Deliver
 		return done, nil
 	}
 	var print []byte
-	done.Duplicate, err = g.c.one(findDelivered, func(row row) error { print, done.Late = row.bytes(0), row.bool(1); return nil }, r.key, key)
+	done.Duplicate, err = g.tx.one(findDelivered, func(row row) error { print, done.Late = row.bytes(0), row.bool(1); return nil }, r.key, key)
 	if err == nil && done.Duplicate && world.Differ(print, d.Fingerprint()) {
 		err = fmt.Errorf("run %s: delivery %q: %w", r.id, d.ID, world.ErrDeliveryUsed)
 	}
@@ -76,10 +76,10 @@ func (g *group) again(r *run, d *world.Delivery, key []byte) (done world.Deliver
 // waited reports whether an earlier release has accepted the delivery ID, and it waits still, or was sent as an act.
 func (g *group) waited(r *run, d *world.Delivery) (found bool, err error) {
 	if r.mail {
-		found, err = g.c.one(findMail, func(row) error { return nil }, r.key, d.ID)
+		found, err = g.tx.one(findMail, func(row) error { return nil }, r.key, d.ID)
 	}
 	if err == nil && !found && d.Act {
-		found, err = g.c.one(findAct, func(row) error { return nil }, r.key, d.ID)
+		found, err = g.tx.one(findAct, func(row) error { return nil }, r.key, d.ID)
 	}
 	return found, err
 }
@@ -97,7 +97,7 @@ func (g *group) known(r *run, d *world.Delivery, key []byte) (done world.Deliver
 
 // endedHook finds the last hook that had a token and is over.
 func (g *group) endedHook(token string) (h hook, found bool, err error) {
-	found, err = g.c.one(endedHookByToken, func(r row) error { h = hook{run: r.int(0), id: r.text(1), runID: r.text(2)}; return nil }, token)
+	found, err = g.tx.one(endedHookByToken, func(r row) error { h = hook{run: r.int(0), id: r.text(1), runID: r.text(2)}; return nil }, token)
 	return h, found, err
 }
 
@@ -120,26 +120,26 @@ const forgetBatch = 20
 // sweepDelivered forgets deliveries that need not be known any more.
 func (w *World) sweepDelivered(ctx context.Context) error {
 	for {
-		n, err := ask(ctx, w, (*group).forget)
+		n, err := ask(ctx, w, (*group).forgetDelivered)
 		if err != nil || n < forgetBatch {
 			return err
 		}
 	}
 }
 
-func (g *group) forget() (n int, err error) {
+func (g *group) forgetDelivered() (n int, err error) {
 	var runs []int64
-	before := g.now.Add(-g.wr.w.opt.KeepDeliveries).UnixMicro()
-	if err := g.c.query(markedRuns, func(r row) (bool, error) { runs = append(runs, r.int(0)); return true, nil }, before, int64(forgetBatch)); err != nil {
+	before := g.tx.now().Add(-g.w.opt.KeepDeliveries).UnixMicro()
+	if err := g.tx.query(markedRuns, func(r row) (bool, error) { runs = append(runs, r.int(0)); return true, nil }, before, int64(forgetBatch)); err != nil {
 		return 0, err
 	}
 	n = len(runs)
 	slices.Sort(runs)
 	for _, run := range slices.Compact(runs) {
-		if err := g.exec(forget, run, before, int64(world.DeliveriesKept)); err != nil {
+		if err := g.tx.exec(forget, run, before, int64(world.DeliveriesKept)); err != nil {
 			return 0, err
 		}
-		if err := g.exec(unmark, run, before); err != nil {
+		if err := g.tx.exec(unmark, run, before); err != nil {
 			return 0, err
 		}
 	}

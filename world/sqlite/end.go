@@ -22,7 +22,7 @@ var (
 // end does what a terminal event says: the run leaves the queue with all that hangs on it there, its outcome goes to its row, and
 // those who wait for it are told. began says whether it had.
 func (g *group) end(r *run, e *world.Event, began bool) error {
-	class, err := g.className(r.class)
+	class, err := g.classes.name(r.class)
 	if err != nil {
 		return err
 	}
@@ -45,11 +45,11 @@ func (g *group) end(r *run, e *world.Event, began bool) error {
 		sweep = world.After(e.Time, r.retention).UnixMicro()
 	}
 	sum := world.EndSum(r.id, string(status), class.Version, out, text, e.Time)
-	if err := g.exec(endRun, r.key, string(status), int64(class.Version), output, failure, e.Time.UnixMicro(), sweep, r.take, int64(sum.Value())); err != nil {
+	if err := g.tx.exec(endRun, r.key, string(status), int64(class.Version), output, failure, e.Time.UnixMicro(), sweep, r.take, int64(sum.Value())); err != nil {
 		return err
 	}
 	if e.FreesKey(began) {
-		if err := g.exec(freeKey, r.key); err != nil {
+		if err := g.tx.exec(freeKey, r.key); err != nil {
 			return err
 		}
 	}
@@ -58,18 +58,18 @@ func (g *group) end(r *run, e *world.Event, began bool) error {
 		may bool
 	}{{deleteQueue, true}, {lateMail, r.mail}, {deleteRunMail, r.mail}, {deleteRunTasks, r.tasks}, {deleteRunHooks, r.hooks}} {
 		if d.may {
-			if err := g.exec(d.s, r.key); err != nil {
+			if err := g.tx.exec(d.s, r.key); err != nil {
 				return err
 			}
 		}
 	}
-	g.recount(r, standing{})
-	g.count(r.workflow, string(status), 1)
+	g.totals.recount(r, standing{})
+	g.totals.add(r.workflow, string(status), 1)
 	if r.owner != 0 {
 		g.owned(r.owner, r, false)
 	}
 	r.live, r.owner = false, 0
-	g.notice(world.NoticeEnded, r.id)
+	g.tx.notice(world.NoticeEnded, r.id)
 	return g.tellAwaiting(r, e)
 }
 
@@ -91,14 +91,14 @@ func (g *group) tellAwaiting(r *run, e *world.Event) error {
 	}
 	type waiter struct{ id, step string }
 	var waiters []waiter
-	if err := g.c.query(awaiting, func(row row) (bool, error) {
+	if err := g.tx.query(awaiting, func(row row) (bool, error) {
 		waiters = append(waiters, waiter{row.text(2), row.text(1)})
 		return true, nil
 	}, r.key); err != nil {
 		return err
 	}
 	for _, wt := range waiters {
-		to, err := g.run(wt.id)
+		to, err := g.runs.get(wt.id)
 		if err != nil {
 			return err
 		}
@@ -112,31 +112,31 @@ func (g *group) tellAwaiting(r *run, e *world.Event) error {
 	if len(waiters) == 0 {
 		return nil
 	}
-	return g.exec(deleteAwaits, r.key)
+	return g.tx.exec(deleteAwaits, r.key)
 }
 
 // force ends a run from outside, whoever owns it, and asks its attached children to end as well: nobody else is left who could.
 func (g *group) force(r *run, e *world.Event) error {
 	owner := r.owner
-	if err := g.append(r, [16]byte{}, "", r.last+1, []world.Event{*e}); err != nil {
+	if err := g.logs.append(r, [16]byte{}, "", r.last+1, []world.Event{*e}); err != nil {
 		return err
 	}
 	if owner != 0 {
 		g.lost(owner, r.id)
-		g.notice(world.NoticeMail, r.id)
+		g.tx.notice(world.NoticeMail, r.id)
 	}
 	if err := g.end(r, e, r.running); err != nil || !r.awaits {
 		return err
 	}
 	var children []string
-	if err := g.c.query(openChildren, func(row row) (bool, error) {
+	if err := g.tx.query(openChildren, func(row row) (bool, error) {
 		children = append(children, row.text(0))
 		return true, nil
 	}, r.key, r.id); err != nil {
 		return err
 	}
 	for _, id := range children {
-		child, err := g.run(id)
+		child, err := g.runs.get(id)
 		if err != nil {
 			return err
 		}

@@ -21,22 +21,25 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (page
 		return page, fmt.Errorf("run %s: %w", id, err)
 	}
 	err = w.read(ctx, func(c *conn) error {
-		page, err = w.events(c, id, from, &q)
+		var rows int64
+		page, rows, err = readEvents(c, id, from, &q)
+		w.counters.rowsRead.Add(rows)
 		return err
 	})
 	return page, err
 }
 
-func (w *World) events(c *conn, id string, from int64, q *world.EventQuery) (world.EventPage, error) {
+// readEvents reads a page, and tells how many rows of the log it comes from.
+func readEvents(c *conn, id string, from int64, q *world.EventQuery) (out world.EventPage, rows int64, err error) {
 	page := rules.EventPage{Run: id, Query: q, From: from, EventPage: world.EventPage{Cursor: world.Cursor(from)}}
 	var key int64
 	var created time.Time
 	found, err := c.one(readRun, func(r row) error { key, created, page.Trimmed = r.int(0), r.time(1), r.int(2); return nil }, id)
 	if err != nil {
-		return world.EventPage{}, err
+		return out, 0, err
 	}
 	if !found {
-		return world.EventPage{}, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
+		return out, 0, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
 	most := rules.EventLimit(q.Limit)
 	if rules.Filtered(q) {
@@ -54,9 +57,8 @@ func (w *World) events(c *conn, id string, from int64, q *world.EventQuery) (wor
 		}
 		return err == nil, err
 	}, key, from+1, int64(most)+2) // the one before the cursor, a page, and one to tell that there is more
-	w.counters.rowsRead.Add(page.Rows)
 	if err != nil {
-		return world.EventPage{}, err
+		return out, page.Rows, err
 	}
-	return page.EventPage, nil
+	return page.EventPage, page.Rows, nil
 }

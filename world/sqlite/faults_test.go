@@ -200,7 +200,7 @@ func TestUnknownOutcome(t *testing.T) {
 			wk := join(t, w, 0, class1)
 			must(t, w, eager("r", "w", wk.ID))
 			if err := w.write(t.Context(), func(g *group) error {
-				g.c.fault = func(s *statement, run func() error) error {
+				g.tx.conn().fault = func(s *statement, run func() error) error {
 					if s != commit {
 						return run()
 					}

@@ -27,32 +27,16 @@ func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
 		if wk == nil {
 			return h, fmt.Errorf("worker %s: %w", worker, world.ErrLeaseLost)
 		}
-		if err := g.c.query(ownedRuns, func(r row) (bool, error) {
+		if err := g.tx.query(ownedRuns, func(r row) (bool, error) {
 			h.Runs = append(h.Runs, r.text(1))
 			return true, nil
 		}, wk.key); err != nil {
 			return h, err
 		}
-		err = g.c.query(heldTasks, func(r row) (bool, error) {
+		err = g.tx.query(heldTasks, func(r row) (bool, error) {
 			h.Tasks = append(h.Tasks, world.TaskKey{Run: r.text(0), Step: r.text(1)})
 			return true, nil
 		}, wk.key)
 		return h, err
 	})
-}
-
-// account is what a worker owns now.
-func (g *group) account(wk *worker) (*world.Account, error) {
-	a := &world.Account{}
-	if err := g.c.query(accountRuns, func(r row) (bool, error) {
-		a.Runs = append(a.Runs, world.OwnedRun{Run: r.text(0), Take: r.int(1), Last: r.int(2)})
-		return true, nil
-	}, wk.key); err != nil {
-		return nil, err
-	}
-	err := g.c.query(heldTasks, func(r row) (bool, error) {
-		a.Tasks = append(a.Tasks, world.TaskKey{Run: r.text(0), Step: r.text(1), Attempt: int(r.int(2))})
-		return true, nil
-	}, wk.key)
-	return a, err
 }

@@ -25,7 +25,7 @@ type hook struct {
 }
 
 func (g *group) hook(token string) (h hook, found bool, err error) {
-	found, err = g.c.one(hookByToken, func(r row) error { h = hook{run: r.int(0), id: r.text(1), runID: r.text(2)}; return nil }, token)
+	found, err = g.tx.one(hookByToken, func(r row) error { h = hook{run: r.int(0), id: r.text(1), runID: r.text(2)}; return nil }, token)
 	return h, found, err
 }
 
@@ -36,17 +36,17 @@ func (g *group) continued(r *run, e *world.Event) error {
 		return err
 	}
 	if r.hooks {
-		if err := g.exec(keepHooks, r.key, string(ids)); err != nil {
+		if err := g.tx.exec(keepHooks, r.key, string(ids)); err != nil {
 			return err
 		}
 	}
 	if r.tasks {
-		if err := g.exec(deleteRunTasks, r.key); err != nil {
+		if err := g.tx.exec(deleteRunTasks, r.key); err != nil {
 			return err
 		}
 	}
 	if r.awaits {
-		if err := g.exec(deleteOldAwaits, r.key, r.id); err != nil {
+		if err := g.tx.exec(deleteOldAwaits, r.key, r.id); err != nil {
 			return err
 		}
 	}

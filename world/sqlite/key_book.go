@@ -22,10 +22,10 @@ func (w *World) BindKey(ctx context.Context, id string, print []byte) (bound []b
 	}
 	if len(print) > 0 {
 		return ask(ctx, w, func(g *group) ([]byte, error) {
-			if err := g.exec(bindKey, id, print); err != nil {
+			if err := g.tx.exec(bindKey, id, print); err != nil {
 				return nil, err
 			}
-			return printOf(g.c, id)
+			return printOf(g.tx.conn(), id)
 		})
 	}
 	err = w.read(ctx, func(c *conn) error {

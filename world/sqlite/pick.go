@@ -13,14 +13,14 @@ func (g *group) pick(heads []head, n int, tasks bool, classes string) (keys []in
 	}
 	var all []rules.Candidate
 	for _, h := range heads {
-		if h.due.After(g.now) || (h.kind == 1) != tasks {
+		if h.due.After(g.tx.now()) || (h.kind == 1) != tasks {
 			continue
 		}
 		if err := g.candidates(h, n, &all, classes); err != nil {
 			return nil, err
 		}
 	}
-	for _, i := range g.turns.Pick(all, g.now, n) {
+	for _, i := range g.turns.Pick(all, g.tx.now(), n) {
 		keys = append(keys, all[i].Key)
 	}
 	return keys, nil
@@ -32,7 +32,7 @@ func (g *group) candidates(h head, n int, all *[]rules.Candidate, classes string
 		if h.kind == 1 {
 			c.Workflow = r.text(2)
 		} else {
-			class, err := g.className(r.int(2))
+			class, err := g.classes.name(r.int(2))
 			if err != nil {
 				return false, err
 			}
@@ -42,17 +42,17 @@ func (g *group) candidates(h head, n int, all *[]rules.Candidate, classes string
 		return true, nil
 	}
 	// The names of classes are read before: one statement of a connection runs at a time.
-	if err := g.loadClasses(); err != nil {
+	if err := g.classes.load(); err != nil {
 		return err
 	}
-	switch now := g.now.UnixMicro(); h.kind {
+	switch now := g.tx.now().UnixMicro(); h.kind {
 	case 0:
-		return g.c.query(readyRuns, add, h.class, h.priority, now, int64(n))
+		return g.tx.query(readyRuns, add, h.class, h.priority, now, int64(n))
 	case 1:
-		return g.c.query(readyTasks, add, h.name, h.priority, h.workflow, now, int64(n))
+		return g.tx.query(readyTasks, add, h.name, h.priority, h.workflow, now, int64(n))
 	default:
 		for p := range int64(rules.Priorities) {
-			if err := g.c.query(cancelRuns, add, int64(max(n, mostCancels)), classes, p); err != nil {
+			if err := g.tx.query(cancelRuns, add, int64(max(n, mostCancels)), classes, p); err != nil {
 				return err
 			}
 		}

@@ -150,7 +150,7 @@ func (g *group) takeOnly(q *world.TakeQuery, wk *worker, classes, steps string, 
 		if q.Runs <= 0 {
 			return nil
 		}
-		found, err := g.c.one(findReadyRun, scan, q.Run, g.now.UnixMicro(), classes)
+		found, err := g.tx.one(findReadyRun, scan, q.Run, g.tx.now().UnixMicro(), classes)
 		if err != nil || !found {
 			return err
 		}
@@ -163,7 +163,7 @@ func (g *group) takeOnly(q *world.TakeQuery, wk *worker, classes, steps string, 
 	if q.Tasks <= 0 {
 		return nil
 	}
-	found, err := g.c.one(findReadyTask, scan, q.Run, q.Step, g.now.UnixMicro(), steps)
+	found, err := g.tx.one(findReadyTask, scan, q.Run, q.Step, g.tx.now().UnixMicro(), steps)
 	if err != nil || !found {
 		return err
 	}

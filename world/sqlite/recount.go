@@ -15,8 +15,6 @@ var (
 	lostTasks    = load("lost_tasks")
 	badTotals    = load("bad_totals")
 	doctorCounts = load("doctor_counts")
-	forgetTotals = load("forget_totals")
-	recountRuns  = load("recount")
 	disown       = load("disown")
 )
 
@@ -32,15 +30,15 @@ func (w *World) Mend(ctx context.Context) ([]world.Finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := g.flushTotals(); err != nil {
+		if err := g.totals.flush(); err != nil {
 			return nil, err
 		}
 		counts := 0
-		if err := g.c.query(doctorCounts, func(row) (bool, error) { counts++; return true, nil }); err != nil {
+		if err := g.tx.query(doctorCounts, func(row) (bool, error) { counts++; return true, nil }); err != nil {
 			return nil, err
 		}
 		if counts > 0 {
-			err = g.recountRuns()
+			err = g.totals.anew()
 		}
 		return world.Mended(owners, counts), err
 	})
@@ -70,10 +68,10 @@ func (w *World) mendSome(ctx context.Context) error {
 		if !wrong {
 			return nil
 		}
-		if err := g.flushTotals(); err != nil {
+		if err := g.totals.flush(); err != nil {
 			return err
 		}
-		return g.recountRuns()
+		return g.totals.anew()
 	})
 }
 
@@ -84,60 +82,6 @@ func (w *World) buryLost(g *group) (owners int, err error) {
 		return 0, err
 	}
 	return g.buryLost()
-}
-
-// buryLost hands back what owners have that are not among the workers, as if they had left. Workers that are alive are
-// among them, though their rows be lost: they belong to this process.
-func (g *group) buryLost() (owners int, err error) {
-	if err := g.eachWorker(func(wk *worker) error {
-		until, _ := g.crew.lease(wk)
-		if err := g.show(wk, g.now.Add(until.Sub(g.steady))); err != nil {
-			return err
-		}
-		_, err := g.disownStrays(wk)
-		return err
-	}); err != nil {
-		return 0, err
-	}
-	for _, s := range []*statement{lostRuns, lostTasks} {
-		n, err := g.changed(s)
-		if err != nil {
-			return 0, err
-		}
-		owners += int(n)
-	}
-	if owners == 0 {
-		return 0, nil
-	}
-	return owners, g.bury(nobody, false)
-}
-
-// eachWorker calls do for all workers that are alive.
-func (g *group) eachWorker(do func(wk *worker) error) error {
-	for _, wk := range g.crew.all() {
-		if g.buried[wk.key] {
-			continue
-		}
-		if err := do(wk); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// flushTotals writes what the group has counted so far: it is in runs and the queue already.
-func (g *group) flushTotals() error {
-	err := g.writeTotals()
-	g.totals = nil
-	return err
-}
-
-// recountRuns counts runs anew.
-func (g *group) recountRuns() error {
-	if err := g.exec(forgetTotals); err != nil {
-		return err
-	}
-	return g.exec(recountRuns)
 }
 
 // examineUnowned looks for runs and tasks that nobody would bury.

@@ -31,11 +31,11 @@ func (w *World) Awaits(ctx context.Context, run string) (all []world.Await, err 
 // MendRun puts right what lies beside the log of a run; see [world.Mender]. Counts are not changed: they are made anew.
 func (w *World) MendRun(ctx context.Context, run string, is world.Beside) (bool, error) {
 	return ask(ctx, w, func(g *group) (bool, error) {
-		r, err := g.run(run)
+		r, err := g.runs.get(run)
 		if err != nil || r == nil || !r.live {
 			return false, err
 		}
-		last, err := g.seq(r)
+		last, err := g.logs.seq(r)
 		if err != nil || last != is.Seq {
 			return false, err
 		}
@@ -61,19 +61,19 @@ func (g *group) right(r *run, running, paused bool) (err error) {
 			return err
 		}
 	}
-	if err := g.exec(rightQueue, r.key, bit(running), bit(paused), bit(resumes)); err != nil {
+	if err := g.tx.exec(rightQueue, r.key, bit(running), bit(paused), bit(resumes)); err != nil {
 		return err
 	}
 	r.running, r.paused = running, paused
 	r.counted = r.standing()
-	g.notice(world.NoticeWork, r.id)
+	g.tx.notice(world.NoticeWork, r.id)
 	return nil
 }
 
 // rightPause makes the row of a run say whether its log says that it is paused, before somebody acts on it. Where that cannot be read the row has to do.
 func (g *group) rightPause(r *run) error {
 	paused, known := false, true
-	err := g.c.query(pauses, func(row row) (bool, error) {
+	err := g.tx.query(pauses, func(row row) (bool, error) {
 		events, _, _, err := world.ReadRow(r.id, r.created, row.int(0), int(row.int(2)), row.text(3), row.bytes(4), row.sum(5))
 		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
 			known = false
@@ -91,13 +91,13 @@ func (g *group) rightPause(r *run) error {
 
 // awaitAgain has a step be told of the end of another run.
 func (g *group) awaitAgain(r *run, a world.Await) error {
-	target, err := g.run(a.Run)
+	target, err := g.runs.get(a.Run)
 	if err != nil {
 		return err
 	}
 	if target != nil && target.live {
 		r.awaits, target.awaited = true, true
-		return g.exec(insertAwait, target.key, r.key, a.Step)
+		return g.tx.exec(insertAwait, target.key, r.key, a.Step)
 	}
 	known, err := g.target(target)
 	if err != nil {

@@ -32,8 +32,11 @@ var insertRun = load("insert_run")
 const bornColumns = `key, id, workflow, version, idem, priority, parent_run, parent_step, detached, created_us,
   retention_ns, attributes, sealed, origin_run, sum`
 
-// bearRow writes the row of a run that is born. It writes none where its ID or its idempotency key is taken.
-func (g *group) bearRow(r *run, b *world.Birth, attrs string) (written bool, err error) {
+// bear gives a run that is born its key, and writes its row. It writes none where its ID or its idempotency key is taken.
+func (rs *runs) bear(r *run, b *world.Birth, attrs string) (err error) {
+	if r.key, err = rs.nextKey(); err != nil {
+		return err
+	}
 	var parentRun, parentStep, originRun any
 	if b.Parent != nil {
 		parentRun, parentStep = b.Parent.Run, b.Parent.Step
@@ -41,10 +44,15 @@ func (g *group) bearRow(r *run, b *world.Birth, attrs string) (written bool, err
 	if b.Origin != nil {
 		originRun = b.Origin.Run
 	}
-	n, err := g.changed(insertRun, r.key, r.id, b.Workflow, int64(b.Version), orNull(b.Key), int64(b.Priority), parentRun,
+	n, err := rs.tx.changed(insertRun, r.key, r.id, b.Workflow, int64(b.Version), orNull(b.Key), int64(b.Priority), parentRun,
 		parentStep, bit(b.Parent != nil && b.Parent.Detached), r.created.UnixMicro(), int64(b.Retention), orNull(attrs),
 		orNull(r.sealed), originRun, int64(world.BirthSum(r.id, b, r.created, r.sealed).Value()))
-	return n > 0, err
+	if err == nil && n == 0 {
+		rs.lastKey--
+		return fmt.Errorf("run %s: %w", r.id, world.ErrRunExists)
+	}
+	rs.byID[r.id] = r
+	return err
 }
 
 // runColumns are what people see, in the order of scanRun and readInput. Those of the queue are null where the run is

@@ -32,10 +32,10 @@ var (
 
 // beginSegment notes where the newest segment of a run begins, and what it does not want any more.
 func (g *group) beginSegment(r *run, e *world.Event, seq int64) error {
-	if err := g.exec(continueRun, r.key, seq, e.Next.Trim); err != nil || e.Next.Trim == 0 {
+	if err := g.tx.exec(continueRun, r.key, seq, e.Next.Trim); err != nil || e.Next.Trim == 0 {
 		return err
 	}
-	return g.exec(insertTrim, r.key, e.Next.Trim)
+	return g.tx.exec(insertTrim, r.key, e.Next.Trim)
 }
 
 // sweepSegments deletes what segments have said is not wanted any more.
@@ -49,7 +49,9 @@ func (w *World) sweepSegments(ctx context.Context) error {
 }
 
 // forgetTrims notes that nothing is left to be trimmed of a run that is gone.
-func (g *group) forgetTrims(run int64) error { return g.exec(deleteTrims, run, int64(math.MaxInt64)) }
+func (g *group) forgetTrims(run int64) error {
+	return g.tx.exec(deleteTrims, run, int64(math.MaxInt64))
+}
 
 // trim deletes what one transaction may. It reports whether there may be more.
 func (g *group) trim() (more bool, err error) {
@@ -59,7 +61,7 @@ func (g *group) trim() (more bool, err error) {
 		created     time.Time
 	}
 	var runs []trimmed
-	if err := g.c.query(dueTrims, func(r row) (bool, error) {
+	if err := g.tx.query(dueTrims, func(r row) (bool, error) {
 		runs = append(runs, trimmed{r.int(0), r.int(1), r.text(2), r.time(3)})
 		return true, nil
 	}, int64(trimRuns)); err != nil {
@@ -74,7 +76,7 @@ func (g *group) trim() (more bool, err error) {
 		if left -= n; left <= 0 {
 			return true, nil
 		}
-		if err := g.exec(deleteTrims, r.key, r.before); err != nil {
+		if err := g.tx.exec(deleteTrims, r.key, r.before); err != nil {
 			return false, err
 		}
 	}
@@ -87,7 +89,7 @@ func (g *group) trimRun(key, before int64, id string, created time.Time, limit i
 	var first int64
 	var stands []int64
 	ok := false
-	if _, err := g.c.one(rowOf, func(r row) error {
+	if _, err := g.tx.one(rowOf, func(r row) error {
 		first = r.int(0)
 		events, _, _, err := world.ReadRow(id, created, first, int(r.int(1)), r.text(2), r.bytes(3), r.sum(4))
 		if err == nil {
@@ -103,8 +105,8 @@ func (g *group) trimRun(key, before int64, id string, created time.Time, limit i
 	if err != nil {
 		return 0, err
 	}
-	n, err = g.changed(trimLog, key, first, string(numbers), limit)
-	g.rowsTrimmed += n
+	n, err = g.tx.changed(trimLog, key, first, string(numbers), limit)
+	g.tx.count().rowsTrimmed += n
 	if err != nil || n >= limit {
 		return n, err
 	}
@@ -114,12 +116,12 @@ func (g *group) trimRun(key, before int64, id string, created time.Time, limit i
 
 // trimStreams deletes at most so many batches of a run's streams.
 func (g *group) trimStreams(key, before, limit int64) (n int64, err error) {
-	if n, err = g.changed(trimAnswers, key, before, limit); err != nil || n >= limit {
+	if n, err = g.tx.changed(trimAnswers, key, before, limit); err != nil || n >= limit {
 		return n, err
 	}
-	if err := g.exec(markChunks, key, before); err != nil {
+	if err := g.tx.exec(markChunks, key, before); err != nil {
 		return n, err
 	}
-	gone, err := g.changed(trimChunks, key, before, limit-n)
+	gone, err := g.tx.changed(trimChunks, key, before, limit-n)
 	return n + gone, err
 }

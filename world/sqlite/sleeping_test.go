@@ -106,7 +106,7 @@ func takeSteps(t *testing.T, w *World) (n int) {
 		}
 		return nil
 	}
-	if err := w.write(t.Context(), func(g *group) error { return count(g.c) }); err != nil {
+	if err := w.write(t.Context(), func(g *group) error { return count(g.tx.conn()) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.read(t.Context(), count); err != nil {

@@ -11,19 +11,8 @@ import (
 
 var (
 	countRuns   = load("count_runs")
-	addTotal    = load("add_total")
 	listWorkers = load("list_workers")
 )
-
-// total is a count of runs, by status; a run that is not over may also be blocked or paused.
-type total struct{ workflow, status string }
-
-// standing is what a run that is not over is counted as.
-type standing struct{ live, running, paused, blocked bool }
-
-func (r *run) standing() standing {
-	return standing{live: r.live, running: r.running, paused: r.paused, blocked: r.blocked}
-}
 
 // Stats counts; see [world.Admin]. Groups keep the totals, so it looks at no run.
 func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
@@ -66,46 +55,4 @@ func (c *counters) read() world.Counters {
 		Commits: c.commits.Load(), Groups: c.groups.Load(), Takes: c.takes.Load(), Deliveries: c.deliveries.Load(), Appends: c.appends.Load(),
 		RowsRead: c.rowsRead.Load(), RowsWritten: c.rowsWritten.Load(), RowsTrimmed: c.rowsTrimmed.Load(), Statements: c.statements.Load(),
 	}
-}
-
-// recount notes what a run stands as now.
-func (g *group) recount(r *run, now standing) {
-	was := r.counted
-	if was == now {
-		return
-	}
-	r.counted = now
-	for _, d := range [...]struct {
-		status   string
-		was, now bool
-	}{
-		{string(world.Pending), was.live && !was.running, now.live && !now.running},
-		{string(world.Running), was.live && was.running, now.live && now.running},
-		{world.CountedPaused, was.live && was.paused, now.live && now.paused},
-		{world.CountedBlocked, was.live && was.blocked, now.live && now.blocked},
-	} {
-		if d.was != d.now {
-			g.count(r.workflow, d.status, bit(d.now)-bit(d.was))
-		}
-	}
-}
-
-// count changes a total; the group writes the sums once.
-func (g *group) count(workflow, status string, n int64) {
-	if g.totals == nil {
-		g.totals = make(map[total]int64)
-	}
-	g.totals[total{workflow, status}] += n
-}
-
-func (g *group) writeTotals() error {
-	for t, n := range g.totals {
-		if n == 0 {
-			continue
-		}
-		if err := g.exec(addTotal, t.workflow, t.status, n); err != nil {
-			return err
-		}
-	}
-	return nil
 }

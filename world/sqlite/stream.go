@@ -33,7 +33,7 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 }
 
 func (g *group) appendChunks(a *world.Append) (done world.Appended, err error) {
-	r, err := g.run(a.Run)
+	r, err := g.runs.get(a.Run)
 	if err != nil {
 		return done, err
 	}
@@ -43,7 +43,7 @@ func (g *group) appendChunks(a *world.Append) (done world.Appended, err error) {
 		return done, fmt.Errorf("run %s: stream %q, written by worker %s: %w", a.Run, a.Stream, a.Worker, world.ErrLeaseLost)
 	}
 	find := func() (found bool, err error) {
-		return g.c.one(findChunks, func(row row) error { done.First = row.int(0); return nil }, r.key, a.Stream, a.Step, int64(a.Attempt), a.Pos)
+		return g.tx.one(findChunks, func(row row) error { done.First = row.int(0); return nil }, r.key, a.Stream, a.Step, int64(a.Attempt), a.Pos)
 	}
 	if a.Again {
 		if found, err := find(); found || err != nil {
@@ -60,7 +60,7 @@ func (g *group) appendChunks(a *world.Append) (done world.Appended, err error) {
 	case !open:
 		return done, fmt.Errorf("run %s: stream %q: %w", a.Run, a.Stream, world.ErrStreamClosed)
 	}
-	g.appends++
+	g.tx.count().appends++
 	return world.Appended{First: first}, nil
 }
 
@@ -91,7 +91,7 @@ var errRepeated = errors.New("written before")
 // writeChunks adds a write to a stream, and tells its first number. Where the stream is closed nothing happens.
 func (g *group) writeChunks(r *run, write *world.StreamWrite) (first int64, open bool, err error) {
 	open = true
-	if _, err := g.c.one(lastChunks, func(row row) error {
+	if _, err := g.tx.one(lastChunks, func(row row) error {
 		at, step, attempt := row.int(0), row.text(3), int(row.int(4))
 		if write.Repeats(step, attempt, row.int(5)) {
 			return errRepeated
@@ -119,7 +119,7 @@ func (g *group) writeChunks(r *run, write *world.StreamWrite) (first int64, open
 			return 0, true, err
 		}
 	}
-	g.notice(world.NoticeStream, r.id)
+	g.tx.notice(world.NoticeStream, r.id)
 	return first, true, nil
 }
 
@@ -127,7 +127,7 @@ func (g *group) writeChunks(r *run, write *world.StreamWrite) (first int64, open
 func (g *group) resetChunks(r *run, write *world.StreamWrite, next int64) (int64, error) {
 	gone := int64(0)
 	for _, s := range []*statement{voidChunks, cutChunks} {
-		n, err := g.changed(s, r.key, write.Stream, write.From, write.Step, int64(write.Attempt))
+		n, err := g.tx.changed(s, r.key, write.Stream, write.From, write.Step, int64(write.Attempt))
 		if err != nil {
 			return 0, err
 		}
@@ -142,9 +142,9 @@ func (g *group) resetChunks(r *run, write *world.StreamWrite, next int64) (int64
 }
 
 func (g *group) insertChunks(r *run, stream string, row *world.ChunkRow) error {
-	g.wr.backlog.since += int64(len(row.Data))
-	return g.exec(insertChunks, r.key, stream, row.Index, int64(row.N), string(row.Kind), row.Step, int64(row.Attempt), row.Pos,
-		g.now.UnixMicro(), row.Data, int64(world.ChunkSum(r.id, stream, row).Value()), r.key)
+	g.tx.grow(len(row.Data))
+	return g.tx.exec(insertChunks, r.key, stream, row.Index, int64(row.N), string(row.Kind), row.Step, int64(row.Attempt), row.Pos,
+		g.tx.now().UnixMicro(), row.Data, int64(world.ChunkSum(r.id, stream, row).Value()), r.key)
 }
 
 // Chunks reads a stream from a number on; see [world.Streams].

@@ -44,19 +44,19 @@ func (g *group) sweep(limit int) (int, error) {
 		attrs                map[string]json.RawMessage
 	}
 	var runs []ended
-	if err := g.c.query(sweepRuns, func(r row) (bool, error) {
+	if err := g.tx.query(sweepRuns, func(r row) (bool, error) {
 		e := ended{key: r.int(0), id: r.text(1), workflow: r.text(2), status: r.text(3)}
 		_ = unmarshal(r.bytes(4), &e.attrs) // what is not JSON is nowhere else
 		runs = append(runs, e)
 		return true, nil
-	}, g.now.UnixMicro(), int64(limit)); err != nil {
+	}, g.tx.now().UnixMicro(), int64(limit)); err != nil {
 		return 0, err
 	}
 	for _, r := range runs {
 		for _, s := range []*statement{
 			deleteRun, deleteLog, deleteChunks, deleteRunMail, deleteRunHooks, deleteRunTasks, deleteAwaits, deleteWaiter, deleteActs, deleteEndedHooks, forgetRun,
 		} {
-			if err := g.exec(s, r.key); err != nil {
+			if err := g.tx.exec(s, r.key); err != nil {
 				return 0, err
 			}
 		}
@@ -66,8 +66,8 @@ func (g *group) sweep(limit int) (int, error) {
 		if err := g.forgetTrims(r.key); err != nil {
 			return 0, err
 		}
-		g.count(r.workflow, r.status, -1)
-		delete(g.wr.cache.runs, r.id)
+		g.totals.add(r.workflow, r.status, -1)
+		g.runs.forget(r.id)
 	}
 	return len(runs), nil
 }

@@ -46,7 +46,7 @@ func modeOf(t testing.TB, c *conn) int64 {
 func fault(t testing.TB, w *World, f func(g *group, s *statement, run func() error) error) {
 	t.Helper()
 	if err := w.write(t.Context(), func(g *group) error {
-		g.c.fault = func(s *statement, run func() error) error { return f(g, s, run) }
+		g.tx.conn().fault = func(s *statement, run func() error) error { return f(g, s, run) }
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func fault(t testing.TB, w *World, f func(g *group, s *statement, run func() err
 func wantFull(t testing.TB, w *World) {
 	t.Helper()
 	if err := w.write(t.Context(), func(g *group) error {
-		if got := modeOf(t, g.c); got != full {
+		if got := modeOf(t, g.tx.conn()); got != full {
 			t.Errorf("a durable group: synchronous = %d, want %d", got, full)
 		}
 		return nil
@@ -72,7 +72,7 @@ func TestWhatWaitsForTheDisk(t *testing.T) {
 	var modes []int64
 	fault(t, w, func(g *group, s *statement, run func() error) error {
 		if s == commit {
-			modes = append(modes, modeOf(t, g.c))
+			modes = append(modes, modeOf(t, g.tx.conn()))
 		}
 		return run()
 	})
@@ -157,13 +157,13 @@ func TestNoDurableGroupIsLazy(t *testing.T) {
 	fault(t, w, func(g *group, s *statement, run func() error) error {
 		if s == commit {
 			want := normal
-			for _, r := range g.wr.batch {
+			for _, r := range w.writer.batch {
 				if !r.lazy {
 					want = full
 				}
 			}
-			if got := modeOf(t, g.c); got != want {
-				t.Errorf("a group of %d: synchronous = %d, want %d", len(g.wr.batch), got, want)
+			if got := modeOf(t, g.tx.conn()); got != want {
+				t.Errorf("a group of %d: synchronous = %d, want %d", len(w.writer.batch), got, want)
 			}
 			groups[want]++
 		}
@@ -171,7 +171,7 @@ func TestNoDurableGroupIsLazy(t *testing.T) {
 	})
 	beat := func() {
 		_, err := askFor(t.Context(), w, true, func(g *group) (int, error) {
-			return 0, g.exec(beatWorker, g.worker(wk.ID), g.now.Add(time.Hour).UnixMicro())
+			return 0, g.tx.exec(beatWorker, g.worker(wk.ID), g.tx.now().Add(time.Hour).UnixMicro())
 		})
 		if err != nil {
 			t.Error(err)
@@ -216,7 +216,7 @@ func TestFaultsLeaveNothingLazy(t *testing.T) {
 	}
 	lazily := func(w *World, id string) error {
 		_, err := askFor(t.Context(), w, true, func(g *group) (int, error) {
-			return 0, g.exec(beatWorker, g.worker(id), g.now.Add(time.Hour).UnixMicro())
+			return 0, g.tx.exec(beatWorker, g.worker(id), g.tx.now().Add(time.Hour).UnixMicro())
 		})
 		return err
 	}
@@ -241,7 +241,7 @@ func TestFaultsLeaveNothingLazy(t *testing.T) {
 			wk := join(t, w, time.Hour, class1)
 			must(t, w, birthOf("before", "w"))
 			fault(t, w, func(g *group, s *statement, run func() error) error {
-				if got := modeOf(t, g.c); s == commit && !lazy(g.wr.batch) && got != full {
+				if got := modeOf(t, g.tx.conn()); s == commit && !lazy(w.writer.batch) && got != full {
 					t.Errorf("a durable group: synchronous = %d, want %d", got, full)
 				}
 				return tt.fault(g, s, run)

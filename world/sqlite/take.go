@@ -60,7 +60,7 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 			return world.Taken{}, err
 		}
 		if !anyDue(heads, now, &q) {
-			return world.Taken{Now: now, Next: nextLook(&w.crew, wk, heads, now), More: more(heads, now)}, nil
+			return world.Taken{Now: now, Next: w.crew.nextEnd(wk, nextDue(heads, now)), More: more(heads, now)}, nil
 		}
 		runsOnly = q.Tasks <= 0 || !slices.ContainsFunc(heads, func(h head) bool { return h.kind == 1 && !h.due.After(now) })
 	}
@@ -140,34 +140,31 @@ func more(heads []head, now time.Time) bool {
 	return slices.ContainsFunc(heads, func(h head) bool { return !h.due.After(now) })
 }
 
-// nextLook is the time to look again: what is due next, or before that the end of the lease of another worker that holds something,
-// should it not beat until then.
-func nextLook(c *crew, me *worker, heads []head, now time.Time) (next time.Time) {
+// nextDue is when what is due next is.
+func nextDue(heads []head, now time.Time) (next time.Time) {
 	for _, h := range heads {
 		if h.due.After(now) && (next.IsZero() || h.due.Before(next)) {
 			next = h.due
 		}
 	}
-	return c.nextEnd(me, next)
+	return next
 }
 
 // take gives what is due. It is in the write transaction: what it sees is so.
 func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken, err error) {
-	for _, key := range g.crew.expired(g.steady, q.Worker) {
-		if err := g.bury(key, true); err != nil {
-			return out, err
-		}
+	if err := g.buryExpired(q.Worker); err != nil {
+		return out, err
 	}
 	wk := g.alive(q.Worker)
 	if wk == nil {
 		return out, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}
-	out.Now = g.now
+	out.Now = g.tx.now()
 	if q.Run != "" {
 		err = g.takeOnly(q, wk, classes, steps, &out)
 		return out, err
 	}
-	heads, err := readHeads(g.c, classes, steps, q.Runs > 0)
+	heads, err := readHeads(g.tx.conn(), classes, steps, q.Runs > 0)
 	if err != nil {
 		return out, err
 	}
@@ -197,21 +194,21 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 			out.Tasks = append(out.Tasks, t)
 		}
 	}
-	if heads, err = readHeads(g.c, classes, steps, q.Runs > 0); err != nil {
+	if heads, err = readHeads(g.tx.conn(), classes, steps, q.Runs > 0); err != nil {
 		return out, err
 	}
-	out.More, out.Next = more(heads, g.now), nextLook(g.crew, wk, heads, g.now)
+	out.More, out.Next = more(heads, g.tx.now()), g.nextEnd(wk, nextDue(heads, g.tx.now()))
 	return out, nil
 }
 
 // giveRun makes the worker the run's owner. What is in the queue and is no run is put aside, and nothing is given.
 func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
-	if err := g.exec(takeRun, key, wk.key); err != nil {
+	if err := g.tx.exec(takeRun, key, wk.key); err != nil {
 		return t, err
 	}
 	var class, had int64
 	var blocked []byte
-	found, err := g.c.one(takenRun, func(r row) error {
+	found, err := g.tx.one(takenRun, func(r row) error {
 		t.Run, t.Take, class = r.text(0), r.int(1), r.int(2)
 		t.Status = world.Pending
 		if r.bool(3) {
@@ -222,19 +219,19 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 		return nil
 	}, key)
 	if err == nil && !found {
-		err = g.exec(putRunAside, key)
+		err = g.tx.exec(putRunAside, key)
 	}
 	if err != nil || !found {
 		return world.TakenRun{}, err
 	}
-	if t.Class, err = g.className(class); err != nil {
+	if t.Class, err = g.classes.name(class); err != nil {
 		return t, err
 	}
 	t.Blocked = world.ReadBlock(blocked)
-	g.wr.cache.reread(t.Run)
-	r, err := g.run(t.Run)
+	g.runs.reread(t.Run)
+	r, err := g.runs.get(t.Run)
 	if err == nil && (r == nil || r.key != key) { // its ID is another's, or damaged
-		err, t = g.exec(putRunAside, key), world.TakenRun{}
+		err, t = g.tx.exec(putRunAside, key), world.TakenRun{}
 		return t, err
 	}
 	if err != nil {
@@ -250,7 +247,7 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 		return t, err
 	}
 	t.Paused = t.Paused && !slices.ContainsFunc(t.Mail, world.Mail.Resumes)
-	g.takes++
+	g.tx.count().takes++
 	g.owned(wk.key, r, true)
 	return t, nil
 }
@@ -258,7 +255,7 @@ func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
 // giveTask begins an attempt, unless the task is of no run. The start is kept with the task: it is durable from here on.
 func (g *group) giveTask(key int64, wk *worker) (t world.Task, err error) {
 	var history []byte
-	found, err := g.c.one(takenTask, func(r row) error {
+	found, err := g.tx.one(takenTask, func(r row) error {
 		t = world.Task{
 			Run: r.text(0), Step: r.text(1), Name: r.text(2), Workflow: r.text(3), Input: r.bytes(4), Options: r.bytes(5),
 			Priority: int(r.int(6)), Visible: r.time(7), Attempt: int(r.int(8)), First: r.time(10), Failures: int(r.int(11)),
@@ -269,7 +266,7 @@ func (g *group) giveTask(key int64, wk *worker) (t world.Task, err error) {
 		return nil
 	}, key)
 	if err == nil && !found {
-		err = g.exec(putTaskAside, key)
+		err = g.tx.exec(putTaskAside, key)
 	}
 	if err != nil || !found {
 		return world.Task{}, err
@@ -278,11 +275,11 @@ func (g *group) giveTask(key int64, wk *worker) (t world.Task, err error) {
 	t.Unreadable(err)
 	t.Worker = wk.ID
 	t.Attempt++
-	start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, Time: g.now, Build: wk.Build}
+	start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, Time: g.tx.now(), Build: wk.Build}
 	text, err := remember(history, start, t.Attempt)
 	if err != nil {
 		return t, err
 	}
 	g.holdsTask(wk.ID)
-	return t, g.exec(takeTask, key, wk.key, g.now.UnixMicro(), text)
+	return t, g.tx.exec(takeTask, key, wk.key, g.tx.now().UnixMicro(), text)
 }

@@ -24,7 +24,7 @@ type task struct {
 }
 
 func (g *group) task(r *run, step string) (t task, found bool, err error) {
-	found, err = g.c.one(findTask, func(row row) error {
+	found, err = g.tx.one(findTask, func(row row) error {
 		t = task{key: row.int(0), worker: row.int(1), attempt: int(row.int(2)), failures: int(row.int(3)), history: row.bytes(4), abandoned: int(row.int(5))}
 		return nil
 	}, r.key, step)
@@ -41,7 +41,7 @@ func (g *group) holds(worker string, r *run, k world.TaskKey) (bool, error) {
 func (g *group) commitTasks(c *world.Commit, r *run) error {
 	for _, keys := range [2][]world.TaskKey{c.Held, c.Dropped} {
 		for _, k := range keys {
-			if err := g.exec(deleteTask, r.key, k.Step); err != nil {
+			if err := g.tx.exec(deleteTask, r.key, k.Step); err != nil {
 				return err
 			}
 		}
@@ -61,13 +61,13 @@ func (g *group) bearTask(c *world.Commit, r *run, t *world.Task) error {
 	}
 	visible := t.Visible
 	if visible.IsZero() {
-		visible = g.now
+		visible = g.tx.now()
 	}
 	var worker, first, history any
 	attempt := int64(0)
 	if t.Worker != "" {
-		attempt, worker, first = 1, key(g.worker(t.Worker)), g.now.UnixMicro()
-		start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: 1, Time: g.now, Build: c.Build}
+		attempt, worker, first = 1, key(g.worker(t.Worker)), g.tx.now().UnixMicro()
+		start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: 1, Time: g.tx.now(), Build: c.Build}
 		text, err := remember(nil, start, 1)
 		if err != nil {
 			return err
@@ -75,28 +75,23 @@ func (g *group) bearTask(c *world.Commit, r *run, t *world.Task) error {
 		history = text
 		g.holdsTask(t.Worker)
 	} else {
-		g.notice(world.NoticeWork, r.id)
+		g.tx.notice(world.NoticeWork, r.id)
 	}
 	if r.tasks {
-		if err := g.exec(deleteTask, r.key, t.Step); err != nil {
+		if err := g.tx.exec(deleteTask, r.key, t.Step); err != nil {
 			return err
 		}
 	}
 	r.tasks = true
 	kept := world.Task{Run: r.id, Step: t.Step, Name: t.Name, Workflow: workflow, Input: t.Input, Options: t.Options, Priority: t.Priority}
-	return g.exec(insertTask, r.key, t.Step, t.Name, workflow, blob(t.Input), blob(t.Options), int64(t.Priority), visible.UnixMicro(),
+	return g.tx.exec(insertTask, r.key, t.Step, t.Name, workflow, blob(t.Input), blob(t.Options), int64(t.Priority), visible.UnixMicro(),
 		worker, attempt, first, history, int64(world.TaskSum(&kept).Value()))
-}
-
-// holdsTask notes, once the group is committed, that a worker was given a task: should it die, others take from then on.
-func (g *group) holdsTask(id string) {
-	g.onCommit(func() { g.crew.holdsTask(id) })
 }
 
 // taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
 func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 	k := d.Task
-	r, err := g.run(k.Run)
+	r, err := g.runs.get(k.Run)
 	switch {
 	case err != nil:
 		return done, err
@@ -116,20 +111,20 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 		}
 	}
 	if late {
-		g.deliveries++
+		g.tx.count().deliveries++
 		history, err := remember(t.history, d.Events[0], t.attempt)
 		if err != nil {
 			return done, err
 		}
-		return world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}, g.exec(noteTask, t.key, history)
+		return world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}, g.tx.exec(noteTask, t.key, history)
 	}
 	if !found || t.worker == 0 || t.worker != g.worker(d.Worker) || t.attempt != k.Attempt {
 		return done, fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 	}
-	g.deliveries++
+	g.tx.count().deliveries++
 	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
 	if d.RetryAt.IsZero() {
-		if err := g.exec(deleteTask, r.key, k.Step); err != nil {
+		if err := g.tx.exec(deleteTask, r.key, k.Step); err != nil {
 			return done, err
 		}
 		_, err := g.put(r, d.ID, noKey, d.Events)
@@ -145,8 +140,8 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 	} else {
 		t.failures++
 	}
-	g.notice(world.NoticeWork, r.id)
-	return done, g.exec(retryTask, t.key, d.RetryAt.UnixMicro(), int64(t.failures), history, int64(t.abandoned))
+	g.tx.notice(world.NoticeWork, r.id)
+	return done, g.tx.exec(retryTask, t.key, d.RetryAt.UnixMicro(), int64(t.failures), history, int64(t.abandoned))
 }
 
 func abandoned(e *world.Event) bool { return e.Error != nil && e.Error.Code == world.CodeAbandoned }

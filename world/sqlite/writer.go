@@ -10,7 +10,6 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/rules"
 )
 
 // maxGroup is how many requests a transaction holds at most.
@@ -88,30 +87,25 @@ func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group)
 
 // writer is the goroutine that makes all changes of a World. What it remembers of the file holds until another connection writes.
 type writer struct {
-	w         *World
-	c         *conn // nil after a commit with an unknown outcome
-	version   int64 // of the data when it was last read
-	noted     int64 // what note read of it
-	note      func(r row) error
-	ringer    ringer
-	batch     []*request
-	group     group
-	cache     cache
-	lastClass int64  // the last key of a class that there ever was, as far as it is known; 0: not read yet
-	head      []byte // of the row that is being written
-	body      []byte
-	backlog   backlog // what is in the log: see checkpoint.go
-	doubt     doubt   // after a sync that failed: see mend.go
-	full      bool    // the disk is: see full.go
-	reserve   reserve
-	from      time.Time // since when it has been busy: see stalled
+	w       *World
+	c       *conn // nil after a commit with an unknown outcome
+	version int64 // of the data when it was last read
+	noted   int64 // what note read of it
+	note    func(r row) error
+	ringer  ringer
+	batch   []*request
+	group   group
+	backlog backlog // what is in the log: see checkpoint.go
+	doubt   doubt   // after a sync that failed: see mend.go
+	full    bool    // the disk is: see full.go
+	reserve reserve
+	from    time.Time // since when it has been busy: see stalled
 }
 
 func newWriter(w *World, c *conn) *writer {
 	wr := &writer{w: w, c: c, version: -1, ringer: ringer{path: bellPath(w.path)}}
-	wr.head, wr.body = make([]byte, 0, 4096), make([]byte, 0, 4096) // never nil, which would be null
 	wr.note = func(r row) error { wr.noted = r.int(0); return nil }
-	wr.cache.clear()
+	wr.group.init(w)
 	return wr
 }
 
@@ -142,14 +136,14 @@ func (wr *writer) loop() {
 			wr.ringer.ring()
 		}
 		wr.writeBatch()
-		if wr.w.lock == nil && wr.group.writes > 0 {
+		if wr.w.lock == nil && wr.group.tx.wrote() > 0 {
 			wr.ringer.ring()
 		}
 		for i, r := range wr.batch {
 			wr.batch[i] = nil
 			r.done <- struct{}{}
 		}
-		wr.w.listeners.Tell(wr.group.notices)
+		wr.w.listeners.Tell(wr.group.tx.news())
 		wr.checkpoint()
 		wr.refill()
 		wr.stalled()
@@ -177,7 +171,7 @@ func (wr *writer) gather(first *request) {
 var errAlone = errors.New("group given up")
 
 func (wr *writer) writeBatch() {
-	wr.group.notices = wr.group.notices[:0]
+	wr.group.tx.told()
 	if errors.Is(wr.transaction(wr.batch), errAlone) {
 		for i := range wr.batch {
 			_ = wr.transaction(wr.batch[i : i+1])
@@ -190,7 +184,7 @@ func (wr *writer) writeBatch() {
 // one of several failed in an unforeseen way.
 func (wr *writer) transaction(batch []*request) error {
 	g := &wr.group
-	wr.group.mark = len(wr.group.notices)
+	g.tx.next()
 	lazy := lazy(batch)
 	err := wr.begin(lazy)
 	wr.stalled()
@@ -198,16 +192,17 @@ func (wr *writer) transaction(batch []*request) error {
 		fail(batch, classify(wr.w.path, err))
 		return nil
 	}
-	g.begin(wr)
+	g.begin(wr.w, wr.c)
+	defer func() { wr.backlog.since += g.tx.grown() }()
 	for _, r := range batch {
-		before := g.writes
+		before := g.tx.wrote()
 		r.err = nil
 		if r.commit != nil {
 			r.result, r.err = g.commit(r.commit)
 		} else {
 			r.err = r.change(g)
 		}
-		if r.err == nil || g.writes == before && resultCode(r.err) == 0 {
+		if r.err == nil || g.tx.wrote() == before && resultCode(r.err) == 0 {
 			continue // made, or refused with nothing written
 		}
 		wr.giveUp()
@@ -217,14 +212,14 @@ func (wr *writer) transaction(batch []*request) error {
 		r.err = classify(wr.w.path, r.err)
 		return nil
 	}
-	if err := g.writeTotals(); err != nil {
+	if err := g.totals.write(); err != nil {
 		wr.giveUp()
 		fail(batch, classify(wr.w.path, err))
 		return nil
 	}
-	if g.writes == 0 {
+	if g.tx.wrote() == 0 {
 		_, _ = wr.c.exec(rollback)
-		g.after()
+		g.tx.committed()
 		return nil
 	}
 	if _, err := wr.c.exec(commit); err != nil {
@@ -232,14 +227,14 @@ func (wr *writer) transaction(batch []*request) error {
 		return nil
 	}
 	if err := wr.w.files.look(&wr.w.files.main); err != nil { // it went to a file that nobody finds again
-		wr.cache.clear()
-		wr.group.notices = wr.group.notices[:wr.group.mark]
+		g.forget()
+		g.tx.retract()
 		failAll(batch, err)
 		return nil
 	}
 	wr.backlog.groups++
-	wr.backlog.pages += pagesOf(int64(g.writes) - g.rowsWritten)
-	g.after()
+	wr.backlog.pages += pagesOf(int64(g.tx.wrote()) - g.tx.count().rowsWritten)
+	g.tx.committed()
 	return nil
 }
 
@@ -273,18 +268,18 @@ func (wr *writer) begin(lazy bool) error {
 		return err
 	}
 	if wr.noted != wr.version {
-		wr.cache.clear()
+		wr.group.forget()
 		wr.version = wr.noted
 	}
-	wr.cache.shrink()
+	wr.group.runs.shrink()
 	return nil
 }
 
 // giveUp rolls back, and forgets what the group has changed in memory.
 func (wr *writer) giveUp() {
 	_, _ = wr.c.exec(rollback) // fails where SQLite has rolled back itself
-	wr.cache.spoil()
-	wr.group.notices = wr.group.notices[:wr.group.mark]
+	wr.group.spoil()
+	wr.group.tx.retract()
 }
 
 // notCommitted answers those whose COMMIT failed. A full disk or a lock is known to have written nothing; after anything else
@@ -334,85 +329,4 @@ func (wr *writer) stalled() {
 	if d >= leastStall {
 		wr.w.crew.forgive(d)
 	}
-}
-
-// group is one transaction.
-type group struct {
-	wr      *writer
-	c       *conn
-	crew    *crew
-	turns   rules.Turns
-	now     time.Time
-	steady  time.Time // by which leases go
-	writes  int       // statements that wrote
-	quiet   bool      // nobody listens
-	totals  map[total]int64
-	buried  map[int64]bool // workers whose lease ends with it
-	givenUp map[int64]bool // runs that their owners gave up in it: not lost, says a beat of the same group
-	gave    bool           // it gave somebody a run, which he does not know of yet
-	voided  bool           // it ends what the worker process before this one left
-	notices []world.Notice
-	mark    int      // notices of the batch before this transaction
-	hooks   []func() // to be called once it is committed
-
-	commits, takes, deliveries, appends, rowsWritten, rowsTrimmed, rowsRead int64
-}
-
-func (g *group) begin(wr *writer) {
-	notices, hooks, totals := g.notices, g.hooks, g.totals
-	clear(hooks)
-	clear(totals)
-	now, steady := wr.w.crew.times()
-	*g = group{wr: wr, c: wr.c, crew: &wr.w.crew, turns: g.turns, now: now, steady: steady, notices: notices, mark: len(notices), hooks: hooks[:0], totals: totals, quiet: !wr.w.listeners.Any()}
-}
-
-// after follows a transaction that is committed, and durable unless it is lazy.
-func (g *group) after() {
-	n := &g.wr.w.counters
-	if g.writes > 0 {
-		n.groups.Add(1)
-	}
-	n.commits.Add(g.commits)
-	n.takes.Add(g.takes)
-	n.deliveries.Add(g.deliveries)
-	n.appends.Add(g.appends)
-	n.rowsWritten.Add(g.rowsWritten)
-	n.rowsRead.Add(g.rowsRead)
-	n.rowsTrimmed.Add(g.rowsTrimmed)
-	for _, f := range g.hooks {
-		f()
-	}
-}
-
-// onCommit calls f, on the writer's goroutine, once the group is committed.
-func (g *group) onCommit(f func()) { g.hooks = append(g.hooks, f) }
-
-func (g *group) notice(kind world.NoticeKind, run string) {
-	if !g.quiet {
-		g.notices = append(g.notices, world.Notice{Kind: kind, Run: run})
-	}
-}
-
-func (g *group) exec(s *statement, args ...any) error {
-	g.writes++
-	_, err := g.c.exec(s, args...)
-	return err
-}
-
-// changed is exec that tells how many rows were changed.
-func (g *group) changed(s *statement, args ...any) (int64, error) {
-	n, err := g.c.exec(s, args...)
-	if n > 0 || err != nil {
-		g.writes++
-	}
-	return n, err
-}
-
-// insert is exec that tells the key of the row, 0 where nothing was inserted.
-func (g *group) insert(s *statement, args ...any) (int64, error) {
-	key, err := g.c.insert(s, args...)
-	if key != 0 || err != nil {
-		g.writes++
-	}
-	return key, err
 }

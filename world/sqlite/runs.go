@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// maxCached is how many runs the writer remembers; more than are being worked on at once.
+const maxCached = 50_000
+
+// run is what the writer knows of a run. It is right as long as no other connection writes and no transaction is given up.
+type run struct {
+	id        string
+	key       int64
+	boxed     any // the key, as statements take it: made once
+	created   time.Time
+	retention time.Duration
+	workflow  string
+	sealed    string // ID of the key that its payloads are encrypted with
+	last      int64  // number of the last event; -1: not read yet
+
+	live     bool // it is not over; what follows is of its queue row
+	class    int64
+	running  bool
+	priority int64
+	owner    int64
+	take     int64
+	paused   bool
+	blocked  bool
+	mailed   bool // mail_us is set
+	cancel   bool
+	full     bool // its owner said so when it released it
+	wake     time.Time
+
+	damage  string   // what of its row is not what was written
+	counted standing // what the totals have it as
+
+	payloads int  // payloads that wait in the inbox; -1: not counted yet
+	unread   int  // and those in the log, as its owner said last
+	stale    bool // all but unread is to be read anew
+	// What may hang on it: false only where it was born here and has had none.
+	mail, tasks, hooks, awaited, awaits bool
+}
+
+// runs are those that are known.
+//
+//   - What is known of a run is so in the file, as this transaction sees it. That holds as long as no other connection
+//     writes and no transaction is given up.
+//   - Within a transaction all see the same *run. So runs are forgotten between two of them alone, or where nothing of
+//     the run is written any more.
+//   - No run gets a key that is, or was, another's: what hung on a run whose row is lost is no other's.
+type runs struct {
+	tx      *txn
+	byID    map[string]*run
+	lastKey int64 // the last one of a run; 0: not read yet
+}
+
+func (rs *runs) init(tx *txn) { rs.tx = tx }
+
+// forgetAll forgets all.
+func (rs *runs) forgetAll() { rs.byID, rs.lastKey = make(map[string]*run), 0 }
+
+// reread forgets a run but for what its owner said, which no file knows.
+func (rs *runs) reread(id string) {
+	if r := rs.byID[id]; r == nil || r.unread == 0 {
+		delete(rs.byID, id)
+	} else {
+		rs.byID[id] = &run{id: id, unread: r.unread, stale: true}
+	}
+}
+
+// rereadAll has all read anew.
+func (rs *runs) rereadAll() {
+	for id := range rs.byID {
+		rs.reread(id)
+	}
+}
+
+// spoil has all read anew, keys too.
+func (rs *runs) spoil() {
+	rs.rereadAll()
+	rs.lastKey = 0
+}
+
+// shrink forgets runs where there are too many. It is called between transactions.
+func (rs *runs) shrink() {
+	if len(rs.byID) > maxCached {
+		rs.byID = make(map[string]*run)
+	}
+}
+
+// forget forgets a run that is deleted.
+func (rs *runs) forget(id string) { delete(rs.byID, id) }
+
+var (
+	runByID  = load("run_by_id")
+	lastKeys = load("last_keys")
+)
+
+// get returns what is known of a run, nil where there is none.
+func (rs *runs) get(id string) (*run, error) {
+	known, unread := rs.byID[id], 0
+	if known != nil {
+		if !known.stale {
+			return known, nil
+		}
+		unread = known.unread
+	}
+	r := &run{id: id, last: -1, payloads: -1, unread: unread, mail: true, tasks: true, hooks: true, awaited: true, awaits: true}
+	found, err := rs.tx.one(runByID, func(row row) error {
+		r.key, r.created, r.workflow, r.retention = row.int(0), row.time(1), row.text(2), time.Duration(row.int(3))
+		r.sealed = row.text(16)
+		r.damage = birthDamage(row, r)
+		if r.live = !row.null(4); r.live {
+			r.class, r.running, r.priority, r.owner = row.int(4), row.bool(5), row.int(6), row.int(7)
+			r.take, r.paused, r.mailed, r.cancel = row.int(8), row.bool(9), !row.null(10), row.bool(11)
+			r.wake, r.blocked, r.full = row.time(12), row.bool(13), row.bool(15)
+			r.counted = r.standing()
+		} else {
+			r.take = row.int(14)
+		}
+		return nil
+	}, id)
+	if err != nil || !found {
+		return nil, err
+	}
+	rs.byID[id] = r
+	return r, nil
+}
+
+// birthDamage says what is wrong with what a row of run_by_id has of a birth.
+func birthDamage(row row, r *run) string {
+	kept := world.Run{ID: r.id, Workflow: r.workflow, Priority: int(row.int(17)), CreatedAt: r.created, Retention: r.retention, Queue: &world.QueueRow{}}
+	if !row.null(18) {
+		kept.Parent = &world.Parent{Run: row.text(18), Step: row.text(19), Detached: row.bool(20)}
+	}
+	kept.CheckRow(r.sealed, row.text(21), "", row.sum(22), world.Sum{})
+	return kept.Damage
+}
+
+// lastUsable is below all keys that damage makes and nobody gave.
+const lastUsable = 1 << 62
+
+// nextKey is the key of a run that is born: beyond all that any table has. The row of a run may be lost, and what hung on it is no other's.
+func (rs *runs) nextKey() (int64, error) {
+	last := &rs.lastKey
+	if *last == 0 {
+		if _, err := rs.tx.one(lastKeys, func(row row) error { *last = row.int(0); return nil }); err != nil {
+			return 0, err
+		}
+	}
+	*last++
+	return *last, nil
+}
