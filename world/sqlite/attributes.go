@@ -19,9 +19,14 @@ var (
 	runsWithAttributes = load("runs_with_attributes")
 )
 
-// setAttribute gives a run an attribute, or another value of it.
-func (g *group) setAttribute(r *run, name string, value []byte) error {
-	was, err := g.attributes(r)
+// attributes are what runs show of themselves.
+//
+//   - Lists find a run by what its text says, and by nothing else.
+type attributes struct{ tx *txn }
+
+// set gives a run an attribute, or another value of it.
+func (at *attributes) set(r *run, name string, value []byte) error {
+	was, err := at.of(r)
 	if err != nil {
 		return err
 	}
@@ -30,29 +35,29 @@ func (g *group) setAttribute(r *run, name string, value []byte) error {
 		now = make(map[string]json.RawMessage)
 	}
 	now[name] = value
-	return g.writeAttributes(r, was, now)
+	return at.write(r, was, now)
 }
 
-// replaceAttributes gives a run other attributes in the place of all it has.
-func (g *group) replaceAttributes(r *run, now map[string]json.RawMessage) error {
-	was, err := g.attributes(r)
+// replace gives a run other attributes in the place of all it has.
+func (at *attributes) replace(r *run, now map[string]json.RawMessage) error {
+	was, err := at.of(r)
 	if err != nil {
 		return err
 	}
-	return g.writeAttributes(r, was, now)
+	return at.write(r, was, now)
 }
 
-// attributes reads those of a run.
-func (g *group) attributes(r *run) (attrs map[string]json.RawMessage, err error) {
-	_, err = g.tx.one(attributesOf, func(row row) error { return unmarshal(row.bytes(0), &attrs) }, r.key)
+// of reads those of a run.
+func (at *attributes) of(r *run) (attrs map[string]json.RawMessage, err error) {
+	_, err = at.tx.one(attributesOf, func(row row) error { return unmarshal(row.bytes(0), &attrs) }, r.key)
 	if err != nil {
 		return nil, fmt.Errorf("%w: run %s: attributes: %w", world.ErrCorrupt, r.id, err)
 	}
 	return attrs, nil
 }
 
-// writeAttributes writes what has changed.
-func (g *group) writeAttributes(r *run, was, now map[string]json.RawMessage) error {
+// write writes what has changed.
+func (at *attributes) write(r *run, was, now map[string]json.RawMessage) error {
 	if maps.EqualFunc(was, now, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
 		return nil
 	}
@@ -60,20 +65,20 @@ func (g *group) writeAttributes(r *run, was, now map[string]json.RawMessage) err
 	if err != nil {
 		return fmt.Errorf("run %s: %w", r.id, err)
 	}
-	if err := g.tx.exec(setAttributes, r.key, orNull(text)); err != nil {
+	if err := at.tx.exec(setAttributes, r.key, orNull(text)); err != nil {
 		return err
 	}
-	return g.findBy(r.key, was, now)
+	return at.findBy(r.key, was, now)
 }
 
 // findBy makes lists find a run by the attributes that it has now, and no more by those that it had.
-func (g *group) findBy(run int64, was, now map[string]json.RawMessage) error {
+func (at *attributes) findBy(run int64, was, now map[string]json.RawMessage) error {
 	return eachChange(was, now, func(name, value string, now bool) error {
 		s := deleteAttribute
 		if now {
 			s = insertAttribute
 		}
-		return g.tx.exec(s, name, value, run)
+		return at.tx.exec(s, name, value, run)
 	})
 }
 

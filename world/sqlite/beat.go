@@ -24,21 +24,21 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 }
 
 func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
-	if err := g.buryExpired(q.Worker); err != nil {
+	if err := g.workers.buryExpired(q.Worker); err != nil {
 		return b, err
 	}
-	wk := g.alive(q.Worker)
+	wk := g.workers.alive(q.Worker)
 	if wk == nil {
 		return b, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}
 	b = world.Beat{Now: g.tx.now()}
-	if b.Until, err = g.renew(wk); err != nil {
+	if b.Until, err = g.workers.renew(wk); err != nil {
 		return b, err
 	}
-	if b.Mail, err = g.mailOfAll(wk); err != nil {
+	if b.Mail, err = g.inbox.ofAll(wk); err != nil {
 		return b, err
 	}
-	if b.Lost, err = g.lostRuns(wk); err != nil {
+	if b.Lost, err = g.workers.lost(wk); err != nil {
 		return b, err
 	}
 	for _, k := range q.Tasks {
@@ -48,7 +48,7 @@ func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
 		}
 		held := false
 		if r != nil && r.live {
-			if held, err = g.holds(q.Worker, r, k); err != nil {
+			if held, err = g.tasks.holds(q.Worker, r, k); err != nil {
 				return b, err
 			}
 		}
@@ -57,18 +57,7 @@ func (g *group) beat(q world.BeatQuery) (b world.Beat, err error) {
 		}
 	}
 	if q.Account {
-		b.Account, err = g.account(wk)
+		b.Account, err = g.workers.account(wk)
 	}
 	return b, err
-}
-
-func (g *group) mailOfAll(wk *worker) (mail []world.Mail, err error) {
-	if len(wk.runs) == 0 {
-		return nil, nil
-	}
-	err = g.tx.query(ownedMail, func(row row) (bool, error) {
-		mail = append(mail, scanMail(row, row.text(7), row.time(8)))
-		return true, nil
-	}, wk.key)
-	return mail, err
 }

@@ -53,6 +53,19 @@ func (cs *classes) name(key int64) (world.Class, error) {
 	return cs.names[key], err
 }
 
+// moved returns the class of another version of a workflow: the same one where that is 0.
+func (cs *classes) moved(key int64, version int) (int64, error) {
+	if version == 0 {
+		return key, nil
+	}
+	c, err := cs.name(key)
+	if err != nil {
+		return 0, err
+	}
+	c.Version = version
+	return cs.key(c)
+}
+
 func (cs *classes) load() error {
 	if cs.keys != nil {
 		return nil

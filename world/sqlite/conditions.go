@@ -15,7 +15,7 @@ func (g *group) decide(c *world.Commit) (p rules.Plan, err error) {
 	}
 	f := rules.Facts{Holders: make(map[string]rules.Holder), Targets: make(map[string]rules.Target)}
 	for _, token := range q.Tokens {
-		if h, found, err := g.hook(token); err != nil {
+		if h, found, err := g.hooks.byToken(token); err != nil {
 			return p, err
 		} else if found {
 			f.Holders[token] = rules.Holder{Run: h.runID, Hook: h.id}

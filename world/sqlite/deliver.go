@@ -5,21 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/rules"
-)
-
-var (
-	findAct    = load("find_act")
-	insertMail = load("insert_mail")
-	countPaid  = load("count_payloads")
-	mailQueue  = load("mail_queue")
-	actQueue   = load("act_queue")
-	findMail   = load("find_mail")
-	actWaits   = load("act_waits")
-	tryBlocked = load("try_blocked")
 )
 
 // Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery].
@@ -46,30 +34,30 @@ func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
 	}
 	k := keyOf(d)
 	if !r.live || !open {
-		if done, err = g.again(r, d, k); err != nil || done.Duplicate {
+		if done, err = g.delivered.again(r, d, k); err != nil || done.Duplicate {
 			return done, err
 		}
 		if r.live {
 			return done, noHook(d.Token)
 		}
-		return done, g.over(r)
+		return done, over(r)
 	}
 	if err := world.CheckSealed(r.id, r.sealed, events); err != nil {
 		return done, err
 	}
 	if isPayload(events) {
-		if full := g.room(r); full != nil { // before anything is written: what has written, and fails, takes its whole group back
-			if done, err = g.known(r, d, k); err == nil && !done.Duplicate {
+		if full := g.inbox.room(r); full != nil { // before anything is written: what has written, and fails, takes its whole group back
+			if done, err = g.delivered.known(r, d, k); err == nil && !done.Duplicate {
 				err = full
 			}
 			return done, err
 		}
 	}
-	if done, err = g.note(r, d, k); err != nil || done.Duplicate {
+	if done, err = g.delivered.note(r, d, k); err != nil || done.Duplicate {
 		return done, err
 	}
 	g.tx.count().deliveries++
-	_, err = g.put(r, d.ID, k, events)
+	_, err = g.inbox.put(r, d.ID, k, events)
 	return done, err
 }
 
@@ -84,9 +72,9 @@ func (g *group) addressee(d *world.Delivery) (r *run, events []world.Event, open
 	events = d.Events
 	if d.Token != "" {
 		var h hook
-		if h, open, err = g.hook(d.Token); err == nil && !open {
+		if h, open, err = g.hooks.byToken(d.Token); err == nil && !open {
 			var found bool
-			if h, found, err = g.endedHook(d.Token); err == nil && !found {
+			if h, found, err = g.hooks.ended(d.Token); err == nil && !found {
 				err = noHook(d.Token)
 			}
 		}
@@ -102,40 +90,13 @@ func (g *group) addressee(d *world.Delivery) (r *run, events []world.Event, open
 	return r, events, open, err
 }
 
-func (g *group) over(r *run) error { return fmt.Errorf("run %s: %w", r.id, world.ErrTerminal) }
-
-// actWaits reports whether an operator's act of one of two types waits.
-func (g *group) actWaits(r *run, a, b world.EventType) (bool, error) {
-	if !r.mail {
-		return false, nil
-	}
-	return g.tx.one(actWaits, func(row) error { return nil }, r.key, string(a), string(b))
-}
-
-// room refuses a payload where too many wait.
-func (g *group) room(r *run) error {
-	limit := g.w.opt.InboxLimit
-	if r.payloads < 0 {
-		if _, err := g.tx.one(countPaid, func(row row) error { r.payloads = int(row.int(0)); return nil }, r.key); err != nil {
-			return err
-		}
-	}
-	if r.full || r.payloads+r.unread >= limit {
-		return fmt.Errorf("run %s: too many payloads are unread: %w", r.id, world.ErrInboxFull)
-	}
-	return nil
-}
-
-// isPayload reports whether a delivery counts toward the limit of an inbox.
-func isPayload(events []world.Event) bool {
-	return len(events) == 1 && (events[0].Type == world.SignalReceived || events[0].Type == world.HookReceived)
-}
+func over(r *run) error { return fmt.Errorf("run %s: %w", r.id, world.ErrTerminal) }
 
 // sendTo is the delivery of a commit: what cannot arrive is dropped, and no limit holds it up.
 func (g *group) sendTo(d *world.Delivery) error {
 	id := d.Run
 	if d.Token != "" {
-		h, found, err := g.hook(d.Token)
+		h, found, err := g.hooks.byToken(d.Token)
 		if err != nil || !found {
 			return err
 		}
@@ -150,47 +111,14 @@ func (g *group) sendTo(d *world.Delivery) error {
 		return err
 	}
 	g.tx.count().deliveries++
-	_, err = g.put(r, d.ID, noKey, events)
+	_, err = g.inbox.put(r, d.ID, noKey, events)
 	return err
-}
-
-// put adds mail to an inbox and wakes whoever it concerns. It reports false where the delivery ID waits already,
-// under the same key.
-func (g *group) put(r *run, id string, key []byte, events []world.Event) (bool, error) {
-	head, body, err := g.logs.encode(r, [16]byte{}, "", events)
-	if err != nil {
-		return false, fmt.Errorf("run %s: delivery %q: %w", r.id, id, err)
-	}
-	payload, cancel := isPayload(events), len(events) == 1 && events[0].Type == world.CancelRequested
-	at := g.tx.now().UnixMicro()
-	sum := world.RowSum(r.id, 0, world.LogFormat, head, body)
-	n, err := g.tx.changed(insertMail, r.key, orNull(id), at, bit(cancel), bit(payload), int64(world.LogFormat), text(head), body, key, int64(sum.Value()))
-	if err != nil || n == 0 {
-		return false, err
-	}
-	g.tx.grow(len(head) + len(body))
-	r.mail = true
-	if payload && r.payloads >= 0 {
-		r.payloads++
-	}
-	if r.owner != 0 {
-		g.tx.notice(world.NoticeMail, r.id)
-		return true, nil
-	}
-	if !r.mailed || cancel && !r.cancel {
-		r.mailed, r.cancel = true, r.cancel || cancel
-		if err := g.tx.exec(mailQueue, r.key, at, bit(cancel)); err != nil {
-			return false, err
-		}
-		g.tx.notice(world.NoticeWork, r.id)
-	}
-	return true, nil
 }
 
 // act appends to the log of a run that nobody owns, or goes to its inbox. A forced cancel is appended in any case.
 func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error) {
 	e := d.Events[0]
-	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
+	done = world.Delivered{Run: r.id, Owner: g.workers.id(r.owner)}
 	if !r.live && e.Type == world.RunCancelled {
 		if err := g.unqueued(r); err != nil {
 			return done, err
@@ -200,7 +128,7 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 	k := keyOf(d)
 	facts := rules.Acted{Live: r.live, Owned: r.owner != 0, Blocked: r.blocked}
 	if !r.live {
-		if done, err = g.again(r, d, k); err != nil || done.Duplicate {
+		if done, err = g.delivered.again(r, d, k); err != nil || done.Duplicate {
 			return done, err
 		}
 		last, err := g.logs.lastKnown(r)
@@ -215,11 +143,11 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 			return done, err
 		}
 	}
-	if done, err = g.note(r, d, k); err != nil || done.Duplicate { // its ID is known from now on, whatever becomes of it
+	if done, err = g.delivered.note(r, d, k); err != nil || done.Duplicate { // its ID is known from now on, whatever becomes of it
 		return done, err
 	}
 	if facts.Paused = r.paused; facts.Queues(d) {
-		if facts.Waits, err = g.actWaits(r, world.RunPaused, world.RunResumed); err != nil {
+		if facts.Waits, err = g.inbox.actWaits(r, world.RunPaused, world.RunResumed); err != nil {
 			return done, err
 		}
 	}
@@ -228,18 +156,15 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		return done, err
 	}
 	if deed.Retry {
-		r.wake = g.tx.now()
-		if err := g.tx.exec(tryBlocked, r.key, micros(r.wake)); err != nil {
+		if err := g.queue.retry(r); err != nil {
 			return done, err
 		}
-		g.tx.notice(world.NoticeWork, r.id)
 	}
 	switch {
 	case deed.Post:
 		g.tx.count().deliveries++
-		if _, err = g.put(r, d.ID, k, []world.Event{e}); err == nil && deed.Ends {
-			g.tx.notice(world.NoticeWork, r.id)
-			err = g.tx.exec(actQueue, r.key, bit(true), micros(r.wake), bit(true), r.last) // it can be taken for that
+		if _, err = g.inbox.put(r, d.ID, k, []world.Event{e}); err == nil && deed.Ends {
+			err = g.queue.resumes(r)
 		}
 	case deed.Append:
 		err = g.writeAct(r, e, d.ID)
@@ -263,13 +188,7 @@ func (g *group) writeAct(r *run, e world.Event, id string) error {
 	if err := g.logs.append(r, [16]byte{}, "", last.Seq+1, []world.Event{e}); err != nil {
 		return err
 	}
-	r.paused = e.Type == world.RunPaused
-	g.totals.recount(r, r.standing())
-	if !r.paused {
-		r.wake = rules.WakeAfter(r.running, r.wake, g.tx.now())
-		g.tx.notice(world.NoticeWork, r.id)
-	}
-	return g.tx.exec(actQueue, r.key, bit(r.paused), micros(r.wake), bit(false), r.last)
+	return g.queue.pause(r, e.Type == world.RunPaused)
 }
 
 // unqueued takes a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
@@ -314,30 +233,8 @@ func (g *group) unqueued(r *run) error {
 			}
 		}
 	}
-	r.counted = r.standing()
+	r.isCounted()
 	var err error
 	r.class, err = g.classes.key(world.Class{Workflow: r.workflow, Version: version})
 	return err
-}
-
-// mailOf reads the mail of a run.
-func (g *group) mailOf(r *run) (mail []world.Mail, err error) {
-	if !r.mail {
-		return nil, nil
-	}
-	err = g.tx.query(runMail, func(row row) (bool, error) {
-		mail = append(mail, scanMail(row, r.id, r.created))
-		return true, nil
-	}, r.key)
-	return mail, err
-}
-
-var runMail = load("run_mail")
-
-// scanMail reads a row of the inbox.
-func scanMail(row row, id string, created time.Time) world.Mail {
-	m := world.Mail{Row: row.int(0), Run: id, ID: row.text(1), ArrivedAt: row.time(2)}
-	format, head, body := int(row.int(3)), row.text(4), row.bytes(5)
-	m.ReadRow(created, format, head, body, row.sum(6).Is(world.RowSum(id, 0, format, []byte(head), body)))
-	return m
 }

@@ -7,22 +7,34 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
 
 var (
 	insertDelivered  = load("insert_delivered")
+	deleteEndedHooks = load("delete_ended_hooks")
+	findAct          = load("find_act")
 	findDelivered    = load("find_delivered")
 	forgetRun        = load("forget_run")
-	deleteEndedHooks = load("delete_ended_hooks")
-	lateMail         = load("late_mail")
 	listLate         = load("list_late")
 	markedRuns       = load("marked_runs")
 	forget           = load("forget")
 	unmark           = load("unmark")
-	endedHookByToken = load("ended_hook_by_token")
 )
+
+// delivered are the deliveries that are known when they come again.
+//
+//   - A delivery with an ID changes something once, whoever sends it again, for as long as it is kept and at least
+//     keepFor; its copy is told what the first one was.
+//   - What waits in an inbox is known as well, and acts of earlier releases.
+type delivered struct {
+	tx      *txn
+	inbox   *inbox
+	workers *workers
+	keepFor time.Duration
+}
 
 // noKey is the key of mail that is not known when it comes again.
 var noKey = []byte{}
@@ -37,12 +49,12 @@ func keyOf(d *world.Delivery) []byte {
 }
 
 // note makes a delivery known. It is a duplicate where it was known before.
-func (g *group) note(r *run, d *world.Delivery, key []byte) (done world.Delivered, err error) {
-	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
+func (dl *delivered) note(r *run, d *world.Delivery, key []byte) (done world.Delivered, err error) {
+	done = world.Delivered{Run: r.id, Owner: dl.workers.id(r.owner)}
 	if d.ID == "" {
 		return done, nil
 	}
-	if done.Duplicate, err = g.waited(r, d); err != nil || done.Duplicate {
+	if done.Duplicate, err = dl.waited(r, d); err != nil || done.Duplicate {
 		return done, err
 	}
 	var sender, marked any
@@ -52,21 +64,21 @@ func (g *group) note(r *run, d *world.Delivery, key []byte) (done world.Delivere
 	if world.Marked([16]byte(key)) {
 		marked = int64(1)
 	}
-	n, err := g.tx.changed(insertDelivered, r.key, key, g.tx.now().UnixMicro(), blob(d.Fingerprint()), sender, marked)
+	n, err := dl.tx.changed(insertDelivered, r.key, key, dl.tx.now().UnixMicro(), blob(d.Fingerprint()), sender, marked)
 	if err != nil || n > 0 {
 		return done, err
 	}
-	return g.again(r, d, key)
+	return dl.again(r, d, key)
 }
 
 // again looks for the first copy of a delivery. It is a duplicate where there is one.
-func (g *group) again(r *run, d *world.Delivery, key []byte) (done world.Delivered, err error) {
-	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
+func (dl *delivered) again(r *run, d *world.Delivery, key []byte) (done world.Delivered, err error) {
+	done = world.Delivered{Run: r.id, Owner: dl.workers.id(r.owner)}
 	if d.ID == "" {
 		return done, nil
 	}
 	var print []byte
-	done.Duplicate, err = g.tx.one(findDelivered, func(row row) error { print, done.Late = row.bytes(0), row.bool(1); return nil }, r.key, key)
+	done.Duplicate, err = dl.tx.one(findDelivered, func(row row) error { print, done.Late = row.bytes(0), row.bool(1); return nil }, r.key, key)
 	if err == nil && done.Duplicate && world.Differ(print, d.Fingerprint()) {
 		err = fmt.Errorf("run %s: delivery %q: %w", r.id, d.ID, world.ErrDeliveryUsed)
 	}
@@ -74,31 +86,22 @@ func (g *group) again(r *run, d *world.Delivery, key []byte) (done world.Deliver
 }
 
 // waited reports whether an earlier release has accepted the delivery ID, and it waits still, or was sent as an act.
-func (g *group) waited(r *run, d *world.Delivery) (found bool, err error) {
-	if r.mail {
-		found, err = g.tx.one(findMail, func(row) error { return nil }, r.key, d.ID)
-	}
-	if err == nil && !found && d.Act {
-		found, err = g.tx.one(findAct, func(row) error { return nil }, r.key, d.ID)
+func (dl *delivered) waited(r *run, d *world.Delivery) (found bool, err error) {
+	if found, err = dl.inbox.has(r, d.ID); err == nil && !found && d.Act {
+		found, err = dl.tx.one(findAct, func(row) error { return nil }, r.key, d.ID)
 	}
 	return found, err
 }
 
 // known looks for the first copy of a delivery to a run that is not over.
-func (g *group) known(r *run, d *world.Delivery, key []byte) (done world.Delivered, err error) {
+func (dl *delivered) known(r *run, d *world.Delivery, key []byte) (done world.Delivered, err error) {
 	if d.ID != "" {
-		if done.Duplicate, err = g.waited(r, d); err != nil || done.Duplicate {
-			done.Run, done.Owner = r.id, g.workerID(r.owner)
+		if done.Duplicate, err = dl.waited(r, d); err != nil || done.Duplicate {
+			done.Run, done.Owner = r.id, dl.workers.id(r.owner)
 			return done, err
 		}
 	}
-	return g.again(r, d, key)
-}
-
-// endedHook finds the last hook that had a token and is over.
-func (g *group) endedHook(token string) (h hook, found bool, err error) {
-	found, err = g.tx.one(endedHookByToken, func(r row) error { h = hook{run: r.int(0), id: r.text(1), runID: r.text(2)}; return nil }, token)
-	return h, found, err
+	return dl.again(r, d, key)
 }
 
 // late reads what came to a run too late.
@@ -120,26 +123,26 @@ const forgetBatch = 20
 // sweepDelivered forgets deliveries that need not be known any more.
 func (w *World) sweepDelivered(ctx context.Context) error {
 	for {
-		n, err := ask(ctx, w, (*group).forgetDelivered)
+		n, err := ask(ctx, w, func(g *group) (int, error) { return g.delivered.forget() })
 		if err != nil || n < forgetBatch {
 			return err
 		}
 	}
 }
 
-func (g *group) forgetDelivered() (n int, err error) {
+func (dl *delivered) forget() (n int, err error) {
 	var runs []int64
-	before := g.tx.now().Add(-g.w.opt.KeepDeliveries).UnixMicro()
-	if err := g.tx.query(markedRuns, func(r row) (bool, error) { runs = append(runs, r.int(0)); return true, nil }, before, int64(forgetBatch)); err != nil {
+	before := dl.tx.now().Add(-dl.keepFor).UnixMicro()
+	if err := dl.tx.query(markedRuns, func(r row) (bool, error) { runs = append(runs, r.int(0)); return true, nil }, before, int64(forgetBatch)); err != nil {
 		return 0, err
 	}
 	n = len(runs)
 	slices.Sort(runs)
 	for _, run := range slices.Compact(runs) {
-		if err := g.tx.exec(forget, run, before, int64(world.DeliveriesKept)); err != nil {
+		if err := dl.tx.exec(forget, run, before, int64(world.DeliveriesKept)); err != nil {
 			return 0, err
 		}
-		if err := g.tx.exec(unmark, run, before); err != nil {
+		if err := dl.tx.exec(unmark, run, before); err != nil {
 			return 0, err
 		}
 	}

@@ -167,7 +167,7 @@ func work(w *World, l *ledger, rnd *rand.Rand, runs, steps int) error {
 		for n := range int64(steps) {
 			if rnd.IntN(2) == 0 { // a lazy group
 				_, _ = askFor(ctx, w, true, func(g *group) (int, error) {
-					return 0, g.tx.exec(beatWorker, g.worker(wk.ID), g.tx.now().Add(time.Hour).UnixMicro())
+					return 0, g.tx.exec(beatWorker, g.workers.key(wk.ID), g.tx.now().Add(time.Hour).UnixMicro())
 				})
 			}
 			switch rnd.IntN(6) {

@@ -9,14 +9,8 @@ import (
 )
 
 var (
-	endRun         = load("end_run")
-	freeKey        = load("free_key")
-	deleteQueue    = load("delete_queue")
-	deleteRunMail  = load("delete_run_mail")
-	deleteRunHooks = load("delete_run_hooks")
-	awaiting       = load("awaiting")
-	deleteAwaits   = load("delete_awaits")
-	openChildren   = load("open_children")
+	endRun  = load("end_run")
+	freeKey = load("free_key")
 )
 
 // end does what a terminal event says: the run leaves the queue with all that hangs on it there, its outcome goes to its row, and
@@ -53,20 +47,15 @@ func (g *group) end(r *run, e *world.Event, began bool) error {
 			return err
 		}
 	}
-	for _, d := range []struct {
-		s   *statement
-		may bool
-	}{{deleteQueue, true}, {lateMail, r.mail}, {deleteRunMail, r.mail}, {deleteRunTasks, r.tasks}, {deleteRunHooks, r.hooks}} {
-		if d.may {
-			if err := g.tx.exec(d.s, r.key); err != nil {
-				return err
-			}
+	for _, drop := range []func(*run) error{g.queue.drop, g.inbox.dropAll, g.tasks.dropAll, g.hooks.dropAll} {
+		if err := drop(r); err != nil {
+			return err
 		}
 	}
 	g.totals.recount(r, standing{})
 	g.totals.add(r.workflow, string(status), 1)
 	if r.owner != 0 {
-		g.owned(r.owner, r, false)
+		g.workers.own(r.owner, r, false)
 	}
 	r.live, r.owner = false, 0
 	g.tx.notice(world.NoticeEnded, r.id)
@@ -86,33 +75,26 @@ func statusOf(end world.EventType) world.Status {
 
 // tellAwaiting sends the result to every step that waits for it, the parent's among them.
 func (g *group) tellAwaiting(r *run, e *world.Event) error {
-	if !r.awaited {
-		return nil
-	}
-	type waiter struct{ id, step string }
-	var waiters []waiter
-	if err := g.tx.query(awaiting, func(row row) (bool, error) {
-		waiters = append(waiters, waiter{row.text(2), row.text(1)})
-		return true, nil
-	}, r.key); err != nil {
+	waiters, err := g.awaits.of(r)
+	if err != nil {
 		return err
 	}
 	for _, wt := range waiters {
-		to, err := g.runs.get(wt.id)
+		to, err := g.runs.get(wt.run)
 		if err != nil {
 			return err
 		}
 		if to == nil || !to.live {
 			continue
 		}
-		if _, err := g.put(to, "result/"+wt.step, noKey, []world.Event{world.ResultFor(e, wt.step)}); err != nil {
+		if _, err := g.inbox.put(to, "result/"+wt.step, noKey, []world.Event{world.ResultFor(e, wt.step)}); err != nil {
 			return err
 		}
 	}
 	if len(waiters) == 0 {
 		return nil
 	}
-	return g.tx.exec(deleteAwaits, r.key)
+	return g.awaits.told(r)
 }
 
 // force ends a run from outside, whoever owns it, and asks its attached children to end as well: nobody else is left who could.
@@ -122,17 +104,14 @@ func (g *group) force(r *run, e *world.Event) error {
 		return err
 	}
 	if owner != 0 {
-		g.lost(owner, r.id)
+		g.workers.lose(owner, r.id)
 		g.tx.notice(world.NoticeMail, r.id)
 	}
-	if err := g.end(r, e, r.running); err != nil || !r.awaits {
+	if err := g.end(r, e, r.running); err != nil {
 		return err
 	}
-	var children []string
-	if err := g.tx.query(openChildren, func(row row) (bool, error) {
-		children = append(children, row.text(0))
-		return true, nil
-	}, r.key, r.id); err != nil {
+	children, err := g.awaits.children(r)
+	if err != nil {
 		return err
 	}
 	for _, id := range children {
@@ -143,7 +122,7 @@ func (g *group) force(r *run, e *world.Event) error {
 		if child == nil {
 			continue
 		}
-		if _, err := g.put(child, "cancel/"+r.id, noKey, []world.Event{rules.CancelOfChild(e)}); err != nil {
+		if _, err := g.inbox.put(child, "cancel/"+r.id, noKey, []world.Event{rules.CancelOfChild(e)}); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,7 @@ func TestFullDiskHeals(t *testing.T) {
 	}
 	for range 20 { // what makes nothing larger goes on, on the full disk
 		if _, err := askFor(t.Context(), w, true, func(g *group) (int, error) {
-			return 0, g.tx.exec(beatWorker, g.worker(wk.ID), g.tx.now().UnixMicro())
+			return 0, g.tx.exec(beatWorker, g.workers.key(wk.ID), g.tx.now().UnixMicro())
 		}); err != nil {
 			t.Fatalf("a beat on the full disk: %v", err)
 		}

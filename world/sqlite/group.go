@@ -1,35 +1,47 @@
 package sqlite
 
-import "github.com/stepwell/stepwell/world/rules"
-
 // group makes the changes of one transaction. It is made of parts: what all of them stand on is in txn; each of the
 // others owns a kind of rows, and what is remembered of them, in a file that says what holds of it. What a change comes
 // to between them is here, by the names of world's calls: commit, birth, deliver, act, end, take, beat.
 //
 // It belongs to the writer's goroutine.
 type group struct {
-	w       *World
-	turns   rules.Turns
-	crew    *crew
-	tx      txn
-	classes classes
-	runs    runs
-	logs    logs
-	totals  totals
+	tx txn
 
-	buried  map[int64]bool // workers whose lease ends with it
-	givenUp map[int64]bool // runs that their owners gave up in it: not lost, says a beat of the same group
-	gave    bool           // it gave somebody a run, which he does not know of yet
-	voided  bool           // it ends what the worker process before this one left
+	runs      runs
+	classes   classes
+	totals    totals
+	workers   workers
+	queue     queue
+	logs      logs
+	inbox     inbox
+	delivered delivered
+
+	hooks      hooks
+	awaits     awaits
+	tasks      tasks
+	attributes attributes
+	streams    streams
+	keeper     keeper
 }
 
 func (g *group) init(w *World) {
-	g.w, g.crew = w, &w.crew
-	g.tx.counters = &w.counters
-	g.classes.init(&g.tx)
-	g.runs.init(&g.tx)
-	g.logs.init(&g.tx)
-	g.totals.init(&g.tx)
+	tx := &g.tx
+	tx.init(&w.counters)
+	g.runs.init(tx)
+	g.classes.init(tx)
+	g.totals.init(tx)
+	g.logs.init(tx)
+	g.workers = workers{tx: tx, crew: &w.crew, runs: &g.runs}
+	g.inbox = inbox{tx: tx, logs: &g.logs, limit: w.opt.InboxLimit}
+	g.delivered = delivered{tx: tx, inbox: &g.inbox, workers: &g.workers, keepFor: w.opt.KeepDeliveries}
+	g.queue = queue{tx: tx, runs: &g.runs, classes: &g.classes, totals: &g.totals, workers: &g.workers, inbox: &g.inbox}
+	g.hooks = hooks{tx}
+	g.awaits = awaits{tx, &g.runs}
+	g.tasks = tasks{tx, &g.workers}
+	g.attributes = attributes{tx}
+	g.streams = streams{tx}
+	g.keeper = keeper{tx: tx, runs: &g.runs, totals: &g.totals, attributes: &g.attributes}
 	g.forget()
 }
 
@@ -37,7 +49,7 @@ func (g *group) begin(w *World, c *conn) {
 	now, steady := w.crew.times()
 	g.tx.begin(c, now, steady, !w.listeners.Any())
 	g.totals.begin()
-	g.buried, g.givenUp, g.gave, g.voided = nil, nil, false, false
+	g.workers.begin()
 }
 
 // forget has all read anew: another connection has written.

@@ -9,11 +9,6 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-var (
-	heldTasks   = load("held_tasks")
-	accountRuns = load("account_runs")
-)
-
 var _ world.Holder = (*World)(nil)
 
 // Held lists what a worker owns; see [world.Holder]. It stands in the line of all that is written, and this process alone gives anything to its workers: takes
@@ -23,7 +18,7 @@ func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
 		return world.Held{}, err
 	}
 	return askFor(ctx, w, true, func(g *group) (h world.Held, err error) {
-		wk := g.alive(worker)
+		wk := g.workers.alive(worker)
 		if wk == nil {
 			return h, fmt.Errorf("worker %s: %w", worker, world.ErrLeaseLost)
 		}

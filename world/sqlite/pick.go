@@ -7,32 +7,32 @@ import "github.com/stepwell/stepwell/world/rules"
 const mostCancels = 100
 
 // pick chooses what is given, at most n, by key.
-func (g *group) pick(heads []head, n int, tasks bool, classes string) (keys []int64, err error) {
+func (qu *queue) pick(heads []head, n int, tasks bool, classes string) (keys []int64, err error) {
 	if n <= 0 {
 		return nil, nil
 	}
 	var all []rules.Candidate
 	for _, h := range heads {
-		if h.due.After(g.tx.now()) || (h.kind == 1) != tasks {
+		if h.due.After(qu.tx.now()) || (h.kind == 1) != tasks {
 			continue
 		}
-		if err := g.candidates(h, n, &all, classes); err != nil {
+		if err := qu.candidates(h, n, &all, classes); err != nil {
 			return nil, err
 		}
 	}
-	for _, i := range g.turns.Pick(all, g.tx.now(), n) {
+	for _, i := range qu.turns.Pick(all, qu.tx.now(), n) {
 		keys = append(keys, all[i].Key)
 	}
 	return keys, nil
 }
 
-func (g *group) candidates(h head, n int, all *[]rules.Candidate, classes string) error {
+func (qu *queue) candidates(h head, n int, all *[]rules.Candidate, classes string) error {
 	add := func(r row) (bool, error) {
 		c := rules.Candidate{Key: r.int(0), Due: r.time(1), Priority: int(r.int(3))}
 		if h.kind == 1 {
 			c.Workflow = r.text(2)
 		} else {
-			class, err := g.classes.name(r.int(2))
+			class, err := qu.classes.name(r.int(2))
 			if err != nil {
 				return false, err
 			}
@@ -42,17 +42,17 @@ func (g *group) candidates(h head, n int, all *[]rules.Candidate, classes string
 		return true, nil
 	}
 	// The names of classes are read before: one statement of a connection runs at a time.
-	if err := g.classes.load(); err != nil {
+	if err := qu.classes.load(); err != nil {
 		return err
 	}
-	switch now := g.tx.now().UnixMicro(); h.kind {
+	switch now := qu.tx.now().UnixMicro(); h.kind {
 	case 0:
-		return g.tx.query(readyRuns, add, h.class, h.priority, now, int64(n))
+		return qu.tx.query(readyRuns, add, h.class, h.priority, now, int64(n))
 	case 1:
-		return g.tx.query(readyTasks, add, h.name, h.priority, h.workflow, now, int64(n))
+		return qu.tx.query(readyTasks, add, h.name, h.priority, h.workflow, now, int64(n))
 	default:
 		for p := range int64(rules.Priorities) {
-			if err := g.tx.query(cancelRuns, add, int64(max(n, mostCancels)), classes, p); err != nil {
+			if err := qu.tx.query(cancelRuns, add, int64(max(n, mostCancels)), classes, p); err != nil {
 				return err
 			}
 		}

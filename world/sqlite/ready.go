@@ -154,7 +154,7 @@ func (g *group) takeOnly(q *world.TakeQuery, wk *worker, classes, steps string, 
 		if err != nil || !found {
 			return err
 		}
-		t, err := g.giveRun(key, wk)
+		t, err := g.queue.give(key, wk)
 		if err == nil && t.Run != "" {
 			out.Runs = append(out.Runs, t)
 		}
@@ -167,7 +167,7 @@ func (g *group) takeOnly(q *world.TakeQuery, wk *worker, classes, steps string, 
 	if err != nil || !found {
 		return err
 	}
-	t, err := g.giveTask(key, wk)
+	t, err := g.tasks.give(key, wk)
 	if err == nil && t.Run != "" {
 		out.Tasks = append(out.Tasks, t)
 	}

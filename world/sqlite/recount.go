@@ -11,17 +11,11 @@ import (
 )
 
 var (
-	lostRuns     = load("lost_runs")
-	lostTasks    = load("lost_tasks")
 	badTotals    = load("bad_totals")
 	doctorCounts = load("doctor_counts")
-	disown       = load("disown")
 )
 
 var _ world.Mender = (*World)(nil)
-
-// nobody is the key of no worker.
-const nobody = -1
 
 // Mend frees what nobody has and counts runs anew; see [world.Mender].
 func (w *World) Mend(ctx context.Context) ([]world.Finding, error) {
@@ -57,7 +51,7 @@ func (w *World) mendSome(ctx context.Context) error {
 		return err
 	}
 	return w.write(ctx, func(g *group) error {
-		if err := g.eachWorker(func(wk *worker) error { _, err := g.disownStrays(wk); return err }); err != nil {
+		if err := g.workers.each(func(wk *worker) error { _, err := g.workers.disownStrays(wk); return err }); err != nil {
 			return err
 		}
 		if lost {
@@ -81,7 +75,7 @@ func (w *World) buryLost(g *group) (owners int, err error) {
 	if works, err := w.worksElsewhere(); err != nil || works {
 		return 0, err
 	}
-	return g.buryLost()
+	return g.workers.buryLost()
 }
 
 // examineUnowned looks for runs and tasks that nobody would bury.

@@ -12,7 +12,6 @@ import (
 
 var (
 	listAwaits = load("list_awaits")
-	rightQueue = load("right_queue")
 	pauses     = load("pauses")
 )
 
@@ -40,7 +39,7 @@ func (w *World) MendRun(ctx context.Context, run string, is world.Beside) (bool,
 			return false, err
 		}
 		if r.running != is.Running || r.paused != is.Paused {
-			if err := g.right(r, is.Running, is.Paused); err != nil {
+			if err := g.queue.right(r, is.Running, is.Paused); err != nil {
 				return false, err
 			}
 		}
@@ -51,23 +50,6 @@ func (w *World) MendRun(ctx context.Context, run string, is world.Beside) (bool,
 		}
 		return true, nil
 	})
-}
-
-// right makes the row of a run say what its log says.
-func (g *group) right(r *run, running, paused bool) (err error) {
-	resumes := false
-	if paused && r.owner == 0 {
-		if resumes, err = g.actWaits(r, world.RunResumed, world.RunResumed); err != nil {
-			return err
-		}
-	}
-	if err := g.tx.exec(rightQueue, r.key, bit(running), bit(paused), bit(resumes)); err != nil {
-		return err
-	}
-	r.running, r.paused = running, paused
-	r.counted = r.standing()
-	g.tx.notice(world.NoticeWork, r.id)
-	return nil
 }
 
 // rightPause makes the row of a run say whether its log says that it is paused, before somebody acts on it. Where that cannot be read the row has to do.
@@ -86,7 +68,7 @@ func (g *group) rightPause(r *run) error {
 	if err != nil || !known || paused == r.paused {
 		return err
 	}
-	return g.right(r, r.running, paused)
+	return g.queue.right(r, r.running, paused)
 }
 
 // awaitAgain has a step be told of the end of another run.
@@ -96,13 +78,12 @@ func (g *group) awaitAgain(r *run, a world.Await) error {
 		return err
 	}
 	if target != nil && target.live {
-		r.awaits, target.awaited = true, true
-		return g.tx.exec(insertAwait, target.key, r.key, a.Step)
+		return g.awaits.add(target, r, a.Step)
 	}
 	known, err := g.target(target)
 	if err != nil {
 		return fmt.Errorf("run %s: await: %w", r.id, err)
 	}
-	_, err = g.put(r, "result/"+a.Step, noKey, []world.Event{known.Result(a)})
+	_, err = g.inbox.put(r, "result/"+a.Step, noKey, []world.Event{known.Result(a)})
 	return err
 }

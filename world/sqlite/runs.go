@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -28,19 +29,15 @@ type run struct {
 	take     int64
 	paused   bool
 	blocked  bool
-	mailed   bool // mail_us is set
-	cancel   bool
-	full     bool // its owner said so when it released it
 	wake     time.Time
 
 	damage  string   // what of its row is not what was written
 	counted standing // what the totals have it as
 
-	payloads int  // payloads that wait in the inbox; -1: not counted yet
-	unread   int  // and those in the log, as its owner said last
-	stale    bool // all but unread is to be read anew
+	box   box  // its inbox
+	stale bool // all is to be read anew, but what no file has of its box
 	// What may hang on it: false only where it was born here and has had none.
-	mail, tasks, hooks, awaited, awaits bool
+	tasks, hooks, awaited, awaits bool
 }
 
 // runs are those that are known.
@@ -63,10 +60,10 @@ func (rs *runs) forgetAll() { rs.byID, rs.lastKey = make(map[string]*run), 0 }
 
 // reread forgets a run but for what its owner said, which no file knows.
 func (rs *runs) reread(id string) {
-	if r := rs.byID[id]; r == nil || r.unread == 0 {
+	if r := rs.byID[id]; r == nil || !r.box.said() {
 		delete(rs.byID, id)
 	} else {
-		rs.byID[id] = &run{id: id, unread: r.unread, stale: true}
+		rs.byID[id] = &run{id: id, box: r.box, stale: true}
 	}
 }
 
@@ -94,29 +91,30 @@ func (rs *runs) shrink() {
 func (rs *runs) forget(id string) { delete(rs.byID, id) }
 
 var (
-	runByID  = load("run_by_id")
-	lastKeys = load("last_keys")
+	runByID   = load("run_by_id")
+	runByIdem = load("run_by_idem")
+	lastKeys  = load("last_keys")
 )
 
 // get returns what is known of a run, nil where there is none.
 func (rs *runs) get(id string) (*run, error) {
-	known, unread := rs.byID[id], 0
-	if known != nil {
+	var was box
+	if known := rs.byID[id]; known != nil {
 		if !known.stale {
 			return known, nil
 		}
-		unread = known.unread
+		was = known.box
 	}
-	r := &run{id: id, last: -1, payloads: -1, unread: unread, mail: true, tasks: true, hooks: true, awaited: true, awaits: true}
+	r := &run{id: id, last: -1, box: was.unknown(), tasks: true, hooks: true, awaited: true, awaits: true}
 	found, err := rs.tx.one(runByID, func(row row) error {
 		r.key, r.created, r.workflow, r.retention = row.int(0), row.time(1), row.text(2), time.Duration(row.int(3))
 		r.sealed = row.text(16)
 		r.damage = birthDamage(row, r)
 		if r.live = !row.null(4); r.live {
 			r.class, r.running, r.priority, r.owner = row.int(4), row.bool(5), row.int(6), row.int(7)
-			r.take, r.paused, r.mailed, r.cancel = row.int(8), row.bool(9), !row.null(10), row.bool(11)
-			r.wake, r.blocked, r.full = row.time(12), row.bool(13), row.bool(15)
-			r.counted = r.standing()
+			r.take, r.paused, r.wake, r.blocked = row.int(8), row.bool(9), row.time(12), row.bool(13)
+			r.box.load(!row.null(10), row.bool(11), row.bool(15))
+			r.isCounted()
 		} else {
 			r.take = row.int(14)
 		}
@@ -152,4 +150,24 @@ func (rs *runs) nextKey() (int64, error) {
 	}
 	*last++
 	return *last, nil
+}
+
+// free refuses a run ID that is taken.
+func (rs *runs) free(id string) (err error) {
+	r := rs.byID[id]
+	taken := r != nil && !r.stale
+	if !taken {
+		taken, err = rs.tx.one(readRun, func(row) error { return nil }, id)
+	}
+	if taken {
+		return fmt.Errorf("run %s: %w", id, world.ErrRunExists)
+	}
+	return err
+}
+
+// byKey finds the run that has an idempotency key, "" where there is none.
+func (rs *runs) byKey(workflow, key string) (id string, err error) {
+	_, err = rs.tx.one(runByIdem, // byKey finds the run that has an idempotency key, "" where there is none.
+		func(r row) error { id = r.text(0); return nil }, workflow, key)
+	return id, err
 }

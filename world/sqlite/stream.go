@@ -21,6 +21,13 @@ var (
 	listStreams  = load("list_streams")
 )
 
+// streams are what runs write for others to read while they go on.
+//
+//   - Chunks are numbered without gaps. A number is never given twice, also where a later attempt makes void what an
+//     earlier one wrote.
+//   - A stream that is closed takes nothing any more. A write that comes again is found, and not made twice.
+type streams struct{ tx *txn }
+
 // Append adds chunks to a stream, in a transaction with whatever else has arrived; see [world.Streams].
 func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, error) {
 	if err := world.CheckAppend(a); err != nil {
@@ -50,7 +57,7 @@ func (g *group) appendChunks(a *world.Append) (done world.Appended, err error) {
 			return done, err
 		}
 	}
-	first, open, err := g.writeChunks(r, &a.StreamWrite)
+	first, open, err := g.streams.write(r, &a.StreamWrite)
 	switch {
 	case errors.Is(err, errRepeated):
 		_, err := find()
@@ -70,15 +77,15 @@ func (g *group) mayAppend(a *world.Append, r *run) (bool, error) {
 	case r == nil || !r.live:
 		return false, nil
 	case a.Task != nil:
-		return g.holds(a.Worker, r, *a.Task)
+		return g.tasks.holds(a.Worker, r, *a.Task)
 	}
-	return r.owner != 0 && r.take == a.Take && r.owner == g.worker(a.Worker), nil
+	return r.owner != 0 && r.take == a.Take && r.owner == g.workers.key(a.Worker), nil
 }
 
-// commitChunks writes what a commit adds to streams.
-func (g *group) commitChunks(c *world.Commit, r *run) error {
+// writeAll writes what a commit adds to streams.
+func (st *streams) writeAll(c *world.Commit, r *run) error {
 	for i := range c.Streams {
-		if _, _, err := g.writeChunks(r, &c.Streams[i]); err != nil && !errors.Is(err, errRepeated) {
+		if _, _, err := st.write(r, &c.Streams[i]); err != nil && !errors.Is(err, errRepeated) {
 			return err
 		}
 	}
@@ -88,10 +95,10 @@ func (g *group) commitChunks(c *world.Commit, r *run) error {
 // errRepeated: the write is there already.
 var errRepeated = errors.New("written before")
 
-// writeChunks adds a write to a stream, and tells its first number. Where the stream is closed nothing happens.
-func (g *group) writeChunks(r *run, write *world.StreamWrite) (first int64, open bool, err error) {
+// write adds a write to a stream, and tells its first number. Where the stream is closed nothing happens.
+func (st *streams) write(r *run, write *world.StreamWrite) (first int64, open bool, err error) {
 	open = true
-	if _, err := g.tx.one(lastChunks, func(row row) error {
+	if _, err := st.tx.one(lastChunks, func(row row) error {
 		at, step, attempt := row.int(0), row.text(3), int(row.int(4))
 		if write.Repeats(step, attempt, row.int(5)) {
 			return errRepeated
@@ -103,7 +110,7 @@ func (g *group) writeChunks(r *run, write *world.StreamWrite) (first int64, open
 		return 0, open, err
 	}
 	if write.Reset {
-		if first, err = g.resetChunks(r, write, first); err != nil {
+		if first, err = st.reset(r, write, first); err != nil {
 			return 0, true, err
 		}
 	}
@@ -115,19 +122,19 @@ func (g *group) writeChunks(r *run, write *world.StreamWrite) (first int64, open
 	for i := range rows {
 		rows[i].Index = next
 		next += int64(rows[i].N)
-		if err := g.insertChunks(r, write.Stream, &rows[i]); err != nil {
+		if err := st.insert(r, write.Stream, &rows[i]); err != nil {
 			return 0, true, err
 		}
 	}
-	g.tx.notice(world.NoticeStream, r.id)
+	st.tx.notice(world.NoticeStream, r.id)
 	return first, true, nil
 }
 
-// resetChunks makes void what earlier attempts wrote, and tells the next number then.
-func (g *group) resetChunks(r *run, write *world.StreamWrite, next int64) (int64, error) {
+// reset makes void what earlier attempts wrote, and tells the next number then.
+func (st *streams) reset(r *run, write *world.StreamWrite, next int64) (int64, error) {
 	gone := int64(0)
 	for _, s := range []*statement{voidChunks, cutChunks} {
-		n, err := g.tx.changed(s, r.key, write.Stream, write.From, write.Step, int64(write.Attempt))
+		n, err := st.tx.changed(s, r.key, write.Stream, write.From, write.Step, int64(write.Attempt))
 		if err != nil {
 			return 0, err
 		}
@@ -138,13 +145,13 @@ func (g *group) resetChunks(r *run, write *world.StreamWrite, next int64) (int64
 	}
 	mark := write.ResetRow()
 	mark.Index = next
-	return next + 1, g.insertChunks(r, write.Stream, &mark)
+	return next + 1, st.insert(r, write.Stream, &mark)
 }
 
-func (g *group) insertChunks(r *run, stream string, row *world.ChunkRow) error {
-	g.tx.grow(len(row.Data))
-	return g.tx.exec(insertChunks, r.key, stream, row.Index, int64(row.N), string(row.Kind), row.Step, int64(row.Attempt), row.Pos,
-		g.tx.now().UnixMicro(), row.Data, int64(world.ChunkSum(r.id, stream, row).Value()), r.key)
+func (st *streams) insert(r *run, stream string, row *world.ChunkRow) error {
+	st.tx.grow(len(row.Data))
+	return st.tx.exec(insertChunks, r.key, stream, row.Index, int64(row.N), string(row.Kind), row.Step, int64(row.Attempt), row.Pos,
+		st.tx.now().UnixMicro(), row.Data, int64(world.ChunkSum(r.id, stream, row).Value()), r.key)
 }
 
 // Chunks reads a stream from a number on; see [world.Streams].

@@ -20,7 +20,7 @@ var (
 func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	for swept < limit {
 		n := min(limit-swept, sweepBatch)
-		found, err := ask(ctx, w, func(g *group) (int, error) { return g.sweep(n) })
+		found, err := ask(ctx, w, func(g *group) (int, error) { return g.keeper.sweep(n) })
 		if err != nil {
 			return swept, err
 		}
@@ -37,37 +37,48 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	return swept, w.mendSome(ctx)
 }
 
-func (g *group) sweep(limit int) (int, error) {
+// keeper deletes what is not wanted any more.
+//
+//   - A transaction of it is short: it deletes so much, and no more, and says whether there may be more.
+//   - What is deleted of a run leaves nothing behind in any table, and in no count.
+type keeper struct {
+	tx         *txn
+	runs       *runs
+	totals     *totals
+	attributes *attributes
+}
+
+func (kp *keeper) sweep(limit int) (int, error) {
 	type ended struct {
 		key                  int64
 		id, workflow, status string
 		attrs                map[string]json.RawMessage
 	}
 	var runs []ended
-	if err := g.tx.query(sweepRuns, func(r row) (bool, error) {
+	if err := kp.tx.query(sweepRuns, func(r row) (bool, error) {
 		e := ended{key: r.int(0), id: r.text(1), workflow: r.text(2), status: r.text(3)}
 		_ = unmarshal(r.bytes(4), &e.attrs) // what is not JSON is nowhere else
 		runs = append(runs, e)
 		return true, nil
-	}, g.tx.now().UnixMicro(), int64(limit)); err != nil {
+	}, kp.tx.now().UnixMicro(), int64(limit)); err != nil {
 		return 0, err
 	}
 	for _, r := range runs {
 		for _, s := range []*statement{
 			deleteRun, deleteLog, deleteChunks, deleteRunMail, deleteRunHooks, deleteRunTasks, deleteAwaits, deleteWaiter, deleteActs, deleteEndedHooks, forgetRun,
 		} {
-			if err := g.tx.exec(s, r.key); err != nil {
+			if err := kp.tx.exec(s, r.key); err != nil {
 				return 0, err
 			}
 		}
-		if err := g.findBy(r.key, r.attrs, nil); err != nil {
+		if err := kp.attributes.findBy(r.key, r.attrs, nil); err != nil {
 			return 0, err
 		}
-		if err := g.forgetTrims(r.key); err != nil {
+		if err := kp.forgetTrims(r.key); err != nil {
 			return 0, err
 		}
-		g.totals.add(r.workflow, r.status, -1)
-		g.runs.forget(r.id)
+		kp.totals.add(r.workflow, r.status, -1)
+		kp.runs.forget(r.id)
 	}
 	return len(runs), nil
 }

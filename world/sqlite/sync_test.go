@@ -171,7 +171,7 @@ func TestNoDurableGroupIsLazy(t *testing.T) {
 	})
 	beat := func() {
 		_, err := askFor(t.Context(), w, true, func(g *group) (int, error) {
-			return 0, g.tx.exec(beatWorker, g.worker(wk.ID), g.tx.now().Add(time.Hour).UnixMicro())
+			return 0, g.tx.exec(beatWorker, g.workers.key(wk.ID), g.tx.now().Add(time.Hour).UnixMicro())
 		})
 		if err != nil {
 			t.Error(err)
@@ -216,7 +216,7 @@ func TestFaultsLeaveNothingLazy(t *testing.T) {
 	}
 	lazily := func(w *World, id string) error {
 		_, err := askFor(t.Context(), w, true, func(g *group) (int, error) {
-			return 0, g.tx.exec(beatWorker, g.worker(id), g.tx.now().Add(time.Hour).UnixMicro())
+			return 0, g.tx.exec(beatWorker, g.workers.key(id), g.tx.now().Add(time.Hour).UnixMicro())
 		})
 		return err
 	}

@@ -17,13 +17,6 @@ var (
 	readyRuns  = load("ready_runs")
 	cancelRuns = load("cancel_runs")
 	readyTasks = load("ready_tasks")
-	takeRun    = load("take_run")
-	takenRun   = load("taken_run")
-	takeTask   = load("take_task")
-
-	putRunAside  = load("put_run_aside")
-	putTaskAside = load("put_task_aside")
-	takenTask    = load("taken_task")
 )
 
 // Take gives runnable runs and ready tasks to a worker; see [world.Queue]. Where there is nothing it is one statement, on a connection for
@@ -152,10 +145,10 @@ func nextDue(heads []head, now time.Time) (next time.Time) {
 
 // take gives what is due. It is in the write transaction: what it sees is so.
 func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken, err error) {
-	if err := g.buryExpired(q.Worker); err != nil {
+	if err := g.workers.buryExpired(q.Worker); err != nil {
 		return out, err
 	}
-	wk := g.alive(q.Worker)
+	wk := g.workers.alive(q.Worker)
 	if wk == nil {
 		return out, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}
@@ -168,12 +161,12 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 	if err != nil {
 		return out, err
 	}
-	runs, err := g.pick(heads, q.Runs, false, classes)
+	runs, err := g.queue.pick(heads, q.Runs, false, classes)
 	if err != nil {
 		return out, err
 	}
 	for _, key := range runs {
-		t, err := g.giveRun(key, wk)
+		t, err := g.queue.give(key, wk)
 		if err != nil {
 			return out, err
 		}
@@ -181,12 +174,12 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 			out.Runs = append(out.Runs, t)
 		}
 	}
-	tasks, err := g.pick(heads, q.Tasks, true, classes)
+	tasks, err := g.queue.pick(heads, q.Tasks, true, classes)
 	if err != nil {
 		return out, err
 	}
 	for _, key := range tasks {
-		t, err := g.giveTask(key, wk)
+		t, err := g.tasks.give(key, wk)
 		if err != nil {
 			return out, err
 		}
@@ -197,89 +190,6 @@ func (g *group) take(q *world.TakeQuery, classes, steps string) (out world.Taken
 	if heads, err = readHeads(g.tx.conn(), classes, steps, q.Runs > 0); err != nil {
 		return out, err
 	}
-	out.More, out.Next = more(heads, g.tx.now()), g.nextEnd(wk, nextDue(heads, g.tx.now()))
+	out.More, out.Next = more(heads, g.tx.now()), g.workers.nextEnd(wk, nextDue(heads, g.tx.now()))
 	return out, nil
-}
-
-// giveRun makes the worker the run's owner. What is in the queue and is no run is put aside, and nothing is given.
-func (g *group) giveRun(key int64, wk *worker) (t world.TakenRun, err error) {
-	if err := g.tx.exec(takeRun, key, wk.key); err != nil {
-		return t, err
-	}
-	var class, had int64
-	var blocked []byte
-	found, err := g.tx.one(takenRun, func(r row) error {
-		t.Run, t.Take, class = r.text(0), r.int(1), r.int(2)
-		t.Status = world.Pending
-		if r.bool(3) {
-			t.Status = world.Running
-		}
-		t.Priority, t.Paused, blocked, t.Seq = int(r.int(4)), r.bool(5), r.bytes(6), r.int(7)
-		t.Strikes, t.Segment, had = int(r.int(8)), r.int(9), r.int(10)
-		return nil
-	}, key)
-	if err == nil && !found {
-		err = g.tx.exec(putRunAside, key)
-	}
-	if err != nil || !found {
-		return world.TakenRun{}, err
-	}
-	if t.Class, err = g.classes.name(class); err != nil {
-		return t, err
-	}
-	t.Blocked = world.ReadBlock(blocked)
-	g.runs.reread(t.Run)
-	r, err := g.runs.get(t.Run)
-	if err == nil && (r == nil || r.key != key) { // its ID is another's, or damaged
-		err, t = g.tx.exec(putRunAside, key), world.TakenRun{}
-		return t, err
-	}
-	if err != nil {
-		return t, err
-	}
-	kept := world.Run{Damage: r.damage}
-	kept.CheckEnd(t.Seq, had)
-	if t.Class.Workflow == "" || t.Class.Workflow != r.workflow && r.damage == "" {
-		kept.CheckClass(&t.Class, r.workflow, class)
-	}
-	r.last, t.Damage = t.Seq, kept.Damage
-	if t.Mail, err = g.mailOf(r); err != nil {
-		return t, err
-	}
-	t.Paused = t.Paused && !slices.ContainsFunc(t.Mail, world.Mail.Resumes)
-	g.tx.count().takes++
-	g.owned(wk.key, r, true)
-	return t, nil
-}
-
-// giveTask begins an attempt, unless the task is of no run. The start is kept with the task: it is durable from here on.
-func (g *group) giveTask(key int64, wk *worker) (t world.Task, err error) {
-	var history []byte
-	found, err := g.tx.one(takenTask, func(r row) error {
-		t = world.Task{
-			Run: r.text(0), Step: r.text(1), Name: r.text(2), Workflow: r.text(3), Input: r.bytes(4), Options: r.bytes(5),
-			Priority: int(r.int(6)), Visible: r.time(7), Attempt: int(r.int(8)), First: r.time(10), Failures: int(r.int(11)),
-			Abandoned: int(r.int(12)),
-		}
-		history = r.bytes(9)
-		t.Check(r.sum(13))
-		return nil
-	}, key)
-	if err == nil && !found {
-		err = g.tx.exec(putTaskAside, key)
-	}
-	if err != nil || !found {
-		return world.Task{}, err
-	}
-	t.History, err = readHistory(history)
-	t.Unreadable(err)
-	t.Worker = wk.ID
-	t.Attempt++
-	start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, Time: g.tx.now(), Build: wk.Build}
-	text, err := remember(history, start, t.Attempt)
-	if err != nil {
-		return t, err
-	}
-	g.holdsTask(wk.ID)
-	return t, g.tx.exec(takeTask, key, wk.key, g.tx.now().UnixMicro(), text)
 }

@@ -3,17 +3,31 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
 
 var (
-	insertTask = load("insert_task")
-	findTask   = load("find_task")
-	deleteTask = load("delete_task")
-	retryTask  = load("retry_task")
-	noteTask   = load("note_task")
+	insertTask     = load("insert_task")
+	takeTask       = load("take_task")
+	takenTask      = load("taken_task")
+	putTaskAside   = load("put_task_aside")
+	deleteRunTasks = load("delete_run_tasks")
+	findTask       = load("find_task")
+	deleteTask     = load("delete_task")
+	retryTask      = load("retry_task")
+	noteTask       = load("note_task")
 )
+
+// tasks are steps that any worker may do.
+//
+//   - An attempt is held by one worker, who is alive, or nobody has begun it; a later one has a larger number.
+//   - run.tasks is false only where the run has none.
+type tasks struct {
+	tx      *txn
+	workers *workers
+}
 
 // task is what the writer reads of a task to end an attempt.
 type task struct {
@@ -23,8 +37,8 @@ type task struct {
 	history           []byte
 }
 
-func (g *group) task(r *run, step string) (t task, found bool, err error) {
-	found, err = g.tx.one(findTask, func(row row) error {
+func (tk *tasks) find(r *run, step string) (t task, found bool, err error) {
+	found, err = tk.tx.one(findTask, func(row row) error {
 		t = task{key: row.int(0), worker: row.int(1), attempt: int(row.int(2)), failures: int(row.int(3)), history: row.bytes(4), abandoned: int(row.int(5))}
 		return nil
 	}, r.key, step)
@@ -32,61 +46,113 @@ func (g *group) task(r *run, step string) (t task, found bool, err error) {
 }
 
 // holds reports whether a worker holds a task.
-func (g *group) holds(worker string, r *run, k world.TaskKey) (bool, error) {
-	t, found, err := g.task(r, k.Step)
-	return found && t.worker != 0 && t.worker == g.worker(worker) && t.attempt == k.Attempt, err
+func (tk *tasks) holds(worker string, r *run, k world.TaskKey) (bool, error) {
+	t, found, err := tk.find(r, k.Step)
+	return found && t.worker != 0 && t.worker == tk.workers.key(worker) && t.attempt == k.Attempt, err
 }
 
-// commitTasks makes a commit's new tasks and deletes those that it ends or drops.
-func (g *group) commitTasks(c *world.Commit, r *run) error {
+// write makes a commit's new tasks and deletes those that it ends or drops.
+func (tk *tasks) write(c *world.Commit, r *run) error {
 	for _, keys := range [2][]world.TaskKey{c.Held, c.Dropped} {
 		for _, k := range keys {
-			if err := g.tx.exec(deleteTask, r.key, k.Step); err != nil {
+			if err := tk.tx.exec(deleteTask, r.key, k.Step); err != nil {
 				return err
 			}
 		}
 	}
 	for i := range c.Tasks {
-		if err := g.bearTask(c, r, &c.Tasks[i]); err != nil {
+		if err := tk.bear(c, r, &c.Tasks[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g *group) bearTask(c *world.Commit, r *run, t *world.Task) error {
+func (tk *tasks) bear(c *world.Commit, r *run, t *world.Task) error {
 	workflow := t.Workflow
 	if workflow == "" {
 		workflow = r.workflow
 	}
 	visible := t.Visible
 	if visible.IsZero() {
-		visible = g.tx.now()
+		visible = tk.tx.now()
 	}
 	var worker, first, history any
 	attempt := int64(0)
 	if t.Worker != "" {
-		attempt, worker, first = 1, key(g.worker(t.Worker)), g.tx.now().UnixMicro()
-		start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: 1, Time: g.tx.now(), Build: c.Build}
+		attempt, worker, first = 1, key(tk.workers.key(t.Worker)), tk.tx.now().UnixMicro()
+		start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: 1, Time: tk.tx.now(), Build: c.Build}
 		text, err := remember(nil, start, 1)
 		if err != nil {
 			return err
 		}
 		history = text
-		g.holdsTask(t.Worker)
+		tk.workers.holdsTask(t.Worker)
 	} else {
-		g.tx.notice(world.NoticeWork, r.id)
+		tk.tx.notice(world.NoticeWork, r.id)
 	}
 	if r.tasks {
-		if err := g.tx.exec(deleteTask, r.key, t.Step); err != nil {
+		if err := tk.tx.exec(deleteTask, r.key, t.Step); err != nil {
 			return err
 		}
 	}
 	r.tasks = true
 	kept := world.Task{Run: r.id, Step: t.Step, Name: t.Name, Workflow: workflow, Input: t.Input, Options: t.Options, Priority: t.Priority}
-	return g.tx.exec(insertTask, r.key, t.Step, t.Name, workflow, blob(t.Input), blob(t.Options), int64(t.Priority), visible.UnixMicro(),
+	return tk.tx.exec(insertTask, r.key, t.Step, t.Name, workflow, blob(t.Input), blob(t.Options), int64(t.Priority), visible.UnixMicro(),
 		worker, attempt, first, history, int64(world.TaskSum(&kept).Value()))
 }
+
+// give begins an attempt, unless the task is of no run. The start is kept with the task: it is durable from here on.
+func (tk *tasks) give(key int64, wk *worker) (t world.Task, err error) {
+	var history []byte
+	found, err := tk.tx.one(takenTask, func(r row) error {
+		t = world.Task{
+			Run: r.text(0), Step: r.text(1), Name: r.text(2), Workflow: r.text(3), Input: r.bytes(4), Options: r.bytes(5),
+			Priority: int(r.int(6)), Visible: r.time(7), Attempt: int(r.int(8)), First: r.time(10), Failures: int(r.int(11)),
+			Abandoned: int(r.int(12)),
+		}
+		history = r.bytes(9)
+		t.Check(r.sum(13))
+		return nil
+	}, key)
+	if err == nil && !found {
+		err = tk.tx.exec(putTaskAside, key)
+	}
+	if err != nil || !found {
+		return world.Task{}, err
+	}
+	t.History, err = readHistory(history)
+	t.Unreadable(err)
+	t.Worker = wk.ID
+	t.Attempt++
+	start := world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, Time: tk.tx.now(), Build: wk.Build}
+	text, err := remember(history, start, t.Attempt)
+	if err != nil {
+		return t, err
+	}
+	tk.workers.holdsTask(wk.ID)
+	return t, tk.tx.exec(takeTask, key, wk.key, tk.tx.now().UnixMicro(), text)
+}
+
+// drop deletes a task that is over.
+func (tk *tasks) drop(r *run, step string) error { return tk.tx.exec(deleteTask, r.key, step) }
+
+// dropAll deletes all of a run.
+func (tk *tasks) dropAll(r *run) error {
+	if !r.tasks {
+		return nil
+	}
+	return tk.tx.exec(deleteRunTasks, r.key)
+}
+
+// retry has a task tried again, later.
+func (tk *tasks) retry(r *run, t *task, at time.Time, history string) error {
+	tk.tx.notice(world.NoticeWork, r.id)
+	return tk.tx.exec(retryTask, t.key, at.UnixMicro(), int64(t.failures), history, int64(t.abandoned))
+}
+
+// note keeps what became of an attempt that nobody holds any more.
+func (tk *tasks) note(t *task, history string) error { return tk.tx.exec(noteTask, t.key, history) }
 
 // taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
 func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
@@ -98,9 +164,9 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 	case r == nil:
 		return done, fmt.Errorf("run %s: %w", k.Run, world.ErrNotFound)
 	case !r.live:
-		return done, g.over(r)
+		return done, over(r)
 	}
-	t, found, err := g.task(r, k.Step)
+	t, found, err := g.tasks.find(r, k.Step)
 	if err != nil {
 		return done, err
 	}
@@ -116,18 +182,18 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 		if err != nil {
 			return done, err
 		}
-		return world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}, g.tx.exec(noteTask, t.key, history)
+		return world.Delivered{Run: r.id, Owner: g.workers.id(r.owner)}, g.tasks.note(&t, history)
 	}
-	if !found || t.worker == 0 || t.worker != g.worker(d.Worker) || t.attempt != k.Attempt {
+	if !found || t.worker == 0 || t.worker != g.workers.key(d.Worker) || t.attempt != k.Attempt {
 		return done, fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 	}
 	g.tx.count().deliveries++
-	done = world.Delivered{Run: r.id, Owner: g.workerID(r.owner)}
+	done = world.Delivered{Run: r.id, Owner: g.workers.id(r.owner)}
 	if d.RetryAt.IsZero() {
-		if err := g.tx.exec(deleteTask, r.key, k.Step); err != nil {
+		if err := g.tasks.drop(r, k.Step); err != nil {
 			return done, err
 		}
-		_, err := g.put(r, d.ID, noKey, d.Events)
+		_, err := g.inbox.put(r, d.ID, noKey, d.Events)
 		return done, err
 	}
 	e := d.Events[0]
@@ -140,8 +206,7 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 	} else {
 		t.failures++
 	}
-	g.tx.notice(world.NoticeWork, r.id)
-	return done, g.tx.exec(retryTask, t.key, d.RetryAt.UnixMicro(), int64(t.failures), history, int64(t.abandoned))
+	return done, g.tasks.retry(r, &t, d.RetryAt, history)
 }
 
 func abandoned(e *world.Event) bool { return e.Error != nil && e.Error.Code == world.CodeAbandoned }

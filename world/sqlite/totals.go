@@ -15,6 +15,9 @@ func (r *run) standing() standing {
 	return standing{live: r.live, running: r.running, paused: r.paused, blocked: r.blocked}
 }
 
+// isCounted says that a run is counted as it stands.
+func (r *run) isCounted() { r.counted = r.standing() }
+
 // total is a count of runs, by status; a run that is not over may also be blocked or paused.
 type total struct{ workflow, status string }
 

@@ -31,6 +31,8 @@ type txn struct {
 // tally is what a transaction comes to, for the counters.
 type tally struct{ commits, takes, deliveries, appends, rowsWritten, rowsTrimmed, rowsRead int64 }
 
+func (t *txn) init(n *counters) { t.counters = n }
+
 // next goes on with another transaction of the batch, which has not begun yet.
 func (t *txn) next() { t.mark = len(t.notices) }
 
