@@ -195,7 +195,7 @@ func (ws *workers) bury(key int64, died bool) error {
 	}
 	ws.tx.notice(world.NoticeWork, "") // also where it held nothing: runs that are to be cancelled may have waited for its code
 	if runs+tasks > 0 {
-		ws.runs.byID = make(map[string]*run)
+		ws.runs.rereadAll() // but for what dead owners said: that still holds
 	}
 	if err := ws.tx.exec(deleteWorker, key); err != nil {
 		return err
