@@ -6,6 +6,7 @@ package lint
 import (
 	"fmt"
 	"go/ast"
+	"slices"
 	"testing"
 )
 
@@ -14,6 +15,7 @@ import (
 var wholes = map[string][]string{
 	"internal/engine": {"session", "Engine"},
 	"world/postgres":  {"World", "database"},
+	"world/sqlite":    {"World", "writer", "group", "run"},
 }
 
 // notYet are fields that hold what is no part yet, and why.
@@ -25,6 +27,7 @@ var notYet = map[string]string{
 	"counters": "everybody adds to them, one for all",
 	"queue":    "parts of its own are to be named by World",
 	"writing":  "the same",
+	"group":    "the writer begins and ends its transactions, and is the only one that holds it",
 }
 
 func TestParts(t *testing.T) {
@@ -44,7 +47,8 @@ func inDir(all []*source, dir string) (list []*source) {
 	return list
 }
 
-// partRule finds selections of what a part owns, as x.part.field, outside of the file that declares the part.
+// partRule finds selections of what a part owns, as x.part.field, outside of the file that declares the part, and parts
+// that have the whole, by which they would reach each other.
 func partRule(files []*source, wholes []string) (faults []string) {
 	structs := map[string]*ast.StructType{}
 	home := map[string]*source{}
@@ -59,6 +63,7 @@ func partRule(files []*source, wholes []string) (faults []string) {
 		})
 	}
 	parts := map[string]string{} // type by field
+	held := map[string]bool{}    // what a whole holds by value: it may be a whole itself
 	for _, whole := range wholes {
 		if structs[whole] == nil {
 			return []string{whole + ": no such struct"}
@@ -69,6 +74,9 @@ func partRule(files []*source, wholes []string) (faults []string) {
 				typ = of.X
 			}
 			id, ok := typ.(*ast.Ident)
+			if ok {
+				held[id.Name] = true
+			}
 			for _, name := range f.Names {
 				if ok && structs[id.Name] != nil && notYet[name.Name] == "" {
 					parts[name.Name] = id.Name
@@ -85,6 +93,13 @@ func partRule(files []*source, wholes []string) (faults []string) {
 			}
 		}
 		return false
+	}
+	for _, part := range parts {
+		for _, f := range structs[part].Fields.List {
+			if name := nameOf(f.Type); slices.Contains(wholes, name) && !held[name] {
+				faults = append(faults, fmt.Sprintf("%s: a %s has a %s, which is made of it and of others: give it what it needs", home[part].at(f.Pos()), part, name))
+			}
+		}
 	}
 	for _, s := range files {
 		ast.Inspect(s.file, func(n ast.Node) bool {
@@ -114,5 +129,9 @@ func TestPartRule(t *testing.T) {
 	}
 	if got := partRule([]*source{whole, part, reaches}, []string{"whole"}); len(got) != 1 {
 		t.Errorf("a field of a part in another file: %q, want one fault", got)
+	}
+	back := mustParse(t, "p/box.go", "package p; type box struct { list []int; w *whole }; func (b *box) put() { b.list = nil }")
+	if got := partRule([]*source{whole, back}, []string{"whole"}); len(got) != 1 {
+		t.Errorf("a part that has the whole: %q, want one fault", got)
 	}
 }

@@ -54,10 +54,23 @@ type backlog struct {
 	told   bool  // whoever holds it was named
 }
 
+// add notes a group that was committed: so many pages beside those of its rows.
+func (b *backlog) add(pages int64) {
+	b.groups++
+	b.pages += pages
+}
+
+// grow notes rows that were written, also where they were taken back: the log may have them.
+func (b *backlog) grow(bytes int64) { b.since += bytes }
+
+// isLeft reports whether something could not be copied, as leaves says.
+func (b *backlog) isLeft() bool     { return b.left }
+func (b *backlog) leaves(some bool) { b.left = some }
+
 // limit is the wanted size of the log.
 func (wr *writer) limit() int64 {
-	if wr.reserve.limit > 0 {
-		return min(wr.w.opt.CheckpointSize, wr.reserve.limit)
+	if limit := wr.reserve.size(); limit > 0 {
+		return min(wr.w.opt.CheckpointSize, limit)
 	}
 	return wr.w.opt.CheckpointSize
 }
@@ -88,7 +101,7 @@ func logSize(path string) int64 {
 
 // checkpoint runs after each group.
 func (wr *writer) checkpoint() {
-	if wr.c == nil || wr.doubt != noDoubt || wr.w.files.lost.Load() != nil {
+	if wr.c == nil || wr.doubt != noDoubt || wr.w.files.whyLost() != nil {
 		return
 	}
 	copies, cuts := wr.due()
@@ -172,7 +185,7 @@ func readers(path string) string {
 
 // finish leaves a log of a wanted size behind, where other processes have the file open: the last one to close it deletes the log.
 func (wr *writer) finish() {
-	if wr.c == nil || wr.w.files.lost.Load() != nil {
+	if wr.c == nil || wr.w.files.whyLost() != nil {
 		return
 	}
 	if wr.doubt != noDoubt && wr.mend() != nil {

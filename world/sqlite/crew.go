@@ -33,8 +33,8 @@ type crew struct {
 	came   func()           // a worker has come: called on the writer's goroutine
 	gone   func()           // the last one has gone: the same
 
-	complete atomic.Bool  // this is the worker process, and knows all workers that are alive
-	ticked   atomic.Int64 // of tick: when the watch looked last, since epoch; 0: nobody watches
+	leading atomic.Bool  // this is the worker process, and knows all workers that are alive
+	ticked  atomic.Int64 // of tick: when the watch looked last, since epoch; 0: nobody watches
 
 	mu      sync.Mutex
 	clock   world.Clock
@@ -45,6 +45,10 @@ type crew struct {
 func (c *crew) init(system func() time.Time, came, gone func()) {
 	c.system, c.came, c.gone, c.workers = system, came, gone, make(map[string]*worker)
 }
+
+// leads reports whether this is the worker process, and knows all workers that are alive. lead says so.
+func (c *crew) leads() bool { return c.leading.Load() }
+func (c *crew) lead()       { c.leading.Store(true) }
 
 // now is the world's clock.
 func (c *crew) now() time.Time {

@@ -103,10 +103,21 @@ func (f *files) connected() error {
 	return nil
 }
 
-// look reports an error once one of them is not the one that is open.
-func (f *files) look(all ...*file) error {
+// connectedSide notes which file the worker process locks.
+func (f *files) connectedSide() { f.side.note() }
+
+// whyLost says why nothing more is done, nil as long as it is.
+func (f *files) whyLost() error {
 	if lost := f.lost.Load(); lost != nil {
 		return *lost
+	}
+	return nil
+}
+
+// look reports an error once one of them is not the one that is open.
+func (f *files) look(all ...*file) error {
+	if err := f.whyLost(); err != nil {
+		return err
 	}
 	for _, one := range all {
 		if one.gone() {

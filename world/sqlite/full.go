@@ -59,6 +59,9 @@ func (r *reserve) make(path string, want int64, allocate func(f *os.File, size i
 	return true
 }
 
+// size is that of the reserve, 0 where none was made.
+func (r *reserve) size() int64 { return r.limit }
+
 // leastReserve is room for a few groups.
 const leastReserve = 256 << 10
 
@@ -113,7 +116,7 @@ func (wr *writer) makeRoom() bool {
 
 // room refuses a group on a full disk while the one before is not copied. Beats and takes make nothing larger, and go on in the room that the log has.
 func (wr *writer) room(lazy bool) error {
-	if wr.full && wr.backlog.left && !lazy && !wr.makeRoom() {
+	if wr.full && wr.backlog.isLeft() && !lazy && !wr.makeRoom() {
 		return &fullError{wr.w.path}
 	}
 	return nil
@@ -121,7 +124,7 @@ func (wr *writer) room(lazy bool) error {
 
 // refill ends what a full disk began, where there is room again.
 func (wr *writer) refill() {
-	if !wr.full || wr.backlog.left {
+	if !wr.full || wr.backlog.isLeft() {
 		return
 	}
 	if wr.w.lock != nil {

@@ -59,7 +59,7 @@ func (w *World) Leave(ctx context.Context, id string) error {
 // know goes on with the workers that live elsewhere, where one of them asks for something and this process is not the worker process yet. Where
 // another one is, it knows them, and this one does not.
 func (w *World) know(ctx context.Context, id string) error {
-	if id == "" || w.crew.complete.Load() || ctx.Err() != nil {
+	if id == "" || w.crew.leads() || ctx.Err() != nil {
 		return nil
 	}
 	remote := false

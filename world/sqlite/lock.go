@@ -36,7 +36,7 @@ func (w *World) lockWorker(name string) (*workerLock, error) {
 	// What follows is for people; the lock is held without it.
 	_ = side.Truncate(0)
 	_, _ = side.WriteAt(fmt.Appendf(nil, "%s (process %d)\n", name, os.Getpid()), 0)
-	w.files.side.note()
+	w.files.connectedSide()
 	return &workerLock{side, log}, nil
 }
 

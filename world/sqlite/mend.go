@@ -57,7 +57,7 @@ func (wr *writer) mend() error {
 		return nil
 	}
 	if err := wr.rewrite(); err != nil {
-		if wr.w.files.lost.Load() != nil {
+		if wr.w.files.whyLost() != nil {
 			return err
 		}
 		return wr.unmended(classify(wr.w.path, err))
@@ -67,7 +67,8 @@ func (wr *writer) mend() error {
 			return wr.unmended(classify(wr.w.path, err))
 		}
 	}
-	wr.doubt, wr.backlog.left = noDoubt, false
+	wr.doubt = noDoubt
+	wr.backlog.leaves(false)
 	wr.w.inform("the disk syncs again, and the database is whole")
 	return nil
 }

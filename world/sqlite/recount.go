@@ -47,7 +47,7 @@ func (w *World) mendSome(ctx context.Context) error {
 		}
 		_, err := c.one(badTotals, func(r row) error { wrong = r.bool(0); return nil })
 		return err
-	}); err != nil || !lost && !wrong && !w.crew.complete.Load() {
+	}); err != nil || !lost && !wrong && !w.crew.leads() {
 		return err
 	}
 	return w.write(ctx, func(g *group) error {

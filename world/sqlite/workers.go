@@ -135,11 +135,11 @@ func (ws *workers) show(wk *worker, until time.Time) error {
 // takeOver goes on, once, where the worker process before this one ended: what that one left comes back, but for what
 // it had joined for workers that live elsewhere: they go on.
 func (ws *workers) takeOver() error {
-	if ws.crew.complete.Load() || ws.voided {
+	if ws.crew.leads() || ws.voided {
 		return nil
 	}
 	ws.voided = true
-	ws.tx.onCommit(func() { ws.crew.complete.Store(true) })
+	ws.tx.onCommit(ws.crew.lead)
 	var left []int64
 	var remote []*worker
 	if err := ws.tx.query(listWorkers, func(r row) (bool, error) {

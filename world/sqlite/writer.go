@@ -67,10 +67,10 @@ func (w *World) send(ctx context.Context, c *world.Commit, change func(g *group)
 		w.spare.Put(r)
 		return world.Committed{}, world.ErrClosed
 	}
-	if lost := w.files.lost.Load(); lost != nil {
+	if err := w.files.whyLost(); err != nil {
 		w.gate.RUnlock()
 		w.spare.Put(r)
-		return world.Committed{}, *lost
+		return world.Committed{}, err
 	}
 	w.requests <- r // the writer drains it, also while the world is being closed
 	w.gate.RUnlock()
@@ -113,7 +113,7 @@ func newWriter(w *World, c *conn) *writer {
 // whether the file has all of it, nor where its path may be another file's by now.
 func (wr *writer) close() error {
 	err := wr.ringer.close()
-	if wr.reserve.limit > 0 {
+	if wr.reserve.size() > 0 {
 		wr.reserve.giveUp(wr.w.path)
 	}
 	if wr.c != nil {
@@ -193,7 +193,7 @@ func (wr *writer) transaction(batch []*request) error {
 		return nil
 	}
 	g.begin(wr.w, wr.c)
-	defer func() { wr.backlog.since += g.tx.grown() }()
+	defer func() { wr.backlog.grow(g.tx.grown()) }()
 	for _, r := range batch {
 		before := g.tx.wrote()
 		r.err = nil
@@ -226,14 +226,13 @@ func (wr *writer) transaction(batch []*request) error {
 		wr.notCommitted(batch, err)
 		return nil
 	}
-	if err := wr.w.files.look(&wr.w.files.main); err != nil { // it went to a file that nobody finds again
+	if err := wr.w.lookAtMain(); err != nil { // it went to a file that nobody finds again
 		g.forget()
 		g.tx.retract()
 		failAll(batch, err)
 		return nil
 	}
-	wr.backlog.groups++
-	wr.backlog.pages += pagesOf(int64(g.tx.wrote()) - g.tx.count().rowsWritten)
+	wr.backlog.add(pagesOf(int64(g.tx.wrote()) - g.tx.count().rowsWritten))
 	g.tx.committed()
 	return nil
 }
