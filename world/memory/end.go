@@ -20,13 +20,8 @@ func (w *World) over(r *run, n *notices) {
 		b.Key = ""
 		r.birth = &b
 	}
-	switch r.end.Type {
-	case world.RunCompleted:
-		r.status, r.output = world.Completed, r.end.Payload
-	case world.RunFailed:
-		r.status = world.Failed
-	case world.RunCancelled:
-		r.status = world.Cancelled
+	if r.status = rules.EndStatus(r.end.Type); r.status == world.Completed {
+		r.output = r.end.Payload
 	}
 	r.err = r.end.Error
 	if r.owner != nil {

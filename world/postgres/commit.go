@@ -191,7 +191,7 @@ func (d *draft) turn(c *world.Commit, r *run, events []world.Event, before stand
 	if p != nil {
 		s.awaits = append(s.awaits, p.awaits...)
 	}
-	end := terminal(events)
+	end := rules.End(events)
 	for _, row := range c.Mail {
 		s.mail = append(s.mail, mailRow{row, r.key})
 	}
@@ -242,13 +242,6 @@ func (d *draft) turn(c *world.Commit, r *run, events []world.Event, before stand
 // lock makes the transaction lock the run's queue row, and fail unless it shows what this World believes.
 func (d *draft) lock(r *run) {
 	d.sheet.locked = append(d.sheet.locked, lockRow{r.key, r.owner, r.take})
-}
-
-func terminal(events []world.Event) *world.Event {
-	if n := len(events); n > 0 && events[n-1].Type.Terminal() {
-		return &events[n-1]
-	}
-	return nil
 }
 
 // append encodes a commit's row of the log. The log that a client's birth brings may have several.

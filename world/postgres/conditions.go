@@ -125,7 +125,7 @@ func targetOf(ctx context.Context, tx txn, r *run) (rules.Target, error) {
 // lastKnown is what is known of the last event of a run whose log cannot be read there: its number. It serves who ends the run, or lets it rest.
 func lastKnown(ctx context.Context, tx txn, r *run) (last world.Event, err error) {
 	last, err = lastEvent(ctx, tx, r)
-	if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+	if rules.Unreadable(err) {
 		last, err = world.Event{Seq: r.last}, nil
 	}
 	return last, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // end puts on the sheet what a terminal event says: the run leaves the queue with all that hangs on it there, its outcome goes to its row, and
@@ -42,7 +43,7 @@ func (d *draft) end(r *run, e *world.Event, birth bool) error {
 
 // endRowOf is the outcome of a run, and what those who wait for it are told.
 func endRowOf(r *run, e *world.Event) (endRow, error) {
-	row := endRow{run: r.key, takes: r.take, status: string(statusOf(e.Type)), version: int32(r.class.Version), at: e.Time, freesKey: e.FreesKey(r.running)}
+	row := endRow{run: r.key, takes: r.take, status: string(rules.EndStatus(e.Type)), version: int32(r.class.Version), at: e.Time, freesKey: e.FreesKey(r.running)}
 	if e.Type == world.RunCompleted {
 		row.output = e.Payload
 	}
@@ -58,15 +59,4 @@ func endRowOf(r *run, e *world.Event) (endRow, error) {
 	}
 	row.sum = mailSum(row.head, row.body, row.placeholder)
 	return row, nil
-}
-
-func statusOf(end world.EventType) world.Status {
-	switch end {
-	case world.RunCompleted:
-		return world.Completed
-	case world.RunFailed:
-		return world.Failed
-	default:
-		return world.Cancelled
-	}
 }

@@ -4,12 +4,12 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -104,7 +104,7 @@ func rightPause(ctx context.Context, tx txn, r *run) error {
 		}
 		return err
 	}, r.key)
-	if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+	if rules.Unreadable(err) {
 		return nil
 	}
 	if err != nil || paused == r.paused {

@@ -4,7 +4,6 @@ package rules
 // the IDs of children.
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -63,7 +62,7 @@ type Target struct {
 
 // Ended is a target that is over, by what reading its last event came to. That its log is damaged is no fault of who waits.
 func Ended(last world.Event, err error) (Target, error) {
-	if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+	if Unreadable(err) {
 		return Target{Damage: err}, nil
 	}
 	return Target{End: &last}, err

@@ -106,7 +106,7 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *rules.Plan) (*run, err
 	if err := g.around(c, r, p); err != nil {
 		return nil, err
 	}
-	if end := terminal(p.Events); end != nil {
+	if end := rules.End(p.Events); end != nil {
 		return r, g.end(r, end, r.running)
 	}
 	return r, g.queue.add(r, c.Release)

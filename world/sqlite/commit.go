@@ -86,7 +86,7 @@ func (g *group) write(c *world.Commit, r *run, p *rules.Plan) (done world.Commit
 	if err := g.around(c, r, p); err != nil {
 		return done, err
 	}
-	switch end := terminal(p.Events); {
+	switch end := rules.End(p.Events); {
 	case end != nil:
 		r.class = queued.class
 		return done, g.end(r, end, queued.running)
@@ -95,13 +95,6 @@ func (g *group) write(c *world.Commit, r *run, p *rules.Plan) (done world.Commit
 		return done, err
 	}
 	return done, g.queue.update(r, queued)
-}
-
-func terminal(events []world.Event) *world.Event {
-	if n := len(events); n > 0 && events[n-1].Type.Terminal() {
-		return &events[n-1]
-	}
-	return nil
 }
 
 // follow keeps rows beside the log in step with its events.

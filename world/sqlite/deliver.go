@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -208,7 +207,7 @@ func (g *group) unqueued(r *run) error {
 		var rows int64
 		page, rows, err = readEvents(g.tx.conn(), r.id, from, &q)
 		g.tx.count().rowsRead += rows
-		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+		if rules.Unreadable(err) {
 			r.running = true
 			break
 		}

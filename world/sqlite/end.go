@@ -20,7 +20,7 @@ func (g *group) end(r *run, e *world.Event, began bool) error {
 	if err != nil {
 		return err
 	}
-	status := statusOf(e.Type)
+	status := rules.EndStatus(e.Type)
 	var output, failure, sweep any
 	var out []byte
 	var text string
@@ -60,17 +60,6 @@ func (g *group) end(r *run, e *world.Event, began bool) error {
 	r.live, r.owner = false, 0
 	g.tx.notice(world.NoticeEnded, r.id)
 	return g.tellAwaiting(r, e)
-}
-
-func statusOf(end world.EventType) world.Status {
-	switch end {
-	case world.RunCompleted:
-		return world.Completed
-	case world.RunFailed:
-		return world.Failed
-	default:
-		return world.Cancelled
-	}
 }
 
 // tellAwaiting sends the result to every step that waits for it, the parent's among them.

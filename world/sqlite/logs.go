@@ -1,11 +1,11 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -72,7 +72,7 @@ func (l *logs) seq(r *run) (int64, error) {
 // lastKnown is what is known of the last event of a run whose log cannot be read there: its number. It serves who ends the run, or lets it rest.
 func (l *logs) lastKnown(r *run) (last world.Event, err error) {
 	last, err = l.lastEvent(r)
-	if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+	if rules.Unreadable(err) {
 		r.last = -1
 		last = world.Event{}
 		last.Seq, err = l.seq(r)

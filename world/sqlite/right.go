@@ -4,10 +4,10 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
@@ -57,7 +57,7 @@ func (g *group) rightPause(r *run) error {
 	paused, known := false, true
 	err := g.tx.query(pauses, func(row row) (bool, error) {
 		events, _, _, err := world.ReadRow(r.id, r.created, row.int(0), int(row.int(2)), row.text(3), row.bytes(4), row.sum(5))
-		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+		if rules.Unreadable(err) {
 			known = false
 			return false, nil
 		}

@@ -5,11 +5,11 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // A transaction of the sweeper looks at so many runs, and deletes at most so many rows: others wait for no longer than that.
@@ -108,7 +108,7 @@ func (kp *keeper) trimRun(key, before int64, id string, created time.Time, limit
 		events, _, _, err := world.ReadRow(id, created, first, int(r.int(1)), r.text(2), r.bytes(3), r.sum(4))
 		if err == nil {
 			stands, ok = world.StandsOf(events, before)
-		} else if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
+		} else if rules.Unreadable(err) {
 			err = nil
 		}
 		return err
