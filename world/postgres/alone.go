@@ -27,7 +27,7 @@ var (
 
 // commitAlone writes a commit in a transaction of its own. wk is nil where no such worker is alive here, or it is a client's birth.
 func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (done world.Committed, err error) {
-	if w.wasUnknown(c) { // it may have been written after all
+	if w.unknown.has(c) { // it may have been written after all
 		if done, err := w.Outcome(ctx, c); !errors.Is(err, world.ErrNotFound) {
 			return done, err
 		}
@@ -53,16 +53,16 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 	})
 	switch {
 	case errors.Is(err, world.ErrUnknownOutcome):
-		w.noteUnknown(c)
+		w.unknown.note(c)
 		return done, err
-	case (errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists)) && w.wasUnknown(c): // the server was still at it when it was asked
+	case (errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists)) && w.unknown.has(c): // the server was still at it when it was asked
 		if done, outcome := w.Outcome(ctx, c); outcome == nil || errors.Is(err, world.ErrLeaseLost) {
 			return done, outcome
 		}
 		return done, err
 	case err != nil:
 		return done, err
-	case d.done.Existing == c.Run && w.wasUnknown(c): // its key is its own
+	case d.done.Existing == c.Run && w.unknown.has(c): // its key is its own
 		if done, outcome := w.Outcome(ctx, c); outcome == nil {
 			return done, nil
 		}
@@ -102,12 +102,12 @@ func (d *draft) settled(ctx context.Context) (world.Committed, error) {
 // foresee refuses what one look shows to be late, and looks up what a transaction would need further connections for.
 func (w *World) foresee(ctx context.Context, c *world.Commit, wk *worker) error {
 	for _, b := range c.Births {
-		if err := w.foreseeBirth(ctx, b); err != nil {
+		if err := w.classes.learn(ctx, bornAs(b), b.Events); err != nil {
 			return err
 		}
 	}
 	if c.Birth() {
-		return w.foreseeBirth(ctx, c)
+		return w.classes.learn(ctx, bornAs(c), c.Events)
 	}
 	if !storable([]any{c.Run}) {
 		return lost(c)
@@ -119,34 +119,7 @@ func (w *World) foresee(ctx context.Context, c *world.Commit, wk *worker) error 
 	if err := fence(c, r, wk); err != nil {
 		return err
 	}
-	return w.foreseeVersions(ctx, r.class, c.Events)
-}
-
-func (w *World) foreseeBirth(ctx context.Context, c *world.Commit) error {
-	b := c.Events[0].Birth
-	return w.foreseeVersions(ctx, world.Class{Workflow: b.Workflow, Version: b.Version}, c.Events)
-}
-
-// foreseeVersions makes the keys of classes known.
-func (w *World) foreseeVersions(ctx context.Context, class world.Class, events []world.Event) error {
-	if _, err := w.classes.key(ctx, class); err != nil {
-		return err
-	}
-	r := run{class: class}
-	for i := range events {
-		switch e := &events[i]; e.Type {
-		case world.RunStarted:
-			r.reclass(e.Version)
-		case world.RunContinued:
-			r.reclass(e.Next.Version)
-		default:
-			continue
-		}
-		if _, err := w.classes.key(ctx, r.class); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.classes.learn(ctx, r.class, c.Events)
 }
 
 // fence checks that the worker owns the run and that the commit is the next one. r is nil where the run is unknown.
@@ -362,4 +335,10 @@ func scanLook(row scanner, id string) (*run, error) {
 		r.owner = *owner
 	}
 	return r, nil
+}
+
+// bornAs is the class that a run is born with.
+func bornAs(c *world.Commit) world.Class {
+	b := c.Events[0].Birth
+	return world.Class{Workflow: b.Workflow, Version: b.Version}
 }

@@ -34,6 +34,24 @@ type appending struct {
 	answered chan struct{} // capacity 1
 }
 
+// appends write to streams.
+//
+//   - A write is made by the run's owner, or by who holds the task, and by nobody else: what says so is locked.
+//   - Nobody stalls everybody: what others have locked, or what cannot be written, is tried alone.
+type appends struct {
+	*database
+	line line[*appending]
+	tell func(notices ...world.Notice)
+}
+
+func (ap *appends) init(db *database, tell func(notices ...world.Notice)) {
+	ap.database, ap.tell = db, tell
+	ap.line.init(db)
+}
+
+// close lets those that wait be written. The World is closed.
+func (ap *appends) close() { ap.line.close() }
+
 // Append adds chunks to a stream; see [world.Streams].
 func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, error) {
 	if err := world.CheckAppend(a); err != nil {
@@ -47,16 +65,21 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 	case !storable([]any{a.Run, a.Worker, a.Step}):
 		return world.Appended{}, noWriter(a)
 	}
+	return w.appends.write(ctx, a)
+}
+
+// write makes an append with others, or alone.
+func (ap *appends) write(ctx context.Context, a *world.Append) (world.Appended, error) {
 	m := &appending{a: a, answered: make(chan struct{}, 1)}
 	err := errAlone
 	if !a.Again && !a.Reset {
-		if err = w.appends.put(ctx, m, m.answered); err == nil {
+		if err = ap.line.put(ctx, m, m.answered); err == nil {
 			err = m.err
 		}
 	}
 	if err == errAlone { //nolint:errorlint // it is never wrapped
 		m = &appending{a: a}
-		err = w.appendAlone(ctx, m)
+		err = ap.alone(ctx, m)
 	}
 	if err != nil {
 		return world.Appended{}, err
@@ -68,30 +91,30 @@ func noWriter(a *world.Append) error {
 	return fmt.Errorf("run %s: stream %q, written by worker %s: %w", a.Run, a.Stream, a.Worker, world.ErrLeaseLost)
 }
 
-// appendAll is the goroutine that writes appends.
-func (w *World) appendAll(ctx context.Context) {
+// all is the goroutine that writes appends.
+func (ap *appends) all(ctx context.Context) {
 	var batch []*appending
-	for first := range w.appends.out() {
-		batch, _, _ = w.appends.gather(batch[:0], first, func(m *appending) int { return m.a.Bytes() }, nil)
-		w.appendGroup(ctx, batch)
+	for first := range ap.line.out() {
+		batch, _, _ = ap.line.gather(batch[:0], first, func(m *appending) int { return m.a.Bytes() }, nil)
+		ap.group(ctx, batch)
 		clear(batch)
 	}
 }
 
-// appendGroup writes appends and answers them. Those that cannot be written with others are to be tried alone.
-func (w *World) appendGroup(ctx context.Context, batch []*appending) {
+// group writes appends and answers them. Those that cannot be written with others are to be tried alone.
+func (ap *appends) group(ctx context.Context, batch []*appending) {
 	ctx, cancel := context.WithTimeout(ctx, groupPatience)
 	defer cancel()
-	err := w.changeOnce(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		t := w.in(tx)
-		if err := w.hold(ctx, t, batch); err != nil {
+	err := ap.changeOnce(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		t := ap.in(tx)
+		if err := ap.hold(ctx, t, batch); err != nil {
 			return err
 		}
-		return w.insertAppends(ctx, t, batch, 0)
+		return ap.insert(ctx, t, batch, 0)
 	})
 	switch {
 	case err == nil:
-		w.counters.groups.Add(1)
+		ap.counters.groups.Add(1)
 	case !errors.Is(err, world.ErrUnknownOutcome):
 		err = errAlone
 	}
@@ -105,12 +128,12 @@ func (w *World) appendGroup(ctx context.Context, batch []*appending) {
 		case !m.written: // the stream is closed, or it came before
 			m.err = errAlone
 		default:
-			w.counters.appends.Add(1)
+			ap.counters.appends.Add(1)
 			notices = append(notices, world.Notice{Kind: world.NoticeStream, Run: m.a.Run})
 		}
 		m.answered <- struct{}{}
 	}
-	w.tell(notices...)
+	ap.tell(notices...)
 }
 
 func closedStream(a *world.Append) error {
@@ -118,7 +141,7 @@ func closedStream(a *world.Append) error {
 }
 
 // hold locks what says that writers are who they say, and notes the runs of those that are, and that nobody else has locked.
-func (w *World) hold(ctx context.Context, tx txn, batch []*appending) error {
+func (ap *appends) hold(ctx context.Context, tx txn, batch []*appending) error {
 	var owners, holders []*appending
 	for _, m := range batch {
 		m.run, m.written = 0, false
@@ -140,7 +163,7 @@ func (w *World) hold(ctx context.Context, tx txn, batch []*appending) error {
 	}
 	run := func(m **appending) string { return (*m).a.Run }
 	worker := func(m **appending) string { return (*m).a.Worker }
-	b := &script{db: &w.database}
+	b := &script{db: ap.database}
 	if len(owners) > 0 {
 		b.items = append(b.items, item{s: holdRuns, each: held(owners), args: []any{
 			column(owners, run), column(owners, worker), column(owners, func(m **appending) int64 { return (*m).a.Take }),
@@ -155,8 +178,8 @@ func (w *World) hold(ctx context.Context, tx txn, batch []*appending) error {
 	return tx.run(ctx, b)
 }
 
-// insertAppends writes what is held, at number least or behind.
-func (w *World) insertAppends(ctx context.Context, tx txn, batch []*appending, least int64) error {
+// insert writes what is held, at number least or behind.
+func (ap *appends) insert(ctx context.Context, tx txn, batch []*appending, least int64) error {
 	var rows []chunkRow
 	by := make(map[chunkKey]*appending, len(batch))
 	for _, m := range batch {
@@ -175,7 +198,7 @@ func (w *World) insertAppends(ctx context.Context, tx txn, batch []*appending, l
 		rows = append(rows, of...)
 		by[key] = m
 	}
-	b := &script{db: &w.database}
+	b := &script{db: ap.database}
 	b.writeChunks(rows, func(k chunkKey, index int64) {
 		if m := by[k]; m != nil {
 			m.written, m.done.First = true, index
@@ -184,16 +207,16 @@ func (w *World) insertAppends(ctx context.Context, tx txn, batch []*appending, l
 	return tx.run(ctx, b)
 }
 
-// appendAlone writes an append in a transaction of its own, which finds out why it cannot be written, or waits for its turn.
-func (w *World) appendAlone(ctx context.Context, m *appending) error {
+// alone writes an append in a transaction of its own, which finds out why it cannot be written, or waits for its turn.
+func (ap *appends) alone(ctx context.Context, m *appending) error {
 	a := m.a
-	err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		t := w.in(tx)
-		if err := w.hold(ctx, t, []*appending{m}); err != nil {
+	err := ap.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		t := ap.in(tx)
+		if err := ap.hold(ctx, t, []*appending{m}); err != nil {
 			return err
 		}
 		if m.run == 0 {
-			return w.whyNotHeld(ctx, t, a)
+			return ap.whyNotHeld(ctx, t, a)
 		}
 		find := func() error {
 			return t.each(ctx, findChunks, func(row scanner) error { m.written = true; return row.Scan(&m.done.First) },
@@ -204,11 +227,11 @@ func (w *World) appendAlone(ctx context.Context, m *appending) error {
 				return err
 			}
 		}
-		least, err := w.resetChunks(ctx, t, m)
+		least, err := ap.reset(ctx, t, m)
 		if err != nil {
 			return err
 		}
-		err = w.insertAppends(ctx, t, []*appending{m}, least)
+		err = ap.insert(ctx, t, []*appending{m}, least)
 		switch {
 		case sqlState(err) == codeUnique: // somebody else wrote to the stream meanwhile
 			return fmt.Errorf("%w: %w", errAgain, err)
@@ -233,14 +256,14 @@ func (w *World) appendAlone(ctx context.Context, m *appending) error {
 	if err != nil {
 		return err
 	}
-	w.counters.groups.Add(1)
-	w.counters.appends.Add(1)
-	w.tell(world.Notice{Kind: world.NoticeStream, Run: a.Run})
+	ap.counters.groups.Add(1)
+	ap.counters.appends.Add(1)
+	ap.tell(world.Notice{Kind: world.NoticeStream, Run: a.Run})
 	return nil
 }
 
 // whyNotHeld tells a writer that lost its lease from one whose row somebody has locked just now.
-func (w *World) whyNotHeld(ctx context.Context, tx txn, a *world.Append) error {
+func (ap *appends) whyNotHeld(ctx context.Context, tx txn, a *world.Append) error {
 	number, step, holds := a.Take, "", false
 	if a.Task != nil {
 		number, step = int64(a.Task.Attempt), a.Task.Step
@@ -267,9 +290,9 @@ func scanLast(row scanner) (l lastChunk, err error) {
 	return l, row.Scan(&l.idx, &l.n, &l.kind, &l.step, &l.attempt, &l.pos)
 }
 
-// resetChunks makes void what earlier attempts wrote, if the append says so, and writes the mark that tells of it. It returns the lowest number that
+// reset makes void what earlier attempts wrote, if the append says so, and writes the mark that tells of it. It returns the lowest number that
 // may follow.
-func (w *World) resetChunks(ctx context.Context, tx txn, m *appending) (least int64, err error) {
+func (ap *appends) reset(ctx context.Context, tx txn, m *appending) (least int64, err error) {
 	a := m.a
 	if !a.Reset {
 		return 0, nil
@@ -298,7 +321,7 @@ func (w *World) resetChunks(ctx context.Context, tx txn, m *appending) (least in
 	if gone == 0 {
 		return next, nil
 	}
-	b := &script{db: &w.database}
+	b := &script{db: ap.database}
 	b.writeChunks([]chunkRow{chunkRowOf(m.run, a.Run, a.Stream, next, a.ResetRow())}, nil)
 	if err := tx.run(ctx, b); err != nil && sqlState(err) == codeUnique {
 		return 0, fmt.Errorf("%w: %w", errAgain, err)

@@ -82,7 +82,7 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, ask *world
 			q.Queue(w.sql(seeWorker), wk.key).Query(see)
 		}
 		if len(mine) > 0 {
-			w.askEnded(q, mine, over)
+			askEnded(&w.database, q, mine, over)
 		}
 		switch {
 		case wk.Remote:
@@ -91,11 +91,11 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, ask *world
 			q.Queue(w.sql(runsMail), keysOfRuns(mine), wk.key).Query(addMail(&b.Mail))
 		}
 		if len(ask.Tasks) > 0 {
-			w.askTasks(q, wk, ask.Tasks, held)
+			askTasks(&w.database, q, wk, ask.Tasks, held)
 		}
 		if ask.Account {
 			b.Account = &world.Account{}
-			w.askAccount(q, wk, b.Account)
+			askAccount(&w.database, q, wk, b.Account)
 		}
 	})
 	if err != nil {
@@ -121,8 +121,8 @@ func (w *World) askBeat(ctx context.Context, wk *worker, mine []*run, ask *world
 }
 
 // askEnded asks which runs are over.
-func (w *World) askEnded(q *pgx.Batch, runs []*run, over map[int64]bool) {
-	q.Queue(w.sql(endedRuns), keysOfRuns(runs)).Query(func(rows pgx.Rows) error {
+func askEnded(db *database, q *pgx.Batch, runs []*run, over map[int64]bool) {
+	q.Queue(db.sql(endedRuns), keysOfRuns(runs)).Query(func(rows pgx.Rows) error {
 		var key int64
 		_, err := pgx.ForEachRow(rows, []any{&key}, func() error { over[key] = true; return nil })
 		return err
@@ -154,12 +154,12 @@ func addMail(mail *[]world.Mail) func(pgx.Rows) error {
 }
 
 // askTasks asks which of some tasks a worker holds.
-func (w *World) askTasks(q *pgx.Batch, wk *worker, tasks []world.TaskKey, held map[int]bool) {
+func askTasks(db *database, q *pgx.Batch, wk *worker, tasks []world.TaskKey, held map[int]bool) {
 	runs, steps, attempts := make([]string, len(tasks)), make([]string, len(tasks)), make([]int32, len(tasks))
 	for i, k := range tasks {
 		runs[i], steps[i], attempts[i] = k.Run, k.Step, int32(k.Attempt)
 	}
-	q.Queue(w.sql(heldTasks), wk.key, runs, steps, attempts).Query(func(rows pgx.Rows) error {
+	q.Queue(db.sql(heldTasks), wk.key, runs, steps, attempts).Query(func(rows pgx.Rows) error {
 		var i int
 		_, err := pgx.ForEachRow(rows, []any{&i}, func() error { held[i-1] = true; return nil })
 		return err
@@ -167,13 +167,13 @@ func (w *World) askTasks(q *pgx.Batch, wk *worker, tasks []world.TaskKey, held m
 }
 
 // askAccount asks for all that a worker owns.
-func (w *World) askAccount(q *pgx.Batch, wk *worker, a *world.Account) {
-	q.Queue(w.sql(accountRuns), wk.key).Query(func(rows pgx.Rows) error {
+func askAccount(db *database, q *pgx.Batch, wk *worker, a *world.Account) {
+	q.Queue(db.sql(accountRuns), wk.key).Query(func(rows pgx.Rows) error {
 		var r world.OwnedRun
 		_, err := pgx.ForEachRow(rows, []any{&r.Run, &r.Take, &r.Last}, func() error { a.Runs = append(a.Runs, r); return nil })
 		return err
 	})
-	q.Queue(w.sql(accountTasks), wk.key).Query(func(rows pgx.Rows) error {
+	q.Queue(db.sql(accountTasks), wk.key).Query(func(rows pgx.Rows) error {
 		var k world.TaskKey
 		_, err := pgx.ForEachRow(rows, []any{&k.Run, &k.Step, &k.Attempt}, func() error { a.Tasks = append(a.Tasks, k); return nil })
 		return err

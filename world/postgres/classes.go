@@ -72,6 +72,28 @@ func (c *classes) key(ctx context.Context, class world.Class) (int32, error) {
 	}
 }
 
+// learn makes the keys of a class known, and of those that events make a run.
+func (c *classes) learn(ctx context.Context, class world.Class, events []world.Event) error {
+	if _, err := c.key(ctx, class); err != nil {
+		return err
+	}
+	r := run{class: class}
+	for i := range events {
+		switch e := &events[i]; e.Type {
+		case world.RunStarted:
+			r.reclass(e.Version)
+		case world.RunContinued:
+			r.reclass(e.Next.Version)
+		default:
+			continue
+		}
+		if _, err := c.key(ctx, r.class); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // name returns the class that has a key. It may need a connection of the pool.
 func (c *classes) name(ctx context.Context, key int32) (class world.Class, err error) {
 	c.mu.RLock()

@@ -211,7 +211,7 @@ func TestSentAgain(t *testing.T) {
 	must(t, w, c)
 	_, err := w.Commit(t.Context(), c)
 	wantErr(t, err, world.ErrLeaseLost)
-	w.noteUnknown(c)
+	w.unknown.note(c)
 	if _, err := w.Commit(t.Context(), c); err != nil {
 		t.Errorf("got error %v, want none", err)
 	}

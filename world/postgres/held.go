@@ -44,7 +44,7 @@ func (w *World) Held(ctx context.Context, id string) (h world.Held, err error) {
 			_, err := pgx.ForEachRow(rows, []any{&taken}, func() error { alive = true; return nil })
 			return err
 		})
-		w.askAccount(q, wk, &a)
+		askAccount(&w.database, q, wk, &a)
 	}); err != nil {
 		return h, fmt.Errorf("worker %s: held: %w", id, err)
 	}

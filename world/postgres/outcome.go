@@ -43,7 +43,7 @@ func (w *World) Outcome(ctx context.Context, c *world.Commit) (done world.Commit
 			return world.Committed{}, err
 		}
 	}
-	if w.wasUnknown(c) {
+	if w.unknown.has(c) {
 		w.crew.learn(w.crew.worker(c.Worker), r)
 	}
 	return done, nil

@@ -128,7 +128,7 @@ func (t *transaction) Commit(ctx context.Context) error {
 		return w.failed(err)
 	default:
 		if t.draft != nil {
-			w.noteUnknown(t.draft.c)
+			w.unknown.note(t.draft.c)
 		}
 		return fmt.Errorf("%w: %w", world.ErrUnknownOutcome, w.classify(err))
 	}

@@ -25,13 +25,14 @@ type World struct {
 
 	commits line[*request]
 	mail    line[*sending]
-	appends line[*appending]
+	appends appends
 
 	writing writing // commits: see writer.go
 	queue   queueing
 	crew    crew
 	burials burials
 	keys    runKeys
+	unknown unknowns
 
 	listeners world.Listeners
 }

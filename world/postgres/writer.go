@@ -49,8 +49,7 @@ type writing struct {
 	groupLock string        // groupLockTimeout, but in tests
 	behind    chan struct{} // a place for each delivery that waits for an open transaction on a connection
 
-	mu      sync.Mutex
-	unknown map[[16]byte]time.Time // commits whose answer was lost, and when
+	mu sync.Mutex // guards backends
 }
 
 // request is one commit that waits for its transaction. Whoever made it waits for done.
@@ -65,13 +64,12 @@ func (w *World) startWriters(ctx context.Context) {
 	g := &w.writing
 	w.commits.init(&w.database)
 	w.mail.init(&w.database)
-	w.appends.init(&w.database)
+	w.appends.init(&w.database, w.tell)
 	g.spare.New = func() any { return &request{done: make(chan struct{}, 1)} }
 	g.lanes = make(chan int16, lanesAlone)
 	for i := range int16(lanesAlone) {
 		g.lanes <- laneAlone + i
 	}
-	g.unknown = make(map[[16]byte]time.Time)
 	g.config = w.cfg.ConnConfig.Copy()
 	g.patience, g.groupLock = lockPatience, groupLockTimeout
 	g.behind = make(chan struct{}, mostBehind)
@@ -80,7 +78,7 @@ func (w *World) startWriters(ctx context.Context) {
 		g.writers.Go(func() { wr.loop(ctx) })
 	}
 	g.writers.Go(func() { w.deliverAll(ctx) })
-	g.writers.Go(func() { w.appendAll(ctx) })
+	g.writers.Go(func() { w.appends.all(ctx) })
 }
 
 // stopWriters waits until all that was sent is written. The World is closed: nothing more is sent.
@@ -415,16 +413,12 @@ func (wr *writer) lost(ctx context.Context, batch []*request, err error) error {
 	w := wr.w
 	w.writing.mu.Lock()
 	old := w.writing.backends[wr.lane]
-	now := time.Now()
-	for id, at := range w.writing.unknown {
-		if now.Sub(at) > time.Hour {
-			delete(w.writing.unknown, id)
-		}
-	}
-	for _, r := range batch {
-		w.writing.unknown[r.draft.c.ID] = now
-	}
 	w.writing.mu.Unlock()
+	commits := make([]*world.Commit, len(batch))
+	for i, r := range batch {
+		commits[i] = r.draft.c
+	}
+	w.unknown.note(commits...)
 	if !w.pooled && old.pid != 0 {
 		w.endBackend(ctx, old)
 	}
@@ -447,19 +441,4 @@ func (w *World) endBackend(ctx context.Context, b backend) {
 		case <-time.After(firstPause):
 		}
 	}
-}
-
-// noteUnknown notes that the answer to a commit was lost.
-func (w *World) noteUnknown(c *world.Commit) {
-	w.writing.mu.Lock()
-	defer w.writing.mu.Unlock()
-	w.writing.unknown[c.ID] = time.Now()
-}
-
-// wasUnknown reports whether the answer to a commit was lost before.
-func (w *World) wasUnknown(c *world.Commit) bool {
-	w.writing.mu.Lock()
-	defer w.writing.mu.Unlock()
-	_, ok := w.writing.unknown[c.ID]
-	return ok
 }
