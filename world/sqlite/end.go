@@ -1,16 +1,8 @@
 package sqlite
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/rules"
-)
-
-var (
-	endRun  = load("end_run")
-	freeKey = load("free_key")
 )
 
 // end does what a terminal event says: the run leaves the queue with all that hangs on it there, its outcome goes to its row, and
@@ -21,31 +13,8 @@ func (g *group) end(r *run, e *world.Event, began bool) error {
 		return err
 	}
 	status := rules.EndStatus(e.Type)
-	var output, failure, sweep any
-	var out []byte
-	var text string
-	if e.Type == world.RunCompleted {
-		output, out = blob(e.Payload), e.Payload
-	}
-	if e.Error != nil {
-		b, err := json.Marshal(e.Error)
-		if err != nil {
-			return fmt.Errorf("run %s: %s: %w", r.id, e.Type, err)
-		}
-		text = string(b)
-		failure = text
-	}
-	if r.retention > 0 {
-		sweep = world.After(e.Time, r.retention).UnixMicro()
-	}
-	sum := world.EndSum(r.id, string(status), class.Version, out, text, e.Time)
-	if err := g.tx.exec(endRun, r.key, string(status), int64(class.Version), output, failure, e.Time.UnixMicro(), sweep, r.take, int64(sum.Value())); err != nil {
+	if err := g.runs.end(r, e, status, class.Version, began); err != nil {
 		return err
-	}
-	if e.FreesKey(began) {
-		if err := g.tx.exec(freeKey, r.key); err != nil {
-			return err
-		}
 	}
 	for _, drop := range []func(*run) error{g.queue.drop, g.inbox.dropAll, g.tasks.dropAll, g.hooks.dropAll} {
 		if err := drop(r); err != nil {

@@ -22,16 +22,6 @@ func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
 		if wk == nil {
 			return h, fmt.Errorf("worker %s: %w", worker, world.ErrLeaseLost)
 		}
-		if err := g.tx.query(ownedRuns, func(r row) (bool, error) {
-			h.Runs = append(h.Runs, r.text(1))
-			return true, nil
-		}, wk.key); err != nil {
-			return h, err
-		}
-		err = g.tx.query(heldTasks, func(r row) (bool, error) {
-			h.Tasks = append(h.Tasks, world.TaskKey{Run: r.text(0), Step: r.text(1)})
-			return true, nil
-		}, wk.key)
-		return h, err
+		return g.workers.held(wk)
 	})
 }

@@ -26,7 +26,11 @@ func parameters(columns string) string {
 	return strings.Join(list, ", ")
 }
 
-var insertRun = load("insert_run")
+var (
+	insertRun = load("insert_run")
+	endRun    = load("end_run")
+	freeKey   = load("free_key")
+)
 
 // bornColumns are what a run is born with, in the order of bearRow.
 const bornColumns = `key, id, workflow, version, idem, priority, parent_run, parent_step, detached, created_us,
@@ -53,6 +57,35 @@ func (rs *runs) bear(r *run, b *world.Birth, attrs string) (err error) {
 	}
 	rs.byID[r.id] = r
 	return err
+}
+
+// end writes how a run ended to its row. The key that it was started with is free from then on, where its end says so.
+func (rs *runs) end(r *run, e *world.Event, status world.Status, version int, began bool) error {
+	var output, failure, sweep any
+	var out []byte
+	var text string
+	if e.Type == world.RunCompleted {
+		output, out = blob(e.Payload), e.Payload
+	}
+	if e.Error != nil {
+		b, err := json.Marshal(e.Error)
+		if err != nil {
+			return fmt.Errorf("run %s: %s: %w", r.id, e.Type, err)
+		}
+		text = string(b)
+		failure = text
+	}
+	if r.retention > 0 {
+		sweep = world.After(e.Time, r.retention).UnixMicro()
+	}
+	sum := world.EndSum(r.id, string(status), version, out, text, e.Time)
+	if err := rs.tx.exec(endRun, r.key, string(status), int64(version), output, failure, e.Time.UnixMicro(), sweep, r.take, int64(sum.Value())); err != nil {
+		return err
+	}
+	if e.FreesKey(began) {
+		return rs.tx.exec(freeKey, r.key)
+	}
+	return nil
 }
 
 // runColumns are what people see, in the order of scanRun and readInput. Those of the queue are null where the run is

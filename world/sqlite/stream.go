@@ -49,19 +49,16 @@ func (g *group) appendChunks(a *world.Append) (done world.Appended, err error) {
 	} else if !may {
 		return done, fmt.Errorf("run %s: stream %q, written by worker %s: %w", a.Run, a.Stream, a.Worker, world.ErrLeaseLost)
 	}
-	find := func() (found bool, err error) {
-		return g.tx.one(findChunks, func(row row) error { done.First = row.int(0); return nil }, r.key, a.Stream, a.Step, int64(a.Attempt), a.Pos)
-	}
 	if a.Again {
-		if found, err := find(); found || err != nil {
-			return done, err
+		if first, found, err := g.streams.find(r, a); found || err != nil {
+			return world.Appended{First: first}, err
 		}
 	}
 	first, open, err := g.streams.write(r, &a.StreamWrite)
 	switch {
 	case errors.Is(err, errRepeated):
-		_, err := find()
-		return done, err
+		first, _, err := g.streams.find(r, a)
+		return world.Appended{First: first}, err
 	case err != nil:
 		return done, err
 	case !open:
@@ -80,6 +77,12 @@ func (g *group) mayAppend(a *world.Append, r *run) (bool, error) {
 		return g.tasks.holds(a.Worker, r, *a.Task)
 	}
 	return r.owner != 0 && r.take == a.Take && r.owner == g.workers.key(a.Worker), nil
+}
+
+// find looks for a write that may have been made before, and tells its first number.
+func (st *streams) find(r *run, a *world.Append) (first int64, found bool, err error) {
+	found, err = st.tx.one(findChunks, func(row row) error { first = row.int(0); return nil }, r.key, a.Stream, a.Step, int64(a.Attempt), a.Pos)
+	return first, found, err
 }
 
 // writeAll writes what a commit adds to streams.
