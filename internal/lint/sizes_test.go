@@ -3,6 +3,7 @@ package lint
 // This file keeps large objects from growing: those that have many methods or fields are listed with what they may have.
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"slices"
@@ -16,7 +17,7 @@ type size struct{ methods, fields int }
 // roomy is what every struct may have.
 var roomy = size{methods: 45, fields: 30}
 
-// large are the structs that may have more, by package and name. A number here may be made smaller. Who makes one larger
+// large are the structs for which something else holds, by package and name. A number here may be made smaller. Who makes one larger
 // says why a part of the object cannot own what comes.
 var large = map[string]size{
 	".App":                      {methods: 70}, // what an application calls
@@ -33,6 +34,7 @@ var large = map[string]size{
 	"world/memory.run":          {fields: 42},
 	"world/postgres.World":      {methods: 129}, // with what it takes to read, and housekeeping
 	"world/sqlite.World":        {methods: 57},
+	"world/sqlite.group":        {methods: 36, fields: 16}, // less than others: what it had is its parts' now
 }
 
 // unsized are packages of tests.
@@ -56,10 +58,10 @@ func TestSizes(t *testing.T) {
 func sizeRule(files []*source, pkg string) (faults []string) {
 	for name, is := range sizesOf(files) {
 		may := large[pkg+name]
-		if most := max(may.methods, roomy.methods); is.methods > most {
+		if most := cmp.Or(may.methods, roomy.methods); is.methods > most {
 			faults = append(faults, fmt.Sprintf("%s%s has %d methods, with those of what it embeds, and may have %d: give them to parts", pkg, name, is.methods, most))
 		}
-		if most := max(may.fields, roomy.fields); is.fields > most {
+		if most := cmp.Or(may.fields, roomy.fields); is.fields > most {
 			faults = append(faults, fmt.Sprintf("%s%s has %d fields, and may have %d: give them to parts", pkg, name, is.fields, most))
 		}
 	}
