@@ -104,10 +104,6 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 		}
 		w.queueChild(child, n)
 	}
-	for _, a := range p.Awaits {
-		target := w.runs[a.Run]
-		target.awaiters = append(target.awaiters, awaiter{run: r, step: a.Step})
-	}
 	for _, enc := range p.parts {
 		w.append(r, enc)
 	}
@@ -116,6 +112,10 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 			w.append(r, p.row)
 		}
 		n.add(world.NoticeLog, r.id)
+	}
+	for _, a := range p.Awaits {
+		target := w.runs[a.Run]
+		target.awaiters = append(target.awaiters, awaiter{run: r, step: a.Step, segment: r.segment})
 	}
 	w.commitChunks(c, r, n)
 	r.remove(c.Mail)

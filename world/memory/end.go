@@ -53,7 +53,9 @@ func (w *World) tellResult(r *run, n *notices) {
 		w.sendResult(r, w.runs[p.Run], p.Step, n)
 	}
 	for _, a := range r.awaiters {
-		w.sendResult(r, a.run, a.step, n)
+		if a.segment == a.run.segment { // else a segment waited that is over
+			w.sendResult(r, a.run, a.step, n)
+		}
 	}
 	r.awaiters = nil
 }

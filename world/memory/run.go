@@ -69,8 +69,9 @@ type hook struct {
 }
 
 type awaiter struct {
-	run  *run
-	step string
+	run     *run
+	step    string
+	segment int64 // in which it waits
 }
 
 // follow keeps the run's row in step with one event of its log, whose number is given.

@@ -176,6 +176,17 @@ var relatives = []check{
 		s.append(signalEvent("on"))
 		r.same(len(s.mail()), 0, "mail")
 	}},
+	{"a segment that is over awaits nobody", "the end of a run that the segment before awaited is no mail", func(r *rig) {
+		k := r.worker("greet")
+		target, s := k.bear("greet"), k.bear("greet")
+		s.await("step_1", target.run)
+		s.append(world.Event{Type: world.RunContinued, Payload: jsonText(`1`), Next: &world.Continuation{}})
+		s.await("step_2", target.run)
+		target.end()
+		if mail := s.mail(); len(mail) != 1 || mail[0].Events[0].ID != "step_2" {
+			r.Fatalf("got %+v, want the result for the step of the newest segment alone", mail)
+		}
+	}},
 	{"an await of an unknown run fails at once", "step_failed with NOT_FOUND", func(r *rig) {
 		s := r.worker("greet").bear("greet")
 		got := s.await("step_1", "wrun_nobody")
