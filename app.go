@@ -15,6 +15,7 @@ import (
 	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/push"
@@ -67,7 +68,9 @@ type Config struct {
 	Name string
 	// Build names this program's build in the log. Default: the revision that it was built from.
 	Build string
-	// Logger is told what operators should know: a handful of lines. Default: discards.
+	// Logger is told what operators should know: a run that is blocked or failed, a workflow or step that nobody has, a lost lease, a database that is away and is
+	// back. Each line says what to do, and of one kind there are at most ten a minute; the level debug has the others. [Context.Logger] writes to it too.
+	// Default: [slog.Default], from warnings up, and all of what the workflows' code says. slog.New(slog.DiscardHandler) says nothing.
 	Logger *slog.Logger
 	// Encryption are the keys with which payloads are encrypted at rest: inputs, outputs, results, errors, what events, hooks and streams carry. The first is that
 	// of runs that are started here; a run keeps its key. Default: nothing is encrypted. See package keyring.
@@ -77,7 +80,8 @@ type Config struct {
 	// Observer is told what happens, for metrics and spans: see packages observe and telemetry. Default: nobody is.
 	Observer *observe.Observer
 
-	rig kit.Rig // of the test kit
+	words *slog.Logger // of workflow code
+	rig   kit.Rig      // of the test kit
 }
 
 // Errors are registered sentinel errors and error types, under names that are kept in logs: see [Errors.Sentinel] and [ErrorType]. The zero
@@ -131,8 +135,13 @@ func (c *Config) defaults() error {
 	if err := checkPublicURL(c.PublicURL); err != nil {
 		errs = append(errs, err)
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
+	c.words = c.Logger
+	switch {
+	case c.Logger != nil:
+	case c.rig.Stall != 0: // what a test of an author's prints is the test's to say
+		c.Logger, c.words = logs.Discard(), logs.Discard()
+	default:
+		c.Logger, c.words = logs.Default(os.Getenv), logs.Own()
 	}
 	if c.Name == "" {
 		host, _ := os.Hostname()

@@ -277,7 +277,7 @@ func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 	ended, owned, stop := a.engine.Await(run)
 	defer stop()
 	var news <-chan struct{}
-	poll := time.Second
+	poll, began := time.Second, time.Now()
 	back := func() {}
 	defer func() { back() }()
 	for first := true; ; first = false {
@@ -285,6 +285,9 @@ func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 			info, err := a.Get(ctx, run)
 			if err != nil || info.Status.Terminal() {
 				return info, err
+			}
+			if info.Status == world.Pending && time.Since(began) > unheardAfter {
+				a.engine.Unheard(ctx, world.Class{Workflow: info.Workflow, Version: info.Version}, run)
 			}
 			if news == nil {
 				var stopNews func()
@@ -312,6 +315,9 @@ func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 		t.Stop()
 	}
 }
+
+// unheardAfter is how long somebody waits for a run that has not begun until it is asked whether any worker has its workflow.
+const unheardAfter = 5 * time.Second
 
 // news tells when a run may have ended elsewhere.
 func (a *App) news(run string) (news <-chan struct{}, stop func()) {

@@ -49,7 +49,7 @@ func (c Context) NewID() string { return c.x.NewID() }
 func (c Context) RunID() string { return c.x.Run() }
 
 // Logger logs what the workflow's code says, once: it is silent while code runs that has run before. Records carry run_id and
-// workflow.name.
+// workflow.name. Without a [Config].Logger they go to [slog.Default], whatever their level.
 func (c Context) Logger() *slog.Logger {
 	return slog.New(&replayHandler{Handler: c.env.logger.Handler(), x: c.x}).With("run_id", c.x.Run(), "workflow.name", c.env.workflow)
 }

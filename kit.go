@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
@@ -50,6 +51,9 @@ func init() {
 	kit.Answer = func(ctx any, stream string, chunk []byte) error { return answer(ctx.(Context), stream, chunk) }
 	kit.Checker = func(config any) (kit.Checking, error) {
 		cfg := *config.(*Config)
+		if cfg.Logger == nil { // what does not fit is reported otherwise
+			cfg.Logger = logs.Discard()
+		}
 		if cfg.Encryption == nil {
 			var err error
 			if cfg.Encryption, err = keyring.FromEnv(os.Getenv); err != nil {

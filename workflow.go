@@ -115,7 +115,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	for _, err := range w.faults {
 		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w", w.name, err))
 	}
-	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, logger: r.cfg.Logger, errors: r.cfg.Errors}
+	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, logger: r.cfg.words, errors: r.cfg.Errors}
 	e.rig, e.fits, e.base = &r.cfg.rig, r.fits, strings.TrimRight(r.cfg.PublicURL, "/")
 	r.workflows = append(r.workflows, &engine.Workflow{
 		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/push"
 	"github.com/stepwell/stepwell/world"
 )
@@ -39,7 +40,7 @@ type FlowOptions struct {
 	MaxBody int64
 	// ReadTimeout is how long a message may take to arrive. Default 10 s.
 	ReadTimeout time.Duration
-	// Logger is told of messages that are refused, and of failures. Default: discards.
+	// Logger is told of messages that are refused, and of failures. Default: [slog.Default], from warnings up.
 	Logger *slog.Logger
 	// Version is what health calls this build. Default: the version of the module.
 	Version string
@@ -70,7 +71,7 @@ func (o *FlowOptions) defaults(slice time.Duration) error {
 		o.MaxBody = 16 << 10
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger = logs.Default(os.Getenv)
 	}
 	if o.Version == "" {
 		o.Version = moduleVersion()
@@ -93,6 +94,7 @@ type Flow struct {
 	app    *stepwell.App
 	opts   FlowOptions
 	log    *slog.Logger
+	says   *logs.Seldom // to log
 	verify *verifier
 }
 
@@ -104,7 +106,7 @@ func NewFlow(app *stepwell.App, o FlowOptions) (*Flow, error) {
 	if err := o.defaults(app.Manifest().Slice); err != nil {
 		return nil, fmt.Errorf("server.NewFlow: %w", err)
 	}
-	return &Flow{app: app, opts: o, log: o.Logger, verify: newVerifier(o.Secrets, o.Window)}, nil
+	return &Flow{app: app, opts: o, log: o.Logger, says: logs.NewSeldom(o.Logger), verify: newVerifier(o.Secrets, o.Window)}, nil
 }
 
 // Close refuses messages from now on, lets steps end, and hands back what is not finished: see [stepwell.App.Close]. Call it when the program ends, before the HTTP
@@ -203,6 +205,8 @@ func (f *Flow) refuse(w *writer, r *http.Request, err error) {
 	if p.Status >= 500 {
 		p.Request = world.NewID("req", time.Now())
 		f.log.Error("message failed", "request", p.Request, "code", p.Code, "err", err)
+	} else if p.Status == http.StatusUnauthorized || p.Code == "REPLAYED" {
+		f.says.Warn("message refused", slog.String("code", p.Code), "from", r.RemoteAddr, "hint", badSignature.hint)
 	} else {
 		f.log.Info("message refused", "code", p.Code, "from", r.RemoteAddr)
 	}

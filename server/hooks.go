@@ -27,7 +27,7 @@ func hookRoutes() []route {
 			id: "getHook", summary: "Show what a hook says of itself to whoever has its token",
 			responses: []response{{200, "OpenHook", "", "The hook's metadata."}},
 		}},
-		{method: "POST", path: "/v1/hooks/{token}", scope: Open, handle: (*Server).sendHook, op: operation{
+		{method: "POST", path: "/v1/hooks/{token}", scope: Open, handle: (*Server).sendHook, audit: true, op: operation{
 			id: "sendHook", summary: "Send a payload to a hook", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "The payload is durable."}},
 		}},

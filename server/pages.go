@@ -57,7 +57,12 @@ func (h uiHost) Identify(secret string) (ui.Who, bool) {
 
 // Pushed: see [ui.Host].
 func (h uiHost) Pushed(workflow string) bool {
-	return h.s.pusher != nil && slices.ContainsFunc(h.s.pusher.endpoints, func(e *endpoint) bool { return e.has(world.Class{Workflow: workflow}) })
+	return h.s.pushes(workflow)
+}
+
+// pushes reports whether an endpoint that is pushed to has a workflow.
+func (s *Server) pushes(workflow string) bool {
+	return s.pusher != nil && slices.ContainsFunc(s.pusher.endpoints, func(e *endpoint) bool { return e.has(world.Class{Workflow: workflow}) })
 }
 
 // Filter: see [ui.Host].
@@ -73,6 +78,9 @@ func (h uiHost) Refused(r *http.Request, err error) ui.Refusal {
 
 // Audit: see [ui.Host].
 func (h uiHost) Audit(r *http.Request, who, what, run string, err error) {
+	if what == "ui login" && err != nil {
+		h.s.sayRefused(r, wrongKey)
+	}
 	h.s.note(r, who, what, run, "", err)
 }
 

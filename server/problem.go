@@ -173,6 +173,9 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 // problem is the problem that an error is to who asks; what is the server's fault it logs, with what is known beside it.
 func (s *Server) problem(r *http.Request, err error, known ...any) Problem {
 	p := *problemOf(err)
+	if why, ok := refusalOf(r, err); ok {
+		s.sayRefused(r, why)
+	}
 	if p.Status >= 500 && !errors.Is(err, errNotReady) && !errors.Is(err, errFull) && !errors.Is(err, errCrowded) {
 		p.Request = world.NewID("req", time.Now())
 		s.log.Error("request failed", append([]any{"request", p.Request, "method", r.Method, "route", r.Pattern, "code", p.Code, "err", err}, known...)...)

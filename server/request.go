@@ -28,6 +28,7 @@ type request struct {
 	key   *Key       // who asks; nil: nobody needs a key here
 	query url.Values // only parameters of the route
 	body  []byte     // JSON, or empty where the route allows it
+	born  string     // the run that was begun, or was there, for the audit log
 
 	max int64
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -29,7 +30,7 @@ func runRoutes() []route {
 	}
 	page := []response{{200, "RunPage", "", "A page of runs, newest first. A page of a filtered list may be short, even empty, and have a cursor."}}
 	return []route{
-		{method: "POST", path: "/v1/workflows/{workflow}/runs", scope: Operator, handle: (*Server).startRun, op: operation{
+		{method: "POST", path: "/v1/workflows/{workflow}/runs", scope: Operator, handle: (*Server).startRun, audit: true, op: operation{
 			id: "startRun", summary: "Start a run", key: "The idempotency key: used again, the run that has it is returned.", body: "StartRun", optional: true,
 			responses: []response{{201, "Run", "", "The run, which is durable."}, {200, "Run", "", "The run that has the idempotency key."}},
 		}},
@@ -55,7 +56,7 @@ func runRoutes() []route {
 			},
 			responses: []response{{202, "Run", "", "The request is durable; forced, the run is over."}},
 		}},
-		{method: "POST", path: "/v1/workflows/{workflow}/runs/{run}/signals/{event}", scope: Operator, handle: (*Server).signalRun, op: operation{
+		{method: "POST", path: "/v1/workflows/{workflow}/runs/{run}/signals/{event}", scope: Operator, handle: (*Server).signalRun, audit: true, op: operation{
 			id: "signalRun", summary: "Send an event to a run", key: "The delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "The payload is durable; it is kept until a wait takes it."}},
 		}},
@@ -118,7 +119,11 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 	if b.Timeout != 0 { // 0: as the workflow says
 		opts = append(opts, stepwell.Timeout(time.Duration(b.Timeout)))
 	}
-	started, err := s.app.Start(r.Context(), r.PathValue("workflow"), b.Input, opts...)
+	ctx := r.Context()
+	if s.pushes(r.PathValue("workflow")) {
+		ctx = logs.Served(ctx)
+	}
+	started, err := s.app.Start(ctx, r.PathValue("workflow"), b.Input, opts...)
 	if err != nil {
 		return err
 	}
@@ -127,6 +132,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 
 // born answers with a run that was begun, or was there.
 func (s *Server) born(w http.ResponseWriter, r *request, started *stepwell.Run[json.RawMessage]) error {
+	r.born = started.ID()
 	info, err := s.app.Get(r.Context(), started.ID())
 	if err != nil {
 		return err

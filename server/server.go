@@ -3,11 +3,13 @@ package server
 // This file holds the server itself: its options, and how a request comes to its route.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
@@ -45,7 +48,8 @@ type Options struct {
 	MaxAnswers int64
 	// Push says which endpoints are pushed to, and how. Default: none.
 	Push PushOptions
-	// Logger is told of failures, and of what operators do. It gets no key, token or payload. Default: discards.
+	// Logger is told of failures, of requests that were refused for reasons of security, at most ten a minute of a kind, and, at the level info, of what operators
+	// do. It gets no key, token or payload. Default: [slog.Default], from warnings up.
 	Logger *slog.Logger
 	// NoUI leaves out the web UI, which is below /ui/.
 	NoUI bool
@@ -87,7 +91,7 @@ func (o *Options) defaults() error {
 		}
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger = logs.Default(os.Getenv)
 	}
 	if o.Version == "" {
 		o.Version = moduleVersion()
@@ -116,6 +120,7 @@ type Server struct {
 	world    world.World
 	opts     Options
 	log      *slog.Logger
+	says     *logs.Seldom // to log
 	mux      *http.ServeMux
 	origin   *http.CrossOriginProtection
 	watchers *watchers
@@ -152,7 +157,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 		return nil, fmt.Errorf("server.New: %w", err)
 	}
 	s := &Server{
-		app: app, world: app.World(), opts: o, log: o.Logger, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
+		app: app, world: app.World(), opts: o, log: o.Logger, says: logs.NewSeldom(o.Logger), mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
 		watchers: newWatchers(app.World()), waiting: make(chan struct{}, o.MaxWaiting), drain: make(chan struct{}), room: newRoom(o.MaxAnswers),
 		pageBytes: 2 << 20, journalBytes: 8 << 20, bulkTime: bulkTime,
 		below: world.Stored(app.World()), id: world.NewID("srv", time.Now()), seed: maphash.MakeSeed(),
@@ -186,7 +191,12 @@ func byPath(all []route) map[string]map[string]*route {
 
 // Drain ends what waits: requests for results are answered with what there is, followers are told to come again, and /readyz says no. It
 // returns at once. Draining twice is legal.
-func (s *Server) Drain() { s.draining.Do(func() { close(s.drain) }) }
+func (s *Server) Drain() {
+	s.draining.Do(func() {
+		close(s.drain)
+		s.says.Flush()
+	})
+}
 
 // drains reports whether Drain was called.
 func (s *Server) drains() bool {
@@ -328,7 +338,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 		}
 	}
 	err = rt.handle(s, w, req)
-	if rt.audit {
+	if rt.audit && (rt.scope != Open || err == nil) { // strangers may be refused as often as they like
 		s.audit(req, err)
 	}
 	return err
@@ -340,7 +350,11 @@ func (s *Server) audit(r *request, err error) {
 	if r.key != nil {
 		who = r.key.Name
 	}
-	s.note(r.Request, who, r.route.op.id, r.PathValue("run"), r.PathValue("act"), err)
+	act := r.PathValue("act")
+	if act == "" {
+		act = r.PathValue("event")
+	}
+	s.note(r.Request, who, r.route.op.id, cmp.Or(r.PathValue("run"), r.born), act, err)
 }
 
 // note writes a line of the audit log; what is "" is left out.
@@ -351,6 +365,9 @@ func (s *Server) note(r *http.Request, who, what, run, act string, err error) {
 	}
 	if act != "" {
 		args = append(args, "act", act)
+	}
+	if workflow := r.PathValue("workflow"); workflow != "" {
+		args = append(args, "workflow.name", workflow)
 	}
 	if err != nil {
 		args = append(args, "refused", problemOf(err).Code)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"regexp"
@@ -90,7 +91,8 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 	}
 	if door.Scheme != "" {
 		if req.Delivery, err = verify(door.Scheme, secrets, time.Now(), r.Header, r.body); err != nil {
-			s.log.Warn("webhook refused", "run", door.Run, "scheme", string(door.Scheme), "secret", door.Secret, "from", r.RemoteAddr, "err", err)
+			s.says.Warn("webhook refused", slog.String("run_id", door.Run), "scheme", string(door.Scheme), "secret", door.Secret, "from", r.RemoteAddr, "err", err,
+				"hint", badSignature.hint)
 			return err
 		}
 	}

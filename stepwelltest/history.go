@@ -5,6 +5,7 @@ package stepwelltest
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"os"
 	"testing"
 
@@ -36,6 +37,9 @@ func Replay(t testing.TB, path string, definitions ...stepwell.Definition) {
 func ReplayWith(t testing.TB, path string, cfg stepwell.Config) {
 	t.Helper()
 	cfg.Strict = true
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	app, err := stepwell.New(memory.New(), cfg)
 	if err != nil {
 		t.Fatal(err)

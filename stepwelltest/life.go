@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -74,7 +75,7 @@ func (e *Env) begin(plan func(*life) faults.Plan) *life {
 func (l *life) live(*testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	l.ctx, l.world = ctx, newSeeded()
-	l.client, _ = stepwell.New(l.world, stepwell.Config{Name: "test", MaxPayload: l.env.cfg.MaxPayload, Errors: l.env.cfg.Errors})
+	l.client, _ = stepwell.New(l.world, stepwell.Config{Name: "test", Logger: slog.New(slog.DiscardHandler), MaxPayload: l.env.cfg.MaxPayload, Errors: l.env.cfg.Errors})
 	for do := range l.acts {
 		l.acted <- returns(do)
 	}

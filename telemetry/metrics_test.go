@@ -3,6 +3,7 @@ package telemetry_test
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -176,7 +177,7 @@ func TestGaugesAreReadNowAndThen(t *testing.T) {
 		if _, err := telemetry.New(telemetry.Options{World: w, Registerer: registry, Every: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
-		app, err := stepwell.New(w, stepwell.Config{})
+		app, err := stepwell.New(w, stepwell.Config{Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

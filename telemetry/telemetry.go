@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
@@ -41,7 +43,7 @@ type Options struct {
 	ErrorMessages bool
 	// Every is the least time between two readings of the gauges, however often they are asked for. Default 10 s.
 	Every time.Duration
-	// Logger is told where the gauges cannot be read, and where spans do not arrive. Default: discards.
+	// Logger is told where the gauges cannot be read, and where spans do not arrive. Default: [slog.Default], from warnings up.
 	Logger *slog.Logger
 }
 
@@ -65,7 +67,7 @@ func New(o Options) (*Telemetry, error) {
 		o.Every = 10 * time.Second
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger = logs.Default(os.Getenv)
 	}
 	nothing := func(context.Context) error { return nil }
 	t := &Telemetry{flush: nothing, shutdown: nothing}

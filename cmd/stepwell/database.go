@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -141,7 +142,7 @@ func (c *cli) clientOf(w world.World) (*database, error) {
 	if err != nil {
 		return nil, errors.Join(usagef(validKeys, "%w", err), w.Close())
 	}
-	app, err := stepwell.New(w, stepwell.Config{Name: c.who, Encryption: ring})
+	app, err := stepwell.New(w, stepwell.Config{Name: c.who, Encryption: ring, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,7 +74,7 @@ func (c *cli) runDemo(ctx context.Context, keep bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }() // before the files are removed
-	app, err := stepwell.New(w, stepwell.Config{Name: c.who})
+	app, err := stepwell.New(w, stepwell.Config{Name: c.who, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/server"
 )
 
@@ -45,6 +46,7 @@ It gets these variables, unless they are set:
   STEPWELL_STRICT  true: state that is kept outside of steps shows at once, not at the first crash
   STEPWELL_DRAIN   1s: bodies of steps have so long when the program is stopped, then their contexts end
   STEPWELL_BUILD   what was built, as runs that no longer match their code name it
+  STEPWELL_DEV     true: what goes wrong is told for people, as it happens, where the program gives no Logger
 
 To stop, the program and what it started get an interrupt, as from Ctrl-C, and are killed when they take too long. The server has the settings of
 stepwell server, from the environment. The program's standard output is passed on, a name before each line.
@@ -216,6 +218,7 @@ func (d *dev) environment(build string) []string {
 	set("STEPWELL_STRICT", "true", false)
 	set("STEPWELL_DRAIN", "1s", false)
 	set("STEPWELL_BUILD", build, false)
+	set(logs.DevVariable, "true", false)
 	return env
 }
 

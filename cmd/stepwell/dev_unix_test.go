@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -245,5 +246,41 @@ func TestDevOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDevTells: what goes wrong is told as it happens, with the run, the line and what to do.
+func TestDevTells(t *testing.T) {
+	t.Parallel()
+	dir := devModule(t)
+	text := strings.Replace(devMain, "const answer", `var Fail = stepwell.Define("fail", func(ctx stepwell.Context, _ string) (string, error) {
+	return stepwell.Step(ctx, "charge", func(context.Context) (string, error) { return "", stepwell.Fatal(fmt.Errorf("card refused")) })
+})
+
+const answer`, 1)
+	text = strings.Replace(text, "Definition{Ask}", "Definition{Fail}", 1)
+	text = strings.Replace(text, `fmt.Println("strict"`, `go func() {
+		run, err := Fail.Start(ctx, app, "", stepwell.RunID("r1"))
+		if err != nil {
+			log.Fatal(err)
+		}
+		_, err = run.Result(ctx)
+		fmt.Println("it came to", err)
+		stop()
+	}()
+	fmt.Println("strict"`, 1)
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := call{}.do(t.Context(),
+		"dev", "--db", filepath.Join(t.TempDir(), "a.db"), "--listen", "127.0.0.1:0", "--once", "--", "go", "run", "-C", dir, "-mod=mod", ".")
+	line := 1 + strings.Count(text[:strings.Index(text, "card refused")], "\n")
+	for _, want := range []string{
+		fmt.Sprintf("app    │ run failed: r1 of fail v1, step \"charge\", main.go:%d\n", line), "app    │   step \"charge\": card refused\n",
+		"app    │   What can be done: stepwell runs show r1\n",
+	} {
+		if code != 0 || !strings.Contains(errs, want) {
+			t.Errorf("exit code %d, got\n%s%s\nwant %q", code, out, errs, want)
+		}
 	}
 }

@@ -109,7 +109,7 @@ func TestARunGoesToTheWorkerWithItsKey(t *testing.T) {
 		ring := keysOf(r, "k1")
 		var log blocks
 		r.beginWith(stepwell.Config{
-			Definitions: []stepwell.Definition{confides}, Encryption: keysOf(r, "k2"), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Definitions: []stepwell.Definition{confides}, Encryption: keysOf(r, "k2"), Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		})
 		client, err := stepwell.New(r.world, stepwell.Config{Encryption: ring})
 		if err != nil {

@@ -70,7 +70,7 @@ func (s *simulation) spawn() {
 	cfg := stepwell.Config{
 		Definitions: code.definitions(), Name: fmt.Sprintf("worker-%d", s.crashes),
 		MaxRuns: 1 + s.rnd.IntN(2), MaxSteps: 1 + s.rnd.IntN(4), Strict: s.rnd.IntN(2) == 0,
-		Logger: slog.New(slog.NewTextHandler(&s.logs, nil)), Encryption: s.ring, Lease: s.lease, Poll: s.poll,
+		Logger: slog.New(slog.NewTextHandler(&s.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Encryption: s.ring, Lease: s.lease, Poll: s.poll,
 	}
 	if s.rnd.IntN(2) == 0 {
 		cfg.CacheRuns = -1

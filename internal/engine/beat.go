@@ -19,6 +19,7 @@ func (e *Engine) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.back("")
 	e.worker.Store(&w.ID)
 	e.renewed(sent, b)
 	return nil
@@ -103,7 +104,7 @@ func (e *Engine) resign(ctx context.Context) {
 		if err == nil || !pause(ctx, retryPause(try)) {
 			return
 		}
-		e.cfg.Logger.Warn("join failed", "err", err)
+		e.away("join", err)
 	}
 }
 
@@ -143,11 +144,12 @@ func (e *Engine) beatNow(ctx context.Context) {
 	b, err := e.cfg.World.Beat(ctx, world.BeatQuery{Worker: worker, Tasks: e.held.taskKeys()})
 	switch {
 	case err == nil:
+		e.back("beat")
 		e.renewed(sent, b)
 	case errors.Is(err, world.ErrLeaseLost):
-		e.held.lose()
+		e.sayLeaseLost(worker, e.held.lose(), err)
 		if err := e.join(ctx); err != nil && ctx.Err() == nil {
-			e.cfg.Logger.Warn("join failed", "err", err)
+			e.away("join", err)
 		}
 		e.kick()
 		return
@@ -156,7 +158,7 @@ func (e *Engine) beatNow(ctx context.Context) {
 		return
 	default:
 		if ctx.Err() == nil {
-			e.cfg.Logger.Warn("beat failed", "err", err)
+			e.away("beat", err)
 		}
 		return
 	}

@@ -39,7 +39,7 @@ func (s *session) commit(ctx context.Context) bool {
 				return false
 			}
 		case err != nil:
-			s.e.lostRun(s.run, err)
+			s.sayLost(err)
 			s.giveUp(ctx, err)
 			s.lose()
 			s.dropStarts()
@@ -65,6 +65,7 @@ func (s *session) commit(ctx context.Context) bool {
 			s.comes(s.turn.released(), done.Mail)
 			if s.state.Status.Terminal() {
 				s.cancelBodies(ErrRunOver)
+				s.sayFailed()
 				s.tellEnd()
 			}
 			if done.Mail {
@@ -142,6 +143,7 @@ func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, 
 			done, err = s.settle(ctx, c)
 		}
 		if err == nil {
+			s.e.back("commit")
 			if !s.e.holds(ctx, c.Worker) {
 				return done, fmt.Errorf("run %s: %w", s.run, errWritten)
 			}
@@ -150,7 +152,7 @@ func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, 
 		if final(err) || ctx.Err() != nil || c.Birth() {
 			return done, err
 		}
-		s.e.cfg.Logger.Warn("commit failed, trying again", "run_id", s.run, "try", try+1, "err", err)
+		s.e.away("commit", err)
 		if !pause(ctx, retryPause(try)) {
 			return done, err
 		}
@@ -186,10 +188,10 @@ func (s *session) giveUp(ctx context.Context, err error) {
 	c := s.newCommit(s.durable+1, nil)
 	c.Release = &world.Release{Blocked: b, WakeAt: s.now.Add(blockBackoff(b.Tries))}
 	if _, err := s.e.cfg.World.Commit(ctx, c); err != nil {
-		s.e.lostRun(s.run, err)
+		s.sayLost(err)
 		return
 	}
-	s.e.reportBlocked(s.run, b)
+	s.sayBlocked(b)
 	s.tellBlocked(b)
 }
 
@@ -198,7 +200,7 @@ func (s *session) restart(ctx context.Context) {
 	c := s.newCommit(s.durable+1, nil)
 	c.Release = &world.Release{WakeAt: s.now}
 	if _, err := s.write(ctx, c); err != nil {
-		s.e.lostRun(s.run, err)
+		s.sayLost(err)
 	}
 	s.lose()
 	s.stay.leaves(CameYielded)

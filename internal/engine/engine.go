@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
@@ -104,9 +105,14 @@ type Engine struct {
 	books   books
 	shuns   shuns
 	stalls  stalls
-	clock   worldClock
-	lease   lease
-	pulse   pulse
+	missing missing
+	says    *logs.Seldom
+	trouble trouble
+	// inTrouble says that the database is away, for who must not wait for a lock.
+	inTrouble atomic.Bool
+	clock     worldClock
+	lease     lease
+	pulse     pulse
 
 	// What a shift begins with is kept for all that begins in it, on whatever goroutine.
 	workCtx   context.Context         // of commits: ends when drain gives up
@@ -138,6 +144,7 @@ func New(cfg Config) (*Engine, error) {
 		awaiters: awaiters{byRun: map[string][]chan Ended{}},
 		wake:     make(chan struct{}, 1),
 	}
+	e.says = logs.NewSeldom(cfg.Logger)
 	e.demand.init()
 	e.able = world.AbilitiesOf(cfg.World)
 	e.clock.init(cfg.Clock(), e.able.Timekeeper)
@@ -259,14 +266,6 @@ func (e *Engine) record(err error, where string) *world.Error {
 		rec.Where = where
 	}
 	return rec
-}
-
-func (e *Engine) reportBlocked(run string, b *world.Block) {
-	e.cfg.Logger.Warn("run is blocked", "run_id", run, "reason", b.Code, "tries", b.Tries, "err", b.Message)
-}
-
-func (e *Engine) lostRun(run string, err error) {
-	e.cfg.Logger.Warn("run is no longer owned", "run_id", run, "err", err)
 }
 
 func (e *Engine) dropped(run string, ev *world.Event, err error) {

@@ -200,8 +200,8 @@ func (h *holdings) cancelTask(k taskKey, cause error) bool {
 	return t != nil
 }
 
-// lose ends everything: the lease was ended by somebody else.
-func (h *holdings) lose() {
+// lose ends everything: the lease was ended by somebody else. It returns how many runs and tasks that were.
+func (h *holdings) lose() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.owned {
@@ -210,6 +210,7 @@ func (h *holdings) lose() {
 	for _, t := range h.tasks {
 		t.cancel(world.ErrLeaseLost)
 	}
+	return len(h.owned) + len(h.tasks)
 }
 
 // dispatch gives what a beat told to whom it concerns.

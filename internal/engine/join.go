@@ -13,7 +13,7 @@ func (e *Engine) joinFirst(ctx context.Context) error {
 		err := e.join(ctx)
 		switch {
 		case err == nil && try > 1:
-			e.cfg.Logger.Info("joined", "worker", e.workerID(), "tries", try)
+			e.cfg.Logger.Warn("joined", "worker", e.workerID(), "tries", try)
 			return nil
 		case err == nil || hopeless(err):
 			return err

@@ -65,8 +65,9 @@ func (s *session) unborn(reason string) string {
 		return reason
 	}
 	if warn {
-		s.e.cfg.Logger.Warn("workflow code ended, and nobody waited for what it had just asked for: it was not created",
-			"run_id", s.run, "workflow.name", s.state.Birth.Workflow, "asked", names[:min(len(names), mostUnborn)])
+		of, args := s.about()
+		s.e.says.Warn("workflow code ended, and nobody waited for what it had just asked for: it was not created", of,
+			append(args, "asked", names[:min(len(names), mostUnborn)], "hint", "Wait for it before the code returns.")...)
 	}
 	text := strings.Join(names[:min(len(names), mostUnborn)], ", ")
 	if n := len(names) - mostUnborn; n > 0 {
@@ -82,8 +83,8 @@ func (s *session) warnUnheard(decided []world.Event) {
 	}
 	for i := range decided {
 		if e := &decided[i]; e.Type == world.StepFailed {
-			s.e.cfg.Logger.Warn("a detached child was not started, and nobody waits for it", "run_id", s.run, "step.id", e.ID,
-				"err", e.Error)
+			of, args := s.about()
+			s.e.says.Warn("a detached child was not started, and nobody waits for it", of, append(args, "step.id", e.ID, "err", e.Error)...)
 		}
 	}
 }

@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -66,6 +67,6 @@ func (e *Engine) returnUnfit(t *world.Task, why string) {
 	if world.TaskKeyID(t.Options) != "" && e.shun(shunned{step: t.Name}) {
 		rest = 0
 	}
-	e.cfg.Logger.Warn("a task was handed back", "run", t.Run, "step", t.Step, "err", why)
+	e.says.Warn("a task was handed back", slog.String("step.name", t.Name), "run_id", t.Run, "step.id", t.Step, "workflow.name", t.Workflow, "err", why)
 	e.deliverTask(e.abandonment(t, e.clock.now().Add(rest), why))
 }

@@ -55,6 +55,7 @@ func (sh *shift) end() error {
 	defer sh.mute()
 	defer sh.giveUp()
 	defer sh.endBodies(ErrDraining)
+	defer e.says.Flush()
 	err := e.drain(sh.giveUp)
 	sh.stopBeat()
 	sh.beats.Wait()

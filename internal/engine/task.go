@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -198,7 +199,8 @@ func (e *Engine) deliverTask(d *world.Delivery) {
 			e.kick() // whoever finishes a task takes the run and goes on in place
 			return
 		case final(err) || e.workCtx.Err() != nil:
-			e.cfg.Logger.Warn("a task's end was not accepted", "run_id", d.Run, "step.id", d.Task.Step, "err", err)
+			e.says.Warn("a task's end was not accepted", slog.Attr{}, "run_id", d.Run, "step.id", d.Task.Step, "err", err,
+				"hint", "It is done again, unless its run is over: its worker was taken for dead, or the run has ended.")
 			return
 		}
 		if !pause(e.workCtx, retryPause(try)) {

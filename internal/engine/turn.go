@@ -151,6 +151,7 @@ func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 		s.turn.start(&body{step: op.ID, task: &t, attempt: 1})
 	}
 	s.turn.queue(t)
+	s.wantStep(t.Name)
 }
 
 // handleMail appends what somebody sent.

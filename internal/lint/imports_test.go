@@ -26,7 +26,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "keyring", "observe", "push"}},
+	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"observe", []string{"world"}},
 	{"push", nil},
@@ -44,7 +44,7 @@ var layers = []layer{
 	{"internal/behaviour/...", []string{"", "internal/answers", "internal/crypt", "internal/kit"}}, // tests of what authors see
 	{"internal/clocktest/...", []string{"", "world"}},
 	{"internal/crypttest/...", []string{"", "world"}},
-	{"internal/engine/...", []string{"observe", "world", "internal/replay", "internal/codec"}},
+	{"internal/engine/...", []string{"observe", "world", "internal/replay", "internal/codec", "internal/logs"}},
 	{"internal/faults/...", []string{"world"}},
 	{"internal/faultvfs/...", nil}, // a file system below SQLite
 	{"internal/forktest/...", []string{"", "world", "world/memory", "internal/kit"}},
@@ -53,6 +53,7 @@ var layers = []layer{
 	{"internal/kit/...", []string{"world", "internal/history", "internal/replay"}},
 	{"internal/lint/...", nil},
 	{"internal/operate/...", []string{"", "world"}},
+	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
@@ -61,10 +62,10 @@ var layers = []layer{
 	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},     // fills a database to time lists
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/...", nil},
-	{"telemetry/...", []string{"", "world"}},
+	{"telemetry/...", []string{"", "world", "internal/logs"}},
 	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit"}},
-	{"server/...", []string{"", "world", "world/remote/...", "server/...", "internal/human", "internal/operate", "internal/timeline"}},
-	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/operate", "internal/timeline"}},
+	{"server/...", []string{"", "world", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/operate", "internal/timeline"}},
+	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/timeline"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest", "examples/..."}},
 }

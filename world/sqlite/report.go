@@ -40,10 +40,10 @@ func (w *World) complain(what string, args ...any) {
 	}
 }
 
-// inform tells that a trouble is over.
+// inform tells that a trouble is over: to whoever was told that it began, and so at the same level.
 func (w *World) inform(what string, args ...any) {
 	for _, log := range w.reports.all() {
-		log.Info(what, append([]any{"database", w.path}, args...)...)
+		log.Warn(what, append([]any{"database", w.path}, args...)...)
 	}
 }
 

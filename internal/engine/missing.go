@@ -1,0 +1,152 @@
+package engine
+
+// This file tells of workflows and steps that are asked for and that no live worker has: such a run waits, and nobody would say so.
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/logs"
+	"github.com/stepwell/stepwell/world"
+)
+
+// wanted is a workflow's version, or a registered step, that somebody must have.
+type wanted struct {
+	class world.Class
+	step  string // "": the workflow
+}
+
+// missing are those that this worker does not have and that were asked for here. Each is looked for once a minute.
+type missing struct {
+	mu     sync.Mutex
+	asked  map[wanted]string    // and a run that needs it: to be looked for; guarded by mu
+	looked map[wanted]time.Time // guarded by mu
+}
+
+const (
+	lookPause  = time.Minute // between looks for the same
+	mostWanted = 1000        // that are remembered
+)
+
+// want notes that a run needs something, and reports whether it is to be looked for.
+func (m *missing) want(what wanted, run string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	if at, ok := m.looked[what]; ok && now.Sub(at) < lookPause {
+		return false
+	}
+	if m.asked == nil || len(m.looked) >= mostWanted {
+		m.asked, m.looked = map[wanted]string{}, map[wanted]time.Time{}
+	}
+	m.asked[what], m.looked[what] = run, now
+	return true
+}
+
+// take is what is to be looked for.
+func (m *missing) take() map[wanted]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.asked) == 0 {
+		return nil
+	}
+	asked := m.asked
+	m.asked = map[wanted]string{}
+	return asked
+}
+
+// has reports whether this worker, which works, has it.
+func (e *Engine) has(what wanted) bool {
+	if what.step != "" {
+		return e.stepsByName[what.step] != nil
+	}
+	return e.byClass[what.class] != nil
+}
+
+// wantStep notes that a run has queued a registered step.
+func (s *session) wantStep(name string) {
+	if s.e.stepsByName[name] == nil && s.e.says.Heard(s.e.workCtx) {
+		s.e.missing.want(wanted{step: name}, s.run)
+	}
+}
+
+// wantChild notes that a run begins another.
+func (s *session) wantChild(b *world.Birth, run string) {
+	what := wanted{class: world.Class{Workflow: b.Workflow, Version: b.Version}}
+	if !s.e.has(what) && s.e.says.Heard(s.e.workCtx) {
+		s.e.missing.want(what, run)
+	}
+}
+
+// wantRun looks at once for a worker that has the workflow of a run that was started here, unless this one does. A client has no other moment for it.
+func (e *Engine) wantRun(ctx context.Context, class world.Class, run string) {
+	if what := (wanted{class: class}); !e.has(what) && !logs.IsServed(ctx) && e.says.Heard(ctx) && e.missing.want(what, run) {
+		e.lookMissing(ctx)
+	}
+}
+
+// Unheard tells of a run that has waited for a while, and of which no live worker has the workflow.
+func (e *Engine) Unheard(ctx context.Context, class world.Class, run string) {
+	if what := (wanted{class: class}); !e.works.Load() && e.says.Heard(ctx) && e.missing.want(what, run) {
+		e.lookMissing(ctx)
+	}
+}
+
+// lookMissing asks who has what was asked for, and tells what nobody has.
+func (e *Engine) lookMissing(ctx context.Context) {
+	asked := e.missing.take()
+	if len(asked) == 0 {
+		return
+	}
+	stats, err := e.cfg.World.Stats(ctx)
+	if err != nil {
+		return // others say so
+	}
+	live := slices.DeleteFunc(stats.Workers, func(w world.WorkerRow) bool { return !w.Until.After(stats.Now) })
+	for what, run := range asked {
+		if !slices.ContainsFunc(live, func(w world.WorkerRow) bool { return what.in(&w) }) {
+			e.sayMissing(what, run, live)
+		}
+	}
+}
+
+// in reports whether a worker has it.
+func (what wanted) in(w *world.WorkerRow) bool {
+	if what.step != "" {
+		return slices.Contains(w.Steps, what.step)
+	}
+	return slices.Contains(w.Classes, what.class)
+}
+
+func (e *Engine) sayMissing(what wanted, run string, live []world.WorkerRow) {
+	if what.step != "" {
+		e.says.Warn("no live worker has a step that was asked for", slog.String("step.name", what.step), "run_id", run, "workers", len(live),
+			"hint", "Start a worker with it in Config.Definitions; the run waits, and nothing is lost. Who is there: stepwell workers")
+		return
+	}
+	args := []any{"run_id", run, "workers", len(live)}
+	if what.class.Version > 0 {
+		args = append(args, "workflow.version", what.class.Version)
+	}
+	if has := Versions(live, what.class.Workflow); len(has) > 0 {
+		args = append(args, "versions", has)
+	}
+	e.says.Warn("no live worker has a workflow that was started", slog.String("workflow.name", what.class.Workflow), append(args,
+		"hint", "Start a worker with it in Config.Definitions; the run waits, and nothing is lost. Who is there: stepwell workers")...)
+}
+
+// Versions are those of a workflow that workers have, in order.
+func Versions(workers []world.WorkerRow, workflow string) (has []int) {
+	for _, w := range workers {
+		for _, c := range w.Classes {
+			if c.Workflow == workflow && c.Version > 0 && !slices.Contains(has, c.Version) {
+				has = append(has, c.Version)
+			}
+		}
+	}
+	slices.Sort(has)
+	return has
+}

@@ -1,0 +1,214 @@
+package engine
+
+// This file words what operators are told without having asked: a run that is blocked or failed, a lease that is lost, a database that is away and is back. Each
+// line names the run, its workflow, the step, the cause and what to do; of one kind there are at most a few a minute.
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/logs"
+	"github.com/stepwell/stepwell/world"
+)
+
+// about are the attributes that name a run.
+func (s *session) about() (of slog.Attr, args []any) {
+	name, version := s.workflow, 0
+	if s.state != nil && s.state.Birth.Workflow != "" {
+		name, version = s.state.Birth.Workflow, s.state.Version
+	} else if s.wf != nil {
+		name, version = s.wf.Name, s.wf.Version
+	}
+	args = []any{"run_id", s.run}
+	if version > 0 {
+		args = append(args, "workflow.version", version)
+	}
+	return slog.String("workflow.name", name), args
+}
+
+// sayBlocked says that the run cannot go on.
+func (s *session) sayBlocked(b *world.Block) {
+	of, args := s.about()
+	if b.Step != "" {
+		args = append(args, "step.id", b.Step)
+	}
+	cause, hint := causeOf(b), healing[b.Code]
+	if b.Code == world.CodeDiverged { // it knows best
+		if i := strings.LastIndexByte(b.Message, '\n'); i >= 0 {
+			hint = strings.TrimSpace(b.Message[i:])
+		}
+	}
+	s.e.says.Warn("run is blocked", of, append(args, "reason", b.Code, "tries", b.Tries, "err", cause, "hint", hint+" More: stepwell runs show "+s.run)...)
+}
+
+// causeOf is why a run is blocked: the first line of its message, of a divergence the two sides too.
+func causeOf(b *world.Block) logs.Cause {
+	first, more, _ := strings.Cut(b.Message, "\n")
+	c := logs.Cause{Line: first, Text: b.Message}
+	if b.Code == world.CodeDiverged {
+		lines := strings.Split(more, "\n")
+		lines = lines[:len(lines)-1] // the last is the hint
+		c.Text = strings.Join(append([]string{first}, lines...), "\n")
+		for _, side := range lines {
+			c.Line += "; " + strings.Join(strings.Fields(side), " ")
+		}
+	}
+	return c
+}
+
+// healing says by the code of a blocked run what lets it go on.
+var healing = map[string]string{
+	world.CodePanic:     "Deploy the fix, and it goes on by itself; nothing is lost.",
+	world.CodeForeign:   "Deploy the fix: stepwell.Go instead of go, and in a step's body its own context; nothing is lost.",
+	world.CodeDecode:    "Roll back, or deploy a type that holds what is recorded; nothing is lost.",
+	world.CodeCorrupt:   "Put back what was written, from a backup, or fork the run from before the damage; nothing is overwritten.",
+	world.CodeFormat:    "Deploy the newer release that wrote the log; nothing is lost.",
+	world.CodeNoKey:     "Give this worker the key; nothing is lost.",
+	world.CodeCrashLoop: "Deploy a build that does not end its process, or cancel the run.",
+	world.CodeStorage:   "It goes on by itself when the log can be read: stepwell doctor says how the database is.",
+	world.CodeInternal:  "Please report it if the message does not say what to do; nothing is lost.",
+}
+
+// sayFailed says that the run's end is a failure.
+func (s *session) sayFailed() {
+	rec := s.state.Error
+	if s.state.Status != world.Failed || rec == nil {
+		return
+	}
+	of, args := s.about()
+	first, _, _ := strings.Cut(rec.Message, "\n")
+	at := rec
+	if step, name := failedStep(rec, ""); step != nil {
+		at = step
+		if args = append(args, "step.id", step.Step); name != "" {
+			args = append(args, "step.name", name)
+		}
+	}
+	if code := codeIn(at); code != "" {
+		args = append(args, "code", code)
+	}
+	if where := whereIn(at); where != "" {
+		args = append(args, "where", where)
+	}
+	s.e.says.Warn("run failed", of, append(args, "err", logs.Cause{Line: first, Text: rec.Message}, "hint", "What can be done: stepwell runs show "+s.run)...)
+}
+
+// failedStep is the first step's failure in an error, and the step's name as far as it is known; nil: there is none.
+func failedStep(rec *world.Error, name string) (*world.Error, string) {
+	if rec.Step != "" {
+		return rec, name
+	}
+	var of struct{ Step string } // of a StepError
+	if json.Unmarshal(rec.Value, &of) == nil && of.Step != "" {
+		name = of.Step
+	}
+	for _, c := range rec.Causes {
+		if c == nil {
+			continue
+		}
+		if found, name := failedStep(c, name); found != nil {
+			return found, name
+		}
+	}
+	return nil, ""
+}
+
+// codeIn and whereIn are the first of an error and its causes.
+func codeIn(rec *world.Error) string {
+	return firstIn(rec, func(r *world.Error) string { return r.Code })
+}
+
+func whereIn(rec *world.Error) string {
+	return firstIn(rec, func(r *world.Error) string { return r.Where })
+}
+
+func firstIn(rec *world.Error, of func(*world.Error) string) string {
+	if rec == nil {
+		return ""
+	}
+	if v := of(rec); v != "" {
+		return v
+	}
+	for _, c := range rec.Causes {
+		if v := firstIn(c, of); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// sayLost says that the run is somebody else's now.
+func (s *session) sayLost(err error) {
+	of, args := s.about()
+	s.e.says.Warn("run is no longer owned", of, append(args, "err", err, "hint", "Whoever has it goes on behind its last event; what this worker had not recorded is done again.")...)
+}
+
+// sayLeaseLost says that the worker was taken for dead.
+func (e *Engine) sayLeaseLost(worker string, held int, err error) {
+	e.says.Warn("the lease of this worker is lost", slog.Attr{}, "worker", worker, "name", e.cfg.Name, "held", held, "err", err,
+		"hint", "Other workers go on with its runs, and it joins anew. Is the machine overloaded or was it asleep, is the database slow? Config.Lease is how long a worker may be silent.")
+}
+
+// trouble is a database that is away, as it is told: once when it goes, once a minute meanwhile, and once when it is back.
+type trouble struct {
+	mu       sync.Mutex
+	doing    string    // what fails; "": nothing. What fails beside it is counted; guarded by mu
+	since    time.Time // guarded by mu
+	told     time.Time // guarded by mu
+	failures int       // guarded by mu
+}
+
+// stillAway is the time between lines about a database that is away.
+const stillAway = time.Minute
+
+// away says that something failed and is tried again.
+func (e *Engine) away(doing string, err error) {
+	t := &e.trouble
+	t.mu.Lock()
+	now := time.Now()
+	t.failures++
+	msg := "the database is away"
+	switch {
+	case t.doing == "":
+		t.doing, t.since, t.failures = doing, now, 1
+	case now.Sub(t.told) < stillAway:
+		t.mu.Unlock()
+		return
+	default:
+		msg = "the database is still away"
+	}
+	t.told = now
+	since, failures := t.since, t.failures
+	t.mu.Unlock()
+	e.inTrouble.Store(true)
+	e.says.Warn(msg, slog.Attr{}, "failed", doing, "err", err, "since", since.UTC().Truncate(time.Millisecond), "failures", failures, "hint", awayHint(err))
+}
+
+func awayHint(err error) string {
+	if errors.Is(err, world.ErrStorage) {
+		return "It is tried again until it works, and nothing is lost; the message says what the database needs."
+	}
+	return "It is tried again until the database answers, and nothing is lost."
+}
+
+// back says that what failed works again; "" is all that the worker does. Where nothing is amiss it costs one load.
+func (e *Engine) back(doing string) {
+	if !e.inTrouble.Load() {
+		return
+	}
+	t := &e.trouble
+	t.mu.Lock()
+	if t.doing == "" || doing != "" && t.doing != doing {
+		t.mu.Unlock()
+		return
+	}
+	since, failures := t.since, t.failures
+	t.doing = ""
+	e.inTrouble.Store(false)
+	t.mu.Unlock()
+	e.says.Warn("the database is back", slog.Attr{}, "after", time.Since(since).Round(time.Millisecond), "failures", failures)
+}

@@ -1,0 +1,56 @@
+package server
+
+// This file logs what was refused for reasons of security: who guesses keys or tokens, or sends what no client of ours does, is to be seen.
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// refusal is a kind of them, and what whoever reads of it can do.
+type refusal struct{ what, hint string }
+
+var (
+	noKey        = refusal{"no key", "Whoever asks needs a key: Authorization: Bearer SECRET."}
+	wrongKey     = refusal{"wrong key", "Somebody guesses, or has a key that was taken back; from tells who."}
+	forbidden    = refusal{"forbidden", "The key has another scope, or is limited: give its holder one that may do this, or see why he tries."}
+	crossOrigin  = refusal{"cross-origin", "A page of another origin sent this; a proxy in front must pass the header Host on."}
+	otherHost    = refusal{"unknown host name", "Without API keys the server answers to its address and localhost alone: set keys, or --insecure."}
+	oversized    = refusal{"oversized", "--max-body is the limit."}
+	unknownToken = refusal{"unknown token", "Somebody guesses, or sends to a hook that is gone."}
+	badSignature = refusal{"bad signature", "Somebody else sends this, or the secret is another one there."}
+)
+
+// refusalOf says what kind of refusal an error is; ok is false where it is none of security.
+func refusalOf(r *http.Request, err error) (why refusal, ok bool) {
+	switch {
+	case errors.Is(err, errNoKey) && r.Header.Get("Authorization") == "":
+		return noKey, true
+	case errors.Is(err, errNoKey):
+		return wrongKey, true
+	case errors.Is(err, errScope):
+		return forbidden, true
+	case errors.Is(err, errOrigin):
+		return crossOrigin, true
+	case errors.Is(err, errHost):
+		return otherHost, true
+	case errors.Is(err, world.ErrTooLarge), errors.Is(err, errHeaders):
+		return oversized, true
+	case r.PathValue("token") != "" && errors.Is(err, world.ErrNotFound):
+		return unknownToken, true
+	}
+	return refusal{}, false
+}
+
+// sayRefused logs a refusal, once: at most ten of a kind a minute, as who is refused can come again as often as he likes. The route stands for the path, which may
+// have a token.
+func (s *Server) sayRefused(r *http.Request, why refusal, known ...any) {
+	args := append([]any{"method", r.Method, "route", r.Pattern, "from", r.RemoteAddr}, known...)
+	if key := s.key(r); key != nil {
+		args = append(args, "who", key.Name)
+	}
+	s.says.Warn("request refused", slog.String("why", why.what), append(args, "hint", why.hint)...)
+}
