@@ -16,6 +16,7 @@ import (
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/logs"
+	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/push"
@@ -66,7 +67,7 @@ type Config struct {
 	PublicURL string
 	// Name is what people call this worker. Default: host name and process ID.
 	Name string
-	// Build names this program's build in the log. Default: the revision that it was built from.
+	// Build names this program's build in the log. Default: the revision that it was built from, with +changes behind it where it had some.
 	Build string
 	// Logger is told what operators should know: a run that is blocked or failed, a workflow or step that nobody has, a lost lease, a database that is away and is
 	// back. Each line says what to do, and of one kind there are at most ten a minute; the level debug has the others. [Context.Logger] writes to it too.
@@ -88,8 +89,10 @@ type Config struct {
 // value knows those of the standard library that are met often, like io.EOF and context.DeadlineExceeded.
 //
 // Of errors that nobody registered a log keeps the Go type, the message, and their causes; of all it keeps a code, if one has a method Code()
-// string, and where the step failed, as file:line: what a method Where() string of one says, or where [Fatal] or [RetryAfter] was called, or
-// else where the step's function begins. A panic has the line that panicked, and its stack.
+// string, and where it arose, as file:line: what the innermost of them says that can tell, by a method Where() string, by a stack that it carries
+// (a method StackTrace or Callers that returns program counters, as of github.com/pkg/errors) or as it came from [Fatal] or [RetryAfter]; else the line
+// in the workflow that called the step; where nobody waits there, as of an undo, where the step's function begins. A panic has the line that panicked, and
+// the author's part of its stack.
 type Errors = codec.Registry
 
 // ErrorType registers an error type, so that errors.As finds its values after a replay as before. T is a struct, a pointer to one, or
@@ -153,18 +156,22 @@ func (c *Config) defaults() error {
 	return errors.Join(errs...)
 }
 
-// revision is the short commit that the program was built from, or "".
+// revision is the short commit that the program was built from, or "". One that was built with changes that are in no commit says so: it is no name of a build.
 func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
 	}
+	rev := ""
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 7 {
-			return s.Value[:7]
+		switch {
+		case s.Key == "vcs.revision" && len(s.Value) >= 7:
+			rev = s.Value[:7]
+		case s.Key == "vcs.modified" && s.Value == "true": // it comes behind
+			rev += replay.Changed
 		}
 	}
-	return ""
+	return rev
 }
 
 // App is a program's connection to its runs: a worker while [App.Run] runs, and a client always. It is safe for concurrent use.

@@ -74,6 +74,12 @@ type Why struct {
 	Also    []string            `json:"also,omitempty"`    // the first of them
 	Waiting string              `json:"waiting,omitempty"` // what its worker noted, of kind waiting
 
+	Versions []int `json:"versions,omitempty"` // of kind no_worker: those of the workflow that live workers have
+
+	// Cancel says what a cancel would not do, and Restart what a restart would do again; "": there is nothing to warn of, or it was not looked up.
+	Cancel  string `json:"cancel,omitempty"`
+	Restart string `json:"restart,omitempty"`
+
 	// Aside are the payloads that were set aside last, as they do not fit its code, at most 3, of what it still waits for: see [PayloadErrors].
 	Aside []world.Aside `json:"aside,omitempty"`
 }

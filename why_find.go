@@ -3,7 +3,9 @@ package stepwell
 // This file decides why a run does not move, from its row, its journal and the workers that are alive. It knows no clock.
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +32,7 @@ func whyOf(r *RunInfo, j *world.Journal, tasks map[string]string, workers []worl
 	}
 	f.why = Why{At: now, Run: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, Workers: len(f.workers)}
 	f.find()
+	f.costs()
 	if j != nil && f.why.Kind != WhyOver {
 		for _, a := range j.Aside {
 			if a.Waited {
@@ -41,6 +44,32 @@ func whyOf(r *RunInfo, j *world.Journal, tasks map[string]string, workers []worl
 	}
 	return f.why
 }
+
+// costs says what acts would make worse.
+func (f *whyFinder) costs() {
+	if f.why.Kind == WhyBlocked {
+		f.why.Cancel = "nothing is undone: its code does not run, neither to clean up nor to undo"
+	}
+	if f.journal == nil || f.run.Status == world.Completed {
+		return
+	}
+	var done []string
+	for _, en := range f.journal.Entries {
+		if (en.Kind == world.KindClosure || en.Kind == world.KindTask || en.Kind == world.KindChild) && en.Status == world.EntryCompleted && !en.Undo() {
+			done = append(done, strconv.Quote(en.Key().String()))
+		}
+	}
+	if n := len(done); n > 0 {
+		some := strings.Join(done[:min(n, mostDone)], ", ")
+		if n > mostDone {
+			some += fmt.Sprintf(" and %d more", n-mostDone)
+		}
+		f.why.Restart = "what completed is done again, under new idempotency keys: " + some
+	}
+}
+
+// mostDone is how many completed steps are named that a restart would do again.
+const mostDone = 3
 
 // mostAsides is how many payloads that were set aside an answer names.
 const mostAsides = 3
@@ -319,6 +348,7 @@ func (f *whyFinder) queued(q *world.QueueRow) {
 	class := world.Class{Workflow: f.run.Workflow, Version: f.run.Version}
 	if !slices.ContainsFunc(f.workers, func(w world.WorkerRow) bool { return slices.Contains(w.Classes, class) }) {
 		f.why.Kind = WhyNoWorker
+		f.why.Versions = engine.Versions(f.workers, f.run.Workflow)
 	}
 }
 

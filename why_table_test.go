@@ -171,7 +171,7 @@ func TestWhy(t *testing.T) {
 		"nobody knows the step": {waitingRun(append([]world.Event{verifyWait}, stepEvents(world.KindTask, "enlarge")...)...), WhyNoWorker,
 			`ready since 13:12:00 (1 h ago), but no worker has step "enlarge": deploy one that does; open too: event "verify" until Fri 27 Nov 09:12 (in 4 d 19 h)`},
 		"nobody knows the version": {waitingRun().queue(dueAt(-3 * time.Second)).with(func(c *whyCase) { c.row.Version = 3 }), WhyNoWorker,
-			`ready since 14:11:57 (3 s ago), but no worker has workflow "onboard" version 3: deploy one that does`},
+			`ready since 14:11:57 (3 s ago), but no worker has workflow "onboard" version 3 (there is version 2): deploy one that does`},
 		"nobody there": {waitingRun().queue(dueAt(-3 * time.Second)).with(noWorkers), WhyNoWorker,
 			`ready since 14:11:57 (3 s ago), but no worker is running: start one that has workflow "onboard" version 2`},
 		"a dead worker is nobody": {waitingRun().queue(dueAt(-3 * time.Second)).with(func(c *whyCase) { c.workers[0].Until = whyNow }), WhyNoWorker,

@@ -190,7 +190,18 @@ func (w Why) noWorkerText() string {
 	if w.Workers == 0 {
 		return "ready" + w.since() + ", but no worker is running: start one that has " + what
 	}
-	return "ready" + w.since() + ", but no worker has " + what + ": deploy one that does"
+	there := ""
+	if len(w.Versions) > 0 {
+		there = " (there " + are(len(w.Versions)) + " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Versions), " ", ", "), "[]") + ")"
+	}
+	return "ready" + w.since() + ", but no worker has " + what + there + ": deploy one that does"
+}
+
+func are(versions int) string {
+	if versions == 1 {
+		return "is version"
+	}
+	return "are versions"
 }
 
 func (w Why) workerText() string {

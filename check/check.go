@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/stepwell/stepwell"
@@ -123,25 +122,12 @@ func checked(ctx context.Context, code kit.Checking, h *stepwell.History) Report
 	b := engine.BlockOf(err)
 	is.Check, is.Code, is.Seq, is.Message = Failed, b.Code, b.Seq, strings.TrimPrefix(b.Message, "run "+h.Run+": ")
 	if p, ok := errors.AsType[*replay.PanicError](err); ok {
-		is.Where = panicPlace(string(p.Stack))
+		_, is.Where = replay.AuthorsStack(p.Stack)
+		is.Message = strings.Replace(is.Message, " ("+is.Where+")", "", 1) // it is told beside
 	}
 	if d, ok := errors.AsType[*replay.DivergedError](err); ok {
 		is.Check, is.Message = Diverged, d.Error()
 		is.Step, is.Expected, is.Actual, is.Where, is.Build = d.Name, d.Log, d.Code, d.Where, d.Build
 	}
 	return is
-}
-
-// panicPlace finds in a stack where workflow code panicked, as file:line: behind the call of panic, the first line that
-// is none of the runtime's. It is "" where there is none.
-func panicPlace(stack string) string {
-	_, below, _ := strings.Cut(stack, "\npanic(")
-	for line := range strings.Lines(below) {
-		file, ok := strings.CutPrefix(line, "\t")
-		file, _, _ = strings.Cut(strings.TrimSpace(file), " ")
-		if ok && file != "" && !strings.Contains(filepath.ToSlash(file), "/src/runtime/") {
-			return filepath.Base(file)
-		}
-	}
-	return ""
 }

@@ -139,7 +139,7 @@ func TestTheKitReportsTheFirstDifferenceOfARunAndItsReplay(t *testing.T) {
 				calls++
 				return tt.code(ctx, o, &calls)
 			})
-			want := append([]string{"run run-1 is blocked, DIVERGED: the code is not deterministic, or keeps state outside of its steps"}, tt.want...)
+			want := append([]string{"run run-1 is blocked, DIVERGED: your code is not deterministic, or keeps state outside of its steps"}, tt.want...)
 			wantFailure(t, func(t testing.TB) {
 				env := stepwelltest.New(t, wf, child, echo)
 				stepwelltest.Start(env, wf, order{Lines: []string{"b", "a"}})

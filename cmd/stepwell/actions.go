@@ -62,9 +62,9 @@ func (p *picture) again(a *proposal, run string) {
 			p.retry(a, run, r)
 			return
 		}
-		a.note("restart:", "runs restart "+run, "a new run, from the start")
+		a.note("restart:", "runs restart "+run, anew(p.story.Why.Restart))
 	case world.Cancelled:
-		a.note("restart:", "runs restart "+run, "a new run, from the start")
+		a.note("restart:", "runs restart "+run, anew(p.story.Why.Restart))
 	}
 }
 
@@ -72,11 +72,11 @@ func (p *picture) again(a *proposal, run string) {
 func (p *picture) retry(a *proposal, run string, r *stepwell.RetryAdvice) {
 	if r.Refused == "" {
 		a.note("retry:", "runs retry "+run, r.Does())
-		a.note("restart:", "runs restart "+run, "a new run, from the start")
+		a.note("restart:", "runs restart "+run, anew(p.story.Why.Restart))
 		return
 	}
 	a.t.add(cell{text: "no retry:", tone: dim}, cell{text: r.Refused})
-	for _, w := range instead(run, r) {
+	for _, w := range instead(run, r, p.story.Why.Restart) {
 		a.note(w.what, w.line, w.note)
 	}
 }
@@ -84,8 +84,16 @@ func (p *picture) retry(a *proposal, run string, r *stepwell.RetryAdvice) {
 // way is a command line in the place of a retry.
 type way struct{ what, line, note string }
 
-// instead are the ways around a retry that is refused.
-func instead(run string, r *stepwell.RetryAdvice) (ways []way) {
+// anew is what a restart makes, and what it does again.
+func anew(again string) string {
+	if again == "" {
+		return "a new run, from the start"
+	}
+	return "a new run, from the start; " + again
+}
+
+// instead are the ways around a retry that is refused. again is what a restart would do again.
+func instead(run string, r *stepwell.RetryAdvice, again string) (ways []way) {
 	switch {
 	case r.Child != "":
 		ways = append(ways, way{"retry:", "runs retry " + shellWord(r.Child), "its child; then fork this run with what that comes to"})
@@ -101,7 +109,7 @@ func instead(run string, r *stepwell.RetryAdvice) (ways []way) {
 		ways = append(ways, way{"fork:", fork + " --result " + shellWord(r.Result+"=null"), "a new run, with a result of the step in the place of null"})
 	}
 	if r.Restart {
-		ways = append(ways, way{"restart:", "runs restart " + run, "a new run, from the start"})
+		ways = append(ways, way{"restart:", "runs restart " + run, anew(again)})
 	}
 	if r.Fork > 0 {
 		note := "a new run from there, though " + r.Refused
@@ -116,7 +124,7 @@ func instead(run string, r *stepwell.RetryAdvice) (ways []way) {
 // insteadOf says what can be done where there is no retry, for people.
 func (c *cli) insteadOf(run string, r *stepwell.RetryAdvice) string {
 	next := "nothing was changed"
-	for _, w := range instead(run, r) {
+	for _, w := range instead(run, r, "what completed is done again") {
 		next += "\n  " + w.note + ":  " + c.command(w.line)
 	}
 	return next
@@ -179,7 +187,7 @@ func (p *picture) unblock(a *proposal, run string) {
 func (p *picture) wayOut(a *proposal, run string) {
 	w := &p.story.Why
 	if w.Kind != stepwell.WhyCancelling {
-		a.do("cancel:", "runs cancel "+run)
+		a.note("cancel:", "runs cancel "+run, w.Cancel)
 	}
 	if w.Kind == stepwell.WhyCancelling || w.Workers == 0 {
 		note := "ends it without its code"

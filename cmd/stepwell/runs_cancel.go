@@ -46,9 +46,14 @@ either. It is for runs whose code does not heed a cancel.
 
 // cancelled asks a run to end, and says what became of that.
 func cancelled(ctx context.Context, db *database, run, reason string) (is any, text string, err error) {
+	before, look := db.app.Get(ctx, run) // what it was: a blocked run ends without its code
 	err = db.app.Cancel(ctx, run, reason)
 	if err != nil && !errors.Is(err, stepwell.ErrTerminal) {
 		return nil, "", err
+	}
+	undone := ""
+	if look == nil && before.Queue != nil && before.Queue.Blocked != nil {
+		undone = "; it is blocked, so its code does not run, neither to clean up nor to undo"
 	}
 	outcome, look := db.app.CancelOutcome(ctx, run)
 	switch {
@@ -57,7 +62,7 @@ func cancelled(ctx context.Context, db *database, run, reason string) (is any, t
 	case err != nil:
 		return acted{Run: run, Action: "cancel", Result: string(outcome)}, "cancelled too late: run " + run + " " + string(outcome), nil
 	case look == nil && outcome == stepwell.CancelDone:
-		return acted{Run: run, Action: "cancel", Result: string(outcome)}, "run " + run + " is cancelled", nil
+		return acted{Run: run, Action: "cancel", Result: string(outcome)}, "run " + run + " is cancelled" + undone, nil
 	}
-	return acted{Run: run, Action: "cancel", Result: "requested"}, "cancel requested: run " + run, nil
+	return acted{Run: run, Action: "cancel", Result: "requested"}, "cancel requested: run " + run + undone, nil
 }

@@ -69,7 +69,7 @@ var badDeploys = []struct {
 	{"returned", deploy{"bad", func(stepwell.Context) (int, error) { return 0, nil }}, world.CodeDiverged, 3,
 		[]string{`the log has    step "a"`, "nothing more: it has returned"}},
 	{"panicked", deploy{"bad", func(stepwell.Context) (int, error) { panic("so it goes") }}, world.CodePanic, 0,
-		[]string{"workflow code panicked: so it goes", "blocked_test.go:"}},
+		[]string{"workflow code panicked: so it goes (blocked_test.go:71)\n  ", "blocked_test.go:"}},
 	{"exited", deploy{"bad", func(stepwell.Context) (int, error) { runtime.Goexit(); return 0, nil }}, world.CodePanic, 0,
 		[]string{"runtime.Goexit"}},
 	{"foreign", deploy{"bad", func(ctx stepwell.Context) (int, error) {
@@ -268,4 +268,33 @@ func TestResultsOfBodiesThatRunWhileTheRunBlocksAreKept(t *testing.T) {
 		}
 		r.replays(run.ID(), wf)
 	})
+}
+
+// TestTheBuildThatWroteTheLogDiverges: a deploy is not to blame, and none is proposed.
+func TestTheBuildThatWroteTheLogDiverges(t *testing.T) {
+	for build, same := range map[string]bool{"4f1c2aa": true, "4f1c2aa+changes": false, "": false} {
+		across(t, kinds[:1], modes[:1], func(r *rig) {
+			var turns atomic.Int64
+			wf := stepwell.Define("draws", func(ctx stepwell.Context, _ struct{}) (int, error) {
+				if turns.Add(1) > 1 {
+					return add("even", 2)(ctx)
+				}
+				if _, err := add("odd", 1)(ctx); err != nil {
+					return 0, err
+				}
+				return 0, stepwell.Sleep(ctx, "nap", time.Minute)
+			})
+			cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}, Build: build, CacheRuns: -1}
+			wk := r.beginWith(cfg)
+			run := start(r, wk, wf, struct{}{})
+			b := r.blocked(run.ID())
+			head, _, _ := strings.Cut(b.Message, "\n")
+			if b.Code != world.CodeDiverged || strings.HasPrefix(head, "your code is not deterministic: ") != same || strings.Contains(b.Message, "Deploy") == same {
+				r.Errorf("build %q: blocked = %s: %s", build, b.Code, b.Message)
+			}
+			if err := wk.Cancel(r.ctx, run.ID(), ""); err != nil {
+				r.Fatal(err)
+			}
+		})
+	}
 }

@@ -53,6 +53,13 @@ func TestTheWorkflowsContextInABody(t *testing.T) {
 					!strings.Contains(b.Message, "context_in_body_test.go:") {
 					r.Errorf("blocked = %s: %s, want FOREIGN_GOROUTINE, the step and the line", b.Code, b.Message)
 				}
+				head, stack, _ := strings.Cut(b.Message, "\n")
+				if nests := strings.HasPrefix(head, "steps do not nest: "); nests != (name == "a step") || !strings.Contains(head, "context_in_body_test.go:") {
+					r.Errorf("the first line is %q, want the line, and of a step in a step that steps do not nest", head)
+				}
+				if strings.ContainsAny(stack, "\t") || !strings.Contains(strings.SplitN(stack, "\n", 2)[0], "context_in_body_test.go:") {
+					r.Errorf("the stack does not begin with the author's own:\n%s", stack)
+				}
 				until(r, "another try", func() bool { q := r.get(run.ID()).Queue; return q.Blocked != nil && q.Blocked.Tries >= 2 })
 				if r.count(run.ID(), world.StepCompleted, "") != 0 || r.count(run.ID(), world.StepFailed, "") != 0 {
 					r.dump(run.ID())

@@ -37,7 +37,6 @@ func line(below int) string {
 
 // failsOnce is a workflow whose steps fail in different ways. It notes where they should have.
 func failsOnce(places map[string]string) (*stepwell.Workflow[string, string], *stepwell.RegisteredStep[int, int]) {
-	places["registered"] = line(1)
 	registered := stepwell.DefineStep("registered", func(context.Context, int) (int, error) {
 		return 0, stepErr(2)
 	}, stepwell.Retry{Attempts: 1})
@@ -71,8 +70,20 @@ func failsOnce(places map[string]string) (*stepwell.Workflow[string, string], *s
 				places[how] = line(1)
 				return errors.New(d.Reason)
 			}, once)
-		case "registered":
+		case "registered": // wherever its function stands
+			places[how] = line(1)
 			_, err = registered.Run(ctx, 1)
+		case "a function of its own":
+			places[how] = line(1)
+			_, err = stepwell.Step(ctx, how, elsewhere, once)
+		case "with a stack":
+			err = stepwell.Do(ctx, how, func(context.Context) error {
+				places[how] = line(1)
+				return fmt.Errorf("around: %w", traced(stepErr(1)))
+			}, once)
+		case "with a place":
+			places[how] = "ledger.go:7"
+			err = stepwell.Do(ctx, how, func(context.Context) error { return placed{stepErr(1)} }, once)
 		}
 		if sleepErr := stepwell.Sleep(ctx, "until it is replayed", time.Minute); sleepErr != nil {
 			return "", sleepErr
@@ -89,6 +100,34 @@ func failsOnce(places map[string]string) (*stepwell.Workflow[string, string], *s
 	return wf, registered
 }
 
+func elsewhere(context.Context) (int, error) { return 0, stepErr(1) }
+
+// tracedError carries a stack as errors of github.com/pkg/errors do.
+type tracedError struct {
+	error
+	stack []frame
+}
+
+type frame uintptr
+
+func (e *tracedError) StackTrace() []frame { return e.stack }
+func (e *tracedError) Unwrap() error       { return e.error }
+
+func traced(err error) error {
+	var pcs [8]uintptr
+	e := &tracedError{error: err}
+	for _, pc := range pcs[:runtime.Callers(2, pcs[:])] {
+		e.stack = append(e.stack, frame(pc))
+	}
+	return e
+}
+
+// placed says where it arose.
+type placed struct{ error }
+
+func (placed) Where() string   { return "ledger.go:7" }
+func (p placed) Unwrap() error { return p.error }
+
 // stepErr is an error with causes of each sort.
 func stepErr(n int) error {
 	return fmt.Errorf("try %d: %w", n, errors.Join(errStock, &shortage{"no funds"}, io.EOF))
@@ -99,7 +138,7 @@ func TestErrorsSurviveAReplay(t *testing.T) {
 		places := map[string]string{}
 		wf, registered := failsOnce(places)
 		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf, registered}, Errors: known()}
-		for _, how := range []string{"do", "step", "fatal", "panic", "nil pointer", "registered"} {
+		for _, how := range []string{"do", "step", "fatal", "panic", "nil pointer", "registered", "a function of its own", "with a stack", "with a place"} {
 			wk := r.beginWith(cfg)
 			run := start(r, wk, wf, how)
 			until(r, "the step to fail", func() bool { return r.count(run.ID(), world.WaitCreated, "") == 1 })
@@ -119,6 +158,40 @@ func TestErrorsSurviveAReplay(t *testing.T) {
 				r.Errorf("%s: %v has lost what it was made of", how, failed)
 			}
 			wk.stop(r.T)
+		}
+	})
+}
+
+// TestAQueuedStepIsPlacedAtItsCall: wherever its function ran, it failed where the workflow waits for it.
+func TestAQueuedStepIsPlacedAtItsCall(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		reg := stepwell.DefineStep("registered", func(ctx context.Context, n int) (int, error) {
+			return 0, fmt.Errorf("item %d: %w", n, errStock)
+		}, stepwell.Retry{Attempts: 1})
+		place := ""
+		wf := stepwell.Define("map", func(ctx stepwell.Context, _ int) (int, error) {
+			one, two := reg.Start(ctx, 1), reg.Start(ctx, 2)
+			place = line(1)
+			_, err := one.Get(ctx)
+			if _, other := two.Get(ctx); other == nil {
+				return 0, errors.New("it did not fail")
+			}
+			return 0, err
+		})
+		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, reg}, MaxSteps: 1})
+		run := start(r, wk, wf, 0)
+		wantErr(r, run, world.Failed)
+		failed := r.events(run.ID(), world.StepFailed)
+		for _, e := range failed {
+			if !strings.Contains(e.Error.Message, "item 1:") { // the code waited for the other one
+				continue
+			}
+			if e.Error.Where != place {
+				r.Errorf("%s: failed at %q, want %q", e.Error.Message, e.Error.Where, place)
+			}
+		}
+		if len(failed) != 2 {
+			r.Errorf("%d steps failed, want 2", len(failed))
 		}
 	})
 }

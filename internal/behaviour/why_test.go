@@ -216,3 +216,33 @@ func TestWhySaysWhatIsAwaited(t *testing.T) {
 		})
 	}
 }
+
+// TestOffersSayWhatTheyCost: a cancel of a blocked run that nothing is undone, a restart what is done again.
+func TestOffersSayWhatTheyCost(t *testing.T) {
+	across(t, kinds[:1], modes[:1], func(r *rig) {
+		wf := stepwell.Define("order", func(ctx stepwell.Context, stuck bool) (int, error) {
+			if _, err := add("charge", 1)(ctx); err != nil {
+				return 0, err
+			}
+			if stuck {
+				panic("no such city")
+			}
+			return 0, errors.New("out of stock")
+		})
+		wk := r.begin(wf)
+		stuck, failed := start(r, wk, wf, true), start(r, wk, wf, false)
+		wantErr(r, failed, world.Failed)
+		r.blocked(stuck.ID())
+		const again = `what completed is done again, under new idempotency keys: "charge"`
+		why, err := wk.Why(r.ctx, stuck.ID())
+		if err != nil || why.Cancel != "nothing is undone: its code does not run, neither to clean up nor to undo" || why.Restart != again {
+			r.Errorf("a blocked run: cancel %q, restart %q, %v", why.Cancel, why.Restart, err)
+		}
+		if why, err = wk.Why(r.ctx, failed.ID()); err != nil || why.Cancel != "" || why.Restart != again {
+			r.Errorf("a failed run: cancel %q, restart %q, %v", why.Cancel, why.Restart, err)
+		}
+		if err := wk.Cancel(r.ctx, stuck.ID(), ""); err != nil {
+			r.Fatal(err)
+		}
+	})
+}

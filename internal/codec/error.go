@@ -26,8 +26,8 @@ const (
 )
 
 // FromError returns what the log keeps of an error: Go type or registered name, message, code (of a method Code() string; the
-// error's own, or else the first among its causes), place (of a method Where() string, likewise), and the tree of causes,
-// errors.Join's too. Names come from reg, which may be nil. The result is at most [MaxError] bytes as JSON; what was cut says so, and
+// error's own, or else the first among its causes), place (of a method Where() string, or of a stack that it carries; the innermost's), and the tree
+// of causes, errors.Join's too. Names come from reg, which may be nil. The result is at most [MaxError] bytes as JSON; what was cut says so, and
 // a registered value that is too large is kept as its message only. Chains that lead back to themselves are safe. An error that came
 // from the log is given back as it was. nil gives nil.
 func FromError(err error, reg *Registry) *world.Error {
@@ -42,9 +42,7 @@ func FromError(err error, reg *Registry) *world.Error {
 	if e.Code == "" {
 		e.Code = first(e.Causes, func(e *world.Error) string { return e.Code })
 	}
-	if e.Where == "" {
-		e.Where = first(e.Causes, func(e *world.Error) string { return e.Where })
-	}
+	e.Where = arose(e)
 	return e
 }
 
@@ -215,9 +213,11 @@ func codeOf(err error) string {
 func whereOf(err error) string {
 	defer ignorePanic()
 	if w, ok := err.(interface{ Where() string }); ok {
-		return w.Where()
+		if at := w.Where(); at != "" {
+			return at
+		}
 	}
-	return ""
+	return stackOf(err)
 }
 
 // ignorePanic, deferred, makes a method of the author's that panics, as on a nil pointer, say nothing instead.
@@ -234,6 +234,16 @@ func causes(err error) []error {
 		list = x.Unwrap()
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(e error) bool { return e == nil })
+}
+
+// arose is where an error began: the place of the innermost error that has one.
+func arose(e *world.Error) string {
+	for _, c := range e.Causes {
+		if at := arose(c); at != "" {
+			return at
+		}
+	}
+	return e.Where
 }
 
 // first is the first text that one of the errors or their causes has.

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/replay"
@@ -69,7 +70,7 @@ func BlockOf(err error) world.Block {
 	case errors.As(err, &blocking):
 		b.Code, b.Message, b.Step = blocking.code, blocking.Error(), blocking.step
 	case errors.As(err, &panicked):
-		b.Code, b.Message = world.CodePanic, err.Error()+"\n"+trimStack(panicked.Stack)
+		b.Code, b.Message = world.CodePanic, headline(err.Error(), panicked.Stack)+"\n"+trimStack(panicked.Stack)
 	case errors.As(err, &foreign):
 		b.Code, b.Message = world.CodeForeign, err.Error()+"\n"+trimStack(foreign.Stack)
 	case errors.Is(err, world.ErrNoKey):
@@ -86,6 +87,19 @@ func BlockOf(err error) world.Block {
 		}
 	}
 	return b
+}
+
+// headline is a message whose first line names the first of the author's places in a stack.
+func headline(message string, stack []byte) string {
+	_, at := replay.AuthorsStack(stack)
+	if at == "" {
+		return message
+	}
+	first, rest, more := strings.Cut(message, "\n")
+	if first += " (" + at + ")"; more {
+		first += "\n" + rest
+	}
+	return first
 }
 
 // blockError blocks a run with a code of its own.
@@ -117,11 +131,12 @@ func blockBackoff(tries int) time.Duration {
 	return min(time.Second<<min(max(tries-1, 0), 6), time.Minute)
 }
 
-// trimStack cuts a stack to what fits a screen.
+// trimStack is the author's part of a stack, cut to what fits a screen.
 func trimStack(b []byte) string {
 	const limit = 2000
-	if len(b) > limit {
-		return string(b[:limit]) + "…"
+	text, _ := replay.AuthorsStack(b)
+	if len(text) > limit {
+		return strings.ToValidUTF8(text[:limit], "") + "…"
 	}
-	return string(b)
+	return text
 }

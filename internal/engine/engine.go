@@ -259,8 +259,8 @@ func (e *Engine) record(err error, where string) *world.Error {
 	rec = &kept
 	var p *bodyPanic
 	if errors.As(err, &p) {
-		stack, panicked := panicStack(p.stack)
-		rec.Code, rec.Stack, rec.Where = world.CodePanic, trimStack(stack), panicked
+		rec.Code, rec.Stack = world.CodePanic, trimStack(p.stack)
+		_, rec.Where = replay.AuthorsStack(p.stack)
 	}
 	if rec.Where == "" {
 		rec.Where = where

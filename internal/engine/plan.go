@@ -353,7 +353,7 @@ func (s *session) recordResult(step string, b *body, r *result) {
 // recordFailure records an attempt that failed: another follows, or the step has failed.
 func (s *session) recordFailure(step string, b *body, r *result) {
 	st := s.state.Step(step)
-	rec := s.e.recordOf(r)
+	rec := s.place(s.e.recordOf(r), step, r.where)
 	now := s.now
 	if s.stay.abandons() || errors.Is(r.cause, ErrDraining) {
 		s.turn.addStreams(unclosed(r.streams, false)...)

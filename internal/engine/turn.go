@@ -183,6 +183,7 @@ func (s *session) handleMail(mail *world.Mail) {
 				continue // the step is over: its first result stands
 			}
 		}
+		s.placeTask(&e)
 		paused := s.state.Paused != nil
 		err := s.append(e)
 		if paused && e.Type == world.RunResumed {

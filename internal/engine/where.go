@@ -3,7 +3,6 @@ package engine
 // This file tells where a step failed, as file:line. It costs nothing until one does.
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -56,39 +55,4 @@ func position(file string, line int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s:%d", file[strings.LastIndexByte(file, '/')+1:], line)
-}
-
-// panicStack cuts the stack of a goroutine that panics to the part that is the author's: from where it panicked to where the engine had called. where is
-// its first place.
-func panicStack(stack []byte) (own []byte, where string) {
-	if i := bytes.LastIndex(stack, []byte("\npanic(")); i >= 0 {
-		stack = stack[i+1:]
-		stack = afterFrame(stack)
-	} else if i := bytes.Index(stack, []byte("\nruntime.Goexit(")); i >= 0 {
-		stack = afterFrame(stack[i+1:])
-	}
-	for bytes.HasPrefix(stack, []byte("runtime.")) { // of a nil pointer, an index
-		stack = afterFrame(stack)
-	}
-	if i := bytes.Index(stack, []byte("\ngithub.com/stepwell/stepwell/internal/engine.(*call).body(")); i >= 0 {
-		stack = stack[:i+1]
-	}
-	if _, rest, ok := bytes.Cut(stack, []byte("\n\t")); ok {
-		place, _, _ := bytes.Cut(rest, []byte("\n"))
-		place, _, _ = bytes.Cut(place, []byte(" +0x"))
-		where = string(place[bytes.LastIndexByte(place, '/')+1:])
-	}
-	return stack, where
-}
-
-// afterFrame is a stack without its first frame, which has two lines.
-func afterFrame(stack []byte) []byte {
-	for range 2 {
-		_, rest, ok := bytes.Cut(stack, []byte("\n"))
-		if !ok {
-			return stack
-		}
-		stack = rest
-	}
-	return stack
 }

@@ -16,6 +16,8 @@ type DivergedError struct {
 	Code  string // what the code asks for instead
 	Where string // and where: file:line, if known
 	Name  string // of the operation in the log, for the advice
+	// Same: the build that wrote the event is the one that replayed it: the code does not match itself.
+	Same bool
 	// Strict: the code does not match itself. Log is what it did when it ran, At where that was, if known; Code and Where are of a replay beside it.
 	Strict bool
 	At     string
@@ -28,7 +30,11 @@ func (e *DivergedError) Error() string {
 		return e.unsteady()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "the code no longer matches its log (event %d)\n  the log has    %s", e.Seq, e.Log)
+	what := "the code no longer matches its log"
+	if e.Same {
+		what = "your code is not deterministic: the build that wrote the log asks for something else now"
+	}
+	fmt.Fprintf(&b, "%s (event %d)\n  the log has    %s", what, e.Seq, e.Log)
 	if e.Build != "" {
 		fmt.Fprintf(&b, "   recorded by build %s", e.Build)
 	}
@@ -37,6 +43,8 @@ func (e *DivergedError) Error() string {
 		fmt.Fprintf(&b, "   %s", e.Where)
 	}
 	switch {
+	case e.Same:
+		b.WriteString("\n  " + steady)
 	case e.Name == "":
 		b.WriteString("\n  Deploy the code that wrote the log")
 	default:
@@ -47,14 +55,15 @@ func (e *DivergedError) Error() string {
 }
 
 // Unsteady begins what strict mode says, and nothing else.
-const Unsteady = "the code is not deterministic, or keeps state outside of its steps"
+const Unsteady = "your code is not deterministic, or keeps state outside of its steps"
+
+// steady is what to do about code that is not deterministic.
+const steady = "What a step finds out it must return; take time, randomness and IDs from the Context, and all else from steps (docs/rules.md)"
 
 // unsteady is what strict mode says.
 func (e *DivergedError) unsteady() string {
 	return fmt.Sprintf(Unsteady+" (found at event %d): it does not do the same when it is replayed\n"+
-		"  when it ran    %s\n  when replayed  %s\n"+
-		"  What a step finds out it must return; take time, randomness and IDs from the Context, and all else from steps (docs/rules.md). "+
-		"Strict mode keeps the run as it is.", e.Seq, strings.TrimSpace(e.Log+"   "+e.At), strings.TrimSpace(e.Code+"   "+e.Where))
+		"  when it ran    %s\n  when replayed  %s\n  "+steady+". Strict mode keeps the run as it is.", e.Seq, strings.TrimSpace(e.Log+"   "+e.At), strings.TrimSpace(e.Code+"   "+e.Where))
 }
 
 // unexpected reports a creation in the log that the code did not ask for.
@@ -112,7 +121,7 @@ func (m *Machine) instead(k world.Key) *Op {
 }
 
 func (m *Machine) diverged(e *world.Event, log string, op *Op) *DivergedError {
-	d := &DivergedError{Run: m.cfg.Run, Seq: e.Seq, Log: log, Build: e.Build, Name: e.Name, id: e.ID}
+	d := &DivergedError{Run: m.cfg.Run, Seq: e.Seq, Log: log, Build: e.Build, Name: e.Name, id: e.ID, Same: sameBuild(e.Build, m.cfg.Build)}
 	switch {
 	case op != nil:
 		d.Code, d.Where = op.Describe(), op.Where()
@@ -123,6 +132,12 @@ func (m *Machine) diverged(e *world.Event, log string, op *Op) *DivergedError {
 	}
 	return d
 }
+
+// Changed ends the name of a build of which nobody knows what was in it.
+const Changed = "+changes"
+
+// sameBuild reports whether two builds are one, as far as their names tell.
+func sameBuild(a, b string) bool { return a != "" && a == b && !strings.HasSuffix(a, Changed) }
 
 func (m *Machine) coroutine(path string) *coro {
 	for _, c := range m.coros {

@@ -21,18 +21,28 @@ type ForeignError struct {
 	Run   string
 	Step  string // whose body it was, where that is known
 	Body  bool   // a body it was
+	Nests bool   // it asked for a step
+	Where string // the place of the call, "file.go:58", if known
 	Stack []byte // of the goroutine
 }
 
 func (e *ForeignError) Error() string {
+	at := ""
+	if e.Where != "" {
+		at = " (" + e.Where + ")"
+	}
 	if !e.Body {
-		return "workflow code used its Context on a goroutine that is not its own; use stepwell.Go instead of the go statement, and do I/O in steps"
+		return "workflow code used its Context on a goroutine that is not its own" + at + "; use stepwell.Go instead of the go statement, and do I/O in steps"
 	}
 	of := "a step"
 	if e.Step != "" {
 		of = "step " + strconv.Quote(e.Step)
 	}
-	return "the body of " + of + " used the workflow's Context; a step's body has a context of its own, its parameter: " +
+	if e.Nests {
+		return "steps do not nest: the body of " + of + " used the workflow's Context to ask for another step" + at + "; ask for that one before or behind this one, " +
+			"or call its function in the body"
+	}
+	return "the body of " + of + " used the workflow's Context" + at + "; a step's body has a context of its own, its parameter: " +
 		"what it needs of the workflow's (Now, NewID, Rand) is asked for before the step"
 }
 
@@ -64,7 +74,10 @@ func (f *foreign) refuse(run string) *ForeignError {
 	}
 	stack := debug.Stack()
 	if f.first == nil {
-		f.first = &ForeignError{Run: run, Stack: stack, Body: bytes.Contains(stack, []byte("/internal/engine.(*call).body("))}
+		_, at := AuthorsStack(stack)
+		f.first = &ForeignError{
+			Run: run, Stack: stack, Body: bytes.Contains(stack, []byte("/internal/engine.(*call).body(")), Nests: asksForStep(stack), Where: at,
+		}
 	}
 	if len(f.by) < mostCallers {
 		f.by = append(f.by, caller{me, parentIn(stack)})

@@ -38,3 +38,18 @@ func ours(fn string) bool {
 	rest, ok := strings.CutPrefix(fn, "github.com/stepwell/stepwell")
 	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/webhook.") || strings.HasPrefix(rest, "/internal/replay."))
 }
+
+// CallOf says where the code waits for a step that it asked for, as file:line, as a rule in the call of the step; "" where it does something else meanwhile. It is
+// for the rare reader, and is called by whoever feeds the machine.
+func (m *Machine) CallOf(id string) string {
+	op := m.open[id]
+	if op == nil || m.failure != nil {
+		return ""
+	}
+	for _, c := range m.coros {
+		if !c.ended && op.future.has(c) {
+			return c.where()
+		}
+	}
+	return ""
+}

@@ -146,9 +146,17 @@ func (v *visit) drawForm(status int, f *form, info *stepwell.RunInfo) {
 	v.draw(status, "act", f.Title, f)
 }
 
-func (u *UI) cancelForm(v *visit, _ *stepwell.RunInfo) (*form, error) {
+func (u *UI) cancelForm(v *visit, info *stepwell.RunInfo) (*form, error) {
+	why, err := u.app.Why(v.Context(), info.ID)
+	if err != nil {
+		return nil, err
+	}
+	about := "Its code is told, cleans up, and the run ends as cancelled. What was done stays done, but for what the code undoes."
+	if why.Cancel != "" {
+		about = "The run is blocked, and ends as cancelled without its code: " + why.Cancel + "."
+	}
 	f := &form{
-		Title: "Cancel this run?", About: "Its code is told, cleans up, and the run ends as cancelled. What was done stays done, but for what the code undoes.",
+		Title: "Cancel this run?", About: about,
 		Fields: []field{{Name: "reason", Label: "Reason", Kind: "text", Hint: "It stands in the run's log."}}, Submit: "Cancel the run", Danger: true,
 	}
 	if v.may(Admin) {
@@ -242,9 +250,17 @@ func newRun() field {
 	return field{Name: "id", Kind: "hidden", Value: world.NewID(world.PrefixRun, time.Now())}
 }
 
-func (u *UI) restartForm(_ *visit, info *stepwell.RunInfo) (*form, error) {
+func (u *UI) restartForm(v *visit, info *stepwell.RunInfo) (*form, error) {
+	why, err := u.app.Why(v.Context(), info.ID)
+	if err != nil {
+		return nil, err
+	}
+	about := "A new run begins from nothing; this one is not touched."
+	if why.Restart != "" {
+		about += " Mind that " + why.Restart + "."
+	}
 	return &form{
-		Title: "Restart this run", About: "A new run begins from nothing; this one is not touched.",
+		Title: "Restart this run", About: about,
 		Fields: []field{
 			inputField(info),
 			{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: the highest that a worker knows."},

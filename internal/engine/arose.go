@@ -1,0 +1,33 @@
+package engine
+
+// This file places the error of a step that could not say itself where it arose: at the line in the workflow's code that called the step.
+
+import "github.com/stepwell/stepwell/world"
+
+// place is rec with the call's place instead of that of the step's function, where it has that one and the code waits in the call.
+func (s *session) place(rec *world.Error, step, function string) *world.Error {
+	if rec == nil || rec.Where != function || s.m == nil || s.failure.some() {
+		return rec
+	}
+	at := s.m.CallOf(step)
+	if at == "" {
+		return rec
+	}
+	placed := *rec
+	placed.Where = at
+	return &placed
+}
+
+// placeTask is place for what came of an attempt of a registered step, wherever that ran.
+func (s *session) placeTask(e *world.Event) {
+	if e.Error == nil || e.Type != world.StepFailed && e.Type != world.StepRetrying {
+		return
+	}
+	st := s.state.Step(e.ID)
+	if st == nil {
+		return
+	}
+	if def := s.e.stepsByName[st.Key.Name]; def != nil {
+		e.Error = s.place(e.Error, e.ID, def.Source)
+	}
+}
