@@ -57,12 +57,12 @@ func (h uiHost) Identify(secret string) (ui.Who, bool) {
 
 // Pushed: see [ui.Host].
 func (h uiHost) Pushed(workflow string) bool {
-	return h.s.pushes(workflow)
+	return h.s.pusher.pushes(workflow)
 }
 
 // pushes reports whether an endpoint that is pushed to has a workflow.
-func (s *Server) pushes(workflow string) bool {
-	return s.pusher != nil && slices.ContainsFunc(s.pusher.endpoints, func(e *endpoint) bool { return e.has(world.Class{Workflow: workflow}) })
+func (p *pusher) pushes(workflow string) bool {
+	return p != nil && slices.ContainsFunc(p.endpoints, func(e *endpoint) bool { return e.has(world.Class{Workflow: workflow}) })
 }
 
 // Filter: see [ui.Host].

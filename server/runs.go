@@ -120,7 +120,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 		opts = append(opts, stepwell.Timeout(time.Duration(b.Timeout)))
 	}
 	ctx := r.Context()
-	if s.pushes(r.PathValue("workflow")) {
+	if s.pusher.pushes(r.PathValue("workflow")) {
 		ctx = logs.Served(ctx)
 	}
 	started, err := s.app.Start(ctx, r.PathValue("workflow"), b.Input, opts...)

@@ -2,14 +2,17 @@ package engine
 
 // This file places the error of a step that could not say itself where it arose: at the line in the workflow's code that called the step.
 
-import "github.com/stepwell/stepwell/world"
+import (
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
 
 // place is rec with the call's place instead of that of the step's function, where it has that one and the code waits in the call.
 func (s *session) place(rec *world.Error, step, function string) *world.Error {
 	if rec == nil || rec.Where != function || s.m == nil || s.failure.some() {
 		return rec
 	}
-	at := s.m.CallOf(step)
+	at := replay.CallOf(s.m, step)
 	if at == "" {
 		return rec
 	}
@@ -18,8 +21,8 @@ func (s *session) place(rec *world.Error, step, function string) *world.Error {
 	return &placed
 }
 
-// placeTask is place for what came of an attempt of a registered step, wherever that ran.
-func (s *session) placeTask(e *world.Event) {
+// placeTask is place for what came to a session of an attempt of a registered step, wherever that ran.
+func placeTask(s *session, e *world.Event) {
 	if e.Error == nil || e.Type != world.StepFailed && e.Type != world.StepRetrying {
 		return
 	}

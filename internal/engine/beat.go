@@ -19,7 +19,7 @@ func (e *Engine) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.back("")
+	e.says.back("")
 	e.worker.Store(&w.ID)
 	e.renewed(sent, b)
 	return nil
@@ -104,7 +104,7 @@ func (e *Engine) resign(ctx context.Context) {
 		if err == nil || !pause(ctx, retryPause(try)) {
 			return
 		}
-		e.away("join", err)
+		e.says.away("join", err)
 	}
 }
 
@@ -144,12 +144,12 @@ func (e *Engine) beatNow(ctx context.Context) {
 	b, err := e.cfg.World.Beat(ctx, world.BeatQuery{Worker: worker, Tasks: e.held.taskKeys()})
 	switch {
 	case err == nil:
-		e.back("beat")
+		e.says.back("beat")
 		e.renewed(sent, b)
 	case errors.Is(err, world.ErrLeaseLost):
-		e.sayLeaseLost(worker, e.held.lose(), err)
+		e.says.leaseLost(worker, e.cfg.Name, e.held.lose(), err)
 		if err := e.join(ctx); err != nil && ctx.Err() == nil {
-			e.away("join", err)
+			e.says.away("join", err)
 		}
 		e.kick()
 		return
@@ -158,7 +158,7 @@ func (e *Engine) beatNow(ctx context.Context) {
 		return
 	default:
 		if ctx.Err() == nil {
-			e.away("beat", err)
+			e.says.away("beat", err)
 		}
 		return
 	}

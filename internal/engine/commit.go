@@ -39,7 +39,7 @@ func (s *session) commit(ctx context.Context) bool {
 				return false
 			}
 		case err != nil:
-			s.sayLost(err)
+			s.e.says.lost(s.toName(), err)
 			s.giveUp(ctx, err)
 			s.lose()
 			s.dropStarts()
@@ -65,7 +65,9 @@ func (s *session) commit(ctx context.Context) bool {
 			s.comes(s.turn.released(), done.Mail)
 			if s.state.Status.Terminal() {
 				s.cancelBodies(ErrRunOver)
-				s.sayFailed()
+				if s.state.Status == world.Failed && s.state.Error != nil {
+					s.e.says.failed(s.toName(), s.state.Error)
+				}
 				s.tellEnd()
 			}
 			if done.Mail {
@@ -143,7 +145,7 @@ func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, 
 			done, err = s.settle(ctx, c)
 		}
 		if err == nil {
-			s.e.back("commit")
+			s.e.says.back("commit")
 			if !s.e.holds(ctx, c.Worker) {
 				return done, fmt.Errorf("run %s: %w", s.run, errWritten)
 			}
@@ -152,7 +154,7 @@ func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, 
 		if final(err) || ctx.Err() != nil || c.Birth() {
 			return done, err
 		}
-		s.e.away("commit", err)
+		s.e.says.away("commit", err)
 		if !pause(ctx, retryPause(try)) {
 			return done, err
 		}
@@ -188,10 +190,10 @@ func (s *session) giveUp(ctx context.Context, err error) {
 	c := s.newCommit(s.durable+1, nil)
 	c.Release = &world.Release{Blocked: b, WakeAt: s.now.Add(blockBackoff(b.Tries))}
 	if _, err := s.e.cfg.World.Commit(ctx, c); err != nil {
-		s.sayLost(err)
+		s.e.says.lost(s.toName(), err)
 		return
 	}
-	s.sayBlocked(b)
+	s.e.says.blocked(s.toName(), b)
 	s.tellBlocked(b)
 }
 
@@ -200,7 +202,7 @@ func (s *session) restart(ctx context.Context) {
 	c := s.newCommit(s.durable+1, nil)
 	c.Release = &world.Release{WakeAt: s.now}
 	if _, err := s.write(ctx, c); err != nil {
-		s.sayLost(err)
+		s.e.says.lost(s.toName(), err)
 	}
 	s.lose()
 	s.stay.leaves(CameYielded)

@@ -105,14 +105,10 @@ type Engine struct {
 	books   books
 	shuns   shuns
 	stalls  stalls
-	missing missing
-	says    *logs.Seldom
-	trouble trouble
-	// inTrouble says that the database is away, for who must not wait for a lock.
-	inTrouble atomic.Bool
-	clock     worldClock
-	lease     lease
-	pulse     pulse
+	says    teller
+	clock   worldClock
+	lease   lease
+	pulse   pulse
 
 	// What a shift begins with is kept for all that begins in it, on whatever goroutine.
 	workCtx   context.Context         // of commits: ends when drain gives up
@@ -144,7 +140,7 @@ func New(cfg Config) (*Engine, error) {
 		awaiters: awaiters{byRun: map[string][]chan Ended{}},
 		wake:     make(chan struct{}, 1),
 	}
-	e.says = logs.NewSeldom(cfg.Logger)
+	e.says = teller{Seldom: logs.NewSeldom(cfg.Logger), world: cfg.World, has: e.has}
 	e.demand.init()
 	e.able = world.AbilitiesOf(cfg.World)
 	e.clock.init(cfg.Clock(), e.able.Timekeeper)

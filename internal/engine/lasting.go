@@ -65,7 +65,7 @@ func (s *session) unborn(reason string) string {
 		return reason
 	}
 	if warn {
-		of, args := s.about()
+		of, args := s.toName().about()
 		s.e.says.Warn("workflow code ended, and nobody waited for what it had just asked for: it was not created", of,
 			append(args, "asked", names[:min(len(names), mostUnborn)], "hint", "Wait for it before the code returns.")...)
 	}
@@ -83,7 +83,7 @@ func (s *session) warnUnheard(decided []world.Event) {
 	}
 	for i := range decided {
 		if e := &decided[i]; e.Type == world.StepFailed {
-			of, args := s.about()
+			of, args := s.toName().about()
 			s.e.says.Warn("a detached child was not started, and nobody waits for it", of, append(args, "step.id", e.ID, "err", e.Error)...)
 		}
 	}

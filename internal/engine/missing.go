@@ -66,49 +66,48 @@ func (e *Engine) has(what wanted) bool {
 	return e.byClass[what.class] != nil
 }
 
-// wantStep notes that a run has queued a registered step.
-func (s *session) wantStep(name string) {
-	if s.e.stepsByName[name] == nil && s.e.says.Heard(s.e.workCtx) {
-		s.e.missing.want(wanted{step: name}, s.run)
+// wants notes that a run of this worker needs something.
+func (t *teller) wants(ctx context.Context, what wanted, run string) {
+	if !t.has(what) && t.Heard(ctx) {
+		t.missing.want(what, run)
 	}
 }
 
-// wantChild notes that a run begins another.
-func (s *session) wantChild(b *world.Birth, run string) {
-	what := wanted{class: world.Class{Workflow: b.Workflow, Version: b.Version}}
-	if !s.e.has(what) && s.e.says.Heard(s.e.workCtx) {
-		s.e.missing.want(what, run)
+// wantsNow looks at once for a worker that has the workflow of a run that was started here, unless this one does. A client has no other moment for it.
+func (t *teller) wantsNow(ctx context.Context, what wanted, run string) {
+	if !t.has(what) && !logs.IsServed(ctx) {
+		t.lookFor(ctx, what, run)
 	}
 }
 
-// wantRun looks at once for a worker that has the workflow of a run that was started here, unless this one does. A client has no other moment for it.
-func (e *Engine) wantRun(ctx context.Context, class world.Class, run string) {
-	if what := (wanted{class: class}); !e.has(what) && !logs.IsServed(ctx) && e.says.Heard(ctx) && e.missing.want(what, run) {
-		e.lookMissing(ctx)
+// lookFor looks at once for a worker that has what a run needs.
+func (t *teller) lookFor(ctx context.Context, what wanted, run string) {
+	if t.Heard(ctx) && t.missing.want(what, run) {
+		t.look(ctx)
 	}
 }
 
 // Unheard tells of a run that has waited for a while, and of which no live worker has the workflow.
 func (e *Engine) Unheard(ctx context.Context, class world.Class, run string) {
-	if what := (wanted{class: class}); !e.works.Load() && e.says.Heard(ctx) && e.missing.want(what, run) {
-		e.lookMissing(ctx)
+	if !e.works.Load() {
+		e.says.lookFor(ctx, wanted{class: class}, run)
 	}
 }
 
-// lookMissing asks who has what was asked for, and tells what nobody has.
-func (e *Engine) lookMissing(ctx context.Context) {
-	asked := e.missing.take()
+// look asks who has what was asked for, and tells what nobody has.
+func (t *teller) look(ctx context.Context) {
+	asked := t.missing.take()
 	if len(asked) == 0 {
 		return
 	}
-	stats, err := e.cfg.World.Stats(ctx)
+	stats, err := t.world.Stats(ctx)
 	if err != nil {
 		return // others say so
 	}
 	live := slices.DeleteFunc(stats.Workers, func(w world.WorkerRow) bool { return !w.Until.After(stats.Now) })
 	for what, run := range asked {
 		if !slices.ContainsFunc(live, func(w world.WorkerRow) bool { return what.in(&w) }) {
-			e.sayMissing(what, run, live)
+			t.nobodyHas(what, run, live)
 		}
 	}
 }
@@ -121,9 +120,9 @@ func (what wanted) in(w *world.WorkerRow) bool {
 	return slices.Contains(w.Classes, what.class)
 }
 
-func (e *Engine) sayMissing(what wanted, run string, live []world.WorkerRow) {
+func (t *teller) nobodyHas(what wanted, run string, live []world.WorkerRow) {
 	if what.step != "" {
-		e.says.Warn("no live worker has a step that was asked for", slog.String("step.name", what.step), "run_id", run, "workers", len(live),
+		t.Warn("no live worker has a step that was asked for", slog.String("step.name", what.step), "run_id", run, "workers", len(live),
 			"hint", "Start a worker with it in Config.Definitions; the run waits, and nothing is lost. Who is there: stepwell workers")
 		return
 	}
@@ -134,7 +133,7 @@ func (e *Engine) sayMissing(what wanted, run string, live []world.WorkerRow) {
 	if has := Versions(live, what.class.Workflow); len(has) > 0 {
 		args = append(args, "versions", has)
 	}
-	e.says.Warn("no live worker has a workflow that was started", slog.String("workflow.name", what.class.Workflow), append(args,
+	t.Warn("no live worker has a workflow that was started", slog.String("workflow.name", what.class.Workflow), append(args,
 		"hint", "Start a worker with it in Config.Definitions; the run waits, and nothing is lost. Who is there: stepwell workers")...)
 }
 

@@ -35,7 +35,7 @@ func (s *session) bear(op *replay.Op, at time.Time) *world.Commit {
 	b.Parent = &world.Parent{Run: s.run, Step: op.ID, Detached: spec.Detached}
 	b.Seed = rand.Uint64()
 	b.Context = s.childContext(&b)
-	s.wantChild(&b, op.Peer)
+	s.e.says.wants(s.e.workCtx, wanted{class: world.Class{Workflow: b.Workflow, Version: b.Version}}, op.Peer)
 	return &world.Commit{
 		ID: commitID(), Run: op.Peer, Build: s.e.cfg.Build, First: 1,
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: at, Birth: &b, Payload: op.Input}},

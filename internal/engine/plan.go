@@ -288,7 +288,7 @@ func (s *session) releaseNow() *world.Release {
 	now := s.now
 	if s.failure.some() {
 		b := s.failure.record(s.failure.cause(), s.e.cfg.Build, now)
-		s.sayBlocked(b)
+		s.e.says.blocked(s.toName(), b)
 		rest := blockBackoff(b.Tries)
 		if b.Code == world.CodeNoKey && s.e.shun(shunned{workflow: s.workflow}) {
 			rest = 0

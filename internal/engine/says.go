@@ -9,30 +9,54 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/world"
 )
 
-// about are the attributes that name a run.
-func (s *session) about() (of slog.Attr, args []any) {
-	name, version := s.workflow, 0
-	if s.state != nil && s.state.Birth.Workflow != "" {
-		name, version = s.state.Birth.Workflow, s.state.Version
-	} else if s.wf != nil {
-		name, version = s.wf.Name, s.wf.Version
-	}
-	args = []any{"run_id", s.run}
-	if version > 0 {
-		args = append(args, "workflow.version", version)
-	}
-	return slog.String("workflow.name", name), args
+// teller tells operators.
+//
+//   - Of one kind it tells seldom, see [logs.Seldom]; of a database that is away once when it goes, once a minute meanwhile, and once when it is back.
+//   - It looks for the workers of what was asked for, and nobody here has, at most once a minute.
+type teller struct {
+	*logs.Seldom
+	world   world.World
+	has     func(wanted) bool // this worker has it
+	missing missing
+	trouble trouble
 }
 
-// sayBlocked says that the run cannot go on.
-func (s *session) sayBlocked(b *world.Block) {
-	of, args := s.about()
+// runName names the run that a line is about.
+type runName struct {
+	run, workflow string
+	version       int
+}
+
+// toName names the session's run.
+func (s *session) toName() runName {
+	of := runName{s.run, s.workflow, 0}
+	if s.state != nil && s.state.Birth.Workflow != "" {
+		of.workflow, of.version = s.state.Birth.Workflow, s.state.Version
+	} else if s.wf != nil {
+		of.workflow, of.version = s.wf.Name, s.wf.Version
+	}
+	return of
+}
+
+// about are the attributes that name the run.
+func (of runName) about() (workflow slog.Attr, args []any) {
+	args = []any{"run_id", of.run}
+	if of.version > 0 {
+		args = append(args, "workflow.version", of.version)
+	}
+	return slog.String("workflow.name", of.workflow), args
+}
+
+// blocked says that a run cannot go on.
+func (t *teller) blocked(run runName, b *world.Block) {
+	of, args := run.about()
 	if b.Step != "" {
 		args = append(args, "step.id", b.Step)
 	}
@@ -42,7 +66,7 @@ func (s *session) sayBlocked(b *world.Block) {
 			hint = strings.TrimSpace(b.Message[i:])
 		}
 	}
-	s.e.says.Warn("run is blocked", of, append(args, "reason", b.Code, "tries", b.Tries, "err", cause, "hint", hint+" More: stepwell runs show "+s.run)...)
+	t.Warn("run is blocked", of, append(args, "reason", b.Code, "tries", b.Tries, "err", cause, "hint", hint+" More: stepwell runs show "+run.run)...)
 }
 
 // causeOf is why a run is blocked: the first line of its message, of a divergence the two sides too.
@@ -73,13 +97,9 @@ var healing = map[string]string{
 	world.CodeInternal:  "Please report it if the message does not say what to do; nothing is lost.",
 }
 
-// sayFailed says that the run's end is a failure.
-func (s *session) sayFailed() {
-	rec := s.state.Error
-	if s.state.Status != world.Failed || rec == nil {
-		return
-	}
-	of, args := s.about()
+// failed says that a run has failed.
+func (t *teller) failed(run runName, rec *world.Error) {
+	of, args := run.about()
 	first, _, _ := strings.Cut(rec.Message, "\n")
 	at := rec
 	if step, name := failedStep(rec, ""); step != nil {
@@ -94,7 +114,7 @@ func (s *session) sayFailed() {
 	if where := whereIn(at); where != "" {
 		args = append(args, "where", where)
 	}
-	s.e.says.Warn("run failed", of, append(args, "err", logs.Cause{Line: first, Text: rec.Message}, "hint", "What can be done: stepwell runs show "+s.run)...)
+	t.Warn("run failed", of, append(args, "err", logs.Cause{Line: first, Text: rec.Message}, "hint", "What can be done: stepwell runs show "+run.run)...)
 }
 
 // failedStep is the first step's failure in an error, and the step's name as far as it is known; nil: there is none.
@@ -141,33 +161,34 @@ func firstIn(rec *world.Error, of func(*world.Error) string) string {
 	return ""
 }
 
-// sayLost says that the run is somebody else's now.
-func (s *session) sayLost(err error) {
-	of, args := s.about()
-	s.e.says.Warn("run is no longer owned", of, append(args, "err", err, "hint", "Whoever has it goes on behind its last event; what this worker had not recorded is done again.")...)
+// lost says that a run is somebody else's now.
+func (t *teller) lost(run runName, err error) {
+	of, args := run.about()
+	t.Warn("run is no longer owned", of, append(args, "err", err, "hint", "Whoever has it goes on behind its last event; what this worker had not recorded is done again.")...)
 }
 
-// sayLeaseLost says that the worker was taken for dead.
-func (e *Engine) sayLeaseLost(worker string, held int, err error) {
-	e.says.Warn("the lease of this worker is lost", slog.Attr{}, "worker", worker, "name", e.cfg.Name, "held", held, "err", err,
+// leaseLost says that the worker was taken for dead.
+func (t *teller) leaseLost(worker, name string, held int, err error) {
+	t.Warn("the lease of this worker is lost", slog.Attr{}, "worker", worker, "name", name, "held", held, "err", err,
 		"hint", "Other workers go on with its runs, and it joins anew. Is the machine overloaded or was it asleep, is the database slow? Config.Lease is how long a worker may be silent.")
 }
 
 // trouble is a database that is away, as it is told: once when it goes, once a minute meanwhile, and once when it is back.
 type trouble struct {
 	mu       sync.Mutex
-	doing    string    // what fails; "": nothing. What fails beside it is counted; guarded by mu
-	since    time.Time // guarded by mu
-	told     time.Time // guarded by mu
-	failures int       // guarded by mu
+	is       atomic.Bool // something fails: for who must not wait for the lock
+	doing    string      // what fails; "": nothing. What fails beside it is counted; guarded by mu
+	since    time.Time   // guarded by mu
+	told     time.Time   // guarded by mu
+	failures int         // guarded by mu
 }
 
 // stillAway is the time between lines about a database that is away.
 const stillAway = time.Minute
 
 // away says that something failed and is tried again.
-func (e *Engine) away(doing string, err error) {
-	t := &e.trouble
+func (tell *teller) away(doing string, err error) {
+	t := &tell.trouble
 	t.mu.Lock()
 	now := time.Now()
 	t.failures++
@@ -184,8 +205,8 @@ func (e *Engine) away(doing string, err error) {
 	t.told = now
 	since, failures := t.since, t.failures
 	t.mu.Unlock()
-	e.inTrouble.Store(true)
-	e.says.Warn(msg, slog.Attr{}, "failed", doing, "err", err, "since", since.UTC().Truncate(time.Millisecond), "failures", failures, "hint", awayHint(err))
+	t.is.Store(true)
+	tell.Warn(msg, slog.Attr{}, "failed", doing, "err", err, "since", since.UTC().Truncate(time.Millisecond), "failures", failures, "hint", awayHint(err))
 }
 
 func awayHint(err error) string {
@@ -196,11 +217,11 @@ func awayHint(err error) string {
 }
 
 // back says that what failed works again; "" is all that the worker does. Where nothing is amiss it costs one load.
-func (e *Engine) back(doing string) {
-	if !e.inTrouble.Load() {
+func (tell *teller) back(doing string) {
+	t := &tell.trouble
+	if !t.is.Load() {
 		return
 	}
-	t := &e.trouble
 	t.mu.Lock()
 	if t.doing == "" || doing != "" && t.doing != doing {
 		t.mu.Unlock()
@@ -208,7 +229,7 @@ func (e *Engine) back(doing string) {
 	}
 	since, failures := t.since, t.failures
 	t.doing = ""
-	e.inTrouble.Store(false)
+	t.is.Store(false)
 	t.mu.Unlock()
-	e.says.Warn("the database is back", slog.Attr{}, "after", time.Since(since).Round(time.Millisecond), "failures", failures)
+	tell.Warn("the database is back", slog.Attr{}, "after", time.Since(since).Round(time.Millisecond), "failures", failures)
 }

@@ -95,7 +95,7 @@ func (e *Engine) bearPlain(ctx context.Context, b Birth) (Started, error) {
 		return Started{Run: done.Existing, Existed: true}, nil
 	}
 	if b.Tx == nil {
-		e.wantRun(ctx, world.Class{Workflow: b.Birth.Workflow, Version: b.Birth.Version}, b.ID)
+		e.says.wantsNow(ctx, wanted{class: world.Class{Workflow: b.Birth.Workflow, Version: b.Birth.Version}}, b.ID)
 	}
 	return Started{Run: b.ID}, nil
 }

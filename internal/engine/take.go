@@ -54,7 +54,7 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 		e.giveBack(turn)
 		return e.takeFailed(ctx, q.Worker, err)
 	}
-	e.back("take")
+	e.says.back("take")
 	e.clock.notBefore(taken.Now)
 	if !e.holds(ctx, q.Worker) { // the answer came late: what it gives was handed back, or will be
 		e.runs.release(runs)
@@ -138,7 +138,7 @@ func (e *Engine) takeFailed(ctx context.Context, worker string, err error) time.
 	case errors.Is(err, world.ErrReplaced):
 		e.lostWorld(err)
 	default:
-		e.away("take", err)
+		e.says.away("take", err)
 	}
 	return time.Second
 }

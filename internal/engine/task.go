@@ -268,7 +268,7 @@ func (s *session) handleTaskEnd(msg *message) {
 	s.turn.end(world.TaskKey{Run: s.run, Step: msg.step, Attempt: msg.task.Attempt})
 	s.turn.addStreams(msg.result.streams...)
 	for _, e := range msg.mail.Events {
-		s.placeTask(&e)
+		placeTask(s, &e)
 		s.result(e)
 	}
 }

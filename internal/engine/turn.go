@@ -151,7 +151,7 @@ func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 		s.turn.start(&body{step: op.ID, task: &t, attempt: 1})
 	}
 	s.turn.queue(t)
-	s.wantStep(t.Name)
+	s.e.says.wants(s.e.workCtx, wanted{step: t.Name}, s.run)
 }
 
 // handleMail appends what somebody sent.
@@ -183,7 +183,7 @@ func (s *session) handleMail(mail *world.Mail) {
 				continue // the step is over: its first result stands
 			}
 		}
-		s.placeTask(&e)
+		placeTask(s, &e)
 		paused := s.state.Paused != nil
 		err := s.append(e)
 		if paused && e.Type == world.RunResumed {

@@ -62,7 +62,7 @@ func (s *session) commitResult(step string, b *body, r *result) error {
 	c.Streams = r.streams
 	if err := s.writeIn(s.e.workCtx, r.tx, c); err != nil {
 		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || s.e.workCtx.Err() != nil {
-			s.sayLost(err)
+			s.e.says.lost(s.toName(), err)
 			s.lose()
 		}
 		return err

@@ -21,7 +21,7 @@ type stall struct {
 func (e *Engine) watchLoop(ctx context.Context) {
 	seen := map[*session]*stall{}
 	for pause(ctx, e.cfg.Stall/5) {
-		e.lookMissing(ctx)
+		e.says.look(ctx)
 		now := e.clock.now()
 		still := map[*session]*stall{}
 		for _, s := range e.held.evaluating() {

@@ -39,9 +39,9 @@ func ours(fn string) bool {
 	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/webhook.") || strings.HasPrefix(rest, "/internal/replay."))
 }
 
-// CallOf says where the code waits for a step that it asked for, as file:line, as a rule in the call of the step; "" where it does something else meanwhile. It is
+// CallOf says where the code of a machine waits for a step that it asked for, as file:line, as a rule in the call of the step; "" where it does something else meanwhile. It is
 // for the rare reader, and is called by whoever feeds the machine.
-func (m *Machine) CallOf(id string) string {
+func CallOf(m *Machine, id string) string {
 	op := m.open[id]
 	if op == nil || m.failure != nil {
 		return ""
