@@ -114,7 +114,7 @@ func ExampleApp_Wake() {
 	fmt.Println(app.Wake(ctx, run.ID()))
 	fmt.Println(run.Result(ctx))
 	// Output:
-	// 1 <nil>
+	// 1 sleep <nil>
 	// the bear slept <nil>
 }
 

@@ -3,12 +3,9 @@ package stepwell
 // What operators do to runs.
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -53,66 +50,6 @@ func (a *App) deliverAct(ctx context.Context, what string, d *world.Delivery) er
 	return nil
 }
 
-// wakeReads are the events that tell which sleeps are open.
-var wakeReads = []world.EventType{world.WaitCreated, world.WaitCompleted, world.RunContinued, world.RunCompleted, world.RunFailed, world.RunCancelled}
-
-// Wake ends the sleeps of a run now, and returns how many there were. Waits for events, hooks and other runs are not touched, nor
-// are retry delays. A blocked run that is not paused is tried again at once, as if for the first time, also where its log cannot be read: then nobody knows what sleeps
-// there are, and none is ended. A run that is over is [ErrTerminal].
-func (a *App) Wake(ctx context.Context, run string) (int, error) {
-	open := map[string]int64{} // by the event that began each
-	for e, err := range a.Events(ctx, run, EventFilter{Types: wakeReads}) {
-		switch {
-		case errors.Is(err, world.ErrCorrupt), errors.Is(err, world.ErrFormat):
-			return 0, a.wakeUnread(ctx, run, err)
-		case err != nil:
-			return 0, fmt.Errorf("wake run %s: %w", run, err)
-		case e.Type.Terminal():
-			return 0, fmt.Errorf("wake run %s: %w", run, ErrTerminal)
-		case e.Type == world.RunContinued: // open waits are over
-			clear(open)
-		case e.Type == world.WaitCompleted:
-			delete(open, e.ID)
-		case e.Kind == world.KindSleep:
-			open[e.ID] = e.Seq
-		}
-	}
-	for _, id := range slices.SortedFunc(maps.Keys(open), func(a, b string) int { return cmp.Compare(open[a], open[b]) }) {
-		d := &world.Delivery{
-			Run: run, ID: "wake:" + id,
-			Events: []world.Event{{Type: world.WaitCompleted, ID: id, Outcome: world.OutcomeWoken, OccurredAt: world.Now()}},
-		}
-		if err := a.deliverAs(ctx, d, nil); err != nil {
-			return 0, fmt.Errorf("wake run %s: %w", run, err)
-		}
-	}
-	if _, err := a.wakeBlocked(ctx, run); err != nil && !errors.Is(err, ErrTerminal) { // it ended just now
-		return 0, fmt.Errorf("wake run %s: %w", run, err)
-	}
-	return len(open), nil
-}
-
-// wakeUnread wakes a run whose log cannot be read: if that blocks it already, it is tried again, as its rows may be back.
-func (a *App) wakeUnread(ctx context.Context, run string, why error) error {
-	woken, err := a.wakeBlocked(ctx, run)
-	if err == nil && !woken {
-		err = why
-	}
-	if err != nil {
-		return fmt.Errorf("wake run %s: %w", run, err)
-	}
-	return nil
-}
-
-// wakeBlocked has a run tried again at once if it is blocked.
-func (a *App) wakeBlocked(ctx context.Context, run string) (woken bool, err error) {
-	row, err := a.world.Run(ctx, run)
-	if err != nil || row.Queue == nil || row.Queue.Blocked == nil {
-		return false, err
-	}
-	return true, a.act(ctx, "wake", run, world.Event{Type: world.RunResumed, By: a.by(ctx), Outcome: world.OutcomeWoken})
-}
-
 // deliverAs sends a delivery, under an ID of its own if it has none.
 func (a *App) deliverAs(ctx context.Context, d *world.Delivery, opts []SendOption) error {
 	s := sending{Delivery: *d}
@@ -130,13 +67,20 @@ func (a *App) deliverAs(ctx context.Context, d *world.Delivery, opts []SendOptio
 	if s.in != nil {
 		return a.deliverIn(ctx, s.in, d)
 	}
-	_, err := a.world.Deliver(ctx, d)
-	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && try < 10; try++ { // its ID makes it safe to send again
-		_, again := a.world.Deliver(ctx, d)
+	_, err := a.deliverOnce(ctx, d)
+	return err
+}
+
+// deliverOnce sends what may be sent again where it is not known what became of it.
+func (a *App) deliverOnce(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
+	done, err := a.world.Deliver(ctx, d)
+	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && try < 10; try++ {
+		var again error
+		done, again = a.world.Deliver(ctx, d)
 		if again != nil && !errors.Is(again, world.ErrUnknownOutcome) {
-			return fmt.Errorf("%w; sent again, it was refused: %s", err, again) // that says nothing about the first try
+			return done, fmt.Errorf("%w; sent again, it was refused: %s", err, again) // that says nothing about the first try
 		}
 		err = again
 	}
-	return err
+	return done, err
 }

@@ -35,8 +35,9 @@ type bulk struct {
 	Event    string          `json:"event"`
 	Payload  json.RawMessage `json:"payload"`
 	Delivery string          `json:"deliveryId"`
-	Limit    int             `json:"limit"` // of runs in this request; default and most mostBulk; for lines of JSON the default is all
-	Cursor   string          `json:"cursor"`
+	wake
+	Limit  int    `json:"limit"` // of runs in this request; default and most mostBulk; for lines of JSON the default is all
+	Cursor string `json:"cursor"`
 }
 
 // mostBulk is how many runs one answer tells of, where it is not lines.
@@ -101,15 +102,16 @@ func (s *Server) bulk(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	words := operate.Words{Reason: b.Reason, Event: b.Event, Payload: b.Payload, Delivery: b.Delivery, Wake: b.what()}
 	if len(q.Status) == 0 {
-		q.Status = act.Status
+		q.Status = act.Means(&words)
 	}
 	done, err := s.wait(s.keyed(r)...)
 	if err != nil {
 		return err
 	}
 	defer done()
-	do := act.On(s.app, operate.Words{Reason: b.Reason, Event: b.Event, Payload: b.Payload, Delivery: b.Delivery})
+	do := act.On(s.app, words)
 	work := &bulkWork{s: s, r: r, filter: q, cursor: b.Cursor, dry: b.DryRun, limit: b.Limit, is: act, do: do, total: bulked{DryRun: b.DryRun}}
 	if strings.Contains(r.Header.Get("Accept"), ndJSON) {
 		return work.lines(w)
@@ -146,6 +148,8 @@ func (b *bulk) check(act string) error {
 		return invalid("event, payload and deliveryId are for signal")
 	case act != "cancel" && act != "pause" && b.Reason != "":
 		return invalid("reason is for cancel and pause")
+	case act != "wake" && b.wake != wake{}:
+		return invalid("retries, starts and sleeps are for wake")
 	case act != "signal":
 		return nil
 	case b.Delivery == "" && !b.DryRun:

@@ -165,8 +165,10 @@ func asksFor(c *wire.Commit, child string, p *world.Parent) bool {
 // looks at.
 func (s *Server) mayReach(r *request, d *wire.Delivery) error {
 	switch {
-	case r.limited() == nil || d.Task != nil:
+	case r.limited() == nil || d.Task != nil && !wakesTask(d):
 		return nil
+	case d.Task != nil:
+		return s.mayRun(r, d.Task.Run)
 	case d.Token == "":
 		return s.mayRun(r, d.Run)
 	}

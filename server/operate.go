@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/operate"
 )
 
 func operateRoutes() []route {
@@ -21,7 +22,8 @@ func operateRoutes() []route {
 	return []route{
 		act("pause", "Stop a run until it is resumed", "Reason", (*Server).pauseRun, now),
 		act("resume", "Let a paused run go on", "Empty", (*Server).resumeRun, now),
-		act("wake", "End the sleeps of a run now", "Empty", (*Server).wakeRun, response{202, "Woken", "", "How many sleeps there were."}),
+		act("wake", "End the retry delays and sleeps of a run now, or those that are named, or its start delay", "Wake", (*Server).wakeRun,
+			response{202, "Woken", "", "How many there were."}),
 		act("restart", "Begin a new run with the input of another", "Restart", (*Server).restartRun, born),
 		act("fork", "Begin a new run from any event of another", "Fork", (*Server).forkRun, born),
 		act("retry", "Go on, in a new run, from the step that failed a run", "Empty", (*Server).retryRun, born,
@@ -68,21 +70,37 @@ func (s *Server) findEmpty(r *request) (string, error) {
 	return s.findID(r)
 }
 
-// woken says how many sleeps were ended.
+// wake is the body of a wake: what is to end. None: retry delays and sleeps.
+type wake struct {
+	Retries bool `json:"retries"`
+	Starts  bool `json:"starts"`
+	Sleeps  bool `json:"sleeps"`
+}
+
+func (b *wake) what() []stepwell.Waking { return operate.Waking(b.Retries, b.Starts, b.Sleeps) }
+
+// woken says how many delays were ended, and of which kind.
 type woken struct {
-	Woken int `json:"woken"`
+	Woken   int `json:"woken"`
+	Retries int `json:"retries"`
+	Starts  int `json:"starts"`
+	Sleeps  int `json:"sleeps"`
 }
 
 func (s *Server) wakeRun(w http.ResponseWriter, r *request) error {
-	id, err := s.findEmpty(r)
+	var b wake
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	id, err := s.findID(r)
 	if err != nil {
 		return err
 	}
-	n, err := s.app.Wake(r.Context(), id)
+	n, err := s.app.Wake(r.Context(), id, b.what()...)
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusAccepted, woken{n})
+	return answer(w, http.StatusAccepted, woken{n.Total(), n.Retries, n.Starts, n.Sleeps})
 }
 
 // restart is the body of a restart.

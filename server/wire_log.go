@@ -118,7 +118,7 @@ func (s *Server) wireOutcome(r *request, in *wire.Commit) (wire.Committed, error
 
 // mayDeliver refuses an operator what only workers send, and who is no admin to end a run by force. Nobody else speaks for a worker.
 func (s *Server) mayDeliver(r *request, d *wire.Delivery) error {
-	if d.Task != nil {
+	if d.Task != nil && !wakesTask(d) {
 		if err := needs(r, Worker, "to end an attempt of a task"); err != nil {
 			return err
 		}
@@ -137,11 +137,16 @@ func (s *Server) mayDeliver(r *request, d *wire.Delivery) error {
 	return nil
 }
 
+// wakesTask reports whether a delivery is no worker's, though it is about a task; see [world.Delivery.WakesTask].
+func wakesTask(d *wire.Delivery) bool {
+	return d.Task != nil && len(d.Events) == 1 && d.Events[0].Type == world.StepWoken
+}
+
 // maySay refuses an event that the key's scope does not send. The payload of a webhook comes through its own door, which looks at signatures: so
 // below a worker payloads go by token, which tells what it is of.
 func maySay(r *request, d *wire.Delivery, e *wire.Event) error {
 	switch e.Type {
-	case world.SignalReceived, world.CancelRequested, world.RunPaused, world.RunResumed:
+	case world.SignalReceived, world.CancelRequested, world.RunPaused, world.RunResumed, world.StepWoken:
 		return nil
 	case world.HookReceived:
 		switch {
@@ -171,6 +176,8 @@ func plainEvent(r *request, e *world.Event) world.Event {
 	switch e.Type {
 	case world.SignalReceived, world.HookReceived:
 		out.Name, out.Payload, out.Sealed = e.Name, e.Payload, e.Sealed
+	case world.StepWoken:
+		out.Attempt, out.By = e.Attempt, r.key.Name
 	case world.WaitCompleted:
 		out.Outcome, out.By = e.Outcome, r.key.Name
 	case world.CancelRequested, world.RunPaused, world.RunResumed:
@@ -197,7 +204,11 @@ func (s *Server) wireDeliver(r *request, in *wire.Delivery) (wire.Delivered, err
 	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Delivered, error) { return s.below.Deliver(ctx, d) })
 	if !r.sees(Worker) && len(d.Events) > 0 {
-		s.note(r.Request, r.key.Name, r.route.op.id, d.Run, string(d.Events[0].Type), err)
+		run := d.Run
+		if d.Task != nil {
+			run = d.Task.Run
+		}
+		s.note(r.Request, r.key.Name, r.route.op.id, run, string(d.Events[0].Type), err)
 	}
 	return wire.OfDelivered(done), err
 }

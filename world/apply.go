@@ -55,7 +55,7 @@ func (s *State) apply(e *Event, now time.Time) (bool, error) {
 	switch e.Type {
 	case RunStarted, RunContinued, RunCompleted, RunFailed, RunCancelled, CancelRequested, RunPaused, RunResumed:
 		return s.applyRun(e)
-	case StepCreated, StepStarted, StepRetrying, StepCompleted, StepFailed:
+	case StepCreated, StepStarted, StepRetrying, StepWoken, StepCompleted, StepFailed:
 		return s.applyStep(e, now)
 	case WaitCreated, WaitCompleted:
 		return s.applyWait(e, now)
@@ -204,8 +204,20 @@ func (s *State) applyStep(e *Event, now time.Time) (bool, error) {
 		}
 	case StepRetrying:
 		return st.retry(e)
+	case StepWoken:
+		return st.wake(e), nil
 	}
 	return true, nil
+}
+
+// wake ends the delay before the step's next attempt, which may begin from now on; nothing else changes. It says nothing
+// new where that has begun, or waits for nothing.
+func (st *Step) wake(e *Event) bool {
+	if st.Status != StepPending || st.RetryAt.IsZero() || e.Attempt > 0 && e.Attempt != st.Attempts {
+		return false
+	}
+	st.RetryAt = time.Time{}
+	return true
 }
 
 // retry ends an attempt of the step. An attempt before the last was taken for dead; its worker may still say that it only gave

@@ -79,6 +79,19 @@ func stepRules() []rule {
 		{name: "older, with an error", before: again, event: ev(StepRetrying, "s", attempt(1, "")), err: ErrConflict},
 		{name: "pending", before: pending, event: ev(StepRetrying, "s"), err: ErrConflict},
 		{name: "unknown", before: running, event: ev(StepRetrying, "s"), err: ErrNotFound},
+
+		{name: "waits to be tried again", before: retry, event: ev(StepWoken, "s", func(e *Event) { e.Attempt = 1 }), now: t0, effect: func(t *testing.T, s *State) {
+			with(StepPending, 1, 1, 0)(t, s)
+			if st := s.Step("s"); !st.RetryAt.IsZero() || st.Error == nil {
+				t.Errorf("got %+v, want its retry due, and its error kept", st)
+			}
+		}},
+		{name: "woken, and begun at once", before: log(retry, ev(StepWoken, "s")), event: ev(StepStarted, "s"), now: t0, effect: with(StepRunning, 2, 1, 0)},
+		{name: "woken twice", before: log(retry, ev(StepWoken, "s")), event: ev(StepWoken, "s"), noop: true},
+		{name: "another attempt", before: retry, event: ev(StepWoken, "s", func(e *Event) { e.Attempt = 2 }), noop: true},
+		{name: "pending", before: pending, event: ev(StepWoken, "s"), noop: true},
+		{name: "running", before: started, event: ev(StepWoken, "s"), noop: true},
+		{name: "unknown", before: running, event: ev(StepWoken, "s"), err: ErrNotFound},
 	}
 	for _, typ := range []EventType{StepCompleted, StepFailed} {
 		rules = append(rules,
@@ -95,7 +108,7 @@ func stepRules() []rule {
 			)
 		}
 	}
-	for _, typ := range []EventType{StepStarted, StepRetrying, StepCompleted, StepFailed} {
+	for _, typ := range []EventType{StepStarted, StepRetrying, StepWoken, StepCompleted, StepFailed} {
 		rules = append(rules,
 			rule{name: "completed", before: done, event: ev(typ, "s"), err: ErrConflict},
 			rule{name: "failed", before: lost, event: ev(typ, "s"), err: ErrConflict},

@@ -77,7 +77,7 @@ func TestEventClasses(t *testing.T) {
 		{ev(RunCreated, ""), false, false}, {ev(RunStarted, ""), false, false}, {ev(RunContinued, ""), false, false},
 		{ev(RunCompleted, ""), false, false}, {ev(RunFailed, ""), false, false}, {ev(RunCancelled, ""), false, false},
 		{ev(CancelRequested, ""), true, false}, {ev(RunPaused, ""), true, false}, {ev(RunResumed, ""), true, false},
-		{ev(StepCreated, "s"), false, true}, {ev(StepStarted, "s"), false, false}, {ev(StepRetrying, "s"), false, false},
+		{ev(StepCreated, "s"), false, true}, {ev(StepStarted, "s"), false, false}, {ev(StepRetrying, "s"), false, false}, {ev(StepWoken, "s"), false, false},
 		{ev(StepCompleted, "s"), true, false}, {ev(StepFailed, "s"), true, false},
 		{ev(WaitCreated, "w"), false, true}, {ev(WaitCompleted, "w"), true, false},
 		{ev(WaitCompleted, "w", func(e *Event) { e.Outcome = OutcomeWoken }), true, false},

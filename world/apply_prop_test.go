@@ -29,6 +29,8 @@ func genEvent(t *rapid.T, s *State) Event {
 		e.RetryAt = e.Time.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "delay")) * time.Second)
 		e.Attempt = rapid.IntRange(0, 3).Draw(t, "attempt")
 		e.Error.Code = rapid.SampledFrom([]string{"", CodeAbandoned}).Draw(t, "code")
+	case StepWoken:
+		e.Attempt = rapid.IntRange(0, 3).Draw(t, "attempt")
 	case WaitCreated:
 		e.Until = e.Time.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "until")) * time.Second)
 	case HookCreated:

@@ -287,6 +287,10 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		if e.Attempt < 1 || e.Error == nil || e.Error.Code != CodeAbandoned {
 			return bad("a step_retrying is sent to say that an attempt was abandoned, and this one does not")
 		}
+	case StepWoken:
+		if e.Attempt < 1 {
+			return bad("a step_woken names the attempt that ended last")
+		}
 	case RunPaused, RunResumed:
 		if e.Outcome != "" && !d.Wakes() {
 			return bad("a pause and a resumption have no outcome; a wake is an act")
@@ -327,9 +331,15 @@ func checkTaskEnd(d *Delivery) error {
 		switch e := &d.Events[i]; {
 		case e.ID != d.Task.Step:
 			return bad(fmt.Sprintf("its end has an event of %q", e.ID))
-		case e.Type != StepStarted && e.Type != StepRetrying && e.Type != StepCompleted && e.Type != StepFailed:
+		case e.Type != StepStarted && e.Type != StepRetrying && e.Type != StepWoken && e.Type != StepCompleted && e.Type != StepFailed:
 			return bad(fmt.Sprintf("its end has an event of type %q", e.Type))
 		}
+	}
+	if d.WakesTask() {
+		if d.Worker != "" || !d.RetryAt.IsZero() || d.Events[0].Attempt != d.Task.Attempt || d.Task.Attempt < 1 {
+			return bad("a step_woken is nobody's, and about the attempt that ended last")
+		}
+		return nil
 	}
 	last := &d.Events[len(d.Events)-1]
 	if !d.RetryAt.IsZero() {

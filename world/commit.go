@@ -171,7 +171,7 @@ type Task struct {
 	Visible  time.Time // not before; zero: now
 	Worker   string    // Commit: born held by this worker as attempt 1; Taken: who holds it
 	Attempt  int       // Taken: this attempt's number
-	History  []Event   // Taken: step_started and step_retrying of at most the last ten attempts before, of none the end without the start
+	History  []Event   // Taken: step_started, step_retrying and step_woken of at most the last ten attempts before, of none the end without the start
 	First    time.Time // Taken: the first attempt's start; zero before
 	Failures int       // Taken: attempts that ended with an error of their own
 
@@ -191,8 +191,8 @@ type TaskKey struct {
 // Delivery is what somebody who does not own a run sends to it. Exactly one of these:
 //
 //   - mail: Events has one event without a number (signal_received, hook_received, cancel_requested, run_paused, run_resumed,
-//     wait_completed, a step's end driven from elsewhere, or a step_retrying with [CodeAbandoned] and its attempt, from a worker that has lost
-//     the run). It is put in the inbox. A cancel is accepted by a full inbox.
+//     wait_completed, a step's end driven from elsewhere, a step_woken with the attempt that ended last, which ends the delay before the
+//     next, or a step_retrying with [CodeAbandoned] and its attempt, from a worker that has lost the run). It is put in the inbox. A cancel is accepted by a full inbox.
 //   - an act: Act is set and Events has one run_paused, run_resumed or run_cancelled. Where nobody owns the run, and no earlier act waits, it is appended to the
 //     log at once, else put in the inbox, where a run_resumed makes a paused run runnable as other mail does one that is not; run_cancelled is forced: it is appended and ends the run, whoever owns it, and sends a cancel_requested to each
 //     child that is not detached, as no owner will. An act that says nothing new is accepted and writes nothing. A running run that
@@ -201,6 +201,9 @@ type TaskKey struct {
 //     the inbox and the task is deleted; otherwise Events (one step_retrying) is kept with the task, which is visible again at
 //     RetryAt. Both only while Task is held, else [ErrLeaseLost]; but a step_retrying with [CodeAbandoned] about one of the last ten attempts,
 //     that is no longer held and whose end is not known, is kept and counted, and nothing else happens: its worker had lost its lease, and is back.
+//   - the wake of a task: Task is set, with the attempt that ended last, and Events has one step_woken. Where nobody holds the task, that was
+//     its last attempt, and it is not visible yet, it is visible at once, and the event is kept with it; nothing else about it changes.
+//     Otherwise, or where there is no such task, it says nothing new: it is a Duplicate.
 //
 // Mail and acts with an ID are known when they come again, for how long see [Delivery.Key]: they are accepted and
 // ignored, also where the run is over or the hook
@@ -232,7 +235,7 @@ type Delivery struct {
 // Delivered is what became of a delivery.
 type Delivered struct {
 	Run       string
-	Duplicate bool   // it came before
+	Duplicate bool   // it came before; or it is the wake of a task that waits for nothing
 	Late      bool   // it came before, and the run ended without reading it: it had no effect
 	Owner     string // the worker that owns the run now, or ""
 }

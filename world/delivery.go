@@ -122,8 +122,9 @@ type Late struct {
 	ArrivedAt time.Time `json:"arrivedAt,omitzero"`
 }
 
-// Wakes reports whether the delivery is the act of an operator who wakes a run, a run_resumed with [OutcomeWoken]. It ends no pause and writes nothing to the
-// log: one that is blocked, not paused and nobody's is tried again at once, to others nothing happens.
+// Wakes reports whether the delivery is the act of an operator who wakes a run, a run_resumed with [OutcomeWoken]. It ends
+// no pause and writes nothing to the log: one that is blocked, not paused and nobody's is tried again at once; one that has
+// not begun, as its start is delayed, is due at once; to others nothing happens.
 func (d *Delivery) Wakes() bool {
 	return d.Act && len(d.Events) == 1 && d.Events[0].Type == RunResumed && d.Events[0].Outcome == OutcomeWoken
 }

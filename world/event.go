@@ -24,6 +24,7 @@ const (
 	StepCreated     EventType = "step_created"
 	StepStarted     EventType = "step_started"
 	StepRetrying    EventType = "step_retrying"
+	StepWoken       EventType = "step_woken"
 	StepCompleted   EventType = "step_completed"
 	StepFailed      EventType = "step_failed"
 	WaitCreated     EventType = "wait_created"
@@ -39,7 +40,7 @@ const (
 // EventTypes lists all event types, in the order of the design's table.
 var EventTypes = []EventType{
 	RunCreated, RunStarted, RunContinued, RunCompleted, RunFailed, RunCancelled, CancelRequested, RunPaused, RunResumed,
-	StepCreated, StepStarted, StepRetrying, StepCompleted, StepFailed, WaitCreated, WaitCompleted,
+	StepCreated, StepStarted, StepRetrying, StepWoken, StepCompleted, StepFailed, WaitCreated, WaitCompleted,
 	HookCreated, HookConflict, HookReceived, HookDisposed, SignalReceived, AttrSet,
 }
 
@@ -108,7 +109,7 @@ type Event struct {
 	Path       string    `json:"path,omitempty"`       // *_created, attr_set: the coroutine
 	Occurrence int       `json:"occurrence,omitempty"` // *_created, attr_set: which use of the name in its coroutine
 
-	Attempt int             `json:"attempt,omitempty"` // step_started, step_retrying, step_completed, step_failed; from 1
+	Attempt int             `json:"attempt,omitempty"` // step_started, step_retrying, step_woken, step_completed, step_failed; from 1
 	Queued  bool            `json:"queued,omitempty"`  // step_created: a task was queued with it
 	Payload json.RawMessage `json:"payload,omitempty"` // input, output, result, payload, metadata or attribute value
 	Error   *Error          `json:"error,omitempty"`   // run_failed, run_cancelled, step_retrying, step_failed; step_created of kind aside: what did not fit
@@ -120,7 +121,7 @@ type Event struct {
 	Token   string          `json:"token,omitempty"`   // hook_created, hook_conflict
 	Chosen  bool            `json:"chosen,omitempty"`  // hook_created: the author chose the token
 	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token; hook_created: the run that a fork has the hook from; step_created of kind aside or taken: the hook that received the payload
-	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled: who
+	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled, step_woken: who
 	Reason  string          `json:"reason,omitempty"`  // the same: why; run_continued and what ends a run: see NotCreated
 	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open
 	Birth   *Birth          `json:"birth,omitempty"`   // run_created

@@ -189,7 +189,7 @@ func (j *Journal) Add(events ...Event) {
 			default:
 				j.create(e)
 			}
-		case StepStarted, StepRetrying, StepCompleted, StepFailed, WaitCompleted, HookReceived, HookDisposed:
+		case StepStarted, StepRetrying, StepWoken, StepCompleted, StepFailed, WaitCompleted, HookReceived, HookDisposed:
 			if en := j.open[e.ID]; en != nil {
 				j.change(en, e)
 			}
@@ -355,6 +355,11 @@ func (j *Journal) change(en *Entry, e *Event) {
 			return
 		}
 		en.Status, en.Error, en.RetryAt, en.failedAt = EntryPending, e.Error, e.RetryAt, happened(e)
+	case StepWoken:
+		over = false
+		if e.Attempt == 0 || e.Attempt == en.Attempt {
+			en.RetryAt = time.Time{}
+		}
 	case StepCompleted:
 		if en.Error != nil {
 			en.earlier(en.Error, en.Attempt, en.failedAt)

@@ -57,6 +57,10 @@ func TestJournalEntries(t *testing.T) {
 			e.Status, e.Attempt, e.StartedAt, e.AttemptAt, e.RetryAt = EntryPending, 1, sec(3), sec(3), sec(100)
 			e.Error = &Error{Message: "one", Code: "C", Where: "a.go:7"}
 		})},
+		"woken": {log(ev(StepCreated, "s"), ev(StepStarted, "s"), ev(StepRetrying, "s", failure("one")), ev(StepWoken, "s")), with(s0, func(e *Entry) {
+			e.Status, e.Attempt, e.StartedAt, e.AttemptAt = EntryPending, 1, sec(3), sec(3)
+			e.Error = &Error{Message: "one", Code: "C", Where: "a.go:7"}
+		})},
 		"second attempt": {log(ev(StepCreated, "s"), ev(StepStarted, "s"), ev(StepRetrying, "s", failure("one")), ev(StepStarted, "s")), with(s0, func(e *Entry) {
 			e.Status, e.Attempt, e.StartedAt, e.AttemptAt, e.Earlier = EntryRunning, 2, sec(3), sec(5), earlier
 		})},

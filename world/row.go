@@ -223,7 +223,7 @@ func (w *rowWriter) flag(key string, set bool) {
 // idPrefix is what the IDs of an event's entity begin with, or "" where the type has no entity.
 func idPrefix(t EventType) string {
 	switch t {
-	case StepCreated, StepStarted, StepRetrying, StepCompleted, StepFailed:
+	case StepCreated, StepStarted, StepRetrying, StepWoken, StepCompleted, StepFailed:
 		return PrefixStep + "_"
 	case WaitCreated, WaitCompleted:
 		return PrefixWait + "_"

@@ -23,7 +23,7 @@ func (j *Journal) AddTask(t *Task) {
 		return
 	}
 	for i := range t.History {
-		if e := &t.History[i]; e.Type == StepStarted || e.Type == StepRetrying {
+		if e := &t.History[i]; e.Type == StepStarted || e.Type == StepRetrying || e.Type == StepWoken {
 			j.change(en, e)
 		}
 	}
@@ -39,6 +39,17 @@ const keptAttempts = 10
 // number of the task's last attempt. Worlds keep histories with it. The slice that it is given is not to be used again.
 func RememberAttempt(history []Event, e Event, last int) []Event {
 	return slices.DeleteFunc(append(history, e), func(x Event) bool { return x.Attempt <= last-keptAttempts })
+}
+
+// WakesTask reports whether the delivery ends the delay before the next attempt of a queued step.
+func (d *Delivery) WakesTask() bool {
+	return d.Task != nil && len(d.Events) == 1 && d.Events[0].Type == StepWoken
+}
+
+// WakesNow reports whether it does: the attempt that ended last is the one that it names, nobody holds the task, and the
+// next is not due. Of the task as it is now, Worker, Attempt and Visible count.
+func (d *Delivery) WakesNow(t *Task, now time.Time) bool {
+	return t.Worker == "" && t.Attempt == d.Task.Attempt && t.Visible.After(now)
 }
 
 // GivesUp reports whether the delivery of a task's end says that an attempt which nobody holds any more was abandoned, and nothing was known of its end. Of the

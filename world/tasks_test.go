@@ -22,6 +22,7 @@ func TestJournalTask(t *testing.T) {
 		"queued":       {Task{Step: "s"}, EntryPending, 0, time.Time{}, 0},
 		"runs":         {Task{Step: "s", Worker: "w", History: []Event{start(1, 0)}}, EntryRunning, 1, time.Time{}, 0},
 		"to be tried":  {Task{Step: "s", History: []Event{start(1, 0), retry}}, EntryPending, 1, at.Add(time.Minute), 0},
+		"woken":        {Task{Step: "s", History: []Event{start(1, 0), retry, {Type: StepWoken, ID: "s", Attempt: 1}}}, EntryPending, 1, time.Time{}, 0},
 		"tried again":  {Task{Step: "s", Worker: "w", History: []Event{start(1, 0), retry, start(2, 60)}}, EntryRunning, 2, time.Time{}, 1},
 		"worker died":  {Task{Step: "s", Visible: at, History: []Event{start(1, 0)}}, EntryPending, 1, at, 0},
 		"another step": {Task{Step: "x", Worker: "w", History: []Event{start(1, 0)}}, EntryPending, 0, time.Time{}, 0},

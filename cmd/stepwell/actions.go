@@ -12,8 +12,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// longRetry is how far away a retry must be for a way around it to be proposed.
-const longRetry = 5 * time.Minute
+// longRetry is how far away a retry must be for its wait to be worth ending.
+const longRetry = 10 * time.Second
 
 // proposal is a list of command lines.
 type proposal struct {
@@ -147,8 +147,10 @@ func (p *picture) wayOn(a *proposal, run string) {
 		a.do("follow:", "runs tail "+run)
 	case stepwell.WhyRetry:
 		if w.Until.Sub(w.At) > longRetry {
-			a.note("now:", "runs fork "+run, "a new run tries it at once; then cancel this one")
+			a.note("retry now:", "runs wake "+run+" --retries", "attempts are counted as before")
 		}
+	case stepwell.WhyDelayed:
+		a.do("start now:", "runs wake "+run+" --starts")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -44,6 +45,7 @@ type bulkFlags struct {
 	dry, all bool
 	watch    bool
 	parallel int
+	wake     wakeFlags
 }
 
 func (f *bulkFlags) add(cmd *cobra.Command, a *bulkAct) {
@@ -56,6 +58,8 @@ func (f *bulkFlags) add(cmd *cobra.Command, a *bulkAct) {
 	switch a.Name {
 	case "cancel", "pause":
 		fl.StringVar(&f.word, "reason", "", "`why`, for the log")
+	case "wake":
+		f.wake.add(cmd)
 	case "signal":
 		fl.StringVar(&f.word, "delivery-id", "", "`ID` of this delivery: repeated, each run gets it once (default a new one)")
 	}
@@ -93,16 +97,24 @@ func (f *bulkFlags) words(a *bulkAct, l *stepwell.ListFilter) (words []string) {
 	} else {
 		put("reason", f.word)
 	}
+	for _, what := range f.wake.what() {
+		words = append(words, "--"+string(what))
+	}
 	return words
 }
 
 func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
 	var flags bulkFlags
+	means, example := statusWords(a.Status), ""
+	if a.Name == "wake" {
+		means += " runs, and with --starts pending"
+		example = "  stepwell bulk wake --workflow order --retries\n"
+	}
 	cmd := &cobra.Command{
 		Use:   a.use,
 		Short: a.short,
-		Long:  a.short + ": of those that the filter finds, newest first. Without --status it means " + statusWords(a.Status) + " runs.\n\n" + exitCodes,
-		Example: "  stepwell bulk " + a.use + " --workflow order --since 2h --dry-run\n" +
+		Long:  a.short + ": of those that the filter finds, newest first. Without --status it means " + means + " runs." + a.more + "\n\n" + exitCodes,
+		Example: example + "  stepwell bulk " + a.use + " --workflow order --since 2h --dry-run\n" +
 			"  stepwell bulk " + a.use + " --input customer.id=42",
 		Args: a.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -111,7 +123,7 @@ func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
 				return err
 			}
 			if len(f.Status) == 0 {
-				f.Status = a.Status
+				f.Status = a.Means(&operate.Words{Wake: flags.wake.what()})
 			}
 			switch {
 			case flags.parallel < 1:

@@ -14,24 +14,25 @@ type bulkAct struct {
 	done, short string
 	use         string
 	args        cobra.PositionalArgs
+	more        string // of its help
 }
 
 func bulkActs() []bulkAct {
 	none := arguments(0, 0, "no arguments")
 	return []bulkAct{
-		{operate.Find("cancel"), "cancel requested", "Ask runs to end", "cancel", none},
-		{operate.Find("pause"), "paused", "Stop runs until they are resumed", "pause", none},
-		{operate.Find("resume"), "resumed", "Let paused runs go on", "resume", none},
-		{operate.Find("wake"), "woken", "End the sleeps of runs now", "wake", none},
-		{operate.Find("retry"), "retried", "Go on from the steps that failed runs, in new runs", "retry", none},
-		{operate.Find("signal"), "sent", "Send an event to runs", "signal EVENT [JSON|-]", arguments(1, 2, "EVENT and perhaps JSON")},
+		{operate.Find("cancel"), "cancel requested", "Ask runs to end", "cancel", none, ""},
+		{operate.Find("pause"), "paused", "Stop runs until they are resumed", "pause", none, ""},
+		{operate.Find("resume"), "resumed", "Let paused runs go on", "resume", none, ""},
+		{operate.Find("wake"), "woken", "End the retry delays and sleeps of runs now", "wake", none, "\n\n" + wakeHelp},
+		{operate.Find("retry"), "retried", "Go on from the steps that failed runs, in new runs", "retry", none, ""},
+		{operate.Find("signal"), "sent", "Send an event to runs", "signal EVENT [JSON|-]", arguments(1, 2, "EVENT and perhaps JSON"), ""},
 	}
 }
 
 // words are what the act is told, from the command's arguments.
 func (a *bulkAct) words(c *cli, args []string, flags *bulkFlags) (w operate.Words, err error) {
 	if a.Name != "signal" {
-		return operate.Words{Reason: flags.word}, nil
+		return operate.Words{Reason: flags.word, Wake: flags.wake.what()}, nil
 	}
 	var payload json.RawMessage
 	payload, err = c.payload(args[1:])

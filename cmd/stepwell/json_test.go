@@ -41,6 +41,8 @@ var jsonCalls = []struct {
 	{args: "runs restart " + failedRun + " --id r", want: `{"run":"r","action":"restart","result":"created","from":"` + failedRun + `"}`},
 	{args: "runs cancel " + waitingRun, want: `{"run":"` + waitingRun + `","action":"cancel","result":"requested"}`},
 	{args: "runs start order 7 --id s --attr city=Ulm --delay 2h", want: `{"run":"s","action":"start","result":"created","workflow":"order"}`},
+	{args: "runs wake --retries " + retryingRun, want: `{"run":"` + retryingRun + `","action":"wake","result":"woken","retries":1,"sleeps":0}`},
+	{args: "runs wake --starts s", want: `{"run":"s","action":"wake","result":"unchanged","sleeps":0}`},
 	{args: "runs start order 7 --id s", code: exitExists, want: `{"code":"RUN_EXISTS","exit":6}`},
 	{args: "runs result " + completedRun, want: `{"run":"` + completedRun + `","action":"result","result":"completed"}`},
 	{args: "runs result " + failedRun, code: exitNotCompleted, want: `{"code":"NOT_COMPLETED","exit":9}`},

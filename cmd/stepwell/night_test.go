@@ -50,7 +50,7 @@ func TestWhatToTypeNext(t *testing.T) {
 		do            []string // what is proposed; the first is typed
 	}{
 		{"no worker has it", day, strangerRun, `no worker has workflow "refund" version 3`, []string{"workers", "runs cancel " + strangerRun}},
-		{"no worker at all", dark, retryingRun, "waiting to try step", []string{"runs fork " + retryingRun, "runs cancel " + retryingRun, "runs cancel " + retryingRun + " --force"}},
+		{"no worker at all", dark, retryingRun, "waiting to try step", []string{"runs wake " + retryingRun + " --retries", "runs cancel " + retryingRun, "runs cancel " + retryingRun + " --force"}},
 		{"its worker died", dark, workingRun, "has not been heard of", []string{"workers", "runs cancel " + workingRun + " --force"}},
 		{"it diverged", day, blockedRun, "the code no longer matches its log (event 7)", []string{"runs cancel " + blockedRun, "runs fork " + blockedRun + " --at 6", "export " + blockedRun + " | stepwell check -- PROGRAM"}},
 		{"paused", day, pausedRun, "paused by ann@laptop", []string{"runs resume " + pausedRun}},
@@ -84,5 +84,40 @@ func TestLostWorkers(t *testing.T) {
 	code, out, errs := call{}.do(context.Background(), "workers", "--db", night(t))
 	if code != exitOK || !strings.Contains(out, "host:42") || !strings.Contains(out, "lost: not heard of") {
 		t.Errorf("exit code %d, stderr %q; want a worker that is lost in\n%s", code, errs, out)
+	}
+}
+
+// TestRetryNow: what waits in backoff is tried again now, one run and many, and a delayed start begins, each where that is asked for.
+func TestRetryNow(t *testing.T) {
+	today := time.Now()
+	path := fixtureAt(t, today)
+	if code, _, errs := (call{now: today}).do(context.Background(), "runs", "start", "order", "7", "--id", "later", "--delay", "2h", "--db", path); code != exitOK {
+		t.Fatalf("start: %s", errs)
+	}
+	for _, step := range []struct {
+		args, out string
+		mail      int // that waits for the run in backoff afterwards
+	}{
+		{"runs wake --sleeps " + retryingRun, "nothing to end", 0},
+		{"bulk wake --workflow order --sleeps", "woken: 2 runs; 6 runs so already", 0},
+		{"bulk wake --workflow order --retries", "woken: 3 runs; 5 runs so already", 1},               // two are blocked
+		{"runs wake --retries " + retryingRun, "ended 1 retry delay of run " + retryingRun + "\n", 1}, // the same request
+		{"runs wake " + retryingRun, "ended 1 retry delay of run " + retryingRun + "\n", 1},
+		{"runs wake later", "begin it now:  stepwell runs wake later --starts", 1},
+		{"bulk wake --workflow order --starts", "woken: 2 runs; 8 runs so already", 1},
+		{"runs wake later --starts", "nothing to end", 1},
+	} {
+		code, out, errs := call{now: today}.do(context.Background(), append(strings.Fields(step.args), "--db", path)...)
+		if code != exitOK || !strings.Contains(out, step.out) || errs != "" {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %q", step.args, code, out, errs, step.out)
+		}
+		w, err := sqlite.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := w.Run(t.Context(), retryingRun)
+		if again := w.Close(); err != nil || again != nil || r.Queue.Mail != step.mail {
+			t.Fatalf("%s: %d mails wait, want %d; %v, %v", step.args, r.Queue.Mail, step.mail, err, again)
+		}
 	}
 }

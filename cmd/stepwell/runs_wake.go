@@ -1,21 +1,44 @@
 package main
 
-// This file ends the sleeps of a run.
+// This file ends what a run waits for that is nothing but time.
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
-// woken is what --json says of sleeps that were ended.
+// woken is what --json says of delays that were ended.
 type woken struct {
 	acted
-	Sleeps int `json:"sleeps"`
+	Retries int `json:"retries,omitempty"`
+	Starts  int `json:"starts,omitempty"`
+	Sleeps  int `json:"sleeps"`
 }
+
+// wakeHelp says what the choices of a wake are.
+const wakeHelp = `--retries has steps that failed, and wait for their next attempt, tried again now: attempts are counted as before, and the delay behind the
+next is what it would have been. A blocked run is tried again, too. --starts has runs begin whose start was delayed. --sleeps ends the sleeps
+and timers of the code. Without any of them it is --retries and --sleeps. A sleep is often a part of what the program is for, such as the two
+weeks before a reminder: after an outage --retries alone is what you want.`
+
+// wakeFlags are what a wake is to end.
+type wakeFlags struct{ retries, starts, sleeps bool }
+
+func (f *wakeFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVar(&f.retries, "retries", false, "end the delays before the next attempts of steps")
+	fl.BoolVar(&f.starts, "starts", false, "end the delays of starts")
+	fl.BoolVar(&f.sleeps, "sleeps", false, "end sleeps and timers")
+}
+
+func (f *wakeFlags) what() []stepwell.Waking { return operate.Waking(f.retries, f.starts, f.sleeps) }
 
 // triedAgain says that a blocked run is tried again, and what else can be done where that does not help by itself.
 func (c *cli) triedAgain(run string, b *world.Block) string {
@@ -27,30 +50,41 @@ func (c *cli) triedAgain(run string, b *world.Block) string {
 }
 
 func (c *cli) runsWake() *cobra.Command {
+	var flags wakeFlags
 	cmd := &cobra.Command{
 		Use:   "wake RUN",
-		Short: "End the sleeps of a run now",
-		Long: `End the sleeps of a run now, and say how many there were. Waits for events, hooks and other runs are not touched. A blocked run
-is tried again at once, also one whose log cannot be read. The request is durable when the command returns; a worker carries it out.
+		Short: "End the retry delays and sleeps of a run now",
+		Long: `End the retry delays and sleeps of a run now, and say how many there were. Waits for events, hooks and other runs are not touched. A blocked
+run is tried again at once, also one whose log cannot be read. The request is durable when the command returns; a worker carries it out.
 
-` + exitCodes,
-		Example:           `  stepwell runs wake wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
+` + wakeHelp + "\n\n" + exitCodes,
+		Example: `  stepwell runs wake wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
+  stepwell runs wake wrun_01JD3V --retries`,
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
-				n, err := db.app.Wake(cmd.Context(), run)
-				if row, again := db.app.Get(cmd.Context(), run); err == nil && again == nil && row.Queue != nil && row.Queue.Blocked != nil && !row.Queue.Paused {
-					return woken{acted{Run: run, Action: "wake", Result: "woken"}, n}, c.triedAgain(run, row.Queue.Blocked), nil
+				n, err := db.app.Wake(cmd.Context(), run, flags.what()...)
+				if err != nil {
+					return nil, "", err
 				}
-				if err == nil && n == 0 {
-					return woken{acted{Run: run, Action: "wake", Result: "unchanged"}, 0},
-						fmt.Sprintf("run %s does not sleep: nothing to end; see what it waits for:  %s", run, c.command("runs show "+run)), nil
+				told := woken{acted{Run: run, Action: "wake", Result: "woken"}, n.Retries, n.Starts, n.Sleeps}
+				row, again := db.app.Get(cmd.Context(), run)
+				switch q := row.Queue; {
+				case again == nil && n.Tried && q != nil && q.Blocked != nil:
+					return told, c.triedAgain(run, q.Blocked), nil
+				case n.Total() > 0:
+					return told, fmt.Sprintf("ended %s of run %s", n, run), nil
+				case again == nil && !flags.starts && row.Status == world.Pending && q != nil && q.WakeAt.After(time.Now()):
+					told.Result = "unchanged"
+					return told, fmt.Sprintf("run %s begins later: nothing to end; begin it now:  %s", run, c.command("runs wake "+run+" --starts")), nil
 				}
-				return woken{acted{Run: run, Action: "wake", Result: "woken"}, n}, fmt.Sprintf("ended %s of run %s", human.Count(n, "sleep"), run), err
+				told.Result = "unchanged"
+				return told, fmt.Sprintf("run %s does not sleep, nor wait to try again: nothing to end; see what it waits for:  %s", run, c.command("runs show "+run)), nil
 			})
 		},
 	}
+	flags.add(cmd)
 	c.actFlag(cmd)
 	return cmd
 }

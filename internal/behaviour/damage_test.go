@@ -189,8 +189,8 @@ func TestWakeOfADamagedRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, err := app.Wake(t.Context(), d.run); n != 0 || err != nil {
-			t.Errorf("blocked by its log: %d, %v; want it woken", n, err)
+		if n, err := app.Wake(t.Context(), d.run); n.Total() != 0 || !n.Tried || err != nil {
+			t.Errorf("blocked by its log: %+v, %v; want it woken", n, err)
 		}
 		if after := row().Queue; after.Blocked == nil || after.Blocked.Tries != 0 || !after.WakeAt.Before(before.WakeAt) {
 			t.Errorf("after it: %+v, was %+v; want it to be tried again at once", after, before)

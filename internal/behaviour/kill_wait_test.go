@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,7 +164,22 @@ func (v *waitingVictim) definitions() []stepwell.Definition {
 		end, err := v.step(ctx, "held")
 		return s + " " + end, err
 	})
-	return []stepwell.Definition{leaf, mid, target, top, doomed, held, gatherer}
+	late := func(ctx context.Context, name string) (string, error) { // fails as long as nobody has woken it
+		if stepwell.Info(ctx).Attempt == 1 {
+			return "", stepwell.RetryAfter(errBank, time.Hour)
+		}
+		return name, nil
+	}
+	charge := stepwell.DefineStep("charge", late)
+	delayed := stepwell.Define("delayed", func(ctx stepwell.Context, _ int) (string, error) {
+		place := stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) {
+			return stepwell.Step(ctx, "in-place", func(c context.Context) (string, error) { return late(c, "place") })
+		})
+		queued := stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) { return charge.Run(ctx, "queue") })
+		both, err := stepwell.All(ctx, place, queued)
+		return strings.Join(both, " "), err
+	})
+	return []stepwell.Definition{leaf, mid, target, top, doomed, held, gatherer, delayed, charge}
 }
 
 // waitingRuns are all that must be there at the end, and how: children of children too.
@@ -178,6 +194,8 @@ var waitingRuns = map[string]struct {
 	"doomed": {world.Cancelled, "", 2},
 	"mid":    {world.Completed, "", 2},
 	"leaf":   {world.Completed, "", 2},
+
+	"delayed": {world.Completed, `"place queue"`, 1},
 }
 
 // script is what this process does to the runs, each as soon as it can: it returns false where it is too early.
@@ -190,6 +208,23 @@ func script(ctx context.Context, app *stepwell.App) []func() (bool, error) {
 			}
 			return true, err
 		}
+	}
+	woken := map[string]bool{}
+	wake := func() (bool, error) { // once for each delay that there is
+		s, err := app.Story(ctx, "delayed", false)
+		if err != nil || s.Run.Status.Terminal() {
+			return err == nil, err
+		}
+		fresh := false
+		for _, en := range s.Journal.Entries {
+			if at := fmt.Sprint(en.ID, en.Attempt); en.Status == world.EntryPending && en.RetryAt.After(time.Now()) && !woken[at] {
+				woken[at], fresh = true, true
+			}
+		}
+		if fresh {
+			_, err = app.Wake(ctx, "delayed", stepwell.WakeRetries)
+		}
+		return false, err
 	}
 	do := func(act func() error) func() (bool, error) { return func() (bool, error) { return true, act() } }
 	return []func() (bool, error){
@@ -206,6 +241,8 @@ func script(ctx context.Context, app *stepwell.App) []func() (bool, error) {
 		do(func() error { return waitingGo.Send(ctx, app, "target", "x") }),
 		do(func() error { return app.Resume(ctx, "held") }),
 		hook("tok", `"2"`),
+		do(func() error { _, err := app.Wake(ctx, "delayed", stepwell.WakeStarts); return err }),
+		wake,
 	}
 }
 
@@ -257,8 +294,12 @@ func killWaiting(t *testing.T, v waitingVictim) (died bool) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for name, input := range map[string]string{"target": "0", "top": "0", "held": "0", "doomed": "false"} {
-		if _, err := app.Start(ctx, name, json.RawMessage(input), stepwell.RunID(name)); err != nil {
+	for name, input := range map[string]string{"target": "0", "top": "0", "held": "0", "doomed": "false", "delayed": "0"} {
+		opts := []stepwell.StartOption{stepwell.RunID(name)}
+		if name == "delayed" {
+			opts = append(opts, stepwell.Delay(time.Hour))
+		}
+		if _, err := app.Start(ctx, name, json.RawMessage(input), opts...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -282,7 +323,7 @@ func killWaiting(t *testing.T, v waitingVictim) (died bool) {
 			died = true
 			worker = startWaiting(t, waitingVictim{bin: v.bin, Dir: v.Dir})
 		case <-ctx.Done():
-			for _, name := range []string{"top", "target", "held", "doomed"} {
+			for _, name := range []string{"top", "target", "held", "doomed", "delayed"} {
 				w, err := app.Why(context.Background(), name)
 				t.Log(name, w, err)
 			}
@@ -358,7 +399,7 @@ func waitingOver(t *testing.T, app *stepwell.App) bool {
 		}
 		n++
 	}
-	return n >= 4
+	return n >= 5
 }
 
 // checkWaiting: right results, no run twice, no token held, every log legal, every step recorded once.

@@ -189,8 +189,8 @@ func TestWakeEndsSleepsNowOnceAndLeavesEventsAlone(t *testing.T) {
 		began := time.Now()
 		run := start(r, wk, woken, struct{}{})
 		until(r, "the run to hibernate", func() bool { return r.free(run.ID()) })
-		if n, err := r.client().Wake(r.ctx, run.ID()); n != 2 || err != nil {
-			r.Errorf("Wake = %d, %v, want 2", n, err)
+		if n, err := r.client().Wake(r.ctx, run.ID()); n.Sleeps != 2 || n.Total() != 2 || err != nil {
+			r.Errorf("Wake = %+v, %v, want 2", n, err)
 		}
 		until(r, "the third sleep", func() bool { return r.count(run.ID(), world.WaitCreated, "third") == 1 })
 		if took := time.Since(began); took > time.Second {
@@ -221,8 +221,8 @@ func TestWakeOfWhatIsDueAtOnceEndsItOnce(t *testing.T) {
 		wk.stop(r)
 		r.at(began, 2*time.Minute) // due, and nobody there
 		for range 2 {
-			if n, err := r.client().Wake(r.ctx, run.ID()); n != 1 || err != nil {
-				r.Errorf("Wake = %d, %v, want 1", n, err)
+			if n, err := r.client().Wake(r.ctx, run.ID()); n.Sleeps != 1 || n.Total() != 1 || err != nil {
+				r.Errorf("Wake = %+v, %v, want 1", n, err)
 			}
 		}
 		r.begin(nap)

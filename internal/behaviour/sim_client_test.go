@@ -74,6 +74,9 @@ func (s *simulation) start(ctx context.Context, r *simStart, rnd *rand.Rand) {
 		if r.Timeout != 0 {
 			opts = append(opts, stepwell.Timeout(r.Timeout))
 		}
+		if r.Delay != 0 {
+			opts = append(opts, stepwell.Delay(r.Delay))
+		}
 		_, err := app.Start(ctx, "sim", input, opts...)
 		return err
 	}, stepwell.ErrRunExists)
@@ -188,7 +191,10 @@ func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand) {
 		})
 	}
 	for range max(rnd.IntN(5)-2, 0) {
-		act(at(), func(app *stepwell.App) error { _, err := app.Wake(ctx, run); return err })
+		act(at(), func(app *stepwell.App) error {
+			_, err := app.Wake(ctx, run, stepwell.WakeRetries, stepwell.WakeStarts, stepwell.WakeSleeps)
+			return err
+		})
 	}
 	if rnd.IntN(6) == 0 {
 		act(at(), func(app *stepwell.App) error { return app.Cancel(ctx, run, "a test") })

@@ -3,6 +3,7 @@ package behaviour_test
 // This file is the workflow of the simulation: it interprets the program that is its input.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -262,7 +263,7 @@ func (c *simCode) guard(ctx stepwell.Context, n simNode) (int, error) {
 }
 
 func (n *simNode) retry() stepwell.Retry {
-	return stepwell.Retry{Attempts: n.Attempts, Base: 20 * time.Millisecond, Jitter: -1}
+	return stepwell.Retry{Attempts: n.Attempts, Base: cmp.Or(n.Base, 20*time.Millisecond), Jitter: -1}
 }
 
 func (n *simNode) event(ctx stepwell.Context) *stepwell.Future[stepwell.Received[int]] {

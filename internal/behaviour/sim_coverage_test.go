@@ -24,7 +24,7 @@ var simMustSee = []string{
 	"cancel by parent", "cancel ends a pause", "child: cancelled", "child: completed", "child: exists", "child: failed", "child: loser",
 	"clean-up after a cancel", "clean-up tried again", "detached outlives its parent", "ended without its code", "event in time", "event timed out",
 	"attribute", "await: timed out", "child left by a segment", "continued", "event kept for a segment", "forced", "hook conflict", "hook opened again",
-	"hook received", "patched", "pause and resume", "run completed", "run failed", "run timed out", "token of two runs", "undone after a cancel",
+	"hook received", "patched", "pause and resume", "retry woken", "retry woken in the queue", "run completed", "run failed", "run timed out", "start woken", "token of two runs", "undone after a cancel",
 	"undone after a failure", "undone after a timeout", "unpatched", "woken",
 }
 
@@ -96,6 +96,16 @@ func (c *simCoverage) seeRun(s *simulation, r *simRun, runs map[string]*simRun) 
 			c.note("hook conflict")
 		case world.HookReceived:
 			c.note("hook received")
+		case world.RunStarted:
+			if e.Time.Before(r.events[0].Birth.NotBefore) {
+				c.note("start woken")
+			}
+		case world.StepWoken:
+			if r.log.queued[e.ID] {
+				c.note("retry woken in the queue")
+			} else {
+				c.note("retry woken")
+			}
 		case world.StepRetrying, world.StepCompleted, world.StepFailed:
 			c.seeStep(r, e)
 		case world.WaitCompleted:

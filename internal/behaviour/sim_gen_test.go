@@ -46,6 +46,9 @@ func (g *simGen) plan() simPlan {
 		if g.IntN(6) == 0 {
 			r.Timeout = 2*time.Second + g.upTo(40*time.Second)
 		}
+		if (g.seed+uint64(i))%4 == 0 {
+			r.Delay = 20 * time.Second
+		}
 		p.Runs = append(p.Runs, r)
 	}
 	if g.IntN(4) == 0 {
@@ -159,6 +162,9 @@ func (g *simGen) work(n *simNode) {
 		n.Fails = -1
 	case 1:
 		n.Fails = g.IntN(n.Attempts)
+	}
+	if g.n%2 == 0 { // so long that an operator ends it
+		n.Base = time.Duration(8+g.n%8) * time.Second
 	}
 	if g.IntN(3) == 0 {
 		n.Takes = g.upTo(3 * time.Second)

@@ -28,6 +28,7 @@ type simNode struct {
 	Value    int           `json:"value,omitempty"`
 	Fails    int           `json:"fails,omitempty"`    // step, task: attempts that fail first; below 0: all do; a program: below 0, its run fails
 	Attempts int           `json:"attempts,omitempty"` // step, task: the budget
+	Base     time.Duration `json:"base,omitempty"`     // step, task: the first delay between attempts; 0: a short one
 	Takes    time.Duration `json:"takes,omitempty"`    // step, task: of one attempt; sleep: how long
 	Stubborn bool          `json:"stubborn,omitempty"` // step, task: its body ignores that its context has ended
 	Timeout  time.Duration `json:"timeout,omitempty"`  // event, cond; 0: none
@@ -64,6 +65,7 @@ type simPlan struct {
 type simStart struct {
 	ID      string        `json:"id"`
 	At      time.Duration `json:"at,omitempty"`
+	Delay   time.Duration `json:"delay,omitempty"`   // of its start
 	Timeout time.Duration `json:"timeout,omitempty"` // of the run; 0: none
 	Program simNode       `json:"program"`
 }
@@ -94,13 +96,13 @@ func (p *simPlan) hasten(by time.Duration) {
 	p.Deploy /= by
 	for i := range p.Runs {
 		r := &p.Runs[i]
-		r.At, r.Timeout = r.At/by, r.Timeout/by
+		r.At, r.Delay, r.Timeout = r.At/by, r.Delay/by, r.Timeout/by
 		r.Program.hasten(by)
 	}
 }
 
 func (n *simNode) hasten(by time.Duration) {
-	n.Takes, n.Timeout = n.Takes/by, n.Timeout/by
+	n.Base, n.Takes, n.Timeout = n.Base/by, n.Takes/by, n.Timeout/by
 	for i := range n.Kids {
 		n.Kids[i].hasten(by)
 	}

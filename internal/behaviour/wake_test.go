@@ -28,19 +28,19 @@ func TestWakeEndsSleepsAlone(t *testing.T) {
 		run := start(r, app, wf, 0)
 		r.wantWhy(app.App, run.ID(), stepwell.WhySleep, `sleeping in "a"`)
 		r.pass(time.Minute)
-		if n, err := app.Wake(r.ctx, run.ID()); n != 2 || err != nil {
-			r.Errorf("Wake = %d, %v, want 2", n, err)
+		if n, err := app.Wake(r.ctx, run.ID()); n.Sleeps != 2 || n.Total() != 2 || err != nil {
+			r.Errorf("Wake = %+v, %v, want 2", n, err)
 		}
 		r.wantWhy(app.App, run.ID(), stepwell.WhyEvent, `"paid"`)
-		if n, err := app.Wake(r.ctx, run.ID()); n != 0 || err != nil {
-			r.Errorf("Wake of a run that waits for an event = %d, %v, want 0", n, err)
+		if n, err := app.Wake(r.ctx, run.ID()); n.Total() != 0 || err != nil {
+			r.Errorf("Wake of a run that waits for an event = %+v, %v, want 0", n, err)
 		}
 		if err := paid.Send(r.ctx, app.App, run.ID(), "cash"); err != nil {
 			r.Fatal(err)
 		}
 		want(r, run, time.Minute)
-		if n, err := app.Wake(r.ctx, run.ID()); n != 0 || !errors.Is(err, stepwell.ErrTerminal) {
-			r.Errorf("Wake of a run that is over = %d, %v, want ErrTerminal", n, err)
+		if n, err := app.Wake(r.ctx, run.ID()); n.Total() != 0 || !errors.Is(err, stepwell.ErrTerminal) {
+			r.Errorf("Wake of a run that is over = %+v, %v, want ErrTerminal", n, err)
 		}
 		if _, err := app.Wake(r.ctx, "wrun_none"); !errors.Is(err, stepwell.ErrNotFound) {
 			r.Errorf("Wake of an unknown run: %v, want ErrNotFound", err)

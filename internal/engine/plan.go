@@ -252,10 +252,11 @@ func (s *session) still() bool {
 	return true
 }
 
-// void reports whether a timer's wait or step is over.
+// void reports whether a timer's wait or step is over, or the step's next attempt is not, or no longer, due then.
 func (s *session) void(t timer) bool {
 	if t.retry {
-		return s.state.Step(t.id) == nil
+		st := s.state.Step(t.id)
+		return st == nil || st.Status != world.StepPending || !st.RetryAt.Equal(t.at)
 	}
 	if t.id == deadlineID {
 		return s.state.Cancel != nil

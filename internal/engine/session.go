@@ -169,7 +169,7 @@ func (s *session) due(until time.Time, msgs []message) []message {
 			continue
 		}
 		if t.retry {
-			if st := s.state.Step(t.id); st != nil && s.bodies[t.id] == nil && st.Status == world.StepPending {
+			if !s.void(t) && s.bodies[t.id] == nil {
 				s.ready.add(t.id)
 			}
 			continue

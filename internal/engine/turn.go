@@ -178,7 +178,7 @@ func (s *session) handleMail(mail *world.Mail) {
 		if e.OccurredAt.IsZero() {
 			e.OccurredAt = mail.ArrivedAt
 		}
-		if e.Type == world.StepCompleted || e.Type == world.StepFailed || e.Type == world.StepStarted || e.Type == world.StepRetrying {
+		if e.Type == world.StepCompleted || e.Type == world.StepFailed || e.Type == world.StepStarted || e.Type == world.StepRetrying || e.Type == world.StepWoken {
 			if s.state.Step(e.ID) == nil {
 				continue // the step is over: its first result stands
 			}
@@ -189,6 +189,9 @@ func (s *session) handleMail(mail *world.Mail) {
 		if paused && e.Type == world.RunResumed {
 			s.resumed()
 		}
+		if e.Type == world.StepWoken {
+			s.retryNow(e.ID)
+		}
 		if err != nil {
 			s.e.dropped(s.run, &e, err)
 			report := e.Type == world.StepRetrying && len(mail.Events) == 1 // of an attempt whose end is known by now
@@ -198,5 +201,13 @@ func (s *session) handleMail(mail *world.Mail) {
 				return
 			}
 		}
+	}
+}
+
+// retryNow has the next attempt of a step begin whose delay an operator ended. A task of its own waits in the queue.
+func (s *session) retryNow(step string) {
+	st := s.state.Step(step)
+	if st != nil && !st.Queued && st.Status == world.StepPending && st.RetryAt.IsZero() && s.bodies[step] == nil && !s.ready.has(step) && !s.failure.some() {
+		s.ready.add(step)
 	}
 }

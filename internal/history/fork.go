@@ -177,7 +177,7 @@ func (f *cutter) kept(e *world.Event) bool {
 		return (!old || f.unread[e.Seq]) && !f.aside[e.Seq]
 	case world.HookCreated:
 		return !old || f.hooks[e.ID]
-	case world.StepCreated, world.StepStarted, world.StepRetrying, world.StepCompleted, world.StepFailed:
+	case world.StepCreated, world.StepStarted, world.StepRetrying, world.StepWoken, world.StepCompleted, world.StepFailed:
 		of := f.entities[e.ID]
 		_, edited := f.Results[e.ID]
 		return !old && of != nil && (of.ended || edited && e.Type == world.StepCreated)

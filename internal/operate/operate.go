@@ -40,7 +40,8 @@ type Words struct {
 	Reason   string // of a cancel or a pause, for the log
 	Event    string // of a signal, as are those below
 	Payload  json.RawMessage
-	Delivery string // ID: repeated, each run gets it once
+	Delivery string            // ID: repeated, each run gets it once
+	Wake     []stepwell.Waking // what a wake ends; none: see [stepwell.App.Wake]
 }
 
 // Act is one thing that can be done to many runs.
@@ -50,6 +51,27 @@ type Act struct {
 	Status   []world.Status // of the runs that are meant, unless told
 	Parallel int            // runs that a server acts on at once: they share the database's transactions
 	On       func(app *stepwell.App, w Words) stepwell.Act
+}
+
+// Means is the status of the runs that are meant, unless told: runs that have not begun, too, where starts are to be woken.
+func (a *Act) Means(w *Words) []world.Status {
+	if slices.Contains(w.Wake, stepwell.WakeStarts) {
+		return live
+	}
+	return a.Status
+}
+
+// Waking is what a wake is told to end, of the choices that all doors have.
+func Waking(retries, starts, sleeps bool) (what []stepwell.Waking) {
+	for _, c := range []struct {
+		chosen bool
+		what   stepwell.Waking
+	}{{retries, stepwell.WakeRetries}, {starts, stepwell.WakeStarts}, {sleeps, stepwell.WakeSleeps}} {
+		if c.chosen {
+			what = append(what, c.what)
+		}
+	}
+	return what
 }
 
 // Of is the act on one run, as yet not done.
@@ -87,11 +109,11 @@ var All = []Act{
 	{"resume", "resumed", live, parallel, func(app *stepwell.App, _ Words) stepwell.Act {
 		return unless(false, func(ctx context.Context, r stepwell.RunInfo) error { return app.Resume(ctx, r.ID) })
 	}},
-	{"wake", "woken", []world.Status{world.Running}, parallel, func(app *stepwell.App, _ Words) stepwell.Act {
+	{"wake", "woken", []world.Status{world.Running}, parallel, func(app *stepwell.App, w Words) stepwell.Act {
 		return func(ctx context.Context, r stepwell.RunInfo) error {
-			n, err := app.Wake(ctx, r.ID)
-			if blocked := r.Queue != nil && r.Queue.Blocked != nil && !r.Queue.Paused; err == nil && n == 0 && !blocked {
-				err = ErrAlready // it does not sleep; one that is blocked is tried again
+			woken, err := app.Wake(ctx, r.ID, w.Wake...)
+			if err == nil && woken.Total() == 0 && !woken.Tried {
+				err = ErrAlready // it waits for no time
 			}
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,10 +63,16 @@ func (u *UI) acts(v *visit, s *stepwell.Story) (list acts) {
 	if open(s.Journal, world.KindHook) {
 		add(act{Name: "hook", Label: "Send to a hook…", First: w.Kind == stepwell.WhyHook})
 	}
+	if w.Kind == stepwell.WhyBlocked {
+		add(act{Name: "retries", Label: "Try now", Post: true})
+	} else if retries(s.Journal, w.At) {
+		add(act{Name: "retries", Label: "Retry now", Post: true, First: w.Kind == stepwell.WhyRetry})
+	}
+	if w.Kind == stepwell.WhyDelayed {
+		add(act{Name: "starts", Label: "Start now", Post: true})
+	}
 	if open(s.Journal, world.KindSleep) {
-		add(act{Name: "wake", Label: "Wake now", Post: true, First: w.Kind == stepwell.WhySleep})
-	} else if w.Kind == stepwell.WhyBlocked {
-		add(act{Name: "wake", Label: "Try now", Post: true})
+		add(act{Name: "sleeps", Label: "Wake now", Post: true, First: w.Kind == stepwell.WhySleep})
 	}
 	if !paused {
 		add(act{Name: "pause", Label: "Pause…"})
@@ -76,6 +83,11 @@ func (u *UI) acts(v *visit, s *stepwell.Story) (list acts) {
 		add(act{Name: "cancel", Label: "Cancel…", Danger: true})
 	}
 	return list
+}
+
+// retries reports whether a step waits for its next attempt.
+func retries(j *world.Journal, now time.Time) bool {
+	return slices.ContainsFunc(j.Entries, func(en *world.Entry) bool { return en.Status == world.EntryPending && en.RetryAt.After(now) })
 }
 
 // open reports whether something of a kind is waited for.
@@ -383,16 +395,10 @@ var actsOnRuns = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (run, 
 	"resume": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
 		return info.ID, "resume", u.app.Resume(v.Context(), info.ID)
 	},
-	"wake": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
-		n, err := u.app.Wake(v.Context(), info.ID)
-		if n == 0 && info.Queue != nil && info.Queue.Blocked != nil {
-			return info.ID, "tried", err
-		}
-		if n == 0 {
-			return info.ID, "nowake", err
-		}
-		return info.ID, "wake", err
-	},
+	"wake":    wakes(),
+	"retries": wakes(stepwell.WakeRetries),
+	"starts":  wakes(stepwell.WakeStarts),
+	"sleeps":  wakes(stepwell.WakeSleeps),
 	"signal": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
 		payload, opts, err := v.sending()
 		if err != nil {
@@ -444,6 +450,27 @@ var actsOnRuns = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (run, 
 		born, err := u.app.Fork(v.Context(), info.ID, o)
 		return v.bornOnce(newborn(born, "fork", err))
 	},
+}
+
+// wakes is the act that ends delays.
+func wakes(what ...stepwell.Waking) func(u *UI, v *visit, info *stepwell.RunInfo) (run, did string, err error) {
+	return func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
+		woken, err := u.app.Wake(v.Context(), info.ID, what...)
+		did := "nowake"
+		switch {
+		case woken.Starts > 0:
+			did = "starts"
+		case woken.Retries > 0 && woken.Sleeps > 0:
+			did = "woken"
+		case woken.Retries > 0:
+			did = "retries"
+		case woken.Sleeps > 0:
+			did = "wake"
+		case woken.Tried:
+			did = "tried"
+		}
+		return info.ID, did, err
+	}
 }
 
 func newborn(run *stepwell.Run[json.RawMessage], did string, err error) (string, string, error) {

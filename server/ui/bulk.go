@@ -20,11 +20,23 @@ import (
 type bulkChoice struct {
 	Name, Label    string
 	Danger, Reason bool
+	Wake           []stepwell.Waking // what a wake ends
+}
+
+// act is what it does, by name.
+func (c *bulkChoice) act() string {
+	if c.Wake != nil {
+		return "wake"
+	}
+	return c.Name
 }
 
 var bulkChoices = []bulkChoice{
-	{"cancel", "Cancel", true, true}, {"pause", "Pause", false, true}, {"resume", "Resume", false, false}, {"wake", "Wake now", false, false},
-	{"retry", "Retry", false, false},
+	{Name: "cancel", Label: "Cancel", Danger: true, Reason: true}, {Name: "pause", Label: "Pause", Reason: true}, {Name: "resume", Label: "Resume"},
+	{Name: "retries", Label: "Retry now (end retry delays)", Wake: []stepwell.Waking{stepwell.WakeRetries}},
+	{Name: "starts", Label: "Start now (end start delays)", Wake: []stepwell.Waking{stepwell.WakeStarts}},
+	{Name: "wake", Label: "Wake now (end sleeps)", Wake: []stepwell.Waking{stepwell.WakeSleeps}},
+	{Name: "retry", Label: "Retry (failed runs, in new ones)"},
 }
 
 var notOver = []world.Status{world.Pending, world.Running}
@@ -65,11 +77,11 @@ type refusedRun struct {
 // bulk takes the form of a list, the page that asks, and the one that tells when it goes on.
 func (u *UI) bulk(v *visit) error {
 	name := v.Form.Get("act")
-	act := operate.Find(name)
 	at := slices.IndexFunc(bulkChoices, func(c bulkChoice) bool { return c.Name == name })
-	if act == nil || at < 0 {
+	if at < 0 {
 		return fmt.Errorf("%w: choose what is to be done", world.ErrInvalid)
 	}
+	act := operate.Find(bulkChoices[at].act())
 	p := &bulkView{Choice: bulkChoices[at], Query: v.Form.Get("query"), Back: Base + "runs?" + v.Form.Get("query")}
 	if v.Form.Get("all") == "" {
 		p.Chosen = v.Form["run"]
@@ -107,7 +119,7 @@ func (u *UI) bulkQuery(p *bulkView, act *operate.Act) (stepwell.ListFilter, erro
 		return q, err
 	}
 	if len(q.Status) == 0 {
-		q.Status = act.Status
+		q.Status = act.Means(&operate.Words{Wake: p.Choice.Wake})
 	}
 	for _, s := range q.Status {
 		p.Statuses = append(p.Statuses, string(s))
@@ -156,7 +168,7 @@ func (u *UI) bulkCount(v *visit, p *bulkView, q stepwell.ListFilter) error {
 
 // bulkDo acts on the chosen, or on a page of what the filter finds.
 func (u *UI) bulkDo(v *visit, p *bulkView, q stepwell.ListFilter, act *operate.Act) error {
-	do := act.On(u.app, operate.Words{Reason: p.Why})
+	do := act.On(u.app, operate.Words{Reason: p.Why, Wake: p.Choice.Wake})
 	p.Before, _ = strconv.Atoi(v.Form.Get("before"))
 	try := func(info stepwell.RunInfo) error {
 		err := do(v.Context(), info)

@@ -121,7 +121,8 @@ func (v *visit) draw(status int, name, title string, view any) {
 // dids are what pages say of what was done on the page before.
 var dids = map[string]string{
 	"cancel": "The cancel is requested.", "forced": "The run was ended.", "pause": "The run is paused.", "resume": "The run goes on.",
-	"wake": "Its sleeps were ended.", "nowake": "No sleep was open.", "tried": "It is tried again now.", "signal": "The event was sent.", "retry": "This run goes on from where the other failed.",
+	"wake": "Its sleeps were ended.", "retries": "Its steps are tried again now.", "starts": "It begins now.", "woken": "Its steps are tried again now, and its sleeps were ended.",
+	"nowake": "It waits for no time: there was nothing to end.", "tried": "It is tried again now.", "signal": "The event was sent.", "retry": "This run goes on from where the other failed.",
 	"restart": "This run began anew, from the input of the other.", "fork": "This run was forked.", "start": "The run was started.",
 	"there": "This run was there already.", "hook": "The payload was sent.",
 }

@@ -100,7 +100,8 @@ func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, err
 	e := d.Events[0]
 	done := world.Delivered{Run: r.id, Owner: r.ownerID()}
 	facts := rules.Acted{
-		Live: r.end == nil, Owned: r.owner != nil, Paused: r.paused, Blocked: r.blocked != nil, Waits: r.waits(world.RunPaused, world.RunResumed),
+		Live: r.end == nil, Owned: r.owner != nil, Paused: r.paused, Blocked: r.blocked != nil,
+		Delayed: r.status == world.Pending && r.wakeAt.After(w.now()), Waits: r.waits(world.RunPaused, world.RunResumed),
 	}
 	if r.end != nil {
 		facts.End = r.end.Type
@@ -113,9 +114,10 @@ func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, err
 		return done, nil
 	}
 	if deed.Retry {
-		again := *r.blocked
-		again.Tries = 0
-		r.blocked, r.wakeAt = &again, w.now()
+		if r.wakeAt = w.now(); r.blocked != nil {
+			again := *r.blocked
+			again.Tries, r.blocked = 0, &again
+		}
 		w.place(r, n)
 		n.add(world.NoticeWork, r.id)
 	}

@@ -123,6 +123,9 @@ func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) 
 		t.Abandoned++
 		return world.Delivered{Run: r.id, Owner: r.ownerID()}, nil
 	}
+	if d.WakesTask() {
+		return w.wakeTask(r, t, d, n)
+	}
 	if t == nil || !t.heldBy(d.Worker, k.Attempt) {
 		return world.Delivered{}, fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 	}
@@ -143,4 +146,17 @@ func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) 
 	t.holder, t.Worker, t.Visible = nil, "", d.RetryAt
 	w.placeTask(t, n)
 	return world.Delivered{Run: r.id, Owner: r.ownerID()}, nil
+}
+
+// wakeTask makes a task visible that waits for its next attempt; t is nil where there is none.
+func (w *World) wakeTask(r *run, t *task, d *world.Delivery, n *notices) (world.Delivered, error) {
+	done := world.Delivered{Run: r.id, Owner: r.ownerID(), Duplicate: t == nil || !d.WakesNow(&t.Task, w.now())}
+	if !done.Duplicate {
+		w.counters.Deliveries++
+		e := d.Events[0]
+		t.remember(e)
+		t.Visible = w.now()
+		w.placeTask(t, n)
+	}
+	return done, nil
 }

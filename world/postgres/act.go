@@ -93,7 +93,7 @@ func (a *acting) do(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	facts := rules.Acted{Live: r.live, Owned: r.owner != 0, Blocked: r.blocked}
+	facts := rules.Acted{Live: r.live, Owned: r.owner != 0, Blocked: r.blocked, Delayed: r.live && !r.running && r.wake.After(a.w.now())}
 	if !r.live {
 		last, err := lastKnown(ctx, a.tx, r)
 		if err == nil {

@@ -1,7 +1,8 @@
 package postgres
 
 // Attempts of queued steps: how they begin and end. The row of a task is the durable start of the attempt that runs. Its history is text, a JSON array of
-// events; it changes only with what the row counts (attempt, failures, abandoned), so these three name one version of it.
+// events; it changes only with what the row counts (attempt, failures, abandoned), so these three name one version of it: but for a wake, which
+// is written only where no worker may take the task.
 
 import (
 	"context"
@@ -21,6 +22,7 @@ var (
 	findTask  = load("find_task")
 	retryTask = load("retry_task")
 	noteTask  = load("note_task")
+	wakeTask  = load("wake_task")
 )
 
 // taskSeen is a version of a task.
@@ -91,7 +93,7 @@ func (t *taking) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, got 
 
 // taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
 func (w *World) taskEnd(ctx context.Context, d *world.Delivery) (done world.Delivered, err error) {
-	if d.RetryAt.IsZero() {
+	if d.RetryAt.IsZero() && !d.WakesTask() {
 		if done, ended, err := w.endTask(ctx, d); err != nil || ended {
 			return done, err
 		}
@@ -149,6 +151,7 @@ type taskFound struct {
 	found       bool
 	worker      *string // who holds it
 	history     []world.Event
+	visible     time.Time // zero: a worker may take it by now
 }
 
 // retryTask ends an attempt that another follows, or notes that one was given up. Not ok: the task has changed meanwhile.
@@ -162,6 +165,9 @@ func (w *World) retryTask(ctx context.Context, d *world.Delivery) (done world.De
 		return done, false, fmt.Errorf("run %s: %w", k.Run, world.ErrNotFound)
 	case !t.live:
 		return done, false, fmt.Errorf("run %s: %w", k.Run, world.ErrTerminal)
+	}
+	if d.WakesTask() {
+		return w.wakeTask(ctx, d, &t)
 	}
 	held := t.found && textOf(t.worker) == d.Worker && d.Worker != "" && int(t.seen.attempt) == k.Attempt && !d.RetryAt.IsZero()
 	late := t.found && !held && d.GivesUp(&world.Task{Attempt: int(t.seen.attempt), Worker: textOf(t.worker), History: t.history})
@@ -192,19 +198,51 @@ func (w *World) retryTask(ctx context.Context, d *world.Delivery) (done world.De
 	return world.Delivered{Run: k.Run, Owner: textOf(t.owner)}, true, nil
 }
 
+// wakeTask makes a task visible that waits for its next attempt. Not ok: the task has changed meanwhile.
+func (w *World) wakeTask(ctx context.Context, d *world.Delivery, t *taskFound) (done world.Delivered, ok bool, err error) {
+	done = world.Delivered{Run: d.Task.Run, Owner: textOf(t.owner), Duplicate: true}
+	if !t.found || !d.WakesNow(&world.Task{Attempt: int(t.seen.attempt), Worker: textOf(t.worker), Visible: t.visible}, time.Time{}) {
+		return done, true, nil
+	}
+	text, err := json.Marshal(world.RememberAttempt(t.history, d.Events[0], int(t.seen.attempt)))
+	if err != nil {
+		return done, false, fmt.Errorf("run %s: task %s: %w", d.Task.Run, d.Task.Step, err)
+	}
+	changed := false
+	err = w.batch(ctx, func(q *pgx.Batch) {
+		q.Queue(w.sql(setPatience))
+		q.Queue(w.sql(wakeTask), t.seen.key, t.seen.attempt, t.seen.failures, t.seen.abandoned, string(text)).Exec(func(tag pgconn.CommandTag) error {
+			changed = tag.RowsAffected() == 1
+			return nil
+		})
+	})
+	if err != nil {
+		return done, false, err
+	}
+	if !changed { // taken, or due, meanwhile
+		return done, false, nil
+	}
+	w.counters.deliveries.Add(1)
+	w.tell(world.Notice{Kind: world.NoticeWork, Run: d.Task.Run})
+	done.Duplicate = false
+	return done, true, nil
+}
+
 func (w *World) findTask(ctx context.Context, k *world.TaskKey) (t taskFound, err error) {
 	err = w.read(ctx, findTask, func(row pgx.Rows) error {
 		t = taskFound{known: true}
 		var key *int64
 		var attempt, failures, abandoned *int32
 		var history *string
-		if err := row.Scan(&t.live, &t.owner, &key, &t.worker, &attempt, &failures, &abandoned, &history); err != nil {
+		var visible *time.Time
+		if err := row.Scan(&t.live, &t.owner, &key, &t.worker, &attempt, &failures, &abandoned, &history, &visible); err != nil {
 			return err
 		}
 		if t.found = key != nil; !t.found {
 			return nil
 		}
 		t.seen = taskSeen{key: *key, step: k.Step, attempt: *attempt, failures: *failures, abandoned: *abandoned}
+		t.visible = at(visible)
 		t.history, _ = readHistory(textOf(history)) // one that cannot be read begins anew
 		return nil
 	}, k.Run, k.Step)

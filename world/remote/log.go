@@ -71,13 +71,14 @@ func (w *World) settle(id [16]byte, err error) (doubt bool) {
 	return true
 }
 
-// Deliver sends to a run's inbox, or ends an attempt of a task; see [world.Log]. What has a delivery ID is sent again where the answer was lost.
+// Deliver sends to a run's inbox, or ends an attempt of a task; see [world.Log]. What has a delivery ID is sent again where the answer was lost, and so is the
+// wake of a task.
 func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
 	if err := world.CheckDelivery(d); err != nil {
 		return world.Delivered{}, err
 	}
 	var out wire.Delivered
-	err := w.ask(ctx, manner{twice: d.ID != "" && d.Task == nil, once: d.ID == "" && d.Task == nil}, "deliver", wire.OfDelivery(d), &out)
+	err := w.ask(ctx, manner{twice: d.ID != "" && d.Task == nil || d.WakesTask(), once: d.ID == "" && d.Task == nil}, "deliver", wire.OfDelivery(d), &out)
 	return out.World(), err
 }
 

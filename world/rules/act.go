@@ -16,6 +16,7 @@ type Acted struct {
 	Owned   bool            // by a worker
 	Paused  bool            // as its log says
 	Blocked bool
+	Delayed bool // it has not begun, and is due later
 	Waits   bool // a pause or a resumption waits in its inbox. It counts, and need be known, only where [Acted.Queues] says so
 }
 
@@ -26,7 +27,7 @@ func (r Acted) Queues(d *world.Delivery) bool {
 
 // Deed is what an act comes to. The zero value: it says nothing new, and is accepted.
 type Deed struct {
-	Retry  bool // the run, which is blocked, is due at once, and its tries count anew; beside what follows
+	Retry  bool // the run, which is blocked or delayed, is due at once, and its tries count anew; beside what follows
 	Post   bool // it goes to the inbox
 	Ends   bool // and ends the pause of a run that nobody owns: it makes that runnable
 	Append bool // it is appended to the log
@@ -44,7 +45,7 @@ func Act(d *world.Delivery, r Acted) (deed Deed, err error) {
 		return Deed{Append: true}, nil
 	}
 	resumes := act == world.RunResumed
-	deed.Retry = resumes && r.Blocked && !r.Owned && !(d.Wakes() && r.Paused)
+	deed.Retry = resumes && r.Blocked && !r.Owned && !(d.Wakes() && r.Paused) || d.Wakes() && r.Delayed && !r.Blocked && !r.Owned
 	switch {
 	case d.Wakes():
 	case r.Owned || r.Waits:

@@ -105,7 +105,7 @@ func (g *group) follow(r *run, events []world.Event, q *queued) (err error) {
 			q.paused = paused
 		}
 		switch e.Type {
-		case world.StepStarted, world.StepCompleted, world.StepCreated, world.StepFailed, world.StepRetrying,
+		case world.StepStarted, world.StepCompleted, world.StepCreated, world.StepFailed, world.StepRetrying, world.StepWoken,
 			world.WaitCreated, world.WaitCompleted, world.SignalReceived, world.HookReceived, world.HookConflict,
 			world.RunCreated, world.RunCompleted, world.RunFailed, world.RunCancelled,
 			world.RunPaused, world.RunResumed, world.CancelRequested:

@@ -125,7 +125,7 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		defer func() { r.live = false }() // there is no queue row, whatever comes of it
 	}
 	k := keyOf(d)
-	facts := rules.Acted{Live: r.live, Owned: r.owner != 0, Blocked: r.blocked}
+	facts := rules.Acted{Live: r.live, Owned: r.owner != 0, Blocked: r.blocked, Delayed: !r.running && r.wake.After(g.tx.now())}
 	if !r.live {
 		if done, err = g.delivered.again(r, d, k); err != nil || done.Duplicate {
 			return done, err

@@ -18,6 +18,7 @@ var (
 	deleteTask     = load("delete_task")
 	retryTask      = load("retry_task")
 	noteTask       = load("note_task")
+	wakeTask       = load("wake_task")
 )
 
 // tasks are steps that any worker may do.
@@ -35,11 +36,13 @@ type task struct {
 	attempt, failures int
 	abandoned         int
 	history           []byte
+	visible           time.Time
 }
 
 func (tk *tasks) find(r *run, step string) (t task, found bool, err error) {
 	found, err = tk.tx.one(findTask, func(row row) error {
-		t = task{key: row.int(0), worker: row.int(1), attempt: int(row.int(2)), failures: int(row.int(3)), history: row.bytes(4), abandoned: int(row.int(5))}
+		t = task{key: row.int(0), worker: row.int(1), attempt: int(row.int(2)), failures: int(row.int(3)), history: row.bytes(4), abandoned: int(row.int(5)),
+			visible: row.time(6)}
 		return nil
 	}, r.key, step)
 	return t, found, err
@@ -151,6 +154,12 @@ func (tk *tasks) retry(r *run, t *task, at time.Time, history string) error {
 	return tk.tx.exec(retryTask, t.key, at.UnixMicro(), int64(t.failures), history, int64(t.abandoned))
 }
 
+// wake has a task visible that waits for its next attempt.
+func (tk *tasks) wake(r *run, t *task, history string) error {
+	tk.tx.notice(world.NoticeWork, r.id)
+	return tk.tx.exec(wakeTask, t.key, tk.tx.now().UnixMicro(), history)
+}
+
 // note keeps what became of an attempt that nobody holds any more.
 func (tk *tasks) note(t *task, history string) error { return tk.tx.exec(noteTask, t.key, history) }
 
@@ -169,6 +178,18 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 	t, found, err := g.tasks.find(r, k.Step)
 	if err != nil {
 		return done, err
+	}
+	if d.WakesTask() {
+		done = world.Delivered{Run: r.id, Owner: g.workers.id(r.owner), Duplicate: !found || !d.WakesNow(t.shown(), g.tx.now())}
+		if done.Duplicate {
+			return done, nil
+		}
+		history, err := remember(t.history, d.Events[0], t.attempt)
+		if err != nil {
+			return done, fmt.Errorf("run %s: task %s: %w", r.id, k.Step, err)
+		}
+		g.tx.count().deliveries++
+		return done, g.tasks.wake(r, &t, history)
 	}
 	late := false
 	if found {
@@ -220,11 +241,18 @@ func (t *task) givenUp(d *world.Delivery) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	as := world.Task{Attempt: t.attempt, History: history}
+	as := t.shown()
+	as.History = history
+	return d.GivesUp(as), nil
+}
+
+// shown is the task without its history.
+func (t *task) shown() *world.Task {
+	as := &world.Task{Attempt: t.attempt, Visible: t.visible}
 	if t.worker != 0 {
 		as.Worker = "somebody" // who it is does not count here
 	}
-	return d.GivesUp(&as), nil
+	return as
 }
 
 // remember adds to the history of a task, a JSON array of events. One that cannot be read begins anew.

@@ -59,11 +59,7 @@ var acts = []check{
 	}},
 	{"a blocked run that is woken or resumed is tried at once", "nobody's: due now and its tries count anew; a wake ends no pause; nothing is in the log but a resumption", func(r *rig) {
 		k := r.worker("greet")
-		wake := func(run string) {
-			d := act(run, "", world.RunResumed)
-			d.Events[0].Outcome = world.OutcomeWoken
-			r.deliver(d)
-		}
+		wake := func(run string) { r.deliver(wakes(run)) }
 		blocked := func() string {
 			s := k.bear("greet")
 			s.release(world.Release{
@@ -104,6 +100,30 @@ var acts = []check{
 		sound.release(world.Release{WakeAt: world.Now().Add(time.Hour)})
 		r.unchanged(sound.run, func() { wake(sound.run) })
 		k.idle("what is not blocked sleeps on")
+	}},
+	{"a delayed run that is woken is due at once", "nobody's: due now; a pause holds it until it is resumed, and it has its turn then; nothing is in the log; one that has begun is not touched", func(r *rig) {
+		k := r.worker("greet")
+		later := func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) }
+		woken, paused, other := r.born("greet", later), r.born("greet", later), r.born("greet", later)
+		k.idle("they start later")
+		r.unchangedLog(woken, func() { r.deliver(wakes(woken)) })
+		s, got := k.get(woken)
+		r.same(got.Status, world.Pending, "status")
+		k.idle("the others were not woken")
+		r.unchangedLog(woken, func() { r.deliver(wakes(woken)) }) // it is owned
+		s.end()
+		_, err := r.w.Deliver(r.ctx, wakes(woken))
+		r.refused(err, world.ErrTerminal, "wake of a run that is over")
+		r.deliver(act(paused, "", world.RunPaused))
+		r.deliver(wakes(paused))
+		r.same(r.run(paused).Queue.Paused, true, "paused")
+		k.idle("it is paused")
+		r.deliver(act(paused, "", world.RunResumed))
+		k.get(paused)
+		k.idle("the other was not woken")
+		r.deliver(wakes(other))
+		r.deliver(wakes(other))
+		k.get(other)
 	}},
 	{"acts that say nothing new write nothing", "pausing twice, resuming twice, the same delivery twice: accepted, and nothing changes", func(r *rig) {
 		id := r.born("greet")
@@ -186,4 +206,11 @@ func (r *rig) unchangedLog(run string, f func()) {
 	before := r.events(run)
 	f()
 	r.same(r.events(run), before, "log of run "+run)
+}
+
+// wakes is the act of an operator who wakes a run.
+func wakes(run string) *world.Delivery {
+	d := act(run, "", world.RunResumed)
+	d.Events[0].Outcome = world.OutcomeWoken
+	return d
 }

@@ -535,6 +535,9 @@ func (p *pair) endTask() {
 			Error: &world.Error{Message: "again", Code: choose(p, "", world.CodeAbandoned)}}}
 	}
 	p.deliver(d)
+	if p.oneIn(3) {
+		p.deliver(wakesTask(t.Run, t.Step, t.Attempt))
+	}
 }
 
 func (p *pair) join() {

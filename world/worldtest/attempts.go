@@ -3,6 +3,7 @@
 package worldtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -43,6 +44,68 @@ var attempts = []check{
 			r.must(r.w.Leave(r.ctx, k.id), "leave")
 		}
 		r.same(len(s.mail()), 0, "mail: nothing has ended")
+	}},
+	{"a queued step that is woken is tried again at once", "one that waits for its next attempt, nobody's: visible now, its counts as they were, and its history tells; twice, of another attempt, held, due or gone: nothing happens", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet")
+		s.queueTask("step_1")
+		wake := func(attempt int) bool {
+			r.Helper()
+			done := r.deliver(wakesTask(s.run, "step_1", attempt))
+			r.same(done.Run, s.run, "run")
+			return !done.Duplicate
+		}
+		t := k.getTask()
+		r.same(wake(1), false, "woken while it is held")
+		r.deliver(k.retry(t, "MINE", world.Now().Add(time.Hour)))
+		k.idle("it waits for its next attempt")
+		r.same(wake(2), false, "woken as another attempt")
+		k.idle("it waits still")
+		r.unchangedLog(s.run, func() { r.same(wake(1), true, "woken") })
+		r.same(wake(1), false, "woken twice")
+		t = k.getTask()
+		if t.Attempt != 2 || t.Failures != 1 || t.Abandoned != 0 {
+			r.Fatalf("got %+v, want attempt 2, one failure", t)
+		}
+		r.same(historyOf(t), []string{"step_started 1", "step_retrying 1", "step_woken 1"}, "history")
+		r.same(t.History[2].By, "ann", "who woke it")
+		r.deliver(k.retry(t, "MINE", world.Now()))
+		r.same(wake(2), false, "woken when it is due")
+		t = k.getTask()
+		events := append(slices.Clone(t.History), k.taskEnd(t, nil).Events...)
+		end := k.taskEnd(t, json.RawMessage("1"))
+		end.Events = events
+		r.deliver(end)
+		r.same(len(s.mail()), 1, "mail: its end")
+		r.same(wake(3), false, "woken when it is over")
+		s.end()
+		_, err := r.w.Deliver(r.ctx, wakesTask(s.run, "step_1", 3))
+		r.refused(err, world.ErrTerminal, "wake of a task of a run that is over")
+		_, err = r.w.Deliver(r.ctx, wakesTask("wrun_none", "step_1", 1))
+		r.refused(err, world.ErrNotFound, "wake of a task of a run that is unknown")
+	}},
+	{"a wake of a step in place is mail", "a step_woken goes to the inbox, and makes the run runnable; the same again is known", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet")
+		s.append(
+			world.Event{Type: world.StepCreated, ID: "step_1", Kind: world.KindClosure, Name: "charge", Time: world.Now()},
+			world.Event{Type: world.StepStarted, ID: "step_1", Attempt: 1, Time: world.Now()},
+			world.Event{Type: world.StepRetrying, ID: "step_1", Attempt: 1, Time: world.Now(), RetryAt: world.Now().Add(time.Hour), Error: &world.Error{Message: "503"}})
+		s.release(world.Release{WakeAt: world.Now().Add(time.Hour)})
+		k.idle("it waits for its next attempt")
+		d := &world.Delivery{Run: s.run, ID: "wake:step_1:1", Events: []world.Event{{Type: world.StepWoken, ID: "step_1", Attempt: 1, By: "ann"}}}
+		r.deliver(d)
+		r.again(d, "the same wake")
+		again, got := k.get(s.run)
+		r.same(mailTypes(got.Mail), []world.EventType{world.StepWoken}, "mail")
+		again.takeMail(1, nil)
+		last := r.events(s.run)
+		e := last[len(last)-1]
+		if e.Type != world.StepWoken || e.ID != "step_1" || e.Attempt != 1 || e.By != "ann" || e.Delivery != "wake:step_1:1" {
+			r.Fatalf("got %+v, want the wake in the log", e)
+		}
+		_, err := r.w.Deliver(r.ctx, &world.Delivery{Run: s.run, Events: []world.Event{{Type: world.StepWoken, ID: "step_1"}}})
+		r.refused(err, world.ErrInvalid, "a wake that does not name the attempt")
 	}},
 	{"an older attempt is given up late", "a step_retrying with ABANDONED about one of the last ten attempts whose end is not known is kept and counted, and nothing else happens", func(r *rig) {
 		s := r.worker("greet").bear("greet")
@@ -199,4 +262,19 @@ func (r *rig) wholeAttempts(t world.Task, ended map[int]bool) {
 		}
 		r.same([2]int{starts[n], ends[n]}, [2]int{1, want}, fmt.Sprint("start and end of attempt ", n, " in the history of attempt ", t.Attempt))
 	}
+}
+
+// wakesTask is the wake of a queued step.
+func wakesTask(run, step string, attempt int) *world.Delivery {
+	return &world.Delivery{
+		Task:   &world.TaskKey{Run: run, Step: step, Attempt: attempt},
+		Events: []world.Event{{Type: world.StepWoken, ID: step, Attempt: attempt, By: "ann", Time: world.Now()}},
+	}
+}
+
+func historyOf(t world.Task) (is []string) {
+	for _, e := range t.History {
+		is = append(is, fmt.Sprint(e.Type, " ", e.Attempt))
+	}
+	return is
 }

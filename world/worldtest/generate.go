@@ -176,6 +176,8 @@ func (h *history) step(s *world.Step) world.Event {
 	e := world.Event{ID: s.ID, Attempt: s.Attempts}
 	choice := rapid.IntRange(0, 3).Draw(h.t, "what of the step")
 	switch {
+	case choice == 3 && s.Status == world.StepPending && !s.RetryAt.IsZero():
+		e.Type, e.By = world.StepWoken, "ann"
 	case choice == 0:
 		e.Type, e.Payload, e.OccurredAt = world.StepCompleted, h.payload(), h.maybe(h.now)
 		if rapid.Bool().Draw(h.t, "through the inbox") {

@@ -1,0 +1,259 @@
+package stepwell
+
+// What operators do to runs that wait for a time: they end the waiting.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Waking is a kind of waiting for a time, which [App.Wake] ends.
+type Waking string
+
+// What a run may wait for that is nothing but time.
+const (
+	WakeRetries Waking = "retries" // the next attempt of a step that failed, in place or queued; and the next try of a blocked run
+	WakeStarts  Waking = "starts"  // the start of a run that was started with a delay
+	WakeSleeps  Waking = "sleeps"  // the sleeps and timers of its code
+)
+
+// Woken is what [App.Wake] has ended of one run.
+type Woken struct {
+	Retries int `json:"retries"` // delays before the next attempt of a step
+	Starts  int `json:"starts"`
+	Sleeps  int `json:"sleeps"`
+
+	Tried bool `json:"tried,omitempty"` // it was blocked, and is tried again
+}
+
+// Total is how many delays were ended.
+func (w Woken) Total() int { return w.Retries + w.Starts + w.Sleeps }
+
+// String says what was ended, as in "2 retry delays and 1 sleep".
+func (w Woken) String() string {
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, human.Count(n, what))
+		}
+	}
+	add(w.Retries, "retry delay")
+	add(w.Starts, "start delay")
+	add(w.Sleeps, "sleep")
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// wakes says which delays are to end.
+type wakes struct{ retries, starts, sleeps bool }
+
+func wakesOf(ends []Waking) (w wakes, err error) {
+	for _, d := range ends {
+		switch d {
+		case WakeRetries:
+			w.retries = true
+		case WakeStarts:
+			w.starts = true
+		case WakeSleeps:
+			w.sleeps = true
+		default:
+			return w, fmt.Errorf("%w: %.40q is nothing that a wake ends: there are %s, %s and %s", ErrInvalid, string(d), WakeRetries, WakeStarts, WakeSleeps)
+		}
+	}
+	if len(ends) == 0 {
+		w = wakes{retries: true, sleeps: true}
+	}
+	return w, nil
+}
+
+// Wake ends what a run waits for that is nothing but time, and returns what there was:
+//
+//   - [WakeRetries]: the next attempt of each step that failed and is to be tried again later begins now, of those that run in place, of
+//     undo functions, and of queued ones (a thousand of a run at once). The count of attempts and the policy stay as they are: where
+//     that attempt fails too, the delay behind it is what it would have been. A blocked run that is not paused is tried again, as if
+//     for the first time, also where its log cannot be read.
+//   - [WakeStarts]: a run that was started with a delay begins now.
+//   - [WakeSleeps]: each sleep and timer ends, as woken.
+//
+// Without a choice it ends retry delays and sleeps: a run that is to begin later begins early only where that is asked for. Waits for events, hooks
+// and other runs are not touched, and an attempt that runs is not disturbed. What was asked for is durable: a paused run heeds it when it is resumed. A run that is over
+// is [ErrTerminal].
+func (a *App) Wake(ctx context.Context, run string, ends ...Waking) (Woken, error) {
+	which, err := wakesOf(ends)
+	var woken Woken
+	if err == nil {
+		woken, err = a.wake(ctx, run, which)
+	}
+	if err != nil {
+		return Woken{}, fmt.Errorf("wake run %s: %w", run, err)
+	}
+	return woken, nil
+}
+
+func (a *App) wake(ctx context.Context, run string, which wakes) (woken Woken, err error) {
+	if which.retries || which.sleeps {
+		open, err := a.delays(ctx, run, which)
+		switch {
+		case which.retries && (errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat)):
+			return a.wakeUnread(ctx, run, err)
+		case err != nil:
+			return woken, err
+		}
+		for _, e := range open {
+			if err := a.deliverAs(ctx, &world.Delivery{Run: run, ID: wakeID(&e), Events: []world.Event{e}}, nil); err != nil {
+				return woken, err
+			}
+			if e.Type == world.StepWoken {
+				woken.Retries++
+			} else {
+				woken.Sleeps++
+			}
+		}
+	}
+	if which.retries {
+		n, err := a.wakeTasks(ctx, run)
+		if woken.Retries += n; err != nil {
+			return woken, err
+		}
+	}
+	if which.retries || which.starts {
+		err = a.wakeRow(ctx, run, which, &woken)
+		if errors.Is(err, ErrTerminal) && (which.retries || which.sleeps) { // it ended just now
+			err = nil
+		}
+	}
+	return woken, err
+}
+
+// wakeReads are the events that tell which sleeps are open, and which steps wait for their next attempt. What has a step's result is not among them:
+// it follows a start.
+var wakeReads = []world.EventType{
+	world.WaitCreated, world.WaitCompleted, world.StepRetrying, world.StepWoken, world.StepStarted, world.StepFailed,
+	world.RunContinued, world.RunCompleted, world.RunFailed, world.RunCancelled,
+}
+
+// delays are the events that end what a log says to be waited for, in the order in which that began. What is due and has not been noticed is among
+// them: what is due the world's clock says, which is not this one's.
+func (a *App) delays(ctx context.Context, run string, which wakes) ([]world.Event, error) {
+	type delay struct {
+		since int64
+		ends  world.Event
+	}
+	now, by := world.Now(), a.by(ctx)
+	open, begun := map[string]delay{}, map[string]int{} // begun: attempts
+	for e, err := range a.Events(ctx, run, EventFilter{Types: wakeReads}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case e.Type.Terminal():
+			return nil, ErrTerminal
+		case e.Type == world.RunContinued: // what was open is over
+			clear(open)
+		case e.Type == world.WaitCreated && e.Kind == world.KindSleep && which.sleeps:
+			open[e.ID] = delay{e.Seq, world.Event{Type: world.WaitCompleted, ID: e.ID, Outcome: world.OutcomeWoken, OccurredAt: now}}
+		case e.Type == world.WaitCreated:
+		case e.Type != world.StepRetrying:
+			if delete(open, e.ID); e.Type == world.StepStarted {
+				begun[e.ID] = e.Attempt
+			}
+		case which.retries && e.Attempt >= begun[e.ID]: // else it tells of an attempt long ago
+			open[e.ID] = delay{e.Seq, world.Event{Type: world.StepWoken, ID: e.ID, Attempt: e.Attempt, By: by, OccurredAt: now}}
+		}
+	}
+	var ends []world.Event
+	for _, d := range slices.SortedFunc(maps.Values(open), func(a, b delay) int { return cmp.Compare(a.since, b.since) }) {
+		ends = append(ends, d.ends)
+	}
+	return ends, nil
+}
+
+// wakeID is the delivery's: a sleep ends once, and so does the delay behind an attempt.
+func wakeID(e *world.Event) string {
+	if e.Type == world.StepWoken {
+		return fmt.Sprintf("wake:%s:%d", e.ID, e.Attempt)
+	}
+	return "wake:" + e.ID
+}
+
+// wakeTasks ends the delays of a run's queued steps.
+func (a *App) wakeTasks(ctx context.Context, run string) (n int, err error) {
+	if a.able.TaskReader == nil {
+		return 0, nil
+	}
+	tasks, err := a.able.TaskReader.Tasks(ctx, run)
+	if err != nil {
+		return 0, fmt.Errorf("queued steps: %w", err)
+	}
+	now := world.Now()
+	for i := range tasks {
+		t := &tasks[i]
+		if t.Worker != "" || t.Attempt == 0 {
+			continue
+		}
+		d := &world.Delivery{
+			Run:    run,
+			Task:   &world.TaskKey{Run: run, Step: t.Step, Attempt: t.Attempt},
+			Events: []world.Event{{Type: world.StepWoken, ID: t.Step, Attempt: t.Attempt, By: a.by(ctx), OccurredAt: now, Time: now}},
+		}
+		done, err := a.deliverOnce(ctx, d)
+		switch {
+		case errors.Is(err, ErrTerminal), errors.Is(err, ErrNotFound): // it ended just now
+			return n, nil
+		case err != nil:
+			return n, err
+		case !done.Duplicate:
+			n++
+		}
+	}
+	return n, nil
+}
+
+// wakeRow has a run due at once that is blocked, or whose start is delayed.
+func (a *App) wakeRow(ctx context.Context, run string, which wakes, woken *Woken) error {
+	row, err := a.world.Run(ctx, run)
+	switch {
+	case err != nil:
+		return err
+	case row.Queue == nil:
+		if row.Status.Terminal() {
+			return ErrTerminal
+		}
+		return nil
+	}
+	blocked := which.retries && row.Queue.Blocked != nil
+	delayed := which.starts && row.Queue.Blocked == nil && row.Queue.Owner == "" && row.Status == world.Pending && row.Queue.WakeAt.After(time.Now())
+	if !blocked && !delayed {
+		return nil
+	}
+	act := world.Event{Type: world.RunResumed, By: a.by(ctx), Outcome: world.OutcomeWoken}
+	if err := a.deliverAs(ctx, &world.Delivery{Run: run, Act: true, Events: []world.Event{act}}, nil); err != nil {
+		return err
+	}
+	if woken.Tried = blocked && !row.Queue.Paused; delayed {
+		woken.Starts++
+	}
+	return nil
+}
+
+// wakeUnread wakes a run whose log cannot be read: if that blocks it already, it is tried again, as its rows may be back.
+func (a *App) wakeUnread(ctx context.Context, run string, why error) (woken Woken, err error) {
+	row, err := a.world.Run(ctx, run)
+	if err == nil && (row.Queue == nil || row.Queue.Blocked == nil) {
+		err = why
+	}
+	if err == nil {
+		err = a.wakeRow(ctx, run, wakes{retries: true}, &woken)
+	}
+	return woken, err
+}
