@@ -103,7 +103,7 @@ func ExampleActingFor() {
 	// paused ann
 }
 
-// Sleeps end now.
+// Sleeps end now; after an outage it would be [stepwell.WakeRetries].
 func ExampleApp_Wake() {
 	bear := nap("bear")
 	app, stop := exampleApp(bear)
@@ -111,7 +111,7 @@ func ExampleApp_Wake() {
 	ctx := context.Background()
 	run, _ := bear.Start(ctx, app, "the bear")
 	waitsFor(app, run.ID(), stepwell.WhySleep)
-	fmt.Println(app.Wake(ctx, run.ID()))
+	fmt.Println(app.Wake(ctx, run.ID(), stepwell.WakeSleeps))
 	fmt.Println(run.Result(ctx))
 	// Output:
 	// 1 sleep <nil>

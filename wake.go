@@ -9,56 +9,22 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
-// Waking is a kind of waiting for a time, which [App.Wake] ends.
-type Waking string
-
-// What a run may wait for that is nothing but time.
+// What [App.Wake] ends.
 const (
-	WakeRetries Waking = "retries" // the next attempt of a step that failed, in place or queued; and the next try of a blocked run
-	WakeStarts  Waking = "starts"  // the start of a run that was started with a delay
-	WakeSleeps  Waking = "sleeps"  // the sleeps and timers of its code
+	WakeRetries = world.WakeRetries // the next attempt of a step that failed, in place or queued; and the next try of a blocked run
+	WakeStarts  = world.WakeStarts  // the start of a run that was started with a delay
+	WakeSleeps  = world.WakeSleeps  // the sleeps and timers of its code
 )
-
-// Woken is what [App.Wake] has ended of one run.
-type Woken struct {
-	Retries int `json:"retries"` // delays before the next attempt of a step
-	Starts  int `json:"starts"`
-	Sleeps  int `json:"sleeps"`
-
-	Tried bool `json:"tried,omitempty"` // it was blocked, and is tried again
-}
-
-// Total is how many delays were ended.
-func (w Woken) Total() int { return w.Retries + w.Starts + w.Sleeps }
-
-// String says what was ended, as in "2 retry delays and 1 sleep".
-func (w Woken) String() string {
-	var parts []string
-	add := func(n int, what string) {
-		if n > 0 {
-			parts = append(parts, human.Count(n, what))
-		}
-	}
-	add(w.Retries, "retry delay")
-	add(w.Starts, "start delay")
-	add(w.Sleeps, "sleep")
-	if len(parts) == 0 {
-		return "nothing"
-	}
-	return strings.Join(parts, " and ")
-}
 
 // wakes says which delays are to end.
 type wakes struct{ retries, starts, sleeps bool }
 
-func wakesOf(ends []Waking) (w wakes, err error) {
+func wakesOf(ends []world.Waking) (w wakes, err error) {
 	for _, d := range ends {
 		switch d {
 		case WakeRetries:
@@ -89,19 +55,19 @@ func wakesOf(ends []Waking) (w wakes, err error) {
 // Without a choice it ends retry delays and sleeps: a run that is to begin later begins early only where that is asked for. Waits for events, hooks
 // and other runs are not touched, and an attempt that runs is not disturbed. What was asked for is durable: a paused run heeds it when it is resumed. A run that is over
 // is [ErrTerminal].
-func (a *App) Wake(ctx context.Context, run string, ends ...Waking) (Woken, error) {
+func (a *App) Wake(ctx context.Context, run string, ends ...world.Waking) (world.Woken, error) {
 	which, err := wakesOf(ends)
-	var woken Woken
+	var woken world.Woken
 	if err == nil {
 		woken, err = a.wake(ctx, run, which)
 	}
 	if err != nil {
-		return Woken{}, fmt.Errorf("wake run %s: %w", run, err)
+		return world.Woken{}, fmt.Errorf("wake run %s: %w", run, err)
 	}
 	return woken, nil
 }
 
-func (a *App) wake(ctx context.Context, run string, which wakes) (woken Woken, err error) {
+func (a *App) wake(ctx context.Context, run string, which wakes) (woken world.Woken, err error) {
 	if which.retries || which.sleeps {
 		open, err := a.delays(ctx, run, which)
 		switch {
@@ -220,7 +186,7 @@ func (a *App) wakeTasks(ctx context.Context, run string) (n int, err error) {
 }
 
 // wakeRow has a run due at once that is blocked, or whose start is delayed.
-func (a *App) wakeRow(ctx context.Context, run string, which wakes, woken *Woken) error {
+func (a *App) wakeRow(ctx context.Context, run string, which wakes, woken *world.Woken) error {
 	row, err := a.world.Run(ctx, run)
 	switch {
 	case err != nil:
@@ -247,7 +213,7 @@ func (a *App) wakeRow(ctx context.Context, run string, which wakes, woken *Woken
 }
 
 // wakeUnread wakes a run whose log cannot be read: if that blocks it already, it is tried again, as its rows may be back.
-func (a *App) wakeUnread(ctx context.Context, run string, why error) (woken Woken, err error) {
+func (a *App) wakeUnread(ctx context.Context, run string, why error) (woken world.Woken, err error) {
 	row, err := a.world.Run(ctx, run)
 	if err == nil && (row.Queue == nil || row.Queue.Blocked == nil) {
 		err = why

@@ -27,6 +27,7 @@ var (
 	}
 	readTypes = map[string]reflect.Type{
 		"Bulk": reflect.TypeFor[bulk](), "Empty": reflect.TypeFor[struct{}](), "Fork": reflect.TypeFor[fork](), "Reason": reflect.TypeFor[reason](), "Restart": reflect.TypeFor[restart](),
+		"Wake":     reflect.TypeFor[wake](),
 		"StartRun": reflect.TypeFor[start](),
 	}
 )

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/world"
 )
 
 func operateRoutes() []route {
@@ -77,7 +78,7 @@ type wake struct {
 	Sleeps  bool `json:"sleeps"`
 }
 
-func (b *wake) what() []stepwell.Waking { return operate.Waking(b.Retries, b.Starts, b.Sleeps) }
+func (b *wake) what() []world.Waking { return operate.Waking(b.Retries, b.Starts, b.Sleeps) }
 
 // woken says how many delays were ended, and of which kind.
 type woken struct {

@@ -100,7 +100,7 @@ func TestWakeOverTheWire(t *testing.T) {
 		a := r.send("GET", "/v1/workflows/till/runs/t/steps", "", as(viewerSecret)...)
 		return a.get("steps.0.retryAt") != nil && a.get("steps.1.retryAt") != nil
 	})
-	tasks, err := r.world.(world.TaskReader).Tasks(t.Context(), "t")
+	tasks, err := world.AbilitiesOf(r.world).TaskReader.Tasks(t.Context(), "t")
 	if err != nil || len(tasks) != 1 {
 		t.Fatalf("tasks: %+v, %v", tasks, err)
 	}
@@ -119,7 +119,7 @@ func TestWakeOverTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	back.Store(true)
-	if n, err := app.Wake(t.Context(), "t", stepwell.WakeRetries); n != (stepwell.Woken{Retries: 2}) || err != nil {
+	if n, err := app.Wake(t.Context(), "t", stepwell.WakeRetries); n != (world.Woken{Retries: 2}) || err != nil {
 		t.Fatalf("Wake = %+v, %v; want 2 retries", n, err)
 	}
 	r.until("the end", func() bool {

@@ -57,6 +57,7 @@
 // The API of package stepwell shows these types, and none else.
 //
 //   - What they open, and the transactions that they share: [World], [Tx].
+//   - What an operator ends that is nothing but time: [Waking], and what was ended: [Woken].
 //   - A run as it is read: [Status], [Error], [Parent], [Origin], [QueueRow] (what the queue knows of it), [Block],
 //     [AttemptError], [Late], [Aside]; its log, [Event] by [EventType], and its story, [Journal].
 //   - What is listed beside runs: [HookRow], [StreamRow], [WorkerRow].

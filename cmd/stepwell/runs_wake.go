@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
@@ -38,7 +37,7 @@ func (f *wakeFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.sleeps, "sleeps", false, "end sleeps and timers")
 }
 
-func (f *wakeFlags) what() []stepwell.Waking { return operate.Waking(f.retries, f.starts, f.sleeps) }
+func (f *wakeFlags) what() []world.Waking { return operate.Waking(f.retries, f.starts, f.sleeps) }
 
 // triedAgain says that a blocked run is tried again, and what else can be done where that does not help by itself.
 func (c *cli) triedAgain(run string, b *world.Block) string {

@@ -72,10 +72,10 @@ func TestWakeEndsRetryDelays(t *testing.T) {
 		app := r.begin(wf, b.queued)
 		run := start(r, app, wf, 0)
 		until(r, "both to fail", func() bool { return b.calls.Load() == 2 && r.free(run.ID()) })
-		if n, err := app.Wake(r.ctx, run.ID(), stepwell.WakeStarts); n != (stepwell.Woken{}) || err != nil {
+		if n, err := app.Wake(r.ctx, run.ID(), stepwell.WakeStarts); n != (world.Woken{}) || err != nil {
 			r.Errorf("Wake of its start = %+v, %v; want nothing, it has begun", n, err)
 		}
-		wake := func(want stepwell.Woken, what ...stepwell.Waking) {
+		wake := func(want world.Woken, what ...world.Waking) {
 			r.Helper()
 			if n, err := r.client().Wake(stepwell.ActingFor(r.ctx, "ann"), run.ID(), what...); n != want || err != nil {
 				r.dump(run.ID())
@@ -85,17 +85,17 @@ func TestWakeEndsRetryDelays(t *testing.T) {
 		if !eventQueued(r, run.ID()) {
 			r.Fatal("no step was queued")
 		}
-		wake(stepwell.Woken{Retries: 2}, stepwell.WakeRetries)
+		wake(world.Woken{Retries: 2}, stepwell.WakeRetries)
 		until(r, "both to fail again", func() bool { return b.calls.Load() == 4 && r.free(run.ID()) })
 		r.pass(10 * time.Minute)
 		if n := b.calls.Load(); n != 4 {
 			r.Errorf("%d attempts, want 4: an hour is between them still", n)
 		}
 		b.back.Store(true)
-		wake(stepwell.Woken{Retries: 2}, stepwell.WakeRetries)
+		wake(world.Woken{Retries: 2}, stepwell.WakeRetries)
 		until(r, "both to succeed", func() bool { return r.count(run.ID(), world.StepCompleted, "") == 2 })
-		wake(stepwell.Woken{}, stepwell.WakeRetries)
-		wake(stepwell.Woken{Sleeps: 1})
+		wake(world.Woken{}, stepwell.WakeRetries)
+		wake(world.Woken{Sleeps: 1})
 		want(r, run, []string{"place", "queue"})
 		var got []string
 		for _, e := range r.events(run.ID(), world.StepStarted, world.StepRetrying, world.StepWoken) {
@@ -136,7 +136,7 @@ func TestWakeOfANearRetry(t *testing.T) {
 		app := r.begin(wf)
 		run := start(r, app, wf, 0)
 		r.pass(time.Second)
-		if n, err := app.Wake(r.ctx, run.ID(), stepwell.WakeRetries); n != (stepwell.Woken{Retries: 1}) || err != nil {
+		if n, err := app.Wake(r.ctx, run.ID(), stepwell.WakeRetries); n != (world.Woken{Retries: 1}) || err != nil {
 			r.Fatalf("Wake = %+v, %v; want a retry", n, err)
 		}
 		want(r, run, 3)
@@ -160,10 +160,10 @@ func TestWakeBeginsDelayedStarts(t *testing.T) {
 			r.Fatal(err)
 		}
 		for _, run := range []string{soon.ID(), paused.ID()} {
-			if n, err := app.Wake(r.ctx, run); n != (stepwell.Woken{}) || err != nil {
+			if n, err := app.Wake(r.ctx, run); n != (world.Woken{}) || err != nil {
 				r.Errorf("Wake without a choice = %+v, %v; want nothing", n, err)
 			}
-			if n, err := app.Wake(r.ctx, run, stepwell.WakeStarts); n != (stepwell.Woken{Starts: 1}) || err != nil {
+			if n, err := app.Wake(r.ctx, run, stepwell.WakeStarts); n != (world.Woken{Starts: 1}) || err != nil {
 				r.Errorf("Wake = %+v, %v; want a start", n, err)
 			}
 		}
@@ -209,7 +209,7 @@ func TestWakeWhilePausedOrRunning(t *testing.T) {
 		if err := app.Pause(r.ctx, run.ID(), ""); err != nil {
 			r.Fatal(err)
 		}
-		if n, err := app.Wake(r.ctx, run.ID()); n != (stepwell.Woken{Retries: 1}) || err != nil {
+		if n, err := app.Wake(r.ctx, run.ID()); n != (world.Woken{Retries: 1}) || err != nil {
 			r.Errorf("Wake of a paused run = %+v, %v; want a retry", n, err)
 		}
 		r.pass(time.Minute)
@@ -225,7 +225,7 @@ func TestWakeWhilePausedOrRunning(t *testing.T) {
 		if _, err := r.world.Deliver(r.ctx, late); err != nil {
 			r.Fatal(err)
 		}
-		if n, err := app.Wake(r.ctx, run.ID()); n != (stepwell.Woken{}) || err != nil {
+		if n, err := app.Wake(r.ctx, run.ID()); n != (world.Woken{}) || err != nil {
 			r.Errorf("Wake while the attempt runs = %+v, %v; want nothing", n, err)
 		}
 		until(r, "the late wake to be read", func() bool { return r.get(run.ID()).Queue.Mail == 0 })
@@ -254,7 +254,7 @@ func TestWakeEndsTheDelayOfAnUndo(t *testing.T) {
 		run := start(r, app, wf, 0)
 		until(r, "the undo to fail", func() bool { return b.calls.Load() == 1 && r.free(run.ID()) })
 		b.back.Store(true)
-		if n, err := app.Wake(r.ctx, run.ID(), stepwell.WakeRetries); n != (stepwell.Woken{Retries: 1}) || err != nil {
+		if n, err := app.Wake(r.ctx, run.ID(), stepwell.WakeRetries); n != (world.Woken{Retries: 1}) || err != nil {
 			r.Errorf("Wake = %+v, %v; want a retry", n, err)
 		}
 		wantErr(r, run, world.Failed)
@@ -289,8 +289,8 @@ func TestWakeSurvivesDeaths(t *testing.T) {
 					}
 					cfg := stepwell.Config{Definitions: []stepwell.Definition{wf, b.queued}}
 					m := r.beginMortal(cfg, k, after)
-					var woken stepwell.Woken
-					wake := func(what ...stepwell.Waking) {
+					var woken world.Woken
+					wake := func(what ...world.Waking) {
 						n, err := client.Wake(r.ctx, run.ID(), what...)
 						if err != nil && !errors.Is(err, stepwell.ErrTerminal) {
 							r.Fatal(err)

@@ -40,8 +40,8 @@ type Words struct {
 	Reason   string // of a cancel or a pause, for the log
 	Event    string // of a signal, as are those below
 	Payload  json.RawMessage
-	Delivery string            // ID: repeated, each run gets it once
-	Wake     []stepwell.Waking // what a wake ends; none: see [stepwell.App.Wake]
+	Delivery string         // ID: repeated, each run gets it once
+	Wake     []world.Waking // what a wake ends; none: see [stepwell.App.Wake]
 }
 
 // Act is one thing that can be done to many runs.
@@ -62,10 +62,10 @@ func (a *Act) Means(w *Words) []world.Status {
 }
 
 // Waking is what a wake is told to end, of the choices that all doors have.
-func Waking(retries, starts, sleeps bool) (what []stepwell.Waking) {
+func Waking(retries, starts, sleeps bool) (what []world.Waking) {
 	for _, c := range []struct {
 		chosen bool
-		what   stepwell.Waking
+		what   world.Waking
 	}{{retries, stepwell.WakeRetries}, {starts, stepwell.WakeStarts}, {sleeps, stepwell.WakeSleeps}} {
 		if c.chosen {
 			what = append(what, c.what)

@@ -453,7 +453,7 @@ var actsOnRuns = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (run, 
 }
 
 // wakes is the act that ends delays.
-func wakes(what ...stepwell.Waking) func(u *UI, v *visit, info *stepwell.RunInfo) (run, did string, err error) {
+func wakes(what ...world.Waking) func(u *UI, v *visit, info *stepwell.RunInfo) (run, did string, err error) {
 	return func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
 		woken, err := u.app.Wake(v.Context(), info.ID, what...)
 		did := "nowake"

@@ -20,7 +20,7 @@ import (
 type bulkChoice struct {
 	Name, Label    string
 	Danger, Reason bool
-	Wake           []stepwell.Waking // what a wake ends
+	Wake           []world.Waking // what a wake ends
 }
 
 // act is what it does, by name.
@@ -33,9 +33,9 @@ func (c *bulkChoice) act() string {
 
 var bulkChoices = []bulkChoice{
 	{Name: "cancel", Label: "Cancel", Danger: true, Reason: true}, {Name: "pause", Label: "Pause", Reason: true}, {Name: "resume", Label: "Resume"},
-	{Name: "retries", Label: "Retry now (end retry delays)", Wake: []stepwell.Waking{stepwell.WakeRetries}},
-	{Name: "starts", Label: "Start now (end start delays)", Wake: []stepwell.Waking{stepwell.WakeStarts}},
-	{Name: "wake", Label: "Wake now (end sleeps)", Wake: []stepwell.Waking{stepwell.WakeSleeps}},
+	{Name: "retries", Label: "Retry now (end retry delays)", Wake: []world.Waking{stepwell.WakeRetries}},
+	{Name: "starts", Label: "Start now (end start delays)", Wake: []world.Waking{stepwell.WakeStarts}},
+	{Name: "wake", Label: "Wake now (end sleeps)", Wake: []world.Waking{stepwell.WakeSleeps}},
 	{Name: "retry", Label: "Retry (failed runs, in new ones)"},
 }
 
