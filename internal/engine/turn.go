@@ -189,8 +189,11 @@ func (s *session) handleMail(mail *world.Mail) {
 		if paused && e.Type == world.RunResumed {
 			s.resumed()
 		}
-		if e.Type == world.StepWoken {
-			s.retryNow(e.ID)
+		if e.Type == world.StepWoken { // an operator ended the delay before its next attempt
+			st := s.state.Step(e.ID) // a task of its own waits in the queue
+			if st != nil && !st.Queued && st.Status == world.StepPending && st.RetryAt.IsZero() && s.bodies[e.ID] == nil && !s.ready.has(e.ID) && !s.failure.some() {
+				s.ready.add(e.ID)
+			}
 		}
 		if err != nil {
 			s.e.dropped(s.run, &e, err)
@@ -201,13 +204,5 @@ func (s *session) handleMail(mail *world.Mail) {
 				return
 			}
 		}
-	}
-}
-
-// retryNow has the next attempt of a step begin whose delay an operator ended. A task of its own waits in the queue.
-func (s *session) retryNow(step string) {
-	st := s.state.Step(step)
-	if st != nil && !st.Queued && st.Status == world.StepPending && st.RetryAt.IsZero() && s.bodies[step] == nil && !s.ready.has(step) && !s.failure.some() {
-		s.ready.add(step)
 	}
 }

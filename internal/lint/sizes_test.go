@@ -20,7 +20,7 @@ var roomy = size{methods: 45, fields: 30}
 // large are the structs for which something else holds, by package and name. A number here may be made smaller. Who makes one larger
 // says why a part of the object cannot own what comes.
 var large = map[string]size{
-	".App":                      {methods: 70}, // what an application calls
+	".App":                      {methods: 74}, // what an application calls
 	".Why":                      {fields: 32},  // what there is to say of a run
 	"cmd/stepwell.cli":          {methods: 115},
 	"cmd/stepwell.eventPrinter": {methods: 116}, // a cli
@@ -31,9 +31,9 @@ var large = map[string]size{
 	"internal/replay.Machine":   {methods: 101, fields: 48},
 	"server.Server":             {methods: 107},
 	"server/ui.UI":              {methods: 58},
-	"world/memory.World":        {methods: 83},
+	"world/memory.World":        {methods: 84},
 	"world/memory.run":          {fields: 42},
-	"world/postgres.World":      {methods: 129}, // with what it takes to read, and housekeeping
+	"world/postgres.World":      {methods: 130}, // with what it takes to read, and housekeeping
 	"world/sqlite.World":        {methods: 57},
 	"world/sqlite.group":        {methods: 36, fields: 16}, // less than others: what it had is its parts' now
 }
