@@ -27,6 +27,10 @@ type Transactor interface {
 	// DeliverIn is [Log.Deliver] within tx, for mail and for the end of a task's attempt; acts are [ErrInvalid]. What was sent is seen by
 	// its run when tx is committed.
 	DeliverIn(ctx context.Context, tx Tx, d *Delivery) (Delivered, error)
+
+	// KeyIn is the ID of the key that a run is encrypted with, "" for one that is plain, as tx sees it: also of a run
+	// that was born in tx. The error is [ErrNotFound] where tx sees no such run; tx goes on then.
+	KeyIn(ctx context.Context, tx Tx, run string) (string, error)
 }
 
 type txKey struct{}

@@ -15,7 +15,7 @@ import (
 
 // Commit encrypts a commit and writes it.
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
-	sealed, err := w.sealCommit(ctx, c)
+	sealed, err := w.sealCommit(ctx, nil, c)
 	if err != nil {
 		return world.Committed{}, err
 	}
@@ -28,7 +28,7 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 
 // Outcome asks for the outcome of a commit. It is encrypted as when it was written: a world below may send it over a network to ask.
 func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
-	sealed, err := w.sealCommit(ctx, c)
+	sealed, err := w.sealCommit(ctx, nil, c)
 	if err != nil {
 		return world.Committed{}, err
 	}
@@ -46,8 +46,8 @@ func (w *World) openCommitted(run string, done world.Committed, err error) (worl
 	return done, err
 }
 
-// sealCommit encrypts a commit, which stays as it is. Births get the key of new runs.
-func (w *World) sealCommit(ctx context.Context, c *world.Commit) (*world.Commit, error) {
+// sealCommit encrypts a commit, in a transaction or, with nil, in none. It stays as it is. Births get the key of new runs.
+func (w *World) sealCommit(ctx context.Context, tx world.Tx, c *world.Commit) (*world.Commit, error) {
 	if err := world.CheckCommit(c); err != nil { // limits are of what was not encrypted
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (w *World) sealCommit(ctx context.Context, c *world.Commit) (*world.Commit,
 	var err error
 	key := w.ring.Primary()
 	if !c.Birth() {
-		key, err = w.keyFor(ctx, c)
+		key, err = w.keyFor(ctx, tx, c)
 	}
 	if err == nil && key != "" {
 		err = w.vet(ctx, key, c.Birth())
@@ -69,24 +69,24 @@ func (w *World) sealCommit(ctx context.Context, c *world.Commit) (*world.Commit,
 	if len(c.Births) > 0 {
 		out.Births = make([]*world.Commit, len(c.Births))
 		for i, child := range c.Births {
-			if out.Births[i], err = w.sealCommit(ctx, child); err != nil {
+			if out.Births[i], err = w.sealCommit(ctx, tx, child); err != nil {
 				return nil, err
 			}
 		}
 	}
-	out.Send, err = w.sealSent(ctx, c.Send)
+	out.Send, err = w.sealSent(ctx, tx, c.Send)
 	return &out, err
 }
 
 // sealSent encrypts what a commit sends to other runs. What cannot arrive is left to the world, which drops it.
-func (w *World) sealSent(ctx context.Context, send []world.Delivery) ([]world.Delivery, error) {
+func (w *World) sealSent(ctx context.Context, tx world.Tx, send []world.Delivery) ([]world.Delivery, error) {
 	var out []world.Delivery
 	for i := range send {
 		d := &send[i]
 		if !slices.ContainsFunc(d.Events, func(e world.Event) bool { return secret(&e) }) {
 			continue
 		}
-		sealed, err := w.sealDelivery(ctx, d)
+		sealed, err := w.sealDelivery(ctx, tx, d)
 		if errors.Is(err, world.ErrNotFound) {
 			continue
 		}
@@ -105,7 +105,7 @@ func (w *World) sealSent(ctx context.Context, send []world.Delivery) ([]world.De
 }
 
 // keyFor finds the key that a commit of an owner needs. What has nothing to encrypt needs none.
-func (w *World) keyFor(ctx context.Context, c *world.Commit) (string, error) {
+func (w *World) keyFor(ctx context.Context, tx world.Tx, c *world.Commit) (string, error) {
 	needs := len(c.Tasks)+len(c.Streams) > 0
 	for i := range c.Events {
 		needs = needs || secret(&c.Events[i])
@@ -114,7 +114,7 @@ func (w *World) keyFor(ctx context.Context, c *world.Commit) (string, error) {
 	if !needs && !blocked {
 		return "", nil
 	}
-	key, err := w.keyOf(ctx, c.Run, true)
+	key, err := w.keyOf(ctx, tx, c.Run, true)
 	if errors.Is(err, world.ErrNotFound) {
 		err = fmt.Errorf("%w: %w", world.ErrLeaseLost, err) // as the world would say
 	}
@@ -192,7 +192,7 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 	if err := world.CheckAppend(a); err != nil {
 		return world.Appended{}, err
 	}
-	key, err := w.keyOf(ctx, a.Run, true)
+	key, err := w.keyOf(ctx, nil, a.Run, true)
 	if errors.Is(err, world.ErrNotFound) {
 		err = fmt.Errorf("%w: %w", world.ErrLeaseLost, err)
 	}
@@ -214,14 +214,14 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 
 // Deliver encrypts a delivery for its run and sends it. Where the run's key is not there it is refused, with [world.ErrNoKey], and nothing is written.
 func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
-	sealed, err := w.sealDelivery(ctx, d)
+	sealed, err := w.sealDelivery(ctx, nil, d)
 	if err != nil {
 		return world.Delivered{}, err
 	}
 	return w.World.Deliver(ctx, sealed)
 }
 
-func (w *World) sealDelivery(ctx context.Context, d *world.Delivery) (*world.Delivery, error) {
+func (w *World) sealDelivery(ctx context.Context, tx world.Tx, d *world.Delivery) (*world.Delivery, error) {
 	if err := world.CheckDelivery(d); err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (w *World) sealDelivery(ctx context.Context, d *world.Delivery) (*world.Del
 			out.Events[0].ID, out.Of = rows[0].ID, d.Token
 		}
 	}
-	key, err := w.keyOf(ctx, run, owner)
+	key, err := w.keyOf(ctx, tx, run, owner)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (w *World) Begin(ctx context.Context) (world.Tx, error) { return w.able.Tra
 
 // CommitIn is Commit within a transaction.
 func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (world.Committed, error) {
-	sealed, err := w.sealCommit(ctx, c)
+	sealed, err := w.sealCommit(ctx, tx, c)
 	if err != nil {
 		return world.Committed{}, err
 	}
@@ -84,11 +84,16 @@ func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (wor
 
 // DeliverIn is Deliver within a transaction.
 func (w *World) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (world.Delivered, error) {
-	sealed, err := w.sealDelivery(ctx, d)
+	sealed, err := w.sealDelivery(ctx, tx, d)
 	if err != nil {
 		return world.Delivered{}, err
 	}
 	return w.able.Transactor.DeliverIn(ctx, tx, sealed)
+}
+
+// KeyIn tells how a run is encrypted, as a transaction sees it.
+func (w *World) KeyIn(ctx context.Context, tx world.Tx, run string) (string, error) {
+	return w.able.Transactor.KeyIn(ctx, tx, run)
 }
 
 // learn notes the key of a run.
@@ -108,8 +113,9 @@ func (w *World) learnLocked(run string, k known) {
 	w.young[run] = k
 }
 
-// keyOf finds the key of a run; "": it is plain. Its owner may believe what was read long ago.
-func (w *World) keyOf(ctx context.Context, run string, owner bool) (string, error) {
+// keyOf finds the key of a run; "": it is plain. Its owner may believe what was read long ago. In a transaction it is
+// read there: the run may have been born in it. That is not remembered, as it may be rolled back.
+func (w *World) keyOf(ctx context.Context, tx world.Tx, run string, owner bool) (string, error) {
 	w.mu.Lock()
 	k, ok := w.young[run]
 	if !ok {
@@ -121,6 +127,9 @@ func (w *World) keyOf(ctx context.Context, run string, owner bool) (string, erro
 	if ok && (owner || time.Since(k.at) < fresh) {
 		return k.key, nil
 	}
+	if tx != nil {
+		return w.KeyIn(ctx, tx, run)
+	}
 	row, err := w.World.Run(ctx, run)
 	if err != nil {
 		return "", err
@@ -131,7 +140,7 @@ func (w *World) keyOf(ctx context.Context, run string, owner bool) (string, erro
 
 // reachable is the key of a run that something is sent to in passing; one that is not there is none of the sender's business.
 func (w *World) reachable(ctx context.Context, run string) (string, error) {
-	key, err := w.keyOf(ctx, run, false)
+	key, err := w.keyOf(ctx, nil, run, false)
 	if errors.Is(err, world.ErrNotFound) {
 		return "", nil
 	}

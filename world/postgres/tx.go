@@ -20,6 +20,7 @@ var (
 	limitLocks   = load("limit_locks")
 	notWritable  = load("not_writable")
 	notifyOthers = load("notify")
+	runKey       = load("run_key")
 )
 
 var _ world.Transactor = (*World)(nil)
@@ -290,6 +291,27 @@ func (w *World) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (
 	}
 	w.delivered([]*sending{m})
 	return m.result, nil
+}
+
+// KeyIn tells how a run is encrypted, as a transaction sees it; see [world.Transactor].
+func (w *World) KeyIn(ctx context.Context, tx world.Tx, run string) (key string, err error) {
+	_, conn, err := w.of(tx)
+	if err != nil {
+		return "", err
+	}
+	found := false
+	if storable([]any{run}) {
+		err = conn.each(ctx, runKey, func(row scanner) error { found = true; return row.Scan(&key) }, run)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
+		return "", w.failed(err)
+	case !found:
+		return "", fmt.Errorf("run %s: %w", run, world.ErrNotFound)
+	}
+	return key, nil
 }
 
 // guard makes a change of ours within a transaction, so that a refusal leaves the transaction usable, and nobody is waited for longer than
