@@ -277,6 +277,40 @@ func TestWebhookComesAgain(t *testing.T) {
 	}
 }
 
+// TestWebhookSignedBodyIsTheName: what GitHub calls a delivery is not signed, so an equal body is the same delivery whatever that says, and another body
+// another one. Where nothing is signed the header is the name.
+func TestWebhookSignedBodyIsTheName(t *testing.T) {
+	t.Parallel()
+	const secret = "hush-hush-hush-hush"
+	secrets, err := ParseWebhookSecrets("github=" + secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, "memory", Options{WebhookSecrets: secrets})
+	signed := r.opens(hookSpec{Token: "signed", Scheme: webhook.GitHub, Secret: "github", Requests: 2})
+	open := r.opens(hookSpec{Token: "open", Requests: 2})
+	for i, body := range []string{`{"n":1}`, `{"n":1}`, `{"n":2}`} {
+		id := fmt.Sprint("id-", i/2, i) // another one each time
+		if a := r.hits("POST", signed, body, "X-Hub-Signature-256", "sha256="+mac(secret, body), "X-GitHub-Delivery", id); a.status != 202 {
+			t.Errorf("signed %d: got %d %s", i, a.status, a.body)
+		}
+	}
+	for _, id := range []string{"a", "a", "b"} {
+		if a := r.hits("POST", open, `{"n":1}`, "X-GitHub-Delivery", id); a.status != 202 {
+			t.Errorf("open %s: got %d %s", id, a.status, a.body)
+		}
+	}
+	for token, want := range map[string][]string{"signed": {`{"n":1}`, `{"n":2}`}, "open": {`{"n":1}`, `{"n":1}`}} {
+		var got []string
+		for _, req := range r.received(token) {
+			got = append(got, string(req.Body))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: received %q, want %q", token, got, want)
+		}
+	}
+}
+
 // TestWebhookUsedName: a name that was used is of that request, with its answer, also when the run is over; another
 // request under it is refused.
 func TestWebhookUsedName(t *testing.T) {
