@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -204,7 +205,7 @@ func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (wor
 	if err != nil {
 		return world.Committed{}, err
 	}
-	if _, err := conn.exec(ctx, setLockTimeout, w.patienceText()); err != nil {
+	if _, err := conn.exec(ctx, setLockTimeout, patienceText(w.patience)); err != nil {
 		return world.Committed{}, w.failed(err)
 	}
 	if err := w.ownerIn(ctx, t, conn, d); err != nil {
@@ -337,7 +338,7 @@ func (w *World) guardOnce(ctx context.Context, conn txn, f func() error) error {
 		return err
 	}
 	var limited string // the caller's own limit stays where it is shorter
-	err := conn.each(ctx, limitLocks, func(row scanner) error { return row.Scan(&before, &limited) }, w.patienceText())
+	err := conn.each(ctx, limitLocks, func(row scanner) error { return row.Scan(&before, &limited) }, patienceText(w.patience))
 	if err == nil {
 		err = f()
 	}
@@ -399,8 +400,8 @@ func (w *World) taskEndIn(ctx context.Context, conn txn, d *world.Delivery) (don
 	return done, nil
 }
 
-// patience is how long a transaction that the application shares waits for others, as PostgreSQL writes it.
-func (w *World) patienceText() string { return fmt.Sprintf("%dms", w.patience.Milliseconds()) }
+// patienceText is how long others are waited for, as PostgreSQL writes it.
+func patienceText(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }
 
 // announceIn gives news that are told when the transaction is committed, by PostgreSQL itself.
 func (w *World) announceIn(ctx context.Context, conn txn, notices []world.Notice) error {
