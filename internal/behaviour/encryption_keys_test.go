@@ -4,6 +4,7 @@ package behaviour_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,11 +18,28 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+// confidesMore has streams and a hook too.
+var confidesMore = stepwell.Define("confides-more", func(ctx stepwell.Context, in string) (string, error) {
+	if _, err := stepwell.NewHook[int](ctx, stepwell.Metadata(in)); err != nil {
+		return "", err
+	}
+	if err := stepwell.WriteStream(ctx, "open", in); err != nil {
+		return "", err
+	}
+	if _, err := stepwell.Step(ctx, "write", func(ctx context.Context) (int, error) {
+		return 0, stepwell.Stream[string](ctx, "closed").CloseWithError(errors.New(in))
+	}); err != nil {
+		return "", err
+	}
+	got, _, err := confided.Wait(ctx)
+	return in + " " + got, err
+})
+
 // TestAWrongKeyIsRefusedWhereItEnters: another key under an ID that the database knows starts nothing, sends nothing and works on nothing; who has the right one goes on.
 func TestAWrongKeyIsRefusedWhereItEnters(t *testing.T) {
 	onWorlds(t, func(r *rig) {
-		wk := r.withKeys(ringOf(r, keys(r, "k1")["k1"]))
-		run := start(r, wk, confides, "in")
+		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{confidesMore}, Encryption: ringOf(r, keys(r, "k1")["k1"])})
+		run := start(r, wk, confidesMore, "in")
 		synctest.Wait()
 		before := len(eventsOf(r, r.world, run.ID()))
 		wrong, err := stepwell.New(r.world, stepwell.Config{Definitions: []stepwell.Definition{confides}, Encryption: ringOf(r, keys(r, "k1")["k1"])})
@@ -31,10 +49,18 @@ func TestAWrongKeyIsRefusedWhereItEnters(t *testing.T) {
 		_, started := confides.Start(r.ctx, wrong, "x")
 		_, got := wrong.Get(r.ctx, run.ID())
 		_, why := wrong.Why(r.ctx, run.ID())
+		_, hooks := wrong.Hooks(r.ctx, run.ID(), "")
+		chunks := map[string]error{}
+		for _, stream := range []string{"open", "closed"} {
+			for _, err := range wrong.ReadStream(r.ctx, run.ID(), stream, 0) {
+				chunks[stream] = err
+				break
+			}
+		}
 		_, forked := wrong.Fork(r.ctx, run.ID(), stepwell.ForkOptions{})
 		for what, err := range map[string]error{
 			"start": started, "signal": confided.Send(r.ctx, wrong, run.ID(), "x"), "work": wrong.Run(r.ctx),
-			"get": got, "why": why, "fork": forked,
+			"hooks": hooks, "a chunk": chunks["open"], "how a stream ended": chunks["closed"], "get": got, "why": why, "fork": forked,
 		} {
 			if !errors.Is(err, stepwell.ErrWrongKey) || !strings.Contains(err.Error(), `"k1"`) {
 				r.Errorf("%s: got %v, want ErrWrongKey and the key's ID", what, err)

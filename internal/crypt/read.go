@@ -230,7 +230,7 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, 
 		case err == nil:
 			h.Metadata = metadata
 		case q.Run != "" || q.Token != "":
-			return rows, faulty(h.Run, 1, err)
+			return rows, w.wrongKey(ctx, key, faulty(h.Run, 1, err))
 		}
 	}
 	return rows, nil
@@ -254,7 +254,7 @@ func (w *World) Chunks(ctx context.Context, run, stream string, q world.ChunkQue
 			}
 		}
 		if err := o.openChunk(c, stream); err != nil {
-			return page, faulty(run, 1, err)
+			return page, w.wrongKey(ctx, o.key, faulty(run, 1, err))
 		}
 	}
 	return page, nil
