@@ -88,7 +88,7 @@ func (a *App) opened(h *History) (*History, error) {
 	c := *h
 	if a.cfg.Encryption != nil {
 		var err error
-		if c.Events, err = a.cfg.Encryption.OpenEvents(h.Events, h.Run); err != nil {
+		if c.Events, err = a.cfg.Encryption.OpenHistory(h.Events, h.Run); err != nil {
 			return h, err
 		}
 	}
@@ -108,7 +108,8 @@ type ImportOptions struct {
 //
 // It is one commit, however long the log is: the run is there as a whole or not at all. Others that write to a SQLite file wait for a long one.
 //
-// A history that is encrypted is decrypted with its key, without which it is refused with [ErrNoKey], and encrypted with the key of new runs.
+// A history that is encrypted is decrypted with its key, without which it is refused with [ErrNoKey], with
+// another one under its ID with [ErrWrongKey], and encrypted with the key of new runs.
 //
 // Errors: [ErrRunExists] where the ID, or the idempotency key, is taken; what the world says where another run holds the token of an open hook.
 // Nothing was written then.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
 )
 
 func (c *cli) export() *cobra.Command {
@@ -177,6 +178,12 @@ func (c *cli) importFrom(ctx context.Context, db *database, in io.Reader, o step
 func (c *cli) importOne(ctx context.Context, db *database, h *stepwell.History, o stepwell.ImportOptions, skip bool) error {
 	is := imported{acted: acted{Run: h.Run, Action: "import", Result: "imported"}, Events: len(h.Events)}
 	refused := db.app.Import(ctx, h, o)
+	switch {
+	case errors.Is(refused, stepwell.ErrWrongKey):
+		return &fault{exitFailure, refused, "nothing was written; give the key that it was exported with, or export it with --decrypt"}
+	case errors.Is(refused, world.ErrCorrupt): // the file, and no rows
+		return &fault{exitFailure, refused, "nothing was written; export it again"}
+	}
 	if refused != nil && !(skip && errors.Is(refused, stepwell.ErrRunExists)) {
 		return c.explain(refused, h.Run)
 	}

@@ -130,6 +130,34 @@ func TestCommandsReadWhatTheyHaveKeysFor(t *testing.T) {
 	}
 }
 
+// TestImportWithAWrongKey: it is told that the key is not that of the file, and nothing is said about rows of a database.
+func TestImportWithAWrongKey(t *testing.T) {
+	path, keys := encrypted(t)
+	code, file, errs := call{env: map[string]string{"STEPWELL_DB": path}}.do(t.Context(), "export", "run0")
+	if code != exitOK {
+		t.Fatalf("export: exit code %d, stderr %s", code, errs)
+	}
+	other, err := keyring.NewKey("old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, _, _ := strings.Cut(keys, ",")
+	env := map[string]string{"STEPWELL_DB": filepath.Join(t.TempDir(), "copy.db"), "STEPWELL_ENCRYPTION_KEYS": fresh + "," + other.Text()}
+	code, out, errs := call{env: env, stdin: file}.do(t.Context(), "import")
+	for _, no := range []string{"corrupt", "rows", "--force", "events run0"} {
+		if strings.Contains(errs, no) {
+			t.Errorf("it says %q: %s", no, errs)
+		}
+	}
+	if code != exitFailure || out != "" || !strings.Contains(errs, `"old"`) || !strings.Contains(errs, "does not decrypt") || !strings.Contains(errs, "nothing was written") {
+		t.Errorf("import: exit code %d, stdout %s, stderr %s; want the key named", code, out, errs)
+	}
+	env["STEPWELL_ENCRYPTION_KEYS"] = keys
+	if code, out, errs := (call{env: env, stdin: file}).do(t.Context(), "import"); code != exitOK {
+		t.Errorf("import with the key: exit code %d, stdout %s, stderr %s", code, out, errs)
+	}
+}
+
 // TestWrongKeys: a key that is another than the one with its ID is named, by a check and by a server that would start with it.
 func TestWrongKeys(t *testing.T) {
 	path, keys := encrypted(t)

@@ -488,6 +488,30 @@ func TestEncryptedHistories(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// Another key under the same ID is not taken for damage, and damage not for another key.
+		for what, test := range map[string]struct {
+			ring      *keyring.Ring
+			damaged   bool
+			want, not error
+		}{
+			"another key":    {ringOf(t, keys(t, "k1")["k1"]), false, stepwell.ErrWrongKey, world.ErrCorrupt},
+			"a changed file": {ringOf(t, k["k1"]), true, world.ErrCorrupt, stepwell.ErrWrongKey},
+		} {
+			a, _ := app(test.ring)
+			for h, err := range stepwell.ReadHistories(strings.NewReader(file)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if last := len(h.Events) - 1; test.damaged {
+					h.Events[last].Payload = h.Events[0].Payload
+				}
+				for _, err := range []error{a.Check(r.ctx, h), a.Import(r.ctx, h, stepwell.ImportOptions{})} {
+					if !errors.Is(err, test.want) || errors.Is(err, test.not) || errors.Is(err, stepwell.ErrWrongKey) != strings.Contains(err.Error(), `"k1"`) {
+						t.Errorf("%s: got %v, want %v", what, err, test.want)
+					}
+				}
+			}
+		}
 		if _, err := export(client, stepwell.Decrypted()); !errors.Is(err, stepwell.ErrNoKey) {
 			t.Errorf("decrypted without the key: got %v, want ErrNoKey", err)
 		}

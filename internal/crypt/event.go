@@ -246,6 +246,26 @@ func (r *Keyring) OpenEvents(events []world.Event, run string) ([]world.Event, e
 	return out, nil
 }
 
+// OpenHistory is OpenEvents for a log that is not in a world, which could say what key its ID stands for: where nothing
+// decrypts with the key that is here, the error is [world.ErrWrongKey].
+func (r *Keyring) OpenHistory(events []world.Event, run string) ([]world.Event, error) {
+	out, err := r.OpenEvents(events, run)
+	if !errors.Is(err, errAuth) {
+		return out, err
+	}
+	key := ""
+	for i := range events {
+		c := events[i]
+		if c.Sealed == "" || !secret(&c) || !r.Has(c.Sealed) {
+			continue
+		}
+		if key = c.Sealed; r.openEvent(&c, run) == nil {
+			return out, err // it is the key, and one event was changed
+		}
+	}
+	return out, fmt.Errorf("%w: what is encrypted does not decrypt with the key that is here under the ID %q: it is another key, or the file was changed", world.ErrWrongKey, key)
+}
+
 // Sealed finds the first of a run's events that is still encrypted, and says which key it needs; nil: there is none.
 func Sealed(run string, events []world.Event) error {
 	for i := range events {
