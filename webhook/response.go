@@ -114,7 +114,15 @@ func (r *Request) Respond(ctx stepwell.Context, res Response) error {
 	if err := res.Check(); err != nil {
 		return fmt.Errorf("answer a webhook: %w", err)
 	}
-	b, err := codec.Encode(res, min(kit.CodeOf(ctx).Limit, world.MaxChunk))
+	limit := world.MaxChunk
+	if set := kit.CodeOf(ctx).Limit; set > 0 {
+		limit = min(limit, set)
+	}
+	b, err := codec.Encode(res, limit)
+	if errors.Is(err, world.ErrTooLarge) {
+		return fmt.Errorf("answer a webhook: %w: a body of %d bytes: an answer may have %d as JSON with its headers, which is a body of text a little "+
+			"shorter than that, or one of bytes, kept as base64, of about %d", world.ErrTooLarge, len(res.Body), limit, limit/4*3)
+	}
 	if err != nil {
 		return fmt.Errorf("answer a webhook: %w", err)
 	}

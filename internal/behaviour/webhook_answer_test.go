@@ -270,3 +270,44 @@ func TestWebhookBody(t *testing.T) {
 		t.Errorf("Decode of half a body: got %v", err)
 	}
 }
+
+// TestAnswersThatAreTooLarge: what the page promises of a body can be answered with; more is refused in the body's own size, and the request can be answered still.
+func TestAnswersThatAreTooLarge(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		wf := stepwell.Define("large", func(ctx stepwell.Context, n int) (string, error) {
+			hook, err := webhook.New(ctx, webhook.Token("large"), webhook.RespondManually(time.Minute))
+			if err != nil {
+				return "", err
+			}
+			for i, fits := range [][]byte{make([]byte, 768<<10-100), []byte(strings.Repeat("x", 1<<20-100))} {
+				req, err := hook.Receive(ctx)
+				if err != nil {
+					return "", err
+				}
+				for _, body := range [][]byte{make([]byte, 1<<20), make([]byte, 768<<10), []byte(strings.Repeat("x", 1<<20))} {
+					err := req.Respond(ctx, webhook.Response{Body: body})
+					if size := fmt.Sprintf("a body of %d bytes", len(body)); !errors.Is(err, stepwell.ErrTooLarge) || !strings.Contains(err.Error(), size) {
+						return "", fmt.Errorf("%d bytes: got %w, want ErrTooLarge with %s", len(body), err, size)
+					}
+				}
+				if err := req.Respond(ctx, webhook.Response{Body: fits}); err != nil {
+					return "", fmt.Errorf("answer %d: %w", i, err)
+				}
+			}
+			return "answered", hook.Dispose(ctx)
+		})
+		wk := r.begin(wf)
+		run := start(r, wk, wf, 0)
+		door := r.door(wk.App, "wh_large")
+		for _, size := range []int{768<<10 - 100, 1<<20 - 100} {
+			reply, err := door.Send(r.ctx, webhook.Request{Method: "POST"})
+			if err != nil {
+				r.Fatal(err)
+			}
+			if res, err := door.Answer(r.ctx, reply); err != nil || len(res.Body) != size {
+				r.Fatalf("got %v, want %d bytes", err, size)
+			}
+		}
+		want(r, run, "answered")
+	})
+}
