@@ -313,6 +313,12 @@ func TestInTheCallersTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
+	_, started := order.Start(t.Context(), b.app, "nothing", stepwell.In(nil))
+	for what, err := range map[string]error{"start": started, "send": paid.Send(t.Context(), b.app, "nobody", 1, stepwell.In(nil))} {
+		if !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "or nil: use postgres.Tx") || strings.Contains(err.Error(), "noTx") {
+			t.Errorf("%s in no transaction: got %v, want ErrInvalid and what to use", what, err)
+		}
+	}
 	for name, begin := range map[string]func() (tx world.Tx, exec func(string) error, commit, rollback func() error){
 		"pgx": func() (world.Tx, func(string) error, func() error, func() error) {
 			tx, err := b.pool.Begin(t.Context())

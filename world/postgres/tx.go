@@ -166,7 +166,7 @@ func (w *World) of(tx world.Tx) (*transaction, txn, error) {
 	t, ok := tx.(*transaction)
 	switch {
 	case !ok || t == nil:
-		return nil, nil, fmt.Errorf("%w: a %T is no transaction of package postgres: use postgres.Tx or postgres.SQLTx", world.ErrInvalid, tx)
+		return nil, nil, fmt.Errorf("%w: what was given is no transaction of package postgres, or nil: use postgres.Tx or postgres.SQLTx", world.ErrInvalid)
 	case t.w != nil && t.w != w:
 		return nil, nil, fmt.Errorf("%w: the transaction was begun by another World", world.ErrInvalid)
 	case w.isClosed():
