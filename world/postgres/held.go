@@ -102,6 +102,12 @@ func (t *taking) alive(ctx context.Context) error {
 		return fmt.Errorf("worker %s: take: %w", t.wk.ID, err)
 	}
 	if !alive {
+		var err error
+		if _, _, alive, err = w.rejoin(ctx, t.wk); err != nil {
+			return err
+		}
+	}
+	if !alive {
 		w.crew.forget(t.wk)
 		return w.notAlive(t.wk.ID)
 	}

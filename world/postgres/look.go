@@ -46,6 +46,7 @@ type looked struct {
 	full        bool
 	runs, tasks []candidate
 	gone        bool    // the worker that asks is dead
+	unlisted    bool    // or its row is not there, which does not say that
 	dead        []int64 // others are
 	peers       time.Time
 }
@@ -261,11 +262,11 @@ func (l *looked) scan(row pgx.Rows, peers *[]peerRow) error {
 
 // judge finds the workers that are dead, and when the next of those that hold something might be.
 func (l *looked) judge(peers []peerRow, me int64) {
-	l.gone = true
+	l.unlisted = true
 	for _, p := range peers {
 		switch {
 		case p.key == me:
-			l.gone = p.ended
+			l.gone, l.unlisted = p.ended, false
 		case p.ended, p.until.Before(l.now) && (p.holds || p.until.Before(l.now.Add(-idleGrace))):
 			l.dead = append(l.dead, p.key)
 		case p.holds && (l.peers.IsZero() || p.until.Before(l.peers)):

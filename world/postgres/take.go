@@ -93,6 +93,13 @@ func (t *taking) round(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if look.unlisted {
+		if _, _, listed, err := t.w.rejoin(ctx, t.wk); err != nil {
+			return false, err
+		} else if !listed {
+			look.gone = true
+		}
+	}
 	if look.gone {
 		t.w.crew.forget(t.wk)
 		return false, t.w.notAlive(t.wk.ID)

@@ -101,7 +101,8 @@ func registered(wk *world.Worker) (classes, steps string, err error) {
 	return string(a), string(b), err
 }
 
-// rejoin writes the row of a worker again that was lost, unless somebody has closed its lanes, and so said that it is dead.
+// rejoin writes the row of a worker again that was lost, unless somebody has closed its lanes, and so said that it is dead. It reports whether the row is there
+// now: another call of the same worker may have been quicker.
 func (w *World) rejoin(ctx context.Context, wk *worker) (now, until time.Time, ok bool, err error) {
 	classes, steps, err := registered(&wk.Worker)
 	if err != nil {
@@ -109,7 +110,8 @@ func (w *World) rejoin(ctx context.Context, wk *worker) (now, until time.Time, o
 	}
 	err = w.batch(ctx, func(q *pgx.Batch) {
 		ok = false
-		q.Queue(w.sql(rejoinWorker), wk.key, wk.ID, wk.Name, wk.Build, classes, steps, int64(wk.Lease), wk.Remote, w.queue.session.class).Query(func(rows pgx.Rows) error {
+		q.Queue(w.sql(rejoinWorker), wk.key, wk.ID, wk.Name, wk.Build, classes, steps, int64(wk.Lease), wk.Remote, w.queue.session.class)
+		q.Queue(w.sql(seeWorker), wk.key).Query(func(rows pgx.Rows) error {
 			_, err := pgx.ForEachRow(rows, []any{&now, &until}, func() error { ok = true; return nil })
 			return err
 		})

@@ -85,6 +85,32 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 		r.same(r.run(run.run).Queue.Owner, k.id, "the owner of its run")
 		run.end()
 	})
+	t.Run("workers that take, or ask what they hold, lose their rows", func(t *testing.T) {
+		r, _ := begin(t)
+		k, also := r.mortal(workingLease, "busy"), r.mortal(workingLease, "busy")
+		runs := []*session{k.bear("busy"), also.bear("busy")}
+		for range 3 {
+			if n := s.Exec(t, "DELETE FROM workers"); n == 0 {
+				t.Fatal("nothing was deleted")
+			}
+			r.until("both are listed again", func() bool {
+				for _, k := range []*worker{k, also} {
+					k.take(1, 1)
+					held, err := r.able.Holder.Held(r.ctx, k.id)
+					r.must(err, "held")
+					r.same(len(held.Runs), 1, "runs that "+k.id+" holds")
+					k.beat()
+				}
+				stats, err := r.w.Stats(r.ctx)
+				r.must(err, "stats")
+				return len(stats.Workers) == 2
+			})
+		}
+		for i, k := range []*worker{k, also} {
+			r.same(r.run(runs[i].run).Queue.Owner, k.id, "the owner of a run")
+			runs[i].end()
+		}
+	})
 	t.Run("nothing is taken from a worker that is alive and has lost its row", func(t *testing.T) {
 		r, _ := begin(t)
 		k := r.worker("good")
