@@ -130,7 +130,8 @@ func (b *besides) awaits(ctx context.Context) error {
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		if err != nil || peer.Status.Terminal() {
+		lost := err != nil
+		if lost || peer.Status.Terminal() {
 			row, err := b.w.Run(ctx, b.s.ID)
 			if err != nil {
 				return err
@@ -138,6 +139,11 @@ func (b *besides) awaits(ctx context.Context) error {
 			if row.Queue == nil || row.Queue.Mail > 0 {
 				continue
 			}
+		}
+		if lost { // the step is not told that there is no such run, which may end the one that waits: the row may come back
+			b.lost = &CorruptError{Run: b.s.ID, Seq: b.s.Step(a.Step).Created, Err: fmt.Errorf("step %s waits for the end of run %s, whose row is lost: "+
+				"restore that from a backup; or end this run: `stepwell runs cancel --force`, then fork it", a.Step, a.Run)}
+			continue
 		}
 		b.is.Awaits = append(b.is.Awaits, a)
 		b.wrong = append(b.wrong, fmt.Sprintf("step %s waits for the end of run %s, and would not be told of it", a.Step, a.Run))

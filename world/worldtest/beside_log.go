@@ -153,6 +153,24 @@ func RunBesideLog(t *testing.T, s DamageStore) {
 			waits.release(world.Release{})
 		})
 	}
+	t.Run("a run that another waits for has lost its row", func(t *testing.T) {
+		r, k := begin(t)
+		target, waiter := k.bear("good"), k.bear("good")
+		waiter.await("step_w", target.run)
+		waiter.release(world.Release{Waiting: "a run"})
+		s.Orphan(t, target.run)
+		for range 2 {
+			v, err := world.Verify(r.ctx, r.w, world.VerifyQuery{Mend: true})
+			r.must(err, "verify")
+			says := "step step_w waits for the end of run " + target.run + ", whose row is lost: restore"
+			if len(v.Mended) != 0 || len(v.Damaged) != 1 || v.Damaged[0].Run != waiter.run || v.Damaged[0].Mends || !strings.Contains(v.Damaged[0].What, says) {
+				t.Errorf("mended %+v, damaged %+v; want run %s named: %q", v.Mended, v.Damaged, waiter.run, says)
+			}
+			row := r.run(waiter.run)
+			r.same(row.Queue.Mail, 0, "mail of the run that waits")
+			r.same(row.Queue.Waiting, "a run", "what it waits for")
+		}
+	})
 	for _, test := range []struct {
 		column, says string
 		trimmed      bool
