@@ -89,12 +89,15 @@ func (x *examination) overdueTasks(ctx context.Context) (world.Finding, error) {
 
 func (x *examination) unowned(ctx context.Context) (f world.Finding, err error) {
 	err = x.w.read(ctx, doctorUnowned, func(row pgx.Rows) error {
-		var n int64
+		var n, nobody int64
 		var run string
-		if err := row.Scan(&n, &run); err != nil {
+		if err := row.Scan(&n, &run, &nobody); err != nil {
 			return err
 		}
-		if f = good("none"); n > 0 {
+		switch f = good("none"); {
+		case nobody > 0:
+			f = bad("all at once:  stepwell doctor --mend", "%d have an owner that is not there, or are due and in nobody's reach, %s is one", n, run)
+		case n > 0:
 			f = bad(world.MendAdvice, "%d have an owner that is not there, %s is one", n, run)
 		}
 		return nil

@@ -18,6 +18,7 @@ var (
 	doctorCounts = load("doctor_counts")
 	recountRuns  = load("recount")
 	putRunsAside = load("put_runs_aside")
+	giveAgain    = load("give_again")
 )
 
 var _ world.Mender = (*World)(nil)
@@ -27,6 +28,14 @@ func (k *keeper) Mend(ctx context.Context) ([]world.Finding, error) {
 	owners, err := k.buryLost(ctx)
 	if err != nil {
 		return nil, err
+	}
+	k.counters.statements.Add(1)
+	again, err := k.pool.Exec(ctx, k.sql(giveAgain))
+	if err != nil {
+		return nil, k.failedRead(err)
+	}
+	if owners += int(again.RowsAffected()); again.RowsAffected() > 0 {
+		k.burials.tell(world.Notice{Kind: world.NoticeWork})
 	}
 	counts := 0
 	if err := k.read(ctx, doctorCounts, func(pgx.Rows) error { counts++; return nil }); err != nil {

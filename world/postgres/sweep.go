@@ -18,11 +18,13 @@ import (
 const (
 	sweepBatch = 100
 	lateMail   = 10_000
+	lateKnown  = 1_000 // runs of which it looks at what is known of deliveries
 )
 
 var (
 	sweepRuns       = load("sweep_runs")
 	sweepMail       = load("sweep_mail")
+	sweepLateKnown  = load("sweep_known")
 	sweepLateMail   = load("sweep_late_mail")
 	sweepLog        = load("sweep_log")
 	sweepChunks     = load("sweep_chunks")
@@ -41,12 +43,13 @@ var (
 // keeper keeps house: it deletes what is not wanted any more, counts, and mends what damage has left.
 //
 //   - It owns no row: what it does, another process may do at the same time, or go on with.
-//   - looked is the delivery that was looked at last for being late; whoever begins anew looks at more than it must.
+//   - looked is the delivery that was looked at last for being late, and heard the run whose known deliveries were; whoever begins anew looks at more than it must.
 type keeper struct {
 	*database
 	reader  *reader
 	burials *burials
 	looked  atomic.Int64
+	heard   atomic.Int64
 }
 
 func (k *keeper) init(r *reader, b *burials) { k.database, k.reader, k.burials = r.database, r, b }
@@ -147,17 +150,23 @@ func (k *keeper) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 	return len(keys), tx.SendBatch(ctx, &b).Close()
 }
 
-// sweepLate deletes mail for runs that are over: its sender looked the run up before the end and committed after it. Each call looks at the next
-// of all mail, and begins anew where it has seen all.
+// sweepLate deletes mail for runs that are over, and what is known of deliveries to runs that are gone: their sender looked the run up before and committed after.
+// Each call looks at the next of all, and begins anew where it has seen all.
 func (k *keeper) sweepLate(ctx context.Context) error {
-	var last *int64
-	k.counters.statements.Add(1)
-	if err := k.pool.QueryRow(ctx, k.sql(sweepLateMail), k.looked.Load(), lateMail).Scan(&last); err != nil {
-		return k.failedRead(err)
+	for _, late := range []struct {
+		s    *statement
+		at   *atomic.Int64
+		most int
+	}{{sweepLateMail, &k.looked, lateMail}, {sweepLateKnown, &k.heard, lateKnown}} {
+		var last *int64
+		k.counters.statements.Add(1)
+		if err := k.pool.QueryRow(ctx, k.sql(late.s), late.at.Load(), late.most).Scan(&last); err != nil {
+			return k.failedRead(err)
+		}
+		if last == nil {
+			last = new(int64)
+		}
+		late.at.Store(*last)
 	}
-	if last == nil {
-		last = new(int64)
-	}
-	k.looked.Store(*last)
 	return nil
 }
