@@ -19,6 +19,7 @@ import (
 
 var (
 	limitLocks   = load("limit_locks")
+	limitOwner   = load("limit_owner")
 	notWritable  = load("not_writable")
 	notifyOthers = load("notify")
 	runKey       = load("run_key")
@@ -97,6 +98,17 @@ func (s *stepPool) close() {
 	}
 }
 
+// beginStep begins the transaction of a body, in one round trip. What a body before it set for its session is as it was when the connection was made; and a mark
+// that goes with the end of this transaction, and of no savepoint in it, tells whether it is still the same one. A caller's transaction has none.
+const beginStep = "BEGIN ISOLATION LEVEL READ COMMITTED; RESET ALL; RESET ROLE; SET LOCAL stepwell.body = 'on'"
+
+// beginTries is how often it is begun where the settings of a body before it, as a statement_timeout, come in between: that connection is closed.
+const beginTries = 3
+
+// errEndedByBody says that what a body wrote cannot be undone or committed with its step any more.
+var errEndedByBody = fmt.Errorf("%w: the body ended the step's transaction by a statement of its own (COMMIT, ROLLBACK, or the like); "+
+	"what it committed so stays: leave the end of the transaction to the step", world.ErrInvalid)
+
 // Begin begins a transaction for the body of a step, at isolation level read committed, on one of Options.Conns connections that are for this alone. It
 // waits for one where all are in use. Commit or Rollback must be called.
 func (w *World) Begin(ctx context.Context) (world.Tx, error) {
@@ -104,7 +116,10 @@ func (w *World) Begin(ctx context.Context) (world.Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	tx, err := pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginStep})
+	for try := 1; sqlState(err) == codeCanceled && ctx.Err() == nil && try < beginTries; try++ {
+		tx, err = pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginStep})
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -205,8 +220,12 @@ func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (wor
 	if err != nil {
 		return world.Committed{}, err
 	}
-	if _, err := conn.exec(ctx, setLockTimeout, patienceText(w.patience)); err != nil {
+	same := false
+	if err := conn.each(ctx, limitOwner, func(row scanner) error { return row.Scan(new(string), &same) }, patienceText(w.patience)); err != nil {
 		return world.Committed{}, w.failed(err)
+	}
+	if !same {
+		return world.Committed{}, errEndedByBody
 	}
 	if err := w.ownerIn(ctx, t, conn, d); err != nil {
 		return world.Committed{}, w.failed(err)
@@ -249,7 +268,7 @@ func (w *World) bearIn(ctx context.Context, t *transaction, conn txn, c *world.C
 		return world.Committed{}, err
 	}
 	var d *draft
-	err = w.guard(ctx, conn, func() error {
+	err = w.guard(ctx, t, conn, func() error {
 		d = &draft{w: w, ctx: ctx, c: c, keys: keys.keys}
 		if err := d.alone(ctx, conn, 0); err != nil || d.done.Existing != "" {
 			return err
@@ -268,20 +287,20 @@ func (w *World) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (
 	if err := world.CheckDelivery(d); err != nil {
 		return world.Delivered{}, err
 	}
-	_, conn, err := w.of(tx)
+	t, conn, err := w.of(tx)
 	switch {
 	case err != nil:
 		return world.Delivered{}, err
 	case d.Act || d.Task != nil && !d.RetryAt.IsZero():
 		return world.Delivered{}, fmt.Errorf("%w: run %s: an act, or a further attempt, in a transaction", world.ErrInvalid, d.Run)
 	case d.Task != nil:
-		return w.taskEndIn(ctx, conn, d)
+		return w.taskEndIn(ctx, t, conn, d)
 	}
 	m, err := newSending(d)
 	if err != nil {
 		return world.Delivered{}, err
 	}
-	err = w.guard(ctx, conn, func() error {
+	err = w.guard(ctx, t, conn, func() error {
 		if err := w.deliverIn(ctx, conn, m, markHeld); err != nil {
 			return err
 		}
@@ -317,9 +336,9 @@ func (w *World) KeyIn(ctx context.Context, tx world.Tx, run string) (key string,
 
 // guard makes a change of ours within a transaction, so that a refusal leaves the transaction usable, and nobody is waited for longer than
 // lockPatience.
-func (w *World) guard(ctx context.Context, conn txn, f func() error) error {
+func (w *World) guard(ctx context.Context, t *transaction, conn txn, f func() error) error {
 	for try := 0; ; try++ {
-		err := w.guardOnce(ctx, conn, f)
+		err := w.guardOnce(ctx, t, conn, f)
 		if err == nil {
 			return nil
 		}
@@ -332,13 +351,20 @@ func (w *World) guard(ctx context.Context, conn txn, f func() error) error {
 	}
 }
 
-func (w *World) guardOnce(ctx context.Context, conn txn, f func() error) error {
+func (w *World) guardOnce(ctx context.Context, t *transaction, conn txn, f func() error) error {
 	before := ""
 	if err := conn.raw(ctx, "SAVEPOINT stepwell"); err != nil {
+		if t.w != nil && sqlState(err) == codeNoTx {
+			return errEndedByBody
+		}
 		return err
 	}
 	var limited string // the caller's own limit stays where it is shorter
-	err := conn.each(ctx, limitLocks, func(row scanner) error { return row.Scan(&before, &limited) }, patienceText(w.patience))
+	var marked bool
+	err := conn.each(ctx, limitLocks, func(row scanner) error { return row.Scan(&before, &limited, &marked) }, patienceText(w.patience))
+	if err == nil && t.w != nil && !marked {
+		err = errEndedByBody
+	}
 	if err == nil {
 		err = f()
 	}
@@ -367,14 +393,14 @@ func (w *World) guardOnce(ctx context.Context, conn txn, f func() error) error {
 }
 
 // taskEndIn ends an attempt of a task that its worker holds.
-func (w *World) taskEndIn(ctx context.Context, conn txn, d *world.Delivery) (done world.Delivered, err error) {
+func (w *World) taskEndIn(ctx context.Context, t *transaction, conn txn, d *world.Delivery) (done world.Delivered, err error) {
 	k := d.Task
 	head, body, err := encodeMail(d.Events)
 	if err != nil {
 		return done, fmt.Errorf("run %s: task %s: %w", k.Run, k.Step, err)
 	}
 	ended := false
-	err = w.guard(ctx, conn, func() error {
+	err = w.guard(ctx, t, conn, func() error {
 		if err := conn.each(ctx, endTask, func(row scanner) error {
 			var owner *string
 			ended = true
