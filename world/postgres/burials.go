@@ -108,7 +108,7 @@ func (b *burials) handBack(ctx context.Context, key int64, died bool) (all bool,
 		q.Queue(b.sql(deleteWorker), key).QueryRow(func(row pgx.Row) error { return row.Scan(&still) })
 	})
 	if err == nil { // also where it held nothing: runs that are to be cancelled may have waited for its code
-		b.tell(world.Notice{Kind: world.NoticeWork})
+		b.givenBack()
 	}
 	return err == nil && still == 0, err
 }
@@ -121,3 +121,6 @@ func (b *burials) buryAll(ctx context.Context, dead []int64) (any bool) {
 	}
 	return any
 }
+
+// givenBack tells that there is work which nobody has.
+func (b *burials) givenBack() { b.tell(world.Notice{Kind: world.NoticeWork}) }

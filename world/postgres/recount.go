@@ -35,7 +35,7 @@ func (k *keeper) Mend(ctx context.Context) ([]world.Finding, error) {
 		return nil, k.failedRead(err)
 	}
 	if owners += int(again.RowsAffected()); again.RowsAffected() > 0 {
-		k.burials.tell(world.Notice{Kind: world.NoticeWork})
+		k.burials.givenBack()
 	}
 	counts := 0
 	if err := k.read(ctx, doctorCounts, func(pgx.Rows) error { counts++; return nil }); err != nil {
