@@ -270,7 +270,8 @@ func TestALostLeaseIsSaid(t *testing.T) {
 // TestADatabaseThatIsAwayIsSaid: once when it goes, once a minute meanwhile, once when it is back.
 func TestADatabaseThatIsAwayIsSaid(t *testing.T) {
 	across(t, kinds[:1], modes[:1], func(r *rig) {
-		var from, to time.Time
+		from := time.Now().Add(time.Minute)
+		to := from.Add(150 * time.Second)
 		w := faults.New(r.world, func(faults.Call) (f faults.Fault) {
 			if now := time.Now(); now.After(from) && now.Before(to) {
 				f.Err = fmt.Errorf("%w: connection refused", world.ErrStorage)
@@ -279,9 +280,7 @@ func TestADatabaseThatIsAwayIsSaid(t *testing.T) {
 		})
 		wf := stepwell.Define("waits", func(ctx stepwell.Context, _ int) (int, error) { return 1, stepwell.Sleep(ctx, "nap", time.Second) })
 		wk, log := r.logged(w, wf)
-		from = time.Now()
-		to = from.Add(150 * time.Second)
-		r.pass(10 * time.Second)
+		r.at(from, 10*time.Second)
 		log.want(r, "the database is away", 1, map[string]string{"err": "connection refused…", "hint": "It is tried again…"})
 		r.at(to, 10*time.Second)
 		log.want(r, "the database is away", 1, nil)

@@ -6,12 +6,31 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-func text(b *bytes.Buffer, level slog.Level) *slog.Logger {
+// lines is what was logged, by timers too.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func text(b *lines, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
@@ -23,7 +42,7 @@ func text(b *bytes.Buffer, level slog.Level) *slog.Logger {
 // TestSeldom: ten of a kind a minute, each kind by itself, and what was left out is said at the end of the minute, or when the process ends.
 func TestSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b bytes.Buffer
+		var b lines
 		s := NewSeldom(text(&b, slog.LevelInfo))
 		say := func(n int, of string) {
 			for i := range n {
@@ -59,7 +78,7 @@ func TestSeldom(t *testing.T) {
 // TestSeldomIsBounded: names that are made of data share what is left.
 func TestSeldomIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b bytes.Buffer
+		var b lines
 		s := NewSeldom(text(&b, slog.LevelInfo))
 		for i := range 5 * mostKinds {
 			s.Warn("it failed", slog.String("workflow.name", fmt.Sprint("w", i)))
@@ -76,7 +95,7 @@ func TestSeldomIsBounded(t *testing.T) {
 
 // TestSeldomAtDebug: who wants all of it gets all of it.
 func TestSeldomAtDebug(t *testing.T) {
-	var b bytes.Buffer
+	var b lines
 	s := NewSeldom(text(&b, slog.LevelDebug))
 	for range 30 {
 		s.Warn("it failed", slog.Attr{})
