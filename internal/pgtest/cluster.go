@@ -23,6 +23,8 @@ type Config struct {
 	NoSync bool
 	// Settings are further settings of the server: name and value as in postgresql.conf.
 	Settings map[string]string
+	// Steps lets the server's wall clock be set; see [Cluster.SetClock].
+	Steps bool
 }
 
 // Mode says how a server is stopped.
@@ -46,6 +48,7 @@ type Cluster struct {
 	bin, dir string
 	port     int
 	settings []string // arguments of postgres
+	faker    string   // libfaketime; "": its clock is the machine's
 	guard    *guard
 
 	mu     sync.Mutex
@@ -83,6 +86,14 @@ func create(cfg Config) (c *Cluster, err error) {
 	}
 	if c.guard, err = newGuard(c.dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.dir))
+	}
+	if cfg.Steps {
+		if c.faker, err = faker(); err == nil {
+			err = c.SetClock(0)
+		}
+		if err != nil {
+			return nil, errors.Join(err, c.remove())
+		}
 	}
 	password := randomText()
 	if err := c.initdb(password); err != nil {
@@ -167,7 +178,8 @@ func (c *Cluster) startLocked() error {
 	for _, s := range c.settings {
 		args = append(args, "-c", s)
 	}
-	p, err := startProcess(c.guard, c.dir, "server.log", syscall.SIGQUIT, filepath.Join(c.bin, "postgres"), args...)
+	program, args := c.withClock(filepath.Join(c.bin, "postgres"), args)
+	p, err := startProcess(c.guard, c.dir, "server.log", syscall.SIGQUIT, program, args...)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs PostgreSQL and pgbouncer where the tests would find none: on Debian and its like, as root. Elsewhere it says what to install;
+# Installs PostgreSQL, pgbouncer and libfaketime where the tests would find none: on Debian and its like, as root. Elsewhere it says what to install;
 # the tests that need them then fail and say so too. Nothing is left running: the tests start servers of their own.
 set -euo pipefail
 
 # there is true where a program is in PATH or fits one of the patterns; these are the folders of binaries.go.
 there() {
 	command -v "$1" >/dev/null && return
-	for path in "${@:2}"; do [ ! -x "$path" ] || return 0; done
+	for path in "${@:2}"; do [ ! -e "$path" ] || return 0; done
 	return 1
 }
 
@@ -14,6 +14,8 @@ missing=()
 there initdb /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb /usr/libexec/postgresql*/initdb /opt/homebrew/opt/postgresql*/bin/initdb \
 	/usr/local/opt/postgresql*/bin/initdb /Applications/Postgres.app/Contents/Versions/*/bin/initdb /usr/local/pgsql/bin/initdb || missing+=(postgresql)
 there pgbouncer /usr/sbin/pgbouncer /opt/homebrew/bin/pgbouncer /usr/local/bin/pgbouncer || missing+=(pgbouncer)
+[ "$(uname)" != Linux ] || there libfaketime /usr/lib/*/faketime/libfaketime.so.1 /usr/lib64/faketime/libfaketime.so.1 /usr/lib/faketime/libfaketime.so.1 ||
+	missing+=(libfaketime)
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then

@@ -8,6 +8,8 @@
 //
 // And a storm: workers are killed before they have lived for a second, so often that everybody is a suspect; when it is over all runs go on.
 //
+// A database whose clock is set forward and back under worker processes: nobody waits for it, and nobody loses a lease.
+//
 // And processes that must not grow: workers on each world, and a server, whose heap and goroutines are counted after ten minutes (make soak) or half of one (the
 // suite).
 //

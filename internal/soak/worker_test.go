@@ -29,9 +29,13 @@ type orders struct {
 	Dir         string        // for notes
 	Lease, Poll time.Duration // 0: the defaults
 	Count       bool          // it works on counters, not on the ledger
+	Nap         bool          // it takes naps
 	Keys        string        // that it encrypts with; "": it does not
 	Serve       string        // it is a server, and no worker: where it listens
 }
+
+// napping is what a worker does that takes naps, where the system has tests with any.
+var napping func(ctx context.Context, o *orders) error
 
 // lease is short, so that a stopped worker's runs are taken while the fire burns.
 const lease = 3 * time.Second
@@ -68,6 +72,8 @@ func (o *orders) work() (err error) {
 		return o.front(ctx)
 	case o.Count:
 		return o.count(ctx)
+	case o.Nap:
+		return napping(ctx, o)
 	}
 	n, err := openNotes(o.Dir)
 	if err != nil {

@@ -60,9 +60,10 @@ func (b *burials) bury(ctx context.Context, key int64, why cause) (buried bool, 
 	}
 	var ended *string
 	found := false
+	known, stepped, by := b.clock.limits()
 	err = b.burial(ctx, func(q *pgx.Batch) {
 		q.Queue(b.sql(setPatience))
-		q.Queue(b.sql(endWorker), key, fate, string(why), idleGrace.Microseconds(), schemaClass(b.opt.Schema))
+		q.Queue(b.sql(endWorker), key, fate, string(why), idleGrace.Microseconds(), schemaClass(b.opt.Schema), known, stepped, by.Microseconds())
 		q.Queue(b.sql(closeLanes), key)
 		q.Queue(b.sql(workerEnded), key).Query(func(rows pgx.Rows) error {
 			_, err := pgx.ForEachRow(rows, []any{&ended}, func() error { found = true; return nil })

@@ -21,6 +21,9 @@ type clock struct {
 	said  time.Time     // what the database said then, as later answers have it
 	last  time.Time     // what was said here last
 	ahead time.Duration // of the database's clock to the process's wall clock, at the last answer
+
+	stepped time.Time     // what the database's clock said when it was last seen to have been set forward; zero: it was not
+	by      time.Duration // how far
 }
 
 // now is the database's time, about: never ahead of what it says later. Stamps are taken from it; what is due is decided in the database.
@@ -53,9 +56,29 @@ func (c *clock) measure(sent, now time.Time) {
 		return
 	}
 	said := now.Add(-system.Sub(c.read))
-	if d := said.Sub(c.said); d > 0 || d < -trip-time.Millisecond { // the trip explains the rest
+	d := said.Sub(c.said)
+	if d > mostBack {
+		c.stepped, c.by = now, d
+	}
+	if d > 0 || d < -trip-time.Millisecond { // the trip explains the rest
 		c.said = said
 	}
+}
+
+// limits tell when a lease is over that the database's clock says is over: a step of that clock ends none. It is over by all that is known here too, which is nil
+// where nothing is; and one that would have ended before the last step forward ends that much later.
+func (c *clock) limits() (known, stepped *time.Time, by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.read.IsZero() {
+		return nil, nil, 0
+	}
+	now := c.said.Add(c.system().Sub(c.read) + mostBack)
+	if c.stepped.IsZero() {
+		return &now, nil, 0
+	}
+	at := c.stepped
+	return &now, &at, c.by
 }
 
 // skew is how far the database's clock was ahead of this process's wall clock at the last answer.

@@ -99,7 +99,8 @@ func (c *crew) fresh(wk *worker) time.Time {
 	now := c.db.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if wk.shown.Before(wk.told) || wk.shown.Sub(now) < wk.Lease-wk.Lease/freshFor {
+	left := wk.shown.Sub(now)
+	if wk.shown.Before(wk.told) || left < wk.Lease-wk.Lease/freshFor || left > wk.Lease+mostBack { // more is left where the database's clock was set back
 		return time.Time{}
 	}
 	return wk.shown

@@ -318,8 +318,8 @@ func beatMeetsTakeover(t *testing.T, renews bool, text string) {
 	d.bear("r")
 	d.old.crew.mu.Lock()
 	mine := d.old.crew.workers[d.oldWk.ID]
-	if mine.shown = mine.shown.Add(2 * mine.Lease); renews { // just renewed, for all that it knows; or not
-		mine.shown = mine.shown.Add(-3 * mine.Lease)
+	if mine.shown = d.old.now().Add(mine.Lease + mostBack/2); renews { // just renewed, for all that it knows; or not
+		mine.shown = mine.shown.Add(-mine.Lease)
 	}
 	mine.told = mine.shown
 	d.old.crew.mu.Unlock()
