@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test test-versions soak audit fuzz bench bench-quick bench-micro bench-check golden
+.PHONY: help check test test-versions soak audit fuzz bench bench-quick bench-micro bench-check growth golden
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -64,6 +64,10 @@ soak: ## the ledger under fire for SOAK (default 10m), then counters for a quart
 # What the rules that are left out find was looked at: numbers that are bounded before they are narrowed (G115), chance that is no secret (G404), files and
 # programs that the operator names (G204, G304), the console's own redirects, cookies and pages (G124, G705, G710), and the like.
 GOSEC_WITHOUT := G103,G104,G115,G117,G124,G125,G204,G304,G306,G404,G705,G710
+
+growth: ## bin/growth.test, which .ci/run has beside the rest for ten minutes: processes that must not grow
+	@internal/pgtest/install.sh
+	@mkdir -p bin && go test -c -vet=off -o bin/growth.test ./internal/soak
 
 audit: ## what gosec finds, and known vulnerabilities of what is linked: of those the database is fetched, and where that is not to be had this says so
 	@mkdir -p bin && cd internal/tools/gosec && go build -o ../../../bin/gosec .

@@ -10,7 +10,7 @@
 //
 // A database whose clock is set forward and back under worker processes: nobody waits for it, and nobody loses a lease.
 //
-// And processes that must not grow: workers on each world, and a server, whose heap and goroutines are counted after ten minutes (make soak) or half of one (the
+// And processes that must not grow: workers on each world, and a server, whose heap and goroutines are counted after ten minutes (make soak; CI, at a walk beside all else) or a quarter of one (the
 // suite).
 //
 // All of it is tests. A short run is part of the suite; make soak SOAK=10m burns longer. The seed that a run prints gives the same
