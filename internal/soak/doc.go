@@ -2,6 +2,9 @@
 // are killed and stopped, PostgreSQL is restarted as after a crash, and connections are cut, some of them between a COMMIT and its
 // answer. What is left must be right to the cent.
 //
+// The same transfers through a server of either store, on remote workers that encrypt, under kill -9 of workers and server: there is no transaction to share, so
+// money that moved again under its key counts once.
+//
 // Beside it, counters under fire: runs that continue as new after every second number, on a file and on PostgreSQL, while their workers are killed. Numbers are
 // sent again, from clients and from steps, some do not fit, and each segment leaves a detached child. The oracle is addition. The same through remote workers that
 // encrypt, whose server is killed as they are, on both stores.

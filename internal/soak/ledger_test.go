@@ -84,6 +84,7 @@ var transferFlow = stepwell.Define("transfer", func(stepwell.Context, transfer) 
 // ledger is what a worker process has of the application.
 type ledger struct {
 	notes *notes
+	far   bool // no database of its own is there: what moves is noted
 }
 
 func (l *ledger) definitions() []stepwell.Definition {
@@ -131,8 +132,11 @@ func (l *ledger) definitions() []stepwell.Definition {
 // persistent keeps trying: what fails here fails because of the fire.
 var persistent = stepwell.Retry{Attempts: stepwell.Unlimited, Base: 20 * time.Millisecond, Cap: time.Second}
 
-// post is a transactional step that changes one account.
+// post is a transactional step that changes one account; a far one may do it twice under one key, which counts once.
 func (l *ledger) post(ctx stepwell.Context, kind string, t *transfer, account int, amount int64) error {
+	if l.far {
+		return stepwell.Do(ctx, kind, func(c context.Context) error { return l.move(c, kind, t, account, amount) }, persistent)
+	}
 	return stepwell.Do(ctx, kind, func(c context.Context) error {
 		return l.notes.body(c, func() error {
 			tx := postgres.TxFrom(c)
@@ -153,6 +157,23 @@ func (l *ledger) post(ctx stepwell.Context, kind string, t *transfer, account in
 			return nil
 		})
 	}, persistent, stepwell.Transactional())
+}
+
+// move notes that money moved.
+func (l *ledger) move(ctx context.Context, kind string, t *transfer, account int, amount int64) error {
+	return l.notes.body(ctx, func() error {
+		i := stepwell.Info(ctx)
+		if err := l.notes.write(note{What: noteMove, Step: i.Step, Attempt: i.Attempt, Key: i.IdempotencyKey, Transfer: t.N, Name: kind, Account: account, Amount: amount}); err != nil {
+			return err
+		}
+		switch {
+		case kind == "credit" && t.toClosed():
+			return stepwell.Fatal(errClosed) // after it has moved, and so it counts for nothing
+		case t.stumbles() && i.Attempt == 1:
+			return errStumble
+		}
+		return nil
+	})
 }
 
 // dawdle is work that can be interrupted.

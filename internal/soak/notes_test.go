@@ -32,6 +32,12 @@ type note struct {
 	Name    string   `json:"name,omitempty"`
 	Attempt int      `json:"attempt,omitempty"`
 	Err     string   `json:"err,omitempty"`
+
+	// Of money that moved.
+	Key      string `json:"key,omitempty"`
+	Transfer int    `json:"transfer,omitempty"`
+	Account  int    `json:"account,omitempty"`
+	Amount   int64  `json:"amount,omitempty"`
 }
 
 type noteKind string
@@ -40,6 +46,7 @@ const (
 	noteLease noteKind = "lease" // it was renewed
 	noteStart noteKind = "start" // of a body
 	noteEnd   noteKind = "end"   // of a body
+	noteMove  noteKind = "move"  // of money, by a far ledger
 )
 
 // notes is where one process writes.

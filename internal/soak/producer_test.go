@@ -25,7 +25,7 @@ import (
 // producer starts transfers as fast as inFlight of them get done.
 type producer struct {
 	app     *stepwell.App
-	pool    *pgxpool.Pool // for orders
+	pool    *pgxpool.Pool // for orders; nil: there are none
 	rnd     *rand.Rand
 	retries atomic.Int64 // calls that failed and were made again
 
@@ -77,7 +77,7 @@ func (p *producer) produce(ctx context.Context, stop <-chan struct{}) {
 func (p *producer) carry(ctx context.Context, t transfer, thinking time.Duration) error {
 	o := &order{transfer: t}
 	start := p.start
-	if t.ordered() {
+	if t.ordered() && p.pool != nil {
 		start = p.startInOrder
 	}
 	err := p.insist(ctx, func(again bool) error { return start(ctx, t, again) })

@@ -161,18 +161,11 @@ func examine(t *testing.T, q *inquest, p *producer, f *fire, trail *trail) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
-	written, err := readNotes(f.crew.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	cuts := map[int][]time.Time{}
 	for pid, name := range f.crew.names {
 		cuts[pid] = f.cuts[name]
 	}
-	q.ev, q.excused = gather(written, f.crew.deaths, cuts), map[verdict]int{}
-	if err := q.look(ctx, p.orders); err != nil {
-		t.Fatal(err)
-	}
+	q.judge(ctx, t, f.crew, cuts, p.orders)
 	if _, err := q.app.World().Sweep(ctx, 1000); err != nil { // mail that came after its run's end is the sweeper's
 		t.Fatal(err)
 	}
@@ -185,6 +178,26 @@ func examine(t *testing.T, q *inquest, p *producer, f *fire, trail *trail) {
 			q.fault("all runs are over, and %s has %d rows", table, n)
 		}
 	}
+	q.report(t, trail)
+	t.Logf("%d bodies began; in two places, or after their end, by right of an ended lease: %v", q.starts, q.excused)
+}
+
+// judge looks at all orders, by what the processes wrote down.
+func (q *inquest) judge(ctx context.Context, t *testing.T, crew *crew, cuts map[int][]time.Time, orders []*order) {
+	t.Helper()
+	written, err := readNotes(crew.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.ev, q.excused = gather(written, crew.deaths, cuts), map[verdict]int{}
+	if err := q.look(ctx, orders); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// report fails the test for what was found.
+func (q *inquest) report(t *testing.T, trail *trail) {
+	t.Helper()
 	const most = 30
 	for _, f := range q.faults[:min(len(q.faults), most)] {
 		t.Error(f)
@@ -192,7 +205,6 @@ func examine(t *testing.T, q *inquest, p *producer, f *fire, trail *trail) {
 	if n := len(q.faults); n > 0 {
 		t.Errorf("%d faults (laws: docs/design.md); what was done:\n%s", n, trail)
 	}
-	t.Logf("%d bodies began; in two places, or after their end, by right of an ended lease: %v", q.starts, q.excused)
 }
 
 // enough holds the fire to having burnt: a test that did no harm would prove nothing.

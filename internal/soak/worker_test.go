@@ -30,6 +30,7 @@ type orders struct {
 	Lease, Poll time.Duration // 0: the defaults
 	Count       bool          // it works on counters, not on the ledger
 	Nap         bool          // it takes naps
+	Far         bool          // it works on the ledger from afar
 	Keys        string        // that it encrypts with; "": it does not
 	Serve       string        // it is a server, and no worker: where it listens
 }
@@ -78,6 +79,9 @@ func (o *orders) work() (err error) {
 	n, err := openNotes(o.Dir)
 	if err != nil {
 		return err
+	}
+	if o.Far {
+		return o.serveFar(ctx, n)
 	}
 	for {
 		joined, err := o.serve(ctx, n)
