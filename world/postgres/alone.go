@@ -40,7 +40,9 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 		return done, err
 	}
 	var d *draft
-	err = w.persist(ctx, func(ctx context.Context) error {
+	holder := newKeyHolder(w, c)
+	err = w.persist(ctx, func(ctx context.Context) (err error) {
+		defer func() { holder.met(err) }()
 		lane, err := w.freeLane(ctx) // before the connection, so that those who wait for a lane leave the others to the rest
 		if err != nil {
 			return err
@@ -48,6 +50,7 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 		defer func() { w.writing.lanes <- lane }()
 		return w.changeOnce(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			d = &draft{w: w, ctx: ctx, c: c, wk: wk, keys: keys.keys}
+			defer holder.watch(ctx, tx)()
 			return d.alone(ctx, w.in(tx), lane)
 		})
 	})
@@ -61,7 +64,7 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 		}
 		return done, err
 	case err != nil:
-		return done, err
+		return done, holder.tell(err)
 	case d.done.Existing == c.Run && w.unknown.has(c): // its key is its own
 		if done, outcome := w.Outcome(ctx, c); outcome == nil {
 			return done, nil

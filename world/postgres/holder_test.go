@@ -1,0 +1,65 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/world/postgres"
+)
+
+// A start that waits until its context ends, because another open transaction has started a run under the same key or ID, says who that is.
+func TestAStartSaysWhoHoldsItsKey(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, says string
+		option     stepwell.StartOption
+	}{
+		{"key", `idempotency key "k" of workflow held`, stepwell.Key("k")},
+		{"ID", "run ID chosen", stepwell.RunID("chosen")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			url := pgtest.URL(t)
+			w, err := postgres.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = w.Close() }()
+			app, err := stepwell.New(w, stepwell.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			flow := stepwell.Define("held", func(stepwell.Context, int) (int, error) { return 0, nil })
+			conn, err := pgx.Connect(t.Context(), url+"&application_name=forgotten-shell")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close(context.Background()) }()
+			tx, err := conn.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := flow.Start(t.Context(), app, 1, c.option, stepwell.In(postgres.Tx(tx))); err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
+			defer stop()
+			_, err = flow.Start(ctx, app, 1, c.option)
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("start: %v, want that its context ended", err)
+			}
+			for _, want := range []string{c.says, "another open transaction", "forgotten-shell", "idle in transaction since"} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("start: %v, want it to say %q", err, want)
+				}
+			}
+		})
+	}
+}
