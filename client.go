@@ -3,6 +3,7 @@ package stepwell
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -70,7 +71,14 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 		return nil, err
 	}
 	run := &Run[Out]{app: a, id: started.Run, existed: started.Existed}
-	if !started.Existed {
+	if started.Existed {
+		newest, err := a.Newest(ctx, started.Run)
+		if err == nil {
+			run.id = newest.ID
+		} else if !errors.Is(err, ErrNotFound) { // not swept, nor part of a transaction that is open
+			return nil, fmt.Errorf("start %s: %w", workflow, err)
+		}
+	} else {
 		asked := o.Retention
 		if asked == 0 && a.known[workflow] == nil { // of others New has told
 			asked = o.retention

@@ -193,6 +193,33 @@ func ExampleApp_Retry() {
 	// "o-7 shipped" <nil>
 }
 
+// Who asked for the run that failed is given what took its place.
+func ExampleApp_Newest() {
+	mended := false
+	order := flaky(&mended)
+	app, stop := exampleApp(order)
+	defer stop()
+	ctx := context.Background()
+	run, _ := order.Start(ctx, app, "o-9")
+	_, _ = run.Result(ctx)
+
+	mended = true
+	again, err := app.Retry(ctx, run.ID())
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(run.Result(ctx))
+	_, err = run.Exactly().Result(ctx)
+	fmt.Println(err != nil)
+	newest, err := app.Newest(ctx, run.ID())
+	fmt.Println(newest.ID == again.ID(), err)
+	// Output:
+	// charge o-9
+	// o-9 shipped <nil>
+	// true
+	// true <nil>
+}
+
 // A new run with the input of another, from nothing.
 func ExampleApp_Restart() {
 	mended := false

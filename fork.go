@@ -80,11 +80,46 @@ type RestartOptions struct {
 	ID      string          // of the new run; "": a new one
 	Version int             // of the workflow; 0: the highest that a worker knows
 	Input   json.RawMessage // nil: as it was
+
+	// InPlace has the new run take the place of the other, which is over and did not complete, as a retry does: who starts with its key, or waits for its
+	// result, gets the new one. Where another has taken it already, see [App.Newest], it is that one's place. Repeated it gives the same run.
+	InPlace bool
 }
 
 // Restart begins a new run with the workflow, input, priority, retention, timeout and context of another, from nothing: no result is taken over. It has
-// no parent and no idempotency key. The other run is not touched.
+// no parent and no idempotency key of its own. The other run is not touched.
 func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[json.RawMessage], error) {
+	made, err := restart(ctx, a, run, o)
+	if err != nil {
+		return nil, fmt.Errorf("restart run %s: %w", run, err)
+	}
+	return made, nil
+}
+
+// place is the newest run in the place of another, which a restart in place takes; where that is not over, or completed, there is none to take.
+func place(ctx context.Context, a *App, run string) (RunInfo, error) {
+	newest, err := a.Newest(ctx, run)
+	if err == nil && newest.ID == run && newest.Status == world.Completed {
+		err = fmt.Errorf("%w: it completed: nothing takes its place", ErrInvalid)
+	} else if err == nil && newest.ID == run && !newest.Status.Terminal() {
+		err = fmt.Errorf("%w: it is not over: cancel it first, or restart it beside itself", ErrInvalid)
+	}
+	return newest, err
+}
+
+func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[json.RawMessage], error) {
+	key := ""
+	if o.InPlace {
+		newest, err := place(ctx, a, run)
+		if err != nil {
+			return nil, err
+		}
+		if !newest.Status.Terminal() || newest.Status == world.Completed {
+			return &Run[json.RawMessage]{app: a, id: newest.ID, existed: true}, nil
+		}
+		run = newest.ID
+		key = world.RetryKey(run)
+	}
 	page, err := a.world.Events(ctx, run, world.EventQuery{Limit: 2})
 	var made *Run[json.RawMessage]
 	if err == nil {
@@ -96,7 +131,7 @@ func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[j
 	if err == nil {
 		born := &page.Events[0]
 		b := *born.Birth
-		b.Version, b.Seed, b.Key, b.NotBefore, b.Parent = o.Version, 0, "", time.Time{}, nil
+		b.Version, b.Seed, b.Key, b.NotBefore, b.Parent = o.Version, 0, key, time.Time{}, nil
 		b.Origin = &world.Origin{Run: run, Seq: born.Seq}
 		b.Timeout = history.Timeout(page.Events)
 		asked := fromLog(b.Retention)
@@ -109,13 +144,11 @@ func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[j
 			var started engine.Started
 			if started, err = a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input}); err == nil {
 				made = a.born(started.Run, &b, asked)
+				made.existed = started.Existed
 			}
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("restart run %s: %w", run, err)
-	}
-	return made, nil
+	return made, err
 }
 
 // born is the handle of a run that was made of another, which is kept for as long as asked says.
@@ -186,12 +219,12 @@ func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.
 			return err == nil && holder == ""
 		}
 	}
-	existing, err := a.bearFork(ctx, h, cut)
+	existing, err := bearFork(ctx, a, h, cut)
 	for try := 0; errors.Is(err, world.ErrConflict) && cut.KeepToken != nil && !cut.Late; try++ { // another has just taken a token
 		if try == tokenTries {
 			cut.KeepToken = nil
 		}
-		existing, err = a.bearFork(ctx, h, cut)
+		existing, err = bearFork(ctx, a, h, cut)
 	}
 	if err != nil {
 		return nil, err
@@ -208,7 +241,7 @@ func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.
 // tokenTries is how often a fork asks again who has its source's tokens, before it has new ones.
 const tokenTries = 3
 
-func (a *App) bearFork(ctx context.Context, h *History, cut history.Cut) (existing string, err error) {
+func bearFork(ctx context.Context, a *App, h *History, cut history.Cut) (existing string, err error) {
 	events, err := h.Fork(cut)
 	if err != nil {
 		return "", err

@@ -16,7 +16,7 @@ type MadeRun struct {
 	Workflow  string       `json:"workflow"`
 	Version   int          `json:"version"`
 	Status    world.Status `json:"status"`
-	Retry     bool         `json:"retry,omitempty"` // it goes on from the step that failed the other
+	Retry     bool         `json:"retry,omitempty"` // it took the place of the other: its retry, or its restart in place
 	At        int64        `json:"at"`              // the event of the other behind which it began; 1: from the start
 	CreatedAt time.Time    `json:"createdAt"`
 }
@@ -32,7 +32,7 @@ func (a *App) made(ctx context.Context, run string) (made []MadeRun, more bool, 
 	}
 	for i := range page.Runs {
 		r := &page.Runs[i]
-		is := MadeRun{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, Retry: r.Key == retryKey(run), CreatedAt: r.CreatedAt}
+		is := MadeRun{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, Retry: r.Key == world.RetryKey(run), CreatedAt: r.CreatedAt}
 		if r.Origin != nil {
 			is.At = r.Origin.Seq
 		}
@@ -40,6 +40,3 @@ func (a *App) made(ctx context.Context, run string) (made []MadeRun, more bool, 
 	}
 	return made, page.Cursor != "", nil
 }
-
-// retryKey is the idempotency key of a run's retry.
-func retryKey(run string) string { return "retry:" + run }

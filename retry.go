@@ -3,6 +3,7 @@ package stepwell
 // New runs in the place of failed ones: what a retry does, and when there is none.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,13 +43,23 @@ func (e *RetryRefusedError) Is(target error) bool { return target == ErrInvalid 
 // Results that came behind its failure, of what it had asked for before, are taken over, and so are events. It is refused, with a
 // [*RetryRefusedError] that says what can be done instead, where that cannot be right: where undo functions have undone what the run did; where steps
 // completed, or children began, behind the failure, as they would be left out; where a child had begun and did not complete; where a step did its
-// work and its result could not be kept; where it failed of another run that it awaited; where another run holds the token of an open hook now;
+// work and its result could not be kept; where it failed of another run that it awaited (a child, or that run, which was retried and has completed since gives
+// the new run its result); where another run holds the token of an open hook now;
 // where the run's input did not fit, as it would not then; and where the run completed, was cancelled or is not over. [App.RetryAdvice] tells beforehand.
 //
-// Its idempotency key is retry: and the failed run's ID, so a retry that is repeated gives the same run: see [Run.Existed]. The failed run stays as
-// it is.
+// The new run takes the place of the failed one: who starts with its key, or waits for its result, gets the new one, see [App.Newest]. Its own idempotency
+// key is retry: and the failed run's ID, so a retry that is repeated gives the same run, see [Run.Existed], unless that one failed too: then it is that
+// one that is retried. The failed run stays as it is. A parent that failed with it is retried behind it, and goes on with what the new
+// run came to.
 func (a *App) Retry(ctx context.Context, run string) (*Run[json.RawMessage], error) {
-	h, err := a.history(ctx, run, 0)
+	newest, err := a.Newest(ctx, run)
+	if err == nil && newest.ID != run && newest.Status != world.Failed {
+		return &Run[json.RawMessage]{app: a, id: newest.ID, existed: true}, nil
+	}
+	var h *History
+	if err == nil {
+		h, err = a.history(ctx, newest.ID, 0)
+	}
 	var retried *Run[json.RawMessage]
 	if err == nil {
 		retried, err = a.retry(ctx, h)
@@ -68,7 +79,9 @@ func (a *App) retry(ctx context.Context, h *History) (*Run[json.RawMessage], err
 		if advice.Refused != "" {
 			return nil, &RetryRefusedError{Run: h.Run, Advice: advice}
 		}
-		retried, err := a.fork(ctx, h, history.Cut{At: advice.At, Key: retryKey(h.Run), Late: true, Anew: advice.Anew})
+		retried, err := a.fork(ctx, h, history.Cut{
+			At: advice.At, Key: world.RetryKey(h.Run), Late: true, Anew: advice.Anew, Results: advice.Results,
+		})
 		if !errors.Is(err, world.ErrConflict) || try == tokenTries { // a run that has just taken a token may be the retry itself
 			return retried, err
 		}
@@ -88,9 +101,38 @@ func (a *App) RetryAdvice(ctx context.Context, run string) (RetryAdvice, error) 
 	return advice, nil
 }
 
+// heal is what a retry of a history's run would do with the results of the runs that took the place of those that failed it.
+func heal(ctx context.Context, a *App, h *History) (RetryAdvice, error) {
+	healed := map[string]json.RawMessage{}
+	for {
+		advice := h.Retry(healed)
+		run := cmp.Or(advice.Child, advice.Awaited)
+		if _, known := healed[run]; run == "" || known {
+			return advice, nil
+		}
+		newest, err := a.Newest(ctx, run)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			return advice, nil
+		case err != nil:
+			return advice, err
+		case newest.Status == world.Completed && newest.Output != nil:
+			healed[run] = newest.Output
+		case newest.ID != run && !newest.Status.Terminal():
+			advice.Refused += fmt.Sprintf("; run %s, in its place, is %s: wait until it completed", newest.ID, newest.Status)
+			return advice, nil
+		default:
+			return advice, nil
+		}
+	}
+}
+
 // advise says what a retry of a history's run would do. The history needs no payloads.
 func (a *App) advise(ctx context.Context, h *History) (RetryAdvice, error) {
-	advice := h.Retry()
+	advice, err := heal(ctx, a, h)
+	if err != nil {
+		return advice, err
+	}
 	for _, t := range advice.Tokens {
 		holder, err := a.holder(ctx, t.Token)
 		if err != nil {
@@ -99,7 +141,7 @@ func (a *App) advise(ctx context.Context, h *History) (RetryAdvice, error) {
 		if holder == "" {
 			continue
 		}
-		if retried, err := a.retried(ctx, h.Run); retried || err != nil {
+		if retried, err := successor(ctx, a, h.Run); retried.ID != "" || err != nil {
 			return advice, err // repeated it gives the same run
 		}
 		return RetryAdvice{
@@ -107,14 +149,4 @@ func (a *App) advise(ctx context.Context, h *History) (RetryAdvice, error) {
 		}, nil
 	}
 	return advice, nil
-}
-
-// retried reports whether a run was retried before.
-func (a *App) retried(ctx context.Context, run string) (bool, error) {
-	for r, err := range a.List(ctx, ListFilter{Origin: run}) {
-		if err != nil || r.Key == retryKey(run) {
-			return err == nil, err
-		}
-	}
-	return false, nil
 }

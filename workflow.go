@@ -151,7 +151,8 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 // (see [App.Run]) and has a free slot, the run begins at once, in place.
 //
 // Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken by a run that has not the [Key];
-// encoding errors of the input. With the key of a run that is kept, that run is returned: see [Run.Existed].
+// encoding errors of the input. With the key of a run that is kept, that run is returned, or the newest in its place where it did not complete and was
+// retried: see [Run.Existed] and [App.Newest].
 func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...StartOption) (*Run[Out], error) {
 	switch {
 	case w == nil:
@@ -184,6 +185,7 @@ type Run[Out any] struct {
 	app       *App
 	id        string
 	existed   bool
+	exactly   bool // retries do not count
 	retention time.Duration
 }
 
@@ -198,8 +200,16 @@ func (r *Run[Out]) Existed() bool { return r.existed }
 // is 0 in handles of runs that were there. [App.Get] tells what holds of any run.
 func (r *Run[Out]) Retention() time.Duration { return r.retention }
 
-// Result waits until the run is over and returns what it came to. Where it failed or was cancelled the error is a
-// [*RunError]. When ctx ends first, its error is returned; the run goes on. Called in a step's body, with the body's
+// Exactly is a handle of this very run, whose Result is that of no retry.
+func (r *Run[Out]) Exactly() *Run[Out] {
+	own := *r
+	own.exactly = true
+	return &own
+}
+
+// Result waits until the run is over and returns what it came to. Where it did not complete and another took its place, by [App.Retry] or a restart in place,
+// it is the result of that one, see [App.Newest]; [Run.Exactly] asks for the run's own. Where it failed or was cancelled the error is a
+// [*RunError], which names the run. When ctx ends first, its error is returned; the run goes on. Called in a step's body, with the body's
 // context, it lends the body's slot to others while it waits.
 func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
@@ -207,6 +217,13 @@ func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 		return out, kit.Missing("the run, or its App,")
 	}
 	row, err := r.app.wait(ctx, r.id)
+	for err == nil && !r.exactly && row.Status != world.Completed {
+		next, nextErr := successor(ctx, r.app, row.ID)
+		if err = nextErr; next.ID == "" {
+			break
+		}
+		row, err = r.app.wait(ctx, next.ID)
+	}
 	if err != nil {
 		return out, err
 	}

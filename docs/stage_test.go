@@ -168,7 +168,7 @@ func (s *stage) fill(text string) string {
 	s.cast.waiting = s.cast.waiting[1:]
 	run := one.Run
 	switch {
-	case strings.Contains(text, "runs retry "):
+	case strings.Contains(text, "runs retry "), strings.Contains(text, " --in-place"):
 		run = s.cast.failed
 	case strings.Contains(text, "tail "), strings.Contains(text, "runs result "), strings.Contains(text, "streams "), strings.Contains(text, "export "): // until it is over
 		run = s.cast.over

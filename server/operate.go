@@ -109,6 +109,7 @@ type restart struct {
 	ID      string          `json:"id"`
 	Version int             `json:"version"`
 	Input   json.RawMessage `json:"input"`
+	InPlace bool            `json:"inPlace"`
 }
 
 func (s *Server) restartRun(w http.ResponseWriter, r *request) error {
@@ -123,7 +124,7 @@ func (s *Server) restartRun(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	started, err := s.app.Restart(r.Context(), id, stepwell.RestartOptions{ID: b.ID, Version: b.Version, Input: b.Input})
+	started, err := s.app.Restart(r.Context(), id, stepwell.RestartOptions{ID: b.ID, Version: b.Version, Input: b.Input, InPlace: b.InPlace})
 	if err != nil {
 		return err
 	}

@@ -87,6 +87,7 @@ func routes() []route {
 // Parameters that several routes have.
 var (
 	paramCursor = param{name: "cursor", schema: "Cursor", about: "Go on behind the page that had this cursor."}
+	paramNewest = param{name: "newest", schema: "Truth", about: "true: show the newest run in the place of one that did not complete, its retry or restart in place."}
 	paramWait   = param{name: "wait", schema: "Duration", about: "Wait so long for the run to be over: 30s. At most 60 s, unless the server is told otherwise."}
 )
 

@@ -41,11 +41,11 @@ func runRoutes() []route {
 			id: "listAllRuns", summary: "List the runs of all workflows", query: list, responses: page,
 		}},
 		{method: "GET", path: "/v1/workflows/{workflow}/runs/{run}", scope: Viewer, handle: (*Server).getRun, op: operation{
-			id: "getRun", summary: "Show a run, or wait for its result", query: []param{paramWait},
+			id: "getRun", summary: "Show a run, or wait for its result", query: []param{paramWait, paramNewest},
 			responses: []response{{200, "Run", "", "The run as it stands; with wait, perhaps still not over."}},
 		}},
 		{method: "GET", path: "/v1/runs/{run}", scope: Viewer, handle: (*Server).getRun, op: operation{
-			id: "findRun", summary: "Show a run of whatever workflow", query: []param{paramWait},
+			id: "findRun", summary: "Show a run of whatever workflow", query: []param{paramWait, paramNewest},
 			responses: []response{{200, "Run", "", "The run as it stands."}},
 		}},
 		{method: "DELETE", path: "/v1/workflows/{workflow}/runs/{run}", scope: Operator, handle: (*Server).cancelRun, audit: true, op: operation{
@@ -172,13 +172,39 @@ func (s *Server) findID(r *request) (string, error) {
 
 func (s *Server) getRun(w http.ResponseWriter, r *request) error {
 	info, err := s.find(r)
-	if err == nil && r.query.Has("wait") && !info.Status.Terminal() {
-		info, err = s.await(r, info)
+	if err != nil {
+		return err
+	}
+	follow, err := truth(r.query, "newest")
+	for err == nil {
+		if r.query.Has("wait") && !info.Status.Terminal() {
+			info, err = s.await(r, info)
+		}
+		if err != nil || !follow {
+			break
+		}
+		var newest stepwell.RunInfo
+		if newest, err = s.app.Newest(r.Context(), info.ID); err != nil || newest.ID == info.ID {
+			break
+		}
+		info = &newest // it may run still
 	}
 	if err != nil {
 		return err
 	}
 	return answer(w, http.StatusOK, info)
+}
+
+// truth reads a query parameter that is true or false; "" is false.
+func truth(query url.Values, name string) (bool, error) {
+	switch v := query.Get(name); v {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, invalid("query parameter %s: want true or false, not %.40q", name, v)
+	}
 }
 
 // await waits until a run is over, or as long as the request says.

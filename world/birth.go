@@ -11,6 +11,10 @@ import (
 	"time"
 )
 
+// RetryKey is the idempotency key, beside others of its workflow, of the run that takes the place of another: its retry, or its restart in place. Who waits
+// for a run that is over and did not complete waits for that one.
+func RetryKey(run string) string { return "retry:" + run }
+
 // Birth is what run_created says of a run, beside its input, which is the event's payload.
 type Birth struct {
 	Workflow   string                     `json:"workflow"`

@@ -96,9 +96,9 @@ func anew(again string) string {
 func instead(run string, r *stepwell.RetryAdvice, again string) (ways []way) {
 	switch {
 	case r.Child != "":
-		ways = append(ways, way{"retry:", "runs retry " + shellWord(r.Child), "its child; then fork this run with what that comes to"})
+		ways = append(ways, way{"retry:", "runs retry " + shellWord(r.Child), "its child; when that completed, retry this run: it goes on with what the child came to"})
 	case r.Awaited != "":
-		ways = append(ways, way{"see:", "runs show " + shellWord(r.Awaited), "the run that it awaited"})
+		ways = append(ways, way{"see:", "runs show " + shellWord(r.Awaited), "the run that it awaited; where that was retried and completed, this can be retried"})
 	}
 	fork := fmt.Sprintf("runs fork %s --at %d", run, r.Fork)
 	if r.Input {

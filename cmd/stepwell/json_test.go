@@ -45,7 +45,7 @@ var jsonCalls = []struct {
 	{args: "runs wake --starts s", want: `{"run":"s","action":"wake","result":"unchanged","sleeps":0}`},
 	{args: "runs start order 7 --id s", code: exitExists, want: `{"code":"RUN_EXISTS","exit":6}`},
 	{args: "runs result " + completedRun, want: `{"run":"` + completedRun + `","action":"result","result":"completed"}`},
-	{args: "runs result " + failedRun, code: exitNotCompleted, want: `{"code":"NOT_COMPLETED","exit":9}`},
+	{args: "runs result --exactly " + failedRun, code: exitNotCompleted, want: `{"code":"NOT_COMPLETED","exit":9}`},
 	{args: "runs result s --patience 1ms", code: exitLater, want: `{"code":"TIMEOUT","exit":5}`},
 	{args: "runs cancel --force f", want: `{"run":"f","action":"cancel","result":"cancelled"}`},
 	{args: "hooks list", want: `{"token":"order-7"}`},

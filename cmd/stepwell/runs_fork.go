@@ -106,7 +106,8 @@ func (c *cli) runsRetry() *cobra.Command {
 		Long: `Go on from where a failed run failed, in a new run. What ended stays ended: the step whose failure failed the run runs again, with all its
 attempts, and no step that completed. Where the run failed of its code alone, that is evaluated again behind the last event; where it ran out of
 time, the new run has its whole timeout again. It is refused where that cannot be right, as where the run has undone what it did, and says
-what can be done instead. Retrying again gives the same new run. RUN stays as it is.
+what can be done instead. The new run takes the place of RUN: who starts with its key, or waits for its result, gets the new one. Retrying again gives
+the same new run; where that failed too, it is that one which is retried. RUN stays as it is.
 
 ` + exitCodes,
 		Example: `  stepwell runs retry wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
@@ -130,7 +131,8 @@ func (c *cli) runsRestart() *cobra.Command {
 		Use:   "restart RUN",
 		Short: "Begin a new run with the input of another",
 		Long: `Begin a new run with the workflow, input and settings of RUN, from nothing: all its steps run again, under new idempotency keys. It takes the
-highest version of the workflow that a worker knows, unless told. RUN is not touched.
+highest version of the workflow that a worker knows, unless told. RUN is not touched. With --in-place the new run takes the place of RUN, which is over
+and did not complete, as a retry does: who starts with its key, or waits for its result, gets the new one.
 
 ` + exitCodes,
 		Example: `  stepwell runs restart wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
@@ -150,6 +152,7 @@ highest version of the workflow that a worker knows, unless told. RUN is not tou
 	wordFlag(cmd, &o.ID, "id", "`ID` of the new run (default: a new one)")
 	fl.StringVar(&input, "input", "", "another input, as `JSON`")
 	fl.IntVar(&o.Version, "version", 0, "`version` of the workflow")
+	fl.BoolVar(&o.InPlace, "in-place", false, "who starts with the key of RUN, or waits for its result, gets the new run")
 	c.actFlag(cmd)
 	return cmd
 }

@@ -172,21 +172,23 @@ func (c *cli) start(ctx context.Context, db *database, workflow string, input js
 	}
 	if flags.wait && !c.json { // standard output is the run's
 		fmt.Fprintln(c.stderr, human.VisibleLines(text))
-		return c.awaitResult(ctx, db.app, run, flags.patience)
+		return c.awaitResult(ctx, db.app, run, flags.patience, false)
 	}
 	if err := c.tell(is, text); err != nil || !flags.wait {
 		return err
 	}
-	return c.awaitResult(ctx, db.app, run, flags.patience)
+	return c.awaitResult(ctx, db.app, run, flags.patience, false)
 }
 
 func (c *cli) runsResult() *cobra.Command {
 	var patience *time.Duration
+	var exactly bool
 	cmd := &cobra.Command{
 		Use:   "result RUN",
 		Short: "Wait until a run is over, and print its output",
-		Long: `Wait until a run is over, and print its output, as JSON. Where it failed or was cancelled, say why; the exit code is 9. With --patience it waits so
-long at most: exit code 5.
+		Long: `Wait until a run is over, and print its output, as JSON. Where it failed or was cancelled, say why; the exit code is 9. Where it was
+retried, or restarted in place, it is the result of the newest run in its place; with --exactly it is its own. With --patience it waits so long at most:
+exit code 5.
 
 ` + exitCodes,
 		Example: `  stepwell runs result wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
@@ -199,11 +201,12 @@ long at most: exit code 5.
 				if err != nil {
 					return err
 				}
-				return c.awaitResult(cmd.Context(), db.app, someRun.Get(db.app, run), patience)
+				return c.awaitResult(cmd.Context(), db.app, someRun.Get(db.app, run), patience, exactly)
 			})
 		},
 	}
 	patienceFlag(cmd, &patience)
+	cmd.Flags().BoolVar(&exactly, "exactly", false, "the result of this very run, and of no retry")
 	c.jsonFlag(cmd, "write the run's end as one JSON object")
 	return cmd
 }
@@ -235,7 +238,10 @@ func (c *cli) afterFailure(ctx context.Context, app *stepwell.App, run string) s
 }
 
 // awaitResult waits until a run is over, and prints its output.
-func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.Run[json.RawMessage], patience *time.Duration) error {
+func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.Run[json.RawMessage], patience *time.Duration, exactly bool) error {
+	if exactly {
+		run = run.Exactly()
+	}
 	waiting, stop := ctx, context.CancelFunc(func() {})
 	if patience != nil {
 		waiting, stop = context.WithTimeout(ctx, *patience)
@@ -245,9 +251,9 @@ func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.
 	var ended *stepwell.RunError
 	switch {
 	case errors.As(err, &ended):
-		next := "see what happened:  " + c.command("runs show "+run.ID())
+		next := "see what happened:  " + c.command("runs show "+ended.Run)
 		if ended.Status == world.Failed {
-			next += c.afterFailure(ctx, app, run.ID())
+			next += c.afterFailure(ctx, app, ended.Run)
 		}
 		return &fault{exitNotCompleted, err, next}
 	case err != nil && ctx.Err() == nil && waiting.Err() != nil:
@@ -256,7 +262,11 @@ func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.
 		return c.explain(err, run.ID())
 	}
 	if c.json {
-		return c.encoder().Encode(resulted{acted{Run: run.ID(), Action: "result", Result: string(world.Completed)}, output})
+		of := run.ID()
+		if newest, err := app.Newest(ctx, of); err == nil && !exactly {
+			of = newest.ID
+		}
+		return c.encoder().Encode(resulted{acted{Run: of, Action: "result", Result: string(world.Completed)}, output})
 	}
 	_, err = fmt.Fprintln(visibleJSON{c.stdout}, string(output))
 	return err

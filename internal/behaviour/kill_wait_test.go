@@ -179,10 +179,28 @@ func (v *waitingVictim) definitions() []stepwell.Definition {
 		both, err := stepwell.All(ctx, place, queued)
 		return strings.Join(both, " "), err
 	})
-	return []stepwell.Definition{leaf, mid, target, top, doomed, held, gatherer, delayed, charge}
+	pay := stepwell.Define("pay", func(ctx stepwell.Context, _ int) (string, error) { // the first fails
+		if _, err := v.step(ctx, "reserve"); err != nil {
+			return "", err
+		}
+		return stepwell.Step(ctx, "pay", func(c context.Context) (string, error) {
+			if stepwell.Info(c).Run == "first-pay" {
+				return "", stepwell.Fatal(errBank)
+			}
+			return "paid", nil
+		})
+	})
+	payer := stepwell.Define("payer", func(ctx stepwell.Context, _ int) (string, error) { return pay.Child(stepwell.RunID("first-pay")).Run(ctx, 0) })
+	follower := stepwell.Define("follower", func(ctx stepwell.Context, _ int) (string, error) {
+		if _, _, err := waitingGo.Wait(ctx); err != nil {
+			return "", err
+		}
+		return stepwell.AwaitRun[string](ctx, "first-pay")
+	})
+	return []stepwell.Definition{leaf, mid, target, top, doomed, held, gatherer, delayed, charge, pay, payer, follower}
 }
 
-// waitingRuns are all that must be there at the end, and how: children of children too.
+// waitingRuns are all that must be there at the end, and how: children of children too. By IDs, or by workflows.
 var waitingRuns = map[string]struct {
 	status world.Status
 	output string
@@ -196,6 +214,12 @@ var waitingRuns = map[string]struct {
 	"leaf":   {world.Completed, "", 2},
 
 	"delayed": {world.Completed, `"place queue"`, 1},
+
+	"first-pay":   {world.Failed, "", 1},
+	"first-payer": {world.Failed, "", 1},
+	"pay":         {world.Completed, `"paid"`, 1}, // the retries
+	"payer":       {world.Completed, `"paid"`, 1},
+	"follower":    {world.Completed, `"paid"`, 1},
 }
 
 // script is what this process does to the runs, each as soon as it can: it returns false where it is too early.
@@ -226,6 +250,15 @@ func script(ctx context.Context, app *stepwell.App) []func() (bool, error) {
 		}
 		return false, err
 	}
+	retry := func(run string) func() (bool, error) {
+		return func() (bool, error) {
+			_, err := app.Retry(ctx, run)
+			if errors.Is(err, stepwell.ErrNotFound) || errors.Is(err, stepwell.ErrInvalid) {
+				return false, nil
+			}
+			return true, err
+		}
+	}
 	do := func(act func() error) func() (bool, error) { return func() (bool, error) { return true, act() } }
 	return []func() (bool, error){
 		do(func() error { return app.Pause(ctx, "held", "for a while") }),
@@ -243,6 +276,9 @@ func script(ctx context.Context, app *stepwell.App) []func() (bool, error) {
 		hook("tok", `"2"`),
 		do(func() error { _, err := app.Wake(ctx, "delayed", stepwell.WakeStarts); return err }),
 		wake,
+		retry("first-pay"),
+		retry("first-payer"), // which is refused until the child is healed
+		do(func() error { return waitingGo.Send(ctx, app, "follower", "go") }),
 	}
 }
 
@@ -252,7 +288,7 @@ func TestKillWhileRunsWait(t *testing.T) {
 	for _, late := range sample.One(t, false, true) {
 		t.Run(fmt.Sprintf("commit/after=%v", late), func(t *testing.T) {
 			t.Parallel()
-			const least, most = 12, 80
+			const least, most = 12, 100
 			first, step := sample.Of(t, 8)
 			for n := first; ; n += step {
 				if n > most {
@@ -274,7 +310,7 @@ func TestKillWhileRunsWait(t *testing.T) {
 	})
 	t.Run("bodies", func(t *testing.T) {
 		t.Parallel()
-		for _, body := range []string{"leaf", "mid", "end", "held", "clean-up"} {
+		for _, body := range []string{"leaf", "mid", "end", "held", "clean-up", "reserve"} {
 			if !killWaiting(t, waitingVictim{bin: bin, Body: body}) {
 				t.Errorf("body %s: it was not reached", body)
 			}
@@ -294,12 +330,13 @@ func killWaiting(t *testing.T, v waitingVictim) (died bool) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for name, input := range map[string]string{"target": "0", "top": "0", "held": "0", "doomed": "false", "delayed": "0"} {
+	for name, input := range map[string]string{"target": "0", "top": "0", "held": "0", "doomed": "false", "delayed": "0", "first-payer": "0", "follower": "0"} {
 		opts := []stepwell.StartOption{stepwell.RunID(name)}
+		workflow := strings.TrimPrefix(name, "first-")
 		if name == "delayed" {
 			opts = append(opts, stepwell.Delay(time.Hour))
 		}
-		if _, err := app.Start(ctx, name, json.RawMessage(input), opts...); err != nil {
+		if _, err := app.Start(ctx, workflow, json.RawMessage(input), opts...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -323,7 +360,7 @@ func killWaiting(t *testing.T, v waitingVictim) (died bool) {
 			died = true
 			worker = startWaiting(t, waitingVictim{bin: v.bin, Dir: v.Dir})
 		case <-ctx.Done():
-			for _, name := range []string{"top", "target", "held", "doomed", "delayed"} {
+			for _, name := range []string{"top", "target", "held", "doomed", "delayed", "first-pay", "first-payer", "follower"} {
 				w, err := app.Why(context.Background(), name)
 				t.Log(name, w, err)
 			}
@@ -399,7 +436,7 @@ func waitingOver(t *testing.T, app *stepwell.App) bool {
 		}
 		n++
 	}
-	return n >= 5
+	return n >= 7
 }
 
 // checkWaiting: right results, no run twice, no token held, every log legal, every step recorded once.
@@ -410,8 +447,12 @@ func checkWaiting(t *testing.T, where string, app *stepwell.App, w world.World) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		runs[row.Workflow]++
-		want := waitingRuns[row.Workflow]
+		name := row.Workflow
+		if _, own := waitingRuns[row.ID]; own {
+			name = row.ID
+		}
+		runs[name]++
+		want := waitingRuns[name]
 		if row.Status != want.status || want.output != "" && string(row.Output) != want.output {
 			t.Errorf("%s: run %s of %s is %s with %s, want %s with %s", where, row.ID, row.Workflow, row.Status, row.Output, want.status, want.output)
 		}

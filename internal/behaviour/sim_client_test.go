@@ -135,7 +135,7 @@ func (s *simulation) attendRun(ctx context.Context, r *world.Run) {
 			s.signal(ctx, r.ID, n, rand.New(rand.NewPCG(rnd.Uint64(), 1)))
 		}
 	})
-	s.operate(ctx, r.ID, rnd)
+	s.operate(ctx, r.ID, rnd, r.Origin == nil)
 }
 
 // signal sends an event that the run can wait for, at a time of its own, with a delivery ID.
@@ -169,13 +169,13 @@ func (s *simulation) payloads(ctx context.Context, sent map[string]int, rnd *ran
 	}
 }
 
-// operate has operators pause and resume, wake and cancel a run. Each pause ends.
-func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand) {
+// operate has operators pause and resume, wake and cancel a run, and retry it where it is no retry. Each pause ends.
+func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand, first bool) {
 	at := func() time.Duration { return time.Duration(rnd.IntN(30_000)) * time.Millisecond / s.haste }
 	act := func(after time.Duration, do func(*stepwell.App) error, then ...func()) {
 		own := rand.New(rand.NewPCG(rnd.Uint64(), 1))
 		s.others.Go(func() {
-			if s.pass(ctx, after) && s.insist(ctx, own, do) == nil {
+			if s.pass(ctx, after) && s.insist(ctx, own, do, stepwell.ErrInvalid) == nil {
 				for _, next := range then {
 					next()
 				}
@@ -201,5 +201,10 @@ func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand) {
 	}
 	if rnd.IntN(16) == 0 {
 		act(at(), func(app *stepwell.App) error { return app.ForceCancel(ctx, run, "a test") })
+	}
+	if rnd.IntN(2) == 0 && first { // now and then: most times it did not fail yet, or is refused
+		for range 8 {
+			act(at(), func(app *stepwell.App) error { _, err := app.Retry(ctx, run); return err })
+		}
 	}
 }

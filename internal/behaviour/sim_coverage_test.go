@@ -24,7 +24,7 @@ var simMustSee = []string{
 	"cancel by parent", "cancel ends a pause", "child: cancelled", "child: completed", "child: exists", "child: failed", "child: loser",
 	"clean-up after a cancel", "clean-up tried again", "detached outlives its parent", "ended without its code", "event in time", "event timed out",
 	"attribute", "await: timed out", "child left by a segment", "continued", "event kept for a segment", "forced", "hook conflict", "hook opened again",
-	"hook received", "patched", "pause and resume", "retry woken", "retry woken in the queue", "run completed", "run failed", "run timed out", "start woken", "token of two runs", "undone after a cancel",
+	"hook received", "patched", "pause and resume", "retried", "retried once more", "retry woken", "retry woken in the queue", "run completed", "run failed", "run timed out", "start woken", "token of two runs", "undone after a cancel",
 	"undone after a failure", "undone after a timeout", "unpatched", "woken",
 }
 
@@ -74,6 +74,15 @@ func (c *simCoverage) see(s *simulation, runs map[string]*simRun) {
 }
 
 func (c *simCoverage) seeRun(s *simulation, r *simRun, runs map[string]*simRun) {
+	if r.Origin != nil {
+		c.note("retried")
+		if r.log.end != nil && r.log.end.Type == world.RunCompleted {
+			c.note("retry completed")
+		}
+		if from := runs[r.Origin.Run]; from.Origin != nil {
+			c.note("retried once more")
+		}
+	}
 	paused := false
 	for i := range r.events {
 		e := &r.events[i]
@@ -110,6 +119,10 @@ func (c *simCoverage) seeRun(s *simulation, r *simRun, runs map[string]*simRun) 
 			c.seeStep(r, e)
 		case world.WaitCompleted:
 			c.seeWait(r, e)
+		case world.StepCreated:
+			if e.Kind == world.KindAwait && e.Peer != e.Name {
+				c.note("await: another in its place")
+			}
 		case world.AttrSet:
 			c.note("attribute")
 		case world.RunContinued:

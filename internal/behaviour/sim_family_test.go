@@ -72,9 +72,13 @@ func (s *simulation) checkRelatives(runs map[string]*simRun, r *simRun) {
 func before(a, b *world.Event) bool { return a != nil && !a.Time.After(b.Time) }
 
 // checkLoser: a child that is waited for no longer is asked to end, unless it had ended by itself; a detached one is not.
-func (s *simulation) checkLoser(other *simRun, r *simRun, e *world.Event) {
+func (s *simulation) checkLoser(runs map[string]*simRun, other *simRun, r *simRun, e *world.Event) {
 	late := other.log.end.Time.After(e.Time.Add(time.Minute))
-	if other.Parent == nil || other.Parent.Run != r.ID || other.Parent.Detached || other.log.cancel == nil && !other.forced() && late {
+	first := r
+	for first.Origin != nil { // the event was taken over
+		first = runs[first.Origin.Run]
+	}
+	if other.Parent == nil || other.Parent.Run != first.ID && other.Parent.Run != r.ID || other.Parent.Detached || other.log.cancel == nil && !other.forced() && late {
 		s.under(r)("event %d: run %s is waited for no longer; its parent is %+v, its cancel %+v, its end %+v", e.Seq, other.ID, other.Parent,
 			other.log.cancel, other.log.end)
 	}
@@ -89,7 +93,7 @@ func (s *simulation) checkResult(runs map[string]*simRun, r *simRun, e *world.Ev
 	}
 	want := world.ResultFor(other.log.end, e.ID)
 	if r.log.kinds[e.ID] == world.KindChild && e.Type == world.StepFailed && e.Error.Code == world.CodeCancelled && e.Delivery == "" {
-		s.checkLoser(other, r, e)
+		s.checkLoser(runs, other, r, e)
 		return
 	}
 	if want.Type != e.Type || !bytes.Equal(want.Payload, e.Payload) || (want.Error == nil) != (e.Error == nil) ||

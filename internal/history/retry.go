@@ -10,6 +10,7 @@ package history
 //  4. Where that is not to be had, there is no retry; nor is there one of a run whose input did not fit, as it would fit no better.
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -24,6 +25,9 @@ type Retry struct {
 	At    int64    `json:"at,omitempty"`    // number of the last event that the new run takes over; of what is behind it, it has the results of what was asked for before
 	Steps []string `json:"steps,omitempty"` // names of the steps that failed the run, and run again; empty: only the code does
 	Anew  bool     `json:"anew,omitempty"`  // the run had run out of time: the new one has its whole timeout again
+
+	Healed  []string                   `json:"healed,omitempty"` // names of the steps that failed the run, and complete with what the newest run in their run's place came to
+	Results map[string]json.RawMessage `json:"-"`                // the same by the steps' IDs
 
 	Refused string `json:"refused,omitempty"` // why there is no retry; "": there is
 	Child   string `json:"child,omitempty"`   // the failed child that could be retried instead
@@ -42,13 +46,16 @@ func (r *Retry) Does() string {
 	var s string
 	switch len(r.Steps) {
 	case 0:
-		if s = "a new run evaluates its code again"; !r.Anew {
+		if s = "a new run evaluates its code again"; !r.Anew && len(r.Healed) == 0 {
 			s += ", which helps where that was mended"
 		}
 	case 1:
 		s = "a new run goes on from the step that failed, " + strconv.Quote(r.Steps[0])
 	default:
 		s = "a new run goes on from the steps that failed, " + list(r.Steps)
+	}
+	if len(r.Healed) > 0 {
+		s += ", with what the run in the failed one's place came to: " + list(r.Healed)
 	}
 	if r.Anew {
 		s += fmt.Sprintf(" behind event %d, with its whole timeout", r.At)
@@ -61,9 +68,9 @@ func (r *Retry) Instead() string {
 	var ways []string
 	switch {
 	case r.Child != "":
-		ways = append(ways, "retry run "+r.Child)
+		ways = append(ways, "retry run "+r.Child+", and when that completed this run again")
 	case r.Awaited != "":
-		ways = append(ways, "see to run "+r.Awaited)
+		ways = append(ways, "see to run "+r.Awaited+", and when it was retried and completed retry this run")
 	}
 	if r.Input {
 		return "start it, or restart or fork it, with an input that fits"
@@ -122,6 +129,7 @@ func (m *made) begun() bool {
 
 // retrier reads what a retry needs to know of the newest segment.
 type retrier struct {
+	healed map[string]json.RawMessage // by the failed run
 	end    *world.Event
 	began  bool  // its code
 	last   int64 // number of the last event that a retry may take
@@ -132,9 +140,10 @@ type retrier struct {
 	sent   []world.Event // payloads of hooks
 }
 
-// Retry says where a retry of the run begins, or why there is none. It needs no payloads.
-func (h *History) Retry() Retry {
-	f := &retrier{steps: map[string]*made{}, hooks: map[string]int64{}}
+// Retry says where a retry of the run begins, or why there is none. It needs no payloads. Of runs that it started or awaited, and that did not complete,
+// others may have taken the place: healed has what these came to.
+func (h *History) Retry(healed map[string]json.RawMessage) Retry {
+	f := &retrier{healed: healed, steps: map[string]*made{}, hooks: map[string]int64{}}
 	for i := range h.Events {
 		f.read(&h.Events[i])
 	}
@@ -153,8 +162,11 @@ func (h *History) Retry() Retry {
 		return Retry{Refused: "it has not failed: it is not over"}
 	}
 	var r Retry
-	for _, cut := range f.cuts() {
-		if r = f.at(cut); r.Refused == "" {
+	for i, cut := range f.cuts() {
+		if later := f.at(cut); i == 0 || later.Refused == "" && len(later.Healed) == 0 { // with some of the failures healed it would fail of the others
+			r = later
+		}
+		if r.Refused == "" {
 			break
 		}
 	}
@@ -275,6 +287,8 @@ func (f *retrier) at(cut int64) Retry {
 		again := m.end > cut && m.failed != nil && m.seq <= cut // it runs again
 		switch {
 		case m.undo && m.done(): // see below
+		case again && f.healed[m.peer] != nil:
+			r.heal(id, m, f.healed[m.peer])
 		case again && m.unkept():
 			r.refuse(m, fmt.Sprintf("step %q did its work, and its result could not be kept (%s): it would do it again", m, m.failed.Code))
 		case again && m.begun() && m.failed.Code == world.CodeCancelled, m.begun() && m.end == 0:
@@ -305,9 +319,17 @@ func (f *retrier) at(cut int64) Retry {
 		}
 	}
 	if r.Refused == "" {
-		return Retry{At: cut, Steps: r.Steps, Anew: r.Anew}
+		return Retry{At: cut, Steps: r.Steps, Anew: r.Anew, Healed: r.Healed, Results: r.Results}
 	}
 	return r
+}
+
+// heal has a step complete with a result.
+func (r *Retry) heal(id string, m *made, result json.RawMessage) {
+	if r.Results == nil {
+		r.Results = map[string]json.RawMessage{}
+	}
+	r.Healed, r.Results[id] = append(r.Healed, m.String()), result
 }
 
 // undone lists the undo functions that came to their end.

@@ -61,7 +61,7 @@ func TestWhatFailedARun(t *testing.T) {
 		"handled, and it alone named":  {world.Error{Message: "declined", Step: "step_1"}, 0, nil, `"account" ended behind`},
 		"an earlier release's handled": {world.Error{Message: "x", Causes: []*world.Error{&card}}, 0, nil, `"account" ended behind`},
 	} {
-		got := failedRun(&c.end).Retry()
+		got := failedRun(&c.end).Retry(nil)
 		if c.word == "" && (got.At != c.at || !slices.Equal(got.Steps, c.steps) || got.Refused != "") || !strings.Contains(got.Refused, c.word) {
 			t.Errorf("%s: got %+v, want event %d and steps %q, or a refusal: %s", name, got, c.at, c.steps, c.word)
 		}
@@ -78,7 +78,7 @@ func TestARetryNamesAllThatRunsAgain(t *testing.T) {
 	}
 	add(world.Event{Type: world.RunCreated, Birth: &world.Birth{Workflow: "order", Version: 1}})
 	add(world.Event{Type: world.RunStarted})
-	if r := h.Retry(); r.Refused != "it has not failed: it is not over" {
+	if r := h.Retry(nil); r.Refused != "it has not failed: it is not over" {
 		t.Errorf("of a run that goes on: %+v", r)
 	}
 	end := &world.Error{Message: "both"}
@@ -90,7 +90,7 @@ func TestARetryNamesAllThatRunsAgain(t *testing.T) {
 		end.Causes = append(end.Causes, &world.Error{Message: err.Message, Step: "step_" + name})
 	}
 	add(world.Event{Type: world.RunFailed, Error: end})
-	r := h.Retry()
+	r := h.Retry(nil)
 	if want := `a new run goes on from the steps that failed, "card", "ship"`; r.At != 4 || r.Refused != "" || r.Does() != want {
 		t.Errorf("got %+v, %s; want %s", r, r.Does(), want)
 	}
@@ -113,7 +113,7 @@ func TestInsteadOfARetrySaysWhatIsUndone(t *testing.T) {
 			for i := range h.Events {
 				h.Events[i].Seq = int64(i + 1)
 			}
-			r := h.Retry()
+			r := h.Retry(nil)
 			if end == world.RunFailed && !undone {
 				continue // it can be retried
 			}
@@ -151,7 +151,7 @@ func TestARetryTakesWhatCameBehindTheFailure(t *testing.T) {
 	add(world.Event{Type: world.WaitCompleted, ID: "wait_1", Outcome: world.OutcomeWoken})
 	add(world.Event{Type: world.StepCreated, ID: "step_3", Kind: world.KindClosure, Name: "c"})
 	add(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "no", Step: "step_1"}})
-	r := h.Retry()
+	r := h.Retry(nil)
 	if r.Refused != "" || r.At != 8 || len(r.Tokens) != 1 {
 		t.Fatalf("the retry: %+v", r)
 	}

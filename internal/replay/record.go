@@ -101,8 +101,6 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		return m.differs(op, e, "match", op.Match, e.Match)
 	case op.Token != e.Token && e.Peer == "":
 		return m.diverged(e, op.Describe()+" with another token", op) // a report has no tokens: who reads it may not send
-	case op.Chosen && !m.cfg.Fork && op.Type == world.StepCreated && op.Peer != e.Peer:
-		return m.differs(op, e, "run", []byte(op.Peer), []byte(e.Peer))
 	case op.Type == world.WaitCreated && !m.cfg.Fork && op.until(e.Time).Sub(e.Until).Abs() > time.Microsecond: // the log rounds
 		return m.differs(op, e, "deadline", deadline(op.until(e.Time)), deadline(e.Until))
 	}

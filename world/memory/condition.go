@@ -35,11 +35,24 @@ func (w *World) decide(c *world.Commit) (p plan, err error) {
 	}
 	for _, id := range q.Runs {
 		if r := w.runs[id]; r != nil {
-			f.Targets[id] = rules.Target{Live: r.end == nil, End: r.end}
+			f.Targets[id] = targetOf(w, r, c.Run)
 		}
 	}
 	p.Plan, err = rules.Settle(c, &f)
 	return p, err
+}
+
+// targetOf is a run whose end a run wants to await, or what took its place.
+func targetOf(w *World, r *run, waiter string) (t rules.Target) {
+	for r.end != nil {
+		next := w.keys[idempotencyKey{r.birth.Workflow, world.RetryKey(r.id)}]
+		if next == nil || next.id == waiter {
+			break
+		}
+		r, t.Run = next, next.id
+	}
+	t.Live, t.End = r.end == nil, r.end
+	return t
 }
 
 func (w *World) taken(c *world.Commit) rules.Taken {

@@ -46,14 +46,29 @@ func (d *draft) lookTargets(ctx context.Context, tx txn) (map[string]*run, error
 	q, _ := rules.Ask(d.c)
 	for _, id := range q.Runs {
 		r, err := look(ctx, tx, id)
+		for err == nil && r != nil {
+			targets[id] = r
+			if r, err = d.successor(ctx, tx, r); r != nil && r.id == d.c.Run {
+				break
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
-		if r != nil {
-			targets[id] = r
-		}
 	}
 	return targets, nil
+}
+
+// successor is what took the place of a run that is over; nil: nothing did.
+func (d *draft) successor(ctx context.Context, tx txn, r *run) (next *run, err error) {
+	if r.live {
+		return nil, nil
+	}
+	id := ""
+	if err := tx.each(ctx, runByIdem, func(row scanner) error { return row.Scan(&id) }, r.workflow, world.RetryKey(r.id)); err != nil || id == "" {
+		return nil, err
+	}
+	return look(ctx, tx, id)
 }
 
 // byKey puts runs in the order in which they are locked; one's own, which may be nil, stands for itself where it is a target too.
@@ -87,15 +102,19 @@ func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, bir
 		}
 	}
 	for _, id := range q.Runs {
-		if f.Targets[id], err = targetOf(ctx, tx, targets[id]); err != nil {
+		if f.Targets[id], err = targetOf(ctx, tx, id, targets[id]); err != nil {
 			return p, fmt.Errorf("run %s: await: %w", c.Run, err)
 		}
+	}
+	meant := make(map[string]*run, len(targets))
+	for _, t := range targets {
+		meant[t.id] = t
 	}
 	if p.Plan, err = rules.Settle(c, &f); err != nil {
 		return p, err
 	}
 	for _, a := range p.Awaits {
-		p.awaits = append(p.awaits, awaitRow{target: targets[a.Run].key, step: clean(a.Step)})
+		p.awaits = append(p.awaits, awaitRow{target: meant[a.Run].key, step: clean(a.Step)})
 	}
 	p.keys = []int64{}
 	for i, b := range c.Births {
@@ -108,18 +127,25 @@ func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, bir
 }
 
 // targetOf is what is known of a run whose end is to be awaited; nil is one that is unknown.
-func targetOf(ctx context.Context, tx txn, r *run) (rules.Target, error) {
+func targetOf(ctx context.Context, tx txn, asked string, r *run) (t rules.Target, err error) {
 	switch {
 	case r == nil:
-		return rules.Target{}, nil
+		return t, nil
 	case r.live:
-		return rules.Target{Live: true}, nil
+		t.Live = true
+	default:
+		last, err := lastEvent(ctx, tx, r)
+		if err == nil && !last.Type.Terminal() {
+			err = errAgain // swept meanwhile
+		}
+		if t, err = rules.Ended(last, err); err != nil {
+			return t, err
+		}
 	}
-	last, err := lastEvent(ctx, tx, r)
-	if err == nil && !last.Type.Terminal() {
-		err = errAgain // swept meanwhile
+	if r.id != asked {
+		t.Run = r.id
 	}
-	return rules.Ended(last, err)
+	return t, nil
 }
 
 // lastKnown is what is known of the last event of a run whose log cannot be read there: its number. It serves who ends the run, or lets it rest.

@@ -88,7 +88,7 @@ func awaitAgain(ctx context.Context, tx txn, r *run, a world.Await) (*world.Even
 			return nil, err
 		}
 	}
-	known, err := targetOf(ctx, tx, target)
+	known, err := targetOf(ctx, tx, a.Run, target)
 	result := known.Result(a)
 	return &result, err
 }

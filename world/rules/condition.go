@@ -55,6 +55,7 @@ const (
 
 // Target is a run whose end a step wants to await. The zero value is of one that is not known.
 type Target struct {
+	Run    string       // what took the place of the run that was asked for, see [world.RetryKey]; "": nothing did
 	Live   bool         // it is not over
 	End    *world.Event // else its last event
 	Damage error        // or why that cannot be read
@@ -128,15 +129,20 @@ func (p *Plan) tokens(c *world.Commit, holders map[string]Holder) error {
 		if !slices.ContainsFunc(c.Conditions, func(cond world.Condition) bool { return cond.Event == i }) {
 			return fmt.Errorf("run %s: hook %s: token is held by run %s: %w", c.Run, e.ID, holder.Run, world.ErrConflict)
 		}
-		if !p.Changed {
-			p.Events, p.Changed = slices.Clone(p.Events), true
-		}
-		p.Events[i] = world.Event{
+		p.change()[i] = world.Event{
 			Type: world.HookConflict, Time: e.Time, ID: e.ID, Name: e.Name, Path: e.Path, Occurrence: e.Occurrence, Token: e.Token,
 			Peer: holder.Run,
 		}
 	}
 	return nil
+}
+
+// change returns events of the plan's own.
+func (p *Plan) change() []world.Event {
+	if !p.Changed {
+		p.Events, p.Changed = slices.Clone(p.Events), true
+	}
+	return p.Events
 }
 
 // bear leaves births out that cannot be, and tells which.
@@ -196,8 +202,12 @@ func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Tar
 		case of(e, world.KindChild) && left[cond.Birth]:
 			p.after(stepFailed(e.ID, world.CodeRunExists, "run "+c.Births[cond.Birth].Run+" exists"))
 		case of(e, world.KindAwait):
-			a := world.Await{Step: e.ID, Run: e.Peer}
-			if target := targets[e.Peer]; target.Live {
+			a, target := world.Await{Step: e.ID, Run: e.Peer}, targets[e.Peer]
+			if target.Run != "" {
+				a.Run = target.Run
+				p.change()[cond.Event].Peer = a.Run
+			}
+			if target.Live {
 				p.Awaits = append(p.Awaits, a)
 			} else {
 				p.after(target.Result(a))

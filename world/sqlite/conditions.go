@@ -30,11 +30,19 @@ func (g *group) decide(c *world.Commit) (p rules.Plan, err error) {
 	for _, id := range q.Runs {
 		target, err := g.runs.get(id)
 		if err == nil {
-			f.Targets[id], err = g.target(target)
+			target, err = g.newest(target, c.Run)
+		}
+		var t rules.Target
+		if err == nil {
+			t, err = g.target(target)
 		}
 		if err != nil {
 			return p, fmt.Errorf("run %s: await: %w", c.Run, err)
 		}
+		if target != nil && target.id != id {
+			t.Run = target.id
+		}
+		f.Targets[id] = t
 	}
 	return rules.Settle(c, &f)
 }
@@ -48,6 +56,22 @@ func (g *group) target(r *run) (rules.Target, error) {
 		return rules.Target{Live: true}, nil
 	}
 	return rules.Ended(g.logs.lastEvent(r))
+}
+
+// newest is what took the place of a run that another waits for, or the run itself.
+func (g *group) newest(r *run, waiter string) (*run, error) {
+	for r != nil && !r.live {
+		id, err := g.runs.byKey(r.workflow, world.RetryKey(r.id))
+		if err != nil {
+			return nil, err
+		}
+		next, err := g.runs.get(id)
+		if err != nil || next == nil || id == waiter {
+			return r, err
+		}
+		r = next
+	}
+	return r, nil
 }
 
 // taken says why a run cannot be born.

@@ -29,7 +29,7 @@ func (s *session) await(step, run string) []world.Event {
 	before := s.seq
 	done := s.write(c)
 	written := s.events(s.run)[before:]
-	if (len(written) > 1) != (done.Events != nil) {
+	if (len(written) > 1 || written[0].Peer != run) != (done.Events != nil) {
 		s.Fatalf("written was %+v, told %+v", written, done.Events)
 	}
 	return written
@@ -185,6 +185,36 @@ var relatives = []check{
 		target.end()
 		if mail := s.mail(); len(mail) != 1 || mail[0].Events[0].ID != "step_2" {
 			r.Fatalf("got %+v, want the result for the step of the newest segment alone", mail)
+		}
+	}},
+	{"an await of a run that did not complete is one of what took its place", "the step has the other run for its peer; where nothing took its place, the run itself", func(r *rig) {
+		k := r.worker("greet")
+		failed, s := k.bear("greet"), k.bear("greet")
+		failed.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}})
+		again := k.bear("greet", withKey(world.RetryKey(failed.run)))
+		got := s.await("step_1", failed.run)
+		if len(got) != 1 || got[0].Peer != again.run {
+			r.Fatalf("got %+v, want an await of %s", got, again.run)
+		}
+		s.append(signalEvent("on"))
+		again.append(world.Event{Type: world.RunCancelled})
+		if e := s.result("step_1"); e.Type != world.StepFailed {
+			r.Fatalf("got %+v, want the end of the second run", e)
+		}
+		last := k.bear("greet", withKey(world.RetryKey(again.run)))
+		last.append(world.Event{Type: world.RunCompleted, Payload: jsonText(`7`)})
+		if got := s.await("step_2", failed.run); len(got) != 2 || got[0].Peer != last.run || string(got[1].Payload) != "7" {
+			r.Fatalf("got %+v, want the result of %s", got, last.run)
+		}
+		waits := k.bear("greet", withKey(world.RetryKey("wrun_other")))
+		if got := waits.await("step_1", "wrun_other"); len(got) != 2 || got[1].Error.Code != world.CodeNotFound {
+			r.Fatalf("got %+v, want nothing: the run is unknown", got)
+		}
+		self := k.bear("greet")
+		self.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}})
+		instead := k.bear("greet", withKey(world.RetryKey(self.run)))
+		if got := instead.await("step_1", self.run); len(got) != 2 || got[0].Peer != self.run || got[1].Error.Code != "MINE" {
+			r.Fatalf("got %+v, want the end of the first: none waits for itself", got)
 		}
 	}},
 	{"an await of an unknown run fails at once", "step_failed with NOT_FOUND", func(r *rig) {
