@@ -336,3 +336,17 @@ func TestErrorUncomparable(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestAMessageIsCutOnce: what was cut, and is part of another error by then, says once how large it was.
+func TestAMessageIsCutOnce(t *testing.T) {
+	const size = 5 << 20
+	err := errors.New(strings.Repeat("x", size))
+	for _, around := range []string{"step", "run", "parent"} {
+		rec := codec.FromError(fmt.Errorf("%s: %w", around, err), nil)
+		note := fmt.Sprintf("… (cut from %d bytes)", size+len("step: "))
+		if n := strings.Count(rec.Message, "(cut from"); n != 1 || !strings.HasSuffix(rec.Message, note) || len(rec.Message) > codec.MaxMessage {
+			t.Errorf("%s: cut %d times, it ends in %q, want %q", around, n, rec.Message[len(rec.Message)-80:], note)
+		}
+		err = codec.ToError(rec, nil)
+	}
+}
