@@ -190,7 +190,9 @@ func (v *waitingVictim) definitions() []stepwell.Definition {
 			return "paid", nil
 		})
 	})
-	payer := stepwell.Define("payer", func(ctx stepwell.Context, _ int) (string, error) { return pay.Child(stepwell.RunID("first-pay")).Run(ctx, 0) })
+	payer := stepwell.Define("payer", func(ctx stepwell.Context, _ int) (string, error) {
+		return pay.Child(stepwell.RunID("first-pay")).Run(ctx, 0)
+	})
 	follower := stepwell.Define("follower", func(ctx stepwell.Context, _ int) (string, error) {
 		if _, _, err := waitingGo.Wait(ctx); err != nil {
 			return "", err
@@ -386,7 +388,9 @@ func withoutRace(t *testing.T) string {
 		return self
 	}
 	bin := filepath.Join(t.TempDir(), "stepwell.test.exe")
-	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-race=false", "-o", bin, ".").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-race=false", "-o", bin, ".")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0") // as make check builds: most is compiled then
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go test -c: %v\n%s", err, out)
 	}
 	return bin
