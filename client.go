@@ -98,6 +98,23 @@ func (a *App) tellLowered(run, workflow string, asked time.Duration) {
 
 // Get reads one run.
 func (a *App) Get(ctx context.Context, run string) (RunInfo, error) {
+	info, err := a.row(ctx, run)
+	if err != nil {
+		return info, err
+	}
+	if info.Status != world.Pending {
+		for e, err := range a.Events(ctx, run, EventFilter{Types: []world.EventType{world.RunStarted}}) {
+			if err == nil { // of a log that cannot be read it is not known
+				info.StartedAt = e.Time
+			}
+			break
+		}
+	}
+	return info, nil
+}
+
+// row reads one run as lists show it.
+func (a *App) row(ctx context.Context, run string) (RunInfo, error) {
 	row, err := a.world.Run(ctx, run)
 	if err != nil {
 		return RunInfo{}, fmt.Errorf("get run %s: %w", run, err)
@@ -108,9 +125,22 @@ func (a *App) Get(ctx context.Context, run string) (RunInfo, error) {
 // ListFilter selects runs.
 type ListFilter struct {
 	Workflow string         // "": all
-	Status   []world.Status // empty: all
+	Status   []world.Status // of any of these, or that stand so: see [world.StatusWords]; empty: all
 	Since    time.Time      // created at or after
 	Until    time.Time      // created before
+
+	// Search is what a person knows of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the
+	// first of them that fits any run. "": all.
+	Search string
+
+	Key     string // only the run of each workflow that has this idempotency key
+	Prefix  string // only runs whose ID begins so
+	Version int    // only runs of this version; 0: all
+	Roots   bool   // no children
+
+	// Patch and Unpatched are IDs of [Patched]: only runs that recorded it, and so take the new way, and only runs that did not. The log of each run that
+	// fits the rest of the filter is read for them; one that cannot be read is listed.
+	Patch, Unpatched string
 
 	Parent string // only children of this run
 	Origin string // only runs that were made of this one: its forks, restarts and retries
@@ -128,6 +158,22 @@ func (f *ListFilter) check() error {
 			return fmt.Errorf("list runs: filter by %s: %w", name, err)
 		}
 	}
+	for _, s := range f.Status {
+		if err := world.CheckStatus("list runs: filter by status", s); err != nil {
+			return err
+		}
+	}
+	if f.Version < 0 {
+		return fmt.Errorf("list runs: filter by version: %w: %d: must not be negative", ErrInvalid, f.Version)
+	}
+	for _, patch := range []string{f.Patch, f.Unpatched} {
+		if patch == "" {
+			continue
+		}
+		if err := world.CheckName("patch ID", patch); err != nil {
+			return fmt.Errorf("list runs: filter by patch: %w", err)
+		}
+	}
 	for _, pattern := range f.Input {
 		if err := world.CheckJSON(fmt.Sprintf("%.100q", pattern), pattern); err != nil {
 			return fmt.Errorf("list runs: filter by input: %w", err)
@@ -142,7 +188,10 @@ func (f *ListFilter) check() error {
 }
 
 func (f *ListFilter) query() world.RunQuery {
-	return world.RunQuery{Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until, Parent: f.Parent, Origin: f.Origin, Input: f.Input, Attributes: f.Attributes}
+	return world.RunQuery{
+		Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until, Parent: f.Parent, Origin: f.Origin, Input: f.Input, Attributes: f.Attributes,
+		Key: f.Key, Prefix: f.Prefix, Version: f.Version, Roots: f.Roots,
+	}
 }
 
 // Where is the JSON that an input contains which has a value at a path: Where("customer.id", "42") is {"customer":{"id":42}}, and "" is the whole
@@ -178,9 +227,12 @@ func (a *App) Page(ctx context.Context, f ListFilter, cursor string, limit int) 
 	if err := f.check(); err != nil {
 		return out, err
 	}
-	q := f.query()
+	q, err := seek(ctx, a.world, &f)
+	if err != nil {
+		return out, fmt.Errorf("list runs: %w", err)
+	}
 	q.Cursor, q.Limit = cursor, limit
-	page, err := a.world.Runs(ctx, q)
+	page, err := pageOf(ctx, a.world, &f, q)
 	if err != nil {
 		return out, fmt.Errorf("list runs: %w", err)
 	}
@@ -199,9 +251,13 @@ func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] 
 			yield(RunInfo{}, err)
 			return
 		}
-		q := f.query()
+		q, err := seek(ctx, a.world, &f)
+		if err != nil {
+			yield(RunInfo{}, fmt.Errorf("list runs: %w", err))
+			return
+		}
 		for {
-			page, err := a.world.Runs(ctx, q)
+			page, err := pageOf(ctx, a.world, &f, q)
 			if err != nil {
 				yield(RunInfo{}, fmt.Errorf("list runs: %w", err))
 				return
@@ -290,7 +346,7 @@ func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 	defer func() { back() }()
 	for first := true; ; first = false {
 		if !first || !owned {
-			info, err := a.Get(ctx, run)
+			info, err := a.row(ctx, run)
 			if err != nil || info.Status.Terminal() {
 				return info, err
 			}

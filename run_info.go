@@ -25,6 +25,7 @@ type RunInfo struct {
 	Parent     *world.Parent              `json:"parent,omitempty"`
 	Origin     *world.Origin              `json:"origin,omitempty"` // of a fork, a restart, a retry
 	CreatedAt  time.Time                  `json:"createdAt"`
+	StartedAt  time.Time                  `json:"startedAt,omitzero"` // when a worker began it, where one is read alone; zero: it has not begun, or its log does not say
 	EndedAt    time.Time                  `json:"endedAt,omitzero"`
 	Retention  Kept                       `json:"retention,omitempty"` // after its end
 	Timeout    Span                       `json:"timeout,omitempty"`   // that the whole run has, from when it begins; of a fork, from when its source began; 0: none

@@ -27,10 +27,11 @@ func TestWalk(t *testing.T) {
 			walkLists(r)
 			walkBulk(r)
 			walkSystem(r)
+			walkShort(r)
 			at := r.opens(hookSpec{Token: "walk", Requests: 2})
 			r.want(202, "POST", at, `{}`)
 			r.want(202, "POST", at+"/a/b", `{}`)
-			if missing := r.notVisited(false, "listStreams", "readStream"); len(missing) > 0 {
+			if missing := r.notVisited(false, "listStreams", "readStream", "listStreamsByID", "readStreamByID"); len(missing) > 0 {
 				t.Errorf("these routes were not walked: %v", missing)
 			}
 		})
@@ -245,6 +246,8 @@ func walkLists(r *rig) {
 	for query, want := range map[string]string{
 		"input.n=3": "l3", "input.who.name=x1": "l5 l3 l1", `input.who={"name":"x0"}&limit=2`: "l6 l4", "until=1h": "", "status=failed": "",
 		"attr.city=Ulm": "", "payloads=true&input.n=6": "l6",
+		"search=l3": "l3", "prefix=l&limit=2": "l6 l5", "status=delayed&limit=1": "l6", "status=blocked,paused": "", "key=none": "", "version=2": "", "roots=true&limit=1": "l6",
+		"unpatched=tax&limit=2": "l6 l5", "patch=tax": "", "since=2020-05-01&limit=1": "l6", "since=1d12h&limit=1": "l6", "search=who": "",
 	} {
 		a := r.want(200, "GET", "/v1/workflows/later/runs?"+strings.ReplaceAll(query, `"`, "%22"), "")
 		var got []string
@@ -258,9 +261,56 @@ func walkLists(r *rig) {
 			r.Errorf("%s: got %q, want %q", query, got, want)
 		}
 	}
-	if got := r.want(200, "GET", "/v1/runs?attr.city=Ulm", "").get("runs.0.id"); got != "o1" {
-		r.Errorf("by attribute: got %v, want o1", got)
+	for _, query := range []string{"attr.city=Ulm", "key=k1", "search=k1", "search=city%3DUlm", "search=o1", "prefix=o&roots=true&key=k1", "search=city%3DUlm&status=completed"} {
+		if a := r.want(200, "GET", "/v1/runs?"+query, ""); a.get("runs.0.id") != "o1" || a.get("runs.1") != nil || a.get("runs.0.idempotencyKey") != "k1" || a.get("runs.0.priority") != 4.0 {
+			r.Errorf("%s: got %s, want o1 alone", query, a.body)
+		}
 	}
+	if got := r.want(200, "GET", "/v1/runs?search=later&limit=1", "").get("runs.0.id"); got != "l6" {
+		r.Errorf("by a workflow: got %v, want l6", got)
+	}
+	for query, says := range map[string]string{
+		"status=asleep": "there are pending, running, completed, failed, cancelled, blocked, paused, delayed, queued, working, retrying, sleeping, waiting, damaged",
+		"prefix=a%20b":  "no ID of a run begins with", "version=0": "want a number from 1", "roots=yes": "want true or false", "since=yesterday": "2026-11-27",
+	} {
+		if a := r.refused(400, "INVALID", "GET", "/v1/runs?"+query, ""); !strings.Contains(string(a.body), says) {
+			r.Errorf("%s: got %s, want %q in it", query, a.body, says)
+		}
+	}
+}
+
+// walkShort walks the routes of a run that name no workflow.
+func walkShort(r *rig) {
+	r.want(201, "POST", orders, `{"id": "s1", "input": {"customer": "eve", "cents": 1}}`)
+	r.waiting("s1", "event")
+	if a := r.want(200, "GET", "/v1/runs/s1", ""); a.get("startedAt") == nil {
+		r.Errorf("a run that was begun does not say when: %s", a.body)
+	}
+	if got := r.want(200, "GET", "/v1/runs/s1/why", "").get("kind"); got != "event" {
+		r.Errorf("why: got %v, want event", got)
+	}
+	if got := r.want(200, "GET", "/v1/runs/s1/events?limit=1", "").get("events.0.type"); got != "run_created" {
+		r.Errorf("events: got %v, want run_created", got)
+	}
+	if got := r.want(200, "GET", "/v1/runs/s1/steps", "").get("status"); got != "running" {
+		r.Errorf("steps: got %v, want running", got)
+	}
+	r.want(202, "POST", "/v1/runs/s1/pause", `{"reason": "look"}`)
+	if got := r.want(200, "GET", "/v1/runs?status=paused", "").get("runs.0.id"); got != "s1" {
+		r.Errorf("paused: got %v, want s1", got)
+	}
+	r.want(202, "POST", "/v1/runs/s1/resume", "")
+	r.want(202, "POST", "/v1/runs/s1/signals/paid%2Fin%20full", `{"cents": 1}`)
+	r.waiting("s1", "sleep")
+	if got := r.want(200, "GET", "/v1/runs?status=sleeping&search=s1", "").get("runs.0.id"); got != "s1" {
+		r.Errorf("sleeping: got %v, want s1", got)
+	}
+	r.want(202, "POST", "/v1/runs/s1/wake", "")
+	r.waiting("s1", "hook")
+	r.want(201, "POST", "/v1/runs/s1/restart", `{"id": "s2"}`)
+	r.want(201, "POST", "/v1/runs/s1/fork", `{"at": 3, "id": "s3"}`)
+	r.want(200, "POST", "/v1/runs/o5/retry", "")
+	r.refused(404, "NOT_FOUND", "GET", "/v1/runs/s9/steps", "")
 }
 
 // walkBulk acts on many.

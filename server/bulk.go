@@ -5,7 +5,6 @@ package server
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/stepwell/stepwell"
@@ -49,6 +48,13 @@ type bulkFilter struct {
 	Status     []world.Status             `json:"status"`
 	Since      string                     `json:"since"`
 	Until      string                     `json:"until"`
+	Search     string                     `json:"search"`
+	Key        string                     `json:"key"`
+	Prefix     string                     `json:"prefix"`
+	Version    int                        `json:"version"`
+	Patch      string                     `json:"patch"`
+	Unpatched  string                     `json:"unpatched"`
+	Roots      bool                       `json:"roots"`
 	Parent     string                     `json:"parent"`
 	Origin     string                     `json:"origin"`
 	Input      json.RawMessage            `json:"input"` // JSON that the input contains
@@ -56,14 +62,16 @@ type bulkFilter struct {
 }
 
 func (f *bulkFilter) none() bool {
-	return f.Workflow == "" && f.Since == "" && f.Until == "" && f.Parent == "" && f.Origin == "" && f.Input == nil && len(f.Attributes) == 0
+	return f.Workflow == "" && f.Since == "" && f.Until == "" && f.Parent == "" && f.Origin == "" && f.Input == nil && len(f.Attributes) == 0 &&
+		f.Search == "" && f.Key == "" && f.Prefix == "" && f.Version == 0 && f.Patch == "" && f.Unpatched == "" && !f.Roots
 }
 
 func (f *bulkFilter) query() (q stepwell.ListFilter, err error) {
-	q = stepwell.ListFilter{Workflow: f.Workflow, Status: f.Status, Parent: f.Parent, Origin: f.Origin, Attributes: f.Attributes}
+	q = stepwell.ListFilter{Workflow: f.Workflow, Status: f.Status, Parent: f.Parent, Origin: f.Origin, Attributes: f.Attributes,
+		Search: f.Search, Key: f.Key, Prefix: f.Prefix, Version: f.Version, Patch: f.Patch, Unpatched: f.Unpatched, Roots: f.Roots}
 	for _, status := range f.Status {
-		if !slices.Contains(statuses, status) {
-			return q, invalid("filter.status: %.40q is none", status)
+		if err := world.CheckStatus("filter.status", status); err != nil {
+			return q, err
 		}
 	}
 	if f.Workflow != "" {

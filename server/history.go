@@ -14,18 +14,17 @@ import (
 )
 
 func historyRoutes() []route {
-	const at = "/v1/workflows/{workflow}/runs/{run}/"
 	return []route{
-		{method: "GET", path: at + "steps", scope: Viewer, wide: true, handle: (*Server).steps, op: operation{
+		{method: "GET", path: longForm + "steps", scope: Viewer, wide: true, handle: (*Server).steps, op: operation{
 			id: "getSteps", summary: "Show the journal of a run: its steps, waits and hooks, in order of creation",
 			query:     []param{{name: "payloads", schema: "Flag", about: "With inputs, outputs and payloads; true unless told."}},
 			responses: []response{{200, "Journal", "", "The journal."}},
 		}},
-		{method: "GET", path: at + "why", scope: Viewer, handle: (*Server).why, op: operation{
+		{method: "GET", path: longForm + "why", scope: Viewer, handle: (*Server).why, op: operation{
 			id: "whyRun", summary: "Tell why a run does not move, or what it does",
 			responses: []response{{200, "Why", "", "The answer: kind for programs, text for people."}},
 		}},
-		{method: "GET", path: at + "events", scope: Viewer, wide: true, handle: (*Server).events, op: operation{
+		{method: "GET", path: longForm + "events", scope: Viewer, wide: true, handle: (*Server).events, op: operation{
 			id: "getEvents", summary: "Read the log of a run, or follow it live with Accept: text/event-stream",
 			query: []param{
 				paramCursor, limit("Limit1000"),

@@ -108,7 +108,7 @@ func (r *request) readBody(w http.ResponseWriter) error {
 	case op.body == "":
 		return invalid("this takes no body")
 	}
-	if !isJSON(r.Header) {
+	if !isJSON(r.Header) && !r.byProgram() {
 		return errMedia
 	}
 	if err := world.CheckJSON("the body", body); err != nil {
@@ -122,6 +122,24 @@ func (r *request) readBody(w http.ResponseWriter) error {
 func isJSON(h http.Header) bool {
 	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	return err == nil && media == "application/json"
+}
+
+// byProgram reports whether a body that does not say what it is, or says that it is a form, as curl -d has it say, was sent by a program that means JSON,
+// and not by a page. The type is one that a page may send to any server without asking, in its visitor's name; so it is taken only where the request has a
+// key in its header. A form cannot have that header, and a script of another origin is asked for leave first, which nobody gives here; a page of this
+// origin has no key to put there. No cookie counts as one. What browsers add to what pages send, an origin, a referrer, a site or a cookie, must not be
+// there either: then it is none of theirs, whatever it says.
+func (r *request) byProgram() bool {
+	if r.key == nil {
+		return false
+	}
+	for _, name := range []string{"Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest"} {
+		if len(r.Header.Values(name)) > 0 {
+			return false
+		}
+	}
+	types := r.Header.Values("Content-Type")
+	return len(types) == 0 || len(types) == 1 && types[0] == "application/x-www-form-urlencoded"
 }
 
 func tooLarge(limit int64) error {

@@ -69,7 +69,7 @@ func (o *operation) param(name string) *param {
 
 // routes are all doors. More are added here, by a function beside their handlers.
 func routes() []route {
-	return slices.Concat(
+	return short(slices.Concat(
 		runRoutes(),
 		operateRoutes(),
 		bulkRoutes(),
@@ -81,7 +81,26 @@ func routes() []route {
 		telemetryRoutes(),
 		wireRoutes(),
 		manifestRoutes(),
-	)
+	))
+}
+
+// The address of a run, which names its workflow or does not: an ID is enough.
+const (
+	longForm  = "/v1/workflows/{workflow}/runs/{run}/"
+	shortForm = "/v1/runs/{run}/"
+)
+
+// short are routes about a run, each beside the same in the short form.
+func short(long []route) []route {
+	all := slices.Clone(long)
+	for _, r := range long {
+		if rest, ok := strings.CutPrefix(r.path, longForm); ok {
+			r.path, r.op.id = shortForm+rest, r.op.id+"ByID"
+			r.op.summary += ", of whatever workflow"
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // Parameters that several routes have.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,9 +19,16 @@ import (
 
 func runRoutes() []route {
 	list := []param{
-		{name: "status", schema: "Statuses", about: "Only runs with one of these statuses; several with commas.", many: true},
+		{name: "status", schema: "Statuses", about: "Only runs with one of these statuses, or that stand so; several with commas.", many: true},
 		{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or so long ago."},
 		{name: "until", schema: "Moment", about: "Only runs created before this time."},
+		{name: "search", schema: "Text", about: "What a person knows of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that fits any run."},
+		{name: "key", schema: "Text", about: "Only runs with this idempotency key: one of each workflow."},
+		{name: "prefix", schema: "Text", about: "Only runs whose ID begins so."},
+		{name: "version", schema: "Version", about: "Only runs of this version."},
+		{name: "patch", schema: "Text", about: "Only runs that recorded this patch, and so take its new way. Their logs are read: at most 100 for a page."},
+		{name: "unpatched", schema: "Text", about: "Only runs that did not record this patch."},
+		{name: "roots", schema: "Flag", about: "No children."},
 		{name: "parent", schema: "Text", about: "Only children of this run."},
 		{name: "origin", schema: "Text", about: "Only runs that were made of this one: its forks, restarts and retries."},
 		{name: "input.", schema: "FilterValue", about: "Only runs whose input has this value at a path: input.customer.id=42. Read as JSON if it is, else as a string; objects and arrays need contain it.", many: true},
@@ -56,7 +64,7 @@ func runRoutes() []route {
 			},
 			responses: []response{{202, "Run", "", "The request is durable; forced, the run is over."}},
 		}},
-		{method: "POST", path: "/v1/workflows/{workflow}/runs/{run}/signals/{event}", scope: Operator, handle: (*Server).signalRun, audit: true, op: operation{
+		{method: "POST", path: longForm + "signals/{event}", scope: Operator, handle: (*Server).signalRun, audit: true, op: operation{
 			id: "signalRun", summary: "Send an event to a run", key: "The delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "The payload is durable; it is kept until a wait takes it."}},
 		}},
@@ -242,8 +250,8 @@ func filterOf(workflow string, query url.Values) (q stepwell.ListFilter, err err
 		}
 	}
 	for _, word := range words(query, "status") {
-		if !slices.Contains(statuses, world.Status(word)) {
-			return q, invalid("query parameter status: %.40q is none: want pending, running, completed, failed or cancelled", word)
+		if err := world.CheckStatus("query parameter status", world.Status(word)); err != nil {
+			return q, err
 		}
 		q.Status = append(q.Status, world.Status(word))
 	}
@@ -254,6 +262,9 @@ func filterOf(workflow string, query url.Values) (q stepwell.ListFilter, err err
 		if err := world.CheckRunID(*run); err != nil {
 			return q, invalid("query parameter %s: %v", name, err)
 		}
+	}
+	if err := knownOf(query, &q); err != nil {
+		return q, err
 	}
 	now := world.Now()
 	if q.Since, err = moment("query parameter since", query.Get("since"), now); err != nil {
@@ -279,7 +290,33 @@ func filterOf(workflow string, query url.Values) (q stepwell.ListFilter, err err
 	return q, nil
 }
 
-var statuses = []world.Status{world.Pending, world.Running, world.Completed, world.Failed, world.Cancelled}
+// knownOf reads what people know of runs.
+func knownOf(query url.Values, q *stepwell.ListFilter) (err error) {
+	q.Search, q.Patch, q.Unpatched = query.Get("search"), query.Get("patch"), query.Get("unpatched")
+	if q.Key = query.Get("key"); q.Key != "" {
+		if err := world.CheckKey("query parameter key:", q.Key); err != nil {
+			return err
+		}
+	}
+	if q.Prefix = query.Get("prefix"); q.Prefix != "" {
+		if err := world.CheckRunID(q.Prefix + "x"); err != nil {
+			return invalid("query parameter prefix: no ID of a run begins with %.100q", q.Prefix)
+		}
+	}
+	if text := query.Get("version"); text != "" {
+		if q.Version, err = strconv.Atoi(text); err != nil || q.Version < 1 {
+			return invalid("query parameter version is %.40q: want a number from 1", text)
+		}
+	}
+	switch text := query.Get("roots"); text {
+	case "", "false":
+	case "true":
+		q.Roots = true
+	default:
+		return invalid("query parameter roots is %.40q: want true or false", text)
+	}
+	return nil
+}
 
 // Pages of runs: what the world is asked for at once, so that payloads of a long page are not all in memory, the default, and the most.
 const (
@@ -316,7 +353,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 		}
 		page.Runs = append(page.Runs, some.Runs...)
 		page.Cursor, page.Reached = some.Cursor, some.Reached
-		if page.Cursor == "" || len(page.Runs) >= limit || bytes > s.pageBytes || len(f.Input)+len(f.Attributes) > 0 { // such a page has looked at many
+		if page.Cursor == "" || len(page.Runs) >= limit || bytes > s.pageBytes || len(f.Input)+len(f.Attributes) > 0 || f.Patch != "" || f.Unpatched != "" { // such a page has looked at many
 			return answer(w, http.StatusOK, page)
 		}
 	}

@@ -148,6 +148,29 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestCurl: a body that is said to be a form, or nothing, is JSON where a key is in the header and nothing is there that a browser adds.
+func TestCurl(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{Keys: testKeys(t)})
+	const start, form = `{"delay": "1h", "input": {}}`, "application/x-www-form-urlencoded"
+	for i, headers := range [][]string{
+		{"Origin", r.base}, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none"}, {"Sec-Fetch-Mode", "cors"}, {"Cookie", "a=b"}, {"Referer", r.base + "/ui/"},
+		{"Content-Type", form + "; charset=utf-8"}, {"Content-Type", "text/plain"}, {"Content-Type", "multipart/form-data"},
+	} {
+		all := append([]string{"Authorization", bearer(operatorSecret), "Content-Type", form}, headers...)
+		if a := r.refused(415, "UNSUPPORTED_MEDIA_TYPE", "POST", orders, start, all...); a.status != 415 {
+			t.Errorf("%d: %v", i, headers)
+		}
+	}
+	r.refused(401, "UNAUTHENTICATED", "POST", orders, start, "Content-Type", form)
+	if n := r.events(); n != 0 {
+		t.Errorf("got %d events, want nothing written", n)
+	}
+	a := r.want(201, "POST", orders, start, "Authorization", bearer(operatorSecret), "Content-Type", form)
+	r.want(202, "POST", "/v1/runs/"+a.get("id").(string)+"/signals/paid", `{"cents": 1}`, "Authorization", bearer(operatorSecret), "Content-Type", form)
+	r.refused(400, "INVALID", "POST", orders, "input=1", "Authorization", bearer(operatorSecret), "Content-Type", form)
+}
+
 // TestBrowsers: pages of other origins, and names that were bound to this address, are kept out; answers say how they may be used.
 func TestBrowsers(t *testing.T) {
 	t.Parallel()

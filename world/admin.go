@@ -64,12 +64,17 @@ type QueueRow struct {
 
 // RunQuery selects a page of runs, newest first.
 type RunQuery struct {
-	Workflow string // "": all
-	Status   []Status
+	Workflow string    // "": all
+	Status   []Status  // of any of these, or that stand so: see [StatusWords]; empty: all
 	Since    time.Time // created at or after
 	Until    time.Time // created before
 	Cursor   string
 	Limit    int // default 100, most 1,000
+
+	Key     string // the run of each workflow that has this idempotency key
+	Prefix  string // only runs whose ID begins so
+	Version int    // only runs of this version; 0: all
+	Roots   bool   // no children
 
 	Parent string // only children of this run
 	Origin string // only runs that were made of this one: its forks, restarts and retries

@@ -68,8 +68,13 @@ func (e *Event) checkTimes() error {
 	return CheckTime(string(e.Type)+": notBefore", e.Birth.NotBefore)
 }
 
-// Check refuses, with [ErrInvalid], a query that asks for times that there are not. Worlds call it before they look at anything.
+// Check refuses, with [ErrInvalid], a query that asks for what there is not: times, and beginnings of IDs. Worlds call it before they look at anything.
 func (q *RunQuery) Check() error {
+	if q.Prefix != "" {
+		if err := CheckRunID(q.Prefix + "x"); err != nil { // "." may begin one
+			return fmt.Errorf("what an ID begins with: %w", err)
+		}
+	}
 	if err := CheckTime("since", q.Since); err != nil {
 		return err
 	}

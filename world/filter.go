@@ -1,17 +1,30 @@
 package world
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// What a list of runs is filtered by beside its columns: the run that they were made of, the input and the attributes.
+// What a list of runs is filtered by.
 
-// Filtered reports whether the query asks for an input or for attributes. A page then looks at a bounded number of runs, and may be short, even
+// Filtered reports whether the query asks for what no column of the list has: an input, attributes, how runs stand, or what IDs begin with. A page then looks at a bounded number of runs, and may be short, even
 // empty, and have a cursor.
-func (q *RunQuery) Filtered() bool { return len(q.Input)+len(q.Attributes) > 0 }
+func (q *RunQuery) Filtered() bool {
+	return len(q.Input)+len(q.Attributes) > 0 || q.Prefix != "" || q.words()
+}
 
-// Holds reports whether a run has the parent, the origin, the input and the attributes that the query asks for. A run with the attributes whose input nobody can look into, as
+// Fits reports whether the row of a run is what the query asks for, but for its attributes and its input: see [RunQuery.Holds].
+func (q *RunQuery) Fits(r *Run) bool {
+	return (q.Workflow == "" || r.Workflow == q.Workflow) &&
+		(q.Since.IsZero() || !r.CreatedAt.Before(q.Since)) && (q.Until.IsZero() || r.CreatedAt.Before(q.Until)) &&
+		(q.Key == "" || r.Key == q.Key) && strings.HasPrefix(r.ID, q.Prefix) && (q.Version == 0 || r.Version == q.Version) &&
+		(!q.Roots || r.Parent == nil) && (q.Parent == "" || r.Parent != nil && r.Parent.Run == q.Parent) && q.stands(r)
+}
+
+// Holds reports whether a run is what the query asks for, with the origin, the input and the attributes. A run with the attributes whose input nobody can look into, as
 // it is encrypted, is [ErrInvalid]: to leave it out would be an answer that is wrong. Of one that is damaged nobody knows.
 func (q *RunQuery) Holds(r *Run) (bool, error) {
-	if q.Parent != "" && (r.Parent == nil || r.Parent.Run != q.Parent) || q.Origin != "" && (r.Origin == nil || r.Origin.Run != q.Origin) {
+	if !q.Fits(r) || q.Origin != "" && (r.Origin == nil || r.Origin.Run != q.Origin) {
 		return false, nil
 	}
 	for name, pattern := range q.Attributes {

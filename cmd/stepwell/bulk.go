@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,8 +82,19 @@ func (f *bulkFlags) words(a *bulkAct, l *stepwell.ListFilter) (words []string) {
 	put("status", strings.Join(f.status, ","))
 	moment("since", l.Since)
 	moment("until", l.Until)
-	put("parent", f.parent)
-	put("origin", f.origin)
+	put("search", f.search)
+	put("key", f.key)
+	put("prefix", f.prefix)
+	if f.version != 0 {
+		put("version", strconv.Itoa(f.version))
+	}
+	put("patch", f.patch)
+	put("unpatched", f.unpatched)
+	if f.roots {
+		words = append(words, "--roots")
+	}
+	put("parent", l.Parent)
+	put("origin", l.Origin)
 	for _, in := range f.input {
 		put("input", in)
 	}
@@ -128,12 +140,16 @@ func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
 			switch {
 			case flags.parallel < 1:
 				return usagef("give a number from 1", "--parallel %d", flags.parallel)
-			case !flags.all && !flags.dry && f.Workflow == "" && f.Parent == "" && f.Origin == "" && f.Since.IsZero() && f.Until.IsZero() && len(f.Input)+len(f.Attributes) == 0:
+			case !flags.all && !flags.dry && f.Workflow == "" && f.Parent == "" && f.Origin == "" && f.Since.IsZero() && f.Until.IsZero() && len(f.Input)+len(f.Attributes) == 0 &&
+				f.Search == "" && f.Key == "" && f.Prefix == "" && f.Version == 0 && f.Patch == "" && f.Unpatched == "" && !f.Roots:
 				return usagef("give a filter, or --all; count them first with --dry-run", "bulk %s: no filter: that would be all runs", a.Name)
 			case a.Name == "signal" && flags.word == "":
 				flags.word = world.NewID("dlvr", c.now()) // so that it can be repeated
 			}
 			return c.with(cmd.Context(), func(db *database) error {
+				if err := c.relatives(cmd.Context(), db, &f); err != nil {
+					return err
+				}
 				if flags.dry {
 					return c.bulkCount(cmd.Context(), db, f)
 				}

@@ -29,11 +29,18 @@ func TestExitCodes(t *testing.T) {
 		code int
 		says string // part of stderr
 	}{
-		"runs list":                                 {exitOK, ""},
-		"runs list --workflow none":                 {exitOK, "no runs in"},
-		"runs list --limit 0":                       {exitUsage, "--limit 0"},
-		"runs list --limit many":                    {exitUsage, "stepwell runs list --help"},
-		"runs list --status done":                   {exitUsage, "pending, running, completed"},
+		"runs list":                 {exitOK, ""},
+		"runs list --workflow none": {exitOK, "no runs in"},
+		"runs list --limit 0":       {exitUsage, "--limit 0"},
+		"runs list --limit many":    {exitUsage, "stepwell runs list --help"},
+		"runs list --status done":   {exitUsage, "pending, running, completed"},
+		"runs list --status blocked,paused,queued,sleeping,waiting,delayed,working,retrying,damaged": {exitOK, ""},
+		"runs list --since 1d12h":                   {exitOK, ""},
+		"runs list --since 2026-05-01":              {exitOK, ""},
+		"runs list --version -1":                    {exitUsage, "--version -1"},
+		"runs list --key none":                      {exitOK, "no runs in"},
+		"runs list --parent wrun_01J":               {exitUsage, "13 runs begin with"},
+		"bulk cancel --prefix wrun_none":            {exitOK, ""},
 		"runs list --since yesterday":               {exitUsage, "--since \"yesterday\" is no time"},
 		"runs list --since -5m":                     {exitUsage, "is no time"},
 		"runs list extra":                           {exitUsage, "too many arguments"},

@@ -97,6 +97,9 @@ func (c *cli) exportNamed(ctx context.Context, db *database, args []string, out 
 
 // exportFound exports what a filter finds. A run that is deleted meanwhile is passed over.
 func (c *cli) exportFound(ctx context.Context, db *database, f stepwell.ListFilter, out io.Writer, opts ...stepwell.ExportOption) error {
+	if err := c.relatives(ctx, db, &f); err != nil {
+		return err
+	}
 	p := c.progress("exported", "run")
 	for r, err := range db.app.List(ctx, f) {
 		if err != nil {

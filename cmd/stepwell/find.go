@@ -6,17 +6,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
 )
 
-// How long a beginning must be, and how many runs are looked at for it.
+// How long a beginning must be, and how many runs are counted that have one.
 const (
 	shortestPrefix = 4
-	mostLookedAt   = 2000
+	mostAlike      = 100
 )
 
 // mostCompleted is how many runs a shell offers.
@@ -28,21 +30,16 @@ func (c *cli) completeRun(cmd *cobra.Command, args []string, begins string) (ids
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	_ = c.with(cmd.Context(), func(db *database) error { // a shell has no place for an error
-		seen := 0
-		for r, err := range db.app.List(cmd.Context(), stepwell.ListFilter{}) {
-			if seen++; err != nil || seen > mostLookedAt || len(ids) == mostCompleted {
-				return err
-			}
-			if strings.HasPrefix(r.ID, begins) {
-				ids = append(ids, r.ID+"\t"+r.Workflow+", "+string(r.Status))
-			}
+		page, err := db.app.Page(cmd.Context(), stepwell.ListFilter{Prefix: begins}, "", mostCompleted)
+		for _, r := range page.Runs {
+			ids = append(ids, r.ID+"\t"+r.Workflow+", "+string(r.Status))
 		}
-		return nil
+		return err
 	})
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// find returns the ID of the run that arg names.
+// find returns the ID of the run that arg names: all of it, or a beginning that no other has, with its prefix or without.
 func (c *cli) find(ctx context.Context, db *database, arg string) (string, error) {
 	_, err := db.world.Run(ctx, arg)
 	if err == nil {
@@ -52,28 +49,54 @@ func (c *cli) find(ctx context.Context, db *database, arg string) (string, error
 	if !errors.Is(err, stepwell.ErrNotFound) || len(prefix) < shortestPrefix {
 		return "", c.explain(err, arg)
 	}
-	var found []string
-	seen := 0
-	for r, err := range db.app.List(ctx, stepwell.ListFilter{}) {
+	var found []stepwell.RunInfo
+	more := false
+	for _, begins := range []string{prefix, world.PrefixRun + "_" + prefix} {
+		f := stepwell.ListFilter{Prefix: begins}
+		if world.CheckRunID(begins) != nil {
+			continue
+		}
+		page, err := db.app.Page(ctx, f, "", mostAlike)
 		if err != nil {
 			return "", err
 		}
-		if seen++; seen > mostLookedAt {
-			return "", &fault{exitNotFound, fmt.Errorf("there is no run %s in %s, and too many to look for one that begins so", arg, c.place), "give the whole ID:  " + c.command("runs list")}
-		}
-		if strings.HasPrefix(r.ID, prefix) || strings.HasPrefix(r.ID, "wrun_"+prefix) {
-			found = append(found, r.ID)
-		}
+		found, more = append(found, page.Runs...), more || page.Cursor != ""
 	}
-	switch len(found) {
-	case 0:
+	switch {
+	case len(found) == 0 && !more:
 		return "", c.explain(stepwell.ErrNotFound, arg)
-	case 1:
-		return found[0], nil
+	case len(found) == 1 && !more:
+		return found[0].ID, nil
 	}
-	list := strings.Join(found[:min(len(found), 5)], "\n  ")
-	if len(found) > 5 {
-		list += fmt.Sprintf("\n  and %d more", len(found)-5)
+	var list []string
+	for _, r := range found[:min(len(found), 5)] {
+		list = append(list, r.ID+"  "+r.Workflow+", "+string(r.Status))
 	}
-	return "", &fault{exitUsage, fmt.Errorf("%d runs begin with %s: give more of the ID", len(found), arg), list}
+	count := strconv.Itoa(len(found))
+	switch {
+	case more:
+		count = "more than " + count
+		list = append(list, "and more:  "+c.command("runs list --prefix "+shellWord(prefix)))
+	case len(found) > len(list):
+		list = append(list, fmt.Sprintf("and %d more", len(found)-len(list)))
+	}
+	return "", &fault{exitUsage, fmt.Errorf("%s runs begin with %s: give more of the ID", count, arg), strings.Join(list, "\n  ")}
+}
+
+// relatives finds the runs that a filter names. One that is not there any more may have children that are.
+func (c *cli) relatives(ctx context.Context, db *database, f *stepwell.ListFilter) error {
+	for _, run := range []*string{&f.Parent, &f.Origin} {
+		if *run == "" {
+			continue
+		}
+		id, err := c.find(ctx, db, *run)
+		if missing, ok := errors.AsType[*fault](err); ok && missing.code == exitNotFound {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		*run = id
+	}
+	return nil
 }

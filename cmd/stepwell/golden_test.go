@@ -52,6 +52,8 @@ func TestGolden(t *testing.T) {
 		"list-terminal":  {terminal, "runs list"},
 		"list-filtered":  {call{}, "runs list --workflow order --status running --limit 2"},
 		"list-json":      {call{}, "runs list --status failed --json"},
+		"list-searched":  {call{}, "runs list --search order --status sleeping,waiting,retrying --roots"},
+		"list-stopped":   {call{}, "runs list --status blocked,paused"},
 		"show-waiting":   {noColour, "runs show " + waitingRun},
 		"show-colours":   {terminal, "runs show " + waitingRun},
 		"show-pipe":      {call{}, "runs show " + waitingRun},

@@ -32,6 +32,9 @@ func (c *cli) runsList() *cobra.Command {
 		Use:   "list",
 		Short: "List runs, newest first",
 		Long: `List runs, newest first: what they are, how they stand, how often a worker took them, and what they wait for.
+--search takes what is known: an ID or its beginning, a key, a workflow, or an attribute as NAME=VALUE. A status is one that a run has, or how it
+stands: blocked, paused, delayed, queued, working, retrying, sleeping or waiting. --version, --patch and --unpatched with --status pending,running say
+which runs still need old code.
 Times are like 90s, 5m, 2h or 7d (so long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
 With --json each run is one line. A filter that finds little looks at some 50,000 runs and says how far it came; --cursor goes on there.
 
@@ -39,6 +42,9 @@ With --json each run is one line. A filter that finds little looks at some 50,00
 		Example: `  stepwell runs list
   stepwell runs list --workflow onboard-user --status running,pending
   stepwell runs list --input customer.id=42 --attr city=Ulm
+  stepwell runs list --key order-4711
+  stepwell runs list --search city=Ulm --status blocked,sleeping
+  stepwell runs list --workflow order --version 1 --status pending,running --roots
   stepwell runs list --origin wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell runs list --since 2h --json | jq -r .id`,
 		Args: arguments(0, 0, "no arguments"),
@@ -63,7 +69,7 @@ With --json each run is one line. A filter that finds little looks at some 50,00
 
 func statuses() []string {
 	var names []string
-	for _, s := range []world.Status{world.Pending, world.Running, world.Completed, world.Failed, world.Cancelled} {
+	for _, s := range world.StatusWords() {
 		names = append(names, string(s))
 	}
 	return names
@@ -73,15 +79,26 @@ func statuses() []string {
 type filterFlags struct {
 	workflow, since, until string
 	parent, origin         string
+	search, key, prefix    string
+	patch, unpatched       string
+	version                int
+	roots                  bool
 	status, input, attrs   []string
 }
 
 func (f *filterFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.workflow, "workflow", "", "only runs of this workflow (`name`)")
-	fl.StringSliceVar(&f.status, "status", nil, "only runs with this `status`: pending, running, completed, failed, cancelled; several with commas")
+	fl.StringSliceVar(&f.status, "status", nil, "only runs with this `status`: "+strings.Join(statuses(), ", ")+"; several with commas")
 	wordFlag(cmd, &f.since, "since", "only runs created at this `time` or later")
 	wordFlag(cmd, &f.until, "until", "only runs created before this `time`")
+	fl.StringVar(&f.search, "search", "", "only runs that fit what is known, `TEXT`: an ID, a key, a workflow, NAME=VALUE of an attribute, or the beginning of an ID")
+	fl.StringVar(&f.key, "key", "", "only runs with this idempotency `key`")
+	fl.StringVar(&f.prefix, "prefix", "", "only runs whose `ID` begins so")
+	fl.IntVar(&f.version, "version", 0, "only runs of this `version`")
+	fl.StringVar(&f.patch, "patch", "", "only runs that recorded the patch with this `ID`, and take its new way")
+	fl.StringVar(&f.unpatched, "unpatched", "", "only runs that did not record the patch with this `ID`")
+	fl.BoolVar(&f.roots, "roots", false, "no children")
 	fl.StringVar(&f.parent, "parent", "", "only children of this `run`")
 	fl.StringVar(&f.origin, "origin", "", "only runs that were made of this `run`: its forks, restarts and retries")
 	fl.StringArrayVar(&f.input, "input", nil, "only runs whose input has this value at a path, `PATH=VALUE`; may be repeated")
@@ -91,12 +108,17 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 
 func (c *cli) listFilter(flags *filterFlags) (f stepwell.ListFilter, err error) {
 	f.Workflow, f.Parent, f.Origin = flags.workflow, flags.parent, flags.origin
+	f.Search, f.Key, f.Version, f.Roots = flags.search, flags.key, flags.version, flags.roots
+	f.Prefix, f.Patch, f.Unpatched = strings.TrimRight(flags.prefix, "…"), flags.patch, flags.unpatched
+	if f.Version < 0 {
+		return f, usagef("give a number from 1", "--version %d", f.Version)
+	}
 	for flag, run := range map[string]string{"--parent": f.Parent, "--origin": f.Origin} {
 		if run == "" {
 			continue
 		}
 		if err := world.CheckRunID(run); err != nil {
-			return f, usagef("give the whole ID of a run", "%s: %w", flag, err)
+			return f, usagef("give the ID of a run, or its beginning", "%s: %w", flag, err)
 		}
 	}
 	for _, text := range flags.input {
@@ -148,6 +170,9 @@ const (
 )
 
 func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, cursor string, limit int) error {
+	if err := c.relatives(ctx, db, &f); err != nil {
+		return err
+	}
 	stats, err := db.world.Stats(ctx)
 	if err != nil {
 		return err
@@ -204,14 +229,15 @@ func (c *cli) listTable(runs []listed, now time.Time) {
 	}
 	t := &table{gap: "  "}
 	t.add(cell{text: "RUN", tone: dim}, cell{text: "WORKFLOW", tone: dim}, cell{text: "STATUS", tone: dim}, cell{text: "AGE", tone: dim, right: true},
-		cell{text: "TAKES", tone: dim, right: true}, cell{text: "WHAT IT WAITS FOR", tone: dim})
+		cell{text: "TAKES", tone: dim, right: true}, cell{text: "PRIO", tone: dim, right: true}, cell{text: "KEY", tone: dim}, cell{text: "WHAT IT WAITS FOR", tone: dim})
 	for _, r := range runs {
 		name := r.Workflow
 		if r.Version > 1 {
 			name += " v" + strconv.Itoa(r.Version)
 		}
 		t.add(cell{text: r.ID}, cell{text: name}, statusCell(&r), cell{text: human.Age(now.Sub(r.CreatedAt)), right: true},
-			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: listReason(&r)})
+			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: human.Cut(r.Key, 40)},
+			cell{text: listReason(&r)})
 	}
 	t.write(c.stdout, c.style())
 }

@@ -24,8 +24,7 @@ type overview struct {
 
 // Bounds of what is looked at for blocked runs.
 const (
-	mostBlocked      = 10
-	mostBlockedLooks = 1000
+	mostBlocked = 10
 )
 
 func (u *UI) overview(v *visit) error {
@@ -71,27 +70,14 @@ func (u *UI) overview(v *visit) error {
 	return nil
 }
 
-// blocked finds runs that are blocked, of the workflows that have some.
+// blocked finds runs that are blocked.
 func (u *UI) blocked(v *visit, p *overview, stats *world.Stats, all int) error {
-	for _, n := range stats.Workflows {
-		found, looked := 0, 0
-		f, cursor := stepwell.ListFilter{Workflow: n.Workflow, Status: notOver}, ""
-		for found < n.Blocked && looked < mostBlockedLooks && len(p.Blocked) < mostBlocked {
-			page, err := u.app.Page(v.Context(), f, cursor, 100)
-			if err != nil {
-				return err
-			}
-			looked += len(page.Runs)
-			for i := range page.Runs {
-				if r := &page.Runs[i]; r.Queue != nil && r.Queue.Blocked != nil && len(p.Blocked) < mostBlocked {
-					found++
-					p.Blocked = append(p.Blocked, v.runRow(r, stats))
-				}
-			}
-			if cursor = page.Cursor; cursor == "" {
-				break
-			}
-		}
+	page, err := u.app.Page(v.Context(), stepwell.ListFilter{Status: []world.Status{world.StandsBlocked}}, "", mostBlocked)
+	if err != nil {
+		return err
+	}
+	for i := range page.Runs {
+		p.Blocked = append(p.Blocked, v.runRow(&page.Runs[i], stats))
 	}
 	p.Missing = max(all-len(p.Blocked), 0)
 	return nil

@@ -23,13 +23,15 @@ type runRow struct {
 	Created      *moment
 	Span         string
 	Attributes   []string
+	Key          string
+	Priority     int
 }
 
 const mostAttributes = 4
 
 // runRow says of a run what its row says; no log is read.
 func (v *visit) runRow(r *stepwell.RunInfo, stats *world.Stats) runRow {
-	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt)}
+	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt), Key: r.Key, Priority: r.Priority}
 	why := r.Why(stats.Workers, stats.Now)
 	why.At = why.At.In(v.now.Location())
 	if r.Status != world.Completed {
@@ -66,7 +68,10 @@ type filterView struct {
 	Workflows    []string
 	Statuses     []typeChoice
 	Since, Until string
-	Kept         []kept // values that inputs and attributes are asked for
+	Search       string
+	Version      string
+	Roots        bool
+	Kept         []kept // values that inputs, attributes and what else the form has no field for are asked for
 	Any          bool
 	Clear        string
 }
@@ -78,8 +83,6 @@ type kept struct {
 }
 
 const runsPage = 50
-
-var statuses = []world.Status{world.Pending, world.Running, world.Completed, world.Failed, world.Cancelled}
 
 func (u *UI) runs(v *visit) error {
 	query := v.URL.Query()
@@ -138,7 +141,7 @@ func canonical(query url.Values) (to url.Values, changed bool) {
 			switch {
 			case k == "refresh" || k == "did":
 				changed = true
-			case strings.TrimSpace(s) == "" && (k == "workflow" || k == "status" || k == "since" || k == "until" || k == "cursor"):
+			case strings.TrimSpace(s) == "" && (k == "workflow" || k == "status" || k == "since" || k == "until" || k == "cursor" || k == "search" || k == "version" || k == "roots"):
 				changed = true
 			case k == "inputName" || k == "inputValue" || k == "attrName" || k == "attrValue":
 				changed = true
@@ -156,8 +159,11 @@ func canonical(query url.Values) (to url.Values, changed bool) {
 	return to, changed
 }
 
+// unlisted are the parts of a filter that the form has no field for: links lead to them.
+var unlisted = []string{"key", "prefix", "patch", "unpatched", "parent", "origin"}
+
 func filterOf(query url.Values, stats *world.Stats) filterView {
-	f := filterView{Workflow: query.Get("workflow"), Since: query.Get("since"), Until: query.Get("until"), Clear: Base + "runs"}
+	f := filterView{Workflow: query.Get("workflow"), Since: query.Get("since"), Until: query.Get("until"), Search: query.Get("search"), Version: query.Get("version"), Roots: query.Get("roots") == "true", Clear: Base + "runs"}
 	for i := range stats.Workflows {
 		f.Workflows = append(f.Workflows, stats.Workflows[i].Workflow)
 	}
@@ -165,11 +171,11 @@ func filterOf(query url.Values, stats *world.Stats) filterView {
 		f.Workflows = append(f.Workflows, f.Workflow)
 	}
 	asked := strings.Split(strings.Join(query["status"], ","), ",")
-	for _, s := range statuses {
+	for _, s := range world.StatusWords() {
 		f.Statuses = append(f.Statuses, typeChoice{string(s), slices.Contains(asked, string(s))})
 	}
 	for k, vs := range query {
-		if !strings.HasPrefix(k, "input.") && !strings.HasPrefix(k, "attr.") {
+		if !strings.HasPrefix(k, "input.") && !strings.HasPrefix(k, "attr.") && !slices.Contains(unlisted, k) {
 			continue
 		}
 		for _, value := range vs {
@@ -181,18 +187,25 @@ func filterOf(query url.Values, stats *world.Stats) filterView {
 	return f
 }
 
-// seek finds a run by its ID.
+// seek leads to the run that a visitor searches for, or to the list of all that fit: see [stepwell.ListFilter].
 func (u *UI) seek(v *visit) error {
-	id := strings.TrimSpace(v.URL.Query().Get("id"))
-	if id == "" {
+	query := v.URL.Query()
+	text := strings.TrimSpace(query.Get("search"))
+	if text == "" {
+		text = strings.TrimSpace(query.Get("id")) // as links of earlier releases have it
+	}
+	if text == "" {
 		v.redirect(Base + "runs")
 		return nil
 	}
-	v.SetPathValue("run", id)
-	if _, err := u.find(v); err != nil {
-		v.SetPathValue("run", "")
+	page, err := u.app.Page(v.Context(), stepwell.ListFilter{Search: text}, "", 2)
+	if err != nil {
 		return err
 	}
-	v.redirect(runPath(id))
+	if len(page.Runs) == 1 && page.Cursor == "" {
+		v.redirect(runPath(page.Runs[0].ID))
+		return nil
+	}
+	v.redirect(Base + "runs?" + url.Values{"search": {text}}.Encode())
 	return nil
 }

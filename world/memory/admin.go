@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -63,10 +64,10 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 	}
 	defer w.mu.Unlock()
 	var page world.RunPage
-	list := rules.RunPage{Query: &q}
+	list, stored := rules.RunPage{Query: &q}, q.Stored()
 	for i := w.bornIndex(before); i > 0; i-- {
 		r := w.born[i-1].run
-		if r == nil || !matches(r, &q) {
+		if r == nil || !matches(r, &q, stored) {
 			continue
 		}
 		if list.Full() {
@@ -91,11 +92,13 @@ func (w *World) bornIndex(key int64) int {
 	return i
 }
 
-func matches(r *run, q *world.RunQuery) bool {
+// matches is what is known without the row.
+func matches(r *run, q *world.RunQuery, stored []world.Status) bool {
 	return (q.Workflow == "" || r.birth.Workflow == q.Workflow) &&
+		(q.Key == "" || r.birth.Key == q.Key) && strings.HasPrefix(r.id, q.Prefix) && (!q.Roots || r.birth.Parent == nil) &&
 		(q.Parent == "" || r.birth.Parent != nil && r.birth.Parent.Run == q.Parent) &&
 		(q.Origin == "" || r.birth.Origin != nil && r.birth.Origin.Run == q.Origin) &&
-		(len(q.Status) == 0 || slices.Contains(q.Status, r.status)) &&
+		(stored == nil || slices.Contains(stored, r.status)) &&
 		(q.Since.IsZero() || !r.created.Before(q.Since)) &&
 		(q.Until.IsZero() || r.created.Before(q.Until))
 }

@@ -122,7 +122,7 @@ func (rd *reader) Runs(ctx context.Context, q world.RunQuery) (page world.RunPag
 		end = place
 		return list.Add(&r)
 	}
-	args := append([]any{before.born, before.key, from.born, from.key, statusTexts(q.Status), most + 1}, l.args...)
+	args := append([]any{before.born, before.key, from.born, from.key, statusTexts(q.Stored()), most + 1}, l.args...)
 	if err := rd.read(ctx, l.list, each, args...); err != nil {
 		return world.RunPage{}, err
 	}

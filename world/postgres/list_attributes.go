@@ -36,6 +36,9 @@ type listing struct {
 
 // way finds it, for the runs between two places.
 func (rd *reader) way(ctx context.Context, q *world.RunQuery, before, from rank) (listing, error) {
+	if l, ok, err := byPick(ctx, rd, q); ok || err != nil {
+		return l, err
+	}
 	if l, ok := byRelative(q); ok {
 		return l, nil
 	}
@@ -44,13 +47,17 @@ func (rd *reader) way(ctx context.Context, q *world.RunQuery, before, from rank)
 			return l, err
 		}
 	}
-	l := listing{list: listRuns, edge: edgeOfRuns, narrow: len(q.Status) > 0, exact: !q.Filtered()}
+	l := listing{list: listRuns, edge: edgeOfRuns, narrow: len(q.Status) > 0 || ofRow(q), exact: !q.Filtered()}
 	if q.Workflow != "" {
 		l.list, l.edge = listWorkflowRuns, edgeOfWorkflowRuns
 		l.args, l.edgeArgs = []any{q.Workflow}, []any{q.Workflow}
 	}
+	l.args = append(l.args, q.Roots, q.Version)
 	return l, nil
 }
+
+// ofRow reports whether a query leaves out children, or other versions.
+func ofRow(q *world.RunQuery) bool { return q.Roots || q.Version != 0 }
 
 // scalar reports whether all values with a key are equal, but for some that are large.
 func scalar(key string) bool { return key != "o" && key != "a" && key != "n" && key != "s" }
@@ -93,6 +100,8 @@ func (rd *reader) byAttribute(ctx context.Context, q *world.RunQuery, before, fr
 		workflow = &q.Workflow
 	}
 	l.args = append(slices.Clone(l.edgeArgs), workflow)
-	l.exact = len(q.Attributes) == 1 && len(q.Input) == 0 && scalar(l.edgeArgs[1].(string))
+	rest := *q
+	rest.Attributes = nil
+	l.exact = len(q.Attributes) == 1 && !rest.Filtered() && !ofRow(q) && scalar(l.edgeArgs[1].(string))
 	return l, true, nil
 }

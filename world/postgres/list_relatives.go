@@ -26,6 +26,6 @@ func byRelative(q *world.RunQuery) (l listing, ok bool) {
 	l.args, l.edgeArgs = []any{of, workflow}, []any{of}
 	both := q.Parent != "" && q.Origin != ""
 	l.narrow = len(q.Status) > 0 || q.Workflow != ""
-	l.exact = !q.Filtered() && !both
+	l.exact = !q.Filtered() && !both && !ofRow(q)
 	return l, of != ""
 }

@@ -83,7 +83,7 @@ func (w *World) page(c *conn, q *world.RunQuery, l *listing, before, edge int64)
 	var reached time.Time
 	err = c.query(l.list, func(r row) (bool, error) {
 		run := scanRun(r)
-		if !matches(&run, q) {
+		if !q.Fits(&run) {
 			return true, nil
 		}
 		if list.Full() {

@@ -30,6 +30,9 @@ type listing struct {
 // way finds it, for a page of runs before a key. Those that are not over are in the queue, which holds nobody else; where it holds more than there are
 // of the workflow that is asked for, as with many that sleep, the workflow's own index is shorter.
 func way(c *conn, q *world.RunQuery, before int64) (listing, error) {
+	if l, ok, err := byPick(c, q); ok || err != nil {
+		return l, err
+	}
 	if l, ok := byRelative(q); ok {
 		return l, nil
 	}
@@ -42,7 +45,7 @@ func way(c *conn, q *world.RunQuery, before int64) (listing, error) {
 		return listing{}, err
 	} else if live {
 		l.list, l.edge = listLiveRuns, edgeOfLiveRuns
-		l.args = []any{wanted(q, world.Pending, int64(0)), wanted(q, world.Running, int64(1)), orNull(q.Workflow), from, until}
+		l.args = append([]any{wanted(q, world.Pending, int64(0)), wanted(q, world.Running, int64(1)), orNull(q.Workflow), from, until}, ofRow(q)...)
 		return l, nil
 	}
 	l.list, l.edge = listRuns, edgeOfRuns
@@ -51,23 +54,38 @@ func way(c *conn, q *world.RunQuery, before int64) (listing, error) {
 		l.list, l.edge = listWorkflowRuns, edgeOfWorkflowRuns
 		l.args, l.edgeArgs = append(l.args, q.Workflow), []any{q.Workflow}
 	}
+	l.args = append(l.args, ofRow(q)...)
 	return l, nil
 }
 
-// narrowed reports whether statements leave out runs by their status or birth.
+// ofRow are the arguments that leave out children and other versions, null where that is not asked for.
+func ofRow(q *world.RunQuery) []any {
+	var roots, version any
+	if q.Roots {
+		roots = int64(1)
+	}
+	if q.Version != 0 {
+		version = int64(q.Version)
+	}
+	return []any{roots, version}
+}
+
+// narrowed reports whether rows are left out by how they stand, their birth, their version or as they are children: [world.RunQuery.Fits] leaves out what
+// statements do not.
 func narrowed(q *world.RunQuery) bool {
-	return len(q.Status) > 0 || !q.Since.IsZero() || !q.Until.IsZero()
+	return len(q.Status) > 0 || !q.Since.IsZero() || !q.Until.IsZero() || q.Version != 0 || q.Roots || q.Prefix != "" || q.Key != ""
 }
 
 // onlyLive reports whether runs that are over are not asked for.
 func onlyLive(q *world.RunQuery) bool {
-	return len(q.Status) > 0 && !slices.ContainsFunc(q.Status, world.Status.Terminal)
+	stored := q.Stored()
+	return len(stored) > 0 && !slices.ContainsFunc(stored, world.Status.Terminal)
 }
 
 // overArgs are the arguments that say which statuses and births are asked for.
 func overArgs(q *world.RunQuery, from, until any) []any {
 	var live any // null: no status is asked for
-	if len(q.Status) > 0 {
+	if len(q.Stored()) > 0 {
 		live = bit(wanted(q, world.Pending, true) != nil || wanted(q, world.Running, true) != nil)
 	}
 	return []any{
@@ -91,13 +109,13 @@ func byQueue(c *conn, q *world.RunQuery) (yes bool, err error) {
 
 // wanted is v where a query asks for a status, and null where it does not.
 func wanted(q *world.RunQuery, s world.Status, v any) any {
-	if len(q.Status) > 0 && !slices.Contains(q.Status, s) {
+	if stored := q.Stored(); len(stored) > 0 && !slices.Contains(stored, s) {
 		return nil
 	}
 	return v
 }
 
-// microBounds are the microseconds that a birth must lie between, both included, null where there is no bound; [matches] knows it to
+// microBounds are the microseconds that a birth must lie between, both included, null where there is no bound; [world.RunQuery.Fits] knows it to
 // the nanosecond.
 func microBounds(q *world.RunQuery) (from, until any) {
 	if !q.Since.IsZero() {
@@ -117,11 +135,4 @@ func (l *listing) reach(c *conn, before int64, most int) (edge int64, err error)
 	args := append([]any{before, int64(most)}, l.edgeArgs...)
 	_, err = c.one(l.edge, func(r row) error { edge = r.int(0); return nil }, args...)
 	return edge, err
-}
-
-// matches is what the statements leave to be looked at: they tell neither pending from running nor nanoseconds.
-func matches(r *world.Run, q *world.RunQuery) bool {
-	return (len(q.Status) == 0 || slices.Contains(q.Status, r.Status)) &&
-		(q.Since.IsZero() || !r.CreatedAt.Before(q.Since)) &&
-		(q.Until.IsZero() || r.CreatedAt.Before(q.Until))
 }

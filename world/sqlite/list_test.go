@@ -154,7 +154,7 @@ func TestAFilteredPageIsBounded(t *testing.T) {
 		var want []string
 		for _, id := range allOf(t, w) {
 			r, err := w.Run(t.Context(), id)
-			if err == nil && matches(&r, &c.q) {
+			if err == nil && c.q.Fits(&r) {
 				want = append(want, id)
 			}
 		}

@@ -133,6 +133,71 @@ var lists = []check{
 		r.same(r.having("stage", `"again"`), []string{c.Births[0].Run}, "runs when it is swept")
 		r.same(len(r.having("kept", `1`)), 0, "swept runs")
 	}},
+	{"runs are found by what people know", "a key, the beginning of an ID, a version, no parent, and how they stand; with other filters too", func(r *rig) {
+		k := r.worker("greet", "other", "child")
+		key := func(key string) func(*world.Birth) { return func(b *world.Birth) { b.Key = key } }
+		named := func(id string, with ...func(*world.Birth)) string {
+			c := birth("greet", with...)
+			c.Run = id
+			r.commit(c)
+			return id
+		}
+		first, second := r.born("greet", key("order 7")), r.born("other", key("order 7"))
+		r.born("greet", key("order 77"))
+		r.same(r.list(world.RunQuery{Key: "order 7"}), []string{second, first}, "runs with a key")
+		r.same(r.list(world.RunQuery{Key: "order 7", Workflow: "greet"}), []string{first}, "the run of a workflow with a key")
+		r.same(r.list(world.RunQuery{Key: "order 7", Status: []world.Status{world.Completed}}), []string(nil), "runs with a key that are over")
+		r.same(len(r.list(world.RunQuery{Key: "order"}))+len(r.list(world.RunQuery{Key: "o%"}))+len(r.list(world.RunQuery{Key: "\x00"})), 0, "runs with a key that none has")
+
+		a, b := named("order-4711:a"), named("Order-4711.b")
+		c, d := named("order-4711~c", withAttributes("city", `"Ulm"`)), named("order-471")
+		r.same(r.list(world.RunQuery{Prefix: "order-471"}), []string{d, c, a}, "runs whose ID begins so")
+		r.same(r.list(world.RunQuery{Prefix: "order-471", Limit: 1}), []string{d, c, a}, "runs whose ID begins so, in pages of one")
+		r.same(r.list(world.RunQuery{Prefix: "O"}), []string{b}, "a capital")
+		r.same(r.list(world.RunQuery{Prefix: a}), []string{a}, "a whole ID")
+		r.same(r.list(world.RunQuery{Prefix: first[:20], Workflow: "greet", Key: "order 7"}), []string{first}, "with a key")
+		r.same(r.list(world.RunQuery{Prefix: "order-", Attributes: attributesOf("city", `"Ulm"`)}), []string{c}, "with an attribute")
+		r.same(len(r.list(world.RunQuery{Prefix: "order_"}))+len(r.list(world.RunQuery{Prefix: "order-4711~d"})), 0, "none begins so")
+		_, err := r.w.Runs(r.ctx, world.RunQuery{Prefix: "a b"})
+		r.refused(err, world.ErrInvalid, "a beginning that no ID has")
+
+		s := k.bear("greet")
+		kid := s.childCommit("step_1")
+		s.write(kid)
+		child := kid.Births[0].Run
+		all := r.list(world.RunQuery{})
+		r.same(slices.Contains(all, child), true, "the child is there")
+		roots := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == child })
+		for _, limit := range []int{0, 1, 3} {
+			r.same(r.list(world.RunQuery{Roots: true, Limit: limit}), roots, "runs that are no children")
+		}
+		r.same(r.list(world.RunQuery{Roots: true, Workflow: "child"}), []string(nil), "children that are none")
+		r.same(r.list(world.RunQuery{Roots: true, Parent: s.run}), []string(nil), "children that are none, of one")
+		r.same(r.list(world.RunQuery{Roots: true, Status: []world.Status{world.Running}}), []string{s.run}, "and have begun")
+
+		two := r.born("greet", func(b *world.Birth) { b.Version = 2 })
+		for _, q := range []world.RunQuery{{Version: 2}, {Version: 2, Workflow: "greet"}, {Version: 2, Status: []world.Status{world.Pending}}, {Version: 2, Limit: 1}, {Version: 2, Roots: true}} {
+			r.same(r.list(q), []string{two}, "runs of a version")
+		}
+		r.same(r.list(world.RunQuery{Version: 3}), []string(nil), "runs of a version that none has")
+
+		r.deliver(act(a, "", world.RunPaused))
+		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsPaused}}), []string{a}, "runs that are paused")
+		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsPaused, world.StandsBlocked}, Workflow: "other"}), []string(nil), "of another workflow")
+		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsWorking}, Limit: 1}), []string{s.run}, "runs that a worker has")
+		r.deliver(act(b, "", world.RunCancelled))
+		queued := r.list(world.RunQuery{Status: []world.Status{world.StandsQueued}})
+		r.same(slices.Contains(queued, c) && !slices.Contains(queued, a) && !slices.Contains(queued, b) && !slices.Contains(queued, s.run), true, "runs that are queued")
+		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsPaused, world.Cancelled}}), []string{b, a}, "by a status too")
+		r.same(len(r.list(world.RunQuery{Status: []world.Status{world.StandsSleeping, world.StandsWaiting, world.StandsRetrying, world.StandsDelayed, world.StandsDamaged}})), 0, "runs that stand otherwise")
+		s.release(world.Release{WakeAt: world.Now().Add(time.Hour), Waiting: `sleep "night"`})
+		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsSleeping}}), []string{s.run}, "runs that sleep")
+		r.same(len(r.list(world.RunQuery{Status: []world.Status{world.StandsWorking}})), 0, "runs that a worker has, when it let go")
+		t := k.bear("greet")
+		t.release(world.Release{WakeAt: world.Now().Add(time.Hour), Blocked: &world.Block{Code: world.CodePanic, Message: "no", Since: world.Now()}})
+		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsBlocked}, Limit: 1}), []string{t.run}, "runs that are blocked")
+		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsBlocked, world.StandsPaused}, Limit: 1}), []string{t.run, a}, "runs that are stopped")
+	}},
 	{"attributes are found by value", "numbers by value, texts as a whole, null and false as they are, whatever their notation and length", func(r *rig) {
 		long := strings.Repeat("é", 300)
 		values := []string{

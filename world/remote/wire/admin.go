@@ -71,12 +71,17 @@ type RunQuery struct {
 	Limit      int              `json:"limit,omitempty"`
 	Input      []Bytes          `json:"input,omitempty"`
 	Attributes map[string]Bytes `json:"attributes,omitempty"`
+	Key        string           `json:"key,omitempty"`
+	Prefix     string           `json:"prefix,omitempty"`
+	Version    int              `json:"version,omitempty"`
+	Roots      bool             `json:"roots,omitempty"`
 }
 
 // OfRunQuery makes a message of a query.
 func OfRunQuery(q *world.RunQuery) RunQuery {
 	return RunQuery{
 		q.Workflow, q.Status, q.Since, q.Until, q.Parent, q.Origin, q.Cursor, q.Limit, list(q.Input, func(p *raw) Bytes { return Bytes(*p) }), named[raw, Bytes](q.Attributes),
+		q.Key, q.Prefix, q.Version, q.Roots,
 	}
 }
 
@@ -84,7 +89,7 @@ func OfRunQuery(q *world.RunQuery) RunQuery {
 func (q *RunQuery) World() world.RunQuery {
 	return world.RunQuery{
 		Workflow: q.Workflow, Status: q.Status, Since: q.Since, Until: q.Until, Parent: q.Parent, Origin: q.Origin, Cursor: q.Cursor, Limit: q.Limit,
-		Input: list(q.Input, func(p *Bytes) raw { return raw(*p) }), Attributes: named[Bytes, raw](q.Attributes),
+		Input: list(q.Input, func(p *Bytes) raw { return raw(*p) }), Attributes: named[Bytes, raw](q.Attributes), Key: q.Key, Prefix: q.Prefix, Version: q.Version, Roots: q.Roots,
 	}
 }
 

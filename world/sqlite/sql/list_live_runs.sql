@@ -5,4 +5,5 @@ LEFT JOIN log l ON l.run = r.key AND l.seq = 1
 WHERE q.run < ?1 AND q.run > ?2 AND q.running IN (?3, ?4)
   AND (?5 IS NULL OR q.class IN (SELECT key FROM classes WHERE workflow = ?5))
   AND (?6 IS NULL OR r.created_us >= ?6) AND (?7 IS NULL OR r.created_us <= ?7)
+  AND (?8 IS NULL OR r.parent_run IS NULL) AND (?9 IS NULL OR coalesce(c.version, r.version) = ?9)
 ORDER BY q.run DESC

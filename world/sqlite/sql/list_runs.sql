@@ -7,4 +7,5 @@ LEFT JOIN log l ON l.run = r.key AND l.seq = 1
 WHERE r.key < ?1 AND r.key > ?2
   AND (?6 IS NULL OR r.status IN (?3, ?4, ?5) OR r.status IS NULL AND ?6)
   AND (?7 IS NULL OR r.created_us >= ?7) AND (?8 IS NULL OR r.created_us <= ?8)
+  AND (?9 IS NULL OR r.parent_run IS NULL) AND (?10 IS NULL OR coalesce(c.version, r.version) = ?10)
 ORDER BY r.key DESC
