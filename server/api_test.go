@@ -308,7 +308,16 @@ func walkShort(r *rig) {
 	r.want(202, "POST", "/v1/runs/s1/wake", "")
 	r.waiting("s1", "hook")
 	r.want(201, "POST", "/v1/runs/s1/restart", `{"id": "s2"}`)
-	r.want(201, "POST", "/v1/runs/s1/fork", `{"at": 3, "id": "s3"}`)
+	third := r.want(200, "GET", "/v1/runs/s1/events", "").get("events.2.eventId").(string)
+	if got := r.want(200, "GET", "/v1/runs/s1/events?limit=1&cursor="+third, "").get("events.0.seq"); got != 4.0 {
+		r.Errorf("behind %s: got event %v, want 4", third, got)
+	}
+	r.want(201, "POST", "/v1/runs/s1/fork", `{"at": "`+third+`", "id": "s3"}`)
+	if got := r.want(200, "GET", "/v1/runs/s3", "").get("origin.seq"); got != 3.0 {
+		r.Errorf("the fork at %s began behind event %v, want 3", third, got)
+	}
+	r.refused(400, "INVALID", "POST", "/v1/runs/s2/fork", `{"at": "`+third+`"}`)
+	r.refused(400, "INVALID", "GET", "/v1/runs/s2/events?cursor="+third, "")
 	r.want(200, "POST", "/v1/runs/o5/retry", "")
 	r.refused(404, "NOT_FOUND", "GET", "/v1/runs/s9/steps", "")
 }

@@ -113,7 +113,7 @@ func (f *follower) more(fresh time.Duration) (done bool, err error) {
 // write sends events, each with the cursor behind it as its ID.
 func (f *follower) write(events []world.Event) error {
 	var b bytes.Buffer
-	for _, e := range shown(f.r, events) {
+	for _, e := range world.NameEvents(f.run, shown(f.r, events)) {
 		fmt.Fprintf(&b, "id: %s\nevent: %s\ndata: ", world.Cursor(e.Seq), e.Type)
 		enc := json.NewEncoder(&b) // JSON on one line, which ends with it
 		enc.SetEscapeHTML(false)

@@ -27,7 +27,7 @@ func historyRoutes() []route {
 		{method: "GET", path: longForm + "events", scope: Viewer, wide: true, handle: (*Server).events, op: operation{
 			id: "getEvents", summary: "Read the log of a run, or follow it live with Accept: text/event-stream",
 			query: []param{
-				paramCursor, limit("Limit1000"),
+				{name: "cursor", schema: "Cursor", about: "Go on behind the page that had this cursor, or behind the event with this ID."}, limit("Limit1000"),
 				{name: "correlationId", schema: "Text", about: "Only events about this step, wait or hook."},
 				{name: "type", schema: "EventTypes", about: "Only events of these types; several with commas.", many: true},
 			},
@@ -108,9 +108,9 @@ func (s *Server) why(w http.ResponseWriter, r *request) error {
 
 // eventPage is a page of a log.
 type eventPage struct {
-	Events []world.Event `json:"events"`
-	Cursor string        `json:"cursor"`
-	More   bool          `json:"more"` // further events are there already
+	Events []world.NamedEvent `json:"events"`
+	Cursor string             `json:"cursor"`
+	More   bool               `json:"more"` // further events are there already
 }
 
 // The events of a page: commits are not cut, so it may have a few more; and what the world is asked for at once.
@@ -132,6 +132,10 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	if last := r.Header.Get("Last-Event-ID"); follow && last != "" {
 		q.Cursor = last
 	}
+	behind := q.Cursor // an event, or a cursor
+	if strings.HasPrefix(behind, world.PrefixEvent+"_") {
+		q.Cursor = ""
+	}
 	if _, err := world.ParseCursor(q.Cursor); err != nil {
 		return err
 	}
@@ -142,6 +146,13 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	id, err := s.findID(r)
 	if err != nil {
 		return err
+	}
+	if q.Cursor != behind {
+		seq, err := world.ParseEvent(id, behind)
+		if err != nil {
+			return err
+		}
+		q.Cursor = world.Cursor(seq)
 	}
 	if follow {
 		return s.follow(w, r, id, q)
@@ -155,7 +166,7 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 
 // eventPage reads a page: fewer events than asked for, and more, where they are large.
 func (s *Server) eventPage(r *request, run string, q world.EventQuery) (eventPage, error) {
-	out := eventPage{Events: []world.Event{}}
+	out := eventPage{Events: []world.NamedEvent{}}
 	limit := q.Limit
 	for bytes := 0; ; {
 		q.Limit = min(limit-len(out.Events), eventsAtOnce)
@@ -164,7 +175,7 @@ func (s *Server) eventPage(r *request, run string, q world.EventQuery) (eventPag
 			return out, err
 		}
 		bytes += eventsBytes(page.Events)
-		out.Events = append(out.Events, shown(r, page.Events)...)
+		out.Events = append(out.Events, world.NameEvents(run, shown(r, page.Events))...)
 		out.Cursor, out.More, q.Cursor = page.Cursor, page.More, page.Cursor
 		if !out.More || len(out.Events) >= limit || bytes > s.pageBytes {
 			return out, nil

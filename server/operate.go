@@ -4,6 +4,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/stepwell/stepwell"
@@ -131,9 +132,33 @@ func (s *Server) restartRun(w http.ResponseWriter, r *request) error {
 	return s.born(w, r, started)
 }
 
+// position names an event in a body: by its number, or its ID.
+type position string
+
+func (p *position) UnmarshalJSON(b []byte) error {
+	var text string // null: none
+	if json.Unmarshal(b, &text) != nil {
+		text = string(b)
+	}
+	*p = position(text)
+	return nil
+}
+
+// of is the number of the event of a run.
+func (p position) of(run string) (int64, error) {
+	if p == "" {
+		return 0, nil
+	}
+	n, err := world.ParseEvent(run, string(p))
+	if err != nil {
+		return 0, fmt.Errorf("at: %w", err)
+	}
+	return n, nil
+}
+
 // fork is the body of a fork.
 type fork struct {
-	At      int64                      `json:"at"`
+	At      position                   `json:"at"`
 	ID      string                     `json:"id"`
 	Version int                        `json:"version"`
 	Input   json.RawMessage            `json:"input"`
@@ -145,14 +170,18 @@ func (s *Server) forkRun(w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	if b.At < 0 || b.Version < 0 {
-		return invalid("at is %d and version %d: must not be negative", b.At, b.Version)
+	if b.Version < 0 {
+		return invalid("version is %d: must not be negative", b.Version)
 	}
 	id, err := s.findID(r)
 	if err != nil {
 		return err
 	}
-	started, err := s.app.Fork(r.Context(), id, stepwell.ForkOptions{At: b.At, ID: b.ID, Version: b.Version, Input: b.Input, Results: b.Results})
+	at, err := b.At.of(id)
+	if err != nil {
+		return err
+	}
+	started, err := s.app.Fork(r.Context(), id, stepwell.ForkOptions{At: at, ID: b.ID, Version: b.Version, Input: b.Input, Results: b.Results})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,9 @@ package world
 // Tests of IDs: they are the same for ever, differ wherever anything differs, and sort.
 
 import (
+	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -149,5 +151,22 @@ func BenchmarkCorrelationID(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = CorrelationID("wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV", t0, k)
+	}
+}
+
+// TestParseEvent: an event is named by its number or its ID; that of another run's names none.
+func TestParseEvent(t *testing.T) {
+	at := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	for _, seq := range []int64{1, 77, 1 << 40} {
+		for _, text := range []string{strconv.FormatInt(seq, 10), EventID("r", seq, at), NameEvents("r", []Event{{Seq: seq, Time: at}})[0].EventID} {
+			if n, err := ParseEvent("r", text); n != seq || err != nil {
+				t.Errorf("%s: got %d, %v, want %d", text, n, err, seq)
+			}
+		}
+	}
+	for _, text := range []string{"", "-1", "e7", "evnt_", "evnt_x", EventID("s", 7, at), "step" + EventID("r", 7, at)[4:], EventID("r", 0, at)} {
+		if n, err := ParseEvent("r", text); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%q: got %d, %v, want ErrInvalid", text, n, err)
+		}
 	}
 }

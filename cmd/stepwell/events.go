@@ -70,7 +70,7 @@ func typeNames() string {
 const followPause = 100 * time.Millisecond
 
 func (c *cli) printEvents(ctx context.Context, db *database, run string, f stepwell.EventFilter, follow bool) error {
-	p := &eventPrinter{cli: c, names: map[string]string{}}
+	p := &eventPrinter{cli: c, run: run, names: map[string]string{}}
 	for {
 		info, err := db.app.Get(ctx, run) // before the log is read: what ended it is in the log then
 		if err != nil {
@@ -107,13 +107,14 @@ func (c *cli) printEvents(ctx context.Context, db *database, run string, f stepw
 // eventPrinter prints one event a line; it knows the names of what it has seen created.
 type eventPrinter struct {
 	*cli
+	run   string
 	names map[string]string
 	last  time.Time
 }
 
 func (p *eventPrinter) print(e *world.Event) error {
 	if p.json {
-		return p.encoder().Encode(e)
+		return p.encoder().Encode(world.NameEvents(p.run, []world.Event{*e})[0])
 	}
 	subject := human.Visible(e.Name)
 	if e.Creation() && e.Name != "" {

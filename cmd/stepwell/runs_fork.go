@@ -5,11 +5,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
 )
 
 // made is what --json says of a run that was made from another: created, or existed, as it had been made before.
@@ -41,7 +43,7 @@ func (c *cli) make(cmd *cobra.Command, arg, action, how string, f func(db *datab
 
 func (c *cli) runsFork() *cobra.Command {
 	var o stepwell.ForkOptions
-	var input string
+	var input, at string
 	var results []string
 	cmd := &cobra.Command{
 		Use:   "fork RUN",
@@ -57,8 +59,8 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("at") && o.At < 1 {
-				return usagef("see their numbers:  "+c.command("events "+args[0]), "--at %d is no event", o.At)
+			if n, err := strconv.ParseInt(at, 10, 64); cmd.Flags().Changed("at") && (err == nil && n < 1 || err != nil && !strings.HasPrefix(at, world.PrefixEvent+"_")) {
+				return usagef("see their numbers:  "+c.command("events "+args[0]), "--at %s is no event", at)
 			}
 			var err error
 			if o.Input, err = c.given(cmd, "input", input); err != nil {
@@ -77,12 +79,18 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 				o.Results[name] = json.RawMessage(value)
 			}
 			return c.make(cmd, args[0], "fork", "forked", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
+				if at != "" {
+					var err error
+					if o.At, err = world.ParseEvent(run, at); err != nil {
+						return nil, err
+					}
+				}
 				return db.app.Fork(cmd.Context(), run, o)
 			})
 		},
 	}
 	fl := cmd.Flags()
-	fl.Int64Var(&o.At, "at", 0, "`number` of the last event that the new run has (default: the last there is)")
+	fl.StringVar(&at, "at", "", "number or ID of the last `event` that the new run has (default: the last there is)")
 	wordFlag(cmd, &o.ID, "id", "`ID` of the new run (default: a new one)")
 	fl.StringVar(&input, "input", "", "another input, as `JSON`")
 	fl.StringArrayVar(&results, "result", nil, "another result of a step, as `NAME=JSON`; may be repeated")

@@ -35,9 +35,10 @@ type line struct {
 	ExportedAt time.Time `json:"exportedAt,omitzero"`
 	End        int64     `json:"end,omitempty"` // number of the last event
 
-	Seq  int64           `json:"seq,omitempty"` // an event: these three first, for people
-	Type world.EventType `json:"type,omitempty"`
-	Time time.Time       `json:"time,omitzero"`
+	Seq     int64           `json:"seq,omitempty"` // an event: these three first, for people
+	Type    world.EventType `json:"type,omitempty"`
+	Time    time.Time       `json:"time,omitzero"`
+	EventID string          `json:"eventId,omitempty"` // for people and other programs: it is not read
 	world.Event
 	Payload json.RawMessage `json:"payload,omitempty"`
 	// Bytes are a payload that JSON would not give back as it is: with white space of its own, say.
@@ -47,19 +48,20 @@ type line struct {
 // Writer writes one history.
 type Writer struct {
 	enc  *json.Encoder
+	run  string
 	last int64
 }
 
 // NewWriter begins a history. Several may follow each other in one file.
 func NewWriter(to io.Writer, run string, at time.Time) (*Writer, error) {
-	w := &Writer{enc: json.NewEncoder(to)}
+	w := &Writer{enc: json.NewEncoder(to), run: run}
 	w.enc.SetEscapeHTML(false)
 	return w, w.enc.Encode(&line{Format: Format, Run: run, ExportedAt: at})
 }
 
 // Add writes the next event.
 func (w *Writer) Add(e *world.Event) error {
-	l := line{Event: *e, Seq: e.Seq, Type: e.Type, Time: e.Time, Payload: e.Payload}
+	l := line{EventID: world.EventID(w.run, e.Seq, e.Time), Event: *e, Seq: e.Seq, Type: e.Type, Time: e.Time, Payload: e.Payload}
 	l.Commit = 0
 	if !exact(e.Payload) {
 		l.Payload, l.Bytes = nil, e.Payload

@@ -274,7 +274,7 @@ type eventView struct {
 }
 
 func (u *UI) eventOf(v *visit, run string) (*world.Event, bool, error) {
-	seq, err := strconv.ParseInt(v.PathValue("seq"), 10, 64)
+	seq, err := world.ParseEvent(run, v.PathValue("seq"))
 	if err != nil || seq < 1 {
 		return nil, false, errNoPage
 	}
