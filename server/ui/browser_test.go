@@ -351,6 +351,14 @@ func (s *site) phone(t *testing.T, chromium context.Context) {
 	b.mu.Lock()
 	b.faults = nil // of the page that is not there
 	b.mu.Unlock()
+	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
+	b.open("/ui/runs")
+	b.until("the filter to be folded", `document.querySelector(".folds") && !document.querySelector(".folds").open`)
+	b.do(chromedp.Click(chromedp.CSS(".folds > summary")))
+	b.until("the filter to be open", `document.querySelector(".folds").open && document.querySelector(".folds input").offsetHeight > 0`)
+	desk := s.tab(t, chromium)
+	desk.open("/ui/runs")
+	desk.until("the filter to be open on a desk", `document.querySelector(".folds").open && document.querySelector(".folds > summary").offsetHeight === 0`)
 }
 
 // keyboard goes from page to page, and does something, without a mouse.

@@ -31,6 +31,35 @@ func TestAFilterSaysHowFarItLooked(t *testing.T) {
 	}
 }
 
+// TestFindByWhatPeopleKnow: the search box leads to the run that fits, by key, ID, its beginning and an attribute, or to the list of all that do; the list shows
+// keys and priorities, and its boxes have every word that runs are filtered by.
+func TestFindByWhatPeopleKnow(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, server.Options{})
+	for i, id := range []string{"order-4711:a", "order-4712:b"} {
+		if _, err := filler.Start(s.Context(), s.app, i, stepwell.RunID(id), stepwell.Key(fmt.Sprintf("key <%d>", i)), stepwell.Priority(4),
+			stepwell.Attributes(map[string]any{"city": fmt.Sprintf("Ulm %d", i)})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{"key <1>", "order-4712:b", "order-4712", "city=Ulm 1", " order-4712:b "} {
+		if p := s.get("/ui/find?" + url.Values{"search": {text}}.Encode()); p.status != 200 || p.at.Path != "/ui/runs/order-4712:b" {
+			t.Errorf("%q: got %d, %s, want a way to the run", text, p.status, p.at)
+		}
+	}
+	for _, text := range []string{"filler", "order-471", "nothing"} {
+		if p := s.get("/ui/find?" + url.Values{"search": {text}}.Encode()); p.status != 200 || p.at.RequestURI() != "/ui/runs?search="+text {
+			t.Errorf("%q: got %d, %s, want a way to the list", text, p.status, p.at)
+		}
+	}
+	s.want("/ui/runs?search=order-471", "order-4711:a", "order-4712:b", "key key &lt;1&gt;", `data-label="priority">4<`, `value="sleeping"`, `value="blocked"`, `value="waiting"`)
+	s.want("/ui/runs?search=nothing", "No run fits.")
+	s.want("/ui/runs?status=blocked&roots=true&version=2", "No run fits.")
+	if p := s.get("/ui/runs?status=asleep"); p.status != 400 {
+		t.Errorf("a status that there is not: got %d, want 400", p.status)
+	}
+}
+
 // manyRuns are more than a page looks at. Nobody works on them.
 func (s *site) manyRuns() {
 	s.Helper()

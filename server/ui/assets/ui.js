@@ -5,6 +5,9 @@
   const $ = (query, from = document) => from.querySelector(query);
   const all = (query, from = document) => [...from.querySelectorAll(query)];
 
+  // On a phone the filter is folded: the runs are what one came for.
+  if (matchMedia("(max-width: 760px)").matches) $(".folds")?.removeAttribute("open");
+
   // The server writes times in the visitor's zone from the next page on.
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone && !document.cookie.includes("stepwell_zone=" + zone)) {
