@@ -206,10 +206,14 @@ func walkFail(r *rig) {
 		r.Errorf("failed run: got %s, want failed: nothing to pay", a.body)
 	}
 	again := r.want(201, "POST", orders+"/o5/retry", "").get("id")
-	if got := r.want(200, "POST", orders+"/o5/retry", "{}").get("id"); got != again {
-		r.Errorf("retried twice: got %v, want %v", got, again)
-	}
 	r.want(200, "GET", fmt.Sprintf("%s/%v?wait=30s", orders, again), "")
+	newest := r.want(201, "POST", orders+"/o5/retry", "{}").get("id") // of the newest, which failed too
+	if got := r.want(200, "GET", fmt.Sprintf("%s/%v?wait=30s", orders, newest), "").get("origin.run"); got != again {
+		r.Errorf("retried twice: the second is of run %v, want %v", got, again)
+	}
+	if got := r.want(200, "GET", orders+"/o5?newest=true", "").get("id"); got != newest {
+		r.Errorf("the newest: got %v, want %v", got, newest)
+	}
 	r.refused(400, "INVALID", "POST", orders+"/o1/retry", "")
 	for path, want := range map[string]any{orders + "?origin=o5": again, "/v1/runs?origin=o5&status=failed": again, "/v1/runs?origin=o4444": nil, orders + "?parent=o5": nil} {
 		if a := r.want(200, "GET", path, ""); a.get("runs.0.id") != want || want != nil && (a.get("runs.0.origin.run") != "o5" || a.get("runs.1") != nil) {

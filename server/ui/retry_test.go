@@ -47,8 +47,14 @@ func TestRetryButton(t *testing.T) {
 		t.Errorf("a retry of what was undone: got %d, want 400 with the reason %q: %.400s", p.status, advice.Refused, p.body)
 	}
 	first := s.post("/ui/runs/wrun_plain" + act)
+	if first.status != http.StatusOK || first.at.Path == "/ui/runs/wrun_plain" {
+		t.Fatalf("a retry led to %s with %d, want the new run", first.at.Path, first.status)
+	}
+	second := strings.TrimPrefix(first.at.Path, "/ui/runs/")
+	s.until(second, stepwell.WhyOver)
 	again := s.post("/ui/runs/wrun_plain" + act)
-	if first.status != http.StatusOK || first.at.Path == "/ui/runs/wrun_plain" || again.at.Path != first.at.Path {
-		t.Errorf("a retry led to %s with %d, and the same again to %s, want the new run", first.at.Path, first.status, again.at.Path)
+	third, err := s.app.Get(t.Context(), strings.TrimPrefix(again.at.Path, "/ui/runs/"))
+	if err != nil || third.Origin == nil || third.Origin.Run != second {
+		t.Errorf("the same again led to %s, %v; want a retry of the newest, %s", again.at.Path, err, second)
 	}
 }
