@@ -248,7 +248,9 @@ func script(ctx context.Context, app *stepwell.App) []func() (bool, error) {
 			}
 		}
 		if fresh {
-			_, err = app.Wake(ctx, "delayed", stepwell.WakeRetries)
+			if _, err = app.Wake(ctx, "delayed", stepwell.WakeRetries); errors.Is(err, stepwell.ErrTerminal) { // the wake before this one had ended both delays
+				return true, nil
+			}
 		}
 		return false, err
 	}

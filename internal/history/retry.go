@@ -162,11 +162,8 @@ func (h *History) Retry(healed map[string]json.RawMessage) Retry {
 		return Retry{Refused: "it has not failed: it is not over"}
 	}
 	var r Retry
-	for i, cut := range f.cuts() {
-		if later := f.at(cut); i == 0 || later.Refused == "" && len(later.Healed) == 0 { // with some of the failures healed it would fail of the others
-			r = later
-		}
-		if r.Refused == "" {
+	for _, cut := range f.cuts() {
+		if r = f.at(cut); r.Refused == "" || r.Child != "" || r.Awaited != "" { // behind what stays failed it would fail of that again
 			break
 		}
 	}
