@@ -3,6 +3,7 @@
 package world
 
 import (
+	"strings"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -185,6 +186,9 @@ func checkBirth(c *Commit, i int) error {
 		if err := CheckName("deployment", b.Deployment); err != nil {
 			return fmt.Errorf("run %s: %w", c.Run, err)
 		}
+	}
+	if of, ok := strings.CutPrefix(b.Key, RetryKey("")); ok && (b.Origin == nil || b.Origin.Run != of) {
+		return fmt.Errorf("%w: run %s: idempotency key %q: keys that begin with %q are those of runs that take the place of others", ErrInvalid, c.Run, b.Key, RetryKey(""))
 	}
 	if b.Key != "" {
 		return CheckKey("idempotency key", b.Key)

@@ -353,3 +353,8 @@ var births = []check{
 		k.get(id)
 	}},
 }
+
+// inPlaceOf has a run take the place of another, as its retry does.
+func inPlaceOf(run string) func(*world.Birth) {
+	return func(b *world.Birth) { b.Key, b.Origin = world.RetryKey(run), &world.Origin{Run: run, Seq: 1} }
+}

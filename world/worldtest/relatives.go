@@ -191,7 +191,7 @@ var relatives = []check{
 		k := r.worker("greet")
 		failed, s := k.bear("greet"), k.bear("greet")
 		failed.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}})
-		again := k.bear("greet", withKey(world.RetryKey(failed.run)))
+		again := k.bear("greet", inPlaceOf(failed.run))
 		got := s.await("step_1", failed.run)
 		if len(got) != 1 || got[0].Peer != again.run {
 			r.Fatalf("got %+v, want an await of %s", got, again.run)
@@ -201,18 +201,18 @@ var relatives = []check{
 		if e := s.result("step_1"); e.Type != world.StepFailed {
 			r.Fatalf("got %+v, want the end of the second run", e)
 		}
-		last := k.bear("greet", withKey(world.RetryKey(again.run)))
+		last := k.bear("greet", inPlaceOf(again.run))
 		last.append(world.Event{Type: world.RunCompleted, Payload: jsonText(`7`)})
 		if got := s.await("step_2", failed.run); len(got) != 2 || got[0].Peer != last.run || string(got[1].Payload) != "7" {
 			r.Fatalf("got %+v, want the result of %s", got, last.run)
 		}
-		waits := k.bear("greet", withKey(world.RetryKey("wrun_other")))
+		waits := k.bear("greet", inPlaceOf("wrun_other"))
 		if got := waits.await("step_1", "wrun_other"); len(got) != 2 || got[1].Error.Code != world.CodeNotFound {
 			r.Fatalf("got %+v, want nothing: the run is unknown", got)
 		}
 		self := k.bear("greet")
 		self.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}})
-		instead := k.bear("greet", withKey(world.RetryKey(self.run)))
+		instead := k.bear("greet", inPlaceOf(self.run))
 		if got := instead.await("step_1", self.run); len(got) != 2 || got[0].Peer != self.run || got[1].Error.Code != "MINE" {
 			r.Fatalf("got %+v, want the end of the first: none waits for itself", got)
 		}
