@@ -163,3 +163,50 @@ func TestRetryBehindAHealedChild(t *testing.T) {
 		}
 	})
 }
+
+// TestKeysOfRetriesAreTheirs: nobody takes the place of a run by naming a key.
+func TestKeysOfRetriesAreTheirs(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		pay, _ := unpaid()
+		app := r.begin(pay)
+		first := start(r, app, pay, 1)
+		want(r, first, 2)
+		if _, err := pay.Start(r.ctx, app.App, 5, stepwell.Key("retry:"+first.ID())); !errors.Is(err, stepwell.ErrInvalid) {
+			t.Errorf("got %v, want it refused", err)
+		}
+	})
+}
+
+// TestRetryOfAChildAndAStepWaitsForTheChild: a retry that runs the step again, and fails of the child again, would leave what the step then did to nobody.
+func TestRetryOfAChildAndAStepWaitsForTheChild(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		pay, away := unpaid()
+		var posted atomic.Int32
+		parent := stepwell.Define("parent", func(ctx stepwell.Context, _ int) (int, error) {
+			n, childErr := pay.Child().Run(ctx, 1)
+			m, err := stepwell.Step(ctx, "post", func(context.Context) (int, error) {
+				if posted.Add(1) == 1 {
+					return 0, stepwell.Fatal(errNoStock)
+				}
+				return 10, nil
+			})
+			return n + m, errors.Join(childErr, err)
+		})
+		app := r.begin(pay, parent)
+		away.Store(1)
+		run := start(r, app, parent, 0)
+		wantErr(r, run, world.Failed)
+		var refused *stepwell.RetryRefusedError
+		if _, err := app.Retry(r.ctx, run.ID()); !errors.As(err, &refused) || refused.Advice.Child == "" {
+			t.Fatalf("got %v, want it refused for the child", err)
+		}
+		if _, err := app.Retry(r.ctx, refused.Advice.Child); err != nil {
+			t.Fatal(err)
+		}
+		want(r, pay.Get(app.App, refused.Advice.Child), 2)
+		if _, err := app.Retry(r.ctx, run.ID()); err != nil {
+			t.Fatal(err)
+		}
+		want(r, run, 12)
+	})
+}
