@@ -3,10 +3,10 @@
 package world
 
 import (
-	"strings"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // priorities are 0 to 3.
