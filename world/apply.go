@@ -301,6 +301,14 @@ func (s *State) endStepLate(e *Event) (bool, error) {
 	return s.endStep(e)
 }
 
+// Awaits notes the run that a step waits for by its step_created, where the world has put another in the place of the one that was asked for: see
+// [RetryKey].
+func (s *State) Awaits(e *Event) {
+	if st := s.steps[e.ID]; st != nil && e.Kind == KindAwait {
+		st.Peer = e.Peer
+	}
+}
+
 func (s *State) step(e *Event) (*Step, error) {
 	if st := s.steps[e.ID]; st != nil {
 		return st, nil

@@ -75,6 +75,9 @@ func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 	if done.Events != nil {
 		events = done.Events
 	}
+	for i := range events[:known] {
+		s.state.Awaits(&events[i])
+	}
 	decided := slices.Clone(events[known:])
 	for i := range decided {
 		decided[i].Commit = 0
