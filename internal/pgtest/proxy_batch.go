@@ -201,6 +201,7 @@ func (l *Link) finish(b *Batch, part, last []byte) error {
 func (l *Link) decide(b *Batch, part, last []byte) error {
 	l.mu.Lock()
 	b.Begun = l.open
+	freed := l.freed
 	l.mu.Unlock()
 	b.asked, b.action = true, l.proxy.ask(b)
 	counts := func(which func(*Counts) *int) { l.proxy.count(which) }
@@ -216,8 +217,8 @@ func (l *Link) decide(b *Batch, part, last []byte) error {
 			}
 			part = nil
 		}
+		l.holdUnlessFreed(freed)
 		counts(func(c *Counts) *int { return &c.Held })
-		l.Hold()
 	}
 	l.mu.Lock()
 	l.open = b.opens()

@@ -26,6 +26,7 @@ type Link struct {
 	mu     sync.Mutex
 	closed bool
 	held   chan struct{} // closed by Release; nil: not held
+	freed  int           // calls of Release
 	params map[string]string
 	pid    uint32
 	queue  []*Batch // sent and not answered, oldest first
@@ -57,8 +58,21 @@ func (l *Link) Cut() {
 func (l *Link) Hold() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.hold()
+}
+
+func (l *Link) hold() {
 	if l.held == nil {
 		l.held = make(chan struct{})
+	}
+}
+
+// holdUnlessFreed holds what a rule was asked about when Release had been called that often: whoever heard of the link from the rule may release it before it is held.
+func (l *Link) holdUnlessFreed(freed int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.freed == freed {
+		l.hold()
 	}
 }
 
@@ -66,6 +80,7 @@ func (l *Link) Hold() {
 func (l *Link) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.freed++
 	if l.held != nil {
 		close(l.held)
 		l.held = nil

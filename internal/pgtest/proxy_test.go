@@ -211,6 +211,29 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// TestReleaseComesFirst: whoever learns of the batch from its rule may release it before it is held, and that release is not lost.
+func TestReleaseComesFirst(t *testing.T) {
+	for _, action := range []Action{Hold, HoldEnd} {
+		t.Run(string(action), func(t *testing.T) {
+			p, through, _ := proxied(t)
+			conn := connect(t, through)
+			first := once(action)
+			p.Rule(func(b *Batch) Action {
+				b.Link.Release()
+				return first(b)
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if err := writers["batch"](ctx, conn, 1); err != nil {
+				t.Error(err)
+			}
+			if n := p.Counts().Held; n != 1 {
+				t.Errorf("%d batches were held, want 1", n)
+			}
+		})
+	}
+}
+
 // TestCutWhileHeld: a client that stalls in its transaction, and dies, leaves nothing.
 func TestCutWhileHeld(t *testing.T) {
 	p, through, direct := proxied(t)
