@@ -6,7 +6,6 @@ SHELL := /bin/bash
 .PHONY: help check test test-versions soak audit fuzz bench bench-quick bench-micro bench-check growth golden
 
 PKG ?= ./...
-OTHERS ?= windows darwin
 VERSIONS ?= 14 18
 SHARE ?= 3
 FUZZTIME ?= 20s
@@ -27,10 +26,11 @@ check audit bench-check growth test-versions: export CGO_ENABLED := 0
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: ## format, vet for three systems (OTHERS beside linux), staticcheck, the house rules
+check: ## format, vet, types for windows and darwin too, staticcheck, the house rules
 	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)); \
 	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w on:"; echo "$$bad"; exit 1; fi
-	@for os in linux $(OTHERS); do echo "go vet for $$os"; GOOS=$$os go vet $(PKG); done
+	go vet $(PKG)
+	go run ./internal/tools/othersystems windows darwin $(PKG)
 	go tool staticcheck $(PKG)
 	go test -count=1 ./internal/lint
 

@@ -49,35 +49,36 @@ func (e *RetryRefusedError) Is(target error) bool { return target == ErrInvalid 
 //
 // The new run takes the place of the failed one: who starts with its key, or waits for its result, gets the new one, see [App.Newest]. Its own idempotency
 // key is retry: and the failed run's ID, so a retry that is repeated gives the same run, see [Run.Existed], unless that one failed too: then it is that
-// one that is retried. The failed run stays as it is. A parent that failed with it is retried behind it, and goes on with what the new
+// one that is retried. Where it was cancelled there is no retry: [App.Restart] begins anew in its place. The failed run stays as it is. A parent that failed with it is retried behind it, and goes on with what the new
 // run came to.
 func (a *App) Retry(ctx context.Context, run string) (*Run[json.RawMessage], error) {
 	newest, err := a.Newest(ctx, run)
-	if err == nil && newest.ID != run && newest.Status != world.Failed {
+	if err != nil {
+		return nil, fmt.Errorf("retry run %s: %w", run, err)
+	}
+	if newest.ID != run && newest.Status != world.Failed && newest.Status != world.Cancelled {
 		return &Run[json.RawMessage]{app: a, id: newest.ID, existed: true}, nil
 	}
-	var h *History
-	if err == nil {
-		h, err = a.history(ctx, newest.ID, 0)
-	}
-	var retried *Run[json.RawMessage]
-	if err == nil {
-		retried, err = a.retry(ctx, h)
-	}
+	retried, err := a.retry(ctx, run, &newest)
 	if err != nil {
 		return nil, fmt.Errorf("retry run %s: %w", run, err)
 	}
 	return retried, nil
 }
 
-func (a *App) retry(ctx context.Context, h *History) (*Run[json.RawMessage], error) {
+// retry begins a new run in the place of the newest that has the place of a run.
+func (a *App) retry(ctx context.Context, run string, newest *RunInfo) (*Run[json.RawMessage], error) {
+	h, err := a.history(ctx, newest.ID, 0)
+	if err != nil {
+		return nil, err
+	}
 	for try := 0; ; try++ {
-		advice, err := a.advise(ctx, h)
+		advice, err := a.adviseOn(ctx, run, newest, h)
 		if err != nil {
 			return nil, err
 		}
 		if advice.Refused != "" {
-			return nil, &RetryRefusedError{Run: h.Run, Advice: advice}
+			return nil, &RetryRefusedError{Run: run, Advice: advice}
 		}
 		retried, err := a.fork(ctx, h, history.Cut{
 			At: advice.At, Key: world.RetryKey(h.Run), Late: true, Anew: advice.Anew, Results: advice.Results,
@@ -88,17 +89,41 @@ func (a *App) retry(ctx context.Context, h *History) (*Run[json.RawMessage], err
 	}
 }
 
-// RetryAdvice says what [App.Retry] would do with a run now. It reads the run's whole log.
+// RetryAdvice says what [App.Retry] would do with a run now. Where another run took its place, that is the one which is spoken of: see Newest in the answer. It
+// reads the whole log.
 func (a *App) RetryAdvice(ctx context.Context, run string) (RetryAdvice, error) {
-	h, err := a.history(ctx, run, 0)
-	var advice RetryAdvice
-	if err == nil {
-		advice, err = a.advise(ctx, h)
-	}
+	advice, err := a.adviseOf(ctx, &History{Run: run})
 	if err != nil {
 		return RetryAdvice{}, fmt.Errorf("advise on a retry of run %s: %w", run, err)
 	}
 	return advice, nil
+}
+
+// adviseOf says what a retry of a run would do, of the newest in its place. A history without events was not read yet.
+func (a *App) adviseOf(ctx context.Context, h *History) (RetryAdvice, error) {
+	run := h.Run
+	newest, err := a.Newest(ctx, run)
+	if err == nil && (newest.ID != run || len(h.Events) == 0) {
+		h, err = a.history(ctx, newest.ID, 0)
+	}
+	if err != nil {
+		return RetryAdvice{}, err
+	}
+	return a.adviseOn(ctx, run, &newest, h)
+}
+
+// adviseOn says what a retry of a run would do, where newest has its place and that history.
+func (a *App) adviseOn(ctx context.Context, run string, newest *RunInfo, h *History) (advice RetryAdvice, err error) {
+	switch {
+	case newest.ID == run:
+		return a.advise(ctx, h)
+	case newest.Status == world.Failed:
+		advice, err = a.advise(ctx, h)
+	default:
+		advice = RetryAdvice{Refused: fmt.Sprintf("run %s took its place, and is %s", newest.ID, standing(newest)), Restart: newest.Status == world.Cancelled}
+	}
+	advice.Newest = newest.ID
+	return advice, err
 }
 
 // heal is what a retry of a history's run would do with the results of the runs that took the place of those that failed it.
@@ -118,8 +143,10 @@ func heal(ctx context.Context, a *App, h *History) (RetryAdvice, error) {
 			return advice, err
 		case newest.Status == world.Completed && newest.Output != nil:
 			healed[run] = newest.Output
-		case newest.ID != run && !newest.Status.Terminal():
-			advice.Refused += fmt.Sprintf("; run %s, in its place, is %s: wait until it completed", newest.ID, newest.Status)
+		case newest.Status == world.Cancelled, !newest.Status.Terminal():
+			if advice.Peer, advice.PeerIs = newest.ID, standing(&newest); newest.ID != run {
+				advice.Refused += fmt.Sprintf("; run %s, in its place, is %s", newest.ID, advice.PeerIs)
+			}
 			return advice, nil
 		default:
 			return advice, nil

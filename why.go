@@ -105,7 +105,7 @@ type Story struct {
 	Made     []MadeRun `json:"made,omitempty"`
 	MadeMore bool      `json:"madeMore,omitempty"` // there are more
 
-	// Retry says of a run that failed or was cancelled what a retry would do, or what there is instead; nil where its log cannot be read.
+	// Retry says of a run that failed or was cancelled what a retry would do, or what there is instead: see [App.RetryAdvice]. Nil: its log cannot be read.
 	Retry *RetryAdvice `json:"retry,omitempty"`
 }
 
@@ -157,7 +157,7 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 		return Story{}, err
 	}
 	if len(h.Events) > 0 && s.Damage == "" && crypt.Sealed(run, h.Events) == nil {
-		advice, err := a.advise(ctx, h)
+		advice, err := a.adviseOf(ctx, h)
 		if err != nil {
 			return Story{}, err
 		}

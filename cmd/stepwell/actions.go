@@ -3,6 +3,7 @@ package main
 // This file proposes what one could do about a run: command lines that can be pasted.
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -56,30 +57,36 @@ func (p *picture) actions(to io.Writer) {
 
 // again proposes new runs in the place of one that did not complete.
 func (p *picture) again(a *proposal, run string) {
-	switch p.story.Run.Status {
-	case world.Failed:
-		if r := p.story.Retry; r != nil {
-			p.retry(a, run, r)
-			return
-		}
-		a.note("restart:", "runs restart "+run, anew(p.story.Why.Restart))
-	case world.Cancelled:
+	r, status := p.story.Retry, p.story.Run.Status
+	switch {
+	case status == world.Completed:
+	case r != nil && (status == world.Failed || r.Newest != ""):
+		p.retry(a, run, r)
+	default:
 		a.note("restart:", "runs restart "+run, anew(p.story.Why.Restart))
 	}
 }
 
 // retry proposes what a retry of a run that failed can do, or else what can be done instead.
 func (p *picture) retry(a *proposal, run string, r *stepwell.RetryAdvice) {
+	again := p.story.Why.Restart
+	if r.Newest != "" {
+		a.note("see:", "runs show "+r.Newest, "the run that took its place")
+		again = repeats
+	}
 	if r.Refused == "" {
 		a.note("retry:", "runs retry "+run, r.Does())
-		a.note("restart:", "runs restart "+run, anew(p.story.Why.Restart))
+		a.note("restart:", "runs restart "+cmp.Or(r.Newest, run), anew(again))
 		return
 	}
 	a.t.add(cell{text: "no retry:", tone: dim}, cell{text: r.Refused})
-	for _, w := range instead(run, r, p.story.Why.Restart) {
+	for _, w := range instead(run, r, again) {
 		a.note(w.what, w.line, w.note)
 	}
 }
+
+// repeats is what a restart does of which nothing is known.
+const repeats = "what completed is done again"
 
 // way is a command line in the place of a retry.
 type way struct{ what, line, note string }
@@ -94,25 +101,33 @@ func anew(again string) string {
 
 // instead are the ways around a retry that is refused. again is what a restart would do again.
 func instead(run string, r *stepwell.RetryAdvice, again string) (ways []way) {
+	of := cmp.Or(r.Newest, run)
 	switch {
+	case r.PeerIs == string(world.Cancelled):
+		ways = append(ways, way{"restart:", "runs restart " + shellWord(r.Peer) + " --in-place", "the run that was cancelled, in its place; when that completed, retry this run"})
+	case r.Peer != "":
+		ways = append(ways, way{"see:", "runs show " + shellWord(r.Peer), "the run in its place; when that completed, retry this run"})
 	case r.Child != "":
 		ways = append(ways, way{"retry:", "runs retry " + shellWord(r.Child), "its child; when that completed, retry this run: it goes on with what the child came to"})
 	case r.Awaited != "":
 		ways = append(ways, way{"see:", "runs show " + shellWord(r.Awaited), "the run that it awaited; where that was retried and completed, this can be retried"})
 	}
-	fork := fmt.Sprintf("runs fork %s --at %d", run, r.Fork)
+	fork := fmt.Sprintf("runs fork %s --at %d", of, r.Fork)
 	if r.Input {
 		with := " --input " + payloadWord
-		return append(ways, way{"restart:", "runs restart " + run + with, "a new run, with an input that fits"}, way{"fork:", fork + with, "a new run that takes over its seed and settings, with an input that fits"})
+		return append(ways, way{"restart:", "runs restart " + of + with, "a new run, with an input that fits"}, way{"fork:", fork + with, "a new run that takes over its seed and settings, with an input that fits"})
 	}
 	if r.Result != "" {
 		ways = append(ways, way{"fork:", fork + " --result " + shellWord(r.Result+"=null"), "a new run, with a result of the step in the place of null"})
 	}
-	if r.Restart {
-		ways = append(ways, way{"restart:", "runs restart " + run, anew(again)})
+	switch restart := "runs restart " + of; {
+	case r.Restart && r.Newest != "":
+		ways = append(ways, way{"restart:", restart + " --in-place", anew(again)})
+	case r.Restart:
+		ways = append(ways, way{"restart:", restart, anew(again)})
 	}
 	if r.Fork > 0 {
-		note := "a new run from there, though " + r.Refused
+		note := "a new run from there, in spite of that"
 		if r.Undone != "" {
 			note += "; what it did is undone since (" + r.Undone + "), and is not done again"
 		}
@@ -124,7 +139,7 @@ func instead(run string, r *stepwell.RetryAdvice, again string) (ways []way) {
 // insteadOf says what can be done where there is no retry, for people.
 func (c *cli) insteadOf(run string, r *stepwell.RetryAdvice) string {
 	next := "nothing was changed"
-	for _, w := range instead(run, r, "what completed is done again") {
+	for _, w := range instead(run, r, repeats) {
 		next += "\n  " + w.note + ":  " + c.command(w.line)
 	}
 	return next

@@ -201,6 +201,9 @@ exit code 5.
 				if err != nil {
 					return err
 				}
+				if err := c.warnOfStanding(cmd.Context(), db.app, run, exactly); err != nil {
+					return err
+				}
 				return c.awaitResult(cmd.Context(), db.app, someRun.Get(db.app, run), patience, exactly)
 			})
 		},
@@ -209,6 +212,30 @@ exit code 5.
 	cmd.Flags().BoolVar(&exactly, "exactly", false, "the result of this very run, and of no retry")
 	c.jsonFlag(cmd, "write the run's end as one JSON object")
 	return cmd
+}
+
+// warnOfStanding says of a run that is waited for, or of the newest in its place, that somebody has to see to it first.
+func (c *cli) warnOfStanding(ctx context.Context, app *stepwell.App, run string, exactly bool) error {
+	get := app.Newest
+	if exactly {
+		get = app.Get
+	}
+	info, err := get(ctx, run)
+	if err != nil {
+		return c.explain(err, run)
+	}
+	standing := ""
+	switch q := info.Queue; {
+	case info.Status.Terminal() || q == nil:
+	case q.Blocked != nil:
+		standing = "blocked"
+	case q.Paused:
+		standing = "paused"
+	}
+	if standing != "" {
+		fmt.Fprintf(c.stderr, "run %s is %s, and does not go on by itself; see why:  %s\n", info.ID, standing, c.command("runs show "+info.ID))
+	}
+	return nil
 }
 
 // patienceFlag says how long a command waits; nil: for ever.

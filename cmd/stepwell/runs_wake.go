@@ -79,7 +79,7 @@ run is tried again at once, also one whose log cannot be read. The request is du
 					return told, fmt.Sprintf("run %s begins later: nothing to end; begin it now:  %s", run, c.command("runs wake "+run+" --starts")), nil
 				}
 				told.Result = "unchanged"
-				return told, fmt.Sprintf("run %s does not sleep, nor wait to try again: nothing to end; see what it waits for:  %s", run, c.command("runs show "+run)), nil
+				return told, fmt.Sprintf("run %s has no such wait: nothing to end; see what it waits for:  %s", run, c.command("runs show "+run)), nil
 			})
 		},
 	}

@@ -5,8 +5,10 @@ package behaviour_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
@@ -208,5 +210,95 @@ func TestRetryOfAChildAndAStepWaitsForTheChild(t *testing.T) {
 			t.Fatal(err)
 		}
 		want(r, run, 12)
+	})
+}
+
+// TestRetryBehindACancelledRun: where the run in a child's place was cancelled no retry of the child helps, and what is said leads out: a restart in its place, and
+// then a retry of the parent. While that goes on, the advice is to wait.
+func TestRetryBehindACancelledRun(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		var how atomic.Value
+		how.Store("fails")
+		child := stepwell.Define("child", func(ctx stepwell.Context, in int) (int, error) {
+			switch how.Load() {
+			case "fails":
+				return 0, errNoStock
+			case "waits":
+				return in, stepwell.Sleep(ctx, "wait", time.Hour)
+			}
+			return in + 1, nil
+		})
+		parent := stepwell.Define("parent", func(ctx stepwell.Context, in int) (int, error) { return child.Child(stepwell.RunID("the-child")).Run(ctx, in) })
+		app := r.begin(child, parent)
+		run := start(r, app, parent, 1)
+		wantErr(r, run, world.Failed)
+		how.Store("waits")
+		second, err := app.Retry(r.ctx, "the-child")
+		if err != nil {
+			t.Fatal(err)
+		}
+		advice := func(of string) stepwell.RetryAdvice {
+			t.Helper()
+			a, err := app.RetryAdvice(r.ctx, of)
+			if err != nil || a.Refused == "" {
+				t.Errorf("advice on run %s: %+v, %v; want it refused", of, a, err)
+			}
+			return a
+		}
+		if a := advice(run.ID()); a.Child != "the-child" || a.Peer != second.ID() || a.PeerIs != "running" && a.PeerIs != "pending" {
+			t.Errorf("while the child's retry goes on: %+v", a)
+		}
+		if a := advice("the-child"); a.Newest != second.ID() {
+			t.Errorf("of the child: %+v, want that run %s took its place", a, second.ID())
+		}
+		if again, err := app.Retry(r.ctx, "the-child"); err != nil || again.ID() != second.ID() || !again.Existed() {
+			t.Errorf("a retry that is repeated gives %+v, %v", again, err)
+		}
+		r.cancel(app.App, second.ID())
+		wantErr(r, child.Get(app.App, second.ID()), world.Cancelled)
+		if a := advice(run.ID()); a.Peer != second.ID() || a.PeerIs != "cancelled" || !strings.Contains(a.Instead(), "restart run "+second.ID()+" in its place") {
+			t.Errorf("where that was cancelled: %+v, %q", a, a.Instead())
+		}
+		var refused *stepwell.RetryRefusedError
+		if _, err := app.Retry(r.ctx, "the-child"); !errors.As(err, &refused) || refused.Advice.Newest != second.ID() || !refused.Advice.Restart {
+			t.Errorf("a retry of the child: %v, want it refused for run %s", err, second.ID())
+		}
+		how.Store("works")
+		if _, err := app.Restart(r.ctx, second.ID(), stepwell.RestartOptions{InPlace: true}); err != nil {
+			t.Fatal(err)
+		}
+		want(r, child.Get(app.App, "the-child"), 2)
+		if _, err := app.Retry(r.ctx, run.ID()); err != nil {
+			t.Fatal(err)
+		}
+		want(r, run, 2)
+	})
+}
+
+// TestRetryAdviceOfTheNewest: what is said of a run that was retried is of the run that a retry would go to.
+func TestRetryAdviceOfTheNewest(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		pay, away := unpaid()
+		app := r.begin(pay)
+		away.Store(2)
+		first := start(r, app, pay, 1)
+		wantErr(r, first, world.Failed)
+		second, err := app.Retry(r.ctx, first.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantErr(r, pay.Get(app.App, second.ID()), world.Failed)
+		advice, err := app.RetryAdvice(r.ctx, first.ID())
+		if err != nil || advice.Refused != "" || advice.Newest != second.ID() || !strings.Contains(advice.Does(), second.ID()) {
+			t.Errorf("got %+v, %v; want what a retry of run %s does", advice, err, second.ID())
+		}
+		if _, err := app.Retry(r.ctx, first.ID()); err != nil {
+			t.Fatal(err)
+		}
+		want(r, first, 2)
+		story, err := app.Story(r.ctx, first.ID(), false)
+		if err != nil || story.Retry == nil || !strings.Contains(story.Retry.Refused, "took its place, and is completed") {
+			t.Errorf("the story says %+v, %v", story.Retry, err)
+		}
 	})
 }

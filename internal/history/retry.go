@@ -32,6 +32,9 @@ type Retry struct {
 	Refused string `json:"refused,omitempty"` // why there is no retry; "": there is
 	Child   string `json:"child,omitempty"`   // the failed child that could be retried instead
 	Awaited string `json:"awaited,omitempty"` // the awaited run that did not complete, which could be
+	Peer    string `json:"peer,omitempty"`    // the newest run in the place of Child or Awaited, where a retry of that does not help: it goes on, or was cancelled
+	PeerIs  string `json:"peerIs,omitempty"`  // how Peer stands: a status, or blocked, or paused
+	Newest  string `json:"newest,omitempty"`  // the run that all this is of, where it is not the one that was asked for: the newest in its place
 	Result  string `json:"result,omitempty"`  // the step whose result a fork could be given
 	Fork    int64  `json:"fork,omitempty"`    // the event that a fork could begin behind: it takes the risk that Refused names; 0: none
 	Restart bool   `json:"restart,omitempty"` // it can be restarted
@@ -60,33 +63,44 @@ func (r *Retry) Does() string {
 	if r.Anew {
 		s += fmt.Sprintf(" behind event %d, with its whole timeout", r.At)
 	}
+	if r.Newest != "" {
+		s = "run " + r.Newest + ", in its place, failed too: " + s
+	}
 	return s
 }
 
 // Instead says what can be done where there is no retry; "": nothing.
 func (r *Retry) Instead() string {
 	var ways []string
+	it := "it"
+	if r.Newest != "" {
+		it = "run " + r.Newest
+	}
 	switch {
+	case r.PeerIs == string(world.Cancelled):
+		ways = append(ways, "restart run "+r.Peer+" in its place, and when that completed retry this run")
+	case r.Peer != "":
+		ways = append(ways, "wait until run "+r.Peer+" completed, and retry this run then")
 	case r.Child != "":
 		ways = append(ways, "retry run "+r.Child+", and when that completed this run again")
 	case r.Awaited != "":
 		ways = append(ways, "see to run "+r.Awaited+", and when it was retried and completed retry this run")
 	}
 	if r.Input {
-		return "start it, or restart or fork it, with an input that fits"
+		return "start " + it + ", or restart or fork it, with an input that fits"
 	}
 	if r.Result != "" {
-		ways = append(ways, fmt.Sprintf("fork it behind event %d with a result of step %q", r.Fork, r.Result))
+		ways = append(ways, fmt.Sprintf("fork %s behind event %d with a result of step %q", it, r.Fork, r.Result))
 	}
 	if r.Fork != 0 {
-		way := fmt.Sprintf("fork it behind event %d, if that may be", r.Fork)
+		way := fmt.Sprintf("fork %s behind event %d, if that may be", it, r.Fork)
 		if r.Undone != "" {
 			way += ": what it did is undone since (" + r.Undone + "), and a fork does not do it again"
 		}
 		ways = append(ways, way)
 	}
 	if r.Restart {
-		ways = append(ways, "restart it")
+		ways = append(ways, "restart "+it)
 	}
 	return strings.Join(ways, "; or ")
 }
@@ -288,7 +302,11 @@ func (f *retrier) at(cut int64) Retry {
 			r.heal(id, m, f.healed[m.peer])
 		case again && m.unkept():
 			r.refuse(m, fmt.Sprintf("step %q did its work, and its result could not be kept (%s): it would do it again", m, m.failed.Code))
-		case again && m.begun() && m.failed.Code == world.CodeCancelled, m.begun() && m.end == 0:
+		case again && m.begun() && m.failed.Code == world.CodeCancelled:
+			if r.refuse(nil, fmt.Sprintf("its child run %s (step %q) was cancelled: another would begin in its place", m.peer, m)) {
+				r.Child = m.peer
+			}
+		case m.begun() && m.end == 0:
 			r.refuse(nil, fmt.Sprintf("its child run %s (step %q) had begun: another would begin in its place", m.peer, m))
 		case again && m.begun():
 			if r.refuse(m, fmt.Sprintf("its child run %s (step %q) failed: it would begin anew, and repeat what it had done", m.peer, m)) {

@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"os/exec"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -151,4 +153,19 @@ func nameOf(e ast.Expr) string {
 		return e.Name
 	}
 	return ""
+}
+
+// TestNoLargeFile: what is larger than any source was built, and committed by mistake.
+func TestNoLargeFile(t *testing.T) {
+	const most = 512 << 10
+	out, err := exec.Command("git", "-C", "../..", "ls-tree", "-r", "--format=%(objectsize) %(path)", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		size, path, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.Atoi(size); err != nil || n > most {
+			t.Errorf("%s has %s bytes (%v), and may have %d", path, size, err, most)
+		}
+	}
 }

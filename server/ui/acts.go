@@ -41,12 +41,13 @@ func (u *UI) acts(v *visit, s *stepwell.Story) (list acts) {
 	if s.Run.Status.Terminal() {
 		fork := act{Name: "fork", Label: "Fork…"}
 		retry := s.Run.Status == world.Failed && (s.Retry == nil || s.Retry.Refused == "")
+		replaced := s.Retry != nil && s.Retry.Newest != ""
 		if retry {
 			add(act{Name: "retry", Label: "Retry", Post: true, First: true})
-		} else if s.Retry != nil && s.Retry.Fork > 0 {
+		} else if s.Retry != nil && s.Retry.Fork > 0 && !replaced {
 			fork.Path = "?at=" + strconv.FormatInt(s.Retry.Fork, 10)
 		}
-		add(act{Name: "restart", Label: "Restart…", First: s.Run.Status == world.Failed && !retry})
+		add(act{Name: "restart", Label: "Restart…", First: s.Run.Status == world.Failed && !retry && !replaced})
 		add(fork)
 		return list
 	}
