@@ -228,7 +228,9 @@ func TestRetryBehindACancelledRun(t *testing.T) {
 			}
 			return in + 1, nil
 		})
-		parent := stepwell.Define("parent", func(ctx stepwell.Context, in int) (int, error) { return child.Child(stepwell.RunID("the-child")).Run(ctx, in) })
+		parent := stepwell.Define("parent", func(ctx stepwell.Context, in int) (int, error) {
+			return child.Child(stepwell.RunID("the-child")).Run(ctx, in)
+		})
 		app := r.begin(child, parent)
 		run := start(r, app, parent, 1)
 		wantErr(r, run, world.Failed)
