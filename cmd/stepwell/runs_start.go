@@ -201,8 +201,16 @@ exit code 5.
 				if err != nil {
 					return err
 				}
-				if err := c.warnOfStanding(cmd.Context(), db.app, run, exactly); err != nil {
-					return err
+				get := db.app.Newest
+				if exactly {
+					get = db.app.Get
+				}
+				info, err := get(cmd.Context(), run)
+				if err != nil {
+					return c.explain(err, run)
+				}
+				if is := halted(&info); is != "" {
+					fmt.Fprintf(c.stderr, "run %s is %s, and does not go on by itself; see why:  %s\n", info.ID, is, c.command("runs show "+info.ID))
 				}
 				return c.awaitResult(cmd.Context(), db.app, someRun.Get(db.app, run), patience, exactly)
 			})
@@ -214,28 +222,17 @@ exit code 5.
 	return cmd
 }
 
-// warnOfStanding says of a run that is waited for, or of the newest in its place, that somebody has to see to it first.
-func (c *cli) warnOfStanding(ctx context.Context, app *stepwell.App, run string, exactly bool) error {
-	get := app.Newest
-	if exactly {
-		get = app.Get
-	}
-	info, err := get(ctx, run)
-	if err != nil {
-		return c.explain(err, run)
-	}
-	standing := ""
+// halted is how a run stands that does not go on by itself: blocked, or paused; "": it does, or is over.
+func halted(info *stepwell.RunInfo) string {
 	switch q := info.Queue; {
 	case info.Status.Terminal() || q == nil:
+		return ""
 	case q.Blocked != nil:
-		standing = "blocked"
+		return "blocked"
 	case q.Paused:
-		standing = "paused"
+		return "paused"
 	}
-	if standing != "" {
-		fmt.Fprintf(c.stderr, "run %s is %s, and does not go on by itself; see why:  %s\n", info.ID, standing, c.command("runs show "+info.ID))
-	}
-	return nil
+	return ""
 }
 
 // patienceFlag says how long a command waits; nil: for ever.
