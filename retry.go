@@ -73,7 +73,7 @@ func (a *App) retry(ctx context.Context, run string, newest *RunInfo) (*Run[json
 		return nil, err
 	}
 	for try := 0; ; try++ {
-		advice, err := a.adviseOn(ctx, run, newest, h)
+		advice, err := adviseOn(ctx, a, run, newest, h)
 		if err != nil {
 			return nil, err
 		}
@@ -109,11 +109,11 @@ func (a *App) adviseOf(ctx context.Context, h *History) (RetryAdvice, error) {
 	if err != nil {
 		return RetryAdvice{}, err
 	}
-	return a.adviseOn(ctx, run, &newest, h)
+	return adviseOn(ctx, a, run, &newest, h)
 }
 
 // adviseOn says what a retry of a run would do, where newest has its place and that history.
-func (a *App) adviseOn(ctx context.Context, run string, newest *RunInfo, h *History) (advice RetryAdvice, err error) {
+func adviseOn(ctx context.Context, a *App, run string, newest *RunInfo, h *History) (advice RetryAdvice, err error) {
 	switch {
 	case newest.ID == run:
 		return a.advise(ctx, h)
