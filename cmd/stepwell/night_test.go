@@ -121,3 +121,17 @@ func TestRetryNow(t *testing.T) {
 		}
 	}
 }
+
+// TestResultOfAHaltedRun: whoever waits for a run that waits for somebody is told so, before they wait.
+func TestResultOfAHaltedRun(t *testing.T) {
+	path := fixture(t)
+	for run, want := range map[string]string{
+		blockedRun: "run " + blockedRun + " is blocked, and does not go on by itself; see why:  stepwell runs show " + blockedRun,
+		waitingRun: "",
+	} {
+		code, _, errs := call{now: now}.do(context.Background(), "runs", "result", run, "--patience", "1ms", "--db", path)
+		if code != exitLater || !strings.Contains(errs, want) || want == "" && strings.Contains(errs, "by itself") {
+			t.Errorf("exit code %d, stderr %q; want %q", code, errs, want)
+		}
+	}
+}
