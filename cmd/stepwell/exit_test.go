@@ -203,7 +203,7 @@ func TestOperate(t *testing.T) {
 		{[]string{"runs", "pause", workingRun}, workingRun, "pause requested: ", func(r world.Run) bool { return r.Queue.Mail == 1 }},
 		{[]string{"runs", "wake", sleepingRun}, sleepingRun, "ended 1 sleep of run " + sleepingRun + "\n", func(r world.Run) bool { return r.Queue.Mail == 1 }},
 		{[]string{"runs", "wake", sleepingRun}, sleepingRun, "ended 1 sleep", func(r world.Run) bool { return r.Queue.Mail == 1 }}, // the same request
-		{[]string{"runs", "wake", waitingRun}, waitingRun, "does not sleep", func(r world.Run) bool { return r.Queue.Mail == 0 }},
+		{[]string{"runs", "wake", waitingRun}, waitingRun, "has no such wait: nothing to end", func(r world.Run) bool { return r.Queue.Mail == 0 }},
 		{[]string{"hooks", "send", "order-7", `{"approved":true}`}, hookRun, "with the token order-7\n", func(r world.Run) bool { return r.Queue.Mail == 1 }},
 		{[]string{"hooks", "send", "order-7", "1", "--delivery-id", "d"}, hookRun, "sent", func(r world.Run) bool { return r.Queue.Mail == 2 }},
 		{[]string{"hooks", "send", "order-7", "1", "--delivery-id", "d"}, hookRun, "sent", func(r world.Run) bool { return r.Queue.Mail == 2 }},
