@@ -5,7 +5,8 @@ package server
 //  1. Nothing rests on a message. It names what is ready; who gets it takes that from the queue, if it still is. A message that is lost is sent again,
 //     because what it named is still ready.
 //  2. A run has one message in flight at most, whatever wakes it meanwhile; so has a queued step. A message whose answer does not come though what it
-//     named was taken and given back since is given up: whoever got it is gone, or its connection is.
+//     named was taken and given back since is given up: whoever got it is gone, or its connection is. One that is accepted and then nobody takes what it
+//     named is given up too, after a time that grows: who accepts it hangs, and behind a balancer another may not.
 //  3. What was named in a message and is ready as before, since the same moment, is named again after a pause that grows. So an endpoint that does
 //     nothing is not asked without end.
 
@@ -73,6 +74,7 @@ const (
 	againFirst   = 100 * time.Millisecond // before something is named again that is ready as before
 	againMost    = 30 * time.Second
 	strayAfter   = 2 * time.Second        // from when something is ready though its message is in flight until that is given up
+	hungAfter    = 10 * time.Second       // from a message until it is given up because nobody has taken what it names; twice as long each time
 	afterStep    = 200 * time.Millisecond // for a run of which a step is being worked on: whoever ends that goes on with the run
 	forgetDone   = 5 * time.Second        // what was worked on, and did not come again
 	forgetTried  = 2 * againMost
@@ -106,9 +108,15 @@ type item struct {
 	until  time.Time // it is not named again before, on this process's clock
 
 	answered time.Time
+	named    time.Time // when its last message was sent
+	hung     int       // messages in a row that were given up because nobody took what they name
+	giveUp   context.CancelCauseFunc
 	sent     int       // messages so far: only the last one's answer counts
 	strayed  time.Time // it is in flight, and ready again, since; zero: it is not
 }
+
+// errHung is why a message is given up that was accepted.
+var errHung = errors.New("it accepts messages, and nobody takes what they name")
 
 // newPusher is nil where there are no endpoints.
 func newPusher(w world.World, o PushOptions, log *slog.Logger) (*pusher, error) {
@@ -277,7 +285,7 @@ func (p *pusher) yields(k itemKey, ready time.Duration) time.Duration {
 	return max(afterStep-ready, 0)
 }
 
-// claim notes that something is named in a message now: 0. Otherwise it may be named again after that time, or, below 0, when it has its answer.
+// claim notes that something is named in a message now: 0. Otherwise it may be named again after that time, if it has no answer before.
 func (p *pusher) claim(k itemKey, due time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -287,7 +295,13 @@ func (p *pusher) claim(k itemKey, due time.Time) time.Duration {
 		it = &item{}
 		p.items[k] = it
 	case it.flying && it.due.Equal(due):
-		return -1
+		if wait := hungAfter<<min(it.hung, 3) - time.Since(it.named); wait > 0 {
+			return wait
+		}
+		it.hung++
+		if it.giveUp != nil {
+			it.giveUp(errHung)
+		}
 	case it.flying && it.strayed.IsZero():
 		it.strayed = time.Now()
 		return strayAfter
@@ -308,7 +322,7 @@ func (p *pusher) claim(k itemKey, due time.Time) time.Duration {
 	if !it.flying && k.step != "" {
 		p.steps[k.run]++
 	}
-	it.flying, it.due, it.strayed = true, due, time.Time{}
+	it.flying, it.due, it.named, it.strayed = true, due, time.Now(), time.Time{}
 	it.sent++
 	return 0
 }
@@ -320,18 +334,20 @@ func (it *item) again() {
 	it.until = time.Now().Add(d/2 + rand.N(d/2))
 }
 
-// number is that of the last message for something.
-func (p *pusher) number(k itemKey) int {
+// sends notes how the message for something that was claimed is given up, and returns its number.
+func (p *pusher) sends(k itemKey, giveUp context.CancelCauseFunc) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.items[k].sent
+	it := p.items[k]
+	it.giveUp = giveUp
+	return it.sent
 }
 
 // answered notes what became of a message.
 func (p *pusher) answered(k itemKey, number int, changed bool) {
 	p.mu.Lock()
 	if it := p.items[k]; it != nil && it.sent == number {
-		it.flying, it.answered = false, time.Now()
+		it.flying, it.answered, it.hung = false, time.Now(), 0
 		if k.step != "" {
 			if p.steps[k.run]--; p.steps[k.run] == 0 {
 				delete(p.steps, k.run)

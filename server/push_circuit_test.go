@@ -3,6 +3,8 @@ package server
 // The parts of pushing that need no endpoint: the circuit, and when something is named again.
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,12 +74,10 @@ func TestClaimsDoNotSpin(t *testing.T) {
 				switch wait := p.claim(k, due); {
 				case wait == 0:
 					sent++
-					if p.claim(k, due) >= 0 {
+					if p.claim(k, due) == 0 {
 						t.Fatal("it was named again while its message is in flight")
 					}
-					p.answered(k, p.number(k), says)
-				case wait < 0:
-					t.Fatal("it is in flight for ever")
+					p.answered(k, p.items[k].sent, says)
 				default:
 					time.Sleep(min(wait, 10*time.Millisecond)) //lint:allow virtual time
 				}
@@ -92,12 +92,12 @@ func TestClaimsDoNotSpin(t *testing.T) {
 			if wait := p.claim(k, due); wait != 0 {
 				t.Fatalf("it has moved, and is named after %s, want at once", wait)
 			}
-			p.answered(k, p.number(k), true)
+			p.answered(k, p.items[k].sent, true)
 		}
 		if wait := p.claim(k, due.Add(1)); wait != 0 {
 			t.Fatalf("it is named after %s, want at once", wait)
 		}
-		late := p.number(k)
+		late := p.items[k].sent
 		again := due.Add(2) // it was given back, and its message has no answer
 		if wait := p.claim(k, again); wait != strayAfter {
 			t.Fatalf("it is named after %s while its message is in flight, want %s", wait, strayAfter)
@@ -106,14 +106,42 @@ func TestClaimsDoNotSpin(t *testing.T) {
 		if wait := p.claim(k, again); wait != 0 {
 			t.Fatalf("its message is given up after %s more, want at once", wait)
 		}
-		if p.answered(k, late, true); p.claim(k, again) >= 0 {
+		if p.answered(k, late, true); p.claim(k, again) == 0 {
 			t.Fatal("the answer to a message that was given up counts")
 		}
-		p.answered(k, p.number(k), true)
+		p.answered(k, p.items[k].sent, true)
 		time.Sleep(time.Hour) //lint:allow virtual time
 		p.forget()
 		if len(p.items) != 0 {
 			t.Errorf("%d items are remembered for ever", len(p.items))
+		}
+	})
+}
+
+// A message that is accepted, while nobody takes what it names, is given up, after a time that grows: who accepted it hangs.
+func TestAHungMessageIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pusher{items: map[itemKey]*item{}, wake: make(chan struct{}, 1)}
+		k, due := itemKey{run: "r"}, time.Now()
+		var last context.Context
+		for i, wait := range []time.Duration{hungAfter, 2 * hungAfter, 4 * hungAfter, 8 * hungAfter, 8 * hungAfter} {
+			if got := p.claim(k, due); got != 0 {
+				t.Fatalf("message %d: it is named after %s, want at once", i, got)
+			}
+			if last != nil && !errors.Is(context.Cause(last), errHung) {
+				t.Fatalf("message %d: the one before it is not given up", i)
+			}
+			ctx, giveUp := context.WithCancelCause(t.Context())
+			p.sends(k, giveUp)
+			if last = ctx; p.claim(k, due) != wait {
+				t.Fatalf("message %d is given up after %s, want %s", i, p.claim(k, due), wait)
+			}
+			time.Sleep(wait) //lint:allow virtual time
+		}
+		p.answered(k, p.items[k].sent, false)
+		time.Sleep(againMost) //lint:allow virtual time
+		if got, then := p.claim(k, due), p.claim(k, due); got != 0 || then != hungAfter {
+			t.Errorf("after an answer: named after %s, given up after %s, want at once and %s", got, then, hungAfter)
 		}
 	})
 }

@@ -270,9 +270,14 @@ func (e *endpoint) send(ctx context.Context, i *world.ReadyItem) {
 	e.mu.Unlock()
 	m := messageOf(i)
 	k := itemKey{m.Run, m.Step}
-	number := e.p.number(k)
+	mine, giveUp := context.WithCancelCause(ctx)
+	number := e.p.sends(k, giveUp)
 	e.p.flying.Go(func() {
-		changed := e.deliver(ctx, m)
+		defer giveUp(nil)
+		changed := e.deliver(mine, m)
+		if errors.Is(context.Cause(mine), errHung) {
+			e.failed(ctx, errHung)
+		}
 		e.mu.Lock()
 		e.flying--
 		e.mu.Unlock()
