@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test test-versions soak audit fuzz bench bench-quick bench-micro bench-check growth golden
+.PHONY: help cc check test test-versions soak audit fuzz bench bench-quick bench-micro bench-check growth golden
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -20,25 +20,30 @@ BENCHFLAGS ?=
 # the tests of files cost, and says nothing of ours.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
-# One way of building for all that needs no C, so that nothing is compiled twice: on a new machine that is most of the time.
+# Two ways of building and no third, so that little is compiled twice: on a new machine that is most of the time. Vet and staticcheck read what the tests
+# with the race detector are compiled from; all else, and what tests build, needs no C.
 check audit bench-check growth test-versions: export CGO_ENABLED := 0
+WATCHED := CGO_ENABLED=1 GOFLAGS="$(RACE) $$(go env GOFLAGS)"
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: ## format, vet, types for windows and darwin too, staticcheck, the house rules
-	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)); \
-	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w on:"; echo "$$bad"; exit 1; fi
-	go vet $(PKG)
-	go run ./internal/tools/othersystems windows darwin $(PKG)
-	go tool staticcheck $(PKG)
-	go test -count=1 ./internal/lint
-
-# A process that the detector watches would sleep for a second as it exits.
-test: ## all tests, with the race detector; of cases that are alike a share, by a printed seed (PKG=./world/... for a part, TESTFLAGS=-short)
+cc:
 	@command -v gcc >/dev/null || command -v clang >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; \
 		else echo "the race detector needs a C compiler: install gcc or clang"; exit 1; fi; }
+
+check: cc ## format, vet, types for windows and darwin too, staticcheck, the house rules
+	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)); \
+	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w on:"; echo "$$bad"; exit 1; fi
+	$(WATCHED) go vet $(PKG)
+	go run ./internal/tools/othersystems windows darwin $(PKG)
+	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	$(WATCHED) bin/staticcheck $(PKG)
+	go test -count=1 ./internal/lint
+
+# A process that the detector watches would sleep for a second as it exits.
+test: cc ## all tests, with the race detector; of cases that are alike a share, by a printed seed (PKG=./world/... for a part, TESTFLAGS=-short)
 	@internal/pgtest/install.sh
 	@server/ui/install.sh
 	@mkdir -p bin && CGO_ENABLED=0 go build -o bin/testsum ./internal/tools/testsum

@@ -20,7 +20,6 @@ import (
 	"os/exec"
 	"path"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -284,11 +283,8 @@ func newChecker(t *testing.T, all []*source) *checker {
 		}
 	}
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Export"}
-	if raced() {
-		args = append(args, "-race") // what was compiled for this test is used again
-	}
 	cmd := exec.CommandContext(t.Context(), "go", append(args, slices.Sorted(maps.Keys(paths))...)...)
-	cmd.Dir, cmd.Stderr = root, os.Stderr
+	cmd.Dir, cmd.Env, cmd.Stderr = root, plain(), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
@@ -313,10 +309,8 @@ func newChecker(t *testing.T, all []*source) *checker {
 	return c
 }
 
-func raced() bool {
-	info, _ := debug.ReadBuildInfo()
-	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
+// plain is the environment of go commands: as make check builds, most is compiled then.
+func plain() []string { return append(os.Environ(), "CGO_ENABLED=0") }
 
 // check returns what keeps a source from compiling.
 func (c *checker) check(s *source) []error {

@@ -31,7 +31,7 @@ func build(t *testing.T, dir string) {
 	t.Helper()
 	for _, args := range [][]string{{"install", "./cmd/stepwell"}, {"list", "-m", "all"}} {
 		cmd := exec.CommandContext(t.Context(), "go", args...)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), "GOBIN="+dir)
+		cmd.Dir, cmd.Env = root, append(plain(), "GOBIN="+dir)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
@@ -46,7 +46,7 @@ func newStage(t *testing.T, page, bin string) *stage {
 		t.Fatal(err)
 	}
 	s := &stage{t: t, page: page, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
-	s.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "GOBIN="+bin, "GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off",
+	s.env = append(plain(), "PATH="+bin+":"+os.Getenv("PATH"), "GOBIN="+bin, "GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off",
 		"GOTOOLCHAIN=local", "SECONDS_ARE=20ms", "STEPWELL_DB=")
 	words := []string{"=../stepwell", "=" + tree, "(cd stepwell &&", "(cd " + tree + " &&"} // a checkout beside it
 	switch page {
