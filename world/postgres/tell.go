@@ -10,11 +10,19 @@ import (
 
 // tell gives notices to the listeners here and to other processes, after the change that they are about is durable.
 func (w *World) tell(notices ...world.Notice) {
+	notices = w.late(notices)
+	w.nameWork(notices)
+	w.spread(notices)
+}
+
+// spread is [World.tell] of what the next look knows already.
+func (w *World) spread(notices []world.Notice) {
 	if len(notices) == 0 {
 		return
 	}
-	notices = w.late(notices)
-	w.announce(notices)
+	if !w.opt.NoNotify {
+		w.queue.news.add(notices)
+	}
 	w.listeners.Tell(forListeners(notices))
 }
 
@@ -51,14 +59,6 @@ func forListeners(notices []world.Notice) []world.Notice {
 		}
 	}
 	return out
-}
-
-// announce tells other processes, some time soon; and the next look of the runs in question.
-func (w *World) announce(notices []world.Notice) {
-	w.nameWork(notices)
-	if !w.opt.NoNotify {
-		w.queue.news.add(notices)
-	}
 }
 
 // nameWork tells the next look which runs there is news of.

@@ -285,13 +285,14 @@ func (wr *writer) finish(ctx context.Context, batch []*request) {
 		}
 	}
 	w.counters.groups.Add(1)
-	notices := append(w.durable(drafts...), wr.news...)
+	notices := w.late(append(w.durable(drafts...), wr.news...))
+	w.nameWork(notices) // who asks for work when it has its answer is told of what it committed
 	for i, r := range batch {
 		if drafts[i].freed == 0 {
 			r.done <- struct{}{}
 		}
 	}
-	w.tell(notices...)
+	w.spread(notices)
 	if len(freed) == 0 {
 		return
 	}
