@@ -80,7 +80,7 @@ growth: ## bin/growth.test, which .ci/run has beside the rest for ten minutes: p
 
 audit: ## what gosec finds, and known vulnerabilities of what is linked: of those the database is fetched, and where that is not to be had this says so
 	@mkdir -p bin && cd internal/tools/gosec && go build -o ../../../bin/gosec .
-	@bin/gosec -without $(GOSEC_WITHOUT) $$(go list -f '{{.Dir}}' ./... | grep -v -e /internal/tools/ -e /internal/pgtest -e /examples/)
+	@$(WATCHED) bin/gosec -without $(GOSEC_WITHOUT) $$(go list -f '{{.Dir}}' ./... | grep -v -e /internal/tools/ -e /internal/pgtest -e /examples/)
 	@if getent hosts vuln.go.dev >/dev/null; then go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...; else echo "NOT LOOKED FOR: known vulnerabilities, as vuln.go.dev is not to be reached"; fi
 
 fuzz: ## each fuzz target in turn, for FUZZTIME each (default 20s)
@@ -108,9 +108,9 @@ BENCHPKGS := ./compare ./engine ./floor ./measure ./work ./engines/stepwell ./en
 
 bench-check: ## vet, staticcheck and a tiny run of the bench, its own module (BENCHPKGS=./... for the peers too)
 	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
-	go -C bench vet $(BENCHPKGS)
-	cd bench && ../bin/staticcheck $(BENCHPKGS)
-	go -C bench test -count=1 $(filter-out ./engines/%,$(BENCHPKGS))
+	$(WATCHED) go -C bench vet $(BENCHPKGS)
+	cd bench && $(WATCHED) ../bin/staticcheck $(BENCHPKGS)
+	$(WATCHED) go -C bench test -vet=off -count=1 $(filter-out ./engines/%,$(BENCHPKGS))
 
 golden: ## write the golden files anew; look at the diff before you commit it
 	@for dir in $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sort -u); do go test "./$$dir" -update; done

@@ -12,7 +12,7 @@ func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":         "module example.com/m\n\ngo 1.26\n",
-		"m.go":           "package m\n\nimport \"os\"\n\nfunc pid() int { return os.Getpid() }\n",
+		"m.go":           "package m\n\nimport \"syscall\"\n\nfunc pid() int { return syscall.Getpid() }\n",
 		"m_linux.go":     "package m\n\nimport \"syscall\"\n\nfunc stop() error { return syscall.Kill(pid(), syscall.SIGSTOP) }\n",
 		"m_unix_test.go": "//go:build !linux\n\npackage m\n\nimport \"syscall\"\n\nvar halt = syscall.SIGSTOP // windows has none\n",
 		"m_test.go":      "package m\n\nvar _ = stop // linux alone has one\n",
