@@ -63,7 +63,7 @@ func TestCutAtEachRequest(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			const most = 100
-			from, step := sample.Of(t, 4)
+			from, step := sample.Of(t, 6)
 			for n := from; n <= most; n += step {
 				least, cut := cutOnce(t, how, n)
 				if !cut {

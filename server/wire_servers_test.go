@@ -106,7 +106,7 @@ func TestRemoteWorldOfTwoServers(t *testing.T) {
 	cluster := pgtest.Shared(t)
 	worldtest.RunOver(t, func(tb testing.TB) world.World {
 		return serveTwice(tb, cluster.URL(tb))()
-	}, sample.Share(t, 10))
+	}, sample.Share(t, 20))
 }
 
 func TestRemoteWorkersOfTwoServers(t *testing.T) {
@@ -115,7 +115,7 @@ func TestRemoteWorkersOfTwoServers(t *testing.T) {
 		open := serveTwice(tb, cluster.URL(tb))
 		return open(), open()
 	}
-	t.Run("shared", func(t *testing.T) { t.Parallel(); worldtest.RunSharedSome(t, pair, sample.Share(t, 3)) })
+	t.Run("shared", func(t *testing.T) { t.Parallel(); worldtest.RunSharedSome(t, pair, sample.Share(t, 6)) })
 	t.Run("workers", func(t *testing.T) { t.Parallel(); worldtest.RunWorkers(t, pair) })
 }
 

@@ -293,7 +293,7 @@ func TestKillWhileRunsWait(t *testing.T) {
 		t.Run(fmt.Sprintf("commit/after=%v", late), func(t *testing.T) {
 			t.Parallel()
 			const least, most = 12, 100
-			first, step := sample.Of(t, 8)
+			first, step := sample.Of(t, 12)
 			for n := first; ; n += step {
 				if n > most {
 					t.Fatalf("still dying at commit %d", n)

@@ -172,7 +172,7 @@ func TestDamage(t *testing.T) {
 
 // someDamage picks one in 24 kinds of damage.
 func someDamage(t *testing.T) func(table, column, how string) bool {
-	try, i := sample.Share(t, 24), 0
+	try, i := sample.Share(t, 48), 0
 	return func(string, string, string) bool { i++; return try(i) }
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world/worldtest"
 )
 
-var worldShare = flag.Int("world.share", 1, "try one in so many of the suite's checks in TestWorld")
+var worldShare = flag.Int("world.share", 2, "try one in so many of the suite's checks in TestWorld")
 
 func TestWorld(t *testing.T) {
 	worldtest.RunSome(t, func(t testing.TB) world.World { return open(t) }, sample.Share(t, *worldShare))
@@ -19,10 +19,10 @@ func TestWorld(t *testing.T) {
 
 // Two Worlds of one database share it as two processes do.
 func TestWorldShared(t *testing.T) {
-	worldtest.RunShared(t, func(t testing.TB) (a, b world.World) {
+	worldtest.RunSharedSome(t, func(t testing.TB) (a, b world.World) {
 		url := pgtest.URL(t)
 		return openAt(t, url), openAt(t, url)
-	})
+	}, sample.Share(t, 2))
 }
 
 // Through a pooler in transaction mode, as the managed services put in front: sessions are not ours.
@@ -34,7 +34,7 @@ func TestWorldThroughPooler(t *testing.T) {
 			t.Error("the pooler was not seen")
 		}
 		return w
-	}, sample.Share(t, 8))
+	}, sample.Share(t, 12))
 }
 
 func TestForgetting(t *testing.T) {

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/worldtest"
 )
 
 func TestWorld(t *testing.T) {
-	worldtest.Run(t, func(t testing.TB) world.World { return open(t) })
+	worldtest.RunSome(t, func(t testing.TB) world.World { return open(t) }, sample.Share(t, 2))
 }
 
 // Two Worlds of one file share it as two processes do: the first to join is the worker process, the other a client.
