@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stepwell/stepwell/world"
@@ -54,6 +55,15 @@ func TestRunPage(t *testing.T) {
 	}
 	if len(p.Runs) != 0 || p.Looked != rules.MostListed {
 		t.Errorf("got %d of %d, want none of %d", len(p.Runs), p.Looked, rules.MostListed)
+	}
+	p = rules.RunPage{Query: &world.RunQuery{Limit: 100}}
+	for large := []byte(`"` + strings.Repeat("x", world.PageBytes/4) + `"`); !p.Full(); {
+		if err := p.Add(&world.Run{Input: large}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(p.Runs) != 4 {
+		t.Errorf("got %d runs of a quarter of a page's bytes each, want 4", len(p.Runs))
 	}
 }
 
