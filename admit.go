@@ -11,7 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// AdmitCommit holds a commit that came over a network against this App's settings, as [App.Start] holds a start: births keep to MaxRetention, and to the
+// AdmitCommit holds a commit that came over a network against this App's settings, as [App.Start] holds a start: births keep to MaxRetention, or what the database has lower, and to the
 // bounds of attributes; the input of a plain start, by no worker and of no child or fork, has at most MaxPayload bytes, is JSON, and fits its type where the App knows the
 // workflow. Births are changed in place where they ask for more than they get. Servers call it, and nobody else needs to.
 //
@@ -45,8 +45,9 @@ func (a *App) AdmitCommit(c *world.Commit) error {
 
 func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	b := *e.Birth
+	limit := limitSoon(a)
 	a.tellLowered(human.Cut(run, 128), human.Cut(b.Workflow, 128), fromLog(b.Retention))
-	b.Retention = clampRetention(b.Retention, a.cfg.MaxRetention)
+	b.Retention = clampRetention(b.Retention, limit)
 	e.Birth = &b
 	if b.Timeout < 0 {
 		return fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, b.Timeout)

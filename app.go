@@ -39,7 +39,9 @@ type Config struct {
 	// MaxPayload is the limit of one encoded value (input, output, result, payload) in bytes. Default 1 MiB, which is
 	// also the most.
 	MaxPayload int
-	// MaxRetention is the most that ended runs are kept: what asks for more is lowered, and the log says so. Default 365 days; [Forever] sets no limit.
+	// MaxRetention is the most that ended runs are kept: what asks for more is lowered, and the log says so. Default 365 days; [Forever] sets no limit. A worker that
+	// says it lowers it for the whole database when it joins: from then on all who start runs there keep to the lowest that was said, and whoever says
+	// nothing keeps to that alone. The command stepwell retention shows it, and raises it.
 	MaxRetention time.Duration
 	// SweepInterval is the time between deletions of ended runs whose retention is over. Default 5 min; below 0: never here.
 	SweepInterval time.Duration
@@ -129,9 +131,6 @@ func (c *Config) defaults() error {
 	if c.MaxPayload > world.MaxCommit/4 {
 		errs = append(errs, fmt.Errorf("%w: Config.MaxPayload is %d: at most %d bytes", ErrInvalid, c.MaxPayload, world.MaxCommit/4))
 	}
-	if c.MaxRetention == 0 {
-		c.MaxRetention = maxRetention
-	}
 	if c.PublicURL == "" {
 		c.PublicURL = "http://127.0.0.1:7373"
 	}
@@ -179,9 +178,10 @@ type App struct {
 	world  world.World
 	able   world.Abilities // of world
 	cfg    Config
+	book   *engine.Book // of definitions
 	engine *engine.Engine
 	has    push.Manifest
-	known  map[string]*engine.Workflow // the highest version of each
+	known  map[world.Class]*engine.Workflow // version 0: the highest of each
 	fits   func(workflow string, version int, input []byte) error
 }
 
@@ -204,7 +204,9 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	if w != nil && cfg.Encryption != nil {
 		w = crypt.Wrap(w, cfg.Encryption)
 	}
-	r := &registrar{cfg: &cfg}
+	able := world.AbilitiesOf(w)
+	book := engine.NewBook(able.Definer, cfg.MaxRetention)
+	r := &registrar{cfg: &cfg, book: book}
 	for i, d := range cfg.Definitions {
 		if kit.IsNil(d) {
 			r.faults = append(r.faults, fmt.Errorf("%w: Config.Definitions[%d] is nil", ErrInvalid, i))
@@ -212,10 +214,12 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		}
 		d.register(r)
 	}
-	app := &App{world: w, able: world.AbilitiesOf(w), cfg: cfg, known: map[string]*engine.Workflow{}, has: r.manifest(), fits: r.fits}
+	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), fits: r.fits}
 	for _, wf := range r.workflows {
-		if before := app.known[wf.Name]; before == nil || before.Version < wf.Version {
-			app.known[wf.Name] = wf
+		app.known[world.Class{Workflow: wf.Name, Version: wf.Version}] = wf
+		open := world.Class{Workflow: wf.Name}
+		if before := app.known[open]; before == nil || before.Version < wf.Version {
+			app.known[open] = wf
 		}
 	}
 	var secret []byte
@@ -228,13 +232,14 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxPayload,
 		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.rig.Stall, Unread: cfg.rig.Unread, Secret: secret,
 		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },
+		Book:   book, Publish: func(ctx context.Context) error { return publish(ctx, book, r.workflows, &cfg) },
 	})
 	if err := errors.Join(append(r.faults, fault, err)...); err != nil {
 		return nil, fmt.Errorf("stepwell.New: %w", err)
 	}
 	app.engine = e
 	for _, wf := range r.workflows {
-		tellLowered(cfg.Logger.With("workflow.name", wf.Name), wf.Retention, cfg.MaxRetention)
+		tellLowered(cfg.Logger.With("workflow.name", wf.Name), wf.Retention, book.Most())
 	}
 	return app, nil
 }

@@ -89,7 +89,7 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	}
 	spec := &engine.ChildSpec{Birth: o.birth(c.w.name, ctx.env.maxRetention), Detached: c.opts.Detached}
 	if o.Retention != 0 {
-		tellLowered(ctx.Logger().With("child", c.w.name), o.Retention, ctx.env.maxRetention)
+		tellLowered(ctx.Logger().With("child", c.w.name), o.Retention, ctx.env.book.Most())
 	}
 	f := ctx.x.Other(world.KindChild, c.w.name, o.ID, input, spec)
 	run := &ChildRun[Out]{Future: newFuture[Out](ctx, f)}

@@ -21,10 +21,10 @@ import (
 // twice: see [world.CheckJSON]. See [Workflow.Start].
 func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage, opts ...StartOption) (*Run[json.RawMessage], error) {
 	var o startOptions
-	if wf := a.known[workflow]; wf != nil {
-		o.retention, o.timeout = wf.Retention, wf.Timeout
-	}
 	if err := kit.Given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
+	}
+	if err := o.settle(ctx, a, workflow); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	if err := a.checkInput(workflow, o.Version, input, true); err != nil {
@@ -55,8 +55,11 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
-	birth := o.birth(workflow, a.cfg.MaxRetention)
-	var err error
+	limit, err := a.book.Limit(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
+	}
+	birth := o.birth(workflow, limit)
 	if o.Key == "" && o.ID == "" {
 		if birth.Key, err = engine.StartKey(ctx, workflow); err != nil {
 			return nil, fmt.Errorf("start %s: %w", workflow, err)
@@ -80,7 +83,7 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 		}
 	} else {
 		asked := o.Retention
-		if asked == 0 && a.known[workflow] == nil { // of others New has told
+		if asked == 0 && !o.settled && a.known[world.Class{Workflow: workflow}] == nil { // of others their worker has told
 			asked = o.retention
 		}
 		run.retention = fromLog(birth.Retention)
@@ -91,8 +94,8 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 
 // tellLowered is the function of that name, about a run; a logger of its own is made only where there is something to say.
 func (a *App) tellLowered(run, workflow string, asked time.Duration) {
-	if lowered(asked, a.cfg.MaxRetention) {
-		tellLowered(a.cfg.Logger.With("run_id", run, "workflow.name", workflow), asked, a.cfg.MaxRetention)
+	if most := a.book.Most(); lowered(asked, most) {
+		tellLowered(a.cfg.Logger.With("run_id", run, "workflow.name", workflow), asked, most)
 	}
 }
 

@@ -27,8 +27,9 @@ type env struct {
 	workflow string
 	limit    int    // bytes of one encoded value
 	base     string // of the URLs of webhooks
-	// maxRetention clamps that of children.
+	// maxRetention clamps that of children, whatever else the database says; 0: it does not.
 	maxRetention time.Duration
+	book         *engine.Book
 	logger       *slog.Logger
 	errors       *codec.Registry
 	rig          *kit.Rig

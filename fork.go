@@ -135,12 +135,14 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 		b.Origin = &world.Origin{Run: run, Seq: born.Seq}
 		b.Timeout = history.Timeout(page.Events)
 		asked := fromLog(b.Retention)
-		b.Retention = clampRetention(b.Retention, a.cfg.MaxRetention)
 		input := born.Payload
 		if o.Input != nil {
 			input = o.Input
 		}
-		if err = a.checkInput(b.Workflow, b.Version, input, o.Input != nil); err == nil {
+		if err = settleAgain(ctx, a, &b); err == nil {
+			err = a.checkInput(b.Workflow, b.Version, input, o.Input != nil)
+		}
+		if err == nil {
 			var started engine.Started
 			if started, err = a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input}); err == nil {
 				made = a.born(started.Run, &b, asked)
@@ -234,7 +236,7 @@ func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.
 	}
 	birth := *h.Events[0].Birth
 	asked := fromLog(birth.Retention)
-	birth.Retention = clampRetention(birth.Retention, a.cfg.MaxRetention)
+	birth.Retention = clampRetention(birth.Retention, a.book.Most())
 	return a.born(cut.Run, &birth, asked), nil
 }
 
@@ -246,8 +248,12 @@ func bearFork(ctx context.Context, a *App, h *History, cut history.Cut) (existin
 	if err != nil {
 		return "", err
 	}
+	limit, err := a.book.Limit(ctx)
+	if err != nil {
+		return "", err
+	}
 	born := events[0].Birth
-	born.Retention = clampRetention(born.Retention, a.cfg.MaxRetention)
+	born.Retention = clampRetention(born.Retention, limit)
 	return engine.BearLog(ctx, a.world, buildOf(h), cut.Run, events)
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
@@ -28,6 +29,7 @@ type startOptions struct {
 
 	retention time.Duration // the workflow's
 	timeout   time.Duration // the same
+	settled   bool          // by what the world knows of its definition
 }
 
 type runIDOption string
@@ -138,7 +140,7 @@ func (o *startOptions) birth(workflow string, limit time.Duration) world.Birth {
 
 // clampRetention keeps to the operator's limit, as the log has it: 0 is for ever.
 func clampRetention(d, limit time.Duration) time.Duration {
-	if limit > 0 && (d == 0 || d > limit) {
+	if limit > 0 && (d == 0 || d > limit) { // below 0: none
 		return limit
 	}
 	return d
@@ -155,12 +157,12 @@ func fromLog(d time.Duration) time.Duration {
 // tellLowered says that a retention that was asked for is above the operator's limit; 0: nothing was asked for.
 func tellLowered(log *slog.Logger, asked, limit time.Duration) {
 	if lowered(asked, limit) {
-		log.Warn("kept for less than was asked for: Config.MaxRetention is lower", "asked", retentionText(asked), "kept", retentionText(limit))
+		log.Warn("kept for less than was asked for: Config.MaxRetention, or that of another program of this database, is lower", "asked", retentionText(asked), "kept", retentionText(limit))
 	}
 }
 
 func lowered(asked, limit time.Duration) bool {
-	return limit != Forever && (asked == Forever || asked > limit)
+	return limit > 0 && (asked == Forever || asked > limit)
 }
 
 func retentionText(d time.Duration) string {
@@ -172,5 +174,5 @@ func retentionText(d time.Duration) string {
 
 const (
 	defaultRetention = 30 * 24 * time.Hour
-	maxRetention     = 365 * 24 * time.Hour
+	defaultLimit     = engine.DefaultLimit
 )

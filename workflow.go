@@ -22,6 +22,7 @@ type Definition interface {
 // registrar collects what an App can run.
 type registrar struct {
 	cfg       *Config
+	book      *engine.Book
 	workflows []*engine.Workflow
 	steps     []*engine.Step
 	faults    []error
@@ -54,8 +55,8 @@ type versionOption int
 
 // Version gives a workflow's code a version, from 1, which is the default. A run keeps the version that it was started
 // with; an App can have several versions of one workflow. A start, and a child, gets the version of the definition that
-// starts it, or, where it is started by name, the highest that a worker knows; a Version there chooses another, and 0
-// none.
+// starts it, or, where it is started by name, the highest that a live worker has; where none is alive, the first one
+// that takes the run decides. A Version there chooses another, and 0 none.
 func Version(n int) versionOption { return versionOption(n) }
 
 func (v versionOption) continueOption(o *continueOptions) { o.version = int(v) }
@@ -74,7 +75,8 @@ func (v versionOption) workflowOption(o *workflowOptions) {
 // retentionOption fits workflows, starts and children.
 type retentionOption time.Duration
 
-// Retention says how long runs are kept after their end; the default is 30 days. [Forever] keeps them. It is lowered to
+// Retention says how long runs are kept after their end; the default is 30 days. [Forever] keeps them. That of a
+// workflow holds for all who start it, by whatever way: a worker tells the database when it joins. It is lowered to
 // [Config].MaxRetention, 365 days by default: what is lowered is said in the log, of a workflow by [New], of a start
 // when it is made; [Run.Retention] and [App.Get] tell what holds.
 func Retention(d time.Duration) retentionOption { return retentionOption(d) }
@@ -115,7 +117,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	for _, err := range w.faults {
 		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w", w.name, err))
 	}
-	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, logger: r.cfg.words, errors: r.cfg.Errors}
+	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, book: r.book, logger: r.cfg.words, errors: r.cfg.Errors}
 	e.rig, e.fits, e.base = &r.cfg.rig, r.fits, strings.TrimRight(r.cfg.PublicURL, "/")
 	r.workflows = append(r.workflows, &engine.Workflow{
 		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep,

@@ -113,6 +113,14 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 			return of(w.Deliver(ctx, &world.Delivery{Run: run, Events: []world.Event{{Type: world.SignalReceived, Name: "a", Time: world.Now()}}}))
 		},
 		"key": func(ctx context.Context, w *remote.World) error { return of(w.BindKey(ctx, "k1", []byte("print"))) },
+		"define": func(ctx context.Context, w *remote.World) error {
+			return w.Define(ctx, []world.Definition{{Class: world.Class{Workflow: "answered", Version: 1}}})
+		},
+		"defined": func(ctx context.Context, w *remote.World) error { return of(w.Defined(ctx, []string{"answered"})) },
+		"limit": func(ctx context.Context, w *remote.World) error {
+			_, _, err := w.LimitRetention(ctx, 0, false)
+			return err
+		},
 		"append": func(ctx context.Context, w *remote.World) error {
 			s := world.StreamWrite{Stream: world.NewID(world.PrefixStream, world.Now()), Step: "step_1", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage("1")}}
 			return of(w.Append(ctx, &world.Append{Run: run, Worker: c.worker, Take: 1, StreamWrite: s}))

@@ -19,7 +19,8 @@ var (
 		wire.Hello{}, wire.Worker{}, wire.Beat{}, wire.TakeQuery{}, wire.Taken{}, wire.BeatQuery{}, wire.HeldQuery{}, wire.Held{}, wire.WorkerID{}, wire.SweepQuery{}, wire.Swept{},
 		wire.Commit{}, wire.Committed{}, wire.Delivery{}, wire.Delivered{}, wire.Append{}, wire.Appended{}, wire.EventQuery{}, wire.EventPage{},
 		wire.RunID{}, wire.OneRun{}, wire.Accepted{}, wire.RunQuery{}, wire.RunPage{}, wire.HookQuery{}, wire.Hooks{}, wire.Tasks{}, wire.ChunkQuery{}, wire.ChunkPage{},
-		wire.Streams{}, wire.ReadyQuery{}, wire.Ready{}, wire.Stats{}, wire.Findings{}, wire.KeyQuery{}, wire.KeyPrint{}, nothing{},
+		wire.Streams{}, wire.ReadyQuery{}, wire.Ready{}, wire.Stats{}, wire.Findings{}, wire.KeyQuery{}, wire.KeyPrint{}, wire.Definitions{}, wire.DefinedQuery{}, wire.Defined{},
+		wire.Limit{}, wire.Limited{}, nothing{},
 	}
 	wireNames = map[reflect.Type]string{
 		reflect.TypeFor[world.Class](): "Class", reflect.TypeFor[world.Block](): "Block", reflect.TypeFor[world.Error](): "Error",

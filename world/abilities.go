@@ -15,6 +15,7 @@ type Abilities struct {
 	Doctor      Doctor
 	Mender      Mender
 	KeyBook     KeyBook
+	Definer     Definer
 	Decrypter   Decrypter
 }
 
@@ -49,6 +50,7 @@ func AbilitiesOf(w World) (a Abilities) {
 	a.Doctor, _ = w.(Doctor)
 	a.Mender, _ = w.(Mender)
 	a.KeyBook, _ = w.(KeyBook)
+	a.Definer, _ = w.(Definer)
 	a.Decrypter, _ = w.(Decrypter)
 	return a
 }

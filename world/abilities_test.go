@@ -28,6 +28,7 @@ type everything struct {
 	world.Doctor
 	world.Mender
 	world.KeyBook
+	world.Definer
 	world.Decrypter
 }
 

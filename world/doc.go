@@ -44,6 +44,9 @@
 //   - [KeyBook] remembers which key the ID of an encryption key stands for. Who binds an ID first stands, at whatever
 //     World on the storage. Without it another key under the same ID is refused only when a server starts, as far as
 //     the newest runs show it.
+//   - [Definer] keeps what the definitions of workflows say, which versions live workers have, and the most that ended
+//     runs are kept. Without it a start by name has the defaults where the code is elsewhere, and the first taker's
+//     version; and each program keeps to its own limit alone.
 //   - [Decrypter] is the encryption that stands around a world. It gives on all else that the world can do. Without it
 //     what is encrypted is told by the ID of its key; no store has it.
 //

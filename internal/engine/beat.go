@@ -14,11 +14,17 @@ func (e *Engine) join(ctx context.Context) error {
 		ID: world.NewID(world.PrefixWorker, time.Now()), Name: e.cfg.Name, Build: e.cfg.Build,
 		Classes: e.classes, Steps: e.stepNames(), Lease: e.cfg.Lease,
 	}
+	if publish := e.cfg.Publish; publish != nil {
+		if err := publish(ctx); err != nil {
+			return err
+		}
+	}
 	sent := time.Now()
 	b, err := e.cfg.World.Join(ctx, w)
 	if err != nil {
 		return err
 	}
+	e.cfg.Book.Forget()
 	e.says.back("")
 	e.worker.Store(&w.ID)
 	e.renewed(sent, b)

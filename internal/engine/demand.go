@@ -178,7 +178,8 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	}
 	noted := e.flights.begin()
 	defer noted()
-	taken, worker, err := e.takeOne(world.TakeQuery{Classes: e.classes, Runs: 1, Run: run})
+	classes, _ := e.cfg.Book.leftTo(ctx, e.classes)
+	taken, worker, err := e.takeOne(world.TakeQuery{Classes: classes, Runs: 1, Run: run})
 	if err != nil || len(taken.Runs) == 0 {
 		e.runs.release(1)
 		return CameBusy, err

@@ -48,6 +48,10 @@ type Config struct {
 	Observer *observe.Observer
 	// Secret is what the tokens of hooks come from that the code did not choose, until the log has them [random bytes of this worker's own].
 	Secret []byte
+	// Book knows what definitions say. [a new one of World]
+	Book *Book
+	// Publish tells others what the definitions of this worker say, each time before it joins. [nothing]
+	Publish func(ctx context.Context) error
 	// Record turns an error into what the log keeps of it.
 	Record func(error) *world.Error
 }
@@ -143,6 +147,9 @@ func New(cfg Config) (*Engine, error) {
 	e.says = teller{Seldom: logs.NewSeldom(cfg.Logger), world: cfg.World, has: e.has}
 	e.demand.init()
 	e.able = world.AbilitiesOf(cfg.World)
+	if e.cfg.Book == nil {
+		e.cfg.Book = NewBook(e.able.Definer, 0)
+	}
 	e.clock.init(cfg.Clock(), e.able.Timekeeper)
 	e.lease.init()
 	e.pulse.init()

@@ -27,6 +27,7 @@ func (e *Engine) takeLoop(ctx context.Context) {
 
 // takeOnce takes what there is room for and returns when to look again.
 func (e *Engine) takeOnce(ctx context.Context) time.Duration {
+	classes, soon := e.cfg.Book.leftTo(ctx, e.classes)
 	runs := e.runs.reserve()
 	tasks := 0
 	hushed := e.suspects.hushed()
@@ -39,7 +40,7 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	turn := tasks > 0 && e.suspects.try() // so that no suspect begins before those among the tasks were handed back
 	q := world.TakeQuery{Worker: e.workerID(), Runs: runs, Tasks: tasks}
 	if runs > 0 {
-		q.Classes = e.classes // what there is no room for is not asked for: it may be due long since
+		q.Classes = classes // what there is no room for is not asked for: it may be due long since
 	}
 	if tasks > 0 {
 		q.Steps = e.stepNames()
@@ -78,6 +79,9 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 	next := e.untilUnhushed(hushed, e.nextLook(&taken))
 	if !again.IsZero() {
 		next = min(next, max(time.Until(again), 0))
+	}
+	if soon > 0 {
+		next = min(next, soon)
 	}
 	return next
 }

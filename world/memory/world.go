@@ -39,6 +39,7 @@ type World struct {
 	ends    map[string][]*hook // the hooks that had a token and are over, in the order of their ends
 	workers map[string]*worker
 	prints  map[string][]byte // of encryption keys, by ID
+	said    said
 
 	lanes     map[world.Class]*[rules.Priorities]*lane // runs, by class
 	cancels   map[world.Class]*[rules.Priorities]*lane // runs with a cancel in the inbox that any worker may have, by class

@@ -5,6 +5,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -107,4 +108,24 @@ func (w *World) BindKey(ctx context.Context, id string, print []byte) ([]byte, e
 	var out wire.KeyPrint
 	err := w.ask(ctx, manner{twice: true}, "key", &wire.KeyQuery{ID: id, Print: print}, &out)
 	return out.Print, err
+}
+
+// Define notes definitions; see [world.Definer]. A server that is older does not: it is [world.ErrInvalid] then, as it is for the two below.
+func (w *World) Define(ctx context.Context, all []world.Definition) error {
+	var out wire.Accepted
+	return w.ask(ctx, manner{twice: true}, "define", &wire.Definitions{Definitions: all}, &out)
+}
+
+// Defined tells of workflows; see [world.Definer].
+func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined, error) {
+	var out wire.Defined
+	err := w.ask(ctx, manner{twice: true}, "defined", &wire.DefinedQuery{Workflows: workflows}, &out)
+	return out.World(), err
+}
+
+// LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].
+func (w *World) LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error) {
+	var out wire.Limited
+	err = w.ask(ctx, manner{twice: true}, "limit", &wire.Limit{Retention: limit, Raise: raise}, &out)
+	return out.Before, out.Now, err
 }

@@ -88,6 +88,7 @@ var (
 	_ world.ReadyReader = (*World)(nil)
 	_ world.Doctor      = (*World)(nil)
 	_ world.KeyBook     = (*World)(nil)
+	_ world.Definer     = (*World)(nil)
 )
 
 // worker is one that joined through this World.

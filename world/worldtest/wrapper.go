@@ -66,5 +66,6 @@ type anything struct {
 	world.Doctor
 	world.Mender
 	world.KeyBook
+	world.Definer
 	world.Decrypter
 }

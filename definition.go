@@ -1,0 +1,79 @@
+package stepwell
+
+// A definition holds for whoever starts the workflow: workers tell the database what theirs say, and starts by name ask it.
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/world"
+)
+
+// settle fills in what a start by name leaves open: the version is the highest that a live worker has, the retention and the timeout are those of that version's
+// definition. Where no worker is alive the version stays open, and they are those of the highest version that is known.
+func (o *startOptions) settle(ctx context.Context, a *App, workflow string) error {
+	if world.CheckWorkflowName(workflow) != nil {
+		return nil // it is refused for that
+	}
+	known, err := a.book.Workflow(ctx, workflow)
+	if err != nil {
+		return err
+	}
+	o.Version = cmp.Or(o.Version, known.Live)
+	says, ok := known.Version(o.Version)
+	own := a.known[world.Class{Workflow: workflow, Version: o.Version}]
+	switch {
+	case own != nil && (o.Version > 0 || own.Version >= says.Version):
+		o.retention, o.timeout = own.Retention, own.Timeout
+	case ok:
+		o.retention, o.timeout, o.settled = says.Retention, says.Timeout, true
+	}
+	return nil
+}
+
+// settleAgain does so for a run that is made of another, whose retention and timeout it has.
+func settleAgain(ctx context.Context, a *App, b *world.Birth) error {
+	if b.Version == 0 {
+		known, err := a.book.Workflow(ctx, b.Workflow)
+		if err != nil {
+			return err
+		}
+		b.Version = known.Live
+	}
+	limit, err := a.book.Limit(ctx)
+	b.Retention = clampRetention(b.Retention, limit)
+	return err
+}
+
+// limitSoon is how long ended runs are kept at most, as it is known after a moment.
+func limitSoon(a *App) time.Duration {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	limit, _ := a.book.Limit(ctx) // where the database is away, what is written next fails
+	return limit
+}
+
+// publish tells the database what a worker's definitions say, and its limit, before it joins.
+func publish(ctx context.Context, book *engine.Book, workflows []*engine.Workflow, cfg *Config) error {
+	all := make([]world.Definition, len(workflows))
+	for i, wf := range workflows {
+		all[i].Class = world.Class{Workflow: wf.Name, Version: wf.Version}
+		all[i].Said = world.Said{Retention: wf.Retention, Timeout: wf.Timeout}
+	}
+	before, now, err := book.Publish(ctx, all)
+	if err != nil {
+		return err
+	}
+	if lowered(cmp.Or(before, defaultLimit), now) && before != now && now == cfg.MaxRetention {
+		cfg.Logger.Warn("from now on all programs of this database keep ended runs for less: Config.MaxRetention of this one is lower",
+			"before", retentionText(cmp.Or(before, defaultLimit)), "now", retentionText(now), "hint", "It stays when this program goes; to raise it: stepwell retention")
+	}
+	for _, wf := range workflows {
+		if lowered(cmp.Or(cfg.MaxRetention, defaultLimit), now) { // else New has told
+			tellLowered(cfg.Logger.With("workflow.name", wf.Name), wf.Retention, now)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package server
+
+// This file has the doors to what starters have to know of workflows.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+func wireDefinitionRoutes() []route {
+	return []route{
+		actRoute("define", Worker, "Note what the definitions of workflows say", "WireDefinitions", "WireAccepted", (*Server).wireDefine),
+		wireRoute("defined", Viewer, "Tell what definitions of workflows say, and which versions live workers have", "WireDefinedQuery", "WireDefined", (*Server).wireDefined),
+		actRoute("limit", Viewer, "Tell how long ended runs are kept at most, lower it, or raise it", "WireLimit", "WireLimited", (*Server).wireLimit),
+	}
+}
+
+func (s *Server) definer() (world.Definer, error) {
+	if s.able.Definer == nil {
+		return nil, fmt.Errorf("definitions of workflows in the server's database: %w", world.ErrNotFound)
+	}
+	return s.able.Definer, nil
+}
+
+func (s *Server) wireDefine(r *request, in *wire.Definitions) (wire.Accepted, error) {
+	d, err := s.definer()
+	if err != nil {
+		return wire.Accepted{}, err
+	}
+	classes := make([]world.Class, len(in.Definitions))
+	for i := range in.Definitions {
+		classes[i] = in.Definitions[i].Class
+	}
+	if err := r.mayHave(classes, nil); err != nil {
+		return wire.Accepted{}, err
+	}
+	return lasting(r.Context(), func(ctx context.Context) (wire.Accepted, error) {
+		return wire.Accepted{Accepted: true}, d.Define(ctx, in.Definitions)
+	})
+}
+
+func (s *Server) wireDefined(r *request, in *wire.DefinedQuery) (wire.Defined, error) {
+	d, err := s.definer()
+	if err != nil {
+		return wire.Defined{}, err
+	}
+	for _, name := range in.Workflows {
+		if err := r.mayWorkflow(name); err != nil {
+			return wire.Defined{}, err
+		}
+	}
+	known, err := d.Defined(r.Context(), in.Workflows)
+	return wire.OfDefined(&known), err
+}
+
+// wireLimit is for everybody who asks, for workers who lower it, as they do when they join, and for admins who raise it.
+func (s *Server) wireLimit(r *request, in *wire.Limit) (wire.Limited, error) {
+	d, err := s.definer()
+	if err != nil {
+		return wire.Limited{}, err
+	}
+	if needs := limitNeeds(in); !r.sees(needs) {
+		return wire.Limited{}, fmt.Errorf("%w: that takes a key with the scope %s", errScope, needs)
+	}
+	return lasting(r.Context(), func(ctx context.Context) (out wire.Limited, err error) {
+		out.Before, out.Now, err = d.LimitRetention(ctx, in.Retention, in.Raise)
+		return out, err
+	})
+}
+
+func limitNeeds(in *wire.Limit) Scope {
+	switch {
+	case in.Retention == 0:
+		return Viewer
+	case in.Raise:
+		return Admin
+	}
+	return Worker
+}

@@ -1,0 +1,88 @@
+package world
+
+// This file holds what a store knows of workflows whose code a starter has not.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Definer is a [World] that keeps what starters have to know of workflows: what their definitions say, which versions live workers have, and the most
+// that ended runs are kept.
+type Definer interface {
+	// Define notes definitions. What is noted already is not written.
+	Define(ctx context.Context, all []Definition) error
+
+	// Defined tells of workflows, by name.
+	Defined(ctx context.Context, workflows []string) (Defined, error)
+
+	// LimitRetention lowers the most that ended runs are kept, and raises it where raise says so; it is for all who start runs to keep to. It returns what
+	// held before and what holds now. Below 0: for ever, which is the most. 0: nobody has said it; as a limit: it only tells.
+	LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error)
+}
+
+// Definition is what a start has to know of a version of a workflow.
+type Definition struct {
+	Class
+	Said
+}
+
+// Said is what a definition says of its runs, as stores keep it.
+type Said struct {
+	Retention time.Duration `json:"retention,omitempty"` // after the end, in ns; below 0: for ever; 0: nothing is said
+	Timeout   time.Duration `json:"timeout,omitempty"`   // of a whole run, in ns; 0: none
+}
+
+// Defined is what a world tells of workflows.
+type Defined struct {
+	Definitions []Definition  // in order of workflow and version
+	Live        []Class       // what live workers have, in the same order
+	Retention   time.Duration // the most that ended runs are kept; below 0: for ever; 0: nobody has said it
+}
+
+// CheckDefinition refuses, with [ErrInvalid], what no world notes.
+func CheckDefinition(d *Definition) error {
+	if err := CheckWorkflowName(d.Workflow); err != nil {
+		return err
+	}
+	if d.Version < 1 || d.Version > MaxVersion {
+		return fmt.Errorf("%w: workflow %s: version %d: want 1 to %d", ErrInvalid, d.Workflow, d.Version, MaxVersion)
+	}
+	if d.Timeout < 0 {
+		return fmt.Errorf("%w: workflow %s: timeout %s: must not be negative", ErrInvalid, d.Workflow, d.Timeout)
+	}
+	return nil
+}
+
+// Has notes what a live worker has, of the workflows that are asked for. A class without a version is left out.
+func (d *Defined) Has(classes []Class, workflows []string) {
+	for _, c := range classes {
+		if c.Version > 0 && slices.Contains(workflows, c.Workflow) && !slices.Contains(d.Live, c) {
+			d.Live = append(d.Live, c)
+		}
+	}
+}
+
+// Sort puts all in order.
+func (d *Defined) Sort() {
+	slices.SortFunc(d.Definitions, func(a, b Definition) int { return a.compare(b.Class) })
+	slices.SortFunc(d.Live, Class.compare)
+}
+
+func (c Class) compare(other Class) int {
+	return cmp.Or(cmp.Compare(c.Workflow, other.Workflow), cmp.Compare(c.Version, other.Version))
+}
+
+// LowerRetention is the lower of two limits, of which one below 0 is none, and 0 says nothing.
+func LowerRetention(a, b time.Duration) time.Duration {
+	switch {
+	case a == 0 || b == 0:
+		return a + b
+	case a < 0 || b > 0 && b < a:
+		return max(b, -1)
+	}
+	return a
+}

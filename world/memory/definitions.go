@@ -1,0 +1,77 @@
+// What starters have to know of workflows whose code they have not, and what operators set for all.
+
+package memory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// said is what definitions say, and operators.
+type said struct {
+	definitions map[world.Class]world.Said
+	retention   time.Duration // the most that ended runs are kept
+}
+
+var _ world.Definer = (*World)(nil)
+
+// Define notes definitions; see [world.Definer].
+func (w *World) Define(ctx context.Context, all []world.Definition) error {
+	for i := range all {
+		if err := world.CheckDefinition(&all[i]); err != nil {
+			return err
+		}
+	}
+	if err := w.enter(ctx); err != nil {
+		return err
+	}
+	defer w.mu.Unlock()
+	if w.said.definitions == nil {
+		w.said.definitions = make(map[world.Class]world.Said)
+	}
+	for _, d := range all {
+		w.said.definitions[d.Class] = d.Said
+	}
+	return nil
+}
+
+// Defined tells of workflows; see [world.Definer].
+func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined, error) {
+	if err := w.enter(ctx); err != nil {
+		return world.Defined{}, err
+	}
+	defer w.mu.Unlock()
+	out := world.Defined{Retention: w.said.retention}
+	for class, says := range w.said.definitions {
+		if slices.Contains(workflows, class.Workflow) {
+			out.Definitions = append(out.Definitions, world.Definition{Class: class, Said: says})
+		}
+	}
+	now := w.now()
+	for _, wk := range w.workers {
+		if wk.until.After(now) {
+			out.Has(wk.Classes, workflows)
+		}
+	}
+	out.Sort()
+	return out, nil
+}
+
+// LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].
+func (w *World) LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error) {
+	if err := w.enter(ctx); err != nil {
+		return 0, 0, err
+	}
+	defer w.mu.Unlock()
+	before = w.said.retention
+	switch {
+	case limit != 0 && raise:
+		w.said.retention = max(limit, -1)
+	default:
+		w.said.retention = world.LowerRetention(before, limit)
+	}
+	return before, w.said.retention, nil
+}

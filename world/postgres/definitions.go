@@ -1,0 +1,103 @@
+package postgres
+
+// What starters have to know of workflows whose code they have not, and what operators set for all.
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	define       = load("define")
+	defined      = load("defined")
+	readSetting  = load("setting")
+	limitSetting = load("limit_setting")
+)
+
+// retentionSetting is the most that ended runs are kept, in ns; below 0: for ever.
+const retentionSetting = "retention"
+
+var _ world.Definer = (*World)(nil)
+
+// Define notes definitions; see [world.Definer].
+func (rd *reader) Define(ctx context.Context, all []world.Definition) error {
+	var workflows, says []string
+	var versions []int32
+	for i := range all {
+		d := &all[i]
+		if err := world.CheckDefinition(d); err != nil {
+			return err
+		}
+		text, err := json.Marshal(d.Said)
+		if err != nil {
+			return err
+		}
+		workflows, versions, says = append(workflows, d.Workflow), append(versions, int32(d.Version)), append(says, string(text))
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := rd.in(tx).exec(ctx, define, workflows, versions, says)
+		return err
+	})
+}
+
+// Defined tells of workflows; see [world.Definer].
+func (rd *reader) Defined(ctx context.Context, workflows []string) (out world.Defined, err error) {
+	if workflows == nil {
+		workflows = []string{}
+	}
+	err = rd.read(ctx, defined, func(row pgx.Rows) error {
+		var name, text string
+		var version int
+		if err := row.Scan(&name, &version, &text); err != nil {
+			return err
+		}
+		switch {
+		case version > 0:
+			d := world.Definition{Class: world.Class{Workflow: name, Version: version}}
+			if unmarshal("definition", &text, &d.Said) == nil { // one that is damaged says nothing
+				out.Definitions = append(out.Definitions, d)
+			}
+		case version == 0:
+			var classes []world.Class
+			if unmarshal("classes", &text, &classes) == nil {
+				out.Has(classes, workflows)
+			}
+		case name == retentionSetting:
+			n, err := strconv.ParseInt(text, 10, 64)
+			out.Retention = time.Duration(n)
+			return err
+		}
+		return nil
+	}, workflows)
+	out.Sort()
+	return out, err
+}
+
+// LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].
+func (rd *reader) LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error) {
+	if before, err = rd.retention(ctx); err != nil || limit == 0 || limit == before || !raise && world.LowerRetention(before, limit) == before {
+		return before, before, err
+	}
+	if err = rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := rd.in(tx).exec(ctx, limitSetting, retentionSetting, int64(max(limit, -1)), raise)
+		return err
+	}); err != nil {
+		return before, before, err
+	}
+	now, err = rd.retention(ctx)
+	return before, now, err
+}
+
+func (rd *reader) retention(ctx context.Context) (limit time.Duration, err error) {
+	err = rd.read(ctx, readSetting, func(row pgx.Rows) error { return row.Scan((*int64)(&limit)) }, retentionSetting)
+	return limit, err
+}

@@ -1,0 +1,133 @@
+package sqlite
+
+// What starters have to know of workflows whose code they have not, and what operators set for all.
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+var (
+	define        = load("define")
+	definitionsOf = load("definitions_of")
+	liveClasses   = load("live_classes")
+	readSetting   = load("setting")
+	setSetting    = load("set_setting")
+)
+
+// retentionSetting is the most that ended runs are kept, in ns; below 0: for ever.
+const retentionSetting = "retention"
+
+var _ world.Definer = (*World)(nil)
+
+// Define notes definitions; see [world.Definer].
+func (w *World) Define(ctx context.Context, all []world.Definition) error {
+	differs := make(map[world.Class]string)
+	for i := range all {
+		if err := world.CheckDefinition(&all[i]); err != nil {
+			return err
+		}
+		text, err := json.Marshal(all[i].Said)
+		if err != nil {
+			return err
+		}
+		differs[all[i].Class] = string(text)
+	}
+	if err := w.read(ctx, func(c *conn) error {
+		for i := range all {
+			if err := c.query(definitionsOf, func(r row) (bool, error) {
+				class := world.Class{Workflow: all[i].Workflow, Version: int(r.int(0))}
+				if differs[class] == r.text(1) {
+					delete(differs, class)
+				}
+				return true, nil
+			}, all[i].Workflow); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil || len(differs) == 0 {
+		return err
+	}
+	return w.write(ctx, func(g *group) error {
+		for class, text := range differs {
+			if err := g.tx.exec(define, class.Workflow, int64(class.Version), text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Defined tells of workflows; see [world.Definer].
+func (w *World) Defined(ctx context.Context, workflows []string) (out world.Defined, err error) {
+	var workers []world.WorkerRow
+	err = w.read(ctx, func(c *conn) error {
+		for _, name := range workflows {
+			if err := c.query(definitionsOf, func(r row) (bool, error) {
+				d := world.Definition{Class: world.Class{Workflow: name, Version: int(r.int(0))}}
+				if unmarshal(r.bytes(1), &d.Said) == nil { // one that is damaged says nothing
+					out.Definitions = append(out.Definitions, d)
+				}
+				return true, nil
+			}, name); err != nil {
+				return err
+			}
+		}
+		if err := c.query(liveClasses, func(r row) (bool, error) {
+			wk := world.WorkerRow{Worker: world.Worker{ID: r.text(0)}, Until: r.time(2)}
+			if unmarshal(r.bytes(1), &wk.Classes) == nil {
+				workers = append(workers, wk)
+			}
+			return true, nil
+		}); err != nil {
+			return err
+		}
+		out.Retention, err = retentionOf(c)
+		return err
+	})
+	if err != nil {
+		return world.Defined{}, err
+	}
+	now := w.crew.showLeases(workers)
+	for i := range workers {
+		if workers[i].Until.After(now) {
+			out.Has(workers[i].Classes, workflows)
+		}
+	}
+	out.Sort()
+	return out, nil
+}
+
+// LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].
+func (w *World) LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error) {
+	err = w.read(ctx, func(c *conn) (err error) { before, err = retentionOf(c); return err })
+	becomes := func(before time.Duration) time.Duration {
+		switch {
+		case limit == 0:
+			return before
+		case raise:
+			return max(limit, -1)
+		}
+		return world.LowerRetention(before, limit)
+	}
+	if err != nil || becomes(before) == before {
+		return before, before, err
+	}
+	now, err = ask(ctx, w, func(g *group) (time.Duration, error) {
+		is, err := retentionOf(g.tx.conn())
+		if now := becomes(is); err == nil && now != is {
+			return now, g.tx.exec(setSetting, retentionSetting, int64(now))
+		}
+		return is, err
+	})
+	return before, now, err
+}
+
+func retentionOf(c *conn) (limit time.Duration, err error) {
+	_, err = c.one(readSetting, func(r row) error { limit = time.Duration(r.int(0)); return nil }, retentionSetting)
+	return limit, err
+}

@@ -1,0 +1,2 @@
+-- What the versions of a workflow say. By key.
+SELECT version, says FROM definitions WHERE workflow = ?1 ORDER BY version

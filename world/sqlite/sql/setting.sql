@@ -1,0 +1,2 @@
+-- What operators set for all. By key.
+SELECT value FROM settings WHERE name = ?1
