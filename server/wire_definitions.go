@@ -12,21 +12,21 @@ import (
 
 func wireDefinitionRoutes() []route {
 	return []route{
-		actRoute("define", Worker, "Note what the definitions of workflows say", "WireDefinitions", "WireAccepted", (*Server).wireDefine),
-		wireRoute("defined", Viewer, "Tell what definitions of workflows say, and which versions live workers have", "WireDefinedQuery", "WireDefined", (*Server).wireDefined),
-		actRoute("limit", Viewer, "Tell how long ended runs are kept at most, lower it, or raise it", "WireLimit", "WireLimited", (*Server).wireLimit),
+		actRoute("define", Worker, "Note what the definitions of workflows say", "WireDefinitions", "WireAccepted", wireDefine),
+		wireRoute("defined", Viewer, "Tell what definitions of workflows say, and which versions live workers have", "WireDefinedQuery", "WireDefined", wireDefined),
+		actRoute("limit", Viewer, "Tell how long ended runs are kept at most, lower it, or raise it", "WireLimit", "WireLimited", wireLimit),
 	}
 }
 
-func (s *Server) definer() (world.Definer, error) {
+func definerOf(s *Server) (world.Definer, error) {
 	if s.able.Definer == nil {
 		return nil, fmt.Errorf("definitions of workflows in the server's database: %w", world.ErrNotFound)
 	}
 	return s.able.Definer, nil
 }
 
-func (s *Server) wireDefine(r *request, in *wire.Definitions) (wire.Accepted, error) {
-	d, err := s.definer()
+func wireDefine(s *Server, r *request, in *wire.Definitions) (wire.Accepted, error) {
+	d, err := definerOf(s)
 	if err != nil {
 		return wire.Accepted{}, err
 	}
@@ -42,8 +42,8 @@ func (s *Server) wireDefine(r *request, in *wire.Definitions) (wire.Accepted, er
 	})
 }
 
-func (s *Server) wireDefined(r *request, in *wire.DefinedQuery) (wire.Defined, error) {
-	d, err := s.definer()
+func wireDefined(s *Server, r *request, in *wire.DefinedQuery) (wire.Defined, error) {
+	d, err := definerOf(s)
 	if err != nil {
 		return wire.Defined{}, err
 	}
@@ -57,8 +57,8 @@ func (s *Server) wireDefined(r *request, in *wire.DefinedQuery) (wire.Defined, e
 }
 
 // wireLimit is for everybody who asks, for workers who lower it, as they do when they join, and for admins who raise it.
-func (s *Server) wireLimit(r *request, in *wire.Limit) (wire.Limited, error) {
-	d, err := s.definer()
+func wireLimit(s *Server, r *request, in *wire.Limit) (wire.Limited, error) {
+	d, err := definerOf(s)
 	if err != nil {
 		return wire.Limited{}, err
 	}

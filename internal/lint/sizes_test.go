@@ -34,10 +34,11 @@ var large = map[string]size{
 	"internal/replay.Machine":   {methods: 101, fields: 48},
 	"server.Server":             {methods: 107},
 	"server/ui.UI":              {methods: 58},
-	"world/memory.World":        {methods: 84},
+	"world/memory.World":        {methods: 87}, // an ability is methods of the world itself, here and below
 	"world/memory.run":          {fields: 42},
-	"world/postgres.World":      {methods: 130}, // with what it takes to read, and housekeeping
-	"world/sqlite.World":        {methods: 57},
+	"world/postgres.World":      {methods: 133}, // with what it takes to read, and housekeeping
+	"world/remote.World":        {methods: 46},
+	"world/sqlite.World":        {methods: 60},
 	"world/sqlite.group":        {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 }
 

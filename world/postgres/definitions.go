@@ -84,7 +84,7 @@ func (rd *reader) Defined(ctx context.Context, workflows []string) (out world.De
 
 // LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].
 func (rd *reader) LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error) {
-	if before, err = rd.retention(ctx); err != nil || limit == 0 || limit == before || !raise && world.LowerRetention(before, limit) == before {
+	if before, err = retentionOf(ctx, rd); err != nil || limit == 0 || limit == before || !raise && world.LowerRetention(before, limit) == before {
 		return before, before, err
 	}
 	if err = rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -93,11 +93,11 @@ func (rd *reader) LimitRetention(ctx context.Context, limit time.Duration, raise
 	}); err != nil {
 		return before, before, err
 	}
-	now, err = rd.retention(ctx)
+	now, err = retentionOf(ctx, rd)
 	return before, now, err
 }
 
-func (rd *reader) retention(ctx context.Context) (limit time.Duration, err error) {
+func retentionOf(ctx context.Context, rd *reader) (limit time.Duration, err error) {
 	err = rd.read(ctx, readSetting, func(row pgx.Rows) error { return row.Scan((*int64)(&limit)) }, retentionSetting)
 	return limit, err
 }

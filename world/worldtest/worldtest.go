@@ -79,6 +79,7 @@ var topics = []struct {
 	{"refusals", refusals},
 	{"streams", streams},
 	{"keys", keys},
+	{"definitions", definitions},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open

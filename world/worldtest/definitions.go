@@ -1,0 +1,85 @@
+// Definitions: what starters are told of workflows whose code they have not.
+
+package worldtest
+
+import (
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// says is a definition.
+func says(workflow string, version int, retention, timeout time.Duration) world.Definition {
+	return world.Definition{Class: world.Class{Workflow: workflow, Version: version}, Said: world.Said{Retention: retention, Timeout: timeout}}
+}
+
+// defined is what the world tells of workflows.
+func (r *rig) defined(workflows ...string) world.Defined {
+	r.Helper()
+	d, err := r.able.Definer.Defined(r.ctx, workflows)
+	r.must(err, "defined")
+	return d
+}
+
+var definitions = []check{
+	{"what definitions say is kept", "a definition holds for every starter: what was published last counts, version by version", needs("Definer", func(r *rig) {
+		r.same(len(r.defined("greet").Definitions), 0, "definitions of what nobody has defined")
+		define := func(all ...world.Definition) { r.must(r.able.Definer.Define(r.ctx, all), "define") }
+		v1, v2, other := says("greet", 1, time.Hour, 0), says("greet", 2, -1, time.Second), says("order", 7, 0, 0)
+		define()
+		define(v2, other, v1)
+		define(v2, v1)
+		r.same(r.defined("greet").Definitions, []world.Definition{v1, v2}, "definitions of one workflow, in order")
+		r.same(r.defined("order", "greet", "none").Definitions, []world.Definition{v1, v2, other}, "of three")
+		r.same(len(r.defined().Definitions), 0, "of none")
+		v2.Timeout = time.Minute
+		define(v2)
+		r.same(r.defined("greet").Definitions, []world.Definition{v1, v2}, "where one says something else by now")
+		for _, bad := range []world.Definition{says("", 1, 0, 0), says("a b", 1, 0, 0), says("greet", 0, 0, 0), says("greet", world.MaxVersion+1, 0, 0), says("greet", 3, 0, -1)} {
+			r.refused(r.able.Definer.Define(r.ctx, []world.Definition{v1, bad}), world.ErrInvalid, "a bad definition")
+		}
+		r.same(r.defined("greet").Definitions, []world.Definition{v1, v2}, "behind what was refused")
+	})},
+	{"what live workers have is told", "a start by name gets the highest version that a live worker has", needs("Definer", func(r *rig) {
+		r.same(len(r.defined("greet").Live), 0, "versions where nobody is alive")
+		join := func(lease time.Duration, classes ...world.Class) string {
+			id := world.NewID(world.PrefixWorker, world.Now())
+			_, err := r.w.Join(r.ctx, world.Worker{ID: id, Name: id, Classes: classes, Lease: lease})
+			r.must(err, "join")
+			return id
+		}
+		v1, v2 := world.Class{Workflow: "greet", Version: 1}, world.Class{Workflow: "greet", Version: 2}
+		open, other := world.Class{Workflow: "greet"}, world.Class{Workflow: "order", Version: 3}
+		join(time.Minute, v1, open)
+		newer := join(time.Minute, v2, v1, open, other)
+		r.same(r.defined("greet").Live, []world.Class{v1, v2}, "versions that two workers have")
+		r.same(r.defined("order", "greet").Live, []world.Class{v1, v2, other}, "of two workflows")
+		r.must(r.w.Leave(r.ctx, newer), "leave")
+		r.same(r.defined("greet").Live, []world.Class{v1}, "versions when one has left")
+		join(50*time.Millisecond, v2)
+		r.until("the lease of a worker that died is over", func() bool { return len(r.defined("greet").Live) == 1 })
+	})},
+	{"the limit of retention is lowered, and raised on purpose", "the lowest limit holds for all, in whatever order programs say theirs", needs("Definer", func(r *rig) {
+		for _, c := range []struct {
+			limit       time.Duration
+			raise       bool
+			before, now time.Duration
+		}{
+			{0, false, 0, 0},
+			{-1, false, 0, -1},
+			{48 * time.Hour, false, -1, 48 * time.Hour},
+			{72 * time.Hour, false, 48 * time.Hour, 48 * time.Hour},
+			{-1, false, 48 * time.Hour, 48 * time.Hour},
+			{24 * time.Hour, false, 48 * time.Hour, 24 * time.Hour},
+			{0, true, 24 * time.Hour, 24 * time.Hour},
+			{72 * time.Hour, true, 24 * time.Hour, 72 * time.Hour},
+			{time.Hour, true, 72 * time.Hour, time.Hour},
+			{-7, true, time.Hour, -1},
+		} {
+			before, now, err := r.able.Definer.LimitRetention(r.ctx, c.limit, c.raise)
+			r.must(err, "limit")
+			r.same([]time.Duration{before, now}, []time.Duration{c.before, c.now}, "the limit before and behind "+c.limit.String())
+			r.same(r.defined().Retention, c.now, "the limit as starters are told it")
+		}
+	})},
+}
