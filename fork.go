@@ -78,7 +78,7 @@ func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.Ra
 // RestartOptions says what a restarted run has of its own. The zero value restarts with the same input.
 type RestartOptions struct {
 	ID      string          // of the new run; "": a new one
-	Version int             // of the workflow; 0: the highest that a worker knows
+	Version int             // of the workflow; 0: the highest that a live worker has
 	Input   json.RawMessage // nil: as it was
 
 	// InPlace has the new run take the place of the other, which is over and did not complete, as a retry does: who starts with its key, or waits for its

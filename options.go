@@ -22,7 +22,7 @@ type startOptions struct {
 	Retention  time.Duration // 0: as the workflow says
 	Timeout    time.Duration // the same
 	Priority   int           // 1 to 4; 0: 2
-	Version    int           // 0: the one that it was started with in code, or the highest that a worker knows
+	Version    int           // 0: the one that it was started with in code, or the highest that a live worker has
 	Context    map[string]string
 	Attributes map[string]any
 	In         world.Tx

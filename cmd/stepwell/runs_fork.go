@@ -139,7 +139,7 @@ func (c *cli) runsRestart() *cobra.Command {
 		Use:   "restart RUN",
 		Short: "Begin a new run with the input of another",
 		Long: `Begin a new run with the workflow, input and settings of RUN, from nothing: all its steps run again, under new idempotency keys. It takes the
-highest version of the workflow that a worker knows, unless told. RUN is not touched. With --in-place the new run takes the place of RUN, which is over
+highest version of the workflow that a live worker has, unless told. RUN is not touched. With --in-place the new run takes the place of RUN, which is over
 and did not complete, as a retry does: who starts with its key, or waits for its result, gets the new one.
 
 ` + exitCodes,

@@ -72,7 +72,7 @@ accepted: the run waits for one. With an idempotency key it can be started again
 	fl := cmd.Flags()
 	wordFlag(cmd, &flags.id, "id", "`ID` of the run (default: a new one)")
 	wordFlag(cmd, &flags.key, "key", "idempotency `key`: used again, it is the same run")
-	fl.IntVar(&flags.version, "version", 0, "`version` of the workflow (default: the highest that a worker knows)")
+	fl.IntVar(&flags.version, "version", 0, "`version` of the workflow (default: the highest that a live worker has)")
 	fl.IntVar(&flags.priority, "priority", 0, "from 1 to 4, which is served first (default 2)")
 	spanFlag(cmd, func(d time.Duration) { flags.delay = d }, "delay", "how `long` it stays pending: 90s, 5m, 2h, 7d")
 	spanFlag(cmd, func(d time.Duration) { flags.timeout = d }, "timeout", "how `long` it may take (default: as the workflow says)")

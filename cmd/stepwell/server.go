@@ -64,6 +64,9 @@ func (c *cli) serve(ctx context.Context, db *database, cfg *serverConfig) error 
 	if err != nil {
 		return err
 	}
+	if err := sayRetention(ctx, db.world, cfg.retention, log); err != nil {
+		return err
+	}
 	cfg.options.Logger, cfg.options.Metrics = log, tel.Handler()
 	cfg.options.Version = version
 	s, err := server.New(app, cfg.options)

@@ -93,9 +93,8 @@ var serverSettings = []setting{
 	{flag: "idle-timeout", def: "2m", about: "how long a connection is kept on which nothing is asked", set: spanInto(func(c *serverConfig, d time.Duration) { c.serving.IdleTimeout = d })},
 	{flag: "heartbeat", def: "15s", about: "time between comments on an event stream on which nothing happens", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Heartbeat = d })},
 	{flag: "shutdown-timeout", def: "10s", about: "how long requests may take to end when the server does", set: spanInto(func(c *serverConfig, d time.Duration) { c.serving.Shutdown = d })},
-	{flag: "max-retention-days", def: "365", about: "how long ended runs are kept at most, whatever a start asks for; of runs that are started here",
-		also: "WORKFLOWS_MAX_RETENTION_DAYS",
-		set:  wholeInto(1, 36525, func(c *serverConfig, n int64) { c.retention = time.Duration(n) * 24 * time.Hour })},
+	{flag: "max-retention-days", about: "how long ended runs are kept at most in this database, whoever starts them: it is lowered to that; default: what was said before, or 365; see stepwell retention",
+		also: "WORKFLOWS_MAX_RETENTION_DAYS", set: setRetention},
 	{flag: "sweep-interval", def: "5m", about: "time between deletions of ended runs whose retention is over; off: never here",
 		also: "WORKFLOWS_SWEEPER_INTERVAL_MS", set: setSweep,
 		setAlso: wholeInto(1, 1<<40, func(c *serverConfig, n int64) { c.serving.SweepInterval = time.Duration(n) * time.Millisecond })},
@@ -119,6 +118,13 @@ var serverSettings = []setting{
 		}
 		return nil
 	}},
+}
+
+func setRetention(c *serverConfig, v string) error {
+	if v == "" {
+		return nil
+	}
+	return wholeInto(1, 36525, func(c *serverConfig, n int64) { c.retention = time.Duration(n) * 24 * time.Hour })(c, v)
 }
 
 func addSettings(fl *pflag.FlagSet) {

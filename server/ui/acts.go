@@ -276,7 +276,7 @@ func (u *UI) restartForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 		Title: "Restart this run", About: about,
 		Fields: []field{
 			inputField(info),
-			{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: the highest that a worker knows."},
+			{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: the highest that a live worker has."},
 			newRun(),
 		},
 		Submit: "Restart",

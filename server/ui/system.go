@@ -111,7 +111,7 @@ func (v *visit) startFields() []field {
 		{Name: "input", Label: "Input", Kind: "area", Value: "{}", Hint: "JSON"},
 		{Name: "key", Label: "Idempotency key", Kind: "text", Hint: "Used again, it leads to the run that has it."},
 		{Name: "delay", Label: "Delay", Kind: "text", Hint: "Such as 90s, 5m, 2h or 7d. Empty: at once."},
-		{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: the highest that a worker knows."},
+		{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: the highest that a live worker has."},
 		newRun(),
 	}
 }
