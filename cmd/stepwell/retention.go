@@ -65,6 +65,9 @@ func limitRetention(ctx context.Context, c *cli, db *database, limit time.Durati
 	}
 	is := keptAtMost{Retention: keptOf(now), Said: now != 0}
 	text := fmt.Sprintf("ended runs are kept for %s at most", is.Retention)
+	if is.Retention == stepwell.Kept(stepwell.Forever) {
+		text = "ended runs are kept for as long as who starts them says"
+	}
 	switch {
 	case limit != 0:
 		is.Before = keptOf(before)
