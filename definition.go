@@ -66,7 +66,11 @@ func publish(ctx context.Context, book *engine.Book, workflows []*engine.Workflo
 	if err != nil {
 		return err
 	}
-	if lowered(cmp.Or(before, defaultLimit), now) && before != now && now == cfg.MaxRetention {
+	switch {
+	case cfg.MaxRetention != 0 && lowered(cfg.MaxRetention, now):
+		cfg.Logger.Warn("ended runs are kept for less than Config.MaxRetention: another program of this database has said less",
+			"asked", retentionText(cfg.MaxRetention), "kept", retentionText(now), "hint", "To raise it: stepwell retention")
+	case lowered(cmp.Or(before, defaultLimit), now) && before != now:
 		cfg.Logger.Warn("from now on all programs of this database keep ended runs for less: Config.MaxRetention of this one is lower",
 			"before", retentionText(cmp.Or(before, defaultLimit)), "now", retentionText(now), "hint", "It stays when this program goes; to raise it: stepwell retention")
 	}

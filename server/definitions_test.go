@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -187,8 +188,10 @@ func TestLimitOfRetentionHoldsForEveryStarter(t *testing.T) {
 	w := kinds["sqlite"](t)
 	url := serveWorld(t, w, Options{})
 	var apps []*stepwell.App
+	said := &lines{}
+	log := slog.New(slog.NewTextHandler(said, nil))
 	for _, limit := range []time.Duration{0, stepwell.Forever, 9 * day, 20 * day} {
-		app, err := stepwell.New(w, stepwell.Config{MaxRetention: limit, Definitions: []stepwell.Definition{greeter(1, stepwell.Retention(stepwell.Forever))}})
+		app, err := stepwell.New(w, stepwell.Config{MaxRetention: limit, Logger: log, Definitions: []stepwell.Definition{greeter(1, stepwell.Retention(stepwell.Forever))}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,6 +215,9 @@ func TestLimitOfRetentionHoldsForEveryStarter(t *testing.T) {
 	await(t, "a worker that lowers it", func() bool { return kept(client(t, "greet")) == 9*day })
 	await(t, "the server knows of it", func() bool { return kept(posts(t, url, "greet", `,"retentionDays":30`)) == 9*day })
 	runs(t, apps[3])
+	for _, want := range []string{"keep ended runs for less: Config.MaxRetention of this one is lower\" before=forever now=\"9 d\"", "another program of this database has said less\" asked=\"20 d\" kept=\"9 d\""} {
+		await(t, want, func() bool { return strings.Contains(said.String(), want) })
+	}
 	if got := kept(client(t, "greet")); got != 9*day {
 		t.Errorf("behind a worker with a higher limit: kept %s, want 9 days", got)
 	}

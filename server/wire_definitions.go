@@ -56,7 +56,8 @@ func wireDefined(s *Server, r *request, in *wire.DefinedQuery) (wire.Defined, er
 	return wire.OfDefined(&known), err
 }
 
-// wireLimit is for everybody who asks, for workers who lower it, as they do when they join, and for admins who raise it.
+// wireLimit is for everybody who asks, for workers who lower it, as they do when they join, and for admins who raise it. A worker whose key is limited does not
+// lower it for others: it is only told.
 func wireLimit(s *Server, r *request, in *wire.Limit) (wire.Limited, error) {
 	d, err := definerOf(s)
 	if err != nil {
@@ -64,6 +65,9 @@ func wireLimit(s *Server, r *request, in *wire.Limit) (wire.Limited, error) {
 	}
 	if needs := limitNeeds(in); !r.sees(needs) {
 		return wire.Limited{}, fmt.Errorf("%w: that takes a key with the scope %s", errScope, needs)
+	}
+	if r.limited() != nil {
+		in.Retention = 0
 	}
 	return lasting(r.Context(), func(ctx context.Context) (out wire.Limited, err error) {
 		out.Before, out.Now, err = d.LimitRetention(ctx, in.Retention, in.Raise)
