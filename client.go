@@ -55,7 +55,7 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
-	limit, err := a.book.Limit(ctx)
+	limit, err := o.limit(ctx, a)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}

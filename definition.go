@@ -5,6 +5,7 @@ package stepwell
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/engine"
@@ -17,9 +18,14 @@ func (o *startOptions) settle(ctx context.Context, a *App, workflow string) erro
 	if world.CheckWorkflowName(workflow) != nil {
 		return nil // it is refused for that
 	}
+	if o.In != nil { // transactions may hold all the connections that there are
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, besideTx)
+		defer cancel()
+	}
 	known, err := a.book.Workflow(ctx, workflow)
 	if err != nil {
-		return err
+		return fmt.Errorf("definitions: %w", err)
 	}
 	o.Version = cmp.Or(o.Version, known.Live)
 	says, ok := known.Version(o.Version)
@@ -31,6 +37,21 @@ func (o *startOptions) settle(ctx context.Context, a *App, workflow string) erro
 		o.retention, o.timeout, o.settled = says.Retention, says.Timeout, true
 	}
 	return nil
+}
+
+// besideTx is how long a start in a transaction waits for what is read beside it.
+const besideTx = 5 * time.Second
+
+// limit is how long the run can be kept at most.
+func (o *startOptions) limit(ctx context.Context, a *App) (time.Duration, error) {
+	if most, known := a.book.Known(); known && o.In != nil {
+		return most, nil
+	}
+	limit, err := a.book.Limit(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("limit of retention: %w", err)
+	}
+	return limit, nil
 }
 
 // settleAgain does so for a run that is made of another, whose retention and timeout it has.

@@ -108,7 +108,9 @@ func TestDefinitionsHoldForEveryStarter(t *testing.T) {
 			w := open(t)
 			url := serveWorld(t, w, Options{})
 			far := openRemote(t, url, remote.Options{})
-			clients := map[string]starter{"REST": func(t *testing.T, workflow string, _ ...stepwell.StartOption) string { return posts(t, url, workflow, "") }}
+			clients := map[string]starter{"REST": func(t *testing.T, workflow string, _ ...stepwell.StartOption) string {
+				return posts(t, url, workflow, "")
+			}}
 			for name, w := range map[string]world.World{"an App": w, "a remote App": far} {
 				app, err := stepwell.New(w, stepwell.Config{})
 				if err != nil {
@@ -140,6 +142,7 @@ func TestDefinitionsHoldForEveryStarter(t *testing.T) {
 			slow := stepwell.Define("slow", func(ctx stepwell.Context, _ int) (int, error) { return 0, stepwell.Sleep(ctx, "nap", time.Hour) }, stepwell.Timeout(200*time.Millisecond))
 			v1, v2 := greeter(1, stepwell.Retention(7*day)), greeter(2, stepwell.Retention(2*day), stepwell.Timeout(time.Minute))
 			stopOld, stopNew := live(t, w, v1), live(t, far, v1, v2, slow)
+			joined := time.Now()
 			for name, start := range clients {
 				for range 14 {
 					is(name, start(t, "greet"), "2", 2, 2*day, time.Minute)
@@ -154,6 +157,7 @@ func TestDefinitionsHoldForEveryStarter(t *testing.T) {
 			start := clients["a remote App"]
 			is("a remote App, said", start(t, "greet", stepwell.Retention(time.Hour), stepwell.Timeout(stepwell.Forever)), "2", 2, time.Hour, 0)
 			// A run without a version, as of one that was started when nobody was there, is left to the worker with the highest.
+			await(t, "the worker of version 1 has heard of the other", func() bool { return time.Since(joined) > 1500*time.Millisecond })
 			for i := range 40 {
 				c := &world.Commit{ID: [16]byte{1, byte(i)}, Run: fmt.Sprint("open-", i), First: 1, Events: []world.Event{{
 					Type: world.RunCreated, Time: world.Now(), Payload: json.RawMessage(`1`), Birth: &world.Birth{Workflow: "greet", Priority: 1, Retention: day},

@@ -57,19 +57,27 @@ func CheckDefinition(d *Definition) error {
 	return nil
 }
 
-// Has notes what a live worker has, of the workflows that are asked for. A class without a version is left out.
-func (d *Defined) Has(classes []Class, workflows []string) {
+// Has notes what a live worker has. A class without a version is left out.
+func (d *Defined) Has(classes []Class) {
 	for _, c := range classes {
-		if c.Version > 0 && slices.Contains(workflows, c.Workflow) && !slices.Contains(d.Live, c) {
+		if c.Version > 0 {
 			d.Live = append(d.Live, c)
 		}
 	}
 }
 
-// Sort puts all in order.
-func (d *Defined) Sort() {
+// Of leaves what is of these workflows, each once, in order.
+func (d *Defined) Of(workflows []string) {
+	wanted := make(map[string]bool, len(workflows))
+	for _, name := range workflows {
+		wanted[name] = true
+	}
+	d.Definitions = slices.DeleteFunc(d.Definitions, func(d Definition) bool { return !wanted[d.Workflow] })
+	d.Live = slices.DeleteFunc(d.Live, func(c Class) bool { return !wanted[c.Workflow] })
 	slices.SortFunc(d.Definitions, func(a, b Definition) int { return a.compare(b.Class) })
 	slices.SortFunc(d.Live, Class.compare)
+	d.Definitions = slices.CompactFunc(d.Definitions, func(a, b Definition) bool { return a.Class == b.Class })
+	d.Live = slices.Compact(d.Live)
 }
 
 func (c Class) compare(other Class) int {

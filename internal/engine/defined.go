@@ -20,6 +20,7 @@ const (
 	freshLimit   = 10 * time.Second // of the limit alone, where nothing else is asked for
 	absentPause  = time.Minute      // between looks at a server that knows of no definitions
 	askedLately  = time.Minute      // workflows that nobody asked for since then are left out
+	mostAsked    = 1000             // workflows that are asked for together, unless one who asks names more
 )
 
 // DefaultLimit is how long ended runs are kept at most, where nobody says it.
@@ -35,6 +36,8 @@ type Book struct {
 
 	mu    sync.Mutex
 	read  time.Time            // when the world was asked; zero: not yet; guarded by mu, as what follows
+	round int                  // grows when what is known is not to be told any more
+	told  int                  // the round of what is known
 	asked map[string]time.Time // workflows, and when somebody wanted to know last
 	known world.Defined        // of those
 	gone  bool                 // the world does not tell
@@ -81,7 +84,7 @@ func (b *Book) Workflow(ctx context.Context, name string) (Known, error) {
 // Limit is how long ended runs are kept at most; below 0: for ever. Where the world cannot be asked, what it said before holds.
 func (b *Book) Limit(ctx context.Context) (time.Duration, error) {
 	_, err := b.look(ctx, freshLimit)
-	if err != nil && b.heard() && ctx.Err() == nil {
+	if _, heard := b.state(); heard && ctx.Err() == nil {
 		err = nil
 	}
 	return b.Most(), err
@@ -94,9 +97,15 @@ func (b *Book) Most() time.Duration {
 	return cmp.Or(world.LowerRetention(b.own, b.known.Retention), DefaultLimit)
 }
 
+// Known is the same, and whether the world has said it.
+func (b *Book) Known() (most time.Duration, known bool) {
+	_, known = b.state()
+	return b.Most(), known || b.of == nil
+}
+
 // keep lowers a retention to the limit, as logs have it: 0 is for ever.
-func (b *Book) keep(d time.Duration) time.Duration {
-	if most := b.Most(); most > 0 && (d == 0 || d > most) {
+func (b *Book) keep(ctx context.Context, d time.Duration) time.Duration {
+	if most, _ := b.Limit(ctx); most > 0 && (d == 0 || d > most) {
 		return most
 	}
 	return d
@@ -106,15 +115,14 @@ func (b *Book) keep(d time.Duration) time.Duration {
 func (b *Book) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.gone {
-		b.read = time.Time{}
-	}
+	b.round++
 }
 
-func (b *Book) heard() bool {
+// state is the round, and whether the world has been heard.
+func (b *Book) state() (round int, heard bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.read.IsZero()
+	return b.round, !b.read.IsZero()
 }
 
 // look tells what is known, no older than fresh, of some workflows and of those that were asked for before.
@@ -134,14 +142,15 @@ func (b *Book) look(ctx context.Context, fresh time.Duration, names ...string) (
 	if known, ok := b.current(fresh, names); ok { // who held the gate has asked
 		return known, nil
 	}
-	all := b.lately(names)
-	began := time.Now()
+	all, began := b.lately(names), time.Now()
+	round, _ := b.state()
 	known, err := b.of.Defined(ctx, all)
 	absent := errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound) // a server that is older, or whose world has none
 	if err != nil && !absent {
 		return world.Defined{}, err
 	}
-	return b.note(began, all, known, absent), nil
+	b.note(began, round, all, known, absent)
+	return known, nil
 }
 
 // current is what is known, where that is fresh.
@@ -152,7 +161,7 @@ func (b *Book) current(fresh time.Duration, names []string) (known world.Defined
 	if b.gone {
 		return known, now.Sub(b.read) < absentPause
 	}
-	if b.read.IsZero() || now.Sub(b.read) >= fresh {
+	if b.read.IsZero() || b.told != b.round || now.Sub(b.read) >= fresh {
 		return known, false
 	}
 	for _, name := range names {
@@ -170,27 +179,22 @@ func (b *Book) lately(names []string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	maps.DeleteFunc(b.asked, func(_ string, at time.Time) bool { return now.Sub(at) > askedLately })
-	all := slices.Collect(maps.Keys(b.asked))
-	for _, name := range names {
-		if !slices.Contains(all, name) {
-			all = append(all, name)
-		}
+	if len(b.asked)+len(names) > mostAsked {
+		clear(b.asked)
 	}
-	slices.Sort(all)
-	return all
+	return slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(b.asked)), names...))))
 }
 
 // note keeps what the world said.
-func (b *Book) note(at time.Time, names []string, known world.Defined, absent bool) world.Defined {
+func (b *Book) note(at time.Time, round int, names []string, known world.Defined, absent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.read, b.known, b.gone = at, known, absent
+	b.read, b.told, b.known, b.gone = at, round, known, absent
 	for _, name := range names {
 		if _, ok := b.asked[name]; !ok {
 			b.asked[name] = at
 		}
 	}
-	return known
 }
 
 // Publish tells the world what definitions say, and lowers its limit to that of this program. It is done before a worker joins: who sees it among the live finds

@@ -34,7 +34,7 @@ func (s *session) bear(op *replay.Op, at time.Time) *world.Commit {
 	b := spec.Birth
 	b.Parent = &world.Parent{Run: s.run, Step: op.ID, Detached: spec.Detached}
 	b.Seed = rand.Uint64()
-	b.Retention = s.e.cfg.Book.keep(b.Retention)
+	b.Retention = s.e.cfg.Book.keep(s.e.workCtx, b.Retention)
 	b.Context = s.childContext(&b)
 	s.e.says.wants(s.e.workCtx, wanted{class: world.Class{Workflow: b.Workflow, Version: b.Version}}, op.Peer)
 	return &world.Commit{

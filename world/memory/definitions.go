@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -46,17 +45,15 @@ func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined,
 	defer w.mu.Unlock()
 	out := world.Defined{Retention: w.said.retention}
 	for class, says := range w.said.definitions {
-		if slices.Contains(workflows, class.Workflow) {
-			out.Definitions = append(out.Definitions, world.Definition{Class: class, Said: says})
-		}
+		out.Definitions = append(out.Definitions, world.Definition{Class: class, Said: says})
 	}
 	now := w.now()
 	for _, wk := range w.workers {
 		if wk.until.After(now) {
-			out.Has(wk.Classes, workflows)
+			out.Has(wk.Classes)
 		}
 	}
-	out.Sort()
+	out.Of(workflows)
 	return out, nil
 }
 

@@ -69,7 +69,7 @@ func (rd *reader) Defined(ctx context.Context, workflows []string) (out world.De
 		case version == 0:
 			var classes []world.Class
 			if unmarshal("classes", &text, &classes) == nil {
-				out.Has(classes, workflows)
+				out.Has(classes)
 			}
 		case name == retentionSetting:
 			n, err := strconv.ParseInt(text, 10, 64)
@@ -78,7 +78,7 @@ func (rd *reader) Defined(ctx context.Context, workflows []string) (out world.De
 		}
 		return nil
 	}, workflows)
-	out.Sort()
+	out.Of(workflows)
 	return out, err
 }
 

@@ -95,10 +95,10 @@ func (w *World) Defined(ctx context.Context, workflows []string) (out world.Defi
 	now := w.crew.showLeases(workers)
 	for i := range workers {
 		if workers[i].Until.After(now) {
-			out.Has(workers[i].Classes, workflows)
+			out.Has(workers[i].Classes)
 		}
 	}
-	out.Sort()
+	out.Of(workflows)
 	return out, nil
 }
 
