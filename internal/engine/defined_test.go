@@ -16,7 +16,7 @@ import (
 
 // definer is a world that counts what it is asked for.
 type definer struct {
-	world.Defined
+	world world.Defined
 	asked [][]string
 	err   error
 }
@@ -25,24 +25,24 @@ func (d *definer) Define(context.Context, []world.Definition) error { return d.e
 
 func (d *definer) Defined(_ context.Context, workflows []string) (world.Defined, error) {
 	d.asked = append(d.asked, workflows)
-	out := d.Defined
-	out.Definitions, out.Live = append([]world.Definition(nil), d.Definitions...), append([]world.Class(nil), d.Live...)
+	out := d.world
+	out.Definitions, out.Live = append([]world.Definition(nil), d.world.Definitions...), append([]world.Class(nil), d.world.Live...)
 	out.Of(workflows)
 	return out, d.err
 }
 
 func (d *definer) LimitRetention(_ context.Context, limit time.Duration, _ bool) (before, now time.Duration, err error) {
-	before = d.Retention
-	d.Retention = world.LowerRetention(before, limit)
-	return before, d.Retention, d.err
+	before = d.world.Retention
+	d.world.Retention = world.LowerRetention(before, limit)
+	return before, d.world.Retention, d.err
 }
 
 // A world is asked once a second while somebody starts runs, for all workflows at once.
 func TestBookAsksSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &definer{}
-		d.Live = []world.Class{{Workflow: "a", Version: 3}, {Workflow: "a", Version: 2}, {Workflow: "b", Version: 1}}
-		d.Definitions = []world.Definition{{Class: world.Class{Workflow: "a", Version: 3}, Said: world.Said{Timeout: 3}}, {Class: world.Class{Workflow: "a", Version: 4}, Said: world.Said{Timeout: 4}}}
+		d.world.Live = []world.Class{{Workflow: "a", Version: 3}, {Workflow: "a", Version: 2}, {Workflow: "b", Version: 1}}
+		d.world.Definitions = []world.Definition{{Class: world.Class{Workflow: "a", Version: 3}, Said: world.Said{Timeout: 3}}, {Class: world.Class{Workflow: "a", Version: 4}, Said: world.Said{Timeout: 4}}}
 		b := NewBook(d, 0)
 		live := func(name string, want int) {
 			t.Helper()
@@ -67,7 +67,7 @@ func TestBookAsksSeldom(t *testing.T) {
 		}
 		asked([]string{"a", "b"})
 		<-time.After(time.Second)
-		d.Live = d.Live[:1]
+		d.world.Live = d.world.Live[:1]
 		live("b", 0)
 		live("a", 3)
 		asked([]string{"a", "b"})
@@ -97,7 +97,7 @@ func TestBookLimit(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d := &definer{}
-			d.Retention = c.said
+			d.world.Retention = c.said
 			b := NewBook(d, c.own)
 			check := func(want time.Duration) {
 				t.Helper()
@@ -142,7 +142,7 @@ func TestLeftToOthers(t *testing.T) {
 		"not even this one is seen": {nil, mine},
 	} {
 		d := &definer{}
-		d.Live = c.live
+		d.world.Live = c.live
 		got, next := NewBook(d, 0).leftTo(t.Context(), mine)
 		if diff := cmp.Diff(c.want, got); diff != "" || (next == 0) != (len(got) == len(mine)) {
 			t.Errorf("%s: looks again after %s; (-want +got):\n%s", name, next, diff)
