@@ -99,6 +99,9 @@ func TestProtocol(t *testing.T) {
 			r.call("hooks", `{"run": "m1"}`)
 			r.is(r.call("key", `{"id": "k1", "print": "AQID"}`), "print", "AQID")
 			r.is(r.call("key", `{"id": "k1", "print": "BAUG"}`), "print", "AQID")
+			r.call("define", `{"definitions": [{"workflow": "mail", "version": 2, "retention": 3600000000000}]}`)
+			r.is(r.call("defined", `{"workflows": ["mail"]}`), "definitions.0.version", 2.0)
+			r.is(r.call("limit", `{"retention": 7200000000000}`), "now", 7200000000000.0)
 			r.is(r.call("stats", `{}`), "workflows.0.completed", 1.0)
 			r.is(r.call("sweep", `{"limit": 10}`), "runs", 0.0)
 			if kind == "sqlite" {

@@ -157,6 +157,11 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 		_, err := b.BindKey(r.ctx, "key", []byte("print"))
 		r.must(err, "bind a key")
 	}
+	if d := r.able.Definer; d != nil {
+		r.must(d.Define(r.ctx, []world.Definition{{Class: world.Class{Workflow: "defined", Version: 2}, Said: world.Said{Retention: time.Hour}}}), "define")
+		_, _, err := d.LimitRetention(r.ctx, time.Hour, false)
+		r.must(err, "limit retention")
+	}
 	r.must(w.Leave(r.ctx, k.id), "leave")
 	r.mortal(shortLease, "good") // it is there, and dead
 	r.must(w.Close(), "close")
@@ -217,6 +222,13 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	if b := r.able.KeyBook; b != nil {
 		_, err := b.BindKey(r.ctx, "key", []byte("print"))
 		r.must(err, "bind a key")
+	}
+	if d := r.able.Definer; d != nil { // a start neither fails nor panics for what is spoilt here: it is as if nobody had said it
+		_, err := d.Defined(r.ctx, []string{"defined", "other"})
+		r.must(err, "what is defined")
+		r.must(d.Define(r.ctx, []world.Definition{{Class: world.Class{Workflow: "defined", Version: 2}, Said: world.Said{Retention: time.Hour}}}), "define again")
+		_, _, err = d.LimitRetention(r.ctx, 0, false)
+		r.must(err, "the limit of retention")
 	}
 	r.deliver(signal(ids.good, "to-good", "a"))
 	for _, d := range []*world.Delivery{signal(run, "", "a"), signal(run, "again", "b"), {Token: "token", Events: []world.Event{{Type: world.HookReceived, Payload: jsonText(`1`)}}}} {
