@@ -152,6 +152,8 @@ func (e *Engine) beatNow(ctx context.Context) {
 	case err == nil:
 		e.says.back("beat")
 		e.renewed(sent, b)
+	case ctx.Err() != nil: // who asked is gone, and what ended it may read like an answer of the world: a body's context ends with ErrLeaseLost
+		return
 	case errors.Is(err, world.ErrLeaseLost):
 		e.says.leaseLost(worker, e.cfg.Name, e.held.lose(), err)
 		if err := e.join(ctx); err != nil && ctx.Err() == nil {
@@ -163,9 +165,7 @@ func (e *Engine) beatNow(ctx context.Context) {
 		e.lostWorld(err)
 		return
 	default:
-		if ctx.Err() == nil {
-			e.says.away("beat", err)
-		}
+		e.says.away("beat", err)
 		return
 	}
 	e.pulse.answered()
