@@ -174,9 +174,9 @@ func (h *history) stepCreated() world.Event {
 
 func (h *history) step(s *world.Step) world.Event {
 	e := world.Event{ID: s.ID, Attempt: s.Attempts}
-	choice := rapid.IntRange(0, 3).Draw(h.t, "what of the step")
+	choice := rapid.IntRange(0, 5).Draw(h.t, "what of the step")
 	switch {
-	case choice == 3 && s.Status == world.StepPending && !s.RetryAt.IsZero():
+	case choice >= 2 && choice < 5 && s.Status == world.StepPending && !s.RetryAt.IsZero(): // rare, as few steps wait to be tried again
 		e.Type, e.By = world.StepWoken, "ann"
 	case choice == 0:
 		e.Type, e.Payload, e.OccurredAt = world.StepCompleted, h.payload(), h.maybe(h.now)
