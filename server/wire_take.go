@@ -63,13 +63,13 @@ func (s *Server) wireHeld(r *request, in *wire.HeldQuery) (wire.Held, error) {
 	if err := s.takes.fence(r.Context(), in.Worker, in.N); err != nil {
 		return wire.Held{}, err
 	}
-	held, err := lasting(r.Context(), func(ctx context.Context) (world.Held, error) {
+	held, err := lasting(r.Context(), func(ctx context.Context) (world.Account, error) {
 		if _, err := s.below.Take(ctx, world.TakeQuery{Worker: in.Worker, Number: in.N}); err != nil { // the fence for other servers
-			return world.Held{}, err
+			return world.Account{}, err
 		}
 		return s.able.Holder.Held(ctx, in.Worker)
 	})
-	return wire.Held{Runs: held.Runs, Tasks: wire.OfKeys(held.Tasks)}, err
+	return wire.Held{Account: wire.OfAccount(&held)}, err
 }
 
 // takeOrWait takes, and where there is nothing waits for news as long as it is asked to.

@@ -77,8 +77,9 @@ func TestProtocol(t *testing.T) {
 			r.is(taken, "tasks.0.step", "step_1")
 			r.is(r.call("tasks", `{"run": "m1"}`), "tasks.0.worker", "wrkr_py1")
 			all := r.call("held", `{"worker": "wrkr_py1", "n": 3}`)
-			r.is(all, "runs.0", "m1")
-			r.is(all, "tasks.0.step", "step_1")
+			r.is(all, "runs.0.run", "m1")
+			r.is(all, "runs.0.take", 1.0)
+			r.is(all, "tasks.0.attempt", 1.0)
 			r.refused(409, "CONFLICT", "POST", inWorld+"take", take+`2}`)
 			held := `{"run": "m1", "step": "step_1", "attempt": 1}`
 			r.call("append", `{"run": "m1", "worker": "wrkr_py1", "task": `+held+`, "stream": "log", "step": "step_1", "attempt": 1, "chunks": ["sending", {"n": 1}]}`)

@@ -11,16 +11,10 @@ type Holder interface {
 	// them comes later; a world that cannot promise that returns an error. Behind several servers these are the takes
 	// with lower numbers than the last one that was made, see [TakeQuery].Number: to ask is to take nothing, under the
 	// next number, and then to call Held. [ErrLeaseLost]: it holds nothing any more.
-	Held(ctx context.Context, worker string) (Held, error)
+	Held(ctx context.Context, worker string) (Account, error)
 }
 
-// Held is what a worker owns.
-type Held struct {
-	Runs  []string  // those that it was given, and those that it bore
-	Tasks []TaskKey // without the number of the attempt
-}
-
-// Account is what a worker owns by its world's account, at one moment. Nothing is promised of takes that are under way.
+// Account is what a worker owns by its world's account, at one moment: what it was given, and what it bore. Nothing is promised of takes that are under way.
 type Account struct {
 	Runs  []OwnedRun
 	Tasks []TaskKey // each with the attempt as which it is held

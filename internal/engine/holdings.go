@@ -32,6 +32,11 @@ type owner struct {
 	listed bool   // the world says, or has said, that the run is its own
 }
 
+// has reports whether there is a session, of a take by a worker.
+func (o owner) has(take int64, worker string) bool {
+	return o.session != nil && o.take == take && o.session.worker == worker
+}
+
 // taskKey names a task that runs on this worker.
 type taskKey struct{ run, step string }
 
@@ -235,19 +240,18 @@ func (h *holdings) dispatch(b world.Beat) {
 	}
 }
 
-// hasAll reports whether all is here that a worker holds. What was held as another worker, before it joined anew, is
-// not that: a session that has lost its run may be
-// there still.
-func (h *holdings) hasAll(worker string, held *world.Held) bool {
+// hasAll reports whether all is here that a worker holds. What was held as another worker, before it joined anew, or under an earlier take or as an earlier
+// attempt, is not that: a session that has lost its run, or has released it, may be there still.
+func (h *holdings) hasAll(worker string, account *world.Account) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, run := range held.Runs {
-		if s, ok := h.owned[run]; !ok || s.worker != worker {
+	for _, r := range account.Runs {
+		if !h.owned[r.Run].has(r.Take, worker) {
 			return false
 		}
 	}
-	for _, k := range held.Tasks {
-		if t := h.tasks[taskKey{k.Run, k.Step}]; t == nil || t.worker != worker {
+	for _, k := range account.Tasks {
+		if t := h.tasks[taskKey{k.Run, k.Step}]; t == nil || t.attempt != k.Attempt || t.worker != worker {
 			return false
 		}
 	}
@@ -262,7 +266,7 @@ func (h *holdings) compare(worker string, beat uint64, account *world.Account) (
 	mine := make(map[string]int64, len(account.Runs))
 	for _, r := range account.Runs {
 		mine[r.Run] = r.Take
-		if s, ok := h.owned[r.Run]; !ok || s.take != r.Take || s.worker != worker {
+		if s := h.owned[r.Run]; !s.has(r.Take, worker) {
 			unknown = append(unknown, stranger{holding{r.Run, "", r.Take}, r.Last, s.session})
 		} else {
 			s.listed = true

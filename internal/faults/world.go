@@ -75,9 +75,9 @@ func (w *World) Leave(ctx context.Context, worker string) error {
 }
 
 // Held fails for the dead; see [world.Holder].
-func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
+func (w *World) Held(ctx context.Context, worker string) (world.Account, error) {
 	if err := w.alive(); err != nil {
-		return world.Held{}, err
+		return world.Account{}, err
 	}
 	return w.able.Holder.Held(ctx, worker)
 }

@@ -12,22 +12,16 @@ import (
 var _ world.Holder = (*World)(nil)
 
 // Held lists what a worker owns; see [world.Holder].
-func (w *World) Held(ctx context.Context, worker string) (h world.Held, err error) {
+func (w *World) Held(ctx context.Context, worker string) (world.Account, error) {
 	if err := w.enter(ctx); err != nil {
-		return h, err
+		return world.Account{}, err
 	}
 	defer w.mu.Unlock()
 	wk := w.workers[worker]
 	if wk == nil {
-		return h, fmt.Errorf("worker %s: %w", worker, world.ErrLeaseLost)
+		return world.Account{}, fmt.Errorf("worker %s: %w", worker, world.ErrLeaseLost)
 	}
-	for r := range wk.runs {
-		h.Runs = append(h.Runs, r.id)
-	}
-	for t := range wk.tasks {
-		h.Tasks = append(h.Tasks, world.TaskKey{Run: t.run.id, Step: t.Step})
-	}
-	return h, nil
+	return *wk.account(), nil
 }
 
 // account is what the worker owns now.

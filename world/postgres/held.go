@@ -23,19 +23,18 @@ var (
 var _ world.Holder = (*World)(nil)
 
 // Held lists what a worker owns; see [world.Holder].
-func (w *World) Held(ctx context.Context, id string) (h world.Held, err error) {
+func (w *World) Held(ctx context.Context, id string) (a world.Account, err error) {
 	wk, err := w.find(ctx, id)
 	switch {
 	case err != nil:
-		return h, fmt.Errorf("worker %s: held: %w", id, err)
+		return a, fmt.Errorf("worker %s: held: %w", id, err)
 	case wk == nil || w.isClosed():
-		return h, w.notAlive(id)
+		return a, w.notAlive(id)
 	}
 	number := int64(0) // such a worker makes a take of nothing before
 	if !wk.Remote {
 		number = wk.takes.Add(1)
 	}
-	var a world.Account
 	alive := false
 	if err := w.batch(ctx, func(q *pgx.Batch) {
 		a, alive = world.Account{}, false
@@ -46,19 +45,13 @@ func (w *World) Held(ctx context.Context, id string) (h world.Held, err error) {
 		})
 		askAccount(&w.database, q, wk, &a)
 	}); err != nil {
-		return h, fmt.Errorf("worker %s: held: %w", id, err)
+		return a, fmt.Errorf("worker %s: held: %w", id, err)
 	}
 	if !alive {
 		w.crew.forget(wk)
-		return h, w.notAlive(id)
+		return a, w.notAlive(id)
 	}
-	for _, r := range a.Runs {
-		h.Runs = append(h.Runs, r.Run)
-	}
-	for _, t := range a.Tasks {
-		h.Tasks = append(h.Tasks, world.TaskKey{Run: t.Run, Step: t.Step})
-	}
-	return h, nil
+	return a, nil
 }
 
 // count gives a take its number. That of a worker that lives elsewhere and counts none is behind nothing.

@@ -73,8 +73,12 @@ func (s *servers) held(w *World) []string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	slices.Sort(h.Runs)
-	return h.Runs
+	var runs []string
+	for _, r := range h.Runs {
+		runs = append(runs, r.Run)
+	}
+	slices.Sort(runs)
+	return runs
 }
 
 func (s *servers) events(run string, want int) {
@@ -284,12 +288,12 @@ func TestHeldIsBehindTheTakesOfOtherServers(t *testing.T) {
 			first := begin(func() (world.Taken, error) { return s.takeAs(s.old, 1, 1) })
 			link := s.stopped(links)
 			var held []string
-			asked := begin(func() (world.Held, error) {
+			asked := begin(func() (world.Account, error) {
 				if _, err := s.takeAs(s.b, 2, 0); err != nil {
-					return world.Held{}, err
+					return world.Account{}, err
 				}
 				held = s.held(s.b)
-				return world.Held{}, nil
+				return world.Account{}, nil
 			})
 			if how == pgtest.HoldEnd { // it may have its lane by now
 				link.Release()

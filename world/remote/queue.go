@@ -131,10 +131,10 @@ func doubtful(err error) bool {
 }
 
 // Held lists what a worker holds; see [world.Holder].
-func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
+func (w *World) Held(ctx context.Context, worker string) (world.Account, error) {
 	leave, err := w.enter(ctx)
 	if err != nil {
-		return world.Held{}, err
+		return world.Account{}, err
 	}
 	defer leave()
 	wk := w.worker(worker)

@@ -491,7 +491,7 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 		"hooks": {spoiled, `{"hooks": [{"token": "t1"}]}`}, "tasks": {spoiled, `{"tasks": [{"run": "r1"}]}`}, "streams": {spoiled, `{"streams": [{"name": "a"}]}`},
 		"chunks": {spoiled, `{"chunks": [{"index": 0}], "next": 1}`}, "doctor": {spoiled, `{"findings": [{"check": "c"}]}`},
 		"ready": {spoiled, `{"now": "2026-11-22T10:00:00Z", "items": [{"run": "r1"}]}`}, "stats": {spoiled, `{"now": "2026-11-22T10:00:00Z", "workers": [{"id": "w1"}]}`},
-		"held": {spoiled, `{"runs": ["r1"]}`},
+		"held": {spoiled, `{"runs": [{"run": "r1", "take": 1, "last": 2}]}`},
 	}
 	w, _ := connect(t, f)
 	ctx := t.Context()

@@ -13,15 +13,19 @@ var _ world.Holder = (*World)(nil)
 
 // Held lists what a worker owns; see [world.Holder]. It stands in the line of all that is written, and this process alone gives anything to its workers: takes
 // that were asked for before are over.
-func (w *World) Held(ctx context.Context, worker string) (world.Held, error) {
+func (w *World) Held(ctx context.Context, worker string) (world.Account, error) {
 	if err := w.know(ctx, worker); err != nil {
-		return world.Held{}, err
+		return world.Account{}, err
 	}
-	return askFor(ctx, w, true, func(g *group) (h world.Held, err error) {
+	return askFor(ctx, w, true, func(g *group) (world.Account, error) {
 		wk := g.workers.alive(worker)
 		if wk == nil {
-			return h, fmt.Errorf("worker %s: %w", worker, world.ErrLeaseLost)
+			return world.Account{}, fmt.Errorf("worker %s: %w", worker, world.ErrLeaseLost)
 		}
-		return g.workers.held(wk)
+		a, err := g.workers.account(wk)
+		if err != nil {
+			return world.Account{}, err
+		}
+		return *a, nil
 	})
 }

@@ -302,21 +302,6 @@ func (ws *workers) account(wk *worker) (*world.Account, error) {
 	return a, err
 }
 
-// held is what a worker owns, by name.
-func (ws *workers) held(wk *worker) (h world.Held, err error) {
-	if err := ws.tx.query(ownedRuns, func(r row) (bool, error) {
-		h.Runs = append(h.Runs, r.text(1))
-		return true, nil
-	}, wk.key); err != nil {
-		return h, err
-	}
-	err = ws.tx.query(heldTasks, func(r row) (bool, error) {
-		h.Tasks = append(h.Tasks, world.TaskKey{Run: r.text(0), Step: r.text(1)})
-		return true, nil
-	}, wk.key)
-	return h, err
-}
-
 // holdsTask notes, once the group is committed, that a worker was given a task: should it die, others take from then on.
 func (ws *workers) holdsTask(id string) {
 	ws.tx.onCommit(func() { ws.crew.holdsTask(id) })

@@ -116,17 +116,12 @@ var leases = []check{
 		r.same(got.Take, int64(2), "take")
 		again.append(signalEvent("a"))
 	}},
-	{"a worker is told what it holds", "Held lists the runs that it bore and those that it was given, and its tasks, and nothing of what is over; nothing of a worker that has left", needs("Holder", func(r *rig) {
+	{"a worker is told what it holds", "Held lists the runs that it bore and those that it was given, each with its take, and its tasks, each with its attempt, and nothing of what is over; nothing of a worker that has left", needs("Holder", func(r *rig) {
 		k, other := r.worker("greet"), r.worker("other")
-		held := func() (got []string) {
-			list, err := r.able.Holder.Held(r.ctx, k.id)
+		held := func() []string {
+			account, err := r.able.Holder.Held(r.ctx, k.id)
 			r.must(err, "held")
-			got = list.Runs
-			for _, t := range list.Tasks {
-				got = append(got, t.Run+"/"+t.Step)
-			}
-			slices.Sort(got)
-			return got
+			return itemsOf(&account)
 		}
 		r.same(len(held()), 0, "what it holds at first")
 		s := k.bear("greet")
@@ -135,11 +130,19 @@ var leases = []check{
 		s.queueTask("step_2")
 		t := k.getTask()
 		other.bear("other")
-		want := []string{given.run, s.run, t.Run + "/" + t.Step}
+		task, bore := fmt.Sprintf("%s/%s as 1", t.Run, t.Step), fmt.Sprintf("%s under 1 to %d", s.run, s.seq)
+		want := []string{fmt.Sprintf("%s under 1 to %d", given.run, given.seq), bore, task}
 		slices.Sort(want)
 		r.same(held(), want, "what it bore and was given")
-		given.release(world.Release{})
-		r.same(held(), []string{s.run, t.Run + "/" + t.Step}, "without what it gave up")
+		given.release(world.Release{WakeAt: world.Now()})
+		want = []string{bore, task}
+		slices.Sort(want)
+		r.same(held(), want, "without what it gave up")
+		again, _ := k.get(given.run)
+		want = append(want, fmt.Sprintf("%s under 2 to %d", again.run, again.seq))
+		slices.Sort(want)
+		r.same(held(), want, "with what it was given again")
+		again.end()
 		s.end()
 		r.same(len(held()), 0, "when the run is over")
 		r.must(r.w.Leave(r.ctx, k.id), "leave")
@@ -148,20 +151,13 @@ var leases = []check{
 	})},
 	{"a beat tells all that a worker holds, where it is asked", "the account has each run with its take and its last event, and each task with its attempt", func(r *rig) {
 		k := r.worker("greet")
-		account := func() (got []string) {
+		account := func() []string {
 			b, err := r.w.Beat(r.ctx, world.BeatQuery{Worker: k.id, Account: true})
 			r.must(err, "beat")
 			if b.Account == nil {
 				r.Fatalf("got no account")
 			}
-			for _, o := range b.Account.Runs {
-				got = append(got, fmt.Sprintf("%s under %d to %d", o.Run, o.Take, o.Last))
-			}
-			for _, t := range b.Account.Tasks {
-				got = append(got, fmt.Sprintf("%s/%s as %d", t.Run, t.Step, t.Attempt))
-			}
-			slices.Sort(got)
-			return got
+			return itemsOf(b.Account)
 		}
 		r.same(len(account()), 0, "what it holds at first")
 		s := k.bear("greet")
@@ -205,4 +201,16 @@ var leases = []check{
 		r.must(err, "stats")
 		r.same(len(st.Workers), 0, "workers")
 	}},
+}
+
+// itemsOf writes what is in an account, in order.
+func itemsOf(a *world.Account) (items []string) {
+	for _, o := range a.Runs {
+		items = append(items, fmt.Sprintf("%s under %d to %d", o.Run, o.Take, o.Last))
+	}
+	for _, t := range a.Tasks {
+		items = append(items, fmt.Sprintf("%s/%s as %d", t.Run, t.Step, t.Attempt))
+	}
+	slices.Sort(items)
+	return items
 }

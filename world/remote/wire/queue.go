@@ -132,6 +132,14 @@ type Account struct {
 	Tasks []TaskKey        `json:"tasks,omitempty"`
 }
 
+// OfAccount makes a message of an account.
+func OfAccount(in *world.Account) Account { return Account{in.Runs, OfKeys(in.Tasks)} }
+
+// World is the account.
+func (a *Account) World() world.Account {
+	return world.Account{Runs: a.Runs, Tasks: WorldKeys(a.Tasks)}
+}
+
 // Whole reports whether it has what each has.
 func (b *Beat) Whole() bool { return !b.Now.IsZero() && !b.Until.IsZero() }
 
@@ -139,7 +147,8 @@ func (b *Beat) Whole() bool { return !b.Now.IsZero() && !b.Until.IsZero() }
 func OfBeat(in *world.Beat) Beat {
 	out := Beat{Now: in.Now, Until: in.Until, Mail: OfMail(in.Mail), Ended: OfKeys(in.Ended), Lost: in.Lost}
 	if in.Account != nil {
-		out.Owned = &Account{in.Account.Runs, OfKeys(in.Account.Tasks)}
+		owned := OfAccount(in.Account)
+		out.Owned = &owned
 	}
 	return out
 }
@@ -148,7 +157,8 @@ func OfBeat(in *world.Beat) Beat {
 func (b *Beat) World() world.Beat {
 	out := world.Beat{Now: b.Now, Until: b.Until, Mail: WorldMail(b.Mail), Ended: WorldKeys(b.Ended), Lost: b.Lost}
 	if b.Owned != nil {
-		out.Account = &world.Account{Runs: b.Owned.Runs, Tasks: WorldKeys(b.Owned.Tasks)}
+		owned := b.Owned.World()
+		out.Account = &owned
 	}
 	return out
 }
@@ -173,15 +183,11 @@ type HeldQuery struct {
 	N      int64  `json:"n"` // a number as that of a take: those with a lower one are over, or come too late
 }
 
-// Held is a [world.Held].
+// Held is what a worker owns, behind a take whose answer was lost.
 type Held struct {
 	Answer
-	Runs  []string  `json:"runs,omitempty"`
-	Tasks []TaskKey `json:"tasks,omitempty"` // attempt: 0
+	Account
 }
-
-// World is what a worker holds.
-func (h *Held) World() world.Held { return world.Held{Runs: h.Runs, Tasks: WorldKeys(h.Tasks)} }
 
 // ReadyQuery is a [world.ReadyQuery].
 type ReadyQuery struct {
