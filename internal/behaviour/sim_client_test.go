@@ -91,7 +91,8 @@ func (s *simulation) attend(ctx context.Context) {
 	sent := map[string]int{}
 	rnd := rand.New(rand.NewPCG(s.seed, 4))
 	for {
-		open := int(s.started.Load()) < len(s.plan.Runs) // before the list, which may be older than a start
+		s.last.Store(true)                                                       // no retry is born beside the list, else it may not be in it
+		open := int(s.started.Load()) < len(s.plan.Runs) || s.bearing.Load() > 0 // before the list, which may be older than a start
 		runs := s.runs()
 		for _, r := range runs {
 			open = open || !r.Status.Terminal()
@@ -103,6 +104,7 @@ func (s *simulation) attend(ctx context.Context) {
 		if !open {
 			return
 		}
+		s.last.Store(false)
 		s.payloads(ctx, sent, rnd)
 		if !s.pass(ctx, time.Second/s.haste) {
 			break
@@ -204,7 +206,15 @@ func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand, fi
 	}
 	if rnd.IntN(2) == 0 && first { // now and then: most times it did not fail yet, or is refused
 		for range 8 {
-			act(at(), func(app *stepwell.App) error { _, err := app.Retry(ctx, run); return err })
+			act(at(), func(app *stepwell.App) error {
+				s.bearing.Add(1)
+				defer s.bearing.Add(-1)
+				if s.last.Load() {
+					return nil
+				}
+				_, err := app.Retry(ctx, run)
+				return err
+			})
 		}
 	}
 }

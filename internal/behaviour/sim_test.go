@@ -120,6 +120,8 @@ type simulation struct {
 	logs     simLog
 	deaths   atomic.Int64
 	started  atomic.Int64 // runs of the plan
+	bearing  atomic.Int64 // retries that are asked for now
+	last     atomic.Bool  // it is looked whether all runs are over: no retry is asked for
 	done     chan struct{}
 	others   sync.WaitGroup // everything that runs beside
 	bodies   sync.WaitGroup // of steps: they may outlive their worker
