@@ -32,9 +32,9 @@ type owner struct {
 	listed bool   // the world says, or has said, that the run is its own
 }
 
-// has reports whether there is a session, of a take by a worker.
-func (o owner) has(take int64, worker string) bool {
-	return o.session != nil && o.take == take && o.session.worker == worker
+// isOf reports whether there is a session, and it is that of a take by a worker.
+func isOf(s *session, take int64, worker string) bool {
+	return s != nil && s.take == take && s.worker == worker
 }
 
 // taskKey names a task that runs on this worker.
@@ -246,7 +246,7 @@ func (h *holdings) hasAll(worker string, account *world.Account) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range account.Runs {
-		if !h.owned[r.Run].has(r.Take, worker) {
+		if !isOf(h.owned[r.Run].session, r.Take, worker) {
 			return false
 		}
 	}
@@ -266,7 +266,7 @@ func (h *holdings) compare(worker string, beat uint64, account *world.Account) (
 	mine := make(map[string]int64, len(account.Runs))
 	for _, r := range account.Runs {
 		mine[r.Run] = r.Take
-		if s := h.owned[r.Run]; !s.has(r.Take, worker) {
+		if s := h.owned[r.Run]; !isOf(s.session, r.Take, worker) {
 			unknown = append(unknown, stranger{holding{r.Run, "", r.Take}, r.Last, s.session})
 		} else {
 			s.listed = true
