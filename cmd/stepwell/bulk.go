@@ -25,7 +25,7 @@ func (c *cli) bulk() *cobra.Command {
 nothing; it is told, and the exit code is 7 at the end. It can be stopped at any time, as with Ctrl-C, says how far it came and how to go on,
 and can be repeated.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell bulk cancel --workflow order --since 2h --dry-run
   stepwell bulk cancel --workflow order --since 2h --reason recalled`,
 		Args: known,
@@ -125,7 +125,7 @@ func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   a.use,
 		Short: a.short,
-		Long:  a.short + ": of those that the filter finds, newest first. Without --status it means " + means + " runs." + a.more + "\n\n" + exitCodes,
+		Long:  a.short + ": of those that the filter finds, newest first. Without --status it means " + means + " runs." + a.more + "\n\n" + exitHelp,
 		Example: example + "  stepwell bulk " + a.use + " --workflow order --since 2h --dry-run\n" +
 			"  stepwell bulk " + a.use + " --input customer.id=42",
 		Args: a.args,

@@ -36,7 +36,7 @@ The variable STEPWELL_CHECK in its environment tells it to check. It then replay
 ends. A program without that line is refused its database, so that it cannot begin to work by mistake. What it writes to standard error is
 passed on. Runs that continued as new are replayed from their newest segment, as a worker does.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell export --status running | stepwell check -- ./worker
   stepwell check production.jsonl -- go run ./cmd/worker
   stepwell check testdata/*.jsonl --json -- ./worker | jq -r 'select(.check == "diverged").where'`,

@@ -51,8 +51,8 @@ It gets these variables, unless they are set:
 To stop, the program and what it started get an interrupt, as from Ctrl-C, and are killed when they take too long. The server has the settings of
 stepwell server, from the environment. The program's standard output is passed on, a name before each line.
 
-` + exitCodes + `
-With --once it is the program's own.`,
+` + exitHelp + `
+With --once the exit code is the program's own.`,
 		Example: `  stepwell dev -- go run ./myapp
   stepwell dev --db postgres://app@localhost/app --watch templates -- go run -race ./cmd/worker -v`,
 		DisableFlagsInUseLine: true,

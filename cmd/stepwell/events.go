@@ -26,7 +26,7 @@ func (c *cli) events() *cobra.Command {
 		Long: `Print the events of a run's log, in order. With --json each event is one line, as the log has it.
 With --follow it goes on with what is appended until the run is over.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell events wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell events wrun_01JD3V --type step_failed,step_retrying
   stepwell events wrun_01JD3V --follow --json`,

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
-// The exit codes; exitCodes documents them.
+// The exit codes; exitCodes documents them, and is what stepwell help exit-codes prints.
 const (
 	exitOK           = 0
 	exitFailure      = 1
@@ -28,6 +30,9 @@ const (
 	exitInterrupted  = 130
 )
 
+// exitHelp is the last line of help texts: most commands end with the codes of exitCodes.
+const exitHelp = "Exit codes: see stepwell help exit-codes."
+
 const exitCodes = `Exit codes:
   0    it worked
   1    it failed
@@ -40,6 +45,15 @@ const exitCodes = `Exit codes:
   8    a history does not go with the code that it was held against
   9    the run that was waited for failed, or was cancelled
   130  interrupted`
+
+// exitTopic is the help topic about exit codes: it runs nothing.
+func exitTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "exit-codes",
+		Short: "What exit codes mean",
+		Long:  "Where the help of a command says nothing else:\n\n" + exitCodes,
+	}
+}
 
 // fault is an error with its exit code and what to do next.
 type fault struct {

@@ -26,7 +26,7 @@ filter finds. stepwell import reads them into another database; stepwell check, 
 Payloads are written as they are, secrets included; those of encrypted runs stay encrypted, unless --decrypt is given. What waits in a run's inbox is not
 in its log.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell export wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 > order.jsonl
   stepwell export --status running,pending > production.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -139,7 +139,7 @@ is not there is made. A run that is not over is paused: where it came from it ma
 stepwell runs resume lets it go on here. Each run is there as a whole or not at all. An ID that is taken is refused; what stands before it in
 the file is imported. With --skip it is passed over, so that an import that was interrupted can be repeated.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell import order.jsonl --db copy.db
   stepwell export wrun_01JD3V --db app.db | stepwell import --db copy.db`,
 		Args: arguments(0, 1, "FILE or -"),

@@ -110,6 +110,7 @@ func TestGolden(t *testing.T) {
 		"workers":        {call{}, "workers"},
 		"workers-json":   {call{}, "workers --json"},
 		"help-doctor":    {call{}, "doctor --help"},
+		"help-exit":      {call{}, "help exit-codes"},
 	} {
 		for variable, value := range map[string]string{"STEPWELL_DB": path, "STEPWELL_SERVER": url} { // the same is printed of both
 			t.Run(name+" "+variable, func(t *testing.T) {

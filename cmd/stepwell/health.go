@@ -52,7 +52,7 @@ it pushes to. Without a URL it asks the server on
 this machine, ` + defaultServer + `, the one that --server or STEPWELL_SERVER names, or where STEPWELL_LISTEN says that it listens; with TLS, and for that certificate alone, where STEPWELL_TLS_CERT
 names one. The exit code is 0 where all are well.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell health
   stepwell health https://stepwell.internal --json
   stepwell health https://stepwell.internal:7373 --ca company.crt`,

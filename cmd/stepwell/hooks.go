@@ -19,7 +19,7 @@ func (c *cli) hooks() *cobra.Command {
 		Short: "List hooks, and send to them",
 		Long: `List hooks, and send to them. A hook is a point of a run that receives payloads from outside, under a token.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell hooks list --run RUN
   stepwell hooks send TOKEN '{"approved":true}'`,
 		Args:                       known,

@@ -24,7 +24,7 @@ func (c *cli) hooksList() *cobra.Command {
 		Long: `List active hooks, 1,000 at most, and no more behind 2 MiB of metadata: token, run, and the metadata that the code gave them; of a webhook
 its URL too. Whoever knows a token can send to its hook. With --json each hook is one line.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell hooks list
   stepwell hooks list --run wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell hooks list --token order-7 --json | jq -r .run`,

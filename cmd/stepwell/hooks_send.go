@@ -24,7 +24,7 @@ func (c *cli) hooksSend() *cobra.Command {
 order, until the run receives it. With a delivery ID it can be sent again safely: the same ID is delivered once,
 for at least 24 hours and the last 10,000 deliveries of the run; with another payload it is refused.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell hooks send order-7 '{"approved":true}'
   stepwell hooks send order-7 - < approval.json
   stepwell hooks send order-7 '"yes"' --delivery-id mail-4711`,

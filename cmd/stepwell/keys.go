@@ -23,7 +23,7 @@ func (c *cli) keys() *cobra.Command {
 		Use:   "keys",
 		Short: "Make encryption keys; see which ones runs still need",
 		Long: "Make keys with which the payloads of runs are encrypted, and see which ones runs still need. STEPWELL_ENCRYPTION_KEYS holds keys, or\n" +
-			"STEPWELL_ENCRYPTION_KEY_FILE names a file of them; docs/encryption.md has the rest.\n\n" + exitCodes,
+			"STEPWELL_ENCRYPTION_KEY_FILE names a file of them; docs/encryption.md has the rest.\n\n" + exitHelp,
 		Example:                    "  stepwell keys new 2026-11 > stepwell.keys\n  stepwell keys check --db sqlite:app.db",
 		Args:                       known,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -46,7 +46,7 @@ func (c *cli) keysNew() *cobra.Command {
 		Long: `Make a random key and write it to standard output, as ID:BASE64. It is kept nowhere else: put it where your secrets are. The ID is no secret; it is
 kept with each run that is encrypted with the key. Take the date, say.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell keys new 2026-11 > stepwell.keys
   (stepwell keys new 2027-05; cat stepwell.keys) > rotated.keys`,
 		Args: arguments(1, 1, "ID"),
@@ -85,7 +85,7 @@ func (c *cli) keysCheck() *cobra.Command {
 any more. It needs no key. Those that are here are held against what their IDs stand for in this database. Exit code 1: runs need a key that is not here, or one
 that is here is another than the one with its ID.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell keys check
   stepwell keys check --json | jq -r 'select(.live + .ended == 0) | .key'`,
 		Args: arguments(0, 0, "no arguments"),

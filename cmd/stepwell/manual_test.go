@@ -33,7 +33,7 @@ func manual(root *cobra.Command) string {
 			fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", nameOf(cmd), strings.ReplaceAll(nameOf(cmd), " ", "-"), strings.ReplaceAll(cmd.Short, "|", "\\|"))
 		}
 	}
-	b.WriteString("\n## Exit codes\n\nWhere a command says nothing else:\n\n```text\n" + exitCodes + "\n```\n\n## JSON\n\n" + jsonHelp + "\n")
+	b.WriteString("\n## Exit codes\n\nWhere a command says nothing else:\n\n```text\n" + exitHelp + "\n```\n\n## JSON\n\n" + jsonHelp + "\n")
 	for cmd := range commands(root) {
 		if inManual(cmd) {
 			section(&b, cmd)
@@ -54,7 +54,7 @@ func inManual(cmd *cobra.Command) bool {
 
 // section is the part about one command.
 func section(b *strings.Builder, cmd *cobra.Command) {
-	long := strings.TrimSpace(strings.ReplaceAll(cmd.Long, exitCodes, ""))
+	long := strings.TrimSpace(strings.ReplaceAll(cmd.Long, exitHelp, ""))
 	fmt.Fprintf(b, "\n## %s\n\n```text\n%s\n```\n\n", nameOf(cmd), cmd.UseLine())
 	text, codes, own := strings.Cut(long, "Exit codes:")
 	b.WriteString(indented(strings.TrimSpace(text)) + "\n")

@@ -30,7 +30,7 @@ One process at a time does it; others wait, and find nothing left.
 
 With --plan nothing is changed: the SQL is printed, each step a transaction that also notes that it was taken, for whoever runs it by hand.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell migrate --db postgres://owner@db.internal/app
   stepwell migrate --plan | psql postgres://owner@db.internal/app`,
 		Args: arguments(0, 0, "no arguments"),

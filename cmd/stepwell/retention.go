@@ -33,7 +33,7 @@ Config.MaxRetention or STEPWELL_MAX_RETENTION_DAYS, or a server, by --max-retent
 command alone raises it. Where it is to be higher, say so first where they are configured: each lowers it again when it begins. Runs that are there keep what
 they were started with. At a server it takes the scope admin to raise it.
 
-` + exitCodes,
+` + exitHelp,
 		Example: "  stepwell retention\n  stepwell retention 90d --db postgres://localhost/app",
 		Args:    arguments(0, 1, "no arguments, or a limit"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -52,7 +52,7 @@ and sends to their hooks. A worker may be running on the same database meanwhile
 
 ` + jsonHelp + `
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell demo
   stepwell runs list --db sqlite:app.db
   stepwell runs show wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
@@ -76,7 +76,7 @@ and sends to their hooks. A worker may be running on the same database meanwhile
 	root.PersistentFlags().StringVar(&c.remote, "server", "", "`URL` of a server, instead of a database: https://host (env STEPWELL_SERVER; its key is in STEPWELL_API_KEY)")
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.streams(), c.events(), c.bulk(), c.workflows(), c.export(), c.importRuns(), c.check(), c.migrate(), c.doctor(), c.workers())
-	root.AddCommand(c.keys(), retentionCommand(c), c.server(), c.dev(), c.health())
+	root.AddCommand(c.keys(), retentionCommand(c), c.server(), c.dev(), c.health(), exitTopic())
 	c.completeFlags(root)
 	return root
 }
@@ -86,7 +86,7 @@ func (c *cli) runs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "Start, list and show runs; signal, wake, pause, resume, cancel, retry, restart and fork them",
-		Long:  "Start, list and show runs; signal, wake, pause, resume, cancel, retry, restart and fork them.\n\n" + exitCodes,
+		Long:  "Start, list and show runs; signal, wake, pause, resume, cancel, retry, restart and fork them.\n\n" + exitHelp,
 		Example: `  stepwell runs start onboard-user '{"email":"a@b.c"}'
   stepwell runs list --status running
   stepwell runs show RUN

@@ -24,7 +24,7 @@ end as its code wanted before it reads the request: runs show says so then.
 With --force the run is over when the command returns, whatever it does: none of its code runs any more, not to clean up or to undo
 either. It is for runs whose code does not heed a cancel.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell runs cancel wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 --reason "ordered twice"
   stepwell runs cancel wrun_01JD3V --force`,
 		Args:              arguments(1, 1, "RUN"),

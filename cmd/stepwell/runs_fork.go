@@ -52,7 +52,7 @@ func (c *cli) runsFork() *cobra.Command {
 their deadlines. The event's number is in stepwell events RUN. The input, and results of steps, can be others than they were. RUN is not
 touched, whether it is over or not; while it is not, its hooks keep their tokens and the fork's have new ones.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell runs fork wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 --at 12
   stepwell runs fork wrun_01JD3V --at 12 --result 'charge={"id":"ch_7"}'
   stepwell runs fork wrun_01JD3V --at 2 --input '{"email":"a@b.c"}'`,
@@ -117,7 +117,7 @@ time, the new run has its whole timeout again. It is refused where that cannot b
 what can be done instead. The new run takes the place of RUN: who starts with its key, or waits for its result, gets the new one. Retrying again gives
 the same new run; where that failed too, it is that one which is retried. RUN stays as it is.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell runs retry wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell runs retry wrun_01JD3V --json | jq -r .run`,
 		Args:              arguments(1, 1, "RUN"),
@@ -142,7 +142,7 @@ func (c *cli) runsRestart() *cobra.Command {
 highest version of the workflow that a live worker has, unless told. RUN is not touched. With --in-place the new run takes the place of RUN, which is over
 and did not complete, as a retry does: who starts with its key, or waits for its result, gets the new one.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell runs restart wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell runs restart wrun_01JD3V --input '{"email":"a@b.c"}' --json | jq -r .run`,
 		Args:              arguments(1, 1, "RUN"),

@@ -38,7 +38,7 @@ which runs still need old code.
 Times are like 90s, 5m, 2h or 7d (so long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
 With --json each run is one line. A filter that finds little looks at some 50,000 runs and says how far it came; --cursor goes on there.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell runs list
   stepwell runs list --workflow onboard-user --status running,pending
   stepwell runs list --input customer.id=42 --attr city=Ulm

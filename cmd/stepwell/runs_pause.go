@@ -12,7 +12,7 @@ func (c *cli) runsPause() *cobra.Command {
 		Long: `Stop a run until it is resumed: no worker takes it, nothing is delivered to it, and no timer of it fires. Steps that run may end; their
 results are kept for later. Pausing again is the same pause; a cancel ends it.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell runs pause wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 --reason "bank is closed"
   stepwell runs pause wrun_01JD3V`,
 		Args:              arguments(1, 1, "RUN"),

@@ -11,7 +11,7 @@ func (c *cli) runsResume() *cobra.Command {
 		Long: `Let a paused run go on. What came and fell due meanwhile follows, in the order of its times. Resuming a run that is not paused changes
 nothing, unless it is blocked: then it is tried again at once.
 
-` + exitCodes,
+` + exitHelp,
 		Example:           `  stepwell runs resume wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,

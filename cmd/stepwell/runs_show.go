@@ -17,7 +17,7 @@ func (c *cli) runsShow() *cobra.Command {
 Long payloads and long journals are folded; --full shows them whole.
 With --json it is one object: run (its row), why, and journal (its steps and waits).
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell runs show wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell runs show wrun_01JD3V --full
   stepwell runs show wrun_01JD3V --json | jq .why.text`,

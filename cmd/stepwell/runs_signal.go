@@ -30,7 +30,7 @@ func (c *cli) runsSignal() *cobra.Command {
 it, so it may be sent before the run waits. With a delivery ID it can be sent again safely: the same ID is delivered once,
 for at least 24 hours and the last 10,000 deliveries of the run; with another payload it is refused.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell runs signal wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 verify '{"userId":"42"}'
   stepwell runs signal wrun_01JD3V approve - < approval.json
   stepwell runs signal wrun_01JD3V paid '"invoice-7"' --delivery-id bank-4711`,

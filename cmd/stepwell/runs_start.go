@@ -47,7 +47,7 @@ func (c *cli) runsStart() *cobra.Command {
 accepted: the run waits for one. With an idempotency key it can be started again safely: it is the same run, also with that run's ID. With
 --wait it is as stepwell runs result behind it.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell runs start onboard-user '{"email":"a@b.c"}' --key user-42
   stepwell runs start order - --delay 2h --attr city=Ulm < order.json
   stepwell runs start report --wait`,
@@ -190,7 +190,7 @@ func (c *cli) runsResult() *cobra.Command {
 retried, or restarted in place, it is the result of the newest run in its place; with --exactly it is its own. With --patience it waits so long at most:
 exit code 5.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell runs result wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell runs result wrun_01JD3V --patience 30s | jq .userId`,
 		Args:              arguments(1, 1, "RUN"),

@@ -56,7 +56,7 @@ func (c *cli) runsWake() *cobra.Command {
 		Long: `End the retry delays and sleeps of a run now, and say how many there were. Waits for events, hooks and other runs are not touched. A blocked
 run is tried again at once, also one whose log cannot be read. The request is durable when the command returns; a worker carries it out.
 
-` + wakeHelp + "\n\n" + exitCodes,
+` + wakeHelp + "\n\n" + exitHelp,
 		Example: `  stepwell runs wake wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell runs wake wrun_01JD3V --retries`,
 		Args:              arguments(1, 1, "RUN"),

@@ -31,7 +31,7 @@ func (c *cli) server() *cobra.Command {
 Each setting is a flag, and the environment variable behind it. Without API keys it listens on the loopback alone, and everybody on this
 machine may do everything. GET /metrics is for Prometheus, and spans go where the OTEL_* variables say: docs/telemetry.md.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell server --db sqlite:app.db
   STEPWELL_API_KEY=operator:ci:$(openssl rand -hex 24) stepwell server --db postgres://app@db.internal/app --listen :7373`,
 		Args: arguments(0, 0, "no arguments"),

@@ -19,7 +19,7 @@ func (c *cli) streams() *cobra.Command {
 		Short: "List the streams of a run, and follow one",
 		Long: `List the streams of a run, and follow one. A stream is what a run says while it goes on: its steps write chunks to it, each with a number.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell streams list RUN
   stepwell streams tail RUN tokens`,
 		Args:                       known,
@@ -36,7 +36,7 @@ func (c *cli) streamsList() *cobra.Command {
 		Short: "List the streams of a run",
 		Long: `List the streams of a run: name, number of the next chunk, and whether it is closed. With --json each stream is one line.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell streams list wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell streams list wrun_01JD3V --json | jq -r .name`,
 		Args:              arguments(1, 1, "RUN"),

@@ -26,7 +26,7 @@ written may become void: that is said on stderr, and so is what is gone with seg
 
 With --json each chunk is one line, with its number: --from that number + 1 goes on behind it, and nothing is missed and nothing comes twice.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell streams tail wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 tokens
   stepwell streams tail wrun_01JD3V tokens --from 120 --json | jq .value`,
 		Args:              arguments(2, 2, "RUN NAME"),

@@ -38,7 +38,7 @@ registered steps they can run. One that is lost has not been heard of; what it h
 in stepwell runs show.
 With --json each worker is one line.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell workers
   stepwell workers --json | jq -r 'select(.lost | not) | .build' | sort -u`,
 		Args: arguments(0, 0, "no arguments"),

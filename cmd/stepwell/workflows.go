@@ -26,7 +26,7 @@ func (c *cli) workflows() *cobra.Command {
 		Short: "Count the runs of each workflow",
 		Long: `Count the runs of each workflow that are kept, by status; blocked and paused ones are among the pending and running.
 
-` + exitCodes,
+` + exitHelp,
 		Example: `  stepwell workflows
   stepwell workflows --json | jq -r 'select(.blocked > 0).name'`,
 		Args: arguments(0, 0, "no arguments"),
