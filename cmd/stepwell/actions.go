@@ -32,7 +32,7 @@ func (a *proposal) pipe(what, line, other, note string) {
 	if note != "" {
 		note = "# " + note
 	}
-	a.t.add(cell{text: what, tone: dim}, cell{text: a.command(line) + other}, cell{text: note, tone: dim})
+	a.t.add(cell{text: what, tone: dim}, cell{text: a.command(line) + other, whole: true}, cell{text: note, tone: dim})
 }
 
 // actions are command lines that can be pasted.
@@ -40,7 +40,7 @@ func (p *picture) actions(to io.Writer) {
 	if p.command == nil {
 		return
 	}
-	a := &proposal{t: &table{indent: "  ", gap: "  "}, command: p.command}
+	a := &proposal{t: &table{indent: "  ", gap: "  ", wrap: true, lead: "# "}, command: p.command}
 	run := p.story.Run.ID
 	if p.story.Run.Status.Terminal() {
 		p.again(a, run)

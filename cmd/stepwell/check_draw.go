@@ -65,7 +65,7 @@ func (v *verdict) drawWrong(is *check.Report) {
 		line += fmt.Sprintf("   event %d of %d", is.Seq, is.Events)
 	}
 	fmt.Fprintln(v.c.stdout, line)
-	t := &table{indent: "  ", gap: "  "}
+	t := &table{indent: "  ", gap: "  ", wrap: true}
 	switch is.Check {
 	case check.Diverged:
 		log := cell{text: human.Visible(is.Expected)}

@@ -58,7 +58,7 @@ func (c *cli) examine(ctx context.Context, db *database, q reading) error {
 			bads++
 		}
 		if !c.json {
-			t := &table{gap: "  ", least: c.findingWidths()}
+			t := &table{gap: "  ", least: c.findingWidths(), wrap: true}
 			c.addFinding(t, &f)
 			t.write(c.stdout, c.style())
 		} else if err := enc.Encode(f); err != nil && failed == nil {

@@ -44,6 +44,9 @@ func TestGolden(t *testing.T) {
 	url := serveFile(t, path, server.Options{})
 	terminal := call{terminal: true, env: map[string]string{}}
 	noColour := call{terminal: true, env: map[string]string{"NO_COLOR": "1"}}
+	columns := func(n string) call {
+		return call{terminal: true, env: map[string]string{"NO_COLOR": "1", "COLUMNS": n}}
+	}
 	for name, test := range map[string]struct {
 		call call
 		args string
@@ -51,6 +54,14 @@ func TestGolden(t *testing.T) {
 		"list":           {call{}, "runs list"},
 		"list-terminal":  {terminal, "runs list"},
 		"list-filtered":  {call{}, "runs list --workflow order --status running --limit 2"},
+		"list-80":        {columns("80"), "runs list"},
+		"list-120":       {columns("120"), "runs list"},
+		"list-piped":     {call{env: map[string]string{"COLUMNS": "80"}}, "runs list --status blocked"},
+		"show-80":        {columns("80"), "runs show " + blockedRun},
+		"show-120":       {columns("120"), "runs show " + blockedRun},
+		"retrying-80":    {columns("80"), "runs show " + retryingRun},
+		"workers-40":     {columns("40"), "workers"},
+		"hooks-80":       {columns("80"), "hooks list"},
 		"list-json":      {call{}, "runs list --status failed --json"},
 		"list-searched":  {call{}, "runs list --search order --status sleeping,waiting,retrying --roots"},
 		"list-stopped":   {call{}, "runs list --status blocked,paused"},

@@ -142,7 +142,7 @@ func (c *cli) checkKeys(ctx context.Context, db *database, most int) error {
 	if err != nil {
 		return err
 	}
-	t := &table{gap: "  "}
+	t := &table{gap: "  ", wrap: true}
 	t.add(cell{text: "KEY", tone: dim}, cell{text: "LIVE", tone: dim, right: true}, cell{text: "ENDED", tone: dim, right: true}, cell{text: "", tone: dim})
 	wrong, err := db.ring.Wrong(ctx, db.world)
 	if err != nil {

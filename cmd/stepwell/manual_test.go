@@ -19,7 +19,7 @@ const manualHead = `# The command line
 
 The command looks at the runs in a database and acts on them; [Operating it](operating.md) says what to do when. Each command's --help has the
 same text as this page. The command completion writes a script for a shell, which completes commands, flags, the IDs of runs, tokens of hooks,
-and names of workflows.
+and names of workflows. On a terminal tables fit its width, or COLUMNS: what is last is cut or wrapped. In pipes and files nothing is cut.
 
 `
 

@@ -95,7 +95,9 @@ func (p *picture) why(to io.Writer) {
 	default:
 		t = warm
 	}
-	fmt.Fprintln(to, p.style.paint(t, w.String()))
+	for _, line := range p.style.wrapped(w.String()) {
+		fmt.Fprintln(to, p.style.paint(t, line))
+	}
 	if w.Block != nil {
 		_, details, _ := strings.Cut(w.Block.Message, "\n")
 		for line := range strings.Lines(details) {
@@ -107,7 +109,7 @@ func (p *picture) why(to io.Writer) {
 // facts are input and output, when it began, and what it cost.
 func (p *picture) facts(to io.Writer) {
 	r, j := &p.story.Run, p.story.Journal
-	t := &table{gap: "  "}
+	t := &table{gap: "  ", wrap: true}
 	fact := func(name, text string) { t.add(cell{text: name, tone: dim}, cell{text: text}) }
 	began := "created"
 	at := r.CreatedAt

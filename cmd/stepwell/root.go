@@ -50,6 +50,8 @@ func (c *cli) root() *cobra.Command {
 This command starts runs, looks at those in a database and says why one does not move; it signals, wakes, pauses, resumes and cancels them,
 and sends to their hooks. A worker may be running on the same database meanwhile.
 
+On a terminal tables fit its width, or COLUMNS: what is last is cut or wrapped. In pipes and files nothing is cut.
+
 ` + jsonHelp + `
 
 ` + exitHelp,

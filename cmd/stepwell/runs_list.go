@@ -227,7 +227,7 @@ func (c *cli) listTable(runs []listed, now time.Time) {
 	if len(runs) == 0 {
 		return
 	}
-	t := &table{gap: "  "}
+	t := &table{gap: "  ", spare: []int{5, 4}} // priority, then takes
 	t.add(cell{text: "RUN", tone: dim}, cell{text: "WORKFLOW", tone: dim}, cell{text: "STATUS", tone: dim}, cell{text: "AGE", tone: dim, right: true},
 		cell{text: "TAKES", tone: dim, right: true}, cell{text: "PRIO", tone: dim, right: true}, cell{text: "KEY", tone: dim}, cell{text: "WHAT IT WAITS FOR", tone: dim})
 	for _, r := range runs {
@@ -236,7 +236,7 @@ func (c *cli) listTable(runs []listed, now time.Time) {
 			name += " v" + strconv.Itoa(r.Version)
 		}
 		t.add(cell{text: r.ID}, cell{text: name}, statusCell(&r), cell{text: human.Age(now.Sub(r.CreatedAt)), right: true},
-			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: human.Cut(r.Key, 40)},
+			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: c.style().short(r.Key, 40)},
 			cell{text: listReason(&r)})
 	}
 	t.write(c.stdout, c.style())
@@ -256,13 +256,18 @@ func statusCell(r *listed) cell {
 	return out
 }
 
-// listReason is short where the run is over: nothing, or what it failed of.
+// listReason begins with the cause, as what is behind it may be cut; how the run stands is a column of its own. It is short where the run is over: nothing,
+// or what it failed of.
 func listReason(r *listed) string {
 	switch {
+	case r.Damage == "" && r.Why.Kind == stepwell.WhyBlocked && r.Why.Block != nil:
+		stands, cause, _ := strings.Cut(human.Line(r.Why.String()), ": ")
+		code := r.Why.Block.Code
+		return code + ": " + cause + ";" + strings.TrimPrefix(stands, "blocked ("+code+")")
 	case r.Why.Kind != stepwell.WhyOver, r.Damage != "":
-		return human.Cut(r.Why.String(), 120)
+		return human.Line(r.Why.String())
 	case r.Why.Error != nil:
-		return human.Cut(r.Why.Error.Message, 80)
+		return human.Line(r.Why.Error.Message)
 	}
 	return ""
 }

@@ -9,6 +9,8 @@ import (
 	"os/user"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -23,6 +25,7 @@ type shell struct {
 	zone     *time.Location
 	who      string // who asks, as the log keeps it
 	terminal bool   // stdout is one
+	width    int    // of that, in columns; 0: it does not say
 	watched  bool   // stderr is one: somebody waits
 }
 
@@ -35,7 +38,12 @@ func (s *shell) encoder() *json.Encoder {
 
 // process is the shell of this process.
 func process() *shell {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil { // it is none
+		width = 0
+	}
 	return &shell{
+		width: width,
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: world.Now, zone: time.Local, who: whoAmI(),
 		terminal: isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb", watched: isTerminal(os.Stderr),
 	}

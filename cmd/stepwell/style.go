@@ -1,28 +1,46 @@
 package main
 
-// This file holds colours and symbols, which only terminals get, and tables.
+// This file holds colours and symbols, which only terminals get, and how wide a terminal is.
 
 import (
-	"fmt"
-	"io"
-	"slices"
-	"strings"
-	"unicode/utf8"
+	"strconv"
 
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/terminal"
 )
 
 // style says how to mark text. The zero value marks nothing and writes words instead of symbols.
 type style struct {
 	symbols bool
 	colours bool
+	columns int // of the terminal; 0: nothing is cut
 }
 
 func (c *cli) style() style {
 	if c.json {
 		return style{}
 	}
-	return style{symbols: c.terminal, colours: c.terminal && c.getenv("NO_COLOR") == ""}
+	return style{symbols: c.terminal, colours: c.terminal && c.getenv("NO_COLOR") == "", columns: columns(c.shell)}
+}
+
+// columns is how wide the terminal is, COLUMNS before what it says itself; 0: it is none, or does not say.
+func columns(sh *shell) int {
+	if !sh.terminal {
+		return 0
+	}
+	if n, err := strconv.Atoi(sh.getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	return sh.width
+}
+
+// wrapped is a sentence in lines as wide as the terminal.
+func (s style) wrapped(text string) []string {
+	text = human.Visible(text)
+	if s.columns <= 0 {
+		return []string{text}
+	}
+	return terminal.Wrap(text, s.columns)
 }
 
 // tone is what a text is about.
@@ -54,55 +72,10 @@ func (s style) mark(symbol, word string) string {
 	return word
 }
 
-// cell is one place in a table.
-type cell struct {
-	text  string
-	tone  tone
-	right bool // flush right
-}
-
-// table lines up rows of cells, and shows what a terminal would obey as text.
-type table struct {
-	indent string
-	gap    string
-	least  []int // widths of columns, at least
-	rows   [][]cell
-}
-
-func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
-
-func (t *table) write(to io.Writer, s style) {
-	widths := slices.Clone(t.least)
-	for _, row := range t.rows {
-		for i := range row {
-			c := &row[i]
-			c.text = human.Visible(c.text)
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
-		}
+// short is a text on one line, which is cut where the width of a terminal is known, and nowhere else.
+func (s style) short(text string, columns int) string {
+	if text = human.Line(text); s.columns > 0 {
+		return terminal.Clip(text, columns)
 	}
-	for _, row := range t.rows {
-		last := len(row) - 1
-		for last > 0 && row[last].text == "" {
-			last--
-		}
-		var line strings.Builder
-		for i, c := range row[:last+1] {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text))
-			switch {
-			case c.right:
-				line.WriteString(pad + s.paint(c.tone, c.text))
-			case i == last:
-				line.WriteString(s.paint(c.tone, c.text))
-			default:
-				line.WriteString(s.paint(c.tone, c.text) + pad)
-			}
-			if i < last {
-				line.WriteString(t.gap)
-			}
-		}
-		fmt.Fprintln(to, t.indent+line.String())
-	}
+	return text
 }

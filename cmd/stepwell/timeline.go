@@ -19,7 +19,7 @@ func (p *picture) timeline(to io.Writer) {
 	if !p.full && len(entries) > firstEntries+lastEntries+1 {
 		skip, from = len(entries)-firstEntries-lastEntries, firstEntries
 	}
-	t := &table{indent: "  ", gap: "  "}
+	t := &table{indent: "  ", gap: "  ", wrap: true}
 	for i, en := range entries {
 		switch {
 		case i == from:

@@ -55,7 +55,7 @@ func (c *cli) listWorkers(ctx context.Context, db *database) error {
 	if err != nil {
 		return err
 	}
-	t := &table{gap: "  "}
+	t := &table{gap: "  ", wrap: true}
 	t.add(cell{text: "WORKER", tone: dim}, cell{text: "BUILD", tone: dim}, cell{text: "FOR", tone: dim, right: true}, cell{text: "RUNS", tone: dim, right: true},
 		cell{text: "TASKS", tone: dim, right: true}, cell{text: "WORKFLOWS AND STEPS", tone: dim})
 	for i := range stats.Workers {
@@ -107,5 +107,5 @@ func can(w *employed) string {
 	if len(w.Steps) > 0 {
 		has = append(has, "steps "+strings.Join(w.Steps, ", "))
 	}
-	return human.Cut(strings.Join(has, ", "), 300)
+	return human.Visible(strings.Join(has, ", "))
 }

@@ -10,7 +10,7 @@ import (
 // Fold is a text, such as a payload, on one line of at most width characters. What is left out is told by its size: `{"items":[1,2… (3.2 kB)`.
 // Characters that a terminal would act on are shown as they are written in Go.
 func Fold(text string, width int) string {
-	line := oneLine(text)
+	line := Line(text)
 	if utf8.RuneCountInString(line) <= width {
 		return line
 	}
@@ -21,14 +21,15 @@ func Fold(text string, width int) string {
 
 // Cut is a text, such as a sentence, on one line of at most width characters.
 func Cut(text string, width int) string {
-	line := oneLine(text)
+	line := Line(text)
 	if utf8.RuneCountInString(line) <= width {
 		return line
 	}
 	return string([]rune(line)[:max(width-1, 0)]) + "…"
 }
 
-func oneLine(text string) string { return Visible(strings.Join(strings.Fields(text), " ")) }
+// Line is a text on one line.
+func Line(text string) string { return Visible(strings.Join(strings.Fields(text), " ")) }
 
 // Visible replaces what is not printable, so that a payload cannot steer a terminal.
 func Visible(s string) string {

@@ -57,6 +57,7 @@ var layers = []layer{
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
+	{"internal/terminal/...", nil},
 	{"internal/timeline/...", []string{"world", "internal/human"}},
 	{"internal/tools/children", []string{"", "world/sqlite"}},                            // a program of scale tests
 	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},     // fills a database to time lists
@@ -65,7 +66,7 @@ var layers = []layer{
 	{"telemetry/...", []string{"", "world", "internal/logs"}},
 	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit"}},
 	{"server/...", []string{"", "world", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/operate", "internal/timeline"}},
-	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/timeline"}},
+	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/terminal", "internal/timeline"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest", "examples/..."}},
 }
