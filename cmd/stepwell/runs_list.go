@@ -27,7 +27,7 @@ type listed struct {
 
 func (c *cli) runsList() *cobra.Command {
 	var flags filterFlags
-	limit, cursor := 20, ""
+	limit, cursor, watch := 20, "", false
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest first",
@@ -43,6 +43,7 @@ With --json each run is one line. A filter that finds little looks at some 50,00
   stepwell runs list --workflow onboard-user --status running,pending
   stepwell runs list --input customer.id=42 --attr city=Ulm
   stepwell runs list --key order-4711
+  stepwell runs list --status blocked,retrying --watch
   stepwell runs list --search city=Ulm --status blocked,sleeping
   stepwell runs list --workflow order --version 1 --status pending,running --roots
   stepwell runs list --origin wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
@@ -56,12 +57,23 @@ With --json each run is one line. A filter that finds little looks at some 50,00
 			if limit < 1 {
 				return usagef("give a number from 1", "--limit %d", limit)
 			}
-			return c.with(cmd.Context(), func(db *database) error { return c.list(cmd.Context(), db, f, cursor, limit) })
+			if watch {
+				if err := c.mayWatch(); err != nil {
+					return err
+				}
+			}
+			return c.with(cmd.Context(), func(db *database) error {
+				if watch {
+					return c.watch(cmd.Context(), func(c *cli) error { return c.list(cmd.Context(), db, f, cursor, limit) })
+				}
+				return c.list(cmd.Context(), db, f, cursor, limit)
+			})
 		},
 	}
 	fl := cmd.Flags()
 	flags.add(cmd)
 	fl.IntVar(&limit, "limit", limit, "at most this `many` runs")
+	fl.BoolVar(&watch, "watch", false, "list again every 2 s, over what is shown, until it is interrupted")
 	fl.StringVar(&cursor, "cursor", "", "go on behind this `cursor`, where a list stopped looking")
 	c.jsonFlag(cmd, "write one JSON object a run")
 	return cmd

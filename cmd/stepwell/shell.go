@@ -25,8 +25,9 @@ type shell struct {
 	zone     *time.Location
 	who      string // who asks, as the log keeps it
 	terminal bool   // stdout is one
-	width    int    // of that, in columns; 0: it does not say
 	watched  bool   // stderr is one: somebody waits
+
+	ask func() (columns, rows int) // the terminal for its size; nil: there is none
 }
 
 // encoder writes JSON to stdout, as it is in the log: <, > and & are not escaped.
@@ -38,12 +39,8 @@ func (s *shell) encoder() *json.Encoder {
 
 // process is the shell of this process.
 func process() *shell {
-	width, _, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil { // it is none
-		width = 0
-	}
 	return &shell{
-		width: width,
+		ask:   terminalSize,
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: world.Now, zone: time.Local, who: whoAmI(),
 		terminal: isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb", watched: isTerminal(os.Stderr),
 	}
@@ -60,4 +57,20 @@ func whoAmI() string {
 		return u.Username + "@" + host
 	}
 	return "stepwell@" + host
+}
+
+// size is that of the terminal, which may have changed; 0: it does not say.
+func (s *shell) size() (columns, rows int) {
+	if s.ask == nil {
+		return 0, 0
+	}
+	return s.ask()
+}
+
+func terminalSize() (columns, rows int) {
+	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil { // it is none
+		return 0, 0
+	}
+	return columns, rows
 }

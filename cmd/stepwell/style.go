@@ -31,7 +31,8 @@ func columns(sh *shell) int {
 	if n, err := strconv.Atoi(sh.getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	return sh.width
+	n, _ := sh.size()
+	return n
 }
 
 // wrapped is a sentence in lines as wide as the terminal.

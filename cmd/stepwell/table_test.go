@@ -50,7 +50,7 @@ func TestColumns(t *testing.T) {
 		env      string
 		want     int
 	}{{true, 100, "", 100}, {true, 100, "80", 80}, {true, 100, "wide", 100}, {true, 0, "", 0}, {false, 100, "80", 0}} {
-		sh := &shell{terminal: test.terminal, width: test.width, getenv: func(string) string { return test.env }}
+		sh := &shell{terminal: test.terminal, ask: func() (int, int) { return test.width, 0 }, getenv: func(string) string { return test.env }}
 		if got := columns(sh); got != test.want {
 			t.Errorf("%+v: got %d", test, got)
 		}
