@@ -27,7 +27,7 @@ type listed struct {
 
 func (c *cli) runsList() *cobra.Command {
 	var flags filterFlags
-	limit, cursor, watch := 20, "", false
+	limit, cursor, again := 20, "", false
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest first",
@@ -57,14 +57,14 @@ With --json each run is one line. A filter that finds little looks at some 50,00
 			if limit < 1 {
 				return usagef("give a number from 1", "--limit %d", limit)
 			}
-			if watch {
-				if err := c.mayWatch(); err != nil {
+			if again {
+				if err := mayWatch(c); err != nil {
 					return err
 				}
 			}
 			return c.with(cmd.Context(), func(db *database) error {
-				if watch {
-					return c.watch(cmd.Context(), func(c *cli) error { return c.list(cmd.Context(), db, f, cursor, limit) })
+				if again {
+					return watch(cmd.Context(), c, func(c *cli) error { return c.list(cmd.Context(), db, f, cursor, limit) })
 				}
 				return c.list(cmd.Context(), db, f, cursor, limit)
 			})
@@ -73,7 +73,7 @@ With --json each run is one line. A filter that finds little looks at some 50,00
 	fl := cmd.Flags()
 	flags.add(cmd)
 	fl.IntVar(&limit, "limit", limit, "at most this `many` runs")
-	fl.BoolVar(&watch, "watch", false, "list again every 2 s, over what is shown, until it is interrupted")
+	fl.BoolVar(&again, "watch", false, "list again every 2 s, over what is shown, until it is interrupted")
 	fl.StringVar(&cursor, "cursor", "", "go on behind this `cursor`, where a list stopped looking")
 	c.jsonFlag(cmd, "write one JSON object a run")
 	return cmd

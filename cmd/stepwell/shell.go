@@ -59,12 +59,12 @@ func whoAmI() string {
 	return "stepwell@" + host
 }
 
-// size is that of the terminal, which may have changed; 0: it does not say.
-func (s *shell) size() (columns, rows int) {
-	if s.ask == nil {
+// sizeOf is that of the terminal, which may have changed; 0: it does not say.
+func sizeOf(sh *shell) (columns, rows int) {
+	if sh.ask == nil {
 		return 0, 0
 	}
-	return s.ask()
+	return sh.ask()
 }
 
 func terminalSize() (columns, rows int) {

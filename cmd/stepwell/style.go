@@ -31,7 +31,7 @@ func columns(sh *shell) int {
 	if n, err := strconv.Atoi(sh.getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	n, _ := sh.size()
+	n, _ := sizeOf(sh)
 	return n
 }
 

@@ -16,7 +16,7 @@ import (
 const watchPause = 2 * time.Second
 
 // mayWatch refuses to draw where nothing can be drawn anew.
-func (c *cli) mayWatch() error {
+func mayWatch(c *cli) error {
 	if !c.terminal || c.json {
 		return usagef("list again in a loop, or follow one run:  "+c.command("runs tail RUN --json"), "--watch draws on a terminal, and writes no JSON")
 	}
@@ -25,7 +25,7 @@ func (c *cli) mayWatch() error {
 
 // watch shows what look writes, again and again until ctx ends. Nothing scrolls: lines that the terminal has no room for are left out. Only the first look may fail:
 // later the trouble is shown, as it may pass.
-func (c *cli) watch(ctx context.Context, look func(c *cli) error) error {
+func watch(ctx context.Context, c *cli, look func(c *cli) error) error {
 	fmt.Fprint(c.stdout, "\x1b[2J")
 	for first := true; ; first = false {
 		var seen bytes.Buffer
@@ -38,7 +38,7 @@ func (c *cli) watch(ctx context.Context, look func(c *cli) error) error {
 		} else if err != nil {
 			fmt.Fprintln(&seen, human.VisibleLines(err.Error()))
 		}
-		c.draw(fmt.Sprintf("%s, again every %s: Ctrl-C ends it\n\n", c.now().In(c.zone).Format(time.TimeOnly), watchPause) + seen.String())
+		draw(c.shell, fmt.Sprintf("%s, again every %s: Ctrl-C ends it\n\n", c.now().In(c.zone).Format(time.TimeOnly), watchPause) + seen.String())
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -48,10 +48,10 @@ func (c *cli) watch(ctx context.Context, look func(c *cli) error) error {
 }
 
 // draw writes text over what the terminal shows.
-func (c *cli) draw(text string) {
+func draw(sh *shell, text string) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if _, rows := c.size(); rows > 1 && len(lines) >= rows {
+	if _, rows := sizeOf(sh); rows > 1 && len(lines) >= rows {
 		lines = append(lines[:rows-2], fmt.Sprintf("and %d lines more", len(lines)-rows+2))
 	}
-	fmt.Fprint(c.stdout, "\x1b[H"+strings.Join(lines, "\x1b[K\n")+"\x1b[K\n\x1b[J")
+	fmt.Fprint(sh.stdout, "\x1b[H"+strings.Join(lines, "\x1b[K\n")+"\x1b[K\n\x1b[J")
 }

@@ -24,7 +24,7 @@ func TestWatch(t *testing.T) {
 			ask: func() (columns, rows int) { return 80, 6 },
 		}
 		looks := 0
-		err := (&cli{shell: sh}).watch(ctx, func(c *cli) error {
+		err := watch(ctx, &cli{shell: sh}, func(c *cli) error {
 			switch looks++; looks {
 			case 2:
 				return errors.New("the database is away")
@@ -58,7 +58,7 @@ func TestWatch(t *testing.T) {
 func TestWatchFailsAtOnce(t *testing.T) {
 	want := errors.New("no such database")
 	c := &cli{shell: &shell{stdout: &bytes.Buffer{}, getenv: func(string) string { return "" }, terminal: true}}
-	if err := c.watch(t.Context(), func(*cli) error { return want }); !errors.Is(err, want) {
+	if err := watch(t.Context(), c, func(*cli) error { return want }); !errors.Is(err, want) {
 		t.Errorf("got %v, want %v", err, want)
 	}
 }
