@@ -170,7 +170,7 @@ func (s *simulation) crash(wk *simWorker) {
 
 // evict ends the lease of a worker behind its back.
 func (s *simulation) evict(wk *simWorker) {
-	if err := wk.w.Evict(context.Background()); err != nil {
+	if err := wk.w.Evict(context.Background()); err != nil && !errors.Is(err, world.ErrClosed) { // its process has ended meanwhile
 		s.problem("evict: %v", err)
 	}
 }
