@@ -132,11 +132,11 @@ type ListFilter struct {
 	Since    time.Time      // created at or after
 	Until    time.Time      // created before
 
-	// Search is what a person knows of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the
+	// Search is what a person knows of a run: its ID, its idempotency key as Key has it, its workflow, an attribute as name=value, or the beginning of its ID; the
 	// first of them that fits any run. "": all.
 	Search string
 
-	Key     string // only the run of each workflow that has this idempotency key
+	Key     string // only the run of each workflow that has this idempotency key, and the newest in its place: see [App.Newest]
 	Prefix  string // only runs whose ID begins so
 	Version int    // only runs of this version; 0: all
 	Roots   bool   // no children
@@ -235,7 +235,7 @@ func (a *App) Page(ctx context.Context, f ListFilter, cursor string, limit int) 
 		return out, fmt.Errorf("list runs: %w", err)
 	}
 	q.Cursor, q.Limit = cursor, limit
-	page, err := pageOf(ctx, a.world, &f, q)
+	page, err := readPage(ctx, a, &f, q)
 	if err != nil {
 		return out, fmt.Errorf("list runs: %w", err)
 	}
@@ -260,7 +260,7 @@ func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] 
 			return
 		}
 		for {
-			page, err := pageOf(ctx, a.world, &f, q)
+			page, err := readPage(ctx, a, &f, q)
 			if err != nil {
 				yield(RunInfo{}, fmt.Errorf("list runs: %w", err))
 				return

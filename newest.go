@@ -4,7 +4,9 @@ package stepwell
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -36,3 +38,41 @@ func successor(ctx context.Context, a *App, run string) (RunInfo, error) {
 	}
 	return RunInfo{}, nil
 }
+
+// readPage reads a page of a list. Who asks by a key gets the newest runs in the place of those that have it besides, if the rest of the filter fits them.
+func readPage(ctx context.Context, a *App, f *ListFilter, q world.RunQuery) (world.RunPage, error) {
+	page, err := pageOf(ctx, a.world, f, q)
+	if err != nil || q.Key == "" || q.Cursor != "" {
+		return page, err
+	}
+	keyed, err := a.world.Runs(ctx, world.RunQuery{Workflow: q.Workflow, Key: q.Key, Limit: mostHeirs})
+	if err != nil {
+		return page, err
+	}
+	var heirs []world.Run
+	for _, r := range keyed.Runs {
+		newest, err := a.Newest(ctx, r.ID)
+		switch {
+		case errors.Is(err, ErrNotFound), err == nil && newest.ID == r.ID: // swept meanwhile, or in its own place
+			continue
+		case err != nil:
+			return page, err
+		}
+		own := q
+		own.Workflow, own.Key = newest.Workflow, newest.Key
+		heir, err := pageOf(ctx, a.world, f, own)
+		if err != nil {
+			return page, err
+		}
+		heirs = append(heirs, heir.Runs...)
+	}
+	page.Runs = append(heirs, page.Runs...)
+	slices.SortStableFunc(page.Runs, func(a, b world.Run) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	if q.Limit > 0 && len(page.Runs) > q.Limit {
+		page.Runs = page.Runs[:q.Limit]
+	}
+	return page, nil
+}
+
+// mostHeirs is of how many runs with a key, one of each workflow, the newest in their places are looked for.
+const mostHeirs = 100

@@ -23,7 +23,7 @@ func runRoutes() []route {
 		{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or so long ago."},
 		{name: "until", schema: "Moment", about: "Only runs created before this time."},
 		{name: "search", schema: "Text", about: "What a person knows of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that fits any run."},
-		{name: "key", schema: "Text", about: "Only runs with this idempotency key: one of each workflow."},
+		{name: "key", schema: "Text", about: "Only runs with this idempotency key, one of each workflow, and the newest in its place where it did not complete and was retried."},
 		{name: "prefix", schema: "Text", about: "Only runs whose ID begins so."},
 		{name: "version", schema: "Version", about: "Only runs of this version."},
 		{name: "patch", schema: "Text", about: "Only runs that recorded this patch, and so take its new way. Their logs are read: at most 100 for a page."},

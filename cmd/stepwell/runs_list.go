@@ -105,7 +105,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	wordFlag(cmd, &f.since, "since", "only runs created at this `time` or later")
 	wordFlag(cmd, &f.until, "until", "only runs created before this `time`")
 	fl.StringVar(&f.search, "search", "", "only runs that fit what is known, `TEXT`: an ID, a key, a workflow, NAME=VALUE of an attribute, or the beginning of an ID")
-	fl.StringVar(&f.key, "key", "", "only runs with this idempotency `key`")
+	fl.StringVar(&f.key, "key", "", "only runs with this idempotency `key`, and the newest in their place")
 	fl.StringVar(&f.prefix, "prefix", "", "only runs whose `ID` begins so")
 	fl.IntVar(&f.version, "version", 0, "only runs of this `version`")
 	fl.StringVar(&f.patch, "patch", "", "only runs that recorded the patch with this `ID`, and take its new way")
