@@ -238,7 +238,7 @@ func (s *Server) manual(w http.ResponseWriter, r *request, door *webhook.Door, r
 	case r.Context().Err() != nil:
 		return r.Context().Err() // nobody is there to be told
 	case errors.Is(err, world.ErrTerminal):
-		return answer(w, http.StatusAccepted, webhookAccepted{true, "the run is over, and has not answered"})
+		return answer(w, http.StatusAccepted, webhookAccepted{true, "the run is over, and has no answer: it gave none, or what it gave was trimmed"})
 	case !late:
 		s.log.Warn("the answer to a webhook cannot be read", "run", door.Run, "err", err)
 	}

@@ -142,7 +142,7 @@ func (x *examination) readWorkers(ctx context.Context, each func(alive, lost int
 		}
 		each(alive, lost, name, time.Duration(skew))
 		return nil
-	}, idleGrace.Microseconds())
+	})
 }
 
 func (x *examination) oldMail(ctx context.Context) (f world.Finding, err error) {

@@ -37,6 +37,13 @@ func shown(t *testing.T, w *World, id string, alive bool) {
 	if len(stats.Workers) != 1 || stats.Workers[0].ID != id || stats.Workers[0].Until.After(stats.Now) != alive {
 		t.Errorf("it is %s, workers %+v; want %s, alive: %v", stats.Now, stats.Workers, id, alive)
 	}
+	known, err := w.Defined(t.Context(), []string{class1.Workflow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if (len(known.Live) == 1) != alive {
+		t.Errorf("starters are told of versions %v, want it to be alive: %v", known.Live, alive)
+	}
 	all, err := world.Findings(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,10 @@ import (
 
 // placeholders are what stands in files of SQL for the columns of a run: {run} for those that people see, of r (runs)
 // and of what {beside} joins, which is each of its places beside that table; {born} for those that a run is born with,
-// with {values} as parameters for one run, and {arrays} for any number.
+// with {values} as parameters for one run, and {arrays} for any number;
+// {holds} and {alive} are conditions on w (workers).
 var placeholders = strings.NewReplacer("{run}", runColumns, "{beside}", besideRun,
+	"{holds}", holdsAny, "{alive}", aliveWorker,
 	"{born}", listBorn(func(_ int, c *bornColumn) string { return c.name }),
 	"{values}", listBorn(func(i int, c *bornColumn) string { return fmt.Sprintf("$%d::%s", i+1, c.kind) }),
 	"{arrays}", listBorn(func(i int, c *bornColumn) string { return fmt.Sprintf("$%d::%s[]", i+1, c.kind) }))

@@ -23,6 +23,14 @@ const (
 	idleGrace = 3 * time.Minute
 )
 
+// What files of SQL ask of w (workers): whether it holds anything; and whether it is alive, in one place, so that starters, doctor and who lists workers
+// are told the same. One that holds nothing need not beat.
+var (
+	holdsAny    = "(EXISTS (SELECT FROM {schema}.queue q WHERE q.owner = w.key) OR EXISTS (SELECT FROM {schema}.tasks t WHERE t.worker = w.key))"
+	aliveWorker = fmt.Sprintf("(w.ended IS NULL AND (w.until > clock_timestamp()"+
+		" OR (w.until > clock_timestamp() - %d * interval '1 microsecond' AND NOT %s)))", idleGrace.Microseconds(), holdsAny)
+)
+
 var (
 	insertWorker = load("insert_worker")
 	rejoinWorker = load("rejoin_worker")

@@ -3,6 +3,7 @@
 package worldtest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -42,22 +43,51 @@ var definitions = []check{
 	})},
 	{"what live workers have is told", "a start by name gets the highest version that a live worker has", needs("Definer", func(r *rig) {
 		r.same(len(r.defined("greet").Live), 0, "versions where nobody is alive")
-		join := func(lease time.Duration, classes ...world.Class) string {
+		join := func(lease time.Duration, classes ...world.Class) (string, time.Time) {
 			id := world.NewID(world.PrefixWorker, world.Now())
-			_, err := r.w.Join(r.ctx, world.Worker{ID: id, Name: id, Classes: classes, Lease: lease})
+			beat, err := r.w.Join(r.ctx, world.Worker{ID: id, Name: id, Classes: classes, Lease: lease})
 			r.must(err, "join")
-			return id
+			return id, beat.Until
 		}
 		v1, v2 := world.Class{Workflow: "greet", Version: 1}, world.Class{Workflow: "greet", Version: 2}
 		open, other := world.Class{Workflow: "greet"}, world.Class{Workflow: "order", Version: 3}
 		join(time.Minute, v1, open)
-		newer := join(time.Minute, v2, v1, open, other)
+		newer, _ := join(time.Minute, v2, v1, open, other)
 		r.same(r.defined("greet").Live, []world.Class{v1, v2}, "versions that two workers have")
 		r.same(r.defined("order", "greet").Live, []world.Class{v1, v2, other}, "of two workflows")
 		r.must(r.w.Leave(r.ctx, newer), "leave")
 		r.same(r.defined("greet").Live, []world.Class{v1}, "versions when one has left")
-		join(50*time.Millisecond, v2)
+		died, _ := join(50*time.Millisecond, v2)
+		r.born("greet", func(c *world.Birth) { c.Version = 2 })
+		taken, err := r.w.Take(r.ctx, world.TakeQuery{Worker: died, Classes: []world.Class{v2}, Runs: 1})
+		r.must(err, "take")
+		r.same(len(taken.Runs), 1, "runs that a worker took that then died")
 		r.until("the lease of a worker that died is over", func() bool { return len(r.defined("greet").Live) == 1 })
+	})},
+	{"who is alive for starters is alive for who lists workers", "a start by name gets the highest version that a live worker has, also when none had anything to do for hours", needs("Definer", func(r *rig) {
+		v1, v2 := world.Class{Workflow: "greet", Version: 1}, world.Class{Workflow: "greet", Version: 2}
+		var over time.Time
+		for _, class := range []world.Class{v1, v2} {
+			id := world.NewID(world.PrefixWorker, world.Now())
+			beat, err := r.w.Join(r.ctx, world.Worker{ID: id, Name: id, Classes: []world.Class{class}, Lease: 50 * time.Millisecond})
+			r.must(err, "join")
+			over = beat.Until
+		}
+		var stats world.Stats
+		r.until("both leases are over", func() (is bool) {
+			var err error
+			stats, err = r.w.Stats(r.ctx)
+			r.must(err, "stats")
+			return stats.Now.After(over)
+		})
+		var alive []world.Class
+		for _, wk := range stats.Workers {
+			if wk.Until.After(stats.Now) {
+				alive = append(alive, wk.Classes...)
+			}
+		}
+		slices.SortFunc(alive, func(a, b world.Class) int { return a.Version - b.Version })
+		r.same(r.defined("greet").Live, alive, "versions of those who are alive")
 	})},
 	{"the limit of retention is lowered, and raised on purpose", "the lowest limit holds for all, in whatever order programs say theirs", needs("Definer", func(r *rig) {
 		for _, c := range []struct {

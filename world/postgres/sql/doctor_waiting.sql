@@ -1,7 +1,7 @@
 -- Runs that have been due for a minute and that nobody took, by workflow and version: how many, since when, and whether a worker has registered
 -- them. At most 10,000 of each. Index queue_ready.
 SELECT c.workflow, c.version, d.n, d.since, EXISTS (
-         SELECT FROM {schema}.workers w WHERE w.until > clock_timestamp() AND w.ended IS NULL
+         SELECT FROM {schema}.workers w WHERE {alive}
          AND {schema}.readable(w.classes)::jsonb @> jsonb_build_array(jsonb_build_object('workflow', c.workflow, 'version', c.version)))
 FROM {schema}.classes c CROSS JOIN LATERAL (
   SELECT count(*) AS n, min(ready_at) AS since FROM (

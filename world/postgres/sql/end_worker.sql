@@ -5,7 +5,7 @@ WHERE key = $1 AND ended IS NULL AND CASE $3
   WHEN 'lease' THEN until < clock_timestamp() AND (until < $6::timestamptz OR $6 IS NULL) -- a step of this clock that who asks has not seen
     AND (until >= $7::timestamptz OR $7 IS NULL OR until < clock_timestamp() - $8::bigint * interval '1 microsecond') -- and one that it has
     AND (until < clock_timestamp() - $4::bigint * interval '1 microsecond'
-    OR EXISTS (SELECT 1 FROM {schema}.queue WHERE owner = w.key) OR EXISTS (SELECT 1 FROM {schema}.tasks WHERE worker = w.key))
+    OR {holds})
   WHEN 'session' THEN session AND NOT EXISTS (
     SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = $5::integer::oid AND l.objid = (w.key % 2147483648)::integer::oid AND l.objsubid = 2
       AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))

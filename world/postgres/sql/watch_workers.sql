@@ -3,6 +3,6 @@ WITH locks AS MATERIALIZED (
   SELECT l.objid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = $1::integer::oid AND l.objsubid = 2 AND l.granted
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
 SELECT w.key, w.session, w.until < clock_timestamp(), w.ended IS NOT NULL,
-  EXISTS (SELECT 1 FROM {schema}.queue q WHERE q.owner = w.key) OR EXISTS (SELECT 1 FROM {schema}.tasks t WHERE t.worker = w.key),
+  {holds},
   EXISTS (SELECT 1 FROM locks WHERE objid = (w.key % 2147483648)::integer::oid)
 FROM {schema}.workers w
