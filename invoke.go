@@ -79,7 +79,8 @@ func checkMessage(m *push.Message, slice time.Duration) error {
 }
 
 // Close ends what [App.Invoke] began: messages are refused from now on, steps have [Config].Drain to end, what is not finished is handed back, and the worker leaves. It
-// returns when all of that has happened. The world stays open. Closing twice is legal, and an App on which nothing was invoked has nothing to close.
+// returns when all of that has happened. The world stays open. Closing twice is legal. An App on which nothing was invoked has nothing to close, but what
+// it has counted for the metrics of all processes, as a forced cancel, which else is given to the world 10 s later.
 func (a *App) Close() error { return a.engine.Close() }
 
 // Manifest says what this App has registered, in the order of its definitions.

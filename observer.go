@@ -10,18 +10,17 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Observer is what [Config].Observer said, or nil: for what works beside the App, as a server does.
-func (a *App) Observer() *observe.Observer { return a.cfg.Observer }
+// Observer is who wants to hear of what happens beside the App, as in a server: what [Config].Observer said, and what counts for the metrics of all processes. Nil:
+// nobody does.
+func (a *App) Observer() *observe.Observer {
+	return observe.Join(a.cfg.Observer, a.engine.Metrics().Observer())
+}
 
 // forcedReads are the events that tell what was ended by force.
 var forcedReads = []world.EventType{world.RunCreated, world.RunStarted, world.RunCancelled}
 
 // observeForced tells the Observer of a run that this App has ended by force, as no worker will. What another's act ended is told by that one.
 func (a *App) observeForced(ctx context.Context, d *world.Delivery) {
-	o := a.cfg.Observer
-	if o == nil || o.RunEnded == nil {
-		return
-	}
 	row, err := a.world.Run(ctx, d.Run)
 	if err != nil {
 		a.cfg.Logger.Info("the end of a run could not be told to the Observer", "run_id", d.Run, "err", err)
@@ -46,6 +45,9 @@ func (a *App) observeForced(ctx context.Context, d *world.Delivery) {
 		}
 	}
 	if mine {
-		engine.Guarded(a.cfg.Logger, func() { o.RunEnded(run) })
+		a.engine.Metrics().Ended(run.Workflow, run.Status, run.EndedAt.Sub(run.CreatedAt))
+		if o := a.cfg.Observer; o != nil && o.RunEnded != nil {
+			engine.Guarded(a.cfg.Logger, func() { o.RunEnded(run) })
+		}
 	}
 }

@@ -28,7 +28,7 @@ func (a *App) Resume(ctx context.Context, run string) error {
 // ForceCancel ends a run at once, whatever it does: none of its code runs any more, not to clean up either.
 func (a *App) ForceCancel(ctx context.Context, run, reason string) error {
 	d := &world.Delivery{Run: run, Act: true, Events: []world.Event{{Type: world.RunCancelled, By: a.by(ctx), Reason: reason}}}
-	if a.cfg.Observer == nil {
+	if a.cfg.Observer == nil && a.engine.Metrics() == nil {
 		return a.deliverAct(ctx, "force cancel of", d)
 	}
 	d.ID = "force:" + world.NewID(world.PrefixEvent, time.Now()) // so that this act is known from others' in the log

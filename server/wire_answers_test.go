@@ -121,6 +121,10 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 			_, _, err := w.LimitRetention(ctx, 0, false)
 			return err
 		},
+		"keepMetrics": func(ctx context.Context, w *remote.World) error {
+			return w.KeepMetrics(ctx, &world.ProcessMetrics{MetricsRef: world.MetricsRef{Process: "answered", Revision: 1}, Says: json.RawMessage("[]")})
+		},
+		"metrics": func(ctx context.Context, w *remote.World) error { return of(w.Metrics(ctx)) },
 		"append": func(ctx context.Context, w *remote.World) error {
 			s := world.StreamWrite{Stream: world.NewID(world.PrefixStream, world.Now()), Step: "step_1", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage("1")}}
 			return of(w.Append(ctx, &world.Append{Run: run, Worker: c.worker, Take: 1, StreamWrite: s}))

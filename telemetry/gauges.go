@@ -1,23 +1,20 @@
 package telemetry
 
-// This file holds the gauges: what the whole database has, read when it is asked for, but not more often than it is told to.
+// This file holds the gauges: what the whole database has.
 
 import (
 	"context"
-	"log/slog"
-	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/stepwell/stepwell/internal/metrics"
 	"github.com/stepwell/stepwell/world"
 )
 
 const (
-	readTime    = 5 * time.Second // for a reading of the gauges
-	lookPage    = 50              // runs a page, where reasons are looked for
-	mostLooks   = 20              // pages a reading, of all workflows together
-	looksOfEach = 5               // of those, pages of one workflow
+	lookPage    = 50 // runs a page, where reasons are looked for
+	mostLooks   = 20 // pages a reading, of all workflows together
+	looksOfEach = 5  // of those, pages of one workflow
 )
 
 var (
@@ -28,21 +25,20 @@ var (
 		[]string{"workflow", "reason"}, nil)
 )
 
+// pair is a workflow and a reason.
+type pair struct{ workflow, name string }
+
 // gauges is a collector.
 type gauges struct {
-	world  world.World
-	every  time.Duration
-	labels *labels
-	log    *slog.Logger
-
-	mu      sync.Mutex
-	read    time.Time // when it was read last; guarded by mu
-	last    []prometheus.Metric
-	failing bool // guarded by mu
+	world   world.World
+	labels  *metrics.Labels
+	reading reading[[]prometheus.Metric]
 }
 
-func newGauges(w world.World, every time.Duration, l *labels, log *slog.Logger) *gauges {
-	return &gauges{world: w, every: every, labels: l, log: log}
+func newGauges(o *Options, l *metrics.Labels) *gauges {
+	g := &gauges{world: o.World, labels: l}
+	g.reading = reading[[]prometheus.Metric]{every: o.Every, log: o.Logger, what: "the gauges of runs", read: g.look}
+	return g
 }
 
 // Describe implements [prometheus.Collector].
@@ -51,28 +47,13 @@ func (g *gauges) Describe(to chan<- *prometheus.Desc) {
 	to <- blocked
 }
 
-// Collect implements [prometheus.Collector]. Where the database does not answer in 5 s the gauges are left out: all else is told.
+// Collect implements [prometheus.Collector]. Where the database does not answer the gauges are left out: all else is told.
 func (g *gauges) Collect(to chan<- prometheus.Metric) {
-	for _, m := range g.now() {
-		to <- m
+	if all, ok := g.reading.now(); ok {
+		for _, m := range all {
+			to <- m
+		}
 	}
-}
-
-// now is the last reading, or a new one. Those who come meanwhile wait for that.
-func (g *gauges) now() []prometheus.Metric {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.read.IsZero() && time.Since(g.read) < g.every {
-		return g.last
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), readTime)
-	defer cancel()
-	last, err := g.look(ctx)
-	if err != nil && !g.failing {
-		g.log.Warn("the gauges of runs could not be read, and are left out until they can", "err", err)
-	}
-	g.read, g.last, g.failing = time.Now(), last, err != nil
-	return g.last
 }
 
 // look reads the gauges.
@@ -93,7 +74,7 @@ func (g *gauges) look(ctx context.Context) ([]prometheus.Metric, error) {
 	flying, stuck := map[string]int{}, map[pair]int{}
 	looks := mostLooks
 	for _, wf := range stats.Workflows {
-		name := g.labels.workflow(wf.Workflow)
+		name := g.labels.Workflow(wf.Workflow)
 		live := wf.Pending + wf.Running
 		flying[name] += live
 		if idle := live - wf.Blocked - wf.Paused; !served[wf.Workflow] && idle > 0 {
@@ -140,7 +121,7 @@ func (g *gauges) reasons(ctx context.Context, wf world.WorkflowStats, looks *int
 		}
 	}
 	if left > 0 {
-		found[other] += left
+		found[metrics.Other] += left
 	}
 	return found, nil
 }

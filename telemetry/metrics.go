@@ -1,83 +1,106 @@
 package telemetry
 
-// This file holds the metrics of what this process did.
+// This file holds the metrics of what this process did, and of what all did.
 
 import (
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/stepwell/stepwell/internal/metrics"
 	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
 
-// metrics count what this process wrote into logs.
-type metrics struct {
-	labels    *labels
-	started   *prometheus.CounterVec
-	completed *prometheus.CounterVec
-	run       *prometheus.HistogramVec
-	step      *prometheus.HistogramVec
-	retries   *prometheus.CounterVec
-	signals   *prometheus.CounterVec
-	swept     prometheus.Counter
+// totals are a collector of all that is counted.
+type totals struct {
+	descs  [len(metrics.Specs)]*prometheus.Desc
+	counts func() (metrics.Counts, bool) // false: it cannot be told now
 }
 
-var (
-	// runBuckets are of runs, which may take milliseconds or weeks.
-	runBuckets = []float64{.01, .05, .1, .5, 1, 5, 15, 60, 300, 1800, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600, 30 * 24 * 3600}
-	// stepBuckets are of steps, their retries included.
-	stepBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300, 1800, 3600}
-)
+// newTotals makes a collector of what was counted, by whom the help says.
+func newTotals(by string, counts func() (metrics.Counts, bool)) *totals {
+	t := &totals{counts: counts}
+	for m, s := range metrics.Specs {
+		t.descs[m] = prometheus.NewDesc(s.Name, s.Help+". "+by, s.Labels, nil)
+	}
+	return t
+}
 
-func newMetrics() *metrics {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
-	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	}
-	return &metrics{
-		labels:    newLabels(),
-		started:   counter("workflow_runs_started_total", "Runs that began, by this process.", "workflow"),
-		completed: counter("workflow_runs_completed_total", "Runs that ended, by this process: completed, failed or cancelled.", "workflow", "status"),
-		run:       histogram("workflow_run_duration_seconds", "Time from a run's birth to its end, written by this process.", runBuckets, "workflow"),
-		step: histogram("workflow_step_duration_seconds", "Time from the first start of a step to its end, retries and their delays included, written by this process.",
-			stepBuckets, "workflow", "step"),
-		retries: counter("workflow_step_retries_total", "Attempts of steps that failed and are followed by another, written by this process.", "workflow", "step"),
-		signals: counter("workflow_signals_total", "Signals that came to their runs, written by this process.", "workflow", "event"),
-		swept:   prometheus.NewCounter(prometheus.CounterOpts{Name: "workflow_retention_swept_total", Help: "Runs that this process deleted, as their retention was over."}),
+// Describe implements [prometheus.Collector].
+func (t *totals) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range t.descs {
+		to <- d
 	}
 }
 
-func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.started, m.completed, m.run, m.step, m.retries, m.signals, m.swept}
+// Collect implements [prometheus.Collector].
+func (t *totals) Collect(to chan<- prometheus.Metric) {
+	counts, ok := t.counts()
+	if !ok {
+		return
+	}
+	if swept := (metrics.Series{Metric: metrics.Swept}); counts[swept].Count == 0 {
+		counts[swept] = metrics.Value{} // it has no labels, and so is always there
+	}
+	for s, v := range counts {
+		desc, labels := t.descs[s.Metric], s.LabelValues()
+		bounds := metrics.Specs[s.Metric].Buckets
+		if bounds == nil {
+			to <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(v.Count), labels...)
+			continue
+		}
+		buckets, n := make(map[float64]uint64, len(bounds)), uint64(0)
+		for i, bound := range bounds {
+			if i < len(v.Buckets) {
+				n += uint64(v.Buckets[i])
+			}
+			buckets[bound] = n
+		}
+		to <- prometheus.MustNewConstHistogram(desc, uint64(v.Count), v.Sum, buckets, labels...)
+	}
 }
 
-func (m *metrics) observer() *observe.Observer {
+// own makes the totals of this process, and the Observer that counts for them.
+func own(l *metrics.Labels) (*totals, *observe.Observer) {
+	c := metrics.NewCounter(l)
+	return newTotals("By this process.", func() (metrics.Counts, bool) { return c.Counts(), true }), counting(c)
+}
+
+// ofAll makes the totals of all processes.
+func ofAll(keeper world.MetricsKeeper, o *Options) *totals {
+	r := reading[metrics.Counts]{
+		every: o.Every, log: o.Logger, what: "what all processes have counted",
+		read: func(ctx context.Context) (metrics.Counts, error) { return metrics.Read(ctx, keeper) },
+	}
+	return newTotals("By all processes of the database: the same whoever tells it.", r.now)
+}
+
+func counting(c *metrics.Counter) *observe.Observer {
+	count := func(m metrics.Metric, workflow, name string) {
+		c.Count(metrics.Series{Metric: m, Workflow: workflow, Name: name}, 1, 0)
+	}
+	took := func(m metrics.Metric, workflow, name string, from, to time.Time) {
+		c.Count(metrics.Series{Metric: m, Workflow: workflow, Name: name}, 1, max(to.Sub(from), 0).Seconds())
+	}
 	return &observe.Observer{
-		RunStarted: func(r observe.Run) { m.started.WithLabelValues(m.labels.workflow(r.Workflow)).Inc() },
+		RunStarted: func(r observe.Run) { count(metrics.RunsStarted, r.Workflow, "") },
 		RunEnded: func(r observe.Run) {
-			workflow := m.labels.workflow(r.Workflow)
-			m.completed.WithLabelValues(workflow, string(r.Status)).Inc()
-			m.run.WithLabelValues(workflow).Observe(seconds(r.CreatedAt, r.EndedAt))
+			count(metrics.RunsCompleted, r.Workflow, string(r.Status))
+			took(metrics.RunSeconds, r.Workflow, "", r.CreatedAt, r.EndedAt)
 		},
 		StepRetried: func(s observe.Step) {
 			if s.Error == nil || s.Error.Code != world.CodeAbandoned {
-				m.retries.WithLabelValues(m.labels.step(s.Run.Workflow, s.Name)).Inc()
+				count(metrics.StepRetries, s.Run.Workflow, s.Name)
 			}
 		},
 		StepEnded: func(s observe.Step) {
 			if !s.StartedAt.IsZero() { // a child run, and a wait for a run, have no body
-				m.step.WithLabelValues(m.labels.step(s.Run.Workflow, s.Name)).Observe(seconds(s.StartedAt, s.EndedAt))
+				took(metrics.StepSeconds, s.Run.Workflow, s.Name, s.StartedAt, s.EndedAt)
 			}
 		},
-		Signal: func(s observe.Signal) {
-			m.signals.WithLabelValues(m.labels.event(s.Run.Workflow, s.Event)).Inc()
-		},
-		Swept: func(runs int) { m.swept.Add(float64(runs)) },
+		Signal: func(s observe.Signal) { count(metrics.Signals, s.Run.Workflow, s.Event) },
+		Swept:  func(runs int) { c.Count(metrics.Series{Metric: metrics.Swept}, int64(runs), 0) },
 	}
 }
-
-// seconds is the time between two moments; clocks of several machines may differ a little.
-func seconds(from, to time.Time) float64 { return max(to.Sub(from), 0).Seconds() }

@@ -22,14 +22,14 @@ import (
 
 // exposition is what Prometheus reads after what TestMetrics does, but for buckets.
 const exposition = `
-# HELP workflow_retention_swept_total Runs that this process deleted, as their retention was over.
+# HELP workflow_retention_swept_total Runs that were deleted, as their retention was over. By this process.
 # TYPE workflow_retention_swept_total counter
 workflow_retention_swept_total 2
 # HELP workflow_runs_blocked Runs that cannot go on until somebody does something, in the whole database: the same whoever tells it. NO_WORKER: no worker knows the workflow.
 # TYPE workflow_runs_blocked gauge
 workflow_runs_blocked{reason="NO_WORKER",workflow="nobodys"} 1
 workflow_runs_blocked{reason="PANIC",workflow="broken"} 1
-# HELP workflow_runs_completed_total Runs that ended, by this process: completed, failed or cancelled.
+# HELP workflow_runs_completed_total Runs that ended: completed, failed or cancelled. By this process.
 # TYPE workflow_runs_completed_total counter
 workflow_runs_completed_total{status="cancelled",workflow="order"} 1
 workflow_runs_completed_total{status="completed",workflow="order"} 1
@@ -39,21 +39,21 @@ workflow_runs_completed_total{status="failed",workflow="broken"} 1
 workflow_runs_in_flight{workflow="broken"} 1
 workflow_runs_in_flight{workflow="nobodys"} 1
 workflow_runs_in_flight{workflow="order"} 1
-# HELP workflow_runs_started_total Runs that began, by this process.
+# HELP workflow_runs_started_total Runs that began. By this process.
 # TYPE workflow_runs_started_total counter
 workflow_runs_started_total{workflow="broken"} 2
 workflow_runs_started_total{workflow="order"} 3
-# HELP workflow_signals_total Signals that came to their runs, written by this process.
+# HELP workflow_signals_total Signals that came to their runs. By this process.
 # TYPE workflow_signals_total counter
 workflow_signals_total{event="approved",workflow="order"} 1
-# HELP workflow_step_retries_total Attempts of steps that failed and are followed by another, written by this process.
+# HELP workflow_step_retries_total Attempts of steps that failed and are followed by another. By this process.
 # TYPE workflow_step_retries_total counter
 workflow_step_retries_total{step="charge",workflow="order"} 3
 `
 
 // durations are the histograms: virtual time makes them exact. A charge takes the minute between its attempts.
 const durations = `
-# HELP workflow_step_duration_seconds Time from the first start of a step to its end, retries and their delays included, written by this process.
+# HELP workflow_step_duration_seconds Time from the first start of a step to its end, retries and their delays included. By this process.
 # TYPE workflow_step_duration_seconds histogram
 workflow_step_duration_seconds_bucket{step="charge",workflow="order",le="0.005"} 0
 workflow_step_duration_seconds_bucket{step="charge",workflow="order",le="0.01"} 0
@@ -267,7 +267,7 @@ func TestHandler(t *testing.T) {
 // TestMetricsAreRegisteredOnceAndWhole: a second time is refused, and leaves nothing behind.
 func TestMetricsAreRegisteredOnceAndWhole(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	taken := prometheus.NewCounter(prometheus.CounterOpts{Name: "workflow_retention_swept_total", Help: "Runs that this process deleted, as their retention was over."})
+	taken := prometheus.NewCounter(prometheus.CounterOpts{Name: "workflow_retention_swept_total", Help: "Runs that were deleted, as their retention was over. By this process."})
 	registry.MustRegister(taken)
 	if _, err := telemetry.New(telemetry.Options{Registerer: registry}); err == nil {
 		t.Fatal("New: no error, want that a name is taken")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/logs"
+	"github.com/stepwell/stepwell/internal/metrics"
 	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
@@ -28,6 +29,9 @@ import (
 type Options struct {
 	// World is the database that the gauges are read from: runs in flight and blocked. Nil: there are no gauges.
 	World world.World
+	// Totals tells counters and histograms of all processes of World, as they give them to it every 10 s, and not of this process: for one that is
+	// scraped in the place of all, as the server is. Without a World that keeps them it changes nothing; see [world.MetricsKeeper].
+	Totals bool
 	// Registerer gets the metrics. Nil: a registry of their own, with those of the process, which [Telemetry.Handler] serves.
 	Registerer prometheus.Registerer
 	// TracerProvider gets the spans; it stays the caller's to shut down. One that was made with [sdktrace.WithIDGenerator] and [IDGenerator] has
@@ -41,15 +45,14 @@ type Options struct {
 	// ErrorMessages puts the messages of errors into spans. They are the authors' own and may hold what a collector must not see, so by default a span has
 	// an error's code or type alone.
 	ErrorMessages bool
-	// Every is the least time between two readings of the gauges, however often they are asked for. Default 10 s.
+	// Every is the least time between two readings of gauges and Totals, however often they are asked for. Default 10 s.
 	Every time.Duration
-	// Logger is told where the gauges cannot be read, and where spans do not arrive. Default: [slog.Default], from warnings up.
+	// Logger is told where these cannot be read, and where spans do not arrive. Default: [slog.Default], from warnings up.
 	Logger *slog.Logger
 }
 
 // Telemetry makes metrics and spans. It is safe for concurrent use.
 type Telemetry struct {
-	metrics  *metrics
 	spans    *spans
 	handler  http.Handler
 	observer *observe.Observer
@@ -71,7 +74,8 @@ func New(o Options) (*Telemetry, error) {
 	}
 	nothing := func(context.Context) error { return nil }
 	t := &Telemetry{flush: nothing, shutdown: nothing}
-	if err := t.count(&o); err != nil {
+	counter, err := t.count(&o)
+	if err != nil {
 		return nil, fmt.Errorf("telemetry.New: %w", err)
 	}
 	provider := o.TracerProvider
@@ -86,29 +90,33 @@ func New(o Options) (*Telemetry, error) {
 		}
 	}
 	t.spans = newSpans(provider, o.Sampler, o.ErrorMessages)
-	t.observer = observe.Join(t.metrics.observer(), t.spans.observer())
+	t.observer = observe.Join(counter, t.spans.observer())
 	return t, nil
 }
 
-// count makes and registers the metrics, and the handler that serves them.
-func (t *Telemetry) count(o *Options) error {
+// count makes and registers the metrics, and the handler that serves them. It returns the Observer that counts; nil: nothing is counted here.
+func (t *Telemetry) count(o *Options) (*observe.Observer, error) {
 	to := o.Registerer
 	if to == nil {
 		own := prometheus.NewRegistry()
 		own.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 		to = own
 	}
-	t.metrics = newMetrics()
-	all := t.metrics.all()
+	labels := metrics.NewLabels()
+	counts, counter := own(labels)
+	all := []prometheus.Collector{counts}
 	if o.World != nil {
-		all = append(all, newGauges(o.World, o.Every, t.metrics.labels, o.Logger))
+		if keeper := world.AbilitiesOf(o.World).MetricsKeeper; o.Totals && keeper != nil {
+			all[0], counter = ofAll(keeper, o), nil
+		}
+		all = append(all, newGauges(o, labels))
 	}
 	for i, c := range all {
 		if err := to.Register(c); err != nil {
 			for _, done := range all[:i] {
 				to.Unregister(done)
 			}
-			return err
+			return nil, err
 		}
 	}
 	if g, ok := to.(prometheus.Gatherer); ok {
@@ -118,7 +126,7 @@ func (t *Telemetry) count(o *Options) error {
 			http.Error(w, "the metrics are in a registry of this program's that cannot be read here", http.StatusNotFound)
 		})
 	}
-	return nil
+	return counter, nil
 }
 
 // Observer is what [stepwell.Config].Observer takes; with others by [observe.Join].

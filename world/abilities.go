@@ -4,19 +4,20 @@ package world
 
 // Abilities are what a world can do beside [World]; nil: it cannot. The package's documentation tells what each is for.
 type Abilities struct {
-	Notifier    Notifier
-	Poller      Poller
-	Timekeeper  Timekeeper
-	Transactor  Transactor
-	Reporter    Reporter
-	TaskReader  TaskReader
-	ReadyReader ReadyReader
-	Holder      Holder
-	Doctor      Doctor
-	Mender      Mender
-	KeyBook     KeyBook
-	Definer     Definer
-	Decrypter   Decrypter
+	Notifier      Notifier
+	Poller        Poller
+	Timekeeper    Timekeeper
+	Transactor    Transactor
+	Reporter      Reporter
+	TaskReader    TaskReader
+	ReadyReader   ReadyReader
+	Holder        Holder
+	Doctor        Doctor
+	Mender        Mender
+	KeyBook       KeyBook
+	Definer       Definer
+	MetricsKeeper MetricsKeeper
+	Decrypter     Decrypter
 }
 
 // Wrapper is a [World] that says by itself what it can do, as one around another world does: it gives on what that can
@@ -51,6 +52,7 @@ func AbilitiesOf(w World) (a Abilities) {
 	a.Mender, _ = w.(Mender)
 	a.KeyBook, _ = w.(KeyBook)
 	a.Definer, _ = w.(Definer)
+	a.MetricsKeeper, _ = w.(MetricsKeeper)
 	a.Decrypter, _ = w.(Decrypter)
 	return a
 }

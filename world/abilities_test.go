@@ -29,6 +29,7 @@ type everything struct {
 	world.Mender
 	world.KeyBook
 	world.Definer
+	world.MetricsKeeper
 	world.Decrypter
 }
 

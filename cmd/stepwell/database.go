@@ -165,7 +165,7 @@ func (c *cli) use(db *database, err error, f func(db *database) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(db), db.world.Close())
+	return errors.Join(f(db), db.app.Close(), db.world.Close())
 }
 
 // command is a command line that does what is said on the same database. It shows no password.

@@ -52,7 +52,7 @@ machine may do everything. GET /metrics is for Prometheus, and spans go where th
 
 func (c *cli) serve(ctx context.Context, db *database, cfg *serverConfig) error {
 	log := slog.New(cfg.handler(c.stderr))
-	tel, err := telemetry.New(telemetry.Options{World: db.world, Logger: log})
+	tel, err := telemetry.New(telemetry.Options{World: db.world, Totals: true, Logger: log})
 	if err != nil {
 		return usagef("see docs/telemetry.md for the OTEL_* variables", "%w", err)
 	}
@@ -67,6 +67,7 @@ func (c *cli) serve(ctx context.Context, db *database, cfg *serverConfig) error 
 	if err := sayRetention(ctx, db.world, cfg.retention, log); err != nil {
 		return err
 	}
+	defer func() { _ = app.Close() }() // it gives what it has counted
 	cfg.options.Logger, cfg.options.Metrics = log, tel.Handler()
 	cfg.options.Version = version
 	s, err := server.New(app, cfg.options)

@@ -15,8 +15,8 @@ import (
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-// TestServerTellsItsMetrics: what Prometheus reads of the whole database. What a forced cancel ends is the server's own, in numbers and as a span, which goes
-// where the variables say.
+// TestServerTellsItsMetrics: what Prometheus reads of the whole database. What a forced cancel ends the server counts, and tells as a
+// span, which goes where the variables say.
 func TestServerTellsItsMetrics(t *testing.T) {
 	var received atomic.Int64
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -53,15 +53,12 @@ func TestServerTellsItsMetrics(t *testing.T) {
 		do("POST", "/v1/workflows/order/runs", `{"id": "o1", "input": 1}`)
 		do("POST", "/v1/workflows/order/runs", `{"id": "o2", "input": 1}`)
 		do("DELETE", "/v1/workflows/order/runs/o2?force=true", "")
-		told := do("GET", "/metrics", "")
-		for _, line := range []string{
-			`workflow_runs_in_flight{workflow="order"} 1`, `workflow_runs_blocked{reason="NO_WORKER",workflow="order"} 1`,
-			`workflow_runs_completed_total{status="cancelled",workflow="order"} 1`, `workflow_retention_swept_total 0`,
-		} {
-			if !strings.Contains(told, line+"\n") {
-				t.Errorf("/metrics has no %s:\n%s", line, told)
-			}
-		}
+		has(t, addr, `workflow_runs_in_flight{workflow="order"} 1`, `workflow_runs_blocked{reason="NO_WORKER",workflow="order"} 1`, `workflow_retention_swept_total 0`)
+	})
+	t.Run("the next one", func(t *testing.T) {
+		addr := served(t, nil, "--db", path)
+		defer http.DefaultClient.CloseIdleConnections()
+		has(t, addr, `workflow_runs_completed_total{status="cancelled",workflow="order"} 1`)
 	})
 	if n := received.Load(); n != 1 {
 		t.Errorf("the collector got %d batches with a run's span, want one, sent when the server ended", n)
@@ -77,27 +74,43 @@ func TestServerRefusesVariables(t *testing.T) {
 	}
 }
 
-// TestTheServersTotalsAreItsOwn: beside a worker the server counts what it wrote itself, and not what the worker did.
-func TestTheServersTotalsAreItsOwn(t *testing.T) {
+// TestTheServersTotalsAreOfAll: one scrape of a server tells what a worker did that is gone, and what a command ended by force.
+func TestTheServersTotalsAreOfAll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "app.db")
-	w, err := sqlite.Open(path)
-	if err != nil {
-		t.Fatal(err)
+	t.Run("a worker", func(t *testing.T) {
+		w, err := sqlite.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		works(t, w)
+		app, err := stepwell.New(w, stepwell.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := app.Start(context.Background(), "order", []byte(`{"customer":"ada","cents":0}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Result(t.Context()); err == nil {
+			t.Fatal("the run did not fail")
+		}
+		if _, err := app.Start(t.Context(), "nobodys", []byte("1"), stepwell.RunID("stands")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if code, _, errs := (call{}).do(t.Context(), "runs", "cancel", "stands", "--force", "--db", path); code != exitOK {
+		t.Fatalf("cancel: exit code %d, %s", code, errs)
 	}
-	works(t, w)
 	addr := served(t, nil, "--db", path)
 	defer http.DefaultClient.CloseIdleConnections()
-	app, err := stepwell.New(w, stepwell.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := app.Start(context.Background(), "order", []byte(`{"customer":"ada","cents":0}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := run.Result(t.Context()); err == nil {
-		t.Fatal("the run did not fail")
-	}
+	has(t, addr, `workflow_runs_started_total{workflow="order"} 1`, `workflow_runs_completed_total{status="failed",workflow="order"} 1`,
+		`workflow_run_duration_seconds_count{workflow="order"} 1`, `workflow_runs_in_flight{workflow="order"} 0`,
+		`workflow_runs_completed_total{status="cancelled",workflow="nobodys"} 1`)
+}
+
+// has looks for lines in what a server tells Prometheus.
+func has(t *testing.T, addr string, lines ...string) {
+	t.Helper()
 	resp, err := http.Get("http://" + addr + "/metrics")
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +119,9 @@ func TestTheServersTotalsAreItsOwn(t *testing.T) {
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), "workflow_runs_completed_total{") || !strings.Contains(string(text), `workflow_runs_in_flight{workflow="order"} 0`) {
-		t.Errorf("the server counts what a worker did, or not what is in flight:\n%s", text)
+	for _, line := range lines {
+		if !strings.Contains(string(text), line+"\n") {
+			t.Errorf("/metrics has no %s:\n%s", line, text)
+		}
 	}
 }

@@ -150,6 +150,7 @@ func (e *Engine) endShift() error {
 		return nil
 	}
 	err := d.shift.end()
+	flushMetrics(e.metrics) // it may be frozen now
 	d.shift = nil
 	e.plain.Store(false)
 	e.works.Store(false)
@@ -168,6 +169,7 @@ func (e *Engine) Close() error {
 	d.mu.Unlock()
 	d.gate <- struct{}{}
 	defer func() { <-d.gate }()
+	defer flushMetrics(e.metrics)
 	return e.endShift()
 }
 

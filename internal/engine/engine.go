@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/logs"
+	"github.com/stepwell/stepwell/internal/metrics"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
@@ -113,6 +114,7 @@ type Engine struct {
 	clock   worldClock
 	lease   lease
 	pulse   pulse
+	metrics *metrics.Sender // nil: the world keeps none
 
 	// What a shift begins with is kept for all that begins in it, on whatever goroutine.
 	workCtx   context.Context         // of commits: ends when drain gives up
@@ -150,6 +152,7 @@ func New(cfg Config) (*Engine, error) {
 	if e.cfg.Book == nil {
 		e.cfg.Book = NewBook(e.able.Definer, 0)
 	}
+	e.metrics = metrics.NewSender(e.able.MetricsKeeper, cfg.Logger)
 	e.clock.init(cfg.Clock(), e.able.Timekeeper)
 	e.lease.init()
 	e.pulse.init()

@@ -1,35 +1,46 @@
 package engine
 
-import "time"
+import (
+	"time"
 
-// notes are what the Observer is to be told as soon as it is durable, in the order of the log. Without an Observer
-// they stay empty.
+	"github.com/stepwell/stepwell/internal/metrics"
+	"github.com/stepwell/stepwell/world"
+)
+
+// notes are what is to be counted, and what the Observer is to be told, as soon as it is durable, in the order of the log.
 type notes struct {
 	list  []note
 	began map[string]time.Time // when tasks began whose end is being appended, by step
 }
 
-// note is what is to be told as soon as an event is durable.
+// note is what an event brings as soon as it is durable: tell, or, where that is nil, one of a series.
 type note struct {
-	seq  int64
-	tell func()
+	seq     int64
+	tell    func()
+	of      metrics.Series
+	seconds float64
 }
 
 // add notes what is to be told when an event is durable; nil: nothing.
 func (n *notes) add(seq int64, tell func()) {
 	if tell != nil {
-		n.list = append(n.list, note{seq, tell})
+		n.list = append(n.list, note{seq: seq, tell: tell})
 	}
+}
+
+// count notes one of a series, or one that took so long.
+func (n *notes) count(seq int64, of metrics.Series, from, to time.Time) {
+	n.list = append(n.list, note{seq: seq, of: of, seconds: max(to.Sub(from), 0).Seconds()}) // clocks of several machines may differ a little
 }
 
 // some reports whether something is to be told.
 func (n *notes) some() bool { return len(n.list) > 0 }
 
-// tell tells what is durable up to an event.
-func (n *notes) tell(durable int64, tell func(func())) {
+// tell hands out what is durable up to an event.
+func (n *notes) tell(durable int64, each func(*note)) {
 	told := 0
 	for told < len(n.list) && n.list[told].seq <= durable {
-		tell(n.list[told].tell)
+		each(&n.list[told])
 		told++
 	}
 	if told > 0 {
@@ -48,10 +59,12 @@ func (n *notes) begins(step string, at time.Time) {
 	n.began[step] = at
 }
 
-// beginOf is when the first attempt of a task began; ok is false where that is not known.
-func (n *notes) beginOf(step string) (at time.Time, ok bool) {
-	at, ok = n.began[step]
-	return at, ok
+// startOf is when the first attempt of a step began; zero: it has no body, as a child run has none.
+func (n *notes) startOf(st *world.Step) time.Time {
+	if at, ok := n.began[st.ID]; ok && (st.Started.IsZero() || at.Before(st.Started)) {
+		return at
+	}
+	return st.Started
 }
 
 // ends forgets a task.

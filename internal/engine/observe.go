@@ -1,7 +1,7 @@
 package engine
 
-// How an Observer comes to hear what it is told. What a commit brings is noted beside the events as they are folded, and told when the commit is there. Without
-// an Observer none of this happens: each place asks for nil and goes on.
+// How an Observer comes to hear what it is told, and what is counted for all processes. What a commit brings is noted beside the events as they are folded, and
+// told when the commit is there. Without an Observer it is not told: each place asks for nil and goes on.
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type subject struct {
 
 // subjectOf is asked before an event is folded.
 func (s *session) subjectOf(e *world.Event) (sub subject) {
-	if s.e.cfg.Observer != nil {
+	if listens(s.e) {
 		sub.step, sub.wait = s.state.Step(e.ID), s.state.Wait(e.ID)
 	}
 	return sub
@@ -41,10 +41,25 @@ func (s *session) subjectOf(e *world.Event) (sub subject) {
 
 // note notes an event that was folded.
 func (s *session) note(e *world.Event, sub subject) {
+	if !listens(s.e) {
+		return
+	}
+	if e.Type == world.StepStarted {
+		s.firstStart(e, sub.step)
+	}
+	if s.e.metrics != nil {
+		s.notes.countEvent(s.state, e, sub.step)
+	}
 	if s.e.cfg.Observer != nil {
 		s.noteEvent(s.e.cfg.Observer, e, sub)
 	}
+	if e.Type == world.StepCompleted || e.Type == world.StepFailed {
+		s.notes.ends(e.ID)
+	}
 }
+
+// listens reports whether somebody wants to hear of events.
+func listens(e *Engine) bool { return e.cfg.Observer != nil || e.metrics != nil }
 
 func (s *session) noteEvent(o *observe.Observer, e *world.Event, sub subject) {
 	var tell func()
@@ -56,13 +71,11 @@ func (s *session) noteEvent(o *observe.Observer, e *world.Event, sub subject) {
 	case world.RunCompleted, world.RunFailed, world.RunCancelled:
 		tell = bind(o.RunEnded, s.observed)
 	case world.StepStarted:
-		s.firstStart(e, sub.step)
 		tell = s.bindStep(o.StepStarted, e, sub.step)
 	case world.StepRetrying:
 		tell = s.bindStep(o.StepRetried, e, sub.step)
 	case world.StepCompleted, world.StepFailed:
 		tell = s.bindStep(o.StepEnded, e, sub.step)
-		s.notes.ends(e.ID)
 	case world.WaitCreated:
 		tell = bind(o.WaitStarted, func() observe.Wait {
 			return observe.Wait{Run: s.observed(), ID: e.ID, Name: e.Name, Kind: e.Kind, StartedAt: e.Time}
@@ -105,10 +118,7 @@ func (s *session) bindStep(fn func(observe.Step), e *world.Event, st *world.Step
 	}
 	return bind(fn, func() observe.Step {
 		step := observe.Step{
-			Run: s.observed(), ID: st.ID, Name: st.Key.Name, Kind: st.Kind, Attempt: e.Attempt, StartedAt: st.Started, Error: e.Error,
-		}
-		if at, ok := s.notes.beginOf(st.ID); ok && (st.Started.IsZero() || at.Before(st.Started)) {
-			step.StartedAt = at
+			Run: s.observed(), ID: st.ID, Name: st.Key.Name, Kind: st.Kind, Attempt: e.Attempt, StartedAt: s.notes.startOf(st), Error: e.Error,
 		}
 		if e.Type != world.StepStarted {
 			step.EndedAt = happenedAt(e)
@@ -125,10 +135,19 @@ func happenedAt(e *world.Event) time.Time {
 	return e.Time
 }
 
-// tellNotes tells what is durable by now.
+// tellNotes counts and tells what is durable by now.
 func (s *session) tellNotes() {
 	if s.notes.some() {
-		s.notes.tell(s.durable, s.e.tellOne)
+		s.notes.tell(s.durable, func(n *note) { n.reach(s.e) })
+	}
+}
+
+// reach tells or counts what a note is about.
+func (n *note) reach(e *Engine) {
+	if n.tell != nil {
+		e.tellOne(n.tell)
+	} else {
+		e.metrics.Count(n.of, 1, n.seconds)
 	}
 }
 
@@ -148,6 +167,7 @@ func (s *session) tellBlocked(b *world.Block) {
 
 // tellSwept tells that runs were deleted.
 func (e *Engine) tellSwept(runs int) {
+	e.metrics.Swept(runs)
 	if o := e.cfg.Observer; o != nil && o.Swept != nil && runs > 0 {
 		e.tellOne(func() { o.Swept(runs) })
 	}

@@ -37,6 +37,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	<-ctx.Done()
 	loops.Wait()
 	err := sh.end()
+	flushMetrics(e.metrics)
 	if cause := context.Cause(ctx); errors.Is(cause, world.ErrReplaced) {
 		return cause // what could not be handed back is lost with it
 	}

@@ -26,7 +26,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "keyring", "observe", "push"}},
+	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"observe", []string{"world"}},
 	{"push", nil},
@@ -44,7 +44,8 @@ var layers = []layer{
 	{"internal/behaviour/...", []string{"", "internal/answers", "internal/crypt", "internal/kit"}}, // tests of what authors see
 	{"internal/clocktest/...", []string{"", "world"}},
 	{"internal/crypttest/...", []string{"", "world"}},
-	{"internal/engine/...", []string{"observe", "world", "internal/replay", "internal/codec", "internal/logs"}},
+	{"internal/engine/...", []string{"observe", "world", "internal/replay", "internal/codec", "internal/logs", "internal/metrics"}},
+	{"internal/metrics/...", []string{"observe", "world"}},
 	{"internal/faults/...", []string{"world"}},
 	{"internal/faultvfs/...", nil}, // a file system below SQLite
 	{"internal/forktest/...", []string{"", "world", "world/memory", "internal/kit"}},
@@ -63,9 +64,9 @@ var layers = []layer{
 	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},     // fills a database to time lists
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/...", nil},
-	{"telemetry/...", []string{"", "world", "internal/logs"}},
+	{"telemetry/...", []string{"", "world", "internal/logs", "internal/metrics"}},
 	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit"}},
-	{"server/...", []string{"", "world", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/operate", "internal/timeline"}},
+	{"server/...", []string{"", "world", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/metrics", "internal/operate", "internal/timeline"}},
 	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/terminal", "internal/timeline"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest", "examples/..."}},

@@ -26,19 +26,19 @@ var large = map[string]size{
 	".App":                      {methods: 75}, // what an application calls
 	".Why":                      {fields: 32},  // what there is to say of a run
 	"cmd/stepwell.cli":          {methods: 115},
-	"cmd/stepwell.eventPrinter": {methods: 116}, // a cli
-	"cmd/stepwell.play":         {methods: 136}, // a cli
-	"internal/engine.Engine":    {methods: 97, fields: 33},
+	"cmd/stepwell.eventPrinter": {methods: 116},            // a cli
+	"cmd/stepwell.play":         {methods: 136},            // a cli
+	"internal/engine.Engine":    {methods: 98, fields: 34}, // the last of each counts for all processes
 	"internal/engine.session":   {methods: 155, fields: 36},
 	"internal/engine.owner":     {methods: 155}, // a session
 	"internal/replay.Machine":   {methods: 101, fields: 48},
 	"server.Server":             {methods: 107},
 	"server/ui.UI":              {methods: 58},
-	"world/memory.World":        {methods: 87}, // an ability is methods of the world itself, here and below
+	"world/memory.World":        {methods: 89}, // an ability is methods of the world itself, here and below
 	"world/memory.run":          {fields: 42},
-	"world/postgres.World":      {methods: 133}, // with what it takes to read, and housekeeping
-	"world/remote.World":        {methods: 46},
-	"world/sqlite.World":        {methods: 60},
+	"world/postgres.World":      {methods: 135}, // with what it takes to read, and housekeeping
+	"world/remote.World":        {methods: 48},
+	"world/sqlite.World":        {methods: 62},
 	"world/sqlite.group":        {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 }
 

@@ -40,6 +40,7 @@ type World struct {
 	workers map[string]*worker
 	prints  map[string][]byte // of encryption keys, by ID
 	said    said
+	metrics map[string]kept // of processes, by their IDs
 
 	lanes     map[world.Class]*[rules.Priorities]*lane // runs, by class
 	cancels   map[world.Class]*[rules.Priorities]*lane // runs with a cancel in the inbox that any worker may have, by class

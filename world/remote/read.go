@@ -129,3 +129,16 @@ func (w *World) LimitRetention(ctx context.Context, limit time.Duration, raise b
 	err = w.ask(ctx, manner{twice: true}, "limit", &wire.Limit{Retention: limit, Raise: raise}, &out)
 	return out.Before, out.Now, err
 }
+
+// KeepMetrics keeps what a process has counted; see [world.MetricsKeeper]. A server that is older does not: it is [world.ErrInvalid] then, as it is for Metrics.
+func (w *World) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error {
+	var out wire.Accepted
+	return w.ask(ctx, manner{twice: true}, "keepMetrics", (*wire.ProcessMetrics)(m), &out)
+}
+
+// Metrics tells what is kept; see [world.MetricsKeeper].
+func (w *World) Metrics(ctx context.Context) ([]world.ProcessMetrics, error) {
+	var out wire.AllMetrics
+	err := w.ask(ctx, manner{twice: true}, "metrics", struct{}{}, &out)
+	return out.Processes, err
+}

@@ -491,6 +491,7 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 		"hooks": {spoiled, `{"hooks": [{"token": "t1"}]}`}, "tasks": {spoiled, `{"tasks": [{"run": "r1"}]}`}, "streams": {spoiled, `{"streams": [{"name": "a"}]}`},
 		"chunks": {spoiled, `{"chunks": [{"index": 0}], "next": 1}`}, "doctor": {spoiled, `{"findings": [{"check": "c"}]}`},
 		"ready": {spoiled, `{"now": "2026-11-22T10:00:00Z", "items": [{"run": "r1"}]}`}, "stats": {spoiled, `{"now": "2026-11-22T10:00:00Z", "workers": [{"id": "w1"}]}`},
+		"keepMetrics": {spoiled, `{"accepted": true}`}, "metrics": {spoiled, `{"processes": [{"process": "p1", "revision": 1, "says": []}]}`},
 		"held": {spoiled, `{"runs": [{"run": "r1", "take": 1, "last": 2}]}`},
 	}
 	w, _ := connect(t, f)
@@ -553,6 +554,8 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 	again("ready", func() (bool, error) { r, err := w.Ready(ctx, world.ReadyQuery{}); return len(r.Items) == 1, err })
 	again("stats", func() (bool, error) { s, err := w.Stats(ctx); return len(s.Workers) == 1, err })
 	again("held", func() (bool, error) { h, err := w.Held(ctx, "w1"); return len(h.Runs) == 1, err })
+	again("keepMetrics", func() (bool, error) { return true, w.KeepMetrics(ctx, &world.ProcessMetrics{}) })
+	again("metrics", func() (bool, error) { m, err := w.Metrics(ctx); return len(m) == 1, err })
 	again("leave", func() (bool, error) { return true, w.Leave(ctx, "w1") })
 	f.mu.Lock()
 	f.answers["deliver"] = []string{spoiled}

@@ -162,6 +162,9 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 		_, _, err := d.LimitRetention(r.ctx, time.Hour, false)
 		r.must(err, "limit retention")
 	}
+	if k := r.able.MetricsKeeper; k != nil {
+		r.must(k.KeepMetrics(r.ctx, counted("damaged", 1, "[]")), "keep metrics")
+	}
 	r.must(w.Leave(r.ctx, k.id), "leave")
 	r.mortal(shortLease, "good") // it is there, and dead
 	r.must(w.Close(), "close")
@@ -229,6 +232,13 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 		r.must(d.Define(r.ctx, []world.Definition{{Class: world.Class{Workflow: "defined", Version: 2}, Said: world.Said{Retention: time.Hour}}}), "define again")
 		_, _, err = d.LimitRetention(r.ctx, 0, false)
 		r.must(err, "the limit of retention")
+	}
+	if k := r.able.MetricsKeeper; k != nil {
+		_, err := k.Metrics(r.ctx)
+		r.must(err, "metrics")
+		if err := k.KeepMetrics(r.ctx, counted("damaged", 2, "[]")); err != nil && !errors.Is(err, world.ErrConflict) {
+			r.Errorf("keep metrics: %v", err)
+		}
 	}
 	r.deliver(signal(ids.good, "to-good", "a"))
 	for _, d := range []*world.Delivery{signal(run, "", "a"), signal(run, "again", "b"), {Token: "token", Events: []world.Event{{Type: world.HookReceived, Payload: jsonText(`1`)}}}} {

@@ -80,6 +80,7 @@ var topics = []struct {
 	{"streams", streams},
 	{"keys", keys},
 	{"definitions", definitions},
+	{"metrics", metrics},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open

@@ -67,5 +67,6 @@ type anything struct {
 	world.Mender
 	world.KeyBook
 	world.Definer
+	world.MetricsKeeper
 	world.Decrypter
 }

@@ -1,0 +1,66 @@
+package server
+
+// This file has the doors to what processes have counted.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/stepwell/stepwell/internal/metrics"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+func wireMetricsRoutes() []route {
+	return []route{
+		actRoute("keepMetrics", Worker, "Keep what a process has counted", "WireProcessMetrics", "WireAccepted", wireKeepMetrics),
+		wireRoute("metrics", Worker, "Tell what all processes have counted", "WireNothing", "WireAllMetrics", wireMetrics),
+	}
+}
+
+func keeperOf(s *Server) (world.MetricsKeeper, error) {
+	if s.able.MetricsKeeper == nil {
+		return nil, fmt.Errorf("metrics of processes in the server's database: %w", world.ErrNotFound)
+	}
+	return s.able.MetricsKeeper, nil
+}
+
+// wireKeepMetrics leaves out what a key that is limited may not have.
+func wireKeepMetrics(s *Server, r *request, in *wire.ProcessMetrics) (wire.Accepted, error) {
+	k, err := keeperOf(s)
+	if err != nil {
+		return wire.Accepted{}, err
+	}
+	m := world.ProcessMetrics(*in)
+	if r.limited() != nil {
+		if len(m.Absorbs) > 0 {
+			return wire.Accepted{}, fmt.Errorf("%w: a key that is limited to workflows does not absorb what others have counted", errScope)
+		}
+		var counts metrics.Counts
+		if err := json.Unmarshal(m.Says, &counts); err != nil {
+			return wire.Accepted{}, fmt.Errorf("%w: the metrics of process %s: %w", world.ErrInvalid, m.Process, err)
+		}
+		for of := range counts {
+			if r.mayWorkflow(of.Workflow) != nil {
+				delete(counts, of)
+			}
+		}
+		if m.Says, err = json.Marshal(counts); err != nil {
+			return wire.Accepted{}, err
+		}
+	}
+	return lasting(r.Context(), func(ctx context.Context) (wire.Accepted, error) {
+		return wire.Accepted{Accepted: true}, k.KeepMetrics(ctx, &m)
+	})
+}
+
+// wireMetrics is for who absorbs what others have counted: a key that is limited hears of none.
+func wireMetrics(s *Server, r *request, _ *nothing) (wire.AllMetrics, error) {
+	k, err := keeperOf(s)
+	if err != nil || r.limited() != nil {
+		return wire.AllMetrics{}, err
+	}
+	all, err := k.Metrics(r.Context())
+	return wire.AllMetrics{Processes: all}, err
+}

@@ -1,0 +1,2 @@
+-- What processes have counted. By key.
+SELECT process, revision, put_at, says FROM metrics WHERE says <> '' ORDER BY process
