@@ -57,12 +57,13 @@
 //
 // # What programs meet of it
 //
-// The API of package stepwell shows these types, and none else.
+// The API of package stepwell shows these types of world and below it, and none else.
 //
 //   - What they open, and the transactions that they share: [World], [Tx].
 //   - What an operator ends that is nothing but time: [Waking], and what was ended: [Woken].
 //   - A run as it is read: [Status], [Error], [Parent], [Origin], [QueueRow] (what the queue knows of it), [Block],
-//     [AttemptError], [Late], [Aside]; its log, [Event] by [EventType], and its story, [Journal].
+//     [Late]; its log, [Event] by [EventType].
+//   - Its story, from package world/journal: journal.Journal, journal.AttemptError, journal.Aside.
 //   - What is listed beside runs: [HookRow], [StreamRow], [WorkerRow].
 //   - What servers ask an App to check before it is written: [Commit], [Delivery].
 //
