@@ -53,7 +53,8 @@
 // # What a store need not decide
 //
 // What a store has to do that lies between runs is in package world/rules, as functions over facts that it has read: what a
-// commit's conditions and an act come to, who is taken next, what a page holds. Any store may use it; ours do.
+// commit's conditions and an act come to, who is taken next, what a page holds. How a commit becomes a row, and the
+// checksums by which damage is found, are in package world/layout. Any store may use both; ours do.
 //
 // # What programs meet of it
 //

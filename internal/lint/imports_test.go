@@ -34,10 +34,11 @@ var layers = []layer{
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/journal", []string{"world"}},
+	{"world/layout", []string{"world"}},
 	{"world/worldtest/...", []string{"world", "world/journal"}},
 	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
 	{"world/rules", []string{"world"}},
-	{"world/...", []string{"world", "world/rules"}}, // a world and its driver: worlds never import each other
+	{"world/...", []string{"world", "world/layout", "world/rules"}}, // a world and its driver: worlds never import each other
 	{"internal/replay/...", []string{"world"}},
 	{"internal/codec/...", []string{"world"}},
 	{"internal/crypt/...", []string{"world"}},
