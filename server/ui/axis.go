@@ -11,7 +11,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // axis is the time that a timeline shows.
@@ -31,7 +31,7 @@ type tick struct {
 }
 
 // axisOf spans the entries of a page.
-func axisOf(entries []*world.Entry, s *stepwell.Story, v *visit) axis {
+func axisOf(entries []*journal.Entry, s *stepwell.Story, v *visit) axis {
 	from, to := s.Run.CreatedAt, v.now
 	if s.Run.Status.Terminal() {
 		to = s.Run.EndedAt
@@ -61,7 +61,7 @@ func axisOf(entries []*world.Entry, s *stepwell.Story, v *visit) axis {
 }
 
 // span is from when to when entries go; those that are open go to end.
-func span(entries []*world.Entry, end time.Time) (from, to time.Time) {
+func span(entries []*journal.Entry, end time.Time) (from, to time.Time) {
 	from = entries[0].CreatedAt
 	to = from
 	for _, en := range entries {
@@ -79,7 +79,7 @@ func span(entries []*world.Entry, end time.Time) (from, to time.Time) {
 const narrow = 3
 
 // crowded reports whether, drawn to scale, most of what happened would stand on a few narrow places.
-func crowded(entries []*world.Entry, a *axis) bool {
+func crowded(entries []*journal.Entry, a *axis) bool {
 	places := map[int]bool{}
 	for _, en := range entries {
 		places[int(a.place(en.CreatedAt)/narrow)] = true
@@ -91,7 +91,7 @@ func crowded(entries []*world.Entry, a *axis) bool {
 }
 
 // shorten gives each stretch between two things that happened a width that grows much slower than its time.
-func (a *axis) shorten(entries []*world.Entry) {
+func (a *axis) shorten(entries []*journal.Entry) {
 	from, to := a.points[0], a.points[1]
 	points := []time.Time{from, to}
 	for _, en := range entries {

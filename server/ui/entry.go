@@ -11,6 +11,7 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // entryRow is a step, wait or hook of a timeline.
@@ -58,9 +59,9 @@ func (a *axis) bar(from, to time.Time, class, title string) bar {
 }
 
 // bars are the pieces of an entry's line: what it waited, its attempts, its last one.
-func (a *axis) bars(en *world.Entry, st status, v *visit) (list []bar) {
+func (a *axis) bars(en *journal.Entry, st status, v *visit) (list []bar) {
 	end := en.CompletedAt
-	if end.IsZero() || en.Status == world.EntryPending {
+	if end.IsZero() || en.Status == journal.EntryPending {
 		end = v.now
 	}
 	if en.Kind == world.KindPatch {
@@ -84,13 +85,13 @@ func (a *axis) bars(en *world.Entry, st status, v *visit) (list []bar) {
 			}
 		}
 	}
-	if en.Status == world.EntryPending && en.Error != nil {
+	if en.Status == journal.EntryPending && en.Error != nil {
 		return append(list, a.bar(last, end, "bar-warm bar-wait", "waits to be tried again"))
 	}
 	return append(list, a.bar(last, end, "bar-"+string(st.Tone), st.Word+", "+human.Span(end.Sub(last))))
 }
 
-func (u *UI) entryRow(v *visit, s *stepwell.Story, en *world.Entry, number int, a *axis) entryRow {
+func (u *UI) entryRow(v *visit, s *stepwell.Story, en *journal.Entry, number int, a *axis) entryRow {
 	st := entryStatus(en)
 	row := entryRow{
 		Number: number, ID: en.ID, Seq: en.Seq, Kind: timeline.Kind(en), Name: human.Cut(en.Title(), 120), Status: st, Took: timeline.Took(en, v.now),
@@ -106,7 +107,7 @@ func (u *UI) entryRow(v *visit, s *stepwell.Story, en *world.Entry, number int, 
 	if en.Seq > 2 && v.may(Operator) {
 		row.ForkPath = runPath(s.Run.ID) + "/act/fork?at=" + strconv.FormatInt(en.Seq-1, 10)
 	}
-	if en.Error != nil && en.Status != world.EntryPending {
+	if en.Error != nil && en.Status != journal.EntryPending {
 		row.Error = failureOf(en.Error)
 	}
 	if s.Run.Sealed {
@@ -140,18 +141,18 @@ func (u *UI) entryRow(v *visit, s *stepwell.Story, en *world.Entry, number int, 
 	if en.Attempt > 1 {
 		say(fmt.Sprintf("attempt %d", en.Attempt), "")
 	}
-	if en.Status == world.EntryPending && en.RetryAt.After(v.now) {
+	if en.Status == journal.EntryPending && en.RetryAt.After(v.now) {
 		say("again "+human.When(en.RetryAt, v.now), "")
 	}
-	if en.Status == world.EntryDropped {
+	if en.Status == journal.EntryDropped {
 		say(timeline.GivenUp(en, s.Journal.Segment), "")
 	}
 	return row
 }
 
-func waitNote(en *world.Entry, now time.Time) string {
+func waitNote(en *journal.Entry, now time.Time) string {
 	switch {
-	case en.Status == world.EntryWaiting && !en.Until.IsZero():
+	case en.Status == journal.EntryWaiting && !en.Until.IsZero():
 		return "until " + human.When(en.Until, now)
 	case en.Outcome == world.OutcomeWoken:
 		return "woken"

@@ -16,6 +16,7 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // runView is the page of a run.
@@ -236,7 +237,7 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 		}
 		add(fact{Name: "forks", Text: text, Path: Base + "runs?origin=" + url.QueryEscape(r.ID)})
 	}
-	if slices.ContainsFunc(j.Entries, func(en *world.Entry) bool { return en.Kind == world.KindChild }) {
+	if slices.ContainsFunc(j.Entries, func(en *journal.Entry) bool { return en.Kind == world.KindChild }) {
 		add(fact{Name: "children", Text: "list them", Path: Base + "runs?parent=" + url.QueryEscape(r.ID)})
 	}
 	if j.Segment > 0 {
@@ -310,7 +311,7 @@ type pages struct {
 const entriesPage = 100
 
 // pageOf is the part of a journal that the visitor asks for: the last, unless told.
-func (v *visit) pageOf(all []*world.Entry, p *pages) []*world.Entry {
+func (v *visit) pageOf(all []*journal.Entry, p *pages) []*journal.Entry {
 	p.All = len(all)
 	p.Count = max(1, (len(all)+entriesPage-1)/entriesPage)
 	n, err := strconv.Atoi(v.URL.Query().Get("page"))
