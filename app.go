@@ -64,6 +64,8 @@ type Config struct {
 	// Strict checks determinism at every suspension and before the end, by a replay beside the live run: the first difference, in what was asked for or what it
 	// came to, blocks the run, with a [*DivergedError] that tells both sides. It costs time; use it in tests.
 	Strict bool
+	// FailOn is what fails a run instead of blocking it, for workflows whose definition does not say it: see the function FailOn. Default: nothing does.
+	FailOn []string
 	// PublicURL is where the outside world reaches the server: https://hooks.example.com, perhaps with a path. Package webhook makes URLs with it; each webhook
 	// keeps the one that it was opened with. Default: http://127.0.0.1:7373.
 	PublicURL string
@@ -124,6 +126,9 @@ func (c *Config) defaults() error {
 		c.Slice = push.DefaultSlice
 	}
 	refuse(c.Idle < 0, "Idle", c.Idle)
+	if err := checkFailOn("Config.FailOn", c.FailOn); err != nil {
+		errs = append(errs, err)
+	}
 	refuse(c.CancelGrace < 0, "CancelGrace", c.CancelGrace)
 	if c.MaxPayload == 0 {
 		c.MaxPayload = codec.DefaultLimit

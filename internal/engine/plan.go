@@ -43,7 +43,11 @@ func (s *session) plan() {
 	if !(s.slots.inLine() && s.ready.some()) { // a turn without a slot would come round in vain
 		s.turns.release()
 	}
-	if s.idle() || s.acquit() {
+	switch {
+	case !s.idle() && !s.acquit():
+	case failing(s):
+		endFailed(s)
+	default:
 		s.hibernate()
 	}
 }
