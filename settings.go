@@ -63,6 +63,7 @@ var settings = []setting{
 			return checkFailOn("STEPWELL_FAIL_ON", c.FailOn) == nil
 		},
 	},
+	field("STEPWELL_FAIL_UNKNOWN", aSpan, func(c *Config) *time.Duration { return &c.FailUnknown }, span),
 	field("STEPWELL_PUBLIC_URL", "http:// or https://, a host and perhaps a path", func(c *Config) *string { return &c.PublicURL }, func(v string) (string, bool) {
 		return v, checkPublicURL(v) == nil
 	}),

@@ -201,7 +201,7 @@ func TestADivergenceFailsTheRunWhereItIsToldTo(t *testing.T) {
 			if err == nil {
 				err = wk.Check(r.ctx, h)
 			}
-			if err != nil {
+			if err != nil && !errors.Is(err, stepwell.ErrNoKey) {
 				r.Errorf("Check = %v, want nil: the code goes no further today either", err)
 			}
 		}
