@@ -59,8 +59,12 @@ var settings = []setting{
 		"STEPWELL_FAIL_ON", "PANIC, DIVERGED, or both with a comma",
 		func(c *Config) bool { return c.FailOn == nil },
 		func(c *Config, v string) bool {
-			c.FailOn = strings.Split(v, ",")
-			return checkFailOn("STEPWELL_FAIL_ON", c.FailOn) == nil
+			causes := strings.Split(v, ",")
+			if checkFailOn("STEPWELL_FAIL_ON", causes) != nil {
+				return false
+			}
+			c.FailOn = causes
+			return true
 		},
 	},
 	field("STEPWELL_FAIL_UNKNOWN", aSpan, func(c *Config) *time.Duration { return &c.FailUnknown }, span),

@@ -32,7 +32,7 @@ func (c *coro) crashes(err *PanicError) bool {
 		c.crashed()
 	}
 	if c.path == "" {
-		m.call()
+		call(m)
 	}
 	return true
 }

@@ -323,11 +323,11 @@ func (m *Machine) start() {
 		return
 	}
 	m.started = true
-	m.call()
+	call(m)
 }
 
 // call runs the workflow's function, or, where code has panicked, what follows that.
-func (m *Machine) call() {
+func call(m *Machine) {
 	x := &Ctx{m: m, scope: m.root}
 	m.spawn("", func() { m.finish(m.body(x)) })
 }
