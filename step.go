@@ -250,10 +250,10 @@ func (r Retry) stepOption(p *engine.Policy) {
 	p.Attempts, p.Backoff, p.Base, p.Cap, p.Jitter, p.Total = r.Attempts, r.Backoff, r.Base, r.Cap, r.Jitter, r.Total
 }
 
-// timeoutOption fits steps, waits, workflows, starts and children.
+// timeoutOption fits steps, waits, hooks, workflows, starts and children.
 type timeoutOption time.Duration
 
-// Timeout limits one attempt of a step, or a wait for an event. The context of an attempt whose time is up ends, with
+// Timeout limits one attempt of a step, or a wait for an event or for a payload of a hook. The context of an attempt whose time is up ends, with
 // cause [ErrTimeout]; an error that the body returns then is tried again, if attempts are left. A value that it returns
 // all the same counts: the work is done.
 //

@@ -362,8 +362,7 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 		if !isOpen(en) {
 			continue
 		}
-		open++
-		if first == nil || f.rank(en) < f.rank(first) {
+		if open++; first == nil || f.rank(en) < f.rank(first) {
 			first = en
 		}
 		if noted == nil && (notes(q.Waiting, en, false) || notes(q.Waiting, en, true)) {
@@ -380,6 +379,9 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 		f.also(nil)
 	case first != nil:
 		f.why.More = open - 1
+		if first.Kind == world.KindReceive && slices.ContainsFunc(f.journal.Entries, func(en *world.Entry) bool { return isOpen(en) && hookOf(en, first) }) {
+			f.why.More-- // the hook is what it waits at
+		}
 		f.entry(first)
 		f.also(first)
 	case q.Waiting != "" || !q.WakeAt.IsZero(): // its row and its log were read at different times
@@ -402,10 +404,15 @@ const mostAlso = 2
 // also names what is open beside the first.
 func (f *whyFinder) also(first *world.Entry) {
 	for _, en := range f.journal.Entries {
-		if en != first && isOpen(en) && len(f.why.Also) < mostAlso {
+		if en != first && isOpen(en) && !hookOf(en, first) && len(f.why.Also) < mostAlso {
 			f.why.Also = append(f.why.Also, openText(en, f.now))
 		}
 	}
+}
+
+// hookOf reports whether an entry is the hook at which another, which may be nil, waits for a payload.
+func hookOf(en, wait *world.Entry) bool {
+	return wait != nil && wait.Kind == world.KindReceive && en.Kind == world.KindHook && en.Token == wait.Token
 }
 
 func isOpen(en *world.Entry) bool {
@@ -449,6 +456,8 @@ func (f *whyFinder) entry(en *world.Entry) {
 		f.why.Kind, f.why.Peer = WhyRun, en.Peer
 	case world.KindHook:
 		f.why.Kind, f.why.Token = WhyHook, en.Token
+	case world.KindReceive:
+		f.why.Kind, f.why.Token, f.why.Step = WhyHook, en.Token, en.Name
 	case world.KindTask:
 		f.task(en)
 	default:

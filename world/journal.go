@@ -321,8 +321,14 @@ func (j *Journal) create(e *Event) {
 		en.Class, en.Status = "hook", EntryActive
 	case e.Type == WaitCreated:
 		en.Class, en.Status, en.StartedAt = "wait", EntryWaiting, e.Time
-		if e.Kind == KindSleep {
+		switch e.Kind {
+		case KindSleep:
 			en.Class = "sleep"
+		case KindReceive: // what it shows is the hook's
+			if h := j.open[e.Peer]; h != nil {
+				en.Token = h.Token
+			}
+			en.Peer = ""
 		}
 	case e.Kind == KindPatch:
 		en.Status, en.CompletedAt, done = EntryCompleted, e.Time, true

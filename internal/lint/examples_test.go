@@ -36,7 +36,6 @@ var shownIn = map[string]string{
 	"EventDef.Send":           "ExampleEventDef_Wait",
 	"EventDef.Start":          "ExampleSelect",
 	"Future.Get":              "ExampleGo",
-	"Hook.Receive":            "ExampleNewHook",
 	"Metadata":                "ExampleNewHook",
 	"Parallel":                "ExampleApp_Bulk",
 	"ReadHistories":           "ExampleApp_Import",
@@ -50,6 +49,7 @@ var shownIn = map[string]string{
 	"StreamWriter.Write":      "ExampleStream",
 	"StreamWriter.Written":    "ExampleStreamWriter_Keep",
 	"Timer":                   "ExampleSelect",
+	"Named":                   "ExampleHook_Receive",
 	"Token":                   "ExampleNewHook",
 	"webhook.Door.Answer":     "ExampleNew",
 	"webhook.Door.Send":       "ExampleNew",
@@ -62,6 +62,7 @@ var shownIn = map[string]string{
 	"webhook.Request.Respond": "ExampleNew",
 	"webhook.PayloadErrors":   "ExampleOf",
 	"webhook.RespondManually": "ExampleNew",
+	"webhook.Named":           "ExampleNew",
 	"webhook.Token":           "ExampleNew",
 	"Workflow.Name":           "ExampleRunInfo_Why",
 }
