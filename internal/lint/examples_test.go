@@ -41,6 +41,7 @@ var shownIn = map[string]string{
 	"ReadHistories":           "ExampleApp_Import",
 	"ReadStream":              "ExampleStream",
 	"RegisteredStep.Run":      "ExampleDefineStep",
+	"RegisteredStep.With":     "ExampleMap_registeredStep",
 	"Run.Existed":             "ExampleKey",
 	"Run.ID":                  "ExampleKey",
 	"Run.Retention":           "ExampleRetention",
