@@ -169,7 +169,9 @@ func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit 
 // Run asks for the step and waits for its result. See [Step]. It fits [Map]:
 //
 //	thumbs, err := stepwell.Map(ctx, pictures, 4, Resize.Run)
-func (s *RegisteredStep[In, Out]) Run(ctx Context, in In) (Out, error) { return s.Start(ctx, in).Get(ctx) }
+func (s *RegisteredStep[In, Out]) Run(ctx Context, in In) (Out, error) {
+	return s.Start(ctx, in).Get(ctx)
+}
 
 // With is the same step, tried otherwise where it is asked for from here:
 //
