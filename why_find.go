@@ -363,8 +363,7 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 		if !isOpen(en) {
 			continue
 		}
-		open++
-		if first == nil || f.rank(en) < f.rank(first) {
+		if open++; first == nil || f.rank(en) < f.rank(first) {
 			first = en
 		}
 		if noted == nil && (notes(q.Waiting, en, false) || notes(q.Waiting, en, true)) {
@@ -381,6 +380,9 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 		f.also(nil)
 	case first != nil:
 		f.why.More = open - 1
+		if first.Kind == world.KindReceive && slices.ContainsFunc(f.journal.Entries, func(en *world.Entry) bool { return isOpen(en) && hookOf(en, first) }) {
+			f.why.More-- // the hook is what it waits at
+		}
 		f.entry(first)
 		f.also(first)
 	case q.Waiting != "" || !q.WakeAt.IsZero(): // its row and its log were read at different times
@@ -403,10 +405,15 @@ const mostAlso = 2
 // also names what is open beside the first.
 func (f *whyFinder) also(first *journal.Entry) {
 	for _, en := range f.journal.Entries {
-		if en != first && isOpen(en) && len(f.why.Also) < mostAlso {
+		if en != first && isOpen(en) && !hookOf(en, first) && len(f.why.Also) < mostAlso {
 			f.why.Also = append(f.why.Also, openText(en, f.now))
 		}
 	}
+}
+
+// hookOf reports whether an entry is the hook at which another, which may be nil, waits for a payload.
+func hookOf(en, wait *journal.Entry) bool {
+	return wait != nil && wait.Kind == world.KindReceive && en.Kind == world.KindHook && en.Token == wait.Token
 }
 
 func isOpen(en *journal.Entry) bool {
@@ -450,6 +457,8 @@ func (f *whyFinder) entry(en *journal.Entry) {
 		f.why.Kind, f.why.Peer = WhyRun, en.Peer
 	case world.KindHook:
 		f.why.Kind, f.why.Token = WhyHook, en.Token
+	case world.KindReceive:
+		f.why.Kind, f.why.Token, f.why.Step = WhyHook, en.Token, en.Name
 	case world.KindTask:
 		f.task(en)
 	default:

@@ -272,7 +272,7 @@ func (w Why) waitText() string {
 	case WhyRun:
 		return "waiting for run " + w.peer("") + " to end" + w.since()
 	case WhyHook:
-		return "waiting for a payload at hook " + quote(w.Step) + " (token " + human.Visible(w.Token) + ")" + w.since()
+		return "waiting for a payload at hook " + quote(w.Step) + " (token " + human.Visible(w.Token) + ")" + w.until() + w.since()
 	}
 	s := "waiting"
 	if w.Waiting != "" {
@@ -309,6 +309,8 @@ func openText(en *journal.Entry, now time.Time) string {
 		s = "run " + en.Peer
 	case world.KindHook:
 		s += " (token " + human.Cut(en.Token, 60) + ")"
+	case world.KindReceive:
+		s = "hook " + quote(en.Name) + " (token " + human.Cut(en.Token, 60) + ")"
 	}
 	if !en.Until.IsZero() {
 		s += " until " + human.When(en.Until, now)

@@ -71,7 +71,7 @@ func (p *picture) note(en *journal.Entry) string {
 		if en.Received > 0 {
 			say(human.Count(en.Received, "payload"))
 		}
-	case world.KindSleep, world.KindEvent, world.KindCondition:
+	case world.KindSleep, world.KindEvent, world.KindCondition, world.KindReceive:
 		say(p.waitNote(en))
 	}
 	if en.Attempt > 1 {

@@ -363,6 +363,9 @@ func (m *Machine) end(e *world.Event) {
 	m.ended(op)
 	if e.Type != world.StepFailed {
 		op.future.resolve(e.Payload, nil)
+		if r := op.receiver; r != nil && !r.gone() {
+			r.end(nil, ErrNoPayload)
+		}
 		m.stopWaiting(op)
 		return
 	}

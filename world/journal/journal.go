@@ -339,8 +339,14 @@ func (j *Journal) create(e *world.Event) {
 		en.Class, en.Status = "hook", EntryActive
 	case e.Type == world.WaitCreated:
 		en.Class, en.Status, en.StartedAt = "wait", EntryWaiting, e.Time
-		if e.Kind == world.KindSleep {
+		switch e.Kind {
+		case world.KindSleep:
 			en.Class = "sleep"
+		case KindReceive: // what it shows is the hook's
+			if h := j.open[e.Peer]; h != nil {
+				en.Token = h.Token
+			}
+			en.Peer = ""
 		}
 	case e.Kind == world.KindPatch:
 		en.Status, en.CompletedAt, done = EntryCompleted, e.Time, true
