@@ -87,7 +87,7 @@ var navs = []navItem{
 // navOf says to which page of the head a view belongs.
 var navOf = map[string]string{
 	"overview": "Overview", "runs": "Runs", "bulk": "Runs", "run": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
-	"workflows": "Workflows", "hooks": "Hooks", "workers": "Workers", "worker": "Workers",
+	"workflows": "Workflows", "versions": "Workflows", "hooks": "Hooks", "workers": "Workers", "worker": "Workers",
 }
 
 // draw answers with a page.

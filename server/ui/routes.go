@@ -33,6 +33,7 @@ func routes() []route {
 		form("runs/{run}/act/{act}", (*UI).actForm),
 		post("runs/{run}/act/{act}", Operator, (*UI).act),
 		get("workflows", (*UI).workflows),
+		get("workflows/{workflow}", versions),
 		form("workflows/{workflow}/start", (*UI).startForm),
 		post("workflows/{workflow}/start", Operator, (*UI).start),
 		get("hooks", (*UI).hooks),
