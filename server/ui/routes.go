@@ -22,6 +22,7 @@ func routes() []route {
 		get("{$}", (*UI).overview),
 		get("runs", (*UI).runs),
 		post("runs/act", Admin, (*UI).bulk),
+		get("failures", failures),
 		get("find", (*UI).seek),
 		get("runs/{run}", (*UI).run),
 		get("runs/{run}/live", (*UI).runLive),
