@@ -380,7 +380,7 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 		f.also(nil)
 	case first != nil:
 		f.why.More = open - 1
-		if first.Kind == world.KindReceive && slices.ContainsFunc(f.journal.Entries, func(en *world.Entry) bool { return isOpen(en) && hookOf(en, first) }) {
+		if first.Kind == world.KindReceive && slices.ContainsFunc(f.journal.Entries, func(en *journal.Entry) bool { return isOpen(en) && hookOf(en, first) }) {
 			f.why.More-- // the hook is what it waits at
 		}
 		f.entry(first)

@@ -4,6 +4,7 @@ package ui
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -26,13 +27,17 @@ type entryRow struct {
 	Notes      []note
 	Error      *failure
 	Earlier    []timeline.Attempts
+	Input      *payload
 	Output     *payload
+	Folded     int    // how many entries a Map has that is folded; 0: it is one entry
+	Unfold     string // where these are
 	Bars       []bar
 	At         *moment
 	LogPath    string // the events about it
 	ForkPath   string // a fork before it began
 
-	open bool
+	open  bool
+	given bool // it may have an input: a step, or a child
 }
 
 // note is something else there is to say of an entry.
@@ -96,7 +101,7 @@ func (u *UI) entryRow(v *visit, s *stepwell.Story, en *journal.Entry, number int
 	row := entryRow{
 		Number: number, ID: en.ID, Seq: en.Seq, Kind: timeline.Kind(en), Name: human.Cut(en.Title(), 120), Status: st, Took: timeline.Took(en, v.now),
 		Earlier: timeline.Earlier(en), Bars: a.bars(en, st, v), At: v.moment(en.CreatedAt), LogPath: eventsPath(s.Run.ID) + "?about=" + en.ID,
-		open: en.CompletedAt.IsZero(),
+		open: en.CompletedAt.IsZero(), given: en.Class == "run",
 	}
 	if len(row.Earlier) > 10 {
 		row.Earlier = row.Earlier[len(row.Earlier)-10:]
@@ -168,24 +173,30 @@ const (
 	outputBytes  = 4 << 20
 )
 
-// outputs adds to rows what they came to, folded. It reads the log from the first row on, so far as that is not too much; the rest is in the log.
-func (u *UI) outputs(v *visit, run string, rows []entryRow) {
-	want := map[string]*entryRow{}
+// payloads adds to rows what steps were given and what they came to, folded. It reads the log from the first row on, so far as that is not too much; the
+// rest is in the log.
+func (u *UI) payloads(v *visit, run string, rows []entryRow) {
+	given, ended := map[string]*entryRow{}, map[string]*entryRow{}
+	first := int64(math.MaxInt64)
 	for i := range rows {
-		if !rows[i].open {
-			want[rows[i].ID] = &rows[i]
+		row := &rows[i]
+		if row.Folded > 0 {
+			continue
+		}
+		first = min(first, row.Seq)
+		if row.given {
+			given[row.ID] = row
+		}
+		if !row.open {
+			ended[row.ID] = row
 		}
 	}
-	if len(want) == 0 {
+	if len(given)+len(ended) == 0 {
 		return
 	}
-	first := rows[0].Seq
-	for i := range rows {
-		first = min(first, rows[i].Seq)
-	}
-	q := world.EventQuery{Cursor: world.Cursor(first - 1), Limit: 50, Types: []world.EventType{world.StepCompleted, world.WaitCompleted, world.SignalReceived}}
+	q := world.EventQuery{Cursor: world.Cursor(first - 1), Limit: 50, Types: []world.EventType{world.StepCreated, world.StepCompleted, world.WaitCompleted, world.SignalReceived}}
 	signals := map[int64][]byte{} // what a wait took may stand before it
-	for events, bytes := 0, 0; events < outputEvents && bytes < outputBytes && len(want) > 0; {
+	for events, bytes := 0, 0; events < outputEvents && bytes < outputBytes && len(given)+len(ended) > 0; {
 		page, err := u.world.Events(v.Context(), run, q)
 		if err != nil {
 			return // the page tells of a log that cannot be read
@@ -193,22 +204,24 @@ func (u *UI) outputs(v *visit, run string, rows []entryRow) {
 		for i := range page.Events {
 			e := &page.Events[i]
 			events, bytes = events+1, bytes+len(e.Payload)
-			if e.Type == world.SignalReceived {
+			switch row := ended[e.ID]; {
+			case e.Type == world.SignalReceived:
 				signals[e.Seq] = e.Payload
-				continue
+			case e.Type == world.StepCreated:
+				if row := given[e.ID]; row != nil {
+					row.Input = payloadOf(e.Payload, someBytes, eventPath(run, e.Seq))
+					delete(given, e.ID)
+				}
+			case row != nil:
+				b := []byte(e.Payload)
+				if len(b) == 0 && e.From != 0 {
+					b = signals[e.From]
+				}
+				if string(b) != "null" {
+					row.Output = payloadOf(b, someBytes, eventPath(run, e.Seq))
+				}
+				delete(ended, e.ID)
 			}
-			row := want[e.ID]
-			if row == nil {
-				continue
-			}
-			b := []byte(e.Payload)
-			if len(b) == 0 && e.From != 0 {
-				b = signals[e.From]
-			}
-			if string(b) != "null" {
-				row.Output = payloadOf(b, someBytes, eventPath(run, e.Seq))
-			}
-			delete(want, e.ID)
 		}
 		if q.Cursor = page.Cursor; !page.More {
 			break

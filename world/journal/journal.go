@@ -342,7 +342,7 @@ func (j *Journal) create(e *world.Event) {
 		switch e.Kind {
 		case world.KindSleep:
 			en.Class = "sleep"
-		case KindReceive: // what it shows is the hook's
+		case world.KindReceive: // what it shows is the hook's
 			if h := j.open[e.Peer]; h != nil {
 				en.Token = h.Token
 			}
