@@ -26,7 +26,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "keyring", "observe", "push"}},
+	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"observe", []string{"world"}},
 	{"push", nil},
@@ -59,6 +59,7 @@ var layers = []layer{
 	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},
+	{"internal/schema/...", nil},
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
 	{"internal/terminal/...", nil},
 	{"internal/timeline/...", []string{"world", "world/journal", "internal/human"}},
@@ -68,8 +69,8 @@ var layers = []layer{
 	{"internal/tools/...", nil},
 	{"telemetry/...", []string{"", "world", "internal/logs", "internal/metrics"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit"}},
-	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/metrics", "internal/operate", "internal/timeline"}},
-	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/terminal", "internal/timeline"}},
+	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/timeline"}},
+	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/schema", "internal/terminal", "internal/timeline"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest", "examples/..."}},
 }
