@@ -86,10 +86,13 @@ var shipOrder = stepwell.Define("order", func(ctx stepwell.Context, in struct {
 	return "shipped by " + by, err
 })
 
-// works runs a worker for the page's workflow until the test ends.
-func works(t *testing.T, w world.World) {
+// works runs a worker until the test ends, for the page's workflows unless told.
+func works(t *testing.T, w world.World, defs ...stepwell.Definition) *stepwell.App {
 	t.Helper()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{shipOrder, confirmPayments}})
+	if defs == nil {
+		defs = []stepwell.Definition{shipOrder, confirmPayments}
+	}
+	app, err := stepwell.New(w, stepwell.Config{Definitions: defs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +105,7 @@ func works(t *testing.T, w world.World) {
 			t.Error(err)
 		}
 	})
+	return app
 }
 
 // TestServerWalk executes the page on SQLite, worker and server on one file.

@@ -20,6 +20,7 @@ import (
 type bulkChoice struct {
 	Name, Label    string
 	Danger, Reason bool
+	Event          bool           // an event is sent, with a payload
 	Wake           []world.Waking // what a wake ends
 }
 
@@ -36,7 +37,7 @@ var bulkChoices = []bulkChoice{
 	{Name: "retries", Label: "Retry now (end retry delays)", Wake: []world.Waking{stepwell.WakeRetries}},
 	{Name: "starts", Label: "Start now (end start delays)", Wake: []world.Waking{stepwell.WakeStarts}},
 	{Name: "wake", Label: "Wake now (end sleeps)", Wake: []world.Waking{stepwell.WakeSleeps}},
-	{Name: "retry", Label: "Retry (failed runs, in new ones)"},
+	{Name: "retry", Label: "Retry (failed runs, in new ones)"}, {Name: "signal", Label: "Send event to", Event: true},
 }
 
 var notOver = []world.Status{world.Pending, world.Running}
@@ -58,6 +59,8 @@ type bulkView struct {
 	Count    int
 	Many     bool // there are more than were counted
 	Rows     []runRow
+
+	Event, Payload, Delivery string // of an event that is sent; a run gets one ID once, however often the form is sent
 
 	Told    bool // it was done
 	Why     string
@@ -100,10 +103,14 @@ func (u *UI) bulk(v *visit) error {
 		if err := u.bulkCount(v, p, q); err != nil {
 			return err
 		}
+		if p.Choice.Event {
+			p.Payload, p.Delivery = "{}", world.NewID("dlvr", v.now)
+		}
 		v.draw(http.StatusOK, "bulk", p.Choice.Label+" runs", p)
 		return nil
 	}
 	p.Told, p.Why = true, v.Form.Get("reason")
+	p.Event, p.Payload, p.Delivery = v.Form.Get("event"), v.Form.Get("payload"), v.Form.Get("delivery")
 	if err := u.bulkDo(v, p, q, act); err != nil {
 		return err
 	}
@@ -171,7 +178,18 @@ func (u *UI) bulkCount(v *visit, p *bulkView, q stepwell.ListFilter) error {
 
 // bulkDo acts on the chosen, or on a page of what the filter finds.
 func (u *UI) bulkDo(v *visit, p *bulkView, q stepwell.ListFilter, act *operate.Act) error {
-	do := act.On(u.app, operate.Words{Reason: p.Why, Wake: p.Choice.Wake})
+	words := operate.Words{Reason: p.Why, Wake: p.Choice.Wake}
+	if p.Choice.Event {
+		payload, _, err := v.sending()
+		if err == nil {
+			err = world.CheckName("event", p.Event)
+		}
+		if err != nil {
+			return err
+		}
+		words.Event, words.Payload, words.Delivery = p.Event, payload, p.Delivery
+	}
+	do := act.On(u.app, words)
 	p.Before, _ = strconv.Atoi(v.Form.Get("before"))
 	try := func(info stepwell.RunInfo) error {
 		err := do(v.Context(), info)

@@ -374,6 +374,55 @@ func TestBulk(t *testing.T) {
 	}
 }
 
+// TestBulkSignal: an event goes to many runs, to each once, however often the form is sent, and to none where it makes no sense.
+func TestBulkSignal(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, server.Options{})
+	const all = 120
+	for i := range all {
+		if _, err := s.app.Start(t.Context(), "strange", []byte(`1`), stepwell.RunID(fmt.Sprintf("s-%03d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sent := func() (n int) {
+		t.Helper()
+		for _, id := range []string{"s-000", "s-119"} {
+			info, err := s.world.Run(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += info.Queue.Mail
+		}
+		return n
+	}
+	p := s.post("/ui/runs/act", "act", "signal", "all", "yes", "query", "workflow=strange")
+	wellFormed(t, "bulk", p.body)
+	delivery := between(p.body, `name="delivery" value="`, `"`)
+	if !strings.Contains(p.body, "Send event to 120 runs?") || delivery == "" {
+		t.Fatalf("it asks: %.1500s", p.body)
+	}
+	send := []string{"act", "signal", "all", "yes", "query", "workflow=strange", "sure", "yes", "delivery", delivery}
+	for _, wrong := range [][]string{{"event", "paid", "payload", "{"}, {"event", "", "payload", "1"}, {"event", "a\nb", "payload", "1"}} {
+		if p := s.post("/ui/runs/act", append(send, wrong...)...); p.status != 400 || sent() != 0 {
+			t.Errorf("%q: got %d and %d sent, want 400 and none", wrong, p.status, sent())
+		}
+	}
+	send = append(send, "event", "paid", "payload", `{"cents": 1}`)
+	for range 2 {
+		p = s.post("/ui/runs/act", send...)
+		if !strings.Contains(p.body, "Done: <strong>100</strong>") || sent() != 1 {
+			t.Fatalf("%d were sent: %.1500s", sent(), p.body)
+		}
+	}
+	wellFormed(t, "bulk", p.body)
+	for _, field := range []string{"event", "payload", "delivery", "cursor"} {
+		send = append(send, field, html.UnescapeString(between(p.body, `name="`+field+`" value="`, `"`)))
+	}
+	if p = s.post("/ui/runs/act", send...); !strings.Contains(p.body, "Done: <strong>20</strong>") || sent() != 2 {
+		t.Fatalf("%d were sent: %.1500s", sent(), p.body)
+	}
+}
+
 func (s *site) paused() int {
 	s.Helper()
 	stats, err := s.world.Stats(s.Context())
