@@ -12,7 +12,7 @@ import (
 )
 
 // completeFlags gives groups of commands their --json, and flags that mean a workflow or a run what there is of these.
-func (c *cli) completeFlags(root *cobra.Command) {
+func completeFlags(c *cli, root *cobra.Command) {
 	offers := map[string]cobra.CompletionFunc{
 		"workflow": c.completeWorkflow,
 		"run": func(cmd *cobra.Command, _ []string, begins string) ([]string, cobra.ShellCompDirective) {
@@ -24,7 +24,7 @@ func (c *cli) completeFlags(root *cobra.Command) {
 		_ = root.Flags().MarkHidden("json") // it is there
 	}
 	for _, cmd := range root.Commands() {
-		c.completeFlags(cmd)
+		completeFlags(c, cmd)
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if offer := offers[f.Name]; offer != nil && f.Value.Type() == "string" {
 				_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // one that has an offer of its own keeps it

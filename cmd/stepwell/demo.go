@@ -27,7 +27,7 @@ const (
 	demoServerLimit = 40 * time.Second
 )
 
-func (c *cli) demo() *cobra.Command {
+func demoCommand(c *cli) *cobra.Command {
 	keep := false
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -44,7 +44,7 @@ Exit codes:
   stepwell demo --keep
   stepwell demo --db postgres://postgres@localhost/postgres`,
 		Args: arguments(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDemo(cmd.Context(), keep) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(c, cmd.Context(), keep) },
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the files, or the schema, and say where they are")
 	c.jsonFlag(cmd, "write one JSON object for each thing that happens")
@@ -52,12 +52,12 @@ Exit codes:
 }
 
 // runDemo makes the database and a directory, plays, and removes them.
-func (c *cli) runDemo(ctx context.Context, keep bool) (err error) {
+func runDemo(c *cli, ctx context.Context, keep bool) (err error) {
 	dir, err := os.MkdirTemp("", "stepwell-demo-")
 	if err != nil {
 		return err
 	}
-	stage, err := c.stage(dir)
+	stage, err := newStage(c, dir)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}

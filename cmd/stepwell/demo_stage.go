@@ -23,8 +23,8 @@ type stage struct {
 	drop  func(context.Context) error // removes the database
 }
 
-// stage makes nothing yet.
-func (c *cli) stage(dir string) (*stage, error) {
+// newStage makes nothing yet.
+func newStage(c *cli, dir string) (*stage, error) {
 	if c.db == "" {
 		file := url.URL{Path: filepath.ToSlash(filepath.Join(dir, demoDatabase))}
 		return &stage{

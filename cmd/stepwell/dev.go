@@ -29,7 +29,7 @@ type devFlags struct {
 	once   bool
 }
 
-func (c *cli) dev() *cobra.Command {
+func devCommand(c *cli) *cobra.Command {
 	var flags devFlags
 	cmd := &cobra.Command{
 		Use:   "dev [flags] -- PROGRAM [ARGUMENT]...",
@@ -64,7 +64,7 @@ With --once the exit code is the program's own.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.forDatabase()
-			cfg, err := c.devServer(cmd.Flags().Changed("listen"), &flags)
+			cfg, err := devServer(c, cmd.Flags().Changed("listen"), &flags)
 			if err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ With --once the exit code is the program's own.`,
 }
 
 // devServer reads the settings of the server beside the program.
-func (c *cli) devServer(told bool, flags *devFlags) (*serverConfig, error) {
+func devServer(c *cli, told bool, flags *devFlags) (*serverConfig, error) {
 	fl := pflag.NewFlagSet("server", pflag.ContinueOnError)
 	addSettings(fl)
 	set := map[string]string{}
@@ -101,7 +101,7 @@ func (c *cli) devServer(told bool, flags *devFlags) (*serverConfig, error) {
 			return nil, err
 		}
 	}
-	return c.serverConfig(fl)
+	return serverConfigOf(c, fl)
 }
 
 // isFree reports whether one can listen on an address just now.
@@ -140,7 +140,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 	shell := *d.c.shell
 	shell.stderr = d.out.lines("server", dim, d.c.stderr)
 	beside.shell = &shell
-	go func() { ended <- beside.serve(serving, d.db, d.cfg) }()
+	go func() { ended <- serveWorld(&beside, serving, d.db, d.cfg) }()
 	select {
 	case url := <-listening:
 		d.welcome(ctx, url)

@@ -11,7 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-func (c *cli) doctor() *cobra.Command {
+func doctorCommand(c *cli) *cobra.Command {
 	var q reading
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -32,7 +32,7 @@ Exit codes:
   stepwell doctor --json | jq 'select(.health != "good")'`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd.Context(), func(db *database) error { return c.examine(cmd.Context(), db, q) })
+			return c.with(cmd.Context(), func(db *database) error { return examine(c, cmd.Context(), db, q) })
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a check")
@@ -42,7 +42,7 @@ Exit codes:
 	return cmd
 }
 
-func (c *cli) examine(ctx context.Context, db *database, q reading) error {
+func examine(c *cli, ctx context.Context, db *database, q reading) error {
 	able := world.AbilitiesOf(db.world)
 	if able.Doctor == nil {
 		return usagef(validDB, "%s: its world has no doctor", c.place)
@@ -66,7 +66,7 @@ func (c *cli) examine(ctx context.Context, db *database, q reading) error {
 		}
 	}
 	if q.mend { // first, as it changes what is counted
-		c.verify(ctx, db.world, q, show)
+		verifyWorld(c, ctx, db.world, q, show)
 		found, err := able.Mender.Mend(ctx)
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func (c *cli) examine(ctx context.Context, db *database, q reading) error {
 		return err
 	}
 	if !q.mend {
-		c.verify(ctx, db.world, q, show)
+		verifyWorld(c, ctx, db.world, q, show)
 	}
 	if failed != nil {
 		return failed

@@ -41,7 +41,7 @@ type asked struct {
 	push []server.PushEndpoint
 }
 
-func (c *cli) health() *cobra.Command {
+func healthCommand(c *cli) *cobra.Command {
 	timeout := 5 * time.Second
 	var ca string
 	cmd := &cobra.Command{
@@ -66,7 +66,7 @@ names one. The exit code is 0 where all are well.
 				where = world.ShownURL(c.remote)
 			} else if server := c.getenv("STEPWELL_SERVER"); server != "" {
 				where = world.ShownURL(server)
-			} else if here, err := c.here(transport); err != nil {
+			} else if here, err := hereURL(c, transport); err != nil {
 				return err
 			} else {
 				where = here
@@ -81,7 +81,7 @@ names one. The exit code is 0 where all are well.
 					return usagef("name a file with the certificates of who signed the server's, PEM", "--ca: %w", err)
 				}
 			}
-			return c.askHealth(cmd.Context(), u, &http.Client{Timeout: timeout, Transport: transport})
+			return askHealth(c, cmd.Context(), u, &http.Client{Timeout: timeout, Transport: transport})
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long to wait for each answer")
@@ -90,8 +90,8 @@ names one. The exit code is 0 where all are well.
 	return cmd
 }
 
-// here is the URL of the server that has this environment, and lets the transport know its certificate.
-func (c *cli) here(transport *http.Transport) (string, error) {
+// hereURL is the URL of the server that has this environment, and lets the transport know its certificate.
+func hereURL(c *cli, transport *http.Transport) (string, error) {
 	scheme, addr := "http://", defaultListen
 	if listen := c.getenv("STEPWELL_LISTEN"); listen != "" {
 		host, port, err := net.SplitHostPort(listen)
@@ -146,7 +146,7 @@ func trusting(file string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-func (c *cli) askHealth(ctx context.Context, u *url.URL, client *http.Client) error {
+func askHealth(c *cli, ctx context.Context, u *url.URL, client *http.Client) error {
 	var sick []string
 	var push []server.PushEndpoint
 	for _, path := range []string{"/healthz", "/readyz"} {

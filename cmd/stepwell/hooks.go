@@ -13,7 +13,7 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 )
 
-func (c *cli) hooks() *cobra.Command {
+func hooksCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hooks",
 		Short: "List hooks, and send to them",
@@ -26,7 +26,7 @@ func (c *cli) hooks() *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(c.hooksList(), c.hooksSend())
+	cmd.AddCommand(hooksListCommand(c), hooksSendCommand(c))
 	return cmd
 }
 

@@ -19,7 +19,7 @@ type migrated struct {
 	SQL     string `json:"sql,omitempty"`
 }
 
-func (c *cli) migrate() *cobra.Command {
+func migrateCommand(c *cli) *cobra.Command {
 	plan := false
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -39,7 +39,7 @@ With --plan nothing is changed: the SQL is printed, each step a transaction that
 			if err := c.locate(); err != nil {
 				return err
 			}
-			return c.runMigrate(cmd.Context(), plan)
+			return runMigrate(c, cmd.Context(), plan)
 		},
 	}
 	cmd.Flags().BoolVar(&plan, "plan", false, "change nothing; print the SQL")
@@ -47,7 +47,7 @@ With --plan nothing is changed: the SQL is printed, each step a transaction that
 	return cmd
 }
 
-func (c *cli) runMigrate(ctx context.Context, plan bool) error {
+func runMigrate(c *cli, ctx context.Context, plan bool) error {
 	d, err := world.DriverOf(c.url)
 	if err != nil {
 		return err

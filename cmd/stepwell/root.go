@@ -27,7 +27,7 @@ type cli struct {
 // run runs one command line and returns its exit code.
 func run(ctx context.Context, args []string, sh *shell) int {
 	c := &cli{shell: sh}
-	root := c.root()
+	root := rootCommand(c)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var f *fault
@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, sh *shell) int {
 	return report(sh.stderr, ctx, err, c.json || wantsJSON(args))
 }
 
-func (c *cli) root() *cobra.Command {
+func rootCommand(c *cli) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stepwell",
 		Short: "Durable execution for Go: start runs, look at them, signal and cancel them",
@@ -77,14 +77,14 @@ On a terminal tables fit its width, or COLUMNS: what is last is cut or wrapped. 
 	root.PersistentFlags().StringVar(&c.db, "db", "", "`database`: sqlite:PATH, a path, or postgres://user@host/name (env STEPWELL_DB, default sqlite:stepwell.db)")
 	root.PersistentFlags().StringVar(&c.remote, "server", "", "`URL` of a server, instead of a database: https://host (env STEPWELL_SERVER; its key is in STEPWELL_API_KEY)")
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.streams(), c.events(), c.bulk(), c.workflows(), c.export(), c.importRuns(), c.check(), c.migrate(), c.doctor(), c.workers())
-	root.AddCommand(c.keys(), retentionCommand(c), c.server(), c.dev(), c.health(), exitTopic())
-	c.completeFlags(root)
+	root.AddCommand(demoCommand(c), demoWorkerCommand(c), runsCommand(c), hooksCommand(c), streamsCommand(c), eventsCommand(c), bulkCommand(c), workflowsCommand(c), exportCommand(c), importRunsCommand(c), checkCommand(c), migrateCommand(c), doctorCommand(c), workersCommand(c))
+	root.AddCommand(keysCommand(c), retentionCommand(c), serverCommand(c), devCommand(c), healthCommand(c), exitTopic())
+	completeFlags(c, root)
 	return root
 }
 
-// runs is the group of commands about runs.
-func (c *cli) runs() *cobra.Command {
+// runsCommand is the group of commands about runs.
+func runsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "Start, list and show runs; signal, wake, pause, resume, cancel, retry, restart and fork them",
@@ -97,8 +97,8 @@ func (c *cli) runs() *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(c.runsStart(), c.runsResult(), c.runsList(), c.runsShow(), c.runsSignal(), c.runsWake(), c.runsPause(), c.runsResume(), c.runsCancel(), c.runsRetry(), c.runsRestart(),
-		c.runsFork(), c.runsTail())
+	cmd.AddCommand(runsStartCommand(c), runsResultCommand(c), runsListCommand(c), runsShowCommand(c), runsSignalCommand(c), runsWakeCommand(c), runsPauseCommand(c), runsResumeCommand(c), runsCancelCommand(c), runsRetryCommand(c), runsRestartCommand(c),
+		runsForkCommand(c), runsTailCommand(c))
 	return cmd
 }
 

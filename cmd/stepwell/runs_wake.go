@@ -48,7 +48,7 @@ func (c *cli) triedAgain(run string, b *world.Block) string {
 	return text
 }
 
-func (c *cli) runsWake() *cobra.Command {
+func runsWakeCommand(c *cli) *cobra.Command {
 	var flags wakeFlags
 	cmd := &cobra.Command{
 		Use:   "wake RUN",
@@ -62,7 +62,7 @@ run is tried again at once, also one whose log cannot be read. The request is du
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
+			return actOn(c, cmd, args[0], func(db *database, run string) (any, string, error) {
 				n, err := db.app.Wake(cmd.Context(), run, flags.what()...)
 				if err != nil {
 					return nil, "", err

@@ -343,11 +343,11 @@ func TestServerConfig(t *testing.T) {
 	}
 	read := func(env map[string]string, args ...string) (*serverConfig, error) {
 		c := &cli{shell: &shell{getenv: func(k string) string { return env[k] }}}
-		cmd := c.server()
+		cmd := serverCommand(c)
 		if err := cmd.ParseFlags(args); err != nil {
 			t.Fatal(err)
 		}
-		return c.serverConfig(cmd.Flags())
+		return serverConfigOf(c, cmd.Flags())
 	}
 	cfg, err := read(env, "--max-body=8192", "--insecure")
 	if err != nil {

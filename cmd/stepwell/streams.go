@@ -13,7 +13,7 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 )
 
-func (c *cli) streams() *cobra.Command {
+func streamsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "streams",
 		Short: "List the streams of a run, and follow one",
@@ -26,11 +26,11 @@ func (c *cli) streams() *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(c.streamsList(), c.streamsTail())
+	cmd.AddCommand(streamsListCommand(c), streamsTailCommand(c))
 	return cmd
 }
 
-func (c *cli) streamsList() *cobra.Command {
+func streamsListCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list RUN",
 		Short: "List the streams of a run",
@@ -47,7 +47,7 @@ func (c *cli) streamsList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.explain(c.listStreams(cmd.Context(), db, run), run)
+				return c.explain(listStreams(c, cmd.Context(), db, run), run)
 			})
 		},
 	}
@@ -55,7 +55,7 @@ func (c *cli) streamsList() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) listStreams(ctx context.Context, db *database, run string) error {
+func listStreams(c *cli, ctx context.Context, db *database, run string) error {
 	list, err := db.app.Streams(ctx, run)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 )
 
-func (c *cli) streamsTail() *cobra.Command {
+func streamsTailCommand(c *cli) *cobra.Command {
 	var from int64
 	cmd := &cobra.Command{
 		Use:   "tail RUN NAME",
@@ -40,7 +40,7 @@ With --json each chunk is one line, with its number: --from that number + 1 goes
 				if err != nil {
 					return err
 				}
-				return c.explain(c.tailStream(cmd.Context(), db, run, args[1], from), run)
+				return c.explain(tailStream(c, cmd.Context(), db, run, args[1], from), run)
 			})
 		},
 	}
@@ -49,7 +49,7 @@ With --json each chunk is one line, with its number: --from that number + 1 goes
 	return cmd
 }
 
-func (c *cli) tailStream(ctx context.Context, db *database, run, name string, from int64) error {
+func tailStream(c *cli, ctx context.Context, db *database, run, name string, from int64) error {
 	line := true // at the beginning of one
 	for chunk, err := range db.app.ReadStream(ctx, run, name, from) {
 		if err != nil {

@@ -20,7 +20,7 @@ type counted struct {
 	Paused    int    `json:"paused"`  // the same
 }
 
-func (c *cli) workflows() *cobra.Command {
+func workflowsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workflows",
 		Short: "Count the runs of each workflow",
