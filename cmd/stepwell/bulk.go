@@ -151,7 +151,7 @@ func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 					return err
 				}
 				if flags.dry {
-					return bulkCount(c, cmd.Context(), db, f)
+					return bulkCount(cmd.Context(), c, db, f)
 				}
 				words, err := a.words(c, args, &flags)
 				if err != nil {
@@ -161,7 +161,7 @@ func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 				for i := range again {
 					again[i] = shellWord(again[i])
 				}
-				return bulkRun(c, cmd.Context(), db, f, a.On(db.app, words), &flags, &tally{bulkAct: &a, again: c.command(strings.Join(append(again, flags.words(&a, &f)...), " "))})
+				return bulkRun(cmd.Context(), c, db, f, a.On(db.app, words), &flags, &tally{bulkAct: &a, again: c.command(strings.Join(append(again, flags.words(&a, &f)...), " "))})
 			})
 		},
 	}
@@ -178,7 +178,7 @@ func statusWords(all []world.Status) string {
 	return words
 }
 
-func bulkCount(c *cli, ctx context.Context, db *database, f stepwell.ListFilter) error {
+func bulkCount(ctx context.Context, c *cli, db *database, f stepwell.ListFilter) error {
 	n, err := db.app.Count(ctx, f)
 	if err != nil {
 		return c.explain(err, "")

@@ -58,7 +58,7 @@ passed on. Runs that continued as new are replayed from their newest segment, as
 					_ = f.Close()
 				}
 			}()
-			return runCheck(c, cmd.Context(), in, args[dash:])
+			return runCheck(cmd.Context(), c, in, args[dash:])
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a history, and one at the end")
@@ -92,7 +92,7 @@ func openHistories(c *cli, names []string) (in io.Reader, files []*os.File, err 
 const checkPatience = 5 * time.Second
 
 // runCheck starts the program, reads its report and says what came of it.
-func runCheck(c *cli, ctx context.Context, in io.Reader, program []string) error {
+func runCheck(ctx context.Context, c *cli, in io.Reader, program []string) error {
 	v := &verdict{c: c, progress: c.progress("checked", "run"), others: &together{to: c.stderr}, classes: map[world.Class]map[check.Result]int{}}
 	child := exec.CommandContext(ctx, program[0], program[1:]...)
 	child.Env = append(os.Environ(), world.CheckVariable+"=1")

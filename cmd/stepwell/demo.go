@@ -44,7 +44,7 @@ Exit codes:
   stepwell demo --keep
   stepwell demo --db postgres://postgres@localhost/postgres`,
 		Args: arguments(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(c, cmd.Context(), keep) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), c, keep) },
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the files, or the schema, and say where they are")
 	c.jsonFlag(cmd, "write one JSON object for each thing that happens")
@@ -52,7 +52,7 @@ Exit codes:
 }
 
 // runDemo makes the database and a directory, plays, and removes them.
-func runDemo(c *cli, ctx context.Context, keep bool) (err error) {
+func runDemo(ctx context.Context, c *cli, keep bool) (err error) {
 	dir, err := os.MkdirTemp("", "stepwell-demo-")
 	if err != nil {
 		return err

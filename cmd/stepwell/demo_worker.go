@@ -26,13 +26,13 @@ func demoWorkerCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "demo-worker DIR", Short: "The worker process of the demo", Hidden: true,
 		Args: arguments(1, 1, "DIR"),
-		RunE: func(cmd *cobra.Command, args []string) error { return workDemo(c, cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return workDemo(cmd.Context(), c, args[0]) },
 	}
 }
 
 // workDemo works until standard input ends, which it does when the demo is over or has died. An interrupt of the terminal is the demo's to
 // handle.
-func workDemo(c *cli, ctx context.Context, dir string) (err error) {
+func workDemo(ctx context.Context, c *cli, dir string) (err error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	go func() { // nobody can interrupt the read; it ends with the process

@@ -140,7 +140,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 	shell := *d.c.shell
 	shell.stderr = d.out.lines("server", dim, d.c.stderr)
 	beside.shell = &shell
-	go func() { ended <- serveWorld(&beside, serving, d.db, d.cfg) }()
+	go func() { ended <- serveWorld(serving, &beside, d.db, d.cfg) }()
 	select {
 	case url := <-listening:
 		d.welcome(ctx, url)

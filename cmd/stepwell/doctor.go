@@ -32,7 +32,7 @@ Exit codes:
   stepwell doctor --json | jq 'select(.health != "good")'`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd.Context(), func(db *database) error { return examine(c, cmd.Context(), db, q) })
+			return c.with(cmd.Context(), func(db *database) error { return examine(cmd.Context(), c, db, q) })
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a check")
@@ -42,7 +42,7 @@ Exit codes:
 	return cmd
 }
 
-func examine(c *cli, ctx context.Context, db *database, q reading) error {
+func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	able := world.AbilitiesOf(db.world)
 	if able.Doctor == nil {
 		return usagef(validDB, "%s: its world has no doctor", c.place)
@@ -66,7 +66,7 @@ func examine(c *cli, ctx context.Context, db *database, q reading) error {
 		}
 	}
 	if q.mend { // first, as it changes what is counted
-		verifyWorld(c, ctx, db.world, q, show)
+		verifyWorld(ctx, c, db.world, q, show)
 		found, err := able.Mender.Mend(ctx)
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func examine(c *cli, ctx context.Context, db *database, q reading) error {
 		return err
 	}
 	if !q.mend {
-		verifyWorld(c, ctx, db.world, q, show)
+		verifyWorld(ctx, c, db.world, q, show)
 	}
 	if failed != nil {
 		return failed

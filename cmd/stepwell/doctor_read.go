@@ -27,7 +27,7 @@ const (
 )
 
 // verifyWorld reads runs, compares them with their checksums, and what lies beside their logs with these. Where it is interrupted it says how to go on.
-func verifyWorld(c *cli, ctx context.Context, w world.World, q reading, show func(world.Finding)) {
+func verifyWorld(ctx context.Context, c *cli, w world.World, q reading, show func(world.Finding)) {
 	f := world.Finding{Check: "checksums", Health: world.HealthGood}
 	var all world.Verified
 	var err error

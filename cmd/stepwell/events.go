@@ -45,7 +45,7 @@ With --follow it goes on with what is appended until the run is over.
 				if err != nil {
 					return err
 				}
-				return c.explain(printEvents(c, cmd.Context(), db, run, f, follow), run)
+				return c.explain(printEvents(cmd.Context(), c, db, run, f, follow), run)
 			})
 		},
 	}
@@ -69,7 +69,7 @@ func typeNames() string {
 // followPause is the time between looks at a log that another process writes.
 const followPause = 100 * time.Millisecond
 
-func printEvents(c *cli, ctx context.Context, db *database, run string, f stepwell.EventFilter, follow bool) error {
+func printEvents(ctx context.Context, c *cli, db *database, run string, f stepwell.EventFilter, follow bool) error {
 	p := &eventPrinter{cli: c, run: run, names: map[string]string{}}
 	for {
 		info, err := db.app.Get(ctx, run) // before the log is read: what ended it is in the log then

@@ -57,9 +57,9 @@ in its log.
 					out = visibleJSON{kept}
 				}
 				if len(args) == 0 {
-					err = exportFound(c, cmd.Context(), db, f, out, exporting(decrypt)...)
+					err = exportFound(cmd.Context(), c, db, f, out, exporting(decrypt)...)
 				} else {
-					err = exportNamed(c, cmd.Context(), db, args, out, exporting(decrypt)...)
+					err = exportNamed(cmd.Context(), c, db, args, out, exporting(decrypt)...)
 				}
 				return errors.Join(err, kept.Flush())
 			})
@@ -79,7 +79,7 @@ func exporting(decrypt bool) (opts []stepwell.ExportOption) {
 	return opts
 }
 
-func exportNamed(c *cli, ctx context.Context, db *database, args []string, out io.Writer, opts ...stepwell.ExportOption) error {
+func exportNamed(ctx context.Context, c *cli, db *database, args []string, out io.Writer, opts ...stepwell.ExportOption) error {
 	p := c.progress("exported", "run")
 	for _, arg := range args {
 		run, err := c.find(ctx, db, arg)
@@ -96,7 +96,7 @@ func exportNamed(c *cli, ctx context.Context, db *database, args []string, out i
 }
 
 // exportFound exports what a filter finds. A run that is deleted meanwhile is passed over.
-func exportFound(c *cli, ctx context.Context, db *database, f stepwell.ListFilter, out io.Writer, opts ...stepwell.ExportOption) error {
+func exportFound(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, out io.Writer, opts ...stepwell.ExportOption) error {
 	if err := c.relatives(ctx, db, &f); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ the file is imported. With --skip it is passed over, so that an import that was 
 			for _, f := range files {
 				defer func() { _ = f.Close() }()
 			}
-			return c.withNew(cmd.Context(), func(db *database) error { return importFrom(c, cmd.Context(), db, in, o, skip) })
+			return c.withNew(cmd.Context(), func(db *database) error { return importFrom(cmd.Context(), c, db, in, o, skip) })
 		},
 	}
 	cmd.Flags().BoolVar(&o.Go, "go", false, "let runs that are not over go on at once")
@@ -160,14 +160,14 @@ the file is imported. With --skip it is passed over, so that an import that was 
 	return cmd
 }
 
-func importFrom(c *cli, ctx context.Context, db *database, in io.Reader, o stepwell.ImportOptions, skip bool) error {
+func importFrom(ctx context.Context, c *cli, db *database, in io.Reader, o stepwell.ImportOptions, skip bool) error {
 	n := 0
 	for h, err := range stepwell.ReadHistories(in) {
 		if err != nil {
 			return c.explain(err, "")
 		}
 		n++
-		if err := importOne(c, ctx, db, h, o, skip); err != nil {
+		if err := importOne(ctx, c, db, h, o, skip); err != nil {
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func importFrom(c *cli, ctx context.Context, db *database, in io.Reader, o stepw
 }
 
 // importOne imports a run, and says so.
-func importOne(c *cli, ctx context.Context, db *database, h *stepwell.History, o stepwell.ImportOptions, skip bool) error {
+func importOne(ctx context.Context, c *cli, db *database, h *stepwell.History, o stepwell.ImportOptions, skip bool) error {
 	is := imported{acted: acted{Run: h.Run, Action: "import", Result: "imported"}, Events: len(h.Events)}
 	refused := db.app.Import(ctx, h, o)
 	switch {

@@ -81,7 +81,7 @@ names one. The exit code is 0 where all are well.
 					return usagef("name a file with the certificates of who signed the server's, PEM", "--ca: %w", err)
 				}
 			}
-			return askHealth(c, cmd.Context(), u, &http.Client{Timeout: timeout, Transport: transport})
+			return askHealth(cmd.Context(), c, u, &http.Client{Timeout: timeout, Transport: transport})
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long to wait for each answer")
@@ -146,7 +146,7 @@ func trusting(file string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-func askHealth(c *cli, ctx context.Context, u *url.URL, client *http.Client) error {
+func askHealth(ctx context.Context, c *cli, u *url.URL, client *http.Client) error {
 	var sick []string
 	var push []server.PushEndpoint
 	for _, path := range []string{"/healthz", "/readyz"} {

@@ -30,7 +30,7 @@ its URL too. Whoever knows a token can send to its hook. With --json each hook i
   stepwell hooks list --token order-7 --json | jq -r .run`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd.Context(), func(db *database) error { return listHooks(c, cmd.Context(), db, run, token) })
+			return c.with(cmd.Context(), func(db *database) error { return listHooks(cmd.Context(), c, db, run, token) })
 		},
 	}
 	cmd.Flags().StringVar(&run, "run", "", "only hooks of this `RUN`")
@@ -39,7 +39,7 @@ its URL too. Whoever knows a token can send to its hook. With --json each hook i
 	return cmd
 }
 
-func listHooks(c *cli, ctx context.Context, db *database, run, token string) error {
+func listHooks(ctx context.Context, c *cli, db *database, run, token string) error {
 	if run != "" {
 		var err error
 		if run, err = c.find(ctx, db, run); err != nil {

@@ -93,7 +93,7 @@ that is here is another than the one with its ID.
 			if most < 1 {
 				return usagef("see stepwell keys check --help", "--most %d: want 1 or more", most)
 			}
-			return c.with(cmd.Context(), func(db *database) error { return checkKeys(c, cmd.Context(), db, most) })
+			return c.with(cmd.Context(), func(db *database) error { return checkKeys(cmd.Context(), c, db, most) })
 		},
 	}
 	cmd.Flags().IntVar(&most, "most", most, "look at so many runs at most")
@@ -102,7 +102,7 @@ that is here is another than the one with its ID.
 }
 
 // countKeys counts runs by their keys; those of the environment are there in any case.
-func countKeys(c *cli, ctx context.Context, db *database, most int) (map[string]*usedKey, error) {
+func countKeys(ctx context.Context, c *cli, db *database, most int) (map[string]*usedKey, error) {
 	used := map[string]*usedKey{}
 	if db.ring != nil {
 		for i, id := range db.ring.IDs() {
@@ -137,8 +137,8 @@ func countKeys(c *cli, ctx context.Context, db *database, most int) (map[string]
 	return used, nil
 }
 
-func checkKeys(c *cli, ctx context.Context, db *database, most int) error {
-	used, err := countKeys(c, ctx, db, most)
+func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
+	used, err := countKeys(ctx, c, db, most)
 	if err != nil {
 		return err
 	}

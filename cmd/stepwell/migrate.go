@@ -39,7 +39,7 @@ With --plan nothing is changed: the SQL is printed, each step a transaction that
 			if err := c.locate(); err != nil {
 				return err
 			}
-			return runMigrate(c, cmd.Context(), plan)
+			return runMigrate(cmd.Context(), c, plan)
 		},
 	}
 	cmd.Flags().BoolVar(&plan, "plan", false, "change nothing; print the SQL")
@@ -47,7 +47,7 @@ With --plan nothing is changed: the SQL is printed, each step a transaction that
 	return cmd
 }
 
-func runMigrate(c *cli, ctx context.Context, plan bool) error {
+func runMigrate(ctx context.Context, c *cli, plan bool) error {
 	d, err := world.DriverOf(c.url)
 	if err != nil {
 		return err

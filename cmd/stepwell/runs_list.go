@@ -64,9 +64,9 @@ With --json each run is one line. A filter that finds little looks at some 50,00
 			}
 			return c.with(cmd.Context(), func(db *database) error {
 				if again {
-					return watch(cmd.Context(), c, func(c *cli) error { return listRuns(c, cmd.Context(), db, f, cursor, limit) })
+					return watch(cmd.Context(), c, func(c *cli) error { return listRuns(cmd.Context(), c, db, f, cursor, limit) })
 				}
-				return listRuns(c, cmd.Context(), db, f, cursor, limit)
+				return listRuns(cmd.Context(), c, db, f, cursor, limit)
 			})
 		},
 	}
@@ -181,7 +181,7 @@ const (
 	pageSize  = 1000
 )
 
-func listRuns(c *cli, ctx context.Context, db *database, f stepwell.ListFilter, cursor string, limit int) error {
+func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, cursor string, limit int) error {
 	if err := c.relatives(ctx, db, &f); err != nil {
 		return err
 	}

@@ -43,14 +43,14 @@ machine may do everything. GET /metrics is for Prometheus, and spans go where th
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
 			defer stop()
-			return c.withNew(ctx, func(db *database) error { return serveWorld(c, ctx, db, cfg) })
+			return c.withNew(ctx, func(db *database) error { return serveWorld(ctx, c, db, cfg) })
 		},
 	}
 	addSettings(cmd.Flags())
 	return cmd
 }
 
-func serveWorld(c *cli, ctx context.Context, db *database, cfg *serverConfig) error {
+func serveWorld(ctx context.Context, c *cli, db *database, cfg *serverConfig) error {
 	log := slog.New(cfg.handler(c.stderr))
 	tel, err := telemetry.New(telemetry.Options{World: db.world, Logger: log})
 	if err != nil {

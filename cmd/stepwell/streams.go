@@ -47,7 +47,7 @@ func streamsListCommand(c *cli) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.explain(listStreams(c, cmd.Context(), db, run), run)
+				return c.explain(listStreams(cmd.Context(), c, db, run), run)
 			})
 		},
 	}
@@ -55,7 +55,7 @@ func streamsListCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-func listStreams(c *cli, ctx context.Context, db *database, run string) error {
+func listStreams(ctx context.Context, c *cli, db *database, run string) error {
 	list, err := db.app.Streams(ctx, run)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ With --json each chunk is one line, with its number: --from that number + 1 goes
 				if err != nil {
 					return err
 				}
-				return c.explain(tailStream(c, cmd.Context(), db, run, args[1], from), run)
+				return c.explain(tailStream(cmd.Context(), c, db, run, args[1], from), run)
 			})
 		},
 	}
@@ -49,7 +49,7 @@ With --json each chunk is one line, with its number: --from that number + 1 goes
 	return cmd
 }
 
-func tailStream(c *cli, ctx context.Context, db *database, run, name string, from int64) error {
+func tailStream(ctx context.Context, c *cli, db *database, run, name string, from int64) error {
 	line := true // at the beginning of one
 	for chunk, err := range db.app.ReadStream(ctx, run, name, from) {
 		if err != nil {

@@ -43,14 +43,14 @@ With --json each worker is one line.
   stepwell workers --json | jq -r 'select(.lost | not) | .build' | sort -u`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd.Context(), func(db *database) error { return listWorkers(c, cmd.Context(), db) })
+			return c.with(cmd.Context(), func(db *database) error { return listWorkers(cmd.Context(), c, db) })
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a worker")
 	return cmd
 }
 
-func listWorkers(c *cli, ctx context.Context, db *database) error {
+func listWorkers(ctx context.Context, c *cli, db *database) error {
 	stats, err := db.world.Stats(ctx)
 	if err != nil {
 		return err
