@@ -34,8 +34,8 @@ func completeFlags(c *cli, root *cobra.Command) {
 }
 
 // completeWorkflow offers the workflows that have runs.
-func (c *cli) completeWorkflow(cmd *cobra.Command, _ []string, begins string) (names []string, _ cobra.ShellCompDirective) {
-	_ = c.with(cmd.Context(), func(db *database) error { // a shell has no place for an error
+func (t *target) completeWorkflow(cmd *cobra.Command, _ []string, begins string) (names []string, _ cobra.ShellCompDirective) {
+	_ = t.with(cmd.Context(), func(db *database) error { // a shell has no place for an error
 		stats, err := db.world.Stats(cmd.Context())
 		for _, w := range stats.Workflows {
 			if strings.HasPrefix(w.Workflow, begins) {

@@ -63,7 +63,7 @@ func runDemo(ctx context.Context, c *cli, keep bool) (err error) {
 	}
 	defer func() {
 		if keep {
-			c.db = stage.url
+			c.setDatabase(stage.url)
 			err = errors.Join(err, c.tell(kept{acted{Action: "keep", Result: "kept"}, dir, stage.url},
 				fmt.Sprintf("\nThe files are in %s. Look around:\n  %s", dir, c.command("runs list"))))
 			return
@@ -82,7 +82,7 @@ func runDemo(ctx context.Context, c *cli, keep bool) (err error) {
 	limited, cancel := context.WithTimeout(ctx, stage.limit)
 	defer cancel()
 	p := &play{
-		cli: c, stage: stage, world: w, app: app, began: time.Now(), finished: map[string]bool{},
+		output: c.output, stage: stage, world: w, app: app, began: time.Now(), finished: map[string]bool{},
 		lines: &bodyReader{path: filepath.Join(dir, demoBodies)},
 	}
 	err = p.perform(limited)
@@ -105,7 +105,7 @@ type kept struct {
 
 // play is one demo.
 type play struct {
-	*cli
+	*output
 	stage    *stage
 	world    world.World
 	app      *stepwell.App

@@ -25,14 +25,14 @@ type stage struct {
 
 // newStage makes nothing yet.
 func newStage(c *cli, dir string) (*stage, error) {
-	if c.db == "" {
+	if c.named() == "" {
 		file := url.URL{Path: filepath.ToSlash(filepath.Join(dir, demoDatabase))}
 		return &stage{
 			dir: dir, url: "sqlite:" + file.EscapedPath(), what: "a fresh SQLite file", limit: demoLimit,
 			drop: func(context.Context) error { return nil }, // it goes with the directory
 		}, nil
 	}
-	u, err := url.Parse(c.db)
+	u, err := url.Parse(c.named())
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 		return nil, usagef("it makes a SQLite file of its own; --db is for postgres://user@host/database", "demo: it does not play on that --db")
 	}

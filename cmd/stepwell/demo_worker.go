@@ -48,7 +48,7 @@ func workDemo(ctx context.Context, c *cli, dir string) (err error) {
 	if err := c.locate(); err != nil {
 		return err
 	}
-	w, err := world.Open(ctx, c.url)
+	w, err := world.Open(ctx, c.url())
 	if err != nil {
 		return err
 	}

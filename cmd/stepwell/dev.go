@@ -136,11 +136,9 @@ func (d *dev) run(ctx context.Context) (err error) {
 	serving, stop := context.WithCancel(ctx)
 	ended, listening := make(chan error, 1), make(chan string, 1)
 	d.cfg.listening = func(url string) { listening <- url }
-	beside := *d.c
 	shell := *d.c.shell
 	shell.stderr = d.out.lines("server", dim, d.c.stderr)
-	beside.shell = &shell
-	go func() { ended <- serveWorld(serving, &beside, d.db, d.cfg) }()
+	go func() { ended <- serveWorld(serving, d.c.in(&shell), d.db, d.cfg) }()
 	select {
 	case url := <-listening:
 		d.welcome(ctx, url)
@@ -175,7 +173,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 
 // welcome says what is where.
 func (d *dev) welcome(ctx context.Context, url string) {
-	d.out.say("database  %s", d.c.place)
+	d.out.say("database  %s", d.c.place())
 	d.out.say("API       %s", url)
 	if d.hasUI(ctx, url) {
 		d.out.say("UI        %s/ui/", url)
@@ -214,7 +212,7 @@ func (d *dev) environment(build string) []string {
 			env = append(env, name+"="+value)
 		}
 	}
-	set("STEPWELL_DB", d.c.url, true)
+	set("STEPWELL_DB", d.c.url(), true)
 	set("STEPWELL_STRICT", "true", false)
 	set("STEPWELL_DRAIN", "1s", false)
 	set("STEPWELL_BUILD", build, false)

@@ -45,10 +45,10 @@ Exit codes:
 func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	able := world.AbilitiesOf(db.world)
 	if able.Doctor == nil {
-		return usagef(validDB, "%s: its world has no doctor", c.place)
+		return usagef(validDB, "%s: its world has no doctor", c.place())
 	}
 	if q.mend && able.Mender == nil {
-		return usagef("run it beside the database, with --db", "--mend: %s does not mend", c.place)
+		return usagef("run it beside the database, with --db", "--mend: %s does not mend", c.place())
 	}
 	all, bads := 0, 0
 	enc := c.encoder()
@@ -93,17 +93,17 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 }
 
 // findingWidths are the widths of columns that are known before there is anything in them: each finding is shown as it comes.
-func (c *cli) findingWidths() []int {
+func (o *output) findingWidths() []int {
 	const longestCheck = len("runs without a worker")
-	if c.style().symbols {
+	if o.style().symbols {
 		return []int{1, longestCheck}
 	}
 	return []int{len(world.HealthWarning), longestCheck}
 }
 
 // addFinding adds a line for what was found, and one for what to do.
-func (c *cli) addFinding(t *table, f *world.Finding) {
-	s := c.style()
+func (o *output) addFinding(t *table, f *world.Finding) {
+	s := o.style()
 	mark, tone := s.mark("✓", "good"), good
 	switch f.Health {
 	case world.HealthWarning:

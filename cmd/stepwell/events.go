@@ -70,7 +70,7 @@ func typeNames() string {
 const followPause = 100 * time.Millisecond
 
 func printEvents(ctx context.Context, c *cli, db *database, run string, f stepwell.EventFilter, follow bool) error {
-	p := &eventPrinter{cli: c, run: run, names: map[string]string{}}
+	p := &eventPrinter{output: c.output, run: run, names: map[string]string{}}
 	for {
 		info, err := db.app.Get(ctx, run) // before the log is read: what ended it is in the log then
 		if err != nil {
@@ -106,7 +106,7 @@ func printEvents(ctx context.Context, c *cli, db *database, run string, f stepwe
 
 // eventPrinter prints one event a line; it knows the names of what it has seen created.
 type eventPrinter struct {
-	*cli
+	*output
 	run   string
 	names map[string]string
 	last  time.Time

@@ -115,7 +115,7 @@ func exportFound(ctx context.Context, c *cli, db *database, f stepwell.ListFilte
 	}
 	p.end()
 	if p.n == 0 && !c.json {
-		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place)
+		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place())
 	}
 	return nil
 }

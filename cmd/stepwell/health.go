@@ -62,8 +62,8 @@ names one. The exit code is 0 where all are well.
 			var where string
 			if len(args) > 0 {
 				where = args[0]
-			} else if c.remote != "" {
-				where = world.ShownURL(c.remote)
+			} else if server := c.shownServer(); server != "" {
+				where = server
 			} else if server := c.getenv("STEPWELL_SERVER"); server != "" {
 				where = world.ShownURL(server)
 			} else if here, err := hereURL(c, transport); err != nil {
@@ -181,13 +181,13 @@ func askHealth(ctx context.Context, c *cli, u *url.URL, client *http.Client) err
 }
 
 // showPush shows the endpoints that a server pushes to, and returns those that are not well.
-func (c *cli) showPush(push []server.PushEndpoint) (ill []string, err error) {
+func (o *output) showPush(push []server.PushEndpoint) (ill []string, err error) {
 	for _, e := range push {
 		if !e.Healthy {
 			ill = append(ill, e.Endpoint)
 		}
-		if c.json {
-			if err := c.encoder().Encode(asked{Endpoint: e.Endpoint, Healthy: e.Healthy, Circuit: e.Circuit}); err != nil {
+		if o.json {
+			if err := o.encoder().Encode(asked{Endpoint: e.Endpoint, Healthy: e.Healthy, Circuit: e.Circuit}); err != nil {
 				return nil, err
 			}
 			continue
@@ -196,7 +196,7 @@ func (c *cli) showPush(push []server.PushEndpoint) (ill []string, err error) {
 		if !e.Healthy {
 			word = fmt.Sprintf("%d failures in a row, circuit %s", e.Failures, e.Circuit)
 		}
-		fmt.Fprintf(c.stdout, "push      %s %s\n", human.Visible(e.Endpoint), human.Visible(word))
+		fmt.Fprintf(o.stdout, "push      %s %s\n", human.Visible(e.Endpoint), human.Visible(word))
 	}
 	return ill, nil
 }

@@ -72,7 +72,7 @@ func listHooks(ctx context.Context, c *cli, db *database, run, token string) err
 	switch {
 	case c.json:
 	case len(hooks) == 0:
-		fmt.Fprintf(c.stderr, "no active hooks in %s match\n", c.place)
+		fmt.Fprintf(c.stderr, "no active hooks in %s match\n", c.place())
 	case len(hooks) == mostHooks || bytes >= world.PageBytes:
 		fmt.Fprintln(c.stderr, "there may be more: --run, --token")
 	}
@@ -93,17 +93,17 @@ func (h *hookLine) metadata() string {
 	return human.Fold(string(h.Metadata), payloadWidth)
 }
 
-func (c *cli) hookTable(hooks []hookLine) {
+func (o *output) hookTable(hooks []hookLine) {
 	t := &table{gap: "  "}
 	t.add(cell{text: "TOKEN", tone: dim}, cell{text: "RUN", tone: dim}, cell{text: "AGE", tone: dim, right: true}, cell{text: "METADATA", tone: dim})
 	for _, h := range hooks {
 		if h.URL != "" { // it has the token
-			t.add(cell{text: human.Visible(h.URL)}, cell{text: h.Run}, cell{text: human.Age(c.now().Sub(h.CreatedAt)), right: true},
+			t.add(cell{text: human.Visible(h.URL)}, cell{text: h.Run}, cell{text: human.Age(o.now().Sub(h.CreatedAt)), right: true},
 				cell{text: h.metadata(), tone: dim})
 			continue
 		}
-		t.add(cell{text: human.Visible(h.Token)}, cell{text: h.Run}, cell{text: human.Age(c.now().Sub(h.CreatedAt)), right: true},
+		t.add(cell{text: human.Visible(h.Token)}, cell{text: h.Run}, cell{text: human.Age(o.now().Sub(h.CreatedAt)), right: true},
 			cell{text: h.metadata(), tone: dim})
 	}
-	t.write(c.stdout, c.style())
+	t.write(o.stdout, o.style())
 }

@@ -187,7 +187,7 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 	switch {
 	case c.json:
 	case len(used) == 0:
-		fmt.Fprintf(c.stderr, "no runs in %s, and no keys in this environment\n", c.place)
+		fmt.Fprintf(c.stderr, "no runs in %s, and no keys in this environment\n", c.place())
 	default:
 		t.write(c.stdout, c.style())
 		if !all {

@@ -48,19 +48,19 @@ With --plan nothing is changed: the SQL is printed, each step a transaction that
 }
 
 func runMigrate(ctx context.Context, c *cli, plan bool) error {
-	d, err := world.DriverOf(c.url)
+	d, err := world.DriverOf(c.url())
 	if err != nil {
 		return err
 	}
 	m, ok := d.(world.Migrator)
 	if !ok {
-		return usagef(validDB, "%s has no schema", c.place)
+		return usagef(validDB, "%s has no schema", c.place())
 	}
 	take := m.Migrate
 	if plan {
 		take = m.Pending
 	}
-	steps, err := take(ctx, c.url)
+	steps, err := take(ctx, c.url())
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func runMigrate(ctx context.Context, c *cli, plan bool) error {
 	case c.json:
 		return c.encoder().Encode(acted{Action: "migrate", Result: "up_to_date"})
 	default:
-		fmt.Fprintf(c.stderr, "%s is up to date\n", c.place)
+		fmt.Fprintf(c.stderr, "%s is up to date\n", c.place())
 	}
 	return nil
 }

@@ -6,27 +6,29 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 )
 
-// cli is one call of the command.
+// cli is one call of the command: what it works on, and where it writes.
 type cli struct {
-	*shell
-	db         string // --db
-	remote     string // --server
-	url        string // of the database, once it is known
-	place      string // where it is, for people
-	json       bool
-	onDatabase bool          // the command works on a database, and not on a server
-	deliveries time.Duration // for how long deliveries are known; 0: the default
-	parsed     bool          // the command line was understood: what fails now is no usage error
+	*target
+	*output
+	parsed bool // the command line was understood: what fails now is no usage error
+}
+
+func newCLI(sh *shell) *cli { return &cli{target: &target{sh: sh}, output: &output{shell: sh}} }
+
+// in is the same call in another shell.
+func (c *cli) in(sh *shell) *cli {
+	t, o := *c.target, *c.output
+	t.sh, o.shell = sh, sh
+	return &cli{target: &t, output: &o, parsed: c.parsed}
 }
 
 // run runs one command line and returns its exit code.
 func run(ctx context.Context, args []string, sh *shell) int {
-	c := &cli{shell: sh}
+	c := newCLI(sh)
 	root := rootCommand(c)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -74,8 +76,7 @@ On a terminal tables fit its width, or COLUMNS: what is last is cut or wrapped. 
 		}
 		return usagef("see "+cmd.CommandPath()+" --help", "%w", err)
 	})
-	root.PersistentFlags().StringVar(&c.db, "db", "", "`database`: sqlite:PATH, a path, or postgres://user@host/name (env STEPWELL_DB, default sqlite:stepwell.db)")
-	root.PersistentFlags().StringVar(&c.remote, "server", "", "`URL` of a server, instead of a database: https://host (env STEPWELL_SERVER; its key is in STEPWELL_API_KEY)")
+	c.flags(root.PersistentFlags())
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(demoCommand(c), demoWorkerCommand(c), runsCommand(c), hooksCommand(c), streamsCommand(c), eventsCommand(c), bulkCommand(c), workflowsCommand(c), exportCommand(c), importRunsCommand(c), checkCommand(c), migrateCommand(c), doctorCommand(c), workersCommand(c))
 	root.AddCommand(keysCommand(c), retentionCommand(c), serverCommand(c), devCommand(c), healthCommand(c), exitTopic())

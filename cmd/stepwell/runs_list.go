@@ -228,14 +228,14 @@ func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 		}
 		fmt.Fprintf(c.stderr, "looked at many runs%s; %d match so far. To look on: the same with --cursor %s\n", since, len(runs), cursor)
 	case len(runs) == 0:
-		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place)
+		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place())
 	case cursor != "":
 		fmt.Fprintf(c.stderr, "there are more: --limit %d, --since, --until\n", limit*5)
 	}
 	return nil
 }
 
-func (c *cli) listTable(runs []listed, now time.Time) {
+func (o *output) listTable(runs []listed, now time.Time) {
 	if len(runs) == 0 {
 		return
 	}
@@ -248,10 +248,10 @@ func (c *cli) listTable(runs []listed, now time.Time) {
 			name += " v" + strconv.Itoa(r.Version)
 		}
 		t.add(cell{text: r.ID}, cell{text: name}, statusCell(&r), cell{text: human.Age(now.Sub(r.CreatedAt)), right: true},
-			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: c.style().short(r.Key, 40)},
+			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: o.style().short(r.Key, 40)},
 			cell{text: listReason(&r)})
 	}
-	t.write(c.stdout, c.style())
+	t.write(o.stdout, o.style())
 }
 
 func statusCell(r *listed) cell {

@@ -40,10 +40,10 @@ func (f *wakeFlags) add(cmd *cobra.Command) {
 func (f *wakeFlags) what() []world.Waking { return operate.Waking(f.retries, f.starts, f.sleeps) }
 
 // triedAgain says that a blocked run is tried again, and what else can be done where that does not help by itself.
-func (c *cli) triedAgain(run string, b *world.Block) string {
+func (t *target) triedAgain(run string, b *world.Block) string {
 	text := "run " + run + " is blocked: it is tried again now"
 	if b.Code == world.CodeCorrupt {
-		text += "\n  its log is damaged, so that helps only where the rows are back: " + human.Visible(b.Message) + "\n  " + c.aroundDamage(run, b.Seq)
+		text += "\n  its log is damaged, so that helps only where the rows are back: " + human.Visible(b.Message) + "\n  " + t.aroundDamage(run, b.Seq)
 	}
 	return text
 }

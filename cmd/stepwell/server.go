@@ -94,7 +94,7 @@ func serveWorld(ctx context.Context, c *cli, db *database, cfg *serverConfig) er
 	if at := scheme + "://" + l.Addr().String(); cfg.listening != nil {
 		cfg.listening(at)
 	} else {
-		fmt.Fprintf(c.stdout, "Stepwell serves %s on %s\n", c.place, at)
+		fmt.Fprintf(c.stdout, "Stepwell serves %s on %s\n", c.place(), at)
 	}
 	for _, risk := range cfg.risks(l.Addr()) {
 		log.Warn(risk, "address", l.Addr().String())

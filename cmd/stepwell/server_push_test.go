@@ -68,7 +68,7 @@ func TestHealthOfEndpoints(t *testing.T) {
 func TestPushSettings(t *testing.T) {
 	t.Parallel()
 	read := func(env map[string]string) (*serverConfig, error) {
-		c := &cli{shell: &shell{getenv: func(k string) string { return env[k] }}}
+		c := newCLI(&shell{getenv: func(k string) string { return env[k] }})
 		return serverConfigOf(c, serverCommand(c).Flags())
 	}
 	cfg, err := read(map[string]string{

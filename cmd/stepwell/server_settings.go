@@ -168,7 +168,7 @@ func serverConfigOf(c *cli, fl *pflag.FlagSet) (*serverConfig, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, usagef("see stepwell server --help", "%w", err)
 	}
-	c.deliveries = cfg.deliveries
+	c.keepDeliveries(cfg.deliveries)
 	return cfg, nil
 }
 

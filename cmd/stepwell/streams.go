@@ -77,7 +77,7 @@ func listStreams(ctx context.Context, c *cli, db *database, run string) error {
 	return nil
 }
 
-func (c *cli) streamTable(list []stepwell.StreamInfo) {
+func (o *output) streamTable(list []stepwell.StreamInfo) {
 	t := &table{gap: "  "}
 	t.add(cell{text: "STREAM", tone: dim}, cell{text: "NEXT", tone: dim, right: true}, cell{text: "AGE", tone: dim, right: true}, cell{text: "STATE", tone: dim})
 	for _, s := range list {
@@ -89,7 +89,7 @@ func (c *cli) streamTable(list []stepwell.StreamInfo) {
 			state = cell{text: "closed", tone: good}
 		}
 		t.add(cell{text: human.Visible(s.Name)}, cell{text: strconv.FormatInt(s.Next, 10), right: true},
-			cell{text: human.Age(c.now().Sub(s.At)), right: true}, state)
+			cell{text: human.Age(o.now().Sub(s.At)), right: true}, state)
 	}
-	t.write(c.stdout, c.style())
+	t.write(o.stdout, o.style())
 }

@@ -73,35 +73,35 @@ func tailStream(ctx context.Context, c *cli, db *database, run, name string, fro
 }
 
 // printChunk prints a chunk, at the beginning of a line or not, and tells where it left off.
-func (c *cli) printChunk(chunk *stepwell.StreamChunk[json.RawMessage], line bool) (atLine bool, err error) {
-	if chunk.Trimmed && !c.json {
+func (o *output) printChunk(chunk *stepwell.StreamChunk[json.RawMessage], line bool) (atLine bool, err error) {
+	if chunk.Trimmed && !o.json {
 		if !line {
-			fmt.Fprintln(c.stdout)
+			fmt.Fprintln(o.stdout)
 			line = true
 		}
-		fmt.Fprintf(c.stderr, "the run does not keep the segments that wrote what was before chunk %d\n", chunk.Index)
+		fmt.Fprintf(o.stderr, "the run does not keep the segments that wrote what was before chunk %d\n", chunk.Index)
 	}
 	var text string
 	switch {
-	case c.json:
-		return true, c.encoder().Encode(chunk)
+	case o.json:
+		return true, o.encoder().Encode(chunk)
 	case chunk.Reset:
 		if !line {
-			fmt.Fprintln(c.stdout)
+			fmt.Fprintln(o.stdout)
 		}
-		fmt.Fprintf(c.stderr, "attempt %d begins anew: what step %s wrote from chunk %d on is void\n", chunk.Attempt, human.Visible(chunk.Step), chunk.From)
+		fmt.Fprintf(o.stderr, "attempt %d begins anew: what step %s wrote from chunk %d on is void\n", chunk.Attempt, human.Visible(chunk.Step), chunk.From)
 		return true, nil
 	case json.Unmarshal(chunk.Value, &text) == nil && chunk.Value[0] == '"':
-		if c.terminal {
+		if o.terminal {
 			text = human.VisibleLines(text)
 		}
-		_, err = fmt.Fprint(c.stdout, text)
+		_, err = fmt.Fprint(o.stdout, text)
 		return strings.HasSuffix(text, "\n") || line && text == "", err
 	}
 	value := string(chunk.Value) + "\n"
 	if !line {
 		value = "\n" + value
 	}
-	_, err = fmt.Fprint(visibleJSON{c.stdout}, value)
+	_, err = fmt.Fprint(visibleJSON{o.stdout}, value)
 	return true, err
 }

@@ -80,7 +80,7 @@ func listWorkers(ctx context.Context, c *cli, db *database) error {
 	switch {
 	case c.json:
 	case len(stats.Workers) == 0:
-		fmt.Fprintf(c.stderr, "no worker is running on %s: runs wait until one does\n", c.place)
+		fmt.Fprintf(c.stderr, "no worker is running on %s: runs wait until one does\n", c.place())
 	default:
 		t.write(c.stdout, c.style())
 	}
