@@ -32,9 +32,7 @@ const validKeys = "make a key:  stepwell keys new ID"
 
 var scheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]+:`) // a drive of Windows has one letter
 
-// open opens a database that exists.
-func (t *target) open(ctx context.Context) (*database, error) { return t.openOrMake(ctx, true) }
-
+// openOrMake opens a database, and makes it where there is none unless it is to exist.
 func (t *target) openOrMake(ctx context.Context, existing bool) (*database, error) {
 	if err := t.locate(); err != nil {
 		return nil, err
@@ -71,7 +69,7 @@ func (t *target) clientOf(w world.World) (*database, error) {
 
 // with opens the database for f.
 func (t *target) with(ctx context.Context, f func(db *database) error) error {
-	db, err := t.open(ctx)
+	db, err := t.openOrMake(ctx, true)
 	return t.use(db, err, f)
 }
 

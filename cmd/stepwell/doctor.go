@@ -58,8 +58,8 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 			bads++
 		}
 		if !c.json {
-			t := &table{gap: "  ", least: c.findingWidths(), wrap: true}
-			c.addFinding(t, &f)
+			t := &table{gap: "  ", least: findingWidths(c.output), wrap: true}
+			addFinding(c.output, t, &f)
 			t.write(c.stdout, c.style())
 		} else if err := enc.Encode(f); err != nil && failed == nil {
 			failed = err
@@ -93,7 +93,7 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 }
 
 // findingWidths are the widths of columns that are known before there is anything in them: each finding is shown as it comes.
-func (o *output) findingWidths() []int {
+func findingWidths(o *output) []int {
 	const longestCheck = len("runs without a worker")
 	if o.style().symbols {
 		return []int{1, longestCheck}
@@ -102,7 +102,7 @@ func (o *output) findingWidths() []int {
 }
 
 // addFinding adds a line for what was found, and one for what to do.
-func (o *output) addFinding(t *table, f *world.Finding) {
+func addFinding(o *output, t *table, f *world.Finding) {
 	s := o.style()
 	mark, tone := s.mark("✓", "good"), good
 	switch f.Health {

@@ -167,7 +167,7 @@ func askHealth(ctx context.Context, c *cli, u *url.URL, client *http.Client) err
 		}
 		fmt.Fprintf(c.stdout, "%-9s %s (%s)\n", path, human.Visible(word), is.Took)
 	}
-	ill, err := c.showPush(push)
+	ill, err := showPush(c.output, push)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func askHealth(ctx context.Context, c *cli, u *url.URL, client *http.Client) err
 }
 
 // showPush shows the endpoints that a server pushes to, and returns those that are not well.
-func (o *output) showPush(push []server.PushEndpoint) (ill []string, err error) {
+func showPush(o *output, push []server.PushEndpoint) (ill []string, err error) {
 	for _, e := range push {
 		if !e.Healthy {
 			ill = append(ill, e.Endpoint)

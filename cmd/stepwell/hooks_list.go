@@ -67,7 +67,7 @@ func listHooks(ctx context.Context, c *cli, db *database, run, token string) err
 			}
 		}
 	case len(hooks) > 0:
-		c.hookTable(hooks)
+		writeHooks(c.output, hooks)
 	}
 	switch {
 	case c.json:
@@ -93,7 +93,7 @@ func (h *hookLine) metadata() string {
 	return human.Fold(string(h.Metadata), payloadWidth)
 }
 
-func (o *output) hookTable(hooks []hookLine) {
+func writeHooks(o *output, hooks []hookLine) {
 	t := &table{gap: "  "}
 	t.add(cell{text: "TOKEN", tone: dim}, cell{text: "RUN", tone: dim}, cell{text: "AGE", tone: dim, right: true}, cell{text: "METADATA", tone: dim})
 	for _, h := range hooks {

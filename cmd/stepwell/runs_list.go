@@ -218,7 +218,7 @@ func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 			}
 		}
 	} else {
-		c.listTable(runs, now)
+		writeRuns(c.output, runs, now)
 	}
 	switch {
 	case len(runs) < limit && cursor != "":
@@ -235,7 +235,7 @@ func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 	return nil
 }
 
-func (o *output) listTable(runs []listed, now time.Time) {
+func writeRuns(o *output, runs []listed, now time.Time) {
 	if len(runs) == 0 {
 		return
 	}

@@ -73,11 +73,11 @@ func listStreams(ctx context.Context, c *cli, db *database, run string) error {
 		fmt.Fprintf(c.stderr, "run %s has written to no stream\n", run)
 		return nil
 	}
-	c.streamTable(list)
+	writeStreams(c.output, list)
 	return nil
 }
 
-func (o *output) streamTable(list []stepwell.StreamInfo) {
+func writeStreams(o *output, list []stepwell.StreamInfo) {
 	t := &table{gap: "  "}
 	t.add(cell{text: "STREAM", tone: dim}, cell{text: "NEXT", tone: dim, right: true}, cell{text: "AGE", tone: dim, right: true}, cell{text: "STATE", tone: dim})
 	for _, s := range list {

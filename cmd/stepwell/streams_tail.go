@@ -62,7 +62,7 @@ func tailStream(ctx context.Context, c *cli, db *database, run, name string, fro
 			}
 			return err
 		}
-		if line, err = c.printChunk(&chunk, line); err != nil {
+		if line, err = printChunk(c.output, &chunk, line); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func tailStream(ctx context.Context, c *cli, db *database, run, name string, fro
 }
 
 // printChunk prints a chunk, at the beginning of a line or not, and tells where it left off.
-func (o *output) printChunk(chunk *stepwell.StreamChunk[json.RawMessage], line bool) (atLine bool, err error) {
+func printChunk(o *output, chunk *stepwell.StreamChunk[json.RawMessage], line bool) (atLine bool, err error) {
 	if chunk.Trimmed && !o.json {
 		if !line {
 			fmt.Fprintln(o.stdout)

@@ -84,8 +84,8 @@ func TestHostileRows(t *testing.T) {
 		sh.stdout, sh.stderr, sh.getenv, sh.terminal = &out, &out, func(string) string { return "1" }, terminal // without colours
 		c := newCLI(sh)
 		run := stepwell.RunInfo{ID: hostile, Workflow: hostile, Status: world.Status(hostile)}
-		c.listTable([]listed{{RunInfo: run}}, time.Now())
-		c.hookTable([]hookLine{{HookRow: world.HookRow{Token: hostile, Run: hostile, Sealed: hostile}}, {URL: hostile}})
+		writeRuns(c.output, []listed{{RunInfo: run}}, time.Now())
+		writeHooks(c.output, []hookLine{{HookRow: world.HookRow{Token: hostile, Run: hostile, Sealed: hostile}}, {URL: hostile}})
 		p := &eventPrinter{output: c.output, names: map[string]string{}}
 		for _, e := range []world.Event{
 			{ID: hostile, Type: world.EventType(hostile), Peer: hostile, Outcome: world.Outcome(hostile), Sealed: hostile, Error: &world.Error{Message: hostile, Where: hostile}},
