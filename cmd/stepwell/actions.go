@@ -138,10 +138,10 @@ func instead(run string, r *stepwell.RetryAdvice, again string) (ways []way) {
 }
 
 // insteadOf says what can be done where there is no retry, for people.
-func (c *cli) insteadOf(run string, r *stepwell.RetryAdvice) string {
+func (t *target) insteadOf(run string, r *stepwell.RetryAdvice) string {
 	next := "nothing was changed"
 	for _, w := range instead(run, r, repeats) {
-		next += "\n  " + w.note + ":  " + c.command(w.line)
+		next += "\n  " + w.note + ":  " + t.command(w.line)
 	}
 	return next
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-func (c *cli) bulk() *cobra.Command {
+func bulkCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bulk",
 		Short: "Cancel, pause, resume, wake, signal and retry many runs, by filter",
@@ -34,7 +34,7 @@ and can be repeated.
 		SuggestionsMinimumDistance: 2,
 	}
 	for _, a := range bulkActs() {
-		cmd.AddCommand(c.bulkCommand(a))
+		cmd.AddCommand(bulkActCommand(c, a))
 	}
 	return cmd
 }
@@ -115,7 +115,7 @@ func (f *bulkFlags) words(a *bulkAct, l *stepwell.ListFilter) (words []string) {
 	return words
 }
 
-func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
+func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 	var flags bulkFlags
 	means, example := statusWords(a.Status), ""
 	if a.Name == "wake" {
@@ -130,7 +130,7 @@ func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
 			"  stepwell bulk " + a.use + " --input customer.id=42",
 		Args: a.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := c.listFilter(&flags.filterFlags)
+			f, err := listFilterOf(c, &flags.filterFlags)
 			if err != nil {
 				return err
 			}
@@ -151,7 +151,7 @@ func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
 					return err
 				}
 				if flags.dry {
-					return c.bulkCount(cmd.Context(), db, f)
+					return bulkCount(cmd.Context(), c, db, f)
 				}
 				words, err := a.words(c, args, &flags)
 				if err != nil {
@@ -161,7 +161,7 @@ func (c *cli) bulkCommand(a bulkAct) *cobra.Command {
 				for i := range again {
 					again[i] = shellWord(again[i])
 				}
-				return c.bulkRun(cmd.Context(), db, f, a.On(db.app, words), &flags, &tally{bulkAct: &a, again: c.command(strings.Join(append(again, flags.words(&a, &f)...), " "))})
+				return bulkRun(cmd.Context(), c, db, f, a.On(db.app, words), &flags, &tally{bulkAct: &a, again: c.command(strings.Join(append(again, flags.words(&a, &f)...), " "))})
 			})
 		},
 	}
@@ -178,7 +178,7 @@ func statusWords(all []world.Status) string {
 	return words
 }
 
-func (c *cli) bulkCount(ctx context.Context, db *database, f stepwell.ListFilter) error {
+func bulkCount(ctx context.Context, c *cli, db *database, f stepwell.ListFilter) error {
 	n, err := db.app.Count(ctx, f)
 	if err != nil {
 		return c.explain(err, "")

@@ -35,6 +35,6 @@ func (a *bulkAct) words(c *cli, args []string, flags *bulkFlags) (w operate.Word
 		return operate.Words{Reason: flags.word, Wake: flags.wake.what()}, nil
 	}
 	var payload json.RawMessage
-	payload, err = c.payload(args[1:])
+	payload, err = payloadOf(c, args[1:])
 	return operate.Words{Event: args[0], Payload: payload, Delivery: flags.word}, err
 }

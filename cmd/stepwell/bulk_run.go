@@ -60,7 +60,7 @@ func (t *tally) stopped(code int, why string) error {
 	return &fault{code, fmt.Errorf("%s; %s: %s", why, where, t), "what is done is done; to go on:  " + t.again}
 }
 
-func (c *cli) bulkRun(ctx context.Context, db *database, f stepwell.ListFilter, act stepwell.Act, flags *bulkFlags, t *tally) error {
+func bulkRun(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, act stepwell.Act, flags *bulkFlags, t *tally) error {
 	c.watched = c.watched || flags.watch
 	p := c.progress(t.done, "run")
 	for r, err := range db.app.Bulk(ctx, f, act, stepwell.Parallel(flags.parallel)) {

@@ -20,7 +20,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-func (c *cli) check() *cobra.Command {
+func checkCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [flags] [FILE|-]... -- PROGRAM [ARGUMENT]...",
 		Short: "Hold a program's code against the logs of runs, before it is deployed",
@@ -49,7 +49,7 @@ passed on. Runs that continued as new are replayed from their newest segment, as
 		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			dash := cmd.ArgsLenAtDash()
-			in, files, err := c.histories(args[:dash])
+			in, files, err := openHistories(c, args[:dash])
 			if err != nil {
 				return err
 			}
@@ -58,15 +58,15 @@ passed on. Runs that continued as new are replayed from their newest segment, as
 					_ = f.Close()
 				}
 			}()
-			return c.runCheck(cmd.Context(), in, args[dash:])
+			return runCheck(cmd.Context(), c, in, args[dash:])
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a history, and one at the end")
 	return cmd
 }
 
-// histories opens the files that a check is to read, one behind the other.
-func (c *cli) histories(names []string) (in io.Reader, files []*os.File, err error) {
+// openHistories opens the files that a check is to read, one behind the other.
+func openHistories(c *cli, names []string) (in io.Reader, files []*os.File, err error) {
 	if len(names) == 0 {
 		return c.stdin, nil, nil
 	}
@@ -92,7 +92,7 @@ func (c *cli) histories(names []string) (in io.Reader, files []*os.File, err err
 const checkPatience = 5 * time.Second
 
 // runCheck starts the program, reads its report and says what came of it.
-func (c *cli) runCheck(ctx context.Context, in io.Reader, program []string) error {
+func runCheck(ctx context.Context, c *cli, in io.Reader, program []string) error {
 	v := &verdict{c: c, progress: c.progress("checked", "run"), others: &together{to: c.stderr}, classes: map[world.Class]map[check.Result]int{}}
 	child := exec.CommandContext(ctx, program[0], program[1:]...)
 	child.Env = append(os.Environ(), world.CheckVariable+"=1")

@@ -51,7 +51,7 @@ func TestCommandsForAllOperations(t *testing.T) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
-	root := (&cli{shell: &shell{}}).root()
+	root := rootCommand(newCLI(&shell{}))
 	there := map[string]bool{}
 	for path, methods := range doc.Paths {
 		for method, op := range methods {

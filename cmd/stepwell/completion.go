@@ -12,7 +12,7 @@ import (
 )
 
 // completeFlags gives groups of commands their --json, and flags that mean a workflow or a run what there is of these.
-func (c *cli) completeFlags(root *cobra.Command) {
+func completeFlags(c *cli, root *cobra.Command) {
 	offers := map[string]cobra.CompletionFunc{
 		"workflow": c.completeWorkflow,
 		"run": func(cmd *cobra.Command, _ []string, begins string) ([]string, cobra.ShellCompDirective) {
@@ -24,7 +24,7 @@ func (c *cli) completeFlags(root *cobra.Command) {
 		_ = root.Flags().MarkHidden("json") // it is there
 	}
 	for _, cmd := range root.Commands() {
-		c.completeFlags(cmd)
+		completeFlags(c, cmd)
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if offer := offers[f.Name]; offer != nil && f.Value.Type() == "string" {
 				_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // one that has an offer of its own keeps it
@@ -34,8 +34,8 @@ func (c *cli) completeFlags(root *cobra.Command) {
 }
 
 // completeWorkflow offers the workflows that have runs.
-func (c *cli) completeWorkflow(cmd *cobra.Command, _ []string, begins string) (names []string, _ cobra.ShellCompDirective) {
-	_ = c.with(cmd.Context(), func(db *database) error { // a shell has no place for an error
+func (t *target) completeWorkflow(cmd *cobra.Command, _ []string, begins string) (names []string, _ cobra.ShellCompDirective) {
+	_ = t.with(cmd.Context(), func(db *database) error { // a shell has no place for an error
 		stats, err := db.world.Stats(cmd.Context())
 		for _, w := range stats.Workflows {
 			if strings.HasPrefix(w.Workflow, begins) {

@@ -27,7 +27,7 @@ const (
 	demoServerLimit = 40 * time.Second
 )
 
-func (c *cli) demo() *cobra.Command {
+func demoCommand(c *cli) *cobra.Command {
 	keep := false
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -44,7 +44,7 @@ Exit codes:
   stepwell demo --keep
   stepwell demo --db postgres://postgres@localhost/postgres`,
 		Args: arguments(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDemo(cmd.Context(), keep) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), c, keep) },
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the files, or the schema, and say where they are")
 	c.jsonFlag(cmd, "write one JSON object for each thing that happens")
@@ -52,18 +52,18 @@ Exit codes:
 }
 
 // runDemo makes the database and a directory, plays, and removes them.
-func (c *cli) runDemo(ctx context.Context, keep bool) (err error) {
+func runDemo(ctx context.Context, c *cli, keep bool) (err error) {
 	dir, err := os.MkdirTemp("", "stepwell-demo-")
 	if err != nil {
 		return err
 	}
-	stage, err := c.stage(dir)
+	stage, err := newStage(c, dir)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	defer func() {
 		if keep {
-			c.db = stage.url
+			c.setDatabase(stage.url)
 			err = errors.Join(err, c.tell(kept{acted{Action: "keep", Result: "kept"}, dir, stage.url},
 				fmt.Sprintf("\nThe files are in %s. Look around:\n  %s", dir, c.command("runs list"))))
 			return
@@ -82,7 +82,7 @@ func (c *cli) runDemo(ctx context.Context, keep bool) (err error) {
 	limited, cancel := context.WithTimeout(ctx, stage.limit)
 	defer cancel()
 	p := &play{
-		cli: c, stage: stage, world: w, app: app, began: time.Now(), finished: map[string]bool{},
+		output: c.output, stage: stage, world: w, app: app, began: time.Now(), finished: map[string]bool{},
 		lines: &bodyReader{path: filepath.Join(dir, demoBodies)},
 	}
 	err = p.perform(limited)
@@ -105,7 +105,7 @@ type kept struct {
 
 // play is one demo.
 type play struct {
-	*cli
+	*output
 	stage    *stage
 	world    world.World
 	app      *stepwell.App

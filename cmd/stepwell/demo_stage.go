@@ -23,16 +23,16 @@ type stage struct {
 	drop  func(context.Context) error // removes the database
 }
 
-// stage makes nothing yet.
-func (c *cli) stage(dir string) (*stage, error) {
-	if c.db == "" {
+// newStage makes nothing yet.
+func newStage(c *cli, dir string) (*stage, error) {
+	if c.named() == "" {
 		file := url.URL{Path: filepath.ToSlash(filepath.Join(dir, demoDatabase))}
 		return &stage{
 			dir: dir, url: "sqlite:" + file.EscapedPath(), what: "a fresh SQLite file", limit: demoLimit,
 			drop: func(context.Context) error { return nil }, // it goes with the directory
 		}, nil
 	}
-	u, err := url.Parse(c.db)
+	u, err := url.Parse(c.named())
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 		return nil, usagef("it makes a SQLite file of its own; --db is for postgres://user@host/database", "demo: it does not play on that --db")
 	}

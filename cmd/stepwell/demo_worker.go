@@ -22,17 +22,17 @@ const (
 	demoBodies   = "bodies.jsonl"
 )
 
-func (c *cli) demoWorker() *cobra.Command {
+func demoWorkerCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "demo-worker DIR", Short: "The worker process of the demo", Hidden: true,
 		Args: arguments(1, 1, "DIR"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.workDemo(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return workDemo(cmd.Context(), c, args[0]) },
 	}
 }
 
 // workDemo works until standard input ends, which it does when the demo is over or has died. An interrupt of the terminal is the demo's to
 // handle.
-func (c *cli) workDemo(ctx context.Context, dir string) (err error) {
+func workDemo(ctx context.Context, c *cli, dir string) (err error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	go func() { // nobody can interrupt the read; it ends with the process
@@ -48,7 +48,7 @@ func (c *cli) workDemo(ctx context.Context, dir string) (err error) {
 	if err := c.locate(); err != nil {
 		return err
 	}
-	w, err := world.Open(ctx, c.url)
+	w, err := world.Open(ctx, c.url())
 	if err != nil {
 		return err
 	}

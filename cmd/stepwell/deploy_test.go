@@ -69,7 +69,7 @@ var (
 func TestDeployNames(t *testing.T) {
 	t.Parallel()
 	known := variables(t)
-	root := (&cli{shell: &shell{}}).root()
+	root := rootCommand(newCLI(&shell{}))
 	commands := 0
 	for _, file := range ours(t) {
 		text, err := os.ReadFile(file)

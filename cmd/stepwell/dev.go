@@ -29,7 +29,7 @@ type devFlags struct {
 	once   bool
 }
 
-func (c *cli) dev() *cobra.Command {
+func devCommand(c *cli) *cobra.Command {
 	var flags devFlags
 	cmd := &cobra.Command{
 		Use:   "dev [flags] -- PROGRAM [ARGUMENT]...",
@@ -64,7 +64,7 @@ With --once the exit code is the program's own.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.forDatabase()
-			cfg, err := c.devServer(cmd.Flags().Changed("listen"), &flags)
+			cfg, err := devServer(c, cmd.Flags().Changed("listen"), &flags)
 			if err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ With --once the exit code is the program's own.`,
 }
 
 // devServer reads the settings of the server beside the program.
-func (c *cli) devServer(told bool, flags *devFlags) (*serverConfig, error) {
+func devServer(c *cli, told bool, flags *devFlags) (*serverConfig, error) {
 	fl := pflag.NewFlagSet("server", pflag.ContinueOnError)
 	addSettings(fl)
 	set := map[string]string{}
@@ -101,7 +101,7 @@ func (c *cli) devServer(told bool, flags *devFlags) (*serverConfig, error) {
 			return nil, err
 		}
 	}
-	return c.serverConfig(fl)
+	return serverConfigOf(c, fl)
 }
 
 // isFree reports whether one can listen on an address just now.
@@ -136,11 +136,9 @@ func (d *dev) run(ctx context.Context) (err error) {
 	serving, stop := context.WithCancel(ctx)
 	ended, listening := make(chan error, 1), make(chan string, 1)
 	d.cfg.listening = func(url string) { listening <- url }
-	beside := *d.c
 	shell := *d.c.shell
 	shell.stderr = d.out.lines("server", dim, d.c.stderr)
-	beside.shell = &shell
-	go func() { ended <- beside.serve(serving, d.db, d.cfg) }()
+	go func() { ended <- serveWorld(serving, d.c.in(&shell), d.db, d.cfg) }()
 	select {
 	case url := <-listening:
 		d.welcome(ctx, url)
@@ -175,7 +173,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 
 // welcome says what is where.
 func (d *dev) welcome(ctx context.Context, url string) {
-	d.out.say("database  %s", d.c.place)
+	d.out.say("database  %s", d.c.place())
 	d.out.say("API       %s", url)
 	if d.hasUI(ctx, url) {
 		d.out.say("UI        %s/ui/", url)
@@ -214,7 +212,7 @@ func (d *dev) environment(build string) []string {
 			env = append(env, name+"="+value)
 		}
 	}
-	set("STEPWELL_DB", d.c.url, true)
+	set("STEPWELL_DB", d.c.url(), true)
 	set("STEPWELL_STRICT", "true", false)
 	set("STEPWELL_DRAIN", "1s", false)
 	set("STEPWELL_BUILD", build, false)

@@ -120,5 +120,5 @@ func (d *dev) ask(ctx context.Context) {
 			return
 		}
 	}
-	d.out.say(`no worker has joined %s: does the program open it, with stepwell.Open(ctx, ""), and call Run? Else name its database with --db`, d.c.place)
+	d.out.say(`no worker has joined %s: does the program open it, with stepwell.Open(ctx, ""), and call Run? Else name its database with --db`, d.c.place())
 }

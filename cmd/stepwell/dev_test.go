@@ -120,7 +120,7 @@ func errorsOf(all ...error) error {
 func TestDevOutput(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	o := newDevOutput(&cli{shell: &shell{stdout: &out}})
+	o := newDevOutput(newCLI(&shell{stdout: &out}))
 	a, b := o.lines("app", busy, &out), o.lines("server", dim, &out)
 	for _, write := range []struct {
 		to   *devLines
@@ -168,7 +168,8 @@ func TestDevAsksWhereTheWorkerIs(t *testing.T) {
 			path = fixture(t)
 		}
 		var out bytes.Buffer
-		c := &cli{db: path, shell: &shell{stdout: &out, getenv: func(string) string { return "" }, now: func() time.Time { return now }, clock: func() time.Time { return now }}}
+		c := newCLI(&shell{stdout: &out, getenv: func(string) string { return "" }, now: func() time.Time { return now }, clock: func() time.Time { return now }})
+		c.setDatabase(path)
 		if err := c.withNew(t.Context(), func(db *database) error {
 			d := newDev(c, db, &serverConfig{}, &devFlags{}, []string{"true"})
 			d.hint.Stop()

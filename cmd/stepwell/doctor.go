@@ -11,7 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-func (c *cli) doctor() *cobra.Command {
+func doctorCommand(c *cli) *cobra.Command {
 	var q reading
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -32,7 +32,7 @@ Exit codes:
   stepwell doctor --json | jq 'select(.health != "good")'`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd.Context(), func(db *database) error { return c.examine(cmd.Context(), db, q) })
+			return c.with(cmd.Context(), func(db *database) error { return examine(cmd.Context(), c, db, q) })
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a check")
@@ -42,13 +42,13 @@ Exit codes:
 	return cmd
 }
 
-func (c *cli) examine(ctx context.Context, db *database, q reading) error {
+func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	able := world.AbilitiesOf(db.world)
 	if able.Doctor == nil {
-		return usagef(validDB, "%s: its world has no doctor", c.place)
+		return usagef(validDB, "%s: its world has no doctor", c.place())
 	}
 	if q.mend && able.Mender == nil {
-		return usagef("run it beside the database, with --db", "--mend: %s does not mend", c.place)
+		return usagef("run it beside the database, with --db", "--mend: %s does not mend", c.place())
 	}
 	all, bads := 0, 0
 	enc := c.encoder()
@@ -58,15 +58,15 @@ func (c *cli) examine(ctx context.Context, db *database, q reading) error {
 			bads++
 		}
 		if !c.json {
-			t := &table{gap: "  ", least: c.findingWidths(), wrap: true}
-			c.addFinding(t, &f)
+			t := &table{gap: "  ", least: findingWidths(c.output), wrap: true}
+			addFinding(c.output, t, &f)
 			t.write(c.stdout, c.style())
 		} else if err := enc.Encode(f); err != nil && failed == nil {
 			failed = err
 		}
 	}
 	if q.mend { // first, as it changes what is counted
-		c.verify(ctx, db.world, q, show)
+		verifyWorld(ctx, c, db.world, q, show)
 		found, err := able.Mender.Mend(ctx)
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func (c *cli) examine(ctx context.Context, db *database, q reading) error {
 		return err
 	}
 	if !q.mend {
-		c.verify(ctx, db.world, q, show)
+		verifyWorld(ctx, c, db.world, q, show)
 	}
 	if failed != nil {
 		return failed
@@ -93,17 +93,17 @@ func (c *cli) examine(ctx context.Context, db *database, q reading) error {
 }
 
 // findingWidths are the widths of columns that are known before there is anything in them: each finding is shown as it comes.
-func (c *cli) findingWidths() []int {
+func findingWidths(o *output) []int {
 	const longestCheck = len("runs without a worker")
-	if c.style().symbols {
+	if o.style().symbols {
 		return []int{1, longestCheck}
 	}
 	return []int{len(world.HealthWarning), longestCheck}
 }
 
 // addFinding adds a line for what was found, and one for what to do.
-func (c *cli) addFinding(t *table, f *world.Finding) {
-	s := c.style()
+func addFinding(o *output, t *table, f *world.Finding) {
+	s := o.style()
 	mark, tone := s.mark("✓", "good"), good
 	switch f.Health {
 	case world.HealthWarning:

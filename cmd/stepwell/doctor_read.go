@@ -26,8 +26,8 @@ const (
 	mostAside   = 5
 )
 
-// verify reads runs, compares them with their checksums, and what lies beside their logs with these. Where it is interrupted it says how to go on.
-func (c *cli) verify(ctx context.Context, w world.World, q reading, show func(world.Finding)) {
+// verifyWorld reads runs, compares them with their checksums, and what lies beside their logs with these. Where it is interrupted it says how to go on.
+func verifyWorld(ctx context.Context, c *cli, w world.World, q reading, show func(world.Finding)) {
 	f := world.Finding{Check: "checksums", Health: world.HealthGood}
 	var all world.Verified
 	var err error
@@ -88,7 +88,7 @@ func (c *cli) verify(ctx context.Context, w world.World, q reading, show func(wo
 	if q.mend {
 		show(mendedRuns(all.Mended))
 	}
-	show(c.aside(&all))
+	show(asideFinding(c, &all))
 }
 
 // mendedRuns tells what was put right beside logs.
@@ -100,8 +100,8 @@ func mendedRuns(all []world.Damage) world.Finding {
 	return world.Finding{Check: "mended: runs", Health: world.HealthGood, Found: strings.Join(texts, "; ")}
 }
 
-// aside tells of payloads that came from outside, did not fit, and were set aside. A run that is not over may wait for the right one.
-func (c *cli) aside(all *world.Verified) world.Finding {
+// asideFinding tells of payloads that came from outside, did not fit, and were set aside. A run that is not over may wait for the right one.
+func asideFinding(c *cli, all *world.Verified) world.Finding {
 	f := world.Finding{Check: "payloads", Health: world.HealthGood, Found: "none of these runs had one set aside"}
 	open := slices.DeleteFunc(slices.Clone(all.Aside), func(r world.AsideRun) bool { return r.Over })
 	if len(all.Aside) == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-func (c *cli) events() *cobra.Command {
+func eventsCommand(c *cli) *cobra.Command {
 	var id string
 	var types []string
 	follow := false
@@ -45,7 +45,7 @@ With --follow it goes on with what is appended until the run is over.
 				if err != nil {
 					return err
 				}
-				return c.explain(c.printEvents(cmd.Context(), db, run, f, follow), run)
+				return c.explain(printEvents(cmd.Context(), c, db, run, f, follow), run)
 			})
 		},
 	}
@@ -69,8 +69,8 @@ func typeNames() string {
 // followPause is the time between looks at a log that another process writes.
 const followPause = 100 * time.Millisecond
 
-func (c *cli) printEvents(ctx context.Context, db *database, run string, f stepwell.EventFilter, follow bool) error {
-	p := &eventPrinter{cli: c, run: run, names: map[string]string{}}
+func printEvents(ctx context.Context, c *cli, db *database, run string, f stepwell.EventFilter, follow bool) error {
+	p := &eventPrinter{output: c.output, run: run, names: map[string]string{}}
 	for {
 		info, err := db.app.Get(ctx, run) // before the log is read: what ended it is in the log then
 		if err != nil {
@@ -106,7 +106,7 @@ func (c *cli) printEvents(ctx context.Context, db *database, run string, f stepw
 
 // eventPrinter prints one event a line; it knows the names of what it has seen created.
 type eventPrinter struct {
-	*cli
+	*output
 	run   string
 	names map[string]string
 	last  time.Time

@@ -72,24 +72,24 @@ func usagef(next, format string, args ...any) error {
 }
 
 // explain says what went wrong with a run, and what next.
-func (c *cli) explain(err error, run string) error {
+func (t *target) explain(err error, run string) error {
 	var f *fault
 	var refused *stepwell.RetryRefusedError
 	switch {
 	case err == nil || errors.As(err, &f):
 		return err
 	case errors.As(err, &refused):
-		return &fault{exitUsage, coded{fmt.Errorf("run %s is not retried: %s", run, refused.Advice.Refused), stepwell.ErrInvalid}, c.insteadOf(run, &refused.Advice)}
+		return &fault{exitUsage, coded{fmt.Errorf("run %s is not retried: %s", run, refused.Advice.Refused), stepwell.ErrInvalid}, t.insteadOf(run, &refused.Advice)}
 	case errors.Is(err, stepwell.ErrNotFound):
-		return &fault{exitNotFound, fmt.Errorf("there is no run %s in %s", run, c.place), "list what is there:  " + c.command("runs list")}
+		return &fault{exitNotFound, fmt.Errorf("there is no run %s in %s", run, t.place()), "list what is there:  " + t.command("runs list")}
 	case errors.Is(err, stepwell.ErrTerminal):
-		return &fault{exitOver, fmt.Errorf("run %s is over: nothing about it changes any more", run), "see how it ended:  " + c.command("runs show "+run)}
+		return &fault{exitOver, fmt.Errorf("run %s is over: nothing about it changes any more", run), "see how it ended:  " + t.command("runs show "+run)}
 	case errors.Is(err, stepwell.ErrInboxFull):
-		return &fault{exitLater, fmt.Errorf("run %s has too many unread payloads", run), "send it again later, with the same --delivery-id; see why it does not read:  " + c.command("runs show "+run)}
+		return &fault{exitLater, fmt.Errorf("run %s has too many unread payloads", run), "send it again later, with the same --delivery-id; see why it does not read:  " + t.command("runs show "+run)}
 	case errors.Is(err, stepwell.ErrDeliveryUsed):
 		return &fault{exitUsage, coded{fmt.Errorf("run %s got another payload under this delivery ID", run), err}, "nothing was sent; what is new has an ID of its own"}
 	case errors.Is(err, stepwell.ErrRunExists):
-		return &fault{exitExists, err, "nothing was changed; see it:  " + c.command("runs show "+run)}
+		return &fault{exitExists, err, "nothing was changed; see it:  " + t.command("runs show "+run)}
 	case errors.Is(err, stepwell.ErrInvalid), errors.Is(err, stepwell.ErrTooLarge):
 		return &fault{exitUsage, err, "nothing was changed"}
 	case errors.Is(err, world.ErrCorrupt):
@@ -97,19 +97,19 @@ func (c *cli) explain(err error, run string) error {
 		if bad, ok := errors.AsType[*world.CorruptError](err); ok {
 			seq = bad.Seq
 		}
-		return &fault{exitFailure, err, "nothing was changed, and others go on\n  " + c.aroundDamage(run, seq)}
+		return &fault{exitFailure, err, "nothing was changed, and others go on\n  " + t.aroundDamage(run, seq)}
 	}
 	return err
 }
 
 // aroundDamage says what can be done about a run whose log is damaged at an event.
-func (c *cli) aroundDamage(run string, seq int64) string {
+func (t *target) aroundDamage(run string, seq int64) string {
 	text := "heal:    put the rows back from a backup or a replica: it goes on by itself\n" +
-		"  look:    " + c.command("events "+run) + "\n"
+		"  look:    " + t.command("events "+run) + "\n"
 	if seq > 2 {
-		text += "  go on:   " + c.command(fmt.Sprintf("runs fork %s --at %d", run, seq-1)) + "\n"
+		text += "  go on:   " + t.command(fmt.Sprintf("runs fork %s --at %d", run, seq-1)) + "\n"
 	}
-	return text + "  end it:  " + c.command("runs cancel "+run+" --force")
+	return text + "  end it:  " + t.command("runs cancel "+run+" --force")
 }
 
 // report prints an error, as JSON if that was asked for, and returns the exit code.

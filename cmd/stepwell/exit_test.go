@@ -267,7 +267,7 @@ func TestCompletion(t *testing.T) {
 
 // A program tells a used delivery ID from a mistake on its command line, as it does over REST.
 func TestCodesOfWhatIsRefused(t *testing.T) {
-	c := &cli{shell: process()}
+	c := newCLI(process())
 	for want, err := range map[string]error{
 		"DELIVERY_USED": fmt.Errorf("send: %w", stepwell.ErrDeliveryUsed),
 		"INVALID":       &stepwell.RetryRefusedError{Advice: stepwell.RetryAdvice{Refused: "it undid what it did"}},

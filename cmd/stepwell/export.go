@@ -15,7 +15,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-func (c *cli) export() *cobra.Command {
+func exportCommand(c *cli) *cobra.Command {
 	var flags filterFlags
 	all, decrypt := false, false
 	cmd := &cobra.Command{
@@ -46,7 +46,7 @@ in its log.
 			return c.completeRun(cmd, nil, begins)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := c.listFilter(&flags)
+			f, err := listFilterOf(c, &flags)
 			if err != nil {
 				return err
 			}
@@ -57,9 +57,9 @@ in its log.
 					out = visibleJSON{kept}
 				}
 				if len(args) == 0 {
-					err = c.exportFound(cmd.Context(), db, f, out, exporting(decrypt)...)
+					err = exportFound(cmd.Context(), c, db, f, out, exporting(decrypt)...)
 				} else {
-					err = c.exportNamed(cmd.Context(), db, args, out, exporting(decrypt)...)
+					err = exportNamed(cmd.Context(), c, db, args, out, exporting(decrypt)...)
 				}
 				return errors.Join(err, kept.Flush())
 			})
@@ -79,7 +79,7 @@ func exporting(decrypt bool) (opts []stepwell.ExportOption) {
 	return opts
 }
 
-func (c *cli) exportNamed(ctx context.Context, db *database, args []string, out io.Writer, opts ...stepwell.ExportOption) error {
+func exportNamed(ctx context.Context, c *cli, db *database, args []string, out io.Writer, opts ...stepwell.ExportOption) error {
 	p := c.progress("exported", "run")
 	for _, arg := range args {
 		run, err := c.find(ctx, db, arg)
@@ -96,7 +96,7 @@ func (c *cli) exportNamed(ctx context.Context, db *database, args []string, out 
 }
 
 // exportFound exports what a filter finds. A run that is deleted meanwhile is passed over.
-func (c *cli) exportFound(ctx context.Context, db *database, f stepwell.ListFilter, out io.Writer, opts ...stepwell.ExportOption) error {
+func exportFound(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, out io.Writer, opts ...stepwell.ExportOption) error {
 	if err := c.relatives(ctx, db, &f); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (c *cli) exportFound(ctx context.Context, db *database, f stepwell.ListFilt
 	}
 	p.end()
 	if p.n == 0 && !c.json {
-		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place)
+		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place())
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ type imported struct {
 	Paused bool   `json:"paused"`
 }
 
-func (c *cli) importRuns() *cobra.Command {
+func importRunsCommand(c *cli) *cobra.Command {
 	var o stepwell.ImportOptions
 	skip := false
 	cmd := &cobra.Command{
@@ -144,14 +144,14 @@ the file is imported. With --skip it is passed over, so that an import that was 
   stepwell export wrun_01JD3V --db app.db | stepwell import --db copy.db`,
 		Args: arguments(0, 1, "FILE or -"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			in, files, err := c.histories(args)
+			in, files, err := openHistories(c, args)
 			if err != nil {
 				return err
 			}
 			for _, f := range files {
 				defer func() { _ = f.Close() }()
 			}
-			return c.withNew(cmd.Context(), func(db *database) error { return c.importFrom(cmd.Context(), db, in, o, skip) })
+			return c.withNew(cmd.Context(), func(db *database) error { return importFrom(cmd.Context(), c, db, in, o, skip) })
 		},
 	}
 	cmd.Flags().BoolVar(&o.Go, "go", false, "let runs that are not over go on at once")
@@ -160,14 +160,14 @@ the file is imported. With --skip it is passed over, so that an import that was 
 	return cmd
 }
 
-func (c *cli) importFrom(ctx context.Context, db *database, in io.Reader, o stepwell.ImportOptions, skip bool) error {
+func importFrom(ctx context.Context, c *cli, db *database, in io.Reader, o stepwell.ImportOptions, skip bool) error {
 	n := 0
 	for h, err := range stepwell.ReadHistories(in) {
 		if err != nil {
 			return c.explain(err, "")
 		}
 		n++
-		if err := c.importOne(ctx, db, h, o, skip); err != nil {
+		if err := importOne(ctx, c, db, h, o, skip); err != nil {
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func (c *cli) importFrom(ctx context.Context, db *database, in io.Reader, o step
 }
 
 // importOne imports a run, and says so.
-func (c *cli) importOne(ctx context.Context, db *database, h *stepwell.History, o stepwell.ImportOptions, skip bool) error {
+func importOne(ctx context.Context, c *cli, db *database, h *stepwell.History, o stepwell.ImportOptions, skip bool) error {
 	is := imported{acted: acted{Run: h.Run, Action: "import", Result: "imported"}, Events: len(h.Events)}
 	refused := db.app.Import(ctx, h, o)
 	switch {

@@ -25,11 +25,11 @@ const (
 const mostCompleted = 50
 
 // completeRun offers the newest runs for the first argument.
-func (c *cli) completeRun(cmd *cobra.Command, args []string, begins string) (ids []string, _ cobra.ShellCompDirective) {
+func (t *target) completeRun(cmd *cobra.Command, args []string, begins string) (ids []string, _ cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	_ = c.with(cmd.Context(), func(db *database) error { // a shell has no place for an error
+	_ = t.with(cmd.Context(), func(db *database) error { // a shell has no place for an error
 		page, err := db.app.Page(cmd.Context(), stepwell.ListFilter{Prefix: begins}, "", mostCompleted)
 		for _, r := range page.Runs {
 			ids = append(ids, r.ID+"\t"+r.Workflow+", "+string(r.Status))
@@ -40,14 +40,14 @@ func (c *cli) completeRun(cmd *cobra.Command, args []string, begins string) (ids
 }
 
 // find returns the ID of the run that arg names: all of it, or a beginning that no other has, with its prefix or without.
-func (c *cli) find(ctx context.Context, db *database, arg string) (string, error) {
+func (t *target) find(ctx context.Context, db *database, arg string) (string, error) {
 	_, err := db.world.Run(ctx, arg)
 	if err == nil {
 		return arg, nil
 	}
 	prefix := strings.TrimRight(arg, "….")
 	if !errors.Is(err, stepwell.ErrNotFound) || len(prefix) < shortestPrefix {
-		return "", c.explain(err, arg)
+		return "", t.explain(err, arg)
 	}
 	var found []stepwell.RunInfo
 	more := false
@@ -64,7 +64,7 @@ func (c *cli) find(ctx context.Context, db *database, arg string) (string, error
 	}
 	switch {
 	case len(found) == 0 && !more:
-		return "", c.explain(stepwell.ErrNotFound, arg)
+		return "", t.explain(stepwell.ErrNotFound, arg)
 	case len(found) == 1 && !more:
 		return found[0].ID, nil
 	}
@@ -76,7 +76,7 @@ func (c *cli) find(ctx context.Context, db *database, arg string) (string, error
 	switch {
 	case more:
 		count = "more than " + count
-		list = append(list, "and more:  "+c.command("runs list --prefix "+shellWord(prefix)))
+		list = append(list, "and more:  "+t.command("runs list --prefix "+shellWord(prefix)))
 	case len(found) > len(list):
 		list = append(list, fmt.Sprintf("and %d more", len(found)-len(list)))
 	}
@@ -84,12 +84,12 @@ func (c *cli) find(ctx context.Context, db *database, arg string) (string, error
 }
 
 // relatives finds the runs that a filter names. One that is not there any more may have children that are.
-func (c *cli) relatives(ctx context.Context, db *database, f *stepwell.ListFilter) error {
+func (t *target) relatives(ctx context.Context, db *database, f *stepwell.ListFilter) error {
 	for _, run := range []*string{&f.Parent, &f.Origin} {
 		if *run == "" {
 			continue
 		}
-		id, err := c.find(ctx, db, *run)
+		id, err := t.find(ctx, db, *run)
 		if missing, ok := errors.AsType[*fault](err); ok && missing.code == exitNotFound {
 			continue
 		}

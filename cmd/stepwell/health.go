@@ -41,7 +41,7 @@ type asked struct {
 	push []server.PushEndpoint
 }
 
-func (c *cli) health() *cobra.Command {
+func healthCommand(c *cli) *cobra.Command {
 	timeout := 5 * time.Second
 	var ca string
 	cmd := &cobra.Command{
@@ -62,11 +62,11 @@ names one. The exit code is 0 where all are well.
 			var where string
 			if len(args) > 0 {
 				where = args[0]
-			} else if c.remote != "" {
-				where = world.ShownURL(c.remote)
+			} else if server := c.shownServer(); server != "" {
+				where = server
 			} else if server := c.getenv("STEPWELL_SERVER"); server != "" {
 				where = world.ShownURL(server)
-			} else if here, err := c.here(transport); err != nil {
+			} else if here, err := hereURL(c, transport); err != nil {
 				return err
 			} else {
 				where = here
@@ -81,7 +81,7 @@ names one. The exit code is 0 where all are well.
 					return usagef("name a file with the certificates of who signed the server's, PEM", "--ca: %w", err)
 				}
 			}
-			return c.askHealth(cmd.Context(), u, &http.Client{Timeout: timeout, Transport: transport})
+			return askHealth(cmd.Context(), c, u, &http.Client{Timeout: timeout, Transport: transport})
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long to wait for each answer")
@@ -90,8 +90,8 @@ names one. The exit code is 0 where all are well.
 	return cmd
 }
 
-// here is the URL of the server that has this environment, and lets the transport know its certificate.
-func (c *cli) here(transport *http.Transport) (string, error) {
+// hereURL is the URL of the server that has this environment, and lets the transport know its certificate.
+func hereURL(c *cli, transport *http.Transport) (string, error) {
 	scheme, addr := "http://", defaultListen
 	if listen := c.getenv("STEPWELL_LISTEN"); listen != "" {
 		host, port, err := net.SplitHostPort(listen)
@@ -146,7 +146,7 @@ func trusting(file string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-func (c *cli) askHealth(ctx context.Context, u *url.URL, client *http.Client) error {
+func askHealth(ctx context.Context, c *cli, u *url.URL, client *http.Client) error {
 	var sick []string
 	var push []server.PushEndpoint
 	for _, path := range []string{"/healthz", "/readyz"} {
@@ -167,7 +167,7 @@ func (c *cli) askHealth(ctx context.Context, u *url.URL, client *http.Client) er
 		}
 		fmt.Fprintf(c.stdout, "%-9s %s (%s)\n", path, human.Visible(word), is.Took)
 	}
-	ill, err := c.showPush(push)
+	ill, err := showPush(c.output, push)
 	if err != nil {
 		return err
 	}
@@ -181,13 +181,13 @@ func (c *cli) askHealth(ctx context.Context, u *url.URL, client *http.Client) er
 }
 
 // showPush shows the endpoints that a server pushes to, and returns those that are not well.
-func (c *cli) showPush(push []server.PushEndpoint) (ill []string, err error) {
+func showPush(o *output, push []server.PushEndpoint) (ill []string, err error) {
 	for _, e := range push {
 		if !e.Healthy {
 			ill = append(ill, e.Endpoint)
 		}
-		if c.json {
-			if err := c.encoder().Encode(asked{Endpoint: e.Endpoint, Healthy: e.Healthy, Circuit: e.Circuit}); err != nil {
+		if o.json {
+			if err := o.encoder().Encode(asked{Endpoint: e.Endpoint, Healthy: e.Healthy, Circuit: e.Circuit}); err != nil {
 				return nil, err
 			}
 			continue
@@ -196,7 +196,7 @@ func (c *cli) showPush(push []server.PushEndpoint) (ill []string, err error) {
 		if !e.Healthy {
 			word = fmt.Sprintf("%d failures in a row, circuit %s", e.Failures, e.Circuit)
 		}
-		fmt.Fprintf(c.stdout, "push      %s %s\n", human.Visible(e.Endpoint), human.Visible(word))
+		fmt.Fprintf(o.stdout, "push      %s %s\n", human.Visible(e.Endpoint), human.Visible(word))
 	}
 	return ill, nil
 }

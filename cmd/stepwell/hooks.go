@@ -13,7 +13,7 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 )
 
-func (c *cli) hooks() *cobra.Command {
+func hooksCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hooks",
 		Short: "List hooks, and send to them",
@@ -26,34 +26,34 @@ func (c *cli) hooks() *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(c.hooksList(), c.hooksSend())
+	cmd.AddCommand(hooksListCommand(c), hooksSendCommand(c))
 	return cmd
 }
 
 // explainHook says what went wrong with a hook, and what next.
-func (c *cli) explainHook(err error, token string) error {
+func (t *target) explainHook(err error, token string) error {
 	token = human.Visible(token)
 	switch {
 	case errors.Is(err, stepwell.ErrNotFound):
-		return &fault{exitNotFound, fmt.Errorf("there is no active hook with the token %s in %s", token, c.place),
-			"it was disposed, its run is over, or it is not open yet; list what is there:  " + c.command("hooks list")}
+		return &fault{exitNotFound, fmt.Errorf("there is no active hook with the token %s in %s", token, t.place()),
+			"it was disposed, its run is over, or it is not open yet; list what is there:  " + t.command("hooks list")}
 	case errors.Is(err, stepwell.ErrTerminal):
-		return &fault{exitOver, fmt.Errorf("the run of the hook with the token %s is over", token), "list what is there:  " + c.command("hooks list")}
+		return &fault{exitOver, fmt.Errorf("the run of the hook with the token %s is over", token), "list what is there:  " + t.command("hooks list")}
 	case errors.Is(err, stepwell.ErrDeliveryUsed):
 		return &fault{exitUsage, fmt.Errorf("the hook with the token %s got another payload under this delivery ID", token), "nothing was sent; what is new has an ID of its own"}
 	case errors.Is(err, stepwell.ErrInboxFull):
 		return &fault{exitLater, fmt.Errorf("the run of the hook with the token %s has too many unread payloads", token),
 			"send it again later, with the same --delivery-id"}
 	}
-	return c.explain(err, "")
+	return t.explain(err, "")
 }
 
 // completeToken offers the tokens of active hooks for the first argument.
-func (c *cli) completeToken(cmd *cobra.Command, args []string, begins string) (tokens []string, _ cobra.ShellCompDirective) {
+func (t *target) completeToken(cmd *cobra.Command, args []string, begins string) (tokens []string, _ cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	_ = c.with(cmd.Context(), func(db *database) error { // a shell has no place for an error
+	_ = t.with(cmd.Context(), func(db *database) error { // a shell has no place for an error
 		hooks, err := db.app.Hooks(cmd.Context(), "", "")
 		for _, h := range hooks {
 			if strings.HasPrefix(h.Token, begins) && len(tokens) < mostCompleted {

@@ -16,7 +16,7 @@ import (
 // mostHooks is how many App.Hooks lists.
 const mostHooks = 1000
 
-func (c *cli) hooksList() *cobra.Command {
+func hooksListCommand(c *cli) *cobra.Command {
 	var run, token string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -30,7 +30,7 @@ its URL too. Whoever knows a token can send to its hook. With --json each hook i
   stepwell hooks list --token order-7 --json | jq -r .run`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd.Context(), func(db *database) error { return c.listHooks(cmd.Context(), db, run, token) })
+			return c.with(cmd.Context(), func(db *database) error { return listHooks(cmd.Context(), c, db, run, token) })
 		},
 	}
 	cmd.Flags().StringVar(&run, "run", "", "only hooks of this `RUN`")
@@ -39,7 +39,7 @@ its URL too. Whoever knows a token can send to its hook. With --json each hook i
 	return cmd
 }
 
-func (c *cli) listHooks(ctx context.Context, db *database, run, token string) error {
+func listHooks(ctx context.Context, c *cli, db *database, run, token string) error {
 	if run != "" {
 		var err error
 		if run, err = c.find(ctx, db, run); err != nil {
@@ -67,12 +67,12 @@ func (c *cli) listHooks(ctx context.Context, db *database, run, token string) er
 			}
 		}
 	case len(hooks) > 0:
-		c.hookTable(hooks)
+		writeHooks(c.output, hooks)
 	}
 	switch {
 	case c.json:
 	case len(hooks) == 0:
-		fmt.Fprintf(c.stderr, "no active hooks in %s match\n", c.place)
+		fmt.Fprintf(c.stderr, "no active hooks in %s match\n", c.place())
 	case len(hooks) == mostHooks || bytes >= world.PageBytes:
 		fmt.Fprintln(c.stderr, "there may be more: --run, --token")
 	}
@@ -93,17 +93,17 @@ func (h *hookLine) metadata() string {
 	return human.Fold(string(h.Metadata), payloadWidth)
 }
 
-func (c *cli) hookTable(hooks []hookLine) {
+func writeHooks(o *output, hooks []hookLine) {
 	t := &table{gap: "  "}
 	t.add(cell{text: "TOKEN", tone: dim}, cell{text: "RUN", tone: dim}, cell{text: "AGE", tone: dim, right: true}, cell{text: "METADATA", tone: dim})
 	for _, h := range hooks {
 		if h.URL != "" { // it has the token
-			t.add(cell{text: human.Visible(h.URL)}, cell{text: h.Run}, cell{text: human.Age(c.now().Sub(h.CreatedAt)), right: true},
+			t.add(cell{text: human.Visible(h.URL)}, cell{text: h.Run}, cell{text: human.Age(o.now().Sub(h.CreatedAt)), right: true},
 				cell{text: h.metadata(), tone: dim})
 			continue
 		}
-		t.add(cell{text: human.Visible(h.Token)}, cell{text: h.Run}, cell{text: human.Age(c.now().Sub(h.CreatedAt)), right: true},
+		t.add(cell{text: human.Visible(h.Token)}, cell{text: h.Run}, cell{text: human.Age(o.now().Sub(h.CreatedAt)), right: true},
 			cell{text: h.metadata(), tone: dim})
 	}
-	t.write(c.stdout, c.style())
+	t.write(o.stdout, o.style())
 }

@@ -15,7 +15,7 @@ type hookSent struct {
 	Token string `json:"token"`
 }
 
-func (c *cli) hooksSend() *cobra.Command {
+func hooksSendCommand(c *cli) *cobra.Command {
 	var delivery string
 	cmd := &cobra.Command{
 		Use:   "send TOKEN [JSON|-]",
@@ -31,7 +31,7 @@ for at least 24 hours and the last 10,000 deliveries of the run; with another pa
 		Args:              arguments(1, 2, "TOKEN and perhaps JSON"),
 		ValidArgsFunction: c.completeToken,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			payload, err := c.payload(args[1:])
+			payload, err := payloadOf(c, args[1:])
 			if err != nil {
 				return err
 			}

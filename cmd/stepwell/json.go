@@ -35,19 +35,27 @@ type failure struct {
 	Exit  int    `json:"exit"`
 }
 
-func (c *cli) jsonFlag(cmd *cobra.Command, what string) {
-	cmd.Flags().BoolVar(&c.json, "json", false, what)
+// output is where a command writes, and how: for people, or as JSON where its flag asks for that.
+type output struct {
+	*shell
+	json bool
+}
+
+func (o *output) jsonFlag(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&o.json, "json", false, what)
 }
 
 // actFlag is jsonFlag for commands that do one thing.
-func (c *cli) actFlag(cmd *cobra.Command) { c.jsonFlag(cmd, "write what was done as one JSON object") }
+func (o *output) actFlag(cmd *cobra.Command) {
+	o.jsonFlag(cmd, "write what was done as one JSON object")
+}
 
 // tell says what was done: as JSON, or in a sentence.
-func (c *cli) tell(is any, text string) error {
-	if c.json {
-		return c.encoder().Encode(is)
+func (o *output) tell(is any, text string) error {
+	if o.json {
+		return o.encoder().Encode(is)
 	}
-	_, err := fmt.Fprintln(c.stdout, human.VisibleLines(text))
+	_, err := fmt.Fprintln(o.stdout, human.VisibleLines(text))
 	return err
 }
 

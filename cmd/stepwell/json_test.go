@@ -87,7 +87,7 @@ func TestEveryCommandHasJSON(t *testing.T) {
 	env := map[string]string{"STEPWELL_DB": path}
 	_, exported, _ := call{env: env}.do(context.Background(), "export", failedRun)
 	called := map[string]bool{}
-	root := (&cli{shell: &shell{}}).root()
+	root := rootCommand(newCLI(&shell{}))
 	for _, test := range jsonCalls {
 		if cmd, _, err := root.Find(strings.Fields(test.args)); err == nil {
 			called[cmd.CommandPath()] = true

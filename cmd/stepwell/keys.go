@@ -17,8 +17,8 @@ import (
 	"github.com/stepwell/stepwell/keyring"
 )
 
-// keys is the group of commands about encryption keys.
-func (c *cli) keys() *cobra.Command {
+// keysCommand is the group of commands about encryption keys.
+func keysCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Make encryption keys; see which ones runs still need",
@@ -29,7 +29,7 @@ func (c *cli) keys() *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(c.keysNew(), c.keysCheck())
+	cmd.AddCommand(keysNewCommand(c), keysCheckCommand(c))
 	return cmd
 }
 
@@ -39,7 +39,7 @@ type madeKey struct {
 	Key string `json:"key"` // as settings have it; the secret
 }
 
-func (c *cli) keysNew() *cobra.Command {
+func keysNewCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new ID",
 		Short: "Make a random key",
@@ -76,7 +76,7 @@ type usedKey struct {
 // mostCounted is how many runs are looked at, unless more are asked for.
 const mostCounted = 1_000_000
 
-func (c *cli) keysCheck() *cobra.Command {
+func keysCheckCommand(c *cli) *cobra.Command {
 	most := mostCounted
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -93,7 +93,7 @@ that is here is another than the one with its ID.
 			if most < 1 {
 				return usagef("see stepwell keys check --help", "--most %d: want 1 or more", most)
 			}
-			return c.with(cmd.Context(), func(db *database) error { return c.checkKeys(cmd.Context(), db, most) })
+			return c.with(cmd.Context(), func(db *database) error { return checkKeys(cmd.Context(), c, db, most) })
 		},
 	}
 	cmd.Flags().IntVar(&most, "most", most, "look at so many runs at most")
@@ -102,7 +102,7 @@ that is here is another than the one with its ID.
 }
 
 // countKeys counts runs by their keys; those of the environment are there in any case.
-func (c *cli) countKeys(ctx context.Context, db *database, most int) (map[string]*usedKey, error) {
+func countKeys(ctx context.Context, c *cli, db *database, most int) (map[string]*usedKey, error) {
 	used := map[string]*usedKey{}
 	if db.ring != nil {
 		for i, id := range db.ring.IDs() {
@@ -137,8 +137,8 @@ func (c *cli) countKeys(ctx context.Context, db *database, most int) (map[string
 	return used, nil
 }
 
-func (c *cli) checkKeys(ctx context.Context, db *database, most int) error {
-	used, err := c.countKeys(ctx, db, most)
+func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
+	used, err := countKeys(ctx, c, db, most)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (c *cli) checkKeys(ctx context.Context, db *database, most int) error {
 	switch {
 	case c.json:
 	case len(used) == 0:
-		fmt.Fprintf(c.stderr, "no runs in %s, and no keys in this environment\n", c.place)
+		fmt.Fprintf(c.stderr, "no runs in %s, and no keys in this environment\n", c.place())
 	default:
 		t.write(c.stdout, c.style())
 		if !all {

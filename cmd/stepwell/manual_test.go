@@ -90,7 +90,7 @@ func indented(text string) string {
 
 func TestManual(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "cli.md")
-	got := manual((&cli{shell: &shell{}}).root())
+	got := manual(rootCommand(newCLI(&shell{})))
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func TestManual(t *testing.T) {
 
 // TestEveryCommandIsExplained: what it does, how it is called, an example, and its exit codes.
 func TestEveryCommandIsExplained(t *testing.T) {
-	for cmd := range commands((&cli{shell: &shell{}}).root()) {
+	for cmd := range commands(rootCommand(newCLI(&shell{}))) {
 		if !inManual(cmd) {
 			continue
 		}

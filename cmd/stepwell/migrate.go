@@ -19,7 +19,7 @@ type migrated struct {
 	SQL     string `json:"sql,omitempty"`
 }
 
-func (c *cli) migrate() *cobra.Command {
+func migrateCommand(c *cli) *cobra.Command {
 	plan := false
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -39,7 +39,7 @@ With --plan nothing is changed: the SQL is printed, each step a transaction that
 			if err := c.locate(); err != nil {
 				return err
 			}
-			return c.runMigrate(cmd.Context(), plan)
+			return runMigrate(cmd.Context(), c, plan)
 		},
 	}
 	cmd.Flags().BoolVar(&plan, "plan", false, "change nothing; print the SQL")
@@ -47,20 +47,20 @@ With --plan nothing is changed: the SQL is printed, each step a transaction that
 	return cmd
 }
 
-func (c *cli) runMigrate(ctx context.Context, plan bool) error {
-	d, err := world.DriverOf(c.url)
+func runMigrate(ctx context.Context, c *cli, plan bool) error {
+	d, err := world.DriverOf(c.url())
 	if err != nil {
 		return err
 	}
 	m, ok := d.(world.Migrator)
 	if !ok {
-		return usagef(validDB, "%s has no schema", c.place)
+		return usagef(validDB, "%s has no schema", c.place())
 	}
 	take := m.Migrate
 	if plan {
 		take = m.Pending
 	}
-	steps, err := take(ctx, c.url)
+	steps, err := take(ctx, c.url())
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c *cli) runMigrate(ctx context.Context, plan bool) error {
 	case c.json:
 		return c.encoder().Encode(acted{Action: "migrate", Result: "up_to_date"})
 	default:
-		fmt.Fprintf(c.stderr, "%s is up to date\n", c.place)
+		fmt.Fprintf(c.stderr, "%s is up to date\n", c.place())
 	}
 	return nil
 }

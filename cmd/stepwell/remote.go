@@ -21,31 +21,18 @@ func isServer(where string) bool {
 	return name == "http:" || name == "https:"
 }
 
-// locateServer takes a server for the database.
-func (c *cli) locateServer(where, by string) error {
-	if c.onDatabase {
-		return usagef("run it where the database is, with --db", "%s is a server, and this works on a database", by)
-	}
-	u, err := url.Parse(where)
-	if err != nil || u.Host == "" {
-		return usagef(validServer, "%s is no URL of a server", by)
-	}
-	c.url, c.place = where, world.ShownURL(where)
-	return nil
-}
-
 // openServer opens the world of a server.
-func (c *cli) openServer(ctx context.Context) (*database, error) {
+func (t *target) openServer(ctx context.Context) (*database, error) {
 	o := remote.Options{}
-	if u, err := url.Parse(c.url); err == nil && u.User == nil {
-		o.Key = c.getenv(remote.KeyVariable)
+	if u, err := url.Parse(t.url()); err == nil && u.User == nil {
+		o.Key = t.sh.getenv(remote.KeyVariable)
 	}
-	w, err := remote.Open(ctx, c.url, o)
+	w, err := remote.Open(ctx, t.url(), o)
 	switch {
 	case err == nil:
-		return c.clientOf(w)
+		return t.clientOf(w)
 	case errors.Is(err, world.ErrStorage):
-		return nil, &fault{exitFailure, err, "is it running?  stepwell health " + shellWord(c.place)}
+		return nil, &fault{exitFailure, err, "is it running?  stepwell health " + shellWord(t.place())}
 	}
 	return nil, refusedKey(err)
 }
@@ -60,6 +47,3 @@ func refusedKey(err error) error {
 	}
 	return err
 }
-
-// forDatabase makes a command refuse a server: it is about the database itself.
-func (c *cli) forDatabase() { c.onDatabase = true }

@@ -53,7 +53,7 @@ they were started with. At a server it takes the scope admin to raise it.
 func limitRetention(ctx context.Context, c *cli, db *database, limit time.Duration) error {
 	d := world.AbilitiesOf(db.world).Definer
 	if d == nil {
-		return &fault{exitFailure, fmt.Errorf("%s keeps no limit", c.place), "each program has its own: see STEPWELL_MAX_RETENTION_DAYS in docs/operating.md"}
+		return &fault{exitFailure, fmt.Errorf("%s keeps no limit", c.place()), "each program has its own: see STEPWELL_MAX_RETENTION_DAYS in docs/operating.md"}
 	}
 	before, now, err := d.LimitRetention(ctx, 0, false)
 	if err == nil && limit != 0 {

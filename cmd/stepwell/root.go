@@ -6,28 +6,30 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 )
 
-// cli is one call of the command.
+// cli is one call of the command: what it works on, and where it writes.
 type cli struct {
-	*shell
-	db         string // --db
-	remote     string // --server
-	url        string // of the database, once it is known
-	place      string // where it is, for people
-	json       bool
-	onDatabase bool          // the command works on a database, and not on a server
-	deliveries time.Duration // for how long deliveries are known; 0: the default
-	parsed     bool          // the command line was understood: what fails now is no usage error
+	*target
+	*output
+	parsed bool // the command line was understood: what fails now is no usage error
+}
+
+func newCLI(sh *shell) *cli { return &cli{target: &target{sh: sh}, output: &output{shell: sh}} }
+
+// in is the same call in another shell.
+func (c *cli) in(sh *shell) *cli {
+	t, o := *c.target, *c.output
+	t.sh, o.shell = sh, sh
+	return &cli{target: &t, output: &o, parsed: c.parsed}
 }
 
 // run runs one command line and returns its exit code.
 func run(ctx context.Context, args []string, sh *shell) int {
-	c := &cli{shell: sh}
-	root := c.root()
+	c := newCLI(sh)
+	root := rootCommand(c)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var f *fault
@@ -42,7 +44,7 @@ func run(ctx context.Context, args []string, sh *shell) int {
 	return report(sh.stderr, ctx, err, c.json || wantsJSON(args))
 }
 
-func (c *cli) root() *cobra.Command {
+func rootCommand(c *cli) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stepwell",
 		Short: "Durable execution for Go: start runs, look at them, signal and cancel them",
@@ -74,17 +76,16 @@ On a terminal tables fit its width, or COLUMNS: what is last is cut or wrapped. 
 		}
 		return usagef("see "+cmd.CommandPath()+" --help", "%w", err)
 	})
-	root.PersistentFlags().StringVar(&c.db, "db", "", "`database`: sqlite:PATH, a path, or postgres://user@host/name (env STEPWELL_DB, default sqlite:stepwell.db)")
-	root.PersistentFlags().StringVar(&c.remote, "server", "", "`URL` of a server, instead of a database: https://host (env STEPWELL_SERVER; its key is in STEPWELL_API_KEY)")
+	c.flags(root.PersistentFlags())
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.streams(), c.events(), c.bulk(), c.workflows(), c.export(), c.importRuns(), c.check(), c.migrate(), c.doctor(), c.workers())
-	root.AddCommand(c.keys(), retentionCommand(c), c.server(), c.dev(), c.health(), exitTopic())
-	c.completeFlags(root)
+	root.AddCommand(demoCommand(c), demoWorkerCommand(c), runsCommand(c), hooksCommand(c), streamsCommand(c), eventsCommand(c), bulkCommand(c), workflowsCommand(c), exportCommand(c), importRunsCommand(c), checkCommand(c), migrateCommand(c), doctorCommand(c), workersCommand(c))
+	root.AddCommand(keysCommand(c), retentionCommand(c), serverCommand(c), devCommand(c), healthCommand(c), exitTopic())
+	completeFlags(c, root)
 	return root
 }
 
-// runs is the group of commands about runs.
-func (c *cli) runs() *cobra.Command {
+// runsCommand is the group of commands about runs.
+func runsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "Start, list and show runs; signal, wake, pause, resume, cancel, retry, restart and fork them",
@@ -97,8 +98,8 @@ func (c *cli) runs() *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(c.runsStart(), c.runsResult(), c.runsList(), c.runsShow(), c.runsSignal(), c.runsWake(), c.runsPause(), c.runsResume(), c.runsCancel(), c.runsRetry(), c.runsRestart(),
-		c.runsFork(), c.runsTail())
+	cmd.AddCommand(runsStartCommand(c), runsResultCommand(c), runsListCommand(c), runsShowCommand(c), runsSignalCommand(c), runsWakeCommand(c), runsPauseCommand(c), runsResumeCommand(c), runsCancelCommand(c), runsRetryCommand(c), runsRestartCommand(c),
+		runsForkCommand(c), runsTailCommand(c))
 	return cmd
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stepwell/stepwell"
 )
 
-func (c *cli) runsCancel() *cobra.Command {
+func runsCancelCommand(c *cli) *cobra.Command {
 	var reason string
 	force := false
 	cmd := &cobra.Command{
@@ -30,7 +30,7 @@ either. It is for runs whose code does not heed a cancel.
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
+			return actOn(c, cmd, args[0], func(db *database, run string) (any, string, error) {
 				if force {
 					return acted{Run: run, Action: "cancel", Result: "cancelled"}, "cancelled run " + run + "; its code does not clean up", db.app.ForceCancel(cmd.Context(), run, reason)
 				}

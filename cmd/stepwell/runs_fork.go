@@ -20,8 +20,8 @@ type made struct {
 	From string `json:"from"`
 }
 
-// make makes a run from the one that arg names, and says so.
-func (c *cli) make(cmd *cobra.Command, arg, action, how string, f func(db *database, run string) (*stepwell.Run[json.RawMessage], error)) error {
+// makeRun makes a run from the one that arg names, and says so.
+func makeRun(c *cli, cmd *cobra.Command, arg, action, how string, f func(db *database, run string) (*stepwell.Run[json.RawMessage], error)) error {
 	return c.with(cmd.Context(), func(db *database) error {
 		run, err := c.find(cmd.Context(), db, arg)
 		if err != nil {
@@ -41,7 +41,7 @@ func (c *cli) make(cmd *cobra.Command, arg, action, how string, f func(db *datab
 	})
 }
 
-func (c *cli) runsFork() *cobra.Command {
+func runsForkCommand(c *cli) *cobra.Command {
 	var o stepwell.ForkOptions
 	var input, at string
 	var results []string
@@ -63,7 +63,7 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 				return usagef("see their numbers:  "+c.command("events "+args[0]), "--at %s is no event", at)
 			}
 			var err error
-			if o.Input, err = c.given(cmd, "input", input); err != nil {
+			if o.Input, err = givenValue(c, cmd, "input", input); err != nil {
 				return err
 			}
 			o.Results = map[string]json.RawMessage{}
@@ -78,7 +78,7 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 				}
 				o.Results[name] = json.RawMessage(value)
 			}
-			return c.make(cmd, args[0], "fork", "forked", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
+			return makeRun(c, cmd, args[0], "fork", "forked", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
 				if at != "" {
 					var err error
 					if o.At, err = world.ParseEvent(run, at); err != nil {
@@ -99,15 +99,15 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 	return cmd
 }
 
-// given is the JSON of a flag; nil where it was not given.
-func (c *cli) given(cmd *cobra.Command, flag, text string) (json.RawMessage, error) {
+// givenValue is the JSON of a flag; nil where it was not given.
+func givenValue(c *cli, cmd *cobra.Command, flag, text string) (json.RawMessage, error) {
 	if !cmd.Flags().Changed(flag) {
 		return nil, nil
 	}
-	return c.payload([]string{text})
+	return payloadOf(c, []string{text})
 }
 
-func (c *cli) runsRetry() *cobra.Command {
+func runsRetryCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry RUN",
 		Short: "Go on from the step that failed a run, in a new run",
@@ -123,7 +123,7 @@ the same new run; where that failed too, it is that one which is retried. RUN st
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.make(cmd, args[0], "retry", "retried", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
+			return makeRun(c, cmd, args[0], "retry", "retried", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
 				return db.app.Retry(cmd.Context(), run)
 			})
 		},
@@ -132,7 +132,7 @@ the same new run; where that failed too, it is that one which is retried. RUN st
 	return cmd
 }
 
-func (c *cli) runsRestart() *cobra.Command {
+func runsRestartCommand(c *cli) *cobra.Command {
 	var o stepwell.RestartOptions
 	var input string
 	cmd := &cobra.Command{
@@ -148,10 +148,10 @@ and did not complete, as a retry does: who starts with its key, or waits for its
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.Input, err = c.given(cmd, "input", input); err != nil {
+			if o.Input, err = givenValue(c, cmd, "input", input); err != nil {
 				return err
 			}
-			return c.make(cmd, args[0], "restart", "restarted", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
+			return makeRun(c, cmd, args[0], "restart", "restarted", func(db *database, run string) (*stepwell.Run[json.RawMessage], error) {
 				return db.app.Restart(cmd.Context(), run, o)
 			})
 		},

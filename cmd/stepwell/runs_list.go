@@ -25,7 +25,7 @@ type listed struct {
 	Why stepwell.Why `json:"why"`
 }
 
-func (c *cli) runsList() *cobra.Command {
+func runsListCommand(c *cli) *cobra.Command {
 	var flags filterFlags
 	limit, cursor, again := 20, "", false
 	cmd := &cobra.Command{
@@ -50,7 +50,7 @@ With --json each run is one line. A filter that finds little looks at some 50,00
   stepwell runs list --since 2h --json | jq -r .id`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, err := c.listFilter(&flags)
+			f, err := listFilterOf(c, &flags)
 			if err != nil {
 				return err
 			}
@@ -64,9 +64,9 @@ With --json each run is one line. A filter that finds little looks at some 50,00
 			}
 			return c.with(cmd.Context(), func(db *database) error {
 				if again {
-					return watch(cmd.Context(), c, func(c *cli) error { return c.list(cmd.Context(), db, f, cursor, limit) })
+					return watch(cmd.Context(), c, func(c *cli) error { return listRuns(cmd.Context(), c, db, f, cursor, limit) })
 				}
-				return c.list(cmd.Context(), db, f, cursor, limit)
+				return listRuns(cmd.Context(), c, db, f, cursor, limit)
 			})
 		},
 	}
@@ -118,7 +118,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statuses(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (c *cli) listFilter(flags *filterFlags) (f stepwell.ListFilter, err error) {
+func listFilterOf(c *cli, flags *filterFlags) (f stepwell.ListFilter, err error) {
 	f.Workflow, f.Parent, f.Origin = flags.workflow, flags.parent, flags.origin
 	f.Search, f.Key, f.Version, f.Roots = flags.search, flags.key, flags.version, flags.roots
 	f.Prefix, f.Patch, f.Unpatched = strings.TrimRight(flags.prefix, "…"), flags.patch, flags.unpatched
@@ -156,15 +156,15 @@ func (c *cli) listFilter(flags *filterFlags) (f stepwell.ListFilter, err error) 
 		}
 		f.Status = append(f.Status, world.Status(s))
 	}
-	if f.Since, err = c.moment("--since", flags.since); err != nil {
+	if f.Since, err = momentOf(c, "--since", flags.since); err != nil {
 		return f, err
 	}
-	f.Until, err = c.moment("--until", flags.until)
+	f.Until, err = momentOf(c, "--until", flags.until)
 	return f, err
 }
 
-// moment reads a time: so long ago, or a date, or date and time.
-func (c *cli) moment(flag, text string) (time.Time, error) {
+// momentOf reads a time: so long ago, or a date, or date and time.
+func momentOf(c *cli, flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -181,7 +181,7 @@ const (
 	pageSize  = 1000
 )
 
-func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, cursor string, limit int) error {
+func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, cursor string, limit int) error {
 	if err := c.relatives(ctx, db, &f); err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, cur
 			}
 		}
 	} else {
-		c.listTable(runs, now)
+		writeRuns(c.output, runs, now)
 	}
 	switch {
 	case len(runs) < limit && cursor != "":
@@ -228,14 +228,14 @@ func (c *cli) list(ctx context.Context, db *database, f stepwell.ListFilter, cur
 		}
 		fmt.Fprintf(c.stderr, "looked at many runs%s; %d match so far. To look on: the same with --cursor %s\n", since, len(runs), cursor)
 	case len(runs) == 0:
-		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place)
+		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place())
 	case cursor != "":
 		fmt.Fprintf(c.stderr, "there are more: --limit %d, --since, --until\n", limit*5)
 	}
 	return nil
 }
 
-func (c *cli) listTable(runs []listed, now time.Time) {
+func writeRuns(o *output, runs []listed, now time.Time) {
 	if len(runs) == 0 {
 		return
 	}
@@ -248,10 +248,10 @@ func (c *cli) listTable(runs []listed, now time.Time) {
 			name += " v" + strconv.Itoa(r.Version)
 		}
 		t.add(cell{text: r.ID}, cell{text: name}, statusCell(&r), cell{text: human.Age(now.Sub(r.CreatedAt)), right: true},
-			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: c.style().short(r.Key, 40)},
+			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: o.style().short(r.Key, 40)},
 			cell{text: listReason(&r)})
 	}
-	t.write(c.stdout, c.style())
+	t.write(o.stdout, o.style())
 }
 
 func statusCell(r *listed) cell {

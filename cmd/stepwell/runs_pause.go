@@ -4,7 +4,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-func (c *cli) runsPause() *cobra.Command {
+func runsPauseCommand(c *cli) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "pause RUN",
@@ -18,7 +18,7 @@ results are kept for later. Pausing again is the same pause; a cancel ends it.
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
+			return actOn(c, cmd, args[0], func(db *database, run string) (any, string, error) {
 				if err := db.app.Pause(cmd.Context(), run, reason); err != nil {
 					return nil, "", err
 				}
@@ -35,8 +35,8 @@ results are kept for later. Pausing again is the same pause; a cancel ends it.
 	return cmd
 }
 
-// act does something to the run that arg names, and says what was done: f returns it for programs and for people.
-func (c *cli) act(cmd *cobra.Command, arg string, f func(db *database, run string) (is any, text string, err error)) error {
+// actOn does something to the run that arg names, and says what was done: f returns it for programs and for people.
+func actOn(c *cli, cmd *cobra.Command, arg string, f func(db *database, run string) (is any, text string, err error)) error {
 	return c.with(cmd.Context(), func(db *database) error {
 		run, err := c.find(cmd.Context(), db, arg)
 		if err != nil {

@@ -4,7 +4,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-func (c *cli) runsResume() *cobra.Command {
+func runsResumeCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Let a paused run go on",
@@ -16,7 +16,7 @@ nothing, unless it is blocked: then it is tried again at once.
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
+			return actOn(c, cmd, args[0], func(db *database, run string) (any, string, error) {
 				before, err := db.app.Get(cmd.Context(), run)
 				if err != nil {
 					return nil, "", err

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (c *cli) runsShow() *cobra.Command {
+func runsShowCommand(c *cli) *cobra.Command {
 	full := false
 	cmd := &cobra.Command{
 		Use:   "show RUN",

@@ -21,7 +21,7 @@ type signalled struct {
 	Event string `json:"event"`
 }
 
-func (c *cli) runsSignal() *cobra.Command {
+func runsSignalCommand(c *cli) *cobra.Command {
 	var delivery string
 	cmd := &cobra.Command{
 		Use:   "signal RUN EVENT [JSON|-]",
@@ -37,11 +37,11 @@ for at least 24 hours and the last 10,000 deliveries of the run; with another pa
 		Args:              arguments(2, 3, "RUN, EVENT and perhaps JSON"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			payload, err := c.payload(args[2:])
+			payload, err := payloadOf(c, args[2:])
 			if err != nil {
 				return err
 			}
-			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
+			return actOn(c, cmd, args[0], func(db *database, run string) (any, string, error) {
 				var opts []stepwell.SendOption
 				if cmd.Flags().Changed("delivery-id") {
 					opts = append(opts, stepwell.DeliveryID(delivery))
@@ -56,8 +56,8 @@ for at least 24 hours and the last 10,000 deliveries of the run; with another pa
 	return cmd
 }
 
-// payload reads the JSON to send.
-func (c *cli) payload(args []string) (json.RawMessage, error) {
+// payloadOf reads the JSON to send.
+func payloadOf(c *cli, args []string) (json.RawMessage, error) {
 	if len(args) == 0 {
 		return json.RawMessage("null"), nil
 	}

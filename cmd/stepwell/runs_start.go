@@ -38,7 +38,7 @@ type startFlags struct {
 	patience                *time.Duration
 }
 
-func (c *cli) runsStart() *cobra.Command {
+func runsStartCommand(c *cli) *cobra.Command {
 	var flags startFlags
 	cmd := &cobra.Command{
 		Use:   "start WORKFLOW [JSON|-]",
@@ -59,14 +59,14 @@ accepted: the run waits for one. With an idempotency key it can be started again
 			return c.completeWorkflow(cmd, nil, begins)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			input, err := c.payload(args[1:])
+			input, err := payloadOf(c, args[1:])
 			if err == nil {
 				err = flags.read()
 			}
 			if err != nil {
 				return err
 			}
-			return c.with(cmd.Context(), func(db *database) error { return c.start(cmd.Context(), db, args[0], input, &flags) })
+			return c.with(cmd.Context(), func(db *database) error { return startNow(cmd.Context(), c, db, args[0], input, &flags) })
 		},
 	}
 	fl := cmd.Flags()
@@ -152,7 +152,7 @@ func spanFlag(cmd *cobra.Command, set func(time.Duration), flag, usage string) {
 	})
 }
 
-func (c *cli) start(ctx context.Context, db *database, workflow string, input json.RawMessage, flags *startFlags) error {
+func startNow(ctx context.Context, c *cli, db *database, workflow string, input json.RawMessage, flags *startFlags) error {
 	run, err := db.app.Start(ctx, workflow, input, flags.options()...)
 	if err != nil {
 		return c.explain(err, flags.id)
@@ -172,15 +172,15 @@ func (c *cli) start(ctx context.Context, db *database, workflow string, input js
 	}
 	if flags.wait && !c.json { // standard output is the run's
 		fmt.Fprintln(c.stderr, human.VisibleLines(text))
-		return c.awaitResult(ctx, db.app, run, flags.patience, false)
+		return awaitResult(ctx, c, db.app, run, flags.patience, false)
 	}
 	if err := c.tell(is, text); err != nil || !flags.wait {
 		return err
 	}
-	return c.awaitResult(ctx, db.app, run, flags.patience, false)
+	return awaitResult(ctx, c, db.app, run, flags.patience, false)
 }
 
-func (c *cli) runsResult() *cobra.Command {
+func runsResultCommand(c *cli) *cobra.Command {
 	var patience *time.Duration
 	var exactly bool
 	cmd := &cobra.Command{
@@ -212,7 +212,7 @@ exit code 5.
 				if is := halted(&info); is != "" {
 					fmt.Fprintf(c.stderr, "run %s is %s, and does not go on by itself; see why:  %s\n", info.ID, is, c.command("runs show "+info.ID))
 				}
-				return c.awaitResult(cmd.Context(), db.app, someRun.Get(db.app, run), patience, exactly)
+				return awaitResult(cmd.Context(), c, db.app, someRun.Get(db.app, run), patience, exactly)
 			})
 		},
 	}
@@ -250,7 +250,7 @@ type resulted struct {
 }
 
 // afterFailure says how to go on from where a run failed; "" where that cannot be told.
-func (c *cli) afterFailure(ctx context.Context, app *stepwell.App, run string) string {
+func afterFailure(ctx context.Context, c *cli, app *stepwell.App, run string) string {
 	advice, err := app.RetryAdvice(ctx, run)
 	switch {
 	case err != nil:
@@ -262,7 +262,7 @@ func (c *cli) afterFailure(ctx context.Context, app *stepwell.App, run string) s
 }
 
 // awaitResult waits until a run is over, and prints its output.
-func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.Run[json.RawMessage], patience *time.Duration, exactly bool) error {
+func awaitResult(ctx context.Context, c *cli, app *stepwell.App, run *stepwell.Run[json.RawMessage], patience *time.Duration, exactly bool) error {
 	if exactly {
 		run = run.Exactly()
 	}
@@ -277,7 +277,7 @@ func (c *cli) awaitResult(ctx context.Context, app *stepwell.App, run *stepwell.
 	case errors.As(err, &ended):
 		next := "see what happened:  " + c.command("runs show "+ended.Run)
 		if ended.Status == world.Failed {
-			next += c.afterFailure(ctx, app, ended.Run)
+			next += afterFailure(ctx, c, app, ended.Run)
 		}
 		return &fault{exitNotCompleted, err, next}
 	case err != nil && ctx.Err() == nil && waiting.Err() != nil:

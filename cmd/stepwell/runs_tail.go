@@ -4,9 +4,9 @@ package main
 
 import "github.com/spf13/cobra"
 
-// runsTail is events --follow under the name that people look for.
-func (c *cli) runsTail() *cobra.Command {
-	cmd := c.events()
+// runsTailCommand is events --follow under the name that people look for.
+func runsTailCommand(c *cli) *cobra.Command {
+	cmd := eventsCommand(c)
 	cmd.Use, cmd.Short = "tail RUN", "Follow a run's log until it is over"
 	cmd.Long = "Print the events of a run's log, and go on with what is appended until the run is over. It is events --follow.\n\n" + exitHelp
 	cmd.Example = "  stepwell runs tail wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4\n  stepwell runs tail wrun_01JD3V --type step_failed,step_retrying --json"

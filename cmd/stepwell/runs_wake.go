@@ -40,15 +40,15 @@ func (f *wakeFlags) add(cmd *cobra.Command) {
 func (f *wakeFlags) what() []world.Waking { return operate.Waking(f.retries, f.starts, f.sleeps) }
 
 // triedAgain says that a blocked run is tried again, and what else can be done where that does not help by itself.
-func (c *cli) triedAgain(run string, b *world.Block) string {
+func (t *target) triedAgain(run string, b *world.Block) string {
 	text := "run " + run + " is blocked: it is tried again now"
 	if b.Code == world.CodeCorrupt {
-		text += "\n  its log is damaged, so that helps only where the rows are back: " + human.Visible(b.Message) + "\n  " + c.aroundDamage(run, b.Seq)
+		text += "\n  its log is damaged, so that helps only where the rows are back: " + human.Visible(b.Message) + "\n  " + t.aroundDamage(run, b.Seq)
 	}
 	return text
 }
 
-func (c *cli) runsWake() *cobra.Command {
+func runsWakeCommand(c *cli) *cobra.Command {
 	var flags wakeFlags
 	cmd := &cobra.Command{
 		Use:   "wake RUN",
@@ -62,7 +62,7 @@ run is tried again at once, also one whose log cannot be read. The request is du
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.act(cmd, args[0], func(db *database, run string) (any, string, error) {
+			return actOn(c, cmd, args[0], func(db *database, run string) (any, string, error) {
 				n, err := db.app.Wake(cmd.Context(), run, flags.what()...)
 				if err != nil {
 					return nil, "", err

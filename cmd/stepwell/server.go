@@ -21,7 +21,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-func (c *cli) server() *cobra.Command {
+func serverCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "server",
 		Short: "Serve a database over HTTP: the REST API and the web UI",
@@ -37,20 +37,20 @@ machine may do everything. GET /metrics is for Prometheus, and spans go where th
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.forDatabase()
-			cfg, err := c.serverConfig(cmd.Flags())
+			cfg, err := serverConfigOf(c, cmd.Flags())
 			if err != nil {
 				return err
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
 			defer stop()
-			return c.withNew(ctx, func(db *database) error { return c.serve(ctx, db, cfg) })
+			return c.withNew(ctx, func(db *database) error { return serveWorld(ctx, c, db, cfg) })
 		},
 	}
 	addSettings(cmd.Flags())
 	return cmd
 }
 
-func (c *cli) serve(ctx context.Context, db *database, cfg *serverConfig) error {
+func serveWorld(ctx context.Context, c *cli, db *database, cfg *serverConfig) error {
 	log := slog.New(cfg.handler(c.stderr))
 	tel, err := telemetry.New(telemetry.Options{World: db.world, Totals: true, Logger: log})
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *cli) serve(ctx context.Context, db *database, cfg *serverConfig) error 
 	if at := scheme + "://" + l.Addr().String(); cfg.listening != nil {
 		cfg.listening(at)
 	} else {
-		fmt.Fprintf(c.stdout, "Stepwell serves %s on %s\n", c.place, at)
+		fmt.Fprintf(c.stdout, "Stepwell serves %s on %s\n", c.place(), at)
 	}
 	for _, risk := range cfg.risks(l.Addr()) {
 		log.Warn(risk, "address", l.Addr().String())

@@ -68,8 +68,8 @@ func TestHealthOfEndpoints(t *testing.T) {
 func TestPushSettings(t *testing.T) {
 	t.Parallel()
 	read := func(env map[string]string) (*serverConfig, error) {
-		c := &cli{shell: &shell{getenv: func(k string) string { return env[k] }}}
-		return c.serverConfig(c.server().Flags())
+		c := newCLI(&shell{getenv: func(k string) string { return env[k] }})
+		return serverConfigOf(c, serverCommand(c).Flags())
 	}
 	cfg, err := read(map[string]string{
 		"STEPWELL_PUSH": "https://a.example.com, https://b.example.com/x", "STEPWELL_PUSH_SECRET": "secret-number-one-of-two,secret-number-two-of-two",

@@ -138,8 +138,8 @@ func addSettings(fl *pflag.FlagSet) {
 	}
 }
 
-// serverConfig reads the settings: flag, then environment, then default. All faults are told at once, each with the name it was set by.
-func (c *cli) serverConfig(fl *pflag.FlagSet) (*serverConfig, error) {
+// serverConfigOf reads the settings: flag, then environment, then default. All faults are told at once, each with the name it was set by.
+func serverConfigOf(c *cli, fl *pflag.FlagSet) (*serverConfig, error) {
 	cfg := &serverConfig{}
 	var errs []error
 	for i := range serverSettings {
@@ -149,7 +149,7 @@ func (c *cli) serverConfig(fl *pflag.FlagSet) (*serverConfig, error) {
 			value, by = f.Value.String(), "--"+s.flag
 		} else if v := c.getenv(s.env()); v != "" {
 			value, by = v, s.env()
-		} else if v := c.also(s); v != "" {
+		} else if v := alsoOf(c, s); v != "" {
 			value, by = v, s.also
 			if s.setAlso != nil {
 				set = s.setAlso
@@ -168,11 +168,11 @@ func (c *cli) serverConfig(fl *pflag.FlagSet) (*serverConfig, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, usagef("see stepwell server --help", "%w", err)
 	}
-	c.deliveries = cfg.deliveries
+	c.keepDeliveries(cfg.deliveries)
 	return cfg, nil
 }
 
-func (c *cli) also(s *setting) string {
+func alsoOf(c *cli, s *setting) string {
 	if s.also == "" {
 		return ""
 	}

@@ -346,12 +346,12 @@ func TestServerConfig(t *testing.T) {
 		"STEPWELL_API_KEY_FILE": keys, "STEPWELL_API_KEY": "admin:ann:fedcba9876543210",
 	}
 	read := func(env map[string]string, args ...string) (*serverConfig, error) {
-		c := &cli{shell: &shell{getenv: func(k string) string { return env[k] }}}
-		cmd := c.server()
+		c := newCLI(&shell{getenv: func(k string) string { return env[k] }})
+		cmd := serverCommand(c)
 		if err := cmd.ParseFlags(args); err != nil {
 			t.Fatal(err)
 		}
-		return c.serverConfig(cmd.Flags())
+		return serverConfigOf(c, cmd.Flags())
 	}
 	cfg, err := read(env, "--max-body=8192", "--insecure")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 )
 
-func (c *cli) streams() *cobra.Command {
+func streamsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "streams",
 		Short: "List the streams of a run, and follow one",
@@ -26,11 +26,11 @@ func (c *cli) streams() *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(c.streamsList(), c.streamsTail())
+	cmd.AddCommand(streamsListCommand(c), streamsTailCommand(c))
 	return cmd
 }
 
-func (c *cli) streamsList() *cobra.Command {
+func streamsListCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list RUN",
 		Short: "List the streams of a run",
@@ -47,7 +47,7 @@ func (c *cli) streamsList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.explain(c.listStreams(cmd.Context(), db, run), run)
+				return c.explain(listStreams(cmd.Context(), c, db, run), run)
 			})
 		},
 	}
@@ -55,7 +55,7 @@ func (c *cli) streamsList() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) listStreams(ctx context.Context, db *database, run string) error {
+func listStreams(ctx context.Context, c *cli, db *database, run string) error {
 	list, err := db.app.Streams(ctx, run)
 	if err != nil {
 		return err
@@ -73,11 +73,11 @@ func (c *cli) listStreams(ctx context.Context, db *database, run string) error {
 		fmt.Fprintf(c.stderr, "run %s has written to no stream\n", run)
 		return nil
 	}
-	c.streamTable(list)
+	writeStreams(c.output, list)
 	return nil
 }
 
-func (c *cli) streamTable(list []stepwell.StreamInfo) {
+func writeStreams(o *output, list []stepwell.StreamInfo) {
 	t := &table{gap: "  "}
 	t.add(cell{text: "STREAM", tone: dim}, cell{text: "NEXT", tone: dim, right: true}, cell{text: "AGE", tone: dim, right: true}, cell{text: "STATE", tone: dim})
 	for _, s := range list {
@@ -89,7 +89,7 @@ func (c *cli) streamTable(list []stepwell.StreamInfo) {
 			state = cell{text: "closed", tone: good}
 		}
 		t.add(cell{text: human.Visible(s.Name)}, cell{text: strconv.FormatInt(s.Next, 10), right: true},
-			cell{text: human.Age(c.now().Sub(s.At)), right: true}, state)
+			cell{text: human.Age(o.now().Sub(s.At)), right: true}, state)
 	}
-	t.write(c.stdout, c.style())
+	t.write(o.stdout, o.style())
 }

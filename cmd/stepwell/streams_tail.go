@@ -15,7 +15,7 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 )
 
-func (c *cli) streamsTail() *cobra.Command {
+func streamsTailCommand(c *cli) *cobra.Command {
 	var from int64
 	cmd := &cobra.Command{
 		Use:   "tail RUN NAME",
@@ -40,7 +40,7 @@ With --json each chunk is one line, with its number: --from that number + 1 goes
 				if err != nil {
 					return err
 				}
-				return c.explain(c.tailStream(cmd.Context(), db, run, args[1], from), run)
+				return c.explain(tailStream(cmd.Context(), c, db, run, args[1], from), run)
 			})
 		},
 	}
@@ -49,7 +49,7 @@ With --json each chunk is one line, with its number: --from that number + 1 goes
 	return cmd
 }
 
-func (c *cli) tailStream(ctx context.Context, db *database, run, name string, from int64) error {
+func tailStream(ctx context.Context, c *cli, db *database, run, name string, from int64) error {
 	line := true // at the beginning of one
 	for chunk, err := range db.app.ReadStream(ctx, run, name, from) {
 		if err != nil {
@@ -62,7 +62,7 @@ func (c *cli) tailStream(ctx context.Context, db *database, run, name string, fr
 			}
 			return err
 		}
-		if line, err = c.printChunk(&chunk, line); err != nil {
+		if line, err = printChunk(c.output, &chunk, line); err != nil {
 			return err
 		}
 	}
@@ -73,35 +73,35 @@ func (c *cli) tailStream(ctx context.Context, db *database, run, name string, fr
 }
 
 // printChunk prints a chunk, at the beginning of a line or not, and tells where it left off.
-func (c *cli) printChunk(chunk *stepwell.StreamChunk[json.RawMessage], line bool) (atLine bool, err error) {
-	if chunk.Trimmed && !c.json {
+func printChunk(o *output, chunk *stepwell.StreamChunk[json.RawMessage], line bool) (atLine bool, err error) {
+	if chunk.Trimmed && !o.json {
 		if !line {
-			fmt.Fprintln(c.stdout)
+			fmt.Fprintln(o.stdout)
 			line = true
 		}
-		fmt.Fprintf(c.stderr, "the run does not keep the segments that wrote what was before chunk %d\n", chunk.Index)
+		fmt.Fprintf(o.stderr, "the run does not keep the segments that wrote what was before chunk %d\n", chunk.Index)
 	}
 	var text string
 	switch {
-	case c.json:
-		return true, c.encoder().Encode(chunk)
+	case o.json:
+		return true, o.encoder().Encode(chunk)
 	case chunk.Reset:
 		if !line {
-			fmt.Fprintln(c.stdout)
+			fmt.Fprintln(o.stdout)
 		}
-		fmt.Fprintf(c.stderr, "attempt %d begins anew: what step %s wrote from chunk %d on is void\n", chunk.Attempt, human.Visible(chunk.Step), chunk.From)
+		fmt.Fprintf(o.stderr, "attempt %d begins anew: what step %s wrote from chunk %d on is void\n", chunk.Attempt, human.Visible(chunk.Step), chunk.From)
 		return true, nil
 	case json.Unmarshal(chunk.Value, &text) == nil && chunk.Value[0] == '"':
-		if c.terminal {
+		if o.terminal {
 			text = human.VisibleLines(text)
 		}
-		_, err = fmt.Fprint(c.stdout, text)
+		_, err = fmt.Fprint(o.stdout, text)
 		return strings.HasSuffix(text, "\n") || line && text == "", err
 	}
 	value := string(chunk.Value) + "\n"
 	if !line {
 		value = "\n" + value
 	}
-	_, err = fmt.Fprint(visibleJSON{c.stdout}, value)
+	_, err = fmt.Fprint(visibleJSON{o.stdout}, value)
 	return true, err
 }

@@ -16,11 +16,11 @@ type style struct {
 	columns int // of the terminal; 0: nothing is cut
 }
 
-func (c *cli) style() style {
-	if c.json {
+func (o *output) style() style {
+	if o.json {
 		return style{}
 	}
-	return style{symbols: c.terminal, colours: c.terminal && c.getenv("NO_COLOR") == "", columns: columns(c.shell)}
+	return style{symbols: o.terminal, colours: o.terminal && o.getenv("NO_COLOR") == "", columns: columns(o.shell)}
 }
 
 // columns is how wide the terminal is, COLUMNS before what it says itself; 0: it is none, or does not say.

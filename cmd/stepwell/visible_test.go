@@ -82,11 +82,11 @@ func TestHostileRows(t *testing.T) {
 		var out bytes.Buffer
 		sh := process()
 		sh.stdout, sh.stderr, sh.getenv, sh.terminal = &out, &out, func(string) string { return "1" }, terminal // without colours
-		c := &cli{shell: sh}
+		c := newCLI(sh)
 		run := stepwell.RunInfo{ID: hostile, Workflow: hostile, Status: world.Status(hostile)}
-		c.listTable([]listed{{RunInfo: run}}, time.Now())
-		c.hookTable([]hookLine{{HookRow: world.HookRow{Token: hostile, Run: hostile, Sealed: hostile}}, {URL: hostile}})
-		p := &eventPrinter{cli: c, names: map[string]string{}}
+		writeRuns(c.output, []listed{{RunInfo: run}}, time.Now())
+		writeHooks(c.output, []hookLine{{HookRow: world.HookRow{Token: hostile, Run: hostile, Sealed: hostile}}, {URL: hostile}})
+		p := &eventPrinter{output: c.output, names: map[string]string{}}
 		for _, e := range []world.Event{
 			{ID: hostile, Type: world.EventType(hostile), Peer: hostile, Outcome: world.Outcome(hostile), Sealed: hostile, Error: &world.Error{Message: hostile, Where: hostile}},
 			{Type: world.RunCreated, Kind: world.Kind(hostile), Birth: &world.Birth{Workflow: hostile, Origin: &world.Origin{Run: hostile}}},

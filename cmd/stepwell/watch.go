@@ -31,9 +31,7 @@ func watch(ctx context.Context, c *cli, look func(c *cli) error) error {
 		var seen bytes.Buffer
 		sh := *c.shell
 		sh.stdout, sh.stderr = &seen, &seen
-		again := *c
-		again.shell = &sh
-		if err := look(&again); err != nil && (first || ctx.Err() != nil) {
+		if err := look(c.in(&sh)); err != nil && (first || ctx.Err() != nil) {
 			return err
 		} else if err != nil {
 			fmt.Fprintln(&seen, human.VisibleLines(err.Error()))

@@ -24,7 +24,7 @@ func TestWatch(t *testing.T) {
 			ask: func() (columns, rows int) { return 80, 6 },
 		}
 		looks := 0
-		err := watch(ctx, &cli{shell: sh}, func(c *cli) error {
+		err := watch(ctx, newCLI(sh), func(c *cli) error {
 			switch looks++; looks {
 			case 2:
 				return errors.New("the database is away")
@@ -57,7 +57,7 @@ func TestWatch(t *testing.T) {
 // What fails at the first look is the answer.
 func TestWatchFailsAtOnce(t *testing.T) {
 	want := errors.New("no such database")
-	c := &cli{shell: &shell{stdout: &bytes.Buffer{}, getenv: func(string) string { return "" }, terminal: true}}
+	c := newCLI(&shell{stdout: &bytes.Buffer{}, getenv: func(string) string { return "" }, terminal: true})
 	if err := watch(t.Context(), c, func(*cli) error { return want }); !errors.Is(err, want) {
 		t.Errorf("got %v, want %v", err, want)
 	}

@@ -29,7 +29,7 @@ type employed struct {
 	Steps     []string      `json:"steps"`
 }
 
-func (c *cli) workers() *cobra.Command {
+func workersCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workers",
 		Short: "List the workers, and which workflows, versions and steps they have",
@@ -43,14 +43,14 @@ With --json each worker is one line.
   stepwell workers --json | jq -r 'select(.lost | not) | .build' | sort -u`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd.Context(), func(db *database) error { return c.listWorkers(cmd.Context(), db) })
+			return c.with(cmd.Context(), func(db *database) error { return listWorkers(cmd.Context(), c, db) })
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a worker")
 	return cmd
 }
 
-func (c *cli) listWorkers(ctx context.Context, db *database) error {
+func listWorkers(ctx context.Context, c *cli, db *database) error {
 	stats, err := db.world.Stats(ctx)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (c *cli) listWorkers(ctx context.Context, db *database) error {
 	switch {
 	case c.json:
 	case len(stats.Workers) == 0:
-		fmt.Fprintf(c.stderr, "no worker is running on %s: runs wait until one does\n", c.place)
+		fmt.Fprintf(c.stderr, "no worker is running on %s: runs wait until one does\n", c.place())
 	default:
 		t.write(c.stdout, c.style())
 	}

@@ -24,7 +24,7 @@ type counted struct {
 	Paused    int    `json:"paused"`  // the same
 }
 
-func (c *cli) workflows() *cobra.Command {
+func workflowsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workflows [WORKFLOW]",
 		Short: "Count the runs of each workflow, or of one by version",

@@ -25,9 +25,16 @@ var notYet = map[string]string{
 	"carried":  "what a segment starts with: no rule is kept in it",
 	"opt":      "what who opens a world says: everybody reads it, nobody writes it afterwards",
 	"counters": "everybody adds to them, one for all",
+	"sh":       "where a command runs: everybody reads it, nobody writes it",
 	"queue":    "parts of its own are to be named by World",
 	"writing":  "the same",
 	"group":    "the writer begins and ends its transactions, and is the only one that holds it",
+}
+
+// embedded are parts that their whole embeds, so that what they do can be asked of it. No other struct of their package
+// has a field with the name of one of theirs.
+var embedded = map[string][]string{
+	"cmd/stepwell": {"target"},
 }
 
 func TestParts(t *testing.T) {
@@ -35,6 +42,59 @@ func TestParts(t *testing.T) {
 		for _, fault := range partRule(inDir(sources(t), dir), names) {
 			t.Error(fault)
 		}
+	}
+	for dir, names := range embedded {
+		for _, fault := range embeddedRule(inDir(sources(t), dir), names) {
+			t.Error(fault)
+		}
+	}
+}
+
+// embeddedRule finds selections of what an embedded part owns outside of the file that declares the part.
+func embeddedRule(files []*source, parts []string) (faults []string) {
+	home := map[string]*source{} // by field
+	for _, s := range files {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || !slices.Contains(parts, spec.Name.Name) {
+				return true
+			}
+			for _, f := range spec.Type.(*ast.StructType).Fields.List {
+				for _, name := range f.Names {
+					if notYet[name.Name] == "" {
+						home[name.Name] = s
+					}
+				}
+			}
+			return false
+		})
+	}
+	if len(home) == 0 {
+		return []string{fmt.Sprintf("%q: no such structs, or they own nothing", parts)}
+	}
+	for _, s := range files {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && home[sel.Sel.Name] != nil && home[sel.Sel.Name] != s && !s.allowed(n.Pos()) {
+				faults = append(faults, fmt.Sprintf("%s: %s is touched outside of %s: give its part a method", s.at(n.Pos()), sel.Sel.Name, home[sel.Sel.Name].path))
+			}
+			return true
+		})
+	}
+	return faults
+}
+
+func TestEmbeddedRule(t *testing.T) {
+	whole := mustParse(t, "p/whole.go", "package p; type whole struct { *box }; func (w *whole) f() { w.put() }")
+	part := mustParse(t, "p/box.go", "package p; type box struct { list []int }; func (b *box) put() { b.list = nil }")
+	reaches := mustParse(t, "p/reaches.go", "package p; func (w *whole) g() { w.list = nil }")
+	if got := embeddedRule([]*source{whole, part}, []string{"box"}); len(got) != 0 {
+		t.Errorf("methods only: %q, want no fault", got)
+	}
+	if got := embeddedRule([]*source{whole, part, reaches}, []string{"box"}); len(got) != 1 {
+		t.Errorf("a field of a part in another file: %q, want one fault", got)
+	}
+	if got := embeddedRule([]*source{whole}, []string{"box"}); len(got) != 1 {
+		t.Errorf("no such part: %q, want one fault", got)
 	}
 }
 

@@ -54,16 +54,16 @@ func (w *World) act(ctx context.Context, d *world.Delivery) (world.Delivered, er
 		return world.Delivered{}, err
 	}
 	if a.posted != nil {
-		w.delivered([]*sending{a.posted})
-		w.tell(a.posted.notice()...)
+		w.sender.delivered([]*sending{a.posted})
+		w.telling.tell(a.posted.notice()...)
 	}
 	if a.draft == nil {
-		w.tell(a.news...)
+		w.telling.tell(a.news...)
 	} else {
 		a.draft.own, a.draft.gone = nil, nil // whoever owns it hears of it from the database
 		w.counters.groups.Add(1)
 		w.counters.deliveries.Add(1)
-		w.tell(append(w.durable(a.draft), a.news...)...)
+		w.telling.tell(append(w.durable(a.draft), a.news...)...)
 	}
 	return a.done, nil
 }
@@ -167,7 +167,7 @@ func (a *acting) post(ctx context.Context) (err error) {
 	if a.posted, err = newSending(a.d); err != nil {
 		return err
 	}
-	if err := a.w.deliverIn(ctx, a.tx, a.posted, waitHeld); err != nil {
+	if err := a.w.sender.deliverIn(ctx, a.tx, a.posted, waitHeld); err != nil {
 		return err
 	}
 	a.done = a.posted.result

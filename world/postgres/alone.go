@@ -90,14 +90,14 @@ func (d *draft) settled(ctx context.Context) (world.Committed, error) {
 		return d.done, nil
 	}
 	w.counters.groups.Add(1)
-	w.tell(append(w.durable(d), d.news...)...)
+	w.telling.tell(append(w.durable(d), d.news...)...)
 	if d.freed != 0 {
 		d.done.Mail = true // where nobody knows
 		waits := false
 		if err := w.read(ctx, mailWaits, func(row pgx.Rows) error { waits = true; return nil }, []int64{d.freed}); err == nil {
 			d.done.Mail = waits
 		}
-		w.tell(d.foundMail()...)
+		w.telling.tell(d.foundMail()...)
 	}
 	return d.done, nil
 }

@@ -32,24 +32,53 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 	case d.Act:
 		return w.act(ctx, d)
 	}
+	return w.sender.send(ctx, d)
+}
+
+// sender writes mail.
+//
+//   - What is put into its line is answered, and a delivery is in an inbox once, however often and by whomever it is sent.
+//   - A group waits for nobody's open transaction: what may have to wait goes alone, and holds one of few connections.
+//   - Nobody is told of mail before it is durable.
+type sender struct {
+	*database
+	writing *writing
+	queue   *queueing
+	telling *telling
+
+	mail   line[*sending]
+	behind chan struct{} // a place for each delivery that waits for an open transaction on a connection
+}
+
+func (se *sender) init(db *database, g *writing, q *queueing, t *telling) {
+	se.database, se.writing, se.queue, se.telling = db, g, q, t
+	se.behind = make(chan struct{}, mostBehind)
+	se.mail.init(db)
+}
+
+// send puts a delivery into an inbox, and waits until that is durable.
+func (se *sender) send(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
 	m, err := newSending(d)
 	if err != nil {
 		return world.Delivered{}, err
 	}
-	if err = w.mail.put(ctx, m, m.done); err == nil {
+	if err = se.mail.put(ctx, m, m.done); err == nil {
 		err = m.err
 	}
 	if errors.Is(err, errRaced) {
-		err = w.deliverBehind(ctx, m)
+		err = se.deliverBehind(ctx, m)
 	}
 	if errors.Is(err, errAlone) || errors.Is(err, world.ErrUnknownOutcome) && d.ID != "" { // known by its ID, it may be sent again
-		err = w.deliverAlone(ctx, m)
+		err = se.deliverAlone(ctx, m)
 	}
 	if err != nil {
 		return world.Delivered{}, err
 	}
 	return m.result, nil
 }
+
+// close lets what was sent be written. The World is closed: nothing more is sent.
+func (se *sender) close() { se.mail.close() }
 
 // sending is one delivery that waits for its transaction. Whoever made it waits for done.
 type sending struct {
@@ -73,44 +102,44 @@ func newSending(d *world.Delivery) (*sending, error) {
 	return &sending{d: d, row: row, done: make(chan struct{}, 1)}, nil
 }
 
-// deliverAll is the goroutine that writes mail. No two deliveries of a group have the same ID: the second knows then what
+// loop is the goroutine that writes mail. No two deliveries of a group have the same ID: the second knows then what
 // became of the first.
-func (w *World) deliverAll(ctx context.Context) {
+func (se *sender) loop(ctx context.Context) {
 	var batch []*sending
 	ids := make(map[string]bool)
-	for first := range w.mail.out() {
+	for first := range se.mail.out() {
 		for more := true; more; {
 			clear(ids)
 			ids[first.d.ID] = first.d.ID != ""
-			batch, first, more = w.mail.gather(batch[:0], first, func(m *sending) int { return len(m.row.body) }, func(m *sending) bool {
+			batch, first, more = se.mail.gather(batch[:0], first, func(m *sending) int { return len(m.row.body) }, func(m *sending) bool {
 				known := ids[m.d.ID]
 				ids[m.d.ID] = m.d.ID != ""
 				return !known
 			})
-			w.deliverGroup(ctx, batch)
+			se.deliverGroup(ctx, batch)
 			clear(batch)
 		}
 	}
 }
 
 // deliverGroup delivers and answers. Where the server refuses it, or there is none, each is to be tried alone.
-func (w *World) deliverGroup(ctx context.Context, batch []*sending) {
+func (se *sender) deliverGroup(ctx context.Context, batch []*sending) {
 	ctx, cancel := context.WithTimeout(ctx, groupPatience)
 	defer cancel()
 	told := false
-	err := w.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		t := w.in(c)
-		b := &script{db: &w.database}
-		b.put(1, setLockTimeout, func() []any { return []any{w.writing.groupLock} })
-		w.putMail(b, batch, passHeld)
+	err := se.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		t := se.in(c)
+		b := &script{db: se.database}
+		b.put(1, setLockTimeout, func() []any { return []any{se.writing.groupLock} })
+		se.putMail(b, batch, passHeld)
 		var err error
-		if told = w.tellsAlong(batch); told {
-			err = w.deliverTold(ctx, c.Conn(), b, batch[0])
+		if told = se.tellsAlong(batch); told {
+			err = se.deliverTold(ctx, c.Conn(), b, batch[0])
 		} else {
 			err = t.run(ctx, b)
 		}
 		if err != nil && !refused(err) && !unsent(err) {
-			return fmt.Errorf("%w: %w", world.ErrUnknownOutcome, w.classify(err))
+			return fmt.Errorf("%w: %w", world.ErrUnknownOutcome, se.classify(err))
 		}
 		return err
 	})
@@ -124,26 +153,26 @@ func (w *World) deliverGroup(ctx context.Context, batch []*sending) {
 		}
 		notices = append(notices, m.notice()...)
 	}
-	w.delivered(batch)
+	se.delivered(batch)
 	for _, m := range batch {
 		m.done <- struct{}{}
 	}
 	if told {
-		w.tellHere(notices...)
+		se.telling.tellHere(notices...)
 	} else {
-		w.tell(notices...)
+		se.telling.tell(notices...)
 	}
 }
 
 // delivered counts what was put into inboxes.
-func (w *World) delivered(batch []*sending) {
+func (se *sender) delivered(batch []*sending) {
 	n := int64(0)
 	for _, m := range batch {
 		if m.err == nil && m.insert {
 			n++
 		}
 	}
-	w.counters.deliveries.Add(n)
+	se.counters.deliveries.Add(n)
 }
 
 // notice is what is news where the delivery is durable.
@@ -155,45 +184,45 @@ func (m *sending) notice() []world.Notice {
 }
 
 // deliverAlone delivers in a transaction of its own.
-func (w *World) deliverAlone(ctx context.Context, m *sending) error {
-	err := w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		return w.deliverIn(ctx, w.in(tx), m, waitHeld)
+func (se *sender) deliverAlone(ctx context.Context, m *sending) error {
+	err := se.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		return se.deliverIn(ctx, se.in(tx), m, waitHeld)
 	})
 	if err != nil {
 		return err
 	}
-	w.delivered([]*sending{m})
-	w.tell(m.notice()...)
+	se.delivered([]*sending{m})
+	se.telling.tell(m.notice()...)
 	return nil
 }
 
 // deliverBehind delivers what another transaction may have sent that is still open: it waits for that one, a moment at a time, so that it needs no connection
 // meanwhile, and few that wait have one at once.
-func (w *World) deliverBehind(ctx context.Context, m *sending) error {
-	err := w.persist(ctx, func(ctx context.Context) error {
+func (se *sender) deliverBehind(ctx context.Context, m *sending) error {
+	err := se.persist(ctx, func(ctx context.Context) error {
 		select {
-		case w.writing.behind <- struct{}{}:
-			defer func() { <-w.writing.behind }()
+		case se.behind <- struct{}{}:
+			defer func() { <-se.behind }()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		return w.changeWith(ctx, behindOptions, func(ctx context.Context, tx pgx.Tx) error { return w.deliverIn(ctx, w.in(tx), m, waitHeld) })
+		return se.changeWith(ctx, behindOptions, func(ctx context.Context, tx pgx.Tx) error { return se.deliverIn(ctx, se.in(tx), m, waitHeld) })
 	})
 	if err != nil {
-		return w.heldUp(ctx, m, err)
+		return se.heldUp(ctx, m, err)
 	}
-	w.delivered([]*sending{m})
-	w.tell(m.notice()...)
+	se.delivered([]*sending{m})
+	se.telling.tell(m.notice()...)
 	return nil
 }
 
 // heldUp says by whom, where a delivery could wait no longer.
-func (w *World) heldUp(ctx context.Context, m *sending, err error) error {
+func (se *sender) heldUp(ctx context.Context, m *sending, err error) error {
 	if sqlState(err) != codeLockTimeout {
 		return err
 	}
 	who := "another transaction"
-	_ = w.read(ctx, sendHolders, func(row pgx.Rows) error { // best effort: it may be over
+	_ = se.read(ctx, sendHolders, func(row pgx.Rows) error { // best effort: it may be over
 		var pid int32
 		var name, since string
 		if err := row.Scan(&pid, &name, &since); err != nil {
@@ -201,15 +230,15 @@ func (w *World) heldUp(ctx context.Context, m *sending, err error) error {
 		}
 		who = fmt.Sprintf("a transaction (process %d of the server, application %q, open since %s)", pid, name, since)
 		return nil
-	}, w.sendsClass())
+	}, se.sendsClass())
 	return fmt.Errorf("run %s: delivery %q: %s has sent it and is neither committed nor rolled back; nothing was written: end that one, or wait for it, and send this again: %w",
 		m.d.Run, m.d.ID, who, err)
 }
 
 // deliverIn delivers within a transaction.
-func (w *World) deliverIn(ctx context.Context, tx txn, m *sending, held int16) error {
-	b := &script{db: &w.database}
-	w.putMail(b, []*sending{m}, held)
+func (se *sender) deliverIn(ctx context.Context, tx txn, m *sending, held int16) error {
+	b := &script{db: se.database}
+	se.putMail(b, []*sending{m}, held)
 	for try := 0; ; try++ {
 		if err := tx.run(ctx, b); err != nil {
 			return err
@@ -221,7 +250,7 @@ func (w *World) deliverIn(ctx context.Context, tx txn, m *sending, held int16) e
 			return errAgain
 		}
 		b.items = b.items[:0]
-		w.putMail(b, []*sending{m}, held)
+		se.putMail(b, []*sending{m}, held)
 	}
 }
 
@@ -237,7 +266,7 @@ const (
 var errRaced = errors.New("sent by another transaction")
 
 // sendsClass is the first number of those locks.
-func (w *World) sendsClass() int32 { return schemaClass(w.opt.Schema + "/sends") }
+func (se *sender) sendsClass() int32 { return schemaClass(se.opt.Schema + "/sends") }
 
 // maxRaces is how often a delivery is tried again that somebody else was making.
 const maxRaces = 5
@@ -296,7 +325,7 @@ func (m *sending) decide(a *addressee) {
 func over(run string) error { return fmt.Errorf("run %s: %w", run, world.ErrTerminal) }
 
 // putMail adds the statement that looks the addressees of deliveries up and inserts what can arrive. No two of them have the same ID.
-func (w *World) putMail(b *script, batch []*sending, held int16) {
+func (se *sender) putMail(b *script, batch []*sending, held int16) {
 	for _, m := range batch {
 		m.err, m.result, m.insert = nil, world.Delivered{}, false
 	}
@@ -311,12 +340,12 @@ func (w *World) putMail(b *script, batch []*sending, held int16) {
 	}, args: []any{
 		column(batch, func(m **sending) *string { return (*m).row.run }), column(batch, func(m **sending) *string { return (*m).row.token }),
 		column(batch, func(m **sending) *string { return (*m).row.delivery }), column(batch, func(m **sending) bool { return (*m).row.payload }),
-		int64(w.opt.InboxLimit), column(batch, func(m **sending) bool { return (*m).row.cancel }),
+		int64(se.opt.InboxLimit), column(batch, func(m **sending) bool { return (*m).row.cancel }),
 		column(batch, func(m **sending) *string { return (*m).row.act }), int16(world.LogFormat),
 		column(batch, func(m **sending) string { return (*m).row.placeholder }), column(batch, func(m **sending) string { return (*m).row.head }),
 		column(batch, func(m **sending) []byte { return (*m).row.body }), column(batch, func(m **sending) bool { return (*m).row.plain }),
 		column(batch, func(m **sending) []byte { return (*m).row.key }), column(batch, func(m **sending) []byte { return (*m).row.print }),
 		column(batch, func(m **sending) *string { return (*m).row.sender }),
-		column(batch, func(m **sending) string { return (*m).row.sum }), held, w.sendsClass(),
+		column(batch, func(m **sending) string { return (*m).row.sum }), held, se.sendsClass(),
 	}})
 }

@@ -35,26 +35,26 @@ func (n *news) claim() bool {
 }
 
 // tellsAlong reports whether a group of deliveries goes with its notification.
-func (w *World) tellsAlong(batch []*sending) bool {
-	return len(batch) == 1 && batch[0].row.run != nil && batch[0].row.delivery != nil && !w.pooled && !w.opt.NoNotify &&
-		w.cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement && w.queue.news.claim()
+func (se *sender) tellsAlong(batch []*sending) bool {
+	return len(batch) == 1 && batch[0].row.run != nil && batch[0].row.delivery != nil && !se.pooled && !se.opt.NoNotify &&
+		se.cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement && se.queue.news.claim()
 }
 
 // deliverTold makes the transaction of a script, and another that tells other processes of its one delivery. What becomes of the second is no matter.
-func (w *World) deliverTold(ctx context.Context, c *pgx.Conn, b *script, m *sending) error {
-	post := newsPayload(w.queue.news.from, []world.Notice{{Kind: noticePost, Run: m.d.Run}})
-	mail := newsPayload(w.queue.news.from, []world.Notice{{Kind: world.NoticeMail, Run: m.d.Run}})
-	items := append(b.items, item{s: notifyMail, args: []any{w.channel(), post, mail, m.row.run, m.row.delivery}})
+func (se *sender) deliverTold(ctx context.Context, c *pgx.Conn, b *script, m *sending) error {
+	post := newsPayload(se.queue.news.from, []world.Notice{{Kind: noticePost, Run: m.d.Run}})
+	mail := newsPayload(se.queue.news.from, []world.Notice{{Kind: world.NoticeMail, Run: m.d.Run}})
+	items := append(b.items, item{s: notifyMail, args: []any{se.queue.channel(), post, mail, m.row.run, m.row.delivery}})
 	statements := make([]*pgconn.StatementDescription, len(items))
 	for i := range items {
-		text := w.sql(items[i].s)
+		text := se.sql(items[i].s)
 		sd, err := c.Prepare(ctx, text, text) // once a connection
 		if err != nil {
 			return err
 		}
 		statements[i] = sd
 	}
-	w.counters.statements.Add(int64(len(items)))
+	se.counters.statements.Add(int64(len(items)))
 	p := c.PgConn().StartPipeline(ctx)
 	for i := range items {
 		var args pgx.ExtendedQueryBuilder // one each: what it makes is read until the answer is

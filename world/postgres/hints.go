@@ -71,7 +71,9 @@ func (s *resting) forget(keys map[int64]bool) {
 
 // gaveUp reports whether a worker here has given a run up. Who sent mail to it and took it for owned, because its release was under way, told the owner: that
 // is this process, and now it has to take the run.
-func (w *World) gaveUp(run string) bool { return w.crew.owned(run) == nil && w.queue.resting.has(run) }
+func (t *telling) gaveUp(run string) bool {
+	return t.crew.owned(run) == nil && t.queue.resting.has(run)
+}
 
 // find returns some runs as what may be taken, those that are known.
 func (s *resting) find(runs []string) (all []candidate) {
@@ -177,6 +179,6 @@ func (t *taking) hint(ctx context.Context) (all bool, err error) {
 	}
 	w.queue.turns.serve(known)
 	t.out.Next = w.queue.looks.followed(t.out.Runs)
-	w.kickSoon() // what was not told of is found by a look that follows
+	w.queue.news.kickSoon() // what was not told of is found by a look that follows
 	return given == len(known), nil
 }

@@ -210,7 +210,7 @@ func TestGroupOfDeliveries(t *testing.T) {
 	add("mine", "d4", world.SignalReceived, "in")
 	add("r", "d5", world.SignalReceived, "full")
 	add("r", "d6", world.CancelRequested, "in")
-	w.deliverGroup(t.Context(), batch)
+	w.sender.deliverGroup(t.Context(), batch)
 	var got []string
 	for _, m := range batch {
 		<-m.done
@@ -293,8 +293,8 @@ func TestMailToAnOwnerThatGaveUp(t *testing.T) {
 				SELECT key, false, true, 1, '{"e":[{"y":"signal_received","n":"go"}]}', '' FROM stepwell.runs WHERE id = 'r'`)
 			late := world.Notice{Kind: world.NoticeMail, Run: "r"}
 			if from == "here" {
-				p.worker.tell(late)
-			} else if work, hinted := p.worker.hear(newsPayload("another", []world.Notice{late})); !work || !hinted {
+				p.worker.telling.tell(late)
+			} else if work, hinted := p.worker.sessions.hear(newsPayload("another", []world.Notice{late})); !work || !hinted {
 				t.Errorf("the notification is news of work: %v, to be taken at once: %v; want both", work, hinted)
 			}
 			if got := take(t, p.worker, p.wk, 10); len(got.Runs) != 1 || len(got.Runs[0].Mail) != 1 {

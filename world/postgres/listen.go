@@ -142,8 +142,7 @@ func newsPayload(from string, notices []world.Notice) string {
 }
 
 // kickSoon has the workers of this World look for work a moment later.
-func (w *World) kickSoon() {
-	n := &w.queue.news
+func (n *news) kickSoon() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.kick.IsZero() {
@@ -167,7 +166,7 @@ func (n *news) kicked() (now bool, in time.Duration) {
 }
 
 // channel is where the Worlds of a schema listen.
-func (w *World) channel() string { return fmt.Sprintf("stepwell_%08x", uint32(w.queue.session.class)) }
+func (q *queueing) channel() string { return fmt.Sprintf("stepwell_%08x", uint32(q.session.class)) }
 
 // schemaClass is a number for a schema: the first of its advisory locks.
 func schemaClass(schema string) int32 {
@@ -177,14 +176,14 @@ func schemaClass(schema string) int32 {
 }
 
 // sendNewsLoop sends what is announced, until ctx ends; then what is left.
-func (w *World) sendNewsLoop(ctx context.Context) {
-	n := &w.queue.news
+func (se *sessionKeeper) sendNewsLoop(ctx context.Context) {
+	n := &se.queue.news
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		kick, wait := n.kicked()
 		if kick {
-			w.listeners.Tell([]world.Notice{{Kind: world.NoticeWork}})
+			se.telling.here([]world.Notice{{Kind: world.NoticeWork}})
 		}
 		wake := n.nudge
 		if d := n.quietFor(); d > 0 { // what comes meanwhile goes with the next one
@@ -195,14 +194,14 @@ func (w *World) sendNewsLoop(ctx context.Context) {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), newsLast)
 			defer cancel()
-			w.sendNews(last)
+			se.sendNews(last)
 			return
 		case <-wake:
 		case <-timer.C:
 		}
 		if n.quietFor() <= 0 {
 			now := time.Now()
-			n.rest(now.Add(w.sendNews(ctx)))
+			n.rest(now.Add(se.sendNews(ctx)))
 		}
 	}
 }
@@ -222,35 +221,35 @@ func (n *news) rest(until time.Time) {
 }
 
 // sendNews sends what there is, and returns how long to leave it at that.
-func (w *World) sendNews(ctx context.Context) (pause time.Duration) {
-	payload, notices := w.queue.news.take()
+func (se *sessionKeeper) sendNews(ctx context.Context) (pause time.Duration) {
+	payload, notices := se.queue.news.take()
 	if payload == "" {
 		return 0
 	}
-	w.counters.housekeeping.Add(1)
+	se.counters.housekeeping.Add(1)
 	var now time.Time
 	sent := time.Now()
-	if err := w.pool.QueryRow(ctx, w.sql(sendNews), w.channel(), payload).Scan(nil, nil, &now); err != nil {
-		w.queue.news.add(notices)
+	if err := se.pool.QueryRow(ctx, se.sql(sendNews), se.queue.channel(), payload).Scan(nil, nil, &now); err != nil {
+		se.queue.news.add(notices)
 		return newsRetry
 	}
-	w.clock.measure(sent, now) // who bears runs and takes none asks the time nowhere else
+	se.clock.measure(sent, now) // who bears runs and takes none asks the time nowhere else
 	return newsPause
 }
 
 // hear tells the listeners here what another process said. It reports whether there is work, and whether a worker here may take some of it without a look.
-func (w *World) hear(payload string) (work, hinted bool) {
+func (se *sessionKeeper) hear(payload string) (work, hinted bool) {
 	var m message
-	if err := json.Unmarshal([]byte(payload), &m); err != nil || m.From == w.queue.news.from {
+	if err := json.Unmarshal([]byte(payload), &m); err != nil || m.From == se.queue.news.from {
 		return false, false
 	}
 	if m.From == "" {
-		w.queue.looks.forget() // it may have been written long before it was committed
+		se.queue.looks.forget() // it may have been written long before it was committed
 	}
 	var notices []world.Notice
 	for _, kind := range kinds {
 		for _, run := range *m.list(kind) {
-			late := kind == world.NoticeMail && w.gaveUp(run)
+			late := kind == world.NoticeMail && se.telling.gaveUp(run)
 			if kind != world.NoticeWork && kind != noticePost {
 				notices = append(notices, world.Notice{Kind: kind, Run: run})
 				if !late {
@@ -258,12 +257,12 @@ func (w *World) hear(payload string) (work, hinted bool) {
 				}
 			}
 			work = true
-			w.queue.looks.name(run, late || kind == noticePost)
-			hinted = hinted || late || kind == noticePost && w.queue.resting.has(run)
+			se.queue.looks.name(run, late || kind == noticePost)
+			hinted = hinted || late || kind == noticePost && se.queue.resting.has(run)
 		}
 	}
-	w.listeners.Tell(notices)
-	return work, hinted && w.queue.looks.mayHint()
+	se.telling.here(notices)
+	return work, hinted && se.queue.looks.mayHint()
 }
 
 // Poll is how often a worker needs to look for work beside notices; see [world.Poller]. Who hears nothing has to look as often as it is told.

@@ -4,7 +4,7 @@ import "github.com/stepwell/stepwell/world"
 
 // Notify calls fn after changes, of other processes too; see [world.Notifier].
 func (w *World) Notify(fn func(world.Notice)) (stop func()) {
-	stop = w.listeners.Add(fn)
+	stop = w.telling.add(fn)
 	w.queue.session.nudge()
 	return stop
 }

@@ -68,7 +68,7 @@ func (w *World) fullLook(nothing bool) (now bool) {
 	if nothing && w.queue.looks.wantFull() {
 		return true
 	}
-	w.kickSoon()
+	w.queue.news.kickSoon()
 	return false
 }
 

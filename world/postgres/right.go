@@ -68,7 +68,7 @@ func (w *World) MendRun(ctx context.Context, run string, is world.Beside) (done 
 			return false, err
 		}
 	}
-	w.tell(world.Notice{Kind: world.NoticeWork, Run: run})
+	w.telling.tell(world.Notice{Kind: world.NoticeWork, Run: run})
 	return true, nil
 }
 

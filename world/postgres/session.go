@@ -73,50 +73,61 @@ func (s *session) watchPeers() {
 	}
 }
 
-// startQueue starts what listens and tells. It ends with ctx.
-func (w *World) startQueue(ctx context.Context) {
-	q := &w.queue
-	q.session.class, q.session.nudged = schemaClass(w.opt.Schema), make(chan struct{}, 1)
+// sessionKeeper keeps the connection, and tells and hears what is news across processes. It owns no state but the connection,
+// which is one goroutine's: what others see of that is in session, what is to be told in news.
+type sessionKeeper struct {
+	*database
+	crew    *crew
+	queue   *queueing
+	telling *telling
+	burials *burials
+	active  *sync.WaitGroup // what it started
+}
+
+// start starts what listens and tells. It ends with ctx.
+func (se *sessionKeeper) start(ctx context.Context) {
+	q := se.queue
+	q.session.class, q.session.nudged = schemaClass(se.opt.Schema), make(chan struct{}, 1)
 	q.news.from, q.news.nudge = rand.Text(), make(chan struct{}, 1)
-	w.active.Go(func() { w.sendNewsLoop(ctx) })
-	if !w.pooled {
-		w.active.Go(func() { w.keepSession(ctx) })
+	se.active.Go(func() { se.sendNewsLoop(ctx) })
+	if !se.pooled {
+		se.active.Go(func() { se.keepSession(ctx) })
 	}
 }
 
 // wantsSession reports whether there is anything to lock or to listen for.
-func (w *World) wantsSession() bool {
-	return w.crew.works() || !w.opt.NoNotify && w.listeners.Any()
+func (se *sessionKeeper) wantsSession() bool {
+	return se.crew.works() || !se.opt.NoNotify && se.telling.heard()
 }
 
 // keepSession keeps the connection, until ctx ends.
-func (w *World) keepSession(ctx context.Context) {
-	s := &w.queue.session
+func (se *sessionKeeper) keepSession(ctx context.Context) {
+	s := &se.queue.session
 	var lost time.Time // since when there is none; zero: there was none
 	said := false      // that there is none
 	for pause := time.Duration(0); ctx.Err() == nil; {
-		if !w.wantsSession() {
+		if !se.wantsSession() {
 			select {
 			case <-ctx.Done():
 			case <-s.nudged:
 			}
 			continue
 		}
-		if h, err := w.openSession(ctx); err == nil {
+		if h, err := se.openSession(ctx); err == nil {
 			said = false
 			began := time.Now()
 			h.hold(ctx)
 			closeConn(ctx, h.conn)
 			lost = time.Now()
 			if s.listening.Swap(false) { // who relied on notices polls from now on
-				w.listeners.Tell([]world.Notice{{Kind: world.NoticeWork}})
+				se.telling.here([]world.Notice{{Kind: world.NoticeWork}})
 			}
 			if lost.Sub(began) > reconnectMost { // else it would be made again and again: on a server that takes no writes it cannot last
 				pause = 0
 				continue
 			}
 		} else if !lost.IsZero() && !said && time.Since(lost) > disclaimAfter {
-			said = w.disclaim(ctx)
+			said = se.disclaim(ctx)
 		}
 		pause = min(max(2*pause, firstPause), reconnectMost)
 		select {
@@ -127,17 +138,17 @@ func (w *World) keepSession(ctx context.Context) {
 }
 
 // disclaim says that this World's workers have no session.
-func (w *World) disclaim(ctx context.Context) bool {
+func (se *sessionKeeper) disclaim(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, disclaimAfter)
 	defer cancel()
-	w.counters.housekeeping.Add(1)
-	_, err := w.pool.Exec(ctx, w.sql(disclaim), w.crew.local())
+	se.counters.housekeeping.Add(1)
+	_, err := se.pool.Exec(ctx, se.sql(disclaim), se.crew.local())
 	return err == nil
 }
 
 // holding is one connection, for as long as it lasts.
 type holding struct {
-	w      *World
+	of     *sessionKeeper
 	conn   *pgx.Conn
 	age    age
 	locked map[int64]bool
@@ -150,25 +161,25 @@ type holding struct {
 }
 
 // openSession connects and begins to listen.
-func (w *World) openSession(ctx context.Context) (*holding, error) {
+func (se *sessionKeeper) openSession(ctx context.Context) (*holding, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectMost)
 	defer cancel()
-	age := w.born()
-	conn, err := pgx.ConnectConfig(ctx, w.cfg.ConnConfig.Copy())
+	age := se.born()
+	conn, err := pgx.ConnectConfig(ctx, se.cfg.ConnConfig.Copy())
 	if err != nil {
 		return nil, err
 	}
 	readTimes(conn)
-	h := &holding{w: w, conn: conn, age: age, locked: make(map[int64]bool), seen: make(map[int64]bool), gone: make(map[int64]time.Time)}
-	if w.opt.NoNotify {
+	h := &holding{of: se, conn: conn, age: age, locked: make(map[int64]bool), seen: make(map[int64]bool), gone: make(map[int64]time.Time)}
+	if se.opt.NoNotify {
 		return h, nil
 	}
-	w.counters.housekeeping.Add(1)
-	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{w.channel()}.Sanitize()); err != nil {
+	se.counters.housekeeping.Add(1)
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{se.queue.channel()}.Sanitize()); err != nil {
 		closeConn(ctx, conn)
 		return nil, err
 	}
-	w.queue.session.listening.Store(true)
+	se.queue.session.listening.Store(true)
 	return h, nil
 }
 
@@ -180,10 +191,10 @@ func closeConn(ctx context.Context, conn *pgx.Conn) {
 
 // hold locks, listens and watches until the connection breaks or ctx ends.
 func (h *holding) hold(ctx context.Context) {
-	s := &h.w.queue.session
+	s := &h.of.queue.session
 	s.watch.Store(true)
 	first := true
-	for ctx.Err() == nil && h.w.wantsSession() && !h.w.old(h.age) {
+	for ctx.Err() == nil && h.of.wantsSession() && !h.of.old(h.age) {
 		s.passes.Add(1)
 		all, err := h.lock(ctx)
 		if err != nil {
@@ -191,7 +202,7 @@ func (h *holding) hold(ctx context.Context) {
 		}
 		if first { // what was sent before, nobody here has heard
 			first = false
-			h.w.listeners.Tell([]world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}})
+			h.of.telling.here([]world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}})
 		}
 		tell := h.tellWork() // before others are looked at: somebody waits for it
 		wait, err := h.watch(ctx)
@@ -216,14 +227,14 @@ func (h *holding) tellWork() time.Duration {
 		return d
 	}
 	h.work, h.told = false, time.Now()
-	h.w.listeners.Tell([]world.Notice{{Kind: world.NoticeWork}})
+	h.of.telling.here([]world.Notice{{Kind: world.NoticeWork}})
 	return math.MaxInt64
 }
 
 // listen waits for a notification, a nudge, or for so long.
 func (h *holding) listen(ctx context.Context, wait time.Duration) error {
-	s := &h.w.queue.session
-	wctx, cancel := context.WithTimeout(ctx, min(wait, cmp.Or(h.w.cfg.MaxConnLifetime, time.Hour)))
+	s := &h.of.queue.session
+	wctx, cancel := context.WithTimeout(ctx, min(wait, cmp.Or(h.of.cfg.MaxConnLifetime, time.Hour)))
 	defer cancel()
 	s.mu.Lock()
 	s.wake = cancel
@@ -246,7 +257,7 @@ func (h *holding) listen(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	s.watch.Store(true) // somebody is at work
-	work, hinted := h.w.hear(n.Payload)
+	work, hinted := h.of.hear(n.Payload)
 	h.work = work || h.work
 	if hinted { // what is to be taken is known: nobody looks for it
 		h.told = time.Time{}
@@ -257,7 +268,7 @@ func (h *holding) listen(ctx context.Context, wait time.Duration) error {
 // lock takes the locks of this World's workers, and gives back those of workers that are gone. It reports whether it has all.
 func (h *holding) lock(ctx context.Context) (all bool, err error) {
 	mine := make(map[int64]bool)
-	for _, key := range h.w.crew.local() {
+	for _, key := range h.of.crew.local() {
 		mine[key] = true
 	}
 	all = true
@@ -265,9 +276,9 @@ func (h *holding) lock(ctx context.Context) (all bool, err error) {
 		if h.locked[key] {
 			continue
 		}
-		h.w.counters.housekeeping.Add(1)
+		h.of.counters.housekeeping.Add(1)
 		var got bool
-		if err := h.conn.QueryRow(ctx, h.w.sql(lockSession), h.w.queue.session.class, key).Scan(&got); err != nil {
+		if err := h.conn.QueryRow(ctx, h.of.sql(lockSession), h.of.queue.session.class, key).Scan(&got); err != nil {
 			return false, err
 		}
 		if !got {
@@ -275,8 +286,8 @@ func (h *holding) lock(ctx context.Context) (all bool, err error) {
 			continue
 		}
 		h.locked[key] = true
-		h.w.counters.housekeeping.Add(1)
-		if _, err := h.conn.Exec(ctx, h.w.sql(claimSession), key); err != nil {
+		h.of.counters.housekeeping.Add(1)
+		if _, err := h.conn.Exec(ctx, h.of.sql(claimSession), key); err != nil {
 			return false, err
 		}
 	}
@@ -285,8 +296,8 @@ func (h *holding) lock(ctx context.Context) (all bool, err error) {
 			continue
 		}
 		delete(h.locked, key)
-		h.w.counters.housekeeping.Add(1)
-		if _, err := h.conn.Exec(ctx, h.w.sql(unlockSession), h.w.queue.session.class, key); err != nil {
+		h.of.counters.housekeeping.Add(1)
+		if _, err := h.conn.Exec(ctx, h.of.sql(unlockSession), h.of.queue.session.class, key); err != nil {
 			return false, err
 		}
 	}
@@ -298,8 +309,8 @@ var errSession = errors.New("session lock lost")
 
 // watch looks at the workers of others, if it is time and somebody may hold something, and returns when it is next.
 func (h *holding) watch(ctx context.Context) (next time.Duration, err error) {
-	s := &h.w.queue.session
-	if !h.w.crew.works() || !s.watch.Load() {
+	s := &h.of.queue.session
+	if !h.of.crew.works() || !s.watch.Load() {
 		return math.MaxInt64, nil
 	}
 	if d := h.nextWatch() - time.Since(h.looked); d > 0 {
@@ -307,8 +318,8 @@ func (h *holding) watch(ctx context.Context) (next time.Duration, err error) {
 	}
 	h.looked = time.Now()
 	s.watch.Store(false)
-	h.w.counters.housekeeping.Add(1)
-	rows, err := h.conn.Query(ctx, h.w.sql(watchWorkers), s.class)
+	h.of.counters.housekeeping.Add(1)
+	rows, err := h.conn.Query(ctx, h.of.sql(watchWorkers), s.class)
 	if err != nil {
 		return 0, err
 	}
@@ -367,9 +378,9 @@ func (h *holding) judge(r *watched) cause {
 		delete(h.gone, r.key)
 	case h.gone[r.key].IsZero():
 		h.gone[r.key] = time.Now()
-		h.w.queue.session.watch.Store(true)
+		h.of.queue.session.watch.Store(true)
 	case time.Since(h.gone[r.key]) < deathAfter:
-		h.w.queue.session.watch.Store(true)
+		h.of.queue.session.watch.Store(true)
 	default:
 		delete(h.gone, r.key)
 		delete(h.seen, r.key)
@@ -380,12 +391,12 @@ func (h *holding) judge(r *watched) cause {
 
 // bury buries workers on a goroutine, one batch at a time: news goes on meanwhile.
 func (h *holding) bury(ctx context.Context, dead map[int64]cause) {
-	h.w.active.Go(func() {
+	h.of.active.Go(func() {
 		h.burial.Lock()
 		defer h.burial.Unlock()
 		for key, why := range dead {
-			if _, err := h.w.burials.bury(ctx, key, why); err != nil {
-				h.w.queue.session.watchPeers() // whoever looks next goes on
+			if _, err := h.of.burials.bury(ctx, key, why); err != nil {
+				h.of.queue.session.watchPeers() // whoever looks next goes on
 			}
 		}
 	})

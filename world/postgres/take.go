@@ -128,7 +128,7 @@ func (t *taking) round(ctx context.Context) (again bool, err error) {
 	}
 	t.rest(look, runs, tasks)
 	if !look.full && !again && !t.out.More { // it filled all the room: what it did not see is not to wait for a notice
-		t.w.kickSoon()
+		t.w.queue.news.kickSoon()
 	}
 	return again, nil
 }

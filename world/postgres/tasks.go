@@ -140,7 +140,7 @@ func (w *World) endTask(ctx context.Context, d *world.Delivery) (done world.Deli
 	if done.Owner != "" {
 		kind = world.NoticeMail
 	}
-	w.tell(world.Notice{Kind: kind, Run: k.Run})
+	w.telling.tell(world.Notice{Kind: kind, Run: k.Run})
 	return done, true, nil
 }
 
@@ -194,7 +194,7 @@ func (w *World) retryTask(ctx context.Context, d *world.Delivery) (done world.De
 	}
 	w.counters.deliveries.Add(1)
 	if held {
-		w.tell(world.Notice{Kind: world.NoticeWork, Run: k.Run})
+		w.telling.tell(world.Notice{Kind: world.NoticeWork, Run: k.Run})
 	}
 	return world.Delivered{Run: k.Run, Owner: textOf(t.owner)}, true, nil
 }
@@ -224,7 +224,7 @@ func (w *World) wakeTask(ctx context.Context, d *world.Delivery, t *taskFound) (
 		return done, false, nil
 	}
 	w.counters.deliveries.Add(1)
-	w.tell(world.Notice{Kind: world.NoticeWork, Run: d.Task.Run})
+	w.telling.tell(world.Notice{Kind: world.NoticeWork, Run: d.Task.Run})
 	done.Duplicate = false
 	return done, true, nil
 }

@@ -151,7 +151,7 @@ func (t *transaction) Commit(ctx context.Context) error {
 	}
 	if d := t.draft; d != nil {
 		w.counters.groups.Add(1)
-		w.tell(append(w.durable(d), d.news...)...)
+		w.telling.tell(append(w.durable(d), d.news...)...)
 	}
 	return nil
 }
@@ -301,15 +301,15 @@ func (w *World) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (
 		return world.Delivered{}, err
 	}
 	err = w.guard(ctx, t, conn, func() error {
-		if err := w.deliverIn(ctx, conn, m, markHeld); err != nil {
+		if err := w.sender.deliverIn(ctx, conn, m, markHeld); err != nil {
 			return err
 		}
 		return w.announceIn(ctx, conn, m.notice())
 	})
 	if err != nil {
-		return world.Delivered{}, w.heldUp(ctx, m, err)
+		return world.Delivered{}, w.sender.heldUp(ctx, m, err)
 	}
-	w.delivered([]*sending{m})
+	w.sender.delivered([]*sending{m})
 	return m.result, nil
 }
 
@@ -434,6 +434,6 @@ func (w *World) announceIn(ctx context.Context, conn txn, notices []world.Notice
 	if w.opt.NoNotify || len(notices) == 0 {
 		return nil
 	}
-	_, err := conn.exec(ctx, notifyOthers, w.channel(), newsPayload("", notices))
+	_, err := conn.exec(ctx, notifyOthers, w.queue.channel(), newsPayload("", notices))
 	return err
 }

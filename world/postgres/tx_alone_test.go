@@ -39,7 +39,7 @@ func TestTxLeftOpenAfterSend(t *testing.T) {
 					answers <- answer{done, err}
 				}()
 			}
-			for end := time.Now().Add(time.Minute); len(w.writing.behind) == 0; <-time.After(time.Millisecond) {
+			for end := time.Now().Add(time.Minute); len(w.sender.behind) == 0; <-time.After(time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("nobody waits")
 				}

@@ -24,7 +24,7 @@ type World struct {
 	active sync.WaitGroup // what Open and Join started
 
 	commits line[*request]
-	mail    line[*sending]
+	sender  sender
 	appends appends
 
 	writing writing // commits: see writer.go
@@ -34,7 +34,8 @@ type World struct {
 	keys    runKeys
 	unknown unknowns
 
-	listeners world.Listeners
+	telling  telling
+	sessions sessionKeeper
 }
 
 var (
@@ -69,7 +70,7 @@ func Open(ctx context.Context, url string, options ...Options) (*World, error) {
 	background, stop := context.WithCancel(context.Background())
 	w.stop = stop
 	w.startWriters(background)
-	w.startQueue(background)
+	w.sessions.start(background)
 	return w, nil
 }
 
@@ -107,7 +108,10 @@ func prepare(url string, o Options) (*World, error) {
 	w.classes.init(&w.database)
 	w.keys.init(&w.database)
 	w.crew.init(&w.database, w.queue.session.nudge)
-	w.burials.init(&w.database, w.tell)
+	w.telling.init(&w.database, &w.crew, &w.queue)
+	w.burials.init(&w.database, w.telling.tell)
+	w.sender.init(&w.database, &w.writing, &w.queue, &w.telling)
+	w.sessions = sessionKeeper{&w.database, &w.crew, &w.queue, &w.telling, &w.burials, &w.active}
 	w.keeper.init(&w.reader, &w.burials)
 	w.turning = func() {
 		w.writing.steps.reset()

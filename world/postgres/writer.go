@@ -47,7 +47,6 @@ type writing struct {
 	steps     stepPool
 	patience  time.Duration // lockPatience, but in tests
 	groupLock string        // groupLockTimeout, but in tests
-	behind    chan struct{} // a place for each delivery that waits for an open transaction on a connection
 
 	mu sync.Mutex // guards backends
 }
@@ -63,8 +62,7 @@ type request struct {
 func (w *World) startWriters(ctx context.Context) {
 	g := &w.writing
 	w.commits.init(&w.database)
-	w.mail.init(&w.database)
-	w.appends.init(&w.database, w.tell)
+	w.appends.init(&w.database, w.telling.tell)
 	g.spare.New = func() any { return &request{done: make(chan struct{}, 1)} }
 	g.lanes = make(chan int16, lanesAlone)
 	for i := range int16(lanesAlone) {
@@ -72,19 +70,18 @@ func (w *World) startWriters(ctx context.Context) {
 	}
 	g.config = w.cfg.ConnConfig.Copy()
 	g.patience, g.groupLock = lockPatience, groupLockTimeout
-	g.behind = make(chan struct{}, mostBehind)
 	for lane := range w.opt.Writers {
 		wr := &writer{w: w, lane: int16(lane)}
 		g.writers.Go(func() { wr.loop(ctx) })
 	}
-	g.writers.Go(func() { w.deliverAll(ctx) })
+	g.writers.Go(func() { w.sender.loop(ctx) })
 	g.writers.Go(func() { w.appends.all(ctx) })
 }
 
 // stopWriters waits until all that was sent is written. The World is closed: nothing more is sent.
 func (w *World) stopWriters() {
 	w.commits.close()
-	w.mail.close()
+	w.sender.close()
 	w.appends.close()
 	w.writing.writers.Wait()
 	w.writing.steps.close()
@@ -285,14 +282,14 @@ func (wr *writer) finish(ctx context.Context, batch []*request) {
 		}
 	}
 	w.counters.groups.Add(1)
-	notices := w.late(append(w.durable(drafts...), wr.news...))
-	w.nameWork(notices) // who asks for work when it has its answer is told of what it committed
+	notices := w.telling.late(append(w.durable(drafts...), wr.news...))
+	w.telling.nameWork(notices) // who asks for work when it has its answer is told of what it committed
 	for i, r := range batch {
 		if drafts[i].freed == 0 {
 			r.done <- struct{}{}
 		}
 	}
-	w.spread(notices)
+	w.telling.spread(notices)
 	if len(freed) == 0 {
 		return
 	}
@@ -305,7 +302,7 @@ func (wr *writer) finish(ctx context.Context, batch []*request) {
 			r.done <- struct{}{}
 		}
 	}
-	w.tell(wr.news...)
+	w.telling.tell(wr.news...)
 }
 
 // foundMail is what is news where mail waits for a run that was released: whoever sent it took the run for owned.
