@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 )
@@ -181,7 +182,7 @@ func TestTheObserverIsToldWhatTheLogHas(t *testing.T) {
 
 // TestTheObserverIsToldOnceWhoeverDies: a worker dies before or after each of its commits in turn, and another ends its runs.
 func TestTheObserverIsToldOnceWhoeverDies(t *testing.T) {
-	for _, after := range []bool{false, true} {
+	for _, after := range sample.One(t, false, true) {
 		t.Run(fmt.Sprint("after=", after), func(t *testing.T) {
 			t.Parallel()
 			for k := 1; ; k++ {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -211,7 +212,8 @@ func (w *ward) guilty(workflow string) {
 
 // TestPoisonedStep: a step that ends its process fails after two deaths in company and five alone, and nothing else does.
 func TestPoisonedStep(t *testing.T) {
-	for _, c := range []struct{ name, poison, long string }{{"closure", "exits", "long"}, {"task", "task-exits", "task-long"}} {
+	type poisoned struct{ name, poison, long string }
+	for _, c := range sample.One(t, poisoned{"closure", "exits", "long"}, poisoned{"task", "task-exits", "task-long"}) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWard(t)

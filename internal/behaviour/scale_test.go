@@ -18,7 +18,7 @@ import (
 func buildProgram(t testing.TB, pkg string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), filepath.Base(pkg)+".exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-race=false", "-o", bin, pkg)
+	build := exec.CommandContext(t.Context(), "go", "build", "-race=false", "-ldflags=-s -w", "-o", bin, pkg)
 	build.Env = append(build.Environ(), "CGO_ENABLED=0") // as make check builds: most is compiled then
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", pkg, err, out)

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/postgres"
@@ -173,7 +176,11 @@ func TestSameLogOnEveryWorld(t *testing.T) {
 		"sqlite":   func(t *testing.T) (world.World, error) { return sqlite.Open(filepath.Join(t.TempDir(), "runs.db")) },
 		"postgres": func(t *testing.T) (world.World, error) { return postgres.Open(t.Context(), pgtest.URL(t)) },
 	}
-	for name := range programs() {
+	try := sample.Share(t, 2)
+	for i, name := range slices.Sorted(maps.Keys(programs())) {
+		if !try(i + 1) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			logs := make(map[string][]string)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/worldtest"
 )
@@ -17,7 +18,7 @@ import (
 func TestOldTimes(t *testing.T) {
 	t.Parallel()
 	first, last := time.Date(-4712, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(294246, 12, 31, 0, 0, 0, 0, time.UTC) // the last year that is whole in microseconds since 1970
-	worldtest.RunOldTimes(t, func(t testing.TB) (world.World, func(int64, func(string))) {
+	worldtest.RunOldTimesSome(t, func(t testing.TB) (world.World, func(int64, func(string))) {
 		w := openAt(t, pgtest.URL(t))
 		return w, func(us int64, look func(what string)) {
 			do := func(text string, args ...any) {
@@ -55,7 +56,7 @@ func TestOldTimes(t *testing.T) {
 				look("the heads of " + table)
 			}
 		}
-	})
+	}, sample.Share(t, 4))
 }
 
 // TestFirstTimes: a run that was born before all times that people write is the last one of a list, whatever it is filtered by.

@@ -11,7 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world/worldtest"
 )
 
-var worldShare = flag.Int("world.share", 2, "try one in so many of the suite's checks in TestWorld")
+var worldShare = flag.Int("world.share", 3, "try one in so many of the suite's checks in TestWorld")
 
 func TestWorld(t *testing.T) {
 	worldtest.RunSome(t, func(t testing.TB) world.World { return open(t) }, sample.Share(t, *worldShare))
@@ -22,7 +22,7 @@ func TestWorldShared(t *testing.T) {
 	worldtest.RunSharedSome(t, func(t testing.TB) (a, b world.World) {
 		url := pgtest.URL(t)
 		return openAt(t, url), openAt(t, url)
-	}, sample.Share(t, 2))
+	}, sample.Share(t, 3))
 }
 
 // Through a pooler in transaction mode, as the managed services put in front: sessions are not ours.

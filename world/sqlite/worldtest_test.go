@@ -11,7 +11,7 @@ import (
 )
 
 func TestWorld(t *testing.T) {
-	worldtest.RunSome(t, func(t testing.TB) world.World { return open(t) }, sample.Share(t, 2))
+	worldtest.RunSome(t, func(t testing.TB) world.World { return open(t) }, sample.Share(t, 3))
 }
 
 // Two Worlds of one file share it as two processes do: the first to join is the worker process, the other a client.
