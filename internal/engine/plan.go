@@ -103,18 +103,12 @@ func (s *session) cancelSteps() {
 	ops := append(s.losers, s.m.Cancelled()...)
 	s.losers = nil
 	for ; len(ops) > 0; ops = s.m.Cancelled() {
-		cause := error(ErrScope)
-		switch {
-		case timedOut(s.state.Cancel):
-			cause = ErrRunTimeout
-		case s.state.Cancel != nil:
-			cause = ErrCancelled
-		}
 		for _, op := range ops {
 			st := s.state.Step(op.ID)
 			if st == nil {
 				continue
 			}
+			cause := whyCancelled(s.state.Cancel, op)
 			if child, ok := op.Spec.(*ChildSpec); ok {
 				s.cancelChild(op, child)
 				continue
@@ -137,6 +131,19 @@ func (s *session) cancelSteps() {
 			s.failCancelled(op.ID)
 		}
 	}
+}
+
+// whyCancelled is what the body of a cancelled step is told.
+func whyCancelled(run *world.Event, op *replay.Op) error {
+	switch {
+	case timedOut(run):
+		return ErrRunTimeout
+	case run != nil:
+		return ErrCancelled
+	case op.Late():
+		return ErrScopeTimeout
+	}
+	return ErrScope
 }
 
 func (s *session) graceTimer(step string) {

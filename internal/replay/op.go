@@ -158,3 +158,6 @@ func ordinal(n int) string {
 
 // Cancelled reports whether the operation was cancelled, by itself or with the part of the workflow that asked for it.
 func (o *Op) Cancelled() bool { return o.told || o.scope.isCancelled() }
+
+// Late reports whether that was as the time of the part was up.
+func (o *Op) Late() bool { return o.scope.isLate() }
