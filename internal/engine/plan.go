@@ -155,7 +155,22 @@ func (s *session) failCancelled(step string) {
 	if st := s.state.Step(step); st.RetryAt.After(s.state.Time) && st.Error != nil && st.Error.Code != world.CodeAbandoned {
 		e.Causes = []*world.Error{st.Error}
 	}
-	s.result(world.Event{Type: world.StepFailed, ID: step, Error: e})
+	s.result(world.Event{Type: world.StepFailed, ID: step, Error: e, Attempt: begun(s.m.Op(step), s.state.Step(step))})
+}
+
+// begun is how many attempts of a step that is cancelled have begun, for its undo. Of one in the queue only those are told that are over: it may have begun.
+func begun(op *replay.Op, st *world.Step) int {
+	if op == nil {
+		return 0
+	}
+	spec, ok := op.Spec.(*StepSpec)
+	switch {
+	case !ok || spec.Policy.Undo == nil:
+		return 0 // nobody asks
+	case st.Queued:
+		return max(st.Attempts, 1)
+	}
+	return st.Attempts
 }
 
 func cancelled(how string) *world.Error {
