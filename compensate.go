@@ -130,7 +130,7 @@ type undo struct {
 	fn     func(context.Context) error
 	takes  func(context.Context, StepInfo) error // instead of fn
 	of     *replay.Future                        // the step that it takes back; nil: fn knows
-	at     uintptr // where it was registered: see [engine.Caller]
+	at     uintptr                               // where it was registered: see [engine.Caller]
 	policy engine.Policy
 }
 
