@@ -57,7 +57,10 @@ func part(r *rig) (*stepwell.Workflow[string, []string], []stepwell.Definition) 
 			_, err = h.Receive(ctx)
 			return err
 		})
-		say("child", func(ctx stepwell.Context) error { _, err := child.Child(stepwell.RunID(id+"-child")).Run(ctx, 0); return err })
+		say("child", func(ctx stepwell.Context) error {
+			_, err := child.Child(stepwell.RunID(id+"-child")).Run(ctx, 0)
+			return err
+		})
 		say("detached", func(ctx stepwell.Context) error {
 			_, err := child.Child(stepwell.RunID(id+"-detached"), stepwell.Detached()).Run(ctx, 0)
 			return err
@@ -132,7 +135,9 @@ func TestPartsAreWithinEachOther(t *testing.T) {
 			outer, cancelOuter := stepwell.WithCancel(ctx)
 			inner, cancelInner := stepwell.WithCancel(outer)
 			var got []string
-			naps := func(name string, ctx stepwell.Context) *stepwell.Future[struct{}] { return stepwell.Timer(ctx, name, 2*time.Minute) }
+			naps := func(name string, ctx stepwell.Context) *stepwell.Future[struct{}] {
+				return stepwell.Timer(ctx, name, 2*time.Minute)
+			}
 			fs := map[string]*stepwell.Future[struct{}]{"run": naps("run", ctx), "outer": naps("outer", outer), "inner": naps("inner", inner)}
 			err := stepwell.Sleep(ctx, "minute", time.Minute)
 			switch which {
