@@ -30,7 +30,8 @@ import (
 // may finish yet and register theirs: see [Config].CancelGrace. What is never undone: a run that is cancelled by force, or while it is
 // blocked, or by a worker that does not have its code; a step whose result the function did not wait for.
 //
-// It writes nothing, and may be called where the run is cancelled already. A bad name or option blocks the run.
+// It writes nothing, and may be called where the run is cancelled already. A bad name or option blocks the run. Of a step that may have done something
+// although it failed, [Undo] is the undo.
 func Compensate(ctx Context, name string, fn func(ctx context.Context) error, opts ...StepOption) {
 	all := localOf(ctx)
 	if all == nil {
@@ -39,7 +40,7 @@ func Compensate(ctx Context, name string, fn func(ctx context.Context) error, op
 	u := undo{name: name, fn: fn, at: engine.Caller(0), policy: engine.Policy{Attempts: Unlimited}}
 	err := world.CheckName("undo name", name)
 	if err == nil {
-		err = stepPolicy(&u.policy, opts)
+		err = undoPolicy(&u.policy, opts)
 	}
 	if err == nil && fn == nil {
 		err = fmt.Errorf("%w: no function", ErrInvalid)
@@ -47,10 +48,58 @@ func Compensate(ctx Context, name string, fn func(ctx context.Context) error, op
 	if err != nil {
 		halt(fmt.Errorf("undo %q: %w", name, err))
 	}
-	if u.policy.Attempts == 0 {
-		u.policy.Attempts = Unlimited
-	}
 	all.list = append(all.list, u)
+}
+
+// undoPolicy is how an undo is tried: without limit, unless that is said.
+func undoPolicy(p *engine.Policy, opts []StepOption) error {
+	err := stepPolicy(p, opts)
+	if err == nil && p.Undo != nil {
+		err = fmt.Errorf("%w: it has an undo of its own", ErrInvalid)
+	}
+	if p.Attempts == 0 {
+		p.Attempts = Unlimited
+	}
+	return err
+}
+
+// undoOption is an undo of a step.
+type undoOption engine.Undo
+
+// Undo is [Compensate] for a step that may have had an effect although it failed: its time was up, its process died, its answer was lost. It is registered
+// when the step is asked for, and so runs, where the run does not complete, whether the step completed, failed, or was cancelled, if an attempt of it has begun.
+// fn is told which step it is to take back: its idempotency key, which every attempt had, and in Attempt how many have begun, at least. It must do no harm where
+// there is nothing to take back.
+//
+//	err := stepwell.Do(ctx, "charge", func(ctx context.Context) error {
+//		return bank.Charge(ctx, order.Total, stepwell.Info(ctx).IdempotencyKey)
+//	}, stepwell.Undo("refund", func(ctx context.Context, of stepwell.StepInfo) error {
+//		return bank.RefundAny(ctx, of.IdempotencyKey)
+//	}))
+//
+// What the step returned is in variables of the workflow, where it returned it. [DropUndo] forgets it by its name. A run that goes on behind the failure and
+// completes undoes nothing. In a [App.Fork] and a [App.Retry] steps have other keys than in the run that they were made of: where these take a step over, an undo
+// that goes by a key needs one of yours, as the order's number.
+func Undo(name string, fn func(ctx context.Context, of StepInfo) error, opts ...StepOption) StepOption {
+	u := engine.Undo{Name: name, Run: fn, At: engine.Caller(0)}
+	u.Fault = undoPolicy(&u.Policy, opts)
+	return undoOption(u)
+}
+
+func (o undoOption) stepOption(p *engine.Policy) {
+	u := engine.Undo(o)
+	u.Next, p.Undo = p.Undo, &u
+}
+
+// undoes registers the undo functions of a step that was asked for.
+func undoes(ctx Context, u *engine.Undo, f *replay.Future) {
+	if u == nil || f.Op() == nil {
+		return // it was not asked for, as where the run is cancelled
+	}
+	all := localOf(ctx)
+	for ; all != nil && u != nil; u = u.Next {
+		all.list = append(all.list, undo{name: u.Name, takes: u.Run, of: f, at: u.At, policy: u.Policy})
+	}
 }
 
 // DropUndo forgets the undo functions that were registered under a name: what they would undo is to stay, whatever comes. It returns how
@@ -79,7 +128,9 @@ func (e *UndoError) Unwrap() error { return e.Err }
 type undo struct {
 	name   string
 	fn     func(context.Context) error
-	at     uintptr // where it was registered: see [engine.Caller]
+	takes  func(context.Context, StepInfo) error // instead of fn
+	of     *replay.Future                        // the step that it takes back; nil: fn knows
+	at     uintptr                               // where it was registered: see [engine.Caller]
 	policy engine.Policy
 }
 
@@ -109,7 +160,29 @@ func compensate(ctx Context, err error) error {
 	return errors.Join(append([]error{err}, failed...)...)
 }
 
-func (u *undo) run(ctx Context) error { return Do(ctx, u.name, u.fn, policyOption(u.policy)) }
+func (u *undo) run(ctx Context) error {
+	fn := u.fn
+	if u.of != nil {
+		of := stepOf(ctx, u.of)
+		if of.Attempt == 0 {
+			return nil // it had not begun
+		}
+		fn = func(ctx context.Context) error { return u.takes(ctx, of) }
+	}
+	return Do(ctx, u.name, fn, policyOption(u.policy))
+}
+
+// stepOf is what an undo is told of a step, when that is over.
+func stepOf(ctx Context, f *replay.Future) StepInfo {
+	ctx.x.CancelFuture(f) // one that no cancel of the run reaches
+	ctx.x.Wait(f)
+	op := f.Op()
+	attempt := op.Attempt()
+	if err, ok := errors.AsType[*world.Error](f.Err()); f.Err() == nil || ok && err.Code != world.CodeCancelled {
+		attempt = max(attempt, 1)
+	}
+	return StepInfo{Run: ctx.RunID(), Workflow: ctx.env.workflow, Step: op.ID, Name: op.Key.Name, Attempt: attempt, IdempotencyKey: op.ID}
+}
 
 // policyOption is a whole policy.
 type policyOption engine.Policy

@@ -43,7 +43,7 @@
 //
 // [Go] runs code beside code, as a coroutine of the workflow; [Map] does so for items, so many at once. What was asked for and can be
 // waited for later is a [Future]: [All] waits for all of several, [Race] and [Select] for the first. Nobody is cancelled by losing, but by
-// [CancelLosers].
+// [CancelLosers], and [WithCancel] makes a part of a run that can be cancelled by itself.
 //
 //	prices, err := stepwell.Map(ctx, []string{"ada", "bob"}, 8, func(ctx stepwell.Context, name string) (int, error) {
 //		return stepwell.Step(ctx, "quote", func(ctx context.Context) (int, error) { return len(name), nil })

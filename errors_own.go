@@ -16,7 +16,7 @@ func init() {
 		"stepwell.ErrLeaseLost": ErrLeaseLost, "stepwell.ErrDraining": ErrDraining, "stepwell.ErrRunOver": ErrRunOver,
 		"stepwell.ErrTimeout": ErrTimeout, "stepwell.ErrFull": ErrFull, "stepwell.ErrClosed": ErrClosed,
 		"stepwell.ErrStreamClosed": ErrStreamClosed, "stepwell.ErrDeliveryUsed": ErrDeliveryUsed, "stepwell.ErrAnswered": ErrAnswered,
-		"engine.ErrScope": engine.ErrScope, "engine.ErrRunTimeout": engine.ErrRunTimeout,
+		"engine.ErrScope": engine.ErrScope, "engine.ErrScopeTimeout": engine.ErrScopeTimeout, "engine.ErrRunTimeout": engine.ErrRunTimeout,
 		"world.ErrTooEarly": world.ErrTooEarly, "world.ErrUnknownOutcome": world.ErrUnknownOutcome, "world.ErrCorrupt": world.ErrCorrupt,
 		"world.ErrFormat": world.ErrFormat, "world.ErrStorage": world.ErrStorage,
 	} {

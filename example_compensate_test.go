@@ -52,6 +52,34 @@ func ExampleCompensate() {
 	// run order-1 of order failed: step "ship": no such street
 }
 
+// A payment whose answer is lost: nobody knows whether it was made, so it is taken back by its key.
+func ExampleUndo() {
+	order := stepwell.Define("paid-order", func(ctx stepwell.Context, id string) (string, error) {
+		return "", stepwell.Do(ctx, "charge", func(context.Context) error {
+			return stepwell.Fatal(errors.New("the bank does not answer"))
+		}, stepwell.Undo("refund", func(_ context.Context, of stepwell.StepInfo) error {
+			fmt.Println("refund whatever step", of.Name, "did in", of.Attempt, "attempt under its key:", of.IdempotencyKey != "")
+			return nil
+		}))
+	})
+	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{order}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer background(app)()
+	run, err := order.Start(context.Background(), app, "o-1", stepwell.RunID("order-3"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = run.Result(context.Background())
+	fmt.Println(err)
+	// Output:
+	// refund whatever step charge did in 1 attempt under its key: true
+	// run order-3 of paid-order failed: step "charge": the bank does not answer
+}
+
 // A step that is not to be undone any more.
 func ExampleDropUndo() {
 	order := stepwell.Define("final-order", func(ctx stepwell.Context, _ int) (string, error) {

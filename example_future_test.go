@@ -4,6 +4,7 @@ package stepwell_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -152,4 +153,52 @@ func ExampleMap_registeredStep() {
 	run, _ := album.Start(context.Background(), app, []string{"cat", "dog"})
 	fmt.Println(run.Result(context.Background()))
 	// Output: [small small cat small small dog] <nil>
+}
+
+// Two searches beside each other, of which the slower one is ended when the first has found something; the run goes on.
+func ExampleWithCancel() {
+	search := stepwell.Define("search", func(ctx stepwell.Context, what string) (string, error) {
+		part, cancel := stepwell.WithCancel(ctx)
+		defer cancel()
+		slow := stepwell.Go(part, func(ctx stepwell.Context) (string, error) {
+			return stepwell.Step(ctx, "ask-the-archive", func(ctx context.Context) (string, error) {
+				<-ctx.Done() // it would take a week
+				return "", context.Cause(ctx)
+			})
+		})
+		fast := stepwell.Go(part, func(ctx stepwell.Context) (string, error) {
+			return stepwell.Step(ctx, "ask-the-index", func(context.Context) (string, error) { return what + ": shelf 7", nil })
+		})
+		found, err := stepwell.Race(ctx, slow, fast)
+		if err != nil {
+			return "", err
+		}
+		cancel()
+		if _, err := slow.Get(ctx); !errors.Is(err, stepwell.ErrCancelled) {
+			return "", err
+		}
+		return stepwell.Step(ctx, "fetch", func(context.Context) (string, error) { return "fetched from " + found, nil })
+	})
+	app, stop := exampleApp(search)
+	defer stop()
+	run, _ := search.Start(context.Background(), app, "Moby Dick")
+	fmt.Println(run.Result(context.Background()))
+	// Output: fetched from Moby Dick: shelf 7 <nil>
+}
+
+// A part of a run that has its own time.
+func ExampleWithTimeout() {
+	order := stepwell.Define("patient", func(ctx stepwell.Context, _ string) (string, error) {
+		part, cancel := stepwell.WithTimeout(ctx, "patience", 5*time.Millisecond) // or a week
+		defer cancel()
+		if err := stepwell.Sleep(part, "delivery", time.Hour); errors.Is(err, stepwell.ErrCancelled) && stepwell.CancelCause(ctx) == nil {
+			return fmt.Sprint("gave up: ", stepwell.CancelCause(part)), nil
+		}
+		return "delivered", nil
+	})
+	app, stop := exampleApp(order)
+	defer stop()
+	run, _ := order.Start(context.Background(), app, "o-1")
+	fmt.Println(run.Result(context.Background()))
+	// Output: gave up: the part of the workflow took longer than its timeout <nil>
 }

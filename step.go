@@ -72,7 +72,9 @@ func askStep[T any](ctx Context, name string, fn func(ctx context.Context) (T, e
 	}
 	c.spec.Policy.Tx = c.spec.Policy.Tx && ctx.env.rig.Together()
 	c.spec.Run = ctx.env.rig.Wrap(func(c2 context.Context, _ []byte) ([]byte, error) { return c.run(c2) })
-	return c, ctx.x.Step(world.KindClosure, name, nil, &c.spec), nil
+	f := ctx.x.Step(world.KindClosure, name, nil, &c.spec)
+	undoes(ctx, c.spec.Policy.Undo, f)
+	return c, f, nil
 }
 
 func (c *stepCall[T]) run(ctx context.Context) ([]byte, error) {
@@ -211,10 +213,11 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 	limit, back := ctx.env.limit, new(landing[Out])
 	spec.Run = ctx.env.rig.Wrap(func(c context.Context, recorded []byte) ([]byte, error) { return s.call(c, recorded, limit, back) })
 	f := ctx.x.Step(world.KindTask, s.name, input, spec)
+	undoes(ctx, spec.Policy.Undo, f)
 	return &Future[Out]{f: f, get: func(ctx Context) (Out, error) { return back.result(ctx, f) }}
 }
 
-// StepOption changes how a step is tried: [Retry], [Timeout].
+// StepOption changes how a step is tried, and what follows of it: [Retry], [Timeout], [NonRetryable], [Transactional], [Undo].
 type StepOption interface{ stepOption(*engine.Policy) }
 
 func stepPolicy(p *engine.Policy, opts []StepOption) error {

@@ -29,9 +29,11 @@ func (t timeoutOption) childOption(o *childOptions) {
 }
 
 // CancelCause says why the Context is cancelled: nil where it is not; an error that is [ErrTimeout], and [ErrCancelled] too, where
-// the run took longer than its [Timeout]; [ErrCancelled] otherwise. It is the same on replay.
+// the run took longer than its [Timeout], or the part of it longer than [WithTimeout] gave it; [ErrCancelled] otherwise. It is the same on replay.
 func CancelCause(ctx Context) error {
 	switch {
+	case ctx.x.Late():
+		return engine.ErrScopeTimeout
 	case ctx.x.TimedOut():
 		return engine.ErrRunTimeout
 	case ctx.x.Cancelled():

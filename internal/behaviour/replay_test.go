@@ -65,7 +65,7 @@ func replaySegment(code func([]byte) replay.Body, state *world.State, log []worl
 		if i > first {
 			continue
 		}
-		cfg := replay.Config{Run: state.ID, Born: state.CreatedAt, Seed: state.Birth.Seed, Segment: state.Segment, Strict: true}
+		cfg := replay.Config{Run: state.ID, Born: state.CreatedAt, Seed: state.Birth.Seed, Segment: state.Segment, Strict: true, Fails: func(*replay.PanicError) bool { return true }}
 		cfg.Hooks = slices.SortedFunc(state.Hooks(), func(a, b *world.Hook) int { return cmp.Compare(a.ID, b.ID) })
 		if c := log[first].Next; c != nil {
 			for _, seq := range c.Unread {

@@ -311,8 +311,12 @@ func (s *simulation) checkEnd(r *simRun) {
 	}
 	switch end.Type {
 	case world.RunFailed:
-		if !r.timedOut() && end.Error.Message != errSimRun.Error() || r.timedOut() != (end.Error.Code == world.CodeTimeout) {
-			problem("it failed with %v, want %v, or that it timed out: %v", end.Error, errSimRun, r.timedOut())
+		want := errSimRun.Error()
+		if r.program.segment(r.log.segment).Panics {
+			want = "workflow code panicked: " + want
+		}
+		if !r.timedOut() && end.Error.Message != want || r.timedOut() != (end.Error.Code == world.CodeTimeout) {
+			problem("it failed with %v, want %v, or that it timed out: %v", end.Error, want, r.timedOut())
 		}
 	case world.RunCompleted:
 		want, err := r.log.result(&r.program)

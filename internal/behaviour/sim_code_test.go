@@ -44,11 +44,13 @@ func newSimCode(work simBody, old bool) *simCode {
 			next := *p.Next
 			next.Carry = &v
 			return 0, stepwell.ContinueAsNew(ctx, next)
+		case err == nil && p.Fails < 0 && p.Panics:
+			panic(errSimRun)
 		case err == nil && p.Fails < 0:
 			return 0, errSimRun
 		}
 		return v, err
-	})
+	}, stepwell.FailOn(stepwell.Panics))
 	return c
 }
 
@@ -197,6 +199,11 @@ func (c *simCode) hook(ctx stepwell.Context, n simNode) (int, error) {
 func (c *simCode) choose(ctx stepwell.Context, n simNode) (int, error) {
 	var fs []stepwell.Awaitable
 	var gets []func() (int, error)
+	outer, cancel := ctx, func() { stepwell.CancelLosers(ctx, fs...) }
+	if n.Part {
+		ctx, cancel = stepwell.WithCancel(ctx)
+		defer cancel()
+	}
 	for _, k := range n.Kids {
 		switch k.Op {
 		case "sleep":
@@ -213,11 +220,11 @@ func (c *simCode) choose(ctx stepwell.Context, n simNode) (int, error) {
 			fs, gets = append(fs, f), append(gets, func() (int, error) { return f.Get(ctx) })
 		}
 	}
-	i, err := stepwell.Select(ctx, fs...)
+	i, err := stepwell.Select(outer, fs...)
 	if err != nil {
 		return 0, err
 	}
-	stepwell.CancelLosers(ctx, fs...)
+	cancel()
 	v, err := gets[i]()
 	return mix(i, v), err
 }
@@ -301,5 +308,5 @@ func simOther(v int, err error) (int, error) {
 
 // simCodes are the values of the outcomes of other runs.
 var simCodes = map[string]int{
-	"": simRunFailed, world.CodeTimeout: simTimedOut, world.CodeCancelled: simCancelled, world.CodeRunExists: simExists, world.CodeNotFound: simUnknown,
+	"": simRunFailed, world.CodePanic: simRunFailed, world.CodeTimeout: simTimedOut, world.CodeCancelled: simCancelled, world.CodeRunExists: simExists, world.CodeNotFound: simUnknown,
 }

@@ -79,7 +79,7 @@ func (g *simGen) program(depth int) simNode {
 		last = &next
 	}
 	if g.IntN(8) == 0 {
-		last.Fails = -1
+		last.Fails, last.Panics = -1, g.n%2 == 0
 	}
 	return p
 }
@@ -184,6 +184,7 @@ func (g *simGen) hook(n *simNode) {
 
 // choices makes the kids of a select: of each a few, in any order.
 func (g *simGen) choices(n *simNode, depth int) {
+	n.Part = g.n%2 == 0
 	if g.IntN(3) > 0 {
 		n.Kids = append(n.Kids, g.make("sleep", 0))
 		n.Kids[0].Takes = g.upTo(4 * time.Second)

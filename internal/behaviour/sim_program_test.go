@@ -39,6 +39,8 @@ type simNode struct {
 	Again    bool          `json:"again,omitempty"`    // hook: is bound to once more while it is open, and opened once more when it is disposed
 	ID       string        `json:"id,omitempty"`       // child: the chosen one; await: the run
 	Detached bool          `json:"detached,omitempty"` // child
+	Part     bool          `json:"part,omitempty"`     // select: its kids are a part of the run, which is cancelled as one
+	Panics   bool          `json:"panics,omitempty"`   // a program: it fails by a panic
 	Kids     []simNode     `json:"kids,omitempty"`
 	Next     *simNode      `json:"next,omitempty"`  // a program: that of its next segment
 	Carry    *int          `json:"carry,omitempty"` // a program: what the segments before it came to

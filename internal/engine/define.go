@@ -75,6 +75,17 @@ type Policy struct {
 	Timeout  time.Duration    `json:"timeout,omitempty"` // of one attempt; 0: none
 	Tx       bool             `json:"tx,omitempty"`      // the body runs in a transaction that commits with its result
 	Final    func(error) bool `json:"-"`                 // whether an error is not worth another attempt; does not travel with a task
+	Undo     *Undo            `json:"-"`                 // what takes back what the step may have done; nil: nothing. It does not travel either
+}
+
+// Undo takes back what a step may have done, also where it failed: see the root package's option of that name.
+type Undo struct {
+	Name   string
+	Run    func(ctx context.Context, of StepInfo) error
+	Policy Policy
+	At     uintptr // where it was asked for: see [Caller]
+	Next   *Undo   // another one of the same step; nil: there is none
+	Fault  error   // of its options; nil: none
 }
 
 // WithDefaults fills in what is not said: 3 attempts, exponential from 1 s to 60 s, 20 % jitter.
@@ -108,6 +119,23 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("%w: a negative duration in a retry policy or timeout", world.ErrInvalid)
 	case p.Jitter > 1:
 		return fmt.Errorf("%w: retry jitter %g: want at most 1", world.ErrInvalid, p.Jitter)
+	}
+	return p.Undo.validate()
+}
+
+// validate refuses what makes no sense.
+func (u *Undo) validate() error {
+	for ; u != nil; u = u.Next {
+		err := world.CheckName("undo name", u.Name)
+		if err == nil && u.Run == nil {
+			err = fmt.Errorf("%w: no function", world.ErrInvalid)
+		}
+		if err == nil {
+			err = u.Fault
+		}
+		if err != nil {
+			return fmt.Errorf("undo %q: %w", u.Name, err)
+		}
 	}
 	return nil
 }

@@ -17,9 +17,18 @@ var (
 	ErrDraining = errors.New("the worker is shutting down")
 	// ErrScope: the part of the workflow that asked for the step goes on without it.
 	ErrScope = errors.New("the workflow no longer waits for this step")
+	// ErrScopeTimeout: the same, as the time of that part is up.
+	ErrScopeTimeout error = scopeTimeout{}
 	// ErrTimeout: the attempt took longer than its timeout.
 	ErrTimeout = errors.New("the attempt took longer than its timeout")
 )
+
+type scopeTimeout struct{}
+
+func (scopeTimeout) Error() string { return "the part of the workflow took longer than its timeout" }
+
+// Is matches ErrTimeout, and ErrCancelled, as the part is cancelled for it.
+func (scopeTimeout) Is(target error) bool { return target == ErrTimeout || target == ErrCancelled }
 
 // FatalError ends a step at once: no further attempt.
 type FatalError struct {

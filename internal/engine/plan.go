@@ -103,18 +103,12 @@ func (s *session) cancelSteps() {
 	ops := append(s.losers, s.m.Cancelled()...)
 	s.losers = nil
 	for ; len(ops) > 0; ops = s.m.Cancelled() {
-		cause := error(ErrScope)
-		switch {
-		case timedOut(s.state.Cancel):
-			cause = ErrRunTimeout
-		case s.state.Cancel != nil:
-			cause = ErrCancelled
-		}
 		for _, op := range ops {
 			st := s.state.Step(op.ID)
 			if st == nil {
 				continue
 			}
+			cause := whyCancelled(s.state.Cancel, op)
 			if child, ok := op.Spec.(*ChildSpec); ok {
 				s.cancelChild(op, child)
 				continue
@@ -139,6 +133,19 @@ func (s *session) cancelSteps() {
 	}
 }
 
+// whyCancelled is what the body of a cancelled step is told.
+func whyCancelled(run *world.Event, op *replay.Op) error {
+	switch {
+	case timedOut(run):
+		return ErrRunTimeout
+	case run != nil:
+		return ErrCancelled
+	case op.Late():
+		return ErrScopeTimeout
+	}
+	return ErrScope
+}
+
 func (s *session) graceTimer(step string) {
 	time.AfterFunc(s.e.cfg.CancelGrace, func() { s.box.post(message{kind: msgGrace, step: step}) })
 }
@@ -148,7 +155,22 @@ func (s *session) failCancelled(step string) {
 	if st := s.state.Step(step); st.RetryAt.After(s.state.Time) && st.Error != nil && st.Error.Code != world.CodeAbandoned {
 		e.Causes = []*world.Error{st.Error}
 	}
-	s.result(world.Event{Type: world.StepFailed, ID: step, Error: e})
+	s.result(world.Event{Type: world.StepFailed, ID: step, Error: e, Attempt: begun(s.m.Op(step), s.state.Step(step))})
+}
+
+// begun is how many attempts of a step that is cancelled have begun, for its undo. Of one in the queue only those are told that are over: it may have begun.
+func begun(op *replay.Op, st *world.Step) int {
+	if op == nil {
+		return 0
+	}
+	spec, ok := op.Spec.(*StepSpec)
+	switch {
+	case !ok || spec.Policy.Undo == nil:
+		return 0 // nobody asks
+	case st.Queued:
+		return max(st.Attempts, 1)
+	}
+	return st.Attempts
 }
 
 func cancelled(how string) *world.Error {

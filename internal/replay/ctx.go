@@ -193,6 +193,21 @@ func (x *Ctx) Cancel() {
 	}
 }
 
+// End is Cancel for code that is through with the scope, late where its time is up. It asks for nothing, and so may be deferred by code that panics.
+func (x *Ctx) End(late bool) {
+	if _, err := x.m.enter(); err != nil || x.scope.cancelled {
+		return
+	}
+	x.scope.late = late
+	x.m.cancelScope(x.scope)
+}
+
+// Late reports whether the scope is cancelled as its time, or that of one around it, is up.
+func (x *Ctx) Late() bool {
+	_, err := x.m.enter()
+	return err == nil && x.scope.isLate()
+}
+
 // CancelFuture cancels what is behind a future that is not done: a step, a wait, a wait for a hook's payload, a coroutine with all it asked for.
 func (x *Ctx) CancelFuture(f *Future) {
 	if _, err := x.m.enter(); err != nil || f.done {

@@ -361,6 +361,7 @@ func (m *Machine) end(e *world.Event) {
 		return
 	}
 	m.ended(op)
+	op.attempt = e.Attempt
 	if e.Type != world.StepFailed {
 		op.future.resolve(e.Payload, nil)
 		if r := op.receiver; r != nil && !r.gone() {

@@ -37,6 +37,7 @@ type Op struct {
 	alike    func(asked, recorded []byte) bool // of a hook: see HookSpec
 	kept     []byte                            // of a hook: the metadata that was recorded, where that is known; else nil. Of a child: see recordedPeer
 	recorded bool                              // its event is in the log
+	attempt  int                               // of a step that has ended: its last attempt, as far as its end tells
 	told     bool                              // its cancel was noted for the engine
 	pcs      []uintptr
 }
@@ -161,3 +162,9 @@ func ordinal(n int) string {
 
 // Cancelled reports whether the operation was cancelled, by itself or with the part of the workflow that asked for it.
 func (o *Op) Cancelled() bool { return o.told || o.scope.isCancelled() }
+
+// Late reports whether that was as the time of the part was up.
+func (o *Op) Late() bool { return o.scope.isLate() }
+
+// Attempt is the last attempt of a step that has ended: how many have begun. 0: its end tells of none.
+func (o *Op) Attempt() int { return o.attempt }

@@ -11,11 +11,12 @@ import (
 // ErrCancelled is what operations return in a cancelled part of a workflow.
 var ErrCancelled = errors.New("cancelled")
 
-// scope is a part of a workflow that can be cancelled together: the whole run, the items of a Map. It knows what is open in it, so that a cancel
+// scope is a part of a workflow that can be cancelled together: the whole run, the items of a Map, what the author makes one. It knows what is open in it, so that a cancel
 // costs no more than what it ends; a scope in which nothing is open is unknown to its parent.
 type scope struct {
 	parent    *scope
 	cancelled bool
+	late      bool    // it was cancelled as its time was up
 	members   *member // a ring; the oldest; nil: none
 	children  map[*scope]struct{}
 	from      uintptr // where the author's code asked for this part, where its own calls do not show it: see [Ctx.From]; 0: they do
@@ -33,6 +34,16 @@ func (s *scope) isCancelled() bool {
 	for ; s != nil; s = s.parent {
 		if s.cancelled {
 			return true
+		}
+	}
+	return false
+}
+
+// isLate reports whether the innermost cancelled one of the scope and those around it was cancelled as its time was up.
+func (s *scope) isLate() bool {
+	for ; s != nil; s = s.parent {
+		if s.cancelled {
+			return s.late
 		}
 	}
 	return false
