@@ -274,6 +274,7 @@ const (
 	CodeTooLarge  = "TOO_LARGE"           // a value is over its limit
 	CodePanic     = "PANIC"               // a body, or workflow code, panicked
 	CodeTimeout   = "TIMEOUT"             // an attempt, or the run, took too long
+	CodeHeartbeat = "HEARTBEAT"           // an attempt sent no heartbeat for longer than its heartbeat timeout
 	CodeCancelled = "CANCELLED"           // the run was cancelled before the step ended
 	CodeCrashLoop = "CRASH_LOOP"          // it ended its process, again and again
 	CodeAbandoned = "ABANDONED"           // an attempt was given up by its worker: drained, or its lease lost

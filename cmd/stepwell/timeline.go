@@ -76,6 +76,7 @@ func (p *picture) note(en *world.Entry) string {
 	if en.Attempt > 1 {
 		say(fmt.Sprintf("attempt %d", en.Attempt))
 	}
+	say(timeline.Said(en, p.now(), noteWidth))
 	switch {
 	case en.Status == world.EntryFailed && en.Error != nil:
 		say(p.failure(en.Error.Message, en.Error.Where))

@@ -3,6 +3,7 @@ package timeline
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -94,6 +95,19 @@ func Earlier(en *world.Entry) (list []Attempts) {
 		add(Attempts{Lost: true})
 	}
 	return list
+}
+
+// Said is what a step's body said last of how far it is; "" where it said nothing.
+func Said(en *world.Entry, now time.Time, width int) string {
+	p := en.Progress
+	if p == nil {
+		return ""
+	}
+	text := "progress " + human.Fold(string(p.Value), width)
+	if p.Attempt != en.Attempt {
+		text += fmt.Sprintf(" of attempt %d", p.Attempt)
+	}
+	return text + " (" + human.Relative(p.At, now) + ")"
 }
 
 // GivenUp says what ended before a dropped entry did; segment is the run's.

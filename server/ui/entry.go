@@ -140,6 +140,7 @@ func (u *UI) entryRow(v *visit, s *stepwell.Story, en *world.Entry, number int, 
 	if en.Attempt > 1 {
 		say(fmt.Sprintf("attempt %d", en.Attempt), "")
 	}
+	say(timeline.Said(en, v.now, lineWidth), "")
 	if en.Status == world.EntryPending && en.RetryAt.After(v.now) {
 		say("again "+human.When(en.RetryAt, v.now), "")
 	}
