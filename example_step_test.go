@@ -81,6 +81,23 @@ func ExampleHeartbeat() {
 	// 4 <nil>
 }
 
+// A step that nobody begins in time fails: the code can do without it.
+func ExampleQueueTimeout() {
+	resize := stepwell.DefineStep("resize", func(_ context.Context, file string) (string, error) { return "small-" + file, nil })
+	publish := stepwell.Define("publish", func(ctx stepwell.Context, file string) (string, error) {
+		small, err := resize.Run(ctx, file, stepwell.QueueTimeout(10*time.Millisecond))
+		if errors.Is(err, stepwell.ErrNotStarted) {
+			return file, nil // as it is
+		}
+		return small, err
+	})
+	app, stop := exampleApp(publish) // no worker has the step
+	defer stop()
+	run, _ := publish.Start(context.Background(), app, "cat.png")
+	fmt.Println(run.Result(context.Background()))
+	// Output: cat.png <nil>
+}
+
 // Two steps at once: what Start returns is waited for later.
 func ExampleRegisteredStep_Start() {
 	size := stepwell.DefineStep("size", func(_ context.Context, file string) (int, error) { return len(file), nil })

@@ -75,6 +75,20 @@ func (h heartbeatTimeout) stepOption(p *engine.Policy) {
 	}
 }
 
+type queueTimeout time.Duration
+
+// QueueTimeout fails a step that no worker has begun d after it was asked for: a registered step that is queued and that nobody has or has room for, or any step
+// that waits for a slot. It fails at once, with code NOT_STARTED and an error that is [ErrNotStarted] and says which workers there are; no attempt was made. It is
+// about the first attempt alone. A run that is paused meanwhile looks when it goes on.
+func QueueTimeout(d time.Duration) queueTimeout { return queueTimeout(d) }
+
+func (q queueTimeout) stepOption(p *engine.Policy) {
+	p.Queue = time.Duration(q)
+	if q == 0 {
+		p.Queue = -1 // refused by Validate
+	}
+}
+
 // addProgress adds to a journal what steps that have not completed said of how far they are.
 func addProgress(ctx context.Context, a *App, j *world.Journal) error {
 	byStep := map[string]*world.Entry{}

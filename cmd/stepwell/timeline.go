@@ -77,6 +77,7 @@ func (p *picture) note(en *world.Entry) string {
 		say(fmt.Sprintf("attempt %d", en.Attempt))
 	}
 	say(timeline.Said(en, p.now(), noteWidth))
+	say(timeline.BeginsBy(en, p.now()))
 	switch {
 	case en.Status == world.EntryFailed && en.Error != nil:
 		say(p.failure(en.Error.Message, en.Error.Where))

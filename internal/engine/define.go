@@ -73,6 +73,7 @@ type Policy struct {
 	Total     time.Duration    `json:"total,omitempty"`     // no attempt starts later than this after the first; 0: no limit
 	Timeout   time.Duration    `json:"timeout,omitempty"`   // of one attempt; 0: none
 	Heartbeat time.Duration    `json:"heartbeat,omitempty"` // how long a body may send none; 0: for ever
+	Queue     time.Duration    `json:"queue,omitempty"`     // how long the step may wait for a worker to begin it; 0: for ever
 	Tx        bool             `json:"tx,omitempty"`        // the body runs in a transaction that commits with its result
 	Final     func(error) bool `json:"-"`                   // whether an error is not worth another attempt; does not travel with a task
 }
@@ -104,7 +105,7 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("%w: retry attempts %d: want -1 (no limit), 0 (the default, 3) or more", world.ErrInvalid, p.Attempts)
 	case p.Backoff != "" && p.Backoff != Fixed && p.Backoff != Linear && p.Backoff != Exponential:
 		return fmt.Errorf("%w: retry backoff %q: want fixed, linear or exponential", world.ErrInvalid, p.Backoff)
-	case p.Base < 0 || p.Cap < 0 || p.Total < 0 || p.Timeout < 0 || p.Heartbeat < 0:
+	case p.Base < 0 || p.Cap < 0 || p.Total < 0 || p.Timeout < 0 || p.Heartbeat < 0 || p.Queue < 0:
 		return fmt.Errorf("%w: a negative duration in a retry policy or timeout", world.ErrInvalid)
 	case p.Jitter > 1:
 		return fmt.Errorf("%w: retry jitter %g: want at most 1", world.ErrInvalid, p.Jitter)

@@ -110,6 +110,14 @@ func Said(en *world.Entry, now time.Time, width int) string {
 	return text + " (" + human.Relative(p.At, now) + ")"
 }
 
+// BeginsBy says until when a step is to begin that has not; "" where it may whenever it can.
+func BeginsBy(en *world.Entry, now time.Time) string {
+	if en.Status != world.EntryPending || en.Attempt > 0 || en.Until.IsZero() {
+		return ""
+	}
+	return "to begin until " + human.When(en.Until, now)
+}
+
 // GivenUp says what ended before a dropped entry did; segment is the run's.
 func GivenUp(en *world.Entry, segment int) string {
 	if en.Segment < segment {

@@ -141,6 +141,7 @@ func (u *UI) entryRow(v *visit, s *stepwell.Story, en *world.Entry, number int, 
 		say(fmt.Sprintf("attempt %d", en.Attempt), "")
 	}
 	say(timeline.Said(en, v.now, lineWidth), "")
+	say(timeline.BeginsBy(en, v.now), "")
 	if en.Status == world.EntryPending && en.RetryAt.After(v.now) {
 		say("again "+human.When(en.RetryAt, v.now), "")
 	}
