@@ -48,6 +48,9 @@ var (
 	ErrTimeout = engine.ErrTimeout
 )
 
+// ErrNotStarted: no worker began the step within its [QueueTimeout].
+var ErrNotStarted = errors.New("no worker began the step in time")
+
 // DivergedError says that a workflow's code no longer matches a run's log.
 type DivergedError = replay.DivergedError
 
@@ -87,7 +90,8 @@ func (e *StepError) Error() string { return fmt.Sprintf("step %q: %s", e.Step, e
 func (e *StepError) Unwrap() error { return e.err }
 
 // Is matches [ErrCancelled] where the step was cancelled before it ended, or the other run was; [ErrTimeout] where the last
-// attempt took too long; [ErrTooLarge] where the result was too large; [ErrInvalid] where it does not encode; [ErrRunExists] where a child's chosen ID was taken;
+// attempt took too long; [ErrHeartbeat] where it sent no heartbeat in time; [ErrNotStarted] where no worker began it in
+// time; [ErrTooLarge] where the result was too large; [ErrInvalid] where it does not encode; [ErrRunExists] where a child's chosen ID was taken;
 // [ErrNotFound] where an awaited run is unknown.
 func (e *StepError) Is(target error) bool {
 	switch target {
@@ -99,6 +103,10 @@ func (e *StepError) Is(target error) bool {
 		return e.Code == world.CodeEncode
 	case ErrTimeout:
 		return e.Code == world.CodeTimeout
+	case ErrNotStarted:
+		return e.Code == world.CodeNotStarted
+	case ErrHeartbeat:
+		return e.Code == world.CodeHeartbeat
 	case ErrRunExists:
 		return e.Code == world.CodeRunExists
 	case ErrNotFound:

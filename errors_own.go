@@ -14,7 +14,7 @@ func init() {
 	for name, err := range map[string]error{
 		"stepwell.ErrCancelled": ErrCancelled, "stepwell.ErrNoKey": ErrNoKey, "stepwell.ErrWrongKey": ErrWrongKey, "stepwell.ErrWorkerExists": ErrWorkerExists,
 		"stepwell.ErrLeaseLost": ErrLeaseLost, "stepwell.ErrDraining": ErrDraining, "stepwell.ErrRunOver": ErrRunOver,
-		"stepwell.ErrTimeout": ErrTimeout, "stepwell.ErrFull": ErrFull, "stepwell.ErrClosed": ErrClosed,
+		"stepwell.ErrTimeout": ErrTimeout, "stepwell.ErrHeartbeat": ErrHeartbeat, "stepwell.ErrNotStarted": ErrNotStarted, "stepwell.ErrFull": ErrFull, "stepwell.ErrClosed": ErrClosed,
 		"stepwell.ErrStreamClosed": ErrStreamClosed, "stepwell.ErrDeliveryUsed": ErrDeliveryUsed, "stepwell.ErrAnswered": ErrAnswered,
 		"engine.ErrScope": engine.ErrScope, "engine.ErrScopeTimeout": engine.ErrScopeTimeout, "engine.ErrRunTimeout": engine.ErrRunTimeout,
 		"world.ErrTooEarly": world.ErrTooEarly, "world.ErrUnknownOutcome": world.ErrUnknownOutcome, "world.ErrCorrupt": world.ErrCorrupt,

@@ -48,6 +48,56 @@ func ExampleDefineStep() {
 	// Output: small-cat.png <nil>
 }
 
+// A step that says how far it is: the next attempt goes on from there, on whatever worker, and people see it meanwhile. One that says nothing for a
+// minute is ended, and tried again.
+func ExampleHeartbeat() {
+	count := stepwell.Define("count", func(ctx stepwell.Context, pages int) (int, error) {
+		return stepwell.Step(ctx, "read", func(ctx context.Context) (int, error) {
+			page, _, err := stepwell.Progress[int](ctx)
+			if err != nil {
+				return 0, err
+			}
+			for ; page < pages; page++ {
+				if err := stepwell.Heartbeat(ctx, page); err != nil {
+					return 0, err // the attempt has ended
+				}
+				if page == 2 && stepwell.Info(ctx).Attempt == 1 {
+					return 0, errors.New("the line was cut")
+				}
+				fmt.Println("attempt", stepwell.Info(ctx).Attempt, "reads page", page)
+			}
+			return page, stepwell.HeartbeatNow(ctx, page) // durable when it returns
+		}, stepwell.HeartbeatTimeout(time.Minute), stepwell.Retry{Base: time.Millisecond})
+	})
+	app, stop := exampleApp(count)
+	defer stop()
+	run, _ := count.Start(context.Background(), app, 4)
+	fmt.Println(run.Result(context.Background()))
+	// Output:
+	// attempt 1 reads page 0
+	// attempt 1 reads page 1
+	// attempt 2 reads page 2
+	// attempt 2 reads page 3
+	// 4 <nil>
+}
+
+// A step that nobody begins in time fails: the code can do without it.
+func ExampleQueueTimeout() {
+	resize := stepwell.DefineStep("resize", func(_ context.Context, file string) (string, error) { return "small-" + file, nil })
+	publish := stepwell.Define("publish", func(ctx stepwell.Context, file string) (string, error) {
+		small, err := resize.With(stepwell.QueueTimeout(10*time.Millisecond)).Run(ctx, file)
+		if errors.Is(err, stepwell.ErrNotStarted) {
+			return file, nil // as it is
+		}
+		return small, err
+	})
+	app, stop := exampleApp(publish) // no worker has the step
+	defer stop()
+	run, _ := publish.Start(context.Background(), app, "cat.png")
+	fmt.Println(run.Result(context.Background()))
+	// Output: cat.png <nil>
+}
+
 // Two steps at once: what Start returns is waited for later.
 func ExampleRegisteredStep_Start() {
 	size := stepwell.DefineStep("size", func(_ context.Context, file string) (int, error) { return len(file), nil })

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -48,7 +49,7 @@ func (e *StreamError) Unwrap() error { return e.err }
 // StreamInfo is one stream of a run.
 type StreamInfo = world.StreamRow
 
-// Streams lists the streams of a run by name.
+// Streams lists the streams of a run by name, but for those that keep the progress of steps: see [Heartbeat].
 func (a *App) Streams(ctx context.Context, run string) ([]StreamInfo, error) {
 	if _, err := a.Get(ctx, run); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (a *App) Streams(ctx context.Context, run string) ([]StreamInfo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("streams of run %s: %w", run, err)
 	}
-	return rows, nil
+	return slices.DeleteFunc(rows, func(row StreamInfo) bool { return world.ProgressOf(row.Name) != "" }), nil
 }
 
 // ReadStream yields the chunks of a stream of a run from an index on, 0 for all, each once and in order, and then those that are written meanwhile. It ends

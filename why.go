@@ -134,6 +134,9 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 		}
 	}
 	tasks, err := a.tasks(ctx, &s)
+	if err == nil {
+		err = addProgress(ctx, a, s.Journal)
+	}
 	if err != nil {
 		return Story{}, err
 	}

@@ -259,7 +259,7 @@ func (s *State) createStep(e *Event) (bool, error) {
 		put(&s.over, e.ID, struct{}{})
 	case KindClosure, KindTask, KindChild, KindAwait:
 		put(&s.steps, e.ID, &Step{
-			ID: e.ID, Kind: e.Kind, Key: e.Key(s.Segment), Queued: e.Queued, Peer: e.Peer,
+			ID: e.ID, Kind: e.Kind, Key: e.Key(s.Segment), Queued: e.Queued, Peer: e.Peer, Until: e.Until,
 			Created: s.Seq + 1, Status: StepPending,
 		})
 	default:

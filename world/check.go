@@ -345,6 +345,12 @@ func checkTaskEnd(d *Delivery) error {
 		}
 		return nil
 	}
+	if d.ExpiresTask() {
+		if d.Worker != "" || !d.RetryAt.IsZero() || d.Events[0].Attempt != 0 || d.Events[0].Error == nil {
+			return bad("the end of a step that has not begun is nobody's, and says why")
+		}
+		return nil
+	}
 	last := &d.Events[len(d.Events)-1]
 	if !d.RetryAt.IsZero() {
 		if len(d.Events) != 1 || last.Type != StepRetrying {

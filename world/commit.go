@@ -204,6 +204,8 @@ type TaskKey struct {
 //   - the wake of a task: Task is set, with the attempt that ended last, and Events has one step_woken. Where nobody holds the task, that was
 //     its last attempt, and it is not visible yet, it is visible at once, and the event is kept with it; nothing else about it changes.
 //     Otherwise, or where there is no such task, it says nothing new: it is a Duplicate.
+//   - the end of a task that nobody has begun: Task is set, with attempt 0, and Events has one step_failed. Where no attempt of the task has begun, the event is
+//     put in the inbox and the task is deleted. Otherwise, or where there is no such task, it is a Duplicate, and nothing happens.
 //
 // Mail and acts with an ID are known when they come again, for how long see [Delivery.Key]: they are accepted and
 // ignored, also where the run is over or the hook
@@ -235,7 +237,7 @@ type Delivery struct {
 // Delivered is what became of a delivery.
 type Delivered struct {
 	Run       string
-	Duplicate bool   // it came before; or it is the wake of a task that waits for nothing
+	Duplicate bool   // it came before; or it is the wake of a task that waits for nothing, or the end of one that has begun
 	Late      bool   // it came before, and the run ended without reading it: it had no effect
 	Owner     string // the worker that owns the run now, or ""
 }

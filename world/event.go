@@ -115,7 +115,7 @@ type Event struct {
 	Payload json.RawMessage `json:"payload,omitempty"` // input, output, result, payload, metadata or attribute value
 	Error   *Error          `json:"error,omitempty"`   // run_failed, run_cancelled, step_retrying, step_failed; step_created of kind aside: what did not fit
 	RetryAt time.Time       `json:"retryAt,omitzero"`  // step_retrying: not before this time
-	Until   time.Time       `json:"until,omitzero"`    // wait_created: due at this time; zero: never
+	Until   time.Time       `json:"until,omitzero"`    // wait_created: due at this time; step_created: it fails where no worker has begun it by then; zero: never
 	Match   json.RawMessage `json:"match,omitempty"`   // wait_created of kind event: the JSON that a payload must contain
 	Outcome Outcome         `json:"outcome,omitempty"` // wait_completed; step_created of kind aside: whether the code was told
 	From    int64           `json:"from,omitempty"`    // wait_completed, received: the number of the signal_received that was taken; step_created of kind aside or taken: of the event with the payload
@@ -271,22 +271,24 @@ func (e *Error) Error() string { return e.Message }
 
 // Codes of failures that Stepwell itself reports. Lower layers and authors may have their own.
 const (
-	CodeEncode    = "ENCODE"              // a value does not encode
-	CodeTooLarge  = "TOO_LARGE"           // a value is over its limit
-	CodePanic     = "PANIC"               // a body, or workflow code, panicked
-	CodeTimeout   = "TIMEOUT"             // an attempt, or the run, took too long
-	CodeCancelled = "CANCELLED"           // the run was cancelled before the step ended
-	CodeCrashLoop = "CRASH_LOOP"          // it ended its process, again and again
-	CodeAbandoned = "ABANDONED"           // an attempt was given up by its worker: drained, or its lease lost
-	CodeRunExists = "RUN_EXISTS"          // the ID of a child is taken
-	CodeNotFound  = "NOT_FOUND"           // the awaited run is unknown
-	CodeDiverged  = "DIVERGED"            // blocked: the code no longer matches the log
-	CodeCorrupt   = "CORRUPTED_EVENT_LOG" // blocked: the log cannot be right
-	CodeFormat    = "UNKNOWN_FORMAT"      // blocked: the log is of a newer release
-	CodeNoWorker  = "NO_WORKER"           // nobody knows this workflow, version or step
-	CodeDecode    = "DECODE"              // blocked: today's type cannot hold a recorded value; failed: the input does not fit, nothing has run
-	CodeStorage   = "STORAGE"             // blocked: the log could not be read just now
-	CodeInternal  = "INTERNAL"            // blocked: a fault of Stepwell's own; please report it
-	CodeNoKey     = "NO_KEY"              // blocked: the run is encrypted with a key that this worker does not have
-	CodeForeign   = "FOREIGN_GOROUTINE"   // blocked: a goroutine of its own, or a step's body, used the workflow's Context; of an attempt: that body's
+	CodeEncode     = "ENCODE"              // a value does not encode
+	CodeTooLarge   = "TOO_LARGE"           // a value is over its limit
+	CodePanic      = "PANIC"               // a body, or workflow code, panicked
+	CodeTimeout    = "TIMEOUT"             // an attempt, or the run, took too long
+	CodeHeartbeat  = "HEARTBEAT"           // an attempt sent no heartbeat for longer than its heartbeat timeout
+	CodeNotStarted = "NOT_STARTED"         // no worker began the step in time
+	CodeCancelled  = "CANCELLED"           // the run was cancelled before the step ended
+	CodeCrashLoop  = "CRASH_LOOP"          // it ended its process, again and again
+	CodeAbandoned  = "ABANDONED"           // an attempt was given up by its worker: drained, or its lease lost
+	CodeRunExists  = "RUN_EXISTS"          // the ID of a child is taken
+	CodeNotFound   = "NOT_FOUND"           // the awaited run is unknown
+	CodeDiverged   = "DIVERGED"            // blocked: the code no longer matches the log
+	CodeCorrupt    = "CORRUPTED_EVENT_LOG" // blocked: the log cannot be right
+	CodeFormat     = "UNKNOWN_FORMAT"      // blocked: the log is of a newer release
+	CodeNoWorker   = "NO_WORKER"           // nobody knows this workflow, version or step
+	CodeDecode     = "DECODE"              // blocked: today's type cannot hold a recorded value; failed: the input does not fit, nothing has run
+	CodeStorage    = "STORAGE"             // blocked: the log could not be read just now
+	CodeInternal   = "INTERNAL"            // blocked: a fault of Stepwell's own; please report it
+	CodeNoKey      = "NO_KEY"              // blocked: the run is encrypted with a key that this worker does not have
+	CodeForeign    = "FOREIGN_GOROUTINE"   // blocked: a goroutine of its own, or a step's body, used the workflow's Context; of an attempt: that body's
 )

@@ -46,6 +46,7 @@ type Step struct {
 	Failures  int        // attempts that ended with an error of their own: what the retry budget counts
 	Abandoned int        // attempts that their worker gave up: neither failures nor deaths
 	RetryAt   time.Time  // not before this time
+	Until     time.Time  // it is to begin until then, or fails; zero: whenever it can
 	Started   time.Time  // first start
 	Error     *Error     // of the last attempt
 }

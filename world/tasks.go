@@ -35,6 +35,14 @@ func (d *Delivery) WakesNow(t *Task, now time.Time) bool {
 	return t.Worker == "" && t.Attempt == d.Task.Attempt && t.Visible.After(now)
 }
 
+// ExpiresTask reports whether the delivery ends a queued step that nobody has begun.
+func (d *Delivery) ExpiresTask() bool {
+	return d.Task != nil && d.Task.Attempt == 0 && len(d.Events) == 1 && d.Events[0].Type == StepFailed
+}
+
+// ExpiresNow reports whether it does: nobody holds the task, or has. Of the task as it is now, Worker and Attempt count.
+func (d *Delivery) ExpiresNow(t *Task) bool { return t.Worker == "" && t.Attempt == 0 }
+
 // GivesUp reports whether the delivery of a task's end says that an attempt which nobody holds any more was abandoned, and nothing was known of its end. Of the
 // task as it is now, Worker, Attempt and History count.
 func (d *Delivery) GivesUp(t *Task) bool {

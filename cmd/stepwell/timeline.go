@@ -77,6 +77,8 @@ func (p *picture) note(en *journal.Entry) string {
 	if en.Attempt > 1 {
 		say(fmt.Sprintf("attempt %d", en.Attempt))
 	}
+	say(timeline.Said(en, p.now(), noteWidth))
+	say(timeline.BeginsBy(en, p.now()))
 	switch {
 	case en.Status == journal.EntryFailed && en.Error != nil:
 		say(p.failure(en.Error.Message, en.Error.Where))

@@ -248,13 +248,19 @@ type mortal struct {
 // beginMortal starts a worker that dies before its k-th commit, or after it.
 func (r *rig) beginMortal(cfg stepwell.Config, k int, after bool) *mortal {
 	r.Helper()
+	return r.beginMortalAt(cfg, faults.Commit, k, after)
+}
+
+// beginMortalAt starts a worker that dies before its k-th call of a kind, or after it.
+func (r *rig) beginMortalAt(cfg stepwell.Config, op faults.Op, k int, after bool) *mortal {
+	r.Helper()
 	m := &mortal{}
 	var w *faults.World
 	fault := faults.Fault{Before: func() { m.died.Store(true); w.Kill() }}
 	if after {
 		fault.Before, fault.After = nil, fault.Before
 	}
-	w = faults.New(r.world, faults.At(faults.Commit, k, fault))
+	w = faults.New(r.world, faults.At(op, k, fault))
 	m.World = w
 	app, err := stepwell.New(w, cfg)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -142,7 +143,13 @@ func TestStreamOfAWorkerThatDies(t *testing.T) {
 // dies lets a worker work that dies before its k-th commit, or after it, until that or the run's end, and reports which it was.
 func dies(r *rig, cfg stepwell.Config, run string, k int, after bool) bool {
 	r.Helper()
-	m := r.beginMortal(cfg, k, after)
+	return diesAt(r, cfg, run, faults.Commit, k, after)
+}
+
+// diesAt is the same for calls of a kind.
+func diesAt(r *rig, cfg stepwell.Config, run string, op faults.Op, k int, after bool) bool {
+	r.Helper()
+	m := r.beginMortalAt(cfg, op, k, after)
 	until(r.T, "a death, or the end", func() bool { return m.died.Load() || r.get(run).Status.Terminal() })
 	m.stop()
 	return m.died.Load()

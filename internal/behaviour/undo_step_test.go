@@ -154,7 +154,7 @@ func TestAStepThatHadNotBegunIsNotUndone(t *testing.T) {
 			stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
 				return 0, stepwell.Do(ctx, "second", func(ctx context.Context) error { return b.charge(ctx, "hangs") }, undo)
 			})
-			_, err := elsewhere.Run(ctx, 0, undo)
+			_, err := elsewhere.With(undo).Run(ctx, 0)
 			_ = stepwell.Do(ctx, "never", nothing, undo)
 			return "", err
 		})

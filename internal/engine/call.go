@@ -15,6 +15,7 @@ type call struct {
 	ctx     stepContext
 	seat    seat
 	timeout time.Duration // 0: none
+	silence time.Duration // without a heartbeat; 0: any
 	run     bodyFunc
 	input   []byte
 	ends    ender
@@ -47,7 +48,7 @@ type result struct {
 
 // make runs the function with the context of an attempt and tells whatever it comes to, panics and Goexit included.
 func (c *call) make() {
-	if c.timeout > 0 {
+	if c.timeout > 0 || c.silence > 0 {
 		c.makeTimed()
 		return
 	}
@@ -56,8 +57,15 @@ func (c *call) make() {
 }
 
 func (c *call) makeTimed() {
-	ctx, stop := context.WithTimeoutCause(&c.ctx, c.timeout, ErrTimeout)
-	defer stop()
+	ctx := context.Context(&c.ctx)
+	if c.timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, c.timeout, ErrTimeout)
+		defer stop()
+	}
+	if c.silence > 0 {
+		c.watchSilence()
+	}
 	defer c.close(ctx)
 	c.body(ctx)
 }
@@ -87,8 +95,12 @@ func (c *call) close(ctx context.Context) {
 	}
 	c.finishStreams()
 	r.cause = cause(ctx)
-	if c.done && r.err != nil && r.cause == ErrTimeout {
+	switch {
+	case !c.done || r.err == nil:
+	case r.cause == ErrTimeout:
 		r.err = &timeoutError{after: c.timeout, err: r.err}
+	case r.cause == ErrHeartbeat:
+		r.err = &silentError{after: c.silence, err: r.err}
 	}
 	if c.machine != nil {
 		if err := c.machine.Misused(c.seat.info.Name); err != nil { // nothing that it came to counts
@@ -106,15 +118,17 @@ func (c *call) close(ctx context.Context) {
 func (c *call) finishStreams() {
 	c.seat.mu.Lock()
 	c.seat.returned = true
-	all := c.seat.streams
+	all, pr := c.seat.streams, c.seat.progress
 	c.seat.mu.Unlock()
-	if all == nil {
-		return
-	}
 	r := &c.result
-	rest, err := all.finish()
-	if r.streams = rest; r.err == nil && err != nil {
-		r.payload, r.err = nil, err
+	if all != nil {
+		rest, err := all.finish()
+		if r.streams = rest; r.err == nil && err != nil {
+			r.payload, r.err = nil, err
+		}
+	}
+	if pr != nil {
+		r.streams = append(r.streams, pr.finish(r.err != nil)...)
 	}
 }
 

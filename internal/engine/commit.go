@@ -267,7 +267,7 @@ func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) 
 	b.sit(s.e, StepInfo{
 		Run: s.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
 	}, s)
-	b.timeout, b.run, b.input, b.machine = b.policy.Timeout, spec.Run, input, s.m
+	b.timeout, b.silence, b.run, b.input, b.machine = b.policy.Timeout, b.policy.Heartbeat, spec.Run, input, s.m
 	if b.policy.Tx {
 		b.run = s.e.inTx(spec.Run, &b.tx)
 	}

@@ -66,16 +66,18 @@ const (
 
 // Policy says how often and when a failing step is tried again. Use [Policy.WithDefaults].
 type Policy struct {
-	Attempts int              `json:"attempts,omitempty"` // 0: 3; below 0: no limit
-	Backoff  Backoff          `json:"backoff,omitempty"`
-	Base     time.Duration    `json:"base,omitempty"`    // first delay
-	Cap      time.Duration    `json:"cap,omitempty"`     // longest delay
-	Jitter   float64          `json:"jitter,omitempty"`  // share of a delay that is random; below 0: none
-	Total    time.Duration    `json:"total,omitempty"`   // no attempt starts later than this after the first; 0: no limit
-	Timeout  time.Duration    `json:"timeout,omitempty"` // of one attempt; 0: none
-	Tx       bool             `json:"tx,omitempty"`      // the body runs in a transaction that commits with its result
-	Final    func(error) bool `json:"-"`                 // whether an error is not worth another attempt; does not travel with a task
-	Undo     *Undo            `json:"-"`                 // what takes back what the step may have done; nil: nothing. It does not travel either
+	Attempts  int              `json:"attempts,omitempty"` // 0: 3; below 0: no limit
+	Backoff   Backoff          `json:"backoff,omitempty"`
+	Base      time.Duration    `json:"base,omitempty"`      // first delay
+	Cap       time.Duration    `json:"cap,omitempty"`       // longest delay
+	Jitter    float64          `json:"jitter,omitempty"`    // share of a delay that is random; below 0: none
+	Total     time.Duration    `json:"total,omitempty"`     // no attempt starts later than this after the first; 0: no limit
+	Timeout   time.Duration    `json:"timeout,omitempty"`   // of one attempt; 0: none
+	Heartbeat time.Duration    `json:"heartbeat,omitempty"` // how long a body may send none; 0: for ever
+	Queue     time.Duration    `json:"queue,omitempty"`     // how long the step may wait for a worker to begin it; 0: for ever
+	Tx        bool             `json:"tx,omitempty"`        // the body runs in a transaction that commits with its result
+	Final     func(error) bool `json:"-"`                   // whether an error is not worth another attempt; does not travel with a task
+	Undo      *Undo            `json:"-"`                   // what takes back what the step may have done; nil: nothing. It does not travel either
 }
 
 // Undo takes back what a step may have done, also where it failed: see the root package's option of that name.
@@ -115,7 +117,7 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("%w: retry attempts %d: want -1 (no limit), 0 (the default, 3) or more", world.ErrInvalid, p.Attempts)
 	case p.Backoff != "" && p.Backoff != Fixed && p.Backoff != Linear && p.Backoff != Exponential:
 		return fmt.Errorf("%w: retry backoff %q: want fixed, linear or exponential", world.ErrInvalid, p.Backoff)
-	case p.Base < 0 || p.Cap < 0 || p.Total < 0 || p.Timeout < 0:
+	case p.Base < 0 || p.Cap < 0 || p.Total < 0 || p.Timeout < 0 || p.Heartbeat < 0 || p.Queue < 0:
 		return fmt.Errorf("%w: a negative duration in a retry policy or timeout", world.ErrInvalid)
 	case p.Jitter > 1:
 		return fmt.Errorf("%w: retry jitter %g: want at most 1", world.ErrInvalid, p.Jitter)

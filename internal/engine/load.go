@@ -233,6 +233,7 @@ func (s *session) begin(tk world.TakenRun) {
 	}
 	s.ready.clear()
 	for _, st := range byCreation(s.state.Steps()) {
+		s.timers.timeStart(st)
 		if st.Queued || st.Kind != world.KindClosure && st.Kind != world.KindTask {
 			continue
 		}

@@ -291,7 +291,7 @@ func (s *session) void(t timer) bool {
 	if t.id == deadlineID {
 		return s.state.Cancel != nil
 	}
-	return s.state.Wait(t.id) == nil
+	return s.state.Wait(t.id) == nil && !unbegunStep(s.state.Step(t.id))
 }
 
 // expectsMail reports whether results of tasks or of other runs are on their way.

@@ -23,6 +23,8 @@ func (s *session) hold(msg *message) {
 		s.watchDeadline()
 	} else if w := s.state.Wait(msg.step); w != nil {
 		s.timers.add(msg.at, w.ID, false, w.Seq)
+	} else if st := s.state.Step(msg.step); unbegunStep(st) {
+		s.timers.add(msg.at, st.ID, false, st.Created)
 	}
 }
 

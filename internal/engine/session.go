@@ -248,6 +248,8 @@ func (s *session) handleDue(msg *message) {
 		s.hold(msg)
 	} else if !s.failure.some() && s.state.Wait(msg.step) != nil {
 		s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
+	} else {
+		expire(s, msg.step, msg.at)
 	}
 }
 

@@ -25,7 +25,7 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 		b.seat.quit = func() { b.cancel(errGaveWay) }
 	}
 	e.held.hold(taskKey{t.Run, t.Step}, &heldTask{attempt: t.Attempt, worker: t.Worker, cancel: b.cancel})
-	b.timeout, b.run, b.input = b.policy.Timeout, def.Run, t.Input
+	b.timeout, b.silence, b.run, b.input = b.policy.Timeout, b.policy.Heartbeat, def.Run, t.Input
 	if b.policy.Tx {
 		b.run = e.inTx(def.Run, &b.tx)
 	}

@@ -100,9 +100,15 @@ func (s *session) createOne(op *replay.Op) {
 		inPlace = s.runsHere(op.Key.Name)
 		e.Queued = !inPlace
 	}
+	if spec != nil {
+		beginsBy(&e, &spec.Policy)
+	}
 	if err := s.put(&e); err != nil {
 		s.fail(err, s.state.Seq)
 		return
+	}
+	if spec != nil {
+		s.timers.timeStart(s.state.Step(e.ID))
 	}
 	switch child, _ := op.Spec.(*ChildSpec); {
 	case op.Type == world.StepCreated && e.Kind == world.KindStream:

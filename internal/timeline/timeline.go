@@ -3,6 +3,7 @@ package timeline
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -95,6 +96,27 @@ func Earlier(en *journal.Entry) (list []Attempts) {
 		add(Attempts{Lost: true})
 	}
 	return list
+}
+
+// Said is what a step's body said last of how far it is; "" where it said nothing.
+func Said(en *journal.Entry, now time.Time, width int) string {
+	p := en.Progress
+	if p == nil {
+		return ""
+	}
+	text := "progress " + human.Fold(string(p.Value), width)
+	if p.Attempt != en.Attempt {
+		text += fmt.Sprintf(" of attempt %d", p.Attempt)
+	}
+	return text + " (" + human.Relative(p.At, now) + ")"
+}
+
+// BeginsBy says until when a step is to begin that has not; "" where it may whenever it can.
+func BeginsBy(en *journal.Entry, now time.Time) string {
+	if en.Status != journal.EntryPending || en.Attempt > 0 || en.Until.IsZero() {
+		return ""
+	}
+	return "to begin until " + human.When(en.Until, now)
 }
 
 // GivenUp says what ended before a dropped entry did; segment is the run's.

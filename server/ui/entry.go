@@ -146,6 +146,8 @@ func (u *UI) entryRow(v *visit, s *stepwell.Story, en *journal.Entry, number int
 	if en.Attempt > 1 {
 		say(fmt.Sprintf("attempt %d", en.Attempt), "")
 	}
+	say(timeline.Said(en, v.now, lineWidth), "")
+	say(timeline.BeginsBy(en, v.now), "")
 	if en.Status == journal.EntryPending && en.RetryAt.After(v.now) {
 		say("again "+human.When(en.RetryAt, v.now), "")
 	}

@@ -3,6 +3,7 @@ package ui
 // This file tells pages that they are out of date, over server-sent events: they load themselves anew and take over what has changed.
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,13 +78,14 @@ func (u *UI) runLive(v *visit) error {
 	}
 	seq = max(seq, 0)
 	l := v.live()
+	said := time.Time{}
 	return l.follow(func() error {
-		return u.host.Watch(v.Context(), info.ID, func() (bool, error) { return u.newsOf(v, l, info.ID, &seq) }, l.beat)
+		return u.host.Watch(v.Context(), info.ID, func() (bool, error) { return u.newsOf(v, l, info.ID, &seq, &said) }, l.beat)
 	})
 }
 
 // newsOf looks at a run once.
-func (u *UI) newsOf(v *visit, l *live, run string, seq *int64) (done bool, err error) {
+func (u *UI) newsOf(v *visit, l *live, run string, seq *int64, said *time.Time) (done bool, err error) {
 	info, err := u.app.Get(v.Context(), run) // before the log is read: what ended it is in the log then
 	if err != nil {
 		return false, err
@@ -102,6 +104,11 @@ func (u *UI) newsOf(v *visit, l *live, run string, seq *int64) (done bool, err e
 			break
 		}
 	}
+	if !grown && !info.Status.Terminal() {
+		if grown, err = progressed(v.Context(), u.world, run, said); err != nil {
+			return false, err
+		}
+	}
 	id := strconv.FormatInt(*seq, 10)
 	switch {
 	case info.Status.Terminal():
@@ -112,4 +119,20 @@ func (u *UI) newsOf(v *visit, l *live, run string, seq *int64) (done bool, err e
 		return false, l.beat()
 	}
 	return false, nil
+}
+
+// progressed reports whether a step of a run has said how far it is since the last look, of which said keeps when that was.
+func progressed(ctx context.Context, w world.Streams, run string, said *time.Time) (bool, error) {
+	rows, err := w.StreamsOf(ctx, run)
+	if err != nil {
+		return false, err
+	}
+	before := *said
+	*said = time.Unix(0, 0)
+	for i := range rows {
+		if world.ProgressOf(rows[i].Name) != "" && rows[i].At.After(*said) {
+			*said = rows[i].At
+		}
+	}
+	return !before.IsZero() && said.After(before), nil // the first look is of what the page shows
 }

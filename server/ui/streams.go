@@ -46,7 +46,7 @@ func streamStatus(closed world.ChunkKind, over bool) status {
 
 // streamTails lists the streams of a run, each with its end.
 func (u *UI) streamTails(v *visit, run *stepwell.RunInfo) (list []streamRow, err error) {
-	all, err := u.world.StreamsOf(v.Context(), run.ID)
+	all, err := u.app.Streams(v.Context(), run.ID)
 	if err != nil {
 		return nil, err
 	}

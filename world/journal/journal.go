@@ -92,6 +92,7 @@ type Entry struct {
 	Outcome     world.Outcome   `json:"outcome,omitempty"`  // of a wait that ended
 	Received    int             `json:"received,omitempty"` // payloads that a hook got
 	Output      json.RawMessage `json:"output,omitempty"`   // a step's result, or the payload that ended a wait
+	Progress    *world.Progress `json:"progress,omitempty"` // what a step that has not completed said last; [Journal].Add does not know it
 	Error       *world.Error    `json:"error,omitempty"`    // of a failed step, or of the last attempt
 	Earlier     []AttemptError  `json:"earlier,omitempty"`  // of attempts before, the last ones
 	Peer        string          `json:"peer,omitempty"`     // the other run

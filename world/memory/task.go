@@ -126,6 +126,15 @@ func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) 
 	if d.WakesTask() {
 		return w.wakeTask(r, t, d, n)
 	}
+	if d.ExpiresTask() {
+		done := world.Delivered{Run: r.id, Owner: r.ownerID(), Duplicate: t == nil || !d.ExpiresNow(&t.Task)}
+		if !done.Duplicate {
+			w.counters.Deliveries++
+			w.dropTask(r, k.Step)
+			w.put(r, mail{id: d.ID, events: slices.Clone(d.Events)}, n)
+		}
+		return done, nil
+	}
 	if t == nil || !t.heldBy(d.Worker, k.Attempt) {
 		return world.Delivered{}, fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 	}

@@ -18,12 +18,13 @@ import (
 )
 
 var (
-	takeTasks = load("take_tasks")
-	endTask   = load("end_task")
-	findTask  = load("find_task")
-	retryTask = load("retry_task")
-	noteTask  = load("note_task")
-	wakeTask  = load("wake_task")
+	takeTasks  = load("take_tasks")
+	endTask    = load("end_task")
+	expireTask = load("expire_task")
+	findTask   = load("find_task")
+	retryTask  = load("retry_task")
+	noteTask   = load("note_task")
+	wakeTask   = load("wake_task")
 )
 
 // taskSeen is a version of a task.
@@ -94,12 +95,12 @@ func (t *taking) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, got 
 
 // taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
 func (w *World) taskEnd(ctx context.Context, d *world.Delivery) (done world.Delivered, err error) {
-	if d.RetryAt.IsZero() && !d.WakesTask() {
-		if done, ended, err := w.endTask(ctx, d); err != nil || ended {
-			return done, err
-		}
-	}
 	for {
+		if d.RetryAt.IsZero() && !d.WakesTask() {
+			if done, ended, err := w.endTask(ctx, d); err != nil || ended {
+				return done, err
+			}
+		}
 		done, ok, err := w.retryTask(ctx, d)
 		if err != nil || ok {
 			return done, err
@@ -107,7 +108,7 @@ func (w *World) taskEnd(ctx context.Context, d *world.Delivery) (done world.Deli
 	}
 }
 
-// endTask puts the events of all attempts into the inbox and deletes the task, where it is held as the delivery says; else nothing happens.
+// endTask puts the events of all attempts into the inbox and deletes the task, where it is held as the delivery says, or has not begun; else nothing happens.
 func (w *World) endTask(ctx context.Context, d *world.Delivery) (done world.Delivered, ended bool, err error) {
 	k := d.Task
 	head, body, err := layout.AppendRow(nil, []byte{}, [16]byte{}, "", time.Time{}, d.Events)
@@ -121,9 +122,13 @@ func (w *World) endTask(ctx context.Context, d *world.Delivery) (done world.Deli
 	if !storable([]any{k.Run, k.Step, d.Worker, d.ID}) {
 		return done, false, nil // nobody holds such a task
 	}
+	s := endTask
+	if d.ExpiresTask() {
+		s = expireTask
+	}
 	err = w.batch(ctx, func(q *pgx.Batch) {
 		q.Queue(w.sql(setPatience))
-		q.Queue(w.sql(endTask), k.Run, k.Step, d.Worker, k.Attempt, delivery, int16(world.LogFormat), string(head), body, mailSum(string(head), body, "")).Query(func(rows pgx.Rows) error {
+		q.Queue(w.sql(s), k.Run, k.Step, d.Worker, k.Attempt, delivery, int16(world.LogFormat), string(head), body, mailSum(string(head), body, "")).Query(func(rows pgx.Rows) error {
 			var owner *string
 			_, err := pgx.ForEachRow(rows, []any{&owner}, func() error {
 				ended, done = true, world.Delivered{Run: k.Run, Owner: textOf(owner)}
@@ -169,6 +174,10 @@ func (w *World) retryTask(ctx context.Context, d *world.Delivery) (done world.De
 	}
 	if d.WakesTask() {
 		return w.wakeTask(ctx, d, &t)
+	}
+	if d.ExpiresTask() { // where it has not begun, it came meanwhile
+		begun := !t.found || !d.ExpiresNow(&world.Task{Attempt: int(t.seen.attempt), Worker: textOf(t.worker)})
+		return world.Delivered{Run: k.Run, Owner: textOf(t.owner), Duplicate: true}, begun, nil
 	}
 	held := t.found && textOf(t.worker) == d.Worker && d.Worker != "" && int(t.seen.attempt) == k.Attempt && !d.RetryAt.IsZero()
 	late := t.found && !held && d.GivesUp(&world.Task{Attempt: int(t.seen.attempt), Worker: textOf(t.worker), History: t.history})

@@ -78,7 +78,7 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 		return world.Delivered{}, err
 	}
 	var out wire.Delivered
-	err := w.ask(ctx, manner{twice: d.ID != "" && d.Task == nil || d.WakesTask(), once: d.ID == "" && d.Task == nil}, "deliver", wire.OfDelivery(d), &out)
+	err := w.ask(ctx, manner{twice: d.ID != "" && d.Task == nil || d.WakesTask() || d.ExpiresTask(), once: d.ID == "" && d.Task == nil}, "deliver", wire.OfDelivery(d), &out)
 	return out.World(), err
 }
 

@@ -192,6 +192,18 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 		g.tx.count().deliveries++
 		return done, g.tasks.wake(r, &t, history)
 	}
+	if d.ExpiresTask() {
+		done = world.Delivered{Run: r.id, Owner: g.workers.id(r.owner), Duplicate: !found || !d.ExpiresNow(t.shown())}
+		if done.Duplicate {
+			return done, nil
+		}
+		g.tx.count().deliveries++
+		if err := g.tasks.drop(r, k.Step); err != nil {
+			return done, err
+		}
+		_, err := g.inbox.put(r, d.ID, noKey, d.Events)
+		return done, err
+	}
 	late := false
 	if found {
 		if late, err = t.givenUp(d); err != nil {

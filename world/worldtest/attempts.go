@@ -84,6 +84,42 @@ var attempts = []check{
 		_, err = r.w.Deliver(r.ctx, wakesTask("wrun_none", "step_1", 1))
 		r.refused(err, world.ErrNotFound, "wake of a task of a run that is unknown")
 	}},
+	{"a queued step that nobody has begun can be ended", "one that is nobody's and never was: its end is mail, and it is gone; held, begun before or gone: nothing happens", func(r *rig) {
+		k := r.worker("greet")
+		s := k.bear("greet")
+		for _, step := range []string{"step_1", "step_2"} {
+			s.queueTask(step)
+		}
+		expire := func(step string) bool {
+			r.Helper()
+			done := r.deliver(expiresTask(s.run, step))
+			r.same(done.Run, s.run, "run")
+			return !done.Duplicate
+		}
+		t := k.getTask()
+		r.same(expire(t.Step), false, "ended while it is held")
+		r.deliver(k.retry(t, "MINE", world.Now().Add(time.Hour)))
+		r.same(expire(t.Step), false, "ended between attempts")
+		other := map[string]string{"step_1": "step_2", "step_2": "step_1"}[t.Step]
+		r.same(len(s.mail()), 0, "mail: nothing has ended")
+		r.same(expire(other), true, "ended")
+		r.same(expire(other), false, "ended twice")
+		r.same(expire("step_9"), false, "one that is not there")
+		mail := s.mail()
+		if len(mail) != 1 || len(mail[0].Events) != 1 || mail[0].Events[0].Type != world.StepFailed || mail[0].Events[0].ID != other {
+			r.Fatalf("mail = %+v, want the step's end", mail)
+		}
+		k.idle("it is gone")
+		bad := expiresTask(s.run, t.Step)
+		bad.Worker = k.id
+		_, err := r.w.Deliver(r.ctx, bad)
+		r.refused(err, world.ErrInvalid, "the end of a step that has not begun, by a worker")
+		s.end()
+		_, err = r.w.Deliver(r.ctx, expiresTask(s.run, t.Step))
+		r.refused(err, world.ErrTerminal, "the same of a run that is over")
+		_, err = r.w.Deliver(r.ctx, expiresTask("wrun_nobody", t.Step))
+		r.refused(err, world.ErrNotFound, "the same of an unknown run")
+	}},
 	{"a wake of a step in place is mail", "a step_woken goes to the inbox, and makes the run runnable; the same again is known", func(r *rig) {
 		k := r.worker("greet")
 		s := k.bear("greet")
@@ -269,6 +305,14 @@ func wakesTask(run, step string, attempt int) *world.Delivery {
 	return &world.Delivery{
 		Task:   &world.TaskKey{Run: run, Step: step, Attempt: attempt},
 		Events: []world.Event{{Type: world.StepWoken, ID: step, Attempt: attempt, By: "ann", Time: world.Now()}},
+	}
+}
+
+// expiresTask is the end of a queued step that nobody has begun.
+func expiresTask(run, step string) *world.Delivery {
+	return &world.Delivery{
+		Task:   &world.TaskKey{Run: run, Step: step},
+		Events: []world.Event{{Type: world.StepFailed, ID: step, Error: &world.Error{Message: "nobody came", Code: world.CodeNotStarted}}},
 	}
 }
 

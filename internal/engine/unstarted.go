@@ -1,0 +1,87 @@
+package engine
+
+// Steps that no worker begins in time. The latest start is in the log, with the step; the run is due then, and its session asks the store to end a queued step
+// that nobody has begun: the store decides, so that no worker begins it and finds it failed.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// beginsBy records until when a step is to begin, where its policy says so.
+func beginsBy(e *world.Event, p *Policy) {
+	if p.Queue > 0 {
+		e.Until = world.After(e.Time, p.Queue)
+	}
+}
+
+// timeStart sets the timer of a step that is to begin in time.
+func (t *timers) timeStart(st *world.Step) {
+	if unbegunStep(st) {
+		t.add(st.Until, st.ID, false, st.Created)
+	}
+}
+
+// unbegunStep reports whether a step is to begin in time, and has not as far as its run's log says.
+func unbegunStep(st *world.Step) bool {
+	return st != nil && !st.Until.IsZero() && st.Attempts == 0 && st.Status == world.StepPending
+}
+
+// expire ends a step that is late to begin, unless it has.
+func expire(s *session, step string, at time.Time) {
+	st := s.state.Step(step)
+	if s.failure.some() || !unbegunStep(st) || s.bodies[step] != nil || s.turn.has(step) {
+		return
+	}
+	rec := s.e.notStarted(s.e.workCtx, st, s.state.Birth.Workflow)
+	if !st.Queued {
+		s.result(world.Event{Type: world.StepFailed, ID: step, OccurredAt: at, Error: rec})
+		return
+	}
+	_, err := s.e.cfg.World.Deliver(s.e.workCtx, &world.Delivery{
+		Run: s.run, Task: &world.TaskKey{Run: s.run, Step: step},
+		Events: []world.Event{{Type: world.StepFailed, ID: step, OccurredAt: at, Error: rec}},
+	}) // it comes back as mail; or the step has begun
+	if err != nil && !final(err) && !errors.Is(err, context.Canceled) {
+		s.timers.add(s.now.Add(retryPause(0)), step, false, st.Created)
+	}
+}
+
+// notStarted says that no worker began a step in time, and why that can be.
+func (e *Engine) notStarted(ctx context.Context, st *world.Step, workflow string) *world.Error {
+	return &world.Error{Code: world.CodeNotStarted, Message: fmt.Sprintf("no worker began step %q in time: %s", st.Key, e.whyNotStarted(ctx, st, workflow))}
+}
+
+func (e *Engine) whyNotStarted(ctx context.Context, st *world.Step, workflow string) string {
+	stats, err := e.cfg.World.Stats(ctx)
+	if err != nil {
+		return "which workers there are could not be read: " + err.Error()
+	}
+	var live, able, tasks int
+	for i := range stats.Workers {
+		w := &stats.Workers[i]
+		if !w.Until.After(stats.Now) {
+			continue
+		}
+		live++
+		has := slices.ContainsFunc(w.Classes, func(c world.Class) bool { return c.Workflow == workflow })
+		if st.Queued {
+			has = slices.Contains(w.Steps, st.Key.Name)
+		}
+		if has {
+			able++
+			tasks += w.Tasks
+		}
+	}
+	if able == 0 {
+		return fmt.Sprintf("of %s none has it; deploy one that does", human.Count(live, "live worker"))
+	}
+	return fmt.Sprintf("of %s %d could run it, and had no step slot free, or were shutting down; they hold %s",
+		human.Count(live, "live worker"), able, human.Count(tasks, "queued step"))
+}
