@@ -40,9 +40,14 @@ func TestStoredFiles(t *testing.T) {
 
 // writeStored copies a file whose worker is alive: to who opens the copy it has died.
 func writeStored(t *testing.T, to string) {
+	root, err := filepath.Abs("../..") // where this machine has the code is nobody's business
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "runs.db"), filepath.Join(dir, "copy.db")
 	answers.Leave(t, openFile(t, path), strings.TrimSuffix(filepath.Base(to), ".gz"))
+	execute(t, path, "UPDATE queue SET blocked = replace(blocked, ?, '') WHERE blocked IS NOT NULL", root+string(filepath.Separator))
 	execute(t, path, "VACUUM INTO ?", copied)
 	content, err := os.ReadFile(copied)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -107,17 +106,6 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 			}
 		}
 	})
-}
-
-// SomeDamage picks one in eight kinds of damage; all: nil, which is all of them.
-func SomeDamage(t testing.TB, all bool) func(table, column, how string) bool {
-	if all {
-		return nil
-	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
-	return func(string, string, string) bool { return rng.IntN(8) == 0 }
 }
 
 type damageIDs struct{ victim, over, good string }
