@@ -120,6 +120,37 @@ func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T,
 	return app.Signal(ctx, run, e.name, b, opts...)
 }
 
+// SendTo sends the event to another run, from workflow code: it is part of the commit that records it, so it is sent exactly once, whatever crashes, and
+// never again by a replay. It returns when the payload is durable in the other run's inbox, full or not; it waits for nobody, and is kept until a wait takes
+// it. A send that the code asks for last, in a [Go], is sent all the same.
+//
+// An error is a [*StepError]: [ErrNotFound] where no run has the ID, [ErrTerminal] where it is over; what took its place after a retry is another run, see
+// [App.Newest]. It is [ErrCancelled] when the run is cancelled, and [ErrInvalid] for a bad ID, or the run's own.
+func (e *EventDef[T]) SendTo(ctx Context, run string, payload T) error {
+	if e == nil {
+		return kit.Missing("send: the event")
+	}
+	err := world.CheckRunID(run)
+	if err == nil && run == ctx.RunID() {
+		err = fmt.Errorf("%w: a run does not send to itself: its coroutines share variables, see Await", ErrInvalid)
+	}
+	var b []byte
+	if err == nil {
+		b, err = outgoing(ctx, &payload, ctx.env.limit, world.KindSend, e.name)
+	}
+	if err != nil {
+		return fmt.Errorf("send event %q to run %s: %w", e.name, run, err)
+	}
+	f := ctx.x.Other(world.KindSend, e.name, run, b, nil)
+	if !ctx.x.Wait(f) {
+		return ctx.x.Refusal()
+	}
+	if f.Err() != nil {
+		return stepError(ctx, f)
+	}
+	return nil
+}
+
 // SendOption changes how something is sent: [DeliveryID], [In].
 type SendOption interface{ sendOption(*sending) }
 

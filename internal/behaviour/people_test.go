@@ -11,3 +11,7 @@ func TestHookWithADeadline(t *testing.T) {
 func TestHookWithADeadlineIsNamedForPeople(t *testing.T) {
 	shared(t, "a hook with a deadline is named for people")
 }
+
+func TestAWorkflowSendsToAnotherRun(t *testing.T) { shared(t, "a workflow sends to another run, once") }
+
+func TestWhatIsSentLastIsSent(t *testing.T) { shared(t, "what is sent last is sent all the same") }
