@@ -15,6 +15,8 @@ import (
 var sharedToSend = map[string]func(*answers){
 	"a workflow sends to another run, once":  answerSendTo,
 	"what is sent last is sent all the same": answerSendLast,
+	"a start that also sends":                answerAlsoSend,
+	"a child with delay, key and attributes": answerChildOptions,
 }
 
 // answerSendTo: what is sent arrives once; an unknown run, one that is over, and the run itself are errors that the code sees, the same on replay.
@@ -92,4 +94,98 @@ func answerSendLast(r *answers) {
 	if _, err := one.Result(r.ctx); err != nil {
 		r.Error(err)
 	}
+}
+
+// answerAlsoSend: the first start makes the run, and each is heard, once.
+func answerAlsoSend(r *answers) {
+	added := stepwell.Event[string]("added")
+	cart := stepwell.Define("send-cart", func(ctx stepwell.Context, n int) (string, error) {
+		var got []string
+		for range n {
+			s, ok, err := added.Wait(ctx, stepwell.Timeout(time.Hour))
+			if err != nil || !ok {
+				return "", err
+			}
+			got = append(got, s)
+		}
+		return strings.Join(got, " "), nil
+	})
+	app := r.begin(cart)
+	key := stepwell.Key("ann")
+	one := func(with ...stepwell.StartOption) (*stepwell.Run[string], error) {
+		return cart.Start(r.ctx, app.App, 4, append(with, key)...)
+	}
+	run, err := one(added.AlsoSend("tea"), added.AlsoSend("cup", stepwell.DeliveryID("2")))
+	r.must(err)
+	for range 2 { // the second is the same
+		again, err := one(added.AlsoSend("cup", stepwell.DeliveryID("2")), added.AlsoSend("pot", stepwell.DeliveryID("3")))
+		if err != nil || again.ID() != run.ID() || !again.Existed() {
+			r.Fatalf("got %v, %v, want run %s", again, err, run.ID())
+		}
+	}
+	if _, err := app.Start(r.ctx, cart.Name(), []byte(`4`), key, stepwell.AlsoSignal(added.Name(), []byte(`"jug"`))); err != nil {
+		r.Fatal(err)
+	}
+	gives(r, run, "tea cup pot jug")
+	if _, err := one(added.AlsoSend("late")); !errors.Is(err, stepwell.ErrTerminal) {
+		r.Errorf("a start that sends to a run that is over: %v, want ErrTerminal", err)
+	}
+	for name, bad := range map[string]stepwell.StartOption{
+		"a name":    stepwell.AlsoSignal("", []byte(`1`)),
+		"a payload": stepwell.AlsoSignal("x", []byte(`{`)),
+		"an option": stepwell.AlsoSignal("x", []byte(`1`), nil),
+	} {
+		if _, err := cart.Start(r.ctx, app.App, 1, bad, stepwell.RunID("send-bad")); !errors.Is(err, stepwell.ErrInvalid) {
+			r.Errorf("%s: %v, want ErrInvalid", name, err)
+		}
+	}
+	if _, err := app.Get(r.ctx, "send-bad"); !errors.Is(err, stepwell.ErrNotFound) {
+		r.Errorf("what is bad was started: %v", err)
+	}
+	r.replays(run.ID(), cart)
+
+	client := r.client() // the run is born plain, and its delay holds
+	later, err := client.Start(r.ctx, cart.Name(), []byte(`1`), stepwell.Delay(50*time.Millisecond), stepwell.AlsoSignal(added.Name(), []byte(`"tea"`)))
+	r.must(err)
+	out, err := later.Result(r.ctx)
+	if err != nil || string(out) != `"tea"` {
+		r.Errorf("result %s, %v", out, err)
+	}
+	events := r.events(later.ID(), world.RunCreated, world.SignalReceived, world.RunStarted)
+	if len(events) != 3 || events[1].Type != world.SignalReceived || events[2].Time.Sub(events[0].Time) < 50*time.Millisecond {
+		r.Errorf("log: %+v", events)
+	}
+}
+
+// answerChildOptions: a child is born with what its starter says; a key that is taken is an error that the code sees, and adopts nobody.
+func answerChildOptions(r *answers) {
+	kid := stepwell.Define("send-kid", func(ctx stepwell.Context, n int) (int, error) { return n, nil })
+	wf := stepwell.Define("send-parent", func(ctx stepwell.Context, key string) (string, error) {
+		one := kid.Child(stepwell.Key(key), stepwell.Delay(50*time.Millisecond), stepwell.Attributes(map[string]any{"city": "Ulm"})).Start(ctx, 1)
+		if n, err := one.Get(ctx); err != nil || n != 1 {
+			return "", fmt.Errorf("%d, %w", n, err)
+		}
+		if _, err := kid.Child(stepwell.Delay(-1)).Run(ctx, 2); !errors.Is(err, stepwell.ErrInvalid) {
+			return "", fmt.Errorf("a negative delay: %w", err)
+		}
+		lost := kid.Child(stepwell.Key(key)).Start(ctx, 3)
+		stepwell.CancelLosers(ctx, lost)
+		if _, err := kid.Child(stepwell.Key(key)).Run(ctx, 2); !errors.Is(err, stepwell.ErrRunExists) {
+			return "", fmt.Errorf("a key that is taken: %w", err)
+		}
+		return one.ID(), nil
+	})
+	app := r.begin(kid, wf)
+	run := begun(r, app.App, wf, "kid-7")
+	id, err := run.Result(r.ctx)
+	r.must(err)
+	info := r.get(id)
+	born := r.events(id, world.RunCreated)[0]
+	if info.Key != "kid-7" || string(info.Attributes["city"]) != `"Ulm"` || born.Birth.NotBefore.Sub(born.Time) != 50*time.Millisecond {
+		r.Errorf("the child is %+v", info)
+	}
+	if log := r.events(id, world.RunStarted); log[0].Time.Before(born.Birth.NotBefore) {
+		r.Errorf("it began at %s, before %s", log[0].Time, born.Birth.NotBefore)
+	}
+	r.replays(run.ID(), kid, wf)
 }

@@ -15,3 +15,9 @@ func TestHookWithADeadlineIsNamedForPeople(t *testing.T) {
 func TestAWorkflowSendsToAnotherRun(t *testing.T) { shared(t, "a workflow sends to another run, once") }
 
 func TestWhatIsSentLastIsSent(t *testing.T) { shared(t, "what is sent last is sent all the same") }
+
+func TestAStartThatAlsoSends(t *testing.T) { shared(t, "a start that also sends") }
+
+func TestAChildWithDelayKeyAndAttributes(t *testing.T) {
+	shared(t, "a child with delay, key and attributes")
+}

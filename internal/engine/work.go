@@ -54,7 +54,7 @@ func (t *turn) undecided() bool {
 	if len(t.hooks) > 0 || t.awaits {
 		return true
 	}
-	return slices.ContainsFunc(t.births, func(op *replay.Op) bool { return op.Chosen })
+	return slices.ContainsFunc(t.births, mayBeTaken)
 }
 
 // open gives the turn its room, and room takes it back.
@@ -218,7 +218,7 @@ func (t *turn) others(c *world.Commit, bear func(*replay.Op, time.Time) *world.C
 		}
 		t.births = t.births[1:]
 		c.Births = append(c.Births, bear(op, c.Events[i].Time))
-		if op.Chosen {
+		if mayBeTaken(op) {
 			c.Conditions = append(c.Conditions, world.Condition{Event: i, Birth: len(c.Births) - 1})
 		}
 	}
