@@ -59,6 +59,21 @@ func (e *EventDef[T]) Wait(ctx Context, opts ...WaitOption) (payload T, ok bool,
 	return r.Payload, r.OK, err
 }
 
+// Drop takes the payloads of the event that are there and that nobody waits for, whatever they are, and forgets them: they are neither given to a later wait
+// nor carried over by [ContinueAsNew], and count toward no limit. It tells how many there were. What comes later is kept as ever. Each is in the log as taken.
+//
+// The error is [ErrCancelled] when the run is cancelled.
+func (e *EventDef[T]) Drop(ctx Context) (dropped int, err error) {
+	if e == nil {
+		return 0, kit.Missing("the event")
+	}
+	for raw := Event[json.RawMessage](e.name); ; dropped++ {
+		if _, ok, err := raw.Wait(ctx, Timeout(0)); err != nil || !ok {
+			return dropped, err
+		}
+	}
+}
+
 func (e *EventDef[T]) match(o *waitOptions) (json.RawMessage, error) {
 	if o.timed && o.timeout < 0 {
 		return nil, fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, o.timeout)

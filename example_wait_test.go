@@ -322,3 +322,20 @@ func ExampleEventDef_AlsoSend() {
 	fmt.Println(run.Result(ctx))
 	// Output: [tea cup] <nil>
 }
+
+// What came too early is not wanted.
+func ExampleEventDef_Drop() {
+	bid := stepwell.Event[int]("bid")
+	auction := stepwell.Define("auction", func(ctx stepwell.Context, _ int) (int, error) {
+		if err := stepwell.Sleep(ctx, "opens", 3*time.Millisecond); err != nil {
+			return 0, err
+		}
+		return bid.Drop(ctx)
+	})
+	app, stop := exampleApp(auction)
+	defer stop()
+	ctx := context.Background()
+	run, _ := auction.Start(ctx, app, 0, bid.AlsoSend(1), bid.AlsoSend(2))
+	fmt.Println(run.Result(ctx))
+	// Output: 2 <nil>
+}

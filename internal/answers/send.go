@@ -17,6 +17,7 @@ var sharedToSend = map[string]func(*answers){
 	"what is sent last is sent all the same": answerSendLast,
 	"a start that also sends":                answerAlsoSend,
 	"a child with delay, key and attributes": answerChildOptions,
+	"an event that nobody wants is dropped":  answerDrop,
 }
 
 // answerSendTo: what is sent arrives once; an unknown run, one that is over, and the run itself are errors that the code sees, the same on replay.
@@ -188,4 +189,36 @@ func answerChildOptions(r *answers) {
 		r.Errorf("it began at %s, before %s", log[0].Time, born.Birth.NotBefore)
 	}
 	r.replays(run.ID(), kid, wf)
+}
+
+// answerDrop: what is there is gone, whatever it is; what comes later is kept.
+func answerDrop(r *answers) {
+	tick, goOn := stepwell.Event[int]("tick"), stepwell.Event[int]("drop-go-on")
+	wf := stepwell.Define("send-drop", func(ctx stepwell.Context, first bool) (int, error) {
+		dropped := -1
+		if first {
+			if _, _, err := goOn.Wait(ctx); err != nil {
+				return 0, err
+			}
+			n, err := tick.Drop(ctx)
+			if err != nil {
+				return 0, err
+			}
+			if dropped = n; dropped == 3 {
+				return 0, stepwell.ContinueAsNew(ctx, false)
+			}
+		}
+		n, _, err := tick.Wait(ctx)
+		return 100*dropped + n, err
+	})
+	app := r.begin(wf)
+	run := begun(r, app.App, wf, true)
+	for _, payload := range []string{"1", `"no number"`, "null"} {
+		r.must(app.Signal(r.ctx, run.ID(), tick.Name(), []byte(payload)))
+	}
+	r.must(goOn.Send(r.ctx, app.App, run.ID(), 1))
+	r.has(run.ID(), 1, world.RunContinued)
+	r.must(tick.Send(r.ctx, app.App, run.ID(), 7))
+	gives(r, run, -93)
+	r.replays(run.ID(), wf)
 }

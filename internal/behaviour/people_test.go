@@ -21,3 +21,7 @@ func TestAStartThatAlsoSends(t *testing.T) { shared(t, "a start that also sends"
 func TestAChildWithDelayKeyAndAttributes(t *testing.T) {
 	shared(t, "a child with delay, key and attributes")
 }
+
+func TestAnEventThatNobodyWantsIsDropped(t *testing.T) {
+	shared(t, "an event that nobody wants is dropped")
+}
