@@ -3,6 +3,7 @@ package answers
 // Answers about what workflow code sends to other runs.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,6 +19,7 @@ var sharedToSend = map[string]func(*answers){
 	"a start that also sends":                answerAlsoSend,
 	"a child with delay, key and attributes": answerChildOptions,
 	"an event that nobody wants is dropped":  answerDrop,
+	"a step alone, and what is declared":     answerAlone,
 }
 
 // answerSendTo: what is sent arrives once; an unknown run, one that is over, and the run itself are errors that the code sees, the same on replay.
@@ -221,4 +223,31 @@ func answerDrop(r *answers) {
 	r.must(tick.Send(r.ctx, app.App, run.ID(), 7))
 	gives(r, run, -93)
 	r.replays(run.ID(), wf)
+}
+
+// answerAlone: a step has runs of its own, with its retries, and its failure is the run's; what is only declared is started by name, and is no definition.
+func answerAlone(r *answers) {
+	step := stepwell.DefineStep("send-alone", func(ctx context.Context, n int) (int, error) {
+		if n < 0 {
+			return 0, stepwell.Fatal(errLuck)
+		}
+		return n + stepwell.Info(ctx).Attempt, nil
+	}, stepwell.Retry{Attempts: 2, Base: time.Millisecond})
+	app := r.begin(step.Alone(stepwell.Version(3)), step)
+	run, err := step.Alone(stepwell.Version(3)).Start(r.ctx, app.App, 1, stepwell.Key("send-alone"))
+	r.must(err)
+	gives(r, run, 2)
+	r.replays(run.ID(), step.Alone(stepwell.Version(3)))
+	declared := stepwell.Declare[int, int](step.Name())
+	again, err := declared.Start(r.ctx, r.client(), -1)
+	r.must(err)
+	if _, err := again.Result(r.ctx); err == nil || !strings.Contains(err.Error(), "no luck") {
+		r.Errorf("a step that fails: %v", err)
+	}
+	if v := r.get(again.ID()).Version; v != 3 {
+		r.Errorf("it has version %d, want that of the worker, 3", v)
+	}
+	if _, err := stepwell.New(r.world, stepwell.Config{Definitions: []stepwell.Definition{declared}}); !errors.Is(err, stepwell.ErrInvalid) {
+		r.Errorf("New with what is declared: %v, want ErrInvalid", err)
+	}
 }

@@ -25,3 +25,7 @@ func TestAChildWithDelayKeyAndAttributes(t *testing.T) {
 func TestAnEventThatNobodyWantsIsDropped(t *testing.T) {
 	shared(t, "an event that nobody wants is dropped")
 }
+
+func TestAStepAloneAndWhatIsDeclared(t *testing.T) {
+	shared(t, "a step alone, and what is declared")
+}
