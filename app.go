@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -224,6 +225,11 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			continue
 		}
 		d.register(r)
+	}
+	for _, d := range r.alone {
+		if !slices.Contains(r.seen, d) {
+			d.register(r)
+		}
 	}
 	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), fits: r.fits}
 	for _, wf := range r.workflows {

@@ -2,24 +2,19 @@ package stepwell
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
-// ChildOption changes how a child run starts: [RunID], [Detached], [Retention], [Timeout], [Priority], [Version].
+// ChildOption changes how a child run starts: [RunID], [Key], [Delay], [Attributes], [Detached], [Retention], [Timeout], [Priority], [Version].
 type ChildOption interface{ childOption(*childOptions) }
 
-// childOptions says how a child run starts. The zero value is an attached child with a new ID.
+// childOptions says how a child run starts. The zero value is an attached child with a new ID, and the version of the definition that starts it.
 type childOptions struct {
-	ID        string
-	Detached  bool
-	Retention time.Duration
-	Timeout   time.Duration
-	Priority  int
-	Version   int // 0: that of the definition that starts the child
+	startOptions
+	Detached bool
 }
 
 type detachedOption struct{}
@@ -71,9 +66,8 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	if c.fault != nil {
 		return fail(c.fault)
 	}
-	o := startOptions{
-		ID: c.opts.ID, Retention: c.opts.Retention, Timeout: c.opts.Timeout, Priority: c.opts.Priority, Version: c.opts.Version, retention: c.w.retention, timeout: c.w.timeout,
-	}
+	o := c.opts.startOptions
+	o.retention, o.timeout = c.w.retention, c.w.timeout
 	if o.Version == 0 {
 		o.Version = c.w.version
 	}
@@ -87,7 +81,10 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	if err != nil {
 		return fail(fmt.Errorf("input: %w", err))
 	}
-	spec := &engine.ChildSpec{Birth: o.birth(c.w.name, ctx.env.maxRetention), Detached: c.opts.Detached}
+	spec := &engine.ChildSpec{Birth: o.birth(c.w.name, ctx.env.maxRetention), Detached: c.opts.Detached, Delay: o.Delay}
+	if spec.Birth.Attributes, err = encodeAttributes(o.Attributes); err != nil {
+		return fail(err)
+	}
 	if o.Retention != 0 {
 		tellLowered(ctx.Logger().With("child", c.w.name), o.Retention, ctx.env.book.Most())
 	}

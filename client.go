@@ -55,6 +55,10 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
+	also, err := alsoSent(a, o.also)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
+	}
 	limit, err := o.limit(ctx, a)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
@@ -69,7 +73,7 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	birth.Context = a.engine.Carry(ctx, workflow, birth.Context)
-	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: birth, Input: input, Delay: o.Delay, Tx: o.In})
+	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: birth, Input: input, Delay: o.Delay, Tx: o.In, Signals: also})
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +83,9 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 		if err == nil {
 			run.id = newest.ID
 		} else if !errors.Is(err, ErrNotFound) { // not swept, nor part of a transaction that is open
+			return nil, fmt.Errorf("start %s: %w", workflow, err)
+		}
+		if err := sendAlso(ctx, a, run.id, o, also); err != nil {
 			return nil, fmt.Errorf("start %s: %w", workflow, err)
 		}
 	} else {

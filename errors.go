@@ -92,7 +92,7 @@ func (e *StepError) Unwrap() error { return e.err }
 // Is matches [ErrCancelled] where the step was cancelled before it ended, or the other run was; [ErrTimeout] where the last
 // attempt took too long; [ErrHeartbeat] where it sent no heartbeat in time; [ErrNotStarted] where no worker began it in
 // time; [ErrTooLarge] where the result was too large; [ErrInvalid] where it does not encode; [ErrRunExists] where a child's chosen ID was taken;
-// [ErrNotFound] where an awaited run is unknown.
+// [ErrNotFound] where a run that is awaited or sent to is unknown; [ErrTerminal] where one that is sent to is over.
 func (e *StepError) Is(target error) bool {
 	switch target {
 	case ErrCancelled:
@@ -111,6 +111,8 @@ func (e *StepError) Is(target error) bool {
 		return e.Code == world.CodeRunExists
 	case ErrNotFound:
 		return e.Code == world.CodeNotFound
+	case ErrTerminal:
+		return e.Code == world.CodeRunOver
 	}
 	return false
 }

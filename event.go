@@ -59,6 +59,21 @@ func (e *EventDef[T]) Wait(ctx Context, opts ...WaitOption) (payload T, ok bool,
 	return r.Payload, r.OK, err
 }
 
+// Drop takes the payloads of the event that are there and that nobody waits for, whatever they are, and forgets them: they are neither given to a later wait
+// nor carried over by [ContinueAsNew], and count toward no limit. It tells how many there were. What comes later is kept as ever. Each is in the log as taken.
+//
+// The error is [ErrCancelled] when the run is cancelled.
+func (e *EventDef[T]) Drop(ctx Context) (dropped int, err error) {
+	if e == nil {
+		return 0, kit.Missing("the event")
+	}
+	for raw := Event[json.RawMessage](e.name); ; dropped++ {
+		if _, ok, err := raw.Wait(ctx, Timeout(0)); err != nil || !ok {
+			return dropped, err
+		}
+	}
+}
+
 func (e *EventDef[T]) match(o *waitOptions) (json.RawMessage, error) {
 	if o.timed && o.timeout < 0 {
 		return nil, fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, o.timeout)
@@ -118,6 +133,37 @@ func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T,
 		return fmt.Errorf("send event %q to run %s: %w", e.name, run, err)
 	}
 	return app.Signal(ctx, run, e.name, b, opts...)
+}
+
+// SendTo sends the event to another run, from workflow code: it is part of the commit that records it, so it is sent exactly once, whatever crashes, and
+// never again by a replay. It returns when the payload is durable in the other run's inbox, full or not; it waits for nobody, and is kept until a wait takes
+// it. A send that the code asks for last, in a [Go], is sent all the same.
+//
+// An error is a [*StepError]: [ErrNotFound] where no run has the ID, [ErrTerminal] where it is over; what took its place after a retry is another run, see
+// [App.Newest]. It is [ErrCancelled] when the run is cancelled, and [ErrInvalid] for a bad ID, or the run's own.
+func (e *EventDef[T]) SendTo(ctx Context, run string, payload T) error {
+	if e == nil {
+		return kit.Missing("send: the event")
+	}
+	err := world.CheckRunID(run)
+	if err == nil && run == ctx.RunID() {
+		err = fmt.Errorf("%w: a run does not send to itself: its coroutines share variables, see Await", ErrInvalid)
+	}
+	var b []byte
+	if err == nil {
+		b, err = outgoing(ctx, &payload, ctx.env.limit, world.KindSend, e.name)
+	}
+	if err != nil {
+		return fmt.Errorf("send event %q to run %s: %w", e.name, run, err)
+	}
+	f := ctx.x.Other(world.KindSend, e.name, run, b, nil)
+	if !ctx.x.Wait(f) {
+		return ctx.x.Refusal()
+	}
+	if f.Err() != nil {
+		return stepError(ctx, f)
+	}
+	return nil
 }
 
 // SendOption changes how something is sent: [DeliveryID], [In].

@@ -280,3 +280,62 @@ func ExampleApp_Events() {
 	// 5 step_completed - "hello ann"
 	// 6 run_completed - "hello ann"
 }
+
+// A run tells another.
+func ExampleEventDef_SendTo() {
+	paid := stepwell.Event[int]("paid")
+	order := stepwell.Define("order", func(ctx stepwell.Context, _ int) (int, error) {
+		cents, _, err := paid.Wait(ctx)
+		return cents, err
+	})
+	cashier := stepwell.Define("cashier", func(ctx stepwell.Context, to string) (int, error) {
+		return 1, paid.SendTo(ctx, to, 4200)
+	})
+	app, stop := exampleApp(order, cashier)
+	defer stop()
+	ctx := context.Background()
+	run, _ := order.Start(ctx, app, 0)
+	_, _ = cashier.Start(ctx, app, run.ID())
+	fmt.Println(run.Result(ctx))
+	// Output: 4200 <nil>
+}
+
+// The first who comes makes the cart, and each who comes is heard.
+func ExampleEventDef_AlsoSend() {
+	added := stepwell.Event[string]("added")
+	cart := stepwell.Define("cart", func(ctx stepwell.Context, _ string) ([]string, error) {
+		var items []string
+		for len(items) < 2 {
+			item, _, err := added.Wait(ctx)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, item)
+		}
+		return items, nil
+	})
+	app, stop := exampleApp(cart)
+	defer stop()
+	ctx := context.Background()
+	run, _ := cart.Start(ctx, app, "ann", stepwell.Key("ann"), added.AlsoSend("tea"))
+	_, _ = app.Start(ctx, "cart", json.RawMessage(`"ann"`), stepwell.Key("ann"), stepwell.AlsoSignal("added", json.RawMessage(`"cup"`))) // by name
+	fmt.Println(run.Result(ctx))
+	// Output: [tea cup] <nil>
+}
+
+// What came too early is not wanted.
+func ExampleEventDef_Drop() {
+	bid := stepwell.Event[int]("bid")
+	auction := stepwell.Define("auction", func(ctx stepwell.Context, _ int) (int, error) {
+		if err := stepwell.Sleep(ctx, "opens", 3*time.Millisecond); err != nil {
+			return 0, err
+		}
+		return bid.Drop(ctx)
+	})
+	app, stop := exampleApp(auction)
+	defer stop()
+	ctx := context.Background()
+	run, _ := auction.Start(ctx, app, 0, bid.AlsoSend(1), bid.AlsoSend(2))
+	fmt.Println(run.Result(ctx))
+	// Output: 2 <nil>
+}

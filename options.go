@@ -11,7 +11,7 @@ import (
 )
 
 // StartOption changes how a run starts: [RunID], [Key], [Delay], [Retention], [Timeout], [Priority], [Version], [Tags],
-// [Attributes], [In].
+// [Attributes], [In]; an event that goes with it: [EventDef.AlsoSend], [AlsoSignal].
 type StartOption interface{ startOption(*startOptions) }
 
 // startOptions says how a run starts. The zero value is a run that starts now, under a new ID.
@@ -26,6 +26,7 @@ type startOptions struct {
 	Context    map[string]string
 	Attributes map[string]any
 	In         world.Tx
+	also       []alsoSend
 
 	retention time.Duration // the workflow's
 	timeout   time.Duration // the same
@@ -49,16 +50,22 @@ type keyOption string
 // Key is an idempotency key, unique per workflow for as long as the run is kept: used again, the existing run is
 // returned. A start with the context of a step's body, without a key and an ID, has the step's: the next attempt finds
 // the run that this one started. A second such start of the same workflow in one body is refused with [ErrInvalid].
-func Key(key string) StartOption { return keyOption(key) }
+//
+// It fits children too: one whose key is used fails with [ErrRunExists], as a stranger is never adopted.
+func Key(key string) keyOption { return keyOption(key) }
 
 func (k keyOption) startOption(o *startOptions) { o.Key = string(k) }
 
+func (k keyOption) childOption(o *childOptions) { o.Key = string(k) }
+
 type delayOption time.Duration
 
-// Delay is how long a run stays pending at least.
-func Delay(d time.Duration) StartOption { return delayOption(d) }
+// Delay is how long a run stays pending at least. It fits starts and children.
+func Delay(d time.Duration) delayOption { return delayOption(d) }
 
 func (d delayOption) startOption(o *startOptions) { o.Delay = time.Duration(d) }
+
+func (d delayOption) childOption(o *childOptions) { o.Delay = time.Duration(d) }
 
 type priorityOption int
 
@@ -79,10 +86,13 @@ func (t tagsOption) startOption(o *startOptions) { o.Context = t }
 
 type attributesOption map[string]any
 
-// Attributes are what a run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB together; see [SetAttribute].
-func Attributes(all map[string]any) StartOption { return attributesOption(all) }
+// Attributes are what a run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB together; see [SetAttribute]. They fit starts and
+// children.
+func Attributes(all map[string]any) attributesOption { return attributesOption(all) }
 
 func (a attributesOption) startOption(o *startOptions) { o.Attributes = a }
+
+func (a attributesOption) childOption(o *childOptions) { o.Attributes = a }
 
 func (d retentionOption) startOption(o *startOptions) { o.Retention = time.Duration(d) }
 

@@ -14,13 +14,13 @@ import (
 func TestOptionsAddUp(t *testing.T) {
 	t.Parallel()
 	child := Define("kid", func(Context, int) (int, error) { return 0, nil }).Child
-	want := childOptions{ID: "a", Detached: true, Priority: 3, Timeout: time.Hour}
+	want := childOptions{startOptions{ID: "a", Priority: 3, Timeout: time.Hour}, true}
 	for _, opts := range [][]ChildOption{
 		{Detached(), RunID("a"), Priority(3), Timeout(time.Hour)},
 		{RunID("a"), Priority(3), Timeout(time.Hour), Detached()},
 		{RunID("b"), Timeout(time.Hour), Detached(), RunID("a"), Priority(3)},
 	} {
-		if diff := cmp.Diff(want, child(opts...).opts); diff != "" {
+		if diff := cmp.Diff(want, child(opts...).opts, cmp.AllowUnexported(childOptions{}), cmpopts.IgnoreUnexported(startOptions{})); diff != "" {
 			t.Errorf("child, %+v (-want +got):\n%s", opts, diff)
 		}
 	}

@@ -139,7 +139,23 @@ func DefineStep[In, Out any](name string, fn func(ctx context.Context, in In) (O
 // Name is the step's name.
 func (s *RegisteredStep[In, Out]) Name() string { return s.name }
 
+// Alone is the step as a workflow of its own, under the same name, whose runs do the step and nothing else: it is retried, looked at, cancelled and started by
+// key as any run is.
+//
+//	run, err := Resize.Alone().Start(ctx, app, picture, stepwell.Key(picture.ID))
+//
+// What works on such runs has Resize.Alone() in its [Config].Definitions, which stands for the step, too. The name must be one of a workflow: see [Define].
+func (s *RegisteredStep[In, Out]) Alone(opts ...WorkflowOption) *Workflow[In, Out] {
+	if s == nil {
+		return nil
+	}
+	w := Define(s.name, s.Run, opts...)
+	w.of, w.source = s, engine.Source(s.fn)
+	return w
+}
+
 func (s *RegisteredStep[In, Out]) register(r *registrar) {
+	r.seen = append(r.seen, s)
 	if s.fault != nil {
 		r.faults = append(r.faults, fmt.Errorf("step %q: %w", s.name, s.fault))
 	}

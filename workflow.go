@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,6 +26,8 @@ type registrar struct {
 	book      *engine.Book
 	workflows []*engine.Workflow
 	steps     []*engine.Step
+	seen      []Definition // registered steps
+	alone     []Definition // steps that workflows of their own stand for
 	faults    []error
 }
 
@@ -37,6 +40,9 @@ type Workflow[In, Out any] struct {
 	keep      int // segments
 	failOn    []string
 	fn        func(Context, In) (Out, error)
+	declared  bool       // by its name: the code is elsewhere
+	of        Definition // a step whose run this is, or nil
+	source    string     // of its code; "": that of fn
 	faults    []error
 }
 
@@ -112,12 +118,37 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 	return w
 }
 
+// Declare names a workflow whose code is elsewhere, with its types: in another program, or further down in this one, so that two workflows that call each other
+// need no init function:
+//
+//	var pong = stepwell.Declare[int, string]("pong")
+//
+//	var Ping = stepwell.Define("ping", func(ctx stepwell.Context, n int) (string, error) { return pong.Child().Run(ctx, n-1) })
+//	var Pong = stepwell.Define("pong", func(ctx stepwell.Context, n int) (string, error) { return Ping.Child().Run(ctx, n-1) })
+//
+// It starts runs, as children too, and is no definition: [New] refuses it in [Config].Definitions. A start has the version, retention and timeout that a start
+// by name has, see [Version]; a child the version that the first worker which takes it knows, and the default retention, unless told.
+func Declare[In, Out any](name string) *Workflow[In, Out] {
+	w := &Workflow[In, Out]{name: name, declared: true}
+	if err := world.CheckWorkflowName(name); err != nil {
+		w.faults = append(w.faults, err)
+	}
+	return w
+}
+
 // Name is the workflow's name.
 func (w *Workflow[In, Out]) Name() string { return w.name }
 
 func (w *Workflow[In, Out]) register(r *registrar) {
 	for _, err := range w.faults {
 		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w", w.name, err))
+	}
+	if w.declared {
+		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w: it is declared, which starts runs and works on none: what Define returned belongs here", w.name, ErrInvalid))
+		return
+	}
+	if w.of != nil {
+		r.alone = append(r.alone, w.of)
 	}
 	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, book: r.book, logger: r.cfg.words, errors: r.cfg.Errors}
 	failOn := w.failOn
@@ -131,7 +162,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input) }
 		},
 		Check:  func(input []byte) error { return codec.Fits(input, new(In)) },
-		Source: engine.Source(w.fn),
+		Source: cmp.Or(w.source, engine.Source(w.fn)),
 	})
 }
 
@@ -194,6 +225,11 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 	}
 	if o.Version == 0 {
 		o.Version = w.version
+	}
+	if w.declared {
+		if err := o.settle(ctx, app, w.name); err != nil {
+			return nil, fmt.Errorf("start %s: %w", w.name, err)
+		}
 	}
 	return startRun[Out](ctx, app, w.name, input, &o)
 }

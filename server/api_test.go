@@ -86,6 +86,13 @@ func walkLife(r *rig) {
 	r.refused(409, "RUN_EXISTS", "POST", orders, `{"id": "o1", "input": {"customer": "bob", "cents": 1}, "idempotencyKey": "k-free"}`)
 	r.refused(400, "INVALID", "POST", orders, `{"idempotencyKey": "k2"}`, "Idempotency-Key", "k3")
 	r.waiting("o1", "event")
+	r.want(200, "POST", orders, `{"input": {}, "idempotencyKey": "k1", "signals": [{"event": "heard", "payload": 7, "deliveryId": "h"}]}`)
+	r.want(200, "POST", orders, `{"input": {}, "idempotencyKey": "k1", "signals": [{"event": "heard", "payload": 7, "deliveryId": "h"}]}`)
+	if body := r.want(200, "GET", orders+"/o1/events?type=signal_received", "").body; strings.Count(string(body), `"heard"`) != 1 {
+		r.Errorf("a start that sends too, twice: %s", body)
+	}
+	r.refused(400, "INVALID", "POST", orders, `{"id": "o-bad", "signals": [{"event": ""}]}`)
+	r.refused(404, "NOT_FOUND", "GET", orders+"/o-bad", "")
 
 	if got := r.want(200, "GET", orders+"/o1?wait=1ms", "").get("status"); got != "running" {
 		r.Errorf("status: got %v, want running", got)
@@ -158,8 +165,8 @@ func walkHistory(r *rig) {
 		r.Errorf("behind the end: got %s, want nothing, and the cursor", a.body)
 	}
 	a = r.want(200, "GET", orders+"/o1/events?type=signal_received,run_completed", "")
-	if a.get("events.0.type") != "signal_received" || a.get("events.1.type") != "run_completed" || a.get("events.2") != nil {
-		r.Errorf("by type: got %s, want a signal, once, and the end", a.body)
+	if a.get("events.0.type") != "signal_received" || a.get("events.1.name") != "paid/in full" || a.get("events.2.type") != "run_completed" || a.get("events.3") != nil {
+		r.Errorf("by type: got %s, want what a start sent too, a signal, each once, and the end", a.body)
 	}
 }
 

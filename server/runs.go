@@ -91,7 +91,29 @@ type start struct {
 	Priority       int                        `json:"priority"`
 	Attributes     map[string]json.RawMessage `json:"attributes"`
 	Context        map[string]string          `json:"context"`
+	Signals        []signal                   `json:"signals"`
 }
+
+// signal is an event that a start sends too.
+type signal struct {
+	Event      string          `json:"event"`
+	Payload    json.RawMessage `json:"payload"`
+	DeliveryID string          `json:"deliveryId"`
+}
+
+func (s *signal) option() stepwell.StartOption {
+	var opts []stepwell.SendOption
+	if s.DeliveryID != "" {
+		opts = append(opts, stepwell.DeliveryID(s.DeliveryID))
+	}
+	if s.Payload == nil {
+		s.Payload = json.RawMessage("null")
+	}
+	return stepwell.AlsoSignal(s.Event, s.Payload, opts...)
+}
+
+// mostSignals is how many events a start may send.
+const mostSignals = 100
 
 // mostRetentionDays is a hundred years: more does not fit into a duration.
 const mostRetentionDays = 36525
@@ -126,6 +148,12 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 	}
 	if b.Timeout != 0 { // 0: as the workflow says
 		opts = append(opts, stepwell.Timeout(time.Duration(b.Timeout)))
+	}
+	if len(b.Signals) > mostSignals {
+		return invalid("%d signals, more than %d", len(b.Signals), mostSignals)
+	}
+	for i := range b.Signals {
+		opts = append(opts, b.Signals[i].option())
 	}
 	ctx := r.Context()
 	if s.pusher.pushes(r.PathValue("workflow")) {

@@ -257,7 +257,7 @@ func (s *State) createStep(e *Event) (bool, error) {
 			s.noteAside(e)
 		}
 		put(&s.over, e.ID, struct{}{})
-	case KindClosure, KindTask, KindChild, KindAwait:
+	case KindClosure, KindTask, KindChild, KindAwait, KindSend:
 		put(&s.steps, e.ID, &Step{
 			ID: e.ID, Kind: e.Kind, Key: e.Key(s.Segment), Queued: e.Queued, Peer: e.Peer, Until: e.Until,
 			Created: s.Seq + 1, Status: StepPending,

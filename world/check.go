@@ -214,6 +214,8 @@ func checkConditions(c *Commit) error {
 				ok = false // nothing is appended behind the end
 			case e.Type == StepCreated && e.Kind == KindChild:
 				ok = cond.Birth >= 0 && cond.Birth < len(c.Births)
+			case e.Type == StepCreated && e.Kind == KindSend:
+				ok = cond.Send >= 0 && cond.Send < len(c.Send) && c.Send[cond.Send].Run == e.Peer && e.Peer != c.Run
 			default:
 				ok = e.Type == StepCreated && e.Kind == KindAwait
 			}

@@ -146,9 +146,12 @@ type Condition struct {
 	//   - step_created of kind child: the ID of Births[Birth] is new, and so is its idempotency key; otherwise that birth is left out and step_failed with
 	//     [CodeRunExists] is appended after all events;
 	//   - step_created of kind await: the run Peer is not over, and the awaiting step is noted; otherwise its [ResultFor], or
-	//     step_failed with [CodeNotFound] where it is unknown, is appended after all events.
+	//     step_failed with [CodeNotFound] where it is unknown, is appended after all events;
+	//   - step_created of kind send: the run Peer is not over, Send[Send] arrives there, and step_completed is appended after all events; otherwise nothing
+	//     arrives, and that is step_failed, with [CodeNotFound] or [CodeRunOver].
 	Event int
 	Birth int // index in Commit.Births, for a child
+	Send  int // index in Commit.Send, for what is sent
 }
 
 // Committed is what became of a commit.

@@ -53,6 +53,7 @@ const (
 	KindTask    Kind = "task"    // a registered step, which any worker that knows it can run
 	KindChild   Kind = "child"   // a child run; the step ends with it
 	KindAwait   Kind = "await"   // the result of any other run
+	KindSend    Kind = "send"    // a signal to another run, in the same commit; the step ends with it
 	KindPatch   Kind = "patch"   // the record of a decision about changed code; complete at birth
 	KindAside   Kind = "aside"   // the record of a payload that was set aside, as it does not fit the code that was to take it; complete at birth
 	KindTaken   Kind = "taken"   // the record that the code took a hook's payload, where nothing else in the log says so; complete at birth
@@ -121,7 +122,7 @@ type Event struct {
 	From    int64           `json:"from,omitempty"`    // wait_completed, received: the number of the signal_received that was taken; step_created of kind aside or taken: of the event with the payload
 	Token   string          `json:"token,omitempty"`   // hook_created, hook_conflict
 	Chosen  bool            `json:"chosen,omitempty"`  // hook_created: the author chose the token
-	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token; hook_created: the run that a fork has the hook from; step_created of kind aside or taken, wait_created of kind receive: the hook
+	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, one that is sent to, the holder of a token; hook_created: the run that a fork has the hook from; step_created of kind aside or taken, wait_created of kind receive: the hook
 	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled, step_woken: who
 	Reason  string          `json:"reason,omitempty"`  // the same: why; run_continued and what ends a run: see NotCreated
 	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open
@@ -281,7 +282,8 @@ const (
 	CodeCrashLoop  = "CRASH_LOOP"          // it ended its process, again and again
 	CodeAbandoned  = "ABANDONED"           // an attempt was given up by its worker: drained, or its lease lost
 	CodeRunExists  = "RUN_EXISTS"          // the ID of a child is taken
-	CodeNotFound   = "NOT_FOUND"           // the awaited run is unknown
+	CodeNotFound   = "NOT_FOUND"           // the run that is awaited, or sent to, is unknown
+	CodeRunOver    = "RUN_OVER"            // the run that is sent to is over
 	CodeDiverged   = "DIVERGED"            // blocked: the code no longer matches the log
 	CodeCorrupt    = "CORRUPTED_EVENT_LOG" // blocked: the log cannot be right
 	CodeFormat     = "UNKNOWN_FORMAT"      // blocked: the log is of a newer release

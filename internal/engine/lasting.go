@@ -5,7 +5,7 @@ package engine
 //
 //  1. What needs nobody to wait for it is in the commit that ends the run or the segment: detached children, chunks of
 //     streams, attributes, payloads set aside, waits whose event was there; before a continuation hooks too, as they stay open.
-//  2. Where only the world knows what becomes of it, as of a child whose chosen ID may be taken, it is in a commit just
+//  2. Where only the world knows what becomes of it, as of a child whose chosen ID may be taken, or of what is sent to another run, it is in a commit just
 //     before: the end follows when that is decided.
 //  3. What would end with the run before it had begun is not created: a step, a wait, an attached child, a wait for another
 //     run. The reason of the event that ends the run or the segment says so, and the worker's log.
@@ -30,7 +30,7 @@ func (s *session) lasts(op *replay.Op) bool {
 	case world.HookCreated:
 		return s.m.Outcome().Continue != nil && !op.Chosen && !op.Disposed()
 	case world.StepCreated:
-		return op.Key.Kind == world.KindStream || op.Key.Kind == world.KindAside || detachedOp(op)
+		return op.Key.Kind == world.KindStream || op.Key.Kind == world.KindAside || op.Key.Kind == world.KindSend || detachedOp(op)
 	}
 	return false
 }
@@ -76,7 +76,7 @@ func (s *session) unborn(reason string) string {
 	return world.WithNotCreated(reason, text)
 }
 
-// warnUnheard tells of children whose chosen IDs were taken, where the code has ended and hears it no more.
+// warnUnheard tells of children whose chosen IDs were taken, and of what was sent to runs that are over, where the code has ended and hears it no more.
 func (s *session) warnUnheard(decided []world.Event) {
 	if s.m.Outcome() == nil {
 		return
@@ -84,7 +84,11 @@ func (s *session) warnUnheard(decided []world.Event) {
 	for i := range decided {
 		if e := &decided[i]; e.Type == world.StepFailed {
 			of, args := s.toName().about()
-			s.e.says.Warn("a detached child was not started, and nobody waits for it", of, append(args, "step.id", e.ID, "err", e.Error)...)
+			what := "a detached child was not started, and nobody waits for it"
+			if e.Error != nil && e.Error.Code != world.CodeRunExists {
+				what = "an event that was sent to another run did not arrive, and nobody waits for that"
+			}
+			s.e.says.Warn(what, of, append(args, "step.id", e.ID, "err", e.Error)...)
 		}
 	}
 }

@@ -18,8 +18,9 @@ import (
 
 // ChildSpec is what workflow code hands over with a child run. It is the Spec of a replay.Op of kind child.
 type ChildSpec struct {
-	Birth    world.Birth // without parent, seed and times
-	Detached bool        // lives on when the parent ends
+	Birth    world.Birth   // without parent, seed and times
+	Detached bool          // lives on when the parent ends
+	Delay    time.Duration `json:",omitempty"` // it is not taken before that has passed since it was asked for
 }
 
 // Contents is how the child is started, as JSON.
@@ -28,12 +29,21 @@ func (s *ChildSpec) Contents() []byte {
 	return b
 }
 
+// mayBeTaken reports whether a child's ID or idempotency key, which the code chose, may be a run's already: only the world knows.
+func mayBeTaken(op *replay.Op) bool {
+	child, _ := op.Spec.(*ChildSpec)
+	return op.Chosen || child != nil && child.Birth.Key != ""
+}
+
 // bear makes the birth of a child that the code asked for, at the time of the event that records the question.
 func (s *session) bear(op *replay.Op, at time.Time) *world.Commit {
 	spec := op.Spec.(*ChildSpec)
 	b := spec.Birth
 	b.Parent = &world.Parent{Run: s.run, Step: op.ID, Detached: spec.Detached}
 	b.Seed = rand.Uint64()
+	if spec.Delay > 0 {
+		b.NotBefore = world.After(at, spec.Delay)
+	}
 	b.Retention = s.e.cfg.Book.keep(s.e.workCtx, b.Retention)
 	b.Context = s.childContext(&b)
 	s.e.says.wants(s.e.workCtx, wanted{class: world.Class{Workflow: b.Workflow, Version: b.Version}}, op.Peer)
@@ -50,8 +60,8 @@ func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
 	if child.Detached || s.m.Outcome() != nil {
 		return
 	}
-	if op.Chosen && s.turn.bears(op) {
-		s.losers = append(s.losers, op) // its ID may be a stranger's
+	if mayBeTaken(op) && s.turn.bears(op) {
+		s.losers = append(s.losers, op) // its ID, or its key, may be a stranger's
 		return
 	}
 	why := "its parent waits for it no longer"

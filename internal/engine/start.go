@@ -20,7 +20,10 @@ type Birth struct {
 	Birth world.Birth
 	Input []byte
 	Delay time.Duration // the run is not taken before it has passed, by the world's clock
-	Tx    world.Tx      // the caller's transaction: the run is born when it commits; nil: none
+
+	Signals []world.Event // signal_received that are in the log from the birth on
+
+	Tx world.Tx // the caller's transaction: the run is born when it commits; nil: none
 }
 
 // Started says what became of it.
@@ -77,6 +80,10 @@ func (e *Engine) bearPlain(ctx context.Context, b Birth) (Started, error) {
 	c := &world.Commit{
 		ID: commitID(), Run: b.ID, First: 1, Build: e.cfg.Build,
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: e.clock.now(), Birth: &b.Birth, Payload: b.Input}},
+	}
+	for i, e := range b.Signals {
+		e.Seq, e.Time = int64(i)+2, c.Events[0].Time
+		c.Events = append(c.Events, e)
 	}
 	var done world.Committed
 	var err error
@@ -165,6 +172,9 @@ func (s *session) firstTurn(b *Birth) bool {
 	}
 	s.carried.attributes = s.state.Birth.Attributes
 	s.newMachine()
+	for _, e := range b.Signals {
+		s.result(e)
+	}
 	s.result(world.Event{Type: world.RunStarted})
 	s.watchDeadline()
 	if !s.failure.some() {

@@ -115,7 +115,7 @@ func (s *session) createOne(op *replay.Op) {
 		s.writeStream(e.Name, op.Spec.(*StreamSpec))
 	case op.Type == world.StepCreated && child != nil:
 		s.turn.bear(op)
-	case op.Type == world.StepCreated && e.Kind == world.KindAwait:
+	case op.Type == world.StepCreated && (e.Kind == world.KindAwait || e.Kind == world.KindSend):
 		s.turn.await()
 	case op.Type == world.WaitCreated:
 		s.timeWait(s.state.Wait(e.ID))

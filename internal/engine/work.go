@@ -25,7 +25,7 @@ type turn struct {
 	held    []world.TaskKey
 	dropped []world.TaskKey
 	births  []*replay.Op  // children that are to be born: see others
-	awaits  bool          // some event waits for another run
+	awaits  bool          // some event waits for another run, or sends to it: what becomes of that is known with the commit
 	hooks   []world.Event // with chosen tokens; last in the commit, without a number
 	send    []world.Delivery
 	losers  map[string]world.Delivery // cancels of children that the code waits for no longer, by step: each goes with the end of that
@@ -54,7 +54,7 @@ func (t *turn) undecided() bool {
 	if len(t.hooks) > 0 || t.awaits {
 		return true
 	}
-	return slices.ContainsFunc(t.births, func(op *replay.Op) bool { return op.Chosen })
+	return slices.ContainsFunc(t.births, mayBeTaken)
 }
 
 // open gives the turn its room, and room takes it back.
@@ -99,7 +99,7 @@ func (t *turn) queue(task world.Task)   { t.tasks = append(t.tasks, task) }
 func (t *turn) end(task world.TaskKey)  { t.held = append(t.held, task) }
 func (t *turn) drop(task world.TaskKey) { t.dropped = append(t.dropped, task) }
 
-// bear adds a child that is to be born, await says that an event waits for another run, and ask asks for a chosen
+// bear adds a child that is to be born, await says that an event waits for another run or sends to it, and ask asks for a chosen
 // token.
 func (t *turn) bear(op *replay.Op)       { t.births = append(t.births, op) }
 func (t *turn) bears(op *replay.Op) bool { return slices.Contains(t.births, op) }
@@ -218,7 +218,7 @@ func (t *turn) others(c *world.Commit, bear func(*replay.Op, time.Time) *world.C
 		}
 		t.births = t.births[1:]
 		c.Births = append(c.Births, bear(op, c.Events[i].Time))
-		if op.Chosen {
+		if mayBeTaken(op) {
 			c.Conditions = append(c.Conditions, world.Condition{Event: i, Birth: len(c.Births) - 1})
 		}
 	}
@@ -226,8 +226,13 @@ func (t *turn) others(c *world.Commit, bear func(*replay.Op, time.Time) *world.C
 		return
 	}
 	for i := range c.Events {
-		if e := &c.Events[i]; e.Type == world.StepCreated && e.Kind == world.KindAwait {
+		switch e := &c.Events[i]; {
+		case e.Type != world.StepCreated:
+		case e.Kind == world.KindAwait:
 			c.Conditions = append(c.Conditions, world.Condition{Event: i})
+		case e.Kind == world.KindSend:
+			c.Conditions = append(c.Conditions, world.Condition{Event: i, Send: len(c.Send)})
+			c.Send = append(c.Send, world.Delivery{Run: e.Peer, ID: e.ID, Events: []world.Event{{Type: world.SignalReceived, Name: e.Name, Payload: e.Payload}}})
 		}
 	}
 }
@@ -248,7 +253,7 @@ func (t *turn) stage(c *world.Commit) {
 	c.Send = append(c.Send, t.send...)
 }
 
-// weight is about how many bytes an event adds to a commit. The input of a task or a child travels twice: with the
+// weight is about how many bytes an event adds to a commit. The input of a task or a child, and what is sent, travels twice: with the
 // event, and with the task or the
 // birth.
 func weight(e *world.Event) int {
@@ -256,7 +261,7 @@ func weight(e *world.Event) int {
 	if e.Next != nil && e.Next.Base != nil {
 		n += len(e.Next.Base.Deliveries)/3*4 + 20*(len(e.Next.Unread)+len(e.Next.Base.Hooks)+len(e.Next.Base.Starts))
 	}
-	if e.Type == world.StepCreated && (e.Queued || e.Kind == world.KindChild) {
+	if e.Type == world.StepCreated && (e.Queued || e.Kind == world.KindChild || e.Kind == world.KindSend) {
 		n += len(e.Payload) + 400
 	}
 	return n

@@ -53,6 +53,7 @@ var shownIn = map[string]string{
 	"StreamWriter.Write":      "ExampleStream",
 	"StreamWriter.Written":    "ExampleStreamWriter_Keep",
 	"Timer":                   "ExampleSelect",
+	"AlsoSignal":              "ExampleEventDef_AlsoSend",
 	"Named":                   "ExampleHook_Receive",
 	"Token":                   "ExampleNewHook",
 	"webhook.Door.Answer":     "ExampleNew",

@@ -96,7 +96,7 @@ func (x *Ctx) step(kind world.Kind, name, peer string, input []byte, spec any) *
 	return op.future
 }
 
-// Other asks for the result of another run: a child (kind child), or any run (kind await), whose ID is peer; for a child, "" lets the step's ID
+// Other asks for the result of another run: a child (kind child), or any run (kind await), whose ID is peer; or sends it a signal (kind send). For a child, "" lets the step's ID
 // name it.
 func (x *Ctx) Other(kind world.Kind, name, peer string, input []byte, spec any) *Future {
 	return x.step(kind, name, peer, input, spec)

@@ -97,6 +97,8 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		return m.differs(op, e, "ID", op.kept, []byte(e.Peer))
 	case op.Key.Kind == world.KindChild && op.Chosen && op.Peer != e.Peer:
 		return m.differs(op, e, "ID", []byte(op.Peer), []byte(e.Peer))
+	case op.Key.Kind == world.KindSend && !m.same([]byte(op.Peer), []byte(e.Peer)):
+		return m.differs(op, e, "run", []byte(op.Peer), []byte(e.Peer))
 	case !m.same(op.Match, e.Match):
 		return m.differs(op, e, "match", op.Match, e.Match)
 	case op.Token != e.Token && e.Peer == "":

@@ -13,7 +13,7 @@ import (
 // Questions is what has to be known of others before a commit can be settled, beside whether its births can be born.
 type Questions struct {
 	Tokens []string // of its new hooks
-	Runs   []string // whose end its steps want to await
+	Runs   []string // whose end its steps want to await, or that they send to
 }
 
 // Ask tells what has to be known; asks is false where nothing has, births included: then [Unasked] is what the commit writes.
@@ -24,7 +24,7 @@ func Ask(c *world.Commit) (q Questions, asks bool) {
 		}
 	}
 	for _, cond := range c.Conditions {
-		if e := &c.Events[cond.Event]; of(e, world.KindAwait) && !slices.Contains(q.Runs, e.Peer) {
+		if e := &c.Events[cond.Event]; (of(e, world.KindAwait) || of(e, world.KindSend)) && !slices.Contains(q.Runs, e.Peer) {
 			q.Runs = append(q.Runs, e.Peer)
 		}
 	}
@@ -53,7 +53,7 @@ const (
 	TakenKey       // the idempotency key, by a run
 )
 
-// Target is a run whose end a step wants to await. The zero value is of one that is not known.
+// Target is a run whose end a step wants to await, or that it sends to. The zero value is of one that is not known.
 type Target struct {
 	Run    string       // what took the place of the run that was asked for, see [world.RetryKey]; "": nothing did
 	Live   bool         // it is not over
@@ -78,6 +78,17 @@ func (t Target) Result(a world.Await) world.Event {
 		return stepFailed(a.Step, world.CodeNotFound, "run "+a.Run+" is unknown")
 	}
 	return world.ResultFor(t.End, a.Step)
+}
+
+// sent is what a step is told that sends to the run: to the very one, not to what took its place. Worlds drop what is for one that is not live.
+func (t Target) sent(e *world.Event) world.Event {
+	switch {
+	case t.Run != "", t.End != nil, t.Damage != nil:
+		return stepFailed(e.ID, world.CodeRunOver, "run "+e.Peer+" is over")
+	case !t.Live:
+		return stepFailed(e.ID, world.CodeNotFound, "run "+e.Peer+" is unknown")
+	}
+	return world.Event{Type: world.StepCompleted, ID: e.ID}
 }
 
 func stepFailed(id, code, message string) world.Event {
@@ -194,7 +205,7 @@ func Twin(c *world.Commit, i int) bool {
 	})
 }
 
-// answer settles children and awaits. What has its answer already gets it behind all events.
+// answer settles children, awaits, and what is sent. What has its answer already gets it behind all events.
 func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Target) {
 	conditions := slices.SortedStableFunc(slices.Values(c.Conditions), func(a, b world.Condition) int { return a.Event - b.Event })
 	for _, cond := range conditions {
@@ -212,6 +223,8 @@ func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Tar
 			} else {
 				p.after(target.Result(a))
 			}
+		case of(e, world.KindSend):
+			p.after(targets[e.Peer].sent(e))
 		}
 	}
 }

@@ -192,6 +192,35 @@ func TestAwaits(t *testing.T) {
 	}
 }
 
+// TestSends: a step that sends is told whether that arrives at the very run, and not what took its place.
+func TestSends(t *testing.T) {
+	end := event(world.RunCompleted, "")
+	for name, test := range map[string]struct {
+		target rules.Target
+		want   world.Event
+	}{
+		"live":      {rules.Target{Live: true}, event(world.StepCompleted, "s")},
+		"unknown":   {rules.Target{}, failed("s", world.CodeNotFound, "run o is unknown")},
+		"over":      {rules.Target{End: &end}, failed("s", world.CodeRunOver, "run o is over")},
+		"damaged":   {rules.Target{Damage: world.ErrCorrupt}, failed("s", world.CodeRunOver, "run o is over")},
+		"succeeded": {rules.Target{Run: "o2", Live: true}, failed("s", world.CodeRunOver, "run o is over")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &world.Commit{Run: "r", Events: []world.Event{step(world.KindSend, "s", "o")}, Conditions: []world.Condition{{}}}
+			if q, asks := rules.Ask(c); !asks || !cmp.Equal(q, rules.Questions{Runs: []string{"o"}}) {
+				t.Errorf("got %+v, want a question about run o", q)
+			}
+			p, err := rules.Settle(c, &rules.Facts{Targets: map[string]rules.Target{"o": test.target}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(rules.Plan{Events: append(c.Events, test.want), Changed: true}, p); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // TestAnswersInOrder: answers come behind all events, in the order of what asked, whatever the order of conditions.
 func TestAnswersInOrder(t *testing.T) {
 	c := &world.Commit{

@@ -161,12 +161,12 @@ func (h *history) creation(t world.EventType, prefix string) world.Event {
 
 func (h *history) stepCreated() world.Event {
 	e := h.creation(world.StepCreated, world.PrefixStep)
-	e.Kind = pick(h, "kind", world.KindClosure, world.KindTask, world.KindChild, world.KindAwait, world.KindPatch)
+	e.Kind = pick(h, "kind", world.KindClosure, world.KindTask, world.KindChild, world.KindAwait, world.KindSend, world.KindPatch)
 	e.Payload = h.payload()
 	switch e.Kind {
 	case world.KindTask:
 		e.Queued = true
-	case world.KindChild, world.KindAwait:
+	case world.KindChild, world.KindAwait, world.KindSend:
 		e.Peer = h.fresh("wrun_other")
 	}
 	return e

@@ -3,6 +3,7 @@
 package worldtest
 
 import (
+	"strconv"
 	"sync"
 
 	"github.com/stepwell/stepwell/world"
@@ -33,6 +34,23 @@ func (s *session) await(step, run string) []world.Event {
 		s.Fatalf("written was %+v, told %+v", written, done.Events)
 	}
 	return written
+}
+
+// sendCommit creates steps that send to runs.
+func (s *session) sendCommit(runs ...string) *world.Commit {
+	var steps []world.Event
+	for i, run := range runs {
+		e := stepCreated("step_"+strconv.Itoa(i), world.KindSend)
+		e.Name, e.Peer, e.Payload = "paid", run, jsonText(`"x"`)
+		steps = append(steps, e)
+	}
+	c := s.next(steps...)
+	for i, run := range runs {
+		c.Send = append(c.Send, *signal(run, "", "paid"))
+		c.Send[i].Events[0].Payload = jsonText(`"x"`)
+		c.Conditions = append(c.Conditions, world.Condition{Event: i, Send: i})
+	}
+	return c
 }
 
 // result waits for mail that ends a step of the session's run.
@@ -222,6 +240,56 @@ var relatives = []check{
 		got := s.await("step_1", "wrun_nobody")
 		if len(got) != 2 || got[1].Type != world.StepFailed || got[1].ID != "step_1" || got[1].Error == nil || got[1].Error.Code != world.CodeNotFound {
 			r.Fatalf("got %+v, want step_failed with NOT_FOUND", got)
+		}
+	}},
+	{"what a step sends arrives with its commit, or it is told that not", "step_completed where it arrived; NOT_FOUND where the run is unknown, RUN_OVER where it is over, also where another took its place", func(r *rig) {
+		k := r.worker("greet")
+		s, target, over := k.bear("greet"), k.bear("greet"), k.bear("greet")
+		over.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken"}})
+		again := k.bear("greet", inPlaceOf(over.run))
+		before := s.seq
+		c := s.sendCommit(target.run, "wrun_nobody", over.run)
+		late := *c
+		late.First--
+		late.ID = commitID()
+		_, err := r.w.Commit(r.ctx, &late)
+		r.refused(err, world.ErrLeaseLost, "a commit that is late")
+		r.same(len(target.mail()), 0, "mail of a commit that is late")
+		s.write(c)
+		got := s.events(s.run)[before:]
+		if len(got) != 6 || got[3].Type != world.StepCompleted || got[3].ID != "step_0" {
+			r.Fatalf("got %+v, want three steps, and their ends", got)
+		}
+		for i, code := range []string{world.CodeNotFound, world.CodeRunOver} {
+			if e := got[4+i]; e.Type != world.StepFailed || e.ID != c.Events[1+i].ID || e.Error == nil || e.Error.Code != code {
+				r.Errorf("got %+v, want step_failed with %s", e, code)
+			}
+		}
+		if mail := target.mail(); len(mail) != 1 || mail[0].Events[0].Type != world.SignalReceived || string(mail[0].Events[0].Payload) != `"x"` {
+			r.Errorf("got mail %+v, want what was sent", mail)
+		}
+		r.same(len(again.mail()), 0, "mail of what took the place of the run that is over")
+		s.append(signalEvent("on"))
+	}},
+	{"what a step sends against an end is told as it is", "a send that races with the end arrives before it, or is told that the run is over", func(r *rig) {
+		k := r.worker("greet")
+		for range 25 {
+			target, s := k.bear("greet"), k.bear("greet")
+			send, end := s.sendCommit(target.run), target.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`1`)})
+			var wg sync.WaitGroup
+			for _, c := range []*world.Commit{send, end} {
+				wg.Go(func() {
+					if _, err := r.w.Commit(r.ctx, c); err != nil {
+						r.Errorf("run %s: %v", c.Run, err)
+					}
+				})
+			}
+			wg.Wait()
+			events := s.events(s.run)
+			last := events[len(events)-1]
+			if last.Type != world.StepCompleted && (last.Type != world.StepFailed || last.Error.Code != world.CodeRunOver) {
+				r.Fatalf("got %+v, want an answer", last)
+			}
 		}
 	}},
 	{"an await wakes a sleeping run", "the result is mail, and mail wakes a running run", func(r *rig) {

@@ -81,6 +81,7 @@ type Release struct {
 type Condition struct {
 	Event int `json:"event"`
 	Birth int `json:"birth,omitempty"`
+	Send  int `json:"send,omitempty"`
 }
 
 // Committed is a [world.Committed].

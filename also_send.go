@@ -1,0 +1,87 @@
+package stepwell
+
+// Start and send in one: a run gets events with its birth, or, where it is there already, as sends do.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// alsoSend is an event that a start sends. It is a start option.
+type alsoSend struct {
+	name    string
+	payload func(limit int) (json.RawMessage, error)
+	opts    []SendOption
+}
+
+func (s alsoSend) startOption(o *startOptions) { o.also = append(o.also, s) }
+
+// AlsoSend lets a start send the event too, to whatever run it comes to: one that is born has it in the commit of its birth, and so before its code begins;
+// one that was there, as its [Key] was used, gets it as by [EventDef.Send]. So the first who comes makes the run, and each who comes is heard:
+//
+//	run, err := Cart.Start(ctx, app, Shopper{"ann"}, stepwell.Key("ann"), Added.AlsoSend(item))
+//
+// Where the run with the key is over, the start is refused with [ErrTerminal]. A start that is repeated sends again: give the event a [DeliveryID].
+func (e *EventDef[T]) AlsoSend(payload T, opts ...SendOption) StartOption {
+	s := alsoSend{opts: opts}
+	if s.payload = func(limit int) (json.RawMessage, error) { return sent(&payload, limit) }; e != nil {
+		s.name = e.name
+	}
+	return s
+}
+
+// AlsoSignal is [EventDef.AlsoSend] for an event by its name, with a payload that is JSON.
+func AlsoSignal(event string, payload json.RawMessage, opts ...SendOption) StartOption {
+	return alsoSend{name: event, payload: func(int) (json.RawMessage, error) { return payload, nil }, opts: opts}
+}
+
+// alsoSent makes the events that are in the log of a run from its birth on.
+func alsoSent(a *App, all []alsoSend) (events []world.Event, err error) {
+	for i := range all {
+		s := &all[i]
+		e := world.Event{Type: world.SignalReceived, Name: s.name}
+		as := sending{}
+		if err = world.CheckName("event", s.name); err == nil {
+			e.Payload, err = s.payload(a.cfg.MaxPayload)
+		}
+		if err == nil {
+			err = a.checkPayload(e.Payload)
+		}
+		if err == nil {
+			err = kit.Given(s.opts, func(opt SendOption) { opt.sendOption(&as) })
+		}
+		if err == nil && as.ID != "" {
+			err = world.CheckKey("delivery ID", as.ID)
+		}
+		if err == nil && as.in != nil {
+			err = fmt.Errorf("%w: give In to the start", ErrInvalid)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("event %q: %w", s.name, err)
+		}
+		e.Delivery = as.ID
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+// sendAlso sends to a run that was there.
+func sendAlso(ctx context.Context, a *App, run string, o *startOptions, events []world.Event) error {
+	for i := range events {
+		var opts []SendOption
+		if id := events[i].Delivery; id != "" {
+			opts = append(opts, DeliveryID(id))
+		}
+		if o.In != nil {
+			opts = append(opts, In(o.In))
+		}
+		if err := a.Signal(ctx, run, events[i].Name, events[i].Payload, opts...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
