@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/acting"
 	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -89,11 +90,11 @@ func ExampleApp_Pause() {
 }
 
 // A server says on whose behalf it acts: the log names them, and not the server.
-func ExampleActingFor() {
+func Example_actingFor() {
 	owl := nap("owl")
 	app, stop := exampleApp(owl)
 	defer stop()
-	ctx := stepwell.ActingFor(context.Background(), "ann")
+	ctx := acting.For(context.Background(), "ann")
 	run, _ := owl.Start(ctx, app, "the owl")
 	fmt.Println(app.Pause(ctx, run.ID(), "too loud"))
 	why := waitsFor(app, run.ID(), stepwell.WhyPaused)

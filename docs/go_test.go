@@ -360,7 +360,7 @@ var apiNames = regexp.MustCompile(`\b(stepwell|keyring|observe|push|check|webhoo
 func (c *checker) names(t *testing.T) {
 	t.Helper()
 	api := map[string]*types.Package{}
-	for _, name := range []string{"stepwell", "keyring", "observe", "push", "check", "webhook", "stepwelltest"} {
+	for _, name := range []string{"stepwell", "acting", "keyring", "observe", "push", "check", "webhook", "stepwelltest"} {
 		p, err := c.from.Import(packages[name])
 		if err != nil {
 			t.Fatal(err)
