@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/acting"
 	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -87,21 +86,6 @@ func ExampleApp_Pause() {
 	// paused the bank is closed
 	// <nil>
 	// done <nil>
-}
-
-// A server says on whose behalf it acts: the log names them, and not the server.
-func Example_actingFor() {
-	owl := nap("owl")
-	app, stop := exampleApp(owl)
-	defer stop()
-	ctx := acting.For(context.Background(), "ann")
-	run, _ := owl.Start(ctx, app, "the owl")
-	fmt.Println(app.Pause(ctx, run.ID(), "too loud"))
-	why := waitsFor(app, run.ID(), stepwell.WhyPaused)
-	fmt.Println(why.Kind, why.By)
-	// Output:
-	// <nil>
-	// paused ann
 }
 
 // Sleeps end now; after an outage it would be [stepwell.WakeRetries].
