@@ -35,14 +35,15 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 
 // checkInput refuses an input that is too large, or does not fit, and one from outside that is not JSON. What a log has came in by the rules of its day.
 func (a *App) checkInput(workflow string, version int, input []byte, outside bool) error {
-	err := codec.CheckSize(input, a.cfg.MaxPayload)
-	if err == nil && outside {
-		err = world.CheckJSON("it", input)
+	if err := codec.CheckSize(input, a.cfg.MaxPayload); err != nil {
+		return fmt.Errorf("input: %w", err)
 	}
-	if err == nil {
-		err = a.fits(workflow, version, input)
+	if outside {
+		if err := world.CheckJSON("it", input); err != nil {
+			return fmt.Errorf("input: %w", err)
+		}
 	}
-	if err != nil {
+	if err := a.fits(workflow, version, input); err != nil {
 		return fmt.Errorf("input: %w", err)
 	}
 	return nil
@@ -320,17 +321,20 @@ func eventsIn(ctx context.Context, w world.World, run string, f EventFilter) ite
 
 // Signal sends a named payload, as JSON, to a run. See [EventDef.Send].
 func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMessage, opts ...SendOption) error {
-	err := world.CheckName("event", name)
-	if err == nil {
-		err = a.checkPayload(payload)
-	}
-	if err == nil {
-		err = a.deliver(ctx, run, world.Event{Type: world.SignalReceived, Name: name, Payload: payload}, opts)
-	}
-	if err != nil {
+	if err := sendSignal(ctx, a, run, name, payload, opts); err != nil {
 		return fmt.Errorf("send event %q to run %s: %w", name, run, err)
 	}
 	return nil
+}
+
+func sendSignal(ctx context.Context, a *App, run, name string, payload json.RawMessage, opts []SendOption) error {
+	if err := world.CheckName("event", name); err != nil {
+		return err
+	}
+	if err := a.checkPayload(payload); err != nil {
+		return err
+	}
+	return a.deliver(ctx, run, world.Event{Type: world.SignalReceived, Name: name, Payload: payload}, opts)
 }
 
 // checkPayload refuses what is too large, or not JSON.

@@ -38,17 +38,24 @@ func Compensate(ctx Context, name string, fn func(ctx context.Context) error, op
 		return // a foreign goroutine: the run is blocked for it
 	}
 	u := undo{name: name, fn: fn, at: engine.Caller(0), policy: engine.Policy{Attempts: Unlimited}}
-	err := world.CheckName("undo name", name)
-	if err == nil {
-		err = undoPolicy(&u.policy, opts)
-	}
-	if err == nil && fn == nil {
-		err = fmt.Errorf("%w: no function", ErrInvalid)
-	}
-	if err != nil {
+	if err := u.check(opts); err != nil {
 		halt(fmt.Errorf("undo %q: %w", name, err))
 	}
 	all.list = append(all.list, u)
+}
+
+// check refuses a bad name, and takes the options.
+func (u *undo) check(opts []StepOption) error {
+	if err := world.CheckName("undo name", u.name); err != nil {
+		return err
+	}
+	if err := undoPolicy(&u.policy, opts); err != nil {
+		return err
+	}
+	if u.fn == nil {
+		return fmt.Errorf("%w: no function", ErrInvalid)
+	}
+	return nil
 }
 
 // undoPolicy is how an undo is tried: without limit, unless that is said.

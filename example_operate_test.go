@@ -88,21 +88,6 @@ func ExampleApp_Pause() {
 	// done <nil>
 }
 
-// A server says on whose behalf it acts: the log names them, and not the server.
-func ExampleActingFor() {
-	owl := nap("owl")
-	app, stop := exampleApp(owl)
-	defer stop()
-	ctx := stepwell.ActingFor(context.Background(), "ann")
-	run, _ := owl.Start(ctx, app, "the owl")
-	fmt.Println(app.Pause(ctx, run.ID(), "too loud"))
-	why := waitsFor(app, run.ID(), stepwell.WhyPaused)
-	fmt.Println(why.Kind, why.By)
-	// Output:
-	// <nil>
-	// paused ann
-}
-
 // Sleeps end now; after an outage it would be [stepwell.WakeRetries].
 func ExampleApp_Wake() {
 	bear := nap("bear")

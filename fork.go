@@ -121,36 +121,38 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 		key = world.RetryKey(run)
 	}
 	page, err := a.world.Events(ctx, run, world.EventQuery{Limit: 2})
-	var made *Run[json.RawMessage]
-	if err == nil {
-		err = crypt.Sealed(run, page.Events)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = world.CheckFirst(run, firstOf(page.Events))
+	if err := crypt.Sealed(run, page.Events); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		born := &page.Events[0]
-		b := *born.Birth
-		b.Version, b.Seed, b.Key, b.NotBefore, b.Parent = o.Version, 0, key, time.Time{}, nil
-		b.Origin = &world.Origin{Run: run, Seq: born.Seq}
-		b.Timeout = history.Timeout(page.Events)
-		asked := fromLog(b.Retention)
-		input := born.Payload
-		if o.Input != nil {
-			input = o.Input
-		}
-		if err = settleAgain(ctx, a, &b); err == nil {
-			err = a.checkInput(b.Workflow, b.Version, input, o.Input != nil)
-		}
-		if err == nil {
-			var started engine.Started
-			if started, err = a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input}); err == nil {
-				made = a.born(started.Run, &b, asked)
-				made.existed = started.Existed
-			}
-		}
+	if err := world.CheckFirst(run, firstOf(page.Events)); err != nil {
+		return nil, err
 	}
-	return made, err
+	born := &page.Events[0]
+	b := *born.Birth
+	b.Version, b.Seed, b.Key, b.NotBefore, b.Parent = o.Version, 0, key, time.Time{}, nil
+	b.Origin = &world.Origin{Run: run, Seq: born.Seq}
+	b.Timeout = history.Timeout(page.Events)
+	asked := fromLog(b.Retention)
+	input := born.Payload
+	if o.Input != nil {
+		input = o.Input
+	}
+	if err := settleAgain(ctx, a, &b); err != nil {
+		return nil, err
+	}
+	if err := a.checkInput(b.Workflow, b.Version, input, o.Input != nil); err != nil {
+		return nil, err
+	}
+	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input})
+	if err != nil {
+		return nil, err
+	}
+	made := a.born(started.Run, &b, asked)
+	made.existed = started.Existed
+	return made, nil
 }
 
 // born is the handle of a run that was made of another, which is kept for as long as asked says.

@@ -52,13 +52,15 @@ func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...Expo
 		if err == nil && o.decrypted {
 			err = crypt.Sealed(run, []world.Event{e})
 		}
-		if err == nil && w == nil { // the run is there
-			w, err = history.NewWriter(to, run, world.Now())
-		}
-		if err == nil {
-			err = w.Add(&e)
-		}
 		if err != nil {
+			return fmt.Errorf("export run %s: %w", run, err)
+		}
+		if w == nil { // the run is there
+			if w, err = history.NewWriter(to, run, world.Now()); err != nil {
+				return fmt.Errorf("export run %s: %w", run, err)
+			}
+		}
+		if err := w.Add(&e); err != nil {
 			return fmt.Errorf("export run %s: %w", run, err)
 		}
 	}
@@ -117,23 +119,10 @@ func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 	if h == nil {
 		return kit.Missing("import: the history")
 	}
-	var state *world.State
-	whole, err := h.Whole()
-	if err == nil && len(h.Events) == 0 {
-		err = fmt.Errorf("%w: a history without events", ErrInvalid)
-	}
-	if err == nil {
-		h = whole
-		state, err = h.State()
-	}
-	if err == nil && !state.Status.Terminal() && slices.ContainsFunc(h.Events, func(e world.Event) bool { return world.Hidden(&e) }) {
-		err = fmt.Errorf("%w: it was exported with a viewer's key, which is not shown tokens of hooks: the run cannot go on from it; export it with an operator's", ErrInvalid)
-	}
-	if err == nil {
-		h, err = a.opened(whole)
-	}
+	run := h.Run
+	h, state, err := mayImport(a, h)
 	if err != nil {
-		return fmt.Errorf("import run %s: %w", h.Run, err)
+		return fmt.Errorf("import run %s: %w", run, err)
 	}
 	existing, err := engine.BearLog(ctx, a.world, buildOf(h), h.Run, imported(h, state, o, a.cfg.Name))
 	switch {
@@ -147,6 +136,26 @@ func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 		return fmt.Errorf("import run %s: %w", h.Run, err)
 	}
 	return nil
+}
+
+// mayImport refuses a history that no run can be made of, and returns it as it is imported: whole, and decrypted where its key is there.
+func mayImport(a *App, h *History) (*History, *world.State, error) {
+	whole, err := h.Whole()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(h.Events) == 0 {
+		return nil, nil, fmt.Errorf("%w: a history without events", ErrInvalid)
+	}
+	state, err := whole.State()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !state.Status.Terminal() && slices.ContainsFunc(whole.Events, func(e world.Event) bool { return world.Hidden(&e) }) {
+		return nil, nil, fmt.Errorf("%w: it was exported with a viewer's key, which is not shown tokens of hooks: the run cannot go on from it; export it with an operator's", ErrInvalid)
+	}
+	opened, err := a.opened(whole)
+	return opened, state, err
 }
 
 // imported are the events of a history as they are written elsewhere.

@@ -196,21 +196,25 @@ func (h *Hook[T]) Dispose(ctx Context) error {
 // [ErrDeliveryUsed]; [ErrInboxFull]; [ErrInvalid], also for the token of a webhook, which takes
 // requests alone: see package webhook.
 func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessage, opts ...SendOption) error {
-	err := world.CheckToken(token)
-	if err == nil {
-		err = a.checkPayload(payload)
-	}
-	if err == nil && strings.HasPrefix(token, world.WebhookToken) {
-		err = a.noWebhook(ctx, token)
-	}
-	if err == nil {
-		d := &world.Delivery{Token: token, Events: []world.Event{{Type: world.HookReceived, Payload: payload}}}
-		err = a.deliverAs(ctx, d, opts)
-	}
-	if err != nil {
+	if err := sendToHook(ctx, a, token, payload, opts); err != nil {
 		return fmt.Errorf("send to hook %q: %w", world.ShownToken(token), err)
 	}
 	return nil
+}
+
+func sendToHook(ctx context.Context, a *App, token string, payload json.RawMessage, opts []SendOption) error {
+	if err := world.CheckToken(token); err != nil {
+		return err
+	}
+	if err := a.checkPayload(payload); err != nil {
+		return err
+	}
+	if strings.HasPrefix(token, world.WebhookToken) {
+		if err := a.noWebhook(ctx, token); err != nil {
+			return err
+		}
+	}
+	return a.deliverAs(ctx, &world.Delivery{Token: token, Events: []world.Event{{Type: world.HookReceived, Payload: payload}}}, opts)
 }
 
 // noWebhook refuses what is no request for a webhook.

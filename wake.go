@@ -215,11 +215,12 @@ func (a *App) wakeRow(ctx context.Context, run string, which wakes, woken *world
 // wakeUnread wakes a run whose log cannot be read: if that blocks it already, it is tried again, as its rows may be back.
 func (a *App) wakeUnread(ctx context.Context, run string, why error) (woken world.Woken, err error) {
 	row, err := a.world.Run(ctx, run)
-	if err == nil && (row.Queue == nil || row.Queue.Blocked == nil) {
-		err = why
+	switch {
+	case err != nil:
+		return woken, err
+	case row.Queue == nil || row.Queue.Blocked == nil:
+		return woken, why
 	}
-	if err == nil {
-		err = a.wakeRow(ctx, run, wakes{retries: true}, &woken)
-	}
+	err = a.wakeRow(ctx, run, wakes{retries: true}, &woken)
 	return woken, err
 }

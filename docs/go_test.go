@@ -233,7 +233,7 @@ var packages = func() map[string]string {
 	for _, std := range []string{"context", "encoding/json", "errors", "fmt", "log", "log/slog", "maps", "net/http", "os", "slices", "strings", "sync", "testing", "time"} {
 		known[path.Base(std)] = std
 	}
-	for _, ours := range []string{"", "/keyring", "/observe", "/push", "/check", "/webhook", "/stepwelltest", "/telemetry", "/world", "/world/memory", "/world/postgres", "/world/sqlite"} {
+	for _, ours := range []string{"", "/acting", "/keyring", "/observe", "/push", "/check", "/webhook", "/stepwelltest", "/telemetry", "/world", "/world/memory", "/world/postgres", "/world/sqlite"} {
 		known[path.Base("stepwell"+ours)] = "github.com/stepwell/stepwell" + ours
 	}
 	return known
@@ -354,13 +354,13 @@ func (c *checker) types(code string) (faults []error) {
 }
 
 // apiNames are names of the API where text mentions them: package or type, and what is of it.
-var apiNames = regexp.MustCompile(`\b(stepwell|keyring|observe|push|check|webhook|stepwelltest|app|App|Config|ForkOptions|ListFilter|Retry|StepError|RunError)\.([A-Z]\w*)`)
+var apiNames = regexp.MustCompile(`\b(stepwell|acting|keyring|observe|push|check|webhook|stepwelltest|app|App|Config|ForkOptions|ListFilter|Retry|StepError|RunError)\.([A-Z]\w*)`)
 
 // names checks that what the text of the pages calls by name is there.
 func (c *checker) names(t *testing.T) {
 	t.Helper()
 	api := map[string]*types.Package{}
-	for _, name := range []string{"stepwell", "keyring", "observe", "push", "check", "webhook", "stepwelltest"} {
+	for _, name := range []string{"stepwell", "acting", "keyring", "observe", "push", "check", "webhook", "stepwelltest"} {
 		p, err := c.from.Import(packages[name])
 		if err != nil {
 			t.Fatal(err)

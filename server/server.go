@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/acting"
 	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -327,7 +328,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 		defer guestOf(r).work()()
 	}
 	if key != nil {
-		req.Request = r.WithContext(stepwell.ActingFor(r.Context(), key.Name))
+		req.Request = r.WithContext(acting.For(r.Context(), key.Name))
 	}
 	if to, ok := w.(*writer); ok {
 		to.room, to.who, to.ctx = s.room, req.who(), r.Context()

@@ -31,8 +31,8 @@ type life struct {
 	acts  chan func()
 	acted chan bool // whether the last act returned; false: it ended its goroutine
 	over  chan struct{}
-	busy  atomic.Bool // with an act
-	ctx   context.Context
+	busy  atomic.Bool     // with an act
+	ctx   context.Context // of the bubble: acts of the test come from outside of it
 
 	world   *seeded
 	client  *stepwell.App

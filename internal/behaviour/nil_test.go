@@ -307,7 +307,7 @@ func TestEveryPlaceForANilIsKnown(t *testing.T) {
 // nilPlaces lists the parameters of the exported functions and methods that can be nil, but for contexts and slices.
 func nilPlaces(t *testing.T) (places []string) {
 	t.Helper()
-	for _, room := range []string{"", "keyring", "observe", "push", "check", "webhook"} {
+	for _, room := range []string{"", "acting", "keyring", "observe", "push", "check", "webhook"} {
 		places = append(places, nilPlacesOf(t, room)...)
 	}
 	return places

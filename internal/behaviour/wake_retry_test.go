@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/acting"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/journal"
 )
@@ -78,7 +79,7 @@ func TestWakeEndsRetryDelays(t *testing.T) {
 		}
 		wake := func(want world.Woken, what ...world.Waking) {
 			r.Helper()
-			if n, err := r.client().Wake(stepwell.ActingFor(r.ctx, "ann"), run.ID(), what...); n != want || err != nil {
+			if n, err := r.client().Wake(acting.For(r.ctx, "ann"), run.ID(), what...); n != want || err != nil {
 				r.dump(run.ID())
 				r.Fatalf("Wake = %+v, %v; want %+v", n, err, want)
 			}

@@ -57,14 +57,16 @@ func (w *World) sealCommit(ctx context.Context, tx world.Tx, c *world.Commit) (*
 	if !c.Birth() {
 		key, err = w.keyFor(ctx, tx, c)
 	}
-	if err == nil && key != "" {
-		err = w.vet(ctx, key, c.Birth())
-	}
-	if err == nil && key != "" {
-		err = w.sealOwn(&out, key)
-	}
 	if err != nil {
 		return nil, err
+	}
+	if key != "" {
+		if err := w.vet(ctx, key, c.Birth()); err != nil {
+			return nil, err
+		}
+		if err := w.sealOwn(&out, key); err != nil {
+			return nil, err
+		}
 	}
 	if len(c.Births) > 0 {
 		out.Births = make([]*world.Commit, len(c.Births))

@@ -104,19 +104,7 @@ func (r *Keyring) openEvent(e *world.Event, run string) error {
 	}
 	o := opening{ring: r, run: run, key: e.Sealed, result: e.Type == world.StepCompleted || e.Type == world.StepFailed}
 	c := *e
-	var err error
-	if e.Payload != nil && e.Type != world.AttrSet {
-		c.Payload, err = o.open(e.Payload, payloadPlace(e), endPlace)
-	}
-	if err == nil && e.Match != nil {
-		c.Match, err = o.open(e.Match, "match "+e.ID, "")
-	}
-	if err == nil && e.Error != nil {
-		o.parts = 0
-		if c.Error, err = o.openError(e.Error, errorPlace(e), 0); err == nil && o.parts == 0 {
-			err = errForm // or a text that somebody put there would be taken for the error
-		}
-	}
+	err := o.openParts(&c)
 	if errors.Is(err, world.ErrFormat) {
 		return fmt.Errorf("run %s: event %d: %w", run, e.Seq, err)
 	}
@@ -128,6 +116,28 @@ func (r *Keyring) openEvent(e *world.Event, run string) error {
 	}
 	*e = c
 	return nil
+}
+
+// openParts decrypts what an event has, in place.
+func (o *opening) openParts(e *world.Event) (err error) {
+	if e.Payload != nil && e.Type != world.AttrSet {
+		if e.Payload, err = o.open(e.Payload, payloadPlace(e), endPlace); err != nil {
+			return err
+		}
+	}
+	if e.Match != nil {
+		if e.Match, err = o.open(e.Match, "match "+e.ID, ""); err != nil {
+			return err
+		}
+	}
+	if e.Error == nil {
+		return nil
+	}
+	o.parts = 0
+	if e.Error, err = o.openError(e.Error, errorPlace(e), 0); err == nil && o.parts == 0 {
+		return errForm // or a text that somebody put there would be taken for the error
+	}
+	return err
 }
 
 func faulty(run string, seq int64, err error) error {

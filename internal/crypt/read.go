@@ -175,16 +175,19 @@ func (w *World) openRun(row *world.Run) (err error) {
 	out := *row
 	o := opening{ring: w.ring, run: row.ID, key: row.Encryption}
 	if out.Input != nil {
-		out.Input, err = o.open(out.Input, inputPlace, "")
+		if out.Input, err = o.open(out.Input, inputPlace, ""); err != nil {
+			return faulty(row.ID, 1, err)
+		}
 	}
-	if err == nil && out.Output != nil {
-		out.Output, err = o.open(out.Output, endPlace, "")
+	if out.Output != nil {
+		if out.Output, err = o.open(out.Output, endPlace, ""); err != nil {
+			return faulty(row.ID, 1, err)
+		}
 	}
-	if err == nil && out.Error != nil {
-		out.Error, err = o.openError(out.Error, failPlace, 0)
-	}
-	if err != nil {
-		return faulty(row.ID, 1, err)
+	if out.Error != nil {
+		if out.Error, err = o.openError(out.Error, failPlace, 0); err != nil {
+			return faulty(row.ID, 1, err)
+		}
 	}
 	out.Sealed = false
 	*row = out

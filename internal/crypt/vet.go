@@ -93,10 +93,10 @@ func (r *Keyring) Wrong(ctx context.Context, w world.World) (wrong map[string]er
 		if err == nil && !c.bound[id] {
 			err = c.prove(ctx, id)
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			continue
-		}
-		if !errors.Is(err, world.ErrWrongKey) {
+		case !errors.Is(err, world.ErrWrongKey):
 			return wrong, err
 		}
 		if wrong == nil {

@@ -30,7 +30,7 @@ func placeTask(s *session, e *world.Event) {
 	if st == nil {
 		return
 	}
-	if def := s.e.stepsByName[st.Key.Name]; def != nil {
+	if def := s.e.code.step(st.Key.Name); def != nil {
 		e.Error = s.place(e.Error, e.ID, def.Source)
 	}
 }

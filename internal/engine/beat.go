@@ -12,7 +12,7 @@ import (
 func (e *Engine) join(ctx context.Context) error {
 	w := world.Worker{
 		ID: world.NewID(world.PrefixWorker, time.Now()), Name: e.cfg.Name, Build: e.cfg.Build,
-		Classes: e.classes, Steps: e.stepNames(), Lease: e.cfg.Lease,
+		Classes: e.code.all(), Steps: e.code.stepNames(), Lease: e.cfg.Lease,
 	}
 	if publish := e.cfg.Publish; publish != nil {
 		if err := publish(ctx); err != nil {

@@ -20,7 +20,7 @@ import (
 // version that was not registered is [world.ErrInvalid]. Code that does not yield is given up when ctx ends.
 func (e *Engine) Check(ctx context.Context, run string, events []world.Event) error {
 	class, newest := classOf(events)
-	wf := e.workflow(class)
+	wf := e.code.workflow(class)
 	if wf == nil {
 		return fmt.Errorf("%w: run %s: workflow %s version %d is not registered", world.ErrInvalid, run, class.Workflow, class.Version)
 	}
@@ -60,7 +60,7 @@ func ClassOf(events []world.Event) world.Class {
 }
 
 // Knows reports whether a workflow and version was registered.
-func (e *Engine) Knows(class world.Class) bool { return e.workflow(class) != nil }
+func (e *Engine) Knows(class world.Class) bool { return e.code.workflow(class) != nil }
 
 // classOf is the workflow and version that a log ends with, and the index of the event that began its newest segment.
 func classOf(events []world.Event) (c world.Class, newest int) {

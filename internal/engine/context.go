@@ -20,8 +20,8 @@ type stepContext struct {
 }
 
 type madeContext struct {
-	context.Context
-	cancel context.CancelCauseFunc
+	context.Context // which it is
+	cancel          context.CancelCauseFunc
 }
 
 // Deadline implements [context.Context]: that of an attempt with a timeout is a context below this one.

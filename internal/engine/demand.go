@@ -180,7 +180,7 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	}
 	noted := e.flights.begin()
 	defer noted()
-	classes, _ := e.cfg.Book.leftTo(ctx, e.classes)
+	classes, _ := e.cfg.Book.leftTo(ctx, e.code.all())
 	taken, worker, err := e.takeOne(world.TakeQuery{Classes: classes, Runs: 1, Run: run})
 	if err != nil || len(taken.Runs) == 0 {
 		e.runs.release(1)
@@ -230,7 +230,7 @@ func (e *Engine) stepSlot(ctx context.Context, patience time.Duration) bool {
 
 // workOff takes a task and runs it, when there is a slot for it.
 func (e *Engine) workOff(ctx context.Context, m Message, patience time.Duration) (Came, error) {
-	if len(e.stepsByName) == 0 {
+	if !e.code.hasSteps() {
 		return CameBusy, nil
 	}
 	if !e.stepSlot(ctx, patience) {
@@ -238,7 +238,7 @@ func (e *Engine) workOff(ctx context.Context, m Message, patience time.Duration)
 	}
 	noted := e.flights.begin()
 	defer noted()
-	taken, _, err := e.takeOne(world.TakeQuery{Steps: e.stepNames(), Tasks: 1, Run: m.Run, Step: m.Step})
+	taken, _, err := e.takeOne(world.TakeQuery{Steps: e.code.stepNames(), Tasks: 1, Run: m.Run, Step: m.Step})
 	if err != nil || len(taken.Tasks) == 0 {
 		e.steps.release(1)
 		return CameBusy, err

@@ -97,15 +97,13 @@ func (c *Config) defaults() {
 
 // Engine is one worker. It is safe for concurrent use.
 type Engine struct {
-	cfg         Config
-	able        world.Abilities // of cfg.World
-	classes     []world.Class
-	byClass     map[world.Class]*Workflow
-	stepsByName map[string]*Step
-	runs        *slots
-	steps       *slots
-	suspects    suspects
-	cache       *cache
+	cfg      Config
+	able     world.Abilities // of cfg.World
+	code     code
+	runs     *slots
+	steps    *slots
+	suspects suspects
+	cache    *cache
 
 	held    holdings
 	flights flights
@@ -144,11 +142,11 @@ type Engine struct {
 func New(cfg Config) (*Engine, error) {
 	cfg.defaults()
 	e := &Engine{
-		cfg: cfg, byClass: map[world.Class]*Workflow{}, stepsByName: map[string]*Step{},
+		cfg:      cfg,
 		awaiters: awaiters{byRun: map[string][]chan Ended{}},
 		wake:     make(chan struct{}, 1),
 	}
-	e.says = teller{Seldom: logs.NewSeldom(cfg.Logger), world: cfg.World, has: e.has}
+	e.says = teller{Seldom: logs.NewSeldom(cfg.Logger), world: cfg.World, has: e.code.has}
 	e.demand.init()
 	e.able = world.AbilitiesOf(cfg.World)
 	if e.cfg.Book == nil {
@@ -165,41 +163,11 @@ func New(cfg Config) (*Engine, error) {
 	e.cache = newCache(max(cfg.CacheRuns, 0), cfg.CacheBytes, e.drop)
 	none := ""
 	e.worker.Store(&none)
-	var errs []error
-	for _, wf := range cfg.Workflows {
-		errs = append(errs, e.register(wf))
-	}
-	for _, st := range cfg.Steps {
-		if e.stepsByName[st.Name] != nil {
-			errs = append(errs, fmt.Errorf("%w: step %q is registered twice", world.ErrInvalid, st.Name))
-		}
-		e.stepsByName[st.Name] = st
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := e.code.init(cfg.Workflows, cfg.Steps); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
-
-func (e *Engine) register(wf *Workflow) error {
-	c := world.Class{Workflow: wf.Name, Version: wf.Version}
-	if e.byClass[c] != nil {
-		return fmt.Errorf("%w: workflow %q version %d is registered twice", world.ErrInvalid, wf.Name, wf.Version)
-	}
-	e.byClass[c] = wf
-	e.classes = append(e.classes, c)
-	open := world.Class{Workflow: wf.Name}
-	if highest := e.byClass[open]; highest == nil {
-		e.byClass[open] = wf
-		e.classes = append(e.classes, open)
-	} else if highest.Version < wf.Version {
-		e.byClass[open] = wf
-	}
-	return nil
-}
-
-// workflow finds the code for a class; version 0 is the highest.
-func (e *Engine) workflow(c world.Class) *Workflow { return e.byClass[c] }
 
 func (e *Engine) workerID() string { return *e.worker.Load() }
 

@@ -17,7 +17,7 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 		s.now = s.e.clock.now()
 		cancel := slices.ContainsFunc(tk.Mail, isCancel)
 		s.failure.was(tk.Blocked)
-		s.wf, s.workflow = s.e.workflow(tk.Class), tk.Class.Workflow
+		s.wf, s.workflow = s.e.code.workflow(tk.Class), tk.Class.Workflow
 		withoutCode := cancel && (s.wf == nil || tk.Status == world.Pending || tk.Blocked != nil || tk.Strikes >= maxStrikes)
 		if withoutCode {
 			s.wf = nil

@@ -58,14 +58,6 @@ func (m *missing) take() map[wanted]string {
 	return asked
 }
 
-// has reports whether this worker, which works, has it.
-func (e *Engine) has(what wanted) bool {
-	if what.step != "" {
-		return e.stepsByName[what.step] != nil
-	}
-	return e.byClass[what.class] != nil
-}
-
 // wants notes that a run of this worker needs something.
 func (t *teller) wants(ctx context.Context, what wanted, run string) {
 	if !t.has(what) && t.Heard(ctx) {

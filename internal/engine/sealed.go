@@ -41,7 +41,7 @@ func (e *Engine) unfit(t *world.Task) string {
 	if key := world.TaskKeyID(t.Options); key != "" {
 		return fmt.Sprintf("its worker cannot decrypt the input, which is encrypted with the key %q", key)
 	}
-	if check := e.stepsByName[t.Name].Check; check != nil {
+	if check := e.code.step(t.Name).Check; check != nil {
 		if err := check(t.Input); err != nil {
 			return fmt.Sprintf("its worker has code that the recorded input does not fit (%s): %v", world.CodeDecode, err)
 		}

@@ -41,7 +41,7 @@ func (s *session) continues() bool {
 // continueRun begins the next segment. It reports whether the turn can go on with its code; if not, the turn is to be committed first.
 func (s *session) continueRun(c *replay.Continue) (here bool) {
 	class := world.Class{Workflow: s.state.Birth.Workflow, Version: c.Version}
-	wf := s.e.workflow(class) // version 0: the highest that is known here
+	wf := s.e.code.workflow(class) // version 0: the highest that is known here
 	if wf != nil {
 		class.Version = wf.Version
 	}

@@ -126,7 +126,7 @@ func bear(ctx context.Context, w world.World, c *world.Commit) (world.Committed,
 
 // startEager evaluates the first turn before birth. ok is false where the run is to be born plain.
 func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, err error) {
-	wf := e.workflow(world.Class{Workflow: b.Birth.Workflow, Version: b.Birth.Version})
+	wf := e.code.workflow(world.Class{Workflow: b.Birth.Workflow, Version: b.Birth.Version})
 	worker := e.workerID()
 	if wf == nil || worker == "" || e.plain.Load() || e.runs.try(1) == 0 { // it may just be joining
 		return st, false, nil

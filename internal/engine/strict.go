@@ -58,10 +58,9 @@ func (s *session) compare() *replay.Machine {
 	second.SetReplaying(true)
 	failed, err := s.trial.hears(second, s.state.Seq, s.watched.Store)
 	if err == nil {
-		err = replay.Mismatch(s.m, second, s.state.Seq, failed)
-	}
-	if err == nil {
-		return second
+		if err = replay.Mismatch(s.m, second, s.state.Seq, failed); err == nil {
+			return second
+		}
 	}
 	s.e.unwind(second)
 	s.fail(err, s.state.Seq)

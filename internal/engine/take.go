@@ -27,11 +27,11 @@ func (e *Engine) takeLoop(ctx context.Context) {
 
 // takeOnce takes what there is room for and returns when to look again.
 func (e *Engine) takeOnce(ctx context.Context) time.Duration {
-	classes, soon := e.cfg.Book.leftTo(ctx, e.classes)
+	classes, soon := e.cfg.Book.leftTo(ctx, e.code.all())
 	runs := e.runs.reserve()
 	tasks := 0
 	hushed := e.suspects.hushed()
-	if len(e.stepsByName) > 0 && !hushed {
+	if e.code.hasSteps() && !hushed {
 		tasks = e.steps.reserve()
 	}
 	if runs == 0 && tasks == 0 {
@@ -43,7 +43,7 @@ func (e *Engine) takeOnce(ctx context.Context) time.Duration {
 		q.Classes = classes // what there is no room for is not asked for: it may be due long since
 	}
 	if tasks > 0 {
-		q.Steps = e.stepNames()
+		q.Steps = e.code.stepNames()
 	}
 	defer e.flights.begin()()
 	var again time.Time
@@ -94,7 +94,7 @@ func (e *Engine) giveBack(turn bool) {
 
 // untilUnhushed is when to look again where tasks may not have been asked for.
 func (e *Engine) untilUnhushed(hushed bool, next time.Duration) time.Duration {
-	if hushed && len(e.stepsByName) > 0 {
+	if hushed && e.code.hasSteps() {
 		return min(next, overdue)
 	}
 	return next
@@ -180,12 +180,4 @@ func (e *Engine) gotNothing(ctx context.Context, worker string) bool {
 		}
 	}
 	return false
-}
-
-func (e *Engine) stepNames() []string {
-	names := make([]string, 0, len(e.stepsByName))
-	for n := range e.stepsByName {
-		names = append(names, n)
-	}
-	return names
 }

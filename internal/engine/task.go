@@ -15,7 +15,7 @@ import (
 
 // runTask runs one attempt of a registered step that was queued. It holds a step slot. home is the session that queued it and still waits, or nil.
 func (e *Engine) runTask(t world.Task, home *session, b *body) {
-	def := e.stepsByName[t.Name]
+	def := e.code.step(t.Name)
 	info := StepInfo{Run: t.Run, Workflow: t.Workflow, Step: t.Step, Name: t.Name, Attempt: t.Attempt, IdempotencyKey: t.Step}
 	b.task = &t
 	b.sit(e, info, home)

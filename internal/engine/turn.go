@@ -143,7 +143,7 @@ func (s *session) at() time.Time {
 
 // runsHere decides where a registered step runs: here, in place, if this session has nothing else to do and knows it; else it is queued.
 func (s *session) runsHere(name string) bool {
-	return len(s.bodies) == 0 && !s.ready.some() && s.turn.starting() == 0 && s.e.stepsByName[name] != nil && !s.stay.drains()
+	return len(s.bodies) == 0 && !s.ready.some() && s.turn.starting() == 0 && s.e.code.step(name) != nil && !s.stay.drains()
 }
 
 // queueTask makes a task of a registered step: held by this worker if it has a free slot, open to every worker if not.
@@ -152,7 +152,7 @@ func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 		Run: s.run, Step: op.ID, Name: op.Key.Name, Workflow: s.state.Birth.Workflow, Input: op.Input, Options: s.withSeen(spec.Override),
 		Priority: s.state.Birth.Priority,
 	}
-	if def := s.e.stepsByName[t.Name]; def != nil && !s.stay.drains() && s.e.steps.try(1) == 1 {
+	if def := s.e.code.step(t.Name); def != nil && !s.stay.drains() && s.e.steps.try(1) == 1 {
 		t.Worker, t.Attempt = s.worker, 1
 		s.turn.start(&body{step: op.ID, task: &t, attempt: 1})
 	}

@@ -46,7 +46,7 @@ func Start[In, Out any](wf *stepwell.Workflow[In, Out], in In) func(context.Cont
 
 // Life is where runs of a case live: a world in memory with one worker, whose time is virtual.
 type Life struct {
-	Context context.Context
+	Context context.Context // of the bubble
 	App     *stepwell.App
 
 	t      *testing.T

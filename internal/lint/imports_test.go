@@ -26,8 +26,9 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "keyring", "observe", "push"}},
+	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "acting", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
+	{"acting", nil},
 	{"observe", []string{"world"}},
 	{"push", nil},
 	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
@@ -76,7 +77,7 @@ var layers = []layer{
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"keyring", "observe", "push", "check", "webhook"}
+var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 

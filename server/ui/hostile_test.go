@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/acting"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
 )
@@ -103,7 +104,7 @@ func (s *site) startHostile() {
 	if err := s.app.Signal(s.Context(), "bad-1", "unread "+evilName(), json.RawMessage(mustJSON(evil))); err != nil {
 		s.Fatal(err)
 	}
-	if err := s.app.Pause(stepwell.ActingFor(s.Context(), evil[0]), "bad-1", strings.Join(evil, " ")); err != nil {
+	if err := s.app.Pause(acting.For(s.Context(), evil[0]), "bad-1", strings.Join(evil, " ")); err != nil {
 		s.Fatal(err)
 	}
 	s.until("bad-1", stepwell.WhyPaused)

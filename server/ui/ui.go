@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/acting"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -125,7 +126,7 @@ func (u *UI) at(rt route) http.Handler {
 		}
 		if err == nil {
 			if v.who != nil && v.who.Name != "" {
-				v.Request = r.WithContext(stepwell.ActingFor(r.Context(), v.who.Name))
+				v.Request = r.WithContext(acting.For(r.Context(), v.who.Name))
 			}
 			err = rt.handle(u, v)
 		}

@@ -126,13 +126,14 @@ func CheckRun(r *world.Run, sealed, origin, failure string, birth, end Sum) {
 // ReadBirth reads what the row of a run shows of the first row of its log.
 func ReadBirth(r *world.Run, format int, head string, body []byte, sum Sum) {
 	events, _, _, err := ReadRow(r.ID, r.CreatedAt, 1, format, head, body, sum)
-	if err == nil && !sum.known && len(events[0].Payload) > 0 && !json.Valid(events[0].Payload) {
-		err = errJSON
-	}
-	if err == nil {
+	switch {
+	case err != nil:
+		r.Unreadable("its birth", err)
+	case !sum.known && len(events[0].Payload) > 0 && !json.Valid(events[0].Payload):
+		r.Unreadable("its birth", errJSON)
+	default:
 		r.Birth(&events[0])
 	}
-	r.Unreadable("its birth", err)
 }
 
 // TaskSum is the checksum of what never changes in the row of a task.

@@ -31,18 +31,18 @@ func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (worl
 	for i := range log {
 		n := log[i].last - log[i].first + 1
 		wants, err := page.Wants(log[i].first, n)
-		if err == nil && !wants {
+		if err != nil {
+			return world.EventPage{}, err
+		}
+		if !wants {
 			break
 		}
-		var events []world.Event
-		if err == nil {
-			w.rowsRead.Add(1)
-			events, _, err = r.read(&log[i])
-		}
-		if err == nil {
-			err = page.Add(log[i].first, n, events)
-		}
+		w.rowsRead.Add(1)
+		events, _, err := r.read(&log[i])
 		if err != nil {
+			return world.EventPage{}, err
+		}
+		if err := page.Add(log[i].first, n, events); err != nil {
 			return world.EventPage{}, err
 		}
 	}

@@ -37,10 +37,12 @@ func (rd *reader) Run(ctx context.Context, id string) (out world.Run, err error)
 		_, out, err = scanRun(row)
 		return err
 	}, id)
-	if err == nil && !found {
-		err = fmt.Errorf("run %s: %w", id, world.ErrNotFound)
-	}
-	if err == nil && out.Queue == nil {
+	switch {
+	case err != nil:
+		return world.Run{}, err
+	case !found:
+		return world.Run{}, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
+	case out.Queue == nil:
 		err = rd.read(ctx, listLate, func(row pgx.Rows) error {
 			var text []byte
 			var l world.Late

@@ -352,25 +352,13 @@ func (w *World) guard(ctx context.Context, t *transaction, conn txn, f func() er
 }
 
 func (w *World) guardOnce(ctx context.Context, t *transaction, conn txn, f func() error) error {
-	before := ""
 	if err := conn.raw(ctx, "SAVEPOINT stepwell"); err != nil {
 		if t.w != nil && sqlState(err) == codeNoTx {
 			return errEndedByBody
 		}
 		return err
 	}
-	var limited string // the caller's own limit stays where it is shorter
-	var marked bool
-	err := conn.each(ctx, limitLocks, func(row scanner) error { return row.Scan(&before, &limited, &marked) }, patienceText(w.patience))
-	if err == nil && t.w != nil && !marked {
-		err = errEndedByBody
-	}
-	if err == nil {
-		err = f()
-	}
-	if err == nil {
-		_, err = conn.exec(ctx, setLockTimeout, before)
-	}
+	err := limited(ctx, w.patience, t, conn, f)
 	if err == nil {
 		return conn.raw(ctx, "RELEASE SAVEPOINT stepwell")
 	}
@@ -389,6 +377,23 @@ func (w *World) guardOnce(ctx context.Context, t *transaction, conn txn, f func(
 		return fmt.Errorf("%w: the caller's transaction sees the database as it was when it began (REPEATABLE READ or SERIALIZABLE), and what this needs was written since; nothing was written: "+
 			"roll it back and begin anew: %w", world.ErrStorage, err)
 	}
+	return err
+}
+
+// limited does something with a limit of the time to wait for locks: the caller's own stays where it is shorter.
+func limited(ctx context.Context, patience time.Duration, t *transaction, conn txn, f func() error) error {
+	var before, limited string
+	var marked bool
+	if err := conn.each(ctx, limitLocks, func(row scanner) error { return row.Scan(&before, &limited, &marked) }, patienceText(patience)); err != nil {
+		return err
+	}
+	if t.w != nil && !marked {
+		return errEndedByBody
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	_, err := conn.exec(ctx, setLockTimeout, before)
 	return err
 }
 

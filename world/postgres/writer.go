@@ -373,19 +373,26 @@ func (wr *writer) connect(ctx context.Context) error {
 	if w.pooled {
 		return nil
 	}
-	b := backend{pid: conn.PgConn().PID()}
-	err = conn.QueryRow(ctx, w.sql(backendStart)).Scan(&b.start)
-	if err == nil {
-		_, err = conn.Exec(ctx, w.sql(keepLockTimeout), w.writing.groupLock)
-	}
-	if err == nil {
-		if _, err = conn.Exec(ctx, w.sql(noteBackend), w.crew.local(), wr.lane, int32(b.pid)); refused(err) {
-			err = nil // somebody holds a row; nothing rests on it
-		}
-	}
-	if err != nil {
+	if err := wr.note(ctx, conn); err != nil {
 		wr.drop()
 		return fmt.Errorf("%w: %w", errAgain, err)
+	}
+	return nil
+}
+
+// note notes which process of the server is behind a connection, here and in the workers' rows.
+func (wr *writer) note(ctx context.Context, conn *pgx.Conn) error {
+	w := wr.w
+	b := backend{pid: conn.PgConn().PID()}
+	if err := conn.QueryRow(ctx, w.sql(backendStart)).Scan(&b.start); err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, w.sql(keepLockTimeout), w.writing.groupLock); err != nil {
+		return err
+	}
+	// Where it is refused somebody holds a row; nothing rests on it.
+	if _, err := conn.Exec(ctx, w.sql(noteBackend), w.crew.local(), wr.lane, int32(b.pid)); err != nil && !refused(err) {
+		return err
 	}
 	w.writing.mu.Lock()
 	w.writing.backends[wr.lane] = b

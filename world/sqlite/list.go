@@ -26,13 +26,15 @@ func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 			readInput(r, &out)
 			return nil
 		}, id)
-		if err == nil && !found {
-			err = fmt.Errorf("run %s: %w", id, world.ErrNotFound)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return fmt.Errorf("run %s: %w", id, world.ErrNotFound)
+		case out.Queue != nil:
+			return nil
 		}
-		if err == nil && out.Queue == nil {
-			err = late(c, &out)
-		}
-		return err
+		return late(c, &out)
 	})
 	if err != nil {
 		return world.Run{}, err

@@ -31,7 +31,7 @@ type rig struct {
 	*testing.T
 	w    world.World
 	able world.Abilities // of w
-	ctx  context.Context
+	ctx  context.Context // of the test
 
 	over bool // w stands before another world: see RunOver
 }

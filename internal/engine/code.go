@@ -1,0 +1,82 @@
+package engine
+
+// This file holds what code a worker has: its workflows and its registered steps.
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// code is that.
+//
+//   - Nothing of it changes once the worker is made.
+//   - Each workflow is there under each of its versions, and under version 0 the highest: who needs none in particular
+//     gets that. A worker asks for runs of just these classes.
+type code struct {
+	classes []world.Class // in the order in which they were registered
+	byClass map[world.Class]*Workflow
+	byName  map[string]*Step
+}
+
+// init refuses what is registered twice.
+func (c *code) init(workflows []*Workflow, steps []*Step) error {
+	c.byClass, c.byName = map[world.Class]*Workflow{}, map[string]*Step{}
+	var errs []error
+	for _, wf := range workflows {
+		errs = append(errs, c.register(wf))
+	}
+	for _, st := range steps {
+		if c.byName[st.Name] != nil {
+			errs = append(errs, fmt.Errorf("%w: step %q is registered twice", world.ErrInvalid, st.Name))
+		}
+		c.byName[st.Name] = st
+	}
+	return errors.Join(errs...)
+}
+
+func (c *code) register(wf *Workflow) error {
+	class := world.Class{Workflow: wf.Name, Version: wf.Version}
+	if c.byClass[class] != nil {
+		return fmt.Errorf("%w: workflow %q version %d is registered twice", world.ErrInvalid, wf.Name, wf.Version)
+	}
+	c.byClass[class] = wf
+	c.classes = append(c.classes, class)
+	open := world.Class{Workflow: wf.Name}
+	if highest := c.byClass[open]; highest == nil {
+		c.byClass[open] = wf
+		c.classes = append(c.classes, open)
+	} else if highest.Version < wf.Version {
+		c.byClass[open] = wf
+	}
+	return nil
+}
+
+// all are the classes of the workflows.
+func (c *code) all() []world.Class { return c.classes }
+
+// workflow finds the code for a class; version 0 is the highest. nil: it is not here.
+func (c *code) workflow(class world.Class) *Workflow { return c.byClass[class] }
+
+// step finds a registered step; nil: it is not here.
+func (c *code) step(name string) *Step { return c.byName[name] }
+
+// hasSteps reports whether any step is registered.
+func (c *code) hasSteps() bool { return len(c.byName) > 0 }
+
+func (c *code) stepNames() []string {
+	names := make([]string, 0, len(c.byName))
+	for n := range c.byName {
+		names = append(names, n)
+	}
+	return names
+}
+
+// has reports whether a worker with this code has something.
+func (c *code) has(what wanted) bool {
+	if what.step != "" {
+		return c.step(what.step) != nil
+	}
+	return c.workflow(what.class) != nil
+}
