@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/operate"
@@ -21,6 +22,12 @@ type bulkChoice struct {
 	Name, Label    string
 	Danger, Reason bool
 	Wake           []world.Waking // what a wake ends
+}
+
+// Short is the label without what explains it.
+func (c bulkChoice) Short() string {
+	label, _, _ := strings.Cut(c.Label, " (")
+	return label
 }
 
 // act is what it does, by name.
@@ -100,14 +107,14 @@ func (u *UI) bulk(v *visit) error {
 		if err := u.bulkCount(v, p, q); err != nil {
 			return err
 		}
-		v.draw(http.StatusOK, "bulk", p.Choice.Label+" runs", p)
+		v.draw(http.StatusOK, "bulk", p.Choice.Short()+" runs", p)
 		return nil
 	}
 	p.Told, p.Why = true, v.Form.Get("reason")
 	if err := u.bulkDo(v, p, q, act); err != nil {
 		return err
 	}
-	v.draw(http.StatusOK, "bulk", p.Choice.Label+" runs", p)
+	v.draw(http.StatusOK, "bulk", p.Choice.Short()+" runs", p)
 	return nil
 }
 
