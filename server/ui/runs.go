@@ -66,7 +66,8 @@ type runsView struct {
 	List    runList
 	Views   []savedView
 	Columns []column
-	Sorted  int // how many runs a sorted page has; 0: the newest are first
+	Begin   *begin // no run is kept
+	Sorted  int    // how many runs a sorted page has; 0: the newest are first
 	Rows    []runRow
 	Next    string
 	Newest  string // the first page, where this is another
@@ -126,6 +127,9 @@ func (u *UI) runs(v *visit) error {
 	p.List = runList{Rows: p.Rows, Caption: "Runs, newest first", Shows: shows(p.Columns)}
 	if p.List.Sorts, p.List.By = v.sortRows(p.Rows, query); p.List.By != "" {
 		p.List.Caption, p.Sorted = "Runs by "+p.List.By, len(p.Rows)
+	}
+	if len(stats.Workflows) == 0 && len(p.Rows) == 0 {
+		p.Begin = v.beginOf(&stats)
 	}
 	if p.May {
 		p.List.Choose = "bulk"
