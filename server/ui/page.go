@@ -114,7 +114,7 @@ var navs = []navItem{
 
 // navOf says to which page of the head a view belongs.
 var navOf = map[string]string{
-	"overview": "Overview", "runs": "Runs", "failures": "Failures", "bulk": "Runs", "run": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
+	"overview": "Overview", "runs": "Runs", "failures": "Failures", "bulk": "Runs", "run": "Runs", "family": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
 	"workflows": "Workflows", "versions": "Workflows", "hooks": "Hooks", "workers": "Workers", "worker": "Workers",
 }
 

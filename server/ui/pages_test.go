@@ -57,6 +57,9 @@ func TestPages(t *testing.T) {
 		"/ui/workflows/order/start":                      {"Idempotency key"},
 		"/ui/hooks":                                      {"courier-ada", "o-1"},
 		"/ui/workers":                                    {"tester", "order v1", "reserve"},
+		"/ui/failures":                                   {"nothing to pay", "column 7 is not a date", "Retry all that failed"},
+		"/ui/workflows/order":                            {"v1", "Workers that have it"},
+		"/ui/runs/o-1/family":                            {"invoice", "completed"},
 		"/ui/keys":                                       {"shortcuts"},
 	} {
 		p := s.want(path, texts...)

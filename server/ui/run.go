@@ -265,6 +265,9 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 	if slices.ContainsFunc(j.Entries, func(en *world.Entry) bool { return en.Kind == world.KindChild }) {
 		add(fact{Name: "children", Text: "list them", Path: Base + "runs?parent=" + url.QueryEscape(r.ID)})
 	}
+	if r.Parent != nil || r.Origin != nil || len(s.Made) > 0 || slices.ContainsFunc(j.Entries, func(en *world.Entry) bool { return en.Kind == world.KindChild }) {
+		add(fact{Name: "family", Text: "as a tree", Path: runPath(r.ID) + "/family"})
+	}
 	if j.Segment > 0 {
 		text := fmt.Sprintf("%d, continued as new %s", j.Segment+1, times(j.Segment))
 		if j.Trimmed > 0 {
