@@ -101,6 +101,12 @@ func walkLife(r *rig) {
 	}
 	r.refused(409, "DELIVERY_USED", "POST", signal, `{"cents": 1}`, "Idempotency-Key", "d1")
 	r.waiting("o1", "sleep")
+	for _, at := range []string{orders + "/o1", "/v1/runs/o1"} {
+		a := r.want(200, "GET", at+"/signals", "", "Accept", "text/event-stream")
+		if a.get("events.0.name") != "paid/in full" || a.get("events.0.payload.cents") != 4200.0 || a.get("events.1") != nil || !strings.HasPrefix(fmt.Sprint(a.get("events.0.eventId")), "evnt_") {
+			r.Errorf("signals: got %s, want the one that was sent", a.body)
+		}
+	}
 	if got := r.want(202, "POST", orders+"/o1/wake", "").get("woken"); got != 1.0 {
 		r.Errorf("woken: got %v, want 1", got)
 	}

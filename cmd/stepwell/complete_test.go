@@ -29,6 +29,7 @@ var commandOf = map[string]string{
 	"getSteps":      "runs show",
 	"whyRun":        "runs show",
 	"getEvents":     "events", // and runs tail
+	"listSignals":   "events", // with --type signal_received
 	"listStreams":   "streams list",
 	"readStream":    "streams tail",
 	"listHooks":     "hooks list",
