@@ -11,7 +11,8 @@ import (
 	"github.com/stepwell/stepwell"
 )
 
-// TestCountedOnce: of runs that wait for their start one is paused, and of runs that began some are blocked, paused, or both.
+// TestCountedOnce: of runs that wait for their start one is paused, and of runs that began some are blocked, paused, or
+// both.
 func TestCountedOnce(t *testing.T) {
 	t.Parallel()
 	mixed := stepwell.Define("mixed", func(ctx stepwell.Context, blocks bool) (int, error) {

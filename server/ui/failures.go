@@ -1,7 +1,7 @@
 package ui
 
-// This file shows what did not end well: runs that failed and were not healed, and runs that are blocked, by their cause, each cause with what can be done to all
-// of its runs at once.
+// This file shows what did not end well: runs that failed and were not healed, and runs that are blocked, by their
+// cause, each cause with what can be done to all of its runs at once.
 
 import (
 	"net/http"
@@ -86,7 +86,7 @@ func failures(u *UI, v *visit) error {
 	causes := map[string]*causeRow{}
 	for _, kind := range []world.Status{world.StandsBlocked, world.Failed} {
 		f.Status = []world.Status{kind}
-		if err := u.causes(v, f, kind, p, causes); err != nil {
+		if err := causesOf(u, v, f, kind, p, causes); err != nil {
 			return err
 		}
 	}
@@ -108,8 +108,8 @@ func failures(u *UI, v *visit) error {
 	return nil
 }
 
-// causes sorts the newest runs of a kind by their causes.
-func (u *UI) causes(v *visit, f stepwell.ListFilter, kind world.Status, p *failuresView, causes map[string]*causeRow) error {
+// causesOf sorts the newest runs of a kind by their causes.
+func causesOf(u *UI, v *visit, f stepwell.ListFilter, kind world.Status, p *failuresView, causes map[string]*causeRow) error {
 	looked, cursor := 0, ""
 	for range mostLookedPages {
 		page, err := u.app.Page(v.Context(), f, cursor, min(mostLooked-looked, 100))

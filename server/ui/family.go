@@ -1,6 +1,7 @@
 package ui
 
-// This file shows the family of a run as a tree: from what it comes from down to all children, with what was made of each: retries, restarts and forks.
+// This file shows the family of a run as a tree: from what it comes from down to all children, with what was made of
+// each: retries, restarts and forks.
 
 import (
 	"errors"

@@ -72,7 +72,8 @@ func TestFamily(t *testing.T) {
 	s.until("held-1", stepwell.WhyOver)
 }
 
-// TestFamilyTree: from a child, or a retry, the tree begins at what all come from, and has its children, theirs, and what took the place of who failed.
+// TestFamilyTree: from a child, or a retry, the tree begins at what all come from, and has its children, theirs, and
+// what took the place of who failed.
 func TestFamilyTree(t *testing.T) {
 	t.Parallel()
 	leaf := stepwell.Define("leaf", func(stepwell.Context, int) (int, error) { return 0, nil })

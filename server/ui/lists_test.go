@@ -90,7 +90,8 @@ func looksOn(t *testing.T, s *site, b *tab) {
 	}
 }
 
-// TestNothingHasRun: where there is no run yet, pages say how to begin: with the program of the docs where there is no worker either, with what starts a run elsewhere.
+// TestNothingHasRun: where there is no run yet, pages say how to begin: with the program of the docs where there is no
+// worker either, with what starts a run elsewhere.
 func TestNothingHasRun(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/dev.md")

@@ -1,7 +1,8 @@
 package ui
 
-// This file keeps what visitors like: light or dark, single-key shortcuts, their time zone, and how they look at lists (views.go). These are cookies of their own, which say nothing of who
-// they are, so that the first byte of a page is drawn as it should be, with scripts or without.
+// This file keeps what visitors like: light or dark, single-key shortcuts, their time zone, and how they look at lists
+// (views.go). These are cookies of their own, which say nothing of who they are, so that the first byte of a page is
+// drawn as it should be, with scripts or without.
 
 import (
 	"net/http"

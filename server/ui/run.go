@@ -192,12 +192,12 @@ func (u *UI) runView(v *visit, s *stepwell.Story) *runView {
 		p.Aside = append(p.Aside, unread{Name: a.Name, Seq: a.Seq, At: v.moment(a.At), Path: eventPath(r.ID, a.Seq), Note: human.Cut(a.Reason, 300)})
 	}
 	p.Acts = u.acts(v, s)
-	u.timeline(v, s, p)
+	timelineOf(u, v, s, p)
 	return p
 }
 
-// timeline adds the rows of a page's timeline.
-func (u *UI) timeline(v *visit, s *stepwell.Story, p *runView) {
+// timelineOf adds the rows of a page's timeline.
+func timelineOf(u *UI, v *visit, s *stepwell.Story, p *runView) {
 	in := v.URL.Query().Get("in")
 	list := unitsOf(s.Journal.Entries, in)
 	if in != "" {
@@ -335,7 +335,8 @@ type pages struct {
 	Start, Back, On, End string // addresses; "" where there is none
 }
 
-// entriesPage is how many rows of a timeline stand on a page. The last page has what is left, too, where that is less than leastPage.
+// entriesPage is how many rows of a timeline stand on a page. The last page has what is left, too, where that is less
+// than leastPage.
 const (
 	entriesPage = 100
 	leastPage   = entriesPage / 4

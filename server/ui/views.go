@@ -1,7 +1,7 @@
 package ui
 
-// This file keeps how a visitor looks at lists of runs: saved filters, the columns, and what a page is sorted by. The first two are in cookies of their own, so that
-// they work without scripts, and nothing of them is on the server.
+// This file keeps how a visitor looks at lists of runs: saved filters, the columns, and what a page is sorted by. The
+// first two are in cookies of their own, so that they work without scripts, and nothing of them is on the server.
 
 import (
 	"cmp"
@@ -158,7 +158,8 @@ var sorts = map[string]func(a, b *runRow) int{
 	"created":  func(a, b *runRow) int { return a.born.Compare(b.born) }, // the oldest first
 }
 
-// sortRows sorts the rows of a page, and makes the links that sort it: by what it is sorted by already, one leads back to the newest first.
+// sortRows sorts the rows of a page, and makes the links that sort it: by what it is sorted by already, one leads back
+// to the newest first.
 func (v *visit) sortRows(rows []runRow, query url.Values) (links map[string]string, by string) {
 	by = query.Get("sort")
 	if sorts[by] == nil {
