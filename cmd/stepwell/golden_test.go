@@ -88,6 +88,7 @@ func TestGolden(t *testing.T) {
 		"hooks-of-run":   {call{}, "hooks list --run " + hookRun + " --token order-7"},
 		"hooks-json":     {call{}, "hooks list --json"},
 		"events":         {call{}, "events " + waitingRun},
+		"events-ids":     {call{}, "events " + failedRun + " --ids"},
 		"events-of-one":  {terminal, "events " + waitingRun + " --id step_2 --type step_started,step_retrying"},
 		"events-json":    {call{}, "events " + failedRun + " --json"},
 		"help":           {call{}, "--help"},
