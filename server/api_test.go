@@ -387,6 +387,9 @@ func walkSystem(r *rig) {
 	if a := r.want(200, "GET", "/v1/workflows/order/versions", ""); a.get("versions.0.version") != 1.0 || a.get("versions.0.workers") != 1.0 {
 		r.Errorf("versions: got %s, want version 1, and a worker that has it", a.body)
 	}
+	if a := r.want(200, "GET", "/v1/failures", ""); a.get("more") != false {
+		r.Errorf("failures: got %s", a.body)
+	}
 	if got := r.want(200, "GET", "/v1/workers", "").get("0.workflows.0.workflow"); got != "order" {
 		r.Errorf("workers: got %v, want one that knows order", got)
 	}

@@ -37,6 +37,7 @@ var commandOf = map[string]string{
 	"sendHook":      "hooks send",
 	"listWorkflows": "workflows",
 	"listVersions":  "workflows",
+	"listFailures":  "failures",
 	"listWorkers":   "workers",
 }
 

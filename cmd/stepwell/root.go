@@ -78,7 +78,7 @@ On a terminal tables fit its width, or COLUMNS: what is last is cut or wrapped. 
 	root.PersistentFlags().StringVar(&c.remote, "server", "", "`URL` of a server, instead of a database: https://host (env STEPWELL_SERVER; its key is in STEPWELL_API_KEY)")
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(c.demo(), c.demoWorker(), c.runs(), c.hooks(), c.streams(), c.events(), c.bulk(), c.workflows(), c.export(), c.importRuns(), c.check(), c.migrate(), c.doctor(), c.workers())
-	root.AddCommand(c.keys(), retentionCommand(c), c.server(), c.dev(), c.health(), exitTopic())
+	root.AddCommand(failuresCommand(c), c.keys(), retentionCommand(c), c.server(), c.dev(), c.health(), exitTopic())
 	c.completeFlags(root)
 	return root
 }
