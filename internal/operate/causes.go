@@ -4,9 +4,11 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -56,10 +58,18 @@ func FailuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter) (
 				return out, err
 			}
 			looked += len(page.Runs)
-			for i := range page.Runs {
-				if err := out.add(ctx, app, kind, &page.Runs[i], known); err != nil {
+			healed := make([]bool, len(page.Runs))
+			if kind == world.Failed {
+				if healed, err = replaced(ctx, app, page.Runs); err != nil {
 					return out, err
 				}
+			}
+			for i := range page.Runs {
+				if healed[i] {
+					out.Healed++
+					continue
+				}
+				out.add(kind, &page.Runs[i], known)
 			}
 			if cursor = page.Cursor; cursor == "" || looked >= MostFailures {
 				break
@@ -79,17 +89,26 @@ func FailuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter) (
 // varies is what differs between runs of one cause: numbers and IDs.
 var varies = regexp.MustCompile(`\b(?:(?:[a-z]{4}_)?[0-9A-HJKMNP-TV-Z]{26}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+)\b`)
 
+// replaced tells of which runs something took the place.
+func replaced(ctx context.Context, app *stepwell.App, runs []stepwell.RunInfo) ([]bool, error) {
+	out, errs := make([]bool, len(runs)), make([]error, len(runs))
+	var all sync.WaitGroup
+	room := make(chan struct{}, parallel) // how many ask at once: the world may be a server far away
+	for i := range runs {
+		all.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			next, err := app.World().Runs(ctx, world.RunQuery{Workflow: runs[i].Workflow, Key: world.RetryKey(runs[i].ID), Limit: 1})
+			out[i], errs[i] = len(next.Runs) > 0, err
+		})
+	}
+	all.Wait()
+	return out, errors.Join(errs...)
+}
+
 // add adds a run to those of its cause.
-func (out *Failures) add(ctx context.Context, app *stepwell.App, kind world.Status, r *stepwell.RunInfo, known map[string]*Cause) error {
+func (out *Failures) add(kind world.Status, r *stepwell.RunInfo, known map[string]*Cause) {
 	if kind == world.Failed {
-		next, err := app.World().Runs(ctx, world.RunQuery{Workflow: r.Workflow, Key: world.RetryKey(r.ID), Limit: 1})
-		if err != nil {
-			return err
-		}
-		if len(next.Runs) > 0 {
-			out.Healed++
-			return nil
-		}
 		out.Failed++
 	} else {
 		out.Blocked++
@@ -119,5 +138,4 @@ func (out *Failures) add(ctx context.Context, app *stepwell.App, kind world.Stat
 	if !slices.Contains(c.Workflows, r.Workflow) {
 		c.Workflows = append(c.Workflows, r.Workflow)
 	}
-	return nil
 }
