@@ -201,7 +201,7 @@ func timelineOf(u *UI, v *visit, s *stepwell.Story, p *runView) {
 	in := v.URL.Query().Get("in")
 	list := unitsOf(s.Journal.Entries, in)
 	if in != "" {
-		p.In, p.Whole = in[strings.IndexByte(in, ':')+1:], v.with("in", "", "page")
+		p.In, p.Whole = human.Cut(visible(in[strings.IndexByte(in, ':')+1:]), 80), v.with("in", "", "page")
 	}
 	ends := v.now
 	if s.Run.Status.Terminal() {
