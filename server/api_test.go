@@ -108,6 +108,12 @@ func walkLife(r *rig) {
 	}
 	r.refused(409, "DELIVERY_USED", "POST", signal, `{"cents": 1}`, "Idempotency-Key", "d1")
 	r.waiting("o1", "sleep")
+	for _, at := range []string{orders + "/o1", "/v1/runs/o1"} {
+		a := r.want(200, "GET", at+"/signals", "", "Accept", "text/event-stream")
+		if a.get("events.0.name") != "paid/in full" || a.get("events.0.payload.cents") != 4200.0 || a.get("events.1") != nil || !strings.HasPrefix(fmt.Sprint(a.get("events.0.eventId")), "evnt_") {
+			r.Errorf("signals: got %s, want the one that was sent", a.body)
+		}
+	}
 	if got := r.want(202, "POST", orders+"/o1/wake", "").get("woken"); got != 1.0 {
 		r.Errorf("woken: got %v, want 1", got)
 	}
@@ -387,6 +393,9 @@ func walkSystem(r *rig) {
 	}
 	if a := r.want(200, "GET", "/v1/workflows/order/versions", ""); a.get("versions.0.version") != 1.0 || a.get("versions.0.workers") != 1.0 {
 		r.Errorf("versions: got %s, want version 1, and a worker that has it", a.body)
+	}
+	if a := r.want(200, "GET", "/v1/failures", ""); a.get("more") != false {
+		r.Errorf("failures: got %s", a.body)
 	}
 	if got := r.want(200, "GET", "/v1/workers", "").get("0.workflows.0.workflow"); got != "order" {
 		r.Errorf("workers: got %v, want one that knows order", got)

@@ -11,7 +11,8 @@ import (
 	"github.com/stepwell/stepwell"
 )
 
-// TestCountedOnce: of runs that wait for their start one is paused, and of runs that began some are blocked, paused, or both.
+// TestCountedOnce: of runs that wait for their start one is paused, and of runs that began some are blocked, paused, or
+// both.
 func TestCountedOnce(t *testing.T) {
 	t.Parallel()
 	mixed := stepwell.Define("mixed", func(ctx stepwell.Context, blocks bool) (int, error) {
@@ -58,6 +59,26 @@ func TestCountedOnce(t *testing.T) {
 				t.Errorf("a workflow that nobody knows: got %s", v.body)
 			}
 			r.refused(400, "INVALID", "GET", "/v1/workflows/a%00b/versions", "")
+
+			r.want(201, "POST", orders, `{"id": "free-1", "input": {"customer": "a", "cents": 0}}`)
+			r.want(201, "POST", orders, `{"id": "free-2", "input": {"customer": "b", "cents": 0}}`)
+			for _, id := range []string{"free-1", "free-2"} {
+				r.want(200, "GET", orders+"/"+id+"?wait=20s", "")
+			}
+			f := r.want(200, "GET", "/v1/failures", "")
+			if f.get("failed") != 2.0 || f.get("blocked") != 2.0 || f.get("causes.2") != nil || f.get("causes.0.count") != 2.0 || f.get("causes.1.runs.1") == nil {
+				t.Errorf("failures: got %s, want two causes of two runs each", f.body)
+			}
+			f = r.want(200, "GET", "/v1/failures?workflow=order&since=1d12h", "")
+			if f.get("causes.0.runs.0") != "free-2" || f.get("causes.0.status") != "failed" || f.get("causes.1") != nil || !strings.Contains(fmt.Sprint(f.get("causes.0.message")), "nothing to pay") {
+				t.Errorf("failures of order: got %s", f.body)
+			}
+			r.want(201, "POST", "/v1/runs/free-2/restart", `{"id": "free-3", "input": {"customer": "b", "cents": 5}, "inPlace": true}`)
+			if f = r.want(200, "GET", "/v1/failures?workflow=order", ""); f.get("failed") != 1.0 || f.get("healed") != 1.0 {
+				t.Errorf("one was restarted in place: got %s, want it healed", f.body)
+			}
+			r.refused(400, "INVALID", "GET", "/v1/failures?since=soon", "")
+			r.refused(400, "INVALID", "GET", "/v1/failures?status=failed", "")
 		})
 	}
 }

@@ -38,7 +38,19 @@ func historyRoutes() []route {
 				{204, "", "", "There is nothing to follow: the run is over, and all of its log behind Last-Event-ID was read."},
 			},
 		}},
+		{method: "GET", path: longForm + "signals", scope: Viewer, wide: true, handle: signals, op: operation{
+			id: "listSignals", summary: "List the events that were sent to a run, in the order in which they came",
+			query:     []param{{name: "cursor", schema: "Cursor", about: "Go on behind the page that had this cursor, or behind the event with this ID."}, limit("Limit1000")},
+			responses: []response{{200, "EventPage", "", "A page of its log, with the events of type signal_received alone. One that was sent to a run which nobody works on is there when somebody does."}},
+		}},
 	}
+}
+
+// signals are the part of the log that has what was sent.
+func signals(s *Server, w http.ResponseWriter, r *request) error {
+	r.query.Set("type", string(world.SignalReceived))
+	r.Header.Del("Accept") // it is not followed
+	return s.events(w, r)
 }
 
 // shownJournal is a run's story as the API shows it.

@@ -24,7 +24,7 @@ var (
 		"Hooks": reflect.TypeFor[[]hook](), "Journal": reflect.TypeFor[shownJournal](), "Manifest": reflect.TypeFor[manifest](), "OpenHook": reflect.TypeFor[openHook](),
 		"Problem": reflect.TypeFor[Problem](), "Run": reflect.TypeFor[stepwell.RunInfo](), "RunPage": reflect.TypeFor[runPage](), "StreamList": reflect.TypeFor[streamList](),
 		"WebhookAccepted": reflect.TypeFor[webhookAccepted](), "Why": reflect.TypeFor[stepwell.Why](), "Woken": reflect.TypeFor[woken](), "Workers": reflect.TypeFor[[]worker](),
-		"Workflows": reflect.TypeFor[[]counts](), "Versions": reflect.TypeFor[operate.Versions](), "Class": reflect.TypeFor[world.Class](),
+		"Workflows": reflect.TypeFor[[]counts](), "Versions": reflect.TypeFor[operate.Versions](), "Failures": reflect.TypeFor[operate.Failures](), "Class": reflect.TypeFor[world.Class](),
 	}
 	readTypes = map[string]reflect.Type{
 		"Bulk": reflect.TypeFor[bulk](), "Empty": reflect.TypeFor[struct{}](), "Fork": reflect.TypeFor[fork](), "Reason": reflect.TypeFor[reason](), "Restart": reflect.TypeFor[restart](),

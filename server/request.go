@@ -124,11 +124,13 @@ func isJSON(h http.Header) bool {
 	return err == nil && media == "application/json"
 }
 
-// byProgram reports whether a body that does not say what it is, or says that it is a form, as curl -d has it say, was sent by a program that means JSON,
-// and not by a page. The type is one that a page may send to any server without asking, in its visitor's name; so it is taken only with what no page can
-// send without asking: a key in the header, or the name of a program in User-Agent. A form can have neither, and a script of another origin is asked for
-// leave first, which nobody gives here; a page of this origin has no key to put there. No cookie counts as a key. What browsers add to what pages send,
-// an origin, a referrer, a site or a cookie, must not be there either: then it is none of theirs, whatever it says.
+// byProgram reports whether a body that does not say what it is, or says that it is a form, as curl -d has it say, was
+// sent by a program that means JSON, and not by a page. The type is one that a page may send to any server without
+// asking, in its visitor's name; so it is taken only with what no page can send without asking: a key in the header, or
+// the name of a program in User-Agent. A form can have neither, and a script of another origin is asked for leave
+// first, which nobody gives here; a page of this origin has no key to put there. No cookie counts as a key. What
+// browsers add to what pages send, an origin, a referrer, a site or a cookie, must not be there either: then it is none
+// of theirs, whatever it says.
 func (r *request) byProgram() bool {
 	agent := r.Header.Get("User-Agent")
 	if r.key == nil && !strings.HasPrefix(agent, "curl/") && !strings.HasPrefix(agent, "Wget/") {

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/operate"
@@ -22,6 +23,14 @@ func systemRoutes() []route {
 		{method: "GET", path: "/v1/workflows/{workflow}/versions", scope: Viewer, handle: versions, op: operation{
 			id: "listVersions", summary: "Count the runs of a workflow that are not over by version, and the workers that have it",
 			responses: []response{{200, "Versions", "", "Of the newest 20,000 runs that are not over; more says that there are more."}},
+		}},
+		{method: "GET", path: "/v1/failures", scope: Viewer, wide: true, handle: failures, op: operation{
+			id: "listFailures", summary: "Sort what failed and was not healed, and what is blocked, by its cause",
+			query: []param{
+				{name: "workflow", schema: "Text", about: "Only runs of this workflow."},
+				{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or a duration before now."},
+			},
+			responses: []response{{200, "Failures", "", "The causes, those of most runs first; of the newest 500 runs that failed and 500 that are blocked."}},
 		}},
 		{method: "GET", path: "/v1/workers", scope: Viewer, wide: true, handle: (*Server).workers, op: operation{
 			id: "listWorkers", summary: "List the workers, and what they know",
@@ -108,6 +117,18 @@ func versions(s *Server, w http.ResponseWriter, r *request) error {
 		return err
 	}
 	all, err := operate.VersionsOf(r.Context(), s.app, &stats, r.PathValue("workflow"))
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, all)
+}
+
+func failures(s *Server, w http.ResponseWriter, r *request) error {
+	f, err := filterOf(r.query.Get("workflow"), url.Values{"since": r.query["since"]})
+	if err != nil {
+		return err
+	}
+	all, err := operate.FailuresOf(r.Context(), s.app, f)
 	if err != nil {
 		return err
 	}

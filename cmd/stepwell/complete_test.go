@@ -29,6 +29,7 @@ var commandOf = map[string]string{
 	"getSteps":      "runs show",
 	"whyRun":        "runs show",
 	"getEvents":     "events", // and runs tail
+	"listSignals":   "events", // with --type signal_received
 	"listStreams":   "streams list",
 	"readStream":    "streams tail",
 	"listHooks":     "hooks list",
@@ -36,6 +37,7 @@ var commandOf = map[string]string{
 	"sendHook":      "hooks send",
 	"listWorkflows": "workflows",
 	"listVersions":  "workflows",
+	"listFailures":  "failures",
 	"listWorkers":   "workers",
 }
 

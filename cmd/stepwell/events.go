@@ -19,7 +19,7 @@ import (
 func eventsCommand(c *cli) *cobra.Command {
 	var id string
 	var types []string
-	follow := false
+	follow, ids := false, false
 	cmd := &cobra.Command{
 		Use:   "events RUN",
 		Short: "Print the events of a run's log",
@@ -28,7 +28,7 @@ With --follow it goes on with what is appended until the run is over.
 
 ` + exitHelp,
 		Example: `  stepwell events wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
-  stepwell events wrun_01JD3V --type step_failed,step_retrying
+  stepwell events wrun_01JD3V --type step_failed,step_retrying --ids
   stepwell events wrun_01JD3V --follow --json`,
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
@@ -45,13 +45,14 @@ With --follow it goes on with what is appended until the run is over.
 				if err != nil {
 					return err
 				}
-				return c.explain(printEvents(cmd.Context(), c, db, run, f, follow), run)
+				return c.explain(printEvents(cmd.Context(), c, db, run, f, follow, ids), run)
 			})
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&id, "id", "", "only events about this step, wait or hook (correlation `ID`)")
 	fl.StringSliceVar(&types, "type", nil, "only events of this `type`; several with commas")
+	fl.BoolVar(&ids, "ids", false, "with the ID of each event, evnt_…, in the place of its number")
 	fl.BoolVarP(&follow, "follow", "f", false, "go on until the run is over")
 	c.jsonFlag(cmd, "write one JSON object an event")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(strings.Split(typeNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
@@ -69,8 +70,8 @@ func typeNames() string {
 // followPause is the time between looks at a log that another process writes.
 const followPause = 100 * time.Millisecond
 
-func printEvents(ctx context.Context, c *cli, db *database, run string, f stepwell.EventFilter, follow bool) error {
-	p := &eventPrinter{output: c.output, run: run, names: map[string]string{}}
+func printEvents(ctx context.Context, c *cli, db *database, run string, f stepwell.EventFilter, follow, ids bool) error {
+	p := &eventPrinter{output: c.output, run: run, ids: ids, names: map[string]string{}}
 	for {
 		info, err := db.app.Get(ctx, run) // before the log is read: what ended it is in the log then
 		if err != nil {
@@ -108,6 +109,7 @@ func printEvents(ctx context.Context, c *cli, db *database, run string, f stepwe
 type eventPrinter struct {
 	*output
 	run   string
+	ids   bool // in the place of numbers
 	names map[string]string
 	last  time.Time
 }
@@ -131,7 +133,11 @@ func (p *eventPrinter) print(e *world.Event) error {
 	}
 	p.last = e.Time
 	s := p.style()
-	line := fmt.Sprintf("%5d  %s  %-12s  %s  %-20s  %s", e.Seq, s.paint(dim, e.Time.In(p.zone).Format("2006-01-02 15:04:05.000")), since,
+	number := fmt.Sprintf("%5d", e.Seq)
+	if p.ids {
+		number = world.EventID(p.run, e.Seq, e.Time)
+	}
+	line := fmt.Sprintf("%s  %s  %-12s  %s  %-20s  %s", number, s.paint(dim, e.Time.In(p.zone).Format("2006-01-02 15:04:05.000")), since,
 		s.paint(eventTone(e.Type), fmt.Sprintf("%-17s", e.Type)), s.paint("", subject), s.paint(dim, eventNote(e, p.zone)))
 	_, err := fmt.Fprintln(p.stdout, strings.TrimRight(line, " "))
 	return err

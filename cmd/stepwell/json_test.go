@@ -58,6 +58,7 @@ var jsonCalls = []struct {
 	{args: "bulk cancel --input email=a@b.c", want: `{"run":"` + waitingRun + `"}`},
 	{args: "bulk retry --workflow order", want: `{"run":"` + failedRun + `"}`},
 	{args: "workflows", want: `{"name":"onboard-user"}`},
+	{args: "failures", want: `{"blocked":2,"healed":1}`}, // bulk retry above healed it
 	{args: "retention", want: `{"retention":"365d","said":false}`},
 	{args: "keys new k1", want: `{"id":"k1"}`},
 	{args: "keys check", want: `{"key":"","here":true,"all":true}`},

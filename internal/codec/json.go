@@ -176,9 +176,9 @@ func roundTrip[T any](v *T, limit int) ([]byte, *Kept[T], error) {
 }
 
 // Decode reads JSON into the pointer v, which must be zero before: what the data does not name stays as it is. Anything
-// after the value is refused, and so is null for a type that has no nil, where encoding/json would leave a silent zero (an
-// empty struct takes it). Errors are *[Error] with code DECODE and say field, offset and what is wanted there, in the words of JSON: who sent it may
-// know no Go. It is safe for concurrent use.
+// after the value is refused, and so is null for a type that has no nil, where encoding/json would leave a silent zero
+// (an empty struct takes it). Errors are *[Error] with code DECODE and say field, offset and what is wanted there, in
+// the words of JSON: who sent it may know no Go. It is safe for concurrent use.
 func Decode(data []byte, v any) error {
 	if decodeSimple(data, v) {
 		return nil

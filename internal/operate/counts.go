@@ -10,12 +10,13 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// mostStopped is how many runs of a workflow are looked at to tell pending ones that are blocked or paused from running ones.
+// mostStopped is how many runs of a workflow are looked at to tell pending ones that are blocked or paused from running
+// ones.
 const mostStopped = 200
 
-// Counts are the runs of each workflow, each counted once: one that is blocked or paused as that, and not as pending or running; one that is both, as
-// blocked. Worlds count them in both places. Where their numbers alone do not say which are which, it looks at some of these runs; of more than 200 of a
-// workflow the rest is taken for running.
+// Counts are the runs of each workflow, each counted once: one that is blocked or paused as that, and not as pending or
+// running; one that is both, as blocked. Worlds count them in both places. Where their numbers alone do not say which
+// are which, it looks at some of these runs; of more than 200 of a workflow the rest is taken for running.
 func Counts(ctx context.Context, app *stepwell.App, stats *world.Stats) ([]world.WorkflowStats, error) {
 	all := slices.Clone(stats.Workflows)
 	for i := range all {
@@ -74,7 +75,8 @@ const (
 	versionedPage = 1000
 )
 
-// VersionsOf counts the runs of a workflow that are not over by version: which code they still need. It looks at the newest 20,000.
+// VersionsOf counts the runs of a workflow that are not over by version: which code they still need. It looks at the
+// newest 20,000.
 func VersionsOf(ctx context.Context, app *stepwell.App, stats *world.Stats, workflow string) (Versions, error) {
 	out := Versions{Workflow: workflow, Versions: []Version{}}
 	if err := world.CheckWorkflowName(workflow); err != nil {

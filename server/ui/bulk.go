@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/operate"
@@ -22,6 +23,12 @@ type bulkChoice struct {
 	Danger, Reason bool
 	Event          bool           // an event is sent, with a payload
 	Wake           []world.Waking // what a wake ends
+}
+
+// Short is the label without what explains it.
+func (c bulkChoice) Short() string {
+	label, _, _ := strings.Cut(c.Label, " (")
+	return label
 }
 
 // act is what it does, by name.
@@ -106,7 +113,7 @@ func (u *UI) bulk(v *visit) error {
 		if p.Choice.Event {
 			p.Payload, p.Delivery = "{}", world.NewID("dlvr", v.now)
 		}
-		v.draw(http.StatusOK, "bulk", p.Choice.Label+" runs", p)
+		v.draw(http.StatusOK, "bulk", p.Choice.Short()+" runs", p)
 		return nil
 	}
 	p.Told, p.Why = true, v.Form.Get("reason")
@@ -114,7 +121,7 @@ func (u *UI) bulk(v *visit) error {
 	if err := u.bulkDo(v, p, q, act); err != nil {
 		return err
 	}
-	v.draw(http.StatusOK, "bulk", p.Choice.Label+" runs", p)
+	v.draw(http.StatusOK, "bulk", p.Choice.Short()+" runs", p)
 	return nil
 }
 

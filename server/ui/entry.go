@@ -175,8 +175,8 @@ const (
 	outputBytes  = 4 << 20
 )
 
-// payloads adds to rows what steps were given and what they came to, folded. It reads the log from the first row on, so far as that is not too much; the
-// rest is in the log.
+// payloads adds to rows what steps were given and what they came to, folded. It reads the log from the first row on, so
+// far as that is not too much; the rest is in the log.
 func (u *UI) payloads(v *visit, run string, rows []entryRow) {
 	given, ended := map[string]*entryRow{}, map[string]*entryRow{}
 	first := int64(math.MaxInt64)

@@ -266,6 +266,7 @@ func (u *UI) eventNotes(v *visit, e *world.Event) (list []note) {
 // eventView is the page of one event.
 type eventView struct {
 	ID, Workflow string
+	EventID      string
 	Row          eventRow
 	Whole        *payload // the event as the API has it, without its payload
 	Raw          string   // where its payload is as it is
@@ -299,7 +300,7 @@ func (u *UI) event(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := &eventView{ID: info.ID, Workflow: info.Workflow, Row: u.eventRow(v, info.ID, e, true), Back: eventsPath(info.ID) + "?from=" + strconv.FormatInt(max(e.Seq-10, 1), 10)}
+	p := &eventView{ID: info.ID, EventID: world.EventID(info.ID, e.Seq, e.Time), Workflow: info.Workflow, Row: u.eventRow(v, info.ID, e, true), Back: eventsPath(info.ID) + "?from=" + strconv.FormatInt(max(e.Seq-10, 1), 10)}
 	if e.Sealed == "" {
 		p.Row.Payload = payloadOf(e.Payload, 256<<10, "")
 	}
@@ -323,7 +324,8 @@ func (u *UI) event(v *visit) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(&bare); err != nil {
+	named := world.NameEvents(info.ID, []world.Event{bare})[0]
+	if err := enc.Encode(&named); err != nil {
 		return fmt.Errorf("event %d of run %s: %w", e.Seq, info.ID, err)
 	}
 	p.Whole = payloadOf(b.Bytes(), 64<<10, "")

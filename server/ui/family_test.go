@@ -4,6 +4,7 @@ package ui_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -69,4 +70,52 @@ func TestFamily(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("held-1", stepwell.WhyOver)
+}
+
+// TestFamilyTree: from a child, or a retry, the tree begins at what all come from, and has its children, theirs, and
+// what took the place of who failed.
+func TestFamilyTree(t *testing.T) {
+	t.Parallel()
+	leaf := stepwell.Define("leaf", func(stepwell.Context, int) (int, error) { return 0, nil })
+	branch := stepwell.Define("branch", func(ctx stepwell.Context, n int) (int, error) { return leaf.Child().Run(ctx, n) })
+	root := stepwell.Define("root", func(ctx stepwell.Context, n int) (int, error) {
+		if _, err := stepwell.Map(ctx, []int{1, 2}, 0, func(ctx stepwell.Context, i int) (int, error) { return branch.Child().Run(ctx, i) }); err != nil {
+			return 0, err
+		}
+		return 0, stepwell.Do(ctx, "fall", func(context.Context) error { return stepwell.Fatal(errors.New("down")) })
+	})
+	s := newSite(t, server.Options{}, leaf, branch, root)
+	if _, err := root.Start(t.Context(), s.app, 0, stepwell.RunID("tree")); err != nil {
+		t.Fatal(err)
+	}
+	s.until("tree", stepwell.WhyOver)
+	again, err := s.app.Retry(t.Context(), "tree")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.until(again.ID(), stepwell.WhyOver)
+	var leaves []string
+	for r, err := range s.app.List(t.Context(), stepwell.ListFilter{Workflow: "leaf"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves = append(leaves, r.ID)
+	}
+	if len(leaves) != 2 {
+		t.Fatalf("got %d leaves, want 2", len(leaves))
+	}
+	s.want("/ui/runs/tree", `<a href="/ui/runs/tree/family">as a tree</a>`)
+	for _, at := range append(leaves, "tree", again.ID()) {
+		p := s.want("/ui/runs/"+at+"/family", leaves[0], leaves[1])
+		wellFormed(t, at, p.body)
+		if n := strings.Count(p.body, "<strong>branch</strong>"); n != 2 {
+			t.Errorf("%s: got %d branches, want 2", at, n)
+		}
+		if strings.Count(p.body, "in its place") != 1 || !strings.Contains(p.body, again.ID()) || strings.Count(p.body, `aria-current="true"`) != 1 {
+			t.Errorf("%s: no retry, or not one run that the page is about: %.4000s", at, p.body)
+		}
+	}
+	if p := s.get("/ui/runs/none/family"); p.status != 404 {
+		t.Errorf("a run that is not there: got %d, want 404", p.status)
+	}
 }

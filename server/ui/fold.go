@@ -1,6 +1,7 @@
 package ui
 
-// This file says which rows a timeline has: the entries of a large Map stand in one, with a bar of their states, and a link leads to them all.
+// This file says which rows a timeline has: the entries of a large Map stand in one, with a bar of their states, and a
+// link leads to them all.
 
 import (
 	"fmt"
@@ -26,7 +27,8 @@ type unit struct {
 	items   int
 }
 
-// mapPath is the coroutine of one item of a Map, which has two numbers: which Map it is, and which item. What the Map stands in is before it.
+// mapPath is the coroutine of one item of a Map, which has two numbers: which Map it is, and which item. What the Map
+// stands in is before it.
 var mapPath = regexp.MustCompile(`^((?:[^/\\]|\\.)*\[\d+\])\[(\d+)\](?:/|$)`)
 
 // mapOf names the outermost Map that an entry belongs to, and its item.

@@ -1,6 +1,7 @@
 package ui_test
 
-// Timelines of much: a large Map is one row, pages are not of one row, a stretch of time can be looked into, and inputs stand beside outputs.
+// Timelines of much: a large Map is one row, pages are not of one row, a stretch of time can be looked into, and inputs
+// stand beside outputs.
 
 import (
 	"context"

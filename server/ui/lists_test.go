@@ -4,12 +4,18 @@ package ui_test
 
 import (
 	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/world/memory"
 )
 
 var filler = stepwell.Define("filler", func(stepwell.Context, int) (int, error) { return 0, nil })
@@ -81,5 +87,47 @@ func looksOn(t *testing.T, s *site, b *tab) {
 	b.untilText("No run fits.")
 	if is[bool](b, `document.querySelector(".looked") !== null`) {
 		t.Error("the last page says that there is more")
+	}
+}
+
+// TestNothingHasRun: where there is no run yet, pages say how to begin: with the program of the docs where there is no
+// worker either, with what starts a run elsewhere.
+func TestNothingHasRun(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/dev.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, server.Options{})
+	for limit := time.Now().Add(20 * time.Second); !strings.Contains(s.want("/ui/").body, "A worker is there"); {
+		if time.Now().After(limit) {
+			t.Fatal("no worker joins")
+		}
+	}
+	host := strings.TrimPrefix(s.base, "http://")
+	s.want("/ui/runs", "A worker is there, and has import-file", `href="/ui/workflows/import-file/start"`, "curl -d &#39;{&#34;input&#34;: &#34;ada&#34;}&#39; http://"+host+"/v1/workflows/import-file/runs")
+
+	app, err := stepwell.New(memory.New(), stepwell.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := server.New(app, server.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/ui/", "/ui/runs"} {
+		w := httptest.NewRecorder()
+		srv.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost:7373"+path, nil))
+		code := html.UnescapeString(between(w.Body.String(), `id="begin-code" tabindex="0">`, "</pre>"))
+		if code == "" || !strings.Contains(string(text), "```go\n"+code+"```\n") {
+			t.Errorf("%s: the code is not that of docs/dev.md, which is compiled: %s", path, code)
+		}
+		if !strings.Contains(w.Body.String(), "http://localhost:7373/v1/workflows/hello/runs") {
+			t.Errorf("%s: nothing to start a run with", path)
+		}
+		wellFormed(t, path, w.Body.String())
+	}
+	if err := app.World().Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -20,7 +20,7 @@ type overview struct {
 	Workers   []workerRow
 	Chart     *chart
 	Windows   []windowChoice
-	Empty     bool // no run is kept
+	Begin     *begin // no run is kept
 }
 
 // Bounds of what is looked at for blocked runs.
@@ -53,7 +53,9 @@ func (u *UI) overview(v *visit) error {
 		all.Blocked += n.Blocked
 		all.Paused += n.Paused
 	}
-	p.Empty = all.Pending+all.Running+all.Completed+all.Failed+all.Cancelled+all.Blocked+all.Paused == 0
+	if all.Pending+all.Running+all.Completed+all.Failed+all.Cancelled+all.Blocked+all.Paused == 0 {
+		p.Begin = v.beginOf(&stats)
+	}
 	p.Totals = []count{
 		{"running", all.Running, runsPath("", "running"), busy}, {"pending", all.Pending, runsPath("", "pending"), warm},
 		{"blocked", all.Blocked, runsPath("", "blocked"), bad}, {"paused", all.Paused, runsPath("", "paused"), warm},

@@ -23,7 +23,7 @@ var templateFiles embed.FS
 var views = parseViews()
 
 func parseViews() map[string]*template.Template {
-	frame := template.Must(template.New("frame").Funcs(template.FuncMap{"list": listOf, "add": func(a, b int) int { return a + b }, "rows": rowsOf}).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html"))
+	frame := template.Must(template.New("frame").Funcs(template.FuncMap{"list": listOf, "sorted": sortedBy, "add": func(a, b int) int { return a + b }, "rows": rowsOf}).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		panic(err) // they are part of the program
@@ -44,9 +44,36 @@ type runList struct {
 	Rows    []runRow
 	Caption string
 	Choose  string // the form that chosen ones belong to; "": they cannot be chosen
+	Shows   map[string]bool
+	Sorts   map[string]string // addresses of the list sorted by a column; nil: it cannot be
+	By      string            // what it is sorted by
 }
 
-func listOf(rows []runRow, caption, choose string) runList { return runList{rows, caption, choose} }
+func listOf(rows []runRow, caption, choose string) runList {
+	return runList{rows, caption, choose, shows(columns), nil, ""}
+}
+
+// sortHead is the head of a column that a list can be sorted by.
+type sortHead struct {
+	Label, Class, Path, Way string
+	On                      bool
+}
+
+func sortedBy(l runList, name, label, class string) sortHead {
+	h := sortHead{Label: label, Class: class, Path: l.Sorts[name], Way: "descending", On: l.By == name}
+	if name == "workflow" || name == "status" || name == "created" {
+		h.Way = "ascending"
+	}
+	return h
+}
+
+func shows(list []column) map[string]bool {
+	is := map[string]bool{}
+	for _, c := range list {
+		is[c.Name] = c.On
+	}
+	return is
+}
 
 // rowsOf is how high a field of text is.
 func rowsOf(text string) int { return min(max(strings.Count(text, "\n")+2, 4), 24) }
@@ -87,7 +114,7 @@ var navs = []navItem{
 
 // navOf says to which page of the head a view belongs.
 var navOf = map[string]string{
-	"overview": "Overview", "runs": "Runs", "failures": "Failures", "bulk": "Runs", "run": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
+	"overview": "Overview", "runs": "Runs", "failures": "Failures", "bulk": "Runs", "run": "Runs", "family": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
 	"workflows": "Workflows", "versions": "Workflows", "hooks": "Hooks", "workers": "Workers", "worker": "Workers",
 }
 

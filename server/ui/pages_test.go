@@ -46,7 +46,7 @@ func TestPages(t *testing.T) {
 		"/ui/runs/o-1/events?about=none": {"No event fits"},
 		"/ui/runs/o-1/events?type=step_completed&from=1": {"step_completed", "r-1001"},
 		"/ui/runs/o-1/events?end=1":                      {"wait_created"},
-		"/ui/runs/o-1/events/1":                          {"run_created", "&#34;customer&#34;: &#34;ada&#34;"},
+		"/ui/runs/o-1/events/1":                          {"run_created", "&#34;customer&#34;: &#34;ada&#34;", `<code id="event-id">evnt_`, "&#34;eventId&#34;: &#34;evnt_"},
 		"/ui/runs/o-1/act/fork?at=5":                     {"Behind event", `value="5"`, "&#34;customer&#34;"},
 		"/ui/runs/o-1/act/signal":                        {`value="paid"`, "&#34;customer&#34;"},
 		"/ui/runs/o-1/act/cancel":                        {"Reason", "Force"},
@@ -57,6 +57,9 @@ func TestPages(t *testing.T) {
 		"/ui/workflows/order/start":                      {"Idempotency key"},
 		"/ui/hooks":                                      {"courier-ada", "o-1"},
 		"/ui/workers":                                    {"tester", "order v1", "reserve"},
+		"/ui/failures":                                   {"nothing to pay", "column 7 is not a date", "Retry all that failed"},
+		"/ui/workflows/order":                            {"v1", "Workers that have it"},
+		"/ui/runs/o-1/family":                            {"invoice", "completed"},
 		"/ui/keys":                                       {"shortcuts"},
 	} {
 		p := s.want(path, texts...)

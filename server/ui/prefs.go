@@ -1,7 +1,8 @@
 package ui
 
-// This file keeps what visitors like: light or dark, single-key shortcuts, their time zone. These are cookies of their own, which say nothing of who
-// they are, so that the first byte of a page is drawn as it should be, with scripts or without.
+// This file keeps what visitors like: light or dark, single-key shortcuts, their time zone, and how they look at lists
+// (views.go). These are cookies of their own, which say nothing of who they are, so that the first byte of a page is
+// drawn as it should be, with scripts or without.
 
 import (
 	"net/http"
@@ -79,6 +80,14 @@ func (u *UI) setPrefs(v *visit) error {
 		set(keysCookie, "off")
 	case "on":
 		set(keysCookie, "")
+	}
+	if views, ok, err := v.keepView(); err != nil {
+		return err
+	} else if ok {
+		set(viewsCookie, views)
+	}
+	if shown, ok := v.keepColumns(); ok {
+		set(columnsCookie, shown)
 	}
 	back := v.Form.Get("back")
 	if !ours(back) {

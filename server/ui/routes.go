@@ -25,6 +25,7 @@ func routes() []route {
 		get("failures", failures),
 		get("find", (*UI).seek),
 		get("runs/{run}", (*UI).run),
+		get("runs/{run}/family", family),
 		get("runs/{run}/live", (*UI).runLive),
 		get("runs/{run}/events", (*UI).events),
 		get("runs/{run}/events/{seq}", (*UI).event),

@@ -193,16 +193,16 @@ func (u *UI) runView(v *visit, s *stepwell.Story) *runView {
 		p.Aside = append(p.Aside, unread{Name: a.Name, Seq: a.Seq, At: v.moment(a.At), Path: eventPath(r.ID, a.Seq), Note: human.Cut(a.Reason, 300)})
 	}
 	p.Acts = u.acts(v, s)
-	u.timeline(v, s, p)
+	timelineOf(u, v, s, p)
 	return p
 }
 
-// timeline adds the rows of a page's timeline.
-func (u *UI) timeline(v *visit, s *stepwell.Story, p *runView) {
+// timelineOf adds the rows of a page's timeline.
+func timelineOf(u *UI, v *visit, s *stepwell.Story, p *runView) {
 	in := v.URL.Query().Get("in")
 	list := unitsOf(s.Journal.Entries, in)
 	if in != "" {
-		p.In, p.Whole = in[strings.IndexByte(in, ':')+1:], v.with("in", "", "page")
+		p.In, p.Whole = human.Cut(visible(in[strings.IndexByte(in, ':')+1:]), 80), v.with("in", "", "page")
 	}
 	ends := v.now
 	if s.Run.Status.Terminal() {
@@ -265,6 +265,9 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 	}
 	if slices.ContainsFunc(j.Entries, func(en *journal.Entry) bool { return en.Kind == world.KindChild }) {
 		add(fact{Name: "children", Text: "list them", Path: Base + "runs?parent=" + url.QueryEscape(r.ID)})
+	}
+	if r.Parent != nil || r.Origin != nil || len(s.Made) > 0 || slices.ContainsFunc(j.Entries, func(en *journal.Entry) bool { return en.Kind == world.KindChild }) {
+		add(fact{Name: "family", Text: "as a tree", Path: runPath(r.ID) + "/family"})
 	}
 	if j.Segment > 0 {
 		text := fmt.Sprintf("%d, continued as new %s", j.Segment+1, times(j.Segment))
@@ -333,7 +336,8 @@ type pages struct {
 	Start, Back, On, End string // addresses; "" where there is none
 }
 
-// entriesPage is how many rows of a timeline stand on a page. The last page has what is left, too, where that is less than leastPage.
+// entriesPage is how many rows of a timeline stand on a page. The last page has what is left, too, where that is less
+// than leastPage.
 const (
 	entriesPage = 100
 	leastPage   = entriesPage / 4

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
@@ -25,13 +26,18 @@ type runRow struct {
 	Attributes   []string
 	Key          string
 	Priority     int
+	Takes        int64
+	Parent, Up   string // the run that it is a child of, and its page
+
+	lasted time.Duration
+	born   time.Time
 }
 
 const mostAttributes = 4
 
 // runRow says of a run what its row says; no log is read.
 func (v *visit) runRow(r *stepwell.RunInfo, stats *world.Stats) runRow {
-	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt), Key: r.Key, Priority: r.Priority}
+	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt), Key: r.Key, Priority: r.Priority, Takes: r.Takes}
 	why := r.Why(stats.Workers, stats.Now)
 	why.At = why.At.In(v.now.Location())
 	if r.Status != world.Completed {
@@ -41,7 +47,11 @@ func (v *visit) runRow(r *stepwell.RunInfo, stats *world.Stats) runRow {
 	if r.Status.Terminal() {
 		end = r.EndedAt
 	}
-	row.Span = human.Span(end.Sub(r.CreatedAt))
+	row.lasted, row.born = end.Sub(r.CreatedAt), r.CreatedAt
+	row.Span = human.Span(row.lasted)
+	if r.Parent != nil {
+		row.Parent, row.Up = r.Parent.Run, runPath(r.Parent.Run)
+	}
 	for name, value := range r.Attributes {
 		row.Attributes = append(row.Attributes, human.Cut(visible(name)+" = "+string(value), 40))
 	}
@@ -52,14 +62,19 @@ func (v *visit) runRow(r *stepwell.RunInfo, stats *world.Stats) runRow {
 
 // runsView is the list of runs.
 type runsView struct {
-	Filter filterView
-	Rows   []runRow
-	Next   string
-	Newest string // the first page, where this is another
-	May    bool   // act on many
-	Acts   []bulkChoice
-	Query  string  // of the filter, for forms
-	Looked *moment // the page is short, as only so many runs are looked at at once: back to then
+	Filter  filterView
+	List    runList
+	Views   []savedView
+	Columns []column
+	Begin   *begin // no run is kept
+	Sorted  int    // how many runs a sorted page has; 0: the newest are first
+	Rows    []runRow
+	Next    string
+	Newest  string // the first page, where this is another
+	May     bool   // act on many
+	Acts    []bulkChoice
+	Query   string  // of the filter, for forms
+	Looked  *moment // the page is short, as only so many runs are looked at at once: back to then
 }
 
 // filterView is the form of the filter.
@@ -73,6 +88,7 @@ type filterView struct {
 	Roots        bool
 	Kept         []kept // values that inputs, attributes and what else the form has no field for are asked for
 	Any          bool
+	Sort         string
 	Clear        string
 }
 
@@ -107,6 +123,17 @@ func (u *UI) runs(v *visit) error {
 		p.Rows = append(p.Rows, v.runRow(&page.Runs[i], &stats))
 	}
 	p.Query = without(query, "cursor").Encode()
+	p.Views, p.Columns = v.viewsOf(p.Query), readColumns(v.Request)
+	p.List = runList{Rows: p.Rows, Caption: "Runs, newest first", Shows: shows(p.Columns)}
+	if p.List.Sorts, p.List.By = v.sortRows(p.Rows, query); p.List.By != "" {
+		p.List.Caption, p.Sorted = "Runs by "+p.List.By, len(p.Rows)
+	}
+	if len(stats.Workflows) == 0 && len(p.Rows) == 0 {
+		p.Begin = v.beginOf(&stats)
+	}
+	if p.May {
+		p.List.Choose = "bulk"
+	}
 	if page.Cursor != "" {
 		to := without(query, "cursor")
 		to.Set("cursor", page.Cursor)
@@ -141,7 +168,7 @@ func canonical(query url.Values) (to url.Values, changed bool) {
 			switch {
 			case k == "refresh" || k == "did":
 				changed = true
-			case strings.TrimSpace(s) == "" && (k == "workflow" || k == "status" || k == "since" || k == "until" || k == "cursor" || k == "search" || k == "version" || k == "roots"):
+			case strings.TrimSpace(s) == "" && (k == "workflow" || k == "status" || k == "since" || k == "until" || k == "cursor" || k == "search" || k == "version" || k == "roots" || k == "sort"):
 				changed = true
 			case k == "inputName" || k == "inputValue" || k == "attrName" || k == "attrValue":
 				changed = true
@@ -183,7 +210,9 @@ func filterOf(query url.Values, stats *world.Stats) filterView {
 		}
 	}
 	slices.SortFunc(f.Kept, func(a, b kept) int { return strings.Compare(a.Name+"="+a.Value, b.Name+"="+b.Value) })
-	f.Any = len(without(query, "cursor")) > 0
+	is := without(query, "cursor")
+	is.Del("sort")
+	f.Any, f.Sort = len(is) > 0, query.Get("sort")
 	return f
 }
 

@@ -92,7 +92,7 @@
   };
   const tick = () => {
     if (document.hidden || over || dialog) return;
-    if ($("[data-part]") && (run || /^(overview|runs|workflows|versions|workers|worker|hooks)$/.test(body.dataset.view))) refresh();
+    if ($("[data-part]") && (run || /^(overview|runs|workflows|versions|workers|worker|hooks|family|failures)$/.test(body.dataset.view))) refresh();
   };
   setInterval(tick, 5000);
   document.addEventListener("visibilitychange", () => {
