@@ -114,10 +114,13 @@ func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T,
 		return kit.Missing("send event " + e.name + ": the App")
 	}
 	b, err := sent(&payload, app.cfg.MaxPayload)
+	if err == nil {
+		err = signal(ctx, app, run, e.name, b, opts, nil)
+	}
 	if err != nil {
 		return fmt.Errorf("send event %q to run %s: %w", e.name, run, err)
 	}
-	return app.Signal(ctx, run, e.name, b, opts...)
+	return nil
 }
 
 // SendOption changes how something is sent: [DeliveryID], [In].

@@ -53,7 +53,7 @@ func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.Ra
 		err = world.CheckRunID(o.ID)
 	}
 	if err == nil && o.Input != nil {
-		err = a.checkInput(h.Events[0].Birth.Workflow, cmp.Or(o.Version, engine.ClassOf(h.Events).Version), o.Input, true)
+		err = checkInput(ctx, a, h.Events[0].Birth.Workflow, cmp.Or(o.Version, engine.ClassOf(h.Events).Version), o.Input, true)
 	}
 	for name, v := range o.Results {
 		id, ok := h.StepNamed(name, cut.At)
@@ -140,7 +140,7 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 			input = o.Input
 		}
 		if err = settleAgain(ctx, a, &b); err == nil {
-			err = a.checkInput(b.Workflow, b.Version, input, o.Input != nil)
+			err = checkInput(ctx, a, b.Workflow, b.Version, input, o.Input != nil)
 		}
 		if err == nil {
 			var started engine.Started

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -35,6 +37,7 @@ type Workflow[In, Out any] struct {
 	retention time.Duration
 	timeout   time.Duration
 	keep      int // segments
+	takes     taken
 	fn        func(Context, In) (Out, error)
 	faults    []error
 }
@@ -47,6 +50,7 @@ type workflowOptions struct {
 	retention time.Duration
 	timeout   time.Duration
 	keep      int
+	takes     taken
 	faults    []error
 }
 
@@ -100,7 +104,7 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 	if err := kit.Given(opts, func(opt WorkflowOption) { opt.workflowOption(&o) }); err != nil {
 		o.faults = append(o.faults, err)
 	}
-	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, fn: fn, faults: o.faults}
+	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, takes: o.takes, fn: fn, faults: o.faults}
 	if err := world.CheckWorkflowName(name); err != nil {
 		w.faults = append(w.faults, err)
 	}
@@ -126,6 +130,9 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 		},
 		Check:  func(input []byte) error { return codec.Fits(input, new(In)) },
 		Source: engine.Source(w.fn),
+		Schemas: sync.OnceValue(func() json.RawMessage {
+			return describe(reflect.TypeFor[In](), reflect.TypeFor[Out](), &w.takes)
+		}),
 	})
 }
 

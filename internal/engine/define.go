@@ -22,6 +22,8 @@ type Workflow struct {
 
 	KeepSegments int    // how many segments of a run are kept, the newest included; 0: all
 	Source       string // file:line of the function
+
+	Schemas func() json.RawMessage // what JSON it takes and makes, as [world.Definer] keeps it
 }
 
 // Step is a registered step, which any worker that registered it can run by name.

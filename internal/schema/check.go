@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Fault is a place that does not fit.
-type Fault struct {
+// Misfit is a place that does not fit.
+type Misfit struct {
 	Pointer  string `json:"pointer"` // RFC 6901: /customer/items/0/price; "": the whole
 	Expected string `json:"expected"`
 	Got      string `json:"got"`
 }
 
 // Error says it in one line.
-func (f *Fault) Error() string {
+func (f *Misfit) Error() string {
 	at := f.Pointer
 	if at == "" {
 		at = "the whole"
@@ -38,7 +38,7 @@ const (
 )
 
 // Check finds where JSON does not fit, at most ten places. What is no JSON fits: others refuse it.
-func (s *Schema) Check(data []byte) []Fault {
+func (s *Schema) Check(data []byte) []Misfit {
 	if s == nil {
 		return nil
 	}
@@ -55,13 +55,13 @@ func (s *Schema) Check(data []byte) []Fault {
 
 type checker struct {
 	root   *Schema
-	faults []Fault
+	faults []Misfit
 	left   int
 }
 
 func (c *checker) refuse(at, expected, got string) {
 	if len(c.faults) < mostFaults {
-		c.faults = append(c.faults, Fault{at, expected, got})
+		c.faults = append(c.faults, Misfit{at, expected, got})
 	}
 }
 
