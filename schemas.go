@@ -129,8 +129,8 @@ func published(ctx context.Context, a *App, workflow string, version int) (json.
 	if err != nil || d == nil {
 		return nil, version, err
 	}
-	text, err := a.book.Schemas(ctx, d)
-	return text, version, err
+	is, err := a.sets.of(ctx, a.book, d)
+	return is.text, version, err
 }
 
 // described is what a live worker's definition says, where it has schemas; version 0: there is no live worker.
@@ -156,31 +156,37 @@ const mostSets = 1000
 // sets are schemas that were read, by their prints.
 type sets struct {
 	mu    sync.Mutex
-	known map[string]*schema.Set // nil: damaged
+	known map[string]readSet
 }
 
-// of are the schemas of a definition, read once; nil: there are none.
-func (s *sets) of(ctx context.Context, book *engine.Book, d *world.Definition) (*schema.Set, error) {
+// readSet are schemas as they are kept, and as they are checked with. The zero value are none.
+type readSet struct {
+	text json.RawMessage
+	set  *schema.Set
+}
+
+// of are the schemas of a definition, read once.
+func (s *sets) of(ctx context.Context, book *engine.Book, d *world.Definition) (readSet, error) {
 	s.mu.Lock()
-	set, ok := s.known[d.Print]
+	is, ok := s.known[d.Print]
 	s.mu.Unlock()
 	if ok {
-		return set, nil
+		return is, nil
 	}
 	text, err := book.Schemas(ctx, d)
 	if err != nil || text == nil {
-		return nil, err
+		return is, err
 	}
-	if set, err = schema.ParseSet(text); err != nil {
-		set = nil // as if there were none
+	if set, err := schema.ParseSet(text); err == nil { // else it is as if there were none
+		is = readSet{text, set}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known == nil || len(s.known) >= mostSets {
-		s.known = map[string]*schema.Set{}
+		s.known = map[string]readSet{}
 	}
-	s.known[d.Print] = set
-	return set, nil
+	s.known[d.Print] = is
+	return is, nil
 }
 
 // setOf are the schemas of a version that a live worker has; nil: there are none.
@@ -189,8 +195,8 @@ func setOf(ctx context.Context, a *App, workflow string, version int) (*schema.S
 	if err != nil || d == nil {
 		return nil, version, err
 	}
-	set, err := a.sets.of(ctx, a.book, d)
-	return set, version, err
+	is, err := a.sets.of(ctx, a.book, d)
+	return is.set, version, err
 }
 
 // inputFits refuses an input that a version of a workflow cannot take: by its type where the code is here, else by the schema of a live worker.

@@ -7,8 +7,10 @@ import (
 	_ "embed"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -17,6 +19,11 @@ func systemRoutes() []route {
 		{method: "GET", path: "/v1/workflows", scope: Viewer, handle: (*Server).workflows, op: operation{
 			id: "listWorkflows", summary: "Count the runs of each workflow that are kept",
 			responses: []response{{200, "Workflows", "", "The counts; blocked and paused runs are among the pending and running."}},
+		}},
+		{method: "GET", path: "/v1/workflows/{workflow}", scope: Viewer, handle: (*Server).schemas, op: operation{
+			id: "getWorkflow", summary: "Tell what JSON a workflow takes and makes, in JSON Schema: clients can be generated from it",
+			query:     []param{{name: "version", schema: "Version", about: "Of this version; else of the one that a start gets, the highest that a live worker has."}},
+			responses: []response{{200, "Schemas", "", "What a live worker has published. Without a version: no live worker has the workflow; without a schema: it takes, or makes, what is not known."}},
 		}},
 		{method: "GET", path: "/v1/workers", scope: Viewer, wide: true, handle: (*Server).workers, op: operation{
 			id: "listWorkers", summary: "List the workers, and what they know",
@@ -91,6 +98,21 @@ func (s *Server) workflows(w http.ResponseWriter, r *request) error {
 		all[i] = counts{n.Workflow, n.Pending, n.Running, n.Completed, n.Failed, n.Cancelled, n.Blocked, n.Paused}
 	}
 	return answer(w, http.StatusOK, all)
+}
+
+func (s *Server) schemas(w http.ResponseWriter, r *request) error {
+	version := 0
+	if text := r.query.Get("version"); text != "" {
+		var err error
+		if version, err = strconv.Atoi(text); err != nil || version < 1 {
+			return invalid("query parameter version is %.40q: want a number from 1", text)
+		}
+	}
+	known, err := stepwell.SchemasOf(r.Context(), s.app, r.PathValue("workflow"), version)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, known)
 }
 
 // worker is a process that works on runs.
