@@ -28,6 +28,9 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 	if err := o.settle(ctx, a, workflow); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
+	}
 	reading, cancel := o.beside(ctx)
 	defer cancel()
 	if err := checkInput(reading, a, workflow, o.Version, input, true); err != nil {

@@ -135,6 +135,9 @@ func published(ctx context.Context, a *App, workflow string, version int) (json.
 
 // described is what a live worker's definition says, where it has schemas; version 0: there is no live worker.
 func described(ctx context.Context, a *App, workflow string, version int) (*world.Definition, int, error) {
+	if world.CheckWorkflowName(workflow) != nil {
+		return nil, 0, nil // it is refused for that
+	}
 	known, err := a.book.Workflow(ctx, workflow)
 	if err != nil {
 		return nil, version, fmt.Errorf("definitions: %w", err)

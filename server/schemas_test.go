@@ -126,7 +126,7 @@ func TestWhatDoesNotFitIsRefusedAtTheDoor(t *testing.T) {
 		}
 		// Who writes to the server's world without an App is told the same.
 		birth := &world.Birth{Workflow: "purchase", Version: 1, Priority: 2, Retention: day}
-		_, err := far.Commit(t.Context(), &world.Commit{Run: "raw", Events: []world.Event{{Type: world.RunCreated, Time: world.Now(), Birth: birth, Payload: json.RawMessage(bad)}}})
+		_, err := far.Commit(t.Context(), &world.Commit{ID: [16]byte{1}, Run: "raw", First: 1, Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: world.Now(), Birth: birth, Payload: json.RawMessage(bad)}}})
 		if !errors.Is(err, world.ErrUnfit) {
 			t.Errorf("a birth by the wire: %v, want ErrUnfit", err)
 		}
