@@ -375,7 +375,7 @@ func TestAStartWhoseInputDoesNotFitFailsAtOnce(t *testing.T) {
 			return se.Code, nil
 		})
 		wk := r.begin(wf, parent)
-		client := r.client() // it knows no types
+		client := r.client()                                                                                                  // it knows no types
 		raw := stepwell.Define("picky", func(stepwell.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }) // and says it is another
 		started := func(input string) *stepwell.Run[json.RawMessage] {
 			r.Helper()

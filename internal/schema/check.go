@@ -209,6 +209,21 @@ func got(v any) string {
 	return "an object"
 }
 
+// Words say what a schema takes, and what that means where it is known.
+func (s *Schema) Words() string {
+	words := "anything"
+	if len(s.Type) > 0 {
+		words = s.expected()
+	}
+	if s.Description != "" {
+		words += ": " + s.Description
+	}
+	if s.AdditionalProperties != nil {
+		words += " with any names"
+	}
+	return words
+}
+
 // expected says what a schema takes, in words. null is not said: nobody means to send it.
 func (s *Schema) expected() string {
 	var words []string

@@ -194,6 +194,13 @@ func refName(ref string) string {
 	return name
 }
 
+// Part is a part of a schema as one of its own: with what it refers to.
+func (s *Schema) Part(part *Schema) *Schema {
+	is := *part.resolve(s)
+	is.Defs = s.Defs
+	return &is
+}
+
 // resolve follows references, a bounded number of them.
 func (s *Schema) resolve(root *Schema) *Schema {
 	for range 16 {
