@@ -18,7 +18,7 @@ import (
 )
 
 // Start begins a run of a workflow by name, from JSON. A workflow that no worker knows is accepted: it waits for one. Where this App, or a live worker, has the
-// version that the run gets, an input that does not fit its type is refused with an [*UnfitError]. So is, here and wherever raw JSON comes from outside, what is not UTF-8, or has a member
+// version that the run gets, an input that does not fit its type is refused with an [*world.UnfitError]. So is, here and wherever raw JSON comes from outside, what is not UTF-8, or has a member
 // twice: see [world.CheckJSON]. See [Workflow.Start].
 func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage, opts ...StartOption) (*Run[json.RawMessage], error) {
 	var o startOptions
@@ -318,7 +318,7 @@ func eventsIn(ctx context.Context, w world.World, run string, f EventFilter) ite
 }
 
 // Signal sends a named payload, as JSON, to a run. See [EventDef.Send]. One that the run's workflow says it takes, see [Takes], is refused where it does not fit: the
-// error is an [*UnfitError].
+// error is an [*world.UnfitError].
 func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMessage, opts ...SendOption) error {
 	if err := signal(ctx, a, run, name, payload, opts, eventFits(name)); err != nil {
 		return fmt.Errorf("send event %q to run %s: %w", name, run, err)
@@ -327,7 +327,7 @@ func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMess
 }
 
 // signal sends an event whose payload fits, where somebody asks for that. Within a transaction of the caller's nobody does: it may hold all the connections.
-func signal(ctx context.Context, a *App, run, name string, payload json.RawMessage, opts []SendOption, fits func(*schema.Set, []byte) []Misfit) error {
+func signal(ctx context.Context, a *App, run, name string, payload json.RawMessage, opts []SendOption, fits func(*schema.Set, []byte) []world.Misfit) error {
 	err := world.CheckName("event", name)
 	if err == nil {
 		err = a.checkPayload(payload)

@@ -23,7 +23,7 @@ var (
 	ErrRunExists = world.ErrRunExists
 	// ErrInvalid: the argument can never be accepted; nothing was written.
 	ErrInvalid = world.ErrInvalid
-	// ErrUnfit: JSON from outside does not fit the type of the code that is to take it: an [*UnfitError] says where. It is [ErrInvalid] too.
+	// ErrUnfit: JSON from outside does not fit the type of the code that is to take it: an [*world.UnfitError] says where. It is [ErrInvalid] too.
 	ErrUnfit = world.ErrUnfit
 	// ErrTooLarge: a value is over its limit; nothing was written.
 	ErrTooLarge = world.ErrTooLarge

@@ -140,7 +140,7 @@ func (h *Hook[T]) Dispose(ctx Context) error {
 // has, as its ID or the key of its business.
 //
 // Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run;
-// [ErrDeliveryUsed]; [ErrInboxFull]; an [*UnfitError] where the run's workflow says what its hooks take, see [Takes];
+// [ErrDeliveryUsed]; [ErrInboxFull]; an [*world.UnfitError] where the run's workflow says what its hooks take, see [Takes];
 // [ErrInvalid], also for the token of a webhook, which takes requests alone: see package webhook.
 func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessage, opts ...SendOption) error {
 	err := world.CheckToken(token)

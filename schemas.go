@@ -7,11 +7,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/stepwell/stepwell/internal/engine"
@@ -93,22 +91,10 @@ func describe(in, out reflect.Type, takes *taken) json.RawMessage {
 	return set.JSON()
 }
 
-// Schemas say in JSON Schema (2020-12) what JSON a version of a workflow takes and makes, as a live worker has published it. What is missing is not known: it is not
-// checked. What is taken is written as encoding/json reads it: members may be missing or more, and null may stand for any value within; only the type's own
-// methods know what else does not fit.
-type Schemas struct {
-	Workflow string                     `json:"workflow"`
-	Version  int                        `json:"version,omitempty"` // 0: no live worker has the workflow
-	Input    json.RawMessage            `json:"input,omitempty"`
-	Output   json.RawMessage            `json:"output,omitempty"`
-	Events   map[string]json.RawMessage `json:"events,omitempty"` // those that [Takes] names
-	Hooks    []json.RawMessage          `json:"hooks,omitempty"`  // payloads of hooks: each fits one of them
-}
-
-// SchemasOf are the schemas of a version of a workflow; of version 0, those of the highest that a live worker has. Where no live worker has it, or none has published
-// any, they are empty.
-func SchemasOf(ctx context.Context, app *App, workflow string, version int) (Schemas, error) {
-	out := Schemas{Workflow: workflow}
+// SchemasOf are the schemas of a version of a workflow, as a live worker has published them; of version 0, those of the highest that one has. Where no live worker has
+// it, or none has published any, they are empty.
+func SchemasOf(ctx context.Context, app *App, workflow string, version int) (world.Schemas, error) {
+	out := world.Schemas{Workflow: workflow}
 	if err := cmp.Or(world.CheckWorkflowName(workflow), world.CheckVersion(version)); err != nil {
 		return out, fmt.Errorf("schemas: %w", err)
 	}
@@ -117,7 +103,7 @@ func SchemasOf(ctx context.Context, app *App, workflow string, version int) (Sch
 		return out, fmt.Errorf("schemas of %s: %w", workflow, err)
 	}
 	if out.Version = version; text != nil && json.Unmarshal(text, &out) != nil {
-		out = Schemas{}
+		out = world.Schemas{}
 	}
 	out.Workflow, out.Version = workflow, version
 	return out, nil
@@ -209,7 +195,7 @@ func inputFits(ctx context.Context, a *App, workflow string, version int, input 
 		if err == nil {
 			return nil
 		}
-		unfit := &UnfitError{Workflow: workflow, Version: own.Version, err: err}
+		unfit := &world.UnfitError{Workflow: workflow, Version: own.Version, Err: err}
 		if set, bad := schema.ParseSet(own.Schemas()); bad == nil {
 			unfit.Places = set.Input.Check(input)
 		}
@@ -223,7 +209,7 @@ func inputFits(ctx context.Context, a *App, workflow string, version int, input 
 }
 
 // payloadFits refuses a payload that a run's workflow does not take, as far as a live worker tells. A run that is not there, or is over, is somebody else's to tell of.
-func payloadFits(ctx context.Context, a *App, run string, payload []byte, check func(*schema.Set, []byte) []Misfit) error {
+func payloadFits(ctx context.Context, a *App, run string, payload []byte, check func(*schema.Set, []byte) []world.Misfit) error {
 	row, err := a.world.Run(ctx, run)
 	if err != nil || row.Status.Terminal() {
 		return nil
@@ -236,45 +222,17 @@ func payloadFits(ctx context.Context, a *App, run string, payload []byte, check 
 }
 
 // eventFits and hookFits find where a payload does not fit.
-func eventFits(name string) func(*schema.Set, []byte) []Misfit {
-	return func(set *schema.Set, payload []byte) []Misfit { return set.Events[name].Check(payload) }
+func eventFits(name string) func(*schema.Set, []byte) []world.Misfit {
+	return func(set *schema.Set, payload []byte) []world.Misfit { return set.Events[name].Check(payload) }
 }
 
-func hookFits(set *schema.Set, payload []byte) []Misfit { return schema.CheckAny(set.Hooks, payload) }
-
-// Misfit is a place in JSON that does not fit, as a JSON pointer (RFC 6901), with what was expected there, in words.
-type Misfit = schema.Misfit
-
-// UnfitError says that JSON from outside does not fit the type of the code that is to take it, and where. It matches [ErrUnfit], and [ErrInvalid].
-type UnfitError struct {
-	Workflow string
-	Version  int
-	Places   []Misfit // at most ten; empty where a method of the type's own decided
-
-	err error // what the type says
+func hookFits(set *schema.Set, payload []byte) []world.Misfit {
+	return schema.CheckAny(set.Hooks, payload)
 }
 
-func unfit(workflow string, version int, places []Misfit) error {
+func unfit(workflow string, version int, places []world.Misfit) error {
 	if len(places) == 0 {
 		return nil
 	}
-	return &UnfitError{Workflow: workflow, Version: version, Places: places}
+	return &world.UnfitError{Workflow: workflow, Version: version, Places: places}
 }
-
-func (e *UnfitError) Error() string {
-	text := fmt.Sprintf("it does not fit what %s, version %d, takes: ", e.Workflow, e.Version)
-	if len(e.Places) == 0 && e.err != nil {
-		return text + e.err.Error()
-	}
-	all := make([]string, len(e.Places))
-	for i := range e.Places {
-		all[i] = e.Places[i].Error()
-	}
-	return text + strings.Join(all, "; ")
-}
-
-// Is matches [ErrUnfit] and [ErrInvalid].
-func (e *UnfitError) Is(target error) bool { return errors.Is(ErrUnfit, target) }
-
-// Unwrap returns what the type says, where the code is here.
-func (e *UnfitError) Unwrap() error { return e.err }

@@ -38,7 +38,7 @@ type provided struct {
 	Workers   int      `json:"workers"`           // that are alive and have it
 	Endpoints []string `json:"endpoints"`         // that are pushed to
 
-	Schemas *stepwell.Schemas `json:"schemas,omitempty"` // of a workflow that a live worker has
+	Schemas *world.Schemas `json:"schemas,omitempty"` // of a workflow that a live worker has
 }
 
 // gathering is a manifest that is being made.
@@ -72,11 +72,11 @@ func (g gathering) list(step bool) []provided {
 // mostDescribed is how many bytes of schemas a manifest has; of what comes behind them it has none: see GET /v1/workflows/{workflow}.
 const mostDescribed = 4 << 20
 
-// describe adds the schemas of workflows, in order.
-func (s *Server) describe(ctx context.Context, all gathering) error {
+// describeAll adds the schemas of workflows, in order.
+func describeAll(ctx context.Context, app *stepwell.App, all gathering) error {
 	bytes := 0
 	for _, wf := range all.list(false) {
-		known, err := stepwell.SchemasOf(ctx, s.app, wf.Name, wf.Version)
+		known, err := stepwell.SchemasOf(ctx, app, wf.Name, wf.Version)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (s *Server) manifest(w http.ResponseWriter, r *request) error {
 			all.of(true, name, 0).Workers++
 		}
 	}
-	if err := s.describe(r.Context(), all); err != nil {
+	if err := describeAll(r.Context(), s.app, all); err != nil {
 		return err
 	}
 	push := s.PushEndpoints()

@@ -32,7 +32,7 @@ type Problem struct {
 	Key          string `json:"key,omitempty"`          // NO_KEY: the ID of the missing key
 	Seq          int64  `json:"seq,omitempty"`          // CORRUPTED_EVENT_LOG: the first event that cannot be right
 
-	Errors []stepwell.Misfit `json:"errors,omitempty"` // UNFIT: the places that do not fit, at most ten
+	Errors []world.Misfit `json:"errors,omitempty"` // UNFIT: the places that do not fit, at most ten
 }
 
 // Error is the problem as one line.
@@ -120,7 +120,7 @@ func problemOf(err error) *Problem {
 	if errors.As(err, &sealed) {
 		p.Run, p.Key = sealed.Run, sealed.Key
 	}
-	var unfit *stepwell.UnfitError
+	var unfit *world.UnfitError
 	if errors.As(err, &unfit) {
 		p.Errors = unfit.Places
 	}

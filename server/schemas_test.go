@@ -64,10 +64,13 @@ func send(t *testing.T, url, body string, into any) int {
 	return resp.StatusCode
 }
 
-func unfit(t *testing.T, url, body string, want ...stepwell.Misfit) {
+func unfit(t *testing.T, url, body string, want ...world.Misfit) {
 	t.Helper()
 	var p Problem
 	status := send(t, url, body, &p)
+	if strings.Contains(url, "/hooks/") && strings.Contains(p.Detail, "purchase") {
+		t.Errorf("%s tells the workflow to who has the token: %s", url, p.Detail)
+	}
 	if status != http.StatusUnprocessableEntity || p.Code != "UNFIT" || !cmp.Equal(p.Errors, want) {
 		t.Errorf("%s: status %d, %s: %s, %v; want 422 UNFIT with %v", url, status, p.Code, p.Detail, p.Errors, want)
 	}
@@ -101,7 +104,7 @@ func TestWhatDoesNotFitIsRefusedAtTheDoor(t *testing.T) {
 		}
 		live(t, w, purchase(1))
 		bad := `{"customer":"ada","items":[{"sku":"a","count":1},{"sku":5,"count":128}],"at":"soon","more":1}`
-		places := []stepwell.Misfit{
+		places := []world.Misfit{
 			{Pointer: "/at", Expected: "a time such as 2026-05-01T12:00:00Z", Got: `"soon"`},
 			{Pointer: "/items/1/count", Expected: "a whole number from -128 to 127", Got: "128"},
 			{Pointer: "/items/1/sku", Expected: "a text", Got: "5"},
@@ -112,14 +115,14 @@ func TestWhatDoesNotFitIsRefusedAtTheDoor(t *testing.T) {
 		})
 		was := count()
 		unfit(t, runs, `{"input":`+bad+`}`, places...)
-		unfit(t, runs, `{"input":null}`, stepwell.Misfit{Expected: "an object", Got: "null"})
+		unfit(t, runs, `{"input":null}`, world.Misfit{Expected: "an object", Got: "null"})
 		for name, w := range map[string]world.World{"an App": w, "a remote App": far} {
 			app, err := stepwell.New(w, stepwell.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = app.Start(t.Context(), "purchase", json.RawMessage(bad))
-			ue, _ := errors.AsType[*stepwell.UnfitError](err)
+			ue, _ := errors.AsType[*world.UnfitError](err)
 			if ue == nil || !errors.Is(err, stepwell.ErrUnfit) || !errors.Is(err, stepwell.ErrInvalid) || ue.Version != 1 || !cmp.Equal(ue.Places, places) {
 				t.Errorf("%s: %v, want ErrUnfit with %v", name, err, places)
 			}
@@ -143,7 +146,7 @@ func TestWhatDoesNotFitIsRefusedAtTheDoor(t *testing.T) {
 			hooks, err := w.Hooks(t.Context(), world.HookQuery{Token: "of-ada"})
 			return err == nil && len(hooks) == 1
 		})
-		place := stepwell.Misfit{Pointer: "/ok", Expected: "true or false", Got: `the text "yes"`}
+		place := world.Misfit{Pointer: "/ok", Expected: "true or false", Got: `the text "yes"`}
 		unfit(t, signals+"vetted", `{"ok":"yes"}`, place)
 		unfit(t, hook, `{"ok":"yes"}`, place)
 		var accepted struct{ Accepted bool }
@@ -163,8 +166,8 @@ func TestWhatDoesNotFitIsRefusedAtTheDoor(t *testing.T) {
 			var p Problem
 			return send(t, runs, `{"input":`+bad+`}`, &p) == http.StatusUnprocessableEntity && len(p.Errors) == 1
 		})
-		unfit(t, runs, `{"input":{}}`, stepwell.Misfit{Expected: "an array", Got: "an object"})
-		unfit(t, runs, `{"input":[1],"version":1}`, stepwell.Misfit{Expected: "an object", Got: "an array"})
+		unfit(t, runs, `{"input":{}}`, world.Misfit{Expected: "an array", Got: "an object"})
+		unfit(t, runs, `{"input":[1],"version":1}`, world.Misfit{Expected: "an object", Got: "an array"})
 		if status := send(t, runs, `{"input":[1]}`, &run); status != http.StatusCreated {
 			t.Errorf("what the second version takes: status %d", status)
 		}
@@ -194,7 +197,7 @@ func TestSchemasAreTold(t *testing.T) {
 				t.Fatalf("%s: status %d, %v", path, resp.StatusCode, err)
 			}
 		}
-		var first, newest, none stepwell.Schemas
+		var first, newest, none world.Schemas
 		await(t, "the schemas are told", func() bool { get("/v1/workflows/purchase", &newest); return newest.Version == 2 })
 		get("/v1/workflows/purchase?version=1", &first)
 		get("/v1/workflows/nothing", &none)

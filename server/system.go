@@ -20,7 +20,7 @@ func systemRoutes() []route {
 			id: "listWorkflows", summary: "Count the runs of each workflow that are kept",
 			responses: []response{{200, "Workflows", "", "The counts; blocked and paused runs are among the pending and running."}},
 		}},
-		{method: "GET", path: "/v1/workflows/{workflow}", scope: Viewer, handle: (*Server).schemas, op: operation{
+		{method: "GET", path: "/v1/workflows/{workflow}", scope: Viewer, handle: showSchemas, op: operation{
 			id: "getWorkflow", summary: "Tell what JSON a workflow takes and makes, in JSON Schema: clients can be generated from it",
 			query:     []param{{name: "version", schema: "Version", about: "Of this version; else of the one that a start gets, the highest that a live worker has."}},
 			responses: []response{{200, "Schemas", "", "What a live worker has published. Without a version: no live worker has the workflow; without a schema: it takes, or makes, what is not known."}},
@@ -100,7 +100,7 @@ func (s *Server) workflows(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, all)
 }
 
-func (s *Server) schemas(w http.ResponseWriter, r *request) error {
+func showSchemas(s *Server, w http.ResponseWriter, r *request) error {
 	version := 0
 	if text := r.query.Get("version"); text != "" {
 		var err error

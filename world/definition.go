@@ -39,6 +39,18 @@ type Definition struct {
 	Schemas json.RawMessage `json:"schemas,omitempty"`
 }
 
+// Schemas say in JSON Schema (2020-12) what JSON a version of a workflow takes and makes, as a live worker has published it. What is missing is not known, and not
+// checked. What is taken is written as encoding/json reads it: members may be missing or more, and null may stand for any value within; only the type's own
+// methods know what else does not fit.
+type Schemas struct {
+	Workflow string                     `json:"workflow"`
+	Version  int                        `json:"version,omitempty"` // 0: no live worker has the workflow
+	Input    json.RawMessage            `json:"input,omitempty"`
+	Output   json.RawMessage            `json:"output,omitempty"`
+	Events   map[string]json.RawMessage `json:"events,omitempty"` // those that the definition names
+	Hooks    []json.RawMessage          `json:"hooks,omitempty"`  // payloads of hooks: each fits one of them
+}
+
 // MaxSchemas is how many bytes the schemas of a definition may have.
 const MaxSchemas = 64 << 10
 

@@ -55,7 +55,7 @@ func TestHelpInput(t *testing.T) {
 	})
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for known := (stepwell.Schemas{}); known.Input == nil; <-tick.C {
+	for known := (world.Schemas{}); known.Input == nil; <-tick.C {
 		if known, err = stepwell.SchemasOf(t.Context(), app, "send-parcel", 0); err != nil || t.Context().Err() != nil {
 			t.Fatal(err)
 		}

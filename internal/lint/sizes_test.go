@@ -34,11 +34,11 @@ var large = map[string]size{
 	"internal/replay.Machine":   {methods: 101, fields: 48},
 	"server.Server":             {methods: 107},
 	"server/ui.UI":              {methods: 58},
-	"world/memory.World":        {methods: 87}, // an ability is methods of the world itself, here and below
+	"world/memory.World":        {methods: 88}, // an ability is methods of the world itself, here and below
 	"world/memory.run":          {fields: 42},
-	"world/postgres.World":      {methods: 133}, // with what it takes to read, and housekeeping
-	"world/remote.World":        {methods: 46},
-	"world/sqlite.World":        {methods: 60},
+	"world/postgres.World":      {methods: 134}, // with what it takes to read, and housekeeping
+	"world/remote.World":        {methods: 47},
+	"world/sqlite.World":        {methods: 61},
 	"world/sqlite.group":        {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 }
 

@@ -12,23 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stepwell/stepwell/world"
 )
-
-// Misfit is a place that does not fit.
-type Misfit struct {
-	Pointer  string `json:"pointer"` // RFC 6901: /customer/items/0/price; "": the whole
-	Expected string `json:"expected"`
-	Got      string `json:"got"`
-}
-
-// Error says it in one line.
-func (f *Misfit) Error() string {
-	at := f.Pointer
-	if at == "" {
-		at = "the whole"
-	}
-	return fmt.Sprintf("%s: expected %s, got %s", at, f.Expected, f.Got)
-}
 
 // Bounds of a check: what comes behind them is not looked at, and so fits.
 const (
@@ -38,7 +24,7 @@ const (
 )
 
 // Check finds where JSON does not fit, at most ten places. What is no JSON fits: others refuse it.
-func (s *Schema) Check(data []byte) []Misfit {
+func (s *Schema) Check(data []byte) []world.Misfit {
 	if s == nil {
 		return nil
 	}
@@ -55,13 +41,13 @@ func (s *Schema) Check(data []byte) []Misfit {
 
 type checker struct {
 	root   *Schema
-	faults []Misfit
+	faults []world.Misfit
 	left   int
 }
 
 func (c *checker) refuse(at, expected, got string) {
 	if len(c.faults) < mostFaults {
-		c.faults = append(c.faults, Misfit{at, expected, got})
+		c.faults = append(c.faults, world.Misfit{Pointer: at, Expected: expected, Got: got})
 	}
 }
 

@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // MaxBytes is the most that a schema, and all of those of one definition, may have as JSON.
-const MaxBytes = 64 << 10
+const MaxBytes = world.MaxSchemas
 
 // Schema is a JSON Schema. The zero value takes everything.
 type Schema struct {

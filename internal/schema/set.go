@@ -5,6 +5,8 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // Set is what a version of a workflow takes and makes. A part that is nil, or not there, is not known: whatever comes for it fits.
@@ -65,7 +67,7 @@ func ParseSet(data []byte) (*Set, error) {
 }
 
 // CheckAny finds where JSON does not fit the best of several schemas; of none it is nowhere.
-func CheckAny(all []*Schema, data []byte) (least []Misfit) {
+func CheckAny(all []*Schema, data []byte) (least []world.Misfit) {
 	for i, s := range all {
 		found := s.Check(data)
 		if len(found) == 0 {

@@ -27,8 +27,8 @@ const (
 	jsonMember = "in.json."
 )
 
-// startForm is a form for a start, by what is known of the workflow. As JSON is chosen, or what is left.
-func (u *UI) newStart(v *visit, version int, asJSON bool) (*form, error) {
+// newStart is the form of a start, by what is known of the workflow.
+func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 	name := v.PathValue("workflow")
 	if err := world.CheckWorkflowName(name); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (u *UI) startForm(v *visit) error {
 			version = 0
 		}
 	}
-	f, err := u.newStart(v, version, v.URL.Query().Get("as") == "json")
+	f, err := newStart(u, v, version, v.URL.Query().Get("as") == "json")
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (u *UI) start(v *visit) error {
 		run, did, err = v.bornOnce(newborn(born, "start", startErr))
 	}
 	if mendable(err) {
-		f, made := u.newStart(v, version, v.Form.Has("input"))
+		f, made := newStart(u, v, version, v.Form.Has("input"))
 		if made != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (u *UI) start(v *visit) error {
 
 // mark says beside fields what does not fit in them.
 func (f *form) mark(err error) {
-	var unfit *stepwell.UnfitError
+	var unfit *world.UnfitError
 	if !errors.As(err, &unfit) {
 		return
 	}
