@@ -64,6 +64,7 @@
 //   - A run as it is read: [Status], [Error], [Parent], [Origin], [QueueRow] (what the queue knows of it), [Block],
 //     [AttemptError], [Late], [Aside]; its log, [Event] by [EventType], and its story, [Journal].
 //   - What is listed beside runs: [HookRow], [StreamRow], [WorkerRow].
+//   - What JSON a workflow takes and makes: [Schemas].
 //   - What servers ask an App to check before it is written: [Commit], [Delivery].
 //
 // # How it is opened
