@@ -3,7 +3,9 @@ package stepwell
 // What others write to this App's world through a server is held against the same rules as what goes through the App.
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/human"
@@ -12,7 +14,7 @@ import (
 )
 
 // AdmitCommit holds a commit that came over a network against this App's settings, as [App.Start] holds a start: births keep to MaxRetention, or what the database has lower, and to the
-// bounds of attributes; the input of a plain start, by no worker and of no child or fork, has at most MaxPayload bytes, is JSON, and fits its type where the App knows the
+// bounds of attributes; the input of a plain start, by no worker and of no child or fork, has at most MaxPayload bytes, is JSON, and fits its type where the App, or a live worker, has the
 // workflow. Births are changed in place where they ask for more than they get. Servers call it, and nobody else needs to.
 //
 // Errors: [ErrInvalid], [ErrTooLarge].
@@ -63,7 +65,14 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	if e.Sealed != "" {
 		return codec.CheckSize(e.Payload, world.SealedSize(a.cfg.MaxPayload))
 	}
-	return a.checkInput(b.Workflow, b.Version, e.Payload, true)
+	return admitInput(a, &b, e.Payload)
+}
+
+// admitInput holds an input against what is known after a moment: where the database is away, what is written next fails.
+func admitInput(a *App, b *world.Birth, input []byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return checkInput(ctx, a, b.Workflow, b.Version, input, true)
 }
 
 // AdmitDelivery holds what is sent over a network against this App's settings, as [App.Signal] and [App.SendHook] hold what is sent through them: payloads

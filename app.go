@@ -194,7 +194,7 @@ type App struct {
 	engine *engine.Engine
 	has    push.Manifest
 	known  map[world.Class]*engine.Workflow // version 0: the highest of each
-	fits   func(workflow string, version int, input []byte) error
+	sets   *sets                            // of schemas
 }
 
 // New makes an App on a world, which stays the caller's to close. All faults of the configuration and of definitions are reported
@@ -231,7 +231,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			d.register(r)
 		}
 	}
-	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), fits: r.fits}
+	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), sets: &sets{}}
 	for _, wf := range r.workflows {
 		app.known[world.Class{Workflow: wf.Name, Version: wf.Version}] = wf
 		open := world.Class{Workflow: wf.Name}

@@ -13,11 +13,12 @@ import (
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/internal/schema"
 	"github.com/stepwell/stepwell/world"
 )
 
-// Start begins a run of a workflow by name, from JSON. A workflow that no worker knows is accepted: it waits for one. Where this
-// App knows the workflow, an input that does not fit its type is refused. So is, here and wherever raw JSON comes from outside, what is not UTF-8, or has a member
+// Start begins a run of a workflow by name, from JSON. A workflow that no worker knows is accepted: it waits for one. Where this App, or a live worker, has the
+// version that the run gets, an input that does not fit its type is refused with an [*world.UnfitError]. So is, here and wherever raw JSON comes from outside, what is not UTF-8, or has a member
 // twice: see [world.CheckJSON]. See [Workflow.Start].
 func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage, opts ...StartOption) (*Run[json.RawMessage], error) {
 	var o startOptions
@@ -27,14 +28,19 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 	if err := o.settle(ctx, a, workflow); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
-	if err := a.checkInput(workflow, o.Version, input, true); err != nil {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
+	}
+	reading, cancel := o.beside(ctx)
+	defer cancel()
+	if err := checkInput(reading, a, workflow, o.Version, input, true); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	return startRun[json.RawMessage](ctx, a, workflow, input, &o)
 }
 
 // checkInput refuses an input that is too large, or does not fit, and one from outside that is not JSON. What a log has came in by the rules of its day.
-func (a *App) checkInput(workflow string, version int, input []byte, outside bool) error {
+func checkInput(ctx context.Context, a *App, workflow string, version int, input []byte, outside bool) error {
 	if err := codec.CheckSize(input, a.cfg.MaxPayload); err != nil {
 		return fmt.Errorf("input: %w", err)
 	}
@@ -43,7 +49,7 @@ func (a *App) checkInput(workflow string, version int, input []byte, outside boo
 			return fmt.Errorf("input: %w", err)
 		}
 	}
-	if err := a.fits(workflow, version, input); err != nil {
+	if err := inputFits(ctx, a, workflow, version, input); err != nil {
 		return fmt.Errorf("input: %w", err)
 	}
 	return nil
@@ -319,20 +325,27 @@ func eventsIn(ctx context.Context, w world.World, run string, f EventFilter) ite
 	}
 }
 
-// Signal sends a named payload, as JSON, to a run. See [EventDef.Send].
+// Signal sends a named payload, as JSON, to a run. See [EventDef.Send]. One that the run's workflow says it takes, see [Takes], is refused where it does not fit: the
+// error is an [*world.UnfitError].
 func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMessage, opts ...SendOption) error {
-	if err := sendSignal(ctx, a, run, name, payload, opts); err != nil {
+	if err := sendSignal(ctx, a, run, name, payload, opts, eventFits(name)); err != nil {
 		return fmt.Errorf("send event %q to run %s: %w", name, run, err)
 	}
 	return nil
 }
 
-func sendSignal(ctx context.Context, a *App, run, name string, payload json.RawMessage, opts []SendOption) error {
+// sendSignal sends an event whose payload fits, where somebody asks for that. Within a transaction of the caller's nobody does: it may hold all the connections.
+func sendSignal(ctx context.Context, a *App, run, name string, payload json.RawMessage, opts []SendOption, fits func(*schema.Set, []byte) []world.Misfit) error {
 	if err := world.CheckName("event", name); err != nil {
 		return err
 	}
 	if err := a.checkPayload(payload); err != nil {
 		return err
+	}
+	if fits != nil && !sendsIn(opts) {
+		if err := payloadFits(ctx, a, run, payload, fits); err != nil {
+			return err
+		}
 	}
 	return a.deliver(ctx, run, world.Event{Type: world.SignalReceived, Name: name, Payload: payload}, opts)
 }

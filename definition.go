@@ -18,11 +18,8 @@ func (o *startOptions) settle(ctx context.Context, a *App, workflow string) erro
 	if world.CheckWorkflowName(workflow) != nil {
 		return nil // it is refused for that
 	}
-	if o.In != nil { // transactions may hold all the connections that there are
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, besideTx)
-		defer cancel()
-	}
+	ctx, cancel := o.beside(ctx)
+	defer cancel()
 	known, err := a.book.Workflow(ctx, workflow)
 	if err != nil {
 		return fmt.Errorf("definitions: %w", err)
@@ -41,6 +38,14 @@ func (o *startOptions) settle(ctx context.Context, a *App, workflow string) erro
 
 // besideTx is how long a start in a transaction waits for what is read beside it.
 const besideTx = 5 * time.Second
+
+// beside bounds what is read for a start in a transaction: transactions may hold all the connections that there are.
+func (o *startOptions) beside(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.In == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, besideTx)
+}
 
 // limit is how long the run can be kept at most.
 func (o *startOptions) limit(ctx context.Context, a *App) (time.Duration, error) {
@@ -82,6 +87,7 @@ func publish(ctx context.Context, book *engine.Book, workflows []*engine.Workflo
 	for i, wf := range workflows {
 		all[i].Class = world.Class{Workflow: wf.Name, Version: wf.Version}
 		all[i].Said = world.Said{Retention: wf.Retention, Timeout: wf.Timeout}
+		all[i].Describe(wf.Schemas())
 	}
 	before, now, err := book.Publish(ctx, all)
 	if err != nil {

@@ -23,6 +23,8 @@ var (
 	ErrRunExists = world.ErrRunExists
 	// ErrInvalid: the argument can never be accepted; nothing was written.
 	ErrInvalid = world.ErrInvalid
+	// ErrUnfit: JSON from outside does not fit the type of the code that is to take it: an [*world.UnfitError] says where. It is [ErrInvalid] too.
+	ErrUnfit = world.ErrUnfit
 	// ErrTooLarge: a value is over its limit; nothing was written.
 	ErrTooLarge = world.ErrTooLarge
 	// ErrDeliveryUsed: the [DeliveryID] was used before, for the same event or hook, with another payload; nothing was

@@ -129,10 +129,13 @@ func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T,
 		return kit.Missing("send event " + e.name + ": the App")
 	}
 	b, err := sent(&payload, app.cfg.MaxPayload)
+	if err == nil {
+		err = sendSignal(ctx, app, run, e.name, b, opts, nil)
+	}
 	if err != nil {
 		return fmt.Errorf("send event %q to run %s: %w", e.name, run, err)
 	}
-	return app.Signal(ctx, run, e.name, b, opts...)
+	return nil
 }
 
 // SendTo sends the event to another run, from workflow code: it is part of the commit that records it, so it is sent exactly once, whatever crashes, and

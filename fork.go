@@ -53,7 +53,7 @@ func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.Ra
 		err = world.CheckRunID(o.ID)
 	}
 	if err == nil && o.Input != nil {
-		err = a.checkInput(h.Events[0].Birth.Workflow, cmp.Or(o.Version, engine.ClassOf(h.Events).Version), o.Input, true)
+		err = checkInput(ctx, a, h.Events[0].Birth.Workflow, cmp.Or(o.Version, engine.ClassOf(h.Events).Version), o.Input, true)
 	}
 	for name, v := range o.Results {
 		id, ok := h.StepNamed(name, cut.At)
@@ -143,7 +143,7 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 	if err := settleAgain(ctx, a, &b); err != nil {
 		return nil, err
 	}
-	if err := a.checkInput(b.Workflow, b.Version, input, o.Input != nil); err != nil {
+	if err := checkInput(ctx, a, b.Workflow, b.Version, input, o.Input != nil); err != nil {
 		return nil, err
 	}
 	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input})

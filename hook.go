@@ -193,8 +193,8 @@ func (h *Hook[T]) Dispose(ctx Context) error {
 // has, as its ID or the key of its business.
 //
 // Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run;
-// [ErrDeliveryUsed]; [ErrInboxFull]; [ErrInvalid], also for the token of a webhook, which takes
-// requests alone: see package webhook.
+// [ErrDeliveryUsed]; [ErrInboxFull]; an [*world.UnfitError] where the run's workflow says what its hooks take, see [Takes];
+// [ErrInvalid], also for the token of a webhook, which takes requests alone: see package webhook.
 func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessage, opts ...SendOption) error {
 	if err := sendToHook(ctx, a, token, payload, opts); err != nil {
 		return fmt.Errorf("send to hook %q: %w", world.ShownToken(token), err)
@@ -213,8 +213,21 @@ func sendToHook(ctx context.Context, a *App, token string, payload json.RawMessa
 		if err := a.noWebhook(ctx, token); err != nil {
 			return err
 		}
+	} else if !sendsIn(opts) {
+		if err := hookTakes(ctx, a, token, payload); err != nil {
+			return err
+		}
 	}
 	return a.deliverAs(ctx, &world.Delivery{Token: token, Events: []world.Event{{Type: world.HookReceived, Payload: payload}}}, opts)
+}
+
+// hookTakes refuses what the hook with a token does not take, as far as its workflow says: see [Takes].
+func hookTakes(ctx context.Context, a *App, token string, payload json.RawMessage) error {
+	rows, err := a.world.Hooks(ctx, world.HookQuery{Token: token, Limit: 1})
+	if err != nil || len(rows) == 0 {
+		return nil // it is told by who delivers
+	}
+	return payloadFits(ctx, a, rows[0].Run, payload, hookFits)
 }
 
 // noWebhook refuses what is no request for a webhook.

@@ -3,6 +3,7 @@ package stepwell
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/world"
@@ -28,6 +29,11 @@ func In(tx world.Tx) inOption {
 type noTx struct{ world.Tx }
 
 func (o inOption) startOption(s *startOptions) { s.In = o.tx }
+
+// sendsIn reports whether a send is part of a transaction.
+func sendsIn(opts []SendOption) bool {
+	return slices.ContainsFunc(opts, func(o SendOption) bool { _, ok := o.(inOption); return ok })
+}
 
 func (o inOption) sendOption(s *sending) { s.in = o.tx }
 

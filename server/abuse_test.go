@@ -50,7 +50,7 @@ func TestBadRequests(t *testing.T) {
 		{400, "INVALID", "POST", orders, `{"id": "` + long + `"}`},
 		{400, "INVALID", "POST", orders, `{"id": ".."}`},
 		{400, "INVALID", "POST", orders, `{"idempotencyKey": "a\u0000b"}`},
-		{400, "INVALID", "POST", orders, `{"input": {"customer": 5}}`},
+		{422, "UNFIT", "POST", orders, `{"input": {"customer": 5}}`},
 		{400, "INVALID", "POST", orders, "{\"id\": \"\xff\xfe\"}"},
 		{400, "INVALID", "POST", orders, "{\"input\": \"\xed\xa0\x80\"}"},
 		{400, "INVALID", "POST", orders, strings.Repeat("[", 3000) + strings.Repeat("]", 1000)},

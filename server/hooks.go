@@ -88,6 +88,9 @@ func (s *Server) sendHook(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if err := s.app.SendHook(r.Context(), r.PathValue("token"), r.payload(), opts...); err != nil {
+		if unfit, ok := errors.AsType[*world.UnfitError](err); ok { // who has the token is not told the workflow
+			err = &world.UnfitError{Places: unfit.Places}
+		}
 		return gone(err)
 	}
 	return accept(w)

@@ -4,9 +4,11 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -35,6 +37,8 @@ type provided struct {
 	Source    string   `json:"source,omitempty"`  // file:line, where an endpoint says it
 	Workers   int      `json:"workers"`           // that are alive and have it
 	Endpoints []string `json:"endpoints"`         // that are pushed to
+
+	Schemas *world.Schemas `json:"schemas,omitempty"` // of a workflow that a live worker has
 }
 
 // gathering is a manifest that is being made.
@@ -65,6 +69,33 @@ func (g gathering) list(step bool) []provided {
 	return list
 }
 
+// mostDescribed is how many bytes of schemas a manifest has; of what comes behind them it has none: see GET /v1/workflows/{workflow}.
+const mostDescribed = 4 << 20
+
+// describeAll adds the schemas of workflows, in order.
+func describeAll(ctx context.Context, app *stepwell.App, all gathering) error {
+	bytes := 0
+	for _, wf := range all.list(false) {
+		known, err := stepwell.SchemasOf(ctx, app, wf.Name, wf.Version)
+		if err != nil {
+			return err
+		}
+		for _, text := range known.Events {
+			bytes += len(text)
+		}
+		for _, text := range known.Hooks {
+			bytes += len(text)
+		}
+		if bytes += len(known.Input) + len(known.Output); bytes > mostDescribed {
+			break
+		}
+		if known.Input != nil || known.Output != nil || known.Events != nil || known.Hooks != nil {
+			all.of(false, wf.Name, wf.Version).Schemas = &known
+		}
+	}
+	return nil
+}
+
 func (s *Server) manifest(w http.ResponseWriter, r *request) error {
 	stats, err := s.world.Stats(r.Context())
 	if err != nil {
@@ -84,6 +115,9 @@ func (s *Server) manifest(w http.ResponseWriter, r *request) error {
 		for _, name := range wk.Steps {
 			all.of(true, name, 0).Workers++
 		}
+	}
+	if err := describeAll(r.Context(), s.app, all); err != nil {
+		return err
 	}
 	push := s.PushEndpoints()
 	for i := range push {

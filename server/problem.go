@@ -31,6 +31,8 @@ type Problem struct {
 	Run          string `json:"run,omitempty"`          // CORRUPTED_EVENT_LOG, NO_KEY
 	Key          string `json:"key,omitempty"`          // NO_KEY: the ID of the missing key
 	Seq          int64  `json:"seq,omitempty"`          // CORRUPTED_EVENT_LOG: the first event that cannot be right
+
+	Errors []world.Misfit `json:"errors,omitempty"` // UNFIT: the places that do not fit, at most ten
 }
 
 // Error is the problem as one line.
@@ -117,6 +119,10 @@ func problemOf(err error) *Problem {
 	var sealed *world.KeyError
 	if errors.As(err, &sealed) {
 		p.Run, p.Key = sealed.Run, sealed.Key
+	}
+	var unfit *world.UnfitError
+	if errors.As(err, &unfit) {
+		p.Errors = unfit.Places
 	}
 	p.Type = "urn:stepwell:problem:" + p.Code
 	if p.Status < 500 || errors.Is(err, errNotReady) || errors.Is(err, errFull) || errors.Is(err, errCrowded) || errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {

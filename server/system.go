@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
@@ -31,6 +33,11 @@ func systemRoutes() []route {
 				{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or a duration before now."},
 			},
 			responses: []response{{200, "Failures", "", "The causes, those of most runs first; of the newest 500 runs that failed and 500 that are blocked."}},
+		}},
+		{method: "GET", path: "/v1/workflows/{workflow}", scope: Viewer, handle: showSchemas, op: operation{
+			id: "getWorkflow", summary: "Tell what JSON a workflow takes and makes, in JSON Schema: clients can be generated from it",
+			query:     []param{{name: "version", schema: "Version", about: "Of this version; else of the one that a start gets, the highest that a live worker has."}},
+			responses: []response{{200, "Schemas", "", "What a live worker has published. Without a version: no live worker has the workflow; without a schema: it takes, or makes, what is not known."}},
 		}},
 		{method: "GET", path: "/v1/workers", scope: Viewer, wide: true, handle: (*Server).workers, op: operation{
 			id: "listWorkers", summary: "List the workers, and what they know",
@@ -133,6 +140,21 @@ func failures(s *Server, w http.ResponseWriter, r *request) error {
 		return err
 	}
 	return answer(w, http.StatusOK, all)
+}
+
+func showSchemas(s *Server, w http.ResponseWriter, r *request) error {
+	version := 0
+	if text := r.query.Get("version"); text != "" {
+		var err error
+		if version, err = strconv.Atoi(text); err != nil || version < 1 {
+			return invalid("query parameter version is %.40q: want a number from 1", text)
+		}
+	}
+	known, err := stepwell.SchemasOf(r.Context(), s.app, r.PathValue("workflow"), version)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, known)
 }
 
 // worker is a process that works on runs.

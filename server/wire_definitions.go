@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/stepwell/stepwell/world"
@@ -14,6 +15,7 @@ func wireDefinitionRoutes() []route {
 	return []route{
 		actRoute("define", Worker, "Note what the definitions of workflows say", "WireDefinitions", "WireAccepted", wireDefine),
 		wireRoute("defined", Viewer, "Tell what definitions of workflows say, and which versions live workers have", "WireDefinedQuery", "WireDefined", wireDefined),
+		wireRoute("schemas", Viewer, "Tell what JSON a version of a workflow takes and makes", "WireSchemasQuery", "WireSchemas", wireSchemasOf),
 		actRoute("limit", Viewer, "Tell how long ended runs are kept at most, lower it, or raise it", "WireLimit", "WireLimited", wireLimit),
 	}
 }
@@ -54,6 +56,20 @@ func wireDefined(s *Server, r *request, in *wire.DefinedQuery) (wire.Defined, er
 	}
 	known, err := d.Defined(r.Context(), in.Workflows)
 	return wire.OfDefined(&known), err
+}
+
+func wireSchemasOf(s *Server, r *request, in *wire.SchemasQuery) (out wire.Schemas, err error) {
+	d, err := definerOf(s)
+	if err == nil {
+		err = r.mayWorkflow(in.Workflow)
+	}
+	if err == nil {
+		out.Schemas, err = d.Schemas(r.Context(), in.Class)
+	}
+	if !json.Valid(out.Schemas) {
+		out.Schemas = nil // damaged, or none
+	}
+	return out, err
 }
 
 // wireLimit is for everybody who asks, for workers who lower it, as they do when they join, and for admins who raise it. A worker whose key is limited does not

@@ -39,6 +39,7 @@ var codes = []Coded{
 	{Err: ErrUnknownOutcome, Code: "UNKNOWN_OUTCOME", Status: 503, Title: "It may or may not have happened; repeat it under the same key"},
 	{Err: ErrReplaced, Code: "DATABASE_REPLACED", Status: 503, Title: "The file of the database was deleted, moved or replaced", Own: true},
 	{Err: ErrStorage, Code: CodeStorage, Status: 503, Title: "The database refused"},
+	{Err: ErrUnfit, Code: "UNFIT", Status: 422, Title: "It does not fit the type of the code that takes it"},
 	{Err: ErrClosed, Code: "SHUTTING_DOWN", Status: 503, Title: "The server is shutting down", Own: true},
 	{Err: ErrInvalid, Code: "INVALID", Status: 400, Title: "Invalid request"},
 }

@@ -5,6 +5,9 @@ package world
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -16,8 +19,11 @@ type Definer interface {
 	// Define notes definitions. What is noted already is not written.
 	Define(ctx context.Context, all []Definition) error
 
-	// Defined tells of workflows, by name.
+	// Defined tells of workflows, by name. It tells the prints of schemas, and not the schemas.
 	Defined(ctx context.Context, workflows []string) (Defined, error)
+
+	// Schemas are those of a version of a workflow, as they were noted; nil: there are none.
+	Schemas(ctx context.Context, of Class) (json.RawMessage, error)
 
 	// LimitRetention lowers the most that ended runs are kept, and raises it where raise says so; it is for all who start runs to keep to. It returns what
 	// held before and what holds now. Below 0: for ever, which is the most. 0: nobody has said it; as a limit: it only tells.
@@ -28,12 +34,45 @@ type Definer interface {
 type Definition struct {
 	Class
 	Said
+
+	// Schemas say what JSON the version takes and makes, as an object; see [Definer.Schemas]. They are noted where their print differs from the one that is noted.
+	Schemas json.RawMessage `json:"schemas,omitempty"`
+}
+
+// Schemas say in JSON Schema (2020-12) what JSON a version of a workflow takes and makes, as a live worker has published it. What is missing is not known, and not
+// checked. What is taken is written as encoding/json reads it: members may be missing or more, and null may stand for any value within; only the type's own
+// methods know what else does not fit.
+type Schemas struct {
+	Workflow string                     `json:"workflow"`
+	Version  int                        `json:"version,omitempty"` // 0: no live worker has the workflow
+	Input    json.RawMessage            `json:"input,omitempty"`
+	Output   json.RawMessage            `json:"output,omitempty"`
+	Events   map[string]json.RawMessage `json:"events,omitempty"` // those that the definition names
+	Hooks    []json.RawMessage          `json:"hooks,omitempty"`  // payloads of hooks: each fits one of them
+}
+
+// MaxSchemas is how many bytes the schemas of a definition may have.
+const MaxSchemas = 64 << 10
+
+// Describe gives a definition its schemas, with their print.
+func (d *Definition) Describe(schemas json.RawMessage) {
+	d.Schemas, d.Print = schemas, PrintOf(schemas)
+}
+
+// PrintOf is the print of schemas; "": there are none.
+func PrintOf(schemas json.RawMessage) string {
+	if len(schemas) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(schemas)
+	return hex.EncodeToString(sum[:16])
 }
 
 // Said is what a definition says of its runs, as stores keep it.
 type Said struct {
 	Retention time.Duration `json:"retention,omitempty"` // after the end, in ns; below 0: for ever; 0: nothing is said
 	Timeout   time.Duration `json:"timeout,omitempty"`   // of a whole run, in ns; 0: none
+	Print     string        `json:"print,omitempty"`     // of its schemas; "": it has none
 }
 
 // Defined is what a world tells of workflows.
@@ -53,6 +92,14 @@ func CheckDefinition(d *Definition) error {
 	}
 	if d.Timeout < 0 {
 		return fmt.Errorf("%w: workflow %s: timeout %s: must not be negative", ErrInvalid, d.Workflow, d.Timeout)
+	}
+	switch {
+	case len(d.Schemas) > MaxSchemas:
+		return fmt.Errorf("%w: workflow %s: schemas of %d bytes: the most is %d", ErrInvalid, d.Workflow, len(d.Schemas), MaxSchemas)
+	case d.Print != PrintOf(d.Schemas):
+		return fmt.Errorf("%w: workflow %s: the print %.40q is not that of its schemas", ErrInvalid, d.Workflow, d.Print)
+	case len(d.Schemas) > 0 && !json.Valid(d.Schemas):
+		return fmt.Errorf("%w: workflow %s: its schemas are no JSON", ErrInvalid, d.Workflow)
 	}
 	return nil
 }

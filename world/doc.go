@@ -67,6 +67,7 @@
 //     [Late]; its log, [Event] by [EventType].
 //   - Its story, from package world/journal: journal.Journal, journal.AttemptError, journal.Aside.
 //   - What is listed beside runs: [HookRow], [StreamRow], [WorkerRow].
+//   - What JSON a workflow takes and makes: [Schemas].
 //   - What servers ask an App to check before it is written: [Commit], [Delivery].
 //
 // # How it is opened

@@ -34,6 +34,8 @@ var (
 	ErrTooLarge = errors.New("too large")
 	// ErrInvalid: the argument can never be accepted; nothing was written.
 	ErrInvalid = errors.New("invalid")
+	// ErrUnfit: JSON from outside does not fit the type of the code that is to take it; nothing was written. It is [ErrInvalid] too.
+	ErrUnfit = fmt.Errorf("%w: it does not fit its type", ErrInvalid)
 	// ErrCorrupt: the log cannot have been written by Stepwell; the error is a [*CorruptError].
 	ErrCorrupt = errors.New("corrupt event log")
 	// ErrFormat: the log was written in a format that this release does not know.

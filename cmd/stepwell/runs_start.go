@@ -34,7 +34,7 @@ type startFlags struct {
 	attributes              map[string]any
 	tags                    map[string]string
 	attrs, context          []string
-	wait                    bool
+	wait, helpInput         bool
 	patience                *time.Duration
 }
 
@@ -45,11 +45,13 @@ func runsStartCommand(c *cli) *cobra.Command {
 		Short: "Start a run",
 		Long: `Start a run of a workflow, with its input as JSON (- reads it from standard input; without one it is null). A workflow that no worker knows is
 accepted: the run waits for one. With an idempotency key it can be started again safely: it is the same run, also with that run's ID. With
---wait it is as stepwell runs result behind it.
+--wait it is as stepwell runs result behind it. An input that does not fit the version that a live worker has is refused, with the places.
+With --help-input nothing is started: it prints an input to fill in, and on standard error what each member takes.
 
 ` + exitHelp,
 		Example: `  stepwell runs start onboard-user '{"email":"a@b.c"}' --key user-42
   stepwell runs start order - --delay 2h --attr city=Ulm < order.json
+  stepwell runs start order --help-input > order.json
   stepwell runs start report --wait`,
 		Args: arguments(1, 2, "WORKFLOW and perhaps JSON"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, begins string) ([]string, cobra.ShellCompDirective) {
@@ -59,6 +61,12 @@ accepted: the run waits for one. With an idempotency key it can be started again
 			return c.completeWorkflow(cmd, nil, begins)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.helpInput {
+				if len(args) > 1 {
+					return usagef("leave the input out", "--help-input starts nothing")
+				}
+				return c.with(cmd.Context(), func(db *database) error { return helpInput(cmd.Context(), c, db.app, args[0], flags.version) })
+			}
 			input, err := payloadOf(c, args[1:])
 			if err == nil {
 				err = flags.read()
@@ -79,6 +87,7 @@ accepted: the run waits for one. With an idempotency key it can be started again
 	fl.IntVar(&flags.days, "retention-days", 0, "how many `days` it is kept after its end (default: as the workflow says)")
 	fl.StringArrayVar(&flags.attrs, "attr", nil, "an attribute that it starts with, `NAME=VALUE`; the value is JSON or a text; may be repeated")
 	fl.StringArrayVar(&flags.context, "context", nil, "what is kept with it, such as traceparent, `NAME=TEXT`; may be repeated")
+	fl.BoolVar(&flags.helpInput, "help-input", false, "print an input to fill in, and what it takes; with --json its JSON Schema")
 	fl.BoolVar(&flags.wait, "wait", false, "wait until it is over, and print its output")
 	patienceFlag(cmd, &flags.patience)
 	c.actFlag(cmd)
@@ -154,6 +163,9 @@ func spanFlag(cmd *cobra.Command, set func(time.Duration), flag, usage string) {
 
 func startNow(ctx context.Context, c *cli, db *database, workflow string, input json.RawMessage, flags *startFlags) error {
 	run, err := db.app.Start(ctx, workflow, input, flags.options()...)
+	if errors.Is(err, stepwell.ErrUnfit) {
+		return &fault{exitUsage, err, "see what it takes:  " + c.command("runs start "+workflow+" --help-input")}
+	}
 	if err != nil {
 		return c.explain(err, flags.id)
 	}

@@ -375,10 +375,11 @@ func TestAStartWhoseInputDoesNotFitFailsAtOnce(t *testing.T) {
 			return se.Code, nil
 		})
 		wk := r.begin(wf, parent)
-		client := r.client() // it knows no types
+		client := r.client()                                                                                                  // it knows no types
+		raw := stepwell.Define("picky", func(stepwell.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }) // and says it is another
 		started := func(input string) *stepwell.Run[json.RawMessage] {
 			r.Helper()
-			run, err := client.Start(r.ctx, "picky", json.RawMessage(input), stepwell.Key("k"))
+			run, err := raw.Start(r.ctx, client, json.RawMessage(input), stepwell.Key("k"))
 			if err != nil || run.Existed() {
 				r.Fatalf("start = %v, existed %v, want a new run", err, run.Existed())
 			}

@@ -23,6 +23,8 @@ type Workflow struct {
 	KeepSegments int      // how many segments of a run are kept, the newest included; 0: all
 	FailOn       []string // codes of what fails a run instead of blocking it: see failing.go
 	Source       string   // file:line of the function
+
+	Schemas func() json.RawMessage // what JSON it takes and makes, as [world.Definer] keeps it
 }
 
 // Step is a registered step, which any worker that registered it can run by name.

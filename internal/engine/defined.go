@@ -5,6 +5,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -51,6 +52,7 @@ func NewBook(of world.Definer, own time.Duration) *Book {
 // Known is what is known of one workflow.
 type Known struct {
 	Live int                // the highest version that a live worker has; 0: none
+	All  []int              // versions that live workers have
 	Says []world.Definition // of its versions, in order
 }
 
@@ -75,7 +77,7 @@ func (b *Book) Workflow(ctx context.Context, name string) (Known, error) {
 	}
 	for _, c := range all.Live {
 		if c.Workflow == name {
-			k.Live = max(k.Live, c.Version)
+			k.Live, k.All = max(k.Live, c.Version), append(k.All, c.Version)
 		}
 	}
 	return k, err
@@ -203,7 +205,7 @@ func (b *Book) Publish(ctx context.Context, all []world.Definition) (before, now
 	if b.of == nil {
 		return 0, 0, nil
 	}
-	if err = b.of.Define(ctx, all); err == nil {
+	if err = b.define(ctx, all); err == nil {
 		before, now, err = b.of.LimitRetention(ctx, b.own, false)
 	}
 	if errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound) { // a server that is older
@@ -211,6 +213,37 @@ func (b *Book) Publish(ctx context.Context, all []world.Definition) (before, now
 	}
 	b.Forget()
 	return before, now, err
+}
+
+// mostDefined is how many bytes of schemas are published together.
+const mostDefined = 256 << 10
+
+func (b *Book) define(ctx context.Context, all []world.Definition) error {
+	bytes, from := 0, 0
+	for i := range all {
+		if bytes += len(all[i].Schemas); bytes > mostDefined {
+			if err := b.of.Define(ctx, all[from:i]); err != nil {
+				return err
+			}
+			bytes, from = len(all[i].Schemas), i
+		}
+	}
+	return b.of.Define(ctx, all[from:])
+}
+
+// Schemas are those that a definition has; nil: none, or they are not what it says.
+func (b *Book) Schemas(ctx context.Context, d *world.Definition) (json.RawMessage, error) {
+	if b.of == nil || d.Print == "" {
+		return nil, nil
+	}
+	text, err := b.of.Schemas(ctx, d.Class)
+	if errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound) { // a server that is older
+		return nil, nil
+	}
+	if world.PrintOf(text) != d.Print { // damaged, or a worker says others since then
+		return nil, err
+	}
+	return text, err
 }
 
 // leftTo leaves out of what a worker could take the runs without a version of workflows of which a live worker has a higher version than this one: they are

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,8 @@ func (d *definer) Defined(_ context.Context, workflows []string) (world.Defined,
 	out.Of(workflows)
 	return out, d.err
 }
+
+func (d *definer) Schemas(context.Context, world.Class) (json.RawMessage, error) { return nil, d.err }
 
 func (d *definer) LimitRetention(_ context.Context, limit time.Duration, _ bool) (before, now time.Duration, err error) {
 	before = d.world.Retention

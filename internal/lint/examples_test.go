@@ -29,6 +29,8 @@ var shownIn = map[string]string{
 	"App.SendHook":            "ExampleNewHook",
 	"App.World":               "ExampleRunInfo_Why",
 	"CancelLosers":            "ExampleSelect",
+	"HookPayload":             "ExampleTakes",
+	"SchemasOf":               "ExampleTakes",
 	"App.RetryAdvice":         "ExampleApp_Retry",
 	"Run.Exactly":             "ExampleApp_Newest",
 	"ChildCall.Start":         "ExampleWorkflow_Child",

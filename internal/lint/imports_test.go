@@ -60,7 +60,7 @@ var layers = []layer{
 	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},
-	{"internal/schema/...", nil},
+	{"internal/schema/...", []string{"world"}},
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
 	{"internal/terminal/...", nil},
 	{"internal/timeline/...", []string{"world", "world/journal", "internal/human"}},

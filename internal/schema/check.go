@@ -12,23 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stepwell/stepwell/world"
 )
-
-// Fault is a place that does not fit.
-type Fault struct {
-	Pointer  string `json:"pointer"` // RFC 6901: /customer/items/0/price; "": the whole
-	Expected string `json:"expected"`
-	Got      string `json:"got"`
-}
-
-// Error says it in one line.
-func (f *Fault) Error() string {
-	at := f.Pointer
-	if at == "" {
-		at = "the whole"
-	}
-	return fmt.Sprintf("%s: expected %s, got %s", at, f.Expected, f.Got)
-}
 
 // Bounds of a check: what comes behind them is not looked at, and so fits.
 const (
@@ -38,7 +24,7 @@ const (
 )
 
 // Check finds where JSON does not fit, at most ten places. What is no JSON fits: others refuse it.
-func (s *Schema) Check(data []byte) []Fault {
+func (s *Schema) Check(data []byte) []world.Misfit {
 	if s == nil {
 		return nil
 	}
@@ -55,13 +41,13 @@ func (s *Schema) Check(data []byte) []Fault {
 
 type checker struct {
 	root   *Schema
-	faults []Fault
+	faults []world.Misfit
 	left   int
 }
 
 func (c *checker) refuse(at, expected, got string) {
 	if len(c.faults) < mostFaults {
-		c.faults = append(c.faults, Fault{at, expected, got})
+		c.faults = append(c.faults, world.Misfit{Pointer: at, Expected: expected, Got: got})
 	}
 }
 
@@ -207,6 +193,21 @@ func got(v any) string {
 		return "an array"
 	}
 	return "an object"
+}
+
+// Words say what a schema takes, and what that means where it is known.
+func (s *Schema) Words() string {
+	words := "anything"
+	if len(s.Type) > 0 {
+		words = s.expected()
+	}
+	if s.Description != "" {
+		words += ": " + s.Description
+	}
+	if s.AdditionalProperties != nil {
+		words += " with any names"
+	}
+	return words
 }
 
 // expected says what a schema takes, in words. null is not said: nobody means to send it.

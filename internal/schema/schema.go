@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // MaxBytes is the most that a schema, and all of those of one definition, may have as JSON.
-const MaxBytes = 64 << 10
+const MaxBytes = world.MaxSchemas
 
 // Schema is a JSON Schema. The zero value takes everything.
 type Schema struct {
@@ -192,6 +194,13 @@ func refName(ref string) string {
 		return ""
 	}
 	return name
+}
+
+// Part is a part of a schema as one of its own: with what it refers to.
+func (s *Schema) Part(part *Schema) *Schema {
+	is := *part.resolve(s)
+	is.Defs = s.Defs
+	return &is
 }
 
 // resolve follows references, a bounded number of them.

@@ -136,16 +136,7 @@ func (l *lines) tell(s *Schema, path string) {
 	if len(l.all) >= mostLines {
 		return
 	}
-	takes := "anything"
-	if len(s.Type) > 0 {
-		takes = s.expected()
-	}
-	if s.Description != "" {
-		takes += ": " + s.Description
-	}
-	if s.AdditionalProperties != nil {
-		takes += " with any names"
-	}
+	takes := s.Words()
 	if l.within[s] {
 		takes += ", as above"
 	}

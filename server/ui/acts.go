@@ -112,6 +112,8 @@ type form struct {
 	Submit        string
 	Danger        bool
 	Wrong         string // what was wrong with the last try
+
+	Other, OtherPath string // another form of the same
 }
 
 // field is an entry of a form.
@@ -121,6 +123,10 @@ type field struct {
 	Value             string
 	Choices           []string
 	Needed            bool
+	Input, Step       string // of a text: what else a browser checks
+	Check             string // what a ticked box sends; "": yes
+	Sample            string // what an empty area shows
+	Wrong             string // what did not fit
 }
 
 // actForms make the forms of acts; an act without one is done at once, from its button.

@@ -226,7 +226,7 @@ func (s *site) movesLive(t *testing.T, chromium context.Context) {
 	b.open("/ui/")
 	b.untilText("import-file")
 	b.keep("overview")
-	b.open("/ui/workflows/order/start")
+	b.open("/ui/workflows/order/start?as=json")
 	b.do(chromedp.SetValue(chromedp.CSS("#f-input"), `{"customer": "eve", "cents": 990, "items": ["lamp", "desk"]}`))
 	b.keep("start")
 	b.press(".act button")
@@ -426,7 +426,7 @@ func (s *site) withoutScripts(t *testing.T, chromium context.Context) {
 		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		return err
 	}))
-	b.open("/ui/workflows/order/start")
+	b.open("/ui/workflows/order/start?as=json")
 	b.do(chromedp.SendKeys(chromedp.CSS("#f-key"), "no-scripts"))
 	b.do(chromedp.SetValue(chromedp.CSS("#f-input"), `{"customer": "gil", "cents": 12}`))
 	b.press(".act button")

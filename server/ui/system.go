@@ -3,8 +3,6 @@ package ui
 // This file shows workflows, workers and hooks, and starts runs.
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -147,67 +145,6 @@ func versions(u *UI, v *visit) error {
 		p.Rows = append(p.Rows, row)
 	}
 	v.draw(http.StatusOK, "versions", all.Workflow, &p)
-	return nil
-}
-
-func (v *visit) startFields() []field {
-	return []field{
-		{Name: "input", Label: "Input", Kind: "area", Value: "{}", Hint: "JSON"},
-		{Name: "key", Label: "Idempotency key", Kind: "text", Hint: "Used again, it leads to the run that has it."},
-		{Name: "delay", Label: "Delay", Kind: "text", Hint: "Such as 90s, 5m, 2h or 7d. Empty: at once."},
-		{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: the highest that a live worker has."},
-		newRun(),
-	}
-}
-
-func (v *visit) startPage() *form {
-	name := v.PathValue("workflow")
-	return &form{
-		Workflow: name, Back: Base + "workflows", Title: "Start a run of " + name, Path: Base + "workflows/" + name + "/start", Fields: v.startFields(),
-		Submit: "Start", About: "It is durable when the next page shows; a worker that knows the workflow takes it.",
-	}
-}
-
-func (v *visit) drawStart(status int, f *form) { v.draw(status, "act", "Start "+f.Workflow, f) }
-
-func (u *UI) startForm(v *visit) error {
-	if err := world.CheckWorkflowName(v.PathValue("workflow")); err != nil {
-		return err
-	}
-	v.drawStart(http.StatusOK, v.startPage())
-	return nil
-}
-
-func (u *UI) start(v *visit) error {
-	input, err := v.json("input")
-	version, more := v.whole("version")
-	var delay time.Duration
-	if text := v.Form.Get("delay"); text != "" {
-		d, wrong := human.ParseSpan(text)
-		if wrong != nil {
-			more = errors.Join(more, fmt.Errorf("%w: the delay is %.40q: %w", world.ErrInvalid, text, wrong))
-		}
-		delay = d
-	}
-	if input == nil {
-		input = json.RawMessage("null")
-	}
-	var run, did string
-	if err = errors.Join(err, more); err == nil {
-		born, startErr := u.app.Start(v.Context(), v.PathValue("workflow"), input,
-			stepwell.RunID(v.Form.Get("id")), stepwell.Key(v.Form.Get("key")), stepwell.Version(int(version)), stepwell.Delay(delay))
-		run, did, err = v.bornOnce(newborn(born, "start", startErr))
-	}
-	if mendable(err) {
-		f := v.startPage()
-		v.refill(f, err)
-		v.drawStart(u.host.Refused(v.Request, err).Status, f)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	v.redirect(runPath(run) + "?did=" + did)
 	return nil
 }
 

@@ -4,6 +4,8 @@ package memory
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -11,7 +13,7 @@ import (
 
 // said is what definitions say, and operators.
 type said struct {
-	definitions map[world.Class]world.Said
+	definitions map[world.Class]world.Definition
 	retention   time.Duration // the most that ended runs are kept
 }
 
@@ -29,10 +31,11 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	}
 	defer w.mu.Unlock()
 	if w.said.definitions == nil {
-		w.said.definitions = make(map[world.Class]world.Said)
+		w.said.definitions = make(map[world.Class]world.Definition)
 	}
 	for _, d := range all {
-		w.said.definitions[d.Class] = d.Said
+		d.Schemas = slices.Clone(d.Schemas)
+		w.said.definitions[d.Class] = d
 	}
 	return nil
 }
@@ -44,8 +47,8 @@ func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined,
 	}
 	defer w.mu.Unlock()
 	out := world.Defined{Retention: w.said.retention}
-	for class, says := range w.said.definitions {
-		out.Definitions = append(out.Definitions, world.Definition{Class: class, Said: says})
+	for _, d := range w.said.definitions {
+		out.Definitions = append(out.Definitions, world.Definition{Class: d.Class, Said: d.Said})
 	}
 	now := w.now()
 	for _, wk := range w.workers {
@@ -55,6 +58,15 @@ func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined,
 	}
 	out.Of(workflows)
 	return out, nil
+}
+
+// Schemas are those of a version; see [world.Definer].
+func (w *World) Schemas(ctx context.Context, of world.Class) (json.RawMessage, error) {
+	if err := w.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer w.mu.Unlock()
+	return slices.Clone(w.said.definitions[of].Schemas), nil
 }
 
 // LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].

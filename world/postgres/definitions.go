@@ -16,6 +16,7 @@ import (
 var (
 	define       = load("define")
 	defined      = load("defined")
+	schemasOf    = load("schemas_of")
 	readSetting  = load("setting")
 	limitSetting = load("limit_setting")
 )
@@ -27,7 +28,7 @@ var _ world.Definer = (*World)(nil)
 
 // Define notes definitions; see [world.Definer].
 func (rd *reader) Define(ctx context.Context, all []world.Definition) error {
-	var workflows, says []string
+	var workflows, says, schemas []string
 	var versions []int32
 	for i := range all {
 		d := &all[i]
@@ -39,12 +40,13 @@ func (rd *reader) Define(ctx context.Context, all []world.Definition) error {
 			return err
 		}
 		workflows, versions, says = append(workflows, d.Workflow), append(versions, int32(d.Version)), append(says, string(text))
+		schemas = append(schemas, string(d.Schemas))
 	}
 	if len(all) == 0 {
 		return nil
 	}
 	return rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := rd.in(tx).exec(ctx, define, workflows, versions, says)
+		_, err := rd.in(tx).exec(ctx, define, workflows, versions, says, schemas)
 		return err
 	})
 }
@@ -79,6 +81,19 @@ func (rd *reader) Defined(ctx context.Context, workflows []string) (out world.De
 		return nil
 	}, workflows)
 	out.Of(workflows)
+	return out, err
+}
+
+// Schemas are those of a version; see [world.Definer].
+func (rd *reader) Schemas(ctx context.Context, of world.Class) (out json.RawMessage, err error) {
+	err = rd.read(ctx, schemasOf, func(row pgx.Rows) error {
+		var text string
+		if err := row.Scan(&text); err != nil || text == "" {
+			return err
+		}
+		out = json.RawMessage(text)
+		return nil
+	}, of.Workflow, int32(of.Version))
 	return out, err
 }
 

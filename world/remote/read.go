@@ -4,6 +4,7 @@ package remote
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -110,7 +111,7 @@ func (w *World) BindKey(ctx context.Context, id string, print []byte) ([]byte, e
 	return out.Print, err
 }
 
-// Define notes definitions; see [world.Definer]. A server that is older does not: it is [world.ErrInvalid] then, as it is for the two below.
+// Define notes definitions; see [world.Definer]. A server that is older does not: it is [world.ErrInvalid] then, as it is for the three below.
 func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	var out wire.Accepted
 	return w.ask(ctx, manner{twice: true}, "define", &wire.Definitions{Definitions: all}, &out)
@@ -121,6 +122,13 @@ func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined,
 	var out wire.Defined
 	err := w.ask(ctx, manner{twice: true}, "defined", &wire.DefinedQuery{Workflows: workflows}, &out)
 	return out.World(), err
+}
+
+// Schemas are those of a version; see [world.Definer].
+func (w *World) Schemas(ctx context.Context, of world.Class) (json.RawMessage, error) {
+	var out wire.Schemas
+	err := w.ask(ctx, manner{twice: true}, "schemas", &wire.SchemasQuery{Class: of}, &out)
+	return out.Schemas, err
 }
 
 // LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].

@@ -5,6 +5,7 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -14,6 +15,7 @@ var (
 	define        = load("define")
 	definitionsOf = load("definitions_of")
 	liveClasses   = load("live_classes")
+	schemasOf     = load("schemas_of")
 	readSetting   = load("setting")
 	setSetting    = load("set_setting")
 )
@@ -25,7 +27,7 @@ var _ world.Definer = (*World)(nil)
 
 // Define notes definitions; see [world.Definer].
 func (w *World) Define(ctx context.Context, all []world.Definition) error {
-	differs := make(map[world.Class]string)
+	differs, schemas := make(map[world.Class]string), make(map[world.Class]string)
 	for i := range all {
 		if err := world.CheckDefinition(&all[i]); err != nil {
 			return err
@@ -34,7 +36,7 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 		if err != nil {
 			return err
 		}
-		differs[all[i].Class] = string(text)
+		differs[all[i].Class], schemas[all[i].Class] = string(text), string(all[i].Schemas)
 	}
 	if err := w.read(ctx, func(c *conn) error {
 		for i := range all {
@@ -54,7 +56,7 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	}
 	return w.write(ctx, func(g *group) error {
 		for class, text := range differs {
-			if err := g.tx.exec(define, class.Workflow, int64(class.Version), text); err != nil {
+			if err := g.tx.exec(define, class.Workflow, int64(class.Version), text, schemas[class]); err != nil {
 				return err
 			}
 		}
@@ -100,6 +102,18 @@ func (w *World) Defined(ctx context.Context, workflows []string) (out world.Defi
 	}
 	out.Of(workflows)
 	return out, nil
+}
+
+// Schemas are those of a version; see [world.Definer].
+func (w *World) Schemas(ctx context.Context, of world.Class) (out json.RawMessage, err error) {
+	err = w.read(ctx, func(c *conn) error {
+		_, err := c.one(schemasOf, func(r row) error { out = slices.Clone(r.bytes(0)); return nil }, of.Workflow, int64(of.Version))
+		return err
+	})
+	if len(out) == 0 {
+		out = nil
+	}
+	return out, err
 }
 
 // LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].

@@ -146,7 +146,9 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 		r.must(err, "bind a key")
 	}
 	if d := r.able.Definer; d != nil {
-		r.must(d.Define(r.ctx, []world.Definition{{Class: world.Class{Workflow: "defined", Version: 2}, Said: world.Said{Retention: time.Hour}}}), "define")
+		described := says("defined", 2, time.Hour, 0)
+		described.Describe(jsonText(`{"input":{"type":"string"}}`))
+		r.must(d.Define(r.ctx, []world.Definition{described}), "define")
 		_, _, err := d.LimitRetention(r.ctx, time.Hour, false)
 		r.must(err, "limit retention")
 	}
@@ -217,6 +219,8 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	if d := r.able.Definer; d != nil { // a start neither fails nor panics for what is spoilt here: it is as if nobody had said it
 		_, err := d.Defined(r.ctx, []string{"defined", "other"})
 		r.must(err, "what is defined")
+		_, err = d.Schemas(r.ctx, world.Class{Workflow: "defined", Version: 2})
+		r.must(err, "schemas")
 		r.must(d.Define(r.ctx, []world.Definition{{Class: world.Class{Workflow: "defined", Version: 2}, Said: world.Said{Retention: time.Hour}}}), "define again")
 		_, _, err = d.LimitRetention(r.ctx, 0, false)
 		r.must(err, "the limit of retention")

@@ -4,6 +4,7 @@ package worldtest
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -40,6 +41,39 @@ var definitions = []check{
 			r.refused(r.able.Definer.Define(r.ctx, []world.Definition{v1, bad}), world.ErrInvalid, "a bad definition")
 		}
 		r.same(r.defined("greet").Definitions, []world.Definition{v1, v2}, "behind what was refused")
+	})},
+	{"schemas are kept beside what definitions say", "doors hold what comes from outside against the schemas of a version that a live worker has", needs("Definer", func(r *rig) {
+		schemas := func(of world.Class) string {
+			text, err := r.able.Definer.Schemas(r.ctx, of)
+			r.must(err, "schemas")
+			return string(text)
+		}
+		define := func(all ...world.Definition) { r.must(r.able.Definer.Define(r.ctx, all), "define") }
+		v1, v2 := says("greet", 1, time.Hour, 0), says("greet", 2, 0, 0)
+		r.same(schemas(v1.Class), "", "schemas of what nobody has defined")
+		v1.Describe(jsonText(`{"input":{"properties":{"b":{},"a":{}}}}`))
+		define(v1, v2)
+		r.same(schemas(v1.Class), string(v1.Schemas), "schemas, with their order")
+		r.same(schemas(v2.Class), "", "schemas of a version that has none")
+		told := r.defined("greet").Definitions
+		r.same(len(told), 2, "definitions")
+		r.same(told[0].Print, world.PrintOf(v1.Schemas), "the print of schemas")
+		r.same(told[1].Print, "", "the print where there are none")
+		r.same(string(told[0].Schemas), "", "schemas among definitions")
+		v1.Describe(jsonText(`{"input":{"type":"string"}}`))
+		v2.Describe(jsonText(`{"output":{}}`))
+		define(v1, v2)
+		r.same(schemas(v1.Class)+schemas(v2.Class), string(v1.Schemas)+string(v2.Schemas), "schemas where versions say others by now")
+		large, other, broken := v1, v1, v1
+		large.Describe(jsonText(`"` + strings.Repeat("x", world.MaxSchemas) + `"`))
+		other.Print = v2.Print
+		broken.Describe(jsonText(`{`))
+		for _, bad := range []world.Definition{large, other, broken} {
+			r.refused(r.able.Definer.Define(r.ctx, []world.Definition{bad}), world.ErrInvalid, "bad schemas")
+		}
+		v1.Describe(nil)
+		define(v1)
+		r.same(schemas(v1.Class), "", "schemas where a version says none any more")
 	})},
 	{"what live workers have is told", "a start by name gets the highest version that a live worker has", needs("Definer", func(r *rig) {
 		r.same(len(r.defined("greet").Live), 0, "versions where nobody is alive")

@@ -3,6 +3,7 @@ package wire
 // This file has what starters have to know of workflows.
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -34,6 +35,17 @@ func OfDefined(in *world.Defined) Defined {
 // World is what the message says.
 func (d *Defined) World() world.Defined {
 	return world.Defined{Definitions: d.Definitions, Live: d.Live, Retention: d.Retention}
+}
+
+// SchemasQuery asks for the schemas of a version of a workflow.
+type SchemasQuery struct {
+	world.Class
+}
+
+// Schemas are those.
+type Schemas struct {
+	Answer
+	Schemas json.RawMessage `json:"schemas,omitempty"` // none: nobody has said any
 }
 
 // Limit asks to lower the most that ended runs are kept, or to raise it.

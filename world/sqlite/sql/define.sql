@@ -1,2 +1,3 @@
 -- What a version of a workflow says, where that differs. By key.
-INSERT INTO definitions (workflow, version, says) VALUES (?1, ?2, ?3) ON CONFLICT (workflow, version) DO UPDATE SET says = excluded.says WHERE says <> excluded.says
+INSERT INTO definitions (workflow, version, says, schemas) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (workflow, version) DO UPDATE SET says = excluded.says, schemas = excluded.schemas WHERE says <> excluded.says

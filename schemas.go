@@ -1,0 +1,238 @@
+package stepwell
+
+// What comes from outside is held against the types of the code that takes it, also where that code is in another process: workers publish their types as
+// JSON Schemas.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/schema"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Taken is what a workflow takes from outside while it runs: an [EventDef], or what [HookPayload] makes.
+type Taken interface{ taken(t *taken) }
+
+// taken are the types of it.
+type taken struct {
+	events map[string]reflect.Type
+	hooks  []reflect.Type
+	faults []error
+}
+
+// Takes says which events, and which payloads of its hooks, a workflow takes:
+//
+//	var Order = stepwell.Define("order", order, stepwell.Takes(Approved, stepwell.HookPayload[Verdict]()))
+//
+// Whoever sends one of them is refused at the door where it does not fit, with [ErrUnfit] and the place, also where he has not the code. An event that is not among
+// them comes in unseen, as all do without this; so do payloads of hooks where none is among them. What comes in and does not fit is set aside: see [PayloadErrors].
+func Takes(what ...Taken) WorkflowOption { return takesOption(what) }
+
+type takesOption []Taken
+
+func (all takesOption) workflowOption(o *workflowOptions) {
+	if o.takes.events == nil {
+		o.takes.events = map[string]reflect.Type{}
+	}
+	for i, one := range all {
+		if e, ok := one.(interface{ missing() bool }); one == nil || ok && e.missing() {
+			o.faults = append(o.faults, fmt.Errorf("%w: what Takes names as number %d is nil", ErrInvalid, i+1))
+			continue
+		}
+		one.taken(&o.takes)
+	}
+	o.faults = append(o.faults, o.takes.faults...)
+	o.takes.faults = nil
+}
+
+func (e *EventDef[T]) missing() bool { return e == nil }
+
+func (e *EventDef[T]) taken(t *taken) {
+	typ := reflect.TypeFor[T]()
+	switch before := t.events[e.name]; {
+	case before != nil && before != typ:
+		t.faults = append(t.faults, fmt.Errorf("%w: event %q is taken as %s and as %s", ErrInvalid, e.name, before, typ))
+	case world.CheckName("event", e.name) != nil:
+		t.faults = append(t.faults, world.CheckName("event", e.name))
+	}
+	t.events[e.name] = typ
+}
+
+type hookPayload[T any] struct{}
+
+// HookPayload is what hooks of a workflow take, for [Takes]. Where hooks of one workflow take several types, name all: a payload fits that fits one.
+func HookPayload[T any]() Taken { return hookPayload[T]{} }
+
+func (hookPayload[T]) taken(t *taken) { t.hooks = append(t.hooks, reflect.TypeFor[T]()) }
+
+// describe makes the schemas of a workflow; each type's is made once in a process.
+func describe(in, out reflect.Type, takes *taken) json.RawMessage {
+	set := schema.Set{Input: schema.Of(in), Output: schema.Made(out), Events: map[string]*schema.Schema{}}
+	for name, t := range takes.events {
+		if s := schema.Of(t); s != nil {
+			set.Events[name] = s
+		}
+	}
+	for _, t := range takes.hooks {
+		s := schema.Of(t)
+		if s == nil { // whatever it is may fit
+			set.Hooks = nil
+			break
+		}
+		set.Hooks = append(set.Hooks, s)
+	}
+	return set.JSON()
+}
+
+// SchemasOf are the schemas of a version of a workflow, as a live worker has published them; of version 0, those of the highest that one has. Where no live worker has
+// it, or none has published any, they are empty.
+func SchemasOf(ctx context.Context, app *App, workflow string, version int) (world.Schemas, error) {
+	out := world.Schemas{Workflow: workflow}
+	if err := cmp.Or(world.CheckWorkflowName(workflow), world.CheckVersion(version)); err != nil {
+		return out, fmt.Errorf("schemas: %w", err)
+	}
+	text, version, err := published(ctx, app, workflow, version)
+	if err != nil {
+		return out, fmt.Errorf("schemas of %s: %w", workflow, err)
+	}
+	if out.Version = version; text != nil && json.Unmarshal(text, &out) != nil {
+		out = world.Schemas{}
+	}
+	out.Workflow, out.Version = workflow, version
+	return out, nil
+}
+
+// published are the schemas of a version, as they are kept, and which version that is; nil: no live worker has any.
+func published(ctx context.Context, a *App, workflow string, version int) (json.RawMessage, int, error) {
+	d, version, err := described(ctx, a, workflow, version)
+	if err != nil || d == nil {
+		return nil, version, err
+	}
+	is, err := a.sets.of(ctx, a.book, d)
+	return is.text, version, err
+}
+
+// described is what a live worker's definition says, where it has schemas; version 0: there is no live worker.
+func described(ctx context.Context, a *App, workflow string, version int) (*world.Definition, int, error) {
+	if world.CheckWorkflowName(workflow) != nil {
+		return nil, 0, nil // it is refused for that
+	}
+	known, err := a.book.Workflow(ctx, workflow)
+	if err != nil {
+		return nil, version, fmt.Errorf("definitions: %w", err)
+	}
+	version = cmp.Or(version, known.Live)
+	if !slices.Contains(known.All, version) {
+		return nil, 0, nil
+	}
+	d, ok := known.Version(version)
+	if !ok || d.Print == "" {
+		return nil, version, nil
+	}
+	return &d, version, nil
+}
+
+// mostSets is how many sets of schemas an App has in memory.
+const mostSets = 1000
+
+// sets are schemas that were read, by their prints.
+type sets struct {
+	mu    sync.Mutex
+	known map[string]readSet
+}
+
+// readSet are schemas as they are kept, and as they are checked with. The zero value are none.
+type readSet struct {
+	text json.RawMessage
+	set  *schema.Set
+}
+
+// of are the schemas of a definition, read once.
+func (s *sets) of(ctx context.Context, book *engine.Book, d *world.Definition) (readSet, error) {
+	s.mu.Lock()
+	is, ok := s.known[d.Print]
+	s.mu.Unlock()
+	if ok {
+		return is, nil
+	}
+	text, err := book.Schemas(ctx, d)
+	if err != nil || text == nil {
+		return is, err
+	}
+	if set, err := schema.ParseSet(text); err == nil { // else it is as if there were none
+		is = readSet{text, set}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= mostSets {
+		s.known = map[string]readSet{}
+	}
+	s.known[d.Print] = is
+	return is, nil
+}
+
+// setOf are the schemas of a version that a live worker has; nil: there are none.
+func setOf(ctx context.Context, a *App, workflow string, version int) (*schema.Set, int, error) {
+	d, version, err := described(ctx, a, workflow, version)
+	if err != nil || d == nil {
+		return nil, version, err
+	}
+	is, err := a.sets.of(ctx, a.book, d)
+	return is.set, version, err
+}
+
+// inputFits refuses an input that a version of a workflow cannot take: by its type where the code is here, else by the schema of a live worker.
+func inputFits(ctx context.Context, a *App, workflow string, version int, input []byte) error {
+	if own := a.known[world.Class{Workflow: workflow, Version: version}]; own != nil {
+		err := own.Check(input)
+		if err == nil {
+			return nil
+		}
+		unfit := &world.UnfitError{Workflow: workflow, Version: own.Version, Err: err}
+		if set, bad := schema.ParseSet(own.Schemas()); bad == nil {
+			unfit.Places = set.Input.Check(input)
+		}
+		return unfit
+	}
+	set, version, err := setOf(ctx, a, workflow, version)
+	if err != nil || set == nil {
+		return err
+	}
+	return unfit(workflow, version, set.Input.Check(input))
+}
+
+// payloadFits refuses a payload that a run's workflow does not take, as far as a live worker tells. A run that is not there, or is over, is somebody else's to tell of.
+func payloadFits(ctx context.Context, a *App, run string, payload []byte, check func(*schema.Set, []byte) []world.Misfit) error {
+	row, err := a.world.Run(ctx, run)
+	if err != nil || row.Status.Terminal() {
+		return nil
+	}
+	set, version, err := setOf(ctx, a, row.Workflow, row.Version)
+	if err != nil || set == nil {
+		return err
+	}
+	return unfit(row.Workflow, version, check(set, payload))
+}
+
+// eventFits and hookFits find where a payload does not fit.
+func eventFits(name string) func(*schema.Set, []byte) []world.Misfit {
+	return func(set *schema.Set, payload []byte) []world.Misfit { return set.Events[name].Check(payload) }
+}
+
+func hookFits(set *schema.Set, payload []byte) []world.Misfit {
+	return schema.CheckAny(set.Hooks, payload)
+}
+
+func unfit(workflow string, version int, places []world.Misfit) error {
+	if len(places) == 0 {
+		return nil
+	}
+	return &world.UnfitError{Workflow: workflow, Version: version, Places: places}
+}

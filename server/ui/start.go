@@ -1,0 +1,241 @@
+package ui
+
+// This file has the form that starts a run: what its input takes stands there as fields, where a live worker has said it and it is short.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/schema"
+	"github.com/stepwell/stepwell/world"
+)
+
+// mostMembers is how many fields an input may have; with more it is JSON in one.
+const mostMembers = 24
+
+// Names of fields of an input begin so, by what they hold: a text as it is, or JSON.
+const (
+	textMember = "in.text."
+	jsonMember = "in.json."
+)
+
+// newStart is the form of a start, by what is known of the workflow.
+func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
+	name := v.PathValue("workflow")
+	if err := world.CheckWorkflowName(name); err != nil {
+		return nil, err
+	}
+	known, err := stepwell.SchemasOf(v.Context(), u.app, name, version)
+	if err != nil {
+		return nil, err
+	}
+	f := &form{
+		Workflow: name, Back: Base + "workflows", Title: "Start a run of " + name, Path: Base + "workflows/" + url.PathEscape(name) + "/start", Submit: "Start",
+		About: "It is durable when the next page shows; a worker that knows the workflow takes it.",
+	}
+	var takes *schema.Schema
+	if known.Input != nil {
+		if takes, err = schema.Parse(known.Input); err != nil {
+			takes = nil // as if nobody had said it
+		}
+	}
+	members := membersOf(takes)
+	switch {
+	case takes == nil:
+		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: "{}", Hint: "JSON. No live worker says what it takes."}}
+	case asJSON || members == nil:
+		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: string(takes.Skeleton()), Hint: fmt.Sprintf("JSON, as version %d takes it.", known.Version)}}
+	default:
+		f.Fields = members
+		f.Other, f.OtherPath = "Write it as JSON", f.Path+"?as=json"
+	}
+	if asJSON && members != nil {
+		f.Other, f.OtherPath = "Fill in fields", f.Path
+	}
+	if f.Other != "" && version > 0 {
+		f.OtherPath += map[bool]string{true: "&", false: "?"}[strings.Contains(f.OtherPath, "?")] + fmt.Sprintf("version=%d", version)
+	}
+	chosen := ""
+	if version > 0 {
+		chosen = fmt.Sprint(version)
+	}
+	f.Fields = append(f.Fields,
+		field{Name: "key", Label: "Idempotency key", Kind: "text", Hint: "Used again, it leads to the run that has it."},
+		field{Name: "id", Label: "ID", Kind: "text", Value: world.NewID(world.PrefixRun, time.Now()), Hint: "A new one, or one that you choose."},
+		field{Name: "priority", Label: "Priority", Kind: "text", Hint: "From 1 to 4, which is served first. Empty: 2.", Choices: []string{"1", "2", "3", "4"}},
+		field{Name: "attributes", Label: "Attributes", Kind: "area", Hint: "One a line, such as city=Ulm. A value is JSON or a text."},
+		field{Name: "delay", Label: "Delay", Kind: "text", Hint: "Such as 90s, 5m, 2h or 7d. Empty: at once."},
+		field{Name: "version", Label: "Version", Kind: "text", Value: chosen, Hint: "Empty: the highest that a live worker has."},
+	)
+	return f, nil
+}
+
+// membersOf are fields for the members of what an input takes; nil: it is no object, or has too many.
+func membersOf(takes *schema.Schema) (fields []field) {
+	if takes == nil || len(takes.Type) == 0 || takes.Type[0] != "object" || takes.AdditionalProperties != nil || len(takes.Properties) == 0 || len(takes.Properties) > mostMembers {
+		return nil
+	}
+	for i := range takes.Properties {
+		fields = append(fields, memberOf(takes, &takes.Properties[i]))
+	}
+	return fields
+}
+
+// memberOf is the field of one member. An empty one is left out of the input.
+func memberOf(root *schema.Schema, p *schema.Property) field {
+	is := root.Part(p.Schema)
+	f := field{Label: p.Name, Name: jsonMember + p.Name, Kind: "area", Hint: is.Words()}
+	typ := ""
+	if len(is.Type) > 0 {
+		typ = is.Type[0]
+	}
+	switch {
+	case typ == "string" && !slices.Contains(is.Type, "array"):
+		f.Name, f.Kind = textMember+p.Name, "text"
+	case typ == "boolean":
+		f.Kind, f.Hint, f.Check = "check", "", "true"
+	case typ == "integer" && len(is.Type) <= 2:
+		f.Kind, f.Input, f.Step = "text", "number", "1"
+	case typ == "number" && len(is.Type) <= 2:
+		f.Kind, f.Input, f.Step = "text", "number", "any"
+	default:
+		f.Hint = "JSON: " + f.Hint + ". Empty: it is left out."
+		f.Sample = string(is.Skeleton())
+	}
+	return f
+}
+
+// inputOf is the input of a form: one JSON, or its members.
+func (v *visit) inputOf() (json.RawMessage, error) {
+	if v.Form.Has("input") {
+		input, err := v.json("input")
+		if input == nil {
+			input = json.RawMessage("null")
+		}
+		return input, err
+	}
+	members := map[string]json.RawMessage{}
+	var errs []error
+	for name := range v.Form {
+		text := v.Form.Get(name)
+		if member, ok := strings.CutPrefix(name, textMember); ok && text != "" {
+			is, err := json.Marshal(text)
+			members[member], errs = is, append(errs, err)
+		}
+		if member, ok := strings.CutPrefix(name, jsonMember); ok && strings.TrimSpace(text) != "" {
+			is, err := v.json(name)
+			members[member], errs = is, append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return json.Marshal(members)
+}
+
+// attributesOf are those of a form, one a line.
+func (v *visit) attributesOf() (map[string]any, error) {
+	all := map[string]any{}
+	for line := range strings.Lines(v.Form.Get("attributes")) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok {
+			return nil, fmt.Errorf("%w: the attribute %.100q has no value: write it like city=Ulm", world.ErrInvalid, line)
+		}
+		if all[strings.TrimSpace(name)] = value; json.Valid([]byte(value)) {
+			all[strings.TrimSpace(name)] = json.RawMessage(value)
+		}
+	}
+	return all, nil
+}
+
+func (u *UI) startForm(v *visit) error {
+	version := 0
+	if text := v.URL.Query().Get("version"); text != "" {
+		if _, err := fmt.Sscan(text, &version); err != nil || world.CheckVersion(version) != nil {
+			version = 0
+		}
+	}
+	f, err := newStart(u, v, version, v.URL.Query().Get("as") == "json")
+	if err != nil {
+		return err
+	}
+	v.draw(http.StatusOK, "act", "Start "+f.Workflow, f)
+	return nil
+}
+
+// options are those of a start, as its form has them.
+func (v *visit) options() ([]stepwell.StartOption, int, error) {
+	version, err := v.whole("version")
+	priority, wrong := v.whole("priority")
+	attributes, bad := v.attributesOf()
+	err = errors.Join(err, wrong, bad)
+	var delay time.Duration
+	if text := v.Form.Get("delay"); text != "" {
+		d, wrong := human.ParseSpan(text)
+		if wrong != nil {
+			err = errors.Join(err, fmt.Errorf("%w: the delay is %.40q: %w", world.ErrInvalid, text, wrong))
+		}
+		delay = d
+	}
+	return []stepwell.StartOption{
+		stepwell.RunID(v.Form.Get("id")), stepwell.Key(v.Form.Get("key")), stepwell.Version(int(version)), stepwell.Priority(int(priority)), stepwell.Delay(delay),
+		stepwell.Attributes(attributes),
+	}, int(version), err
+}
+
+func (u *UI) start(v *visit) error {
+	input, err := v.inputOf()
+	opts, version, more := v.options()
+	var run, did string
+	if err = errors.Join(err, more); err == nil {
+		born, startErr := u.app.Start(v.Context(), v.PathValue("workflow"), input, opts...)
+		run, did, err = v.bornOnce(newborn(born, "start", startErr))
+	}
+	if mendable(err) {
+		f, made := newStart(u, v, version, v.Form.Has("input"))
+		if made != nil {
+			return err
+		}
+		v.refill(f, err)
+		f.mark(err)
+		v.draw(u.host.Refused(v.Request, err).Status, "act", "Start "+f.Workflow, f)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.redirect(runPath(run) + "?did=" + did)
+	return nil
+}
+
+// mark says beside fields what does not fit in them.
+func (f *form) mark(err error) {
+	var unfit *world.UnfitError
+	if !errors.As(err, &unfit) {
+		return
+	}
+	for _, place := range unfit.Places {
+		first, rest, _ := strings.Cut(strings.TrimPrefix(place.Pointer, "/"), "/")
+		first = strings.NewReplacer("~1", "/", "~0", "~").Replace(first)
+		for i := range f.Fields {
+			at := &f.Fields[i]
+			if at.Name != textMember+first && at.Name != jsonMember+first || at.Wrong != "" {
+				continue
+			}
+			if at.Wrong = "Expected " + place.Expected + ", got " + place.Got + "."; rest != "" {
+				at.Wrong = "At " + place.Pointer + ": expected " + place.Expected + ", got " + place.Got + "."
+			}
+		}
+	}
+}
