@@ -89,6 +89,25 @@ func TestQueueTimeoutWithoutASlot(t *testing.T) {
 	})
 }
 
+// TestQueueTimeoutWithinATurn: the turn that queues the step takes longer than the step may wait.
+func TestQueueTimeoutWithinATurn(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		far := stepwell.DefineStep("far", func(context.Context, int) (int, error) { return 1, nil }, stepwell.QueueTimeout(time.Millisecond))
+		wf := stepwell.Define("slow-turn", func(ctx stepwell.Context, _ int) (string, error) {
+			f := far.Start(ctx, 1)
+			<-time.After(20 * time.Millisecond) // as a machine under load
+			_, err := f.Get(ctx)
+			return fmt.Sprint(errors.Is(err, stepwell.ErrNotStarted)), nil
+		})
+		run, err := wf.Start(r.ctx, r.client(wf), 0)
+		if err != nil {
+			r.Fatal(err)
+		}
+		r.begin(wf)
+		want(r, run, "true")
+	})
+}
+
 // TestQueueTimeoutAtEveryKill: the worker dies before and after each commit, delivery and take: the step fails once, and not early.
 func TestQueueTimeoutAtEveryKill(t *testing.T) {
 	t.Parallel()

@@ -39,6 +39,10 @@ func expire(s *session, step string, at time.Time) {
 	if s.failure.some() || !unbegunStep(st) || s.bodies[step] != nil || s.turn.has(step) {
 		return
 	}
+	if st.Queued && st.Created > s.durable { // the turn that queues it took longer than that: behind its commit
+		s.timers.add(at, step, false, st.Created)
+		return
+	}
 	rec := s.e.notStarted(s.e.workCtx, st, s.state.Birth.Workflow)
 	if !st.Queued {
 		s.result(world.Event{Type: world.StepFailed, ID: step, OccurredAt: at, Error: rec})
