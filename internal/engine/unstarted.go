@@ -43,7 +43,7 @@ func expire(s *session, step string, at time.Time) {
 		s.timers.add(at, step, false, st.Created)
 		return
 	}
-	rec := s.e.notStarted(s.e.workCtx, st, s.state.Birth.Workflow)
+	rec := notStarted(s.e.workCtx, s.e.cfg.World, st, s.state.Birth.Workflow)
 	if !st.Queued {
 		s.result(world.Event{Type: world.StepFailed, ID: step, OccurredAt: at, Error: rec})
 		return
@@ -58,12 +58,12 @@ func expire(s *session, step string, at time.Time) {
 }
 
 // notStarted says that no worker began a step in time, and why that can be.
-func (e *Engine) notStarted(ctx context.Context, st *world.Step, workflow string) *world.Error {
-	return &world.Error{Code: world.CodeNotStarted, Message: fmt.Sprintf("no worker began step %q in time: %s", st.Key, e.whyNotStarted(ctx, st, workflow))}
+func notStarted(ctx context.Context, w world.Admin, st *world.Step, workflow string) *world.Error {
+	return &world.Error{Code: world.CodeNotStarted, Message: fmt.Sprintf("no worker began step %q in time: %s", st.Key, whyNotStarted(ctx, w, st, workflow))}
 }
 
-func (e *Engine) whyNotStarted(ctx context.Context, st *world.Step, workflow string) string {
-	stats, err := e.cfg.World.Stats(ctx)
+func whyNotStarted(ctx context.Context, from world.Admin, st *world.Step, workflow string) string {
+	stats, err := from.Stats(ctx)
 	if err != nil {
 		return "which workers there are could not be read: " + err.Error()
 	}
