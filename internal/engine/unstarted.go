@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -84,8 +83,7 @@ func whyNotStarted(ctx context.Context, from world.Admin, st *world.Step, workfl
 		}
 	}
 	if able == 0 {
-		return fmt.Sprintf("of %s none has it; deploy one that does", human.Count(live, "live worker"))
+		return fmt.Sprintf("none of the live workers has it (there are %d); deploy one that does", live)
 	}
-	return fmt.Sprintf("of %s %d could run it, and had no step slot free, or were shutting down; they hold %s",
-		human.Count(live, "live worker"), able, human.Count(tasks, "queued step"))
+	return fmt.Sprintf("%d of the %d live workers could run it, and had no step slot free, or were shutting down; queued steps that they hold: %d", able, live, tasks)
 }
