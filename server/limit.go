@@ -165,7 +165,7 @@ func asksFor(c *wire.Commit, child string, p *world.Parent) bool {
 // looks at.
 func (s *Server) mayReach(r *request, d *wire.Delivery) error {
 	switch {
-	case r.limited() == nil || d.Task != nil && !wakesTask(d):
+	case r.limited() == nil || d.Task != nil && !wakesTask(d) && d.Worker != "":
 		return nil
 	case d.Task != nil:
 		return s.mayRun(r, d.Task.Run)

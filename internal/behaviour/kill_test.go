@@ -31,9 +31,9 @@ var killSeed = flag.Uint64("kill.seed", 0, "seed of the times at which TestKillA
 // its end with the nap; the nap's with m0 and m1, as the signal is there already; theirs with m2 and m3; and theirs with the run's end.
 const leastCommits = 13
 
-// TestKillBeforeAndAfterEachCall kills the worker before and after its k-th commit, delivery and take, for each k, or a share of them, until it gets through alive.
+// TestKillBeforeAndAfterEachCall kills the worker before and after its k-th commit, delivery, take and write to a stream, for each k, or a share of them, until it gets through alive.
 func TestKillBeforeAndAfterEachCall(t *testing.T) {
-	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Take} {
+	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Take, faults.Append} {
 		for _, late := range sample.OneFor(t, string(op), false, true) {
 			t.Run(fmt.Sprintf("%s/after=%v", op, late), func(t *testing.T) {
 				t.Parallel()

@@ -35,7 +35,7 @@ func TestQueueTimeoutWithoutAWorker(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf, _ := starving(stepwell.QueueTimeout(5 * time.Minute))
 		run := start(r, r.begin(wf), wf, 0)
-		want(r, run, `5m0s NOT_STARTED true: no worker began step "far" in time: of 1 live worker none has it; deploy one that does`)
+		want(r, run, `5m0s NOT_STARTED true: no worker began step "far" in time: none of the live workers has it (there are 1); deploy one that does`)
 		e := r.events(run.ID(), world.StepCreated)
 		if len(e) != 1 || !e[0].Until.Equal(e[0].Time.Add(5*time.Minute)) || !e[0].Queued {
 			r.Errorf("step_created = %+v, want a queued one with its latest start", e)
@@ -80,12 +80,31 @@ func TestQueueTimeoutWithoutASlot(t *testing.T) {
 		r.pass(time.Second)
 		run := start(r, wk, wf, 0)
 		got, err := run.Result(r.ctx)
-		if err != nil || !strings.HasPrefix(got, `1m0s NOT_STARTED true: no worker began step "far" in time: of 1 live worker 1 could run it, and had no step slot free`) {
+		if err != nil || !strings.HasPrefix(got, `1m0s NOT_STARTED true: no worker began step "far" in time: 1 of the 1 live workers could run it, and had no step slot free`) {
 			r.Errorf("result = %q, %v", got, err)
 		}
 		close(open)
 		want(r, held, 1)
 		r.replays(run.ID(), wf, task)
+	})
+}
+
+// TestQueueTimeoutWithinATurn: the turn that queues the step takes longer than the step may wait.
+func TestQueueTimeoutWithinATurn(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		far := stepwell.DefineStep("far", func(context.Context, int) (int, error) { return 1, nil }, stepwell.QueueTimeout(time.Millisecond))
+		wf := stepwell.Define("slow-turn", func(ctx stepwell.Context, _ int) (string, error) {
+			f := far.Start(ctx, 1)
+			<-time.After(20 * time.Millisecond) // as a machine under load
+			_, err := f.Get(ctx)
+			return fmt.Sprint(errors.Is(err, stepwell.ErrNotStarted)), nil
+		})
+		run, err := wf.Start(r.ctx, r.client(wf), 0)
+		if err != nil {
+			r.Fatal(err)
+		}
+		r.begin(wf)
+		want(r, run, "true")
 	})
 }
 

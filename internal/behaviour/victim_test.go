@@ -211,6 +211,9 @@ func (v *victim) body(ctx context.Context, name string, fails int) (string, erro
 	if err := v.note("start", info, name); err != nil {
 		return "", stepwell.Fatal(err)
 	}
+	if err := v.heartbeat(ctx, info, name); err != nil {
+		return "", err
+	}
 	if v.Body == fmt.Sprintf("%s/%d", name, info.Attempt) {
 		die()
 	}
@@ -227,6 +230,29 @@ func (v *victim) body(ctx context.Context, name string, fails int) (string, erro
 		}
 	}
 	return name, v.note("end", info, name)
+}
+
+// heartbeat says how often a step has said so, where it is one of those that are tried again or queued, and notes it when that is durable. What was noted before
+// this attempt must read.
+func (v *victim) heartbeat(ctx context.Context, info stepwell.StepInfo, name string) error {
+	if name != "flaky" && !strings.HasPrefix(name, "d") {
+		return nil
+	}
+	lines, err := readBodies(v.Dir)
+	if err != nil {
+		return stepwell.Fatal(err)
+	}
+	said, _, err := stepwell.Progress[int](ctx)
+	if err != nil {
+		return err
+	}
+	if n := countBodies(lines, "said", info.Step); said < n {
+		return stepwell.Fatal(fmt.Errorf("attempt %d of %s: progress is %d, and %d was durable", info.Attempt, name, said, n))
+	}
+	if err := stepwell.HeartbeatNow(ctx, said+1); err != nil {
+		return err
+	}
+	return v.note("said", info, name)
 }
 
 // bodyLine is a line of bodies.log.

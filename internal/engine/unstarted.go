@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -39,7 +38,11 @@ func expire(s *session, step string, at time.Time) {
 	if s.failure.some() || !unbegunStep(st) || s.bodies[step] != nil || s.turn.has(step) {
 		return
 	}
-	rec := s.e.notStarted(s.e.workCtx, st, s.state.Birth.Workflow)
+	if st.Queued && st.Created > s.durable { // the turn that queues it took longer than that: behind its commit
+		s.timers.add(at, step, false, st.Created)
+		return
+	}
+	rec := notStarted(s.e.workCtx, s.e.cfg.World, st, s.state.Birth.Workflow)
 	if !st.Queued {
 		s.result(world.Event{Type: world.StepFailed, ID: step, OccurredAt: at, Error: rec})
 		return
@@ -54,12 +57,12 @@ func expire(s *session, step string, at time.Time) {
 }
 
 // notStarted says that no worker began a step in time, and why that can be.
-func (e *Engine) notStarted(ctx context.Context, st *world.Step, workflow string) *world.Error {
-	return &world.Error{Code: world.CodeNotStarted, Message: fmt.Sprintf("no worker began step %q in time: %s", st.Key, e.whyNotStarted(ctx, st, workflow))}
+func notStarted(ctx context.Context, w world.Admin, st *world.Step, workflow string) *world.Error {
+	return &world.Error{Code: world.CodeNotStarted, Message: fmt.Sprintf("no worker began step %q in time: %s", st.Key, whyNotStarted(ctx, w, st, workflow))}
 }
 
-func (e *Engine) whyNotStarted(ctx context.Context, st *world.Step, workflow string) string {
-	stats, err := e.cfg.World.Stats(ctx)
+func whyNotStarted(ctx context.Context, from world.Admin, st *world.Step, workflow string) string {
+	stats, err := from.Stats(ctx)
 	if err != nil {
 		return "which workers there are could not be read: " + err.Error()
 	}
@@ -80,8 +83,7 @@ func (e *Engine) whyNotStarted(ctx context.Context, st *world.Step, workflow str
 		}
 	}
 	if able == 0 {
-		return fmt.Sprintf("of %s none has it; deploy one that does", human.Count(live, "live worker"))
+		return fmt.Sprintf("none of the live workers has it (there are %d); deploy one that does", live)
 	}
-	return fmt.Sprintf("of %s %d could run it, and had no step slot free, or were shutting down; they hold %s",
-		human.Count(live, "live worker"), able, human.Count(tasks, "queued step"))
+	return fmt.Sprintf("%d of the %d live workers could run it, and had no step slot free, or were shutting down; queued steps that they hold: %d", able, live, tasks)
 }

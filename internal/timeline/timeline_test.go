@@ -1,0 +1,31 @@
+package timeline
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+func TestSaidAndBeginsBy(t *testing.T) {
+	now := time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)
+	progress := &world.Progress{Value: json.RawMessage(`{"page":41}`), Attempt: 1, At: now.Add(-4 * time.Second)}
+	for _, c := range []struct {
+		en             world.Entry
+		said, beginsBy string
+	}{
+		{world.Entry{}, "", ""},
+		{world.Entry{Attempt: 1, Status: world.EntryRunning, Progress: progress}, `progress {"page":41} (4 s ago)`, ""},
+		{world.Entry{Attempt: 2, Status: world.EntryRunning, Progress: progress}, `progress {"page":41} of attempt 1 (4 s ago)`, ""},
+		{world.Entry{Status: world.EntryPending, Until: now.Add(time.Minute)}, "", "to begin until 09:01:00 (in 1 m)"},
+		{world.Entry{Status: world.EntryPending, Attempt: 1, Until: now.Add(time.Minute)}, "", ""},
+	} {
+		if got := Said(&c.en, now, 40); got != c.said {
+			t.Errorf("Said = %q, want %q", got, c.said)
+		}
+		if got := BeginsBy(&c.en, now); got != c.beginsBy {
+			t.Errorf("BeginsBy = %q, want %q", got, c.beginsBy)
+		}
+	}
+}
