@@ -6,6 +6,7 @@ import (
 	"context"
 	"hash/fnv"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -66,7 +67,8 @@ func seed(c *world.Commit) {
 	if !c.Birth() || c.Events[0].Birth == nil {
 		return
 	}
-	if len(c.Events) > 1 || c.Events[0].Birth.Origin != nil { // what it brings, or was cut from, was written under another seed
+	brings := slices.ContainsFunc(c.Events[1:], func(e world.Event) bool { return e.Type != world.SignalReceived }) // those a start sends too
+	if brings || c.Events[0].Birth.Origin != nil {                                                                  // what it brings, or was cut from, was written under another seed
 		return
 	}
 	h := fnv.New64a()
