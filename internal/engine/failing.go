@@ -42,7 +42,11 @@ func endFailed(s *session) {
 	rec := s.e.broken(s.failure.cause())
 	if s.m != nil {
 		if left := undosOf(s.m); len(left) > 0 {
-			rec.Message += "; nothing was undone: registered were " + strings.Join(left, ", ")
+			more := ""
+			if n := len(left) - mostUnborn; n > 0 {
+				left, more = left[:mostUnborn], fmt.Sprintf(" and %d more", n)
+			}
+			rec.Message += "; nothing was undone: registered were " + strings.Join(left, ", ") + more
 		}
 	}
 	end := world.Event{Type: world.RunFailed, Error: rec}
