@@ -1,6 +1,7 @@
 package answers
 
-// Parts of a run that are cancelled by themselves, and what undoes a run that failed in other ways than by an error of a step that was done.
+// Parts of a run that are cancelled by themselves, and what undoes a run that failed in other ways than by an error of
+// a step that was done.
 
 import (
 	"context"

@@ -209,7 +209,8 @@ func TestWhoSaysWhetherAPanicBlocks(t *testing.T) {
 	})
 }
 
-// Code that ended its goroutine or does not match the log undoes nothing, and the error says which undo functions there were. Attached children end with the run.
+// Code that ended its goroutine or does not match the log undoes nothing, and the error says which undo functions there
+// were. Attached children end with the run.
 func TestADivergenceFailsTheRunWhereItIsToldTo(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		var l till

@@ -12,7 +12,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// nobodyHas is the world after a run of version 1 has done a step and its worker has gone. One of version 2 has come, and fails what is unknown after ten minutes.
+// nobodyHas is the world after a run of version 1 has done a step and its worker has gone. One of version 2 has come,
+// and fails what is unknown after ten minutes.
 type nobodyHas struct {
 	*rig
 	till
@@ -85,7 +86,8 @@ func TestARunThatALiveWorkerKnowsDoesNotFail(t *testing.T) {
 	})
 }
 
-// Where a worker that knows the run is there when the cancel is read, its code cleans up, and the run fails with the same code.
+// Where a worker that knows the run is there when the cancel is read, its code cleans up, and the run fails with the
+// same code.
 func TestARunThatIsKnownAgainUndoesWhatItDid(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		n := &nobodyHas{rig: r}
@@ -105,7 +107,8 @@ func TestARunThatIsKnownAgainUndoesWhatItDid(t *testing.T) {
 	})
 }
 
-// A run that waits for a step that nobody has fails in the same way, and undoes what it did; one that waits for a step that is there waits on.
+// A run that waits for a step that nobody has fails in the same way, and undoes what it did; one that waits for a step
+// that is there waits on.
 func TestARunWhoseStepNobodyKnowsFailsWhereItIsToldTo(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		var l till
