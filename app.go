@@ -67,10 +67,11 @@ type Config struct {
 	Strict bool
 	// FailOn is what fails a run instead of blocking it, for workflows whose definition does not say it: see the function FailOn. Default: nothing does.
 	FailOn []string
-	// FailUnknown is for how long no live worker has had the workflow and version of a run that is ready, until the run fails with code NO_WORKER. This worker
-	// decides, for all runs of the database, by what it sees while it works, so it must have worked for that long; a worker that has the version, and is
-	// there at one of its looks, begins that time anew. Choose longer than any deploy or outage may take. A worker that comes in the last moment lets the run
-	// undo what it did; else nothing is undone. Default: such runs wait.
+	// FailUnknown is for how long no live worker has had the workflow and version of a run that is ready, or the
+	// registered step that a run waits for, until the run fails with code NO_WORKER. This worker decides, for all runs
+	// of the database, by what it sees while it works, so it must have worked for that long; a worker that has it, and
+	// is there at one of its looks, begins that time anew. Choose longer than any deploy or outage may take. Where a
+	// worker has the code of the run, it undoes what it did; else nothing is undone. Default: such runs wait.
 	FailUnknown time.Duration
 	// PublicURL is where the outside world reaches the server: https://hooks.example.com, perhaps with a path. Package webhook makes URLs with it; each webhook
 	// keeps the one that it was opened with. Default: http://127.0.0.1:7373.

@@ -73,10 +73,11 @@ func undoPolicy(p *engine.Policy, opts []StepOption) error {
 // undoOption is an undo of a step.
 type undoOption engine.Undo
 
-// Undo is [Compensate] for a step that may have had an effect although it failed: its time was up, its process died, its answer was lost. It is registered
-// when the step is asked for, and so runs, where the run does not complete, whether the step completed, failed, or was cancelled, if an attempt of it has begun.
-// fn is told which step it is to take back: its idempotency key, which every attempt had, and in Attempt how many have begun, at least. It must do no harm where
-// there is nothing to take back.
+// Undo is [Compensate] for a step that may have had an effect although it failed: its time was up, its process died,
+// its answer was lost. It is registered when the step is asked for, and so runs, where the run does not complete,
+// whether the step completed, failed, or was cancelled, if an attempt of it has begun. fn is told which step it is to
+// take back: its idempotency key, which every attempt had, and in Attempt how many have begun, at least. It must do no
+// harm where there is nothing to take back.
 //
 //	err := stepwell.Do(ctx, "charge", func(ctx context.Context) error {
 //		return bank.Charge(ctx, order.Total, stepwell.Info(ctx).IdempotencyKey)
@@ -84,9 +85,10 @@ type undoOption engine.Undo
 //		return bank.RefundAny(ctx, of.IdempotencyKey)
 //	}))
 //
-// What the step returned is in variables of the workflow, where it returned it. [DropUndo] forgets it by its name. A run that goes on behind the failure and
-// completes undoes nothing. In a [App.Fork] and a [App.Retry] steps have other keys than in the run that they were made of: where these take a step over, an undo
-// that goes by a key needs one of yours, as the order's number.
+// What the step returned is in variables of the workflow, where it returned it. [DropUndo] forgets it by its name. A
+// run that goes on behind the failure and completes undoes nothing. In a [App.Fork] and a [App.Retry] steps have other
+// keys than in the run that they were made of: where these take a step over, an undo that goes by a key needs one of
+// yours, as the order's number.
 func Undo(name string, fn func(ctx context.Context, of StepInfo) error, opts ...StepOption) StepOption {
 	u := engine.Undo{Name: name, Run: fn, At: engine.Caller(0)}
 	u.Fault = undoPolicy(&u.Policy, opts)

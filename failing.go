@@ -22,16 +22,19 @@ const (
 // failOnOption are codes.
 type failOnOption []string
 
-// FailOn lets runs of a workflow fail where they would be blocked: of [Panics], of [Divergence], or of both. Without it, and where [Config].FailOn says
-// nothing either, such a run waits for the deploy that mends it, and nothing is lost; with it, the run ends, its error has the code and the cause, and whoever
-// waits for it hears of that. FailOn() blocks, whatever Config.FailOn says.
+// FailOn lets runs of a workflow fail where they would be blocked: of [Panics], of [Divergence], or of both. Without
+// it, and where [Config].FailOn says nothing either, such a run waits for the deploy that mends it, and nothing is
+// lost; with it, the run ends, its error has the code and the cause, and whoever waits for it hears of that. FailOn()
+// blocks, whatever Config.FailOn says.
 //
-// A panic counts as an error that the workflow's function returned, wherever in its code it was: what the code left behind is cancelled, undo functions run (see
-// [Compensate]), and then the run fails. Where code diverged, or called runtime.Goexit, nothing is undone, as it cannot be trusted to know what was done: the
-// run's error names the undo functions that were registered up to there. [App.Retry] makes a new run that goes on with mended code, where nothing was undone.
+// A panic counts as an error that the workflow's function returned, wherever in its code it was: what the code left
+// behind is cancelled, undo functions run (see [Compensate]), and then the run fails. Where code diverged, or called
+// runtime.Goexit, nothing is undone, as it cannot be trusted to know what was done: the run's error names the undo
+// functions that were registered up to there. [App.Retry] makes a new run that goes on with mended code, where nothing
+// was undone.
 //
-// It is what the worker says that has the run: runs that were started before have it too. Faults that are none of the code's block all the same: a missing key,
-// storage, a damaged log.
+// It is what the worker says that has the run: runs that were started before have it too. Faults that are none of the
+// code's block all the same: a missing key, storage, a damaged log.
 func FailOn(causes ...string) WorkflowOption { return failOnOption(append([]string{}, causes...)) }
 
 func (f failOnOption) workflowOption(o *workflowOptions) {

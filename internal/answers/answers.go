@@ -39,7 +39,7 @@ func Shared() map[string]Answer {
 
 // InRealTime are short forms of answers that internal/behaviour shows in virtual time, for a store that cannot follow it.
 func InRealTime() map[string]Answer {
-	return named(answersInTime, answersOfSteps, answersOfValues, answersSideBySide, answersToActs, answersOfRuns, answersOfMany)
+	return named(answersInTime, answersOfSteps, answersOfValues, answersSideBySide, answersToActs, answersOfRuns, answersOfMany, answersOfParts)
 }
 
 // named are tests of some topics, each with a bound for what never comes; a machine under load is slow.

@@ -112,6 +112,54 @@ func TestAPanicFailsTheRunWhereItIsToldTo(t *testing.T) {
 	}
 }
 
+// Code that ends its goroutine ends that of the machine: nothing is undone, and the error says what was not.
+func TestGoexitFailsTheRunWhereItIsToldTo(t *testing.T) {
+	everyWay(t, func(r *rig) {
+		var l till
+		wf := l.panicking(stepwell.FailOn(stepwell.Panics))
+		err := wantErr(r, start(r, r.begin(wf), wf, "with Goexit"), world.Failed)
+		if err.Code() != world.CodePanic || !strings.Contains(err.Error(), `runtime.Goexit (t.FailNow does); nothing was undone: registered were "un-b", "un-a"`) || l.list() != "a b" {
+			r.Errorf("error = %v (%s), did %q", err, err.Code(), l.list())
+		}
+	})
+}
+
+// A run that is blocked fails when its worker is told to, and a retry goes on with mended code behind what was done.
+func TestARunThatFailedOfAPanicCanBeRetried(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		var l till
+		code := func(mended bool, opts ...stepwell.WorkflowOption) *stepwell.Workflow[int, string] {
+			return stepwell.Define("mended", func(ctx stepwell.Context, _ int) (string, error) {
+				if err := stepwell.Do(ctx, "a", func(ctx context.Context) error { return l.do(ctx, "a") }); err != nil {
+					return "", err
+				}
+				if !mended {
+					panic("no such city")
+				}
+				return "done", stepwell.Do(ctx, "b", func(ctx context.Context) error { return l.do(ctx, "b") })
+			}, opts...)
+		}
+		first := code(false)
+		wk := r.begin(first)
+		run := start(r, wk, first, 0)
+		r.blocked(run.ID())
+		wk.stop(r.T)
+		wk = r.begin(code(false, stepwell.FailOn(stepwell.Panics)))
+		if err := wantErr(r, run.Exactly(), world.Failed); err.Code() != world.CodePanic {
+			r.Errorf("error = %v", err)
+		}
+		wk.stop(r.T)
+		wk = r.begin(code(true))
+		again, err := wk.Retry(r.ctx, run.ID())
+		if err != nil {
+			r.Fatal(err)
+		}
+		if out, err := again.Result(r.ctx); err != nil || string(out) != `"done"` || l.list() != "a b" {
+			r.Errorf("the retry came to %s, %v; did %q", out, err, l.list())
+		}
+	})
+}
+
 // A run that is cancelled is cancelled, whatever its clean-up comes to; the panic is told.
 func TestAPanicWhileItCleansUpIsToldByTheCancel(t *testing.T) {
 	everywhere(t, func(r *rig) {
@@ -161,7 +209,8 @@ func TestWhoSaysWhetherAPanicBlocks(t *testing.T) {
 	})
 }
 
-// Code that ended its goroutine or does not match the log undoes nothing, and the error says which undo functions there were. Attached children end with the run.
+// Code that ended its goroutine or does not match the log undoes nothing, and the error says which undo functions there
+// were. Attached children end with the run.
 func TestADivergenceFailsTheRunWhereItIsToldTo(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		var l till

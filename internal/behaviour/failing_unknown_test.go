@@ -12,7 +12,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// nobodyHas is the world after a run of version 1 has done a step and its worker has gone. One of version 2 has come, and fails what is unknown after ten minutes.
+// nobodyHas is the world after a run of version 1 has done a step and its worker has gone. One of version 2 has come,
+// and fails what is unknown after ten minutes.
 type nobodyHas struct {
 	*rig
 	till
@@ -85,7 +86,8 @@ func TestARunThatALiveWorkerKnowsDoesNotFail(t *testing.T) {
 	})
 }
 
-// Where a worker that knows the run is there when the cancel is read, its code cleans up, and the run fails with the same code.
+// Where a worker that knows the run is there when the cancel is read, its code cleans up, and the run fails with the
+// same code.
 func TestARunThatIsKnownAgainUndoesWhatItDid(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		n := &nobodyHas{rig: r}
@@ -102,5 +104,42 @@ func TestARunThatIsKnownAgainUndoesWhatItDid(t *testing.T) {
 		}
 		r.replays(n.run.ID(), n.first)
 		wk.stop(r.T)
+	})
+}
+
+// A run that waits for a step that nobody has fails in the same way, and undoes what it did; one that waits for a step
+// that is there waits on.
+func TestARunWhoseStepNobodyKnowsFailsWhereItIsToldTo(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		var l till
+		steps := map[string]*stepwell.RegisteredStep[int, int]{}
+		for _, name := range []string{"resize", "crop"} {
+			steps[name] = stepwell.DefineStep(name, func(context.Context, int) (int, error) { return 1, nil })
+		}
+		wf := stepwell.Define("picture", func(ctx stepwell.Context, name string) (int, error) {
+			if err := stepwell.Do(ctx, "charge", func(ctx context.Context) error { return l.do(ctx, "charge") }); err != nil {
+				return 0, err
+			}
+			stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return l.do(ctx, "refund") })
+			return steps[name].Run(ctx, 0)
+		})
+		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, FailUnknown: 10 * time.Minute})
+		_, err := r.world.Join(r.ctx, world.Worker{ID: world.NewID(world.PrefixWorker, time.Now()), Name: "busy", Lease: time.Hour, Steps: []string{"crop"}})
+		if err != nil {
+			r.Fatal(err)
+		}
+		run, other := start(r, wk, wf, "resize"), start(r, wk, wf, "crop")
+		r.pass(9 * time.Minute)
+		if s := r.get(run.ID()).Status; s != world.Running {
+			r.Errorf("after 9 min: %s", s)
+		}
+		if err := wantErr(r, run, world.Failed); err.Code() != world.CodeNoWorker || !strings.Contains(err.Error(), `no live worker has had step "resize" for 10m0s`) {
+			r.Errorf("error = %v (%s)", err, err.Code())
+		}
+		r.pass(5 * time.Minute)
+		if s := r.get(other.ID()).Status; s != world.Running || l.list() != "charge charge refund" {
+			r.Errorf("the other is %s, did %q", s, l.list())
+		}
+		r.replays(run.ID(), wf)
 	})
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/stepwell/stepwell/internal/sample"
 )
 
-// killedAtEachCommit has a worker die before its first commit, then another before its second, until one gets through alive; and the same behind each
-// commit. Another worker goes on each time with the run that test has started, and then check looks at what came of it. Least is how many deaths there are, at least.
+// killedAtEachCommit has a worker die before its first commit, then another before its second, until one gets through
+// alive; and the same behind each commit. Another worker goes on each time with the run that test has started, and then
+// check looks at what came of it. Least is how many deaths there are, at least.
 func killedAtEachCommit(t *testing.T, least int, test func(r *rig) (cfg stepwell.Config, run string, check func())) {
 	for _, after := range sample.One(t, false, true) {
 		t.Run(fmt.Sprintf("after=%t", after), func(t *testing.T) {

@@ -190,7 +190,8 @@ func TestACancelMayBeDeferred(t *testing.T) {
 	})
 }
 
-// A part whose time is up is cancelled, never early, and says so; one that ends in time is not, and keeps the run no longer.
+// A part whose time is up is cancelled, never early, and says so; one that ends in time is not, and keeps the run no
+// longer.
 func TestAPartWithATimeout(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("limited", func(ctx stepwell.Context, takes time.Duration) (string, error) {

@@ -141,7 +141,8 @@ func TestAStepThatFailedIsUndone(t *testing.T) {
 	}
 }
 
-// What had not begun has nothing to be undone. Of what waits in the queue for a worker nobody here knows whether it has.
+// What had not begun has nothing to be undone. Of what waits in the queue for a worker nobody here knows whether it
+// has.
 func TestAStepThatHadNotBegunIsNotUndone(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		var b lossy
@@ -189,7 +190,8 @@ func TestABadUndoOfAStepIsRefused(t *testing.T) {
 	})
 }
 
-// TestKilledWhileAStepThatFailedIsUndone: the worker dies before or after each of its commits; whatever was charged is given back.
+// TestKilledWhileAStepThatFailedIsUndone: the worker dies before or after each of its commits; whatever was charged is
+// given back.
 func TestKilledWhileAStepThatFailedIsUndone(t *testing.T) {
 	killedAtEachCommit(t, 7, func(r *rig) (cfg stepwell.Config, id string, check func()) {
 		b := &lossy{}

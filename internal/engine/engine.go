@@ -35,7 +35,7 @@ type Config struct {
 	// FailUnknown is for how long no live worker has had the workflow and version of a run that is ready, until the run fails. [never]
 	FailUnknown time.Duration
 	Drain       time.Duration // for bodies to end by themselves on shutdown [10 s]
-	Idle      time.Duration // on demand: for how long a worker with nothing to do stays [30 s]
+	Idle        time.Duration // on demand: for how long a worker with nothing to do stays [30 s]
 
 	Stall       time.Duration // workflow code that has not yielded for so long is reported [5 s]
 	CancelGrace time.Duration // for a body to return after its run was cancelled [10 s]

@@ -2,10 +2,12 @@ package engine
 
 // What fails a run where its definition says so, instead of blocking it.
 //
-//  1. A panic is to the run what an error is that its function returns: see [replay.Config].Fails. So undo functions run, and then the run fails.
-//  2. Code that diverged, or that ended its goroutine, cannot be trusted to undo anything: the run fails as it stands, and its error names the undo functions that
-//     were registered and do not run.
-//  3. What comes of a key that is not here, of storage, or of a log that cannot be read, is not the code's, and always blocks.
+//  1. A panic is to the run what an error is that its function returns: see [replay.Config].Fails. So undo functions
+//     run, and then the run fails.
+//  2. Code that diverged, or that ended its goroutine, cannot be trusted to undo anything: the run fails as it stands,
+//     and its error names the undo functions that were registered and do not run.
+//  3. What comes of a key that is not here, of storage, or of a log that cannot be read, is not the code's, and always
+//     blocks.
 
 import (
 	"context"
@@ -42,7 +44,11 @@ func endFailed(s *session) {
 	rec := s.e.broken(s.failure.cause())
 	if s.m != nil {
 		if left := undosOf(s.m); len(left) > 0 {
-			rec.Message += "; nothing was undone: registered were " + strings.Join(left, ", ")
+			more := ""
+			if n := len(left) - mostUnborn; n > 0 {
+				left, more = left[:mostUnborn], fmt.Sprintf(" and %d more", n)
+			}
+			rec.Message += "; nothing was undone: registered were " + strings.Join(left, ", ") + more
 		}
 	}
 	end := world.Event{Type: world.RunFailed, Error: rec}
@@ -74,7 +80,8 @@ func (e *Engine) broken(err error) *world.Error {
 	return &world.Error{Name: fmt.Sprintf("%T", err), Message: b.Message, Code: b.Code, Permanent: true}
 }
 
-// Crashed is what the log keeps of a panic of workflow code that fails the run; record makes what it keeps of other errors.
+// Crashed is what the log keeps of a panic of workflow code that fails the run; record makes what it keeps of other
+// errors.
 func Crashed(err *replay.PanicError, record func(error) *world.Error) *world.Error {
 	rec := &world.Error{Message: "workflow code panicked", Code: world.CodePanic, Permanent: true}
 	if record != nil {
@@ -88,7 +95,8 @@ func Crashed(err *replay.PanicError, record func(error) *world.Error) *world.Err
 	return rec
 }
 
-// foldOn folds all of a log whose replay failed on the way, without its code, so that the end of the run can be appended and its children be told.
+// foldOn folds all of a log whose replay failed on the way, without its code, so that the end of the run can be
+// appended and its children be told.
 func foldOn(ctx context.Context, s *session, tk world.TakenRun) error {
 	wf, m := s.wf, s.m
 	s.wf, s.m, s.state, s.carried = nil, nil, &world.State{ID: s.run}, carried{}

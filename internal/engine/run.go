@@ -34,7 +34,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		loops.Go(func() { e.sweepLoop(ctx) })
 	}
 	if e.cfg.FailUnknown > 0 {
-		loops.Go(func() { unknownLoop(e, ctx) })
+		loops.Go(func() { unknownLoop(ctx, e) })
 	}
 	e.kick()
 	<-ctx.Done()
