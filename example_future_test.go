@@ -134,3 +134,22 @@ func ExampleAwaitTimeout() {
 	fmt.Println(run.Result(context.Background()))
 	// Output: nobody came <nil>
 }
+
+// A registered step over many items, at most two at once, and tried oftener than it says itself.
+func ExampleMap_registeredStep() {
+	resize := stepwell.DefineStep("resize", func(_ context.Context, picture string) (string, error) {
+		return "small " + picture, nil
+	})
+	album := stepwell.Define("album", func(ctx stepwell.Context, pictures []string) ([]string, error) {
+		small, err := stepwell.Map(ctx, pictures, 2, resize.Run)
+		if err != nil {
+			return nil, err
+		}
+		return stepwell.Map(ctx, small, 2, resize.With(stepwell.Retry{Attempts: 10}).Run)
+	})
+	app, stop := exampleApp(album, resize)
+	defer stop()
+	run, _ := album.Start(context.Background(), app, []string{"cat", "dog"})
+	fmt.Println(run.Result(context.Background()))
+	// Output: [small small cat small small dog] <nil>
+}

@@ -46,6 +46,29 @@ func ExampleHook_All() {
 	// Output: [hello anybody?] <nil>
 }
 
+// An approval with a deadline.
+func ExampleHook_Receive() {
+	approve := stepwell.Define("approve", func(ctx stepwell.Context, order string) (string, error) {
+		hook, err := stepwell.NewHook[bool](ctx, stepwell.Named("approval"), stepwell.Token("approve-"+order))
+		if err != nil {
+			return "", err
+		}
+		yes, err := hook.Receive(ctx, stepwell.Timeout(2*time.Millisecond))
+		switch {
+		case errors.Is(err, stepwell.ErrTimeout):
+			return "nobody answered", nil
+		case err != nil:
+			return "", err // the run was cancelled
+		}
+		return fmt.Sprint("answered: ", yes), nil
+	})
+	app, stop := exampleApp(approve)
+	defer stop()
+	run, _ := approve.Start(context.Background(), app, "7")
+	fmt.Println(run.Result(context.Background()))
+	// Output: nobody answered <nil>
+}
+
 // The next payload, or the end of the patience.
 func ExampleHook_Next() {
 	ask := stepwell.Define("ask", func(ctx stepwell.Context, _ int) (string, error) {

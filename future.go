@@ -134,6 +134,11 @@ func pending[T any](fs []*Future[T]) []*replay.Future {
 // with a stack of 8 KB or so, more where fn goes deep: give thousands of items a limit. It stops at
 // the first error: what has not begun never begins, steps of the items that run get a cancelled context, children are cancelled
 // (but for [Detached] ones), and the error is an [*ItemError] that says which item it was.
+//
+// The Run of a registered step or of a child is such a function:
+//
+//	sizes, err := stepwell.Map(ctx, pictures, 4, Resize.Run)
+//	bills, err := stepwell.Map(ctx, orders, 4, Invoice.Child().Run)
 func Map[T, R any](ctx Context, items []T, limit int, fn func(ctx Context, item T) (R, error)) ([]R, error) {
 	if limit < 0 {
 		return nil, fmt.Errorf("%w: map with limit %d: want 0 (all at once) or more", ErrInvalid, limit)

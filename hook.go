@@ -3,12 +3,16 @@ package stepwell
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/crypt"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
@@ -17,15 +21,24 @@ import (
 // HookConflictError says that a chosen hook token is held by another run.
 type HookConflictError = replay.ConflictError
 
-// HookOption changes a hook: [Token], [Metadata], [PayloadErrors].
+// HookOption changes a hook: [Named], [Token], [Metadata], [PayloadErrors].
 type HookOption interface{ hookOption(o *hookOptions) }
 
 type hookOptions struct {
+	name     string
 	token    string
 	chosen   bool
 	tell     bool // of payloads that do not fit
 	metadata any
 }
+
+type namedOption string
+
+// Named gives a hook a name, 1 to 256 bytes of printable UTF-8, by which the journal, [App.Why] and the web UI call it: "approval". It is recorded, as the name
+// of a step is; without it, it is "hook". It has nothing to do with the token.
+func Named(name string) HookOption { return namedOption(name) }
+
+func (n namedOption) hookOption(o *hookOptions) { o.name = string(n) }
 
 type tokenOption string
 
@@ -52,9 +65,12 @@ type Hook[T any] struct {
 //
 // With a chosen [Token] it returns when the token is decided; where another run holds it the error is a [*HookConflictError].
 func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
-	var o hookOptions
+	o := hookOptions{name: "hook"}
 	if err := kit.Given(opts, func(opt HookOption) { opt.hookOption(&o) }); err != nil {
 		return nil, fmt.Errorf("hook: %w", err)
+	}
+	if err := world.CheckName("hook name", o.name); err != nil {
+		return nil, err
 	}
 	if o.chosen {
 		if err := world.CheckToken(o.token); err != nil {
@@ -69,7 +85,7 @@ func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 		}
 		metadata = b
 	}
-	f := ctx.x.Hook("hook", o.token, metadata)
+	f := ctx.x.Hook(o.name, o.token, metadata)
 	if err := waitFor(ctx, f); err != nil {
 		return nil, err
 	}
@@ -95,21 +111,58 @@ func (h *Hook[T]) check() error {
 	return nil
 }
 
-// Receive waits for the next payload. The error is [ErrCancelled] when the run is cancelled, and [ErrNotFound] where the hook was
-// disposed and all that came before is received. A payload that T cannot hold is set aside, and the next is waited for; with
-// [PayloadErrors] the error is a [*PayloadError], and the hook goes on.
-func (h *Hook[T]) Receive(ctx Context) (T, error) { return h.Next(ctx).Get(ctx) }
+// Receive waits for the next payload. With a [Timeout], which counts from here and is kept as a time in the log, it waits no longer than that:
+//
+//	approval, err := hook.Receive(ctx, stepwell.Timeout(72*time.Hour))
+//	if errors.Is(err, stepwell.ErrTimeout) {
+//		return escalate(ctx) // nobody answered: the hook is still open
+//	}
+//
+// A payload that is there already is taken at once; with Timeout(0) Receive takes what is there, as [EventDef.Wait] does.
+//
+// The error is [ErrTimeout] when nothing came in time, [ErrCancelled] when the run is cancelled, [ErrNotFound] where the hook was
+// disposed and all that came before is received, and [ErrInvalid] for a negative timeout. A payload that T cannot hold is set aside, and the next is waited
+// for; with [PayloadErrors] the error is a [*PayloadError], and the hook goes on.
+func (h *Hook[T]) Receive(ctx Context, within ...timeoutOption) (T, error) {
+	return h.Next(ctx, within...).Get(ctx)
+}
 
 // Next is [Hook.Receive] as a future, for [Select] and [Race].
-func (h *Hook[T]) Next(ctx Context) *Future[T] {
+func (h *Hook[T]) Next(ctx Context, within ...timeoutOption) *Future[T] {
 	if err := h.check(); err != nil {
 		return failedFuture[T](err)
 	}
 	key, _ := h.f.Key()
 	in := &incoming[T]{kind: "hook", name: key.String()}
-	f := ctx.x.CheckedReceive(h.f, in.check(h.tell))
-	return &Future[T]{f: f, get: func(ctx Context) (T, error) { return in.result(ctx, f) }}
+	if len(within) == 0 {
+		f := ctx.x.CheckedReceive(h.f, in.check(h.tell))
+		return &Future[T]{f: f, get: func(ctx Context) (T, error) { return in.result(ctx, f) }}
+	}
+	d := time.Duration(slices.Min(within))
+	if d < 0 {
+		return failedFuture[T](fmt.Errorf("%s: %w: timeout %s: must not be negative", in.of(), ErrInvalid, d))
+	}
+	f := ctx.x.ReceiveWithin(h.f, in.check(h.tell), d)
+	return &Future[T]{f: f, get: func(ctx Context) (T, error) {
+		v, err := in.result(ctx, f)
+		if errors.Is(err, replay.ErrNoPayload) {
+			err = &lateError{of: in.of(), after: d}
+		}
+		return v, err
+	}}
 }
+
+// lateError is [ErrTimeout]: no payload came in time.
+type lateError struct {
+	of    string
+	after time.Duration
+}
+
+func (e *lateError) Error() string {
+	return "no payload came to " + e.of + " within " + human.Span(e.after)
+}
+
+func (e *lateError) Is(target error) bool { return target == ErrTimeout }
 
 // All ranges over payloads as they come. An error, as of [Hook.Receive], is the last that it yields, unless it is a [*PayloadError].
 func (h *Hook[T]) All(ctx Context) iter.Seq2[T, error] {

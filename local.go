@@ -42,3 +42,11 @@ func answer(ctx Context, stream string, chunk []byte) error {
 	kept.answered[stream] = struct{}{}
 	return nil
 }
+
+// Undos are the names of the undo functions that are registered, in that order. It is for the engine, where code cannot go on.
+func (l *local) Undos() (names []string) {
+	for _, u := range l.list {
+		names = append(names, u.name)
+	}
+	return names
+}

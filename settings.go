@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/human"
@@ -54,6 +55,19 @@ var settings = []setting{
 		on, err := strconv.ParseBool(v)
 		return on, err == nil
 	}),
+	{
+		"STEPWELL_FAIL_ON", "PANIC, DIVERGED, or both with a comma",
+		func(c *Config) bool { return c.FailOn == nil },
+		func(c *Config, v string) bool {
+			causes := strings.Split(v, ",")
+			if checkFailOn("STEPWELL_FAIL_ON", causes) != nil {
+				return false
+			}
+			c.FailOn = causes
+			return true
+		},
+	},
+	field("STEPWELL_FAIL_UNKNOWN", aSpan, func(c *Config) *time.Duration { return &c.FailUnknown }, span),
 	field("STEPWELL_PUBLIC_URL", "http:// or https://, a host and perhaps a path", func(c *Config) *string { return &c.PublicURL }, func(v string) (string, bool) {
 		return v, checkPublicURL(v) == nil
 	}),

@@ -40,6 +40,8 @@ func TestEnvironment(t *testing.T) {
 		"STEPWELL_CACHE_RUNS":           {"5", Config{CacheRuns: 5}, []string{"0", "-1"}},
 		"STEPWELL_CACHE_BYTES":          {"off", Config{CacheBytes: -1}, []string{"64M"}},
 		"STEPWELL_STRICT":               {"true", Config{Strict: true}, []string{"yes", "2"}},
+		"STEPWELL_FAIL_ON":              {"PANIC,DIVERGED", Config{FailOn: []string{Panics, Divergence}}, []string{"panic", "PANIC, DIVERGED", "STORAGE"}},
+		"STEPWELL_FAIL_UNKNOWN":         {"2h", Config{FailUnknown: 2 * time.Hour}, []string{"0s", "-1h", "later"}},
 		"STEPWELL_PUBLIC_URL": {"https://a.example/b", Config{PublicURL: "https://a.example/b"},
 			[]string{"example.com", "ftp://a.example", "https://", "https://u:p@a.example", "https://a.example?x=1", "https://a.example/#x", "http://a b"}},
 		"STEPWELL_NAME":  {"ann", Config{Name: "ann"}, []string{"a\nb", strings.Repeat("x", 257)}},
@@ -51,7 +53,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	same := cmp.Options{cmpopts.IgnoreUnexported(Config{}), cmpopts.IgnoreFields(Config{}, "Definitions")}
 	set := Config{MaxRuns: 1, MaxSteps: 1, MaxPayload: 1, MaxRetention: 1, SweepInterval: 1, Lease: 1, Poll: 1, Drain: 1, Slice: 1, Idle: 1, CancelGrace: 1,
-		CacheRuns: 1, CacheBytes: 1, Strict: true, PublicURL: "x", Name: "x", Build: "x"}
+		CacheRuns: 1, CacheBytes: 1, Strict: true, FailOn: []string{}, FailUnknown: 1, PublicURL: "x", Name: "x", Build: "x"}
 	page, err := os.ReadFile(filepath.Join("docs", "operating.md"))
 	if err != nil {
 		t.Fatal(err)

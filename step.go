@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -118,6 +119,7 @@ type RegisteredStep[In, Out any] struct {
 	name   string
 	fn     func(context.Context, In) (Out, error)
 	policy engine.Policy
+	own    []StepOption // of this call: see With
 	fault  error
 }
 
@@ -164,9 +166,23 @@ func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit 
 	return to.encode(out, limit)
 }
 
-// Run asks for the step and waits for its result. See [Step].
-func (s *RegisteredStep[In, Out]) Run(ctx Context, in In, opts ...StepOption) (Out, error) {
-	return s.Start(ctx, in, opts...).Get(ctx)
+// Run asks for the step and waits for its result. See [Step]. It fits [Map]:
+//
+//	thumbs, err := stepwell.Map(ctx, pictures, 4, Resize.Run)
+func (s *RegisteredStep[In, Out]) Run(ctx Context, in In) (Out, error) {
+	return s.Start(ctx, in).Get(ctx)
+}
+
+// With is the same step, tried otherwise where it is asked for from here:
+//
+//	thumb, err := Resize.With(stepwell.Retry{Attempts: 10}).Run(ctx, picture)
+func (s *RegisteredStep[In, Out]) With(opts ...StepOption) *RegisteredStep[In, Out] {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.own = append(slices.Clip(c.own), opts...)
+	return &c
 }
 
 // Start asks for the step and goes on; the result is the future's. Of several that are asked for at once, one runs in
@@ -175,6 +191,7 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 	if s == nil {
 		return failedFuture[Out](kit.Missing("the registered step"))
 	}
+	opts = append(slices.Clip(s.own), opts...)
 	spec := &engine.StepSpec{Task: true, Check: s.check, Policy: s.policy}
 	err := s.fault
 	if err == nil {
@@ -250,10 +267,10 @@ func (r Retry) stepOption(p *engine.Policy) {
 	p.Attempts, p.Backoff, p.Base, p.Cap, p.Jitter, p.Total = r.Attempts, r.Backoff, r.Base, r.Cap, r.Jitter, r.Total
 }
 
-// timeoutOption fits steps, waits, workflows, starts and children.
+// timeoutOption fits steps, waits, hooks, workflows, starts and children.
 type timeoutOption time.Duration
 
-// Timeout limits one attempt of a step, or a wait for an event. The context of an attempt whose time is up ends, with
+// Timeout limits one attempt of a step, or a wait for an event or for a payload of a hook. The context of an attempt whose time is up ends, with
 // cause [ErrTimeout]; an error that the body returns then is tried again, if attempts are left. A value that it returns
 // all the same counts: the work is done.
 //

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // WhyKind is the answer in one word. The values are stable.
@@ -51,28 +52,28 @@ type Why struct {
 	Version  int          `json:"version"`
 	Status   world.Status `json:"status"`
 
-	Step    string              `json:"step,omitempty"`    // name of the step or wait, with its occurrence if it is not the first
-	ID      string              `json:"id,omitempty"`      // and its correlation ID
-	Undo    bool                `json:"undo,omitempty"`    // the step undoes another: the run did not complete, see [Compensate]
-	Event   string              `json:"event,omitempty"`   // name of the event
-	Match   json.RawMessage     `json:"match,omitempty"`   // what its payload must contain
-	Token   string              `json:"token,omitempty"`   // of a hook
-	Peer    string              `json:"peer,omitempty"`    // the other run
-	PeerIs  string              `json:"peerIs,omitempty"`  // its status, or blocked, or paused; "": not looked up
-	Since   time.Time           `json:"since,omitzero"`    // when it began to be so
-	Until   time.Time           `json:"until,omitzero"`    // the deadline, due time, next try, or end of the lost worker's lease
-	Attempt int                 `json:"attempt,omitempty"` // of the step: the one that runs, or ended last
-	Deaths  int                 `json:"deaths,omitempty"`  // attempts of the step that began and were never heard of again
-	Error   *world.AttemptError `json:"error,omitempty"`   // how the step's last attempt ended, or the run
-	Worker  string              `json:"worker,omitempty"`  // who has it, as people call it
-	Block   *world.Block        `json:"block,omitempty"`   // of kind over: what is kept of it is damaged
-	By      string              `json:"by,omitempty"`      // who paused or cancelled it
-	Reason  string              `json:"reason,omitempty"`  // and why
-	Workers int                 `json:"workers"`           // that are alive, whatever they know
-	Mail    int                 `json:"mail,omitempty"`    // deliveries in its inbox
-	More    int                 `json:"more,omitempty"`    // this many further steps, waits and hooks are open
-	Also    []string            `json:"also,omitempty"`    // the first of them
-	Waiting string              `json:"waiting,omitempty"` // what its worker noted, of kind waiting
+	Step    string                `json:"step,omitempty"`    // name of the step or wait, with its occurrence if it is not the first
+	ID      string                `json:"id,omitempty"`      // and its correlation ID
+	Undo    bool                  `json:"undo,omitempty"`    // the step undoes another: the run did not complete, see [Compensate]
+	Event   string                `json:"event,omitempty"`   // name of the event
+	Match   json.RawMessage       `json:"match,omitempty"`   // what its payload must contain
+	Token   string                `json:"token,omitempty"`   // of a hook
+	Peer    string                `json:"peer,omitempty"`    // the other run
+	PeerIs  string                `json:"peerIs,omitempty"`  // its status, or blocked, or paused; "": not looked up
+	Since   time.Time             `json:"since,omitzero"`    // when it began to be so
+	Until   time.Time             `json:"until,omitzero"`    // the deadline, due time, next try, or end of the lost worker's lease
+	Attempt int                   `json:"attempt,omitempty"` // of the step: the one that runs, or ended last
+	Deaths  int                   `json:"deaths,omitempty"`  // attempts of the step that began and were never heard of again
+	Error   *journal.AttemptError `json:"error,omitempty"`   // how the step's last attempt ended, or the run
+	Worker  string                `json:"worker,omitempty"`  // who has it, as people call it
+	Block   *world.Block          `json:"block,omitempty"`   // of kind over: what is kept of it is damaged
+	By      string                `json:"by,omitempty"`      // who paused or cancelled it
+	Reason  string                `json:"reason,omitempty"`  // and why
+	Workers int                   `json:"workers"`           // that are alive, whatever they know
+	Mail    int                   `json:"mail,omitempty"`    // deliveries in its inbox
+	More    int                   `json:"more,omitempty"`    // this many further steps, waits and hooks are open
+	Also    []string              `json:"also,omitempty"`    // the first of them
+	Waiting string                `json:"waiting,omitempty"` // what its worker noted, of kind waiting
 
 	Versions []int `json:"versions,omitempty"` // of kind no_worker: those of the workflow that live workers have
 
@@ -81,7 +82,7 @@ type Why struct {
 	Restart string `json:"restart,omitempty"`
 
 	// Aside are the payloads that were set aside last, as they do not fit its code, at most 3, of what it still waits for: see [PayloadErrors].
-	Aside []world.Aside `json:"aside,omitempty"`
+	Aside []journal.Aside `json:"aside,omitempty"`
 }
 
 // Why tells why a run does not move, or what it does. It reads the run's whole log.
@@ -92,10 +93,10 @@ func (a *App) Why(ctx context.Context, run string) (Why, error) {
 
 // Story is all that there is to tell of one run.
 type Story struct {
-	Run     RunInfo        `json:"run"`
-	Journal *world.Journal `json:"journal"`
-	Why     Why            `json:"why"`
-	Damage  string         `json:"damage,omitempty"` // why the journal ends early: the log behind it cannot be read
+	Run     RunInfo          `json:"run"`
+	Journal *journal.Journal `json:"journal"`
+	Why     Why              `json:"why"`
+	Damage  string           `json:"damage,omitempty"` // why the journal ends early: the log behind it cannot be read
 
 	// Peers says how runs stand that open steps wait for, the first 20: a status, or blocked, or paused.
 	Peers map[string]string `json:"peers,omitempty"`
@@ -116,7 +117,7 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 	if err != nil {
 		return Story{}, err
 	}
-	s := Story{Journal: world.NewJournal(run, payloads)}
+	s := Story{Journal: journal.New(run, payloads)}
 	h := &History{Run: run} // without payloads, where a retry may be asked for
 	for e, err := range a.Events(ctx, run, EventFilter{}) {
 		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {

@@ -11,19 +11,20 @@ import (
 
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // whyFinder is one question. journal may be nil: then the row has to do.
 type whyFinder struct {
 	run     *RunInfo
-	journal *world.Journal
+	journal *journal.Journal
 	tasks   map[string]string // worker that has the task of a step, by the step's ID
 	workers []world.WorkerRow // that are alive
 	now     time.Time
 	why     Why
 }
 
-func whyOf(r *RunInfo, j *world.Journal, tasks map[string]string, workers []world.WorkerRow, now time.Time) Why {
+func whyOf(r *RunInfo, j *journal.Journal, tasks map[string]string, workers []world.WorkerRow, now time.Time) Why {
 	f := &whyFinder{run: r, journal: j, tasks: tasks, now: now}
 	for _, w := range workers {
 		if w.Until.After(now) {
@@ -55,7 +56,7 @@ func (f *whyFinder) costs() {
 	}
 	var done []string
 	for _, en := range f.journal.Entries {
-		if (en.Kind == world.KindClosure || en.Kind == world.KindTask || en.Kind == world.KindChild) && en.Status == world.EntryCompleted && !en.Undo() {
+		if (en.Kind == world.KindClosure || en.Kind == world.KindTask || en.Kind == world.KindChild) && en.Status == journal.EntryCompleted && !en.Undo() {
 			done = append(done, strconv.Quote(en.Key().String()))
 		}
 	}
@@ -114,18 +115,18 @@ func (f *whyFinder) find() {
 func (f *whyFinder) over() {
 	f.why.Kind, f.why.Since = WhyOver, f.run.EndedAt
 	if e := f.run.Error; e != nil {
-		f.why.Error = &world.AttemptError{Message: e.Message, Code: e.Code, Where: e.Where, At: f.run.EndedAt}
+		f.why.Error = &journal.AttemptError{Message: e.Message, Code: e.Code, Where: e.Where, At: f.run.EndedAt}
 	}
 	f.by(f.cancel())
 }
 
-func (f *whyFinder) by(a *world.Act) {
+func (f *whyFinder) by(a *journal.Act) {
 	if a != nil {
 		f.why.By, f.why.Reason = a.By, a.Reason
 	}
 }
 
-func (f *whyFinder) cancel() *world.Act {
+func (f *whyFinder) cancel() *journal.Act {
 	if f.journal == nil {
 		return nil
 	}
@@ -164,7 +165,7 @@ func (f *whyFinder) cancelling(q *world.QueueRow) {
 }
 
 // undoing is the undo that failed and is tried again later, or nil.
-func (f *whyFinder) undoing() *world.Entry {
+func (f *whyFinder) undoing() *journal.Entry {
 	if f.journal == nil {
 		return nil
 	}
@@ -195,11 +196,11 @@ func (f *whyFinder) owned(q *world.QueueRow) {
 	}
 	begun := false
 	for _, en := range f.journal.Entries {
-		if en.Status == world.EntryPending && en.RetryAt.After(f.now) {
+		if en.Status == journal.EntryPending && en.RetryAt.After(f.now) {
 			f.retry(en)
 			return
 		}
-		begun = begun || en.Status == world.EntryRunning
+		begun = begun || en.Status == journal.EntryRunning
 	}
 	if begun {
 		return // by a process that is gone: its turn comes
@@ -230,14 +231,14 @@ func (f *whyFinder) last() time.Time {
 }
 
 // running is the step whose body has run longest, or nil.
-func (f *whyFinder) running() *world.Entry {
+func (f *whyFinder) running() *journal.Entry {
 	if f.journal == nil {
 		return nil
 	}
-	var oldest *world.Entry
+	var oldest *journal.Entry
 	joined := f.joined()
 	for _, en := range f.journal.Entries {
-		if en.Status != world.EntryRunning || en.Kind != world.KindTask && en.AttemptAt.Before(joined) {
+		if en.Status != journal.EntryRunning || en.Kind != world.KindTask && en.AttemptAt.Before(joined) {
 			continue // the last one: its process is gone, and the run's owner has not started it again
 		}
 		if oldest == nil || en.AttemptAt.Before(oldest.AttemptAt) {
@@ -267,7 +268,7 @@ func (f *whyFinder) suspect() bool {
 			continue
 		}
 		n := deathsOf(en)
-		if en.Status == world.EntryRunning {
+		if en.Status == journal.EntryRunning {
 			n++ // its last start too: nobody runs it now
 		}
 		if n >= suspectDeaths {
@@ -281,9 +282,9 @@ func (f *whyFinder) suspect() bool {
 
 // deathsOf counts the attempts that began and were never heard of again, but for the last one of a step that runs. Of a step with
 // many errors the first attempts are no longer known.
-func deathsOf(en *world.Entry) (n int) {
+func deathsOf(en *journal.Entry) (n int) {
 	last := en.Attempt
-	if en.Status == world.EntryRunning {
+	if en.Status == journal.EntryRunning {
 		last--
 	}
 	from := 1
@@ -302,7 +303,7 @@ func deathsOf(en *world.Entry) (n int) {
 	return n
 }
 
-func (f *whyFinder) inStep(en *world.Entry) {
+func (f *whyFinder) inStep(en *journal.Entry) {
 	f.name(en)
 	f.why.Since, f.why.Attempt, f.why.Deaths = en.AttemptAt, en.Attempt, deathsOf(en)
 	if n := len(en.Earlier); n > 0 {
@@ -310,15 +311,15 @@ func (f *whyFinder) inStep(en *world.Entry) {
 	}
 }
 
-func (f *whyFinder) name(en *world.Entry) {
+func (f *whyFinder) name(en *journal.Entry) {
 	f.why.Step, f.why.ID, f.why.Undo = en.Title(), en.ID, en.Undo()
 }
 
-func (f *whyFinder) retry(en *world.Entry) {
+func (f *whyFinder) retry(en *journal.Entry) {
 	f.name(en)
 	f.why.Kind, f.why.Until, f.why.Attempt = WhyRetry, en.RetryAt, en.Attempt
 	if e := en.Error; e != nil {
-		f.why.Error = &world.AttemptError{Attempt: en.Attempt, Message: e.Message, Code: e.Code, Where: e.Where, At: en.CompletedAt}
+		f.why.Error = &journal.AttemptError{Attempt: en.Attempt, Message: e.Message, Code: e.Code, Where: e.Where, At: en.CompletedAt}
 	}
 }
 
@@ -356,14 +357,13 @@ func (f *whyFinder) queued(q *world.QueueRow) {
 // note the first open thing in the order of the code counts, but for hooks, which are often open beside what is waited for. A registered step that nobody knows comes
 // before all.
 func (f *whyFinder) waiting(q *world.QueueRow) {
-	var first, noted *world.Entry
+	var first, noted *journal.Entry
 	open := 0
 	for _, en := range f.journal.Entries {
 		if !isOpen(en) {
 			continue
 		}
-		open++
-		if first == nil || f.rank(en) < f.rank(first) {
+		if open++; first == nil || f.rank(en) < f.rank(first) {
 			first = en
 		}
 		if noted == nil && (notes(q.Waiting, en, false) || notes(q.Waiting, en, true)) {
@@ -375,11 +375,14 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 		first = noted
 	}
 	switch {
-	case noted == nil && !urgent && notes(q.Waiting, &world.Entry{Kind: world.KindCondition}, false):
+	case noted == nil && !urgent && notes(q.Waiting, &journal.Entry{Kind: world.KindCondition}, false):
 		f.why.Kind, f.why.More = WhyCondition, open // without a deadline: the log does not have it
 		f.also(nil)
 	case first != nil:
 		f.why.More = open - 1
+		if first.Kind == world.KindReceive && slices.ContainsFunc(f.journal.Entries, func(en *journal.Entry) bool { return isOpen(en) && hookOf(en, first) }) {
+			f.why.More-- // the hook is what it waits at
+		}
 		f.entry(first)
 		f.also(first)
 	case q.Waiting != "" || !q.WakeAt.IsZero(): // its row and its log were read at different times
@@ -390,7 +393,7 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 }
 
 // notes reports whether what a run's row says of its waiting begins with an entry.
-func notes(waiting string, en *world.Entry, retry bool) bool {
+func notes(waiting string, en *journal.Entry, retry bool) bool {
 	rest, ok := strings.CutPrefix(waiting, engine.Noted(en.Kind, en.Key(), en.Peer, retry))
 	rest = strings.TrimPrefix(rest, engine.SetAside)
 	return ok && (rest == "" || strings.HasPrefix(rest, " and "))
@@ -400,25 +403,30 @@ func notes(waiting string, en *world.Entry, retry bool) bool {
 const mostAlso = 2
 
 // also names what is open beside the first.
-func (f *whyFinder) also(first *world.Entry) {
+func (f *whyFinder) also(first *journal.Entry) {
 	for _, en := range f.journal.Entries {
-		if en != first && isOpen(en) && len(f.why.Also) < mostAlso {
+		if en != first && isOpen(en) && !hookOf(en, first) && len(f.why.Also) < mostAlso {
 			f.why.Also = append(f.why.Also, openText(en, f.now))
 		}
 	}
 }
 
-func isOpen(en *world.Entry) bool {
+// hookOf reports whether an entry is the hook at which another, which may be nil, waits for a payload.
+func hookOf(en, wait *journal.Entry) bool {
+	return wait != nil && wait.Kind == world.KindReceive && en.Kind == world.KindHook && en.Token == wait.Token
+}
+
+func isOpen(en *journal.Entry) bool {
 	switch en.Status {
-	case world.EntryPending, world.EntryRunning, world.EntryWaiting, world.EntryActive:
+	case journal.EntryPending, journal.EntryRunning, journal.EntryWaiting, journal.EntryActive:
 		return true
 	}
 	return false
 }
 
-func (f *whyFinder) rank(en *world.Entry) int {
+func (f *whyFinder) rank(en *journal.Entry) int {
 	switch {
-	case en.Kind == world.KindTask && en.Status != world.EntryRunning && !f.known(en.Name):
+	case en.Kind == world.KindTask && en.Status != journal.EntryRunning && !f.known(en.Name):
 		return 0
 	case en.Kind == world.KindHook:
 		return 2
@@ -433,7 +441,7 @@ func (f *whyFinder) known(step string) bool {
 }
 
 // entry answers with what the run waits for.
-func (f *whyFinder) entry(en *world.Entry) {
+func (f *whyFinder) entry(en *journal.Entry) {
 	f.name(en)
 	f.why.Since, f.why.Until = en.CreatedAt, en.Until
 	switch en.Kind {
@@ -449,6 +457,8 @@ func (f *whyFinder) entry(en *world.Entry) {
 		f.why.Kind, f.why.Peer = WhyRun, en.Peer
 	case world.KindHook:
 		f.why.Kind, f.why.Token = WhyHook, en.Token
+	case world.KindReceive:
+		f.why.Kind, f.why.Token, f.why.Step = WhyHook, en.Token, en.Name
 	case world.KindTask:
 		f.task(en)
 	default:
@@ -460,10 +470,10 @@ func (f *whyFinder) entry(en *world.Entry) {
 }
 
 // task: a registered step runs on some worker, or is queued, perhaps for its next attempt.
-func (f *whyFinder) task(en *world.Entry) {
+func (f *whyFinder) task(en *journal.Entry) {
 	f.why.Kind, f.why.Attempt = WhyTask, en.Attempt
 	switch {
-	case en.Status == world.EntryRunning:
+	case en.Status == journal.EntryRunning:
 		f.inStep(en)
 		for i := range f.workers {
 			if f.workers[i].ID == f.tasks[en.ID] {

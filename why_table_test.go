@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 var whyNow = time.Date(2026, 11, 22, 14, 12, 0, 0, time.UTC)
@@ -45,9 +46,9 @@ func (c *whyCase) with(f func(c *whyCase)) *whyCase { f(c); return c }
 func (c *whyCase) queue(f func(q *world.QueueRow)) *whyCase { f(c.row.Queue); return c }
 
 func (c *whyCase) answer(log bool) Why {
-	var j *world.Journal
+	var j *journal.Journal
 	if log {
-		j = world.NewJournal(c.row.ID, false)
+		j = journal.New(c.row.ID, false)
 		for i, e := range c.events {
 			e.Seq = int64(i + 1)
 			j.Add(e)

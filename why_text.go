@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // heedTime is how long a body may take to heed the end of its context before the answer says that it has not.
@@ -238,7 +239,7 @@ func (w Why) attemptText() string {
 	return fmt.Sprintf(": attempt %d ended with %s", w.Attempt, errorText(w.Error))
 }
 
-func errorText(e *world.AttemptError) string {
+func errorText(e *journal.AttemptError) string {
 	s := human.Cut(e.Message, 200)
 	if e.Where != "" {
 		s += " (" + e.Where + ")"
@@ -271,7 +272,7 @@ func (w Why) waitText() string {
 	case WhyRun:
 		return "waiting for run " + w.peer("") + " to end" + w.since()
 	case WhyHook:
-		return "waiting for a payload at hook " + quote(w.Step) + " (token " + human.Visible(w.Token) + ")" + w.since()
+		return "waiting for a payload at hook " + quote(w.Step) + " (token " + human.Visible(w.Token) + ")" + w.until() + w.since()
 	}
 	s := "waiting"
 	if w.Waiting != "" {
@@ -296,7 +297,7 @@ func (w Why) peer(name string) string {
 }
 
 // openText is something that is open, in a few words.
-func openText(en *world.Entry, now time.Time) string {
+func openText(en *journal.Entry, now time.Time) string {
 	s := string(en.Kind) + " " + quote(en.Key().String())
 	switch en.Kind {
 	case world.KindClosure, world.KindTask:
@@ -308,6 +309,8 @@ func openText(en *world.Entry, now time.Time) string {
 		s = "run " + en.Peer
 	case world.KindHook:
 		s += " (token " + human.Cut(en.Token, 60) + ")"
+	case world.KindReceive:
+		s = "hook " + quote(en.Name) + " (token " + human.Cut(en.Token, 60) + ")"
 	}
 	if !en.Until.IsZero() {
 		s += " until " + human.When(en.Until, now)

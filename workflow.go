@@ -35,6 +35,7 @@ type Workflow[In, Out any] struct {
 	retention time.Duration
 	timeout   time.Duration
 	keep      int // segments
+	failOn    []string
 	fn        func(Context, In) (Out, error)
 	faults    []error
 }
@@ -47,6 +48,7 @@ type workflowOptions struct {
 	retention time.Duration
 	timeout   time.Duration
 	keep      int
+	failOn    []string // nil: as Config says
 	faults    []error
 }
 
@@ -100,7 +102,7 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 	if err := kit.Given(opts, func(opt WorkflowOption) { opt.workflowOption(&o) }); err != nil {
 		o.faults = append(o.faults, err)
 	}
-	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, fn: fn, faults: o.faults}
+	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, failOn: o.failOn, fn: fn, faults: o.faults}
 	if err := world.CheckWorkflowName(name); err != nil {
 		w.faults = append(w.faults, err)
 	}
@@ -118,9 +120,13 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w", w.name, err))
 	}
 	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, book: r.book, logger: r.cfg.words, errors: r.cfg.Errors}
+	failOn := w.failOn
+	if failOn == nil {
+		failOn = r.cfg.FailOn
+	}
 	e.rig, e.fits, e.base = &r.cfg.rig, r.fits, strings.TrimRight(r.cfg.PublicURL, "/")
 	r.workflows = append(r.workflows, &engine.Workflow{
-		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep,
+		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep, FailOn: failOn,
 		Body: func(input []byte) replay.Body {
 			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input) }
 		},
@@ -131,22 +137,35 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 
 // run evaluates the function once, from its recorded input.
 func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outcome {
-	var in In
-	if err := codec.Decode(input, &in); err != nil {
-		panic(engine.Block(world.CodeDecode, fmt.Errorf("workflow %s: the recorded input does not fit: %w", w.name, err)))
-	}
 	ctx := Context{x, e}
-	out, err := w.fn(ctx, in)
 	var output []byte
+	err := crashed(x, e.errors)
 	if err == nil {
-		if output, err = sent(&out, e.limit); err != nil {
-			err = fmt.Errorf("workflow %s: output: %w", w.name, err)
+		if output, err = w.call(ctx, input); crashed(x, e.errors) != nil { // beside it
+			err = crashed(x, e.errors)
 		}
 	}
 	if err = compensate(ctx, err); err == nil {
 		return replay.Outcome{Output: output}
 	}
 	return replay.Outcome{Err: codec.FromError(err, e.errors)}
+}
+
+// call calls the function.
+func (w *Workflow[In, Out]) call(ctx Context, input []byte) ([]byte, error) {
+	var in In
+	if err := codec.Decode(input, &in); err != nil {
+		panic(engine.Block(world.CodeDecode, fmt.Errorf("workflow %s: the recorded input does not fit: %w", w.name, err)))
+	}
+	out, err := w.fn(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	output, err := sent(&out, ctx.env.limit)
+	if err != nil {
+		return nil, fmt.Errorf("workflow %s: output: %w", w.name, err)
+	}
+	return output, nil
 }
 
 // Start begins a run of the workflow. It returns when the run is durable; it is not lost from then on. Where app works

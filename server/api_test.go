@@ -378,6 +378,9 @@ func walkSystem(r *rig) {
 	if a.get("1.name") != "order" || a.get("1.completed") != 1.0 || a.get("1.cancelled") != 3.0 {
 		r.Errorf("workflows: got %s, want later, and order with 1 completed, 3 cancelled", a.body)
 	}
+	if a := r.want(200, "GET", "/v1/workflows/order/versions", ""); a.get("versions.0.version") != 1.0 || a.get("versions.0.workers") != 1.0 {
+		r.Errorf("versions: got %s, want version 1, and a worker that has it", a.body)
+	}
 	if got := r.want(200, "GET", "/v1/workers", "").get("0.workflows.0.workflow"); got != "order" {
 		r.Errorf("workers: got %v, want one that knows order", got)
 	}

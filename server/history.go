@@ -11,6 +11,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/server/ui"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 func historyRoutes() []route {
@@ -40,9 +41,9 @@ func historyRoutes() []route {
 	}
 }
 
-// journal is a run's story as the API shows it.
-type journal struct {
-	*world.Journal
+// shownJournal is a run's story as the API shows it.
+type shownJournal struct {
+	*journal.Journal
 	Damage  string `json:"damage,omitempty"`          // why it ends early
 	Omitted bool   `json:"payloadsOmitted,omitempty"` // they are too large together
 }
@@ -71,7 +72,7 @@ func (s *Server) steps(w http.ResponseWriter, r *request) error {
 			en.Token = ""
 		}
 	}
-	return answer(w, http.StatusOK, journal{story.Journal, story.Damage, omitted})
+	return answer(w, http.StatusOK, shownJournal{story.Journal, story.Damage, omitted})
 }
 
 // heavy reports whether a run's payloads are too much for one answer. A log that cannot be read, the journal tells of.

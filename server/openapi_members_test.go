@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -20,10 +21,10 @@ import (
 var (
 	saidTypes = map[string]reflect.Type{
 		"Accepted": reflect.TypeFor[accepted](), "Bulked": reflect.TypeFor[bulked](), "EventPage": reflect.TypeFor[eventPage](), "Health": reflect.TypeFor[health](),
-		"Hooks": reflect.TypeFor[[]hook](), "Journal": reflect.TypeFor[journal](), "Manifest": reflect.TypeFor[manifest](), "OpenHook": reflect.TypeFor[openHook](),
+		"Hooks": reflect.TypeFor[[]hook](), "Journal": reflect.TypeFor[shownJournal](), "Manifest": reflect.TypeFor[manifest](), "OpenHook": reflect.TypeFor[openHook](),
 		"Problem": reflect.TypeFor[Problem](), "Run": reflect.TypeFor[stepwell.RunInfo](), "RunPage": reflect.TypeFor[runPage](), "StreamList": reflect.TypeFor[streamList](),
 		"WebhookAccepted": reflect.TypeFor[webhookAccepted](), "Why": reflect.TypeFor[stepwell.Why](), "Woken": reflect.TypeFor[woken](), "Workers": reflect.TypeFor[[]worker](),
-		"Workflows": reflect.TypeFor[[]counts](), "Class": reflect.TypeFor[world.Class](),
+		"Workflows": reflect.TypeFor[[]counts](), "Versions": reflect.TypeFor[operate.Versions](), "Class": reflect.TypeFor[world.Class](),
 	}
 	readTypes = map[string]reflect.Type{
 		"Bulk": reflect.TypeFor[bulk](), "Empty": reflect.TypeFor[struct{}](), "Fork": reflect.TypeFor[fork](), "Reason": reflect.TypeFor[reason](), "Restart": reflect.TypeFor[restart](),

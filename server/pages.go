@@ -15,7 +15,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// mountUI serves the pages, and sends browsers there that ask for /.
+// mountUI serves the pages, and sends there who asks for / and takes a page.
 func (s *Server) mountUI() {
 	pages := ui.New(s.app, uiHost{s})
 	s.mux.HandleFunc(ui.Base, func(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +29,7 @@ func (s *Server) mountUI() {
 		pages.ServeHTTP(w, r)
 	})
 	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		if accept := r.Header.Get("Accept"); !strings.Contains(accept, "text/html") && !strings.Contains(accept, "*/*") {
 			s.refuse(w, r, errNoRoute)
 			return
 		}

@@ -125,16 +125,17 @@ func isJSON(h http.Header) bool {
 }
 
 // byProgram reports whether a body that does not say what it is, or says that it is a form, as curl -d has it say, was sent by a program that means JSON,
-// and not by a page. The type is one that a page may send to any server without asking, in its visitor's name; so it is taken only where the request has a
-// key in its header. A form cannot have that header, and a script of another origin is asked for leave first, which nobody gives here; a page of this
-// origin has no key to put there. No cookie counts as one. What browsers add to what pages send, an origin, a referrer, a site or a cookie, must not be
-// there either: then it is none of theirs, whatever it says.
+// and not by a page. The type is one that a page may send to any server without asking, in its visitor's name; so it is taken only with what no page can
+// send without asking: a key in the header, or the name of a program in User-Agent. A form can have neither, and a script of another origin is asked for
+// leave first, which nobody gives here; a page of this origin has no key to put there. No cookie counts as a key. What browsers add to what pages send,
+// an origin, a referrer, a site or a cookie, must not be there either: then it is none of theirs, whatever it says.
 func (r *request) byProgram() bool {
-	if r.key == nil {
+	agent := r.Header.Get("User-Agent")
+	if r.key == nil && !strings.HasPrefix(agent, "curl/") && !strings.HasPrefix(agent, "Wget/") {
 		return false
 	}
-	for _, name := range []string{"Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest"} {
-		if len(r.Header.Values(name)) > 0 {
+	for name := range r.Header {
+		if name == "Origin" || name == "Referer" || name == "Cookie" || strings.HasPrefix(name, "Sec-Fetch-") {
 			return false
 		}
 	}

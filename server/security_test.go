@@ -171,6 +171,29 @@ func TestCurl(t *testing.T) {
 	r.refused(400, "INVALID", "POST", orders, "input=1", "Authorization", bearer(operatorSecret), "Content-Type", form)
 }
 
+// TestCurlWithoutKeys: where nobody needs a key, the name of curl stands for one: no page can send it.
+func TestCurlWithoutKeys(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{})
+	const start, form = `{"delay": "1h", "input": {}}`, "application/x-www-form-urlencoded"
+	for _, headers := range [][]string{
+		{"Origin", r.base}, {"Origin", "null"}, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Mode", "no-cors"}, {"Sec-Fetch-Dest", "document"}, {"Sec-Fetch-User", "?1"},
+		{"Cookie", "a=b"}, {"Referer", r.base + "/ui/"}, {"Content-Type", form + "; charset=utf-8"}, {"Content-Type", "text/plain"},
+		{"Content-Type", "multipart/form-data"}, {"User-Agent", "Mozilla/5.0 (X11; Linux x86_64) curl/8.0"}, {"User-Agent", "NCSA_Mosaic/2.0"}, {"User-Agent", ""},
+	} {
+		a := r.send("POST", orders, start, append([]string{"User-Agent", "curl/8.14.1", "Content-Type", form}, headers...)...)
+		if code := a.get("code"); code != "UNSUPPORTED_MEDIA_TYPE" && code != "CROSS_ORIGIN" {
+			t.Errorf("%v: got %d %v, want it refused", headers, a.status, code)
+		}
+	}
+	if n := r.events(); n != 0 {
+		t.Errorf("got %d events, want nothing written", n)
+	}
+	a := r.want(201, "POST", orders, start, "User-Agent", "curl/8.14.1", "Content-Type", form)
+	r.want(202, "POST", "/v1/runs/"+a.get("id").(string)+"/signals/paid", `{"cents": 1}`, "User-Agent", "Wget/1.25.0", "Content-Type", form)
+	r.refused(400, "INVALID", "POST", orders, "input=1", "User-Agent", "curl/8.14.1", "Content-Type", form)
+}
+
 // TestBrowsers: pages of other origins, and names that were bound to this address, are kept out; answers say how they may be used.
 func TestBrowsers(t *testing.T) {
 	t.Parallel()

@@ -28,8 +28,6 @@ func decodeJSON(body []byte, into any, others bool) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, world.ErrInvalid):
-		return err
 	case errors.As(err, &at) && errors.Is(err, json.ErrUnknownName):
 		return invalid("body: unknown field %.100q", string(at.JSONPointer))
 	case errors.As(err, &at) && at.JSONPointer != "":
@@ -51,7 +49,7 @@ func semantics(at *json.SemanticError) string {
 		what += ": want " + want
 	}
 	if at.Err != nil {
-		what += ": " + at.Err.Error()
+		what += ": " + strings.TrimPrefix(at.Err.Error(), world.ErrInvalid.Error()+": ")
 	}
 	return what
 }

@@ -84,9 +84,12 @@ func TestNoTypesOfGo(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"version": "x"}`: "want a whole number", `{"id": 7}`: "want a string", `{"attributes": []}`: "want an object", `[]`: "want an object",
+		`{"delay": "soon"}`: `"/delay": a JSON string does not fit: duration "soon": write it like 90s`, `{"delay": 5}`: "want a string like", `{"input": {}, "timeout": [1]}`: `"/timeout"`,
+		`{"input": 5}`: "input: invalid: version 1: decode: a JSON number at offset 1 does not fit: want an object", `{"input": {"cents": "x"}}`: "in field cents does not fit: want a whole number",
 	} {
-		if a := r.refused(400, "INVALID", "POST", orders, body); !strings.Contains(fmt.Sprint(a.get("detail")), want) {
-			t.Errorf("%s: %v, want %q", body, a.get("detail"), want)
+		detail := fmt.Sprint(r.refused(400, "INVALID", "POST", orders, body).get("detail"))
+		if !strings.Contains(detail, want) || inGo.MatchString(detail) {
+			t.Errorf("%s: %v, want %q, and no Go", body, detail, want)
 		}
 	}
 	if tried < 40 {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -16,7 +17,11 @@ func systemRoutes() []route {
 	return []route{
 		{method: "GET", path: "/v1/workflows", scope: Viewer, handle: (*Server).workflows, op: operation{
 			id: "listWorkflows", summary: "Count the runs of each workflow that are kept",
-			responses: []response{{200, "Workflows", "", "The counts; blocked and paused runs are among the pending and running."}},
+			responses: []response{{200, "Workflows", "", "The counts, each run once: one that is blocked or paused is not counted as pending or running."}},
+		}},
+		{method: "GET", path: "/v1/workflows/{workflow}/versions", scope: Viewer, handle: versions, op: operation{
+			id: "listVersions", summary: "Count the runs of a workflow that are not over by version, and the workers that have it",
+			responses: []response{{200, "Versions", "", "Of the newest 20,000 runs that are not over; more says that there are more."}},
 		}},
 		{method: "GET", path: "/v1/workers", scope: Viewer, wide: true, handle: (*Server).workers, op: operation{
 			id: "listWorkers", summary: "List the workers, and what they know",
@@ -69,7 +74,7 @@ func (s *Server) ready(w http.ResponseWriter, r *request) error {
 	return s.healthy(w, r, s.PushEndpoints())
 }
 
-// counts are the runs of a workflow.
+// counts are the runs of a workflow, each counted once.
 type counts struct {
 	Name      string `json:"name"`
 	Pending   int    `json:"pending"`
@@ -86,9 +91,25 @@ func (s *Server) workflows(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	all := make([]counts, len(stats.Workflows))
-	for i, n := range stats.Workflows {
+	once, err := operate.Counts(r.Context(), s.app, &stats)
+	if err != nil {
+		return err
+	}
+	all := make([]counts, len(once))
+	for i, n := range once {
 		all[i] = counts{n.Workflow, n.Pending, n.Running, n.Completed, n.Failed, n.Cancelled, n.Blocked, n.Paused}
+	}
+	return answer(w, http.StatusOK, all)
+}
+
+func versions(s *Server, w http.ResponseWriter, r *request) error {
+	stats, err := s.world.Stats(r.Context())
+	if err != nil {
+		return err
+	}
+	all, err := operate.VersionsOf(r.Context(), s.app, &stats, r.PathValue("workflow"))
+	if err != nil {
+		return err
 	}
 	return answer(w, http.StatusOK, all)
 }

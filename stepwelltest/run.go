@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // Run is a run that the test has started.
@@ -127,7 +128,7 @@ func (r *Run[Out]) Why() stepwell.Why {
 }
 
 // Journal is the story of the run so far: its steps, waits and hooks, with their inputs and outputs, its error.
-func (r *Run[Out]) Journal() *world.Journal {
+func (r *Run[Out]) Journal() *journal.Journal {
 	r.env.t.Helper()
 	var story stepwell.Story
 	r.look(func(ctx context.Context, app *stepwell.App) (err error) {

@@ -56,7 +56,7 @@ var broken = map[string]struct {
 		return echo.Run(ctx, *calls)
 	}, []string{`registered step "echo" with input 2   strict_test.go:`, `with input 3   strict_test.go:`}},
 	"a step's options": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
-		return echo.Run(ctx, 1, stepwell.Retry{Attempts: *calls + 1})
+		return echo.With(stepwell.Retry{Attempts: *calls + 1}).Run(ctx, 1)
 	}, []string{`registered step "echo" with content {"attempts":3}   strict_test.go:`, `{"attempts":4}`}},
 	"a child's input": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
 		return child.Child().Run(ctx, *calls)

@@ -16,7 +16,7 @@ import (
 func ExampleNew() {
 	type payment struct{ Cents int }
 	order := stepwell.Define("order", func(ctx stepwell.Context, cents int) (string, error) {
-		hook, err := webhook.New(ctx, webhook.Token("order-7"), webhook.RespondManually(10*time.Second))
+		hook, err := webhook.New(ctx, webhook.Named("paid"), webhook.Token("order-7"), webhook.RespondManually(10*time.Second))
 		if err != nil {
 			return "", err
 		}

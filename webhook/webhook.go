@@ -27,16 +27,24 @@ const Path = "/.well-known/workflow/v1/webhook/"
 // defaultWait is how long the sender of a request waits for an answer.
 const defaultWait = 30 * time.Second
 
-// Option changes a webhook: [RespondWith], [RespondManually], [Signed], [Token], [Metadata], [PayloadErrors].
+// Option changes a webhook: [Named], [RespondWith], [RespondManually], [Signed], [Token], [Metadata], [PayloadErrors].
 type Option interface{ apply(o *options) }
 
 type options struct {
+	name     string
 	token    string
 	chosen   bool
 	tell     bool // of payloads that do not fit
 	metadata any
 	record
 }
+
+type named string
+
+// Named gives a webhook a name, by which the journal, the answer to why and the web UI call it; see [stepwell.Named]. Without it, it is "webhook".
+func Named(name string) Option { return named(name) }
+
+func (n named) apply(o *options) { o.name = string(n) }
 
 type token string
 
@@ -130,7 +138,7 @@ var urlToken = regexp.MustCompile(`^[A-Za-z0-9_.~-]{1,200}$`)
 // Errors: [stepwell.ErrInvalid] for options that make no sense, [stepwell.ErrCancelled], encoding errors of the
 // metadata.
 func New(ctx stepwell.Context, opts ...Option) (*Hook, error) {
-	o := options{}
+	o := options{name: "webhook"}
 	err := kit.Given(opts, func(opt Option) { opt.apply(&o) })
 	if err == nil {
 		err = o.check()
@@ -148,7 +156,7 @@ func New(ctx stepwell.Context, opts ...Option) (*Hook, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webhook: metadata: %w", err)
 	}
-	f := code.Ctx.OpenHook(&replay.HookSpec{Name: "webhook", Token: token, Prefix: world.WebhookToken, Metadata: record, Alike: same})
+	f := code.Ctx.OpenHook(&replay.HookSpec{Name: o.name, Token: token, Prefix: world.WebhookToken, Metadata: record, Alike: same})
 	if err := kit.Wait(ctx, f); err != nil {
 		return nil, err
 	}
@@ -158,6 +166,9 @@ func New(ctx stepwell.Context, opts ...Option) (*Hook, error) {
 }
 
 func (o *options) check() error {
+	if err := world.CheckName("hook name", o.name); err != nil {
+		return err
+	}
 	switch {
 	case o.chosen && !urlToken.MatchString(o.token):
 		return fmt.Errorf("%w: token %q: want 1 to 200 characters of [A-Za-z0-9_.~-], as it stands in a URL", world.ErrInvalid, world.ShownToken(o.token))

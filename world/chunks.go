@@ -21,8 +21,8 @@ type ChunkRow struct {
 	Data    []byte
 }
 
-// chunkTrim is the kind of the row that stands at the last number of a stream that was deleted with segments of its run. Nobody is shown it.
-const chunkTrim ChunkKind = "trim"
+// ChunkTrim is the kind of the row that stands at the last number of a stream that was deleted with segments of its run. Nobody is shown it.
+const ChunkTrim ChunkKind = "trim"
 
 // Rows are what a write is kept as: its chunks, then its mark. Index and Time are left open.
 func (w *StreamWrite) Rows() ([]ChunkRow, error) {
@@ -63,7 +63,7 @@ func (p *ChunkPage) Add(r *ChunkRow, from int64, q *ChunkQuery, size *int) (room
 	most, bytes := q.Room()
 	c := Chunk{Kind: r.Kind, Step: r.Step, Attempt: r.Attempt, Time: r.Time}
 	data := r.Data
-	if r.Kind == chunkTrim {
+	if r.Kind == ChunkTrim {
 		if next := r.Index + 1; next > from {
 			p.First, p.Next = next, max(p.Next, next)
 		}

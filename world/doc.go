@@ -54,16 +54,18 @@
 // # What a store need not decide
 //
 // What a store has to do that lies between runs is in package world/rules, as functions over facts that it has read: what a
-// commit's conditions and an act come to, who is taken next, what a page holds. Any store may use it; ours do.
+// commit's conditions and an act come to, who is taken next, what a page holds. How a commit becomes a row, and the
+// checksums by which damage is found, are in package world/layout. Any store may use both; ours do.
 //
 // # What programs meet of it
 //
-// The API of package stepwell shows these types, and none else.
+// The API of package stepwell shows these types of world and below it, and none else.
 //
 //   - What they open, and the transactions that they share: [World], [Tx].
 //   - What an operator ends that is nothing but time: [Waking], and what was ended: [Woken].
 //   - A run as it is read: [Status], [Error], [Parent], [Origin], [QueueRow] (what the queue knows of it), [Block],
-//     [AttemptError], [Late], [Aside]; its log, [Event] by [EventType], and its story, [Journal].
+//     [Late]; its log, [Event] by [EventType].
+//   - Its story, from package world/journal: journal.Journal, journal.AttemptError, journal.Aside.
 //   - What is listed beside runs: [HookRow], [StreamRow], [WorkerRow].
 //   - What servers ask an App to check before it is written: [Commit], [Delivery].
 //

@@ -61,6 +61,7 @@ const (
 	KindSleep     Kind = "sleep"     // a wait for a time
 	KindEvent     Kind = "event"     // a wait for a signal that matches, perhaps until a time
 	KindCondition Kind = "condition" // a wait for a condition of the code, until a time
+	KindReceive   Kind = "receive"   // a wait for the next payload of the hook of that name, until a time
 
 	KindHook Kind = "hook"
 	KindAttr Kind = "attr"
@@ -71,7 +72,7 @@ func (k Kind) Decision() bool { return k == KindAside || k == KindTaken }
 
 func (k Kind) prefix() string {
 	switch k {
-	case KindSleep, KindEvent, KindCondition:
+	case KindSleep, KindEvent, KindCondition, KindReceive:
 		return PrefixWait
 	case KindHook:
 		return PrefixHook
@@ -120,7 +121,7 @@ type Event struct {
 	From    int64           `json:"from,omitempty"`    // wait_completed, received: the number of the signal_received that was taken; step_created of kind aside or taken: of the event with the payload
 	Token   string          `json:"token,omitempty"`   // hook_created, hook_conflict
 	Chosen  bool            `json:"chosen,omitempty"`  // hook_created: the author chose the token
-	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token; hook_created: the run that a fork has the hook from; step_created of kind aside or taken: the hook that received the payload
+	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, the holder of a token; hook_created: the run that a fork has the hook from; step_created of kind aside or taken, wait_created of kind receive: the hook
 	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled, step_woken: who
 	Reason  string          `json:"reason,omitempty"`  // the same: why; run_continued and what ends a run: see NotCreated
 	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open

@@ -1,14 +1,12 @@
 package world
 
-// This file holds logs whose earlier segments were trimmed: what a fold, a commit and a journal make of them. That a fold which enters at a segment is the
+// This file holds logs whose earlier segments were trimmed: what a fold and a commit make of them. That a fold which enters at a segment is the
 // fold of the whole log, worldtest holds with generated logs.
 
 import (
 	"errors"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // trimmedLog is a log of which event 5, in the first segment, is gone: it goes on with event 7.
@@ -102,21 +100,5 @@ func TestCheckCommitTrims(t *testing.T) {
 				t.Errorf("trim %d, base %v: %v", trim, base, err)
 			}
 		}
-	}
-}
-
-func TestJournalOfATrimmedLog(t *testing.T) {
-	left, _ := trimmedLog(t)
-	j := NewJournal("r", true)
-	j.Add(left...)
-	if j.Trimmed != 7 || j.Segment != 1 || j.Status != Running || len(j.Unread) != 1 || j.StartedAt.IsZero() {
-		t.Errorf("trimmed %d, segment %d, %s, %d unread, started %s", j.Trimmed, j.Segment, j.Status, len(j.Unread), j.StartedAt)
-	}
-	var got []string
-	for _, en := range j.Entries {
-		got = append(got, en.ID)
-	}
-	if d := cmp.Diff([]string{"h", "s2"}, got); d != "" {
-		t.Errorf("entries, want -, got +:\n%s", d)
 	}
 }

@@ -15,23 +15,6 @@ type TaskReader interface {
 	Tasks(ctx context.Context, run string) ([]Task, error)
 }
 
-// AddTask shows what is known of a queued step and not in the log yet: its attempts so far. Call it after the last Add; the events
-// that come to the log later repeat it.
-func (j *Journal) AddTask(t *Task) {
-	en := j.open[t.Step]
-	if en == nil {
-		return
-	}
-	for i := range t.History {
-		if e := &t.History[i]; e.Type == StepStarted || e.Type == StepRetrying || e.Type == StepWoken {
-			j.change(en, e)
-		}
-	}
-	if t.Worker == "" && en.Status == EntryRunning { // the worker of the last attempt is gone
-		en.Status, en.RetryAt, en.CompletedAt = EntryPending, t.Visible, time.Time{}
-	}
-}
-
 // keptAttempts is of how many attempts a task remembers the start and the end.
 const keptAttempts = 10
 

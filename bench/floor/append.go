@@ -13,6 +13,7 @@ import (
 
 	"github.com/stepwell/stepwell/bench/engine"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 const group = 256 // rows of a transaction at most
@@ -34,7 +35,7 @@ func step() (row, error) {
 	now := world.Now()
 	id := world.CorrelationID("wrun_01JD3Z8Q7R2M4T6V8X0A1B2C3D", now, world.Key{Kind: world.KindClosure, Name: "step", Occurrence: 4})
 	next := world.CorrelationID("wrun_01JD3Z8Q7R2M4T6V8X0A1B2C3D", now, world.Key{Kind: world.KindClosure, Name: "step", Occurrence: 5})
-	head, body, err := world.AppendRow(nil, nil, [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, "0123abc", now, []world.Event{
+	head, body, err := layout.AppendRow(nil, nil, [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, "0123abc", now, []world.Event{
 		{Type: world.StepCompleted, Time: now, ID: id, Attempt: 1, Payload: json.RawMessage("4")},
 		{Type: world.StepCreated, Time: now, ID: next, Kind: world.KindClosure, Name: "step", Occurrence: 5},
 		{Type: world.StepStarted, Time: now, ID: next, Attempt: 1},

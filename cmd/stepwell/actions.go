@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // longRetry is how far away a retry must be for its wait to be worth ending.
@@ -231,7 +232,7 @@ func (p *picture) sends(run string, a *proposal) {
 		switch {
 		case n == mostSends:
 			return
-		case en.Kind == world.KindEvent && en.Status == world.EntryWaiting:
+		case en.Kind == world.KindEvent && en.Status == journal.EntryWaiting:
 			signal := "runs signal " + run + " " + shellWord(en.Name) + " "
 			if len(en.Match) > 0 {
 				a.do("signal:", signal+shellWord(string(en.Match)))
@@ -239,10 +240,10 @@ func (p *picture) sends(run string, a *proposal) {
 				a.note("signal:", signal+payloadWord, payloadNote)
 			}
 			n++
-		case en.Kind == world.KindHook && en.Status == world.EntryActive && strings.HasPrefix(en.Token, world.WebhookToken):
+		case en.Kind == world.KindHook && en.Status == journal.EntryActive && strings.HasPrefix(en.Token, world.WebhookToken):
 			a.do("its URL:", "hooks list --token "+shellWord(en.Token)) // it takes requests alone
 			n++
-		case en.Kind == world.KindHook && en.Status == world.EntryActive:
+		case en.Kind == world.KindHook && en.Status == journal.EntryActive:
 			a.note("send:", "hooks send "+shellWord(en.Token)+" "+payloadWord, payloadNote)
 			n++
 		}

@@ -35,6 +35,7 @@ var commandOf = map[string]string{
 	"getHook":       "hooks list",
 	"sendHook":      "hooks send",
 	"listWorkflows": "workflows",
+	"listVersions":  "workflows",
 	"listWorkers":   "workers",
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // demoLimit is how long the demo may take; longer where a death is seen by the end of a lease alone.
@@ -236,7 +237,7 @@ func (p *play) noteFinished(ctx context.Context) error {
 			return err
 		}
 		for _, en := range s.Journal.Entries {
-			if en.Class == "run" && en.Status == world.EntryCompleted {
+			if en.Class == "run" && en.Status == journal.EntryCompleted {
 				p.finished[en.ID] = true
 			}
 		}

@@ -110,6 +110,7 @@ func TestGolden(t *testing.T) {
 		"help-bulk-can":  {call{}, "bulk cancel --help"},
 		"workflows":      {call{}, "workflows"},
 		"workflows-json": {call{}, "workflows --json"},
+		"workflows-one":  {call{}, "workflows order"},
 		"help-workflows": {call{}, "workflows --help"},
 		"help-tail":      {call{}, "runs tail --help"},
 		"tail":           {call{}, "runs tail " + completedRun},

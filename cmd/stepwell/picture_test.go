@@ -9,12 +9,13 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 func TestPicture(t *testing.T) {
 	at := ago(time.Minute)
 	run := stepwell.RunInfo{ID: "wrun_1", Workflow: "all", Version: 1, Status: world.Running, CreatedAt: at, Takes: 2, Parent: &world.Parent{Run: "wrun_0"}, Queue: &world.QueueRow{}}
-	j := world.NewJournal(run.ID, true)
+	j := journal.New(run.ID, true)
 	seq := int64(0)
 	for _, e := range append(begins(at),
 		event(world.StepCreated, "step_1", at, named(world.KindChild, "bill"), func(e *world.Event) { e.Peer = "wrun_2" }),

@@ -11,6 +11,7 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 func (p *picture) timeline(to io.Writer) {
@@ -38,17 +39,17 @@ func (p *picture) timeline(to io.Writer) {
 	t.write(to, p.style)
 }
 
-func entryName(en *world.Entry) string { return human.Cut(en.Title(), 48) }
+func entryName(en *journal.Entry) string { return human.Cut(en.Title(), 48) }
 
-func (p *picture) mark(en *world.Entry) (string, tone) {
+func (p *picture) mark(en *journal.Entry) (string, tone) {
 	switch en.Status {
-	case world.EntryCompleted, world.EntryDisposed:
+	case journal.EntryCompleted, journal.EntryDisposed:
 		return p.style.mark("✓", "done"), good
-	case world.EntryFailed, world.EntryConflicted:
+	case journal.EntryFailed, journal.EntryConflicted:
 		return p.style.mark("✗", "failed"), bad
-	case world.EntryDropped:
+	case journal.EntryDropped:
 		return p.style.mark("–", "dropped"), dim
-	case world.EntryRunning:
+	case journal.EntryRunning:
 		return p.style.mark("…", "runs"), busy
 	default:
 		return p.style.mark("…", "waits"), warm
@@ -56,7 +57,7 @@ func (p *picture) mark(en *world.Entry) (string, tone) {
 }
 
 // note is what else there is to say: attempts and their errors, what came, until when.
-func (p *picture) note(en *world.Entry) string {
+func (p *picture) note(en *journal.Entry) string {
 	var parts []string
 	say := func(s string) {
 		if s != "" {
@@ -70,18 +71,18 @@ func (p *picture) note(en *world.Entry) string {
 		if en.Received > 0 {
 			say(human.Count(en.Received, "payload"))
 		}
-	case world.KindSleep, world.KindEvent, world.KindCondition:
+	case world.KindSleep, world.KindEvent, world.KindCondition, world.KindReceive:
 		say(p.waitNote(en))
 	}
 	if en.Attempt > 1 {
 		say(fmt.Sprintf("attempt %d", en.Attempt))
 	}
 	switch {
-	case en.Status == world.EntryFailed && en.Error != nil:
+	case en.Status == journal.EntryFailed && en.Error != nil:
 		say(p.failure(en.Error.Message, en.Error.Where))
-	case en.Status == world.EntryPending && en.RetryAt.After(p.now()):
+	case en.Status == journal.EntryPending && en.RetryAt.After(p.now()):
 		say("again " + human.Relative(en.RetryAt, p.now()))
-	case en.Status == world.EntryDropped:
+	case en.Status == journal.EntryDropped:
 		say(timeline.GivenUp(en, p.story.Journal.Segment))
 	}
 	say(p.attempts(en))
@@ -89,7 +90,7 @@ func (p *picture) note(en *world.Entry) string {
 }
 
 // peer is the other run, and how it stands while it is waited for.
-func (p *picture) peer(en *world.Entry) string {
+func (p *picture) peer(en *journal.Entry) string {
 	peer := en.Peer
 	if peer == en.Name { // it is named already
 		peer = ""
@@ -100,9 +101,9 @@ func (p *picture) peer(en *world.Entry) string {
 	return strings.TrimSpace(peer)
 }
 
-func (p *picture) waitNote(en *world.Entry) string {
+func (p *picture) waitNote(en *journal.Entry) string {
 	switch {
-	case en.Status == world.EntryWaiting && en.ID != p.story.Why.ID && !en.Until.IsZero():
+	case en.Status == journal.EntryWaiting && en.ID != p.story.Why.ID && !en.Until.IsZero():
 		return "until " + human.When(en.Until, p.now())
 	case en.Outcome == world.OutcomeWoken:
 		return "woken"
@@ -127,7 +128,7 @@ func (p *picture) failure(message, where string) string {
 }
 
 // attempts tells how earlier attempts ended, the same together: (2 × mail: connection refused  mail.go:41).
-func (p *picture) attempts(en *world.Entry) string {
+func (p *picture) attempts(en *journal.Entry) string {
 	var texts []string
 	for _, a := range timeline.Earlier(en) {
 		text := timeline.Lost

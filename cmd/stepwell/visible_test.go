@@ -13,6 +13,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // hostile is what a terminal would obey: a title, colours, C1, and a change of direction.
@@ -97,7 +98,7 @@ func TestHostileRows(t *testing.T) {
 		if err := c.tell(nil, hostile); err != nil {
 			t.Fatal(err)
 		}
-		pic := &picture{story: &stepwell.Story{Run: run, Journal: &world.Journal{}}, style: c.style()}
+		pic := &picture{story: &stepwell.Story{Run: run, Journal: &journal.Journal{}}, style: c.style()}
 		pic.draw(&out)
 		if n := strings.Count(out.String(), "owned"); n < 15 || steers(out.String()) {
 			t.Errorf("terminal %t: %d texts, the terminal is steered by %q", terminal, n, out.String())

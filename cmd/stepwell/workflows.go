@@ -1,11 +1,15 @@
 package main
 
-// This file counts runs by workflow.
+// This file counts runs by workflow, and by version.
 
 import (
+	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell/internal/operate"
 )
 
 // counted is a workflow as --json writes it.
@@ -16,56 +20,110 @@ type counted struct {
 	Completed int    `json:"completed"`
 	Failed    int    `json:"failed"`
 	Cancelled int    `json:"cancelled"`
-	Blocked   int    `json:"blocked"` // of the pending and running
+	Blocked   int    `json:"blocked"` // not among the pending and running
 	Paused    int    `json:"paused"`  // the same
 }
 
 func (c *cli) workflows() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "workflows",
-		Short: "Count the runs of each workflow",
-		Long: `Count the runs of each workflow that are kept, by status; blocked and paused ones are among the pending and running.
+		Use:   "workflows [WORKFLOW]",
+		Short: "Count the runs of each workflow, or of one by version",
+		Long: `Count the runs of each workflow that are kept, each once: one that is blocked or paused is not among the pending or running.
+With a WORKFLOW, count its runs that are not over by version: which code they still need, and how many workers have it. The newest 20,000 are looked at.
 
 ` + exitHelp,
 		Example: `  stepwell workflows
+  stepwell workflows order
   stepwell workflows --json | jq -r 'select(.blocked > 0).name'`,
-		Args: arguments(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args:              arguments(0, 1, "[WORKFLOW]"),
+		ValidArgsFunction: c.completeWorkflow,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd.Context(), func(db *database) error {
-				stats, err := db.world.Stats(cmd.Context())
-				if err != nil {
-					return err
+				if len(args) == 1 {
+					return countVersions(cmd.Context(), c, db, args[0])
 				}
-				t := &table{gap: "  "}
-				header := []cell{{text: "WORKFLOW", tone: dim}}
-				for _, name := range []string{"PENDING", "RUNNING", "BLOCKED", "PAUSED", "COMPLETED", "FAILED", "CANCELLED"} {
-					header = append(header, cell{text: name, tone: dim, right: true})
-				}
-				t.add(header...)
-				for _, w := range stats.Workflows {
-					is := counted{w.Workflow, w.Pending, w.Running, w.Completed, w.Failed, w.Cancelled, w.Blocked, w.Paused}
-					if c.json {
-						if err := c.encoder().Encode(is); err != nil {
-							return err
-						}
-						continue
-					}
-					row := []cell{{text: is.Name}}
-					for _, n := range []int{is.Pending, is.Running, is.Blocked, is.Paused, is.Completed, is.Failed, is.Cancelled} {
-						row = append(row, cell{text: strconv.Itoa(n), right: true})
-					}
-					if is.Blocked > 0 {
-						row[3].tone = bad
-					}
-					t.add(row...)
-				}
-				if !c.json && len(stats.Workflows) > 0 {
-					t.write(c.stdout, c.style())
-				}
-				return nil
+				return countWorkflows(cmd.Context(), c, db)
 			})
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a workflow")
 	return cmd
+}
+
+func countWorkflows(ctx context.Context, c *cli, db *database) error {
+	stats, err := db.world.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	once, err := operate.Counts(ctx, db.app, &stats)
+	if err != nil {
+		return err
+	}
+	t := &table{gap: "  "}
+	header := []cell{{text: "WORKFLOW", tone: dim}}
+	for _, name := range []string{"PENDING", "RUNNING", "BLOCKED", "PAUSED", "COMPLETED", "FAILED", "CANCELLED"} {
+		header = append(header, cell{text: name, tone: dim, right: true})
+	}
+	t.add(header...)
+	for _, w := range once {
+		is := counted{w.Workflow, w.Pending, w.Running, w.Completed, w.Failed, w.Cancelled, w.Blocked, w.Paused}
+		if c.json {
+			if err := c.encoder().Encode(is); err != nil {
+				return err
+			}
+			continue
+		}
+		row := []cell{{text: is.Name}}
+		for _, n := range []int{is.Pending, is.Running, is.Blocked, is.Paused, is.Completed, is.Failed, is.Cancelled} {
+			row = append(row, cell{text: strconv.Itoa(n), right: true})
+		}
+		if is.Blocked > 0 {
+			row[3].tone = bad
+		}
+		t.add(row...)
+	}
+	if !c.json && len(once) > 0 {
+		t.write(c.stdout, c.style())
+	}
+	return nil
+}
+
+// countVersions tells which versions of a workflow are needed still.
+func countVersions(ctx context.Context, c *cli, db *database, workflow string) error {
+	stats, err := db.world.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := operate.VersionsOf(ctx, db.app, &stats, workflow)
+	if err != nil {
+		return usagef("see "+c.command("workflows"), "%w", err)
+	}
+	if c.json {
+		return c.encoder().Encode(all)
+	}
+	t := &table{gap: "  "}
+	t.add(cell{text: "VERSION", tone: dim}, cell{text: "NOT OVER", tone: dim, right: true}, cell{text: "BLOCKED", tone: dim, right: true}, cell{text: "WORKERS", tone: dim, right: true})
+	for _, v := range all.Versions {
+		name := "v" + strconv.Itoa(v.Version)
+		if v.Version == 0 {
+			name = "open"
+		}
+		row := []cell{{text: name}, {text: strconv.Itoa(v.Runs), right: true}, {text: strconv.Itoa(v.Blocked), right: true}, {text: strconv.Itoa(v.Workers), right: true}}
+		if v.Blocked > 0 {
+			row[2].tone = bad
+		}
+		if v.Workers == 0 && v.Runs > 0 && v.Version > 0 {
+			row[3].tone = bad
+		}
+		t.add(row...)
+	}
+	if len(all.Versions) > 0 {
+		t.write(c.stdout, c.style())
+	} else {
+		fmt.Fprintf(c.stderr, "no run of %s is not over, and no worker has it\n", workflow)
+	}
+	if all.More {
+		fmt.Fprintln(c.stderr, "there are more runs that are not over than were looked at")
+	}
+	return nil
 }

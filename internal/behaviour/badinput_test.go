@@ -75,7 +75,7 @@ func TestBadStartsAreRefused(t *testing.T) {
 			"input that does not encode": {chErr, nil, "chan int does not encode"},
 			"input too large":            {longErr, stepwell.ErrTooLarge, "the limit is 1000 bytes"},
 			"raw input too large":        {raw("serial-1", `"`+strings.Repeat("x", 2000)+`"`), stepwell.ErrTooLarge, "serial-1"},
-			"input of another type":      {raw("serial-1", `"text"`), invalid, "does not fit int"},
+			"input of another type":      {raw("serial-1", `"text"`), invalid, "does not fit: want a whole number"},
 			"input null for a number":    {raw("serial-1", `null`), invalid, "null does not fit"},
 			"input that is not JSON":     {raw("serial-1", `{`), invalid, "not JSON"},
 			"trailing garbage":           {raw("serial-1", `1 2`), invalid, "not JSON"},

@@ -75,9 +75,11 @@ func (l *till) saga() *stepwell.Workflow[string, string] {
 			if err := stepwell.Sleep(ctx, "long", time.Hour); errors.Is(err, stepwell.ErrCancelled) {
 				return "as if nothing had been", nil
 			}
+		case "panics":
+			panic("no stock")
 		}
 		return "", errors.New("no stock")
-	})
+	}, stepwell.FailOn(stepwell.Panics))
 }
 
 const undone = "a b c un-c un-b un-a"
@@ -240,6 +242,7 @@ var endings = map[string]struct {
 	ends world.Status
 }{
 	"fails":            {"fails", world.Failed},
+	"panics":           {"panics", world.Failed},
 	"cancelled":        {"cancelled", world.Cancelled},
 	"cancelled midway": {"fails", world.Cancelled},
 }
@@ -274,6 +277,7 @@ func killedWhileCompensating(t *testing.T, ending string, k int, after bool) (ki
 			t.Fatal(err)
 		}
 		ripe := map[string]func() bool{ // when it is cancelled
+			"panics":           func() bool { return true },
 			"fails":            func() bool { return true },
 			"cancelled":        func() bool { return r.count("saga", world.WaitCreated, "") == 1 },
 			"cancelled midway": func() bool { return r.count("saga", world.StepRetrying, "un-b") > 0 },
@@ -281,14 +285,14 @@ func killedWhileCompensating(t *testing.T, ending string, k int, after bool) (ki
 		over := func() bool { return r.get("saga").Status.Terminal() }
 		first := r.beginMortal(cfg, k, after)
 		until(t, "a death, or a cancel", func() bool { return first.died.Load() || ripe() })
-		if ending != "fails" && !first.died.Load() {
+		if endings[ending].ends == world.Cancelled && !first.died.Load() {
 			r.cancel(r.client(), "saga")
 		}
 		until(t, "a death, or the end", func() bool { return first.died.Load() || over() })
 		first.stop()
 		killed = first.died.Load()
 		wk := r.beginWith(cfg)
-		if ending != "fails" && !over() {
+		if endings[ending].ends == world.Cancelled && !over() {
 			until(t, "the time for a cancel", ripe)
 			r.cancel(wk.App, "saga")
 		}

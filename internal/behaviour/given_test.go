@@ -19,7 +19,7 @@ func TestANilOptionIsRefusedByName(t *testing.T) {
 	inCode := map[string]func(ctx stepwell.Context) error{
 		"StepOption of a step":    func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", once, stepwell.Retry{}, nil) },
 		"StepOption of a nil":     func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", once, (*stepwell.Retry)(nil)) },
-		"StepOption of a start":   func(ctx stepwell.Context) error { _, err := reg.Run(ctx, 1, nil); return err },
+		"StepOption of a start":   func(ctx stepwell.Context) error { _, err := reg.With(nil).Run(ctx, 1); return err },
 		"WaitOption":              func(ctx stepwell.Context) error { _, _, err := numbers.Wait(ctx, nil); return err },
 		"HookOption":              func(ctx stepwell.Context) error { _, err := stepwell.NewHook[int](ctx, nil); return err },
 		"webhook.Option":          func(ctx stepwell.Context) error { _, err := webhook.New(ctx, nil); return err },

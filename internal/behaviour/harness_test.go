@@ -26,6 +26,7 @@ import (
 	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -399,7 +400,7 @@ func (r *rig) count(run string, typ world.EventType, name string) (n int) {
 // commits counts the commits that wrote a run's log.
 func commits(t testing.TB, w world.World, run string) int {
 	t.Helper()
-	j := world.NewJournal(run, false)
+	j := journal.New(run, false)
 	j.Add(eventsOf(t, w, run)...)
 	return j.Commits
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -243,7 +244,7 @@ func script(ctx context.Context, app *stepwell.App) []func() (bool, error) {
 		}
 		fresh := false
 		for _, en := range s.Journal.Entries {
-			if at := fmt.Sprint(en.ID, en.Attempt); en.Status == world.EntryPending && en.RetryAt.After(time.Now()) && !woken[at] {
+			if at := fmt.Sprint(en.ID, en.Attempt); en.Status == journal.EntryPending && en.RetryAt.After(time.Now()) && !woken[at] {
 				woken[at], fresh = true, true
 			}
 		}

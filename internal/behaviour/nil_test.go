@@ -79,7 +79,7 @@ var nilInCode = map[string]func(ctx stepwell.Context) error{
 	"webhook.New.opts":          func(ctx stepwell.Context) error { return second(webhook.New(ctx, nil)) },
 	"EventDef.Wait.opts":        func(ctx stepwell.Context) error { _, _, err := numbers.Wait(ctx, nil); return err },
 	"EventDef.Start.opts":       func(ctx stepwell.Context) error { return second(numbers.Start(ctx, nil).Get(ctx)) },
-	"RegisteredStep.Run.opts":   func(ctx stepwell.Context) error { return second(oneStep.Run(ctx, 1, nil)) },
+	"RegisteredStep.With.opts":  func(ctx stepwell.Context) error { return second(oneStep.With(nil).Run(ctx, 1)) },
 	"RegisteredStep.Start.opts": func(ctx stepwell.Context) error { return second(oneStep.Start(ctx, 1, nil).Get(ctx)) },
 	"Workflow.Child.opts":       func(ctx stepwell.Context) error { return second(serial(1).Child(nil).Run(ctx, 1)) },
 	"a future":                  func(ctx stepwell.Context) error { return second(nilFuture.Get(ctx)) },

@@ -403,7 +403,7 @@ func TestTracesGoOnWithoutAnObserver(t *testing.T) {
 		task := stepwell.DefineStep("task", func(context.Context, int) (int, error) { return 1, nil })
 		child := stepwell.Define("child", func(ctx stepwell.Context, _ int) (int, error) { return 1, nil })
 		wf := stepwell.Define("parent", func(ctx stepwell.Context, _ int) (int, error) {
-			if _, err := task.Run(ctx, 1, stepwell.Retry{Attempts: 7}); err != nil {
+			if _, err := task.With(stepwell.Retry{Attempts: 7}).Run(ctx, 1); err != nil {
 				return 0, err
 			}
 			return child.Child(stepwell.RunID("c")).Run(ctx, 1)

@@ -223,7 +223,7 @@ func TestAnswer17ACleanUpThatFailsIsTriedAgain(t *testing.T) {
 			err := stepwell.Sleep(ctx, "long", time.Hour)
 			retry := stepwell.Retry{Attempts: 2, Base: time.Second}
 			_, first := stepwell.Step(ctx.Uncancelled(), "release", failOnce, retry)
-			_, second := refund.Run(ctx.Uncancelled(), 0, retry)
+			_, second := refund.With(retry).Run(ctx.Uncancelled(), 0)
 			return 0, errors.Join(err, first, second)
 		})
 		wk := r.begin(wf, refund)

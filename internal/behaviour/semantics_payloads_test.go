@@ -92,7 +92,7 @@ func TestAPayloadThatDoesNotFitIsSetAside(t *testing.T) {
 			}
 			return why.Kind == stepwell.WhyEvent
 		})
-		if text := why.String(); why.Kind != stepwell.WhyEvent || len(why.Aside) != 3 || !strings.Contains(text, `event "approve" was set aside`) || !strings.Contains(text, "does not fit int") {
+		if text := why.String(); why.Kind != stepwell.WhyEvent || len(why.Aside) != 3 || !strings.Contains(text, `event "approve" was set aside`) || !strings.Contains(text, "does not fit: want a whole number") {
 			r.Errorf("why = %s: %s, want the event, and what was set aside and why", why.Kind, text)
 		}
 		until(r, "it to hibernate", func() bool { return r.get(run.ID()).Queue.Waiting != "" })

@@ -64,7 +64,7 @@ func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 	case "step":
 		return simOutcome(stepwell.Step(ctx, n.Name, func(b context.Context) (int, error) { return c.work(b, n) }, n.retry()))
 	case "task":
-		return simOutcome(c.task.Run(ctx, n, n.retry()))
+		return simOutcome(c.task.With(n.retry()).Run(ctx, n))
 	case "sleep":
 		return 1, stepwell.Sleep(ctx, n.Name, n.Takes)
 	case "event", "never":

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 var errBank = errors.New("the bank is away")
@@ -317,7 +318,7 @@ func TestWakeSurvivesDeaths(t *testing.T) {
 							waiting, attempts := 0, map[string]int{}
 							for _, en := range w.Journal.Entries {
 								attempts[en.ID] = en.Attempt
-								if en.Status == world.EntryPending && en.RetryAt.After(time.Now()) && en.Attempt > seen[en.ID] || en.Status == world.EntryCompleted {
+								if en.Status == journal.EntryPending && en.RetryAt.After(time.Now()) && en.Attempt > seen[en.ID] || en.Status == journal.EntryCompleted {
 									waiting++
 								}
 							}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 func TestWhyOfRuns(t *testing.T) {
@@ -103,7 +104,7 @@ func TestLastSignalIsTaken(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		if got := s.Journal.Entries[0].Status; got != world.EntryCompleted || len(s.Journal.Unread) > 0 {
+		if got := s.Journal.Entries[0].Status; got != journal.EntryCompleted || len(s.Journal.Unread) > 0 {
 			r.Errorf("the wait is %s and %d signals are unread, want completed and 0", got, len(s.Journal.Unread))
 		}
 	})

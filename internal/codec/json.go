@@ -5,7 +5,6 @@ package codec
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -178,16 +177,17 @@ func roundTrip[T any](v *T, limit int) ([]byte, *Kept[T], error) {
 
 // Decode reads JSON into the pointer v, which must be zero before: what the data does not name stays as it is. Anything
 // after the value is refused, and so is null for a type that has no nil, where encoding/json would leave a silent zero (an
-// empty struct takes it). Errors are *[Error] with code DECODE and say type, field and offset. It is safe for concurrent use.
+// empty struct takes it). Errors are *[Error] with code DECODE and say field, offset and what is wanted there, in the words of JSON: who sent it may
+// know no Go. It is safe for concurrent use.
 func Decode(data []byte, v any) error {
 	if decodeSimple(data, v) {
 		return nil
 	}
 	if string(bytes.TrimSpace(data)) == "null" && !holdsNull(v) {
-		return &Error{Code: world.CodeDecode, Err: fmt.Errorf("decode %s: null does not fit, as it has no nil", target(v))}
+		return &Error{Code: world.CodeDecode, Err: fmt.Errorf("decode: null does not fit: want %s", jsonWord(reflect.TypeOf(v)))}
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return &Error{Code: world.CodeDecode, Err: decodeError(data, v, err)}
+		return &Error{Code: world.CodeDecode, Err: decodeError(data, err)}
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func Decode(data []byte, v any) error {
 func Fits(data []byte, v any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &Error{Code: world.CodeDecode, Err: fmt.Errorf("decode %s: it panicked: %v", target(v), p)}
+			err = &Error{Code: world.CodeDecode, Err: fmt.Errorf("decode: the code that reads it panicked: %v", p)}
 		}
 	}()
 	return Decode(data, v)
@@ -275,28 +275,3 @@ func holdsNull(v any) bool {
 
 // target names the type that v points to.
 func target(v any) string { return strings.TrimPrefix(fmt.Sprintf("%T", v), "*") }
-
-// decodeError says what is wrong with the data, for which type, and where.
-func decodeError(data []byte, v any, err error) error {
-	into := target(v)
-	if len(bytes.TrimSpace(data)) == 0 {
-		return fmt.Errorf("decode %s: no data: %w", into, err)
-	}
-	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		at := ""
-		if te.Field != "" {
-			at = " in field " + te.Field
-		}
-		return fmt.Errorf("decode %s: a JSON %s at offset %d%s does not fit %s: %w", into, te.Value, te.Offset, at, te.Type, err)
-	}
-	if se, ok := errors.AsType[*json.SyntaxError](err); ok {
-		switch n := int(se.Offset); {
-		case n >= len(data) && strings.Contains(err.Error(), "unexpected end"):
-			return fmt.Errorf("decode %s: the JSON ends too early, at offset %d: %w", into, se.Offset, err)
-		case n > 0 && n <= len(data) && json.Valid(data[:n-1]):
-			return fmt.Errorf("decode %s: more data after the value, at offset %d: %w", into, se.Offset, err)
-		}
-		return fmt.Errorf("decode %s: not JSON at offset %d: %w", into, se.Offset, err)
-	}
-	return fmt.Errorf("decode %s: %w", into, err)
-}

@@ -150,17 +150,17 @@ func TestDecodeRefuses(t *testing.T) {
 	}{
 		"garbage behind": {`{} x`, new(order), []string{"after the value", "offset"}},
 		"two values":     {`1 2`, new(int), []string{"after the value"}},
-		"wrong type":     {`{"ID":"1","Items":[{"SKU":7}]}`, new(order), []string{"decode codec_test.order", "number", "offset 27", "Items.SKU", "string"}},
+		"wrong type":     {`{"ID":"1","Items":[{"SKU":7}]}`, new(order), []string{"decode: a JSON number at offset 27", "in field Items.SKU", "want a string"}},
 		"truncated":      {`{"ID":"1"`, new(order), []string{"ends too early", "offset 9"}},
 		"empty":          {``, new(order), []string{"no data"}},
 		"not JSON":       {`{"ID":x}`, new(order), []string{"not JSON at offset 7"}},
-		"overflow":       {`300`, new(int8), []string{"int8"}},
-		"big int":        {`9223372036854775808`, new(int64), []string{"int64"}},
-		"fraction":       {`1.5`, new(int), []string{"1.5", "int"}},
-		"leading zero":   {`01`, new(int), []string{"decode int"}},
-		"null int":       {`null`, new(int), []string{"null", "int"}},
-		"null struct":    {` null `, new(order), []string{"null", "order"}},
-		"null string":    {`null`, new(string), []string{"null", "string"}},
+		"overflow":       {`300`, new(int8), []string{"want a whole number from -128 to 127"}},
+		"big int":        {`9223372036854775808`, new(int64), []string{"want a whole number from -9223372036854775808 to 9223372036854775807"}},
+		"fraction":       {`1.5`, new(int), []string{"1.5", "want a whole number"}},
+		"leading zero":   {`01`, new(int), []string{"decode: more data"}},
+		"null int":       {`null`, new(int), []string{"null does not fit: want a whole number"}},
+		"null struct":    {` null `, new(order), []string{"null does not fit: want an object"}},
+		"null string":    {`null`, new(string), []string{"null does not fit: want a string"}},
 		"not a pointer":  {`1`, 1, []string{"int"}},
 		"nil pointer":    {`1`, (*int)(nil), []string{"int"}},
 		"raw newline":    {"\"a\nb\"", new(string), []string{"not JSON"}},
@@ -175,6 +175,9 @@ func TestDecodeRefuses(t *testing.T) {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("got message %q, want it to contain %q", err, part)
 				}
+			}
+			if !strings.HasSuffix(name, "pointer") && (strings.Contains(err.Error(), "codec_test") || strings.Contains(err.Error(), "Go ") || strings.Contains(err.Error(), "json:")) {
+				t.Errorf("got message %q, want no types of Go in it", err)
 			}
 		})
 	}

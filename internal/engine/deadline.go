@@ -52,10 +52,10 @@ func (s *session) passDeadline(at time.Time) {
 	})
 }
 
-// cancelledEnd is the terminal event of a run that was asked to end; err is what its code returned.
+// cancelledEnd is the terminal event of a run that was asked to end; err is what its code returned. A cancel that has an error, as that of a timeout, fails the run.
 func (s *session) cancelledEnd(err *world.Error) world.Event {
 	c := s.state.Cancel
-	if !timedOut(c) {
+	if c.Error == nil {
 		return world.Event{Type: world.RunCancelled, Error: err, By: c.By, Reason: c.Reason}
 	}
 	e := *c.Error

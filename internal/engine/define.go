@@ -20,8 +20,9 @@ type Workflow struct {
 	Retention time.Duration            // after the end; below 0: for ever
 	Timeout   time.Duration            // of a whole run; 0: none
 
-	KeepSegments int    // how many segments of a run are kept, the newest included; 0: all
-	Source       string // file:line of the function
+	KeepSegments int      // how many segments of a run are kept, the newest included; 0: all
+	FailOn       []string // codes of what fails a run instead of blocking it: see failing.go
+	Source       string   // file:line of the function
 }
 
 // Step is a registered step, which any worker that registered it can run by name.

@@ -32,7 +32,9 @@ type Config struct {
 	Beat      time.Duration // between beats while it owns anything [1 s, at most a third of the lease]
 	Poll      time.Duration // between looks for work, beside notifications [5 s, or what a world.Poller says]
 	Sweep     time.Duration // between sweeps of ended runs [5 min]; below 0: never
-	Drain     time.Duration // for bodies to end by themselves on shutdown [10 s]
+	// FailUnknown is for how long no live worker has had the workflow and version of a run that is ready, until the run fails. [never]
+	FailUnknown time.Duration
+	Drain       time.Duration // for bodies to end by themselves on shutdown [10 s]
 	Idle      time.Duration // on demand: for how long a worker with nothing to do stays [30 s]
 
 	Stall       time.Duration // workflow code that has not yielded for so long is reported [5 s]

@@ -30,6 +30,9 @@ func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
 				s.stay.end()
 				return
 			}
+			if s.state.Seq != tk.Seq && s.wf.fails(err) {
+				_ = foldOn(ctx, s, tk) // where it cannot be read the run is blocked
+			}
 			if s.state.Seq != tk.Seq { // it cannot even be folded: go by what the queue says
 				s.state = &world.State{ID: s.run, Seq: tk.Seq, Status: tk.Status}
 			}
@@ -200,7 +203,8 @@ func (s *session) newMachine() {
 func (s *session) machine() *replay.Machine {
 	return replay.New(replay.Config{
 		Run: s.run, Born: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict, Secret: s.e.cfg.Secret,
-		Fork: s.state.Birth.Origin != nil, Unread: s.carried.unread, Hooks: s.carried.hooks, Attributes: s.carried.attributes,
+		Fails: s.wf.crashes(),
+		Fork:  s.state.Birth.Origin != nil, Unread: s.carried.unread, Hooks: s.carried.hooks, Attributes: s.carried.attributes,
 	}, s.wf.Body(s.state.Input))
 }
 

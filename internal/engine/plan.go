@@ -43,7 +43,11 @@ func (s *session) plan() {
 	if !(s.slots.inLine() && s.ready.some()) { // a turn without a slot would come round in vain
 		s.turns.release()
 	}
-	if s.idle() || s.acquit() {
+	switch {
+	case !s.idle() && !s.acquit():
+	case failing(s):
+		endFailed(s)
+	default:
 		s.hibernate()
 	}
 }
@@ -54,7 +58,11 @@ func (s *session) endWithoutCode() {
 		s.turn.letGo(&world.Release{WakeAt: s.now, Blocked: s.failure.last()})
 		return
 	}
-	s.terminal(s.cancelledEnd(nil))
+	e := s.cancelledEnd(nil)
+	if e.Error != nil && s.state.Status == world.Running {
+		e.Error.Message += "; nothing was undone, as nobody has its code"
+	}
+	s.terminal(e)
 }
 
 // end appends the terminal event that the code came to, or begins the next segment. It reports whether the turn is to be committed now.

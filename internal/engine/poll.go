@@ -1,6 +1,6 @@
 package engine
 
-// Waits for an event with a timeout of nothing: they take what is there. What was durable before such a wait began is
+// Waits for an event, or for a payload of a hook, with a timeout of nothing: they take what is there. What was durable before such a wait began is
 // there, so that the session looks into its run's inbox before the wait is over; and the wait is over behind all that
 // was found. A look is a beat of the worker, which all sessions that look share.
 
@@ -32,7 +32,7 @@ func (s *session) looksFirst(t timer) bool {
 		return false
 	}
 	w := s.state.Wait(t.id)
-	if w == nil || w.Kind != world.KindEvent || w.Until.After(w.Created) {
+	if w == nil || w.Kind != world.KindEvent && w.Kind != world.KindReceive || w.Until.After(w.Created) {
 		return false
 	}
 	s.timers.poll(t)

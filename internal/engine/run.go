@@ -33,6 +33,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	if e.cfg.Sweep > 0 {
 		loops.Go(func() { e.sweepLoop(ctx) })
 	}
+	if e.cfg.FailUnknown > 0 {
+		loops.Go(func() { unknownLoop(e, ctx) })
+	}
 	e.kick()
 	<-ctx.Done()
 	loops.Wait()

@@ -88,15 +88,13 @@ func (s *session) waitingFor() string {
 func (s *session) noted(kind world.Kind, key world.Key, id, peer string, retry bool) noted {
 	n := noted{text: Noted(kind, key, peer, retry), id: id}
 	switch {
-	case kind == world.KindEvent:
+	case kind == world.KindEvent, kind == world.KindReceive, kind == world.KindHook: // of people, who may be asked
 	case kind == world.KindCondition:
 		n.order = 1
 	case kind == world.KindChild || kind == world.KindAwait:
 		n.order = 3
 	case kind == world.KindSleep:
 		n.order = 4
-	case kind == world.KindHook:
-		n.order = 5
 	default:
 		n.order = 2
 	}
@@ -119,6 +117,8 @@ func Noted(kind world.Kind, key world.Key, peer string, retry bool) string {
 		return fmt.Sprintf("sleep %q", key)
 	case kind == world.KindHook:
 		return fmt.Sprintf("hook %q", key)
+	case kind == world.KindReceive: // else it could be taken for the hook itself
+		return fmt.Sprintf("hook %q (it has a deadline)", key.Name)
 	case kind == world.KindChild || kind == world.KindAwait:
 		return "run " + peer
 	case retry:

@@ -203,7 +203,7 @@ func (f *cutter) take(e *world.Event) {
 	if c.From != 0 {
 		c.From = f.numbers[c.From]
 	}
-	if of := f.entities[c.Peer]; c.Kind.Decision() && of != nil {
+	if of := f.entities[c.Peer]; (c.Kind.Decision() || c.Kind == world.KindReceive) && of != nil {
 		c.Peer = of.id // the hook
 	}
 	switch c.Type {

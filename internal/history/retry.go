@@ -290,7 +290,7 @@ func (f *retrier) recorded(e *world.Error) (id string) {
 
 // at says what a retry would be that takes the events up to a number.
 func (f *retrier) at(cut int64) Retry {
-	r := Retry{At: cut, Anew: f.cancel != nil, Fork: f.forkable(cut), Restart: true}
+	r := Retry{At: cut, Anew: f.end.Error != nil && f.end.Error.Code == world.CodeTimeout, Fork: f.forkable(cut), Restart: true}
 	var left []string
 	causes := f.failures(f.end.Error, nil)
 	for _, id := range f.order {

@@ -26,17 +26,19 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "keyring", "observe", "push"}},
+	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"observe", []string{"world"}},
 	{"push", nil},
 	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
-	{"world/worldtest/...", []string{"world"}},
+	{"world/journal", []string{"world"}},
+	{"world/layout", []string{"world"}},
+	{"world/worldtest/...", []string{"world", "world/journal"}},
 	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
 	{"world/rules", []string{"world"}},
-	{"world/...", []string{"world", "world/rules"}}, // a world and its driver: worlds never import each other
+	{"world/...", []string{"world", "world/layout", "world/rules"}}, // a world and its driver: worlds never import each other
 	{"internal/replay/...", []string{"world"}},
 	{"internal/codec/...", []string{"world"}},
 	{"internal/crypt/...", []string{"world"}},
@@ -57,17 +59,18 @@ var layers = []layer{
 	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},
+	{"internal/schema/...", nil},
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
 	{"internal/terminal/...", nil},
-	{"internal/timeline/...", []string{"world", "internal/human"}},
+	{"internal/timeline/...", []string{"world", "world/journal", "internal/human"}},
 	{"internal/tools/children", []string{"", "world/sqlite"}},                            // a program of scale tests
 	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},     // fills a database to time lists
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/...", nil},
 	{"telemetry/...", []string{"", "world", "internal/logs", "internal/metrics"}},
-	{"stepwelltest/...", []string{"", "world", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit"}},
-	{"server/...", []string{"", "world", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/metrics", "internal/operate", "internal/timeline"}},
-	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/terminal", "internal/timeline"}},
+	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit"}},
+	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/timeline"}},
+	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/schema", "internal/terminal", "internal/timeline"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest", "examples/..."}},
 }
@@ -78,7 +81,7 @@ var rooms = []string{"keyring", "observe", "push", "check", "webhook"}
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 
 // inTests is what tests of any layer may import beside. The root package and server stay out of the layers below them.
-var inTests = []string{"world", "world/memory", "world/sqlite", "world/postgres", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/faultvfs", "internal/answers", "internal/clocktest", "internal/forktest", "internal/crypttest", "internal/pgtest", "internal/sample"}
+var inTests = []string{"world", "world/journal", "world/memory", "world/sqlite", "world/postgres", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/faultvfs", "internal/answers", "internal/clocktest", "internal/forktest", "internal/crypttest", "internal/pgtest", "internal/sample"}
 
 func fits(pattern, dir string) bool {
 	if below, ok := strings.CutSuffix(pattern, "/..."); ok {

@@ -1,8 +1,10 @@
 package lint
 
-// This file holds which types of package world the root's API shows: those that its documentation says are for programs.
+// This file holds which types of package world, and of world/journal, the root's API shows: those that the documentation
+// of world says are for programs.
 
 import (
+	"cmp"
 	"go/ast"
 	"maps"
 	"regexp"
@@ -19,20 +21,20 @@ func TestTypesOfWorldInTheAPI(t *testing.T) {
 		case s.path == "world/doc.go":
 			_, list, _ := strings.Cut(s.file.Doc.Text(), "# What programs meet of it")
 			list, _, _ = strings.Cut(list, "\n#")
-			for _, m := range regexp.MustCompile(`\[(\w+)\]`).FindAllStringSubmatch(list, -1) {
-				listed = append(listed, m[1])
+			for _, m := range regexp.MustCompile(`\[(\w+)\]|\b(journal\.\w+)`).FindAllStringSubmatch(list, -1) {
+				listed = append(listed, cmp.Or(m[2], "world."+m[1]))
 			}
 		case s.dir == "" && !s.test:
 			for _, d := range s.file.Decls {
 				for _, typ := range shownBy(d) {
-					shown[typ.Sel.Name] = s.at(typ.Pos())
+					shown[typ.X.(*ast.Ident).Name+"."+typ.Sel.Name] = s.at(typ.Pos())
 				}
 			}
 		}
 	}
 	for name, at := range shown {
 		if !slices.Contains(listed, name) {
-			t.Errorf("%s: the API shows world.%s: want a type of its own, or a line in world/doc.go that says what it is to programs", at, name)
+			t.Errorf("%s: the API shows %s: want a type of its own, or a line in world/doc.go that says what it is to programs", at, name)
 		}
 	}
 	for _, name := range listed {
@@ -42,12 +44,12 @@ func TestTypesOfWorldInTheAPI(t *testing.T) {
 	}
 }
 
-// shownBy are the types of package world in what a declaration exports: signatures, exported fields, methods of interfaces, targets of aliases.
+// shownBy are the types of world and journal in what a declaration exports: signatures, exported fields, methods of interfaces, targets of aliases.
 func shownBy(d ast.Decl) (list []*ast.SelectorExpr) {
 	look := func(n ast.Node) {
 		ast.Inspect(n, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok {
-				if x, ok := sel.X.(*ast.Ident); ok && x.Name == "world" {
+				if x, ok := sel.X.(*ast.Ident); ok && (x.Name == "world" || x.Name == "journal") {
 					list = append(list, sel)
 				}
 			}

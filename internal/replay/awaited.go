@@ -23,10 +23,13 @@ func (m *Machine) Awaited(id string) Awaiting {
 	who := op.future.awaited()
 	if op.hook != nil {
 		for _, r := range op.hook.receivers.items[op.hook.receivers.head:] {
-			if r != nil && !r.gone() {
+			if r != nil && !r.gone() && r.until == nil { // else its wait stands for it
 				who = min(who, r.future.awaited())
 			}
 		}
+	}
+	if r := op.receiver; r != nil && !r.gone() {
+		who = min(who, r.future.awaited())
 	}
 	if op.Key.Kind == world.KindCondition {
 		who = min(who, m.condition(func(w *cond) bool { return w.future == op.future }))

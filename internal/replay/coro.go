@@ -24,6 +24,7 @@ type coro struct {
 	spawns map[string]int // coroutines spawned under each name so far
 
 	goroutine atomic.Uintptr // the coroutine's own, as self has it
+	crashed   func()         // what follows for others when it panics, where that fails the run; nil: nothing
 	probing   bool           // resumed only to note in pcs where it is blocked
 	pcs       []uintptr
 }
@@ -33,7 +34,7 @@ type name struct {
 	name string
 }
 
-// PanicError is a panic in workflow code. It blocks the run; it does not fail it.
+// PanicError is a panic in workflow code. It blocks the run; it does not fail it, unless [Config].Fails says so.
 type PanicError struct {
 	Value any    // what was panicked with; nil for runtime.Goexit
 	Stack []byte // of the coroutine
@@ -78,10 +79,12 @@ func (c *coro) run(fn func()) {
 		if c.m.closing.Load() {
 			return
 		}
-		if c.m.failure == c.m.early {
+		if c.m.failure == c.m.thrown.early {
 			c.m.failure = nil
 		}
-		c.m.fail(&PanicError{Value: thrown, Stack: debug.Stack()})
+		if err := (&PanicError{Value: thrown, Stack: debug.Stack()}); !c.crashes(err) {
+			c.m.fail(err)
+		}
 	}()
 	fn()
 	returned = true

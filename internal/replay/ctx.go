@@ -40,8 +40,8 @@ func (m *Machine) operate() (*coro, error) {
 		return c, err
 	}
 	if m.failure == nil {
-		m.early = &PanicError{Value: errEarly, Stack: debug.Stack()}
-		m.failure = m.early
+		m.thrown.early = &PanicError{Value: errEarly, Stack: debug.Stack()}
+		m.failure = m.thrown.early
 	}
 	return nil, ErrPanicking
 }
@@ -160,7 +160,7 @@ func (x *Ctx) Go(name string, fn func(x *Ctx, f *Future) error) *Future {
 	x.m.spawn(c.child(name), func() {
 		err := fn(inner, f)
 		f.resolve(nil, err)
-	})
+	}).crashed = func() { f.resolve(nil, ErrCancelled) }
 	return f
 }
 

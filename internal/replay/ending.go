@@ -5,16 +5,17 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/stepwell/stepwell/world"
 )
 
 // CheckEnd holds the terminal event of a run, all of whose log was fed, against the end that the code came to. It returns a
-// [*DivergedError] where they differ: the code asks for more, or returned something else. What ends a run without its code, a cancel or
-// a timeout, fits any code.
+// [*DivergedError] where they differ: the code asks for more, or returned something else. What ends a run without its code (a cancel, a
+// timeout, a divergence that was to fail it, that no worker knew it) fits any code.
 func (m *Machine) CheckEnd(e *world.Event) error {
 	out := m.outcome
-	if e.Type == world.RunCancelled || e.Type == world.RunFailed && e.Error != nil && e.Error.Code == world.CodeTimeout {
+	if e.Type == world.RunCancelled || e.Type == world.RunFailed && slices.Contains([]string{world.CodeTimeout, world.CodeDiverged, world.CodeNoWorker}, code(e.Error)) {
 		return nil
 	}
 	recorded := "the end of the run, which completed with output " + clip(e.Payload)

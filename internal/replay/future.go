@@ -217,23 +217,28 @@ func (x *Ctx) Items(n, limit int, fn func(x *Ctx, i int) error) (int, error) {
 	failed, next, running := -1, 0, 0
 	var cause error
 	news := x.m.future(nil)
-	item := func(i int) {
-		if failed < 0 { // else it had not begun when another failed
-			if err := fn(inner, i); err != nil && failed < 0 {
-				failed, cause = i, err
-				news.resolve(nil, nil)
-				x.m.cancelScope(inner.scope)
-			}
+	ended := func(i int, err error) {
+		if err != nil && failed < 0 {
+			failed, cause = i, err
+			news.resolve(nil, nil)
+			x.m.cancelScope(inner.scope)
 		}
 		running--
 		news.resolve(nil, nil)
+	}
+	item := func(i int) {
+		var err error
+		if failed < 0 { // else it had not begun when another failed
+			err = fn(inner, i)
+		}
+		ended(i, err)
 	}
 	for next < n || running > 0 {
 		for next < n && running < limit {
 			i := next
 			next++
 			running++
-			x.m.spawn(itemPath(path, i), func() { item(i) })
+			x.m.spawn(itemPath(path, i), func() { item(i) }).crashed = func() { ended(i, ErrCancelled) }
 		}
 		x.Wait(news)
 		if failed >= 0 {

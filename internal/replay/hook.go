@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"strings"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -27,6 +29,7 @@ type receiver struct {
 	hook   *hook
 	future *Future
 	check  *Check // nil: it takes all
+	until  *Op    // the wait that ends it; nil: it has no deadline
 }
 
 func (r *receiver) gone() bool { return r.future.done }
@@ -37,6 +40,17 @@ func (r *receiver) end(payload []byte, err error) {
 	r.member.leave()
 	r.future.resolve(payload, err)
 	r.hook.receivers.dropped()
+}
+
+// met ends the wait behind the deadline of a receiver that needs it no longer, where that is open: or its timer would
+// wake the run for nothing.
+func (r *receiver) met(m *Machine) {
+	op := r.until
+	if op == nil || op.future.done || m.outcome != nil {
+		return
+	}
+	op.future.resolve(nil, nil)
+	m.ask(&Op{Type: world.WaitCompleted, ID: op.ID, Key: op.Key, scope: op.scope, future: op.future})
 }
 
 // HookSpec says what hook is asked for.
@@ -178,7 +192,7 @@ func (m *Machine) decided(e *world.Event) {
 	}
 	op.hook.bound = nil
 	if err != nil {
-		op.hook.close(err)
+		op.hook.close(m, err)
 	}
 }
 
@@ -197,13 +211,14 @@ func (m *Machine) dropToken(h *hook) {
 }
 
 // close ends all who wait for a payload.
-func (h *hook) close(err error) {
+func (h *hook) close(m *Machine, err error) {
 	for {
 		r, ok := h.receivers.first()
 		if !ok {
 			return
 		}
 		r.end(nil, err)
+		r.met(m)
 	}
 }
 
@@ -212,7 +227,18 @@ func (h *hook) close(err error) {
 func (x *Ctx) Receive(of *Future) *Future { return x.CheckedReceive(of, nil) }
 
 // CheckedReceive is [Ctx.Receive] of what the check lets through; nil: all.
-func (x *Ctx) CheckedReceive(of *Future, check *Check) *Future {
+func (x *Ctx) CheckedReceive(of *Future, check *Check) *Future { return x.receive(of, check, 0, false) }
+
+// ErrNoPayload ends a receive whose time has passed.
+var ErrNoPayload = errors.New("no payload came in time")
+
+// ReceiveWithin is CheckedReceive that ends with [ErrNoPayload] when a time has passed; with nothing or less, it takes what is there. What lies in the log
+// already is taken at once, and then no wait is recorded.
+func (x *Ctx) ReceiveWithin(of *Future, check *Check, d time.Duration) *Future {
+	return x.receive(of, check, d, true)
+}
+
+func (x *Ctx) receive(of *Future, check *Check, within time.Duration, timed bool) *Future {
 	m := x.m
 	if _, err := m.operate(); err != nil {
 		return m.resolved(err)
@@ -238,6 +264,16 @@ func (x *Ctx) CheckedReceive(of *Future, check *Check) *Future {
 		f.resolve(nil, of.err)
 	default:
 		r := &receiver{hook: h, future: f, check: check}
+		if timed {
+			wait := x.wait(world.KindReceive, h.op.Key.Name, func(op *Op) {
+				op.Peer, op.receiver = h.op.ID, r
+				op.After, op.Until, op.Timed = within, m.now, true
+			})
+			if r.until = wait.op; r.until == nil {
+				f.resolve(nil, wait.err)
+				return f
+			}
+		}
 		f.receiver = r
 		m.join(x.scope, &r.member, r)
 		h.receivers.add(r)
@@ -261,7 +297,7 @@ func (x *Ctx) Dispose(of *Future) error {
 	h.disposed = true
 	m.dropToken(h)
 	m.ask(&Op{Type: world.HookDisposed, ID: h.op.ID, Key: h.op.Key, scope: x.scope, future: h.op.future})
-	h.close(world.ErrNotFound)
+	h.close(m, world.ErrNotFound)
 	return nil
 }
 
@@ -276,6 +312,7 @@ func (m *Machine) payload(e *world.Event) {
 		if m.hand(h, r.future, r.check, e.Seq, e.Payload); r.gone() {
 			r.member.leave()
 			h.receivers.dropped()
+			r.met(m)
 		}
 		return
 	}

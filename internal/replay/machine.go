@@ -31,6 +31,8 @@ type Config struct {
 	Strict bool
 	// Fork: the waits that the run started with keep their deadlines, whenever they were asked for.
 	Fork bool
+	// Fails reports whether a panic fails the run, as an error that its code returned would, instead of blocking it; nil: none does. See [Ctx.Crash].
+	Fails func(*PanicError) bool
 	// Secret is what the tokens of hooks come from that the code did not choose and the log does not hold. It is this process's own.
 	Secret []byte
 }
@@ -108,7 +110,7 @@ type Machine struct {
 	index     uint64
 	outcome   *Outcome
 	failure   error
-	early     error // is failure, as code that panics asked for something: the panic itself takes its place
+	thrown    thrown
 
 	transcript []said // strict mode
 
@@ -321,6 +323,11 @@ func (m *Machine) start() {
 		return
 	}
 	m.started = true
+	call(m)
+}
+
+// call runs the workflow's function, or, where code has panicked, what follows that.
+func call(m *Machine) {
 	x := &Ctx{m: m, scope: m.root}
 	m.spawn("", func() { m.finish(m.body(x)) })
 }
@@ -356,6 +363,9 @@ func (m *Machine) end(e *world.Event) {
 	m.ended(op)
 	if e.Type != world.StepFailed {
 		op.future.resolve(e.Payload, nil)
+		if r := op.receiver; r != nil && !r.gone() {
+			r.end(nil, ErrNoPayload)
+		}
 		m.stopWaiting(op)
 		return
 	}

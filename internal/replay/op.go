@@ -32,6 +32,7 @@ type Op struct {
 	future   *Future
 	own      Future // what future points to, for operations that have an end
 	hook     *hook
+	receiver *receiver                         // of a wait of kind receive: who waits until then
 	check    *Check                            // of an event wait; nil: it takes all
 	alike    func(asked, recorded []byte) bool // of a hook: see HookSpec
 	kept     []byte                            // of a hook: the metadata that was recorded, where that is known; else nil. Of a child: see recordedPeer
@@ -120,6 +121,8 @@ func describe(t world.EventType, k world.Key) string {
 		what = "the end of hook"
 	case t == world.WaitCompleted && k.Kind == world.KindEvent:
 		what = "the end, by its event, of the wait for event"
+	case t == world.WaitCompleted && k.Kind == world.KindReceive:
+		what = "the end, by a payload, of the " + what
 	case t == world.WaitCompleted:
 		what = "the end, by its condition, of the " + what
 	}
@@ -136,7 +139,7 @@ func describe(t world.EventType, k world.Key) string {
 // words are what people call the kinds.
 var words = map[world.Kind]string{
 	world.KindClosure: "step", world.KindTask: "registered step", world.KindChild: "child run", world.KindAwait: "wait for run",
-	world.KindPatch: "patch", world.KindSleep: "sleep", world.KindEvent: "wait for event", world.KindCondition: "wait for condition",
+	world.KindPatch: "patch", world.KindSleep: "sleep", world.KindEvent: "wait for event", world.KindCondition: "wait for condition", world.KindReceive: "wait for a payload at hook",
 	world.KindHook: "hook", world.KindAttr: "attribute", world.KindStream: "chunk of stream",
 	world.KindAside: "record of a payload that does not fit", world.KindTaken: "record of a payload that was taken",
 }

@@ -9,10 +9,11 @@ import (
 
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // Kind is what people call the kind of an entry: step, undo, wait, or what the log says.
-func Kind(en *world.Entry) string {
+func Kind(en *journal.Entry) string {
 	switch en.Kind {
 	case world.KindClosure, world.KindTask:
 		if en.Undo() {
@@ -28,9 +29,9 @@ func Kind(en *world.Entry) string {
 
 // Began is from when on people count how long an entry takes: a step's last attempt, or the end of it where the next is to come; a wait from its
 // creation.
-func Began(en *world.Entry) time.Time {
+func Began(en *journal.Entry) time.Time {
 	switch {
-	case en.Status == world.EntryPending && !en.CompletedAt.IsZero():
+	case en.Status == journal.EntryPending && !en.CompletedAt.IsZero():
 		return en.CompletedAt
 	case !en.AttemptAt.IsZero():
 		return en.AttemptAt
@@ -39,11 +40,11 @@ func Began(en *world.Entry) time.Time {
 }
 
 // Took is how long an entry took, or has taken so far; "" of what takes no time.
-func Took(en *world.Entry, now time.Time) string {
+func Took(en *journal.Entry, now time.Time) string {
 	switch {
 	case en.Kind == world.KindPatch:
 		return ""
-	case en.CompletedAt.IsZero() || en.Status == world.EntryPending:
+	case en.CompletedAt.IsZero() || en.Status == journal.EntryPending:
 		return human.Span(now.Sub(Began(en)))
 	default:
 		return human.Span(en.CompletedAt.Sub(Began(en)))
@@ -65,7 +66,7 @@ const Lost = "its process died"
 const mostEarlier = 10
 
 // Earlier lists how attempts ended before the one that counts, in order; those of which nobody heard are among them.
-func Earlier(en *world.Entry) (list []Attempts) {
+func Earlier(en *journal.Entry) (list []Attempts) {
 	add := func(a Attempts) {
 		if n := len(list); n > 0 && list[n-1].Message == a.Message && list[n-1].Where == a.Where && list[n-1].Lost == a.Lost {
 			list[n-1].Count++
@@ -75,13 +76,13 @@ func Earlier(en *world.Entry) (list []Attempts) {
 		list = append(list, a)
 	}
 	ended := slices.Clone(en.Earlier)
-	slices.SortStableFunc(ended, func(a, b world.AttemptError) int { return cmp.Compare(a.Attempt, b.Attempt) }) // some are heard of late
+	slices.SortStableFunc(ended, func(a, b journal.AttemptError) int { return cmp.Compare(a.Attempt, b.Attempt) }) // some are heard of late
 	next := 1
 	if len(ended) >= mostEarlier {
 		next = ended[0].Attempt // those before are no longer known
 	}
-	if en.Status == world.EntryPending && en.Error != nil { // the last attempt has failed, and the next is to come
-		ended = append(ended, world.AttemptError{Attempt: en.Attempt, Message: en.Error.Message, Where: en.Error.Where})
+	if en.Status == journal.EntryPending && en.Error != nil { // the last attempt has failed, and the next is to come
+		ended = append(ended, journal.AttemptError{Attempt: en.Attempt, Message: en.Error.Message, Where: en.Error.Where})
 	}
 	for _, e := range ended {
 		for ; e.Attempt > next; next++ {
@@ -97,7 +98,7 @@ func Earlier(en *world.Entry) (list []Attempts) {
 }
 
 // GivenUp says what ended before a dropped entry did; segment is the run's.
-func GivenUp(en *world.Entry, segment int) string {
+func GivenUp(en *journal.Entry, segment int) string {
 	if en.Segment < segment {
 		return "given up when the run continued as new"
 	}
@@ -139,8 +140,8 @@ func LateFor(status world.Status, l *world.Late) (name, means string) {
 }
 
 // Undone says how far the undo of a run's last segment has come; "" where there is none.
-func Undone(j *world.Journal) string {
-	count := map[world.EntryStatus]int{}
+func Undone(j *journal.Journal) string {
+	count := map[journal.EntryStatus]int{}
 	for _, en := range j.Entries {
 		if en.Undo() && en.Segment == j.Segment {
 			count[en.Status]++
@@ -148,11 +149,11 @@ func Undone(j *world.Journal) string {
 	}
 	var parts []string
 	for _, of := range []struct {
-		status world.EntryStatus
+		status journal.EntryStatus
 		word   string
 	}{
-		{world.EntryCompleted, "done"}, {world.EntryRunning, "running"}, {world.EntryPending, "to be tried again"}, {world.EntryFailed, "failed"},
-		{world.EntryDropped, "given up"},
+		{journal.EntryCompleted, "done"}, {journal.EntryRunning, "running"}, {journal.EntryPending, "to be tried again"}, {journal.EntryFailed, "failed"},
+		{journal.EntryDropped, "given up"},
 	} {
 		if n := count[of.status]; n > 0 {
 			parts = append(parts, human.Count(n, "step")+" "+of.word)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // act is a button on a run's page.
@@ -87,14 +88,14 @@ func (u *UI) acts(v *visit, s *stepwell.Story) (list acts) {
 }
 
 // retries reports whether a step waits for its next attempt.
-func retries(j *world.Journal, now time.Time) bool {
-	return slices.ContainsFunc(j.Entries, func(en *world.Entry) bool { return en.Status == world.EntryPending && en.RetryAt.After(now) })
+func retries(j *journal.Journal, now time.Time) bool {
+	return slices.ContainsFunc(j.Entries, func(en *journal.Entry) bool { return en.Status == journal.EntryPending && en.RetryAt.After(now) })
 }
 
 // open reports whether something of a kind is waited for.
-func open(j *world.Journal, kind world.Kind) bool {
+func open(j *journal.Journal, kind world.Kind) bool {
 	for _, en := range j.Entries {
-		if en.Kind == kind && (en.Status == world.EntryWaiting || en.Status == world.EntryActive) {
+		if en.Kind == kind && (en.Status == journal.EntryWaiting || en.Status == journal.EntryActive) {
 			return true
 		}
 	}
@@ -196,7 +197,7 @@ func (u *UI) signalForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 	event, payload := v.URL.Query().Get("event"), "{}"
 	var names []string
 	for _, en := range s.Journal.Entries {
-		if en.Kind != world.KindEvent || en.Status != world.EntryWaiting {
+		if en.Kind != world.KindEvent || en.Status != journal.EntryWaiting {
 			continue
 		}
 		if event == "" {

@@ -11,13 +11,14 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // axis is the time that a timeline shows.
 type axis struct {
 	Ticks  []tick
 	Short  bool   // long stretches are drawn shorter
+	Linear bool   // it is drawn to scale, from end to end: a place on it says its time
 	Could  bool   // they would be, had the visitor not asked for the scale
 	Other  string // the address of the page with the other scale
 	points []time.Time
@@ -31,37 +32,38 @@ type tick struct {
 }
 
 // axisOf spans the entries of a page.
-func axisOf(entries []*world.Entry, s *stepwell.Story, v *visit) axis {
+func axisOf(entries []*journal.Entry, s *stepwell.Story, v *visit, z *zoom) axis {
 	from, to := s.Run.CreatedAt, v.now
 	if s.Run.Status.Terminal() {
 		to = s.Run.EndedAt
 	}
-	if len(entries) > 0 && len(entries) < len(s.Journal.Entries) {
+	switch {
+	case z.On:
+		from, to = z.from, z.to
+	case len(entries) > 0 && len(entries) < len(s.Journal.Entries):
 		from, to = span(entries, to)
 	}
 	if to.Sub(from) < time.Millisecond {
 		to = from.Add(time.Millisecond)
 	}
 	a := axis{points: []time.Time{from, to}, places: []float64{0, 100}}
-	if crowded(entries, &a) {
+	if !z.On && crowded(entries, &a) {
 		a.Could = true
 		if a.Short = v.URL.Query().Get("scale") != "true"; a.Short {
 			a.shorten(entries)
 		}
-		q := v.URL.Query()
-		q.Del("did")
-		q.Del("scale")
+		a.Other = v.with("scale", "")
 		if a.Short {
-			q.Set("scale", "true")
+			a.Other = v.with("scale", "true")
 		}
-		a.Other = v.URL.Path + "?" + q.Encode()
 	}
+	a.Linear = !a.Short && (z.On || from.Equal(z.from) && to.Equal(z.to))
 	a.tick(v.now)
 	return a
 }
 
 // span is from when to when entries go; those that are open go to end.
-func span(entries []*world.Entry, end time.Time) (from, to time.Time) {
+func span(entries []*journal.Entry, end time.Time) (from, to time.Time) {
 	from = entries[0].CreatedAt
 	to = from
 	for _, en := range entries {
@@ -79,7 +81,7 @@ func span(entries []*world.Entry, end time.Time) (from, to time.Time) {
 const narrow = 3
 
 // crowded reports whether, drawn to scale, most of what happened would stand on a few narrow places.
-func crowded(entries []*world.Entry, a *axis) bool {
+func crowded(entries []*journal.Entry, a *axis) bool {
 	places := map[int]bool{}
 	for _, en := range entries {
 		places[int(a.place(en.CreatedAt)/narrow)] = true
@@ -90,11 +92,17 @@ func crowded(entries []*world.Entry, a *axis) bool {
 	return len(entries) >= 3 && len(places) <= 2+len(entries)/4
 }
 
+// mostPoints is about how many entries an axis is bent by.
+const mostPoints = 400
+
 // shorten gives each stretch between two things that happened a width that grows much slower than its time.
-func (a *axis) shorten(entries []*world.Entry) {
+func (a *axis) shorten(entries []*journal.Entry) {
 	from, to := a.points[0], a.points[1]
 	points := []time.Time{from, to}
-	for _, en := range entries {
+	for i, en := range entries {
+		if len(entries) > mostPoints && i%(1+len(entries)/mostPoints) != 0 {
+			continue // a large Map: its parts stand close to each other
+		}
 		for _, t := range []time.Time{en.CreatedAt, en.StartedAt, en.AttemptAt, en.CompletedAt} {
 			if t.After(from) && t.Before(to) {
 				points = append(points, t)

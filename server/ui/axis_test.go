@@ -8,17 +8,17 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 func TestAxisKeepsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := time.Date(2026, 11, 22, 7, 0, 0, 0, time.UTC)
 		at := from
-		var entries []*world.Entry
+		var entries []*journal.Entry
 		for range rapid.IntRange(1, 20).Draw(t, "entries") {
 			at = at.Add(time.Duration(rapid.Int64Range(0, int64(48*time.Hour)).Draw(t, "gap")))
-			en := &world.Entry{CreatedAt: at}
+			en := &journal.Entry{CreatedAt: at}
 			if rapid.Bool().Draw(t, "over") {
 				en.CompletedAt = at.Add(time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "took")))
 			}

@@ -215,6 +215,8 @@ func TestBrowser(t *testing.T) {
 		few := newSite(t, server.Options{})
 		looksOn(t, few, few.tab(t, chromium))
 	})
+	t.Run("dialogs", func(t *testing.T) { s.asksInDialogs(t, chromium) })
+	t.Run("zoom", func(t *testing.T) { s.zooms(t, chromium) })
 	t.Run("a stream grows", func(t *testing.T) { s.streamGrows(t, chromium) })
 }
 
@@ -304,7 +306,7 @@ func (s *site) darkAndLight(t *testing.T, chromium context.Context) {
 	}
 	for _, scheme := range []string{"light", "dark"} {
 		b.dark(scheme)
-		for _, path := range []string{"/ui/", "/ui/runs", "/ui/runs/o-1", "/ui/runs/imp-1", "/ui/runs/o-1/events", "/ui/runs/o-1/act/cancel"} {
+		for _, path := range []string{"/ui/", "/ui/runs", "/ui/runs/o-1", "/ui/runs/imp-1", "/ui/runs/o-1/events", "/ui/runs/o-1/act/cancel", "/ui/failures", "/ui/workflows/order"} {
 			b.open(path)
 			for _, fault := range is[[]string](b, contrast) {
 				t.Errorf("%s %s: %s", scheme, path, fault)
@@ -337,6 +339,7 @@ func (s *site) phone(t *testing.T, chromium context.Context) {
 		"overview": "/ui/", "runs": "/ui/runs", "run": "/ui/runs/o-1", "blocked": "/ui/runs/imp-1", "hostile": "/ui/runs/bad-1", "hostile-events": "/ui/runs/bad-1/events",
 		"events": "/ui/runs/o-1/events", "event": "/ui/runs/o-1/events/1", "fork": "/ui/runs/o-1/act/fork?at=5", "hooks": "/ui/hooks", "workers": "/ui/workers",
 		"workflows": "/ui/workflows", "keys": "/ui/keys", "stream": "/ui/runs/o-1/streams/note", "refused": "/ui/runs/o-1/act/none",
+		"failures": "/ui/failures", "versions": "/ui/workflows/order",
 	} {
 		b.open(path)
 		if got := is[float64](b, `document.documentElement.scrollWidth`); got > 360 {
@@ -344,7 +347,7 @@ func (s *site) phone(t *testing.T, chromium context.Context) {
 				is[string](b, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > 361).map(e => e.tagName + "." + e.className).slice(0, 8).join(" ")`))
 		}
 		switch name {
-		case "overview", "runs", "run", "events":
+		case "overview", "runs", "run", "events", "failures":
 			b.keep("phone-" + name)
 		}
 	}

@@ -83,6 +83,9 @@ func (u *UI) bulk(v *visit) error {
 	}
 	act := operate.Find(bulkChoices[at].act())
 	p := &bulkView{Choice: bulkChoices[at], Query: v.Form.Get("query"), Back: Base + "runs?" + v.Form.Get("query")}
+	if back := v.Form.Get("back"); ours(back) {
+		p.Back = back
+	}
 	if v.Form.Get("all") == "" {
 		p.Chosen = v.Form["run"]
 		if len(p.Chosen) == 0 || len(p.Chosen) > mostChosen {

@@ -4,6 +4,7 @@ package ui
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // entryRow is a step, wait or hook of a timeline.
@@ -25,13 +27,17 @@ type entryRow struct {
 	Notes      []note
 	Error      *failure
 	Earlier    []timeline.Attempts
+	Input      *payload
 	Output     *payload
+	Folded     int    // how many entries a Map has that is folded; 0: it is one entry
+	Unfold     string // where these are
 	Bars       []bar
 	At         *moment
 	LogPath    string // the events about it
 	ForkPath   string // a fork before it began
 
-	open bool
+	open  bool
+	given bool // it may have an input: a step, or a child
 }
 
 // note is something else there is to say of an entry.
@@ -58,9 +64,9 @@ func (a *axis) bar(from, to time.Time, class, title string) bar {
 }
 
 // bars are the pieces of an entry's line: what it waited, its attempts, its last one.
-func (a *axis) bars(en *world.Entry, st status, v *visit) (list []bar) {
+func (a *axis) bars(en *journal.Entry, st status, v *visit) (list []bar) {
 	end := en.CompletedAt
-	if end.IsZero() || en.Status == world.EntryPending {
+	if end.IsZero() || en.Status == journal.EntryPending {
 		end = v.now
 	}
 	if en.Kind == world.KindPatch {
@@ -84,18 +90,18 @@ func (a *axis) bars(en *world.Entry, st status, v *visit) (list []bar) {
 			}
 		}
 	}
-	if en.Status == world.EntryPending && en.Error != nil {
+	if en.Status == journal.EntryPending && en.Error != nil {
 		return append(list, a.bar(last, end, "bar-warm bar-wait", "waits to be tried again"))
 	}
 	return append(list, a.bar(last, end, "bar-"+string(st.Tone), st.Word+", "+human.Span(end.Sub(last))))
 }
 
-func (u *UI) entryRow(v *visit, s *stepwell.Story, en *world.Entry, number int, a *axis) entryRow {
+func (u *UI) entryRow(v *visit, s *stepwell.Story, en *journal.Entry, number int, a *axis) entryRow {
 	st := entryStatus(en)
 	row := entryRow{
 		Number: number, ID: en.ID, Seq: en.Seq, Kind: timeline.Kind(en), Name: human.Cut(en.Title(), 120), Status: st, Took: timeline.Took(en, v.now),
 		Earlier: timeline.Earlier(en), Bars: a.bars(en, st, v), At: v.moment(en.CreatedAt), LogPath: eventsPath(s.Run.ID) + "?about=" + en.ID,
-		open: en.CompletedAt.IsZero(),
+		open: en.CompletedAt.IsZero(), given: en.Class == "run",
 	}
 	if len(row.Earlier) > 10 {
 		row.Earlier = row.Earlier[len(row.Earlier)-10:]
@@ -106,7 +112,7 @@ func (u *UI) entryRow(v *visit, s *stepwell.Story, en *world.Entry, number int, 
 	if en.Seq > 2 && v.may(Operator) {
 		row.ForkPath = runPath(s.Run.ID) + "/act/fork?at=" + strconv.FormatInt(en.Seq-1, 10)
 	}
-	if en.Error != nil && en.Status != world.EntryPending {
+	if en.Error != nil && en.Status != journal.EntryPending {
 		row.Error = failureOf(en.Error)
 	}
 	if s.Run.Sealed {
@@ -140,18 +146,18 @@ func (u *UI) entryRow(v *visit, s *stepwell.Story, en *world.Entry, number int, 
 	if en.Attempt > 1 {
 		say(fmt.Sprintf("attempt %d", en.Attempt), "")
 	}
-	if en.Status == world.EntryPending && en.RetryAt.After(v.now) {
+	if en.Status == journal.EntryPending && en.RetryAt.After(v.now) {
 		say("again "+human.When(en.RetryAt, v.now), "")
 	}
-	if en.Status == world.EntryDropped {
+	if en.Status == journal.EntryDropped {
 		say(timeline.GivenUp(en, s.Journal.Segment), "")
 	}
 	return row
 }
 
-func waitNote(en *world.Entry, now time.Time) string {
+func waitNote(en *journal.Entry, now time.Time) string {
 	switch {
-	case en.Status == world.EntryWaiting && !en.Until.IsZero():
+	case en.Status == journal.EntryWaiting && !en.Until.IsZero():
 		return "until " + human.When(en.Until, now)
 	case en.Outcome == world.OutcomeWoken:
 		return "woken"
@@ -167,24 +173,30 @@ const (
 	outputBytes  = 4 << 20
 )
 
-// outputs adds to rows what they came to, folded. It reads the log from the first row on, so far as that is not too much; the rest is in the log.
-func (u *UI) outputs(v *visit, run string, rows []entryRow) {
-	want := map[string]*entryRow{}
+// payloads adds to rows what steps were given and what they came to, folded. It reads the log from the first row on, so far as that is not too much; the
+// rest is in the log.
+func (u *UI) payloads(v *visit, run string, rows []entryRow) {
+	given, ended := map[string]*entryRow{}, map[string]*entryRow{}
+	first := int64(math.MaxInt64)
 	for i := range rows {
-		if !rows[i].open {
-			want[rows[i].ID] = &rows[i]
+		row := &rows[i]
+		if row.Folded > 0 {
+			continue
+		}
+		first = min(first, row.Seq)
+		if row.given {
+			given[row.ID] = row
+		}
+		if !row.open {
+			ended[row.ID] = row
 		}
 	}
-	if len(want) == 0 {
+	if len(given)+len(ended) == 0 {
 		return
 	}
-	first := rows[0].Seq
-	for i := range rows {
-		first = min(first, rows[i].Seq)
-	}
-	q := world.EventQuery{Cursor: world.Cursor(first - 1), Limit: 50, Types: []world.EventType{world.StepCompleted, world.WaitCompleted, world.SignalReceived}}
+	q := world.EventQuery{Cursor: world.Cursor(first - 1), Limit: 50, Types: []world.EventType{world.StepCreated, world.StepCompleted, world.WaitCompleted, world.SignalReceived}}
 	signals := map[int64][]byte{} // what a wait took may stand before it
-	for events, bytes := 0, 0; events < outputEvents && bytes < outputBytes && len(want) > 0; {
+	for events, bytes := 0, 0; events < outputEvents && bytes < outputBytes && len(given)+len(ended) > 0; {
 		page, err := u.world.Events(v.Context(), run, q)
 		if err != nil {
 			return // the page tells of a log that cannot be read
@@ -192,22 +204,24 @@ func (u *UI) outputs(v *visit, run string, rows []entryRow) {
 		for i := range page.Events {
 			e := &page.Events[i]
 			events, bytes = events+1, bytes+len(e.Payload)
-			if e.Type == world.SignalReceived {
+			switch row := ended[e.ID]; {
+			case e.Type == world.SignalReceived:
 				signals[e.Seq] = e.Payload
-				continue
+			case e.Type == world.StepCreated:
+				if row := given[e.ID]; row != nil {
+					row.Input = payloadOf(e.Payload, someBytes, eventPath(run, e.Seq))
+					delete(given, e.ID)
+				}
+			case row != nil:
+				b := []byte(e.Payload)
+				if len(b) == 0 && e.From != 0 {
+					b = signals[e.From]
+				}
+				if string(b) != "null" {
+					row.Output = payloadOf(b, someBytes, eventPath(run, e.Seq))
+				}
+				delete(ended, e.ID)
 			}
-			row := want[e.ID]
-			if row == nil {
-				continue
-			}
-			b := []byte(e.Payload)
-			if len(b) == 0 && e.From != 0 {
-				b = signals[e.From]
-			}
-			if string(b) != "null" {
-				row.Output = payloadOf(b, someBytes, eventPath(run, e.Seq))
-			}
-			delete(want, e.ID)
 		}
 		if q.Cursor = page.Cursor; !page.More {
 			break

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -33,6 +34,9 @@ func (u *UI) overview(v *visit) error {
 		return err
 	}
 	v.now = stats.Now.In(v.now.Location())
+	if stats.Workflows, err = operate.Counts(v.Context(), u.app, &stats); err != nil {
+		return err
+	}
 	p := &overview{Workflows: v.workflowRows(&stats)}
 	for _, row := range p.Workflows {
 		if row.Stands > 0 {
@@ -49,10 +53,10 @@ func (u *UI) overview(v *visit) error {
 		all.Blocked += n.Blocked
 		all.Paused += n.Paused
 	}
-	p.Empty = all.Pending+all.Running+all.Completed+all.Failed+all.Cancelled == 0
+	p.Empty = all.Pending+all.Running+all.Completed+all.Failed+all.Cancelled+all.Blocked+all.Paused == 0
 	p.Totals = []count{
 		{"running", all.Running, runsPath("", "running"), busy}, {"pending", all.Pending, runsPath("", "pending"), warm},
-		{"blocked", all.Blocked, "#blocked", bad}, {"paused", all.Paused, runsPath("", "pending,running"), warm},
+		{"blocked", all.Blocked, runsPath("", "blocked"), bad}, {"paused", all.Paused, runsPath("", "paused"), warm},
 		{"completed", all.Completed, runsPath("", "completed"), good}, {"failed", all.Failed, runsPath("", "failed"), bad},
 		{"cancelled", all.Cancelled, runsPath("", "cancelled"), quiet},
 	}

@@ -79,6 +79,7 @@ type navItem struct {
 var navs = []navItem{
 	{Name: "Overview", Path: Base, Key: "o"},
 	{Name: "Runs", Path: Base + "runs", Key: "r"},
+	{Name: "Failures", Path: Base + "failures", Key: "f"},
 	{Name: "Workflows", Path: Base + "workflows", Key: "w"},
 	{Name: "Hooks", Path: Base + "hooks", Key: "h"},
 	{Name: "Workers", Path: Base + "workers", Key: "e"},
@@ -86,8 +87,8 @@ var navs = []navItem{
 
 // navOf says to which page of the head a view belongs.
 var navOf = map[string]string{
-	"overview": "Overview", "runs": "Runs", "bulk": "Runs", "run": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
-	"workflows": "Workflows", "hooks": "Hooks", "workers": "Workers", "worker": "Workers",
+	"overview": "Overview", "runs": "Runs", "failures": "Failures", "bulk": "Runs", "run": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
+	"workflows": "Workflows", "versions": "Workflows", "hooks": "Hooks", "workers": "Workers", "worker": "Workers",
 }
 
 // draw answers with a page.

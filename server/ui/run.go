@@ -16,6 +16,7 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // runView is the page of a run.
@@ -37,6 +38,8 @@ type runView struct {
 	Rows         []entryRow
 	Pages        pages
 	Axis         axis
+	Zoom         zoom
+	In, Whole    string // the Map whose entries alone are shown, and the way to all
 	Streams      []streamRow
 	Hooks        bool
 	Acts         acts
@@ -127,7 +130,7 @@ func (u *UI) run(v *visit) error {
 		return err
 	}
 	if !story.Run.Sealed {
-		u.outputs(v, id, page.Rows)
+		u.payloads(v, id, page.Rows)
 	}
 	v.draw(http.StatusOK, "run", page.Workflow+" "+id, page)
 	return nil
@@ -190,15 +193,39 @@ func (u *UI) runView(v *visit, s *stepwell.Story) *runView {
 		p.Aside = append(p.Aside, unread{Name: a.Name, Seq: a.Seq, At: v.moment(a.At), Path: eventPath(r.ID, a.Seq), Note: human.Cut(a.Reason, 300)})
 	}
 	p.Acts = u.acts(v, s)
-	entries := v.pageOf(j.Entries, &p.Pages)
-	p.Axis = axisOf(entries, s, v)
-	for i, en := range entries {
-		p.Rows = append(p.Rows, u.entryRow(v, s, en, p.Pages.First+i, &p.Axis))
-		if i > 0 && en.Segment != entries[i-1].Segment || i == 0 && en.Segment > 0 {
+	u.timeline(v, s, p)
+	return p
+}
+
+// timeline adds the rows of a page's timeline.
+func (u *UI) timeline(v *visit, s *stepwell.Story, p *runView) {
+	in := v.URL.Query().Get("in")
+	list := unitsOf(s.Journal.Entries, in)
+	if in != "" {
+		p.In, p.Whole = in[strings.IndexByte(in, ':')+1:], v.with("in", "", "page")
+	}
+	ends := v.now
+	if s.Run.Status.Terminal() {
+		ends = s.Run.EndedAt
+	}
+	p.Zoom = v.zoomOf(s.Run.CreatedAt, ends)
+	if p.Zoom.On {
+		list = within(list, p.Zoom.from, p.Zoom.to, v.now)
+	}
+	list = v.pageOf(list, &p.Pages)
+	p.Axis = axisOf(entriesOf(list), s, v, &p.Zoom)
+	p.Zoom.into(v, s.Run.CreatedAt, &p.Axis)
+	for i, is := range list {
+		en := is.entries[0]
+		if is.fold != "" {
+			p.Rows = append(p.Rows, v.foldRow(s.Run.ID, is, &p.Axis))
+		} else {
+			p.Rows = append(p.Rows, u.entryRow(v, s, en, is.number, &p.Axis))
+		}
+		if i > 0 && en.Segment != list[i-1].entries[0].Segment || i == 0 && en.Segment > 0 {
 			p.Rows[i].NewSegment = en.Segment + 1
 		}
 	}
-	return p
 }
 
 // shownLate is how many of the deliveries are told that came too late.
@@ -236,7 +263,7 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 		}
 		add(fact{Name: "forks", Text: text, Path: Base + "runs?origin=" + url.QueryEscape(r.ID)})
 	}
-	if slices.ContainsFunc(j.Entries, func(en *world.Entry) bool { return en.Kind == world.KindChild }) {
+	if slices.ContainsFunc(j.Entries, func(en *journal.Entry) bool { return en.Kind == world.KindChild }) {
 		add(fact{Name: "children", Text: "list them", Path: Base + "runs?parent=" + url.QueryEscape(r.ID)})
 	}
 	if j.Segment > 0 {
@@ -306,26 +333,32 @@ type pages struct {
 	Start, Back, On, End string // addresses; "" where there is none
 }
 
-// entriesPage is how many entries of a journal stand on a page.
-const entriesPage = 100
+// entriesPage is how many rows of a timeline stand on a page. The last page has what is left, too, where that is less than leastPage.
+const (
+	entriesPage = 100
+	leastPage   = entriesPage / 4
+)
 
-// pageOf is the part of a journal that the visitor asks for: the last, unless told.
-func (v *visit) pageOf(all []*world.Entry, p *pages) []*world.Entry {
+// pageOf is the part of a timeline that the visitor asks for: the last, unless told.
+func (v *visit) pageOf(all []*unit, p *pages) []*unit {
 	p.All = len(all)
-	p.Count = max(1, (len(all)+entriesPage-1)/entriesPage)
+	p.Count = max(1, (len(all)+entriesPage-leastPage)/entriesPage)
 	n, err := strconv.Atoi(v.URL.Query().Get("page"))
 	if err != nil || n < 1 || n > p.Count {
 		n = p.Count
 	}
 	p.Number = n
 	from := (n - 1) * entriesPage
-	to := min(from+entriesPage, len(all))
+	to := from + entriesPage
+	if n == p.Count {
+		to = len(all)
+	}
 	p.First, p.Last = from+1, to
 	at := func(n int) string {
 		if n == p.Count {
-			return v.URL.Path // the last one goes on
+			return v.with("page", "") // the last one goes on
 		}
-		return v.URL.Path + "?page=" + strconv.Itoa(n)
+		return v.with("page", strconv.Itoa(n))
 	}
 	if n > 1 {
 		p.Start, p.Back = at(1), at(n-1)

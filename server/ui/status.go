@@ -5,6 +5,7 @@ package ui
 import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // tone is a colour by its meaning; words say the same.
@@ -55,22 +56,22 @@ func plainStatus(s world.Status) status {
 	}
 }
 
-func entryStatus(en *world.Entry) status {
+func entryStatus(en *journal.Entry) status {
 	switch en.Status {
-	case world.EntryCompleted, world.EntryDisposed:
+	case journal.EntryCompleted, journal.EntryDisposed:
 		return status{string(en.Status), good, "✓"}
-	case world.EntryFailed, world.EntryConflicted:
+	case journal.EntryFailed, journal.EntryConflicted:
 		return status{string(en.Status), bad, "✗"}
-	case world.EntryDropped:
+	case journal.EntryDropped:
 		return status{"given up", quiet, "–"}
-	case world.EntryRunning:
+	case journal.EntryRunning:
 		return status{"running", busy, "●"}
-	case world.EntryPending:
+	case journal.EntryPending:
 		if en.Error != nil {
 			return status{"to be tried again", warm, "↻"}
 		}
 		return status{"pending", warm, "○"}
-	case world.EntryActive:
+	case journal.EntryActive:
 		return status{"open", warm, "○"}
 	default:
 		return status{"waiting", warm, "○"}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
@@ -22,6 +24,7 @@ import (
 type workflowRow struct {
 	Name     string
 	Path     string
+	By       string // its versions
 	Start    string
 	Counts   []count
 	Versions string // that live workers know
@@ -53,10 +56,10 @@ func (v *visit) workflowRows(stats *world.Stats) (rows []workflowRow) {
 	known := map[string]bool{}
 	add := func(n world.WorkflowStats) {
 		known[n.Workflow] = true
-		row := workflowRow{Name: n.Workflow, Path: runsPath(n.Workflow, "")}
+		row := workflowRow{Name: n.Workflow, Path: runsPath(n.Workflow, ""), By: Base + "workflows/" + url.PathEscape(n.Workflow)}
 		for _, c := range []count{
-			{"pending", n.Pending, "pending", warm}, {"running", n.Running, "running", busy}, {"blocked", n.Blocked, "pending,running", bad},
-			{"paused", n.Paused, "pending,running", warm}, {"completed", n.Completed, "completed", good}, {"failed", n.Failed, "failed", bad},
+			{"pending", n.Pending, "pending", warm}, {"running", n.Running, "running", busy}, {"blocked", n.Blocked, "blocked", bad},
+			{"paused", n.Paused, "paused", warm}, {"completed", n.Completed, "completed", good}, {"failed", n.Failed, "failed", bad},
 			{"cancelled", n.Cancelled, "cancelled", quiet},
 		} {
 			c.Path = runsPath(n.Workflow, c.Path)
@@ -76,7 +79,7 @@ func (v *visit) workflowRows(stats *world.Stats) (rows []workflowRow) {
 			row.Versions = strings.TrimPrefix(row.Versions+", pushed", ", ")
 		}
 		if row.Idle = row.Versions == ""; row.Idle {
-			row.Stands = n.Pending + n.Running
+			row.Stands = n.Pending + n.Running + n.Blocked + n.Paused
 		}
 		rows = append(rows, row)
 	}
@@ -102,7 +105,48 @@ func (u *UI) workflows(v *visit) error {
 	if err != nil {
 		return err
 	}
+	if stats.Workflows, err = operate.Counts(v.Context(), u.app, &stats); err != nil {
+		return err
+	}
 	v.draw(http.StatusOK, "workflows", "Workflows", v.workflowRows(&stats))
+	return nil
+}
+
+// versionRow is a version of a workflow on its page.
+type versionRow struct {
+	operate.Version
+	Name, Path, Blocks string
+	Needed             bool // runs need it, and no worker has it
+}
+
+// versions shows which versions of a workflow runs still need, and who has them.
+func versions(u *UI, v *visit) error {
+	stats, err := u.world.Stats(v.Context())
+	if err != nil {
+		return err
+	}
+	all, err := operate.VersionsOf(v.Context(), u.app, &stats, v.PathValue("workflow"))
+	if err != nil {
+		return err
+	}
+	p := struct {
+		operate.Versions
+		Rows        []versionRow
+		Runs, Start string
+	}{Versions: all, Runs: runsPath(all.Workflow, "")}
+	if v.may(Operator) {
+		p.Start = Base + "workflows/" + url.PathEscape(all.Workflow) + "/start"
+	}
+	for _, is := range all.Versions {
+		row := versionRow{Version: is, Name: "open", Needed: is.Version > 0 && is.Runs > 0 && is.Workers == 0}
+		if is.Version > 0 {
+			row.Name = "v" + strconv.Itoa(is.Version)
+			of := "&version=" + strconv.Itoa(is.Version)
+			row.Path, row.Blocks = runsPath(all.Workflow, "pending,running")+of, runsPath(all.Workflow, "blocked")+of
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	v.draw(http.StatusOK, "versions", all.Workflow, &p)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 // Rows are written to blocks that double in size between these.
@@ -38,7 +39,7 @@ type row struct {
 
 // encode makes the row of a commit in the world's buffer. It is good until the next call.
 func (w *World) encode(c *world.Commit, birth time.Time, events []world.Event) (row, error) {
-	head, body, err := world.AppendRow(w.head[:0], w.body[:0], c.ID, c.Build, birth, events)
+	head, body, err := layout.AppendRow(w.head[:0], w.body[:0], c.ID, c.Build, birth, events)
 	if err != nil {
 		return row{}, fmt.Errorf("run %s: commit at event %d: %w", c.Run, c.First, err)
 	}
@@ -76,6 +77,6 @@ func (r *run) store(row []byte) []byte {
 
 // read decodes a commit, as readers get it, and tells its ID. It needs no lock: what it looks at never changes.
 func (r *run) read(rec *record) ([]world.Event, [16]byte, error) {
-	events, id, _, err := world.DecodeRow(r.id, r.created, rec.first, world.LogFormat, string(rec.row[:rec.head]), rec.row[rec.head:])
+	events, id, _, err := layout.DecodeRow(r.id, r.created, rec.first, world.LogFormat, string(rec.row[:rec.head]), rec.row[rec.head:])
 	return events, id, err
 }

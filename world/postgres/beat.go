@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 // graceMargin is what is left of idleGrace when a worker that holds nothing beats all the same.
@@ -191,6 +192,6 @@ func scanMail(rows pgx.Rows) (run int64, m world.Mail, err error) {
 		return 0, m, err
 	}
 	m.ID, m.ArrivedAt = textOf(delivery), world.Within(m.ArrivedAt.UTC())
-	m.ReadRow(created, format, head, body, intactMail(sum, run, m.ID, format, head, body))
+	layout.ReadMail(&m, created, format, head, body, intactMail(sum, run, m.ID, format, head, body))
 	return run, m, nil
 }

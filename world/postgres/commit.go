@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -263,7 +264,7 @@ func (d *draft) appendRow(r *run, c *world.Commit, first int64, events []world.E
 	if err != nil {
 		return fmt.Errorf("run %s: event %d: %w", r.id, first, err)
 	}
-	sum := world.RowSum(r.id, first, world.LogFormat, []byte(head), body)
+	sum := layout.RowSum(r.id, first, world.LogFormat, []byte(head), body)
 	d.sheet.log = append(d.sheet.log, logRow{run: r.key, seq: first, n: int32(len(events)), head: head, body: body, sum: sum.Value()})
 	d.bytes += len(head) + len(body)
 	r.last = first + int64(len(events)) - 1
@@ -272,7 +273,7 @@ func (d *draft) appendRow(r *run, c *world.Commit, first int64, events []world.E
 
 // encode makes the head and the body of a row. The body is never nil, which would be null.
 func encode(id [16]byte, build string, birth time.Time, events []world.Event) (string, []byte, error) {
-	head, body, err := world.AppendRow(make([]byte, 0, 128+256*len(events)), make([]byte, 0, 64), id, build, birth, events)
+	head, body, err := layout.AppendRow(make([]byte, 0, 128+256*len(events)), make([]byte, 0, 64), id, build, birth, events)
 	return string(head), body, err
 }
 

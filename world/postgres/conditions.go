@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -179,7 +180,7 @@ func scanCommit(row scanner, r *run) ([]world.Event, error) {
 	if err := row.Scan(&seq, &format, &head, &body, &sum); err != nil {
 		return nil, err
 	}
-	events, _, _, err := world.ReadRow(r.id, r.created, seq, format, head, body, sumOf(sum))
+	events, _, _, err := layout.ReadRow(r.id, r.created, seq, format, head, body, sumOf(sum))
 	return events, err
 }
 

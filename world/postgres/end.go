@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -51,7 +52,7 @@ func endRowOf(r *run, e *world.Event) (endRow, error) {
 	if row.err, err = errorText(e.Error); err != nil {
 		return row, fmt.Errorf("run %s: %s: %w", r.id, e.Type, err)
 	}
-	row.endSum = world.EndSum(r.id, row.status, r.class.Version, row.output, textOf(row.err), e.Time).Value()
+	row.endSum = layout.EndSum(r.id, row.status, r.class.Version, row.output, textOf(row.err), e.Time).Value()
 	placeholder := rand.Text()
 	row.placeholder = `"` + placeholder + `"`
 	if row.head, row.body, err = encodeMail([]world.Event{world.ResultFor(e, placeholder)}); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -69,7 +70,7 @@ func (p *eventPage) add(row pgx.Rows) error {
 	if wants, err := p.Wants(*seq, *n); err != nil || !wants {
 		return err
 	}
-	events, _, _, err := world.ReadRow(p.Run, created.UTC(), *seq, *format, *head, body, sumOf(sum))
+	events, _, _, err := layout.ReadRow(p.Run, created.UTC(), *seq, *format, *head, body, sumOf(sum))
 	if err != nil {
 		return err
 	}

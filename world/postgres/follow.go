@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 // follow moves r to what it is behind the events. With hooks, those that were born or are over are put on the sheet.
@@ -160,7 +161,7 @@ func (d *draft) tasks(c *world.Commit, r *run, over bool) error {
 		kept := world.Task{
 			Run: r.id, Step: row.step, Name: row.name, Workflow: row.workflow, Input: row.input, Options: row.options, Priority: t.Priority,
 		}
-		row.sum = world.TaskSum(&kept).Value()
+		row.sum = layout.TaskSum(&kept).Value()
 		if t.Worker == "" {
 			d.notice(world.NoticeWork, r.id)
 		} else if err := d.begun(c, &row); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 // encodeMail makes the head and the body of a row of the inbox. IDs are written in full: nobody has to look up when the addressee was born. Such
@@ -81,7 +82,7 @@ func mailSum(head string, body []byte, placeholder string) string {
 	if placeholder != "" {
 		head = strings.Replace(head, placeholder, "", 1)
 	}
-	return strconv.Itoa(int(world.RowSum("", 0, world.LogFormat, []byte(head), body).Value()))
+	return strconv.Itoa(int(layout.RowSum("", 0, world.LogFormat, []byte(head), body).Value()))
 }
 
 const sumSeparator = "\x1f"
@@ -109,13 +110,13 @@ func intactMail(sum *string, run int64, delivery string, format int, head string
 		}
 		head = before + member + after
 	}
-	return value == strconv.Itoa(int(world.RowSum("", 0, format, []byte(head), body).Value()))
+	return value == strconv.Itoa(int(layout.RowSum("", 0, format, []byte(head), body).Value()))
 }
 
 // sumOf is a checksum of the database.
-func sumOf(v *int32) world.Sum {
+func sumOf(v *int32) layout.Sum {
 	if v == nil {
-		return world.Sum{}
+		return layout.Sum{}
 	}
-	return world.SumOf(*v)
+	return layout.SumOf(*v)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 var (
@@ -63,7 +64,7 @@ func (w *World) rowOutcome(ctx context.Context, c *world.Commit, r *run, missing
 			return err
 		}
 		found = true
-		events, id, _, err = world.ReadRow(c.Run, r.created, c.First, format, head, body, sumOf(sum))
+		events, id, _, err = layout.ReadRow(c.Run, r.created, c.First, format, head, body, sumOf(sum))
 		return err
 	}, r.key, c.First); err != nil {
 		return done, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 // placeholders are what stands in files of SQL for the columns of a run: {run} for those that people see, of r (runs)
@@ -119,7 +120,7 @@ func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
 	if row.originRun != nil {
 		kept.Origin = &world.Origin{Run: *row.originRun}
 	}
-	row.sum = world.BirthSum(c.Run, &kept, e.Time, e.Sealed).Value()
+	row.sum = layout.BirthSum(c.Run, &kept, e.Time, e.Sealed).Value()
 	return row, nil
 }
 
@@ -201,9 +202,9 @@ func (r *runRow) complete(out *world.Run) {
 			out.Queue.Mail = int(*r.mail)
 		}
 	}
-	out.CheckRow(textOf(r.sealed), textOf(r.origin), textOf(r.errorText), sumOf(r.sum), sumOf(r.endSum))
+	layout.CheckRun(out, textOf(r.sealed), textOf(r.origin), textOf(r.errorText), sumOf(r.sum), sumOf(r.endSum))
 	if r.head != nil {
-		out.ReadBirth(*r.format, *r.head, r.body, sumOf(r.rowSum))
+		layout.ReadBirth(out, *r.format, *r.head, r.body, sumOf(r.rowSum))
 	}
 	if r.running == nil {
 		return

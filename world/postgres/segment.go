@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 // A transaction of a sweeper looks at so many segments, and deletes at most so many rows.
@@ -153,7 +154,7 @@ func (t *trimmed) stands() (stands []int64, ok bool, err error) {
 	if t.id == nil || t.first == nil {
 		return nil, false, nil
 	}
-	events, _, _, err := world.ReadRow(*t.id, t.created.UTC(), *t.first, *t.format, *t.head, t.body, sumOf(t.sum))
+	events, _, _, err := layout.ReadRow(*t.id, t.created.UTC(), *t.first, *t.format, *t.head, t.body, sumOf(t.sum))
 	switch {
 	case err == nil:
 		stands, ok = world.StandsOf(events, t.before)

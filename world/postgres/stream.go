@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 var (
@@ -45,7 +46,7 @@ func chunkRowsOf(run int64, id string, w *world.StreamWrite, least int64) ([]chu
 
 func chunkRowOf(run int64, id, stream string, least int64, b world.ChunkRow) chunkRow {
 	b.Step = clean(b.Step)
-	return chunkRow{run: run, stream: stream, least: least, sum: world.ChunkSum(id, stream, &b).Value(), ChunkRow: b}
+	return chunkRow{run: run, stream: stream, least: least, sum: layout.ChunkSum(id, stream, &b).Value(), ChunkRow: b}
 }
 
 // streams puts on the sheet what a commit adds to streams.
@@ -121,7 +122,7 @@ func (rd *reader) Chunks(ctx context.Context, id, stream string, q world.ChunkQu
 		}
 		b.Index, b.N, b.Kind, b.Step, b.Attempt, b.Time = *index, *n, world.ChunkKind(*kind), *step, *attempt, world.Within(at.UTC())
 		b.Pos = *pos
-		if err := b.Check(id, stream, sumOf(sum)); err != nil {
+		if err := layout.CheckChunks(id, stream, &b, sumOf(sum)); err != nil {
 			return err
 		}
 		var err error

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 // takeRounds is how often a Take looks again where others were quicker, or a dead worker was buried.
@@ -278,7 +279,7 @@ func (r *takenRun) complete(ctx context.Context, w *World, mail []world.Mail) (e
 		o.Status = world.Running
 	}
 	if r.head != nil {
-		o.Log, _, _, _ = world.ReadRow(r.id, r.created, 1, *r.format, *r.head, r.body, sumOf(r.sum)) // who reads it again is told what is wrong with it
+		o.Log, _, _, _ = layout.ReadRow(r.id, r.created, 1, *r.format, *r.head, r.body, sumOf(r.sum)) // who reads it again is told what is wrong with it
 	}
 	if r.reason == nil {
 		return nil
@@ -316,7 +317,7 @@ func (t *taking) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
 			if row.parentRun != nil {
 				kept.Parent = &world.Parent{Run: *row.parentRun, Step: textOf(row.parentStep), Detached: row.detached}
 			}
-			kept.CheckRow(textOf(row.sealed), textOf(row.origin), "", sumOf(row.sum), world.Sum{})
+			layout.CheckRun(&kept, textOf(row.sealed), textOf(row.origin), "", sumOf(row.sum), layout.Sum{})
 			kept.CheckEnd(r.last, had)
 			r.out.Damage = kept.Damage
 			got.runs[r.key] = r

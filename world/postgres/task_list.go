@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -27,7 +28,7 @@ func (rd *reader) Tasks(ctx context.Context, run string) (out []world.Task, err 
 			return err
 		}
 		t.Visible, t.First, t.Worker = world.Within(t.Visible.UTC()), at(first), textOf(worker)
-		t.Check(sumOf(sum))
+		layout.CheckTask(&t, sumOf(sum))
 		t.Input, t.Options = nil, nil
 		t.Unreadable(unmarshal("history", history, &t.History))
 		out = append(out, t)

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 var (
@@ -79,7 +80,7 @@ func (t *taking) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, got 
 				return err
 			}
 			o.Visible, o.First, o.History = world.Within(o.Visible.UTC()), world.Within(o.First.UTC()), before[key]
-			o.Check(sumOf(sum))
+			layout.CheckTask(o, sumOf(sum))
 			o.Unreadable(spoiled[key])
 			if o.Attempt == 1 {
 				o.First = time.Time{}
@@ -109,7 +110,7 @@ func (w *World) taskEnd(ctx context.Context, d *world.Delivery) (done world.Deli
 // endTask puts the events of all attempts into the inbox and deletes the task, where it is held as the delivery says; else nothing happens.
 func (w *World) endTask(ctx context.Context, d *world.Delivery) (done world.Delivered, ended bool, err error) {
 	k := d.Task
-	head, body, err := world.AppendRow(nil, []byte{}, [16]byte{}, "", time.Time{}, d.Events)
+	head, body, err := layout.AppendRow(nil, []byte{}, [16]byte{}, "", time.Time{}, d.Events)
 	if err != nil {
 		return done, false, fmt.Errorf("run %s: task %s: %w", k.Run, k.Step, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 // BenchmarkCommit measures runs of ten steps, K side by side: a commit for each birth, step (completed, the next created, started;
@@ -102,7 +103,7 @@ func BenchmarkFloor(b *testing.B) {
 		}
 		for k := range int64(256) {
 			step := stepCommit("r", "", 0)
-			head, body, _ = world.AppendRow(head[:0], body[:0], step.ID, "build-1", step.Events[0].Time, step.Events)
+			head, body, _ = layout.AppendRow(head[:0], body[:0], step.ID, "build-1", step.Events[0].Time, step.Events)
 			run, seq := int64(i/2560)*256+k, int64(i/256%10)*3
 			if _, err := c.exec(insertLog, run, seq, int64(3), int64(1), text(head), body); err != nil {
 				b.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	driversqlite "modernc.org/sqlite"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 // conn is one connection with its prepared statements. It speaks to the driver itself, without database/sql: a commit is a statement of a few
@@ -220,11 +221,11 @@ func (r row) bytes(i int) []byte {
 }
 
 // sum is the checksum in a column.
-func (r row) sum(i int) world.Sum {
+func (r row) sum(i int) layout.Sum {
 	if r[i] == nil {
-		return world.Sum{}
+		return layout.Sum{}
 	}
-	return world.SumOf(int32(r.int(i)))
+	return layout.SumOf(int32(r.int(i)))
 }
 
 func (r row) time(i int) time.Time {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -51,7 +52,7 @@ func readEvents(c *conn, id string, from int64, q *world.EventQuery) (out world.
 		if wants, err := page.Wants(seq, n); err != nil || !wants {
 			return !page.More, err
 		}
-		events, _, _, err := world.ReadRow(id, created, seq, int(r.int(2)), r.text(3), r.bytes(4), r.sum(6))
+		events, _, _, err := layout.ReadRow(id, created, seq, int(r.int(2)), r.text(3), r.bytes(4), r.sum(6))
 		if err == nil {
 			err = page.Add(seq, n, events)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 var (
@@ -83,7 +84,7 @@ func (in *inbox) put(r *run, id string, key []byte, events []world.Event) (bool,
 	b := &r.box
 	payload, cancel := isPayload(events), len(events) == 1 && events[0].Type == world.CancelRequested
 	at := in.tx.now().UnixMicro()
-	sum := world.RowSum(r.id, 0, world.LogFormat, head, body)
+	sum := layout.RowSum(r.id, 0, world.LogFormat, head, body)
 	n, err := in.tx.changed(insertMail, r.key, orNull(id), at, bit(cancel), bit(payload), int64(world.LogFormat), text(head), body, key, int64(sum.Value()))
 	if err != nil || n == 0 {
 		return false, err
@@ -184,6 +185,6 @@ func (in *inbox) ofAll(wk *worker) (mail []world.Mail, err error) {
 func scanMail(row row, id string, created time.Time) world.Mail {
 	m := world.Mail{Row: row.int(0), Run: id, ID: row.text(1), ArrivedAt: row.time(2)}
 	format, head, body := int(row.int(3)), row.text(4), row.bytes(5)
-	m.ReadRow(created, format, head, body, row.sum(6).Is(world.RowSum(id, 0, format, []byte(head), body)))
+	layout.ReadMail(&m, created, format, head, body, row.sum(6).Is(layout.RowSum(id, 0, format, []byte(head), body)))
 	return m
 }

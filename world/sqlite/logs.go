@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -29,7 +30,7 @@ func (l *logs) init(tx *txn) {
 
 // encode makes a row of events. It is good until the next one is made.
 func (l *logs) encode(r *run, id [16]byte, build string, events []world.Event) (head, body []byte, err error) {
-	l.head, l.body, err = world.AppendRow(l.head[:0], l.body[:0], id, build, r.created, events)
+	l.head, l.body, err = layout.AppendRow(l.head[:0], l.body[:0], id, build, r.created, events)
 	return l.head, l.body, err
 }
 
@@ -45,7 +46,7 @@ func (l *logs) append(r *run, id [16]byte, build string, first int64, events []w
 	if r.boxed == nil {
 		r.boxed = r.key
 	}
-	sum := world.RowSum(r.id, first, world.LogFormat, head, body)
+	sum := layout.RowSum(r.id, first, world.LogFormat, head, body)
 	if err := l.tx.exec(insertLog, r.boxed, first, int64(len(events)), int64(world.LogFormat), text(head), body, int64(sum.Value())); err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (l *logs) lastKnown(r *run) (last world.Event, err error) {
 // lastEvent reads the last event of a run.
 func (l *logs) lastEvent(r *run) (last world.Event, err error) {
 	_, err = l.tx.one(lastHead, func(row row) error {
-		events, _, _, err := world.ReadRow(r.id, r.created, row.int(0), int(row.int(2)), row.text(3), row.bytes(4), row.sum(5))
+		events, _, _, err := layout.ReadRow(r.id, r.created, row.int(0), int(row.int(2)), row.text(3), row.bytes(4), row.sum(5))
 		if err == nil {
 			last = events[len(events)-1]
 		}

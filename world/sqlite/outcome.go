@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 var rowAt = load("row_at")
@@ -50,7 +51,7 @@ func outcome(conn *conn, c *world.Commit) (done world.Committed, err error) {
 	var id [16]byte
 	var events []world.Event
 	found, err = conn.one(rowAt, func(r row) (err error) {
-		events, id, _, err = world.ReadRow(c.Run, created, c.First, int(r.int(0)), r.text(1), r.bytes(2), r.sum(3))
+		events, id, _, err = layout.ReadRow(c.Run, created, c.First, int(r.int(0)), r.text(1), r.bytes(2), r.sum(3))
 		return err
 	}, key, c.First)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -56,7 +57,7 @@ func (w *World) MendRun(ctx context.Context, run string, is world.Beside) (bool,
 func (g *group) rightPause(r *run) error {
 	paused, known := false, true
 	err := g.tx.query(pauses, func(row row) (bool, error) {
-		events, _, _, err := world.ReadRow(r.id, r.created, row.int(0), int(row.int(2)), row.text(3), row.bytes(4), row.sum(5))
+		events, _, _, err := layout.ReadRow(r.id, r.created, row.int(0), int(row.int(2)), row.text(3), row.bytes(4), row.sum(5))
 		if rules.Unreadable(err) {
 			known = false
 			return false, nil

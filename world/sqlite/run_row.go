@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 // placeholders are what stands in files of SQL for the columns of a run: {run} for those that people see, of r (runs),
@@ -50,7 +51,7 @@ func (rs *runs) bear(r *run, b *world.Birth, attrs string) (err error) {
 	}
 	n, err := rs.tx.changed(insertRun, r.key, r.id, b.Workflow, int64(b.Version), orNull(b.Key), int64(b.Priority), parentRun,
 		parentStep, bit(b.Parent != nil && b.Parent.Detached), r.created.UnixMicro(), int64(b.Retention), orNull(attrs),
-		orNull(r.sealed), originRun, int64(world.BirthSum(r.id, b, r.created, r.sealed).Value()))
+		orNull(r.sealed), originRun, int64(layout.BirthSum(r.id, b, r.created, r.sealed).Value()))
 	if err == nil && n == 0 {
 		rs.lastKey--
 		return fmt.Errorf("run %s: %w", r.id, world.ErrRunExists)
@@ -78,7 +79,7 @@ func (rs *runs) end(r *run, e *world.Event, status world.Status, version int, be
 	if r.retention > 0 {
 		sweep = world.After(e.Time, r.retention).UnixMicro()
 	}
-	sum := world.EndSum(r.id, string(status), version, out, text, e.Time)
+	sum := layout.EndSum(r.id, string(status), version, out, text, e.Time)
 	if err := rs.tx.exec(endRun, r.key, string(status), int64(version), output, failure, e.Time.UnixMicro(), sweep, r.take, int64(sum.Value())); err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func scanRun(r row) world.Run {
 		}
 		out.Queue.Blocked = world.ReadBlock(r.bytes(22))
 	}
-	out.CheckRow(r.text(31), r.text(32), r.text(14), r.sum(33), r.sum(34))
+	layout.CheckRun(&out, r.text(31), r.text(32), r.text(14), r.sum(33), r.sum(34))
 	if out.Queue == nil {
 		return out
 	}
@@ -137,7 +138,7 @@ func readInput(r row, out *world.Run) {
 	if r.null(28) {
 		return
 	}
-	out.ReadBirth(int(r.int(28)), r.text(29), r.bytes(30), r.sum(35))
+	layout.ReadBirth(out, int(r.int(28)), r.text(29), r.bytes(30), r.sum(35))
 }
 
 func unmarshal(text []byte, v any) error {

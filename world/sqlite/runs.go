@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 // maxCached is how many runs the writer remembers; more than are being worked on at once.
@@ -133,7 +134,7 @@ func birthDamage(row row, r *run) string {
 	if !row.null(18) {
 		kept.Parent = &world.Parent{Run: row.text(18), Step: row.text(19), Detached: row.bool(20)}
 	}
-	kept.CheckRow(r.sealed, row.text(21), "", row.sum(22), world.Sum{})
+	layout.CheckRun(&kept, r.sealed, row.text(21), "", row.sum(22), layout.Sum{})
 	return kept.Damage
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -105,7 +106,7 @@ func (kp *keeper) trimRun(key, before int64, id string, created time.Time, limit
 	ok := false
 	if _, err := kp.tx.one(rowOf, func(r row) error {
 		first = r.int(0)
-		events, _, _, err := world.ReadRow(id, created, first, int(r.int(1)), r.text(2), r.bytes(3), r.sum(4))
+		events, _, _, err := layout.ReadRow(id, created, first, int(r.int(1)), r.text(2), r.bytes(3), r.sum(4))
 		if err == nil {
 			stands, ok = world.StandsOf(events, before)
 		} else if rules.Unreadable(err) {

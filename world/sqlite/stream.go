@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 var (
@@ -154,7 +155,7 @@ func (st *streams) reset(r *run, write *world.StreamWrite, next int64) (int64, e
 func (st *streams) insert(r *run, stream string, row *world.ChunkRow) error {
 	st.tx.grow(len(row.Data))
 	return st.tx.exec(insertChunks, r.key, stream, row.Index, int64(row.N), string(row.Kind), row.Step, int64(row.Attempt), row.Pos,
-		st.tx.now().UnixMicro(), row.Data, int64(world.ChunkSum(r.id, stream, row).Value()), r.key)
+		st.tx.now().UnixMicro(), row.Data, int64(layout.ChunkSum(r.id, stream, row).Value()), r.key)
 }
 
 // Chunks reads a stream from a number on; see [world.Streams].
@@ -175,7 +176,7 @@ func (w *World) Chunks(ctx context.Context, id, stream string, q world.ChunkQuer
 			b := world.ChunkRow{
 				Index: r.int(0), N: int(r.int(1)), Kind: world.ChunkKind(r.text(2)), Step: r.text(3), Attempt: int(r.int(4)), Time: r.time(5), Data: r.bytes(6), Pos: r.int(8),
 			}
-			if err := b.Check(id, stream, r.sum(7)); err != nil {
+			if err := layout.CheckChunks(id, stream, &b, r.sum(7)); err != nil {
 				return false, err
 			}
 			room, err := page.Add(&b, q.From, &q, &size)

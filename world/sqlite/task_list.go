@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -26,7 +27,7 @@ func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err er
 			t.History, err = readHistory(r.bytes(8))
 			t.Unreadable(err)
 			t.Input, t.Options = r.bytes(11), r.bytes(12)
-			t.Check(r.sum(13))
+			layout.CheckTask(&t, r.sum(13))
 			t.Input, t.Options = nil, nil
 			out = append(out, t)
 			return true, nil

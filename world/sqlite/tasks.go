@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 )
 
 var (
@@ -102,7 +103,7 @@ func (tk *tasks) bear(c *world.Commit, r *run, t *world.Task) error {
 	r.tasks = true
 	kept := world.Task{Run: r.id, Step: t.Step, Name: t.Name, Workflow: workflow, Input: t.Input, Options: t.Options, Priority: t.Priority}
 	return tk.tx.exec(insertTask, r.key, t.Step, t.Name, workflow, blob(t.Input), blob(t.Options), int64(t.Priority), visible.UnixMicro(),
-		worker, attempt, first, history, int64(world.TaskSum(&kept).Value()))
+		worker, attempt, first, history, int64(layout.TaskSum(&kept).Value()))
 }
 
 // give begins an attempt, unless the task is of no run. The start is kept with the task: it is durable from here on.
@@ -115,7 +116,7 @@ func (tk *tasks) give(key int64, wk *worker) (t world.Task, err error) {
 			Abandoned: int(r.int(12)),
 		}
 		history = r.bytes(9)
-		t.Check(r.sum(13))
+		layout.CheckTask(&t, r.sum(13))
 		return nil
 	}, key)
 	if err == nil && !found {

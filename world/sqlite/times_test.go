@@ -11,7 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world/worldtest"
 )
 
-// headTimes are the times in the head of a row of the log: see world.AppendRow.
+// headTimes are the times in the head of a row of the log: see layout.AppendRow.
 var headTimes = regexp.MustCompile(`"(t|w|r|u|nb)":\d{16}`)
 
 // TestOldTimes spoils each column that holds a time, and the times in the heads of rows.

@@ -195,7 +195,7 @@ func (h *history) step(s *world.Step) world.Event {
 
 func (h *history) waitCreated() world.Event {
 	e := h.creation(world.WaitCreated, world.PrefixWait)
-	e.Kind = pick(h, "kind", world.KindSleep, world.KindEvent, world.KindCondition)
+	e.Kind = pick(h, "kind", world.KindSleep, world.KindEvent, world.KindCondition, world.KindReceive)
 	e.Until = h.maybe(h.later())
 	if e.Kind == world.KindEvent {
 		e.Match = pick(h, "match", nil, json.RawMessage(`{"id" : 7}`))

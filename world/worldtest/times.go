@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // extremes are times that there are not, from a little too far to as far as a time can be.
@@ -141,7 +142,7 @@ func (r *rig) readable(k *worker) {
 		show("a run", run, err)
 		log, err := r.w.Events(r.ctx, run.ID, world.EventQuery{})
 		show("events", log, err)
-		j := world.NewJournal(run.ID, true)
+		j := journal.New(run.ID, true)
 		j.Add(log.Events...)
 		show("the journal", j, nil)
 		chunks, err := r.w.Chunks(r.ctx, run.ID, "s", world.ChunkQuery{})

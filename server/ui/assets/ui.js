@@ -91,8 +91,8 @@
     source.addEventListener("end", () => { source.close(); source = null; over = true; refresh(); });
   };
   const tick = () => {
-    if (document.hidden || over) return;
-    if ($("[data-part]") && (run || /^(overview|runs|workflows|workers|worker|hooks)$/.test(body.dataset.view))) refresh();
+    if (document.hidden || over || dialog) return;
+    if ($("[data-part]") && (run || /^(overview|runs|workflows|versions|workers|worker|hooks)$/.test(body.dataset.view))) refresh();
   };
   setInterval(tick, 5000);
   document.addEventListener("visibilitychange", () => {
@@ -134,10 +134,80 @@
   }
   dress(document);
 
+  // What asks first does so over the page: it is the page that asks without scripts, shown in a dialog.
+  let dialog = null;
+  const ask = async (from, url, options) => {
+    const page = await (async () => {
+      try {
+        const answer = await fetch(url, { credentials: "same-origin", redirect: "error", ...options });
+        return new DOMParser().parseFromString(await answer.text(), "text/html");
+      } catch { return null; }
+    })();
+    const main = page && $("main", page);
+    if (!main) { location.href = location.href; return; } // logged out, or the server is away: the page says so
+    dialog?.remove();
+    dialog = document.createElement("dialog");
+    $(".crumbs", main)?.remove();
+    for (const child of [...main.children]) dialog.append(document.importNode(child, true));
+    const title = $("h1", dialog);
+    if (title) { title.id = "dialog-h"; dialog.setAttribute("aria-labelledby", title.id); }
+    for (const a of all(".buttons a, p > a", dialog)) {
+      if (!a.closest("table")) a.addEventListener("click", (e) => { e.preventDefault(); dialog.close(); });
+    }
+    dialog.addEventListener("click", (e) => { if (e.target === dialog) dialog.close(); });
+    dialog.addEventListener("close", () => { dialog.remove(); dialog = null; (document.contains(from) ? from : $("#main"))?.focus(); });
+    body.append(dialog);
+    dialog.showModal();
+  };
+  document.addEventListener("click", (e) => {
+    const a = e.target.closest('#acts a[href$="/act/cancel"], #acts a[href$="/act/pause"]');
+    if (!a || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
+    e.preventDefault();
+    ask(a, a.href);
+  });
+  document.addEventListener("submit", (e) => {
+    if (!e.target.matches("form[data-dialog]")) return;
+    e.preventDefault();
+    ask(e.submitter, e.target.action, { method: "POST", body: new URLSearchParams(new FormData(e.target, e.submitter)) });
+  });
+
+  // A stretch of a timeline that is drawn to scale is looked into by marking it on the axis.
+  let mark = null;
+  document.addEventListener("pointerdown", (e) => {
+    const ticks = e.target.closest(".timeline[data-linear] th.axis")?.querySelector(".ticks");
+    if (!ticks || e.button) return;
+    e.preventDefault();
+    const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    rect.setAttribute("class", "marked");
+    rect.setAttribute("height", "16");
+    ticks.append(rect);
+    mark = { ticks, rect, box: ticks.getBoundingClientRect(), from: e.clientX };
+  });
+  const marked = (e) => {
+    const place = (x) => Math.min(Math.max((x - mark.box.left) / mark.box.width, 0), 1);
+    return [place(mark.from), place(e.clientX)].sort((a, b) => a - b);
+  };
+  document.addEventListener("pointermove", (e) => {
+    if (!mark) return;
+    const [a, b] = marked(e);
+    mark.rect.setAttribute("x", a * 100 + "%");
+    mark.rect.setAttribute("width", (b - a) * 100 + "%");
+  });
+  document.addEventListener("pointerup", (e) => {
+    if (!mark) return;
+    const [a, b] = marked(e), at = mark.ticks.closest(".timeline").dataset;
+    mark.rect.remove();
+    mark = null;
+    if (b - a < 0.01) return;
+    const begin = Number(at.zoomBegin), length = Number(at.zoomLength), to = new URL(at.zoomBase, location.href);
+    to.searchParams.set("zoom", Math.floor(begin + a * length) + "-" + Math.ceil(begin + b * length + 1));
+    location.href = to;
+  });
+
   // Keys, where nothing is being typed.
   let went = 0, row = -1;
   document.addEventListener("keydown", (e) => {
-    if (body.dataset.keys === "off" || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
+    if (dialog || body.dataset.keys === "off" || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
     if (e.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")) {
       if (e.key === "Escape") e.target.blur();
       return;

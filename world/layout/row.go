@@ -1,19 +1,24 @@
-package world
+// Package layout says to the byte how stores keep what they keep: a commit as a row with a head and a body, and the checksum
+// beside each row. A store calls [AppendRow] and [ReadRow] for its log and its inbox, and compares what else it reads with
+// [CheckRun], [CheckTask] and [CheckChunks]. Stored rows have to open for ever: what is written here changes only so that
+// all older rows can be read.
+package layout
 
 import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"maps"
-
 	"github.com/oklog/ulid/v2"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // A row is one commit as worlds keep it: a format, a head and a body. The head is JSON text
@@ -44,8 +49,8 @@ import (
 // Strings are UTF-8: bytes that are not are replaced by U+FFFD. Empty lists and maps come back as nil; all else comes back as it was.
 
 // AppendRow appends the head and the body of a row that holds events to two slices, and returns both. The birth is the time of the
-// run's run_created, or zero for mail whose run is not known yet. The format of the row is [LogFormat]. It keeps nothing of what it is given.
-func AppendRow(head, body []byte, id [16]byte, build string, birth time.Time, events []Event) ([]byte, []byte, error) {
+// run's run_created, or zero for mail whose run is not known yet. The format of the row is [world.LogFormat]. It keeps nothing of what it is given.
+func AppendRow(head, body []byte, id [16]byte, build string, birth time.Time, events []world.Event) ([]byte, []byte, error) {
 	w := rowWriter{head: head, body: body, start: len(body)}
 	stamp(&w.birth, birth)
 	var base int64
@@ -80,7 +85,7 @@ type rowWriter struct {
 	birth      [10]byte
 }
 
-func (w *rowWriter) event(e *Event, base int64) error {
+func (w *rowWriter) event(e *world.Event, base int64) error {
 	w.head = appendString(append(w.head, `{"y":`...), string(e.Type))
 	w.number(`,"t":`, e.Time.UnixMicro()-base)
 	w.time(`,"w":`, e.OccurredAt)
@@ -122,7 +127,7 @@ func (w *rowWriter) event(e *Event, base int64) error {
 }
 
 // rare writes what few events have, mostly through encoding/json; attributes go to the body, so that their bytes stay what they are.
-func (w *rowWriter) rare(e *Event) error {
+func (w *rowWriter) rare(e *world.Event) error {
 	if e.Error != nil {
 		if err := w.object(`,"e":`, e.Error); err != nil {
 			return err
@@ -136,7 +141,7 @@ func (w *rowWriter) rare(e *Event) error {
 	if e.Next != nil {
 		n := *e.Next
 		if len(attrs) > 0 && len(n.Attributes) > 0 {
-			return fmt.Errorf("%w: an event is a birth or a continuation", ErrInvalid)
+			return fmt.Errorf("%w: an event is a birth or a continuation", world.ErrInvalid)
 		}
 		if len(n.Attributes) > 0 {
 			attrs = n.Attributes
@@ -165,7 +170,7 @@ func (w *rowWriter) object(key string, v any) error {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
+		return fmt.Errorf("%w: %w", world.ErrInvalid, err)
 	}
 	w.head = append(append(w.head, key...), bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
 	return nil
@@ -183,7 +188,7 @@ func (w *rowWriter) slice(b []byte) {
 	w.body = append(w.body, b...)
 }
 
-func (w *rowWriter) id(e *Event) {
+func (w *rowWriter) id(e *world.Event) {
 	if e.ID == "" {
 		return
 	}
@@ -221,16 +226,16 @@ func (w *rowWriter) flag(key string, set bool) {
 }
 
 // idPrefix is what the IDs of an event's entity begin with, or "" where the type has no entity.
-func idPrefix(t EventType) string {
+func idPrefix(t world.EventType) string {
 	switch t {
-	case StepCreated, StepStarted, StepRetrying, StepWoken, StepCompleted, StepFailed:
-		return PrefixStep + "_"
-	case WaitCreated, WaitCompleted:
-		return PrefixWait + "_"
-	case HookCreated, HookConflict, HookReceived, HookDisposed:
-		return PrefixHook + "_"
-	case AttrSet:
-		return PrefixAttr + "_"
+	case world.StepCreated, world.StepStarted, world.StepRetrying, world.StepWoken, world.StepCompleted, world.StepFailed:
+		return world.PrefixStep + "_"
+	case world.WaitCreated, world.WaitCompleted:
+		return world.PrefixWait + "_"
+	case world.HookCreated, world.HookConflict, world.HookReceived, world.HookDisposed:
+		return world.PrefixHook + "_"
+	case world.AttrSet:
+		return world.PrefixAttr + "_"
 	}
 	return ""
 }
@@ -239,7 +244,9 @@ func idPrefix(t EventType) string {
 func stamp(dst *[10]byte, t time.Time) {
 	var id ulid.ULID
 	var text [ulid.EncodedSize]byte
-	_ = id.SetTime(millis(t))
+	if ms := t.UnixMilli(); ms > 0 {
+		_ = id.SetTime(uint64(ms))
+	}
 	_ = id.MarshalTextTo(text[:])
 	copy(dst[:], text[:])
 }

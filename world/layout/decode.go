@@ -1,4 +1,4 @@
-package world
+package layout
 
 import (
 	"encoding/base64"
@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // DecodeRow reads what [AppendRow] wrote: the events with their numbers from first on, the commit's ID and its build. Strings of the
-// events may share memory with head, and payloads with body. A format that this release does not know is [ErrFormat]; anything that
-// AppendRow did not write is [ErrCorrupt]. It never panics.
-func DecodeRow(run string, birth time.Time, first int64, format int, head string, body []byte) (events []Event, id [16]byte, build string, err error) {
-	if format != LogFormat {
-		return nil, id, "", fmt.Errorf("run %s: event %d: %w %d; this release knows %d", run, first, ErrFormat, format, LogFormat)
+// events may share memory with head, and payloads with body. A format that this release does not know is [world.ErrFormat]; anything that
+// AppendRow did not write is [world.ErrCorrupt]. It never panics.
+func DecodeRow(run string, birth time.Time, first int64, format int, head string, body []byte) (events []world.Event, id [16]byte, build string, err error) {
+	if format != world.LogFormat {
+		return nil, id, "", fmt.Errorf("run %s: event %d: %w %d; this release knows %d", run, first, world.ErrFormat, format, world.LogFormat)
 	}
 	r := rowReader{s: head, body: body, first: first}
 	stamp(&r.birth, birth)
@@ -23,7 +25,7 @@ func DecodeRow(run string, birth time.Time, first int64, format int, head string
 	}
 	r.base = r.since
 	if err := r.row(); err != nil {
-		return nil, id, "", &CorruptError{Run: run, Seq: first + int64(len(r.events)), Err: err}
+		return nil, id, "", &world.CorruptError{Run: run, Seq: first + int64(len(r.events)), Err: err}
 	}
 	for i := range r.events {
 		r.events[i].Build = r.build
@@ -41,7 +43,7 @@ type rowReader struct {
 	build  string
 	since  int64 // the birth, µs
 	base   int64 // the first event, µs
-	events []Event
+	events []world.Event
 
 	// The ID made last: the events of one commit are often about one entity.
 	lastPrefix, lastTail, lastID string
@@ -97,9 +99,9 @@ func (r *rowReader) list() error {
 	if !r.skip('[') || r.events != nil {
 		return fmt.Errorf("%w: events", errRow)
 	}
-	r.events = make([]Event, 0, strings.Count(r.s[r.i:], `{"y":`))
+	r.events = make([]world.Event, 0, strings.Count(r.s[r.i:], `{"y":`))
 	for {
-		r.events = append(r.events, Event{Seq: r.first + int64(len(r.events)), Commit: r.first})
+		r.events = append(r.events, world.Event{Seq: r.first + int64(len(r.events)), Commit: r.first})
 		if err := r.event(&r.events[len(r.events)-1]); err != nil {
 			r.events = r.events[:len(r.events)-1]
 			return err
@@ -114,7 +116,7 @@ func (r *rowReader) list() error {
 	}
 }
 
-func (r *rowReader) event(e *Event) error {
+func (r *rowReader) event(e *world.Event) error {
 	var after int64
 	var attrs map[string]json.RawMessage
 	offset, length := int64(-1), int64(-1)
@@ -191,7 +193,7 @@ func (r *rowReader) event(e *Event) error {
 	if e.Type == "" {
 		return fmt.Errorf("%w: event without a type", errRow)
 	}
-	e.Time = FromMicro(r.base + after)
+	e.Time = world.FromMicro(r.base + after)
 	if offset >= 0 || length >= 0 {
 		if err := r.cut((*[]byte)(&e.Payload), offset, length); err != nil {
 			return err
@@ -200,7 +202,7 @@ func (r *rowReader) event(e *Event) error {
 	return setAttributes(e, attrs)
 }
 
-func setAttributes(e *Event, attrs map[string]json.RawMessage) error {
+func setAttributes(e *world.Event, attrs map[string]json.RawMessage) error {
 	switch {
 	case attrs == nil:
 	case e.Birth != nil:
@@ -214,7 +216,7 @@ func setAttributes(e *Event, attrs map[string]json.RawMessage) error {
 }
 
 // shortID makes an ID whole. The type has been read: it comes first.
-func (r *rowReader) shortID(e *Event) error {
+func (r *rowReader) shortID(e *world.Event) error {
 	tail, err := r.text()
 	prefix := idPrefix(e.Type)
 	if err != nil || prefix == "" || len(tail) != 16 {
@@ -374,7 +376,7 @@ func (r *rowReader) int(n *int) error {
 func (r *rowReader) time(t *time.Time) error {
 	var us int64
 	err := r.number(&us)
-	*t = FromMicro(us)
+	*t = world.FromMicro(us)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package world
+package layout
 
 import (
 	"encoding/json"
@@ -8,12 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 var birthForRows = time.Date(2026, 11, 21, 12, 0, 0, 123_000_000, time.UTC)
 
 // drawEvent draws any event, also ones that no rule allows: the codec does not judge.
-func drawEvent(t *rapid.T) Event {
+func drawEvent(t *rapid.T) world.Event {
 	text := rapid.OneOf(rapid.Just(""), rapid.String())
 	when := rapid.Custom(func(t *rapid.T) time.Time {
 		if rapid.Bool().Draw(t, "zero") {
@@ -27,14 +29,14 @@ func drawEvent(t *rapid.T) Event {
 		}
 		return rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")
 	})
-	key := Key{Kind: KindClosure, Name: rapid.String().Draw(t, "key")}
-	e := Event{
-		Type:       rapid.SampledFrom(EventTypes).Draw(t, "type"),
+	key := world.Key{Kind: world.KindClosure, Name: rapid.String().Draw(t, "key")}
+	e := world.Event{
+		Type:       rapid.SampledFrom(world.EventTypes).Draw(t, "type"),
 		Time:       when.Draw(t, "time"),
 		OccurredAt: when.Draw(t, "occurred"),
-		ID:         rapid.OneOf(text, rapid.Just(CorrelationID("r", birthForRows, key))).Draw(t, "id"),
+		ID:         rapid.OneOf(text, rapid.Just(world.CorrelationID("r", birthForRows, key))).Draw(t, "id"),
 		Delivery:   text.Draw(t, "delivery"),
-		Kind:       Kind(text.Draw(t, "kind")),
+		Kind:       world.Kind(text.Draw(t, "kind")),
 		Name:       text.Draw(t, "name"),
 		Path:       text.Draw(t, "path"),
 		Occurrence: rapid.Int().Draw(t, "occurrence"),
@@ -44,7 +46,7 @@ func drawEvent(t *rapid.T) Event {
 		RetryAt:    when.Draw(t, "retry"),
 		Until:      when.Draw(t, "until"),
 		Match:      raw.Draw(t, "match"),
-		Outcome:    Outcome(text.Draw(t, "outcome")),
+		Outcome:    world.Outcome(text.Draw(t, "outcome")),
 		From:       rapid.Int64().Draw(t, "from"),
 		Token:      text.Draw(t, "token"),
 		Chosen:     rapid.Bool().Draw(t, "chosen"),
@@ -69,29 +71,29 @@ func drawEvent(t *rapid.T) Event {
 	})
 	switch rapid.IntRange(0, 5).Draw(t, "rare") {
 	case 0:
-		e.Error = &Error{Name: text.Draw(t, "n"), Message: text.Draw(t, "m"), Stack: text.Draw(t, "s"), Permanent: true,
-			Causes: []*Error{{Message: text.Draw(t, "cause")}}}
+		e.Error = &world.Error{Name: text.Draw(t, "n"), Message: text.Draw(t, "m"), Stack: text.Draw(t, "s"), Permanent: true,
+			Causes: []*world.Error{{Message: text.Draw(t, "cause")}}}
 	case 1:
 		e.Birth = drawBirth(t, text, when.Draw(t, "nb"))
 		e.Birth.Attributes = attrs.Draw(t, "a")
 	case 2:
-		e.Next = &Continuation{Version: 3, Unread: []int64{1, 2}, Hooks: []string{text.Draw(t, "hook")}, Attributes: attrs.Draw(t, "a")}
+		e.Next = &world.Continuation{Version: 3, Unread: []int64{1, 2}, Hooks: []string{text.Draw(t, "hook")}, Attributes: attrs.Draw(t, "a")}
 	}
 	return e
 }
 
-func drawBirth(t *rapid.T, text *rapid.Generator[string], notBefore time.Time) *Birth {
+func drawBirth(t *rapid.T, text *rapid.Generator[string], notBefore time.Time) *world.Birth {
 	duration := rapid.Custom(func(t *rapid.T) time.Duration {
 		return time.Duration(rapid.Int64Range(-1<<33, 1<<33).Draw(t, "n")) * rapid.SampledFrom([]time.Duration{1, time.Second}).Draw(t, "unit")
 	})
-	b := &Birth{Workflow: text.Draw(t, "wf"), Version: rapid.IntRange(0, 9).Draw(t, "version"), Seed: rapid.Uint64().Draw(t, "seed"),
+	b := &world.Birth{Workflow: text.Draw(t, "wf"), Version: rapid.IntRange(0, 9).Draw(t, "version"), Seed: rapid.Uint64().Draw(t, "seed"),
 		Key: text.Draw(t, "idem"), Priority: rapid.IntRange(0, 3).Draw(t, "priority"), Retention: duration.Draw(t, "retention"),
 		Timeout: duration.Draw(t, "timeout"), NotBefore: notBefore, Deployment: text.Draw(t, "deployment")}
 	if rapid.Bool().Draw(t, "child") {
-		b.Parent = &Parent{Run: text.Draw(t, "parent"), Step: text.Draw(t, "step"), Detached: rapid.Bool().Draw(t, "detached")}
+		b.Parent = &world.Parent{Run: text.Draw(t, "parent"), Step: text.Draw(t, "step"), Detached: rapid.Bool().Draw(t, "detached")}
 	}
 	if rapid.Bool().Draw(t, "fork") {
-		b.Origin = &Origin{Run: text.Draw(t, "origin"), Seq: rapid.Int64Range(0, 1<<40).Draw(t, "cut")}
+		b.Origin = &world.Origin{Run: text.Draw(t, "origin"), Seq: rapid.Int64Range(0, 1<<40).Draw(t, "cut")}
 	}
 	if m := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "context"); len(m) > 0 {
 		b.Context = m
@@ -113,7 +115,7 @@ func TestRowRoundTrip(t *testing.T) {
 		if !json.Valid(head) {
 			t.Fatalf("head is not JSON: %s", head)
 		}
-		got, gotID, gotBuild, err := DecodeRow("r", birthForRows, first, LogFormat, string(head), body[len("other"):])
+		got, gotID, gotBuild, err := DecodeRow("r", birthForRows, first, world.LogFormat, string(head), body[len("other"):])
 		if err != nil {
 			t.Fatalf("DecodeRow: %v of %s", err, head)
 		}
@@ -137,7 +139,7 @@ func TestRowLeavesOutWhatCanBeDerived(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		later  time.Duration
-		events []Event
+		events []world.Event
 		want   string
 	}{
 		{"at the birth", 0, stepEvents(), steps},
@@ -162,11 +164,11 @@ func TestRowLeavesOutWhatCanBeDerived(t *testing.T) {
 func TestRowWithoutBirth(t *testing.T) {
 	t.Parallel()
 	at := birthForRows.Add(time.Hour)
-	head, body, err := AppendRow(nil, nil, [16]byte{}, "", time.Time{}, []Event{{Type: SignalReceived, Time: at}, {Type: RunPaused}})
+	head, body, err := AppendRow(nil, nil, [16]byte{}, "", time.Time{}, []world.Event{{Type: world.SignalReceived, Time: at}, {Type: world.RunPaused}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _, _, err := DecodeRow("r", birthForRows, 1, LogFormat, string(head), body)
+	got, _, _, err := DecodeRow("r", birthForRows, 1, world.LogFormat, string(head), body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +182,7 @@ func TestRowAsItWas(t *testing.T) {
 	t.Parallel()
 	const head = `{"c":"AAAAAAAAAAAAAAAAAAAAAA","t":1795262400123000,"e":[{"y":"run_created","o":0,"l":2,"br":{"workflow":"nap","version":1,` +
 		`"seed":18446744073709551615,"priority":1,"retention":2592000000000000}},{"y":"run_started"}]}`
-	got, _, _, err := DecodeRow("r", birthForRows.Add(time.Hour), 1, LogFormat, head, []byte("{}"))
+	got, _, _, err := DecodeRow("r", birthForRows.Add(time.Hour), 1, world.LogFormat, head, []byte("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,11 +197,11 @@ func TestRowAsItWas(t *testing.T) {
 
 func TestRowNotUTF8(t *testing.T) {
 	t.Parallel()
-	head, body, err := AppendRow(nil, nil, [16]byte{}, "", birthForRows, []Event{{Type: RunPaused, Reason: "a\xffb"}})
+	head, body, err := AppendRow(nil, nil, [16]byte{}, "", birthForRows, []world.Event{{Type: world.RunPaused, Reason: "a\xffb"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _, _, err := DecodeRow("r", birthForRows, 1, LogFormat, string(head), body)
+	got, _, _, err := DecodeRow("r", birthForRows, 1, world.LogFormat, string(head), body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +213,7 @@ func TestRowNotUTF8(t *testing.T) {
 func TestDecodeRowRefuses(t *testing.T) {
 	t.Parallel()
 	const good = `{"c":"AAAAAAAAAAAAAAAAAAAAAA","t":1,"e":[{"y":"run_started"}]}`
-	if _, _, _, err := DecodeRow("r", birthForRows, 1, LogFormat, good, nil); err != nil {
+	if _, _, _, err := DecodeRow("r", birthForRows, 1, world.LogFormat, good, nil); err != nil {
 		t.Fatalf("good head: %v", err)
 	}
 	for _, head := range []string{
@@ -221,57 +223,57 @@ func TestDecodeRowRefuses(t *testing.T) {
 		`{"e":[{"y":"run_started","f":99999999999999999999}]}`, `{"e":[{"y":"x","at":{"a":null}}]}`, `{"e":[{"y":"x","m":[0,`,
 		`{"c":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","e":[{"y":"run_started"}]}`,
 	} {
-		_, _, _, err := DecodeRow("r", birthForRows, 7, LogFormat, head, []byte("body"))
-		if c, ok := errors.AsType[*CorruptError](err); !ok || !errors.Is(err, ErrCorrupt) || c.Seq < 7 || c.Run != "r" {
+		_, _, _, err := DecodeRow("r", birthForRows, 7, world.LogFormat, head, []byte("body"))
+		if c, ok := errors.AsType[*world.CorruptError](err); !ok || !errors.Is(err, world.ErrCorrupt) || c.Seq < 7 || c.Run != "r" {
 			t.Errorf("head %s: got error %v, want a corrupt log from event 7 on", head, err)
 		}
 	}
-	if _, _, _, err := DecodeRow("r", birthForRows, 1, LogFormat+1, good, nil); !errors.Is(err, ErrFormat) {
+	if _, _, _, err := DecodeRow("r", birthForRows, 1, world.LogFormat+1, good, nil); !errors.Is(err, world.ErrFormat) {
 		t.Errorf("newer format: got error %v, want ErrFormat", err)
 	}
 }
 
 func FuzzDecodeRow(f *testing.F) {
-	head, body, _ := AppendRow(nil, nil, [16]byte{1}, "b", birthForRows, append(stepEvents(), Event{Type: RunFailed, Error: &Error{Message: "\"x\""}}))
+	head, body, _ := AppendRow(nil, nil, [16]byte{1}, "b", birthForRows, append(stepEvents(), world.Event{Type: world.RunFailed, Error: &world.Error{Message: "\"x\""}}))
 	f.Add(string(head), body)
 	f.Add(`{"e":[{"y":"run_created","br":{"workflow":"w"},"at":{"a":[0,1]}}]}`, []byte("1"))
 	f.Add(`{"e":[{"y":"x","n":"\u00`, []byte(nil))
 	f.Add(`{"s":1,"e":[{"y":"run_created","b":{"w":"w","s":1,"p":0,"rn":5,"t":1,"nb":1,"pr":"","pd":1,"or":"r","os":1,"x":{"a":""}}}]}`, []byte(nil))
 	f.Fuzz(func(t *testing.T, head string, body []byte) {
-		events, id, build, err := DecodeRow("r", birthForRows, 1, LogFormat, head, body)
+		events, id, build, err := DecodeRow("r", birthForRows, 1, world.LogFormat, head, body)
 		if err != nil {
-			if !errors.Is(err, ErrCorrupt) {
+			if !errors.Is(err, world.ErrCorrupt) {
 				t.Fatalf("got error %v, want ErrCorrupt", err)
 			}
 			return
 		}
-		if _, _, err := AppendRow(nil, nil, id, build, birthForRows, events); err != nil && !errors.Is(err, ErrInvalid) {
+		if _, _, err := AppendRow(nil, nil, id, build, birthForRows, events); err != nil && !errors.Is(err, world.ErrInvalid) {
 			t.Fatalf("writing it again: %v", err)
 		}
 	})
 }
 
 // stepEvents is the usual commit of a run of steps one after the other.
-func stepEvents() []Event {
+func stepEvents() []world.Event {
 	id := func(n int) string {
-		return CorrelationID("r", birthForRows, Key{Kind: KindClosure, Name: "charge", Occurrence: n})
+		return world.CorrelationID("r", birthForRows, world.Key{Kind: world.KindClosure, Name: "charge", Occurrence: n})
 	}
 	later := birthForRows.Add(5 * time.Microsecond)
-	return []Event{
-		{Type: StepCompleted, Time: birthForRows, ID: id(0), Attempt: 1, Payload: json.RawMessage(`{"ok":"done"}`)},
-		{Type: StepCreated, Time: later, ID: id(1), Kind: KindClosure, Name: "charge", Occurrence: 1, Payload: json.RawMessage(`{"order":"A-1.2"}`)},
-		{Type: StepStarted, Time: later, ID: id(1), Attempt: 1},
+	return []world.Event{
+		{Type: world.StepCompleted, Time: birthForRows, ID: id(0), Attempt: 1, Payload: json.RawMessage(`{"ok":"done"}`)},
+		{Type: world.StepCreated, Time: later, ID: id(1), Kind: world.KindClosure, Name: "charge", Occurrence: 1, Payload: json.RawMessage(`{"order":"A-1.2"}`)},
+		{Type: world.StepStarted, Time: later, ID: id(1), Attempt: 1},
 	}
 }
 
 // sleepEvents is the only commit of a run that sleeps.
-func sleepEvents() []Event {
-	id := CorrelationID("r", birthForRows, Key{Kind: KindSleep, Name: "nap"})
-	return []Event{
-		{Type: RunCreated, Time: birthForRows, Payload: json.RawMessage(`{}`),
-			Birth: &Birth{Workflow: "nap", Version: 1, Seed: 1<<64 - 1, Priority: 1, Retention: 30 * 24 * time.Hour}},
-		{Type: RunStarted, Time: birthForRows},
-		{Type: WaitCreated, Time: birthForRows, ID: id, Kind: KindSleep, Name: "nap", Until: birthForRows.Add(24 * time.Hour)},
+func sleepEvents() []world.Event {
+	id := world.CorrelationID("r", birthForRows, world.Key{Kind: world.KindSleep, Name: "nap"})
+	return []world.Event{
+		{Type: world.RunCreated, Time: birthForRows, Payload: json.RawMessage(`{}`),
+			Birth: &world.Birth{Workflow: "nap", Version: 1, Seed: 1<<64 - 1, Priority: 1, Retention: 30 * 24 * time.Hour}},
+		{Type: world.RunStarted, Time: birthForRows},
+		{Type: world.WaitCreated, Time: birthForRows, ID: id, Kind: world.KindSleep, Name: "nap", Until: birthForRows.Add(24 * time.Hour)},
 	}
 }
 
@@ -295,7 +297,7 @@ func BenchmarkDecodeRow(b *testing.B) {
 	text := string(head)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, _, err := DecodeRow("r", birthForRows, 1, LogFormat, text, body); err != nil {
+		if _, _, _, err := DecodeRow("r", birthForRows, 1, world.LogFormat, text, body); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,7 +1,6 @@
-package world
-
-// This file tells people what happened in a run: the journal, a projection of the run's events that the API, the command line
-// and the web UI draw from. It judges nothing: what is legal, [State.Apply] says.
+// Package journal tells people what happened in a run: the journal, a projection of the run's events that the API, the
+// command line and the web UI draw from. It judges nothing: what is legal, [world.State.Apply] says.
+package journal
 
 import (
 	"bytes"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // Journal is the story of one run so far: facts about the run, its steps, waits and hooks in order of creation, and the
@@ -19,15 +20,15 @@ type Journal struct {
 	Run         string          `json:"run"`
 	Workflow    string          `json:"workflow"`
 	Version     int             `json:"version"`
-	Status      Status          `json:"status"`
+	Status      world.Status    `json:"status"`
 	CreatedAt   time.Time       `json:"createdAt,omitzero"`
 	StartedAt   time.Time       `json:"startedAt,omitzero"`
 	CompletedAt time.Time       `json:"completedAt,omitzero"` // when it ended, however it did
 	Input       json.RawMessage `json:"input,omitempty"`      // of the last segment
 	Output      json.RawMessage `json:"output,omitempty"`
-	Error       *Error          `json:"error,omitempty"`
-	Parent      *Parent         `json:"parent,omitempty"`
-	Origin      *Origin         `json:"origin,omitempty"`  // of a fork
+	Error       *world.Error    `json:"error,omitempty"`
+	Parent      *world.Parent   `json:"parent,omitempty"`
+	Origin      *world.Origin   `json:"origin,omitempty"`  // of a fork
 	Cancel      *Act            `json:"cancel,omitempty"`  // who asked for it, or forced it, first
 	Paused      *Act            `json:"paused,omitempty"`  // while it is
 	Segment     int             `json:"segment"`           // counts run_continued
@@ -37,7 +38,7 @@ type Journal struct {
 	Builds      []string        `json:"builds,omitempty"`  // that wrote them, in order of appearance
 	Entries     []*Entry        `json:"steps"`
 	Unread      []Unread        `json:"unread,omitempty"`     // signals that no wait took, in order
-	NotCreated  []string        `json:"notCreated,omitempty"` // of each segment that ended so, the newest last: see [Event.NotCreated]
+	NotCreated  []string        `json:"notCreated,omitempty"` // of each segment that ended so, the newest last: see [world.Event.NotCreated]
 	Aside       []Aside         `json:"aside,omitempty"`      // payloads that were set aside, as they do not fit the code: the last 100, in the order in which that was decided
 
 	payloads bool
@@ -53,7 +54,7 @@ type Act struct {
 	At     time.Time `json:"at"`
 }
 
-// EntryStatus is where a step, wait or hook is in its life: what [StepStatus] has, and more.
+// EntryStatus is where a step, wait or hook is in its life: what [world.StepStatus] has, and more.
 type EntryStatus string
 
 // The statuses of entries.
@@ -74,7 +75,7 @@ type Entry struct {
 	ID          string          `json:"id"`
 	Name        string          `json:"name"`
 	Class       string          `json:"kind"`                 // for people: run (any step), sleep, wait (for an event or condition), hook
-	Kind        Kind            `json:"type"`                 // exactly
+	Kind        world.Kind      `json:"type"`                 // exactly
 	Occurrence  int             `json:"occurrence,omitempty"` // of the name in its coroutine, from 0
 	Path        string          `json:"path,omitempty"`       // the coroutine
 	Segment     int             `json:"segment,omitempty"`
@@ -88,10 +89,10 @@ type Entry struct {
 	RetryAt     time.Time       `json:"retryAt,omitzero"`   // a step's next start, not before
 	Until       time.Time       `json:"until,omitzero"`     // a wait's deadline
 	Match       json.RawMessage `json:"match,omitempty"`    // of an event wait
-	Outcome     Outcome         `json:"outcome,omitempty"`  // of a wait that ended
+	Outcome     world.Outcome   `json:"outcome,omitempty"`  // of a wait that ended
 	Received    int             `json:"received,omitempty"` // payloads that a hook got
 	Output      json.RawMessage `json:"output,omitempty"`   // a step's result, or the payload that ended a wait
-	Error       *Error          `json:"error,omitempty"`    // of a failed step, or of the last attempt
+	Error       *world.Error    `json:"error,omitempty"`    // of a failed step, or of the last attempt
 	Earlier     []AttemptError  `json:"earlier,omitempty"`  // of attempts before, the last ones
 	Peer        string          `json:"peer,omitempty"`     // the other run
 	Token       string          `json:"token,omitempty"`    // of a hook
@@ -100,7 +101,7 @@ type Entry struct {
 }
 
 // Undo reports whether the entry is a step that undoes another one.
-func (e *Entry) Undo() bool { return strings.HasPrefix(e.Path, UndoPath+"[") }
+func (e *Entry) Undo() bool { return strings.HasPrefix(e.Path, world.UndoPath+"[") }
 
 // Title is the entry's name for people, with its coroutine and its occurrence where these tell it from others.
 func (e *Entry) Title() string {
@@ -112,8 +113,8 @@ func (e *Entry) Title() string {
 }
 
 // Key is what the entry's ID was made from.
-func (e *Entry) Key() Key {
-	return Key{Segment: e.Segment, Path: e.Path, Kind: e.Kind, Name: e.Name, Occurrence: e.Occurrence}
+func (e *Entry) Key() world.Key {
+	return world.Key{Segment: e.Segment, Path: e.Path, Kind: e.Kind, Name: e.Name, Occurrence: e.Occurrence}
 }
 
 // AttemptError is how an attempt of a step ended that was not the last.
@@ -157,15 +158,15 @@ const (
 // mostNotCreated is of how many segments it is kept what was not created.
 const mostNotCreated = 10
 
-// NewJournal begins the journal of a run. Without payloads it keeps no inputs, outputs and payloads, and so only a few hundred bytes a
+// New begins the journal of a run. Without payloads it keeps no inputs, outputs and payloads, and so only a few hundred bytes a
 // step.
-func NewJournal(run string, payloads bool) *Journal {
+func New(run string, payloads bool) *Journal {
 	return &Journal{Run: run, payloads: payloads, open: make(map[string]*Entry), Entries: []*Entry{}}
 }
 
 // Add takes the next events of the run's log. Events that it has had already are ignored, so that a page may be fed twice;
 // so are events about what it does not know, as where earlier segments were trimmed. It keeps no slices of the events.
-func (j *Journal) Add(events ...Event) {
+func (j *Journal) Add(events ...world.Event) {
 	for i := range events {
 		e := &events[i]
 		if e.Seq != 0 && e.Seq <= j.Seq {
@@ -181,24 +182,41 @@ func (j *Journal) Add(events ...Event) {
 			j.Builds = append(j.Builds, e.Build)
 		}
 		switch e.Type {
-		case StepCreated, WaitCreated, HookCreated, HookConflict:
+		case world.StepCreated, world.WaitCreated, world.HookCreated, world.HookConflict:
 			switch e.Kind {
-			case KindStream, KindTaken: // streams show what was written, and what was taken is the code's
-			case KindAside:
+			case world.KindStream, world.KindTaken: // streams show what was written, and what was taken is the code's
+			case world.KindAside:
 				j.setAside(e)
 			default:
 				j.create(e)
 			}
-		case StepStarted, StepRetrying, StepWoken, StepCompleted, StepFailed, WaitCompleted, HookReceived, HookDisposed:
+		case world.StepStarted, world.StepRetrying, world.StepWoken, world.StepCompleted, world.StepFailed, world.WaitCompleted, world.HookReceived, world.HookDisposed:
 			if en := j.open[e.ID]; en != nil {
 				j.change(en, e)
 			}
-		case SignalReceived:
+		case world.SignalReceived:
 			j.Unread = append(j.Unread, Unread{Seq: j.Seq, Name: e.Name, At: happened(e), Payload: j.keep(e.Payload)})
-		case AttrSet: // the run's row shows attributes
+		case world.AttrSet: // the run's row shows attributes
 		default:
 			j.addRun(e)
 		}
+	}
+}
+
+// AddTask shows what is known of a queued step and not in the log yet: its attempts so far. Call it after the last Add; the events
+// that come to the log later repeat it.
+func (j *Journal) AddTask(t *world.Task) {
+	en := j.open[t.Step]
+	if en == nil {
+		return
+	}
+	for i := range t.History {
+		if e := &t.History[i]; e.Type == world.StepStarted || e.Type == world.StepRetrying || e.Type == world.StepWoken {
+			j.change(en, e)
+		}
+	}
+	if t.Worker == "" && en.Status == EntryRunning { // the worker of the last attempt is gone
+		en.Status, en.RetryAt, en.CompletedAt = EntryPending, t.Visible, time.Time{}
 	}
 }
 
@@ -214,32 +232,32 @@ func (j *Journal) Entry(id string) *Entry {
 }
 
 // addRun takes an event about the run itself.
-func (j *Journal) addRun(e *Event) {
+func (j *Journal) addRun(e *world.Event) {
 	if what := e.NotCreated(); what != "" {
 		j.NotCreated = append(j.NotCreated[max(len(j.NotCreated)-mostNotCreated+1, 0):], what)
 	}
 	switch e.Type {
-	case RunCreated:
-		j.Status, j.CreatedAt, j.Input = Pending, e.Time, j.keep(e.Payload)
+	case world.RunCreated:
+		j.Status, j.CreatedAt, j.Input = world.Pending, e.Time, j.keep(e.Payload)
 		if b := e.Birth; b != nil {
 			j.Workflow, j.Version, j.Parent, j.Origin = b.Workflow, b.Version, b.Parent, b.Origin
 		}
-	case RunStarted:
-		j.Status, j.StartedAt = Running, e.Time
+	case world.RunStarted:
+		j.Status, j.StartedAt = world.Running, e.Time
 		j.setVersion(e.Version)
-	case RunContinued:
+	case world.RunContinued:
 		j.continueRun(e)
-	case RunCompleted:
-		j.end(Completed, e)
+	case world.RunCompleted:
+		j.end(world.Completed, e)
 		j.Output = j.keep(e.Payload)
-	case RunFailed:
-		j.end(Failed, e)
-	case RunCancelled:
-		j.end(Cancelled, e)
+	case world.RunFailed:
+		j.end(world.Failed, e)
+	case world.RunCancelled:
+		j.end(world.Cancelled, e)
 		if j.Cancel == nil {
 			j.Cancel = act(e)
 		}
-	case CancelRequested:
+	case world.CancelRequested:
 		j.Cancel = act(e)
 	}
 	if paused, says := e.Pauses(); paused {
@@ -255,7 +273,7 @@ func (j *Journal) setVersion(v int) {
 	}
 }
 
-func (j *Journal) end(to Status, e *Event) {
+func (j *Journal) end(to world.Status, e *world.Event) {
 	j.Status, j.CompletedAt, j.Error, j.Paused = to, e.Time, e.Error, nil
 	for id, en := range j.open {
 		if en.Status != EntryRunning { // one that runs may still end, where it is driven from outside
@@ -265,12 +283,12 @@ func (j *Journal) end(to Status, e *Event) {
 	}
 }
 
-func (j *Journal) continueRun(e *Event) {
+func (j *Journal) continueRun(e *world.Event) {
 	j.Segment++
 	j.Input = j.keep(e.Payload)
 	next := e.Next
 	if next == nil {
-		next = &Continuation{}
+		next = &world.Continuation{}
 	}
 	j.setVersion(next.Version)
 	if j.gap && next.Base != nil {
@@ -286,9 +304,9 @@ func (j *Journal) continueRun(e *Event) {
 }
 
 // enter begins anew with a segment, where some of what was before was trimmed: of the rest, only its open hooks are told.
-func (j *Journal) enter(e *Event) {
+func (j *Journal) enter(e *world.Event) {
 	base := e.Next.Base
-	j.gap, j.Trimmed, j.Segment, j.Version, j.Status, j.StartedAt, j.Paused = false, e.Seq, base.Segment, base.Version, Running, base.StartedAt, nil
+	j.gap, j.Trimmed, j.Segment, j.Version, j.Status, j.StartedAt, j.Paused = false, e.Seq, base.Segment, base.Version, world.Running, base.StartedAt, nil
 	j.Entries = slices.DeleteFunc(j.Entries, func(en *Entry) bool {
 		at := slices.Index(e.Next.Hooks, en.ID)
 		if at >= 0 && at < len(base.Hooks) {
@@ -307,7 +325,7 @@ func (j *Journal) drop(en *Entry, at time.Time) {
 }
 
 // create begins an entry.
-func (j *Journal) create(e *Event) {
+func (j *Journal) create(e *world.Event) {
 	k := e.Key(j.Segment)
 	en := &Entry{
 		ID: e.ID, Name: e.Name, Kind: k.Kind, Class: "run", Occurrence: e.Occurrence, Path: e.Path, Segment: j.Segment, Seq: j.Seq,
@@ -315,16 +333,22 @@ func (j *Journal) create(e *Event) {
 	}
 	done := false
 	switch {
-	case e.Type == HookConflict:
+	case e.Type == world.HookConflict:
 		en.Class, en.Status, en.CompletedAt, done = "hook", EntryConflicted, e.Time, true
-	case e.Type == HookCreated:
+	case e.Type == world.HookCreated:
 		en.Class, en.Status = "hook", EntryActive
-	case e.Type == WaitCreated:
+	case e.Type == world.WaitCreated:
 		en.Class, en.Status, en.StartedAt = "wait", EntryWaiting, e.Time
-		if e.Kind == KindSleep {
+		switch e.Kind {
+		case world.KindSleep:
 			en.Class = "sleep"
+		case world.KindReceive: // what it shows is the hook's
+			if h := j.open[e.Peer]; h != nil {
+				en.Token = h.Token
+			}
+			en.Peer = ""
 		}
-	case e.Kind == KindPatch:
+	case e.Kind == world.KindPatch:
 		en.Status, en.CompletedAt, done = EntryCompleted, e.Time, true
 	}
 	j.Entries = append(j.Entries, en)
@@ -334,10 +358,10 @@ func (j *Journal) create(e *Event) {
 }
 
 // change takes an event about an open entry.
-func (j *Journal) change(en *Entry, e *Event) {
+func (j *Journal) change(en *Entry, e *world.Event) {
 	over := true
 	switch e.Type {
-	case StepStarted:
+	case world.StepStarted:
 		over = false
 		if en.Error != nil { // of the attempt before
 			en.earlier(en.Error, en.Attempt, en.failedAt)
@@ -348,40 +372,40 @@ func (j *Journal) change(en *Entry, e *Event) {
 		if en.StartedAt.IsZero() {
 			en.StartedAt = en.AttemptAt
 		}
-	case StepRetrying:
+	case world.StepRetrying:
 		over = false
 		if e.Attempt > 0 && e.Attempt < en.Attempt { // given up long ago, and only now heard of
 			en.earlier(e.Error, e.Attempt, happened(e))
 			return
 		}
 		en.Status, en.Error, en.RetryAt, en.failedAt = EntryPending, e.Error, e.RetryAt, happened(e)
-	case StepWoken:
+	case world.StepWoken:
 		over = false
 		if e.Attempt == 0 || e.Attempt == en.Attempt {
 			en.RetryAt = time.Time{}
 		}
-	case StepCompleted:
+	case world.StepCompleted:
 		if en.Error != nil {
 			en.earlier(en.Error, en.Attempt, en.failedAt)
 		}
 		en.Status, en.Output, en.Error = EntryCompleted, j.keep(e.Payload), nil
-	case StepFailed:
+	case world.StepFailed:
 		if en.Error != nil {
 			en.earlier(en.Error, en.Attempt, en.failedAt)
 		}
 		en.Status, en.Error = EntryFailed, e.Error
-	case WaitCompleted:
-		if en.Kind == KindEvent {
+	case world.WaitCompleted:
+		if en.Kind == world.KindEvent {
 			j.passed("", en.Name)
 		}
 		en.Status, en.Outcome = EntryCompleted, e.Outcome
 		en.Output = j.keep(e.Payload)
 		j.take(en, e.From)
-	case HookReceived:
+	case world.HookReceived:
 		over = false
 		en.Received++
 		j.passed(en.ID, en.Name)
-	case HookDisposed:
+	case world.HookDisposed:
 		j.passed(en.ID, en.Name)
 		en.Status = EntryDisposed
 	}
@@ -413,8 +437,8 @@ func (j *Journal) passed(hook, name string) {
 }
 
 // setAside takes the record of a payload that was set aside.
-func (j *Journal) setAside(e *Event) {
-	a := Aside{Seq: e.From, Name: e.Name, Hook: e.Peer, At: e.Time, Waited: e.Outcome != OutcomeTold}
+func (j *Journal) setAside(e *world.Event) {
+	a := Aside{Seq: e.From, Name: e.Name, Hook: e.Peer, At: e.Time, Waited: e.Outcome != world.OutcomeTold}
 	if e.Error != nil {
 		a.Reason = e.Error.Message
 	}
@@ -430,7 +454,7 @@ func (j *Journal) setAside(e *Event) {
 }
 
 // earlier keeps the error of an attempt that was not the last.
-func (en *Entry) earlier(err *Error, attempt int, at time.Time) {
+func (en *Entry) earlier(err *world.Error, attempt int, at time.Time) {
 	if err == nil {
 		return
 	}
@@ -452,10 +476,10 @@ func (j *Journal) keep(b json.RawMessage) json.RawMessage {
 	return bytes.Clone(b)
 }
 
-func act(e *Event) *Act { return &Act{By: e.By, Reason: e.Reason, At: happened(e)} }
+func act(e *world.Event) *Act { return &Act{By: e.By, Reason: e.Reason, At: happened(e)} }
 
 // happened is when an event's matter took place.
-func happened(e *Event) time.Time {
+func happened(e *world.Event) time.Time {
 	if !e.OccurredAt.IsZero() {
 		return e.OccurredAt
 	}

@@ -1,4 +1,4 @@
-package world
+package layout
 
 // Checksums of what worlds keep in rows. A world keeps the sum of a row beside it, in a column of its own, and compares it whenever it reads the row: so a flipped
 // bit is found, and a row that lies in another's place. Rows that a release before wrote have none, and neither have those of a worker of that release beside
@@ -12,6 +12,8 @@ import (
 	"math/bits"
 	"time"
 	"unsafe"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // Sum is the checksum of a row, as it is kept in an integer of 32 bits. The zero Sum is of no row.
@@ -39,28 +41,28 @@ func RowSum(run string, first int64, format int, head, body []byte) Sum {
 }
 
 // ReadRow is [DecodeRow] of a row with a checksum. Where that differs the error says the event that does not decode, or else the first of the row.
-func ReadRow(run string, birth time.Time, first int64, format int, head string, body []byte, sum Sum) (events []Event, id [16]byte, build string, err error) {
-	if format != LogFormat && sum.known && sum == RowSum(run, first, LogFormat, bytesOf(head), body) {
+func ReadRow(run string, birth time.Time, first int64, format int, head string, body []byte, sum Sum) (events []world.Event, id [16]byte, build string, err error) {
+	if format != world.LogFormat && sum.known && sum == RowSum(run, first, world.LogFormat, bytesOf(head), body) {
 		err = fmt.Errorf("its format is not what was written: %d", format)
-		return nil, id, "", &CorruptError{Run: run, Seq: first, Err: err}
+		return nil, id, "", &world.CorruptError{Run: run, Seq: first, Err: err}
 	}
 	events, id, build, err = DecodeRow(run, birth, first, format, head, body)
 	if err == nil && !sum.Is(RowSum(run, first, format, bytesOf(head), body)) {
-		return nil, [16]byte{}, "", &CorruptError{Run: run, Seq: first, Err: errSum}
+		return nil, [16]byte{}, "", &world.CorruptError{Run: run, Seq: first, Err: errSum}
 	}
 	return events, id, build, err
 }
 
-// ReadRow reads the events of mail from its row, of which is known whether its checksum holds. What cannot be right is told with the mail, so that its
+// ReadMail reads the events of mail from its row, of which is known whether its checksum holds. What cannot be right is told with the mail, so that its
 // run alone is stopped by it.
-func (m *Mail) ReadRow(birth time.Time, format int, head string, body []byte, intact bool) {
+func ReadMail(m *world.Mail, birth time.Time, format int, head string, body []byte, intact bool) {
 	if !intact {
-		m.damaged(errSum)
+		damaged(m, errSum)
 		return
 	}
 	events, _, _, err := DecodeRow(m.Run, birth, 1, format, head, body)
 	if err != nil {
-		m.damaged(err)
+		damaged(m, err)
 		return
 	}
 	for i := range events {
@@ -69,15 +71,15 @@ func (m *Mail) ReadRow(birth time.Time, format int, head string, body []byte, in
 	m.Events = events
 }
 
-func (m *Mail) damaged(err error) {
-	if c := (*CorruptError)(nil); errors.As(err, &c) {
+func damaged(m *world.Mail, err error) {
+	if c := (*world.CorruptError)(nil); errors.As(err, &c) {
 		err = c.Err
 	}
 	m.Events, m.Damage = nil, fmt.Sprintf("row %d of the inbox: %v", m.Row, err)
 }
 
 // BirthSum is the checksum of what never changes in the row of a run.
-func BirthSum(id string, b *Birth, created time.Time, sealed string) Sum {
+func BirthSum(id string, b *world.Birth, created time.Time, sealed string) Sum {
 	s := summing(0).text(id).text(b.Workflow).number(int64(b.Priority)).number(created.UnixMicro()).number(int64(b.Retention)).text(sealed)
 	if p := b.Parent; p != nil {
 		s = s.text(p.Run).text(p.Step).flag(p.Detached)
@@ -93,49 +95,36 @@ func EndSum(id, status string, version int, output []byte, failure string, ended
 	return summing(0).text(id).text(status).number(int64(version)).bytes(output).text(failure).number(ended.UnixMicro()).sum()
 }
 
-// CheckRow compares the row of a run with its checksums; failure is its error as it is kept. What cannot be right is told with the run, and is not
+// CheckRun compares the row of a run with its checksums; failure is its error as it is kept. What cannot be right is told with the run, and is not
 // shown as its result.
-func (r *Run) CheckRow(sealed, origin, failure string, birth, end Sum) {
-	b := Birth{Workflow: r.Workflow, Priority: r.Priority, Parent: r.Parent, Retention: r.Retention}
+func CheckRun(r *world.Run, sealed, origin, failure string, birth, end Sum) {
+	b := world.Birth{Workflow: r.Workflow, Priority: r.Priority, Parent: r.Parent, Retention: r.Retention}
 	if origin != "" {
-		b.Origin = &Origin{Run: origin}
+		b.Origin = &world.Origin{Run: origin}
 	}
 	if !birth.Is(BirthSum(r.ID, &b, r.CreatedAt, sealed)) {
-		r.damaged("its row", errSum)
+		r.Unreadable("its row", errSum)
 	}
 	switch {
 	case r.Queue != nil:
 		if r.Output != nil || r.Error != nil || r.Status != "" {
-			r.damaged("its end", errors.New("it has an outcome, and is not over"))
+			r.Unreadable("its end", errors.New("it has an outcome, and is not over"))
 			r.Output, r.Error = nil, nil
 		}
 	case !r.Status.Terminal():
-		r.Status = Running
-		r.damaged("its row", errors.New("it is neither over nor in the queue"))
+		r.Status = world.Running
+		r.Unreadable("its row", errors.New("it is neither over nor in the queue"))
 	case !end.Is(EndSum(r.ID, string(r.Status), r.Version, r.Output, failure, r.EndedAt)):
-		r.damaged("its end", errSum)
+		r.Unreadable("its end", errSum)
 		r.Output, r.Error = nil, nil
 	case !end.known && len(r.Output) > 0 && !json.Valid(r.Output):
-		r.damaged("its output", errJSON)
+		r.Unreadable("its output", errJSON)
 		r.Output = nil
 	}
 }
 
-// CheckEnd notes that the log of a run ends before an event that it had.
-func (r *Run) CheckEnd(last, had int64) {
-	if last > 0 && last < had { // one without an event says so itself, see CheckFirst
-		r.damaged("its log", fmt.Errorf("it ends with event %d, and had %d", last, had))
-	}
-}
-
-// CheckClass notes that the queue has a run under a class that there is not, or that is another workflow's, and puts one in its place that somebody may take.
-func (r *Run) CheckClass(c *Class, workflow string, key int64) {
-	*c = Class{Workflow: workflow}
-	r.damaged("its row in the queue", fmt.Errorf("class %d is not one of its workflow", key))
-}
-
 // ReadBirth reads what the row of a run shows of the first row of its log.
-func (r *Run) ReadBirth(format int, head string, body []byte, sum Sum) {
+func ReadBirth(r *world.Run, format int, head string, body []byte, sum Sum) {
 	events, _, _, err := ReadRow(r.ID, r.CreatedAt, 1, format, head, body, sum)
 	if err == nil && !sum.known && len(events[0].Payload) > 0 && !json.Valid(events[0].Payload) {
 		err = errJSON
@@ -146,54 +135,27 @@ func (r *Run) ReadBirth(format int, head string, body []byte, sum Sum) {
 	r.Unreadable("its birth", err)
 }
 
-// CheckMetadata leaves out metadata of a hook that nobody could be shown.
-func (h *HookRow) CheckMetadata() {
-	if len(h.Metadata) > 0 && !json.Valid(h.Metadata) {
-		h.Metadata = nil
-	}
-}
-
-// Unreadable notes a part of a run's row that does not decode; nil: nothing.
-func (r *Run) Unreadable(what string, err error) {
-	if err != nil {
-		r.damaged(what, err)
-	}
-}
-
-func (r *Run) damaged(what string, err error) {
-	if r.Damage == "" {
-		r.Damage = what + ": " + err.Error()
-	}
-}
-
 // TaskSum is the checksum of what never changes in the row of a task.
-func TaskSum(t *Task) Sum {
+func TaskSum(t *world.Task) Sum {
 	return summing(0).text(t.Run).text(t.Step).text(t.Name).text(t.Workflow).bytes(t.Input).bytes(t.Options).number(int64(t.Priority)).sum()
 }
 
-// Check compares the row of a task with its checksum.
-func (t *Task) Check(sum Sum) {
+// CheckTask compares the row of a task with its checksum.
+func CheckTask(t *world.Task, sum Sum) {
 	if !sum.Is(TaskSum(t)) {
 		t.Unreadable(errSum)
 	}
 }
 
-// Unreadable notes that a task cannot be run, as its row does not decode; nil: it can.
-func (t *Task) Unreadable(err error) {
-	if err != nil && t.Damage == "" {
-		t.Damage = err.Error()
-	}
-}
-
 // ChunkSum is the checksum of a batch of chunks. Numbers are not part of it: readers see a gap.
-func ChunkSum(run, stream string, r *ChunkRow) Sum {
+func ChunkSum(run, stream string, r *world.ChunkRow) Sum {
 	return summing(0).text(run).text(stream).text(string(r.Kind)).text(r.Step).number(int64(r.Attempt)).number(r.Pos).bytes(r.Data).sum()
 }
 
-// Check compares a batch of chunks with its checksum.
-func (r *ChunkRow) Check(run, stream string, sum Sum) error {
-	if r.Kind != chunkTrim && !sum.Is(ChunkSum(run, stream, r)) {
-		return fmt.Errorf("%w: run %s: stream %q: chunk %d: %w", ErrCorrupt, run, stream, r.Index, errSum)
+// CheckChunks compares a batch of chunks with its checksum.
+func CheckChunks(run, stream string, r *world.ChunkRow, sum Sum) error {
+	if r.Kind != world.ChunkTrim && !sum.Is(ChunkSum(run, stream, r)) {
+		return fmt.Errorf("%w: run %s: stream %q: chunk %d: %w", world.ErrCorrupt, run, stream, r.Index, errSum)
 	}
 	return nil
 }

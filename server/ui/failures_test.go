@@ -1,0 +1,93 @@
+package ui_test
+
+// What did not end well, by its cause, and what is done to all of a cause at once.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/server"
+)
+
+var bankIsBack atomic.Bool
+
+// pay fails of two things, until the bank is back.
+var pay = stepwell.Define("pay", func(ctx stepwell.Context, n int) (int, error) {
+	return stepwell.Step(ctx, "charge", func(context.Context) (int, error) {
+		switch {
+		case bankIsBack.Load():
+			return n, nil
+		case n%3 == 0:
+			return 0, stepwell.Fatal(fmt.Errorf("card %d is blocked", 1000+n))
+		}
+		return 0, stepwell.Fatal(errors.New("no bank"))
+	})
+})
+
+var causeForm = regexp.MustCompile(`(?s)<tr><td class="num" data-label="runs?"><strong>(\d+)</strong>.*?</tr>`)
+
+func TestFailuresByCause(t *testing.T) {
+	s := newSite(t, server.Options{}, pay)
+	s.want("/ui/failures", "Nothing failed, and nothing is blocked.")
+	for i := range 9 {
+		id := fmt.Sprintf("pay-%d", i)
+		if _, err := pay.Start(t.Context(), s.app, i, stepwell.RunID(id)); err != nil {
+			t.Fatal(err)
+		}
+		s.until(id, stepwell.WhyOver)
+	}
+	for _, id := range []string{"imp-1", "imp-2"} {
+		if _, err := broken.Start(t.Context(), s.app, "a.csv", stepwell.RunID(id)); err != nil {
+			t.Fatal(err)
+		}
+		s.until(id, stepwell.WhyBlocked)
+	}
+	p := s.want("/ui/failures", "no bank", "card 1006 is blocked", "column 7 is not a date", "PANIC", ">Retry 6…<", ">Retry 3…<", ">Try now 2…<")
+	rows := causeForm.FindAllStringSubmatch(p.body, -1)
+	if len(rows) != 3 || rows[0][1] != "6" || rows[1][1] != "3" || rows[2][1] != "2" {
+		t.Fatalf("got %d causes, want three, of 6, 3 and 2 runs: %v", len(rows), rows)
+	}
+	if p := s.want("/ui/failures?workflow=pay&since=1h", "no bank"); strings.Contains(p.body, "PANIC") {
+		t.Error("a filter by workflow shows another")
+	}
+	if p := s.get("/ui/failures?since=soon"); p.status != http.StatusBadRequest {
+		t.Errorf("since=soon: got %d, want 400", p.status)
+	}
+
+	bankIsBack.Store(true)
+	var fields []string
+	for _, m := range regexp.MustCompile(`name="run" value="([^"]+)"`).FindAllStringSubmatch(rows[0][0], -1) {
+		fields = append(fields, "run", m[1])
+	}
+	fields = append(fields, "act", "retry", "back", "/ui/failures")
+	if p := s.post("/ui/runs/act", fields...); !strings.Contains(p.body, "Retry (failed runs, in new ones) 6 runs?") || !strings.Contains(p.body, `href="/ui/failures">Not now`) {
+		t.Errorf("it asks: %.3000s", p.body)
+	}
+	if p := s.post("/ui/runs/act", append(fields, "sure", "yes")...); !strings.Contains(p.body, "Done: <strong>6</strong>") || !strings.Contains(p.body, `href="/ui/failures">Back`) {
+		t.Errorf("it tells: %.3000s", p.body)
+	}
+	p = s.want("/ui/failures", "6 more failed, and a retry or a restart took their place", "card 1006 is blocked")
+	if strings.Contains(p.body, "no bank") {
+		t.Error("what was healed is listed")
+	}
+	if p := s.post("/ui/runs/act", "act", "retry", "all", "yes", "query", "status=failed", "back", "https://elsewhere.example/"); strings.Contains(p.body, "elsewhere") {
+		t.Error("the page leads to another site")
+	}
+}
+
+// TestFailuresOfViewers: who may not act sees the causes, and no button.
+func TestFailuresOfViewers(t *testing.T) {
+	t.Parallel()
+	s := busySite(t, locked(t))
+	s.login(viewerSecret)
+	if p := s.want("/ui/failures", "nothing to pay"); strings.Contains(p.body, `name="act"`) {
+		t.Error("a viewer has a button")
+	}
+}
