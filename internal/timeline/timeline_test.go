@@ -6,20 +6,21 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 func TestSaidAndBeginsBy(t *testing.T) {
 	now := time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)
 	progress := &world.Progress{Value: json.RawMessage(`{"page":41}`), Attempt: 1, At: now.Add(-4 * time.Second)}
 	for _, c := range []struct {
-		en             world.Entry
+		en             journal.Entry
 		said, beginsBy string
 	}{
-		{world.Entry{}, "", ""},
-		{world.Entry{Attempt: 1, Status: world.EntryRunning, Progress: progress}, `progress {"page":41} (4 s ago)`, ""},
-		{world.Entry{Attempt: 2, Status: world.EntryRunning, Progress: progress}, `progress {"page":41} of attempt 1 (4 s ago)`, ""},
-		{world.Entry{Status: world.EntryPending, Until: now.Add(time.Minute)}, "", "to begin until 09:01:00 (in 1 m)"},
-		{world.Entry{Status: world.EntryPending, Attempt: 1, Until: now.Add(time.Minute)}, "", ""},
+		{journal.Entry{}, "", ""},
+		{journal.Entry{Attempt: 1, Status: journal.EntryRunning, Progress: progress}, `progress {"page":41} (4 s ago)`, ""},
+		{journal.Entry{Attempt: 2, Status: journal.EntryRunning, Progress: progress}, `progress {"page":41} of attempt 1 (4 s ago)`, ""},
+		{journal.Entry{Status: journal.EntryPending, Until: now.Add(time.Minute)}, "", "to begin until 09:01:00 (in 1 m)"},
+		{journal.Entry{Status: journal.EntryPending, Attempt: 1, Until: now.Add(time.Minute)}, "", ""},
 	} {
 		if got := Said(&c.en, now, 40); got != c.said {
 			t.Errorf("Said = %q, want %q", got, c.said)
