@@ -62,8 +62,8 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	if !alone || b.Parent != nil || b.Origin != nil {
 		return nil // what the log of another run has
 	}
-	if e.Sealed != "" {
-		return codec.CheckSize(e.Payload, world.SealedSize(a.cfg.MaxPayload))
+	if e.Encrypted != "" {
+		return codec.CheckSize(e.Payload, world.EncryptedSize(a.cfg.MaxPayload))
 	}
 	return admitInput(a, &b, e.Payload)
 }
@@ -89,13 +89,13 @@ func (a *App) AdmitDelivery(d *world.Delivery) error {
 			continue
 		}
 		limit := a.cfg.MaxPayload
-		if e.Sealed != "" {
-			limit = world.SealedSize(limit)
+		if e.Encrypted != "" {
+			limit = world.EncryptedSize(limit)
 		}
 		if err := codec.CheckSize(e.Payload, limit); err != nil {
 			return fmt.Errorf("%s: %w", e.Type, err)
 		}
-		if e.Sealed == "" && e.Payload != nil {
+		if e.Encrypted == "" && e.Payload != nil {
 			if err := world.CheckJSON("the payload", e.Payload); err != nil {
 				return fmt.Errorf("%s: %w", e.Type, err)
 			}

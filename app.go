@@ -92,8 +92,8 @@ type Config struct {
 	// Observer is told what happens, for metrics and spans: see packages observe and telemetry. Default: nobody is.
 	Observer *observe.Observer
 
-	words *slog.Logger // of workflow code
-	rig   kit.Rig      // of the test kit
+	words     *slog.Logger  // of workflow code
+	overrides kit.Overrides // of the test kit
 }
 
 // Errors are registered sentinel errors and error types, under names that are kept in logs: see [Errors.Sentinel] and [ErrorType]. The zero
@@ -153,7 +153,7 @@ func (c *Config) defaults() error {
 	c.words = c.Logger
 	switch {
 	case c.Logger != nil:
-	case c.rig.Stall != 0: // what a test of an author's prints is the test's to say
+	case c.overrides.Stall != 0: // what a test of an author's prints is the test's to say
 		c.Logger, c.words = logs.Discard(), logs.Discard()
 	default:
 		c.Logger, c.words = logs.Default(os.Getenv), logs.Own()
@@ -205,7 +205,7 @@ func New(w world.World, cfg Config) (*App, error) {
 	if kit.IsNil(w) {
 		w, fault = nil, cmp.Or(fault, fmt.Errorf("%w: no world", ErrInvalid))
 	}
-	if cfg.rig.Stall == 0 { // a test's App is the same everywhere
+	if cfg.overrides.Stall == 0 { // a test's App is the same everywhere
 		fault = errors.Join(fault, cfg.environment(os.Getenv))
 	}
 	return newApp(w, cfg, fault)
@@ -241,14 +241,14 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		}
 	}
 	var secret []byte
-	if cfg.rig.Stall != 0 {
+	if cfg.overrides.Stall != 0 {
 		secret = []byte("of a test: the same tokens each time")
 	}
 	e, err := engine.New(engine.Config{
 		World: w, Workflows: r.workflows, Steps: r.steps, Name: cfg.Name, Build: cfg.Build,
 		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain, Idle: cfg.Idle, FailUnknown: cfg.FailUnknown,
 		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxPayload,
-		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.rig.Stall, Unread: cfg.rig.Unread, Secret: secret,
+		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.overrides.Stall, Unread: cfg.overrides.Unread, Secret: secret,
 		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },
 		Book:   book, Publish: func(ctx context.Context) error { return publish(ctx, book, r.workflows, &cfg) },
 	})
@@ -262,7 +262,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	return app, nil
 }
 
-// Run works on runs until ctx ends; then it takes nothing more, lets bodies of steps end (see [Config].Drain), hands back what is
+// Run works on runs until ctx ends; then it claims nothing more, lets bodies of steps end (see [Config].Drain), hands back what is
 // not finished, and returns when all that it started has ended. An App runs once at a time. While the database is away it tries to
 // reach it, and says so in the log, also before it has begun. An App that works on demand, see [App.Invoke], cannot run. It fails at once with what trying cannot mend: [ErrWorkerExists] where
 // another worker process has the database file, a world that is closed, or refuses the registration.

@@ -40,7 +40,7 @@ const bulkGrace = 5 * time.Second
 
 // Bulk does something to each run that a filter finds, newest first, and yields what became of each, in that order: an act that is refused stops
 // nothing. It keeps one page of runs in memory and those that are under way, however many there are. Repeated, it does no harm where the act does none: a
-// cancel, a pause and a retry of one run are one, however often they are asked for. Runs that are born meanwhile, of the act too, are not met.
+// cancel, a pause and a retry of one run are one, however often they are asked for. Runs that are created meanwhile, of the act too, are not met.
 //
 // The end of ctx stops it between two runs: acts that have begun have 5 s to end, and are yielded, before their own contexts end too. The caller's break
 // stops it at once: acts that have begun, none but for [Parallel], are waited for and not told of. What is done is done.

@@ -20,7 +20,7 @@ type childOptions struct {
 type detachedOption struct{}
 
 // Detached lets a child run live on when its parent ends, or waits for it no longer: see [CancelLosers]. Others are
-// cancelled then, however the parent ends. It is born also where nobody waits for it: with the commit that ends the
+// cancelled then, however the parent ends. It is created also where nobody waits for it: with the commit that ends the
 // parent, where it was asked for last.
 func Detached() ChildOption { return detachedOption{} }
 
@@ -55,7 +55,7 @@ func (c *ChildRun[Out]) ID() string { return c.id }
 func (c *ChildCall[In, Out]) Run(ctx Context, in In) (Out, error) { return c.Start(ctx, in).Get(ctx) }
 
 // Start starts the child and goes on. An attached child that is asked for just before the run ends, so that nobody
-// can wait for it, is not born; the log of the run says so, see [world.Event.NotCreated].
+// can wait for it, is not created; the log of the run says so, see [world.Event.NotCreated].
 func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	fail := func(err error) *ChildRun[Out] {
 		return &ChildRun[Out]{Future: failedFuture[Out](fmt.Errorf("child run of %s: %w", c.w.name, err))}

@@ -234,7 +234,7 @@ type RunsPage struct {
 	Runs   []RunInfo
 	Cursor string // the list goes on behind it: see [App.Page]; "": this is its end
 
-	// Reached is, where there is a cursor, when the last run was born that was looked at; zero: not known.
+	// Reached is, where there is a cursor, when the last run was created that was looked at; zero: not known.
 	Reached time.Time
 }
 
@@ -260,7 +260,7 @@ func (a *App) Page(ctx context.Context, f ListFilter, cursor string, limit int) 
 	return out, nil
 }
 
-// List yields runs, newest first. While runs are born and end it yields every run that stays, once. The caller's break ends the
+// List yields runs, newest first. While runs are created and end it yields every run that stays, once. The caller's break ends the
 // reading.
 func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] {
 	return func(yield func(RunInfo, error) bool) {
@@ -325,7 +325,7 @@ func eventsIn(ctx context.Context, w world.World, run string, f EventFilter) ite
 	}
 }
 
-// Signal sends a named payload, as JSON, to a run. See [EventDef.Send]. One that the run's workflow says it takes, see [Takes], is refused where it does not fit: the
+// Signal sends a named payload, as JSON, to a run. See [EventDef.Send]. One that the run's workflow says it takes, see [Claims], is refused where it does not fit: the
 // error is an [*world.UnfitError].
 func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMessage, opts ...SendOption) error {
 	if err := sendSignal(ctx, a, run, name, payload, opts, eventFits(name)); err != nil {
@@ -363,7 +363,7 @@ func (a *App) deliver(ctx context.Context, run string, e world.Event, opts []Sen
 }
 
 // wait blocks until a run is over. Where this App works on the run it is told at once; else the world tells of the end where it
-// can; polling stands behind both. A step's body that has to wait lends its slot meanwhile.
+// can; polling stands behind both. A step's body that has to wait yields its slot meanwhile.
 func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 	ended, owned, stop := a.engine.Await(run)
 	defer stop()
@@ -390,7 +390,7 @@ func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 			}
 		}
 		if first {
-			back = engine.Lend(ctx)
+			back = engine.Yield(ctx)
 		}
 		t := time.NewTimer(poll)
 		select {

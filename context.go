@@ -32,7 +32,7 @@ type env struct {
 	book         *engine.Book
 	logger       *slog.Logger
 	errors       *codec.Registry
-	rig          *kit.Rig
+	overrides    *kit.Overrides
 	// fits reports whether a version of a workflow can take an input, as far as this App knows.
 	fits func(workflow string, version int, input []byte) error
 }

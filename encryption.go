@@ -13,9 +13,9 @@ import (
 
 // legible is a row as people read it: the message of a block that cannot be decrypted says so.
 func legible(row world.Run) world.Run {
-	if row.Queue != nil && row.Queue.Blocked != nil && row.Queue.Blocked.Sealed != "" {
+	if row.Queue != nil && row.Queue.Blocked != nil && row.Queue.Blocked.Encrypted != "" {
 		queue, block := *row.Queue, *row.Queue.Blocked
-		block.Message = fmt.Sprintf("what is wrong is encrypted with the key %q, which is not here", block.Sealed)
+		block.Message = fmt.Sprintf("what is wrong is encrypted with the key %q, which is not here", block.Encrypted)
 		queue.Blocked, row.Queue = &block, &queue
 	}
 	return row
@@ -26,10 +26,10 @@ func (a *App) readableStream(ctx context.Context, run string, chunks []world.Chu
 	if a.able.Decrypter != nil || len(chunks) == 0 { // a world with keys refuses by itself
 		return nil
 	}
-	sealed := func(c world.Chunk) bool {
-		return crypt.LooksSealed(c.Value) || c.Error != nil && crypt.LooksSealed(c.Error.Value)
+	encrypted := func(c world.Chunk) bool {
+		return crypt.LooksEncrypted(c.Value) || c.Error != nil && crypt.LooksEncrypted(c.Error.Value)
 	}
-	if !slices.ContainsFunc(chunks, sealed) {
+	if !slices.ContainsFunc(chunks, encrypted) {
 		return nil
 	}
 	row, err := a.world.Run(ctx, run)

@@ -12,7 +12,7 @@ import (
 )
 
 // Whoever sends to a run is refused at the door where it does not fit what the workflow takes; it may be another process than that of the code.
-func ExampleTakes() {
+func ExampleClaims() {
 	type verdict struct {
 		OK bool `json:"ok"`
 	}
@@ -23,7 +23,7 @@ func ExampleTakes() {
 		}
 		v, _, err := approved.Wait(ctx)
 		return v.OK, err
-	}, stepwell.Takes(approved, stepwell.HookPayload[verdict]()))
+	}, stepwell.Claims(approved, stepwell.HookPayload[verdict]()))
 
 	w := memory.New()
 	defer w.Close()

@@ -124,19 +124,19 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 	if err != nil {
 		return nil, err
 	}
-	if err := crypt.Sealed(run, page.Events); err != nil {
+	if err := crypt.Encrypted(run, page.Events); err != nil {
 		return nil, err
 	}
 	if err := world.CheckFirst(run, firstOf(page.Events)); err != nil {
 		return nil, err
 	}
-	born := &page.Events[0]
-	b := *born.Birth
+	created := &page.Events[0]
+	b := *created.Birth
 	b.Version, b.Seed, b.Key, b.NotBefore, b.Parent = o.Version, 0, key, time.Time{}, nil
-	b.Origin = &world.Origin{Run: run, Seq: born.Seq}
+	b.Origin = &world.Origin{Run: run, Seq: created.Seq}
 	b.Timeout = history.Timeout(page.Events)
 	asked := fromLog(b.Retention)
-	input := born.Payload
+	input := created.Payload
 	if o.Input != nil {
 		input = o.Input
 	}
@@ -150,13 +150,13 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 	if err != nil {
 		return nil, err
 	}
-	made := a.born(started.Run, &b, asked)
+	made := a.created(started.Run, &b, asked)
 	made.existed = started.Existed
 	return made, nil
 }
 
-// born is the handle of a run that was made of another, which is kept for as long as asked says.
-func (a *App) born(run string, b *world.Birth, asked time.Duration) *Run[json.RawMessage] {
+// created is the handle of a run that was made of another, which is kept for as long as asked says.
+func (a *App) created(run string, b *world.Birth, asked time.Duration) *Run[json.RawMessage] {
 	a.tellLowered(run, b.Workflow, asked)
 	return &Run[json.RawMessage]{app: a, id: run, retention: fromLog(b.Retention)}
 }
@@ -173,7 +173,7 @@ func (a *App) history(ctx context.Context, run string, upTo int64) (*History, er
 		}
 		h.Events = append(h.Events, e)
 	}
-	return h, crypt.Sealed(run, h.Events)
+	return h, crypt.Encrypted(run, h.Events)
 }
 
 // wholeLog yields a log from its birth on. No page that it reads up to an event, 0: none, goes on behind that event's commit.
@@ -213,9 +213,9 @@ func firstOf(events []world.Event) *world.Event {
 
 // fork writes a fork.
 func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.RawMessage], error) {
-	cut.Born, cut.By = world.Now(), a.by(ctx)
+	cut.Created, cut.By = world.Now(), a.by(ctx)
 	if cut.Run == "" {
-		cut.Run = world.NewID(world.PrefixRun, cut.Born)
+		cut.Run = world.NewID(world.PrefixRun, cut.Created)
 	}
 	if h.Events[len(h.Events)-1].Type.Terminal() {
 		cut.KeepToken = func(token string) bool {
@@ -223,12 +223,12 @@ func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.
 			return err == nil && holder == ""
 		}
 	}
-	existing, err := bearFork(ctx, a, h, cut)
+	existing, err := createFork(ctx, a, h, cut)
 	for try := 0; errors.Is(err, world.ErrConflict) && cut.KeepToken != nil && !cut.Late; try++ { // another has just taken a token
 		if try == tokenTries {
 			cut.KeepToken = nil
 		}
-		existing, err = bearFork(ctx, a, h, cut)
+		existing, err = createFork(ctx, a, h, cut)
 	}
 	if err != nil {
 		return nil, err
@@ -239,13 +239,13 @@ func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.
 	birth := *h.Events[0].Birth
 	asked := fromLog(birth.Retention)
 	birth.Retention = clampRetention(birth.Retention, a.book.Most())
-	return a.born(cut.Run, &birth, asked), nil
+	return a.created(cut.Run, &birth, asked), nil
 }
 
 // tokenTries is how often a fork asks again who has its source's tokens, before it has new ones.
 const tokenTries = 3
 
-func bearFork(ctx context.Context, a *App, h *History, cut history.Cut) (existing string, err error) {
+func createFork(ctx context.Context, a *App, h *History, cut history.Cut) (existing string, err error) {
 	events, err := h.Fork(cut)
 	if err != nil {
 		return "", err
@@ -254,9 +254,9 @@ func bearFork(ctx context.Context, a *App, h *History, cut history.Cut) (existin
 	if err != nil {
 		return "", err
 	}
-	born := events[0].Birth
-	born.Retention = clampRetention(born.Retention, limit)
-	return engine.BearLog(ctx, a.world, buildOf(h), cut.Run, events)
+	created := events[0].Birth
+	created.Retention = clampRetention(created.Retention, limit)
+	return engine.CreateFromLog(ctx, a.world, buildOf(h), cut.Run, events)
 }
 
 // holder is the run that has a token; "": none.

@@ -50,7 +50,7 @@ func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...Expo
 	var w *history.Writer
 	for e, err := range wholeLog(ctx, from, run, 0) {
 		if err == nil && o.decrypted {
-			err = crypt.Sealed(run, []world.Event{e})
+			err = crypt.Encrypted(run, []world.Event{e})
 		}
 		if err != nil {
 			return fmt.Errorf("export run %s: %w", run, err)
@@ -84,7 +84,7 @@ func Decrypted() ExportOption { return decryptedOption(true) }
 
 // opened is a history that can be read.
 func (a *App) opened(h *History) (*History, error) {
-	if crypt.Sealed(h.Run, h.Events) == nil {
+	if crypt.Encrypted(h.Run, h.Events) == nil {
 		return h, nil
 	}
 	c := *h
@@ -94,7 +94,7 @@ func (a *App) opened(h *History) (*History, error) {
 			return h, err
 		}
 	}
-	return &c, crypt.Sealed(c.Run, c.Events)
+	return &c, crypt.Encrypted(c.Run, c.Events)
 }
 
 // ImportOptions says how a history becomes a run. The zero value is the careful way.
@@ -124,7 +124,7 @@ func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 	if err != nil {
 		return fmt.Errorf("import run %s: %w", run, err)
 	}
-	existing, err := engine.BearLog(ctx, a.world, buildOf(h), h.Run, imported(h, state, o, a.cfg.Name))
+	existing, err := engine.CreateFromLog(ctx, a.world, buildOf(h), h.Run, imported(h, state, o, a.cfg.Name))
 	switch {
 	case err != nil || existing == "":
 	case existing == h.Run:
@@ -191,7 +191,7 @@ func buildOf(h *History) string { return h.Events[len(h.Events)-1].Build }
 // checkTime is how long code may take between two operations before a check gives it up.
 const checkTime = 30 * time.Second
 
-// Check holds this App's code against a history, as a worker that takes the run would: it replays the log, runs no step, and reads and writes
+// Check holds this App's code against a history, as a worker that claims the run would: it replays the log, runs no step, and reads and writes
 // nothing. It returns nil where the code goes on from the log's end, or ends as the log says. So a build can be tested, before it is deployed,
 // against what production has recorded; see package check for a program that does it when it is told to, and package stepwelltest.
 //

@@ -26,9 +26,10 @@ const leastSlice = time.Second
 
 // Invoke works on what a message names, and returns when there is nothing more to do just now, or the slice is used up (0: [Config].Slice). The slice is looked at
 // between turns, so that no step's body is cut: bodies that run are waited for, and none begins. The same happens when ctx ends. Whoever runs a
-// queued step goes on with its run, if nobody else does. What is left to do is in the queue, for whoever takes it next.
+// queued step goes on with its run, if nobody else does. What is left to do is in the queue, for whoever claims it
+// next.
 //
-// An App on which Invoke is called is a worker on demand: all calls of a process are one worker, which takes nothing by itself, beats while it owns anything, and
+// An App on which Invoke is called is a worker on demand: all calls of a process are one worker, which claims nothing by itself, heartbeats while it owns anything, and
 // leaves when no message came for [Config].Idle. [App.Close] ends it. Runs that are started with such an App are carried out by whoever gets a message for them.
 //
 // The error matches [ErrNotFound] for an unknown run, [ErrFull] where all slots are taken, [ErrClosed] after Close, and [ErrInvalid] where the App runs by itself.

@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	kit.Set = func(config any, r kit.Rig) { config.(*Config).rig = r }
+	kit.Set = func(config any, r kit.Overrides) { config.(*Config).overrides = r }
 	kit.Code = func(definition any) (func([]byte) replay.Body, error) {
 		r := &registrar{cfg: new(Config)}
 		if err := r.cfg.defaults(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Pause stops a run until it is resumed: nobody takes it, nothing is delivered, nothing fires; bodies of steps that run may end.
+// Pause stops a run until it is resumed: nobody claims it, nothing is delivered, nothing fires; bodies of steps that run may end.
 // Pausing twice is the same pause. A cancel ends it. Errors: [ErrNotFound], [ErrTerminal].
 func (a *App) Pause(ctx context.Context, run, reason string) error {
 	return a.act(ctx, "pause", run, world.Event{Type: world.RunPaused, By: a.by(ctx), Reason: reason})

@@ -15,7 +15,7 @@ import (
 type RunInfo struct {
 	ID         string                     `json:"id"`
 	Workflow   string                     `json:"workflow"`
-	Version    int                        `json:"version"` // 0: that of the worker that takes it first
+	Version    int                        `json:"version"` // 0: that of the worker that claims it first
 	Status     world.Status               `json:"status"`
 	Key        string                     `json:"idempotencyKey,omitempty"` // that it was started with
 	Priority   int                        `json:"priority"`                 // 1 to 4; 4 is served first
@@ -83,7 +83,7 @@ func infoOf(row world.Run) RunInfo {
 	return RunInfo{
 		ID: row.ID, Workflow: row.Workflow, Version: row.Version, Status: row.Status, Key: row.Key, Priority: row.Priority + 1,
 		Input: row.Input, Output: row.Output, Error: row.Error, Parent: row.Parent, Origin: row.Origin, CreatedAt: row.CreatedAt, EndedAt: row.EndedAt,
-		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), Attributes: row.Attributes, Takes: row.Takes, Encryption: row.Encryption, Sealed: row.Sealed,
+		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), Attributes: row.Attributes, Takes: row.Claims, Encryption: row.Encryption, Sealed: row.Encrypted,
 		Queue: row.Queue, Late: row.Late, Damage: row.Damage,
 	}
 }

@@ -17,44 +17,44 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Taken is what a workflow takes from outside while it runs: an [EventDef], or what [HookPayload] makes.
-type Taken interface{ taken(t *taken) }
+// Claimed is what a workflow takes from outside while it runs: an [EventDef], or what [HookPayload] makes.
+type Claimed interface{ claimed(t *claimed) }
 
-// taken are the types of it.
-type taken struct {
+// claimed are the types of it.
+type claimed struct {
 	events map[string]reflect.Type
 	hooks  []reflect.Type
 	faults []error
 }
 
-// Takes says which events, and which payloads of its hooks, a workflow takes:
+// Claims says which events, and which payloads of its hooks, a workflow takes:
 //
 //	var Order = stepwell.Define("order", order, stepwell.Takes(Approved, stepwell.HookPayload[Verdict]()))
 //
 // Whoever sends one of them is refused at the door where it does not fit, with [ErrUnfit] and the place, also where he has not the code. An event that is not among
 // them comes in unseen, as all do without this; so do payloads of hooks where none is among them. What comes in and does not fit is set aside: see [PayloadErrors].
-func Takes(what ...Taken) WorkflowOption { return takesOption(what) }
+func Claims(what ...Claimed) WorkflowOption { return claimsOption(what) }
 
-type takesOption []Taken
+type claimsOption []Claimed
 
-func (all takesOption) workflowOption(o *workflowOptions) {
-	if o.takes.events == nil {
-		o.takes.events = map[string]reflect.Type{}
+func (all claimsOption) workflowOption(o *workflowOptions) {
+	if o.claims.events == nil {
+		o.claims.events = map[string]reflect.Type{}
 	}
 	for i, one := range all {
 		if e, ok := one.(interface{ missing() bool }); one == nil || ok && e.missing() {
 			o.faults = append(o.faults, fmt.Errorf("%w: what Takes names as number %d is nil", ErrInvalid, i+1))
 			continue
 		}
-		one.taken(&o.takes)
+		one.claimed(&o.claims)
 	}
-	o.faults = append(o.faults, o.takes.faults...)
-	o.takes.faults = nil
+	o.faults = append(o.faults, o.claims.faults...)
+	o.claims.faults = nil
 }
 
 func (e *EventDef[T]) missing() bool { return e == nil }
 
-func (e *EventDef[T]) taken(t *taken) {
+func (e *EventDef[T]) claimed(t *claimed) {
 	typ := reflect.TypeFor[T]()
 	switch before := t.events[e.name]; {
 	case before != nil && before != typ:
@@ -67,20 +67,20 @@ func (e *EventDef[T]) taken(t *taken) {
 
 type hookPayload[T any] struct{}
 
-// HookPayload is what hooks of a workflow take, for [Takes]. Where hooks of one workflow take several types, name all: a payload fits that fits one.
-func HookPayload[T any]() Taken { return hookPayload[T]{} }
+// HookPayload is what hooks of a workflow take, for [Claims]. Where hooks of one workflow take several types, name all: a payload fits that fits one.
+func HookPayload[T any]() Claimed { return hookPayload[T]{} }
 
-func (hookPayload[T]) taken(t *taken) { t.hooks = append(t.hooks, reflect.TypeFor[T]()) }
+func (hookPayload[T]) claimed(t *claimed) { t.hooks = append(t.hooks, reflect.TypeFor[T]()) }
 
 // describe makes the schemas of a workflow; each type's is made once in a process.
-func describe(in, out reflect.Type, takes *taken) json.RawMessage {
+func describe(in, out reflect.Type, claims *claimed) json.RawMessage {
 	set := schema.Set{Input: schema.Of(in), Output: schema.Made(out), Events: map[string]*schema.Schema{}}
-	for name, t := range takes.events {
+	for name, t := range claims.events {
 		if s := schema.Of(t); s != nil {
 			set.Events[name] = s
 		}
 	}
-	for _, t := range takes.hooks {
+	for _, t := range claims.hooks {
 		s := schema.Of(t)
 		if s == nil { // whatever it is may fit
 			set.Hooks = nil

@@ -70,8 +70,8 @@ func askStep[T any](ctx Context, name string, fn func(ctx context.Context) (T, e
 	if fn == nil {
 		return nil, nil, fmt.Errorf("step %q: %w: no function", name, ErrInvalid)
 	}
-	c.spec.Policy.Tx = c.spec.Policy.Tx && ctx.env.rig.Together()
-	c.spec.Run = ctx.env.rig.Wrap(func(c2 context.Context, _ []byte) ([]byte, error) { return c.run(c2) })
+	c.spec.Policy.Tx = c.spec.Policy.Tx && ctx.env.overrides.Together()
+	c.spec.Run = ctx.env.overrides.Wrap(func(c2 context.Context, _ []byte) ([]byte, error) { return c.run(c2) })
 	f := ctx.x.Step(world.KindClosure, name, nil, &c.spec)
 	undoes(ctx, c.spec.Policy.Undo, f)
 	return c, f, nil
@@ -160,10 +160,10 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 		r.faults = append(r.faults, fmt.Errorf("step %q: %w", s.name, s.fault))
 	}
 	limit, policy := r.cfg.MaxPayload, s.policy
-	policy.Tx = policy.Tx && r.cfg.rig.Together()
+	policy.Tx = policy.Tx && r.cfg.overrides.Together()
 	r.steps = append(r.steps, &engine.Step{
 		Name: s.name, Policy: policy, Check: s.check, Source: engine.Source(s.fn),
-		Run: r.cfg.rig.Wrap(func(ctx context.Context, input []byte) ([]byte, error) {
+		Run: r.cfg.overrides.Wrap(func(ctx context.Context, input []byte) ([]byte, error) {
 			return s.call(ctx, input, limit, new(landing[Out]))
 		}),
 	})
@@ -215,7 +215,7 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 	if err == nil {
 		err = stepPolicy(&spec.Policy, opts)
 	}
-	spec.Policy.Tx = spec.Policy.Tx && ctx.env.rig.Together()
+	spec.Policy.Tx = spec.Policy.Tx && ctx.env.overrides.Together()
 	if err == nil && len(opts) > 0 {
 		spec.Override, err = json.Marshal(spec.Policy)
 	}
@@ -227,7 +227,7 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 		return failedFuture[Out](fmt.Errorf("step %q: input: %w", s.name, err))
 	}
 	limit, back := ctx.env.limit, new(landing[Out])
-	spec.Run = ctx.env.rig.Wrap(func(c context.Context, recorded []byte) ([]byte, error) { return s.call(c, recorded, limit, back) })
+	spec.Run = ctx.env.overrides.Wrap(func(c context.Context, recorded []byte) ([]byte, error) { return s.call(c, recorded, limit, back) })
 	f := ctx.x.Step(world.KindTask, s.name, input, spec)
 	undoes(ctx, spec.Policy.Undo, f)
 	return &Future[Out]{f: f, get: func(ctx Context) (Out, error) { return back.result(ctx, f) }}

@@ -160,7 +160,7 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 	if s.Made, s.MadeMore, err = a.made(ctx, run); err != nil {
 		return Story{}, err
 	}
-	if len(h.Events) > 0 && s.Damage == "" && crypt.Sealed(run, h.Events) == nil {
+	if len(h.Events) > 0 && s.Damage == "" && crypt.Encrypted(run, h.Events) == nil {
 		advice, err := a.adviseOf(ctx, h)
 		if err != nil {
 			return Story{}, err

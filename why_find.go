@@ -191,7 +191,7 @@ func (f *whyFinder) owned(q *world.QueueRow) {
 		f.paused()
 		return
 	}
-	if en != nil || f.suspect() {
+	if en != nil || f.quarantine() {
 		return
 	}
 	begun := false
@@ -258,11 +258,11 @@ func (f *whyFinder) joined() (at time.Time) {
 	return at
 }
 
-// suspectDeaths is how often a step's process died before the step runs alone; see internal/engine/suspect.go.
-const suspectDeaths = 2
+// quarantineDeaths is how often a step's process died before the step runs alone; see internal/engine/crash_loop.go.
+const quarantineDeaths = 2
 
-// suspect answers with a step that has to wait for its turn, if there is one.
-func (f *whyFinder) suspect() bool {
+// quarantine answers with a step that has to wait for its turn, if there is one.
+func (f *whyFinder) quarantine() bool {
 	for _, en := range f.journal.Entries {
 		if !isOpen(en) || en.Kind != world.KindClosure || en.RetryAt.After(f.now) {
 			continue
@@ -271,7 +271,7 @@ func (f *whyFinder) suspect() bool {
 		if en.Status == journal.EntryRunning {
 			n++ // its last start too: nobody runs it now
 		}
-		if n >= suspectDeaths {
+		if n >= quarantineDeaths {
 			f.name(en)
 			f.why.Kind, f.why.Since, f.why.Attempt, f.why.Deaths = WhySuspect, en.AttemptAt, en.Attempt, n
 			return true

@@ -78,7 +78,7 @@ func (w Why) sentence() string {
 	case WhyStalled:
 		return "workflow code has not yielded" + w.since() + " on worker " + quote(w.Worker) + ": it loops, or waits for something outside of Stepwell"
 	case WhySuspect:
-		return w.suspectText()
+		return w.quarantineText()
 	case WhyRetry:
 		return w.compensating() + "waiting to try " + w.step() + " again" + w.at() + w.attemptText()
 	default:
@@ -165,8 +165,8 @@ func (w Why) blockText() string {
 	return s + "; nothing is lost"
 }
 
-func (w Why) suspectText() string {
-	return "step " + quote(w.Step) + " waits for its turn: its process died " + times(w.Deaths) + ", so it runs alone, when no other suspect does"
+func (w Why) quarantineText() string {
+	return "step " + quote(w.Step) + " waits for its turn: its process died " + times(w.Deaths) + ", so it runs alone, when no other in quarantine does"
 }
 
 func times(n int) string {
@@ -212,7 +212,7 @@ func (w Why) workerText() string {
 		if w.Attempt > 1 {
 			in += fmt.Sprintf(", attempt %d", w.Attempt)
 		}
-		if w.Deaths >= suspectDeaths {
+		if w.Deaths >= quarantineDeaths {
 			in += fmt.Sprintf(", alone, as its process died %s", times(w.Deaths))
 		}
 	}

@@ -41,7 +41,7 @@ type Workflow[In, Out any] struct {
 	timeout   time.Duration
 	keep      int // segments
 	failOn    []string
-	takes     taken
+	claims    claimed
 	fn        func(Context, In) (Out, error)
 	declared  bool       // by its name: the code is elsewhere
 	of        Definition // a step whose run this is, or nil
@@ -58,7 +58,7 @@ type workflowOptions struct {
 	timeout   time.Duration
 	keep      int
 	failOn    []string // nil: as Config says
-	takes     taken
+	claims    claimed
 	faults    []error
 }
 
@@ -68,7 +68,7 @@ type versionOption int
 // Version gives a workflow's code a version, from 1, which is the default. A run keeps the version that it was started
 // with; an App can have several versions of one workflow. A start, and a child, gets the version of the definition that
 // starts it, or, where it is started by name, the highest that a live worker has; where none is alive, the first one
-// that takes the run decides. A Version there chooses another, and 0 none.
+// that claims the run decides. A Version there chooses another, and 0 none.
 func Version(n int) versionOption { return versionOption(n) }
 
 func (v versionOption) continueOption(o *continueOptions) { o.version = int(v) }
@@ -112,7 +112,7 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 	if err := kit.Given(opts, func(opt WorkflowOption) { opt.workflowOption(&o) }); err != nil {
 		o.faults = append(o.faults, err)
 	}
-	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, failOn: o.failOn, takes: o.takes, fn: fn, faults: o.faults}
+	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, failOn: o.failOn, claims: o.claims, fn: fn, faults: o.faults}
 	if err := world.CheckWorkflowName(name); err != nil {
 		w.faults = append(w.faults, err)
 	}
@@ -159,7 +159,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	if failOn == nil {
 		failOn = r.cfg.FailOn
 	}
-	e.rig, e.fits, e.base = &r.cfg.rig, r.fits, strings.TrimRight(r.cfg.PublicURL, "/")
+	e.overrides, e.fits, e.base = &r.cfg.overrides, r.fits, strings.TrimRight(r.cfg.PublicURL, "/")
 	r.workflows = append(r.workflows, &engine.Workflow{
 		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep, FailOn: failOn,
 		Body: func(input []byte) replay.Body {
@@ -168,7 +168,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 		Check:  func(input []byte) error { return codec.Fits(input, new(In)) },
 		Source: cmp.Or(w.source, engine.Source(w.fn)),
 		Schemas: sync.OnceValue(func() json.RawMessage {
-			return describe(reflect.TypeFor[In](), reflect.TypeFor[Out](), &w.takes)
+			return describe(reflect.TypeFor[In](), reflect.TypeFor[Out](), &w.claims)
 		}),
 	})
 }
@@ -274,7 +274,7 @@ func (r *Run[Out]) Exactly() *Run[Out] {
 // Result waits until the run is over and returns what it came to. Where it did not complete and another took its place, by [App.Retry] or a restart in place,
 // it is the result of that one, see [App.Newest]; [Run.Exactly] asks for the run's own. Where it failed or was cancelled the error is a
 // [*RunError], which names the run. When ctx ends first, its error is returned; the run goes on. Called in a step's body, with the body's
-// context, it lends the body's slot to others while it waits.
+// context, it yields the body's slot to others while it waits.
 func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
 	if r == nil || r.app == nil {

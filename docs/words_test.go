@@ -8,19 +8,27 @@ import (
 	"testing"
 )
 
-// TestWordsAreInTheCode: the file that the page names for a word is there, and has it.
+// TestWordsAreInTheCode: the file that the page names for a word is there, and has it. A word has one row, and a row says one thing.
 func TestWordsAreInTheCode(t *testing.T) {
 	t.Parallel()
-	rows := regexp.MustCompile("(?m)^\\| ([a-z, ]+) \\| .* \\| `([^`]+)` \\|").FindAllStringSubmatch(read(t, "docs/words.md"), -1)
+	rows := regexp.MustCompile("(?m)^\\| ([a-z, ]+) \\| (.*) \\| `([^`]+)` \\|").FindAllStringSubmatch(read(t, "docs/words.md"), -1)
+	known := map[string]bool{}
 	for _, row := range rows {
-		code, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(row[2])))
+		code, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(row[3])))
 		if err != nil {
 			t.Error(err)
 			continue
 		}
+		if strings.Contains(row[2], ";") {
+			t.Errorf("%q means two things: %s", row[1], row[2])
+		}
 		for word := range strings.SplitSeq(row[1], ", ") {
+			if known[word] {
+				t.Errorf("%q has two rows: one word has one meaning", word)
+			}
+			known[word] = true
 			if !strings.Contains(strings.ToLower(string(code)), word) {
-				t.Errorf("%s does not say %q", row[2], word)
+				t.Errorf("%s does not say %q", row[3], word)
 			}
 		}
 	}

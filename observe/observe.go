@@ -17,11 +17,11 @@ import (
 // and not at all where that process ends in between. What others appended to the log (an import, a fork's prefix, an
 // application that drives its runs from outside) is not told.
 type Observer struct {
-	// Starting is asked before a run is born, with the context of the call that starts it: what it returns is added to
+	// Starting is asked before a run is created, with the context of the call that starts it: what it returns is added to
 	// what the start gave as [world.Birth].Context, which stands where both have a key. It must not change the map that
 	// it is given.
 	Starting func(ctx context.Context, start Start) map[string]string
-	// StartingChild is asked the same before workflow code bears a child.
+	// StartingChild is asked the same before workflow code creates a child.
 	StartingChild func(parent Run, start Start) map[string]string
 
 	RunStarted   func(Run) // it began: its first turn is in the log
@@ -57,7 +57,7 @@ type Run struct {
 	ID       string
 	Workflow string
 	Version  int               // 0: not known here
-	Context  map[string]string // that it was born with
+	Context  map[string]string // that it was created with
 	Parent   *world.Parent     // nil: none, or not known here
 	Status   world.Status
 

@@ -236,7 +236,7 @@ func openWebhooks(t *testing.T, w world.World) {
 	if _, err := w.Join(t.Context(), world.Worker{ID: id, Name: "opener"}); err != nil {
 		t.Fatal(err)
 	}
-	c := &world.Commit{ID: [16]byte{1}, Run: "webhooks", Worker: id, Take: 1, First: 1, Release: &world.Release{}}
+	c := &world.Commit{ID: [16]byte{1}, Run: "webhooks", Worker: id, Claim: 1, First: 1, Release: &world.Release{}}
 	c.Events = []world.Event{
 		{Seq: 1, Type: world.RunCreated, Time: now, Birth: &world.Birth{Workflow: "webhooks", Version: 1}}, {Seq: 2, Type: world.RunStarted, Time: now},
 		{Seq: 3, Type: world.HookCreated, Time: now, ID: "hook_1", Name: "webhook", Token: "wh_fuzz", Payload: []byte(`{"$webhook": {"base": "http://x", "wait": 1000000}}`)},

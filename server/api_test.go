@@ -64,7 +64,7 @@ func TestRetentionThatIsLowered(t *testing.T) {
 	}
 }
 
-// walkLife takes a run from its birth to its result.
+// walkLife claims a run from its birth to its result.
 func walkLife(r *rig) {
 	start := `{"id": "o1", "input": {"customer": "ada", "cents": 4200}, "idempotencyKey": "k1", "retentionDays": 7, "priority": 4, "attributes": {"city": "Ulm"}, "timeout": "7d", "context": {"a": "b"}}`
 	a := r.want(201, "POST", orders, start)

@@ -78,7 +78,7 @@ func TestCutAtEachRequest(t *testing.T) {
 	}
 }
 
-// cutOnce also returns how many requests there must have been at least: the greeting, the worker's registration, a take, and all commits but the
+// cutOnce also returns how many requests there must have been at least: the greeting, the worker's registration, a claim, and all commits but the
 // birth, which is not the worker's.
 func cutOnce(t *testing.T, how string, n int) (least int, cut bool) {
 	t.Helper()
@@ -131,7 +131,7 @@ func overOrFail(t *testing.T, where string, app *stepwell.App, run string) {
 
 // TestKillRemoteWorkerAtEachCall kills a remote worker before and after its n-th commit, delivery and take; another one goes on when the lease is over.
 func TestKillRemoteWorkerAtEachCall(t *testing.T) {
-	for _, op := range []faults.Op{faults.Commit, faults.Take} {
+	for _, op := range []faults.Op{faults.Commit, faults.Claim} {
 		for _, late := range sample.OneFor(t, string(op), false, true) {
 			t.Run(fmt.Sprintf("%s/after=%v", op, late), func(t *testing.T) {
 				t.Parallel()
@@ -158,7 +158,7 @@ func TestKillRemoteWorkerAtEachCall(t *testing.T) {
 					if !victim.ends() {
 						continue
 					}
-					if least := map[faults.Op]int{faults.Commit: commits - 1, faults.Take: 1}[op]; n-1 < least { // the birth is the client's
+					if least := map[faults.Op]int{faults.Commit: commits - 1, faults.Claim: 1}[op]; n-1 < least { // the birth is the client's
 						t.Errorf("died at %d calls, want %d or more: the failpoints are not reached", n-1, least)
 					}
 					return
@@ -252,8 +252,8 @@ func (g *gate) carry(from net.Conn) {
 	g.mu.Unlock()
 }
 
-// turn makes it lead elsewhere from now on.
-func (g *gate) turn(target string) {
+// aim makes it lead elsewhere from now on.
+func (g *gate) aim(target string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.target = target
@@ -339,7 +339,7 @@ func TestKillServerAtEachCall(t *testing.T) {
 		kind string
 		late bool
 	}
-	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Take} {
+	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Claim} {
 		for _, w := range sample.OneFor(t, string(op), way{"sqlite", false}, way{"sqlite", true}, way{"postgres", false}, way{"postgres", true}) {
 			t.Run(fmt.Sprintf("%s/%s/after=%v", w.kind, op, w.late), func(t *testing.T) {
 				t.Parallel()
@@ -388,7 +388,7 @@ func killServers(t *testing.T, o mission, op faults.Op, late bool) {
 		if !lived {
 			continue
 		}
-		if least := map[faults.Op]int{faults.Commit: commits, faults.Deliver: 1, faults.Take: 1}[op]; n-1 < least {
+		if least := map[faults.Op]int{faults.Commit: commits, faults.Deliver: 1, faults.Claim: 1}[op]; n-1 < least {
 			t.Errorf("died at %d calls, want %d or more: the failpoints are not reached", n-1, least)
 		}
 		worker.kill()

@@ -90,8 +90,8 @@ func (r *flowRig) untouched(why string) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	if row.Status != world.Pending || row.Takes != 0 || len(stats.Workers) != 0 {
-		r.Fatalf("%s: the run is %s after %d takes, and there are %d workers", why, row.Status, row.Takes, len(stats.Workers))
+	if row.Status != world.Pending || row.Claims != 0 || len(stats.Workers) != 0 {
+		r.Fatalf("%s: the run is %s after %d takes, and there are %d workers", why, row.Status, row.Claims, len(stats.Workers))
 	}
 }
 
@@ -192,9 +192,9 @@ func TestFlowSecretsRotate(t *testing.T) {
 	before, after := mustSecrets("the-secret-before-this"), mustSecrets("the-secret-after-that")
 	both := append(before[:1:1], after...)
 	for _, c := range []struct {
-		name          string
-		sender, taker []PushSecret
-		status        int
+		name             string
+		sender, receiver []PushSecret
+		status           int
 	}{
 		{"before", before, before, 200},
 		{"the taker has both", before, both, 200},
@@ -202,7 +202,7 @@ func TestFlowSecretsRotate(t *testing.T) {
 		{"the sender has both, the taker the new one", both, after, 200},
 		{"the taker has only the new one", before, after, 401},
 	} {
-		r := newFlowRig(t, "memory", FlowOptions{Secrets: c.taker})
+		r := newFlowRig(t, "memory", FlowOptions{Secrets: c.receiver})
 		if w := r.post(r.body, func(req *http.Request) { sign(req.Header, c.sender, []byte(r.body), time.Now()) }); w.Code != c.status {
 			t.Errorf("%s: got %d, want %d: %s", c.name, w.Code, c.status, w.Body)
 		}

@@ -26,10 +26,10 @@ type message struct{ id, event, data string }
 // stream is an event stream that is read.
 type stream struct {
 	*rig
-	resp  *http.Response
-	lines *bufio.Scanner
-	stop  context.CancelFunc
-	beats int // comments so far
+	resp       *http.Response
+	lines      *bufio.Scanner
+	stop       context.CancelFunc
+	heartbeats int // comments so far
 }
 
 func (r *rig) follow(path string, headers ...string) *stream {
@@ -72,7 +72,7 @@ func (s *stream) next() (m message, ok bool) {
 		case s.lines.Text() == "" && m.event != "":
 			return m, true
 		case name == "":
-			s.beats++
+			s.heartbeats++
 		}
 	}
 	return m, false
@@ -152,12 +152,12 @@ func TestFollowQuiet(t *testing.T) {
 		t.Errorf("got %v, want run_created", m)
 	}
 	r.refused(429, "BUSY", "GET", orders+"/q1?wait=1s", "")
-	for s.beats < 3 && s.lines.Scan() {
+	for s.heartbeats < 3 && s.lines.Scan() {
 		if s.lines.Text() == ": " {
-			s.beats++
+			s.heartbeats++
 		}
 	}
-	if s.beats < 3 {
+	if s.heartbeats < 3 {
 		t.Error("got no comments, want one each 1 ms")
 	}
 	r.server.Drain()

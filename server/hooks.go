@@ -59,7 +59,7 @@ type hook struct {
 type openHook struct {
 	Token     string          `json:"token"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
-	Sealed    string          `json:"sealed,omitempty"` // ID of the key that the metadata is encrypted with, where the server does not have it
+	Encrypted string          `json:"sealed,omitempty"` // ID of the key that the metadata is encrypted with, where the server does not have it
 	CreatedAt time.Time       `json:"createdAt"`
 }
 
@@ -79,7 +79,7 @@ func (s *Server) getHook(w http.ResponseWriter, r *request) error {
 	if !ok {
 		is.Metadata = hooks[0].Metadata
 	}
-	return answer(w, http.StatusOK, openHook{hooks[0].Token, is.Metadata, hooks[0].Sealed, hooks[0].CreatedAt})
+	return answer(w, http.StatusOK, openHook{hooks[0].Token, is.Metadata, hooks[0].Encrypted, hooks[0].CreatedAt})
 }
 
 func (s *Server) sendHook(w http.ResponseWriter, r *request) error {

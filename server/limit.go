@@ -123,7 +123,7 @@ func (s *Server) mayWrite(r *request, c, within *wire.Commit) error {
 				return err
 			}
 			if p := e.Birth.Parent; p != nil && !asksFor(within, c.Run, p) {
-				return fmt.Errorf("%w: run %.100q: a limited key bears a child with the commit in which its parent asks for it", errScope, c.Run)
+				return fmt.Errorf("%w: run %.100q: a limited key creates a child with the commit in which its parent asks for it", errScope, c.Run)
 			}
 			if o := e.Birth.Origin; o != nil {
 				if err := s.mayRun(r, o.Run); err != nil && !errors.Is(err, world.ErrNotFound) {
@@ -181,14 +181,14 @@ func (s *Server) mayReach(r *request, d *wire.Delivery) error {
 
 // within takes out of what a worker was given the runs of other workflows: any worker gets one that is to be cancelled and that nobody else would end. The
 // server ends it itself.
-func (s *Server) within(ctx context.Context, r *request, taken *world.Taken) error {
+func (s *Server) within(ctx context.Context, r *request, claimed *world.Claimed) error {
 	l := r.limited()
 	if l == nil {
 		return nil
 	}
-	kept := taken.Runs[:0]
-	for i := range taken.Runs {
-		tk := &taken.Runs[i]
+	kept := claimed.Runs[:0]
+	for i := range claimed.Runs {
+		tk := &claimed.Runs[i]
 		if slices.Contains(l.Workflows, tk.Class.Workflow) {
 			kept = append(kept, *tk)
 			continue
@@ -203,7 +203,7 @@ func (s *Server) within(ctx context.Context, r *request, taken *world.Taken) err
 			return fmt.Errorf("run %s: %w", tk.Run, err)
 		}
 	}
-	taken.Runs = kept
+	claimed.Runs = kept
 	return nil
 }
 

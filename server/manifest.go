@@ -108,7 +108,7 @@ func (s *Server) manifest(w http.ResponseWriter, r *request) error {
 			continue
 		}
 		for _, c := range wk.Classes {
-			if c.Version > 0 { // the others say that it takes runs whose version is open
+			if c.Version > 0 { // the others say that it claims runs whose version is open
 				all.of(false, c.Workflow, c.Version).Workers++
 			}
 		}

@@ -20,15 +20,15 @@ func operateRoutes() []route {
 		}
 	}
 	now := response{202, "Run", "", "It is durable; this is the run now."}
-	born := response{201, "Run", "", "The new run."}
+	created := response{201, "Run", "", "The new run."}
 	return []route{
 		act("pause", "Stop a run until it is resumed", "Reason", (*Server).pauseRun, now),
 		act("resume", "Let a paused run go on", "Empty", (*Server).resumeRun, now),
 		act("wake", "End the retry delays and sleeps of a run now, or those that are named, or its start delay", "Wake", (*Server).wakeRun,
 			response{202, "Woken", "", "How many there were."}),
-		act("restart", "Begin a new run with the input of another", "Restart", (*Server).restartRun, born),
-		act("fork", "Begin a new run from any event of another", "Fork", (*Server).forkRun, born),
-		act("retry", "Go on, in a new run, from the step that failed a run", "Empty", (*Server).retryRun, born,
+		act("restart", "Begin a new run with the input of another", "Restart", (*Server).restartRun, created),
+		act("fork", "Begin a new run from any event of another", "Fork", (*Server).forkRun, created),
+		act("retry", "Go on, in a new run, from the step that failed a run", "Empty", (*Server).retryRun, created,
 			response{200, "Run", "", "The run that an earlier retry began."}),
 	}
 }
@@ -129,7 +129,7 @@ func (s *Server) restartRun(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.born(w, r, started)
+	return s.created(w, r, started)
 }
 
 // position names an event in a body: by its number, or its ID.
@@ -185,7 +185,7 @@ func (s *Server) forkRun(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.born(w, r, started)
+	return s.created(w, r, started)
 }
 
 func (s *Server) retryRun(w http.ResponseWriter, r *request) error {
@@ -197,5 +197,5 @@ func (s *Server) retryRun(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.born(w, r, started)
+	return s.created(w, r, started)
 }

@@ -85,20 +85,20 @@ func (h uiHost) Audit(r *http.Request, who, what, run string, err error) {
 }
 
 // Watch: see [ui.Host].
-func (h uiHost) Watch(ctx context.Context, run string, look func() (bool, error), beat func() error) error {
+func (h uiHost) Watch(ctx context.Context, run string, look func() (bool, error), heartbeat func() error) error {
 	done, err := h.s.wait(h.s.seat("the pages", 2))
 	if err != nil {
 		return err
 	}
 	defer done()
-	beats := time.NewTicker(h.s.opts.Heartbeat)
-	defer beats.Stop()
-	return h.s.watch(ctx, run, func(time.Duration) (bool, error) { return look() }, beats.C, beat)
+	heartbeats := time.NewTicker(h.s.opts.Heartbeat)
+	defer heartbeats.Stop()
+	return h.s.watch(ctx, run, func(time.Duration) (bool, error) { return look() }, heartbeats.C, heartbeat)
 }
 
 // WatchStreams: see [ui.Host].
-func (h uiHost) WatchStreams(ctx context.Context, run string, look func() (bool, error), beat func() error) error {
-	return h.Watch(ctx, streamsOf+run, look, beat)
+func (h uiHost) WatchStreams(ctx context.Context, run string, look func() (bool, error), heartbeat func() error) error {
+	return h.Watch(ctx, streamsOf+run, look, heartbeat)
 }
 
 // Patience: see [ui.Host].

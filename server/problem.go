@@ -116,9 +116,9 @@ func problemOf(err error) *Problem {
 	if errors.As(err, &corrupt) {
 		p.Run, p.Seq = corrupt.Run, corrupt.Seq
 	}
-	var sealed *world.KeyError
-	if errors.As(err, &sealed) {
-		p.Run, p.Key = sealed.Run, sealed.Key
+	var encrypted *world.KeyError
+	if errors.As(err, &encrypted) {
+		p.Run, p.Key = encrypted.Run, encrypted.Key
 	}
 	var unfit *world.UnfitError
 	if errors.As(err, &unfit) {

@@ -260,8 +260,8 @@ func TestPushOneMessageForTenSteps(t *testing.T) {
 				runs = append(runs, r.start("tens", i))
 			}
 			for i, run := range runs {
-				if row := r.completed(run, fmt.Sprint(45+i)); row.Takes != 1 {
-					t.Errorf("run %s was taken %d times, want 1", run, row.Takes)
+				if row := r.completed(run, fmt.Sprint(45+i)); row.Claims != 1 {
+					t.Errorf("run %s was taken %d times, want 1", run, row.Claims)
 				}
 			}
 			r.stop()
@@ -426,8 +426,8 @@ func TestPushYields(t *testing.T) {
 			run := r.start("long", 3)
 			row := r.completed(run, "3")
 			r.stop()
-			if runs, _ := p.got(); row.Takes < 2 || runs < 2 || cut.Load() != 0 {
-				t.Errorf("%d takes, %d messages, %d bodies cut; want 2 or more, 2 or more, 0", row.Takes, runs, cut.Load())
+			if runs, _ := p.got(); row.Claims < 2 || runs < 2 || cut.Load() != 0 {
+				t.Errorf("%d takes, %d messages, %d bodies cut; want 2 or more, 2 or more, 0", row.Claims, runs, cut.Load())
 			}
 			if n := r.count(run, world.StepCompleted); n != 3 {
 				t.Errorf("%d completions, want 3", n)
@@ -647,8 +647,8 @@ func TestPushStrangeAnswers(t *testing.T) {
 				return true
 			})
 			r := newPushRig(t, w, quick(p.URL))
-			if row := r.completed(r.start("tens", 0), "45"); row.Takes != 1 {
-				t.Errorf("the run was taken %d times, want 1", row.Takes)
+			if row := r.completed(r.start("tens", 0), "45"); row.Claims != 1 {
+				t.Errorf("the run was claimed %d times, want 1", row.Claims)
 			}
 			r.stop()
 			if n := posts.Load(); n != 3 {

@@ -24,11 +24,11 @@ import (
 // request is a request that its route has accepted.
 type request struct {
 	*http.Request
-	route *route
-	key   *Key       // who asks; nil: nobody needs a key here
-	query url.Values // only parameters of the route
-	body  []byte     // JSON, or empty where the route allows it
-	born  string     // the run that was begun, or was there, for the audit log
+	route   *route
+	key     *Key       // who asks; nil: nobody needs a key here
+	query   url.Values // only parameters of the route
+	body    []byte     // JSON, or empty where the route allows it
+	created string     // the run that was begun, or was there, for the audit log
 
 	max int64
 }

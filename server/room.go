@@ -33,8 +33,8 @@ func newRoom(most int64) *room {
 	return &room{most: most, part: most / 2, by: map[string]int64{}, asking: map[string]int{}}
 }
 
-// take waits for so many bytes. Who has none may have as many as he needs, where there is room at all.
-func (r *room) take(ctx context.Context, who string, n int64) (*portion, error) {
+// reserve waits for so many bytes. Who has none may have as many as he needs, where there is room at all.
+func (r *room) reserve(ctx context.Context, who string, n int64) (*portion, error) {
 	over := time.NewTimer(roomTime)
 	defer over.Stop()
 	for waits := false; ; waits = true {
@@ -118,7 +118,7 @@ func (w *writer) crowd(n int64) error {
 	if n <= smallAnswer {
 		return nil
 	}
-	p, err := w.room.take(w.ctx, w.who, n)
+	p, err := w.room.reserve(w.ctx, w.who, n)
 	w.portion = p
 	return err
 }

@@ -16,18 +16,18 @@ import (
 func TestRoom(t *testing.T) {
 	r := newRoom(100)
 	ctx, cancel := context.WithCancel(t.Context())
-	take := func(who string, n int64) *portion {
+	claim := func(who string, n int64) *portion {
 		t.Helper()
-		p, err := r.take(ctx, who, n)
+		p, err := r.reserve(ctx, who, n)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
-	first := take("a", 40)
-	whole := take("b", 60) // more than half, but he has none
+	first := claim("a", 40)
+	whole := claim("b", 60) // more than half, but he has none
 	done := make(chan *portion)
-	go func() { p, _ := r.take(ctx, "a", 50); done <- p }()
+	go func() { p, _ := r.reserve(ctx, "a", 50); done <- p }()
 	whole.is(5)
 	first.is(0)
 	p := <-done
@@ -39,9 +39,9 @@ func TestRoom(t *testing.T) {
 	if r.used != 0 || len(r.by) != 0 {
 		t.Errorf("%d used, %v: want all given back", r.used, r.by)
 	}
-	take("c", 100)
+	claim("c", 100)
 	cancel()
-	if _, err := r.take(ctx, "d", 1); !errors.Is(err, context.Canceled) {
+	if _, err := r.reserve(ctx, "d", 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want who is gone to wait no longer", err)
 	}
 }

@@ -76,7 +76,7 @@ type runPage struct {
 	Runs   []stepwell.RunInfo `json:"runs"`
 	Cursor string             `json:"cursor,omitempty"` // none: this is the end
 
-	Reached time.Time `json:"reached,omitzero"` // with a cursor: all that were born later were looked at
+	Reached time.Time `json:"reached,omitzero"` // with a cursor: all that were created later were looked at
 }
 
 // start is the body of a start.
@@ -163,12 +163,12 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.born(w, r, started)
+	return s.created(w, r, started)
 }
 
-// born answers with a run that was begun, or was there.
-func (s *Server) born(w http.ResponseWriter, r *request, started *stepwell.Run[json.RawMessage]) error {
-	r.born = started.ID()
+// created answers with a run that was begun, or was there.
+func (s *Server) created(w http.ResponseWriter, r *request, started *stepwell.Run[json.RawMessage]) error {
+	r.created = started.ID()
 	info, err := s.app.Get(r.Context(), started.ID())
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func purchase(version int) stepwell.Definition {
 			return verdict{}, err
 		}
 		return hook.Receive(ctx)
-	}, stepwell.Takes(vetted, stepwell.HookPayload[verdict]()))
+	}, stepwell.Claims(vetted, stepwell.HookPayload[verdict]()))
 }
 
 // send posts JSON and reads the answer.

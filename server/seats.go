@@ -12,24 +12,24 @@ type seat struct {
 
 // seats counts who has how many places.
 type seats struct {
-	mu    sync.Mutex
-	taken map[string]int
+	mu      sync.Mutex
+	claimed map[string]int
 }
 
-// take takes a place of each part, or none.
-func (s *seats) take(parts []seat) bool {
+// occupy takes a place of each part, or none.
+func (s *seats) occupy(parts []seat) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range parts {
-		if s.taken[p.name] >= p.most {
+		if s.claimed[p.name] >= p.most {
 			return false
 		}
 	}
 	for _, p := range parts {
-		if s.taken == nil {
-			s.taken = map[string]int{}
+		if s.claimed == nil {
+			s.claimed = map[string]int{}
 		}
-		s.taken[p.name]++
+		s.claimed[p.name]++
 	}
 	return true
 }
@@ -38,8 +38,8 @@ func (s *seats) leave(parts []seat) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range parts {
-		if s.taken[p.name]--; s.taken[p.name] == 0 {
-			delete(s.taken, p.name)
+		if s.claimed[p.name]--; s.claimed[p.name] == 0 {
+			delete(s.claimed, p.name)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (s *Server) strangers(r *request, webhook string) []seat {
 
 // wait takes one of the places of those who wait, if all who have a part in it have one left; done gives it back.
 func (s *Server) wait(parts ...seat) (done func(), err error) {
-	if !s.seats.take(parts) {
+	if !s.seats.occupy(parts) {
 		return nil, errBusy
 	}
 	select {

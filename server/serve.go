@@ -20,9 +20,9 @@ import (
 
 // Serving says how [Server.Serve] serves. The zero value is fit for use.
 type Serving struct {
-	HeaderTimeout  time.Duration // how long a request's head may take to arrive. Default 10 s
+	HeaderTimeout  time.Duration // how long a request's header may take to arrive. Default 10 s
 	IdleTimeout    time.Duration // how long a connection is kept on which nothing is asked. Default 2 min
-	MaxHeader      int           // bytes of a request's head. Default 64 KiB
+	MaxHeader      int           // bytes of a request's header. Default 64 KiB
 	MaxConnections int           // at once; for who comes then an idle one is closed, or he waits. Default 2,000
 	MaxPerAddress  int           // connections of one address at once. Default half of MaxConnections, so that a proxy in front has enough
 	Shutdown       time.Duration // how long requests may take to end when the server does. Default 10 s

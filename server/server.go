@@ -128,7 +128,7 @@ type Server struct {
 	waiting  chan struct{} // a token each for who waits; capacity MaxWaiting
 	seats    seats
 	room     *room
-	takes    takes
+	claims   claims
 	joined   joined
 	below    world.World     // of remote workers: payloads go to them as they lie there, and who has the key can read them
 	able     world.Abilities // of below
@@ -355,7 +355,7 @@ func (s *Server) audit(r *request, err error) {
 	if act == "" {
 		act = r.PathValue("event")
 	}
-	s.note(r.Request, who, r.route.op.id, cmp.Or(r.PathValue("run"), r.born), act, err)
+	s.note(r.Request, who, r.route.op.id, cmp.Or(r.PathValue("run"), r.created), act, err)
 }
 
 // note writes a line of the audit log; what is "" is left out.

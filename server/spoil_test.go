@@ -203,7 +203,7 @@ func wireUnderFire(t *testing.T, worlds ...world.World) {
 		urls = append(urls, serveWorld(t, w, Options{}))
 	}
 	url, dir := urls[0], t.TempDir()
-	s := &spoiler{below: newByTurns(t, urls...), rnd: rand.New(rand.NewPCG(seed, 1)), did: map[string]int{}, last: map[string]*kept{}}
+	s := &spoiler{below: newRoundRobin(t, urls...), rnd: rand.New(rand.NewPCG(seed, 1)), did: map[string]int{}, last: map[string]*kept{}}
 	defer s.late.Wait()
 	connect := func() *stepwell.App {
 		var w *remote.World

@@ -161,14 +161,14 @@ func (c *chunkReader) follow(ctx context.Context, run, name string, from int64, 
 	})
 	defer reading.Wait()
 	defer stop()
-	beats := time.NewTicker(c.s.opts.Heartbeat)
-	defer beats.Stop()
+	heartbeats := time.NewTicker(c.s.opts.Heartbeat)
+	defer heartbeats.Stop()
 	for {
 		select {
 		case <-c.s.drain:
 			return c.cut()
-		case <-beats.C:
-			if err := c.beat(); err != nil {
+		case <-heartbeats.C:
+			if err := c.heartbeat(); err != nil {
 				return err
 			}
 		case v, ok := <-chunks:
@@ -257,8 +257,8 @@ func (c *chunkReader) failed(err error) error {
 	return c.send(fmt.Appendf(nil, "id: %d\nevent: error\ndata: %s\n\n", broken.Index, text))
 }
 
-// beat tells proxies, and the client, that the connection lives. In what was written there is no room for it.
-func (c *chunkReader) beat() error {
+// heartbeat tells proxies, and the client, that the connection lives. In what was written there is no room for it.
+func (c *chunkReader) heartbeat() error {
 	switch c.media {
 	case eventStream:
 		return c.send([]byte(": \n\n"))

@@ -173,8 +173,8 @@ func TestWebhookRequest(t *testing.T) {
 				t.Errorf("%d records of answers, want 2", n)
 			}
 			row, err := r.world.Run(t.Context(), "echo")
-			if err != nil || row.Takes > 3 {
-				t.Errorf("%d invocations, %v; want one at birth and one a request", row.Takes, err)
+			if err != nil || row.Claims > 3 {
+				t.Errorf("%d invocations, %v; want one at birth and one a request", row.Claims, err)
 			}
 		})
 	}

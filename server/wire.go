@@ -29,9 +29,9 @@ func wireRoutes() []route {
 			responses: []response{{200, "WireHello", "", "The server."}},
 		}},
 		actRoute("join", Worker, "Join as a worker: register, and get a lease", "WireWorker", "WireBeat", (*Server).wireJoin),
-		actRoute("take", Worker, "Take runs and tasks that are due, or wait until there are some", "WireTakeQuery", "WireTaken", (*Server).wireTake),
-		actRoute("beat", Worker, "Renew a worker's lease, and hear what came for what it owns", "WireBeatQuery", "WireBeat", (*Server).wireBeat),
-		actRoute("held", Worker, "List what a worker holds, behind a take whose answer was lost", "WireHeldQuery", "WireHeld", (*Server).wireHeld),
+		actRoute("take", Worker, "Take runs and tasks that are due, or wait until there are some", "WireTakeQuery", "WireTaken", (*Server).wireClaim),
+		actRoute("beat", Worker, "Renew a worker's lease, and hear what came for what it owns", "WireBeatQuery", "WireBeat", (*Server).wireHeartbeat),
+		actRoute("held", Worker, "List what a worker holds, behind a claim whose answer was lost", "WireHeldQuery", "WireHeld", (*Server).wireHeld),
 		actRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "WireAccepted", (*Server).wireLeave),
 		actRoute("sweep", Worker, "Delete ended runs whose retention is over", "WireSweepQuery", "WireSwept", (*Server).wireSweep),
 	}, wireLogRoutes(), wireDefinitionRoutes(), wireMetricsRoutes(), wireReadRoutes(), noticeRoutes())
@@ -123,28 +123,28 @@ func (s *Server) wireJoin(r *request, in *wire.Worker) (wire.Beat, error) {
 	if r.key != nil {
 		wk.Name = nameWithKey(wk.Name, r.key.Name)
 	}
-	b, err := lasting(r.Context(), func(ctx context.Context) (world.Beat, error) { return s.below.Join(ctx, wk) })
+	b, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return s.below.Join(ctx, wk) })
 	if err == nil && r.key != nil {
 		s.joined.set(wk.ID, r.key.Name)
 	}
-	return s.beatOf(&b), err
+	return s.heartbeatOf(&b), err
 }
 
-func (s *Server) wireBeat(r *request, in *wire.BeatQuery) (wire.Beat, error) {
+func (s *Server) wireHeartbeat(r *request, in *wire.BeatQuery) (wire.Beat, error) {
 	if err := s.mayActFor(r, in.Worker); err != nil {
 		return wire.Beat{}, err
 	}
-	q := world.BeatQuery{Worker: in.Worker, Tasks: wire.WorldKeys(in.Tasks), Account: true}
-	b, err := lasting(r.Context(), func(ctx context.Context) (world.Beat, error) { return s.below.Beat(ctx, q) })
+	q := world.HeartbeatQuery{Worker: in.Worker, Tasks: wire.WorldKeys(in.Tasks), Account: true}
+	b, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return s.below.Heartbeat(ctx, q) })
 	b.Mail = someMail(b.Mail)
 	if err == nil {
 		b.Lost = s.losses.tell(in.Worker, b.Lost, in.Again)
 	}
-	return s.beatOf(&b), err
+	return s.heartbeatOf(&b), err
 }
 
-func (s *Server) beatOf(b *world.Beat) wire.Beat {
-	out := wire.OfBeat(b)
+func (s *Server) heartbeatOf(b *world.Heartbeat) wire.Beat {
+	out := wire.OfHeartbeat(b)
 	out.Server = s.id
 	return out
 }
@@ -153,7 +153,7 @@ func (s *Server) wireLeave(r *request, in *wire.WorkerID) (wire.Accepted, error)
 	if err := s.mayActFor(r, in.Worker); err != nil {
 		return wire.Accepted{}, err
 	}
-	s.takes.forget(in.Worker)
+	s.claims.forget(in.Worker)
 	s.losses.forget(in.Worker)
 	defer s.joined.forget(in.Worker)
 	return lasting(r.Context(), func(ctx context.Context) (wire.Accepted, error) {
@@ -174,7 +174,8 @@ func (s *Server) wireSweep(r *request, in *wire.SweepQuery) (wire.Swept, error) 
 	})
 }
 
-// mailBytes is how much mail goes with one answer. The rest waits for the next beat, as all that waits is told at each.
+// mailBytes is how much mail goes with one answer. The rest waits for the next heartbeat, as all that waits is told at
+// each.
 const mailBytes = 4 << 20
 
 // someMail is the beginning of mail.

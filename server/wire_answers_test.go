@@ -69,8 +69,8 @@ func newCaller(t *testing.T, w *remote.World) *caller {
 	if _, err := w.Join(t.Context(), c.joins(c.worker)); err != nil {
 		t.Fatal(err)
 	}
-	c.birth = c.bears()
-	c.birth.Worker, c.birth.Take = c.worker, 1
+	c.birth = c.creates()
+	c.birth.Worker, c.birth.Claim = c.worker, 1
 	if _, err := w.Commit(t.Context(), c.birth); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func (c *caller) joins(id string) world.Worker {
 	return world.Worker{ID: id, Classes: []world.Class{{Workflow: "answered", Version: 1}}, Lease: 10 * time.Minute}
 }
 
-func (c *caller) bears() *world.Commit {
+func (c *caller) creates() *world.Commit {
 	birth := &world.Commit{Run: world.NewID(world.PrefixRun, world.Now()), First: 1}
 	_, _ = rand.Read(birth.ID[:])
 	birth.Events = []world.Event{{Type: world.RunCreated, Time: world.Now(), Payload: json.RawMessage("1"), Birth: &world.Birth{Workflow: "answered", Version: 1}}}
@@ -97,17 +97,17 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 			return of(w.Join(ctx, c.joins(world.NewID(world.PrefixWorker, world.Now()))))
 		},
 		"take": func(ctx context.Context, w *remote.World) error {
-			return of(w.Take(ctx, world.TakeQuery{Worker: c.worker}))
+			return of(w.Claim(ctx, world.ClaimQuery{Worker: c.worker}))
 		},
 		"beat": func(ctx context.Context, w *remote.World) error {
-			return of(w.Beat(ctx, world.BeatQuery{Worker: c.worker}))
+			return of(w.Heartbeat(ctx, world.HeartbeatQuery{Worker: c.worker}))
 		},
 		"held": func(ctx context.Context, w *remote.World) error { return of(w.Held(ctx, c.worker)) },
 		"leave": func(ctx context.Context, w *remote.World) error {
 			return w.Leave(ctx, world.NewID(world.PrefixWorker, world.Now()))
 		},
 		"sweep":   func(ctx context.Context, w *remote.World) error { return of(w.Sweep(ctx, 1)) },
-		"commit":  func(ctx context.Context, w *remote.World) error { return of(w.Commit(ctx, c.bears())) },
+		"commit":  func(ctx context.Context, w *remote.World) error { return of(w.Commit(ctx, c.creates())) },
 		"outcome": func(ctx context.Context, w *remote.World) error { return of(w.Outcome(ctx, c.birth)) },
 		"deliver": func(ctx context.Context, w *remote.World) error {
 			return of(w.Deliver(ctx, &world.Delivery{Run: run, Events: []world.Event{{Type: world.SignalReceived, Name: "a", Time: world.Now()}}}))
@@ -127,7 +127,7 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 		"metrics": func(ctx context.Context, w *remote.World) error { return of(w.Metrics(ctx)) },
 		"append": func(ctx context.Context, w *remote.World) error {
 			s := world.StreamWrite{Stream: world.NewID(world.PrefixStream, world.Now()), Step: "step_1", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage("1")}}
-			return of(w.Append(ctx, &world.Append{Run: run, Worker: c.worker, Take: 1, StreamWrite: s}))
+			return of(w.Append(ctx, &world.Append{Run: run, Worker: c.worker, Claim: 1, StreamWrite: s}))
 		},
 		"events": func(ctx context.Context, w *remote.World) error { return of(w.Events(ctx, run, world.EventQuery{})) },
 		"run":    func(ctx context.Context, w *remote.World) error { return of(w.Run(ctx, run)) },

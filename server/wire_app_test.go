@@ -128,7 +128,7 @@ func TestRemoteCancel(t *testing.T) {
 }
 
 // TestRemoteAppOutlivesServer: the process that has the database ends and another one begins, and the worker behind it goes on in the middle of a
-// step: the run was taken once, and the step's body ran once.
+// step: the run was claimed once, and the step's body ran once.
 func TestRemoteAppOutlivesServer(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")

@@ -29,7 +29,7 @@ type call struct {
 	err  error
 }
 
-// Bounds of what is remembered. A copy that comes later than that is refused by what it says: the number of a take, a position, an ID.
+// Bounds of what is remembered. A copy that comes later than that is refused by what it says: the number of a claim, a position, an ID.
 const (
 	mostCalls     = 10_000
 	mostCallBytes = 4 << 20

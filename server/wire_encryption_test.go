@@ -59,8 +59,8 @@ func TestRemoteEncryption(t *testing.T) {
 			}
 			for _, run := range []string{done, blocked} {
 				row, err := below.Run(t.Context(), run)
-				if err != nil || row.Encryption != "k1" || !row.Sealed {
-					t.Errorf("run %s: got key %q, sealed %v, %v; want k1", run, row.Encryption, row.Sealed, err)
+				if err != nil || row.Encryption != "k1" || !row.Encrypted {
+					t.Errorf("run %s: got key %q, sealed %v, %v; want k1", run, row.Encryption, row.Encrypted, err)
 				}
 			}
 		})

@@ -55,7 +55,7 @@ func (s *Server) mayCommit(r *request, c *wire.Commit) error {
 	return s.mayWrite(r, c, nil)
 }
 
-// mostSkew is how far a client's clock may be off when it starts a run. Off by more than littleSkew, the run is born at the world's time all the same: lists are
+// mostSkew is how far a client's clock may be off when it starts a run. Off by more than littleSkew, the run is created at the world's time all the same: lists are
 // in the order of births, and whatever a run waits for counts from its own times.
 const (
 	mostSkew   = 24 * time.Hour
@@ -87,7 +87,7 @@ func (s *Server) wireCommit(r *request, in *wire.Commit) (wire.Committed, error)
 		if off.Abs() <= littleSkew {
 			now = e.Time
 		}
-		*e = world.Event{Seq: e.Seq, Type: e.Type, Time: now, Payload: e.Payload, Sealed: e.Sealed, Birth: e.Birth} // the rest others say
+		*e = world.Event{Seq: e.Seq, Type: e.Type, Time: now, Payload: e.Payload, Encrypted: e.Encrypted, Birth: e.Birth} // the rest others say
 	}
 	if err := s.app.AdmitCommit(c); err != nil {
 		return wire.Committed{}, err
@@ -175,7 +175,7 @@ func plainEvent(r *request, e *world.Event) world.Event {
 	out := world.Event{Type: e.Type, Time: e.Time, OccurredAt: e.OccurredAt, ID: e.ID}
 	switch e.Type {
 	case world.SignalReceived, world.HookReceived:
-		out.Name, out.Payload, out.Sealed = e.Name, e.Payload, e.Sealed
+		out.Name, out.Payload, out.Encrypted = e.Name, e.Payload, e.Encrypted
 	case world.StepWoken:
 		out.Attempt, out.By = e.Attempt, r.key.Name
 	case world.WaitCompleted:

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// losses are the runs that each worker's last beat told of, where it told of any.
+// losses are the runs that each worker's last heartbeat told of, where it told of any.
 type losses struct {
 	mu   sync.Mutex
 	last map[string][]string
@@ -16,7 +16,7 @@ type losses struct {
 // mostLosses is of how many workers they are kept; who is forgotten learns of a lost run at its next commit.
 const mostLosses = 10_000
 
-// tell adds to what a beat tells what the one before did, where that did not arrive.
+// tell adds to what a heartbeat tells what the one before did, where that did not arrive.
 func (l *losses) tell(worker string, lost []string, again bool) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

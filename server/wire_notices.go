@@ -56,8 +56,8 @@ func (n *news) add(x world.Notice) {
 	}
 }
 
-// take empties it.
-func (n *news) take() (all []wire.Notice) {
+// drain empties it.
+func (n *news) drain() (all []wire.Notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for kind, runs := range n.kinds {
@@ -96,23 +96,23 @@ func (s *Server) notices(w http.ResponseWriter, r *request) error {
 
 // tellNews tells until the client goes or the server drains.
 func (s *Server) tellNews(ctx context.Context, to *eventWriter, mine *news) error {
-	if err := to.send(wire.EventOpen, wire.Open{BeatMs: s.opts.Heartbeat.Milliseconds(), PollMs: s.pollMs()}); err != nil {
+	if err := to.send(wire.EventOpen, wire.Open{HeartbeatMs: s.opts.Heartbeat.Milliseconds(), PollMs: s.pollMs()}); err != nil {
 		return err
 	}
-	beats := time.NewTicker(s.opts.Heartbeat)
-	defer beats.Stop()
+	heartbeats := time.NewTicker(s.opts.Heartbeat)
+	defer heartbeats.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-s.drain:
 			return nil
-		case <-beats.C:
+		case <-heartbeats.C:
 			if err := to.comment(); err != nil {
 				return err
 			}
 		case <-mine.ready:
-			all := mine.take()
+			all := mine.drain()
 			if len(all) == 0 {
 				continue
 			}

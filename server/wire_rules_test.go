@@ -204,10 +204,10 @@ func TestLimitedKeys(t *testing.T) {
 			}
 			r.is(r.call("sweep", `{"limit": 10}`, lim...), "runs", 0.0)
 			r.want(202, "DELETE", "/v1/workflows/bank/runs/ended", "", as(operatorSecret)...) // any worker may be given it, to end it
-			taken := r.call("take", `{"worker": "wrkr_l", "classes": `+mail+`, "runs": 10, "steps": ["send it"], "tasks": 1, "n": 2}`, lim...)
-			r.is(taken, "runs.0.run", "mine")
-			if strings.Contains(string(taken.body), "ended") {
-				t.Errorf("a limited key was given another's run: %s", taken.body)
+			claimed := r.call("take", `{"worker": "wrkr_l", "classes": `+mail+`, "runs": 10, "steps": ["send it"], "tasks": 1, "n": 2}`, lim...)
+			r.is(claimed, "runs.0.run", "mine")
+			if strings.Contains(string(claimed.body), "ended") {
+				t.Errorf("a limited key was given another's run: %s", claimed.body)
 			}
 			r.until("the other's end", func() bool {
 				return r.send("GET", "/v1/workflows/bank/runs/ended", "", as(operatorSecret)...).get("status") == "cancelled"

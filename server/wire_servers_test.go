@@ -28,18 +28,18 @@ import (
 	"github.com/stepwell/stepwell/world/worldtest"
 )
 
-// byTurns sends requests to servers by turns, as balancers do.
-type byTurns struct {
+// roundRobin sends requests to servers by turns, as balancers do.
+type roundRobin struct {
 	base  http.RoundTripper
 	hosts []string
 	n     atomic.Int64
 }
 
-func newByTurns(t testing.TB, urls ...string) *byTurns {
+func newRoundRobin(t testing.TB, urls ...string) *roundRobin {
 	t.Helper()
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
-	b := &byTurns{base: base}
+	b := &roundRobin{base: base}
 	for _, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil {
@@ -50,7 +50,7 @@ func newByTurns(t testing.TB, urls ...string) *byTurns {
 	return b
 }
 
-func (b *byTurns) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *roundRobin) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Host, r.URL.Host = "", b.hosts[b.n.Add(1)%int64(len(b.hosts))]
 	return b.base.RoundTrip(r)
@@ -97,7 +97,7 @@ func serveTwice(t testing.TB, db string) (open func() balanced) {
 	a, b := openPair(t, db)
 	urls := []string{serveWorld(t, a, Options{}), serveWorld(t, b, Options{})}
 	return func() balanced {
-		return balanced{openRemote(t, urls[0], remote.Options{Transport: newByTurns(t, urls...)}), [2]world.World{a, b}}
+		return balanced{openRemote(t, urls[0], remote.Options{Transport: newRoundRobin(t, urls...)}), [2]world.World{a, b}}
 	}
 }
 
@@ -120,7 +120,7 @@ func TestRemoteWorkersOfTwoServers(t *testing.T) {
 }
 
 // TestRemoteAppOutlivesKilledServer: a server is killed while the worker behind it is in the middle of a step, and
-// another one is there. Beside them is a worker on the database. The run was taken once, and the bodies of its steps
+// another one is there. Beside them is a worker on the database. The run was claimed once, and the bodies of its steps
 // ran once.
 func TestRemoteAppOutlivesKilledServer(t *testing.T) {
 	t.Parallel()
@@ -178,7 +178,7 @@ func TestRemoteAppOutlivesKilledServer(t *testing.T) {
 			}
 			<-inStep
 			first.kill()
-			g.turn(b)
+			g.aim(b)
 			close(goOn)
 			if got, err := run.Result(t.Context()); err != nil || got != 4 {
 				t.Fatalf("got %d, %v, want 4", got, err)
@@ -192,11 +192,11 @@ func TestRemoteAppOutlivesKilledServer(t *testing.T) {
 }
 
 // copying sends each commit and each delivery to one server and then to another one, and gives the second one's answer: a balancer that tries again.
-type copying struct{ *byTurns }
+type copying struct{ *roundRobin }
 
 func (c copying) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Path != "/v1/world/commit" && r.URL.Path != "/v1/world/deliver" {
-		return c.byTurns.RoundTrip(r)
+		return c.roundRobin.RoundTrip(r)
 	}
 	_, answer, err := c.both(r)
 	return answer, err
@@ -210,7 +210,7 @@ func (c copying) both(r *http.Request) (unread []byte, answer *http.Response, er
 	}
 	first := r.Clone(r.Context())
 	first.Body, r.Body = io.NopCloser(bytes.NewReader(body)), io.NopCloser(bytes.NewReader(body))
-	answer, err = c.byTurns.RoundTrip(first)
+	answer, err = c.roundRobin.RoundTrip(first)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,7 +219,7 @@ func (c copying) both(r *http.Request) (unread []byte, answer *http.Response, er
 	if err != nil {
 		return nil, nil, err
 	}
-	answer, err = c.byTurns.RoundTrip(r)
+	answer, err = c.roundRobin.RoundTrip(r)
 	return unread, answer, err
 }
 
@@ -227,7 +227,7 @@ func (c copying) both(r *http.Request) (unread []byte, answer *http.Response, er
 func TestCopiesComeToTwoServers(t *testing.T) {
 	a, b := openPair(t, pgtest.URL(t))
 	urls := []string{serveWorld(t, a, Options{}), serveWorld(t, b, Options{})}
-	w := openRemote(t, urls[0], remote.Options{Transport: copying{newByTurns(t, urls...)}})
+	w := openRemote(t, urls[0], remote.Options{Transport: copying{newRoundRobin(t, urls...)}})
 	var bodies atomic.Int64
 	task := stepwell.DefineStep("task", func(_ context.Context, n int) (int, error) { bodies.Add(1); return n, nil })
 	flow := stepwell.Define("copied", func(ctx stepwell.Context, n int) (sum int, err error) {
@@ -272,22 +272,22 @@ func TestCopiesComeToTwoServers(t *testing.T) {
 	}
 }
 
-// losing sends each take to both servers until one of them gives what it looks for: of that one the answer is lost, and the other one's is read.
+// losing sends each claim to both servers until one of them gives what it looks for: of that one the answer is lost, and the other one's is read.
 type losing struct {
 	copying
-	gives func(*wire.Taken) bool
-	on    atomic.Bool
-	lost  atomic.Bool
-	beats atomic.Int64 // since then
-	ten   chan struct{}
+	gives      func(*wire.Taken) bool
+	on         atomic.Bool
+	lost       atomic.Bool
+	heartbeats atomic.Int64 // since then
+	ten        chan struct{}
 }
 
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Path == "/v1/world/beat" && l.lost.Load() && l.beats.Add(1) == 10 {
+	if r.URL.Path == "/v1/world/beat" && l.lost.Load() && l.heartbeats.Add(1) == 10 {
 		close(l.ten)
 	}
 	if r.URL.Path != "/v1/world/take" || !l.on.Load() || l.lost.Load() {
-		return l.byTurns.RoundTrip(r)
+		return l.roundRobin.RoundTrip(r)
 	}
 	first, answer, err := l.both(r)
 	if err != nil {
@@ -296,8 +296,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	second, err := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
 	gave := func(text []byte) bool {
-		var taken wire.Taken
-		return json.Unmarshal(text, &taken) == nil && l.gives(&taken)
+		var claimed wire.Taken
+		return json.Unmarshal(text, &claimed) == nil && l.gives(&claimed)
 	}
 	if answer.Body = io.NopCloser(bytes.NewReader(second)); gave(second) { // then the first one gave nothing
 		l.lost.Store(true)
@@ -309,20 +309,20 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// TestTakesComeToTwoServers: what a take gave whose answer nobody read, as the one that was read is another server's to its copy, is found by the second heartbeat
+// TestTakesComeToTwoServers: what a claim gave whose answer nobody read, as the one that was read is another server's to its copy, is found by the second heartbeat
 // that lists it, and moves: a run before the worker's first heartbeat, without a new lease, and a task of a run that its worker works on meanwhile.
 func TestTakesComeToTwoServers(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Shared(t)
 	for what, gives := range map[string]func(*wire.Taken) bool{
-		"run":  func(taken *wire.Taken) bool { return len(taken.Runs) > 0 },
-		"task": func(taken *wire.Taken) bool { return len(taken.Tasks) > 0 },
+		"run":  func(claimed *wire.Taken) bool { return len(claimed.Runs) > 0 },
+		"task": func(claimed *wire.Taken) bool { return len(claimed.Tasks) > 0 },
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			a, b := openPair(t, cluster.URL(t))
 			urls := []string{serveWorld(t, a, Options{}), serveWorld(t, b, Options{})}
-			net := &losing{copying: copying{newByTurns(t, urls...)}, gives: gives, ten: make(chan struct{})}
+			net := &losing{copying: copying{newRoundRobin(t, urls...)}, gives: gives, ten: make(chan struct{})}
 			net.on.Store(what == "run")
 			w := openRemote(t, urls[0], remote.Options{Transport: net})
 			var bodies atomic.Int64

@@ -34,7 +34,7 @@ func (r *rig) is(a *reply, path string, want any) {
 	}
 }
 
-// TestProtocol: a worker of another language joins, takes a run, appends to it, runs a step and ends it.
+// TestProtocol: a worker of another language joins, claims a run, appends to it, runs a step and ends it.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	for _, kind := range sample.OneKey(t, kinds) {
@@ -47,15 +47,15 @@ func TestProtocol(t *testing.T) {
 			server := hello.get("server").(string)
 
 			r.want(201, "POST", "/v1/workflows/mail/runs", `{"id": "m1", "version": 1, "input": {"to":"ann"}}`)
-			beat := r.call("join", `{"id": "wrkr_py1", "name": "mailer", "classes": [{"workflow": "mail", "version": 1}], "steps": ["smtp"], "leaseMs": 60000}`)
-			r.is(beat, "server", server)
-			take := `{"worker": "wrkr_py1", "classes": [{"workflow": "mail", "version": 1}], "runs": 1, "steps": ["smtp"], "tasks": 1, "waitMs": 20000, "n": `
-			taken := r.call("take", take+`1}`)
-			r.is(taken, "runs.0.run", "m1")
-			r.is(taken, "runs.0.take", 1.0)
-			again := r.call("take", take+`1, "again": true, "server": "`+server+`"}`)
-			if string(again.body) != string(taken.body) {
-				t.Errorf("the take again: got %s, want the same as before, %s", again.body, taken.body)
+			heartbeat := r.call("join", `{"id": "wrkr_py1", "name": "mailer", "classes": [{"workflow": "mail", "version": 1}], "steps": ["smtp"], "leaseMs": 60000}`)
+			r.is(heartbeat, "server", server)
+			claim := `{"worker": "wrkr_py1", "classes": [{"workflow": "mail", "version": 1}], "runs": 1, "steps": ["smtp"], "tasks": 1, "waitMs": 20000, "n": `
+			claimed := r.call("take", claim+`1}`)
+			r.is(claimed, "runs.0.run", "m1")
+			r.is(claimed, "runs.0.take", 1.0)
+			again := r.call("take", claim+`1, "again": true, "server": "`+server+`"}`)
+			if string(again.body) != string(claimed.body) {
+				t.Errorf("the claim again: got %s, want the same as before, %s", again.body, claimed.body)
 			}
 			r.is(r.call("events", `{"run": "m1"}`), "events.0.payload.to", "ann")
 
@@ -73,26 +73,26 @@ func TestProtocol(t *testing.T) {
 			r.is(r.call("events", `{"run": "m1", "types": ["step_created"]}`), "events.0.payload.$base64", "eyAidG8iIDogMSB9")
 
 			r.is(r.call("ready", `{"steps": ["smtp"]}`), "items.0.step", "step_1")
-			taken = r.call("take", take+`2}`)
-			r.is(taken, "tasks.0.step", "step_1")
+			claimed = r.call("take", claim+`2}`)
+			r.is(claimed, "tasks.0.step", "step_1")
 			r.is(r.call("tasks", `{"run": "m1"}`), "tasks.0.worker", "wrkr_py1")
 			all := r.call("held", `{"worker": "wrkr_py1", "n": 3}`)
 			r.is(all, "runs.0.run", "m1")
 			r.is(all, "runs.0.take", 1.0)
 			r.is(all, "tasks.0.attempt", 1.0)
-			r.refused(409, "CONFLICT", "POST", inWorld+"take", take+`2}`)
+			r.refused(409, "CONFLICT", "POST", inWorld+"take", claim+`2}`)
 			held := `{"run": "m1", "step": "step_1", "attempt": 1}`
 			r.call("append", `{"run": "m1", "worker": "wrkr_py1", "task": `+held+`, "stream": "log", "step": "step_1", "attempt": 1, "chunks": ["sending", {"n": 1}]}`)
 			r.is(r.call("chunks", `{"run": "m1", "stream": "log", "from": 1}`), "chunks.0.value.n", 1.0)
 			r.is(r.call("streams", `{"run": "m1"}`), "streams.0.next", 2.0)
 			r.is(r.call("deliver", `{"worker": "wrkr_py1", "task": `+held+`, "events": [
 				{"type": "step_started", "id": "step_1", "attempt": 1, `+at+`}, {"type": "step_completed", "id": "step_1", "attempt": 1, `+at+`, "payload": "sent"}]}`), "owner", "wrkr_py1")
-			beat = r.call("beat", `{"worker": "wrkr_py1", "tasks": [`+held+`]}`)
-			r.is(beat, "ended.0.step", "step_1")
-			r.is(beat, "mail.0.events.1.payload", "sent")
+			heartbeat = r.call("beat", `{"worker": "wrkr_py1", "tasks": [`+held+`]}`)
+			r.is(heartbeat, "ended.0.step", "step_1")
+			r.is(heartbeat, "mail.0.events.1.payload", "sent")
 
 			r.refused(413, "TOO_LARGE", "POST", inWorld+"beat", `{"worker": "`+strings.Repeat("x", wireBody)+`"}`)
-			r.call("commit", `{`+otherID+`, "run": "m1", "worker": "wrkr_py1", "take": 1, "first": 4, "mail": [`+fmt.Sprint(beat.get("mail.0.row"))+`], "events": [
+			r.call("commit", `{`+otherID+`, "run": "m1", "worker": "wrkr_py1", "take": 1, "first": 4, "mail": [`+fmt.Sprint(heartbeat.get("mail.0.row"))+`], "events": [
 				{"type": "step_started", "id": "step_1", "attempt": 1, `+at+`}, {"type": "step_completed", "id": "step_1", "attempt": 1, `+at+`, "payload": "sent"},
 				{"type": "run_completed", `+at+`, "payload": {"mails": 1}}]}`)
 			r.is(r.call("run", `{"run": "m1"}`), "output.mails", 1.0)

@@ -50,7 +50,7 @@ func (e *Env) CrashEverywhere() {
 
 // crash does it all once, and says where the worker was killed: "" where it was not.
 func (e *Env) crash(op faults.Op, n int, late bool, want ends) (where string, got ends, err error) {
-	l := e.begin(func(l *life) faults.Plan {
+	l := e.begin(func(l *life) faults.Schedule {
 		return func(c faults.Call) faults.Fault {
 			if c.Op != op || c.N != n {
 				return faults.Fault{}
@@ -111,7 +111,7 @@ func happenings(events []world.Event) string {
 	return strings.Join(parts, ", ")
 }
 
-// ends is what runs have come to, in the order in which they were born.
+// ends is what runs have come to, in the order in which they were created.
 type ends []end
 
 type end struct {

@@ -63,7 +63,7 @@ func (e *Env) body(ctx context.Context, input []byte, real kit.Body) ([]byte, er
 	e.mu.Lock()
 	f, own := e.fakes[name], e.own
 	e.mu.Unlock()
-	defer e.turn()
+	defer e.inOrder()
 	switch {
 	case f == nil && own:
 		return real(ctx, input)
@@ -81,9 +81,9 @@ func (e *Env) body(ctx context.Context, input []byte, real kit.Body) ([]byte, er
 	return b, nil
 }
 
-// turn puts what bodies do and what the test does in an order that the race detector sees: nothing else does across a clock
+// inOrder puts what bodies do and what the test does in an order that the race detector sees: nothing else does across a clock
 // that is not real.
-func (e *Env) turn() {
+func (e *Env) inOrder() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 }

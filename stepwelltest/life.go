@@ -51,7 +51,7 @@ type worker struct {
 }
 
 // begin starts a life, whose worker meets the faults of a plan.
-func (e *Env) begin(plan func(*life) faults.Plan) *life {
+func (e *Env) begin(plan func(*life) faults.Schedule) *life {
 	l := &life{env: e, acts: make(chan func()), acted: make(chan bool), over: make(chan struct{})}
 	t, ok := e.t.(*testing.T)
 	if !ok {
@@ -62,7 +62,7 @@ func (e *Env) begin(plan func(*life) faults.Plan) *life {
 		synctest.Test(t, l.live)
 	}()
 	l.call(func() {
-		var faulty faults.Plan
+		var faulty faults.Schedule
 		if plan != nil {
 			faulty = plan(l)
 		}
@@ -106,10 +106,10 @@ func (l *life) call(fn func()) {
 	if !l.busy.CompareAndSwap(false, true) {
 		l.env.t.Fatal("the environment of this test is used inside Do, or by two goroutines at once")
 	}
-	l.env.turn()
+	l.env.inOrder()
 	l.acts <- fn
 	ok := <-l.acted
-	l.env.turn()
+	l.env.inOrder()
 	l.busy.Store(false)
 	if !ok {
 		runtime.Goexit() // as what was called in the bubble did
@@ -138,11 +138,11 @@ func (l *life) pass(d time.Duration) {
 }
 
 // hire starts a worker.
-func (l *life) hire(plan faults.Plan) {
+func (l *life) hire(plan faults.Schedule) {
 	cfg := l.env.cfg
 	cfg.Strict, cfg.Lease, cfg.Poll, cfg.SweepInterval, cfg.Drain = true, forever, forever, -1, 1
 	cfg.CacheRuns, cfg.CacheBytes = 0, 0 // strict mode holds what lived against what is replayed
-	kit.Set(&cfg, kit.Rig{Body: l.env.body, Stall: forever})
+	kit.Set(&cfg, kit.Overrides{Body: l.env.body, Stall: forever})
 	w := &worker{world: faults.New(l.world, plan)}
 	app, err := stepwell.New(w.world, cfg)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/stepwell/stepwell/world/memory"
 )
 
-// seeded is a world in memory that gives runs seeds by their IDs, and remembers who was born, and who was blocked for a broken rule.
+// seeded is a world in memory that gives runs seeds by their IDs, and remembers who was created, and who was blocked for a broken rule.
 type seeded struct {
 	*memory.World
 
@@ -28,7 +28,7 @@ func newSeeded() *seeded {
 	return &seeded{World: memory.New(), rule: map[string]*world.Block{}}
 }
 
-// Commit seeds what is born with it.
+// Commit seeds what is created with it.
 func (s *seeded) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	seed(c)
 	for _, child := range c.Births {

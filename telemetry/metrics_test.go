@@ -267,12 +267,12 @@ func TestHandler(t *testing.T) {
 // TestMetricsAreRegisteredOnceAndWhole: a second time is refused, and leaves nothing behind.
 func TestMetricsAreRegisteredOnceAndWhole(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	taken := prometheus.NewCounter(prometheus.CounterOpts{Name: "workflow_retention_swept_total", Help: "Runs that were deleted, as their retention was over. By this process."})
-	registry.MustRegister(taken)
+	claimed := prometheus.NewCounter(prometheus.CounterOpts{Name: "workflow_retention_swept_total", Help: "Runs that were deleted, as their retention was over. By this process."})
+	registry.MustRegister(claimed)
 	if _, err := telemetry.New(telemetry.Options{Registerer: registry}); err == nil {
 		t.Fatal("New: no error, want that a name is taken")
 	}
-	registry.Unregister(taken)
+	registry.Unregister(claimed)
 	if _, err := telemetry.New(telemetry.Options{Registerer: registry}); err != nil {
 		t.Errorf("New = %v, want what was refused to be gone", err)
 	}

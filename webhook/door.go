@@ -87,7 +87,7 @@ func find(ctx context.Context, app *stepwell.App, token string, ended bool) (*Do
 			if info, ok := Of(&hooks[i]); ok && hooks[i].Ended == ended {
 				return &Door{Info: info, app: app, room: room, hook: hooks[i].ID}, nil
 			}
-			if key := hooks[i].Sealed; key != "" { // what it is cannot be read
+			if key := hooks[i].Encrypted; key != "" { // what it is cannot be read
 				return nil, fmt.Errorf("webhook: %w", &world.KeyError{Run: hooks[i].Run, Key: key})
 			}
 		}

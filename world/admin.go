@@ -25,15 +25,15 @@ type Run struct {
 	Retention  time.Duration              `json:"retention,omitempty"` // ns; 0: for ever
 	Timeout    time.Duration              `json:"timeout,omitempty"`   // of the whole run from run_started, ns; 0: none
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
-	Takes      int64                      `json:"takes"`                // invocations so far
+	Claims     int64                      `json:"takes"`                // invocations so far
 	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
-	Sealed     bool                       `json:"sealed,omitempty"`     // and they are shown so: whoever reads does not have the key
+	Encrypted  bool                       `json:"sealed,omitempty"`     // and they are shown so: whoever reads does not have the key
 	Queue      *QueueRow                  `json:"queue,omitempty"`      // nil when it is over
 	Late       []Late                     `json:"late,omitempty"`       // of a run that is over, where one is read alone: what came too late, in order of arrival; at most 100
 	Damage     string                     `json:"damage,omitempty"`     // what of it is not what was written, and is left out here; "": nothing
 }
 
-// RunOf is the row of a run with what it was born with, and nothing of what became of it. It is for worlds that keep
+// RunOf is the row of a run with what it was created with, and nothing of what became of it. It is for worlds that keep
 // births as they came.
 func RunOf(id string, b *Birth, created time.Time) Run {
 	return Run{
@@ -43,10 +43,10 @@ func RunOf(id string, b *Birth, created time.Time) Run {
 }
 
 // Birth takes what the row of a run shows of its first event. It is for worlds.
-func (r *Run) Birth(born *Event) {
-	r.Input, r.Encryption, r.Sealed = born.Payload, born.Sealed, born.Sealed != ""
-	if born.Birth != nil {
-		r.Origin, r.Timeout = born.Birth.Origin, born.Birth.Timeout
+func (r *Run) Birth(created *Event) {
+	r.Input, r.Encryption, r.Encrypted = created.Payload, created.Encrypted, created.Encrypted != ""
+	if created.Birth != nil {
+		r.Origin, r.Timeout = created.Birth.Origin, created.Birth.Timeout
 	}
 }
 
@@ -89,7 +89,7 @@ type RunPage struct {
 	Runs   []Run
 	Cursor string
 
-	// Reached is, where there is a cursor, when the last run was born that was looked at: a filter may look at many to find few. Zero: it is not known.
+	// Reached is, where there is a cursor, when the last run was created that was looked at: a filter may look at many to find few. Zero: it is not known.
 	Reached time.Time
 }
 
@@ -111,7 +111,7 @@ type HookRow struct {
 	Run       string          `json:"run"`
 	Token     string          `json:"token"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
-	Sealed    string          `json:"sealed,omitempty"` // set by who lists them: ID of the key that Metadata is encrypted with, where that is not there; "": readable
+	Encrypted string          `json:"sealed,omitempty"` // set by who lists them: ID of the key that Metadata is encrypted with, where that is not there; "": readable
 	CreatedAt time.Time       `json:"createdAt"`
 	Ended     bool            `json:"ended,omitempty"` // it is over, with its run or before
 }
@@ -150,7 +150,7 @@ type WorkerRow struct {
 type Counters struct {
 	Commits     int64 // changes made, births and releases included
 	Groups      int64 // transactions that made them
-	Takes       int64 // runs given to workers
+	Claims      int64 // runs given to workers
 	Deliveries  int64
 	Appends     int64 // to streams, beside commits
 	RowsRead    int64 // log rows (a commit each)

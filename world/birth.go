@@ -1,6 +1,6 @@
 package world
 
-// This file holds what a run is born with. How the head of its first row has it, package layout says.
+// This file holds what a run is created with. How the head of its first row has it, package layout says.
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ func RetryKey(run string) string { return "retry:" + run }
 // Birth is what run_created says of a run, beside its input, which is the event's payload.
 type Birth struct {
 	Workflow   string                     `json:"workflow"`
-	Version    int                        `json:"version,omitempty"`   // 0: the first taker's highest
+	Version    int                        `json:"version,omitempty"`   // 0: the first claimer's highest
 	Seed       uint64                     `json:"seed"`                // of everything random in the workflow's code; 0: hidden from this reader, see HideSecrets
 	Key        string                     `json:"key,omitempty"`       // idempotency key, unique per workflow
 	Priority   int                        `json:"priority,omitempty"`  // 0 to 3; 3 is served first; default 1

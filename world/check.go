@@ -33,12 +33,12 @@ func checkCommit(c *Commit) (bytes int, err error) {
 	}
 	for i := range c.Tasks {
 		t := &c.Tasks[i]
-		s += sealedBytes(len(t.Input), t.Sealed) + len(t.Options) + len(t.Name)
+		s += encryptedBytes(len(t.Input), t.Encrypted) + len(t.Options) + len(t.Name)
 		switch {
 		case t.Step == "" || t.Run != "" && t.Run != c.Run:
 			return s, fmt.Errorf("%w: run %s: task %d is of run %q, step %q", ErrInvalid, c.Run, i, t.Run, t.Step)
 		case t.Worker != "" && t.Worker != c.Worker:
-			return s, fmt.Errorf("%w: run %s: task %s is born held by another worker, %s", ErrInvalid, c.Run, t.Step, t.Worker)
+			return s, fmt.Errorf("%w: run %s: task %s is created held by another worker, %s", ErrInvalid, c.Run, t.Step, t.Worker)
 		case t.Priority < 0 || t.Priority >= priorities:
 			return s, fmt.Errorf("%w: run %s: task %s: priority %d is not 0 to 3", ErrInvalid, c.Run, t.Step, t.Priority)
 		}
@@ -263,7 +263,7 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		if err := e.checkTimes(); err != nil {
 			return 0, fmt.Errorf("delivery to run %q: %w", d.Run, err)
 		}
-		bytes += sealedBytes(len(e.Payload), e.Sealed) + len(e.Name) + len(e.Reason)
+		bytes += encryptedBytes(len(e.Payload), e.Encrypted) + len(e.Name) + len(e.Reason)
 		if e.Error != nil {
 			bytes += e.Error.Size()
 		}
@@ -368,7 +368,7 @@ func checkTaskEnd(d *Delivery) error {
 
 // eventBytes is what an event counts for in the size of its commit.
 func eventBytes(e *Event) int {
-	n := sealedBytes(len(e.Payload), e.Sealed) + len(e.Name) + len(e.Path) + len(e.Token) + len(e.Match) + len(e.Reason)
+	n := encryptedBytes(len(e.Payload), e.Encrypted) + len(e.Name) + len(e.Path) + len(e.Token) + len(e.Match) + len(e.Reason)
 	if e.Error != nil {
 		n += e.Error.Size()
 	}
@@ -381,23 +381,23 @@ func eventBytes(e *Event) int {
 	return n
 }
 
-// sealedBytes is what a payload counts for: encrypted, it is text that is a third longer than what was encrypted, and limits are of that.
-func sealedBytes(n int, key string) int {
+// encryptedBytes is what a payload counts for: encrypted, it is text that is a third longer than what was encrypted, and limits are of that.
+func encryptedBytes(n int, key string) int {
 	if key == "" {
 		return n
 	}
-	return max(n/4*3-sealedMore, 0)
+	return max(n/4*3-encryptedMore, 0)
 }
 
-// sealedMore is what encryption adds to a payload beside that, at most.
-const sealedMore = 320
+// encryptedMore is what encryption adds to a payload beside that, at most.
+const encryptedMore = 320
 
-// SealedSize is how many bytes a payload of at most limit bytes may have when it is encrypted; 0 and less stay as they are.
-func SealedSize(limit int) int {
+// EncryptedSize is how many bytes a payload of at most limit bytes may have when it is encrypted; 0 and less stay as they are.
+func EncryptedSize(limit int) int {
 	if limit <= 0 {
 		return limit
 	}
-	return (limit+sealedMore)/3*4 + 4
+	return (limit+encryptedMore)/3*4 + 4
 }
 
 func attributeBytes(attributes map[string]json.RawMessage) (n int) {

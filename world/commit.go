@@ -17,7 +17,7 @@ const LogFormat = 1
 // Commit is one atomic change to one run: a birth, a turn, a release, an end, or several of these at once. The world checks,
 // in this order, and refuses with nothing changed:
 //
-//   - a birth (Events[0] is run_created): the run ID is new, else [ErrRunExists], unless the idempotency key is that run's: see [BornBefore];
+//   - a birth (Events[0] is run_created): the run ID is new, else [ErrRunExists], unless the idempotency key is that run's: see [CreatedBefore];
 //     the idempotency key is new for the workflow, else Committed.Existing names the run that has it, with no error and nothing written;
 //   - otherwise, that Worker is alive and nobody else wrote at First or after, else [ErrLeaseLost]; a First beyond the next number is
 //     [ErrInvalid], an unknown run [ErrLeaseLost]; a birth by a worker that is not alive is [ErrLeaseLost] too;
@@ -36,13 +36,13 @@ type Commit struct {
 	ID     [16]byte // random; tells this commit from any other at the same number
 	Run    string
 	Worker string // who owns the run after a birth, or who owns it now; "" for a birth by a client: the run is put in the queue
-	Take   int64  // the take under which Worker owns the run; a birth by a worker is take 1
+	Claim  int64  // the claim under which Worker owns the run; a birth by a worker is claim 1
 	Build  string // of the program that writes
 	First  int64  // number of Events[0]: the fence; with no events, the next number
 	Events []Event
 
 	Mail       []int64       // inbox rows that are appended or dropped by this commit: they are deleted
-	Tasks      []Task        // born with it
+	Tasks      []Task        // created with it
 	Held       []TaskKey     // tasks that Worker holds and whose end is among Events: they are deleted
 	Dropped    []TaskKey     // tasks, whoever holds them, that nobody needs any more
 	Births     []*Commit     // children: births without a worker
@@ -53,9 +53,9 @@ type Commit struct {
 	Unread     int           // payloads in the log that the code has not taken yet: a world may count them toward the limit of the inbox
 }
 
-// BornBefore is what a birth comes to whose run ID is taken; holder is the run that has its idempotency key, "" where none has. Where that is the run with the
+// CreatedBefore is what a birth comes to whose run ID is taken; holder is the run that has its idempotency key, "" where none has. Where that is the run with the
 // ID it is the same start again: the run that exists. Else the birth is refused, and tells whose the key is.
-func BornBefore(c *Commit, holder string) (Committed, error) {
+func CreatedBefore(c *Commit, holder string) (Committed, error) {
 	switch holder {
 	case c.Run:
 		return Committed{Existing: holder}, nil
@@ -114,15 +114,15 @@ type Release struct {
 
 // Block says why a run cannot go on. Nothing is lost: it is tried again with backoff.
 type Block struct {
-	Code    string    `json:"code"` // CodeDiverged, CodePanic, …
-	Message string    `json:"message"`
-	Seq     int64     `json:"seq,omitempty"`  // the event where it was found
-	Step    string    `json:"step,omitempty"` // correlation ID
-	Since   time.Time `json:"since"`
-	Tries   int       `json:"tries"`            // so far
-	Build   string    `json:"build,omitempty"`  // of the worker that found it
-	Sealed  string    `json:"sealed,omitempty"` // ID of the key that Message is encrypted with; "": plain
-	Alone   bool      `json:"alone,omitempty"`  // CodeCrashLoop: its next take evaluates it as the worker's only suspect
+	Code      string    `json:"code"` // CodeDiverged, CodePanic, …
+	Message   string    `json:"message"`
+	Seq       int64     `json:"seq,omitempty"`  // the event where it was found
+	Step      string    `json:"step,omitempty"` // correlation ID
+	Since     time.Time `json:"since"`
+	Tries     int       `json:"tries"`            // so far
+	Build     string    `json:"build,omitempty"`  // of the worker that found it
+	Encrypted string    `json:"sealed,omitempty"` // ID of the key that Message is encrypted with; "": plain
+	Alone     bool      `json:"alone,omitempty"`  // CodeCrashLoop: its next claim evaluates it as the worker's only one in quarantine
 }
 
 // ReadBlock reads a block as worlds keep it, JSON; nil: there is none. One that does not decode says so.
@@ -158,30 +158,30 @@ type Condition struct {
 type Committed struct {
 	Events   []Event // as they are read from the log, where a condition changed them; else nil: as sent
 	Existing string  // a birth with a known idempotency key: the run that has it
-	Mail     bool    // mail waits in the inbox of the run that was released: take again
+	Mail     bool    // mail waits in the inbox of the run that was released: claim again
 }
 
 // Task is a step that is queued for any worker.
 type Task struct {
-	Run      string
-	Step     string // correlation ID
-	Name     string // of the registered step
-	Workflow string
-	Input    []byte
-	Sealed   string // Commit: ID of the key that Input is encrypted with; worlds do not keep it, Options say it: see SealedOptions
-	Options  []byte // what the calling code asked for: retry policy and timeout, JSON
-	Priority int
-	Visible  time.Time // not before; zero: now
-	Worker   string    // Commit: born held by this worker as attempt 1; Taken: who holds it
-	Attempt  int       // Taken: this attempt's number
-	History  []Event   // Taken: step_started, step_retrying and step_woken of at most the last ten attempts before, of none the end without the start
-	First    time.Time // Taken: the first attempt's start; zero before
-	Failures int       // Taken: attempts that ended with an error of their own
+	Run       string
+	Step      string // correlation ID
+	Name      string // of the registered step
+	Workflow  string
+	Input     []byte
+	Encrypted string // Commit: ID of the key that Input is encrypted with; worlds do not keep it, Options say it: see EncryptedOptions
+	Options   []byte // what the calling code asked for: retry policy and timeout, JSON
+	Priority  int
+	Visible   time.Time // not before; zero: now
+	Worker    string    // Commit: created held by this worker as attempt 1; Taken: who holds it
+	Attempt   int       // Taken: this attempt's number
+	History   []Event   // Taken: step_started, step_retrying and step_woken of at most the last ten attempts before, of none the end without the start
+	First     time.Time // Taken: the first attempt's start; zero before
+	Failures  int       // Taken: attempts that ended with an error of their own
 
-	// Abandoned counts the attempts that their worker gave up, of all, not of the last ten: neither failures nor deaths. Set when taken.
+	// Abandoned counts the attempts that their worker gave up, of all, not of the last ten: neither failures nor deaths. Set when claimed.
 	Abandoned int
 
-	// Damage says why the task cannot be run: what is kept of it is not what was written. Its run is to be blocked. "": it can. Set when taken.
+	// Damage says why the task cannot be run: what is kept of it is not what was written. Its run is to be blocked. "": it can. Set when claimed.
 	Damage string
 }
 
@@ -257,12 +257,12 @@ type Mail struct {
 	Damage string
 }
 
-// Resumes reports whether the mail ends a pause. A run for which it waits is not taken to be cancelled only.
+// Resumes reports whether the mail ends a pause. A run for which it waits is not claimed to be cancelled only.
 func (m Mail) Resumes() bool { return len(m.Events) == 1 && m.Events[0].Type == RunResumed }
 
 // ResultFor is the event that tells a waiting step how another run ended.
 func ResultFor(end *Event, step string) Event {
-	e := Event{Type: StepFailed, ID: step, Error: end.Error, Sealed: end.Sealed}
+	e := Event{Type: StepFailed, ID: step, Error: end.Error, Encrypted: end.Encrypted}
 	switch end.Type {
 	case RunCompleted:
 		e.Type, e.Payload, e.Error = StepCompleted, end.Payload, nil

@@ -77,7 +77,7 @@ func (d *Delivery) Fingerprint() []byte {
 		return nil
 	case len(d.Print) > 0:
 		return fingerprint("print\x00", d.Print)
-	case e.Sealed != "":
+	case e.Encrypted != "":
 		return nil
 	}
 	var compact bytes.Buffer

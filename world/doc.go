@@ -9,7 +9,7 @@
 // A run's log has one writer: the worker that owns the run. It appends with [Log.Commit], whose argument is one atomic
 // change: events, mail taken from the inbox, tasks, births of children, and the release of the run, all or nothing.
 // Everybody else sends mail with [Log.Deliver]; the owner appends it. A run that nobody owns and that is runnable
-// (see [Queue]) is given to the next worker that asks with [Queue.Take].
+// (see [Queue]) is given to the next worker that asks with [Queue.Claim].
 //
 // # What to implement
 //
@@ -27,17 +27,20 @@
 //   - [Poller] says how seldom it is enough to look beside notices. It must say 0, or be short, while notices may be
 //     lost without anybody hearing of that. Without it looks are 5 s apart.
 //   - [Timekeeper] knows the world's time without asking anybody. It must be that by which the world decides what is
-//     due, or zero. Without it a worker reckons with its own clock and what the last beat said, a server with its own.
+//     due, or zero. Without it a worker reckons with its own clock and what the last heartbeat said, a server with its
+//     own.
 //   - [Transactor] makes changes part of a transaction with the application's own data. What is in a transaction
 //     happens with its commit or never. Without it Transactional steps fail, and starts and sends with In are refused.
 //   - [Reporter] tells operators of trouble with its storage which no call's answer tells: one line as it begins, one
 //     as it ends. Without it they hear of failed calls alone.
 //   - [TaskReader] shows queued steps while they are open. Its history is what will be in the log, attempt by attempt.
 //     Without it the journal and why show an attempt of a queued step only when the step has ended.
-//   - [ReadyReader] lists what could be taken and takes nothing. It leaves out nothing but what the limit cuts. Without
+//   - [ReadyReader] lists what could be claimed and claims nothing. It leaves out nothing but what the limit cuts.
+//     Without
 //     it a server cannot push to endpoints.
-//   - [Holder] tells a worker what it holds. No take that was asked for before may come later. Without it a worker that
-//     did not hear the answer to a take gives up all that it holds, and takes it again.
+//   - [Holder] tells a worker what it holds. No claim that was asked for before may come later. Without it a worker
+//     that
+//     did not hear the answer to a claim gives up all that it holds, and takes it again.
 //   - [Doctor] examines its storage for people, and changes nothing. Without it there is no stepwell doctor.
 //   - [Mender] makes right what damage leaves and needs nobody's decision. It touches nothing that a live worker owns.
 //     Without it there is no stepwell doctor --mend.
@@ -45,7 +48,7 @@
 //     World on the storage. Without it another key under the same ID is refused only when a server starts, as far as
 //     the newest runs show it.
 //   - [Definer] keeps what the definitions of workflows say, which versions live workers have, and the most that ended
-//     runs are kept. Without it a start by name has the defaults where the code is elsewhere, and the first taker's
+//     runs are kept. Without it a start by name has the defaults where the code is elsewhere, and the first claimer's
 //     version; and each program keeps to its own limit alone.
 //   - [MetricsKeeper] keeps what processes have counted. Without it the metrics of a server are of what it writes itself.
 //   - [Decrypter] is the encryption that stands around a world. It gives on all else that the world can do. Without it
@@ -54,7 +57,7 @@
 // # What a store need not decide
 //
 // What a store has to do that lies between runs is in package world/rules, as functions over facts that it has read: what a
-// commit's conditions and an act come to, who is taken next, what a page holds. How a commit becomes a row, and the
+// commit's conditions and an act come to, who is claimed next, what a page holds. How a commit becomes a row, and the
 // checksums by which damage is found, are in package world/layout. Any store may use both; ours do.
 //
 // # What programs meet of it

@@ -58,7 +58,7 @@ type Mender interface {
 	Awaits(ctx context.Context, run string) ([]Await, error)
 	// MendRun puts right whether a run is running and paused, and has steps be told of the ends of other runs: at once, where they are over. It reports whether it
 	// did, which is not so where the run is over, or its log has gone on.
-	MendRun(ctx context.Context, run string, is Beside) (bool, error)
+	MendRun(ctx context.Context, run string, is Derived) (bool, error)
 }
 
 // Mended is what a [Mender] tells: it freed what so many owners had, and so many counts were wrong.

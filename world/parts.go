@@ -1,6 +1,6 @@
 package world
 
-// This file cuts the log that a run is born with into rows.
+// This file cuts the log that a run is created with into rows.
 
 // partEvents is how many events a row has at most that was cut: about a page.
 const partEvents = 1000

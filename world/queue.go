@@ -2,8 +2,8 @@ package world
 
 import "time"
 
-// TakeQuery says what a worker can take.
-type TakeQuery struct {
+// ClaimQuery says what a worker can claim.
+type ClaimQuery struct {
 	Worker  string
 	Classes []Class  // of runs; a run to be cancelled is given whatever its class
 	Runs    int      // at most this many
@@ -15,42 +15,42 @@ type TakeQuery struct {
 	Run  string
 	Step string // correlation ID
 
-	// Number counts the takes of a worker that lives elsewhere (see [Worker].Remote), from 1. Of several servers that
+	// Number counts the claims of a worker that lives elsewhere (see [Worker].Remote), from 1. Of several servers that
 	// speak for it one alone gives something under a number, and none under a lower one than the last that gave
 	// something or that asked for nothing: [ErrConflict]. 0: they are not counted. Where one process gives all that is
 	// given, its order decides.
 	Number int64
 }
 
-// Taken is what a worker now holds.
-type Taken struct {
+// Claimed is what a worker now holds.
+type Claimed struct {
 	Now   time.Time // the world's clock
-	Runs  []TakenRun
+	Runs  []ClaimedRun
 	Tasks []Task
 	Next  time.Time // when the next run or task of these classes and steps is due; zero: none that is known
 
-	// More: the limits cut it, and something is ready still; take again when there is room. Who has room for no run at all is told of what is due, and
+	// More: the limits cut it, and something is ready still; claim again when there is room. Who has room for no run at all is told of what is due, and
 	// perhaps not of what mail makes ready, which is costly to find.
 	More bool
 }
 
-// TakenRun is one run that the worker now owns.
-type TakenRun struct {
+// ClaimedRun is one run that the worker now owns.
+type ClaimedRun struct {
 	Run      string
-	Take     int64 // grows with each take: the number of this invocation
+	Claim    int64 // grows with each claim: the number of this invocation
 	Class    Class
 	Status   Status // pending or running
 	Priority int
 	Seq      int64  // the last event
 	Segment  int64  // number of the run_continued that began its newest segment; 0: its first
-	Paused   bool   // it is taken to be cancelled only
+	Paused   bool   // it is claimed to be cancelled only
 	Blocked  *Block // as it was; its try is this take
 	Mail     []Mail // in order of arrival
 
 	// Log is the run's whole log, up to Seq, where the world has it at hand: a short one, as a new run's. Nil: it is to be read with [Log.Events].
 	Log []Event
 
-	// Strikes counts the takes in a row before this one that ended with neither a commit nor a release: their worker died while it
+	// Strikes counts the claims in a row before this one that ended with neither a commit nor a release: their worker died while it
 	// evaluated the run. A commit with events by the owner (its birth counts), a release and Leave end the row: zero. What others do
 	// to the run changes nothing about it, and neither does a commit without events.
 	Strikes int
@@ -59,8 +59,8 @@ type TakenRun struct {
 	Damage string
 }
 
-// BeatQuery says what a worker believes to hold.
-type BeatQuery struct {
+// HeartbeatQuery says what a worker believes to hold.
+type HeartbeatQuery struct {
 	Worker string
 	Tasks  []TaskKey
 
@@ -68,13 +68,13 @@ type BeatQuery struct {
 	Account bool
 }
 
-// Beat is what a worker learns at a heartbeat.
-type Beat struct {
+// Heartbeat is what a worker learns at a heartbeat.
+type Heartbeat struct {
 	Now   time.Time // the world's clock
 	Until time.Time // the lease ends at this time of that clock
 	Mail  []Mail    // of all runs that the worker owns, in order of arrival, also mail that was given before and still waits
 	Ended []TaskKey // of those asked: no longer held, or their run is over
-	Lost  []string  // runs that ended, or are owned by somebody else, since the last beat, as far as the world can tell
+	Lost  []string  // runs that ended, or are owned by somebody else, since the last heartbeat, as far as the world can tell
 
 	Account *Account // nil: nobody asked for it
 }

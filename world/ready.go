@@ -1,13 +1,13 @@
 package world
 
-// This file tells what could be taken: for who wakes workers, as push delivery does.
+// This file tells what could be claimed: for who wakes workers, as push delivery does.
 
 import (
 	"context"
 	"time"
 )
 
-// ReadyReader is a [World] that tells what could be taken without taking it.
+// ReadyReader is a [World] that tells what could be taken without claiming it.
 type ReadyReader interface {
 	// Ready lists runs and tasks that a worker with these classes and steps would be given if it took now, those first that it would be given first, about:
 	// it is not fair across workflows. Nothing is taken, and no worker need be there. What was held by a worker whose lease is over is among
@@ -22,7 +22,7 @@ type ReadyQuery struct {
 	Limit   int      // how many are listed, at most; default 100, most 1,000
 }
 
-// Ready is what could be taken.
+// Ready is what could be claimed.
 type Ready struct {
 	Now   time.Time // the world's clock
 	Items []ReadyItem
@@ -36,7 +36,7 @@ type ReadyItem struct {
 	Class    Class     // of a run; of a task it is zero
 	Step     string    // correlation ID of the task; "": it is the run
 	StepName string    // of the task
-	Priority int       // as it was born with
+	Priority int       // as it was created with
 	Due      time.Time // since when it is ready
 }
 

@@ -3,7 +3,7 @@ package world
 // Size is about how many bytes the event takes: its payloads, names, and what all events have.
 func (e *Event) Size() int {
 	const rest = 300 // times, numbers and IDs
-	n := rest + eventBytes(e) + len(e.Payload) - sealedBytes(len(e.Payload), e.Sealed)
+	n := rest + eventBytes(e) + len(e.Payload) - encryptedBytes(len(e.Payload), e.Encrypted)
 	if e.Birth != nil {
 		n += contextBytes(e.Birth.Context)
 	}

@@ -39,11 +39,11 @@ type StreamWrite struct {
 	Attempt int    // of the step
 	// Pos is how many chunks and marks this attempt has added to the stream before; workflow code counts nothing. It tells a write that is repeated
 	// from the next one.
-	Pos    int64
-	Chunks []json.RawMessage
-	End    ChunkKind // [ChunkClose] or [ChunkError]: a mark behind the chunks that closes the stream; "": none
-	Error  *Error    // of a ChunkError
-	Sealed string    // ID of the key that the chunks and the error are encrypted with; "": plain. Worlds do not keep it
+	Pos       int64
+	Chunks    []json.RawMessage
+	End       ChunkKind // [ChunkClose] or [ChunkError]: a mark behind the chunks that closes the stream; "": none
+	Error     *Error    // of a ChunkError
+	Encrypted string    // ID of the key that the chunks and the error are encrypted with; "": plain. Worlds do not keep it
 
 	// Reset makes void, before anything is added, what earlier attempts of Step have written at number From and behind. Where that is anything a
 	// [ChunkReset] says so to readers. A commit cannot have it. With it there may be nothing to add.
@@ -55,7 +55,7 @@ type StreamWrite struct {
 type Append struct {
 	Run    string
 	Worker string
-	Take   int64
+	Claim  int64
 	Task   *TaskKey
 	Again  bool // the outcome of an earlier try is not known
 	StreamWrite
@@ -143,7 +143,7 @@ func (w *StreamWrite) Len() int64 {
 func (w *StreamWrite) Bytes() int {
 	n := len(w.Stream) + len(w.Step)
 	for _, c := range w.Chunks {
-		n += sealedBytes(len(c), w.Sealed)
+		n += encryptedBytes(len(c), w.Encrypted)
 	}
 	if w.Error != nil {
 		n += w.Error.Size()
@@ -195,7 +195,7 @@ func checkStreamWrite(w *StreamWrite) error {
 		return fmt.Errorf("%w: stream %q: attempt %d, position %d, from %d", ErrInvalid, w.Stream, w.Attempt, w.Pos, w.From)
 	}
 	for i, c := range w.Chunks {
-		if sealedBytes(len(c), w.Sealed) > MaxChunk {
+		if encryptedBytes(len(c), w.Encrypted) > MaxChunk {
 			return fmt.Errorf("%w: stream %q: chunk %d has %d bytes, more than %d", ErrTooLarge, w.Stream, i, len(c), MaxChunk)
 		}
 	}

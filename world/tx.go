@@ -29,7 +29,7 @@ type Transactor interface {
 	DeliverIn(ctx context.Context, tx Tx, d *Delivery) (Delivered, error)
 
 	// KeyIn is the ID of the key that a run is encrypted with, "" for one that is plain, as tx sees it: also of a run
-	// that was born in tx. The error is [ErrNotFound] where tx sees no such run; tx goes on then.
+	// that was created in tx. The error is [ErrNotFound] where tx sees no such run; tx goes on then.
 	KeyIn(ctx context.Context, tx Tx, run string) (string, error)
 }
 

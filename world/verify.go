@@ -63,7 +63,7 @@ func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err erro
 		switch {
 		case errors.Is(err, ErrCorrupt), errors.Is(err, ErrFormat):
 			d := Damage{Run: r.ID, What: err.Error()}
-			if beside := (*besideError)(nil); errors.As(err, &beside) {
+			if beside := (*derivedError)(nil); errors.As(err, &beside) {
 				d.Mends = beside.mends
 			}
 			out.Damaged = append(out.Damaged, d)
@@ -178,7 +178,7 @@ func verify(ctx context.Context, w World, able *Abilities, r *Run, mend bool) (e
 		return events, asides, "", err
 	}
 	if l.over == "" {
-		if mended, err = checkBeside(ctx, w, able, r, &l.state, l.cursor, mend); err != nil {
+		if mended, err = checkDerived(ctx, w, able, r, &l.state, l.cursor, mend); err != nil {
 			return events, asides, mended, err
 		}
 	}

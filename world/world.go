@@ -21,7 +21,7 @@ type Log interface {
 	Commit(ctx context.Context, c *Commit) (Committed, error)
 
 	// Outcome tells whether a commit whose answer was lost was written: it compares the row at c.First with c.ID (a release
-	// without events: the queue's take). Nil: it was written. [ErrNotFound]: it was not, and may be tried again.
+	// without events: the queue's claim). Nil: it was written. [ErrNotFound]: it was not, and may be tried again.
 	// [ErrLeaseLost]: somebody else wrote there.
 	Outcome(ctx context.Context, c *Commit) (Committed, error)
 
@@ -44,20 +44,20 @@ type Log interface {
 //
 // A task is ready when it is visible and nobody holds it. What a worker gives back by dying or leaving is due at once.
 type Queue interface {
-	// Join registers a worker process, gives it a lease and begins its first beat. A world whose files allow one worker process
+	// Join registers a worker process, gives it a lease and begins its first heartbeat. A world whose files allow one worker process
 	// refuses a second with [ErrWorkerExists].
-	Join(ctx context.Context, w Worker) (Beat, error)
+	Join(ctx context.Context, w Worker) (Heartbeat, error)
 
-	// Take gives the worker runnable runs and ready tasks, at most as many as asked for: higher priority first, where every minute of
-	// waiting counts one priority more; then in turn across workflows; then what is due longest; then what was born first. A run is due since the first that
-	// lets it be taken: what waits for a paused one does not, and a cancel takes no run's place. It renews nothing. It also ends the leases of workers that died.
+	// Claim gives the worker runnable runs and ready tasks, at most as many as asked for: higher priority first, where every minute of
+	// waiting counts one priority more; then in turn across workflows; then what is due longest; then what was created first. A run is due since the first that
+	// lets it be claimed: what waits for a paused one does not, and a cancel takes no run's place. It renews nothing. It also ends the leases of workers that died.
 	// Where the answer was lost, the error is [ErrUnknownOutcome]: the worker may hold what it does not know of, and leaves. It can name one run or
-	// task: see [TakeQuery].
-	Take(ctx context.Context, q TakeQuery) (Taken, error)
+	// task: see [ClaimQuery].
+	Claim(ctx context.Context, q ClaimQuery) (Claimed, error)
 
-	// Beat renews the worker's lease, all it holds with it, and tells what came for what it owns. A worker whose lease was ended gets
+	// Heartbeat renews the worker's lease, all it holds with it, and tells what came for what it owns. A worker whose lease was ended gets
 	// [ErrLeaseLost] and must Join anew under a new ID.
-	Beat(ctx context.Context, q BeatQuery) (Beat, error)
+	Heartbeat(ctx context.Context, q HeartbeatQuery) (Heartbeat, error)
 
 	// Leave ends the worker's lease at once and hands back all it still holds; nobody died, so the strikes of those runs end. Leaving twice
 	// is legal.
@@ -112,8 +112,8 @@ type NoticeKind string
 
 // What a [Notice] can be about.
 const (
-	NoticeWork  NoticeKind = "work"  // a run or a task may have become ready to take, or due at an earlier time than before
-	NoticeMail  NoticeKind = "mail"  // the inbox of an owned run has news: beat now
+	NoticeWork  NoticeKind = "work"  // a run or a task may have become ready to claim, or due at an earlier time than before
+	NoticeMail  NoticeKind = "mail"  // the inbox of an owned run has news: heartbeat now
 	NoticeEnded NoticeKind = "ended" // the run is over
 	NoticeLog   NoticeKind = "log"   // the run's log grew
 	// NoticeStream: a stream of the run grew.
@@ -127,7 +127,7 @@ type Worker struct {
 	Build   string        // of the program
 	Classes []Class       // the workflows and versions that it registered
 	Steps   []string      // the steps that it registered
-	Lease   time.Duration // how long it is believed alive after a beat; default 10 s
+	Lease   time.Duration // how long it is believed alive after a heartbeat; default 10 s
 
 	// Remote says that it lives in another process than the one that calls Join for it: behind a server. The end of
 	// that process is not its death: whichever comes after it on the same storage goes on with its lease, and, where
@@ -136,7 +136,7 @@ type Worker struct {
 }
 
 // Class is a workflow and a version of it. Version 0 in a run's row means that its birth left the version open; a worker names it
-// beside its versions to take such runs.
+// beside its versions to claim such runs.
 type Class struct {
 	Workflow string `json:"workflow"`
 	Version  int    `json:"version"`

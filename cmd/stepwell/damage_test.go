@@ -80,7 +80,7 @@ func TestWakingADamagedRun(t *testing.T) {
 	}
 }
 
-// TestDoctorMends: what is wrong beside the logs is named, and --mend makes it right. The children of the fixture were not born by their parent, so that nobody would tell it of
+// TestDoctorMends: what is wrong beside the logs is named, and --mend makes it right. The children of the fixture were not created by their parent, so that nobody would tell it of
 // their ends.
 func TestDoctorMends(t *testing.T) {
 	path := fixture(t)

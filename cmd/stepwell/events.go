@@ -188,7 +188,7 @@ func eventNote(e *world.Event, zone *time.Location) string {
 	if e.Peer != "" {
 		say("%s", e.Peer)
 	}
-	if len(e.Match) > 0 && e.Sealed == "" {
+	if len(e.Match) > 0 && e.Encrypted == "" {
 		say("where %s", human.Fold(string(e.Match), noteWidth))
 	}
 	for word, t := range map[string]time.Time{"until": e.Until, "again at": e.RetryAt} { // an event has one of them
@@ -203,8 +203,8 @@ func eventNote(e *world.Event, zone *time.Location) string {
 		say("%s", human.Cut(e.Reason, noteWidth))
 	}
 	switch {
-	case e.Sealed != "":
-		say("encrypted with the key %s", e.Sealed)
+	case e.Encrypted != "":
+		say("encrypted with the key %s", e.Encrypted)
 	case len(e.Payload) > 0:
 		say("%s", human.Fold(string(e.Payload), noteWidth))
 	}

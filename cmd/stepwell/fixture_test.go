@@ -52,7 +52,7 @@ func fixtureAt(t *testing.T, now time.Time) string {
 	}
 	joinFixture(t, w)
 	(&filler{t: t, w: w, now: now}).fill()
-	// A child that was born by itself tells nobody of its end, unless that is put right.
+	// A child that was created by itself tells nobody of its end, unless that is put right.
 	if _, err := world.Verify(t.Context(), w, world.VerifyQuery{Runs: 100, Mend: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func (f *filler) run(id string, birth world.Birth, input string, release *world.
 			events[0].Type, events[0].Birth, events[0].Payload = world.RunCreated, &birth, json.RawMessage(input)
 		}
 		f.n++
-		c := &world.Commit{ID: [16]byte{f.n}, Run: id, Worker: fixtureWorker, Take: 1, Build: "4f1c2aa", First: seq, Events: events}
+		c := &world.Commit{ID: [16]byte{f.n}, Run: id, Worker: fixtureWorker, Claim: 1, Build: "4f1c2aa", First: seq, Events: events}
 		for j := range events {
 			events[j].Seq = seq
 			seq++

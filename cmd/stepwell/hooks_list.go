@@ -87,8 +87,8 @@ type hookLine struct {
 
 // metadata is what the table shows of a hook's.
 func (h *hookLine) metadata() string {
-	if h.Sealed != "" {
-		return "encrypted with key " + h.Sealed
+	if h.Encrypted != "" {
+		return "encrypted with key " + h.Encrypted
 	}
 	return human.Fold(string(h.Metadata), payloadWidth)
 }

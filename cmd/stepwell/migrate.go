@@ -56,11 +56,11 @@ func runMigrate(ctx context.Context, c *cli, plan bool) error {
 	if !ok {
 		return usagef(validDB, "%s has no schema", c.place())
 	}
-	take := m.Migrate
+	claim := m.Migrate
 	if plan {
-		take = m.Pending
+		claim = m.Pending
 	}
-	steps, err := take(ctx, c.url())
+	steps, err := claim(ctx, c.url())
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ func runsPauseCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pause RUN",
 		Short: "Stop a run until it is resumed",
-		Long: `Stop a run until it is resumed: no worker takes it, nothing is delivered to it, and no timer of it fires. Steps that run may end; their
+		Long: `Stop a run until it is resumed: no worker claims it, nothing is delivered to it, and no timer of it fires. Steps that run may end; their
 results are kept for later. Pausing again is the same pause; a cancel ends it.
 
 ` + exitHelp,

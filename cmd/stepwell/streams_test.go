@@ -36,7 +36,7 @@ func talking(t *testing.T) (path string, add func(w world.StreamWrite)) {
 	})
 	add = func(write world.StreamWrite) {
 		t.Helper()
-		if _, err := w.Append(t.Context(), &world.Append{Run: waitingRun, Worker: fixtureWorker, Take: 1, StreamWrite: write}); err != nil {
+		if _, err := w.Append(t.Context(), &world.Append{Run: waitingRun, Worker: fixtureWorker, Claim: 1, StreamWrite: write}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 )
 
 var sharedOfRuns = map[string]func(*answers){
-	"answer 20: a taken ID is an error, and a start without one is a new run": answerTakenByStart,
-	"answer 20: a taken ID is an error, and a stranger is not adopted":        answerTaken,
+	"answer 20: a taken ID is an error, and a start without one is a new run": answerExistsByStart,
+	"answer 20: a taken ID is an error, and a stranger is not adopted":        answerExists,
 	"answer 22: a key gives the existing run in whatever state it is":         answerKey,
 }
 
@@ -35,10 +35,10 @@ func echo(name string, opts ...stepwell.WorkflowOption) *stepwell.Workflow[int, 
 	return stepwell.Define(name, func(_ stepwell.Context, n int) (int, error) { return n, nil }, opts...)
 }
 
-func answerTakenByStart(r *answers) {
+func answerExistsByStart(r *answers) {
 	wf, other := echo("a20-one"), echo("a20-two")
 	client := r.client(wf, other)
-	taken := begun(r, client, wf, 1, stepwell.RunID("a20-chosen"))
+	claimed := begun(r, client, wf, 1, stepwell.RunID("a20-chosen"))
 	wk := r.begin(wf, other)
 	for state, app := range map[string]*stepwell.App{"by a client": client, "by the worker": wk.App} {
 		for name, w := range map[string]*stepwell.Workflow[int, int]{"the same workflow": wf, "another": other} {
@@ -48,7 +48,7 @@ func answerTakenByStart(r *answers) {
 			}
 		}
 	}
-	gives(r, taken, 1)
+	gives(r, claimed, 1)
 	before := r.get("a20-chosen")
 	if _, err := wf.Start(r.ctx, wk.App, 7, stepwell.RunID("a20-chosen")); !errors.Is(err, stepwell.ErrRunExists) {
 		r.Errorf("start when the run is over: %v, want ErrRunExists", err)
@@ -67,7 +67,7 @@ func answerTakenByStart(r *answers) {
 	}
 }
 
-func answerTaken(r *answers) {
+func answerExists(r *answers) {
 	nap := stepwell.Define("a20-nap", func(ctx stepwell.Context, d time.Duration) (int, error) {
 		if d > 0 {
 			return 0, stepwell.Sleep(ctx, "short", d)

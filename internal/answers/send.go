@@ -147,7 +147,7 @@ func answerAlsoSend(r *answers) {
 	}
 	r.replays(run.ID(), cart)
 
-	client := r.client() // the run is born plain, and its delay holds
+	client := r.client() // the run is created plain, and its delay holds
 	later, err := client.Start(r.ctx, cart.Name(), []byte(`1`), stepwell.Delay(50*time.Millisecond), stepwell.AlsoSignal(added.Name(), []byte(`"tea"`)))
 	r.must(err)
 	out, err := later.Result(r.ctx)
@@ -160,7 +160,7 @@ func answerAlsoSend(r *answers) {
 	}
 }
 
-// answerChildOptions: a child is born with what its starter says; a key that is taken is an error that the code sees, and adopts nobody.
+// answerChildOptions: a child is created with what its starter says; a key that is taken is an error that the code sees, and adopts nobody.
 func answerChildOptions(r *answers) {
 	kid := stepwell.Define("send-kid", func(ctx stepwell.Context, n int) (int, error) { return n, nil })
 	wf := stepwell.Define("send-parent", func(ctx stepwell.Context, key string) (string, error) {
@@ -183,12 +183,12 @@ func answerChildOptions(r *answers) {
 	id, err := run.Result(r.ctx)
 	r.must(err)
 	info := r.get(id)
-	born := r.events(id, world.RunCreated)[0]
-	if info.Key != "kid-7" || string(info.Attributes["city"]) != `"Ulm"` || born.Birth.NotBefore.Sub(born.Time) != 50*time.Millisecond {
+	created := r.events(id, world.RunCreated)[0]
+	if info.Key != "kid-7" || string(info.Attributes["city"]) != `"Ulm"` || created.Birth.NotBefore.Sub(created.Time) != 50*time.Millisecond {
 		r.Errorf("the child is %+v", info)
 	}
-	if log := r.events(id, world.RunStarted); log[0].Time.Before(born.Birth.NotBefore) {
-		r.Errorf("it began at %s, before %s", log[0].Time, born.Birth.NotBefore)
+	if log := r.events(id, world.RunStarted); log[0].Time.Before(created.Birth.NotBefore) {
+		r.Errorf("it began at %s, before %s", log[0].Time, created.Birth.NotBefore)
 	}
 	r.replays(run.ID(), kid, wf)
 }

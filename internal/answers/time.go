@@ -208,8 +208,8 @@ func answerNothing(r *answers) {
 	run := begun(r, wk.App, wf, 0)
 	gives(r, run, false)
 	row, err := r.world.Run(r.ctx, run.ID())
-	if err != nil || row.Takes != 1 {
-		r.Errorf("takes = %d, %v, want 1", row.Takes, err)
+	if err != nil || row.Claims != 1 {
+		r.Errorf("takes = %d, %v, want 1", row.Claims, err)
 	}
 }
 

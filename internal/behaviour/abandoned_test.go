@@ -1,7 +1,7 @@
 package behaviour_test
 
 // This file holds what a worker says that has lost its lease and lives: that its attempts were given up. See
-// docs/design.md#steps-and-suspects.
+// docs/design.md#steps-and-those in quarantine.
 
 import (
 	"context"
@@ -89,14 +89,14 @@ func TestARunBornWhileItsWorkerJoinsAnewIsNotForgotten(t *testing.T) {
 				if err := w.Evict(context.Background()); err != nil {
 					b.Error(err)
 				}
-				<-time.After(20 * time.Millisecond) // until after the next beat
+				<-time.After(20 * time.Millisecond) // until after the next heartbeat
 			}
 			return 1, stepwell.Sleep(ctx, "nap", time.Second)
 		})
 		w = faults.New(b.below, nil)
 		app, _ := b.worker(w, stepwell.Config{Definitions: []stepwell.Definition{wf}, Lease: 9 * time.Second})
 		before := w.Worker()
-		<-time.After(3*time.Second - 10*time.Millisecond) // an idle worker beats thrice a lease
+		<-time.After(3*time.Second - 10*time.Millisecond) // an idle worker sends heartbeats thrice a lease
 		if _, err := wf.Start(context.Background(), app, 0, stepwell.RunID(benchRun)); err != nil {
 			b.Fatal(err)
 		}

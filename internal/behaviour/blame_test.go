@@ -64,8 +64,8 @@ func (a *accused) life(k int) {
 	until(a, "its death to be known", func() bool { return a.get(a.run.ID()).Queue.Owner == "" })
 }
 
-// three takes that come to nothing make it a suspect.
-func (a *accused) suspected() {
+// three claims that come to nothing make it one in quarantine.
+func (a *accused) quarantined() {
 	a.Helper()
 	for range 3 {
 		a.life(1)
@@ -83,12 +83,12 @@ func (a *accused) block() world.Block {
 	return world.Block{}
 }
 
-// TestKillsFromOutsideBlameNobody: a worker that is killed again and again before it has lived for a second evaluates no suspect, so that none can be
+// TestKillsFromOutsideBlameNobody: a worker that is killed again and again before it has lived for a second evaluates none in quarantine, so that none can be
 // blamed, whatever it was doing; the next one that lives evaluates it, once.
 func TestKillsFromOutsideBlameNobody(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		a := newAccused(r)
-		a.suspected()
+		a.quarantined()
 		for i := range 12 {
 			a.life(1 + i%3) // as soon as it is taken; or a little later
 		}

@@ -15,7 +15,7 @@ import (
 // deaf is a world that tells of nothing: as one of another process, or one whose notices are lost.
 type deaf struct{ world.World }
 
-// TestCancelIsSeenWithinASecond: the body of a cancelled run sees it within 1 s, where no notice comes, whenever its worker last had a reason to beat.
+// TestCancelIsSeenWithinASecond: the body of a cancelled run sees it within 1 s, where no notice comes, whenever its worker last had a reason to send a heartbeat.
 func TestCancelIsSeenWithinASecond(t *testing.T) {
 	for _, idle := range []time.Duration{0, 300 * time.Millisecond, 1700 * time.Millisecond, 3 * time.Second, 4 * time.Second} {
 		t.Run(idle.String(), func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestCancelIsSeenWithinASecond(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatIsOftenIdleBeats: short runs, one after the other, do not put the beats off: the lease would end.
+// TestAWorkerThatIsOftenIdleBeats: short runs, one after the other, do not put the heartbeats off: the lease would end.
 func TestAWorkerThatIsOftenIdleBeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory.New()

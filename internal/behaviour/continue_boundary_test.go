@@ -210,7 +210,7 @@ func TestShutdownOfCodeThatContinuesForEver(t *testing.T) {
 			}
 			return 0, stepwell.ContinueAsNew(ctx, in+1)
 		})
-		run := born(r, wf, 0)
+		run := created(r, wf, 0)
 		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}}
 		r.mode(&cfg)
 		first, err := stepwell.New(r.world, cfg)

@@ -33,18 +33,18 @@ func (w *countingReads) Events(ctx context.Context, run string, q world.EventQue
 	return page, err
 }
 
-// TestTakeReadsTheNewestSegment takes a run of 40 segments, of about 100 events each, with payloads from its first: it reads those, the birth, and no
+// TestTakeReadsTheNewestSegment claims a run of 40 segments, of about 100 events each, with payloads from its first: it reads those, the birth, and no
 // more than one segment.
 func TestTakeReadsTheNewestSegment(t *testing.T) {
 	for name, on := range map[string]struct {
 		kind kind
 		ring *keyring.Ring
-	}{"plain": {kinds[0], nil}, "encrypted": {kinds[0], keysOf(t, "k1")}, "decrypted": {sealed, nil}} { // counted above and below the encryption
-		t.Run(name, func(t *testing.T) { t.Parallel(); takeReadsTheNewestSegment(t, on.kind, on.ring) })
+	}{"plain": {kinds[0], nil}, "encrypted": {kinds[0], keysOf(t, "k1")}, "decrypted": {encrypted, nil}} { // counted above and below the encryption
+		t.Run(name, func(t *testing.T) { t.Parallel(); claimReadsTheNewestSegment(t, on.kind, on.ring) })
 	}
 }
 
-func takeReadsTheNewestSegment(t *testing.T, on kind, ring *keyring.Ring) {
+func claimReadsTheNewestSegment(t *testing.T, on kind, ring *keyring.Ring) {
 	bubble(t, on.open, modes[1].set, func(r *rig) {
 		const segments, steps = 40, 33
 		wf := stepwell.Define("long", func(ctx stepwell.Context, in tour) (string, error) {
@@ -86,12 +86,12 @@ func takeReadsTheNewestSegment(t *testing.T, on kind, ring *keyring.Ring) {
 		}
 		want(r, run, "abc")
 		if n, pages := counted.events.Load(), counted.pages.Load(); n != wanted || pages != parts {
-			r.Errorf("a take read %d events in %d pages, want %d in %d: the newest segment, the birth, and from the one payload to the other", n, pages, wanted, parts)
+			r.Errorf("a claim read %d events in %d pages, want %d in %d: the newest segment, the birth, and from the one payload to the other", n, pages, wanted, parts)
 		}
 	})
 }
 
-// newestSegment counts what a take of a run with two unread payloads reads: its birth, its newest segment, and the payloads with all that lies between
+// newestSegment counts what a claim of a run with two unread payloads reads: its birth, its newest segment, and the payloads with all that lies between
 // them, as that is one page: however far the run came between the two, which differs where sending takes longer.
 func (r *rig) newestSegment(run string) (events, pages int64) {
 	r.Helper()
@@ -189,7 +189,7 @@ func TestKeepSegments(t *testing.T) {
 func keepsSegments(r *rig) {
 	app := r.begin(forgetful)
 	run := start(r, app, forgetful, tour{Left: 5})
-	born := time.Now()
+	created := time.Now()
 	for _, s := range []string{"a", "b"} {
 		if err := note.Send(r.ctx, app.App, run.ID(), s); err != nil {
 			r.Fatal(err)
@@ -223,8 +223,8 @@ func keepsSegments(r *rig) {
 
 	app = r.begin(forgetful)
 	s, err := app.Story(r.ctx, run.ID(), true)
-	if j := s.Journal; err != nil || s.Damage != "" || j.Trimmed != kept || j.Segment != 4 || j.StartedAt.Sub(born).Abs() > time.Second || j.Status != world.Running {
-		r.Fatalf("story: %v, damage %q, trimmed to %d, segment %d, started %s, %s; want %d, 4, %s, running", err, s.Damage, j.Trimmed, j.Segment, j.StartedAt, j.Status, kept, born)
+	if j := s.Journal; err != nil || s.Damage != "" || j.Trimmed != kept || j.Segment != 4 || j.StartedAt.Sub(created).Abs() > time.Second || j.Status != world.Running {
+		r.Fatalf("story: %v, damage %q, trimmed to %d, segment %d, started %s, %s; want %d, 4, %s, running", err, s.Damage, j.Trimmed, j.Segment, j.StartedAt, j.Status, kept, created)
 	}
 	for i, title := range []string{"hook", "work 2", "rest", "work 1", "note"} {
 		if got := s.Journal.Entries; len(got) <= i || !strings.Contains(got[i].Title(), title) {

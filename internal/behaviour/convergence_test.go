@@ -438,7 +438,7 @@ func TestStaleOwnerCommitsNothing(t *testing.T) {
 
 // TestUnknownOutcomes: the answer to each commit is lost, written or not; nothing is lost and nothing is there twice.
 func TestUnknownOutcomes(t *testing.T) {
-	story := func(t *testing.T, plan func() faults.Plan) (types []string, output string) {
+	story := func(t *testing.T, plan func() faults.Schedule) (types []string, output string) {
 		inBubble(t, func(b *bench) {
 			wf := busyFlow()
 			app, _ := b.worker(faults.New(b.below, plan()), stepwell.Config{Definitions: []stepwell.Definition{wf}})
@@ -457,11 +457,11 @@ func TestUnknownOutcomes(t *testing.T) {
 		slices.Sort(types) // what is side by side may end in another order
 		return types, output
 	}
-	want, output := story(t, func() faults.Plan { return nil })
+	want, output := story(t, func() faults.Schedule { return nil })
 	for _, lost := range []int{1, 2, 3} { // answers of each commit
 		for _, written := range []bool{false, true} {
 			t.Run(fmt.Sprintf("lost=%d/written=%v", lost, written), func(t *testing.T) {
-				got, result := story(t, func() faults.Plan {
+				got, result := story(t, func() faults.Schedule {
 					tries := map[[16]byte]int{}
 					return func(c faults.Call) (f faults.Fault) {
 						if c.Op != faults.Commit {

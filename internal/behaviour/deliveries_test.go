@@ -276,7 +276,7 @@ func TestTooLate(t *testing.T) {
 					if err := app.Pause(r.ctx, c.Run, ""); err != nil {
 						r.Fatal(err)
 					}
-					if _, err := r.world.Commit(r.ctx, &world.Commit{ID: [16]byte{2}, Run: c.Run, Worker: "w", Take: 1, First: 3, Events: []world.Event{
+					if _, err := r.world.Commit(r.ctx, &world.Commit{ID: [16]byte{2}, Run: c.Run, Worker: "w", Claim: 1, First: 3, Events: []world.Event{
 						{Type: end, Time: now, Payload: []byte(`1`)},
 					}}); err != nil {
 						r.Fatal(err)
@@ -313,17 +313,17 @@ func TestInboxLimitUnderALoad(t *testing.T) {
 			bubble(t, open, modes[0].set, func(r *rig) {
 				deaf := stepwell.Define("deaf", func(ctx stepwell.Context, _ int) (int, error) { return 0, stepwell.Sleep(ctx, "s", time.Hour) })
 				cfg := stepwell.Config{Definitions: []stepwell.Definition{deaf}}
-				kit.Set(&cfg, kit.Rig{Unread: limit})
+				kit.Set(&cfg, kit.Overrides{Unread: limit})
 				app := r.beginWith(cfg)
 				run := start(r, app, deaf, 0)
-				var taken atomic.Int64
+				var claimed atomic.Int64
 				var wg sync.WaitGroup
 				for range senders {
 					wg.Go(func() {
 						for range each {
 							switch err := entered.Send(r.ctx, app.App, run.ID(), entry{}); {
 							case err == nil:
-								taken.Add(1)
+								claimed.Add(1)
 							case !errors.Is(err, stepwell.ErrInboxFull):
 								r.Errorf("got %v, want ErrInboxFull", err)
 							}
@@ -331,7 +331,7 @@ func TestInboxLimitUnderALoad(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				if n := taken.Load(); n < limit || n > limit+senders {
+				if n := claimed.Load(); n < limit || n > limit+senders {
 					r.Errorf("it took %d of %d payloads, with a limit of %d", n, senders*each, limit)
 				}
 				if err := app.ForceCancel(r.ctx, run.ID(), ""); err != nil {

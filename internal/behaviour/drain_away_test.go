@@ -35,18 +35,18 @@ func (u *unplugged) Commit(ctx context.Context, c *world.Commit) (done world.Com
 	return u.World.Commit(ctx, c)
 }
 
-func (u *unplugged) Beat(ctx context.Context, q world.BeatQuery) (b world.Beat, err error) {
+func (u *unplugged) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (b world.Heartbeat, err error) {
 	if err := u.answered(ctx); err != nil {
 		return b, err
 	}
-	return u.World.Beat(ctx, q)
+	return u.World.Heartbeat(ctx, q)
 }
 
-func (u *unplugged) Take(ctx context.Context, q world.TakeQuery) (t world.Taken, err error) {
+func (u *unplugged) Claim(ctx context.Context, q world.ClaimQuery) (t world.Claimed, err error) {
 	if err := u.answered(ctx); err != nil {
 		return t, err
 	}
-	return u.World.Take(ctx, q)
+	return u.World.Claim(ctx, q)
 }
 
 func (u *unplugged) Leave(ctx context.Context, id string) error {

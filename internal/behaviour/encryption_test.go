@@ -359,13 +359,13 @@ type tampering struct {
 	change func(t *world.Task)
 }
 
-// Take gives what was changed.
-func (w *tampering) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
-	taken, err := w.World.Take(ctx, q)
-	for i := range taken.Tasks {
-		w.change(&taken.Tasks[i])
+// Claim gives what was changed.
+func (w *tampering) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
+	claimed, err := w.World.Claim(ctx, q)
+	for i := range claimed.Tasks {
+		w.change(&claimed.Tasks[i])
 	}
-	return taken, err
+	return claimed, err
 }
 
 // TestAChangedTaskFailsByName: a queued step whose encrypted input, or key, was changed fails its step with a code, and does not go round for ever.
@@ -626,7 +626,7 @@ func TestContinueKeepsTheKey(t *testing.T) {
 		}
 		want(r, again.Get(wk.App, id), "a b")
 		next := r.events(id, world.RunContinued)
-		if len(next) != 1 || next[0].Sealed != "old" {
+		if len(next) != 1 || next[0].Encrypted != "old" {
 			r.Errorf("got continuations %+v, want one that is encrypted with the key old", next)
 		}
 		if row := r.row(wk.App, id); row.Encryption != "old" {

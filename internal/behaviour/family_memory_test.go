@@ -24,10 +24,10 @@ import (
 // cradle is a world that looks at births: whether somebody still holds those of earlier commits.
 type cradle struct {
 	*sqlite.World
-	mu    sync.Mutex
-	born  []weak.Pointer[world.Commit]
-	parts int // commits with births
-	held  int // the most births of earlier commits that were held when one came
+	mu      sync.Mutex
+	created []weak.Pointer[world.Commit]
+	parts   int // commits with births
+	held    int // the most births of earlier commits that were held when one came
 }
 
 // Commit is the world's, and looks first.
@@ -43,18 +43,18 @@ func (w *cradle) look(births []*world.Commit) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	held := 0
-	for _, b := range w.born {
+	for _, b := range w.created {
 		if b.Value() != nil {
 			held++
 		}
 	}
 	w.parts, w.held = w.parts+1, max(w.held, held)
 	for _, b := range births {
-		w.born = append(w.born, weak.Make(b))
+		w.created = append(w.created, weak.Make(b))
 	}
 }
 
-// TestBirthsAreHeldUntilTheyAreWritten: a turn that bears more children than a commit has room for holds the births of one commit at a time.
+// TestBirthsAreHeldUntilTheyAreWritten: a turn that creates more children than a commit has room for holds the births of one commit at a time.
 func TestBirthsAreHeldUntilTheyAreWritten(t *testing.T) {
 	const children = 2000
 	w := &cradle{World: openFile(t, filepath.Join(t.TempDir(), "runs.db"))}
@@ -78,13 +78,13 @@ func TestBirthsAreHeldUntilTheyAreWritten(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.parts < 3 || len(w.born) != children {
-		t.Fatalf("%d births in %d commits, want %d in several", len(w.born), w.parts, children)
+	if w.parts < 3 || len(w.created) != children {
+		t.Fatalf("%d births in %d commits, want %d in several", len(w.created), w.parts, children)
 	}
 	if w.held > 0 {
 		t.Errorf("%d births were held that had been written, want none", w.held)
 	}
-	t.Logf("%d births in %d commits", len(w.born), w.parts)
+	t.Logf("%d births in %d commits", len(w.created), w.parts)
 }
 
 // childrenReport is what internal/tools/children writes.

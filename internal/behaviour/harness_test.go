@@ -45,8 +45,8 @@ var kinds = []kind{
 	{"sqlite", func(t testing.TB) world.World { return openFile(t, filepath.Join(t.TempDir(), "runs.db")) }},
 }
 
-// sealed is a world whose payloads are encrypted. No workflow may observe it.
-var sealed = kind{"encrypted", func(t testing.TB) world.World { return crypt.Wrap(memory.New(), keysOf(t, "k1")) }}
+// encrypted is a world whose payloads are encrypted. No workflow may observe it.
+var encrypted = kind{"encrypted", func(t testing.TB) world.World { return crypt.Wrap(memory.New(), keysOf(t, "k1")) }}
 
 // keyring has random keys of some names.
 func keysOf(t testing.TB, ids ...string) *keyring.Ring {
@@ -120,13 +120,13 @@ func cells(on []kind, in []mode) (all []cell) {
 // memory in each mode, and on all of the others.
 func everywhere(t *testing.T, test func(r *rig)) {
 	in(t, cells(kinds[:1], modes), test)
-	in(t, append(cells(kinds[1:], modes[:1]), cell{sealed, modes[2]}), test)
+	in(t, append(cells(kinds[1:], modes[:1]), cell{encrypted, modes[2]}), test)
 }
 
 // everyWay is everywhere with the cache on and off on files, too: so the answers at the edges are held.
 func everyWay(t *testing.T, test func(r *rig)) {
 	in(t, cells(kinds[:1], modes), test)
-	in(t, append(cells(kinds[1:], modes[:2]), cell{sealed, modes[1]}), test)
+	in(t, append(cells(kinds[1:], modes[:2]), cell{encrypted, modes[1]}), test)
 }
 
 // onWorlds runs a test on one kind of world, or each of them, in the default mode.
@@ -234,7 +234,7 @@ func (r *rig) beginWith(cfg stepwell.Config) *worker {
 	r.Helper()
 	r.mode(&cfg)
 	wk := begin(r.T, r.world, cfg)
-	synctest.Wait() // until it takes runs: having joined is not enough for an eager start
+	synctest.Wait() // until it claims runs: having joined is not enough for an eager start
 	return wk
 }
 
@@ -467,7 +467,7 @@ func forge(r *rig, w world.World, run string, events []world.Event) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	c := &world.Commit{ID: [16]byte{1}, Run: run, Worker: id, Take: 1, First: 1, Release: &world.Release{WakeAt: b.Now}}
+	c := &world.Commit{ID: [16]byte{1}, Run: run, Worker: id, Claim: 1, First: 1, Release: &world.Release{WakeAt: b.Now}}
 	for _, e := range events {
 		e.Commit, e.Build = 0, ""
 		c.Events = append(c.Events, e)

@@ -50,7 +50,7 @@ func (r *rig) openHook(run string) world.HookRow {
 	return rows[0]
 }
 
-// TestTokensDoNotFollowFromTheLog: neither of a run of this release nor of one that was born before.
+// TestTokensDoNotFollowFromTheLog: neither of a run of this release nor of one that was created before.
 func TestTokensDoNotFollowFromTheLog(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		wk := r.begin(gate)
@@ -67,7 +67,7 @@ func TestTokensDoNotFollowFromTheLog(t *testing.T) {
 	})
 }
 
-// gateLog is the log of a gate whose hook is open, behind so many signals of 4 KB that nobody waits for; it is r1, born now with seed 7.
+// gateLog is the log of a gate whose hook is open, behind so many signals of 4 KB that nobody waits for; it is r1, created now with seed 7.
 func gateLog(token func(hook string) string, signals int) *stepwell.History {
 	at := world.Now()
 	id := func(kind world.Kind, name string) string {

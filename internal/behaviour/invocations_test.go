@@ -1,6 +1,6 @@
 package behaviour_test
 
-// How often a run is taken and how many commits it costs: counted by the world, for what the design promises of each shape of run.
+// How often a run is claimed and how many commits it costs: counted by the world, for what the design promises of each shape of run.
 
 import (
 	"context"
@@ -28,13 +28,13 @@ func serial(n int) *stepwell.Workflow[int, int] {
 	})
 }
 
-// cost checks how often a run was taken (at most) and how many commits it took (0: any).
-func (r *rig) cost(run string, takes int64, wantCommits int) {
+// cost checks how often a run was claimed (at most) and how many commits it took (0: any).
+func (r *rig) cost(run string, claims int64, wantCommits int) {
 	r.Helper()
 	got, n := r.get(run).Takes, commits(r.T, r.world, run)
-	if got > takes || wantCommits != 0 && n != wantCommits {
+	if got > claims || wantCommits != 0 && n != wantCommits {
 		r.dump(run)
-		r.Errorf("%d invocations, %d commits; want %d, %d", got, n, takes, wantCommits)
+		r.Errorf("%d invocations, %d commits; want %d, %d", got, n, claims, wantCommits)
 	}
 }
 

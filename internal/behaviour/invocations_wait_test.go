@@ -1,6 +1,6 @@
 package behaviour_test
 
-// How often a run is taken while it waits for payloads, signals and other runs: counted by the world.
+// How often a run is claimed while it waits for payloads, signals and other runs: counted by the world.
 
 import (
 	"context"

@@ -45,8 +45,8 @@ func (r *rig) invoke(app *stepwell.App, m push.Message, slice time.Duration, wan
 	}
 }
 
-// born starts a run by a client, so that it waits for who takes it.
-func born[In, Out any](r *rig, wf *stepwell.Workflow[In, Out], in In) *stepwell.Run[Out] {
+// created starts a run by a client, so that it waits for who claims it.
+func created[In, Out any](r *rig, wf *stepwell.Workflow[In, Out], in In) *stepwell.Run[Out] {
 	r.Helper()
 	run, err := wf.Start(r.ctx, r.client(wf), in)
 	if err != nil {
@@ -58,7 +58,7 @@ func born[In, Out any](r *rig, wf *stepwell.Workflow[In, Out], in In) *stepwell.
 func TestOneMessageForTenSteps(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := serial(10)
-		run := born(r, wf, 100)
+		run := created(r, wf, 100)
 		app := r.onDemand(stepwell.Config{}, wf)
 		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
 		want(r, run, 145)
@@ -94,7 +94,7 @@ func TestASliceYieldsBetweenTurns(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		var begun, cut atomic.Int32
 		wf := slow(10, &begun, &cut)
-		run := born(r, wf, 1)
+		run := created(r, wf, 1)
 		app := r.onDemand(stepwell.Config{}, wf)
 		for i := range 3 {
 			r.invoke(app, push.Message{Run: run.ID()}, push.DefaultSlice, push.Yielded)
@@ -120,7 +120,7 @@ func TestACallerThatGoesAway(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		var begun, cut atomic.Int32
 		wf := slow(2, &begun, &cut)
-		run := born(r, wf, 1)
+		run := created(r, wf, 1)
 		app := r.onDemand(stepwell.Config{}, wf)
 		ctx, cancel := context.WithTimeout(r.ctx, time.Second)
 		defer cancel()
@@ -152,7 +152,7 @@ func TestASliceOfARunThatContinuesForEver(t *testing.T) {
 			}
 			return 0, stepwell.ContinueAsNew(ctx, in+1)
 		})
-		run := born(r, wf, 0)
+		run := created(r, wf, 0)
 		app := r.onDemand(stepwell.Config{}, wf)
 		if got, err := app.Invoke(ctx, push.Message{Run: run.ID()}, 0); err != nil || got != push.Yielded {
 			r.Fatalf("Invoke = %q, %v; want %q", got, err, push.Yielded)
@@ -171,7 +171,7 @@ func TestAMessageForARunThatWaits(t *testing.T) {
 		wf := stepwell.Define("nap", func(ctx stepwell.Context, in int) (int, error) {
 			return in, stepwell.Sleep(ctx, "nap", 5*time.Minute)
 		})
-		run := born(r, wf, 7)
+		run := created(r, wf, 7)
 		app := r.onDemand(stepwell.Config{}, wf)
 		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
 		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Busy) // it sleeps
@@ -198,7 +198,7 @@ func TestAMessageForAQueuedStep(t *testing.T) {
 			}
 			return all[0] + all[1], nil
 		})
-		run := born(r, wf, 10)
+		run := created(r, wf, 10)
 		knows := r.onDemand(stepwell.Config{MaxSteps: 1}, wf) // of the two steps it knows none: both are queued
 		r.invoke(knows, push.Message{Run: run.ID()}, 0, push.Done)
 		tasks, err := world.AbilitiesOf(r.world).TaskReader.Tasks(r.ctx, run.ID())
@@ -226,7 +226,7 @@ func TestManyMessagesForOneRun(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		var begun, cut atomic.Int32
 		wf := slow(1, &begun, &cut)
-		run := born(r, wf, 1)
+		run := created(r, wf, 1)
 		app := r.onDemand(stepwell.Config{}, wf)
 		var outcomes sync.Map
 		var wg sync.WaitGroup
@@ -256,12 +256,12 @@ func TestManyMessagesForOneRun(t *testing.T) {
 	})
 }
 
-// While anything is owned the worker beats: a body of many leases stays its own. Then it leaves, and comes back with the next message.
+// While anything is owned the worker sends heartbeats: a body of many leases stays its own. Then it leaves, and comes back with the next message.
 func TestAWorkerOnDemandBeatsAndLeaves(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		var begun, cut atomic.Int32
 		wf := slow(1, &begun, &cut)
-		run := born(r, wf, 1)
+		run := created(r, wf, 1)
 		app := r.onDemand(stepwell.Config{Lease: 3 * time.Second, Idle: 10 * time.Second}, wf)
 		for range 2 {
 			r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
@@ -281,7 +281,7 @@ func TestAWorkerOnDemandBeatsAndLeaves(t *testing.T) {
 	})
 }
 
-// A cancel reaches the body of a worker on demand within two beats, with no notice at all.
+// A cancel reaches the body of a worker on demand within two heartbeats, with no notice at all.
 func TestACancelReachesAWorkerOnDemand(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		cause := make(chan error, 1)
@@ -292,7 +292,7 @@ func TestACancelReachesAWorkerOnDemand(t *testing.T) {
 				return ctx.Err()
 			})
 		})
-		run := born(r, wf, 0)
+		run := created(r, wf, 0)
 		app, err := stepwell.New(counted{World: r.world}, stepwell.Config{Definitions: []stepwell.Definition{wf}})
 		if err != nil {
 			r.Fatal(err)
@@ -312,8 +312,8 @@ func TestACancelReachesAWorkerOnDemand(t *testing.T) {
 		if err := <-cause; !errors.Is(err, stepwell.ErrCancelled) {
 			r.Errorf("the body's context ended with %v", err)
 		}
-		if d := time.Since(asked); d > 2*time.Second { // virtual: two beats
-			r.Errorf("the body heard of it after %s, want two beats at most", d)
+		if d := time.Since(asked); d > 2*time.Second { // virtual: two heartbeats
+			r.Errorf("the body heard of it after %s, want two heartbeats at most", d)
 		}
 		if got := <-ended; got != push.Done {
 			r.Errorf("Invoke = %q, want %q", got, push.Done)
@@ -329,7 +329,7 @@ func TestClosingAWorkerOnDemandHandsBack(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		var begun, cut atomic.Int32
 		wf := slow(2, &begun, &cut)
-		run := born(r, wf, 1)
+		run := created(r, wf, 1)
 		first := r.onDemand(stepwell.Config{Drain: 5 * time.Second}, wf)
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -373,7 +373,7 @@ func TestAWorkerOnDemandTakesNothingByItself(t *testing.T) {
 				return in, err
 			})
 		})
-		run := born(r, outer, 5)
+		run := created(r, outer, 5)
 		app = r.onDemand(stepwell.Config{}, outer, inner)
 		r.invoke(app, push.Message{Run: run.ID()}, 0, push.Done)
 		synctest.Wait()
@@ -407,7 +407,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 				r.Errorf("%s: Invoke = %v, want %v", c.name, err, c.want)
 			}
 		}
-		a, b := born(r, wf, 1), born(r, wf, 2)
+		a, b := created(r, wf, 1), created(r, wf, 2)
 		var wg sync.WaitGroup
 		wg.Go(func() { r.invoke(app, push.Message{Run: a.ID()}, 0, push.Done) })
 		until(r, "the body", func() bool { return begun.Load() == 1 })

@@ -26,9 +26,9 @@ type away struct {
 	joins int
 }
 
-func (w *away) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+func (w *away) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
 	if w.joins++; w.joins <= w.tries {
-		return world.Beat{}, w.err
+		return world.Heartbeat{}, w.err
 	}
 	return w.World.Join(ctx, wk)
 }

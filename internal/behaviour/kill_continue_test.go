@@ -85,7 +85,7 @@ func killContinuing(t *testing.T, bin string) {
 			sent = append(sent, last)
 		}
 	}
-	taken := strings.Join(sent, " ")
+	claimed := strings.Join(sent, " ")
 	send("stop")
 	worker := startWaiting(t, waitingVictim{bin: bin, Dir: dir})
 	var got string
@@ -95,8 +95,8 @@ func killContinuing(t *testing.T, bin string) {
 	}
 	worker.stop()
 	<-worker.ended
-	if err != nil || got != taken {
-		t.Errorf("it took\n%s, %v\nwant each that was sent, in order, once:\n%s", got, err, taken)
+	if err != nil || got != claimed {
+		t.Errorf("it took\n%s, %v\nwant each that was sent, in order, once:\n%s", got, err, claimed)
 	}
 	events := eventsOf(t, file, run.ID())
 	checkLog(t.Errorf, run.ID(), events)

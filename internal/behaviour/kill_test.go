@@ -33,7 +33,7 @@ const leastCommits = 13
 
 // TestKillBeforeAndAfterEachCall kills the worker before and after its k-th commit, delivery, take and write to a stream, for each k, or a share of them, until it gets through alive.
 func TestKillBeforeAndAfterEachCall(t *testing.T) {
-	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Take, faults.Append} {
+	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Claim, faults.Append} {
 		for _, late := range sample.OneFor(t, string(op), false, true) {
 			t.Run(fmt.Sprintf("%s/after=%v", op, late), func(t *testing.T) {
 				t.Parallel()
@@ -49,7 +49,7 @@ func TestKillEncrypted(t *testing.T) {
 	k := keys(t, "k1")["k1"]
 	dir := killAtEachCall(t, victim{Op: faults.Commit, Late: true, Keys: k.Text()})
 	for _, e := range eventsInFile(t, dir, victimRun(0)) {
-		if e.Payload != nil && (e.Sealed != "k1" || !strings.HasPrefix(string(e.Payload), `"sealed:`)) {
+		if e.Payload != nil && (e.Encrypted != "k1" || !strings.HasPrefix(string(e.Payload), `"sealed:`)) {
 			t.Errorf("event %d is not encrypted: %s", e.Seq, e.Payload)
 		}
 	}

@@ -117,7 +117,7 @@ func TestClientBesideIdleWorker(t *testing.T) {
 		if _, err := victimFlow.Start(t.Context(), app, 0, stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
-		within(t, promptly, "the worker takes the run, which waits for its event", waits(id))
+		within(t, promptly, "the worker claims the run, which waits for its event", waits(id))
 	}
 	if err := signalVictim(t.Context(), app, "signalled"); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func replayLog(d stepwell.Definition, run string, log []world.Event) (*replay.Ou
 	if len(log) == 0 || log[0].Birth == nil {
 		return nil, fmt.Errorf("no birth in the log of %d events", len(log))
 	}
-	m := replay.New(replay.Config{Run: run, Born: log[0].Time, Seed: log[0].Birth.Seed}, code(log[0].Payload))
+	m := replay.New(replay.Config{Run: run, Created: log[0].Time, Seed: log[0].Birth.Seed}, code(log[0].Payload))
 	defer m.Close()
 	if err := m.Feed(log, false); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func replaySegment(code func([]byte) replay.Body, state *world.State, log []worl
 		if i > first {
 			continue
 		}
-		cfg := replay.Config{Run: state.ID, Born: state.CreatedAt, Seed: state.Birth.Seed, Segment: state.Segment, Strict: true, Fails: func(*replay.PanicError) bool { return true }}
+		cfg := replay.Config{Run: state.ID, Created: state.CreatedAt, Seed: state.Birth.Seed, Segment: state.Segment, Strict: true, Fails: func(*replay.PanicError) bool { return true }}
 		cfg.Hooks = slices.SortedFunc(state.Hooks(), func(a, b *world.Hook) int { return cmp.Compare(a.ID, b.ID) })
 		if c := log[first].Next; c != nil {
 			for _, seq := range c.Unread {

@@ -35,9 +35,9 @@ type sleepersReport struct {
 		RSS, Anonymous, Heap int64
 		Goroutines           int
 	}
-	Early, Disorder, Takes int
-	Late                   []float64
-	TakeNs                 int64
+	Early, Disorder, Claims int
+	Late                    []float64
+	ClaimNs                 int64
 }
 
 // TestWaitingHoldsNothing: 10,000 sleeping runs, and 100,000 with -sample.all, hold no goroutine but those of the bounded cache, and little memory; 1,000 of them that
@@ -68,7 +68,7 @@ func TestWaitingHoldsNothing(t *testing.T) {
 	t.Logf("%d commits in %d groups, %d looks for work, %d statements; %.0f bytes of disk a run", r.Counters.Commits, r.Counters.Groups, r.Counters.Looks, r.Counters.Statements, r.Disk)
 	t.Logf("resident %.1f MB (before the first run %.1f), of which %.1f MB are not pages of files; heap %.1f MB; %d goroutines (before %d)",
 		float64(r.Asleep.RSS)/1e6, float64(r.Idle.RSS)/1e6, float64(r.Asleep.Anonymous)/1e6, float64(r.Collected.Heap)/1e6, r.Asleep.Goroutines, r.Idle.Goroutines)
-	t.Logf("late by %.1f ms (median), %.1f (99 %%), %.1f (most); a look for work takes %s", r.Late[0], r.Late[1], r.Late[2], time.Duration(r.TakeNs))
+	t.Logf("late by %.1f ms (median), %.1f (99 %%), %.1f (most); a look for work takes %s", r.Late[0], r.Late[1], r.Late[2], time.Duration(r.ClaimNs))
 
 	if got, want := r.Asleep.Goroutines, r.Idle.Goroutines+cached+few; got > want {
 		t.Errorf("%d goroutines, want at most %d: those before the first run, and the cache's", got, want)
@@ -79,7 +79,7 @@ func TestWaitingHoldsNothing(t *testing.T) {
 	if least := int64(asleep); r.Counters.Commits < least || r.Counters.Commits > least+least/10 {
 		t.Errorf("%d runs were put to sleep in %d commits, want about one each: birth, wait and release", asleep, r.Counters.Commits)
 	}
-	if r.Takes != due || r.Early > 0 || r.Disorder > 0 {
-		t.Errorf("%d runs were taken, %d early, %d after one that was due later; want %d, 0, 0", r.Takes, r.Early, r.Disorder, due)
+	if r.Claims != due || r.Early > 0 || r.Disorder > 0 {
+		t.Errorf("%d runs were claimed, %d early, %d after one that was due later; want %d, 0, 0", r.Claims, r.Early, r.Disorder, due)
 	}
 }

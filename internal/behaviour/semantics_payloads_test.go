@@ -441,7 +441,7 @@ func TestARegisteredStepsInputHeals(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			across(t, append(kinds[:len(kinds):len(kinds)], sealed), modes[:2], func(r *rig) {
+			across(t, append(kinds[:len(kinds):len(kinds)], encrypted), modes[:2], func(r *rig) {
 				old := stepwell.DefineStep("charge", func(context.Context, string) (string, error) { return "", errors.New("not yet") }, retry)
 				narrow := stepwell.DefineStep("charge", func(context.Context, struct{ ID int }) (string, error) { return "narrow", nil }, retry)
 				mended := stepwell.DefineStep("charge", func(_ context.Context, in string) (string, error) { return "charged " + in, nil }, retry)

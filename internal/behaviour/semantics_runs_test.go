@@ -73,13 +73,13 @@ func TestAnswer27AFullInboxRefusesPayloadsAndLetsACancelThrough(t *testing.T) {
 func TestAnswer27UnreadPayloadsInTheLogCount(t *testing.T) {
 	t.Run("10000", func(t *testing.T) {
 		t.Parallel()
-		bubble(t, kinds[0].open, modes[0].set, func(r *rig) { r.unread(10_000, kit.Rig{}) })
+		bubble(t, kinds[0].open, modes[0].set, func(r *rig) { r.unread(10_000, kit.Overrides{}) })
 	})
-	everyWay(t, func(r *rig) { r.unread(100, kit.Rig{Unread: 100}) })
+	everyWay(t, func(r *rig) { r.unread(100, kit.Overrides{Unread: 100}) })
 }
 
 // unread fills a run up with payloads that it does not wait for.
-func (r *rig) unread(limit int, with kit.Rig) {
+func (r *rig) unread(limit int, with kit.Overrides) {
 	r.Helper()
 	wf := stepwell.Define("unread", func(ctx stepwell.Context, _ struct{}) (int, error) {
 		return 0, stepwell.Sleep(ctx, "long", time.Hour)
@@ -103,7 +103,7 @@ func (r *rig) unread(limit int, with kit.Rig) {
 }
 
 // One run of the lowest priority waits, and then one of each priority comes: it is served behind those that count more than it does by then.
-// Each run ends in the take that begins it: no machine is ever kept, and the cache cannot matter.
+// Each run ends in the claim that begins it: no machine is ever kept, and the cache cannot matter.
 func TestAnswer28PriorityIsStrictButAMinuteOfWaitingCountsOneMore(t *testing.T) {
 	for minutes, order := range [][]int{
 		0: {4, 3, 2, 0, 1},

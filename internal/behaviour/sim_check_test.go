@@ -179,7 +179,7 @@ func (r *simRun) withCancel(e *world.Event) bool {
 	return r.log.cancel != nil && r.log.cancel.Commit == e.Commit && e.Seq < r.log.cancel.Seq
 }
 
-// cameToItsEnd reports whether the code had come to its end before an event, though its worker died before that was written: whoever takes the run
+// cameToItsEnd reports whether the code had come to its end before an event, though its worker died before that was written: whoever claims the run
 // to resume it, or to cancel it, finds it over.
 func cameToItsEnd(r *simRun, seq int64) bool {
 	out, err := replayStrictly(newSimCode(noBody, false).wf, r.ID, r.events[:seq-1])

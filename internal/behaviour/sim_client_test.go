@@ -91,8 +91,8 @@ func (s *simulation) attend(ctx context.Context) {
 	sent := map[string]int{}
 	rnd := rand.New(rand.NewPCG(s.seed, 4))
 	for {
-		s.last.Store(true)                                                       // no retry is born beside the list, else it may not be in it
-		open := int(s.started.Load()) < len(s.plan.Runs) || s.bearing.Load() > 0 // before the list, which may be older than a start
+		s.last.Store(true)                                                        // no retry is created beside the list, else it may not be in it
+		open := int(s.started.Load()) < len(s.plan.Runs) || s.creating.Load() > 0 // before the list, which may be older than a start
 		runs := s.runs()
 		for _, r := range runs {
 			open = open || !r.Status.Terminal()
@@ -207,8 +207,8 @@ func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand, fi
 	if rnd.IntN(2) == 0 && first { // now and then: most times it did not fail yet, or is refused
 		for range 8 {
 			act(at(), func(app *stepwell.App) error {
-				s.bearing.Add(1)
-				defer s.bearing.Add(-1)
+				s.creating.Add(1)
+				defer s.creating.Add(-1)
 				if s.last.Load() {
 					return nil
 				}

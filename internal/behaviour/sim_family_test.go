@@ -19,7 +19,7 @@ func (s *simulation) checkFamilies(runs map[string]*simRun) {
 	s.checkRemains(runs)
 }
 
-// checkParent: a child is born with the step that asked for it; it is asked to end by its parent only when that is over, or waits for it no longer,
+// checkParent: a child is created with the step that asked for it; it is asked to end by its parent only when that is over, or waits for it no longer,
 // and where it is attached to it.
 func (s *simulation) checkParent(runs map[string]*simRun, r *simRun) {
 	problem := s.under(r)

@@ -56,14 +56,14 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// simSealed is how many seeds are run with encryption besides.
-const simSealed = 24
+// simEncrypted is how many seeds are run with encryption besides.
+const simEncrypted = 24
 
 // TestSimulationEncrypted runs other programs on workers and clients that encrypt. No program may observe it.
 func TestSimulationEncrypted(t *testing.T) {
 	t.Parallel()
 	ring := keysOf(t, "k1")
-	for seed := uint64(5001); seed <= 5000+simSealed && !t.Failed(); seed++ {
+	for seed := uint64(5001); seed <= 5000+simEncrypted && !t.Failed(); seed++ {
 		synctest.Test(t, func(t *testing.T) { simulate(t, inMemory(), seed, ring, &simCoverage{}) })
 	}
 }
@@ -120,7 +120,7 @@ type simulation struct {
 	logs     simLog
 	deaths   atomic.Int64
 	started  atomic.Int64 // runs of the plan
-	bearing  atomic.Int64 // retries that are asked for now
+	creating atomic.Int64 // retries that are asked for now
 	last     atomic.Bool  // it is looked whether all runs are over: no retry is asked for
 	done     chan struct{}
 	others   sync.WaitGroup // everything that runs beside

@@ -127,7 +127,7 @@ func (s *simulation) deploy() {
 
 // mortal leaves out faults that take steps from their worker, where there were so many that the steps would rightly be taken for deadly.
 func (s *simulation) mortal(c faults.Call, f faults.Fault) faults.Fault {
-	if f.Before == nil && f.After == nil && (c.Op != faults.Take || f.Err == nil) || s.deaths.Add(1) <= simDeaths {
+	if f.Before == nil && f.After == nil && (c.Op != faults.Claim || f.Err == nil) || s.deaths.Add(1) <= simDeaths {
 		return f
 	}
 	return faults.Fault{}

@@ -40,12 +40,12 @@ func TestRunTimeout(t *testing.T) {
 			return "", errors.Join(err, errors.New("gave up"))
 		}, stepwell.Timeout(time.Minute))
 		run := start(r, r.begin(wf), wf, 0)
-		born := time.Now()
+		created := time.Now()
 		e := wantErr(r, run, world.Failed)
 		if e.Code() != world.CodeTimeout || !errors.Is(e, stepwell.ErrTimeout) {
 			r.Errorf("failed with code %s: %v, want TIMEOUT", e.Code(), e)
 		}
-		if got := time.Since(born); got < 59*time.Second || got > 70*time.Second {
+		if got := time.Since(created); got < 59*time.Second || got > 70*time.Second {
 			r.Errorf("it took %s, want a minute", got)
 		}
 		if err := <-cause; !errors.Is(err, stepwell.ErrTimeout) || !errors.Is(err, stepwell.ErrCancelled) {

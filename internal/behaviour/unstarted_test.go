@@ -111,7 +111,7 @@ func TestQueueTimeoutWithinATurn(t *testing.T) {
 // TestQueueTimeoutAtEveryKill: the worker dies before and after each commit, delivery and take: the step fails once, and not early.
 func TestQueueTimeoutAtEveryKill(t *testing.T) {
 	t.Parallel()
-	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Take} {
+	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Claim} {
 		for _, after := range []bool{false, true} {
 			for k := 1; k < 100; k++ {
 				died := true

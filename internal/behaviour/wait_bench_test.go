@@ -154,7 +154,7 @@ func BenchmarkChildren(b *testing.B) {
 			w := worlds(b)[name]()
 			app := work(b, w, stepwell.Config{Definitions: []stepwell.Definition{leaf, parent}})
 			var family, starts time.Duration
-			takes := int64(0)
+			claims := int64(0)
 			for b.Loop() {
 				began := time.Now()
 				run, err := parent.Start(b.Context(), app, n)
@@ -169,7 +169,7 @@ func BenchmarkChildren(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				takes += row.Takes
+				claims += row.Claims
 				began = time.Now()
 				startMany(b, app, leaf, n)
 				starts += time.Since(began)
@@ -177,7 +177,7 @@ func BenchmarkChildren(b *testing.B) {
 			b.ReportMetric(float64(family.Milliseconds())/float64(b.N), "family-ms")
 			b.ReportMetric(float64(starts.Milliseconds())/float64(b.N), "starts-ms")
 			b.ReportMetric(float64(family)/float64(starts), "ratio")
-			b.ReportMetric(float64(takes)/float64(b.N), "takes/parent")
+			b.ReportMetric(float64(claims)/float64(b.N), "takes/parent")
 		})
 	}
 }

@@ -338,10 +338,10 @@ func TestWakeSurvivesDeaths(t *testing.T) {
 					}
 					want(r, run, []string{"place", "queue"})
 					events := r.events(run.ID())
-					born, ended := events[0].Time, events[len(events)-1].Time
-					if ended.Sub(born) > 30*time.Minute {
+					created, ended := events[0].Time, events[len(events)-1].Time
+					if ended.Sub(created) > 30*time.Minute {
 						r.dump(run.ID())
-						r.Errorf("it took %s: something waited for its hour", ended.Sub(born))
+						r.Errorf("it took %s: something waited for its hour", ended.Sub(created))
 					}
 					if woken.Starts != 1 {
 						r.Errorf("woken %+v, want one start", woken)

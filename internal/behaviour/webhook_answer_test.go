@@ -180,11 +180,11 @@ func TestWebhookOfAnEncryptedRun(t *testing.T) {
 			if _, err := webhook.Find(r.ctx, app, "wh_counter"); !errors.Is(err, stepwell.ErrNoKey) || !strings.Contains(err.Error(), `"k1"`) {
 				r.Errorf("%s: got %v, want ErrNoKey and the key's ID", name, err)
 			}
-			if hooks, err := app.Hooks(r.ctx, "", ""); err != nil || len(hooks) != 1 || hooks[0].Sealed != "k1" {
+			if hooks, err := app.Hooks(r.ctx, "", ""); err != nil || len(hooks) != 1 || hooks[0].Encrypted != "k1" {
 				r.Errorf("%s: got hooks %v, %v; want one that is sealed with k1", name, hooks, err)
 			}
 		}
-		if hooks, err := wk.Hooks(r.ctx, "", ""); err != nil || len(hooks) != 1 || hooks[0].Sealed != "" {
+		if hooks, err := wk.Hooks(r.ctx, "", ""); err != nil || len(hooks) != 1 || hooks[0].Encrypted != "" {
 			r.Errorf("got hooks %v, %v; want one that can be read", hooks, err)
 		}
 		if n := len(r.events(run.ID())); n != sent {

@@ -158,7 +158,7 @@ func TestWebhookOfAWorkerThatDies(t *testing.T) {
 	}
 }
 
-// TestWebhookDeliveryComesAgain: it is received once and answered alike; what bears its name alone gets no answer of it.
+// TestWebhookDeliveryComesAgain: it is received once and answered alike; what creates its name alone gets no answer of it.
 func TestWebhookDeliveryComesAgain(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wk := r.begin(counter)

@@ -102,7 +102,7 @@ var wrongDeploys = []struct {
 }
 
 // TestARunThatIsThreeYearsOld: it ends right, with each step done once and each payload taken once; its clock is right, and it is kept while it lives and
-// as long after its end as it was born to be. On SQLite no worker is there while it sleeps; in memory one always is.
+// as long after its end as it was created to be. On SQLite no worker is there while it sleeps; in memory one always is.
 func TestARunThatIsThreeYearsOld(t *testing.T) {
 	for _, k := range kinds {
 		for i, m := range modes[:2] {
@@ -141,7 +141,7 @@ type years struct {
 
 var payment = stepwell.Event[int]("payment")
 
-// code is the workflow as an edition has it. Only the first says for how long runs are kept: what it said when the run was born counts.
+// code is the workflow as an edition has it. Only the first says for how long runs are kept: what it said when the run was created counts.
 func (y *years) code(ed edition) (all []*stepwell.Workflow[subscription, subscription]) {
 	for v, steps := range ed.versions {
 		kept := stepwell.Retention(time.Hour)
@@ -238,7 +238,7 @@ func (y *years) employ(build string, defs ...stepwell.Definition) {
 		y.file = openFile(y, y.path)
 	}
 	cfg := stepwell.Config{Definitions: defs, Build: build, Lease: never, Poll: never, SweepInterval: -1}
-	kit.Set(&cfg, kit.Rig{Stall: never})
+	kit.Set(&cfg, kit.Overrides{Stall: never})
 	y.mode(&cfg)
 	y.wk = begin(y.T, y.file, cfg)
 	synctest.Wait()
@@ -458,7 +458,7 @@ func (y *years) clock(got subscription) {
 	}
 }
 
-// kept: retention counts from the end, as it was when the run was born.
+// kept: retention counts from the end, as it was when the run was created.
 func (y *years) kept() {
 	y.Helper()
 	y.at(y.get("old").EndedAt, aQuarter-time.Minute)

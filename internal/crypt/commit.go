@@ -15,24 +15,24 @@ import (
 
 // Commit encrypts a commit and writes it.
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
-	sealed, err := w.sealCommit(ctx, nil, c)
+	encrypted, err := w.encryptCommit(ctx, nil, c)
 	if err != nil {
 		return world.Committed{}, err
 	}
-	done, err := w.World.Commit(ctx, sealed)
+	done, err := w.World.Commit(ctx, encrypted)
 	if err == nil && done.Existing == "" && c.Birth() {
-		w.learn(c.Run, sealed.Events[0].Sealed)
+		w.learn(c.Run, encrypted.Events[0].Encrypted)
 	}
 	return w.openCommitted(c.Run, done, err)
 }
 
 // Outcome asks for the outcome of a commit. It is encrypted as when it was written: a world below may send it over a network to ask.
 func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
-	sealed, err := w.sealCommit(ctx, nil, c)
+	encrypted, err := w.encryptCommit(ctx, nil, c)
 	if err != nil {
 		return world.Committed{}, err
 	}
-	done, err := w.World.Outcome(ctx, sealed)
+	done, err := w.World.Outcome(ctx, encrypted)
 	return w.openCommitted(c.Run, done, err)
 }
 
@@ -46,8 +46,8 @@ func (w *World) openCommitted(run string, done world.Committed, err error) (worl
 	return done, err
 }
 
-// sealCommit encrypts a commit, in a transaction or, with nil, in none. It stays as it is. Births get the key of new runs.
-func (w *World) sealCommit(ctx context.Context, tx world.Tx, c *world.Commit) (*world.Commit, error) {
+// encryptCommit encrypts a commit, in a transaction or, with nil, in none. It stays as it is. Births get the key of new runs.
+func (w *World) encryptCommit(ctx context.Context, tx world.Tx, c *world.Commit) (*world.Commit, error) {
 	if err := world.CheckCommit(c); err != nil { // limits are of what was not encrypted
 		return nil, err
 	}
@@ -64,31 +64,31 @@ func (w *World) sealCommit(ctx context.Context, tx world.Tx, c *world.Commit) (*
 		if err := w.vet(ctx, key, c.Birth()); err != nil {
 			return nil, err
 		}
-		if err := w.sealOwn(&out, key); err != nil {
+		if err := w.encryptOwn(&out, key); err != nil {
 			return nil, err
 		}
 	}
 	if len(c.Births) > 0 {
 		out.Births = make([]*world.Commit, len(c.Births))
 		for i, child := range c.Births {
-			if out.Births[i], err = w.sealCommit(ctx, tx, child); err != nil {
+			if out.Births[i], err = w.encryptCommit(ctx, tx, child); err != nil {
 				return nil, err
 			}
 		}
 	}
-	out.Send, err = w.sealSent(ctx, tx, c.Send)
+	out.Send, err = w.encryptSent(ctx, tx, c.Send)
 	return &out, err
 }
 
-// sealSent encrypts what a commit sends to other runs. What cannot arrive is left to the world, which drops it.
-func (w *World) sealSent(ctx context.Context, tx world.Tx, send []world.Delivery) ([]world.Delivery, error) {
+// encryptSent encrypts what a commit sends to other runs. What cannot arrive is left to the world, which drops it.
+func (w *World) encryptSent(ctx context.Context, tx world.Tx, send []world.Delivery) ([]world.Delivery, error) {
 	var out []world.Delivery
 	for i := range send {
 		d := &send[i]
 		if !slices.ContainsFunc(d.Events, func(e world.Event) bool { return secret(&e) }) {
 			continue
 		}
-		sealed, err := w.sealDelivery(ctx, tx, d)
+		encrypted, err := w.encryptDelivery(ctx, tx, d)
 		if errors.Is(err, world.ErrNotFound) {
 			continue
 		}
@@ -98,7 +98,7 @@ func (w *World) sealSent(ctx context.Context, tx world.Tx, send []world.Delivery
 		if out == nil {
 			out = slices.Clone(send)
 		}
-		out[i] = *sealed
+		out[i] = *encrypted
 	}
 	if out == nil {
 		return send, nil
@@ -126,65 +126,65 @@ func (w *World) keyFor(ctx context.Context, tx world.Tx, c *world.Commit) (strin
 	return key, err
 }
 
-// sealOwn encrypts what a commit says of its own run.
-func (w *World) sealOwn(c *world.Commit, key string) (err error) {
-	if c.Events, err = w.ring.SealEvents(c.Events, c.Run, key); err != nil {
+// encryptOwn encrypts what a commit says of its own run.
+func (w *World) encryptOwn(c *world.Commit, key string) (err error) {
+	if c.Events, err = w.ring.EncryptEvents(c.Events, c.Run, key); err != nil {
 		return err
 	}
-	if c.Tasks, err = w.sealTasks(c.Tasks, c.Run, key); err != nil {
+	if c.Tasks, err = w.encryptTasks(c.Tasks, c.Run, key); err != nil {
 		return err
 	}
 	if len(c.Streams) > 0 {
 		c.Streams = slices.Clone(c.Streams)
 		for i := range c.Streams {
-			if err := w.sealWrite(&c.Streams[i], c.Run, key); err != nil {
+			if err := w.encryptWrite(&c.Streams[i], c.Run, key); err != nil {
 				return err
 			}
 		}
 	}
-	if r := c.Release; r != nil && r.Blocked != nil && r.Blocked.Sealed == "" && w.ring.Has(key) {
+	if r := c.Release; r != nil && r.Blocked != nil && r.Blocked.Encrypted == "" && w.ring.Has(key) {
 		release, block := *r, *r.Blocked
-		message, err := w.ring.seal(key, c.Run, "", blockPlace, []byte(block.Message))
+		message, err := w.ring.encrypt(key, c.Run, "", blockPlace, []byte(block.Message))
 		if err != nil {
 			return err
 		}
-		block.Message, block.Sealed = string(message), key
+		block.Message, block.Encrypted = string(message), key
 		release.Blocked = &block
 		c.Release = &release
 	}
 	return nil
 }
 
-func (w *World) sealTasks(tasks []world.Task, run, key string) ([]world.Task, error) {
+func (w *World) encryptTasks(tasks []world.Task, run, key string) ([]world.Task, error) {
 	if len(tasks) == 0 {
 		return tasks, nil
 	}
 	tasks = slices.Clone(tasks)
 	for i := range tasks {
 		t := &tasks[i]
-		if t.Sealed != "" {
+		if t.Encrypted != "" {
 			continue
 		}
-		input, err := w.ring.seal(key, run, "", stepInput(t.Step), t.Input)
+		input, err := w.ring.encrypt(key, run, "", stepInput(t.Step), t.Input)
 		if err != nil {
 			return nil, err
 		}
-		t.Input, t.Sealed, t.Options = input, key, world.SealedOptions(t.Options, key)
+		t.Input, t.Encrypted, t.Options = input, key, world.EncryptedOptions(t.Options, key)
 	}
 	return tasks, nil
 }
 
-// sealWrite encrypts, in place, what is added to a stream.
-func (w *World) sealWrite(s *world.StreamWrite, run, key string) (err error) {
+// encryptWrite encrypts, in place, what is added to a stream.
+func (w *World) encryptWrite(s *world.StreamWrite, run, key string) (err error) {
 	chunks := make([]json.RawMessage, len(s.Chunks))
 	for i, c := range s.Chunks {
-		if chunks[i], err = w.ring.seal(key, run, "", chunkPlace(s.Stream), c); err != nil {
+		if chunks[i], err = w.ring.encrypt(key, run, "", chunkPlace(s.Stream), c); err != nil {
 			return err
 		}
 	}
-	s.Chunks, s.Sealed = chunks, key
+	s.Chunks, s.Encrypted = chunks, key
 	if s.Error != nil {
-		s.Error, err = w.ring.sealError(s.Error, run, key, "", markPlace(s.Stream))
+		s.Error, err = w.ring.encryptError(s.Error, run, key, "", markPlace(s.Stream))
 	}
 	return err
 }
@@ -208,7 +208,7 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 		return world.Appended{}, err
 	}
 	out := *a
-	if err := w.sealWrite(&out.StreamWrite, a.Run, key); err != nil {
+	if err := w.encryptWrite(&out.StreamWrite, a.Run, key); err != nil {
 		return world.Appended{}, err
 	}
 	return w.World.Append(ctx, &out)
@@ -216,14 +216,14 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 
 // Deliver encrypts a delivery for its run and sends it. Where the run's key is not there it is refused, with [world.ErrNoKey], and nothing is written.
 func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
-	sealed, err := w.sealDelivery(ctx, nil, d)
+	encrypted, err := w.encryptDelivery(ctx, nil, d)
 	if err != nil {
 		return world.Delivered{}, err
 	}
-	return w.World.Deliver(ctx, sealed)
+	return w.World.Deliver(ctx, encrypted)
 }
 
-func (w *World) sealDelivery(ctx context.Context, tx world.Tx, d *world.Delivery) (*world.Delivery, error) {
+func (w *World) encryptDelivery(ctx context.Context, tx world.Tx, d *world.Delivery) (*world.Delivery, error) {
 	if err := world.CheckDelivery(d); err != nil {
 		return nil, err
 	}
@@ -268,11 +268,11 @@ func (w *World) sealDelivery(ctx context.Context, tx world.Tx, d *world.Delivery
 			return nil, err
 		}
 	}
-	if out.Events, err = w.ring.SealEvents(out.Events, run, key); err != nil {
+	if out.Events, err = w.ring.EncryptEvents(out.Events, run, key); err != nil {
 		return nil, err
 	}
 	return &out, nil
 }
 
 // plain reports whether bytes are no envelope, so that nothing needs to be asked.
-func plain(b []byte) bool { return !LooksSealed(bytes.TrimSpace(b)) }
+func plain(b []byte) bool { return !LooksEncrypted(bytes.TrimSpace(b)) }

@@ -105,10 +105,10 @@ func event(t *rapid.T) world.Event {
 	return e
 }
 
-// sealed is what a world gets of an event.
-func sealed(t rapid.TB, r *crypt.Keyring, run string, e world.Event) world.Event {
+// encrypted is what a world gets of an event.
+func encrypted(t rapid.TB, r *crypt.Keyring, run string, e world.Event) world.Event {
 	t.Helper()
-	out, err := r.SealEvents([]world.Event{e}, run, r.Primary())
+	out, err := r.EncryptEvents([]world.Event{e}, run, r.Primary())
 	if err != nil {
 		t.Fatalf("encrypt: %v", err)
 	}
@@ -120,7 +120,7 @@ func TestRoundTrip(t *testing.T) {
 	r := ring(t, "k1", "k2")
 	rapid.Check(t, func(t *rapid.T) {
 		want := event(t)
-		kept := sealed(t, r, "wrun_1", want)
+		kept := encrypted(t, r, "wrun_1", want)
 		text, err := json.Marshal(kept)
 		if err != nil {
 			t.Fatalf("what is kept is not JSON: %v", err)
@@ -146,7 +146,7 @@ func TestNoncesDiffer(t *testing.T) {
 	r := ring(t, "k1")
 	seen := map[string]bool{}
 	for range 1000 {
-		seen[string(sealed(t, r, "wrun_1", world.Event{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)}).Payload)] = true
+		seen[string(encrypted(t, r, "wrun_1", world.Event{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)}).Payload)] = true
 	}
 	if len(seen) != 1000 {
 		t.Errorf("got %d different texts of 1000", len(seen))
@@ -156,7 +156,7 @@ func TestNoncesDiffer(t *testing.T) {
 // TestTampered: whatever character is changed, cut or added, the event is refused as corrupt, or as of a format that is not known.
 func TestTampered(t *testing.T) {
 	r := ring(t, "k1")
-	kept := sealed(t, r, "wrun_1", world.Event{Type: world.StepCompleted, ID: "step_1", Seq: 7, Payload: json.RawMessage(secret)})
+	kept := encrypted(t, r, "wrun_1", world.Event{Type: world.StepCompleted, ID: "step_1", Seq: 7, Payload: json.RawMessage(secret)})
 	refused := func(what string, payload json.RawMessage) {
 		t.Helper()
 		e := kept
@@ -191,9 +191,9 @@ func TestTampered(t *testing.T) {
 // TestMoved: what lies in another run, at another step, or as something else is refused. The result of another run is known as that run's.
 func TestMoved(t *testing.T) {
 	r := ring(t, "k1")
-	done := sealed(t, r, "wrun_1", world.Event{Type: world.StepCompleted, ID: "step_1", Payload: json.RawMessage(secret)})
-	end := sealed(t, r, "wrun_1", world.Event{Type: world.RunCompleted, Payload: json.RawMessage(secret)})
-	failed := sealed(t, r, "wrun_1", world.Event{Type: world.RunFailed, Error: &world.Error{Message: secret}})
+	done := encrypted(t, r, "wrun_1", world.Event{Type: world.StepCompleted, ID: "step_1", Payload: json.RawMessage(secret)})
+	end := encrypted(t, r, "wrun_1", world.Event{Type: world.RunCompleted, Payload: json.RawMessage(secret)})
+	failed := encrypted(t, r, "wrun_1", world.Event{Type: world.RunFailed, Error: &world.Error{Message: secret}})
 	for name, test := range map[string]struct {
 		e      world.Event
 		run    string
@@ -203,7 +203,7 @@ func TestMoved(t *testing.T) {
 		"another run":            {done, "wrun_2", func(*world.Event) {}, ""},
 		"another step":           {done, "wrun_1", func(e *world.Event) { e.ID = "step_2" }, ""},
 		"another type":           {done, "wrun_1", func(e *world.Event) { e.Type = world.StepCreated }, ""},
-		"another key":            {done, "wrun_1", func(e *world.Event) { e.Sealed = "k2" }, ""},
+		"another key":            {done, "wrun_1", func(e *world.Event) { e.Encrypted = "k2" }, ""},
 		"an end elsewhere":       {end, "wrun_2", func(*world.Event) {}, ""},
 		"an own end as a result": {end, "wrun_1", func(e *world.Event) { *e = world.ResultFor(e, "step_9") }, ""},
 		"an own failure as one":  {failed, "wrun_1", func(e *world.Event) { *e = world.ResultFor(e, "step_9") }, ""},
@@ -220,7 +220,7 @@ func TestMoved(t *testing.T) {
 			e := test.e
 			test.change(&e)
 			opener := r
-			if e.Sealed == "k2" {
+			if e.Encrypted == "k2" {
 				opener = ring(t, "k2")
 			}
 			got, err := opener.OpenEvents([]world.Event{e}, test.run)
@@ -230,8 +230,8 @@ func TestMoved(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || got[0].Peer != test.peer || got[0].Sealed != "" {
-				t.Errorf("got peer %q, sealed %q, %v; want the result of %s", got[0].Peer, got[0].Sealed, err, test.peer)
+			if err != nil || got[0].Peer != test.peer || got[0].Encrypted != "" {
+				t.Errorf("got peer %q, sealed %q, %v; want the result of %s", got[0].Peer, got[0].Encrypted, err, test.peer)
 			}
 		})
 	}
@@ -240,7 +240,7 @@ func TestMoved(t *testing.T) {
 // TestUnknownBit: every bit that this release does not know is a format that it does not know, and not a log that is damaged.
 func TestUnknownBit(t *testing.T) {
 	r := ring(t, "k1")
-	kept := sealed(t, r, "wrun_1", world.Event{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)})
+	kept := encrypted(t, r, "wrun_1", world.Event{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)})
 	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimSuffix(strings.TrimPrefix(string(kept.Payload), `"sealed:`), `"`))
 	if err != nil {
 		t.Fatal(err)
@@ -260,12 +260,12 @@ func TestUnknownBit(t *testing.T) {
 
 // TestWithoutTheKey: an event whose key is not there stays as it is, and says which key that is.
 func TestWithoutTheKey(t *testing.T) {
-	kept := sealed(t, ring(t, "k1"), "wrun_1", world.Event{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)})
+	kept := encrypted(t, ring(t, "k1"), "wrun_1", world.Event{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)})
 	got, err := ring(t, "k2").OpenEvents([]world.Event{kept}, "wrun_1")
 	if err != nil || !cmp.Equal(got[0], kept) {
 		t.Errorf("got %+v, %v; want it as it was", got[0], err)
 	}
-	k, ok := errors.AsType[*world.KeyError](crypt.Sealed("wrun_1", got))
+	k, ok := errors.AsType[*world.KeyError](crypt.Encrypted("wrun_1", got))
 	if !ok || k.Key != "k1" || k.Run != "wrun_1" {
 		t.Errorf("got %v, want the key k1 of wrun_1", k)
 	}
@@ -278,7 +278,7 @@ func TestWithoutTheKey(t *testing.T) {
 // FuzzOpen: no bytes make the reader panic, and none but the encrypted ones are taken.
 func FuzzOpen(f *testing.F) {
 	r := ring(f, "k1")
-	out, err := r.SealEvents([]world.Event{{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)}}, "wrun_1", "k1")
+	out, err := r.EncryptEvents([]world.Event{{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)}}, "wrun_1", "k1")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func BenchmarkSealAndOpen(b *testing.B) {
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				kept, err := r.SealEvents(e, "wrun_1", "k1")
+				kept, err := r.EncryptEvents(e, "wrun_1", "k1")
 				if err == nil {
 					_, err = r.OpenEvents(kept, "wrun_1")
 				}

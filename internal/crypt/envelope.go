@@ -42,11 +42,11 @@ var (
 	errOther = errors.New("an encrypted payload lies where another key, or run, is named")
 )
 
-// LooksSealed reports whether bytes begin as an envelope does. They may be somebody's JSON all the same.
-func LooksSealed(b []byte) bool { return len(b) > len(mark) && string(b[:len(mark)]) == mark }
+// LooksEncrypted reports whether bytes begin as an envelope does. They may be somebody's JSON all the same.
+func LooksEncrypted(b []byte) bool { return len(b) > len(mark) && string(b[:len(mark)]) == mark }
 
-// seal encrypts a payload of a run for a place. of is the run to name, or "".
-func (r *Keyring) seal(key, run, of, place string, plain []byte) (json.RawMessage, error) {
+// encrypt encrypts a payload of a run for a place. of is the run to name, or "".
+func (r *Keyring) encrypt(key, run, of, place string, plain []byte) (json.RawMessage, error) {
 	aead, err := r.cipher(key, run)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (r *Keyring) seal(key, run, of, place string, plain []byte) (json.RawMessag
 
 // parse reads an envelope. One of a form that this release does not know is [world.ErrFormat].
 func parse(b []byte) (envelope, error) {
-	if !LooksSealed(b) || b[len(b)-1] != '"' || bytes.ContainsAny(b, "\r\n") { // base64 would skip line ends
+	if !LooksEncrypted(b) || b[len(b)-1] != '"' || bytes.ContainsAny(b, "\r\n") { // base64 would skip line ends
 		return envelope{}, errForm
 	}
 	raw, err := base64.RawStdEncoding.Strict().AppendDecode(nil, b[len(mark):len(b)-1])

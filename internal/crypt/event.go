@@ -54,9 +54,9 @@ func secret(e *world.Event) bool {
 	return e.Type != world.AttrSet && (e.Payload != nil || e.Match != nil || e.Error != nil)
 }
 
-// sealEvent encrypts, in place, what an event of a run holds.
-func (r *Keyring) sealEvent(e *world.Event, run, key string) error {
-	if e.Sealed != "" || e.Type != world.RunCreated && !secret(e) {
+// encryptEvent encrypts, in place, what an event of a run holds.
+func (r *Keyring) encryptEvent(e *world.Event, run, key string) error {
+	if e.Encrypted != "" || e.Type != world.RunCreated && !secret(e) {
 		return nil // as when nobody here could read it
 	}
 	of := ""
@@ -65,31 +65,31 @@ func (r *Keyring) sealEvent(e *world.Event, run, key string) error {
 	}
 	var err error
 	if e.Payload != nil {
-		if e.Payload, err = r.seal(key, run, of, payloadPlace(e), e.Payload); err != nil {
+		if e.Payload, err = r.encrypt(key, run, of, payloadPlace(e), e.Payload); err != nil {
 			return err
 		}
 	}
 	if e.Match != nil {
-		if e.Match, err = r.seal(key, run, of, "match "+e.ID, e.Match); err != nil {
+		if e.Match, err = r.encrypt(key, run, of, "match "+e.ID, e.Match); err != nil {
 			return err
 		}
 	}
 	if e.Error != nil {
-		if e.Error, err = r.sealError(e.Error, run, key, of, errorPlace(e)); err != nil {
+		if e.Error, err = r.encryptError(e.Error, run, key, of, errorPlace(e)); err != nil {
 			return err
 		}
 	}
-	e.Sealed = key
+	e.Encrypted = key
 	return nil
 }
 
-// sealError encrypts an error but for what programs need of it: its code.
-func (r *Keyring) sealError(rec *world.Error, run, key, of, place string) (*world.Error, error) {
+// encryptError encrypts an error but for what programs need of it: its code.
+func (r *Keyring) encryptError(rec *world.Error, run, key, of, place string) (*world.Error, error) {
 	plain, err := json.Marshal(rec)
 	if err != nil {
 		return nil, err
 	}
-	value, err := r.seal(key, run, of, place, plain)
+	value, err := r.encrypt(key, run, of, place, plain)
 	if err != nil {
 		return nil, err
 	}
@@ -99,10 +99,10 @@ func (r *Keyring) sealError(rec *world.Error, run, key, of, place string) (*worl
 // openEvent decrypts an event of a run, in place. Where the key is not there the event stays as it is, and so it does after an error: a
 // [*world.CorruptError], or [world.ErrFormat].
 func (r *Keyring) openEvent(e *world.Event, run string) error {
-	if e.Sealed == "" || !r.Has(e.Sealed) {
+	if e.Encrypted == "" || !r.Has(e.Encrypted) {
 		return nil
 	}
-	o := opening{ring: r, run: run, key: e.Sealed, result: e.Type == world.StepCompleted || e.Type == world.StepFailed}
+	o := opening{ring: r, run: run, key: e.Encrypted, result: e.Type == world.StepCompleted || e.Type == world.StepFailed}
 	c := *e
 	err := o.openParts(&c)
 	if errors.Is(err, world.ErrFormat) {
@@ -111,7 +111,7 @@ func (r *Keyring) openEvent(e *world.Event, run string) error {
 	if err != nil {
 		return faulty(run, e.Seq, err)
 	}
-	if c.Sealed = ""; o.of != "" && o.of != run {
+	if c.Encrypted = ""; o.of != "" && o.of != run {
 		c.Peer = o.of // the fold compares it with the run that the step waits for
 	}
 	*e = c
@@ -186,7 +186,7 @@ const mostCauses = 4
 
 // openError decrypts an error, or the causes of one that a world has made around it.
 func (o *opening) openError(rec *world.Error, place string, depth int) (*world.Error, error) {
-	if LooksSealed(rec.Value) {
+	if LooksEncrypted(rec.Value) {
 		plain, err := o.open(rec.Value, place, failPlace)
 		if err != nil {
 			return nil, err
@@ -214,18 +214,18 @@ func (o *opening) openError(rec *world.Error, place string, depth int) (*world.E
 	return &out, nil
 }
 
-// SealEvents encrypts events of a run. The slice that it is given stays as it is.
-func (r *Keyring) SealEvents(events []world.Event, run, key string) ([]world.Event, error) {
+// EncryptEvents encrypts events of a run. The slice that it is given stays as it is.
+func (r *Keyring) EncryptEvents(events []world.Event, run, key string) ([]world.Event, error) {
 	var out []world.Event
 	for i := range events {
 		e := &events[i]
-		if e.Sealed != "" || e.Type != world.RunCreated && !secret(e) {
+		if e.Encrypted != "" || e.Type != world.RunCreated && !secret(e) {
 			continue
 		}
 		if out == nil {
 			out = slices.Clone(events)
 		}
-		if err := r.sealEvent(&out[i], run, key); err != nil {
+		if err := r.encryptEvent(&out[i], run, key); err != nil {
 			return nil, err
 		}
 	}
@@ -240,7 +240,7 @@ func (r *Keyring) SealEvents(events []world.Event, run, key string) ([]world.Eve
 func (r *Keyring) OpenEvents(events []world.Event, run string) ([]world.Event, error) {
 	var out []world.Event
 	for i := range events {
-		if events[i].Sealed == "" {
+		if events[i].Encrypted == "" {
 			continue
 		}
 		if out == nil {
@@ -266,20 +266,20 @@ func (r *Keyring) OpenHistory(events []world.Event, run string) ([]world.Event, 
 	key := ""
 	for i := range events {
 		c := events[i]
-		if c.Sealed == "" || !secret(&c) || !r.Has(c.Sealed) {
+		if c.Encrypted == "" || !secret(&c) || !r.Has(c.Encrypted) {
 			continue
 		}
-		if key = c.Sealed; r.openEvent(&c, run) == nil {
+		if key = c.Encrypted; r.openEvent(&c, run) == nil {
 			return out, err // it is the key, and one event was changed
 		}
 	}
 	return out, fmt.Errorf("%w: what is encrypted does not decrypt with the key that is here under the ID %q: it is another key, or the file was changed", world.ErrWrongKey, key)
 }
 
-// Sealed finds the first of a run's events that is still encrypted, and says which key it needs; nil: there is none.
-func Sealed(run string, events []world.Event) error {
+// Encrypted finds the first of a run's events that is still encrypted, and says which key it needs; nil: there is none.
+func Encrypted(run string, events []world.Event) error {
 	for i := range events {
-		if k := events[i].Sealed; k != "" {
+		if k := events[i].Encrypted; k != "" {
 			return &world.KeyError{Run: run, Key: k}
 		}
 	}

@@ -27,7 +27,7 @@ func MarkHooks(ctx context.Context, w world.World, rows []world.HookRow) error {
 			key, keys[h.Run] = row.Encryption, row.Encryption
 		}
 		if ring == nil || !ring.Has(key) { // else it was decrypted, whatever it looks like
-			h.Sealed = key
+			h.Encrypted = key
 		}
 	}
 	return nil

@@ -90,7 +90,7 @@ func NewKeyring(first Key, others ...Key) (*Keyring, error) {
 		if k.Secret == [KeySize]byte{} {
 			return nil, fmt.Errorf("%w: encryption key %q is all zeros", world.ErrInvalid, k.ID)
 		}
-		if _, taken := r.master[k.ID]; taken {
+		if _, exists := r.master[k.ID]; exists {
 			return nil, fmt.Errorf("%w: encryption key %q is there twice", world.ErrInvalid, k.ID)
 		}
 		r.ids, r.master[k.ID] = append(r.ids, k.ID), k.Secret

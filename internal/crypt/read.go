@@ -27,7 +27,7 @@ func (w *World) Events(ctx context.Context, run string, q world.EventQuery) (wor
 // wrong is why events did not decrypt: where the key here is another than the one that its ID stands for, that, and not damage.
 func (w *World) wrong(ctx context.Context, events []world.Event, err error) error {
 	for i := range events {
-		if key := events[i].Sealed; key != "" {
+		if key := events[i].Encrypted; key != "" {
 			return w.wrongKey(ctx, key, err)
 		}
 	}
@@ -47,18 +47,18 @@ func (w *World) wrongKey(ctx context.Context, key string, err error) error {
 // learnFrom learns the key of a run from the first event of its log.
 func (w *World) learnFrom(run string, events []world.Event) {
 	if len(events) > 0 && events[0].Type == world.RunCreated {
-		w.learn(run, events[0].Sealed)
+		w.learn(run, events[0].Encrypted)
 	}
 }
 
-// Take takes runs and tasks. What cannot be right is left as it lies there: whoever reads the log hears why.
-func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
-	taken, err := w.World.Take(ctx, q)
+// Claim claims runs and tasks. What cannot be right is left as it lies there: whoever reads the log hears why.
+func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
+	claimed, err := w.World.Claim(ctx, q)
 	if err != nil {
-		return taken, err
+		return claimed, err
 	}
-	for i := range taken.Runs {
-		tk := &taken.Runs[i]
+	for i := range claimed.Runs {
+		tk := &claimed.Runs[i]
 		w.learnFrom(tk.Run, tk.Log)
 		if tk.Log, err = w.ring.OpenEvents(tk.Log, tk.Run); err != nil {
 			tk.Log = nil
@@ -66,17 +66,17 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 		tk.Blocked = w.openBlock(tk.Blocked, tk.Run)
 		w.openMail(tk.Mail)
 	}
-	for i := range taken.Tasks {
-		t := &taken.Tasks[i]
+	for i := range claimed.Tasks {
+		t := &claimed.Tasks[i]
 		w.learn(t.Run, world.TaskKeyID(t.Options)) // of a run whose ID may have been another's before
 		w.openTask(t)
 	}
-	return taken, nil
+	return claimed, nil
 }
 
-// Beat renews the lease, and tells of mail.
-func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
-	b, err := w.World.Beat(ctx, q)
+// Heartbeat renews the lease, and tells of mail.
+func (w *World) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
+	b, err := w.World.Heartbeat(ctx, q)
 	if err == nil {
 		w.openMail(b.Mail)
 	}
@@ -99,7 +99,7 @@ func (w *World) Explain(run string, e *world.Event) error {
 	if err := w.ring.openEvent(&c, run); err != nil {
 		return err
 	}
-	return &world.KeyError{Run: run, Key: e.Sealed}
+	return &world.KeyError{Run: run, Key: e.Encrypted}
 }
 
 // openTask decrypts what is known of a task, as far as it can be.
@@ -107,7 +107,7 @@ func (w *World) openTask(t *world.Task) {
 	if opened, err := w.ring.OpenEvents(t.History, t.Run); err == nil {
 		t.History = opened
 	}
-	t.Sealed = ""
+	t.Encrypted = ""
 	key := world.TaskKeyID(t.Options)
 	if key == "" || t.Input == nil || !w.ring.Has(key) {
 		return
@@ -126,11 +126,11 @@ func (w *World) Changed(ctx context.Context, t *world.Task) bool {
 		return false
 	}
 	first := page.Events[0]
-	if key := world.TaskKeyID(t.Options); first.Sealed != key {
-		w.learn(t.Run, first.Sealed) // a take believes the task
+	if key := world.TaskKeyID(t.Options); first.Encrypted != key {
+		w.learn(t.Run, first.Encrypted) // a claim believes the task
 		return true
 	}
-	return first.Payload != nil && w.ring.Has(first.Sealed) && w.ring.openEvent(&first, t.Run) == nil
+	return first.Payload != nil && w.ring.Has(first.Encrypted) && w.ring.openEvent(&first, t.Run) == nil
 }
 
 // Tasks lists the tasks of a run. It is for a world below that does so: see Abilities.
@@ -169,7 +169,7 @@ func (w *World) openRun(row *world.Run) (err error) {
 	if row.Queue != nil {
 		row.Queue.Blocked = w.openBlock(row.Queue.Blocked, row.ID)
 	}
-	if !row.Sealed || !w.ring.Has(row.Encryption) {
+	if !row.Encrypted || !w.ring.Has(row.Encryption) {
 		return nil
 	}
 	out := *row
@@ -189,23 +189,23 @@ func (w *World) openRun(row *world.Run) (err error) {
 			return faulty(row.ID, 1, err)
 		}
 	}
-	out.Sealed = false
+	out.Encrypted = false
 	*row = out
 	return nil
 }
 
 // openBlock decrypts the message of a block, if it can be.
 func (w *World) openBlock(b *world.Block, run string) *world.Block {
-	if b == nil || b.Sealed == "" || !w.ring.Has(b.Sealed) {
+	if b == nil || b.Encrypted == "" || !w.ring.Has(b.Encrypted) {
 		return b
 	}
-	o := opening{ring: w.ring, run: run, key: b.Sealed}
+	o := opening{ring: w.ring, run: run, key: b.Encrypted}
 	message, err := o.open([]byte(b.Message), blockPlace, "")
 	if err != nil {
 		return b
 	}
 	out := *b
-	out.Message, out.Sealed = string(message), ""
+	out.Message, out.Encrypted = string(message), ""
 	return &out
 }
 

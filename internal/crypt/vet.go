@@ -70,7 +70,7 @@ func (w *World) prove(ctx context.Context, id string) error {
 	}
 	for i := range page.Runs {
 		row := page.Runs[i]
-		if row.Encryption != id || !row.Sealed || row.Input == nil {
+		if row.Encryption != id || !row.Encrypted || row.Input == nil {
 			continue
 		}
 		if err := w.openRun(&row); err != nil {
@@ -118,10 +118,10 @@ func (w *World) CheckKeys(ctx context.Context) error {
 }
 
 // Join registers a worker whose keys are those that their IDs stand for.
-func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
 	for _, id := range w.ring.ids {
 		if err := w.vet(ctx, id, false); err != nil {
-			return world.Beat{}, err
+			return world.Heartbeat{}, err
 		}
 	}
 	return w.World.Join(ctx, wk)

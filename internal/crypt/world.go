@@ -74,21 +74,21 @@ func (w *World) Begin(ctx context.Context) (world.Tx, error) { return w.able.Tra
 
 // CommitIn is Commit within a transaction.
 func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (world.Committed, error) {
-	sealed, err := w.sealCommit(ctx, tx, c)
+	encrypted, err := w.encryptCommit(ctx, tx, c)
 	if err != nil {
 		return world.Committed{}, err
 	}
-	done, err := w.able.Transactor.CommitIn(ctx, tx, sealed)
+	done, err := w.able.Transactor.CommitIn(ctx, tx, encrypted)
 	return w.openCommitted(c.Run, done, err)
 }
 
 // DeliverIn is Deliver within a transaction.
 func (w *World) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (world.Delivered, error) {
-	sealed, err := w.sealDelivery(ctx, tx, d)
+	encrypted, err := w.encryptDelivery(ctx, tx, d)
 	if err != nil {
 		return world.Delivered{}, err
 	}
-	return w.able.Transactor.DeliverIn(ctx, tx, sealed)
+	return w.able.Transactor.DeliverIn(ctx, tx, encrypted)
 }
 
 // KeyIn tells how a run is encrypted, as a transaction sees it.
@@ -114,7 +114,7 @@ func (w *World) learnLocked(run string, k known) {
 }
 
 // keyOf finds the key of a run; "": it is plain. Its owner may believe what was read long ago. In a transaction it is
-// read there: the run may have been born in it. That is not remembered, as it may be rolled back.
+// read there: the run may have been created in it. That is not remembered, as it may be rolled back.
 func (w *World) keyOf(ctx context.Context, tx world.Tx, run string, owner bool) (string, error) {
 	w.mu.Lock()
 	k, ok := w.young[run]

@@ -80,19 +80,19 @@ func (w quiet) Commit(ctx context.Context, c *world.Commit) (world.Committed, er
 	return done, err
 }
 
-func (w quiet) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
-	taken, err := w.World.Take(ctx, q)
-	for i := range taken.Runs {
-		nameless(taken.Runs[i].Log)
-		for k := range taken.Runs[i].Mail {
-			nameless(taken.Runs[i].Mail[k].Events)
+func (w quiet) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
+	claimed, err := w.World.Claim(ctx, q)
+	for i := range claimed.Runs {
+		nameless(claimed.Runs[i].Log)
+		for k := range claimed.Runs[i].Mail {
+			nameless(claimed.Runs[i].Mail[k].Events)
 		}
 	}
-	return taken, err
+	return claimed, err
 }
 
-func (w quiet) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
-	b, err := w.World.Beat(ctx, q)
+func (w quiet) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
+	b, err := w.World.Heartbeat(ctx, q)
 	for i := range b.Mail {
 		nameless(b.Mail[i].Events)
 	}
@@ -146,7 +146,7 @@ func TestOutcomeIsAskedForEncrypted(t *testing.T) {
 	if n := len(below.commits); n != 1 {
 		t.Fatalf("asked %d times, want once", n)
 	}
-	if e := below.commits[0].Events[0]; e.Sealed != "k1" || !crypt.LooksSealed(e.Payload) {
-		t.Errorf("asked with %s, sealed %q; want it encrypted", e.Payload, e.Sealed)
+	if e := below.commits[0].Events[0]; e.Encrypted != "k1" || !crypt.LooksEncrypted(e.Payload) {
+		t.Errorf("asked with %s, sealed %q; want it encrypted", e.Payload, e.Encrypted)
 	}
 }

@@ -13,8 +13,8 @@ type aftermath struct {
 // leave notes what is to be done.
 func (a *aftermath) leave(later []world.Event, decided func()) { a.later, a.decided = later, decided }
 
-// take returns what is to be done, which is the caller's then.
-func (a *aftermath) take() (later []world.Event, decided func()) {
+// empty returns what is to be done, which is the caller's then.
+func (a *aftermath) empty() (later []world.Event, decided func()) {
 	later, decided = a.later, a.decided
 	a.later, a.decided = nil, nil
 	return later, decided

@@ -28,7 +28,7 @@ func (e *Engine) Await(run string) (ended <-chan Ended, owned bool, stop func())
 	a.mu.Lock()
 	a.byRun[run] = append(a.byRun[run], c)
 	a.mu.Unlock()
-	owned = e.held.has(run) // it is forgotten before its end is told
+	owned = e.holdings.has(run) // it is forgotten before its end is told
 	return c, owned, func() { a.drop(run, c) }
 }
 
@@ -51,7 +51,7 @@ func (a *awaiters) drop(run string, c chan Ended) {
 
 // tellEnd gives the end of the session's run to those who wait for it. Who asks later finds that nobody owns it, and the end in the world.
 func (s *session) tellEnd() {
-	s.e.held.forget(s)
+	s.e.holdings.forget(s)
 	s.e.awaiters.tell(s.state)
 }
 

@@ -17,7 +17,7 @@ import (
 type failure struct {
 	err    error        // nil: none
 	seq    int64        // number of the event that it is about; 0: of none
-	before *world.Block // as the run was blocked when it was taken
+	before *world.Block // as the run was blocked when it was claimed
 }
 
 // some reports whether there is one.
@@ -33,10 +33,10 @@ func (f *failure) set(err error, seq int64) {
 	}
 }
 
-// was notes how the run was blocked when it was taken.
+// was notes how the run was blocked when it was claimed.
 func (f *failure) was(b *world.Block) { f.before = b }
 
-// last is how the run was blocked when it was taken; nil: it was not.
+// last is how the run was blocked when it was claimed; nil: it was not.
 func (f *failure) last() *world.Block { return f.before }
 
 // record is what the world is told of why the run cannot go on.

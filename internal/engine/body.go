@@ -32,32 +32,32 @@ func Info(ctx context.Context) StepInfo {
 // body is one attempt of a step that runs.
 type body struct {
 	call
-	home    *session // that started it
-	step    string   // correlation ID
-	task    *world.Task
-	attempt int // its number, from 1
-	started time.Time
-	policy  *Policy
-	suspect bool   // the worker's only one
-	died    bool   // an earlier attempt did, with its process
-	grace   bool   // its step was ended without it: cancelled, and it did not return in time
-	after   func() // of a task that was taken: what it came to is durable; nil: nobody asks
-	parked  bool   // a suspect that waits for another run: its attempt was given up in the log, and begins anew before it goes on
+	home        *session // that started it
+	step        string   // correlation ID
+	task        *world.Task
+	attempt     int // its number, from 1
+	started     time.Time
+	policy      *Policy
+	quarantined bool   // the worker's only one
+	died        bool   // an earlier attempt did, with its process
+	grace       bool   // its step was ended without it: cancelled, and it did not return in time
+	after       func() // of a task that was claimed: what it came to is durable; nil: nobody asks
+	parked      bool   // one in quarantine that waits for another run: its attempt was given up in the log, and begins anew before it goes on
 }
 
 // sit gives the body its place and its context, before it starts.
 func (b *body) sit(e *Engine, info StepInfo, home *session) {
 	b.home = home
-	b.seat = seat{info: info, e: e, home: home, slot: true, turn: b.suspect, suspect: b.suspect, task: b.task}
+	b.seat = seat{info: info, e: e, home: home, slot: true, isolated: b.quarantined, quarantined: b.quarantined, task: b.task}
 	b.ctx.parent, b.ctx.seat = e.bodyCtx, &b.seat
 }
 
 // start makes the call on a goroutine of its own, as the function may leave anything behind there: a locked thread, labels.
 func (b *body) start(end ender) {
 	b.ends = end
-	if b.suspect {
-		b.seat.e.suspects.begins(suspectPause)
-		b.seat.wearTurn()
+	if b.quarantined {
+		b.seat.e.quarantine.begins(quarantinePause)
+		b.seat.wearOut()
 	}
 	b.seat.e.bodies.Add(1)
 	b.seat.e.live.Add(1)

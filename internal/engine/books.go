@@ -10,18 +10,18 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// books are what the comparison keeps from beat to beat.
+// books are what the comparison keeps from heartbeat to send a heartbeat.
 //
-// A stray is what the last account had and the worker did not: it may be on its way here with the answer to a take. If it is still not here when all takes are over
+// A stray is what the last account had and the worker did not: it may be on its way here with the answer to a claim. If it is still not here when all claims are over
 // that had begun when it was first seen, it is nobody's.
 type books struct {
 	mu     sync.Mutex
-	kept   bool               // the last beat came with the world's account; guarded by mu
-	doubt  bool               // the answer to a take was lost, and no account has come since; guarded by mu
-	strays map[holding]uint64 // and the takes that had begun when each was first seen; guarded by mu
+	kept   bool               // the last heartbeat came with the world's account; guarded by mu
+	doubt  bool               // the answer to a claim was lost, and no account has come since; guarded by mu
+	strays map[holding]uint64 // and the claims that had begun when each was first seen; guarded by mu
 }
 
-// holding is a run under a take, or a task as an attempt.
+// holding is a run under a claim, or a task as an attempt.
 type holding struct {
 	run, step string
 	number    int64
@@ -34,26 +34,26 @@ type stranger struct {
 	owner *session // that has the run; nil: none
 }
 
-// none notes that a beat came with no account, or with one that is not to be compared.
+// none notes that a heartbeat came with no account, or with one that is not to be compared.
 func (b *books) none(kept bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.doubt, b.kept, b.strays = false, kept, nil
 }
 
-// sift notes what an account had that is not here, and returns what of it is nobody's. begun and over are of the takes, as they were before that was looked at.
+// sift notes what an account had that is not here, and returns what of it is nobody's. begun and over are of the claims, as they were before that was looked at.
 func (b *books) sift(unknown []stranger, begun, over uint64) (lost []stranger) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.strays
 	b.doubt, b.kept, b.strays = false, true, make(map[holding]uint64, len(unknown))
 	for _, u := range unknown {
-		takes, again := before[u.holding]
+		claims, again := before[u.holding]
 		if !again {
-			takes = begun
+			claims = begun
 		}
-		b.strays[u.holding] = takes
-		if again && takes <= over {
+		b.strays[u.holding] = claims
+		if again && claims <= over {
 			lost = append(lost, u)
 		}
 	}
@@ -67,14 +67,14 @@ func (b *books) open() bool {
 	return b.doubt || len(b.strays) > 0
 }
 
-// keeps reports whether the last beat came with an account.
+// keeps reports whether the last heartbeat came with an account.
 func (b *books) keeps() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.kept
 }
 
-// doubts notes that the answer to a take was lost, where accounts come, and reports whether they do.
+// doubts notes that the answer to a claim was lost, where accounts come, and reports whether they do.
 func (b *books) doubts() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,14 +82,14 @@ func (b *books) doubts() bool {
 	return b.kept
 }
 
-// audit compares an account that came with a beat with what is known here.
-func (e *Engine) audit(ctx context.Context, worker string, beat uint64, account *world.Account) {
+// audit compares an account that came with a heartbeat with what is known here.
+func (e *Engine) audit(ctx context.Context, worker string, heartbeat uint64, account *world.Account) {
 	if account == nil || e.workerID() != worker {
 		e.books.none(account != nil)
 		return
 	}
-	begun, over := e.flights.state() // before it is looked at what is here: what these takes gave is noted then
-	for _, u := range e.books.sift(e.held.compare(worker, beat, account), begun, over) {
+	begun, over := e.flights.state() // before it is looked at what is here: what these claims gave is noted then
+	for _, u := range e.books.sift(e.holdings.compare(worker, heartbeat, account), begun, over) {
 		if u.step != "" && u.owner != nil { // it may hold one that it has not begun, or whose end is not written
 			u.owner.box.post(message{kind: msgStray, at: e.clock.now(), step: u.step, attempt: int(u.number)})
 			continue
@@ -105,7 +105,7 @@ func (e *Engine) handBack(ctx context.Context, worker string, h holding, last in
 	defer cancel()
 	var err error
 	if h.step == "" {
-		c := &world.Commit{ID: commitID(), Run: h.run, Worker: worker, Take: h.number, Build: e.cfg.Build, First: last + 1, Release: &world.Release{WakeAt: e.clock.now()}}
+		c := &world.Commit{ID: commitID(), Run: h.run, Worker: worker, Claim: h.number, Build: e.cfg.Build, First: last + 1, Release: &world.Release{WakeAt: e.clock.now()}}
 		_, err = e.cfg.World.Commit(ctx, c)
 	} else {
 		t := &world.Task{Run: h.run, Step: h.step, Attempt: int(h.number)}
@@ -126,15 +126,15 @@ func (s *session) handleStray(step string, attempt int) {
 	if s.bodies[step] != nil || s.turn.has(step) {
 		return
 	}
-	if !s.e.held.runs(taskKey{s.run, step}, attempt) && s.e.workerID() == s.worker {
+	if !s.e.holdings.runs(taskKey{s.run, step}, attempt) && s.e.workerID() == s.worker {
 		s.e.handBack(s.e.workCtx, s.worker, holding{s.run, step, int64(attempt)}, 0)
 	}
 }
 
-// awaitAccount has the next account come soon, where the world gives any: it shows what a take gave whose answer was lost. Whether it does the first beat tells.
+// awaitAccount has the next account come soon, where the world gives any: it shows what a claim gave whose answer was lost. Whether it does the first heartbeat tells.
 func (e *Engine) awaitAccount(ctx context.Context) bool {
 	if !e.books.keeps() {
-		e.beatOnce(ctx)
+		e.heartbeatOnce(ctx)
 	}
 	kept := e.books.doubts()
 	if kept {

@@ -72,8 +72,8 @@ func (c *cache) put(v *cached) {
 	}
 }
 
-// take removes and returns the machine of a run, or nil.
-func (c *cache) take(run string) *cached {
+// pop removes and returns the machine of a run, or nil.
+func (c *cache) pop(run string) *cached {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	el := c.byRun[run]

@@ -30,7 +30,7 @@ func TestAMachineThatDoesNotFitDropsNoOther(t *testing.T) {
 		t.Errorf("dropped: %v, want %v: the least recently used", dropped, want)
 	}
 	for _, run := range []string{"1", "2", "3"} {
-		if c.take(run) == nil {
+		if c.pop(run) == nil {
 			t.Errorf("run %s is not in the cache", run)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Check evaluates the code of a run against its log, as a worker that takes the run would: the log is folded, and the newest segment is
+// Check evaluates the code of a run against its log, as a worker that claims the run would: the log is folded, and the newest segment is
 // replayed. Nothing is written, and no step runs. It returns nil where the code goes on from where the log ends, or ends as the log says;
 // else what would block the run: a [*replay.DivergedError], a [*replay.PanicError], a [*world.CorruptError] and so on. A workflow or
 // version that was not registered is [world.ErrInvalid]. Code that does not yield is given up when ctx ends.
@@ -117,7 +117,7 @@ func (e *Engine) check(wf *Workflow, run string, events []world.Event, newest in
 func (e *Engine) machineAt(wf *Workflow, state *world.State, events []world.Event) *replay.Machine {
 	cfg := replay.Config{
 		Attributes: maps.Clone(state.Attributes),
-		Run:        state.ID, Born: state.CreatedAt, Seed: state.Birth.Seed, Segment: state.Segment, Build: e.cfg.Build, Strict: e.cfg.Strict, Secret: e.cfg.Secret,
+		Run:        state.ID, Created: state.CreatedAt, Seed: state.Birth.Seed, Segment: state.Segment, Build: e.cfg.Build, Strict: e.cfg.Strict, Secret: e.cfg.Secret,
 		Fails: wf.crashes(),
 		Fork:  state.Birth.Origin != nil,
 		Hooks: slices.SortedFunc(state.Hooks(), func(a, b *world.Hook) int { return cmp.Compare(a.ID, b.ID) }),

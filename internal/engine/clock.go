@@ -56,7 +56,7 @@ func (c *worldClock) notBefore(said time.Time) {
 type lease struct {
 	epoch  time.Time    // when the worker was made
 	until  atomic.Int64 // ns since then
-	spoken atomic.Int64 // when the last beat was answered, ns since then
+	spoken atomic.Int64 // when the last heartbeat was answered, ns since then
 }
 
 func (l *lease) init() { l.epoch = time.Now() }
@@ -64,7 +64,7 @@ func (l *lease) init() { l.epoch = time.Now() }
 // runs reports whether the lease still runs.
 func (l *lease) runs() bool { return time.Since(l.epoch) < time.Duration(l.until.Load()) }
 
-// renew lets it run for so long from when the beat was sent: the world's view is never earlier.
+// renew lets it run for so long from when the heartbeat was sent: the world's view is never earlier.
 func (l *lease) renew(sent time.Time, left time.Duration) {
 	l.spoken.Store(int64(time.Since(l.epoch)))
 	l.until.Store(int64(sent.Add(left).Sub(l.epoch)))
@@ -73,7 +73,7 @@ func (l *lease) renew(sent time.Time, left time.Duration) {
 // end ends it, as far as the worker believes in it.
 func (l *lease) end() { l.until.Store(0) }
 
-// silent is for how long the world has not answered a beat.
+// silent is for how long the world has not answered a heartbeat.
 func (l *lease) silent() time.Duration {
 	return time.Since(l.epoch) - time.Duration(l.spoken.Load())
 }

@@ -107,7 +107,7 @@ func TestADelayCountsByTheWorldsClock(t *testing.T) {
 			t.Errorf("it is due at %s, want %s", got, want)
 		}
 		if d := time.Until(r.CreatedAt); d.Abs() > time.Second { // else what it waits for would count from there
-			t.Errorf("it is born %s off the world's time", d)
+			t.Errorf("it is created %s off the world's time", d)
 		}
 	})
 }

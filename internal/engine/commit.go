@@ -23,7 +23,7 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 		last := i == len(parts)-1
 		known := len(c.Events)
-		s.turn.others(c, s.bear)
+		s.turn.others(c, s.createChild)
 		if last {
 			s.turn.stage(c)
 		}
@@ -35,7 +35,7 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 		switch {
 		case s.birth != nil && i == 0:
-			if !s.born(done, err) {
+			if !s.created(done, err) {
 				return false
 			}
 		case err != nil:
@@ -78,7 +78,7 @@ func (s *session) commit(ctx context.Context) bool {
 	if len(parts) == 1 && outcome == nil && !s.doubt {
 		s.desk.commit = parts[0]
 	}
-	s.turns.strike(false)
+	s.isolation.strike(false)
 	if s.turn.isContinued() {
 		s.cancelBodies(ErrRunOver) // new ones have not begun
 	}
@@ -89,9 +89,9 @@ func (s *session) commit(ctx context.Context) bool {
 
 // goOn lets the machine see what it may see now that the turn is durable, and its bodies are started: what it asks for then is of the next turn.
 func (s *session) goOn() {
-	later, outcome := s.after.take()
+	later, outcome := s.after.empty()
 	s.seeLater(later)
-	s.turns.absolve()
+	s.isolation.release()
 	if outcome != nil {
 		s.after.look()
 		outcome()
@@ -122,7 +122,7 @@ func (s *session) nextCommit(first int64, events []world.Event) world.Commit {
 		unread = s.m.Kept()
 	}
 	return world.Commit{
-		Unread: unread, Run: s.run, Worker: s.worker, Take: s.take, Build: s.e.cfg.Build, First: first, Events: events, ID: commitID(),
+		Unread: unread, Run: s.run, Worker: s.worker, Claim: s.claim, Build: s.e.cfg.Build, First: first, Events: events, ID: commitID(),
 	}
 }
 
@@ -197,7 +197,7 @@ func (s *session) giveUp(ctx context.Context, err error) {
 	s.tellBlocked(b)
 }
 
-// restart gives the run up for its next taker, which replays it from the log.
+// restart gives the run up for its next claimer, which replays it from the log.
 func (s *session) restart(ctx context.Context) {
 	c := s.newCommit(s.durable+1, nil)
 	c.Release = &world.Release{WakeAt: s.now}
@@ -237,7 +237,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // startBodies starts what the commit recorded as started.
 func (s *session) startBodies() {
-	starts := s.turn.takeStarts()
+	starts := s.turn.claimStarts()
 	for _, b := range starts {
 		if b.task != nil {
 			s.bodies[b.step] = b
@@ -292,11 +292,11 @@ func (b *stepBody) end(r *result) {
 
 // dropStarts gives back the slots of bodies that will not start.
 func (s *session) dropStarts() {
-	starts := s.turn.takeStarts()
+	starts := s.turn.claimStarts()
 	s.slots.back(len(starts))
 	for _, b := range starts {
-		if b.suspect {
-			s.turns.done()
+		if b.quarantined {
+			s.isolation.done()
 		}
 	}
 }

@@ -1,12 +1,12 @@
 package engine
 
-// Working on demand: somebody tells the worker which run or task to work on, message by message, as push delivery does. It takes nothing by itself.
+// Working on demand: somebody tells the worker which run or task to work on, message by message, as push delivery does. It claims nothing by itself.
 //
-//  1. Nothing rests on a message: what it names is taken from the queue as any work is, if it is ready, and what is left is ready again afterwards.
-//  2. All messages of a process are one worker. It joins with the first, beats as long as it owns anything, and leaves when it had nothing to do for
+//  1. Nothing rests on a message: what it names is claimed from the queue as any work is, if it is ready, and what is left is ready again afterwards.
+//  2. All messages of a process are one worker. It joins with the first, heartbeats as long as it owns anything, and leaves when it had nothing to do for
 //     [Config.Idle].
 //  3. A message is worked on for its slice. That is looked at between turns: bodies end, but none begins.
-//  4. A run that is started here is born plain: its worker may be gone when its message has its answer.
+//  4. A run that is started here is created plain: its worker may be gone when its message has its answer.
 
 import (
 	"context"
@@ -32,7 +32,7 @@ const (
 var (
 	// ErrNoSlot says that the worker has as much to do as it may have at once.
 	ErrNoSlot = errors.New("all slots of this worker are taken")
-	// ErrRunning says that the engine takes its work by itself, or on demand, and cannot do the other too.
+	// ErrRunning says that the engine claims its work by itself, or on demand, and cannot do the other too.
 	ErrRunning = fmt.Errorf("%w: it works already", world.ErrInvalid)
 )
 
@@ -49,7 +49,7 @@ type demand struct {
 	mu     sync.Mutex
 	shift  *shift      // nil: none; changed under the gate too
 	active int         // messages that are worked on; guarded by mu
-	rest   *time.Timer // that ends the shift; guarded by mu
+	idle   *time.Timer // that ends the shift; guarded by mu
 	closed bool        // guarded by mu
 }
 
@@ -94,7 +94,7 @@ func (e *Engine) attend(ctx context.Context) error {
 	}
 	if d.shift == nil {
 		if !e.works.CompareAndSwap(false, true) {
-			return fmt.Errorf("%w, and takes its work itself: give messages to another App", ErrRunning)
+			return fmt.Errorf("%w, and claims its work itself: give messages to another App", ErrRunning)
 		}
 		if err := e.join(ctx); err != nil {
 			e.works.Store(false)
@@ -106,8 +106,8 @@ func (e *Engine) attend(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.active++
-	if d.rest != nil {
-		d.rest.Stop()
+	if d.idle != nil {
+		d.idle.Stop()
 	}
 	return nil
 }
@@ -124,12 +124,12 @@ func (e *Engine) unattend() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.active--; d.active == 0 && !d.closed {
-		d.rest = time.AfterFunc(e.cfg.Idle, e.rest)
+		d.idle = time.AfterFunc(e.cfg.Idle, e.goIdle)
 	}
 }
 
-// rest ends the shift, unless a message has come.
-func (e *Engine) rest() {
+// goIdle ends the shift, unless a message has come.
+func (e *Engine) goIdle() {
 	d := &e.demand
 	d.gate <- struct{}{}
 	defer func() { <-d.gate }()
@@ -163,8 +163,8 @@ func (e *Engine) Close() error {
 	d := &e.demand
 	d.mu.Lock()
 	d.closed = true
-	if d.rest != nil {
-		d.rest.Stop()
+	if d.idle != nil {
+		d.idle.Stop()
 	}
 	d.mu.Unlock()
 	d.gate <- struct{}{}
@@ -173,7 +173,7 @@ func (e *Engine) Close() error {
 	return e.endShift()
 }
 
-// workOn takes a run and works on it.
+// workOn claims a run and works on it.
 func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (Came, error) {
 	if e.runs.try(1) == 0 {
 		return "", ErrNoSlot
@@ -181,16 +181,16 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	noted := e.flights.begin()
 	defer noted()
 	classes, _ := e.cfg.Book.leftTo(ctx, e.code.all())
-	taken, worker, err := e.takeOne(world.TakeQuery{Classes: classes, Runs: 1, Run: run})
-	if err != nil || len(taken.Runs) == 0 {
+	claimed, worker, err := e.claimOne(world.ClaimQuery{Classes: classes, Runs: 1, Run: run})
+	if err != nil || len(claimed.Runs) == 0 {
 		e.runs.release(1)
 		return CameBusy, err
 	}
-	tk := taken.Runs[0]
-	s := newSession(e, tk.Run, tk.Take)
+	tk := claimed.Runs[0]
+	s := newSession(e, tk.Run, tk.Claim)
 	s.worker = worker
 	s.stay.on(ctx, slice)
-	if !e.held.adopt(s, e.pulse.begun(), true, func(ctx context.Context) { s.runTaken(ctx, tk) }) {
+	if !e.holdings.adopt(s, e.pulse.begun(), true, func(ctx context.Context) { s.runClaimed(ctx, tk) }) {
 		e.runs.release(1) // leaving hands the run back
 		return "", ErrDraining
 	}
@@ -228,7 +228,7 @@ func (e *Engine) stepSlot(ctx context.Context, patience time.Duration) bool {
 	return !over.CompareAndSwap(false, true)
 }
 
-// workOff takes a task and runs it, when there is a slot for it.
+// workOff claims a task and runs it, when there is a slot for it.
 func (e *Engine) workOff(ctx context.Context, m Message, patience time.Duration) (Came, error) {
 	if !e.code.hasSteps() {
 		return CameBusy, nil
@@ -238,40 +238,40 @@ func (e *Engine) workOff(ctx context.Context, m Message, patience time.Duration)
 	}
 	noted := e.flights.begin()
 	defer noted()
-	taken, _, err := e.takeOne(world.TakeQuery{Steps: e.code.stepNames(), Tasks: 1, Run: m.Run, Step: m.Step})
-	if err != nil || len(taken.Tasks) == 0 {
+	claimed, _, err := e.claimOne(world.ClaimQuery{Steps: e.code.stepNames(), Tasks: 1, Run: m.Run, Step: m.Step})
+	if err != nil || len(claimed.Tasks) == 0 {
 		e.steps.release(1)
 		return CameBusy, err
 	}
 	ended := make(chan struct{})
-	e.startTasks(taken.Tasks, func() { close(ended) }, false)
+	e.startTasks(claimed.Tasks, func() { close(ended) }, false)
 	noted()
 	<-ended
 	return CameDone, nil
 }
 
-// takeOne takes by name. Its context is the worker's: what the world has given is not lost because a caller went away.
-func (e *Engine) takeOne(q world.TakeQuery) (world.Taken, string, error) {
+// claimOne takes by name. Its context is the worker's: what the world has given is not lost because a caller went away.
+func (e *Engine) claimOne(q world.ClaimQuery) (world.Claimed, string, error) {
 	ctx := e.workCtx
 	for try := 0; ; try++ {
 		if !e.lease.runs() {
-			e.beatOnce(ctx) // the process may have been frozen: the lease is over, and it joins anew
+			e.heartbeatOnce(ctx) // the process may have been frozen: the lease is over, and it joins anew
 		}
 		q.Worker = e.workerID()
-		taken, err := e.cfg.World.Take(ctx, q)
+		claimed, err := e.cfg.World.Claim(ctx, q)
 		switch {
 		case err == nil && e.holds(ctx, q.Worker):
-			e.clock.notBefore(taken.Now)
-			return taken, q.Worker, nil
+			e.clock.notBefore(claimed.Now)
+			return claimed, q.Worker, nil
 		case err == nil: // the answer came late: what it gives was handed back, or will be
-			return world.Taken{}, "", nil
+			return world.Claimed{}, "", nil
 		case errors.Is(err, world.ErrUnknownOutcome):
 			e.doubt(ctx, q.Worker)
-			return world.Taken{}, "", err
+			return world.Claimed{}, "", err
 		case errors.Is(err, world.ErrLeaseLost) && try == 0 && ctx.Err() == nil:
 			e.distrust()
 		default:
-			return world.Taken{}, "", err
+			return world.Claimed{}, "", err
 		}
 	}
 }

@@ -4,7 +4,7 @@
 //
 // Who does what:
 //
-//   - [Engine] is one worker. Its loops take runs and tasks, beat, and sweep.
+//   - [Engine] is one worker. Its loops claim runs and tasks, send heartbeats, and sweep.
 //   - A session owns one run while it moves: a machine, a mailbox, and the bodies of steps that run. It has one
 //     goroutine; nobody else
 //     touches its state. Everything that happens to it comes as a message.
@@ -22,7 +22,7 @@
 //  1. No body starts before the commit that holds its step_started has returned, nor after the lease has run out.
 //  2. What a body returned is in the log, or the session was lost, or the body is reported as abandoned.
 //  3. A session that is not terminal ends only with a release, or because its ownership was lost.
-//  4. A waiting session holds no run slot, unless a body of it works; a body that waits for another run has lent its
+//  4. A waiting session holds no run slot, unless a body of it works; a body that waits for another run has yielded its
 //     step slot. A hibernating
 //     run holds no goroutine but in the bounded cache.
 package engine

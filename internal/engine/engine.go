@@ -28,8 +28,8 @@ type Config struct {
 	Build     string        // of the program, noted in the log [none]
 	Runs      int           // sessions at once [256]
 	StepSlots int           // step bodies at once [256]
-	Lease     time.Duration // how long the worker is believed alive after a beat [10 s]
-	Beat      time.Duration // between beats while it owns anything [1 s, at most a third of the lease]
+	Lease     time.Duration // how long the worker is believed alive after a heartbeat [10 s]
+	Heartbeat time.Duration // between heartbeats while it owns anything [1 s, at most a third of the lease]
 	Poll      time.Duration // between looks for work, beside notifications [5 s, or what a world.Poller says]
 	Sweep     time.Duration // between sweeps of ended runs [5 min]; below 0: never
 	// FailUnknown is for how long no live worker has had the workflow and version of a run that is ready, until the run fails. [never]
@@ -77,7 +77,7 @@ func (c *Config) defaults() {
 	setInt(&c.Limit, 1<<20)
 	setInt(&c.Unread, 10_000)
 	set(&c.Lease, 10*time.Second)
-	set(&c.Beat, min(time.Second, c.Lease/3))
+	set(&c.Heartbeat, min(time.Second, c.Lease/3))
 	set(&c.Sweep, 5*time.Minute)
 	set(&c.Drain, 10*time.Second)
 	set(&c.Idle, 30*time.Second)
@@ -97,24 +97,24 @@ func (c *Config) defaults() {
 
 // Engine is one worker. It is safe for concurrent use.
 type Engine struct {
-	cfg      Config
-	able     world.Abilities // of cfg.World
-	code     code
-	runs     *slots
-	steps    *slots
-	suspects suspects
-	cache    *cache
+	cfg        Config
+	able       world.Abilities // of cfg.World
+	code       code
+	runs       *slots
+	steps      *slots
+	quarantine quarantine
+	cache      *cache
 
-	held    holdings
-	flights flights
-	books   books
-	shuns   shuns
-	stalls  stalls
-	says    teller
-	clock   worldClock
-	lease   lease
-	pulse   pulse
-	metrics *metrics.Sender // nil: the world keeps none
+	holdings holdings
+	flights  flights
+	books    books
+	shuns    shuns
+	stalls   stalls
+	says     teller
+	clock    worldClock
+	lease    lease
+	pulse    pulse
+	metrics  *metrics.Sender // nil: the world keeps none
 
 	// What a shift begins with is kept for all that begins in it, on whatever goroutine.
 	workCtx   context.Context         // of commits: ends when drain gives up
@@ -123,8 +123,8 @@ type Engine struct {
 	worker    atomic.Pointer[string]
 
 	halt   atomic.Pointer[context.CancelCauseFunc] // ends Run with an error; nil while it does not run
-	works  atomic.Bool                             // it takes its work by itself, or is at work on demand
-	plain  atomic.Bool                             // runs that are started here are born plain: it works on demand
+	works  atomic.Bool                             // it claims its work by itself, or is at work on demand
+	plain  atomic.Bool                             // runs that are started here are created plain: it works on demand
 	demand demand
 
 	bodies  sync.WaitGroup
@@ -156,10 +156,10 @@ func New(cfg Config) (*Engine, error) {
 	e.clock.init(cfg.Clock(), e.able.Timekeeper)
 	e.lease.init()
 	e.pulse.init()
-	e.held.init(&e.pulse)
+	e.holdings.init(&e.pulse)
 	e.runs = newSlots(cfg.Runs, e.kick)
 	e.steps = newSlots(cfg.StepSlots, e.kick)
-	e.suspects.init()
+	e.quarantine.init()
 	e.cache = newCache(max(cfg.CacheRuns, 0), cfg.CacheBytes, e.drop)
 	none := ""
 	e.worker.Store(&none)
@@ -218,7 +218,7 @@ func (s *session) clean() bool {
 // unwind ends a machine on a goroutine of its own, as deferred functions of the workflow run.
 func (e *Engine) unwind(m *replay.Machine) { e.unwound.Go(m.Close) }
 
-// kick makes the take loop look for work soon.
+// kick makes the claim loop look for work soon.
 func (e *Engine) kick() { nudge(e.wake) }
 
 func nudge(c chan struct{}) {

@@ -45,8 +45,8 @@ func endFailed(s *session) {
 	if s.m != nil {
 		if left := undosOf(s.m); len(left) > 0 {
 			more := ""
-			if n := len(left) - mostUnborn; n > 0 {
-				left, more = left[:mostUnborn], fmt.Sprintf(" and %d more", n)
+			if n := len(left) - mostUncreated; n > 0 {
+				left, more = left[:mostUncreated], fmt.Sprintf(" and %d more", n)
 			}
 			rec.Message += "; nothing was undone: registered were " + strings.Join(left, ", ") + more
 		}
@@ -97,7 +97,7 @@ func Crashed(err *replay.PanicError, record func(error) *world.Error) *world.Err
 
 // foldOn folds all of a log whose replay failed on the way, without its code, so that the end of the run can be
 // appended and its children be told.
-func foldOn(ctx context.Context, s *session, tk world.TakenRun) error {
+func foldOn(ctx context.Context, s *session, tk world.ClaimedRun) error {
 	wf, m := s.wf, s.m
 	s.wf, s.m, s.state, s.carried = nil, nil, &world.State{ID: s.run}, carried{}
 	err := s.read(ctx, tk, "", false)

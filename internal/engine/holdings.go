@@ -28,13 +28,13 @@ type holdings struct {
 // owner is a session as the holdings know it.
 type owner struct {
 	*session
-	heard  uint64 // the beat before which it was known here
+	heard  uint64 // the heartbeat before which it was known here
 	listed bool   // the world says, or has said, that the run is its own
 }
 
-// isOf reports whether there is a session, and it is that of a take by a worker.
-func isOf(s *session, take int64, worker string) bool {
-	return s != nil && s.take == take && s.worker == worker
+// isOf reports whether there is a session, and it is that of a claim by a worker.
+func isOf(s *session, claim int64, worker string) bool {
+	return s != nil && s.claim == claim && s.worker == worker
 }
 
 // taskKey names a task that runs on this worker.
@@ -43,7 +43,7 @@ type taskKey struct{ run, step string }
 // heldTask is a task that runs on this worker.
 type heldTask struct {
 	attempt int
-	worker  string // ID under which it was taken or born
+	worker  string // ID under which it was taken or created
 	cancel  func(cause error)
 	ending  bool // the body has returned, and its end is on its way
 }
@@ -71,7 +71,7 @@ func (h *holdings) wait() { h.sessions.Wait() }
 
 // adopt starts a session's goroutine, which lives when the run's last one has ended, unless no session may begin.
 // listed says that the world has given the run to it.
-func (h *holdings) adopt(s *session, beat uint64, listed bool, life func(ctx context.Context)) bool {
+func (h *holdings) adopt(s *session, heartbeat uint64, listed bool, life func(ctx context.Context)) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	work := h.work
@@ -80,7 +80,7 @@ func (h *holdings) adopt(s *session, beat uint64, listed bool, life func(ctx con
 	}
 	h.stirLocked()
 	before := h.owned[s.run].session // has released the run, or lost it, and is about to end
-	h.owned[s.run] = owner{s, beat, listed}
+	h.owned[s.run] = owner{s, heartbeat, listed}
 	h.sessions.Go(func() {
 		makeRoom()
 		if before != nil {
@@ -103,7 +103,7 @@ func (h *holdings) forget(s *session) {
 	}
 }
 
-// stirLocked makes beats as frequent as they are for who owns something, where this worker begins to.
+// stirLocked makes heartbeats as frequent as they are for who owns something, where this worker begins to.
 func (h *holdings) stirLocked() {
 	if len(h.owned)+len(h.tasks) == 0 {
 		h.pulse.stirs()
@@ -218,8 +218,8 @@ func (h *holdings) lose() int {
 	return len(h.owned) + len(h.tasks)
 }
 
-// dispatch gives what a beat told to whom it concerns.
-func (h *holdings) dispatch(b world.Beat) {
+// dispatch gives what a heartbeat told to whom it concerns.
+func (h *holdings) dispatch(b world.Heartbeat) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range b.Mail {
@@ -246,7 +246,7 @@ func (h *holdings) hasAll(worker string, account *world.Account) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range account.Runs {
-		if !isOf(h.owned[r.Run].session, r.Take, worker) {
+		if !isOf(h.owned[r.Run].session, r.Claim, worker) {
 			return false
 		}
 	}
@@ -259,15 +259,15 @@ func (h *holdings) hasAll(worker string, account *world.Account) bool {
 }
 
 // compare lists what an account has that is not here. A session whose run it has not, though an earlier one had it,
-// or its session was known before the beat, has lost it.
-func (h *holdings) compare(worker string, beat uint64, account *world.Account) (unknown []stranger) {
+// or its session was known before the heartbeat, has lost it.
+func (h *holdings) compare(worker string, heartbeat uint64, account *world.Account) (unknown []stranger) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	mine := make(map[string]int64, len(account.Runs))
 	for _, r := range account.Runs {
-		mine[r.Run] = r.Take
-		if s := h.owned[r.Run]; !isOf(s.session, r.Take, worker) {
-			unknown = append(unknown, stranger{holding{r.Run, "", r.Take}, r.Last, s.session})
+		mine[r.Run] = r.Claim
+		if s := h.owned[r.Run]; !isOf(s.session, r.Claim, worker) {
+			unknown = append(unknown, stranger{holding{r.Run, "", r.Claim}, r.Last, s.session})
 		} else {
 			s.listed = true
 			h.owned[r.Run] = s
@@ -279,7 +279,7 @@ func (h *holdings) compare(worker string, beat uint64, account *world.Account) (
 		}
 	}
 	for run, s := range h.owned {
-		if take, ok := mine[run]; s.listed && s.heard < beat && s.worker == worker && (!ok || take != s.take) {
+		if claim, ok := mine[run]; s.listed && s.heard < heartbeat && s.worker == worker && (!ok || claim != s.claim) {
 			s.box.post(message{kind: msgLost})
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// runTaken is the goroutine of a session whose run was taken from the queue.
-func (s *session) runTaken(ctx context.Context, tk world.TakenRun) {
+// runClaimed is the goroutine of a session whose run was claimed from the queue.
+func (s *session) runClaimed(ctx context.Context, tk world.ClaimedRun) {
 	s.guard(ctx, func() {
 		s.now = s.e.clock.now()
 		cancel := slices.ContainsFunc(tk.Mail, isCancel)
@@ -73,7 +73,7 @@ func (s *session) guard(ctx context.Context, life func()) {
 			s.close()
 		default:
 			s.fail(&replay.PanicError{Value: recover(), Stack: debug.Stack()}, s.state.Seq)
-			s.e.held.goOn(func() {
+			s.e.holdings.goOn(func() {
 				defer s.close()
 				s.loop(ctx)
 			})
@@ -84,13 +84,13 @@ func (s *session) guard(ctx context.Context, life func()) {
 }
 
 // load brings the run's state and machine to the end of its log: from the cache and what came since, or by a replay of its newest segment.
-func (s *session) load(ctx context.Context, tk world.TakenRun) error {
+func (s *session) load(ctx context.Context, tk world.ClaimedRun) error {
 	s.state, s.durable, s.newest = &world.State{ID: s.run}, tk.Seq, tk.Segment
 	if tk.Damage != "" {
 		return &world.CorruptError{Run: s.run, Seq: 1, Err: errors.New(tk.Damage)}
 	}
 	cursor := ""
-	if c := s.e.cache.take(s.run); c != nil {
+	if c := s.e.cache.pop(s.run); c != nil {
 		if c.wf == s.wf && c.state.Seq <= tk.Seq && c.state.SegmentSeq >= tk.Segment { // else another worker has continued it
 			if s.trial.resume(c); c.m != nil {
 				s.state, s.m = c.state, c.m
@@ -127,7 +127,7 @@ func (s *session) load(ctx context.Context, tk world.TakenRun) error {
 }
 
 // read replays the log behind a cursor: page by page, or all of it at once.
-func (s *session) read(ctx context.Context, tk world.TakenRun, cursor string, whole bool) (err error) {
+func (s *session) read(ctx context.Context, tk world.ClaimedRun, cursor string, whole bool) (err error) {
 	var page world.EventPage
 	if n := len(tk.Log); cursor == "" && n > 0 && tk.Log[n-1].Seq == tk.Seq { // the run came with all of it
 		page.Events = tk.Log
@@ -202,14 +202,14 @@ func (s *session) newMachine() {
 // machine makes a machine for the run's present segment.
 func (s *session) machine() *replay.Machine {
 	return replay.New(replay.Config{
-		Run: s.run, Born: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict, Secret: s.e.cfg.Secret,
+		Run: s.run, Created: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict, Secret: s.e.cfg.Secret,
 		Fails: s.wf.crashes(),
 		Fork:  s.state.Birth.Origin != nil, Unread: s.carried.unread, Hooks: s.carried.hooks, Attributes: s.carried.attributes,
 	}, s.wf.Body(s.state.Input))
 }
 
 // begin takes up what is open in a run that was just loaded, and starts it if it is new.
-func (s *session) begin(tk world.TakenRun) {
+func (s *session) begin(tk world.ClaimedRun) {
 	s.loaded = tk.Seq
 	if s.state.Status == world.Pending {
 		if err := s.wf.Check(s.state.Input); err != nil { // nothing has run: there is nothing to be kept for other code

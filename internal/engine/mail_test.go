@@ -8,36 +8,36 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// A world tells of mail at every beat until it is appended. A session that is busy for a while, as with the births of many children, is told again and again of
+// A world tells of mail at every heartbeat until it is appended. A session that is busy for a while, as with the births of many children, is told again and again of
 // all that came meanwhile: it keeps each once, and nothing else of what came with it.
 func TestMailThatIsToldAgainIsKeptOnce(t *testing.T) {
 	e, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const n, beats = 1000, 20
+	const n, heartbeats = 1000, 20
 	s := newSession(e, "parent", 1)
-	e.held.owned[s.run] = owner{session: s}
+	e.holdings.owned[s.run] = owner{session: s}
 	defer s.leave()
-	beat := func() (b world.Beat) { // as a world reads it: anew each time
+	heartbeat := func() (b world.Heartbeat) { // as a world reads it: anew each time
 		for i := range n {
 			b.Mail = append(b.Mail, world.Mail{Row: int64(i), Run: s.run, ID: fmt.Sprint(i), ArrivedAt: time.Unix(int64(i), 0), Events: make([]world.Event, 1)})
 		}
 		return b
 	}
-	for range beats {
-		e.held.dispatch(beat())
+	for range heartbeats {
+		e.holdings.dispatch(heartbeat())
 	}
 	got := s.box.receive()
 	if len(got) != n {
-		t.Fatalf("%d messages after %d beats that told of %d deliveries, want each once", len(got), beats, n)
+		t.Fatalf("%d messages after %d heartbeats that told of %d deliveries, want each once", len(got), heartbeats, n)
 	}
 	for i, m := range got {
 		if m.mail.Row != int64(i) || !m.at.Equal(m.mail.ArrivedAt) {
 			t.Fatalf("message %d is of row %d at %s, want them in order", i, m.mail.Row, m.at)
 		}
 	}
-	e.held.dispatch(beat()) // a beat that was asked for before they were appended
+	e.holdings.dispatch(heartbeat()) // a heartbeat that was asked for before they were appended
 	if again := s.box.receive(); len(again) > 0 {
 		t.Errorf("%d messages of what was handled, want none", len(again))
 	}

@@ -186,7 +186,7 @@ func Guarded(log *slog.Logger, tell func()) {
 	tell()
 }
 
-// carry adds to the context of a run that is about to be born what the Observer says, but for what is there already. The map that it is given stays as it is.
+// carry adds to the context of a run that is about to be created what the Observer says, but for what is there already. The map that it is given stays as it is.
 func (e *Engine) carry(context map[string]string, ask func(o *observe.Observer) map[string]string) map[string]string {
 	o := e.cfg.Observer
 	if o == nil {
@@ -202,7 +202,7 @@ func (e *Engine) carry(context map[string]string, ask func(o *observe.Observer) 
 	return out
 }
 
-// Carry is what a run is born with whose start was called with a context: see [observe.Observer].Starting.
+// Carry is what a run is created with whose start was called with a context: see [observe.Observer].Starting.
 func (e *Engine) Carry(ctx context.Context, workflow string, given map[string]string) map[string]string {
 	return e.carry(given, func(o *observe.Observer) map[string]string {
 		if o.Starting == nil {
@@ -212,7 +212,7 @@ func (e *Engine) Carry(ctx context.Context, workflow string, given map[string]st
 	})
 }
 
-// childContext is what a child is born with: its trace goes on with its parent's.
+// childContext is what a child is created with: its trace goes on with its parent's.
 func (s *session) childContext(b *world.Birth) map[string]string {
 	given := b.Context
 	out := s.e.carry(given, func(o *observe.Observer) map[string]string {

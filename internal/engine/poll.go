@@ -2,7 +2,7 @@ package engine
 
 // Waits for an event, or for a payload of a hook, with a timeout of nothing: they take what is there. What was durable before such a wait began is
 // there, so that the session looks into its run's inbox before the wait is over; and the wait is over behind all that
-// was found. A look is a beat of the worker, which all sessions that look share.
+// was found. A look is a heartbeat of the worker, which all sessions that look share.
 
 import (
 	"slices"
@@ -17,8 +17,8 @@ func (s *session) timeWait(w *world.Wait) {
 	}
 }
 
-// hold sets the timer of a wait, or of the run's own deadline, again, which was due in a turn in which the run was paused.
-func (s *session) hold(msg *message) {
+// postpone sets the timer of a wait, or of the run's own deadline, again, which was due in a turn in which the run was paused.
+func (s *session) postpone(msg *message) {
 	if msg.step == deadlineID {
 		s.watchDeadline()
 	} else if w := s.state.Wait(msg.step); w != nil {

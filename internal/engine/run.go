@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Run works until ctx ends, then drains: it takes nothing more, lets bodies end, hands back what cannot be finished, and returns when all that it
+// Run works until ctx ends, then drains: it claims nothing more, lets bodies end, hands back what cannot be finished, and returns when all that it
 // started has ended. Where the database is lost, see [world.ErrReplaced], it ends by itself with that error. An engine runs once at a time.
 func (e *Engine) Run(ctx context.Context) error {
 	if !e.works.CompareAndSwap(false, true) {
@@ -29,7 +29,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer e.halt.Store(nil)
 	sh := e.begin(ctx)
 	var loops sync.WaitGroup
-	loops.Go(func() { e.takeLoop(ctx) })
+	loops.Go(func() { e.claimLoop(ctx) })
 	if e.cfg.Sweep > 0 {
 		loops.Go(func() { e.sweepLoop(ctx) })
 	}
@@ -50,7 +50,7 @@ func (e *Engine) Run(ctx context.Context) error {
 // lostWorld ends the work of a worker whose database is lost: nothing that it does can be recorded, and others may do it again.
 func (e *Engine) lostWorld(err error) {
 	e.cfg.Logger.Error("the database is lost; this worker stops", "err", err)
-	e.held.lose()
+	e.holdings.lose()
 	e.lease.end()
 	if halt := e.halt.Load(); halt != nil {
 		(*halt)(err)
@@ -60,8 +60,8 @@ func (e *Engine) lostWorld(err error) {
 // drain ends all sessions: first those that can end by themselves, then, when their time is up, with their bodies' contexts cancelled, then by
 // abandoning the bodies.
 func (e *Engine) drain(giveUp func()) error {
-	e.held.close()
-	e.held.tell(msgDrain)
+	e.holdings.close()
+	e.holdings.tell(msgDrain)
 	away, stop := context.WithCancel(context.Background())
 	defer stop()
 	go e.watchAway(away, stop)
@@ -71,40 +71,40 @@ func (e *Engine) drain(giveUp func()) error {
 	}
 	if !drained { // what is left waits for the database, and others have it soon
 		e.endBodies(ErrDraining)
-		e.held.tell(msgAbandon)
+		e.holdings.tell(msgAbandon)
 		giveUp()
-		waitFor(e.held.wait, time.Second)
+		waitFor(e.holdings.wait, time.Second)
 		return nil
 	}
 	e.endBodies(ErrDraining)
 	if waitFor(e.allEnded, e.cfg.Drain/5+time.Millisecond) {
 		return nil
 	}
-	e.held.tell(msgAbandon)
+	e.holdings.tell(msgAbandon)
 	waitFor(e.abandonTasks, time.Second)
-	if waitFor(e.held.wait, e.cfg.Drain/5+time.Millisecond) {
+	if waitFor(e.holdings.wait, e.cfg.Drain/5+time.Millisecond) {
 		return nil
 	}
 	giveUp()
-	if waitFor(e.held.wait, time.Second) {
+	if waitFor(e.holdings.wait, time.Second) {
 		return nil
 	}
 	return errors.New("shutdown: workflow code did not yield; its goroutine is left behind")
 }
 
 func (e *Engine) allEnded() {
-	e.held.wait()
+	e.holdings.wait()
 	e.bodies.Wait()
 }
 
-// awayAfter is how long the database is silent until a worker that drains, and has no body that runs, waits for it no longer; see [Config.Beat].
+// awayAfter is how long the database is silent until a worker that drains, and has no body that runs, waits for it no longer; see [Config.Heartbeat].
 const awayAfter = 2 * time.Second
 
 // watchAway calls stop when no body runs any more and the database has not answered for a while.
 func (e *Engine) watchAway(ctx context.Context, stop func()) {
 	for pause(ctx, awayAfter/10) {
 		silent := e.lease.silent()
-		if silent > awayAfter+2*e.cfg.Beat && e.live.Load() == 0 {
+		if silent > awayAfter+2*e.cfg.Heartbeat && e.live.Load() == 0 {
 			stop()
 			return
 		}

@@ -46,7 +46,7 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 		class.Version = wf.Version
 	}
 	next := s.carryOn()
-	e := world.Event{Type: world.RunContinued, Payload: c.Input, Next: &world.Continuation{Attributes: s.state.Attributes}, Reason: s.unborn("")}
+	e := world.Event{Type: world.RunContinued, Payload: c.Input, Next: &world.Continuation{Attributes: s.state.Attributes}, Reason: s.uncreated("")}
 	if class.Version != s.state.Version {
 		e.Next.Version = class.Version
 	}

@@ -12,10 +12,10 @@ import (
 
 // session owns one run while it moves. Its fields belong to its goroutine, but for the mailbox.
 type session struct {
-	e    *Engine
-	run  string
-	take int64
-	// worker is the ID under which the run was taken or born. The worker may have joined anew since: then the run is not this session's any more.
+	e     *Engine
+	run   string
+	claim int64
+	// worker is the ID under which the run was claimed or created. The worker may have joined anew since: then the run is not this session's any more.
 	worker string
 	desk   *desk
 	parts  [1]*world.Commit // what split returns, as a rule
@@ -29,22 +29,22 @@ type session struct {
 
 	box mailbox
 
-	turn     turn
-	bodies   map[string]*body // that run now, by step
-	ready    readySteps
-	timers   timers // due times of waits and retries
-	slots    stepSlots
-	runSlot  runSlot
-	turns    turns
-	lastMail time.Time
-	shelf    shelf
-	failure  failure
-	workflow string // of the run that was taken, as the queue says
-	stay     stay
-	done     chan struct{} // closed at the very end
-	now      time.Time     // the world's clock, read once a turn
-	durable  int64         // number of the last event that is committed
-	loaded   int64         // number of the last event of the log when the run was taken
+	turn      turn
+	bodies    map[string]*body // that run now, by step
+	ready     readySteps
+	timers    timers // due times of waits and retries
+	slots     stepSlots
+	runSlot   runSlot
+	isolation isolation
+	lastMail  time.Time
+	shelf     shelf
+	failure   failure
+	workflow  string // of the run that was claimed, as the queue says
+	stay      stay
+	done      chan struct{} // closed at the very end
+	now       time.Time     // the world's clock, read once a turn
+	durable   int64         // number of the last event that is committed
+	loaded    int64         // number of the last event of the log when the run was claimed
 
 	after   aftermath
 	losers  []*replay.Op // children that lost before the world had decided whether they are there
@@ -58,14 +58,14 @@ type session struct {
 
 // message is what happens to a session.
 type message struct {
-	kind    messageKind
-	at      time.Time   // when it happened: messages are handled in this order
-	mail    *world.Mail // msgMail, msgTaskEnded
-	step    string
-	attempt int
-	result  *result // msgResult, msgTaskEnded
-	task    *world.Task
-	turn    bool // msgLent: the body was the only suspect, and is no longer
+	kind     messageKind
+	at       time.Time   // when it happened: messages are handled in this order
+	mail     *world.Mail // msgMail, msgTaskEnded
+	step     string
+	attempt  int
+	result   *result // msgResult, msgTaskEnded
+	task     *world.Task
+	isolated bool // msgYielded: the body was the only one in quarantine, and is no longer
 }
 
 // transacts reports whether the message brings an open transaction, whose commit needs a turn of its own.
@@ -78,13 +78,13 @@ const (
 	msgResult                // an attempt returned
 	msgDue                   // a wait is due
 	msgSlot                  // a step slot was granted
-	msgTurn                  // the turn to be the only suspect was granted
+	msgIsolated              // the turn to be the only one in quarantine was granted
 	msgDrain                 // end soon
 	msgAbandon               // end now
 	msgLost                  // the lease is lost
 	msgGrace                 // a cancelled step's time is up
 	msgTaskEnded             // a task of this session's steps, held by this worker, returned
-	msgLent                  // a body waits for another run and has lent its slot
+	msgYielded               // a body waits for another run and has yielded its slot
 	msgBack                  // it has its answer
 	msgRun                   // a run slot was granted
 	msgSlice                 // the slice is used up
@@ -100,12 +100,12 @@ const nearRetry = 5 * time.Second
 // turnBytes is how much a turn takes in before it commits: far below world.MaxCommit, so that results are never split from each other.
 const turnBytes = 1 << 20
 
-func newSession(e *Engine, run string, take int64) *session {
-	s := &session{e: e, run: run, take: take, done: make(chan struct{})}
+func newSession(e *Engine, run string, claim int64) *session {
+	s := &session{e: e, run: run, claim: claim, done: make(chan struct{})}
 	s.trial = trial{on: e.cfg.Strict}
 	s.slots = stepSlots{all: e.steps, box: &s.box}
 	s.runSlot = runSlot{all: e.runs, box: &s.box, held: true}
-	s.turns = turns{all: &e.suspects, box: &s.box}
+	s.isolation = isolation{all: &e.quarantine, box: &s.box}
 	s.sit()
 	return s
 }
@@ -122,7 +122,7 @@ func (s *session) postMail(mail *world.Mail) {
 func (s *session) loop(ctx context.Context) {
 	for !s.stay.isOver() {
 		s.handle(s.gather())
-		s.plan()
+		s.conclude()
 		committed := !s.turn.empty() || s.turn.released() != nil
 		if committed && !s.commit(ctx) || s.stay.isOver() {
 			return
@@ -148,7 +148,7 @@ func (s *session) loop(ctx context.Context) {
 func (s *session) gather() []message {
 	msgs := s.box.receive()
 	if s.turn.hasRest() {
-		msgs = append(s.turn.takeRest(), msgs...)
+		msgs = append(s.turn.drainRest(), msgs...)
 	}
 	s.now = s.e.clock.now()
 	if s.state != nil && s.state.Paused == nil && !s.failure.some() {
@@ -191,7 +191,7 @@ func (s *session) handle(msgs []message) {
 		if s.turn.full() || s.turn.conditional() || s.over() || msgs[i].transacts() && !s.turn.empty() {
 			s.turn.putOff(msgs[i:])
 			if s.over() { // what is left finds nobody; slots go back
-				s.discard(s.turn.takeRest())
+				s.discard(s.turn.drainRest())
 			}
 			return
 		}
@@ -220,10 +220,10 @@ func (s *session) handleOne(msg *message) {
 		s.handleDue(msg)
 	case msgSlot:
 		s.slots.came()
-	case msgTurn:
-		s.turns.came()
-	case msgLent:
-		s.handleLent(msg)
+	case msgIsolated:
+		s.isolation.came()
+	case msgYielded:
+		s.handleYielded(msg)
 	case msgBack:
 		s.handleBack(msg)
 	case msgRun:
@@ -245,7 +245,7 @@ func (s *session) handleDue(msg *message) {
 	if msg.step == deadlineID && !s.shelf.holds(s.state) {
 		s.passDeadline(msg.at)
 	} else if s.shelf.holds(s.state) { // it was paused in this turn
-		s.hold(msg)
+		s.postpone(msg)
 	} else if !s.failure.some() && s.state.Wait(msg.step) != nil {
 		s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
 	} else {
@@ -257,15 +257,15 @@ func (s *session) handleDue(msg *message) {
 func (s *session) discard(msgs []message) {
 	for i := range msgs {
 		switch msgs[i].kind {
-		case msgTurn:
-			s.turns.came()
+		case msgIsolated:
+			s.isolation.came()
 		case msgSlot:
 			s.slots.came()
 		case msgRun:
 			s.runSlot.came()
-		case msgLent:
-			if msgs[i].turn {
-				s.turns.done()
+		case msgYielded:
+			if msgs[i].isolated {
+				s.isolation.done()
 			}
 		case msgResult:
 			s.e.rollback(msgs[i].result.tx)
@@ -357,11 +357,11 @@ func (s *session) cancelBodies(cause error) {
 // session's goroutine, or, if user code ended that with Goexit, by the one that took over.
 func (s *session) close() {
 	box := s.box.shut()
-	s.discard(append(s.turn.takeRest(), box...))
+	s.discard(append(s.turn.drainRest(), box...))
 	s.desk.box = empty(box, deskMessages)
 	s.dropStarts()
 	s.slots.release()
-	s.turns.end()
+	s.isolation.end()
 	s.runSlot.release()
 	for _, m := range s.old {
 		s.e.unwind(m)
@@ -371,6 +371,6 @@ func (s *session) close() {
 	}
 	s.dismiss()
 	s.leave()
-	s.e.held.forget(s)
+	s.e.holdings.forget(s)
 	close(s.done)
 }

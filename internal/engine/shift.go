@@ -16,35 +16,35 @@ const leavePatience = 3 * time.Second
 
 // shift ends what an engine began when it went to work.
 type shift struct {
-	e         *Engine
-	work      context.Context // of what is done until the end, which comes on another goroutine
-	giveUp    context.CancelFunc
-	endBodies context.CancelCauseFunc
-	stopBeat  context.CancelFunc
-	beats     sync.WaitGroup
-	deaf      func() // ends the notices
-	mute      func() // and the reports
+	e             *Engine
+	work          context.Context // of what is done until the end, which comes on another goroutine
+	giveUp        context.CancelFunc
+	endBodies     context.CancelCauseFunc
+	stopHeartbeat context.CancelFunc
+	heartbeats    sync.WaitGroup
+	deaf          func() // ends the notices
+	mute          func() // and the reports
 }
 
-// begin starts what every worker needs: commits, bodies, beats, notices. The worker has joined. The values of ctx are those of all bodies.
+// begin starts what every worker needs: commits, bodies, heartbeats, notices. The worker has joined. The values of ctx are those of all bodies.
 func (e *Engine) begin(ctx context.Context) *shift {
 	sh := &shift{e: e, deaf: func() {}, mute: func() {}}
-	e.suspects.settle()
+	e.quarantine.settle()
 	sh.work, sh.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	var bodies context.Context
 	bodies, sh.endBodies = context.WithCancelCause(context.WithoutCancel(ctx))
 	e.workCtx, e.bodyCtx, e.endBodies = sh.work, bodies, sh.endBodies
-	e.held.open(sh.work)
+	e.holdings.open(sh.work)
 	if e.able.Notifier != nil {
 		sh.deaf = e.able.Notifier.Notify(e.notice)
 	}
 	if e.able.Reporter != nil {
 		sh.mute = e.able.Reporter.Report(e.cfg.Logger)
 	}
-	var beats context.Context
-	beats, sh.stopBeat = context.WithCancel(sh.work)
-	sh.beats.Go(func() { e.beatLoop(beats) })
-	sh.beats.Go(func() { e.watchLoop(beats) })
+	var heartbeats context.Context
+	heartbeats, sh.stopHeartbeat = context.WithCancel(sh.work)
+	sh.heartbeats.Go(func() { e.heartbeatLoop(heartbeats) })
+	sh.heartbeats.Go(func() { e.watchLoop(heartbeats) })
 	return sh
 }
 
@@ -57,8 +57,8 @@ func (sh *shift) end() error {
 	defer sh.endBodies(ErrDraining)
 	defer e.says.Flush()
 	err := e.drain(sh.giveUp)
-	sh.stopBeat()
-	sh.beats.Wait()
+	sh.stopHeartbeat()
+	sh.heartbeats.Wait()
 	e.returns.Wait()
 	e.cache.clear()
 	e.unwound.Wait()

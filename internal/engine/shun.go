@@ -49,16 +49,16 @@ func (e *Engine) shun(what shunned) bool {
 	}
 	e.shuns.leave(what)
 	begun, _ := e.flights.state() // later takes know of it
-	e.passTakes(begun, flight)
+	e.passClaims(begun, flight)
 	return true
 }
 
-// flight is how long a take that is under way is waited for: what is given back meanwhile would come back with its answer. A server's
+// flight is how long a claim that is under way is waited for: what is given back meanwhile would come back with its answer. A server's
 // answer may wait for work itself, and take longer.
 const flight = 100 * time.Millisecond
 
-// passTakes waits until the takes up to a number are over.
-func (e *Engine) passTakes(n uint64, patience time.Duration) {
+// passClaims waits until the claims up to a number are over.
+func (e *Engine) passClaims(n uint64, patience time.Duration) {
 	over := func() bool {
 		_, over := e.flights.state()
 		return n <= over
@@ -74,7 +74,7 @@ type shuns struct {
 	all map[shunned]shunning // guarded by mu
 }
 
-// leave notes that something is left to others. Takes that begin behind it do not ask for that.
+// leave notes that something is left to others. Claims that begin behind it do not ask for that.
 func (l *shuns) leave(what shunned) {
 	now := time.Now()
 	l.mu.Lock()
@@ -96,7 +96,7 @@ func (l *shuns) leave(what shunned) {
 }
 
 // willing leaves out of what could be asked for what is left to others. next is when to look again for that; zero: nothing is.
-func (l *shuns) willing(classes []world.Class, steps []string) (takes []world.Class, does []string, next time.Time) {
+func (l *shuns) willing(classes []world.Class, steps []string) (claims []world.Class, does []string, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.all) == 0 {
@@ -115,7 +115,7 @@ func (l *shuns) willing(classes []world.Class, steps []string) (takes []world.Cl
 	}
 	for _, c := range classes {
 		if !left(shunned{workflow: c.Workflow}) {
-			takes = append(takes, c)
+			claims = append(claims, c)
 		}
 	}
 	for _, s := range steps {
@@ -123,5 +123,5 @@ func (l *shuns) willing(classes []world.Class, steps []string) (takes []world.Cl
 			does = append(does, s)
 		}
 	}
-	return takes, does, next
+	return claims, does, next
 }

@@ -9,7 +9,7 @@ import (
 type slots struct {
 	mu      sync.Mutex
 	free    int         // guarded by mu
-	first   []func()    // who had a slot before and lent it: served before the waiters; guarded by mu
+	first   []func()    // who had a slot before and yielded it: served before the waiters; guarded by mu
 	waiters []func()    // guarded by mu
 	starved atomic.Bool // somebody looked for a slot and will not wait: onFree tells it of the next
 	onFree  func()
@@ -32,7 +32,7 @@ func (s *slots) try(n int) int {
 	return n
 }
 
-// reserve takes slots for what a Take may bring: half of the free ones at a time, as eager starts need some meanwhile. Where there is none, onFree
+// reserve takes slots for what a Claim may bring: half of the free ones at a time, as eager starts need some meanwhile. Where there is none, onFree
 // tells of the next: that is noted under the lock, so that no slot becomes free unseen in between.
 func (s *slots) reserve() int {
 	s.mu.Lock()
@@ -51,7 +51,7 @@ func (s *slots) reserve() int {
 // wait calls granted when the caller has a slot, perhaps at once. granted must not block.
 func (s *slots) wait(granted func()) { s.enqueue(&s.waiters, granted) }
 
-// again is wait for who has lent a slot, and is in the middle of something: it goes before those who have not begun.
+// again is wait for who has yielded a slot, and is in the middle of something: it goes before those who have not begun.
 func (s *slots) again(granted func()) { s.enqueue(&s.first, granted) }
 
 func (s *slots) enqueue(line *[]func(), granted func()) {

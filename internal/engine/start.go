@@ -11,7 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// eagerLimit is how long the first turn of an eager start may take before the run is born plain.
+// eagerLimit is how long the first turn of an eager start may take before the run is created plain.
 const eagerLimit = 50 * time.Millisecond
 
 // Birth asks for a run.
@@ -19,11 +19,11 @@ type Birth struct {
 	ID    string // chosen by the caller; "": a new one
 	Birth world.Birth
 	Input []byte
-	Delay time.Duration // the run is not taken before it has passed, by the world's clock
+	Delay time.Duration // the run is not claimed before it has passed, by the world's clock
 
 	Signals []world.Event // signal_received that are in the log from the birth on
 
-	Tx world.Tx // the caller's transaction: the run is born when it commits; nil: none
+	Tx world.Tx // the caller's transaction: the run is created when it commits; nil: none
 }
 
 // Started says what became of it.
@@ -69,14 +69,14 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 			return started, err
 		}
 	}
-	return e.bearPlain(ctx, b)
+	return e.createPlain(ctx, b)
 }
 
-// bearTries is how often a birth whose outcome is unknown is looked after, before the caller hears that it is.
-const bearTries = 10
+// createTries is how often a birth whose outcome is unknown is looked after, before the caller hears that it is.
+const createTries = 10
 
-// bearPlain puts a run into the queue.
-func (e *Engine) bearPlain(ctx context.Context, b Birth) (Started, error) {
+// createPlain puts a run into the queue.
+func (e *Engine) createPlain(ctx context.Context, b Birth) (Started, error) {
 	c := &world.Commit{
 		ID: commitID(), Run: b.ID, First: 1, Build: e.cfg.Build,
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: e.clock.now(), Birth: &b.Birth, Payload: b.Input}},
@@ -89,7 +89,7 @@ func (e *Engine) bearPlain(ctx context.Context, b Birth) (Started, error) {
 	var err error
 	switch {
 	case b.Tx == nil:
-		done, err = bear(ctx, e.cfg.World, c)
+		done, err = createRun(ctx, e.cfg.World, c)
 	case e.able.Transactor == nil:
 		err = fmt.Errorf("%w: a start in a transaction needs a world that shares transactions, like PostgreSQL", world.ErrInvalid)
 	default:
@@ -107,10 +107,10 @@ func (e *Engine) bearPlain(ctx context.Context, b Birth) (Started, error) {
 	return Started{Run: b.ID}, nil
 }
 
-// bear writes a birth until its outcome is known.
-func bear(ctx context.Context, w world.World, c *world.Commit) (world.Committed, error) {
+// createRun writes a birth until its outcome is known.
+func createRun(ctx context.Context, w world.World, c *world.Commit) (world.Committed, error) {
 	done, err := w.Commit(ctx, c)
-	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && try < bearTries; try++ {
+	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && try < createTries; try++ {
 		known, lookErr := w.Outcome(ctx, c)
 		switch {
 		case errors.Is(lookErr, world.ErrNotFound): // it was not written
@@ -124,7 +124,7 @@ func bear(ctx context.Context, w world.World, c *world.Commit) (world.Committed,
 	return done, err
 }
 
-// startEager evaluates the first turn before birth. ok is false where the run is to be born plain.
+// startEager evaluates the first turn before birth. ok is false where the run is to be created plain.
 func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, err error) {
 	wf := e.code.workflow(world.Class{Workflow: b.Birth.Workflow, Version: b.Birth.Version})
 	worker := e.workerID()
@@ -136,7 +136,7 @@ func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, 
 	mine := &birth{done: make(chan bool, 1)}
 	s.birth = mine
 	b.Birth.Version = wf.Version
-	if !e.held.adopt(s, e.pulse.begun(), false, func(ctx context.Context) { s.runEager(ctx, b) }) {
+	if !e.holdings.adopt(s, e.pulse.begun(), false, func(ctx context.Context) { s.runEager(ctx, b) }) {
 		e.runs.release(1)
 		return st, false, nil
 	}
@@ -162,7 +162,7 @@ func (s *session) runEager(ctx context.Context, b Birth) {
 	})
 }
 
-// firstTurn evaluates the turn that is committed with the birth. It is false where the run is to be born plain.
+// firstTurn evaluates the turn that is committed with the birth. It is false where the run is to be created plain.
 func (s *session) firstTurn(b *Birth) bool {
 	s.state, s.now = &world.State{ID: s.run}, s.e.clock.now()
 	first := world.Event{Type: world.RunCreated, Birth: &b.Birth, Payload: b.Input}
@@ -180,7 +180,7 @@ func (s *session) firstTurn(b *Birth) bool {
 	if !s.failure.some() {
 		s.steady()
 	}
-	if err := s.found(); err != nil { // it is born plain, and blocked for it when it is taken
+	if err := s.found(); err != nil { // it is created plain, and blocked for it when it is taken
 		s.e.cache.put(&cached{run: s.run, wf: s.wf, state: &world.State{ID: s.run}, unsteady: err})
 	}
 	if s.failure.some() || !s.birth.decided.CompareAndSwap(false, true) {
@@ -192,12 +192,12 @@ func (s *session) firstTurn(b *Birth) bool {
 	return true
 }
 
-// born settles the birth with the answer of its commit.
-func (s *session) born(done world.Committed, err error) bool {
+// created settles the birth with the answer of its commit.
+func (s *session) created(done world.Committed, err error) bool {
 	b := s.birth
 	s.birth = nil
 	b.started, b.err = Started{Run: s.run}, err
-	if errors.Is(err, errWritten) { // it is born, and somebody else's by now
+	if errors.Is(err, errWritten) { // it is created, and somebody else's by now
 		b.err = nil
 	}
 	switch {
@@ -211,7 +211,7 @@ func (s *session) born(done world.Committed, err error) bool {
 		b.done <- true
 	case errors.Is(err, world.ErrLeaseLost):
 		b.err = nil
-		b.done <- false // this worker lost its lease: let the run be born plain
+		b.done <- false // this worker lost its lease: let the run be created plain
 	default:
 		b.err = fmt.Errorf("start %s: %w", s.state.Birth.Workflow, err)
 		b.done <- true

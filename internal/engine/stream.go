@@ -242,10 +242,10 @@ func (s *Stream) writeLocked(n int) world.StreamWrite {
 func (p *seat) append() *world.Append {
 	a := &world.Append{Run: p.info.Run, Worker: p.e.workerID()}
 	if p.home != nil {
-		a.Worker, a.Take = p.home.worker, p.home.take
+		a.Worker, a.Claim = p.home.worker, p.home.claim
 	}
 	if p.task != nil {
-		a.Worker, a.Take = p.task.Worker, 0
+		a.Worker, a.Claim = p.task.Worker, 0
 		a.Task = &world.TaskKey{Run: p.info.Run, Step: p.info.Step, Attempt: p.info.Attempt}
 	}
 	return a

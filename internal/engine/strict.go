@@ -89,7 +89,7 @@ func (s *session) kept() *cached {
 	return c
 }
 
-// found is the difference that strict mode found, now or when the run was taken before; nil: none.
+// found is the difference that strict mode found, now or when the run was claimed before; nil: none.
 func (s *session) found() error {
 	if d, ok := errors.AsType[*replay.DivergedError](s.failure.cause()); ok && d.Strict {
 		return d

@@ -21,10 +21,10 @@ func (e *Engine) runTask(t world.Task, home *session, b *body) {
 	b.sit(e, info, home)
 	policy := taskPolicy(def.Policy, t.Options)
 	b.policy, b.started = &policy, e.clock.now()
-	if home == nil && b.suspect {
+	if home == nil && b.quarantined {
 		b.seat.quit = func() { b.cancel(errGaveWay) }
 	}
-	e.held.hold(taskKey{t.Run, t.Step}, &heldTask{attempt: t.Attempt, worker: t.Worker, cancel: b.cancel})
+	e.holdings.hold(taskKey{t.Run, t.Step}, &heldTask{attempt: t.Attempt, worker: t.Worker, cancel: b.cancel})
 	b.timeout, b.silence, b.run, b.input = b.policy.Timeout, b.policy.Heartbeat, def.Run, t.Input
 	if b.policy.Tx {
 		b.run = e.inTx(def.Run, &b.tx)
@@ -51,9 +51,9 @@ func (b *taskBody) end(r *result) {
 	}, *r)
 }
 
-// startTasks runs the tasks that were taken, but for those that ended their process too often. Suspects that have to wait for another one go back to the queue; that is
-// durable before any of the tasks begins, as whatever begins may end the process, and taking a task was the start of an attempt. ended is called when what a task
-// came to is durable, once for each; nil: nobody asks. turn says that the turn of the only suspect is kept for one of them.
+// startTasks runs the tasks that were claimed, but for those that ended their process too often. Those in quarantine that have to wait for another one go back to the queue; that is
+// durable before any of the tasks begins, as whatever begins may end the process, and claiming a task was the start of an attempt. ended is called when what a task
+// came to is durable, once for each; nil: nobody asks. turn says that the turn of the only one in quarantine is kept for one of them.
 func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
 	if ended == nil {
 		ended = func() {}
@@ -83,7 +83,7 @@ func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
 			run = append(run, t)
 		case n >= companyDeaths+aloneDeaths:
 			back.Go(func() { e.failTask(t, crashLoop("the step", n)); ended() })
-		case alone == nil && (turn || e.suspects.try()):
+		case alone == nil && (turn || e.quarantine.try()):
 			alone, turn = t, false
 		default:
 			back.Go(func() { e.returnTask(t); ended() })
@@ -95,7 +95,7 @@ func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
 		e.runTask(*t, nil, &body{step: t.Step, attempt: t.Attempt, after: ended})
 	}
 	if alone != nil {
-		e.runTask(*alone, nil, &body{step: alone.Step, attempt: alone.Attempt, suspect: true, after: ended})
+		e.runTask(*alone, nil, &body{step: alone.Step, attempt: alone.Attempt, quarantined: true, after: ended})
 	}
 }
 
@@ -110,11 +110,11 @@ func (e *Engine) failTask(t *world.Task, why *world.Error) {
 	e.deliverTask(d)
 }
 
-// returnTask hands back a suspect whose turn it is not. It waits in the queue, the longer the more often this happened: waiting holds no slot, and is not counted
+// returnTask hands back one in quarantine whose turn it is not. It waits in the queue, the longer the more often this happened: waiting holds no slot, and is not counted
 // against it.
 func (e *Engine) returnTask(t *world.Task) {
 	defer e.steps.release(1)
-	pause := suspectPause<<min(t.Abandoned, 2) + rand.N(suspectPause) // so that they do not all come at once
+	pause := quarantinePause<<min(t.Abandoned, 2) + rand.N(quarantinePause) // so that they do not all come at once
 	e.deliverTask(e.abandonment(t, e.clock.now().Add(pause), "another step that may have ended its process runs alone"))
 }
 
@@ -136,8 +136,8 @@ func (e *Engine) taskDelivery(t *world.Task) *world.Delivery {
 	}
 }
 
-// suspectPause is how long a suspect rests when it is not its turn, about.
-const suspectPause = 200 * time.Millisecond
+// quarantinePause is how long one in quarantine rests when it is not its turn, about.
+const quarantinePause = 200 * time.Millisecond
 
 // taskPolicy is the definition's policy of today with what the call asked for.
 func taskPolicy(p Policy, override []byte) Policy {
@@ -150,7 +150,7 @@ func taskPolicy(p Policy, override []byte) Policy {
 // endTask hands the outcome of an attempt to the run, or the task back to the queue for a retry.
 func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy Policy, start world.Event, r result) {
 	d := e.taskOutcome(t, policy, start, r)
-	defer e.held.ending(taskKey{t.Run, t.Step})()
+	defer e.holdings.ending(taskKey{t.Run, t.Step})()
 	if failed := d.Events[len(d.Events)-1].Type != world.StepCompleted; failed {
 		r.streams = unclosed(r.streams, d.RetryAt.IsZero())
 	}
@@ -196,7 +196,7 @@ func (e *Engine) deliverTask(d *world.Delivery) {
 		_, err := e.cfg.World.Deliver(e.workCtx, d)
 		switch {
 		case err == nil:
-			e.kick() // whoever finishes a task takes the run and goes on in place
+			e.kick() // whoever finishes a task claims the run and goes on in place
 			return
 		case final(err) || e.workCtx.Err() != nil:
 			e.says.Warn("a task's end was not accepted", slog.Attr{}, "run_id", d.Run, "step.id", d.Task.Step, "err", err,
@@ -248,7 +248,7 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 
 // abandonTasks hands back the tasks whose bodies do not return though the worker shuts down, so that they do not count as deaths.
 func (e *Engine) abandonTasks() {
-	for _, k := range e.held.taskKeys() {
+	for _, k := range e.holdings.taskKeys() {
 		t := &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt}
 		e.deliverTask(e.abandonment(t, e.clock.now(), "its worker shut down and it did not return"))
 	}

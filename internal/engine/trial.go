@@ -10,7 +10,7 @@ import (
 //   - The log has all events of the segment, and nothing of what was before.
 //   - Witnesses are machines of the segment that lived, and have not been unwound; the run's own machine is none of
 //     them.
-//   - A difference that was found when the run was taken before is never taken back.
+//   - A difference that was found when the run was claimed before is never taken back.
 type trial struct {
 	on        bool
 	log       []world.Event
@@ -86,7 +86,7 @@ func (t *trial) tells(m *replay.Machine, seq int64, err error) error {
 // resume takes what the cache has kept of the run.
 func (t *trial) resume(c *cached) { t.witnesses, t.unsteady = c.witnesses, c.unsteady }
 
-// before is the difference that was found when the run was taken before; nil: none.
+// before is the difference that was found when the run was claimed before; nil: none.
 func (t *trial) before() error { return t.unsteady }
 
 // leave takes all witnesses out.

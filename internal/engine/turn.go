@@ -114,7 +114,7 @@ func (s *session) createOne(op *replay.Op) {
 	case op.Type == world.StepCreated && e.Kind == world.KindStream:
 		s.writeStream(e.Name, op.Spec.(*StreamSpec))
 	case op.Type == world.StepCreated && child != nil:
-		s.turn.bear(op)
+		s.turn.addBirth(op)
 	case op.Type == world.StepCreated && (e.Kind == world.KindAwait || e.Kind == world.KindSend):
 		s.turn.await()
 	case op.Type == world.WaitCreated:

@@ -67,7 +67,7 @@ func (s *session) commitResult(step string, b *body, r *result) error {
 		}
 		return err
 	}
-	s.turns.strike(false)
+	s.isolation.strike(false)
 	about := s.subjectOf(&e)
 	if _, err := s.state.Apply(&e, time.Time{}); err != nil {
 		s.fail(err, e.Seq)

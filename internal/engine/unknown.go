@@ -7,7 +7,7 @@ package engine
 //     yet. So it goes by what it has seen itself: at each of its looks for so long, no live worker had what is missing.
 //     One look that finds one begins anew, and so does a worker that starts.
 //  2. It ends nothing itself. It sends the run a cancel that says why, under one delivery ID, whoever sends it. Whoever
-//     takes the run then ends it: a worker that has the code lets it clean up and undo what it did; any other ends it
+//     claims the run then ends it: a worker that has the code lets it clean up and undo what it did; any other ends it
 //     without its code.
 //  3. Only runs that are ready count, and those that wait for a queued step: one that sleeps, is paused or is blocked
 //     misses nobody.

@@ -24,7 +24,7 @@ func (e *Engine) watchLoop(ctx context.Context) {
 		e.says.look(ctx)
 		now := e.clock.now()
 		still := map[*session]*stall{}
-		for _, s := range e.held.evaluating() {
+		for _, s := range e.holdings.evaluating() {
 			m := s.watched.Load()
 			turn, on := m.Evaluating()
 			if !on {

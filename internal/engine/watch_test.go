@@ -63,7 +63,7 @@ func TestABusyLoopIsReportedWithItsStack(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
 	for _, name := range []string{"calm", "spin"} {
-		if _, err := e.bearPlain(ctx, Birth{ID: name, Birth: world.Birth{Workflow: name, Seed: 1}, Input: []byte("1")}); err != nil {
+		if _, err := e.createPlain(ctx, Birth{ID: name, Birth: world.Birth{Workflow: name, Seed: 1}, Input: []byte("1")}); err != nil {
 			t.Fatal(err)
 		}
 	}

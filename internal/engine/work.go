@@ -24,7 +24,7 @@ type turn struct {
 	mail    []int64
 	held    []world.TaskKey
 	dropped []world.TaskKey
-	births  []*replay.Op  // children that are to be born: see others
+	births  []*replay.Op  // children that are to be created: see others
 	awaits  bool          // some event waits for another run, or sends to it: what becomes of that is known with the commit
 	hooks   []world.Event // with chosen tokens; last in the commit, without a number
 	send    []world.Delivery
@@ -54,7 +54,7 @@ func (t *turn) undecided() bool {
 	if len(t.hooks) > 0 || t.awaits {
 		return true
 	}
-	return slices.ContainsFunc(t.births, mayBeTaken)
+	return slices.ContainsFunc(t.births, mayBeClaimed)
 }
 
 // open gives the turn its room, and room takes it back.
@@ -99,12 +99,12 @@ func (t *turn) queue(task world.Task)   { t.tasks = append(t.tasks, task) }
 func (t *turn) end(task world.TaskKey)  { t.held = append(t.held, task) }
 func (t *turn) drop(task world.TaskKey) { t.dropped = append(t.dropped, task) }
 
-// bear adds a child that is to be born, await says that an event waits for another run or sends to it, and ask asks for a chosen
+// addBirth adds a child that is to be created, await says that an event waits for another run or sends to it, and ask asks for a chosen
 // token.
-func (t *turn) bear(op *replay.Op)       { t.births = append(t.births, op) }
-func (t *turn) bears(op *replay.Op) bool { return slices.Contains(t.births, op) }
-func (t *turn) await()                   { t.awaits = true }
-func (t *turn) ask(hook world.Event)     { t.hooks = append(t.hooks, hook) }
+func (t *turn) addBirth(op *replay.Op)     { t.births = append(t.births, op) }
+func (t *turn) creates(op *replay.Op) bool { return slices.Contains(t.births, op) }
+func (t *turn) await()                     { t.awaits = true }
+func (t *turn) ask(hook world.Event)       { t.hooks = append(t.hooks, hook) }
 func (t *turn) asks(hook string) bool {
 	return slices.ContainsFunc(t.hooks, func(h world.Event) bool { return h.ID == hook })
 }
@@ -128,11 +128,11 @@ func (t *turn) leaveSegment()                 { t.tasks, t.losers = nil, nil }
 func (t *turn) letGo(r *world.Release)   { t.release = r }
 func (t *turn) released() *world.Release { return t.release }
 
-// start adds a body that is to start when the turn is durable. takeStarts takes all of them, and keepRoom gives their
+// start adds a body that is to start when the turn is durable. claimStarts takes all of them, and keepRoom gives their
 // list back.
 func (t *turn) start(b *body) { t.starts = append(t.starts, b) }
 func (t *turn) starting() int { return len(t.starts) }
-func (t *turn) takeStarts() []*body {
+func (t *turn) claimStarts() []*body {
 	starts := t.starts
 	t.starts = nil
 	return starts
@@ -151,7 +151,7 @@ func (t *turn) has(step string) bool {
 // putOff keeps messages for the next turn.
 func (t *turn) putOff(msgs []message) { t.rest = append(t.rest, msgs...) }
 func (t *turn) hasRest() bool         { return len(t.rest) > 0 }
-func (t *turn) takeRest() []message {
+func (t *turn) drainRest() []message {
 	rest := t.rest
 	t.rest = nil
 	return rest
@@ -200,7 +200,7 @@ func (t *turn) splitLarge(first int64, newCommit func(int64, []world.Event) *wor
 // others puts births, conditions and cancels of children into the commit that holds their events. Births are made
 // only now, so that a turn of many children
 // never holds all of them.
-func (t *turn) others(c *world.Commit, bear func(*replay.Op, time.Time) *world.Commit) {
+func (t *turn) others(c *world.Commit, createRun func(*replay.Op, time.Time) *world.Commit) {
 	if len(t.losers) > 0 {
 		for i := range c.Events {
 			if d, ok := t.losers[c.Events[i].ID]; ok && c.Events[i].Type == world.StepFailed {
@@ -217,8 +217,8 @@ func (t *turn) others(c *world.Commit, bear func(*replay.Op, time.Time) *world.C
 			continue
 		}
 		t.births = t.births[1:]
-		c.Births = append(c.Births, bear(op, c.Events[i].Time))
-		if mayBeTaken(op) {
+		c.Births = append(c.Births, createRun(op, c.Events[i].Time))
+		if mayBeClaimed(op) {
 			c.Conditions = append(c.Conditions, world.Condition{Event: i, Birth: len(c.Births) - 1})
 		}
 	}

@@ -18,15 +18,15 @@ type Op string
 
 // The calls that have failpoints. Reads (Outcome, Events and those of [world.Admin]) and Join and Leave have none.
 const (
-	Commit  Op = "commit"
-	Deliver Op = "deliver"
-	Take    Op = "take"
-	Beat    Op = "beat"
-	Append  Op = "append" // of chunks to a stream, while their writer goes on
+	Commit    Op = "commit"
+	Deliver   Op = "deliver"
+	Claim     Op = "take"
+	Heartbeat Op = "beat"
+	Append    Op = "append" // of chunks to a stream, while their writer goes on
 )
 
 // Ops lists all of them.
-var Ops = []Op{Commit, Deliver, Take, Beat, Append}
+var Ops = []Op{Commit, Deliver, Claim, Heartbeat, Append}
 
 // Call is a call that is about to be made.
 type Call struct {
@@ -48,14 +48,14 @@ type Fault struct {
 	Twice  bool          // the call is made a second time, and that answer is lost
 }
 
-// Plan decides what happens at a call. It is called by one goroutine at a time.
-type Plan func(Call) Fault
+// Schedule decides what happens at a call. It is called by one goroutine at a time.
+type Schedule func(Call) Fault
 
 // World is a [world.World] with failpoints. It is safe for concurrent use.
 type World struct {
 	world.World
 	able    world.Abilities // of the world below
-	plan    Plan
+	plan    Schedule
 	notices func(world.Notice) bool
 
 	mu      sync.Mutex
@@ -67,7 +67,7 @@ type World struct {
 }
 
 // New puts failpoints around a world. A nil plan has no faults.
-func New(w world.World, plan Plan) *World {
+func New(w world.World, plan Schedule) *World {
 	if plan == nil {
 		plan = func(Call) Fault { return Fault{} }
 	}

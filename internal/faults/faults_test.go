@@ -130,18 +130,18 @@ func TestKill(t *testing.T) {
 
 func TestDelaysTakeTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := faults.New(memory.New(), faults.All(faults.Beat, faults.Fault{Delay: time.Second, Late: time.Minute}))
+		w := faults.New(memory.New(), faults.All(faults.Heartbeat, faults.Fault{Delay: time.Second, Late: time.Minute}))
 		if _, err := w.Join(t.Context(), world.Worker{ID: "wrkr_1", Lease: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		_, err := w.Beat(t.Context(), world.BeatQuery{Worker: "wrkr_1"})
+		_, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: "wrkr_1"})
 		if got, want := time.Since(began), time.Minute+time.Second; err != nil || got != want {
 			t.Errorf("took %s, %v; want %s", got, err, want)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if _, err := w.Beat(ctx, world.BeatQuery{Worker: "wrkr_1"}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := w.Heartbeat(ctx, world.HeartbeatQuery{Worker: "wrkr_1"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 		}
 	})
@@ -155,8 +155,8 @@ func TestEvict(t *testing.T) {
 	if err := w.Evict(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: "wrkr_1"}); !errors.Is(err, world.ErrLeaseLost) {
-		t.Errorf("beat: got %v, want %v", err, world.ErrLeaseLost)
+	if _, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: "wrkr_1"}); !errors.Is(err, world.ErrLeaseLost) {
+		t.Errorf("heartbeat: got %v, want %v", err, world.ErrLeaseLost)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // At is the plan with one fault, at the n-th call of a kind, n from 1.
-func At(op Op, n int, f Fault) Plan {
+func At(op Op, n int, f Fault) Schedule {
 	return func(c Call) Fault {
 		if c.Op == op && c.N == n {
 			return f
@@ -20,7 +20,7 @@ func At(op Op, n int, f Fault) Plan {
 }
 
 // All is the plan in which each call of a kind has the same fault.
-func All(op Op, f Fault) Plan {
+func All(op Op, f Fault) Schedule {
 	return func(c Call) Fault {
 		if c.Op == op {
 			return f
@@ -44,7 +44,7 @@ type Rates struct {
 
 // Random is the plan in which faults come by chance, from a seed: the same calls in the same order meet the same faults. crash and evict are
 // what [Rates] calls so.
-func Random(seed uint64, r Rates, crash, evict func()) Plan {
+func Random(seed uint64, r Rates, crash, evict func()) Schedule {
 	rnd := rand.New(rand.NewPCG(seed, 0xfa017))
 	left := r.Most
 	return func(c Call) Fault {
@@ -74,7 +74,7 @@ func (r *Rates) draw(rnd *rand.Rand, op Op, crash, evict func()) (f Fault, any b
 		return false
 	}
 	switch {
-	case hit(r.Unknown, op == Commit || op == Take || op == Append):
+	case hit(r.Unknown, op == Commit || op == Claim || op == Append):
 		return Fault{Err: world.ErrUnknownOutcome, Lost: side}, true
 	case hit(r.Storage, true):
 		return Fault{Err: world.ErrStorage}, true
@@ -88,7 +88,7 @@ func (r *Rates) draw(rnd *rand.Rand, op Op, crash, evict func()) (f Fault, any b
 			return Fault{Delay: d}, true
 		}
 		return Fault{Late: d}, true
-	case hit(r.Crash, op != Beat):
+	case hit(r.Crash, op != Heartbeat):
 		if side {
 			return Fault{Before: crash}, true
 		}

@@ -37,14 +37,14 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 	})
 }
 
-// Take has failpoints; see [world.Queue].
-func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
-	return through(ctx, w, Call{Op: Take}, func() (world.Taken, error) { return w.World.Take(ctx, q) })
+// Claim has failpoints; see [world.Queue].
+func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
+	return through(ctx, w, Call{Op: Claim}, func() (world.Claimed, error) { return w.World.Claim(ctx, q) })
 }
 
-// Beat has failpoints; see [world.Queue].
-func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
-	return through(ctx, w, Call{Op: Beat}, func() (world.Beat, error) { return w.World.Beat(ctx, q) })
+// Heartbeat has failpoints; see [world.Queue].
+func (w *World) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
+	return through(ctx, w, Call{Op: Heartbeat}, func() (world.Heartbeat, error) { return w.World.Heartbeat(ctx, q) })
 }
 
 // Append has failpoints; see [world.Streams].
@@ -53,9 +53,9 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 }
 
 // Join notes who joined; see [world.Queue].
-func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
 	if err := w.alive(); err != nil {
-		return world.Beat{}, err
+		return world.Heartbeat{}, err
 	}
 	b, err := w.World.Join(ctx, wk)
 	if err == nil {

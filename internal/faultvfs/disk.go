@@ -52,9 +52,9 @@ type Call struct {
 // Cut is [Disk.Cut] at the moment before the call.
 func (c Call) Cut(dir string) error { return c.disk.cut(dir) }
 
-// Plan says what a call comes to: 0, or a result code of SQLite's, and then it is not made. It is called by one goroutine at a time, which may call the Call's Cut and no
+// Schedule says what a call comes to: 0, or a result code of SQLite's, and then it is not made. It is called by one goroutine at a time, which may call the Call's Cut and no
 // other method of its disk.
-type Plan func(Call) int
+type Schedule func(Call) int
 
 // InputOutput is the code for what the system calls EIO, at a call.
 func InputOutput(op Op) int {
@@ -89,7 +89,7 @@ type Disk struct {
 	vfs, base uintptr
 
 	mu       sync.Mutex
-	plan     Plan              // guarded by mu
+	plan     Schedule          // guarded by mu
 	calls    map[Op]int        // guarded by mu
 	images   map[string]*image // guarded by mu
 	capacity int64             // guarded by mu
@@ -120,7 +120,7 @@ func New(seed uint64) (*Disk, error) {
 func (d *Disk) Name() string { return d.name }
 
 // Plan sets what calls come to from now on, and counts them anew; nil: all succeed.
-func (d *Disk) Plan(p Plan) {
+func (d *Disk) Plan(p Schedule) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.plan = p

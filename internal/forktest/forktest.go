@@ -70,7 +70,7 @@ func (c *Case) live(t *testing.T, fn func(l *Life)) {
 		cfg := c.Config
 		const never = 100 * 365 * 24 * time.Hour
 		cfg.Lease, cfg.Poll, cfg.SweepInterval, cfg.Strict = never, never, -1, true
-		kit.Set(&cfg, kit.Rig{Body: l.body, Stall: never})
+		kit.Set(&cfg, kit.Overrides{Body: l.body, Stall: never})
 		var err error
 		if l.App, err = stepwell.New(l.world, cfg); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ type Cut struct {
 	Run       string                     // ID of the new run
 	Key       string                     // its idempotency key; "": none
 	At        int64                      // number of the last event of the source that is taken
-	Born      time.Time                  // of the new run
+	Created   time.Time                  // of the new run
 	By        string                     // who forks
 	Version   int                        // of the new run; 0: the source's
 	Input     json.RawMessage            // of the newest segment; nil: the source's
@@ -90,10 +90,10 @@ func (h *History) Fork(c Cut) ([]world.Event, error) {
 		}
 	}
 	for i := range f.h.Events[:c.At] {
-		f.take(&f.h.Events[i])
+		f.adopt(&f.h.Events[i])
 	}
 	for i := range f.late {
-		f.take(&f.late[i])
+		f.adopt(&f.late[i])
 	}
 	f.invent()
 	if f.state.Paused != nil {
@@ -126,7 +126,7 @@ func (f *cutter) survey() {
 				key.Segment = made
 			}
 			f.entities[e.ID] = &entity{
-				key: key, created: e.Seq, ended: record(e), id: world.CorrelationID(f.Run, f.Born, key),
+				key: key, created: e.Seq, ended: record(e), id: world.CorrelationID(f.Run, f.Created, key),
 			}
 		case world.StepCompleted, world.StepFailed:
 			f.end(e.ID)
@@ -185,7 +185,7 @@ func (f *cutter) kept(e *world.Event) bool {
 	return false // the end of the run
 }
 
-func (f *cutter) take(e *world.Event) {
+func (f *cutter) adopt(e *world.Event) {
 	if !f.kept(e) {
 		return
 	}
@@ -260,9 +260,9 @@ func (f *cutter) birth(c *world.Event) {
 		if f.Anew || since.Sub(f.state.StartedAt) >= b.Timeout { // it had run out
 			b.Timeout, since = Timeout(f.h.Events), f.state.StartedAt
 		}
-		b.Timeout += f.Born.Sub(since)
+		b.Timeout += f.Created.Sub(since)
 	}
-	c.Time, c.Birth = f.Born, &b
+	c.Time, c.Birth = f.Created, &b
 	if f.newest == 1 && f.Input != nil {
 		c.Payload = f.Input
 	}

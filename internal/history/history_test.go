@@ -13,17 +13,17 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-var born = time.Date(2026, 11, 21, 9, 0, 0, 123456000, time.UTC)
+var created = time.Date(2026, 11, 21, 9, 0, 0, 123456000, time.UTC)
 
 func sample() *History {
-	return &History{Run: "wrun_1", ExportedAt: born.Add(time.Hour), Events: []world.Event{
-		{Seq: 1, Type: world.RunCreated, Time: born, Payload: json.RawMessage(`{"a":"<&>"}`), Build: "4f1c2aa",
+	return &History{Run: "wrun_1", ExportedAt: created.Add(time.Hour), Events: []world.Event{
+		{Seq: 1, Type: world.RunCreated, Time: created, Payload: json.RawMessage(`{"a":"<&>"}`), Build: "4f1c2aa",
 			Birth: &world.Birth{Workflow: "order", Version: 2, Seed: 1 << 63, Retention: time.Hour, Priority: 1, Attributes: map[string]json.RawMessage{"k": []byte(`1`)}}},
-		{Seq: 2, Type: world.RunStarted, Time: born},
-		{Seq: 3, Type: world.StepCreated, ID: "step_1", Kind: world.KindClosure, Name: "pay", Time: born, Payload: json.RawMessage("null")},
-		{Seq: 4, Type: world.SignalReceived, Name: "go", Delivery: "d1", Time: born, Payload: json.RawMessage(` { "x" : 1 }`)},
-		{Seq: 5, Type: world.StepStarted, ID: "step_1", Attempt: 1, Time: born.Add(time.Microsecond)},
-		{Seq: 6, Type: world.StepFailed, ID: "step_1", Attempt: 1, Time: born.Add(time.Second), Error: &world.Error{Message: "no\nway", Causes: []*world.Error{{Message: "x"}}}},
+		{Seq: 2, Type: world.RunStarted, Time: created},
+		{Seq: 3, Type: world.StepCreated, ID: "step_1", Kind: world.KindClosure, Name: "pay", Time: created, Payload: json.RawMessage("null")},
+		{Seq: 4, Type: world.SignalReceived, Name: "go", Delivery: "d1", Time: created, Payload: json.RawMessage(` { "x" : 1 }`)},
+		{Seq: 5, Type: world.StepStarted, ID: "step_1", Attempt: 1, Time: created.Add(time.Microsecond)},
+		{Seq: 6, Type: world.StepFailed, ID: "step_1", Attempt: 1, Time: created.Add(time.Second), Error: &world.Error{Message: "no\nway", Causes: []*world.Error{{Message: "x"}}}},
 	}}
 }
 

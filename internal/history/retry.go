@@ -136,7 +136,7 @@ func (m *made) unkept() bool {
 		slices.Contains([]string{world.CodeEncode, world.CodeTooLarge, world.CodeDecode}, m.failed.Code)
 }
 
-// begun reports whether it is a child that was born and did not complete.
+// begun reports whether it is a child that was created and did not complete.
 func (m *made) begun() bool {
 	return m.kind == world.KindChild && (m.end == 0 || m.failed != nil && m.failed.Code != world.CodeRunExists)
 }

@@ -13,7 +13,7 @@ import (
 func failedRun(end *world.Error) *History {
 	h := &History{Run: "wrun_1"}
 	add := func(e world.Event) {
-		e.Seq, e.Time = h.Last()+1, born.Add(time.Duration(len(h.Events))*time.Second)
+		e.Seq, e.Time = h.Last()+1, created.Add(time.Duration(len(h.Events))*time.Second)
 		h.Events = append(h.Events, e)
 	}
 	step := func(id, name string, err *world.Error) {
@@ -73,7 +73,7 @@ func TestARetryNamesAllThatRunsAgain(t *testing.T) {
 	t.Parallel()
 	h := &History{Run: "wrun_1"}
 	add := func(e world.Event) {
-		e.Seq, e.Time = h.Last()+1, born.Add(time.Duration(len(h.Events))*time.Second)
+		e.Seq, e.Time = h.Last()+1, created.Add(time.Duration(len(h.Events))*time.Second)
 		h.Events = append(h.Events, e)
 	}
 	add(world.Event{Type: world.RunCreated, Birth: &world.Birth{Workflow: "order", Version: 1}})
@@ -133,14 +133,14 @@ func TestARetryTakesWhatCameBehindTheFailure(t *testing.T) {
 	t.Parallel()
 	h := &History{Run: "wrun_1"}
 	add := func(e world.Event) {
-		e.Seq, e.Time = h.Last()+1, born.Add(time.Duration(len(h.Events))*time.Second)
+		e.Seq, e.Time = h.Last()+1, created.Add(time.Duration(len(h.Events))*time.Second)
 		h.Events = append(h.Events, e)
 	}
 	add(world.Event{Type: world.RunCreated, Birth: &world.Birth{Workflow: "order", Version: 1}})
 	add(world.Event{Type: world.RunStarted})
 	add(world.Event{Type: world.StepCreated, ID: "step_1", Kind: world.KindClosure, Name: "a"})
 	add(world.Event{Type: world.StepCreated, ID: "step_2", Kind: world.KindClosure, Name: "b"})
-	add(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindSleep, Name: "nap", Until: born.Add(time.Hour)})
+	add(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindSleep, Name: "nap", Until: created.Add(time.Hour)})
 	add(world.Event{Type: world.HookCreated, ID: "hook_1", Name: "hook", Token: "t"})
 	add(world.Event{Type: world.StepStarted, ID: "step_1", Attempt: 1})
 	add(world.Event{Type: world.StepStarted, ID: "step_2", Attempt: 1})
@@ -155,7 +155,7 @@ func TestARetryTakesWhatCameBehindTheFailure(t *testing.T) {
 	if r.Refused != "" || r.At != 8 || len(r.Tokens) != 1 {
 		t.Fatalf("the retry: %+v", r)
 	}
-	events, err := h.Fork(Cut{Run: "wrun_2", At: r.At, Late: true, Born: born.Add(time.Hour)})
+	events, err := h.Fork(Cut{Run: "wrun_2", At: r.At, Late: true, Created: created.Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/stepwell/stepwell/internal/replay"
 )
 
-// Rig is what an App of a test does otherwise. The zero value changes nothing.
-type Rig struct {
+// Overrides is what an App of a test does otherwise. The zero value changes nothing.
+type Overrides struct {
 	// Body runs in the place of each attempt of each step; real is the step's own body.
 	Body func(ctx context.Context, input []byte, real Body) ([]byte, error)
 	// Stall is how long workflow code may go on without yielding before it is reported. 0: the default.
@@ -20,13 +20,13 @@ type Rig struct {
 }
 
 // Together reports whether bodies can run in transactions that commit with their results: what runs in their place does not need one.
-func (r *Rig) Together() bool { return r.Body == nil }
+func (r *Overrides) Together() bool { return r.Body == nil }
 
 // Body is what a step does: from its recorded input, nil for a closure, to its encoded result.
 type Body func(ctx context.Context, input []byte) ([]byte, error)
 
 // Wrap returns what runs in the place of a body.
-func (r *Rig) Wrap(real Body) Body {
+func (r *Overrides) Wrap(real Body) Body {
 	if r.Body == nil {
 		return real
 	}
@@ -34,7 +34,7 @@ func (r *Rig) Wrap(real Body) Body {
 }
 
 // Set gives a rig to a *stepwell.Config. The root package sets it.
-var Set func(config any, r Rig)
+var Set func(config any, r Overrides)
 
 // Code is the code of a workflow, a stepwell.Definition, as a machine evaluates it: a body for an encoded input. The root
 // package sets it.

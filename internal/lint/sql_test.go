@@ -102,7 +102,7 @@ func uses(list []*source, dir, name string) (n int) {
 	return n
 }
 
-// columnsOfRun finds lists of all that is read of a run, by its output, and of all that it is born with.
+// columnsOfRun finds lists of all that is read of a run, by its output, and of all that it is created with.
 var columnsOfRun = regexp.MustCompile(`\br\.output\b|INSERT INTO (\{schema\}\.)?runs \(\w`)
 
 func TestColumnsOfRun(t *testing.T) {

@@ -33,13 +33,13 @@ func (e *MisfitError) Unwrap() error { return e.Reason }
 
 // decisions is what the events at hand say of payloads, by the numbers of the events that brought these. It is read once, when it is first asked for.
 type decisions struct {
-	read  bool
-	aside map[int64]*world.Event // the record that it was set aside
-	taken map[int64]bool         // a wait ended with it, or its taking has a record of its own
+	read     bool
+	aside    map[int64]*world.Event // the record that it was set aside
+	accepted map[int64]bool         // a wait ended with it, or its taking has a record of its own
 }
 
-// taking is a payload of a hook that the code took in this turn.
-type taking struct {
+// acceptance is a payload of a hook that the code took in this turn.
+type acceptance struct {
 	hook *hook
 	seq  int64
 }
@@ -61,16 +61,16 @@ func (m *Machine) misfit(op *Op, c *Check, seq int64, payload []byte) *MisfitErr
 		if rec.Outcome != "" { // earlier releases did not say
 			told = rec.Outcome == world.OutcomeTold
 		}
-	} else if m.decisions.taken[seq] {
+	} else if m.decisions.accepted[seq] {
 		if op.hook != nil {
-			m.askTaken(op, seq)
+			m.askAccepted(op, seq)
 		}
 		return nil
 	} else if op.hook != nil && m.replaying.Load() && !m.last() {
 		return nil
 	} else if reason = c.Fits(payload); reason == nil {
 		if op.hook != nil {
-			m.takings = append(m.takings, taking{op.hook, seq})
+			m.acceptances = append(m.acceptances, acceptance{op.hook, seq})
 		}
 		return nil
 	}
@@ -80,20 +80,22 @@ func (m *Machine) misfit(op *Op, c *Check, seq int64, payload []byte) *MisfitErr
 	return &MisfitError{Seq: seq, Reason: reason, told: told}
 }
 
-// settleTakings ends a turn: what the code took with nothing behind it in the log gets a record, or the next replay could not tell that it was taken. Where the
+// settleAcceptances ends a turn: what the code took with nothing behind it in the log gets a record, or the next replay could not tell that it was taken. Where the
 // code has come to its end, that is the record.
-func (m *Machine) settleTakings() {
-	all := m.takings
-	m.takings = nil
+func (m *Machine) settleAcceptances() {
+	all := m.acceptances
+	m.acceptances = nil
 	if m.outcome != nil || m.failure != nil {
 		return
 	}
 	for _, t := range all {
-		m.askTaken(t.hook.op, t.seq)
+		m.askAccepted(t.hook.op, t.seq)
 	}
 }
 
-func (m *Machine) askTaken(op *Op, seq int64) { m.ask(m.decision(world.KindTaken, &m.taken, op, seq)) }
+func (m *Machine) askAccepted(op *Op, seq int64) {
+	m.ask(m.decision(world.KindAccepted, &m.accepted, op, seq))
+}
 
 // decision is the record of what became of a payload. They are counted by the name of the event or hook, and the counts say which is which.
 func (m *Machine) decision(kind world.Kind, counts *map[string]int, op *Op, seq int64) *Op {
@@ -117,9 +119,9 @@ func (m *Machine) readDecisions() {
 		case e.Type == world.StepCreated && e.Kind == world.KindAside:
 			put(&d.aside, e.From, e)
 		case e.Type == world.WaitCompleted && e.Outcome == world.OutcomeReceived:
-			put(&d.taken, e.From, true)
-		case e.Type == world.StepCreated && e.Kind == world.KindTaken:
-			put(&d.taken, e.From, true)
+			put(&d.accepted, e.From, true)
+		case e.Type == world.StepCreated && e.Kind == world.KindAccepted:
+			put(&d.accepted, e.From, true)
 		}
 	}
 }

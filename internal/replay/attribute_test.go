@@ -20,12 +20,12 @@ func TestAttributesOfOldLogs(t *testing.T) {
 		}
 		return Outcome{}
 	}
-	m := New(Config{Run: "wrun_test", Born: born, Seed: 7}, code)
+	m := New(Config{Run: "wrun_test", Created: created, Seed: 7}, code)
 	defer m.Close()
-	log := []world.Event{{Seq: 1, Type: world.RunCreated, Time: born}, {Seq: 2, Type: world.RunStarted, Time: born}}
+	log := []world.Event{{Seq: 1, Type: world.RunCreated, Time: created}, {Seq: 2, Type: world.RunStarted, Time: created}}
 	for i := range 68 { // as the release before wrote it
 		k := world.Key{Kind: world.KindAttr, Name: fmt.Sprint("a", i)}
-		log = append(log, world.Event{Seq: int64(i) + 3, Type: world.AttrSet, ID: world.CorrelationID("wrun_test", born, k), Name: k.Name, Payload: json.RawMessage("1"), Time: born})
+		log = append(log, world.Event{Seq: int64(i) + 3, Type: world.AttrSet, ID: world.CorrelationID("wrun_test", created, k), Name: k.Name, Payload: json.RawMessage("1"), Time: created})
 	}
 	if err := m.Feed(log, false); err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func (x *Ctx) conditionHeld(w *cond) {
 // pollConds lets each coroutine that waits for a condition look at it, in turn, until one goes on. It reports whether one did. A poll is a switch
 // to the coroutine, as the condition is the author's code: about 200 ns each, at the end of every turn.
 func (m *Machine) pollConds() bool {
-	for i := m.conds.head; i < len(m.conds.items); i++ {
+	for i := m.conds.from; i < len(m.conds.items); i++ {
 		w := m.conds.items[i]
 		c := w.w.c
 		if w.over || c.ended || w.w.gen != c.gen {

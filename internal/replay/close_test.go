@@ -22,14 +22,14 @@ func begun(t *testing.T, body Body) (*Machine, error) {
 }
 
 func begunWith(t *testing.T, cfg Config, body Body) (*Machine, error) {
-	cfg.Run, cfg.Born, cfg.Seed = "wrun_test", born, 7
+	cfg.Run, cfg.Created, cfg.Seed = "wrun_test", created, 7
 	m := New(cfg, body)
 	t.Cleanup(m.Close)
 	var err error
 	var wg sync.WaitGroup
 	wg.Go(func() { // user code that calls Goexit ends it
 		err = errors.New("the feeding goroutine ended")
-		err = m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: born}}, false)
+		err = m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: created}}, false)
 	})
 	wg.Wait()
 	return m, err

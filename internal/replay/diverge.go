@@ -178,7 +178,7 @@ func (m *Machine) waitsFor(c *coro) string {
 			}
 		}
 	}
-	for _, w := range m.conds.items[m.conds.head:] {
+	for _, w := range m.conds.items[m.conds.from:] {
 		if w.w.c == c && !w.over {
 			return "a condition"
 		}

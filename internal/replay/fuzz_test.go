@@ -23,10 +23,10 @@ type driver struct {
 }
 
 func newDriver(t *rapid.T, n node) *driver {
-	return &driver{t: t, m: New(fuzzConfig, n.body()), at: born, state: world.State{ID: fuzzConfig.Run}}
+	return &driver{t: t, m: New(fuzzConfig, n.body()), at: created, state: world.State{ID: fuzzConfig.Run}}
 }
 
-var fuzzConfig = Config{Run: "wrun_fuzz", Born: born, Seed: 11, Build: "now"}
+var fuzzConfig = Config{Run: "wrun_fuzz", Created: created, Seed: 11, Build: "now"}
 
 // append adds an event to the log if the fold lets it, and feeds it.
 func (d *driver) append(e world.Event) {

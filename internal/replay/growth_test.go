@@ -21,7 +21,7 @@ func feedAll(tb testing.TB, m *Machine, log []world.Event) {
 // parallel asks for n things at once with ask, records them in reverse, and ends them from the last to the first with end.
 func parallel(ask func(x *Ctx, i int) *Future, end func(op *Op) world.Event) cost {
 	return func(tb testing.TB, n int) time.Duration {
-		m := New(Config{Run: "wrun_test", Born: born, Seed: 7}, func(x *Ctx) Outcome {
+		m := New(Config{Run: "wrun_test", Created: created, Seed: 7}, func(x *Ctx) Outcome {
 			for i := range n {
 				x.Go("", func(x *Ctx, _ *Future) error { x.Wait(ask(x, i)); return nil })
 			}
@@ -30,11 +30,11 @@ func parallel(ask func(x *Ctx, i int) *Future, end func(op *Op) world.Event) cos
 		})
 		defer m.Close()
 		began := time.Now()
-		feedAll(tb, m, []world.Event{{Seq: 1, Type: world.RunStarted, Time: born}})
+		feedAll(tb, m, []world.Event{{Seq: 1, Type: world.RunStarted, Time: created}})
 		ops := append([]*Op(nil), m.Asked()...)
 		log := make([]world.Event, 0, 2*n)
 		for i := range ops {
-			log = append(log, ops[len(ops)-1-i].Event(born))
+			log = append(log, ops[len(ops)-1-i].Event(created))
 		}
 		for i := range ops {
 			log = append(log, end(ops[len(ops)-1-i]))
@@ -49,13 +49,13 @@ func parallel(ask func(x *Ctx, i int) *Future, end func(op *Op) world.Event) cos
 
 var costs = map[string]cost{
 	"steps": parallel(func(x *Ctx, i int) *Future { return x.Step(world.KindClosure, fmt.Sprint(i), nil, nil) },
-		func(op *Op) world.Event { return world.Event{Type: world.StepCompleted, ID: op.ID, Time: born} }),
+		func(op *Op) world.Event { return world.Event{Type: world.StepCompleted, ID: op.ID, Time: created} }),
 	"waits for one event that time out": parallel(func(x *Ctx, _ int) *Future { return x.Event("go", nil, time.Hour, true) },
 		func(op *Op) world.Event {
-			return world.Event{Type: world.WaitCompleted, ID: op.ID, Outcome: world.OutcomeDue, Time: born}
+			return world.Event{Type: world.WaitCompleted, ID: op.ID, Outcome: world.OutcomeDue, Time: created}
 		}),
 	"chosen tokens": parallel(func(x *Ctx, i int) *Future { return x.Hook("h", fmt.Sprint(i), nil) },
-		func(op *Op) world.Event { return world.Event{Type: world.HookReceived, ID: op.ID, Time: born} }),
+		func(op *Op) world.Event { return world.Event{Type: world.HookReceived, ID: op.ID, Time: created} }),
 	"scopes that are cancelled": parallel(func(x *Ctx, i int) *Future {
 		inner := x.Scope()
 		f := inner.Step(world.KindClosure, "s", nil, nil)
@@ -64,9 +64,9 @@ var costs = map[string]cost{
 		return f
 	}, func(op *Op) world.Event {
 		if op.Type == world.WaitCreated {
-			return world.Event{Type: world.WaitCompleted, ID: op.ID, Outcome: world.OutcomeDue, Time: born}
+			return world.Event{Type: world.WaitCompleted, ID: op.ID, Outcome: world.OutcomeDue, Time: created}
 		}
-		return world.Event{Type: world.StepCompleted, ID: op.ID, Time: born}
+		return world.Event{Type: world.StepCompleted, ID: op.ID, Time: created}
 	}),
 	"one future beside another in a loop": func(tb testing.TB, n int) time.Duration {
 		return serial(tb, n, func(x *Ctx) Outcome {
@@ -83,18 +83,18 @@ var costs = map[string]cost{
 
 // serial runs a workflow that asks for one step after another.
 func serial(tb testing.TB, n int, body Body) time.Duration {
-	m := New(Config{Run: "wrun_test", Born: born, Seed: 7}, body)
+	m := New(Config{Run: "wrun_test", Created: created, Seed: 7}, body)
 	defer m.Close()
 	began := time.Now()
-	feedAll(tb, m, []world.Event{{Seq: 1, Type: world.RunStarted, Time: born}})
+	feedAll(tb, m, []world.Event{{Seq: 1, Type: world.RunStarted, Time: created}})
 	for range n {
 		asked := m.Asked()
 		op := asked[len(asked)-1]
 		var log []world.Event
 		for _, op := range asked {
-			log = append(log, op.Event(born))
+			log = append(log, op.Event(created))
 		}
-		feedAll(tb, m, append(log, world.Event{Type: world.StepCompleted, ID: op.ID, Time: born}))
+		feedAll(tb, m, append(log, world.Event{Type: world.StepCompleted, ID: op.ID, Time: created}))
 	}
 	return time.Since(began)
 }
@@ -118,12 +118,12 @@ func TestNothingIsQuadratic(t *testing.T) {
 
 // serialLog is the log of a run of n steps.
 func serialLog(n int) []world.Event {
-	log := []world.Event{{Seq: 1, Type: world.RunStarted, Time: born}}
+	log := []world.Event{{Seq: 1, Type: world.RunStarted, Time: created}}
 	for i := range n {
 		k := world.Key{Kind: world.KindClosure, Name: "a", Occurrence: i}
-		id := world.CorrelationID("wrun_test", born, k)
-		log = append(log, world.Event{Type: world.StepCreated, ID: id, Kind: k.Kind, Name: k.Name, Occurrence: i, Time: born},
-			world.Event{Type: world.StepStarted, ID: id, Time: born}, world.Event{Type: world.StepCompleted, ID: id, Time: born, Payload: []byte("1")})
+		id := world.CorrelationID("wrun_test", created, k)
+		log = append(log, world.Event{Type: world.StepCreated, ID: id, Kind: k.Kind, Name: k.Name, Occurrence: i, Time: created},
+			world.Event{Type: world.StepStarted, ID: id, Time: created}, world.Event{Type: world.StepCompleted, ID: id, Time: created, Payload: []byte("1")})
 	}
 	return log
 }
@@ -132,7 +132,7 @@ func BenchmarkReplay10000Steps(b *testing.B) {
 	log := serialLog(10_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		m := New(Config{Run: "wrun_test", Born: born}, func(x *Ctx) Outcome {
+		m := New(Config{Run: "wrun_test", Created: created}, func(x *Ctx) Outcome {
 			for {
 				step(x, "a")
 			}

@@ -181,7 +181,7 @@ func (m *Machine) decided(e *world.Event) {
 		m.ended(op)
 		m.dropHook(op.hook)
 		if i := m.asked.find(world.HookDisposed, op.ID); i >= 0 {
-			m.asked.take(i) // there is nothing to be disposed of
+			m.asked.remove(i) // there is nothing to be disposed of
 		}
 	} else {
 		op.hook.granted = true

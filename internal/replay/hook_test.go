@@ -26,10 +26,10 @@ func hookBody(token string, receives int) Body {
 // opened is the token of the hook that a machine asks for in its first turn.
 func opened(t *testing.T, cfg Config) string {
 	t.Helper()
-	cfg.Born = born
+	cfg.Created = created
 	m := New(cfg, hookBody("", 1))
 	defer m.Close()
-	if err := m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: born}}, false); err != nil {
+	if err := m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: created}}, false); err != nil {
 		t.Fatal(err)
 	}
 	return m.Asked()[0].Token
@@ -59,16 +59,16 @@ func TestRecordedTokensStand(t *testing.T) {
 		x.Wait(x.Receive(h))
 		return Outcome{}
 	}
-	first := New(Config{Run: "wrun_a", Born: born, Strict: true, Secret: []byte("one secret")}, body)
+	first := New(Config{Run: "wrun_a", Created: created, Strict: true, Secret: []byte("one secret")}, body)
 	defer first.Close()
-	log := []world.Event{{Seq: 1, Type: world.RunStarted, Time: born}}
+	log := []world.Event{{Seq: 1, Type: world.RunStarted, Time: created}}
 	if err := first.Feed(log, false); err != nil {
 		t.Fatal(err)
 	}
-	made := first.Asked()[0].Event(born)
+	made := first.Asked()[0].Event(created)
 	made.Seq, made.Token = 2, "by-an-older-release"
 	log = append(log, made)
-	m := New(Config{Run: "wrun_a", Born: born, Strict: true, Secret: []byte("another secret")}, body)
+	m := New(Config{Run: "wrun_a", Created: created, Strict: true, Secret: []byte("another secret")}, body)
 	defer m.Close()
 	if err := m.Feed(log, false); err != nil {
 		t.Fatal(err)
@@ -80,9 +80,9 @@ func TestRecordedTokensStand(t *testing.T) {
 
 // TestHookWhoseRecordMayStandFartherOn: a machine that knows a part of the log does not make a token up.
 func TestHookWhoseRecordMayStandFartherOn(t *testing.T) {
-	m := New(Config{Run: "wrun_a", Born: born}, hookBody("", 1))
+	m := New(Config{Run: "wrun_a", Created: created}, hookBody("", 1))
 	defer m.Close()
-	results := []world.Event{{Seq: 1, Type: world.RunStarted, Time: born}, {Seq: 2, Type: world.SignalReceived, Name: "s", Time: born}}
+	results := []world.Event{{Seq: 1, Type: world.RunStarted, Time: created}, {Seq: 2, Type: world.SignalReceived, Name: "s", Time: created}}
 	if err := m.Feed(results, true); !errors.Is(err, ErrFurther) {
 		t.Errorf("Feed = %v, want ErrFurther", err)
 	}
@@ -100,12 +100,12 @@ func TestSeveralPayloadsComeInOrder(t *testing.T) {
 
 func TestChosenTokenIsDecidedAtItsPlace(t *testing.T) {
 	body := hookBody("mine", 1)
-	m := New(Config{Run: "wrun_test", Born: born, Seed: 7}, body)
+	m := New(Config{Run: "wrun_test", Created: created, Seed: 7}, body)
 	defer m.Close()
-	if err := m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: born}}, false); err != nil {
+	if err := m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: created}}, false); err != nil {
 		t.Fatal(err)
 	}
-	e := m.Asked()[0].Event(born)
+	e := m.Asked()[0].Event(created)
 	e.Seq, e.Type, e.Chosen, e.Peer = 2, world.HookConflict, false, "wrun_holder"
 	if err := m.Feed([]world.Event{e}, false); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestTokenThatTheRunHoldsBinds(t *testing.T) {
 
 func TestContinuedSegmentStartsFromHooksAndUnread(t *testing.T) {
 	cfg := Config{
-		Run: "wrun_test", Born: born, Seed: 7, Segment: 1,
+		Run: "wrun_test", Created: created, Seed: 7, Segment: 1,
 		Hooks: []*world.Hook{{ID: "hook_1", Token: "tok", Chosen: true, Key: world.Key{Kind: world.KindHook, Name: "h"}}},
 		Unread: []world.Event{
 			{Seq: 3, Type: world.SignalReceived, Name: "go", Payload: []byte(`1`)}, {Seq: 4, Type: world.HookReceived, ID: "hook_1", Payload: []byte(`2`)},
@@ -149,7 +149,7 @@ func TestContinuedSegmentStartsFromHooksAndUnread(t *testing.T) {
 		return Outcome{Output: fmt.Appendf(nil, "%s %s", p.Payload(), s.Payload())}
 	})
 	defer m.Close()
-	if err := m.Feed([]world.Event{{Seq: 9, Type: world.RunContinued, Time: born}}, false); err != nil {
+	if err := m.Feed([]world.Event{{Seq: 9, Type: world.RunContinued, Time: created}}, false); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := string(m.Outcome().Output), "2 1"; got != want {

@@ -6,7 +6,7 @@ import "slices"
 // then, so that taking costs the same however long the line is.
 type line[T interface{ gone() bool }] struct {
 	items []T
-	head  int // nothing before it is left
+	from  int // nothing before it is left
 	dead  int // gone, at or behind head
 }
 
@@ -14,29 +14,29 @@ func (l *line[T]) add(v T) { l.items = append(l.items, v) }
 
 // first returns the first that is left.
 func (l *line[T]) first() (v T, ok bool) {
-	if l.head == len(l.items) {
+	if l.from == len(l.items) {
 		return v, false
 	}
-	return l.items[l.head], true
+	return l.items[l.from], true
 }
 
 // dropped says that one of the line is gone.
 func (l *line[T]) dropped() {
 	l.dead++
 	var zero T
-	for l.head < len(l.items) && l.items[l.head].gone() {
-		l.items[l.head] = zero
-		l.head++
+	for l.from < len(l.items) && l.items[l.from].gone() {
+		l.items[l.from] = zero
+		l.from++
 		l.dead--
 	}
 	switch {
-	case l.head == len(l.items):
-		l.items, l.head = l.items[:0], 0
-	case l.head+l.dead > 32 && l.head+l.dead > len(l.items)/2:
-		left := l.items[l.head:]
+	case l.from == len(l.items):
+		l.items, l.from = l.items[:0], 0
+	case l.from+l.dead > 32 && l.from+l.dead > len(l.items)/2:
+		left := l.items[l.from:]
 		n := copy(l.items, left)
 		clear(l.items[n:])
 		l.items = slices.DeleteFunc(l.items[:n], func(v T) bool { return v.gone() })
-		l.head, l.dead = 0, 0
+		l.from, l.dead = 0, 0
 	}
 }

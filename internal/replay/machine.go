@@ -17,7 +17,7 @@ import (
 // Config is what a machine starts from. All of it is in the log, but for Secret.
 type Config struct {
 	Run     string
-	Born    time.Time // time of run_created: part of all IDs
+	Created time.Time // time of run_created: part of all IDs
 	Seed    uint64
 	Segment int
 	Build   string // of this program, for reports
@@ -87,11 +87,11 @@ type Machine struct {
 	behind  bool            // a held result, or the cancel that frees it, follows in this turn
 	patches map[string]bool // decided in this segment
 
-	attributes map[string]int // bytes by name, of those of the run as the code sees it; nil: it has set none
-	decisions  decisions      // about payloads, in fed
-	asides     map[string]int // payloads that were set aside in this segment, by the name of their event or hook
-	taken      map[string]int // records of payloads that were taken, in the same way
-	takings    []taking       // of this turn, with nothing asked for behind them
+	attributes  map[string]int // bytes by name, of those of the run as the code sees it; nil: it has set none
+	decisions   decisions      // about payloads, in fed
+	asides      map[string]int // payloads that were set aside in this segment, by the name of their event or hook
+	accepted    map[string]int // records of payloads that were taken, in the same way
+	acceptances []acceptance   // of this turn, with nothing asked for behind them
 
 	boxes  map[string]*letterbox
 	hooks  map[string]*hook // by ID, as long as the log may hold payloads for them
@@ -188,7 +188,7 @@ func (m *Machine) SetReplaying(on bool) { m.replaying.Store(on) }
 func (m *Machine) Size() int {
 	n := 4096 + len(m.coros)*6<<10 + len(m.open)*768 + m.named*96 + len(m.held)*640
 	for _, b := range m.boxes {
-		for _, l := range b.unread.items[b.unread.head:] {
+		for _, l := range b.unread.items[b.unread.from:] {
 			n += 64 + len(l.payload)
 		}
 	}
@@ -262,11 +262,11 @@ func (m *Machine) deliver(e *world.Event) {
 	if decides(e) {
 		m.record(e)
 	}
-	m.turn(e)
+	m.advance(e)
 }
 
-// turn applies one result and runs the code until it is blocked.
-func (m *Machine) turn(e *world.Event) {
+// advance applies one result and runs the code until it is blocked.
+func (m *Machine) advance(e *world.Event) {
 	if m.paused && e.Type != world.RunResumed && e.Type != world.CancelRequested {
 		m.held = append(m.held, *e)
 		return
@@ -281,7 +281,7 @@ func (m *Machine) turn(e *world.Event) {
 		m.held = nil
 		for i := range held {
 			m.behind = i < len(held)-1 || e.Type == world.CancelRequested
-			m.turn(&held[i])
+			m.advance(&held[i])
 		}
 		m.behind = false
 	}
@@ -297,7 +297,7 @@ func (m *Machine) turn(e *world.Event) {
 	}
 	m.apply(e)
 	m.run()
-	m.settleTakings()
+	m.settleAcceptances()
 }
 
 func (m *Machine) apply(e *world.Event) {
@@ -355,7 +355,7 @@ func (m *Machine) end(e *world.Event) {
 		return
 	case op.future.done:
 		if i := m.asked.find(world.WaitCompleted, op.ID); i >= 0 {
-			m.asked.take(i) // it has ended otherwise
+			m.asked.remove(i) // it has ended otherwise
 		}
 		m.ended(op)
 		return

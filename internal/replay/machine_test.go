@@ -7,7 +7,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-var born = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+var created = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
 // live drives a machine the way the engine does, keeping the log.
 type live struct {
@@ -18,7 +18,7 @@ type live struct {
 }
 
 func start(t testing.TB, body Body) *live {
-	l := &live{t: t, m: New(Config{Run: "wrun_test", Born: born, Seed: 7}, body), at: born}
+	l := &live{t: t, m: New(Config{Run: "wrun_test", Created: created, Seed: 7}, body), at: created}
 	t.Cleanup(l.m.Close)
 	l.add(world.Event{Type: world.RunCreated, Birth: &world.Birth{Workflow: "w", Seed: 7}})
 	l.add(world.Event{Type: world.RunStarted})
@@ -119,7 +119,7 @@ func TestSignalBeforeItsWaitIsKept(t *testing.T) {
 
 func TestCloseUnwindsDefersButCannotBeRecovered(t *testing.T) {
 	unwound := 0
-	m := New(Config{Run: "r", Born: born}, func(x *Ctx) Outcome {
+	m := New(Config{Run: "r", Created: created}, func(x *Ctx) Outcome {
 		defer func() { unwound++ }()
 		for {
 			func() {
@@ -128,7 +128,7 @@ func TestCloseUnwindsDefersButCannotBeRecovered(t *testing.T) {
 			}()
 		}
 	})
-	if err := m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: born}}, false); err != nil {
+	if err := m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: created}}, false); err != nil {
 		t.Fatal(err)
 	}
 	m.Close()
@@ -138,18 +138,18 @@ func TestCloseUnwindsDefersButCannotBeRecovered(t *testing.T) {
 }
 
 func BenchmarkStep(b *testing.B) {
-	m := New(Config{Run: "wrun_test", Born: born}, func(x *Ctx) Outcome {
+	m := New(Config{Run: "wrun_test", Created: created}, func(x *Ctx) Outcome {
 		for {
 			step(x, "a")
 		}
 	})
 	defer m.Close()
 	evs := make([]world.Event, 0, 4)
-	_ = m.Feed([]world.Event{{Type: world.RunStarted, Time: born}}, false)
+	_ = m.Feed([]world.Event{{Type: world.RunStarted, Time: created}}, false)
 	b.ReportAllocs()
 	for b.Loop() {
 		op := m.Asked()[0]
-		evs = append(evs[:0], op.Event(born), world.Event{Type: world.StepStarted, ID: op.ID}, world.Event{Type: world.StepCompleted, ID: op.ID, Time: born})
+		evs = append(evs[:0], op.Event(created), world.Event{Type: world.StepStarted, ID: op.ID}, world.Event{Type: world.StepCompleted, ID: op.ID, Time: created})
 		if err := m.Feed(evs, false); err != nil {
 			b.Fatal(err)
 		}

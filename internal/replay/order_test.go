@@ -13,7 +13,7 @@ import (
 func (l *live) replayed(body Body) {
 	l.t.Helper()
 	for _, size := range []int{1, 2, 1000} {
-		m, err := paged(Config{Run: "wrun_test", Born: born, Seed: 7}, body, l.log, size)
+		m, err := paged(Config{Run: "wrun_test", Created: created, Seed: 7}, body, l.log, size)
 		if err != nil {
 			l.t.Fatalf("replay in pages of %d: %v\n%s", size, err, printLog(l.log))
 		}
@@ -87,7 +87,7 @@ func TestAwaitConditionWinsOverItsTimeoutInOneTurn(t *testing.T) {
 		due := x.Sleep("tick", time.Second)
 		x.Go("", func(x *Ctx, _ *Future) error { x.Wait(due); n++; return nil })
 		// the condition comes true in the turn in which the time of "both" comes
-		ok, err := x.Await("both", func() bool { return n > 0 || x.Now().After(born.Add(2*time.Millisecond)) }, time.Second)
+		ok, err := x.Await("both", func() bool { return n > 0 || x.Now().After(created.Add(2*time.Millisecond)) }, time.Second)
 		return Outcome{Output: fmt.Appendf(nil, "%v %v", ok, err)}
 	}
 	l := start(t, body)

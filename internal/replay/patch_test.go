@@ -41,7 +41,7 @@ func TestPatched(t *testing.T) {
 	})
 	t.Run("a run that had not come there takes the new way", func(t *testing.T) {
 		l := start(t, old)
-		m := New(Config{Run: "wrun_test", Born: born, Seed: 7}, patched)
+		m := New(Config{Run: "wrun_test", Created: created, Seed: 7}, patched)
 		defer m.Close()
 		done := world.Event{Seq: int64(len(l.log)) + 1, Type: world.StepCompleted, ID: l.id("a", 0), Time: l.at}
 		if err := m.Feed(append(l.log, done), false); err != nil {

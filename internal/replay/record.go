@@ -22,7 +22,7 @@ func (m *Machine) record(e *world.Event) {
 		m.fail(err)
 		return
 	}
-	op := m.asked.take(i)
+	op := m.asked.remove(i)
 	op.recorded = true
 	m.stands(op, e)
 	m.forget(op)
@@ -152,7 +152,7 @@ func (m *Machine) ask(op *Op) {
 		op.pcs = callers(4)
 	}
 	m.asked.add(op)
-	m.takings = m.takings[:0] // this stands behind them
+	m.acceptances = m.acceptances[:0] // this stands behind them
 	if m.cfg.Strict {
 		m.say(op)
 	}
@@ -206,4 +206,4 @@ func (m *Machine) key(c *coro, k world.Kind, s string) world.Key {
 	return world.Key{Segment: m.cfg.Segment, Path: c.path, Kind: k, Name: s, Occurrence: *n - 1}
 }
 
-func (m *Machine) id(k world.Key) string { return world.CorrelationID(m.cfg.Run, m.cfg.Born, k) }
+func (m *Machine) id(k world.Key) string { return world.CorrelationID(m.cfg.Run, m.cfg.Created, k) }

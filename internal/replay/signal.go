@@ -17,12 +17,12 @@ type letterbox struct {
 
 // letter is a payload that came: of a signal or a hook.
 type letter struct {
-	seq     int64
-	payload []byte
-	taken   bool
+	seq      int64
+	payload  []byte
+	accepted bool
 }
 
-func (l *letter) gone() bool { return l.taken }
+func (l *letter) gone() bool { return l.accepted }
 
 func (o *Op) gone() bool { return o.future.done }
 
@@ -55,9 +55,9 @@ func (x *Ctx) CheckedEvent(name string, match json.RawMessage, timeout time.Dura
 	}
 	b := m.letterbox(name)
 	given := 0
-	for i := b.unread.head; i < len(b.unread.items) && !f.done; i++ {
-		if l := b.unread.items[i]; !l.taken && takes(f.op, l.payload) {
-			l.taken = true
+	for i := b.unread.from; i < len(b.unread.items) && !f.done; i++ {
+		if l := b.unread.items[i]; !l.accepted && accepts(f.op, l.payload) {
+			l.accepted = true
 			m.give(f.op, l.seq, l.payload)
 			given++
 		}
@@ -75,15 +75,15 @@ func (x *Ctx) CheckedEvent(name string, match json.RawMessage, timeout time.Dura
 // Received reports whether the wait ended because its event came, not because its time did.
 func (f *Future) Received() bool { return f.done && f.err == nil && f.received }
 
-func takes(op *Op, payload []byte) bool {
+func accepts(op *Op, payload []byte) bool {
 	return len(op.Match) == 0 || world.Contains(payload, op.Match)
 }
 
 // signal gives a payload to the first wait that matches, or keeps it.
 func (m *Machine) signal(e *world.Event) {
 	b := m.letterbox(e.Name)
-	for i := b.waiting.head; i < len(b.waiting.items); i++ {
-		if op := b.waiting.items[i]; !op.gone() && takes(op, e.Payload) {
+	for i := b.waiting.from; i < len(b.waiting.items); i++ {
+		if op := b.waiting.items[i]; !op.gone() && accepts(op, e.Payload) {
 			if m.give(op, e.Seq, e.Payload); op.gone() {
 				b.waiting.dropped()
 				m.tidy(e.Name, b)
@@ -136,7 +136,7 @@ func (m *Machine) Crowded(n int) bool { return m.Kept() >= n && len(m.Unread()) 
 // Kept counts the signals and payloads that are unread; a few may be counted that a wait has taken.
 func (m *Machine) Kept() (kept int) {
 	for _, b := range m.boxes {
-		kept += len(b.unread.items) - b.unread.head
+		kept += len(b.unread.items) - b.unread.from
 	}
 	for _, h := range m.hooks {
 		kept += len(h.unread)
@@ -148,8 +148,8 @@ func (m *Machine) Kept() (kept int) {
 func (m *Machine) Unread() []world.Event {
 	var all []world.Event
 	for name, b := range m.boxes {
-		for _, l := range b.unread.items[b.unread.head:] {
-			if !l.taken {
+		for _, l := range b.unread.items[b.unread.from:] {
+			if !l.accepted {
 				all = append(all, world.Event{Seq: l.seq, Type: world.SignalReceived, Name: name, Payload: l.payload})
 			}
 		}

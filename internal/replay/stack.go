@@ -9,7 +9,7 @@ import (
 )
 
 // Evaluating reports whether workflow code has control just now; turn is another number each time it gets it. It may be called from anywhere.
-func (m *Machine) Evaluating() (turn uint64, on bool) {
+func (m *Machine) Evaluating() (round uint64, on bool) {
 	c := m.current.Load()
 	return m.resumes.Load(), c != nil
 }

@@ -103,10 +103,10 @@ func Mismatch(live, replayed *Machine, seq int64, err error) error {
 	}
 	switch n := min(len(a), len(b)); {
 	case len(a) > n:
-		is, where := replayed.rests()
+		is, where := replayed.stopsAt()
 		return live.strictly(seq, a[n].op.Describe(), a[n].op.Where(), is, where)
 	case len(b) > n:
-		was, where := live.rests()
+		was, where := live.stopsAt()
 		return live.strictly(seq, was, where, b[n].op.Describe(), b[n].op.Where())
 	}
 	for _, part := range []struct{ what, live, replayed string }{
@@ -134,8 +134,8 @@ func (m *Machine) place(id string) string {
 	return ""
 }
 
-// rests says what a machine does that asks for nothing more, and where.
-func (m *Machine) rests() (what, where string) {
+// stopsAt says what a machine does that asks for nothing more, and where.
+func (m *Machine) stopsAt() (what, where string) {
 	if m.outcome != nil {
 		return clip([]byte(m.ending())), ""
 	}

@@ -66,7 +66,7 @@ func TestStrictModeReportsAnotherInputUnderTheSameID(t *testing.T) {
 	}
 	l := start(t, body("1"))
 	for _, strict := range []bool{false, true} {
-		m := New(Config{Run: "wrun_test", Born: born, Seed: 7, Strict: strict}, body("2"))
+		m := New(Config{Run: "wrun_test", Created: created, Seed: 7, Strict: strict}, body("2"))
 		err := m.Feed(l.log, false)
 		switch {
 		case !strict && (err != nil || string(m.Op(l.id("a", 0)).Input) != "1"):
@@ -80,17 +80,17 @@ func TestStrictModeReportsAnotherInputUnderTheSameID(t *testing.T) {
 
 // TestStrictModeTakesAConflictWithoutMetadata: the record of a refused token does not keep what the hook would have shown.
 func TestStrictModeTakesAConflictWithoutMetadata(t *testing.T) {
-	m := New(Config{Run: "wrun_test", Born: born, Strict: true}, func(x *Ctx) Outcome {
+	m := New(Config{Run: "wrun_test", Created: created, Strict: true}, func(x *Ctx) Outcome {
 		h := x.Hook("h", "mine", []byte(`{"for":"review"}`))
 		x.Wait(h)
 		return Outcome{Output: fmt.Append(nil, h.Err())}
 	})
 	defer m.Close()
-	if err := m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: born}}, false); err != nil {
+	if err := m.Feed([]world.Event{{Seq: 1, Type: world.RunStarted, Time: created}}, false); err != nil {
 		t.Fatal(err)
 	}
-	e := m.Asked()[0].Event(born)
-	conflict := world.Event{Seq: 2, Type: world.HookConflict, Time: born, ID: e.ID, Name: e.Name, Token: e.Token, Peer: "wrun_other"}
+	e := m.Asked()[0].Event(created)
+	conflict := world.Event{Seq: 2, Type: world.HookConflict, Time: created, ID: e.ID, Name: e.Name, Token: e.Token, Peer: "wrun_other"}
 	if err := m.Feed([]world.Event{conflict}, false); err != nil {
 		t.Fatalf("feed the conflict: %v", err)
 	}

@@ -170,8 +170,8 @@ func instance(t interface{ Fatal(...any) }, data []byte) any {
 func TestWhatIsMadeFits(t *testing.T) {
 	for _, s := range samples() {
 		t.Run(s.name, func(t *testing.T) {
-			takes, makes := schema.Of(s.typ), schema.Made(s.typ)
-			takesToo, makesToo := theirs(t, takes), theirs(t, makes)
+			claims, makes := schema.Of(s.typ), schema.Made(s.typ)
+			claimsToo, makesToo := theirs(t, claims), theirs(t, makes)
 			for _, v := range s.values {
 				data, err := json.Marshal(v)
 				if err != nil {
@@ -186,21 +186,21 @@ func TestWhatIsMadeFits(t *testing.T) {
 				if s.decode(data) != nil {
 					continue // null
 				}
-				if faults := takes.Check(data); len(faults) > 0 {
+				if faults := claims.Check(data); len(faults) > 0 {
 					t.Errorf("%s: got %v, want it to fit", data, faults)
 				}
-				if err := takesToo.Validate(instance(t, data)); err != nil {
+				if err := claimsToo.Validate(instance(t, data)); err != nil {
 					t.Errorf("%s: another validator: %v", data, err)
 				}
 			}
-			skeleton := takes.Skeleton()
+			skeleton := claims.Skeleton()
 			if err := s.decode(skeleton); err != nil && s.name != "json" && s.name != "order" {
 				t.Errorf("the skeleton %s: %v", skeleton, err)
 			}
-			if faults := takes.Check(skeleton); len(faults) > 0 {
+			if faults := claims.Check(skeleton); len(faults) > 0 {
 				t.Errorf("the skeleton %s: %v", skeleton, faults)
 			}
-			text, err := json.Marshal(takes)
+			text, err := json.Marshal(claims)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +208,7 @@ func TestWhatIsMadeFits(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
-			if diff := cmp.Diff(takes, back); diff != "" {
+			if diff := cmp.Diff(claims, back); diff != "" {
 				t.Errorf("it changes when it is kept: %s", diff)
 			}
 		})

@@ -111,8 +111,8 @@ func (sk *skeleton) object(s *Schema, depth int) []byte {
 
 // Line is a member of what a schema takes, in words.
 type Line struct {
-	Path  string // customer.items[].price; "": the whole
-	Takes string // a text
+	Path   string // customer.items[].price; "": the whole
+	Claims string // a text
 }
 
 // mostLines is how many members are told.
@@ -136,11 +136,11 @@ func (l *lines) tell(s *Schema, path string) {
 	if len(l.all) >= mostLines {
 		return
 	}
-	takes := s.Words()
+	claims := s.Words()
 	if l.within[s] {
-		takes += ", as above"
+		claims += ", as above"
 	}
-	l.all = append(l.all, Line{path, takes})
+	l.all = append(l.all, Line{path, claims})
 	if l.within[s] {
 		return
 	}

@@ -81,18 +81,18 @@ const (
 
 // right judges whether the worker of a body held its lease at a moment.
 func (ev *evidence) right(r *running, at int64) verdict {
-	beat, until := int64(0), int64(0)
+	heartbeat, until := int64(0), int64(0)
 	for _, l := range ev.leases[leaseKey{r.PID, r.Worker}] {
 		if l.At <= at {
-			beat, until = l.At, max(until, l.Until)
+			heartbeat, until = l.At, max(until, l.Until)
 		}
 	}
 	if until <= at {
 		return leaseRanOut
 	}
 	for _, c := range ev.cuts[r.PID] {
-		// A beat that got through more than a second after a cut shows that nobody took it for a death.
-		if c := c.UnixNano(); c >= beat-int64(time.Second) && c <= at-int64(900*time.Millisecond) {
+		// A heartbeat that got through more than a second after a cut shows that nobody took it for a death.
+		if c := c.UnixNano(); c >= heartbeat-int64(time.Second) && c <= at-int64(900*time.Millisecond) {
 			return foundDead
 		}
 	}

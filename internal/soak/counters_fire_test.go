@@ -106,7 +106,7 @@ func countUnderFire(t *testing.T, url string, places int, burn time.Duration, fa
 	}
 	if far {
 		tally.app = counting(t, url, crew.told.Keys) // the server is gone
-		tally.sealed(t, url)
+		tally.encrypted(t, url)
 	}
 	tally.examine(t)
 	if len(tally.want) < 2 || kills < 3 {
@@ -155,8 +155,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// sealed holds that who has no key reads nothing.
-func (ta *tally) sealed(t *testing.T, url string) {
+// encrypted holds that who has no key reads nothing.
+func (ta *tally) encrypted(t *testing.T, url string) {
 	t.Helper()
 	for info, err := range counting(t, url, "").List(context.Background(), stepwell.ListFilter{}) {
 		if err != nil {

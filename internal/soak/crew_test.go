@@ -29,7 +29,7 @@ type crew struct {
 	members []*member         // the ones at work, a place each
 	deaths  map[int]time.Time // by process
 	names   map[int]string    // of all there were, by process
-	born    int
+	created int
 	pauses  sync.WaitGroup
 }
 
@@ -62,8 +62,8 @@ func newCrew(t testing.TB, dir string, size int, url func(name string) string) *
 func (c *crew) hire(place int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.born++
-	m := &member{name: fmt.Sprintf("worker-%d-%d", place, c.born), ended: make(chan struct{})}
+	c.created++
+	m := &member{name: fmt.Sprintf("worker-%d-%d", place, c.created), ended: make(chan struct{})}
 	o := c.told
 	o.Name, o.URL = m.name, c.url(m.name)
 	switch {

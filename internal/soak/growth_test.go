@@ -93,10 +93,10 @@ func TestNothingGrows(t *testing.T) {
 	var ran atomic.Int64
 	mills := []*mill{newMill(t, file, &ran), newMill(t, openPostgres(), &ran), newMill(t, through(serve(t, openPostgres())), &ran), newMill(t, through(api), &ran)}
 	mills[3].order = orderAt(t, api)
-	turn := func(d time.Duration) {
+	grind := func(d time.Duration) {
 		var all sync.WaitGroup
 		for _, m := range mills {
-			all.Go(func() { m.turn(t, d) })
+			all.Go(func() { m.grind(t, d) })
 		}
 		all.Wait()
 	}
@@ -115,10 +115,10 @@ func TestNothingGrows(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc, goroutines
 	}
-	turn(*growthTime / 3)
+	grind(*growthTime / 3)
 	heap, goroutines := used()
 	first, heard := ran.Load(), passes()
-	turn(2 * *growthTime / 3)
+	grind(2 * *growthTime / 3)
 	later, more := used()
 	t.Logf("%d runs, %d notices beside: %d KiB and %d goroutines; %d and %d more: %d KiB and %d",
 		first, heard, heap>>10, goroutines, ran.Load()-first, passes()-heard, later>>10, more)
@@ -214,8 +214,8 @@ func newMill(t *testing.T, w world.World, ran *atomic.Int64) *mill {
 	return m
 }
 
-// turn runs workflows for a time, and returns when all have ended.
-func (m *mill) turn(t *testing.T, d time.Duration) {
+// grind runs workflows for a time, and returns when all have ended.
+func (m *mill) grind(t *testing.T, d time.Duration) {
 	const atOnce = 4
 	var all sync.WaitGroup
 	next := func() {}

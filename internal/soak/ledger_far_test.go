@@ -30,7 +30,7 @@ type notedFar struct {
 }
 
 // Join implements world.Queue.
-func (w *notedFar) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+func (w *notedFar) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
 	sent := time.Now()
 	b, err := w.World.Join(ctx, wk)
 	if err == nil {
@@ -40,10 +40,10 @@ func (w *notedFar) Join(ctx context.Context, wk world.Worker) (world.Beat, error
 	return b, err
 }
 
-// Beat implements world.Queue.
-func (w *notedFar) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
+// Heartbeat implements world.Queue.
+func (w *notedFar) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
 	sent := time.Now()
-	b, err := w.World.Beat(ctx, q)
+	b, err := w.World.Heartbeat(ctx, q)
 	if err == nil {
 		err = w.noted.lease(sent, &b)
 	}
@@ -143,7 +143,7 @@ func farLedger(t *testing.T, url string, burn time.Duration) {
 		t.Error(err)
 	}
 	p.app = counting(t, url, crew.told.Keys) // the server is gone
-	(&tally{producer: producer{app: p.app}}).sealed(t, url)
+	(&tally{producer: producer{app: p.app}}).encrypted(t, url)
 	q := &inquest{app: p.app}
 	looking, looked := context.WithTimeout(context.Background(), patience)
 	defer looked()

@@ -47,7 +47,7 @@ func (t *transfer) stumbles() bool { return t.N%7 == 3 }
 // Some are ordered: the run is started in the transaction that writes the order. Some of those change their mind, and roll it back.
 func (t *transfer) ordered() bool { return t.N%3 == 1 }
 
-func (t *transfer) taken() bool { return t.ordered() && t.N%5 == 2 }
+func (t *transfer) received() bool { return t.ordered() && t.N%5 == 2 }
 
 // result is what the transfer must come to.
 func (t *transfer) result() string {

@@ -98,7 +98,7 @@ type noted struct {
 }
 
 // Join implements world.Queue.
-func (w *noted) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+func (w *noted) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
 	sent := time.Now()
 	b, err := w.database.Join(ctx, wk)
 	if err == nil {
@@ -108,17 +108,17 @@ func (w *noted) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 	return b, err
 }
 
-// Beat implements world.Queue.
-func (w *noted) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
+// Heartbeat implements world.Queue.
+func (w *noted) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
 	sent := time.Now()
-	b, err := w.database.Beat(ctx, q)
+	b, err := w.database.Heartbeat(ctx, q)
 	if err == nil {
 		err = w.lease(sent, &b)
 	}
 	return b, err
 }
 
-func (w *noted) lease(sent time.Time, b *world.Beat) error {
+func (w *noted) lease(sent time.Time, b *world.Heartbeat) error {
 	return w.notes.write(note{What: noteLease, Until: sent.Add(b.Until.Sub(b.Now)).UnixNano()})
 }
 

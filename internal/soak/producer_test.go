@@ -143,7 +143,7 @@ func (p *producer) startInOrder(ctx context.Context, t transfer, again bool) err
 		if _, err := transferFlow.Start(ctx, p.app, t, stepwell.RunID(t.run()), stepwell.In(postgres.Tx(tx))); err != nil {
 			return err
 		}
-		if t.taken() {
+		if t.received() {
 			return errChangedMind
 		}
 		return nil

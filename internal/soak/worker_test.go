@@ -38,7 +38,7 @@ type orders struct {
 // napping is what a worker does that takes naps, where the system has tests with any.
 var napping func(ctx context.Context, o *orders) error
 
-// lease is short, so that a stopped worker's runs are taken while the fire burns.
+// lease is short, so that a stopped worker's runs are claimed while the fire burns.
 const lease = 3 * time.Second
 
 func TestMain(m *testing.M) {

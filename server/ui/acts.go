@@ -327,7 +327,7 @@ func (u *UI) segmentInput(v *visit, run string, at int64) (text string, ok bool,
 			if e.Seq > at {
 				return text, ok, nil
 			}
-			if text, ok = string(pretty(e.Payload, mostBytes)), true; e.Sealed != "" {
+			if text, ok = string(pretty(e.Payload, mostBytes)), true; e.Encrypted != "" {
 				text = ""
 			}
 		}
@@ -429,8 +429,8 @@ var actsOnRuns = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (run, 
 		return info.ID, "hook", u.app.SendHook(v.Context(), v.Form.Get("hook"), payload, opts...)
 	},
 	"retry": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
-		born, err := u.app.Retry(v.Context(), info.ID)
-		return newborn(born, "retry", err)
+		created, err := u.app.Retry(v.Context(), info.ID)
+		return newborn(created, "retry", err)
 	},
 	"restart": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
 		input, err := v.json("input")
@@ -438,8 +438,8 @@ var actsOnRuns = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (run, 
 		if err = errors.Join(err, more); err != nil {
 			return "", "", err
 		}
-		born, err := u.app.Restart(v.Context(), info.ID, stepwell.RestartOptions{ID: v.Form.Get("id"), Version: int(version), Input: input})
-		return v.bornOnce(newborn(born, "restart", err))
+		created, err := u.app.Restart(v.Context(), info.ID, stepwell.RestartOptions{ID: v.Form.Get("id"), Version: int(version), Input: input})
+		return v.createdOnce(newborn(created, "restart", err))
 	},
 	"fork": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
 		input, err := v.json("input")
@@ -455,8 +455,8 @@ var actsOnRuns = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (run, 
 				return "", "", fmt.Errorf("%w: results: want an object, with a result for each step's name", world.ErrInvalid)
 			}
 		}
-		born, err := u.app.Fork(v.Context(), info.ID, o)
-		return v.bornOnce(newborn(born, "fork", err))
+		created, err := u.app.Fork(v.Context(), info.ID, o)
+		return v.createdOnce(newborn(created, "fork", err))
 	},
 }
 
@@ -491,8 +491,8 @@ func newborn(run *stepwell.Run[json.RawMessage], did string, err error) (string,
 	return run.ID(), did, nil
 }
 
-// bornOnce takes a form that was sent twice for one: the run that it began is there.
-func (v *visit) bornOnce(run, did string, err error) (string, string, error) {
+// createdOnce takes a form that was sent twice for one: the run that it began is there.
+func (v *visit) createdOnce(run, did string, err error) (string, string, error) {
 	if id := v.Form.Get("id"); errors.Is(err, world.ErrRunExists) && strings.HasPrefix(id, world.PrefixRun+"_") {
 		return id, "there", nil
 	}

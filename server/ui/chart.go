@@ -66,11 +66,11 @@ func (u *UI) count(v *visit, span time.Duration) (*counted, error) {
 	c := &counted{at: now, to: v.now}
 	c.from = c.to.Add(-span)
 	f, cursor := stepwell.ListFilter{Since: c.from}, ""
-	type born struct {
+	type created struct {
 		at     time.Time
 		status world.Status
 	}
-	var runs []born
+	var runs []created
 	for bytes := 0; ; {
 		page, err := u.app.Page(v.Context(), f, cursor, 200)
 		if err != nil {
@@ -78,7 +78,7 @@ func (u *UI) count(v *visit, span time.Duration) (*counted, error) {
 		}
 		for i := range page.Runs {
 			r := &page.Runs[i]
-			runs = append(runs, born{r.CreatedAt, r.Status})
+			runs = append(runs, created{r.CreatedAt, r.Status})
 			bytes += len(r.Input) + len(r.Output)
 		}
 		if cursor = page.Cursor; cursor == "" {

@@ -116,9 +116,9 @@ func (u *UI) entryRow(v *visit, s *stepwell.Story, en *journal.Entry, number int
 		row.Error = failureOf(en.Error)
 	}
 	if s.Run.Sealed {
-		row.Error.seal(s.Run.Encryption)
+		row.Error.encrypt(s.Run.Encryption)
 		for i := range row.Earlier {
-			row.Earlier[i].Message, row.Earlier[i].Where = sealedText(s.Run.Encryption), ""
+			row.Earlier[i].Message, row.Earlier[i].Where = encryptedText(s.Run.Encryption), ""
 		}
 	}
 	say := func(text, path string) {

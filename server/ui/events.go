@@ -211,9 +211,9 @@ func (u *UI) eventRow(v *visit, run string, e *world.Event, room bool) eventRow 
 		row.Payload.Text = ""
 	}
 	row.Notes = u.eventNotes(v, e)
-	if e.Sealed != "" {
-		row.Payload = sealedPayload(e.Sealed, e.Payload)
-		row.Error.seal(e.Sealed)
+	if e.Encrypted != "" {
+		row.Payload = encryptedPayload(e.Encrypted, e.Payload)
+		row.Error.encrypt(e.Encrypted)
 	}
 	return row
 }
@@ -248,7 +248,7 @@ func (u *UI) eventNotes(v *visit, e *world.Event) (list []note) {
 	if !e.RetryAt.IsZero() {
 		say("again "+human.When(e.RetryAt, v.now), "")
 	}
-	if len(e.Match) > 0 && e.Sealed == "" {
+	if len(e.Match) > 0 && e.Encrypted == "" {
 		say("where "+human.Fold(string(e.Match), lineWidth), "")
 	}
 	if e.By != "" {
@@ -301,10 +301,10 @@ func (u *UI) event(v *visit) error {
 		return err
 	}
 	p := &eventView{ID: info.ID, EventID: world.EventID(info.ID, e.Seq, e.Time), Workflow: info.Workflow, Row: u.eventRow(v, info.ID, e, true), Back: eventsPath(info.ID) + "?from=" + strconv.FormatInt(max(e.Seq-10, 1), 10)}
-	if e.Sealed == "" {
+	if e.Encrypted == "" {
 		p.Row.Payload = payloadOf(e.Payload, 256<<10, "")
 	}
-	if len(e.Payload) > 0 && e.Sealed == "" {
+	if len(e.Payload) > 0 && e.Encrypted == "" {
 		p.Raw = eventPath(info.ID, e.Seq) + "/payload"
 	}
 	if e.Seq > 1 {
@@ -318,7 +318,7 @@ func (u *UI) event(v *visit) error {
 		bare = world.HideSecrets([]world.Event{*e})[0]
 	}
 	bare.Payload = nil
-	if bare.Sealed != "" {
+	if bare.Encrypted != "" {
 		bare.Error, bare.Match = nil, nil
 	}
 	var b bytes.Buffer
@@ -343,8 +343,8 @@ func (u *UI) eventPayload(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if e.Sealed != "" {
-		return &world.KeyError{Run: info.ID, Key: e.Sealed}
+	if e.Encrypted != "" {
+		return &world.KeyError{Run: info.ID, Key: e.Encrypted}
 	}
 	h := v.w.Header()
 	h.Set("Content-Type", "application/json")

@@ -49,17 +49,17 @@ func payloadOf(b []byte, most int, more string) *payload {
 	return p
 }
 
-// sealedText is what stands in the place of what this server cannot read.
-func sealedText(key string) string {
+// encryptedText is what stands in the place of what this server cannot read.
+func encryptedText(key string) string {
 	return "encrypted with key " + visible(key) + ", which this server does not have"
 }
 
-// sealedPayload stands in the place of a payload that this server cannot read.
-func sealedPayload(key string, b []byte) *payload {
+// encryptedPayload stands in the place of a payload that this server cannot read.
+func encryptedPayload(key string, b []byte) *payload {
 	if len(b) == 0 {
 		return nil
 	}
-	return &payload{Line: sealedText(key), Text: sealedText(key), Size: human.Size(len(b))}
+	return &payload{Line: encryptedText(key), Text: encryptedText(key), Size: human.Size(len(b))}
 }
 
 // fold is the beginning of a payload on one line.

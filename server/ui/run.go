@@ -92,10 +92,10 @@ func failureOf(e *world.Error) *failure {
 	return f
 }
 
-// seal leaves out what this server cannot read.
-func (f *failure) seal(key string) {
+// encrypt leaves out what this server cannot read.
+func (f *failure) encrypt(key string) {
 	if f != nil {
-		f.Message, f.Where, f.Stack, f.Causes = sealedText(key), "", "", nil
+		f.Message, f.Where, f.Stack, f.Causes = encryptedText(key), "", "", nil
 	}
 }
 
@@ -183,8 +183,8 @@ func (u *UI) runView(v *visit, s *stepwell.Story) *runView {
 	p.Input = payloadOf(r.Input, someBytes, eventPath(r.ID, 1))
 	p.Output = payloadOf(r.Output, someBytes, eventPath(r.ID, j.Seq))
 	if r.Sealed {
-		p.Input, p.Output = sealedPayload(r.Encryption, r.Input), sealedPayload(r.Encryption, r.Output)
-		p.Error.seal(r.Encryption)
+		p.Input, p.Output = encryptedPayload(r.Encryption, r.Input), encryptedPayload(r.Encryption, r.Output)
+		p.Error.encrypt(r.Encryption)
 	}
 	for _, un := range j.Unread[:min(len(j.Unread), mostUnread)] {
 		p.Unread = append(p.Unread, unread{Name: un.Name, Seq: un.Seq, At: v.moment(un.At), Path: eventPath(r.ID, un.Seq)})

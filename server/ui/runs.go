@@ -26,18 +26,18 @@ type runRow struct {
 	Attributes   []string
 	Key          string
 	Priority     int
-	Takes        int64
+	Claims       int64
 	Parent, Up   string // the run that it is a child of, and its page
 
-	lasted time.Duration
-	born   time.Time
+	lasted  time.Duration
+	created time.Time
 }
 
 const mostAttributes = 4
 
 // runRow says of a run what its row says; no log is read.
 func (v *visit) runRow(r *stepwell.RunInfo, stats *world.Stats) runRow {
-	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt), Key: r.Key, Priority: r.Priority, Takes: r.Takes}
+	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt), Key: r.Key, Priority: r.Priority, Claims: r.Takes}
 	why := r.Why(stats.Workers, stats.Now)
 	why.At = why.At.In(v.now.Location())
 	if r.Status != world.Completed {
@@ -47,7 +47,7 @@ func (v *visit) runRow(r *stepwell.RunInfo, stats *world.Stats) runRow {
 	if r.Status.Terminal() {
 		end = r.EndedAt
 	}
-	row.lasted, row.born = end.Sub(r.CreatedAt), r.CreatedAt
+	row.lasted, row.created = end.Sub(r.CreatedAt), r.CreatedAt
 	row.Span = human.Span(row.lasted)
 	if r.Parent != nil {
 		row.Parent, row.Up = r.Parent.Run, runPath(r.Parent.Run)

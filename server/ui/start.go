@@ -41,18 +41,18 @@ func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 		Workflow: name, Back: Base + "workflows", Title: "Start a run of " + name, Path: Base + "workflows/" + url.PathEscape(name) + "/start", Submit: "Start",
 		About: "It is durable when the next page shows; a worker that knows the workflow takes it.",
 	}
-	var takes *schema.Schema
+	var claims *schema.Schema
 	if known.Input != nil {
-		if takes, err = schema.Parse(known.Input); err != nil {
-			takes = nil // as if nobody had said it
+		if claims, err = schema.Parse(known.Input); err != nil {
+			claims = nil // as if nobody had said it
 		}
 	}
-	members := membersOf(takes)
+	members := membersOf(claims)
 	switch {
-	case takes == nil:
+	case claims == nil:
 		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: "{}", Hint: "JSON. No live worker says what it takes."}}
 	case asJSON || members == nil:
-		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: string(takes.Skeleton()), Hint: fmt.Sprintf("JSON, as version %d takes it.", known.Version)}}
+		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: string(claims.Skeleton()), Hint: fmt.Sprintf("JSON, as version %d takes it.", known.Version)}}
 	default:
 		f.Fields = members
 		f.Other, f.OtherPath = "Write it as JSON", f.Path+"?as=json"
@@ -79,12 +79,12 @@ func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 }
 
 // membersOf are fields for the members of what an input takes; nil: it is no object, or has too many.
-func membersOf(takes *schema.Schema) (fields []field) {
-	if takes == nil || len(takes.Type) == 0 || takes.Type[0] != "object" || takes.AdditionalProperties != nil || len(takes.Properties) == 0 || len(takes.Properties) > mostMembers {
+func membersOf(claims *schema.Schema) (fields []field) {
+	if claims == nil || len(claims.Type) == 0 || claims.Type[0] != "object" || claims.AdditionalProperties != nil || len(claims.Properties) == 0 || len(claims.Properties) > mostMembers {
 		return nil
 	}
-	for i := range takes.Properties {
-		fields = append(fields, memberOf(takes, &takes.Properties[i]))
+	for i := range claims.Properties {
+		fields = append(fields, memberOf(claims, &claims.Properties[i]))
 	}
 	return fields
 }
@@ -199,8 +199,8 @@ func (u *UI) start(v *visit) error {
 	opts, version, more := v.options()
 	var run, did string
 	if err = errors.Join(err, more); err == nil {
-		born, startErr := u.app.Start(v.Context(), v.PathValue("workflow"), input, opts...)
-		run, did, err = v.bornOnce(newborn(born, "start", startErr))
+		created, startErr := u.app.Start(v.Context(), v.PathValue("workflow"), input, opts...)
+		run, did, err = v.createdOnce(newborn(created, "start", startErr))
 	}
 	if mendable(err) {
 		f, made := newStart(u, v, version, v.Form.Has("input"))

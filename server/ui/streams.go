@@ -53,7 +53,7 @@ func (u *UI) streamTails(v *visit, run *stepwell.RunInfo) (list []streamRow, err
 	for _, st := range all[:min(len(all), mostStreams)] {
 		row := streamRow{Name: st.Name, Path: streamPath(run.ID, st.Name), Chunks: st.Next, Status: streamStatus(st.Closed, run.Status.Terminal()), At: v.moment(st.At)}
 		if run.Sealed {
-			row.Tail = sealedText(run.Encryption)
+			row.Tail = encryptedText(run.Encryption)
 			list = append(list, row)
 			continue
 		}
@@ -207,7 +207,7 @@ func (u *UI) streamLive(v *visit) error {
 	return l.follow(func() error {
 		return u.host.WatchStreams(v.Context(), info.ID, func() (bool, error) {
 			return u.chunksLive(v, l, info.ID, name, &from)
-		}, l.beat)
+		}, l.heartbeat)
 	})
 }
 

@@ -263,8 +263,8 @@ func (u *UI) hooks(v *visit) error {
 			h.Token, h.Metadata = is.URL, is.Metadata
 		}
 		row := hookRow{ID: h.ID, Token: human.Cut(h.Token, 300), Run: h.Run, Path: runPath(h.Run), Created: v.moment(h.CreatedAt), Metadata: payloadOf(h.Metadata, someBytes, "")}
-		if h.Sealed != "" {
-			row.Metadata = sealedPayload(h.Sealed, h.Metadata)
+		if h.Encrypted != "" {
+			row.Metadata = encryptedPayload(h.Encrypted, h.Metadata)
 		}
 		if !p.May {
 			row.Token, row.Hidden = hiddenToken, true

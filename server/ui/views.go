@@ -153,9 +153,9 @@ var sorts = map[string]func(a, b *runRow) int{
 	"workflow": func(a, b *runRow) int { return cmp.Compare(a.Workflow, b.Workflow) },
 	"status":   func(a, b *runRow) int { return cmp.Compare(a.Status.Word, b.Status.Word) },
 	"priority": func(a, b *runRow) int { return cmp.Compare(b.Priority, a.Priority) },
-	"takes":    func(a, b *runRow) int { return cmp.Compare(b.Takes, a.Takes) },
+	"takes":    func(a, b *runRow) int { return cmp.Compare(b.Claims, a.Claims) },
 	"span":     func(a, b *runRow) int { return cmp.Compare(b.lasted, a.lasted) },
-	"created":  func(a, b *runRow) int { return a.born.Compare(b.born) }, // the oldest first
+	"created":  func(a, b *runRow) int { return a.created.Compare(b.created) }, // the oldest first
 }
 
 // sortRows sorts the rows of a page, and makes the links that sort it: by what it is sorted by already, one leads back

@@ -185,7 +185,7 @@ func (j *Journal) Add(events ...world.Event) {
 		switch e.Type {
 		case world.StepCreated, world.WaitCreated, world.HookCreated, world.HookConflict:
 			switch e.Kind {
-			case world.KindStream, world.KindTaken: // streams show what was written, and what was taken is the code's
+			case world.KindStream, world.KindAccepted: // streams show what was written, and what was taken is the code's
 			case world.KindAside:
 				j.setAside(e)
 			default:
@@ -401,7 +401,7 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 		}
 		en.Status, en.Outcome = EntryCompleted, e.Outcome
 		en.Output = j.keep(e.Payload)
-		j.take(en, e.From)
+		j.absorb(en, e.From)
 	case world.HookReceived:
 		over = false
 		en.Received++
@@ -416,8 +416,8 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 	}
 }
 
-// take gives an unread signal to the wait that it ended.
-func (j *Journal) take(en *Entry, seq int64) {
+// absorb gives an unread signal to the wait that it ended.
+func (j *Journal) absorb(en *Entry, seq int64) {
 	at, ok := slices.BinarySearchFunc(j.Unread, seq, func(u Unread, seq int64) int { return cmp.Compare(u.Seq, seq) })
 	if !ok {
 		return

@@ -25,7 +25,7 @@ import (
 // Attributes are beside it, under "at". Heads that were written before had all of this under "br", as encoding/json writes a [world.Birth]; those are read
 // as well.
 
-func (w *rowWriter) born(b *world.Birth) {
+func (w *rowWriter) writeBirth(b *world.Birth) {
 	w.head = appendString(append(w.head, `,"b":{"w":`...), b.Workflow)
 	w.number(`,"v":`, int64(b.Version))
 	if b.Seed != 0 {
@@ -70,8 +70,8 @@ func (w *rowWriter) duration(key string, d time.Duration) {
 	}
 }
 
-// born reads a birth.
-func (r *rowReader) born(to **world.Birth) error {
+// readBirth reads a birth.
+func (r *rowReader) readBirth(to **world.Birth) error {
 	b := &world.Birth{Priority: 1}
 	*to = b
 	return r.object(func(key string) error {

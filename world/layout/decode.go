@@ -173,11 +173,11 @@ func (r *rowReader) event(e *world.Event) error {
 		case "v":
 			return r.int(&e.Version)
 		case "z":
-			return r.textTo(&e.Sealed)
+			return r.textTo(&e.Encrypted)
 		case "e":
 			return r.json(&e.Error)
 		case "b":
-			return r.born(&e.Birth)
+			return r.readBirth(&e.Birth)
 		case "br":
 			return r.json(&e.Birth)
 		case "nx":

@@ -116,7 +116,7 @@ func (w *rowWriter) event(e *world.Event, base int64) error {
 	w.text(`,"by":`, e.By)
 	w.text(`,"s":`, e.Reason)
 	w.number(`,"v":`, int64(e.Version))
-	w.text(`,"z":`, e.Sealed)
+	w.text(`,"z":`, e.Encrypted)
 	if e.Error != nil || e.Birth != nil || e.Next != nil {
 		if err := w.rare(e); err != nil {
 			return err
@@ -136,7 +136,7 @@ func (w *rowWriter) rare(e *world.Event) error {
 	var attrs map[string]json.RawMessage
 	if e.Birth != nil {
 		attrs = e.Birth.Attributes
-		w.born(e.Birth)
+		w.writeBirth(e.Birth)
 	}
 	if e.Next != nil {
 		n := *e.Next

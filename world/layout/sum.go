@@ -79,8 +79,8 @@ func damaged(m *world.Mail, err error) {
 }
 
 // BirthSum is the checksum of what never changes in the row of a run.
-func BirthSum(id string, b *world.Birth, created time.Time, sealed string) Sum {
-	s := summing(0).text(id).text(b.Workflow).number(int64(b.Priority)).number(created.UnixMicro()).number(int64(b.Retention)).text(sealed)
+func BirthSum(id string, b *world.Birth, created time.Time, encrypted string) Sum {
+	s := summing(0).text(id).text(b.Workflow).number(int64(b.Priority)).number(created.UnixMicro()).number(int64(b.Retention)).text(encrypted)
 	if p := b.Parent; p != nil {
 		s = s.text(p.Run).text(p.Step).flag(p.Detached)
 	}
@@ -97,12 +97,12 @@ func EndSum(id, status string, version int, output []byte, failure string, ended
 
 // CheckRun compares the row of a run with its checksums; failure is its error as it is kept. What cannot be right is told with the run, and is not
 // shown as its result.
-func CheckRun(r *world.Run, sealed, origin, failure string, birth, end Sum) {
+func CheckRun(r *world.Run, encrypted, origin, failure string, birth, end Sum) {
 	b := world.Birth{Workflow: r.Workflow, Priority: r.Priority, Parent: r.Parent, Retention: r.Retention}
 	if origin != "" {
 		b.Origin = &world.Origin{Run: origin}
 	}
-	if !birth.Is(BirthSum(r.ID, &b, r.CreatedAt, sealed)) {
+	if !birth.Is(BirthSum(r.ID, &b, r.CreatedAt, encrypted)) {
 		r.Unreadable("its row", errSum)
 	}
 	switch {

@@ -12,15 +12,15 @@ import (
 
 // TestSums: each bit of a row counts, and so does the place of the row.
 func TestSums(t *testing.T) {
-	born := time.UnixMicro(1_700_000_000_000_000).UTC()
-	events := []world.Event{{Type: world.SignalReceived, Time: born, Name: "sum", Payload: json.RawMessage("45")}}
-	head, body, err := AppendRow(nil, nil, [16]byte{1}, "b", born, events)
+	created := time.UnixMicro(1_700_000_000_000_000).UTC()
+	events := []world.Event{{Type: world.SignalReceived, Time: created, Name: "sum", Payload: json.RawMessage("45")}}
+	head, body, err := AppendRow(nil, nil, [16]byte{1}, "b", created, events)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := RowSum("r", 5, world.LogFormat, head, body)
 	read := func(run string, first int64, format int, head, body []byte) error {
-		_, _, _, err := ReadRow(run, born, first, format, string(head), body, sum)
+		_, _, _, err := ReadRow(run, created, first, format, string(head), body, sum)
 		return err
 	}
 	if err := read("r", 5, world.LogFormat, head, body); err != nil {
@@ -42,7 +42,7 @@ func TestSums(t *testing.T) {
 			t.Errorf("%s: got %v, want a corrupt log", what, err)
 		}
 	}
-	if _, _, _, err := ReadRow("r", born, 5, world.LogFormat, strings.Replace(string(head), "sum", "sun", 1), body, Sum{}); err != nil {
+	if _, _, _, err := ReadRow("r", created, 5, world.LogFormat, strings.Replace(string(head), "sum", "sun", 1), body, Sum{}); err != nil {
 		t.Errorf("a row of a release before: %v", err)
 	}
 	if n := testing.AllocsPerRun(100, func() { RowSum("r", 5, world.LogFormat, head, body) }); n > 0 {

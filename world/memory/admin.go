@@ -32,8 +32,8 @@ func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
 // row shows the run to clients.
 func (r *run) row() world.Run {
 	out := world.RunOf(r.id, r.birth, r.created)
-	out.Version, out.Status, out.Takes, out.Attributes = r.version, r.status, r.take, cloneAttributes(r.attrs)
-	out.Input, out.Encryption, out.Sealed = r.input, r.sealed, r.sealed != ""
+	out.Version, out.Status, out.Claims, out.Attributes = r.version, r.status, r.claim, cloneAttributes(r.attrs)
+	out.Input, out.Encryption, out.Encrypted = r.input, r.encrypted, r.encrypted != ""
 	out.Output, out.Error, out.EndedAt = r.output, r.err, r.endedAt()
 	if r.end != nil {
 		return out
@@ -49,8 +49,8 @@ func (r *run) row() world.Run {
 	return out
 }
 
-// Runs lists runs, newest first. A cursor is the birth number of the last run on the page, so it holds whatever is born
-// or ends meanwhile.
+// Runs lists runs, newest first. A cursor is the birth number of the last run on the page, so it holds whatever is
+// created or ends meanwhile.
 func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
 	if err := q.Check(); err != nil {
 		return world.RunPage{}, err
@@ -65,13 +65,13 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 	defer w.mu.Unlock()
 	var page world.RunPage
 	list, stored := rules.RunPage{Query: &q}, q.Stored()
-	for i := w.bornIndex(before); i > 0; i-- {
-		r := w.born[i-1].run
+	for i := w.createdIndex(before); i > 0; i-- {
+		r := w.created[i-1].run
 		if r == nil || !matches(r, &q, stored) {
 			continue
 		}
 		if list.Full() {
-			page.Cursor = rules.RunCursor(w.born[i].key)
+			page.Cursor = rules.RunCursor(w.created[i].key)
 			break
 		}
 		row := r.row()
@@ -86,9 +86,9 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 	return page, nil
 }
 
-// bornIndex is where the run with a key, or the first one after it, stands among those born.
-func (w *World) bornIndex(key int64) int {
-	i, _ := slices.BinarySearchFunc(w.born, key, func(b birth, key int64) int { return cmp.Compare(b.key, key) })
+// createdIndex is where the run with a key, or the first one after it, stands among those created.
+func (w *World) createdIndex(key int64) int {
+	i, _ := slices.BinarySearchFunc(w.created, key, func(b birth, key int64) int { return cmp.Compare(b.key, key) })
 	return i
 }
 

@@ -28,7 +28,7 @@ func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, erro
 	var r *run
 	var err error
 	if c.Birth() {
-		if existing, err := w.mayBeBorn(c); existing != nil || err != nil {
+		if existing, err := w.mayBeCreated(c); existing != nil || err != nil {
 			return existingRun(existing), err
 		}
 	} else if r, err = w.fence(c); err != nil {
@@ -56,14 +56,14 @@ func existingRun(r *run) world.Committed {
 	return world.Committed{Existing: r.id}
 }
 
-// mayBeBorn checks a birth: the ID, the idempotency key, the worker, in this order. A run that has the key is returned; the ID may be that run's.
-func (w *World) mayBeBorn(c *world.Commit) (existing *run, err error) {
+// mayBeCreated checks a birth: the ID, the idempotency key, the worker, in this order. A run that has the key is returned; the ID may be that run's.
+func (w *World) mayBeCreated(c *world.Commit) (existing *run, err error) {
 	b := c.Events[0].Birth
 	if b.Key != "" {
 		existing = w.keys[idempotencyKey{b.Workflow, b.Key}]
 	}
 	if w.runs[c.Run] != nil {
-		if _, err := world.BornBefore(c, existingRun(existing).Existing); err != nil {
+		if _, err := world.CreatedBefore(c, existingRun(existing).Existing); err != nil {
 			return nil, err
 		}
 		return existing, nil
@@ -81,7 +81,7 @@ func (w *World) mayBeBorn(c *world.Commit) (existing *run, err error) {
 func (w *World) fence(c *world.Commit) (*run, error) {
 	r := w.runs[c.Run]
 	switch {
-	case r == nil || r.owner == nil || r.owner.ID != c.Worker || r.take != c.Take || c.First <= r.seq:
+	case r == nil || r.owner == nil || r.owner.ID != c.Worker || r.claim != c.Claim || c.First <= r.seq:
 		return nil, fmt.Errorf("run %s: commit at event %d by worker %s: %w", c.Run, c.First, c.Worker, world.ErrLeaseLost)
 	case c.First != r.seq+1:
 		return nil, fmt.Errorf("%w: run %s: commit at event %d, the next is %d", world.ErrInvalid, c.Run, c.First, r.seq+1)
@@ -95,12 +95,12 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	w.counters.Groups++
 	isBirth := r == nil
 	if isBirth {
-		r = w.bear(c)
+		r = w.create(c)
 	}
 	for i, child := range p.Births {
-		born := w.bear(child)
+		created := w.create(child)
 		for _, enc := range p.rows[i] {
-			w.append(born, enc)
+			w.append(created, enc)
 		}
 		w.queueChild(child, n)
 	}
@@ -140,13 +140,13 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	return done
 }
 
-// bear makes the row of a new run. Its events are still to be appended.
-func (w *World) bear(c *world.Commit) *run {
+// create makes the row of a new run. Its events are still to be appended.
+func (w *World) create(c *world.Commit) *run {
 	e := &c.Events[0]
 	b := *e.Birth
 	w.runKey++
 	r := &run{
-		id: c.Run, key: w.runKey, birth: &b, status: world.Pending, version: b.Version, input: e.Payload, sealed: e.Sealed,
+		id: c.Run, key: w.runKey, birth: &b, status: world.Pending, version: b.Version, input: e.Payload, encrypted: e.Encrypted,
 		attrs: cloneAttributes(b.Attributes), created: e.Time, wakeAt: b.NotBefore,
 	}
 	r.entry.run, r.entry.order = r, r.key
@@ -154,18 +154,18 @@ func (w *World) bear(c *world.Commit) *run {
 		r.wakeAt = now
 	}
 	if wk := w.workers[c.Worker]; wk != nil {
-		r.owner, r.take = wk, 1
+		r.owner, r.claim = wk, 1
 		wk.runs[r] = struct{}{}
 	}
 	w.runs[r.id] = r
-	w.born = append(w.born, birth{r.key, r})
+	w.created = append(w.created, birth{r.key, r})
 	if b.Key != "" {
 		w.keys[idempotencyKey{b.Workflow, b.Key}] = r
 	}
 	return r
 }
 
-// queueChild puts a child that was just born into the queue.
+// queueChild puts a child that was just created into the queue.
 func (w *World) queueChild(c *world.Commit, n *notices) {
 	r := w.runs[c.Run]
 	w.writeTasks(c, r, n)
@@ -205,9 +205,9 @@ func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, 
 	done := world.Committed{Mail: c.Release != nil && len(r.inbox) > 0}
 	if len(c.Events) == 0 {
 		switch {
-		case r.end == nil && r.owner == nil && r.take == c.Take && r.released == c.ID:
+		case r.end == nil && r.owner == nil && r.claim == c.Claim && r.released == c.ID:
 			return done, nil
-		case r.owner != nil && r.owner.ID == c.Worker && r.take == c.Take:
+		case r.owner != nil && r.owner.ID == c.Worker && r.claim == c.Claim:
 			return world.Committed{}, missing
 		}
 		return world.Committed{}, lost

@@ -31,7 +31,7 @@ func (w *World) decide(c *world.Commit) (p plan, err error) {
 		}
 	}
 	for _, b := range c.Births {
-		f.Births = append(f.Births, w.taken(b))
+		f.Births = append(f.Births, w.conflict(b))
 	}
 	for _, id := range q.Runs {
 		if r := w.runs[id]; r != nil {
@@ -55,13 +55,13 @@ func targetOf(w *World, r *run, waiter string) (t rules.Target) {
 	return t
 }
 
-func (w *World) taken(c *world.Commit) rules.Taken {
+func (w *World) conflict(c *world.Commit) rules.Conflict {
 	b := c.Events[0].Birth
 	switch {
 	case w.runs[c.Run] != nil:
-		return rules.TakenID
+		return rules.SameID
 	case b.Key != "" && w.keys[idempotencyKey{b.Workflow, b.Key}] != nil:
-		return rules.TakenKey
+		return rules.SameKey
 	}
 	return rules.Free
 }
@@ -91,7 +91,7 @@ func (w *World) encodePlan(c *world.Commit, r *run, p *plan) error {
 	return err
 }
 
-// encodeBirth makes the rows of the log that a run is born with, by no worker.
+// encodeBirth makes the rows of the log that a run is created with, by no worker.
 func (w *World) encodeBirth(c *world.Commit, events []world.Event) (rows []row, err error) {
 	for _, part := range world.Parts(events) {
 		enc, err := w.encode(c, events[0].Time, part)

@@ -45,7 +45,7 @@ func (w *World) deliverLocked(d *world.Delivery, n *notices) (world.Delivered, e
 	case !open:
 		return world.Delivered{}, noHook(d.Token)
 	}
-	if err := world.CheckSealed(r.id, r.sealed, events); err != nil {
+	if err := world.CheckEncrypted(r.id, r.encrypted, events); err != nil {
 		return world.Delivered{}, err
 	}
 	done := world.Delivered{Run: r.id, Owner: r.ownerID()}

@@ -127,18 +127,18 @@ func (w *World) sweepLocked(r *run) {
 	if b := r.birth; b.Key != "" {
 		delete(w.keys, idempotencyKey{b.Workflow, b.Key})
 	}
-	w.born[w.bornIndex(r.key)].run = nil
+	w.created[w.createdIndex(r.key)].run = nil
 	w.swept++
-	if w.swept < 64 || w.swept < len(w.born)/2 {
+	if w.swept < 64 || w.swept < len(w.created)/2 {
 		return
 	}
-	kept := make([]birth, 0, len(w.born)-w.swept)
-	for _, b := range w.born {
+	kept := make([]birth, 0, len(w.created)-w.swept)
+	for _, b := range w.created {
 		if b.run != nil {
 			kept = append(kept, b)
 		}
 	}
-	w.born, w.swept = kept, 0
+	w.created, w.swept = kept, 0
 }
 
 // endedAt is when the run ended; zero while it lives.

@@ -15,7 +15,7 @@ import (
 	"github.com/stepwell/stepwell/world/memory"
 )
 
-func born(id, workflow string, priority int, retention time.Duration) *world.Commit {
+func created(id, workflow string, priority int, retention time.Duration) *world.Commit {
 	return &world.Commit{ID: [16]byte{1}, Run: id, First: 1, Events: []world.Event{{
 		Type: world.RunCreated, Time: world.Now(), Payload: json.RawMessage(`{}`),
 		Birth: &world.Birth{Workflow: workflow, Version: 1, Priority: priority, Retention: retention},
@@ -36,9 +36,9 @@ func mustJoin(t testing.TB, w world.World, id string) {
 	}
 }
 
-func takeOne(t testing.TB, w world.World, worker string, classes ...world.Class) world.Taken {
+func claimOne(t testing.TB, w world.World, worker string, classes ...world.Class) world.Claimed {
 	t.Helper()
-	got, err := w.Take(t.Context(), world.TakeQuery{Worker: worker, Classes: classes, Runs: 1})
+	got, err := w.Claim(t.Context(), world.ClaimQuery{Worker: worker, Classes: classes, Runs: 1})
 	if err != nil {
 		t.Fatalf("take: %v", err)
 	}
@@ -49,13 +49,13 @@ func takeOne(t testing.TB, w world.World, worker string, classes ...world.Class)
 func TestAging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory.New()
-		mustCommit(t, w, born("low", "a", 0, 0))
+		mustCommit(t, w, created("low", "a", 0, 0))
 		time.Sleep(61 * time.Second)
-		mustCommit(t, w, born("normal", "a", 1, 0))
-		mustCommit(t, w, born("high", "a", 3, 0))
+		mustCommit(t, w, created("normal", "a", 1, 0))
+		mustCommit(t, w, created("high", "a", 3, 0))
 		mustJoin(t, w, "w1")
 		for _, want := range []string{"high", "low", "normal"} { // low counts 1 by now, and waits longer than normal
-			got := takeOne(t, w, "w1", world.Class{Workflow: "a", Version: 1})
+			got := claimOne(t, w, "w1", world.Class{Workflow: "a", Version: 1})
 			if len(got.Runs) != 1 || got.Runs[0].Run != want {
 				t.Fatalf("got %+v, want run %s", got.Runs, want)
 			}
@@ -69,15 +69,15 @@ func TestDefaultLease(t *testing.T) {
 		w := memory.New()
 		class := world.Class{Workflow: "a", Version: 1}
 		mustJoin(t, w, "w1")
-		mustCommit(t, w, born("r", "a", 1, 0))
-		takeOne(t, w, "w1", class)
+		mustCommit(t, w, created("r", "a", 1, 0))
+		claimOne(t, w, "w1", class)
 		time.Sleep(9 * time.Second)
 		mustJoin(t, w, "w2")
-		if got := takeOne(t, w, "w2", class); len(got.Runs) != 0 || !got.Next.Equal(got.Now.Add(time.Second)) {
+		if got := claimOne(t, w, "w2", class); len(got.Runs) != 0 || !got.Next.Equal(got.Now.Add(time.Second)) {
 			t.Fatalf("got %d runs, next %s; want none, and to look again when the lease ends, at %s", len(got.Runs), got.Next, got.Now.Add(time.Second))
 		}
 		time.Sleep(time.Second)
-		if got := takeOne(t, w, "w2", class); len(got.Runs) != 1 || got.Runs[0].Take != 2 {
+		if got := claimOne(t, w, "w2", class); len(got.Runs) != 1 || got.Runs[0].Claim != 2 {
 			t.Fatalf("got %+v, want the run under take 2", got.Runs)
 		}
 	})
@@ -89,7 +89,7 @@ func TestRetention(t *testing.T) {
 		w := memory.New()
 		for i, retention := range []time.Duration{time.Hour, 2 * time.Hour, 0} {
 			id := fmt.Sprint("r", i)
-			mustCommit(t, w, born(id, "a", 1, retention))
+			mustCommit(t, w, created(id, "a", 1, retention))
 			if _, err := w.Deliver(t.Context(), &world.Delivery{Run: id, Act: true, Events: []world.Event{{Type: world.RunCancelled}}}); err != nil {
 				t.Fatal(err)
 			}
@@ -116,10 +116,10 @@ func TestNoticesComeUnlocked(t *testing.T) {
 			t.Errorf("stats: %v", err)
 		}
 	})
-	mustCommit(t, w, born("r1", "a", 1, 0))
+	mustCommit(t, w, created("r1", "a", 1, 0))
 	stop()
 	before := told
-	mustCommit(t, w, born("r2", "a", 1, 0))
+	mustCommit(t, w, created("r2", "a", 1, 0))
 	if before == 0 || told != before {
 		t.Fatalf("told %d times, then %d; want some, then no more", before, told)
 	}
@@ -130,8 +130,8 @@ func BenchmarkCommit(b *testing.B) {
 	ctx := context.Background()
 	w := memory.New()
 	mustJoin(b, w, "w1")
-	birth := born("r", "a", 1, 0)
-	birth.Worker, birth.Take = "w1", 1
+	birth := created("r", "a", 1, 0)
+	birth.Worker, birth.Claim = "w1", 1
 	mustCommit(b, w, birth)
 	now, payload := world.Now(), json.RawMessage(`{"n":1}`)
 	events := []world.Event{
@@ -142,7 +142,7 @@ func BenchmarkCommit(b *testing.B) {
 	seq := int64(2)
 	b.ReportAllocs()
 	for b.Loop() {
-		c := world.Commit{Run: "r", Worker: "w1", Take: 1, First: seq, Events: events}
+		c := world.Commit{Run: "r", Worker: "w1", Claim: 1, First: seq, Events: events}
 		if _, err := w.Commit(ctx, &c); err != nil {
 			b.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-// What could be taken, without taking it.
+// What could be claimed, without claiming it.
 
 package memory
 
@@ -13,7 +13,7 @@ import (
 
 var _ world.ReadyReader = (*World)(nil)
 
-// Ready lists what could be taken; see [world.ReadyReader].
+// Ready lists what could be claimed; see [world.ReadyReader].
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
 	if err := w.enter(ctx); err != nil {
 		return world.Ready{}, err
@@ -21,12 +21,12 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 	var n notices
 	out := world.Ready{Now: w.now()}
 	w.expire(out.Now, &n)
-	lanes := w.lanesFor(q.Classes, len(q.Classes) > 0)
+	partitions := w.partitionsFor(q.Classes, len(q.Classes) > 0)
 	for _, name := range q.Steps {
-		lanes = append(lanes, w.taskLanes[name]...)
+		partitions = append(partitions, w.taskPartitions[name]...)
 	}
 	var items []world.ReadyItem
-	for _, l := range lanes {
+	for _, l := range partitions {
 		due, next := l.first(q.Most()+1, out.Now.UnixMicro())
 		for _, e := range due {
 			items = append(items, e.item())
@@ -54,8 +54,8 @@ func (e *entry) item() world.ReadyItem {
 	return world.ReadyItem{Run: e.run.id, Class: e.run.class(), Priority: e.run.birth.Priority, Due: due}
 }
 
-// first is what is due first in the lane, at most n, in order, and what is due next, if it got so far. It looks at no more of the heap than that.
-func (l *lane) first(n int, now int64) (due []*entry, next *entry) {
+// first is what is due first in the partition, at most n, in order, and what is due next, if it got so far. It looks at no more of the heap than that.
+func (l *partition) first(n int, now int64) (due []*entry, next *entry) {
 	border := []int{0} // positions whose parents were seen, those due first at the end
 	for len(border) > 0 && len(due) < n {
 		at := border[len(border)-1]

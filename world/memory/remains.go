@@ -24,7 +24,7 @@ func (w *World) Remains() (left []string) {
 				left = append(left, fmt.Sprintf("run %s is over and has %d %s", id, n, what))
 			}
 		}
-		if r.owner != nil || r.entry.lane != nil && r.entry.lane != &w.ended {
+		if r.owner != nil || r.entry.partition != nil && r.entry.partition != &w.ended {
 			left = append(left, fmt.Sprintf("run %s is over and in the queue, or owned", id))
 		}
 	}

@@ -10,18 +10,18 @@ import (
 )
 
 type run struct {
-	id      string
-	key     int64 // grows with each birth
-	birth   *world.Birth
-	status  world.Status
-	version int
-	input   json.RawMessage // of run_created
-	sealed  string          // the same
-	output  json.RawMessage
-	err     *world.Error
-	attrs   map[string]json.RawMessage
-	created time.Time
-	end     *world.Event // the terminal event
+	id        string
+	key       int64 // grows with each birth
+	birth     *world.Birth
+	status    world.Status
+	version   int
+	input     json.RawMessage // of run_created
+	encrypted string          // the same
+	output    json.RawMessage
+	err       *world.Error
+	attrs     map[string]json.RawMessage
+	created   time.Time
+	end       *world.Event // the terminal event
 
 	seq  int64
 	time time.Time // of the last event
@@ -33,9 +33,9 @@ type run struct {
 
 	entry    entry // in the queue, or, when it is over, among those to be swept
 	owner    *worker
-	take     int64
-	taken    int64    // number of the last event when the owner took it; 0: the owner bore it
-	strikes  int      // takes in a row whose worker died with no event committed
+	claim    int64
+	claimed  int64    // number of the last event when the owner took it; 0: the owner created it
+	strikes  int      // claims in a row whose worker died with no event committed
 	released [16]byte // the commit that released it last
 	wakeAt   time.Time
 	paused   bool

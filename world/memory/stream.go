@@ -75,7 +75,7 @@ func (r *run) writes(a *world.Append) bool {
 		t := r.tasks[a.Task.Step]
 		return t != nil && t.heldBy(a.Worker, a.Task.Attempt)
 	}
-	return r.owner != nil && r.owner.ID == a.Worker && r.take == a.Take
+	return r.owner != nil && r.owner.ID == a.Worker && r.claim == a.Claim
 }
 
 // stream returns a stream of the run, new ones too.
@@ -88,7 +88,7 @@ func (r *run) stream(name string) *stream {
 	return r.streams[i]
 }
 
-// closed reports whether the stream takes nothing more from a write.
+// closed reports whether the stream claims nothing more from a write.
 func (s *stream) closed(write *world.StreamWrite) bool {
 	n := len(s.chunks)
 	return n > 0 && s.chunks[n-1].Kind.Closes() && !s.chunks[n-1].void(write)

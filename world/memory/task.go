@@ -60,17 +60,17 @@ func (r *run) ownerOr(w *World, id string) *worker {
 	return w.workers[id]
 }
 
-// placeTask puts a task that nobody holds into its lane.
+// placeTask puts a task that nobody holds into its partition.
 func (w *World) placeTask(t *task, n *notices) {
-	var l *lane
-	for _, x := range w.taskLanes[t.Name] {
+	var l *partition
+	for _, x := range w.taskPartitions[t.Name] {
 		if x.workflow == t.Workflow && x.priority == t.Priority {
 			l = x
 		}
 	}
 	if l == nil {
-		l = &lane{workflow: t.Workflow, priority: t.Priority}
-		w.taskLanes[t.Name] = append(w.taskLanes[t.Name], l)
+		l = &partition{workflow: t.Workflow, priority: t.Priority}
+		w.taskPartitions[t.Name] = append(w.taskPartitions[t.Name], l)
 	}
 	t.entry.move(l, t.Visible.UnixMicro())
 	n.add(world.NoticeWork, t.Run)

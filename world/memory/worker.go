@@ -13,7 +13,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// defaultLease is how long a worker is believed alive after a beat, where it does not say.
+// defaultLease is how long a worker is believed alive after a heartbeat, where it does not say.
 const defaultLease = 10 * time.Second
 
 type worker struct {
@@ -22,23 +22,23 @@ type worker struct {
 	until  time.Time
 	runs   map[*run]struct{}
 	tasks  map[*task]struct{}
-	lost   []string // since the last beat
+	lost   []string // since the last heartbeat
 }
 
 // Join registers a worker; see [world.Queue].
-func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
 	if err := world.CheckWorker(&wk); err != nil {
-		return world.Beat{}, err
+		return world.Heartbeat{}, err
 	}
 	if wk.Lease == 0 {
 		wk.Lease = defaultLease
 	}
 	if err := w.enter(ctx); err != nil {
-		return world.Beat{}, err
+		return world.Heartbeat{}, err
 	}
 	defer w.mu.Unlock()
 	if w.workers[wk.ID] != nil {
-		return world.Beat{}, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
+		return world.Heartbeat{}, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
 	}
 	wk.Classes, wk.Steps = slices.Clone(wk.Classes), slices.Clone(wk.Steps)
 	now := w.now()
@@ -48,22 +48,22 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 	}
 	w.workers[wk.ID] = joined
 	w.replaceCancels(joined, &notices{}) // who joins looks for work anyway
-	return world.Beat{Now: now, Until: now.Add(wk.Lease)}, nil
+	return world.Heartbeat{Now: now, Until: now.Add(wk.Lease)}, nil
 }
 
-// Beat renews a worker's lease and tells what came; see [world.Queue].
-func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
+// Heartbeat renews a worker's lease and tells what came; see [world.Queue].
+func (w *World) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
 	if err := w.enter(ctx); err != nil {
-		return world.Beat{}, err
+		return world.Heartbeat{}, err
 	}
 	defer w.mu.Unlock()
 	wk := w.workers[q.Worker]
 	if wk == nil {
-		return world.Beat{}, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
+		return world.Heartbeat{}, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}
 	now := w.now()
 	wk.until = now.Add(wk.Lease)
-	b := world.Beat{Now: now, Until: wk.until, Lost: wk.lost}
+	b := world.Heartbeat{Now: now, Until: wk.until, Lost: wk.lost}
 	wk.lost = nil
 	for r := range wk.runs {
 		b.Mail = append(b.Mail, r.letters()...)
@@ -110,7 +110,7 @@ func (w *World) bury(wk *worker, died bool, n *notices) {
 	w.replaceCancels(wk, n)
 	now := w.now()
 	for _, r := range slices.SortedFunc(maps.Keys(wk.runs), func(a, b *run) int { return cmp.Compare(a.id, b.id) }) {
-		if died && r.seq == r.taken {
+		if died && r.seq == r.claimed {
 			r.strikes++
 		} else {
 			r.strikes = 0

@@ -31,9 +31,9 @@ type World struct {
 	closed  bool
 	clock   world.Clock
 	runs    map[string]*run
-	born    []birth // in order of birth
-	swept   int     // of those in born
-	runKey  int64   // of the run that was born last
+	created []birth // in order of birth
+	swept   int     // of those in created
+	runKey  int64   // of the run that was created last
 	keys    map[idempotencyKey]*run
 	tokens  map[string]*hook   // of active hooks
 	ends    map[string][]*hook // the hooks that had a token and are over, in the order of their ends
@@ -42,13 +42,13 @@ type World struct {
 	said    said
 	metrics map[string]kept // of processes, by their IDs
 
-	lanes     map[world.Class]*[rules.Priorities]*lane // runs, by class
-	cancels   map[world.Class]*[rules.Priorities]*lane // runs with a cancel in the inbox that any worker may have, by class
-	taskLanes map[string][]*lane                       // tasks, by step name; one for each workflow and priority
-	turns     rules.Turns
-	ended     lane              // runs that are over and will be swept, by that time
-	trims     map[*run]struct{} // runs that have segments which are not wanted any more
-	crowds    map[*run]struct{} // runs that may know of more deliveries than they need
+	partitions     map[world.Class]*[rules.Priorities]*partition // runs, by class
+	cancels        map[world.Class]*[rules.Priorities]*partition // runs with a cancel in the inbox that any worker may have, by class
+	taskPartitions map[string][]*partition                       // tasks, by step name; one for each workflow and priority
+	fairness       rules.Fairness
+	ended          partition         // runs that are over and will be swept, by that time
+	trims          map[*run]struct{} // runs that have segments which are not wanted any more
+	crowds         map[*run]struct{} // runs that may know of more deliveries than they need
 
 	row      int64  // of the last mail or task
 	head     []byte // for encoding one row
@@ -74,16 +74,16 @@ var (
 // New returns an empty world.
 func New(options ...Options) *World {
 	w := &World{
-		ends:      make(map[string][]*hook),
-		crowds:    make(map[*run]struct{}),
-		runs:      make(map[string]*run),
-		keys:      make(map[idempotencyKey]*run),
-		tokens:    make(map[string]*hook),
-		workers:   make(map[string]*worker),
-		lanes:     make(map[world.Class]*[rules.Priorities]*lane),
-		cancels:   make(map[world.Class]*[rules.Priorities]*lane),
-		taskLanes: make(map[string][]*lane),
-		trims:     make(map[*run]struct{}),
+		ends:           make(map[string][]*hook),
+		crowds:         make(map[*run]struct{}),
+		runs:           make(map[string]*run),
+		keys:           make(map[idempotencyKey]*run),
+		tokens:         make(map[string]*hook),
+		workers:        make(map[string]*worker),
+		partitions:     make(map[world.Class]*[rules.Priorities]*partition),
+		cancels:        make(map[world.Class]*[rules.Priorities]*partition),
+		taskPartitions: make(map[string][]*partition),
+		trims:          make(map[*run]struct{}),
 	}
 	if len(options) > 0 {
 		w.opt = options[0]

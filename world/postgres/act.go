@@ -150,7 +150,7 @@ func (a *acting) lock(ctx context.Context) error {
 	return nil
 }
 
-// unqueued takes a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
+// unqueued claims a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
 func (a *acting) unqueued(ctx context.Context) error {
 	r := a.r
 	return a.tx.each(ctx, showRun, func(row scanner) error {
@@ -167,7 +167,7 @@ func (a *acting) post(ctx context.Context) (err error) {
 	if a.posted, err = newSending(a.d); err != nil {
 		return err
 	}
-	if err := a.w.sender.deliverIn(ctx, a.tx, a.posted, waitHeld); err != nil {
+	if err := a.w.sender.deliverIn(ctx, a.tx, a.posted, waitLocked); err != nil {
 		return err
 	}
 	a.done = a.posted.result

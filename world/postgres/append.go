@@ -166,7 +166,7 @@ func (ap *appends) hold(ctx context.Context, tx txn, batch []*appending) error {
 	b := &script{db: ap.database}
 	if len(owners) > 0 {
 		b.items = append(b.items, item{s: holdRuns, each: held(owners), args: []any{
-			column(owners, run), column(owners, worker), column(owners, func(m **appending) int64 { return (*m).a.Take }),
+			column(owners, run), column(owners, worker), column(owners, func(m **appending) int64 { return (*m).a.Claim }),
 		}})
 	}
 	if len(holders) > 0 {
@@ -264,7 +264,7 @@ func (ap *appends) alone(ctx context.Context, m *appending) error {
 
 // whyNotHeld tells a writer that lost its lease from one whose row somebody has locked just now.
 func (ap *appends) whyNotHeld(ctx context.Context, tx txn, a *world.Append) error {
-	number, step, holds := a.Take, "", false
+	number, step, holds := a.Claim, "", false
 	if a.Task != nil {
 		number, step = int64(a.Task.Attempt), a.Task.Step
 	}

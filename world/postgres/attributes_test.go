@@ -69,7 +69,7 @@ func TestAttributesCostWhoHasThem(t *testing.T) {
 	attrs := func(a, b string) map[string]json.RawMessage {
 		return map[string]json.RawMessage{"a": []byte(a), "b": []byte(b)}
 	}
-	born := func(run string, attrs map[string]json.RawMessage) *world.Commit {
+	created := func(run string, attrs map[string]json.RawMessage) *world.Commit {
 		c := eager(run, "w", wk.ID)
 		c.Events[0].Birth.Retention, c.Events[0].Birth.Attributes = time.Microsecond, attrs
 		return c
@@ -80,7 +80,7 @@ func TestAttributesCostWhoHasThem(t *testing.T) {
 		if e.Type == world.AttrSet {
 			e.ID = fmt.Sprint("attr_", seq[run])
 		}
-		c := &world.Commit{ID: commitID(), Run: run, Worker: wk.ID, Take: 1, Build: "b1", First: seq[run], Events: []world.Event{e}}
+		c := &world.Commit{ID: commitID(), Run: run, Worker: wk.ID, Claim: 1, Build: "b1", First: seq[run], Events: []world.Event{e}}
 		seq[run]++
 		return c
 	}
@@ -93,8 +93,8 @@ func TestAttributesCostWhoHasThem(t *testing.T) {
 		statements []string
 		found      []string
 	}{
-		{"a birth without", born(bare, nil), none, none},
-		{"a birth with two", born(rich, attrs(`1`, `{"c":2}`)), insert, first},
+		{"a birth without", created(bare, nil), none, none},
+		{"a birth with two", created(rich, attrs(`1`, `{"c":2}`)), insert, first},
 		{"a turn", next(bare, world.Event{Type: world.SignalReceived, Name: "s"}), none, first},
 		{"a new segment without", next(bare, world.Event{Type: world.RunContinued, Next: &world.Continuation{}}), none, first},
 		{"the same value", next(rich, world.Event{Type: world.AttrSet, Name: "a", Payload: []byte(`1`)}), none, first},
@@ -117,7 +117,7 @@ func TestAttributesCostWhoHasThem(t *testing.T) {
 	wantFound(t, w, "the runs are swept")
 }
 
-// A run that another worker takes has its attributes known with the take, where it has none; else they are read when they change.
+// A run that another worker takes has its attributes known with the claim, where it has none; else they are read when they change.
 func TestAttributesOfATakenRun(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -127,14 +127,14 @@ func TestAttributesOfATakenRun(t *testing.T) {
 	must(t, w, bare)
 	must(t, w, rich)
 	wantFound(t, w, "births", "rich a n1e0")
-	if got := take(t, w, wk, 5); len(got.Runs) != 2 {
+	if got := claim(t, w, wk, 5); len(got.Runs) != 2 {
 		t.Fatalf("took %d runs, want 2", len(got.Runs))
 	}
 	for _, run := range []string{"bare", "rich"} {
 		if known := w.crew.owned(run).attrsKnown; known != (run == "bare") {
 			t.Errorf("run %s: its attributes are known: %v", run, known)
 		}
-		must(t, w, &world.Commit{ID: commitID(), Run: run, Worker: wk.ID, Take: 1, First: 2, Events: []world.Event{
+		must(t, w, &world.Commit{ID: commitID(), Run: run, Worker: wk.ID, Claim: 1, First: 2, Events: []world.Event{
 			{Type: world.RunStarted, Time: world.Now()}, {Type: world.RunContinued, Time: world.Now(), Next: &world.Continuation{}},
 			{Type: world.AttrSet, ID: "attr_1", Name: "b", Payload: []byte(`2`), Time: world.Now()},
 		}})

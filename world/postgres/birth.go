@@ -2,9 +2,9 @@ package postgres
 
 import "github.com/stepwell/stepwell/world"
 
-// bear puts the row of a new run on the sheet, and returns the run as it is before its first events. wk is who owns it; nil: nobody. by is the run whose
-// commit bears it; nil: none.
-func (d *draft) bear(c *world.Commit, key int64, wk *worker, by *run, events []world.Event) (*run, error) {
+// create puts the row of a new run on the sheet, and returns the run as it is before its first events. wk is who owns it; nil: nobody. by is the run whose
+// commit creates it; nil: none.
+func (d *draft) create(c *world.Commit, key int64, wk *worker, by *run, events []world.Event) (*run, error) {
 	row, err := birthRowOf(c, key)
 	if err != nil {
 		return nil, err
@@ -16,7 +16,7 @@ func (d *draft) bear(c *world.Commit, key int64, wk *worker, by *run, events []w
 		class: world.Class{Workflow: b.Workflow, Version: b.Version}, attrs: b.Attributes, attrsKnown: true,
 	}
 	if wk != nil {
-		r.owner, r.take = wk.key, 1
+		r.owner, r.claim = wk.key, 1
 	}
 	switch p := b.Parent; {
 	case p == nil || p.Step == "":
@@ -33,8 +33,8 @@ func (d *draft) enqueue(c *world.Commit, r *run) error {
 	var row queueRow
 	var err error
 	if c.Release != nil {
-		row, err = d.restRow(c.Release, r)
-		row.rest = true
+		row, err = d.releaseRow(c.Release, r)
+		row.released = true
 	} else {
 		row, err = d.queueRow(r)
 	}

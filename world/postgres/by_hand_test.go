@@ -64,7 +64,7 @@ func TestOwnerTakenByHand(t *testing.T) {
 	if f := finding(); f.Health != world.HealthGood {
 		t.Errorf("doctor says %+v", f)
 	}
-	if got := take(t, w, other, 5); len(got.Runs) != 1 || got.Runs[0].Run != "r" {
+	if got := claim(t, w, other, 5); len(got.Runs) != 1 || got.Runs[0].Run != "r" {
 		t.Errorf("took %+v, want r", got.Runs)
 	}
 	if row, err := w.Run(t.Context(), "healthy"); err != nil || row.Queue.Owner != wk.ID {

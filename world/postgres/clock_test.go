@@ -50,6 +50,6 @@ func TestAClientsBirthsHaveTheDatabasesTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := time.Until(info.CreatedAt); d.Abs() > time.Minute { // this machine is the database's too
-		t.Errorf("the run is born %s off the database's time", d)
+		t.Errorf("the run is created %s off the database's time", d)
 	}
 }

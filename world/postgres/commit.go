@@ -55,7 +55,7 @@ func lost(c *world.Commit) error {
 
 // fits reports whether a commit is the next one of a run that its worker owns, as far as this World knows. Where it is not, the database is asked why.
 func fits(c *world.Commit, r *run, worker int64) bool {
-	return r != nil && r.owner == worker && r.take == c.Take && c.First == r.last+1 && !(c.Release != nil && pausedAfter(r.paused, c.Events))
+	return r != nil && r.owner == worker && r.claim == c.Claim && c.First == r.last+1 && !(c.Release != nil && pausedAfter(r.paused, c.Events))
 }
 
 // pausedAfter reports whether a run is paused behind some events. One that is released so looks for a resumption that waits.
@@ -111,7 +111,7 @@ type draft struct {
 	own     []*run // runs as they are after it, of workers here
 	gone    []*run // runs that were given up, or are over
 	freed   int64  // the run that was released, whose inbox is looked at once more
-	resumed bool   // a resumption waits: the run, which is paused, is to be taken for that
+	resumed bool   // a resumption waits: the run, which is paused, is to be claimed for that
 	notices []world.Notice
 	news    []world.Notice // what the answers of its statements told
 	bytes   int            // in the log, about
@@ -143,7 +143,7 @@ func (d *draft) all(p *plan, r *run) (err error) {
 		d.done.Events = c.Written(p.Events)
 	}
 	if c.Birth() {
-		if r, err = d.bear(c, keys[0], d.wk, nil, p.Events); err != nil {
+		if r, err = d.create(c, keys[0], d.wk, nil, p.Events); err != nil {
 			return err
 		}
 		keys = keys[1:]
@@ -156,11 +156,11 @@ func (d *draft) all(p *plan, r *run) (err error) {
 		if p.keys != nil {
 			key = p.keys[i]
 		}
-		born, err := d.bear(child, key, nil, r, child.Events)
+		created, err := d.create(child, key, nil, r, child.Events)
 		if err != nil {
 			return err
 		}
-		if err := d.turn(child, born, child.Events, standing{}, nil); err != nil {
+		if err := d.turn(child, created, child.Events, standing{}, nil); err != nil {
 			return err
 		}
 		r.awaits = true // its step
@@ -242,7 +242,7 @@ func (d *draft) turn(c *world.Commit, r *run, events []world.Event, before stand
 
 // lock makes the transaction lock the run's queue row, and fail unless it shows what this World believes.
 func (d *draft) lock(r *run) {
-	d.sheet.locked = append(d.sheet.locked, lockRow{r.key, r.owner, r.take})
+	d.sheet.locked = append(d.sheet.locked, lockRow{r.key, r.owner, r.claim})
 }
 
 // append encodes a commit's row of the log. The log that a client's birth brings may have several.
@@ -288,7 +288,7 @@ func (d *draft) queueRow(r *run) (queueRow, error) {
 		return queueRow{}, err
 	}
 	q := queueRow{
-		run: r.key, class: class, running: r.running, paused: r.paused, priority: int16(r.priority), take: r.take, wake: orNoTime(r.wake),
+		run: r.key, class: class, running: r.running, paused: r.paused, priority: int16(r.priority), claim: r.claim, wake: orNoTime(r.wake),
 	}
 	if r.owner != 0 {
 		owner := r.owner
@@ -299,7 +299,7 @@ func (d *draft) queueRow(r *run) (queueRow, error) {
 
 // release gives the run back to the queue.
 func (d *draft) release(c *world.Commit, r *run) error {
-	row, err := d.restRow(c.Release, r)
+	row, err := d.releaseRow(c.Release, r)
 	if err != nil {
 		return err
 	}
@@ -313,8 +313,8 @@ func (d *draft) release(c *world.Commit, r *run) error {
 	return nil
 }
 
-// restRow is the queue row of a run that is given up.
-func (d *draft) restRow(rel *world.Release, r *run) (queueRow, error) {
+// releaseRow is the queue row of a run that is given up.
+func (d *draft) releaseRow(rel *world.Release, r *run) (queueRow, error) {
 	r.wake, r.full, r.blocked = rel.WakeAt, rel.Full, rel.Blocked != nil
 	row, err := d.queueRow(r)
 	if err != nil {

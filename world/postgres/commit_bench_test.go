@@ -70,7 +70,7 @@ func benchRun(b *testing.B, w *World, run, worker string, steps int64, left *ato
 		}
 	}
 	_, err := w.Commit(b.Context(), &world.Commit{
-		ID: commitID(), Run: run, Worker: worker, Take: 1, Build: "build-1", First: 3 + 3*n, Events: []world.Event{
+		ID: commitID(), Run: run, Worker: worker, Claim: 1, Build: "build-1", First: 3 + 3*n, Events: []world.Event{
 			{Type: world.RunCompleted, Time: world.Now(), Payload: json.RawMessage(`{"order":"A-17","state":"done"}`)},
 		},
 	})
@@ -84,7 +84,7 @@ func benchStep(run, worker string, n int64) *world.Commit {
 	}
 	next := id(n + 1)
 	return &world.Commit{
-		ID: commitID(), Run: run, Worker: worker, Take: 1, Build: "build-1", First: 3 + 3*n, Events: []world.Event{
+		ID: commitID(), Run: run, Worker: worker, Claim: 1, Build: "build-1", First: 3 + 3*n, Events: []world.Event{
 			{Type: world.StepCompleted, Time: now, ID: id(n), Attempt: 1, Payload: json.RawMessage(`{"order":"A-17","state":"charged","amount":1299}`)},
 			{Type: world.StepCreated, Time: now, ID: next, Kind: world.KindClosure, Name: "charge", Occurrence: int(n + 1), Payload: json.RawMessage(`{"order":"A-17"}`)},
 			{Type: world.StepStarted, Time: now, ID: next, Attempt: 1},

@@ -22,8 +22,8 @@ var (
 )
 
 // insertChildren inserts the rows of births, but of those that are taken, and tells why they are.
-func (d *draft) insertChildren(ctx context.Context, tx txn, keys []int64) (births []rules.Taken, err error) {
-	births = make([]rules.Taken, len(d.c.Births))
+func (d *draft) insertChildren(ctx context.Context, tx txn, keys []int64) (births []rules.Conflict, err error) {
+	births = make([]rules.Conflict, len(d.c.Births))
 	for i, b := range d.c.Births {
 		if rules.Twin(d.c, i) {
 			continue
@@ -31,9 +31,9 @@ func (d *draft) insertChildren(ctx context.Context, tx txn, keys []int64) (birth
 		existing, err := d.insert(ctx, tx, b, keys[i])
 		switch {
 		case existing != "":
-			births[i] = rules.TakenKey
+			births[i] = rules.SameKey
 		case errors.Is(err, world.ErrRunExists):
-			births[i] = rules.TakenID
+			births[i] = rules.SameID
 		case err != nil:
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func byKey(own *run, targets map[string]*run) []*run {
 }
 
 // decide settles what the commit will write. Tokens that are granted are claimed at once. children are the keys of births, of which some are taken.
-func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, births []rules.Taken, children []int64) (p plan, err error) {
+func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, births []rules.Conflict, children []int64) (p plan, err error) {
 	c := d.c
 	q, _ := rules.Ask(c)
 	f := rules.Facts{Holders: make(map[string]rules.Holder), Births: births, Targets: make(map[string]rules.Target)}
@@ -195,11 +195,11 @@ func (d *draft) claim(ctx context.Context, tx txn, key int64, events []world.Eve
 	s.overHooks = hookRows(key, h.over)
 	b := &script{db: &d.w.database}
 	b.freeHooks(&s)
-	if err := tx.run(ctx, b); err != nil || len(h.born) == 0 {
+	if err := tx.run(ctx, b); err != nil || len(h.created) == 0 {
 		return err
 	}
-	n, err := tx.exec(ctx, claimHooks, hookArgs(hookRows(key, h.born))...)
-	if err == nil && n != int64(len(h.born)) {
+	n, err := tx.exec(ctx, claimHooks, hookArgs(hookRows(key, h.created))...)
+	if err == nil && n != int64(len(h.created)) {
 		return errAgain
 	}
 	return err

@@ -21,7 +21,7 @@ func TestClaimBehindContinuation(t *testing.T) {
 		next := int64(3)
 		commit := func(events ...world.Event) {
 			t.Helper()
-			must(t, w, &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Take: 1, First: next, Events: events})
+			must(t, w, &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Claim: 1, First: next, Events: events})
 			next += int64(len(events))
 		}
 		commit(hook("hook_kept"), hook("hook_over"), hook("hook_disposed"))

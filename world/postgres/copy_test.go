@@ -24,7 +24,7 @@ func TestCopiedDatabaseGoesOn(t *testing.T) {
 	must(t, w, eager("owned", "w", wk.ID))
 	must(t, w, stepCommit("owned", wk.ID, 0))
 	must(t, w, eager("asleep", "w", wk.ID))
-	must(t, w, &world.Commit{ID: commitID(), Run: "asleep", Worker: wk.ID, Take: 1, First: 3, Release: &world.Release{WakeAt: world.Now().Add(time.Second)}})
+	must(t, w, &world.Commit{ID: commitID(), Run: "asleep", Worker: wk.ID, Claim: 1, First: 3, Release: &world.Release{WakeAt: world.Now().Add(time.Second)}})
 	if _, err := w.Deliver(t.Context(), &world.Delivery{Run: "owned", ID: "d1", Events: []world.Event{{Type: world.SignalReceived, Name: "s"}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -34,16 +34,16 @@ func TestCopiedDatabaseGoesOn(t *testing.T) {
 
 	c := openAt(t, copyOf(t, original))
 	other := join(t, c, time.Minute, class1)
-	took := make(map[string]world.TakenRun)
+	took := make(map[string]world.ClaimedRun)
 	for deadline := time.Now().Add(20 * time.Second); len(took) < 2; {
-		for _, r := range take(t, c, other, 10).Runs {
+		for _, r := range claim(t, c, other, 10).Runs {
 			took[r.Run] = r
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("took %v, want both runs", took)
 		}
 	}
-	if r := took["owned"]; r.Take != 2 || r.Seq != 3 || len(r.Mail) != 1 {
+	if r := took["owned"]; r.Claim != 2 || r.Seq != 3 || len(r.Mail) != 1 {
 		t.Errorf("took %+v, want take 2 at event 3 with a delivery", r)
 	}
 	must(t, c, birthOf("new", "w"))

@@ -65,10 +65,10 @@ func (c *crew) owned(id string) *run {
 // ownLocked notes that a worker of this World owns a run, or what became of such a run. c.mu is locked.
 func (c *crew) ownLocked(r *run) { c.runs[r.id] = r }
 
-// disownLocked notes that no worker of this World owns a run any more, unless a later take gave it back. c.mu is
+// disownLocked notes that no worker of this World owns a run any more, unless a later claim gave it back. c.mu is
 // locked.
 func (c *crew) disownLocked(r *run) {
-	if known := c.runs[r.id]; known != nil && known.take <= r.take {
+	if known := c.runs[r.id]; known != nil && known.claim <= r.claim {
 		delete(c.runs, r.id)
 	}
 }
@@ -116,17 +116,17 @@ func (c *crew) renewed(wk *worker, sent time.Time) {
 	}
 }
 
-// idleBeat is the beat of a worker that holds nothing: there is nothing to ask for, but for a sign of life now and
-// then.
-func (c *crew) idleBeat(wk *worker, now time.Time, holds int) (world.Beat, bool) {
+// idleHeartbeat is the heartbeat of a worker that holds nothing: there is nothing to ask for, but for a sign of life
+// now and then.
+func (c *crew) idleHeartbeat(wk *worker, now time.Time, holds int) (world.Heartbeat, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	until := now.Add(wk.Lease)
 	if holds > 0 || !wk.told.After(now) || until.After(wk.shown.Add(idleGrace-graceMargin)) {
-		return world.Beat{}, false
+		return world.Heartbeat{}, false
 	}
 	wk.told = until
-	return world.Beat{Now: now, Until: until}, true
+	return world.Heartbeat{Now: now, Until: until}, true
 }
 
 // know remembers a worker, unless it is known, and forgets those that have gone to other servers.
@@ -170,19 +170,19 @@ func (c *crew) works() bool {
 // keepOnlyLocked forgets which runs a worker that lives elsewhere has had, of some that it was known to own: it gave
 // them up through another server. c.mu is locked.
 func (c *crew) keepOnlyLocked(before []*run, owned []world.OwnedRun) {
-	takes := make(map[string]int64, len(owned))
+	claims := make(map[string]int64, len(owned))
 	for _, o := range owned {
-		takes[o.Run] = o.Take
+		claims[o.Run] = o.Claim
 	}
 	for _, r := range before {
-		if takes[r.id] != r.take {
+		if claims[r.id] != r.claim {
 			c.disownLocked(r)
 		}
 	}
 }
 
-// takes notes that a worker here owns a run from now on.
-func (c *crew) takes(r *run) {
+// adopt notes that a worker here owns a run from now on.
+func (c *crew) adopt(r *run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ownLocked(r)
@@ -217,14 +217,14 @@ func (c *crew) settle(drafts []*draft, left func(*run)) {
 	}
 }
 
-// afterBeat follows a beat that renewed a lease. Of the runs that the worker had, those in over are not its own any
-// more: they are forgotten, and told.
-func (c *crew) afterBeat(wk *worker, until time.Time, mine []*run, over map[int64]bool, a *world.Account) (lost []string) {
+// afterHeartbeat follows a heartbeat that renewed a lease. Of the runs that the worker had, those in over are not its
+// own any more: they are forgotten, and told.
+func (c *crew) afterHeartbeat(wk *worker, until time.Time, mine []*run, over map[int64]bool, a *world.Account) (lost []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wk.told, wk.shown = until, until
 	for _, r := range mine { // what is over and was not ended here: an operator did it
-		if known := c.runs[r.id]; over[r.key] && known != nil && known.key == r.key && known.take == r.take {
+		if known := c.runs[r.id]; over[r.key] && known != nil && known.key == r.key && known.claim == r.claim {
 			delete(c.runs, r.id)
 			lost = append(lost, r.id)
 		}

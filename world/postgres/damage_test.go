@@ -229,8 +229,8 @@ func TestForcedCancelWithoutQueue(t *testing.T) {
 	}
 }
 
-// TestBesideLog changes what lies beside logs, and what hangs on rows that are lost: see worldtest.RunBesideLog.
+// TestBesideLog changes what lies beside logs, and what hangs on rows that are lost: see worldtest.RunDerived.
 func TestBesideLog(t *testing.T) {
 	t.Parallel()
-	worldtest.RunBesideLog(t, schemaToDamage(t))
+	worldtest.RunDerived(t, schemaToDamage(t))
 }

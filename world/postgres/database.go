@@ -31,8 +31,8 @@ type database struct {
 	patience time.Duration // lockPatience, but in tests
 	turning  func()        // gives up the connections that are not the pool's
 
-	gaveUpAt atomic.Int64 // when connections were last given up, since started
-	turned   atomic.Int64 // how often a connection turned out to be read-only: those made before are given up
+	gaveUpAt  atomic.Int64 // when connections were last given up, since started
+	demotions atomic.Int64 // how often a connection turned out to be read-only: those made before are given up
 
 	gate   sync.RWMutex // held for reading while a request is sent, so that Close can close the channels
 	closed bool         // guarded by gate
@@ -43,7 +43,7 @@ type database struct {
 }
 
 type counters struct {
-	commits, groups, takes, deliveries, appends, rowsRead, rowsWritten, rowsTrimmed atomic.Int64
+	commits, groups, claims, deliveries, appends, rowsRead, rowsWritten, rowsTrimmed atomic.Int64
 
 	statements   atomic.Int64 // made for somebody who called
 	housekeeping atomic.Int64 // made beside, when it is time: of the session, and for news

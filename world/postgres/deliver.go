@@ -131,7 +131,7 @@ func (se *sender) deliverGroup(ctx context.Context, batch []*sending) {
 		t := se.in(c)
 		b := &script{db: se.database}
 		b.put(1, setLockTimeout, func() []any { return []any{se.writing.groupLock} })
-		se.putMail(b, batch, passHeld)
+		se.putMail(b, batch, skipLocked)
 		var err error
 		if told = se.tellsAlong(batch); told {
 			err = se.deliverTold(ctx, c.Conn(), b, batch[0])
@@ -186,7 +186,7 @@ func (m *sending) notice() []world.Notice {
 // deliverAlone delivers in a transaction of its own.
 func (se *sender) deliverAlone(ctx context.Context, m *sending) error {
 	err := se.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		return se.deliverIn(ctx, se.in(tx), m, waitHeld)
+		return se.deliverIn(ctx, se.in(tx), m, waitLocked)
 	})
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (se *sender) deliverBehind(ctx context.Context, m *sending) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		return se.changeWith(ctx, behindOptions, func(ctx context.Context, tx pgx.Tx) error { return se.deliverIn(ctx, se.in(tx), m, waitHeld) })
+		return se.changeWith(ctx, behindOptions, func(ctx context.Context, tx pgx.Tx) error { return se.deliverIn(ctx, se.in(tx), m, waitLocked) })
 	})
 	if err != nil {
 		return se.heldUp(ctx, m, err)
@@ -257,9 +257,9 @@ func (se *sender) deliverIn(ctx context.Context, tx txn, m *sending, held int16)
 // What is done about a delivery that a transaction may have made which an application keeps open. Such a transaction holds a lock for it (see sql/deliver.sql), so that
 // others can tell and need not wait for its rows, which they cannot see.
 const (
-	waitHeld int16 = iota // it waits for the rows
-	passHeld              // it is left out
-	markHeld              // this is such a transaction
+	waitLocked int16 = iota // it waits for the rows
+	skipLocked              // it is left out
+	markHeld                // this is such a transaction
 )
 
 // errRaced: another transaction may make the same delivery at this moment.

@@ -81,7 +81,7 @@ func TestTheTablesHoldNoSecret(t *testing.T) {
 	}
 }
 
-// TestSendToARunOfTheSameTransaction: a run that is encrypted gets what was sent in the transaction that it was born in, once that is committed, and
+// TestSendToARunOfTheSameTransaction: a run that is encrypted gets what was sent in the transaction that it was created in, once that is committed, and
 // encrypted; a rollback leaves nothing behind, not even of what its key was.
 func TestSendToARunOfTheSameTransaction(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ func (d *draft) end(r *run, e *world.Event, birth bool) error {
 
 // endRowOf is the outcome of a run, and what those who wait for it are told.
 func endRowOf(r *run, e *world.Event) (endRow, error) {
-	row := endRow{run: r.key, takes: r.take, status: string(rules.EndStatus(e.Type)), version: int32(r.class.Version), at: e.Time, freesKey: e.FreesKey(r.running)}
+	row := endRow{run: r.key, claims: r.claim, status: string(rules.EndStatus(e.Type)), version: int32(r.class.Version), at: e.Time, freesKey: e.FreesKey(r.running)}
 	if e.Type == world.RunCompleted {
 		row.output = e.Payload
 	}

@@ -355,7 +355,7 @@ func TestEndsInOppositeOrder(t *testing.T) {
 	w.writing.groupLock = "20s"
 	wk := join(t, w, 0, class1)
 	end := func(id string) *world.Commit {
-		return &world.Commit{ID: commitID(), Run: id, Worker: wk.ID, Take: 1, First: 3, Events: []world.Event{{Type: world.RunCompleted, Time: world.Now()}}}
+		return &world.Commit{ID: commitID(), Run: id, Worker: wk.ID, Claim: 1, First: 3, Events: []world.Event{{Type: world.RunCompleted, Time: world.Now()}}}
 	}
 	groups := make([][]*world.Commit, 2)
 	for _, parent := range []string{"p0", "p1"} {
@@ -389,9 +389,9 @@ func TestEndsInOppositeOrder(t *testing.T) {
 	}
 	release()
 	wg.Wait()
-	beat, err := w.Beat(t.Context(), world.BeatQuery{Worker: wk.ID})
-	if err != nil || len(beat.Mail) != 4 {
-		t.Errorf("got %d results, %v, want 4", len(beat.Mail), err)
+	heartbeat, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: wk.ID})
+	if err != nil || len(heartbeat.Mail) != 4 {
+		t.Errorf("got %d results, %v, want 4", len(heartbeat.Mail), err)
 	}
 }
 
@@ -429,8 +429,8 @@ func TestStaleGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := waitTake(t, w, heir)
-	if got.Run != "r" || got.Seq != 2 || got.Take != 2 {
+	got := waitClaim(t, w, heir)
+	if got.Run != "r" || got.Seq != 2 || got.Claim != 2 {
 		t.Fatalf("took %+v, want r at event 2", got)
 	}
 	end()
@@ -444,7 +444,7 @@ func TestStaleGroup(t *testing.T) {
 		wantErr(t, err, world.ErrLeaseLost)
 	}
 	c := stepCommit("r", heir.ID, 0)
-	c.Take = 2
+	c.Claim = 2
 	must(t, w, c)
 	if got := countRows(t, w, "log"); got != 3 {
 		t.Errorf("got %d rows in the log, want 3", got)
@@ -461,16 +461,16 @@ func TestMailBesideRelease(t *testing.T) {
 	if _, err := w.DeliverIn(t.Context(), tx.Tx, signalTo("r", "d")); err != nil {
 		t.Fatal(err)
 	}
-	if done := must(t, w, &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Take: 1, First: 3, Release: &world.Release{}}); done.Mail {
+	if done := must(t, w, &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Claim: 1, First: 3, Release: &world.Release{}}); done.Mail {
 		t.Fatal("released with mail that is not there yet")
 	}
-	if got := take(t, w, wk, 5); len(got.Runs) != 0 {
+	if got := claim(t, w, wk, 5); len(got.Runs) != 0 {
 		t.Fatalf("took %+v, want nothing", got.Runs)
 	}
 	if err := tx.commit(); err != nil {
 		t.Fatal(err)
 	}
-	if got := waitTake(t, w, wk); got.Run != "r" || len(got.Mail) != 1 {
+	if got := waitClaim(t, w, wk); got.Run != "r" || len(got.Mail) != 1 {
 		t.Fatalf("took %+v, want r with its mail", got)
 	}
 }

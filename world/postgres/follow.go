@@ -15,7 +15,7 @@ import (
 	"github.com/stepwell/stepwell/world/layout"
 )
 
-// follow moves r to what it is behind the events. With hooks, those that were born or are over are put on the sheet.
+// follow moves r to what it is behind the events. With hooks, those that were created or are over are put on the sheet.
 func (d *draft) follow(r *run, events []world.Event, hooks bool) error {
 	h := hookChanges{}
 	var attrs map[string]json.RawMessage
@@ -65,8 +65,8 @@ func (d *draft) continued(r *run) {
 
 // hookChanges is what a list of events does to the hooks of a run.
 type hookChanges struct {
-	born     []*world.Event // and not over
-	over     []*world.Event // born and over
+	created  []*world.Event // and not over
+	over     []*world.Event // created and over
 	disposed []string       // of those that were there before
 	segment  bool           // those that were there before are over, but for kept
 	kept     []string
@@ -75,7 +75,7 @@ type hookChanges struct {
 func (h *hookChanges) follow(e *world.Event) {
 	switch e.Type {
 	case world.HookCreated:
-		h.born = append(h.born, e)
+		h.created = append(h.created, e)
 	case world.HookDisposed:
 		if !h.end(func(b *world.Event) bool { return b.ID == e.ID }) {
 			h.disposed = append(h.disposed, e.ID)
@@ -91,9 +91,9 @@ func (h *hookChanges) follow(e *world.Event) {
 	}
 }
 
-// end ends those of the hooks born here that match, and reports whether there are any.
+// end ends those of the hooks created here that match, and reports whether there are any.
 func (h *hookChanges) end(match func(*world.Event) bool) (any bool) {
-	h.born = slices.DeleteFunc(h.born, func(b *world.Event) bool {
+	h.created = slices.DeleteFunc(h.created, func(b *world.Event) bool {
 		over := match(b)
 		if over {
 			h.over, any = append(h.over, b), true
@@ -111,9 +111,9 @@ func (d *draft) hooks(r *run, h *hookChanges, put bool) {
 	}
 	if put {
 		s.overHooks = append(s.overHooks, hookRows(r.key, h.over)...)
-		s.hooks = append(s.hooks, hookRows(r.key, h.born)...)
+		s.hooks = append(s.hooks, hookRows(r.key, h.created)...)
 	}
-	r.hooks = r.hooks || len(h.born) > 0
+	r.hooks = r.hooks || len(h.created) > 0
 }
 
 // free puts on a sheet what ends hooks.
@@ -126,9 +126,9 @@ func (h *hookChanges) free(run int64, s *sheet) {
 	}
 }
 
-func hookRows(run int64, born []*world.Event) []hookRow {
-	rows := make([]hookRow, len(born))
-	for i, e := range born {
+func hookRows(run int64, created []*world.Event) []hookRow {
+	rows := make([]hookRow, len(created))
+	for i, e := range created {
 		rows[i] = hookRow{token: e.Token, id: clean(e.ID), run: run, meta: e.Payload, created: e.Time}
 	}
 	return rows

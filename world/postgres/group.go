@@ -59,7 +59,7 @@ type sheet struct {
 	kept      []stepRow // runs in a new segment, with the JSON of the hooks that go on
 	noHooks   []int64
 	hooks     []hookRow
-	overHooks []hookRow // born and over
+	overHooks []hookRow // created and over
 	awaits    []awaitRow
 	parents   []parentRow
 	noAwaits  []int64 // runs that await nothing any more
@@ -79,21 +79,21 @@ type queueRow struct {
 	running, paused bool
 	priority        int16
 	owner           *int64
-	take            int64
+	claim           int64
 	wake            *time.Time
 
 	// What its worker said as it gave the run up.
 	blocked, waiting *string
 	full             bool
-	rest             bool // of a birth: the worker gave the run up with it
+	released         bool // of a birth: the worker gave the run up with it
 }
 
-type lockRow struct{ run, owner, take int64 }
+type lockRow struct{ run, owner, claim int64 }
 
 type releaseRow struct {
 	queueRow
 	id      []byte // of the commit; nil where it has events, which tell it from others
-	resumed bool   // it is paused, and is to be taken for a resumption that waits
+	resumed bool   // it is paused, and is to be claimed for a resumption that waits
 	last    int64  // number of the last event
 }
 
@@ -147,7 +147,7 @@ type parentRow struct {
 }
 
 type endRow struct {
-	run, takes  int64
+	run, claims int64
 	status      string
 	version     int32
 	output      []byte
@@ -315,7 +315,7 @@ func (b *script) write(s *sheet) {
 	})
 }
 
-// statementBytes is what one statement brings to the log, about. No group has as much; the log that a run is born with may.
+// statementBytes is what one statement brings to the log, about. No group has as much; the log that a run is created with may.
 const statementBytes = 2 * maxGroupBytes
 
 // writeLog adds the rows of the log.
@@ -346,8 +346,8 @@ func (b *script) begin(s *sheet) {
 		return []any{
 			column(rows, (*queueRow).runOf), column(rows, (*queueRow).classOf), column(rows, (*queueRow).runningOf),
 			column(rows, func(r *queueRow) int16 { return r.priority }), column(rows, func(r *queueRow) *int64 { return r.owner }),
-			column(rows, func(r *queueRow) int64 { return r.take }), column(rows, func(r *queueRow) *time.Time { return r.wake }),
-			column(rows, (*queueRow).pausedOf), column(rows, func(r *queueRow) bool { return r.rest }),
+			column(rows, func(r *queueRow) int64 { return r.claim }), column(rows, func(r *queueRow) *time.Time { return r.wake }),
+			column(rows, (*queueRow).pausedOf), column(rows, func(r *queueRow) bool { return r.released }),
 			column(rows, func(r *queueRow) *string { return r.blocked }), column(rows, func(r *queueRow) bool { return r.full }),
 			column(rows, func(r *queueRow) *string { return r.waiting }),
 		}
@@ -355,7 +355,7 @@ func (b *script) begin(s *sheet) {
 	b.put(len(s.locked), lockQueue, func() []any {
 		return []any{
 			column(s.locked, func(r *lockRow) int64 { return r.run }), column(s.locked, func(r *lockRow) int64 { return r.owner }),
-			column(s.locked, func(r *lockRow) int64 { return r.take }),
+			column(s.locked, func(r *lockRow) int64 { return r.claim }),
 		}
 	})
 	b.put(len(s.updated), updateQueue, func() []any {
@@ -456,7 +456,7 @@ func (b *script) writeEnds(s *sheet) {
 		return []any{
 			runs, column(rows, func(r *endRow) string { return r.status }), column(rows, func(r *endRow) int32 { return r.version }),
 			column(rows, func(r *endRow) []byte { return r.output }), column(rows, func(r *endRow) *string { return r.err }),
-			column(rows, func(r *endRow) time.Time { return r.at }), column(rows, func(r *endRow) int64 { return r.takes }),
+			column(rows, func(r *endRow) time.Time { return r.at }), column(rows, func(r *endRow) int64 { return r.claims }),
 			column(rows, func(r *endRow) int32 { return r.endSum }),
 		}
 	})

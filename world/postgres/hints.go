@@ -15,43 +15,43 @@ import (
 )
 
 const (
-	mostResting = 4096 // runs that were given up here, and are remembered
-	mostHinted  = 16   // runs that are taken at once without a look
+	mostReleased = 4096 // runs that were given up here, and are remembered
+	mostHinted   = 16   // runs that are claimed at once without a look
 )
 
-// resting remembers the runs that workers of this World gave up last.
-type resting struct {
+// released remembers the runs that workers of this World gave up last.
+type released struct {
 	mu    sync.Mutex
-	byID  map[string]rested
+	byID  map[string]releasedRun
 	order []string // a ring of IDs; what it overwrites is forgotten
 	next  int
 }
 
-type rested struct {
+type releasedRun struct {
 	key      int64
 	workflow string
 }
 
 // note remembers a run that was given up.
-func (s *resting) note(r *run) {
+func (s *released) note(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byID == nil {
-		s.byID = make(map[string]rested)
+		s.byID = make(map[string]releasedRun)
 	}
 	if _, known := s.byID[r.id]; !known {
-		if len(s.order) < mostResting {
+		if len(s.order) < mostReleased {
 			s.order = append(s.order, r.id)
 		} else {
 			delete(s.byID, s.order[s.next])
 			s.order[s.next] = r.id
-			s.next = (s.next + 1) % mostResting
+			s.next = (s.next + 1) % mostReleased
 		}
 	}
-	s.byID[r.id] = rested{r.key, r.workflow}
+	s.byID[r.id] = releasedRun{r.key, r.workflow}
 }
 
-func (s *resting) has(run string) bool {
+func (s *released) has(run string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.byID[run]
@@ -59,7 +59,7 @@ func (s *resting) has(run string) bool {
 }
 
 // forget forgets runs by their keys.
-func (s *resting) forget(keys map[int64]bool) {
+func (s *released) forget(keys map[int64]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for run, r := range s.byID {
@@ -70,13 +70,13 @@ func (s *resting) forget(keys map[int64]bool) {
 }
 
 // gaveUp reports whether a worker here has given a run up. Who sent mail to it and took it for owned, because its release was under way, told the owner: that
-// is this process, and now it has to take the run.
+// is this process, and now it has to claim the run.
 func (t *telling) gaveUp(run string) bool {
 	return t.crew.owned(run) == nil && t.queue.resting.has(run)
 }
 
-// find returns some runs as what may be taken, those that are known.
-func (s *resting) find(runs []string) (all []candidate) {
+// find returns some runs as what may be claimed, those that are known.
+func (s *released) find(runs []string) (all []candidate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, run := range runs {
@@ -87,7 +87,7 @@ func (s *resting) find(runs []string) (all []candidate) {
 	return all
 }
 
-// settled is what a Take came to.
+// settled is what a Claim came to.
 type settled struct {
 	worker  *worker // nil: nobody knows what there is beside the runs of which there is news
 	classes []int32
@@ -95,8 +95,8 @@ type settled struct {
 	next    time.Time // when the next is due
 }
 
-// settle notes that a Take looked and gave all that is ready.
-func (l *looks) settle(t *taking) {
+// settle notes that a Claim looked and gave all that is ready.
+func (l *looks) settle(t *claiming) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if next := t.out.Next; t.look == l.count && !t.out.More && (next.IsZero() || next.After(t.out.Now)) {
@@ -127,8 +127,8 @@ func (l *looks) mayHintLocked() bool {
 	return true
 }
 
-// hinted returns the runs that a Take may begin with; none where it has to look.
-func (l *looks) hinted(t *taking, worldNow time.Time) (runs []string) {
+// hinted returns the runs that a Claim may begin with; none where it has to look.
+func (l *looks) hinted(t *claiming, worldNow time.Time) (runs []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := &l.last
@@ -147,12 +147,12 @@ func sameNames(a, b []string) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(name string) bool { return !slices.Contains(b, name) })
 }
 
-// followed notes that runs were taken without a look, and returns when the next is due, as the last look had it.
-func (l *looks) followed(taken []world.TakenRun) (next time.Time) {
+// followed notes that runs were claimed without a look, and returns when the next is due, as the last look had it.
+func (l *looks) followed(claimed []world.ClaimedRun) (next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range taken {
-		delete(l.named, taken[i].Run)
+	for i := range claimed {
+		delete(l.named, claimed[i].Run)
 	}
 	if l.hints.IsZero() {
 		l.hints = time.Now()
@@ -160,8 +160,8 @@ func (l *looks) followed(taken []world.TakenRun) (next time.Time) {
 	return l.last.next
 }
 
-// hint takes the runs that mail came for without a look. It reports whether that was all there is, as far as anybody knows.
-func (t *taking) hint(ctx context.Context) (all bool, err error) {
+// hint claims the runs that mail came for without a look. It reports whether that was all there is, as far as anybody knows.
+func (t *claiming) hint(ctx context.Context) (all bool, err error) {
 	w := t.w
 	runs := w.queue.looks.hinted(t, w.now())
 	known := w.queue.resting.find(runs)
@@ -177,7 +177,7 @@ func (t *taking) hint(ctx context.Context) (all bool, err error) {
 		w.queue.resting.forget(t.skip)
 		clear(t.skip) // the look may find them after all
 	}
-	w.queue.turns.serve(known)
+	w.queue.fairness.serve(known)
 	t.out.Next = w.queue.looks.followed(t.out.Runs)
 	w.queue.news.kickSoon() // what was not told of is found by a look that follows
 	return given == len(known), nil

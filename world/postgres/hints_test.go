@@ -28,7 +28,7 @@ func newPair(t *testing.T) *pair {
 	return p
 }
 
-// rests bears a run that the worker works on and gives up, until mail comes.
+// rests creates a run that the worker works on and gives up, until mail comes.
 func (p *pair) rests(run string) {
 	p.Helper()
 	must(p.T, p.worker, eager(run, "w", p.wk.ID))
@@ -41,7 +41,7 @@ func (p *pair) rests(run string) {
 func (p *pair) looked() {
 	p.Helper()
 	eventually(p.T, "a look leaves nothing", func() bool {
-		take(p.T, p.worker, p.wk, 10)
+		claim(p.T, p.worker, p.wk, 10)
 		l := &p.worker.queue.looks
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -77,7 +77,7 @@ func TestMailIsTakenWithoutALook(t *testing.T) {
 		t.Errorf("the sender made %d statements, want 3", got)
 	}
 	before := p.worker.counters.statements.Load()
-	got := take(t, p.worker, p.wk, 10)
+	got := claim(t, p.worker, p.wk, 10)
 	if len(got.Runs) != 1 || got.Runs[0].Run != "r" || len(got.Runs[0].Mail) != 1 || got.More || !got.Next.IsZero() {
 		t.Fatalf("took %+v, want r with its mail, and nothing else", got)
 	}
@@ -97,7 +97,7 @@ func TestHintPassesNobodyOver(t *testing.T) {
 	must(t, p.worker, urgent)
 	p.send("r")
 	for _, want := range []string{"urgent", "r"} {
-		got := take(t, p.worker, p.wk, 1)
+		got := claim(t, p.worker, p.wk, 1)
 		if len(got.Runs) != 1 || got.Runs[0].Run != want {
 			t.Fatalf("took %+v, want %s", got.Runs, want)
 		}
@@ -113,10 +113,10 @@ func TestHintThatIsOld(t *testing.T) {
 	p.send("r")
 	other := join(t, p.sender, time.Minute, class1)
 	p.sender.queue.looks.forget()
-	if got := take(t, p.sender, other, 1); len(got.Runs) != 1 {
+	if got := claim(t, p.sender, other, 1); len(got.Runs) != 1 {
 		t.Fatalf("the other process took %+v, want r", got.Runs)
 	}
-	if got := take(t, p.worker, p.wk, 10); len(got.Runs) != 0 {
+	if got := claim(t, p.worker, p.wk, 10); len(got.Runs) != 0 {
 		t.Fatalf("took %+v, which is owned", got.Runs)
 	}
 	if p.worker.queue.resting.has("r") {
@@ -127,21 +127,21 @@ func TestHintThatIsOld(t *testing.T) {
 // What hints remember is bounded, and what came last stays.
 func TestRestingIsBounded(t *testing.T) {
 	t.Parallel()
-	var s resting
-	for i := range 3 * mostResting {
+	var s released
+	for i := range 3 * mostReleased {
 		s.note(&run{id: fmt.Sprint(i), key: int64(i)})
 		s.note(&run{id: "often", key: -1})
 	}
-	if len(s.byID) != mostResting || len(s.order) != mostResting || !s.has(fmt.Sprint(3*mostResting-1)) || s.has("0") {
+	if len(s.byID) != mostReleased || len(s.order) != mostReleased || !s.has(fmt.Sprint(3*mostReleased-1)) || s.has("0") {
 		t.Fatalf("%d are remembered, in order %d", len(s.byID), len(s.order))
 	}
 }
 
-// A take waits for no disk, so a crash of the server may undo it. Its worker, which does not know, writes nothing then, whatever its first commit is, and whether
+// A claim waits for no disk, so a crash of the server may undo it. Its worker, which does not know, writes nothing then, whatever its first commit is, and whether
 // or not another has taken the run meanwhile: what that one writes stands.
 func TestTakeThatACrashUndid(t *testing.T) {
 	t.Parallel()
-	for _, taken := range []bool{false, true} {
+	for _, claimed := range []bool{false, true} {
 		for name, shape := range map[string]func(c *world.Commit){
 			"a turn": func(*world.Commit) {},
 			"an end": func(c *world.Commit) {
@@ -149,25 +149,25 @@ func TestTakeThatACrashUndid(t *testing.T) {
 			},
 			"a release": func(c *world.Commit) { c.Events, c.Release = nil, &world.Release{} },
 		} {
-			t.Run(fmt.Sprint(name, ", taken by another ", taken), func(t *testing.T) {
+			t.Run(fmt.Sprint(name, ", taken by another ", claimed), func(t *testing.T) {
 				t.Parallel()
 				url := pgtest.URL(t)
 				w, peer := openAt(t, url), openAt(t, url)
 				wk, other := join(t, w, time.Minute, class1), join(t, peer, time.Minute, class1)
 				must(t, w, birthOf("r", "w"))
-				mine := take(t, w, wk, 1).Runs[0]
+				mine := claim(t, w, wk, 1).Runs[0]
 				execute(t, url, `UPDATE stepwell.queue SET owner = NULL, take = take - 1, taken = 0, ready_at = clock_timestamp()`) // the crash
-				if taken {
+				if claimed {
 					peer.queue.looks.forget()
-					if got := take(t, peer, other, 1); len(got.Runs) != 1 || got.Runs[0].Take != mine.Take {
+					if got := claim(t, peer, other, 1); len(got.Runs) != 1 || got.Runs[0].Claim != mine.Claim {
 						t.Fatalf("the other took %+v, want r under the same number", got.Runs)
 					}
 				}
-				c := &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Take: mine.Take, First: mine.Seq + 1, Events: []world.Event{{Type: world.RunStarted, Time: world.Now()}}}
+				c := &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Claim: mine.Claim, First: mine.Seq + 1, Events: []world.Event{{Type: world.RunStarted, Time: world.Now()}}}
 				shape(c)
 				_, err := w.Commit(t.Context(), c)
 				wantErr(t, err, world.ErrLeaseLost)
-				if !taken {
+				if !claimed {
 					return
 				}
 				c.ID, c.Worker, c.Release = commitID(), other.ID, nil
@@ -235,7 +235,7 @@ func TestGroupOfDeliveries(t *testing.T) {
 	}
 }
 
-// A beat that follows another at once reads and does not write.
+// A heartbeat that follows another at once reads and does not write.
 func TestBeatAfterABeat(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -248,9 +248,9 @@ func TestBeatAfterABeat(t *testing.T) {
 		}
 		return xmin
 	}
-	beat := func() world.Beat {
+	heartbeat := func() world.Heartbeat {
 		t.Helper()
-		b, err := w.Beat(t.Context(), world.BeatQuery{Worker: wk.ID})
+		b, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: wk.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,23 +260,23 @@ func TestBeatAfterABeat(t *testing.T) {
 		var noted bool
 		return w.pool.QueryRow(t.Context(), `SELECT session FROM stepwell.workers`).Scan(&noted) == nil && noted
 	})
-	beat()
+	heartbeat()
 	before := version()
 	if _, err := w.Deliver(t.Context(), &world.Delivery{Run: "r", ID: "d", Events: []world.Event{{Type: world.SignalReceived, Name: "go"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if b := beat(); len(b.Mail) != 1 || !b.Until.After(b.Now) {
+	if b := heartbeat(); len(b.Mail) != 1 || !b.Until.After(b.Now) {
 		t.Fatalf("got %+v, want the mail and a lease", b)
 	}
 	if got := version(); got != before {
-		t.Error("the second beat wrote the worker's row")
+		t.Error("the second heartbeat wrote the worker's row")
 	}
 	w.crew.mu.Lock()
 	w.crew.workers[wk.ID].shown = w.crew.workers[wk.ID].shown.Add(-time.Hour / 2)
 	w.crew.mu.Unlock()
-	beat()
+	heartbeat()
 	if got := version(); got == before {
-		t.Error("a beat long after the last did not write the worker's row")
+		t.Error("a heartbeat long after the last did not write the worker's row")
 	}
 }
 
@@ -297,7 +297,7 @@ func TestMailToAnOwnerThatGaveUp(t *testing.T) {
 			} else if work, hinted := p.worker.sessions.hear(newsPayload("another", []world.Notice{late})); !work || !hinted {
 				t.Errorf("the notification is news of work: %v, to be taken at once: %v; want both", work, hinted)
 			}
-			if got := take(t, p.worker, p.wk, 10); len(got.Runs) != 1 || len(got.Runs[0].Mail) != 1 {
+			if got := claim(t, p.worker, p.wk, 10); len(got.Runs) != 1 || len(got.Runs[0].Mail) != 1 {
 				t.Fatalf("took %+v, want r with its mail", got.Runs)
 			}
 		})

@@ -34,9 +34,9 @@ type runKeys struct {
 
 func (k *runKeys) init(db *database) { k.db, k.fetching = db, make(chan struct{}, 1) }
 
-// fresh returns keys for runs that are about to be born, growing.
+// fresh returns keys for runs that are about to be created, growing.
 func (k *runKeys) fresh(ctx context.Context, n int) ([]int64, error) {
-	if keys := k.take(n); keys != nil {
+	if keys := k.draw(n); keys != nil {
 		return keys, nil
 	}
 	select {
@@ -45,7 +45,7 @@ func (k *runKeys) fresh(ctx context.Context, n int) ([]int64, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if keys := k.take(n); keys != nil { // fetched meanwhile
+	if keys := k.draw(n); keys != nil { // fetched meanwhile
 		return keys, nil
 	}
 	want := max(n, k.next())
@@ -65,8 +65,8 @@ func (k *runKeys) fresh(ctx context.Context, n int) ([]int64, error) {
 	return keys[:n:n], nil
 }
 
-// take takes from the block; nil: it has too few, or they are old.
-func (k *runKeys) take(n int) []int64 {
+// draw takes from the block; nil: it has too few, or they are old.
+func (k *runKeys) draw(n int) []int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.left) < n || time.Since(k.fetched) > keysLast {

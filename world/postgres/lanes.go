@@ -6,7 +6,7 @@ package postgres
 
 // The numbers of lanes. The first are those of the writers, each of which has a connection of its own.
 const (
-	laneTake   = 100 // what Take gives
+	laneClaim  = 100 // what Claim gives
 	laneAlone  = 101 // the first of those for transactions that go alone
 	lanesAlone = 4
 )
@@ -17,7 +17,7 @@ func (db *database) laneNumbers() []int16 {
 	for i := range db.opt.Writers {
 		lanes = append(lanes, int16(i))
 	}
-	lanes = append(lanes, laneTake)
+	lanes = append(lanes, laneClaim)
 	for i := range lanesAlone {
 		lanes = append(lanes, int16(laneAlone+i))
 	}

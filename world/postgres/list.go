@@ -67,10 +67,10 @@ func (rd *reader) Run(ctx context.Context, id string) (out world.Run, err error)
 
 var listLate = load("list_late")
 
-// rank is where a run stands in the list: by its birth, and by its key among those that were born in the same microsecond.
+// rank is where a run stands in the list: by its birth, and by its key among those that were created in the same microsecond.
 type rank struct {
-	born time.Time
-	key  int64
+	created time.Time
+	key     int64
 }
 
 // newest and oldest are beyond all runs.
@@ -79,7 +79,7 @@ var (
 	oldest = rank{dawn, math.MinInt64}
 )
 
-// Runs lists runs, newest first. A cursor is the place of the last run that was looked at, so it holds whatever is born or ends meanwhile; a page
+// Runs lists runs, newest first. A cursor is the place of the last run that was looked at, so it holds whatever is created or ends meanwhile; a page
 // of a list that is filtered by status may be short, also empty, and have a cursor.
 func (rd *reader) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage, err error) {
 	if err := q.Check(); err != nil {
@@ -89,11 +89,11 @@ func (rd *reader) Runs(ctx context.Context, q world.RunQuery) (page world.RunPag
 	if err != nil {
 		return page, err
 	}
-	if !q.Until.IsZero() && !q.Until.After(before.born) {
+	if !q.Until.IsZero() && !q.Until.After(before.created) {
 		before = rank{microsecond(q.Until), 0}
 	}
 	from := oldest
-	if !q.Since.IsZero() && q.Since.After(from.born) { // the zero time is no bound, and not before all that a database can hold
+	if !q.Since.IsZero() && q.Since.After(from.created) { // the zero time is no bound, and not before all that a database can hold
 		from = rank{microsecond(q.Since), 0}
 	}
 	l, err := rd.way(ctx, &q, before, from)
@@ -102,8 +102,8 @@ func (rd *reader) Runs(ctx context.Context, q world.RunQuery) (page world.RunPag
 	}
 	more := false
 	if l.narrow {
-		args := append([]any{before.born, before.key, from.born, from.key, rules.MostScanned}, l.edgeArgs...)
-		if err := rd.read(ctx, l.edge, func(row pgx.Rows) error { more = true; return row.Scan(&from.born, &from.key) }, args...); err != nil {
+		args := append([]any{before.created, before.key, from.created, from.key, rules.MostScanned}, l.edgeArgs...)
+		if err := rd.read(ctx, l.edge, func(row pgx.Rows) error { more = true; return row.Scan(&from.created, &from.key) }, args...); err != nil {
 			return page, err
 		}
 	}
@@ -124,13 +124,13 @@ func (rd *reader) Runs(ctx context.Context, q world.RunQuery) (page world.RunPag
 		end = place
 		return list.Add(&r)
 	}
-	args := append([]any{before.born, before.key, from.born, from.key, statusTexts(q.Stored()), most + 1}, l.args...)
+	args := append([]any{before.created, before.key, from.created, from.key, statusTexts(q.Stored()), most + 1}, l.args...)
 	if err := rd.read(ctx, l.list, each, args...); err != nil {
 		return world.RunPage{}, err
 	}
 	rd.counters.rowsRead.Add(int64(list.Looked))
 	if page.Runs = list.Runs; more {
-		page.Cursor, page.Reached = last.cursor(), at(&last.born)
+		page.Cursor, page.Reached = last.cursor(), at(&last.created)
 	}
 	return page, nil
 }
@@ -141,7 +141,7 @@ func microsecond(t time.Time) time.Time {
 }
 
 func (p rank) cursor() string {
-	return "r" + strconv.FormatInt(p.born.UnixMicro(), 10) + "." + strconv.FormatInt(p.key, 10)
+	return "r" + strconv.FormatInt(p.created.UnixMicro(), 10) + "." + strconv.FormatInt(p.key, 10)
 }
 
 func parseRunCursor(c string) (rank, error) {
@@ -149,8 +149,8 @@ func parseRunCursor(c string) (rank, error) {
 		return newest, nil
 	}
 	if rest, ok := strings.CutPrefix(c, "r"); ok {
-		born, key, _ := strings.Cut(rest, ".")
-		us, err := strconv.ParseInt(born, 10, 64)
+		created, key, _ := strings.Cut(rest, ".")
+		us, err := strconv.ParseInt(created, 10, 64)
 		n, err2 := strconv.ParseInt(key, 10, 64)
 		p := rank{time.UnixMicro(us).UTC(), n}
 		if err == nil && err2 == nil && p.cursor() == c {

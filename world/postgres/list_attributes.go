@@ -71,15 +71,15 @@ func (rd *reader) byAttribute(ctx context.Context, q *world.RunQuery, before, fr
 		args := []any{clean(name), world.AttributeKey(q.Attributes[name])}
 		if err := rd.read(ctx, fewAttributeRuns, func(row pgx.Rows) error {
 			var runs int64
-			var born *time.Time
-			if err := row.Scan(&runs, &born); err != nil {
+			var created *time.Time
+			if err := row.Scan(&runs, &created); err != nil {
 				return err
 			}
-			if !ok || runs < n || runs == n && at(born).Before(since) {
-				ok, n, since, l.edgeArgs = true, runs, at(born), args
+			if !ok || runs < n || runs == n && at(created).Before(since) {
+				ok, n, since, l.edgeArgs = true, runs, at(created), args
 			}
 			return nil
-		}, append([]any{before.born, before.key, from.born, from.key, few + 1}, args...)...); err != nil {
+		}, append([]any{before.created, before.key, from.created, from.key, few + 1}, args...)...); err != nil {
 			return l, false, err
 		}
 	}
@@ -90,7 +90,7 @@ func (rd *reader) byAttribute(ctx context.Context, q *world.RunQuery, before, fr
 			err := row.Scan(&runs)
 			shorter = runs <= few
 			return err
-		}, before.born, before.key, from.born, from.key, few+1, q.Workflow); shorter || err != nil {
+		}, before.created, before.key, from.created, from.key, few+1, q.Workflow); shorter || err != nil {
 			return l, false, err
 		}
 	}

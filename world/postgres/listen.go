@@ -103,8 +103,8 @@ func (n *news) wakeLocked() {
 	}
 }
 
-// take returns the payload of the next notification, "" where there is no news. What it takes is told to others once, or is to be put back.
-func (n *news) take() (payload string, notices []world.Notice) {
+// drain returns the payload of the next notification, "" where there is no news. What it takes is told to others once, or is to be put back.
+func (n *news) drain() (payload string, notices []world.Notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, kind := range kinds {
@@ -201,7 +201,7 @@ func (se *sessionKeeper) sendNewsLoop(ctx context.Context) {
 		}
 		if n.quietFor() <= 0 {
 			now := time.Now()
-			n.rest(now.Add(se.sendNews(ctx)))
+			n.holdOff(now.Add(se.sendNews(ctx)))
 		}
 	}
 }
@@ -213,8 +213,8 @@ func (n *news) quietFor() time.Duration {
 	return time.Until(n.quiet)
 }
 
-// rest leaves it at what was sent, until a time.
-func (n *news) rest(until time.Time) {
+// holdOff leaves it at what was sent, until a time.
+func (n *news) holdOff(until time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.quiet = until
@@ -222,7 +222,7 @@ func (n *news) rest(until time.Time) {
 
 // sendNews sends what there is, and returns how long to leave it at that.
 func (se *sessionKeeper) sendNews(ctx context.Context) (pause time.Duration) {
-	payload, notices := se.queue.news.take()
+	payload, notices := se.queue.news.drain()
 	if payload == "" {
 		return 0
 	}
@@ -233,7 +233,7 @@ func (se *sessionKeeper) sendNews(ctx context.Context) (pause time.Duration) {
 		se.queue.news.add(notices)
 		return newsRetry
 	}
-	se.clock.measure(sent, now) // who bears runs and takes none asks the time nowhere else
+	se.clock.measure(sent, now) // who creates runs and takes none asks the time nowhere else
 	return newsPause
 }
 

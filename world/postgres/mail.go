@@ -15,7 +15,7 @@ import (
 	"github.com/stepwell/stepwell/world/layout"
 )
 
-// encodeMail makes the head and the body of a row of the inbox. IDs are written in full: nobody has to look up when the addressee was born. Such
+// encodeMail makes the head and the body of a row of the inbox. IDs are written in full: nobody has to look up when the addressee was created. Such
 // rows are decoded with the zero time as the birth.
 func encodeMail(events []world.Event) (string, []byte, error) {
 	return encode([16]byte{}, "", time.Time{}, events)
@@ -57,7 +57,7 @@ func sentRowOf(m *world.Delivery) (row sentRow, err error) {
 	}
 	row.sum = mailSum(row.head, row.body, row.placeholder)
 	row.cancel, row.act, row.payload = kindOf(events)
-	row.plain = world.Unsealed(events)
+	row.plain = world.Unencrypted(events)
 	if m.ID != "" {
 		key := m.Key()
 		row.key, row.print, row.sender = key[:], m.Fingerprint(), m.Keeper()

@@ -108,7 +108,7 @@ func (m *migrator) migrate(ctx context.Context) error {
 }
 
 // walk takes the steps that are left, in one transaction. One process at a time does it; the others wait.
-func (m *migrator) walk(ctx context.Context) (taken []Migration, err error) {
+func (m *migrator) walk(ctx context.Context) (applied []Migration, err error) {
 	if err := m.makeSchema(ctx); err != nil {
 		return nil, err
 	}
@@ -128,10 +128,10 @@ func (m *migrator) walk(ctx context.Context) (taken []Migration, err error) {
 				return err
 			}
 		}
-		taken = left
+		applied = left
 		return nil
 	})
-	return taken, err
+	return applied, err
 }
 
 // makeSchema makes the schema and its table of versions where they are missing. A role that may not make schemas is well with one that is there.
@@ -176,15 +176,15 @@ func Pending(ctx context.Context, url string, options ...Options) (left []Migrat
 }
 
 // Migrate brings a database up to date, and lists what it did. One process at a time does it; the others wait.
-func Migrate(ctx context.Context, url string, options ...Options) (taken []Migration, err error) {
+func Migrate(ctx context.Context, url string, options ...Options) (applied []Migration, err error) {
 	err = withoutSchema(ctx, url, options, func(m *migrator) error {
 		if left, err := m.pending(ctx, m.pool); err != nil || len(left) == 0 {
 			return err
 		}
-		taken, err = m.walk(ctx)
+		applied, err = m.walk(ctx)
 		return err
 	})
-	return taken, err
+	return applied, err
 }
 
 // script is a step as a person runs it: all or nothing, noted as done, and to be run after the steps before it.

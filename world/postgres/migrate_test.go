@@ -157,8 +157,8 @@ func TestMigrateByHand(t *testing.T) {
 	if left, err := Pending(t.Context(), u, o); err != nil || len(left) != 0 {
 		t.Errorf("got %d steps left, %v; want none", len(left), err)
 	}
-	if taken, err := Migrate(t.Context(), u, o); err != nil || len(taken) != 0 {
-		t.Errorf("took %d steps, %v; want none", len(taken), err)
+	if claimed, err := Migrate(t.Context(), u, o); err != nil || len(claimed) != 0 {
+		t.Errorf("took %d steps, %v; want none", len(claimed), err)
 	}
 	must(t, openAt(t, u, o), birthOf("r", "w"))
 
@@ -194,9 +194,9 @@ func TestDriver(t *testing.T) {
 	if !strings.Contains(err.Error(), `"other"`) {
 		t.Errorf("got error %v, want the schema's name", err)
 	}
-	taken, err := d.(world.Migrator).Migrate(t.Context(), u)
-	if err != nil || len(taken) == 0 {
-		t.Fatalf("took %d steps, %v", len(taken), err)
+	claimed, err := d.(world.Migrator).Migrate(t.Context(), u)
+	if err != nil || len(claimed) == 0 {
+		t.Fatalf("took %d steps, %v", len(claimed), err)
 	}
 	w, err := world.Open(t.Context(), u, world.OpenOptions{Existing: true})
 	if err != nil {

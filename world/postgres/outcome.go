@@ -84,15 +84,15 @@ func (w *World) releaseOutcome(ctx context.Context, c *world.Commit, r *run, mis
 	outcome := lost(c)
 	err := w.read(ctx, releaseOf, func(row pgx.Rows) error {
 		var owner *string
-		var take int64
+		var claim int64
 		var released []byte
-		if err := row.Scan(&owner, &take, &released); err != nil {
+		if err := row.Scan(&owner, &claim, &released); err != nil {
 			return err
 		}
 		switch {
-		case owner == nil && take == c.Take && string(released) == string(c.ID[:]):
+		case owner == nil && claim == c.Claim && string(released) == string(c.ID[:]):
 			outcome = nil
-		case textOf(owner) == c.Worker && take == c.Take:
+		case textOf(owner) == c.Worker && claim == c.Claim:
 			outcome = missing
 		}
 		return nil

@@ -21,8 +21,8 @@ const (
 	clockRow
 )
 
-// queueLane is a part of the queue that is served in the order of due times: of runs by class and priority, of tasks by step, workflow and priority.
-type queueLane struct {
+// partition is a part of the queue that is served in the order of due times: of runs by class and priority, of tasks by step, workflow and priority.
+type partition struct {
 	class          int32
 	step, workflow string
 	priority       int16
@@ -30,22 +30,22 @@ type queueLane struct {
 
 // candidate is a run or task that could be given, or will be.
 type candidate struct {
-	kind     kind
-	key      int64
-	lane     queueLane // of a run: without a workflow
-	workflow string
-	due      time.Time
-	task     taskSeen // where it is one
+	kind      kind
+	key       int64
+	partition partition // of a run: without a workflow
+	workflow  string
+	due       time.Time
+	task      taskSeen // where it is one
 }
 
-// turns are those of all workers of this World.
-type turns struct {
+// fairness are those of all workers of this World.
+type fairness struct {
 	mu sync.Mutex
-	rules.Turns
+	rules.Fairness
 }
 
 // pick chooses what is given, at most n. What is in skip is left out.
-func (t *turns) pick(all []candidate, now time.Time, n int, skip map[int64]bool) (chosen []candidate) {
+func (t *fairness) pick(all []candidate, now time.Time, n int, skip map[int64]bool) (chosen []candidate) {
 	if n <= 0 {
 		return nil
 	}
@@ -60,11 +60,11 @@ func (t *turns) pick(all []candidate, now time.Time, n int, skip map[int64]bool)
 
 // compared is the candidate as others are compared with it.
 func (c *candidate) compared() rules.Candidate {
-	return rules.Candidate{Key: c.key, Workflow: c.workflow, Priority: int(c.lane.priority), Due: c.due}
+	return rules.Candidate{Key: c.key, Workflow: c.workflow, Priority: int(c.partition.priority), Due: c.due}
 }
 
 // serve notes that workflows had their turn.
-func (t *turns) serve(all []candidate) {
+func (t *fairness) serve(all []candidate) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range all {
@@ -72,13 +72,13 @@ func (t *turns) serve(all []candidate) {
 	}
 }
 
-// laneArgs are the lanes of runs that a worker asks for, as columns.
-func laneArgs(classes []int32, low func(queueLane) time.Time) (class []int32, priority []int16, from []time.Time) {
+// partitionArgs are the partitions of runs that a worker asks for, as columns.
+func partitionArgs(classes []int32, low func(partition) time.Time) (class []int32, priority []int16, from []time.Time) {
 	n := len(classes) * rules.Priorities
 	class, priority, from = make([]int32, 0, n), make([]int16, 0, n), make([]time.Time, 0, n)
 	for _, c := range classes {
 		for p := range int16(rules.Priorities) {
-			class, priority, from = append(class, c), append(priority, p), append(from, low(queueLane{class: c, priority: p}))
+			class, priority, from = append(class, c), append(priority, p), append(from, low(partition{class: c, priority: p}))
 		}
 	}
 	return class, priority, from

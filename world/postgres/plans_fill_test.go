@@ -11,8 +11,8 @@ import (
 
 const fewSleepers = 25_000
 
-// filledTakes is how often fill takes a run behind the snapshot.
-const filledTakes = 10_000
+// filledClaims is how often fill claims a run behind the snapshot.
+const filledClaims = 10_000
 
 // What fill makes: runs by key, from 1 on. First those that sleep, then these.
 const (
@@ -99,7 +99,7 @@ SELECT setval('stepwell.run_keys', %[1]d + %[2]d + %[3]d + %[4]d + 1);
 		"ready_at = NULL, owner = 1, take = take + 1",
 		"ready_at = wake_at, owner = NULL",
 	} {
-		execute(t, u, fmt.Sprintf("UPDATE stepwell.queue SET %s WHERE run <= %d", state, filledTakes))
+		execute(t, u, fmt.Sprintf("UPDATE stepwell.queue SET %s WHERE run <= %d", state, filledClaims))
 	}
 	execute(t, u, "ANALYZE stepwell.queue")
 	return w

@@ -17,35 +17,36 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// An idle worker that hears others asks a statement or two a minute: its beats are answered here, and it looks for work once a minute.
+// An idle worker that hears others asks a statement or two a minute: its heartbeats are answered here, and it looks for work once a minute.
 func TestIdleWorkerAsksLittle(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64 // of this process's clock
 	w := open(t, Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 	wk := join(t, w, 0, class1)
 	eventually(t, "it listens, and nothing is left to look at", func() bool {
-		take(t, w, wk, 1)
+		claim(t, w, wk, 1)
 		return w.Poll() == time.Minute && !w.queue.session.watch.Load()
 	})
-	took, beats := 0, 0
+	took, heartbeats := 0, 0
 	before := w.counters.statements.Load()
 	for minute := range 10 {
-		for range 18 { // a beat each 3.3 s
+		for range 18 { // a heartbeat each 3.3 s
 			ahead.Add(int64(time.Minute / 18))
-			if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: wk.ID}); err != nil {
+			if _, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: wk.ID}); err != nil {
 				t.Fatalf("minute %d: %v", minute, err)
 			}
-			beats++
+			heartbeats++
 		}
 		took++
-		take(t, w, wk, 1)
+		claim(t, w, wk, 1)
 	}
 	if got := w.counters.statements.Load() - before; got > 2*10 || got < 10 {
-		t.Fatalf("got %d statements in ten minutes, with %d beats and %d takes; want 10 to 20", got, beats, took)
+		t.Fatalf("got %d statements in ten minutes, with %d heartbeats and %d takes; want 10 to 20", got, heartbeats, took)
 	}
 }
 
-// A worker that was idle for long and comes to own something has a lease that is good for it, by a take and by a birth.
+// A worker that was idle for long and comes to own something has a lease that is good for it, by a claim and by a
+// birth.
 func TestLeaseAfterIdleness(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"take", "birth"} {
@@ -60,7 +61,7 @@ func TestLeaseAfterIdleness(t *testing.T) {
 			w.crew.mu.Lock()
 			w.crew.workers[wk.ID].shown = w.crew.workers[wk.ID].shown.Add(-time.Minute)
 			w.crew.mu.Unlock()
-			take(t, peer, other, 1)
+			claim(t, peer, other, 1)
 			if n := countRows(t, w, "workers"); n != 2 {
 				t.Fatalf("got %d workers, want both: who holds nothing need not beat", n)
 			}
@@ -68,7 +69,7 @@ func TestLeaseAfterIdleness(t *testing.T) {
 				must(t, w, eager("r", "w", wk.ID))
 			} else {
 				must(t, peer, birthOf("r", "w"))
-				if got := take(t, w, wk, 1); len(got.Runs) != 1 {
+				if got := claim(t, w, wk, 1); len(got.Runs) != 1 {
 					t.Fatalf("took %+v, want the run", got)
 				}
 			}
@@ -77,7 +78,7 @@ func TestLeaseAfterIdleness(t *testing.T) {
 				t.Fatalf("got %g s of the lease, %v; want some", left, err)
 			}
 			peer.queue.looks.forget()
-			take(t, peer, other, 1)
+			claim(t, peer, other, 1)
 			if row, err := w.Run(t.Context(), "r"); err != nil || row.Queue.Owner != wk.ID {
 				t.Fatalf("got %+v, %v, want owner %s", row.Queue, err, wk.ID)
 			}
@@ -94,7 +95,7 @@ func TestSilentWorkerIsGone(t *testing.T) {
 	if _, err := w.pool.Exec(t.Context(), `UPDATE stepwell.workers SET until = clock_timestamp() - interval '4 minutes' WHERE id = $1`, wk.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is buried", func() bool { take(t, peer, other, 1); return countRows(t, peer, "workers") == 1 })
+	eventually(t, "it is buried", func() bool { claim(t, peer, other, 1); return countRows(t, peer, "workers") == 1 })
 	if n := countRows(t, peer, "lanes"); n != len(peer.laneNumbers()) {
 		t.Fatalf("got %d lanes, want those of the other worker", n)
 	}
@@ -125,15 +126,15 @@ func TestLowWaterMark(t *testing.T) {
 	if err := snapshot.QueryRow(t.Context(), `SELECT count(*) FROM stepwell.queue`).Scan(new(int)); err != nil {
 		t.Fatal(err)
 	}
-	const taken = 20_000
+	const claimed = 20_000
 	exec(`INSERT INTO stepwell.queue (run, class, running, priority, ready_at) SELECT 1000000 + i, $1, true, 1, clock_timestamp() - interval '1 hour' + i * interval '1 ms'
-		FROM generate_series(1, $2::integer) i`, class, taken)
+		FROM generate_series(1, $2::integer) i`, class, claimed)
 	exec(`UPDATE stepwell.queue SET ready_at = NULL, wake_at = NULL`)
 	exec(`ANALYZE stepwell.queue`)
 	look := func() (blocks int64, full bool) {
 		t.Helper()
 		q := w.queue.looks.next(w.now())
-		classes, priorities, from := laneArgs([]int32{class}, q.low)
+		classes, priorities, from := partitionArgs([]int32{class}, q.low)
 		args := []any{classes, priorities, from, 10, []string{}, []int16{}, []string{}, []time.Time{}, 10, q.full, []string{}, []string{}, []int32{class}, true}
 		return blocksOf(t, w, w.sql(ready), args...), q.full
 	}
@@ -142,13 +143,13 @@ func TestLowWaterMark(t *testing.T) {
 		t.Fatalf("the first look, full %v, touched %d blocks, want a full one and hundreds: the test proves nothing else", full, cold)
 	}
 	w.queue.looks.forget()
-	take(t, w, wk, 10)
+	claim(t, w, wk, 10)
 	must(t, w, birthOf("r", "w"))
 	w.queue.looks.next(w.now()) // the notice
 	if warm, full := look(); full || warm > cold/5 {
 		t.Fatalf("the next look, full %v, touched %d blocks, the first %d; want one from the mark that touches few", full, warm, cold)
 	}
-	if got := take(t, w, wk, 10); len(got.Runs) != 1 || got.Runs[0].Run != "r" {
+	if got := claim(t, w, wk, 10); len(got.Runs) != 1 || got.Runs[0].Run != "r" {
 		t.Fatalf("took %+v, want r", got.Runs)
 	}
 }
@@ -188,15 +189,15 @@ func TestTakersMeet(t *testing.T) {
 		wk := join(t, w, time.Minute, class1)
 		go func() {
 			for {
-				taken, err := w.Take(t.Context(), world.TakeQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 7})
-				for _, r := range taken.Runs {
+				claimed, err := w.Claim(t.Context(), world.ClaimQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 7})
+				for _, r := range claimed.Runs {
 					got <- r.Run
 				}
-				if err != nil || len(taken.Runs) == 0 && !taken.More && taken.Next.IsZero() {
+				if err != nil || len(claimed.Runs) == 0 && !claimed.More && claimed.Next.IsZero() {
 					errs <- err
 					return
 				}
-				if len(taken.Runs) == 0 && len(got) >= runs {
+				if len(claimed.Runs) == 0 && len(got) >= runs {
 					errs <- nil
 					return
 				}
@@ -249,14 +250,14 @@ func TestNewsAcrossProcesses(t *testing.T) {
 	}
 	must(t, a, birthOf("r", "w"))
 	expect(world.NoticeWork, "r")
-	if got := take(t, a, wk, 1); len(got.Runs) != 1 {
+	if got := claim(t, a, wk, 1); len(got.Runs) != 1 {
 		t.Fatalf("took %+v, want r", got)
 	}
 	if _, err := a.Deliver(t.Context(), &world.Delivery{Run: "r", Events: []world.Event{{Type: world.SignalReceived, Name: "go"}}}); err != nil {
 		t.Fatal(err)
 	}
 	expect(world.NoticeMail, "r")
-	must(t, a, &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Take: 1, First: 2, Events: []world.Event{{Type: world.RunStarted, Time: world.Now()}}})
+	must(t, a, &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Claim: 1, First: 2, Events: []world.Event{{Type: world.RunStarted, Time: world.Now()}}})
 	expect(world.NoticeLog, "r")
 	if _, err := a.Deliver(t.Context(), &world.Delivery{Run: "r", Act: true, Events: []world.Event{{Type: world.RunCancelled, By: "ann"}}}); err != nil {
 		t.Fatal(err)
@@ -306,7 +307,7 @@ func TestNextOfATaskKnownByItsNews(t *testing.T) {
 	wk := join(t, w, 0, class1)
 	wk.Steps = []string{"charge"}
 	must(t, w, eager("r", "w", wk.ID))
-	take(t, w, wk, 1)
+	claim(t, w, wk, 1)
 	l := &w.queue.looks
 	l.mu.Lock()
 	l.full = time.Now().Add(time.Hour) // no look is full from here on
@@ -319,7 +320,7 @@ func TestNextOfATaskKnownByItsNews(t *testing.T) {
 	must(t, w, c)
 	must(t, w, birthOf("other", "w"))
 	for range 2 { // the first look is told of the run
-		got, err := w.Take(t.Context(), world.TakeQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 1, Steps: wk.Steps})
+		got, err := w.Claim(t.Context(), world.ClaimQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 1, Steps: wk.Steps})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func (db *database) giveUp() {
 	if last := db.gaveUpAt.Load(); last != 0 && now-last < int64(resetPause) || !db.gaveUpAt.CompareAndSwap(last, now) {
 		return
 	}
-	db.turned.Add(1)
+	db.demotions.Add(1)
 	if db.pool != nil {
 		db.pool.Reset()
 	}
@@ -50,16 +50,16 @@ var started = time.Now()
 
 // age tells whether a connection that is not the pool's has lasted long enough. The zero value is one that was made never.
 type age struct {
-	made   time.Time
-	turned int64
+	made      time.Time
+	demotions int64
 }
 
-// born is the age of a connection that is about to be made.
-func (db *database) born() age { return age{time.Now(), db.turned.Load()} }
+// newAge is the age of a connection that is about to be made.
+func (db *database) newAge() age { return age{time.Now(), db.demotions.Load()} }
 
 // old reports whether a connection is to be made anew.
 func (db *database) old(a age) bool {
-	return a.turned != db.turned.Load() || db.cfg.MaxConnLifetime > 0 && time.Since(a.made) > db.cfg.MaxConnLifetime
+	return a.demotions != db.demotions.Load() || db.cfg.MaxConnLifetime > 0 && time.Since(a.made) > db.cfg.MaxConnLifetime
 }
 
 // severalHosts reports whether a URL names more than one place.

@@ -1,6 +1,6 @@
 package postgres
 
-// What could be taken, without taking it: a full look, as a worker's, whose candidates are named and not given.
+// What could be claimed, without claiming it: a full look, as a worker's, whose candidates are named and not given.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ var nameReady = load("name_ready")
 
 var _ world.ReadyReader = (*World)(nil)
 
-// Ready lists what could be taken; see [world.ReadyReader]. It ends the leases of workers that died, as a take does.
+// Ready lists what could be claimed; see [world.ReadyReader]. It ends the leases of workers that died, as a claim does.
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
 	if ctx.Err() != nil {
 		return world.Ready{}, context.Cause(ctx)
@@ -31,7 +31,7 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 		if err != nil {
 			return world.Ready{}, err
 		}
-		if round < takeRounds && w.burials.buryAll(ctx, found.dead) {
+		if round < claimRounds && w.burials.buryAll(ctx, found.dead) {
 			continue
 		}
 		out := world.Ready{Now: found.now, Next: found.peers}
@@ -44,7 +44,7 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 
 // lookReady is a full look for nobody in particular. Workers' looks know nothing of it.
 func (w *World) lookReady(ctx context.Context, classes []int32, q *world.ReadyQuery) (*looked, error) {
-	class, priority, from := laneArgs(classes, func(queueLane) time.Time { return time.Time{} })
+	class, priority, from := partitionArgs(classes, func(partition) time.Time { return time.Time{} })
 	runs := 0
 	if len(classes) > 0 {
 		runs = q.Most()
@@ -75,7 +75,7 @@ func (w *World) listReady(ctx context.Context, found *looked, q *world.ReadyQuer
 				continue
 			}
 			key := strconv.FormatInt(c.key, 10)
-			item := world.ReadyItem{Run: key, Priority: int(c.lane.priority), Due: c.due}
+			item := world.ReadyItem{Run: key, Priority: int(c.partition.priority), Due: c.due}
 			if c.kind == readyTask {
 				item.Run, item.Step = "", key
 			}
@@ -123,7 +123,7 @@ func (w *World) listReady(ctx context.Context, found *looked, q *world.ReadyQuer
 		}
 		n.Priority, n.Due = list[i].Priority, list[i].Due
 		if c := byKey[at]; c.kind != readyTask {
-			class, err := w.classes.name(ctx, c.lane.class)
+			class, err := w.classes.name(ctx, c.partition.class)
 			if err != nil {
 				return err
 			}

@@ -30,10 +30,10 @@ func joinRemote(t testing.TB, w *World, lease time.Duration) world.Worker {
 // servers is two servers on one database, which both speak for a worker. The first is behind a proxy. Beside them is a
 // process with a worker of its own.
 type servers struct {
-	*duel // the old World is the first server, the heir has the worker beside them
-	b     *World
-	far   world.Worker
-	takes int64
+	*duel  // the old World is the first server, the heir has the worker beside them
+	b      *World
+	far    world.Worker
+	claims int64
 }
 
 func newServers(t *testing.T, lease time.Duration) *servers {
@@ -42,25 +42,25 @@ func newServers(t *testing.T, lease time.Duration) *servers {
 	return &servers{duel: d, b: openAt(t, d.url, Options{Writers: 3}), far: joinRemote(t, d.old, lease)}
 }
 
-// take takes through a server, under the next number.
-func (s *servers) take(w *World, n int) (world.Taken, error) {
-	s.takes++
-	return s.takeAs(w, s.takes, n)
+// claim takes through a server, under the next number.
+func (s *servers) claim(w *World, n int) (world.Claimed, error) {
+	s.claims++
+	return s.claimAs(w, s.claims, n)
 }
 
-func (s *servers) takeAs(w *World, number int64, n int) (world.Taken, error) {
-	return w.Take(s.Context(), world.TakeQuery{Worker: s.far.ID, Classes: s.far.Classes, Runs: n, Steps: s.far.Steps, Tasks: n, Number: number})
+func (s *servers) claimAs(w *World, number int64, n int) (world.Claimed, error) {
+	return w.Claim(s.Context(), world.ClaimQuery{Worker: s.far.ID, Classes: s.far.Classes, Runs: n, Steps: s.far.Steps, Tasks: n, Number: number})
 }
 
-// beat beats through a server, and returns what the worker owns by its account.
-func (s *servers) beat(w *World) (b world.Beat, owned []string) {
+// heartbeat heartbeats through a server, and returns what the worker owns by its account.
+func (s *servers) heartbeat(w *World) (b world.Heartbeat, owned []string) {
 	s.Helper()
-	b, err := w.Beat(s.Context(), world.BeatQuery{Worker: s.far.ID, Account: true})
+	b, err := w.Heartbeat(s.Context(), world.HeartbeatQuery{Worker: s.far.ID, Account: true})
 	if err != nil {
 		s.Fatal(err)
 	}
 	for _, r := range b.Account.Runs {
-		owned = append(owned, fmt.Sprintf("%s %d %d", r.Run, r.Take, r.Last))
+		owned = append(owned, fmt.Sprintf("%s %d %d", r.Run, r.Claim, r.Last))
 	}
 	slices.Sort(owned)
 	return b, owned
@@ -96,21 +96,21 @@ func TestRemoteWorkerOutlivesItsServer(t *testing.T) {
 	s := newServers(t, time.Minute)
 	g := &watchdog{T: t, w: s.heir}
 	eventually(t, "both processes have sessions", func() bool { return sessions(t, s.heir) == 2 })
-	s.bear("near")
+	s.create("near")
 	must(t, s.old, eager("far", "w", s.far.ID))
 	must(t, s.old, &world.Commit{
-		ID: commitID(), Run: "far", Worker: s.far.ID, Take: 1, First: 3,
+		ID: commitID(), Run: "far", Worker: s.far.ID, Claim: 1, First: 3,
 		Events: []world.Event{{Type: world.StepCreated, ID: "step_1", Kind: world.KindTask, Name: task, Queued: true, Time: world.Now(), Payload: json.RawMessage(`1`)}},
 		Tasks:  []world.Task{{Step: "step_1", Name: task, Workflow: "w", Priority: 1}},
 	})
-	got, err := s.take(s.old, 10)
+	got, err := s.claim(s.old, 10)
 	if err != nil || len(got.Tasks) != 1 {
 		t.Fatalf("took %+v, %v, want the task", got, err)
 	}
 	g.looks(2)
 	s.proxy.Refuse(true)
 	s.proxy.CutAll()
-	s.takeOver("near")
+	s.takeover("near")
 	g.looks(3)
 
 	calls := []struct {
@@ -118,11 +118,11 @@ func TestRemoteWorkerOutlivesItsServer(t *testing.T) {
 		call func(w *World) error
 	}{
 		{"commit", func(w *World) error {
-			_, err := w.Commit(t.Context(), &world.Commit{ID: commitID(), Run: "far", Worker: s.far.ID, Take: 1, First: 4, Events: stepCommit("far", s.far.ID, 1).Events})
+			_, err := w.Commit(t.Context(), &world.Commit{ID: commitID(), Run: "far", Worker: s.far.ID, Claim: 1, First: 4, Events: stepCommit("far", s.far.ID, 1).Events})
 			return err
 		}},
 		{"beat", func(w *World) error {
-			b, err := w.Beat(t.Context(), world.BeatQuery{Worker: s.far.ID, Tasks: []world.TaskKey{{Run: "far", Step: "step_1", Attempt: 1}}})
+			b, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: s.far.ID, Tasks: []world.TaskKey{{Run: "far", Step: "step_1", Attempt: 1}}})
 			if len(b.Ended)+len(b.Lost) > 0 {
 				t.Errorf("got %+v, want that all is held still", b)
 			}
@@ -130,7 +130,7 @@ func TestRemoteWorkerOutlivesItsServer(t *testing.T) {
 		}},
 		{"append", func(w *World) error {
 			_, err := w.Append(t.Context(), &world.Append{
-				Run: "far", Worker: s.far.ID, Take: 1, StreamWrite: world.StreamWrite{Stream: "s", Chunks: []json.RawMessage{json.RawMessage(`1`)}},
+				Run: "far", Worker: s.far.ID, Claim: 1, StreamWrite: world.StreamWrite{Stream: "s", Chunks: []json.RawMessage{json.RawMessage(`1`)}},
 			})
 			return err
 		}},
@@ -142,7 +142,7 @@ func TestRemoteWorkerOutlivesItsServer(t *testing.T) {
 			return err
 		}},
 		{"take", func(w *World) error {
-			got, err := s.take(w, 10)
+			got, err := s.claim(w, 10)
 			if len(got.Runs)+len(got.Tasks) > 0 {
 				t.Errorf("took %+v, want nothing", got)
 			}
@@ -158,7 +158,7 @@ func TestRemoteWorkerOutlivesItsServer(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 	}
-	if got := take(t, s.heir, s.heirWk, 10); len(got.Runs) > 0 || s.owner("far") != s.far.ID {
+	if got := claim(t, s.heir, s.heirWk, 10); len(got.Runs) > 0 || s.owner("far") != s.far.ID {
 		t.Fatalf("the worker beside it took %+v, and %s owns the run; want %s", got.Runs, s.owner("far"), s.far.ID)
 	}
 	stats, err := s.b.Stats(t.Context())
@@ -168,7 +168,7 @@ func TestRemoteWorkerOutlivesItsServer(t *testing.T) {
 	if err := s.b.Leave(t.Context(), s.far.ID); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.takeOver("far"); r.Take != 2 || r.Strikes != 0 || r.Seq != 4 {
+	if r := s.takeover("far"); r.Claim != 2 || r.Strikes != 0 || r.Seq != 4 {
 		t.Fatalf("took %+v, want take 2 at event 4 with no strike: its worker left", r)
 	}
 }
@@ -182,7 +182,7 @@ func TestTwoServersSpeakForAWorker(t *testing.T) {
 		must(t, []*World{s.b, s.old}[i%2], stepCommit("r", s.far.ID, i))
 	}
 	must(t, s.heir, birthOf("other", "w"))
-	got, err := s.take(s.b, 10)
+	got, err := s.claim(s.b, 10)
 	if err != nil || len(got.Runs) != 1 || got.Runs[0].Run != "other" {
 		t.Fatalf("took %+v, %v", got, err)
 	}
@@ -190,17 +190,17 @@ func TestTwoServersSpeakForAWorker(t *testing.T) {
 	if _, err := s.heir.Deliver(t.Context(), signal); err != nil {
 		t.Fatal(err)
 	}
-	b, owned := s.beat(s.old)
+	b, owned := s.heartbeat(s.old)
 	if want := []string{"other 1 1", "r 1 8"}; !slices.Equal(owned, want) || len(b.Mail) != 1 || len(b.Lost) > 0 {
-		t.Fatalf("beat: got %v, %d mails, lost %v; want %v and one mail", owned, len(b.Mail), b.Lost, want)
+		t.Fatalf("heartbeat: got %v, %d mails, lost %v; want %v and one mail", owned, len(b.Mail), b.Lost, want)
 	}
-	must(t, s.old, &world.Commit{ID: commitID(), Run: "r", Worker: s.far.ID, Take: 1, First: 9, Release: &world.Release{WakeAt: world.Now()}})
-	if got, err = s.take(s.b, 10); err != nil || len(got.Runs) != 1 || got.Runs[0].Take != 2 || got.Runs[0].Seq != 8 {
+	must(t, s.old, &world.Commit{ID: commitID(), Run: "r", Worker: s.far.ID, Claim: 1, First: 9, Release: &world.Release{WakeAt: world.Now()}})
+	if got, err = s.claim(s.b, 10); err != nil || len(got.Runs) != 1 || got.Runs[0].Claim != 2 || got.Runs[0].Seq != 8 {
 		t.Fatalf("took %+v, %v, want take 2 of r", got, err)
 	}
 	for i := range int64(4) {
 		c := stepCommit("r", s.far.ID, 6+i)
-		c.Take = 2
+		c.Claim = 2
 		must(t, []*World{s.old, s.b}[i%2], c)
 	}
 	var all sync.WaitGroup
@@ -217,8 +217,8 @@ func TestTwoServersSpeakForAWorker(t *testing.T) {
 	if n := len(s.held(s.old)); n != 22 {
 		t.Fatalf("it holds %d runs, want 22", n)
 	}
-	must(t, s.b, &world.Commit{ID: commitID(), Run: "r", Worker: s.far.ID, Take: 2, First: 13, Events: []world.Event{{Type: world.RunCompleted, Time: world.Now()}}})
-	if _, owned := s.beat(s.old); len(owned) != 21 || s.old.crew.owned("r") != nil {
+	must(t, s.b, &world.Commit{ID: commitID(), Run: "r", Worker: s.far.ID, Claim: 2, First: 13, Events: []world.Event{{Type: world.RunCompleted, Time: world.Now()}}})
+	if _, owned := s.heartbeat(s.old); len(owned) != 21 || s.old.crew.owned("r") != nil {
 		t.Fatalf("got %d runs, want 21, and none that is over", len(owned))
 	}
 	if known := s.b.crew.worker(s.far.ID); known == nil || !known.Remote {
@@ -251,7 +251,7 @@ func TestServerThatIsBehindWritesNothing(t *testing.T) {
 				up := releasing("r", s.far.ID)
 				up.Release.WakeAt = world.Now()
 				must(t, s.b, up)
-				s.takeOver("r")
+				s.takeover("r")
 				if underway {
 					link.Release()
 				} else {
@@ -260,7 +260,7 @@ func TestServerThatIsBehindWritesNothing(t *testing.T) {
 				wantErr(t, <-answer, world.ErrLeaseLost)
 				s.events("r", 2)
 				mine := stepCommit("r", s.heirWk.ID, 0)
-				mine.Take = 2
+				mine.Claim = 2
 				must(t, s.heir, mine)
 			})
 		}
@@ -268,14 +268,14 @@ func TestServerThatIsBehindWritesNothing(t *testing.T) {
 }
 
 func ending(run, worker string) *world.Commit {
-	return &world.Commit{ID: commitID(), Run: run, Worker: worker, Take: 1, First: 3, Events: []world.Event{{Type: world.RunCompleted, Time: world.Now()}}}
+	return &world.Commit{ID: commitID(), Run: run, Worker: worker, Claim: 1, First: 3, Events: []world.Event{{Type: world.RunCompleted, Time: world.Now()}}}
 }
 
 func releasing(run, worker string) *world.Commit {
-	return &world.Commit{ID: commitID(), Run: run, Worker: worker, Take: 1, First: 3, Release: &world.Release{}}
+	return &world.Commit{ID: commitID(), Run: run, Worker: worker, Claim: 1, First: 3, Release: &world.Release{}}
 }
 
-// The answer to a take was lost, and the server that was asked is still at it. What the worker holds another server
+// The answer to a claim was lost, and the server that was asked is still at it. What the worker holds another server
 // says when that take is over, or cannot give anything any more.
 func TestHeldIsBehindTheTakesOfOtherServers(t *testing.T) {
 	t.Parallel()
@@ -285,11 +285,11 @@ func TestHeldIsBehindTheTakesOfOtherServers(t *testing.T) {
 			s := newServers(t, time.Minute)
 			must(t, s.heir, birthOf("r", "w"))
 			links := s.stopAt(how, "ORDER BY q.run FOR UPDATE SKIP LOCKED")
-			first := begin(func() (world.Taken, error) { return s.takeAs(s.old, 1, 1) })
+			first := begin(func() (world.Claimed, error) { return s.claimAs(s.old, 1, 1) })
 			link := s.stopped(links)
 			var held []string
 			asked := begin(func() (world.Account, error) {
-				if _, err := s.takeAs(s.b, 2, 0); err != nil {
+				if _, err := s.claimAs(s.b, 2, 0); err != nil {
 					return world.Account{}, err
 				}
 				held = s.held(s.b)
@@ -302,7 +302,7 @@ func TestHeldIsBehindTheTakesOfOtherServers(t *testing.T) {
 					t.Fatal(took, err)
 				}
 				if (took == nil) != slices.Equal(held, []string{"r"}) {
-					t.Fatalf("it holds %v, and its take came to %v", held, took)
+					t.Fatalf("it holds %v, and its claim came to %v", held, took)
 				}
 				return
 			}
@@ -312,19 +312,19 @@ func TestHeldIsBehindTheTakesOfOtherServers(t *testing.T) {
 			link.Release()
 			wantErr(t, <-first, world.ErrConflict)
 			s.proxy.Rule(nil)
-			_, err := s.takeAs(s.old, 1, 1) // once more, as a balancer may
+			_, err := s.claimAs(s.old, 1, 1) // once more, as a balancer may
 			wantErr(t, err, world.ErrConflict)
 			if held = s.held(s.b); len(held) > 0 {
 				t.Fatalf("it holds %v, want nothing", held)
 			}
-			if got, err := s.takeAs(s.old, 3, 1); err != nil || len(got.Runs) != 1 || got.Runs[0].Take != 1 {
+			if got, err := s.claimAs(s.old, 3, 1); err != nil || len(got.Runs) != 1 || got.Runs[0].Claim != 1 {
 				t.Fatalf("took %+v, %v, want r", got, err)
 			}
 		})
 	}
 }
 
-// One take that comes to two servers is made by one of them.
+// One claim that comes to two servers is made by one of them.
 func TestTakeComesToTwoServers(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, time.Minute)
@@ -334,11 +334,11 @@ func TestTakeComesToTwoServers(t *testing.T) {
 	}
 	given := 0
 	for number := int64(1); given < runs && number < 10*runs; number++ {
-		var got [2]world.Taken
+		var got [2]world.Claimed
 		var errs [2]error
 		var both sync.WaitGroup
 		for i, w := range []*World{s.old, s.b} {
-			both.Go(func() { got[i], errs[i] = s.takeAs(w, number, 1) })
+			both.Go(func() { got[i], errs[i] = s.claimAs(w, number, 1) })
 		}
 		both.Wait()
 		for _, err := range errs {
@@ -361,9 +361,9 @@ func TestRemoteWorkerDies(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, shortLease)
 	must(t, s.old, eager("r", "w", s.far.ID))
-	s.beat(s.b)
+	s.heartbeat(s.b)
 	must(t, s.b, stepCommit("r", s.far.ID, 0))
-	if r := s.takeOver("r"); r.Take != 2 || r.Seq != 3 {
+	if r := s.takeover("r"); r.Claim != 2 || r.Seq != 3 {
 		t.Fatalf("took %+v, want take 2 at event 3", r)
 	}
 	for _, w := range []*World{s.old, s.b, openAt(t, s.url)} {
@@ -371,13 +371,13 @@ func TestRemoteWorkerDies(t *testing.T) {
 		wantErr(t, err, world.ErrLeaseLost)
 		_, err = w.Commit(t.Context(), eager("new", "w", s.far.ID))
 		wantErr(t, err, world.ErrLeaseLost)
-		_, err = s.take(w, 1)
+		_, err = s.claim(w, 1)
 		wantErr(t, err, world.ErrLeaseLost)
-		_, err = s.take(w, 0)
+		_, err = s.claim(w, 0)
 		wantErr(t, err, world.ErrLeaseLost)
 		_, err = w.Held(t.Context(), s.far.ID)
 		wantErr(t, err, world.ErrLeaseLost)
-		_, err = w.Beat(t.Context(), world.BeatQuery{Worker: s.far.ID, Account: true})
+		_, err = w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: s.far.ID, Account: true})
 		wantErr(t, err, world.ErrLeaseLost)
 		if w.crew.worker(s.far.ID) != nil {
 			t.Fatal("the dead worker is remembered")
@@ -390,8 +390,8 @@ func TestRemoteWorkerDies(t *testing.T) {
 func TestNoServerSpeaksForALocalWorker(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, time.Minute)
-	s.bear("r")
-	_, err := s.b.Beat(t.Context(), world.BeatQuery{Worker: s.oldWk.ID, Account: true})
+	s.create("r")
+	_, err := s.b.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: s.oldWk.ID, Account: true})
 	wantErr(t, err, world.ErrLeaseLost)
 	_, err = s.b.Commit(t.Context(), stepCommit("r", s.oldWk.ID, 0))
 	wantErr(t, err, world.ErrLeaseLost)
@@ -416,7 +416,7 @@ func TestRemoteWorkersHaveNoSession(t *testing.T) {
 	}
 	p.Refuse(true)
 	p.CutAll()
-	eventually(t, "the run is taken over", func() bool { return len(take(t, server, far, 1).Runs) == 1 })
+	eventually(t, "the run is taken over", func() bool { return len(claim(t, server, far, 1).Runs) == 1 })
 }
 
 // Servers forget workers that have gone to others.

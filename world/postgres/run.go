@@ -22,14 +22,14 @@ type run struct {
 	running  bool
 	priority int
 	owner    int64 // workers.key; 0: nobody
-	take     int64
+	claim    int64
 	paused   bool
 	blocked  bool
 	full     bool
 	wake     time.Time
-	unsure   bool // taken, and nothing was written since: a crash of the server may undo the take, see set_taking.sql
+	unsure   bool // taken, and nothing was written since: a crash of the server may undo the claim, see set_taking.sql
 
-	// What may hang on it: false only where it was born here and has had none.
+	// What may hang on it: false only where it was created here and has had none.
 	tasks, hooks, awaits bool
 
 	attrs      map[string]json.RawMessage // never changed, but replaced

@@ -1,7 +1,8 @@
 package postgres
 
-// The row of a run. Its columns are named here and nowhere else: those that it is born with, and those that people see.
-// A new one is a line of the list in question, of the struct behind it and of the function below it, and a migration.
+// The row of a run. Its columns are named here and nowhere else: those that it is created with, and those that people
+// see. A new one is a line of the list in question, of the struct behind it and of the function below it, and a
+// migration.
 
 import (
 	"encoding/json"
@@ -14,21 +15,21 @@ import (
 )
 
 // placeholders are what stands in files of SQL for the columns of a run: {run} for those that people see, of r (runs)
-// and of what {beside} joins, which is each of its places beside that table; {born} for those that a run is born with,
-// with {values} as parameters for one run, and {arrays} for any number;
+// and of what {beside} joins, which is each of its places beside that table; {born} for those that a run is created
+// with, with {values} as parameters for one run, and {arrays} for any number;
 // {holds} and {alive} are conditions on w (workers).
 var placeholders = strings.NewReplacer("{run}", runColumns, "{beside}", besideRun,
 	"{holds}", holdsAny, "{alive}", aliveWorker,
-	"{born}", listBorn(func(_ int, c *bornColumn) string { return c.name }),
-	"{values}", listBorn(func(i int, c *bornColumn) string { return fmt.Sprintf("$%d::%s", i+1, c.kind) }),
-	"{arrays}", listBorn(func(i int, c *bornColumn) string { return fmt.Sprintf("$%d::%s[]", i+1, c.kind) }))
+	"{born}", listCreated(func(_ int, c *birthColumn) string { return c.name }),
+	"{values}", listCreated(func(i int, c *birthColumn) string { return fmt.Sprintf("$%d::%s", i+1, c.kind) }),
+	"{arrays}", listCreated(func(i int, c *birthColumn) string { return fmt.Sprintf("$%d::%s[]", i+1, c.kind) }))
 
 var (
 	insertRun  = load("insert_run")
 	insertRuns = load("insert_runs")
 )
 
-// birthRow is what a run is born with.
+// birthRow is what a run is created with.
 type birthRow struct {
 	key, retention        int64
 	id, workflow          string
@@ -38,67 +39,67 @@ type birthRow struct {
 	parentRun, parentStep *string
 	detached              bool
 	created               time.Time
-	attrs, sealed         *string
+	attrs, encrypted      *string
 	originRun             *string
 	sum                   int32
 }
 
-// bornColumns are the columns of birthRow.
-var bornColumns = []bornColumn{
-	born("key", "bigint", func(r *birthRow) int64 { return r.key }),
-	born("id", "text", func(r *birthRow) string { return r.id }),
-	born("workflow", "text", func(r *birthRow) string { return r.workflow }),
-	born("version", "integer", func(r *birthRow) int32 { return r.version }),
-	born("idem", "text", func(r *birthRow) *string { return r.idem }),
-	born("priority", "smallint", func(r *birthRow) int16 { return r.priority }),
-	born("parent_run", "text", func(r *birthRow) *string { return r.parentRun }),
-	born("parent_step", "text", func(r *birthRow) *string { return r.parentStep }),
-	born("detached", "boolean", func(r *birthRow) bool { return r.detached }),
-	born("created_at", "timestamptz", func(r *birthRow) time.Time { return r.created }),
-	born("retention_ns", "bigint", func(r *birthRow) int64 { return r.retention }),
-	born("attributes", "text", func(r *birthRow) *string { return r.attrs }),
-	born("sealed", "text", func(r *birthRow) *string { return r.sealed }),
-	born("origin_run", "text", func(r *birthRow) *string { return r.originRun }),
-	born("sum", "integer", func(r *birthRow) int32 { return r.sum }),
+// birthColumns are the columns of birthRow.
+var birthColumns = []birthColumn{
+	created("key", "bigint", func(r *birthRow) int64 { return r.key }),
+	created("id", "text", func(r *birthRow) string { return r.id }),
+	created("workflow", "text", func(r *birthRow) string { return r.workflow }),
+	created("version", "integer", func(r *birthRow) int32 { return r.version }),
+	created("idem", "text", func(r *birthRow) *string { return r.idem }),
+	created("priority", "smallint", func(r *birthRow) int16 { return r.priority }),
+	created("parent_run", "text", func(r *birthRow) *string { return r.parentRun }),
+	created("parent_step", "text", func(r *birthRow) *string { return r.parentStep }),
+	created("detached", "boolean", func(r *birthRow) bool { return r.detached }),
+	created("created_at", "timestamptz", func(r *birthRow) time.Time { return r.created }),
+	created("retention_ns", "bigint", func(r *birthRow) int64 { return r.retention }),
+	created("attributes", "text", func(r *birthRow) *string { return r.attrs }),
+	created("sealed", "text", func(r *birthRow) *string { return r.encrypted }),
+	created("origin_run", "text", func(r *birthRow) *string { return r.originRun }),
+	created("sum", "integer", func(r *birthRow) int32 { return r.sum }),
 }
 
-// bornColumn is a column with its type, its value of one row, and those of many.
-type bornColumn struct {
+// birthColumn is a column with its type, its value of one row, and those of many.
+type birthColumn struct {
 	name, kind string
 	one        func(r *birthRow) any
 	all        func(rows []birthRow) any
 }
 
-func born[V any](name, kind string, of func(r *birthRow) V) bornColumn {
+func created[V any](name, kind string, of func(r *birthRow) V) birthColumn {
 	one, all := func(r *birthRow) any { return of(r) }, func(rows []birthRow) any { return column(rows, of) }
-	return bornColumn{name, kind, one, all}
+	return birthColumn{name, kind, one, all}
 }
 
-func listBorn(of func(i int, c *bornColumn) string) string {
-	list := make([]string, len(bornColumns))
-	for i := range bornColumns {
-		list[i] = of(i, &bornColumns[i])
+func listCreated(of func(i int, c *birthColumn) string) string {
+	list := make([]string, len(birthColumns))
+	for i := range birthColumns {
+		list[i] = of(i, &birthColumns[i])
 	}
 	return strings.Join(list, ", ")
 }
 
 // args are those of insert_run.
 func (r *birthRow) args() []any {
-	return column(bornColumns, func(c *bornColumn) any { return c.one(r) })
+	return column(birthColumns, func(c *birthColumn) any { return c.one(r) })
 }
 
 // birthArgs are those of insert_runs.
 func birthArgs(rows []birthRow) []any {
-	return column(bornColumns, func(c *bornColumn) any { return c.all(rows) })
+	return column(birthColumns, func(c *birthColumn) any { return c.all(rows) })
 }
 
-// birthRowOf is the row of a run that is born.
+// birthRowOf is the row of a run that is created.
 func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
 	e := &c.Events[0]
 	b := e.Birth
 	row := birthRow{
 		key: key, id: c.Run, workflow: b.Workflow, version: int32(b.Version), idem: orNull(b.Key),
-		priority: int16(b.Priority), created: e.Time, retention: int64(b.Retention), sealed: orNull(e.Sealed),
+		priority: int16(b.Priority), created: e.Time, retention: int64(b.Retention), encrypted: orNull(e.Encrypted),
 	}
 	if b.Parent != nil {
 		run, step := clean(b.Parent.Run), clean(b.Parent.Step)
@@ -120,7 +121,7 @@ func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
 	if row.originRun != nil {
 		kept.Origin = &world.Origin{Run: *row.originRun}
 	}
-	row.sum = layout.BirthSum(c.Run, &kept, e.Time, e.Sealed).Value()
+	row.sum = layout.BirthSum(c.Run, &kept, e.Time, e.Encrypted).Value()
 	return row, nil
 }
 
@@ -154,12 +155,12 @@ type runRow struct {
 	format                              *int // of the row with the birth
 	head                                *string
 	body                                []byte
-	sealed, origin                      *string
+	encrypted, origin                   *string
 	rowSum, sum, endSum                 *int32
 
 	running, paused, full              *bool // null where it is over, as all that follows
 	version                            *int
-	take, mail                         *int64
+	claim, mail                        *int64
 	wake                               *time.Time
 	blocked, waiting, owner, ownerName *string
 }
@@ -170,9 +171,9 @@ func scanRun(row scanner) (rank, world.Run, error) {
 	var out world.Run
 	var output []byte
 	if err := row.Scan(&r.key, &out.ID, &out.Workflow, &out.Version, &r.status, &r.idem, &out.Priority, &r.parentRun,
-		&r.parentStep, &r.detached, &r.created, &r.ended, &r.retention, &output, &r.errorText, &r.attributes, &out.Takes,
-		&r.format, &r.head, &r.body, &r.rowSum, &r.sealed, &r.origin, &r.sum, &r.endSum,
-		&r.running, &r.version, &r.take, &r.wake, &r.paused, &r.blocked, &r.full, &r.waiting, &r.owner, &r.ownerName,
+		&r.parentStep, &r.detached, &r.created, &r.ended, &r.retention, &output, &r.errorText, &r.attributes, &out.Claims,
+		&r.format, &r.head, &r.body, &r.rowSum, &r.encrypted, &r.origin, &r.sum, &r.endSum,
+		&r.running, &r.version, &r.claim, &r.wake, &r.paused, &r.blocked, &r.full, &r.waiting, &r.owner, &r.ownerName,
 		&r.mail); err != nil {
 		return rank{}, out, err
 	}
@@ -202,7 +203,7 @@ func (r *runRow) complete(out *world.Run) {
 			out.Queue.Mail = int(*r.mail)
 		}
 	}
-	layout.CheckRun(out, textOf(r.sealed), textOf(r.origin), textOf(r.errorText), sumOf(r.sum), sumOf(r.endSum))
+	layout.CheckRun(out, textOf(r.encrypted), textOf(r.origin), textOf(r.errorText), sumOf(r.sum), sumOf(r.endSum))
 	if r.head != nil {
 		layout.ReadBirth(out, *r.format, *r.head, r.body, sumOf(r.rowSum))
 	}
@@ -216,7 +217,7 @@ func (r *runRow) complete(out *world.Run) {
 	if r.version != nil {
 		out.Version = *r.version
 	}
-	out.Takes = *r.take
+	out.Claims = *r.claim
 }
 
 // unmarshal reads JSON that may be null.

@@ -164,7 +164,7 @@ type holding struct {
 func (se *sessionKeeper) openSession(ctx context.Context) (*holding, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectMost)
 	defer cancel()
-	age := se.born()
+	age := se.newAge()
 	conn, err := pgx.ConnectConfig(ctx, se.cfg.ConnConfig.Copy())
 	if err != nil {
 		return nil, err
@@ -259,7 +259,7 @@ func (h *holding) listen(ctx context.Context, wait time.Duration) error {
 	s.watch.Store(true) // somebody is at work
 	work, hinted := h.of.hear(n.Payload)
 	h.work = work || h.work
-	if hinted { // what is to be taken is known: nobody looks for it
+	if hinted { // what is to be claimed is known: nobody looks for it
 		h.told = time.Time{}
 	}
 	return nil

@@ -48,7 +48,7 @@ func watchedDuel(t *testing.T) (*duel, *watchdog) {
 	d := newDuel(t, time.Minute, Options{Writers: 1})
 	g := &watchdog{T: t, w: d.heir}
 	eventually(t, "both have sessions", func() bool { return sessions(t, d.heir) == 2 })
-	d.bear("r")
+	d.create("r")
 	g.looks(2)
 	return d, g
 }
@@ -76,7 +76,7 @@ func TestDeathIsSeen(t *testing.T) {
 	d, _ := watchedDuel(t)
 	d.proxy.Refuse(true)
 	d.proxy.CutAll()
-	if got := d.takeOver("r"); got.Take != 2 {
+	if got := d.takeover("r"); got.Claim != 2 {
 		t.Fatalf("took %+v, want take 2", got)
 	}
 	if n := countRows(t, d.heir, "workers"); n != 1 {
@@ -85,7 +85,7 @@ func TestDeathIsSeen(t *testing.T) {
 	d.proxy.Refuse(false)
 	_, err := d.old.Commit(t.Context(), stepCommit("r", d.oldWk.ID, 0))
 	wantErr(t, err, world.ErrLeaseLost)
-	_, err = d.old.Beat(t.Context(), world.BeatQuery{Worker: d.oldWk.ID})
+	_, err = d.old.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: d.oldWk.ID})
 	wantErr(t, err, world.ErrLeaseLost)
 }
 
@@ -123,8 +123,8 @@ func (d *duel) stillOwned() {
 		d.Fatal(err)
 	}
 	must(d, d.old, stepCommit("r", d.oldWk.ID, int64(len(page.Events))-2))
-	if row.Takes != 1 {
-		d.Fatalf("got %d takes, want the first", row.Takes)
+	if row.Claims != 1 {
+		d.Fatalf("got %d takes, want the first", row.Claims)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestRestartIsNoDeath(t *testing.T) {
 	d.oldWk, d.heirWk = d.join(d.old, time.Minute), d.join(d.heir, time.Minute)
 	g := &watchdog{T: t, w: d.heir}
 	eventually(t, "both have sessions", func() bool { return locksHeld(t, d.heir) == 2 })
-	d.bear("r")
+	d.create("r")
 	g.looks(2)
 	for _, away := range []bool{false, true} {
 		d.proxy.Refuse(away)
@@ -204,8 +204,8 @@ func TestLeaseWithoutSession(t *testing.T) {
 	w, heir := openAt(t, b.URL(url)), openAt(t, b.URL(url))
 	d := &duel{T: t, old: w, heir: heir, url: url}
 	d.oldWk, d.heirWk = d.join(w, shortLease), d.join(heir, time.Minute)
-	d.bear("r")
-	if got := d.takeOver("r"); got.Take != 2 {
+	d.create("r")
+	if got := d.takeover("r"); got.Claim != 2 {
 		t.Fatalf("took %+v, want take 2", got)
 	}
 	if n := sessions(t, heir); n != 0 {

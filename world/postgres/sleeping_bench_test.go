@@ -35,11 +35,11 @@ func BenchmarkSleepingRun(b *testing.B) {
 			Name   string
 			PerRun float64
 		}
-		Idle, Collected        struct{ RSS, Heap int64 }
-		Early, Disorder, Takes int
-		Late, Took             []float64
-		TakeNs                 int64
-		Counters               struct{ Commits, Groups, Statements int64 }
+		Idle, Collected         struct{ RSS, Heap int64 }
+		Early, Disorder, Claims int
+		Late, Took              []float64
+		ClaimNs                 int64
+		Counters                struct{ Commits, Groups, Statements int64 }
 	}
 	for b.Loop() {
 		cmd := exec.CommandContext(b.Context(), bin, "-db", server.URL(b), "-asleep", strconv.Itoa(*sleepers), "-clients", "256", "-due", strconv.Itoa(due), "-every", "20ms")
@@ -56,9 +56,9 @@ func BenchmarkSleepingRun(b *testing.B) {
 	b.Logf("%d runs asleep after %s; bytes a run: %.0f on disk %v; the process holds %.1f MB (%.1f before), its heap %.1f MB", *sleepers, r.Created.Round(time.Millisecond), r.Disk, r.Tables,
 		float64(r.Collected.RSS)/1e6, float64(r.Idle.RSS)/1e6, float64(r.Collected.Heap)/1e6)
 	b.Logf("%d commits in %d groups, %d statements; %d fell due: late by %v ms (p50, p99, most), taken in %v ms; a look that finds nothing takes %s",
-		r.Counters.Commits, r.Counters.Groups, r.Counters.Statements, due, r.Late, r.Took, time.Duration(r.TakeNs))
-	if r.Early > 0 || r.Disorder > 0 || r.Takes != due {
-		b.Errorf("%d takes of runs that fell due, %d early, %d after one that was due later; want %d, 0, 0", r.Takes, r.Early, r.Disorder, due)
+		r.Counters.Commits, r.Counters.Groups, r.Counters.Statements, due, r.Late, r.Took, time.Duration(r.ClaimNs))
+	if r.Early > 0 || r.Disorder > 0 || r.Claims != due {
+		b.Errorf("%d takes of runs that fell due, %d early, %d after one that was due later; want %d, 0, 0", r.Claims, r.Early, r.Disorder, due)
 	}
 	b.ReportMetric(r.Created.Seconds(), "s-created")
 	b.ReportMetric(n/r.Created.Seconds(), "runs/s")
@@ -69,5 +69,5 @@ func BenchmarkSleepingRun(b *testing.B) {
 	b.ReportMetric(r.Late[1], "late-p99-ms")
 	b.ReportMetric(r.Took[0], "take-p50-ms")
 	b.ReportMetric(r.Took[1], "take-p99-ms")
-	b.ReportMetric(float64(r.TakeNs)/1e6, "empty-look-ms")
+	b.ReportMetric(float64(r.ClaimNs)/1e6, "empty-look-ms")
 }

@@ -84,7 +84,7 @@ func scanWorker(row pgx.Rows) (wk world.WorkerRow, err error) {
 
 func (c *counters) read() world.Counters {
 	return world.Counters{
-		Commits: c.commits.Load(), Groups: c.groups.Load(), Takes: c.takes.Load(), Deliveries: c.deliveries.Load(), Appends: c.appends.Load(),
+		Commits: c.commits.Load(), Groups: c.groups.Load(), Claims: c.claims.Load(), Deliveries: c.deliveries.Load(), Appends: c.appends.Load(),
 		RowsRead: c.rowsRead.Load(), RowsWritten: c.rowsWritten.Load(), RowsTrimmed: c.rowsTrimmed.Load(), Statements: c.statements.Load() + c.housekeeping.Load(),
 	}
 }

@@ -32,13 +32,13 @@ func eventually(t testing.TB, what string, there func() bool) {
 // duel is two processes on one database: a worker that is going to be stopped, behind a proxy, and another one.
 type duel struct {
 	*testing.T
-	url    string
-	proxy  *pgtest.Proxy
-	old    *World
-	oldWk  world.Worker
-	heir   *World
-	heirWk world.Worker
-	taken  map[string]world.TakenRun // by the heir
+	url     string
+	proxy   *pgtest.Proxy
+	old     *World
+	oldWk   world.Worker
+	heir    *World
+	heirWk  world.Worker
+	claimed map[string]world.ClaimedRun // by the heir
 }
 
 const task = "task"
@@ -67,14 +67,14 @@ func (d *duel) join(w *World, lease time.Duration) world.Worker {
 	return wk
 }
 
-// bear begins a run that the old worker owns.
-func (d *duel) bear(run string) {
+// create begins a run that the old worker owns.
+func (d *duel) create(run string) {
 	d.Helper()
 	must(d, d.old, eager(run, "w", d.oldWk.ID))
 }
 
-// bearTask adds a step with an open task to such a run, as its nth commit.
-func (d *duel) bearTask(run string, n int64) {
+// createTask adds a step with an open task to such a run, as its nth commit.
+func (d *duel) createTask(run string, n int64) {
 	d.Helper()
 	c := stepCommit(run, d.oldWk.ID, n)
 	c.Events = []world.Event{{Type: world.StepCreated, ID: "step_1", Kind: world.KindTask, Name: task, Queued: true, Time: world.Now()}}
@@ -108,19 +108,19 @@ func (d *duel) stopAt(how pgtest.Action, text string) <-chan *pgtest.Link {
 	return links
 }
 
-// takeOver waits until the heir is given the run.
-func (d *duel) takeOver(run string) world.TakenRun {
+// takeover waits until the heir is given the run.
+func (d *duel) takeover(run string) world.ClaimedRun {
 	d.Helper()
-	if d.taken == nil {
-		d.taken = make(map[string]world.TakenRun)
+	if d.claimed == nil {
+		d.claimed = make(map[string]world.ClaimedRun)
 	}
 	eventually(d, "run "+run+" is taken over", func() bool {
-		for _, r := range take(d, d.heir, d.heirWk, 5).Runs {
-			d.taken[r.Run] = r
+		for _, r := range claim(d, d.heir, d.heirWk, 5).Runs {
+			d.claimed[r.Run] = r
 		}
-		return d.taken[run].Run != ""
+		return d.claimed[run].Run != ""
 	})
-	return d.taken[run]
+	return d.claimed[run]
 }
 
 // owner is who owns a run.
@@ -154,24 +154,24 @@ func (d *duel) refusedOrLost(err error, c *world.Commit) {
 	}
 }
 
-// A commit of the old owner is under way while its run is taken. Held back, it comes too late; half sent, its transaction, which has its lane, is ended.
+// A commit of the old owner is under way while its run is claimed. Held back, it comes too late; half sent, its transaction, which has its lane, is ended.
 func TestCommitMeetsTakeover(t *testing.T) {
 	t.Parallel()
 	for _, how := range []pgtest.Action{pgtest.Hold, pgtest.HoldEnd} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
 			d := newDuel(t, shortLease)
-			d.bear("r")
+			d.create("r")
 			links := d.stopAt(how, `INTO "stepwell".log`)
 			stale := stepCommit("r", d.oldWk.ID, 0)
 			answer := begin(func() (world.Committed, error) { return d.old.Commit(t.Context(), stale) })
 			link := d.stopped(links)
-			got := d.takeOver("r")
-			if got.Take != 2 || got.Seq != 2 || got.Strikes != 0 {
+			got := d.takeover("r")
+			if got.Claim != 2 || got.Seq != 2 || got.Strikes != 0 {
 				t.Fatalf("took %+v, want take 2 at event 2", got)
 			}
 			mine := stepCommit("r", d.heirWk.ID, 0)
-			mine.Take = 2
+			mine.Claim = 2
 			must(t, d.heir, mine)
 			link.Release()
 			d.refusedOrLost(<-answer, stale)
@@ -196,19 +196,19 @@ func TestCommitMeetsTakeover(t *testing.T) {
 func TestReleaseMeetsTakeover(t *testing.T) {
 	t.Parallel()
 	d := newDuel(t, shortLease)
-	d.bear("r")
+	d.create("r")
 	links := d.stopAt(pgtest.Hold, "released")
-	c := &world.Commit{ID: commitID(), Run: "r", Worker: d.oldWk.ID, Take: 1, First: 3, Release: &world.Release{}}
+	c := &world.Commit{ID: commitID(), Run: "r", Worker: d.oldWk.ID, Claim: 1, First: 3, Release: &world.Release{}}
 	answer := begin(func() (world.Committed, error) { return d.old.Commit(t.Context(), c) })
 	link := d.stopped(links)
-	d.takeOver("r")
+	d.takeover("r")
 	link.Release()
 	d.refusedOrLost(<-answer, c)
 	if got := d.owner("r"); got != d.heirWk.ID {
 		t.Fatalf("got owner %s, want the heir %s", got, d.heirWk.ID)
 	}
 	mine := stepCommit("r", d.heirWk.ID, 0)
-	mine.Take = 2
+	mine.Claim = 2
 	must(t, d.heir, mine)
 }
 
@@ -216,9 +216,9 @@ func TestReleaseMeetsTakeover(t *testing.T) {
 func TestTaskEndMeetsTakeover(t *testing.T) {
 	t.Parallel()
 	d := newDuel(t, shortLease)
-	d.bear("r")
-	d.bearTask("r", 0)
-	got := take(t, d.old, d.oldWk, 1)
+	d.create("r")
+	d.createTask("r", 0)
+	got := claim(t, d.old, d.oldWk, 1)
 	if len(got.Tasks) != 1 {
 		t.Fatalf("took %+v, want the task", got)
 	}
@@ -227,7 +227,7 @@ func TestTaskEndMeetsTakeover(t *testing.T) {
 	link := d.stopped(links)
 	var next world.Task
 	eventually(t, "the task is taken over", func() bool {
-		for _, x := range take(t, d.heir, d.heirWk, 5).Tasks {
+		for _, x := range claim(t, d.heir, d.heirWk, 5).Tasks {
 			next = x
 		}
 		return next.Run != ""
@@ -249,14 +249,14 @@ func TestTaskEndMeetsTakeover(t *testing.T) {
 func TestTaskEndGoesThroughBurial(t *testing.T) {
 	t.Parallel()
 	d := newDuel(t, shortLease)
-	d.bear("r")
-	d.bearTask("r", 0)
-	got := take(t, d.old, d.oldWk, 1)
+	d.create("r")
+	d.createTask("r", 0)
+	got := claim(t, d.old, d.oldWk, 1)
 	links := d.stopAt(pgtest.HoldEnd, `DELETE FROM "stepwell".tasks`)
 	answer := begin(func() (world.Delivered, error) { return d.old.Deliver(t.Context(), endOf(&got.Tasks[0], d.oldWk.ID)) })
 	link := d.stopped(links)
-	d.takeOver("r")
-	if more := take(t, d.heir, d.heirWk, 5); len(more.Tasks) != 0 {
+	d.takeover("r")
+	if more := claim(t, d.heir, d.heirWk, 5); len(more.Tasks) != 0 {
 		t.Fatalf("took %+v, want nothing: its end is about to be committed", more.Tasks)
 	}
 	link.Release()
@@ -278,19 +278,19 @@ func endOf(x *world.Task, worker string) *world.Delivery {
 	}}
 }
 
-// A worker is stopped in the middle of a take, and is buried for what it owned before: it gets nothing.
+// A worker is stopped in the middle of a claim, and is buried for what it owned before: it gets nothing.
 func TestTakeMeetsTakeover(t *testing.T) {
 	t.Parallel()
 	d := newDuel(t, shortLease)
-	d.bear("old")
+	d.create("old")
 	must(t, d.heir, birthOf("new", "w"))
 	links := d.stopAt(pgtest.HoldEnd, "SKIP LOCKED")
-	answer := begin(func() (world.Taken, error) {
-		return d.old.Take(t.Context(), world.TakeQuery{Worker: d.oldWk.ID, Classes: []world.Class{class1}, Runs: 1})
+	answer := begin(func() (world.Claimed, error) {
+		return d.old.Claim(t.Context(), world.ClaimQuery{Worker: d.oldWk.ID, Classes: []world.Class{class1}, Runs: 1})
 	})
 	link := d.stopped(links)
-	d.takeOver("old")
-	d.takeOver("new")
+	d.takeover("old")
+	d.takeover("new")
 	link.Release()
 	if err := <-answer; !errors.Is(err, world.ErrUnknownOutcome) && !errors.Is(err, world.ErrLeaseLost) {
 		t.Fatalf("got %v, want a lost answer or a lost lease", err)
@@ -302,20 +302,20 @@ func TestTakeMeetsTakeover(t *testing.T) {
 	}
 }
 
-// A beat that is held back until its worker was buried does not bring it back to life.
+// A heartbeat that is held back until its worker was buried does not bring it back to life.
 func TestBeatMeetsTakeover(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"that renews": "skew_ns", "right behind another": "until FROM"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			beatMeetsTakeover(t, name == "that renews", text)
+			heartbeatMeetsTakeover(t, name == "that renews", text)
 		})
 	}
 }
 
-func beatMeetsTakeover(t *testing.T, renews bool, text string) {
+func heartbeatMeetsTakeover(t *testing.T, renews bool, text string) {
 	d := newDuel(t, shortLease)
-	d.bear("r")
+	d.create("r")
 	d.old.crew.mu.Lock()
 	mine := d.old.crew.workers[d.oldWk.ID]
 	if mine.shown = d.old.now().Add(mine.Lease + mostBack/2); renews { // just renewed, for all that it knows; or not
@@ -324,36 +324,38 @@ func beatMeetsTakeover(t *testing.T, renews bool, text string) {
 	mine.told = mine.shown
 	d.old.crew.mu.Unlock()
 	links := d.stopAt(pgtest.Hold, text)
-	answer := begin(func() (world.Beat, error) { return d.old.Beat(t.Context(), world.BeatQuery{Worker: d.oldWk.ID}) })
+	answer := begin(func() (world.Heartbeat, error) {
+		return d.old.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: d.oldWk.ID})
+	})
 	link := d.stopped(links)
-	d.takeOver("r")
+	d.takeover("r")
 	link.Release()
 	wantErr(t, <-answer, world.ErrLeaseLost)
-	_, err := d.old.Take(t.Context(), world.TakeQuery{Worker: d.oldWk.ID, Classes: []world.Class{class1}, Runs: 1})
+	_, err := d.old.Claim(t.Context(), world.ClaimQuery{Worker: d.oldWk.ID, Classes: []world.Class{class1}, Runs: 1})
 	wantErr(t, err, world.ErrLeaseLost)
 	if d.old.crew.owned("r") != nil {
 		t.Fatal("the old World believes to own the run")
 	}
 }
 
-// The answer to a take is lost: the worker is told so, and what it was given comes back with the end of its lease.
+// The answer to a claim is lost: the worker is told so, and what it was given comes back with the end of its lease.
 func TestTakeIsLost(t *testing.T) {
 	t.Parallel()
 	d := newDuel(t, shortLease)
 	must(t, d.heir, birthOf("r", "w"))
 	links := d.stopAt(pgtest.CutAfter, "SKIP LOCKED")
-	_, err := d.old.Take(t.Context(), world.TakeQuery{Worker: d.oldWk.ID, Classes: []world.Class{class1}, Runs: 1})
+	_, err := d.old.Claim(t.Context(), world.ClaimQuery{Worker: d.oldWk.ID, Classes: []world.Class{class1}, Runs: 1})
 	wantErr(t, err, world.ErrUnknownOutcome)
 	d.stopped(links)
 	if got := d.owner("r"); got != d.oldWk.ID {
 		t.Fatalf("got owner %q, want %s, who does not know", got, d.oldWk.ID)
 	}
-	if got := d.takeOver("r"); got.Take != 2 || got.Strikes != 1 {
+	if got := d.takeover("r"); got.Claim != 2 || got.Strikes != 1 {
 		t.Fatalf("took %+v, want take 2 after a strike", got)
 	}
 }
 
-// A sender's transaction is open while the owner looks and then releases; when it commits the run is taken.
+// A sender's transaction is open while the owner looks and then releases; when it commits the run is claimed.
 func TestMailBehindRelease(t *testing.T) {
 	t.Parallel()
 	d := newDuel(t, time.Minute) // the old one is the sender here
@@ -363,22 +365,22 @@ func TestMailBehindRelease(t *testing.T) {
 		return d.old.Deliver(t.Context(), &world.Delivery{Run: "r", ID: "d1", Events: []world.Event{{Type: world.SignalReceived, Name: "go", Payload: json.RawMessage(`1`)}}})
 	})
 	link := d.stopped(links)
-	if done := must(t, d.heir, &world.Commit{ID: commitID(), Run: "r", Worker: d.heirWk.ID, Take: 1, First: 3, Release: &world.Release{}}); done.Mail {
+	if done := must(t, d.heir, &world.Commit{ID: commitID(), Run: "r", Worker: d.heirWk.ID, Claim: 1, First: 3, Release: &world.Release{}}); done.Mail {
 		t.Fatal("released with mail, want none yet")
 	}
-	if got := take(t, d.heir, d.heirWk, 1); len(got.Runs) != 0 {
+	if got := claim(t, d.heir, d.heirWk, 1); len(got.Runs) != 0 {
 		t.Fatalf("took %+v, want nothing yet", got.Runs)
 	}
 	link.Release()
 	if err := <-answer; err != nil {
 		t.Fatal(err)
 	}
-	if got := d.takeOver("r"); len(got.Mail) != 1 {
+	if got := d.takeover("r"); len(got.Mail) != 1 {
 		t.Fatalf("took %+v, want one mail", got)
 	}
 }
 
-// An operator's process is stopped in the middle of an act, while it has the run's row locked: the server ends its transaction, the run is taken, and the act is done when the
+// An operator's process is stopped in the middle of an act, while it has the run's row locked: the server ends its transaction, the run is claimed, and the act is done when the
 // process goes on.
 func TestActStopsInTheMiddle(t *testing.T) {
 	t.Parallel()
@@ -389,17 +391,17 @@ func TestActStopsInTheMiddle(t *testing.T) {
 		return d.old.Deliver(t.Context(), &world.Delivery{Run: "r", ID: "p1", Act: true, Events: []world.Event{{Type: world.RunPaused, By: "ann"}}})
 	})
 	link := d.stopped(links)
-	if got := take(t, d.heir, d.heirWk, 1); len(got.Runs) != 0 || got.Next.IsZero() || got.Next.After(got.Now) {
+	if got := claim(t, d.heir, d.heirWk, 1); len(got.Runs) != 0 || got.Next.IsZero() || got.Next.After(got.Now) {
 		t.Fatalf("took %+v, next %s at %s; want nothing, and to look again soon: its row is locked", got.Runs, got.Next, got.Now)
 	}
-	if got := d.takeOver("r"); got.Seq != 1 || got.Paused {
+	if got := d.takeover("r"); got.Seq != 1 || got.Paused {
 		t.Fatalf("took %+v, want r at event 1", got)
 	}
 	link.Release()
 	if err := <-answer; err != nil {
 		t.Fatal(err)
 	}
-	b, err := d.heir.Beat(t.Context(), world.BeatQuery{Worker: d.heirWk.ID})
+	b, err := d.heir.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: d.heirWk.ID})
 	if err != nil || len(b.Mail) != 1 || b.Mail[0].Events[0].Type != world.RunPaused {
 		t.Fatalf("got mail %+v, %v, want the pause", b.Mail, err)
 	}

@@ -2,7 +2,7 @@ package postgres
 
 // Attempts of queued steps: how they begin and end. The row of a task is the durable start of the attempt that runs. Its history is text, a JSON array of
 // events; it changes only with what the row counts (attempt, failures, abandoned), so these three name one version of it: but for a wake, which
-// is written only where no worker may take the task.
+// is written only where no worker may claim the task.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	takeTasks  = load("take_tasks")
+	claimTasks = load("take_tasks")
 	endTask    = load("end_task")
 	expireTask = load("expire_task")
 	findTask   = load("find_task")
@@ -55,7 +55,7 @@ func readHistory(text string) (events []world.Event, err error) {
 }
 
 // queueTasks adds the statement that gives tasks.
-func (t *taking) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, got map[int64]*world.Task) error {
+func (t *claiming) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, got map[int64]*world.Task) error {
 	n := len(tasks)
 	keys, texts, starts := make([]int64, n), make([]string, n), make([]time.Time, n)
 	var seen [3][]int32
@@ -71,7 +71,7 @@ func (t *taking) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, got 
 			seen[j] = append(seen[j], v)
 		}
 	}
-	q.Queue(t.w.sql(takeTasks), keys, seen[0], seen[1], seen[2], texts, starts, t.wk.key).Query(func(rows pgx.Rows) error {
+	q.Queue(t.w.sql(claimTasks), keys, seen[0], seen[1], seen[2], texts, starts, t.wk.key).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var key int64
 			var sum *int32

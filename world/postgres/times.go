@@ -1,6 +1,6 @@
 package postgres
 
-// How times of the database are read and written: what no Go program can show, 'infinity' above all, is no error that would end a list or a take for all
+// How times of the database are read and written: what no Go program can show, 'infinity' above all, is no error that would end a list or a claim for all
 // that is in it. It is the first or the last microsecond that can be counted, and written as that it is what it was. What people are shown is within bounds,
 // see [at].
 

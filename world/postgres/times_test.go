@@ -59,13 +59,13 @@ func TestOldTimes(t *testing.T) {
 	}, sample.Share(t, 4))
 }
 
-// TestFirstTimes: a run that was born before all times that people write is the last one of a list, whatever it is filtered by.
+// TestFirstTimes: a run that was created before all times that people write is the last one of a list, whatever it is filtered by.
 func TestFirstTimes(t *testing.T) {
 	t.Parallel()
 	w := openAt(t, pgtest.URL(t))
-	born := []string{"'2026-01-01'", "'2001-01-01'", "'0001-01-01'", "'0044-03-15 BC'", "'-infinity'"}
+	created := []string{"'2026-01-01'", "'2001-01-01'", "'0001-01-01'", "'0044-03-15 BC'", "'-infinity'"}
 	var want []string
-	for i, at := range born {
+	for i, at := range created {
 		id := fmt.Sprint("r", i)
 		want = append(want, id)
 		must(t, w, attributed(birthOf(id, "w")))

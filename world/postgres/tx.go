@@ -205,7 +205,7 @@ func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (wor
 		return world.Committed{}, err
 	}
 	if c.Worker == "" && c.Birth() {
-		return w.bearIn(ctx, t, conn, c)
+		return w.createIn(ctx, t, conn, c)
 	}
 	wk := w.crew.worker(c.Worker)
 	switch {
@@ -258,8 +258,8 @@ func (w *World) ownerIn(ctx context.Context, t *transaction, conn txn, d *draft)
 	return d.alone(ctx, conn, t.lane)
 }
 
-// bearIn writes the birth of a run by a client.
-func (w *World) bearIn(ctx context.Context, t *transaction, conn txn, c *world.Commit) (world.Committed, error) {
+// createIn writes the birth of a run by a client.
+func (w *World) createIn(ctx context.Context, t *transaction, conn txn, c *world.Commit) (world.Committed, error) {
 	if err := w.foresee(ctx, c, nil); err != nil {
 		return world.Committed{}, err
 	}

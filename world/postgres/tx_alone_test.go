@@ -170,12 +170,12 @@ func TestTxIsolation(t *testing.T) {
 			if told := err != nil && errors.Is(err, world.ErrStorage) && strings.Contains(err.Error(), "begin anew"); told != old || !old && !got.Duplicate {
 				t.Errorf("%s: a signal that was sent since: got %+v, %v", level, got, err)
 			}
-			born, err := w.CommitIn(t.Context(), tx.Tx, withIdem(birthOf(run("copy"), "w"), run("key")))
-			if told := err != nil && errors.Is(err, world.ErrStorage) && strings.Contains(err.Error(), "begin anew"); told != old || !old && born.Existing != run("since") {
-				t.Errorf("%s: a run that was born since: got %+v, %v", level, born, err)
+			created, err := w.CommitIn(t.Context(), tx.Tx, withIdem(birthOf(run("copy"), "w"), run("key")))
+			if told := err != nil && errors.Is(err, world.ErrStorage) && strings.Contains(err.Error(), "begin anew"); told != old || !old && created.Existing != run("since") {
+				t.Errorf("%s: a run that was created since: got %+v, %v", level, created, err)
 			}
 			if _, err := w.DeliverIn(t.Context(), tx.Tx, signalTo(run("since"), "d")); errors.Is(err, world.ErrNotFound) != old {
-				t.Errorf("%s: a signal to a run that was born since: got %v", level, err)
+				t.Errorf("%s: a signal to a run that was created since: got %v", level, err)
 			}
 			if _, err := w.CommitIn(t.Context(), tx.Tx, withIdem(birthOf(run("new"), "w"), run("new"))); err != nil {
 				t.Errorf("%s: %v", level, err)
@@ -195,8 +195,8 @@ func TestTxIsolation(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, sent := w.DeliverIn(t.Context(), tx.Tx, signalTo("other", "d"))
-		_, born := w.CommitIn(t.Context(), tx.Tx, birthOf("r", "w"))
-		for _, err := range []error{sent, born} {
+		_, created := w.CommitIn(t.Context(), tx.Tx, birthOf("r", "w"))
+		for _, err := range []error{sent, created} {
 			if !errors.Is(err, world.ErrInvalid) || !strings.Contains(err.Error(), "READ ONLY") {
 				t.Errorf("in a transaction that is read only: got %v", err)
 			}

@@ -109,14 +109,14 @@ func TestTxCommit(t *testing.T) {
 		}
 		_, err := w.DeliverIn(t.Context(), tx.Tx, signalTo("nobody", "d"))
 		wantErr(t, err, world.ErrNotFound)
-		if _, err := w.DeliverIn(t.Context(), tx.Tx, signalTo("r", "own")); err != nil { // a run that is born in the same transaction
+		if _, err := w.DeliverIn(t.Context(), tx.Tx, signalTo("r", "own")); err != nil { // a run that is created in the same transaction
 			t.Fatal(err)
 		}
 		_, err = w.CommitIn(t.Context(), tx.Tx, birthOf("other", "w"))
 		wantErr(t, err, world.ErrRunExists) // and the transaction goes on
 		_, err = w.Run(t.Context(), "r")
 		wantErr(t, err, world.ErrNotFound)
-		if got := take(t, w, wk, 5); len(got.Runs) != 0 {
+		if got := claim(t, w, wk, 5); len(got.Runs) != 0 {
 			t.Fatalf("took %+v before the end of the transaction", got.Runs)
 		}
 		if err := tx.commit(); err != nil {
@@ -129,7 +129,7 @@ func TestTxCommit(t *testing.T) {
 		if done := must(t, w, withIdem(birthOf("again", "w"), c.Events[0].Birth.Key)); done.Existing != "r" {
 			t.Fatalf("got %+v, want the run that has the key", done)
 		}
-		got := waitTake(t, w, wk)
+		got := waitClaim(t, w, wk)
 		if got.Run != "r" || got.Seq != 1 || len(got.Mail) != 1 || string(got.Mail[0].Events[0].Payload) != `{"n": 1}` {
 			t.Fatalf("took %+v, want r with its signal", got)
 		}
@@ -144,16 +144,16 @@ func withIdem(c *world.Commit, key string) *world.Commit {
 	return c
 }
 
-// waitTake takes until something comes.
-func waitTake(t *testing.T, w *World, wk world.Worker) world.TakenRun {
+// waitClaim takes until something comes.
+func waitClaim(t *testing.T, w *World, wk world.Worker) world.ClaimedRun {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
-		if got := take(t, w, wk, 1); len(got.Runs) > 0 {
+		if got := claim(t, w, wk, 1); len(got.Runs) > 0 {
 			return got.Runs[0]
 		}
 	}
 	t.Fatal("nothing was taken")
-	return world.TakenRun{}
+	return world.ClaimedRun{}
 }
 
 func TestTxRollback(t *testing.T) {
@@ -206,10 +206,10 @@ func TestTxLeftOpen(t *testing.T) {
 			}
 			must(t, w, stepCommit("other", wk.ID, i))
 		}
-		if got := len(take(t, w, wk, 100).Runs); got != 40 {
+		if got := len(claim(t, w, wk, 100).Runs); got != 40 {
 			t.Errorf("took %d runs, want 40", got)
 		}
-		must(t, w, &world.Commit{ID: commitID(), Run: "other", Worker: wk.ID, Take: 1, First: 23, Events: []world.Event{
+		must(t, w, &world.Commit{ID: commitID(), Run: "other", Worker: wk.ID, Claim: 1, First: 23, Events: []world.Event{
 			{Type: world.RunCompleted, Time: world.Now()},
 		}})
 		if err := tx.rollback(); err != nil {
@@ -387,7 +387,7 @@ func TestStepInTransaction(t *testing.T) {
 	}
 
 	tx = begin() // so does the end of the run
-	c := &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Take: 1, First: 6, Events: []world.Event{{Type: world.RunCompleted, Time: world.Now()}}}
+	c := &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Claim: 1, First: 6, Events: []world.Event{{Type: world.RunCompleted, Time: world.Now()}}}
 	if _, err := w.CommitIn(t.Context(), tx, c); err != nil {
 		t.Fatal(err)
 	}
@@ -433,7 +433,7 @@ func TestWholeCommitInTransaction(t *testing.T) {
 	for _, written := range []bool{false, true} {
 		child := birthOf(world.NewID(world.PrefixRun, time.Now()), "w")
 		child.Events[0].Birth.Parent = &world.Parent{Run: "r", Step: "step_1"}
-		c := &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Take: 1, First: 3, Births: []*world.Commit{child}, Release: &world.Release{}, Events: []world.Event{
+		c := &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Claim: 1, First: 3, Births: []*world.Commit{child}, Release: &world.Release{}, Events: []world.Event{
 			{Type: world.StepCreated, ID: "step_1", Kind: world.KindChild, Name: "child", Peer: child.Run, Time: world.Now()},
 			{Type: world.HookCreated, ID: "hook_1", Name: "hook", Token: "t1", Chosen: true, Time: world.Now()},
 		}, Conditions: []world.Condition{{Event: 1}}}
@@ -463,7 +463,7 @@ func TestWholeCommitInTransaction(t *testing.T) {
 			t.Errorf("got %+v, %v, want it released: %v", row.Queue, err, written)
 		}
 	}
-	if got := waitTake(t, w, wk); got.Status != world.Pending || got.Seq != 1 {
+	if got := waitClaim(t, w, wk); got.Status != world.Pending || got.Seq != 1 {
 		t.Errorf("took %+v, want the child", got)
 	}
 }
@@ -478,7 +478,7 @@ func TestTaskInTransaction(t *testing.T) {
 	c := stepCommit("r", wk.ID, 0)
 	c.Tasks = []world.Task{{Step: "step_1", Name: "charge", Priority: 1}}
 	must(t, w, c)
-	got, err := w.Take(t.Context(), world.TakeQuery{Worker: wk.ID, Steps: wk.Steps, Tasks: 1})
+	got, err := w.Claim(t.Context(), world.ClaimQuery{Worker: wk.ID, Steps: wk.Steps, Tasks: 1})
 	if err != nil || len(got.Tasks) != 1 {
 		t.Fatalf("took %+v, %v, want one task", got.Tasks, err)
 	}

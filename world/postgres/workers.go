@@ -17,14 +17,15 @@ import (
 )
 
 const (
-	// defaultLease is how long a worker is believed alive after a beat, where it does not say.
+	// defaultLease is how long a worker is believed alive after a heartbeat, where it does not say.
 	defaultLease = 10 * time.Second
-	// idleGrace is for how long a worker that holds nothing need not beat: so long its row may show a lease that is over.
+	// idleGrace is for how long a worker that holds nothing need not send a heartbeat: so long its row may show a lease
+	// that is over.
 	idleGrace = 3 * time.Minute
 )
 
 // What files of SQL ask of w (workers): whether it holds anything; and whether it is alive, in one place, so that starters, doctor and who lists workers
-// are told the same. One that holds nothing need not beat.
+// are told the same. One that holds nothing need not send a heartbeat.
 var (
 	holdsAny    = "(EXISTS (SELECT FROM {schema}.queue q WHERE q.owner = w.key) OR EXISTS (SELECT FROM {schema}.tasks t WHERE t.worker = w.key))"
 	aliveWorker = fmt.Sprintf("(w.ended IS NULL AND (w.until > clock_timestamp()"+
@@ -39,20 +40,20 @@ var (
 
 // queueing is what a World knows of its queue, beside what its workers hold.
 type queueing struct {
-	session session
-	looks   looks
-	resting resting
-	turns   turns
-	news    news
+	session  session
+	looks    looks
+	resting  released
+	fairness fairness
+	news     news
 }
 
 // worker is one that joined through this World and was not found dead.
 type worker struct {
 	world.Worker
-	key   int64
-	takes atomic.Int64 // so far
-	told  time.Time    // the end of its lease as it was told; guarded by crew.mu, as what follows
-	shown time.Time    // and as the database has it
+	key    int64
+	claims atomic.Int64 // so far
+	told   time.Time    // the end of its lease as it was told; guarded by crew.mu, as what follows
+	shown  time.Time    // and as the database has it
 }
 
 // notAlive is the answer to a worker that is not, or the World is closed.
@@ -64,7 +65,7 @@ func (w *World) notAlive(id string) error {
 }
 
 // Join registers a worker; see [world.Queue].
-func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err error) {
+func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Heartbeat, err error) {
 	if err := world.CheckWorker(&wk); err != nil {
 		return b, err
 	}
@@ -90,7 +91,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Beat, err er
 		return b, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
 	}
 	if err != nil {
-		return world.Beat{}, fmt.Errorf("worker %s: join: %w", wk.ID, err)
+		return world.Heartbeat{}, fmt.Errorf("worker %s: join: %w", wk.ID, err)
 	}
 	w.clock.measure(sent, b.Now)
 	b.Now, b.Until = b.Now.UTC(), b.Until.UTC()

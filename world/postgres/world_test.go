@@ -60,14 +60,14 @@ func birthOf(run, workflow string) *world.Commit {
 // eager is the birth of a run by a worker, started.
 func eager(run, workflow, worker string) *world.Commit {
 	c := birthOf(run, workflow)
-	c.Worker, c.Take = worker, 1
+	c.Worker, c.Claim = worker, 1
 	c.Events = append(c.Events, world.Event{Type: world.RunStarted, Time: c.Events[0].Time})
 	return c
 }
 
-// stepCommit is what a worker writes for the nth step of a run that it bore with eager.
+// stepCommit is what a worker writes for the nth step of a run that it created with eager.
 func stepCommit(run, worker string, n int64) *world.Commit {
-	return &world.Commit{ID: commitID(), Run: run, Worker: worker, Take: 1, First: 3 + n, Build: "b1", Events: []world.Event{
+	return &world.Commit{ID: commitID(), Run: run, Worker: worker, Claim: 1, First: 3 + n, Build: "b1", Events: []world.Event{
 		{Type: world.SignalReceived, Time: world.Now(), Name: "s", Payload: json.RawMessage(`1`)},
 	}}
 }
@@ -88,9 +88,9 @@ func wantErr(t testing.TB, got, want error) {
 	}
 }
 
-func take(t testing.TB, w *World, wk world.Worker, n int) world.Taken {
+func claim(t testing.TB, w *World, wk world.Worker, n int) world.Claimed {
 	t.Helper()
-	got, err := w.Take(t.Context(), world.TakeQuery{Worker: wk.ID, Classes: wk.Classes, Runs: n, Steps: wk.Steps, Tasks: n})
+	got, err := w.Claim(t.Context(), world.ClaimQuery{Worker: wk.ID, Classes: wk.Classes, Runs: n, Steps: wk.Steps, Tasks: n})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +118,11 @@ func TestRunFromBirthToEnd(t *testing.T) {
 	_, err := w.Commit(t.Context(), birthOf("r1", "w"))
 	wantErr(t, err, world.ErrRunExists)
 
-	got := take(t, w, wk, 10)
-	if len(got.Runs) != 1 || got.Runs[0].Run != "r1" || got.Runs[0].Seq != 1 || got.Runs[0].Take != 1 || got.Runs[0].Status != world.Pending {
+	got := claim(t, w, wk, 10)
+	if len(got.Runs) != 1 || got.Runs[0].Run != "r1" || got.Runs[0].Seq != 1 || got.Runs[0].Claim != 1 || got.Runs[0].Status != world.Pending {
 		t.Fatalf("took %+v, want r1", got.Runs)
 	}
-	c := &world.Commit{ID: commitID(), Run: "r1", Worker: wk.ID, Take: 1, First: 2, Build: "b2", Events: []world.Event{
+	c := &world.Commit{ID: commitID(), Run: "r1", Worker: wk.ID, Claim: 1, First: 2, Build: "b2", Events: []world.Event{
 		{Type: world.RunStarted, Time: world.Now()},
 	}}
 	must(t, w, c)
@@ -131,22 +131,22 @@ func TestRunFromBirthToEnd(t *testing.T) {
 	}
 	_, err = w.Commit(t.Context(), c)
 	wantErr(t, err, world.ErrLeaseLost)
-	done := must(t, w, &world.Commit{ID: commitID(), Run: "r1", Worker: wk.ID, Take: 1, First: 3, Release: &world.Release{}})
+	done := must(t, w, &world.Commit{ID: commitID(), Run: "r1", Worker: wk.ID, Claim: 1, First: 3, Release: &world.Release{}})
 	if done.Mail {
 		t.Fatal("released with mail, want none")
 	}
-	if got := take(t, w, wk, 10); len(got.Runs) != 0 || !got.Next.IsZero() {
+	if got := claim(t, w, wk, 10); len(got.Runs) != 0 || !got.Next.IsZero() {
 		t.Fatalf("took %+v, next %s, want nothing", got.Runs, got.Next)
 	}
 	d, err := w.Deliver(t.Context(), &world.Delivery{Run: "r1", ID: "d1", Events: []world.Event{{Type: world.SignalReceived, Name: "go", Payload: json.RawMessage(`1`)}}})
 	if err != nil || d.Duplicate {
 		t.Fatalf("delivered %+v, %v", d, err)
 	}
-	got = take(t, w, wk, 10)
-	if len(got.Runs) != 1 || len(got.Runs[0].Mail) != 1 || got.Runs[0].Mail[0].Events[0].Name != "go" || got.Runs[0].Take != 2 {
+	got = claim(t, w, wk, 10)
+	if len(got.Runs) != 1 || len(got.Runs[0].Mail) != 1 || got.Runs[0].Mail[0].Events[0].Name != "go" || got.Runs[0].Claim != 2 {
 		t.Fatalf("took %+v, want r1 with its signal", got.Runs)
 	}
-	must(t, w, &world.Commit{ID: commitID(), Run: "r1", Worker: wk.ID, Take: 2, First: 3, Mail: []int64{got.Runs[0].Mail[0].Row}, Events: []world.Event{
+	must(t, w, &world.Commit{ID: commitID(), Run: "r1", Worker: wk.ID, Claim: 2, First: 3, Mail: []int64{got.Runs[0].Mail[0].Row}, Events: []world.Event{
 		{Type: world.RunCompleted, Time: world.Now(), Payload: json.RawMessage(`"out"`)},
 	}})
 	page, err := w.Events(t.Context(), "r1", world.EventQuery{})
@@ -157,7 +157,7 @@ func TestRunFromBirthToEnd(t *testing.T) {
 	wantErr(t, err, world.ErrTerminal)
 }
 
-// A run that was born by a worker goes on at once; the end of its worker gives it back.
+// A run that was created by a worker goes on at once; the end of its worker gives it back.
 func TestEagerRun(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -170,7 +170,7 @@ func TestEagerRun(t *testing.T) {
 	}
 	_, err := w.Commit(t.Context(), stepCommit("r", first.ID, 2))
 	wantErr(t, err, world.ErrLeaseLost)
-	if got := take(t, w, second, 5); len(got.Runs) != 1 || got.Runs[0].Take != 2 || got.Runs[0].Seq != 4 || got.Runs[0].Strikes != 0 {
+	if got := claim(t, w, second, 5); len(got.Runs) != 1 || got.Runs[0].Claim != 2 || got.Runs[0].Seq != 4 || got.Runs[0].Strikes != 0 {
 		t.Fatalf("took %+v, want r at event 4, with no strike", got.Runs)
 	}
 }

@@ -363,7 +363,7 @@ func (wr *writer) connect(ctx context.Context) error {
 		return nil
 	}
 	w := wr.w
-	age := w.born()
+	age := w.newAge()
 	conn, err := pgx.ConnectConfig(ctx, w.writing.config.Copy())
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 	m := wire.OfCommit(c)
 	m.Again = w.inDoubt(c.ID)
 	wk := w.knows(c.Worker)
-	had := wk != nil && givesUp(c) && wk.move(c.Run, false) // before: a beat may see it first
+	had := wk != nil && givesUp(c) && wk.move(c.Run, false) // before: a heartbeat may see it first
 	var out wire.Committed
 	err := w.ask(ctx, manner{}, "commit", m, &out)
 	doubt := w.settle(c.ID, err)

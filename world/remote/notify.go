@@ -22,7 +22,7 @@ import (
 const (
 	deafPoll     = time.Second      // between looks for work while no notices come
 	feedOpening  = 10 * time.Second // for the first answer
-	feedSlack    = 5 * time.Second  // beside two beats of the server, before silence is the end
+	feedSlack    = 5 * time.Second  // beside two heartbeats of the server, before silence is the end
 	feedAgain    = 50 * time.Millisecond
 	feedAgainTop = 5 * time.Second
 	longestLine  = 1 << 20
@@ -156,7 +156,7 @@ func (w *World) told(event string, data []byte, quiet *time.Duration) error {
 		if err := json.Unmarshal(data, &open); err != nil {
 			return fmt.Errorf("notices: %w", err)
 		}
-		*quiet = 2*time.Duration(open.BeatMs)*time.Millisecond + feedSlack
+		*quiet = 2*time.Duration(open.HeartbeatMs)*time.Millisecond + feedSlack
 		w.feed.polls.Store(int64(time.Duration(open.PollMs) * time.Millisecond))
 		w.feed.heard.Store(true)
 		w.listeners.Tell(everything)

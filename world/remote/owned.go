@@ -11,10 +11,10 @@ import (
 
 // owned are the runs of a worker, as far as this World knows.
 type owned struct {
-	runs    map[string]bool
-	moved   map[string]bool // those that it was given, or gave up, since the beat that is under way began
-	beats   int             // under way
-	crossed bool            // there were several at once: nobody knows whose account is the newest
+	runs       map[string]bool
+	moved      map[string]bool // those that it was given, or gave up, since the heartbeat that is under way began
+	heartbeats int             // under way
+	crossed    bool            // there were several at once: nobody knows whose account is the newest
 }
 
 // knows returns what is known of a worker, nil where nothing is.
@@ -33,16 +33,16 @@ func (wk *worker) move(run string, has bool) (had bool) {
 	if delete(o.runs, run); has {
 		o.add(run)
 	}
-	if o.beats > 0 {
+	if o.heartbeats > 0 {
 		o.moved[run] = true
 	}
 	return had
 }
 
-// begin notes that a beat begins. wk.mu is locked, as below.
+// begin notes that a heartbeat begins. wk.mu is locked, as below.
 func (o *owned) begin() {
-	o.beats++
-	if o.crossed = o.beats > 1; !o.crossed {
+	o.heartbeats++
+	if o.crossed = o.heartbeats > 1; !o.crossed {
 		o.moved = map[string]bool{}
 	}
 }
@@ -54,9 +54,9 @@ func (o *owned) add(run string) {
 	o.runs[run] = true
 }
 
-// end notes what a beat told, nil where it told nothing, and returns the runs that are lost.
+// end notes what a heartbeat told, nil where it told nothing, and returns the runs that are lost.
 func (o *owned) end(account *world.Account) (lost []string) {
-	o.beats--
+	o.heartbeats--
 	if account == nil || o.crossed {
 		return nil
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Bounds of how long a beat, and a take, may wait for its answer: a third of the lease, so that another one has time.
+// Bounds of how long a heartbeat, and a claim, may wait for its answer: a third of the lease, so that another one has
+// time.
 const (
 	leastWait = 2 * time.Second
 	mostWait  = 10 * time.Second
@@ -54,10 +55,10 @@ func (wk *worker) of() string {
 }
 
 // Join registers a worker; see [world.Queue]. A key whose scope does not allow it is [world.ErrInvalid] too: trying again cannot help.
-func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
 	leave, err := w.enter(ctx)
 	if err != nil {
-		return world.Beat{}, err
+		return world.Heartbeat{}, err
 	}
 	defer leave()
 	in := wire.OfWorker(&wk)
@@ -72,11 +73,11 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 	}
 	switch {
 	case errors.Is(err, ErrForbidden), errors.Is(err, ErrUnauthenticated):
-		return world.Beat{}, fmt.Errorf("%w: join: %w", world.ErrInvalid, err)
+		return world.Heartbeat{}, fmt.Errorf("%w: join: %w", world.ErrInvalid, err)
 	case errors.Is(err, world.ErrConflict), errors.Is(err, world.ErrLeaseLost): // it had joined, and was buried meanwhile: another ID can
-		return world.Beat{}, fmt.Errorf("%w: join: %s", world.ErrUnknownOutcome, err)
+		return world.Heartbeat{}, fmt.Errorf("%w: join: %s", world.ErrUnknownOutcome, err)
 	case err != nil:
-		return world.Beat{}, err
+		return world.Heartbeat{}, err
 	}
 	known := w.worker(wk.ID)
 	known.mu.Lock()
@@ -85,23 +86,23 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 	return out.World(), nil
 }
 
-// Take gives the worker runs and tasks; see [world.Queue]. It does not wait for any. Where the answer was lost it asks for it again; if another
+// Claim gives the worker runs and tasks; see [world.Queue]. It does not wait for any. Where the answer was lost it asks for it again; if another
 // process of the server has come meanwhile nobody knows it.
-func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
+func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
 	leave, err := w.enter(ctx)
 	if err != nil {
-		return world.Taken{}, err
+		return world.Claimed{}, err
 	}
 	defer leave()
 	wk := w.worker(q.Worker)
-	wk.taking.Lock()
-	defer wk.taking.Unlock()
-	in := wire.TakeQuery{Worker: q.Worker, Classes: q.Classes, Runs: q.Runs, Steps: q.Steps, Tasks: q.Tasks, Run: q.Run, Step: q.Step, N: w.takes.Add(1)}
-	how := manner{tries: takeTries, limit: wk.wait()}
+	wk.claiming.Lock()
+	defer wk.claiming.Unlock()
+	in := wire.TakeQuery{Worker: q.Worker, Classes: q.Classes, Runs: q.Runs, Steps: q.Steps, Tasks: q.Tasks, Run: q.Run, Step: q.Step, N: w.claims.Add(1)}
+	how := manner{tries: claimTries, limit: wk.wait()}
 	var out wire.Taken
 	err = w.insist(ctx, how, "take", &in, &out)
 	in.Again, in.Server = true, wk.of()
-	for try := 1; doubtful(err) && try < takeTries && ctx.Err() == nil; try++ {
+	for try := 1; doubtful(err) && try < claimTries && ctx.Err() == nil; try++ {
 		err = w.insist(ctx, how, "take", &in, &out)
 	}
 	if errors.Is(err, world.ErrConflict) { // it came twice, or late: this answer is not that of the one that counts
@@ -111,7 +112,7 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 		if errors.Is(err, world.ErrLeaseLost) {
 			w.forget(q.Worker)
 		}
-		return world.Taken{}, err
+		return world.Claimed{}, err
 	}
 	for i := range out.Runs {
 		wk.move(out.Runs[i].Run, true)
@@ -119,13 +120,13 @@ func (w *World) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error
 	return out.World(), nil
 }
 
-// How often a take is asked for, and a worker finds out whether it has joined.
+// How often a claim is asked for, and a worker finds out whether it has joined.
 const (
-	takeTries = 3
-	joinTries = 4
+	claimTries = 3
+	joinTries  = 4
 )
 
-// doubtful reports whether it is not known what a join or a take came to. What the server has seen before was sent twice on its way.
+// doubtful reports whether it is not known what a join or a claim came to. What the server has seen before was sent twice on its way.
 func doubtful(err error) bool {
 	return errors.Is(err, world.ErrUnknownOutcome) || errors.Is(err, world.ErrConflict)
 }
@@ -138,16 +139,16 @@ func (w *World) Held(ctx context.Context, worker string) (world.Account, error) 
 	}
 	defer leave()
 	wk := w.worker(worker)
-	wk.taking.Lock()
-	defer wk.taking.Unlock()
+	wk.claiming.Lock()
+	defer wk.claiming.Unlock()
 	var out wire.Held
-	err = w.insist(ctx, manner{twice: true, limit: wk.wait()}, "held", &wire.HeldQuery{Worker: worker, N: w.takes.Add(1)}, &out)
+	err = w.insist(ctx, manner{twice: true, limit: wk.wait()}, "held", &wire.HeldQuery{Worker: worker, N: w.claims.Add(1)}, &out)
 	return out.World(), err
 }
 
-// Beat renews a worker's lease; see [world.Queue]. It is asked for once, as the next beat comes soon, and again where a server may hang: the next one may come
+// Heartbeat renews a worker's lease; see [world.Queue]. It is asked for once, as the next heartbeat comes soon, and again where a server may hang: the next one may come
 // to that too.
-func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error) {
+func (w *World) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
 	wk := w.worker(q.Worker)
 	wk.mu.Lock()
 	in := wire.BeatQuery{Worker: q.Worker, Tasks: wire.OfKeys(q.Tasks), Again: wk.missed}
@@ -171,7 +172,7 @@ func (w *World) Beat(ctx context.Context, q world.BeatQuery) (world.Beat, error)
 		if errors.Is(err, world.ErrLeaseLost) {
 			w.forget(q.Worker)
 		}
-		return world.Beat{}, err
+		return world.Heartbeat{}, err
 	}
 	if b.Account != nil {
 		b.Lost = lost

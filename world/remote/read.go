@@ -49,7 +49,7 @@ func (w *World) Tasks(ctx context.Context, run string) ([]world.Task, error) {
 	return wire.WorldTasks(out.Tasks), err
 }
 
-// Ready lists what could be taken; see [world.ReadyReader].
+// Ready lists what could be claimed; see [world.ReadyReader].
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
 	in := wire.ReadyQuery(q)
 	var out wire.Ready

@@ -143,7 +143,7 @@ func wantErr(t *testing.T, what string, got, want error) {
 }
 
 func turn(first int64) *world.Commit {
-	return &world.Commit{ID: [16]byte{1, byte(first)}, Run: "r1", Worker: "w1", Take: 1, First: first, Events: []world.Event{{Type: world.RunStarted, Time: world.Now()}}}
+	return &world.Commit{ID: [16]byte{1, byte(first)}, Run: "r1", Worker: "w1", Claim: 1, First: first, Events: []world.Event{{Type: world.RunStarted, Time: world.Now()}}}
 }
 
 // A commit whose answer is lost is unknown, and sent again it says so, until it is known.
@@ -257,7 +257,7 @@ func TestDeliveryAnswerLost(t *testing.T) {
 	}
 }
 
-// A take is asked for again under its number; the next one has another.
+// A claim is asked for again under its number; the next one has another.
 func TestTakeAnswerLost(t *testing.T) {
 	t.Parallel()
 	w, f := begin(t, map[string][]string{
@@ -267,12 +267,12 @@ func TestTakeAnswerLost(t *testing.T) {
 	if _, err := w.Join(t.Context(), world.Worker{ID: "w1"}); err != nil {
 		t.Fatal(err)
 	}
-	q := world.TakeQuery{Worker: "w1", Runs: 1}
-	if taken, err := w.Take(t.Context(), q); err != nil || len(taken.Runs) != 1 {
-		t.Fatalf("got %+v, %v, want the run", taken, err)
+	q := world.ClaimQuery{Worker: "w1", Runs: 1}
+	if claimed, err := w.Claim(t.Context(), q); err != nil || len(claimed.Runs) != 1 {
+		t.Fatalf("got %+v, %v, want the run", claimed, err)
 	}
-	_, err := w.Take(t.Context(), q)
-	wantErr(t, "a take that another process of the server was asked for", err, world.ErrUnknownOutcome)
+	_, err := w.Claim(t.Context(), q)
+	wantErr(t, "a claim that another process of the server was asked for", err, world.ErrUnknownOutcome)
 	type key struct {
 		n      int64
 		again  bool
@@ -292,29 +292,29 @@ func TestTakeAnswerLost(t *testing.T) {
 	}
 }
 
-// A beat whose answer is lost is not repeated at once; the next one asks for what it told.
+// A heartbeat whose answer is lost is not repeated at once; the next one asks for what it told.
 func TestBeatAnswerLost(t *testing.T) {
 	t.Parallel()
 	w, f := begin(t, map[string][]string{"beat": {"cut", `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "lost": ["r1"]}`}})
-	_, err := w.Beat(t.Context(), world.BeatQuery{Worker: "w1"})
+	_, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: "w1"})
 	wantErr(t, "beat", err, world.ErrStorage)
 	for range 2 {
-		if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: "w1"}); err != nil {
+		if _, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: "w1"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := []string{`{"worker":"w1"}`, `{"worker":"w1","again":true}`, `{"worker":"w1"}`}
 	if got := f.calls("beat"); !slices.Equal(got, want) {
-		t.Errorf("beats: got %v, want %v", got, want)
+		t.Errorf("heartbeats: got %v, want %v", got, want)
 	}
 }
 
 // Where a server hangs each call is sent again, on a connection of its own, before the worker's lease is in doubt; a commit is asked about.
 func TestServerHangs(t *testing.T) {
 	t.Parallel()
-	beat := `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "server": "srv_1"}`
+	heartbeat := `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "server": "srv_1"}`
 	w, f := begin(t, map[string][]string{
-		"join": {"hang", "409 CONFLICT"}, "beat": {beat, "hang", beat}, "take": {"hang", `{"now": "2026-11-22T10:00:00Z"}`}, "held": {"hang", `{}`},
+		"join": {"hang", "409 CONFLICT"}, "beat": {heartbeat, "hang", heartbeat}, "take": {"hang", `{"now": "2026-11-22T10:00:00Z"}`}, "held": {"hang", `{}`},
 		"commit": {"hang", `{}`}, "outcome": {"hang", "hang", "404 NOT_FOUND"}, "runs": {"hang", `{"cursor": ""}`},
 	})
 	w.silence, w.long = 200*time.Millisecond, 200*time.Millisecond
@@ -322,10 +322,10 @@ func TestServerHangs(t *testing.T) {
 	if _, err := w.Join(t.Context(), world.Worker{ID: "w1"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Take(t.Context(), world.TakeQuery{Worker: "w1", Runs: 1}); err != nil {
+	if _, err := w.Claim(t.Context(), world.ClaimQuery{Worker: "w1", Runs: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: "w1"}); err != nil {
+	if _, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: "w1"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Held(t.Context(), "w1"); err != nil {
@@ -482,10 +482,10 @@ func TestSpoiledAnswers(t *testing.T) {
 
 func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 	t.Parallel()
-	beat := `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z"}`
+	heartbeat := `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z"}`
 	f.answers = map[string][]string{
 		"commit": {spoiled}, "append": {spoiled}, "take": {spoiled}, "sweep": {spoiled},
-		"run": {spoiled, `{"id": "r1"}`}, "beat": {spoiled, beat}, "join": {spoiled, beat}, "leave": {spoiled, `{"accepted": true}`},
+		"run": {spoiled, `{"id": "r1"}`}, "beat": {spoiled, heartbeat}, "join": {spoiled, heartbeat}, "leave": {spoiled, `{"accepted": true}`},
 		"deliver": {spoiled, `{"run": "r1"}`}, "outcome": {spoiled, `{"existing": "r0"}`}, "key": {spoiled, `{"id": "k1", "print": "AQ=="}`},
 		"events": {spoiled, `{"events": [{"type": "run_created"}], "cursor": "1"}`}, "runs": {spoiled, `{"runs": [{"id": "r1"}]}`},
 		"hooks": {spoiled, `{"hooks": [{"token": "t1"}]}`}, "tasks": {spoiled, `{"tasks": [{"run": "r1"}]}`}, "streams": {spoiled, `{"streams": [{"name": "a"}]}`},
@@ -504,17 +504,17 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 	unknown("commit", err)
 	_, err = w.Commit(ctx, &world.Commit{ID: [16]byte{2}, Run: "r2", First: 1, Events: []world.Event{{Type: world.RunCreated, Time: world.Now(), Birth: &world.Birth{Workflow: "a"}}}})
 	unknown("start", err)
-	_, err = w.Append(ctx, &world.Append{Run: "r1", Worker: "w1", Take: 1, StreamWrite: world.StreamWrite{Stream: "a", Step: "s", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage(`1`)}}})
+	_, err = w.Append(ctx, &world.Append{Run: "r1", Worker: "w1", Claim: 1, StreamWrite: world.StreamWrite{Stream: "a", Step: "s", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage(`1`)}}})
 	unknown("append", err)
-	_, err = w.Take(ctx, world.TakeQuery{Worker: "w1", Runs: 1})
+	_, err = w.Claim(ctx, world.ClaimQuery{Worker: "w1", Runs: 1})
 	unknown("take", err)
-	if n := len(f.calls("take")); n != takeTries {
-		t.Errorf("%s: the take was asked for %d times, want %d", spoiled, n, takeTries)
+	if n := len(f.calls("take")); n != claimTries {
+		t.Errorf("%s: the claim was asked for %d times, want %d", spoiled, n, claimTries)
 	}
 	_, err = w.Sweep(ctx, 1)
 	unknown("sweep", err)
-	_, err = w.Beat(ctx, world.BeatQuery{Worker: "w1"})
-	wantErr(t, "beat: "+spoiled, err, world.ErrStorage)
+	_, err = w.Heartbeat(ctx, world.HeartbeatQuery{Worker: "w1"})
+	wantErr(t, "heartbeat: "+spoiled, err, world.ErrStorage)
 	_, err = w.Join(ctx, world.Worker{ID: "w1"})
 	if err != nil {
 		t.Errorf("%s: join: %v", spoiled, err)
@@ -587,7 +587,7 @@ func TestEmptyObject(t *testing.T) {
 				t.Errorf("old %v: %s was sent %d times, want 2", old, call, n)
 			}
 		}
-		a := &world.Append{Run: "r1", Worker: "w1", Take: 1, StreamWrite: world.StreamWrite{Stream: "a", Step: "s", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage(`1`)}}}
+		a := &world.Append{Run: "r1", Worker: "w1", Claim: 1, StreamWrite: world.StreamWrite{Stream: "a", Step: "s", Attempt: 1, Chunks: []json.RawMessage{json.RawMessage(`1`)}}}
 		_, err := w.Append(ctx, a)
 		wantErr(t, "append", err, world.ErrUnknownOutcome)
 		_, err = w.Sweep(ctx, 1)
@@ -623,7 +623,7 @@ func TestSpoiledGreeting(t *testing.T) {
 	}
 }
 
-// TestSentTwice: a take and a join that were sent twice on their way are answered as if they came late; what they came to is found out.
+// TestSentTwice: a claim and a join that were sent twice on their way are answered as if they came late; what they came to is found out.
 func TestSentTwice(t *testing.T) {
 	t.Parallel()
 	w, f := begin(t, map[string][]string{
@@ -633,14 +633,14 @@ func TestSentTwice(t *testing.T) {
 	if _, err := w.Join(t.Context(), world.Worker{ID: "w1"}); err != nil {
 		t.Fatalf("join: %v", err)
 	}
-	q := world.TakeQuery{Worker: "w1", Runs: 1}
-	if taken, err := w.Take(t.Context(), q); err != nil || len(taken.Runs) != 1 {
-		t.Fatalf("take: got %+v, %v, want the run", taken, err)
+	q := world.ClaimQuery{Worker: "w1", Runs: 1}
+	if claimed, err := w.Claim(t.Context(), q); err != nil || len(claimed.Runs) != 1 {
+		t.Fatalf("take: got %+v, %v, want the run", claimed, err)
 	}
-	_, err := w.Take(t.Context(), q)
-	wantErr(t, "a take that is always behind", err, world.ErrUnknownOutcome)
-	if n := len(f.calls("take")); n != 2+takeTries {
-		t.Errorf("takes were asked for %d times, want %d", n, 2+takeTries)
+	_, err := w.Claim(t.Context(), q)
+	wantErr(t, "a claim that is always behind", err, world.ErrUnknownOutcome)
+	if n := len(f.calls("take")); n != 2+claimTries {
+		t.Errorf("claims were asked for %d times, want %d", n, 2+claimTries)
 	}
 	w, _ = begin(t, map[string][]string{"join": {"409 CONFLICT"}, "beat": {"409 LEASE_LOST"}})
 	_, err = w.Join(t.Context(), world.Worker{ID: "w1"})

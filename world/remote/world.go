@@ -65,7 +65,7 @@ type World struct {
 	hello  wire.Hello
 	names  bool         // the server names the calls that it answers: its greeting did
 	says   bool         // its answers say that they are: its greeting did
-	takes  atomic.Int64 // the number of the last
+	claims atomic.Int64 // the number of the last
 
 	silence, long time.Duration // firstSilence and longSilence, but in tests
 
@@ -94,12 +94,12 @@ var (
 
 // worker is one that joined through this World.
 type worker struct {
-	taking sync.Mutex // one take at a time: they are numbered
-	mu     sync.Mutex
-	lease  time.Duration // 0: it did not say; under mu
-	missed bool          // the answer to the last beat was lost; under mu
-	server string        // the process of the server that answered last; under mu
-	owned  owned         // under mu
+	claiming sync.Mutex // one claim at a time: they are numbered
+	mu       sync.Mutex
+	lease    time.Duration // 0: it did not say; under mu
+	missed   bool          // the answer to the last heartbeat was lost; under mu
+	server   string        // the process of the server that answered last; under mu
+	owned    owned         // under mu
 }
 
 // Open connects to the server at a URL such as https://stepwell.internal or http://127.0.0.1:7373, which may have a path where the server is

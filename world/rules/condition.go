@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Questions is what has to be known of others before a commit can be settled, beside whether its births can be born.
+// Questions is what has to be known of others before a commit can be settled, beside whether its births can be created.
 type Questions struct {
 	Tokens []string // of its new hooks
 	Runs   []string // whose end its steps want to await, or that they send to
@@ -36,21 +36,21 @@ func of(e *world.Event, kind world.Kind) bool { return e.Type == world.StepCreat
 // Facts are the answers.
 type Facts struct {
 	Holders map[string]Holder // by token: of those that an active hook has
-	Births  []Taken           // one for each of the commit's
+	Births  []Conflict        // one for each of the commit's
 	Targets map[string]Target // by run ID: of those that are known
 }
 
 // Holder is the active hook that has a token.
 type Holder struct{ Run, Hook string }
 
-// Taken says why a run cannot be born.
-type Taken int
+// Conflict says why a run cannot be created.
+type Conflict int
 
-// What may be taken. A commit's own runs do not count.
+// What may be claimed. A commit's own runs do not count.
 const (
-	Free     Taken = iota
-	TakenID        // by a run
-	TakenKey       // the idempotency key, by a run
+	Free    Conflict = iota
+	SameID           // by a run
+	SameKey          // the idempotency key, by a run
 )
 
 // Target is a run whose end a step wants to await, or that it sends to. The zero value is of one that is not known.
@@ -112,7 +112,7 @@ func Settle(c *world.Commit, f *Facts) (Plan, error) {
 	if err := p.tokens(c, f.Holders); err != nil {
 		return Plan{}, err
 	}
-	left, err := p.bear(c, f.Births)
+	left, err := p.create(c, f.Births)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -123,18 +123,18 @@ func Settle(c *world.Commit, f *Facts) (Plan, error) {
 // tokens gives each new hook its token, or puts the conflict in its place. A token that the commit itself gives up is free for its later
 // events.
 func (p *Plan) tokens(c *world.Commit, holders map[string]Holder) error {
-	taken := make(map[string]string) // tokens that the commit takes, with the hook's ID
+	conflict := make(map[string]string) // tokens that the commit takes, with the hook's ID
 	for i := range c.Events {
 		e := &c.Events[i]
 		if e.Type != world.HookCreated {
 			continue
 		}
-		holder := Holder{Run: c.Run, Hook: taken[e.Token]}
+		holder := Holder{Run: c.Run, Hook: conflict[e.Token]}
 		if holder.Hook == "" || world.Frees(c.Events[:i], holder.Hook) {
 			holder = holders[e.Token]
 		}
 		if holder.Run == "" || holder.Run == c.Run && world.Frees(c.Events[:i], holder.Hook) {
-			taken[e.Token] = e.ID
+			conflict[e.Token] = e.ID
 			continue
 		}
 		if !slices.ContainsFunc(c.Conditions, func(cond world.Condition) bool { return cond.Event == i }) {
@@ -156,10 +156,10 @@ func (p *Plan) change() []world.Event {
 	return p.Events
 }
 
-// bear leaves births out that cannot be, and tells which.
-func (p *Plan) bear(c *world.Commit, births []Taken) (left map[int]bool, err error) {
+// create leaves births out that cannot be, and tells which.
+func (p *Plan) create(c *world.Commit, births []Conflict) (left map[int]bool, err error) {
 	for i, b := range c.Births {
-		err := notBorn(c, i, births[i])
+		err := notCreated(c, i, births[i])
 		if err == nil {
 			continue
 		}
@@ -185,12 +185,13 @@ func (p *Plan) bear(c *world.Commit, births []Taken) (left map[int]bool, err err
 	return left, nil
 }
 
-// notBorn says why a child cannot be born: its ID or its idempotency key is taken, by a run or by a sibling before it.
-func notBorn(c *world.Commit, i int, taken Taken) error {
+// notCreated says why a child cannot be created: its ID or its idempotency key is taken, by a run or by a sibling
+// before it.
+func notCreated(c *world.Commit, i int, conflict Conflict) error {
 	switch {
-	case taken == TakenID, c.Births[i].Run == c.Run, Twin(c, i):
+	case conflict == SameID, c.Births[i].Run == c.Run, Twin(c, i):
 		return world.ErrRunExists
-	case taken == TakenKey:
+	case conflict == SameKey:
 		return fmt.Errorf("idempotency key %q: %w", c.Births[i].Events[0].Birth.Key, world.ErrRunExists)
 	}
 	return nil

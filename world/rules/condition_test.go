@@ -107,24 +107,24 @@ func TestTokens(t *testing.T) {
 
 func TestBirths(t *testing.T) {
 	for name, test := range map[string]struct {
-		births  []*world.Commit
-		taken   []rules.Taken
-		without bool     // conditions
-		want    []string // IDs of those that are born
-		failed  []string // steps
-		err     error
+		births   []*world.Commit
+		conflict []rules.Conflict
+		without  bool     // conditions
+		want     []string // IDs of those that are created
+		failed   []string // steps
+		err      error
 	}{
-		"free":                         {births: []*world.Commit{birth("a", "w", "k")}, taken: []rules.Taken{rules.Free}, want: []string{"a"}},
-		"the ID is taken":              {births: []*world.Commit{birth("a", "w", "")}, taken: []rules.Taken{rules.TakenID}, failed: []string{"s0"}},
-		"the key is taken":             {births: []*world.Commit{birth("a", "w", "k")}, taken: []rules.Taken{rules.TakenKey}, failed: []string{"s0"}},
-		"taken, and no condition":      {births: []*world.Commit{birth("a", "w", "")}, taken: []rules.Taken{rules.TakenID}, without: true, err: world.ErrRunExists},
-		"the key, and no condition":    {births: []*world.Commit{birth("a", "w", "k")}, taken: []rules.Taken{rules.TakenKey}, without: true, err: world.ErrRunExists},
-		"its parent's ID":              {births: []*world.Commit{birth("r", "w", "")}, taken: []rules.Taken{rules.Free}, failed: []string{"s0"}},
-		"a sibling's ID":               {births: []*world.Commit{birth("a", "w", ""), birth("a", "v", "")}, taken: make([]rules.Taken, 2), want: []string{"a"}, failed: []string{"s1"}},
-		"a sibling's key":              {births: []*world.Commit{birth("a", "w", "k"), birth("b", "w", "k")}, taken: make([]rules.Taken, 2), want: []string{"a"}, failed: []string{"s1"}},
-		"no keys are not alike":        {births: []*world.Commit{birth("a", "w", ""), birth("b", "w", "")}, taken: make([]rules.Taken, 2), want: []string{"a", "b"}},
-		"a key of another workflow's":  {births: []*world.Commit{birth("a", "w", "k"), birth("b", "v", "k")}, taken: make([]rules.Taken, 2), want: []string{"a", "b"}},
-		"the first of two is left out": {births: []*world.Commit{birth("a", "w", ""), birth("b", "w", "")}, taken: []rules.Taken{rules.TakenID, rules.Free}, want: []string{"b"}, failed: []string{"s0"}},
+		"free":                         {births: []*world.Commit{birth("a", "w", "k")}, conflict: []rules.Conflict{rules.Free}, want: []string{"a"}},
+		"the ID is taken":              {births: []*world.Commit{birth("a", "w", "")}, conflict: []rules.Conflict{rules.SameID}, failed: []string{"s0"}},
+		"the key is taken":             {births: []*world.Commit{birth("a", "w", "k")}, conflict: []rules.Conflict{rules.SameKey}, failed: []string{"s0"}},
+		"taken, and no condition":      {births: []*world.Commit{birth("a", "w", "")}, conflict: []rules.Conflict{rules.SameID}, without: true, err: world.ErrRunExists},
+		"the key, and no condition":    {births: []*world.Commit{birth("a", "w", "k")}, conflict: []rules.Conflict{rules.SameKey}, without: true, err: world.ErrRunExists},
+		"its parent's ID":              {births: []*world.Commit{birth("r", "w", "")}, conflict: []rules.Conflict{rules.Free}, failed: []string{"s0"}},
+		"a sibling's ID":               {births: []*world.Commit{birth("a", "w", ""), birth("a", "v", "")}, conflict: make([]rules.Conflict, 2), want: []string{"a"}, failed: []string{"s1"}},
+		"a sibling's key":              {births: []*world.Commit{birth("a", "w", "k"), birth("b", "w", "k")}, conflict: make([]rules.Conflict, 2), want: []string{"a"}, failed: []string{"s1"}},
+		"no keys are not alike":        {births: []*world.Commit{birth("a", "w", ""), birth("b", "w", "")}, conflict: make([]rules.Conflict, 2), want: []string{"a", "b"}},
+		"a key of another workflow's":  {births: []*world.Commit{birth("a", "w", "k"), birth("b", "v", "k")}, conflict: make([]rules.Conflict, 2), want: []string{"a", "b"}},
+		"the first of two is left out": {births: []*world.Commit{birth("a", "w", ""), birth("b", "w", "")}, conflict: []rules.Conflict{rules.SameID, rules.Free}, want: []string{"b"}, failed: []string{"s0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &world.Commit{Run: "r", Births: test.births}
@@ -134,16 +134,16 @@ func TestBirths(t *testing.T) {
 					c.Conditions = append(c.Conditions, world.Condition{Event: i, Birth: i})
 				}
 			}
-			p, err := rules.Settle(c, &rules.Facts{Births: test.taken})
+			p, err := rules.Settle(c, &rules.Facts{Births: test.conflict})
 			if !errors.Is(err, test.err) || test.err == nil && err != nil {
 				t.Fatalf("got %v, want %v", err, test.err)
 			}
 			if err != nil {
 				return
 			}
-			var born, answered []string
+			var created, answered []string
 			for _, b := range p.Births {
-				born = append(born, b.Run)
+				created = append(created, b.Run)
 			}
 			for _, e := range p.Events[len(c.Events):] {
 				if e.Type != world.StepFailed || e.Error.Code != world.CodeRunExists || !e.Error.Permanent || !e.Time.Equal(at) {
@@ -151,7 +151,7 @@ func TestBirths(t *testing.T) {
 				}
 				answered = append(answered, e.ID)
 			}
-			if diff := cmp.Diff([][]string{test.want, test.failed}, [][]string{born, answered}); diff != "" || p.Changed != (len(answered) > 0) {
+			if diff := cmp.Diff([][]string{test.want, test.failed}, [][]string{created, answered}); diff != "" || p.Changed != (len(answered) > 0) {
 				t.Errorf("changed: %t\n%s", p.Changed, diff)
 			}
 		})
@@ -227,7 +227,7 @@ func TestAnswersInOrder(t *testing.T) {
 		Run: "r", Events: []world.Event{step(world.KindAwait, "s0", "o"), step(world.KindChild, "s1", "a")}, Births: []*world.Commit{birth("a", "w", "")},
 		Conditions: []world.Condition{{Event: 1}, {Event: 0}},
 	}
-	p, err := rules.Settle(c, &rules.Facts{Births: []rules.Taken{rules.TakenID}})
+	p, err := rules.Settle(c, &rules.Facts{Births: []rules.Conflict{rules.SameID}})
 	if err != nil || len(p.Events) != 4 || p.Events[2].ID != "s0" || p.Events[3].ID != "s1" || len(c.Events) != 2 {
 		t.Errorf("got %v, %+v", err, p.Events)
 	}

@@ -25,13 +25,13 @@ func TestAbandonedCalls(t *testing.T) {
 		},
 		"Take": func(w *World, wk world.Worker, _ string) func(ctx context.Context) error {
 			return func(ctx context.Context) error {
-				_, err := w.Take(ctx, world.TakeQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 1})
+				_, err := w.Claim(ctx, world.ClaimQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 1})
 				return err
 			}
 		},
 		"Beat": func(w *World, wk world.Worker, _ string) func(ctx context.Context) error {
 			return func(ctx context.Context) error {
-				_, err := w.Beat(ctx, world.BeatQuery{Worker: wk.ID})
+				_, err := w.Heartbeat(ctx, world.HeartbeatQuery{Worker: wk.ID})
 				return err
 			}
 		},
@@ -65,7 +65,7 @@ func TestAbandonedCalls(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := w.Take(t.Context(), world.TakeQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 1}); err != nil {
+			if _, err := w.Claim(t.Context(), world.ClaimQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 1}); err != nil {
 				t.Fatal(err)
 			}
 			f, abandoned := call(w, wk, run), 0

@@ -17,7 +17,7 @@ import (
 )
 
 func attrSet(run, worker string, first int64, name, value string) *world.Commit {
-	return &world.Commit{ID: commitID(), Run: run, Worker: worker, Take: 1, Build: "b1", First: first, Events: []world.Event{
+	return &world.Commit{ID: commitID(), Run: run, Worker: worker, Claim: 1, Build: "b1", First: first, Events: []world.Event{
 		{Type: world.AttrSet, ID: fmt.Sprint("attr_", first), Name: name, Payload: json.RawMessage(value), Time: world.Now()},
 	}}
 }
@@ -45,7 +45,7 @@ func TestAttributesCostWhoHasThem(t *testing.T) {
 	}
 	next := func(run string, first int64, e world.Event) *world.Commit {
 		e.Time = world.Now()
-		return &world.Commit{ID: commitID(), Run: run, Worker: wk.ID, Take: 1, Build: "b1", First: first, Events: []world.Event{e}}
+		return &world.Commit{ID: commitID(), Run: run, Worker: wk.ID, Claim: 1, Build: "b1", First: first, Events: []world.Event{e}}
 	}
 	sweep := func() {
 		now = now.Add(2 * time.Hour)
@@ -60,9 +60,9 @@ func TestAttributesCostWhoHasThem(t *testing.T) {
 		must(t, w, next("bare", 5, world.Event{Type: world.RunCompleted}))
 		sweep()
 	})
-	born := eager("rich", "w", wk.ID)
-	born.Events[0].Birth.Attributes = map[string]json.RawMessage{"a": []byte(`1`), "b": []byte(`{"c":2}`)}
-	check("a birth with two", map[string]int{"insert_attribute": 2}, func() { must(t, w, born) })
+	created := eager("rich", "w", wk.ID)
+	created.Events[0].Birth.Attributes = map[string]json.RawMessage{"a": []byte(`1`), "b": []byte(`{"c":2}`)}
+	check("a birth with two", map[string]int{"insert_attribute": 2}, func() { must(t, w, created) })
 	check("the same value", map[string]int{}, func() { must(t, w, attrSet("rich", wk.ID, 3, "a", "1")) })
 	check("an equal value", map[string]int{"set_attributes": 1}, func() { must(t, w, attrSet("rich", wk.ID, 4, "a", "1.0")) })
 	check("another value", map[string]int{"set_attributes": 1, "delete_attribute": 1, "insert_attribute": 1}, func() { must(t, w, attrSet("rich", wk.ID, 5, "a", "2")) })
@@ -76,7 +76,7 @@ func TestAttributesCostWhoHasThem(t *testing.T) {
 // oldest is the key of the first run that fillFile makes.
 const oldest = 2
 
-// fillFile puts completed runs into a file, by keys, as if they had been born with the attribute tenant: the oldest is of workflow "v" and alone has the attribute
+// fillFile puts completed runs into a file, by keys, as if they had been created with the attribute tenant: the oldest is of workflow "v" and alone has the attribute
 // special.
 func fillFile(t testing.TB, path string, from, to int) {
 	t.Helper()
@@ -128,12 +128,12 @@ func TestListsByAttributeReadFew(t *testing.T) {
 	steps := func() map[string]int {
 		all := make(map[string]int)
 		for name, l := range attributeLists() {
-			takeSteps(t, w)
+			claimSteps(t, w)
 			page, err := w.Runs(t.Context(), l.q)
 			if err != nil || len(page.Runs) != l.want {
 				t.Errorf("%s: got %d runs, %v; want %d", name, len(page.Runs), err, l.want)
 			}
-			all[name] = takeSteps(t, w)
+			all[name] = claimSteps(t, w)
 		}
 		return all
 	}

@@ -64,7 +64,7 @@ func benchRun(b *testing.B, w *World, run, worker string, steps int64, left *ato
 		}
 	}
 	_, err := w.Commit(b.Context(), &world.Commit{
-		ID: commitID(), Run: run, Worker: worker, Take: 1, Build: "build-1", First: 3 + 3*n, Events: []world.Event{
+		ID: commitID(), Run: run, Worker: worker, Claim: 1, Build: "build-1", First: 3 + 3*n, Events: []world.Event{
 			{Type: world.RunCompleted, Time: world.Now(), Payload: json.RawMessage(`{"order":"A-17","state":"done"}`)},
 		},
 	})
@@ -78,7 +78,7 @@ func stepCommit(run, worker string, n int64) *world.Commit {
 	}
 	next := id(n + 1)
 	return &world.Commit{
-		ID: commitID(), Run: run, Worker: worker, Take: 1, Build: "build-1", First: 3 + 3*n, Events: []world.Event{
+		ID: commitID(), Run: run, Worker: worker, Claim: 1, Build: "build-1", First: 3 + 3*n, Events: []world.Event{
 			{Type: world.StepCompleted, Time: now, ID: id(n), Attempt: 1, Payload: json.RawMessage(`{"order":"A-17","state":"charged","amount":1299}`)},
 			{Type: world.StepCreated, Time: now, ID: next, Kind: world.KindClosure, Name: "charge", Occurrence: int(n + 1), Payload: json.RawMessage(`{"order":"A-17"}`)},
 			{Type: world.StepStarted, Time: now, ID: next, Attempt: 1},
@@ -96,16 +96,16 @@ func BenchmarkFloor(b *testing.B) {
 	defer func() { _ = c.close() }()
 	before := cpuTime()
 	b.ResetTimer()
-	head, body := make([]byte, 0, 1024), make([]byte, 0, 1024)
+	front, body := make([]byte, 0, 1024), make([]byte, 0, 1024)
 	for i := 0; i < b.N; i += 256 {
 		if _, err := c.exec(begin); err != nil {
 			b.Fatal(err)
 		}
 		for k := range int64(256) {
 			step := stepCommit("r", "", 0)
-			head, body, _ = layout.AppendRow(head[:0], body[:0], step.ID, "build-1", step.Events[0].Time, step.Events)
+			front, body, _ = layout.AppendRow(front[:0], body[:0], step.ID, "build-1", step.Events[0].Time, step.Events)
 			run, seq := int64(i/2560)*256+k, int64(i/256%10)*3
-			if _, err := c.exec(insertLog, run, seq, int64(3), int64(1), text(head), body); err != nil {
+			if _, err := c.exec(insertLog, run, seq, int64(3), int64(1), text(front), body); err != nil {
 				b.Fatal(err)
 			}
 		}

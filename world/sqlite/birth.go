@@ -19,7 +19,7 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	}
 	if b.Key != "" || len(c.Conditions) > 0 { // else nothing depends on it, and the insert itself finds out
 		if err := g.runs.free(c.Run); errors.Is(err, world.ErrRunExists) {
-			return world.BornBefore(c, existing)
+			return world.CreatedBefore(c, existing)
 		} else if err != nil {
 			return done, err
 		}
@@ -27,14 +27,14 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	if existing != "" {
 		return world.Committed{Existing: existing}, nil
 	}
-	owner, p, err := g.mayBeBorn(c)
+	owner, p, err := g.mayBeCreated(c)
 	if err != nil {
-		if taken := g.runs.free(c.Run); taken != nil {
-			err = taken // that comes before any other reason
+		if exists := g.runs.free(c.Run); exists != nil {
+			err = exists // that comes before any other reason
 		}
 		return done, err
 	}
-	r, err := g.bearWith(c, owner, &p)
+	r, err := g.createWith(c, owner, &p)
 	if err != nil {
 		return done, err
 	}
@@ -48,8 +48,8 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	return done, err
 }
 
-// mayBeBorn checks all but the ID and the idempotency key, and tells who owns the run and what is to be written.
-func (g *group) mayBeBorn(c *world.Commit) (owner int64, p rules.Plan, err error) {
+// mayBeCreated checks all but the ID and the idempotency key, and tells who owns the run and what is to be written.
+func (g *group) mayBeCreated(c *world.Commit) (owner int64, p rules.Plan, err error) {
 	if c.Worker != "" {
 		if owner = g.workers.key(c.Worker); owner == 0 {
 			return 0, p, fmt.Errorf("run %s: worker %s: %w", c.Run, c.Worker, world.ErrLeaseLost)
@@ -62,20 +62,20 @@ func (g *group) mayBeBorn(c *world.Commit) (owner int64, p rules.Plan, err error
 	return owner, p, err
 }
 
-// bear writes a birth that was checked, with all that comes with it.
-func (g *group) bear(c *world.Commit, owner int64) (*run, error) {
-	return g.bearWith(c, owner, &rules.Plan{Events: c.Events})
+// create writes a birth that was checked, with all that comes with it.
+func (g *group) create(c *world.Commit, owner int64) (*run, error) {
+	return g.createWith(c, owner, &rules.Plan{Events: c.Events})
 }
 
-func (g *group) bearWith(c *world.Commit, owner int64, p *rules.Plan) (*run, error) {
+func (g *group) createWith(c *world.Commit, owner int64, p *rules.Plan) (*run, error) {
 	e := &c.Events[0]
 	b := e.Birth
 	attrs, err := world.AttributeText(b.Attributes)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", c.Run, err)
 	}
-	r := &run{id: c.Run, created: e.Time, sealed: e.Sealed, retention: b.Retention, workflow: b.Workflow, live: true, priority: int64(b.Priority), owner: owner}
-	if err := g.runs.bear(r, b, attrs); err != nil {
+	r := &run{id: c.Run, created: e.Time, encrypted: e.Encrypted, retention: b.Retention, workflow: b.Workflow, live: true, priority: int64(b.Priority), owner: owner}
+	if err := g.runs.create(r, b, attrs); err != nil {
 		return nil, err
 	}
 	if err := g.attributes.findBy(r.key, nil, b.Attributes); err != nil {
@@ -85,7 +85,7 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *rules.Plan) (*run, err
 		return nil, err
 	}
 	if owner != 0 {
-		r.take = 1
+		r.claim = 1
 	}
 	if r.wake = b.NotBefore; r.wake.Before(g.tx.now()) {
 		r.wake = g.tx.now()
@@ -112,7 +112,7 @@ func (g *group) bearWith(c *world.Commit, owner int64, p *rules.Plan) (*run, err
 	return r, g.queue.add(r, c.Release)
 }
 
-// appendBirth writes the log that a run is born with: a client's may be long, and has several rows then.
+// appendBirth writes the log that a run is created with: a client's may be long, and has several rows then.
 func (g *group) appendBirth(r *run, c *world.Commit, events []world.Event) error {
 	if c.Worker != "" || len(events) == 1 {
 		return g.logs.append(r, c.ID, c.Build, 1, events)

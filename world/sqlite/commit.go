@@ -52,7 +52,7 @@ func (g *group) fence(c *world.Commit) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r == nil || !r.live || r.owner == 0 || r.take != c.Take || r.owner != g.workers.key(c.Worker) {
+	if r == nil || !r.live || r.owner == 0 || r.claim != c.Claim || r.owner != g.workers.key(c.Worker) {
 		return nil, lost()
 	}
 	last, err := g.logs.seq(r)
@@ -157,7 +157,7 @@ func (g *group) around(c *world.Commit, r *run, p *rules.Plan) error {
 		}
 	}
 	for _, child := range p.Births {
-		if _, err := g.bear(child, 0); err != nil {
+		if _, err := g.create(child, 0); err != nil {
 			return err
 		}
 	}

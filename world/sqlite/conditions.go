@@ -21,9 +21,9 @@ func (g *group) decide(c *world.Commit) (p rules.Plan, err error) {
 			f.Holders[token] = rules.Holder{Run: h.runID, Hook: h.id}
 		}
 	}
-	f.Births = make([]rules.Taken, len(c.Births))
+	f.Births = make([]rules.Conflict, len(c.Births))
 	for i, b := range c.Births {
-		if f.Births[i], err = g.taken(b); err != nil {
+		if f.Births[i], err = g.conflict(b); err != nil {
 			return p, err
 		}
 	}
@@ -74,15 +74,15 @@ func (g *group) newest(r *run, waiter string) (*run, error) {
 	return r, nil
 }
 
-// taken says why a run cannot be born.
-func (g *group) taken(c *world.Commit) (rules.Taken, error) {
+// conflict says why a run cannot be created.
+func (g *group) conflict(c *world.Commit) (rules.Conflict, error) {
 	r, err := g.runs.get(c.Run)
 	if err != nil || r != nil {
-		return rules.TakenID, err
+		return rules.SameID, err
 	}
 	if b := c.Events[0].Birth; b.Key != "" {
 		if existing, err := g.runs.byKey(b.Workflow, b.Key); err != nil || existing != "" {
-			return rules.TakenKey, err
+			return rules.SameKey, err
 		}
 	}
 	return rules.Free, nil

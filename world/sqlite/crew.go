@@ -20,7 +20,7 @@ type worker struct {
 	shown time.Time        // and as the file has it
 	runs  map[int64]string // it owns, by key
 	tasks int              // it was given: at least as many as it holds
-	lost  []string         // since the last beat
+	lost  []string         // since the last heartbeat
 }
 
 // crew are the workers that joined through this World and are alive, and the clock by which their leases go.
@@ -145,7 +145,7 @@ func (c *crew) own(worker, run int64, id string, owns bool) {
 	}
 }
 
-// lose notes that a run was taken from its owner, who is to be told.
+// lose notes that a run was claimed from its owner, who is to be told.
 func (c *crew) lose(worker int64, id string) {
 	if wk := c.byKey(worker); wk != nil {
 		c.mu.Lock()
@@ -180,32 +180,32 @@ func (c *crew) renew(wk *worker, until time.Time, showed bool) {
 	}
 }
 
-// idleBeat is the beat of a worker that holds nothing: there is nothing to look up.
-func (c *crew) idleBeat(q *world.BeatQuery) (world.Beat, bool) {
+// idleHeartbeat is the heartbeat of a worker that holds nothing: there is nothing to look up.
+func (c *crew) idleHeartbeat(q *world.HeartbeatQuery) (world.Heartbeat, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now, steady := c.steadyLocked()
 	wk := c.workers[q.Worker]
 	if wk == nil || !wk.until.After(steady) || len(wk.runs)+len(wk.lost)+len(q.Tasks) > 0 || q.Account || wk.shown.Sub(steady) < wk.Lease/2 {
-		return world.Beat{}, false
+		return world.Heartbeat{}, false
 	}
 	for _, other := range c.workers {
 		if other != wk && !other.until.After(steady) {
-			return world.Beat{}, false
+			return world.Heartbeat{}, false
 		}
 	}
 	wk.until = steady.Add(wk.Lease)
-	return world.Beat{Now: now, Until: now.Add(wk.Lease)}, true
+	return world.Heartbeat{Now: now, Until: now.Add(wk.Lease)}, true
 }
 
-// lostSince returns the runs that were taken from a worker and that it was not told of, and how many it has.
+// lostSince returns the runs that were claimed from a worker and that it was not told of, and how many it has.
 func (c *crew) lostSince(wk *worker) (lost []string, has int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append(lost, wk.lost...), len(wk.runs)
 }
 
-// toldLost notes that a worker was told of so many runs that were taken from it.
+// toldLost notes that a worker was told of so many runs that were claimed from it.
 func (c *crew) toldLost(wk *worker, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,7 +246,7 @@ func (c *crew) disown(wk *worker, keys []int64) {
 }
 
 // nextEnd is the time to look again: when something is due next, zero for never, or before that the end of the lease of
-// another worker that holds something, should it not beat until then.
+// another worker that holds something, should it not send a heartbeat until then.
 func (c *crew) nextEnd(but *worker, next time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -271,8 +271,8 @@ func (c *crew) showLeases(rows []world.WorkerRow) (now time.Time) {
 	return now
 }
 
-// forgive prolongs all leases by a time in which no beat could be heard, though whoever sent one lives. What is short
-// beside a lease does not count: a disk that is always busy would make leases endless.
+// forgive prolongs all leases by a time in which no heartbeat could be heard, though whoever sent one lives. What is
+// short beside a lease does not count: a disk that is always busy would make leases endless.
 func (c *crew) forgive(d time.Duration) {
 	if c.system != nil {
 		return // a clock of its own passes no time meanwhile

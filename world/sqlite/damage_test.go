@@ -222,7 +222,7 @@ func TestDamagedRowIsListed(t *testing.T) {
 	t.Parallel()
 	for _, change := range []string{"status = 'compleded'", "created_us = 'x'"} {
 		d := &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")}
-		bearDamaged(t, d)
+		createDamaged(t, d)
 		if n := d.do(t, "UPDATE runs SET "+change); n != 1 {
 			t.Fatalf("%s: %d rows", change, n)
 		}
@@ -245,7 +245,7 @@ func TestDamagedRowIsListed(t *testing.T) {
 func TestForcedCancelWithoutQueue(t *testing.T) {
 	t.Parallel()
 	d := &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")}
-	bearDamaged(t, d)
+	createDamaged(t, d)
 	if n := d.do(t, "DELETE FROM queue"); n != 1 {
 		t.Fatalf("%d rows", n)
 	}
@@ -273,7 +273,7 @@ func TestForcedCancelWithoutQueue(t *testing.T) {
 	}
 }
 
-func bearDamaged(t *testing.T, d *damagedFile) {
+func createDamaged(t *testing.T, d *damagedFile) {
 	t.Helper()
 	w := d.Open(t)
 	birth := world.Event{Seq: 1, Type: world.RunCreated, Time: world.Now(), Payload: json.RawMessage("1"), Birth: &world.Birth{
@@ -288,13 +288,13 @@ func bearDamaged(t *testing.T, d *damagedFile) {
 	}
 }
 
-// TestBesideLog changes what lies beside logs, and what hangs on rows that are lost: see worldtest.RunBesideLog.
+// TestBesideLog changes what lies beside logs, and what hangs on rows that are lost: see worldtest.RunDerived.
 func TestBesideLog(t *testing.T) {
 	t.Parallel()
-	worldtest.RunBesideLog(t, &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")})
+	worldtest.RunDerived(t, &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")})
 }
 
-// TestRunThatItsOwnerWasNotGiven: somebody wrote another worker into the queue, which is alive and knows nothing of the run. The run comes back, with the worker's next beat where
+// TestRunThatItsOwnerWasNotGiven: somebody wrote another worker into the queue, which is alive and knows nothing of the run. The run comes back, with the worker's next heartbeat where
 // it owns anything, else with the next sweep.
 func TestRunThatItsOwnerWasNotGiven(t *testing.T) {
 	t.Parallel()
@@ -302,11 +302,11 @@ func TestRunThatItsOwnerWasNotGiven(t *testing.T) {
 		d := &damagedFile{path: filepath.Join(t.TempDir(), "runs.db")}
 		w := d.Open(t)
 		classes := []world.Class{{Workflow: "any", Version: 1}}
-		bear := func(id, worker string) {
+		create := func(id, worker string) {
 			birth := world.Event{Seq: 1, Type: world.RunCreated, Time: world.Now(), Birth: &world.Birth{Workflow: "any", Version: 1}}
 			c := &world.Commit{ID: [16]byte([]byte(id + "________________")), Run: id, First: 1, Worker: worker, Events: []world.Event{birth}}
 			if worker != "" {
-				c.Take = 1
+				c.Claim = 1
 			}
 			if _, err := w.Commit(t.Context(), c); err != nil {
 				t.Fatal(err)
@@ -317,25 +317,25 @@ func TestRunThatItsOwnerWasNotGiven(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		bear("run_1", "")
+		create("run_1", "")
 		if owns {
-			bear("run_2", "wrkr_b")
+			create("run_2", "wrkr_b")
 		}
 		if n := d.do(t, "UPDATE queue SET owner = (SELECT key FROM workers WHERE id = 'wrkr_b') WHERE run = (SELECT key FROM runs WHERE id = 'run_1')"); n != 1 {
 			t.Fatalf("%d rows", n)
 		}
-		b, err := w.Beat(t.Context(), world.BeatQuery{Worker: "wrkr_b"})
+		b, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: "wrkr_b"})
 		if err != nil || len(b.Lost) > 0 {
-			t.Fatalf("beat: lost %v, %v", b.Lost, err)
+			t.Fatalf("heartbeat: lost %v, %v", b.Lost, err)
 		}
 		if !owns {
 			if _, err := w.Sweep(t.Context(), 1); err != nil {
 				t.Fatal(err)
 			}
 		}
-		taken, err := w.Take(t.Context(), world.TakeQuery{Worker: "wrkr_a", Classes: classes, Runs: 10})
-		if err != nil || len(taken.Runs) != 1 || taken.Runs[0].Run != "run_1" {
-			t.Errorf("owns %t: taken is %+v, %v; want run_1 alone", owns, taken.Runs, err)
+		claimed, err := w.Claim(t.Context(), world.ClaimQuery{Worker: "wrkr_a", Classes: classes, Runs: 10})
+		if err != nil || len(claimed.Runs) != 1 || claimed.Runs[0].Run != "run_1" {
+			t.Errorf("owns %t: taken is %+v, %v; want run_1 alone", owns, claimed.Runs, err)
 		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)

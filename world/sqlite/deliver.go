@@ -41,7 +41,7 @@ func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
 		}
 		return done, over(r)
 	}
-	if err := world.CheckSealed(r.id, r.sealed, events); err != nil {
+	if err := world.CheckEncrypted(r.id, r.encrypted, events); err != nil {
 		return done, err
 	}
 	if isPayload(events) {
@@ -190,7 +190,7 @@ func (g *group) writeAct(r *run, e world.Event, id string) error {
 	return g.queue.pause(r, e.Type == world.RunPaused)
 }
 
-// unqueued takes a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
+// unqueued claims a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
 func (g *group) unqueued(r *run) error {
 	version := 0
 	if _, err := g.tx.one(showRun, func(row row) error {

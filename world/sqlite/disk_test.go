@@ -136,7 +136,7 @@ func surely(w *World, c *world.Commit, reads *reader) error {
 	return err
 }
 
-// work bears runs and takes their steps, with what need not be durable between, and notes what was acknowledged.
+// work creates runs and takes their steps, with what need not be durable between, and notes what was acknowledged.
 func work(w *World, l *ledger, rnd *rand.Rand, runs, steps int) error {
 	ctx := context.Background()
 	wk := world.Worker{ID: world.NewID(world.PrefixWorker, time.Now()), Name: "disk", Build: "b1", Lease: time.Hour, Classes: []world.Class{class1}}
@@ -167,7 +167,7 @@ func work(w *World, l *ledger, rnd *rand.Rand, runs, steps int) error {
 		for n := range int64(steps) {
 			if rnd.IntN(2) == 0 { // a lazy group
 				_, _ = askFor(ctx, w, true, func(g *group) (int, error) {
-					return 0, g.tx.exec(beatWorker, g.workers.key(wk.ID), g.tx.now().Add(time.Hour).UnixMicro())
+					return 0, g.tx.exec(heartbeatWorker, g.workers.key(wk.ID), g.tx.now().Add(time.Hour).UnixMicro())
 				})
 			}
 			switch rnd.IntN(6) {

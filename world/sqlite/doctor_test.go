@@ -22,7 +22,7 @@ func TestExamine(t *testing.T) {
 		worker = `INSERT INTO workers (key, id, name, build, classes, steps, lease_ns, joined_us, until_us) VALUES
 		(5, 'wrkr_5', 'five', 'b', '[{"workflow":"w","version":1}]', '["charge"]', 1, 1, ` + soon + `);`
 	)
-	const head = `{"c":"AAAAAAAAAAAAAAAAAAAAAA","e":[{"y":"signal_received","n":"e"}]}` // of mail
+	const front = `{"c":"AAAAAAAAAAAAAAAAAAAAAA","e":[{"y":"signal_received","n":"e"}]}` // of mail
 	const live = "INSERT INTO queue (run, class, running, priority, owner) VALUES (1, 7, 1, 1, 5);"
 	batch := func(values string) string {
 		return "INSERT INTO chunks (run, stream, idx, n, kind, step, attempt, pos, at_us, data) VALUES (" + values + ", '', 0, 0, 1, '');"
@@ -43,7 +43,7 @@ func TestExamine(t *testing.T) {
 		"steps wait": {worker + run + "INSERT INTO queue (run, class, running, priority) VALUES (1, 7, 1, 1);" +
 			"INSERT INTO tasks (run, step, name, workflow, priority, visible_us) VALUES (1, 'step_1', 'charge', 'w', 1, " + old + ")", "overdue steps", world.HealthWarning, "charge"},
 		"old mail": {worker + run + "INSERT INTO queue (run, class, running, priority, owner) VALUES (1, 7, 1, 1, 5);" +
-			"INSERT INTO inbox (run, arrived_us, cancel, payload, format, head, body) VALUES (1, " + old + ", 0, 1, 1, '" + head + "', '')", "old mail", world.HealthWarning, "run r1"},
+			"INSERT INTO inbox (run, arrived_us, cancel, payload, format, head, body) VALUES (1, " + old + ", 0, 1, 1, '" + front + "', '')", "old mail", world.HealthWarning, "run r1"},
 		"a lost worker":       {worker + run + "INSERT INTO queue (run, class, running, priority, owner) VALUES (1, 7, 1, 1, 5); UPDATE workers SET until_us = " + old, "workers", world.HealthWarning, "1 that hold something"},
 		"chunks of no run":    {worker + batch("9, 's', 0, 3, 'data'"), "streams", world.HealthWarning, "1 batches"},
 		"chunks that overlap": {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 2, 3, 'data'"), "streams", world.HealthBad, "run r1"},

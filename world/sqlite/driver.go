@@ -46,7 +46,7 @@ func (opener) Migrate(_ context.Context, url string) ([]world.Migration, error) 
 }
 
 // steps lists what a file lacks, and does it where take is set. A file that is not there lacks all, and is not made by looking.
-func steps(url string, take bool) (left []world.Migration, err error) {
+func steps(url string, claim bool) (left []world.Migration, err error) {
 	path, err := PathOf(url)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func steps(url string, take bool) (left []world.Migration, err error) {
 		_, name, _ := strings.Cut(strings.TrimSuffix(files[i].Name(), ".sql"), "_")
 		left = append(left, world.Migration{Version: i + 1, Name: name, SQL: "BEGIN;\n" + texts[i] + "COMMIT;\n"})
 	}
-	if !take || len(left) == 0 {
+	if !claim || len(left) == 0 {
 		return left, nil
 	}
 	w, err := Open(path)

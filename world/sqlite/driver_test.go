@@ -40,8 +40,8 @@ func TestDriver(t *testing.T) {
 	if err := c.close(); err != nil {
 		t.Fatal(err)
 	}
-	if taken, err := d.(world.Migrator).Migrate(t.Context(), url); err != nil || len(taken) != 0 {
-		t.Errorf("took %d steps, %v; want none", len(taken), err)
+	if claimed, err := d.(world.Migrator).Migrate(t.Context(), url); err != nil || len(claimed) != 0 {
+		t.Errorf("took %d steps, %v; want none", len(claimed), err)
 	}
 	w, err := world.Open(t.Context(), url, world.OpenOptions{Existing: true})
 	if err != nil {
@@ -59,9 +59,9 @@ func TestMigrateNewFile(t *testing.T) {
 	t.Parallel()
 	url := "sqlite:" + filepath.ToSlash(filepath.Join(t.TempDir(), "runs.db"))
 	m := driverOf(t, url)
-	taken, err := m.Migrate(t.Context(), url)
-	if err != nil || len(taken) == 0 || taken[0].Name != "init" {
-		t.Fatalf("took %+v, %v", taken, err)
+	claimed, err := m.Migrate(t.Context(), url)
+	if err != nil || len(claimed) == 0 || claimed[0].Name != "init" {
+		t.Fatalf("took %+v, %v", claimed, err)
 	}
 	if left, err := m.Pending(t.Context(), url); err != nil || len(left) != 0 {
 		t.Errorf("got %d steps left, %v; want none", len(left), err)

@@ -86,7 +86,7 @@ func TestFullDisk(t *testing.T) {
 	var err error
 	next := int64(3)
 	for ; err == nil && next < 100; next++ {
-		_, err = w.Commit(t.Context(), &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Take: 1, First: next, Events: []world.Event{
+		_, err = w.Commit(t.Context(), &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Claim: 1, First: next, Events: []world.Event{
 			{Type: world.SignalReceived, Name: "s", Time: world.Now(), Payload: big},
 		}})
 	}
@@ -99,7 +99,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("got %d events, %v, want %d", len(page.Events), err, next-1)
 	}
 	// What needs no room goes on.
-	must(t, w, &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Take: 1, First: next, Release: &world.Release{}})
+	must(t, w, &world.Commit{ID: commitID(), Run: "r", Worker: wk.ID, Claim: 1, First: next, Release: &world.Release{}})
 }
 
 func TestFullDiskFailsAlone(t *testing.T) {
@@ -113,7 +113,7 @@ func TestFullDiskFailsAlone(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range errs {
 		wg.Go(func() {
-			c := &world.Commit{ID: commitID(), Run: fmt.Sprint("r", i), Worker: wk.ID, Take: 1, First: 3, Events: []world.Event{
+			c := &world.Commit{ID: commitID(), Run: fmt.Sprint("r", i), Worker: wk.ID, Claim: 1, First: 3, Events: []world.Event{
 				{Type: world.SignalReceived, Name: "s", Time: world.Now(), Payload: []byte("1")},
 			}}
 			if i == 4 {
@@ -148,7 +148,7 @@ func TestOneWorkerProcess(t *testing.T) {
 	if _, err := b.Join(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
-	if got := take(t, b, second, 5); len(got.Runs) != 1 || got.Runs[0].Run != "r" || got.Runs[0].Take != 2 {
+	if got := claim(t, b, second, 5); len(got.Runs) != 1 || got.Runs[0].Run != "r" || got.Runs[0].Claim != 2 {
 		t.Fatalf("took %+v, want r", got.Runs)
 	}
 }
@@ -182,9 +182,9 @@ func TestForcedCancelFromAnotherProcess(t *testing.T) {
 		}
 		break
 	}
-	beat, err := a.Beat(t.Context(), world.BeatQuery{Worker: wk.ID})
-	if err != nil || len(beat.Lost) != 1 || beat.Lost[0] != "r" {
-		t.Fatalf("got %+v, %v, want r lost", beat, err)
+	heartbeat, err := a.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: wk.ID})
+	if err != nil || len(heartbeat.Lost) != 1 || heartbeat.Lost[0] != "r" {
+		t.Fatalf("got %+v, %v, want r lost", heartbeat, err)
 	}
 	_, err = a.Commit(t.Context(), stepCommit("r", wk.ID, 0))
 	wantErr(t, err, world.ErrLeaseLost)
@@ -236,19 +236,19 @@ func TestIdleTakeIsOneStatement(t *testing.T) {
 	wk := join(t, w, 0, class1)
 	wk.Steps = []string{"a", "b"}
 	must(t, w, birthOf("later", "w"))
-	take(t, w, wk, 1)
-	must(t, w, &world.Commit{ID: commitID(), Run: "later", Worker: wk.ID, Take: 1, First: 2, Release: &world.Release{WakeAt: world.Now().Add(time.Hour)}})
+	claim(t, w, wk, 1)
+	must(t, w, &world.Commit{ID: commitID(), Run: "later", Worker: wk.ID, Claim: 1, First: 2, Release: &world.Release{WakeAt: world.Now().Add(time.Hour)}})
 	before := w.counters.statements.Load()
 	for range 10 {
-		if got := take(t, w, wk, 5); len(got.Runs) != 0 || got.Next.IsZero() {
+		if got := claim(t, w, wk, 5); len(got.Runs) != 0 || got.Next.IsZero() {
 			t.Fatalf("took %+v, want nothing but the next time", got)
 		}
-		if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: wk.ID}); err != nil {
+		if _, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: wk.ID}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := w.counters.statements.Load() - before; got != 10 {
-		t.Errorf("10 idle takes and beats: got %d statements, want 10", got)
+		t.Errorf("10 idle claims and heartbeats: got %d statements, want 10", got)
 	}
 }
 

@@ -55,8 +55,8 @@ func TestTheLockGoesByTheFile(t *testing.T) {
 			if _, err := b.Join(t.Context(), newWorker("second")); !errors.Is(err, world.ErrWorkerExists) {
 				t.Fatalf("got error %v, want ErrWorkerExists", err)
 			}
-			if run, err := a.Run(t.Context(), "r"); err == nil && run.Takes != 1 { // the first may have stopped by now
-				t.Errorf("got %d takes, want the first worker's alone", run.Takes)
+			if run, err := a.Run(t.Context(), "r"); err == nil && run.Claims != 1 { // the first may have stopped by now
+				t.Errorf("got %d takes, want the first worker's alone", run.Claims)
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func TestLostFiles(t *testing.T) {
 				}
 			}
 			if tt.suffix != "" { // that the file itself is another is seen by the commit
-				_, err := w.Beat(t.Context(), world.BeatQuery{Worker: wk.ID})
+				_, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: wk.ID})
 				wantErr(t, err, world.ErrReplaced)
 			}
 			for range 2 {
@@ -118,9 +118,9 @@ func TestLostFiles(t *testing.T) {
 			}
 			_, err = w.Run(t.Context(), "r")
 			wantErr(t, err, world.ErrReplaced)
-			_, err = w.Take(t.Context(), world.TakeQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 1})
+			_, err = w.Claim(t.Context(), world.ClaimQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 1})
 			wantErr(t, err, world.ErrReplaced)
-			_, err = w.Beat(t.Context(), world.BeatQuery{Worker: wk.ID})
+			_, err = w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: wk.ID})
 			wantErr(t, err, world.ErrReplaced)
 		})
 	}

@@ -2,7 +2,7 @@ package sqlite
 
 // group makes the changes of one transaction. It is made of parts: what all of them stand on is in txn; each of the
 // others owns a kind of rows, and what is remembered of them, in a file that says what holds of it. What a change comes
-// to between them is here, by the names of world's calls: commit, birth, deliver, act, end, take, beat.
+// to between them is here, by the names of world's calls: commit, birth, deliver, act, end, take, heartbeat.
 //
 // It belongs to the writer's goroutine.
 type group struct {

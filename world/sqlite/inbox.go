@@ -35,7 +35,7 @@ type inbox struct {
 
 // box is what is known of the inbox of a run.
 type box struct {
-	waits    bool // something may: false only where the run was born here and nothing has come
+	waits    bool // something may: false only where the run was created here and nothing has come
 	payloads int  // that wait; -1: not counted yet
 	unread   int  // and those in the log, as the run's owner said last: no file has it
 	full     bool // the owner said so when it released the run
@@ -77,19 +77,19 @@ func (in *inbox) unread(r *run, n int) { r.box.unread = n }
 // put adds mail to an inbox and wakes whoever it concerns. It reports false where the delivery ID waits already,
 // under the same key.
 func (in *inbox) put(r *run, id string, key []byte, events []world.Event) (bool, error) {
-	head, body, err := in.logs.encode(r, [16]byte{}, "", events)
+	front, body, err := in.logs.encode(r, [16]byte{}, "", events)
 	if err != nil {
 		return false, fmt.Errorf("run %s: delivery %q: %w", r.id, id, err)
 	}
 	b := &r.box
 	payload, cancel := isPayload(events), len(events) == 1 && events[0].Type == world.CancelRequested
 	at := in.tx.now().UnixMicro()
-	sum := layout.RowSum(r.id, 0, world.LogFormat, head, body)
-	n, err := in.tx.changed(insertMail, r.key, orNull(id), at, bit(cancel), bit(payload), int64(world.LogFormat), text(head), body, key, int64(sum.Value()))
+	sum := layout.RowSum(r.id, 0, world.LogFormat, front, body)
+	n, err := in.tx.changed(insertMail, r.key, orNull(id), at, bit(cancel), bit(payload), int64(world.LogFormat), text(front), body, key, int64(sum.Value()))
 	if err != nil || n == 0 {
 		return false, err
 	}
-	in.tx.grow(len(head) + len(body))
+	in.tx.grow(len(front) + len(body))
 	b.waits = true
 	if payload && b.payloads >= 0 {
 		b.payloads++
@@ -184,7 +184,7 @@ func (in *inbox) ofAll(wk *worker) (mail []world.Mail, err error) {
 // scanMail reads a row of the inbox.
 func scanMail(row row, id string, created time.Time) world.Mail {
 	m := world.Mail{Row: row.int(0), Run: id, ID: row.text(1), ArrivedAt: row.time(2)}
-	format, head, body := int(row.int(3)), row.text(4), row.bytes(5)
-	layout.ReadMail(&m, created, format, head, body, row.sum(6).Is(layout.RowSum(id, 0, format, []byte(head), body)))
+	format, front, body := int(row.int(3)), row.text(4), row.bytes(5)
+	layout.ReadMail(&m, created, format, front, body, row.sum(6).Is(layout.RowSum(id, 0, format, []byte(front), body)))
 	return m
 }

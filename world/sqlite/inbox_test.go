@@ -32,7 +32,7 @@ func unread8(t *testing.T, release *world.Release) (*World, world.Worker) {
 	w := open(t, Options{InboxLimit: 10})
 	wk := join(t, w, time.Minute, world.Class{Workflow: "any", Version: 1})
 	must(t, w, eager("run_1", "any", wk.ID))
-	c := &world.Commit{ID: commitID(), Run: "run_1", Worker: wk.ID, Take: 1, First: 3, Unread: 8, Release: release}
+	c := &world.Commit{ID: commitID(), Run: "run_1", Worker: wk.ID, Claim: 1, First: 3, Unread: 8, Release: release}
 	if release == nil {
 		c.Events = []world.Event{{Type: world.AttrSet, Name: "a", Payload: json.RawMessage(`1`), Time: world.Now()}}
 	}

@@ -11,26 +11,26 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// defaultLease is how long a worker is believed alive after a beat, where it does not say.
+// defaultLease is how long a worker is believed alive after a heartbeat, where it does not say.
 const defaultLease = 10 * time.Second
 
 var remoteWorker = load("remote_worker")
 
 // Join registers a worker; see [world.Queue]. The first one of a World takes the lock of the worker process, and ends what the
 // process before it left behind.
-func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
+func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
 	if err := world.CheckWorker(&wk); err != nil {
-		return world.Beat{}, err
+		return world.Heartbeat{}, err
 	}
 	if wk.Lease == 0 {
 		wk.Lease = defaultLease
 	}
 	classes, steps, err := registered(&wk)
 	if err != nil {
-		return world.Beat{}, err
+		return world.Heartbeat{}, err
 	}
 	wk.Classes, wk.Steps = append([]world.Class(nil), wk.Classes...), append([]string(nil), wk.Steps...)
-	return askFor(ctx, w, true, func(g *group) (b world.Beat, err error) {
+	return askFor(ctx, w, true, func(g *group) (b world.Heartbeat, err error) {
 		if g.workers.key(wk.ID) != 0 {
 			return b, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
 		}
@@ -38,7 +38,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Beat, error) {
 			return b, err
 		}
 		until, err := g.workers.join(wk, classes, steps)
-		return world.Beat{Now: g.tx.now(), Until: until}, err
+		return world.Heartbeat{Now: g.tx.now(), Until: until}, err
 	})
 }
 
@@ -93,5 +93,5 @@ func (w *World) lead(g *group, name string) error {
 		w.lock = lock
 		w.writer.reserve.make(w.path, w.opt.CheckpointSize, w.opt.allocate)
 	}
-	return g.workers.takeOver()
+	return g.workers.takeover()
 }

@@ -11,7 +11,7 @@ import (
 
 var (
 	showRun       = load("show_run")
-	bornAt        = load("born_at")
+	createdAt     = load("born_at")
 	showHook      = load("show_hook")
 	listRunHooks  = load("list_run_hooks")
 	listHooks     = load("list_hooks")
@@ -43,7 +43,7 @@ func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 	return out, nil
 }
 
-// Runs lists runs, newest first. A cursor is the key of the last run that was looked at, so it holds whatever is born or ends meanwhile; a page
+// Runs lists runs, newest first. A cursor is the key of the last run that was looked at, so it holds whatever is created or ends meanwhile; a page
 // of a filtered list may be short, also empty, and have a cursor.
 func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage, err error) {
 	if err := q.Check(); err != nil {
@@ -100,7 +100,7 @@ func (w *World) page(c *conn, q *world.RunQuery, l *listing, before, edge int64)
 	page.Runs = list.Runs
 	w.counters.rowsRead.Add(int64(list.Looked))
 	if err == nil && page.Cursor != "" && page.Reached.IsZero() {
-		_, err = c.one(bornAt, func(r row) error { page.Reached = r.time(0); return nil }, edge)
+		_, err = c.one(createdAt, func(r row) error { page.Reached = r.time(0); return nil }, edge)
 	}
 	return page, err
 }

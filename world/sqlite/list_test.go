@@ -51,7 +51,7 @@ func TestListsPassOverWhatDoesNotMatch(t *testing.T) {
 			e.Error = &world.Error{Message: "no"}
 		}
 		must(t, w, eager(run, "w", wk.ID))
-		must(t, w, &world.Commit{ID: commitID(), Run: run, Worker: wk.ID, Take: 1, Build: "b1", First: 3, Events: []world.Event{e}})
+		must(t, w, &world.Commit{ID: commitID(), Run: run, Worker: wk.ID, Claim: 1, Build: "b1", First: 3, Events: []world.Event{e}})
 	}
 	must(t, w, birthOf("pending", "w"))
 	end("failed", world.RunFailed)
@@ -76,8 +76,8 @@ func TestListsPassOverWhatDoesNotMatch(t *testing.T) {
 	check("failed of w", world.RunQuery{Workflow: "w", Status: []world.Status{world.Failed}}, "list_workflow_runs", "failed")
 	check("failed or pending", world.RunQuery{Workflow: "w", Status: []world.Status{world.Failed, world.Pending}, Cursor: "r3"}, "list_workflow_runs",
 		"failed", "pending")
-	check("born after the end of the world", world.RunQuery{Since: world.MaxTime}, "list_runs")
-	check("born before its beginning", world.RunQuery{Until: time.Time{}.Add(time.Microsecond)}, "list_runs")
+	check("created after the end of the world", world.RunQuery{Since: world.MaxTime}, "list_runs")
+	check("created before its beginning", world.RunQuery{Until: time.Time{}.Add(time.Microsecond)}, "list_runs")
 
 	for i := range 40 { // now the queue is the longer way to those of w
 		must(t, w, birthOf(fmt.Sprintf("sleeper-%d", i), "v"))

@@ -29,7 +29,7 @@ func (l *logs) init(tx *txn) {
 }
 
 // encode makes a row of events. It is good until the next one is made.
-func (l *logs) encode(r *run, id [16]byte, build string, events []world.Event) (head, body []byte, err error) {
+func (l *logs) encode(r *run, id [16]byte, build string, events []world.Event) (front, body []byte, err error) {
 	l.head, l.body, err = layout.AppendRow(l.head[:0], l.body[:0], id, build, r.created, events)
 	return l.head, l.body, err
 }
@@ -39,20 +39,20 @@ func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // append writes one row of the log.
 func (l *logs) append(r *run, id [16]byte, build string, first int64, events []world.Event) error {
-	head, body, err := l.encode(r, id, build, events)
+	front, body, err := l.encode(r, id, build, events)
 	if err != nil {
 		return fmt.Errorf("run %s: event %d: %w", r.id, first, err)
 	}
 	if r.boxed == nil {
 		r.boxed = r.key
 	}
-	sum := layout.RowSum(r.id, first, world.LogFormat, head, body)
-	if err := l.tx.exec(insertLog, r.boxed, first, int64(len(events)), int64(world.LogFormat), text(head), body, int64(sum.Value())); err != nil {
+	sum := layout.RowSum(r.id, first, world.LogFormat, front, body)
+	if err := l.tx.exec(insertLog, r.boxed, first, int64(len(events)), int64(world.LogFormat), text(front), body, int64(sum.Value())); err != nil {
 		return err
 	}
 	r.last = first + int64(len(events)) - 1
 	l.tx.count().rowsWritten++
-	l.tx.grow(len(head) + len(body))
+	l.tx.grow(len(front) + len(body))
 	l.tx.notice(world.NoticeLog, r.id)
 	return nil
 }

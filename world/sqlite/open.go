@@ -84,7 +84,7 @@ type World struct {
 }
 
 type counters struct {
-	commits, groups, takes, deliveries, appends, rowsRead, rowsWritten, rowsTrimmed, statements atomic.Int64
+	commits, groups, claims, deliveries, appends, rowsRead, rowsWritten, rowsTrimmed, statements atomic.Int64
 }
 
 var (

@@ -72,9 +72,9 @@ func releaseOutcome(conn *conn, c *world.Commit, key int64, lost, missing error)
 	err := lost
 	_, e := conn.one(releaseOf, func(r row) error {
 		switch {
-		case r.null(0) && r.int(1) == c.Take && string(r.bytes(2)) == string(c.ID[:]):
+		case r.null(0) && r.int(1) == c.Claim && string(r.bytes(2)) == string(c.ID[:]):
 			err = nil
-		case r.text(0) == c.Worker && r.int(1) == c.Take:
+		case r.text(0) == c.Worker && r.int(1) == c.Claim:
 			err = missing
 		}
 		return nil

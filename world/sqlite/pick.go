@@ -7,12 +7,12 @@ import "github.com/stepwell/stepwell/world/rules"
 const mostCancels = 100
 
 // pick chooses what is given, at most n, by key.
-func (qu *queue) pick(heads []head, n int, tasks bool, classes string) (keys []int64, err error) {
+func (qu *queue) pick(fronts []front, n int, tasks bool, classes string) (keys []int64, err error) {
 	if n <= 0 {
 		return nil, nil
 	}
 	var all []rules.Candidate
-	for _, h := range heads {
+	for _, h := range fronts {
 		if h.due.After(qu.tx.now()) || (h.kind == 1) != tasks {
 			continue
 		}
@@ -20,13 +20,13 @@ func (qu *queue) pick(heads []head, n int, tasks bool, classes string) (keys []i
 			return nil, err
 		}
 	}
-	for _, i := range qu.turns.Pick(all, qu.tx.now(), n) {
+	for _, i := range qu.fairness.Pick(all, qu.tx.now(), n) {
 		keys = append(keys, all[i].Key)
 	}
 	return keys, nil
 }
 
-func (qu *queue) candidates(h head, n int, all *[]rules.Candidate, classes string) error {
+func (qu *queue) candidates(h front, n int, all *[]rules.Candidate, classes string) error {
 	add := func(r row) (bool, error) {
 		c := rules.Candidate{Key: r.int(0), Due: r.time(1), Priority: int(r.int(3))}
 		if h.kind == 1 {

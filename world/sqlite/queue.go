@@ -17,8 +17,8 @@ var (
 	tryBlocked   = load("try_blocked")
 	rightQueue   = load("right_queue")
 	deleteQueue  = load("delete_queue")
-	takeRun      = load("take_run")
-	takenRun     = load("taken_run")
+	claimRun     = load("take_run")
+	claimedRun   = load("taken_run")
 	putRunAside  = load("put_run_aside")
 )
 
@@ -26,15 +26,15 @@ var (
 //
 //   - run.live says that there is a row, and what follows in the run is the row's. Whatever changes it is counted.
 //   - A run has one owner, who is alive, or is due at some time, by mail or by nothing at all.
-//   - A take is one more than the one before it: who owned the run earlier can be told from who owns it now.
+//   - A claim is one more than the one before it: who owned the run earlier can be told from who owns it now.
 type queue struct {
-	tx      *txn
-	runs    *runs
-	classes *classes
-	totals  *totals
-	workers *workers
-	inbox   *inbox
-	turns   rules.Turns
+	tx       *txn
+	runs     *runs
+	classes  *classes
+	totals   *totals
+	workers  *workers
+	inbox    *inbox
+	fairness rules.Fairness
 }
 
 // queued is what events say about the queue row.
@@ -49,9 +49,9 @@ func (r *run) queued() queued { return queued{class: r.class, running: r.running
 // mail to it as well, it is released in the usual way.
 func (qu *queue) add(r *run, rel *world.Release) error {
 	if rel != nil && !qu.inbox.mayWait(r) {
-		return qu.addAtRest(r, rel)
+		return qu.addReleased(r, rel)
 	}
-	if err := qu.tx.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, key(r.owner), r.take, micros(r.wake), bit(r.paused), nil, int64(0), nil); err != nil {
+	if err := qu.tx.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, key(r.owner), r.claim, micros(r.wake), bit(r.paused), nil, int64(0), nil); err != nil {
 		return err
 	}
 	qu.totals.recount(r, r.standing())
@@ -63,17 +63,17 @@ func (qu *queue) add(r *run, rel *world.Release) error {
 	return nil
 }
 
-func (qu *queue) addAtRest(r *run, rel *world.Release) error {
+func (qu *queue) addReleased(r *run, rel *world.Release) error {
 	blocked, err := blockText(r, rel.Blocked)
 	if err != nil {
 		return err
 	}
 	r.owner = 0
-	if err := qu.tx.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, nil, r.take, micros(rel.WakeAt), bit(r.paused), blocked, bit(rel.Full),
+	if err := qu.tx.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, nil, r.claim, micros(rel.WakeAt), bit(r.paused), blocked, bit(rel.Full),
 		orNull(rel.Waiting)); err != nil {
 		return err
 	}
-	qu.atRest(r, r.queued(), rel)
+	qu.released(r, r.queued(), rel)
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (qu *queue) release(c *world.Commit, r *run, q queued) (mail bool, err erro
 		return false, err
 	}
 	resumed := false
-	if q.paused { // what waits may end the pause: then the run is to be taken for that
+	if q.paused { // what waits may end the pause: then the run is to be claimed for that
 		if resumed, err = qu.inbox.actWaits(r, world.RunResumed, world.RunResumed); err != nil {
 			return false, err
 		}
@@ -119,12 +119,12 @@ func (qu *queue) release(c *world.Commit, r *run, q queued) (mail bool, err erro
 	if mail, err = qu.inbox.waits(r); err != nil {
 		return false, err
 	}
-	qu.atRest(r, q, rel)
+	qu.released(r, q, rel)
 	return mail, nil
 }
 
-// atRest follows what gave the run up.
-func (qu *queue) atRest(r *run, q queued, rel *world.Release) {
+// released follows what gave the run up.
+func (qu *queue) released(r *run, q queued, rel *world.Release) {
 	qu.totals.recount(r, standing{live: true, running: q.running, paused: q.paused, blocked: rel.Blocked != nil})
 	qu.runs.reread(r.id) // its row is, when somebody takes it
 	qu.tx.notice(world.NoticeWork, r.id)
@@ -186,18 +186,18 @@ func (qu *queue) right(r *run, running, paused bool) (err error) {
 	return nil
 }
 
-// drop takes a run that is over out of the queue.
+// drop claims a run that is over out of the queue.
 func (qu *queue) drop(r *run) error { return qu.tx.exec(deleteQueue, r.key) }
 
 // give makes the worker the run's owner. What is in the queue and is no run is put aside, and nothing is given.
-func (qu *queue) give(key int64, wk *worker) (t world.TakenRun, err error) {
-	if err := qu.tx.exec(takeRun, key, wk.key); err != nil {
+func (qu *queue) give(key int64, wk *worker) (t world.ClaimedRun, err error) {
+	if err := qu.tx.exec(claimRun, key, wk.key); err != nil {
 		return t, err
 	}
 	var class, had int64
 	var blocked []byte
-	found, err := qu.tx.one(takenRun, func(r row) error {
-		t.Run, t.Take, class = r.text(0), r.int(1), r.int(2)
+	found, err := qu.tx.one(claimedRun, func(r row) error {
+		t.Run, t.Claim, class = r.text(0), r.int(1), r.int(2)
 		t.Status = world.Pending
 		if r.bool(3) {
 			t.Status = world.Running
@@ -210,7 +210,7 @@ func (qu *queue) give(key int64, wk *worker) (t world.TakenRun, err error) {
 		err = qu.tx.exec(putRunAside, key)
 	}
 	if err != nil || !found {
-		return world.TakenRun{}, err
+		return world.ClaimedRun{}, err
 	}
 	if t.Class, err = qu.classes.name(class); err != nil {
 		return t, err
@@ -219,7 +219,7 @@ func (qu *queue) give(key int64, wk *worker) (t world.TakenRun, err error) {
 	qu.runs.reread(t.Run)
 	r, err := qu.runs.get(t.Run)
 	if err == nil && (r == nil || r.key != key) { // its ID is another's, or damaged
-		err, t = qu.tx.exec(putRunAside, key), world.TakenRun{}
+		err, t = qu.tx.exec(putRunAside, key), world.ClaimedRun{}
 		return t, err
 	}
 	if err != nil {
@@ -235,7 +235,7 @@ func (qu *queue) give(key int64, wk *worker) (t world.TakenRun, err error) {
 		return t, err
 	}
 	t.Paused = t.Paused && !slices.ContainsFunc(t.Mail, world.Mail.Resumes)
-	qu.tx.count().takes++
+	qu.tx.count().claims++
 	qu.workers.own(wk.key, r, true)
 	return t, nil
 }

@@ -1,6 +1,6 @@
 package sqlite
 
-// This file tells what could be taken, without taking it, and takes one run or task by name.
+// This file tells what could be claimed, without claiming it, and takes one run or task by name.
 
 import (
 	"context"
@@ -22,10 +22,10 @@ var (
 
 var _ world.ReadyReader = (*World)(nil)
 
-// Ready lists what could be taken; see [world.ReadyReader]. It writes nothing: of a worker that is dead it lists what it holds.
+// Ready lists what could be claimed; see [world.ReadyReader]. It writes nothing: of a worker that is dead it lists what it holds.
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
 	out := world.Ready{Now: w.crew.now()}
-	classes, steps, err := takeArgs(&world.TakeQuery{Classes: q.Classes, Steps: q.Steps})
+	classes, steps, err := claimArgs(&world.ClaimQuery{Classes: q.Classes, Steps: q.Steps})
 	if err != nil {
 		return out, err
 	}
@@ -46,7 +46,7 @@ type lister struct {
 	items          []world.ReadyItem
 }
 
-// add lists what is due, and notes when the next is. It reports whether the rest of the lane is of interest.
+// add lists what is due, and notes when the next is. It reports whether the rest of the partition is of interest.
 func (l *lister) add(i world.ReadyItem) bool {
 	if i.Due.After(l.out.Now) {
 		l.out.Sooner(i.Due)
@@ -57,7 +57,7 @@ func (l *lister) add(i world.ReadyItem) bool {
 }
 
 func (l *lister) list(c *conn) error {
-	heads, err := readHeads(c, l.classes, l.steps, l.cancels)
+	fronts, err := readFronts(c, l.classes, l.steps, l.cancels)
 	if err != nil {
 		return err
 	}
@@ -68,16 +68,17 @@ func (l *lister) list(c *conn) error {
 	}); err != nil {
 		return err
 	}
-	for i := range heads {
-		if err := l.lane(c, &heads[i], names); err != nil {
+	for i := range fronts {
+		if err := l.partition(c, &fronts[i], names); err != nil {
 			return err
 		}
 	}
 	return l.lost(c)
 }
 
-// lane lists what is first in one lane, and one more, so that it shows when that is due, or that there is more.
-func (l *lister) lane(c *conn, h *head, names map[int64]world.Class) error {
+// partition lists what is first in one partition, and one more, so that it shows when that is due, or that there is
+// more.
+func (l *lister) partition(c *conn, h *front, names map[int64]world.Class) error {
 	if h.due.After(l.out.Now) {
 		l.out.Sooner(h.due)
 		return nil
@@ -142,8 +143,8 @@ func (l *lister) lost(c *conn) error {
 	return nil
 }
 
-// takeOnly gives the one run or task that is asked for, if it is ready.
-func (g *group) takeOnly(q *world.TakeQuery, wk *worker, classes, steps string, out *world.Taken) error {
+// claimOnly gives the one run or task that is asked for, if it is ready.
+func (g *group) claimOnly(q *world.ClaimQuery, wk *worker, classes, steps string, out *world.Claimed) error {
 	var key int64
 	scan := func(r row) error { key = r.int(0); return nil }
 	if q.Step == "" {

@@ -39,30 +39,30 @@ func TestRemoteWorkersOutliveTheServer(t *testing.T) {
 	must(t, w, eager("near", "w", local.ID))
 	must(t, w, eager("far", "w", far.ID))
 	must(t, w, &world.Commit{
-		ID: commitID(), Run: "far", Worker: far.ID, Take: 1, First: 3,
+		ID: commitID(), Run: "far", Worker: far.ID, Claim: 1, First: 3,
 		Events: []world.Event{{Type: world.StepCreated, ID: "step_1", Kind: world.KindTask, Name: "task", Queued: true, Time: world.Now(), Payload: json.RawMessage(`1`)}},
 		Tasks:  []world.Task{{Step: "step_1", Name: "task", Workflow: "w", Priority: 1}},
 	})
-	task := take(t, w, far, 10).Tasks[0]
+	task := claim(t, w, far, 10).Tasks[0]
 
-	next := &world.Commit{ID: commitID(), Run: "far", Worker: far.ID, Take: 1, First: 4, Events: []world.Event{{Type: world.SignalReceived, Time: world.Now(), Name: "go"}}}
+	next := &world.Commit{ID: commitID(), Run: "far", Worker: far.ID, Claim: 1, First: 4, Events: []world.Event{{Type: world.SignalReceived, Time: world.Now(), Name: "go"}}}
 	calls := map[string]func(w *World) error{ // each may be the first that the new process hears of
 		"commit": func(w *World) error { _, err := w.Commit(t.Context(), next); return err },
 		"beat": func(w *World) error {
-			b, err := w.Beat(t.Context(), world.BeatQuery{Worker: far.ID, Tasks: []world.TaskKey{{Run: "far", Step: "step_1", Attempt: 1}}})
+			b, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: far.ID, Tasks: []world.TaskKey{{Run: "far", Step: "step_1", Attempt: 1}}})
 			if len(b.Ended)+len(b.Lost) > 0 {
-				t.Errorf("beat: got %+v, want that all is held still", b)
+				t.Errorf("heartbeat: got %+v, want that all is held still", b)
 			}
 			return err
 		},
 		"append": func(w *World) error {
 			_, err := w.Append(t.Context(), &world.Append{
-				Run: "far", Worker: far.ID, Take: 1, StreamWrite: world.StreamWrite{Stream: "s", Chunks: []json.RawMessage{json.RawMessage(`1`)}},
+				Run: "far", Worker: far.ID, Claim: 1, StreamWrite: world.StreamWrite{Stream: "s", Chunks: []json.RawMessage{json.RawMessage(`1`)}},
 			})
 			return err
 		},
 		"take": func(w *World) error {
-			got, err := w.Take(t.Context(), world.TakeQuery{Worker: far.ID, Classes: far.Classes, Runs: 10, Steps: far.Steps, Tasks: 10})
+			got, err := w.Claim(t.Context(), world.ClaimQuery{Worker: far.ID, Classes: far.Classes, Runs: 10, Steps: far.Steps, Tasks: 10})
 			if len(got.Runs) != 1 || got.Runs[0].Run != "near" || len(got.Tasks) != 0 {
 				t.Errorf("took %+v, want the run of the worker that died with the process", got)
 			}
@@ -81,12 +81,12 @@ func TestRemoteWorkersOutliveTheServer(t *testing.T) {
 			t.Fatalf("%s after a restart: %v", name, err)
 		}
 	}
-	_, err := w.Beat(t.Context(), world.BeatQuery{Worker: local.ID})
+	_, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: local.ID})
 	wantErr(t, err, world.ErrLeaseLost)
 
 	w = restart(t, w)
 	another := join(t, w, time.Hour, class1)
-	if got := take(t, w, another, 10); len(got.Runs) != 0 {
+	if got := claim(t, w, another, 10); len(got.Runs) != 0 {
 		t.Fatalf("took %+v, want nothing: the remote worker has all", got.Runs)
 	}
 	stats, err := w.Stats(t.Context())
@@ -97,7 +97,7 @@ func TestRemoteWorkersOutliveTheServer(t *testing.T) {
 	if err := w.Leave(t.Context(), far.ID); err != nil {
 		t.Fatal(err)
 	}
-	if got := take(t, w, join(t, w, time.Hour, class1), 10); len(got.Runs) != 2 || got.Runs[0].Strikes+got.Runs[1].Strikes != 0 {
+	if got := claim(t, w, join(t, w, time.Hour, class1), 10); len(got.Runs) != 2 || got.Runs[0].Strikes+got.Runs[1].Strikes != 0 {
 		t.Fatalf("took %+v, want both runs with no strike: their worker left", got.Runs)
 	}
 }
@@ -113,14 +113,14 @@ func TestRemoteWorkerIsGone(t *testing.T) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(20 * time.Second); ; <-tick.C {
-		if got := take(t, w, heir, 1); len(got.Runs) == 1 {
+		if got := claim(t, w, heir, 1); len(got.Runs) == 1 {
 			break
 		}
 		if time.Now().After(end) {
 			t.Fatal("the run did not come back")
 		}
 	}
-	_, err := w.Beat(t.Context(), world.BeatQuery{Worker: far.ID})
+	_, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: far.ID})
 	wantErr(t, err, world.ErrLeaseLost)
 }
 
@@ -131,9 +131,9 @@ func TestRemoteWorkerElsewhere(t *testing.T) {
 	w, beside := openAt(t, path), openAt(t, path)
 	far := joinRemote(t, w, time.Hour, class1)
 	must(t, w, eager("r1", "w", far.ID))
-	_, err := beside.Beat(t.Context(), world.BeatQuery{Worker: far.ID})
+	_, err := beside.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: far.ID})
 	wantErr(t, err, world.ErrLeaseLost)
-	if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: far.ID}); err != nil {
+	if _, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: far.ID}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,7 +1,7 @@
 package sqlite
 
-// The row of a run. Its columns are named here and nowhere else: those that it is born with, and those that people see.
-// A new one is a line of each list, its part of the function below the list, and a migration.
+// The row of a run. Its columns are named here and nowhere else: those that it is created with, and those that people
+// see. A new one is a line of each list, its part of the function below the list, and a migration.
 
 import (
 	"encoding/json"
@@ -14,9 +14,9 @@ import (
 )
 
 // placeholders are what stands in files of SQL for the columns of a run: {run} for those that people see, of r (runs),
-// q (queue), c (classes), w (workers) and l (the first row of the log); {born} for those that a run is born with, and
-// {values} for as many parameters.
-var placeholders = strings.NewReplacer("{run}", runColumns, "{born}", bornColumns, "{values}", parameters(bornColumns))
+// q (queue), c (classes), w (workers) and l (the first row of the log); {born} for those that a run is created with,
+// and {values} for as many parameters.
+var placeholders = strings.NewReplacer("{run}", runColumns, "{born}", birthColumns, "{values}", parameters(birthColumns))
 
 // parameters are as many of them as there are columns in a list.
 func parameters(columns string) string {
@@ -33,12 +33,12 @@ var (
 	freeKey   = load("free_key")
 )
 
-// bornColumns are what a run is born with, in the order of bearRow.
-const bornColumns = `key, id, workflow, version, idem, priority, parent_run, parent_step, detached, created_us,
+// birthColumns are what a run is created with, in the order of bearRow.
+const birthColumns = `key, id, workflow, version, idem, priority, parent_run, parent_step, detached, created_us,
   retention_ns, attributes, sealed, origin_run, sum`
 
-// bear gives a run that is born its key, and writes its row. It writes none where its ID or its idempotency key is taken.
-func (rs *runs) bear(r *run, b *world.Birth, attrs string) (err error) {
+// create gives a run that is created its key, and writes its row. It writes none where its ID or its idempotency key is taken.
+func (rs *runs) create(r *run, b *world.Birth, attrs string) (err error) {
 	if r.key, err = rs.nextKey(); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (rs *runs) bear(r *run, b *world.Birth, attrs string) (err error) {
 	}
 	n, err := rs.tx.changed(insertRun, r.key, r.id, b.Workflow, int64(b.Version), orNull(b.Key), int64(b.Priority), parentRun,
 		parentStep, bit(b.Parent != nil && b.Parent.Detached), r.created.UnixMicro(), int64(b.Retention), orNull(attrs),
-		orNull(r.sealed), originRun, int64(layout.BirthSum(r.id, b, r.created, r.sealed).Value()))
+		orNull(r.encrypted), originRun, int64(layout.BirthSum(r.id, b, r.created, r.encrypted).Value()))
 	if err == nil && n == 0 {
 		rs.lastKey--
 		return fmt.Errorf("run %s: %w", r.id, world.ErrRunExists)
@@ -80,7 +80,7 @@ func (rs *runs) end(r *run, e *world.Event, status world.Status, version int, be
 		sweep = world.After(e.Time, r.retention).UnixMicro()
 	}
 	sum := layout.EndSum(r.id, string(status), version, out, text, e.Time)
-	if err := rs.tx.exec(endRun, r.key, string(status), int64(version), output, failure, e.Time.UnixMicro(), sweep, r.take, int64(sum.Value())); err != nil {
+	if err := rs.tx.exec(endRun, r.key, string(status), int64(version), output, failure, e.Time.UnixMicro(), sweep, r.claim, int64(sum.Value())); err != nil {
 		return err
 	}
 	if e.FreesKey(began) {
@@ -103,7 +103,7 @@ func scanRun(r row) world.Run {
 	out := world.Run{
 		ID: r.text(1), Workflow: r.text(2), Version: int(r.int(3)), Status: world.Status(r.text(4)), Key: r.text(5),
 		Priority: int(r.int(6)), CreatedAt: r.time(10), EndedAt: r.time(11), Retention: time.Duration(r.int(12)),
-		Output: r.bytes(13), Takes: r.int(16),
+		Output: r.bytes(13), Claims: r.int(16),
 	}
 	if !r.null(7) {
 		out.Parent = &world.Parent{Run: r.text(7), Step: r.text(8), Detached: r.bool(9)}
@@ -128,7 +128,7 @@ func scanRun(r row) world.Run {
 	if !r.null(17) {
 		out.Version = int(r.int(17))
 	}
-	out.Takes = r.int(19)
+	out.Claims = r.int(19)
 	return out
 }
 

@@ -19,7 +19,7 @@ type run struct {
 	created   time.Time
 	retention time.Duration
 	workflow  string
-	sealed    string // ID of the key that its payloads are encrypted with
+	encrypted string // ID of the key that its payloads are encrypted with
 	last      int64  // number of the last event; -1: not read yet
 
 	live     bool // it is not over; what follows is of its queue row
@@ -27,7 +27,7 @@ type run struct {
 	running  bool
 	priority int64
 	owner    int64
-	take     int64
+	claim    int64
 	paused   bool
 	blocked  bool
 	wake     time.Time
@@ -37,7 +37,7 @@ type run struct {
 
 	box   box  // its inbox
 	stale bool // all is to be read anew, but what no file has of its box
-	// What may hang on it: false only where it was born here and has had none.
+	// What may hang on it: false only where it was created here and has had none.
 	tasks, hooks, awaited, awaits bool
 }
 
@@ -109,15 +109,15 @@ func (rs *runs) get(id string) (*run, error) {
 	r := &run{id: id, last: -1, box: was.unknown(), tasks: true, hooks: true, awaited: true, awaits: true}
 	found, err := rs.tx.one(runByID, func(row row) error {
 		r.key, r.created, r.workflow, r.retention = row.int(0), row.time(1), row.text(2), time.Duration(row.int(3))
-		r.sealed = row.text(16)
+		r.encrypted = row.text(16)
 		r.damage = birthDamage(row, r)
 		if r.live = !row.null(4); r.live {
 			r.class, r.running, r.priority, r.owner = row.int(4), row.bool(5), row.int(6), row.int(7)
-			r.take, r.paused, r.wake, r.blocked = row.int(8), row.bool(9), row.time(12), row.bool(13)
+			r.claim, r.paused, r.wake, r.blocked = row.int(8), row.bool(9), row.time(12), row.bool(13)
 			r.box.load(!row.null(10), row.bool(11), row.bool(15))
 			r.isCounted()
 		} else {
-			r.take = row.int(14)
+			r.claim = row.int(14)
 		}
 		return nil
 	}, id)
@@ -134,14 +134,14 @@ func birthDamage(row row, r *run) string {
 	if !row.null(18) {
 		kept.Parent = &world.Parent{Run: row.text(18), Step: row.text(19), Detached: row.bool(20)}
 	}
-	layout.CheckRun(&kept, r.sealed, row.text(21), "", row.sum(22), layout.Sum{})
+	layout.CheckRun(&kept, r.encrypted, row.text(21), "", row.sum(22), layout.Sum{})
 	return kept.Damage
 }
 
 // lastUsable is below all keys that damage makes and nobody gave.
 const lastUsable = 1 << 62
 
-// nextKey is the key of a run that is born: beyond all that any table has. The row of a run may be lost, and what hung on it is no other's.
+// nextKey is the key of a run that is created: beyond all that any table has. The row of a run may be lost, and what hung on it is no other's.
 func (rs *runs) nextKey() (int64, error) {
 	last := &rs.lastKey
 	if *last == 0 {
@@ -156,11 +156,11 @@ func (rs *runs) nextKey() (int64, error) {
 // free refuses a run ID that is taken.
 func (rs *runs) free(id string) (err error) {
 	r := rs.byID[id]
-	taken := r != nil && !r.stale
-	if !taken {
-		taken, err = rs.tx.one(readRun, func(row) error { return nil }, id)
+	exists := r != nil && !r.stale
+	if !exists {
+		exists, err = rs.tx.one(readRun, func(row) error { return nil }, id)
 	}
-	if taken {
+	if exists {
 		return fmt.Errorf("run %s: %w", id, world.ErrRunExists)
 	}
 	return err

@@ -37,7 +37,7 @@ func TestClientBesideBusyWorker(t *testing.T) {
 	wg.Go(func() { // the owner of all of them: it appends what came, and is busy
 		next := [runs]int64{}
 		for last := false; ; {
-			beat, err := a.Beat(t.Context(), world.BeatQuery{Worker: wk.ID})
+			heartbeat, err := a.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: wk.ID})
 			if err != nil {
 				t.Error(err)
 				return
@@ -45,7 +45,7 @@ func TestClientBesideBusyWorker(t *testing.T) {
 			for i := range runs {
 				c := stepCommit(fmt.Sprint("r", i), wk.ID, 0)
 				c.First += next[i]
-				for _, m := range beat.Mail {
+				for _, m := range heartbeat.Mail {
 					if m.Run == c.Run {
 						c.Mail = append(c.Mail, m.Row)
 						got[i] = append(got[i], m.ID)
@@ -57,7 +57,7 @@ func TestClientBesideBusyWorker(t *testing.T) {
 					return
 				}
 			}
-			if last && len(beat.Mail) == 0 {
+			if last && len(heartbeat.Mail) == 0 {
 				return
 			}
 			select {
@@ -90,21 +90,21 @@ func TestLeaseEnds(t *testing.T) {
 	first, second := join(t, w, 10*time.Second, class1), join(t, w, time.Minute, class1)
 	must(t, w, eager("r", "w", first.ID))
 	pass(9 * time.Second)
-	if got := take(t, w, second, 5); len(got.Runs) != 0 || !got.Next.Equal(now.Add(time.Second)) {
+	if got := claim(t, w, second, 5); len(got.Runs) != 0 || !got.Next.Equal(now.Add(time.Second)) {
 		t.Fatalf("took %+v, want nothing until the lease ends", got)
 	}
 	pass(time.Second)
-	if got := take(t, w, second, 5); len(got.Runs) != 1 || got.Runs[0].Take != 2 {
+	if got := claim(t, w, second, 5); len(got.Runs) != 1 || got.Runs[0].Claim != 2 {
 		t.Fatalf("took %+v, want r again", got)
 	}
 	_, err := w.Commit(t.Context(), stepCommit("r", first.ID, 0))
 	wantErr(t, err, world.ErrLeaseLost)
-	_, err = w.Beat(t.Context(), world.BeatQuery{Worker: first.ID})
+	_, err = w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: first.ID})
 	wantErr(t, err, world.ErrLeaseLost)
-	_, err = w.Take(t.Context(), world.TakeQuery{Worker: first.ID, Runs: 1})
+	_, err = w.Claim(t.Context(), world.ClaimQuery{Worker: first.ID, Runs: 1})
 	wantErr(t, err, world.ErrLeaseLost)
 	pass(-time.Hour) // a clock that steps back ends no lease
-	if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: second.ID}); err != nil {
+	if _, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: second.ID}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -116,21 +116,21 @@ func TestAging(t *testing.T) {
 	w := open(t, Options{Now: func() time.Time { return now }})
 	other := world.Class{Workflow: "v", Version: 1}
 	wk := join(t, w, time.Hour, class1, other)
-	bear := func(run, workflow string, priority int) {
+	create := func(run, workflow string, priority int) {
 		c := birthOf(run, workflow)
 		c.Events[0].Birth.Priority = priority
 		must(t, w, c)
 	}
-	bear("old", "w", 0)
+	create("old", "w", 0)
 	now = now.Add(2 * time.Minute)
-	bear("low", "w", 1)
-	bear("high", "w", 3)
-	bear("w1", "w", 2)
-	bear("w2", "w", 2)
-	bear("v1", "v", 2)
+	create("low", "w", 1)
+	create("high", "w", 3)
+	create("w1", "w", 2)
+	create("w2", "w", 2)
+	create("v1", "v", 2)
 	var got []string
 	for range 6 {
-		got = append(got, take(t, w, wk, 1).Runs[0].Run)
+		got = append(got, claim(t, w, wk, 1).Runs[0].Run)
 	}
 	// old is at 2 by now, and due before the others there; v has had no turn yet.
 	if want := "[high v1 old w1 w2 low]"; fmt.Sprint(got) != want {

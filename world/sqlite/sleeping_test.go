@@ -15,7 +15,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// sleep bears runs from one number up to another that sleep for a day: a birth with one wait, and its release.
+// sleep creates runs from one number up to another that sleep for a day: a birth with one wait, and its release.
 func sleep(t testing.TB, w *World, worker string, from, to int) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -69,13 +69,13 @@ func calls(t testing.TB, w *World, wk world.Worker) map[string]func() error {
 	return map[string]func() error{
 		"Stats": func() error { _, err := w.Stats(ctx); return err },
 		"Take": func() error {
-			got, err := w.Take(ctx, world.TakeQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 10, Steps: []string{"s"}, Tasks: 10})
+			got, err := w.Claim(ctx, world.ClaimQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 10, Steps: []string{"s"}, Tasks: 10})
 			if err == nil && len(got.Runs) > 0 {
 				err = fmt.Errorf("took %d runs that sleep", len(got.Runs))
 			}
 			return err
 		},
-		"Beat":     func() error { _, err := w.Beat(ctx, world.BeatQuery{Worker: wk.ID}); return err },
+		"Beat":     func() error { _, err := w.Heartbeat(ctx, world.HeartbeatQuery{Worker: wk.ID}); return err },
 		"Runs":     func() error { _, err := w.Runs(ctx, world.RunQuery{Limit: 50}); return err },
 		"Workflow": func() error { _, err := w.Runs(ctx, world.RunQuery{Workflow: "w", Limit: 50}); return err },
 		"Sweep":    func() error { _, err := w.Sweep(ctx, 1000); return err },
@@ -86,17 +86,17 @@ func calls(t testing.TB, w *World, wk world.Worker) map[string]func() error {
 func stepsOf(t *testing.T, w *World, wk world.Worker) map[string]int {
 	steps := make(map[string]int)
 	for name, call := range calls(t, w, wk) {
-		takeSteps(t, w)
+		claimSteps(t, w)
 		if err := call(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		steps[name] = takeSteps(t, w)
+		steps[name] = claimSteps(t, w)
 	}
 	return steps
 }
 
-// takeSteps returns how many steps the statements of the writer and of the one reader took since it was asked last.
-func takeSteps(t *testing.T, w *World) (n int) {
+// claimSteps returns how many steps the statements of the writer and of the one reader took since it was asked last.
+func claimSteps(t *testing.T, w *World) (n int) {
 	t.Helper()
 	count := func(c *conn) error {
 		for _, s := range c.stmts {

@@ -118,7 +118,7 @@ func (l *lines) text() string {
 	return l.b.String()
 }
 
-// A worker whose writer stood still for longer than its lease is not dead: who beats as soon as it can keeps what it holds, though another worker of the process asks first.
+// A worker whose writer stood still for longer than its lease is not dead: who sends heartbeats as soon as it can keeps what it holds, though another worker of the process asks first.
 func TestStalledWriterEndsNoLease(t *testing.T) {
 	t.Parallel()
 	const lease = 300 * time.Millisecond
@@ -129,22 +129,22 @@ func TestStalledWriterEndsNoLease(t *testing.T) {
 	sqlOf(t, c, "BEGIN IMMEDIATE")
 	began := time.Now()
 	var wg sync.WaitGroup
-	var taken world.Taken
+	var claimed world.Claimed
 	var errs [2]error
 	wg.Go(func() { // it is in the writer's hands, which waits
 		_, errs[0] = w.Commit(context.Background(), birthOf("s", "other"))
 	})
 	waitFor(func() bool { return time.Since(began) > 2*lease })
 	wg.Go(func() {
-		taken, errs[1] = w.Take(context.Background(), world.TakeQuery{Worker: second.ID, Classes: second.Classes, Runs: 5})
+		claimed, errs[1] = w.Claim(context.Background(), world.ClaimQuery{Worker: second.ID, Classes: second.Classes, Runs: 5})
 	})
 	waitFor(func() bool { return len(w.requests) > 0 })
 	sqlOf(t, c, "ROLLBACK")
 	wg.Wait()
-	if errs[0] != nil || errs[1] != nil || len(taken.Runs) > 0 {
-		t.Fatalf("got %v, %+v: want nothing to be taken from a worker that lives", errs, taken.Runs)
+	if errs[0] != nil || errs[1] != nil || len(claimed.Runs) > 0 {
+		t.Fatalf("got %v, %+v: want nothing to be taken from a worker that lives", errs, claimed.Runs)
 	}
-	if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: first.ID}); err != nil {
+	if _, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: first.ID}); err != nil {
 		t.Fatal(err)
 	}
 	must(t, w, stepCommit("r", first.ID, 0))
@@ -158,7 +158,7 @@ func TestWhoAsksIsAlive(t *testing.T) {
 	wk := join(t, w, 10*time.Second, class1)
 	must(t, w, eager("r", "w", wk.ID))
 	now = now.Add(time.Minute)
-	if got := take(t, w, wk, 5); len(got.Runs) > 0 {
+	if got := claim(t, w, wk, 5); len(got.Runs) > 0 {
 		t.Fatalf("took %+v, which it holds", got.Runs)
 	}
 	must(t, w, stepCommit("r", wk.ID, 0))

@@ -52,7 +52,7 @@ func scanWorker(r row) world.WorkerRow {
 
 func (c *counters) read() world.Counters {
 	return world.Counters{
-		Commits: c.commits.Load(), Groups: c.groups.Load(), Takes: c.takes.Load(), Deliveries: c.deliveries.Load(), Appends: c.appends.Load(),
+		Commits: c.commits.Load(), Groups: c.groups.Load(), Claims: c.claims.Load(), Deliveries: c.deliveries.Load(), Appends: c.appends.Load(),
 		RowsRead: c.rowsRead.Load(), RowsWritten: c.rowsWritten.Load(), RowsTrimmed: c.rowsTrimmed.Load(), Statements: c.statements.Load(),
 	}
 }

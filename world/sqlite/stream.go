@@ -77,7 +77,7 @@ func (g *group) mayAppend(a *world.Append, r *run) (bool, error) {
 	case a.Task != nil:
 		return g.tasks.holds(a.Worker, r, *a.Task)
 	}
-	return r.owner != 0 && r.take == a.Take && r.owner == g.workers.key(a.Worker), nil
+	return r.owner != 0 && r.claim == a.Claim && r.owner == g.workers.key(a.Worker), nil
 }
 
 // find looks for a write that may have been made before, and tells its first number.

@@ -22,13 +22,13 @@ func TestStrikesOfProcesses(t *testing.T) {
 			must(t, w, eager("moves", "w", wk.ID))
 		}
 		seen := 0
-		for _, r := range take(t, w, wk, 10).Runs {
+		for _, r := range claim(t, w, wk, 10).Runs {
 			seen++
 			want := 0
 			if r.Run == "stuck" {
 				want = life
 			} else {
-				must(t, w, &world.Commit{ID: commitID(), Run: r.Run, Worker: wk.ID, Take: r.Take, First: r.Seq + 1, Events: []world.Event{
+				must(t, w, &world.Commit{ID: commitID(), Run: r.Run, Worker: wk.ID, Claim: r.Claim, First: r.Seq + 1, Events: []world.Event{
 					{Type: world.SignalReceived, Time: world.Now(), Name: fmt.Sprint("s", life)},
 				}})
 			}

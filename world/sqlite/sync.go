@@ -10,13 +10,13 @@ import (
 // A group waits for the disk unless none of its members must. Those that need not are what a worker process believes about itself: that it owns
 // a run, that its lease goes on, that it has joined. A process that is killed undoes nothing that it has written to the file. A power cut
 // may undo the last groups that did not wait, and ends the process that believed in them in the same instant: the file has one. The next one
-// voids what is left of it, as it does anyway. Whatever is told to others or begins a body is a commit, a delivery or the take of a task; it waits, and
-// as a sync is one of the whole write-ahead log, all that was written before is durable with it: a run's take is, before its first body starts.
+// voids what is left of it, as it does anyway. Whatever is told to others or begins a body is a commit, a delivery or the claim of a task; it waits, and
+// as a sync is one of the whole write-ahead log, all that was written before is durable with it: a run's claim is, before its first body starts.
 //
 // SQLite's names for the two are FULL and NORMAL. In WAL mode they differ in one thing, whether a commit syncs the log. With both, a checkpoint
 // syncs it before it copies from it, and the file before the log begins anew; and the header of the new log is synced before its frames. So a
 // crash never damages the file, and leaves all groups up to some moment that is not before the last one that waited. What follows a sync that failed is in
-// mend.go.
+// sync_failed.go.
 
 var (
 	syncFull   = load("sync_full")

@@ -92,9 +92,9 @@ func TestWhatWaitsForTheDisk(t *testing.T) {
 	signal := func() {
 		deliver(&world.Delivery{Run: "r", ID: fmt.Sprint(len(modes)), Events: []world.Event{{Type: world.SignalReceived, Name: "go", Payload: []byte(`1`)}}})
 	}
-	takes := func(runs, tasks int) {
+	claims := func(runs, tasks int) {
 		t.Helper()
-		got := take(t, w, wk, 1)
+		got := claim(t, w, wk, 1)
 		if len(got.Runs) != runs || len(got.Tasks) != tasks {
 			t.Fatalf("took %+v, want %d runs and %d tasks", got, runs, tasks)
 		}
@@ -110,27 +110,27 @@ func TestWhatWaitsForTheDisk(t *testing.T) {
 	}{
 		{"Join", normal, func() { wk = join(t, w, 0, class1); wk.Steps = []string{"resize"} }},
 		{"a birth", full, func() { must(t, w, birthOf("r", "w")) }},
-		{"Take of a run", normal, func() { takes(1, 0) }},
+		{"Take of a run", normal, func() { claims(1, 0) }},
 		{"a commit with a task", full, func() {
-			log(&world.Commit{Take: 1, Events: []world.Event{
+			log(&world.Commit{Claim: 1, Events: []world.Event{
 				{Type: world.RunStarted, Time: world.Now()},
 				{Type: world.StepCreated, Time: world.Now(), ID: id, Kind: world.KindTask, Name: "resize"},
 			}, Tasks: []world.Task{{Run: "r", Step: id, Name: "resize", Workflow: "w", Priority: 1}}})
 		}},
-		{"Take of a task", full, func() { takes(0, 1) }},
+		{"Take of a task", full, func() { claims(0, 1) }},
 		{"the end of a task", full, func() {
 			deliver(&world.Delivery{ID: "end", Worker: wk.ID, Task: &world.TaskKey{Run: "r", Step: id, Attempt: task.Attempt}, Events: []world.Event{
 				{Type: world.StepStarted, ID: id, Attempt: 1}, {Type: world.StepCompleted, ID: id, Attempt: 1, Payload: []byte(`1`)},
 			}})
 		}},
-		{"a release", full, func() { log(&world.Commit{Take: 1, Release: &world.Release{}}) }},
-		{"Take of a run with mail", normal, func() { takes(1, 0) }},
+		{"a release", full, func() { log(&world.Commit{Claim: 1, Release: &world.Release{}}) }},
+		{"Take of a run with mail", normal, func() { claims(1, 0) }},
 		{"a signal", full, signal},
 		{"Beat", normal, func() {
 			w.crew.mu.Lock()
 			w.crew.workers[wk.ID].shown = time.Time{} // it is time to show the lease again
 			w.crew.mu.Unlock()
-			if _, err := w.Beat(t.Context(), world.BeatQuery{Worker: wk.ID}); err != nil {
+			if _, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: wk.ID}); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -169,9 +169,9 @@ func TestNoDurableGroupIsLazy(t *testing.T) {
 		}
 		return run()
 	})
-	beat := func() {
+	heartbeat := func() {
 		_, err := askFor(t.Context(), w, true, func(g *group) (int, error) {
-			return 0, g.tx.exec(beatWorker, g.workers.key(wk.ID), g.tx.now().Add(time.Hour).UnixMicro())
+			return 0, g.tx.exec(heartbeatWorker, g.workers.key(wk.ID), g.tx.now().Add(time.Hour).UnixMicro())
 		})
 		if err != nil {
 			t.Error(err)
@@ -182,7 +182,7 @@ func TestNoDurableGroupIsLazy(t *testing.T) {
 		wg.Go(func() {
 			for j := range 20 {
 				if (i+j)%3 > 0 {
-					beat()
+					heartbeat()
 				} else if _, err := w.Commit(t.Context(), birthOf(fmt.Sprint(i, "-", j), "w")); err != nil {
 					t.Error(err)
 				}
@@ -190,7 +190,7 @@ func TestNoDurableGroupIsLazy(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	beat()
+	heartbeat()
 	must(t, w, birthOf("last", "w"))
 	if groups[normal] == 0 || groups[full] == 0 {
 		t.Errorf("got %v groups by mode, want some of both", groups)
@@ -216,7 +216,7 @@ func TestFaultsLeaveNothingLazy(t *testing.T) {
 	}
 	lazily := func(w *World, id string) error {
 		_, err := askFor(t.Context(), w, true, func(g *group) (int, error) {
-			return 0, g.tx.exec(beatWorker, g.workers.key(id), g.tx.now().Add(time.Hour).UnixMicro())
+			return 0, g.tx.exec(heartbeatWorker, g.workers.key(id), g.tx.now().Add(time.Hour).UnixMicro())
 		})
 		return err
 	}
@@ -231,7 +231,7 @@ func TestFaultsLeaveNothingLazy(t *testing.T) {
 		{"to FULL, not done", at(syncFull, false), nil, gone},
 		{"to FULL, done", at(syncFull, true), nil, gone},
 		{"BEGIN", at(begin, false), gone, nil},
-		{"a statement", at(beatWorker, false), gone, nil},
+		{"a statement", at(heartbeatWorker, false), gone, nil},
 		{"COMMIT, not done", at(commit, false), world.ErrUnknownOutcome, nil},
 		{"COMMIT, done", at(commit, true), world.ErrUnknownOutcome, nil},
 	} {
@@ -263,7 +263,7 @@ func TestFaultsLeaveNothingLazy(t *testing.T) {
 	}
 }
 
-// A take that saw no task is asked for runs alone. Where those are gone when its turn comes, and a task is due by then, it gets the task.
+// A claim that saw no task is asked for runs alone. Where those are gone when its turn comes, and a task is due by then, it gets the task.
 func TestTaskThatFellDueBehindARun(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -283,12 +283,12 @@ func TestTaskThatFellDueBehindARun(t *testing.T) {
 	p := newPause()
 	go func() { _ = p.write(w) }()
 	<-p.in
-	var got [2]world.Taken
+	var got [2]world.Claimed
 	var errs [2]error
 	var wg sync.WaitGroup
 	for i, id := range []string{wk.ID, other.ID} {
 		wg.Go(func() {
-			got[i], errs[i] = w.Take(context.Background(), world.TakeQuery{Worker: id, Classes: []world.Class{class1}, Steps: []string{"resize"}, Runs: 1, Tasks: 1})
+			got[i], errs[i] = w.Claim(context.Background(), world.ClaimQuery{Worker: id, Classes: []world.Class{class1}, Steps: []string{"resize"}, Runs: 1, Tasks: 1})
 		})
 	}
 	waitFor(func() bool { return len(w.requests) == 2 })

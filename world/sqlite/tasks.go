@@ -11,8 +11,8 @@ import (
 
 var (
 	insertTask     = load("insert_task")
-	takeTask       = load("take_task")
-	takenTask      = load("taken_task")
+	claimTask      = load("take_task")
+	claimedTask    = load("taken_task")
 	putTaskAside   = load("put_task_aside")
 	deleteRunTasks = load("delete_run_tasks")
 	findTask       = load("find_task")
@@ -65,14 +65,14 @@ func (tk *tasks) write(c *world.Commit, r *run) error {
 		}
 	}
 	for i := range c.Tasks {
-		if err := tk.bear(c, r, &c.Tasks[i]); err != nil {
+		if err := tk.create(c, r, &c.Tasks[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (tk *tasks) bear(c *world.Commit, r *run, t *world.Task) error {
+func (tk *tasks) create(c *world.Commit, r *run, t *world.Task) error {
 	workflow := t.Workflow
 	if workflow == "" {
 		workflow = r.workflow
@@ -109,7 +109,7 @@ func (tk *tasks) bear(c *world.Commit, r *run, t *world.Task) error {
 // give begins an attempt, unless the task is of no run. The start is kept with the task: it is durable from here on.
 func (tk *tasks) give(key int64, wk *worker) (t world.Task, err error) {
 	var history []byte
-	found, err := tk.tx.one(takenTask, func(r row) error {
+	found, err := tk.tx.one(claimedTask, func(r row) error {
 		t = world.Task{
 			Run: r.text(0), Step: r.text(1), Name: r.text(2), Workflow: r.text(3), Input: r.bytes(4), Options: r.bytes(5),
 			Priority: int(r.int(6)), Visible: r.time(7), Attempt: int(r.int(8)), First: r.time(10), Failures: int(r.int(11)),
@@ -135,7 +135,7 @@ func (tk *tasks) give(key int64, wk *worker) (t world.Task, err error) {
 		return t, err
 	}
 	tk.workers.holdsTask(wk.ID)
-	return t, tk.tx.exec(takeTask, key, wk.key, tk.tx.now().UnixMicro(), text)
+	return t, tk.tx.exec(claimTask, key, wk.key, tk.tx.now().UnixMicro(), text)
 }
 
 // drop deletes a task that is over.

@@ -29,7 +29,7 @@ type txn struct {
 }
 
 // tally is what a transaction comes to, for the counters.
-type tally struct{ commits, takes, deliveries, appends, rowsWritten, rowsTrimmed, rowsRead int64 }
+type tally struct{ commits, claims, deliveries, appends, rowsWritten, rowsTrimmed, rowsRead int64 }
 
 func (t *txn) init(n *counters) { t.counters = n }
 
@@ -49,7 +49,7 @@ func (t *txn) committed() {
 		n.groups.Add(1)
 	}
 	n.commits.Add(t.tally.commits)
-	n.takes.Add(t.tally.takes)
+	n.claims.Add(t.tally.claims)
 	n.deliveries.Add(t.tally.deliveries)
 	n.appends.Add(t.tally.appends)
 	n.rowsWritten.Add(t.tally.rowsWritten)

@@ -8,19 +8,19 @@ import (
 )
 
 var (
-	accountRuns  = load("account_runs")
-	heldTasks    = load("held_tasks")
-	lostRuns     = load("lost_runs")
-	lostTasks    = load("lost_tasks")
-	disown       = load("disown")
-	insertWorker = load("insert_worker")
-	beatWorker   = load("beat_worker")
-	deleteWorker = load("delete_worker")
-	workerKeys   = load("worker_keys")
-	returnRuns   = load("return_runs")
-	returnTasks  = load("return_tasks")
-	ownedRuns    = load("owned_runs")
-	rejoinWorker = load("rejoin_worker")
+	accountRuns     = load("account_runs")
+	heldTasks       = load("held_tasks")
+	lostRuns        = load("lost_runs")
+	lostTasks       = load("lost_tasks")
+	disown          = load("disown")
+	insertWorker    = load("insert_worker")
+	heartbeatWorker = load("beat_worker")
+	deleteWorker    = load("delete_worker")
+	workerKeys      = load("worker_keys")
+	returnRuns      = load("return_runs")
+	returnTasks     = load("return_tasks")
+	ownedRuns       = load("owned_runs")
+	rejoinWorker    = load("rejoin_worker")
 )
 
 // nobody is the key of no worker.
@@ -37,7 +37,7 @@ type workers struct {
 	runs *runs
 
 	buried  map[int64]bool // workers whose lease ends with it
-	givenUp map[int64]bool // runs that their owners gave up in it: not lost, says a beat of the same group
+	givenUp map[int64]bool // runs that their owners gave up in it: not lost, says a heartbeat of the same group
 	gave    bool           // it gave somebody a run, which he does not know of yet
 	voided  bool           // it ends what the worker process before this one left
 }
@@ -90,7 +90,7 @@ func (ws *workers) own(worker int64, r *run, owns bool) {
 	ws.tx.onCommit(func() { ws.crew.own(worker, runKey, id, owns) })
 }
 
-// lose notes that a run was taken from its owner.
+// lose notes that a run was claimed from its owner.
 func (ws *workers) lose(worker int64, id string) {
 	ws.tx.onCommit(func() { ws.crew.lose(worker, id) })
 }
@@ -121,7 +121,7 @@ func registered(wk *world.Worker) (classes, steps string, err error) {
 
 // show has the file show the lease of a worker. A row that was lost is written again: leases are decided here, and nobody else can have this one.
 func (ws *workers) show(wk *worker, until time.Time) error {
-	n, err := ws.tx.changed(beatWorker, wk.key, until.UnixMicro())
+	n, err := ws.tx.changed(heartbeatWorker, wk.key, until.UnixMicro())
 	if err != nil || n > 0 {
 		return err
 	}
@@ -132,9 +132,9 @@ func (ws *workers) show(wk *worker, until time.Time) error {
 	return ws.tx.exec(rejoinWorker, wk.key, wk.ID, wk.Name, wk.Build, classes, steps, int64(wk.Lease), wk.since.UnixMicro(), until.UnixMicro(), bit(wk.Remote))
 }
 
-// takeOver goes on, once, where the worker process before this one ended: what that one left comes back, but for what
+// takeover goes on, once, where the worker process before this one ended: what that one left comes back, but for what
 // it had joined for workers that live elsewhere: they go on.
-func (ws *workers) takeOver() error {
+func (ws *workers) takeover() error {
 	if ws.crew.leads() || ws.voided {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (ws *workers) takeOver() error {
 func (ws *workers) adopt(wk *worker) error {
 	wk.until = ws.tx.leases().Add(wk.Lease)
 	wk.shown = wk.until
-	if err := ws.tx.exec(beatWorker, wk.key, ws.tx.now().Add(wk.Lease).UnixMicro()); err != nil {
+	if err := ws.tx.exec(heartbeatWorker, wk.key, ws.tx.now().Add(wk.Lease).UnixMicro()); err != nil {
 		return err
 	}
 	if err := ws.tx.query(ownedRuns, func(r row) (bool, error) { wk.runs[r.int(0)] = r.text(1); return true, nil }, wk.key); err != nil {
@@ -290,7 +290,7 @@ func (ws *workers) lost(wk *worker) (lost []string, err error) {
 func (ws *workers) account(wk *worker) (*world.Account, error) {
 	a := &world.Account{}
 	if err := ws.tx.query(accountRuns, func(r row) (bool, error) {
-		a.Runs = append(a.Runs, world.OwnedRun{Run: r.text(0), Take: r.int(1), Last: r.int(2)})
+		a.Runs = append(a.Runs, world.OwnedRun{Run: r.text(0), Claim: r.int(1), Last: r.int(2)})
 		return true, nil
 	}, wk.key); err != nil {
 		return nil, err

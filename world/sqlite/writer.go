@@ -96,8 +96,8 @@ type writer struct {
 	batch   []*request
 	group   group
 	backlog backlog // what is in the log: see checkpoint.go
-	doubt   doubt   // after a sync that failed: see mend.go
-	full    bool    // the disk is: see full.go
+	doubt   doubt   // after a sync that failed: see sync_failed.go
+	full    bool    // the disk is: see disk_full.go
 	reserve reserve
 	from    time.Time // since when it has been busy: see stalled
 }
@@ -320,7 +320,7 @@ func failAll(batch []*request, err error) {
 const leastStall = 100 * time.Millisecond
 
 // stalled gives back to the workers the time for which this goroutine could not serve them: another process held the lock, or the disk was slow. Who waits in
-// line with a beat is not silent.
+// line with a heartbeat is not silent.
 func (wr *writer) stalled() {
 	now := time.Now()
 	d := now.Sub(wr.from)

@@ -36,10 +36,10 @@ func (r *rig) mortal(lease time.Duration, workflows ...string) *worker {
 	return wk
 }
 
-// take asks for runs and tasks once.
-func (k *worker) take(runs, tasks int) world.Taken {
+// claim asks for runs and tasks once.
+func (k *worker) claim(runs, tasks int) world.Claimed {
 	k.Helper()
-	t, err := k.w.Take(k.ctx, world.TakeQuery{Worker: k.id, Classes: k.classes, Runs: runs, Steps: k.steps, Tasks: tasks})
+	t, err := k.w.Claim(k.ctx, world.ClaimQuery{Worker: k.id, Classes: k.classes, Runs: runs, Steps: k.steps, Tasks: tasks})
 	k.must(err, "take")
 	if len(t.Runs) > runs || len(t.Tasks) > tasks {
 		k.Fatalf("take of %d and %d: got %d runs and %d tasks", runs, tasks, len(t.Runs), len(t.Tasks))
@@ -48,9 +48,9 @@ func (k *worker) take(runs, tasks int) world.Taken {
 }
 
 // idle ends the check if there is a run or a task for the worker.
-func (k *worker) idle(why string) world.Taken {
+func (k *worker) idle(why string) world.Claimed {
 	k.Helper()
-	t := k.take(100, 100)
+	t := k.claim(100, 100)
 	if len(t.Runs)+len(t.Tasks) > 0 {
 		k.Fatalf("got runs %+v and tasks %+v, want none: %s", t.Runs, t.Tasks, why)
 	}
@@ -58,11 +58,11 @@ func (k *worker) idle(why string) world.Taken {
 }
 
 // get waits until it is given the run, alone.
-func (k *worker) get(run string) (*session, world.TakenRun) {
+func (k *worker) get(run string) (*session, world.ClaimedRun) {
 	k.Helper()
-	var got world.TakenRun
+	var got world.ClaimedRun
 	k.until("run "+run+" is taken", func() bool {
-		t := k.take(1, 0)
+		t := k.claim(1, 0)
 		if len(t.Runs) == 0 {
 			return false
 		}
@@ -76,15 +76,15 @@ func (k *worker) get(run string) (*session, world.TakenRun) {
 		k.same(got.Log, k.events(run), "the log that came with the run")
 		got.Log = nil
 	}
-	return &session{worker: k, run: run, taken: got.Take, seq: got.Seq}, got
+	return &session{worker: k, run: run, claimed: got.Claim, seq: got.Seq}, got
 }
 
 // getTask waits until it is given a task.
 func (k *worker) getTask() world.Task {
 	k.Helper()
 	var got world.Task
-	k.until("a task is taken", func() bool {
-		t := k.take(0, 1)
+	k.until("a task is claimed", func() bool {
+		t := k.claim(0, 1)
 		if len(t.Tasks) == 0 {
 			return false
 		}
@@ -94,30 +94,30 @@ func (k *worker) getTask() world.Task {
 	return got
 }
 
-// beat renews the lease.
-func (k *worker) beat(tasks ...world.TaskKey) world.Beat {
+// heartbeat renews the lease.
+func (k *worker) heartbeat(tasks ...world.TaskKey) world.Heartbeat {
 	k.Helper()
-	b, err := k.w.Beat(k.ctx, world.BeatQuery{Worker: k.id, Tasks: tasks})
+	b, err := k.w.Heartbeat(k.ctx, world.HeartbeatQuery{Worker: k.id, Tasks: tasks})
 	k.must(err, "beat")
 	return b
 }
 
-// bear begins a run that the worker owns, with run_started in the same commit.
-func (k *worker) bear(workflow string, with ...func(*world.Birth)) *session {
+// create begins a run that the worker owns, with run_started in the same commit.
+func (k *worker) create(workflow string, with ...func(*world.Birth)) *session {
 	k.Helper()
 	c := birth(workflow, with...)
-	c.Worker, c.Take, c.Build = k.id, 1, "b1"
+	c.Worker, c.Claim, c.Build = k.id, 1, "b1"
 	c.Events = append(c.Events, world.Event{Type: world.RunStarted, Time: c.Events[0].Time})
 	k.commit(c)
-	return &session{worker: k, run: c.Run, taken: 1, seq: 2}
+	return &session{worker: k, run: c.Run, claimed: 1, seq: 2}
 }
 
 // session is a worker's ownership of one run.
 type session struct {
 	*worker
-	run   string
-	taken int64
-	seq   int64
+	run     string
+	claimed int64
+	seq     int64
 }
 
 // next is the commit that the session may make.
@@ -127,7 +127,7 @@ func (s *session) next(events ...world.Event) *world.Commit {
 			events[i].Time = world.Now()
 		}
 	}
-	return &world.Commit{ID: commitID(), Run: s.run, Worker: s.id, Take: s.taken, Build: "b1", First: s.seq + 1, Events: events}
+	return &world.Commit{ID: commitID(), Run: s.run, Worker: s.id, Claim: s.claimed, Build: "b1", First: s.seq + 1, Events: events}
 }
 
 // write commits what must be accepted.
@@ -165,7 +165,7 @@ func (s *session) end() {
 // mail lists what waits for the session's run.
 func (s *session) mail() (own []world.Mail) {
 	s.Helper()
-	for _, m := range s.beat().Mail {
+	for _, m := range s.heartbeat().Mail {
 		if m.Run == s.run {
 			own = append(own, m)
 		}

@@ -10,7 +10,7 @@ import (
 
 var acts = []check{
 	{"an act on a run that nobody owns is in the log at once", "pause and resume are appended at the next number; a pause is on the row", func(r *rig) {
-		id := r.born("greet")
+		id := r.createRun("greet")
 		before := world.Now()
 		r.deliver(act(id, "p1", world.RunPaused))
 		r.same(r.run(id).Queue.Paused, true, "paused")
@@ -27,9 +27,9 @@ var acts = []check{
 		_, got := r.worker("greet").get(id)
 		r.same(got.Seq, int64(3), "last event")
 	}},
-	{"a paused run is not taken", "nobody takes the run between pause and resume, neither when it is due nor when mail comes", func(r *rig) {
+	{"a paused run is not claimed", "nobody claims the run between pause and resume, neither when it is due nor when mail comes", func(r *rig) {
 		k := r.worker("greet")
-		due, mailed := r.born("greet"), k.bear("greet")
+		due, mailed := r.createRun("greet"), k.create("greet")
 		mailed.release(world.Release{})
 		r.deliver(act(due, "", world.RunPaused))
 		r.deliver(act(mailed.run, "", world.RunPaused))
@@ -44,9 +44,9 @@ var acts = []check{
 	}},
 	{"a resumed run has a turn", "a running run that is resumed is due at once; a pending one keeps its time", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.release(world.Release{WakeAt: world.Now().Add(time.Hour)})
-		pending := r.born("greet", func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) })
+		pending := r.createRun("greet", func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) })
 		for _, id := range []string{s.run, pending} {
 			r.deliver(act(id, "", world.RunPaused))
 		}
@@ -61,7 +61,7 @@ var acts = []check{
 		k := r.worker("greet")
 		wake := func(run string) { r.deliver(wakes(run)) }
 		blocked := func() string {
-			s := k.bear("greet")
+			s := k.create("greet")
 			s.release(world.Release{
 				WakeAt:  world.Now().Add(time.Hour),
 				Blocked: &world.Block{Code: world.CodePanic, Message: `"tries":9 and "tries":8`, Since: world.Now(), Tries: 7, Build: "b"},
@@ -96,7 +96,7 @@ var acts = []check{
 		r.deliver(act(paused, "", world.RunResumed))
 		tried(paused, false, 0)
 		k.get(paused)
-		sound := k.bear("greet")
+		sound := k.create("greet")
 		sound.release(world.Release{WakeAt: world.Now().Add(time.Hour)})
 		r.unchanged(sound.run, func() { wake(sound.run) })
 		k.idle("what is not blocked sleeps on")
@@ -104,7 +104,7 @@ var acts = []check{
 	{"a delayed run that is woken is due at once", "nobody's: due now; a pause holds it until it is resumed, and it has its turn then; nothing is in the log; one that has begun is not touched", func(r *rig) {
 		k := r.worker("greet")
 		later := func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) }
-		woken, paused, other := r.born("greet", later), r.born("greet", later), r.born("greet", later)
+		woken, paused, other := r.createRun("greet", later), r.createRun("greet", later), r.createRun("greet", later)
 		k.idle("they start later")
 		r.unchangedLog(woken, func() { r.deliver(wakes(woken)) })
 		s, got := k.get(woken)
@@ -126,7 +126,7 @@ var acts = []check{
 		k.get(other)
 	}},
 	{"acts that say nothing new write nothing", "pausing twice, resuming twice, the same delivery twice: accepted, and nothing changes", func(r *rig) {
-		id := r.born("greet")
+		id := r.createRun("greet")
 		r.unchanged(id, func() { r.deliver(act(id, "r0", world.RunResumed)) })
 		r.deliver(act(id, "p1", world.RunPaused))
 		r.unchanged(id, func() {
@@ -141,7 +141,7 @@ var acts = []check{
 	}},
 	{"an act on an owned run is mail", "where somebody owns the run, the act goes to the inbox and the owner appends it", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		r.unchangedLog(s.run, func() {
 			if done := r.deliver(act(s.run, "p1", world.RunPaused)); done.Owner != k.id {
 				r.Fatalf("got %+v, want owner %s", done, k.id)
@@ -162,7 +162,7 @@ var acts = []check{
 	}},
 	{"a cancel pierces a pause", "a cancel makes a paused run runnable; appended, it ends the pause", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.release(world.Release{})
 		r.deliver(act(s.run, "", world.RunPaused))
 		r.deliver(cancel(s.run, "c1"))
@@ -180,7 +180,7 @@ var acts = []check{
 	}},
 	{"a forced cancel ends any run", "it is appended and ends the run, pending, paused, blocked or owned; it says who and why", func(r *rig) {
 		k := r.worker("greet")
-		pending, paused, blocked, owned := r.born("greet"), r.born("greet"), k.bear("greet"), k.bear("greet")
+		pending, paused, blocked, owned := r.createRun("greet"), r.createRun("greet"), k.create("greet"), k.create("greet")
 		r.deliver(act(paused, "", world.RunPaused))
 		blocked.release(world.Release{WakeAt: world.Now(), Blocked: &world.Block{Code: world.CodePanic, Message: "no", Since: world.Now()}})
 		for _, id := range []string{pending, paused, blocked.run, owned.run} {

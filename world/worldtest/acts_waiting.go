@@ -17,23 +17,23 @@ const (
 
 var waitingActs = []check{
 	{"acts on an owned run come in order", "each goes to the inbox; none overtakes another, and none is lost", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		r.unchangedLog(s.run, func() { r.act(s.run, pause, resume, pause) })
 		r.same(mailTypes(s.mail()), []world.EventType{pause, resume, pause}, "mail")
 	}},
-	{"a release leaves acts that wait to the next owner", "a run_resumed makes a paused run runnable, as other mail does one that is not; it is not taken to be cancelled only", func(r *rig) {
+	{"a release leaves acts that wait to the next owner", "a run_resumed makes a paused run runnable, as other mail does one that is not; it is not claimed to be cancelled only", func(r *rig) {
 		k := r.worker("greet")
 		sent := []world.EventType{pause, resume, pause}
 		for appended := range sent {
-			s := k.bear("greet")
+			s := k.create("greet")
 			r.act(s.run, sent...)
-			s.takeMail(appended, &world.Release{})
+			s.claimMail(appended, &world.Release{})
 			again, got := k.get(s.run)
 			r.same(mailTypes(got.Mail), sent[appended:], fmt.Sprint("mail after ", appended, " were appended"))
 			if got.Paused {
 				r.Fatalf("got a run to be cancelled only, after %d acts were appended; want one that goes on", appended)
 			}
-			again.takeMail(len(got.Mail), &world.Release{WakeAt: world.Now()})
+			again.claimMail(len(got.Mail), &world.Release{WakeAt: world.Now()})
 			k.idle("the last act was a pause")
 			r.same(r.run(s.run).Queue.Paused, true, "paused")
 			r.deliver(act(s.run, "", resume))
@@ -45,39 +45,39 @@ var waitingActs = []check{
 	}},
 	{"an act behind one that waits waits as well", "where an earlier act waits, the next one goes to the inbox, though nobody owns the run", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		r.act(s.run, pause)
 		s.release(world.Release{})
 		r.unchangedLog(s.run, func() { r.act(s.run, resume, pause, resume) })
 		again, got := k.get(s.run)
 		r.same(mailTypes(got.Mail), []world.EventType{pause, resume, pause, resume}, "mail")
-		again.takeMail(1, &world.Release{})
+		again.claimMail(1, &world.Release{})
 		r.unchangedLog(s.run, func() { r.act(s.run, pause) })
 		again, got = k.get(s.run)
 		r.same(mailTypes(got.Mail), []world.EventType{resume, pause, resume, pause}, "mail")
-		again.takeMail(4, &world.Release{WakeAt: world.Now()})
+		again.claimMail(4, &world.Release{WakeAt: world.Now()})
 		k.idle("the last act was a pause")
 	}},
-	{"the row says what the log says of a pause", "a paused run is shown and counted so until its run_resumed is in the log, also while one waits; it is not taken to be cancelled only", func(r *rig) {
+	{"the row says what the log says of a pause", "a paused run is shown and counted so until its run_resumed is in the log, also while one waits; it is not claimed to be cancelled only", func(r *rig) {
 		ways := map[string]func(k *worker, s *session){
 			"released by its owner": func(_ *worker, s *session) {
 				r.act(s.run, pause, resume)
-				s.takeMail(1, &world.Release{})
+				s.claimMail(1, &world.Release{})
 			},
 			"left by its owner": func(k *worker, s *session) {
 				r.act(s.run, pause, resume)
-				s.takeMail(1, nil)
+				s.claimMail(1, nil)
 				r.must(r.w.Leave(r.ctx, k.id), "leave")
 			},
 			"resumed behind an act that waits": func(_ *worker, s *session) {
 				r.act(s.run, pause, pause)
-				s.takeMail(1, &world.Release{})
+				s.claimMail(1, &world.Release{})
 				r.act(s.run, resume)
 			},
 		}
 		for what, way := range ways {
 			k := r.worker("greet")
-			s := k.bear("greet")
+			s := k.create("greet")
 			way(k, s)
 			shown := func(want bool, when string) {
 				r.Helper()
@@ -108,34 +108,34 @@ var waitingActs = []check{
 	}},
 	{"a paused run that is resumed is due then", "it did not wait for a worker while it was paused, and passes nobody", func(r *rig) {
 		k := r.worker("greet")
-		running := k.bear("greet")
+		running := k.create("greet")
 		running.release(world.Release{WakeAt: world.Now().Add(-50 * time.Second)})
-		pending := r.born("greet")
+		pending := r.createRun("greet")
 		r.act(running.run, pause)
 		r.act(pending, pause)
-		other := r.born("greet")
+		other := r.createRun("greet")
 		r.act(pending, resume)
 		r.act(running.run, resume)
 		r.same(k.given(1, 2), []string{other, pending, running.run}, "runs")
 	}},
 	{"a resume behind a pause that waits is not lost", "a paused run whose owner left a second pause unread is runnable as soon as a run_resumed waits behind that", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		r.act(s.run, pause, pause)
-		s.takeMail(1, &world.Release{WakeAt: world.Now()})
+		s.claimMail(1, &world.Release{WakeAt: world.Now()})
 		k.idle("all that was asked is to pause")
 		r.unchangedLog(s.run, func() { r.act(s.run, resume) })
 		again, got := k.get(s.run)
 		r.same(mailTypes(got.Mail), []world.EventType{pause, resume}, "mail")
-		r.same(got.Paused, false, "taken to be cancelled only")
+		r.same(got.Paused, false, "claimed to be cancelled only")
 		again.end()
 	}},
 	{"a resume is not lost with the owner", "the paused run of an owner that is gone is runnable where a run_resumed waits, and only there", func(r *rig) {
 		for _, resumed := range []bool{true, false} {
 			k := r.worker("greet")
-			s := k.bear("greet")
+			s := k.create("greet")
 			r.act(s.run, pause)
-			s.takeMail(1, nil)
+			s.claimMail(1, nil)
 			r.deliver(signal(s.run, "", "a"))
 			want := []world.EventType{world.SignalReceived}
 			if resumed {
@@ -150,13 +150,13 @@ var waitingActs = []check{
 			}
 			again, got := heir.get(s.run)
 			r.same(mailTypes(got.Mail), want, "mail")
-			r.same(got.Paused, false, "taken to be cancelled only")
+			r.same(got.Paused, false, "claimed to be cancelled only")
 			again.end()
 		}
 	}},
 	{"mail does not end a pause", "a paused run with mail that is no resume and no cancel is not taken, however it was released", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		r.act(s.run, pause)
 		r.deliver(signal(s.run, "d1", "a"))
 		c := s.next(s.mail()[0].Events[0])
@@ -171,19 +171,19 @@ var waitingActs = []check{
 	}},
 	{"a cancel passes acts that wait", "a cancel makes any run runnable; what was asked before comes with it", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		r.act(s.run, pause, resume, pause)
-		s.takeMail(3, &world.Release{})
+		s.claimMail(3, &world.Release{})
 		r.deliver(cancel(s.run, ""))
 		_, got := k.get(s.run)
 		r.same(mailTypes(got.Mail), []world.EventType{world.CancelRequested}, "mail")
-		r.same(got.Paused, true, "taken to be cancelled only")
+		r.same(got.Paused, true, "claimed to be cancelled only")
 	}},
 	{"the ID of an act is known for good", "a delivery ID that was sent to the run as an act is accepted and ignored, whatever became of the act", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		r.deliver(act(s.run, "owned", pause)) // through the inbox
-		s.takeMail(1, &world.Release{})
+		s.claimMail(1, &world.Release{})
 		r.deliver(act(s.run, "at once", resume))
 		r.deliver(act(s.run, "nothing new", resume))
 		r.unchanged(s.run, func() { r.deliver(act(s.run, "owned", pause)) })
@@ -191,7 +191,7 @@ var waitingActs = []check{
 		for _, id := range []string{"at once", "nothing new"} {
 			r.unchanged(s.run, func() { r.deliver(act(s.run, id, resume)) })
 		}
-		other := r.born("greet")
+		other := r.createRun("greet")
 		r.deliver(act(other, "p2", pause))
 		r.same(r.run(other).Queue.Paused, true, "another run, under the same ID, paused")
 		r.same(r.deliver(signal(s.run, "at once", "a")).Duplicate, false, "what is no act, under the same ID")
@@ -200,7 +200,7 @@ var waitingActs = []check{
 		k := r.worker("greet")
 		ahead := world.Now().Add(time.Hour)
 		for _, t := range []world.EventType{pause, world.RunCancelled} {
-			s := k.bear("greet")
+			s := k.create("greet")
 			c := s.next(world.Event{Type: world.SignalReceived, Name: "a", Time: ahead})
 			c.Release = &world.Release{WakeAt: world.Now().Add(time.Hour)}
 			s.write(c)
@@ -231,8 +231,8 @@ func mailTypes(mail []world.Mail) (types []world.EventType) {
 	return types
 }
 
-// takeMail appends the first n deliveries that wait and releases the run, if it is told how.
-func (s *session) takeMail(n int, release *world.Release) {
+// claimMail appends the first n deliveries that wait and releases the run, if it is told how.
+func (s *session) claimMail(n int, release *world.Release) {
 	s.Helper()
 	mail := s.mail()[:n]
 	c := s.next()
@@ -245,10 +245,10 @@ func (s *session) takeMail(n int, release *world.Release) {
 	s.write(c)
 }
 
-// operatorsAgainstOwner lets two operators pause and resume a run that is taken and released all the time, one of them beside its owner.
+// operatorsAgainstOwner lets two operators pause and resume a run that is claimed and released all the time, one of them beside its owner.
 func (r *rig) operatorsAgainstOwner(beside ...*rig) {
 	k := r.worker("greet")
-	s := k.bear("greet")
+	s := k.create("greet")
 	run := s.run
 	s.release(world.Release{WakeAt: world.Now()})
 	const each = 25
@@ -274,15 +274,15 @@ func (r *rig) operatorsAgainstOwner(beside ...*rig) {
 			done = true
 		default:
 		}
-		for _, got := range k.take(1, 0).Runs {
-			s = &session{worker: k, run: run, taken: got.Take, seq: got.Seq}
+		for _, got := range k.claim(1, 0).Runs {
+			s = &session{worker: k, run: run, claimed: got.Claim, seq: got.Seq}
 			s.appendNew(got.Mail)
 		}
 	}
 	r.act(run, resume) // it is taken until nothing waits: the last word is a resume
 	r.until("no act waits", func() bool {
-		for _, got := range k.take(1, 0).Runs {
-			s = &session{worker: k, run: run, taken: got.Take, seq: got.Seq}
+		for _, got := range k.claim(1, 0).Runs {
+			s = &session{worker: k, run: run, claimed: got.Claim, seq: got.Seq}
 			s.appendNew(got.Mail)
 		}
 		q := r.run(run).Queue
@@ -301,7 +301,7 @@ func (r *rig) operatorsAgainstOwner(beside ...*rig) {
 	}
 }
 
-// appendNew appends what the log does not say yet, drops the rest, and gives the run up, to be taken again at once.
+// appendNew appends what the log does not say yet, drops the rest, and gives the run up, to be claimed again at once.
 func (s *session) appendNew(mail []world.Mail) {
 	s.Helper()
 	state := &world.State{ID: s.run}

@@ -48,7 +48,7 @@ var admin = []check{
 	{"runs are listed newest first", "pages of any size, one behind the other, are the whole list", func(r *rig) {
 		var want []string
 		for range 7 {
-			want = append([]string{r.born("greet")}, want...)
+			want = append([]string{r.createRun("greet")}, want...)
 		}
 		for _, limit := range []int{0, 1, 2, 7, 100} {
 			r.same(r.list(world.RunQuery{Limit: limit}), want, fmt.Sprintf("runs in pages of %d", limit))
@@ -65,11 +65,11 @@ var admin = []check{
 		var ending []*session
 		for i := range 9 {
 			if i%3 == 0 {
-				ending = append(ending, k.bear("greet", withRetention(time.Millisecond)))
+				ending = append(ending, k.create("greet", withRetention(time.Millisecond)))
 				want = append([]string{ending[len(ending)-1].run}, want...)
 				continue
 			}
-			want = append([]string{r.born("greet")}, want...)
+			want = append([]string{r.createRun("greet")}, want...)
 		}
 		var got []string
 		cursor := ""
@@ -82,7 +82,7 @@ var admin = []check{
 			if cursor = page.Cursor; cursor == "" {
 				break
 			}
-			r.born("greet") // newer than the cursor
+			r.createRun("greet") // newer than the cursor
 			if i < len(ending) {
 				ending[i].end()
 			}
@@ -111,7 +111,7 @@ var admin = []check{
 			r.commit(c)
 			all = append([]string{c.Run}, all...)
 		}
-		s := r.worker("other").bear("other")
+		s := r.worker("other").create("other")
 		s.append(world.Event{Type: world.AttrSet, ID: "attr_1", Name: "colour", Payload: []byte(`"red"`)})
 		for what, c := range map[string]struct {
 			q    world.RunQuery
@@ -135,13 +135,13 @@ var admin = []check{
 	}},
 	{"runs can be filtered", "by workflow, status and time of birth; Since is from, Until is before", func(r *rig) {
 		k := r.worker("greet")
-		pending := r.born("greet")
-		running := k.bear("other")
-		done := k.bear("greet")
+		pending := r.createRun("greet")
+		running := k.create("other")
+		done := k.create("greet")
 		done.end()
-		failed := k.bear("greet")
+		failed := k.create("greet")
 		failed.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "no"}})
-		cancelled := r.born("greet")
+		cancelled := r.createRun("greet")
 		r.deliver(act(cancelled, "", world.RunCancelled))
 		at := r.run(done.run).CreatedAt
 		for what, c := range map[string]struct {
@@ -167,7 +167,7 @@ var admin = []check{
 		}
 	}},
 	{"a page of runs is bounded", "default 100, most 1,000", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		c := s.next(signalEvent("a"))
 		for range 1100 {
 			c.Births = append(c.Births, birth("greet"))
@@ -183,7 +183,7 @@ var admin = []check{
 	}},
 	{"a row tells how the run ended", "the terminal event writes the outcome to the run's row", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet", withRetention(time.Hour))
+		s := k.create("greet", withRetention(time.Hour))
 		s.append(world.Event{Type: world.AttrSet, ID: "attr_1", Name: "tenant", Payload: jsonText(`"t1"`)})
 		r.same(r.run(s.run).Attributes, map[string]jsonText{"tenant": jsonText(`"t1"`)}, "attributes")
 		end := s.next(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}})
@@ -191,20 +191,20 @@ var admin = []check{
 		row := r.run(s.run)
 		want := world.Run{
 			ID: s.run, Workflow: "greet", Version: 1, Status: world.Failed, Priority: 1, Input: jsonText(`{"in":1}`), Error: end.Events[0].Error,
-			CreatedAt: row.CreatedAt, EndedAt: end.Events[0].Time, Retention: time.Hour, Attributes: row.Attributes, Takes: 1,
+			CreatedAt: row.CreatedAt, EndedAt: end.Events[0].Time, Retention: time.Hour, Attributes: row.Attributes, Claims: 1,
 		}
 		r.same(row, want, "run")
 		r.same(row.Attributes, map[string]jsonText{"tenant": jsonText(`"t1"`)}, "attributes")
 	}},
 	{"stats count runs", "by workflow and status; blocked and paused are counted among them", func(r *rig) {
 		k := r.worker("a", "b")
-		r.born("a")
-		r.deliver(act(r.born("a"), "", world.RunPaused))
-		k.bear("a")
-		k.bear("a").end()
-		k.bear("b").append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "no"}})
-		r.deliver(act(r.born("b"), "", world.RunCancelled))
-		k.bear("b").release(world.Release{WakeAt: world.Now().Add(time.Hour), Blocked: &world.Block{Code: world.CodePanic, Message: "no", Since: world.Now()}})
+		r.createRun("a")
+		r.deliver(act(r.createRun("a"), "", world.RunPaused))
+		k.create("a")
+		k.create("a").end()
+		k.create("b").append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "no"}})
+		r.deliver(act(r.createRun("b"), "", world.RunCancelled))
+		k.create("b").release(world.Release{WakeAt: world.Now().Add(time.Hour), Blocked: &world.Block{Code: world.CodePanic, Message: "no", Since: world.Now()}})
 		st, err := r.w.Stats(r.ctx)
 		r.must(err, "stats")
 		slices.SortFunc(st.Workflows, func(a, b world.WorkflowStats) int { return int(a.Workflow[0]) - int(b.Workflow[0]) })
@@ -221,7 +221,7 @@ var admin = []check{
 		}
 		k := r.worker("greet")
 		before := count()
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.append(signalEvent("a"), signalEvent("b"))
 		s.release(world.Release{WakeAt: world.Now()})
 		r.deliver(signal(s.run, "", "a"))
@@ -230,7 +230,7 @@ var admin = []check{
 		after := count()
 		for what, c := range map[string][2]int64{
 			"commits":      {after.Commits - before.Commits, 3},
-			"takes":        {after.Takes - before.Takes, 1},
+			"takes":        {after.Claims - before.Claims, 1},
 			"deliveries":   {after.Deliveries - before.Deliveries, 1},
 			"rows read":    {after.RowsRead - before.RowsRead, 2},
 			"rows written": {after.RowsWritten - before.RowsWritten, 2},
@@ -238,25 +238,25 @@ var admin = []check{
 			r.same(c[0], c[1], what)
 		}
 		if groups := after.Groups - before.Groups; groups < 1 || groups > 3+1+1 {
-			r.Fatalf("%d groups for 3 commits, a delivery and a take", groups)
+			r.Fatalf("%d groups for 3 commits, a delivery and a claim", groups)
 		}
 	}},
 	{"sweep deletes what is over and old enough", "terminal runs whose retention ended, and no others; at most as many as asked for", func(r *rig) {
 		k := r.worker("greet")
 		var kept, swept []string
 		for range 3 {
-			s := k.bear("greet", withRetention(time.Millisecond), withKey(newRun()))
+			s := k.create("greet", withRetention(time.Millisecond), withKey(newRun()))
 			s.append(hookCreated("hook_1", s.run))
 			s.end()
 			swept = append(swept, s.run)
 		}
 		for _, retention := range []time.Duration{0, time.Hour} {
-			s := k.bear("greet", withRetention(retention))
+			s := k.create("greet", withRetention(retention))
 			s.end()
 			kept = append(kept, s.run)
 		}
-		kept = append(kept, k.bear("greet", withRetention(time.Millisecond)).run, r.born("greet", withRetention(time.Millisecond)))
-		slept := k.bear("greet", withRetention(time.Millisecond))
+		kept = append(kept, k.create("greet", withRetention(time.Millisecond)).run, r.createRun("greet", withRetention(time.Millisecond)))
+		slept := k.create("greet", withRetention(time.Millisecond))
 		slept.release(world.Release{})
 		kept = append(kept, slept.run)
 		n := 0
@@ -280,7 +280,7 @@ var admin = []check{
 	}},
 	{"a swept ID is free", "all traces of a swept run are gone: its ID, its log, its mail", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet", withRetention(time.Millisecond))
+		s := k.create("greet", withRetention(time.Millisecond))
 		s.append(signalEvent("a"))
 		s.end()
 		r.until("the run is swept", func() bool { return r.sweep(10) == 1 })
@@ -288,14 +288,14 @@ var admin = []check{
 		c.Run = s.run
 		r.commit(c)
 		_, got := k.get(c.Run)
-		r.same(got.Take, int64(1), "take")
+		r.same(got.Claim, int64(1), "take")
 		r.same(len(got.Mail), 0, "mail")
 		r.same(r.types(c.Run), []world.EventType{world.RunCreated}, "events")
 	}},
 	{"sweeping a run leaves its relatives alone", "deleting a run deletes no child and no parent, and a result for it is dropped", func(r *rig) {
 		k := r.worker("greet", "child")
-		s := k.bear("greet", withRetention(time.Millisecond))
-		other := k.bear("greet")
+		s := k.create("greet", withRetention(time.Millisecond))
+		other := k.create("greet")
 		c := s.childCommit("step_1")
 		s.write(c)
 		s.await("step_2", other.run)

@@ -16,7 +16,7 @@ const keptAttempts = 10
 
 var attempts = []check{
 	{"history has whole attempts, the last ten", "starts and ends of at most the last ten attempts before, of none the end without the start; the counts are of all", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.queueTask("step_1")
 		var first time.Time
 		failures, abandoned := 0, 0
@@ -47,7 +47,7 @@ var attempts = []check{
 	}},
 	{"a queued step that is woken is tried again at once", "one that waits for its next attempt, nobody's: visible now, its counts as they were, and its history tells; twice, of another attempt, held, due or gone: nothing happens", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.queueTask("step_1")
 		wake := func(attempt int) bool {
 			r.Helper()
@@ -86,7 +86,7 @@ var attempts = []check{
 	}},
 	{"a queued step that nobody has begun can be ended", "one that is nobody's and never was: its end is mail, and it is gone; held, begun before or gone: nothing happens", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		for _, step := range []string{"step_1", "step_2"} {
 			s.queueTask(step)
 		}
@@ -122,7 +122,7 @@ var attempts = []check{
 	}},
 	{"a wake of a step in place is mail", "a step_woken goes to the inbox, and makes the run runnable; the same again is known", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.append(
 			world.Event{Type: world.StepCreated, ID: "step_1", Kind: world.KindClosure, Name: "charge", Time: world.Now()},
 			world.Event{Type: world.StepStarted, ID: "step_1", Attempt: 1, Time: world.Now()},
@@ -134,7 +134,7 @@ var attempts = []check{
 		r.again(d, "the same wake")
 		again, got := k.get(s.run)
 		r.same(mailTypes(got.Mail), []world.EventType{world.StepWoken}, "mail")
-		again.takeMail(1, nil)
+		again.claimMail(1, nil)
 		last := r.events(s.run)
 		e := last[len(last)-1]
 		if e.Type != world.StepWoken || e.ID != "step_1" || e.Attempt != 1 || e.By != "ann" || e.Delivery != "wake:step_1:1" {
@@ -144,7 +144,7 @@ var attempts = []check{
 		r.refused(err, world.ErrInvalid, "a wake that does not name the attempt")
 	}},
 	{"an older attempt is given up late", "a step_retrying with ABANDONED about one of the last ten attempts whose end is not known is kept and counted, and nothing else happens", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.queueTask("step_1")
 		const lost = keptAttempts + 3
 		reports := map[int]*world.Delivery{}
@@ -178,7 +178,7 @@ var attempts = []check{
 		_, err = r.w.Deliver(r.ctx, &own)
 		r.refused(err, world.ErrLeaseLost, "an error of its own, late")
 
-		r.same(holder.beat(key).Ended, []world.TaskKey(nil), "ended tasks of who holds it")
+		r.same(holder.heartbeat(key).Ended, []world.TaskKey(nil), "ended tasks of who holds it")
 		holder.idle("the task is held")
 		r.same(len(s.mail()), 0, "mail")
 		r.deliver(holder.retry(t, "MINE", world.Now().Add(-time.Second)))
@@ -189,7 +189,7 @@ var attempts = []check{
 		r.wholeAttempts(next, map[int]bool{lost - 1: true, lost: true, t.Attempt: true})
 	}},
 	{"an attempt that nobody has followed yet is given up late", "its worker had lost its lease: counted, and the task stays as it is, for the next one", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.queueTask("step_1")
 		k := r.worker()
 		t := k.getTask()
@@ -201,9 +201,9 @@ var attempts = []check{
 		}
 		r.wholeAttempts(next, map[int]bool{1: true})
 	}},
-	{"a task that is born held is an attempt", "its start is durable from its birth: it is in the history of the next one", func(r *rig) {
+	{"a task that is created held is an attempt", "its start is durable from its birth: it is in the history of the next one", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		c := s.next(stepCreated("step_1", world.KindTask))
 		c.Tasks = []world.Task{{Step: "step_1", Name: "task", Priority: 1, Worker: k.id}}
 		s.write(c)
@@ -216,7 +216,7 @@ var attempts = []check{
 	}},
 	{"the events of a task's end are one piece of mail", "all its attempts that are not in the log, in order; the fold takes them", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.queueTask("step_1")
 		r.deliver(k.retry(k.getTask(), "", world.Now().Add(-time.Second)))
 		t := k.getTask()
@@ -242,7 +242,7 @@ var attempts = []check{
 			return tasks
 		}
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		at := world.Now().Add(time.Hour)
 		s.queueTask("step_1")
 		first := k.getTask()

@@ -19,7 +19,7 @@ func BenchmarkAppend(b *testing.B, open func(testing.TB) world.World) {
 				b.Fatal(err)
 			}
 			c := birth("greet")
-			c.Worker, c.Take = id, 1
+			c.Worker, c.Claim = id, 1
 			if _, err := w.Commit(b.Context(), c); err != nil {
 				b.Fatal(err)
 			}
@@ -28,7 +28,7 @@ func BenchmarkAppend(b *testing.B, open func(testing.TB) world.World) {
 			b.SetParallelism(max(writers/2, 1))
 			b.ResetTimer()
 			write := func(step string, pos int64) {
-				a := &world.Append{Run: c.Run, Worker: id, Take: 1}
+				a := &world.Append{Run: c.Run, Worker: id, Claim: 1}
 				a.StreamWrite = world.StreamWrite{Stream: step, Step: step, Attempt: 1, Pos: pos, Chunks: []json.RawMessage{chunk, chunk}}
 				if _, err := w.Append(b.Context(), a); err != nil {
 					b.Error(err)
@@ -62,7 +62,7 @@ func BenchmarkDeliver(b *testing.B, open func(testing.TB) world.World) {
 				b.Fatal(err)
 			}
 			c := birth("greet")
-			c.Worker, c.Take = id, 1
+			c.Worker, c.Claim = id, 1
 			if _, err := w.Commit(b.Context(), c); err != nil {
 				b.Fatal(err)
 			}
@@ -76,12 +76,12 @@ func BenchmarkDeliver(b *testing.B, open func(testing.TB) world.World) {
 				if !read || n%100 != 0 {
 					return
 				}
-				beat, err := w.Beat(b.Context(), world.BeatQuery{Worker: id})
+				heartbeat, err := w.Heartbeat(b.Context(), world.HeartbeatQuery{Worker: id})
 				if err != nil {
 					b.Error(err)
 				}
-				turn := &world.Commit{ID: commitID(), Run: c.Run, Worker: id, Take: 1, First: seq, Mail: rows(beat.Mail)}
-				for _, m := range beat.Mail {
+				turn := &world.Commit{ID: commitID(), Run: c.Run, Worker: id, Claim: 1, First: seq, Mail: rows(heartbeat.Mail)}
+				for _, m := range heartbeat.Mail {
 					e := m.Events[0]
 					e.Delivery, e.Time = m.ID, world.Now()
 					turn.Events = append(turn.Events, e)

@@ -17,13 +17,13 @@ func withKey(key string) func(*world.Birth) { return func(b *world.Birth) { b.Ke
 
 var births = []check{
 	{"a plain birth is queued", "a birth by a client puts the run in the queue, due at once", func(r *rig) {
-		id := r.born("greet")
+		id := r.createRun("greet")
 		row := r.run(id)
-		if row.Status != world.Pending || row.Takes != 0 || row.Queue == nil || row.Queue.Owner != "" {
+		if row.Status != world.Pending || row.Claims != 0 || row.Queue == nil || row.Queue.Owner != "" {
 			r.Fatalf("got %+v, queue %+v; want a pending run that nobody owns", row, row.Queue)
 		}
 		_, got := r.worker("greet").get(id)
-		want := world.TakenRun{Run: id, Take: 1, Class: world.Class{Workflow: "greet", Version: 1}, Status: world.Pending, Priority: 1, Seq: 1}
+		want := world.ClaimedRun{Run: id, Claim: 1, Class: world.Class{Workflow: "greet", Version: 1}, Status: world.Pending, Priority: 1, Seq: 1}
 		r.same(got, want, "taken")
 	}},
 	{"a plain birth can bring a log", "a birth by a client may hold events behind run_created: the run is queued as they leave it", func(r *rig) {
@@ -52,7 +52,7 @@ var births = []check{
 		}
 		r.same(len(r.events(c.Run)), 9, "events")
 		k := r.worker("greet")
-		if _, got := k.get(c.Run); got.Take != 1 || got.Class.Version != 1 || got.Status != world.Running || got.Seq != 9 {
+		if _, got := k.get(c.Run); got.Claim != 1 || got.Class.Version != 1 || got.Status != world.Running || got.Seq != 9 {
 			r.Fatalf("got %+v, want take 1 of a running run at event 9", got)
 		}
 
@@ -72,9 +72,9 @@ var births = []check{
 	}},
 	{"an eager birth is owned", "a birth by a worker is take 1 of that worker, with no trip through the queue", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		row := r.run(s.run)
-		if row.Status != world.Running || row.Takes != 1 || row.Queue == nil || row.Queue.Owner != k.id || row.Queue.OwnerName != "host:1" {
+		if row.Status != world.Running || row.Claims != 1 || row.Queue == nil || row.Queue.Owner != k.id || row.Queue.OwnerName != "host:1" {
 			r.Fatalf("got %+v, queue %+v; want a running run of worker %s, take 1", row, row.Queue, k.id)
 		}
 		k.idle("its run is owned")
@@ -83,7 +83,7 @@ var births = []check{
 	{"a run can begin and end in one commit", "a commit may be a birth, a turn and an end at once", func(r *rig) {
 		k := r.worker("greet")
 		c := birth("greet")
-		c.Worker, c.Take = k.id, 1
+		c.Worker, c.Claim = k.id, 1
 		c.Events = append(c.Events, world.Event{Type: world.RunStarted, Time: world.Now()},
 			world.Event{Type: world.RunCompleted, Time: world.Now(), Payload: []byte(`7`)})
 		r.commit(c)
@@ -92,11 +92,11 @@ var births = []check{
 		}
 		k.idle("the run is over")
 	}},
-	{"a commit that ends its run bears children", "births are kept whatever else their commit does, a run's own birth and its end included", func(r *rig) {
+	{"a commit that ends its run creates children", "births are kept whatever else their commit does, a run's own birth and its end included", func(r *rig) {
 		k := r.worker("greet")
 		eager := birth("greet")
-		eager.Worker, eager.Take = k.id, 1
-		for name, c := range map[string]*world.Commit{"with its birth": eager, "later": k.bear("greet").next()} {
+		eager.Worker, eager.Claim = k.id, 1
+		for name, c := range map[string]*world.Commit{"with its birth": eager, "later": k.create("greet").next()} {
 			at := world.Now()
 			if c == eager {
 				c.Events = append(c.Events, world.Event{Type: world.RunStarted, Time: at})
@@ -130,13 +130,13 @@ var births = []check{
 	{"an eager birth can be released at once", "a commit may be a birth and a release at once", func(r *rig) {
 		k := r.worker("greet")
 		c := birth("greet")
-		c.Worker, c.Take, c.Release = k.id, 1, &world.Release{WakeAt: world.Now(), Waiting: "its turn"}
+		c.Worker, c.Claim, c.Release = k.id, 1, &world.Release{WakeAt: world.Now(), Waiting: "its turn"}
 		c.Events = append(c.Events, world.Event{Type: world.RunStarted, Time: world.Now()})
 		r.commit(c)
 		if q := r.run(c.Run).Queue; q.Owner != "" || q.Waiting != "its turn" {
 			r.Fatalf("got %+v, want a released run", q)
 		}
-		if _, got := k.get(c.Run); got.Take != 2 || got.Status != world.Running || got.Seq != 2 {
+		if _, got := k.get(c.Run); got.Claim != 2 || got.Status != world.Running || got.Seq != 2 {
 			r.Fatalf("got %+v, want take 2 of a running run at event 2", got)
 		}
 	}},
@@ -153,7 +153,7 @@ var births = []check{
 		}, "run")
 	}},
 	{"a taken ID is refused", "run IDs are unique: ErrRunExists and nothing written", func(r *rig) {
-		id := r.born("greet")
+		id := r.createRun("greet")
 		r.unchanged(id, func() {
 			c := birth("other", withKey("k1"))
 			c.Run = id
@@ -166,7 +166,7 @@ var births = []check{
 	}},
 	{"a known key gives the existing run", "an idempotency key belongs to its run in whatever state it is; nothing is written", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet", withKey("k1"))
+		s := k.create("greet", withKey("k1"))
 		for _, state := range []string{"running", "over"} {
 			c := birth("greet", withKey("k1"))
 			r.unchanged(s.run, func() {
@@ -184,13 +184,13 @@ var births = []check{
 	{"a run whose input does not fit gives its key back", "a run that fails as DECODE before it has begun has run nothing: its idempotency key is free; one that had begun keeps it", func(r *rig) {
 		k := r.worker("greet")
 		unfit := world.Event{Type: world.RunFailed, Error: &world.Error{Message: "the input does not fit", Code: world.CodeDecode}}
-		first := r.born("greet", withKey("k1"))
+		first := r.createRun("greet", withKey("k1"))
 		s, _ := k.get(first)
 		s.append(unfit)
 		if key := r.run(first).Key; key != "" {
 			r.Errorf("the run still has the key %q", key)
 		}
-		second := r.born("greet", withKey("k1"))
+		second := r.createRun("greet", withKey("k1"))
 		s, _ = k.get(second)
 		s.append(world.Event{Type: world.RunStarted})
 		aside := world.Event{
@@ -207,8 +207,8 @@ var births = []check{
 	}},
 	{"a start with ID and key, sent again, is the same run", "the run that has both exists; where they are two runs', both are named, and nothing is written", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet", withKey("k1"))
-		other := r.born("greet", withKey("k2"))
+		s := k.create("greet", withKey("k1"))
+		other := r.createRun("greet", withKey("k2"))
 		named := func(workflow, run, key string) *world.Commit {
 			c := birth(workflow, withKey(key))
 			c.Run = run
@@ -236,17 +236,17 @@ var births = []check{
 		}
 	}},
 	{"a key is unique within its workflow", "idempotency keys of two workflows have nothing to do with each other", func(r *rig) {
-		r.born("greet", withKey("k1"))
-		r.born("other", withKey("k1"))
-		r.born("greet", withKey("k2"))
-		r.born("greet")
-		r.born("greet")
+		r.createRun("greet", withKey("k1"))
+		r.createRun("other", withKey("k1"))
+		r.createRun("greet", withKey("k2"))
+		r.createRun("greet")
+		r.createRun("greet")
 	}},
 	{"a key is free when its run is swept", "a key is unique for as long as the run is kept", func(r *rig) {
-		s := r.worker("greet").bear("greet", withKey("k1"), func(b *world.Birth) { b.Retention = time.Millisecond })
+		s := r.worker("greet").create("greet", withKey("k1"), func(b *world.Birth) { b.Retention = time.Millisecond })
 		s.end()
 		r.until("the run is swept", func() bool { return r.sweep(10) == 1 })
-		r.born("greet", withKey("k1"))
+		r.createRun("greet", withKey("k1"))
 	}},
 	{"of births with one key one is born", "concurrent births with one idempotency key: exactly one run, and all learn which", func(r *rig) {
 		const n = 16
@@ -268,7 +268,7 @@ var births = []check{
 		}
 		wg.Wait()
 		if got := first.Load(); got != 1 {
-			r.Fatalf("%d runs were born, want 1", got)
+			r.Fatalf("%d runs were created, want 1", got)
 		}
 		for i := range runs {
 			if runs[i] != runs[0] {
@@ -280,7 +280,7 @@ var births = []check{
 	{"of births with one ID one is born", "concurrent births with one run ID: exactly one succeeds", func(r *rig) {
 		const n = 16
 		var wg sync.WaitGroup
-		var bornRuns, refused atomic.Int32
+		var createdRuns, refused atomic.Int32
 		id := newRun()
 		for i := range n {
 			wg.Go(func() {
@@ -289,7 +289,7 @@ var births = []check{
 				_, err := r.w.Commit(r.ctx, c)
 				switch {
 				case err == nil:
-					bornRuns.Add(1)
+					createdRuns.Add(1)
 				case isErr(err, world.ErrRunExists):
 					refused.Add(1)
 				default:
@@ -298,8 +298,8 @@ var births = []check{
 			})
 		}
 		wg.Wait()
-		if bornRuns.Load() != 1 || refused.Load() != n-1 {
-			r.Fatalf("%d born, %d refused; want 1 and %d", bornRuns.Load(), refused.Load(), n-1)
+		if createdRuns.Load() != 1 || refused.Load() != n-1 {
+			r.Fatalf("%d created, %d refused; want 1 and %d", createdRuns.Load(), refused.Load(), n-1)
 		}
 		if got := len(r.events(id)); got != 1 {
 			r.Fatalf("%d events, want 1", got)
@@ -308,22 +308,22 @@ var births = []check{
 	{"a delayed birth waits", "NotBefore: not taken early, and Next says when", func(r *rig) {
 		k := r.worker("greet")
 		at := world.Now().Add(300 * time.Millisecond)
-		id := r.born("greet", func(b *world.Birth) { b.NotBefore = at })
-		t := k.take(1, 0)
+		id := r.createRun("greet", func(b *world.Birth) { b.NotBefore = at })
+		t := k.claim(1, 0)
 		if len(t.Runs) > 0 && t.Now.Before(at) || len(t.Runs) == 0 && (t.Next.Before(at) || t.Next.After(at.Add(time.Millisecond))) {
 			r.Fatalf("at %s got %+v, next %s; want no run before %s", t.Now, t.Runs, t.Next, at)
 		}
 		if len(t.Runs) == 0 {
 			k.get(id)
 		}
-		if now := k.take(0, 0).Now; now.Before(at) {
+		if now := k.claim(0, 0).Now; now.Before(at) {
 			r.Fatalf("taken at %s, before %s", now, at)
 		}
 	}},
 	{"mail does not hurry a delayed birth", "a pending run is woken by a cancel alone", func(r *rig) {
 		k := r.worker("greet")
 		at := world.Now().Add(time.Hour)
-		id := r.born("greet", func(b *world.Birth) { b.NotBefore = at })
+		id := r.createRun("greet", func(b *world.Birth) { b.NotBefore = at })
 		r.deliver(signal(id, "", "hello"))
 		if t := k.idle("the run is not due"); !cmp.Equal(t.Next, at) {
 			r.Fatalf("next is %s, want %s", t.Next, at)
@@ -335,7 +335,7 @@ var births = []check{
 	}},
 	{"a birth may leave the version open", "version 0 is a class of its own until run_started names a version", func(r *rig) {
 		k := r.worker("greet")
-		id := r.born("greet", func(b *world.Birth) { b.Version = 0 })
+		id := r.createRun("greet", func(b *world.Birth) { b.Version = 0 })
 		k.idle("it knows version 1 only")
 		k.classes = append(k.classes, world.Class{Workflow: "greet"})
 		s, got := k.get(id)

@@ -28,32 +28,32 @@ var counts = []check{
 		block := &world.Block{Code: world.CodePanic, Message: "no", Since: world.Now()}
 		var id string
 		var s *session
-		take := func() { s, _ = k.get(id) }
+		claim := func() { s, _ = k.get(id) }
 		for _, step := range []struct {
 			what string
 			do   func()
 			want world.WorkflowStats
 		}{
-			{"a birth", func() { id = r.born("w", withRetention(time.Millisecond)) }, world.WorkflowStats{Pending: 1}},
+			{"a birth", func() { id = r.createRun("w", withRetention(time.Millisecond)) }, world.WorkflowStats{Pending: 1}},
 			{"a pause while it is pending", func() { r.act(id, pause) }, world.WorkflowStats{Pending: 1, Paused: 1}},
 			{"a second pause", func() { r.act(id, pause) }, world.WorkflowStats{Pending: 1, Paused: 1}},
 			{"a resume", func() { r.act(id, resume) }, world.WorkflowStats{Pending: 1}},
-			{"a take", take, world.WorkflowStats{Pending: 1}},
+			{"a claim", claim, world.WorkflowStats{Pending: 1}},
 			{"a start", func() { s.append(world.Event{Type: world.RunStarted}) }, world.WorkflowStats{Running: 1}},
 			{"a block", func() { s.release(world.Release{WakeAt: world.Now(), Blocked: block}) }, world.WorkflowStats{Running: 1, Blocked: 1}},
 			{"a pause while it is blocked", func() { r.act(id, pause) }, world.WorkflowStats{Running: 1, Blocked: 1, Paused: 1}},
 			{"a resume while it is blocked", func() { r.act(id, resume) }, world.WorkflowStats{Running: 1, Blocked: 1}},
-			{"a release without a block", func() { take(); s.release(world.Release{WakeAt: far}) }, world.WorkflowStats{Running: 1}},
+			{"a release without a block", func() { claim(); s.release(world.Release{WakeAt: far}) }, world.WorkflowStats{Running: 1}},
 			{"a pause", func() { r.act(id, pause) }, world.WorkflowStats{Running: 1, Paused: 1}},
 			{"a cancel that ends the pause", func() {
 				r.deliver(cancel(id, ""))
-				take()
-				s.takeMail(1, nil)
+				claim()
+				s.claimMail(1, nil)
 			}, world.WorkflowStats{Running: 1}},
-			{"a pause that the owner appends", func() { r.act(id, pause); s.takeMail(1, &world.Release{WakeAt: far}) }, world.WorkflowStats{Running: 1, Paused: 1}},
+			{"a pause that the owner appends", func() { r.act(id, pause); s.claimMail(1, &world.Release{WakeAt: far}) }, world.WorkflowStats{Running: 1, Paused: 1}},
 			{"a continuation", func() {
 				r.act(id, resume)
-				take()
+				claim()
 				s.append(world.Event{Type: world.RunContinued, Next: &world.Continuation{Version: 2}})
 			}, world.WorkflowStats{Running: 1}},
 			{"leaving", func() {
@@ -61,15 +61,15 @@ var counts = []check{
 				k = r.worker("w")
 				k.classes = []world.Class{{Workflow: "w", Version: 2}}
 			}, world.WorkflowStats{Running: 1}},
-			{"an end", func() { take(); s.end() }, world.WorkflowStats{Completed: 1}},
+			{"an end", func() { claim(); s.end() }, world.WorkflowStats{Completed: 1}},
 			{"a forced cancel of a blocked, paused run", func() {
-				s = k.bear("w")
+				s = k.create("w")
 				s.release(world.Release{WakeAt: far, Blocked: block})
 				r.act(s.run, pause, world.RunCancelled)
 			}, world.WorkflowStats{Completed: 1, Cancelled: 1}},
 			{"a birth that ends at once", func() {
 				c := birth("w")
-				c.Worker, c.Take = k.id, 1
+				c.Worker, c.Claim = k.id, 1
 				c.Events = append(c.Events, world.Event{Type: world.RunFailed, Time: c.Events[0].Time, Error: &world.Error{Message: "no"}})
 				r.commit(c)
 			}, world.WorkflowStats{Completed: 1, Cancelled: 1, Failed: 1}},
@@ -98,7 +98,7 @@ var counts = []check{
 			r.same([2]int{st.Workers[0].Runs, st.Workers[0].Tasks}, [2]int{runs, tasks}, "runs and tasks after "+after)
 		}
 		holds(0, 0, "joining")
-		s := k.bear("greet")
+		s := k.create("greet")
 		holds(1, 0, "a birth")
 		s.queueTask("step_1")
 		s.queueTask("step_2")
@@ -111,7 +111,7 @@ var counts = []check{
 		s.release(world.Release{WakeAt: world.Now()})
 		holds(0, 0, "a release")
 		k.get(s.run)
-		holds(1, 0, "a take")
+		holds(1, 0, "a claim")
 		r.act(s.run, world.RunCancelled)
 		holds(0, 0, "a forced cancel")
 	}},

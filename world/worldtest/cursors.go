@@ -14,7 +14,7 @@ import (
 
 var cursors = []check{
 	{"a filtered reader beside a writer sees each event once", "a filter leaves out events and nothing else, whatever is appended meanwhile", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		const commits = 80
 		var wg sync.WaitGroup
 		for reader, q := range []world.EventQuery{
@@ -53,7 +53,7 @@ var cursors = []check{
 	{"a list of runs beside births misses none", "under a cursor, every run that was there at first comes once, in order, while others are born", func(r *rig) {
 		var want []string
 		for range 30 {
-			want = append(want, r.born("greet"))
+			want = append(want, r.createRun("greet"))
 		}
 		slices.Reverse(want)
 		stop := make(chan struct{})
@@ -82,7 +82,7 @@ var cursors = []check{
 		births.Wait()
 	}},
 	{"a wide commit is a page", "commits are not cut, however many events they have; the cursor is behind them", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		c := s.next()
 		for i := range 5000 {
 			c.Events = append(c.Events, world.Event{Type: world.SignalReceived, Name: fmt.Sprint("s", i), Time: world.Now()})
@@ -100,7 +100,7 @@ var cursors = []check{
 	{"a parent of many hears of each", "births and results of hundreds of children are in order and complete", func(r *rig) {
 		const children = 300
 		k := r.worker("greet", "child")
-		s := k.bear("greet")
+		s := k.create("greet")
 		c := s.next()
 		for i := range children {
 			one := s.childCommit(fmt.Sprint("step_", i))
@@ -113,16 +113,16 @@ var cursors = []check{
 		var wg sync.WaitGroup
 		var ended atomic.Int32
 		for ended.Load() < children && !r.Failed() {
-			for _, t := range k.take(50, 0).Runs {
+			for _, t := range k.claim(50, 0).Runs {
 				if t.Run == s.run {
-					r.same(t.Take > 1, true, "the parent is taken for mail")
-					again := &session{worker: k, run: t.Run, taken: t.Take, seq: t.Seq}
-					again.takeMail(len(t.Mail), &world.Release{})
+					r.same(t.Claim > 1, true, "the parent is taken for mail")
+					again := &session{worker: k, run: t.Run, claimed: t.Claim, seq: t.Seq}
+					again.claimMail(len(t.Mail), &world.Release{})
 					continue
 				}
 				wg.Go(func() {
 					end := world.Event{Type: world.RunCompleted, Time: world.Now(), Payload: jsonText(`1`)}
-					done := &world.Commit{ID: commitID(), Run: t.Run, Worker: k.id, Take: t.Take, First: t.Seq + 1, Events: []world.Event{end}}
+					done := &world.Commit{ID: commitID(), Run: t.Run, Worker: k.id, Claim: t.Claim, First: t.Seq + 1, Events: []world.Event{end}}
 					if _, err := r.w.Commit(r.ctx, done); err != nil {
 						r.Errorf("child %s: %v", t.Run, err)
 					}
@@ -132,9 +132,9 @@ var cursors = []check{
 			wg.Wait()
 		}
 		r.until("the last results are in the log", func() bool {
-			for _, t := range k.take(1, 0).Runs {
-				again := &session{worker: k, run: t.Run, taken: t.Take, seq: t.Seq}
-				again.takeMail(len(t.Mail), &world.Release{})
+			for _, t := range k.claim(1, 0).Runs {
+				again := &session{worker: k, run: t.Run, claimed: t.Claim, seq: t.Seq}
+				again.claimMail(len(t.Mail), &world.Release{})
 			}
 			q := r.run(s.run).Queue
 			return q.Owner == "" && q.Mail == 0
@@ -151,7 +151,7 @@ var cursors = []check{
 		}
 	}},
 	{"a list of hooks is bounded", "default 100, most 1,000", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		c := s.next()
 		for i := range 1100 {
 			h := hookCreated(fmt.Sprint("hook_", i), fmt.Sprint("t", i))

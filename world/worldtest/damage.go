@@ -45,7 +45,7 @@ var named = map[string][]string{
 }
 
 // RunDamage holds a world to what is promised of damage: each column of each table that its schema has, in each way. Each is put before all that reads that
-// table: lists by every way, one run, its log, streams, tasks and hooks, counts, what is ready, takes, commits, deliveries, beats, the sweep and the
+// table: lists by every way, one run, its log, streams, tasks and hooks, counts, what is ready, takes, commits, deliveries, heartbeats, the sweep and the
 // doctor. Nothing panics, nothing of others fails, and a flipped bit under a checksum is named. some says which are tried; nil: all. That no column is left out is held whatever is tried:
 // the scene has a value in each, or the test fails, as where a migration adds a table that the scene has no row of.
 func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string) bool) {
@@ -114,8 +114,8 @@ type damageIDs struct{ victim, over, good string }
 func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	r := &rig{T: t, w: w, able: world.AbilitiesOf(w), ctx: t.Context()}
 	k := r.worker("victim", "over", "good")
-	good := r.born("good")
-	s := k.bear("victim", func(b *world.Birth) {
+	good := r.createRun("good")
+	s := k.create("victim", func(b *world.Birth) {
 		b.Attributes = map[string]json.RawMessage{"city": jsonText(`"Ulm"`)}
 		b.Retention = time.Hour
 		b.Key = "victim"
@@ -254,7 +254,7 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	if _, err := r.w.Sweep(r.ctx, 100); err != nil {
 		r.Errorf("sweep: %v", err)
 	}
-	r.takeDamaged(k, ids, name)
+	r.claimDamaged(k, ids, name)
 	if must && !found {
 		r.Errorf("nobody names the damage")
 	}
@@ -263,9 +263,9 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	if err != nil && !errors.Is(err, world.ErrNotFound) && !errors.Is(err, world.ErrTerminal) {
 		r.Errorf("a forced cancel: %v", err)
 	}
-	_, err = r.w.Beat(r.ctx, world.BeatQuery{Worker: k.id})
+	_, err = r.w.Heartbeat(r.ctx, world.HeartbeatQuery{Worker: k.id})
 	if err != nil && !errors.Is(err, world.ErrLeaseLost) {
-		r.Errorf("a beat: %v", err)
+		r.Errorf("a heartbeat: %v", err)
 	}
 }
 
@@ -315,34 +315,34 @@ func (r *rig) listsWithDamage(ids damageIDs, run string) {
 	}
 }
 
-// takeDamaged takes all that there is, and works on the run that is left alone.
-func (r *rig) takeDamaged(k *worker, ids damageIDs, name func(string, error)) {
+// claimDamaged takes all that there is, and works on the run that is left alone.
+func (r *rig) claimDamaged(k *worker, ids damageIDs, name func(string, error)) {
 	r.Helper()
 	good := false
 	for range 3 {
-		taken, err := r.w.Take(r.ctx, world.TakeQuery{Worker: k.id, Classes: k.classes, Steps: k.steps, Runs: 10, Tasks: 10})
+		claimed, err := r.w.Claim(r.ctx, world.ClaimQuery{Worker: k.id, Classes: k.classes, Steps: k.steps, Runs: 10, Tasks: 10})
 		if errors.Is(err, world.ErrLeaseLost) { // its own row is damaged
 			k = r.worker("victim", "good", "over")
 			continue
 		}
 		r.must(err, "take")
-		for _, t := range taken.Tasks {
+		for _, t := range claimed.Tasks {
 			name(t.Damage, nil)
 			_, _ = r.w.Deliver(r.ctx, k.taskEnd(t, jsonText(`1`)))
 		}
-		for _, t := range taken.Runs {
+		for _, t := range claimed.Runs {
 			name(t.Damage, nil)
 			for _, m := range t.Mail {
 				name(m.Damage, nil)
 			}
 			if t.Run != ids.good { // whatever becomes of it
-				c := (&session{worker: k, run: t.Run, taken: t.Take, seq: t.Seq}).next(signalEvent("more"))
+				c := (&session{worker: k, run: t.Run, claimed: t.Claim, seq: t.Seq}).next(signalEvent("more"))
 				c.Mail, c.Release = rows(t.Mail), &world.Release{}
 				_, _ = r.w.Commit(r.ctx, c)
 				continue
 			}
 			good = true
-			s := &session{worker: k, run: t.Run, taken: t.Take, seq: t.Seq}
+			s := &session{worker: k, run: t.Run, claimed: t.Claim, seq: t.Seq}
 			s.append(world.Event{Type: world.RunStarted, Time: world.Now()})
 			s.end()
 		}

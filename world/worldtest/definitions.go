@@ -79,9 +79,9 @@ var definitions = []check{
 		r.same(len(r.defined("greet").Live), 0, "versions where nobody is alive")
 		join := func(lease time.Duration, classes ...world.Class) (string, time.Time) {
 			id := world.NewID(world.PrefixWorker, world.Now())
-			beat, err := r.w.Join(r.ctx, world.Worker{ID: id, Name: id, Classes: classes, Lease: lease})
+			heartbeat, err := r.w.Join(r.ctx, world.Worker{ID: id, Name: id, Classes: classes, Lease: lease})
 			r.must(err, "join")
-			return id, beat.Until
+			return id, heartbeat.Until
 		}
 		v1, v2 := world.Class{Workflow: "greet", Version: 1}, world.Class{Workflow: "greet", Version: 2}
 		open, other := world.Class{Workflow: "greet"}, world.Class{Workflow: "order", Version: 3}
@@ -92,10 +92,10 @@ var definitions = []check{
 		r.must(r.w.Leave(r.ctx, newer), "leave")
 		r.same(r.defined("greet").Live, []world.Class{v1}, "versions when one has left")
 		died, _ := join(50*time.Millisecond, v2)
-		r.born("greet", func(c *world.Birth) { c.Version = 2 })
-		taken, err := r.w.Take(r.ctx, world.TakeQuery{Worker: died, Classes: []world.Class{v2}, Runs: 1})
+		r.createRun("greet", func(c *world.Birth) { c.Version = 2 })
+		claimed, err := r.w.Claim(r.ctx, world.ClaimQuery{Worker: died, Classes: []world.Class{v2}, Runs: 1})
 		r.must(err, "take")
-		r.same(len(taken.Runs), 1, "runs that a worker took that then died")
+		r.same(len(claimed.Runs), 1, "runs that a worker took that then died")
 		r.until("the lease of a worker that died is over", func() bool { return len(r.defined("greet").Live) == 1 })
 	})},
 	{"who is alive for starters is alive for who lists workers", "a start by name gets the highest version that a live worker has, also when none had anything to do for hours", needs("Definer", func(r *rig) {
@@ -103,9 +103,9 @@ var definitions = []check{
 		var over time.Time
 		for _, class := range []world.Class{v1, v2} {
 			id := world.NewID(world.PrefixWorker, world.Now())
-			beat, err := r.w.Join(r.ctx, world.Worker{ID: id, Name: id, Classes: []world.Class{class}, Lease: 50 * time.Millisecond})
+			heartbeat, err := r.w.Join(r.ctx, world.Worker{ID: id, Name: id, Classes: []world.Class{class}, Lease: 50 * time.Millisecond})
 			r.must(err, "join")
-			over = beat.Until
+			over = heartbeat.Until
 		}
 		var stats world.Stats
 		r.until("both leases are over", func() (is bool) {

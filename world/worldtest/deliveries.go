@@ -65,7 +65,7 @@ func (s *session) segment(hooks ...string) {
 
 var deliveries = []check{
 	{"a delivery that was read is known", "whatever segments pass and whatever is trimmed: signals, payloads by token and by ID, wakes, cancels", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(hookCreated("hook_1", "t1"))
 		sent := []*world.Delivery{
 			signal(s.run, "d", "a"), payload("t1", "d", `1`), cancel(s.run, "d"),
@@ -91,9 +91,9 @@ var deliveries = []check{
 		r.same(len(s.mail()), 0, "mail that came again")
 	}},
 	{"a delivery ID is of one event or hook", "the same ID sent as another event, to another hook or to another run is another delivery", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(hookCreated("hook_1", "t1"), hookCreated("hook_2", "t2"))
-		other := s.bear("greet")
+		other := s.create("greet")
 		sent := []*world.Delivery{
 			signal(s.run, "d", "a"), signal(s.run, "d", "b"), payload("t1", "d", `1`), payload("t2", "d", `1`), cancel(s.run, "d"), signal(other.run, "d", "a"),
 		}
@@ -110,7 +110,7 @@ var deliveries = []check{
 		}
 	}},
 	{"a token that is opened anew knows what it had", "a payload that comes again is not for the run's next hook with that token", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(hookCreated("hook_1", "t1"))
 		r.deliver(payload("t1", "d", `1`))
 		s.read()
@@ -119,7 +119,7 @@ var deliveries = []check{
 		r.same(r.deliver(payload("t1", "e", `1`)).Duplicate, false, "another")
 	}},
 	{"another payload under a used ID is refused", "ErrDeliveryUsed while the first copy waits, when it was read, and when the run is over; JSON that is spelled otherwise is the same", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(hookCreated("hook_1", "t1"))
 		refused := func(when string) {
 			r.Helper()
@@ -147,7 +147,7 @@ var deliveries = []check{
 		r.refused(err, world.ErrTerminal, "a cancel that is new")
 	}},
 	{"a repeat after the end gets the same answer", "what was accepted is accepted again, by run and by token; what is new is ErrTerminal, by token too", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(hookCreated("hook_1", "t1"), hookCreated("hook_2", "t2"))
 		sent := []*world.Delivery{signal(s.run, "d", "a"), payload("t1", "d", `1`), payload("t2", "d", `1`)}
 		for _, d := range sent {
@@ -169,7 +169,7 @@ var deliveries = []check{
 		}
 	}},
 	{"the run's end tells what came too late", "mail that was accepted and not read when its run ended is on the run's row, and a repeat says so", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(hookCreated("hook_1", "t1"))
 		r.deliver(signal(s.run, "read", "a"))
 		s.read()
@@ -204,7 +204,7 @@ var deliveries = []check{
 			r.must(err, "hooks")
 			return out
 		}
-		first, second := k.bear("greet", withRetention(time.Millisecond)), k.bear("greet")
+		first, second := k.create("greet", withRetention(time.Millisecond)), k.create("greet")
 		h := hookCreated("hook_1", "t1")
 		h.Payload = jsonText(`{"m":1}`)
 		first.append(h)
@@ -229,7 +229,7 @@ var deliveries = []check{
 				r.Fatalf("%s: got %+v, want the one of the run that ended last", token, got)
 			}
 		}
-		third := k.bear("greet")
+		third := k.create("greet")
 		third.append(hookCreated("hook_1", "t7"), world.Event{Type: world.HookDisposed, ID: "hook_1"}, hookCreated("hook_2", "t7"),
 			world.Event{Type: world.HookDisposed, ID: "hook_2"}, hookCreated("hook_3", "t8"),
 			world.Event{Type: world.RunContinued, Payload: jsonText(`1`), Next: &world.Continuation{}}, hookCreated("hook_4", "t9"))
@@ -243,7 +243,7 @@ var deliveries = []check{
 		rows, err := r.w.Hooks(r.ctx, world.HookQuery{Token: "t1"})
 		r.must(err, "hooks")
 		r.same(len(rows), 0, "active hooks")
-		third = k.bear("greet", withRetention(time.Millisecond))
+		third = k.create("greet", withRetention(time.Millisecond))
 		third.append(hookCreated("hook_5", "t5"), hookCreated("hook_6", "t1"))
 		third.end()
 		first.end()
@@ -257,7 +257,7 @@ var deliveries = []check{
 		r.refused(err, world.ErrNotFound, "a payload for it")
 	}},
 	{"repeats at the same time are one", "many senders, one ID: one copy is accepted, the others are told that it is there", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		const senders, ids = 8, 20
 		var fresh, used atomic.Int32
 		var wg sync.WaitGroup
@@ -286,7 +286,7 @@ var deliveries = []check{
 		r.same(len(s.mail()), ids, "mail")
 	}},
 	{"ten thousand deliveries are known", "the last DeliveriesKept of a run, and all of the last 24 hours", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		const all = world.DeliveriesKept + 500
 		r.flood(s, "", all)
 		r.sweep(10)
@@ -323,7 +323,7 @@ func RunForgetting(t *testing.T, open func(testing.TB) world.World) {
 	r := newRig(t, open(t))
 	r.ctx = context.WithoutCancel(r.ctx)
 	k := r.worker("greet")
-	sender, s := k.bear("greet"), k.bear("greet")
+	sender, s := k.create("greet"), k.create("greet")
 	from := func(run, id string) *world.Delivery {
 		d := signal(s.run, id, "a")
 		d.Sender = run

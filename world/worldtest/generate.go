@@ -50,7 +50,7 @@ func (h *history) add(e world.Event) {
 	h.now = h.now.Add(time.Duration(rapid.IntRange(0, 3).Draw(h.t, "µs")) * time.Microsecond)
 	e.Seq, e.Time = h.state.Seq+1, h.now
 	if e.Type == world.RunCreated || e.Type != world.AttrSet && (e.Payload != nil || e.Match != nil || e.Error != nil) {
-		e.Sealed = h.key
+		e.Encrypted = h.key
 	}
 	folded := e
 	if changed, err := h.state.Apply(&folded, time.Time{}); err != nil || !changed {

@@ -10,9 +10,9 @@ import (
 )
 
 var inbox = []check{
-	{"mail comes with the run", "a run is taken with its mail, in order of arrival, as it was sent", func(r *rig) {
+	{"mail comes with the run", "a run is claimed with its mail, in order of arrival, as it was sent", func(r *rig) {
 		k := r.worker("greet")
-		id := r.born("greet")
+		id := r.createRun("greet")
 		sent := []world.Event{}
 		for i := range 3 {
 			d := signal(id, fmt.Sprint("d", i), fmt.Sprint("s", i))
@@ -33,11 +33,11 @@ var inbox = []check{
 		}
 		r.same(events, sent, "events")
 	}},
-	{"mail of an owned run comes by beat", "a beat tells the mail of all runs that the worker owns, also what it told before", func(r *rig) {
+	{"mail of an owned run comes by heartbeat", "a heartbeat tells the mail of all runs that the worker owns, also what it told before", func(r *rig) {
 		k := r.worker("greet")
-		one, two := k.bear("greet"), k.bear("greet")
-		other := r.worker("greet").bear("greet")
-		r.same(len(k.beat().Mail), 0, "mail before")
+		one, two := k.create("greet"), k.create("greet")
+		other := r.worker("greet").create("greet")
+		r.same(len(k.heartbeat().Mail), 0, "mail before")
 		for i, run := range []string{one.run, two.run, other.run, one.run} {
 			if done := r.deliver(signal(run, "", fmt.Sprint("s", i))); done.Owner == "" {
 				r.Fatalf("delivery %d: got no owner", i)
@@ -45,7 +45,7 @@ var inbox = []check{
 		}
 		for range 2 {
 			var got []string
-			for _, m := range k.beat().Mail {
+			for _, m := range k.heartbeat().Mail {
 				got = append(got, m.Run+" "+m.Events[0].Name)
 			}
 			r.same(got, []string{one.run + " s0", two.run + " s1", one.run + " s3"}, "mail")
@@ -53,13 +53,13 @@ var inbox = []check{
 		k.idle("all runs are owned")
 	}},
 	{"a delivery ID waits once", "a repeated delivery ID of one event, while the first waits, is accepted and ignored", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		r.same(r.deliver(signal(s.run, "d1", "a")).Duplicate, false, "first")
 		r.same(r.deliver(signal(s.run, "d1", "a")).Duplicate, true, "again")
 		r.same(r.deliver(signal(s.run, "d2", "c")).Duplicate, false, "another")
 		r.deliver(signal(s.run, "", "d"))
 		r.deliver(signal(s.run, "", "e"))
-		other := s.bear("greet")
+		other := s.create("greet")
 		r.same(r.deliver(signal(other.run, "d1", "a")).Duplicate, false, "to another run")
 		var got string
 		for _, m := range s.mail() {
@@ -68,7 +68,7 @@ var inbox = []check{
 		r.same(got, "acde", "mail")
 	}},
 	{"mail goes with the commit that names it", "events and inbox rows taken are one commit; what it does not name stays", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		for i := range 4 {
 			r.deliver(signal(s.run, fmt.Sprint("d", i), fmt.Sprint("s", i)))
 		}
@@ -97,7 +97,7 @@ var inbox = []check{
 	}},
 	{"a commit takes its own run's mail alone", "inbox rows of another run are none of a commit's business", func(r *rig) {
 		k := r.worker("greet")
-		one, two := k.bear("greet"), k.bear("greet")
+		one, two := k.create("greet"), k.create("greet")
 		r.deliver(signal(two.run, "", "a"))
 		c := one.next(signalEvent("b"))
 		c.Mail = rows(two.mail())
@@ -106,7 +106,7 @@ var inbox = []check{
 	}},
 	{"mail wakes a running run", "a running run that nobody owns is runnable when mail waits", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		for _, wake := range []time.Time{{}, world.Now().Add(time.Hour)} {
 			s.release(world.Release{WakeAt: wake})
 			k.idle("it sleeps")
@@ -124,8 +124,8 @@ var inbox = []check{
 	{"mail wakes no pending, paused or blocked run", "only a cancel does", func(r *rig) {
 		k := r.worker("greet")
 		far := world.Now().Add(time.Hour)
-		pending := r.born("greet", func(b *world.Birth) { b.NotBefore = far })
-		paused, blocked := k.bear("greet"), k.bear("greet")
+		pending := r.createRun("greet", func(b *world.Birth) { b.NotBefore = far })
+		paused, blocked := k.create("greet"), k.create("greet")
 		paused.release(world.Release{})
 		r.deliver(act(paused.run, "", world.RunPaused))
 		blocked.release(world.Release{WakeAt: far, Blocked: &world.Block{Code: world.CodeDiverged, Message: "no", Since: world.Now(), Tries: 1}})
@@ -137,12 +137,12 @@ var inbox = []check{
 		stranger := r.worker("other")
 		for _, id := range runs {
 			r.deliver(cancel(id, ""))
-			taker := stranger
+			claimer := stranger
 			if id == paused.run {
 				stranger.idle("its code has to clean up, and a worker has that")
-				taker = k
+				claimer = k
 			}
-			_, got := taker.get(id)
+			_, got := claimer.get(id)
 			if n := len(got.Mail); n != 2 || got.Mail[1].Events[0].Type != world.CancelRequested {
 				r.Fatalf("got mail %+v, want a signal and a cancel", got.Mail)
 			}
@@ -153,7 +153,7 @@ var inbox = []check{
 	}},
 	{"a cancel goes to any worker, once", "a cancel makes any run runnable, by any worker, until it is owned", func(r *rig) {
 		one, two := r.worker(), r.worker("other")
-		id := r.born("greet", func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) })
+		id := r.createRun("greet", func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) })
 		one.idle("nothing is asked")
 		r.deliver(cancel(id, "c1"))
 		r.same(r.deliver(cancel(id, "c1")).Duplicate, true, "cancel again")
@@ -167,7 +167,7 @@ var inbox = []check{
 	}},
 	{"a cancel of a running run goes to a worker with its code", "any worker gets it only where none has registered its workflow and version, or it is pending or blocked", func(r *rig) {
 		k, stranger := r.worker("greet"), r.worker("other")
-		first, second := k.bear("greet"), k.bear("greet")
+		first, second := k.create("greet"), k.create("greet")
 		for _, s := range []*session{first, second} {
 			s.release(world.Release{})
 			r.deliver(cancel(s.run, ""))
@@ -178,7 +178,7 @@ var inbox = []check{
 		r.must(r.w.Leave(r.ctx, k.id), "leave")
 		got := map[string]bool{}
 		stranger.until("it gets both", func() bool {
-			for _, t := range stranger.take(1, 0).Runs {
+			for _, t := range stranger.claim(1, 0).Runs {
 				got[t.Run] = true
 			}
 			return len(got) == 2
@@ -186,11 +186,11 @@ var inbox = []check{
 		r.same(got, map[string]bool{first.run: true, second.run: true}, "what nobody has the code of")
 	}},
 	{"a run that is over takes no mail", "run over: ErrTerminal; the commit that ended it deleted its inbox", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(hookCreated("hook_1", "t1"))
 		r.deliver(signal(s.run, "", "a"))
 		s.end()
-		r.same(len(s.beat().Mail), 0, "mail")
+		r.same(len(s.heartbeat().Mail), 0, "mail")
 		s.worker.idle("the run is over, whatever waited")
 		for _, d := range []*world.Delivery{signal(s.run, "", "b"), cancel(s.run, ""), act(s.run, "", world.RunPaused), act(s.run, "", world.RunCancelled)} {
 			_, err := r.w.Deliver(r.ctx, d)
@@ -200,7 +200,7 @@ var inbox = []check{
 		r.refused(err, world.ErrTerminal, "payload by token")
 	}},
 	{"a payload finds its hook", "hook_received by token goes to the run that holds it, under the hook's ID; disposed or unknown: ErrNotFound", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(hookCreated("hook_1", "t1"), hookCreated("hook_2", "t2"))
 		d := &world.Delivery{Token: "t2", ID: "p1", Events: []world.Event{{Type: world.HookReceived, Payload: jsonText(`5`)}}}
 		if done := r.deliver(d); done.Run != s.run || done.Owner != s.id {
@@ -216,7 +216,7 @@ var inbox = []check{
 	}},
 	{"the owner can close its inbox", "a run marked full refuses payloads; a cancel, and what is no payload, gets through", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.append(hookCreated("hook_1", "t1"))
 		s.release(world.Release{Full: true})
 		r.same(r.run(s.run).Queue.Full, true, "full on the row")
@@ -233,7 +233,7 @@ var inbox = []check{
 	}},
 	{"ten thousand payloads are enough", "too many wait: ErrInboxFull; a cancel is accepted, and so is what a commit sends; all of it comes, by Beat and by Take, in order", func(r *rig) {
 		k := r.worker("greet")
-		sender, s := k.bear("greet"), k.bear("greet")
+		sender, s := k.create("greet"), k.create("greet")
 		c := sender.next(signalEvent("a"))
 		for i := range 9_999 {
 			c.Send = append(c.Send, *signal(s.run, fmt.Sprint(i), "a"))
@@ -274,7 +274,7 @@ var inbox = []check{
 	}},
 	{"a commit sends", "Send reaches other runs' inboxes with the commit; to what is unknown or over it is dropped", func(r *rig) {
 		k := r.worker("greet")
-		s, to, gone := k.bear("greet"), k.bear("greet"), k.bear("greet")
+		s, to, gone := k.create("greet"), k.create("greet"), k.create("greet")
 		gone.end()
 		c := s.next(signalEvent("a"))
 		c.Send = []world.Delivery{*signal(to.run, "d1", "hello"), *signal(gone.run, "", "a"), *signal("wrun_nobody", "", "a"),

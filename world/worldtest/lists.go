@@ -55,7 +55,7 @@ func (r *rig) listed(q world.RunQuery, want []string, what string) {
 
 var lists = []check{
 	{"hooks are listed oldest first", "by the time of their creation, then by ID: as one page shows them, also those of one commit", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		at := world.Now()
 		c := s.next()
 		for i, id := range []string{"hook_3", "hook_1", "hook_2"} {
@@ -79,15 +79,15 @@ var lists = []check{
 	}},
 	{"what was made of a run is found", "its children, and its forks, newest first, with other filters too; when they are over, and no more when they are swept", func(r *rig) {
 		k := r.worker("greet", "child")
-		s := k.bear("greet")
+		s := k.create("greet")
 		var children, made []string
 		for i := range 5 {
 			c := s.childCommit(fmt.Sprint("step_", i))
 			s.write(c)
 			children = append([]string{c.Births[0].Run}, children...)
-			made = append([]string{r.born("greet", withOrigin(s.run, int64(i+1)), withAttributes("odd", fmt.Sprint(i%2)), withRetention(time.Millisecond))}, made...)
-			r.born("greet", withOrigin(made[0], 1)) // of another
-			r.born("greet")
+			made = append([]string{r.createRun("greet", withOrigin(s.run, int64(i+1)), withAttributes("odd", fmt.Sprint(i%2)), withRetention(time.Millisecond))}, made...)
+			r.createRun("greet", withOrigin(made[0], 1)) // of another
+			r.createRun("greet")
 		}
 		r.listed(world.RunQuery{Parent: s.run}, children, "children")
 		r.listed(world.RunQuery{Origin: s.run}, made, "forks")
@@ -110,9 +110,9 @@ var lists = []check{
 	}},
 	{"a run is found by the attributes that it has now", "of its birth, set, set anew, and of a new segment; while it lives, when it is over, and no more when it is swept", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet", withAttributes("stage", `"new"`, "kept", `1`), withRetention(time.Millisecond))
-		other := r.born("greet", withAttributes("stage", `"new"`))
-		r.same(r.having("stage", `"new"`), []string{other, s.run}, "runs that are born so")
+		s := k.create("greet", withAttributes("stage", `"new"`, "kept", `1`), withRetention(time.Millisecond))
+		other := r.createRun("greet", withAttributes("stage", `"new"`))
+		r.same(r.having("stage", `"new"`), []string{other, s.run}, "runs that are created so")
 		s.append(attrSet("attr_1", "stage", `"packed"`), attrSet("attr_2", "stage", `"shipped"`), attrSet("attr_3", "late", `{"by":2,"why":["snow","ice"]}`))
 		r.same(r.having("stage", `"new"`), []string{other}, "runs with the value that it had")
 		r.same(len(r.having("stage", `"packed"`)), 0, "runs with a value that it never had to show")
@@ -142,8 +142,8 @@ var lists = []check{
 			r.commit(c)
 			return id
 		}
-		first, second := r.born("greet", key("order 7")), r.born("other", key("order 7"))
-		r.born("greet", key("order 77"))
+		first, second := r.createRun("greet", key("order 7")), r.createRun("other", key("order 7"))
+		r.createRun("greet", key("order 77"))
 		r.same(r.list(world.RunQuery{Key: "order 7"}), []string{second, first}, "runs with a key")
 		r.same(r.list(world.RunQuery{Key: "order 7", Workflow: "greet"}), []string{first}, "the run of a workflow with a key")
 		r.same(r.list(world.RunQuery{Key: "order 7", Status: []world.Status{world.Completed}}), []string(nil), "runs with a key that are over")
@@ -161,7 +161,7 @@ var lists = []check{
 		_, err := r.w.Runs(r.ctx, world.RunQuery{Prefix: "a b"})
 		r.refused(err, world.ErrInvalid, "a beginning that no ID has")
 
-		s := k.bear("greet")
+		s := k.create("greet")
 		kid := s.childCommit("step_1")
 		s.write(kid)
 		child := kid.Births[0].Run
@@ -175,7 +175,7 @@ var lists = []check{
 		r.same(r.list(world.RunQuery{Roots: true, Parent: s.run}), []string(nil), "children that are none, of one")
 		r.same(r.list(world.RunQuery{Roots: true, Status: []world.Status{world.Running}}), []string{s.run}, "and have begun")
 
-		two := r.born("greet", func(b *world.Birth) { b.Version = 2 })
+		two := r.createRun("greet", func(b *world.Birth) { b.Version = 2 })
 		for _, q := range []world.RunQuery{{Version: 2}, {Version: 2, Workflow: "greet"}, {Version: 2, Status: []world.Status{world.Pending}}, {Version: 2, Limit: 1}, {Version: 2, Roots: true}} {
 			r.same(r.list(q), []string{two}, "runs of a version")
 		}
@@ -193,7 +193,7 @@ var lists = []check{
 		s.release(world.Release{WakeAt: world.Now().Add(time.Hour), Waiting: `sleep "night"`})
 		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsSleeping}}), []string{s.run}, "runs that sleep")
 		r.same(len(r.list(world.RunQuery{Status: []world.Status{world.StandsWorking}})), 0, "runs that a worker has, when it let go")
-		t := k.bear("greet")
+		t := k.create("greet")
 		t.release(world.Release{WakeAt: world.Now().Add(time.Hour), Blocked: &world.Block{Code: world.CodePanic, Message: "no", Since: world.Now()}})
 		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsBlocked}, Limit: 1}), []string{t.run}, "runs that are blocked")
 		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsBlocked, world.StandsPaused}, Limit: 1}), []string{t.run, a}, "runs that are stopped")
@@ -206,7 +206,7 @@ var lists = []check{
 		}
 		runs := make([]string, len(values))
 		for i, v := range values {
-			runs[i] = r.born("greet", withAttributes("v", v))
+			runs[i] = r.createRun("greet", withAttributes("v", v))
 		}
 		for _, pattern := range append(slices.Clone(values), `-0.0`, `1.0`, `10e-1`, `15e-1`, `1000`, `12345678901234567891`, `"ulm"`, `"Ul"`, `"\u0055lm"`, `"😀"`, `{"a":{}}`,
 			`{"a":{"b":[2]}}`, `{"b":1}`, `["x"]`, `[2]`, `1e999999999`) {
@@ -228,11 +228,11 @@ var lists = []check{
 		for i := range 24 {
 			switch i % 4 {
 			case 0:
-				ending = append(ending, k.bear("greet", withRetention(time.Millisecond), attrs))
+				ending = append(ending, k.create("greet", withRetention(time.Millisecond), attrs))
 			case 1:
-				turning = append(turning, k.bear("greet", attrs))
+				turning = append(turning, k.create("greet", attrs))
 			default:
-				stay = append([]string{k.bear("greet", attrs).run}, stay...)
+				stay = append([]string{k.create("greet", attrs).run}, stay...)
 			}
 		}
 		queries := []world.RunQuery{
@@ -261,7 +261,7 @@ var lists = []check{
 			if done {
 				break
 			}
-			k.bear("greet", attrs) // newer than all cursors
+			k.create("greet", attrs) // newer than all cursors
 			if page < len(ending) {
 				ending[page].end()
 				turning[page].append(attrSet("attr_1", "colour", `"red"`))

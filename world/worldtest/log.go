@@ -31,11 +31,11 @@ var logs = []check{
 					t.Fatalf("pages of %d events, state (-writer's +reader's):\n%s", limit, diff)
 				}
 			}
-			r.rowIs(t, state, events[0].Sealed)
+			r.rowIs(t, state, events[0].Encrypted)
 		})
 	}},
 	{"numbers are dense from 1", "events of a run are numbered 1, 2, 3…; Commit is the number of the first of the same commit", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(signalEvent("a"))
 		s.append(signalEvent("b"), signalEvent("c"))
 		var got [][2]int64
@@ -45,7 +45,7 @@ var logs = []check{
 		r.same(got, [][2]int64{{1, 1}, {2, 1}, {3, 3}, {4, 4}, {5, 4}}, "numbers and commits")
 	}},
 	{"a page has a cursor", "a page of a run that has events always carries a cursor, the last page too", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(signalEvent("a"))
 		for _, q := range []world.EventQuery{
 			{}, {Limit: 1}, {Cursor: world.Cursor(1)}, {Cursor: world.Cursor(3)},
@@ -57,7 +57,7 @@ var logs = []check{
 		}
 	}},
 	{"reading on gives what was appended", "from the last cursor, later, come exactly the events appended meanwhile", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		all, cursor := r.pages(s.run, world.EventQuery{Limit: 1})
 		for i := range 5 {
 			more, next := r.pages(s.run, world.EventQuery{Cursor: cursor})
@@ -70,7 +70,7 @@ var logs = []check{
 		r.same(all, r.events(s.run), "pages together")
 	}},
 	{"commits are not cut", "a page holds whole commits, at least one; a cursor inside a commit is one all the same", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(signalEvent("a"), signalEvent("b"), signalEvent("c"))
 		page, err := r.w.Events(r.ctx, s.run, world.EventQuery{Limit: 1})
 		r.must(err, "first page")
@@ -81,7 +81,7 @@ var logs = []check{
 		r.same(rest, r.events(s.run)[4:], "events behind the fourth")
 	}},
 	{"types and entities can be asked for", "a filter leaves out events and nothing else; the cursor passes what was left out", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		for i := range 6 {
 			id := fmt.Sprint("step_", i)
 			s.append(stepCreated(id, world.KindClosure), world.Event{Type: world.StepStarted, ID: id, Attempt: 1}, signalEvent("a"))
@@ -99,7 +99,7 @@ var logs = []check{
 		}
 	}},
 	{"a page has at most a thousand events, about", "default and most 1,000; what is behind is told by More", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		for range 3 {
 			events := make([]world.Event, 500)
 			for i := range events {
@@ -117,14 +117,14 @@ var logs = []check{
 		r.same(len(r.events(s.run)), 1502, "events")
 	}},
 	{"a writer's slices stay its own", "what was written does not change when the writer uses its event slice again", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		c := s.next(signalEvent("a"))
 		s.write(c)
 		c.Events[0].Name = "changed"
 		r.same(r.events(s.run)[2].Name, "a", "name")
 	}},
 	{"a reader beside a writer sees each event once", "a cursor reader sees every event exactly once, in order, while a writer appends", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		const commits = 150
 		var wg sync.WaitGroup
 		for reader := range 3 {
@@ -164,7 +164,7 @@ var logs = []check{
 		for range 16 {
 			wg.Go(func() {
 				c := birth("greet")
-				c.Worker, c.Take = k.id, 1
+				c.Worker, c.Claim = k.id, 1
 				for first := int64(1); ; first++ {
 					if _, err := r.w.Commit(r.ctx, c); err != nil {
 						r.Errorf("run %s, event %d: %v", c.Run, first, err)
@@ -172,7 +172,7 @@ var logs = []check{
 					if first == 10 {
 						break
 					}
-					c = &world.Commit{ID: commitID(), Run: c.Run, Worker: k.id, Take: 1, First: first + 1, Events: []world.Event{
+					c = &world.Commit{ID: commitID(), Run: c.Run, Worker: k.id, Claim: 1, First: first + 1, Events: []world.Event{
 						{Type: world.SignalReceived, Time: world.Now(), Name: c.Run, Payload: json.RawMessage(fmt.Sprint(first + 1))},
 					}}
 				}
@@ -223,7 +223,7 @@ func (r *rig) writeAll(k *worker, run string, commits [][]world.Event) (want []w
 	r.Helper()
 	first := int64(1)
 	for _, events := range commits {
-		r.commit(&world.Commit{ID: commitID(), Run: run, Worker: k.id, Take: 1, Build: "build ü", First: first, Events: events})
+		r.commit(&world.Commit{ID: commitID(), Run: run, Worker: k.id, Claim: 1, Build: "build ü", First: first, Events: events})
 		for _, e := range events {
 			e.Commit, e.Build = first, "build ü"
 			want = append(want, e)
@@ -252,7 +252,7 @@ func (r *rig) rowIs(t *rapid.T, s *world.State, key string) {
 	want := world.Run{
 		ID: s.ID, Workflow: s.Birth.Workflow, Version: s.Version, Status: s.Status, Key: s.Birth.Key, Priority: s.Birth.Priority,
 		Input: row.Input, Output: s.Output, Error: s.Error, Parent: s.Birth.Parent, Origin: s.Birth.Origin, CreatedAt: s.CreatedAt, EndedAt: s.EndedAt,
-		Retention: s.Birth.Retention, Timeout: s.Birth.Timeout, Attributes: s.Attributes, Takes: 1, Queue: row.Queue, Encryption: key, Sealed: key != "",
+		Retention: s.Birth.Retention, Timeout: s.Birth.Timeout, Attributes: s.Attributes, Claims: 1, Queue: row.Queue, Encryption: key, Encrypted: key != "",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
 		t.Fatalf("row of the run (-fold +world):\n%s", diff)

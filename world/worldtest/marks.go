@@ -9,7 +9,7 @@ import (
 var marks = []check{
 	{"a run is full until its owner says otherwise", "the mark stands while the run is owned again, and until it is released without it", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.append(hookCreated("hook_1", "t1"))
 		s.release(world.Release{WakeAt: world.Now(), Full: true})
 		payloads := func() map[string]*world.Delivery {
@@ -24,7 +24,7 @@ var marks = []check{
 				s.append(signalEvent("a"))
 			case "while it is paused":
 				r.act(s.run, pause)
-				s.takeMail(1, &world.Release{WakeAt: world.Now(), Full: true})
+				s.claimMail(1, &world.Release{WakeAt: world.Now(), Full: true})
 			case "when its owner is gone":
 				r.act(s.run, resume)
 				k.get(s.run)
@@ -48,7 +48,7 @@ var marks = []check{
 	}},
 	{"a full run hears what is no payload", "nothing else is held up: results, wakes, acts, cancels, the ends of its tasks, and what commits send", func(r *rig) {
 		k := r.worker("greet", "child")
-		s, other := k.bear("greet"), k.bear("greet")
+		s, other := k.create("greet"), k.create("greet")
 		s.queueTask("step_task")
 		c := s.childCommit("step_child")
 		s.write(c)
@@ -57,10 +57,10 @@ var marks = []check{
 		t := k.getTask()
 		r.deliver(k.taskEnd(t, jsonText(`1`)))
 		r.deliver(&world.Delivery{Run: s.run, Events: []world.Event{{Type: world.WaitCompleted, ID: "wait_1", Outcome: world.OutcomeWoken}}})
-		taken := k.take(10, 0).Runs // the parent for its mail, and the child
-		r.same(len(taken), 2, "runs taken")
-		for _, t := range taken {
-			run := &session{worker: k, run: t.Run, taken: t.Take, seq: t.Seq}
+		claimed := k.claim(10, 0).Runs // the parent for its mail, and the child
+		r.same(len(claimed), 2, "runs taken")
+		for _, t := range claimed {
+			run := &session{worker: k, run: t.Run, claimed: t.Claim, seq: t.Seq}
 			if t.Run == s.run {
 				s = run
 				continue
@@ -76,7 +76,7 @@ var marks = []check{
 	}},
 	{"a repeated delivery is no payload more", "an ID that waits already is accepted by a full inbox, too", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		r.deliver(signal(s.run, "d1", "a"))
 		s.release(world.Release{WakeAt: world.Now(), Full: true})
 		r.same(r.deliver(signal(s.run, "d1", "a")).Duplicate, true, "duplicate")

@@ -42,21 +42,21 @@ func RunMending(t *testing.T, s DamageStore) {
 			}
 			r.named(test.check, test.run, test.says)
 			k := r.worker("victim", "over", "good")
-			taken := map[string]string{}
+			claimed := map[string]string{}
 			if test.heals {
 				r.sweep(100)
 				r.well(test.check)
 				r.same(r.counts("good").Pending, 1, "runs that are counted")
 			}
-			for _, t := range k.take(10, 10).Runs {
-				taken[t.Run] = t.Damage
+			for _, t := range k.claim(10, 10).Runs {
+				claimed[t.Run] = t.Damage
 			}
 			for _, run := range []string{ids.victim, ids.good} {
-				if _, ok := taken[run]; !ok {
+				if _, ok := claimed[run]; !ok {
 					t.Errorf("run %s was not given", run)
 				}
 			}
-			if damage := taken[ids.victim]; (damage != "") != (test.check == "logs") {
+			if damage := claimed[ids.victim]; (damage != "") != (test.check == "logs") {
 				t.Errorf("the run was given with the damage %q", damage)
 			}
 		})
@@ -90,9 +90,9 @@ func RunMending(t *testing.T, s DamageStore) {
 	t.Run("a paused run whose resumption waits is counted right", func(t *testing.T) {
 		s.Restore(t)
 		r := newRig(t, s.Open(t))
-		paused := r.worker("good").bear("good")
+		paused := r.worker("good").create("good")
 		r.act(paused.run, pause, resume)
-		paused.takeMail(1, &world.Release{})
+		paused.claimMail(1, &world.Release{})
 		r.same(r.counts("good").Paused, 1, "runs that are counted")
 		r.well("counts")
 		_, err := r.able.Mender.Mend(r.ctx)
@@ -123,7 +123,7 @@ func RunMending(t *testing.T, s DamageStore) {
 		s.Orphan(t, ids.victim)
 		given := 0
 		for range 10 {
-			given += len(k.take(10, 10).Runs)
+			given += len(k.claim(10, 10).Runs)
 		}
 		r.same(given, 1, "runs that were given")
 		r.sweep(100)
@@ -135,15 +135,15 @@ func RunMending(t *testing.T, s DamageStore) {
 }
 
 // getOf takes all that there is, and returns the session of one.
-func (k *worker) getOf(run string) (*session, world.TakenRun) {
+func (k *worker) getOf(run string) (*session, world.ClaimedRun) {
 	k.Helper()
-	for _, t := range k.take(10, 10).Runs {
+	for _, t := range k.claim(10, 10).Runs {
 		if t.Run == run {
-			return &session{worker: k, run: run, taken: t.Take, seq: t.Seq}, t
+			return &session{worker: k, run: run, claimed: t.Claim, seq: t.Seq}, t
 		}
 	}
 	k.Fatalf("run %s was not given", run)
-	return nil, world.TakenRun{}
+	return nil, world.ClaimedRun{}
 }
 
 // named holds that a check of the doctor is bad and says something; without one, that [world.Verify] names the run, and says it.

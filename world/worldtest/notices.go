@@ -51,7 +51,7 @@ var notices = []check{
 				r.until(string(kind)+" is told after "+after, func() bool { return n.told(kind, run) })
 				n.forget()
 			}
-			id := r.born("greet")
+			id := r.createRun("greet")
 			expect(world.NoticeWork, id, "a birth")
 			s, _ := k.get(id)
 			s.append(world.Event{Type: world.RunStarted})
@@ -76,7 +76,7 @@ var notices = []check{
 		r.listen(func(n *news) { stopped = n })
 		r.listen(func(n *news) {
 			stopped.forget()
-			id := r.born("greet")
+			id := r.createRun("greet")
 			r.until("work is told", func() bool { return n.told(world.NoticeWork, id) })
 			if stopped.told(world.NoticeWork, id) {
 				r.Fatalf("a listener that stopped was told of run %s", id)

@@ -8,7 +8,7 @@ import (
 
 var outcomes = []check{
 	{"a written commit is known", "the row at First has the commit's ID: written", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		c := s.next(signalEvent("a"), signalEvent("b"))
 		s.write(c)
 		s.append(signalEvent("c"))
@@ -32,7 +32,7 @@ var outcomes = []check{
 		r.refused(err, world.ErrLeaseLost, "outcome of another birth of the run")
 	}},
 	{"a commit that was not written may be tried again", "ErrNotFound: it was not written; then it can be", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		c := s.next(signalEvent("a"))
 		_, err := r.w.Outcome(r.ctx, c)
 		r.refused(err, world.ErrNotFound, "outcome before")
@@ -41,7 +41,7 @@ var outcomes = []check{
 		r.must(err, "outcome after")
 	}},
 	{"another's commit at the number is told", "ErrLeaseLost: somebody else wrote there", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		c, other := s.next(signalEvent("a")), s.next(signalEvent("a"))
 		s.write(other)
 		_, err := r.w.Outcome(r.ctx, c)
@@ -51,8 +51,8 @@ var outcomes = []check{
 		_, err = r.w.Outcome(r.ctx, inside)
 		r.refused(err, world.ErrLeaseLost, "outcome inside another commit")
 	}},
-	{"a release without events is known by its take", "written: the queue no longer shows the worker under the take; not: it does", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+	{"a release without events is known by its claim", "written: the queue no longer shows the worker under the claim; not: it does", func(r *rig) {
+		s := r.worker("greet").create("greet")
 		c := s.next()
 		c.Release = &world.Release{}
 		_, err := r.w.Outcome(r.ctx, c)
@@ -66,7 +66,7 @@ var outcomes = []check{
 		r.same(done.Mail, true, "mail waits")
 	}},
 	{"what a condition changed is told again", "the answer that was lost comes back, with the events as written", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.append(hookCreated("hook_1", "t1"))
 		c := s.next(hookCreated("hook_2", "t1"))
 		c.Conditions = []world.Condition{{Event: 0}}
@@ -79,7 +79,7 @@ var outcomes = []check{
 	}},
 	{"what is told is what is in the log", "events that conditions changed are told as they are read: numbered, with the number of their commit and the build that wrote them", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.append(hookCreated("hook_1", "t1"))
 		await := stepCreated("step_1", world.KindAwait)
 		await.Peer = "wrun_nobody"
@@ -109,7 +109,7 @@ var outcomes = []check{
 	}},
 	{"what no condition changed is not told", "Events is nil where all is as sent: by the commit, and by its outcome", func(r *rig) {
 		k := r.worker("greet", "child")
-		s, other := k.bear("greet"), k.bear("greet")
+		s, other := k.create("greet"), k.create("greet")
 		await := stepCreated("step_2", world.KindAwait)
 		await.Peer, await.Time = other.run, world.Now()
 		h := hookCreated("hook_1", "t1")

@@ -1,4 +1,4 @@
-// What is ready, without taking it.
+// What is ready, without claiming it.
 
 package worldtest
 
@@ -37,30 +37,30 @@ func listed(got world.Ready) (names []string) {
 }
 
 var readies = []check{
-	{"what is ready is listed", "runs of these classes and tasks of these steps that a take would give, and nothing else; nothing is taken", needs("ReadyReader", func(r *rig) {
+	{"what is ready is listed", "runs of these classes and tasks of these steps that a claim would give, and nothing else; nothing is taken", needs("ReadyReader", func(r *rig) {
 		if got := r.ready(10, "greet"); len(got.Items) > 0 || got.More || !got.Next.IsZero() {
 			r.Fatalf("got %+v of an empty world", got)
 		}
 		k := r.worker("greet")
 		at := world.Now().Add(time.Hour)
-		r.born("greet", func(b *world.Birth) { b.NotBefore = at })
-		r.born("other")
-		r.deliver(act(r.born("greet"), "", world.RunPaused))
-		asleep := k.bear("greet")
+		r.createRun("greet", func(b *world.Birth) { b.NotBefore = at })
+		r.createRun("other")
+		r.deliver(act(r.createRun("greet"), "", world.RunPaused))
+		asleep := k.create("greet")
 		asleep.release(world.Release{})
-		over := k.bear("greet")
+		over := k.create("greet")
 		over.end()
 		if got := r.ready(10, "greet"); len(got.Items) > 0 || got.More || !got.Next.Equal(at) {
 			r.Fatalf("got %+v, want none before %s", got, at)
 		}
-		mailed := k.bear("greet")
+		mailed := k.create("greet")
 		mailed.release(world.Release{})
 		r.deliver(signal(mailed.run, "d1", "a"))
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.queueTask("step_1")
 		s.queueTask("step_2")
 		k.only(s.run, "step_2")
-		first := r.born("greet", func(b *world.Birth) { b.Priority = 3 })
+		first := r.createRun("greet", func(b *world.Birth) { b.Priority = 3 })
 		for range 2 { // it takes nothing
 			got := r.ready(10, "greet")
 			r.same(len(got.Items), 3, fmt.Sprint("items: ", listed(got)))
@@ -80,7 +80,7 @@ var readies = []check{
 				r.same(i, want, "item")
 			}
 		}
-		r.same(r.run(first).Takes, int64(0), "takes")
+		r.same(r.run(first).Claims, int64(0), "takes")
 		k.only(first, "")
 		k.only(mailed.run, "")
 		k.only(s.run, "step_1")
@@ -90,7 +90,7 @@ var readies = []check{
 		k := r.worker("greet")
 		var want []string
 		for i := range 5 {
-			s := k.bear("greet")
+			s := k.create("greet")
 			s.release(world.Release{WakeAt: world.Now().Add(time.Duration(i-20) * time.Second)})
 			want = append(want, s.run)
 		}
@@ -110,7 +110,7 @@ var readies = []check{
 		k := r.worker("greet")
 		at := world.Now().Add(time.Hour)
 		for _, d := range []time.Duration{-2 * time.Hour, 0, time.Hour} {
-			k.bear("greet").release(world.Release{WakeAt: at.Add(d)})
+			k.create("greet").release(world.Release{WakeAt: at.Add(d)})
 		}
 		got := r.ready(10, "greet")
 		r.same(len(got.Items), 1, "items")
@@ -119,14 +119,14 @@ var readies = []check{
 		}
 	})},
 	{"a cancel is listed for who has the code", "as it is taken: any worker's list has it, unless its code is needed and a worker has that", needs("ReadyReader", func(r *rig) {
-		pending := r.born("strange", func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) })
+		pending := r.createRun("strange", func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) })
 		r.deliver(cancel(pending, ""))
 		got := r.ready(10, "greet")
 		r.same(listed(got), []string{pending}, "to be cancelled")
 		r.same(got.Items[0].Class, world.Class{Workflow: "strange", Version: 1}, "class")
 		k := r.worker("strange")
 		k.only(pending, "")
-		running := k.bear("strange")
+		running := k.create("strange")
 		running.release(world.Release{})
 		r.deliver(cancel(running.run, ""))
 		r.same(listed(r.ready(10, "greet")), []string(nil), "another's: its code is with a worker")
@@ -135,14 +135,14 @@ var readies = []check{
 		r.same(listed(r.ready(10, "greet")), []string{pending, running.run}, "another's: the worker has left, and handed back the first")
 	})},
 	{"what a dead worker holds is listed", "its lease is over: with no worker there at all", needs("ReadyReader", func(r *rig) {
-		run := r.born("greet")
-		s := r.worker("greet").bear("greet")
+		run := r.createRun("greet")
+		s := r.worker("greet").create("greet")
 		s.queueTask("step_1")
 		r.until("a worker has taken both, and died", func() bool {
 			k := r.mortal(workingLease, "greet")
-			a, err := r.w.Take(r.ctx, world.TakeQuery{Worker: k.id, Classes: k.classes, Runs: 1, Run: run})
+			a, err := r.w.Claim(r.ctx, world.ClaimQuery{Worker: k.id, Classes: k.classes, Runs: 1, Run: run})
 			if err == nil && len(a.Runs) == 1 {
-				a, err = r.w.Take(r.ctx, world.TakeQuery{Worker: k.id, Steps: k.steps, Tasks: 1, Run: s.run, Step: "step_1"})
+				a, err = r.w.Claim(r.ctx, world.ClaimQuery{Worker: k.id, Steps: k.steps, Tasks: 1, Run: s.run, Step: "step_1"})
 			}
 			if isErr(err, world.ErrLeaseLost) {
 				return false // the machine is slow: another one

@@ -100,7 +100,7 @@ var refusals = []check{
 		r.same(len(stats.Workers), 0, "workers")
 	}},
 	{"a malformed turn is refused", "bad input: an error, and nothing is written", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		r.unchanged(s.run, func() {
 			for what, spoil := range map[string]func(*world.Commit){
 				"a gap":                      func(c *world.Commit) { c.First++ },
@@ -127,7 +127,7 @@ var refusals = []check{
 		s.append(signalEvent("a"))
 	}},
 	{"an oversized commit is refused", "a commit holds at most MaxCommit bytes: ErrTooLarge, and nothing is written", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		big := func(n int) world.Event {
 			return world.Event{Type: world.SignalReceived, Name: "a", Payload: jsonText(`"` + strings.Repeat("x", n) + `"`)}
 		}
@@ -153,7 +153,7 @@ var refusals = []check{
 		}
 	}},
 	{"a malformed delivery is refused", "bad input: ErrInvalid, and the inbox is as it was", func(r *rig) {
-		id := r.born("greet")
+		id := r.createRun("greet")
 		r.unchanged(id, func() {
 			for what, d := range map[string]*world.Delivery{
 				"nothing":                    {Run: id},
@@ -181,7 +181,7 @@ var refusals = []check{
 		})
 	}},
 	{"a bad cursor is refused", "a cursor that the world did not make: ErrInvalid", func(r *rig) {
-		id := r.born("greet")
+		id := r.createRun("greet")
 		for _, cursor := range []string{"x", "e", "e-1", "e01", "1", "e1 "} {
 			_, err := r.w.Events(r.ctx, id, world.EventQuery{Cursor: cursor})
 			r.refused(err, world.ErrInvalid, "events from "+cursor)
@@ -201,21 +201,21 @@ var refusals = []check{
 		r.refused(err, world.ErrNotFound, "a payload")
 	}},
 	{"an ended context is heard", "a method whose context ends returns its error", func(r *rig) {
-		id := r.born("greet")
+		id := r.createRun("greet")
 		ctx, stop := context.WithCancel(r.ctx)
 		stop()
 		_, commitErr := r.w.Commit(ctx, birth("greet"))
 		_, deliverErr := r.w.Deliver(ctx, signal(id, "", "a"))
 		_, eventsErr := r.w.Events(ctx, id, world.EventQuery{})
-		_, takeErr := r.w.Take(ctx, world.TakeQuery{Worker: "w"})
+		_, claimErr := r.w.Claim(ctx, world.ClaimQuery{Worker: "w"})
 		_, runErr := r.w.Run(ctx, id)
-		for what, err := range map[string]error{"commit": commitErr, "deliver": deliverErr, "events": eventsErr, "take": takeErr, "run": runErr} {
+		for what, err := range map[string]error{"commit": commitErr, "deliver": deliverErr, "events": eventsErr, "take": claimErr, "run": runErr} {
 			r.refused(err, context.Canceled, what)
 		}
 	}},
 	{"a closed world says so", "closing twice is legal; after it every call gets ErrClosed", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		r.must(r.w.Close(), "close")
 		r.must(r.w.Close(), "close again")
 		_, commitErr := r.w.Commit(r.ctx, s.next(signalEvent("a")))
@@ -223,16 +223,16 @@ var refusals = []check{
 		_, deliverErr := r.w.Deliver(r.ctx, signal(s.run, "", "a"))
 		_, eventsErr := r.w.Events(r.ctx, s.run, world.EventQuery{})
 		_, joinErr := r.w.Join(r.ctx, world.Worker{ID: "wrkr_x"})
-		_, takeErr := r.w.Take(r.ctx, world.TakeQuery{Worker: k.id})
-		_, beatErr := r.w.Beat(r.ctx, world.BeatQuery{Worker: k.id})
+		_, claimErr := r.w.Claim(r.ctx, world.ClaimQuery{Worker: k.id})
+		_, heartbeatErr := r.w.Heartbeat(r.ctx, world.HeartbeatQuery{Worker: k.id})
 		_, runErr := r.w.Run(r.ctx, s.run)
 		_, runsErr := r.w.Runs(r.ctx, world.RunQuery{})
 		_, hooksErr := r.w.Hooks(r.ctx, world.HookQuery{})
 		_, statsErr := r.w.Stats(r.ctx)
 		_, sweepErr := r.w.Sweep(r.ctx, 1)
 		for what, err := range map[string]error{
-			"commit": commitErr, "outcome": outcomeErr, "deliver": deliverErr, "events": eventsErr, "join": joinErr, "take": takeErr,
-			"beat": beatErr, "leave": r.w.Leave(r.ctx, k.id), "run": runErr, "runs": runsErr, "hooks": hooksErr, "stats": statsErr,
+			"commit": commitErr, "outcome": outcomeErr, "deliver": deliverErr, "events": eventsErr, "join": joinErr, "take": claimErr,
+			"beat": heartbeatErr, "leave": r.w.Leave(r.ctx, k.id), "run": runErr, "runs": runsErr, "hooks": hooksErr, "stats": statsErr,
 			"sweep": sweepErr,
 		} {
 			r.refused(err, world.ErrClosed, what)

@@ -66,9 +66,9 @@ func (s *session) result(step string) world.Event {
 }
 
 var relatives = []check{
-	{"a child is born with its parent's commit", "child births and events are one commit; the child is queued", func(r *rig) {
+	{"a child is created with its parent's commit", "child births and events are one commit; the child is queued", func(r *rig) {
 		k := r.worker("greet", "child")
-		s := k.bear("greet")
+		s := k.create("greet")
 		c := s.childCommit("step_1")
 		late := *c
 		late.First--
@@ -84,8 +84,8 @@ var relatives = []check{
 	}},
 	{"a taken child ID fails the step", "a child whose ID is taken is step_failed with RUN_EXISTS in the same commit; the stranger is left alone", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
-		stranger := r.born("stranger")
+		s := k.create("greet")
+		stranger := r.createRun("stranger")
 		ok := s.childCommit("step_2")
 		c := s.childCommit("step_1")
 		c.Births[0].Run, c.Events[0].Peer = stranger, stranger
@@ -108,9 +108,9 @@ var relatives = []check{
 		s.append(signalEvent("on"))
 	}},
 	{"a taken child without a condition is refused", "what no condition names is refused: ErrRunExists, and nothing written", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		c := s.childCommit("step_1")
-		c.Births[0].Run = r.born("stranger")
+		c.Births[0].Run = r.createRun("stranger")
 		c.Conditions = nil
 		r.unchanged(s.run, func() {
 			_, err := r.w.Commit(r.ctx, c)
@@ -119,7 +119,7 @@ var relatives = []check{
 	}},
 	{"a child's end reaches its parent", "the terminal commit sends the result to the parent's step, and wakes the parent", func(r *rig) {
 		k := r.worker("greet", "child")
-		s := k.bear("greet")
+		s := k.create("greet")
 		ends := []world.Event{
 			{Type: world.RunCompleted, Payload: jsonText(`"out"`)},
 			{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}},
@@ -132,7 +132,7 @@ var relatives = []check{
 			s.write(c)
 			child, _ := k.get(c.Births[0].Run)
 			child.append(world.Event{Type: world.RunStarted}, end)
-			var got world.TakenRun
+			var got world.ClaimedRun
 			s, got = k.get(s.run)
 			if len(got.Mail) != 1 || len(got.Mail[0].Events) != 1 {
 				r.Fatalf("got mail %+v, want one event", got.Mail)
@@ -145,7 +145,7 @@ var relatives = []check{
 	}},
 	{"the end of a child whose parent is over tells nobody", "a result for a run that is over is dropped", func(r *rig) {
 		k := r.worker("greet", "child")
-		s := k.bear("greet")
+		s := k.create("greet")
 		c := s.childCommit("step_1", func(b *world.Birth) { b.Retention = 0 })
 		s.write(c)
 		s.end()
@@ -155,7 +155,7 @@ var relatives = []check{
 	}},
 	{"an await is answered when the run ends", "the awaiting step is noted, and gets the result at the terminal commit; two that wait both get it", func(r *rig) {
 		k := r.worker("greet")
-		target, one, two, over := k.bear("greet"), k.bear("greet"), k.bear("greet"), k.bear("greet")
+		target, one, two, over := k.create("greet"), k.create("greet"), k.create("greet"), k.create("greet")
 		for _, s := range []*session{one, two, over} {
 			r.same(len(s.await("step_1", target.run)), 1, "events of an await")
 		}
@@ -169,7 +169,7 @@ var relatives = []check{
 	}},
 	{"what a run sends as it ends arrives before its result", "in the order of the body: who goes on by the result has what was sent", func(r *rig) {
 		k := r.worker("greet")
-		target, s := k.bear("greet"), k.bear("greet")
+		target, s := k.create("greet"), k.create("greet")
 		s.await("step_1", target.run)
 		c := target.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`1`)})
 		c.Send = []world.Delivery{*signal(s.run, "", "sent")}
@@ -181,7 +181,7 @@ var relatives = []check{
 	}},
 	{"an await of a run that is over is answered at once", "its result is appended behind the commit's events", func(r *rig) {
 		k := r.worker("greet")
-		target, s := k.bear("greet"), k.bear("greet")
+		target, s := k.create("greet"), k.create("greet")
 		end := target.next(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}})
 		target.write(end)
 		got := s.await("step_1", target.run)
@@ -196,7 +196,7 @@ var relatives = []check{
 	}},
 	{"a segment that is over awaits nobody", "the end of a run that the segment before awaited is no mail", func(r *rig) {
 		k := r.worker("greet")
-		target, s := k.bear("greet"), k.bear("greet")
+		target, s := k.create("greet"), k.create("greet")
 		s.await("step_1", target.run)
 		s.append(world.Event{Type: world.RunContinued, Payload: jsonText(`1`), Next: &world.Continuation{}})
 		s.await("step_2", target.run)
@@ -207,9 +207,9 @@ var relatives = []check{
 	}},
 	{"an await of a run that did not complete is one of what took its place", "the step has the other run for its peer; where nothing took its place, the run itself", func(r *rig) {
 		k := r.worker("greet")
-		failed, s := k.bear("greet"), k.bear("greet")
+		failed, s := k.create("greet"), k.create("greet")
 		failed.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}})
-		again := k.bear("greet", inPlaceOf(failed.run))
+		again := k.create("greet", inPlaceOf(failed.run))
 		got := s.await("step_1", failed.run)
 		if len(got) != 1 || got[0].Peer != again.run {
 			r.Fatalf("got %+v, want an await of %s", got, again.run)
@@ -219,24 +219,24 @@ var relatives = []check{
 		if e := s.result("step_1"); e.Type != world.StepFailed {
 			r.Fatalf("got %+v, want the end of the second run", e)
 		}
-		last := k.bear("greet", inPlaceOf(again.run))
+		last := k.create("greet", inPlaceOf(again.run))
 		last.append(world.Event{Type: world.RunCompleted, Payload: jsonText(`7`)})
 		if got := s.await("step_2", failed.run); len(got) != 2 || got[0].Peer != last.run || string(got[1].Payload) != "7" {
 			r.Fatalf("got %+v, want the result of %s", got, last.run)
 		}
-		waits := k.bear("greet", inPlaceOf("wrun_other"))
+		waits := k.create("greet", inPlaceOf("wrun_other"))
 		if got := waits.await("step_1", "wrun_other"); len(got) != 2 || got[1].Error.Code != world.CodeNotFound {
 			r.Fatalf("got %+v, want nothing: the run is unknown", got)
 		}
-		self := k.bear("greet")
+		self := k.create("greet")
 		self.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}})
-		instead := k.bear("greet", inPlaceOf(self.run))
+		instead := k.create("greet", inPlaceOf(self.run))
 		if got := instead.await("step_1", self.run); len(got) != 2 || got[0].Peer != self.run || got[1].Error.Code != "MINE" {
 			r.Fatalf("got %+v, want the end of the first: none waits for itself", got)
 		}
 	}},
 	{"an await of an unknown run fails at once", "step_failed with NOT_FOUND", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		got := s.await("step_1", "wrun_nobody")
 		if len(got) != 2 || got[1].Type != world.StepFailed || got[1].ID != "step_1" || got[1].Error == nil || got[1].Error.Code != world.CodeNotFound {
 			r.Fatalf("got %+v, want step_failed with NOT_FOUND", got)
@@ -244,9 +244,9 @@ var relatives = []check{
 	}},
 	{"what a step sends arrives with its commit, or it is told that not", "step_completed where it arrived; NOT_FOUND where the run is unknown, RUN_OVER where it is over, also where another took its place", func(r *rig) {
 		k := r.worker("greet")
-		s, target, over := k.bear("greet"), k.bear("greet"), k.bear("greet")
+		s, target, over := k.create("greet"), k.create("greet"), k.create("greet")
 		over.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken"}})
-		again := k.bear("greet", inPlaceOf(over.run))
+		again := k.create("greet", inPlaceOf(over.run))
 		before := s.seq
 		c := s.sendCommit(target.run, "wrun_nobody", over.run)
 		late := *c
@@ -274,7 +274,7 @@ var relatives = []check{
 	{"what a step sends against an end is told as it is", "a send that races with the end arrives before it, or is told that the run is over", func(r *rig) {
 		k := r.worker("greet")
 		for range 25 {
-			target, s := k.bear("greet"), k.bear("greet")
+			target, s := k.create("greet"), k.create("greet")
 			send, end := s.sendCommit(target.run), target.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`1`)})
 			var wg sync.WaitGroup
 			for _, c := range []*world.Commit{send, end} {
@@ -294,7 +294,7 @@ var relatives = []check{
 	}},
 	{"an await wakes a sleeping run", "the result is mail, and mail wakes a running run", func(r *rig) {
 		k := r.worker("greet")
-		target, s := k.bear("greet"), k.bear("greet")
+		target, s := k.create("greet"), k.create("greet")
 		s.await("step_1", target.run)
 		s.release(world.Release{})
 		k.idle("nothing has come")
@@ -306,7 +306,7 @@ var relatives = []check{
 	{"an await against an end misses nothing", "an await that races with the end is answered in its commit or by mail, exactly once", func(r *rig) {
 		k := r.worker("greet")
 		for range 25 {
-			target, s := k.bear("greet"), k.bear("greet")
+			target, s := k.create("greet"), k.create("greet")
 			e := stepCreated("step_1", world.KindAwait)
 			e.Peer = target.run
 			ask, end := s.next(e), target.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`1`)})
@@ -331,16 +331,16 @@ var relatives = []check{
 	}},
 	{"a forced cancel reaches attached children", "attached children are cancelled when the parent ends, however it ends; detached ones live on", func(r *rig) {
 		k := r.worker("greet", "child")
-		s := k.bear("greet")
+		s := k.create("greet")
 		attached, detached := s.childCommit("step_1"), s.childCommit("step_2")
 		detached.Births[0].Events[0].Birth.Parent.Detached = true
 		s.write(attached)
 		detached.First = s.seq + 1
 		s.write(detached)
 		r.deliver(act(s.run, "", world.RunCancelled))
-		taken := k.take(10, 0).Runs
-		r.same(len(taken), 2, "children")
-		for _, t := range taken {
+		claimed := k.claim(10, 0).Runs
+		r.same(len(claimed), 2, "children")
+		for _, t := range claimed {
 			want := t.Run == attached.Births[0].Run
 			got := len(t.Mail) == 1 && t.Mail[0].Events[0].Type == world.CancelRequested
 			if got != want {
@@ -351,7 +351,7 @@ var relatives = []check{
 	{"of concurrent births of one child one is born", "two parents that ask for one child ID: one gets it, the other's step fails", func(r *rig) {
 		k := r.worker("greet", "child")
 		for range 10 {
-			one, two := k.bear("greet"), k.bear("greet")
+			one, two := k.create("greet"), k.create("greet")
 			id := newRun()
 			var wg sync.WaitGroup
 			for _, s := range []*session{one, two} {

@@ -121,8 +121,8 @@ func (r *rig) commit(c *world.Commit) world.Committed {
 	return done
 }
 
-// born puts a run into the queue.
-func (r *rig) born(workflow string, with ...func(*world.Birth)) string {
+// createRun puts a run into the queue.
+func (r *rig) createRun(workflow string, with ...func(*world.Birth)) string {
 	r.Helper()
 	c := birth(workflow, with...)
 	if done := r.commit(c); done.Existing != "" {

@@ -12,7 +12,7 @@ import (
 )
 
 var segments = []check{
-	{"a take tells where the newest segment begins", "whoever takes a run that goes on for ever need not read what was before", func(r *rig) {
+	{"a claim tells where the newest segment begins", "whoever claims a run that goes on for ever need not read what was before", func(r *rig) {
 		l := r.worker("greet").live("greet")
 		l.append(signalEvent("a"))
 		l.release(world.Release{WakeAt: world.Now()})
@@ -32,7 +32,7 @@ var segments = []check{
 			world.Event{Type: world.RunContinued, Time: at, Next: &world.Continuation{Base: &world.Base{Segment: 1, Version: 1, StartedAt: at}}})
 		r.commit(b)
 		_, got := l.get(b.Run)
-		r.same(got.Segment, int64(3), "the segment of a run that is born with two")
+		r.same(got.Segment, int64(3), "the segment of a run that is created with two")
 	}},
 	{"what is not wanted any more is deleted", "trimming leaves the birth, what the segment stands on, and all from its start on: and these fold to the same state", func(r *rig) {
 		l := r.worker("greet").live("greet")
@@ -182,7 +182,7 @@ type life struct {
 // live begins a run.
 func (k *worker) live(workflow string, with ...func(*world.Birth)) *life {
 	k.Helper()
-	s := k.bear(workflow, with...)
+	s := k.create(workflow, with...)
 	return &life{session: s, state: &world.State{ID: s.run}}
 }
 
@@ -229,8 +229,8 @@ func (l *life) proceed(trim int64, unread ...int64) {
 	l.append(l.continued(trim, unread...))
 }
 
-// again takes the run, which was released, and holds what the take says.
-func (l *life) again(segment int64) world.TakenRun {
+// again claims the run, which was released, and holds what the claim says.
+func (l *life) again(segment int64) world.ClaimedRun {
 	l.Helper()
 	s, got := l.get(l.run)
 	l.session = s

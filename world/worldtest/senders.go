@@ -12,7 +12,7 @@ import (
 
 var senders = []check{
 	{"each sender's mail comes once, in order", "concurrent deliveries are each accepted once; rows grow, ArrivedAt does not decrease, a sender's own order holds", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		const n, each = 8, 20
 		var wg sync.WaitGroup
 		for i := range n {
@@ -40,10 +40,10 @@ var senders = []check{
 			next[sender]++
 		}
 	}},
-	{"a release against a sender loses no wake-up", "mail that comes with a release is told by it, or the run is taken with it", func(r *rig) {
+	{"a release against a sender loses no wake-up", "mail that comes with a release is told by it, or the run is claimed with it", func(r *rig) {
 		k := r.worker("greet")
 		const rounds = 60
-		s := k.bear("greet")
+		s := k.create("greet")
 		for i := range rounds {
 			var wg sync.WaitGroup
 			id := fmt.Sprint("d", i)
@@ -66,7 +66,7 @@ var senders = []check{
 	}},
 	{"a release tells of mail that waits", "Committed.Mail: mail waits in the inbox of the run that was released", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		r.same(s.release(world.Release{}).Mail, false, "mail of an empty inbox")
 		r.deliver(signal(s.run, "", "a"))
 		s, _ = k.get(s.run)
@@ -77,10 +77,10 @@ var senders = []check{
 		r.same(s.write(c).Mail, false, "mail that this commit took")
 		k.idle("nothing waits")
 	}},
-	{"senders against a loop of owners", "every delivery is appended exactly once, though the run is released and taken all the time", func(r *rig) {
+	{"senders against a loop of owners", "every delivery is appended exactly once, though the run is released and claimed all the time", func(r *rig) {
 		const n, each = 4, 25
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		run := s.run
 		s.release(world.Release{})
 		var wg sync.WaitGroup
@@ -127,7 +127,7 @@ var senders = []check{
 	{"a cancel against an owner's commits arrives", "a cancel sent at any moment is appended or waits; it is never lost", func(r *rig) {
 		k := r.worker("greet")
 		for range 10 {
-			s := k.bear("greet")
+			s := k.create("greet")
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				if _, err := r.w.Deliver(r.ctx, cancel(s.run, "c")); err != nil {
@@ -147,7 +147,7 @@ var senders = []check{
 	{"a forced cancel against an owner has one winner", "either the end is the owner's or the act's, and the other is told", func(r *rig) {
 		k := r.worker("greet")
 		for range 10 {
-			s := k.bear("greet")
+			s := k.create("greet")
 			c := s.next(world.Event{Type: world.RunCompleted})
 			var wg sync.WaitGroup
 			var actErr, commitErr error
@@ -169,7 +169,7 @@ var senders = []check{
 	{"a forced cancel against an owner that writes and writes ends the run", "it succeeds at once, however fast the owner is, whose next commit loses", func(r *rig) {
 		k := r.worker("greet")
 		for range 20 {
-			s := k.bear("greet")
+			s := k.create("greet")
 			going, over := make(chan struct{}), make(chan error, 1)
 			var last int64
 			go func() {

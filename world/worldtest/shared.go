@@ -18,7 +18,7 @@ type sharedCheck struct {
 
 var shared = []sharedCheck{
 	{"what one writes the other reads", "a commit is durable when it returns, and visible to all", func(a, b *rig) {
-		s := a.worker("greet").bear("greet")
+		s := a.worker("greet").create("greet")
 		for i := range 5 {
 			s.append(signalEvent(fmt.Sprint("a", i)))
 			b.same(b.events(s.run), a.events(s.run), "events beside the writer")
@@ -28,7 +28,7 @@ var shared = []sharedCheck{
 		b.same(b.run(s.run).Status, world.Completed, "status")
 	}},
 	{"streams are read beside their writer", "a chunk is durable and visible to all when its append, or its commit, returns", func(a, b *rig) {
-		s := a.worker("greet").bear("greet")
+		s := a.worker("greet").create("greet")
 		p := s.streaming("a", "step_1", 1)
 		for i := range 3 {
 			p.put(p.add(i))
@@ -37,16 +37,16 @@ var shared = []sharedCheck{
 		}
 		b.same(len(b.chunks(s.run, "a", 0, 0)), 6, "chunks")
 	}},
-	{"a run that is born beside a worker is taken", "a birth by a client is queued, whoever writes it", func(a, b *rig) {
+	{"a run that is created beside a worker is taken", "a birth by a client is queued, whoever writes it", func(a, b *rig) {
 		k := a.worker("greet")
 		for range 5 {
-			s, _ := k.get(b.born("greet"))
+			s, _ := k.get(b.createRun("greet"))
 			s.end()
 		}
 	}},
 	{"mail that is sent beside a worker arrives", "a delivery waits in the inbox of the run, whoever wrote it; it wakes a sleeping run", func(a, b *rig) {
 		k := a.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		if done := b.deliver(signal(s.run, "d1", "a")); done.Owner != k.id {
 			b.Fatalf("got %+v, want owner %s", done, k.id)
 		}
@@ -59,15 +59,15 @@ var shared = []sharedCheck{
 		k.get(s.run)
 	}},
 	{"an act from beside fences the owner", "a forced cancel ends the run whoever owns it; the owner's next commit loses", func(a, b *rig) {
-		s := a.worker("greet").bear("greet")
+		s := a.worker("greet").create("greet")
 		b.deliver(act(s.run, "", world.RunCancelled))
 		_, err := a.w.Commit(a.ctx, s.next(signalEvent("late")))
 		a.refused(err, world.ErrLeaseLost, "the owner's commit")
-		a.until("the owner is told", func() bool { return len(s.beat().Lost) == 1 })
+		a.until("the owner is told", func() bool { return len(s.heartbeat().Lost) == 1 })
 	}},
 	{"a pause from beside holds", "an act on a run that nobody owns is in the log at once, and the worker keeps to it", func(a, b *rig) {
 		k := a.worker("greet")
-		id := b.born("greet")
+		id := b.createRun("greet")
 		b.deliver(act(id, "", world.RunPaused))
 		k.idle("it is paused")
 		b.deliver(act(id, "", world.RunResumed))
@@ -78,7 +78,7 @@ var shared = []sharedCheck{
 		}
 	}},
 	{"keys and IDs are unique across both", "idempotency keys and run IDs are the storage's, not the object's", func(a, b *rig) {
-		id := a.born("greet", withKey("k1"))
+		id := a.createRun("greet", withKey("k1"))
 		if done := b.commit(birth("greet", withKey("k1"))); done.Existing != id {
 			b.Fatalf("got existing run %q, want %s", done.Existing, id)
 		}
@@ -88,7 +88,7 @@ var shared = []sharedCheck{
 		b.refused(err, world.ErrRunExists, "second birth")
 	}},
 	{"senders on both sides are all heard", "concurrent deliveries from two objects are each accepted once", func(a, b *rig) {
-		s := a.worker("greet").bear("greet")
+		s := a.worker("greet").create("greet")
 		var wg sync.WaitGroup
 		for i, r := range []*rig{a, b} {
 			wg.Go(func() {
@@ -107,7 +107,7 @@ var shared = []sharedCheck{
 		a.same(len(b.events(s.run)), 22, "events")
 	}},
 	{"closing one leaves the other open", "an object that is closed ends itself, not the storage", func(a, b *rig) {
-		s := a.worker("greet").bear("greet")
+		s := a.worker("greet").create("greet")
 		b.must(b.w.Close(), "close")
 		s.append(signalEvent("a"))
 		a.same(len(a.events(s.run)), 3, "events")

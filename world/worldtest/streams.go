@@ -26,7 +26,7 @@ func (s *session) streaming(stream, step string, attempt int) *streaming {
 
 // add is the next append of the attempt, with chunks that are numbers.
 func (p *streaming) add(chunks ...int) *world.Append {
-	a := &world.Append{Run: p.run, Worker: p.id, Take: p.taken, Task: p.task}
+	a := &world.Append{Run: p.run, Worker: p.id, Claim: p.claimed, Task: p.task}
 	a.StreamWrite = world.StreamWrite{Stream: p.stream, Step: p.step, Attempt: p.attempt, Pos: p.pos, Chunks: values(chunks...)}
 	return a
 }
@@ -104,7 +104,7 @@ func (s *session) withStream(stream string, end world.ChunkKind, chunks ...int) 
 
 var streams = []check{
 	{"chunks are numbered in each stream, and read from any number", "who has read up to a number misses nothing before it", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		a, b := s.streaming("a", "step_1", 1), s.streaming("b", "step_2", 1)
 		r.same(a.put(a.add(10, 11)), int64(0), "first number")
 		r.same(b.put(b.add(20)), int64(0), "first number of another stream")
@@ -128,7 +128,7 @@ var streams = []check{
 		}
 	}},
 	{"a page ends behind 256 KiB", "a page is bounded in bytes as well", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		p := s.streaming("a", "step_1", 1)
 		large := make(json.RawMessage, 150<<10) // two are more than a page, encrypted or not
 		for i := range large {
@@ -148,7 +148,7 @@ var streams = []check{
 	}},
 	{"only the owner of the run writes", "a stale writer writes nothing", func(r *rig) {
 		k, other := r.worker("greet"), r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		p := s.streaming("a", "step_1", 1)
 		p.put(p.add(1))
 		refused := func(why string, change func(a *world.Append)) {
@@ -163,24 +163,24 @@ var streams = []check{
 		}
 		refused("another worker", func(a *world.Append) { a.Worker = other.id })
 		refused("a worker that never joined", func(a *world.Append) { a.Worker = world.NewID(world.PrefixWorker, world.Now()) })
-		refused("another take", func(a *world.Append) { a.Take++ })
+		refused("another claim", func(a *world.Append) { a.Claim++ })
 		refused("another run", func(a *world.Append) { a.Run = newRun() })
 		s.release(world.Release{WakeAt: world.Now()})
 		refused("after the release", func(*world.Append) {})
 		next, _ := k.get(s.run)
-		refused("the take before", func(*world.Append) {})
+		refused("the claim before", func(*world.Append) {})
 		q := next.streaming("a", "step_1", 2) // what an owner before began is over
 		r.same(q.put(q.add(3)), int64(1), "first number of the next owner's")
 		r.must(r.w.Leave(r.ctx, k.id), "leave")
-		refused("after its worker left", func(a *world.Append) { a.Take = next.taken })
+		refused("after its worker left", func(a *world.Append) { a.Claim = next.claimed })
 		last, _ := other.get(s.run)
 		last.end()
-		refused("after the end", func(a *world.Append) { a.Worker, a.Take = other.id, last.taken })
+		refused("after the end", func(a *world.Append) { a.Worker, a.Claim = other.id, last.claimed })
 		r.reads(s.run, "a", "0:1 step_1/1", "1:3 step_1/2")
 	}},
 	{"only the holder of a task writes for it", "a stale attempt writes nothing", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.queueTask("step_1")
 		holder := r.worker()
 		t := holder.getTask()
@@ -204,7 +204,7 @@ var streams = []check{
 		r.reads(s.run, "a", "0:1 step_1/1")
 	}},
 	{"a commit's chunks are part of it", "all or nothing", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		p := s.streaming("a", "step_1", 1)
 		p.put(p.add(1))
 		late := s.withStream("a", "", 9)
@@ -226,13 +226,13 @@ var streams = []check{
 	{"a birth brings chunks", "every change is one commit", func(r *rig) {
 		k := r.worker("greet")
 		c := birth("greet")
-		c.Worker, c.Take = k.id, 1
+		c.Worker, c.Claim = k.id, 1
 		c.Streams = []world.StreamWrite{{Stream: "a", Chunks: values(1), End: world.ChunkClose}}
 		r.commit(c)
 		r.reads(c.Run, "a", "0:1 /0", "1:close /0")
 	}},
 	{"behind a mark nothing is written", "a stream that was closed is closed; a commit is not refused for it", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		p := s.streaming("a", "step_1", 1)
 		a := p.add(1)
 		a.End, a.Error = world.ChunkError, &world.Error{Message: "no more", Code: "GONE"}
@@ -258,7 +258,7 @@ var streams = []check{
 		r.same(r.chunks(s.run, "a", 1, 0)[0].Error, &world.Error{Message: "no more", Code: "GONE"}, "its error")
 	}},
 	{"a later attempt makes void what earlier ones wrote", "readers see a reset; numbers are never used twice", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		one, other := s.streaming("a", "step_1", 1), s.streaming("a", "step_2", 1)
 		one.put(one.add(10, 11))
 		other.put(other.add(20))
@@ -282,7 +282,7 @@ var streams = []check{
 		r.same(story(r.chunks(s.run, "a", 5, 0)), []string{"7:reset from 4 step_1/2", "10:reset from 0 step_1/3", "11:17 step_1/3"}, "chunks from 5")
 	}},
 	{"an append that is repeated is written once", "after an unknown outcome the same write is sent again", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		one := s.streaming("a", "step_1", 1)
 		one.put(one.add(1, 2))
 		p := s.streaming("a", "step_1", 2)
@@ -308,7 +308,7 @@ var streams = []check{
 		r.reads(s.run, "a", "0:1 step_1/1", "2:reset from 1 step_1/2", "3:3 step_1/2", "4:4 step_1/2", "5:9 step_2/1", "6:5 step_1/2", "7:close step_1/2")
 	}},
 	{"an append that comes twice is written once", "networks send twice, and nobody says so: the position is looked at always", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		p := s.streaming("a", "step_1", 1)
 		twice := func(a *world.Append) {
 			r.Helper()
@@ -344,7 +344,7 @@ var streams = []check{
 		r.reads(s.run, "b", "0:1 step_1/1")
 	}},
 	{"a reset may have nothing behind it", "an attempt that writes nothing makes void what failed", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		p := s.streaming("a", "step_1", 1)
 		p.put(p.add(1, 2))
 		p.attempt, p.pos = 2, 0
@@ -364,7 +364,7 @@ var streams = []check{
 	}},
 	{"readers see every chunk once, in order, while others write", "a number becomes visible only behind all before it", func(r *rig) {
 		const writers, batches, readers = 4, 12, 3
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		var wg sync.WaitGroup
 		for i := range writers {
 			p := s.streaming("a", fmt.Sprintf("step_%d", i), 1)
@@ -403,7 +403,7 @@ var streams = []check{
 		r.same(len(r.chunks(s.run, "a", 0, 0)), 2*writers*batches, "chunks")
 	}},
 	{"growth is told", "a live tail need not poll", needs("Notifier", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		p := s.streaming("a", "step_1", 1)
 		r.listen(func(n *news) {
 			p.put(p.add(1))
@@ -417,7 +417,7 @@ var streams = []check{
 		r.same(stats.Counters.Appends, int64(1), "appends that were counted")
 	})},
 	{"streams go with their run", "a swept run leaves nothing", func(r *rig) {
-		s := r.worker("greet").bear("greet", withRetention(time.Millisecond))
+		s := r.worker("greet").create("greet", withRetention(time.Millisecond))
 		p := s.streaming("a", "step_1", 1)
 		p.put(p.add(1))
 		s.end()
@@ -429,7 +429,7 @@ var streams = []check{
 		r.same(len(rows), 0, "streams of a swept run")
 	}},
 	{"what can never be accepted is refused", "bad input gets a clear error and changes nothing", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		p := s.streaming("a", "step_1", 1)
 		for _, c := range []struct {
 			what   string

@@ -5,17 +5,17 @@ package worldtest
 import "github.com/stepwell/stepwell/world"
 
 var strikes = []check{
-	{"deaths without a commit are counted", "each take that ended with neither a commit nor a release is a strike; every worker is told", func(r *rig) {
-		id := r.born("greet")
+	{"deaths without a commit are counted", "each claim that ended with neither a commit nor a release is a strike; every worker is told", func(r *rig) {
+		id := r.createRun("greet")
 		for want := range 4 {
 			r.strikes(r.doomed(id), want)
 		}
 		_, got := r.worker("greet").get(id)
 		r.strikes(got, 4)
 	}},
-	{"a commit ends the row of strikes", "what was committed since the take shows that the run got on; a birth is a commit", func(r *rig) {
+	{"a commit ends the row of strikes", "what was committed since the claim shows that the run got on; a birth is a commit", func(r *rig) {
 		k := r.mortal(workingLease, "greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		r.orphaned(s.run)
 		r.strikes(r.doomed(s.run), 0)
 		r.strikes(r.doomed(s.run), 1)
@@ -30,7 +30,7 @@ var strikes = []check{
 	}},
 	{"a release ends the row of strikes", "a worker that gives a run up is alive, with events to write or without", func(r *rig) {
 		for _, events := range [][]world.Event{nil, {{Type: world.RunStarted}}} {
-			id := r.born("greet")
+			id := r.createRun("greet")
 			r.doomed(id)
 			k := r.worker("greet")
 			s, got := k.get(id)
@@ -50,7 +50,7 @@ var strikes = []check{
 		}
 	}},
 	{"a commit without events ends no row of strikes", "it shows that the worker was alive, not that the run got on; leaving does end the row", func(r *rig) {
-		id := r.born("greet")
+		id := r.createRun("greet")
 		for want := range 2 {
 			k := r.mortal(workingLease, "greet")
 			r.deliver(signal(id, "", "a"))
@@ -72,16 +72,16 @@ var strikes = []check{
 		r.strikes(got, 0)
 	}},
 	{"a death counts against what it took, not what it held for others", "each run of a dead worker has its own row: the one that got on has none", func(r *rig) {
-		stuck, moves := r.born("greet"), r.born("greet")
+		stuck, moves := r.createRun("greet"), r.createRun("greet")
 		dead := r.mortal(workingLease, "greet")
-		for _, t := range dead.take(2, 0).Runs {
+		for _, t := range dead.claim(2, 0).Runs {
 			if t.Run == moves {
-				s := &session{worker: dead, run: t.Run, taken: t.Take, seq: t.Seq}
+				s := &session{worker: dead, run: t.Run, claimed: t.Claim, seq: t.Seq}
 				s.append(world.Event{Type: world.RunStarted})
 			}
 		}
 		r.orphaned(stuck)
-		for _, t := range r.worker("greet").take(2, 0).Runs {
+		for _, t := range r.worker("greet").claim(2, 0).Runs {
 			want := 0
 			if t.Run == stuck {
 				want = 1
@@ -90,7 +90,7 @@ var strikes = []check{
 		}
 	}},
 	{"leaving ends the row of strikes", "who hands back is alive: no strike, and none before it counts on", func(r *rig) {
-		id := r.born("greet")
+		id := r.createRun("greet")
 		r.doomed(id)
 		k := r.worker("greet")
 		_, got := k.get(id)
@@ -101,7 +101,7 @@ var strikes = []check{
 		r.strikes(got, 1)
 	}},
 	{"others change nothing about strikes", "what is sent to a run, owned or not, is not its owner's commit", func(r *rig) {
-		id := r.born("greet")
+		id := r.createRun("greet")
 		r.doomed(id)
 		r.deliver(act(id, "", world.RunPaused)) // in the log: a number more
 		r.deliver(act(id, "", world.RunResumed))
@@ -119,14 +119,14 @@ var strikes = []check{
 	}},
 }
 
-// doomed takes a run with a worker that dies of it, and waits until that is known.
-func (r *rig) doomed(run string) world.TakenRun {
+// doomed claims a run with a worker that dies of it, and waits until that is known.
+func (r *rig) doomed(run string) world.ClaimedRun {
 	r.Helper()
-	var got world.Taken
+	var got world.Claimed
 	r.until("run "+run+" is taken", func() bool {
 		k := r.mortal(shortLease, "greet")
 		var err error
-		got, err = r.w.Take(r.ctx, world.TakeQuery{Worker: k.id, Classes: k.classes, Runs: 1})
+		got, err = r.w.Claim(r.ctx, world.ClaimQuery{Worker: k.id, Classes: k.classes, Runs: 1})
 		if isErr(err, world.ErrLeaseLost) {
 			return false // the machine is slow: another one
 		}
@@ -143,14 +143,14 @@ func (r *rig) orphaned(run string) {
 	r.Helper()
 	other := r.worker("other")
 	r.until("the lease is ended", func() bool {
-		other.take(1, 0)
+		other.claim(1, 0)
 		return r.run(run).Queue.Owner == ""
 	})
 }
 
-func (r *rig) strikes(got world.TakenRun, want int) {
+func (r *rig) strikes(got world.ClaimedRun, want int) {
 	r.Helper()
 	if got.Strikes != want {
-		r.Fatalf("take %d: got %d strikes, want %d", got.Take, got.Strikes, want)
+		r.Fatalf("take %d: got %d strikes, want %d", got.Claim, got.Strikes, want)
 	}
 }

@@ -24,7 +24,7 @@ var survival = []check{
 		class := []world.Class{{Workflow: "greet", Version: 1}}
 		var runs []string
 		for range survivalRuns {
-			runs = append(runs, r.born("greet"))
+			runs = append(runs, r.createRun("greet"))
 		}
 		var wg sync.WaitGroup
 		var ended, deaths atomic.Int32
@@ -61,7 +61,7 @@ var survival = []check{
 	}},
 	{"a resume against a sender loses no wake-up", "mail that comes while a run is paused or resumed wakes it when it is not", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		for i := range 25 {
 			s.release(world.Release{})
 			r.deliver(act(s.run, "", world.RunPaused))
@@ -89,7 +89,7 @@ var survival = []check{
 // shortLife is one worker: it takes, appends what came, and dies, leaves or goes on as chance has it.
 func (r *rig) shortLife(id string, class []world.Class, rng *rand.Rand, ended, deaths *atomic.Int32) {
 	for ended.Load() < survivalRuns {
-		t, err := r.w.Take(r.ctx, world.TakeQuery{Worker: id, Classes: class, Runs: 2})
+		t, err := r.w.Claim(r.ctx, world.ClaimQuery{Worker: id, Classes: class, Runs: 2})
 		if err != nil {
 			if !isErr(err, world.ErrLeaseLost) {
 				r.Errorf("take: %v", err)
@@ -106,7 +106,7 @@ func (r *rig) shortLife(id string, class []world.Class, rng *rand.Rand, ended, d
 			case isErr(err, world.ErrLeaseLost):
 				return
 			case err != nil:
-				r.Errorf("run %s, take %d: %v", run.Run, run.Take, err)
+				r.Errorf("run %s, take %d: %v", run.Run, run.Claim, err)
 				return
 			case over:
 				ended.Add(1)
@@ -122,7 +122,7 @@ func (r *rig) shortLife(id string, class []world.Class, rng *rand.Rand, ended, d
 }
 
 // turn appends what waits for a run, and ends it when all has come. What the log has already is dropped, as every owner does.
-func (r *rig) turn(worker string, t world.TakenRun) (over bool, err error) {
+func (r *rig) turn(worker string, t world.ClaimedRun) (over bool, err error) {
 	log, _, err := readAll(r, t.Run)
 	if err != nil {
 		return false, err
@@ -133,7 +133,7 @@ func (r *rig) turn(worker string, t world.TakenRun) (over bool, err error) {
 			return false, err
 		}
 	}
-	c := &world.Commit{ID: commitID(), Run: t.Run, Worker: worker, Take: t.Take, First: t.Seq + 1, Mail: rows(t.Mail), Release: &world.Release{}}
+	c := &world.Commit{ID: commitID(), Run: t.Run, Worker: worker, Claim: t.Claim, First: t.Seq + 1, Mail: rows(t.Mail), Release: &world.Release{}}
 	add := func(e world.Event) {
 		e.Time = laterOf(world.Now(), state.Time)
 		if changed, applyErr := state.Apply(&e, time.Time{}); applyErr != nil {

@@ -22,8 +22,8 @@ func (k *worker) retry(t world.Task, code string, at time.Time) *world.Delivery 
 }
 
 var tasks = []check{
-	{"an open task is given as it was queued", "a task that is born open is ready for any worker that names its step", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+	{"an open task is given as it was queued", "a task that is created open is ready for any worker that names its step", func(r *rig) {
+		s := r.worker("greet").create("greet")
 		s.queueTask("step_1")
 		other := r.worker()
 		other.steps = []string{"unknown"}
@@ -39,43 +39,43 @@ var tasks = []check{
 		}
 		other.idle("the task is held")
 	}},
-	{"a task can be born held", "a task with a worker is its attempt 1 from birth; its end is that worker's to tell", func(r *rig) {
+	{"a task can be created held", "a task with a worker is its attempt 1 from birth; its end is that worker's to tell", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		e := stepCreated("step_1", world.KindTask)
 		c := s.next(e)
 		c.Tasks = []world.Task{{Run: s.run, Step: "step_1", Name: "task", Worker: k.id, Priority: 1}}
 		s.write(c)
 		r.worker().idle("the task is held")
 		key := world.TaskKey{Run: s.run, Step: "step_1", Attempt: 1}
-		r.same(len(k.beat(key).Ended), 0, "ended tasks")
+		r.same(len(k.heartbeat(key).Ended), 0, "ended tasks")
 		c = s.next(world.Event{Type: world.StepCompleted, ID: "step_1", Attempt: 1})
 		c.Held = []world.TaskKey{key}
 		s.write(c)
-		r.same(k.beat(key).Ended, []world.TaskKey{key}, "ended tasks")
+		r.same(k.heartbeat(key).Ended, []world.TaskKey{key}, "ended tasks")
 		r.same(len(s.mail()), 0, "mail: the end is in the log already")
 		_, err := r.w.Deliver(r.ctx, k.taskEnd(world.Task{Run: s.run, Step: "step_1", Attempt: 1}, nil))
 		r.refused(err, world.ErrLeaseLost, "its end again")
 	}},
 	{"a task may be visible later", "Visible: not before; Next says when", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		at := world.Now().Add(250 * time.Millisecond)
 		c := s.next(stepCreated("step_1", world.KindTask))
 		c.Tasks = []world.Task{{Run: s.run, Step: "step_1", Name: "task", Visible: at, Priority: 1}}
 		s.write(c)
-		if t := k.take(0, 1); t.Now.Before(at) && (len(t.Tasks) > 0 || !t.Next.Equal(at)) {
+		if t := k.claim(0, 1); t.Now.Before(at) && (len(t.Tasks) > 0 || !t.Next.Equal(at)) {
 			r.Fatalf("at %s got %+v, next %s; want none before %s", t.Now, t.Tasks, t.Next, at)
 		} else if len(t.Tasks) == 0 {
 			k.getTask()
 		}
-		if now := k.take(0, 0).Now; now.Before(at) {
+		if now := k.claim(0, 0).Now; now.Before(at) {
 			r.Fatalf("taken at %s, visible at %s", now, at)
 		}
 	}},
 	{"a task's end goes to the inbox", "its events are mail of the run and the task is gone, in one commit; mail wakes the run", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.queueTask("step_1")
 		s.release(world.Release{})
 		t := k.getTask()
@@ -94,13 +94,13 @@ var tasks = []check{
 	}},
 	{"a retry waits, and history travels", "RetryAt: visible again then, as the next attempt, with what happened before", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.queueTask("step_1")
 		first := k.getTask()
 		at := world.Now().Add(200 * time.Millisecond)
 		r.deliver(k.retry(first, "", at))
 		second := k.getTask()
-		if now := k.take(0, 0).Now; now.Before(at) {
+		if now := k.claim(0, 0).Now; now.Before(at) {
 			r.Fatalf("taken at %s, its retry is at %s", now, at)
 		}
 		r.deliver(k.retry(second, world.CodeAbandoned, world.Now()))
@@ -122,14 +122,14 @@ var tasks = []check{
 		r.same(len(s.mail()), 0, "mail: nothing has ended")
 	}},
 	{"attempts that are given up are counted", "neither failures nor deaths, however many; one whose worker lost its lease is given up late, once", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.queueTask("step_1")
 		dead := r.mortal(shortLease, "greet")
 		lost := dead.getTask()
 		k := r.worker("greet")
 		var t world.Task
 		r.until("the lost task is back", func() bool {
-			got := k.take(0, 1)
+			got := k.claim(0, 1)
 			if len(got.Tasks) > 0 {
 				t = got.Tasks[0]
 			}
@@ -154,7 +154,7 @@ var tasks = []check{
 	}},
 	{"history is bounded", "at most the last ten starts and the last ten ends travel", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.queueTask("step_1")
 		for range 12 {
 			r.deliver(k.retry(k.getTask(), "", world.Now().Add(-time.Second)))
@@ -171,7 +171,7 @@ var tasks = []check{
 		}
 	}},
 	{"a death is in the history", "a start with no outcome stays in the history: the row is the durable start", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.queueTask("step_1")
 		dead := r.worker()
 		dead.getTask()
@@ -181,9 +181,9 @@ var tasks = []check{
 			r.Fatalf("got %+v, want attempt 2 after a start without an outcome", t)
 		}
 	}},
-	{"a dropped task is gone", "Dropped: whoever holds it; the holder learns it by beat, and its result is refused", func(r *rig) {
+	{"a dropped task is gone", "Dropped: whoever holds it; the holder learns it by heartbeat, and its result is refused", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.queueTask("step_1")
 		s.queueTask("step_2")
 		holder := r.worker()
@@ -193,15 +193,15 @@ var tasks = []check{
 		c.Dropped = []world.TaskKey{{Run: s.run, Step: t.Step}, {Run: s.run, Step: open}, {Run: s.run, Step: "step_none"}}
 		s.write(c)
 		key := world.TaskKey{Run: t.Run, Step: t.Step, Attempt: t.Attempt}
-		r.same(holder.beat(key).Ended, []world.TaskKey{key}, "ended tasks")
+		r.same(holder.heartbeat(key).Ended, []world.TaskKey{key}, "ended tasks")
 		holder.idle("both are gone")
 		_, err := r.w.Deliver(r.ctx, holder.taskEnd(t, nil))
 		r.refused(err, world.ErrLeaseLost, "result of a dropped task")
 	}},
-	{"tasks of a run that is over vanish", "a terminal commit deletes the run's tasks; a beat says Ended, a result is refused", func(r *rig) {
+	{"tasks of a run that is over vanish", "a terminal commit deletes the run's tasks; a heartbeat says Ended, a result is refused", func(r *rig) {
 		k := r.worker("greet")
 		for _, end := range []string{"by its owner", "by force"} {
-			s := k.bear("greet")
+			s := k.create("greet")
 			s.queueTask("step_1")
 			s.queueTask("step_2")
 			t := k.getTask()
@@ -211,7 +211,7 @@ var tasks = []check{
 				s.end()
 			}
 			key := world.TaskKey{Run: t.Run, Step: t.Step, Attempt: t.Attempt}
-			r.same(k.beat(key).Ended, []world.TaskKey{key}, "ended tasks, "+end)
+			r.same(k.heartbeat(key).Ended, []world.TaskKey{key}, "ended tasks, "+end)
 			k.idle("the run is over, " + end)
 			_, err := r.w.Deliver(r.ctx, k.taskEnd(t, nil))
 			r.refused(err, world.ErrTerminal, "result, "+end)
@@ -221,30 +221,30 @@ var tasks = []check{
 	}},
 	{"a continuation drops tasks", "open steps of the old segment are over, and so are their tasks; mail stays", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.queueTask("step_1")
 		r.deliver(signal(s.run, "d1", "a"))
 		s.append(world.Event{Type: world.RunContinued, Payload: jsonText(`2`), Next: &world.Continuation{}})
 		k.idle("the task is gone")
 		r.same(len(s.mail()), 1, "mail")
 	}},
-	{"a held task stays while it is beaten", "a beat names tasks and learns which it no longer holds", func(r *rig) {
+	{"a held task stays while it is beaten", "a heartbeat names tasks and learns which it no longer holds", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.queueTask("step_1")
 		t := k.getTask()
 		held := world.TaskKey{Run: t.Run, Step: t.Step, Attempt: t.Attempt}
 		wrong := []world.TaskKey{{Run: t.Run, Step: t.Step, Attempt: t.Attempt + 1}, {Run: t.Run, Step: "step_none", Attempt: 1}, {Run: "wrun_nobody", Step: "s", Attempt: 1}}
-		r.same(k.beat(append(wrong, held)...).Ended, wrong, "ended tasks")
-		r.same(s.worker.beat().Ended, []world.TaskKey(nil), "ended tasks of a beat that names none")
+		r.same(k.heartbeat(append(wrong, held)...).Ended, wrong, "ended tasks")
+		r.same(s.worker.heartbeat().Ended, []world.TaskKey(nil), "ended tasks of a heartbeat that names none")
 		stranger := r.worker()
-		r.same(stranger.beat(held).Ended, []world.TaskKey{held}, "tasks that a stranger believes to hold")
+		r.same(stranger.heartbeat(held).Ended, []world.TaskKey{held}, "tasks that a stranger believes to hold")
 		_, err := r.w.Deliver(r.ctx, stranger.taskEnd(t, nil))
 		r.refused(err, world.ErrLeaseLost, "a stranger's result")
 	}},
 	{"tasks are served by priority, then time", "higher priority first; limits are kept; More says that something is left", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		for i, p := range []int{0, 2, 2, 3} {
 			id := fmt.Sprint("step_", i)
 			c := s.next(stepCreated(id, world.KindTask))
@@ -252,7 +252,7 @@ var tasks = []check{
 			s.write(c)
 		}
 		var got []string
-		t := k.take(0, 3)
+		t := k.claim(0, 3)
 		r.same(t.More, true, "more")
 		for _, task := range append(t.Tasks, k.getTask()) {
 			got = append(got, task.Step)
@@ -260,7 +260,7 @@ var tasks = []check{
 		r.same(got, []string{"step_3", "step_1", "step_2", "step_0"}, "steps")
 	}},
 	{"one task has one holder", "workers that take concurrently never get the same task", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		const n = 40
 		c := s.next()
 		for i := range n {
@@ -276,7 +276,7 @@ var tasks = []check{
 			k := r.worker()
 			wg.Go(func() {
 				for {
-					t, err := r.w.Take(r.ctx, world.TakeQuery{Worker: k.id, Steps: k.steps, Tasks: 3})
+					t, err := r.w.Claim(r.ctx, world.ClaimQuery{Worker: k.id, Steps: k.steps, Tasks: 3})
 					if err != nil || len(t.Tasks) == 0 {
 						if err != nil {
 							r.Errorf("take: %v", err)

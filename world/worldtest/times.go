@@ -32,14 +32,14 @@ func waitCreated(id string, until time.Time) world.Event {
 	return world.Event{Type: world.WaitCreated, ID: id, Kind: world.KindSleep, Name: id, Until: until}
 }
 
-// birthTimes and turnTimes set each time of a birth and of an owner's commit.
+// birthTimes and orderTimes set each time of a birth and of an owner's commit.
 var birthTimes = map[string]func(*world.Commit, time.Time){
 	"time":       func(c *world.Commit, t time.Time) { c.Events[0].Time = t },
 	"occurredAt": func(c *world.Commit, t time.Time) { c.Events[0].OccurredAt = t },
 	"notBefore":  func(c *world.Commit, t time.Time) { c.Events[0].Birth.NotBefore = t },
 }
 
-var turnTimes = map[string]func(*world.Commit, time.Time){
+var orderTimes = map[string]func(*world.Commit, time.Time){
 	"time":       func(c *world.Commit, t time.Time) { c.Events[0].Time = t },
 	"occurredAt": func(c *world.Commit, t time.Time) { c.Events[0].OccurredAt = t },
 	"until":      func(c *world.Commit, t time.Time) { c.Events[0] = waitCreated("wait_1", t) },
@@ -71,7 +71,7 @@ var sendTimes = map[string]func(*world.Delivery, time.Time){
 
 var times = []check{
 	{"times that there are not are refused", "each field with each extreme: ErrInvalid, and nothing is written", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		for _, t := range extremes {
 			for name, set := range birthTimes {
 				c := birth("greet")
@@ -81,7 +81,7 @@ var times = []check{
 				r.absent(c.Run)
 			}
 			r.unchanged(s.run, func() {
-				for name, set := range turnTimes {
+				for name, set := range orderTimes {
 					c := s.next(signalEvent("a"))
 					set(c, t)
 					_, err := r.w.Commit(r.ctx, c)
@@ -104,8 +104,8 @@ var times = []check{
 	}},
 	{"the last time that there is can be read", "never is a time like others, in each field; what it is in can be listed and taken, and written as JSON", func(r *rig) {
 		k := r.worker("greet", "sleep")
-		late := r.born("greet", func(b *world.Birth) { b.NotBefore, b.Retention, b.Timeout = never, math.MaxInt64, math.MaxInt64 })
-		s := k.bear("sleep")
+		late := r.createRun("greet", func(b *world.Birth) { b.NotBefore, b.Retention, b.Timeout = never, math.MaxInt64, math.MaxInt64 })
+		s := k.create("sleep")
 		s.append(waitCreated("wait_1", never))
 		c := s.next(stepCreated("step_1", world.KindTask))
 		c.Tasks = []world.Task{{Step: "step_1", Name: "task", Visible: never}}
@@ -162,14 +162,14 @@ func (r *rig) readable(k *worker) {
 		ready, err := r.able.ReadyReader.Ready(r.ctx, world.ReadyQuery{Classes: []world.Class{{Workflow: "greet", Version: 1}, {Workflow: "sleep", Version: 1}}, Steps: k.steps})
 		show("what is ready", ready, err)
 	}
-	beat, err := r.w.Beat(r.ctx, world.BeatQuery{Worker: k.id})
-	show("a beat", beat, err)
-	taken, err := r.w.Take(r.ctx, world.TakeQuery{Worker: k.id, Classes: k.classes, Steps: k.steps})
-	show("a take of nothing", taken, err)
+	heartbeat, err := r.w.Heartbeat(r.ctx, world.HeartbeatQuery{Worker: k.id})
+	show("a beat", heartbeat, err)
+	claimed, err := r.w.Claim(r.ctx, world.ClaimQuery{Worker: k.id, Classes: k.classes, Steps: k.steps})
+	show("a claim of nothing", claimed, err)
 }
 
 // RunOldTimes holds a world to reading rows with times that there are not, which an earlier release may have left in its database: none may fail a list,
-// a take or a count for the others, and all can be written as JSON. open returns an empty world, and what sets each time that its database keeps, one after
+// a claim or a count for the others, and all can be written as JSON. open returns an empty world, and what sets each time that its database keeps, one after
 // the other, to so many microseconds since 1970, and calls look after each.
 func RunOldTimes(t *testing.T, open func(testing.TB) (w world.World, spoil func(us int64, look func(what string)))) {
 	RunOldTimesSome(t, open, func(int) bool { return true })
@@ -185,8 +185,8 @@ func RunOldTimesSome(t *testing.T, open func(testing.TB) (w world.World, spoil f
 			w, spoil := open(t)
 			r := newRig(t, w)
 			k := r.worker("greet", "sleep", "over")
-			r.born("greet", func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) })
-			s := k.bear("sleep")
+			r.createRun("greet", func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) })
+			s := k.create("sleep")
 			s.append(waitCreated("wait_1", world.Now().Add(time.Hour)), hookCreated("hook_1", "token"), stepCreated("step_2", world.KindClosure),
 				world.Event{Type: world.StepRetrying, ID: "step_2", Attempt: 1, RetryAt: world.Now(), Error: &world.Error{Message: "no"}})
 			s.queueTask("step_1")
@@ -196,7 +196,7 @@ func RunOldTimesSome(t *testing.T, open func(testing.TB) (w world.World, spoil f
 			s.write(c)
 			s.release(world.Release{WakeAt: world.Now().Add(time.Hour)})
 			r.deliver(signal(s.run, "", "b"))
-			k.bear("over").end()
+			k.create("over").end()
 			spoil(us, func(what string) {
 				defer func() {
 					if t.Failed() {
@@ -206,15 +206,15 @@ func RunOldTimesSome(t *testing.T, open func(testing.TB) (w world.World, spoil f
 				r.readable(r.worker("none"))
 			})
 			k = r.worker("greet", "sleep", "over")
-			taken := k.take(10, 10)
-			if _, err := json.Marshal(taken); err != nil {
+			claimed := k.claim(10, 10)
+			if _, err := json.Marshal(claimed); err != nil {
 				t.Fatalf("what was taken as JSON: %v", err)
 			}
-			for _, run := range taken.Runs { // they go on
-				one := &session{worker: k, run: run.Run, taken: run.Take, seq: run.Seq}
+			for _, run := range claimed.Runs { // they go on
+				one := &session{worker: k, run: run.Run, claimed: run.Claim, seq: run.Seq}
 				one.append(signalEvent("c"))
 			}
-			innocent := r.born("greet")
+			innocent := r.createRun("greet")
 			k.get(innocent)
 			if _, err := r.w.Sweep(r.ctx, 100); err != nil {
 				t.Fatal(err)

@@ -29,7 +29,7 @@ func (s *session) claim(hook, token string) world.Event {
 var tokens = []check{
 	{"a token has one hook", "token taken: hook_conflict is written instead, naming the run that holds it", func(r *rig) {
 		k := r.worker("greet")
-		one, two := k.bear("greet"), k.bear("greet")
+		one, two := k.create("greet"), k.create("greet")
 		r.same(one.claim("hook_1", "t1").Type, world.HookCreated, "first claim")
 		c := two.next(signalEvent("before"), hookCreated("hook_1", "t1"), signalEvent("behind"))
 		c.Events[1].Path, c.Events[1].Occurrence = "go[0]", 2
@@ -48,7 +48,7 @@ var tokens = []check{
 		r.same(c.Events[1].Type, world.HookCreated, "the sender's own event")
 	}},
 	{"a run's own token is taken too", "a token that the run holds itself is no other's", func(r *rig) {
-		s := r.worker("greet").bear("greet")
+		s := r.worker("greet").create("greet")
 		s.claim("hook_1", "t1")
 		if e := s.claim("hook_2", "t1"); e.Type != world.HookConflict || e.Peer != s.run {
 			r.Fatalf("got %+v, want a conflict with the run itself", e)
@@ -56,7 +56,7 @@ var tokens = []check{
 	}},
 	{"a token is free when its hook is disposed", "hook_disposed: the token is free again, in the same commit already", func(r *rig) {
 		k := r.worker("greet")
-		one, two := k.bear("greet"), k.bear("greet")
+		one, two := k.create("greet"), k.create("greet")
 		one.claim("hook_1", "t1")
 		c := one.next(world.Event{Type: world.HookDisposed, ID: "hook_1"}, hookCreated("hook_2", "t1"), world.Event{Type: world.HookDisposed, ID: "hook_2"}, hookCreated("hook_3", "t1"))
 		c.Conditions = []world.Condition{{Event: 1}, {Event: 3}}
@@ -74,7 +74,7 @@ var tokens = []check{
 			func(s *session) { s.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "no"}}) },
 			func(s *session) { r.deliver(act(s.run, "", world.RunCancelled)) },
 		} {
-			s := k.bear("greet")
+			s := k.create("greet")
 			if e := s.claim("hook_1", "t1"); e.Type != world.HookCreated {
 				r.Fatalf("round %d: got %+v, want the token", i, e)
 			}
@@ -83,7 +83,7 @@ var tokens = []check{
 	}},
 	{"a continuation keeps the hooks that it lists", "hooks that run_continued does not list are over, and their tokens free", func(r *rig) {
 		k := r.worker("greet")
-		one, two := k.bear("greet"), k.bear("greet")
+		one, two := k.create("greet"), k.create("greet")
 		one.claim("hook_1", "kept")
 		one.claim("hook_2", "dropped")
 		one.append(world.Event{Type: world.RunContinued, Payload: jsonText(`2`), Next: &world.Continuation{Hooks: []string{"hook_1"}}})
@@ -92,7 +92,7 @@ var tokens = []check{
 	}},
 	{"a token without a condition is refused when it is taken", "what no condition names is refused: ErrConflict, and nothing written", func(r *rig) {
 		k := r.worker("greet")
-		one, two := k.bear("greet"), k.bear("greet")
+		one, two := k.create("greet"), k.create("greet")
 		one.append(hookCreated("hook_1", "t1"))
 		r.unchanged(two.run, func() {
 			_, err := r.w.Commit(r.ctx, two.next(signalEvent("a"), hookCreated("hook_1", "t1")))
@@ -107,7 +107,7 @@ var tokens = []check{
 		sessions := make([]*session, n)
 		commits := make([]*world.Commit, n)
 		for i := range n {
-			sessions[i] = k.bear("greet")
+			sessions[i] = k.create("greet")
 			commits[i] = sessions[i].next(hookCreated("hook_1", "t1"))
 			commits[i].Conditions = []world.Condition{{Event: 0}}
 		}
@@ -137,7 +137,7 @@ var tokens = []check{
 	}},
 	{"a list of hooks is bounded in bytes", "it ends behind PageBytes of metadata, and has one hook at least", func(r *rig) {
 		k := r.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		for i := range 5 {
 			e := hookCreated(fmt.Sprint("hook_", i), fmt.Sprint("t", i))
 			e.Payload = json.RawMessage(`"` + strings.Repeat("x", 750_000) + `"`)
@@ -153,7 +153,7 @@ var tokens = []check{
 	}},
 	{"hooks are listed", "active hooks, of one run or with one token, with what was said of them", func(r *rig) {
 		k := r.worker("greet")
-		one, two := k.bear("greet"), k.bear("greet")
+		one, two := k.create("greet"), k.create("greet")
 		c := one.next(hookCreated("hook_1", "t1"), hookCreated("hook_2", "t2"))
 		one.write(c)
 		two.append(hookCreated("hook_3", "t3"))

@@ -22,9 +22,9 @@ func unbuilt(events []world.Event) []world.Event {
 
 // workers are the checks of two Worlds that both have workers.
 var workers = []sharedCheck{
-	{"what one releases the other takes", "ownership goes from worker to worker, whichever object they joined; mail and all that is known of the run go with it", func(a, b *rig) {
+	{"what one releases the other claims", "ownership goes from worker to worker, whichever object they joined; mail and all that is known of the run go with it", func(a, b *rig) {
 		one, two := a.worker("greet"), b.worker("greet")
-		s := one.bear("greet")
+		s := one.create("greet")
 		two.idle("the run is owned")
 		for i := range 6 {
 			s.append(signalEvent(fmt.Sprint("turn ", i)))
@@ -32,10 +32,10 @@ var workers = []sharedCheck{
 			s.release(world.Release{WakeAt: world.Now()})
 			next := []*worker{two, one}[i%2]
 			heir, got := next.get(s.run)
-			next.same([2]int64{got.Take, got.Seq}, [2]int64{int64(2 + i), s.seq}, "take and last event")
+			next.same([2]int64{got.Claim, got.Seq}, [2]int64{int64(2 + i), s.seq}, "take and last event")
 			next.same(len(got.Mail), 1, "mail")
 			s.worker.refusedCommit(s.next(signalEvent("late")), world.ErrLeaseLost, "the former owner's commit")
-			heir.takeMail(1, nil)
+			heir.claimMail(1, nil)
 			s = heir
 		}
 		s.end()
@@ -43,17 +43,17 @@ var workers = []sharedCheck{
 	}},
 	{"a worker's death is found beside it", "any worker's take ends the leases of the dead; all that they do is ErrLeaseLost", func(a, b *rig) {
 		dead := a.mortal(workingLease, "greet")
-		s := dead.bear("greet")
+		s := dead.create("greet")
 		s.queueTask("step_1")
 		t := dead.getTask()
 		heir := b.worker("greet")
 		again, got := heir.get(s.run)
-		b.same(got.Take, int64(2), "take")
+		b.same(got.Claim, int64(2), "take")
 		b.same(heir.getTask().Attempt, t.Attempt+1, "attempt")
 		a.refusedCommit(s.next(signalEvent("late")), world.ErrLeaseLost, "the dead owner's commit")
-		_, err := a.w.Beat(a.ctx, world.BeatQuery{Worker: dead.id})
+		_, err := a.w.Heartbeat(a.ctx, world.HeartbeatQuery{Worker: dead.id})
 		a.refused(err, world.ErrLeaseLost, "beat")
-		_, err = a.w.Take(a.ctx, world.TakeQuery{Worker: dead.id, Classes: dead.classes, Runs: 1})
+		_, err = a.w.Claim(a.ctx, world.ClaimQuery{Worker: dead.id, Classes: dead.classes, Runs: 1})
 		a.refused(err, world.ErrLeaseLost, "take")
 		_, err = a.w.Deliver(a.ctx, dead.taskEnd(t, nil))
 		a.refused(err, world.ErrLeaseLost, "the dead worker's result")
@@ -61,20 +61,20 @@ var workers = []sharedCheck{
 	}},
 	{"leaving hands over to the other side", "what a worker gives back is due at once, for workers of any object; no strike", func(a, b *rig) {
 		k := a.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		s.queueTask("step_1")
 		k.getTask()
 		heir := b.worker("greet")
 		heir.idle("all is held")
 		a.must(a.w.Leave(a.ctx, k.id), "leave")
-		got := heir.take(5, 5)
-		if len(got.Runs) != 1 || got.Runs[0].Take != 2 || got.Runs[0].Strikes != 0 || len(got.Tasks) != 1 || got.Tasks[0].Attempt != 2 {
+		got := heir.claim(5, 5)
+		if len(got.Runs) != 1 || got.Runs[0].Claim != 2 || got.Runs[0].Strikes != 0 || len(got.Tasks) != 1 || got.Tasks[0].Attempt != 2 {
 			b.Fatalf("got %+v, want the run under take 2 and the task as attempt 2", got)
 		}
 		a.refusedCommit(s.next(signalEvent("late")), world.ErrLeaseLost, "a commit after leaving")
 	}},
 	{"strikes are counted across both", "each death is a strike, whoever takes next; a commit ends the row", func(a, b *rig) {
-		id := a.born("greet")
+		id := a.createRun("greet")
 		for want := range 4 {
 			r := []*rig{a, b}[want%2]
 			r.strikes(r.doomed(id), want)
@@ -88,7 +88,7 @@ var workers = []sharedCheck{
 		b.strikes(got, 0)
 	}},
 	{"a task goes to the other side and back", "any worker that names the step gets it; its end is mail of the run's owner", func(a, b *rig) {
-		s := a.worker("greet").bear("greet")
+		s := a.worker("greet").create("greet")
 		s.queueTask("step_1")
 		helper := b.worker()
 		b.deliver(helper.retry(helper.getTask(), "MINE", world.Now().Add(-time.Second)))
@@ -102,24 +102,24 @@ var workers = []sharedCheck{
 	}},
 	{"a parent here and its child there", "births, results, awaits and forced cancels cross objects", func(a, b *rig) {
 		k := a.worker("greet")
-		s := k.bear("greet")
+		s := k.create("greet")
 		c := s.childCommit("step_1")
 		s.write(c)
 		child, _ := b.worker("child").get(c.Births[0].Run)
 		s.await("step_2", child.run)
-		stranger := b.worker("greet").bear("greet")
+		stranger := b.worker("greet").create("greet")
 		stranger.await("step_1", s.run)
 		child.append(world.Event{Type: world.RunStarted}, world.Event{Type: world.RunCompleted, Payload: jsonText(`7`)})
 		a.same(string(s.result("step_1").Payload), "7", "the parent's result")
 		a.same(string(s.result("step_2").Payload), "7", "the awaited result")
 		s.end()
 		b.same(stranger.result("step_1").Type, world.StepCompleted, "the stranger's result")
-		b.act(k.bear("greet").run, world.RunCancelled)
-		a.until("the owner is told", func() bool { return len(k.beat().Lost) == 1 })
+		b.act(k.create("greet").run, world.RunCancelled)
+		a.until("the owner is told", func() bool { return len(k.heartbeat().Lost) == 1 })
 	}},
 	{"one run, one task, one owner on both sides", "workers that take concurrently, on two objects, never get the same", func(a, b *rig) {
 		const n = 60
-		s := a.worker("other").bear("other")
+		s := a.worker("other").create("other")
 		c := s.next()
 		want := n
 		for i := range n {
@@ -137,7 +137,7 @@ var workers = []sharedCheck{
 			k := []*rig{a, b}[i%2].worker("greet")
 			wg.Go(func() {
 				for end := time.Now().Add(patience); time.Now().Before(end); {
-					t, err := k.w.Take(k.ctx, world.TakeQuery{Worker: k.id, Classes: k.classes, Runs: 3, Steps: k.steps, Tasks: 3})
+					t, err := k.w.Claim(k.ctx, world.ClaimQuery{Worker: k.id, Classes: k.classes, Runs: 3, Steps: k.steps, Tasks: 3})
 					if err != nil {
 						k.Errorf("take: %v", err)
 						return
@@ -169,9 +169,9 @@ var workers = []sharedCheck{
 	}},
 	{"workers of both are listed by both", "Stats tells of all that are alive, and of what they hold", func(a, b *rig) {
 		one, two := a.worker("greet"), b.worker("greet", "other")
-		one.bear("greet")
-		two.bear("other")
-		two.bear("greet")
+		one.create("greet")
+		two.create("other")
+		two.create("greet")
 		want := map[string]int{one.id: 1, two.id: 2}
 		for _, r := range []*rig{a, b} {
 			st, err := r.w.Stats(r.ctx)
@@ -188,7 +188,7 @@ var workers = []sharedCheck{
 		b.same(len(st.Workers), 1, "workers")
 	}},
 	{"senders on both sides against owners on both sides", "every delivery is appended exactly once, though the run goes from one object's workers to the other's all the time", func(a, b *rig) {
-		run := a.born("greet")
+		run := a.createRun("greet")
 		const each = 20
 		var wg sync.WaitGroup
 		quiet := make(chan struct{})
@@ -211,12 +211,12 @@ var workers = []sharedCheck{
 			default:
 			}
 			k := owners[turn%2]
-			for _, t := range k.take(1, 0).Runs {
-				s := &session{worker: k, run: t.Run, taken: t.Take, seq: t.Seq}
+			for _, t := range k.claim(1, 0).Runs {
+				s := &session{worker: k, run: t.Run, claimed: t.Claim, seq: t.Seq}
 				if t.Status == world.Pending {
 					s.append(world.Event{Type: world.RunStarted})
 				}
-				s.takeMail(len(t.Mail), &world.Release{})
+				s.claimMail(len(t.Mail), &world.Release{})
 			}
 			if q := a.run(run).Queue; sent && q.Owner == "" && q.Mail == 0 {
 				break

@@ -57,7 +57,7 @@ var topics = []struct {
 	{"by name", byName},
 	{"ready", readies},
 	{"turns", turns},
-	{"turns of cancels and equals", cancelTurns},
+	{"turns of cancels and equals", cancelOrder},
 	{"leases", leases},
 	{"strikes", strikes},
 	{"survival", survival},

@@ -22,7 +22,7 @@ var Maker = engine.Maker{
 	Name: "stepwell", Version: engine.ModuleVersion("github.com/stepwell/stepwell"), Stores: []engine.Kind{engine.SQLite, engine.Postgres},
 	Settings: map[string]string{
 		"worker":   "256 runs and 256 bodies of steps at once, 1,000 waiting runs cached (default)",
-		"sqlite":   "WAL, synchronous=FULL (default; there is no other; what only takes runs or renews leases is not synced by itself)",
+		"sqlite":   "WAL, synchronous=FULL (default; there is no other; what only claims runs or renews leases is not synced by itself)",
 		"postgres": "2 connections that write commits, up to 8 for all else (default)",
 	},
 	Open: open,

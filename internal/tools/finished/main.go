@@ -94,7 +94,7 @@ func fill(ctx context.Context, w world.World, runs int) error {
 	for range 128 {
 		writers.Go(func() {
 			for i := range next {
-				c := &world.Commit{Run: world.NewID(world.PrefixRun, time.Now()), Worker: worker.ID, Take: 1, First: 1, Events: []world.Event{
+				c := &world.Commit{Run: world.NewID(world.PrefixRun, time.Now()), Worker: worker.ID, Claim: 1, First: 1, Events: []world.Event{
 					{Type: world.RunCreated, Time: world.Now(), Payload: fmt.Appendf(nil, `{"n":%d,"customer":"ada-%d"}`, i, i%100), Birth: &world.Birth{Workflow: "done", Version: 1, Priority: 1}},
 					{Type: world.RunStarted, Time: world.Now()},
 					{Type: world.RunCompleted, Time: world.Now(), Payload: json.RawMessage(`"done"`)},

@@ -38,12 +38,12 @@ type Report struct {
 	Idle       Memory        `json:"idle"`      // before the first run
 	Asleep     Memory        `json:"asleep"`    // all asleep, as it was
 	Collected  Memory        `json:"collected"` // and after a garbage collection
-	Early      int           `json:"early"`     // runs that were taken or went on before their time
-	Disorder   int           `json:"disorder"`  // runs that were taken after one that was due later
-	Takes      int           `json:"takes"`     // of those that fell due
+	Early      int           `json:"early"`     // runs that were claimed or went on before their time
+	Disorder   int           `json:"disorder"`  // runs that were claimed after one that was due later
+	Claims     int           `json:"claims"`    // of those that fell due
 	Late       []float64     `json:"late"`      // ms from due to running again: p50, p99, most
 	Took       []float64     `json:"took"`      // ms of a call that took runs which fell due: p50, p99, most
-	TakeNs     int64         `json:"takeNs"`    // a look for work with all of them asleep
+	ClaimNs    int64         `json:"claimNs"`   // a look for work with all of them asleep
 }
 
 // Memory is what a process holds.
@@ -89,7 +89,7 @@ func (s *scene) play(ctx context.Context) (rep Report, err error) {
 }
 
 func (s *scene) measure(ctx context.Context, rep *Report) error {
-	if err := s.bear(ctx, 1, func(int) time.Time { return time.Now().Add(24 * time.Hour) }, nil); err != nil {
+	if err := s.create(ctx, 1, func(int) time.Time { return time.Now().Add(24 * time.Hour) }, nil); err != nil {
 		return err
 	}
 	if err := s.settled(ctx); err != nil { // the worker has joined
@@ -101,7 +101,7 @@ func (s *scene) measure(ctx context.Context, rep *Report) error {
 		return err
 	}
 	began := time.Now()
-	if err := s.bear(ctx, s.asleep, func(int) time.Time { return began.Add(24 * time.Hour) }, nil); err != nil {
+	if err := s.create(ctx, s.asleep, func(int) time.Time { return began.Add(24 * time.Hour) }, nil); err != nil {
 		return err
 	}
 	if err := s.settled(ctx); err != nil {
@@ -130,8 +130,8 @@ func (s *scene) measure(ctx context.Context, rep *Report) error {
 	return s.look(ctx, rep)
 }
 
-// bear starts n runs, and tells the IDs of those that it has born.
-func (s *scene) bear(ctx context.Context, n int, until func(i int) time.Time, born func(i int, id string)) error {
+// create starts n runs, and tells the IDs of those that it has created.
+func (s *scene) create(ctx context.Context, n int, until func(i int) time.Time, created func(i int, id string)) error {
 	errs := make([]error, s.clients)
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -143,8 +143,8 @@ func (s *scene) bear(ctx context.Context, n int, until func(i int) time.Time, bo
 					errs[c] = err
 					return
 				}
-				if born != nil {
-					born(i, run.ID())
+				if created != nil {
+					created(i, run.ID())
 				}
 			}
 		})
@@ -192,7 +192,7 @@ func (s *scene) wake(ctx context.Context, rep *Report) error {
 	place := rand.Perm(s.due)
 	at := func(i int) time.Time { return first.Add(time.Duration(place[i]) * s.every) }
 	ids := make([]string, s.due)
-	if err := s.bear(ctx, s.due, at, func(i int, id string) { ids[i] = id }); err != nil {
+	if err := s.create(ctx, s.due, at, func(i int, id string) { ids[i] = id }); err != nil {
 		return err
 	}
 	if err := s.settled(ctx); err != nil {
@@ -218,12 +218,12 @@ func (s *scene) wake(ctx context.Context, rep *Report) error {
 		late = append(late, float64(d)/1e6)
 	}
 	rep.Late = spread(late)
-	taken, _ := s.store.log.since(len(before))
+	claimed, _ := s.store.log.since(len(before))
 	var last time.Time
 	var took []float64
-	for _, t := range taken {
-		at := due[t.run] // the zero time where another run was taken: early
-		rep.Takes++
+	for _, t := range claimed {
+		at := due[t.run] // the zero time where another run was claimed: early
+		rep.Claims++
 		took = append(took, float64(t.took)/1e6)
 		if at.IsZero() || t.at.Before(at) {
 			rep.Early++
@@ -243,15 +243,15 @@ func (s *scene) look(ctx context.Context, rep *Report) error {
 	if err != nil {
 		return err
 	}
-	q := world.TakeQuery{Worker: st.Workers[0].ID, Classes: st.Workers[0].Classes, Runs: 1}
+	q := world.ClaimQuery{Worker: st.Workers[0].ID, Classes: st.Workers[0].Classes, Runs: 1}
 	const looks = 200
 	began := time.Now()
 	for range looks {
-		if t, err := s.store.raw.Take(ctx, q); err != nil || len(t.Runs) > 0 {
+		if t, err := s.store.raw.Claim(ctx, q); err != nil || len(t.Runs) > 0 {
 			return fmt.Errorf("a look for work found %d runs: %w", len(t.Runs), err)
 		}
 	}
-	rep.TakeNs = time.Since(began).Nanoseconds() / looks
+	rep.ClaimNs = time.Since(began).Nanoseconds() / looks
 	return nil
 }
 

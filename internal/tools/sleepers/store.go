@@ -24,7 +24,7 @@ import (
 type store struct {
 	raw     world.World
 	watched world.World // the same, with all its abilities, noting what it gives
-	log     *takings
+	log     *claims
 	size    func(ctx context.Context) (total int64, tables []Table, err error)
 }
 
@@ -36,7 +36,7 @@ type Table struct {
 
 // openStore opens a file, which a path or sqlite:PATH names, or a server's database. There must be no run in it.
 func openStore(ctx context.Context, db string) (s *store, err error) {
-	s = &store{log: new(takings)}
+	s = &store{log: new(claims)}
 	if scheme, _, _ := strings.Cut(db, ":"); scheme == "postgres" || scheme == "postgresql" {
 		w, err := postgres.Open(ctx, db)
 		if err != nil {
@@ -65,56 +65,56 @@ func openStore(ctx context.Context, db string) (s *store, err error) {
 type (
 	watchedFile struct {
 		*sqlite.World
-		log *takings
+		log *claims
 	}
 	watchedServer struct {
 		*postgres.World
-		log *takings
+		log *claims
 	}
 )
 
-// Take is the world's, noted.
-func (w *watchedFile) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
+// Claim is the world's, noted.
+func (w *watchedFile) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
 	return w.log.note(ctx, w.World, q)
 }
 
-// Take is the world's, noted.
-func (w *watchedServer) Take(ctx context.Context, q world.TakeQuery) (world.Taken, error) {
+// Claim is the world's, noted.
+func (w *watchedServer) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
 	return w.log.note(ctx, w.World, q)
 }
 
-// takings are the runs that were given to the worker, in order. It is safe for concurrent use.
-type takings struct {
-	mu    sync.Mutex
-	calls int64
-	taken []taking
+// claims are the runs that were given to the worker, in order. It is safe for concurrent use.
+type claims struct {
+	mu      sync.Mutex
+	calls   int64
+	claimed []claiming
 }
 
-// taking is one of them.
-type taking struct {
+// claiming is one of them.
+type claiming struct {
 	run  string
 	at   time.Time
 	took time.Duration // the call that gave it
 }
 
-func (l *takings) note(ctx context.Context, w world.Queue, q world.TakeQuery) (world.Taken, error) {
+func (l *claims) note(ctx context.Context, w world.Queue, q world.ClaimQuery) (world.Claimed, error) {
 	began := time.Now()
-	t, err := w.Take(ctx, q)
+	t, err := w.Claim(ctx, q)
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls++
 	for _, r := range t.Runs {
-		l.taken = append(l.taken, taking{r.Run, now, now.Sub(began)})
+		l.claimed = append(l.claimed, claiming{r.Run, now, now.Sub(began)})
 	}
 	return t, err
 }
 
 // since returns what was given after the first n runs, and how many looks for work there were.
-func (l *takings) since(n int) (taken []taking, looks int64) {
+func (l *claims) since(n int) (claimed []claiming, looks int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.taken[n:], l.calls
+	return l.claimed[n:], l.calls
 }
 
 func fileSize(path string) int64 {

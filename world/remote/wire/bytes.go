@@ -124,13 +124,13 @@ func named[A, B ~[]byte](in map[string]A) map[string]B {
 }
 
 // list turns each element; nil stays nil.
-func list[A, B any](in []A, turn func(*A) B) []B {
+func list[A, B any](in []A, convert func(*A) B) []B {
 	if in == nil {
 		return nil
 	}
 	out := make([]B, len(in))
 	for i := range in {
-		out[i] = turn(&in[i])
+		out[i] = convert(&in[i])
 	}
 	return out
 }

@@ -13,7 +13,7 @@ type Commit struct {
 	ID         CommitID      `json:"id"`
 	Run        string        `json:"run"`
 	Worker     string        `json:"worker,omitempty"`
-	Take       int64         `json:"take,omitempty"`
+	Claim      int64         `json:"take,omitempty"`
 	Build      string        `json:"build,omitempty"`
 	First      int64         `json:"first"`
 	Events     []Event       `json:"events,omitempty"`
@@ -37,7 +37,7 @@ func OfCommit(in *world.Commit) *Commit {
 		return nil
 	}
 	c := &Commit{
-		ID: in.ID, Run: in.Run, Worker: in.Worker, Take: in.Take, Build: in.Build, First: in.First, Events: OfEvents(in.Events),
+		ID: in.ID, Run: in.Run, Worker: in.Worker, Claim: in.Claim, Build: in.Build, First: in.First, Events: OfEvents(in.Events),
 		Mail: in.Mail, Tasks: list(in.Tasks, OfTask), Held: list(in.Held, ofKey), Dropped: list(in.Dropped, ofKey),
 		Send: list(in.Send, func(d *world.Delivery) Delivery { return *OfDelivery(d) }), Streams: list(in.Streams, ofWrite),
 		Births:     list(in.Births, func(b **world.Commit) *Commit { return OfCommit(*b) }),
@@ -56,7 +56,7 @@ func (c *Commit) World() *world.Commit {
 		return nil
 	}
 	out := &world.Commit{
-		ID: c.ID, Run: c.Run, Worker: c.Worker, Take: c.Take, Build: c.Build, First: c.First, Events: WorldEvents(c.Events),
+		ID: c.ID, Run: c.Run, Worker: c.Worker, Claim: c.Claim, Build: c.Build, First: c.First, Events: WorldEvents(c.Events),
 		Mail: c.Mail, Tasks: list(c.Tasks, (*Task).World), Held: list(c.Held, (*TaskKey).world), Dropped: list(c.Dropped, (*TaskKey).world),
 		Send: list(c.Send, func(d *Delivery) world.Delivery { return *d.World() }), Streams: list(c.Streams, (*StreamWrite).world),
 		Births:     list(c.Births, func(b **Commit) *world.Commit { return (*b).World() }),
@@ -109,7 +109,7 @@ type Task struct {
 	Name      string    `json:"name"`
 	Workflow  string    `json:"workflow,omitempty"`
 	Input     Bytes     `json:"input,omitzero"`
-	Sealed    string    `json:"sealed,omitempty"`
+	Encrypted string    `json:"sealed,omitempty"`
 	Options   Bytes     `json:"options,omitzero"`
 	Priority  int       `json:"priority"`
 	Visible   time.Time `json:"visible,omitzero"`
@@ -125,7 +125,7 @@ type Task struct {
 // OfTask makes a message of a task.
 func OfTask(t *world.Task) Task {
 	return Task{
-		Run: t.Run, Step: t.Step, Name: t.Name, Workflow: t.Workflow, Input: t.Input, Sealed: t.Sealed, Options: t.Options, Priority: t.Priority,
+		Run: t.Run, Step: t.Step, Name: t.Name, Workflow: t.Workflow, Input: t.Input, Encrypted: t.Encrypted, Options: t.Options, Priority: t.Priority,
 		Visible: t.Visible,
 		Worker:  t.Worker, Attempt: t.Attempt, History: OfEvents(t.History), First: t.First, Failures: t.Failures, Abandoned: t.Abandoned, Damage: t.Damage,
 	}
@@ -134,7 +134,7 @@ func OfTask(t *world.Task) Task {
 // World is the task of a message.
 func (t *Task) World() world.Task {
 	return world.Task{
-		Run: t.Run, Step: t.Step, Name: t.Name, Workflow: t.Workflow, Input: t.Input, Sealed: t.Sealed, Options: t.Options, Priority: t.Priority,
+		Run: t.Run, Step: t.Step, Name: t.Name, Workflow: t.Workflow, Input: t.Input, Encrypted: t.Encrypted, Options: t.Options, Priority: t.Priority,
 		Visible: t.Visible,
 		Worker:  t.Worker, Attempt: t.Attempt, History: WorldEvents(t.History), First: t.First, Failures: t.Failures, Abandoned: t.Abandoned, Damage: t.Damage,
 	}

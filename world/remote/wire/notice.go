@@ -12,8 +12,8 @@ const (
 
 // Open is what a stream of notices begins with.
 type Open struct {
-	BeatMs int64 `json:"beatMs"`           // something comes at least so often, if only a comment
-	PollMs int64 `json:"pollMs,omitempty"` // how often to look for work beside notices; 0: as often as the worker is told to
+	HeartbeatMs int64 `json:"beatMs"`           // something comes at least so often, if only a comment
+	PollMs      int64 `json:"pollMs,omitempty"` // how often to look for work beside notices; 0: as often as the worker is told to
 }
 
 // Notice is a [world.Notice].

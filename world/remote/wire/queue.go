@@ -35,7 +35,7 @@ func (w *Worker) World() world.Worker {
 	}
 }
 
-// TakeQuery is a [world.TakeQuery].
+// ClaimQuery is a [world.ClaimQuery].
 type TakeQuery struct {
 	Worker  string        `json:"worker"`
 	Classes []world.Class `json:"classes,omitempty"`
@@ -47,19 +47,19 @@ type TakeQuery struct {
 
 	WaitMs int64 `json:"waitMs,omitempty"` // how long to wait until there is something; 30 s at most
 
-	// N is the number of this take among those of the worker, from 1, one after the other. The server remembers the answer to the last one: the same
+	// N is the number of this claim among those of the worker, from 1, one after the other. The server remembers the answer to the last one: the same
 	// number with Again is answered with it. 0: it is not remembered.
 	N      int64  `json:"n,omitempty"`
 	Again  bool   `json:"again,omitempty"`
-	Server string `json:"server,omitempty"` // with Again: the [Beat].Server of the worker's last join or beat before the first try
+	Server string `json:"server,omitempty"` // with Again: the [Heartbeat].Server of the worker's last join or heartbeat before the first try
 }
 
 // World is the query of a message.
-func (q *TakeQuery) World() world.TakeQuery {
-	return world.TakeQuery{Worker: q.Worker, Classes: q.Classes, Runs: q.Runs, Steps: q.Steps, Tasks: q.Tasks, Run: q.Run, Step: q.Step, Number: q.N}
+func (q *TakeQuery) World() world.ClaimQuery {
+	return world.ClaimQuery{Worker: q.Worker, Classes: q.Classes, Runs: q.Runs, Steps: q.Steps, Tasks: q.Tasks, Run: q.Run, Step: q.Step, Number: q.N}
 }
 
-// Taken is a [world.Taken].
+// Taken is a [world.Claimed].
 type Taken struct {
 	Answer
 	Now   time.Time  `json:"now"`
@@ -69,10 +69,10 @@ type Taken struct {
 	More  bool       `json:"more,omitempty"`
 }
 
-// TakenRun is a [world.TakenRun].
+// ClaimedRun is a [world.ClaimedRun].
 type TakenRun struct {
 	Run      string       `json:"run"`
-	Take     int64        `json:"take"`
+	Claim    int64        `json:"take"`
 	Class    world.Class  `json:"class"`
 	Status   world.Status `json:"status"`
 	Priority int          `json:"priority"`
@@ -89,31 +89,31 @@ type TakenRun struct {
 // Whole reports whether it has what each has.
 func (t *Taken) Whole() bool { return !t.Now.IsZero() }
 
-// OfTaken makes a message of what a worker was given.
-func OfTaken(in *world.Taken) Taken {
-	return Taken{Now: in.Now, Next: in.Next, More: in.More, Tasks: list(in.Tasks, OfTask), Runs: list(in.Runs, func(r *world.TakenRun) TakenRun {
-		return TakenRun{r.Run, r.Take, r.Class, r.Status, r.Priority, r.Seq, r.Segment, r.Paused, r.Blocked, OfMail(r.Mail), OfEvents(r.Log), r.Strikes, r.Damage}
+// OfClaimed makes a message of what a worker was given.
+func OfClaimed(in *world.Claimed) Taken {
+	return Taken{Now: in.Now, Next: in.Next, More: in.More, Tasks: list(in.Tasks, OfTask), Runs: list(in.Runs, func(r *world.ClaimedRun) TakenRun {
+		return TakenRun{r.Run, r.Claim, r.Class, r.Status, r.Priority, r.Seq, r.Segment, r.Paused, r.Blocked, OfMail(r.Mail), OfEvents(r.Log), r.Strikes, r.Damage}
 	})}
 }
 
 // World is what a worker was given.
-func (t *Taken) World() world.Taken {
-	return world.Taken{Now: t.Now, Next: t.Next, More: t.More, Tasks: list(t.Tasks, (*Task).World), Runs: list(t.Runs, func(r *TakenRun) world.TakenRun {
-		return world.TakenRun{
-			Run: r.Run, Take: r.Take, Class: r.Class, Status: r.Status, Priority: r.Priority, Seq: r.Seq, Segment: r.Segment, Paused: r.Paused,
+func (t *Taken) World() world.Claimed {
+	return world.Claimed{Now: t.Now, Next: t.Next, More: t.More, Tasks: list(t.Tasks, (*Task).World), Runs: list(t.Runs, func(r *TakenRun) world.ClaimedRun {
+		return world.ClaimedRun{
+			Run: r.Run, Claim: r.Claim, Class: r.Class, Status: r.Status, Priority: r.Priority, Seq: r.Seq, Segment: r.Segment, Paused: r.Paused,
 			Blocked: r.Blocked, Mail: WorldMail(r.Mail), Log: WorldEvents(r.Log), Strikes: r.Strikes, Damage: r.Damage,
 		}
 	})}
 }
 
-// BeatQuery is a [world.BeatQuery].
+// HeartbeatQuery is a [world.HeartbeatQuery].
 type BeatQuery struct {
 	Worker string    `json:"worker"`
 	Tasks  []TaskKey `json:"tasks,omitempty"`
-	Again  bool      `json:"again,omitempty"` // the answer to the last beat was lost: the runs that it told of as lost are told again
+	Again  bool      `json:"again,omitempty"` // the answer to the last heartbeat was lost: the runs that it told of as lost are told again
 }
 
-// Beat is a [world.Beat].
+// Beat is a [world.Heartbeat].
 type Beat struct {
 	Answer
 	Now   time.Time `json:"now"`
@@ -143,8 +143,8 @@ func (a *Account) World() world.Account {
 // Whole reports whether it has what each has.
 func (b *Beat) Whole() bool { return !b.Now.IsZero() && !b.Until.IsZero() }
 
-// OfBeat makes a message of what a beat told.
-func OfBeat(in *world.Beat) Beat {
+// OfHeartbeat makes a message of what a heartbeat told.
+func OfHeartbeat(in *world.Heartbeat) Beat {
 	out := Beat{Now: in.Now, Until: in.Until, Mail: OfMail(in.Mail), Ended: OfKeys(in.Ended), Lost: in.Lost}
 	if in.Account != nil {
 		owned := OfAccount(in.Account)
@@ -153,9 +153,9 @@ func OfBeat(in *world.Beat) Beat {
 	return out
 }
 
-// World is what a beat told.
-func (b *Beat) World() world.Beat {
-	out := world.Beat{Now: b.Now, Until: b.Until, Mail: WorldMail(b.Mail), Ended: WorldKeys(b.Ended), Lost: b.Lost}
+// World is what a heartbeat told.
+func (b *Beat) World() world.Heartbeat {
+	out := world.Heartbeat{Now: b.Now, Until: b.Until, Mail: WorldMail(b.Mail), Ended: WorldKeys(b.Ended), Lost: b.Lost}
 	if b.Owned != nil {
 		owned := b.Owned.World()
 		out.Account = &owned
@@ -180,10 +180,10 @@ func (a *Accepted) Whole() bool { return a.Accepted }
 // HeldQuery asks what a worker holds.
 type HeldQuery struct {
 	Worker string `json:"worker"`
-	N      int64  `json:"n"` // a number as that of a take: those with a lower one are over, or come too late
+	N      int64  `json:"n"` // a number as that of a claim: those with a lower one are over, or come too late
 }
 
-// Held is what a worker owns, behind a take whose answer was lost.
+// Held is what a worker owns, behind a claim whose answer was lost.
 type Held struct {
 	Answer
 	Account

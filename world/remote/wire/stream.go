@@ -10,28 +10,28 @@ import (
 
 // StreamWrite is a [world.StreamWrite].
 type StreamWrite struct {
-	Stream  string          `json:"stream"`
-	Step    string          `json:"step,omitempty"`
-	Attempt int             `json:"attempt,omitempty"`
-	Pos     int64           `json:"pos,omitempty"`
-	Chunks  []Bytes         `json:"chunks,omitempty"`
-	End     world.ChunkKind `json:"end,omitempty"`
-	Error   *world.Error    `json:"error,omitempty"`
-	Sealed  string          `json:"sealed,omitempty"`
-	Reset   bool            `json:"reset,omitempty"`
-	From    int64           `json:"from,omitempty"`
+	Stream    string          `json:"stream"`
+	Step      string          `json:"step,omitempty"`
+	Attempt   int             `json:"attempt,omitempty"`
+	Pos       int64           `json:"pos,omitempty"`
+	Chunks    []Bytes         `json:"chunks,omitempty"`
+	End       world.ChunkKind `json:"end,omitempty"`
+	Error     *world.Error    `json:"error,omitempty"`
+	Encrypted string          `json:"sealed,omitempty"`
+	Reset     bool            `json:"reset,omitempty"`
+	From      int64           `json:"from,omitempty"`
 }
 
 func ofWrite(in *world.StreamWrite) StreamWrite {
 	return StreamWrite{
-		Stream: in.Stream, Step: in.Step, Attempt: in.Attempt, Pos: in.Pos, End: in.End, Error: in.Error, Sealed: in.Sealed, Reset: in.Reset, From: in.From,
+		Stream: in.Stream, Step: in.Step, Attempt: in.Attempt, Pos: in.Pos, End: in.End, Error: in.Error, Encrypted: in.Encrypted, Reset: in.Reset, From: in.From,
 		Chunks: list(in.Chunks, func(c *raw) Bytes { return Bytes(*c) }),
 	}
 }
 
 func (w *StreamWrite) world() world.StreamWrite {
 	return world.StreamWrite{
-		Stream: w.Stream, Step: w.Step, Attempt: w.Attempt, Pos: w.Pos, End: w.End, Error: w.Error, Sealed: w.Sealed, Reset: w.Reset, From: w.From,
+		Stream: w.Stream, Step: w.Step, Attempt: w.Attempt, Pos: w.Pos, End: w.End, Error: w.Error, Encrypted: w.Encrypted, Reset: w.Reset, From: w.From,
 		Chunks: list(w.Chunks, func(c *Bytes) raw { return raw(*c) }),
 	}
 }
@@ -40,7 +40,7 @@ func (w *StreamWrite) world() world.StreamWrite {
 type Append struct {
 	Run    string   `json:"run"`
 	Worker string   `json:"worker"`
-	Take   int64    `json:"take,omitempty"`
+	Claim  int64    `json:"take,omitempty"`
 	Task   *TaskKey `json:"task,omitempty"`
 	Again  bool     `json:"again,omitempty"`
 	StreamWrite
@@ -48,7 +48,7 @@ type Append struct {
 
 // OfAppend makes a message of an append. They share memory.
 func OfAppend(in *world.Append) *Append {
-	a := &Append{Run: in.Run, Worker: in.Worker, Take: in.Take, Again: in.Again, StreamWrite: ofWrite(&in.StreamWrite)}
+	a := &Append{Run: in.Run, Worker: in.Worker, Claim: in.Claim, Again: in.Again, StreamWrite: ofWrite(&in.StreamWrite)}
 	if in.Task != nil {
 		k := TaskKey(*in.Task)
 		a.Task = &k
@@ -58,7 +58,7 @@ func OfAppend(in *world.Append) *Append {
 
 // World is the append of a message. They share memory.
 func (a *Append) World() *world.Append {
-	out := &world.Append{Run: a.Run, Worker: a.Worker, Take: a.Take, Again: a.Again, StreamWrite: a.StreamWrite.world()}
+	out := &world.Append{Run: a.Run, Worker: a.Worker, Claim: a.Claim, Again: a.Again, StreamWrite: a.StreamWrite.world()}
 	if a.Task != nil {
 		k := world.TaskKey(*a.Task)
 		out.Task = &k

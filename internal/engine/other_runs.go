@@ -1,0 +1,168 @@
+package engine
+
+// Other runs: children that a run starts, and runs whose result it waits for.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+)
+
+// ChildSpec is what workflow code hands over with a child run. It is the Spec of a replay.Op of kind child.
+type ChildSpec struct {
+	Birth    world.Birth   // without parent, seed and times
+	Detached bool          // lives on when the parent ends
+	Delay    time.Duration `json:",omitempty"` // it is not taken before that has passed since it was asked for
+}
+
+// Contents is how the child is started, as JSON.
+func (s *ChildSpec) Contents() []byte {
+	b, _ := json.Marshal(s) // of plain fields: it never fails
+	return b
+}
+
+// mayBeClaimed reports whether a child's ID or idempotency key, which the code chose, may be a run's already: only the world knows.
+func mayBeClaimed(op *replay.Op) bool {
+	child, _ := op.Spec.(*ChildSpec)
+	return op.Chosen || child != nil && child.Birth.Key != ""
+}
+
+// createChild makes the birth of a child that the code asked for, at the time of the event that records the question.
+func (s *session) createChild(op *replay.Op, at time.Time) *world.Commit {
+	spec := op.Spec.(*ChildSpec)
+	b := spec.Birth
+	b.Parent = &world.Parent{Run: s.run, Step: op.ID, Detached: spec.Detached}
+	b.Seed = rand.Uint64()
+	if spec.Delay > 0 {
+		b.NotBefore = world.After(at, spec.Delay)
+	}
+	b.Retention = s.e.cfg.Book.keep(s.e.workCtx, b.Retention)
+	b.Context = s.childContext(&b)
+	s.e.says.wants(s.e.workCtx, wanted{class: world.Class{Workflow: b.Workflow, Version: b.Version}}, op.Peer)
+	return &world.Commit{
+		ID: commitID(), Run: op.Peer, Build: s.e.cfg.Build, First: 1,
+		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: at, Birth: &b, Payload: op.Input}},
+	}
+}
+
+// cancelChild ends a child that the code waits for no longer. Its step ends in the log with what the code saw, and the cancel goes with that in one
+// commit: so it is sent once, however often the run is replayed, and never without what made the child lose. What the child comes to finds
+// its step over. A detached one goes on. Where the run has come to its end, that tells the child: see farewell.
+func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
+	if child.Detached || s.m.Outcome() != nil {
+		return
+	}
+	if mayBeClaimed(op) && s.turn.creates(op) {
+		s.losers = append(s.losers, op) // its ID, or its key, may be a stranger's
+		return
+	}
+	why := "its parent waits for it no longer"
+	if s.state.Cancel != nil {
+		why = "its parent was cancelled"
+	}
+	s.turn.cancelWith(op.ID, s.cancelOf(op.ID, op.Peer, why))
+	s.result(world.Event{Type: world.StepFailed, ID: op.ID, Error: cancelled("cancelled: the run waits for it no longer")})
+}
+
+// cancelOf asks a child to end. It is one request, whatever the reason, and however often it is sent.
+func (s *session) cancelOf(step, child, why string) world.Delivery {
+	return world.Delivery{
+		Run: child, ID: "parent:" + step, Events: []world.Event{{Type: world.CancelRequested, By: s.run, Reason: why}},
+	}
+}
+
+// settled folds what only the world could decide, and lets the machine go on with it, all at once: what is in the log already is not to be new to code
+// that asks whether it is (see Patched). What the code asks for then is recorded behind all of that.
+func (s *session) settled(c *world.Commit, known int, done world.Committed) {
+	events := c.Events
+	if done.Events != nil {
+		events = done.Events
+	}
+	for i := range events[:known] {
+		s.state.Awaits(&events[i])
+	}
+	decided := slices.Clone(events[known:])
+	for i := range decided {
+		decided[i].Commit = 0
+		about := s.subjectOf(&decided[i])
+		if _, err := s.state.Apply(&decided[i], zeroTime); err != nil {
+			s.fail(err, decided[i].Seq)
+			return
+		}
+		s.note(&decided[i], about)
+	}
+	s.tellNotes()
+	s.trial.record(decided)
+	if s.m == nil || s.failure.some() {
+		return
+	}
+	if err := s.e.readable(s.run, decided); err != nil {
+		s.fail(err, 0)
+		return
+	}
+	if err := s.m.Feed(decided, false); err != nil {
+		s.fail(err, s.state.Seq)
+		return
+	}
+	s.warnUnheard(decided)
+	s.create()
+}
+
+// byCreation lists steps in the order in which they were asked for.
+func byCreation(steps iter.Seq[*world.Step]) []*world.Step {
+	return slices.SortedFunc(steps, func(a, b *world.Step) int { return cmp.Compare(a.Created, b.Created) })
+}
+
+// farewell sends a cancel to each attached child that still runs: the run has ended.
+func (s *session) farewell(ctx context.Context) []world.Delivery {
+	var send []world.Delivery
+	for _, st := range byCreation(s.state.Steps()) {
+		if st.Kind != world.KindChild || s.detached(ctx, st) {
+			continue
+		}
+		send = append(send, s.cancelOf(st.ID, st.Peer, "its parent ended"))
+	}
+	return send
+}
+
+// detached asks the code, or, where it is not there, the child: until it is told, as neither a cancel of a child that was to live on nor a child that
+// nobody ends can be made good. A child that is gone, or cannot be read at all, is left alone.
+func (s *session) detached(ctx context.Context, st *world.Step) bool {
+	if s.m != nil {
+		if op := s.m.Op(st.ID); op != nil {
+			if spec, ok := op.Spec.(*ChildSpec); ok {
+				return spec.Detached
+			}
+		}
+	}
+	for try := 0; ; try++ {
+		child, err := s.e.cfg.World.Run(ctx, st.Peer)
+		switch {
+		case err == nil:
+			return child.Parent == nil || child.Parent.Run != s.run || child.Parent.Detached
+		case errors.Is(err, world.ErrNotFound):
+			return true
+		case final(err) || errors.Is(err, world.ErrFormat):
+			s.e.cfg.Logger.Warn("a child could not be read at the end of its parent, and goes on", "run_id", s.run, "child", st.Peer, "err", err)
+			return true
+		case !pause(ctx, retryPause(try)):
+			return true // nor will the parent's end be written
+		}
+	}
+}
+
+func commitID() (id [16]byte) {
+	a, b := rand.Uint64(), rand.Uint64()
+	for i := range 8 {
+		id[i], id[8+i] = byte(a>>(8*i)), byte(b>>(8*i))
+	}
+	return id
+}

@@ -1,0 +1,108 @@
+package rules
+
+// Turns: which of what could be taken is taken next.
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Priorities is how many there are: 0 to 3.
+const Priorities = 4
+
+// aging is how long a run or task waits to count one priority higher.
+const aging = time.Minute
+
+func level(priority int, due, now time.Time) int64 {
+	return int64(priority) + int64(now.Sub(due)/aging)
+}
+
+// Candidate is a run or a task that could be claimed.
+type Candidate struct {
+	Key      int64 // of the run or the task; grows with birth
+	Workflow string
+	Priority int
+	Due      time.Time
+}
+
+// Fairness says when each workflow had its turn last. The zero value is ready; each process has its own.
+type Fairness struct {
+	last   int64
+	served map[string]int64
+}
+
+// Before reports whether a is taken before b: higher levels first, which are the priority and one more for each minute of waiting, then the workflow that
+// had its turn the longest time ago, then what is due longest, then what was created first.
+func (t *Fairness) Before(a, b *Candidate, now time.Time) bool {
+	if la, lb := level(a.Priority, a.Due, now), level(b.Priority, b.Due, now); la != lb {
+		return la > lb
+	}
+	if sa, sb := t.served[a.Workflow], t.served[b.Workflow]; sa != sb {
+		return sa < sb
+	}
+	return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.Key, b.Key)) < 0
+}
+
+// Serve notes that a workflow had its turn.
+func (t *Fairness) Serve(workflow string) {
+	if t.served == nil {
+		t.served = make(map[string]int64)
+	}
+	t.last++
+	t.served[workflow] = t.last
+}
+
+// Pick chooses what is taken of what is due, at most n, and serves it. It tells the indexes, in their order. What is there twice, as it is due and is to
+// be cancelled as well, is chosen once. Of what is served in the order of due times, as the runs of one class and priority are, n are enough to
+// choose from.
+func (t *Fairness) Pick(all []Candidate, now time.Time, n int) (chosen []int) {
+	left := make([]int, 0, len(all))
+	for i := range all {
+		if !all[i].Due.After(now) {
+			left = append(left, i)
+		}
+	}
+	for len(chosen) < n && len(left) > 0 {
+		best := left[0]
+		for _, i := range left[1:] {
+			if t.Before(&all[i], &all[best], now) {
+				best = i
+			}
+		}
+		left = slices.DeleteFunc(left, func(i int) bool { return all[i].Key == all[best].Key })
+		t.Serve(all[best].Workflow)
+		chosen = append(chosen, best)
+	}
+	return chosen
+}
+
+// SortReady puts what is ready in the order in which it would be claimed, about. Of equals it is that of their names.
+func SortReady(items []world.ReadyItem, now time.Time) {
+	slices.SortStableFunc(items, func(a, b world.ReadyItem) int {
+		return cmp.Or(cmp.Compare(level(b.Priority, b.Due, now), level(a.Priority, a.Due, now)), a.Due.Compare(b.Due),
+			cmp.Compare(a.Run, b.Run), cmp.Compare(a.Step, b.Step))
+	})
+}
+
+// ListReady puts what could be taken on a list, in the order in which it would be, about: it is not fair across workflows. What is there twice is listed
+// once, and the list is cut at a limit.
+func ListReady(r *world.Ready, items []world.ReadyItem, limit int) {
+	SortReady(items, r.Now)
+	type key struct{ run, step string }
+	seen := make(map[key]bool, len(items))
+	for i := range items {
+		k := key{items[i].Run, items[i].Step}
+		if seen[k] {
+			continue
+		}
+		if len(r.Items) == limit {
+			r.More = true
+			return
+		}
+		seen[k] = true
+		r.Items = append(r.Items, items[i])
+	}
+}
