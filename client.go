@@ -325,7 +325,7 @@ func eventsIn(ctx context.Context, w world.World, run string, f EventFilter) ite
 	}
 }
 
-// Signal sends a named payload, as JSON, to a run. See [EventDef.Send]. One that the run's workflow says it takes, see [Claims], is refused where it does not fit: the
+// Signal sends a named payload, as JSON, to a run. See [EventDef.Send]. One that the run's workflow says it takes, see [Accepts], is refused where it does not fit: the
 // error is an [*world.UnfitError].
 func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMessage, opts ...SendOption) error {
 	if err := sendSignal(ctx, a, run, name, payload, opts, eventFits(name)); err != nil {

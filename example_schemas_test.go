@@ -12,7 +12,7 @@ import (
 )
 
 // Whoever sends to a run is refused at the door where it does not fit what the workflow takes; it may be another process than that of the code.
-func ExampleClaims() {
+func ExampleAccepts() {
 	type verdict struct {
 		OK bool `json:"ok"`
 	}
@@ -23,7 +23,7 @@ func ExampleClaims() {
 		}
 		v, _, err := approved.Wait(ctx)
 		return v.OK, err
-	}, stepwell.Claims(approved, stepwell.HookPayload[verdict]()))
+	}, stepwell.Accepts(approved, stepwell.HookPayload[verdict]()))
 
 	w := memory.New()
 	defer w.Close()

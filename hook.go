@@ -193,7 +193,7 @@ func (h *Hook[T]) Dispose(ctx Context) error {
 // has, as its ID or the key of its business.
 //
 // Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run;
-// [ErrDeliveryUsed]; [ErrInboxFull]; an [*world.UnfitError] where the run's workflow says what its hooks take, see [Claims];
+// [ErrDeliveryUsed]; [ErrInboxFull]; an [*world.UnfitError] where the run's workflow says what its hooks take, see [Accepts];
 // [ErrInvalid], also for the token of a webhook, which takes requests alone: see package webhook.
 func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessage, opts ...SendOption) error {
 	if err := sendToHook(ctx, a, token, payload, opts); err != nil {
@@ -214,15 +214,15 @@ func sendToHook(ctx context.Context, a *App, token string, payload json.RawMessa
 			return err
 		}
 	} else if !sendsIn(opts) {
-		if err := hookClaims(ctx, a, token, payload); err != nil {
+		if err := hookAccepts(ctx, a, token, payload); err != nil {
 			return err
 		}
 	}
 	return a.deliverAs(ctx, &world.Delivery{Token: token, Events: []world.Event{{Type: world.HookReceived, Payload: payload}}}, opts)
 }
 
-// hookClaims refuses what the hook with a token does not take, as far as its workflow says: see [Claims].
-func hookClaims(ctx context.Context, a *App, token string, payload json.RawMessage) error {
+// hookAccepts refuses what the hook with a token does not take, as far as its workflow says: see [Accepts].
+func hookAccepts(ctx context.Context, a *App, token string, payload json.RawMessage) error {
 	rows, err := a.world.Hooks(ctx, world.HookQuery{Token: token, Limit: 1})
 	if err != nil || len(rows) == 0 {
 		return nil // it is told by who delivers

@@ -17,44 +17,44 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Claimed is what a workflow takes from outside while it runs: an [EventDef], or what [HookPayload] makes.
-type Claimed interface{ claimed(t *claimed) }
+// Accepted is what a workflow takes from outside while it runs: an [EventDef], or what [HookPayload] makes.
+type Accepted interface{ accepted(t *accepted) }
 
-// claimed are the types of it.
-type claimed struct {
+// accepted are the types of it.
+type accepted struct {
 	events map[string]reflect.Type
 	hooks  []reflect.Type
 	faults []error
 }
 
-// Claims says which events, and which payloads of its hooks, a workflow takes:
+// Accepts says which events, and which payloads of its hooks, a workflow takes:
 //
-//	var Order = stepwell.Define("order", order, stepwell.Takes(Approved, stepwell.HookPayload[Verdict]()))
+//	var Order = stepwell.Define("order", order, stepwell.Accepts(Approved, stepwell.HookPayload[Verdict]()))
 //
 // Whoever sends one of them is refused at the door where it does not fit, with [ErrUnfit] and the place, also where he has not the code. An event that is not among
 // them comes in unseen, as all do without this; so do payloads of hooks where none is among them. What comes in and does not fit is set aside: see [PayloadErrors].
-func Claims(what ...Claimed) WorkflowOption { return claimsOption(what) }
+func Accepts(what ...Accepted) WorkflowOption { return acceptsOption(what) }
 
-type claimsOption []Claimed
+type acceptsOption []Accepted
 
-func (all claimsOption) workflowOption(o *workflowOptions) {
-	if o.claims.events == nil {
-		o.claims.events = map[string]reflect.Type{}
+func (all acceptsOption) workflowOption(o *workflowOptions) {
+	if o.accepts.events == nil {
+		o.accepts.events = map[string]reflect.Type{}
 	}
 	for i, one := range all {
 		if e, ok := one.(interface{ missing() bool }); one == nil || ok && e.missing() {
 			o.faults = append(o.faults, fmt.Errorf("%w: what Takes names as number %d is nil", ErrInvalid, i+1))
 			continue
 		}
-		one.claimed(&o.claims)
+		one.accepted(&o.accepts)
 	}
-	o.faults = append(o.faults, o.claims.faults...)
-	o.claims.faults = nil
+	o.faults = append(o.faults, o.accepts.faults...)
+	o.accepts.faults = nil
 }
 
 func (e *EventDef[T]) missing() bool { return e == nil }
 
-func (e *EventDef[T]) claimed(t *claimed) {
+func (e *EventDef[T]) accepted(t *accepted) {
 	typ := reflect.TypeFor[T]()
 	switch before := t.events[e.name]; {
 	case before != nil && before != typ:
@@ -67,20 +67,20 @@ func (e *EventDef[T]) claimed(t *claimed) {
 
 type hookPayload[T any] struct{}
 
-// HookPayload is what hooks of a workflow take, for [Claims]. Where hooks of one workflow take several types, name all: a payload fits that fits one.
-func HookPayload[T any]() Claimed { return hookPayload[T]{} }
+// HookPayload is what hooks of a workflow take, for [Accepts]. Where hooks of one workflow take several types, name all: a payload fits that fits one.
+func HookPayload[T any]() Accepted { return hookPayload[T]{} }
 
-func (hookPayload[T]) claimed(t *claimed) { t.hooks = append(t.hooks, reflect.TypeFor[T]()) }
+func (hookPayload[T]) accepted(t *accepted) { t.hooks = append(t.hooks, reflect.TypeFor[T]()) }
 
 // describe makes the schemas of a workflow; each type's is made once in a process.
-func describe(in, out reflect.Type, claims *claimed) json.RawMessage {
+func describe(in, out reflect.Type, accepts *accepted) json.RawMessage {
 	set := schema.Set{Input: schema.Of(in), Output: schema.Made(out), Events: map[string]*schema.Schema{}}
-	for name, t := range claims.events {
+	for name, t := range accepts.events {
 		if s := schema.Of(t); s != nil {
 			set.Events[name] = s
 		}
 	}
-	for _, t := range claims.hooks {
+	for _, t := range accepts.hooks {
 		s := schema.Of(t)
 		if s == nil { // whatever it is may fit
 			set.Hooks = nil

@@ -41,7 +41,7 @@ type Workflow[In, Out any] struct {
 	timeout   time.Duration
 	keep      int // segments
 	failOn    []string
-	claims    claimed
+	accepts   accepted
 	fn        func(Context, In) (Out, error)
 	declared  bool       // by its name: the code is elsewhere
 	of        Definition // a step whose run this is, or nil
@@ -58,7 +58,7 @@ type workflowOptions struct {
 	timeout   time.Duration
 	keep      int
 	failOn    []string // nil: as Config says
-	claims    claimed
+	accepts   accepted
 	faults    []error
 }
 
@@ -112,7 +112,7 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 	if err := kit.Given(opts, func(opt WorkflowOption) { opt.workflowOption(&o) }); err != nil {
 		o.faults = append(o.faults, err)
 	}
-	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, failOn: o.failOn, claims: o.claims, fn: fn, faults: o.faults}
+	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, failOn: o.failOn, accepts: o.accepts, fn: fn, faults: o.faults}
 	if err := world.CheckWorkflowName(name); err != nil {
 		w.faults = append(w.faults, err)
 	}
@@ -168,7 +168,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 		Check:  func(input []byte) error { return codec.Fits(input, new(In)) },
 		Source: cmp.Or(w.source, engine.Source(w.fn)),
 		Schemas: sync.OnceValue(func() json.RawMessage {
-			return describe(reflect.TypeFor[In](), reflect.TypeFor[Out](), &w.claims)
+			return describe(reflect.TypeFor[In](), reflect.TypeFor[Out](), &w.accepts)
 		}),
 	})
 }

@@ -49,7 +49,7 @@ func purchase(version int) stepwell.Definition {
 			return verdict{}, err
 		}
 		return hook.Receive(ctx)
-	}, stepwell.Claims(vetted, stepwell.HookPayload[verdict]()))
+	}, stepwell.Accepts(vetted, stepwell.HookPayload[verdict]()))
 }
 
 // send posts JSON and reads the answer.

@@ -36,7 +36,7 @@ func helpInput(ctx context.Context, c *cli, app *stepwell.App, workflow string, 
 		if line.Path == "" {
 			line.Path = "input"
 		}
-		t.add(cell{text: line.Path}, cell{text: line.Claims})
+		t.add(cell{text: line.Path}, cell{text: line.Accepts})
 	}
 	fmt.Fprintf(c.stderr, "%s, version %d, takes:\n", human.Visible(workflow), known.Version)
 	t.write(c.stderr, c.style())

@@ -52,7 +52,7 @@ func (s *simulation) work(ctx context.Context, wk *simWorker, n simNode) (int, e
 		defer s.mu.Unlock()
 		delete(st.running, me)
 	}()
-	if n.Claims > 0 && !s.toil(ctx, &n) {
+	if n.Lasts > 0 && !s.toil(ctx, &n) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		st.cancelled++
@@ -73,7 +73,7 @@ func (s *simulation) toil(ctx context.Context, n *simNode) bool {
 	if n.Stubborn {
 		ended = nil
 	}
-	t := time.NewTimer(n.Claims)
+	t := time.NewTimer(n.Lasts)
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -68,7 +68,7 @@ func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 	case "task":
 		return simOutcome(c.task.With(n.retry()).Run(ctx, n))
 	case "sleep":
-		return 1, stepwell.Sleep(ctx, n.Name, n.Claims)
+		return 1, stepwell.Sleep(ctx, n.Name, n.Lasts)
 	case "event", "never":
 		return simReceived(n.event(ctx).Get(ctx))
 	case "hook":
@@ -207,7 +207,7 @@ func (c *simCode) choose(ctx stepwell.Context, n simNode) (int, error) {
 	for _, k := range n.Kids {
 		switch k.Op {
 		case "sleep":
-			f := stepwell.Timer(ctx, k.Name, k.Claims)
+			f := stepwell.Timer(ctx, k.Name, k.Lasts)
 			fs, gets = append(fs, f), append(gets, func() (int, error) { _, err := f.Get(ctx); return 1, err })
 		case "event":
 			f := k.event(ctx)

@@ -113,7 +113,7 @@ func (g *simGen) make(op string, depth int) simNode {
 	case "step", "task":
 		g.work(&n)
 	case "sleep":
-		n.Claims = g.upTo(30 * time.Second)
+		n.Lasts = g.upTo(30 * time.Second)
 	case "attr":
 		n.Value = 1 + g.IntN(1000)
 	case "comp":
@@ -167,10 +167,10 @@ func (g *simGen) work(n *simNode) {
 		n.Base = time.Duration(8+g.n%8) * time.Second
 	}
 	if g.IntN(3) == 0 {
-		n.Claims = g.upTo(3 * time.Second)
+		n.Lasts = g.upTo(3 * time.Second)
 	}
 	if g.IntN(10) == 0 {
-		n.Stubborn, n.Claims = true, g.upTo(15*time.Second)
+		n.Stubborn, n.Lasts = true, g.upTo(15*time.Second)
 	}
 }
 
@@ -187,7 +187,7 @@ func (g *simGen) choices(n *simNode, depth int) {
 	n.Part = g.n%2 == 0
 	if g.IntN(3) > 0 {
 		n.Kids = append(n.Kids, g.make("sleep", 0))
-		n.Kids[0].Claims = g.upTo(4 * time.Second)
+		n.Kids[0].Lasts = g.upTo(4 * time.Second)
 	}
 	if g.IntN(2) == 0 {
 		n.Kids = append(n.Kids, g.make("event", 0))

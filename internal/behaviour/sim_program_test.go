@@ -29,7 +29,7 @@ type simNode struct {
 	Fails    int           `json:"fails,omitempty"`    // step, task: attempts that fail first; below 0: all do; a program: below 0, its run fails
 	Attempts int           `json:"attempts,omitempty"` // step, task: the budget
 	Base     time.Duration `json:"base,omitempty"`     // step, task: the first delay between attempts; 0: a short one
-	Claims   time.Duration `json:"takes,omitempty"`    // step, task: of one attempt; sleep: how long
+	Lasts    time.Duration `json:"takes,omitempty"`    // step, task: of one attempt; sleep: how long
 	Stubborn bool          `json:"stubborn,omitempty"` // step, task: its body ignores that its context has ended
 	Timeout  time.Duration `json:"timeout,omitempty"`  // event, cond; 0: none
 	Limit    int           `json:"limit,omitempty"`    // map
@@ -104,7 +104,7 @@ func (p *simPlan) hasten(by time.Duration) {
 }
 
 func (n *simNode) hasten(by time.Duration) {
-	n.Base, n.Claims, n.Timeout = n.Base/by, n.Claims/by, n.Timeout/by
+	n.Base, n.Lasts, n.Timeout = n.Base/by, n.Lasts/by, n.Timeout/by
 	for i := range n.Kids {
 		n.Kids[i].hasten(by)
 	}

@@ -61,7 +61,7 @@ func (c *checker) check(s *Schema, v any, at string, chain int) {
 			return
 		}
 	}
-	if typ := typeOf(v); !s.Claims(typ) && (typ != "number" || !s.Claims("integer")) {
+	if typ := typeOf(v); !s.Accepts(typ) && (typ != "number" || !s.Accepts("integer")) {
 		c.refuse(at, s.expected(), got(v))
 		return
 	}
@@ -99,7 +99,7 @@ func (c *checker) number(s *Schema, literal, at string) {
 	}
 	fits := true
 	switch {
-	case !s.Claims("number"): // an integer, as JSON Schema has it, may be 1.0, which no whole number of Go is
+	case !s.Accepts("number"): // an integer, as JSON Schema has it, may be 1.0, which no whole number of Go is
 		fits = fitsInteger(s.Format, literal)
 	case s.Format == "float" || s.Format == "double":
 		bits := 64

@@ -139,8 +139,8 @@ func (s *Schema) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(s))
 }
 
-// Claims reports whether a value may have a JSON type, by what the schema itself says.
-func (s *Schema) Claims(typ string) bool { return len(s.Type) == 0 || slices.Contains(s.Type, typ) }
+// Accepts reports whether a value may have a JSON type, by what the schema itself says.
+func (s *Schema) Accepts(typ string) bool { return len(s.Type) == 0 || slices.Contains(s.Type, typ) }
 
 // Parse reads a schema that somebody else made, or that was kept. One that is damaged, too large, or leads nowhere is an error, and never a danger to who checks with it.
 func Parse(data []byte) (*Schema, error) {

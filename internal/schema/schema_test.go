@@ -170,8 +170,8 @@ func instance(t interface{ Fatal(...any) }, data []byte) any {
 func TestWhatIsMadeFits(t *testing.T) {
 	for _, s := range samples() {
 		t.Run(s.name, func(t *testing.T) {
-			claims, makes := schema.Of(s.typ), schema.Made(s.typ)
-			claimsToo, makesToo := theirs(t, claims), theirs(t, makes)
+			accepts, makes := schema.Of(s.typ), schema.Made(s.typ)
+			acceptsToo, makesToo := theirs(t, accepts), theirs(t, makes)
 			for _, v := range s.values {
 				data, err := json.Marshal(v)
 				if err != nil {
@@ -186,21 +186,21 @@ func TestWhatIsMadeFits(t *testing.T) {
 				if s.decode(data) != nil {
 					continue // null
 				}
-				if faults := claims.Check(data); len(faults) > 0 {
+				if faults := accepts.Check(data); len(faults) > 0 {
 					t.Errorf("%s: got %v, want it to fit", data, faults)
 				}
-				if err := claimsToo.Validate(instance(t, data)); err != nil {
+				if err := acceptsToo.Validate(instance(t, data)); err != nil {
 					t.Errorf("%s: another validator: %v", data, err)
 				}
 			}
-			skeleton := claims.Skeleton()
+			skeleton := accepts.Skeleton()
 			if err := s.decode(skeleton); err != nil && s.name != "json" && s.name != "order" {
 				t.Errorf("the skeleton %s: %v", skeleton, err)
 			}
-			if faults := claims.Check(skeleton); len(faults) > 0 {
+			if faults := accepts.Check(skeleton); len(faults) > 0 {
 				t.Errorf("the skeleton %s: %v", skeleton, faults)
 			}
-			text, err := json.Marshal(claims)
+			text, err := json.Marshal(accepts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +208,7 @@ func TestWhatIsMadeFits(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
-			if diff := cmp.Diff(claims, back); diff != "" {
+			if diff := cmp.Diff(accepts, back); diff != "" {
 				t.Errorf("it changes when it is kept: %s", diff)
 			}
 		})

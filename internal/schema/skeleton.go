@@ -111,8 +111,8 @@ func (sk *skeleton) object(s *Schema, depth int) []byte {
 
 // Line is a member of what a schema takes, in words.
 type Line struct {
-	Path   string // customer.items[].price; "": the whole
-	Claims string // a text
+	Path    string // customer.items[].price; "": the whole
+	Accepts string // a text
 }
 
 // mostLines is how many members are told.
@@ -136,11 +136,11 @@ func (l *lines) tell(s *Schema, path string) {
 	if len(l.all) >= mostLines {
 		return
 	}
-	claims := s.Words()
+	accepts := s.Words()
 	if l.within[s] {
-		claims += ", as above"
+		accepts += ", as above"
 	}
-	l.all = append(l.all, Line{path, claims})
+	l.all = append(l.all, Line{path, accepts})
 	if l.within[s] {
 		return
 	}

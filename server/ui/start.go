@@ -41,18 +41,18 @@ func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 		Workflow: name, Back: Base + "workflows", Title: "Start a run of " + name, Path: Base + "workflows/" + url.PathEscape(name) + "/start", Submit: "Start",
 		About: "It is durable when the next page shows; a worker that knows the workflow takes it.",
 	}
-	var claims *schema.Schema
+	var accepts *schema.Schema
 	if known.Input != nil {
-		if claims, err = schema.Parse(known.Input); err != nil {
-			claims = nil // as if nobody had said it
+		if accepts, err = schema.Parse(known.Input); err != nil {
+			accepts = nil // as if nobody had said it
 		}
 	}
-	members := membersOf(claims)
+	members := membersOf(accepts)
 	switch {
-	case claims == nil:
+	case accepts == nil:
 		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: "{}", Hint: "JSON. No live worker says what it takes."}}
 	case asJSON || members == nil:
-		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: string(claims.Skeleton()), Hint: fmt.Sprintf("JSON, as version %d takes it.", known.Version)}}
+		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: string(accepts.Skeleton()), Hint: fmt.Sprintf("JSON, as version %d takes it.", known.Version)}}
 	default:
 		f.Fields = members
 		f.Other, f.OtherPath = "Write it as JSON", f.Path+"?as=json"
@@ -79,12 +79,12 @@ func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 }
 
 // membersOf are fields for the members of what an input takes; nil: it is no object, or has too many.
-func membersOf(claims *schema.Schema) (fields []field) {
-	if claims == nil || len(claims.Type) == 0 || claims.Type[0] != "object" || claims.AdditionalProperties != nil || len(claims.Properties) == 0 || len(claims.Properties) > mostMembers {
+func membersOf(accepts *schema.Schema) (fields []field) {
+	if accepts == nil || len(accepts.Type) == 0 || accepts.Type[0] != "object" || accepts.AdditionalProperties != nil || len(accepts.Properties) == 0 || len(accepts.Properties) > mostMembers {
 		return nil
 	}
-	for i := range claims.Properties {
-		fields = append(fields, memberOf(claims, &claims.Properties[i]))
+	for i := range accepts.Properties {
+		fields = append(fields, memberOf(accepts, &accepts.Properties[i]))
 	}
 	return fields
 }
