@@ -42,31 +42,37 @@ func AlsoSignal(event string, payload json.RawMessage, opts ...SendOption) Start
 // alsoSent makes the events that are in the log of a run from its birth on.
 func alsoSent(a *App, all []alsoSend) (events []world.Event, err error) {
 	for i := range all {
-		s := &all[i]
-		e := world.Event{Type: world.SignalReceived, Name: s.name}
-		as := sending{}
-		if err = world.CheckName("event", s.name); err == nil {
-			e.Payload, err = s.payload(a.cfg.MaxPayload)
-		}
-		if err == nil {
-			err = a.checkPayload(e.Payload)
-		}
-		if err == nil {
-			err = kit.Given(s.opts, func(opt SendOption) { opt.sendOption(&as) })
-		}
-		if err == nil && as.ID != "" {
-			err = world.CheckKey("delivery ID", as.ID)
-		}
-		if err == nil && as.in != nil {
-			err = fmt.Errorf("%w: give In to the start", ErrInvalid)
-		}
+		e, err := all[i].event(a)
 		if err != nil {
-			return nil, fmt.Errorf("event %q: %w", s.name, err)
+			return nil, fmt.Errorf("event %q: %w", all[i].name, err)
 		}
-		e.Delivery = as.ID
 		events = append(events, e)
 	}
 	return events, nil
+}
+
+func (s *alsoSend) event(a *App) (e world.Event, err error) {
+	e = world.Event{Type: world.SignalReceived, Name: s.name}
+	if err := world.CheckName("event", s.name); err != nil {
+		return e, err
+	}
+	if e.Payload, err = s.payload(a.cfg.MaxPayload); err != nil {
+		return e, err
+	}
+	if err := a.checkPayload(e.Payload); err != nil {
+		return e, err
+	}
+	as := sending{}
+	if err := kit.Given(s.opts, func(opt SendOption) { opt.sendOption(&as) }); err != nil {
+		return e, err
+	}
+	if as.in != nil {
+		return e, fmt.Errorf("%w: give In to the start", ErrInvalid)
+	}
+	if e.Delivery = as.ID; as.ID != "" {
+		err = world.CheckKey("delivery ID", as.ID)
+	}
+	return e, err
 }
 
 // sendAlso sends to a run that was there.

@@ -60,13 +60,13 @@ func wireDefined(s *Server, r *request, in *wire.DefinedQuery) (wire.Defined, er
 
 func wireSchemasOf(s *Server, r *request, in *wire.SchemasQuery) (out wire.Schemas, err error) {
 	d, err := definerOf(s)
-	if err == nil {
-		err = r.mayWorkflow(in.Workflow)
+	if err != nil {
+		return out, err
 	}
-	if err == nil {
-		out.Schemas, err = d.Schemas(r.Context(), in.Class)
+	if err := r.mayWorkflow(in.Workflow); err != nil {
+		return out, err
 	}
-	if !json.Valid(out.Schemas) {
+	if out.Schemas, err = d.Schemas(r.Context(), in.Class); !json.Valid(out.Schemas) {
 		out.Schemas = nil // damaged, or none
 	}
 	return out, err

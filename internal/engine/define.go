@@ -130,18 +130,21 @@ func (p Policy) Validate() error {
 // validate refuses what makes no sense.
 func (u *Undo) validate() error {
 	for ; u != nil; u = u.Next {
-		err := world.CheckName("undo name", u.Name)
-		if err == nil && u.Run == nil {
-			err = fmt.Errorf("%w: no function", world.ErrInvalid)
-		}
-		if err == nil {
-			err = u.Fault
-		}
-		if err != nil {
+		if err := u.fault(); err != nil {
 			return fmt.Errorf("undo %q: %w", u.Name, err)
 		}
 	}
 	return nil
+}
+
+func (u *Undo) fault() error {
+	if err := world.CheckName("undo name", u.Name); err != nil {
+		return err
+	}
+	if u.Run == nil {
+		return fmt.Errorf("%w: no function", world.ErrInvalid)
+	}
+	return u.Fault
 }
 
 // delay is how long to wait after the n-th failure, n from 1.

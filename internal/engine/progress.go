@@ -66,13 +66,15 @@ func Heartbeat(ctx context.Context, value json.RawMessage, now bool) error {
 		return err
 	}
 	s, err := pr.say(ctx, value, now)
-	if err == nil && now {
-		err = s.Flush()
+	if err != nil {
+		return err
 	}
-	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+	if now {
+		if err := s.Flush(); err != nil {
+			return err
+		}
 	}
-	return err
+	return context.Cause(ctx)
 }
 
 func (pr *progress) say(ctx context.Context, value json.RawMessage, now bool) (*Stream, error) {
