@@ -13,6 +13,7 @@ import (
 // commandOf has the command for each operation of the API, or why there is none.
 var commandOf = map[string]string{
 	"startRun":      "runs start",
+	"getWorkflow":   "runs start", // --help-input
 	"listRuns":      "runs list",
 	"listAllRuns":   "runs list",
 	"getRun":        "runs result", // and runs show

@@ -105,7 +105,25 @@ func works(t *testing.T, w world.World, defs ...stepwell.Definition) *stepwell.A
 			t.Error(err)
 		}
 	})
+	for _, d := range app.Manifest().Workflows {
+		untilKnown(t, app, d.Name)
+	}
 	return app
+}
+
+// untilKnown waits until a live worker is known to have a workflow: what it accepts is checked from then on.
+func untilKnown(t *testing.T, app *stepwell.App, workflow string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-time.After(time.Millisecond) {
+		known, err := stepwell.SchemasOf(t.Context(), app, workflow, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known.Version > 0 {
+			return
+		}
+	}
+	t.Fatalf("no worker is known to have %s", workflow)
 }
 
 // TestServerWalk executes the page on SQLite, worker and server on one file.

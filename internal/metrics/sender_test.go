@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,19 +21,19 @@ import (
 // flaky is a keeper whose calls may fail, before or behind what they do.
 type flaky struct {
 	world.MetricsKeeper
-	before, behind bool
-	calls          int
+	before, behind atomic.Bool
+	calls          atomic.Int64
 }
 
 var errAway = errors.New("away")
 
 func (f *flaky) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error {
-	f.calls++
-	if f.before {
+	f.calls.Add(1)
+	if f.before.Load() {
 		return errAway
 	}
 	err := f.MetricsKeeper.KeepMetrics(ctx, m)
-	if f.behind {
+	if f.behind.Load() {
 		return errAway
 	}
 	return err
@@ -63,11 +64,11 @@ func TestWhatIsCountedIsGivenSoon(t *testing.T) {
 		defer func() { _ = w.Close() }()
 		k := &flaky{MetricsKeeper: w}
 		s := metrics.NewSender(k, slog.New(slog.DiscardHandler))
-		is := func(what string, want int64, calls int) {
+		is := func(what string, want, calls int64) {
 			t.Helper()
 			synctest.Wait()
-			if got := read(t, w)[signals("a")].Count; got != want || k.calls != calls {
-				t.Errorf("%s: %d signals in %d calls, want %d in %d", what, got, k.calls, want, calls)
+			if got := read(t, w)[signals("a")].Count; got != want || k.calls.Load() != calls {
+				t.Errorf("%s: %d signals in %d calls, want %d in %d", what, got, k.calls.Load(), want, calls)
 			}
 		}
 		<-time.After(time.Hour)
@@ -85,10 +86,10 @@ func TestWhatIsCountedIsGivenSoon(t *testing.T) {
 		is("flushed", 5, 2)
 		s.Flush(t.Context())
 		is("flushed again", 5, 2)
-		k.before = true
+		k.before.Store(true)
 		s.Count(signals("a"), 1, 0)
 		<-time.After(11 * time.Second)
-		k.before = false
+		k.before.Store(false)
 		is("the database was away", 5, 3)
 		<-time.After(11 * time.Second)
 		is("it is back", 6, 4)
@@ -152,16 +153,18 @@ func TestNothingIsCountedTwice(t *testing.T) {
 				case 4:
 					<-time.After(11 * time.Minute)
 				case 5:
-					k.before = !k.before
+					k.before.Store(!k.before.Load())
 				case 6:
-					k.behind = !k.behind
+					k.behind.Store(!k.behind.Load())
 				case 7: // it ends well, and another comes
-					k.before, k.behind = false, false
+					k.before.Store(false)
+					k.behind.Store(false)
 					s.Flush(t.Context())
 					senders[n%3] = metrics.NewSender(k, log)
 				}
 			}
-			k.before, k.behind = false, false
+			k.before.Store(false)
+			k.behind.Store(false)
 			<-time.After(time.Minute)
 			for _, s := range senders {
 				s.Flush(t.Context())
