@@ -91,7 +91,7 @@ func walkLife(r *rig) {
 	if body := r.want(200, "GET", orders+"/o1/events?type=signal_received", "").body; strings.Count(string(body), `"heard"`) != 1 {
 		r.Errorf("a start that sends too, twice: %s", body)
 	}
-	r.refused(400, "INVALID", "POST", orders, `{"id": "o-bad", "signals": [{"event": ""}]}`)
+	r.refused(400, "INVALID", "POST", orders, `{"id": "o-bad", "input": {}, "signals": [{"event": ""}]}`)
 	r.refused(404, "NOT_FOUND", "GET", orders+"/o-bad", "")
 
 	if got := r.want(200, "GET", orders+"/o1?wait=1ms", "").get("status"); got != "running" {
@@ -110,8 +110,9 @@ func walkLife(r *rig) {
 	r.waiting("o1", "sleep")
 	for _, at := range []string{orders + "/o1", "/v1/runs/o1"} {
 		a := r.want(200, "GET", at+"/signals", "", "Accept", "text/event-stream")
-		if a.get("events.0.name") != "paid/in full" || a.get("events.0.payload.cents") != 4200.0 || a.get("events.1") != nil || !strings.HasPrefix(fmt.Sprint(a.get("events.0.eventId")), "evnt_") {
-			r.Errorf("signals: got %s, want the one that was sent", a.body)
+		if a.get("events.0.name") != "heard" || a.get("events.1.name") != "paid/in full" || a.get("events.1.payload.cents") != 4200.0 || a.get("events.2") != nil ||
+			!strings.HasPrefix(fmt.Sprint(a.get("events.1.eventId")), "evnt_") {
+			r.Errorf("signals: got %s, want the two that were sent", a.body)
 		}
 	}
 	if got := r.want(202, "POST", orders+"/o1/wake", "").get("woken"); got != 1.0 {
@@ -390,6 +391,9 @@ func walkSystem(r *rig) {
 	a := r.want(200, "GET", "/v1/workflows", "")
 	if a.get("1.name") != "order" || a.get("1.completed") != 1.0 || a.get("1.cancelled") != 3.0 {
 		r.Errorf("workflows: got %s, want later, and order with 1 completed, 3 cancelled", a.body)
+	}
+	if a := r.want(200, "GET", "/v1/workflows/order", ""); a.get("version") != 1.0 || a.get("input.type") == nil {
+		r.Errorf("what the workflow takes: got %s", a.body)
 	}
 	if a := r.want(200, "GET", "/v1/workflows/order/versions", ""); a.get("versions.0.version") != 1.0 || a.get("versions.0.workers") != 1.0 {
 		r.Errorf("versions: got %s, want version 1, and a worker that has it", a.body)

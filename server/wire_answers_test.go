@@ -117,6 +117,9 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 			return w.Define(ctx, []world.Definition{{Class: world.Class{Workflow: "answered", Version: 1}}})
 		},
 		"defined": func(ctx context.Context, w *remote.World) error { return of(w.Defined(ctx, []string{"answered"})) },
+		"schemas": func(ctx context.Context, w *remote.World) error {
+			return of(w.Schemas(ctx, world.Class{Workflow: "answered", Version: 1}))
+		},
 		"limit": func(ctx context.Context, w *remote.World) error {
 			_, _, err := w.LimitRetention(ctx, 0, false)
 			return err

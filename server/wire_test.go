@@ -102,6 +102,7 @@ func TestProtocol(t *testing.T) {
 			r.is(r.call("key", `{"id": "k1", "print": "BAUG"}`), "print", "AQID")
 			r.call("define", `{"definitions": [{"workflow": "mail", "version": 2, "retention": 3600000000000}]}`)
 			r.is(r.call("defined", `{"workflows": ["mail"]}`), "definitions.0.version", 2.0)
+			r.call("schemas", `{"workflow": "mail", "version": 2}`)
 			r.is(r.call("limit", `{"retention": 7200000000000}`), "now", 7200000000000.0)
 			r.call("keepMetrics", `{"process": "prcs_1", "revision": 1, "says": [{"metric": "workflow_signals_total", "workflow": "mail", "name": "sum", "count": 2}]}`)
 			r.is(r.call("metrics", `{}`), "processes.0.says.0.count", 2.0)
