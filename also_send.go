@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
@@ -45,6 +46,9 @@ func alsoSent(a *App, all []alsoSend) (events []world.Event, err error) {
 		e, err := all[i].event(a)
 		if err != nil {
 			return nil, fmt.Errorf("event %q: %w", all[i].name, err)
+		}
+		if e.Delivery != "" && slices.ContainsFunc(events, func(earlier world.Event) bool { return earlier.Delivery == e.Delivery }) {
+			return nil, fmt.Errorf("event %q: %w: the delivery ID %q is there twice", all[i].name, ErrInvalid, e.Delivery)
 		}
 		events = append(events, e)
 	}

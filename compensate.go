@@ -187,7 +187,7 @@ func stepOf(ctx Context, f *replay.Future) StepInfo {
 	ctx.x.Wait(f)
 	op := f.Op()
 	attempt := op.Attempt()
-	if err, ok := errors.AsType[*world.Error](f.Err()); f.Err() == nil || ok && err.Code != world.CodeCancelled {
+	if err, ok := errors.AsType[*world.Error](f.Err()); f.Err() == nil || ok && err.Code != world.CodeCancelled && err.Code != world.CodeNotStarted {
 		attempt = max(attempt, 1)
 	}
 	return StepInfo{Run: ctx.RunID(), Workflow: ctx.env.workflow, Step: op.ID, Name: op.Key.Name, Attempt: attempt, IdempotencyKey: op.ID}

@@ -18,7 +18,7 @@ func init() {
 		"stepwell.ErrStreamClosed": ErrStreamClosed, "stepwell.ErrDeliveryUsed": ErrDeliveryUsed, "stepwell.ErrAnswered": ErrAnswered,
 		"engine.ErrScope": engine.ErrScope, "engine.ErrScopeTimeout": engine.ErrScopeTimeout, "engine.ErrRunTimeout": engine.ErrRunTimeout,
 		"world.ErrTooEarly": world.ErrTooEarly, "world.ErrUnknownOutcome": world.ErrUnknownOutcome, "world.ErrCorrupt": world.ErrCorrupt,
-		"world.ErrFormat": world.ErrFormat, "world.ErrStorage": world.ErrStorage,
+		"world.ErrFormat": world.ErrFormat, "world.ErrUnfit": world.ErrUnfit, "world.ErrStorage": world.ErrStorage,
 	} {
 		codec.Own(name, err)
 	}

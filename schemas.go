@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/schema"
 	"github.com/stepwell/stepwell/world"
 )
@@ -95,6 +96,9 @@ func describe(in, out reflect.Type, accepts *accepted) json.RawMessage {
 // it, or none has published any, they are empty.
 func SchemasOf(ctx context.Context, app *App, workflow string, version int) (world.Schemas, error) {
 	out := world.Schemas{Workflow: workflow}
+	if app == nil {
+		return out, kit.Missing("schemas of " + workflow + ": the App")
+	}
 	if err := cmp.Or(world.CheckWorkflowName(workflow), world.CheckVersion(version)); err != nil {
 		return out, fmt.Errorf("schemas: %w", err)
 	}

@@ -40,6 +40,10 @@ func WithTimeout(ctx Context, name string, d time.Duration) (part Context, cance
 		halt(fmt.Errorf("timeout %q: %w", name, err))
 	}
 	part, cancel = WithCancel(ctx)
+	if d <= 0 {
+		part.x.End(true)
+		return part, cancel
+	}
 	part.x.Go("timeout", func(x *replay.Ctx, _ *replay.Future) error {
 		err := waitFor(Context{x: x, env: ctx.env}, x.Sleep(name, d))
 		if err == nil {

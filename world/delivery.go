@@ -94,6 +94,20 @@ func fingerprint(kind string, b []byte) []byte {
 	return h.Sum(nil)[:8]
 }
 
+// BirthDeliveries are what was sent to a run with its birth: the signals right behind run_created that have an ID. A world
+// knows them when they come again, as it does what came later.
+func BirthDeliveries(c *Commit) (all []*Delivery) {
+	if !c.Birth() {
+		return nil
+	}
+	for i := 1; i < len(c.Events) && c.Events[i].Type == SignalReceived; i++ {
+		if e := c.Events[i]; e.Delivery != "" {
+			all = append(all, &Delivery{Run: c.Run, ID: e.Delivery, Events: []Event{e}})
+		}
+	}
+	return all
+}
+
 // Differ reports whether two fingerprints are of different payloads; where one is not known they are not.
 func Differ(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && !bytes.Equal(a, b) }
 

@@ -64,15 +64,19 @@ var nilInCode = map[string]func(ctx stepwell.Context) error{
 	"Map.fn of nothing": func(ctx stepwell.Context) error {
 		return second(stepwell.Map(ctx, []int{}, 0, (func(stepwell.Context, int) (int, error))(nil)))
 	},
-	"All.fs":                    func(ctx stepwell.Context) error { return second(stepwell.All(ctx, done(ctx), nil)) },
-	"All.fs of a zero":          func(ctx stepwell.Context) error { return second(stepwell.All(ctx, &stepwell.Future[string]{})) },
-	"Race.fs":                   func(ctx stepwell.Context) error { return second(stepwell.Race(ctx, done(ctx), nil)) },
-	"Select.fs":                 func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nil)) },
-	"Select.fs of a nil":        func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nilFuture)) },
-	"Select.fs of a nil child":  func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nilChild)) },
-	"CancelLosers.fs":           func(ctx stepwell.Context) error { stepwell.CancelLosers(ctx, done(ctx), nil); return nil },
-	"CancelLosers.fs of a nil":  func(ctx stepwell.Context) error { stepwell.CancelLosers(ctx, nilFuture); return nil },
-	"Compensate.fn":             func(ctx stepwell.Context) error { stepwell.Compensate(ctx, "a", nil); return nil },
+	"All.fs":                   func(ctx stepwell.Context) error { return second(stepwell.All(ctx, done(ctx), nil)) },
+	"All.fs of a zero":         func(ctx stepwell.Context) error { return second(stepwell.All(ctx, &stepwell.Future[string]{})) },
+	"Race.fs":                  func(ctx stepwell.Context) error { return second(stepwell.Race(ctx, done(ctx), nil)) },
+	"Select.fs":                func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nil)) },
+	"Select.fs of a nil":       func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nilFuture)) },
+	"Select.fs of a nil child": func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nilChild)) },
+	"CancelLosers.fs":          func(ctx stepwell.Context) error { stepwell.CancelLosers(ctx, done(ctx), nil); return nil },
+	"CancelLosers.fs of a nil": func(ctx stepwell.Context) error { stepwell.CancelLosers(ctx, nilFuture); return nil },
+	"Compensate.fn":            func(ctx stepwell.Context) error { stepwell.Compensate(ctx, "a", nil); return nil },
+	"Undo.fn":                  func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", undo, stepwell.Undo("u", nil)) },
+	"Undo.opts": func(ctx stepwell.Context) error {
+		return stepwell.Do(ctx, "a", undo, stepwell.Undo("u", func(context.Context, stepwell.StepInfo) error { return nil }, nil))
+	},
 	"Compensate.opts":           func(ctx stepwell.Context) error { stepwell.Compensate(ctx, "a", undo, nil); return nil },
 	"ContinueAsNew.opts":        func(ctx stepwell.Context) error { return stepwell.ContinueAsNew(ctx, 1, nil) },
 	"NewHook.opts":              func(ctx stepwell.Context) error { return second(stepwell.NewHook[int](ctx, nil)) },
@@ -125,10 +129,24 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 	"App.Start.opts": func(ctx context.Context, app *stepwell.App) error {
 		return second(app.Start(ctx, "w", []byte("1"), nil))
 	},
-	"App.Signal.payload": func(ctx context.Context, app *stepwell.App) error { return app.Signal(ctx, "r", "e", nil) },
-	"App.Signal.opts":    func(ctx context.Context, app *stepwell.App) error { return app.Signal(ctx, "r", "e", []byte("1"), nil) },
-	"App.SendHook.opts":  func(ctx context.Context, app *stepwell.App) error { return app.SendHook(ctx, "t", []byte("1"), nil) },
-	"App.Bulk.act":       func(ctx context.Context, app *stepwell.App) error { return bulked(ctx, app, nil) },
+	"EventDef.AlsoSend.opts": func(ctx context.Context, app *stepwell.App) error {
+		return second(app.Start(ctx, "w", []byte("1"), numbers.AlsoSend(number{}, nil)))
+	},
+	"AlsoSignal.payload": func(ctx context.Context, app *stepwell.App) error {
+		return second(app.Start(ctx, "w", []byte("1"), stepwell.AlsoSignal("e", nil)))
+	},
+	"AlsoSignal.opts": func(ctx context.Context, app *stepwell.App) error {
+		return second(app.Start(ctx, "w", []byte("1"), stepwell.AlsoSignal("e", []byte("1"), nil)))
+	},
+	"Accepts.what": func(context.Context, *stepwell.App) error {
+		return defined(stepwell.Define("w", func(stepwell.Context, int) (int, error) { return 0, nil }, stepwell.Accepts(nil)))
+	},
+	"SchemasOf.app":             func(ctx context.Context, _ *stepwell.App) error { return second(stepwell.SchemasOf(ctx, nil, "w", 0)) },
+	"RegisteredStep.Alone.opts": func(context.Context, *stepwell.App) error { return defined(oneStep.Alone(nil)) },
+	"App.Signal.payload":        func(ctx context.Context, app *stepwell.App) error { return app.Signal(ctx, "r", "e", nil) },
+	"App.Signal.opts":           func(ctx context.Context, app *stepwell.App) error { return app.Signal(ctx, "r", "e", []byte("1"), nil) },
+	"App.SendHook.opts":         func(ctx context.Context, app *stepwell.App) error { return app.SendHook(ctx, "t", []byte("1"), nil) },
+	"App.Bulk.act":              func(ctx context.Context, app *stepwell.App) error { return bulked(ctx, app, nil) },
 	"App.Bulk.opts": func(ctx context.Context, app *stepwell.App) error {
 		return bulked(ctx, app, func(context.Context, stepwell.RunInfo) error { return nil }, nil)
 	},

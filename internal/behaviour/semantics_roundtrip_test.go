@@ -147,6 +147,7 @@ func TestEveryExportedErrorIsKnown(t *testing.T) {
 		"ErrWorkerExists": stepwell.ErrWorkerExists, "ErrLeaseLost": stepwell.ErrLeaseLost, "ErrDraining": stepwell.ErrDraining, "ErrRunOver": stepwell.ErrRunOver,
 		"ErrTimeout": stepwell.ErrTimeout, "ErrFull": stepwell.ErrFull, "ErrClosed": stepwell.ErrClosed, "ErrStreamClosed": stepwell.ErrStreamClosed,
 		"ErrAnswered": stepwell.ErrAnswered, "ErrDeliveryUsed": stepwell.ErrDeliveryUsed,
+		"ErrUnfit": stepwell.ErrUnfit, "ErrNotStarted": stepwell.ErrNotStarted, "ErrHeartbeat": stepwell.ErrHeartbeat,
 	}
 	types := map[string]func(error) bool{
 		"StepError": is[*stepwell.StepError], "UndoError": is[*stepwell.UndoError], "ItemError": is[*stepwell.ItemError], "RunError": is[*stepwell.RunError],

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // Metric is one that is counted; its value is the place in [Specs].
@@ -123,6 +125,30 @@ func (c Counts) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
+// mostCount is more than a process counts.
+const mostCount = 1 << 50
+
+// sane reports whether a process can have counted this: what is written may come over a network.
+func (w *written) sane(m Metric) bool {
+	if w.Count < 0 || w.Count > mostCount || w.Sum < 0 || w.Sum > mostCount || len(w.Buckets) > len(Specs[m].Buckets) {
+		return false
+	}
+	if slices.ContainsFunc(w.Buckets, func(n int64) bool { return n < 0 || n > w.Count }) {
+		return false
+	}
+	switch labels := len(Specs[m].Labels); {
+	case labels == 0:
+		return w.Workflow == "" && w.Name == ""
+	case world.CheckWorkflowName(w.Workflow) != nil:
+		return false
+	case m == RunsCompleted:
+		return world.Status(w.Name).Terminal()
+	case labels == 1:
+		return w.Name == ""
+	}
+	return world.CheckName("name", w.Name) == nil
+}
+
 // UnmarshalJSON reads what it knows.
 func (c *Counts) UnmarshalJSON(data []byte) error {
 	var all []written
@@ -132,7 +158,7 @@ func (c *Counts) UnmarshalJSON(data []byte) error {
 	*c = make(Counts, len(all))
 	for _, w := range all {
 		m := slices.IndexFunc(Specs[:], func(s Spec) bool { return s.Name == w.Metric })
-		if m < 0 || len(w.Buckets) > len(Specs[m].Buckets) {
+		if m < 0 || !w.sane(Metric(m)) {
 			continue
 		}
 		c.add(Series{Metric(m), w.Workflow, w.Name}, Value{w.Count, w.Sum, w.Buckets}, 1)

@@ -249,7 +249,7 @@ func (s *Schema) expected() string {
 func phrase(format string) string {
 	if bits, ok := strings.CutPrefix(format, "uint"); ok {
 		n, err := strconv.Atoi(bits)
-		if err != nil || n > 32 {
+		if err != nil || n > 32 || n < 1 {
 			return "a whole number from 0"
 		}
 		return fmt.Sprintf("a whole number from 0 to %d", uint64(1)<<n-1)

@@ -59,7 +59,10 @@ func (sk *skeleton) of(s *Schema, depth int) []byte {
 				if i > 0 {
 					b = append(b, ',')
 				}
-				b = append(b, sk.of(is, depth+1)...)
+				item := sk.of(is, depth+1)
+				if b, sk.bytes = append(b, item...), sk.bytes+len(item); sk.bytes > MaxBytes {
+					break
+				}
 			}
 			return append(b, ']')
 		}
@@ -104,7 +107,9 @@ func (sk *skeleton) object(s *Schema, depth int) []byte {
 		}
 		before := len(b)
 		b = append(append(append(b, name...), ':'), sk.of(p.Schema, depth+1)...)
-		sk.bytes += len(b) - before
+		if sk.bytes += len(b) - before; sk.bytes > MaxBytes {
+			break
+		}
 	}
 	return append(b, '}')
 }

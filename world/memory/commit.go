@@ -162,6 +162,9 @@ func (w *World) create(c *world.Commit) *run {
 	if b.Key != "" {
 		w.keys[idempotencyKey{b.Workflow, b.Key}] = r
 	}
+	for _, d := range world.BirthDeliveries(c) {
+		w.note(r, d, false)
+	}
 	return r
 }
 

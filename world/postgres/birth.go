@@ -18,6 +18,9 @@ func (d *draft) create(c *world.Commit, key int64, wk *worker, by *run, events [
 	if wk != nil {
 		r.owner, r.claim = wk.key, 1
 	}
+	for _, known := range world.BirthDeliveries(c) {
+		d.sheet.known = append(d.sheet.known, knownRowOf(key, known))
+	}
 	switch p := b.Parent; {
 	case p == nil || p.Step == "":
 	case by != nil && by.id == p.Run:

@@ -103,6 +103,9 @@ func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, bir
 		}
 	}
 	for _, id := range q.Runs {
+		if i := slices.IndexFunc(c.Births, func(b *world.Commit) bool { return b.Run == id }); i >= 0 && births[i] == rules.Free {
+			continue // it is created by this commit, and has no log yet
+		}
 		if f.Targets[id], err = targetOf(ctx, tx, id, targets[id]); err != nil {
 			return p, fmt.Errorf("run %s: await: %w", c.Run, err)
 		}

@@ -29,6 +29,7 @@ var (
 	insertOver     = load("insert_over_hooks")
 	insertAwaits   = load("insert_awaits")
 	insertParents  = load("insert_parents")
+	insertKnown    = load("insert_known")
 	deleteWaiters  = load("delete_waiters")
 	endRuns        = load("end_runs")
 	freeKeys       = load("free_keys")
@@ -62,7 +63,8 @@ type sheet struct {
 	overHooks []hookRow // created and over
 	awaits    []awaitRow
 	parents   []parentRow
-	noAwaits  []int64 // runs that await nothing any more
+	known     []knownRow // deliveries that births brought
+	noAwaits  []int64    // runs that await nothing any more
 	ended     []endRow
 	attrs     []attrRow
 	foundBy   []foundRow // what lists find runs by from now on
@@ -146,6 +148,23 @@ type parentRow struct {
 	parent, step string
 }
 
+// knownRow is a delivery that is known when it comes again.
+type knownRow struct {
+	run        int64
+	key, print []byte
+	sender     *string
+	marked     *bool // nil: no
+}
+
+func knownRowOf(run int64, d *world.Delivery) knownRow {
+	key := d.Key()
+	row := knownRow{run: run, key: key[:], print: d.Fingerprint(), sender: d.Keeper()}
+	if yes := world.Marked(key); yes {
+		row.marked = &yes
+	}
+	return row
+}
+
 type endRow struct {
 	run, claims int64
 	status      string
@@ -199,6 +218,7 @@ func (s *sheet) add(o *sheet) {
 	s.hooks = append(s.hooks, o.hooks...)
 	s.awaits = append(s.awaits, o.awaits...)
 	s.parents = append(s.parents, o.parents...)
+	s.known = append(s.known, o.known...)
 	s.noAwaits = append(s.noAwaits, o.noAwaits...)
 	s.ended = append(s.ended, o.ended...)
 	s.attrs = append(s.attrs, o.attrs...)
@@ -215,7 +235,7 @@ func (s *sheet) clear() {
 	*s = sheet{
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
-		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], overHooks: s.overHooks[:0], awaits: s.awaits[:0], parents: s.parents[:0],
+		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], overHooks: s.overHooks[:0], awaits: s.awaits[:0], parents: s.parents[:0], known: s.known[:0],
 		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0],
 	}
 }
@@ -441,6 +461,13 @@ func (b *script) writeAwaits(s *sheet) {
 		return []any{
 			column(s.parents, func(r *parentRow) int64 { return r.child }), column(s.parents, func(r *parentRow) string { return r.parent }),
 			column(s.parents, func(r *parentRow) string { return r.step }),
+		}
+	})
+	b.put(len(s.known), insertKnown, func() []any {
+		return []any{
+			column(s.known, func(r *knownRow) int64 { return r.run }), column(s.known, func(r *knownRow) []byte { return r.key }),
+			column(s.known, func(r *knownRow) []byte { return r.print }), column(s.known, func(r *knownRow) *string { return r.sender }),
+			column(s.known, func(r *knownRow) *bool { return r.marked }),
 		}
 	})
 }

@@ -225,7 +225,11 @@ func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Tar
 				p.after(target.Result(a))
 			}
 		case of(e, world.KindSend):
-			p.after(targets[e.Peer].sent(e))
+			target := targets[e.Peer]
+			if slices.ContainsFunc(p.Births, func(c *world.Commit) bool { return c.Run == e.Peer }) {
+				target = Target{Live: true} // it is there when this is sent
+			}
+			p.after(target.sent(e))
 		}
 	}
 }

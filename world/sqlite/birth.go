@@ -98,6 +98,11 @@ func (g *group) createWith(c *world.Commit, owner int64, p *rules.Plan) (*run, e
 		return nil, err
 	}
 	r.class, r.running, r.paused = q.class, q.running, q.paused
+	for _, d := range world.BirthDeliveries(c) {
+		if _, err := g.delivered.note(r, d, keyOf(d)); err != nil {
+			return nil, err
+		}
+	}
 	if b.Parent != nil {
 		if err := g.awaits.noteParent(r, b.Parent); err != nil {
 			return nil, err

@@ -50,16 +50,16 @@ func (w *World) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error 
 		}
 		now := world.Now()
 		if len(m.Absorbs) > 0 {
-			if err := g.tx.exec(forgetMetrics, now.Add(-world.AbsorbedFor).UnixNano()); err != nil {
+			if err := g.tx.exec(forgetMetrics, now.Add(-world.AbsorbedFor).UnixMicro()); err != nil {
 				return err
 			}
 		}
 		for _, r := range m.Absorbs {
-			if err := g.tx.exec(absorbMetrics, r.Process, now.UnixNano()); err != nil {
+			if err := g.tx.exec(absorbMetrics, r.Process, now.UnixMicro()); err != nil {
 				return err
 			}
 		}
-		return g.tx.exec(putMetrics, m.Process, m.Revision, now.UnixNano(), string(m.Says))
+		return g.tx.exec(putMetrics, m.Process, m.Revision, now.UnixMicro(), string(m.Says))
 	})
 }
 

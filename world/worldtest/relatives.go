@@ -82,6 +82,41 @@ var relatives = []check{
 		r.same(r.run(c.Births[0].Run).Parent, &world.Parent{Run: s.run, Step: "step_1"}, "parent")
 		k.get(c.Births[0].Run)
 	}},
+	{"what is sent to a child of the same commit arrives", "a run that a commit creates is there for what the commit sends", func(r *rig) {
+		k := r.worker("greet", "child")
+		s := k.create("greet")
+		c := s.childCommit("step_1")
+		child := c.Births[0].Run
+		x := s.sendCommit(child)
+		c.Events, c.Send, c.Conditions = append(c.Events, x.Events...), x.Send, []world.Condition{{Event: 1}}
+		before := s.seq
+		s.write(c)
+		if written := s.events(s.run)[before:]; len(written) != 3 || written[2].Type != world.StepCompleted || written[2].ID != "step_0" {
+			r.Fatalf("got %+v, want that it was sent", written)
+		}
+		created, _ := k.get(child)
+		mail := created.mail()
+		if len(mail) != 1 || mail[0].Events[0].Name != "paid" {
+			r.Fatalf("the child has %+v, want what was sent", mail)
+		}
+	}},
+	{"what came with a birth is known when it comes again", "a delivery is appended at most once, also where the first copy is in the birth", func(r *rig) {
+		c := birth("greet")
+		e := signal(c.Run, "d1", "paid").Events[0]
+		e.Seq, e.Time, e.Delivery = 2, c.Events[0].Time, "d1"
+		c.Events = append(c.Events, e)
+		r.commit(c)
+		if done := r.deliver(signal(c.Run, "d1", "paid")); !done.Duplicate {
+			r.Errorf("got %+v, want a duplicate", done)
+		}
+		other := signal(c.Run, "d1", "paid")
+		other.Events[0].Payload = jsonText(`"another"`)
+		_, err := r.w.Deliver(r.ctx, other)
+		r.refused(err, world.ErrDeliveryUsed, "another payload under an ID that came with the birth")
+		if done := r.deliver(signal(c.Run, "d2", "paid")); done.Duplicate {
+			r.Errorf("got %+v, want it to be new", done)
+		}
+	}},
 	{"a taken child ID fails the step", "a child whose ID is taken is step_failed with RUN_EXISTS in the same commit; the stranger is left alone", func(r *rig) {
 		k := r.worker("greet")
 		s := k.create("greet")

@@ -2,7 +2,7 @@
 CREATE TABLE metrics (
   process  TEXT    PRIMARY KEY,
   revision INTEGER NOT NULL,
-  put_at   INTEGER NOT NULL, -- ns since 1970
+  put_at   INTEGER NOT NULL, -- µs since 1970
   says     TEXT    NOT NULL  -- JSON; empty: another process has added it to its own
 ) WITHOUT ROWID;
 
