@@ -21,7 +21,7 @@ type alsoSend struct {
 
 func (s alsoSend) startOption(o *startOptions) { o.also = append(o.also, s) }
 
-// AlsoSend lets a start send the event too, to whatever run it comes to: one that is created has it in the commit of its birth, and so before its code begins;
+// AlsoSend lets a start send the event too, to whatever run it comes to: a new one has it in the commit of its birth, and so before its code begins;
 // one that was there, as its [Key] was used, gets it as by [EventDef.Send]. So the first who comes makes the run, and each who comes is heard:
 //
 //	run, err := Cart.Start(ctx, app, Shopper{"ann"}, stepwell.Key("ann"), Added.AlsoSend(item))

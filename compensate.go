@@ -107,7 +107,7 @@ func undoes(ctx Context, u *engine.Undo, f *replay.Future) {
 	}
 	all := localOf(ctx)
 	for ; all != nil && u != nil; u = u.Next {
-		all.list = append(all.list, undo{name: u.Name, claims: u.Run, of: f, at: u.At, policy: u.Policy})
+		all.list = append(all.list, undo{name: u.Name, told: u.Run, of: f, at: u.At, policy: u.Policy})
 	}
 }
 
@@ -137,7 +137,7 @@ func (e *UndoError) Unwrap() error { return e.Err }
 type undo struct {
 	name   string
 	fn     func(context.Context) error
-	claims func(context.Context, StepInfo) error // instead of fn
+	told   func(context.Context, StepInfo) error // instead of fn: it is told of the step
 	of     *replay.Future                        // the step that it takes back; nil: fn knows
 	at     uintptr                               // where it was registered: see [engine.Caller]
 	policy engine.Policy
@@ -176,7 +176,7 @@ func (u *undo) run(ctx Context) error {
 		if of.Attempt == 0 {
 			return nil // it had not begun
 		}
-		fn = func(ctx context.Context) error { return u.claims(ctx, of) }
+		fn = func(ctx context.Context) error { return u.told(ctx, of) }
 	}
 	return Do(ctx, u.name, fn, policyOption(u.policy))
 }

@@ -137,7 +137,7 @@ func TestWhy(t *testing.T) {
 		"condition that nothing can fulfil": {waitingRun(), WhyCondition,
 			`waiting for a condition of its code, and nothing is open that could make it true`},
 		"its turn in quarantine": {waitingRun(stepEvents(world.KindClosure, "boom", started(1, time.Hour), started(2, time.Minute))...).queue(owned).with(joined(30 * time.Second)), WhySuspect,
-			`step "boom" waits for its turn: its process died twice, so it runs alone, when no other in quarantine does`},
+			`step "boom" waits for its turn: its process died twice, so it runs alone, when nothing else in quarantine does`},
 		"one in quarantine that runs": {waitingRun(stepEvents(world.KindClosure, "boom", started(1, time.Hour), started(2, time.Minute), started(3, 5*time.Second))...).queue(owned).with(joined(30 * time.Second)), WhyWorking,
 			`worker host:1 is in step "boom" since 14:11:55 (5 s ago), attempt 3, alone, as its process died twice`},
 		"died once, and not started again yet": {waitingRun(stepEvents(world.KindClosure, "boom", started(1, time.Hour))...).queue(owned).with(joined(30 * time.Second)), WhyWorking,

@@ -166,7 +166,7 @@ func (w Why) blockText() string {
 }
 
 func (w Why) quarantineText() string {
-	return "step " + quote(w.Step) + " waits for its turn: its process died " + times(w.Deaths) + ", so it runs alone, when no other in quarantine does"
+	return "step " + quote(w.Step) + " waits for its turn: its process died " + times(w.Deaths) + ", so it runs alone, when nothing else in quarantine does"
 }
 
 func times(n int) string {

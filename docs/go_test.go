@@ -201,10 +201,10 @@ func used(n ast.Node) map[string]bool {
 
 // borrowed are the declarations from above that a block uses, and that they use in turn. What was declared last counts.
 func (s *source) borrowed() (all []decl) {
-	claimed := map[string]bool{}
+	used := map[string]bool{}
 	for _, d := range s.decls {
 		for _, name := range d.names {
-			claimed[name] = true
+			used[name] = true
 		}
 	}
 	need := maps.Clone(s.uses)
@@ -213,7 +213,7 @@ func (s *source) borrowed() (all []decl) {
 		for _, from := range slices.Backward(s.above) {
 			names := map[string]bool{} // methods come from where their type does
 			for _, d := range from.decls {
-				if slices.ContainsFunc(d.names, func(n string) bool { return need[n] }) && !slices.ContainsFunc(d.names, func(n string) bool { return claimed[n] }) {
+				if slices.ContainsFunc(d.names, func(n string) bool { return need[n] }) && !slices.ContainsFunc(d.names, func(n string) bool { return used[n] }) {
 					all, again = append(all, d), true
 					maps.Copy(need, d.uses)
 					for _, n := range d.names {
@@ -221,7 +221,7 @@ func (s *source) borrowed() (all []decl) {
 					}
 				}
 			}
-			maps.Copy(claimed, names)
+			maps.Copy(used, names)
 		}
 	}
 	return all

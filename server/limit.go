@@ -76,7 +76,7 @@ func (r *request) mayWorkflow(name string) error {
 	return nil
 }
 
-// maySteps and mayClasses refuse what the key is not for.
+// mayHave refuses what the key is not for.
 func (r *request) mayHave(classes []world.Class, steps []string) error {
 	l := r.limited()
 	if l == nil {

@@ -288,7 +288,7 @@ func (r *rig) refused(status int, code, method, path, body string, headers ...st
 	return a
 }
 
-// runs counts the runs there are, and their events.
+// events counts the runs there are, and their events.
 func (r *rig) events() (n int) {
 	r.Helper()
 	page, err := r.world.Runs(r.Context(), world.RunQuery{})

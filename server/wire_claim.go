@@ -72,7 +72,7 @@ func (s *Server) wireHeld(r *request, in *wire.HeldQuery) (wire.Held, error) {
 	return wire.Held{Account: wire.OfAccount(&held)}, err
 }
 
-// claimOrWait takes, and where there is nothing waits for news as long as it is asked to.
+// claimOrWait claims, and where there is nothing waits for news as long as it is asked to.
 func (s *Server) claimOrWait(r *request, in *wire.TakeQuery) (wire.Taken, error) {
 	q, ctx := in.World(), r.Context()
 	claim := func() (world.Claimed, error) {
@@ -170,7 +170,7 @@ const (
 	claimsStand = 5 * time.Minute
 )
 
-// once takes, unless it is the claim that this worker asked for last: then it is the same answer.
+// once claims, unless it is the claim that this worker asked for last: then it is the same answer.
 func (t *claims) once(ctx context.Context, in *wire.TakeQuery, claim func() (wire.Taken, error)) (wire.Taken, error) {
 	mine, last, err := t.begin(in)
 	if err != nil {

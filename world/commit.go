@@ -21,7 +21,7 @@ const LogFormat = 1
 //     the idempotency key is new for the workflow, else Committed.Existing names the run that has it, with no error and nothing written;
 //   - otherwise, that Worker is alive and nobody else wrote at First or after, else [ErrLeaseLost]; a First beyond the next number is
 //     [ErrInvalid], an unknown run [ErrLeaseLost]; a birth by a worker that is not alive is [ErrLeaseLost] too;
-//   - with Release and no events, that the queue still shows Worker and Take, else [ErrLeaseLost];
+//   - with Release and no events, that the queue still shows Worker and Claim, else [ErrLeaseLost];
 //   - each of Held is still held by Worker, else [ErrLeaseLost];
 //   - each Condition: where it does not hold, the world writes what the condition says instead. What no condition names is refused:
 //     a hook whose token is held with [ErrConflict], a child whose ID (or idempotency key) is taken with [ErrRunExists].
@@ -172,11 +172,11 @@ type Task struct {
 	Options   []byte // what the calling code asked for: retry policy and timeout, JSON
 	Priority  int
 	Visible   time.Time // not before; zero: now
-	Worker    string    // Commit: created held by this worker as attempt 1; Taken: who holds it
-	Attempt   int       // Taken: this attempt's number
-	History   []Event   // Taken: step_started, step_retrying and step_woken of at most the last ten attempts before, of none the end without the start
-	First     time.Time // Taken: the first attempt's start; zero before
-	Failures  int       // Taken: attempts that ended with an error of their own
+	Worker    string    // Commit: created held by this worker as attempt 1; Claimed: who holds it
+	Attempt   int       // Claimed: this attempt's number
+	History   []Event   // Claimed: step_started, step_retrying and step_woken of at most the last ten attempts before, of none the end without the start
+	First     time.Time // Claimed: the first attempt's start; zero before
+	Failures  int       // Claimed: attempts that ended with an error of their own
 
 	// Abandoned counts the attempts that their worker gave up, of all, not of the last ten: neither failures nor deaths. Set when claimed.
 	Abandoned int

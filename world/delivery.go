@@ -94,8 +94,8 @@ func fingerprint(kind string, b []byte) []byte {
 	return h.Sum(nil)[:8]
 }
 
-// BirthDeliveries are what was sent to a run with its birth: the signals right behind run_created that have an ID. A world
-// knows them when they come again, as it does what came later.
+// BirthDeliveries are what was sent to a run with its birth: the signals right behind run_created that have an ID. A
+// world knows them when they come again, as it does what came later.
 func BirthDeliveries(c *Commit) (all []*Delivery) {
 	if !c.Birth() {
 		return nil

@@ -36,11 +36,9 @@
 //   - [TaskReader] shows queued steps while they are open. Its history is what will be in the log, attempt by attempt.
 //     Without it the journal and why show an attempt of a queued step only when the step has ended.
 //   - [ReadyReader] lists what could be claimed and claims nothing. It leaves out nothing but what the limit cuts.
-//     Without
-//     it a server cannot push to endpoints.
+//     Without it a server cannot push to endpoints.
 //   - [Holder] tells a worker what it holds. No claim that was asked for before may come later. Without it a worker
-//     that
-//     did not hear the answer to a claim gives up all that it holds, and takes it again.
+//     that did not hear the answer to a claim gives up all that it holds, and claims it again.
 //   - [Doctor] examines its storage for people, and changes nothing. Without it there is no stepwell doctor.
 //   - [Mender] makes right what damage leaves and needs nobody's decision. It touches nothing that a live worker owns.
 //     Without it there is no stepwell doctor --mend.

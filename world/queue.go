@@ -44,7 +44,7 @@ type ClaimedRun struct {
 	Seq      int64  // the last event
 	Segment  int64  // number of the run_continued that began its newest segment; 0: its first
 	Paused   bool   // it is claimed to be cancelled only
-	Blocked  *Block // as it was; its try is this take
+	Blocked  *Block // as it was; its try is this claim
 	Mail     []Mail // in order of arrival
 
 	// Log is the run's whole log, up to Seq, where the world has it at hand: a short one, as a new run's. Nil: it is to be read with [Log.Events].

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// ReadyReader is a [World] that tells what could be taken without claiming it.
+// ReadyReader is a [World] that tells what could be claimed, and claims nothing.
 type ReadyReader interface {
 	// Ready lists runs and tasks that a worker with these classes and steps would be given if it took now, those first that it would be given first, about:
-	// it is not fair across workflows. Nothing is taken, and no worker need be there. What was held by a worker whose lease is over is among
-	// them, as who takes next ends that lease. It may list what cannot be taken after all; it leaves out nothing but what the limit cuts.
+	// it is not fair across workflows. Nothing is claimed, and no worker need be there. What was held by a worker whose lease is over is among
+	// them, as who claims next ends that lease. It may list what cannot be claimed after all; it leaves out nothing but what the limit cuts.
 	Ready(ctx context.Context, q ReadyQuery) (Ready, error)
 }
 

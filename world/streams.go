@@ -51,7 +51,7 @@ type StreamWrite struct {
 	From  int64
 }
 
-// Append is a [StreamWrite] of its own. Either Worker owns the run under Take, or it holds Task.
+// Append is a [StreamWrite] of its own. Either Worker owns the run under Claim, or it holds Task.
 type Append struct {
 	Run    string
 	Worker string

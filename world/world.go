@@ -90,7 +90,7 @@ type Notifier interface {
 
 // Poller is a [Notifier] that knows how reliable its notices are just now.
 type Poller interface {
-	// Poll is how often a worker needs to look for work beside notices and beside [Taken.Next]; 0: as often as it is told to. It may change with each notice.
+	// Poll is how often a worker needs to look for work beside notices and beside [Claimed.Next]; 0: as often as it is told to. It may change with each notice.
 	Poll() time.Duration
 }
 

@@ -40,12 +40,12 @@ type bodyLine struct {
 type bodies struct{ f *os.File }
 
 // work is the body of a step: it takes some time, and comes to err.
-func (b *bodies) work(ctx context.Context, claims time.Duration, err error) error {
+func (b *bodies) work(ctx context.Context, lasts time.Duration, err error) error {
 	if err := b.note(ctx, bodyStarts, nil); err != nil {
 		return err
 	}
 	select {
-	case <-time.After(claims):
+	case <-time.After(lasts):
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}

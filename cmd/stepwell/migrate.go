@@ -56,11 +56,11 @@ func runMigrate(ctx context.Context, c *cli, plan bool) error {
 	if !ok {
 		return usagef(validDB, "%s has no schema", c.place())
 	}
-	claim := m.Migrate
+	do := m.Migrate
 	if plan {
-		claim = m.Pending
+		do = m.Pending
 	}
-	steps, err := claim(ctx, c.url())
+	steps, err := do(ctx, c.url())
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func echo(name string, opts ...stepwell.WorkflowOption) *stepwell.Workflow[int, 
 func answerExistsByStart(r *answers) {
 	wf, other := echo("a20-one"), echo("a20-two")
 	client := r.client(wf, other)
-	claimed := begun(r, client, wf, 1, stepwell.RunID("a20-chosen"))
+	chosen := begun(r, client, wf, 1, stepwell.RunID("a20-chosen"))
 	wk := r.begin(wf, other)
 	for state, app := range map[string]*stepwell.App{"by a client": client, "by the worker": wk.App} {
 		for name, w := range map[string]*stepwell.Workflow[int, int]{"the same workflow": wf, "another": other} {
@@ -48,7 +48,7 @@ func answerExistsByStart(r *answers) {
 			}
 		}
 	}
-	gives(r, claimed, 1)
+	gives(r, chosen, 1)
 	before := r.get("a20-chosen")
 	if _, err := wf.Start(r.ctx, wk.App, 7, stepwell.RunID("a20-chosen")); !errors.Is(err, stepwell.ErrRunExists) {
 		r.Errorf("start when the run is over: %v, want ErrRunExists", err)

@@ -64,7 +64,7 @@ func (a *accused) life(k int) {
 	until(a, "its death to be known", func() bool { return a.get(a.run.ID()).Queue.Owner == "" })
 }
 
-// three claims that come to nothing make it one in quarantine.
+// quarantined gives it three claims that come to nothing: the next one is in quarantine.
 func (a *accused) quarantined() {
 	a.Helper()
 	for range 3 {

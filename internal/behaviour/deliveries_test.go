@@ -316,14 +316,14 @@ func TestInboxLimitUnderALoad(t *testing.T) {
 				kit.Set(&cfg, kit.Overrides{Unread: limit})
 				app := r.beginWith(cfg)
 				run := start(r, app, deaf, 0)
-				var claimed atomic.Int64
+				var accepted atomic.Int64
 				var wg sync.WaitGroup
 				for range senders {
 					wg.Go(func() {
 						for range each {
 							switch err := entered.Send(r.ctx, app.App, run.ID(), entry{}); {
 							case err == nil:
-								claimed.Add(1)
+								accepted.Add(1)
 							case !errors.Is(err, stepwell.ErrInboxFull):
 								r.Errorf("got %v, want ErrInboxFull", err)
 							}
@@ -331,7 +331,7 @@ func TestInboxLimitUnderALoad(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				if n := claimed.Load(); n < limit || n > limit+senders {
+				if n := accepted.Load(); n < limit || n > limit+senders {
 					r.Errorf("it took %d of %d payloads, with a limit of %d", n, senders*each, limit)
 				}
 				if err := app.ForceCancel(r.ctx, run.ID(), ""); err != nil {

@@ -48,7 +48,7 @@ var kinds = []kind{
 // encrypted is a world whose payloads are encrypted. No workflow may observe it.
 var encrypted = kind{"encrypted", func(t testing.TB) world.World { return crypt.Wrap(memory.New(), keysOf(t, "k1")) }}
 
-// keyring has random keys of some names.
+// keysOf has random keys of some names.
 func keysOf(t testing.TB, ids ...string) *keyring.Ring {
 	t.Helper()
 	keys := make([]keyring.Key, len(ids))

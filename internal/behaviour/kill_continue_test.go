@@ -85,7 +85,7 @@ func killContinuing(t *testing.T, bin string) {
 			sent = append(sent, last)
 		}
 	}
-	claimed := strings.Join(sent, " ")
+	all := strings.Join(sent, " ")
 	send("stop")
 	worker := startWaiting(t, waitingVictim{bin: bin, Dir: dir})
 	var got string
@@ -95,8 +95,8 @@ func killContinuing(t *testing.T, bin string) {
 	}
 	worker.stop()
 	<-worker.ended
-	if err != nil || got != claimed {
-		t.Errorf("it took\n%s, %v\nwant each that was sent, in order, once:\n%s", got, err, claimed)
+	if err != nil || got != all {
+		t.Errorf("it took\n%s, %v\nwant each that was sent, in order, once:\n%s", got, err, all)
 	}
 	events := eventsOf(t, file, run.ID())
 	checkLog(t.Errorf, run.ID(), events)

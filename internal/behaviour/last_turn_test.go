@@ -56,8 +56,8 @@ func lasting(p parting, ids *sync.Map) *stepwell.Workflow[int, string] {
 		}
 		child := legacy.Child(stepwell.Detached()).Start(ctx, in)
 		chosen := legacy.Child(stepwell.RunID(fmt.Sprint("chosen-", in)), stepwell.Detached()).Start(ctx, in)
-		claimed := legacy.Child(stepwell.RunID("taken"), stepwell.Detached()).Start(ctx, in)
-		for _, id := range []string{child.ID(), chosen.ID(), claimed.ID()} {
+		refused := legacy.Child(stepwell.RunID("taken"), stepwell.Detached()).Start(ctx, in)
+		for _, id := range []string{child.ID(), chosen.ID(), refused.ID()} {
 			ids.Store(id, true)
 		}
 		if err := stepwell.SetAttribute(ctx, fmt.Sprint("attribute-", in), in); err != nil {

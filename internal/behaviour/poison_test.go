@@ -51,7 +51,7 @@ func (w *ward) start(workflow string, n int) {
 	}
 }
 
-// worker is one life of the worker process.
+// poisonedWorker is one life of the worker process.
 type poisonedWorker struct {
 	cmd   *exec.Cmd
 	ended chan error // gets one value

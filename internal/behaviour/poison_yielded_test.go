@@ -63,7 +63,7 @@ func survivors(r *rig, workflow, run, step string, deaths int, again time.Time) 
 	forge(r, r.world, run, events)
 }
 
-// Both are those in quarantine, and the one waits for the other: it gives way, and begins anew, in the log, before it
+// Both are in quarantine, and the one waits for the other: it gives way, and begins anew, in the log, before it
 // goes on.
 func TestASuspectThatWaitsForASuspectGivesWay(t *testing.T) {
 	onWorlds(t, func(r *rig) {

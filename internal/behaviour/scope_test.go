@@ -194,32 +194,32 @@ func TestACancelMayBeDeferred(t *testing.T) {
 // longer.
 func TestAPartWithATimeout(t *testing.T) {
 	everyWay(t, func(r *rig) {
-		wf := stepwell.Define("limited", func(ctx stepwell.Context, claims time.Duration) (string, error) {
+		wf := stepwell.Define("limited", func(ctx stepwell.Context, lasts time.Duration) (string, error) {
 			part, cancel := stepwell.WithTimeout(ctx, "limit", time.Minute)
 			defer cancel()
 			begun := ctx.Now()
 			got, err := stepwell.Step(part, "work", func(ctx context.Context) (string, error) {
 				select {
-				case <-time.After(claims):
+				case <-time.After(lasts):
 					return "done", nil
 				case <-ctx.Done():
 					return fmt.Sprint(context.Cause(ctx), errors.Is(context.Cause(ctx), stepwell.ErrTimeout)), nil
 				}
 			})
-			if took := ctx.Now().Sub(begun); claims > time.Minute && (took < time.Minute || took > time.Minute+time.Second) {
+			if took := ctx.Now().Sub(begun); lasts > time.Minute && (took < time.Minute || took > time.Minute+time.Second) {
 				return "", fmt.Errorf("it took %s", took)
 			}
 			cause := stepwell.CancelCause(part)
 			return fmt.Sprint(got, ", ", errors.Is(cause, stepwell.ErrTimeout), errors.Is(cause, stepwell.ErrCancelled), ", ", came(stepwell.Sleep(part, "more", time.Second))), err
 		})
 		wk := r.begin(wf)
-		for claims, comes := range map[time.Duration]string{
+		for lasts, comes := range map[time.Duration]string{
 			time.Second: "done, false false, ended", time.Hour: "the part of the workflow took longer than its timeout true, true true, cancelled",
 		} {
 			begun := time.Now()
-			run := start(r, wk, wf, claims)
+			run := start(r, wk, wf, lasts)
 			want(r, run, comes)
-			if took := time.Since(begun); claims == time.Second && took > 30*time.Second {
+			if took := time.Since(begun); lasts == time.Second && took > 30*time.Second {
 				r.Errorf("a part that ends in time keeps the run for %s", took)
 			}
 			r.replays(run.ID(), wf)

@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about cancelled runs and bodies that do not listen: 10, 17, 18.
+// The answers at the edges (docs/failures.md) about cancelled runs and bodies that do not listen: 10, 17, 18.
 
 import (
 	"context"

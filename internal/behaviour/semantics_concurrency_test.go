@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about what runs side by side: 14, 15.
+// The answers at the edges (docs/failures.md) about what runs side by side: 14, 15.
 
 import (
 	"context"

@@ -14,8 +14,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// claimer receives two payloads of a hook, with nothing between them: the log says nothing behind the first but that it was taken.
-func claimer[T any](before func(ctx stepwell.Context, round int) error) *stepwell.Workflow[int, string] {
+// hookReader receives two payloads of a hook, with nothing between them: the log says nothing behind the first but that it was taken.
+func hookReader[T any](before func(ctx stepwell.Context, round int) error) *stepwell.Workflow[int, string] {
 	return stepwell.Define("taker", func(ctx stepwell.Context, round int) (string, error) {
 		h, err := stepwell.NewHook[T](ctx, stepwell.Token("taker"))
 		if err != nil {
@@ -60,7 +60,7 @@ func TestAHooksPayloadThatWasTakenStandsAlone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			everyWay(t, func(r *rig) {
-				whole, texts := claimer[int](c.before), claimer[string](c.before)
+				whole, texts := hookReader[int](c.before), hookReader[string](c.before)
 				wk := r.begin(whole)
 				run := start(r, wk, whole, 0)
 				until(r, "the hook", func() bool { return r.count(run.ID(), world.HookCreated, "") == 1 })
@@ -102,7 +102,7 @@ func (r *rig) nudge(wk *worker, run string) {
 func TestAHooksPayloadThatLiesUnreadIsNotDecided(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		rest := func(ctx stepwell.Context, _ int) error { return stepwell.Sleep(ctx, "rest", 10*time.Minute) }
-		whole, texts := claimer[int](rest), claimer[string](rest)
+		whole, texts := hookReader[int](rest), hookReader[string](rest)
 		wk := r.begin(whole)
 		run := start(r, wk, whole, 0)
 		until(r, "the sleep", func() bool { return r.count(run.ID(), world.WaitCreated, "rest") == 1 })

@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about runs that belong together: 20, 21.
+// The answers at the edges (docs/failures.md) about runs that belong together: 20, 21.
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about what nobody waits for any more: 8 (error types), 14 (losers), 15 (items), 17 (bodies in flight).
+// The answers at the edges (docs/failures.md) about what nobody waits for any more: 8 (error types), 14 (losers), 15 (items), 17 (bodies in flight).
 
 import (
 	"context"

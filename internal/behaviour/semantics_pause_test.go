@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about pauses and forced cancels: 18, 19.
+// The answers at the edges (docs/failures.md) about pauses and forced cancels: 18, 19.
 
 import (
 	"context"

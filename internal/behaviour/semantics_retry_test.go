@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about retries: 6, 7, 8.
+// The answers at the edges (docs/failures.md) about retries: 6, 7, 8.
 
 import (
 	"context"

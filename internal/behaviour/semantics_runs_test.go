@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about many runs and many requests: 22 (of deleted runs), 27, 28.
+// The answers at the edges (docs/failures.md) about many runs and many requests: 22 (of deleted runs), 27, 28.
 
 import (
 	"errors"

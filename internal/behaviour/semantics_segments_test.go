@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about segments and forks: 24, 26.
+// The answers at the edges (docs/failures.md) about segments and forks: 24, 26.
 
 import (
 	"fmt"

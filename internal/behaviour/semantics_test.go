@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md that every store is asked for in the same words. PostgreSQL's tests ask for them in real time.
+// The answers at the edges (docs/failures.md) that every store is asked for in the same words. PostgreSQL's tests ask for them in real time.
 
 import (
 	"testing"

@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about time and order: 1, 2, 4, 5.
+// The answers at the edges (docs/failures.md) about time and order: 1, 2, 4, 5.
 
 import (
 	"context"

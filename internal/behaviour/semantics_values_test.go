@@ -1,6 +1,6 @@
 package behaviour_test
 
-// The answers of semantics.md about recorded values: 12.
+// The answers at the edges (docs/failures.md) about recorded values: 12.
 
 import (
 	"context"

@@ -56,7 +56,7 @@ type story struct {
 
 var errNoStock = errors.New("out of stock")
 
-// step is a closure step that notes that it ran.
+// noted is a closure step that notes that it ran.
 func noted[T any](ctx stepwell.Context, d *diary, name string, v T) (T, error) {
 	return stepwell.Step(ctx, name, func(c context.Context) (T, error) { d.note(c, name); return v, nil })
 }

@@ -35,7 +35,7 @@ type victim struct {
 	Body string // or in the first body of the step with this name and attempt, "name/attempt"
 }
 
-// victimDied is told by nobody: the process is gone. victimDone is what it says when it ended by itself.
+// victimDone is what it says when it ended by itself.
 type victimDone struct {
 	Results map[string]string
 	Err     string

@@ -12,7 +12,7 @@ import (
 )
 
 // World encrypts what goes into a world and decrypts what comes out. What it has no key for it gives as it lies there: events, blocks and rows say that they
-// are [world.Event].Sealed. Runs that were begun without a key stay plain.
+// are [world.Event].Encrypted. Runs that were begun without a key stay plain.
 type World struct {
 	world.World
 	able world.Abilities // of the world below

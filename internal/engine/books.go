@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// books are what the comparison keeps from heartbeat to send a heartbeat.
+// books are what the comparison keeps from one heartbeat to the next.
 //
 // A stray is what the last account had and the worker did not: it may be on its way here with the answer to a claim. If it is still not here when all claims are over
 // that had begun when it was first seen, it is nobody's.

@@ -25,7 +25,7 @@ func (e *Engine) claimLoop(ctx context.Context) {
 	}
 }
 
-// claimOnce takes what there is room for and returns when to look again.
+// claimOnce claims what there is room for and returns when to look again.
 func (e *Engine) claimOnce(ctx context.Context) time.Duration {
 	classes, soon := e.cfg.Book.leftTo(ctx, e.code.all())
 	runs := e.runs.reserve()
@@ -148,7 +148,7 @@ func (e *Engine) claimFailed(ctx context.Context, worker string, err error) time
 }
 
 // doubt is what becomes of a claim whose answer was lost. Where the world's accounts come with heartbeats they show what it gave. Else, unless it is known that it gave
-// nothing, the worker gives up all that it holds. It reports whether nothing is lost by taking again at once.
+// nothing, the worker gives up all that it holds. It reports whether nothing is lost by claiming again at once.
 func (e *Engine) doubt(ctx context.Context, worker string) bool {
 	if e.gotNothing(ctx, worker) {
 		return true

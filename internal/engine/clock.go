@@ -44,7 +44,7 @@ func (c *worldClock) hears(sent, said time.Time) {
 }
 
 // notBefore moves the clock to what the world has said, if it is behind. What the world has given as due is due here,
-// or it would be released and taken over and over.
+// or it would be released and claimed over and over.
 func (c *worldClock) notBefore(said time.Time) {
 	if behind := said.Sub(c.now()); behind > 0 {
 		c.offset.Add(int64(behind))

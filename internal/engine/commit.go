@@ -237,7 +237,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // startBodies starts what the commit recorded as started.
 func (s *session) startBodies() {
-	starts := s.turn.claimStarts()
+	starts := s.turn.drainStarts()
 	for _, b := range starts {
 		if b.task != nil {
 			s.bodies[b.step] = b
@@ -292,7 +292,7 @@ func (b *stepBody) end(r *result) {
 
 // dropStarts gives back the slots of bodies that will not start.
 func (s *session) dropStarts() {
-	starts := s.turn.claimStarts()
+	starts := s.turn.drainStarts()
 	s.slots.back(len(starts))
 	for _, b := range starts {
 		if b.quarantined {

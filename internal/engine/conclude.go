@@ -195,7 +195,7 @@ func (s *session) startReady() {
 	if s.stay.drains() || s.failure.some() || s.state.Paused != nil || s.state.Status.Terminal() || s.turn.blinds() || s.late() {
 		return
 	}
-	var waiting []string // those in quarantine whose turn it is not
+	var waiting []string // those in quarantine for which there is no place
 	defer func() { s.ready.again(waiting) }()
 	for s.ready.some() && !s.failure.some() {
 		id := s.ready.first()

@@ -250,7 +250,7 @@ func (e *Engine) workOff(ctx context.Context, m Message, patience time.Duration)
 	return CameDone, nil
 }
 
-// claimOne takes by name. Its context is the worker's: what the world has given is not lost because a caller went away.
+// claimOne is by name. Its context is the worker's: what the world has given is not lost because a caller went away.
 func (e *Engine) claimOne(q world.ClaimQuery) (world.Claimed, string, error) {
 	ctx := e.workCtx
 	for try := 0; ; try++ {

@@ -37,7 +37,7 @@ func (e *Engine) renewed(sent time.Time, b world.Heartbeat) {
 	e.clock.hears(sent, b.Now)
 }
 
-// heartbeatLoop renews the lease: every Heartbeat while the worker owns anything, else as rarely as the lease allows; and whenever mail is announced. What is taken
+// heartbeatLoop renews the lease: every Heartbeat while the worker owns anything, else as rarely as the lease allows; and whenever mail is announced. What is claimed
 // meanwhile makes the next heartbeat due sooner, and never later.
 func (e *Engine) heartbeatLoop(ctx context.Context) {
 	due := time.Now().Add(e.heartbeatPause())
@@ -143,7 +143,7 @@ func (e *Engine) look(ctx context.Context) bool {
 	return e.pulse.wasHeard()
 }
 
-// heartbeatNow heartbeats. The caller has entered the pulse.
+// heartbeatNow sends a heartbeat. The caller has entered the pulse.
 func (e *Engine) heartbeatNow(ctx context.Context) {
 	number, worker := e.pulse.begin(), e.workerID()
 	sent := time.Now()

@@ -43,7 +43,7 @@ type taskKey struct{ run, step string }
 // heldTask is a task that runs on this worker.
 type heldTask struct {
 	attempt int
-	worker  string // ID under which it was taken or created
+	worker  string // ID under which it was claimed or created
 	cancel  func(cause error)
 	ending  bool // the body has returned, and its end is on its way
 }

@@ -20,7 +20,7 @@ import (
 type ChildSpec struct {
 	Birth    world.Birth   // without parent, seed and times
 	Detached bool          // lives on when the parent ends
-	Delay    time.Duration `json:",omitempty"` // it is not taken before that has passed since it was asked for
+	Delay    time.Duration `json:",omitempty"` // it is not claimed before that has passed since it was asked for
 }
 
 // Contents is how the child is started, as JSON.

@@ -21,7 +21,7 @@ type session struct {
 	parts  [1]*world.Commit // what split returns, as a rule
 	doubt  bool             // the outcome of a commit was unknown for a while: its world may still look at it
 
-	wf    *Workflow // nil: taken only to be cancelled
+	wf    *Workflow // nil: claimed only to be cancelled
 	state *world.State
 	m     *replay.Machine
 
@@ -78,7 +78,7 @@ const (
 	msgResult                // an attempt returned
 	msgDue                   // a wait is due
 	msgSlot                  // a step slot was granted
-	msgIsolated              // the turn to be the only one in quarantine was granted
+	msgIsolated              // the place in quarantine was granted
 	msgDrain                 // end soon
 	msgAbandon               // end now
 	msgLost                  // the lease is lost

@@ -180,7 +180,7 @@ func (s *session) firstTurn(b *Birth) bool {
 	if !s.failure.some() {
 		s.steady()
 	}
-	if err := s.found(); err != nil { // it is created plain, and blocked for it when it is taken
+	if err := s.found(); err != nil { // it is created plain, and blocked for it when it is claimed
 		s.e.cache.put(&cached{run: s.run, wf: s.wf, state: &world.State{ID: s.run}, unsteady: err})
 	}
 	if s.failure.some() || !s.birth.decided.CompareAndSwap(false, true) {

@@ -53,7 +53,7 @@ func (b *taskBody) end(r *result) {
 
 // startTasks runs the tasks that were claimed, but for those that ended their process too often. Those in quarantine that have to wait for another one go back to the queue; that is
 // durable before any of the tasks begins, as whatever begins may end the process, and claiming a task was the start of an attempt. ended is called when what a task
-// came to is durable, once for each; nil: nobody asks. turn says that the turn of the only one in quarantine is kept for one of them.
+// came to is durable, once for each; nil: nobody asks. turn says that the place in quarantine is kept for one of them.
 func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
 	if ended == nil {
 		ended = func() {}
@@ -110,7 +110,7 @@ func (e *Engine) failTask(t *world.Task, why *world.Error) {
 	e.deliverTask(d)
 }
 
-// returnTask hands back one in quarantine whose turn it is not. It waits in the queue, the longer the more often this happened: waiting holds no slot, and is not counted
+// returnTask hands back one in quarantine for which there is no place. It waits in the queue, the longer the more often this happened: waiting holds no slot, and is not counted
 // against it.
 func (e *Engine) returnTask(t *world.Task) {
 	defer e.steps.release(1)
@@ -136,7 +136,7 @@ func (e *Engine) taskDelivery(t *world.Task) *world.Delivery {
 	}
 }
 
-// quarantinePause is how long one in quarantine rests when it is not its turn, about.
+// quarantinePause is how long one in quarantine rests when there is no place for it, about.
 const quarantinePause = 200 * time.Millisecond
 
 // taskPolicy is the definition's policy of today with what the call asked for.

@@ -128,11 +128,11 @@ func (t *turn) leaveSegment()                 { t.tasks, t.losers = nil, nil }
 func (t *turn) letGo(r *world.Release)   { t.release = r }
 func (t *turn) released() *world.Release { return t.release }
 
-// start adds a body that is to start when the turn is durable. claimStarts takes all of them, and keepRoom gives their
+// start adds a body that is to start when the turn is durable. drainStarts takes all of them, and keepRoom gives their
 // list back.
 func (t *turn) start(b *body) { t.starts = append(t.starts, b) }
 func (t *turn) starting() int { return len(t.starts) }
-func (t *turn) claimStarts() []*body {
+func (t *turn) drainStarts() []*body {
 	starts := t.starts
 	t.starts = nil
 	return starts

@@ -68,7 +68,7 @@ func (e *embed) alone(file string) bool {
 	return len(e.patterns) == 1 && e.patterns[0] == file || path.Base(path.Dir(file)) == "migrations"
 }
 
-// named reports whether the product's files of a package name a file in a string: take_run, take_run.sql or sql/take_run.sql.
+// named reports whether the product's files of a package name a file in a string: insert_run, insert_run.sql or sql/insert_run.sql.
 func named(list []*source, dir, file string) (found bool) {
 	name := strings.TrimSuffix(path.Base(file), ".sql")
 	for _, s := range list {

@@ -9,7 +9,7 @@
 // sent again, from clients and from steps, some do not fit, and each segment leaves a detached child. The oracle is addition. The same through remote workers that
 // encrypt, whose server is killed as they are, on both stores.
 //
-// And a storm: workers are killed before they have lived for a second, so often that everybody is one in quarantine; when it is over all runs go on.
+// And a storm: workers are killed before they have lived for a second, so often that everybody belongs in quarantine; when it is over all runs go on.
 //
 // A database whose clock is set forward and back under worker processes: nobody waits for it, and nobody loses a lease.
 //

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	tickTime = 100 * time.Millisecond // how long a step claims of the runs that are taken over
+	tickTime = 100 * time.Millisecond // how long a step takes of the runs that are taken over
 	ticking  = 20                     // such runs
 )
 

@@ -1,4 +1,4 @@
-// Take: runs and tasks for a worker.
+// Claim: runs and tasks for a worker.
 
 package memory
 

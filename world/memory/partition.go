@@ -1,4 +1,4 @@
-// Lanes: what waits to be claimed, ordered by the time when it is due.
+// Partitions: what waits to be claimed, ordered by the time when it is due.
 
 package memory
 
@@ -103,7 +103,7 @@ func (w *World) serve(e *entry) {
 	e.move(nil, 0)
 }
 
-// waiting tells, of partition after a claim, whether something is due still and when the next will be; zero: never.
+// waiting tells, of partitions after a claim, whether something is due still and when the next will be; zero: never.
 func waiting(partitions []*partition, now int64) (more bool, next int64) {
 	for _, l := range partitions {
 		e := l.head()

@@ -88,7 +88,7 @@ func (r *run) stream(name string) *stream {
 	return r.streams[i]
 }
 
-// closed reports whether the stream claims nothing more from a write.
+// closed reports whether the stream takes nothing more from a write.
 func (s *stream) closed(write *world.StreamWrite) bool {
 	n := len(s.chunks)
 	return n > 0 && s.chunks[n-1].Kind.Closes() && !s.chunks[n-1].void(write)

@@ -1,6 +1,6 @@
 package postgres
 
-// What a worker holds, and what becomes of claims that come late: the last statement of a claim is its fence. The takes
+// What a worker holds, and what becomes of late claims: the last statement of a claim is its fence. The claims
 // of a worker are counted, here where it lives in this process, else by itself; in its lane for claims stands the
 // number behind which none gives anything any more.
 

@@ -150,7 +150,7 @@ func (a *acting) lock(ctx context.Context) error {
 	return nil
 }
 
-// unqueued claims a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
+// unqueued takes a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
 func (a *acting) unqueued(ctx context.Context) error {
 	r := a.r
 	return a.tx.each(ctx, showRun, func(row scanner) error {

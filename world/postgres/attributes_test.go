@@ -117,7 +117,7 @@ func TestAttributesCostWhoHasThem(t *testing.T) {
 	wantFound(t, w, "the runs are swept")
 }
 
-// A run that another worker takes has its attributes known with the claim, where it has none; else they are read when they change.
+// A run that another worker claims has its attributes known with the claim, where it has none; else they are read when they change.
 func TestAttributesOfATakenRun(t *testing.T) {
 	t.Parallel()
 	w := open(t)

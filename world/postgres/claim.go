@@ -1,7 +1,7 @@
 package postgres
 
 // Claim. A look, which is one statement and locks nothing, says what could be claimed; what is chosen is then given in one transaction that locks only that, and skips
-// what others hold. So takers that meet cost each other a look at most, and nobody holds a lock while it thinks.
+// what others hold. So claimers that meet cost each other a look at most, and nobody holds a lock while it thinks.
 
 import (
 	"context"
@@ -65,7 +65,7 @@ func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, e
 		case err != nil || !more || round == claimRounds:
 			if round == claimRounds && len(t.skip) > 0 {
 				w.counters.statements.Add(1)
-				_, _ = w.pool.Exec(ctx, w.sql(putTasksAside), slices.Collect(maps.Keys(t.skip))) // or the next Take does it
+				_, _ = w.pool.Exec(ctx, w.sql(putTasksAside), slices.Collect(maps.Keys(t.skip))) // or the next Claim does it
 			}
 			w.queue.looks.settle(&t)
 			return t.out, nil
@@ -79,7 +79,7 @@ type claiming struct {
 	w           *World
 	wk          *worker
 	number      int64 // among those of the worker
-	noted       bool  // it is to be noted in the database: other processes may have takes of this worker
+	noted       bool  // it is to be noted in the database: other processes may have claims of this worker
 	classes     []int32
 	steps       []string
 	runs, tasks int            // how many it may give still
@@ -203,7 +203,7 @@ func (t *claiming) give(ctx context.Context, now time.Time, runs, tasks []candid
 	case sqlState(err) == codeDivision:
 		return 0, t.fenced(ctx)
 	case again(err), refused(err), errors.Is(err, world.ErrClosed), errors.Is(err, world.ErrCorrupt):
-		return 0, fmt.Errorf("worker %s: take: %w", wk.ID, err) // nothing was written
+		return 0, fmt.Errorf("worker %s: claim: %w", wk.ID, err) // nothing was written
 	default:
 		return 0, fmt.Errorf("worker %s: take: %w: %w", wk.ID, world.ErrUnknownOutcome, err)
 	}

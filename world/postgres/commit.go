@@ -117,7 +117,7 @@ type draft struct {
 	bytes   int            // in the log, about
 }
 
-// newDraft begins a draft, with keys for the runs that it bears.
+// newDraft begins a draft, with keys for the runs that it creates.
 func (w *World) newDraft(ctx context.Context, c *world.Commit, wk *worker) (*draft, error) {
 	d := &draft{w: w, ctx: ctx, c: c, wk: wk}
 	n := len(c.Births)

@@ -1,8 +1,8 @@
 package postgres
 
 // Hints: the shortest way of mail to a run that nobody owns. Whoever sends it says in the notification which run it is for. The process that gave the run up
-// last has its machine in memory, most likely, and takes it at once, by its key and without a look; the others look for work as ever, some milliseconds
-// later, and take it if that process did not. Nothing rests on it: what is taken is checked under the lock of its row as always, and a look follows a
+// last has its machine in memory, most likely, and claims it at once, by its key and without a look; the others look for work as ever, some milliseconds
+// later, and claim it if that process did not. Nothing rests on it: what is claimed is checked under the lock of its row as always, and a look follows a
 // moment later. No hint is followed while anything else is known to wait, so that nobody is passed over: neither higher priorities nor other workflows.
 
 import (
@@ -104,7 +104,7 @@ func (l *looks) settle(t *claiming) {
 	}
 }
 
-// mayHint reports whether runs may be taken without a look, as far as nobody asks yet.
+// mayHint reports whether runs may be claimed without a look, as far as nobody asks yet.
 func (l *looks) mayHint() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

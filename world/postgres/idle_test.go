@@ -7,7 +7,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// A worker that holds nothing need not send a heartbeat: it is alive for who lists workers and for doctor, minutes after the lease in its row; not so one that holds a run.
+// A worker that holds nothing need send no heartbeat: it is alive for who lists workers and for doctor, minutes after the lease in its row; not so one that holds a run.
 func TestAnIdleWorkerIsAlive(t *testing.T) {
 	t.Parallel()
 	w := open(t, Options{})

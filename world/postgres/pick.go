@@ -1,6 +1,6 @@
 package postgres
 
-// Which of what could be taken is.
+// Which of what could be claimed is.
 
 import (
 	"slices"

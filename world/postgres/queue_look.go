@@ -33,9 +33,9 @@ type looks struct {
 	full  time.Time // when the last full one was, on this process's clock; zero: the next one is
 	marks map[partition]time.Time
 	named map[string]bool // runs about which there was a notice; true: of mail alone
-	last  settled         // what the last Take that looked came to
+	last  settled         // what the last Claim that looked came to
 	count int64           // of looks
-	hints time.Time       // when the first run since then was taken without a look; zero: none was
+	hints time.Time       // when the first run since then was claimed without a look; zero: none was
 	asked time.Time       // when the workers were looked at last
 	peers time.Time       // the first end of a lease of another worker that holds something
 }

@@ -42,7 +42,7 @@ func newServers(t *testing.T, lease time.Duration) *servers {
 	return &servers{duel: d, b: openAt(t, d.url, Options{Writers: 3}), far: joinRemote(t, d.old, lease)}
 }
 
-// claim takes through a server, under the next number.
+// claim claims through a server, under the next number.
 func (s *servers) claim(w *World, n int) (world.Claimed, error) {
 	s.claims++
 	return s.claimAs(w, s.claims, n)

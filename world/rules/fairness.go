@@ -1,6 +1,6 @@
 package rules
 
-// Turns: which of what could be taken is taken next.
+// Fairness: which of what could be claimed is claimed next.
 
 import (
 	"cmp"
@@ -34,7 +34,7 @@ type Fairness struct {
 	served map[string]int64
 }
 
-// Before reports whether a is taken before b: higher levels first, which are the priority and one more for each minute of waiting, then the workflow that
+// Before reports whether a is claimed before b: higher levels first, which are the priority and one more for each minute of waiting, then the workflow that
 // had its turn the longest time ago, then what is due longest, then what was created first.
 func (t *Fairness) Before(a, b *Candidate, now time.Time) bool {
 	if la, lb := level(a.Priority, a.Due, now), level(b.Priority, b.Due, now); la != lb {
@@ -55,7 +55,7 @@ func (t *Fairness) Serve(workflow string) {
 	t.served[workflow] = t.last
 }
 
-// Pick chooses what is taken of what is due, at most n, and serves it. It tells the indexes, in their order. What is there twice, as it is due and is to
+// Pick chooses what is claimed of what is due, at most n, and serves it. It tells the indexes, in their order. What is there twice, as it is due and is to
 // be cancelled as well, is chosen once. Of what is served in the order of due times, as the runs of one class and priority are, n are enough to
 // choose from.
 func (t *Fairness) Pick(all []Candidate, now time.Time, n int) (chosen []int) {
@@ -87,7 +87,7 @@ func SortReady(items []world.ReadyItem, now time.Time) {
 	})
 }
 
-// ListReady puts what could be taken on a list, in the order in which it would be, about: it is not fair across workflows. What is there twice is listed
+// ListReady puts what could be claimed on a list, in the order in which it would be, about: it is not fair across workflows. What is there twice is listed
 // once, and the list is cut at a limit.
 func ListReady(r *world.Ready, items []world.ReadyItem, limit int) {
 	SortReady(items, r.Now)

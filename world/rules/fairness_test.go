@@ -55,7 +55,7 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// TestPickOneByOne: what is picked together is what would be picked one by one, from the heads of lanes.
+// TestPickOneByOne: what is picked together is what would be picked one by one, from the heads of partitions.
 func TestPickOneByOne(t *testing.T) {
 	now := time.UnixMicro(1e15)
 	var all []rules.Candidate

@@ -128,12 +128,12 @@ func TestListsByAttributeReadFew(t *testing.T) {
 	steps := func() map[string]int {
 		all := make(map[string]int)
 		for name, l := range attributeLists() {
-			claimSteps(t, w)
+			countSteps(t, w)
 			page, err := w.Runs(t.Context(), l.q)
 			if err != nil || len(page.Runs) != l.want {
 				t.Errorf("%s: got %d runs, %v; want %d", name, len(page.Runs), err, l.want)
 			}
-			all[name] = claimSteps(t, w)
+			all[name] = countSteps(t, w)
 		}
 		return all
 	}

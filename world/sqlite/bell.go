@@ -91,7 +91,7 @@ func (l *listener) watch() {
 		l.w.crew.tick()
 		if now.Sub(looked) >= lookEvery && !lost {
 			looked = now
-			if err := l.w.lookAtAll(); err != nil { // workers hear of it when they sent a heartbeat: they do now
+			if err := l.w.lookAtAll(); err != nil { // workers hear of it with their next heartbeat: they send it now
 				lost = true
 				l.w.listeners.Tell(news)
 			}

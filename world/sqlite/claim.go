@@ -70,7 +70,7 @@ func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, e
 }
 
 // give takes in a group. Where that can give runs alone, it is lazy, as nobody waits for the disk to own a run: the run's first commit makes the
-// take durable with itself, and no body starts before. A task's claim is the start of its body, which waits.
+// claim durable with itself, and no body starts before. A task's claim is the start of its body, which waits.
 func (w *World) give(ctx context.Context, q world.ClaimQuery, classes, steps string, lazy bool) (world.Claimed, error) {
 	type answer struct {
 		claimed world.Claimed

@@ -145,7 +145,7 @@ func (c *crew) own(worker, run int64, id string, owns bool) {
 	}
 }
 
-// lose notes that a run was claimed from its owner, who is to be told.
+// lose notes that a run was taken from its owner, who is to be told.
 func (c *crew) lose(worker int64, id string) {
 	if wk := c.byKey(worker); wk != nil {
 		c.mu.Lock()
@@ -198,14 +198,14 @@ func (c *crew) idleHeartbeat(q *world.HeartbeatQuery) (world.Heartbeat, bool) {
 	return world.Heartbeat{Now: now, Until: now.Add(wk.Lease)}, true
 }
 
-// lostSince returns the runs that were claimed from a worker and that it was not told of, and how many it has.
+// lostSince returns the runs that were taken from a worker and that it was not told of, and how many it has.
 func (c *crew) lostSince(wk *worker) (lost []string, has int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append(lost, wk.lost...), len(wk.runs)
 }
 
-// toldLost notes that a worker was told of so many runs that were claimed from it.
+// toldLost notes that a worker was told of so many runs that were taken from it.
 func (c *crew) toldLost(wk *worker, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -190,7 +190,7 @@ func (g *group) writeAct(r *run, e world.Event, id string) error {
 	return g.queue.pause(r, e.Type == world.RunPaused)
 }
 
-// unqueued claims a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
+// unqueued takes a run that has lost its queue row, though it has not ended, as one that is not over, so that a forced cancel can end it.
 func (g *group) unqueued(r *run) error {
 	version := 0
 	if _, err := g.tx.one(showRun, func(row row) error {

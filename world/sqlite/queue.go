@@ -152,7 +152,7 @@ func (qu *queue) retry(r *run) error {
 	return nil
 }
 
-// resumes has a run that is paused taken for the resumption that waits.
+// resumes has a run that is paused claimed for the resumption that waits.
 func (qu *queue) resumes(r *run) error {
 	qu.tx.notice(world.NoticeWork, r.id)
 	return qu.tx.exec(actQueue, r.key, bit(true), micros(r.wake), bit(true), r.last)
@@ -186,7 +186,7 @@ func (qu *queue) right(r *run, running, paused bool) (err error) {
 	return nil
 }
 
-// drop claims a run that is over out of the queue.
+// drop takes a run that is over out of the queue.
 func (qu *queue) drop(r *run) error { return qu.tx.exec(deleteQueue, r.key) }
 
 // give makes the worker the run's owner. What is in the queue and is no run is put aside, and nothing is given.

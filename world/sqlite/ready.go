@@ -1,6 +1,6 @@
 package sqlite
 
-// This file tells what could be claimed, without claiming it, and takes one run or task by name.
+// This file tells what could be claimed, without claiming it, and claims one run or task by name.
 
 import (
 	"context"

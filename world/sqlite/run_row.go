@@ -33,7 +33,7 @@ var (
 	freeKey   = load("free_key")
 )
 
-// birthColumns are what a run is created with, in the order of bearRow.
+// birthColumns are what a run is created with, in the order of create.
 const birthColumns = `key, id, workflow, version, idem, priority, parent_run, parent_step, detached, created_us,
   retention_ns, attributes, sealed, origin_run, sum`
 

@@ -86,17 +86,17 @@ func calls(t testing.TB, w *World, wk world.Worker) map[string]func() error {
 func stepsOf(t *testing.T, w *World, wk world.Worker) map[string]int {
 	steps := make(map[string]int)
 	for name, call := range calls(t, w, wk) {
-		claimSteps(t, w)
+		countSteps(t, w)
 		if err := call(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		steps[name] = claimSteps(t, w)
+		steps[name] = countSteps(t, w)
 	}
 	return steps
 }
 
-// claimSteps returns how many steps the statements of the writer and of the one reader took since it was asked last.
-func claimSteps(t *testing.T, w *World) (n int) {
+// countSteps returns how many steps the statements of the writer and of the one reader took since it was asked last.
+func countSteps(t *testing.T, w *World) (n int) {
 	t.Helper()
 	count := func(c *conn) error {
 		for _, s := range c.stmts {

@@ -90,7 +90,7 @@ func (ws *workers) own(worker int64, r *run, owns bool) {
 	ws.tx.onCommit(func() { ws.crew.own(worker, runKey, id, owns) })
 }
 
-// lose notes that a run was claimed from its owner.
+// lose notes that a run was taken from its owner.
 func (ws *workers) lose(worker int64, id string) {
 	ws.tx.onCommit(func() { ws.crew.lose(worker, id) })
 }

@@ -231,7 +231,7 @@ var inbox = []check{
 		again.release(world.Release{})
 		r.deliver(signal(s.run, "", "a"))
 	}},
-	{"ten thousand payloads are enough", "too many wait: ErrInboxFull; a cancel is accepted, and so is what a commit sends; all of it comes, by Beat and by Take, in order", func(r *rig) {
+	{"ten thousand payloads are enough", "too many wait: ErrInboxFull; a cancel is accepted, and so is what a commit sends; all of it comes, by Heartbeat and by Claim, in order", func(r *rig) {
 		k := r.worker("greet")
 		sender, s := k.create("greet"), k.create("greet")
 		c := sender.next(signalEvent("a"))

@@ -1,4 +1,4 @@
-// Turns: in which order a worker is served, and when it is told to look again.
+// Order: in which order a worker is served, and when it is told to look again.
 
 package worldtest
 
@@ -137,7 +137,7 @@ var turns = []check{
 			}
 		}
 	}},
-	{"a claim renews nothing", "who takes and does not send a heartbeat is dead when its lease ends; heartbeats alone renew it", func(r *rig) {
+	{"a claim renews nothing", "who claims and sends no heartbeat is dead when its lease ends; heartbeats alone renew it", func(r *rig) {
 		dead := r.mortal(workingLease, "greet")
 		s := dead.create("greet")
 		other := r.worker("other")
@@ -150,7 +150,7 @@ var turns = []check{
 		})
 		r.same(r.run(s.run).Queue.Owner, "", "owner")
 	}},
-	{"times are UTC, in microseconds, and never go back", "the world's clock, as Join, Take and Beat tell it", func(r *rig) {
+	{"times are UTC, in microseconds, and never go back", "the world's clock, as Join, Claim and Heartbeat tell it", func(r *rig) {
 		k := r.worker("greet")
 		var last time.Time
 		for i := range 20 {

@@ -106,7 +106,7 @@ var readies = []check{
 			r.Fatalf("got %v for no classes", listed(got))
 		}
 	})},
-	{"the next is told beside what is ready", "Next: when something else is due, also in the lane of what is due now", needs("ReadyReader", func(r *rig) {
+	{"the next is told beside what is ready", "Next: when something else is due, also in the partition of what is due now", needs("ReadyReader", func(r *rig) {
 		k := r.worker("greet")
 		at := world.Now().Add(time.Hour)
 		for _, d := range []time.Duration{-2 * time.Hour, 0, time.Hour} {

@@ -73,7 +73,7 @@ var beside = []sharedCheck{
 		_, err = b.w.Outcome(b.ctx, c)
 		b.must(err, "outcome of a release")
 	}},
-	{"runs of both are listed newest first", "the order of birth is the storage's, whoever bears", func(a, b *rig) {
+	{"runs of both are listed newest first", "the order of birth is the storage's, whoever creates", func(a, b *rig) {
 		var want []string
 		for i := range 12 {
 			want = append(want, []*rig{a, b, b}[i%3].createRun("greet"))

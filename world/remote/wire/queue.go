@@ -35,7 +35,7 @@ func (w *Worker) World() world.Worker {
 	}
 }
 
-// ClaimQuery is a [world.ClaimQuery].
+// TakeQuery is a [world.ClaimQuery].
 type TakeQuery struct {
 	Worker  string        `json:"worker"`
 	Classes []world.Class `json:"classes,omitempty"`
@@ -51,7 +51,7 @@ type TakeQuery struct {
 	// number with Again is answered with it. 0: it is not remembered.
 	N      int64  `json:"n,omitempty"`
 	Again  bool   `json:"again,omitempty"`
-	Server string `json:"server,omitempty"` // with Again: the [Heartbeat].Server of the worker's last join or heartbeat before the first try
+	Server string `json:"server,omitempty"` // with Again: the [Beat].Server of the worker's last join or heartbeat before the first try
 }
 
 // World is the query of a message.
@@ -69,7 +69,7 @@ type Taken struct {
 	More  bool       `json:"more,omitempty"`
 }
 
-// ClaimedRun is a [world.ClaimedRun].
+// TakenRun is a [world.ClaimedRun].
 type TakenRun struct {
 	Run      string       `json:"run"`
 	Claim    int64        `json:"take"`
@@ -106,7 +106,7 @@ func (t *Taken) World() world.Claimed {
 	})}
 }
 
-// HeartbeatQuery is a [world.HeartbeatQuery].
+// BeatQuery is a [world.HeartbeatQuery].
 type BeatQuery struct {
 	Worker string    `json:"worker"`
 	Tasks  []TaskKey `json:"tasks,omitempty"`
