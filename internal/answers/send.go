@@ -142,6 +142,10 @@ func answerAlsoSend(r *answers) {
 			r.Errorf("%s: %v, want ErrInvalid", name, err)
 		}
 	}
+	twice := []stepwell.StartOption{added.AlsoSend("a", stepwell.DeliveryID("d")), added.AlsoSend("b", stepwell.DeliveryID("d")), stepwell.RunID("send-bad")}
+	if _, err := cart.Start(r.ctx, app.App, 1, twice...); !errors.Is(err, stepwell.ErrInvalid) {
+		r.Errorf("two under one delivery ID: %v, want ErrInvalid", err)
+	}
 	if _, err := app.Get(r.ctx, "send-bad"); !errors.Is(err, stepwell.ErrNotFound) {
 		r.Errorf("what is bad was started: %v", err)
 	}

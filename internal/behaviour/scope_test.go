@@ -227,6 +227,24 @@ func TestAPartWithATimeout(t *testing.T) {
 	})
 }
 
+// TestAPartWithoutTime: a time of zero or less is over before anything is asked for with the part.
+func TestAPartWithoutTime(t *testing.T) {
+	everyWay(t, func(r *rig) {
+		wf := stepwell.Define("timeless", func(ctx stepwell.Context, d time.Duration) (string, error) {
+			part, cancel := stepwell.WithTimeout(ctx, "limit", d)
+			defer cancel()
+			_, err := stepwell.Step(part, "work", func(context.Context) (string, error) { return "", errors.New("it ran") })
+			return fmt.Sprint(came(err), ", ", errors.Is(stepwell.CancelCause(part), stepwell.ErrTimeout)), nil
+		})
+		wk := r.begin(wf)
+		for _, d := range []time.Duration{0, -time.Hour} {
+			run := start(r, wk, wf, d)
+			want(r, run, "cancelled, true")
+			r.replays(run.ID(), wf)
+		}
+	})
+}
+
 // TestKilledWhileAPartIsCancelled: the worker dies before or after each of its commits, and another goes on.
 func TestKilledWhileAPartIsCancelled(t *testing.T) {
 	killedAtEachCommit(t, 6, func(r *rig) (cfg stepwell.Config, id string, check func()) {

@@ -172,6 +172,24 @@ func TestAStepThatHadNotBegunIsNotUndone(t *testing.T) {
 	})
 }
 
+// A step that no worker began in time has nothing to be undone.
+func TestAStepThatNobodyBeganIsNotUndone(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		var b lossy
+		elsewhere := stepwell.DefineStep("elsewhere", func(context.Context, int) (int, error) { return 0, nil })
+		wf := stepwell.Define("order", func(ctx stepwell.Context, _ string) (int, error) {
+			return elsewhere.With(stepwell.Undo("refund", b.refund), stepwell.QueueTimeout(time.Minute)).Run(ctx, 0)
+		})
+		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}})
+		run := start(r, wk, wf, "")
+		wantErr(r, run, world.Failed)
+		if got, want := b.says(), "kept 0, undid "; got != want {
+			r.Errorf("%s, want %s", got, want)
+		}
+		r.replays(run.ID(), wf)
+	})
+}
+
 func TestABadUndoOfAStepIsRefused(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		var b lossy

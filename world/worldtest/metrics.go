@@ -4,6 +4,7 @@ package worldtest
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -36,6 +37,14 @@ var metrics = []check{
 		keep(counted("b", 1, "[1]"))
 		keep(counted("a", 1, "[2]"))
 		is("of two", "a[2]", "b[1]")
+		<-time.After(5 * time.Millisecond)
+		all, err := k.Metrics(r.ctx)
+		r.must(err, "metrics")
+		for _, m := range all {
+			if m.Age < time.Millisecond {
+				r.Errorf("what process %s gave 5 ms ago has an age of %s", m.Process, m.Age)
+			}
+		}
 		keep(counted("b", 2, "[3]"))
 		keep(counted("b", 2, "[4]"))
 		keep(counted("b", 1, "[5]"))
