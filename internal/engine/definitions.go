@@ -51,7 +51,7 @@ func NewBook(of world.Definer, own time.Duration) *Book {
 
 // Known is what is known of one workflow.
 type Known struct {
-	Live int                // the highest version that a live worker has, of those that have said what they are if there are any; 0: none
+	Live int                // the highest version that a live worker has and has said what it is, or has; 0: none
 	All  []int              // versions that live workers have
 	Says []world.Definition // of its versions, in order
 }
