@@ -89,7 +89,8 @@ func TestDefinitionsHoldForTheCommand(t *testing.T) {
 	}
 }
 
-// TestARefusedWorkerSaysNothing: a second worker process on a file does not work, and what its definitions say does not hold.
+// TestARefusedWorkerSaysNothing: a second worker process on a file does not work, and what its definitions say does not
+// hold.
 func TestARefusedWorkerSaysNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "app.db")
