@@ -62,8 +62,10 @@ type order struct {
 	Big      *big.Int         `json:"big"`
 	hidden   int
 	Skipped  chan int `json:"-"`
-	Dash     string   `json:"-,"`
-	Odd      string   `json:"a\"b"`
+	//lint:ignore SA5008 a member whose name is a dash, and one with a tag that encoding/json passes over
+	Dash string `json:"-,"`
+	//lint:ignore SA5008 the same
+	Odd string `json:"a\"b"`
 }
 
 type tree struct {
@@ -85,7 +87,7 @@ type money int
 func (m money) MarshalText() ([]byte, error)  { return fmt.Appendf(nil, "%d EUR", int(m)), nil }
 func (m *money) UnmarshalText(b []byte) error { *m = 1; return nil }
 
-type odd struct{ v []int }
+type odd struct{ _ []int }
 
 func (o odd) MarshalJSON() ([]byte, error)  { return []byte(`[1,"a"]`), nil }
 func (o *odd) UnmarshalJSON(b []byte) error { return nil }

@@ -97,7 +97,7 @@ func TestZoom(t *testing.T) {
 	s.start("o-1", order{"ada", 4200, []string{"lamp"}})
 	s.until("o-1", stepwell.WhyEvent)
 	p := s.want("/ui/runs/o-1", `rel="nofollow">Zoom in</a>`)
-	p = s.want(html.UnescapeString(strings.ReplaceAll("/ui/runs/o-1?zoom="+between(p.body, "/ui/runs/o-1?zoom=", `"`), "&amp;", "&")), "after it was created", ">all of it</a>")
+	s.want(html.UnescapeString(strings.ReplaceAll("/ui/runs/o-1?zoom="+between(p.body, "/ui/runs/o-1?zoom=", `"`), "&amp;", "&")), "after it was created", ">all of it</a>")
 	s.want("/ui/runs/o-1?zoom=999999999999-1000000000000", "Nothing was going on here.")
 	for _, bad := range []string{"-", "5-1", "x-y", "-5-1", "1-99999999999999999999"} {
 		if p := s.want("/ui/runs/o-1?zoom="+bad, ">charge<"); strings.Contains(p.body, ">all of it</a>") {
