@@ -51,7 +51,7 @@ func NewBook(of world.Definer, own time.Duration) *Book {
 
 // Known is what is known of one workflow.
 type Known struct {
-	Live int                // the highest version that a live worker has and has said what it is, or has; 0: none
+	Live int                // the highest version that a live worker has; 0: none
 	All  []int              // versions that live workers have
 	Says []world.Definition // of its versions, in order
 }
@@ -75,17 +75,11 @@ func (b *Book) Workflow(ctx context.Context, name string) (Known, error) {
 			k.Says = append(k.Says, d)
 		}
 	}
-	said := 0 // the highest of which is known what it says
 	for _, c := range all.Live {
-		if c.Workflow != name {
-			continue
-		}
-		k.Live, k.All = max(k.Live, c.Version), append(k.All, c.Version)
-		if _, ok := k.Version(c.Version); ok {
-			said = max(said, c.Version)
+		if c.Workflow == name {
+			k.Live, k.All = max(k.Live, c.Version), append(k.All, c.Version)
 		}
 	}
-	k.Live = cmp.Or(said, k.Live) // a worker that has just joined has yet to say what its versions are
 	return k, err
 }
 

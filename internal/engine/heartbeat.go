@@ -14,15 +14,15 @@ func (e *Engine) join(ctx context.Context) error {
 		ID: world.NewID(world.PrefixWorker, time.Now()), Name: e.cfg.Name, Build: e.cfg.Build,
 		Classes: e.code.all(), Steps: e.code.stepNames(), Lease: e.cfg.Lease,
 	}
+	if publish := e.cfg.Publish; publish != nil {
+		if err := publish(ctx); err != nil {
+			return err
+		}
+	}
 	sent := time.Now()
 	b, err := e.cfg.World.Join(ctx, w)
 	if err != nil {
 		return err
-	}
-	if publish := e.cfg.Publish; publish != nil { // by who has joined alone: one that is refused says nothing about definitions
-		if err := publish(ctx); err != nil {
-			return errors.Join(err, e.cfg.World.Leave(context.WithoutCancel(ctx), w.ID))
-		}
 	}
 	e.cfg.Book.Forget()
 	e.says.back("")
