@@ -91,7 +91,7 @@ var definitions = []check{
 		r.same(r.defined("order", "greet").Live, []world.Class{v1, v2, other}, "of two workflows")
 		r.must(r.w.Leave(r.ctx, newer), "leave")
 		r.same(r.defined("greet").Live, []world.Class{v1}, "versions when one has left")
-		died, _ := join(50*time.Millisecond, v2)
+		died, _ := join(500*time.Millisecond, v2) // time for a claim over a network, on a busy machine
 		r.createRun("greet", func(c *world.Birth) { c.Version = 2 })
 		claimed, err := r.w.Claim(r.ctx, world.ClaimQuery{Worker: died, Classes: []world.Class{v2}, Runs: 1})
 		r.must(err, "take")
