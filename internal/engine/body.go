@@ -89,7 +89,7 @@ func (e *Engine) recordOf(r *result) *world.Error {
 func (b *body) begins() bool {
 	worker := ""
 	if b.home != nil {
-		worker = b.home.worker
+		worker = b.home.own.worker
 	} else if b.task != nil {
 		worker = b.task.Worker
 	}

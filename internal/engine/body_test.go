@@ -33,7 +33,7 @@ func TestBodyBeginsUnderItsLease(t *testing.T) {
 			for kind, b := range map[string]*body{"session": {}, "task": {task: &world.Task{Worker: c.worker}}} {
 				var home *session
 				if b.task == nil {
-					home = &session{worker: c.worker}
+					home = &session{own: title{worker: c.worker}}
 				}
 				b.sit(e, StepInfo{}, home)
 				if got := b.begins(); got != c.want {

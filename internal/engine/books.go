@@ -126,8 +126,8 @@ func (s *session) handleStray(step string, attempt int) {
 	if s.bodies[step] != nil || s.turn.has(step) {
 		return
 	}
-	if !s.e.holdings.runs(taskKey{s.run, step}, attempt) && s.e.workerID() == s.worker {
-		s.e.handBack(s.e.workCtx, s.worker, holding{s.run, step, int64(attempt)}, 0)
+	if !s.e.holdings.runs(taskKey{s.own.run, step}, attempt) && s.e.workerID() == s.own.worker {
+		s.e.handBack(s.e.workCtx, s.own.worker, holding{s.own.run, step, int64(attempt)}, 0)
 	}
 }
 

@@ -65,8 +65,7 @@ func (e *Engine) claimOnce(ctx context.Context) time.Duration {
 	}
 	e.startTasks(claimed.Tasks, nil, turn)
 	for _, tk := range claimed.Runs {
-		s := newSession(e, tk.Run, tk.Claim)
-		s.worker = q.Worker
+		s := newSession(e, titleOf(&tk, q.Worker))
 		if !e.holdings.adopt(s, e.pulse.begun(), true, func(ctx context.Context) { s.runClaimed(ctx, tk) }) {
 			e.runs.release(1) // shutting down: leaving hands the run back
 		}

@@ -10,7 +10,7 @@ import (
 // to it would be nobody's.
 func TestWhatWasLostIsNotHeld(t *testing.T) {
 	e := &holdings{
-		owned: map[string]owner{"run": {session: &session{worker: "one", claim: 2}}}, tasks: map[taskKey]*heldTask{{"run", "step"}: {worker: "one", attempt: 2}},
+		owned: map[string]owner{"run": {session: &session{own: title{worker: "one", claim: 2}}}}, tasks: map[taskKey]*heldTask{{"run", "step"}: {worker: "one", attempt: 2}},
 	}
 	for number := range 4 {
 		for _, worker := range []string{"one", "two"} {

@@ -122,7 +122,7 @@ func (s *session) nextCommit(first int64, events []world.Event) world.Commit {
 		unread = s.m.Kept()
 	}
 	return world.Commit{
-		Unread: unread, Run: s.run, Worker: s.worker, Claim: s.claim, Build: s.e.cfg.Build, First: first, Events: events, ID: commitID(),
+		Unread: unread, Run: s.own.run, Worker: s.own.worker, Claim: s.own.claim, Build: s.e.cfg.Build, First: first, Events: events, ID: commitID(),
 	}
 }
 
@@ -147,7 +147,7 @@ func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, 
 		if err == nil {
 			s.e.says.back("commit")
 			if !s.e.holds(ctx, c.Worker) {
-				return done, fmt.Errorf("run %s: %w", s.run, errWritten)
+				return done, fmt.Errorf("run %s: %w", s.own.run, errWritten)
 			}
 			return done, nil
 		}
@@ -265,7 +265,7 @@ func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) 
 		s.trial.live()
 	}
 	b.sit(s.e, StepInfo{
-		Run: s.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
+		Run: s.own.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
 	}, s)
 	b.timeout, b.silence, b.run, b.input, b.machine = b.policy.Timeout, b.policy.Heartbeat, spec.Run, input, s.m
 	if b.policy.Tx {

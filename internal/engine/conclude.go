@@ -122,11 +122,11 @@ func (s *session) cancelSteps() {
 				continue // nobody waits for it: it ends with the run
 			}
 			if st.Queued {
-				if s.e.holdings.cancelTask(taskKey{s.run, op.ID}, cause) { // it runs on this worker, for the queue
+				if s.e.holdings.cancelTask(taskKey{s.own.run, op.ID}, cause) { // it runs on this worker, for the queue
 					s.graceTimer(op.ID)
 					continue
 				}
-				s.turn.drop(world.TaskKey{Run: s.run, Step: op.ID})
+				s.turn.drop(world.TaskKey{Run: s.own.run, Step: op.ID})
 			}
 			s.failCancelled(op.ID)
 		}
@@ -185,7 +185,7 @@ func (s *session) endGrace(step string) {
 	if b := s.bodies[step]; b != nil {
 		b.grace = true
 	} else if st := s.state.Step(step); st.Queued {
-		s.turn.drop(world.TaskKey{Run: s.run, Step: step})
+		s.turn.drop(world.TaskKey{Run: s.own.run, Step: step})
 	}
 	s.failCancelled(step)
 }
@@ -321,7 +321,7 @@ func (s *session) releaseNow() *world.Release {
 		b := s.failure.record(s.failure.cause(), s.e.cfg.Build, now)
 		s.e.says.blocked(s.toName(), b)
 		pause := blockBackoff(b.Tries)
-		if b.Code == world.CodeNoKey && s.e.shun(shunned{workflow: s.workflow}) {
+		if b.Code == world.CodeNoKey && s.e.shun(shunned{workflow: s.own.workflow}) {
 			pause = 0
 		}
 		return &world.Release{Blocked: b, WakeAt: now.Add(pause)}
@@ -510,7 +510,7 @@ func (s *session) reportUnbegun(c *world.Commit) {
 }
 
 func (s *session) reportAttempt(step string, attempt int, why string) {
-	d := &world.Delivery{Run: s.run, ID: fmt.Sprintf("abandoned:%s:%d", step, attempt), Events: []world.Event{{
+	d := &world.Delivery{Run: s.own.run, ID: fmt.Sprintf("abandoned:%s:%d", step, attempt), Events: []world.Event{{
 		Type: world.StepRetrying, ID: step, Attempt: attempt, RetryAt: s.now, Error: abandoned(why),
 	}}}
 	s.e.bodies.Go(func() {

@@ -56,8 +56,8 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.ClaimedRun) bool {
 	case tk.Strikes < maxStrikes:
 		return true
 	}
-	s.state, s.durable = &world.State{ID: s.run, Seq: tk.Seq, Status: tk.Status}, tk.Seq
-	called := s.isolation.called(s.run)
+	s.state, s.durable = &world.State{ID: s.own.run, Seq: tk.Seq, Status: tk.Status}, tk.Seq
+	called := s.isolation.called(s.own.run)
 	switch {
 	case b.Alone && tk.Strikes > 0, s.knownGuilty(&b):
 		s.failure.set(Block(world.CodeCrashLoop, errors.New("its code ended its process, again and again and at last alone, before anything could be recorded")), 0)
@@ -69,7 +69,7 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.ClaimedRun) bool {
 		return true
 	default:
 		wake := s.now
-		if b.Alone = s.e.quarantine.call(s.run); !b.Alone {
+		if b.Alone = s.e.quarantine.call(s.own.run); !b.Alone {
 			wake = wake.Add(quarantinePause/2 + rand.N(quarantinePause)) // so that those who wait do not come all at once
 		}
 		s.turn.letGo(&world.Release{Blocked: &b, WakeAt: wake})

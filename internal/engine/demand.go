@@ -187,8 +187,7 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 		return CameBusy, err
 	}
 	tk := claimed.Runs[0]
-	s := newSession(e, tk.Run, tk.Claim)
-	s.worker = worker
+	s := newSession(e, titleOf(&tk, worker))
 	s.stay.on(ctx, slice)
 	if !e.holdings.adopt(s, e.pulse.begun(), true, func(ctx context.Context) { s.runClaimed(ctx, tk) }) {
 		e.runs.release(1) // leaving hands the run back

@@ -192,7 +192,7 @@ func (e *Engine) retire(s *session) {
 			e.cache.put(kept)
 		}
 	case keep && !e.cfg.Strict && !s.failure.some() && s.clean():
-		e.cache.put(&cached{run: s.run, wf: s.wf, state: s.state, m: s.m})
+		e.cache.put(&cached{run: s.own.run, wf: s.wf, state: s.state, m: s.m})
 		return
 	}
 	if s.m != nil {

@@ -99,7 +99,7 @@ func Crashed(err *replay.PanicError, record func(error) *world.Error) *world.Err
 // appended and its children be told.
 func foldOn(ctx context.Context, s *session, tk world.ClaimedRun) error {
 	wf, m := s.wf, s.m
-	s.wf, s.m, s.state, s.carried = nil, nil, &world.State{ID: s.run}, carried{}
+	s.wf, s.m, s.state, s.carried = nil, nil, &world.State{ID: s.own.run}, carried{}
 	err := s.read(ctx, tk, "", false)
 	s.wf, s.m = wf, m
 	return err

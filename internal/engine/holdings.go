@@ -27,14 +27,14 @@ type holdings struct {
 
 // owner is a session as the holdings know it.
 type owner struct {
-	*session
-	heard  uint64 // the heartbeat before which it was known here
-	listed bool   // the world says, or has said, that the run is its own
+	session *session
+	heard   uint64 // the heartbeat before which it was known here
+	listed  bool   // the world says, or has said, that the run is its own
 }
 
 // isOf reports whether there is a session, and it is that of a claim by a worker.
 func isOf(s *session, claim int64, worker string) bool {
-	return s != nil && s.claim == claim && s.worker == worker
+	return s != nil && s.own.claim == claim && s.own.worker == worker
 }
 
 // taskKey names a task that runs on this worker.
@@ -79,8 +79,8 @@ func (h *holdings) adopt(s *session, heartbeat uint64, listed bool, life func(ct
 		return false
 	}
 	h.stirLocked()
-	before := h.owned[s.run].session // has released the run, or lost it, and is about to end
-	h.owned[s.run] = owner{s, heartbeat, listed}
+	before := h.owned[s.own.run].session // has released the run, or lost it, and is about to end
+	h.owned[s.own.run] = owner{s, heartbeat, listed}
 	h.sessions.Go(func() {
 		makeRoom()
 		if before != nil {
@@ -98,8 +98,8 @@ func (h *holdings) goOn(life func()) { h.sessions.Go(life) }
 func (h *holdings) forget(s *session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.owned[s.run].session == s {
-		delete(h.owned, s.run)
+	if h.owned[s.own.run].session == s {
+		delete(h.owned, s.own.run)
 	}
 }
 
@@ -129,8 +129,8 @@ func (h *holdings) has(run string) bool {
 func (h *holdings) tell(kind messageKind) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, s := range h.owned {
-		s.box.post(message{kind: kind})
+	for _, o := range h.owned {
+		o.session.box.post(message{kind: kind})
 	}
 }
 
@@ -138,9 +138,9 @@ func (h *holdings) tell(kind messageKind) {
 func (h *holdings) evaluating() (list []*session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, s := range h.owned {
-		if s.watched.Load() != nil {
-			list = append(list, s.session)
+	for _, o := range h.owned {
+		if o.session.watched.Load() != nil {
+			list = append(list, o.session)
 		}
 	}
 	return list
@@ -209,8 +209,8 @@ func (h *holdings) cancelTask(k taskKey, cause error) bool {
 func (h *holdings) lose() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, s := range h.owned {
-		s.box.post(message{kind: msgLost})
+	for _, o := range h.owned {
+		o.session.box.post(message{kind: msgLost})
 	}
 	for _, t := range h.tasks {
 		t.cancel(world.ErrLeaseLost)
@@ -224,8 +224,8 @@ func (h *holdings) dispatch(b world.Heartbeat) {
 	defer h.mu.Unlock()
 	for i := range b.Mail {
 		m := &b.Mail[i]
-		if s, ok := h.owned[m.Run]; ok {
-			s.postMail(m)
+		if o, ok := h.owned[m.Run]; ok {
+			o.session.postMail(m)
 		}
 	}
 	for _, k := range b.Ended {
@@ -234,8 +234,8 @@ func (h *holdings) dispatch(b world.Heartbeat) {
 		}
 	}
 	for _, run := range b.Lost {
-		if s, ok := h.owned[run]; ok {
-			s.box.post(message{kind: msgLost})
+		if o, ok := h.owned[run]; ok {
+			o.session.box.post(message{kind: msgLost})
 		}
 	}
 }
@@ -266,11 +266,11 @@ func (h *holdings) compare(worker string, heartbeat uint64, account *world.Accou
 	mine := make(map[string]int64, len(account.Runs))
 	for _, r := range account.Runs {
 		mine[r.Run] = r.Claim
-		if s := h.owned[r.Run]; !isOf(s.session, r.Claim, worker) {
-			unknown = append(unknown, stranger{holding{r.Run, "", r.Claim}, r.Last, s.session})
+		if o := h.owned[r.Run]; !isOf(o.session, r.Claim, worker) {
+			unknown = append(unknown, stranger{holding{r.Run, "", r.Claim}, r.Last, o.session})
 		} else {
-			s.listed = true
-			h.owned[r.Run] = s
+			o.listed = true
+			h.owned[r.Run] = o
 		}
 	}
 	for _, k := range account.Tasks {
@@ -278,8 +278,9 @@ func (h *holdings) compare(worker string, heartbeat uint64, account *world.Accou
 			unknown = append(unknown, stranger{holding{k.Run, k.Step, int64(k.Attempt)}, 0, h.owned[k.Run].session})
 		}
 	}
-	for run, s := range h.owned {
-		if claim, ok := mine[run]; s.listed && s.heard < heartbeat && s.worker == worker && (!ok || claim != s.claim) {
+	for run, o := range h.owned {
+		s := o.session
+		if claim, ok := mine[run]; o.listed && o.heard < heartbeat && s.own.worker == worker && (!ok || claim != s.own.claim) {
 			s.box.post(message{kind: msgLost})
 		}
 	}

@@ -17,7 +17,7 @@ func (s *session) runClaimed(ctx context.Context, tk world.ClaimedRun) {
 		s.now = s.e.clock.now()
 		cancel := slices.ContainsFunc(tk.Mail, isCancel)
 		s.failure.was(tk.Blocked)
-		s.wf, s.workflow = s.e.code.workflow(tk.Class), tk.Class.Workflow
+		s.wf = s.e.code.workflow(tk.Class)
 		withoutCode := cancel && (s.wf == nil || tk.Status == world.Pending || tk.Blocked != nil || tk.Strikes >= maxStrikes)
 		if withoutCode {
 			s.wf = nil
@@ -34,7 +34,7 @@ func (s *session) runClaimed(ctx context.Context, tk world.ClaimedRun) {
 				_ = foldOn(ctx, s, tk) // where it cannot be read the run is blocked
 			}
 			if s.state.Seq != tk.Seq { // it cannot even be folded: go by what the queue says
-				s.state = &world.State{ID: s.run, Seq: tk.Seq, Status: tk.Status}
+				s.state = &world.State{ID: s.own.run, Seq: tk.Seq, Status: tk.Status}
 			}
 			if !withoutCode {
 				s.fail(err, 0)
@@ -85,12 +85,12 @@ func (s *session) guard(ctx context.Context, life func()) {
 
 // load brings the run's state and machine to the end of its log: from the cache and what came since, or by a replay of its newest segment.
 func (s *session) load(ctx context.Context, tk world.ClaimedRun) error {
-	s.state, s.durable, s.newest = &world.State{ID: s.run}, tk.Seq, tk.Segment
+	s.state, s.durable, s.newest = &world.State{ID: s.own.run}, tk.Seq, tk.Segment
 	if tk.Damage != "" {
-		return &world.CorruptError{Run: s.run, Seq: 1, Err: errors.New(tk.Damage)}
+		return &world.CorruptError{Run: s.own.run, Seq: 1, Err: errors.New(tk.Damage)}
 	}
 	cursor := ""
-	if c := s.e.cache.pop(s.run); c != nil {
+	if c := s.e.cache.pop(s.own.run); c != nil {
 		if c.wf == s.wf && c.state.Seq <= tk.Seq && c.state.SegmentSeq >= tk.Segment { // else another worker has continued it
 			if s.trial.resume(c); c.m != nil {
 				s.state, s.m = c.state, c.m
@@ -107,11 +107,11 @@ func (s *session) load(ctx context.Context, tk world.ClaimedRun) error {
 	}
 	err := s.read(ctx, tk, cursor, false)
 	if err == nil && s.state.Seq == 0 {
-		return world.CheckFirst(s.run, nil)
+		return world.CheckFirst(s.own.run, nil)
 	}
 	if errors.Is(err, replay.ErrFurther) { // what a turn asked for was cut into several commits, and a page ends between them
 		s.e.unwind(s.m)
-		s.state, s.m, s.carried = &world.State{ID: s.run}, nil, carried{}
+		s.state, s.m, s.carried = &world.State{ID: s.own.run}, nil, carried{}
 		err = s.read(ctx, tk, "", true)
 	}
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *session) load(ctx context.Context, tk world.ClaimedRun) error {
 		s.m.SetReplaying(false)
 	}
 	if s.state.Seq != tk.Seq {
-		return &world.CorruptError{Run: s.run, Seq: s.state.Seq + 1, Err: fmt.Errorf("the log ends at event %d, the queue says %d", s.state.Seq, tk.Seq)}
+		return &world.CorruptError{Run: s.own.run, Seq: s.state.Seq + 1, Err: fmt.Errorf("the log ends at event %d, the queue says %d", s.state.Seq, tk.Seq)}
 	}
 	return nil
 }
@@ -154,14 +154,14 @@ func (s *session) read(ctx context.Context, tk world.ClaimedRun, cursor string, 
 
 // replay folds a page of the log and feeds it to the machine.
 func (s *session) replay(events []world.Event, more bool) error {
-	if err := s.e.readable(s.run, events); err != nil {
+	if err := s.e.readable(s.own.run, events); err != nil {
 		return err
 	}
 	segment := 0 // where it begins
 	for i := range events {
 		e := &events[i]
 		if s.state.Seq == 0 {
-			if err := world.CheckFirst(s.run, e); err != nil {
+			if err := world.CheckFirst(s.own.run, e); err != nil {
 				return err
 			}
 		}
@@ -171,7 +171,7 @@ func (s *session) replay(events []world.Event, more bool) error {
 			err = errors.New("it says nothing new")
 		}
 		if err != nil {
-			return &world.CorruptError{Run: s.run, Seq: want, Err: err}
+			return &world.CorruptError{Run: s.own.run, Seq: want, Err: err}
 		}
 		if e.Seq <= s.newest {
 			if err := s.pass(e, s.state.EnterAt > 0); err != nil {
@@ -202,7 +202,7 @@ func (s *session) newMachine() {
 // machine makes a machine for the run's present segment.
 func (s *session) machine() *replay.Machine {
 	return replay.New(replay.Config{
-		Run: s.run, Created: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict, Secret: s.e.cfg.Secret,
+		Run: s.own.run, Created: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict, Secret: s.e.cfg.Secret,
 		Fails: s.wf.crashes(),
 		Fork:  s.state.Birth.Origin != nil, Unread: s.carried.unread, Hooks: s.carried.hooks, Attributes: s.carried.attributes,
 	}, s.wf.Body(s.state.Input))

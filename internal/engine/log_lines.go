@@ -36,7 +36,7 @@ type runName struct {
 
 // toName names the session's run.
 func (s *session) toName() runName {
-	of := runName{s.run, s.workflow, 0}
+	of := runName{s.own.run, s.own.workflow, 0}
 	if s.state != nil && s.state.Birth.Workflow != "" {
 		of.workflow, of.version = s.state.Birth.Workflow, s.state.Version
 	} else if s.wf != nil {

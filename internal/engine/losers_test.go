@@ -16,7 +16,7 @@ func TestCancelsOfChildrenTravelWithTheEndsOfTheirSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n = 12_000
-	s := newSession(e, "parent", 1)
+	s := newSession(e, title{run: "parent", claim: 1})
 	s.state = &world.State{ID: "parent"}
 	apply := func(ev world.Event) {
 		t.Helper()

@@ -16,12 +16,12 @@ func TestMailThatIsToldAgainIsKeptOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n, heartbeats = 1000, 20
-	s := newSession(e, "parent", 1)
-	e.holdings.owned[s.run] = owner{session: s}
+	s := newSession(e, title{run: "parent", claim: 1})
+	e.holdings.owned[s.own.run] = owner{session: s}
 	defer s.leave()
 	heartbeat := func() (b world.Heartbeat) { // as a world reads it: anew each time
 		for i := range n {
-			b.Mail = append(b.Mail, world.Mail{Row: int64(i), Run: s.run, ID: fmt.Sprint(i), ArrivedAt: time.Unix(int64(i), 0), Events: make([]world.Event, 1)})
+			b.Mail = append(b.Mail, world.Mail{Row: int64(i), Run: s.own.run, ID: fmt.Sprint(i), ArrivedAt: time.Unix(int64(i), 0), Events: make([]world.Event, 1)})
 		}
 		return b
 	}

@@ -20,7 +20,7 @@ import (
 func (s *session) observed() observe.Run {
 	st := s.state
 	return observe.Run{
-		ID: s.run, Workflow: st.Birth.Workflow, Version: st.Version, Context: st.Birth.Context, Parent: st.Birth.Parent, Status: st.Status,
+		ID: s.own.run, Workflow: st.Birth.Workflow, Version: st.Version, Context: st.Birth.Context, Parent: st.Birth.Parent, Status: st.Status,
 		CreatedAt: st.CreatedAt, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Error: st.Error,
 	}
 }

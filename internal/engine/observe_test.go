@@ -15,7 +15,7 @@ func TestNoObserverAllocatesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSession(e, "run", 1)
+		s := newSession(e, title{run: "run", claim: 1})
 		s.state = &world.State{ID: "run"}
 		s.durable = 1 << 40
 		started := world.Event{Type: world.RunStarted}

@@ -39,7 +39,7 @@ func mayBeClaimed(op *replay.Op) bool {
 func (s *session) createChild(op *replay.Op, at time.Time) *world.Commit {
 	spec := op.Spec.(*ChildSpec)
 	b := spec.Birth
-	b.Parent = &world.Parent{Run: s.run, Step: op.ID, Detached: spec.Detached}
+	b.Parent = &world.Parent{Run: s.own.run, Step: op.ID, Detached: spec.Detached}
 	b.Seed = rand.Uint64()
 	if spec.Delay > 0 {
 		b.NotBefore = world.After(at, spec.Delay)
@@ -75,7 +75,7 @@ func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
 // cancelOf asks a child to end. It is one request, whatever the reason, and however often it is sent.
 func (s *session) cancelOf(step, child, why string) world.Delivery {
 	return world.Delivery{
-		Run: child, ID: "parent:" + step, Events: []world.Event{{Type: world.CancelRequested, By: s.run, Reason: why}},
+		Run: child, ID: "parent:" + step, Events: []world.Event{{Type: world.CancelRequested, By: s.own.run, Reason: why}},
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 	if s.m == nil || s.failure.some() {
 		return
 	}
-	if err := s.e.readable(s.run, decided); err != nil {
+	if err := s.e.readable(s.own.run, decided); err != nil {
 		s.fail(err, 0)
 		return
 	}
@@ -147,11 +147,11 @@ func (s *session) detached(ctx context.Context, st *world.Step) bool {
 		child, err := s.e.cfg.World.Run(ctx, st.Peer)
 		switch {
 		case err == nil:
-			return child.Parent == nil || child.Parent.Run != s.run || child.Parent.Detached
+			return child.Parent == nil || child.Parent.Run != s.own.run || child.Parent.Detached
 		case errors.Is(err, world.ErrNotFound):
 			return true
 		case final(err) || errors.Is(err, world.ErrFormat):
-			s.e.cfg.Logger.Warn("a child could not be read at the end of its parent, and goes on", "run_id", s.run, "child", st.Peer, "err", err)
+			s.e.cfg.Logger.Warn("a child could not be read at the end of its parent, and goes on", "run_id", s.own.run, "child", st.Peer, "err", err)
 			return true
 		case !pause(ctx, retryPause(try)):
 			return true // nor will the parent's end be written

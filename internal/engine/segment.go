@@ -176,7 +176,7 @@ func (s *session) page(ctx context.Context, cursor string, limit int) (world.Eve
 	if limit <= 0 || limit > mostPage {
 		limit = mostPage
 	}
-	return s.e.cfg.World.Events(ctx, s.run, world.EventQuery{Cursor: cursor, Limit: limit})
+	return s.e.cfg.World.Events(ctx, s.own.run, world.EventQuery{Cursor: cursor, Limit: limit})
 }
 
 // mostPage is how many events a page has. What a segment stands on is read together where it is no farther apart.
@@ -219,11 +219,11 @@ func (s *session) stand(ctx context.Context, next *world.Continuation) error {
 
 // standOn takes an event that the newest segment stands on.
 func (s *session) standOn(e *world.Event, next *world.Continuation) error {
-	if err := s.e.unreadable(s.run, e); err != nil {
+	if err := s.e.unreadable(s.own.run, e); err != nil {
 		return err
 	}
 	if _, err := s.state.Apply(e, zeroTime); err != nil {
-		return &world.CorruptError{Run: s.run, Seq: e.Seq, Err: err}
+		return &world.CorruptError{Run: s.own.run, Seq: e.Seq, Err: err}
 	}
 	if _, ok := slices.BinarySearch(next.Unread, e.Seq); ok {
 		s.carried.unread = append(s.carried.unread, *e)
@@ -232,7 +232,7 @@ func (s *session) standOn(e *world.Event, next *world.Continuation) error {
 }
 
 func (s *session) missing(seq int64, what string) error {
-	return &world.CorruptError{Run: s.run, Seq: seq, Err: fmt.Errorf("%s is not in the log", what)}
+	return &world.CorruptError{Run: s.own.run, Seq: seq, Err: fmt.Errorf("%s is not in the log", what)}
 }
 
 // pass takes note of an event up to the start of the newest segment: of what was sent, and of what of that was carried over. Where the log was trimmed,
@@ -250,7 +250,7 @@ func (s *session) pass(e *world.Event, trimmed bool) error {
 		}
 		s.carried.unread = kept
 		if len(kept) != len(e.Next.Unread) {
-			return &world.CorruptError{Run: s.run, Seq: e.Seq, Err: fmt.Errorf("it carries %d payloads over, of which the log has %d", len(e.Next.Unread), len(kept))}
+			return &world.CorruptError{Run: s.own.run, Seq: e.Seq, Err: fmt.Errorf("it carries %d payloads over, of which the log has %d", len(e.Next.Unread), len(kept))}
 		}
 	}
 	return nil

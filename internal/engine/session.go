@@ -13,13 +13,10 @@ import (
 // session owns one run while it moves. Its fields belong to its goroutine, but for the mailbox.
 type session struct {
 	e     *Engine
-	run   string
-	claim int64
-	// worker is the ID under which the run was claimed or created. The worker may have joined anew since: then the run is not this session's any more.
-	worker string
-	desk   *desk
-	parts  [1]*world.Commit // what split returns, as a rule
-	doubt  bool             // the outcome of a commit was unknown for a while: its world may still look at it
+	own   title
+	desk  *desk
+	parts [1]*world.Commit // what split returns, as a rule
+	doubt bool             // the outcome of a commit was unknown for a while: its world may still look at it
 
 	wf    *Workflow // nil: claimed only to be cancelled
 	state *world.State
@@ -39,7 +36,6 @@ type session struct {
 	lastMail  time.Time
 	shelf     shelf
 	failure   failure
-	workflow  string // of the run that was claimed, as the queue says
 	stay      stay
 	done      chan struct{} // closed at the very end
 	now       time.Time     // the world's clock, read once a turn
@@ -54,6 +50,20 @@ type session struct {
 	notes   notes
 	trial   trial
 	old     []*replay.Machine
+}
+
+// title is under what a session owns its run. It is told when the session begins, and never changes.
+type title struct {
+	run   string
+	claim int64
+	// worker is the ID under which the run was claimed or created. The worker may have joined anew since: then the run is not this session's any more.
+	worker   string
+	workflow string // of a run that was claimed, as the queue says
+}
+
+// titleOf is that of a run that was claimed.
+func titleOf(tk *world.ClaimedRun, worker string) title {
+	return title{run: tk.Run, claim: tk.Claim, worker: worker, workflow: tk.Class.Workflow}
 }
 
 // message is what happens to a session.
@@ -100,8 +110,8 @@ const nearRetry = 5 * time.Second
 // turnBytes is how much a turn takes in before it commits: far below world.MaxCommit, so that results are never split from each other.
 const turnBytes = 1 << 20
 
-func newSession(e *Engine, run string, claim int64) *session {
-	s := &session{e: e, run: run, claim: claim, done: make(chan struct{})}
+func newSession(e *Engine, own title) *session {
+	s := &session{e: e, own: own, done: make(chan struct{})}
 	s.trial = trial{on: e.cfg.Strict}
 	s.slots = stepSlots{all: e.steps, box: &s.box}
 	s.runSlot = runSlot{all: e.runs, box: &s.box, held: true}

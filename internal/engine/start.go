@@ -131,8 +131,8 @@ func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, 
 	if wf == nil || worker == "" || e.plain.Load() || e.runs.try(1) == 0 { // it may just be joining
 		return st, false, nil
 	}
-	s := newSession(e, b.ID, 1)
-	s.wf, s.worker = wf, worker
+	s := newSession(e, title{run: b.ID, claim: 1, worker: worker})
+	s.wf = wf
 	mine := &birth{done: make(chan bool, 1)}
 	s.birth = mine
 	b.Birth.Version = wf.Version
@@ -164,7 +164,7 @@ func (s *session) runEager(ctx context.Context, b Birth) {
 
 // firstTurn evaluates the turn that is committed with the birth. It is false where the run is to be created plain.
 func (s *session) firstTurn(b *Birth) bool {
-	s.state, s.now = &world.State{ID: s.run}, s.e.clock.now()
+	s.state, s.now = &world.State{ID: s.own.run}, s.e.clock.now()
 	first := world.Event{Type: world.RunCreated, Birth: &b.Birth, Payload: b.Input}
 	if err := s.put(&first); err != nil {
 		s.birth.refuse(err)
@@ -181,7 +181,7 @@ func (s *session) firstTurn(b *Birth) bool {
 		s.steady()
 	}
 	if err := s.found(); err != nil { // it is created plain, and blocked for it when it is claimed
-		s.e.cache.put(&cached{run: s.run, wf: s.wf, state: &world.State{ID: s.run}, unsteady: err})
+		s.e.cache.put(&cached{run: s.own.run, wf: s.wf, state: &world.State{ID: s.own.run}, unsteady: err})
 	}
 	if s.failure.some() || !s.birth.decided.CompareAndSwap(false, true) {
 		s.birth.refuse(s.failure.cause())
@@ -196,7 +196,7 @@ func (s *session) firstTurn(b *Birth) bool {
 func (s *session) created(done world.Committed, err error) bool {
 	b := s.birth
 	s.birth = nil
-	b.started, b.err = Started{Run: s.run}, err
+	b.started, b.err = Started{Run: s.own.run}, err
 	if errors.Is(err, errWritten) { // it is created, and somebody else's by now
 		b.err = nil
 	}

@@ -70,7 +70,7 @@ func (s *session) compare() *replay.Machine {
 // kept is what is kept of a run that rests: what it differed in, or else its witnesses, the last machine among them where it lived. Of a run that is blocked for
 // another reason they are those that came to no error. nil: nothing.
 func (s *session) kept() *cached {
-	c := &cached{run: s.run, wf: s.wf, state: s.state, unsteady: s.found()}
+	c := &cached{run: s.own.run, wf: s.wf, state: s.state, unsteady: s.found()}
 	switch {
 	case c.unsteady != nil:
 		return c

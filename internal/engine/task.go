@@ -262,10 +262,10 @@ func (s *session) handleTaskEnd(msg *message) {
 	}
 	s.returned(msg)
 	if s.state.Step(msg.step) == nil {
-		s.turn.drop(world.TaskKey{Run: s.run, Step: msg.step})
+		s.turn.drop(world.TaskKey{Run: s.own.run, Step: msg.step})
 		return
 	}
-	s.turn.end(world.TaskKey{Run: s.run, Step: msg.step, Attempt: msg.task.Attempt})
+	s.turn.end(world.TaskKey{Run: s.own.run, Step: msg.step, Attempt: msg.task.Attempt})
 	s.turn.addStreams(msg.result.streams...)
 	for _, e := range msg.mail.Events {
 		placeTask(s, &e)

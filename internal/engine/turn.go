@@ -149,15 +149,15 @@ func (s *session) runsHere(name string) bool {
 // queueTask makes a task of a registered step: held by this worker if it has a free slot, open to every worker if not.
 func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 	t := world.Task{
-		Run: s.run, Step: op.ID, Name: op.Key.Name, Workflow: s.state.Birth.Workflow, Input: op.Input, Options: s.withSeen(spec.Override),
+		Run: s.own.run, Step: op.ID, Name: op.Key.Name, Workflow: s.state.Birth.Workflow, Input: op.Input, Options: s.withSeen(spec.Override),
 		Priority: s.state.Birth.Priority,
 	}
 	if def := s.e.code.step(t.Name); def != nil && !s.stay.drains() && s.e.steps.try(1) == 1 {
-		t.Worker, t.Attempt = s.worker, 1
+		t.Worker, t.Attempt = s.own.worker, 1
 		s.turn.start(&body{step: op.ID, task: &t, attempt: 1})
 	}
 	s.turn.queue(t)
-	s.e.says.wants(s.e.workCtx, wanted{step: t.Name}, s.run)
+	s.e.says.wants(s.e.workCtx, wanted{step: t.Name}, s.own.run)
 }
 
 // handleMail appends what somebody sent.
@@ -166,10 +166,10 @@ func (s *session) handleMail(mail *world.Mail) {
 		return // it stays in the inbox: nothing is delivered to blocked code
 	}
 	if why := s.damage(mail); why != "" { // it stays in the inbox, and the run blocked
-		s.fail(&world.CorruptError{Run: s.run, Seq: s.state.Seq + 1, Err: errors.New(why)}, 0)
+		s.fail(&world.CorruptError{Run: s.own.run, Seq: s.state.Seq + 1, Err: errors.New(why)}, 0)
 		return
 	}
-	if err := s.e.readable(s.run, mail.Events); err != nil { // it stays in the inbox as well
+	if err := s.e.readable(s.own.run, mail.Events); err != nil { // it stays in the inbox as well
 		s.fail(err, 0)
 		return
 	}
@@ -202,7 +202,7 @@ func (s *session) handleMail(mail *world.Mail) {
 			}
 		}
 		if err != nil {
-			s.e.dropped(s.run, &e, err)
+			s.e.dropped(s.own.run, &e, err)
 			report := e.Type == world.StepRetrying && len(mail.Events) == 1 // of an attempt whose end is known by now
 			if s.state.Step(e.ID) != nil && !report {
 				s.turn.unappend()

@@ -104,7 +104,7 @@ func (s *session) writeIn(ctx context.Context, tx world.Tx, c *world.Commit) err
 		return err
 	}
 	if !s.e.lease.runs() && !s.e.confirm(ctx, c.Worker) {
-		return fmt.Errorf("run %s: the lease ran out during a commit: %w", s.run, world.ErrLeaseLost)
+		return fmt.Errorf("run %s: the lease ran out during a commit: %w", s.own.run, world.ErrLeaseLost)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func expire(s *session, step string, at time.Time) {
 		return
 	}
 	_, err := s.e.cfg.World.Deliver(s.e.workCtx, &world.Delivery{
-		Run: s.run, Task: &world.TaskKey{Run: s.run, Step: step},
+		Run: s.own.run, Task: &world.TaskKey{Run: s.own.run, Step: step},
 		Events: []world.Event{{Type: world.StepFailed, ID: step, OccurredAt: at, Error: rec}},
 	}) // it comes back as mail; or the step has begun
 	if err != nil && !final(err) && !errors.Is(err, context.Canceled) {

@@ -37,7 +37,7 @@ func (e *Engine) watchLoop(ctx context.Context) {
 			still[s] = st
 			if !st.told && now.Sub(st.since) >= e.cfg.Stall {
 				st.told = true
-				e.cfg.Logger.Warn("workflow code does not yield", "run_id", s.run, "workflow.name", s.wf.Name, "since", st.since,
+				e.cfg.Logger.Warn("workflow code does not yield", "run_id", s.own.run, "workflow.name", s.wf.Name, "since", st.since,
 					"stack", trimStack(m.Stack()))
 			}
 		}
@@ -51,7 +51,7 @@ func (e *Engine) noteStalls(seen map[*session]*stall) {
 	told := map[string]time.Time{}
 	for s, st := range seen {
 		if st.told {
-			told[s.run] = st.since
+			told[s.own.run] = st.since
 		}
 	}
 	e.stalls.set(told)
