@@ -13,7 +13,7 @@ import (
 // refused.
 func (s *session) commit(ctx context.Context) bool {
 	if s.state.Status.Terminal() {
-		s.turn.tell(s.farewell(ctx))
+		s.turn.abroad().tell(s.farewell(ctx))
 	}
 	parts := s.split()
 	var outcome func()
@@ -23,9 +23,9 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 		last := i == len(parts)-1
 		known := len(c.Events)
-		s.turn.others(c, s.createChild)
+		s.turn.abroad().others(c, s.createChild)
 		if last {
-			s.turn.stage(c)
+			s.turn.abroad().stage(c)
 		}
 		done, err := s.write(ctx, c)
 		if errors.Is(err, errWritten) {

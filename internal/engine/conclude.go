@@ -69,7 +69,7 @@ func (s *session) endWithoutCode() {
 func (s *session) end() bool {
 	out := s.m.Outcome()
 	switch {
-	case s.turn.undecided(), s.turn.isContinued(), s.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
+	case s.turn.abroad().undecided(), s.turn.isContinued(), s.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
 		s.after.look()
 		if s.stay.drains() && s.birth == nil && len(s.bodies) == 0 && !s.turn.conditional() {
 			s.hibernate() // or code that continues for ever would never let go
@@ -260,7 +260,7 @@ func (s *session) crowded() bool { return s.m != nil && s.m.Crowded(s.e.cfg.Unre
 
 // still reports whether the session has nothing to do here and now, and nothing soon by itself.
 func (s *session) still() bool {
-	if len(s.bodies) > 0 || s.turn.starting() > 0 || s.turn.hasRest() || s.turn.conditional() {
+	if len(s.bodies) > 0 || s.turn.starting() > 0 || s.box.hasRest() || s.turn.conditional() {
 		return false
 	}
 	if s.failure.some() || s.stay.drains() || s.state.Paused != nil {

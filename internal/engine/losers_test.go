@@ -43,7 +43,7 @@ func TestCancelsOfChildrenTravelWithTheEndsOfTheirSteps(t *testing.T) {
 	}
 	sent := map[string]int{}
 	for _, c := range parts {
-		s.turn.others(c, s.createChild)
+		s.turn.abroad().others(c, s.createChild)
 		ended := map[string]bool{}
 		for _, e := range c.Events {
 			ended["parent:"+e.ID] = e.Type == world.StepFailed

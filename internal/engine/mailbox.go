@@ -11,6 +11,7 @@ import (
 //   - A message is received once, or goes to whoever shuts the box. Nothing is accepted any more then, and whoever
 //     posts is told.
 //   - What lies in the run's inbox is accepted once, however often it is told of before it is appended.
+//   - What the session puts off it handles in its next turn, before anything that comes.
 //   - There is a token in news when something was posted that was not received, or whoever posted it is about to put
 //     it there.
 type mailbox struct {
@@ -21,6 +22,7 @@ type mailbox struct {
 	closed bool               // guarded by mu
 	news   chan struct{}
 	alarm  *time.Timer // of waitFor; made when it is first needed
+	rest   []message   // what the session has put off; its own
 }
 
 // open gives the box its room.
@@ -90,7 +92,16 @@ func (b *mailbox) receive() []message {
 	return list
 }
 
-// empty reports whether no message is there.
+// putOff keeps messages for the next turn; hasRest reports whether there are such, and drainRest takes them out.
+func (b *mailbox) putOff(msgs []message) { b.rest = append(b.rest, msgs...) }
+func (b *mailbox) hasRest() bool         { return len(b.rest) > 0 }
+func (b *mailbox) drainRest() []message {
+	rest := b.rest
+	b.rest = nil
+	return rest
+}
+
+// empty reports whether no message is there, but for those that were put off.
 func (b *mailbox) empty() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -60,7 +60,7 @@ func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
 	if child.Detached || s.m.Outcome() != nil {
 		return
 	}
-	if mayBeClaimed(op) && s.turn.creates(op) {
+	if mayBeClaimed(op) && s.turn.abroad().creates(op) {
 		s.losers = append(s.losers, op) // its ID, or its key, may be a stranger's
 		return
 	}
@@ -68,7 +68,7 @@ func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
 	if s.state.Cancel != nil {
 		why = "its parent was cancelled"
 	}
-	s.turn.cancelWith(op.ID, s.cancelOf(op.ID, op.Peer, why))
+	s.turn.abroad().cancelWith(op.ID, s.cancelOf(op.ID, op.Peer, why))
 	s.result(world.Event{Type: world.StepFailed, ID: op.ID, Error: cancelled("cancelled: the run waits for it no longer")})
 }
 

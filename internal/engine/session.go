@@ -157,8 +157,8 @@ func (s *session) loop(ctx context.Context) {
 // gather collects messages and what fell due, in the order of their times.
 func (s *session) gather() []message {
 	msgs := s.box.receive()
-	if s.turn.hasRest() {
-		msgs = append(s.turn.drainRest(), msgs...)
+	if s.box.hasRest() {
+		msgs = append(s.box.drainRest(), msgs...)
 	}
 	s.now = s.e.clock.now()
 	if s.state != nil && s.state.Paused == nil && !s.failure.some() {
@@ -199,9 +199,9 @@ func (s *session) due(until time.Time, msgs []message) []message {
 func (s *session) handle(msgs []message) {
 	for i := range msgs {
 		if s.turn.full() || s.turn.conditional() || s.over() || msgs[i].transacts() && !s.turn.empty() {
-			s.turn.putOff(msgs[i:])
+			s.box.putOff(msgs[i:])
 			if s.over() { // what is left finds nobody; slots go back
-				s.discard(s.turn.drainRest())
+				s.discard(s.box.drainRest())
 			}
 			return
 		}
@@ -292,7 +292,7 @@ func (s *session) discard(msgs []message) {
 // wait blocks until a message comes or something falls due. Without a body, or with bodies that all wait for runs, it holds no run slot
 // meanwhile.
 func (s *session) wait() {
-	if s.turn.hasRest() || !s.box.empty() {
+	if s.box.hasRest() || !s.box.empty() {
 		return
 	}
 	if s.runSlot.has() && !s.working() {
@@ -367,7 +367,7 @@ func (s *session) cancelBodies(cause error) {
 // session's goroutine, or, if user code ended that with Goexit, by the one that took over.
 func (s *session) close() {
 	box := s.box.shut()
-	s.discard(append(s.turn.drainRest(), box...))
+	s.discard(append(s.box.drainRest(), box...))
 	s.desk.box = empty(box, deskMessages)
 	s.dropStarts()
 	s.slots.release()

@@ -21,7 +21,7 @@ const maxWitnesses = 32
 
 // verify replays the run beside itself at a suspension. The replayed machine takes over where bodies of the first have begun.
 func (s *session) verify() {
-	if s.m.Outcome() != nil || s.turn.hasRest() {
+	if s.m.Outcome() != nil || s.box.hasRest() {
 		return
 	}
 	second := s.compare()

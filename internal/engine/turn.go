@@ -114,9 +114,9 @@ func (s *session) createOne(op *replay.Op) {
 	case op.Type == world.StepCreated && e.Kind == world.KindStream:
 		s.writeStream(e.Name, op.Spec.(*StreamSpec))
 	case op.Type == world.StepCreated && child != nil:
-		s.turn.addBirth(op)
+		s.turn.abroad().addBirth(op)
 	case op.Type == world.StepCreated && (e.Kind == world.KindAwait || e.Kind == world.KindSend):
-		s.turn.await()
+		s.turn.abroad().await()
 	case op.Type == world.WaitCreated:
 		s.timeWait(s.state.Wait(e.ID))
 	case op.Type == world.StepCreated && e.Queued:
@@ -128,8 +128,8 @@ func (s *session) createOne(op *replay.Op) {
 
 // askToken asks the world for a chosen token.
 func (s *session) askToken(op *replay.Op) {
-	if !s.turn.asks(op.ID) {
-		s.turn.ask(op.Event(s.at()))
+	if !s.turn.abroad().asks(op.ID) {
+		s.turn.abroad().ask(op.Event(s.at()))
 	}
 }
 

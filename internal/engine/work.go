@@ -4,58 +4,44 @@ package engine
 
 import (
 	"slices"
-	"time"
 
-	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
 
 // turn is what a session is about to commit.
 //
 //   - Its events are numbered and folded already, without a gap: the last one is the last that the run's state knows
-//     of. Hooks with chosen tokens are not.
+//     of.
 //   - What goes with an event, as a task or a birth, is in the commit that holds the event, also where there are
 //     several.
-//   - Its bodies start when all of it is durable. What is put off is handled in the next one, before anything that
-//     comes.
+//   - Its bodies start when all of it is durable.
 type turn struct {
 	events  []world.Event
 	tasks   []world.Task
 	mail    []int64
 	held    []world.TaskKey
 	dropped []world.TaskKey
-	births  []*replay.Op  // children that are to be created: see others
-	awaits  bool          // some event waits for another run, or sends to it: what becomes of that is known with the commit
-	hooks   []world.Event // with chosen tokens; last in the commit, without a number
-	send    []world.Delivery
-	losers  map[string]world.Delivery // cancels of children that the code waits for no longer, by step: each goes with the end of that
-	goodbye []world.Delivery          // cancels of children that a continuation leaves behind
+	out     abroad
 	// continued: a run_continued is among events, and those before it are of the segment that is over.
 	continued   bool
 	release     *world.Release
 	starts      []*body       // to start when the commit is there
 	later       []world.Event // among events: what the machine sees only when they are durable
 	bytes       int           // of payloads, about
-	rest        []message     // for the next turn
 	streams     []world.StreamWrite
 	streamBytes int // of bytes, those of streams
 }
 
 func (t *turn) empty() bool {
-	return len(t.events)+len(t.hooks)+len(t.mail)+len(t.held)+len(t.dropped) == 0
+	return len(t.events)+len(t.mail)+len(t.held)+len(t.dropped) == 0 && !t.out.asksAny()
 }
 
 // conditional reports whether only the world knows what the machine goes on with: nothing further is delivered before
 // that.
-func (t *turn) conditional() bool { return len(t.later) > 0 || t.undecided() }
+func (t *turn) conditional() bool { return len(t.later) > 0 || t.out.undecided() }
 
-// undecided reports whether only the world knows what becomes of something that the turn creates.
-func (t *turn) undecided() bool {
-	if len(t.hooks) > 0 || t.awaits {
-		return true
-	}
-	return slices.ContainsFunc(t.births, mayBeClaimed)
-}
+// abroad is what the turn does to other runs, or asks of the world.
+func (t *turn) abroad() *abroad { return &t.out }
 
 // open gives the turn its room, and room takes it back.
 func (t *turn) open(events []world.Event, starts []*body) { t.events, t.starts = events, starts }
@@ -66,12 +52,12 @@ func (t *turn) room() (events []world.Event, starts []*body) {
 	return events, starts
 }
 
-// next empties a turn that is committed. Its bodies are yet to start, and what is put off is of the next one.
+// next empties a turn that is committed. Its bodies are yet to start.
 func (t *turn) next() {
 	if cap(t.events) > spareEvents {
 		t.events = nil
 	}
-	*t = turn{events: t.events[:0], starts: t.starts, rest: t.rest}
+	*t = turn{events: t.events[:0], starts: t.starts}
 }
 
 // add adds an event that was numbered and folded.
@@ -99,30 +85,11 @@ func (t *turn) queue(task world.Task)   { t.tasks = append(t.tasks, task) }
 func (t *turn) end(task world.TaskKey)  { t.held = append(t.held, task) }
 func (t *turn) drop(task world.TaskKey) { t.dropped = append(t.dropped, task) }
 
-// addBirth adds a child that is to be created, await says that an event waits for another run or sends to it, and ask asks for a chosen
-// token.
-func (t *turn) addBirth(op *replay.Op)     { t.births = append(t.births, op) }
-func (t *turn) creates(op *replay.Op) bool { return slices.Contains(t.births, op) }
-func (t *turn) await()                     { t.awaits = true }
-func (t *turn) ask(hook world.Event)       { t.hooks = append(t.hooks, hook) }
-func (t *turn) asks(hook string) bool {
-	return slices.ContainsFunc(t.hooks, func(h world.Event) bool { return h.ID == hook })
-}
-
-// tell sends deliveries with the last commit, and cancelWith one with the end of a step.
-func (t *turn) tell(send []world.Delivery) { t.send = send }
-func (t *turn) cancelWith(step string, d world.Delivery) {
-	if t.losers == nil {
-		t.losers = map[string]world.Delivery{}
-	}
-	t.losers[step] = d
-}
-
 // goOn says that a run_continued was added, and what goes with it. leaveSegment drops what is of the segment before,
 // and does not go with the events.
-func (t *turn) goOn(goodbye []world.Delivery) { t.continued, t.goodbye = true, goodbye }
+func (t *turn) goOn(goodbye []world.Delivery) { t.continued = true; t.out.leave(goodbye) }
 func (t *turn) isContinued() bool             { return t.continued }
-func (t *turn) leaveSegment()                 { t.tasks, t.losers = nil, nil }
+func (t *turn) leaveSegment()                 { t.tasks = nil; t.out.leaveSegment() }
 
 // letGo releases the run with the turn.
 func (t *turn) letGo(r *world.Release)   { t.release = r }
@@ -146,15 +113,6 @@ func (t *turn) keepRoom(starts []*body) {
 func (t *turn) has(step string) bool {
 	return slices.ContainsFunc(t.starts, func(b *body) bool { return b.step == step }) ||
 		slices.ContainsFunc(t.held, func(k world.TaskKey) bool { return k.Step == step })
-}
-
-// putOff keeps messages for the next turn.
-func (t *turn) putOff(msgs []message) { t.rest = append(t.rest, msgs...) }
-func (t *turn) hasRest() bool         { return len(t.rest) > 0 }
-func (t *turn) drainRest() []message {
-	rest := t.rest
-	t.rest = nil
-	return rest
 }
 
 // full reports whether the turn is to be committed before more is taken in; large, whether it is too large for one
@@ -195,62 +153,6 @@ func (t *turn) splitLarge(first int64, newCommit func(int64, []world.Event) *wor
 	parts[0].Mail, parts[0].Held, parts[0].Dropped, parts[0].Streams = t.mail, t.held, t.dropped, t.streams
 	parts[len(parts)-1].Release = t.release
 	return parts
-}
-
-// others puts births, conditions and cancels of children into the commit that holds their events. Births are made
-// only now, so that a turn of many children
-// never holds all of them.
-func (t *turn) others(c *world.Commit, createRun func(*replay.Op, time.Time) *world.Commit) {
-	if len(t.losers) > 0 {
-		for i := range c.Events {
-			if d, ok := t.losers[c.Events[i].ID]; ok && c.Events[i].Type == world.StepFailed {
-				c.Send = append(c.Send, d)
-			}
-		}
-	}
-	if t.continued && slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.RunContinued }) {
-		c.Send = append(c.Send, t.goodbye...)
-	}
-	for i := 0; i < len(c.Events) && len(t.births) > 0; i++ { // both are in the order in which the code asked
-		op := t.births[0]
-		if e := &c.Events[i]; e.Type != world.StepCreated || e.ID != op.ID {
-			continue
-		}
-		t.births = t.births[1:]
-		c.Births = append(c.Births, createRun(op, c.Events[i].Time))
-		if mayBeClaimed(op) {
-			c.Conditions = append(c.Conditions, world.Condition{Event: i, Birth: len(c.Births) - 1})
-		}
-	}
-	if !t.awaits {
-		return
-	}
-	for i := range c.Events {
-		switch e := &c.Events[i]; {
-		case e.Type != world.StepCreated:
-		case e.Kind == world.KindAwait:
-			c.Conditions = append(c.Conditions, world.Condition{Event: i})
-		case e.Kind == world.KindSend:
-			c.Conditions = append(c.Conditions, world.Condition{Event: i, Send: len(c.Send)})
-			c.Send = append(c.Send, world.Delivery{Run: e.Peer, ID: e.ID, Events: []world.Event{{Type: world.SignalReceived, Name: e.Name, Payload: e.Payload}}})
-		}
-	}
-}
-
-// stage completes the last commit: it numbers the hooks with chosen tokens behind the other events: whether they are
-// granted is known when the commit is there.
-func (t *turn) stage(c *world.Commit) {
-	next := c.First + int64(len(c.Events))
-	c.Events = c.Events[:len(c.Events):len(c.Events)]
-	for i, e := range t.hooks {
-		e.Seq = next + int64(i)
-		if n := len(c.Events); n > 0 && e.Time.Before(c.Events[n-1].Time) { // it was asked for before the clock was read anew
-			e.Time = c.Events[n-1].Time
-		}
-		c.Conditions = append(c.Conditions, world.Condition{Event: len(c.Events)})
-		c.Events = append(c.Events, e)
-	}
-	c.Send = append(c.Send, t.send...)
 }
 
 // weight is about how many bytes an event adds to a commit. The input of a task or a child, and what is sent, travels twice: with the

@@ -13,7 +13,7 @@ import (
 // wholes are the objects that are made of parts: package and type. A part is a struct of the same package that they
 // hold by value.
 var wholes = map[string][]string{
-	"internal/engine": {"session", "Engine"},
+	"internal/engine": {"session", "turn", "Engine"},
 	"world/postgres":  {"World", "database"},
 	"world/sqlite":    {"World", "writer", "group", "run"},
 }
