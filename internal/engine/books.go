@@ -123,7 +123,7 @@ func (e *Engine) handBack(ctx context.Context, worker string, h holding, last in
 
 // handleStray hands back a task of its own run that the world says this worker holds, unless it is one of the session's own: its start, or its end, may be on the way.
 func (s *session) handleStray(step string, attempt int) {
-	if s.bodies[step] != nil || s.turn.has(step) {
+	if s.bodies.of(step) != nil || s.bodies.isStarting(step) || s.turn.ends(step) {
 		return
 	}
 	if !s.e.holdings.runs(taskKey{s.own.run, step}, attempt) && s.e.workerID() == s.own.worker {

@@ -29,7 +29,7 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 		done, err := s.write(ctx, c)
 		if errors.Is(err, errWritten) {
-			s.reportUnbegun(c)
+			s.bodies.reportUnbegun(c, s.now)
 			s.durable = c.First + int64(len(c.Events)) - 1
 			s.tellNotes()
 		}
@@ -42,7 +42,7 @@ func (s *session) commit(ctx context.Context) bool {
 			s.e.says.lost(s.toName(), err)
 			s.giveUp(ctx, err)
 			s.lose()
-			s.dropStarts()
+			s.bodies.dropStarts()
 			return false
 		}
 		s.durable = c.First + int64(len(c.Events)) - 1
@@ -64,7 +64,7 @@ func (s *session) commit(ctx context.Context) bool {
 			s.stay.end()
 			s.comes(s.turn.released(), done.Mail)
 			if s.state.Status.Terminal() {
-				s.cancelBodies(ErrRunOver)
+				s.bodies.cancel(ErrRunOver)
 				if s.state.Status == world.Failed && s.state.Error != nil {
 					s.e.says.failed(s.toName(), s.state.Error)
 				}
@@ -80,7 +80,7 @@ func (s *session) commit(ctx context.Context) bool {
 	}
 	s.isolation.strike(false)
 	if s.turn.isContinued() {
-		s.cancelBodies(ErrRunOver) // new ones have not begun
+		s.bodies.cancel(ErrRunOver) // new ones have not begun
 	}
 	s.after.leave(s.turn.unseen(), outcome)
 	s.turn.next()
@@ -206,7 +206,7 @@ func (s *session) restart(ctx context.Context) {
 	}
 	s.lose()
 	s.stay.leaves(CameYielded)
-	s.dropStarts()
+	s.bodies.dropStarts()
 	s.e.kick()
 }
 
@@ -237,10 +237,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // startBodies starts what the commit recorded as started.
 func (s *session) startBodies() {
-	starts := s.turn.drainStarts()
+	starts := s.bodies.drainStarts()
 	for _, b := range starts {
 		if b.task != nil {
-			s.bodies[b.step] = b
+			s.bodies.add(b)
 			s.e.runTask(*b.task, s, b)
 			continue
 		}
@@ -255,12 +255,12 @@ func (s *session) startBodies() {
 		}
 		s.startBody(b, op.Key.Name, op.Input, op.Spec.(*StepSpec))
 	}
-	s.turn.keepRoom(starts)
+	s.bodies.keepRoom(starts)
 }
 
 func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) {
 	b.started = s.now
-	s.bodies[b.step] = b
+	s.bodies.add(b)
 	if !spec.Task {
 		s.trial.live()
 	}
@@ -287,16 +287,5 @@ func (b *stepBody) end(r *result) {
 	if !s.box.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
 		s.e.rollback(r.tx)
 		b.seat.give(r.slot, r.turn) // the session is gone: nobody records it
-	}
-}
-
-// dropStarts gives back the slots of bodies that will not start.
-func (s *session) dropStarts() {
-	starts := s.turn.drainStarts()
-	s.slots.back(len(starts))
-	for _, b := range starts {
-		if b.quarantined {
-			s.isolation.done()
-		}
 	}
 }

@@ -1,11 +1,8 @@
 package engine
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -34,7 +31,9 @@ func (s *session) conclude() {
 	if s.stay.abandons() {
 		s.abandonBodies()
 	}
-	s.freeParked()
+	if s.stay.drains() || s.failure.some() || s.state.Paused != nil {
+		s.bodies.letGo()
+	}
 	s.startReady()
 	if !s.failure.some() && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() { // a step failed as it ended its process too often
 		return
@@ -71,7 +70,7 @@ func (s *session) end() bool {
 	switch {
 	case s.turn.abroad().undecided(), s.turn.isContinued(), s.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
 		s.after.look()
-		if s.stay.drains() && s.birth == nil && len(s.bodies) == 0 && !s.turn.conditional() {
+		if s.stay.drains() && s.birth == nil && !s.bodies.some() && !s.turn.conditional() {
 			s.hibernate() // or code that continues for ever would never let go
 		}
 	case s.continues() && s.state.Paused != nil, s.birth == nil && !s.steady():
@@ -113,7 +112,7 @@ func (s *session) cancelSteps() {
 				s.cancelChild(op, child)
 				continue
 			}
-			if b := s.bodies[op.ID]; b != nil {
+			if b := s.bodies.of(op.ID); b != nil {
 				b.cancel(cause)
 				s.graceTimer(op.ID)
 				continue
@@ -182,7 +181,7 @@ func (s *session) endGrace(step string) {
 	if s.failure.some() || s.state.Step(step) == nil {
 		return
 	}
-	if b := s.bodies[step]; b != nil {
+	if b := s.bodies.of(step); b != nil {
 		b.grace = true
 	} else if st := s.state.Step(step); st.Queued {
 		s.turn.drop(world.TaskKey{Run: s.own.run, Step: step})
@@ -201,7 +200,7 @@ func (s *session) startReady() {
 		id := s.ready.first()
 		st := s.state.Step(id)
 		op := s.m.Op(id)
-		b := s.bodies[id]
+		b := s.bodies.of(id)
 		if st == nil || op == nil || b != nil && !b.parked {
 			s.ready.next()
 			continue
@@ -241,7 +240,7 @@ func (s *session) startReady() {
 			b = &body{step: id, policy: &op.Spec.(*StepSpec).Policy}
 		}
 		b.attempt, b.quarantined, b.died = e.Attempt, verdict == quarantined, died
-		s.turn.start(b)
+		s.bodies.start(b)
 	}
 }
 
@@ -260,7 +259,7 @@ func (s *session) crowded() bool { return s.m != nil && s.m.Crowded(s.e.cfg.Unre
 
 // still reports whether the session has nothing to do here and now, and nothing soon by itself.
 func (s *session) still() bool {
-	if len(s.bodies) > 0 || s.turn.starting() > 0 || s.box.hasRest() || s.turn.conditional() {
+	if s.bodies.some() || s.bodies.starting() > 0 || s.box.hasRest() || s.turn.conditional() {
 		return false
 	}
 	if s.failure.some() || s.stay.drains() || s.state.Paused != nil {
@@ -339,9 +338,9 @@ func (s *session) releaseNow() *world.Release {
 
 // handleResult records what an attempt came to.
 func (s *session) handleResult(msg *message) {
-	b := s.bodies[msg.step]
-	delete(s.bodies, msg.step)
-	s.returned(msg)
+	b := s.bodies.of(msg.step)
+	s.bodies.remove(msg.step)
+	s.bodies.returned(msg)
 	if b == nil || b.grace || s.state.Step(msg.step) == nil {
 		s.e.rollback(msg.result.tx)
 		return // its step ended without it
@@ -350,16 +349,6 @@ func (s *session) handleResult(msg *message) {
 		s.unpark(b)
 	}
 	s.recordResult(msg.step, b, msg.result)
-}
-
-// returned takes over what a body held when it returned.
-func (s *session) returned(msg *message) {
-	if msg.result.slot {
-		s.slots.back(1)
-	}
-	if msg.result.turn {
-		s.isolation.done()
-	}
 }
 
 func (s *session) recordResult(step string, b *body, r *result) {
@@ -456,8 +445,8 @@ func (s *session) cancelledStep(step string) bool {
 
 // abandonBodies reports attempts that are given up, so that they do not count as deaths.
 func (s *session) abandonBodies() {
-	for _, step := range s.running() {
-		b := s.bodies[step]
+	for _, step := range s.bodies.inOrder(s.state) {
+		b := s.bodies.of(step)
 		if b.task != nil || s.state.Step(step) == nil {
 			continue
 		}
@@ -468,56 +457,7 @@ func (s *session) abandonBodies() {
 		}
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: s.now, Error: abandoned("its worker shut down and it did not return")})
 	}
-	clear(s.bodies)
-}
-
-// running lists the steps whose bodies run here, in the order in which they were asked for; one that is over comes
-// first.
-func (s *session) running() []string {
-	created := func(step string) int64 {
-		if st := s.state.Step(step); st != nil {
-			return st.Created
-		}
-		return 0
-	}
-	return slices.SortedFunc(maps.Keys(s.bodies), func(a, b string) int {
-		return cmp.Or(cmp.Compare(created(a), created(b)), cmp.Compare(a, b))
-	})
-}
-
-// reportAbandoned tells whoever owns the run now that the attempts which run here were given up, not dead: the process outlived its lease.
-func (s *session) reportAbandoned() {
-	for step, b := range s.bodies {
-		if b.task == nil && !b.parked {
-			s.reportAttempt(step, b.attempt, "its worker lost its lease")
-		}
-	}
-}
-
-// reportUnbegun tells the same of attempts whose start a commit has written though their bodies never begin: the lease ended before its answer came.
-func (s *session) reportUnbegun(c *world.Commit) {
-	const why = "its worker lost its lease before it began"
-	for i := range c.Events {
-		if e := &c.Events[i]; e.Type == world.StepStarted {
-			s.reportAttempt(e.ID, e.Attempt, why)
-		}
-	}
-	for i := range c.Tasks {
-		if t := c.Tasks[i]; t.Worker != "" {
-			s.e.bodies.Go(func() { s.e.deliverTask(s.e.abandonment(&t, s.e.clock.now(), why)) })
-		}
-	}
-}
-
-func (s *session) reportAttempt(step string, attempt int, why string) {
-	d := &world.Delivery{Run: s.own.run, ID: fmt.Sprintf("abandoned:%s:%d", step, attempt), Events: []world.Event{{
-		Type: world.StepRetrying, ID: step, Attempt: attempt, RetryAt: s.now, Error: abandoned(why),
-	}}}
-	s.e.bodies.Go(func() {
-		if _, err := s.e.cfg.World.Deliver(s.e.workCtx, d); err != nil {
-			s.e.cfg.Logger.Info("an abandoned attempt could not be reported", "run_id", d.Run, "step.id", step, "err", err)
-		}
-	})
+	s.bodies.clear()
 }
 
 func abandoned(why string) *world.Error {

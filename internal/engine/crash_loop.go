@@ -89,7 +89,7 @@ func (s *session) knownGuilty(b *world.Block) bool {
 // written since. It is released then and claimed anew, which ends its strikes, so that it cannot be blamed for what others do meanwhile.
 func (s *session) toBeCleared() bool {
 	t := &s.turn
-	return s.isolation.isStruck() && !s.failure.some() && len(s.bodies)+t.starting() == 0 && !s.box.hasRest() && t.empty() && !t.conditional()
+	return s.isolation.isStruck() && !s.failure.some() && s.bodies.count()+s.bodies.starting() == 0 && !s.box.hasRest() && t.empty() && !t.conditional()
 }
 
 // deaths counts the starts of a step that nobody here runs and that were never heard of again.

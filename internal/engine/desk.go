@@ -33,8 +33,9 @@ func (s *session) sit() {
 	}
 	s.desk = d
 	s.box.open(d.box, d.spare)
-	s.ready, s.bodies = readySteps{d.ready}, d.bodies
-	s.turn.open(d.events, d.starts)
+	s.ready = readySteps{d.ready}
+	s.bodies.open(d.bodies, d.starts)
+	s.turn.open(d.events)
 }
 
 // leave gives the desk back, empty, where nobody can still look at what lies on it: the session has come to its end in good order, and has closed its
@@ -42,14 +43,13 @@ func (s *session) sit() {
 func (s *session) leave() {
 	d := s.desk
 	s.desk = nil
-	if d.commit == nil || s.stay.isLost() || s.failure.some() || !s.stay.isOver() || len(s.bodies) > 0 {
+	if d.commit == nil || s.stay.isLost() || s.failure.some() || !s.stay.isOver() || s.bodies.some() {
 		return
 	}
-	events, starts := s.turn.room()
-	d.events = empty(events, deskEvents)
+	d.events = empty(s.turn.room(), deskEvents)
 	d.spare = empty(s.box.room(), deskMessages)
 	d.ready = empty(s.ready.room(), deskNames)
-	d.starts = empty(starts, deskNames)
+	d.starts = empty(s.bodies.room(), deskNames)
 	*d.commit = world.Commit{}
 	s.e.desks.Put(d)
 }

@@ -212,7 +212,7 @@ func (e *Engine) drop(v *cached) {
 
 // clean reports whether all that the session's state holds was committed: it ended with a release.
 func (s *session) clean() bool {
-	return s.stay.isOver() && s.turn.empty() && len(s.m.Asked()) == 0 && len(s.bodies) == 0 && !s.stay.isLost()
+	return s.stay.isOver() && s.turn.empty() && len(s.m.Asked()) == 0 && !s.bodies.some() && !s.stay.isLost()
 }
 
 // unwind ends a machine on a goroutine of its own, as deferred functions of the workflow run.

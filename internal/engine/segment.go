@@ -132,7 +132,7 @@ func (s *session) carryOn() carried {
 // leaveSegment drops what belongs to the old segment: its tasks and starts are not written any more, and its machine is unwound as soon as no body
 // runs that it asked for. The bodies are told when the continuation is durable.
 func (s *session) leaveSegment() {
-	s.dropStarts()
+	s.bodies.dropStarts()
 	s.turn.leaveSegment()
 	s.ready.drop()
 	s.losers = nil
@@ -140,7 +140,7 @@ func (s *session) leaveSegment() {
 	for _, w := range s.trial.leave() {
 		s.old = append(s.old, w.m)
 	}
-	if len(s.bodies) > 0 {
+	if s.bodies.some() {
 		return
 	}
 	for _, m := range s.old {

@@ -27,7 +27,7 @@ type session struct {
 	box mailbox
 
 	turn      turn
-	bodies    map[string]*body // that run now, by step
+	bodies    bodies
 	ready     readySteps
 	timers    timers // due times of waits and retries
 	slots     stepSlots
@@ -116,6 +116,7 @@ func newSession(e *Engine, own title) *session {
 	s.slots = stepSlots{all: e.steps, box: &s.box}
 	s.runSlot = runSlot{all: e.runs, box: &s.box, held: true}
 	s.isolation = isolation{all: &e.quarantine, box: &s.box}
+	s.bodies = bodies{e: e, own: &s.own, slots: &s.slots, isolation: &s.isolation}
 	s.sit()
 	return s
 }
@@ -147,7 +148,7 @@ func (s *session) loop(ctx context.Context) {
 		if s.e.cfg.Strict && !s.failure.some() && s.wf != nil {
 			s.verify()
 		}
-		if s.failure.some() && len(s.bodies) == 0 {
+		if s.failure.some() && !s.bodies.some() {
 			continue // to be blocked at once
 		}
 		s.wait()
@@ -179,7 +180,7 @@ func (s *session) due(until time.Time, msgs []message) []message {
 			continue
 		}
 		if t.retry {
-			if !s.void(t) && s.bodies[t.id] == nil {
+			if !s.void(t) && s.bodies.of(t.id) == nil {
 				s.ready.add(t.id)
 			}
 			continue
@@ -279,11 +280,11 @@ func (s *session) discard(msgs []message) {
 			}
 		case msgResult:
 			s.e.rollback(msgs[i].result.tx)
-			s.returned(&msgs[i])
-			delete(s.bodies, msgs[i].step)
+			s.bodies.returned(&msgs[i])
+			s.bodies.remove(msgs[i].step)
 		case msgTaskEnded:
 			if msgs[i].task != nil {
-				s.returned(&msgs[i])
+				s.bodies.returned(&msgs[i])
 			}
 		}
 	}
@@ -295,7 +296,7 @@ func (s *session) wait() {
 	if s.box.hasRest() || !s.box.empty() {
 		return
 	}
-	if s.runSlot.has() && !s.working() {
+	if s.runSlot.has() && !s.bodies.working() {
 		s.runSlot.release()
 	}
 	if d, ok := s.nextTimer(); ok {
@@ -327,7 +328,7 @@ func (s *session) urgent() bool {
 		case msgRun, msgLost, msgDrain, msgAbandon, msgSlice:
 			return true
 		case msgMail:
-			return len(s.bodies) > 0 && isCancel(*m.mail)
+			return s.bodies.some() && isCancel(*m.mail)
 		}
 		return false
 	})
@@ -352,15 +353,9 @@ func (s *session) nextTimer() (d time.Duration, ok bool) {
 
 // lose ends the session without a commit: its run belongs to somebody else.
 func (s *session) lose() {
-	s.cancelBodies(world.ErrLeaseLost)
-	s.reportAbandoned()
+	s.bodies.cancel(world.ErrLeaseLost)
+	s.bodies.reportAbandoned(s.now)
 	s.stay.lose()
-}
-
-func (s *session) cancelBodies(cause error) {
-	for _, b := range s.bodies {
-		b.cancel(cause)
-	}
 }
 
 // close ends the session for good: nothing holds a slot, nothing is accepted, the machine is kept or unwound. It is called once, by the
@@ -369,7 +364,7 @@ func (s *session) close() {
 	box := s.box.shut()
 	s.discard(append(s.box.drainRest(), box...))
 	s.desk.box = empty(box, deskMessages)
-	s.dropStarts()
+	s.bodies.dropStarts()
 	s.slots.release()
 	s.isolation.end()
 	s.runSlot.release()

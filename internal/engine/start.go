@@ -185,7 +185,7 @@ func (s *session) firstTurn(b *Birth) bool {
 	}
 	if s.failure.some() || !s.birth.decided.CompareAndSwap(false, true) {
 		s.birth.refuse(s.failure.cause())
-		s.e.steps.release(s.turn.starting()) // tasks hold slots already
+		s.e.steps.release(len(s.bodies.drainStarts())) // tasks hold slots already
 		s.turn = turn{}
 		return false
 	}
@@ -217,6 +217,6 @@ func (s *session) created(done world.Committed, err error) bool {
 		b.done <- true
 	}
 	s.stay.end()
-	s.dropStarts()
+	s.bodies.dropStarts()
 	return false
 }

@@ -256,11 +256,11 @@ func (e *Engine) abandonTasks() {
 
 // handleTaskEnd records the end of a task that this worker held for its own session, without a trip through the inbox.
 func (s *session) handleTaskEnd(msg *message) {
-	delete(s.bodies, msg.step)
+	s.bodies.remove(msg.step)
 	if msg.task == nil {
 		return // it went back to the queue; its slot with it
 	}
-	s.returned(msg)
+	s.bodies.returned(msg)
 	if s.state.Step(msg.step) == nil {
 		s.turn.drop(world.TaskKey{Run: s.own.run, Step: msg.step})
 		return

@@ -50,11 +50,9 @@ func (s *session) fail(err error, seq int64) {
 
 // named says whose body it was that used the workflow's Context, where that was seen before the body ended, and no other runs.
 func (s *session) named(err error) error {
-	if foreign, ok := err.(*replay.ForeignError); ok && foreign.Body && foreign.Step == "" && len(s.bodies) == 1 {
+	if foreign, ok := err.(*replay.ForeignError); ok && foreign.Body && foreign.Step == "" && s.bodies.count() == 1 {
 		whose := *foreign
-		for _, b := range s.bodies {
-			whose.Step = b.seat.info.Name
-		}
+		whose.Step = s.bodies.only().seat.info.Name
 		return &whose
 	}
 	return err
@@ -143,7 +141,7 @@ func (s *session) at() time.Time {
 
 // runsHere decides where a registered step runs: here, in place, if this session has nothing else to do and knows it; else it is queued.
 func (s *session) runsHere(name string) bool {
-	return len(s.bodies) == 0 && !s.ready.some() && s.turn.starting() == 0 && s.e.code.step(name) != nil && !s.stay.drains()
+	return !s.bodies.some() && !s.ready.some() && s.bodies.starting() == 0 && s.e.code.step(name) != nil && !s.stay.drains()
 }
 
 // queueTask makes a task of a registered step: held by this worker if it has a free slot, open to every worker if not.
@@ -154,7 +152,7 @@ func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 	}
 	if def := s.e.code.step(t.Name); def != nil && !s.stay.drains() && s.e.steps.try(1) == 1 {
 		t.Worker, t.Attempt = s.own.worker, 1
-		s.turn.start(&body{step: op.ID, task: &t, attempt: 1})
+		s.bodies.start(&body{step: op.ID, task: &t, attempt: 1})
 	}
 	s.turn.queue(t)
 	s.e.says.wants(s.e.workCtx, wanted{step: t.Name}, s.own.run)
@@ -197,7 +195,7 @@ func (s *session) handleMail(mail *world.Mail) {
 		}
 		if e.Type == world.StepWoken { // an operator ended the delay before its next attempt
 			st := s.state.Step(e.ID) // a task of its own waits in the queue
-			if st != nil && !st.Queued && st.Status == world.StepPending && st.RetryAt.IsZero() && s.bodies[e.ID] == nil && !s.ready.has(e.ID) && !s.failure.some() {
+			if st != nil && !st.Queued && st.Status == world.StepPending && st.RetryAt.IsZero() && s.bodies.of(e.ID) == nil && !s.ready.has(e.ID) && !s.failure.some() {
 				s.ready.add(e.ID)
 			}
 		}

@@ -35,7 +35,7 @@ func unbegunStep(st *world.Step) bool {
 // expire ends a step that is late to begin, unless it has.
 func expire(s *session, step string, at time.Time) {
 	st := s.state.Step(step)
-	if s.failure.some() || !unbegunStep(st) || s.bodies[step] != nil || s.turn.has(step) {
+	if s.failure.some() || !unbegunStep(st) || s.bodies.of(step) != nil || s.bodies.isStarting(step) || s.turn.ends(step) {
 		return
 	}
 	if st.Queued && st.Created > s.durable { // the turn that queues it took longer than that: behind its commit

@@ -14,7 +14,6 @@ import (
 //     of.
 //   - What goes with an event, as a task or a birth, is in the commit that holds the event, also where there are
 //     several.
-//   - Its bodies start when all of it is durable.
 type turn struct {
 	events  []world.Event
 	tasks   []world.Task
@@ -25,7 +24,6 @@ type turn struct {
 	// continued: a run_continued is among events, and those before it are of the segment that is over.
 	continued   bool
 	release     *world.Release
-	starts      []*body       // to start when the commit is there
 	later       []world.Event // among events: what the machine sees only when they are durable
 	bytes       int           // of payloads, about
 	streams     []world.StreamWrite
@@ -44,20 +42,20 @@ func (t *turn) conditional() bool { return len(t.later) > 0 || t.out.undecided()
 func (t *turn) abroad() *abroad { return &t.out }
 
 // open gives the turn its room, and room takes it back.
-func (t *turn) open(events []world.Event, starts []*body) { t.events, t.starts = events, starts }
+func (t *turn) open(events []world.Event) { t.events = events }
 
-func (t *turn) room() (events []world.Event, starts []*body) {
-	events, starts = t.events, t.starts
-	t.events, t.starts = nil, nil
-	return events, starts
+func (t *turn) room() []world.Event {
+	events := t.events
+	t.events = nil
+	return events
 }
 
-// next empties a turn that is committed. Its bodies are yet to start.
+// next empties a turn that is committed.
 func (t *turn) next() {
 	if cap(t.events) > spareEvents {
 		t.events = nil
 	}
-	*t = turn{events: t.events[:0], starts: t.starts}
+	*t = turn{events: t.events[:0]}
 }
 
 // add adds an event that was numbered and folded.
@@ -95,24 +93,9 @@ func (t *turn) leaveSegment()                 { t.tasks = nil; t.out.leaveSegmen
 func (t *turn) letGo(r *world.Release)   { t.release = r }
 func (t *turn) released() *world.Release { return t.release }
 
-// start adds a body that is to start when the turn is durable. drainStarts takes all of them, and keepRoom gives their
-// list back.
-func (t *turn) start(b *body) { t.starts = append(t.starts, b) }
-func (t *turn) starting() int { return len(t.starts) }
-func (t *turn) drainStarts() []*body {
-	starts := t.starts
-	t.starts = nil
-	return starts
-}
-func (t *turn) keepRoom(starts []*body) {
-	clear(starts)
-	t.starts = starts[:0]
-}
-
-// has reports whether a task starts or ends with the turn.
-func (t *turn) has(step string) bool {
-	return slices.ContainsFunc(t.starts, func(b *body) bool { return b.step == step }) ||
-		slices.ContainsFunc(t.held, func(k world.TaskKey) bool { return k.Step == step })
+// ends reports whether a task ends with the turn.
+func (t *turn) ends(step string) bool {
+	return slices.ContainsFunc(t.held, func(k world.TaskKey) bool { return k.Step == step })
 }
 
 // full reports whether the turn is to be committed before more is taken in; large, whether it is too large for one

@@ -214,23 +214,13 @@ func (p *seat) isAway() bool {
 	return p.away
 }
 
-// working reports whether a body runs that has not yielded its slot: then the session keeps its run slot.
-func (s *session) working() bool {
-	for _, b := range s.bodies {
-		if !b.seat.isAway() {
-			return true
-		}
-	}
-	return false
-}
-
 // handleYielded is told that a body has yielded its slot. What a place in quarantine was is recorded before it is given to another.
 func (s *session) handleYielded(msg *message) {
 	if !msg.isolated {
 		return // it was only to let the session look at its run slot
 	}
 	s.isolation.done()
-	b := s.bodies[msg.step]
+	b := s.bodies.of(msg.step)
 	if b == nil || b.parked || s.failure.some() || s.state.Step(msg.step) == nil {
 		return
 	}
@@ -242,20 +232,8 @@ func (s *session) handleYielded(msg *message) {
 
 // handleBack lets one in quarantine that has waited for a run queue for its next start. Others have a slot already.
 func (s *session) handleBack(msg *message) {
-	if b := s.bodies[msg.step]; b != nil && b.parked {
+	if b := s.bodies.of(msg.step); b != nil && b.parked {
 		s.ready.add(msg.step)
-	}
-}
-
-// freeParked lets those in quarantine that wait for runs go on by themselves where the session starts nothing.
-func (s *session) freeParked() {
-	if !s.stay.drains() && !s.failure.some() && s.state.Paused == nil {
-		return
-	}
-	for _, b := range s.bodies {
-		if b.parked {
-			b.seat.letGo()
-		}
 	}
 }
 

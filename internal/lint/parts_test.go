@@ -109,7 +109,7 @@ func inDir(all []*source, dir string) (list []*source) {
 }
 
 // partRule finds selections of what a part owns, as x.part.field, outside of the file that declares the part, and parts
-// that have the whole, by which they would reach each other.
+// that have the whole which they are of, by which they would reach each other.
 func partRule(files []*source, wholes []string) (faults []string) {
 	structs := map[string]*ast.StructType{}
 	home := map[string]*source{}
@@ -155,9 +155,16 @@ func partRule(files []*source, wholes []string) (faults []string) {
 		}
 		return false
 	}
+	var isOf func(part, whole string) bool // it is made of it, or of parts that are
+	isOf = func(part, whole string) bool {
+		return slices.ContainsFunc(structs[whole].Fields.List, func(f *ast.Field) bool {
+			id, ok := f.Type.(*ast.Ident)
+			return ok && structs[id.Name] != nil && (id.Name == part || isOf(part, id.Name))
+		})
+	}
 	for _, part := range parts {
 		for _, f := range structs[part].Fields.List {
-			if name := nameOf(f.Type); slices.Contains(wholes, name) && !held[name] {
+			if name := nameOf(f.Type); slices.Contains(wholes, name) && !held[name] && isOf(part, name) {
 				faults = append(faults, fmt.Sprintf("%s: a %s has a %s, which is made of it and of others: give it what it needs", home[part].at(f.Pos()), part, name))
 			}
 		}
@@ -194,5 +201,10 @@ func TestPartRule(t *testing.T) {
 	back := mustParse(t, "p/box.go", "package p; type box struct { list []int; w *whole }; func (b *box) put() { b.list = nil }")
 	if got := partRule([]*source{whole, back}, []string{"whole"}); len(got) != 1 {
 		t.Errorf("a part that has the whole: %q, want one fault", got)
+	}
+	above := mustParse(t, "p/above.go", "package p; type above struct { list []*whole; big big }; type big struct { whole *whole }")
+	below := mustParse(t, "p/box.go", "package p; type box struct { list []int; a *above }; func (b *box) put() { b.list = nil }")
+	if got := partRule([]*source{whole, below, above}, []string{"whole", "above"}); len(got) != 0 {
+		t.Errorf("a part that has what its whole stands on: %q, want no fault", got)
 	}
 }
