@@ -16,12 +16,14 @@ import (
 //   - What becomes of it only the world knows where an ID, a key or a token was chosen, or another run is asked: the
 //     code hears of that behind the commit. Hooks with chosen tokens have no number before.
 type abroad struct {
-	births  []*replay.Op  // children that are to be created: see others
-	awaits  bool          // some event waits for another run, or sends to it: what becomes of that is known with the commit
-	hooks   []world.Event // with chosen tokens; last in the commit, without a number
-	send    []world.Delivery
-	losers  map[string]world.Delivery // cancels of children that the code waits for no longer, by step: each goes with the end of that
-	goodbye []world.Delivery          // cancels of children that a continuation leaves behind
+	births []*replay.Op // children that are to be created: see others
+	// awaits: some event waits for another run, or sends to it. What becomes of that is known with the commit.
+	awaits bool
+	hooks  []world.Event // with chosen tokens; last in the commit, without a number
+	send   []world.Delivery
+	// losers are cancels of children that the code waits for no longer, by step: each goes with the end of that.
+	losers  map[string]world.Delivery
+	goodbye []world.Delivery // cancels of children that a continuation leaves behind
 }
 
 // undecided reports whether only the world knows what becomes of something that the turn creates.
@@ -32,8 +34,8 @@ func (a *abroad) undecided() bool {
 	return slices.ContainsFunc(a.births, mayBeClaimed)
 }
 
-// addBirth adds a child that is to be created, await says that an event waits for another run or sends to it, and ask asks for a chosen
-// token.
+// addBirth adds a child that is to be created, await says that an event waits for another run or sends to it, and ask
+// asks for a chosen token.
 func (a *abroad) addBirth(op *replay.Op)     { a.births = append(a.births, op) }
 func (a *abroad) creates(op *replay.Op) bool { return slices.Contains(a.births, op) }
 func (a *abroad) await()                     { a.awaits = true }

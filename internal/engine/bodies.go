@@ -14,9 +14,10 @@ import (
 
 // bodies are those that a session has: some are to start, the others run.
 //
-//   - A body that is to start has a slot, and one in quarantine its place; it starts when what records it is durable. Its
-//     slot is given back where that never comes.
-//   - A step has one body that runs here at most. It is here until it has returned, or the session gives its attempt up.
+//   - A body that is to start has a slot, and one in quarantine its place; it starts when what records it is durable.
+//     Its slot is given back where that never comes.
+//   - A step has one body that runs here at most. It is here until it has returned, or the session gives its attempt
+//     up.
 //   - What it held when it returned is given back once, whether somebody still waits for its result or not.
 type bodies struct {
 	e         *Engine
@@ -135,7 +136,8 @@ func (b *bodies) inOrder(state *world.State) []string {
 	})
 }
 
-// reportAbandoned tells whoever owns the run now that the attempts which run here were given up, not dead: the process outlived its lease.
+// reportAbandoned tells whoever owns the run now that the attempts which run here were given up, not dead: the process
+// outlived its lease.
 func (b *bodies) reportAbandoned(now time.Time) {
 	for step, one := range b.running {
 		if one.task == nil && !one.parked {
@@ -144,7 +146,8 @@ func (b *bodies) reportAbandoned(now time.Time) {
 	}
 }
 
-// reportUnbegun tells the same of attempts whose start a commit has written though their bodies never begin: the lease ended before its answer came.
+// reportUnbegun tells the same of attempts whose start a commit has written though their bodies never begin: the lease
+// ended before its answer came.
 func (b *bodies) reportUnbegun(c *world.Commit, now time.Time) {
 	const why = "its worker lost its lease before it began"
 	for i := range c.Events {

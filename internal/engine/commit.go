@@ -31,7 +31,7 @@ func (s *session) commit(ctx context.Context) bool {
 		if errors.Is(err, errWritten) {
 			s.bodies.reportUnbegun(c, s.now)
 			s.durable = c.First + int64(len(c.Events)) - 1
-			s.tellNotes()
+			s.notes.tellAll(s.durable)
 		}
 		switch {
 		case s.birth != nil && i == 0:
@@ -49,9 +49,9 @@ func (s *session) commit(ctx context.Context) bool {
 		if len(done.Events) > 0 {
 			s.durable = done.Events[len(done.Events)-1].Seq
 		}
-		s.tellNotes()
+		s.notes.tellAll(s.durable)
 		if c.Release != nil {
-			s.tellBlocked(c.Release.Blocked)
+			s.notes.tellBlocked(s.state, s.wf, c.Release.Blocked)
 		}
 		if len(done.Events) > len(c.Events) && !last { // it shifts what was to follow: begin anew from the log
 			s.restart(ctx)
@@ -194,7 +194,7 @@ func (s *session) giveUp(ctx context.Context, err error) {
 		return
 	}
 	s.e.says.blocked(s.toName(), b)
-	s.tellBlocked(b)
+	s.notes.tellBlocked(s.state, s.wf, b)
 }
 
 // restart gives the run up for its next claimer, which replays it from the log.
@@ -271,7 +271,7 @@ func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) 
 	if b.policy.Tx {
 		b.run = s.e.inTx(spec.Run, &b.tx)
 	}
-	s.watchBody(b, name)
+	s.notes.watchBody(s.state, b, name)
 	b.start((*stepBody)(b))
 }
 

@@ -8,7 +8,12 @@ import (
 )
 
 // notes are what is to be counted, and what the Observer is to be told, as soon as it is durable, in the order of the log.
+//
+//   - Nothing is told before it is durable, and each thing once.
+//   - Without an Observer, and where nothing is counted, nothing is kept.
 type notes struct {
+	e     *Engine
+	own   *title
 	list  []note
 	began map[string]time.Time // when tasks began whose end is being appended, by step
 }

@@ -17,10 +17,9 @@ import (
 )
 
 // observed is a run's state as it is told.
-func (s *session) observed() observe.Run {
-	st := s.state
+func (n *notes) observed(st *world.State) observe.Run {
 	return observe.Run{
-		ID: s.own.run, Workflow: st.Birth.Workflow, Version: st.Version, Context: st.Birth.Context, Parent: st.Birth.Parent, Status: st.Status,
+		ID: n.own.run, Workflow: st.Birth.Workflow, Version: st.Version, Context: st.Birth.Context, Parent: st.Birth.Parent, Status: st.Status,
 		CreatedAt: st.CreatedAt, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Error: st.Error,
 	}
 }
@@ -32,68 +31,69 @@ type subject struct {
 }
 
 // subjectOf is asked before an event is folded.
-func (s *session) subjectOf(e *world.Event) (sub subject) {
-	if listens(s.e) {
-		sub.step, sub.wait = s.state.Step(e.ID), s.state.Wait(e.ID)
+func (n *notes) subjectOf(state *world.State, e *world.Event) (sub subject) {
+	if listens(n.e) {
+		sub.step, sub.wait = state.Step(e.ID), state.Wait(e.ID)
 	}
 	return sub
 }
 
 // note notes an event that was folded.
-func (s *session) note(e *world.Event, sub subject) {
-	if !listens(s.e) {
+func (n *notes) note(state *world.State, e *world.Event, sub subject) {
+	if !listens(n.e) {
 		return
 	}
 	if e.Type == world.StepStarted {
-		s.firstStart(e, sub.step)
+		n.firstStart(e, sub.step)
 	}
-	if s.e.metrics != nil {
-		s.notes.countEvent(s.state, e, sub.step)
+	if n.e.metrics != nil {
+		n.countEvent(state, e, sub.step)
 	}
-	if s.e.cfg.Observer != nil {
-		s.noteEvent(s.e.cfg.Observer, e, sub)
+	if n.e.cfg.Observer != nil {
+		n.noteEvent(n.e.cfg.Observer, state, e, sub)
 	}
 	if e.Type == world.StepCompleted || e.Type == world.StepFailed {
-		s.notes.ends(e.ID)
+		n.ends(e.ID)
 	}
 }
 
 // listens reports whether somebody wants to hear of events.
 func listens(e *Engine) bool { return e.cfg.Observer != nil || e.metrics != nil }
 
-func (s *session) noteEvent(o *observe.Observer, e *world.Event, sub subject) {
+func (n *notes) noteEvent(o *observe.Observer, state *world.State, e *world.Event, sub subject) {
 	var tell func()
+	run := func() observe.Run { return n.observed(state) }
 	switch e.Type {
 	case world.RunStarted:
-		tell = bind(o.RunStarted, s.observed)
+		tell = bind(o.RunStarted, run)
 	case world.RunContinued:
-		tell = bind(o.RunContinued, s.observed)
+		tell = bind(o.RunContinued, run)
 	case world.RunCompleted, world.RunFailed, world.RunCancelled:
-		tell = bind(o.RunEnded, s.observed)
+		tell = bind(o.RunEnded, run)
 	case world.StepStarted:
-		tell = s.bindStep(o.StepStarted, e, sub.step)
+		tell = n.bindStep(o.StepStarted, state, e, sub.step)
 	case world.StepRetrying:
-		tell = s.bindStep(o.StepRetried, e, sub.step)
+		tell = n.bindStep(o.StepRetried, state, e, sub.step)
 	case world.StepCompleted, world.StepFailed:
-		tell = s.bindStep(o.StepEnded, e, sub.step)
+		tell = n.bindStep(o.StepEnded, state, e, sub.step)
 	case world.WaitCreated:
 		tell = bind(o.WaitStarted, func() observe.Wait {
-			return observe.Wait{Run: s.observed(), ID: e.ID, Name: e.Name, Kind: e.Kind, StartedAt: e.Time}
+			return observe.Wait{Run: n.observed(state), ID: e.ID, Name: e.Name, Kind: e.Kind, StartedAt: e.Time}
 		})
 	case world.WaitCompleted:
 		if w := sub.wait; w != nil {
 			tell = bind(o.WaitEnded, func() observe.Wait {
 				return observe.Wait{
-					Run: s.observed(), ID: w.ID, Name: w.Key.Name, Kind: w.Kind, StartedAt: w.Created, EndedAt: e.Time, Outcome: e.Outcome,
+					Run: n.observed(state), ID: w.ID, Name: w.Key.Name, Kind: w.Kind, StartedAt: w.Created, EndedAt: e.Time, Outcome: e.Outcome,
 				}
 			})
 		}
 	case world.SignalReceived:
 		tell = bind(o.Signal, func() observe.Signal {
-			return observe.Signal{Run: s.observed(), Event: e.Name, SentAt: happenedAt(e), At: e.Time, Seq: s.state.Seq}
+			return observe.Signal{Run: n.observed(state), Event: e.Name, SentAt: happenedAt(e), At: e.Time, Seq: state.Seq}
 		})
 	}
-	s.notes.add(s.state.Seq, tell)
+	n.add(state.Seq, tell)
 }
 
 // bind makes the call of a function with what make says now; nil where there is none.
@@ -106,19 +106,19 @@ func bind[T any](fn func(T), make func() T) func() {
 }
 
 // firstStart keeps when the first attempt of a task began: its owner hears of it, and appends it, with the end of the last.
-func (s *session) firstStart(e *world.Event, st *world.Step) {
+func (n *notes) firstStart(e *world.Event, st *world.Step) {
 	if st != nil && !e.OccurredAt.IsZero() {
-		s.notes.begins(e.ID, e.OccurredAt)
+		n.begins(e.ID, e.OccurredAt)
 	}
 }
 
-func (s *session) bindStep(fn func(observe.Step), e *world.Event, st *world.Step) func() {
+func (n *notes) bindStep(fn func(observe.Step), state *world.State, e *world.Event, st *world.Step) func() {
 	if st == nil {
 		return nil
 	}
 	return bind(fn, func() observe.Step {
 		step := observe.Step{
-			Run: s.observed(), ID: st.ID, Name: st.Key.Name, Kind: st.Kind, Attempt: e.Attempt, StartedAt: s.notes.startOf(st), Error: e.Error,
+			Run: n.observed(state), ID: st.ID, Name: st.Key.Name, Kind: st.Kind, Attempt: e.Attempt, StartedAt: n.startOf(st), Error: e.Error,
 		}
 		if e.Type != world.StepStarted {
 			step.EndedAt = happenedAt(e)
@@ -136,9 +136,9 @@ func happenedAt(e *world.Event) time.Time {
 }
 
 // tellNotes counts and tells what is durable by now.
-func (s *session) tellNotes() {
-	if s.notes.some() {
-		s.notes.tell(s.durable, func(n *note) { n.reach(s.e) })
+func (n *notes) tellAll(durable int64) {
+	if n.some() {
+		n.tell(durable, func(one *note) { one.reach(n.e) })
 	}
 }
 
@@ -152,17 +152,17 @@ func (n *note) reach(e *Engine) {
 }
 
 // tellBlocked tells that a run was released blocked.
-func (s *session) tellBlocked(b *world.Block) {
-	o := s.e.cfg.Observer
-	if o == nil || o.RunBlocked == nil || b == nil || s.state == nil {
+func (n *notes) tellBlocked(state *world.State, wf *Workflow, b *world.Block) {
+	o := n.e.cfg.Observer
+	if o == nil || o.RunBlocked == nil || b == nil || state == nil {
 		return
 	}
-	run := s.observed()
-	if run.Workflow == "" && s.wf != nil { // its log could not be read
-		run.Workflow, run.Version = s.wf.Name, s.wf.Version
+	run := n.observed(state)
+	if run.Workflow == "" && wf != nil { // its log could not be read
+		run.Workflow, run.Version = wf.Name, wf.Version
 	}
 	run.Blocked = b
-	s.e.tellOne(func() { o.RunBlocked(run) })
+	n.e.tellOne(func() { o.RunBlocked(run) })
 }
 
 // tellSwept tells that runs were deleted.
@@ -213,18 +213,18 @@ func (e *Engine) Carry(ctx context.Context, workflow string, given map[string]st
 }
 
 // childContext is what a child is created with: its trace goes on with its parent's.
-func (s *session) childContext(b *world.Birth) map[string]string {
+func (n *notes) childContext(state *world.State, b *world.Birth) map[string]string {
 	given := b.Context
-	out := s.e.carry(given, func(o *observe.Observer) map[string]string {
+	out := n.e.carry(given, func(o *observe.Observer) map[string]string {
 		if o.StartingChild == nil {
 			return nil
 		}
-		return o.StartingChild(s.observed(), observe.Start{Workflow: b.Workflow, Context: given})
+		return o.StartingChild(n.observed(state), observe.Start{Workflow: b.Workflow, Context: given})
 	})
 	if len(out) > 0 {
 		return out
 	}
-	return traceOf(s.state.Birth.Context)
+	return traceOf(state.Birth.Context)
 }
 
 // watching is the Observer's part of an attempt.
@@ -234,14 +234,14 @@ type watching struct {
 }
 
 // watchBody lets the Observer see an attempt of this session's own.
-func (s *session) watchBody(b *body, name string) {
-	if o := s.e.cfg.Observer; o != nil && o.Attempt != nil {
+func (n *notes) watchBody(state *world.State, b *body, name string) {
+	if o := n.e.cfg.Observer; o != nil && o.Attempt != nil {
 		kind := world.KindClosure
-		if st := s.state.Step(b.step); st != nil {
+		if st := state.Step(b.step); st != nil {
 			kind = st.Kind
 		}
 		b.watching = &watching{step: observe.Step{
-			Run: s.observed(), ID: b.step, Name: name, Kind: kind, Attempt: b.attempt, StartedAt: b.started,
+			Run: n.observed(state), ID: b.step, Name: name, Kind: kind, Attempt: b.attempt, StartedAt: b.started,
 		}}
 	}
 }
@@ -288,16 +288,16 @@ type seen struct {
 }
 
 // withSeen adds to a task's options what an Observer elsewhere needs of its run. Without an Observer, and without a trace, they stay as they are.
-func (s *session) withSeen(options json.RawMessage) json.RawMessage {
-	trace := traceOf(s.state.Birth.Context)
-	if s.e.cfg.Observer == nil && trace == nil {
+func (n *notes) withSeen(state *world.State, options json.RawMessage) json.RawMessage {
+	trace := traceOf(state.Birth.Context)
+	if n.e.cfg.Observer == nil && trace == nil {
 		return options
 	}
 	all := map[string]json.RawMessage{}
 	if len(options) > 0 && json.Unmarshal(options, &all) != nil {
 		return options
 	}
-	about, err := json.Marshal(seen{Version: s.state.Version, Context: trace})
+	about, err := json.Marshal(seen{Version: state.Version, Context: trace})
 	if err != nil {
 		return options
 	}

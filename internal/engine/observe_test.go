@@ -24,16 +24,16 @@ func TestNoObserverAllocatesNothing(t *testing.T) {
 		b := &body{step: "step", attempt: 1}
 		return testing.AllocsPerRun(100, func() {
 			for _, ev := range []*world.Event{&started, &signal} {
-				s.note(ev, s.subjectOf(ev))
+				s.notes.note(s.state, ev, s.notes.subjectOf(s.state, ev))
 			}
-			s.tellNotes()
-			s.tellBlocked(nil)
+			s.notes.tellAll(s.durable)
+			s.notes.tellBlocked(s.state, s.wf, nil)
 			e.tellSwept(1)
-			s.watchBody(b, "step")
+			s.notes.watchBody(s.state, b, "step")
 			if got := e.Carry(t.Context(), "w", given); len(got) != 1 {
 				t.Errorf("context: %v, want what was given", got)
 			}
-			if got := s.withSeen(nil); got != nil && o == nil {
+			if got := s.notes.withSeen(s.state, nil); got != nil && o == nil {
 				t.Errorf("a task's options: %s, want none", got)
 			}
 		})

@@ -45,7 +45,7 @@ func (s *session) createChild(op *replay.Op, at time.Time) *world.Commit {
 		b.NotBefore = world.After(at, spec.Delay)
 	}
 	b.Retention = s.e.cfg.Book.keep(s.e.workCtx, b.Retention)
-	b.Context = s.childContext(&b)
+	b.Context = s.notes.childContext(s.state, &b)
 	s.e.says.wants(s.e.workCtx, wanted{class: world.Class{Workflow: b.Workflow, Version: b.Version}}, op.Peer)
 	return &world.Commit{
 		ID: commitID(), Run: op.Peer, Build: s.e.cfg.Build, First: 1,
@@ -92,14 +92,14 @@ func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 	decided := slices.Clone(events[known:])
 	for i := range decided {
 		decided[i].Commit = 0
-		about := s.subjectOf(&decided[i])
+		about := s.notes.subjectOf(s.state, &decided[i])
 		if _, err := s.state.Apply(&decided[i], zeroTime); err != nil {
 			s.fail(err, decided[i].Seq)
 			return
 		}
-		s.note(&decided[i], about)
+		s.notes.note(s.state, &decided[i], about)
 	}
-	s.tellNotes()
+	s.notes.tellAll(s.durable)
 	s.trial.record(decided)
 	if s.m == nil || s.failure.some() {
 		return

@@ -117,6 +117,7 @@ func newSession(e *Engine, own title) *session {
 	s.runSlot = runSlot{all: e.runs, box: &s.box, held: true}
 	s.isolation = isolation{all: &e.quarantine, box: &s.box}
 	s.bodies = bodies{e: e, own: &s.own, slots: &s.slots, isolation: &s.isolation}
+	s.notes = notes{e: e, own: &s.own}
 	s.sit()
 	return s
 }

@@ -28,13 +28,13 @@ func (s *session) append(e world.Event) error {
 // put numbers and stamps an event and folds it. It leaves Seq 0 where the event says nothing new.
 func (s *session) put(e *world.Event) error {
 	e.Time = s.at()
-	about := s.subjectOf(e)
+	about := s.notes.subjectOf(s.state, e)
 	changed, err := s.state.Apply(e, time.Time{})
 	if err != nil || !changed {
 		return err
 	}
 	e.Seq = s.state.Seq
-	s.note(e, about)
+	s.notes.note(s.state, e, about)
 	s.turn.add(e)
 	s.trial.record(s.turn.last())
 	return nil
@@ -147,7 +147,7 @@ func (s *session) runsHere(name string) bool {
 // queueTask makes a task of a registered step: held by this worker if it has a free slot, open to every worker if not.
 func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
 	t := world.Task{
-		Run: s.own.run, Step: op.ID, Name: op.Key.Name, Workflow: s.state.Birth.Workflow, Input: op.Input, Options: s.withSeen(spec.Override),
+		Run: s.own.run, Step: op.ID, Name: op.Key.Name, Workflow: s.state.Birth.Workflow, Input: op.Input, Options: s.notes.withSeen(s.state, spec.Override),
 		Priority: s.state.Birth.Priority,
 	}
 	if def := s.e.code.step(t.Name); def != nil && !s.stay.drains() && s.e.steps.try(1) == 1 {

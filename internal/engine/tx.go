@@ -68,14 +68,14 @@ func (s *session) commitResult(step string, b *body, r *result) error {
 		return err
 	}
 	s.isolation.strike(false)
-	about := s.subjectOf(&e)
+	about := s.notes.subjectOf(s.state, &e)
 	if _, err := s.state.Apply(&e, time.Time{}); err != nil {
 		s.fail(err, e.Seq)
 		return nil
 	}
 	s.durable = s.state.Seq
-	s.note(&e, about)
-	s.tellNotes()
+	s.notes.note(s.state, &e, about)
+	s.notes.tellAll(s.durable)
 	seen := []world.Event{e}
 	s.trial.record(seen)
 	s.seeLater(seen)
