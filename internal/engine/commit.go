@@ -15,7 +15,7 @@ func (s *session) commit(ctx context.Context) bool {
 	if s.state.Status.Terminal() {
 		s.turn.abroad().tell(s.farewell(ctx))
 	}
-	parts := s.split()
+	parts := s.pen.split(&s.turn, s.state.Seq, s.unread())
 	var outcome func()
 	for i, c := range parts {
 		if i > 0 {
@@ -27,11 +27,11 @@ func (s *session) commit(ctx context.Context) bool {
 		if last {
 			s.turn.abroad().stage(c)
 		}
-		done, err := s.write(ctx, c)
+		done, err := s.pen.write(ctx, c)
 		if errors.Is(err, errWritten) {
 			s.bodies.reportUnbegun(c, s.now)
-			s.durable = c.First + int64(len(c.Events)) - 1
-			s.notes.tellAll(s.durable)
+			s.pen.reach(c.First + int64(len(c.Events)) - 1)
+			s.notes.tellAll(s.pen.durable())
 		}
 		switch {
 		case s.birth != nil && i == 0:
@@ -45,11 +45,11 @@ func (s *session) commit(ctx context.Context) bool {
 			s.bodies.dropStarts()
 			return false
 		}
-		s.durable = c.First + int64(len(c.Events)) - 1
+		s.pen.reach(c.First + int64(len(c.Events)) - 1)
 		if len(done.Events) > 0 {
-			s.durable = done.Events[len(done.Events)-1].Seq
+			s.pen.reach(done.Events[len(done.Events)-1].Seq)
 		}
-		s.notes.tellAll(s.durable)
+		s.notes.tellAll(s.pen.durable())
 		if c.Release != nil {
 			s.notes.tellBlocked(s.state, s.wf, c.Release.Blocked)
 		}
@@ -75,8 +75,8 @@ func (s *session) commit(ctx context.Context) bool {
 			}
 		}
 	}
-	if len(parts) == 1 && outcome == nil && !s.doubt {
-		s.desk.commit = parts[0]
+	if len(parts) == 1 && outcome == nil {
+		s.pen.keep(parts[0])
 	}
 	s.isolation.strike(false)
 	if s.turn.isContinued() {
@@ -85,6 +85,14 @@ func (s *session) commit(ctx context.Context) bool {
 	s.after.leave(s.turn.unseen(), outcome)
 	s.turn.next()
 	return true
+}
+
+// unread is how many payloads the code has not taken.
+func (s *session) unread() int {
+	if s.m == nil {
+		return 0
+	}
+	return s.m.Kept()
 }
 
 // goOn lets the machine see what it may see now that the turn is durable, and its bodies are started: what it asks for then is of the next turn.
@@ -98,88 +106,6 @@ func (s *session) goOn() {
 	}
 }
 
-// split makes commits of the turn: one, unless it is too large. Results, mail and held tasks are in the first, starts and the release in the last.
-func (s *session) split() []*world.Commit {
-	events := s.turn.all()
-	first := s.state.Seq - int64(len(events)) + 1
-	if s.turn.large() {
-		return s.turn.splitLarge(first, s.newCommit)
-	}
-	c := s.spareCommit()
-	*c = s.nextCommit(first, events)
-	s.turn.fill(c)
-	return append(s.parts[:0], c)
-}
-
-func (s *session) newCommit(first int64, events []world.Event) *world.Commit {
-	c := s.nextCommit(first, events)
-	return &c
-}
-
-func (s *session) nextCommit(first int64, events []world.Event) world.Commit {
-	unread := 0
-	if s.m != nil {
-		unread = s.m.Kept()
-	}
-	return world.Commit{
-		Unread: unread, Run: s.own.run, Worker: s.own.worker, Claim: s.own.claim, Build: s.e.cfg.Build, First: first, Events: events, ID: commitID(),
-	}
-}
-
-// spareCommit is the commit before the last, whose caller has its answer, or a new one. It is nobody else's: what a world is given it gives back with its
-// answer.
-func (s *session) spareCommit() *world.Commit {
-	if c := s.desk.commit; c != nil {
-		s.desk.commit = nil
-		return c
-	}
-	return &world.Commit{}
-}
-
-// write commits until the outcome is known. An error is final: somebody else owns the run, the birth is refused, or the worker ends.
-func (s *session) write(ctx context.Context, c *world.Commit) (world.Committed, error) {
-	for try := 0; ; try++ {
-		done, err := s.e.cfg.World.Commit(ctx, c)
-		for errors.Is(err, world.ErrUnknownOutcome) && ctx.Err() == nil {
-			s.doubt = true
-			done, err = s.settle(ctx, c)
-		}
-		if err == nil {
-			s.e.says.back("commit")
-			if !s.e.holds(ctx, c.Worker) {
-				return done, fmt.Errorf("run %s: %w", s.own.run, errWritten)
-			}
-			return done, nil
-		}
-		if final(err) || ctx.Err() != nil || c.Birth() {
-			return done, err
-		}
-		s.e.says.away("commit", err)
-		if !pause(ctx, retryPause(try)) {
-			return done, err
-		}
-	}
-}
-
-// errWritten says that a commit was written whose run is not this session's any more.
-var errWritten = fmt.Errorf("the lease ended during a commit: %w", world.ErrLeaseLost)
-
-// settle finds out what became of a commit whose answer was lost.
-func (s *session) settle(ctx context.Context, c *world.Commit) (world.Committed, error) {
-	for try := 0; ; try++ {
-		done, err := s.e.cfg.World.Outcome(ctx, c)
-		switch {
-		case err == nil, errors.Is(err, world.ErrLeaseLost), errors.Is(err, world.ErrReplaced), ctx.Err() != nil:
-			return done, err
-		case errors.Is(err, world.ErrNotFound):
-			return s.e.cfg.World.Commit(ctx, c)
-		}
-		if !pause(ctx, retryPause(try)) {
-			return done, err
-		}
-	}
-}
-
 // giveUp releases a run whose commit the world refuses for another reason than a lost lease, so that it does not stay owned by
 // nobody: blocked, and tried again with backoff.
 func (s *session) giveUp(ctx context.Context, err error) {
@@ -187,7 +113,7 @@ func (s *session) giveUp(ctx context.Context, err error) {
 		return
 	}
 	b := s.failure.record(fmt.Errorf("a commit was refused: %w", err), s.e.cfg.Build, s.now)
-	c := s.newCommit(s.durable+1, nil)
+	c := s.pen.commit(s.pen.durable()+1, nil, s.unread())
 	c.Release = &world.Release{Blocked: b, WakeAt: s.now.Add(blockBackoff(b.Tries))}
 	if _, err := s.e.cfg.World.Commit(ctx, c); err != nil {
 		s.e.says.lost(s.toName(), err)
@@ -199,9 +125,9 @@ func (s *session) giveUp(ctx context.Context, err error) {
 
 // restart gives the run up for its next claimer, which replays it from the log.
 func (s *session) restart(ctx context.Context) {
-	c := s.newCommit(s.durable+1, nil)
+	c := s.pen.commit(s.pen.durable()+1, nil, s.unread())
 	c.Release = &world.Release{WakeAt: s.now}
-	if _, err := s.write(ctx, c); err != nil {
+	if _, err := s.pen.write(ctx, c); err != nil {
 		s.e.says.lost(s.toName(), err)
 	}
 	s.lose()

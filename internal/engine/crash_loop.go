@@ -56,7 +56,8 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.ClaimedRun) bool {
 	case tk.Strikes < maxStrikes:
 		return true
 	}
-	s.state, s.durable = &world.State{ID: s.own.run, Seq: tk.Seq, Status: tk.Status}, tk.Seq
+	s.state = &world.State{ID: s.own.run, Seq: tk.Seq, Status: tk.Status}
+	s.pen.reach(tk.Seq)
 	called := s.isolation.called(s.own.run)
 	switch {
 	case b.Alone && tk.Strikes > 0, s.knownGuilty(&b):

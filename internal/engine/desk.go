@@ -36,6 +36,7 @@ func (s *session) sit() {
 	s.ready = readySteps{d.ready}
 	s.bodies.open(d.bodies, d.starts)
 	s.turn.open(d.events)
+	s.pen.open(d.commit)
 }
 
 // leave gives the desk back, empty, where nobody can still look at what lies on it: the session has come to its end in good order, and has closed its
@@ -43,7 +44,7 @@ func (s *session) sit() {
 func (s *session) leave() {
 	d := s.desk
 	s.desk = nil
-	if d.commit == nil || s.stay.isLost() || s.failure.some() || !s.stay.isOver() || s.bodies.some() {
+	if d.commit = s.pen.room(); d.commit == nil || s.stay.isLost() || s.failure.some() || !s.stay.isOver() || s.bodies.some() {
 		return
 	}
 	d.events = empty(s.turn.room(), deskEvents)

@@ -85,7 +85,8 @@ func (s *session) guard(ctx context.Context, life func()) {
 
 // load brings the run's state and machine to the end of its log: from the cache and what came since, or by a replay of its newest segment.
 func (s *session) load(ctx context.Context, tk world.ClaimedRun) error {
-	s.state, s.durable, s.newest = &world.State{ID: s.own.run}, tk.Seq, tk.Segment
+	s.state, s.newest = &world.State{ID: s.own.run}, tk.Segment
+	s.pen.reach(tk.Seq)
 	if tk.Damage != "" {
 		return &world.CorruptError{Run: s.own.run, Seq: 1, Err: errors.New(tk.Damage)}
 	}

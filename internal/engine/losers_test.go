@@ -37,7 +37,7 @@ func TestCancelsOfChildrenTravelWithTheEndsOfTheirSteps(t *testing.T) {
 	for i := range n {
 		s.cancelChild(&replay.Op{ID: step(i), Peer: fmt.Sprint("child-", i)}, &ChildSpec{Detached: i%10 == 0})
 	}
-	parts := s.split()
+	parts := s.pen.split(&s.turn, s.state.Seq, s.unread())
 	if len(parts) < 2 {
 		t.Fatalf("%d commits, want several", len(parts))
 	}

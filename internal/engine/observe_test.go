@@ -17,7 +17,7 @@ func TestNoObserverAllocatesNothing(t *testing.T) {
 		}
 		s := newSession(e, title{run: "run", claim: 1})
 		s.state = &world.State{ID: "run"}
-		s.durable = 1 << 40
+		s.pen.reach(1 << 40)
 		started := world.Event{Type: world.RunStarted}
 		signal := world.Event{Type: world.SignalReceived, Name: "n"}
 		given := map[string]string{"tag": "x"}
@@ -26,7 +26,7 @@ func TestNoObserverAllocatesNothing(t *testing.T) {
 			for _, ev := range []*world.Event{&started, &signal} {
 				s.notes.note(s.state, ev, s.notes.subjectOf(s.state, ev))
 			}
-			s.notes.tellAll(s.durable)
+			s.notes.tellAll(s.pen.durable())
 			s.notes.tellBlocked(s.state, s.wf, nil)
 			e.tellSwept(1)
 			s.notes.watchBody(s.state, b, "step")

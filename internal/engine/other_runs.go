@@ -99,7 +99,7 @@ func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 		}
 		s.notes.note(s.state, &decided[i], about)
 	}
-	s.notes.tellAll(s.durable)
+	s.notes.tellAll(s.pen.durable())
 	s.trial.record(decided)
 	if s.m == nil || s.failure.some() {
 		return

@@ -12,11 +12,10 @@ import (
 
 // session owns one run while it moves. Its fields belong to its goroutine, but for the mailbox.
 type session struct {
-	e     *Engine
-	own   title
-	desk  *desk
-	parts [1]*world.Commit // what split returns, as a rule
-	doubt bool             // the outcome of a commit was unknown for a while: its world may still look at it
+	e    *Engine
+	own  title
+	desk *desk
+	pen  pen
 
 	wf    *Workflow // nil: claimed only to be cancelled
 	state *world.State
@@ -39,7 +38,6 @@ type session struct {
 	stay      stay
 	done      chan struct{} // closed at the very end
 	now       time.Time     // the world's clock, read once a turn
-	durable   int64         // number of the last event that is committed
 	loaded    int64         // number of the last event of the log when the run was claimed
 
 	after   aftermath
@@ -117,6 +115,7 @@ func newSession(e *Engine, own title) *session {
 	s.runSlot = runSlot{all: e.runs, box: &s.box, held: true}
 	s.isolation = isolation{all: &e.quarantine, box: &s.box}
 	s.bodies = bodies{e: e, own: &s.own, slots: &s.slots, isolation: &s.isolation}
+	s.pen = pen{e: e, own: &s.own}
 	s.notes = notes{e: e, own: &s.own}
 	s.sit()
 	return s

@@ -58,9 +58,9 @@ const rollbackTime = 5 * time.Second
 // attempt's. The session may be over afterwards: its run belongs to somebody else.
 func (s *session) commitResult(step string, b *body, r *result) error {
 	e := world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload, Time: s.at(), Seq: s.state.Seq + 1}
-	c := s.newCommit(e.Seq, []world.Event{e})
+	c := s.pen.commit(e.Seq, []world.Event{e}, s.unread())
 	c.Streams = r.streams
-	if err := s.writeIn(s.e.workCtx, r.tx, c); err != nil {
+	if err := s.pen.writeIn(s.e.workCtx, r.tx, c); err != nil {
 		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || s.e.workCtx.Err() != nil {
 			s.e.says.lost(s.toName(), err)
 			s.lose()
@@ -73,39 +73,12 @@ func (s *session) commitResult(step string, b *body, r *result) error {
 		s.fail(err, e.Seq)
 		return nil
 	}
-	s.durable = s.state.Seq
+	s.pen.reach(s.state.Seq)
 	s.notes.note(s.state, &e, about)
-	s.notes.tellAll(s.durable)
+	s.notes.tellAll(s.pen.durable())
 	seen := []world.Event{e}
 	s.trial.record(seen)
 	s.seeLater(seen)
-	return nil
-}
-
-// writeIn commits a commit with the transaction of a body, whose outcome it finds out. After an error nothing was written.
-func (s *session) writeIn(ctx context.Context, tx world.Tx, c *world.Commit) error {
-	_, err := s.e.able.Transactor.CommitIn(ctx, tx, c)
-	if err == nil {
-		err = tx.Commit(ctx)
-	}
-	for try := 0; errors.Is(err, world.ErrUnknownOutcome) && ctx.Err() == nil; try++ {
-		_, known := s.e.cfg.World.Outcome(ctx, c)
-		switch {
-		case known == nil, errors.Is(known, world.ErrLeaseLost):
-			err = known
-		case errors.Is(known, world.ErrNotFound):
-			err = fmt.Errorf("the step's transaction was lost with its connection; nothing was written: %w", world.ErrStorage)
-		default:
-			pause(ctx, retryPause(try))
-		}
-	}
-	if err != nil {
-		s.e.rollback(tx)
-		return err
-	}
-	if !s.e.lease.runs() && !s.e.confirm(ctx, c.Worker) {
-		return fmt.Errorf("run %s: the lease ran out during a commit: %w", s.own.run, world.ErrLeaseLost)
-	}
 	return nil
 }
 

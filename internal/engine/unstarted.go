@@ -38,7 +38,7 @@ func expire(s *session, step string, at time.Time) {
 	if s.failure.some() || !unbegunStep(st) || s.bodies.of(step) != nil || s.bodies.isStarting(step) || s.turn.ends(step) {
 		return
 	}
-	if st.Queued && st.Created > s.durable { // the turn that queues it took longer than that: behind its commit
+	if st.Queued && st.Created > s.pen.durable() { // the turn that queues it took longer than that: behind its commit
 		s.timers.add(at, step, false, st.Created)
 		return
 	}
