@@ -13,7 +13,7 @@ import (
 // refused.
 func (s *session) commit(ctx context.Context) bool {
 	if s.state.Status.Terminal() {
-		s.turn.abroad().tell(s.farewell(ctx))
+		s.turn.abroad().tell(farewell(ctx, s.e, s.state, s.m))
 	}
 	parts := s.pen.split(&s.turn, s.state.Seq, s.unread())
 	var outcome func()
@@ -62,7 +62,7 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 		if last && (s.turn.released() != nil || s.state.Status.Terminal()) {
 			s.stay.end()
-			s.comes(s.turn.released(), done.Mail)
+			s.stay.releases(s.turn.released(), done.Mail, s.now)
 			if s.state.Status.Terminal() {
 				s.bodies.cancel(ErrRunOver)
 				if s.state.Status == world.Failed && s.state.Error != nil {

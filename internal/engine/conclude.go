@@ -57,7 +57,7 @@ func (s *session) endWithoutCode() {
 		s.turn.letGo(&world.Release{WakeAt: s.now, Blocked: s.failure.last()})
 		return
 	}
-	e := s.cancelledEnd(nil)
+	e := cancelledEnd(s.state.Cancel, nil)
 	if e.Error != nil && s.state.Status == world.Running {
 		e.Error.Message += "; nothing was undone, as nobody has its code"
 	}
@@ -78,7 +78,7 @@ func (s *session) end() bool {
 	case s.continues():
 		return !s.continueRun(out.Continue)
 	case s.state.Cancel != nil:
-		s.terminal(s.cancelledEnd(out.Err))
+		s.terminal(cancelledEnd(s.state.Cancel, out.Err))
 	case out.Err != nil:
 		s.terminal(world.Event{Type: world.RunFailed, Error: out.Err})
 	default:
@@ -89,7 +89,7 @@ func (s *session) end() bool {
 
 func (s *session) terminal(e world.Event) {
 	if s.m != nil {
-		e.Reason = s.uncreated(e.Reason)
+		e.Reason = uncreated(&s.e.says, s.toName(), s.m, e.Reason)
 	}
 	if err := s.put(&e); err != nil {
 		s.fail(err, s.state.Seq)
@@ -191,7 +191,7 @@ func (s *session) endGrace(step string) {
 
 // startReady starts steps as far as there are slots. A start is recorded only for a body that has one.
 func (s *session) startReady() {
-	if s.stay.drains() || s.failure.some() || s.state.Paused != nil || s.state.Status.Terminal() || s.turn.blinds() || s.late() {
+	if s.stay.drains() || s.failure.some() || s.state.Paused != nil || s.state.Status.Terminal() || s.turn.blinds() || late(s.state, s.now) {
 		return
 	}
 	var waiting []string // those in quarantine for which there is no place
@@ -216,7 +216,7 @@ func (s *session) startReady() {
 			}
 		}
 		s.ready.next()
-		verdict := s.judge(st)
+		verdict := s.isolation.judge(st)
 		if verdict == waits || verdict == guilty {
 			s.slots.back(1)
 			if verdict == waits {
@@ -250,7 +250,7 @@ func (s *session) idle() bool {
 		return false
 	}
 	return s.failure.some() || s.stay.drains() || s.state.Paused != nil ||
-		s.lastMail.IsZero() || s.e.clock.now().Sub(s.lastMail) >= linger || !s.expectsMail() || s.crowded()
+		s.lastMail.IsZero() || s.e.clock.now().Sub(s.lastMail) >= linger || !expectsMail(s.state) || s.crowded()
 }
 
 // crowded reports whether so much is unread that senders are to be told: that is done with the release, and so does
@@ -268,7 +268,7 @@ func (s *session) still() bool {
 	if s.ready.some() {
 		return false
 	}
-	s.timers.prune(s.void)
+	s.timers.prune(s.state)
 	now := s.now
 	if t, ok := s.timers.first(); ok {
 		if !t.at.After(now) {
@@ -282,20 +282,20 @@ func (s *session) still() bool {
 }
 
 // void reports whether a timer's wait or step is over, or the step's next attempt is not, or no longer, due then.
-func (s *session) void(t timer) bool {
+func void(state *world.State, t timer) bool {
 	if t.retry {
-		st := s.state.Step(t.id)
+		st := state.Step(t.id)
 		return st == nil || st.Status != world.StepPending || !st.RetryAt.Equal(t.at)
 	}
 	if t.id == deadlineID {
-		return s.state.Cancel != nil
+		return state.Cancel != nil
 	}
-	return s.state.Wait(t.id) == nil && !unbegunStep(s.state.Step(t.id))
+	return state.Wait(t.id) == nil && !unbegunStep(state.Step(t.id))
 }
 
 // expectsMail reports whether results of tasks or of other runs are on their way.
-func (s *session) expectsMail() bool {
-	for st := range s.state.Steps() {
+func expectsMail(state *world.State) bool {
+	for st := range state.Steps() {
 		if st.Queued || st.Kind == world.KindChild || st.Kind == world.KindAwait {
 			return true
 		}
@@ -325,8 +325,8 @@ func (s *session) releaseNow() *world.Release {
 		}
 		return &world.Release{Blocked: b, WakeAt: now.Add(pause)}
 	}
-	r := &world.Release{Waiting: s.waitingFor(), Full: s.m.Crowded(s.e.cfg.Unread)}
-	s.timers.prune(s.void)
+	r := &world.Release{Waiting: waitingFor(s.state, s.m), Full: s.m.Crowded(s.e.cfg.Unread)}
+	s.timers.prune(s.state)
 	if at, ok := s.timers.next(); ok {
 		r.WakeAt = at
 	}

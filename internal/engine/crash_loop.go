@@ -60,7 +60,7 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.ClaimedRun) bool {
 	s.pen.reach(tk.Seq)
 	called := s.isolation.called(s.own.run)
 	switch {
-	case b.Alone && tk.Strikes > 0, s.knownGuilty(&b):
+	case b.Alone && tk.Strikes > 0, knownGuilty(&b, s.e.cfg.Build):
 		s.failure.set(Block(world.CodeCrashLoop, errors.New("its code ended its process, again and again and at last alone, before anything could be recorded")), 0)
 		s.turn.letGo(s.releaseNow())
 	case b.Alone && called:
@@ -82,8 +82,8 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.ClaimedRun) bool {
 
 // knownGuilty reports whether trying the code again would only end this process too: it is the same build. It is tried once more when it has rested, and then now and then, as the
 // fault may have been outside of it.
-func (s *session) knownGuilty(b *world.Block) bool {
-	return b.Tries >= sureTries && b.Tries != laterTries && b.Tries%sameBuildTries > 0 && b.Build != "" && b.Build == s.e.cfg.Build
+func knownGuilty(b *world.Block, build string) bool {
+	return b.Tries >= sureTries && b.Tries != laterTries && b.Tries%sameBuildTries > 0 && b.Build != "" && b.Build == build
 }
 
 // toBeCleared reports whether the session is about to wait though nothing shows yet that its run's code was evaluated and did no harm: the run was struck, and nothing was
@@ -122,13 +122,13 @@ const (
 	guilty              // it has died alone too often
 )
 
-func (s *session) judge(st *world.Step) verdict {
+func (t *isolation) judge(st *world.Step) verdict {
 	switch n := deaths(st); {
 	case n < companyDeaths:
 		return innocent
 	case n >= companyDeaths+aloneDeaths:
 		return guilty
-	case s.isolation.get():
+	case t.get():
 		return quarantined
 	}
 	return waits

@@ -13,7 +13,7 @@ import (
 const damagedTask = "damaged:"
 
 // damage says why mail cannot be appended, as it, or a task that it tells of, is not what was written; "": it can.
-func (s *session) damage(mail *world.Mail) string {
+func damage(state *world.State, mail *world.Mail) string {
 	if mail.Damage != "" {
 		return mail.Damage
 	}
@@ -21,7 +21,7 @@ func (s *session) damage(mail *world.Mail) string {
 		return ""
 	}
 	e := &mail.Events[len(mail.Events)-1]
-	if e.Type != world.StepFailed || e.Error == nil || s.state.Step(e.ID) == nil {
+	if e.Type != world.StepFailed || e.Error == nil || state.Step(e.ID) == nil {
 		return ""
 	}
 	return e.Error.Message

@@ -27,17 +27,17 @@ func (runTimeout) Is(target error) bool {
 	return errors.Is(target, ErrTimeout) || target == ErrCancelled
 }
 
-// watchDeadline sets the timer of a run that has a timeout.
-func (s *session) watchDeadline() {
-	if d := s.state.Birth.Timeout; d > 0 && s.state.Cancel == nil && s.state.Status == world.Running {
-		s.timers.add(world.After(s.state.StartedAt, d), deadlineID, false, math.MaxInt64) // what is due at that very moment is in time
+// timeDeadline sets the timer of a run that has a timeout.
+func (t *timers) timeDeadline(state *world.State) {
+	if d := state.Birth.Timeout; d > 0 && state.Cancel == nil && state.Status == world.Running {
+		t.add(world.After(state.StartedAt, d), deadlineID, false, math.MaxInt64) // what is due at that very moment is in time
 	}
 }
 
 // late reports whether the run's time is over, and its code has not been told yet, as what came before that is written first: no body starts then.
-func (s *session) late() bool {
-	d := s.state.Birth.Timeout
-	return d > 0 && s.state.Cancel == nil && !s.now.Before(s.state.StartedAt.Add(d))
+func late(state *world.State, now time.Time) bool {
+	d := state.Birth.Timeout
+	return d > 0 && state.Cancel == nil && !now.Before(state.StartedAt.Add(d))
 }
 
 // passDeadline asks the code to end, unless it was asked before.
@@ -53,8 +53,7 @@ func (s *session) passDeadline(at time.Time) {
 }
 
 // cancelledEnd is the terminal event of a run that was asked to end; err is what its code returned. A cancel that has an error, as that of a timeout, fails the run.
-func (s *session) cancelledEnd(err *world.Error) world.Event {
-	c := s.state.Cancel
+func cancelledEnd(c *world.Event, err *world.Error) world.Event {
 	if c.Error == nil {
 		return world.Event{Type: world.RunCancelled, Error: err, By: c.By, Reason: c.Reason}
 	}

@@ -194,7 +194,7 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 		return "", ErrDraining
 	}
 	noted()
-	stop := context.AfterFunc(ctx, s.endSlice)
+	stop := context.AfterFunc(ctx, s.box.endSlice)
 	defer stop()
 	<-s.done
 	return s.stay.outcome(), nil
@@ -276,13 +276,13 @@ func (e *Engine) claimOne(q world.ClaimQuery) (world.Claimed, string, error) {
 }
 
 // endSlice makes the session give its run up as soon as no body runs.
-func (s *session) endSlice() { s.box.post(message{kind: msgSlice}) }
+func (b *mailbox) endSlice() { b.post(message{kind: msgSlice}) }
 
-// comes notes what a release leaves to do.
-func (s *session) comes(r *world.Release, mail bool) {
+// releases notes what a release leaves to do.
+func (t *stay) releases(r *world.Release, mail bool, now time.Time) {
 	came := CameDone
-	if r != nil && (mail || r.Blocked == nil && !r.WakeAt.IsZero() && !r.WakeAt.After(s.now)) {
+	if r != nil && (mail || r.Blocked == nil && !r.WakeAt.IsZero() && !r.WakeAt.After(now)) {
 		came = CameYielded
 	}
-	s.stay.leaves(came)
+	t.leaves(came)
 }

@@ -53,7 +53,7 @@ func endFailed(s *session) {
 	}
 	end := world.Event{Type: world.RunFailed, Error: rec}
 	if s.state.Cancel != nil {
-		end = s.cancelledEnd(rec)
+		end = cancelledEnd(s.state.Cancel, rec)
 	}
 	if err := s.put(&end); err != nil {
 		s.fail(err, s.state.Seq)

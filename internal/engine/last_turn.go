@@ -19,16 +19,16 @@ import (
 )
 
 // lasts reports whether something that the code asked for while it came to its end is created.
-func (s *session) lasts(op *replay.Op) bool {
+func lasts(state *world.State, m *replay.Machine, op *replay.Op) bool {
 	switch op.Type {
 	case world.AttrSet:
 		return true
 	case world.WaitCreated:
 		return op.Future().Received()
 	case world.WaitCompleted: // its wait is in the log, or goes there with it
-		return s.state.Wait(op.ID) != nil
+		return state.Wait(op.ID) != nil
 	case world.HookCreated:
-		return s.m.Outcome().Continue != nil && !op.Chosen && !op.Disposed()
+		return m.Outcome().Continue != nil && !op.Chosen && !op.Disposed()
 	case world.StepCreated:
 		return op.Key.Kind == world.KindStream || op.Key.Kind == world.KindAside || op.Key.Kind == world.KindSend || detachedOp(op)
 	}
@@ -46,10 +46,10 @@ const mostUncreated = 10
 
 // uncreated says what the code asked for last and what was not created, after a text; one that is only a wait for
 // nothing is no reason for a warning.
-func (s *session) uncreated(reason string) string {
+func uncreated(says *teller, run runName, m *replay.Machine, reason string) string {
 	var names []string
 	warn := false
-	for _, op := range s.m.Asked() {
+	for _, op := range m.Asked() {
 		switch op.Type {
 		case world.StepCreated, world.HookCreated, world.WaitCreated:
 		default:
@@ -65,8 +65,8 @@ func (s *session) uncreated(reason string) string {
 		return reason
 	}
 	if warn {
-		of, args := s.toName().about()
-		s.e.says.Warn("workflow code ended, and nobody waited for what it had just asked for: it was not created", of,
+		of, args := run.about()
+		says.Warn("workflow code ended, and nobody waited for what it had just asked for: it was not created", of,
 			append(args, "asked", names[:min(len(names), mostUncreated)], "hint", "Wait for it before the code returns.")...)
 	}
 	text := strings.Join(names[:min(len(names), mostUncreated)], ", ")
@@ -77,18 +77,18 @@ func (s *session) uncreated(reason string) string {
 }
 
 // warnUnheard tells of children whose chosen IDs were taken, and of what was sent to runs that are over, where the code has ended and hears it no more.
-func (s *session) warnUnheard(decided []world.Event) {
-	if s.m.Outcome() == nil {
+func warnUnheard(says *teller, run runName, m *replay.Machine, decided []world.Event) {
+	if m.Outcome() == nil {
 		return
 	}
 	for i := range decided {
 		if e := &decided[i]; e.Type == world.StepFailed {
-			of, args := s.toName().about()
+			of, args := run.about()
 			what := "a detached child was not started, and nobody waits for it"
 			if e.Error != nil && e.Error.Code != world.CodeRunExists {
 				what = "an event that was sent to another run did not arrive, and nobody waits for that"
 			}
-			s.e.says.Warn(what, of, append(args, "step.id", e.ID, "err", e.Error)...)
+			says.Warn(what, of, append(args, "step.id", e.ID, "err", e.Error)...)
 		}
 	}
 }

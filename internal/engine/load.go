@@ -51,7 +51,7 @@ func (s *session) runClaimed(ctx context.Context, tk world.ClaimedRun) {
 		if s.wf != nil && !s.failure.some() {
 			s.begin(tk)
 		}
-		defer s.stay.limit(s.endSlice)()
+		defer s.stay.limit(s.box.endSlice)()
 		s.loop(ctx)
 	})
 }
@@ -224,13 +224,13 @@ func (s *session) begin(tk world.ClaimedRun) {
 			e.Version = s.wf.Version
 		}
 		s.result(e)
-		s.watchDeadline()
+		s.timers.timeDeadline(s.state)
 		return
 	}
-	s.watchDeadline()
+	s.timers.timeDeadline(s.state)
 	s.create()
 	for w := range s.state.Waits() {
-		s.timeWait(w)
+		s.timers.timeWait(w)
 	}
 	s.ready.clear()
 	for _, st := range byCreation(s.state.Steps()) {

@@ -68,14 +68,14 @@ func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
 	if s.state.Cancel != nil {
 		why = "its parent was cancelled"
 	}
-	s.turn.abroad().cancelWith(op.ID, s.cancelOf(op.ID, op.Peer, why))
+	s.turn.abroad().cancelWith(op.ID, cancelOf(s.own.run, op.ID, op.Peer, why))
 	s.result(world.Event{Type: world.StepFailed, ID: op.ID, Error: cancelled("cancelled: the run waits for it no longer")})
 }
 
 // cancelOf asks a child to end. It is one request, whatever the reason, and however often it is sent.
-func (s *session) cancelOf(step, child, why string) world.Delivery {
+func cancelOf(run, step, child, why string) world.Delivery {
 	return world.Delivery{
-		Run: child, ID: "parent:" + step, Events: []world.Event{{Type: world.CancelRequested, By: s.own.run, Reason: why}},
+		Run: child, ID: "parent:" + step, Events: []world.Event{{Type: world.CancelRequested, By: run, Reason: why}},
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *session) settled(c *world.Commit, known int, done world.Committed) {
 		s.fail(err, s.state.Seq)
 		return
 	}
-	s.warnUnheard(decided)
+	warnUnheard(&s.e.says, s.toName(), s.m, decided)
 	s.create()
 }
 
@@ -122,36 +122,36 @@ func byCreation(steps iter.Seq[*world.Step]) []*world.Step {
 }
 
 // farewell sends a cancel to each attached child that still runs: the run has ended.
-func (s *session) farewell(ctx context.Context) []world.Delivery {
+func farewell(ctx context.Context, e *Engine, state *world.State, m *replay.Machine) []world.Delivery {
 	var send []world.Delivery
-	for _, st := range byCreation(s.state.Steps()) {
-		if st.Kind != world.KindChild || s.detached(ctx, st) {
+	for _, st := range byCreation(state.Steps()) {
+		if st.Kind != world.KindChild || detached(ctx, e, state.ID, m, st) {
 			continue
 		}
-		send = append(send, s.cancelOf(st.ID, st.Peer, "its parent ended"))
+		send = append(send, cancelOf(state.ID, st.ID, st.Peer, "its parent ended"))
 	}
 	return send
 }
 
 // detached asks the code, or, where it is not there, the child: until it is told, as neither a cancel of a child that was to live on nor a child that
 // nobody ends can be made good. A child that is gone, or cannot be read at all, is left alone.
-func (s *session) detached(ctx context.Context, st *world.Step) bool {
-	if s.m != nil {
-		if op := s.m.Op(st.ID); op != nil {
+func detached(ctx context.Context, e *Engine, run string, m *replay.Machine, st *world.Step) bool {
+	if m != nil {
+		if op := m.Op(st.ID); op != nil {
 			if spec, ok := op.Spec.(*ChildSpec); ok {
 				return spec.Detached
 			}
 		}
 	}
 	for try := 0; ; try++ {
-		child, err := s.e.cfg.World.Run(ctx, st.Peer)
+		child, err := e.cfg.World.Run(ctx, st.Peer)
 		switch {
 		case err == nil:
-			return child.Parent == nil || child.Parent.Run != s.own.run || child.Parent.Detached
+			return child.Parent == nil || child.Parent.Run != run || child.Parent.Detached
 		case errors.Is(err, world.ErrNotFound):
 			return true
 		case final(err) || errors.Is(err, world.ErrFormat):
-			s.e.cfg.Logger.Warn("a child could not be read at the end of its parent, and goes on", "run_id", s.own.run, "child", st.Peer, "err", err)
+			e.cfg.Logger.Warn("a child could not be read at the end of its parent, and goes on", "run_id", run, "child", st.Peer, "err", err)
 			return true
 		case !pause(ctx, retryPause(try)):
 			return true // nor will the parent's end be written

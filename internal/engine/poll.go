@@ -11,33 +11,33 @@ import (
 )
 
 // timeWait sets the timer of a wait, if it has one.
-func (s *session) timeWait(w *world.Wait) {
+func (t *timers) timeWait(w *world.Wait) {
 	if !w.Until.IsZero() {
-		s.timers.add(w.Until, w.ID, false, w.Seq)
+		t.add(w.Until, w.ID, false, w.Seq)
 	}
 }
 
 // postpone sets the timer of a wait, or of the run's own deadline, again, which was due in a turn in which the run was paused.
-func (s *session) postpone(msg *message) {
+func (t *timers) postpone(state *world.State, msg *message) {
 	if msg.step == deadlineID {
-		s.watchDeadline()
-	} else if w := s.state.Wait(msg.step); w != nil {
-		s.timers.add(msg.at, w.ID, false, w.Seq)
-	} else if st := s.state.Step(msg.step); unbegunStep(st) {
-		s.timers.add(msg.at, st.ID, false, st.Created)
+		t.timeDeadline(state)
+	} else if w := state.Wait(msg.step); w != nil {
+		t.add(msg.at, w.ID, false, w.Seq)
+	} else if st := state.Step(msg.step); unbegunStep(st) {
+		t.add(msg.at, st.ID, false, st.Created)
 	}
 }
 
 // looksFirst keeps a timer that is due for looked, where it is of a wait that only looks.
-func (s *session) looksFirst(t timer) bool {
-	if t.retry {
+func (t *timers) looksFirst(state *world.State, due timer) bool {
+	if due.retry {
 		return false
 	}
-	w := s.state.Wait(t.id)
+	w := state.Wait(due.id)
 	if w == nil || w.Kind != world.KindEvent && w.Kind != world.KindReceive || w.Until.After(w.Created) {
 		return false
 	}
-	s.timers.poll(t)
+	t.poll(due)
 	return true
 }
 

@@ -45,8 +45,8 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 	if wf != nil {
 		class.Version = wf.Version
 	}
-	next := s.carryOn()
-	e := world.Event{Type: world.RunContinued, Payload: c.Input, Next: &world.Continuation{Attributes: s.state.Attributes}, Reason: s.uncreated("")}
+	next := carryOn(s.state, s.m)
+	e := world.Event{Type: world.RunContinued, Payload: c.Input, Next: &world.Continuation{Attributes: s.state.Attributes}, Reason: uncreated(&s.e.says, s.toName(), s.m, "")}
 	if class.Version != s.state.Version {
 		e.Next.Version = class.Version
 	}
@@ -57,9 +57,9 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 		e.Next.Hooks = append(e.Next.Hooks, h.ID)
 	}
 	if e.Next.Base = s.state.BaseFor(e.Next); e.Next.Base != nil {
-		s.keep(cmp.Or(wf, s.wf).KeepSegments, e.Next)
+		keepSegments(s.state, cmp.Or(wf, s.wf).KeepSegments, e.Next)
 	}
-	goodbye := s.farewell(s.e.workCtx)
+	goodbye := farewell(s.e.workCtx, s.e, s.state, s.m)
 	s.trial.segment()
 	if err := s.put(&e); err != nil {
 		s.fail(err, s.state.Seq)
@@ -85,15 +85,15 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 	return true
 }
 
-// keep says which segments a continuation keeps, the newest included, and which not; 0: all. What the definition of today says counts, for runs that began
+// keepSegments says which segments a continuation keeps, the newest included, and which not; 0: all. What the definition of today says counts, for runs that began
 // before it too.
-func (s *session) keep(segments int, next *world.Continuation) {
+func keepSegments(state *world.State, segments int, next *world.Continuation) {
 	if segments == 0 {
 		return
 	}
 	var starts []int64 // where folds can enter
-	if b := s.state.Base; b != nil {
-		starts = append(slices.Clone(b.Starts), s.state.SegmentSeq)
+	if b := state.Base; b != nil {
+		starts = append(slices.Clone(b.Starts), state.SegmentSeq)
 	}
 	if n := len(starts) - (segments - 1); n > 0 {
 		starts = starts[n:]
@@ -101,28 +101,28 @@ func (s *session) keep(segments int, next *world.Continuation) {
 	if len(starts) > 0 {
 		next.Base.Starts = starts
 	}
-	if seq := s.state.Seq + 1; len(starts) == segments-1 {
+	if seq := state.Seq + 1; len(starts) == segments-1 {
 		next.Trim = append(starts[:len(starts):len(starts)], seq)[0]
 	}
 }
 
 // carryOn lists what the next segment starts with: all that is open and unread, but for hooks whose end the code has just asked for.
-func (s *session) carryOn() carried {
+func carryOn(state *world.State, m *replay.Machine) carried {
 	gone := map[string]bool{}
-	for _, op := range s.m.Asked() {
+	for _, op := range m.Asked() {
 		if op.Type == world.HookDisposed {
 			gone[op.ID] = true
 		}
 	}
 	var c carried
-	for h := range s.state.Hooks() {
+	for h := range state.Hooks() {
 		if !gone[h.ID] {
 			c.hooks = append(c.hooks, h)
 		}
 	}
 	slices.SortFunc(c.hooks, func(a, b *world.Hook) int { return cmp.Compare(a.ID, b.ID) })
-	for _, e := range s.m.Unread() {
-		if e.Type == world.SignalReceived || s.state.Hook(e.ID) != nil && !gone[e.ID] {
+	for _, e := range m.Unread() {
+		if e.Type == world.SignalReceived || state.Hook(e.ID) != nil && !gone[e.ID] {
 			c.unread = append(c.unread, e)
 		}
 	}

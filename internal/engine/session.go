@@ -176,16 +176,16 @@ func (s *session) due(until time.Time, msgs []message) []message {
 		if !ok {
 			break
 		}
-		if s.looksFirst(t) {
+		if s.timers.looksFirst(s.state, t) {
 			continue
 		}
 		if t.retry {
-			if !s.void(t) && s.bodies.of(t.id) == nil {
+			if !void(s.state, t) && s.bodies.of(t.id) == nil {
 				s.ready.add(t.id)
 			}
 			continue
 		}
-		if !s.void(t) {
+		if !void(s.state, t) {
 			msgs = append(msgs, message{kind: msgDue, at: t.at, step: t.id})
 			fired = true
 		}
@@ -256,7 +256,7 @@ func (s *session) handleDue(msg *message) {
 	if msg.step == deadlineID && !s.shelf.holds(s.state) {
 		s.passDeadline(msg.at)
 	} else if s.shelf.holds(s.state) { // it was paused in this turn
-		s.postpone(msg)
+		s.timers.postpone(s.state, msg)
 	} else if !s.failure.some() && s.state.Wait(msg.step) != nil {
 		s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
 	} else {

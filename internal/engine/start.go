@@ -176,7 +176,7 @@ func (s *session) firstTurn(b *Birth) bool {
 		s.result(e)
 	}
 	s.result(world.Event{Type: world.RunStarted})
-	s.watchDeadline()
+	s.timers.timeDeadline(s.state)
 	if !s.failure.some() {
 		s.steady()
 	}

@@ -414,12 +414,12 @@ type StreamSpec struct {
 func (s *StreamSpec) Contents() []byte { return s.Chunk }
 
 // writeStream puts what the code wrote to a stream into the turn, beside its record.
-func (s *session) writeStream(stream string, spec *StreamSpec) {
+func (t *turn) writeStream(stream string, spec *StreamSpec) {
 	w := world.StreamWrite{Stream: stream}
 	if spec.Chunk == nil {
 		w.End = world.ChunkClose
 	} else {
 		w.Chunks = []json.RawMessage{spec.Chunk}
 	}
-	s.turn.addStreams(w)
+	t.addStreams(w)
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"container/heap"
 	"time"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // timer is a due time of a wait or of a step's next attempt.
@@ -69,8 +71,8 @@ func (t *timers) lookAt(at time.Time) {
 }
 
 // prune drops the first ones as long as they are void.
-func (t *timers) prune(void func(timer) bool) {
-	for len(t.h) > 0 && void(t.h[0]) {
+func (t *timers) prune(state *world.State) {
+	for len(t.h) > 0 && void(state, t.h[0]) {
 		heap.Pop(&t.h)
 	}
 }

@@ -43,16 +43,16 @@ func (s *session) put(e *world.Event) error {
 // fail marks the run as blocked from here on: bodies that run may end, nothing else happens.
 func (s *session) fail(err error, seq int64) {
 	if !s.failure.some() {
-		s.failure.set(s.named(err), seq)
+		s.failure.set(s.bodies.named(err), seq)
 		s.ready.drop()
 	}
 }
 
 // named says whose body it was that used the workflow's Context, where that was seen before the body ended, and no other runs.
-func (s *session) named(err error) error {
-	if foreign, ok := err.(*replay.ForeignError); ok && foreign.Body && foreign.Step == "" && s.bodies.count() == 1 {
+func (b *bodies) named(err error) error {
+	if foreign, ok := err.(*replay.ForeignError); ok && foreign.Body && foreign.Step == "" && b.count() == 1 {
 		whose := *foreign
-		whose.Step = s.bodies.only().seat.info.Name
+		whose.Step = b.only().seat.info.Name
 		return &whose
 	}
 	return err
@@ -69,7 +69,7 @@ func (s *session) create() {
 		}
 		first := len(s.turn.all())
 		for _, op := range asked {
-			if !over || s.lasts(op) {
+			if !over || lasts(s.state, s.m, op) {
 				s.createOne(op)
 			}
 		}
@@ -110,13 +110,13 @@ func (s *session) createOne(op *replay.Op) {
 	}
 	switch child, _ := op.Spec.(*ChildSpec); {
 	case op.Type == world.StepCreated && e.Kind == world.KindStream:
-		s.writeStream(e.Name, op.Spec.(*StreamSpec))
+		s.turn.writeStream(e.Name, op.Spec.(*StreamSpec))
 	case op.Type == world.StepCreated && child != nil:
 		s.turn.abroad().addBirth(op)
 	case op.Type == world.StepCreated && (e.Kind == world.KindAwait || e.Kind == world.KindSend):
 		s.turn.abroad().await()
 	case op.Type == world.WaitCreated:
-		s.timeWait(s.state.Wait(e.ID))
+		s.timers.timeWait(s.state.Wait(e.ID))
 	case op.Type == world.StepCreated && e.Queued:
 		s.queueTask(op, spec)
 	case op.Type == world.StepCreated && spec != nil:
@@ -163,7 +163,7 @@ func (s *session) handleMail(mail *world.Mail) {
 	if s.failure.some() {
 		return // it stays in the inbox: nothing is delivered to blocked code
 	}
-	if why := s.damage(mail); why != "" { // it stays in the inbox, and the run blocked
+	if why := damage(s.state, mail); why != "" { // it stays in the inbox, and the run blocked
 		s.fail(&world.CorruptError{Run: s.own.run, Seq: s.state.Seq + 1, Err: errors.New(why)}, 0)
 		return
 	}

@@ -28,7 +28,7 @@ type noted struct {
 
 // waitingFor says what the run waits for: the event, sleep, retry, step or run, and how many more. What is open and nobody waits for, as a timer that has
 // lost a race, is not said, unless there is nothing else.
-func (s *session) waitingFor() string {
+func waitingFor(state *world.State, m *replay.Machine) string {
 	var first noted
 	awaited, all := 0, true
 	see := func(n noted) {
@@ -40,12 +40,12 @@ func (s *session) waitingFor() string {
 		}
 	}
 	left := mostNoted
-	for w := range s.state.Waits() {
+	for w := range state.Waits() {
 		if left--; left < 0 {
 			all = false
 			break
 		}
-		n := s.noted(w.Kind, w.Key, w.ID, "", false)
+		n := notedAs(m, w.Kind, w.Key, w.ID, "", false)
 		n.until = w.Until
 		if w.Aside {
 			n.text += SetAside
@@ -53,29 +53,29 @@ func (s *session) waitingFor() string {
 		see(n)
 	}
 	left = mostNoted
-	for st := range s.state.Steps() {
+	for st := range state.Steps() {
 		if left--; left < 0 {
 			all = false
 			break
 		}
-		see(s.noted(st.Kind, st.Key, st.ID, st.Peer, !st.RetryAt.IsZero()))
+		see(notedAs(m, st.Kind, st.Key, st.ID, st.Peer, !st.RetryAt.IsZero()))
 	}
 	left = mostNoted
-	for h := range s.state.Hooks() {
+	for h := range state.Hooks() {
 		if left--; left < 0 {
 			break
 		}
-		if n := s.noted(world.KindHook, h.Key, h.ID, "", false); n.who < replay.Unawaited || first.text == "" {
+		if n := notedAs(m, world.KindHook, h.Key, h.ID, "", false); n.who < replay.Unawaited || first.text == "" {
 			if h.Aside {
 				n.text += SetAside
 			}
 			see(n)
 		}
 	}
-	if n := s.noted(world.KindCondition, world.Key{}, "", "", false); n.who < replay.Unawaited {
+	if n := notedAs(m, world.KindCondition, world.Key{}, "", "", false); n.who < replay.Unawaited {
 		see(n)
 	}
-	if steps, waits := s.state.Open(); first.text != "" && !all {
+	if steps, waits := state.Open(); first.text != "" && !all {
 		awaited = steps + waits
 	}
 	if awaited > 1 {
@@ -84,8 +84,8 @@ func (s *session) waitingFor() string {
 	return first.text
 }
 
-// noted is something that is open; without an ID, a condition without a deadline, which the log does not know.
-func (s *session) noted(kind world.Kind, key world.Key, id, peer string, retry bool) noted {
+// notedAs is something that is open; without an ID, a condition without a deadline, which the log does not know.
+func notedAs(m *replay.Machine, kind world.Kind, key world.Key, id, peer string, retry bool) noted {
 	n := noted{text: Noted(kind, key, peer, retry), id: id}
 	switch {
 	case kind == world.KindEvent, kind == world.KindReceive, kind == world.KindHook: // of people, who may be asked
@@ -99,9 +99,9 @@ func (s *session) noted(kind world.Kind, key world.Key, id, peer string, retry b
 		n.order = 2
 	}
 	if id == "" {
-		n.who = s.m.AwaitedCondition()
+		n.who = m.AwaitedCondition()
 	} else {
-		n.who = s.m.Awaited(id)
+		n.who = m.Awaited(id)
 	}
 	return n
 }
