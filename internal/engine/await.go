@@ -52,7 +52,7 @@ func (a *awaiters) drop(run string, c chan Ended) {
 // tellEnd gives the end of the session's run to those who wait for it. Who asks later finds that nobody owns it, and the end in the world.
 func (s *session) tellEnd() {
 	s.e.holdings.forget(s)
-	s.e.awaiters.tell(s.state)
+	s.e.awaiters.tell(s.course.state())
 }
 
 // tell gives the end of a run to those who wait for it.

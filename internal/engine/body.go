@@ -32,7 +32,7 @@ func Info(ctx context.Context) StepInfo {
 // body is one attempt of a step that runs.
 type body struct {
 	call
-	home        *session // that started it
+	home        *mailbox // that started it
 	step        string   // correlation ID
 	task        *world.Task
 	attempt     int // its number, from 1
@@ -46,7 +46,7 @@ type body struct {
 }
 
 // sit gives the body its place and its context, before it starts.
-func (b *body) sit(e *Engine, info StepInfo, home *session) {
+func (b *body) sit(e *Engine, info StepInfo, home *mailbox) {
 	b.home = home
 	b.seat = seat{info: info, e: e, home: home, slot: true, isolated: b.quarantined, quarantined: b.quarantined, task: b.task}
 	b.ctx.parent, b.ctx.seat = e.bodyCtx, &b.seat
@@ -89,7 +89,7 @@ func (e *Engine) recordOf(r *result) *world.Error {
 func (b *body) begins() bool {
 	worker := ""
 	if b.home != nil {
-		worker = b.home.own.worker
+		worker = b.home.title().worker
 	} else if b.task != nil {
 		worker = b.task.Worker
 	}

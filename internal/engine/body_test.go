@@ -31,9 +31,9 @@ func TestBodyBeginsUnderItsLease(t *testing.T) {
 			e.worker.Store(&now)
 			e.lease.renew(time.Now(), c.until)
 			for kind, b := range map[string]*body{"session": {}, "task": {task: &world.Task{Worker: c.worker}}} {
-				var home *session
+				var home *mailbox
 				if b.task == nil {
-					home = &session{own: title{worker: c.worker}}
+					home = &mailbox{own: &title{worker: c.worker}}
 				}
 				b.sit(e, StepInfo{}, home)
 				if got := b.begins(); got != c.want {

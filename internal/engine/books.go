@@ -122,12 +122,12 @@ func (e *Engine) handBack(ctx context.Context, worker string, h holding, last in
 }
 
 // handleStray hands back a task of its own run that the world says this worker holds, unless it is one of the session's own: its start, or its end, may be on the way.
-func (s *session) handleStray(step string, attempt int) {
-	if s.bodies.of(step) != nil || s.bodies.isStarting(step) || s.turn.ends(step) {
+func (w *steps) handleStray(step string, attempt int) {
+	if w.bodies.of(step) != nil || w.bodies.isStarting(step) || w.turn.ends(step) {
 		return
 	}
-	if !s.e.holdings.runs(taskKey{s.own.run, step}, attempt) && s.e.workerID() == s.own.worker {
-		s.e.handBack(s.e.workCtx, s.own.worker, holding{s.own.run, step, int64(attempt)}, 0)
+	if !w.e.holdings.runs(taskKey{w.own.run, step}, attempt) && w.e.workerID() == w.own.worker {
+		w.e.handBack(w.e.workCtx, w.own.worker, holding{w.own.run, step, int64(attempt)}, 0)
 	}
 }
 

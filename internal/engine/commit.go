@@ -12,10 +12,10 @@ import (
 // commit writes the turn. It returns false when the session is over because its run belongs to somebody else, or its birth was
 // refused.
 func (s *session) commit(ctx context.Context) bool {
-	if s.state.Status.Terminal() {
-		s.turn.abroad().tell(farewell(ctx, s.e, s.state, s.m))
+	if s.course.state().Status.Terminal() {
+		s.turn.abroad().tell(farewell(ctx, s.e, s.course.state(), s.course.machine()))
 	}
-	parts := s.pen.split(&s.turn, s.state.Seq, s.unread())
+	parts := s.pen.split(&s.turn, s.course.state().Seq, s.course.unread())
 	var outcome func()
 	for i, c := range parts {
 		if i > 0 {
@@ -23,13 +23,13 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 		last := i == len(parts)-1
 		known := len(c.Events)
-		s.turn.abroad().others(c, s.createChild)
+		s.turn.abroad().others(c, s.steps.createChild)
 		if last {
 			s.turn.abroad().stage(c)
 		}
 		done, err := s.pen.write(ctx, c)
 		if errors.Is(err, errWritten) {
-			s.bodies.reportUnbegun(c, s.now)
+			s.bodies.reportUnbegun(c, s.course.now())
 			s.pen.reach(c.First + int64(len(c.Events)) - 1)
 			s.notes.tellAll(s.pen.durable())
 		}
@@ -39,7 +39,7 @@ func (s *session) commit(ctx context.Context) bool {
 				return false
 			}
 		case err != nil:
-			s.e.says.lost(s.toName(), err)
+			s.e.says.lost(s.course.name(), err)
 			s.giveUp(ctx, err)
 			s.lose()
 			s.bodies.dropStarts()
@@ -51,22 +51,22 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 		s.notes.tellAll(s.pen.durable())
 		if c.Release != nil {
-			s.notes.tellBlocked(s.state, s.wf, c.Release.Blocked)
+			s.notes.tellBlocked(s.course.state(), s.course.workflow(), c.Release.Blocked)
 		}
 		if len(done.Events) > len(c.Events) && !last { // it shifts what was to follow: begin anew from the log
 			s.restart(ctx)
 			return false
 		}
 		if len(c.Conditions) > 0 {
-			outcome = func() { s.settled(c, known, done) }
+			outcome = func() { s.course.settled(c, known, done, s.pen.durable()) }
 		}
-		if last && (s.turn.released() != nil || s.state.Status.Terminal()) {
+		if last && (s.turn.released() != nil || s.course.state().Status.Terminal()) {
 			s.stay.end()
-			s.stay.releases(s.turn.released(), done.Mail, s.now)
-			if s.state.Status.Terminal() {
+			s.stay.releases(s.turn.released(), done.Mail, s.course.now())
+			if s.course.state().Status.Terminal() {
 				s.bodies.cancel(ErrRunOver)
-				if s.state.Status == world.Failed && s.state.Error != nil {
-					s.e.says.failed(s.toName(), s.state.Error)
+				if s.course.state().Status == world.Failed && s.course.state().Error != nil {
+					s.e.says.failed(s.course.name(), s.course.state().Error)
 				}
 				s.tellEnd()
 			}
@@ -87,14 +87,6 @@ func (s *session) commit(ctx context.Context) bool {
 	return true
 }
 
-// unread is how many payloads the code has not taken.
-func (s *session) unread() int {
-	if s.m == nil {
-		return 0
-	}
-	return s.m.Kept()
-}
-
 // goOn lets the machine see what it may see now that the turn is durable, and its bodies are started: what it asks for then is of the next turn.
 func (s *session) goOn() {
 	later, outcome := s.after.empty()
@@ -112,23 +104,23 @@ func (s *session) giveUp(ctx context.Context, err error) {
 	if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || errors.Is(err, world.ErrReplaced) || ctx.Err() != nil {
 		return
 	}
-	b := s.failure.record(fmt.Errorf("a commit was refused: %w", err), s.e.cfg.Build, s.now)
-	c := s.pen.commit(s.pen.durable()+1, nil, s.unread())
-	c.Release = &world.Release{Blocked: b, WakeAt: s.now.Add(blockBackoff(b.Tries))}
+	b := s.course.fault().record(fmt.Errorf("a commit was refused: %w", err), s.e.cfg.Build, s.course.now())
+	c := s.pen.commit(s.pen.durable()+1, nil, s.course.unread())
+	c.Release = &world.Release{Blocked: b, WakeAt: s.course.now().Add(blockBackoff(b.Tries))}
 	if _, err := s.e.cfg.World.Commit(ctx, c); err != nil {
-		s.e.says.lost(s.toName(), err)
+		s.e.says.lost(s.course.name(), err)
 		return
 	}
-	s.e.says.blocked(s.toName(), b)
-	s.notes.tellBlocked(s.state, s.wf, b)
+	s.e.says.blocked(s.course.name(), b)
+	s.notes.tellBlocked(s.course.state(), s.course.workflow(), b)
 }
 
 // restart gives the run up for its next claimer, which replays it from the log.
 func (s *session) restart(ctx context.Context) {
-	c := s.pen.commit(s.pen.durable()+1, nil, s.unread())
-	c.Release = &world.Release{WakeAt: s.now}
+	c := s.pen.commit(s.pen.durable()+1, nil, s.course.unread())
+	c.Release = &world.Release{WakeAt: s.course.now()}
 	if _, err := s.pen.write(ctx, c); err != nil {
-		s.e.says.lost(s.toName(), err)
+		s.e.says.lost(s.course.name(), err)
 	}
 	s.lose()
 	s.stay.leaves(CameYielded)
@@ -162,42 +154,42 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // startBodies starts what the commit recorded as started.
-func (s *session) startBodies() {
-	starts := s.bodies.drainStarts()
+func (w *steps) startBodies() {
+	starts := w.bodies.drainStarts()
 	for _, b := range starts {
 		if b.task != nil {
-			s.bodies.add(b)
-			s.e.runTask(*b.task, s, b)
+			w.bodies.add(b)
+			w.e.runTask(*b.task, w.box, b)
 			continue
 		}
 		if b.parked {
-			s.resumeParked(b)
+			w.resumeParked(b)
 			continue
 		}
-		op := s.m.Op(b.step)
+		op := w.course.machine().Op(b.step)
 		if op == nil {
-			s.slots.back(1)
+			w.slots.back(1)
 			continue
 		}
-		s.startBody(b, op.Key.Name, op.Input, op.Spec.(*StepSpec))
+		w.startBody(b, op.Key.Name, op.Input, op.Spec.(*StepSpec))
 	}
-	s.bodies.keepRoom(starts)
+	w.bodies.keepRoom(starts)
 }
 
-func (s *session) startBody(b *body, name string, input []byte, spec *StepSpec) {
-	b.started = s.now
-	s.bodies.add(b)
+func (w *steps) startBody(b *body, name string, input []byte, spec *StepSpec) {
+	b.started = w.course.now()
+	w.bodies.add(b)
 	if !spec.Task {
-		s.trial.live()
+		w.course.strictly().live()
 	}
-	b.sit(s.e, StepInfo{
-		Run: s.own.run, Workflow: s.state.Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
-	}, s)
-	b.timeout, b.silence, b.run, b.input, b.machine = b.policy.Timeout, b.policy.Heartbeat, spec.Run, input, s.m
+	b.sit(w.e, StepInfo{
+		Run: w.own.run, Workflow: w.course.state().Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
+	}, w.box)
+	b.timeout, b.silence, b.run, b.input, b.machine = b.policy.Timeout, b.policy.Heartbeat, spec.Run, input, w.course.machine()
 	if b.policy.Tx {
-		b.run = s.e.inTx(spec.Run, &b.tx)
+		b.run = w.e.inTx(spec.Run, &b.tx)
 	}
-	s.notes.watchBody(s.state, b, name)
+	w.notes.watchBody(w.course.state(), b, name)
 	b.start((*stepBody)(b))
 }
 
@@ -206,12 +198,12 @@ type stepBody body
 
 // end tells the session what the body came to.
 func (b *stepBody) end(r *result) {
-	s := b.home
-	s.e.live.Add(-1)
-	r.at, r.tx = s.e.clock.now(), b.tx
+	e := b.seat.e
+	e.live.Add(-1)
+	r.at, r.tx = e.clock.now(), b.tx
 	b.ctx.cancel(nil)
-	if !s.box.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
-		s.e.rollback(r.tx)
+	if !b.home.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
+		e.rollback(r.tx)
 		b.seat.give(r.slot, r.turn) // the session is gone: nobody records it
 	}
 }

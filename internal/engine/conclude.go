@@ -12,30 +12,30 @@ import (
 
 // conclude decides, after the messages were handled, what the turn ends with: the end of the run, starts of steps, or a release.
 func (s *session) conclude() {
-	if s.stay.isOver() || s.state == nil {
+	if s.stay.isOver() || s.course.state() == nil {
 		return
 	}
-	if s.state.Status.Terminal() { // it ended before it began
+	if s.course.state().Status.Terminal() { // it ended before it began
 		return
 	}
-	if s.wf == nil { // nobody here knows the code: it was claimed to be cancelled
+	if s.course.workflow() == nil { // nobody here knows the code: it was claimed to be cancelled
 		s.endWithoutCode()
 		return
 	}
-	if !s.failure.some() && !s.turn.blinds() {
-		s.cancelSteps()
+	if !s.course.blocked() && !s.turn.blinds() {
+		s.steps.cancel()
 	}
-	if !s.failure.some() && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() {
+	if !s.course.blocked() && s.course.machine().Outcome() != nil && !s.course.state().Status.Terminal() && s.end() {
 		return
 	}
 	if s.stay.abandons() {
-		s.abandonBodies()
+		s.steps.abandon()
 	}
-	if s.stay.drains() || s.failure.some() || s.state.Paused != nil {
+	if s.stay.drains() || s.course.blocked() || s.course.state().Paused != nil {
 		s.bodies.letGo()
 	}
-	s.startReady()
-	if !s.failure.some() && s.m.Outcome() != nil && !s.state.Status.Terminal() && s.end() { // a step failed as it ended its process too often
+	s.steps.startReady()
+	if !s.course.blocked() && s.course.machine().Outcome() != nil && !s.course.state().Status.Terminal() && s.end() { // a step failed as it ended its process too often
 		return
 	}
 	s.slots.release()                          // no body needs them now
@@ -53,81 +53,81 @@ func (s *session) conclude() {
 
 // endWithoutCode cancels a run whose code is not needed for it: pending, blocked, or unknown here.
 func (s *session) endWithoutCode() {
-	if s.state.Cancel == nil {
-		s.turn.letGo(&world.Release{WakeAt: s.now, Blocked: s.failure.last()})
+	if s.course.state().Cancel == nil {
+		s.turn.letGo(&world.Release{WakeAt: s.course.now(), Blocked: s.course.fault().last()})
 		return
 	}
-	e := cancelledEnd(s.state.Cancel, nil)
-	if e.Error != nil && s.state.Status == world.Running {
+	e := cancelledEnd(s.course.state().Cancel, nil)
+	if e.Error != nil && s.course.state().Status == world.Running {
 		e.Error.Message += "; nothing was undone, as nobody has its code"
 	}
-	s.terminal(e)
+	s.course.terminal(e)
 }
 
 // end appends the terminal event that the code came to, or begins the next segment. It reports whether the turn is to be committed now.
 func (s *session) end() bool {
-	out := s.m.Outcome()
+	out := s.course.machine().Outcome()
 	switch {
-	case s.turn.abroad().undecided(), s.turn.isContinued(), s.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
+	case s.turn.abroad().undecided(), s.turn.isContinued(), s.course.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
 		s.after.look()
 		if s.stay.drains() && s.birth == nil && !s.bodies.some() && !s.turn.conditional() {
 			s.hibernate() // or code that continues for ever would never let go
 		}
-	case s.continues() && s.state.Paused != nil, s.birth == nil && !s.steady():
+	case s.course.continues() && s.course.state().Paused != nil, s.birth == nil && !s.course.steady():
 		return false
-	case s.continues():
+	case s.course.continues():
 		return !s.continueRun(out.Continue)
-	case s.state.Cancel != nil:
-		s.terminal(cancelledEnd(s.state.Cancel, out.Err))
+	case s.course.state().Cancel != nil:
+		s.course.terminal(cancelledEnd(s.course.state().Cancel, out.Err))
 	case out.Err != nil:
-		s.terminal(world.Event{Type: world.RunFailed, Error: out.Err})
+		s.course.terminal(world.Event{Type: world.RunFailed, Error: out.Err})
 	default:
-		s.terminal(world.Event{Type: world.RunCompleted, Payload: out.Output})
+		s.course.terminal(world.Event{Type: world.RunCompleted, Payload: out.Output})
 	}
 	return true
 }
 
-func (s *session) terminal(e world.Event) {
-	if s.m != nil {
-		e.Reason = uncreated(&s.e.says, s.toName(), s.m, e.Reason)
+func (c *course) terminal(e world.Event) {
+	if c.m != nil {
+		e.Reason = uncreated(&c.e.says, c.name(), c.m, e.Reason)
 	}
-	if err := s.put(&e); err != nil {
-		s.fail(err, s.state.Seq)
+	if err := c.put(&e); err != nil {
+		c.fail(err, c.st.Seq)
 	}
 }
 
 // cancelSteps ends the steps of cancelled parts of the workflow: at once where no body runs, else when the body has ended or its time is
 // up. Children end at once, as the code waits for them no longer, and their runs are told.
-func (s *session) cancelSteps() {
-	ops := append(s.losers, s.m.Cancelled()...)
-	s.losers = nil
-	for ; len(ops) > 0; ops = s.m.Cancelled() {
+func (w *steps) cancel() {
+	ops := append(w.losers, w.course.machine().Cancelled()...)
+	w.losers = nil
+	for ; len(ops) > 0; ops = w.course.machine().Cancelled() {
 		for _, op := range ops {
-			st := s.state.Step(op.ID)
+			st := w.course.state().Step(op.ID)
 			if st == nil {
 				continue
 			}
-			cause := whyCancelled(s.state.Cancel, op)
+			cause := whyCancelled(w.course.state().Cancel, op)
 			if child, ok := op.Spec.(*ChildSpec); ok {
-				s.cancelChild(op, child)
+				w.cancelChild(op, child)
 				continue
 			}
-			if b := s.bodies.of(op.ID); b != nil {
+			if b := w.bodies.of(op.ID); b != nil {
 				b.cancel(cause)
-				s.graceTimer(op.ID)
+				w.graceTimer(op.ID)
 				continue
 			}
-			if s.m.Outcome() != nil {
+			if w.course.machine().Outcome() != nil {
 				continue // nobody waits for it: it ends with the run
 			}
 			if st.Queued {
-				if s.e.holdings.cancelTask(taskKey{s.own.run, op.ID}, cause) { // it runs on this worker, for the queue
-					s.graceTimer(op.ID)
+				if w.e.holdings.cancelTask(taskKey{w.own.run, op.ID}, cause) { // it runs on this worker, for the queue
+					w.graceTimer(op.ID)
 					continue
 				}
-				s.turn.drop(world.TaskKey{Run: s.own.run, Step: op.ID})
+				w.turn.drop(world.TaskKey{Run: w.own.run, Step: op.ID})
 			}
-			s.failCancelled(op.ID)
+			w.failCancelled(op.ID)
 		}
 	}
 }
@@ -145,16 +145,16 @@ func whyCancelled(run *world.Event, op *replay.Op) error {
 	return ErrScope
 }
 
-func (s *session) graceTimer(step string) {
-	time.AfterFunc(s.e.cfg.CancelGrace, func() { s.box.post(message{kind: msgGrace, step: step}) })
+func (w *steps) graceTimer(step string) {
+	time.AfterFunc(w.e.cfg.CancelGrace, func() { w.box.post(message{kind: msgGrace, step: step}) })
 }
 
-func (s *session) failCancelled(step string) {
+func (w *steps) failCancelled(step string) {
 	e := cancelled("cancelled before it ended")
-	if st := s.state.Step(step); st.RetryAt.After(s.state.Time) && st.Error != nil && st.Error.Code != world.CodeAbandoned {
+	if st := w.course.state().Step(step); st.RetryAt.After(w.course.state().Time) && st.Error != nil && st.Error.Code != world.CodeAbandoned {
 		e.Causes = []*world.Error{st.Error}
 	}
-	s.result(world.Event{Type: world.StepFailed, ID: step, Error: e, Attempt: begun(s.m.Op(step), s.state.Step(step))})
+	w.course.result(world.Event{Type: world.StepFailed, ID: step, Error: e, Attempt: begun(w.course.machine().Op(step), w.course.state().Step(step))})
 }
 
 // begun is how many attempts of a step that is cancelled have begun, for its undo. Of one in the queue only those are told that are over: it may have begun.
@@ -177,70 +177,68 @@ func cancelled(how string) *world.Error {
 }
 
 // endGrace ends a cancelled step whose body did not return in time. The body keeps its slot until it returns.
-func (s *session) endGrace(step string) {
-	if s.failure.some() || s.state.Step(step) == nil {
+func (w *steps) endGrace(step string) {
+	if w.course.blocked() || w.course.state().Step(step) == nil {
 		return
 	}
-	if b := s.bodies.of(step); b != nil {
+	if b := w.bodies.of(step); b != nil {
 		b.grace = true
-	} else if st := s.state.Step(step); st.Queued {
-		s.turn.drop(world.TaskKey{Run: s.own.run, Step: step})
+	} else if st := w.course.state().Step(step); st.Queued {
+		w.turn.drop(world.TaskKey{Run: w.own.run, Step: step})
 	}
-	s.failCancelled(step)
+	w.failCancelled(step)
 }
 
 // startReady starts steps as far as there are slots. A start is recorded only for a body that has one.
-func (s *session) startReady() {
-	if s.stay.drains() || s.failure.some() || s.state.Paused != nil || s.state.Status.Terminal() || s.turn.blinds() || late(s.state, s.now) {
+func (w *steps) startReady() {
+	if w.stay.drains() || w.course.blocked() || w.course.state().Paused != nil || w.course.state().Status.Terminal() || w.turn.blinds() || late(w.course.state(), w.course.now()) {
 		return
 	}
 	var waiting []string // those in quarantine for which there is no place
-	defer func() { s.ready.again(waiting) }()
-	for s.ready.some() && !s.failure.some() {
-		id := s.ready.first()
-		st := s.state.Step(id)
-		op := s.m.Op(id)
-		b := s.bodies.of(id)
+	defer func() { w.ready.again(waiting) }()
+	for w.ready.some() && !w.course.blocked() {
+		id := w.ready.first()
+		st := w.course.state().Step(id)
+		op := w.course.machine().Op(id)
+		b := w.bodies.of(id)
 		if st == nil || op == nil || b != nil && !b.parked {
-			s.ready.next()
+			w.ready.next()
 			continue
 		}
-		if !s.slots.get() {
+		if !w.slots.get() {
 			return
 		}
-		if spec := op.Spec.(*StepSpec); spec.Check != nil && st.Created <= s.loaded {
+		if spec := op.Spec.(*StepSpec); spec.Check != nil && st.Created <= w.loaded {
 			if err := spec.Check(op.Input); err != nil { // other code wrote it, and the code that can read it may come again
-				s.slots.back(1)
-				s.fail(Block(world.CodeDecode, fmt.Errorf("the recorded input of step %q does not fit: %w", op.Key, err)), st.Created)
+				w.slots.back(1)
+				w.course.fail(Block(world.CodeDecode, fmt.Errorf("the recorded input of step %q does not fit: %w", op.Key, err)), st.Created)
 				return
 			}
 		}
-		s.ready.next()
-		verdict := s.isolation.judge(st)
+		w.ready.next()
+		verdict := w.isolation.judge(st)
 		if verdict == waits || verdict == guilty {
-			s.slots.back(1)
+			w.slots.back(1)
 			if verdict == waits {
 				waiting = append(waiting, id)
 				continue
 			}
-			s.result(world.Event{Type: world.StepFailed, ID: id, Error: crashLoop("the step", deaths(st))})
+			w.course.result(world.Event{Type: world.StepFailed, ID: id, Error: crashLoop("the step", deaths(st))})
 			continue
 		}
 		died := deaths(st) > 0
 		e := world.Event{Type: world.StepStarted, ID: id, Attempt: st.Attempts + 1}
-		if err := s.put(&e); err != nil {
-			s.slots.back(1)
-			s.fail(err, s.state.Seq)
+		if err := w.course.put(&e); err != nil {
+			w.slots.back(1)
+			w.course.fail(err, w.course.state().Seq)
 			return
 		}
-		if err := s.m.Feed(s.turn.last(), false); err != nil {
-			s.fail(err, e.Seq)
-		}
+		w.course.feed(w.turn.last())
 		if b == nil {
 			b = &body{step: id, policy: &op.Spec.(*StepSpec).Policy}
 		}
 		b.attempt, b.quarantined, b.died = e.Attempt, verdict == quarantined, died
-		s.bodies.start(b)
+		w.bodies.start(b)
 	}
 }
 
@@ -249,27 +247,27 @@ func (s *session) idle() bool {
 	if !s.still() {
 		return false
 	}
-	return s.failure.some() || s.stay.drains() || s.state.Paused != nil ||
-		s.lastMail.IsZero() || s.e.clock.now().Sub(s.lastMail) >= linger || !expectsMail(s.state) || s.crowded()
+	return s.course.blocked() || s.stay.drains() || s.course.state().Paused != nil ||
+		s.lastMail.IsZero() || s.e.clock.now().Sub(s.lastMail) >= linger || !expectsMail(s.course.state()) || s.course.crowded()
 }
 
 // crowded reports whether so much is unread that senders are to be told: that is done with the release, and so does
 // not wait for a moment without mail.
-func (s *session) crowded() bool { return s.m != nil && s.m.Crowded(s.e.cfg.Unread) }
+func (c *course) crowded() bool { return c.m != nil && c.m.Crowded(c.e.cfg.Unread) }
 
 // still reports whether the session has nothing to do here and now, and nothing soon by itself.
 func (s *session) still() bool {
 	if s.bodies.some() || s.bodies.starting() > 0 || s.box.hasRest() || s.turn.conditional() {
 		return false
 	}
-	if s.failure.some() || s.stay.drains() || s.state.Paused != nil {
+	if s.course.blocked() || s.stay.drains() || s.course.state().Paused != nil {
 		return true
 	}
 	if s.ready.some() {
 		return false
 	}
-	s.timers.prune(s.state)
-	now := s.now
+	s.timers.prune(s.course.state())
+	now := s.course.now()
 	if t, ok := s.timers.first(); ok {
 		if !t.at.After(now) {
 			return false
@@ -305,32 +303,32 @@ func expectsMail(state *world.State) bool {
 
 // hibernate gives the run up until something happens: no slot, no goroutine, no memory but for the cache.
 func (s *session) hibernate() {
-	if !s.box.empty() && !s.crowded() {
+	if !s.box.empty() && !s.course.crowded() {
 		return
 	}
-	if !s.failure.some() && s.birth == nil && s.m.Outcome() == nil {
-		s.steady()
+	if !s.course.blocked() && s.birth == nil && s.course.machine().Outcome() == nil {
+		s.course.steady()
 	}
 	s.turn.letGo(s.releaseNow())
 }
 
 func (s *session) releaseNow() *world.Release {
-	now := s.now
-	if s.failure.some() {
-		b := s.failure.record(s.failure.cause(), s.e.cfg.Build, now)
-		s.e.says.blocked(s.toName(), b)
+	now := s.course.now()
+	if s.course.blocked() {
+		b := s.course.fault().record(s.course.fault().cause(), s.e.cfg.Build, now)
+		s.e.says.blocked(s.course.name(), b)
 		pause := blockBackoff(b.Tries)
 		if b.Code == world.CodeNoKey && s.e.shun(shunned{workflow: s.own.workflow}) {
 			pause = 0
 		}
 		return &world.Release{Blocked: b, WakeAt: now.Add(pause)}
 	}
-	r := &world.Release{Waiting: waitingFor(s.state, s.m), Full: s.m.Crowded(s.e.cfg.Unread)}
-	s.timers.prune(s.state)
+	r := &world.Release{Waiting: waitingFor(s.course.state(), s.course.machine()), Full: s.course.machine().Crowded(s.e.cfg.Unread)}
+	s.timers.prune(s.course.state())
 	if at, ok := s.timers.next(); ok {
 		r.WakeAt = at
 	}
-	if s.ready.some() || s.m.Outcome() != nil { // of code that is about to continue
+	if s.ready.some() || s.course.machine().Outcome() != nil { // of code that is about to continue
 		r.WakeAt = now
 	}
 	return r
@@ -341,12 +339,12 @@ func (s *session) handleResult(msg *message) {
 	b := s.bodies.of(msg.step)
 	s.bodies.remove(msg.step)
 	s.bodies.returned(msg)
-	if b == nil || b.grace || s.state.Step(msg.step) == nil {
+	if b == nil || b.grace || s.course.state().Step(msg.step) == nil {
 		s.e.rollback(msg.result.tx)
 		return // its step ended without it
 	}
 	if b.parked {
-		s.unpark(b)
+		s.steps.unpark(b)
 	}
 	s.recordResult(msg.step, b, msg.result)
 }
@@ -364,100 +362,99 @@ func (s *session) recordResult(step string, b *body, r *result) {
 	}
 	if r.err == nil {
 		s.turn.addStreams(r.streams...)
-		s.ends(b, world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload})
+		s.steps.ends(b, world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload})
 		return
 	}
-	s.recordFailure(step, b, r)
+	s.steps.recordFailure(step, b, r)
 }
 
 // recordFailure records an attempt that failed: another follows, or the step has failed.
-func (s *session) recordFailure(step string, b *body, r *result) {
-	st := s.state.Step(step)
-	rec := s.place(s.e.recordOf(r), step, r.where)
-	now := s.now
-	if s.stay.abandons() || errors.Is(r.cause, ErrDraining) {
-		s.turn.addStreams(unclosed(r.streams, false)...)
-		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: abandoned("its worker shut down")})
-		s.ready.add(step)
+func (w *steps) recordFailure(step string, b *body, r *result) {
+	st := w.course.state().Step(step)
+	rec := w.course.place(w.e.recordOf(r), step, r.where)
+	now := w.course.now()
+	if w.stay.abandons() || errors.Is(r.cause, ErrDraining) {
+		w.turn.addStreams(unclosed(r.streams, false)...)
+		w.course.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: abandoned("its worker shut down")})
+		w.ready.add(step)
 		return
 	}
-	if foreign, ok := r.err.(*replay.ForeignError); ok && !s.cancelledStep(step) { // the code that is to blame blocks the run; mended, it makes the step anew
-		s.fail(foreign, s.state.Seq)
-		s.turn.addStreams(unclosed(r.streams, false)...)
-		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: rec})
+	if foreign, ok := r.err.(*replay.ForeignError); ok && !w.cancelledStep(step) { // the code that is to blame blocks the run; mended, it makes the step anew
+		w.course.fail(foreign, w.course.state().Seq)
+		w.turn.addStreams(unclosed(r.streams, false)...)
+		w.course.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: rec})
 		return
 	}
-	if delay, again := b.policy.WithDefaults().verdict(r.err, st.Failures+1, st.Started, now); again && !s.cancelledStep(step) {
+	if delay, again := b.policy.WithDefaults().verdict(r.err, st.Failures+1, st.Started, now); again && !w.cancelledStep(step) {
 		at := world.After(now, delay)
-		s.turn.addStreams(unclosed(r.streams, false)...)
-		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})
-		if !s.failure.some() {
-			s.timers.add(at, step, true, st.Created)
+		w.turn.addStreams(unclosed(r.streams, false)...)
+		w.course.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})
+		if !w.course.blocked() {
+			w.timers.add(at, step, true, st.Created)
 		}
 		return
 	}
 	rec.Permanent = isFatal(r.err)
-	s.turn.addStreams(unclosed(r.streams, true)...)
-	s.ends(b, world.Event{Type: world.StepFailed, ID: step, Attempt: b.attempt, Error: rec})
+	w.turn.addStreams(unclosed(r.streams, true)...)
+	w.ends(b, world.Event{Type: world.StepFailed, ID: step, Attempt: b.attempt, Error: rec})
 }
 
 // ends appends the end of a step. Where an earlier attempt died, the code sees it only when it is durable: it may have been the code behind the step
 // that ended the process, before the result was recorded, and must not be taken for the step again.
-func (s *session) ends(b *body, e world.Event) {
+func (w *steps) ends(b *body, e world.Event) {
 	if !b.died {
-		s.result(e)
+		w.course.result(e)
 		return
 	}
-	if err := s.put(&e); err != nil {
-		s.fail(err, s.state.Seq)
+	if err := w.course.put(&e); err != nil {
+		w.course.fail(err, w.course.state().Seq)
 	} else if e.Seq != 0 {
-		s.turn.see(e)
+		w.turn.see(e)
 	}
 }
 
 // seeLater lets the machine go on with what is durable now.
 func (s *session) seeLater(events []world.Event) {
 	for i := range events {
-		if s.stay.isOver() || s.failure.some() {
+		if s.stay.isOver() || s.course.blocked() {
 			return
 		}
 		s.after.look()
-		if err := s.m.Feed(events[i:i+1], false); err != nil {
-			s.fail(err, events[i].Seq)
+		if !s.course.feed(events[i : i+1]) {
 			return
 		}
-		s.create()
+		s.course.create()
 	}
 }
 
 // result appends what a body came to; a run that is to be blocked keeps it all the same.
-func (s *session) result(e world.Event) {
-	if err := s.append(e); err != nil {
-		s.fail(err, s.state.Seq)
+func (c *course) result(e world.Event) {
+	if err := c.append(e); err != nil {
+		c.fail(err, c.st.Seq)
 	}
 }
 
 // cancelledStep reports whether the part of the workflow that asked for a step was cancelled: not where it cleans up after a cancel of the run.
-func (s *session) cancelledStep(step string) bool {
-	op := s.m.Op(step)
+func (w *steps) cancelledStep(step string) bool {
+	op := w.course.machine().Op(step)
 	return op != nil && op.Cancelled()
 }
 
 // abandonBodies reports attempts that are given up, so that they do not count as deaths.
-func (s *session) abandonBodies() {
-	for _, step := range s.bodies.inOrder(s.state) {
-		b := s.bodies.of(step)
-		if b.task != nil || s.state.Step(step) == nil {
+func (w *steps) abandon() {
+	for _, step := range w.bodies.inOrder(w.course.state()) {
+		b := w.bodies.of(step)
+		if b.task != nil || w.course.state().Step(step) == nil {
 			continue
 		}
 		b.cancel(ErrDraining)
-		s.ready.add(step)
+		w.ready.add(step)
 		if b.parked {
 			continue // it is in the log already
 		}
-		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: s.now, Error: abandoned("its worker shut down and it did not return")})
+		w.course.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: w.course.now(), Error: abandoned("its worker shut down and it did not return")})
 	}
-	s.bodies.clear()
+	w.bodies.clear()
 }
 
 func abandoned(why string) *world.Error {

@@ -46,30 +46,31 @@ const (
 //     only blocked, and tried again alone.
 func (s *session) mayEvaluate(ctx context.Context, tk world.ClaimedRun) bool {
 	s.isolation.strike(tk.Strikes > 0)
-	b := world.Block{Code: world.CodeCrashLoop, Since: s.now, Build: s.e.cfg.Build}
+	b := world.Block{Code: world.CodeCrashLoop, Since: s.course.now(), Build: s.e.cfg.Build}
 	b.Message = fmt.Sprintf("its process ended %d times in a row before anything could be recorded; its code is to be evaluated alone", tk.Strikes)
 	switch {
-	case s.wf == nil:
+	case s.course.workflow() == nil:
 		return true
 	case tk.Blocked != nil && tk.Blocked.Code == world.CodeCrashLoop:
 		b = *tk.Blocked
 	case tk.Strikes < maxStrikes:
 		return true
 	}
-	s.state = &world.State{ID: s.own.run, Seq: tk.Seq, Status: tk.Status}
-	s.pen.reach(tk.Seq)
 	called := s.isolation.called(s.own.run)
-	switch {
-	case b.Alone && tk.Strikes > 0, knownGuilty(&b, s.e.cfg.Build):
-		s.failure.set(Block(world.CodeCrashLoop, errors.New("its code ended its process, again and again and at last alone, before anything could be recorded")), 0)
-		s.turn.letGo(s.releaseNow())
-	case b.Alone && called:
+	guilty := b.Alone && tk.Strikes > 0 || knownGuilty(&b, s.e.cfg.Build)
+	if b.Alone && called && !guilty {
 		s.e.quarantine.begins(forLong)
-		s.state = nil
 		s.isolation.strike(true)
 		return true
+	}
+	s.course.standAt(tk.Seq, tk.Status)
+	s.pen.reach(tk.Seq)
+	switch {
+	case guilty:
+		s.course.fault().set(Block(world.CodeCrashLoop, errors.New("its code ended its process, again and again and at last alone, before anything could be recorded")), 0)
+		s.turn.letGo(s.releaseNow())
 	default:
-		wake := s.now
+		wake := s.course.now()
 		if b.Alone = s.e.quarantine.call(s.own.run); !b.Alone {
 			wake = wake.Add(quarantinePause/2 + rand.N(quarantinePause)) // so that those who wait do not come all at once
 		}
@@ -90,7 +91,7 @@ func knownGuilty(b *world.Block, build string) bool {
 // written since. It is released then and claimed anew, which ends its strikes, so that it cannot be blamed for what others do meanwhile.
 func (s *session) toBeCleared() bool {
 	t := &s.turn
-	return s.isolation.isStruck() && !s.failure.some() && s.bodies.count()+s.bodies.starting() == 0 && !s.box.hasRest() && t.empty() && !t.conditional()
+	return s.isolation.isStruck() && !s.course.blocked() && s.bodies.count()+s.bodies.starting() == 0 && !s.box.hasRest() && t.empty() && !t.conditional()
 }
 
 // deaths counts the starts of a step that nobody here runs and that were never heard of again.

@@ -41,12 +41,12 @@ func late(state *world.State, now time.Time) bool {
 }
 
 // passDeadline asks the code to end, unless it was asked before.
-func (s *session) passDeadline(at time.Time) {
-	if s.state.Cancel != nil || s.failure.some() {
+func (c *course) passDeadline(at time.Time) {
+	if c.st.Cancel != nil || c.blocked() {
 		return
 	}
-	why := fmt.Sprintf("the run took longer than %s", s.state.Birth.Timeout)
-	s.result(world.Event{
+	why := fmt.Sprintf("the run took longer than %s", c.st.Birth.Timeout)
+	c.result(world.Event{
 		Type: world.CancelRequested, By: "timeout", Reason: why, OccurredAt: at,
 		Error: &world.Error{Message: why, Code: world.CodeTimeout, Permanent: true},
 	})

@@ -44,7 +44,7 @@ func (s *session) sit() {
 func (s *session) leave() {
 	d := s.desk
 	s.desk = nil
-	if d.commit = s.pen.room(); d.commit == nil || s.stay.isLost() || s.failure.some() || !s.stay.isOver() || s.bodies.some() {
+	if d.commit = s.pen.room(); d.commit == nil || s.stay.isLost() || s.course.blocked() || !s.stay.isOver() || s.bodies.some() {
 		return
 	}
 	d.events = empty(s.turn.room(), deskEvents)

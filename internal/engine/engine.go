@@ -185,18 +185,18 @@ func (e *Engine) worldNow(ctx context.Context) (time.Time, error) {
 
 // retire keeps the machine of a hibernating run, or unwinds it. In strict mode it keeps its witnesses, or what they found.
 func (e *Engine) retire(s *session) {
-	keep := !s.state.Status.Terminal() && s.birth == nil && e.cfg.CacheRuns >= 0
+	keep := !s.course.state().Status.Terminal() && s.birth == nil && e.cfg.CacheRuns >= 0
 	switch {
 	case keep && e.cfg.Strict && s.stay.isOver() && !s.stay.isLost() && s.turn.empty():
-		if kept := s.kept(); kept != nil {
+		if kept := s.course.kept(); kept != nil {
 			e.cache.put(kept)
 		}
-	case keep && !e.cfg.Strict && !s.failure.some() && s.clean():
-		e.cache.put(&cached{run: s.own.run, wf: s.wf, state: s.state, m: s.m})
+	case keep && !e.cfg.Strict && !s.course.blocked() && s.clean():
+		e.cache.put(&cached{run: s.own.run, wf: s.course.workflow(), state: s.course.state(), m: s.course.machine()})
 		return
 	}
-	if s.m != nil {
-		e.unwind(s.m)
+	if s.course.machine() != nil {
+		e.unwind(s.course.machine())
 	}
 }
 
@@ -212,7 +212,7 @@ func (e *Engine) drop(v *cached) {
 
 // clean reports whether all that the session's state holds was committed: it ended with a release.
 func (s *session) clean() bool {
-	return s.stay.isOver() && s.turn.empty() && len(s.m.Asked()) == 0 && !s.bodies.some() && !s.stay.isLost()
+	return s.stay.isOver() && s.turn.empty() && len(s.course.machine().Asked()) == 0 && !s.bodies.some() && !s.stay.isLost()
 }
 
 // unwind ends a machine on a goroutine of its own, as deferred functions of the workflow run.

@@ -8,11 +8,11 @@ import (
 )
 
 // place is rec with the call's place instead of that of the step's function, where it has that one and the code waits in the call.
-func (s *session) place(rec *world.Error, step, function string) *world.Error {
-	if rec == nil || rec.Where != function || s.m == nil || s.failure.some() {
+func (c *course) place(rec *world.Error, step, function string) *world.Error {
+	if rec == nil || rec.Where != function || c.m == nil || c.blocked() {
 		return rec
 	}
-	at := replay.CallOf(s.m, step)
+	at := replay.CallOf(c.m, step)
 	if at == "" {
 		return rec
 	}
@@ -22,15 +22,15 @@ func (s *session) place(rec *world.Error, step, function string) *world.Error {
 }
 
 // placeTask is place for what came to a session of an attempt of a registered step, wherever that ran.
-func placeTask(s *session, e *world.Event) {
+func (c *course) placeTask(e *world.Event) {
 	if e.Error == nil || e.Type != world.StepFailed && e.Type != world.StepRetrying {
 		return
 	}
-	st := s.state.Step(e.ID)
+	st := c.st.Step(e.ID)
 	if st == nil {
 		return
 	}
-	if def := s.e.code.step(st.Key.Name); def != nil {
-		e.Error = s.place(e.Error, e.ID, def.Source)
+	if def := c.e.code.step(st.Key.Name); def != nil {
+		e.Error = c.place(e.Error, e.ID, def.Source)
 	}
 }

@@ -36,14 +36,14 @@ func (w *Workflow) crashes() func(*replay.PanicError) bool {
 
 // failing reports whether the run is to fail of what would block it. A run that is paused waits for its end too.
 func failing(s *session) bool {
-	return s.failure.some() && s.birth == nil && s.state.Paused == nil && s.state.Birth.Workflow != "" && s.wf.fails(s.failure.cause())
+	return s.course.blocked() && s.birth == nil && s.course.state().Paused == nil && s.course.state().Birth.Workflow != "" && s.course.workflow().fails(s.course.fault().cause())
 }
 
 // endFailed ends the run with what would block it.
 func endFailed(s *session) {
-	rec := s.e.broken(s.failure.cause())
-	if s.m != nil {
-		if left := undosOf(s.m); len(left) > 0 {
+	rec := s.e.broken(s.course.fault().cause())
+	if s.course.machine() != nil {
+		if left := undosOf(s.course.machine()); len(left) > 0 {
 			more := ""
 			if n := len(left) - mostUncreated; n > 0 {
 				left, more = left[:mostUncreated], fmt.Sprintf(" and %d more", n)
@@ -52,11 +52,11 @@ func endFailed(s *session) {
 		}
 	}
 	end := world.Event{Type: world.RunFailed, Error: rec}
-	if s.state.Cancel != nil {
-		end = cancelledEnd(s.state.Cancel, rec)
+	if s.course.state().Cancel != nil {
+		end = cancelledEnd(s.course.state().Cancel, rec)
 	}
-	if err := s.put(&end); err != nil {
-		s.fail(err, s.state.Seq)
+	if err := s.course.put(&end); err != nil {
+		s.course.fail(err, s.course.state().Seq)
 		s.hibernate()
 	}
 }
@@ -97,10 +97,10 @@ func Crashed(err *replay.PanicError, record func(error) *world.Error) *world.Err
 
 // foldOn folds all of a log whose replay failed on the way, without its code, so that the end of the run can be
 // appended and its children be told.
-func foldOn(ctx context.Context, s *session, tk world.ClaimedRun) error {
-	wf, m := s.wf, s.m
-	s.wf, s.m, s.state, s.carried = nil, nil, &world.State{ID: s.own.run}, carried{}
-	err := s.read(ctx, tk, "", false)
-	s.wf, s.m = wf, m
+func (c *course) foldOn(ctx context.Context, tk world.ClaimedRun) error {
+	wf, m := c.wf, c.m
+	c.wf, c.m, c.st, c.carried = nil, nil, &world.State{ID: c.own.run}, carried{}
+	err := c.reading(&tk).read(ctx, &tk, "", false)
+	c.wf, c.m = wf, m
 	return err
 }

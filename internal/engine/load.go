@@ -14,41 +14,42 @@ import (
 // runClaimed is the goroutine of a session whose run was claimed from the queue.
 func (s *session) runClaimed(ctx context.Context, tk world.ClaimedRun) {
 	s.guard(ctx, func() {
-		s.now = s.e.clock.now()
+		s.course.look(s.e.clock.now())
+		s.course.take(s.e.code.workflow(tk.Class))
 		cancel := slices.ContainsFunc(tk.Mail, isCancel)
-		s.failure.was(tk.Blocked)
-		s.wf = s.e.code.workflow(tk.Class)
-		withoutCode := cancel && (s.wf == nil || tk.Status == world.Pending || tk.Blocked != nil || tk.Strikes >= maxStrikes)
+		s.course.fault().was(tk.Blocked)
+		withoutCode := cancel && (s.course.workflow() == nil || tk.Status == world.Pending || tk.Blocked != nil || tk.Strikes >= maxStrikes)
 		if withoutCode {
-			s.wf = nil
+			s.course.take(nil)
 		}
 		if !s.mayEvaluate(ctx, tk) {
 			return
 		}
-		if err := s.load(ctx, tk); err != nil {
+		s.pen.reach(tk.Seq)
+		if err := s.course.load(ctx, tk); err != nil {
 			if errors.Is(err, world.ErrNotFound) || errors.Is(err, world.ErrClosed) || ctx.Err() != nil {
 				s.stay.end()
 				return
 			}
-			if s.state.Seq != tk.Seq && s.wf.fails(err) {
-				_ = foldOn(ctx, s, tk) // where it cannot be read the run is blocked
+			if s.course.state().Seq != tk.Seq && s.course.workflow().fails(err) {
+				_ = s.course.foldOn(ctx, tk) // where it cannot be read the run is blocked
 			}
-			if s.state.Seq != tk.Seq { // it cannot even be folded: go by what the queue says
-				s.state = &world.State{ID: s.own.run, Seq: tk.Seq, Status: tk.Status}
+			if s.course.state().Seq != tk.Seq { // it cannot even be folded: go by what the queue says
+				s.course.standAt(tk.Seq, tk.Status)
 			}
 			if !withoutCode {
-				s.fail(err, 0)
+				s.course.fail(err, 0)
 			}
 		}
-		if err := s.trial.before(); err != nil {
-			s.fail(err, s.state.Seq)
+		if err := s.course.strictly().before(); err != nil {
+			s.course.fail(err, s.course.state().Seq)
 		}
 		for i := range tk.Mail {
 			if !withoutCode || isCancel(tk.Mail[i]) {
 				s.postMail(&tk.Mail[i])
 			}
 		}
-		if s.wf != nil && !s.failure.some() {
+		if s.course.workflow() != nil && !s.course.blocked() {
 			s.begin(tk)
 		}
 		defer s.stay.limit(s.box.endSlice)()
@@ -72,7 +73,7 @@ func (s *session) guard(ctx context.Context, life func()) {
 			s.birth.refuse(fmt.Errorf("the first turn ended its goroutine (%v)", recovered))
 			s.close()
 		default:
-			s.fail(&replay.PanicError{Value: recover(), Stack: debug.Stack()}, s.state.Seq)
+			s.course.fail(&replay.PanicError{Value: recover(), Stack: debug.Stack()}, s.course.state().Seq)
 			s.e.holdings.goOn(func() {
 				defer s.close()
 				s.loop(ctx)
@@ -84,56 +85,70 @@ func (s *session) guard(ctx context.Context, life func()) {
 }
 
 // load brings the run's state and machine to the end of its log: from the cache and what came since, or by a replay of its newest segment.
-func (s *session) load(ctx context.Context, tk world.ClaimedRun) error {
-	s.state, s.newest = &world.State{ID: s.own.run}, tk.Segment
-	s.pen.reach(tk.Seq)
+func (c *course) load(ctx context.Context, tk world.ClaimedRun) error {
+	c.st = &world.State{ID: c.own.run}
 	if tk.Damage != "" {
-		return &world.CorruptError{Run: s.own.run, Seq: 1, Err: errors.New(tk.Damage)}
+		return &world.CorruptError{Run: c.own.run, Seq: 1, Err: errors.New(tk.Damage)}
 	}
 	cursor := ""
-	if c := s.e.cache.pop(s.own.run); c != nil {
-		if c.wf == s.wf && c.state.Seq <= tk.Seq && c.state.SegmentSeq >= tk.Segment { // else another worker has continued it
-			if s.trial.resume(c); c.m != nil {
-				s.state, s.m = c.state, c.m
-				s.m.SetReplaying(s.state.Seq < tk.Seq) // another worker has lived through what came since
-				s.watched.Store(s.m)
-				cursor = world.Cursor(c.state.Seq)
+	if was := c.e.cache.pop(c.own.run); was != nil {
+		if was.wf == c.wf && was.state.Seq <= tk.Seq && was.state.SegmentSeq >= tk.Segment { // else another worker has continued it
+			if c.trial.resume(was); was.m != nil {
+				c.st, c.m = was.state, was.m
+				c.m.SetReplaying(c.st.Seq < tk.Seq) // another worker has lived through what came since
+				c.watched.Store(c.m)
+				cursor = world.Cursor(was.state.Seq)
 			}
 		} else {
-			s.e.drop(c)
+			c.e.drop(was)
 		}
 	}
-	if s.m != nil && s.state.Seq == tk.Seq {
+	if c.m != nil && c.st.Seq == tk.Seq {
 		return nil
 	}
-	err := s.read(ctx, tk, cursor, false)
-	if err == nil && s.state.Seq == 0 {
-		return world.CheckFirst(s.own.run, nil)
+	err := c.reading(&tk).read(ctx, &tk, cursor, false)
+	if err == nil && c.st.Seq == 0 {
+		return world.CheckFirst(c.own.run, nil)
 	}
 	if errors.Is(err, replay.ErrFurther) { // what a turn asked for was cut into several commits, and a page ends between them
-		s.e.unwind(s.m)
-		s.state, s.m, s.carried = &world.State{ID: s.own.run}, nil, carried{}
-		err = s.read(ctx, tk, "", true)
+		c.e.unwind(c.m)
+		c.st, c.m, c.carried = &world.State{ID: c.own.run}, nil, carried{}
+		err = c.reading(&tk).read(ctx, &tk, "", true)
 	}
 	if err != nil {
 		return err
 	}
-	if s.m != nil {
-		s.m.SetReplaying(false)
+	if c.m != nil {
+		c.m.SetReplaying(false)
 	}
-	if s.state.Seq != tk.Seq {
-		return &world.CorruptError{Run: s.own.run, Seq: s.state.Seq + 1, Err: fmt.Errorf("the log ends at event %d, the queue says %d", s.state.Seq, tk.Seq)}
+	if c.st.Seq != tk.Seq {
+		return &world.CorruptError{Run: c.own.run, Seq: c.st.Seq + 1, Err: fmt.Errorf("the log ends at event %d, the queue says %d", c.st.Seq, tk.Seq)}
 	}
 	return nil
 }
 
+// reading is a course that is read from its log.
+//
+//   - What was sent and not taken is collected up to the start of the newest segment, whose machine begins with it.
+type reading struct {
+	course *course
+	e      *Engine
+	run    string
+	newest int64         // number of the event that began the newest segment; 0: the first
+	unread []world.Event // signals and payloads that nobody has taken, in order
+}
+
+func (c *course) reading(tk *world.ClaimedRun) *reading {
+	return &reading{course: c, e: c.e, run: c.own.run, newest: tk.Segment}
+}
+
 // read replays the log behind a cursor: page by page, or all of it at once.
-func (s *session) read(ctx context.Context, tk world.ClaimedRun, cursor string, whole bool) (err error) {
+func (r *reading) read(ctx context.Context, tk *world.ClaimedRun, cursor string, whole bool) (err error) {
 	var page world.EventPage
 	if n := len(tk.Log); cursor == "" && n > 0 && tk.Log[n-1].Seq == tk.Seq { // the run came with all of it
 		page.Events = tk.Log
 	} else {
-		page, err = s.firstPage(ctx, cursor)
+		page, err = r.firstPage(ctx, cursor)
 	}
 	var before []world.Event
 	for err == nil {
@@ -143,102 +158,88 @@ func (s *session) read(ctx context.Context, tk world.ClaimedRun, cursor string, 
 			page.Events = before
 		}
 		if !more || !whole {
-			err = s.replay(page.Events, more)
+			err = r.replay(page.Events, more)
 		}
 		if err != nil || !more {
 			break
 		}
-		page, err = s.page(ctx, page.Cursor, 0)
+		page, err = r.page(ctx, page.Cursor, 0)
 	}
 	return err
 }
 
 // replay folds a page of the log and feeds it to the machine.
-func (s *session) replay(events []world.Event, more bool) error {
-	if err := s.e.readable(s.own.run, events); err != nil {
+func (r *reading) replay(events []world.Event, more bool) error {
+	if err := r.e.readable(r.run, events); err != nil {
 		return err
 	}
 	segment := 0 // where it begins
 	for i := range events {
 		e := &events[i]
-		if s.state.Seq == 0 {
-			if err := world.CheckFirst(s.own.run, e); err != nil {
+		if r.course.state().Seq == 0 {
+			if err := world.CheckFirst(r.run, e); err != nil {
 				return err
 			}
 		}
-		want := s.state.Seq + 1
-		changed, err := s.state.Apply(e, zeroTime)
+		want := r.course.state().Seq + 1
+		changed, err := r.course.state().Apply(e, zeroTime)
 		if err == nil && !changed {
 			err = errors.New("it says nothing new")
 		}
 		if err != nil {
-			return &world.CorruptError{Run: s.own.run, Seq: want, Err: err}
+			return &world.CorruptError{Run: r.run, Seq: want, Err: err}
 		}
-		if e.Seq <= s.newest {
-			if err := s.pass(e, s.state.EnterAt > 0); err != nil {
+		if e.Seq <= r.newest {
+			if err := r.pass(e, r.course.state().EnterAt > 0); err != nil {
 				return err
 			}
 			segment = i
 		}
-		if e.Seq == s.newest || s.newest == 0 && e.Type == world.RunCreated {
-			s.enter()
+		if e.Seq == r.newest || r.newest == 0 && e.Type == world.RunCreated {
+			r.course.enter(r.unread)
 		}
 	}
-	if s.state.Seq < s.newest {
+	if r.course.state().Seq < r.newest {
 		return nil
 	}
 	events = events[segment:]
-	s.trial.record(events)
-	if s.m == nil || s.trial.before() != nil { // such code does not run again
+	r.course.strictly().record(events)
+	if r.course.machine() == nil || r.course.strictly().before() != nil { // such code does not run again
 		return nil
 	}
-	return s.trial.tells(s.m, s.state.Seq, s.m.Feed(events, more))
-}
-
-func (s *session) newMachine() {
-	s.m = s.machine()
-	s.watched.Store(s.m)
-}
-
-// machine makes a machine for the run's present segment.
-func (s *session) machine() *replay.Machine {
-	return replay.New(replay.Config{
-		Run: s.own.run, Created: s.state.CreatedAt, Seed: s.state.Birth.Seed, Segment: s.state.Segment, Build: s.e.cfg.Build, Strict: s.e.cfg.Strict, Secret: s.e.cfg.Secret,
-		Fails: s.wf.crashes(),
-		Fork:  s.state.Birth.Origin != nil, Unread: s.carried.unread, Hooks: s.carried.hooks, Attributes: s.carried.attributes,
-	}, s.wf.Body(s.state.Input))
+	return r.course.strictly().tells(r.course.machine(), r.course.state().Seq, r.course.machine().Feed(events, more))
 }
 
 // begin takes up what is open in a run that was just loaded, and starts it if it is new.
 func (s *session) begin(tk world.ClaimedRun) {
-	s.loaded = tk.Seq
-	if s.state.Status == world.Pending {
-		if err := s.wf.Check(s.state.Input); err != nil { // nothing has run: there is nothing to be kept for other code
-			s.terminal(world.Event{Type: world.RunFailed, Error: &world.Error{
-				Message: fmt.Sprintf("workflow %s: the input does not fit: %v", s.wf.Name, err), Code: world.CodeDecode, Permanent: true,
+	s.steps.loads(tk.Seq)
+	if s.course.state().Status == world.Pending {
+		if err := s.course.workflow().Check(s.course.state().Input); err != nil { // nothing has run: there is nothing to be kept for other code
+			s.course.terminal(world.Event{Type: world.RunFailed, Error: &world.Error{
+				Message: fmt.Sprintf("workflow %s: the input does not fit: %v", s.course.workflow().Name, err), Code: world.CodeDecode, Permanent: true,
 			}})
 			return
 		}
 		e := world.Event{Type: world.RunStarted}
-		if s.state.Version == 0 {
-			e.Version = s.wf.Version
+		if s.course.state().Version == 0 {
+			e.Version = s.course.workflow().Version
 		}
-		s.result(e)
-		s.timers.timeDeadline(s.state)
+		s.course.result(e)
+		s.timers.timeDeadline(s.course.state())
 		return
 	}
-	s.timers.timeDeadline(s.state)
-	s.create()
-	for w := range s.state.Waits() {
+	s.timers.timeDeadline(s.course.state())
+	s.course.create()
+	for w := range s.course.state().Waits() {
 		s.timers.timeWait(w)
 	}
 	s.ready.clear()
-	for _, st := range byCreation(s.state.Steps()) {
+	for _, st := range byCreation(s.course.state().Steps()) {
 		s.timers.timeStart(st)
 		if st.Queued || st.Kind != world.KindClosure && st.Kind != world.KindTask {
 			continue
 		}
-		if st.RetryAt.After(s.now) {
+		if st.RetryAt.After(s.course.now()) {
 			s.timers.add(st.RetryAt, st.ID, true, st.Created)
 		} else {
 			s.ready.add(st.ID)

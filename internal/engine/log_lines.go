@@ -34,13 +34,13 @@ type runName struct {
 	version       int
 }
 
-// toName names the session's run.
-func (s *session) toName() runName {
-	of := runName{s.own.run, s.own.workflow, 0}
-	if s.state != nil && s.state.Birth.Workflow != "" {
-		of.workflow, of.version = s.state.Birth.Workflow, s.state.Version
-	} else if s.wf != nil {
-		of.workflow, of.version = s.wf.Name, s.wf.Version
+// name names the session's run.
+func (c *course) name() runName {
+	of := runName{c.own.run, c.own.workflow, 0}
+	if c.st != nil && c.st.Birth.Workflow != "" {
+		of.workflow, of.version = c.st.Birth.Workflow, c.st.Version
+	} else if c.wf != nil {
+		of.workflow, of.version = c.wf.Name, c.wf.Version
 	}
 	return of
 }

@@ -17,33 +17,33 @@ func TestCancelsOfChildrenTravelWithTheEndsOfTheirSteps(t *testing.T) {
 	}
 	const n = 12_000
 	s := newSession(e, title{run: "parent", claim: 1})
-	s.state = &world.State{ID: "parent"}
+	s.course.st = &world.State{ID: "parent"}
 	apply := func(ev world.Event) {
 		t.Helper()
-		if err := s.put(&ev); err != nil {
+		if err := s.course.put(&ev); err != nil {
 			t.Fatal(err)
 		}
 	}
 	step := func(i int) string { return fmt.Sprintf("step_%05d", i) }
 	apply(world.Event{Type: world.RunCreated, Birth: &world.Birth{Workflow: "w", Version: 1}})
 	apply(world.Event{Type: world.RunStarted})
-	s.m = replay.New(replay.Config{Run: "parent"}, func(*replay.Ctx) replay.Outcome { return replay.Outcome{} })
-	defer s.m.Close()
+	s.course.m = replay.New(replay.Config{Run: "parent"}, func(*replay.Ctx) replay.Outcome { return replay.Outcome{} })
+	defer s.course.machine().Close()
 	for i := range n {
 		apply(world.Event{Type: world.StepCreated, ID: step(i), Kind: world.KindChild, Name: "c", Occurrence: i, Peer: fmt.Sprint("child-", i)})
 	}
 	s.turn = turn{}
-	s.failure.set(ErrCancelled, 0) // so that the machine, which asked for nothing, is not fed
+	s.course.fault().set(ErrCancelled, 0) // so that the machine, which asked for nothing, is not fed
 	for i := range n {
-		s.cancelChild(&replay.Op{ID: step(i), Peer: fmt.Sprint("child-", i)}, &ChildSpec{Detached: i%10 == 0})
+		s.steps.cancelChild(&replay.Op{ID: step(i), Peer: fmt.Sprint("child-", i)}, &ChildSpec{Detached: i%10 == 0})
 	}
-	parts := s.pen.split(&s.turn, s.state.Seq, s.unread())
+	parts := s.pen.split(&s.turn, s.course.state().Seq, s.course.unread())
 	if len(parts) < 2 {
 		t.Fatalf("%d commits, want several", len(parts))
 	}
 	sent := map[string]int{}
 	for _, c := range parts {
-		s.turn.abroad().others(c, s.createChild)
+		s.turn.abroad().others(c, s.steps.createChild)
 		ended := map[string]bool{}
 		for _, e := range c.Events {
 			ended["parent:"+e.ID] = e.Type == world.StepFailed

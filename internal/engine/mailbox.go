@@ -23,12 +23,16 @@ type mailbox struct {
 	news   chan struct{}
 	alarm  *time.Timer // of waitFor; made when it is first needed
 	rest   []message   // what the session has put off; its own
+	own    *title      // under which the session owns its run
 }
 
 // open gives the box its room.
 func (b *mailbox) open(list, spare []message) {
 	b.list, b.spare, b.news = list, spare, make(chan struct{}, 1)
 }
+
+// title is under what the session owns its run that the box is of.
+func (b *mailbox) title() *title { return b.own }
 
 // post puts a message in and reports whether the session will see it.
 func (b *mailbox) post(msg message) bool {

@@ -16,7 +16,7 @@ func TestNoObserverAllocatesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := newSession(e, title{run: "run", claim: 1})
-		s.state = &world.State{ID: "run"}
+		s.course.st = &world.State{ID: "run"}
 		s.pen.reach(1 << 40)
 		started := world.Event{Type: world.RunStarted}
 		signal := world.Event{Type: world.SignalReceived, Name: "n"}
@@ -24,16 +24,16 @@ func TestNoObserverAllocatesNothing(t *testing.T) {
 		b := &body{step: "step", attempt: 1}
 		return testing.AllocsPerRun(100, func() {
 			for _, ev := range []*world.Event{&started, &signal} {
-				s.notes.note(s.state, ev, s.notes.subjectOf(s.state, ev))
+				s.notes.note(s.course.state(), ev, s.notes.subjectOf(s.course.state(), ev))
 			}
 			s.notes.tellAll(s.pen.durable())
-			s.notes.tellBlocked(s.state, s.wf, nil)
+			s.notes.tellBlocked(s.course.state(), s.course.workflow(), nil)
 			e.tellSwept(1)
-			s.notes.watchBody(s.state, b, "step")
+			s.notes.watchBody(s.course.state(), b, "step")
 			if got := e.Carry(t.Context(), "w", given); len(got) != 1 {
 				t.Errorf("context: %v, want what was given", got)
 			}
-			if got := s.notes.withSeen(s.state, nil); got != nil && o == nil {
+			if got := s.notes.withSeen(s.course.state(), nil); got != nil && o == nil {
 				t.Errorf("a task's options: %s, want none", got)
 			}
 		})

@@ -36,19 +36,19 @@ func mayBeClaimed(op *replay.Op) bool {
 }
 
 // createChild makes the birth of a child that the code asked for, at the time of the event that records the question.
-func (s *session) createChild(op *replay.Op, at time.Time) *world.Commit {
+func (w *steps) createChild(op *replay.Op, at time.Time) *world.Commit {
 	spec := op.Spec.(*ChildSpec)
 	b := spec.Birth
-	b.Parent = &world.Parent{Run: s.own.run, Step: op.ID, Detached: spec.Detached}
+	b.Parent = &world.Parent{Run: w.own.run, Step: op.ID, Detached: spec.Detached}
 	b.Seed = rand.Uint64()
 	if spec.Delay > 0 {
 		b.NotBefore = world.After(at, spec.Delay)
 	}
-	b.Retention = s.e.cfg.Book.keep(s.e.workCtx, b.Retention)
-	b.Context = s.notes.childContext(s.state, &b)
-	s.e.says.wants(s.e.workCtx, wanted{class: world.Class{Workflow: b.Workflow, Version: b.Version}}, op.Peer)
+	b.Retention = w.e.cfg.Book.keep(w.e.workCtx, b.Retention)
+	b.Context = w.notes.childContext(w.course.state(), &b)
+	w.e.says.wants(w.e.workCtx, wanted{class: world.Class{Workflow: b.Workflow, Version: b.Version}}, op.Peer)
 	return &world.Commit{
-		ID: commitID(), Run: op.Peer, Build: s.e.cfg.Build, First: 1,
+		ID: commitID(), Run: op.Peer, Build: w.e.cfg.Build, First: 1,
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: at, Birth: &b, Payload: op.Input}},
 	}
 }
@@ -56,20 +56,20 @@ func (s *session) createChild(op *replay.Op, at time.Time) *world.Commit {
 // cancelChild ends a child that the code waits for no longer. Its step ends in the log with what the code saw, and the cancel goes with that in one
 // commit: so it is sent once, however often the run is replayed, and never without what made the child lose. What the child comes to finds
 // its step over. A detached one goes on. Where the run has come to its end, that tells the child: see farewell.
-func (s *session) cancelChild(op *replay.Op, child *ChildSpec) {
-	if child.Detached || s.m.Outcome() != nil {
+func (w *steps) cancelChild(op *replay.Op, child *ChildSpec) {
+	if child.Detached || w.course.machine().Outcome() != nil {
 		return
 	}
-	if mayBeClaimed(op) && s.turn.abroad().creates(op) {
-		s.losers = append(s.losers, op) // its ID, or its key, may be a stranger's
+	if mayBeClaimed(op) && w.turn.abroad().creates(op) {
+		w.losers = append(w.losers, op) // its ID, or its key, may be a stranger's
 		return
 	}
 	why := "its parent waits for it no longer"
-	if s.state.Cancel != nil {
+	if w.course.state().Cancel != nil {
 		why = "its parent was cancelled"
 	}
-	s.turn.abroad().cancelWith(op.ID, cancelOf(s.own.run, op.ID, op.Peer, why))
-	s.result(world.Event{Type: world.StepFailed, ID: op.ID, Error: cancelled("cancelled: the run waits for it no longer")})
+	w.turn.abroad().cancelWith(op.ID, cancelOf(w.own.run, op.ID, op.Peer, why))
+	w.course.result(world.Event{Type: world.StepFailed, ID: op.ID, Error: cancelled("cancelled: the run waits for it no longer")})
 }
 
 // cancelOf asks a child to end. It is one request, whatever the reason, and however often it is sent.
@@ -81,39 +81,36 @@ func cancelOf(run, step, child, why string) world.Delivery {
 
 // settled folds what only the world could decide, and lets the machine go on with it, all at once: what is in the log already is not to be new to code
 // that asks whether it is (see Patched). What the code asks for then is recorded behind all of that.
-func (s *session) settled(c *world.Commit, known int, done world.Committed) {
-	events := c.Events
+func (c *course) settled(written *world.Commit, known int, done world.Committed, durable int64) {
+	events := written.Events
 	if done.Events != nil {
 		events = done.Events
 	}
 	for i := range events[:known] {
-		s.state.Awaits(&events[i])
+		c.st.Awaits(&events[i])
 	}
 	decided := slices.Clone(events[known:])
 	for i := range decided {
 		decided[i].Commit = 0
-		about := s.notes.subjectOf(s.state, &decided[i])
-		if _, err := s.state.Apply(&decided[i], zeroTime); err != nil {
-			s.fail(err, decided[i].Seq)
+		if err := c.keep(&decided[i]); err != nil {
+			c.fail(err, decided[i].Seq)
 			return
 		}
-		s.notes.note(s.state, &decided[i], about)
 	}
-	s.notes.tellAll(s.pen.durable())
-	s.trial.record(decided)
-	if s.m == nil || s.failure.some() {
+	c.notes.tellAll(durable)
+	c.trial.record(decided)
+	if c.m == nil || c.blocked() {
 		return
 	}
-	if err := s.e.readable(s.own.run, decided); err != nil {
-		s.fail(err, 0)
+	if err := c.e.readable(c.own.run, decided); err != nil {
+		c.fail(err, 0)
 		return
 	}
-	if err := s.m.Feed(decided, false); err != nil {
-		s.fail(err, s.state.Seq)
+	if !c.feed(decided) {
 		return
 	}
-	warnUnheard(&s.e.says, s.toName(), s.m, decided)
-	s.create()
+	warnUnheard(&c.e.says, c.name(), c.m, decided)
+	c.create()
 }
 
 // byCreation lists steps in the order in which they were asked for.

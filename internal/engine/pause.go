@@ -36,7 +36,7 @@ func (s *session) holdBack(msg *message) bool {
 	case world.RunPaused, world.RunResumed:
 		return false
 	case world.CancelRequested:
-		if s.state.Cancel != nil {
+		if s.course.state().Cancel != nil {
 			return false // asked for before: the run was paused while it cleans up
 		}
 		s.free(msg.mail.ArrivedAt, msg)
@@ -47,13 +47,13 @@ func (s *session) holdBack(msg *message) bool {
 }
 
 // resumed lets everything follow that came and fell due while the run was paused.
-func (s *session) resumed() { s.free(s.now, nil) }
+func (s *session) resumed() { s.free(s.course.now(), nil) }
 
 // free handles what the pause held back up to a moment, and then what ended the pause, if that comes last. What there is no room for in the turn is
 // held back again, or follows in the next one.
 func (s *session) free(until time.Time, last *message) {
 	msgs := s.due(until, s.shelf.open())
-	if s.timers.lookAt(s.now); last != nil {
+	if s.timers.lookAt(s.course.now()); last != nil {
 		msgs = append(msgs, *last)
 	}
 	s.handle(msgs)

@@ -47,11 +47,11 @@ func (s *session) looked(msgs []message) []message {
 		return msgs
 	}
 	if !s.e.look(s.e.workCtx) {
-		s.timers.lookAt(s.now.Add(linger))
+		s.timers.lookAt(s.course.now().Add(linger))
 		return msgs
 	}
 	msgs = append(slices.Clone(msgs), s.box.receive()...)
-	at := s.now
+	at := s.course.now()
 	for i := range msgs {
 		if msgs[i].at.After(at) {
 			at = msgs[i].at

@@ -14,7 +14,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/stepwell/stepwell/internal/replay"
@@ -30,24 +29,24 @@ type carried struct {
 }
 
 // continues reports whether the code came to its end to go on in a new segment.
-func (s *session) continues() bool {
-	if s.m == nil || s.state.Cancel != nil {
+func (c *course) continues() bool {
+	if c.m == nil || c.st.Cancel != nil {
 		return false
 	}
-	out := s.m.Outcome()
+	out := c.m.Outcome()
 	return out != nil && out.Continue != nil
 }
 
 // continueRun begins the next segment. It reports whether the turn can go on with its code; if not, the turn is to be committed first.
 func (s *session) continueRun(c *replay.Continue) (here bool) {
-	class := world.Class{Workflow: s.state.Birth.Workflow, Version: c.Version}
+	class := world.Class{Workflow: s.course.state().Birth.Workflow, Version: c.Version}
 	wf := s.e.code.workflow(class) // version 0: the highest that is known here
 	if wf != nil {
 		class.Version = wf.Version
 	}
-	next := carryOn(s.state, s.m)
-	e := world.Event{Type: world.RunContinued, Payload: c.Input, Next: &world.Continuation{Attributes: s.state.Attributes}, Reason: uncreated(&s.e.says, s.toName(), s.m, "")}
-	if class.Version != s.state.Version {
+	next := carryOn(s.course.state(), s.course.machine())
+	e := world.Event{Type: world.RunContinued, Payload: c.Input, Next: &world.Continuation{Attributes: s.course.state().Attributes}, Reason: uncreated(&s.e.says, s.course.name(), s.course.machine(), "")}
+	if class.Version != s.course.state().Version {
 		e.Next.Version = class.Version
 	}
 	for i := range next.unread {
@@ -56,32 +55,23 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 	for _, h := range next.hooks {
 		e.Next.Hooks = append(e.Next.Hooks, h.ID)
 	}
-	if e.Next.Base = s.state.BaseFor(e.Next); e.Next.Base != nil {
-		keepSegments(s.state, cmp.Or(wf, s.wf).KeepSegments, e.Next)
+	if e.Next.Base = s.course.state().BaseFor(e.Next); e.Next.Base != nil {
+		keepSegments(s.course.state(), cmp.Or(wf, s.course.workflow()).KeepSegments, e.Next)
 	}
-	goodbye := farewell(s.e.workCtx, s.e, s.state, s.m)
-	s.trial.segment()
-	if err := s.put(&e); err != nil {
-		s.fail(err, s.state.Seq)
+	goodbye := farewell(s.e.workCtx, s.e, s.course.state(), s.course.machine())
+	s.course.strictly().segment()
+	if err := s.course.put(&e); err != nil {
+		s.course.fail(err, s.course.state().Seq)
 		return true
 	}
 	next.attributes = e.Next.Attributes
 	s.leaveSegment()
 	s.turn.goOn(goodbye)
-	s.carried = next
+	s.course.goOn(wf, next)
 	if wf == nil { // only others know that version
-		s.m = nil
-		s.watched.Store(nil)
-		s.turn.letGo(&world.Release{WakeAt: s.now})
+		s.turn.letGo(&world.Release{WakeAt: s.course.now()})
 		return false
 	}
-	s.wf = wf
-	s.newMachine()
-	if err := s.m.Feed(s.turn.last(), false); err != nil {
-		s.fail(err, e.Seq)
-		return true
-	}
-	s.create()
 	return true
 }
 
@@ -106,6 +96,8 @@ func keepSegments(state *world.State, segments int, next *world.Continuation) {
 	}
 }
 
+func byHookID(a, b *world.Hook) int { return cmp.Compare(a.ID, b.ID) }
+
 // carryOn lists what the next segment starts with: all that is open and unread, but for hooks whose end the code has just asked for.
 func carryOn(state *world.State, m *replay.Machine) carried {
 	gone := map[string]bool{}
@@ -120,7 +112,7 @@ func carryOn(state *world.State, m *replay.Machine) carried {
 			c.hooks = append(c.hooks, h)
 		}
 	}
-	slices.SortFunc(c.hooks, func(a, b *world.Hook) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(c.hooks, byHookID)
 	for _, e := range m.Unread() {
 		if e.Type == world.SignalReceived || state.Hook(e.ID) != nil && !gone[e.ID] {
 			c.unread = append(c.unread, e)
@@ -132,66 +124,54 @@ func carryOn(state *world.State, m *replay.Machine) carried {
 // leaveSegment drops what belongs to the old segment: its tasks and starts are not written any more, and its machine is unwound as soon as no body
 // runs that it asked for. The bodies are told when the continuation is durable.
 func (s *session) leaveSegment() {
-	s.bodies.dropStarts()
+	s.steps.leaveSegment()
 	s.turn.leaveSegment()
-	s.ready.drop()
-	s.losers = nil
-	s.old = append(s.old, s.m)
-	for _, w := range s.trial.leave() {
-		s.old = append(s.old, w.m)
-	}
-	if s.bodies.some() {
-		return
-	}
-	for _, m := range s.old {
-		s.e.unwind(m)
-	}
-	s.old = nil
+	s.course.leaveSegment(!s.bodies.some())
 }
 
 // firstPage reads the page that a replay begins with, behind a cursor: of a run that continued, the start of its newest segment, and before that what it
 // stands on, whatever else the log has. A segment that does not say what it stands on is found by reading all that was before.
-func (s *session) firstPage(ctx context.Context, cursor string) (page world.EventPage, err error) {
-	if s.m != nil || s.newest == 0 {
-		return s.page(ctx, cursor, 0)
+func (r *reading) firstPage(ctx context.Context, cursor string) (page world.EventPage, err error) {
+	if r.course.machine() != nil || r.newest == 0 {
+		return r.page(ctx, cursor, 0)
 	}
-	if page, err = s.page(ctx, world.Cursor(s.newest-1), 0); err != nil {
+	if page, err = r.page(ctx, world.Cursor(r.newest-1), 0); err != nil {
 		return page, err
 	}
-	begins := len(page.Events) > 0 && page.Events[0].Seq == s.newest && page.Events[0].Type == world.RunContinued && page.Events[0].Next != nil
+	begins := len(page.Events) > 0 && page.Events[0].Seq == r.newest && page.Events[0].Type == world.RunContinued && page.Events[0].Next != nil
 	switch {
 	case !begins:
-		return page, s.missing(s.newest, "the start of the newest segment")
+		return page, r.missing(r.newest, "the start of the newest segment")
 	case page.Events[0].Next.Base != nil:
-		s.state.EnterAt = s.newest
-		return page, s.stand(ctx, page.Events[0].Next)
+		r.course.state().EnterAt = r.newest
+		return page, r.stand(ctx, page.Events[0].Next)
 	}
-	page, err = s.page(ctx, "", 0)
-	s.state.EnterAt = page.Trimmed
+	page, err = r.page(ctx, "", 0)
+	r.course.state().EnterAt = page.Trimmed
 	return page, err
 }
 
 // page reads about so many events behind a cursor, and at least one commit; 0: as many as a page can have.
-func (s *session) page(ctx context.Context, cursor string, limit int) (world.EventPage, error) {
+func (r *reading) page(ctx context.Context, cursor string, limit int) (world.EventPage, error) {
 	if limit <= 0 || limit > mostPage {
 		limit = mostPage
 	}
-	return s.e.cfg.World.Events(ctx, s.own.run, world.EventQuery{Cursor: cursor, Limit: limit})
+	return r.e.cfg.World.Events(ctx, r.run, world.EventQuery{Cursor: cursor, Limit: limit})
 }
 
 // mostPage is how many events a page has. What a segment stands on is read together where it is no farther apart.
 const mostPage = 1000
 
 // stand reads the run's birth and what its newest segment stands on.
-func (s *session) stand(ctx context.Context, next *world.Continuation) error {
-	page, err := s.page(ctx, "", 1)
+func (r *reading) stand(ctx context.Context, next *world.Continuation) error {
+	page, err := r.page(ctx, "", 1)
 	if err != nil {
 		return err
 	}
 	if len(page.Events) == 0 {
-		return s.missing(1, "the run's birth")
+		return r.missing(1, "the run's birth")
 	}
-	if err := s.standOn(&page.Events[0], next); err != nil {
+	if err := r.standOn(&page.Events[0], next); err != nil {
 		return err
 	}
 	for seqs := next.Stands(); len(seqs) > 0; {
@@ -199,70 +179,59 @@ func (s *session) stand(ctx context.Context, next *world.Continuation) error {
 		for n < len(seqs) && seqs[n]-seqs[0] < mostPage {
 			n++
 		}
-		if page, err = s.page(ctx, world.Cursor(seqs[0]-1), int(seqs[n-1]-seqs[0]+1)); err != nil {
+		if page, err = r.page(ctx, world.Cursor(seqs[0]-1), int(seqs[n-1]-seqs[0]+1)); err != nil {
 			return err
 		}
 		for i := range page.Events {
 			if e := &page.Events[i]; len(seqs) > 0 && e.Seq == seqs[0] {
-				if err := s.standOn(e, next); err != nil {
+				if err := r.standOn(e, next); err != nil {
 					return err
 				}
 				seqs, n = seqs[1:], n-1
 			}
 		}
 		if n > 0 {
-			return s.missing(seqs[0], "what the newest segment stands on")
+			return r.missing(seqs[0], "what the newest segment stands on")
 		}
 	}
 	return nil
 }
 
 // standOn takes an event that the newest segment stands on.
-func (s *session) standOn(e *world.Event, next *world.Continuation) error {
-	if err := s.e.unreadable(s.own.run, e); err != nil {
+func (r *reading) standOn(e *world.Event, next *world.Continuation) error {
+	if err := r.e.unreadable(r.run, e); err != nil {
 		return err
 	}
-	if _, err := s.state.Apply(e, zeroTime); err != nil {
-		return &world.CorruptError{Run: s.own.run, Seq: e.Seq, Err: err}
+	if _, err := r.course.state().Apply(e, zeroTime); err != nil {
+		return &world.CorruptError{Run: r.run, Seq: e.Seq, Err: err}
 	}
 	if _, ok := slices.BinarySearch(next.Unread, e.Seq); ok {
-		s.carried.unread = append(s.carried.unread, *e)
+		r.unread = append(r.unread, *e)
 	}
 	return nil
 }
 
-func (s *session) missing(seq int64, what string) error {
-	return &world.CorruptError{Run: s.own.run, Seq: seq, Err: fmt.Errorf("%s is not in the log", what)}
+func (r *reading) missing(seq int64, what string) error {
+	return &world.CorruptError{Run: r.run, Seq: seq, Err: fmt.Errorf("%s is not in the log", what)}
 }
 
 // pass takes note of an event up to the start of the newest segment: of what was sent, and of what of that was carried over. Where the log was trimmed,
 // only what is behind that says it.
-func (s *session) pass(e *world.Event, trimmed bool) error {
+func (r *reading) pass(e *world.Event, trimmed bool) error {
 	switch {
 	case e.Type == world.SignalReceived, e.Type == world.HookReceived:
-		s.carried.unread = append(s.carried.unread, *e)
+		r.unread = append(r.unread, *e)
 	case e.Type == world.RunContinued && !trimmed:
-		kept := s.carried.unread[:0]
-		for i := range s.carried.unread {
-			if _, ok := slices.BinarySearch(e.Next.Unread, s.carried.unread[i].Seq); ok {
-				kept = append(kept, s.carried.unread[i])
+		kept := r.unread[:0]
+		for i := range r.unread {
+			if _, ok := slices.BinarySearch(e.Next.Unread, r.unread[i].Seq); ok {
+				kept = append(kept, r.unread[i])
 			}
 		}
-		s.carried.unread = kept
+		r.unread = kept
 		if len(kept) != len(e.Next.Unread) {
-			return &world.CorruptError{Run: s.own.run, Seq: e.Seq, Err: fmt.Errorf("it carries %d payloads over, of which the log has %d", len(e.Next.Unread), len(kept))}
+			return &world.CorruptError{Run: r.run, Seq: e.Seq, Err: fmt.Errorf("it carries %d payloads over, of which the log has %d", len(e.Next.Unread), len(kept))}
 		}
 	}
 	return nil
-}
-
-// enter makes the machine of a segment that was read from the log.
-func (s *session) enter() {
-	s.carried.attributes = maps.Clone(s.state.Attributes)
-	s.carried.hooks = slices.SortedFunc(s.state.Hooks(), func(a, b *world.Hook) int { return cmp.Compare(a.ID, b.ID) })
-	s.trial.segment()
-	if s.wf != nil {
-		s.newMachine()
-		s.m.SetReplaying(true)
-	}
 }

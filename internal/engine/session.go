@@ -3,10 +3,8 @@ package engine
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 	"time"
 
-	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -17,13 +15,9 @@ type session struct {
 	desk *desk
 	pen  pen
 
-	wf    *Workflow // nil: claimed only to be cancelled
-	state *world.State
-	m     *replay.Machine
-
-	watched atomic.Pointer[replay.Machine] // the machine that is fed; for the watch
-
-	box mailbox
+	course course
+	steps  steps
+	box    mailbox
 
 	turn      turn
 	bodies    bodies
@@ -34,20 +28,12 @@ type session struct {
 	isolation isolation
 	lastMail  time.Time
 	shelf     shelf
-	failure   failure
 	stay      stay
 	done      chan struct{} // closed at the very end
-	now       time.Time     // the world's clock, read once a turn
-	loaded    int64         // number of the last event of the log when the run was claimed
 
-	after   aftermath
-	losers  []*replay.Op // children that lost before the world had decided whether they are there
-	birth   *birth       // an eager start, until it is committed
-	carried carried      // what the segment started with
-	newest  int64        // while the log is read: number of the event that began its last segment; 0: the first
-	notes   notes
-	trial   trial
-	old     []*replay.Machine
+	after aftermath
+	birth *birth // an eager start, until it is committed
+	notes notes
 }
 
 // title is under what a session owns its run. It is told when the session begins, and never changes.
@@ -110,13 +96,18 @@ const turnBytes = 1 << 20
 
 func newSession(e *Engine, own title) *session {
 	s := &session{e: e, own: own, done: make(chan struct{})}
-	s.trial = trial{on: e.cfg.Strict}
 	s.slots = stepSlots{all: e.steps, box: &s.box}
 	s.runSlot = runSlot{all: e.runs, box: &s.box, held: true}
 	s.isolation = isolation{all: &e.quarantine, box: &s.box}
 	s.bodies = bodies{e: e, own: &s.own, slots: &s.slots, isolation: &s.isolation}
 	s.pen = pen{e: e, own: &s.own}
 	s.notes = notes{e: e, own: &s.own}
+	s.box.own = &s.own
+	s.course = course{e: e, own: &s.own, turn: &s.turn, notes: &s.notes, does: &s.steps, trial: trial{on: e.cfg.Strict}}
+	s.steps = steps{
+		e: e, own: &s.own, course: &s.course, turn: &s.turn, bodies: &s.bodies, ready: &s.ready, timers: &s.timers,
+		slots: &s.slots, isolation: &s.isolation, stay: &s.stay, notes: &s.notes, box: &s.box,
+	}
 	s.sit()
 	return s
 }
@@ -138,17 +129,17 @@ func (s *session) loop(ctx context.Context) {
 		if committed && !s.commit(ctx) || s.stay.isOver() {
 			return
 		}
-		s.startBodies()
+		s.steps.startBodies()
 		if committed {
 			s.goOn()
 		}
 		if s.after.looks() {
 			continue // what the world decided may have moved the machine
 		}
-		if s.e.cfg.Strict && !s.failure.some() && s.wf != nil {
-			s.verify()
+		if s.e.cfg.Strict && !s.course.blocked() && s.course.workflow() != nil && !s.box.hasRest() {
+			s.course.verify()
 		}
-		if s.failure.some() && !s.bodies.some() {
+		if s.course.blocked() && !s.bodies.some() {
 			continue // to be blocked at once
 		}
 		s.wait()
@@ -161,9 +152,9 @@ func (s *session) gather() []message {
 	if s.box.hasRest() {
 		msgs = append(s.box.drainRest(), msgs...)
 	}
-	s.now = s.e.clock.now()
-	if s.state != nil && s.state.Paused == nil && !s.failure.some() {
-		msgs = s.looked(s.due(s.now, msgs))
+	s.course.look(s.e.clock.now())
+	if s.course.state() != nil && s.course.state().Paused == nil && !s.course.blocked() {
+		msgs = s.looked(s.due(s.course.now(), msgs))
 	}
 	return msgs
 }
@@ -176,16 +167,16 @@ func (s *session) due(until time.Time, msgs []message) []message {
 		if !ok {
 			break
 		}
-		if s.timers.looksFirst(s.state, t) {
+		if s.timers.looksFirst(s.course.state(), t) {
 			continue
 		}
 		if t.retry {
-			if !void(s.state, t) && s.bodies.of(t.id) == nil {
+			if !void(s.course.state(), t) && s.bodies.of(t.id) == nil {
 				s.ready.add(t.id)
 			}
 			continue
 		}
-		if !void(s.state, t) {
+		if !void(s.course.state(), t) {
 			msgs = append(msgs, message{kind: msgDue, at: t.at, step: t.id})
 			fired = true
 		}
@@ -213,20 +204,20 @@ func (s *session) handle(msgs []message) {
 // over reports whether the code has come to its end and nothing more is to be delivered. What comes to code that is about to continue waits, unread, for
 // the next segment.
 func (s *session) over() bool {
-	return s.stay.isOver() || s.m != nil && s.m.Outcome() != nil && !s.continues() || s.state != nil && s.state.Status.Terminal()
+	return s.stay.isOver() || s.course.machine() != nil && s.course.machine().Outcome() != nil && !s.course.continues() || s.course.state() != nil && s.course.state().Status.Terminal()
 }
 
 func (s *session) handleOne(msg *message) {
 	s.stay.heed()
 	switch msg.kind {
 	case msgMail:
-		if !s.shelf.holds(s.state) || !s.holdBack(msg) {
+		if !s.shelf.holds(s.course.state()) || !s.holdBack(msg) {
 			s.handleMail(msg.mail)
 		}
 	case msgResult:
 		s.handleResult(msg)
 	case msgTaskEnded:
-		s.handleTaskEnd(msg)
+		s.steps.handleTaskEnd(msg)
 	case msgDue:
 		s.handleDue(msg)
 	case msgSlot:
@@ -234,13 +225,13 @@ func (s *session) handleOne(msg *message) {
 	case msgIsolated:
 		s.isolation.came()
 	case msgYielded:
-		s.handleYielded(msg)
+		s.steps.handleYielded(msg)
 	case msgBack:
-		s.handleBack(msg)
+		s.steps.handleBack(msg)
 	case msgRun:
 		s.runSlot.came()
 	case msgGrace:
-		s.endGrace(msg.step)
+		s.steps.endGrace(msg.step)
 	case msgDrain, msgSlice:
 		s.stay.drain()
 	case msgAbandon:
@@ -248,19 +239,19 @@ func (s *session) handleOne(msg *message) {
 	case msgLost:
 		s.lose()
 	case msgStray:
-		s.handleStray(msg.step, msg.attempt)
+		s.steps.handleStray(msg.step, msg.attempt)
 	}
 }
 
 func (s *session) handleDue(msg *message) {
-	if msg.step == deadlineID && !s.shelf.holds(s.state) {
-		s.passDeadline(msg.at)
-	} else if s.shelf.holds(s.state) { // it was paused in this turn
-		s.timers.postpone(s.state, msg)
-	} else if !s.failure.some() && s.state.Wait(msg.step) != nil {
-		s.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
+	if msg.step == deadlineID && !s.shelf.holds(s.course.state()) {
+		s.course.passDeadline(msg.at)
+	} else if s.shelf.holds(s.course.state()) { // it was paused in this turn
+		s.timers.postpone(s.course.state(), msg)
+	} else if !s.course.blocked() && s.course.state().Wait(msg.step) != nil {
+		s.course.append(world.Event{Type: world.WaitCompleted, ID: msg.step, Outcome: world.OutcomeDue})
 	} else {
-		expire(s, msg.step, msg.at)
+		s.steps.expire(msg.step, msg.at, s.pen.durable())
 	}
 }
 
@@ -337,7 +328,7 @@ func (s *session) urgent() bool {
 // nextTimer is how long nothing can fall due; ok is false where nothing will.
 func (s *session) nextTimer() (d time.Duration, ok bool) {
 	at, ok := s.timers.next()
-	if s.state.Paused != nil || s.failure.some() { // nothing fires
+	if s.course.state().Paused != nil || s.course.blocked() { // nothing fires
 		ok = false
 	}
 	if !s.lastMail.IsZero() && s.still() {
@@ -354,7 +345,7 @@ func (s *session) nextTimer() (d time.Duration, ok bool) {
 // lose ends the session without a commit: its run belongs to somebody else.
 func (s *session) lose() {
 	s.bodies.cancel(world.ErrLeaseLost)
-	s.bodies.reportAbandoned(s.now)
+	s.bodies.reportAbandoned(s.course.now())
 	s.stay.lose()
 }
 
@@ -368,13 +359,11 @@ func (s *session) close() {
 	s.slots.release()
 	s.isolation.end()
 	s.runSlot.release()
-	for _, m := range s.old {
-		s.e.unwind(m)
-	}
-	if s.m != nil {
+	s.course.unwind()
+	if s.course.machine() != nil {
 		s.e.retire(s)
 	}
-	s.dismiss()
+	s.course.dismiss()
 	s.leave()
 	s.e.holdings.forget(s)
 	close(s.done)

@@ -132,7 +132,7 @@ func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, 
 		return st, false, nil
 	}
 	s := newSession(e, title{run: b.ID, claim: 1, worker: worker})
-	s.wf = wf
+	s.course.take(wf)
 	mine := &birth{done: make(chan bool, 1)}
 	s.birth = mine
 	b.Birth.Version = wf.Version
@@ -164,27 +164,27 @@ func (s *session) runEager(ctx context.Context, b Birth) {
 
 // firstTurn evaluates the turn that is committed with the birth. It is false where the run is to be created plain.
 func (s *session) firstTurn(b *Birth) bool {
-	s.state, s.now = &world.State{ID: s.own.run}, s.e.clock.now()
+	s.course.standAt(0, "")
+	s.course.look(s.e.clock.now())
 	first := world.Event{Type: world.RunCreated, Birth: &b.Birth, Payload: b.Input}
-	if err := s.put(&first); err != nil {
+	if err := s.course.put(&first); err != nil {
 		s.birth.refuse(err)
 		return false
 	}
-	s.carried.attributes = s.state.Birth.Attributes
-	s.newMachine()
+	s.course.bear()
 	for _, e := range b.Signals {
-		s.result(e)
+		s.course.result(e)
 	}
-	s.result(world.Event{Type: world.RunStarted})
-	s.timers.timeDeadline(s.state)
-	if !s.failure.some() {
-		s.steady()
+	s.course.result(world.Event{Type: world.RunStarted})
+	s.timers.timeDeadline(s.course.state())
+	if !s.course.blocked() {
+		s.course.steady()
 	}
-	if err := s.found(); err != nil { // it is created plain, and blocked for it when it is claimed
-		s.e.cache.put(&cached{run: s.own.run, wf: s.wf, state: &world.State{ID: s.own.run}, unsteady: err})
+	if err := s.course.found(); err != nil { // it is created plain, and blocked for it when it is claimed
+		s.e.cache.put(&cached{run: s.own.run, wf: s.course.workflow(), state: &world.State{ID: s.own.run}, unsteady: err})
 	}
-	if s.failure.some() || !s.birth.decided.CompareAndSwap(false, true) {
-		s.birth.refuse(s.failure.cause())
+	if s.course.blocked() || !s.birth.decided.CompareAndSwap(false, true) {
+		s.birth.refuse(s.course.fault().cause())
 		s.e.steps.release(len(s.bodies.drainStarts())) // tasks hold slots already
 		s.turn = turn{}
 		return false
@@ -213,7 +213,7 @@ func (s *session) created(done world.Committed, err error) bool {
 		b.err = nil
 		b.done <- false // this worker lost its lease: let the run be created plain
 	default:
-		b.err = fmt.Errorf("start %s: %w", s.state.Birth.Workflow, err)
+		b.err = fmt.Errorf("start %s: %w", s.course.state().Birth.Workflow, err)
 		b.done <- true
 	}
 	s.stay.end()

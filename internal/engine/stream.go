@@ -242,7 +242,7 @@ func (s *Stream) writeLocked(n int) world.StreamWrite {
 func (p *seat) append() *world.Append {
 	a := &world.Append{Run: p.info.Run, Worker: p.e.workerID()}
 	if p.home != nil {
-		a.Worker, a.Claim = p.home.own.worker, p.home.own.claim
+		a.Worker, a.Claim = p.home.title().worker, p.home.title().claim
 	}
 	if p.task != nil {
 		a.Worker, a.Claim = p.task.Worker, 0

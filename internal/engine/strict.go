@@ -20,86 +20,86 @@ import (
 const maxWitnesses = 32
 
 // verify replays the run beside itself at a suspension. The replayed machine takes over where bodies of the first have begun.
-func (s *session) verify() {
-	if s.m.Outcome() != nil || s.box.hasRest() {
+func (c *course) verify() {
+	if c.m.Outcome() != nil {
 		return
 	}
-	second := s.compare()
+	second := c.compare()
 	if second == nil {
 		return
 	}
-	if !s.trial.succeeds() {
-		s.e.unwind(second)
+	if !c.trial.succeeds() {
+		c.e.unwind(second)
 		return
 	}
-	s.trial.testify(s.m, s.state.Seq)
+	c.trial.testify(c.m, c.st.Seq)
 	second.SetReplaying(false)
 	second.Cancelled() // known already
-	s.m = second
-	s.watched.Store(second)
+	c.m = second
+	c.watched.Store(second)
 }
 
 // steady reports whether the end that the code came to is that of its replay. If not the run is to be blocked.
-func (s *session) steady() bool {
-	if !s.e.cfg.Strict || s.turn.blinds() {
+func (c *course) steady() bool {
+	if !c.e.cfg.Strict || c.turn.blinds() {
 		return true
 	}
-	second := s.compare()
+	second := c.compare()
 	if second != nil {
-		s.e.unwind(second)
+		c.e.unwind(second)
 	}
 	return second != nil
 }
 
 // compare returns a machine that was fed the whole segment, and came to the same as the run's own and all its witnesses; or nil, where the run is to be blocked.
-func (s *session) compare() *replay.Machine {
-	defer s.watched.Store(s.m)
-	second := s.machine()
+func (c *course) compare() *replay.Machine {
+	defer c.watched.Store(c.m)
+	second := c.anew()
 	second.SetReplaying(true)
-	failed, err := s.trial.hears(second, s.state.Seq, s.watched.Store)
+	failed, err := c.trial.hears(second, c.st.Seq, c.watched.Store)
 	if err == nil {
-		if err = replay.Mismatch(s.m, second, s.state.Seq, failed); err == nil {
+		if err = replay.Mismatch(c.m, second, c.st.Seq, failed); err == nil {
 			return second
 		}
 	}
-	s.e.unwind(second)
-	s.fail(err, s.state.Seq)
+	c.e.unwind(second)
+	c.fail(err, c.st.Seq)
 	return nil
 }
 
 // kept is what is kept of a run that rests: what it differed in, or else its witnesses, the last machine among them where it lived. Of a run that is blocked for
 // another reason they are those that came to no error. nil: nothing.
-func (s *session) kept() *cached {
-	c := &cached{run: s.own.run, wf: s.wf, state: s.state, unsteady: s.found()}
+func (c *course) kept() *cached {
+	v := &cached{run: c.own.run, wf: c.wf, state: c.st, unsteady: c.found()}
 	switch {
-	case c.unsteady != nil:
-		return c
-	case s.failure.some():
-		c.witnesses = s.trial.leaveSound()
+	case v.unsteady != nil:
+		return v
+	case c.blocked():
+		v.witnesses = c.trial.leaveSound()
 	default:
-		if s.m != nil && s.trial.wants() {
-			s.trial.testify(s.m, s.state.Seq)
-			s.m = nil
+		if c.m != nil && c.trial.wants() {
+			c.trial.testify(c.m, c.st.Seq)
+			c.m = nil
 		}
-		c.witnesses = s.trial.leave()
+		v.witnesses = c.trial.leave()
 	}
-	if len(c.witnesses) == 0 {
+	if len(v.witnesses) == 0 {
 		return nil
 	}
-	return c
+	return v
 }
 
 // found is the difference that strict mode found, now or when the run was claimed before; nil: none.
-func (s *session) found() error {
-	if d, ok := errors.AsType[*replay.DivergedError](s.failure.cause()); ok && d.Strict {
+func (c *course) found() error {
+	if d, ok := errors.AsType[*replay.DivergedError](c.failure.cause()); ok && d.Strict {
 		return d
 	}
-	return s.trial.before()
+	return c.trial.before()
 }
 
 // dismiss unwinds all witnesses.
-func (s *session) dismiss() {
-	for _, w := range s.trial.leave() {
-		s.e.unwind(w.m)
+func (c *course) dismiss() {
+	for _, w := range c.trial.leave() {
+		c.e.unwind(w.m)
 	}
 }

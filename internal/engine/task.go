@@ -14,7 +14,7 @@ import (
 )
 
 // runTask runs one attempt of a registered step that was queued. It holds a step slot. home is the session that queued it and still waits, or nil.
-func (e *Engine) runTask(t world.Task, home *session, b *body) {
+func (e *Engine) runTask(t world.Task, home *mailbox, b *body) {
 	def := e.code.step(t.Name)
 	info := StepInfo{Run: t.Run, Workflow: t.Workflow, Step: t.Step, Name: t.Name, Attempt: t.Attempt, IdempotencyKey: t.Step}
 	b.task = &t
@@ -148,7 +148,7 @@ func taskPolicy(p Policy, override []byte) Policy {
 }
 
 // endTask hands the outcome of an attempt to the run, or the task back to the queue for a retry.
-func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy Policy, start world.Event, r result) {
+func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *mailbox, policy Policy, start world.Event, r result) {
 	d := e.taskOutcome(t, policy, start, r)
 	defer e.holdings.ending(taskKey{t.Run, t.Step})()
 	if failed := d.Events[len(d.Events)-1].Type != world.StepCompleted; failed {
@@ -163,7 +163,7 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy 
 			}
 			e.kick()
 			if home != nil {
-				home.box.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
+				home.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
 			}
 			return
 		}
@@ -171,7 +171,7 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy 
 	}
 	if home != nil && d.RetryAt.IsZero() {
 		msg := message{kind: msgTaskEnded, at: r.at, step: t.Step, mail: &world.Mail{Events: d.Events}, task: t, result: &r}
-		if home.box.post(msg) {
+		if home.post(msg) {
 			return // its session gives the slot back
 		}
 	}
@@ -187,7 +187,7 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *session, policy 
 	}
 	e.deliverTask(d)
 	if home != nil {
-		home.box.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
+		home.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
 	}
 }
 
@@ -255,20 +255,20 @@ func (e *Engine) abandonTasks() {
 }
 
 // handleTaskEnd records the end of a task that this worker held for its own session, without a trip through the inbox.
-func (s *session) handleTaskEnd(msg *message) {
-	s.bodies.remove(msg.step)
+func (w *steps) handleTaskEnd(msg *message) {
+	w.bodies.remove(msg.step)
 	if msg.task == nil {
 		return // it went back to the queue; its slot with it
 	}
-	s.bodies.returned(msg)
-	if s.state.Step(msg.step) == nil {
-		s.turn.drop(world.TaskKey{Run: s.own.run, Step: msg.step})
+	w.bodies.returned(msg)
+	if w.course.state().Step(msg.step) == nil {
+		w.turn.drop(world.TaskKey{Run: w.own.run, Step: msg.step})
 		return
 	}
-	s.turn.end(world.TaskKey{Run: s.own.run, Step: msg.step, Attempt: msg.task.Attempt})
-	s.turn.addStreams(msg.result.streams...)
+	w.turn.end(world.TaskKey{Run: w.own.run, Step: msg.step, Attempt: msg.task.Attempt})
+	w.turn.addStreams(msg.result.streams...)
 	for _, e := range msg.mail.Events {
-		placeTask(s, &e)
-		s.result(e)
+		w.course.placeTask(&e)
+		w.course.result(e)
 	}
 }

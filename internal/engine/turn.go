@@ -10,41 +10,38 @@ import (
 
 // append applies an event to the run, puts it into the turn, and lets the machine go on with it. What says nothing new is left out. An error
 // means that the fold refuses it.
-func (s *session) append(e world.Event) error {
-	if err := s.put(&e); err != nil {
+func (c *course) append(e world.Event) error {
+	if err := c.put(&e); err != nil {
 		return err
 	}
-	if e.Seq == 0 || s.m == nil || s.failure.some() {
+	if e.Seq == 0 || c.m == nil || c.blocked() {
 		return nil
 	}
-	if err := s.m.Feed(s.turn.last(), false); err != nil {
-		s.fail(err, e.Seq)
-		return nil
+	if c.feed(c.turn.last()) {
+		c.create()
 	}
-	s.create()
 	return nil
 }
 
 // put numbers and stamps an event and folds it. It leaves Seq 0 where the event says nothing new.
-func (s *session) put(e *world.Event) error {
-	e.Time = s.at()
-	about := s.notes.subjectOf(s.state, e)
-	changed, err := s.state.Apply(e, time.Time{})
+func (c *course) put(e *world.Event) error {
+	e.Time = c.at()
+	about := c.notes.subjectOf(c.st, e)
+	changed, err := c.st.Apply(e, time.Time{})
 	if err != nil || !changed {
 		return err
 	}
-	e.Seq = s.state.Seq
-	s.notes.note(s.state, e, about)
-	s.turn.add(e)
-	s.trial.record(s.turn.last())
+	e.Seq = c.st.Seq
+	c.notes.note(c.st, e, about)
+	c.turn.add(e)
+	c.trial.record(c.turn.last())
 	return nil
 }
 
 // fail marks the run as blocked from here on: bodies that run may end, nothing else happens.
-func (s *session) fail(err error, seq int64) {
-	if !s.failure.some() {
-		s.failure.set(s.bodies.named(err), seq)
-		s.ready.drop()
+func (c *course) fail(err error, seq int64) {
+	if !c.blocked() {
+		c.failure.set(c.does.stop(err), seq)
 	}
 }
 
@@ -60,118 +57,117 @@ func (b *bodies) named(err error) error {
 
 // create records what the code asked for since the last event; of what it asked for while it came to its end, what
 // lasts.
-func (s *session) create() {
-	over := s.m.Outcome() != nil
+func (c *course) create() {
+	over := c.m.Outcome() != nil
 	for {
-		asked := s.m.Asked()
-		if len(asked) == 0 || s.failure.some() {
+		asked := c.m.Asked()
+		if len(asked) == 0 || c.blocked() {
 			return
 		}
-		first := len(s.turn.all())
+		first := len(c.turn.all())
 		for _, op := range asked {
-			if !over || lasts(s.state, s.m, op) {
-				s.createOne(op)
+			if !over || lasts(c.st, c.m, op) {
+				c.does.record(op)
 			}
 		}
-		created := s.turn.all()[first:]
+		created := c.turn.all()[first:]
 		if len(created) == 0 {
 			return
 		}
-		if err := s.m.Feed(created, false); err != nil {
-			s.fail(err, s.state.Seq)
-		}
+		c.feed(created)
 		if over {
 			return
 		}
 	}
 }
 
-func (s *session) createOne(op *replay.Op) {
+// record puts what the code asked for into the turn, and does what follows from that.
+func (w *steps) record(op *replay.Op) {
 	if op.Type == world.HookCreated && op.Chosen {
-		s.askToken(op)
+		w.askToken(op)
 		return
 	}
-	e := op.Event(s.at())
+	e := op.Event(w.course.at())
 	spec, _ := op.Spec.(*StepSpec)
 	inPlace := true
 	if spec != nil && spec.Task {
-		inPlace = s.runsHere(op.Key.Name)
+		inPlace = w.runsHere(op.Key.Name)
 		e.Queued = !inPlace
 	}
 	if spec != nil {
 		beginsBy(&e, &spec.Policy)
 	}
-	if err := s.put(&e); err != nil {
-		s.fail(err, s.state.Seq)
+	if err := w.course.put(&e); err != nil {
+		w.course.fail(err, w.course.state().Seq)
 		return
 	}
 	if spec != nil {
-		s.timers.timeStart(s.state.Step(e.ID))
+		w.timers.timeStart(w.course.state().Step(e.ID))
 	}
 	switch child, _ := op.Spec.(*ChildSpec); {
 	case op.Type == world.StepCreated && e.Kind == world.KindStream:
-		s.turn.writeStream(e.Name, op.Spec.(*StreamSpec))
+		w.turn.writeStream(e.Name, op.Spec.(*StreamSpec))
 	case op.Type == world.StepCreated && child != nil:
-		s.turn.abroad().addBirth(op)
+		w.turn.abroad().addBirth(op)
 	case op.Type == world.StepCreated && (e.Kind == world.KindAwait || e.Kind == world.KindSend):
-		s.turn.abroad().await()
+		w.turn.abroad().await()
 	case op.Type == world.WaitCreated:
-		s.timers.timeWait(s.state.Wait(e.ID))
+		w.timers.timeWait(w.course.state().Wait(e.ID))
 	case op.Type == world.StepCreated && e.Queued:
-		s.queueTask(op, spec)
+		w.queueTask(op, spec)
 	case op.Type == world.StepCreated && spec != nil:
-		s.ready.add(e.ID)
+		w.ready.add(e.ID)
 	}
 }
 
 // askToken asks the world for a chosen token.
-func (s *session) askToken(op *replay.Op) {
-	if !s.turn.abroad().asks(op.ID) {
-		s.turn.abroad().ask(op.Event(s.at()))
+func (w *steps) askToken(op *replay.Op) {
+	if !w.turn.abroad().asks(op.ID) {
+		w.turn.abroad().ask(op.Event(w.course.at()))
 	}
 }
 
 // at is the time of the next event: a clock that steps back moves no event back.
-func (s *session) at() time.Time {
-	if s.now.Before(s.state.Time) {
-		return s.state.Time
+func (c *course) at() time.Time {
+	if c.moment.Before(c.st.Time) {
+		return c.st.Time
 	}
-	return s.now
+	return c.moment
 }
 
 // runsHere decides where a registered step runs: here, in place, if this session has nothing else to do and knows it; else it is queued.
-func (s *session) runsHere(name string) bool {
-	return !s.bodies.some() && !s.ready.some() && s.bodies.starting() == 0 && s.e.code.step(name) != nil && !s.stay.drains()
+func (w *steps) runsHere(name string) bool {
+	return !w.bodies.some() && !w.ready.some() && w.bodies.starting() == 0 && w.e.code.step(name) != nil && !w.stay.drains()
 }
 
 // queueTask makes a task of a registered step: held by this worker if it has a free slot, open to every worker if not.
-func (s *session) queueTask(op *replay.Op, spec *StepSpec) {
+func (w *steps) queueTask(op *replay.Op, spec *StepSpec) {
 	t := world.Task{
-		Run: s.own.run, Step: op.ID, Name: op.Key.Name, Workflow: s.state.Birth.Workflow, Input: op.Input, Options: s.notes.withSeen(s.state, spec.Override),
-		Priority: s.state.Birth.Priority,
+		Run: w.own.run, Step: op.ID, Name: op.Key.Name, Workflow: w.course.state().Birth.Workflow, Input: op.Input, Options: w.notes.withSeen(w.course.state(), spec.Override),
+		Priority: w.course.state().Birth.Priority,
 	}
-	if def := s.e.code.step(t.Name); def != nil && !s.stay.drains() && s.e.steps.try(1) == 1 {
-		t.Worker, t.Attempt = s.own.worker, 1
-		s.bodies.start(&body{step: op.ID, task: &t, attempt: 1})
+	if def := w.e.code.step(t.Name); def != nil && !w.stay.drains() && w.e.steps.try(1) == 1 {
+		t.Worker, t.Attempt = w.own.worker, 1
+		w.bodies.start(&body{step: op.ID, task: &t, attempt: 1})
 	}
-	s.turn.queue(t)
-	s.e.says.wants(s.e.workCtx, wanted{step: t.Name}, s.own.run)
+	w.turn.queue(t)
+	w.e.says.wants(w.e.workCtx, wanted{step: t.Name}, w.own.run)
 }
 
 // handleMail appends what somebody sent.
 func (s *session) handleMail(mail *world.Mail) {
-	if s.failure.some() {
+	if s.course.blocked() {
 		return // it stays in the inbox: nothing is delivered to blocked code
 	}
-	if why := damage(s.state, mail); why != "" { // it stays in the inbox, and the run blocked
-		s.fail(&world.CorruptError{Run: s.own.run, Seq: s.state.Seq + 1, Err: errors.New(why)}, 0)
+	if why := damage(s.course.state(), mail); why != "" { // it stays in the inbox, and the run blocked
+		s.course.fail(&world.CorruptError{Run: s.own.run, Seq: s.course.state().Seq + 1, Err: errors.New(why)}, 0)
 		return
 	}
 	if err := s.e.readable(s.own.run, mail.Events); err != nil { // it stays in the inbox as well
-		s.fail(err, 0)
+		s.course.fail(err, 0)
 		return
 	}
-	s.lastMail = s.now
+	s.lastMail = s.course.now()
 	s.turn.append(mail.Row)
 	for i := range mail.Events {
 		e := mail.Events[i]
@@ -183,28 +179,28 @@ func (s *session) handleMail(mail *world.Mail) {
 			e.OccurredAt = mail.ArrivedAt
 		}
 		if e.Type == world.StepCompleted || e.Type == world.StepFailed || e.Type == world.StepStarted || e.Type == world.StepRetrying || e.Type == world.StepWoken {
-			if s.state.Step(e.ID) == nil {
+			if s.course.state().Step(e.ID) == nil {
 				continue // the step is over: its first result stands
 			}
 		}
-		placeTask(s, &e)
-		paused := s.state.Paused != nil
-		err := s.append(e)
+		s.course.placeTask(&e)
+		paused := s.course.state().Paused != nil
+		err := s.course.append(e)
 		if paused && e.Type == world.RunResumed {
 			s.resumed()
 		}
 		if e.Type == world.StepWoken { // an operator ended the delay before its next attempt
-			st := s.state.Step(e.ID) // a task of its own waits in the queue
-			if st != nil && !st.Queued && st.Status == world.StepPending && st.RetryAt.IsZero() && s.bodies.of(e.ID) == nil && !s.ready.has(e.ID) && !s.failure.some() {
+			st := s.course.state().Step(e.ID) // a task of its own waits in the queue
+			if st != nil && !st.Queued && st.Status == world.StepPending && st.RetryAt.IsZero() && s.bodies.of(e.ID) == nil && !s.ready.has(e.ID) && !s.course.blocked() {
 				s.ready.add(e.ID)
 			}
 		}
 		if err != nil {
 			s.e.dropped(s.own.run, &e, err)
 			report := e.Type == world.StepRetrying && len(mail.Events) == 1 // of an attempt whose end is known by now
-			if s.state.Step(e.ID) != nil && !report {
+			if s.course.state().Step(e.ID) != nil && !report {
 				s.turn.unappend()
-				s.fail(Block(world.CodeCorrupt, err), s.state.Seq)
+				s.course.fail(Block(world.CodeCorrupt, err), s.course.state().Seq)
 				return
 			}
 		}

@@ -57,27 +57,25 @@ const rollbackTime = 5 * time.Second
 // commitResult commits what a body wrote and the end of its step, and only then lets the code see it. An error, with nothing written, is the
 // attempt's. The session may be over afterwards: its run belongs to somebody else.
 func (s *session) commitResult(step string, b *body, r *result) error {
-	e := world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload, Time: s.at(), Seq: s.state.Seq + 1}
-	c := s.pen.commit(e.Seq, []world.Event{e}, s.unread())
+	e := world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload, Time: s.course.at(), Seq: s.course.state().Seq + 1}
+	c := s.pen.commit(e.Seq, []world.Event{e}, s.course.unread())
 	c.Streams = r.streams
 	if err := s.pen.writeIn(s.e.workCtx, r.tx, c); err != nil {
 		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || s.e.workCtx.Err() != nil {
-			s.e.says.lost(s.toName(), err)
+			s.e.says.lost(s.course.name(), err)
 			s.lose()
 		}
 		return err
 	}
 	s.isolation.strike(false)
-	about := s.notes.subjectOf(s.state, &e)
-	if _, err := s.state.Apply(&e, time.Time{}); err != nil {
-		s.fail(err, e.Seq)
+	if err := s.course.keep(&e); err != nil {
+		s.course.fail(err, e.Seq)
 		return nil
 	}
-	s.pen.reach(s.state.Seq)
-	s.notes.note(s.state, &e, about)
+	s.pen.reach(s.course.state().Seq)
 	s.notes.tellAll(s.pen.durable())
 	seen := []world.Event{e}
-	s.trial.record(seen)
+	s.course.strictly().record(seen)
 	s.seeLater(seen)
 	return nil
 }

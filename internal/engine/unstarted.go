@@ -33,26 +33,26 @@ func unbegunStep(st *world.Step) bool {
 }
 
 // expire ends a step that is late to begin, unless it has.
-func expire(s *session, step string, at time.Time) {
-	st := s.state.Step(step)
-	if s.failure.some() || !unbegunStep(st) || s.bodies.of(step) != nil || s.bodies.isStarting(step) || s.turn.ends(step) {
+func (w *steps) expire(step string, at time.Time, durable int64) {
+	st := w.course.state().Step(step)
+	if w.course.blocked() || !unbegunStep(st) || w.bodies.of(step) != nil || w.bodies.isStarting(step) || w.turn.ends(step) {
 		return
 	}
-	if st.Queued && st.Created > s.pen.durable() { // the turn that queues it took longer than that: behind its commit
-		s.timers.add(at, step, false, st.Created)
+	if st.Queued && st.Created > durable { // the turn that queues it took longer than that: behind its commit
+		w.timers.add(at, step, false, st.Created)
 		return
 	}
-	rec := notStarted(s.e.workCtx, s.e.cfg.World, st, s.state.Birth.Workflow)
+	rec := notStarted(w.e.workCtx, w.e.cfg.World, st, w.course.state().Birth.Workflow)
 	if !st.Queued {
-		s.result(world.Event{Type: world.StepFailed, ID: step, OccurredAt: at, Error: rec})
+		w.course.result(world.Event{Type: world.StepFailed, ID: step, OccurredAt: at, Error: rec})
 		return
 	}
-	_, err := s.e.cfg.World.Deliver(s.e.workCtx, &world.Delivery{
-		Run: s.own.run, Task: &world.TaskKey{Run: s.own.run, Step: step},
+	_, err := w.e.cfg.World.Deliver(w.e.workCtx, &world.Delivery{
+		Run: w.own.run, Task: &world.TaskKey{Run: w.own.run, Step: step},
 		Events: []world.Event{{Type: world.StepFailed, ID: step, OccurredAt: at, Error: rec}},
 	}) // it comes back as mail; or the step has begun
 	if err != nil && !final(err) && !errors.Is(err, context.Canceled) {
-		s.timers.add(s.now.Add(retryPause(0)), step, false, st.Created)
+		w.timers.add(w.course.now().Add(retryPause(0)), step, false, st.Created)
 	}
 }
 

@@ -38,7 +38,7 @@ func yieldPause(times int) time.Duration {
 type seat struct {
 	info StepInfo
 	e    *Engine
-	home *session        // that started it; nil: a task that was claimed from the queue
+	home *mailbox        // that started it; nil: a task that was claimed from the queue
 	ctx  context.Context // of the attempt
 	// failedIn is the place of the function that failed, if it did; the body's own goroutine sets it.
 	failedIn string
@@ -89,7 +89,7 @@ func (p *seat) yield() {
 	if !slot {
 		return
 	}
-	if p.home != nil && p.home.box.post(message{kind: msgYielded, step: p.info.Step, isolated: isolated}) {
+	if p.home != nil && p.home.post(message{kind: msgYielded, step: p.info.Step, isolated: isolated}) {
 		isolated = false // its session gives it back
 	}
 	p.give(true, isolated)
@@ -141,14 +141,14 @@ func (p *seat) back() {
 // ask queues for what was yielded.
 func (p *seat) ask(quarantined bool) {
 	if quarantined { // its session records a new start first, and calls resume
-		p.home.box.post(message{kind: msgBack, step: p.info.Step})
+		p.home.post(message{kind: msgBack, step: p.info.Step})
 		return
 	}
 	p.e.steps.again(func() {
 		if !p.resume(false) {
 			p.give(true, false)
 		} else if p.home != nil {
-			p.home.box.post(message{kind: msgBack, step: p.info.Step})
+			p.home.post(message{kind: msgBack, step: p.info.Step})
 		}
 	})
 }
@@ -215,46 +215,46 @@ func (p *seat) isAway() bool {
 }
 
 // handleYielded is told that a body has yielded its slot. What a place in quarantine was is recorded before it is given to another.
-func (s *session) handleYielded(msg *message) {
+func (w *steps) handleYielded(msg *message) {
 	if !msg.isolated {
 		return // it was only to let the session look at its run slot
 	}
-	s.isolation.done()
-	b := s.bodies.of(msg.step)
-	if b == nil || b.parked || s.failure.some() || s.state.Step(msg.step) == nil {
+	w.isolation.done()
+	b := w.bodies.of(msg.step)
+	if b == nil || b.parked || w.course.blocked() || w.course.state().Step(msg.step) == nil {
 		return
 	}
 	b.parked = true
-	s.result(world.Event{
-		Type: world.StepRetrying, ID: msg.step, Attempt: b.attempt, RetryAt: s.now, Error: abandoned(waitsForRun),
+	w.course.result(world.Event{
+		Type: world.StepRetrying, ID: msg.step, Attempt: b.attempt, RetryAt: w.course.now(), Error: abandoned(waitsForRun),
 	})
 }
 
 // handleBack lets one in quarantine that has waited for a run queue for its next start. Others have a slot already.
-func (s *session) handleBack(msg *message) {
-	if b := s.bodies.of(msg.step); b != nil && b.parked {
-		s.ready.add(msg.step)
+func (w *steps) handleBack(msg *message) {
+	if b := w.bodies.of(msg.step); b != nil && b.parked {
+		w.ready.add(msg.step)
 	}
 }
 
 // resumeParked lets one in quarantine go on whose new start is durable now.
-func (s *session) resumeParked(b *body) {
+func (w *steps) resumeParked(b *body) {
 	b.parked = false
 	if b.quarantined {
-		s.e.quarantine.begins(quarantinePause)
+		w.e.quarantine.begins(quarantinePause)
 	}
 	if b.seat.resume(b.quarantined) {
 		b.seat.wearOut()
 		return
 	}
-	s.slots.back(1) // it waits again, or has returned
-	s.box.post(message{kind: msgYielded, step: b.step, isolated: b.quarantined})
+	w.slots.back(1) // it waits again, or has returned
+	w.box.post(message{kind: msgYielded, step: b.step, isolated: b.quarantined})
 }
 
 // unpark records the start of one in quarantine that went on by itself, as its context had ended, and has returned.
-func (s *session) unpark(b *body) {
+func (w *steps) unpark(b *body) {
 	b.parked = false
-	e := world.Event{Type: world.StepStarted, ID: b.step, Attempt: s.state.Step(b.step).Attempts + 1}
+	e := world.Event{Type: world.StepStarted, ID: b.step, Attempt: w.course.state().Step(b.step).Attempts + 1}
 	b.attempt = e.Attempt
-	s.result(e)
+	w.course.result(e)
 }
