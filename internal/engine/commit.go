@@ -13,9 +13,9 @@ import (
 // refused.
 func (s *session) commit(ctx context.Context) bool {
 	if s.course.state().Status.Terminal() {
-		s.turn.abroad().tell(farewell(ctx, s.e, s.course.state(), s.course.machine()))
+		s.turn.abroad().tell(farewell(ctx, s.e, s.course.state(), s.eval.machine()))
 	}
-	parts := s.pen.split(&s.turn, s.course.state().Seq, s.course.unread())
+	parts := s.pen.split(&s.turn, s.course.state().Seq, s.eval.unread())
 	var outcome func()
 	for i, c := range parts {
 		if i > 0 {
@@ -51,7 +51,7 @@ func (s *session) commit(ctx context.Context) bool {
 		}
 		s.notes.tellAll(s.pen.durable())
 		if c.Release != nil {
-			s.notes.tellBlocked(s.course.state(), s.course.workflow(), c.Release.Blocked)
+			s.notes.tellBlocked(s.course.state(), s.eval.workflow(), c.Release.Blocked)
 		}
 		if len(done.Events) > len(c.Events) && !last { // it shifts what was to follow: begin anew from the log
 			s.restart(ctx)
@@ -105,19 +105,19 @@ func (s *session) giveUp(ctx context.Context, err error) {
 		return
 	}
 	b := s.course.fault().record(fmt.Errorf("a commit was refused: %w", err), s.e.cfg.Build, s.course.now())
-	c := s.pen.commit(s.pen.durable()+1, nil, s.course.unread())
+	c := s.pen.commit(s.pen.durable()+1, nil, s.eval.unread())
 	c.Release = &world.Release{Blocked: b, WakeAt: s.course.now().Add(blockBackoff(b.Tries))}
 	if _, err := s.e.cfg.World.Commit(ctx, c); err != nil {
 		s.e.says.lost(s.course.name(), err)
 		return
 	}
 	s.e.says.blocked(s.course.name(), b)
-	s.notes.tellBlocked(s.course.state(), s.course.workflow(), b)
+	s.notes.tellBlocked(s.course.state(), s.eval.workflow(), b)
 }
 
 // restart gives the run up for its next claimer, which replays it from the log.
 func (s *session) restart(ctx context.Context) {
-	c := s.pen.commit(s.pen.durable()+1, nil, s.course.unread())
+	c := s.pen.commit(s.pen.durable()+1, nil, s.eval.unread())
 	c.Release = &world.Release{WakeAt: s.course.now()}
 	if _, err := s.pen.write(ctx, c); err != nil {
 		s.e.says.lost(s.course.name(), err)
@@ -166,7 +166,7 @@ func (w *steps) startBodies() {
 			w.resumeParked(b)
 			continue
 		}
-		op := w.course.machine().Op(b.step)
+		op := w.eval.machine().Op(b.step)
 		if op == nil {
 			w.slots.back(1)
 			continue
@@ -180,12 +180,12 @@ func (w *steps) startBody(b *body, name string, input []byte, spec *StepSpec) {
 	b.started = w.course.now()
 	w.bodies.add(b)
 	if !spec.Task {
-		w.course.strictly().live()
+		w.eval.strictly().live()
 	}
 	b.sit(w.e, StepInfo{
 		Run: w.own.run, Workflow: w.course.state().Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
 	}, w.box)
-	b.timeout, b.silence, b.run, b.input, b.machine = b.policy.Timeout, b.policy.Heartbeat, spec.Run, input, w.course.machine()
+	b.timeout, b.silence, b.run, b.input, b.machine = b.policy.Timeout, b.policy.Heartbeat, spec.Run, input, w.eval.machine()
 	if b.policy.Tx {
 		b.run = w.e.inTx(spec.Run, &b.tx)
 	}

@@ -18,14 +18,14 @@ func (s *session) conclude() {
 	if s.course.state().Status.Terminal() { // it ended before it began
 		return
 	}
-	if s.course.workflow() == nil { // nobody here knows the code: it was claimed to be cancelled
+	if s.eval.workflow() == nil { // nobody here knows the code: it was claimed to be cancelled
 		s.endWithoutCode()
 		return
 	}
 	if !s.course.blocked() && !s.turn.blinds() {
 		s.steps.cancel()
 	}
-	if !s.course.blocked() && s.course.machine().Outcome() != nil && !s.course.state().Status.Terminal() && s.end() {
+	if !s.course.blocked() && s.eval.machine().Outcome() != nil && !s.course.state().Status.Terminal() && s.end() {
 		return
 	}
 	if s.stay.abandons() {
@@ -35,7 +35,7 @@ func (s *session) conclude() {
 		s.bodies.letGo()
 	}
 	s.steps.startReady()
-	if !s.course.blocked() && s.course.machine().Outcome() != nil && !s.course.state().Status.Terminal() && s.end() { // a step failed as it ended its process too often
+	if !s.course.blocked() && s.eval.machine().Outcome() != nil && !s.course.state().Status.Terminal() && s.end() { // a step failed as it ended its process too often
 		return
 	}
 	s.slots.release()                          // no body needs them now
@@ -66,7 +66,7 @@ func (s *session) endWithoutCode() {
 
 // end appends the terminal event that the code came to, or begins the next segment. It reports whether the turn is to be committed now.
 func (s *session) end() bool {
-	out := s.course.machine().Outcome()
+	out := s.eval.machine().Outcome()
 	switch {
 	case s.turn.abroad().undecided(), s.turn.isContinued(), s.course.continues() && (s.turn.conditional() || s.birth != nil): // one at a time
 		s.after.look()
@@ -88,8 +88,8 @@ func (s *session) end() bool {
 }
 
 func (c *course) terminal(e world.Event) {
-	if c.m != nil {
-		e.Reason = uncreated(&c.e.says, c.name(), c.m, e.Reason)
+	if c.eval.machine() != nil {
+		e.Reason = uncreated(&c.e.says, c.name(), c.eval.machine(), e.Reason)
 	}
 	if err := c.put(&e); err != nil {
 		c.fail(err, c.st.Seq)
@@ -99,9 +99,9 @@ func (c *course) terminal(e world.Event) {
 // cancelSteps ends the steps of cancelled parts of the workflow: at once where no body runs, else when the body has ended or its time is
 // up. Children end at once, as the code waits for them no longer, and their runs are told.
 func (w *steps) cancel() {
-	ops := append(w.losers, w.course.machine().Cancelled()...)
+	ops := append(w.losers, w.eval.machine().Cancelled()...)
 	w.losers = nil
-	for ; len(ops) > 0; ops = w.course.machine().Cancelled() {
+	for ; len(ops) > 0; ops = w.eval.machine().Cancelled() {
 		for _, op := range ops {
 			st := w.course.state().Step(op.ID)
 			if st == nil {
@@ -117,7 +117,7 @@ func (w *steps) cancel() {
 				w.graceTimer(op.ID)
 				continue
 			}
-			if w.course.machine().Outcome() != nil {
+			if w.eval.machine().Outcome() != nil {
 				continue // nobody waits for it: it ends with the run
 			}
 			if st.Queued {
@@ -154,7 +154,7 @@ func (w *steps) failCancelled(step string) {
 	if st := w.course.state().Step(step); st.RetryAt.After(w.course.state().Time) && st.Error != nil && st.Error.Code != world.CodeAbandoned {
 		e.Causes = []*world.Error{st.Error}
 	}
-	w.course.result(world.Event{Type: world.StepFailed, ID: step, Error: e, Attempt: begun(w.course.machine().Op(step), w.course.state().Step(step))})
+	w.course.result(world.Event{Type: world.StepFailed, ID: step, Error: e, Attempt: begun(w.eval.machine().Op(step), w.course.state().Step(step))})
 }
 
 // begun is how many attempts of a step that is cancelled have begun, for its undo. Of one in the queue only those are told that are over: it may have begun.
@@ -199,7 +199,7 @@ func (w *steps) startReady() {
 	for w.ready.some() && !w.course.blocked() {
 		id := w.ready.first()
 		st := w.course.state().Step(id)
-		op := w.course.machine().Op(id)
+		op := w.eval.machine().Op(id)
 		b := w.bodies.of(id)
 		if st == nil || op == nil || b != nil && !b.parked {
 			w.ready.next()
@@ -248,12 +248,8 @@ func (s *session) idle() bool {
 		return false
 	}
 	return s.course.blocked() || s.stay.drains() || s.course.state().Paused != nil ||
-		s.lastMail.IsZero() || s.e.clock.now().Sub(s.lastMail) >= linger || !expectsMail(s.course.state()) || s.course.crowded()
+		s.lastMail.IsZero() || s.e.clock.now().Sub(s.lastMail) >= linger || !expectsMail(s.course.state()) || s.eval.crowded()
 }
-
-// crowded reports whether so much is unread that senders are to be told: that is done with the release, and so does
-// not wait for a moment without mail.
-func (c *course) crowded() bool { return c.m != nil && c.m.Crowded(c.e.cfg.Unread) }
 
 // still reports whether the session has nothing to do here and now, and nothing soon by itself.
 func (s *session) still() bool {
@@ -303,10 +299,10 @@ func expectsMail(state *world.State) bool {
 
 // hibernate gives the run up until something happens: no slot, no goroutine, no memory but for the cache.
 func (s *session) hibernate() {
-	if !s.box.empty() && !s.course.crowded() {
+	if !s.box.empty() && !s.eval.crowded() {
 		return
 	}
-	if !s.course.blocked() && s.birth == nil && s.course.machine().Outcome() == nil {
+	if !s.course.blocked() && s.birth == nil && s.eval.machine().Outcome() == nil {
 		s.course.steady()
 	}
 	s.turn.letGo(s.releaseNow())
@@ -323,12 +319,12 @@ func (s *session) releaseNow() *world.Release {
 		}
 		return &world.Release{Blocked: b, WakeAt: now.Add(pause)}
 	}
-	r := &world.Release{Waiting: waitingFor(s.course.state(), s.course.machine()), Full: s.course.machine().Crowded(s.e.cfg.Unread)}
+	r := &world.Release{Waiting: waitingFor(s.course.state(), s.eval.machine()), Full: s.eval.machine().Crowded(s.e.cfg.Unread)}
 	s.timers.prune(s.course.state())
 	if at, ok := s.timers.next(); ok {
 		r.WakeAt = at
 	}
-	if s.ready.some() || s.course.machine().Outcome() != nil { // of code that is about to continue
+	if s.ready.some() || s.eval.machine().Outcome() != nil { // of code that is about to continue
 		r.WakeAt = now
 	}
 	return r
@@ -436,7 +432,7 @@ func (c *course) result(e world.Event) {
 
 // cancelledStep reports whether the part of the workflow that asked for a step was cancelled: not where it cleans up after a cancel of the run.
 func (w *steps) cancelledStep(step string) bool {
-	op := w.course.machine().Op(step)
+	op := w.eval.machine().Op(step)
 	return op != nil && op.Cancelled()
 }
 

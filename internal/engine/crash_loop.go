@@ -49,7 +49,7 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.ClaimedRun) bool {
 	b := world.Block{Code: world.CodeCrashLoop, Since: s.course.now(), Build: s.e.cfg.Build}
 	b.Message = fmt.Sprintf("its process ended %d times in a row before anything could be recorded; its code is to be evaluated alone", tk.Strikes)
 	switch {
-	case s.course.workflow() == nil:
+	case s.eval.workflow() == nil:
 		return true
 	case tk.Blocked != nil && tk.Blocked.Code == world.CodeCrashLoop:
 		b = *tk.Blocked

@@ -32,7 +32,7 @@ func (s *session) sit() {
 		d = &desk{bodies: map[string]*body{}, commit: &world.Commit{}}
 	}
 	s.desk = d
-	s.box.open(d.box, d.spare)
+	s.box.open(d.box, d.spare, &s.own)
 	s.ready = readySteps{d.ready}
 	s.bodies.open(d.bodies, d.starts)
 	s.turn.open(d.events)

@@ -188,15 +188,15 @@ func (e *Engine) retire(s *session) {
 	keep := !s.course.state().Status.Terminal() && s.birth == nil && e.cfg.CacheRuns >= 0
 	switch {
 	case keep && e.cfg.Strict && s.stay.isOver() && !s.stay.isLost() && s.turn.empty():
-		if kept := s.course.kept(); kept != nil {
+		if kept := s.eval.kept(s.course.state(), s.course.fault().cause()); kept != nil {
 			e.cache.put(kept)
 		}
 	case keep && !e.cfg.Strict && !s.course.blocked() && s.clean():
-		e.cache.put(&cached{run: s.own.run, wf: s.course.workflow(), state: s.course.state(), m: s.course.machine()})
+		e.cache.put(&cached{run: s.own.run, wf: s.eval.workflow(), state: s.course.state(), m: s.eval.machine()})
 		return
 	}
-	if s.course.machine() != nil {
-		e.unwind(s.course.machine())
+	if s.eval.machine() != nil {
+		e.unwind(s.eval.machine())
 	}
 }
 
@@ -212,7 +212,7 @@ func (e *Engine) drop(v *cached) {
 
 // clean reports whether all that the session's state holds was committed: it ended with a release.
 func (s *session) clean() bool {
-	return s.stay.isOver() && s.turn.empty() && len(s.course.machine().Asked()) == 0 && !s.bodies.some() && !s.stay.isLost()
+	return s.stay.isOver() && s.turn.empty() && len(s.eval.machine().Asked()) == 0 && !s.bodies.some() && !s.stay.isLost()
 }
 
 // unwind ends a machine on a goroutine of its own, as deferred functions of the workflow run.

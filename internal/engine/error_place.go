@@ -9,10 +9,10 @@ import (
 
 // place is rec with the call's place instead of that of the step's function, where it has that one and the code waits in the call.
 func (c *course) place(rec *world.Error, step, function string) *world.Error {
-	if rec == nil || rec.Where != function || c.m == nil || c.blocked() {
+	if rec == nil || rec.Where != function || c.eval.machine() == nil || c.blocked() {
 		return rec
 	}
-	at := replay.CallOf(c.m, step)
+	at := replay.CallOf(c.eval.machine(), step)
 	if at == "" {
 		return rec
 	}

@@ -36,14 +36,14 @@ func (w *Workflow) crashes() func(*replay.PanicError) bool {
 
 // failing reports whether the run is to fail of what would block it. A run that is paused waits for its end too.
 func failing(s *session) bool {
-	return s.course.blocked() && s.birth == nil && s.course.state().Paused == nil && s.course.state().Birth.Workflow != "" && s.course.workflow().fails(s.course.fault().cause())
+	return s.course.blocked() && s.birth == nil && s.course.state().Paused == nil && s.course.state().Birth.Workflow != "" && s.eval.workflow().fails(s.course.fault().cause())
 }
 
 // endFailed ends the run with what would block it.
 func endFailed(s *session) {
 	rec := s.e.broken(s.course.fault().cause())
-	if s.course.machine() != nil {
-		if left := undosOf(s.course.machine()); len(left) > 0 {
+	if s.eval.machine() != nil {
+		if left := undosOf(s.eval.machine()); len(left) > 0 {
 			more := ""
 			if n := len(left) - mostUncreated; n > 0 {
 				left, more = left[:mostUncreated], fmt.Sprintf(" and %d more", n)
@@ -98,9 +98,7 @@ func Crashed(err *replay.PanicError, record func(error) *world.Error) *world.Err
 // foldOn folds all of a log whose replay failed on the way, without its code, so that the end of the run can be
 // appended and its children be told.
 func (c *course) foldOn(ctx context.Context, tk world.ClaimedRun) error {
-	wf, m := c.wf, c.m
-	c.wf, c.m, c.st, c.carried = nil, nil, &world.State{ID: c.own.run}, carried{}
-	err := c.reading(&tk).read(ctx, &tk, "", false)
-	c.wf, c.m = wf, m
-	return err
+	defer c.eval.without()()
+	c.st = &world.State{ID: c.own.run}
+	return c.reading(&tk).read(ctx, &tk, "", false)
 }

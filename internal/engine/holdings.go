@@ -139,7 +139,7 @@ func (h *holdings) evaluating() (list []*session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, o := range h.owned {
-		if o.session.course.evaluating() != nil {
+		if o.session.eval.evaluating() != nil {
 			list = append(list, o.session)
 		}
 	}

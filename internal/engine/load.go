@@ -15,12 +15,12 @@ import (
 func (s *session) runClaimed(ctx context.Context, tk world.ClaimedRun) {
 	s.guard(ctx, func() {
 		s.course.look(s.e.clock.now())
-		s.course.take(s.e.code.workflow(tk.Class))
+		s.eval.use(s.e.code.workflow(tk.Class))
 		cancel := slices.ContainsFunc(tk.Mail, isCancel)
 		s.course.fault().was(tk.Blocked)
-		withoutCode := cancel && (s.course.workflow() == nil || tk.Status == world.Pending || tk.Blocked != nil || tk.Strikes >= maxStrikes)
+		withoutCode := cancel && (s.eval.workflow() == nil || tk.Status == world.Pending || tk.Blocked != nil || tk.Strikes >= maxStrikes)
 		if withoutCode {
-			s.course.take(nil)
+			s.eval.use(nil)
 		}
 		if !s.mayEvaluate(ctx, tk) {
 			return
@@ -31,7 +31,7 @@ func (s *session) runClaimed(ctx context.Context, tk world.ClaimedRun) {
 				s.stay.end()
 				return
 			}
-			if s.course.state().Seq != tk.Seq && s.course.workflow().fails(err) {
+			if s.course.state().Seq != tk.Seq && s.eval.workflow().fails(err) {
 				_ = s.course.foldOn(ctx, tk) // where it cannot be read the run is blocked
 			}
 			if s.course.state().Seq != tk.Seq { // it cannot even be folded: go by what the queue says
@@ -41,7 +41,7 @@ func (s *session) runClaimed(ctx context.Context, tk world.ClaimedRun) {
 				s.course.fail(err, 0)
 			}
 		}
-		if err := s.course.strictly().before(); err != nil {
+		if err := s.eval.strictly().before(); err != nil {
 			s.course.fail(err, s.course.state().Seq)
 		}
 		for i := range tk.Mail {
@@ -49,7 +49,7 @@ func (s *session) runClaimed(ctx context.Context, tk world.ClaimedRun) {
 				s.postMail(&tk.Mail[i])
 			}
 		}
-		if s.course.workflow() != nil && !s.course.blocked() {
+		if s.eval.workflow() != nil && !s.course.blocked() {
 			s.begin(tk)
 		}
 		defer s.stay.limit(s.box.endSlice)()
@@ -92,18 +92,17 @@ func (c *course) load(ctx context.Context, tk world.ClaimedRun) error {
 	}
 	cursor := ""
 	if was := c.e.cache.pop(c.own.run); was != nil {
-		if was.wf == c.wf && was.state.Seq <= tk.Seq && was.state.SegmentSeq >= tk.Segment { // else another worker has continued it
-			if c.trial.resume(was); was.m != nil {
-				c.st, c.m = was.state, was.m
-				c.m.SetReplaying(c.st.Seq < tk.Seq) // another worker has lived through what came since
-				c.watched.Store(c.m)
+		if was.wf == c.eval.workflow() && was.state.Seq <= tk.Seq && was.state.SegmentSeq >= tk.Segment { // else another worker has continued it
+			if c.eval.strictly().resume(was); was.m != nil {
+				c.st = was.state
+				c.eval.resume(was.m, c.st.Seq < tk.Seq) // another worker has lived through what came since
 				cursor = world.Cursor(was.state.Seq)
 			}
 		} else {
 			c.e.drop(was)
 		}
 	}
-	if c.m != nil && c.st.Seq == tk.Seq {
+	if c.eval.machine() != nil && c.st.Seq == tk.Seq {
 		return nil
 	}
 	err := c.reading(&tk).read(ctx, &tk, cursor, false)
@@ -111,15 +110,15 @@ func (c *course) load(ctx context.Context, tk world.ClaimedRun) error {
 		return world.CheckFirst(c.own.run, nil)
 	}
 	if errors.Is(err, replay.ErrFurther) { // what a turn asked for was cut into several commits, and a page ends between them
-		c.e.unwind(c.m)
-		c.st, c.m, c.carried = &world.State{ID: c.own.run}, nil, carried{}
+		c.eval.forget()
+		c.st = &world.State{ID: c.own.run}
 		err = c.reading(&tk).read(ctx, &tk, "", true)
 	}
 	if err != nil {
 		return err
 	}
-	if c.m != nil {
-		c.m.SetReplaying(false)
+	if c.eval.machine() != nil {
+		c.eval.machine().SetReplaying(false)
 	}
 	if c.st.Seq != tk.Seq {
 		return &world.CorruptError{Run: c.own.run, Seq: c.st.Seq + 1, Err: fmt.Errorf("the log ends at event %d, the queue says %d", c.st.Seq, tk.Seq)}
@@ -132,6 +131,7 @@ func (c *course) load(ctx context.Context, tk world.ClaimedRun) error {
 //   - What was sent and not taken is collected up to the start of the newest segment, whose machine begins with it.
 type reading struct {
 	course *course
+	eval   *evaluation
 	e      *Engine
 	run    string
 	newest int64         // number of the event that began the newest segment; 0: the first
@@ -139,7 +139,7 @@ type reading struct {
 }
 
 func (c *course) reading(tk *world.ClaimedRun) *reading {
-	return &reading{course: c, e: c.e, run: c.own.run, newest: tk.Segment}
+	return &reading{course: c, eval: c.eval, e: c.e, run: c.own.run, newest: tk.Segment}
 }
 
 // read replays the log behind a cursor: page by page, or all of it at once.
@@ -196,33 +196,33 @@ func (r *reading) replay(events []world.Event, more bool) error {
 			segment = i
 		}
 		if e.Seq == r.newest || r.newest == 0 && e.Type == world.RunCreated {
-			r.course.enter(r.unread)
+			r.eval.enter(r.course.state(), r.unread)
 		}
 	}
 	if r.course.state().Seq < r.newest {
 		return nil
 	}
 	events = events[segment:]
-	r.course.strictly().record(events)
-	if r.course.machine() == nil || r.course.strictly().before() != nil { // such code does not run again
+	r.eval.strictly().record(events)
+	if r.eval.machine() == nil || r.eval.strictly().before() != nil { // such code does not run again
 		return nil
 	}
-	return r.course.strictly().tells(r.course.machine(), r.course.state().Seq, r.course.machine().Feed(events, more))
+	return r.eval.strictly().tells(r.eval.machine(), r.course.state().Seq, r.eval.machine().Feed(events, more))
 }
 
 // begin takes up what is open in a run that was just loaded, and starts it if it is new.
 func (s *session) begin(tk world.ClaimedRun) {
 	s.steps.loads(tk.Seq)
 	if s.course.state().Status == world.Pending {
-		if err := s.course.workflow().Check(s.course.state().Input); err != nil { // nothing has run: there is nothing to be kept for other code
+		if err := s.eval.workflow().Check(s.course.state().Input); err != nil { // nothing has run: there is nothing to be kept for other code
 			s.course.terminal(world.Event{Type: world.RunFailed, Error: &world.Error{
-				Message: fmt.Sprintf("workflow %s: the input does not fit: %v", s.course.workflow().Name, err), Code: world.CodeDecode, Permanent: true,
+				Message: fmt.Sprintf("workflow %s: the input does not fit: %v", s.eval.workflow().Name, err), Code: world.CodeDecode, Permanent: true,
 			}})
 			return
 		}
 		e := world.Event{Type: world.RunStarted}
 		if s.course.state().Version == 0 {
-			e.Version = s.course.workflow().Version
+			e.Version = s.eval.workflow().Version
 		}
 		s.course.result(e)
 		s.timers.timeDeadline(s.course.state())

@@ -39,8 +39,8 @@ func (c *course) name() runName {
 	of := runName{c.own.run, c.own.workflow, 0}
 	if c.st != nil && c.st.Birth.Workflow != "" {
 		of.workflow, of.version = c.st.Birth.Workflow, c.st.Version
-	} else if c.wf != nil {
-		of.workflow, of.version = c.wf.Name, c.wf.Version
+	} else if c.eval.workflow() != nil {
+		of.workflow, of.version = c.eval.workflow().Name, c.eval.workflow().Version
 	}
 	return of
 }

@@ -27,8 +27,8 @@ func TestCancelsOfChildrenTravelWithTheEndsOfTheirSteps(t *testing.T) {
 	step := func(i int) string { return fmt.Sprintf("step_%05d", i) }
 	apply(world.Event{Type: world.RunCreated, Birth: &world.Birth{Workflow: "w", Version: 1}})
 	apply(world.Event{Type: world.RunStarted})
-	s.course.m = replay.New(replay.Config{Run: "parent"}, func(*replay.Ctx) replay.Outcome { return replay.Outcome{} })
-	defer s.course.machine().Close()
+	s.eval.m = replay.New(replay.Config{Run: "parent"}, func(*replay.Ctx) replay.Outcome { return replay.Outcome{} })
+	defer s.eval.machine().Close()
 	for i := range n {
 		apply(world.Event{Type: world.StepCreated, ID: step(i), Kind: world.KindChild, Name: "c", Occurrence: i, Peer: fmt.Sprint("child-", i)})
 	}
@@ -37,7 +37,7 @@ func TestCancelsOfChildrenTravelWithTheEndsOfTheirSteps(t *testing.T) {
 	for i := range n {
 		s.steps.cancelChild(&replay.Op{ID: step(i), Peer: fmt.Sprint("child-", i)}, &ChildSpec{Detached: i%10 == 0})
 	}
-	parts := s.pen.split(&s.turn, s.course.state().Seq, s.course.unread())
+	parts := s.pen.split(&s.turn, s.course.state().Seq, s.eval.unread())
 	if len(parts) < 2 {
 		t.Fatalf("%d commits, want several", len(parts))
 	}

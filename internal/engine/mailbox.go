@@ -26,9 +26,9 @@ type mailbox struct {
 	own    *title      // under which the session owns its run
 }
 
-// open gives the box its room.
-func (b *mailbox) open(list, spare []message) {
-	b.list, b.spare, b.news = list, spare, make(chan struct{}, 1)
+// open gives the box its room, and says whose it is.
+func (b *mailbox) open(list, spare []message, own *title) {
+	b.list, b.spare, b.own, b.news = list, spare, own, make(chan struct{}, 1)
 }
 
 // title is under what the session owns its run that the box is of.

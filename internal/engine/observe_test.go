@@ -27,7 +27,7 @@ func TestNoObserverAllocatesNothing(t *testing.T) {
 				s.notes.note(s.course.state(), ev, s.notes.subjectOf(s.course.state(), ev))
 			}
 			s.notes.tellAll(s.pen.durable())
-			s.notes.tellBlocked(s.course.state(), s.course.workflow(), nil)
+			s.notes.tellBlocked(s.course.state(), s.eval.workflow(), nil)
 			e.tellSwept(1)
 			s.notes.watchBody(s.course.state(), b, "step")
 			if got := e.Carry(t.Context(), "w", given); len(got) != 1 {

@@ -57,7 +57,7 @@ func (w *steps) createChild(op *replay.Op, at time.Time) *world.Commit {
 // commit: so it is sent once, however often the run is replayed, and never without what made the child lose. What the child comes to finds
 // its step over. A detached one goes on. Where the run has come to its end, that tells the child: see farewell.
 func (w *steps) cancelChild(op *replay.Op, child *ChildSpec) {
-	if child.Detached || w.course.machine().Outcome() != nil {
+	if child.Detached || w.eval.machine().Outcome() != nil {
 		return
 	}
 	if mayBeClaimed(op) && w.turn.abroad().creates(op) {
@@ -98,8 +98,8 @@ func (c *course) settled(written *world.Commit, known int, done world.Committed,
 		}
 	}
 	c.notes.tellAll(durable)
-	c.trial.record(decided)
-	if c.m == nil || c.blocked() {
+	c.eval.strictly().record(decided)
+	if c.eval.machine() == nil || c.blocked() {
 		return
 	}
 	if err := c.e.readable(c.own.run, decided); err != nil {
@@ -109,7 +109,7 @@ func (c *course) settled(written *world.Commit, known int, done world.Committed,
 	if !c.feed(decided) {
 		return
 	}
-	warnUnheard(&c.e.says, c.name(), c.m, decided)
+	warnUnheard(&c.e.says, c.name(), c.eval.machine(), decided)
 	c.create()
 }
 

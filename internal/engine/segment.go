@@ -30,10 +30,10 @@ type carried struct {
 
 // continues reports whether the code came to its end to go on in a new segment.
 func (c *course) continues() bool {
-	if c.m == nil || c.st.Cancel != nil {
+	if c.eval.machine() == nil || c.st.Cancel != nil {
 		return false
 	}
-	out := c.m.Outcome()
+	out := c.eval.machine().Outcome()
 	return out != nil && out.Continue != nil
 }
 
@@ -44,8 +44,8 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 	if wf != nil {
 		class.Version = wf.Version
 	}
-	next := carryOn(s.course.state(), s.course.machine())
-	e := world.Event{Type: world.RunContinued, Payload: c.Input, Next: &world.Continuation{Attributes: s.course.state().Attributes}, Reason: uncreated(&s.e.says, s.course.name(), s.course.machine(), "")}
+	next := carryOn(s.course.state(), s.eval.machine())
+	e := world.Event{Type: world.RunContinued, Payload: c.Input, Next: &world.Continuation{Attributes: s.course.state().Attributes}, Reason: uncreated(&s.e.says, s.course.name(), s.eval.machine(), "")}
 	if class.Version != s.course.state().Version {
 		e.Next.Version = class.Version
 	}
@@ -56,10 +56,10 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 		e.Next.Hooks = append(e.Next.Hooks, h.ID)
 	}
 	if e.Next.Base = s.course.state().BaseFor(e.Next); e.Next.Base != nil {
-		keepSegments(s.course.state(), cmp.Or(wf, s.course.workflow()).KeepSegments, e.Next)
+		keepSegments(s.course.state(), cmp.Or(wf, s.eval.workflow()).KeepSegments, e.Next)
 	}
-	goodbye := farewell(s.e.workCtx, s.e, s.course.state(), s.course.machine())
-	s.course.strictly().segment()
+	goodbye := farewell(s.e.workCtx, s.e, s.course.state(), s.eval.machine())
+	s.eval.strictly().segment()
 	if err := s.course.put(&e); err != nil {
 		s.course.fail(err, s.course.state().Seq)
 		return true
@@ -126,13 +126,13 @@ func carryOn(state *world.State, m *replay.Machine) carried {
 func (s *session) leaveSegment() {
 	s.steps.leaveSegment()
 	s.turn.leaveSegment()
-	s.course.leaveSegment(!s.bodies.some())
+	s.eval.leaveSegment(!s.bodies.some())
 }
 
 // firstPage reads the page that a replay begins with, behind a cursor: of a run that continued, the start of its newest segment, and before that what it
 // stands on, whatever else the log has. A segment that does not say what it stands on is found by reading all that was before.
 func (r *reading) firstPage(ctx context.Context, cursor string) (page world.EventPage, err error) {
-	if r.course.machine() != nil || r.newest == 0 {
+	if r.eval.machine() != nil || r.newest == 0 {
 		return r.page(ctx, cursor, 0)
 	}
 	if page, err = r.page(ctx, world.Cursor(r.newest-1), 0); err != nil {

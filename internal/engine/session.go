@@ -16,6 +16,7 @@ type session struct {
 	pen  pen
 
 	course course
+	eval   evaluation
 	steps  steps
 	box    mailbox
 
@@ -102,10 +103,10 @@ func newSession(e *Engine, own title) *session {
 	s.bodies = bodies{e: e, own: &s.own, slots: &s.slots, isolation: &s.isolation}
 	s.pen = pen{e: e, own: &s.own}
 	s.notes = notes{e: e, own: &s.own}
-	s.box.own = &s.own
-	s.course = course{e: e, own: &s.own, turn: &s.turn, notes: &s.notes, does: &s.steps, trial: trial{on: e.cfg.Strict}}
+	s.eval.open(e, &s.own)
+	s.course = course{e: e, own: &s.own, turn: &s.turn, notes: &s.notes, eval: &s.eval, does: &s.steps}
 	s.steps = steps{
-		e: e, own: &s.own, course: &s.course, turn: &s.turn, bodies: &s.bodies, ready: &s.ready, timers: &s.timers,
+		e: e, own: &s.own, course: &s.course, eval: &s.eval, turn: &s.turn, bodies: &s.bodies, ready: &s.ready, timers: &s.timers,
 		slots: &s.slots, isolation: &s.isolation, stay: &s.stay, notes: &s.notes, box: &s.box,
 	}
 	s.sit()
@@ -136,7 +137,7 @@ func (s *session) loop(ctx context.Context) {
 		if s.after.looks() {
 			continue // what the world decided may have moved the machine
 		}
-		if s.e.cfg.Strict && !s.course.blocked() && s.course.workflow() != nil && !s.box.hasRest() {
+		if s.e.cfg.Strict && !s.course.blocked() && s.eval.workflow() != nil && !s.box.hasRest() {
 			s.course.verify()
 		}
 		if s.course.blocked() && !s.bodies.some() {
@@ -204,7 +205,7 @@ func (s *session) handle(msgs []message) {
 // over reports whether the code has come to its end and nothing more is to be delivered. What comes to code that is about to continue waits, unread, for
 // the next segment.
 func (s *session) over() bool {
-	return s.stay.isOver() || s.course.machine() != nil && s.course.machine().Outcome() != nil && !s.course.continues() || s.course.state() != nil && s.course.state().Status.Terminal()
+	return s.stay.isOver() || s.eval.machine() != nil && s.eval.machine().Outcome() != nil && !s.course.continues() || s.course.state() != nil && s.course.state().Status.Terminal()
 }
 
 func (s *session) handleOne(msg *message) {
@@ -359,11 +360,11 @@ func (s *session) close() {
 	s.slots.release()
 	s.isolation.end()
 	s.runSlot.release()
-	s.course.unwind()
-	if s.course.machine() != nil {
+	s.eval.unwind()
+	if s.eval.machine() != nil {
 		s.e.retire(s)
 	}
-	s.course.dismiss()
+	s.eval.dismiss()
 	s.leave()
 	s.e.holdings.forget(s)
 	close(s.done)

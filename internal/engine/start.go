@@ -132,7 +132,7 @@ func (e *Engine) startEager(ctx context.Context, b Birth) (st Started, ok bool, 
 		return st, false, nil
 	}
 	s := newSession(e, title{run: b.ID, claim: 1, worker: worker})
-	s.course.take(wf)
+	s.eval.use(wf)
 	mine := &birth{done: make(chan bool, 1)}
 	s.birth = mine
 	b.Birth.Version = wf.Version
@@ -171,7 +171,7 @@ func (s *session) firstTurn(b *Birth) bool {
 		s.birth.refuse(err)
 		return false
 	}
-	s.course.bear()
+	s.eval.begin(s.course.state())
 	for _, e := range b.Signals {
 		s.course.result(e)
 	}
@@ -180,8 +180,8 @@ func (s *session) firstTurn(b *Birth) bool {
 	if !s.course.blocked() {
 		s.course.steady()
 	}
-	if err := s.course.found(); err != nil { // it is created plain, and blocked for it when it is claimed
-		s.e.cache.put(&cached{run: s.own.run, wf: s.course.workflow(), state: &world.State{ID: s.own.run}, unsteady: err})
+	if err := s.eval.found(s.course.fault().cause()); err != nil { // it is created plain, and blocked for it when it is claimed
+		s.e.cache.put(&cached{run: s.own.run, wf: s.eval.workflow(), state: &world.State{ID: s.own.run}, unsteady: err})
 	}
 	if s.course.blocked() || !s.birth.decided.CompareAndSwap(false, true) {
 		s.birth.refuse(s.course.fault().cause())

@@ -17,6 +17,7 @@ type steps struct {
 	e         *Engine
 	own       *title
 	course    *course
+	eval      *evaluation
 	turn      *turn
 	bodies    *bodies
 	ready     *readySteps

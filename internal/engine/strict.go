@@ -14,29 +14,20 @@ import (
 	"errors"
 
 	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
 )
 
 // maxWitnesses bounds what a run costs in strict mode. Behind that many the machine stays, and is compared all the same.
 const maxWitnesses = 32
 
-// verify replays the run beside itself at a suspension. The replayed machine takes over where bodies of the first have begun.
+// verify replays the run beside itself at a suspension.
 func (c *course) verify() {
-	if c.m.Outcome() != nil {
+	if c.eval.machine().Outcome() != nil {
 		return
 	}
-	second := c.compare()
-	if second == nil {
-		return
+	if err := c.eval.verify(c.st); err != nil {
+		c.fail(err, c.st.Seq)
 	}
-	if !c.trial.succeeds() {
-		c.e.unwind(second)
-		return
-	}
-	c.trial.testify(c.m, c.st.Seq)
-	second.SetReplaying(false)
-	second.Cancelled() // known already
-	c.m = second
-	c.watched.Store(second)
 }
 
 // steady reports whether the end that the code came to is that of its replay. If not the run is to be blocked.
@@ -44,62 +35,85 @@ func (c *course) steady() bool {
 	if !c.e.cfg.Strict || c.turn.blinds() {
 		return true
 	}
-	second := c.compare()
-	if second != nil {
-		c.e.unwind(second)
-	}
-	return second != nil
-}
-
-// compare returns a machine that was fed the whole segment, and came to the same as the run's own and all its witnesses; or nil, where the run is to be blocked.
-func (c *course) compare() *replay.Machine {
-	defer c.watched.Store(c.m)
-	second := c.anew()
-	second.SetReplaying(true)
-	failed, err := c.trial.hears(second, c.st.Seq, c.watched.Store)
-	if err == nil {
-		if err = replay.Mismatch(c.m, second, c.st.Seq, failed); err == nil {
-			return second
-		}
+	second, err := c.eval.compare(c.st)
+	if err != nil {
+		c.fail(err, c.st.Seq)
+		return false
 	}
 	c.e.unwind(second)
-	c.fail(err, c.st.Seq)
+	return true
+}
+
+// verify replays the run beside itself. The replayed machine takes over where bodies of the first have begun. The error
+// is the difference.
+func (v *evaluation) verify(state *world.State) error {
+	second, err := v.compare(state)
+	if err != nil {
+		return err
+	}
+	if !v.trial.succeeds() {
+		v.e.unwind(second)
+		return nil
+	}
+	v.trial.testify(v.m, state.Seq)
+	second.SetReplaying(false)
+	second.Cancelled() // known already
+	v.m = second
+	v.watched.Store(second)
 	return nil
 }
 
-// kept is what is kept of a run that rests: what it differed in, or else its witnesses, the last machine among them where it lived. Of a run that is blocked for
-// another reason they are those that came to no error. nil: nothing.
-func (c *course) kept() *cached {
-	v := &cached{run: c.own.run, wf: c.wf, state: c.st, unsteady: c.found()}
-	switch {
-	case v.unsteady != nil:
-		return v
-	case c.blocked():
-		v.witnesses = c.trial.leaveSound()
-	default:
-		if c.m != nil && c.trial.wants() {
-			c.trial.testify(c.m, c.st.Seq)
-			c.m = nil
+// compare returns a machine that was fed the whole segment, and came to the same as the run's own and all its witnesses;
+// else the difference, for which the run is to be blocked.
+func (v *evaluation) compare(state *world.State) (*replay.Machine, error) {
+	defer v.watched.Store(v.m)
+	second := v.anew(state)
+	second.SetReplaying(true)
+	failed, err := v.trial.hears(second, state.Seq, v.watched.Store)
+	if err == nil {
+		if err = replay.Mismatch(v.m, second, state.Seq, failed); err == nil {
+			return second, nil
 		}
-		v.witnesses = c.trial.leave()
 	}
-	if len(v.witnesses) == 0 {
-		return nil
-	}
-	return v
+	v.e.unwind(second)
+	return nil, err
 }
 
-// found is the difference that strict mode found, now or when the run was claimed before; nil: none.
-func (c *course) found() error {
-	if d, ok := errors.AsType[*replay.DivergedError](c.failure.cause()); ok && d.Strict {
+// kept is what is kept of a run that rests: what it differed in, or else its witnesses, the last machine among them where
+// it lived. Of a run that is blocked for another reason, which is given, they are those that came to no error. nil:
+// nothing.
+func (v *evaluation) kept(state *world.State, blocks error) *cached {
+	c := &cached{run: v.own.run, wf: v.wf, state: state, unsteady: v.found(blocks)}
+	switch {
+	case c.unsteady != nil:
+		return c
+	case blocks != nil:
+		c.witnesses = v.trial.leaveSound()
+	default:
+		if v.m != nil && v.trial.wants() {
+			v.trial.testify(v.m, state.Seq)
+			v.m = nil
+		}
+		c.witnesses = v.trial.leave()
+	}
+	if len(c.witnesses) == 0 {
+		return nil
+	}
+	return c
+}
+
+// found is the difference that strict mode found, now, as why the run is blocked, or when the run was claimed before; nil:
+// none.
+func (v *evaluation) found(blocks error) error {
+	if d, ok := errors.AsType[*replay.DivergedError](blocks); ok && d.Strict {
 		return d
 	}
-	return c.trial.before()
+	return v.trial.before()
 }
 
 // dismiss unwinds all witnesses.
-func (c *course) dismiss() {
-	for _, w := range c.trial.leave() {
-		c.e.unwind(w.m)
+func (v *evaluation) dismiss() {
+	for _, w := range v.trial.leave() {
+		v.e.unwind(w.m)
 	}
 }

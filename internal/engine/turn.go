@@ -14,7 +14,7 @@ func (c *course) append(e world.Event) error {
 	if err := c.put(&e); err != nil {
 		return err
 	}
-	if e.Seq == 0 || c.m == nil || c.blocked() {
+	if e.Seq == 0 || c.eval.machine() == nil || c.blocked() {
 		return nil
 	}
 	if c.feed(c.turn.last()) {
@@ -34,7 +34,7 @@ func (c *course) put(e *world.Event) error {
 	e.Seq = c.st.Seq
 	c.notes.note(c.st, e, about)
 	c.turn.add(e)
-	c.trial.record(c.turn.last())
+	c.eval.strictly().record(c.turn.last())
 	return nil
 }
 
@@ -58,15 +58,15 @@ func (b *bodies) named(err error) error {
 // create records what the code asked for since the last event; of what it asked for while it came to its end, what
 // lasts.
 func (c *course) create() {
-	over := c.m.Outcome() != nil
+	over := c.eval.machine().Outcome() != nil
 	for {
-		asked := c.m.Asked()
+		asked := c.eval.machine().Asked()
 		if len(asked) == 0 || c.blocked() {
 			return
 		}
 		first := len(c.turn.all())
 		for _, op := range asked {
-			if !over || lasts(c.st, c.m, op) {
+			if !over || lasts(c.st, c.eval.machine(), op) {
 				c.does.record(op)
 			}
 		}

@@ -58,7 +58,7 @@ const rollbackTime = 5 * time.Second
 // attempt's. The session may be over afterwards: its run belongs to somebody else.
 func (s *session) commitResult(step string, b *body, r *result) error {
 	e := world.Event{Type: world.StepCompleted, ID: step, Attempt: b.attempt, Payload: r.payload, Time: s.course.at(), Seq: s.course.state().Seq + 1}
-	c := s.pen.commit(e.Seq, []world.Event{e}, s.course.unread())
+	c := s.pen.commit(e.Seq, []world.Event{e}, s.eval.unread())
 	c.Streams = r.streams
 	if err := s.pen.writeIn(s.e.workCtx, r.tx, c); err != nil {
 		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || s.e.workCtx.Err() != nil {
@@ -75,7 +75,7 @@ func (s *session) commitResult(step string, b *body, r *result) error {
 	s.pen.reach(s.course.state().Seq)
 	s.notes.tellAll(s.pen.durable())
 	seen := []world.Event{e}
-	s.course.strictly().record(seen)
+	s.eval.strictly().record(seen)
 	s.seeLater(seen)
 	return nil
 }

@@ -25,7 +25,7 @@ func (e *Engine) watchLoop(ctx context.Context) {
 		now := e.clock.now()
 		still := map[*session]*stall{}
 		for _, s := range e.holdings.evaluating() {
-			m := s.course.evaluating()
+			m := s.eval.evaluating()
 			turn, on := m.Evaluating()
 			if !on {
 				continue
@@ -37,7 +37,7 @@ func (e *Engine) watchLoop(ctx context.Context) {
 			still[s] = st
 			if !st.told && now.Sub(st.since) >= e.cfg.Stall {
 				st.told = true
-				e.cfg.Logger.Warn("workflow code does not yield", "run_id", s.own.run, "workflow.name", s.course.workflow().Name, "since", st.since,
+				e.cfg.Logger.Warn("workflow code does not yield", "run_id", s.own.run, "workflow.name", s.eval.workflow().Name, "since", st.since,
 					"stack", trimStack(m.Stack()))
 			}
 		}
