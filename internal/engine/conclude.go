@@ -248,7 +248,7 @@ func (s *session) idle() bool {
 		return false
 	}
 	return s.course.blocked() || s.stay.drains() || s.course.state().Paused != nil ||
-		s.lastMail.IsZero() || s.e.clock.now().Sub(s.lastMail) >= linger || !expectsMail(s.course.state()) || s.eval.crowded()
+		s.box.lastMail().IsZero() || s.e.clock.now().Sub(s.box.lastMail()) >= linger || !expectsMail(s.course.state()) || s.eval.crowded()
 }
 
 // still reports whether the session has nothing to do here and now, and nothing soon by itself.

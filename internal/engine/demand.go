@@ -196,7 +196,7 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	noted()
 	stop := context.AfterFunc(ctx, s.box.endSlice)
 	defer stop()
-	<-s.done
+	<-s.stay.finished()
 	return s.stay.outcome(), nil
 }
 

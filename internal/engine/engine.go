@@ -186,12 +186,13 @@ func (e *Engine) worldNow(ctx context.Context) (time.Time, error) {
 // retire keeps the machine of a hibernating run, or unwinds it. In strict mode it keeps its witnesses, or what they found.
 func (e *Engine) retire(s *session) {
 	keep := !s.course.state().Status.Terminal() && s.birth == nil && e.cfg.CacheRuns >= 0
+	ended := s.stay.isOver() && !s.stay.isLost() && s.turn.empty() // all that the state holds is committed: with a release
 	switch {
-	case keep && e.cfg.Strict && s.stay.isOver() && !s.stay.isLost() && s.turn.empty():
+	case keep && e.cfg.Strict && ended:
 		if kept := s.eval.kept(s.course.state(), s.course.fault().cause()); kept != nil {
 			e.cache.put(kept)
 		}
-	case keep && !e.cfg.Strict && !s.course.blocked() && s.clean():
+	case keep && !e.cfg.Strict && !s.course.blocked() && ended && len(s.eval.machine().Asked()) == 0 && !s.bodies.some():
 		e.cache.put(&cached{run: s.own.run, wf: s.eval.workflow(), state: s.course.state(), m: s.eval.machine()})
 		return
 	}
@@ -208,11 +209,6 @@ func (e *Engine) drop(v *cached) {
 	for _, w := range v.witnesses {
 		e.unwind(w.m)
 	}
-}
-
-// clean reports whether all that the session's state holds was committed: it ended with a release.
-func (s *session) clean() bool {
-	return s.stay.isOver() && s.turn.empty() && len(s.eval.machine().Asked()) == 0 && !s.bodies.some() && !s.stay.isLost()
 }
 
 // unwind ends a machine on a goroutine of its own, as deferred functions of the workflow run.

@@ -84,7 +84,7 @@ func (h *holdings) adopt(s *session, heartbeat uint64, listed bool, life func(ct
 	h.sessions.Go(func() {
 		makeRoom()
 		if before != nil {
-			<-before.done
+			<-before.stay.finished()
 		}
 		life(work)
 	})
@@ -225,7 +225,7 @@ func (h *holdings) dispatch(b world.Heartbeat) {
 	for i := range b.Mail {
 		m := &b.Mail[i]
 		if o, ok := h.owned[m.Run]; ok {
-			o.session.postMail(m)
+			o.session.box.postMail(m)
 		}
 	}
 	for _, k := range b.Ended {

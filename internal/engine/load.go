@@ -46,7 +46,7 @@ func (s *session) runClaimed(ctx context.Context, tk world.ClaimedRun) {
 		}
 		for i := range tk.Mail {
 			if !withoutCode || isCancel(tk.Mail[i]) {
-				s.postMail(&tk.Mail[i])
+				s.box.postMail(&tk.Mail[i])
 			}
 		}
 		if s.eval.workflow() != nil && !s.course.blocked() {

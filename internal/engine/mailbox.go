@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // mailbox is where what happens to a session waits for it. Anybody may post; only the session receives.
@@ -23,6 +25,7 @@ type mailbox struct {
 	news   chan struct{}
 	alarm  *time.Timer // of waitFor; made when it is first needed
 	rest   []message   // what the session has put off; its own
+	last   time.Time   // when the session last appended mail; its own
 	own    *title      // under which the session owns its run
 }
 
@@ -59,6 +62,15 @@ func (b *mailbox) accept(row int64) bool {
 	}
 	b.posted[row] = struct{}{}
 	return true
+}
+
+// postMail puts what lies in the run's inbox into the mailbox, once. It keeps a copy of the mail, and so nothing of the
+// others that came with it.
+func (b *mailbox) postMail(mail *world.Mail) {
+	if b.accept(mail.Row) {
+		m := *mail
+		b.post(message{kind: msgMail, at: m.ArrivedAt, mail: &m})
+	}
 }
 
 // wait waits until there may be something to receive.
@@ -104,6 +116,10 @@ func (b *mailbox) drainRest() []message {
 	b.rest = nil
 	return rest
 }
+
+// appends notes that the session appends mail, and lastMail is when it last did; zero: never.
+func (b *mailbox) appends(at time.Time) { b.last = at }
+func (b *mailbox) lastMail() time.Time  { return b.last }
 
 // empty reports whether no message is there, but for those that were put off.
 func (b *mailbox) empty() bool {

@@ -30,7 +30,7 @@ func (f *shelf) open() []message {
 func (f *shelf) shut() { f.free = false }
 
 // holdBack keeps mail for the end of the pause, unless it is what ends it. A cancel comes after what came and fell due before
-// it; a resumption lets them go on: see resumed.
+// it; a resumption lets them go on: see free.
 func (s *session) holdBack(msg *message) bool {
 	switch e := &msg.mail.Events[len(msg.mail.Events)-1]; e.Type {
 	case world.RunPaused, world.RunResumed:
@@ -45,9 +45,6 @@ func (s *session) holdBack(msg *message) bool {
 	s.shelf.put(*msg)
 	return true
 }
-
-// resumed lets everything follow that came and fell due while the run was paused.
-func (s *session) resumed() { s.free(s.course.now(), nil) }
 
 // free handles what the pause held back up to a moment, and then what ended the pause, if that comes last. What there is no room for in the turn is
 // held back again, or follows in the next one.

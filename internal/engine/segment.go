@@ -65,7 +65,9 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 		return true
 	}
 	next.attributes = e.Next.Attributes
-	s.leaveSegment()
+	s.steps.leaveSegment() // what belongs to the old segment is not written any more
+	s.turn.leaveSegment()
+	s.eval.leaveSegment(!s.bodies.some()) // its bodies are told when the continuation is durable
 	s.turn.goOn(goodbye)
 	s.course.goOn(wf, next)
 	if wf == nil { // only others know that version
@@ -119,14 +121,6 @@ func carryOn(state *world.State, m *replay.Machine) carried {
 		}
 	}
 	return c
-}
-
-// leaveSegment drops what belongs to the old segment: its tasks and starts are not written any more, and its machine is unwound as soon as no body
-// runs that it asked for. The bodies are told when the continuation is durable.
-func (s *session) leaveSegment() {
-	s.steps.leaveSegment()
-	s.turn.leaveSegment()
-	s.eval.leaveSegment(!s.bodies.some())
 }
 
 // firstPage reads the page that a replay begins with, behind a cursor: of a run that continued, the start of its newest segment, and before that what it

@@ -8,33 +8,33 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// session owns one run while it moves. Its fields belong to its goroutine, but for the mailbox.
+// session owns one run while it moves. It is made of parts, each of which has a rule of its own, and decides in which order
+// they have a turn. It belongs to its goroutine, but for the mailbox, and for what its stay and its evaluation let others
+// see.
 type session struct {
-	e    *Engine
-	own  title
-	desk *desk
-	pen  pen
+	e   *Engine
+	own title
 
-	course course
-	eval   evaluation
-	steps  steps
-	box    mailbox
+	box    mailbox    // what happens to it
+	course course     // how far its run has come
+	eval   evaluation // the run's code
+	steps  steps      // what is done about its steps
+	ready  readySteps // those that wait for a slot
+	bodies bodies     // those that are to start, or run
+	timers timers     // due times of waits and retries
 
-	turn      turn
-	bodies    bodies
-	ready     readySteps
-	timers    timers // due times of waits and retries
+	turn  turn      // what is about to be committed
+	pen   pen       // what writes it
+	after aftermath // what is done behind a commit
+	notes notes     // what is told when it is durable
+	birth *birth    // an eager start, until it is committed
+
 	slots     stepSlots
 	runSlot   runSlot
 	isolation isolation
-	lastMail  time.Time
-	shelf     shelf
-	stay      stay
-	done      chan struct{} // closed at the very end
-
-	after aftermath
-	birth *birth // an eager start, until it is committed
-	notes notes
+	shelf     shelf // mail that came while the run is paused
+	stay      stay  // how long it goes on
+	desk      *desk // the room it works in
 }
 
 // title is under what a session owns its run. It is told when the session begins, and never changes.
@@ -96,7 +96,8 @@ const nearRetry = 5 * time.Second
 const turnBytes = 1 << 20
 
 func newSession(e *Engine, own title) *session {
-	s := &session{e: e, own: own, done: make(chan struct{})}
+	s := &session{e: e, own: own}
+	s.stay.begin()
 	s.slots = stepSlots{all: e.steps, box: &s.box}
 	s.runSlot = runSlot{all: e.runs, box: &s.box, held: true}
 	s.isolation = isolation{all: &e.quarantine, box: &s.box}
@@ -111,14 +112,6 @@ func newSession(e *Engine, own title) *session {
 	}
 	s.sit()
 	return s
-}
-
-// postMail puts what lies in the run's inbox into the mailbox, once. It keeps a copy of the mail, and so nothing of the others that came with it.
-func (s *session) postMail(mail *world.Mail) {
-	if s.box.accept(mail.Row) {
-		m := *mail
-		s.box.post(message{kind: msgMail, at: m.ArrivedAt, mail: &m})
-	}
 }
 
 // loop is the life of a session after it was loaded: turn, commit, bodies, wait.
@@ -332,8 +325,8 @@ func (s *session) nextTimer() (d time.Duration, ok bool) {
 	if s.course.state().Paused != nil || s.course.blocked() { // nothing fires
 		ok = false
 	}
-	if !s.lastMail.IsZero() && s.still() {
-		if l := s.lastMail.Add(linger); !ok || l.Before(at) {
+	if last := s.box.lastMail(); !last.IsZero() && s.still() {
+		if l := last.Add(linger); !ok || l.Before(at) {
 			at, ok = l, true
 		}
 	}
@@ -367,5 +360,5 @@ func (s *session) close() {
 	s.eval.dismiss()
 	s.leave()
 	s.e.holdings.forget(s)
-	close(s.done)
+	s.stay.finish()
 }

@@ -9,6 +9,7 @@ import (
 // stay is how long a session goes on, and what became of it.
 //
 //   - A session that drains starts nothing any more; one that abandons its bodies drains too.
+//   - Others wait for its very end, and look at what became of it only then.
 //   - One that has ended never goes on; one that is lost has ended, and its run is somebody else's.
 type stay struct {
 	slice time.Duration // on demand: for how long it works, about; 0: without end
@@ -19,8 +20,14 @@ type stay struct {
 	abandoned bool
 	ended     bool // released, terminal or lost
 	lost      bool
-	came      Came // "": CameDone
+	came      Came          // "": CameDone
+	done      chan struct{} // closed at the very end
 }
+
+// begin begins a stay, finish says that its session is gone, and finished is closed then: anybody may wait for it.
+func (t *stay) begin()                    { t.done = make(chan struct{}) }
+func (t *stay) finish()                   { close(t.done) }
+func (t *stay) finished() <-chan struct{} { return t.done }
 
 // on begins a stay on demand.
 func (t *stay) on(caller context.Context, slice time.Duration) { t.slice, t.caller = slice, caller }

@@ -167,7 +167,7 @@ func (s *session) handleMail(mail *world.Mail) {
 		s.course.fail(err, 0)
 		return
 	}
-	s.lastMail = s.course.now()
+	s.box.appends(s.course.now())
 	s.turn.append(mail.Row)
 	for i := range mail.Events {
 		e := mail.Events[i]
@@ -187,7 +187,7 @@ func (s *session) handleMail(mail *world.Mail) {
 		paused := s.course.state().Paused != nil
 		err := s.course.append(e)
 		if paused && e.Type == world.RunResumed {
-			s.resumed()
+			s.free(s.course.now(), nil)
 		}
 		if e.Type == world.StepWoken { // an operator ended the delay before its next attempt
 			st := s.course.state().Step(e.ID) // a task of its own waits in the queue

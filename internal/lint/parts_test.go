@@ -23,7 +23,6 @@ var notYet = map[string]string{
 	"cfg":      "what the worker is told: everybody reads it, nobody writes it",
 	"able":     "the same",
 	"own":      "what a session is told when it begins: everybody reads it, nobody writes it",
-	"carried":  "what a segment starts with: no rule is kept in it",
 	"opt":      "what who opens a world says: everybody reads it, nobody writes it afterwards",
 	"counters": "everybody adds to them, one for all",
 	"sh":       "where a command runs: everybody reads it, nobody writes it",
