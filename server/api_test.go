@@ -134,7 +134,7 @@ func walkLife(r *rig) {
 	}
 	result := make(chan *reply)
 	go func() { result <- r.send("GET", orders+"/o1?wait=30s", "") }()
-	r.until("somebody to wait", func() bool { return len(r.server.waiting) == 1 })
+	r.until("somebody to wait", func() bool { return len(r.server.places.waiting) == 1 })
 	r.want(202, "POST", "/v1/hooks/courier%2Fada", `"Bob"`)
 	if a := <-result; a.get("output") != "shipped by Bob" || a.get("status") != "completed" {
 		r.Errorf("result: got %s, want shipped by Bob", a.body)

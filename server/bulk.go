@@ -114,7 +114,7 @@ func (s *Server) bulk(w http.ResponseWriter, r *request) error {
 	if len(q.Status) == 0 {
 		q.Status = act.Means(&words)
 	}
-	done, err := s.wait(s.keyed(r)...)
+	done, err := s.places.wait(s.places.keyed(r)...)
 	if err != nil {
 		return err
 	}

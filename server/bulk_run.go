@@ -146,7 +146,7 @@ func (b *bulkWork) act(ctx context.Context, runs []stepwell.RunInfo) []error {
 
 // problem is the problem that an error is.
 func (b *bulkWork) problem(err error, known ...any) *Problem {
-	p := b.s.problem(b.r.Request, err, known...)
+	p := b.s.audit.problem(b.r.Request, err, known...)
 	return &p
 }
 

@@ -52,7 +52,7 @@ func TestSpareConnections(t *testing.T) {
 	for range 2 {
 		s.ask("/v1/runs/w1?wait=60s")
 	}
-	waitFor(t, "two to wait", func() bool { return len(s.server.waiting) == 2 })
+	waitFor(t, "two to wait", func() bool { return len(s.server.places.waiting) == 2 })
 	for range 3 * spareConns {
 		c := s.ask("/v1/runs/w1")
 		b := make([]byte, 32)
@@ -143,7 +143,7 @@ func TestWaitingParts(t *testing.T) {
 				break
 			}
 			waits(webhook, fmt.Sprint(i, n))
-			r.until("it to wait", func() bool { return len(r.server.waiting) == 2*i+n+1 })
+			r.until("it to wait", func() bool { return len(r.server.places.waiting) == 2*i+n+1 })
 		}
 	}
 	const settled = 4*3 + 5*2 // of each run its birth, start and hook; of each request itself, and the record that the code took it
@@ -160,7 +160,7 @@ func TestWaitingParts(t *testing.T) {
 		calling.Go(func() {
 			_, _ = r.hit(ctx, "GET", "/v1/runs/"+run+"?wait=60s", nil, "Authorization", bearer(viewerSecret))
 		})
-		r.until("it to wait", func() bool { return len(r.server.waiting) == 5+i+1 })
+		r.until("it to wait", func() bool { return len(r.server.places.waiting) == 5+i+1 })
 	}
 	r.refused(429, "BUSY", "GET", "/v1/runs/"+run+"?wait=60s", "", "Authorization", bearer(viewerSecret))
 	r.want(200, "GET", "/v1/runs/"+run+"?wait=10ms", "", operator...)

@@ -39,7 +39,7 @@ type follower struct {
 }
 
 func (s *Server) follow(w http.ResponseWriter, r *request, run string, q world.EventQuery) error {
-	done, err := s.wait(s.keyed(r)...)
+	done, err := s.places.wait(s.places.keyed(r)...)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func TestFollow(t *testing.T) {
 				}
 			}
 			s.close() // the connection is lost
-			r.until("the follower's place to be free", func() bool { return len(r.server.waiting) == 0 })
+			r.until("the follower's place to be free", func() bool { return len(r.server.places.waiting) == 0 })
 			s = r.follow(orders+"/f1/events", "Last-Event-ID", world.Cursor(5))
 			r.want(202, "POST", orders+"/f1/signals/paid%2Fin%20full", `{"cents": 3}`)
 			var asked sync.WaitGroup
@@ -189,7 +189,9 @@ func TestLarge(t *testing.T) {
 	if _, err := fmt.Fprintf(c, "GET %s/s1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n", orders); err != nil {
 		t.Fatal(err)
 	}
-	r.until("the follower to be cut off", func() bool { return strings.Contains(r.log.String(), "follower cut off") && len(r.server.waiting) == 0 })
+	r.until("the follower to be cut off", func() bool {
+		return strings.Contains(r.log.String(), "follower cut off") && len(r.server.places.waiting) == 0
+	})
 	if err := r.server.app.ForceCancel(t.Context(), "s1", "it is large"); err != nil {
 		t.Fatal(err)
 	}

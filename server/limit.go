@@ -96,11 +96,11 @@ func (r *request) mayHave(classes []world.Class, steps []string) error {
 }
 
 // mayRun refuses a run of a workflow that the key is not for.
-func (s *Server) mayRun(r *request, run string) error {
+func (g *guard) mayRun(r *request, run string) error {
 	if r.limited() == nil {
 		return nil
 	}
-	row, err := s.below.Run(r.Context(), run)
+	row, err := g.below.Run(r.Context(), run)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (s *Server) mayRun(r *request, run string) error {
 
 // mayWrite refuses a commit that writes to what the key is not for. That a worker commits to runs that it took the world holds; what is beside that is
 // looked at here. A birth may be within another commit, that of the run whose code asks for it.
-func (s *Server) mayWrite(r *request, c, within *wire.Commit) error {
+func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
 	if r.limited() == nil {
 		return nil
 	}
@@ -126,28 +126,28 @@ func (s *Server) mayWrite(r *request, c, within *wire.Commit) error {
 				return fmt.Errorf("%w: run %.100q: a limited key creates a child with the commit in which its parent asks for it", errScope, c.Run)
 			}
 			if o := e.Birth.Origin; o != nil {
-				if err := s.mayRun(r, o.Run); err != nil && !errors.Is(err, world.ErrNotFound) {
+				if err := g.mayRun(r, o.Run); err != nil && !errors.Is(err, world.ErrNotFound) {
 					return err
 				}
 			}
 		case e.Type == world.StepCreated && e.Kind == world.KindAwait:
-			if err := s.mayRun(r, e.Peer); err != nil {
+			if err := g.mayRun(r, e.Peer); err != nil {
 				return err
 			}
 		}
 	}
 	if c.Worker == "" && (len(c.Events) == 0 || c.Events[0].Birth == nil) {
-		if err := s.mayRun(r, c.Run); err != nil {
+		if err := g.mayRun(r, c.Run); err != nil {
 			return err
 		}
 	}
 	for _, b := range c.Births {
-		if err := s.mayWrite(r, b, c); err != nil {
+		if err := g.mayWrite(r, b, c); err != nil {
 			return err
 		}
 	}
 	for i := range c.Send {
-		if err := s.mayReach(r, &c.Send[i]); err != nil {
+		if err := g.mayReach(r, &c.Send[i]); err != nil {
 			return err
 		}
 	}
@@ -163,25 +163,25 @@ func asksFor(c *wire.Commit, child string, p *world.Parent) bool {
 
 // mayReach refuses mail to what the key is not for. The end of a task's attempt goes to whichever run asked for it: that the worker holds it the world
 // looks at.
-func (s *Server) mayReach(r *request, d *wire.Delivery) error {
+func (g *guard) mayReach(r *request, d *wire.Delivery) error {
 	switch {
 	case r.limited() == nil || d.Task != nil && !wakesTask(d) && d.Worker != "":
 		return nil
 	case d.Task != nil:
-		return s.mayRun(r, d.Task.Run)
+		return g.mayRun(r, d.Task.Run)
 	case d.Token == "":
-		return s.mayRun(r, d.Run)
+		return g.mayRun(r, d.Run)
 	}
-	hooks, err := s.below.Hooks(r.Context(), world.HookQuery{Token: d.Token, Limit: 1})
+	hooks, err := g.below.Hooks(r.Context(), world.HookQuery{Token: d.Token, Limit: 1})
 	if err != nil || len(hooks) == 0 {
 		return err // nobody has the token: the world says so
 	}
-	return s.mayRun(r, hooks[0].Run)
+	return g.mayRun(r, hooks[0].Run)
 }
 
 // within takes out of what a worker was given the runs of other workflows: any worker gets one that is to be cancelled and that nobody else would end. The
 // server ends it itself.
-func (s *Server) within(ctx context.Context, r *request, claimed *world.Claimed) error {
+func (g *guard) within(ctx context.Context, r *request, claimed *world.Claimed) error {
 	l := r.limited()
 	if l == nil {
 		return nil
@@ -199,7 +199,7 @@ func (s *Server) within(ctx context.Context, r *request, claimed *world.Claimed)
 				e.By, e.Reason = m.Events[0].By, m.Events[0].Reason
 			}
 		}
-		if _, err := s.below.Deliver(ctx, &world.Delivery{Run: tk.Run, Act: true, Events: []world.Event{e}}); err != nil {
+		if _, err := g.below.Deliver(ctx, &world.Delivery{Run: tk.Run, Act: true, Events: []world.Event{e}}); err != nil {
 			return fmt.Errorf("run %s: %w", tk.Run, err)
 		}
 	}

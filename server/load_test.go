@@ -103,7 +103,7 @@ func TestLoad(t *testing.T) {
 	if last.HeapAlloc > third.HeapAlloc+moreHeap {
 		t.Errorf("the heap grew from %.1f to %.1f MiB", mib(third.HeapAlloc), mib(last.HeapAlloc))
 	}
-	r.until("all places to be free", func() bool { return len(r.server.waiting) == 0 })
+	r.until("all places to be free", func() bool { return len(r.server.places.waiting) == 0 })
 	r.until("all that was started to be over", func() bool { return l.over("short") == l.started.Load() })
 	if n := strings.Count(r.log.String(), "level=ERROR"); n > 0 {
 		t.Errorf("%d errors were logged: %s", n, r.log)

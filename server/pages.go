@@ -19,8 +19,8 @@ import (
 func (s *Server) mountUI() {
 	pages := ui.New(s.app, uiHost{s})
 	s.mux.HandleFunc(ui.Base, func(w http.ResponseWriter, r *http.Request) {
-		if err := s.sameHouse(r); err != nil {
-			s.refuse(w, r, err)
+		if err := s.entry.sameHouse(r); err != nil {
+			s.audit.refuse(w, r, err)
 			return
 		}
 		if r.Method == http.MethodGet {
@@ -30,7 +30,7 @@ func (s *Server) mountUI() {
 	})
 	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		if accept := r.Header.Get("Accept"); !strings.Contains(accept, "text/html") && !strings.Contains(accept, "*/*") {
-			s.refuse(w, r, errNoRoute)
+			s.audit.refuse(w, r, errNoRoute)
 			return
 		}
 		http.Redirect(w, r, ui.Base, http.StatusSeeOther)
@@ -48,7 +48,7 @@ func (h uiHost) Locked() bool { return len(h.s.opts.Keys) > 0 }
 
 // Identify: see [ui.Host].
 func (h uiHost) Identify(secret string) (ui.Who, bool) {
-	key := h.s.keyOf(secret)
+	key := h.s.entry.keyOf(secret)
 	if key == nil || key.Limit.limits() {
 		return ui.Who{}, false
 	}
@@ -72,21 +72,21 @@ func (h uiHost) Filter(query url.Values) (stepwell.ListFilter, error) {
 
 // Refused: see [ui.Host].
 func (h uiHost) Refused(r *http.Request, err error) ui.Refusal {
-	p := h.s.problem(r, err)
+	p := h.s.audit.problem(r, err)
 	return ui.Refusal{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Request: p.Request}
 }
 
 // Audit: see [ui.Host].
 func (h uiHost) Audit(r *http.Request, who, what, run string, err error) {
 	if what == "ui login" && err != nil {
-		h.s.sayRefused(r, wrongKey)
+		h.s.audit.sayRefused(r, wrongKey)
 	}
-	h.s.note(r, who, what, run, "", err)
+	h.s.audit.note(r, who, what, run, "", err)
 }
 
 // Watch: see [ui.Host].
 func (h uiHost) Watch(ctx context.Context, run string, look func() (bool, error), heartbeat func() error) error {
-	done, err := h.s.wait(h.s.seat("the pages", 2))
+	done, err := h.s.places.wait(h.s.places.seat("the pages", 2))
 	if err != nil {
 		return err
 	}

@@ -144,14 +144,14 @@ func detail(text string) string {
 
 // refuse answers a request with a problem. Where the answer has begun, the connection is cut instead: a client must not take half of it for
 // the whole.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+func (a *auditor) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errBegun) {
 		panic(http.ErrAbortHandler)
 	}
 	if r.Context().Err() != nil && errors.Is(err, r.Context().Err()) {
 		return // nobody is there to be told
 	}
-	p := s.problem(r, err)
+	p := a.problem(r, err)
 	writeProblem(w, &p)
 }
 
@@ -177,14 +177,14 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 }
 
 // problem is the problem that an error is to who asks; what is the server's fault it logs, with what is known beside it.
-func (s *Server) problem(r *http.Request, err error, known ...any) Problem {
+func (a *auditor) problem(r *http.Request, err error, known ...any) Problem {
 	p := *problemOf(err)
 	if why, ok := refusalOf(r, err); ok {
-		s.sayRefused(r, why)
+		a.sayRefused(r, why)
 	}
 	if p.Status >= 500 && !errors.Is(err, errNotReady) && !errors.Is(err, errFull) && !errors.Is(err, errCrowded) {
 		p.Request = world.NewID("req", time.Now())
-		s.log.Error("request failed", append([]any{"request", p.Request, "method", r.Method, "route", r.Pattern, "code", p.Code, "err", err}, known...)...)
+		a.log.Error("request failed", append([]any{"request", p.Request, "method", r.Method, "route", r.Pattern, "code", p.Code, "err", err}, known...)...)
 	}
 	return p
 }

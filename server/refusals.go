@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/stepwell/stepwell/internal/logs"
+	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -45,12 +47,31 @@ func refusalOf(r *http.Request, err error) (why refusal, ok bool) {
 	return refusal{}, false
 }
 
+// auditor tells operators what is done and what is refused, and those who ask why.
+//
+//   - Of one kind of refusal it tells seldom; of what operators do, always.
+//   - It is told no key, token or payload, and tells none.
+type auditor struct {
+	log   *slog.Logger
+	says  *logs.Seldom // to log
+	entry *entry
+}
+
+// flush tells what was kept back.
+func (a *auditor) flush() { a.says.Flush() }
+
+// sayUnsigned logs that a request to a webhook has not the signature that it must have.
+func (a *auditor) sayUnsigned(r *request, door *webhook.Door, err error) {
+	a.says.Warn("webhook refused", slog.String("run_id", door.Run), "scheme", string(door.Scheme), "secret", door.Secret,
+		"from", r.RemoteAddr, "err", err, "hint", badSignature.hint)
+}
+
 // sayRefused logs a refusal, once: at most ten of a kind a minute, as who is refused can come again as often as he likes. The route stands for the path, which may
 // have a token.
-func (s *Server) sayRefused(r *http.Request, why refusal, known ...any) {
+func (a *auditor) sayRefused(r *http.Request, why refusal, known ...any) {
 	args := append([]any{"method", r.Method, "route", r.Pattern, "from", r.RemoteAddr}, known...)
-	if key := s.key(r); key != nil {
+	if key := a.entry.key(r); key != nil {
 		args = append(args, "who", key.Name)
 	}
-	s.says.Warn("request refused", slog.String("why", why.what), append(args, "hint", why.hint)...)
+	a.says.Warn("request refused", slog.String("why", why.what), append(args, "hint", why.hint)...)
 }

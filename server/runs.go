@@ -250,7 +250,7 @@ func (s *Server) await(r *request, info *stepwell.RunInfo) (*stepwell.RunInfo, e
 		return nil, err
 	}
 	d = min(d, s.opts.MaxWait)
-	done, err := s.wait(s.keyed(r)...)
+	done, err := s.places.wait(s.places.keyed(r)...)
 	if err != nil {
 		return nil, err
 	}

@@ -44,34 +44,43 @@ func (s *seats) leave(parts []seat) {
 	}
 }
 
+// places are those of who waits for a result or follows events.
+//
+//   - All who wait have one, and give it back; nobody waits for one.
+//   - Who has a part in them has no more than that: see seats.
+type places struct {
+	waiting chan struct{} // a token each for who waits; its capacity is how many there are
+	seats   seats
+}
+
 // seat is a part of the places, one of so many.
-func (s *Server) seat(name string, of int) seat {
-	return seat{name, max(1, cap(s.waiting)/of)}
+func (p *places) seat(name string, of int) seat {
+	return seat{name, max(1, cap(p.waiting)/of)}
 }
 
 // keyed is the part of who has a key: one that may not work on runs has half of the places.
-func (s *Server) keyed(r *request) []seat {
+func (p *places) keyed(r *request) []seat {
 	if r.key == nil || r.sees(Worker) {
 		return nil
 	}
-	return []seat{s.seat("key "+r.key.Name, 2)}
+	return []seat{p.seat("key "+r.key.Name, 2)}
 }
 
 // strangers are the parts of who has no key: all have half of the places together, an address a quarter, a webhook a tenth.
-func (s *Server) strangers(r *request, webhook string) []seat {
-	return []seat{s.seat("strangers", 2), s.seat("address "+hostOf(r.RemoteAddr), 4), s.seat("webhook "+webhook, 10)}
+func (p *places) strangers(r *request, webhook string) []seat {
+	return []seat{p.seat("strangers", 2), p.seat("address "+hostOf(r.RemoteAddr), 4), p.seat("webhook "+webhook, 10)}
 }
 
 // wait takes one of the places of those who wait, if all who have a part in it have one left; done gives it back.
-func (s *Server) wait(parts ...seat) (done func(), err error) {
-	if !s.seats.occupy(parts) {
+func (p *places) wait(parts ...seat) (done func(), err error) {
+	if !p.seats.occupy(parts) {
 		return nil, errBusy
 	}
 	select {
-	case s.waiting <- struct{}{}:
-		return func() { <-s.waiting; s.seats.leave(parts) }, nil
+	case p.waiting <- struct{}{}:
+		return func() { <-p.waiting; p.seats.leave(parts) }, nil
 	default:
-		s.seats.leave(parts)
+		p.seats.leave(parts)
 		return nil, errBusy
 	}
 }

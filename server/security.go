@@ -147,17 +147,23 @@ func checkKeys(keys []Key) error {
 	return errors.Join(errs...)
 }
 
+// entry says who may come in: who has a key with the scope that a route needs, and no page of another origin.
+type entry struct {
+	opts   *Options
+	origin *http.CrossOriginProtection
+}
+
 // admit checks who asks, and from where.
-func (s *Server) admit(r *http.Request, rt *route) (*Key, error) {
+func (e *entry) admit(r *http.Request, rt *route) (*Key, error) {
 	if !rt.anyOrigin {
-		if err := s.sameHouse(r); err != nil {
+		if err := e.sameHouse(r); err != nil {
 			return nil, err
 		}
 	}
-	if rt.scope == Open || len(s.opts.Keys) == 0 {
+	if rt.scope == Open || len(e.opts.Keys) == 0 {
 		return nil, nil
 	}
-	key := s.key(r)
+	key := e.key(r)
 	switch {
 	case key == nil:
 		return nil, errNoKey
@@ -170,39 +176,39 @@ func (s *Server) admit(r *http.Request, rt *route) (*Key, error) {
 }
 
 // rightHost refuses, where there are no keys, requests under a name that is not this server's: a page whose name was bound to this address could ask.
-func (s *Server) rightHost(r *http.Request) error {
-	if len(s.opts.Keys) == 0 && !s.opts.Insecure && !local(r.Host) {
+func (e *entry) rightHost(r *http.Request) error {
+	if len(e.opts.Keys) == 0 && !e.opts.Insecure && !local(r.Host) {
 		return errHost
 	}
 	return nil
 }
 
 // sameHouse also refuses what pages of other origins send.
-func (s *Server) sameHouse(r *http.Request) error {
-	if err := s.rightHost(r); err != nil {
+func (e *entry) sameHouse(r *http.Request) error {
+	if err := e.rightHost(r); err != nil {
 		return err
 	}
-	if err := s.origin.Check(r); err != nil {
+	if err := e.origin.Check(r); err != nil {
 		return errOrigin
 	}
 	return nil
 }
 
 // key finds the key that a request has. It takes as long whichever it is.
-func (s *Server) key(r *http.Request) *Key {
+func (e *entry) key(r *http.Request) *Key {
 	kind, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(kind, "Bearer") {
 		return nil
 	}
-	return s.keyOf(strings.TrimSpace(secret))
+	return e.keyOf(strings.TrimSpace(secret))
 }
 
 // keyOf finds the key that has a secret.
-func (s *Server) keyOf(secret string) (found *Key) {
+func (e *entry) keyOf(secret string) (found *Key) {
 	hash := sha256.Sum256([]byte(secret))
-	for i := range s.opts.Keys {
-		if subtle.ConstantTimeCompare(hash[:], s.opts.Keys[i].hash[:]) == 1 {
-			found = &s.opts.Keys[i]
+	for i := range e.opts.Keys {
+		if subtle.ConstantTimeCompare(hash[:], e.opts.Keys[i].hash[:]) == 1 {
+			found = &e.opts.Keys[i]
 		}
 	}
 	return found

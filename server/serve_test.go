@@ -110,7 +110,7 @@ func TestShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := s.ask("/v1/runs/w1?wait=60s")
-	waitFor(t, "somebody to wait", func() bool { return len(s.server.waiting) == 1 })
+	waitFor(t, "somebody to wait", func() bool { return len(s.server.places.waiting) == 1 })
 	s.end()
 	if !s.answered(c, 20*time.Second) {
 		t.Error("the server ends: want the waiting request answered")

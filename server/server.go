@@ -121,21 +121,14 @@ type Server struct {
 	world    world.World
 	opts     Options
 	log      *slog.Logger
-	says     *logs.Seldom // to log
 	mux      *http.ServeMux
-	origin   *http.CrossOriginProtection
 	watchers *watchers
-	waiting  chan struct{} // a token each for who waits; capacity MaxWaiting
-	seats    seats
 	room     *room
-	claims   claims
-	joined   joined
-	below    world.World     // of remote workers: payloads go to them as they lie there, and who has the key can read them
-	able     world.Abilities // of below
-	losses   losses
-	calls    calls
-	seed     maphash.Seed // of what tells bodies apart
-	id       string       // of this process of the server
+	entry    entry   // who may come in
+	audit    auditor // what is told of it
+	places   places  // of those who wait
+	guard    guard   // what keys of workers may do
+	doors    doors   // of remote workers
 
 	pageBytes    int // of all that is in a page, behind which it ends early; constants but for tests
 	journalBytes int // of a log, more than which its journal is told without payloads
@@ -158,13 +151,20 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 		return nil, fmt.Errorf("server.New: %w", err)
 	}
 	s := &Server{
-		app: app, world: app.World(), opts: o, log: o.Logger, says: logs.NewSeldom(o.Logger), mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
-		watchers: newWatchers(app.World()), waiting: make(chan struct{}, o.MaxWaiting), drain: make(chan struct{}), room: newRoom(o.MaxAnswers),
+		app: app, world: app.World(), opts: o, log: o.Logger, mux: http.NewServeMux(),
+		watchers: newWatchers(app.World()), drain: make(chan struct{}), room: newRoom(o.MaxAnswers),
 		pageBytes: 2 << 20, journalBytes: 8 << 20, bulkTime: bulkTime,
-		below: world.Stored(app.World()), id: world.NewID("srv", time.Now()), seed: maphash.MakeSeed(),
+		places: places{waiting: make(chan struct{}, o.MaxWaiting)},
 	}
-	s.able = world.AbilitiesOf(s.below)
-	if s.pusher, err = newPusher(s.below, o.Push, s.log); err != nil {
+	below := world.Stored(s.world)
+	s.entry = entry{opts: &s.opts, origin: http.NewCrossOriginProtection()}
+	s.audit = auditor{log: s.log, says: logs.NewSeldom(s.log), entry: &s.entry}
+	s.guard = guard{below: below}
+	s.doors = doors{
+		app: app, opts: &s.opts, log: s.log, below: below, able: world.AbilitiesOf(below), guard: &s.guard, places: &s.places,
+		audit: &s.audit, seed: maphash.MakeSeed(), id: world.NewID("srv", time.Now()), pageBytes: &s.pageBytes, drain: s.drain,
+	}
+	if s.pusher, err = newPusher(below, o.Push, s.log); err != nil {
 		return nil, fmt.Errorf("server.New: %w", err)
 	}
 	for path, methods := range byPath(routes()) {
@@ -173,7 +173,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	if !o.NoUI {
 		s.mountUI()
 	}
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.refuse(w, r, errNoRoute) })
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.audit.refuse(w, r, errNoRoute) })
 	return s, nil
 }
 
@@ -195,7 +195,7 @@ func byPath(all []route) map[string]map[string]*route {
 func (s *Server) Drain() {
 	s.draining.Do(func() {
 		close(s.drain)
-		s.says.Flush()
+		s.audit.flush()
 	})
 }
 
@@ -227,12 +227,12 @@ func (s *Server) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	g := guestOf(r)
 	switch {
 	case !plain(r.URL.EscapedPath()):
-		s.refuse(w, r, errNoRoute)
+		s.audit.refuse(w, r, errNoRoute)
 		return
 	case g != nil && g.spare:
 		header.Set("Connection", "close")
 		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
-			s.refuse(w, r, errFull)
+			s.audit.refuse(w, r, errFull)
 			return
 		}
 	}
@@ -266,7 +266,7 @@ func (s *Server) recovered(w *writer, r *http.Request) {
 		s.log.Error("request failed", "method", r.Method, "route", r.Pattern, "err", err)
 		panic(http.ErrAbortHandler)
 	}
-	s.refuse(w, r, err)
+	s.audit.refuse(w, r, err)
 }
 
 // at is the handler of a path.
@@ -290,11 +290,11 @@ func (s *Server) at(methods map[string]*route) http.Handler {
 		}
 		if rt == nil {
 			w.Header().Set("Allow", allow)
-			s.refuse(w, r, errMethod)
+			s.audit.refuse(w, r, errMethod)
 			return
 		}
 		if err := s.serve(w, r, rt); err != nil {
-			s.refuse(w, r, err)
+			s.audit.refuse(w, r, err)
 		}
 	})
 }
@@ -305,7 +305,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	if r.ContentLength != 0 {
 		_ = rc.SetReadDeadline(time.Now().Add(s.opts.ReadTimeout)) // not every ResponseWriter has deadlines
 	}
-	key, err := s.admit(r, rt)
+	key, err := s.entry.admit(r, rt)
 	if err != nil {
 		return err
 	}
@@ -340,13 +340,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	}
 	err = rt.handle(s, w, req)
 	if rt.audit && (rt.scope != Open || err == nil) { // strangers may be refused as often as they like
-		s.audit(req, err)
+		s.audit.act(req, err)
 	}
 	return err
 }
 
 // audit notes what an operator did, or was refused.
-func (s *Server) audit(r *request, err error) {
+func (a *auditor) act(r *request, err error) {
 	who := "anonymous"
 	if r.key != nil {
 		who = r.key.Name
@@ -355,11 +355,11 @@ func (s *Server) audit(r *request, err error) {
 	if act == "" {
 		act = r.PathValue("event")
 	}
-	s.note(r.Request, who, r.route.op.id, cmp.Or(r.PathValue("run"), r.created), act, err)
+	a.note(r.Request, who, r.route.op.id, cmp.Or(r.PathValue("run"), r.created), act, err)
 }
 
 // note writes a line of the audit log; what is "" is left out.
-func (s *Server) note(r *http.Request, who, what, run, act string, err error) {
+func (a *auditor) note(r *http.Request, who, what, run, act string, err error) {
 	args := []any{"who", who, "what", what, "from", r.RemoteAddr}
 	if run != "" {
 		args = append(args, "run_id", run)
@@ -373,5 +373,5 @@ func (s *Server) note(r *http.Request, who, what, run, act string, err error) {
 	if err != nil {
 		args = append(args, "refused", problemOf(err).Code)
 	}
-	s.log.Info("audit", args...)
+	a.log.Info("audit", args...)
 }

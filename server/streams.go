@@ -106,7 +106,7 @@ func (s *Server) stream(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.wait(s.keyed(r)...)
+	done, err := s.places.wait(s.places.keyed(r)...)
 	if err != nil {
 		return err
 	}

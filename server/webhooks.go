@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"regexp"
@@ -91,13 +90,12 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 	}
 	if door.Scheme != "" {
 		if req.Delivery, err = verify(door.Scheme, secrets, time.Now(), r.Header, r.body); err != nil {
-			s.says.Warn("webhook refused", slog.String("run_id", door.Run), "scheme", string(door.Scheme), "secret", door.Secret, "from", r.RemoteAddr, "err", err,
-				"hint", badSignature.hint)
+			s.audit.sayUnsigned(r, door, err)
 			return err
 		}
 	}
 	if door.Wait > 0 {
-		done, err := s.wait(s.strangers(r, door.Token)...) // before anything is written
+		done, err := s.places.wait(s.places.strangers(r, door.Token)...) // before anything is written
 		if err != nil {
 			return err
 		}

@@ -238,7 +238,7 @@ func TestWebhookAnswers(t *testing.T) {
 	if a := r.hits("POST", never, "1"); a.status != 202 || !strings.Contains(fmt.Sprint(a.get("detail")), "over") {
 		t.Errorf("got %d %s", a.status, a.body)
 	}
-	if n := len(r.server.waiting); n != 0 {
+	if n := len(r.server.places.waiting); n != 0 {
 		t.Errorf("%d places are still taken by who waits", n)
 	}
 }
@@ -358,10 +358,10 @@ func TestWebhookCallerVanishes(t *testing.T) {
 			t.Errorf("got %d %s, want to be gone", a.status, a.body)
 		}
 	})
-	r.until("the request to be received, and waited for", func() bool { return r.counts("gone", world.HookReceived) == 1 && len(r.server.waiting) == 1 })
+	r.until("the request to be received, and waited for", func() bool { return r.counts("gone", world.HookReceived) == 1 && len(r.server.places.waiting) == 1 })
 	cancel()
 	calling.Wait()
-	r.until("the place to be free", func() bool { return len(r.server.waiting) == 0 })
+	r.until("the place to be free", func() bool { return len(r.server.places.waiting) == 0 })
 	if a := r.hits("POST", at, "2"); a.status != 207 {
 		t.Errorf("the next: got %d %s", a.status, a.body)
 	}

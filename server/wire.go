@@ -7,10 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
@@ -24,17 +27,45 @@ const (
 // wireRoutes are the doors of remote workers.
 func wireRoutes() []route {
 	return slices.Concat([]route{
-		{method: "GET", path: wire.Prefix, scope: Viewer, handle: (*Server).hello, op: operation{
+		{method: "GET", path: wire.Prefix, scope: Viewer, handle: atDoors((*doors).hello), op: operation{
 			id: "worldHello", summary: "Say which protocol this is, and what the key may do",
 			responses: []response{{200, "WireHello", "", "The server."}},
 		}},
-		actRoute("join", Worker, "Join as a worker: register, and get a lease", "WireWorker", "WireBeat", (*Server).wireJoin),
-		actRoute("take", Worker, "Take runs and tasks that are due, or wait until there are some", "WireTakeQuery", "WireTaken", (*Server).wireClaim),
-		actRoute("beat", Worker, "Renew a worker's lease, and hear what came for what it owns", "WireBeatQuery", "WireBeat", (*Server).wireHeartbeat),
-		actRoute("held", Worker, "List what a worker holds, behind a claim whose answer was lost", "WireHeldQuery", "WireHeld", (*Server).wireHeld),
-		actRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "WireAccepted", (*Server).wireLeave),
-		actRoute("sweep", Worker, "Delete ended runs whose retention is over", "WireSweepQuery", "WireSwept", (*Server).wireSweep),
+		actRoute("join", Worker, "Join as a worker: register, and get a lease", "WireWorker", "WireBeat", (*doors).join),
+		actRoute("take", Worker, "Take runs and tasks that are due, or wait until there are some", "WireTakeQuery", "WireTaken", (*doors).claim),
+		actRoute("beat", Worker, "Renew a worker's lease, and hear what came for what it owns", "WireBeatQuery", "WireBeat", (*doors).heartbeat),
+		actRoute("held", Worker, "List what a worker holds, behind a claim whose answer was lost", "WireHeldQuery", "WireHeld", (*doors).held),
+		actRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "WireAccepted", (*doors).leave),
+		actRoute("sweep", Worker, "Delete ended runs whose retention is over", "WireSweepQuery", "WireSwept", (*doors).sweep),
 	}, wireLogRoutes(), wireDefinitionRoutes(), wireMetricsRoutes(), wireReadRoutes(), noticeRoutes())
+}
+
+// doors are a server as remote workers and clients see it: a world over HTTP.
+//
+//   - What a world says is told as it is. Payloads go to workers as they lie there: who has the key can read them.
+//   - What comes twice, under one name or number, is done once, and has the same answer.
+//   - Who may ask is looked at before anything is: see guard.
+type doors struct {
+	app       *stepwell.App
+	opts      *Options
+	log       *slog.Logger
+	below     world.World     // of remote workers
+	able      world.Abilities // of below
+	guard     *guard
+	places    *places
+	audit     *auditor
+	claims    claims
+	losses    losses
+	calls     calls
+	seed      maphash.Seed  // of what tells bodies apart
+	id        string        // of this process of the server
+	pageBytes *int          // of all that is in a page, behind which it ends early
+	drain     chan struct{} // closed when the server drains
+}
+
+// atDoors makes a handler of a method of the doors.
+func atDoors(f func(*doors, http.ResponseWriter, *request) error) func(*Server, http.ResponseWriter, *request) error {
+	return func(s *Server, w http.ResponseWriter, r *request) error { return f(&s.doors, w, r) }
 }
 
 // answering is what a method of a world answers: a message that says that it is one.
@@ -44,28 +75,29 @@ type answering[Out any] interface {
 }
 
 // wireRoute is the door of a method of a world.
-func wireRoute[In, Out any, P answering[Out]](name string, scope Scope, summary, in, out string, f func(s *Server, r *request, in *In) (Out, error)) route {
+func wireRoute[In, Out any, P answering[Out]](name string, scope Scope, summary, in, out string, f func(d *doors, r *request, in *In) (Out, error)) route {
 	return route{method: "POST", path: wire.Prefix + "/" + name, scope: scope, maxBody: wireBody, handle: wired[In, Out, P](f), op: operation{
 		id: "world" + string(name[0]-'a'+'A') + name[1:], summary: summary, body: in, responses: []response{{200, out, "", "The world's answer."}},
 	}}
 }
 
 // actRoute is the door of a method that changes something: what comes twice is done once.
-func actRoute[In, Out any, P answering[Out]](name string, scope Scope, summary, in, out string, f func(s *Server, r *request, in *In) (Out, error)) route {
+func actRoute[In, Out any, P answering[Out]](name string, scope Scope, summary, in, out string, f func(d *doors, r *request, in *In) (Out, error)) route {
 	rt := wireRoute[In, Out, P](name, scope, summary, in, out, f)
 	rt.once = true
 	return rt
 }
 
 // wired makes a handler of a method of a world.
-func wired[In, Out any, P answering[Out]](f func(s *Server, r *request, in *In) (Out, error)) func(*Server, http.ResponseWriter, *request) error {
+func wired[In, Out any, P answering[Out]](f func(d *doors, r *request, in *In) (Out, error)) func(*Server, http.ResponseWriter, *request) error {
 	return func(s *Server, w http.ResponseWriter, r *request) error {
+		d := &s.doors
 		in := new(In)
 		if err := r.decode(in); err != nil {
 			return err
 		}
 		do := func() ([]byte, error) {
-			out, err := f(s, r, in)
+			out, err := f(d, r, in)
 			if err != nil {
 				return nil, err
 			}
@@ -74,9 +106,9 @@ func wired[In, Out any, P answering[Out]](f func(s *Server, r *request, in *In) 
 		}
 		name := ""
 		if r.route.once {
-			name = s.callOf(r)
+			name = d.callOf(r)
 		}
-		text, err := s.calls.once(r.Context(), name, do)
+		text, err := d.calls.once(r.Context(), name, do)
 		if err != nil {
 			return err
 		}
@@ -98,20 +130,20 @@ func lasting[T any](ctx context.Context, f func(ctx context.Context) (T, error))
 	return out, err
 }
 
-func (s *Server) hello(w http.ResponseWriter, r *request) error {
+func (d *doors) hello(w http.ResponseWriter, r *request) error {
 	scope := Admin
 	if r.key != nil {
 		scope = r.key.Scope
 	}
 	return answer(w, http.StatusOK, wire.Hello{
-		Answer: wire.Answer{OK: true}, Protocol: wire.Protocol, Version: s.opts.Version, Server: s.id, Format: world.LogFormat, Scope: string(scope), Doctor: s.able.Doctor != nil,
+		Answer: wire.Answer{OK: true}, Protocol: wire.Protocol, Version: d.opts.Version, Server: d.id, Format: world.LogFormat, Scope: string(scope), Doctor: d.able.Doctor != nil,
 	})
 }
 
 // mostLease bounds what a worker may ask for: one that died so is not noticed for longer.
 const mostLease = 10 * time.Minute
 
-func (s *Server) wireJoin(r *request, in *wire.Worker) (wire.Beat, error) {
+func (d *doors) join(r *request, in *wire.Worker) (wire.Beat, error) {
 	if most := int64(mostLease / time.Millisecond); in.LeaseMs > most {
 		return wire.Beat{}, invalid("worker %.100q: a lease of %d ms: want %d at most", in.ID, in.LeaseMs, most)
 	}
@@ -123,45 +155,45 @@ func (s *Server) wireJoin(r *request, in *wire.Worker) (wire.Beat, error) {
 	if r.key != nil {
 		wk.Name = nameWithKey(wk.Name, r.key.Name)
 	}
-	b, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return s.below.Join(ctx, wk) })
+	b, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return d.below.Join(ctx, wk) })
 	if err == nil && r.key != nil {
-		s.joined.set(wk.ID, r.key.Name)
+		d.guard.joins(wk.ID, r.key.Name)
 	}
-	return s.heartbeatOf(&b), err
+	return d.heartbeatOf(&b), err
 }
 
-func (s *Server) wireHeartbeat(r *request, in *wire.BeatQuery) (wire.Beat, error) {
-	if err := s.mayActFor(r, in.Worker); err != nil {
+func (d *doors) heartbeat(r *request, in *wire.BeatQuery) (wire.Beat, error) {
+	if err := d.guard.mayActFor(r, in.Worker); err != nil {
 		return wire.Beat{}, err
 	}
 	q := world.HeartbeatQuery{Worker: in.Worker, Tasks: wire.WorldKeys(in.Tasks), Account: true}
-	b, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return s.below.Heartbeat(ctx, q) })
+	b, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return d.below.Heartbeat(ctx, q) })
 	b.Mail = someMail(b.Mail)
 	if err == nil {
-		b.Lost = s.losses.tell(in.Worker, b.Lost, in.Again)
+		b.Lost = d.losses.tell(in.Worker, b.Lost, in.Again)
 	}
-	return s.heartbeatOf(&b), err
+	return d.heartbeatOf(&b), err
 }
 
-func (s *Server) heartbeatOf(b *world.Heartbeat) wire.Beat {
+func (d *doors) heartbeatOf(b *world.Heartbeat) wire.Beat {
 	out := wire.OfHeartbeat(b)
-	out.Server = s.id
+	out.Server = d.id
 	return out
 }
 
-func (s *Server) wireLeave(r *request, in *wire.WorkerID) (wire.Accepted, error) {
-	if err := s.mayActFor(r, in.Worker); err != nil {
+func (d *doors) leave(r *request, in *wire.WorkerID) (wire.Accepted, error) {
+	if err := d.guard.mayActFor(r, in.Worker); err != nil {
 		return wire.Accepted{}, err
 	}
-	s.claims.forget(in.Worker)
-	s.losses.forget(in.Worker)
-	defer s.joined.forget(in.Worker)
+	d.claims.forget(in.Worker)
+	d.losses.forget(in.Worker)
+	defer d.guard.leaves(in.Worker)
 	return lasting(r.Context(), func(ctx context.Context) (wire.Accepted, error) {
-		return wire.Accepted{Accepted: true}, s.below.Leave(ctx, in.Worker)
+		return wire.Accepted{Accepted: true}, d.below.Leave(ctx, in.Worker)
 	})
 }
 
-func (s *Server) wireSweep(r *request, in *wire.SweepQuery) (wire.Swept, error) {
+func (d *doors) sweep(r *request, in *wire.SweepQuery) (wire.Swept, error) {
 	if in.Limit < 1 || in.Limit > 1000 {
 		return wire.Swept{}, invalid("limit is %d: want 1 to 1000", in.Limit)
 	}
@@ -169,7 +201,7 @@ func (s *Server) wireSweep(r *request, in *wire.SweepQuery) (wire.Swept, error) 
 		return wire.Swept{}, nil
 	}
 	return lasting(r.Context(), func(ctx context.Context) (wire.Swept, error) {
-		n, err := s.below.Sweep(ctx, in.Limit)
+		n, err := d.below.Sweep(ctx, in.Limit)
 		return wire.Swept{Runs: n}, err
 	})
 }

@@ -40,12 +40,12 @@ const (
 var errForgotten = fmt.Errorf("%w: this request came before, and its answer is not kept", world.ErrUnknownOutcome)
 
 // callOf names a call: by its client's word, for that client's key, this route and this body. "": it has no name.
-func (s *Server) callOf(r *request) string {
+func (d *doors) callOf(r *request) string {
 	name := r.Header.Get(wire.CallHeader)
 	if !isCallName(name) {
 		return ""
 	}
-	return fmt.Sprintf("%s %s %x %s", r.who(), r.route.op.id, maphash.Bytes(s.seed, r.body), name)
+	return fmt.Sprintf("%s %s %x %s", r.who(), r.route.op.id, maphash.Bytes(d.seed, r.body), name)
 }
 
 func isCallName(name string) bool {

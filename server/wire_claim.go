@@ -27,8 +27,8 @@ const (
 	claimPoll     = 5 * time.Second
 )
 
-func (s *Server) wireClaim(r *request, in *wire.TakeQuery) (wire.Taken, error) {
-	if err := s.mayActFor(r, in.Worker); err != nil {
+func (d *doors) claim(r *request, in *wire.TakeQuery) (wire.Taken, error) {
+	if err := d.guard.mayActFor(r, in.Worker); err != nil {
 		return wire.Taken{}, err
 	}
 	if err := r.mayHave(in.Classes, in.Steps); err != nil {
@@ -42,44 +42,44 @@ func (s *Server) wireClaim(r *request, in *wire.TakeQuery) (wire.Taken, error) {
 	case in.N < 0 || in.Again && in.N == 0:
 		return wire.Taken{}, invalid("take %d, again %t: claims are numbered from 1", in.N, in.Again)
 	case in.N == 0:
-		return s.claimOrWait(r, in)
+		return d.claimOrWait(r, in)
 	}
-	if in.Again && in.Server != s.id {
+	if in.Again && in.Server != d.id {
 		return wire.Taken{}, fmt.Errorf("%w: take %d of worker %s was asked of another process of this server, which alone knew its answer", errElsewhere, in.N, in.Worker)
 	}
-	return s.claims.once(r.Context(), in, func() (wire.Taken, error) { return s.claimOrWait(r, in) })
+	return d.claims.once(r.Context(), in, func() (wire.Taken, error) { return d.claimOrWait(r, in) })
 }
 
-func (s *Server) wireHeld(r *request, in *wire.HeldQuery) (wire.Held, error) {
+func (d *doors) held(r *request, in *wire.HeldQuery) (wire.Held, error) {
 	if in.N <= 0 {
 		return wire.Held{}, invalid("n is %d: claims are numbered from 1, and this counts as one", in.N)
 	}
-	if err := s.mayActFor(r, in.Worker); err != nil {
+	if err := d.guard.mayActFor(r, in.Worker); err != nil {
 		return wire.Held{}, err
 	}
-	if s.able.Holder == nil {
+	if d.able.Holder == nil {
 		return wire.Held{}, fmt.Errorf("a list of what a worker of the server's database holds: %w", world.ErrNotFound)
 	}
-	if err := s.claims.fence(r.Context(), in.Worker, in.N); err != nil {
+	if err := d.claims.fence(r.Context(), in.Worker, in.N); err != nil {
 		return wire.Held{}, err
 	}
 	held, err := lasting(r.Context(), func(ctx context.Context) (world.Account, error) {
-		if _, err := s.below.Claim(ctx, world.ClaimQuery{Worker: in.Worker, Number: in.N}); err != nil { // the fence for other servers
+		if _, err := d.below.Claim(ctx, world.ClaimQuery{Worker: in.Worker, Number: in.N}); err != nil { // the fence for other servers
 			return world.Account{}, err
 		}
-		return s.able.Holder.Held(ctx, in.Worker)
+		return d.able.Holder.Held(ctx, in.Worker)
 	})
 	return wire.Held{Account: wire.OfAccount(&held)}, err
 }
 
 // claimOrWait claims, and where there is nothing waits for news as long as it is asked to.
-func (s *Server) claimOrWait(r *request, in *wire.TakeQuery) (wire.Taken, error) {
+func (d *doors) claimOrWait(r *request, in *wire.TakeQuery) (wire.Taken, error) {
 	q, ctx := in.World(), r.Context()
 	claim := func() (world.Claimed, error) {
 		return lasting(ctx, func(ctx context.Context) (world.Claimed, error) {
-			claimed, err := s.below.Claim(ctx, q)
+			claimed, err := d.below.Claim(ctx, q)
 			if err == nil {
-				err = s.within(ctx, r, &claimed)
+				err = d.guard.within(ctx, r, &claimed)
 			}
 			return claimed, err
 		})
@@ -88,14 +88,14 @@ func (s *Server) claimOrWait(r *request, in *wire.TakeQuery) (wire.Taken, error)
 	if err != nil || in.WaitMs == 0 || len(claimed.Runs)+len(claimed.Tasks) > 0 {
 		return wireClaimed(&claimed), err
 	}
-	done, err := s.wait()
+	done, err := d.places.wait()
 	if err != nil {
 		return wire.Taken{}, err
 	}
 	defer done()
 	news := make(chan struct{}, 1)
-	if s.able.Notifier != nil {
-		defer s.able.Notifier.Notify(func(n world.Notice) {
+	if d.able.Notifier != nil {
+		defer d.able.Notifier.Notify(func(n world.Notice) {
 			if n.Kind == world.NoticeWork {
 				select {
 				case news <- struct{}{}:
@@ -116,7 +116,7 @@ func (s *Server) claimOrWait(r *request, in *wire.TakeQuery) (wire.Taken, error)
 		case <-look.C:
 		case <-over.C:
 			in.WaitMs = 0
-		case <-s.drain:
+		case <-d.drain:
 			in.WaitMs = 0
 		case <-ctx.Done(): // nothing was taken, and nobody is there to be told
 			look.Stop()

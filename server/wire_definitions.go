@@ -20,15 +20,15 @@ func wireDefinitionRoutes() []route {
 	}
 }
 
-func definerOf(s *Server) (world.Definer, error) {
-	if s.able.Definer == nil {
+func definerOf(d *doors) (world.Definer, error) {
+	if d.able.Definer == nil {
 		return nil, fmt.Errorf("definitions of workflows in the server's database: %w", world.ErrNotFound)
 	}
-	return s.able.Definer, nil
+	return d.able.Definer, nil
 }
 
-func wireDefine(s *Server, r *request, in *wire.Definitions) (wire.Accepted, error) {
-	d, err := definerOf(s)
+func wireDefine(d *doors, r *request, in *wire.Definitions) (wire.Accepted, error) {
+	definer, err := definerOf(d)
 	if err != nil {
 		return wire.Accepted{}, err
 	}
@@ -40,12 +40,12 @@ func wireDefine(s *Server, r *request, in *wire.Definitions) (wire.Accepted, err
 		return wire.Accepted{}, err
 	}
 	return lasting(r.Context(), func(ctx context.Context) (wire.Accepted, error) {
-		return wire.Accepted{Accepted: true}, d.Define(ctx, in.Definitions)
+		return wire.Accepted{Accepted: true}, definer.Define(ctx, in.Definitions)
 	})
 }
 
-func wireDefined(s *Server, r *request, in *wire.DefinedQuery) (wire.Defined, error) {
-	d, err := definerOf(s)
+func wireDefined(d *doors, r *request, in *wire.DefinedQuery) (wire.Defined, error) {
+	definer, err := definerOf(d)
 	if err != nil {
 		return wire.Defined{}, err
 	}
@@ -54,19 +54,19 @@ func wireDefined(s *Server, r *request, in *wire.DefinedQuery) (wire.Defined, er
 			return wire.Defined{}, err
 		}
 	}
-	known, err := d.Defined(r.Context(), in.Workflows)
+	known, err := definer.Defined(r.Context(), in.Workflows)
 	return wire.OfDefined(&known), err
 }
 
-func wireSchemasOf(s *Server, r *request, in *wire.SchemasQuery) (out wire.Schemas, err error) {
-	d, err := definerOf(s)
+func wireSchemasOf(d *doors, r *request, in *wire.SchemasQuery) (out wire.Schemas, err error) {
+	definer, err := definerOf(d)
 	if err != nil {
 		return out, err
 	}
 	if err := r.mayWorkflow(in.Workflow); err != nil {
 		return out, err
 	}
-	if out.Schemas, err = d.Schemas(r.Context(), in.Class); !json.Valid(out.Schemas) {
+	if out.Schemas, err = definer.Schemas(r.Context(), in.Class); !json.Valid(out.Schemas) {
 		out.Schemas = nil // damaged, or none
 	}
 	return out, err
@@ -74,8 +74,8 @@ func wireSchemasOf(s *Server, r *request, in *wire.SchemasQuery) (out wire.Schem
 
 // wireLimit is for everybody who asks, for workers who lower it, as they do when they join, and for admins who raise it. A worker whose key is limited does not
 // lower it for others: it is only told.
-func wireLimit(s *Server, r *request, in *wire.Limit) (wire.Limited, error) {
-	d, err := definerOf(s)
+func wireLimit(d *doors, r *request, in *wire.Limit) (wire.Limited, error) {
+	definer, err := definerOf(d)
 	if err != nil {
 		return wire.Limited{}, err
 	}
@@ -86,7 +86,7 @@ func wireLimit(s *Server, r *request, in *wire.Limit) (wire.Limited, error) {
 		in.Retention = 0
 	}
 	return lasting(r.Context(), func(ctx context.Context) (out wire.Limited, err error) {
-		out.Before, out.Now, err = d.LimitRetention(ctx, in.Retention, in.Raise)
+		out.Before, out.Now, err = definer.LimitRetention(ctx, in.Retention, in.Raise)
 		return out, err
 	})
 }

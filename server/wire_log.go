@@ -15,11 +15,11 @@ import (
 
 func wireLogRoutes() []route {
 	all := []route{
-		actRoute("commit", Operator, "Make one atomic change to one run", "WireCommit", "WireCommitted", (*Server).wireCommit),
-		wireRoute("outcome", Operator, "Tell whether a commit whose answer was lost was written", "WireCommit", "WireCommitted", (*Server).wireOutcome),
-		actRoute("deliver", Operator, "Send to a run's inbox, or end an attempt of a task", "WireDelivery", "WireDelivered", (*Server).wireDeliver),
-		actRoute("key", Operator, "Say which encryption key an ID stands for, or bind it", "WireKeyQuery", "WireKeyPrint", (*Server).wireKey),
-		actRoute("append", Worker, "Add chunks to a stream", "WireAppend", "WireAppended", (*Server).wireAppend),
+		actRoute("commit", Operator, "Make one atomic change to one run", "WireCommit", "WireCommitted", (*doors).commit),
+		wireRoute("outcome", Operator, "Tell whether a commit whose answer was lost was written", "WireCommit", "WireCommitted", (*doors).outcome),
+		actRoute("deliver", Operator, "Send to a run's inbox, or end an attempt of a task", "WireDelivery", "WireDelivered", (*doors).deliver),
+		actRoute("key", Operator, "Say which encryption key an ID stands for, or bind it", "WireKeyQuery", "WireKeyPrint", (*doors).bindKey),
+		actRoute("append", Worker, "Add chunks to a stream", "WireAppend", "WireAppended", (*doors).append),
 	}
 	all[0].maxBody, all[1].maxBody = commitBody, commitBody
 	return all
@@ -43,16 +43,16 @@ func plainStart(c *wire.Commit) bool {
 }
 
 // mayCommit refuses an operator whatever is more than a start: who can write a log can make it say anything. A worker writes in its own name.
-func (s *Server) mayCommit(r *request, c *wire.Commit) error {
+func (g *guard) mayCommit(r *request, c *wire.Commit) error {
 	if !plainStart(c) {
 		if err := needs(r, Worker, "whatever is more than the start of a run"); err != nil {
 			return err
 		}
 	}
-	if err := s.mayActFor(r, c.Worker); err != nil {
+	if err := g.mayActFor(r, c.Worker); err != nil {
 		return err
 	}
-	return s.mayWrite(r, c, nil)
+	return g.mayWrite(r, c, nil)
 }
 
 // mostSkew is how far a client's clock may be off when it starts a run. Off by more than littleSkew, the run is created at the world's time all the same: lists are
@@ -63,23 +63,23 @@ const (
 )
 
 // worldTime is the world's time where it tells, else this process's.
-func (s *Server) worldTime() time.Time {
-	if s.able.Timekeeper != nil {
-		if t := s.able.Timekeeper.Time(); !t.IsZero() {
+func (d *doors) time() time.Time {
+	if d.able.Timekeeper != nil {
+		if t := d.able.Timekeeper.Time(); !t.IsZero() {
 			return t
 		}
 	}
 	return world.Now()
 }
 
-func (s *Server) wireCommit(r *request, in *wire.Commit) (wire.Committed, error) {
-	if err := s.mayCommit(r, in); err != nil {
+func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
+	if err := d.guard.mayCommit(r, in); err != nil {
 		return wire.Committed{}, err
 	}
 	c := in.World()
 	if plainStart(in) {
 		e := &c.Events[0]
-		now := s.worldTime()
+		now := d.time()
 		off := now.Sub(e.Time)
 		if off.Abs() > mostSkew {
 			return wire.Committed{}, invalid("run %.100q: it starts %s off this server's clock: want %s at most", c.Run, off.Round(time.Second), mostSkew)
@@ -89,44 +89,44 @@ func (s *Server) wireCommit(r *request, in *wire.Commit) (wire.Committed, error)
 		}
 		*e = world.Event{Seq: e.Seq, Type: e.Type, Time: now, Payload: e.Payload, Encrypted: e.Encrypted, Birth: e.Birth} // the rest others say
 	}
-	if err := s.app.AdmitCommit(c); err != nil {
+	if err := d.app.AdmitCommit(c); err != nil {
 		return wire.Committed{}, err
 	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Committed, error) {
-		done, err := s.below.Commit(ctx, c)
+		done, err := d.below.Commit(ctx, c)
 		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists) || err == nil && done.Existing == c.Run {
 			// The number is taken: perhaps by this very commit, whose first try came late, or whose copy came to another server.
-			if known, lookErr := s.below.Outcome(ctx, c); lookErr == nil {
+			if known, lookErr := d.below.Outcome(ctx, c); lookErr == nil {
 				return known, nil
 			}
 		}
 		return done, err
 	})
 	if !r.sees(Worker) {
-		s.note(r.Request, r.key.Name, r.route.op.id, c.Run, "start", err)
+		d.audit.note(r.Request, r.key.Name, r.route.op.id, c.Run, "start", err)
 	}
 	return wire.OfCommitted(done), err
 }
 
-func (s *Server) wireOutcome(r *request, in *wire.Commit) (wire.Committed, error) {
-	if err := s.mayCommit(r, in); err != nil {
+func (d *doors) outcome(r *request, in *wire.Commit) (wire.Committed, error) {
+	if err := d.guard.mayCommit(r, in); err != nil {
 		return wire.Committed{}, err
 	}
-	done, err := s.below.Outcome(r.Context(), in.World())
+	done, err := d.below.Outcome(r.Context(), in.World())
 	return wire.OfCommitted(done), err
 }
 
 // mayDeliver refuses an operator what only workers send, and who is no admin to end a run by force. Nobody else speaks for a worker.
-func (s *Server) mayDeliver(r *request, d *wire.Delivery) error {
+func (g *guard) mayDeliver(r *request, d *wire.Delivery) error {
 	if d.Task != nil && !wakesTask(d) {
 		if err := needs(r, Worker, "to end an attempt of a task"); err != nil {
 			return err
 		}
 	}
-	if err := s.mayActFor(r, d.Worker); err != nil {
+	if err := g.mayActFor(r, d.Worker); err != nil {
 		return err
 	}
-	if err := s.mayReach(r, d); err != nil {
+	if err := g.mayReach(r, d); err != nil {
 		return err
 	}
 	for i := range d.Events {
@@ -189,47 +189,47 @@ func plainEvent(r *request, e *world.Event) world.Event {
 	return out
 }
 
-func (s *Server) wireDeliver(r *request, in *wire.Delivery) (wire.Delivered, error) {
-	if err := s.mayDeliver(r, in); err != nil {
+func (d *doors) deliver(r *request, in *wire.Delivery) (wire.Delivered, error) {
+	if err := d.guard.mayDeliver(r, in); err != nil {
 		return wire.Delivered{}, err
 	}
-	d := in.World()
+	sent := in.World()
 	if !r.sees(Worker) {
-		for i := range d.Events {
-			d.Events[i] = plainEvent(r, &d.Events[i])
+		for i := range sent.Events {
+			sent.Events[i] = plainEvent(r, &sent.Events[i])
 		}
 	}
-	if err := s.app.AdmitDelivery(d); err != nil {
+	if err := d.app.AdmitDelivery(sent); err != nil {
 		return wire.Delivered{}, err
 	}
-	done, err := lasting(r.Context(), func(ctx context.Context) (world.Delivered, error) { return s.below.Deliver(ctx, d) })
-	if !r.sees(Worker) && len(d.Events) > 0 {
-		run := d.Run
-		if d.Task != nil {
-			run = d.Task.Run
+	done, err := lasting(r.Context(), func(ctx context.Context) (world.Delivered, error) { return d.below.Deliver(ctx, sent) })
+	if !r.sees(Worker) && len(sent.Events) > 0 {
+		run := sent.Run
+		if sent.Task != nil {
+			run = sent.Task.Run
 		}
-		s.note(r.Request, r.key.Name, r.route.op.id, run, string(d.Events[0].Type), err)
+		d.audit.note(r.Request, r.key.Name, r.route.op.id, run, string(sent.Events[0].Type), err)
 	}
 	return wire.OfDelivered(done), err
 }
 
-func (s *Server) wireAppend(r *request, in *wire.Append) (wire.Appended, error) {
-	if err := s.mayActFor(r, in.Worker); err != nil {
+func (d *doors) append(r *request, in *wire.Append) (wire.Appended, error) {
+	if err := d.guard.mayActFor(r, in.Worker); err != nil {
 		return wire.Appended{}, err
 	}
 	if in.Worker == "" {
-		if err := s.mayRun(r, in.Run); err != nil {
+		if err := d.guard.mayRun(r, in.Run); err != nil {
 			return wire.Appended{}, err
 		}
 	}
-	done, err := lasting(r.Context(), func(ctx context.Context) (world.Appended, error) { return s.below.Append(ctx, in.World()) })
+	done, err := lasting(r.Context(), func(ctx context.Context) (world.Appended, error) { return d.below.Append(ctx, in.World()) })
 	return wire.OfAppended(done), err
 }
 
-func (s *Server) wireKey(r *request, in *wire.KeyQuery) (wire.KeyPrint, error) {
-	if s.able.KeyBook == nil {
+func (d *doors) bindKey(r *request, in *wire.KeyQuery) (wire.KeyPrint, error) {
+	if d.able.KeyBook == nil {
 		return wire.KeyPrint{}, fmt.Errorf("what the IDs of encryption keys stand for in the server's database: %w", world.ErrNotFound)
 	}
-	print, err := lasting(r.Context(), func(ctx context.Context) ([]byte, error) { return s.able.KeyBook.BindKey(ctx, in.ID, in.Print) })
+	print, err := lasting(r.Context(), func(ctx context.Context) ([]byte, error) { return d.able.KeyBook.BindKey(ctx, in.ID, in.Print) })
 	return wire.KeyPrint{ID: in.ID, Print: print}, err
 }

@@ -19,16 +19,16 @@ func wireMetricsRoutes() []route {
 	}
 }
 
-func keeperOf(s *Server) (world.MetricsKeeper, error) {
-	if s.able.MetricsKeeper == nil {
+func keeperOf(d *doors) (world.MetricsKeeper, error) {
+	if d.able.MetricsKeeper == nil {
 		return nil, fmt.Errorf("metrics of processes in the server's database: %w", world.ErrNotFound)
 	}
-	return s.able.MetricsKeeper, nil
+	return d.able.MetricsKeeper, nil
 }
 
 // wireKeepMetrics leaves out what a key that is limited may not have.
-func wireKeepMetrics(s *Server, r *request, in *wire.ProcessMetrics) (wire.Accepted, error) {
-	k, err := keeperOf(s)
+func wireKeepMetrics(d *doors, r *request, in *wire.ProcessMetrics) (wire.Accepted, error) {
+	k, err := keeperOf(d)
 	if err != nil {
 		return wire.Accepted{}, err
 	}
@@ -56,8 +56,8 @@ func wireKeepMetrics(s *Server, r *request, in *wire.ProcessMetrics) (wire.Accep
 }
 
 // wireMetrics is for who absorbs what others have counted: a key that is limited hears of none.
-func wireMetrics(s *Server, r *request, _ *nothing) (wire.AllMetrics, error) {
-	k, err := keeperOf(s)
+func wireMetrics(d *doors, r *request, _ *nothing) (wire.AllMetrics, error) {
+	k, err := keeperOf(d)
 	if err != nil || r.limited() != nil {
 		return wire.AllMetrics{}, err
 	}

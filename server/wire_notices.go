@@ -19,7 +19,7 @@ import (
 
 func noticeRoutes() []route {
 	return []route{
-		{method: "GET", path: wire.Prefix + "/notices", scope: Viewer, handle: (*Server).notices, op: operation{
+		{method: "GET", path: wire.Prefix + "/notices", scope: Viewer, handle: atDoors((*doors).notices), op: operation{
 			id: "worldNotices", summary: "Hear what happens to all runs, over server-sent events",
 			responses: []response{{200, "", eventStream, "Notices, until the client goes or the server drains."}},
 		}},
@@ -69,11 +69,11 @@ func (n *news) drain() (all []wire.Notice) {
 	return all
 }
 
-func (s *Server) notices(w http.ResponseWriter, r *request) error {
-	if s.able.Notifier == nil {
+func (d *doors) notices(w http.ResponseWriter, r *request) error {
+	if d.able.Notifier == nil {
 		return fmt.Errorf("notices of the server's database: %w", world.ErrNotFound)
 	}
-	done, err := s.wait(s.keyed(r)...)
+	done, err := d.places.wait(d.places.keyed(r)...)
 	if err != nil {
 		return err
 	}
@@ -83,10 +83,10 @@ func (s *Server) notices(w http.ResponseWriter, r *request) error {
 	if r.limited() != nil { // not which runs there are: whoever listens looks at its own
 		tell = func(n world.Notice) { mine.add(world.Notice{Kind: n.Kind}) }
 	}
-	defer s.able.Notifier.Notify(tell)()
-	err = s.tellNews(r.Context(), &eventWriter{w: w, rc: http.NewResponseController(w), timeout: s.opts.WriteTimeout}, mine)
+	defer d.able.Notifier.Notify(tell)()
+	err = d.tellNews(r.Context(), &eventWriter{w: w, rc: http.NewResponseController(w), timeout: d.opts.WriteTimeout}, mine)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		s.log.Debug("listener cut off: it does not read", "from", r.RemoteAddr)
+		d.log.Debug("listener cut off: it does not read", "from", r.RemoteAddr)
 	}
 	if err != nil {
 		return errBegun
@@ -95,17 +95,17 @@ func (s *Server) notices(w http.ResponseWriter, r *request) error {
 }
 
 // tellNews tells until the client goes or the server drains.
-func (s *Server) tellNews(ctx context.Context, to *eventWriter, mine *news) error {
-	if err := to.send(wire.EventOpen, wire.Open{HeartbeatMs: s.opts.Heartbeat.Milliseconds(), PollMs: s.pollMs()}); err != nil {
+func (d *doors) tellNews(ctx context.Context, to *eventWriter, mine *news) error {
+	if err := to.send(wire.EventOpen, wire.Open{HeartbeatMs: d.opts.Heartbeat.Milliseconds(), PollMs: d.pollMs()}); err != nil {
 		return err
 	}
-	heartbeats := time.NewTicker(s.opts.Heartbeat)
+	heartbeats := time.NewTicker(d.opts.Heartbeat)
 	defer heartbeats.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.drain:
+		case <-d.drain:
 			return nil
 		case <-heartbeats.C:
 			if err := to.comment(); err != nil {
@@ -124,9 +124,9 @@ func (s *Server) tellNews(ctx context.Context, to *eventWriter, mine *news) erro
 }
 
 // pollMs is how often a worker should look for work, by what the world says of its notices.
-func (s *Server) pollMs() int64 {
-	if s.able.Poller != nil {
-		return s.able.Poller.Poll().Milliseconds()
+func (d *doors) pollMs() int64 {
+	if d.able.Poller != nil {
+		return d.able.Poller.Poll().Milliseconds()
 	}
 	return 0
 }

@@ -12,16 +12,16 @@ import (
 
 func wireReadRoutes() []route {
 	all := []route{
-		wireRoute("events", Viewer, "Read a run's log from a cursor", "WireEventQuery", "WireEventPage", (*Server).wireEvents),
-		wireRoute("run", Viewer, "Read a run's row", "WireRunID", "WireOneRun", (*Server).wireRun),
-		wireRoute("runs", Viewer, "List runs, newest first", "WireRunQuery", "WireRunPage", (*Server).wireRuns),
-		wireRoute("hooks", Operator, "List active hooks", "WireHookQuery", "WireHooks", (*Server).wireHooks),
-		wireRoute("tasks", Viewer, "List the queued steps of a run", "WireRunID", "WireTasks", (*Server).wireTasks),
-		wireRoute("ready", Viewer, "List what a worker could take", "WireReadyQuery", "WireReady", (*Server).wireReady),
-		wireRoute("chunks", Viewer, "Read a stream from a number", "WireChunkQuery", "WireChunkPage", (*Server).wireChunks),
-		wireRoute("streams", Viewer, "List the streams of a run", "WireRunID", "WireStreams", (*Server).wireStreams),
-		wireRoute("stats", Viewer, "Count runs and workers", "WireNothing", "WireStats", (*Server).wireStats),
-		wireRoute("doctor", Operator, "Examine the database", "WireNothing", "WireFindings", (*Server).wireDoctor),
+		wireRoute("events", Viewer, "Read a run's log from a cursor", "WireEventQuery", "WireEventPage", (*doors).events),
+		wireRoute("run", Viewer, "Read a run's row", "WireRunID", "WireOneRun", (*doors).run),
+		wireRoute("runs", Viewer, "List runs, newest first", "WireRunQuery", "WireRunPage", (*doors).runs),
+		wireRoute("hooks", Operator, "List active hooks", "WireHookQuery", "WireHooks", (*doors).hooks),
+		wireRoute("tasks", Viewer, "List the queued steps of a run", "WireRunID", "WireTasks", (*doors).tasks),
+		wireRoute("ready", Viewer, "List what a worker could take", "WireReadyQuery", "WireReady", (*doors).ready),
+		wireRoute("chunks", Viewer, "Read a stream from a number", "WireChunkQuery", "WireChunkPage", (*doors).chunks),
+		wireRoute("streams", Viewer, "List the streams of a run", "WireRunID", "WireStreams", (*doors).streams),
+		wireRoute("stats", Viewer, "Count runs and workers", "WireNothing", "WireStats", (*doors).stats),
+		wireRoute("doctor", Operator, "Examine the database", "WireNothing", "WireFindings", (*doors).doctor),
 	}
 	for i := range all {
 		all[i].wide = slices.Contains([]string{"worldEvents", "worldRuns", "worldHooks", "worldChunks"}, all[i].op.id)
@@ -33,8 +33,8 @@ func wireReadRoutes() []route {
 type nothing struct{}
 
 // wireEvents reads a page. It ends early where its payloads are large; commits are not cut.
-func (s *Server) wireEvents(r *request, in *wire.EventQuery) (wire.EventPage, error) {
-	if err := s.mayRun(r, in.Run); err != nil {
+func (d *doors) events(r *request, in *wire.EventQuery) (wire.EventPage, error) {
+	if err := d.guard.mayRun(r, in.Run); err != nil {
 		return wire.EventPage{}, err
 	}
 	limit := mostEvents
@@ -45,18 +45,18 @@ func (s *Server) wireEvents(r *request, in *wire.EventQuery) (wire.EventPage, er
 	out := wire.EventPage{Events: []wire.Event{}}
 	for bytes := 0; ; {
 		q.Limit = limit - len(out.Events)
-		page, err := s.below.Events(r.Context(), in.Run, q)
+		page, err := d.below.Events(r.Context(), in.Run, q)
 		if err != nil {
 			return out, err
 		}
-		events, cut := someEventsOf(page.Events, s.pageBytes-bytes)
+		events, cut := someEventsOf(page.Events, *d.pageBytes-bytes)
 		if cut {
 			page.Cursor, page.More = world.Cursor(events[len(events)-1].Seq), true
 		}
 		bytes += eventsBytes(events)
 		out.Events = append(out.Events, wire.OfEvents(shown(r, events))...)
 		out.Cursor, out.More, out.Trimmed, q.Cursor = page.Cursor, page.More, page.Trimmed, page.Cursor
-		if cut || !out.More || len(out.Events) >= limit || bytes >= s.pageBytes {
+		if cut || !out.More || len(out.Events) >= limit || bytes >= *d.pageBytes {
 			return out, nil
 		}
 	}
@@ -77,8 +77,8 @@ func someEventsOf(events []world.Event, bytes int) (some []world.Event, cut bool
 	return events, false
 }
 
-func (s *Server) wireRun(r *request, in *wire.RunID) (wire.OneRun, error) {
-	row, err := s.below.Run(r.Context(), in.Run)
+func (d *doors) run(r *request, in *wire.RunID) (wire.OneRun, error) {
+	row, err := d.below.Run(r.Context(), in.Run)
 	if err == nil {
 		err = r.mayWorkflow(row.Workflow)
 	}
@@ -95,7 +95,7 @@ const (
 )
 
 // wireRuns reads a page. It ends early where its payloads are large.
-func (s *Server) wireRuns(r *request, in *wire.RunQuery) (wire.RunPage, error) {
+func (d *doors) runs(r *request, in *wire.RunQuery) (wire.RunPage, error) {
 	q := in.World()
 	if l := r.limited(); l != nil {
 		switch {
@@ -114,7 +114,7 @@ func (s *Server) wireRuns(r *request, in *wire.RunQuery) (wire.RunPage, error) {
 	out := wire.RunPage{Runs: []wire.Run{}}
 	for bytes := 0; ; {
 		q.Limit = min(limit-len(out.Runs), runsAtOnce)
-		page, err := s.below.Runs(r.Context(), q)
+		page, err := d.below.Runs(r.Context(), q)
 		if err != nil {
 			return out, err
 		}
@@ -128,39 +128,39 @@ func (s *Server) wireRuns(r *request, in *wire.RunQuery) (wire.RunPage, error) {
 		}
 		out.Runs = append(out.Runs, wire.OfRuns(page.Runs)...)
 		out.Cursor, q.Cursor, out.Reached = page.Cursor, page.Cursor, page.Reached
-		if page.Cursor == "" || len(out.Runs) >= limit || bytes > s.pageBytes || cut {
+		if page.Cursor == "" || len(out.Runs) >= limit || bytes > *d.pageBytes || cut {
 			return out, nil
 		}
 	}
 }
 
-func (s *Server) wireHooks(r *request, in *wire.HookQuery) (wire.Hooks, error) {
-	hooks, err := s.below.Hooks(r.Context(), world.HookQuery(*in))
+func (d *doors) hooks(r *request, in *wire.HookQuery) (wire.Hooks, error) {
+	hooks, err := d.below.Hooks(r.Context(), world.HookQuery(*in))
 	if r.limited() != nil {
-		hooks = slices.DeleteFunc(slices.Clone(hooks), func(h world.HookRow) bool { return s.mayRun(r, h.Run) != nil })
+		hooks = slices.DeleteFunc(slices.Clone(hooks), func(h world.HookRow) bool { return d.guard.mayRun(r, h.Run) != nil })
 	}
 	return wire.Hooks{Hooks: wire.OfHooks(hooks)}, err
 }
 
-func (s *Server) wireTasks(r *request, in *wire.RunID) (wire.Tasks, error) {
-	if err := s.mayRun(r, in.Run); err != nil {
+func (d *doors) tasks(r *request, in *wire.RunID) (wire.Tasks, error) {
+	if err := d.guard.mayRun(r, in.Run); err != nil {
 		return wire.Tasks{}, err
 	}
-	if s.able.TaskReader == nil {
+	if d.able.TaskReader == nil {
 		return wire.Tasks{}, nil
 	}
-	tasks, err := s.able.TaskReader.Tasks(r.Context(), in.Run)
+	tasks, err := d.able.TaskReader.Tasks(r.Context(), in.Run)
 	return wire.Tasks{Tasks: wire.OfTasks(tasks)}, err
 }
 
-func (s *Server) wireReady(r *request, in *wire.ReadyQuery) (wire.Ready, error) {
+func (d *doors) ready(r *request, in *wire.ReadyQuery) (wire.Ready, error) {
 	if err := r.mayHave(in.Classes, in.Steps); err != nil {
 		return wire.Ready{}, err
 	}
-	if s.able.ReadyReader == nil {
+	if d.able.ReadyReader == nil {
 		return wire.Ready{}, fmt.Errorf("a list of what is ready in the server's database: %w", world.ErrNotFound)
 	}
-	ready, err := s.able.ReadyReader.Ready(r.Context(), world.ReadyQuery(*in))
+	ready, err := d.able.ReadyReader.Ready(r.Context(), world.ReadyQuery(*in))
 	if l := r.limited(); l != nil { // runs to be cancelled are listed whatever their workflow is
 		ready.Items = slices.DeleteFunc(ready.Items, func(it world.ReadyItem) bool {
 			return it.Step == "" && !slices.Contains(l.Workflows, it.Class.Workflow)
@@ -169,35 +169,35 @@ func (s *Server) wireReady(r *request, in *wire.ReadyQuery) (wire.Ready, error) 
 	return wire.OfReady(&ready), err
 }
 
-func (s *Server) wireChunks(r *request, in *wire.ChunkQuery) (wire.ChunkPage, error) {
-	if err := s.mayRun(r, in.Run); err != nil {
+func (d *doors) chunks(r *request, in *wire.ChunkQuery) (wire.ChunkPage, error) {
+	if err := d.guard.mayRun(r, in.Run); err != nil {
 		return wire.ChunkPage{}, err
 	}
-	page, err := s.below.Chunks(r.Context(), in.Run, in.Stream, world.ChunkQuery{From: in.From, Limit: in.Limit})
+	page, err := d.below.Chunks(r.Context(), in.Run, in.Stream, world.ChunkQuery{From: in.From, Limit: in.Limit})
 	return wire.OfChunkPage(&page), err
 }
 
-func (s *Server) wireStreams(r *request, in *wire.RunID) (wire.Streams, error) {
-	if err := s.mayRun(r, in.Run); err != nil {
+func (d *doors) streams(r *request, in *wire.RunID) (wire.Streams, error) {
+	if err := d.guard.mayRun(r, in.Run); err != nil {
 		return wire.Streams{}, err
 	}
-	all, err := s.below.StreamsOf(r.Context(), in.Run)
+	all, err := d.below.StreamsOf(r.Context(), in.Run)
 	return wire.Streams{Streams: all}, err
 }
 
-func (s *Server) wireStats(r *request, _ *nothing) (wire.Stats, error) {
-	stats, err := s.below.Stats(r.Context())
+func (d *doors) stats(r *request, _ *nothing) (wire.Stats, error) {
+	stats, err := d.below.Stats(r.Context())
 	r.ours(&stats)
 	return wire.OfStats(&stats), err
 }
 
-func (s *Server) wireDoctor(r *request, _ *nothing) (wire.Findings, error) {
+func (d *doors) doctor(r *request, _ *nothing) (wire.Findings, error) {
 	if r.limited() != nil {
 		return wire.Findings{}, fmt.Errorf("%w: it is limited, and the database is everybody's", errScope)
 	}
-	if s.able.Doctor == nil {
+	if d.able.Doctor == nil {
 		return wire.Findings{}, fmt.Errorf("an examination of the server's database: %w", world.ErrNotFound)
 	}
-	all, err := world.Findings(r.Context(), s.able.Doctor)
+	all, err := world.Findings(r.Context(), d.able.Doctor)
 	return wire.Findings{Findings: all}, err
 }

@@ -144,7 +144,7 @@ func TestWorkersAreBoundToKeys(t *testing.T) {
 						}
 					}
 				}
-				r.server.joined = joined{} // another process knows what the database has
+				r.server.guard.joined = joined{} // another process knows what the database has
 			}
 			r.call("beat", `{"worker": "wrkr_w"}`, as(workerSecret)...)
 			r.call("commit", turn, as(workerSecret)...)

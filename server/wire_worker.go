@@ -61,15 +61,28 @@ func keyOfName(name string) string {
 	return rest[i+len(withKey):]
 }
 
+// guard says what the key of a remote worker or client may do beside its scope.
+//
+//   - Nobody speaks for a worker but with the key that it joined with.
+//   - What a limited key reads, writes and is given is of its own workflows and steps.
+type guard struct {
+	below  world.World
+	joined joined
+}
+
+// joins notes with which key a worker joined, and leaves that it has left.
+func (g *guard) joins(worker, key string) { g.joined.set(worker, key) }
+func (g *guard) leaves(worker string)     { g.joined.forget(worker) }
+
 // mayActFor refuses who speaks for a worker that joined with another key. One that is not known, as it has left or died, the world refuses.
-func (s *Server) mayActFor(r *request, worker string) error {
+func (g *guard) mayActFor(r *request, worker string) error {
 	if r.key == nil || worker == "" {
 		return nil
 	}
-	key, ok := s.joined.get(worker)
+	key, ok := g.joined.get(worker)
 	if !ok {
 		var err error
-		if key, ok, err = s.lookUp(r.Context(), worker); err != nil || !ok {
+		if key, ok, err = g.lookUp(r.Context(), worker); err != nil || !ok {
 			return err
 		}
 	}
@@ -82,15 +95,15 @@ func (s *Server) mayActFor(r *request, worker string) error {
 	return fmt.Errorf("%w: worker %.100q joined with another", errScope, worker)
 }
 
-func (s *Server) lookUp(ctx context.Context, worker string) (key string, ok bool, err error) {
-	stats, err := s.below.Stats(ctx)
+func (g *guard) lookUp(ctx context.Context, worker string) (key string, ok bool, err error) {
+	stats, err := g.below.Stats(ctx)
 	if err != nil {
 		return "", false, err
 	}
 	for i := range stats.Workers {
 		if w := &stats.Workers[i]; w.ID == worker {
 			key = keyOfName(w.Name)
-			s.joined.set(worker, key)
+			g.joined.set(worker, key)
 			return key, true, nil
 		}
 	}
