@@ -6,16 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
 )
 
 func hookRoutes() []route {
 	return []route{
-		{method: "GET", path: "/v1/hooks", scope: Operator, wide: true, handle: (*Server).listHooks, op: operation{
+		{method: "GET", path: "/v1/hooks", scope: Operator, wide: true, handle: atReception((*reception).list), op: operation{
 			id: "listHooks", summary: "List active hooks, at most 1,000, and no more behind 2 MiB of metadata",
 			query: []param{
 				{name: "run", schema: "Text", about: "Only those of this run."},
@@ -23,19 +25,37 @@ func hookRoutes() []route {
 			},
 			responses: []response{{200, "Hooks", "", "The hooks."}},
 		}},
-		{method: "GET", path: "/v1/hooks/{token}", scope: Open, handle: (*Server).getHook, op: operation{
+		{method: "GET", path: "/v1/hooks/{token}", scope: Open, handle: atReception((*reception).get), op: operation{
 			id: "getHook", summary: "Show what a hook says of itself to whoever has its token",
 			responses: []response{{200, "OpenHook", "", "The hook's metadata."}},
 		}},
-		{method: "POST", path: "/v1/hooks/{token}", scope: Open, handle: (*Server).sendHook, audit: true, op: operation{
+		{method: "POST", path: "/v1/hooks/{token}", scope: Open, handle: atReception((*reception).send), audit: true, op: operation{
 			id: "sendHook", summary: "Send a payload to a hook", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "The payload is durable."}},
 		}},
 	}
 }
 
-func (s *Server) listHooks(w http.ResponseWriter, r *request) error {
-	hooks, err := s.app.Hooks(r.Context(), r.query.Get("run"), r.query.Get("token"))
+// reception takes what others send to hooks and webhooks, who have no key but a token.
+//
+//   - Who has a token is not told of what run or workflow it is.
+//   - What is sent is durable before it is answered, and each once.
+type reception struct {
+	app    *stepwell.App
+	opts   *Options
+	log    *slog.Logger
+	audit  *auditor
+	places *places
+	drain  chan struct{} // closed when the server drains
+}
+
+// atReception makes a handler of a method of the reception.
+func atReception(f func(*reception, http.ResponseWriter, *request) error) func(*Server, http.ResponseWriter, *request) error {
+	return func(s *Server, w http.ResponseWriter, r *request) error { return f(&s.reception, w, r) }
+}
+
+func (c *reception) list(w http.ResponseWriter, r *request) error {
+	hooks, err := c.app.Hooks(r.Context(), r.query.Get("run"), r.query.Get("token"))
 	if err != nil {
 		return err
 	}
@@ -63,17 +83,17 @@ type openHook struct {
 	CreatedAt time.Time       `json:"createdAt"`
 }
 
-func (s *Server) getHook(w http.ResponseWriter, r *request) error {
+func (c *reception) get(w http.ResponseWriter, r *request) error {
 	token := r.PathValue("token")
 	if err := world.CheckToken(token); err != nil {
 		return err
 	}
-	hooks, err := s.app.Hooks(r.Context(), "", token)
+	hooks, err := c.app.Hooks(r.Context(), "", token)
 	switch {
 	case err != nil:
 		return err
 	case len(hooks) == 0:
-		return s.noHook(r, token)
+		return c.noHook(r, token)
 	}
 	is, ok := webhook.Of(&hooks[0])
 	if !ok {
@@ -82,12 +102,12 @@ func (s *Server) getHook(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, openHook{hooks[0].Token, is.Metadata, hooks[0].Encrypted, hooks[0].CreatedAt})
 }
 
-func (s *Server) sendHook(w http.ResponseWriter, r *request) error {
+func (c *reception) send(w http.ResponseWriter, r *request) error {
 	opts, err := r.delivery()
 	if err != nil {
 		return err
 	}
-	if err := s.app.SendHook(r.Context(), r.PathValue("token"), r.payload(), opts...); err != nil {
+	if err := c.app.SendHook(r.Context(), r.PathValue("token"), r.payload(), opts...); err != nil {
 		if unfit, ok := errors.AsType[*world.UnfitError](err); ok { // who has the token is not told the workflow
 			err = &world.UnfitError{Places: unfit.Places}
 		}
@@ -97,12 +117,12 @@ func (s *Server) sendHook(w http.ResponseWriter, r *request) error {
 }
 
 // noHook says that no active hook has a token: it never was, it was closed, or it is over with its run.
-func (s *Server) noHook(r *request, token string) error {
-	ended, err := s.app.EndedHook(r.Context(), token)
+func (c *reception) noHook(r *request, token string) error {
+	ended, err := c.app.EndedHook(r.Context(), token)
 	if err != nil {
 		return err
 	}
-	info, err := s.app.Get(r.Context(), ended.Run)
+	info, err := c.app.Get(r.Context(), ended.Run)
 	if err == nil && info.Status.Terminal() {
 		return errGone
 	}

@@ -150,11 +150,14 @@ func (s *Server) Push(ctx context.Context) {
 }
 
 // PushEndpoints tells how the endpoints are.
-func (s *Server) PushEndpoints() (all []PushEndpoint) {
-	if s.pusher == nil {
+func (s *Server) PushEndpoints() (all []PushEndpoint) { return s.pusher.standing() }
+
+// standing tells how the endpoints are; of no pusher: there are none.
+func (p *pusher) standing() (all []PushEndpoint) {
+	if p == nil {
 		return nil
 	}
-	for _, e := range s.pusher.endpoints {
+	for _, e := range p.endpoints {
 		all = append(all, e.standing())
 	}
 	return all

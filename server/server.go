@@ -130,6 +130,9 @@ type Server struct {
 	guard    guard   // what keys of workers may do
 	doors    doors   // of remote workers
 
+	reception reception
+	system    system
+
 	pageBytes    int // of all that is in a page, behind which it ends early; constants but for tests
 	journalBytes int // of a log, more than which its journal is told without payloads
 
@@ -167,6 +170,8 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	if s.pusher, err = newPusher(below, o.Push, s.log); err != nil {
 		return nil, fmt.Errorf("server.New: %w", err)
 	}
+	s.reception = reception{app: app, opts: &s.opts, log: s.log, audit: &s.audit, places: &s.places, drain: s.drain}
+	s.system = system{app: app, world: s.world, opts: &s.opts, log: s.log, pusher: s.pusher, drain: s.drain}
 	for path, methods := range byPath(routes()) {
 		s.mux.Handle(path, s.at(methods))
 	}

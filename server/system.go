@@ -6,6 +6,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -18,15 +19,15 @@ import (
 
 func systemRoutes() []route {
 	return []route{
-		{method: "GET", path: "/v1/workflows", scope: Viewer, handle: (*Server).workflows, op: operation{
+		{method: "GET", path: "/v1/workflows", scope: Viewer, handle: atSystem((*system).workflows), op: operation{
 			id: "listWorkflows", summary: "Count the runs of each workflow that are kept",
 			responses: []response{{200, "Workflows", "", "The counts, each run once: one that is blocked or paused is not counted as pending or running."}},
 		}},
-		{method: "GET", path: "/v1/workflows/{workflow}/versions", scope: Viewer, handle: versions, op: operation{
+		{method: "GET", path: "/v1/workflows/{workflow}/versions", scope: Viewer, handle: atSystem((*system).versions), op: operation{
 			id: "listVersions", summary: "Count the runs of a workflow that are not over by version, and the workers that have it",
 			responses: []response{{200, "Versions", "", "Of the newest 20,000 runs that are not over; more says that there are more."}},
 		}},
-		{method: "GET", path: "/v1/failures", scope: Viewer, wide: true, handle: failures, op: operation{
+		{method: "GET", path: "/v1/failures", scope: Viewer, wide: true, handle: atSystem((*system).failures), op: operation{
 			id: "listFailures", summary: "Sort what failed and was not healed, and what is blocked, by its cause",
 			query: []param{
 				{name: "workflow", schema: "Text", about: "Only runs of this workflow."},
@@ -34,23 +35,23 @@ func systemRoutes() []route {
 			},
 			responses: []response{{200, "Failures", "", "The causes, those of most runs first; of the newest 500 runs that failed and 500 that are blocked."}},
 		}},
-		{method: "GET", path: "/v1/workflows/{workflow}", scope: Viewer, handle: showSchemas, op: operation{
+		{method: "GET", path: "/v1/workflows/{workflow}", scope: Viewer, handle: atSystem((*system).showSchemas), op: operation{
 			id: "getWorkflow", summary: "Tell what JSON a workflow takes and makes, in JSON Schema: clients can be generated from it",
 			query:     []param{{name: "version", schema: "Version", about: "Of this version; else of the one that a start gets, the highest that a live worker has."}},
 			responses: []response{{200, "Schemas", "", "What a live worker has published. Without a version: no live worker has the workflow; without a schema: it takes, or makes, what is not known."}},
 		}},
-		{method: "GET", path: "/v1/workers", scope: Viewer, wide: true, handle: (*Server).workers, op: operation{
+		{method: "GET", path: "/v1/workers", scope: Viewer, wide: true, handle: atSystem((*system).workers), op: operation{
 			id: "listWorkers", summary: "List the workers, and what they know",
 			responses: []response{{200, "Workers", "", "The workers that are alive, or were not yet found dead."}},
 		}},
-		{method: "GET", path: "/healthz", scope: Open, handle: (*Server).health, op: operation{
+		{method: "GET", path: "/healthz", scope: Open, handle: atSystem((*system).health), op: operation{
 			id: "health", summary: "Tell that the process answers", responses: []response{{200, "Health", "", "It does."}},
 		}},
-		{method: "GET", path: "/readyz", scope: Open, handle: (*Server).ready, op: operation{
+		{method: "GET", path: "/readyz", scope: Open, handle: atSystem((*system).ready), op: operation{
 			id: "ready", summary: "Tell whether the database answers too, and the server is not about to end",
 			responses: []response{{200, "Health", "", "Requests can be sent here."}},
 		}},
-		{method: "GET", path: "/openapi.json", scope: Open, handle: (*Server).openAPI, op: operation{
+		{method: "GET", path: "/openapi.json", scope: Open, handle: atSystem((*system).openAPI), op: operation{
 			id: "openapi", summary: "This description", responses: []response{{200, "Anything", "", "OpenAPI 3.0."}},
 		}},
 	}
@@ -66,28 +67,43 @@ type health struct {
 	Push []PushEndpoint `json:"push,omitempty"`
 }
 
-func (s *Server) healthy(w http.ResponseWriter, r *request, push []PushEndpoint) error {
-	return answer(w, http.StatusOK, health{true, r.URL.Path, world.LogFormat, s.opts.Version, push})
+// system tells how the server, its database and its workers do. It changes nothing.
+type system struct {
+	app    *stepwell.App
+	world  world.World
+	opts   *Options
+	log    *slog.Logger
+	pusher *pusher       // nil: there is nobody to push to
+	drain  chan struct{} // closed when the server drains
 }
 
-func (s *Server) health(w http.ResponseWriter, r *request) error { return s.healthy(w, r, nil) }
+// atSystem makes a handler of a method of the system.
+func atSystem(f func(*system, http.ResponseWriter, *request) error) func(*Server, http.ResponseWriter, *request) error {
+	return func(s *Server, w http.ResponseWriter, r *request) error { return f(&s.system, w, r) }
+}
+
+func (y *system) healthy(w http.ResponseWriter, r *request, push []PushEndpoint) error {
+	return answer(w, http.StatusOK, health{true, r.URL.Path, world.LogFormat, y.opts.Version, push})
+}
+
+func (y *system) health(w http.ResponseWriter, r *request) error { return y.healthy(w, r, nil) }
 
 // readyTime is how long the database may take to answer.
 const readyTime = 2 * time.Second
 
-func (s *Server) ready(w http.ResponseWriter, r *request) error {
+func (y *system) ready(w http.ResponseWriter, r *request) error {
 	select {
-	case <-s.drain:
+	case <-y.drain:
 		return fmt.Errorf("%w: it is shutting down", errNotReady)
 	default:
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
 	defer cancel()
-	if _, err := s.world.Hooks(ctx, world.HookQuery{Limit: 1}); err != nil {
-		s.log.Warn("not ready", "err", err)
+	if _, err := y.world.Hooks(ctx, world.HookQuery{Limit: 1}); err != nil {
+		y.log.Warn("not ready", "err", err)
 		return fmt.Errorf("%w: the database does not answer", errNotReady)
 	}
-	return s.healthy(w, r, s.PushEndpoints())
+	return y.healthy(w, r, y.pusher.standing())
 }
 
 // counts are the runs of a workflow, each counted once.
@@ -102,12 +118,12 @@ type counts struct {
 	Paused    int    `json:"paused"`
 }
 
-func (s *Server) workflows(w http.ResponseWriter, r *request) error {
-	stats, err := s.world.Stats(r.Context())
+func (y *system) workflows(w http.ResponseWriter, r *request) error {
+	stats, err := y.world.Stats(r.Context())
 	if err != nil {
 		return err
 	}
-	once, err := operate.Counts(r.Context(), s.app, &stats)
+	once, err := operate.Counts(r.Context(), y.app, &stats)
 	if err != nil {
 		return err
 	}
@@ -118,31 +134,31 @@ func (s *Server) workflows(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, all)
 }
 
-func versions(s *Server, w http.ResponseWriter, r *request) error {
-	stats, err := s.world.Stats(r.Context())
+func (y *system) versions(w http.ResponseWriter, r *request) error {
+	stats, err := y.world.Stats(r.Context())
 	if err != nil {
 		return err
 	}
-	all, err := operate.VersionsOf(r.Context(), s.app, &stats, r.PathValue("workflow"))
+	all, err := operate.VersionsOf(r.Context(), y.app, &stats, r.PathValue("workflow"))
 	if err != nil {
 		return err
 	}
 	return answer(w, http.StatusOK, all)
 }
 
-func failures(s *Server, w http.ResponseWriter, r *request) error {
+func (y *system) failures(w http.ResponseWriter, r *request) error {
 	f, err := filterOf(r.query.Get("workflow"), url.Values{"since": r.query["since"]})
 	if err != nil {
 		return err
 	}
-	all, err := operate.FailuresOf(r.Context(), s.app, f)
+	all, err := operate.FailuresOf(r.Context(), y.app, f)
 	if err != nil {
 		return err
 	}
 	return answer(w, http.StatusOK, all)
 }
 
-func showSchemas(s *Server, w http.ResponseWriter, r *request) error {
+func (y *system) showSchemas(w http.ResponseWriter, r *request) error {
 	version := 0
 	if text := r.query.Get("version"); text != "" {
 		var err error
@@ -150,7 +166,7 @@ func showSchemas(s *Server, w http.ResponseWriter, r *request) error {
 			return invalid("query parameter version is %.40q: want a number from 1", text)
 		}
 	}
-	known, err := stepwell.SchemasOf(r.Context(), s.app, r.PathValue("workflow"), version)
+	known, err := stepwell.SchemasOf(r.Context(), y.app, r.PathValue("workflow"), version)
 	if err != nil {
 		return err
 	}
@@ -171,8 +187,8 @@ type worker struct {
 	Tasks     int           `json:"tasks"`
 }
 
-func (s *Server) workers(w http.ResponseWriter, r *request) error {
-	stats, err := s.world.Stats(r.Context())
+func (y *system) workers(w http.ResponseWriter, r *request) error {
+	stats, err := y.world.Stats(r.Context())
 	if err != nil {
 		return err
 	}
@@ -194,7 +210,7 @@ func (s *Server) workers(w http.ResponseWriter, r *request) error {
 //go:embed openapi.json
 var openAPI []byte
 
-func (s *Server) openAPI(w http.ResponseWriter, _ *request) error {
+func (y *system) openAPI(w http.ResponseWriter, _ *request) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(openAPI) // a client that is gone is not told
 	return nil

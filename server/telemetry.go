@@ -12,18 +12,18 @@ import (
 
 func telemetryRoutes() []route {
 	return []route{
-		{method: "GET", path: "/metrics", scope: Viewer, handle: (*Server).metrics, raw: true, op: operation{
+		{method: "GET", path: "/metrics", scope: Viewer, handle: atSystem((*system).metrics), raw: true, op: operation{
 			id: "metrics", summary: "Metrics for Prometheus, which sends a key as its bearer token",
 			responses: []response{{200, "", textPlain, "The text format of Prometheus, or OpenMetrics where that is asked for."}},
 		}},
 	}
 }
 
-func (s *Server) metrics(w http.ResponseWriter, r *request) error {
-	if s.opts.Metrics == nil {
+func (y *system) metrics(w http.ResponseWriter, r *request) error {
+	if y.opts.Metrics == nil {
 		return fmt.Errorf("%w: this server has no metrics", errNoRoute)
 	}
-	s.opts.Metrics.ServeHTTP(w, r.Request)
+	y.opts.Metrics.ServeHTTP(w, r.Request)
 	return nil
 }
 

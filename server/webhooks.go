@@ -23,10 +23,10 @@ import (
 func webhookRoutes() []route {
 	answers := []response{{202, "WebhookAccepted", "", "The request is durable, and its webhook answers nothing else, or not in time."}}
 	return []route{
-		{method: anyMethod, path: webhook.Path + "{token}", scope: Open, raw: true, anyOrigin: true, handle: (*Server).webhook, op: operation{
+		{method: anyMethod, path: webhook.Path + "{token}", scope: Open, raw: true, anyOrigin: true, handle: atReception((*reception).webhook), op: operation{
 			id: "sendWebhook", summary: "Send a request to a webhook", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", free: true, responses: answers,
 		}},
-		{method: anyMethod, path: webhook.Path + "{token}/{path...}", scope: Open, raw: true, anyOrigin: true, handle: (*Server).webhook, op: operation{
+		{method: anyMethod, path: webhook.Path + "{token}/{path...}", scope: Open, raw: true, anyOrigin: true, handle: atReception((*reception).webhook), op: operation{
 			id: "sendWebhookPath", summary: "The same, with a path that is part of the request", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", free: true,
 			responses: answers,
 		}},
@@ -48,7 +48,7 @@ type webhookAccepted struct {
 	Detail   string `json:"detail,omitempty"`
 }
 
-func (s *Server) webhook(w http.ResponseWriter, r *request) error {
+func (c *reception) webhook(w http.ResponseWriter, r *request) error {
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'") // pages have no origin
 	if !strings.Contains(", "+webhookMethods+",", " "+r.Method+",") {
 		w.Header().Set("Allow", webhookMethods)
@@ -59,21 +59,21 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	door, err := webhook.Find(r.Context(), s.app, r.PathValue("token"))
+	door, err := webhook.Find(r.Context(), c.app, r.PathValue("token"))
 	if errors.Is(err, world.ErrNotFound) {
-		door, err = webhook.FindEnded(r.Context(), s.app, r.PathValue("token"))
+		door, err = webhook.FindEnded(r.Context(), c.app, r.PathValue("token"))
 	}
 	if err != nil {
 		return err
 	}
 	if r.Method == http.MethodHead {
 		if door.Ended {
-			return s.noHook(r, door.Token)
+			return c.noHook(r, door.Token)
 		}
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	secrets, err := s.secrets(door)
+	secrets, err := c.secrets(door)
 	if err != nil {
 		return err
 	}
@@ -90,12 +90,12 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 	}
 	if door.Scheme != "" {
 		if req.Delivery, err = verify(door.Scheme, secrets, time.Now(), r.Header, r.body); err != nil {
-			s.audit.sayUnsigned(r, door, err)
+			c.audit.sayUnsigned(r, door, err)
 			return err
 		}
 	}
 	if door.Wait > 0 {
-		done, err := s.places.wait(s.places.strangers(r, door.Token)...) // before anything is written
+		done, err := c.places.wait(c.places.strangers(r, door.Token)...) // before anything is written
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 	case err != nil:
 		return gone(err)
 	case reply != "":
-		return s.manual(w, r, door, reply)
+		return c.manual(w, r, door, reply)
 	case door.Response != nil:
 		return respond(w, door.Response)
 	}
@@ -116,12 +116,12 @@ func (s *Server) webhook(w http.ResponseWriter, r *request) error {
 }
 
 // secrets are those that may have signed a request to a webhook.
-func (s *Server) secrets(door *webhook.Door) (named [][]byte, err error) {
+func (c *reception) secrets(door *webhook.Door) (named [][]byte, err error) {
 	if door.Scheme == "" {
 		return nil, nil
 	}
-	for i := range s.opts.WebhookSecrets {
-		if known := &s.opts.WebhookSecrets[i]; known.Name == door.Secret {
+	for i := range c.opts.WebhookSecrets {
+		if known := &c.opts.WebhookSecrets[i]; known.Name == door.Secret {
 			key, err := keyOf(door.Scheme, known.secret)
 			if err != nil {
 				return nil, fmt.Errorf("%w: webhook of run %s: secret %s: %w", errSecret, door.Run, door.Secret, err)
@@ -214,14 +214,14 @@ func printable(text string) bool {
 }
 
 // manual waits for the workflow's answer.
-func (s *Server) manual(w http.ResponseWriter, r *request, door *webhook.Door, reply string) error {
-	within := min(door.Wait, s.opts.MaxWait)
+func (c *reception) manual(w http.ResponseWriter, r *request, door *webhook.Door, reply string) error {
+	within := min(door.Wait, c.opts.MaxWait)
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		select {
-		case <-s.drain:
+		case <-c.drain:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -238,7 +238,7 @@ func (s *Server) manual(w http.ResponseWriter, r *request, door *webhook.Door, r
 	case errors.Is(err, world.ErrTerminal):
 		return answer(w, http.StatusAccepted, webhookAccepted{true, "the run is over, and has no answer: it gave none, or what it gave was trimmed"})
 	case !late:
-		s.log.Warn("the answer to a webhook cannot be read", "run", door.Run, "err", err)
+		c.log.Warn("the answer to a webhook cannot be read", "run", door.Run, "err", err)
 	}
 	return answer(w, http.StatusAccepted, webhookAccepted{true, "the run has not answered within " + human.SpanText(within) + "; the request is durable"})
 }

@@ -14,6 +14,7 @@ import (
 // hold by value.
 var wholes = map[string][]string{
 	"internal/engine": {"session", "turn", "Engine"},
+	"server":          {"Server"},
 	"world/postgres":  {"World", "database"},
 	"world/sqlite":    {"World", "writer", "group", "run"},
 }
@@ -24,6 +25,7 @@ var notYet = map[string]string{
 	"able":     "the same",
 	"own":      "what a session is told when it begins: everybody reads it, nobody writes it",
 	"opt":      "what who opens a world says: everybody reads it, nobody writes it afterwards",
+	"opts":     "the same, of who makes a server",
 	"counters": "everybody adds to them, one for all",
 	"sh":       "where a command runs: everybody reads it, nobody writes it",
 	"queue":    "parts of its own are to be named by World",

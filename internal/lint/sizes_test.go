@@ -28,7 +28,6 @@ var large = map[string]size{
 	"internal/engine.Engine":  {methods: 94, fields: 32}, // one of each counts for all processes
 	"internal/replay.Ctx":     {methods: 47},             // all that workflow code can ask for
 	"internal/replay.Machine": {methods: 101, fields: 48},
-	"server.Server":           {methods: 107},
 	"server/ui.UI":            {methods: 58},
 	"world/memory.World":      {methods: 90}, // an ability is methods of the world itself, here and below
 	"world/memory.run":        {fields: 42},
