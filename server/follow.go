@@ -58,9 +58,9 @@ func (s *Server) follow(w http.ResponseWriter, r *request, run string, q world.E
 
 // follow writes events until the run is over, the client goes, or the server drains.
 func (f *follower) follow() error {
-	heartbeats := time.NewTicker(f.s.opts.Heartbeat)
-	defer heartbeats.Stop()
-	return f.s.watch(f.r.Context(), f.run, f.more, heartbeats.C, f.heartbeat)
+	keepalives := time.NewTicker(f.s.opts.Heartbeat)
+	defer keepalives.Stop()
+	return f.s.watch(f.r.Context(), f.run, f.more, keepalives.C, f.keepalive)
 }
 
 // seen is what a run's log had behind a cursor, and what the run was before that was read: what ended it is in the log then.
@@ -131,8 +131,8 @@ func (f *follower) write(events []world.Event) error {
 	return f.send(b.Bytes())
 }
 
-// heartbeat tells proxies, and the client, that the connection lives.
-func (f *follower) heartbeat() error { return f.send([]byte(": \n\n")) }
+// keepalive tells proxies, and the client, that the connection lives.
+func (f *follower) keepalive() error { return f.send([]byte(": \n\n")) }
 
 // send writes, and waits no longer than WriteTimeout for a client that does not read.
 func (f *follower) send(b []byte) error {

@@ -85,20 +85,20 @@ func (h uiHost) Audit(r *http.Request, who, what, run string, err error) {
 }
 
 // Watch: see [ui.Host].
-func (h uiHost) Watch(ctx context.Context, run string, look func() (bool, error), heartbeat func() error) error {
+func (h uiHost) Watch(ctx context.Context, run string, look func() (bool, error), keepalive func() error) error {
 	done, err := h.s.places.wait(h.s.places.seat("the pages", 2))
 	if err != nil {
 		return err
 	}
 	defer done()
-	heartbeats := time.NewTicker(h.s.opts.Heartbeat)
-	defer heartbeats.Stop()
-	return h.s.watch(ctx, run, func(time.Duration) (bool, error) { return look() }, heartbeats.C, heartbeat)
+	keepalives := time.NewTicker(h.s.opts.Heartbeat)
+	defer keepalives.Stop()
+	return h.s.watch(ctx, run, func(time.Duration) (bool, error) { return look() }, keepalives.C, keepalive)
 }
 
 // WatchStreams: see [ui.Host].
-func (h uiHost) WatchStreams(ctx context.Context, run string, look func() (bool, error), heartbeat func() error) error {
-	return h.Watch(ctx, streamsOf+run, look, heartbeat)
+func (h uiHost) WatchStreams(ctx context.Context, run string, look func() (bool, error), keepalive func() error) error {
+	return h.Watch(ctx, streamsOf+run, look, keepalive)
 }
 
 // Patience: see [ui.Host].

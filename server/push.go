@@ -233,7 +233,7 @@ func (p *pusher) look(ctx context.Context) time.Duration {
 			if room == 0 || !p.concerns(e, &got.Items[i]) {
 				continue
 			}
-			if wait := p.yields(k, got.Now.Sub(got.Items[i].Due)); wait > 0 {
+			if wait := p.leaves(k, got.Now.Sub(got.Items[i].Due)); wait > 0 {
 				next = min(next, wait)
 			} else if wait := p.claim(k, got.Items[i].Due); wait > 0 {
 				next = min(next, wait)
@@ -278,8 +278,8 @@ func (p *pusher) concerns(e *endpoint, i *world.ReadyItem) bool {
 	return !slices.ContainsFunc(p.endpoints, func(other *endpoint) bool { return other.has(i.Class) })
 }
 
-// yields is how long a run that has been ready for some time is left to who works on a step of it; 0: nobody does.
-func (p *pusher) yields(k itemKey, ready time.Duration) time.Duration {
+// leaves is how long a run that has been ready for some time is left to who works on a step of it; 0: nobody does.
+func (p *pusher) leaves(k itemKey, ready time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if k.step != "" || p.steps[k.run] == 0 {

@@ -161,14 +161,14 @@ func (c *chunkReader) follow(ctx context.Context, run, name string, from int64, 
 	})
 	defer reading.Wait()
 	defer stop()
-	heartbeats := time.NewTicker(c.s.opts.Heartbeat)
-	defer heartbeats.Stop()
+	keepalives := time.NewTicker(c.s.opts.Heartbeat)
+	defer keepalives.Stop()
 	for {
 		select {
 		case <-c.s.drain:
 			return c.cut()
-		case <-heartbeats.C:
-			if err := c.heartbeat(); err != nil {
+		case <-keepalives.C:
+			if err := c.keepalive(); err != nil {
 				return err
 			}
 		case v, ok := <-chunks:
@@ -257,8 +257,8 @@ func (c *chunkReader) failed(err error) error {
 	return c.send(fmt.Appendf(nil, "id: %d\nevent: error\ndata: %s\n\n", broken.Index, text))
 }
 
-// heartbeat tells proxies, and the client, that the connection lives. In what was written there is no room for it.
-func (c *chunkReader) heartbeat() error {
+// keepalive tells proxies, and the client, that the connection lives. In what was written there is no room for it.
+func (c *chunkReader) keepalive() error {
 	switch c.media {
 	case eventStream:
 		return c.send([]byte(": \n\n"))

@@ -100,9 +100,9 @@ const (
 )
 
 // watch calls look at once, and again whenever a run may have changed, until look is done or fails, the server drains, or ctx ends, which is no
-// error where its time was up. It calls heartbeat at each of heartbeats, which may be nil. What others who watch the run have seen will do for a look where it is
+// error where its time was up. It calls keepalive at each of keepalives, which may be nil. What others who watch the run have seen will do for a look where it is
 // not older than fresh, and no news came since: see share.
-func (s *Server) watch(ctx context.Context, run string, look func(fresh time.Duration) (done bool, err error), heartbeats <-chan time.Time, heartbeat func() error) error {
+func (s *Server) watch(ctx context.Context, run string, look func(fresh time.Duration) (done bool, err error), keepalives <-chan time.Time, keepalive func() error) error {
 	news, stop := s.watchers.add(run)
 	defer stop()
 	poll := pollFirst
@@ -125,8 +125,8 @@ func (s *Server) watch(ctx context.Context, run string, look func(fresh time.Dur
 			return ctx.Err()
 		case <-s.drain:
 			return nil
-		case <-heartbeats:
-			if err := heartbeat(); err != nil {
+		case <-keepalives:
+			if err := keepalive(); err != nil {
 				return err
 			}
 			looked = true

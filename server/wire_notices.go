@@ -99,15 +99,15 @@ func (d *doors) tellNews(ctx context.Context, to *eventWriter, mine *news) error
 	if err := to.send(wire.EventOpen, wire.Open{HeartbeatMs: d.opts.Heartbeat.Milliseconds(), PollMs: d.pollMs()}); err != nil {
 		return err
 	}
-	heartbeats := time.NewTicker(d.opts.Heartbeat)
-	defer heartbeats.Stop()
+	keepalives := time.NewTicker(d.opts.Heartbeat)
+	defer keepalives.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-d.drain:
 			return nil
-		case <-heartbeats.C:
+		case <-keepalives.C:
 			if err := to.comment(); err != nil {
 				return err
 			}

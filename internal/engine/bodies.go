@@ -117,7 +117,7 @@ func (b *bodies) returned(msg *message) {
 	if msg.result.slot {
 		b.slots.back(1)
 	}
-	if msg.result.turn {
+	if msg.result.alone {
 		b.isolation.done()
 	}
 }

@@ -41,7 +41,7 @@ type result struct {
 	cause   error  // why the attempt's context ended, if it did before the body returned
 	at      time.Time
 	slot    bool                // the body held a step slot when it returned
-	turn    bool                // it had the place in quarantine
+	alone   bool                // it had the place in quarantine
 	tx      world.Tx            // what the body wrote, to be committed with the end of the step; nil: none
 	streams []world.StreamWrite // the rest of what it wrote to streams, to be committed with the end of the attempt
 }
@@ -110,7 +110,7 @@ func (c *call) close(ctx context.Context) {
 	if c.watching != nil {
 		c.watching.over(c.seat.e, r.err)
 	}
-	r.slot, r.turn = c.seat.leave()
+	r.slot, r.alone = c.seat.leave()
 	c.ends.end(r)
 }
 

@@ -37,7 +37,7 @@ func (e *Engine) claimOnce(ctx context.Context) time.Duration {
 	if runs == 0 && tasks == 0 {
 		return e.untilUnhushed(hushed, e.poll()) // a slot that becomes free kicks
 	}
-	turn := tasks > 0 && e.quarantine.try() // so that none in quarantine begins before those among the tasks were handed back
+	place := tasks > 0 && e.quarantine.try() // so that none in quarantine begins before those among the tasks were handed back
 	q := world.ClaimQuery{Worker: e.workerID(), Runs: runs, Tasks: tasks}
 	if runs > 0 {
 		q.Classes = classes // what there is no room for is not asked for: it may be due long since
@@ -52,7 +52,7 @@ func (e *Engine) claimOnce(ctx context.Context) time.Duration {
 	if err != nil {
 		e.runs.release(runs)
 		e.steps.release(tasks)
-		e.giveBack(turn)
+		e.giveBack(place)
 		return e.claimFailed(ctx, q.Worker, err)
 	}
 	e.says.back("take")
@@ -60,10 +60,10 @@ func (e *Engine) claimOnce(ctx context.Context) time.Duration {
 	if !e.holds(ctx, q.Worker) { // the answer came late: what it gives was handed back, or will be
 		e.runs.release(runs)
 		e.steps.release(tasks)
-		e.giveBack(turn)
+		e.giveBack(place)
 		return overdue
 	}
-	e.startTasks(claimed.Tasks, nil, turn)
+	e.startTasks(claimed.Tasks, nil, place)
 	for _, tk := range claimed.Runs {
 		s := newSession(e, titleOf(&tk, q.Worker))
 		if !e.holdings.adopt(s, e.pulse.begun(), true, func(ctx context.Context) { s.runClaimed(ctx, tk) }) {
@@ -85,8 +85,8 @@ func (e *Engine) claimOnce(ctx context.Context) time.Duration {
 	return next
 }
 
-func (e *Engine) giveBack(turn bool) {
-	if turn {
+func (e *Engine) giveBack(place bool) {
+	if place {
 		e.quarantine.end(1)
 	}
 }

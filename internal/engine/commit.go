@@ -204,6 +204,6 @@ func (b *stepBody) end(r *result) {
 	b.ctx.cancel(nil)
 	if !b.home.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
 		e.rollback(r.tx)
-		b.seat.give(r.slot, r.turn) // the session is gone: nobody records it
+		b.seat.give(r.slot, r.alone) // the session is gone: nobody records it
 	}
 }

@@ -37,7 +37,7 @@ type Config struct {
 	Drain       time.Duration // for bodies to end by themselves on shutdown [10 s]
 	Idle        time.Duration // on demand: for how long a worker with nothing to do stays [30 s]
 
-	Stall       time.Duration // workflow code that has not yielded for so long is reported [5 s]
+	Stall       time.Duration // workflow code that has not given control back for so long is reported [5 s]
 	CancelGrace time.Duration // for a body to return after its run was cancelled [10 s]
 	CacheRuns   int           // hibernating machines kept [1,000]; below 0: none
 	CacheBytes  int           // and their estimated bytes at most [64 MiB]

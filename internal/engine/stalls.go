@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// stalls are the runs whose code was reported as it does not yield, and since when.
+// stalls are the runs whose code was reported as it does not give control back, and since when.
 type stalls struct {
 	mu    sync.Mutex
 	since map[string]time.Time // by run; guarded by mu

@@ -45,7 +45,7 @@ func (b *taskBody) end(r *result) {
 		defer b.after()
 	}
 	defer b.ctx.cancel(nil)
-	defer b.seat.give(false, r.turn)
+	defer b.seat.give(false, r.alone)
 	e.endTask(&b.ctx, b.task, b.home, *b.policy, world.Event{
 		Type: world.StepStarted, ID: b.task.Step, Attempt: b.task.Attempt, OccurredAt: b.started,
 	}, *r)
@@ -53,8 +53,8 @@ func (b *taskBody) end(r *result) {
 
 // startTasks runs the tasks that were claimed, but for those that ended their process too often. Those in quarantine that have to wait for another one go back to the queue; that is
 // durable before any of the tasks begins, as whatever begins may end the process, and claiming a task was the start of an attempt. ended is called when what a task
-// came to is durable, once for each; nil: nobody asks. turn says that the place in quarantine is kept for one of them.
-func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
+// came to is durable, once for each; nil: nobody asks. place says that the place in quarantine is kept for one of them.
+func (e *Engine) startTasks(tasks []world.Task, ended func(), place bool) {
 	if ended == nil {
 		ended = func() {}
 	}
@@ -83,14 +83,14 @@ func (e *Engine) startTasks(tasks []world.Task, ended func(), turn bool) {
 			run = append(run, t)
 		case n >= companyDeaths+aloneDeaths:
 			back.Go(func() { e.failTask(t, crashLoop("the step", n)); ended() })
-		case alone == nil && (turn || e.quarantine.try()):
-			alone, turn = t, false
+		case alone == nil && (place || e.quarantine.try()):
+			alone, place = t, false
 		default:
 			back.Go(func() { e.returnTask(t); ended() })
 		}
 	}
 	back.Wait()
-	e.giveBack(turn)
+	e.giveBack(place)
 	for _, t := range run {
 		e.runTask(*t, nil, &body{step: t.Step, attempt: t.Attempt, after: ended})
 	}

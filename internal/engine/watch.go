@@ -1,6 +1,6 @@
 package engine
 
-// This file watches for workflow code that does not yield: it costs a slot and a core, and nobody else would tell.
+// This file watches for workflow code that does not give control back: it costs a slot and a core, and nobody else would tell.
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 // stall is code that has had control since the watch first saw it.
 type stall struct {
 	machine *replay.Machine
-	turn    uint64
+	round   uint64 // how often code of it got control
 	since   time.Time
 	told    bool
 }
 
-// watchLoop looks at all sessions a few times in each [Config.Stall], and reports code that has not yielded for so long, once, with its stack.
+// watchLoop looks at all sessions a few times in each [Config.Stall], and reports code that has not given control back for so long, once, with its stack.
 func (e *Engine) watchLoop(ctx context.Context) {
 	seen := map[*session]*stall{}
 	for pause(ctx, e.cfg.Stall/5) {
@@ -26,13 +26,13 @@ func (e *Engine) watchLoop(ctx context.Context) {
 		still := map[*session]*stall{}
 		for _, s := range e.holdings.evaluating() {
 			m := s.eval.evaluating()
-			turn, on := m.Evaluating()
+			round, on := m.Evaluating()
 			if !on {
 				continue
 			}
 			st := seen[s]
-			if st == nil || st.machine != m || st.turn != turn {
-				st = &stall{machine: m, turn: turn, since: now}
+			if st == nil || st.machine != m || st.round != round {
+				st = &stall{machine: m, round: round, since: now}
 			}
 			still[s] = st
 			if !st.told && now.Sub(st.since) >= e.cfg.Stall {
@@ -57,7 +57,7 @@ func (e *Engine) noteStalls(seen map[*session]*stall) {
 	e.stalls.set(told)
 }
 
-// Stalled tells since when the code of a run that this worker evaluates has not yielded; ok is false where it does, or is not here.
+// Stalled tells since when the code of a run that this worker evaluates has not given control back; ok is false where it does, or is not here.
 func (e *Engine) Stalled(run string) (since time.Time, ok bool) {
 	return e.stalls.of(run)
 }

@@ -1,6 +1,6 @@
 package replay
 
-// This file looks at a machine from outside while it runs: for reports about code that does not yield.
+// This file looks at a machine from outside while it runs: for reports about code that does not give control back.
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Evaluating reports whether workflow code has control just now; turn is another number each time it gets it. It may be called from anywhere.
+// Evaluating reports whether workflow code has control just now; round is another number each time it gets it. It may be called from anywhere.
 func (m *Machine) Evaluating() (round uint64, on bool) {
 	c := m.current.Load()
 	return m.resumes.Load(), c != nil

@@ -52,11 +52,11 @@ type Host interface {
 	Refused(r *http.Request, err error) Refusal
 	// Audit notes what somebody did to a run, or to many where run is "", or was refused.
 	Audit(r *http.Request, who, what, run string, err error)
-	// Watch calls look at once and whenever the run may have changed, until look is done or fails, the server ends, or ctx does; and heartbeat, now and
+	// Watch calls look at once and whenever the run may have changed, until look is done or fails, the server ends, or ctx does; and keepalive, now and
 	// then, so that the connection lives. It is refused where too many watch.
-	Watch(ctx context.Context, run string, look func() (done bool, err error), heartbeat func() error) error
+	Watch(ctx context.Context, run string, look func() (done bool, err error), keepalive func() error) error
 	// WatchStreams does the same for the streams of a run.
-	WatchStreams(ctx context.Context, run string, look func() (done bool, err error), heartbeat func() error) error
+	WatchStreams(ctx context.Context, run string, look func() (done bool, err error), keepalive func() error) error
 	// Patience is how long a client may take to read a piece of an answer, and how long one may take to send a form.
 	Patience() (read, write time.Duration)
 	// MaxBody is how many bytes a payload may have, and a form of who has not logged in.

@@ -48,7 +48,7 @@ func (l *live) say(event, id, data string) error {
 	return l.send(msg)
 }
 
-func (l *live) heartbeat() error { return l.send([]byte(": \n\n")) }
+func (l *live) keepalive() error { return l.send([]byte(": \n\n")) }
 
 func (l *live) send(b []byte) error {
 	if !l.v.begun {
@@ -80,7 +80,7 @@ func (u *UI) runLive(v *visit) error {
 	l := v.live()
 	said := time.Time{}
 	return l.follow(func() error {
-		return u.host.Watch(v.Context(), info.ID, func() (bool, error) { return u.newsOf(v, l, info.ID, &seq, &said) }, l.heartbeat)
+		return u.host.Watch(v.Context(), info.ID, func() (bool, error) { return u.newsOf(v, l, info.ID, &seq, &said) }, l.keepalive)
 	})
 }
 
@@ -116,7 +116,7 @@ func (u *UI) newsOf(v *visit, l *live, run string, seq *int64, said *time.Time) 
 	case grown:
 		return false, l.say("change", id, "")
 	case !v.begun:
-		return false, l.heartbeat()
+		return false, l.keepalive()
 	}
 	return false, nil
 }

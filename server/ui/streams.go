@@ -207,7 +207,7 @@ func (u *UI) streamLive(v *visit) error {
 	return l.follow(func() error {
 		return u.host.WatchStreams(v.Context(), info.ID, func() (bool, error) {
 			return u.chunksLive(v, l, info.ID, name, &from)
-		}, l.heartbeat)
+		}, l.keepalive)
 	})
 }
 

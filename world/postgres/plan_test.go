@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// node is a part of a plan, as EXPLAIN tells it in JSON.
+// node is a part of a query plan, as EXPLAIN tells it in JSON.
 type node struct {
 	Type     string `json:"Node Type"`
 	Relation string `json:"Relation Name"`
@@ -31,7 +31,7 @@ type node struct {
 // numbers are in the names of subplans; those that were thought of and dropped count too.
 var numbers = regexp.MustCompile(`^(SubPlan|InitPlan) .*`)
 
-// write draws the plan without what differs from one machine and one size to another. What keeps a few rows in memory between two looks is left out: the
+// write draws the query plan without what differs from one machine and one size to another. What keeps a few rows in memory between two looks is left out: the
 // planner sees no difference that statistics do not change.
 func (n *node) write(b *strings.Builder, depth int) {
 	if n.Type == "Materialize" && n.Subplan == "" && len(n.Plans) == 1 {
@@ -61,7 +61,7 @@ func (n *node) write(b *strings.Builder, depth int) {
 	}
 }
 
-// pages counts the pages that a plan touched. What changes rows on the side, and is not read by the rest, counts beside the rest.
+// pages counts the pages that a query plan touched. What changes rows on the side, and is not read by the rest, counts beside the rest.
 func (n *node) pages() int64 {
 	read := make(map[string]bool)
 	n.each(func(n *node) { read[n.CTE] = true })
@@ -188,7 +188,7 @@ func literal(a any) string {
 // large are the tables that no statement may read as a whole.
 var large = []string{"runs", "queue", "log", "inbox", "tasks", "hooks", "awaits", "acts", "chunks", "attributes"}
 
-// faults says what a plan does that it must not: look at a whole large table, or at a whole index of one. Where it stops after some rows it may begin
+// faults says what a query plan does that it must not: look at a whole large table, or at a whole index of one. Where it stops after some rows it may begin
 // at the end of an index.
 func faults(n *node) (all []string) {
 	var look func(n *node, stops bool)

@@ -3,7 +3,7 @@ package postgres
 // How the server runs our statements.
 //
 // A prepared statement is planned once for all calls. Where the inbox or the queue of tasks is almost empty at that moment, the cheapest way to anything
-// in it is to read it all; and that plan stays, while thousands of rows come, until the table is analyzed again. So our sessions read whole tables only
+// in it is to read it all; and that query plan stays, while thousands of rows come, until the table is analyzed again. So our sessions read whole tables only
 // where there is no index. (In statements, OFFSET 0 keeps a subquery from being turned into a join or a table of all its rows, and + 0 a sort from
 // being replaced by a walk through a whole index. TestPlans holds them all to that.) Behind a pooler nothing is prepared: each call is planned with the table as it is then.
 
