@@ -350,7 +350,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	return err
 }
 
-// audit notes what an operator did, or was refused.
+// act notes what an operator did, or was refused.
 func (a *auditor) act(r *request, err error) {
 	who := "anonymous"
 	if r.key != nil {

@@ -62,7 +62,7 @@ const (
 	littleSkew = time.Second
 )
 
-// worldTime is the world's time where it tells, else this process's.
+// time is the world's time where it tells, else this process's.
 func (d *doors) time() time.Time {
 	if d.able.Timekeeper != nil {
 		if t := d.able.Timekeeper.Time(); !t.IsZero() {

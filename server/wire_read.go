@@ -32,7 +32,7 @@ func wireReadRoutes() []route {
 // nothing is the body of a question without one.
 type nothing struct{}
 
-// wireEvents reads a page. It ends early where its payloads are large; commits are not cut.
+// events reads a page. It ends early where its payloads are large; commits are not cut.
 func (d *doors) events(r *request, in *wire.EventQuery) (wire.EventPage, error) {
 	if err := d.guard.mayRun(r, in.Run); err != nil {
 		return wire.EventPage{}, err
@@ -94,7 +94,7 @@ const (
 	mostPageRuns = 1000
 )
 
-// wireRuns reads a page. It ends early where its payloads are large.
+// runs reads a page. It ends early where its payloads are large.
 func (d *doors) runs(r *request, in *wire.RunQuery) (wire.RunPage, error) {
 	q := in.World()
 	if l := r.limited(); l != nil {

@@ -96,7 +96,7 @@ func (c *course) terminal(e world.Event) {
 	}
 }
 
-// cancelSteps ends the steps of cancelled parts of the workflow: at once where no body runs, else when the body has ended or its time is
+// cancel ends the steps of cancelled parts of the workflow: at once where no body runs, else when the body has ended or its time is
 // up. Children end at once, as the code waits for them no longer, and their runs are told.
 func (w *steps) cancel() {
 	ops := append(w.losers, w.eval.machine().Cancelled()...)
@@ -436,7 +436,7 @@ func (w *steps) cancelledStep(step string) bool {
 	return op != nil && op.Cancelled()
 }
 
-// abandonBodies reports attempts that are given up, so that they do not count as deaths.
+// abandon reports attempts that are given up, so that they do not count as deaths.
 func (w *steps) abandon() {
 	for _, step := range w.bodies.inOrder(w.course.state()) {
 		b := w.bodies.of(step)

@@ -135,7 +135,7 @@ func happenedAt(e *world.Event) time.Time {
 	return e.Time
 }
 
-// tellNotes counts and tells what is durable by now.
+// tellAll counts and tells what is durable by now.
 func (n *notes) tellAll(durable int64) {
 	if n.some() {
 		n.tell(durable, func(one *note) { one.reach(n.e) })
