@@ -100,8 +100,8 @@ const (
 )
 
 // watch calls look at once, and again whenever a run may have changed, until look is done or fails, the server drains, or ctx ends, which is no
-// error where its time was up. It calls keepalive at each of keepalives, which may be nil. What others who watch the run have seen will do for a look where it is
-// not older than fresh, and no news came since: see share.
+// error where its time was up. It calls keepalive at each of keepalives, which may be nil. What others who watch the
+// run have seen will do for a look where it is not older than fresh, and no news came since: see share.
 func (s *Server) watch(ctx context.Context, run string, look func(fresh time.Duration) (done bool, err error), keepalives <-chan time.Time, keepalive func() error) error {
 	news, stop := s.watchers.add(run)
 	defer stop()

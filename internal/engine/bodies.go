@@ -58,8 +58,8 @@ func (b *bodies) add(one *body)      { b.running[one.step] = one }
 func (b *bodies) remove(step string) { delete(b.running, step) }
 func (b *bodies) clear()             { clear(b.running) }
 
-// start adds a body that is to start when the turn is durable. starting is how many do, and starts reports whether that
-// of a step does. drainStarts takes all of them, and keepRoom gives their list back.
+// start adds a body that is to start when the turn is durable. starting is how many do, and isStarting reports whether
+// that of a step does. drainStarts takes all of them, and keepRoom gives their list back.
 func (b *bodies) start(one *body) { b.starts = append(b.starts, one) }
 func (b *bodies) starting() int   { return len(b.starts) }
 func (b *bodies) isStarting(step string) bool {

@@ -17,7 +17,8 @@ import (
 // Check evaluates the code of a run against its log, as a worker that claims the run would: the log is folded, and the newest segment is
 // replayed. Nothing is written, and no step runs. It returns nil where the code goes on from where the log ends, or ends as the log says;
 // else what would block the run: a [*replay.DivergedError], a [*replay.PanicError], a [*world.CorruptError] and so on. A workflow or
-// version that was not registered is [world.ErrInvalid]. Code that does not give control back is given up when ctx ends.
+// version that was not registered is [world.ErrInvalid]. Code that does not give control back is given up when ctx
+// ends.
 func (e *Engine) Check(ctx context.Context, run string, events []world.Event) error {
 	class, newest := classOf(events)
 	wf := e.code.workflow(class)

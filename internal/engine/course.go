@@ -14,8 +14,8 @@ import (
 //   - Both have seen the same events: those of the log, and behind them those of the turn. What the machine is to see
 //     only when it is durable it has not seen yet. So the log, replayed, leads to the same machine.
 //   - All events of the run go through it, are numbered by it, and are noted for whoever is to be told of them.
-//   - When something is found that the run cannot go on with, the machine is fed nothing any more. The state goes on: what
-//     bodies came to is kept.
+//   - When something is found that the run cannot go on with, the machine is fed nothing any more. The state goes
+//     on: what bodies came to is kept.
 type course struct {
 	e       *Engine
 	own     *title

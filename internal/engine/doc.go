@@ -12,9 +12,9 @@
 //   - A turn is what a session makes of the messages that are there: events, and one commit with them (more, if they
 //     are large).
 //
-// An Engine and a session are made of parts, each with a file that opens with its invariant: a session of its mailbox,
-// course, evaluation, steps, bodies, timers, turn, pen, slots and the like, an Engine of its holdings, clock, lease, pulse
-// and the like. Nobody but the file of a part touches what it owns; package lint sees to that.
+// An Engine and a session are made of parts, each with a file that opens with its invariant: a session of its
+// mailbox, course, evaluation, steps, bodies, timers, turn, pen, slots and the like, an Engine of its holdings,
+// clock, lease, pulse and the like. Nobody but the file of a part touches what it owns; package lint sees to that.
 //
 // Invariants, which the tests cite:
 //

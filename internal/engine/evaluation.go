@@ -46,8 +46,8 @@ func (v *evaluation) strictly() *trial { return &v.trial }
 // evaluating is the machine that is fed; nil: there is none. Anybody may ask.
 func (v *evaluation) evaluating() *replay.Machine { return v.watched.Load() }
 
-// unread is how many payloads the code has not taken, and crowded reports whether that is so much that senders are to be
-// told: that is done with the release, and so does not wait for a moment without mail.
+// unread is how many payloads the code has not taken, and crowded reports whether that is so much that senders are
+// to be told: that is done with the release, and so does not wait for a moment without mail.
 func (v *evaluation) unread() int {
 	if v.m == nil {
 		return 0
@@ -77,7 +77,8 @@ func (v *evaluation) without() (back func()) {
 	return func() { v.wf, v.m = wf, m }
 }
 
-// enter makes the machine of a segment that was read from the log, and begin that of a run whose birth is in the turn.
+// enter makes the machine of a segment that was read from the log, and begin that of a run whose birth is in the
+// turn.
 func (v *evaluation) enter(state *world.State, unread []world.Event) {
 	v.carried = carried{
 		unread: unread, attributes: maps.Clone(state.Attributes), hooks: slices.SortedFunc(state.Hooks(), byHookID),
@@ -107,8 +108,8 @@ func (v *evaluation) next(wf *Workflow, with carried, state *world.State) bool {
 	return true
 }
 
-// leaveSegment puts the machine of a segment away that is over. It is unwound as soon as no body runs that it asked for:
-// now, or at the end.
+// leaveSegment puts the machine of a segment away that is over. It is unwound as soon as no body runs that it asked
+// for: now, or at the end.
 func (v *evaluation) leaveSegment(idle bool) {
 	v.old = append(v.old, v.m)
 	for _, w := range v.trial.leave() {

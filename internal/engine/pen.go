@@ -37,8 +37,8 @@ func (p *pen) keep(c *world.Commit) {
 	}
 }
 
-// split makes commits of a turn whose last event has a number: one, unless it is too large. Results, mail and held tasks
-// are in the first, starts and the release in the last.
+// split makes commits of a turn whose last event has a number: one, unless it is too large. Results, mail and held
+// tasks are in the first, starts and the release in the last.
 func (p *pen) split(t *turn, seq int64, unread int) []*world.Commit {
 	events := t.all()
 	first := seq - int64(len(events)) + 1
@@ -51,7 +51,8 @@ func (p *pen) split(t *turn, seq int64, unread int) []*world.Commit {
 	return append(p.parts[:0], c)
 }
 
-// commit makes a commit of events, of which the first has a number; unread is how many payloads the code has not taken.
+// commit makes a commit of events, of which the first has a number; unread is how many payloads the code has not
+// taken.
 func (p *pen) commit(first int64, events []world.Event, unread int) *world.Commit {
 	c := p.next(first, events, unread)
 	return &c
@@ -63,8 +64,8 @@ func (p *pen) next(first int64, events []world.Event, unread int) world.Commit {
 	}
 }
 
-// fresh is the commit before the last, whose caller has its answer, or a new one. It is nobody else's: what a world is
-// given it gives back with its answer.
+// fresh is the commit before the last, whose caller has its answer, or a new one. It is nobody else's: what a world
+// is given it gives back with its answer.
 func (p *pen) fresh() *world.Commit {
 	if c := p.spare; c != nil {
 		p.spare = nil
@@ -73,8 +74,8 @@ func (p *pen) fresh() *world.Commit {
 	return &world.Commit{}
 }
 
-// write commits until the outcome is known. An error is final: somebody else owns the run, the birth is refused, or the
-// worker ends.
+// write commits until the outcome is known. An error is final: somebody else owns the run, the birth is refused, or
+// the worker ends.
 func (p *pen) write(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	for try := 0; ; try++ {
 		done, err := p.e.cfg.World.Commit(ctx, c)
@@ -118,7 +119,8 @@ func (p *pen) settle(ctx context.Context, c *world.Commit) (world.Committed, err
 	}
 }
 
-// writeIn commits a commit with the transaction of a body, whose outcome it finds out. After an error nothing was written.
+// writeIn commits a commit with the transaction of a body, whose outcome it finds out. After an error nothing was
+// written.
 func (p *pen) writeIn(ctx context.Context, tx world.Tx, c *world.Commit) error {
 	_, err := p.e.able.Transactor.CommitIn(ctx, tx, c)
 	if err == nil {

@@ -77,8 +77,8 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 	return true
 }
 
-// keepSegments says which segments a continuation keeps, the newest included, and which not; 0: all. What the definition of today says counts, for runs that began
-// before it too.
+// keepSegments says which segments a continuation keeps, the newest included, and which not; 0: all. What the
+// definition of today says counts, for runs that began before it too.
 func keepSegments(state *world.State, segments int, next *world.Continuation) {
 	if segments == 0 {
 		return

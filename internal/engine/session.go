@@ -8,9 +8,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// session owns one run while it moves. It is made of parts, each of which has a rule of its own, and decides in which order
-// they have a turn. It belongs to its goroutine, but for the mailbox, and for what its stay and its evaluation let others
-// see.
+// session owns one run while it moves. It is made of parts, each of which has a rule of its own, and decides in
+// which order they have a turn. It belongs to its goroutine, but for the mailbox, and for what its stay and its
+// evaluation let others see.
 type session struct {
 	e   *Engine
 	own title

@@ -6,13 +6,13 @@ import (
 	"github.com/stepwell/stepwell/internal/replay"
 )
 
-// steps are what a session does about the steps of its run: what the code asked for becomes events, bodies and tasks, and
-// what these come to becomes events.
+// steps are what a session does about the steps of its run: what the code asked for becomes events, bodies and
+// tasks, and what these come to becomes events.
 //
 //   - A start is in the log before its body begins, and has a slot when it is put there.
 //   - A step that is asked for is started, queued or timed where that is put into the turn, and nowhere else.
-//   - A child that the code waits for no longer is cancelled with the end of its step, and only where it is known to be
-//     the run's own.
+//   - A child that the code waits for no longer is cancelled with the end of its step, and only where it is known to
+//     be the run's own.
 type steps struct {
 	e         *Engine
 	own       *title

@@ -44,8 +44,8 @@ func (c *course) steady() bool {
 	return true
 }
 
-// verify replays the run beside itself. The replayed machine takes over where bodies of the first have begun. The error
-// is the difference.
+// verify replays the run beside itself. The replayed machine takes over where bodies of the first have begun. The
+// error is the difference.
 func (v *evaluation) verify(state *world.State) error {
 	second, err := v.compare(state)
 	if err != nil {
@@ -63,8 +63,8 @@ func (v *evaluation) verify(state *world.State) error {
 	return nil
 }
 
-// compare returns a machine that was fed the whole segment, and came to the same as the run's own and all its witnesses;
-// else the difference, for which the run is to be blocked.
+// compare returns a machine that was fed the whole segment, and came to the same as the run's own and all its
+// witnesses; else the difference, for which the run is to be blocked.
 func (v *evaluation) compare(state *world.State) (*replay.Machine, error) {
 	defer v.watched.Store(v.m)
 	second := v.anew(state)
@@ -79,9 +79,9 @@ func (v *evaluation) compare(state *world.State) (*replay.Machine, error) {
 	return nil, err
 }
 
-// kept is what is kept of a run that rests: what it differed in, or else its witnesses, the last machine among them where
-// it lived. Of a run that is blocked for another reason, which is given, they are those that came to no error. nil:
-// nothing.
+// kept is what is kept of a run that rests: what it differed in, or else its witnesses, the last machine among them
+// where it lived. Of a run that is blocked for another reason, which is given, they are those that came to no error.
+// nil: nothing.
 func (v *evaluation) kept(state *world.State, blocks error) *cached {
 	c := &cached{run: v.own.run, wf: v.wf, state: state, unsteady: v.found(blocks)}
 	switch {
@@ -102,8 +102,8 @@ func (v *evaluation) kept(state *world.State, blocks error) *cached {
 	return c
 }
 
-// found is the difference that strict mode found, now, as why the run is blocked, or when the run was claimed before; nil:
-// none.
+// found is the difference that strict mode found, now, as why the run is blocked, or when the run was claimed
+// before; nil: none.
 func (v *evaluation) found(blocks error) error {
 	if d, ok := errors.AsType[*replay.DivergedError](blocks); ok && d.Strict {
 		return d

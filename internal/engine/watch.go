@@ -1,6 +1,7 @@
 package engine
 
-// This file watches for workflow code that does not give control back: it costs a slot and a core, and nobody else would tell.
+// This file watches for workflow code that does not give control back: it costs a slot and a core, and nobody else
+// would tell.
 
 import (
 	"context"
@@ -17,7 +18,8 @@ type stall struct {
 	told    bool
 }
 
-// watchLoop looks at all sessions a few times in each [Config.Stall], and reports code that has not given control back for so long, once, with its stack.
+// watchLoop looks at all sessions a few times in each [Config.Stall], and reports code that has not given control
+// back for so long, once, with its stack.
 func (e *Engine) watchLoop(ctx context.Context) {
 	seen := map[*session]*stall{}
 	for pause(ctx, e.cfg.Stall/5) {
@@ -57,7 +59,8 @@ func (e *Engine) noteStalls(seen map[*session]*stall) {
 	e.stalls.set(told)
 }
 
-// Stalled tells since when the code of a run that this worker evaluates has not given control back; ok is false where it does, or is not here.
+// Stalled tells since when the code of a run that this worker evaluates has not given control back; ok is false
+// where it does, or is not here.
 func (e *Engine) Stalled(run string) (since time.Time, ok bool) {
 	return e.stalls.of(run)
 }

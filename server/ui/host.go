@@ -52,8 +52,8 @@ type Host interface {
 	Refused(r *http.Request, err error) Refusal
 	// Audit notes what somebody did to a run, or to many where run is "", or was refused.
 	Audit(r *http.Request, who, what, run string, err error)
-	// Watch calls look at once and whenever the run may have changed, until look is done or fails, the server ends, or ctx does; and keepalive, now and
-	// then, so that the connection lives. It is refused where too many watch.
+	// Watch calls look at once and whenever the run may have changed, until look is done or fails, the server ends,
+	// or ctx does; and keepalive, now and then, so that the connection lives. It is refused where too many watch.
 	Watch(ctx context.Context, run string, look func() (done bool, err error), keepalive func() error) error
 	// WatchStreams does the same for the streams of a run.
 	WatchStreams(ctx context.Context, run string, look func() (done bool, err error), keepalive func() error) error
