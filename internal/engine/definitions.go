@@ -199,36 +199,16 @@ func (b *Book) note(at time.Time, round int, names []string, known world.Defined
 	}
 }
 
-// Publish tells the world what definitions say, and lowers its limit to that of this program. It is done before a worker joins: who sees it among the live finds
-// what its definitions say. It tells the limit that held before, and the one that holds now; 0: nobody says one.
-func (b *Book) Publish(ctx context.Context, all []world.Definition) (before, now time.Duration, err error) {
+// said is the limit as the world has it; 0: nobody has said it.
+func (b *Book) said(ctx context.Context) (limit time.Duration, err error) {
 	if b.of == nil {
-		return 0, 0, nil
+		return 0, nil
 	}
-	if err = b.define(ctx, all); err == nil {
-		before, now, err = b.of.LimitRetention(ctx, b.own, false)
-	}
+	limit, _, err = b.of.LimitRetention(ctx, 0, false)
 	if errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound) { // a server that is older
-		return 0, 0, nil
+		return 0, nil
 	}
-	b.Forget()
-	return before, now, err
-}
-
-// mostDefined is how many bytes of schemas are published together.
-const mostDefined = 256 << 10
-
-func (b *Book) define(ctx context.Context, all []world.Definition) error {
-	bytes, from := 0, 0
-	for i := range all {
-		if bytes += len(all[i].Schemas); bytes > mostDefined {
-			if err := b.of.Define(ctx, all[from:i]); err != nil {
-				return err
-			}
-			bytes, from = len(all[i].Schemas), i
-		}
-	}
-	return b.of.Define(ctx, all[from:])
+	return limit, err
 }
 
 // Schemas are those that a definition has; nil: none, or they are not what it says.

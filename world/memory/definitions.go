@@ -30,14 +30,18 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 		return err
 	}
 	defer w.mu.Unlock()
-	if w.said.definitions == nil {
-		w.said.definitions = make(map[world.Class]world.Definition)
+	w.said.define(all)
+	return nil
+}
+
+func (s *said) define(all []world.Definition) {
+	if s.definitions == nil {
+		s.definitions = make(map[world.Class]world.Definition)
 	}
 	for _, d := range all {
 		d.Schemas = slices.Clone(d.Schemas)
-		w.said.definitions[d.Class] = d
+		s.definitions[d.Class] = d
 	}
-	return nil
 }
 
 // Defined tells of workflows; see [world.Definer].
