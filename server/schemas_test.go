@@ -336,3 +336,33 @@ func sendAs(t *testing.T, url, id, body string) int {
 	defer func() { _ = resp.Body.Close() }()
 	return resp.StatusCode
 }
+
+// Of two workers with the same version the one that came last is heard; where it is gone, and the other one has another
+// type, that one is.
+func TestALiveWorkersTypeHolds(t *testing.T) {
+	t.Parallel()
+	everyKind(t, func(t *testing.T, w world.World) {
+		at := serveWorld(t, w, Options{}) + "/v1/workflows/shape/runs"
+		accepts := func(input string) func() bool {
+			return func() bool {
+				var p Problem
+				return send(t, at, `{"input":`+input+`}`, &p) == http.StatusCreated
+			}
+		}
+		refuses := func(input string) func() bool { accepts := accepts(input); return func() bool { return !accepts() } }
+		worker := func(d stepwell.Definition, far bool) (stop func()) {
+			w := w
+			if far {
+				w = openRemote(t, strings.TrimSuffix(at, "/v1/workflows/shape/runs"), remote.Options{})
+			}
+			return live(t, w, d)
+		}
+		worker(stepwell.Define("shape", func(stepwell.Context, string) (int, error) { return 0, nil }), false)
+		await(t, "the first type holds", refuses(`7`))
+		stop := worker(stepwell.Define("shape", func(stepwell.Context, int) (int, error) { return 0, nil }), true)
+		await(t, "the newer type holds", refuses(`"a"`))
+		stop()
+		await(t, "the type of the one that lives holds again", accepts(`"a"`))
+		await(t, "and no other does", refuses(`7`))
+	})
+}

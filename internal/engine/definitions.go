@@ -36,12 +36,13 @@ type Book struct {
 	gate chan struct{} // held by who asks
 
 	mu    sync.Mutex
-	read  time.Time            // when the world was asked; zero: not yet; guarded by mu, as what follows
-	round int                  // grows when what is known is not to be told any more
-	told  int                  // the round of what is known
-	asked map[string]time.Time // workflows, and when somebody wanted to know last
-	known world.Defined        // of those
-	gone  bool                 // the world does not tell
+	read  time.Time                  // when the world was asked; zero: not yet; guarded by mu, as what follows
+	round int                        // grows when what is known is not to be told any more
+	told  int                        // the round of what is known
+	asked map[string]time.Time       // workflows, and when somebody wanted to know last
+	known world.Defined              // of those
+	left  map[world.Class]world.Said // what workers said that are gone
+	gone  bool                       // the world does not tell
 }
 
 // NewBook makes a book of a world, for a program that says how long runs are kept at most; 0: it does not say.
@@ -191,12 +192,27 @@ func (b *Book) lately(names []string) []string {
 func (b *Book) note(at time.Time, round int, names []string, known world.Defined, absent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.read, b.told, b.known, b.gone = at, round, known, absent
+	b.read, b.told, b.known, b.gone, b.left = at, round, known, absent, nil
+	for i := range known.Definitions {
+		if d := &known.Definitions[i]; d.Gone {
+			if b.left == nil {
+				b.left = map[world.Class]world.Said{}
+			}
+			b.left[d.Class] = d.Said
+		}
+	}
 	for _, name := range names {
 		if _, ok := b.asked[name]; !ok {
 			b.asked[name] = at
 		}
 	}
+}
+
+// orphaned is what workers said that are gone.
+func (b *Book) orphaned() map[world.Class]world.Said {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left
 }
 
 // said is the limit as the world has it; 0: nobody has said it.

@@ -80,7 +80,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Heartbeat, e
 	if err != nil {
 		return b, err
 	}
-	says, err := definitionRows(wk.Definitions)
+	says, err := definitionRows(wk.Definitions, wk.ID)
 	if err != nil {
 		return b, err
 	}

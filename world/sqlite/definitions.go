@@ -3,6 +3,7 @@ package sqlite
 // What starters have to know of workflows whose code they have not, and what operators set for all.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -54,16 +55,16 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	}); err != nil || len(differs) == 0 {
 		return err
 	}
-	return w.write(ctx, func(g *group) error { return g.tx.define(slices.Collect(maps.Values(differs))) })
+	return w.write(ctx, func(g *group) error { return g.tx.define(slices.Collect(maps.Values(differs)), "") })
 }
 
-func (t *txn) define(all []world.Definition) error {
+func (t *txn) define(all []world.Definition, by string) error {
 	for i := range all {
 		said, err := json.Marshal(all[i].Said)
 		if err != nil {
 			return err
 		}
-		if err := t.exec(define, all[i].Workflow, int64(all[i].Version), string(said), string(all[i].Schemas)); err != nil {
+		if err := t.exec(define, all[i].Workflow, int64(all[i].Version), string(said), string(all[i].Schemas), cmp.Or(by, all[i].By)); err != nil {
 			return err
 		}
 	}
@@ -76,7 +77,7 @@ func (w *World) Defined(ctx context.Context, workflows []string) (out world.Defi
 	err = w.read(ctx, func(c *conn) error {
 		for _, name := range workflows {
 			if err := c.query(definitionsOf, func(r row) (bool, error) {
-				d := world.Definition{Class: world.Class{Workflow: name, Version: int(r.int(0))}}
+				d := world.Definition{Class: world.Class{Workflow: name, Version: int(r.int(0))}, By: r.text(2)}
 				if unmarshal(r.bytes(1), &d.Said) == nil { // one that is damaged says nothing
 					out.Definitions = append(out.Definitions, d)
 				}
@@ -101,11 +102,13 @@ func (w *World) Defined(ctx context.Context, workflows []string) (out world.Defi
 		return world.Defined{}, err
 	}
 	now := w.crew.showLeases(workers)
+	alive := make(map[string]bool)
 	for i := range workers {
-		if workers[i].Until.After(now) {
+		if alive[workers[i].ID] = workers[i].Until.After(now); alive[workers[i].ID] {
 			out.Has(workers[i].Classes)
 		}
 	}
+	out.Alive(func(id string) bool { return alive[id] })
 	out.Of(workflows)
 	return out, nil
 }

@@ -113,6 +113,38 @@ var definitions = []check{
 			r.same(len(row.Definitions), 0, "definitions of listed workers")
 		}
 	})},
+	{"who has said what definitions say is told, and whether it is gone", "a live worker says again what one that is gone has said otherwise", needs("Definer", func(r *rig) {
+		class := world.Class{Workflow: "greet", Version: 1}
+		join := func(retention time.Duration) string {
+			id := world.NewID(world.PrefixWorker, world.Now())
+			_, err := r.w.Join(r.ctx, world.Worker{ID: id, Name: id, Classes: []world.Class{class}, Definitions: []world.Definition{says("greet", 1, retention, 0)}})
+			r.must(err, "join")
+			return id
+		}
+		is := func(retention time.Duration, by string, gone bool) {
+			r.Helper()
+			want := says("greet", 1, retention, 0)
+			want.By, want.Gone = by, gone
+			r.same(r.defined("greet").Definitions, []world.Definition{want}, "what is said, by whom, and whether that one is gone")
+		}
+		a := join(time.Hour)
+		is(time.Hour, a, false)
+		b := join(time.Hour)
+		is(time.Hour, b, false)
+		c := join(time.Minute)
+		is(time.Minute, c, false)
+		r.must(r.w.Leave(r.ctx, c), "leave")
+		is(time.Minute, c, true)
+		again := says("greet", 1, time.Hour, 0)
+		again.By = a
+		r.must(r.able.Definer.Define(r.ctx, []world.Definition{again}), "define")
+		is(time.Hour, a, false)
+		again.By = ""
+		r.must(r.able.Definer.Define(r.ctx, []world.Definition{again}), "define what is said already, by nobody in particular")
+		is(time.Hour, a, false)
+		r.must(r.w.Leave(r.ctx, a), "leave")
+		is(time.Hour, a, true)
+	})},
 	{"what live workers have is told", "a start by name gets the highest version that a live worker has", needs("Definer", func(r *rig) {
 		r.same(len(r.defined("greet").Live), 0, "versions where nobody is alive")
 		join := func(lease time.Duration, classes ...world.Class) (string, time.Time) {
