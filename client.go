@@ -120,7 +120,7 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 		} else if !errors.Is(err, ErrNotFound) { // not swept, nor part of a transaction that is open
 			return nil, fmt.Errorf("start %s: %w", workflow, err)
 		}
-		if err := sendAlso(ctx, a, run.id, o, also); err != nil {
+		if err := sendAlso(ctx, a, started.Run, run.id, o, also); err != nil {
 			return nil, fmt.Errorf("start %s: %w", workflow, err)
 		}
 	} else {
