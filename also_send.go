@@ -28,8 +28,8 @@ func (s alsoSend) startOption(o *startOptions) { o.also = append(o.also, s) }
 //	run, err := Cart.Start(ctx, app, Shopper{"ann"}, stepwell.Key("ann"), Added.AlsoSend(item))
 //
 // Where the run with the key is over, the start is refused with [ErrTerminal]. A start that is repeated sends again: give
-// the event a [DeliveryID]. A start may send 10,000 events. To a run that was there they are sent one behind the other, once
-// all of them fit: where one is refused, those before it have been sent.
+// the event a [DeliveryID]. A start may send 10,000 events. To a run that was there they are sent one behind the other,
+// once all of them fit: where one is refused, those before it have been sent.
 func (e *EventDef[T]) AlsoSend(payload T, opts ...SendOption) StartOption {
 	s := alsoSend{opts: opts}
 	if s.payload = func(limit int) (json.RawMessage, error) { return sent(&payload, limit) }; e != nil {
@@ -88,8 +88,8 @@ func (s *alsoSend) event(a *App) (e world.Event, err error) {
 	return e, err
 }
 
-// sendAlso sends to a run that was there, once all of it fits. That run had the key, or took the place of the one that had:
-// what that one got under its delivery ID is not sent again.
+// sendAlso sends to a run that was there, once all of it fits. That run had the key, or took the place of the one that
+// had: what that one got under its delivery ID is not sent again.
 func sendAlso(ctx context.Context, a *App, had, run string, o *startOptions, events []world.Event) error {
 	mail := func(to string, e world.Event) *world.Delivery {
 		id := e.Delivery
