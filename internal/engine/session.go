@@ -151,7 +151,7 @@ func (s *session) gather() []message {
 		msgs = append(s.turn.drainRest(), msgs...)
 	}
 	s.now = s.e.clock.now()
-	if s.state != nil && s.state.Paused == nil && !s.failure.some() {
+	if s.state != nil && s.state.Paused == nil && !s.failure.some() && !cancels(s) {
 		msgs = s.looked(s.due(s.now, msgs))
 	}
 	return msgs
@@ -196,7 +196,20 @@ func (s *session) handle(msgs []message) {
 			return
 		}
 		s.handleOne(&msgs[i])
+		if msgs[i].kind == msgDue && cancels(s) {
+			s.turn.putOff(msgs[i+1:])
+			return
+		}
 	}
+}
+
+// cancels reports whether the code has cancelled steps that are yet to be told. They are before the next deadline passes:
+// so the code sees one by one, as it would have, what fell due while nobody had the run.
+func cancels(s *session) bool {
+	if s.m != nil {
+		s.losers = append(s.losers, s.m.Cancelled()...)
+	}
+	return len(s.losers) > 0
 }
 
 // over reports whether the code has come to its end and nothing more is to be delivered. What comes to code that is about to continue waits, unread, for
