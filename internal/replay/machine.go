@@ -85,7 +85,7 @@ type Machine struct {
 	sought  int             // the creation after the one that recordedPeer found last
 	ahead   ahead           // what Patched has read of them in this turn
 	behind  bool            // a held result, or the cancel that frees it, follows in this turn
-	patches map[string]bool // decided in this segment
+	patches map[string]decision // decided in this segment
 
 	attributes  map[string]int // bytes by name, of those of the run as the code sees it; nil: it has set none
 	decisions   decisions      // about payloads, in fed
