@@ -65,14 +65,14 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	if e.Encrypted != "" {
 		return codec.CheckSize(e.Payload, world.EncryptedSize(a.cfg.MaxPayload))
 	}
-	return admitInput(a, &b, e.Payload)
+	return admitInput(a, run, &b, e.Payload)
 }
 
 // admitInput holds an input against what is known after a moment: where the database is away, what is written next fails.
-func admitInput(a *App, b *world.Birth, input []byte) error {
+func admitInput(a *App, run string, b *world.Birth, input []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	return checkInput(ctx, a, b.Workflow, b.Version, input, true)
+	return unlessStarted(ctx, a, checkInput(ctx, a, b.Workflow, b.Version, input, true), b.Workflow, b.Key, run)
 }
 
 // AdmitDelivery holds what is sent over a network against this App's settings, as [App.Signal] and [App.SendHook] hold what is sent through them: payloads

@@ -5,6 +5,7 @@ package stepwell
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,7 +27,9 @@ func (s alsoSend) startOption(o *startOptions) { o.also = append(o.also, s) }
 //
 //	run, err := Cart.Start(ctx, app, Shopper{"ann"}, stepwell.Key("ann"), Added.AlsoSend(item))
 //
-// Where the run with the key is over, the start is refused with [ErrTerminal]. A start that is repeated sends again: give the event a [DeliveryID].
+// Where the run with the key is over, the start is refused with [ErrTerminal]. A start that is repeated sends again: give
+// the event a [DeliveryID]. A start may send 10,000 events. To a run that was there they are sent one behind the other,
+// once all of them fit: where one is refused, those before it have been sent.
 func (e *EventDef[T]) AlsoSend(payload T, opts ...SendOption) StartOption {
 	s := alsoSend{opts: opts}
 	if s.payload = func(limit int) (json.RawMessage, error) { return sent(&payload, limit) }; e != nil {
@@ -40,8 +43,14 @@ func AlsoSignal(event string, payload json.RawMessage, opts ...SendOption) Start
 	return alsoSend{name: event, payload: func(int) (json.RawMessage, error) { return payload, nil }, opts: opts}
 }
 
+// mostSent is how many events a start may send: as many as an inbox takes.
+const mostSent = 10_000
+
 // alsoSent makes the events that are in the log of a run from its birth on.
 func alsoSent(a *App, all []alsoSend) (events []world.Event, err error) {
+	if len(all) > mostSent {
+		return nil, fmt.Errorf("%w: it sends %d events: want %d at most", ErrTooLarge, len(all), mostSent)
+	}
 	for i := range all {
 		e, err := all[i].event(a)
 		if err != nil {
@@ -79,18 +88,39 @@ func (s *alsoSend) event(a *App) (e world.Event, err error) {
 	return e, err
 }
 
-// sendAlso sends to a run that was there.
-func sendAlso(ctx context.Context, a *App, run string, o *startOptions, events []world.Event) error {
-	for i := range events {
-		var opts []SendOption
-		if id := events[i].Delivery; id != "" {
-			opts = append(opts, DeliveryID(id))
-		}
+// sendAlso sends to a run that was there, once all of it fits. That run had the key, or took the place of the one that
+// had: what that one got under its delivery ID is not sent again.
+func sendAlso(ctx context.Context, a *App, had, run string, o *startOptions, events []world.Event) error {
+	mail := func(to string, e world.Event) *world.Delivery {
+		id := e.Delivery
+		e.Delivery = ""
+		return &world.Delivery{Run: to, ID: id, Events: []world.Event{e}}
+	}
+	var opts []SendOption
+	if o.In != nil {
+		opts = append(opts, In(o.In))
+	}
+	for _, e := range events {
 		if o.In != nil {
-			opts = append(opts, In(o.In))
+			break
 		}
-		if err := a.Signal(ctx, run, events[i].Name, events[i].Payload, opts...); err != nil {
-			return err
+		err := payloadFits(ctx, a, run, e.Payload, eventFits(e.Name))
+		if err = a.unlessSent(ctx, err, mail(run, e), nil); err != nil {
+			return fmt.Errorf("event %q to run %s: %w", e.Name, run, err)
+		}
+	}
+	for _, e := range events {
+		err := world.ErrNotFound
+		if had != run && e.Delivery != "" && o.In == nil {
+			repeat := mail(had, e)
+			repeat.Repeat = true
+			err = a.deliverAs(ctx, repeat, nil)
+		}
+		if errors.Is(err, world.ErrNotFound) || errors.Is(err, world.ErrInvalid) { // it had it not, or the server is older
+			err = a.deliverAs(ctx, mail(run, e), opts)
+		}
+		if err != nil {
+			return fmt.Errorf("send event %q to run %s: %w", e.Name, run, err)
 		}
 	}
 	return nil

@@ -250,7 +250,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxPayload,
 		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.overrides.Stall, Unread: cfg.overrides.Unread, Secret: secret,
 		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },
-		Book:   book, Publish: func(ctx context.Context) error { return publish(ctx, book, r.workflows, &cfg) },
+		Book:   book, Joined: func(before, now time.Duration) { tellLimit(r.workflows, &cfg, before, now) },
 	})
 	if err := errors.Join(append(r.faults, fault, err)...); err != nil {
 		return nil, fmt.Errorf("stepwell.New: %w", err)

@@ -33,10 +33,38 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 	}
 	reading, cancel := o.beside(ctx)
 	defer cancel()
-	if err := checkInput(reading, a, workflow, o.Version, input, true); err != nil {
+	if err := checkStart(reading, a, workflow, input, &o); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	return startRun[json.RawMessage](ctx, a, workflow, input, &o)
+}
+
+// checkStart refuses an input, unless it was accepted before: a repeat is answered as ever, whatever the type is now.
+func checkStart(ctx context.Context, a *App, workflow string, input []byte, o *startOptions) error {
+	key := o.Key
+	if key == "" && o.ID == "" {
+		key = Info(ctx).IdempotencyKey
+	}
+	return unlessStarted(ctx, a, checkInput(ctx, a, workflow, o.Version, input, true), workflow, key, o.ID)
+}
+
+// unlessStarted is the error of an input that does not fit, unless the key, or the ID, is a run's already.
+func unlessStarted(ctx context.Context, a *App, err error, workflow, key, id string) error {
+	if !errors.Is(err, ErrUnfit) {
+		return err
+	}
+	if key != "" {
+		page, bad := a.world.Runs(ctx, world.RunQuery{Workflow: workflow, Key: key, Limit: 1})
+		if bad == nil && len(page.Runs) > 0 {
+			return nil
+		}
+	}
+	if id != "" {
+		if _, bad := a.world.Run(ctx, id); bad == nil {
+			return nil // it is told so
+		}
+	}
+	return err
 }
 
 // checkInput refuses an input that is too large, or does not fit, and one from outside that is not JSON. What a log has came in by the rules of its day.
@@ -92,7 +120,7 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 		} else if !errors.Is(err, ErrNotFound) { // not swept, nor part of a transaction that is open
 			return nil, fmt.Errorf("start %s: %w", workflow, err)
 		}
-		if err := sendAlso(ctx, a, run.id, o, also); err != nil {
+		if err := sendAlso(ctx, a, started.Run, run.id, o, also); err != nil {
 			return nil, fmt.Errorf("start %s: %w", workflow, err)
 		}
 	} else {
@@ -342,12 +370,27 @@ func sendSignal(ctx context.Context, a *App, run, name string, payload json.RawM
 	if err := a.checkPayload(payload); err != nil {
 		return err
 	}
+	d := &world.Delivery{Run: run, Events: []world.Event{{Type: world.SignalReceived, Name: name, Payload: payload}}}
 	if fits != nil && !sendsIn(opts) {
 		if err := payloadFits(ctx, a, run, payload, fits); err != nil {
-			return err
+			return a.unlessSent(ctx, err, d, opts)
 		}
 	}
-	return a.deliver(ctx, run, world.Event{Type: world.SignalReceived, Name: name, Payload: payload}, opts)
+	return a.deliverAs(ctx, d, opts)
+}
+
+// unlessSent is the error of a payload that does not fit, unless it was accepted before: a repeat is answered as ever,
+// whatever the type is by now.
+func (a *App) unlessSent(ctx context.Context, unfit error, d *world.Delivery, opts []SendOption) error {
+	if !errors.Is(unfit, ErrUnfit) {
+		return unfit
+	}
+	d.Repeat = true
+	err := a.deliverAs(ctx, d, opts)
+	if errors.Is(err, world.ErrNotFound) || errors.Is(err, world.ErrInvalid) { // a server that is older
+		return unfit
+	}
+	return err
 }
 
 // checkPayload refuses what is too large, or not JSON.

@@ -81,18 +81,8 @@ func limitSoon(a *App) time.Duration {
 	return limit
 }
 
-// publish tells the database what a worker's definitions say, and its limit, before it joins.
-func publish(ctx context.Context, book *engine.Book, workflows []*engine.Workflow, cfg *Config) error {
-	all := make([]world.Definition, len(workflows))
-	for i, wf := range workflows {
-		all[i].Class = world.Class{Workflow: wf.Name, Version: wf.Version}
-		all[i].Said = world.Said{Retention: wf.Retention, Timeout: wf.Timeout}
-		all[i].Describe(wf.Schemas())
-	}
-	before, now, err := book.Publish(ctx, all)
-	if err != nil {
-		return err
-	}
+// tellLimit has the log of a worker say how its limit goes with the database's, which was before it joined, and is now.
+func tellLimit(workflows []*engine.Workflow, cfg *Config, before, now time.Duration) {
 	switch {
 	case cfg.MaxRetention != 0 && lowered(cfg.MaxRetention, now):
 		cfg.Logger.Warn("ended runs are kept for less than Config.MaxRetention: another program of this database has said less",
@@ -106,5 +96,4 @@ func publish(ctx context.Context, book *engine.Book, workflows []*engine.Workflo
 			tellLowered(cfg.Logger.With("workflow.name", wf.Name), wf.Retention, now)
 		}
 	}
-	return nil
 }

@@ -209,16 +209,17 @@ func sendToHook(ctx context.Context, a *App, token string, payload json.RawMessa
 	if err := a.checkPayload(payload); err != nil {
 		return err
 	}
+	d := &world.Delivery{Token: token, Events: []world.Event{{Type: world.HookReceived, Payload: payload}}}
 	if strings.HasPrefix(token, world.WebhookToken) {
 		if err := a.noWebhook(ctx, token); err != nil {
 			return err
 		}
 	} else if !sendsIn(opts) {
 		if err := hookAccepts(ctx, a, token, payload); err != nil {
-			return err
+			return a.unlessSent(ctx, err, d, opts)
 		}
 	}
-	return a.deliverAs(ctx, &world.Delivery{Token: token, Events: []world.Event{{Type: world.HookReceived, Payload: payload}}}, opts)
+	return a.deliverAs(ctx, d, opts)
 }
 
 // hookAccepts refuses what the hook with a token does not take, as far as its workflow says: see [Accepts].

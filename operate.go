@@ -56,7 +56,11 @@ func (a *App) deliverAs(ctx context.Context, d *world.Delivery, opts []SendOptio
 	if err := kit.Given(opts, func(opt SendOption) { opt.sendOption(&s) }); err != nil {
 		return err
 	}
-	if d = &s.Delivery; d.ID == "" {
+	d = &s.Delivery
+	if d.Repeat && d.ID == "" {
+		return world.NoRepeat(d.Run, d)
+	}
+	if d.ID == "" {
 		d.ID = world.NewID("dlvr", time.Now()) // so that it is appended once, whatever happens to its owner
 	} else if err := world.CheckKey("delivery ID", d.ID); err != nil {
 		return err

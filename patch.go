@@ -16,7 +16,7 @@ import (
 //		err = mails.Run(ctx, user) // runs that had got further when this was deployed
 //	}
 //
-// One ID is decided once a run (once a segment: see [ContinueAsNew]), at the first call. An ID has 1 to 256 bytes of printable UTF-8; a bad one blocks the run.
+// One ID is decided once a run (once a segment: see [ContinueAsNew]), at the first call, also in a cancelled part. An ID has 1 to 256 bytes of printable UTF-8; a bad one blocks the run.
 func Patched(ctx Context, id string) bool {
 	on, err := ctx.x.Patched(id)
 	if errors.Is(err, ErrInvalid) {

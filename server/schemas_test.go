@@ -256,3 +256,113 @@ func TestDamagedSchemasRefuseNothing(t *testing.T) {
 		})
 	}
 }
+
+// A repeat of what was accepted is answered as before when a worker with another type has come since.
+func TestARepeatIsAnsweredWhateverTheTypeIsNow(t *testing.T) {
+	t.Parallel()
+	everyKind(t, func(t *testing.T, w world.World) {
+		at := serveWorld(t, w, Options{})
+		far := openRemote(t, at, remote.Options{})
+		runs := at + "/v1/workflows/purchase/runs"
+		refuses := func(url, body string) func() bool {
+			return func() bool {
+				var p Problem
+				return send(t, url, body, &p) == http.StatusUnprocessableEntity && p.Code == "UNFIT"
+			}
+		}
+		stop := live(t, w, purchase(1))
+		await(t, "the worker's type is known", refuses(runs, `{"input":[1]}`))
+		const input, yes = `{"customer":"ada","items":[],"at":"2026-05-01T12:00:00Z"}`, `{"ok":true}`
+		var first struct{ ID string }
+		if status := send(t, runs, `{"input":`+input+`,"idempotencyKey":"k"}`, &first); status != http.StatusCreated {
+			t.Fatalf("a start: status %d", status)
+		}
+		signal := func(id, payload string) int {
+			return sendAs(t, runs+"/"+first.ID+"/signals/vetted", id, payload)
+		}
+		hook := func(id, payload string) int { return sendAs(t, at+"/v1/hooks/of-ada", id, payload) }
+		await(t, "the hook is there", func() bool { return hook("h", yes) == http.StatusAccepted })
+		if status := signal("s", yes); status != http.StatusAccepted {
+			t.Fatalf("a signal: status %d", status)
+		}
+		var late struct{ ID string } // one that is not over when the type changes
+		if status := send(t, runs, `{"input":{"customer":"bob","items":[],"at":"2026-05-01T12:00:00Z"},"idempotencyKey":"late"}`, &late); status != http.StatusCreated {
+			t.Fatalf("a start: status %d", status)
+		}
+		await(t, "the other hook is there", func() bool { return sendAs(t, at+"/v1/hooks/of-bob", "h", yes) == http.StatusAccepted })
+		stop()
+		other := stepwell.Event[[]int]("vetted")
+		live(t, w, stepwell.Define("purchase", func(ctx stepwell.Context, _ []int) (int, error) { return 0, stepwell.Sleep(ctx, "nap", time.Hour) },
+			stepwell.Accepts(other, stepwell.HookPayload[[]int]()), stepwell.FailOn(stepwell.Divergence)))
+		await(t, "the other type is known", refuses(runs, `{"input":`+input+`}`))
+		for range 2 {
+			var again struct{ ID string }
+			if status := send(t, runs, `{"input":`+input+`,"idempotencyKey":"k"}`, &again); status != http.StatusOK || again.ID != first.ID {
+				t.Errorf("the start again: status %d, run %s; want 200 and %s", status, again.ID, first.ID)
+			}
+		}
+		app, err := stepwell.New(far, stepwell.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := app.Start(t.Context(), "purchase", json.RawMessage(input), stepwell.Key("late"))
+		if err != nil || again.ID() != late.ID {
+			t.Errorf("the start again by a remote App: %v", err)
+		}
+		for what, status := range map[string]int{
+			"a signal": signal("s", yes), "a payload": hook("h", yes), "a payload of another run": sendAs(t, at+"/v1/hooks/of-bob", "h", yes),
+		} {
+			if status != http.StatusAccepted {
+				t.Errorf("%s again: status %d, want 202", what, status)
+			}
+		}
+		unfit(t, runs, `{"input":`+input+`,"idempotencyKey":"new"}`, world.Misfit{Expected: "an array", Got: "an object"})
+	})
+}
+
+// sendAs posts JSON under a delivery ID.
+func sendAs(t *testing.T, url, id, body string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Idempotency-Key", id)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return resp.StatusCode
+}
+
+// Of two workers with the same version the one that came last is heard; where it is gone, and the other one has another
+// type, that one is.
+func TestALiveWorkersTypeHolds(t *testing.T) {
+	t.Parallel()
+	everyKind(t, func(t *testing.T, w world.World) {
+		at := serveWorld(t, w, Options{}) + "/v1/workflows/shape/runs"
+		accepts := func(input string) func() bool {
+			return func() bool {
+				var p Problem
+				return send(t, at, `{"input":`+input+`}`, &p) == http.StatusCreated
+			}
+		}
+		refuses := func(input string) func() bool { accepts := accepts(input); return func() bool { return !accepts() } }
+		worker := func(d stepwell.Definition, far bool) (stop func()) {
+			w := w
+			if far {
+				w = openRemote(t, strings.TrimSuffix(at, "/v1/workflows/shape/runs"), remote.Options{})
+			}
+			return live(t, w, d)
+		}
+		worker(stepwell.Define("shape", func(stepwell.Context, string) (int, error) { return 0, nil }), false)
+		await(t, "the first type holds", refuses(`7`))
+		stop := worker(stepwell.Define("shape", func(stepwell.Context, int) (int, error) { return 0, nil }), true)
+		await(t, "the newer type holds", refuses(`"a"`))
+		stop()
+		await(t, "the type of the one that lives holds again", accepts(`"a"`))
+		await(t, "and no other does", refuses(`7`))
+	})
+}

@@ -151,6 +151,12 @@ func (d *doors) join(r *request, in *wire.Worker) (wire.Beat, error) {
 		return wire.Beat{}, err
 	}
 	wk := in.World()
+	if err := r.maySay(wk.Definitions); err != nil {
+		return wire.Beat{}, err
+	}
+	if r.limited() != nil { // it is not to lower the limit for others
+		wk.MaxRetention = 0
+	}
 	wk.Remote = true
 	if r.key != nil {
 		wk.Name = nameWithKey(wk.Name, r.key.Name)

@@ -32,16 +32,21 @@ func wireDefine(d *doors, r *request, in *wire.Definitions) (wire.Accepted, erro
 	if err != nil {
 		return wire.Accepted{}, err
 	}
-	classes := make([]world.Class, len(in.Definitions))
-	for i := range in.Definitions {
-		classes[i] = in.Definitions[i].Class
-	}
-	if err := r.mayHave(classes, nil); err != nil {
+	if err := r.maySay(in.Definitions); err != nil {
 		return wire.Accepted{}, err
 	}
 	return lasting(r.Context(), func(ctx context.Context) (wire.Accepted, error) {
 		return wire.Accepted{Accepted: true}, definer.Define(ctx, in.Definitions)
 	})
+}
+
+// maySay refuses definitions of what the key may not have.
+func (r *request) maySay(definitions []world.Definition) error {
+	classes := make([]world.Class, len(definitions))
+	for i := range definitions {
+		classes[i] = definitions[i].Class
+	}
+	return r.mayHave(classes, nil)
 }
 
 func wireDefined(d *doors, r *request, in *wire.DefinedQuery) (wire.Defined, error) {

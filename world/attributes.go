@@ -68,6 +68,11 @@ func CheckWorker(w *Worker) error {
 			return fmt.Errorf("worker %s: %w", w.ID, err)
 		}
 	}
+	for i := range w.Definitions {
+		if err := CheckDefinition(&w.Definitions[i]); err != nil {
+			return fmt.Errorf("worker %s: %w", w.ID, err)
+		}
+	}
 	if len(w.Classes) > MaxRegistered || len(w.Steps) > MaxRegistered || bytes > maxRegisteredText {
 		return fmt.Errorf("%w: worker %s has %d workflow versions and %d steps, with %d bytes of names: it may have %d of each, and %d bytes",
 			ErrTooLarge, w.ID, len(w.Classes), len(w.Steps), bytes, MaxRegistered, maxRegisteredText)

@@ -58,7 +58,7 @@ func checkCommit(c *Commit) (bytes int, err error) {
 	}
 	for i := range c.Send {
 		d := &c.Send[i]
-		if d.Act || d.Task != nil {
+		if d.Act || d.Task != nil || d.Repeat {
 			return s, fmt.Errorf("%w: run %s: send %d is no mail", ErrInvalid, c.Run, i)
 		}
 		n, err := checkDelivery(d)
@@ -251,6 +251,9 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		if err := CheckToken(d.Of); err != nil {
 			return 0, err
 		}
+	}
+	if d.Repeat && (d.ID == "" || d.Act || d.Task != nil) {
+		return bad("only mail with a delivery ID can be a repeat")
 	}
 	if len(d.Print) > maxPrint {
 		return bad(fmt.Sprintf("a fingerprint of %d bytes, more than %d", len(d.Print), maxPrint))

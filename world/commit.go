@@ -235,6 +235,9 @@ type Delivery struct {
 	// Print is what a repeat must have in common with the first copy, where that is not the payload as it is sent; at
 	// most 64 bytes. Nil: the payload.
 	Print []byte
+	// Repeat says that it may only be a repeat, of something with this ID that was accepted before: what is not is
+	// refused with [ErrNotFound], and nothing is written. A repeat is answered as always.
+	Repeat bool
 }
 
 // Delivered is what became of a delivery.

@@ -37,6 +37,11 @@ type Definition struct {
 
 	// Schemas say what JSON the version takes and makes, as an object; see [Definer.Schemas]. They are noted where their print differs from the one that is noted.
 	Schemas json.RawMessage `json:"schemas,omitempty"`
+
+	// By is the worker that has said it last, and Gone whether that one is not alive any more, as Defined tells it. Then
+	// a live worker that says something else says it again. "": not known. With [Queue.Join] it is who joins.
+	By   string `json:"by,omitempty"`
+	Gone bool   `json:"gone,omitempty"`
 }
 
 // Schemas say in JSON Schema (2020-12) what JSON a version of a workflow takes and makes, as a live worker has published it. What is missing is not known, and not
@@ -90,6 +95,11 @@ func CheckDefinition(d *Definition) error {
 	if d.Version < 1 || d.Version > MaxVersion {
 		return fmt.Errorf("%w: workflow %s: version %d: want 1 to %d", ErrInvalid, d.Workflow, d.Version, MaxVersion)
 	}
+	if d.By != "" {
+		if err := checkText("worker ID", d.By, MaxRunID, show); err != nil {
+			return err
+		}
+	}
 	if d.Timeout < 0 {
 		return fmt.Errorf("%w: workflow %s: timeout %s: must not be negative", ErrInvalid, d.Workflow, d.Timeout)
 	}
@@ -110,6 +120,14 @@ func (d *Defined) Has(classes []Class) {
 		if c.Version > 0 {
 			d.Live = append(d.Live, c)
 		}
+	}
+}
+
+// Alive notes which definitions were said by workers that are gone.
+func (d *Defined) Alive(is func(worker string) bool) {
+	for i := range d.Definitions {
+		by := d.Definitions[i].By
+		d.Definitions[i].Gone = by != "" && !is(by)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -106,6 +107,11 @@ func BirthDeliveries(c *Commit) (all []*Delivery) {
 		}
 	}
 	return all
+}
+
+// NoRepeat refuses a delivery that may only be a repeat, and is none.
+func NoRepeat(run string, d *Delivery) error {
+	return fmt.Errorf("run %s: a first copy of delivery %q: %w", run, d.ID, ErrNotFound)
 }
 
 // Differ reports whether two fingerprints are of different payloads; where one is not known they are not.

@@ -133,6 +133,13 @@ type Worker struct {
 	// that process is not its death: whichever comes after it on the same storage goes on with its lease, and, where
 	// the storage is for several processes, so does any that is beside it.
 	Remote bool
+
+	// Definitions and MaxRetention are what its code says of its workflows, and how long its program wants ended runs kept
+	// at most: see [Definer.Define] and [Definer.LimitRetention]. A world that is a [Definer] notes them with the
+	// registration, in one: nobody sees the worker without them, and one that is refused has said nothing. Who lists
+	// workers is not told them.
+	Definitions  []Definition
+	MaxRetention time.Duration
 }
 
 // Class is a workflow and a version of it. Version 0 in a run's row means that its birth left the version open; a worker names it

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,5 +86,38 @@ func TestDefinitionsHoldForTheCommand(t *testing.T) {
 	}
 	if err := w.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestARefusedWorkerSaysNothing: a second worker process on a file does not work, and what its definitions say does not
+// hold.
+func TestARefusedWorkerSaysNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.db")
+	w, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	works(t, w)
+	second, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = second.Close() }()
+	order := stepwell.Define("order", func(stepwell.Context, int) (int, error) { return 0, nil }, stepwell.Retention(time.Minute))
+	app, err := stepwell.New(second, stepwell.Config{Definitions: []stepwell.Definition{order}, MaxRetention: 24 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Run(t.Context()); !errors.Is(err, stepwell.ErrWorkerExists) {
+		t.Fatalf("Run = %v, want ErrWorkerExists", err)
+	}
+	_, limit, err := second.LimitRetention(t.Context(), 0, false)
+	if err != nil || limit == 24*time.Hour {
+		t.Errorf("ended runs are kept for %s, %v: a worker that was refused has said so", limit, err)
+	}
+	said, err := second.Defined(t.Context(), []string{"order"})
+	if err != nil || len(said.Definitions) != 1 || said.Definitions[0].Retention == time.Minute {
+		t.Errorf("got %+v, %v, want what the first worker says", said.Definitions, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,10 +147,47 @@ func answerAlsoSend(r *answers) {
 	if _, err := cart.Start(r.ctx, app.App, 1, twice...); !errors.Is(err, stepwell.ErrInvalid) {
 		r.Errorf("two under one delivery ID: %v, want ErrInvalid", err)
 	}
+	many := slices.Repeat([]stepwell.StartOption{added.AlsoSend("a")}, 10_001)
+	for _, with := range []stepwell.StartOption{stepwell.RunID("send-bad"), key} {
+		if _, err := cart.Start(r.ctx, app.App, 1, append(many, with)...); !errors.Is(err, stepwell.ErrTooLarge) {
+			r.Errorf("10,001 events: %v, want ErrTooLarge", err)
+		}
+	}
 	if _, err := app.Get(r.ctx, "send-bad"); !errors.Is(err, stepwell.ErrNotFound) {
 		r.Errorf("what is bad was started: %v", err)
 	}
 	r.replays(run.ID(), cart)
+
+	// A repeat finds what the run got that had the key, also when another one took its place and is over.
+	fails := true
+	frail := stepwell.Define("send-frail", func(ctx stepwell.Context, _ int) (string, error) {
+		s, _, err := added.Wait(ctx)
+		if err == nil && fails {
+			err = errors.New("out of tea")
+		}
+		return s, err
+	})
+	app = r.begin(frail)
+	repeat := func() (*stepwell.Run[string], error) {
+		return frail.Start(r.ctx, app.App, 0, stepwell.Key("frail"), added.AlsoSend("tea", stepwell.DeliveryID("1")))
+	}
+	failed, err := repeat()
+	r.must(err)
+	if _, err := failed.Result(r.ctx); err == nil {
+		r.Fatal("want a failure")
+	}
+	fails = false
+	instead, err := app.Restart(r.ctx, failed.ID(), stepwell.RestartOptions{InPlace: true})
+	r.must(err)
+	r.must(app.Signal(r.ctx, instead.ID(), added.Name(), []byte(`"cup"`)))
+	_, err = instead.Result(r.ctx)
+	r.must(err)
+	again, err := repeat()
+	r.must(err)
+	r.must(added.Send(r.ctx, app.App, failed.ID(), "tea", stepwell.DeliveryID("1")))
+	if again.ID() != instead.ID() {
+		r.Errorf("the start again: got run %s, want %s", again.ID(), instead.ID())
+	}
 
 	client := r.client() // the run is created plain, and its delay holds
 	later, err := client.Start(r.ctx, cart.Name(), []byte(`1`), stepwell.Delay(50*time.Millisecond), stepwell.AlsoSignal(added.Name(), []byte(`"tea"`)))

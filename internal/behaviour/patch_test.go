@@ -2,6 +2,7 @@ package behaviour_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -54,4 +55,42 @@ func TestPatchedKeepsRunsOnTheirWay(t *testing.T) {
 			r.Errorf("old run = %q, %v, want mail", got, err)
 		}
 	})
+}
+
+// TestPatchedIsDecidedOnceAlsoInACancelledPart: a part that is cancelled, and the code behind it, take the same way.
+func TestPatchedIsDecidedOnceAlsoInACancelledPart(t *testing.T) {
+	for name, first := range map[string]bool{"decided before": true, "decided in it": false} {
+		t.Run(name, func(t *testing.T) {
+			everyWay(t, func(r *rig) {
+				wf := stepwell.Define("patched-part", func(ctx stepwell.Context, _ string) ([]bool, error) {
+					var took []bool
+					if first {
+						took = append(took, stepwell.Patched(ctx, "p"))
+					}
+					part, cancel := stepwell.WithCancel(ctx)
+					cancel()
+					took = append(took, stepwell.Patched(part, "p"))
+					if err := stepwell.Sleep(ctx, "nap", time.Minute); err != nil {
+						return nil, err
+					}
+					return append(took, stepwell.Patched(part, "p"), stepwell.Patched(ctx, "p")), nil
+				})
+				w := r.begin(wf)
+				run, err := wf.Start(r.ctx, w.App, "")
+				if err != nil {
+					r.Fatal(err)
+				}
+				got, err := run.Result(r.ctx)
+				for _, on := range got {
+					if !on {
+						err = errors.New("it took two ways")
+					}
+				}
+				if err != nil || len(got) < 3 {
+					r.Errorf("took %v, %v, want the new way each time", got, err)
+				}
+				r.replays(run.ID(), wf)
+			})
+		})
+	}
 }

@@ -27,7 +27,7 @@ func (e *Engine) claimLoop(ctx context.Context) {
 
 // claimOnce claims what there is room for and returns when to look again.
 func (e *Engine) claimOnce(ctx context.Context) time.Duration {
-	classes, soon := e.cfg.Book.leftTo(ctx, e.code.all())
+	classes, soon := claimable(ctx, e)
 	runs := e.runs.reserve()
 	tasks := 0
 	hushed := e.quarantine.hushed()

@@ -56,6 +56,29 @@ func (c *code) register(wf *Workflow) error {
 // all are the classes of the workflows.
 func (c *code) all() []world.Class { return c.classes }
 
+// mostSaid is how many bytes of schemas a worker publishes: those behind are not published, and not checked.
+const mostSaid = 4 << 20
+
+// says is what the definitions of the workflows say.
+func (c *code) says() (all []world.Definition) {
+	bytes := 0
+	for _, class := range c.classes {
+		if class.Version == 0 {
+			continue
+		}
+		wf := c.byClass[class]
+		d := world.Definition{Class: class, Said: world.Said{Retention: wf.Retention, Timeout: wf.Timeout}}
+		if wf.Schemas != nil {
+			schemas := wf.Schemas()
+			if bytes += len(schemas); bytes <= mostSaid {
+				d.Describe(schemas)
+			}
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
 // workflow finds the code for a class; version 0 is the highest. nil: it is not here.
 func (c *code) workflow(class world.Class) *Workflow { return c.byClass[class] }
 

@@ -36,12 +36,13 @@ type Book struct {
 	gate chan struct{} // held by who asks
 
 	mu    sync.Mutex
-	read  time.Time            // when the world was asked; zero: not yet; guarded by mu, as what follows
-	round int                  // grows when what is known is not to be told any more
-	told  int                  // the round of what is known
-	asked map[string]time.Time // workflows, and when somebody wanted to know last
-	known world.Defined        // of those
-	gone  bool                 // the world does not tell
+	read  time.Time                  // when the world was asked; zero: not yet; guarded by mu, as what follows
+	round int                        // grows when what is known is not to be told any more
+	told  int                        // the round of what is known
+	asked map[string]time.Time       // workflows, and when somebody wanted to know last
+	known world.Defined              // of those
+	left  map[world.Class]world.Said // what workers said that are gone
+	gone  bool                       // the world does not tell
 }
 
 // NewBook makes a book of a world, for a program that says how long runs are kept at most; 0: it does not say.
@@ -191,7 +192,15 @@ func (b *Book) lately(names []string) []string {
 func (b *Book) note(at time.Time, round int, names []string, known world.Defined, absent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.read, b.told, b.known, b.gone = at, round, known, absent
+	b.read, b.told, b.known, b.gone, b.left = at, round, known, absent, nil
+	for i := range known.Definitions {
+		if d := &known.Definitions[i]; d.Gone {
+			if b.left == nil {
+				b.left = map[world.Class]world.Said{}
+			}
+			b.left[d.Class] = d.Said
+		}
+	}
 	for _, name := range names {
 		if _, ok := b.asked[name]; !ok {
 			b.asked[name] = at
@@ -199,36 +208,23 @@ func (b *Book) note(at time.Time, round int, names []string, known world.Defined
 	}
 }
 
-// Publish tells the world what definitions say, and lowers its limit to that of this program. It is done before a worker joins: who sees it among the live finds
-// what its definitions say. It tells the limit that held before, and the one that holds now; 0: nobody says one.
-func (b *Book) Publish(ctx context.Context, all []world.Definition) (before, now time.Duration, err error) {
-	if b.of == nil {
-		return 0, 0, nil
-	}
-	if err = b.define(ctx, all); err == nil {
-		before, now, err = b.of.LimitRetention(ctx, b.own, false)
-	}
-	if errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound) { // a server that is older
-		return 0, 0, nil
-	}
-	b.Forget()
-	return before, now, err
+// orphaned is what workers said that are gone.
+func (b *Book) orphaned() map[world.Class]world.Said {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left
 }
 
-// mostDefined is how many bytes of schemas are published together.
-const mostDefined = 256 << 10
-
-func (b *Book) define(ctx context.Context, all []world.Definition) error {
-	bytes, from := 0, 0
-	for i := range all {
-		if bytes += len(all[i].Schemas); bytes > mostDefined {
-			if err := b.of.Define(ctx, all[from:i]); err != nil {
-				return err
-			}
-			bytes, from = len(all[i].Schemas), i
-		}
+// said is the limit as the world has it; 0: nobody has said it.
+func (b *Book) said(ctx context.Context) (limit time.Duration, err error) {
+	if b.of == nil {
+		return 0, nil
 	}
-	return b.of.Define(ctx, all[from:])
+	limit, _, err = b.of.LimitRetention(ctx, 0, false)
+	if errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound) { // a server that is older
+		return 0, nil
+	}
+	return limit, err
 }
 
 // Schemas are those that a definition has; nil: none, or they are not what it says.

@@ -126,8 +126,8 @@ func TestBookLimit(t *testing.T) {
 		if got, err := b.Limit(t.Context()); err != nil || got != DefaultLimit {
 			t.Errorf("%s: got %s, %v", name, got, err)
 		}
-		if _, _, err := b.Publish(t.Context(), nil); err != nil {
-			t.Errorf("%s: Publish = %v", name, err)
+		if got, err := b.said(t.Context()); got != 0 || err != nil {
+			t.Errorf("%s: it has said %s, %v", name, got, err)
 		}
 	}
 }

@@ -180,7 +180,7 @@ func (e *Engine) workOn(ctx context.Context, run string, slice time.Duration) (C
 	}
 	noted := e.flights.begin()
 	defer noted()
-	classes, _ := e.cfg.Book.leftTo(ctx, e.code.all())
+	classes, _ := claimable(ctx, e)
 	claimed, worker, err := e.claimOne(world.ClaimQuery{Classes: classes, Runs: 1, Run: run})
 	if err != nil || len(claimed.Runs) == 0 {
 		e.runs.release(1)

@@ -53,8 +53,9 @@ type Config struct {
 	Secret []byte
 	// Book knows what definitions say. [a new one of World]
 	Book *Book
-	// Publish tells others what the definitions of this worker say, each time before it joins. [nothing]
-	Publish func(ctx context.Context) error
+	// Joined is told each time the worker has joined, with the most that ended runs were kept before, and are now, as
+	// the world has it; 0: nobody says it. [nothing]
+	Joined func(before, now time.Duration)
 	// Record turns an error into what the log keeps of it.
 	Record func(error) *world.Error
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// join registers the worker under a new ID.
+// join registers the worker under a new ID, with what its definitions say: all holds from one moment on, or nothing.
 func (e *Engine) join(ctx context.Context) error {
 	w := world.Worker{
 		ID: world.NewID(world.PrefixWorker, time.Now()), Name: e.cfg.Name, Build: e.cfg.Build,
 		Classes: e.code.all(), Steps: e.code.stepNames(), Lease: e.cfg.Lease,
+		Definitions: e.code.says(), MaxRetention: e.cfg.Book.own,
 	}
-	if publish := e.cfg.Publish; publish != nil {
-		if err := publish(ctx); err != nil {
-			return err
-		}
+	before, err := e.cfg.Book.said(ctx)
+	if err != nil {
+		return err
 	}
 	sent := time.Now()
 	b, err := e.cfg.World.Join(ctx, w)
@@ -28,6 +28,9 @@ func (e *Engine) join(ctx context.Context) error {
 	e.says.back("")
 	e.worker.Store(&w.ID)
 	e.renewed(sent, b)
+	if now, err := e.cfg.Book.said(ctx); err == nil && e.cfg.Joined != nil {
+		e.cfg.Joined(before, now)
+	}
 	return nil
 }
 

@@ -147,7 +147,7 @@ func (s *session) gather() []message {
 		msgs = append(s.box.drainRest(), msgs...)
 	}
 	s.course.look(s.e.clock.now())
-	if s.course.state() != nil && s.course.state().Paused == nil && !s.course.blocked() {
+	if s.course.state() != nil && s.course.state().Paused == nil && !s.course.blocked() && !s.steps.cancels() {
 		msgs = s.looked(s.due(s.course.now(), msgs))
 	}
 	return msgs
@@ -192,6 +192,10 @@ func (s *session) handle(msgs []message) {
 			return
 		}
 		s.handleOne(&msgs[i])
+		if msgs[i].kind == msgDue && s.steps.cancels() {
+			s.box.putOff(msgs[i+1:])
+			return
+		}
 	}
 }
 

@@ -46,3 +46,12 @@ func (w *steps) leaveSegment() {
 	w.ready.drop()
 	w.losers = nil
 }
+
+// cancels reports whether the code has cancelled steps that are yet to be told. They are before the next deadline passes:
+// so the code sees one by one, as it would have, what fell due while nobody had the run.
+func (w *steps) cancels() bool {
+	if w.eval.machine() != nil {
+		w.losers = append(w.losers, w.eval.machine().Cancelled()...)
+	}
+	return len(w.losers) > 0
+}

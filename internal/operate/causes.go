@@ -5,7 +5,6 @@ package operate
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +44,7 @@ const (
 )
 
 // FailuresOf looks at the newest 500 runs that failed and 500 that are blocked, of those that fit a filter, but for its status. Runs have one cause where
-// they say the same, but for numbers and IDs, at the same place with the same code.
+// they say the same, but for numbers and IDs, see alike, at the same place with the same code.
 func FailuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter) (Failures, error) {
 	out := Failures{Causes: []*Cause{}}
 	known := map[string]*Cause{}
@@ -86,9 +85,6 @@ func FailuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter) (
 	return out, nil
 }
 
-// varies is what differs between runs of one cause: numbers and IDs.
-var varies = regexp.MustCompile(`\b(?:(?:[a-z]{4}_)?[0-9A-HJKMNP-TV-Z]{26}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+)\b`)
-
 // replaced tells of which runs something took the place.
 func replaced(ctx context.Context, app *stepwell.App, runs []stepwell.RunInfo) ([]bool, error) {
 	out, errs := make([]bool, len(runs)), make([]error, len(runs))
@@ -124,7 +120,7 @@ func (out *Failures) add(kind world.Status, r *stepwell.RunInfo, known map[strin
 	if r.Sealed {
 		is.Message, is.Where = "encrypted with key "+r.Encryption+", which is not here", ""
 	}
-	key := strings.Join([]string{string(kind), is.Code, is.Where, varies.ReplaceAllString(is.Message, "#")}, "\x00")
+	key := strings.Join([]string{string(kind), is.Code, is.Where, alike(is.Message)}, "\x00")
 	c := known[key]
 	if c == nil {
 		c, is.Last = &is, r.CreatedAt

@@ -80,12 +80,12 @@ type Machine struct {
 	// While events are processed: all that are known, the one at hand, and what has been read of those behind it.
 	fed     []world.Event
 	at      int
-	more    bool            // the log goes on behind them
-	matched int             // creations before it were asked for, or will be reported: see locates
-	sought  int             // the creation after the one that recordedPeer found last
-	ahead   ahead           // what Patched has read of them in this turn
-	behind  bool            // a held result, or the cancel that frees it, follows in this turn
-	patches map[string]bool // decided in this segment
+	more    bool                // the log goes on behind them
+	matched int                 // creations before it were asked for, or will be reported: see locates
+	sought  int                 // the creation after the one that recordedPeer found last
+	ahead   ahead               // what Patched has read of them in this turn
+	behind  bool                // a held result, or the cancel that frees it, follows in this turn
+	patches map[string]decision // decided in this segment
 
 	attributes  map[string]int // bytes by name, of those of the run as the code sees it; nil: it has set none
 	decisions   decisions      // about payloads, in fed

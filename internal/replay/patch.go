@@ -12,25 +12,45 @@ type ahead struct {
 	other   bool            // one that is not the record of a chosen token
 }
 
+// decision is what Patched came to, once a segment.
+type decision int8
+
+const (
+	oldWay decision = iota + 1
+	newWay
+	// passedBy is the old way, as the log has no record though the code came by in a cancelled part: releases that decided
+	// nothing there may have decided for the new way later.
+	passedBy
+)
+
 // Patched decides whether changed code takes its new way: yes where nothing later is in the log, which is then recorded; as recorded
-// where replay finds the record; no where replay goes on without one. One ID is decided once a segment.
+// where replay finds the record; no where replay goes on without one. One ID is decided once a segment, also in a
+// cancelled part.
 func (x *Ctx) Patched(id string) (bool, error) {
-	c, err := x.begin("patch ID", world.KindPatch, id)
+	free := x.Uncancelled()
+	c, err := free.begin("patch ID", world.KindPatch, id)
 	if err != nil {
 		return false, err
 	}
 	m := x.m
-	if on, decided := m.patches[id]; decided {
-		return on, nil
+	was := m.patches[id]
+	if was == oldWay || was == newWay {
+		return was == newWay, nil
 	}
 	m.readAhead()
-	on := m.ahead.patches[id] || !m.ahead.result && !m.behind && m.last()
-	put(&m.patches, id, on)
-	if on {
-		op := m.opening(x, world.StepCreated, m.key(c, world.KindPatch, id))
+	on := m.ahead.patches[id] || was == 0 && !m.ahead.result && !m.behind && m.last()
+	is := newWay
+	switch {
+	case on:
+		op := m.opening(free, world.StepCreated, m.key(c, world.KindPatch, id))
 		op.future.resolve(nil, nil)
 		m.ask(op)
+	case was == passedBy || x.scope.isCancelled():
+		is = passedBy
+	default:
+		is = oldWay
 	}
+	put(&m.patches, id, is)
 	return on, nil
 }
 

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -30,14 +31,21 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 		return err
 	}
 	defer w.mu.Unlock()
-	if w.said.definitions == nil {
-		w.said.definitions = make(map[world.Class]world.Definition)
+	w.said.define(all, "")
+	return nil
+}
+
+func (s *said) define(all []world.Definition, by string) {
+	if s.definitions == nil {
+		s.definitions = make(map[world.Class]world.Definition)
 	}
 	for _, d := range all {
-		d.Schemas = slices.Clone(d.Schemas)
-		w.said.definitions[d.Class] = d
+		d.Schemas, d.By = slices.Clone(d.Schemas), cmp.Or(by, d.By)
+		if was := s.definitions[d.Class]; was.Said == d.Said {
+			d.By = cmp.Or(d.By, was.By)
+		}
+		s.definitions[d.Class] = d
 	}
-	return nil
 }
 
 // Defined tells of workflows; see [world.Definer].
@@ -48,7 +56,7 @@ func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined,
 	defer w.mu.Unlock()
 	out := world.Defined{Retention: w.said.retention}
 	for _, d := range w.said.definitions {
-		out.Definitions = append(out.Definitions, world.Definition{Class: d.Class, Said: d.Said})
+		out.Definitions = append(out.Definitions, world.Definition{Class: d.Class, Said: d.Said, By: d.By})
 	}
 	now := w.now()
 	for _, wk := range w.workers {
@@ -56,6 +64,7 @@ func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined,
 			out.Has(wk.Classes)
 		}
 	}
+	out.Alive(func(id string) bool { wk := w.workers[id]; return wk != nil && wk.until.After(now) })
 	out.Of(workflows)
 	return out, nil
 }

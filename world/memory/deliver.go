@@ -38,6 +38,8 @@ func (w *World) deliverLocked(d *world.Delivery, n *notices) (world.Delivered, e
 		return done, err
 	}
 	switch {
+	case d.Repeat:
+		return world.Delivered{}, world.NoRepeat(r.id, d)
 	case d.Act:
 		return w.act(r, d, n)
 	case r.end != nil:

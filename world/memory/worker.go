@@ -40,7 +40,9 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, err
 	if w.workers[wk.ID] != nil {
 		return world.Heartbeat{}, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
 	}
-	wk.Classes, wk.Steps = slices.Clone(wk.Classes), slices.Clone(wk.Steps)
+	w.said.define(wk.Definitions, wk.ID)
+	w.said.retention = world.LowerRetention(w.said.retention, wk.MaxRetention)
+	wk.Classes, wk.Steps, wk.Definitions = slices.Clone(wk.Classes), slices.Clone(wk.Steps), nil
 	now := w.now()
 	joined := &worker{
 		Worker: wk, joined: now, until: now.Add(wk.Lease),

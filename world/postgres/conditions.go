@@ -118,7 +118,13 @@ func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, bir
 		return p, err
 	}
 	for _, a := range p.Awaits {
-		p.awaits = append(p.awaits, awaitRow{target: meant[a.Run].key, step: clean(a.Step)})
+		row := awaitRow{step: clean(a.Step)}
+		if i := slices.IndexFunc(c.Births, func(b *world.Commit) bool { return b.Run == a.Run }); meant[a.Run] == nil && i >= 0 {
+			row.target = children[i]
+		} else {
+			row.target = meant[a.Run].key
+		}
+		p.awaits = append(p.awaits, row)
 	}
 	p.keys = []int64{}
 	for i, b := range c.Births {

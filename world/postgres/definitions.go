@@ -3,6 +3,7 @@ package postgres
 // What starters have to know of workflows whose code they have not, and what operators set for all.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -28,27 +29,34 @@ var _ world.Definer = (*World)(nil)
 
 // Define notes definitions; see [world.Definer].
 func (rd *reader) Define(ctx context.Context, all []world.Definition) error {
-	var workflows, says, schemas []string
-	var versions []int32
 	for i := range all {
-		d := &all[i]
-		if err := world.CheckDefinition(d); err != nil {
+		if err := world.CheckDefinition(&all[i]); err != nil {
 			return err
 		}
-		text, err := json.Marshal(d.Said)
-		if err != nil {
-			return err
-		}
-		workflows, versions, says = append(workflows, d.Workflow), append(versions, int32(d.Version)), append(says, string(text))
-		schemas = append(schemas, string(d.Schemas))
 	}
-	if len(all) == 0 {
-		return nil
+	rows, err := definitionRows(all, "")
+	if err != nil || len(all) == 0 {
+		return err
 	}
 	return rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := rd.in(tx).exec(ctx, define, workflows, versions, says, schemas)
+		_, err := rd.in(tx).exec(ctx, define, rows...)
 		return err
 	})
+}
+
+// definitionRows is how the database keeps definitions: a list for each column.
+func definitionRows(all []world.Definition, by string) ([]any, error) {
+	workflows, says, schemas, workers := make([]string, len(all)), make([]string, len(all)), make([]string, len(all)), make([]string, len(all))
+	versions := make([]int32, len(all))
+	for i := range all {
+		said, err := json.Marshal(all[i].Said)
+		if err != nil {
+			return nil, err
+		}
+		workflows[i], versions[i], says[i], schemas[i] = all[i].Workflow, int32(all[i].Version), string(said), string(all[i].Schemas)
+		workers[i] = cmp.Or(by, all[i].By)
+	}
+	return []any{workflows, versions, says, schemas, workers}, nil
 }
 
 // Defined tells of workflows; see [world.Definer].
@@ -57,14 +65,15 @@ func (rd *reader) Defined(ctx context.Context, workflows []string) (out world.De
 		workflows = []string{}
 	}
 	err = rd.read(ctx, defined, func(row pgx.Rows) error {
-		var name, text string
+		var name, text, by string
 		var version int
-		if err := row.Scan(&name, &version, &text); err != nil {
+		var gone bool
+		if err := row.Scan(&name, &version, &text, &by, &gone); err != nil {
 			return err
 		}
 		switch {
 		case version > 0:
-			d := world.Definition{Class: world.Class{Workflow: name, Version: version}}
+			d := world.Definition{Class: world.Class{Workflow: name, Version: version}, By: by, Gone: gone}
 			if unmarshal("definition", &text, &d.Said) == nil { // one that is damaged says nothing
 				out.Definitions = append(out.Definitions, d)
 			}

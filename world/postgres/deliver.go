@@ -296,6 +296,9 @@ func (m *sending) decide(a *addressee) {
 		m.err = fmt.Errorf("run %s: delivery %q: %w", *a.id, d.ID, world.ErrDeliveryUsed)
 		return
 	case *a.waits:
+	case d.Repeat:
+		m.err = world.NoRepeat(*a.id, d)
+		return
 	case !a.live:
 		m.err = over(*a.id)
 		return
@@ -347,5 +350,6 @@ func (se *sender) putMail(b *script, batch []*sending, held int16) {
 		column(batch, func(m **sending) []byte { return (*m).row.key }), column(batch, func(m **sending) []byte { return (*m).row.print }),
 		column(batch, func(m **sending) *string { return (*m).row.sender }),
 		column(batch, func(m **sending) string { return (*m).row.sum }), held, se.sendsClass(),
+		column(batch, func(m **sending) bool { return (*m).d.Repeat }),
 	}})
 }

@@ -94,8 +94,8 @@ func hots(n int) []hot {
 		{deleteRunHooks, "50 runs, whose hooks are kept as ended", 600, []any{keysOf(1, k)}},
 		{deleteRunTasks, "50 runs", 400, []any{keysOf(owned, k)}},
 		// Senders.
-		{deliverMail, "50 runs", 2_400, []any{textsOf(k, "wrun_%d", owned), none, textsOf(k, "new%d", 1), yes, 10_000, no, none, 1, same("x", k), head, body, no, body, body, none, head, 1, 1}},
-		{deliverMail, "50 tokens", 2_400, []any{none, textsOf(k, "token-%d", 1), textsOf(k, "new%d", 1), yes, 10_000, no, none, 1, same("x", k), head, body, no, body, body, none, head, 1, 1}},
+		{deliverMail, "50 runs", 2_400, []any{textsOf(k, "wrun_%d", owned), none, textsOf(k, "new%d", 1), yes, 10_000, no, none, 1, same("x", k), head, body, no, body, body, none, head, 1, 1, no}},
+		{deliverMail, "50 tokens", 2_400, []any{none, textsOf(k, "token-%d", 1), textsOf(k, "new%d", 1), yes, 10_000, no, none, 1, same("x", k), head, body, no, body, body, none, head, 1, 1, no}},
 		{insertSent, "50 runs", 2_500, []any{textsOf(k, "wrun_%d", owned), none, textsOf(k, "new%d", 1), no, none, yes, 1, same("x", k), head, body, head}},
 		{endTask, "1 task", 60, []any{fmt.Sprint("wrun_", n+2), "step_2", "wrkr_1", 0, "result/step_2", 1, `{"e":[]}`, []byte{}, "1"}},
 		// The death of a worker.

@@ -80,10 +80,18 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Heartbeat, e
 	if err != nil {
 		return b, err
 	}
-	wk.Classes, wk.Steps = slices.Clone(wk.Classes), slices.Clone(wk.Steps)
+	says, err := definitionRows(wk.Definitions, wk.ID)
+	if err != nil {
+		return b, err
+	}
+	wk.Classes, wk.Steps, wk.Definitions = slices.Clone(wk.Classes), slices.Clone(wk.Steps), nil
 	mine := &worker{Worker: wk}
 	sent := time.Now()
-	err = w.batch(ctx, func(q *pgx.Batch) {
+	err = w.batch(ctx, func(q *pgx.Batch) { // one transaction
+		q.Queue(w.sql(define), says...)
+		if wk.MaxRetention != 0 {
+			q.Queue(w.sql(limitSetting), retentionSetting, int64(max(wk.MaxRetention, -1)), false)
+		}
 		q.Queue(w.sql(insertWorker), wk.ID, wk.Name, wk.Build, classes, steps, int64(wk.Lease), w.laneNumbers(), wk.Remote).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&mine.key, &b.Now, &b.Until) })
 	})

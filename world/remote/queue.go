@@ -55,7 +55,28 @@ func (wk *worker) of() string {
 }
 
 // Join registers a worker; see [world.Queue]. A key whose scope does not allow it is [world.ErrInvalid] too: trying again cannot help.
+// A server that is older takes no definitions with it: it is told them before.
 func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
+	if err := world.CheckWorker(&wk); err != nil {
+		return world.Heartbeat{}, err
+	}
+	heartbeat, err := join(ctx, w, wk)
+	if !errors.Is(err, world.ErrInvalid) || errors.Is(err, ErrForbidden) || errors.Is(err, ErrUnauthenticated) ||
+		len(wk.Definitions) == 0 && wk.MaxRetention == 0 {
+		return heartbeat, err
+	}
+	err = w.Define(ctx, wk.Definitions)
+	if err == nil && wk.MaxRetention != 0 {
+		_, _, err = w.LimitRetention(ctx, wk.MaxRetention, false)
+	}
+	if older := errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound); err != nil && !older {
+		return world.Heartbeat{}, err
+	}
+	wk.Definitions, wk.MaxRetention = nil, 0
+	return join(ctx, w, wk)
+}
+
+func join(ctx context.Context, w *World, wk world.Worker) (world.Heartbeat, error) {
 	leave, err := w.enter(ctx)
 	if err != nil {
 		return world.Heartbeat{}, err

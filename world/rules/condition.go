@@ -210,11 +210,16 @@ func Twin(c *world.Commit, i int) bool {
 func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Target) {
 	conditions := slices.SortedStableFunc(slices.Values(c.Conditions), func(a, b world.Condition) int { return a.Event - b.Event })
 	for _, cond := range conditions {
-		switch e := &c.Events[cond.Event]; {
+		e := &c.Events[cond.Event]
+		target := targets[e.Peer]
+		if slices.ContainsFunc(p.Births, func(c *world.Commit) bool { return c.Run == e.Peer }) {
+			target = Target{Live: true} // born with this commit, it is there when its end is awaited, or something sent to it
+		}
+		switch {
 		case of(e, world.KindChild) && left[cond.Birth]:
 			p.after(stepFailed(e.ID, world.CodeRunExists, "run "+c.Births[cond.Birth].Run+" exists"))
 		case of(e, world.KindAwait):
-			a, target := world.Await{Step: e.ID, Run: e.Peer}, targets[e.Peer]
+			a := world.Await{Step: e.ID, Run: e.Peer}
 			if target.Run != "" {
 				a.Run = target.Run
 				p.change()[cond.Event].Peer = a.Run
@@ -225,10 +230,6 @@ func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Tar
 				p.after(target.Result(a))
 			}
 		case of(e, world.KindSend):
-			target := targets[e.Peer]
-			if slices.ContainsFunc(p.Births, func(c *world.Commit) bool { return c.Run == e.Peer }) {
-				target = Target{Live: true} // it is there when this is sent
-			}
 			p.after(target.sent(e))
 		}
 	}

@@ -3,8 +3,10 @@ package sqlite
 // What starters have to know of workflows whose code they have not, and what operators set for all.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -27,23 +29,22 @@ var _ world.Definer = (*World)(nil)
 
 // Define notes definitions; see [world.Definer].
 func (w *World) Define(ctx context.Context, all []world.Definition) error {
-	differs, schemas := make(map[world.Class]string), make(map[world.Class]string)
+	differs := make(map[world.Class]world.Definition)
 	for i := range all {
 		if err := world.CheckDefinition(&all[i]); err != nil {
 			return err
 		}
-		text, err := json.Marshal(all[i].Said)
-		if err != nil {
-			return err
-		}
-		differs[all[i].Class], schemas[all[i].Class] = string(text), string(all[i].Schemas)
+		differs[all[i].Class] = all[i]
 	}
 	if err := w.read(ctx, func(c *conn) error {
 		for i := range all {
+			said, err := json.Marshal(all[i].Said)
+			if err != nil {
+				return err
+			}
 			if err := c.query(definitionsOf, func(r row) (bool, error) {
-				class := world.Class{Workflow: all[i].Workflow, Version: int(r.int(0))}
-				if differs[class] == r.text(1) {
-					delete(differs, class)
+				if int(r.int(0)) == all[i].Version && r.text(1) == string(said) {
+					delete(differs, all[i].Class)
 				}
 				return true, nil
 			}, all[i].Workflow); err != nil {
@@ -54,14 +55,20 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	}); err != nil || len(differs) == 0 {
 		return err
 	}
-	return w.write(ctx, func(g *group) error {
-		for class, text := range differs {
-			if err := g.tx.exec(define, class.Workflow, int64(class.Version), text, schemas[class]); err != nil {
-				return err
-			}
+	return w.write(ctx, func(g *group) error { return g.tx.define(slices.Collect(maps.Values(differs)), "") })
+}
+
+func (t *txn) define(all []world.Definition, by string) error {
+	for i := range all {
+		said, err := json.Marshal(all[i].Said)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		if err := t.exec(define, all[i].Workflow, int64(all[i].Version), string(said), string(all[i].Schemas), cmp.Or(by, all[i].By)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Defined tells of workflows; see [world.Definer].
@@ -70,7 +77,7 @@ func (w *World) Defined(ctx context.Context, workflows []string) (out world.Defi
 	err = w.read(ctx, func(c *conn) error {
 		for _, name := range workflows {
 			if err := c.query(definitionsOf, func(r row) (bool, error) {
-				d := world.Definition{Class: world.Class{Workflow: name, Version: int(r.int(0))}}
+				d := world.Definition{Class: world.Class{Workflow: name, Version: int(r.int(0))}, By: r.text(2)}
 				if unmarshal(r.bytes(1), &d.Said) == nil { // one that is damaged says nothing
 					out.Definitions = append(out.Definitions, d)
 				}
@@ -95,11 +102,13 @@ func (w *World) Defined(ctx context.Context, workflows []string) (out world.Defi
 		return world.Defined{}, err
 	}
 	now := w.crew.showLeases(workers)
+	alive := make(map[string]bool)
 	for i := range workers {
-		if workers[i].Until.After(now) {
+		if alive[workers[i].ID] = workers[i].Until.After(now); alive[workers[i].ID] {
 			out.Has(workers[i].Classes)
 		}
 	}
+	out.Alive(func(id string) bool { return alive[id] })
 	out.Of(workflows)
 	return out, nil
 }
@@ -119,26 +128,27 @@ func (w *World) Schemas(ctx context.Context, of world.Class) (out json.RawMessag
 // LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].
 func (w *World) LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error) {
 	err = w.read(ctx, func(c *conn) (err error) { before, err = retentionOf(c); return err })
-	becomes := func(before time.Duration) time.Duration {
-		switch {
-		case limit == 0:
-			return before
-		case raise:
-			return max(limit, -1)
-		}
-		return world.LowerRetention(before, limit)
-	}
-	if err != nil || becomes(before) == before {
+	if err != nil || limited(before, limit, raise) == before {
 		return before, before, err
 	}
-	now, err = ask(ctx, w, func(g *group) (time.Duration, error) {
-		is, err := retentionOf(g.tx.conn())
-		if now := becomes(is); err == nil && now != is {
-			return now, g.tx.exec(setSetting, retentionSetting, int64(now))
-		}
-		return is, err
-	})
+	now, err = ask(ctx, w, func(g *group) (time.Duration, error) { return g.tx.limitRetention(limit, raise) })
 	return before, now, err
+}
+
+func (t *txn) limitRetention(limit time.Duration, raise bool) (time.Duration, error) {
+	is, err := retentionOf(t.conn())
+	if now := limited(is, limit, raise); err == nil && now != is {
+		return now, t.exec(setSetting, retentionSetting, int64(now))
+	}
+	return is, err
+}
+
+// limited is what a limit becomes.
+func limited(before, limit time.Duration, raise bool) time.Duration {
+	if raise && limit != 0 {
+		return max(limit, -1)
+	}
+	return world.LowerRetention(before, limit)
 }
 
 func retentionOf(c *conn) (limit time.Duration, err error) {

@@ -32,6 +32,12 @@ func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
 		return g.act(r, d)
 	}
 	k := keyOf(d)
+	if d.Repeat {
+		if done, err = g.delivered.known(r, d, k); err == nil && !done.Duplicate {
+			err = world.NoRepeat(r.id, d)
+		}
+		return done, err
+	}
 	if !r.live || !open {
 		if done, err = g.delivered.again(r, d, k); err != nil || done.Duplicate {
 			return done, err

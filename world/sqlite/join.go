@@ -29,12 +29,19 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, err
 	if err != nil {
 		return world.Heartbeat{}, err
 	}
-	wk.Classes, wk.Steps = append([]world.Class(nil), wk.Classes...), append([]string(nil), wk.Steps...)
+	definitions := wk.Definitions
+	wk.Classes, wk.Steps, wk.Definitions = append([]world.Class(nil), wk.Classes...), append([]string(nil), wk.Steps...), nil
 	return askFor(ctx, w, true, func(g *group) (b world.Heartbeat, err error) {
 		if g.workers.key(wk.ID) != 0 {
 			return b, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
 		}
 		if err := w.lead(g, wk.Name); err != nil {
+			return b, err
+		}
+		if err := g.tx.define(definitions, wk.ID); err != nil {
+			return b, err
+		}
+		if _, err := g.tx.limitRetention(wk.MaxRetention, false); err != nil {
 			return b, err
 		}
 		until, err := g.workers.join(wk, classes, steps)

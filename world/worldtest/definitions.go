@@ -75,6 +75,76 @@ var definitions = []check{
 		define(v1)
 		r.same(schemas(v1.Class), "", "schemas where a version says none any more")
 	})},
+	{"a worker says what its definitions say with its registration, or nothing", "no starter sees a worker without what its versions say; one that is refused does not hold", needs("Definer", func(r *rig) {
+		v1, v2 := says("greet", 1, time.Hour, 0), says("greet", 2, -1, time.Second)
+		v1.Describe(jsonText(`{"input":{"type":"string"}}`))
+		wk := world.Worker{
+			ID: world.NewID(world.PrefixWorker, world.Now()), Name: "a", Classes: []world.Class{v1.Class, v2.Class},
+			Definitions: []world.Definition{v1, v2}, MaxRetention: 48 * time.Hour,
+		}
+		_, err := r.w.Join(r.ctx, wk)
+		r.must(err, "join")
+		told := r.defined("greet")
+		r.same(len(told.Definitions), 2, "definitions")
+		r.same([]world.Said{told.Definitions[0].Said, told.Definitions[1].Said}, []world.Said{v1.Said, v2.Said}, "what they say")
+		r.same(told.Live, wk.Classes, "what it has")
+		r.same(told.Retention, 48*time.Hour, "the limit")
+		text, err := r.able.Definer.Schemas(r.ctx, v1.Class)
+		r.must(err, "schemas")
+		r.same(string(text), string(v1.Schemas), "schemas")
+		other := wk
+		other.Definitions, other.MaxRetention = []world.Definition{says("greet", 1, time.Minute, 0), says("order", 1, 0, 0)}, time.Hour
+		_, err = r.w.Join(r.ctx, other)
+		r.refused(err, world.ErrConflict, "a worker that has joined")
+		r.same(r.defined("greet", "order"), told, "behind one that was refused")
+		other.ID = world.NewID(world.PrefixWorker, world.Now())
+		other.Definitions = append(other.Definitions, says("greet", 0, 0, 0))
+		_, err = r.w.Join(r.ctx, other)
+		r.refused(err, world.ErrInvalid, "a worker with a bad definition")
+		r.same(r.defined("greet", "order"), told, "behind a bad definition")
+		other.Definitions, other.MaxRetention = other.Definitions[:2], 72*time.Hour
+		_, err = r.w.Join(r.ctx, other)
+		r.must(err, "join")
+		r.same(r.defined("greet").Definitions[0].Said, other.Definitions[0].Said, "what who joined last says")
+		r.same(r.defined().Retention, 48*time.Hour, "the limit, which nobody raises so")
+		stats, err := r.w.Stats(r.ctx)
+		r.must(err, "stats")
+		for _, row := range stats.Workers {
+			r.same(len(row.Definitions), 0, "definitions of listed workers")
+		}
+	})},
+	{"who has said what definitions say is told, and whether it is gone", "a live worker says again what one that is gone has said otherwise", needs("Definer", func(r *rig) {
+		class := world.Class{Workflow: "greet", Version: 1}
+		join := func(retention time.Duration) string {
+			id := world.NewID(world.PrefixWorker, world.Now())
+			_, err := r.w.Join(r.ctx, world.Worker{ID: id, Name: id, Classes: []world.Class{class}, Definitions: []world.Definition{says("greet", 1, retention, 0)}})
+			r.must(err, "join")
+			return id
+		}
+		is := func(retention time.Duration, by string, gone bool) {
+			r.Helper()
+			want := says("greet", 1, retention, 0)
+			want.By, want.Gone = by, gone
+			r.same(r.defined("greet").Definitions, []world.Definition{want}, "what is said, by whom, and whether that one is gone")
+		}
+		a := join(time.Hour)
+		is(time.Hour, a, false)
+		b := join(time.Hour)
+		is(time.Hour, b, false)
+		c := join(time.Minute)
+		is(time.Minute, c, false)
+		r.must(r.w.Leave(r.ctx, c), "leave")
+		is(time.Minute, c, true)
+		again := says("greet", 1, time.Hour, 0)
+		again.By = a
+		r.must(r.able.Definer.Define(r.ctx, []world.Definition{again}), "define")
+		is(time.Hour, a, false)
+		again.By = ""
+		r.must(r.able.Definer.Define(r.ctx, []world.Definition{again}), "define what is said already, by nobody in particular")
+		is(time.Hour, a, false)
+		r.must(r.w.Leave(r.ctx, a), "leave")
+		is(time.Hour, a, true)
+	})},
 	{"what live workers have is told", "a start by name gets the highest version that a live worker has", needs("Definer", func(r *rig) {
 		r.same(len(r.defined("greet").Live), 0, "versions where nobody is alive")
 		join := func(lease time.Duration, classes ...world.Class) (string, time.Time) {

@@ -90,6 +90,39 @@ var deliveries = []check{
 		}
 		r.same(len(s.mail()), 0, "mail that came again")
 	}},
+	{"what may only be a repeat is answered as one, or refused", "a payload that was accepted is accepted again when its type has changed meanwhile; nothing else is", func(r *rig) {
+		s := r.worker("greet").create("greet")
+		s.append(hookCreated("hook_1", "t1"))
+		only := func(d *world.Delivery) *world.Delivery {
+			d.Repeat = true
+			return d
+		}
+		none := func(when string) {
+			r.Helper()
+			for _, d := range []*world.Delivery{signal(s.run, "e", "a"), signal(s.run, "d", "b"), payload("t1", "e", `1`)} {
+				_, err := r.w.Deliver(r.ctx, only(d))
+				r.refused(err, world.ErrNotFound, fmt.Sprint(d.Events[0].Type, " ", when))
+			}
+		}
+		_, err := r.w.Deliver(r.ctx, only(signal(s.run, "", "a")))
+		r.refused(err, world.ErrInvalid, "a repeat without an ID")
+		none("before anything is sent")
+		r.same(r.deliver(signal(s.run, "d", "a")).Duplicate, false, "a signal")
+		r.same(r.deliver(payload("t1", "d", `1`)).Duplicate, false, "a payload")
+		both := func(when string) {
+			r.Helper()
+			r.again(only(signal(s.run, "d", "a")), "the signal, "+when)
+			r.again(only(payload("t1", "d", `1`)), "the payload, "+when)
+			_, err := r.w.Deliver(r.ctx, only(payload("t1", "d", `2`)))
+			r.refused(err, world.ErrDeliveryUsed, "another payload, "+when)
+			none(when)
+		}
+		both("while they wait")
+		r.same(len(s.read()), 2, "what was read")
+		both("when they were read")
+		s.append(world.Event{Type: world.RunCompleted})
+		both("when the run is over")
+	}},
 	{"a delivery ID is of one event or hook", "the same ID sent as another event, to another hook or to another run is another delivery", func(r *rig) {
 		s := r.worker("greet").create("greet")
 		s.append(hookCreated("hook_1", "t1"), hookCreated("hook_2", "t2"))

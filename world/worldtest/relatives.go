@@ -100,6 +100,23 @@ var relatives = []check{
 			r.Fatalf("the child has %+v, want what was sent", mail)
 		}
 	}},
+	{"a child of the same commit is awaited", "a run that a commit creates is there for a step of the commit that awaits it", func(r *rig) {
+		k := r.worker("greet", "child")
+		s := k.create("greet")
+		c := s.childCommit("step_1")
+		child := c.Births[0].Run
+		awaits := stepCreated("step_2", world.KindAwait)
+		awaits.Name, awaits.Peer = child, child
+		c.Events, c.Conditions = append(c.Events, awaits), append(c.Conditions, world.Condition{Event: 1})
+		before := s.seq
+		s.write(c)
+		if written := s.events(s.run)[before:]; len(written) != 2 {
+			r.Fatalf("got %+v, want that both wait", written)
+		}
+		created, _ := k.get(child)
+		created.append(world.Event{Type: world.RunCompleted, Payload: jsonText(`7`)})
+		r.same(string(s.result("step_2").Payload), "7", "the result of the run that was awaited")
+	}},
 	{"what came with a birth is known when it comes again", "a delivery is appended at most once, also where the first copy is in the birth", func(r *rig) {
 		c := birth("greet")
 		e := signal(c.Run, "d1", "paid").Events[0]

@@ -169,11 +169,12 @@ type Delivery struct {
 	Sender  string    `json:"sender,omitempty"`
 	Of      string    `json:"of,omitempty"`
 	Print   []byte    `json:"print,omitempty"`
+	Repeat  bool      `json:"repeat,omitempty"`
 }
 
 // OfDelivery makes a message of a delivery. They share memory.
 func OfDelivery(in *world.Delivery) *Delivery {
-	d := &Delivery{Run: in.Run, Token: in.Token, ID: in.ID, Events: OfEvents(in.Events), Act: in.Act, Worker: in.Worker, RetryAt: in.RetryAt, Sender: in.Sender, Of: in.Of, Print: in.Print}
+	d := &Delivery{Run: in.Run, Token: in.Token, ID: in.ID, Events: OfEvents(in.Events), Act: in.Act, Worker: in.Worker, RetryAt: in.RetryAt, Sender: in.Sender, Of: in.Of, Print: in.Print, Repeat: in.Repeat}
 	if in.Task != nil {
 		k := TaskKey(*in.Task)
 		d.Task = &k
@@ -183,7 +184,7 @@ func OfDelivery(in *world.Delivery) *Delivery {
 
 // World is the delivery of a message. They share memory.
 func (d *Delivery) World() *world.Delivery {
-	out := &world.Delivery{Run: d.Run, Token: d.Token, ID: d.ID, Events: WorldEvents(d.Events), Act: d.Act, Worker: d.Worker, RetryAt: d.RetryAt, Sender: d.Sender, Of: d.Of, Print: d.Print}
+	out := &world.Delivery{Run: d.Run, Token: d.Token, ID: d.ID, Events: WorldEvents(d.Events), Act: d.Act, Worker: d.Worker, RetryAt: d.RetryAt, Sender: d.Sender, Of: d.Of, Print: d.Print, Repeat: d.Repeat}
 	if d.Task != nil {
 		k := world.TaskKey(*d.Task)
 		out.Task = &k

@@ -17,6 +17,9 @@ type Worker struct {
 	Steps   []string      `json:"steps,omitempty"`
 	LeaseMs int64         `json:"leaseMs,omitempty"` // 0: the world's default, 10 s
 	Remote  bool          `json:"remote,omitempty"`  // told, not asked for: who joins here is
+
+	Definitions  []world.Definition `json:"definitions,omitempty"`
+	MaxRetention time.Duration      `json:"maxRetention,omitempty"` // in ns
 }
 
 // OfWorker makes a message of a worker. A part of a millisecond of its lease counts as a whole one.
@@ -25,13 +28,15 @@ func OfWorker(in *world.Worker) Worker {
 	if in.Lease < 0 {
 		lease = -1
 	}
-	return Worker{ID: in.ID, Name: in.Name, Build: in.Build, Classes: in.Classes, Steps: in.Steps, LeaseMs: lease, Remote: in.Remote}
+	return Worker{ID: in.ID, Name: in.Name, Build: in.Build, Classes: in.Classes, Steps: in.Steps, LeaseMs: lease, Remote: in.Remote,
+		Definitions: in.Definitions, MaxRetention: in.MaxRetention}
 }
 
 // World is the worker of a message.
 func (w *Worker) World() world.Worker {
 	return world.Worker{
 		ID: w.ID, Name: w.Name, Build: w.Build, Classes: w.Classes, Steps: w.Steps, Lease: time.Duration(w.LeaseMs) * time.Millisecond, Remote: w.Remote,
+		Definitions: w.Definitions, MaxRetention: w.MaxRetention,
 	}
 }
 
