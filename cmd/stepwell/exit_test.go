@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -277,6 +278,49 @@ func TestCodesOfWhatIsRefused(t *testing.T) {
 		var f *fault
 		if told := c.explain(err, "run-1"); !errors.As(told, &f) || codeOf(told, f.code) != want {
 			t.Errorf("%v: %v has the code %s, want %s", err, told, codeOf(told, f.code), want)
+		}
+	}
+}
+
+// TestOneTableOfOutcomes: exit codes, and codes of --json, come from one table, which has those of package world as
+// they are over REST.
+func TestOneTableOfOutcomes(t *testing.T) {
+	c := newCLI(process())
+	topic, exitOfCode := exitCodes(), map[string]int{}
+	for _, o := range outcomes {
+		if !slices.ContainsFunc(exits, func(e struct {
+			exit int
+			says string
+		}) bool {
+			return e.exit == o.Exit && e.exit != exitOK
+		}) {
+			t.Errorf("%s ends with %d, of which nothing is said", o.Code, o.Exit)
+		}
+		if was, ok := exitOfCode[o.Code]; ok && was != o.Exit {
+			t.Errorf("%s ends with %d and with %d", o.Code, was, o.Exit)
+		}
+		exitOfCode[o.Code] = o.Exit
+		if !slices.Contains(strings.Fields(topic), o.Code) {
+			t.Errorf("help exit-codes lacks %s:\n%s", o.Code, topic)
+		}
+	}
+	for _, known := range world.Codes() {
+		err := fmt.Errorf("do: %w", known.Err)
+		for how, told := range map[string]error{"explained": c.explain(err, "run-1"), "of a hook": c.explainHook(err, "t"), "as it is": err} {
+			var said strings.Builder
+			exit := report(&said, t.Context(), told, true)
+			var f failure
+			if err := json.Unmarshal([]byte(said.String()), &f); err != nil || exit != known.Exit || f.Exit != exit || f.Code != known.Code {
+				t.Errorf("%s, %s: exit code %d, %s; want %d", known.Code, how, exit, said.String(), known.Exit)
+			}
+		}
+	}
+	for exit, want := range map[int]string{
+		exitFailure: "FAILED", exitUsage: "USAGE", exitNotFound: "NOT_FOUND", exitOver: "RUN_OVER", exitLater: "INBOX_FULL", exitExists: "RUN_EXISTS",
+		exitPartly: "PARTLY", exitDiverged: "DIVERGED", exitNotCompleted: "NOT_COMPLETED", exitInterrupted: "INTERRUPTED",
+	} {
+		if got := codeOf(errors.New("something"), exit); got != want {
+			t.Errorf("exit code %d of an error that is nobody's is %s, want %s", exit, got, want)
 		}
 	}
 }
