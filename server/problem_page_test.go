@@ -12,8 +12,8 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// TestProblemsPage: docs/server.md has each code that a request may be refused with, with its status, and docs/protocol.md each that
-// a worker is told.
+// TestProblemsPage: docs/server.md has each code that a request may be refused with, with its status, and
+// docs/protocol.md each that a worker is told.
 func TestProblemsPage(t *testing.T) {
 	t.Parallel()
 	told := slices.DeleteFunc(world.Codes(), func(c world.Coded) bool { return wire.Sentinel(c.Code) == nil })
