@@ -106,6 +106,9 @@ func (f *startFlags) read() error {
 		if !ok {
 			return usagef("write NAME=VALUE, as in city=Ulm", "--attr %q has no value", text)
 		}
+		if _, twice := f.attributes[name]; twice {
+			return usagef("", "--attr %s is there twice", name)
+		}
 		if f.attributes == nil {
 			f.attributes = map[string]any{}
 		}

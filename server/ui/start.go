@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,8 +153,12 @@ func (v *visit) attributesOf() (map[string]any, error) {
 		if !ok {
 			return nil, fmt.Errorf("%w: the attribute %.100q has no value: write it like city=Ulm", world.ErrInvalid, line)
 		}
-		if all[strings.TrimSpace(name)] = value; json.Valid([]byte(value)) {
-			all[strings.TrimSpace(name)] = json.RawMessage(value)
+		name = strings.TrimSpace(name)
+		if _, twice := all[name]; twice {
+			return nil, fmt.Errorf("%w: the attribute %.100q is there twice", world.ErrInvalid, name)
+		}
+		if all[name] = value; json.Valid([]byte(value)) {
+			all[name] = json.RawMessage(value)
 		}
 	}
 	return all, nil
@@ -162,8 +167,9 @@ func (v *visit) attributesOf() (map[string]any, error) {
 func (u *UI) startForm(v *visit) error {
 	version := 0
 	if text := v.URL.Query().Get("version"); text != "" {
-		if _, err := fmt.Sscan(text, &version); err != nil || world.CheckVersion(version) != nil {
-			version = 0
+		var err error
+		if version, err = strconv.Atoi(text); err != nil || version < 1 || world.CheckVersion(version) != nil {
+			return fmt.Errorf("%w: version is %.40q: want a number from 1 on", world.ErrInvalid, text)
 		}
 	}
 	f, err := newStart(u, v, version, v.URL.Query().Get("as") == "json")
