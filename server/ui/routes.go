@@ -5,14 +5,14 @@ package ui
 import "net/http"
 
 func routes() []route {
-	get := func(path string, handle func(*UI, *visit) error, takes ...string) route {
-		if len(takes) > 0 {
-			takes = append(takes, "refresh", "did")
+	get := func(path string, handle func(*UI, *visit) error, fields ...string) route {
+		if len(fields) > 0 {
+			fields = append(fields, "refresh", "did")
 		}
-		return route{method: http.MethodGet, path: Base + path, least: Viewer, handle: handle, takes: takes}
+		return route{method: http.MethodGet, path: Base + path, least: Viewer, handle: handle, fields: fields}
 	}
-	post := func(path string, least Level, handle func(*UI, *visit) error, takes ...string) route {
-		return route{method: http.MethodPost, path: Base + path, least: least, handle: handle, takes: append(takes, "token")}
+	post := func(path string, least Level, handle func(*UI, *visit) error, fields ...string) route {
+		return route{method: http.MethodPost, path: Base + path, least: least, handle: handle, fields: append(fields, "token")}
 	}
 	open := func(r route) route {
 		r.open, r.quiet = true, true
@@ -41,7 +41,7 @@ func routes() []route {
 		get("workflows/{workflow}", versions),
 		form("workflows/{workflow}/start", (*UI).startForm),
 		post("workflows/{workflow}/start", Operator, (*UI).start,
-			"input", textMember, jsonMember, "key", "id", "priority", "attributes", "delay", "version", "event", "payload"),
+			"input", textMember, jsonMember, "key", "id", "priority", "attributes", "delay", "version", "event", "payload", "delivery"),
 		get("hooks", (*UI).hooks, "run", "token"),
 		get("workers", (*UI).workers),
 		get("workers/{worker}", (*UI).worker),

@@ -73,6 +73,9 @@ func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 		field{Name: "id", Label: "ID", Kind: "text", Value: world.NewID(world.PrefixRun, time.Now()), Hint: "A new one, or one that you choose."},
 		field{Name: "priority", Label: "Priority", Kind: "text", Hint: "From 1 to 4, which is served first. Empty: 2.", Choices: []string{"1", "2", "3", "4"}},
 		field{Name: "attributes", Label: "Attributes", Kind: "area", Hint: "One a line, such as city=Ulm. A value is JSON or a text."},
+		field{Name: "event", Label: "Event", Kind: "text", Hint: "An event that the start sends, also to a run that has the key. Empty: none."},
+		field{Name: "payload", Label: "Payload of the event", Kind: "area", Hint: "JSON. Empty: null."},
+		field{Name: "delivery", Kind: "hidden", Value: world.NewID("dlvr", time.Now())}, // sent twice, it sends once
 		field{Name: "delay", Label: "Delay", Kind: "text", Hint: "Such as 90s, 5m, 2h or 7d. Empty: at once."},
 		field{Name: "version", Label: "Version", Kind: "text", Value: chosen, Hint: "Empty: the highest that a live worker has."},
 	)
@@ -194,10 +197,24 @@ func (v *visit) options() ([]stepwell.StartOption, int, error) {
 		}
 		delay = d
 	}
-	return []stepwell.StartOption{
+	also, unsent := v.alsoSend()
+	return append(also, []stepwell.StartOption{
 		stepwell.RunID(v.Form.Get("id")), stepwell.Key(v.Form.Get("key")), stepwell.Version(int(version)), stepwell.Priority(int(priority)), stepwell.Delay(delay),
 		stepwell.Attributes(attributes),
-	}, int(version), err
+	}...), int(version), errors.Join(err, unsent)
+}
+
+// alsoSend is the event that a start sends, where its form has one.
+func (v *visit) alsoSend() ([]stepwell.StartOption, error) {
+	event := strings.TrimSpace(v.Form.Get("event"))
+	if event == "" {
+		if strings.TrimSpace(v.Form.Get("payload")) != "" {
+			return nil, fmt.Errorf("%w: there is a payload, and no event that has it", world.ErrInvalid)
+		}
+		return nil, nil
+	}
+	payload, opts, err := v.sending()
+	return []stepwell.StartOption{stepwell.AlsoSignal(event, payload, opts...)}, err
 }
 
 func (u *UI) start(v *visit) error {

@@ -84,21 +84,21 @@ type route struct {
 	open   bool // nobody needs to be logged in
 	quiet  bool // it changes nothing that is worth noting
 	handle func(u *UI, v *visit) error
-	takes  []string // fields of its form: see check; of a GET, nil: any
+	fields []string // fields of its form: see check; of a GET, nil: any
 }
 
 // check refuses fields that a form does not have, or has once: a mistyped one would count as one that is empty. Of
 // what a
-// route takes, one that ends in . is how names begin, and one that ends in * may be there several times.
+// fields of a route, one that ends in . is how names begin, and one that ends in * may be there several times.
 func (rt *route) check(form url.Values) error {
 	for name, texts := range form {
-		at := slices.IndexFunc(rt.takes, func(known string) bool {
+		at := slices.IndexFunc(rt.fields, func(known string) bool {
 			return strings.TrimSuffix(known, "*") == name || strings.HasSuffix(known, ".") && strings.HasPrefix(name, known)
 		})
 		switch {
 		case at < 0:
 			return fmt.Errorf("%w: the form has no field %.100q", world.ErrInvalid, name)
-		case len(texts) > 1 && !strings.HasSuffix(rt.takes[at], "*"):
+		case len(texts) > 1 && !strings.HasSuffix(rt.fields[at], "*"):
 			return fmt.Errorf("%w: the field %.100s is there %d times", world.ErrInvalid, name, len(texts))
 		}
 	}
@@ -145,7 +145,7 @@ func (u *UI) at(rt route) http.Handler {
 			if err = v.readForm(!rt.open); err == nil {
 				err = rt.check(v.Form)
 			}
-		case rt.takes != nil:
+		case rt.fields != nil:
 			err = rt.check(r.URL.Query())
 		}
 		if err == nil {
