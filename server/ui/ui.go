@@ -87,8 +87,7 @@ type route struct {
 	fields []string // fields of its form: see check; of a GET, nil: any
 }
 
-// check refuses fields that a form does not have, or has once: a mistyped one would count as one that is empty. Of
-// what a
+// check refuses fields that a form does not have, or has once: a mistyped one would count as one that is empty. Of the
 // fields of a route, one that ends in . is how names begin, and one that ends in * may be there several times.
 func (rt *route) check(form url.Values) error {
 	for name, texts := range form {
