@@ -73,6 +73,9 @@ type Said struct {
 	Retention time.Duration `json:"retention,omitempty"` // after the end, in ns; below 0: for ever; 0: nothing is said
 	Timeout   time.Duration `json:"timeout,omitempty"`   // of a whole run, in ns; 0: none
 	Print     string        `json:"print,omitempty"`     // of its schemas; "": it has none
+
+	// Attributes are what its runs start with; a start's own of the same name take their place.
+	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
 }
 
 // Defined is what a world tells of workflows.
@@ -92,6 +95,9 @@ func CheckDefinition(d *Definition) error {
 	}
 	if d.Timeout < 0 {
 		return fmt.Errorf("%w: workflow %s: timeout %s: must not be negative", ErrInvalid, d.Workflow, d.Timeout)
+	}
+	if err := CheckAttributes(d.Attributes); err != nil {
+		return fmt.Errorf("workflow %s: %w", d.Workflow, err)
 	}
 	switch {
 	case len(d.Schemas) > MaxSchemas:

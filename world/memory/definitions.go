@@ -5,6 +5,7 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -34,7 +35,7 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 		w.said.definitions = make(map[world.Class]world.Definition)
 	}
 	for _, d := range all {
-		d.Schemas = slices.Clone(d.Schemas)
+		d.Schemas, d.Attributes = slices.Clone(d.Schemas), maps.Clone(d.Attributes)
 		w.said.definitions[d.Class] = d
 	}
 	return nil
