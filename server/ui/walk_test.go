@@ -29,6 +29,13 @@ const cut = `[...document.querySelectorAll("main *, header *")].filter(e => e.ch
 	!e.closest(".unseen, .skip, svg") && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && getComputedStyle(e).overflowX === "hidden" &&
 	getComputedStyle(e).textOverflow !== "ellipsis").map(e => e.tagName + "." + e.className + ": " + e.textContent.slice(0, 40)).slice(0, 5).join("; ")`
 
+// narrow are the columns of causes that are too narrow to be read, and the hints in fields that do not fit in.
+const narrow = `(() => {
+	const pen = document.createElement("canvas").getContext("2d"), room = (e) => { const s = getComputedStyle(e); pen.font = s.fontSize + " " + s.fontFamily; return e.clientWidth - parseFloat(s.paddingLeft) - parseFloat(s.paddingRight); };
+	return [...document.querySelectorAll("td.why")].filter(e => e.checkVisibility() && e.textContent.length > 40 && e.clientWidth < 200).map(e => "why has " + e.clientWidth)
+		.concat([...document.querySelectorAll("input[placeholder]")].filter(e => e.checkVisibility() && e.clientWidth > 0 && room(e) < pen.measureText(e.placeholder).width).map(e => e.name + ": " + e.placeholder)).slice(0, 5).join("; ");
+})()`
+
 func (s *site) walks(t *testing.T, chromium context.Context) {
 	b := s.tab(t, chromium)
 	for _, width := range []int64{1280, 390} {
@@ -40,7 +47,7 @@ func (s *site) walks(t *testing.T, chromium context.Context) {
 				if got := is[float64](b, `document.documentElement.scrollWidth`); got > float64(width) {
 					t.Errorf("%s at %d: it is %v pixels wide", name, width, got)
 				}
-				for what, expression := range map[string]string{"fields without names": unnamed, "texts that are cut": cut} {
+				for what, expression := range map[string]string{"fields without names": unnamed, "texts that are cut": cut, "what is too narrow": narrow} {
 					if got := is[string](b, expression); got != "" {
 						t.Errorf("%s at %d: %s: %s", name, width, what, got)
 					}
