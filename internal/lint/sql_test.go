@@ -110,7 +110,7 @@ func TestColumnsOfRun(t *testing.T) {
 		"SELECT r.key, r.output FROM runs r":                    true,
 		"INSERT INTO {schema}.runs (key, id) VALUES ($1, $2)":   true,
 		"SELECT {run} FROM runs r {beside}":                     false,
-		"INSERT INTO runs ({birth}) VALUES ({values})":           false,
+		"INSERT INTO runs ({birth}) VALUES ({values})":          false,
 		"UPDATE {schema}.runs r SET output = a.output FROM b a": false,
 	} {
 		if got := columnsOfRun.MatchString(text); got != want {
