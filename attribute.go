@@ -56,6 +56,17 @@ func encodeAttribute(name string, value any) (json.RawMessage, error) {
 	return b, nil
 }
 
+// allAttributes are what a run starts with: those of its definition, and the start's own.
+func (o *startOptions) allAttributes() (map[string]json.RawMessage, error) {
+	own, err := encodeAttributes(o.Attributes)
+	if err != nil || len(o.attributes) == 0 {
+		return own, err
+	}
+	all := maps.Clone(o.attributes)
+	maps.Copy(all, own)
+	return all, world.CheckAttributes(all)
+}
+
 // encodeAttributes encodes all, in the order of their names, so that it is always the same one that is refused.
 func encodeAttributes(all map[string]any) (map[string]json.RawMessage, error) {
 	if len(all) == 0 {

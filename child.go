@@ -67,7 +67,7 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 		return fail(c.fault)
 	}
 	o := c.opts.startOptions
-	o.retention, o.timeout = c.w.retention, c.w.timeout
+	o.retention, o.timeout, o.attributes = c.w.retention, c.w.timeout, c.w.attributes
 	if o.Version == 0 {
 		o.Version = c.w.version
 	}
@@ -82,7 +82,7 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 		return fail(fmt.Errorf("input: %w", err))
 	}
 	spec := &engine.ChildSpec{Birth: o.birth(c.w.name, ctx.env.maxRetention), Detached: c.opts.Detached, Delay: o.Delay}
-	if spec.Birth.Attributes, err = encodeAttributes(o.Attributes); err != nil {
+	if spec.Birth.Attributes, err = o.allAttributes(); err != nil {
 		return fail(err)
 	}
 	if o.Retention != 0 {

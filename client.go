@@ -104,7 +104,7 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 			return nil, fmt.Errorf("start %s: %w", workflow, err)
 		}
 	}
-	if birth.Attributes, err = encodeAttributes(o.Attributes); err != nil {
+	if birth.Attributes, err = o.allAttributes(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	birth.Context = a.engine.Carry(ctx, workflow, birth.Context)

@@ -12,8 +12,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// settle fills in what a start by name leaves open: the version is the highest that a live worker has, the retention and the timeout are those of that version's
-// definition. Where no worker is alive the version stays open, and they are those of the highest version that is known.
+// settle fills in what a start by name leaves open: the version is the highest that a live worker has; the
+// retention, the timeout and the attributes are those of that version's definition. Where no worker is alive the
+// version stays open, and they are those of the highest version that is known.
 func (o *startOptions) settle(ctx context.Context, a *App, workflow string) error {
 	if world.CheckWorkflowName(workflow) != nil {
 		return nil // it is refused for that
@@ -29,9 +30,9 @@ func (o *startOptions) settle(ctx context.Context, a *App, workflow string) erro
 	own := a.known[world.Class{Workflow: workflow, Version: o.Version}]
 	switch {
 	case own != nil && (o.Version > 0 || own.Version >= says.Version):
-		o.retention, o.timeout = own.Retention, own.Timeout
+		o.retention, o.timeout, o.attributes = own.Retention, own.Timeout, own.Attributes
 	case ok:
-		o.retention, o.timeout, o.settled = says.Retention, says.Timeout, true
+		o.retention, o.timeout, o.attributes, o.settled = says.Retention, says.Timeout, says.Attributes, true
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"time"
@@ -31,6 +32,8 @@ type startOptions struct {
 	retention time.Duration // the workflow's
 	timeout   time.Duration // the same
 	settled   bool          // by what the world knows of its definition
+
+	attributes map[string]json.RawMessage // the workflow's
 }
 
 type runIDOption string
@@ -86,9 +89,21 @@ func (t tagsOption) startOption(o *startOptions) { o.Context = t }
 
 type attributesOption map[string]any
 
-// Attributes are what a run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB together; see [SetAttribute]. They fit starts and
-// children.
+// Attributes are what a run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB together; see
+// [SetAttribute]. They fit workflows, starts and children: those of a workflow are what each of its runs starts with,
+// by
+// whatever way it is started, as a worker tells the database when it joins; a start's own take the place of those of
+// the
+// same name.
 func Attributes(all map[string]any) attributesOption { return attributesOption(all) }
+
+func (a attributesOption) workflowOption(o *workflowOptions) {
+	all, err := encodeAttributes(a)
+	if err != nil {
+		o.faults = append(o.faults, err)
+	}
+	o.attributes = all
+}
 
 func (a attributesOption) startOption(o *startOptions) { o.Attributes = a }
 

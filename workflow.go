@@ -47,6 +47,8 @@ type Workflow[In, Out any] struct {
 	of        Definition // a step whose run this is, or nil
 	source    string     // of its code; "": that of fn
 	faults    []error
+
+	attributes map[string]json.RawMessage // what its runs start with
 }
 
 // WorkflowOption changes how a workflow is defined.
@@ -60,6 +62,8 @@ type workflowOptions struct {
 	failOn    []string // nil: as Config says
 	accepts   accepted
 	faults    []error
+
+	attributes map[string]json.RawMessage
 }
 
 // versionOption fits definitions, continuations, starts and children.
@@ -112,7 +116,7 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 	if err := kit.Given(opts, func(opt WorkflowOption) { opt.workflowOption(&o) }); err != nil {
 		o.faults = append(o.faults, err)
 	}
-	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, keep: o.keep, failOn: o.failOn, accepts: o.accepts, fn: fn, faults: o.faults}
+	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, attributes: o.attributes, keep: o.keep, failOn: o.failOn, accepts: o.accepts, fn: fn, faults: o.faults}
 	if err := world.CheckWorkflowName(name); err != nil {
 		w.faults = append(w.faults, err)
 	}
@@ -130,8 +134,11 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 //	var Ping = stepwell.Define("ping", func(ctx stepwell.Context, n int) (string, error) { return pong.Child().Run(ctx, n-1) })
 //	var Pong = stepwell.Define("pong", func(ctx stepwell.Context, n int) (string, error) { return Ping.Child().Run(ctx, n-1) })
 //
-// It starts runs, as children too, and is no definition: [New] refuses it in [Config].Definitions. A start has the version, retention and timeout that a start
-// by name has, see [Version]; a child the version that the first worker which takes it knows, and the default retention, unless told.
+// It starts runs, as children too, and is no definition: [New] refuses it in [Config].Definitions. A start has the
+// version, retention, timeout
+// and attributes that a start by name has, see [Version]; a child the version that the first worker which takes it
+// knows,
+// and the default retention, unless told.
 func Declare[In, Out any](name string) *Workflow[In, Out] {
 	w := &Workflow[In, Out]{name: name, declared: true}
 	if err := world.CheckWorkflowName(name); err != nil {
@@ -161,7 +168,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	}
 	e.overrides, e.fits, e.base = &r.cfg.overrides, r.fits, strings.TrimRight(r.cfg.PublicURL, "/")
 	r.workflows = append(r.workflows, &engine.Workflow{
-		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep, FailOn: failOn,
+		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep, FailOn: failOn, Attributes: w.attributes,
 		Body: func(input []byte) replay.Body {
 			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input) }
 		},
@@ -226,7 +233,7 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 	if err != nil {
 		return nil, fmt.Errorf("start %s: input: %w", w.name, err)
 	}
-	o := startOptions{retention: w.retention, timeout: w.timeout}
+	o := startOptions{retention: w.retention, timeout: w.timeout, attributes: w.attributes}
 	if err := kit.Given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
 		return nil, fmt.Errorf("start %s: %w", w.name, err)
 	}

@@ -147,13 +147,20 @@ func TestDefinitionsHoldForEveryStarter(t *testing.T) {
 				}
 			}
 			slow := stepwell.Define("slow", func(ctx stepwell.Context, _ int) (int, error) { return 0, stepwell.Sleep(ctx, "nap", time.Hour) }, stepwell.Timeout(200*time.Millisecond))
-			v1, v2 := greeter(1, stepwell.Retention(7*day)), greeter(2, stepwell.Retention(2*day), stepwell.Timeout(time.Minute))
+			v1, v2 := greeter(1, stepwell.Retention(7*day)), greeter(2, stepwell.Retention(2*day), stepwell.Timeout(time.Minute), stepwell.Attributes(map[string]any{"team": "lobby", "tier": 1}))
+			has := func(how, id, want string) {
+				t.Helper()
+				if got, err := json.Marshal(ended(id).Attributes); err != nil || string(got) != want {
+					t.Errorf("%s: attributes %s, %v; want %s", how, got, err, want)
+				}
+			}
 			stopOld, stopNew := live(t, w, v1), live(t, far, v1, v2, slow)
 			joined := time.Now()
 			for name, start := range clients {
 				for range 14 {
 					is(name, start(t, "greet"), "2", 2, 2*day, time.Minute)
 				}
+				has(name, start(t, "greet"), `{"team":"lobby","tier":1}`)
 				if r := ended(start(t, "slow")); r.Status != world.Failed || r.Error == nil || r.Error.Code != world.CodeTimeout {
 					t.Errorf("%s: a run that takes too long %s with %+v; want that it took too long", name, r.Status, r.Error)
 				}
@@ -161,7 +168,10 @@ func TestDefinitionsHoldForEveryStarter(t *testing.T) {
 			// What a start says itself counts.
 			is("REST, said", posts(t, url, "greet", `,"version":1,"retentionDays":9,"timeout":"5s"`), "1", 1, 9*day, 5*time.Second)
 			is("REST, another version", posts(t, url, "greet", `,"version":1`), "1", 1, 7*day, 0)
+			has("REST, said", posts(t, url, "greet", `,"attributes":{"tier":2,"city":"Ulm"}`), `{"city":"Ulm","team":"lobby","tier":2}`)
+			has("REST, another version", posts(t, url, "greet", `,"version":1`), "null")
 			start := clients["a remote App"]
+			has("a remote App, said", start(t, "greet", stepwell.Attributes(map[string]any{"tier": 2})), `{"team":"lobby","tier":2}`)
 			is("a remote App, said", start(t, "greet", stepwell.Retention(time.Hour), stepwell.Timeout(stepwell.Forever)), "2", 2, time.Hour, 0)
 			// A run without a version, as of one that was started when nobody was there, is left to the worker with the highest.
 			await(t, "the worker of version 1 has heard of the other", func() bool { return time.Since(joined) > 1500*time.Millisecond })

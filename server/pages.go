@@ -65,8 +65,14 @@ func (p *pusher) pushes(workflow string) bool {
 	return p != nil && slices.ContainsFunc(p.endpoints, func(e *endpoint) bool { return e.has(world.Class{Workflow: workflow}) })
 }
 
+// listPage is what a list of the pages takes: what lists over REST take, a workflow, and what it is sorted by.
+var listPage = operation{query: append(slices.Clone(filterParams), param{name: "workflow"}, param{name: "sort"})}
+
 // Filter: see [ui.Host].
 func (h uiHost) Filter(query url.Values) (stepwell.ListFilter, error) {
+	if err := listPage.checkQuery(query); err != nil {
+		return stepwell.ListFilter{}, err
+	}
 	return filterOf(query.Get("workflow"), query)
 }
 

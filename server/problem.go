@@ -15,6 +15,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 // Problem is what a refused request is answered with, as application/problem+json.
@@ -66,23 +67,23 @@ var (
 var problems = slices.Concat([]world.Coded{
 	{Err: errNoRoute, Status: 404, Code: "NO_ROUTE", Title: "No such path"},
 	{Err: errMethod, Status: 405, Code: "METHOD_NOT_ALLOWED", Title: "Method not allowed"},
-	{Err: errNoKey, Status: 401, Code: "UNAUTHENTICATED", Title: "No valid API key"},
+	{Err: errNoKey, Status: 401, Code: wire.CodeNoKey, Title: "No valid API key"},
 	{Err: errSignature, Status: 401, Code: "BAD_SIGNATURE", Title: "No valid signature"},
 	{Err: errSecret, Status: 503, Code: "UNKNOWN_SECRET", Title: "The server cannot check signatures of this webhook"},
 	{Err: errHeaders, Status: 431, Code: "HEADERS_TOO_LARGE", Title: "Too many headers"},
-	{Err: errScope, Status: 403, Code: "FORBIDDEN", Title: "The key may not do this"},
+	{Err: errScope, Status: 403, Code: wire.CodeForbidden, Title: "The key may not do this"},
 	{Err: errHost, Status: 421, Code: "MISDIRECTED", Title: "Unknown host name"},
 	{Err: errOrigin, Status: 403, Code: "CROSS_ORIGIN", Title: "Request from another origin"},
 	{Err: errMedia, Status: 415, Code: "UNSUPPORTED_MEDIA_TYPE", Title: "Unsupported media type"},
 	{Err: errAcceptable, Status: 406, Code: "NOT_ACCEPTABLE", Title: "Not acceptable"},
-	{Err: errBusy, Status: 429, Code: "BUSY", Title: "Too many requests wait"},
-	{Err: errCrowded, Status: 503, Code: "BUSY", Title: "Too much is being read"},
-	{Err: errFull, Status: 503, Code: "BUSY", Title: "Too many connections"},
-	{Err: stepwell.ErrFull, Status: 429, Code: "BUSY", Title: "Too much is worked on"},
+	{Err: errBusy, Status: 429, Code: wire.CodeBusy, Title: "Too many requests wait"},
+	{Err: errCrowded, Status: 503, Code: wire.CodeBusy, Title: "Too much is being read"},
+	{Err: errFull, Status: 503, Code: wire.CodeBusy, Title: "Too many connections"},
+	{Err: stepwell.ErrFull, Status: 429, Code: wire.CodeBusy, Title: "Too much is worked on"},
 	{Err: errUnsigned, Status: 401, Code: "BAD_SIGNATURE", Title: "No valid signature"},
 	{Err: errStale, Status: 401, Code: "STALE", Title: "Too old, or from the future"},
 	{Err: errReplayed, Status: 409, Code: "REPLAYED", Title: "It was here before"},
-	{Err: errNotReady, Status: 503, Code: "NOT_READY", Title: "Not ready"},
+	{Err: errNotReady, Status: 503, Code: wire.CodeNotReady, Title: "Not ready"},
 	{Err: errSlow, Status: 408, Code: "TIMEOUT", Title: "Request timeout"},
 	{Err: errConditional, Status: 400, Code: "INVALID", Title: "Invalid request"},
 	{Err: errGone, Status: 410, Code: "RUN_OVER", Title: "The run is over"},
@@ -90,7 +91,7 @@ var problems = slices.Concat([]world.Coded{
 	{Err: errElsewhere, Status: 409, Code: "UNKNOWN_OUTCOME", Title: "Another process of this server was asked first"},
 }, worlds[:len(worlds)-1], []world.Coded{
 	{Err: context.DeadlineExceeded, Status: 503, Code: "TIMEOUT", Title: "It took too long"},
-	{Err: context.Canceled, Status: 503, Code: "SHUTTING_DOWN", Title: "The server is shutting down"},
+	{Err: context.Canceled, Status: 503, Code: wire.CodeDraining, Title: "The server is shutting down"},
 }, worlds[len(worlds)-1:]) // [world.ErrInvalid] is the last, as others may be invalid too
 
 var worlds = world.Codes()
@@ -160,7 +161,7 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 	h.Set("Content-Type", "application/problem+json")
 	switch p.Status {
 	case http.StatusUnauthorized:
-		if p.Code == "UNAUTHENTICATED" {
+		if p.Code == wire.CodeNoKey {
 			h.Set("WWW-Authenticate", `Bearer realm="stepwell"`)
 		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

@@ -4,28 +4,31 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// TestProblemsPage: docs/server.md has each code that a request may be refused with, with its status.
+// TestProblemsPage: docs/server.md has each code that a request may be refused with, with its status, and
+// docs/protocol.md each that a worker is told.
 func TestProblemsPage(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "docs", "server.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines []string
-	for line := range strings.Lines(string(text)) {
-		lines = append(lines, line)
-	}
-	for _, p := range problems {
-		found := false
-		for _, line := range lines {
-			found = found || strings.Contains(line, "`"+p.Code+"`") && strings.Contains(line, fmt.Sprint(p.Status))
+	told := slices.DeleteFunc(world.Codes(), func(c world.Coded) bool { return wire.Sentinel(c.Code) == nil })
+	for page, codes := range map[string][]world.Coded{"server.md": problems, "protocol.md": told} {
+		text, err := os.ReadFile(filepath.Join("..", "docs", page))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !found {
-			t.Errorf("%s has no line with %s and %d", "docs/server.md", p.Code, p.Status)
+		lines := strings.Split(string(text), "\n")
+		for _, p := range codes {
+			if !slices.ContainsFunc(lines, func(line string) bool {
+				return strings.Contains(line, "`"+p.Code+"`") && strings.Contains(line, fmt.Sprint(p.Status))
+			}) {
+				t.Errorf("docs/%s has no line with %s and %d", page, p.Code, p.Status)
+			}
 		}
 	}
 }

@@ -57,13 +57,22 @@ func (r *request) readQuery() error {
 	if err != nil {
 		return invalid("query: %v", err)
 	}
+	if err := r.route.op.checkQuery(query); err != nil {
+		return err
+	}
+	r.query = query
+	return nil
+}
+
+// checkQuery refuses parameters that are not known, or are there twice.
+func (o *operation) checkQuery(query url.Values) error {
 	for name, values := range query {
-		p := r.route.op.param(name)
+		p := o.param(name)
 		switch {
 		case p == nil:
 			return invalid("unknown query parameter %.100q", name)
 		case !p.many && len(values) > 1:
-			return invalid("query parameter %s is there %d times", name, len(values))
+			return invalid("query parameter %.100s is there %d times", name, len(values))
 		}
 		for _, v := range values {
 			if !utf8.ValidString(v) {
@@ -71,7 +80,6 @@ func (r *request) readQuery() error {
 			}
 		}
 	}
-	r.query = query
 	return nil
 }
 

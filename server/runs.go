@@ -17,25 +17,28 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+// filterParams are the query parameters of lists of runs.
+var filterParams = []param{
+	{name: "status", schema: "Statuses", about: "Only runs with one of these statuses, or that stand so; several with commas.", many: true},
+	{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or so long ago."},
+	{name: "until", schema: "Moment", about: "Only runs created before this time."},
+	{name: "search", schema: "Text", about: "What a person knows of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that fits any run."},
+	{name: "key", schema: "Text", about: "Only runs with this idempotency key, one of each workflow, and the newest in its place where it did not complete and was retried."},
+	{name: "prefix", schema: "Text", about: "Only runs whose ID begins so."},
+	{name: "version", schema: "Version", about: "Only runs of this version."},
+	{name: "patch", schema: "Text", about: "Only runs that recorded this patch, and so take its new way. Their logs are read: at most 100 for a page."},
+	{name: "unpatched", schema: "Text", about: "Only runs that did not record this patch."},
+	{name: "roots", schema: "Flag", about: "No children."},
+	{name: "parent", schema: "Text", about: "Only children of this run."},
+	{name: "origin", schema: "Text", about: "Only runs that were made of this one: its forks, restarts and retries."},
+	{name: "input.", schema: "FilterValue", about: "Only runs whose input has this value at a path: input.customer.id=42. Read as JSON if it is, else as a string; objects and arrays need contain it.", many: true},
+	{name: "attr.", schema: "FilterValue", about: "Only runs whose attribute has this value: attr.city=Ulm."},
+	{name: "payloads", schema: "Flag", about: "With inputs and outputs."},
+	paramCursor, limit("Limit200"),
+}
+
 func runRoutes() []route {
-	list := []param{
-		{name: "status", schema: "Statuses", about: "Only runs with one of these statuses, or that stand so; several with commas.", many: true},
-		{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or so long ago."},
-		{name: "until", schema: "Moment", about: "Only runs created before this time."},
-		{name: "search", schema: "Text", about: "What a person knows of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that fits any run."},
-		{name: "key", schema: "Text", about: "Only runs with this idempotency key, one of each workflow, and the newest in its place where it did not complete and was retried."},
-		{name: "prefix", schema: "Text", about: "Only runs whose ID begins so."},
-		{name: "version", schema: "Version", about: "Only runs of this version."},
-		{name: "patch", schema: "Text", about: "Only runs that recorded this patch, and so take its new way. Their logs are read: at most 100 for a page."},
-		{name: "unpatched", schema: "Text", about: "Only runs that did not record this patch."},
-		{name: "roots", schema: "Flag", about: "No children."},
-		{name: "parent", schema: "Text", about: "Only children of this run."},
-		{name: "origin", schema: "Text", about: "Only runs that were made of this one: its forks, restarts and retries."},
-		{name: "input.", schema: "FilterValue", about: "Only runs whose input has this value at a path: input.customer.id=42. Read as JSON if it is, else as a string; objects and arrays need contain it.", many: true},
-		{name: "attr.", schema: "FilterValue", about: "Only runs whose attribute has this value: attr.city=Ulm."},
-		{name: "payloads", schema: "Flag", about: "With inputs and outputs."},
-		paramCursor, limit("Limit200"),
-	}
+	list := filterParams
 	page := []response{{200, "RunPage", "", "A page of runs, newest first. A page of a filtered list may be short, even empty, and have a cursor."}}
 	return []route{
 		{method: "POST", path: "/v1/workflows/{workflow}/runs", scope: Operator, handle: (*Server).startRun, audit: true, op: operation{

@@ -4,16 +4,14 @@ package server
 // All bodies that the server reads come through here.
 
 import (
-	"encoding"
 	"errors"
-	"reflect"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -45,42 +43,11 @@ func semantics(at *json.SemanticError) string {
 	case '{', '[', '"', '0', 'n', 't', 'f':
 		what = "a JSON " + at.JSONKind.String() + " does not fit"
 	}
-	if want := jsonWord(at.GoType); want != "" {
+	if want := human.JSONWord(at.GoType); want != "" {
 		what += ": want " + want
 	}
 	if at.Err != nil {
 		what += ": " + strings.TrimPrefix(at.Err.Error(), world.ErrInvalid.Error()+": ")
 	}
 	return what
-}
-
-// jsonWord is what JSON a type of Go is written as; "": it says that itself. Who sends JSON knows no types of Go.
-func jsonWord(t reflect.Type) string {
-	if t == nil {
-		return ""
-	}
-	if t == reflect.TypeFor[time.Time]() {
-		return "a time, like 2006-01-02T15:04:05Z"
-	}
-	if p := reflect.PointerTo(t); p.Implements(reflect.TypeFor[jsonv1.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-		return ""
-	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return jsonWord(t.Elem())
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Slice, reflect.Array:
-		if t.Elem().Kind() == reflect.Uint8 {
-			return "a string in base64"
-		}
-		return "a list"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a string"
-	case reflect.Float32, reflect.Float64:
-		return "a number"
-	}
-	return "a whole number"
 }

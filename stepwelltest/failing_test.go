@@ -34,7 +34,7 @@ func TestWantStepsSaysWhatThereIs(t *testing.T) {
 		run := stepwelltest.Start(newOnboard(t), onboard, signup{"a@b.c"})
 		run.MustComplete()
 		run.WantSteps("create-user", "nudge")
-	}, "got  create-user, welcome, nudge", "want create-user, nudge", `step_completed   create-user  {"id":"u1"}`)
+	}, "got  create-user, welcome, nudge", "want create-user, nudge", `step_completed   create-user  attempt 1  {"id":"u1"}`)
 }
 
 func TestWantEventsSaysWhatIsMissing(t *testing.T) {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -85,45 +87,35 @@ func (l *life) story(run string) string {
 			return
 		}
 		fmt.Fprintf(&b, "run %s of %s is %s: %s\n", run, why.Workflow, why.Status, why)
-		names := map[string]string{}
+		names := timeline.Names{}
 		for e, err := range l.client.Events(l.ctx, run, stepwell.EventFilter{}) {
 			if err != nil {
 				fmt.Fprintf(&b, "  %v\n", err)
 				return
 			}
-			if e.Creation() && e.Name != "" {
-				names[e.ID] = e.Key(0).String()
-			}
-			fmt.Fprintf(&b, "  %3d  %s  %-16s %s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05"), e.Type, line(&e, names))
+			fmt.Fprintf(&b, "  %3d  %s  %-16s %s\n", e.Seq, e.Time.Format(time.DateTime), e.Type, line(&e, names))
 		}
 	})
 	return b.String()
 }
 
 // line is what an event says beside its type.
-func line(e *world.Event, names map[string]string) string {
+func line(e *world.Event, names timeline.Names) string {
 	var parts []string
-	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	switch name := names[e.ID]; {
-	case name != "":
-		add("%s", name)
-	case e.Name != "":
-		add("%s", e.Name)
+	if name := names.Of(e); name != "" {
+		parts = append(parts, name)
 	}
-	if e.Attempt > 1 {
-		add("attempt %d", e.Attempt)
-	}
-	if len(e.Payload) > 0 {
-		add("%s", text(e.Payload))
+	for _, d := range timeline.Details(e, lineWidth, func(t time.Time) string { return t.Format(time.DateTime) }) {
+		parts = append(parts, d.Text)
 	}
 	if e.Error != nil {
-		add("%s", strings.TrimSpace(e.Error.Code+" "+e.Error.Message))
+		parts = append(parts, strings.TrimSpace(e.Error.Code+" "+e.Error.Message))
 	}
-	if !e.Until.IsZero() {
-		add("until %s", e.Until.Format("2006-01-02 15:04:05"))
-	}
-	if e.Outcome != "" {
-		add("%s", e.Outcome)
+	if len(e.Payload) > 0 {
+		parts = append(parts, text(e.Payload))
 	}
 	return strings.Join(parts, "  ")
 }
+
+// lineWidth is how much of a value a story shows.
+const lineWidth = 120

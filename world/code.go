@@ -5,13 +5,15 @@ import (
 	"slices"
 )
 
-// Coded is an error with the word that programs know it by: over REST, between workers and servers, and in the --json of commands. Codes are a promise:
-// none changes its meaning.
+// Coded is an error with the word that programs know it by: over REST, between workers and servers, and in the --json
+// of
+// commands. Codes are a promise: none changes its meaning.
 type Coded struct {
 	Err    error
 	Code   string
 	Status int    // of HTTP
 	Title  string // what the code means, for people
+	Exit   int    // of the stepwell command: see stepwell help exit-codes
 
 	// Own says that the error is about the process that met it: for who asked a server it is no more than [ErrStorage].
 	Own bool
@@ -21,27 +23,27 @@ type Coded struct {
 func Codes() []Coded { return slices.Clone(codes) }
 
 var codes = []Coded{
-	{Err: ErrRunExists, Code: "RUN_EXISTS", Status: 409, Title: "The run ID is taken"},
-	{Err: ErrTerminal, Code: "RUN_OVER", Status: 409, Title: "The run is over"},
-	{Err: ErrInboxFull, Code: "INBOX_FULL", Status: 429, Title: "The run has too many unread payloads"},
-	{Err: ErrDeliveryUsed, Code: "DELIVERY_USED", Status: 409, Title: "The delivery ID was used for another payload"},
-	{Err: ErrStreamClosed, Code: "STREAM_CLOSED", Status: 409, Title: "The stream is closed"},
-	{Err: ErrTooLarge, Code: "TOO_LARGE", Status: 413, Title: "Too large"},
-	{Err: ErrNotFound, Code: "NOT_FOUND", Status: 404, Title: "Not found"},
-	{Err: ErrConflict, Code: "CONFLICT", Status: 409, Title: "Conflict"},
-	{Err: ErrTooEarly, Code: "TOO_EARLY", Status: 409, Title: "Too early"},
-	{Err: ErrLeaseLost, Code: "LEASE_LOST", Status: 409, Title: "Somebody else has it now"},
-	{Err: ErrWorkerExists, Code: "WORKER_EXISTS", Status: 409, Title: "Another worker process has the database"},
-	{Err: ErrNoKey, Code: CodeNoKey, Status: 409, Title: "The run is encrypted with a key that is not here"},
-	{Err: ErrWrongKey, Code: "WRONG_KEY", Status: 409, Title: "The encryption key has the ID of another"},
-	{Err: ErrCorrupt, Code: CodeCorrupt, Status: 500, Title: "The run's log is damaged"},
-	{Err: ErrFormat, Code: CodeFormat, Status: 500, Title: "The run's log is of a newer release"},
-	{Err: ErrUnknownOutcome, Code: "UNKNOWN_OUTCOME", Status: 503, Title: "It may or may not have happened; repeat it under the same key"},
-	{Err: ErrReplaced, Code: "DATABASE_REPLACED", Status: 503, Title: "The file of the database was deleted, moved or replaced", Own: true},
-	{Err: ErrStorage, Code: CodeStorage, Status: 503, Title: "The database refused"},
-	{Err: ErrUnfit, Code: "UNFIT", Status: 422, Title: "It does not fit the type of the code that takes it"},
-	{Err: ErrClosed, Code: "SHUTTING_DOWN", Status: 503, Title: "The server is shutting down", Own: true},
-	{Err: ErrInvalid, Code: "INVALID", Status: 400, Title: "Invalid request"},
+	{Err: ErrRunExists, Code: "RUN_EXISTS", Status: 409, Exit: 6, Title: "The run ID is taken"},
+	{Err: ErrTerminal, Code: "RUN_OVER", Status: 409, Exit: 4, Title: "The run is over"},
+	{Err: ErrInboxFull, Code: "INBOX_FULL", Status: 429, Exit: 5, Title: "The run has too many unread payloads"},
+	{Err: ErrDeliveryUsed, Code: "DELIVERY_USED", Status: 409, Exit: 2, Title: "The delivery ID was used for another payload"},
+	{Err: ErrStreamClosed, Code: "STREAM_CLOSED", Status: 409, Exit: 1, Title: "The stream is closed"},
+	{Err: ErrTooLarge, Code: "TOO_LARGE", Status: 413, Exit: 2, Title: "Too large"},
+	{Err: ErrNotFound, Code: "NOT_FOUND", Status: 404, Exit: 3, Title: "Not found"},
+	{Err: ErrConflict, Code: "CONFLICT", Status: 409, Exit: 1, Title: "Conflict"},
+	{Err: ErrTooEarly, Code: "TOO_EARLY", Status: 409, Exit: 1, Title: "Too early"},
+	{Err: ErrLeaseLost, Code: "LEASE_LOST", Status: 409, Exit: 1, Title: "Somebody else has it now"},
+	{Err: ErrWorkerExists, Code: "WORKER_EXISTS", Status: 409, Exit: 1, Title: "Another worker process has the database"},
+	{Err: ErrNoKey, Code: CodeNoKey, Status: 409, Exit: 1, Title: "The run is encrypted with a key that is not here"},
+	{Err: ErrWrongKey, Code: "WRONG_KEY", Status: 409, Exit: 1, Title: "The encryption key has the ID of another"},
+	{Err: ErrCorrupt, Code: CodeCorrupt, Status: 500, Exit: 1, Title: "The run's log is damaged"},
+	{Err: ErrFormat, Code: CodeFormat, Status: 500, Exit: 1, Title: "The run's log is of a newer release"},
+	{Err: ErrUnknownOutcome, Code: "UNKNOWN_OUTCOME", Status: 503, Exit: 1, Title: "It may or may not have happened; repeat it under the same key"},
+	{Err: ErrReplaced, Code: "DATABASE_REPLACED", Status: 503, Exit: 1, Title: "The file of the database was deleted, moved or replaced", Own: true},
+	{Err: ErrStorage, Code: CodeStorage, Status: 503, Exit: 1, Title: "The database refused"},
+	{Err: ErrUnfit, Code: "UNFIT", Status: 422, Exit: 2, Title: "It does not fit the type of the code that takes it"},
+	{Err: ErrClosed, Code: "SHUTTING_DOWN", Status: 503, Exit: 1, Title: "The server is shutting down", Own: true},
+	{Err: ErrInvalid, Code: "INVALID", Status: 400, Exit: 2, Title: "Invalid request"},
 }
 
 // CodeOf finds what an error is; false where it is none of this package.

@@ -3,6 +3,7 @@ package world
 // This file holds what a store knows of workflows whose code a starter has not.
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -78,6 +79,19 @@ type Said struct {
 	Retention time.Duration `json:"retention,omitempty"` // after the end, in ns; below 0: for ever; 0: nothing is said
 	Timeout   time.Duration `json:"timeout,omitempty"`   // of a whole run, in ns; 0: none
 	Print     string        `json:"print,omitempty"`     // of its schemas; "": it has none
+
+	// Attributes are what its runs start with; a start's own of the same name take their place.
+	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
+}
+
+// Same reports whether another says the same.
+func (s Said) Same(other Said) bool {
+	a, err := json.Marshal(s)
+	if err != nil {
+		return false
+	}
+	b, err := json.Marshal(other)
+	return err == nil && bytes.Equal(a, b)
 }
 
 // Defined is what a world tells of workflows.
@@ -102,6 +116,9 @@ func CheckDefinition(d *Definition) error {
 	}
 	if d.Timeout < 0 {
 		return fmt.Errorf("%w: workflow %s: timeout %s: must not be negative", ErrInvalid, d.Workflow, d.Timeout)
+	}
+	if err := CheckAttributes(d.Attributes); err != nil {
+		return fmt.Errorf("workflow %s: %w", d.Workflow, err)
 	}
 	switch {
 	case len(d.Schemas) > MaxSchemas:

@@ -3,6 +3,7 @@ package main
 // This file prints the events of a run's log, and follows them.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -71,7 +73,7 @@ func typeNames() string {
 const followPause = 100 * time.Millisecond
 
 func printEvents(ctx context.Context, c *cli, db *database, run string, f stepwell.EventFilter, follow, ids bool) error {
-	p := &eventPrinter{output: c.output, run: run, ids: ids, names: map[string]string{}}
+	p := &eventPrinter{output: c.output, run: run, ids: ids, names: timeline.Names{}}
 	for {
 		info, err := db.app.Get(ctx, run) // before the log is read: what ended it is in the log then
 		if err != nil {
@@ -110,7 +112,7 @@ type eventPrinter struct {
 	*output
 	run   string
 	ids   bool // in the place of numbers
-	names map[string]string
+	names timeline.Names
 	last  time.Time
 }
 
@@ -118,15 +120,7 @@ func (p *eventPrinter) print(e *world.Event) error {
 	if p.json {
 		return p.encoder().Encode(world.NameEvents(p.run, []world.Event{*e})[0])
 	}
-	subject := human.Visible(e.Name)
-	if e.Creation() && e.Name != "" {
-		subject = e.Key(0).String()
-		p.names[e.ID] = subject
-	} else if subject == "" && e.ID != "" {
-		if subject = p.names[e.ID]; subject == "" {
-			subject = e.ID
-		}
-	}
+	subject := cmp.Or(p.names.Of(e), e.ID)
 	since := ""
 	if e.Time.Sub(p.last) >= time.Millisecond && !p.last.IsZero() {
 		since = "+" + human.Span(e.Time.Sub(p.last))
@@ -157,56 +151,18 @@ func eventTone(t world.EventType) tone {
 
 func eventNote(e *world.Event, zone *time.Location) string {
 	var parts []string
-	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	if e.Birth != nil {
-		say("%s", e.Birth.Workflow)
-		if e.Birth.Version > 0 {
-			say("v%d", e.Birth.Version)
-		}
-		if o := e.Birth.Origin; o != nil {
-			say("from event %d of run %s", o.Seq, o.Run)
-		}
-	}
-	if e.Kind != "" {
-		say("%s", e.Kind)
-	}
-	if e.Attempt > 0 {
-		say("attempt %d", e.Attempt)
+	say := func(text string) { parts = append(parts, text) }
+	for _, d := range timeline.Details(e, noteWidth, func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04:05.000") }) {
+		say(d.Text)
 	}
 	if e.Error != nil {
-		say("%s", human.Cut(e.Error.Message, noteWidth))
+		say(human.Cut(e.Error.Message, noteWidth))
 		if e.Error.Where != "" {
-			say("%s", e.Error.Where)
+			say(e.Error.Where)
 		}
 	}
-	if e.Outcome != "" {
-		say("%s", e.Outcome)
-	}
-	if e.Token != "" {
-		say("token %s", human.Cut(e.Token, noteWidth))
-	}
-	if e.Peer != "" {
-		say("%s", e.Peer)
-	}
-	if len(e.Match) > 0 && e.Encrypted == "" {
-		say("where %s", human.Fold(string(e.Match), noteWidth))
-	}
-	for word, t := range map[string]time.Time{"until": e.Until, "again at": e.RetryAt} { // an event has one of them
-		if !t.IsZero() {
-			say("%s %s", word, t.In(zone).Format("2006-01-02 15:04:05.000"))
-		}
-	}
-	if e.By != "" {
-		say("by %s", human.Visible(e.By))
-	}
-	if e.Reason != "" {
-		say("%s", human.Cut(e.Reason, noteWidth))
-	}
-	switch {
-	case e.Encrypted != "":
-		say("encrypted with the key %s", e.Encrypted)
-	case len(e.Payload) > 0:
-		say("%s", human.Fold(string(e.Payload), noteWidth))
+	if len(e.Payload) > 0 && e.Encrypted == "" {
+		say(human.Fold(string(e.Payload), noteWidth))
 	}
 	return strings.Join(parts, "  ")
 }

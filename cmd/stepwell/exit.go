@@ -1,21 +1,24 @@
 package main
 
-// This file turns errors into what a person reads and what a script branches on.
+// This file has what commands end with: exit codes, and the words for them that --json has.
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// The exit codes; exitCodes documents them, and is what stepwell help exit-codes prints.
+// The exit codes. Those of errors of a database are in [world.Codes], which has what they are over REST, too.
 const (
 	exitOK           = 0
 	exitFailure      = 1
@@ -30,28 +33,82 @@ const (
 	exitInterrupted  = 130
 )
 
+// exits say what each exit code means, in their order.
+var exits = []struct {
+	exit int
+	says string
+}{
+	{exitOK, "it worked"},
+	{exitFailure, "it failed"},
+	{exitUsage, "the command line is wrong, or can never be accepted"},
+	{exitNotFound, "there is no such run, hook or database"},
+	{exitOver, "the run is over"},
+	{exitLater, "not now, try again later: the run's inbox is full, or it is not over yet"},
+	{exitExists, "a run with that ID or key is there already"},
+	{exitPartly, "some of several runs were refused; the rest is done"},
+	{exitDiverged, "a history does not go with the code that it was held against"},
+	{exitNotCompleted, "the run that was waited for failed, or was cancelled"},
+	{exitInterrupted, "interrupted"},
+}
+
+// outcomes are the errors that commands know, each with its code in --json and its exit code: first what commands have
+// of
+// their own, where an exit code without a known error gets its word, then those of databases.
+var outcomes = slices.Concat([]world.Coded{
+	{Code: "FAILED", Exit: exitFailure},
+	{Code: "USAGE", Exit: exitUsage},
+	{Code: "PARTLY", Exit: exitPartly},
+	{Code: world.CodeDiverged, Exit: exitDiverged},
+	{Code: "NOT_COMPLETED", Exit: exitNotCompleted},
+	{Code: "INTERRUPTED", Exit: exitInterrupted},
+	{Err: context.DeadlineExceeded, Code: "TIMEOUT", Exit: exitLater},
+	{Err: remote.ErrUnauthenticated, Code: wire.CodeNoKey, Exit: exitFailure},
+	{Err: remote.ErrForbidden, Code: wire.CodeForbidden, Exit: exitFailure},
+}, world.Codes())
+
+// codeOf is the word for an error that a command ends with: that of the error, where it has this exit code, else that
+// of the exit code.
+func codeOf(err error, exit int) string {
+	word := ""
+	for _, c := range outcomes {
+		switch {
+		case c.Exit != exit:
+		case c.Err != nil && errors.Is(err, c.Err):
+			return c.Code
+		case word == "" && !errors.Is(c.Err, context.DeadlineExceeded):
+			word = c.Code
+		}
+	}
+	return word
+}
+
 // exitHelp is the last line of help texts: most commands end with the codes of exitCodes.
 const exitHelp = "Exit codes: see stepwell help exit-codes."
 
-const exitCodes = `Exit codes:
-  0    it worked
-  1    it failed
-  2    the command line is wrong
-  3    there is no such run, hook or database
-  4    the run is over
-  5    not now, try again later: the run's inbox is full, or it is not over yet
-  6    a run with that ID or key is there already
-  7    some of several runs were refused; the rest is done
-  8    a history does not go with the code that it was held against
-  9    the run that was waited for failed, or was cancelled
-  130  interrupted`
+// exitCodes is what stepwell help exit-codes prints: exit codes with the codes that --json has beside them.
+func exitCodes() string {
+	text := "Exit codes, with the codes that --json has:"
+	for _, e := range exits {
+		text += fmt.Sprintf("\n  %-4d %s", e.exit, e.says)
+		var words []string
+		for _, c := range outcomes {
+			if c.Exit == e.exit {
+				words = append(words, c.Code)
+			}
+		}
+		for line := range slices.Chunk(words, 5) {
+			text += "\n         " + strings.Join(line, " ")
+		}
+	}
+	return text
+}
 
 // exitTopic is the help topic about exit codes: it runs nothing.
 func exitTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
 		Short: "What exit codes mean",
-		Long:  "Where the help of a command says nothing else:\n\n" + exitCodes,
+		Long:  "Where the help of a command says nothing else:\n\n" + exitCodes(),
 	}
 }
 
@@ -71,45 +128,12 @@ func usagef(next, format string, args ...any) error {
 	return &fault{code: exitUsage, err: fmt.Errorf(format, args...), next: next}
 }
 
-// explain says what went wrong with a run, and what next.
-func (t *target) explain(err error, run string) error {
-	var f *fault
-	var refused *stepwell.RetryRefusedError
-	switch {
-	case err == nil || errors.As(err, &f):
-		return err
-	case errors.As(err, &refused):
-		return &fault{exitUsage, coded{fmt.Errorf("run %s is not retried: %s", run, refused.Advice.Refused), stepwell.ErrInvalid}, t.insteadOf(run, &refused.Advice)}
-	case errors.Is(err, stepwell.ErrNotFound):
-		return &fault{exitNotFound, fmt.Errorf("there is no run %s in %s", run, t.place()), "list what is there:  " + t.command("runs list")}
-	case errors.Is(err, stepwell.ErrTerminal):
-		return &fault{exitOver, fmt.Errorf("run %s is over: nothing about it changes any more", run), "see how it ended:  " + t.command("runs show "+run)}
-	case errors.Is(err, stepwell.ErrInboxFull):
-		return &fault{exitLater, fmt.Errorf("run %s has too many unread payloads", run), "send it again later, with the same --delivery-id; see why it does not read:  " + t.command("runs show "+run)}
-	case errors.Is(err, stepwell.ErrDeliveryUsed):
-		return &fault{exitUsage, coded{fmt.Errorf("run %s got another payload under this delivery ID", run), err}, "nothing was sent; what is new has an ID of its own"}
-	case errors.Is(err, stepwell.ErrRunExists):
-		return &fault{exitExists, err, "nothing was changed; see it:  " + t.command("runs show "+run)}
-	case errors.Is(err, stepwell.ErrInvalid), errors.Is(err, stepwell.ErrTooLarge):
-		return &fault{exitUsage, err, "nothing was changed"}
-	case errors.Is(err, world.ErrCorrupt):
-		seq := int64(0)
-		if bad, ok := errors.AsType[*world.CorruptError](err); ok {
-			seq = bad.Seq
-		}
-		return &fault{exitFailure, err, "nothing was changed, and others go on\n  " + t.aroundDamage(run, seq)}
+// exitOf is the exit code of an error that no command said more of.
+func exitOf(err error) int {
+	if known, ok := world.CodeOf(err); ok {
+		return known.Exit
 	}
-	return err
-}
-
-// aroundDamage says what can be done about a run whose log is damaged at an event.
-func (t *target) aroundDamage(run string, seq int64) string {
-	text := "heal:    put the rows back from a backup or a replica: it goes on by itself\n" +
-		"  look:    " + t.command("events "+run) + "\n"
-	if seq > 2 {
-		text += "  go on:   " + t.command(fmt.Sprintf("runs fork %s --at %d", run, seq-1)) + "\n"
-	}
-	return text + "  end it:  " + t.command("runs cancel "+run+" --force")
+	return exitFailure
 }
 
 // report prints an error, as JSON if that was asked for, and returns the exit code.
@@ -121,7 +145,7 @@ func report(to io.Writer, ctx context.Context, err error, asJSON bool) int {
 	if !errors.As(err, &known) {
 		err = refusedKey(err)
 	}
-	f := &fault{code: exitFailure, err: err}
+	f := &fault{code: exitOf(err), err: err}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		f = &fault{code: exitInterrupted, err: errors.New("interrupted")}
 		err = f
@@ -138,11 +162,3 @@ func report(to io.Writer, ctx context.Context, err error, asJSON bool) int {
 	}
 	return f.code
 }
-
-// coded is an error in the words of the command line, with the code that programs know it by.
-type coded struct {
-	error
-	is error
-}
-
-func (e coded) Unwrap() error { return e.is }

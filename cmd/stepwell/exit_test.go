@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,47 +36,51 @@ func TestExitCodes(t *testing.T) {
 		"runs list --limit many":    {exitUsage, "stepwell runs list --help"},
 		"runs list --status done":   {exitUsage, "pending, running, completed"},
 		"runs list --status blocked,paused,queued,sleeping,waiting,delayed,working,retrying,damaged": {exitOK, ""},
-		"runs list --since 1d12h":                   {exitOK, ""},
-		"runs list --since 2026-05-01":              {exitOK, ""},
-		"runs list --version -1":                    {exitUsage, "--version -1"},
-		"runs list --key none":                      {exitOK, "no runs in"},
-		"runs list --parent wrun_01J":               {exitUsage, "13 runs begin with"},
-		"bulk cancel --prefix wrun_none":            {exitOK, ""},
-		"runs list --since yesterday":               {exitUsage, "--since \"yesterday\" is no time"},
-		"runs list --since -5m":                     {exitUsage, "is no time"},
-		"runs list extra":                           {exitUsage, "too many arguments"},
-		"runs list --colour":                        {exitUsage, "unknown flag: --colour"},
-		"runs lst":                                  {exitUsage, "did you mean stepwell runs list?"},
-		"rnus":                                      {exitUsage, "did you mean stepwell runs?"},
-		"dance":                                     {exitUsage, "see stepwell --help"},
-		"runs show":                                 {exitUsage, "runs show: missing argument"},
-		"runs show wrun_none":                       {exitNotFound, "list what is there:  stepwell runs list"},
-		"runs show x":                               {exitNotFound, "there is no run x"},
-		"runs show wrun_01JD3":                      {exitOK, ""},
-		"runs show 01JD3V7Q5Z":                      {exitOK, ""},
-		"runs show wrun_01JD3V7Q5Z…":                {exitOK, ""},
-		"runs show wrun_01J":                        {exitUsage, "13 runs begin with"},
-		"runs cancel " + failedRun:                  {exitOver, "is over"},
-		"runs cancel wrun_none":                     {exitNotFound, "there is no run"},
-		"runs cancel --force " + failedRun:          {exitOver, "is over"},
-		"runs pause " + failedRun:                   {exitOver, "is over"},
-		"runs pause wrun_none":                      {exitNotFound, "there is no run"},
-		"runs resume " + failedRun:                  {exitOver, "is over"},
-		"runs resume":                               {exitUsage, "runs resume: missing argument"},
-		"runs wake " + failedRun:                    {exitOver, "is over"},
-		"runs wake wrun_none":                       {exitNotFound, "there is no run"},
-		"hooks lst":                                 {exitUsage, "did you mean stepwell hooks list?"},
-		"hooks list --token none":                   {exitOK, "no active hooks in"},
-		"hooks list --run wrun_none":                {exitNotFound, "there is no run"},
-		"hooks send":                                {exitUsage, "hooks send: missing argument"},
-		"hooks send none 1":                         {exitNotFound, "there is no active hook with the token none"},
-		"hooks send order-7 {":                      {exitUsage, "not JSON"},
-		"hooks send " + strings.Repeat("x", 2000):   {exitUsage, "nothing was changed"},
-		"runs signal " + waitingRun:                 {exitUsage, "runs signal: missing argument"},
-		"runs signal " + waitingRun + " verify {":   {exitUsage, "not JSON"},
-		"runs signal " + waitingRun + " verify 1 2": {exitUsage, "too many arguments"},
-		"runs signal " + failedRun + " verify":      {exitOver, "see how it ended"},
-		"runs signal wrun_none verify":              {exitNotFound, "there is no run wrun_none"},
+		"runs list --since 1d12h":                             {exitOK, ""},
+		"runs list --since 2026-05-01":                        {exitOK, ""},
+		"runs list --version -1":                              {exitUsage, "--version -1"},
+		"runs list --key none":                                {exitOK, "no runs in"},
+		"runs list --parent wrun_01J":                         {exitUsage, "13 runs begin with"},
+		"runs list --attr city=Ulm --attr city=Bonn":          {exitUsage, "--attr city is there twice"},
+		"bulk cancel --attr city=Ulm --attr city=Bonn":        {exitUsage, "--attr city is there twice"},
+		"bulk cancel --workflows order":                       {exitUsage, "unknown flag: --workflows"},
+		"runs start order 7 --attr city=Ulm --attr city=Bonn": {exitUsage, "--attr city is there twice"},
+		"bulk cancel --prefix wrun_none":                      {exitOK, ""},
+		"runs list --since yesterday":                         {exitUsage, "--since \"yesterday\" is no time"},
+		"runs list --since -5m":                               {exitUsage, "is no time"},
+		"runs list extra":                                     {exitUsage, "too many arguments"},
+		"runs list --colour":                                  {exitUsage, "unknown flag: --colour"},
+		"runs lst":                                            {exitUsage, "did you mean stepwell runs list?"},
+		"rnus":                                                {exitUsage, "did you mean stepwell runs?"},
+		"dance":                                               {exitUsage, "see stepwell --help"},
+		"runs show":                                           {exitUsage, "runs show: missing argument"},
+		"runs show wrun_none":                                 {exitNotFound, "list what is there:  stepwell runs list"},
+		"runs show x":                                         {exitNotFound, "there is no run x"},
+		"runs show wrun_01JD3":                                {exitOK, ""},
+		"runs show 01JD3V7Q5Z":                                {exitOK, ""},
+		"runs show wrun_01JD3V7Q5Z…":                          {exitOK, ""},
+		"runs show wrun_01J":                                  {exitUsage, "13 runs begin with"},
+		"runs cancel " + failedRun:                            {exitOver, "is over"},
+		"runs cancel wrun_none":                               {exitNotFound, "there is no run"},
+		"runs cancel --force " + failedRun:                    {exitOver, "is over"},
+		"runs pause " + failedRun:                             {exitOver, "is over"},
+		"runs pause wrun_none":                                {exitNotFound, "there is no run"},
+		"runs resume " + failedRun:                            {exitOver, "is over"},
+		"runs resume":                                         {exitUsage, "runs resume: missing argument"},
+		"runs wake " + failedRun:                              {exitOver, "is over"},
+		"runs wake wrun_none":                                 {exitNotFound, "there is no run"},
+		"hooks lst":                                           {exitUsage, "did you mean stepwell hooks list?"},
+		"hooks list --token none":                             {exitOK, "no active hooks in"},
+		"hooks list --run wrun_none":                          {exitNotFound, "there is no run"},
+		"hooks send":                                          {exitUsage, "hooks send: missing argument"},
+		"hooks send none 1":                                   {exitNotFound, "there is no active hook with the token none"},
+		"hooks send order-7 {":                                {exitUsage, "not JSON"},
+		"hooks send " + strings.Repeat("x", 2000):             {exitUsage, "nothing was changed"},
+		"runs signal " + waitingRun:                           {exitUsage, "runs signal: missing argument"},
+		"runs signal " + waitingRun + " verify {":             {exitUsage, "not JSON"},
+		"runs signal " + waitingRun + " verify 1 2":           {exitUsage, "too many arguments"},
+		"runs signal " + failedRun + " verify":                {exitOver, "see how it ended"},
+		"runs signal wrun_none verify":                        {exitNotFound, "there is no run wrun_none"},
 		"runs signal " + waitingRun + " " + strings.Repeat("x", 300): {exitUsage, "nothing was changed"},
 		"events " + waitingRun + " --type step":                      {exitUsage, "step_created"},
 		"events wrun_none":                                           {exitNotFound, "there is no run"},
@@ -277,6 +282,49 @@ func TestCodesOfWhatIsRefused(t *testing.T) {
 		var f *fault
 		if told := c.explain(err, "run-1"); !errors.As(told, &f) || codeOf(told, f.code) != want {
 			t.Errorf("%v: %v has the code %s, want %s", err, told, codeOf(told, f.code), want)
+		}
+	}
+}
+
+// TestOneTableOfOutcomes: exit codes, and codes of --json, come from one table, which has those of package world as
+// they are over REST.
+func TestOneTableOfOutcomes(t *testing.T) {
+	c := newCLI(process())
+	topic, exitOfCode := exitCodes(), map[string]int{}
+	for _, o := range outcomes {
+		if !slices.ContainsFunc(exits, func(e struct {
+			exit int
+			says string
+		}) bool {
+			return e.exit == o.Exit && e.exit != exitOK
+		}) {
+			t.Errorf("%s ends with %d, of which nothing is said", o.Code, o.Exit)
+		}
+		if was, ok := exitOfCode[o.Code]; ok && was != o.Exit {
+			t.Errorf("%s ends with %d and with %d", o.Code, was, o.Exit)
+		}
+		exitOfCode[o.Code] = o.Exit
+		if !slices.Contains(strings.Fields(topic), o.Code) {
+			t.Errorf("help exit-codes lacks %s:\n%s", o.Code, topic)
+		}
+	}
+	for _, known := range world.Codes() {
+		err := fmt.Errorf("do: %w", known.Err)
+		for how, told := range map[string]error{"explained": c.explain(err, "run-1"), "of a hook": c.explainHook(err, "t"), "as it is": err} {
+			var said strings.Builder
+			exit := report(&said, t.Context(), told, true)
+			var f failure
+			if err := json.Unmarshal([]byte(said.String()), &f); err != nil || exit != known.Exit || f.Exit != exit || f.Code != known.Code {
+				t.Errorf("%s, %s: exit code %d, %s; want %d", known.Code, how, exit, said.String(), known.Exit)
+			}
+		}
+	}
+	for exit, want := range map[int]string{
+		exitFailure: "FAILED", exitUsage: "USAGE", exitNotFound: "NOT_FOUND", exitOver: "RUN_OVER", exitLater: "INBOX_FULL", exitExists: "RUN_EXISTS",
+		exitPartly: "PARTLY", exitDiverged: "DIVERGED", exitNotCompleted: "NOT_COMPLETED", exitInterrupted: "INTERRUPTED",
+	} {
+		if got := codeOf(errors.New("something"), exit); got != want {
+			t.Errorf("exit code %d of an error that is nobody's is %s, want %s", exit, got, want)
 		}
 	}
 }

@@ -3,14 +3,13 @@ package main
 // This file is the group of commands about hooks, and what they share.
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
 )
 
 func hooksCommand(c *cli) *cobra.Command {
@@ -32,18 +31,24 @@ func hooksCommand(c *cli) *cobra.Command {
 
 // explainHook says what went wrong with a hook, and what next.
 func (t *target) explainHook(err error, token string) error {
-	token = human.Visible(token)
-	switch {
-	case errors.Is(err, stepwell.ErrNotFound):
-		return &fault{exitNotFound, fmt.Errorf("there is no active hook with the token %s in %s", token, t.place()),
-			"it was disposed, its run is over, or it is not open yet; list what is there:  " + t.command("hooks list")}
-	case errors.Is(err, stepwell.ErrTerminal):
-		return &fault{exitOver, fmt.Errorf("the run of the hook with the token %s is over", token), "list what is there:  " + t.command("hooks list")}
-	case errors.Is(err, stepwell.ErrDeliveryUsed):
-		return &fault{exitUsage, fmt.Errorf("the hook with the token %s got another payload under this delivery ID", token), "nothing was sent; what is new has an ID of its own"}
-	case errors.Is(err, stepwell.ErrInboxFull):
-		return &fault{exitLater, fmt.Errorf("the run of the hook with the token %s has too many unread payloads", token),
-			"send it again later, with the same --delivery-id"}
+	known, _ := world.CodeOf(err)
+	list, next := "list what is there:  "+t.command("hooks list"), ""
+	says := func(format string, args ...any) error {
+		return &fault{known.Exit, coded{fmt.Errorf(format, args...), err}, next}
+	}
+	switch token = human.Visible(token); known.Err {
+	case world.ErrNotFound:
+		next = "it was disposed, its run is over, or it is not open yet; " + list
+		return says("there is no active hook with the token %s in %s", token, t.place())
+	case world.ErrTerminal:
+		next = list
+		return says("the run of the hook with the token %s is over", token)
+	case world.ErrDeliveryUsed:
+		next = "nothing was sent; what is new has an ID of its own"
+		return says("the hook with the token %s got another payload under this delivery ID", token)
+	case world.ErrInboxFull:
+		next = "send it again later, with the same --delivery-id"
+		return says("the run of the hook with the token %s has too many unread payloads", token)
 	}
 	return t.explain(err, "")
 }

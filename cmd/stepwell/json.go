@@ -3,9 +3,7 @@ package main
 // This file holds what --json says: of what was done, and of what went wrong.
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,8 +13,6 @@ import (
 
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
-	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/remote"
 )
 
 const jsonHelp = `With --json standard output is JSON and nothing else. A command that shows something writes it as one object, or as one a line where it
@@ -72,34 +68,6 @@ func writeFailure(to io.Writer, f failure) {
 	enc := json.NewEncoder(visibleJSON{to})
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(f) // there is nobody left to tell
-}
-
-// codes are the words for exit codes that say what went wrong.
-var codes = map[int]string{
-	exitNotFound: "NOT_FOUND", exitOver: "RUN_OVER", exitLater: "INBOX_FULL", exitExists: "RUN_EXISTS", exitPartly: "PARTLY",
-	exitDiverged: world.CodeDiverged, exitNotCompleted: "NOT_COMPLETED", exitInterrupted: "INTERRUPTED",
-}
-
-// codeOf is the word for an error.
-func codeOf(err error, exit int) string {
-	if exit == exitLater && errors.Is(err, context.DeadlineExceeded) {
-		return "TIMEOUT"
-	}
-	if code := codes[exit]; code != "" {
-		return code
-	}
-	switch known, ok := world.CodeOf(err); {
-	case errors.Is(err, remote.ErrUnauthenticated):
-		return "UNAUTHENTICATED"
-	case errors.Is(err, remote.ErrForbidden):
-		return "FORBIDDEN"
-	case ok:
-		return known.Code
-	}
-	if exit == exitUsage {
-		return "USAGE"
-	}
-	return "FAILED"
 }
 
 // oneLine takes the indentation of later lines off what a person would do.

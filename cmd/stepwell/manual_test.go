@@ -33,7 +33,7 @@ func manual(root *cobra.Command) string {
 			fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", nameOf(cmd), strings.ReplaceAll(nameOf(cmd), " ", "-"), strings.ReplaceAll(cmd.Short, "|", "\\|"))
 		}
 	}
-	b.WriteString("\n## Exit codes\n\nWhere a command says nothing else:\n\n```text\n" + exitHelp + "\n```\n\n## JSON\n\n" + jsonHelp + "\n")
+	b.WriteString("\n## Exit codes\n\nWhere a command says nothing else:\n\n```text\n" + exitCodes() + "\n```\n\n## JSON\n\n" + jsonHelp + "\n")
 	for cmd := range commands(root) {
 		if inManual(cmd) {
 			section(&b, cmd)

@@ -80,7 +80,7 @@ func TestServer(t *testing.T) {
 		"no key":                            {env("STEPWELL_SERVER", url), "runs list", exitFailure, "put the secret of one of its keys into STEPWELL_API_KEY"},
 		"a wrong key":                       {env("STEPWELL_SERVER", url, "STEPWELL_API_KEY", "nobodys-secret-0123456789", "x", ""), "runs list --json", exitFailure, `"code":"UNAUTHENTICATED"`},
 		"no server":                         {env(), "runs list --server http://127.0.0.1:1", exitFailure, "is it running?  stepwell health http://127.0.0.1:1"},
-		"a path too much":                   {env(), "runs list --server " + url + "/api", exitFailure, "there is no Stepwell server at " + url + "/api"},
+		"a path too much":                   {env(), "runs list --server " + url + "/api", exitUsage, "there is no Stepwell server at " + url + "/api"},
 		"not found":                         {env("STEPWELL_SERVER", url, "STEPWELL_API_KEY", viewerSecret), "runs show wrun_NOBODY", exitNotFound, "in " + url},
 		"doctor":                            {env("STEPWELL_SERVER", url, "STEPWELL_API_KEY", operatorSecret), "doctor --json", exitOK, `"check":"workers"`},
 		"migrate":                           {env("STEPWELL_API_KEY", adminSecret), "migrate --server " + url, exitUsage, "run it where the database is, with --db"},
@@ -90,7 +90,7 @@ func TestServer(t *testing.T) {
 		"both variables":                    {env("STEPWELL_DB", path, "STEPWELL_SERVER", url), "runs list", exitUsage, "STEPWELL_DB and STEPWELL_SERVER are both set"},
 		"a flag goes before both variables": {env("STEPWELL_DB", path, "STEPWELL_SERVER", url), "workflows --db " + path, exitOK, "order"},
 		"no URL":                            {env(), "runs list --server stepwell.internal", exitUsage, "no URL of a server"},
-		"not a Stepwell server":             {env("STEPWELL_API_KEY", viewerSecret), "runs list --server " + url + "/elsewhere", exitFailure, "there is no"},
+		"not a Stepwell server":             {env("STEPWELL_API_KEY", viewerSecret), "runs list --server " + url + "/elsewhere", exitUsage, "there is no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := call{env: test.env}.do(context.Background(), strings.Fields(test.args)...)

@@ -145,6 +145,9 @@ func listFilterOf(c *cli, flags *filterFlags) (f stepwell.ListFilter, err error)
 		if !ok {
 			return f, usagef("write NAME=VALUE: --attr city=Ulm", "--attr %q has no value", text)
 		}
+		if _, twice := f.Attributes[name]; twice {
+			return f, usagef("", "--attr %s is there twice: no run has two values of it", name)
+		}
 		if f.Attributes == nil {
 			f.Attributes = map[string]json.RawMessage{}
 		}

@@ -33,7 +33,8 @@ type startFlags struct {
 	retention               time.Duration
 	attributes              map[string]any
 	tags                    map[string]string
-	attrs, context          []string
+	attrs, context, sends   []string
+	also                    []stepwell.StartOption // events that it sends
 	wait, helpInput         bool
 	patience                *time.Duration
 }
@@ -46,11 +47,14 @@ func runsStartCommand(c *cli) *cobra.Command {
 		Long: `Start a run of a workflow, with its input as JSON (- reads it from standard input; without one it is null). A workflow that no worker knows is
 accepted: the run waits for one. With an idempotency key it can be started again safely: it is the same run, also with that run's ID. With
 --wait it is as stepwell runs result behind it. An input that does not fit the version that a live worker has is refused, with the places.
+--send lets the start send events too: a new run has them before its code begins, and one that has the key gets them. A start that is repeated
+sends them again.
 With --help-input nothing is started: it prints an input to fill in, and on standard error what each member takes.
 
 ` + exitHelp,
 		Example: `  stepwell runs start onboard-user '{"email":"a@b.c"}' --key user-42
   stepwell runs start order - --delay 2h --attr city=Ulm < order.json
+  stepwell runs start cart '{"who":"ann"}' --key ann --send 'added={"item":"book"}'
   stepwell runs start order --help-input > order.json
   stepwell runs start report --wait`,
 		Args: arguments(1, 2, "WORKFLOW and perhaps JSON"),
@@ -86,6 +90,7 @@ With --help-input nothing is started: it prints an input to fill in, and on stan
 	spanFlag(cmd, func(d time.Duration) { flags.timeout = d }, "timeout", "how `long` it may take (default: as the workflow says)")
 	fl.IntVar(&flags.days, "retention-days", 0, "how many `days` it is kept after its end (default: as the workflow says)")
 	fl.StringArrayVar(&flags.attrs, "attr", nil, "an attribute that it starts with, `NAME=VALUE`; the value is JSON or a text; may be repeated")
+	fl.StringArrayVar(&flags.sends, "send", nil, "an event to send with the start, `EVENT=JSON`, or EVENT alone for null; may be repeated")
 	fl.StringArrayVar(&flags.context, "context", nil, "what is kept with it, such as traceparent, `NAME=TEXT`; may be repeated")
 	fl.BoolVar(&flags.helpInput, "help-input", false, "print an input to fill in, and what it takes; with --json its JSON Schema")
 	fl.BoolVar(&flags.wait, "wait", false, "wait until it is over, and print its output")
@@ -106,12 +111,29 @@ func (f *startFlags) read() error {
 		if !ok {
 			return usagef("write NAME=VALUE, as in city=Ulm", "--attr %q has no value", text)
 		}
+		if _, twice := f.attributes[name]; twice {
+			return usagef("", "--attr %s is there twice", name)
+		}
 		if f.attributes == nil {
 			f.attributes = map[string]any{}
 		}
 		if f.attributes[name] = value; json.Valid([]byte(value)) {
 			f.attributes[name] = json.RawMessage(value)
 		}
+	}
+	for _, text := range f.sends {
+		event, payload, ok := strings.Cut(text, "=")
+		if payload = strings.TrimSpace(payload); !ok {
+			payload = "null"
+		}
+		next := `write EVENT=JSON, quoted for the shell: --send 'added={"item":"book"}'`
+		if err := world.CheckName("event", event); err != nil {
+			return usagef(next, "--send %q: %w", text, err)
+		}
+		if err := checkJSON("the payload of --send "+event, []byte(payload), next); err != nil {
+			return err
+		}
+		f.also = append(f.also, stepwell.AlsoSignal(event, json.RawMessage(payload)))
 	}
 	for _, text := range f.context {
 		name, value, ok := strings.Cut(text, "=")
@@ -135,7 +157,7 @@ func (f *startFlags) options() []stepwell.StartOption {
 	if f.timeout != 0 { // 0: as the workflow says
 		opts = append(opts, stepwell.Timeout(f.timeout))
 	}
-	return opts
+	return append(opts, f.also...)
 }
 
 // wordFlag is a flag that is a text. An empty one, as of a variable that is not set, is refused: it is not as if it were not given.

@@ -91,6 +91,13 @@ func TestStartCommand(t *testing.T) {
 		{"runs start order --delay soon", "", exitUsage, "", "--delay \"soon\": write it like 90s"},
 		{"runs start order --timeout -1s", "", exitUsage, "", "--timeout"},
 		{"runs start order --retention-days 99999", "", exitUsage, "", "--retention-days"},
+		{"runs start later --id cart --key ann --delay 1d --send added={\"item\":7} --send seen", "", exitOK, "started run cart", ""},
+		{"runs start later --key ann --send added=8", "", exitOK, "run cart was started before", ""},
+		{"events cart --type signal_received --json", "", exitOK, `"name":"added"`, ""},
+		{"runs start later --id no --delay 1d --send added={", "", exitUsage, "", "the payload of --send added"},
+		{"runs start later --id no --delay 1d --send added=", "", exitUsage, "", "write EVENT=JSON"},
+		{"runs start later --id no --delay 1d --send =7", "", exitUsage, "", "write EVENT=JSON"},
+		{"runs show no", "", exitNotFound, "", "there is no run no"},
 		{"runs start order --attr city", "", exitUsage, "", "write NAME=VALUE"},
 		{"runs start order --context x", "", exitUsage, "", "write NAME=TEXT"},
 		{"runs start order --priority 9", "", exitUsage, "", "riority"},
@@ -100,6 +107,25 @@ func TestStartCommand(t *testing.T) {
 		if code != step.code || !strings.Contains(out, step.out) || !strings.Contains(errs, step.err) {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d, %q, %q", step.args, code, out, errs, step.code, step.out, step.err)
 		}
+	}
+	var sent []string
+	for cursor := ""; ; {
+		page, err := w.Events(t.Context(), "cart", world.EventQuery{Cursor: cursor, Types: []world.EventType{world.SignalReceived}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range page.Events {
+			sent = append(sent, page.Events[i].Name+"="+string(page.Events[i].Payload))
+		}
+		if cursor = page.Cursor; !page.More {
+			break
+		}
+	}
+	if got := strings.Join(sent, " "); got != `added={"item":7} seen=null` {
+		t.Errorf("the run has %s from its birth, want both events", got)
+	}
+	if cart, err := w.Run(t.Context(), "cart"); err != nil || cart.Queue == nil || cart.Queue.Mail != 1 {
+		t.Errorf("cart: got %+v, %v, want what the second start sent in its mail", cart, err)
 	}
 	info, err := w.Run(t.Context(), "o2")
 	if err != nil || info.Priority != 3 || info.Retention != 9*24*time.Hour {

@@ -30,7 +30,7 @@ func TestPlacesAreShownWithoutSecrets(t *testing.T) {
 		"a server with FTP":        {nil, []string{"runs", "list", "--server", "ftp://" + secret + "@127.0.0.1"}, exitUsage},
 		"a server, no scheme":      {nil, []string{"runs", "list", "--server", secret + "@127.0.0.1"}, exitUsage},
 		"a server, no slashes":     {nil, []string{"runs", "list", "--server", "ftp:" + secret + "@127.0.0.1"}, exitUsage},
-		"a server with a query":    {nil, []string{"runs", "list", "--server", "http://127.0.0.1:1/?token=" + secret}, exitFailure},
+		"a server with a query":    {nil, []string{"runs", "list", "--server", "http://127.0.0.1:1/?token=" + secret}, exitUsage},
 		"no server there":          {nil, []string{"runs", "list", "--server", "http://" + secret + "@127.0.0.1:1"}, exitFailure},
 		"a server of the settings": {map[string]string{"STEPWELL_SERVER": "ftp://" + secret + "@127.0.0.1"}, []string{"runs", "list"}, exitUsage},
 		"health":                   {nil, []string{"health", "http://" + secret + "@127.0.0.1:1/?token=" + secret}, exitFailure},

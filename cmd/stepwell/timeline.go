@@ -103,18 +103,15 @@ func (p *picture) peer(en *journal.Entry) string {
 	return strings.TrimSpace(peer)
 }
 
+// waitNote is how a wait stands, but for the one that the head of the picture tells of, or what it took.
 func (p *picture) waitNote(en *journal.Entry) string {
 	switch {
-	case en.Status == journal.EntryWaiting && en.ID != p.story.Why.ID && !en.Until.IsZero():
-		return "until " + human.When(en.Until, p.now())
-	case en.Outcome == world.OutcomeWoken:
-		return "woken"
-	case en.Outcome == world.OutcomeDue && en.Kind != world.KindSleep:
-		return "timed out"
+	case en.Status == journal.EntryWaiting && en.ID == p.story.Why.ID:
+		return ""
 	case en.Outcome == world.OutcomeReceived && len(en.Output) > 0:
 		return p.payload(en.Output, noteWidth)
 	}
-	return ""
+	return timeline.Waited(en, p.now())
 }
 
 func (p *picture) failure(message, where string) string {

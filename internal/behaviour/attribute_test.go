@@ -180,3 +180,57 @@ func TestBodyStartsARun(t *testing.T) {
 		}
 	})
 }
+
+// TestAttributesOfADefinition are what each run of a workflow starts with; a start's own, and a child's, win by name.
+func TestAttributesOfADefinition(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		all := func(kv ...any) stepwell.WorkflowOption {
+			m := map[string]any{}
+			for i := 0; i < len(kv); i += 2 {
+				m[kv[i].(string)] = kv[i+1]
+			}
+			return stepwell.Attributes(m)
+		}
+		part := stepwell.Define("part", func(ctx stepwell.Context, n int) (int, error) { return n, nil }, all("team", "parts", "n", 1))
+		whole := stepwell.Define("whole", func(ctx stepwell.Context, n int) (int, error) {
+			if _, err := part.Child(stepwell.RunID("plain")).Run(ctx, n); err != nil {
+				return 0, err
+			}
+			return part.Child(stepwell.RunID("own"), stepwell.Attributes(map[string]any{"n": 2, "x": nil})).Run(ctx, n)
+		}, all("team", "wholes"))
+		app := r.begin(whole, part)
+		start(r, app, whole, 1, stepwell.RunID("w1"))
+		start(r, app, whole, 1, stepwell.RunID("w2"), stepwell.Attributes(map[string]any{"team": "others"}))
+		if _, err := app.Start(r.ctx, "part", []byte("1"), stepwell.RunID("named")); err != nil {
+			r.Fatal(err)
+		}
+		for id, want := range map[string]string{
+			"w1": `{"team":"wholes"}`, "w2": `{"team":"others"}`, "plain": `{"n":1,"team":"parts"}`, "own": `{"n":2,"team":"parts","x":null}`, "named": `{"n":1,"team":"parts"}`,
+		} {
+			var info stepwell.RunInfo
+			until(r, id+" is there", func() (there bool) {
+				var err error
+				if info, err = app.Get(r.ctx, id); err != nil && !errors.Is(err, stepwell.ErrNotFound) {
+					r.Fatal(err)
+				}
+				return err == nil
+			})
+			if got, err := json.Marshal(info.Attributes); err != nil || string(got) != want {
+				r.Errorf("%s starts with %s, %v; want %s", id, got, err, want)
+			}
+		}
+		many := map[string]any{}
+		for i := range world.MaxAttributes {
+			many[fmt.Sprint("a", i)] = i
+		}
+		if _, err := whole.Start(r.ctx, app.App, 1, stepwell.RunID("too-many"), stepwell.Attributes(many)); !errors.Is(err, stepwell.ErrTooLarge) {
+			r.Errorf("as many as there may be, and the definition's: got %v, want ErrTooLarge", err)
+		}
+		for _, bad := range []map[string]any{{"": 1}, {"f": func() {}}} {
+			faulty := stepwell.Define("faulty", func(ctx stepwell.Context, n int) (int, error) { return n, nil }, stepwell.Attributes(bad))
+			if _, err := stepwell.New(r.world, stepwell.Config{Definitions: []stepwell.Definition{faulty}}); err == nil || !strings.Contains(err.Error(), `workflow "faulty"`) {
+				r.Errorf("%v: got %v, want it refused, with the workflow", bad, err)
+			}
+		}
+	})
+}

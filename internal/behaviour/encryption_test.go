@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -320,85 +319,6 @@ func TestForksGetTheNewKey(t *testing.T) {
 	})
 }
 
-// TestATaskWaitsForAWorkerWithTheKey: a worker without the key hands a queued step back, and nothing is failed.
-func TestATaskWaitsForAWorkerWithTheKey(t *testing.T) {
-	var log bytes.Buffer
-	synctest.Test(t, func(t *testing.T) {
-		r := &rig{T: t, world: memory.New(), ctx: t.Context(), mode: func(*stepwell.Config) {}}
-		echo := stepwell.DefineStep("echo", func(_ context.Context, in string) (string, error) { return in, nil })
-		two := stepwell.Define("two", func(ctx stepwell.Context, in string) (string, error) {
-			a, b := echo.Start(ctx, in), echo.Start(ctx, in)
-			x, err := a.Get(ctx)
-			if err != nil {
-				return "", err
-			}
-			y, err := b.Get(ctx)
-			return x + y, err
-		})
-		ring := keysOf(t, "k1")
-		coder := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{two}, Encryption: ring})
-		run := start(r, coder, two, "secret-input")
-		synctest.Wait()
-		blind := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{echo}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		r.pass(5 * time.Second)
-		if row := r.row(coder.App, run.ID()); row.Status != world.Running {
-			t.Fatalf("got status %s, want it to wait", row.Status)
-		}
-		blind.stop(t)
-		r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{echo}, Encryption: ring})
-		want(r, run, "secret-inputsecret-input")
-	})
-	if text := log.String(); !strings.Contains(text, `k1`) || strings.Contains(text, "secret") || strings.Contains(text, "sealed:") {
-		t.Errorf("the log is %q, want the key's ID and no payload", text)
-	}
-}
-
-// tampering is a world in which somebody changes queued steps.
-type tampering struct {
-	world.World
-	change func(t *world.Task)
-}
-
-// Claim gives what was changed.
-func (w *tampering) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
-	claimed, err := w.World.Claim(ctx, q)
-	for i := range claimed.Tasks {
-		w.change(&claimed.Tasks[i])
-	}
-	return claimed, err
-}
-
-// TestAChangedTaskFailsByName: a queued step whose encrypted input, or key, was changed fails its step with a code, and does not go round for ever.
-func TestAChangedTaskFailsByName(t *testing.T) {
-	for name, change := range map[string]func(*world.Task){
-		"input": func(t *world.Task) { t.Input = append(bytes.Clone(t.Input[:len(t.Input)-6]), []byte(`AAAAA"`)...) },
-		"key":   func(t *world.Task) { t.Options = bytes.Replace(t.Options, []byte(`"k1"`), []byte(`"k9"`), 1) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-				defer cancel()
-				r := &rig{T: t, world: memory.New(), ctx: ctx, mode: func(*stepwell.Config) {}}
-				echo := stepwell.DefineStep("echo", func(_ context.Context, in string) (string, error) { return in, nil })
-				one := stepwell.Define("one", func(ctx stepwell.Context, in string) (string, error) {
-					_, err := echo.Run(ctx, in)
-					failed, ok := errors.AsType[*stepwell.StepError](err)
-					if !ok {
-						return "", err
-					}
-					return failed.Code, nil
-				})
-				ring := keysOf(t, "k1")
-				coder := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{one}, Encryption: ring})
-				run := start(r, coder, one, "secret-input")
-				r.world = &tampering{r.world, change}
-				r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{echo}, Encryption: ring})
-				want(r, run, world.CodeCorrupt)
-			})
-		})
-	}
-}
-
 // TestFilterByInputOfEncryptedRuns is refused, and attributes can be asked for.
 func TestFilterByInputOfEncryptedRuns(t *testing.T) {
 	onWorlds(t, func(r *rig) {
@@ -449,104 +369,6 @@ func startPlain(r *rig) string {
 		r.Fatal(err)
 	}
 	return run.ID()
-}
-
-// TestEncryptedHistories: an export keeps payloads encrypted, and a check and an import need the key; decrypted on demand, they need none.
-func TestEncryptedHistories(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &rig{T: t, world: memory.New(), ctx: t.Context(), mode: func(*stepwell.Config) {}}
-		k := keys(t, "k1", "k2")
-		wk := r.withKeys(ringOf(t, k["k1"]))
-		run := start(r, wk, confides, "the-input")
-		if err := confided.Send(r.ctx, wk.App, run.ID(), "x"); err != nil {
-			t.Fatal(err)
-		}
-		want(r, run, "the-input x")
-		wk.stop(t)
-		app := func(ring *keyring.Ring) (*stepwell.App, world.World) {
-			w := memory.New()
-			a, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{confides}, Encryption: ring, Strict: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return a, w
-		}
-		export := func(a *stepwell.App, opts ...stepwell.ExportOption) (string, error) {
-			var b bytes.Buffer
-			err := a.Export(r.ctx, run.ID(), &b, opts...)
-			return b.String(), err
-		}
-		file, err := export(wk.App)
-		if err != nil || strings.Contains(file, "the-input") || !strings.Contains(file, `"sealed":"k1"`) {
-			t.Fatalf("got %s, %v; want it encrypted", file, err)
-		}
-		plain, err := export(wk.App, stepwell.Decrypted())
-		if err != nil || !strings.Contains(plain, "the-input") || strings.Contains(plain, "sealed") {
-			t.Fatalf("got %s, %v; want it decrypted", plain, err)
-		}
-		client, err := stepwell.New(r.world, stepwell.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Another key under the same ID is not taken for damage, and damage not for another key.
-		for what, test := range map[string]struct {
-			ring      *keyring.Ring
-			damaged   bool
-			want, not error
-		}{
-			"another key":    {ringOf(t, keys(t, "k1")["k1"]), false, stepwell.ErrWrongKey, world.ErrCorrupt},
-			"a changed file": {ringOf(t, k["k1"]), true, world.ErrCorrupt, stepwell.ErrWrongKey},
-		} {
-			a, _ := app(test.ring)
-			for h, err := range stepwell.ReadHistories(strings.NewReader(file)) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if last := len(h.Events) - 1; test.damaged {
-					h.Events[last].Payload = h.Events[0].Payload
-				}
-				for _, err := range []error{a.Check(r.ctx, h), a.Import(r.ctx, h, stepwell.ImportOptions{})} {
-					if !errors.Is(err, test.want) || errors.Is(err, test.not) || errors.Is(err, stepwell.ErrWrongKey) != strings.Contains(err.Error(), `"k1"`) {
-						t.Errorf("%s: got %v, want %v", what, err, test.want)
-					}
-				}
-			}
-		}
-		if _, err := export(client, stepwell.Decrypted()); !errors.Is(err, stepwell.ErrNoKey) {
-			t.Errorf("decrypted without the key: got %v, want ErrNoKey", err)
-		}
-		for _, test := range []struct {
-			file string
-			ring *keyring.Ring
-			key  string // that the imported run has; "-": refused
-		}{
-			{file, nil, "-"}, {file, ringOf(t, k["k2"]), "-"}, {file, ringOf(t, k["k2"], k["k1"]), "k2"}, {plain, nil, ""}, {plain, ringOf(t, k["k2"]), "k2"},
-		} {
-			a, w := app(test.ring)
-			for h, err := range stepwell.ReadHistories(strings.NewReader(test.file)) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				checked, imported := a.Check(r.ctx, h), a.Import(r.ctx, h, stepwell.ImportOptions{})
-				if refused := test.key == "-"; errors.Is(checked, stepwell.ErrNoKey) != refused || errors.Is(imported, stepwell.ErrNoKey) != refused || !refused && (checked != nil || imported != nil) {
-					t.Errorf("keys %v: check %v, import %v; want refused %v", test.ring, checked, imported, refused)
-				}
-			}
-			row, err := w.Run(r.ctx, run.ID())
-			if test.key == "-" {
-				if !errors.Is(err, stepwell.ErrNotFound) {
-					t.Errorf("keys %v: got %v, want nothing imported", test.ring, err)
-				}
-				continue
-			}
-			if err != nil || row.Encryption != test.key {
-				t.Errorf("keys %v: got key %q, %v; want %q", test.ring, row.Encryption, err, test.key)
-			}
-			if got, err := confides.Get(a, run.ID()).Result(r.ctx); err != nil || got != "the-input x" {
-				t.Errorf("keys %v: got %q, %v", test.ring, got, err)
-			}
-		}
-	})
 }
 
 // TestStreamsWithoutTheKey are refused, and not shown as text.

@@ -184,7 +184,7 @@ func Decode(data []byte, v any) error {
 		return nil
 	}
 	if string(bytes.TrimSpace(data)) == "null" && !holdsNull(v) {
-		return &Error{Code: world.CodeDecode, Err: fmt.Errorf("decode: null does not fit: want %s", jsonWord(reflect.TypeOf(v)))}
+		return &Error{Code: world.CodeDecode, Err: fmt.Errorf("decode: null does not fit: want %s", wanted(reflect.TypeOf(v)))}
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return &Error{Code: world.CodeDecode, Err: decodeError(data, err)}

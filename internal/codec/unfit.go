@@ -4,13 +4,14 @@ package codec
 
 import (
 	"bytes"
-	"encoding"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
+
+	"github.com/stepwell/stepwell/internal/human"
 )
 
 // unfit is an error of [encoding/json] in other words.
@@ -34,8 +35,8 @@ func decodeError(data []byte, err error) error {
 			at += " in field " + te.Field
 		}
 		words := "a JSON " + te.Value + at + " does not fit"
-		if want := jsonWord(te.Type); want != "" {
-			words += ": want " + want
+		if te.Type != nil {
+			words += ": want " + wanted(te.Type)
 		}
 		return say("%s", strings.ReplaceAll(err.Error(), te.Error(), words)) // around it is what the type's own code says
 	}
@@ -51,39 +52,5 @@ func decodeError(data []byte, err error) error {
 	return say("%s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// jsonWord is what JSON a type is written as; "" where the type's own code knows.
-func jsonWord(t reflect.Type) string {
-	if t == nil {
-		return ""
-	}
-	if t == reflect.TypeFor[time.Time]() {
-		return "a time, like 2006-01-02T15:04:05Z"
-	}
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if p := reflect.PointerTo(t); p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-		return "another value"
-	}
-	switch t.Kind() {
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Slice, reflect.Array:
-		if t.Elem().Kind() == reflect.Uint8 {
-			return "a string in base64"
-		}
-		return "a list"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a string"
-	case reflect.Float32, reflect.Float64:
-		return "a number"
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		most := uint64(1)<<(t.Bits()-1) - 1
-		return fmt.Sprintf("a whole number from -%d to %d", most+1, most)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return fmt.Sprintf("a whole number from 0 to %d", ^uint64(0)>>(64-t.Bits()))
-	}
-	return "another value"
-}
+// wanted is what JSON a type is written as.
+func wanted(t reflect.Type) string { return cmp.Or(human.JSONWord(t), "another value") }

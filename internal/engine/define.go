@@ -20,6 +20,8 @@ type Workflow struct {
 	Retention time.Duration            // after the end; below 0: for ever
 	Timeout   time.Duration            // of a whole run; 0: none
 
+	Attributes map[string]json.RawMessage // what its runs start with, unless a start says otherwise
+
 	KeepSegments int      // how many segments of a run are kept, the newest included; 0: all
 	FailOn       []string // codes of what fails a run instead of blocking it: see failing.go
 	Source       string   // file:line of the function

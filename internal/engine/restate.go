@@ -26,7 +26,7 @@ func restate(ctx context.Context, e *Engine) {
 	}
 	var mine []world.Definition
 	for _, d := range e.code.says() {
-		if said, ok := orphans[d.Class]; ok && said != d.Said {
+		if said, ok := orphans[d.Class]; ok && !said.Same(d.Said) {
 			d.By = e.workerID()
 			mine = append(mine, d)
 		}

@@ -41,7 +41,7 @@ var layers = []layer{
 	{"world/rules", []string{"world"}},
 	{"world/...", []string{"world", "world/layout", "world/rules"}}, // a world and its driver: worlds never import each other
 	{"internal/replay/...", []string{"world"}},
-	{"internal/codec/...", []string{"world"}},
+	{"internal/codec/...", []string{"world", "internal/human"}},
 	{"internal/crypt/...", []string{"world"}},
 	{"internal/answers/...", []string{"", "world"}},
 	{"internal/behaviour/...", []string{"", "internal/answers", "internal/crypt", "internal/kit"}}, // tests of what authors see
@@ -69,7 +69,7 @@ var layers = []layer{
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/...", nil},
 	{"telemetry/...", []string{"", "world", "internal/logs", "internal/metrics"}},
-	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit"}},
+	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
 	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/timeline"}},
 	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/schema", "internal/terminal", "internal/timeline"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code

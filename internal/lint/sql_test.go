@@ -110,7 +110,7 @@ func TestColumnsOfRun(t *testing.T) {
 		"SELECT r.key, r.output FROM runs r":                    true,
 		"INSERT INTO {schema}.runs (key, id) VALUES ($1, $2)":   true,
 		"SELECT {run} FROM runs r {beside}":                     false,
-		"INSERT INTO runs ({born}) VALUES ({values})":           false,
+		"INSERT INTO runs ({birth}) VALUES ({values})":          false,
 		"UPDATE {schema}.runs r SET output = a.output FROM b a": false,
 	} {
 		if got := columnsOfRun.MatchString(text); got != want {
@@ -128,6 +128,13 @@ func TestSQL(t *testing.T) {
 		}
 	}
 	err := walk(".sql", func(p string) error {
+		if path.Base(path.Dir(p)) != "migrations" { // their names are noted in databases
+			for _, part := range nameParts(strings.TrimSuffix(path.Base(p), ".sql")) {
+				if say := oldWords[part]; say != "" {
+					t.Errorf("%s: %q in the name of a query: say %q", p, part, say)
+				}
+			}
+		}
 		found := false
 		for _, e := range all {
 			if e.holds(p) {
@@ -145,7 +152,7 @@ func TestSQL(t *testing.T) {
 			t.Errorf("%s: does not open with what it promises", p)
 		}
 		if err == nil && columnsOfRun.Match(text) && path.Base(path.Dir(p)) != "migrations" {
-			t.Errorf("%s: names the columns of a run, which stand in run_row.go: want {run} or {born}", p)
+			t.Errorf("%s: names the columns of a run, which stand in run_row.go: want {run} or {birth}", p)
 		}
 		return err
 	})

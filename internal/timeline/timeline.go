@@ -119,6 +119,19 @@ func BeginsBy(en *journal.Entry, now time.Time) string {
 	return "to begin until " + human.When(en.Until, now)
 }
 
+// Waited says until when an entry waits, or how its wait ended where nothing came; "" where there is nothing to say.
+func Waited(en *journal.Entry, now time.Time) string {
+	switch {
+	case en.Status == journal.EntryWaiting && !en.Until.IsZero():
+		return "until " + human.When(en.Until, now)
+	case en.Outcome == world.OutcomeWoken:
+		return "woken"
+	case en.Outcome == world.OutcomeDue && en.Kind != world.KindSleep:
+		return "timed out"
+	}
+	return ""
+}
+
 // GivenUp says what ended before a dropped entry did; segment is the run's.
 func GivenUp(en *journal.Entry, segment int) string {
 	if en.Segment < segment {

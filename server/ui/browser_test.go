@@ -216,6 +216,7 @@ func TestBrowser(t *testing.T) {
 		looksOn(t, few, few.tab(t, chromium))
 	})
 	t.Run("dialogs", func(t *testing.T) { s.asksInDialogs(t, chromium) })
+	t.Run("walk", func(t *testing.T) { s.walks(t, chromium) })
 	t.Run("zoom", func(t *testing.T) { s.zooms(t, chromium) })
 	t.Run("a stream grows", func(t *testing.T) { s.streamGrows(t, chromium) })
 }

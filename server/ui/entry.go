@@ -139,7 +139,7 @@ func (u *UI) entryRow(v *visit, s *stepwell.Story, en *journal.Entry, number int
 			say(human.Count(en.Received, "payload"), "")
 		}
 	}
-	say(waitNote(en, v.now), "")
+	say(timeline.Waited(en, v.now), "")
 	if len(en.Match) > 0 && !s.Run.Sealed {
 		say("where "+human.Fold(string(en.Match), lineWidth), "")
 	}
@@ -155,18 +155,6 @@ func (u *UI) entryRow(v *visit, s *stepwell.Story, en *journal.Entry, number int
 		say(timeline.GivenUp(en, s.Journal.Segment), "")
 	}
 	return row
-}
-
-func waitNote(en *journal.Entry, now time.Time) string {
-	switch {
-	case en.Status == journal.EntryWaiting && !en.Until.IsZero():
-		return "until " + human.When(en.Until, now)
-	case en.Outcome == world.OutcomeWoken:
-		return "woken"
-	case en.Outcome == world.OutcomeDue && en.Kind != world.KindSleep:
-		return "timed out"
-	}
-	return ""
 }
 
 // Bounds of what is read for the outputs of a page.

@@ -10,8 +10,10 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -210,7 +212,7 @@ func (u *UI) eventRow(v *visit, run string, e *world.Event, room bool) eventRow 
 	if row.Payload = payloadOf(e.Payload, most, row.Path); row.Payload != nil && !room {
 		row.Payload.Text = ""
 	}
-	row.Notes = u.eventNotes(v, e)
+	row.Notes = eventNotes(v, e)
 	if e.Encrypted != "" {
 		row.Payload = encryptedPayload(e.Encrypted, e.Payload)
 		row.Error.encrypt(e.Encrypted)
@@ -218,47 +220,17 @@ func (u *UI) eventRow(v *visit, run string, e *world.Event, room bool) eventRow 
 	return row
 }
 
-func (u *UI) eventNotes(v *visit, e *world.Event) (list []note) {
-	say := func(text, path string) { list = append(list, note{visible(text), path}) }
-	if e.Kind != "" {
-		say(string(e.Kind), "")
+func eventNotes(v *visit, e *world.Event) (list []note) {
+	told := *e
+	if told.Token != "" && !v.may(Operator) {
+		told.Token = hiddenToken
 	}
-	if e.Attempt > 0 {
-		say(fmt.Sprintf("attempt %d", e.Attempt), "")
-	}
-	if e.Peer != "" {
-		say("run "+e.Peer, runPath(e.Peer))
-	}
-	if e.Token != "" {
-		token := hiddenToken
-		if v.may(Operator) {
-			token = human.Cut(e.Token, 80)
+	for _, d := range timeline.Details(&told, lineWidth, func(t time.Time) string { return human.When(t, v.now) }) {
+		is := note{Text: d.Text}
+		if d.Run != "" {
+			is.Path = runPath(d.Run)
 		}
-		say("token "+token, "")
-	}
-	if e.Outcome != "" {
-		say(string(e.Outcome), "")
-	}
-	if e.From > 0 {
-		say(fmt.Sprintf("took event %d", e.From), "")
-	}
-	if !e.Until.IsZero() {
-		say("until "+human.When(e.Until, v.now), "")
-	}
-	if !e.RetryAt.IsZero() {
-		say("again "+human.When(e.RetryAt, v.now), "")
-	}
-	if len(e.Match) > 0 && e.Encrypted == "" {
-		say("where "+human.Fold(string(e.Match), lineWidth), "")
-	}
-	if e.By != "" {
-		say("by "+human.Cut(e.By, 80), "")
-	}
-	if e.Reason != "" {
-		say(human.Cut(e.Reason, 200), "")
-	}
-	if e.Version > 0 {
-		say(fmt.Sprintf("version %d", e.Version), "")
+		list = append(list, is)
 	}
 	return list
 }

@@ -5,8 +5,7 @@ package ui
 
 import (
 	"net/http"
-	"net/url"
-	"strings"
+	"slices"
 
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
@@ -38,12 +37,7 @@ type failuresView struct {
 }
 
 func failures(u *UI, v *visit) error {
-	query := url.Values{}
-	for _, name := range []string{"workflow", "since"} {
-		if text := strings.TrimSpace(v.URL.Query().Get(name)); text != "" {
-			query.Set(name, text)
-		}
-	}
+	query, _ := canonical(v.URL.Query())
 	f, err := u.host.Filter(query)
 	if err != nil {
 		return err
@@ -58,6 +52,9 @@ func failures(u *UI, v *visit) error {
 	}
 	for i := range stats.Workflows {
 		p.Workflows = append(p.Workflows, stats.Workflows[i].Workflow)
+	}
+	if p.Workflow != "" && !slices.Contains(p.Workflows, p.Workflow) { // the form says what is asked for
+		p.Workflows = append(p.Workflows, p.Workflow)
 	}
 	of := func(status world.Status) string {
 		to := without(query, "")

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
@@ -25,6 +28,8 @@ type relative struct {
 	Children           []*relative
 	More               string // the list of more children than are shown
 	Others             string // the list of all that was made of it
+
+	created time.Time
 }
 
 // familyView is the page.
@@ -51,7 +56,7 @@ func family(u *UI, v *visit) error {
 		return err
 	}
 	p := &familyView{ID: info.ID, Path: runPath(info.ID), Workflow: info.Workflow}
-	top := *info
+	top, below := *info, []stepwell.RunInfo(nil)
 	for n := 0; above(&top) != ""; n++ {
 		if n == mostAbove {
 			p.Above = above(&top)
@@ -65,10 +70,15 @@ func family(u *UI, v *visit) error {
 		if err != nil {
 			return err
 		}
+		below = append(below, top)
 		top = next
 	}
 	t := tree{u: u, v: v, here: info.ID, seen: map[string]bool{}}
 	p.Top = t.relative(&top)
+	is, of := p.Top, &top
+	for i := len(below) - 1; i >= 0; i-- { // those that lead to the run are there, however many others there are
+		is, of = t.under(is, of, &below[i]), &below[i]
+	}
 	if err := t.grow(); err != nil {
 		return err
 	}
@@ -109,7 +119,7 @@ func (t *tree) relative(r *stepwell.RunInfo) *relative {
 	if r.Status.Terminal() {
 		end = r.EndedAt
 	}
-	is := &relative{ID: r.ID, Workflow: r.Workflow, Path: runPath(r.ID), Version: r.Version, Status: runStatus(r), Span: human.Span(end.Sub(r.CreatedAt)), Here: r.ID == t.here}
+	is := &relative{ID: r.ID, Workflow: r.Workflow, Path: runPath(r.ID), Version: r.Version, Status: runStatus(r), Span: human.Span(end.Sub(r.CreatedAt)), Here: r.ID == t.here, created: r.CreatedAt}
 	t.seen[r.ID] = true
 	t.rest = append(t.rest, grown{is, *r})
 	return is
@@ -131,8 +141,26 @@ func (t *tree) grow() error {
 		if next.is.More, err = t.add(next, stepwell.ListFilter{Parent: next.run.ID}, "parent", mostChildren); err != nil {
 			return err
 		}
+		slices.SortStableFunc(next.is.Children, func(a, b *relative) int {
+			if (a.Made == "") != (b.Made == "") {
+				return strings.Compare(b.Made, a.Made) // what was made of it is before its children
+			}
+			return a.created.Compare(b.created)
+		})
 	}
 	return nil
+}
+
+// under adds a run below the one that it is a child of, or was made of.
+func (t *tree) under(parent *relative, of, r *stepwell.RunInfo) *relative {
+	is := t.relative(r)
+	if above := r.Parent; (above == nil || above.Run != of.ID) && r.Origin != nil {
+		if is.Made = "from event " + strconv.FormatInt(r.Origin.Seq, 10); r.Key == world.RetryKey(of.ID) {
+			is.Made = "in its place"
+		}
+	}
+	parent.Children = append(parent.Children, is)
+	return is
 }
 
 // add adds the runs of a filter below one; where there are more, it returns the list of them.
@@ -146,13 +174,7 @@ func (t *tree) add(to grown, f stepwell.ListFilter, name string, most int) (more
 		if t.seen[r.ID] || len(t.seen) >= mostFamily {
 			continue
 		}
-		is := t.relative(r)
-		if name == "origin" {
-			if is.Made = "from event " + strconv.FormatInt(r.Origin.Seq, 10); r.Key == world.RetryKey(to.run.ID) {
-				is.Made = "in its place"
-			}
-		}
-		to.is.Children = append(to.is.Children, is)
+		t.under(to.is, &to.run, r)
 	}
 	if page.Cursor != "" {
 		more = Base + "runs?" + url.Values{name: {to.run.ID}}.Encode()

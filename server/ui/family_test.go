@@ -5,6 +5,7 @@ package ui_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -117,5 +118,28 @@ func TestFamilyTree(t *testing.T) {
 	}
 	if p := s.get("/ui/runs/none/family"); p.status != 404 {
 		t.Errorf("a run that is not there: got %d, want 404", p.status)
+	}
+}
+
+// TestFamilyHasTheRunItself: also where more was made of the run above it than the tree shows.
+func TestFamilyHasTheRunItself(t *testing.T) {
+	t.Parallel()
+	leaf := stepwell.Define("leaf", func(stepwell.Context, int) (int, error) { return 0, nil })
+	s := newSite(t, server.Options{}, leaf)
+	if _, err := leaf.Start(t.Context(), s.app, 0, stepwell.RunID("first")); err != nil {
+		t.Fatal(err)
+	}
+	s.until("first", stepwell.WhyOver)
+	for i := range 8 {
+		if _, err := s.app.Restart(t.Context(), "first", stepwell.RestartOptions{ID: fmt.Sprintf("again-%d", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 8 {
+		p := s.want(fmt.Sprintf("/ui/runs/again-%d/family", i), "first", fmt.Sprintf("again-%d", i))
+		wellFormed(t, "family", p.body)
+		if n := strings.Count(p.body, `aria-current="true"`); n != 1 {
+			t.Errorf("the tree of again-%d has it %d times, want once", i, n)
+		}
 	}
 }

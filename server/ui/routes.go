@@ -5,11 +5,14 @@ package ui
 import "net/http"
 
 func routes() []route {
-	get := func(path string, handle func(*UI, *visit) error) route {
-		return route{method: http.MethodGet, path: Base + path, least: Viewer, handle: handle}
+	get := func(path string, handle func(*UI, *visit) error, fields ...string) route {
+		if len(fields) > 0 {
+			fields = append(fields, "refresh", "did")
+		}
+		return route{method: http.MethodGet, path: Base + path, least: Viewer, handle: handle, fields: fields}
 	}
-	post := func(path string, least Level, handle func(*UI, *visit) error) route {
-		return route{method: http.MethodPost, path: Base + path, least: least, handle: handle}
+	post := func(path string, least Level, handle func(*UI, *visit) error, fields ...string) route {
+		return route{method: http.MethodPost, path: Base + path, least: least, handle: handle, fields: append(fields, "token")}
 	}
 	open := func(r route) route {
 		r.open, r.quiet = true, true
@@ -21,31 +24,32 @@ func routes() []route {
 	return []route{
 		get("{$}", (*UI).overview),
 		get("runs", (*UI).runs),
-		post("runs/act", Admin, (*UI).bulk),
-		get("failures", failures),
+		post("runs/act", Admin, (*UI).bulk, "act", "query", "back", "all", "run*", "sure", "reason", "event", "payload", "delivery", "cursor", "before"),
+		get("failures", failures, "workflow", "since"),
 		get("find", (*UI).seek),
 		get("runs/{run}", (*UI).run),
 		get("runs/{run}/family", family),
 		get("runs/{run}/live", (*UI).runLive),
-		get("runs/{run}/events", (*UI).events),
+		get("runs/{run}/events", (*UI).events, "about", "type*", "from", "end"),
 		get("runs/{run}/events/{seq}", (*UI).event),
 		get("runs/{run}/events/{seq}/payload", (*UI).eventPayload),
 		get("runs/{run}/streams/{stream}", (*UI).stream),
 		get("runs/{run}/streams/{stream}/live", (*UI).streamLive),
 		form("runs/{run}/act/{act}", (*UI).actForm),
-		post("runs/{run}/act/{act}", Operator, (*UI).act),
+		post("runs/{run}/act/{act}", Operator, (*UI).act, "reason", "force", "event", "payload", "delivery", "hook", "input", "version", "id", "at", "results"),
 		get("workflows", (*UI).workflows),
 		get("workflows/{workflow}", versions),
 		form("workflows/{workflow}/start", (*UI).startForm),
-		post("workflows/{workflow}/start", Operator, (*UI).start),
-		get("hooks", (*UI).hooks),
+		post("workflows/{workflow}/start", Operator, (*UI).start,
+			"input", textMember, jsonMember, "key", "id", "priority", "attributes", "delay", "version", "event", "payload", "delivery"),
+		get("hooks", (*UI).hooks, "run", "token"),
 		get("workers", (*UI).workers),
 		get("workers/{worker}", (*UI).worker),
 		get("keys", (*UI).keys),
 		open(get("login", (*UI).loginForm)),
-		open(post("login", Viewer, (*UI).login)),
+		open(post("login", Viewer, (*UI).login, "key", "next")),
 		open(post("logout", Viewer, (*UI).logout)),
-		open(post("prefs", Viewer, (*UI).setPrefs)),
+		open(post("prefs", Viewer, (*UI).setPrefs, "theme", "keys", "back", "view", "query", "drop", "columns", "column*")),
 		open(get("assets/{hash}/{name}", (*UI).asset)),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,6 +73,9 @@ func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 		field{Name: "id", Label: "ID", Kind: "text", Value: world.NewID(world.PrefixRun, time.Now()), Hint: "A new one, or one that you choose."},
 		field{Name: "priority", Label: "Priority", Kind: "text", Hint: "From 1 to 4, which is served first. Empty: 2.", Choices: []string{"1", "2", "3", "4"}},
 		field{Name: "attributes", Label: "Attributes", Kind: "area", Hint: "One a line, such as city=Ulm. A value is JSON or a text."},
+		field{Name: "event", Label: "Event", Kind: "text", Hint: "An event that the start sends, also to a run that has the key. Empty: none."},
+		field{Name: "payload", Label: "Payload of the event", Kind: "area", Hint: "JSON. Empty: null."},
+		field{Name: "delivery", Kind: "hidden", Value: world.NewID("dlvr", time.Now())}, // sent twice, it sends once
 		field{Name: "delay", Label: "Delay", Kind: "text", Hint: "Such as 90s, 5m, 2h or 7d. Empty: at once."},
 		field{Name: "version", Label: "Version", Kind: "text", Value: chosen, Hint: "Empty: the highest that a live worker has."},
 	)
@@ -152,8 +156,12 @@ func (v *visit) attributesOf() (map[string]any, error) {
 		if !ok {
 			return nil, fmt.Errorf("%w: the attribute %.100q has no value: write it like city=Ulm", world.ErrInvalid, line)
 		}
-		if all[strings.TrimSpace(name)] = value; json.Valid([]byte(value)) {
-			all[strings.TrimSpace(name)] = json.RawMessage(value)
+		name = strings.TrimSpace(name)
+		if _, twice := all[name]; twice {
+			return nil, fmt.Errorf("%w: the attribute %.100q is there twice", world.ErrInvalid, name)
+		}
+		if all[name] = value; json.Valid([]byte(value)) {
+			all[name] = json.RawMessage(value)
 		}
 	}
 	return all, nil
@@ -162,8 +170,9 @@ func (v *visit) attributesOf() (map[string]any, error) {
 func (u *UI) startForm(v *visit) error {
 	version := 0
 	if text := v.URL.Query().Get("version"); text != "" {
-		if _, err := fmt.Sscan(text, &version); err != nil || world.CheckVersion(version) != nil {
-			version = 0
+		var err error
+		if version, err = strconv.Atoi(text); err != nil || version < 1 || world.CheckVersion(version) != nil {
+			return fmt.Errorf("%w: version is %.40q: want a number from 1 on", world.ErrInvalid, text)
 		}
 	}
 	f, err := newStart(u, v, version, v.URL.Query().Get("as") == "json")
@@ -188,10 +197,24 @@ func (v *visit) options() ([]stepwell.StartOption, int, error) {
 		}
 		delay = d
 	}
-	return []stepwell.StartOption{
+	also, unsent := v.alsoSend()
+	return append(also, []stepwell.StartOption{
 		stepwell.RunID(v.Form.Get("id")), stepwell.Key(v.Form.Get("key")), stepwell.Version(int(version)), stepwell.Priority(int(priority)), stepwell.Delay(delay),
 		stepwell.Attributes(attributes),
-	}, int(version), err
+	}...), int(version), errors.Join(err, unsent)
+}
+
+// alsoSend is the event that a start sends, where its form has one.
+func (v *visit) alsoSend() ([]stepwell.StartOption, error) {
+	event := strings.TrimSpace(v.Form.Get("event"))
+	if event == "" {
+		if strings.TrimSpace(v.Form.Get("payload")) != "" {
+			return nil, fmt.Errorf("%w: there is a payload, and no event that has it", world.ErrInvalid)
+		}
+		return nil, nil
+	}
+	payload, opts, err := v.sending()
+	return []stepwell.StartOption{stepwell.AlsoSignal(event, payload, opts...)}, err
 }
 
 func (u *UI) start(v *visit) error {

@@ -36,6 +36,8 @@ func TestStartForm(t *testing.T) {
 		{"in.json.items", `["a", 7]`, `At /items/1: expected a text, got 7.`},
 		{"attributes", "city", `write it like city=Ulm`},
 		{"priority", "9", `want 1 to 4`},
+		{"attributes", "a=1\na=2", `the attribute "a" is there twice`},
+		{"payload", "7", `no event that has it`},
 	} {
 		p := s.post("/ui/workflows/order/start", "in.text.customer", "ada <b>", c.name, c.sent, "id", "wrun_never")
 		if text := html.UnescapeString(p.body); p.status != 422 && p.status != 400 || !strings.Contains(text, c.wrong) || !strings.Contains(text, `value="ada <b>"`) {
@@ -46,7 +48,7 @@ func TestStartForm(t *testing.T) {
 		t.Errorf("a run was written: status %d", p.status)
 	}
 	p := s.post("/ui/workflows/order/start", "in.text.customer", "5", "in.json.cents", "12", "in.json.items", "", "id", "by-hand", "key", "k-9", "priority", "3",
-		"attributes", "tenant=acme\nn = 7\n", "delay", "1h")
+		"attributes", "tenant=acme\nn = 7\n", "delay", "1h", "event", "paid", "payload", `{"by": "card"}`)
 	if !regexp.MustCompile(`/ui/runs/by-hand\?did=start`).MatchString(p.at.String()) {
 		t.Fatalf("status %d, to %q, want the run's page\n%s", p.status, p.at, p.body)
 	}
@@ -61,4 +63,5 @@ func TestStartForm(t *testing.T) {
 	if info.Key != "k-9" || info.Priority != 3 || string(info.Attributes["tenant"]) != `"acme"` || string(info.Attributes["n"]) != "7" || info.Queue.WakeAt.Sub(info.CreatedAt).Minutes() < 59 {
 		t.Errorf("the run is %+v", info)
 	}
+	s.want("/ui/runs/by-hand/events", "signal_received", "<strong>paid</strong>", "card")
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +84,24 @@ type route struct {
 	open   bool // nobody needs to be logged in
 	quiet  bool // it changes nothing that is worth noting
 	handle func(u *UI, v *visit) error
+	fields []string // fields of its form: see check; of a GET, nil: any
+}
+
+// check refuses fields that a form does not have, or has once: a mistyped one would count as one that is empty. Of the
+// fields of a route, one that ends in . is how names begin, and one that ends in * may be there several times.
+func (rt *route) check(form url.Values) error {
+	for name, texts := range form {
+		at := slices.IndexFunc(rt.fields, func(known string) bool {
+			return strings.TrimSuffix(known, "*") == name || strings.HasSuffix(known, ".") && strings.HasPrefix(name, known)
+		})
+		switch {
+		case at < 0:
+			return fmt.Errorf("%w: the form has no field %.100q", world.ErrInvalid, name)
+		case len(texts) > 1 && !strings.HasSuffix(rt.fields[at], "*"):
+			return fmt.Errorf("%w: the field %.100s is there %d times", world.ErrInvalid, name, len(texts))
+		}
+	}
+	return nil
 }
 
 // visit is one request for a page.
@@ -122,7 +141,11 @@ func (u *UI) at(rt route) http.Handler {
 		case !rt.open && !v.may(rt.least):
 			err = fmt.Errorf("%w: it is of scope %s, and this needs %s", errLevel, v.who.Level, rt.least)
 		case rt.method == http.MethodPost:
-			err = v.readForm(!rt.open)
+			if err = v.readForm(!rt.open); err == nil {
+				err = rt.check(v.Form)
+			}
+		case rt.fields != nil:
+			err = rt.check(r.URL.Query())
 		}
 		if err == nil {
 			if v.who != nil && v.who.Name != "" {

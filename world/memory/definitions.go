@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -40,8 +41,8 @@ func (s *said) define(all []world.Definition, by string) {
 		s.definitions = make(map[world.Class]world.Definition)
 	}
 	for _, d := range all {
-		d.Schemas, d.By = slices.Clone(d.Schemas), cmp.Or(by, d.By)
-		if was := s.definitions[d.Class]; was.Said == d.Said {
+		d.Schemas, d.Attributes, d.By = slices.Clone(d.Schemas), maps.Clone(d.Attributes), cmp.Or(by, d.By)
+		if was := s.definitions[d.Class]; was.Said.Same(d.Said) {
 			d.By = cmp.Or(d.By, was.By)
 		}
 		s.definitions[d.Class] = d

@@ -15,9 +15,9 @@ import (
 )
 
 var (
-	lockClaim   = load("lock_take")
-	noteClaim   = load("note_take")
-	fenceClaims = load("fence_takes")
+	lockClaim   = load("lock_claim")
+	noteClaim   = load("note_claim")
+	fenceClaims = load("fence_claims")
 )
 
 var _ world.Holder = (*World)(nil)

@@ -21,10 +21,10 @@ import (
 const claimRounds = 4
 
 var (
-	claimRuns   = load("take_runs")
-	claimedRuns = load("taken_runs")
+	claimRuns   = load("claim_runs")
+	claimedRuns = load("claimed_runs")
 	runsMail    = load("runs_mail")
-	setClaiming = load("set_taking")
+	setClaiming = load("set_claiming")
 
 	putTasksAside = load("put_tasks_aside")
 )

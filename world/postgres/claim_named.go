@@ -1,6 +1,6 @@
 package postgres
 
-// Claiming one run or task by name. It is looked up by its key, not in the queue, and then given as any other: what take_runs and take_tasks check under the
+// Claiming one run or task by name. It is looked up by its key, not in the queue, and then given as any other: what claim_runs and claim_tasks check under the
 // lock of the row decides.
 
 import (

@@ -19,7 +19,7 @@ import (
 const graceMargin = 30 * time.Second
 
 var (
-	heartbeatWorker = load("beat_worker")
+	heartbeatWorker = load("heartbeat_worker")
 	seeWorker       = load("see_worker")
 	endedRuns       = load("ended_runs")
 	heldTasks       = load("held_tasks")

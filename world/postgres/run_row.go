@@ -15,12 +15,12 @@ import (
 )
 
 // placeholders are what stands in files of SQL for the columns of a run: {run} for those that people see, of r (runs)
-// and of what {beside} joins, which is each of its places beside that table; {born} for those that a run is created
+// and of what {beside} joins, which is each of its places beside that table; {birth} for those that a run is created
 // with, with {values} as parameters for one run, and {arrays} for any number;
 // {holds} and {alive} are conditions on w (workers).
 var placeholders = strings.NewReplacer("{run}", runColumns, "{beside}", besideRun,
 	"{holds}", holdsAny, "{alive}", aliveWorker,
-	"{born}", listCreated(func(_ int, c *birthColumn) string { return c.name }),
+	"{birth}", listCreated(func(_ int, c *birthColumn) string { return c.name }),
 	"{values}", listCreated(func(i int, c *birthColumn) string { return fmt.Sprintf("$%d::%s", i+1, c.kind) }),
 	"{arrays}", listCreated(func(i int, c *birthColumn) string { return fmt.Sprintf("$%d::%s[]", i+1, c.kind) }))
 

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	claimTasks = load("take_tasks")
+	claimTasks = load("claim_tasks")
 	endTask    = load("end_task")
 	expireTask = load("expire_task")
 	findTask   = load("find_task")

@@ -11,7 +11,7 @@ import (
 
 var (
 	showRun       = load("show_run")
-	createdAt     = load("born_at")
+	createdAt     = load("created_at")
 	showHook      = load("show_hook")
 	listRunHooks  = load("list_run_hooks")
 	listHooks     = load("list_hooks")

@@ -17,8 +17,8 @@ var (
 	tryBlocked   = load("try_blocked")
 	rightQueue   = load("right_queue")
 	deleteQueue  = load("delete_queue")
-	claimRun     = load("take_run")
-	claimedRun   = load("taken_run")
+	claimRun     = load("claim_run")
+	claimedRun   = load("claimed_run")
 	putRunAside  = load("put_run_aside")
 )
 

@@ -14,9 +14,9 @@ import (
 )
 
 // placeholders are what stands in files of SQL for the columns of a run: {run} for those that people see, of r (runs),
-// q (queue), c (classes), w (workers) and l (the first row of the log); {born} for those that a run is created with,
+// q (queue), c (classes), w (workers) and l (the first row of the log); {birth} for those that a run is created with,
 // and {values} for as many parameters.
-var placeholders = strings.NewReplacer("{run}", runColumns, "{born}", birthColumns, "{values}", parameters(birthColumns))
+var placeholders = strings.NewReplacer("{run}", runColumns, "{birth}", birthColumns, "{values}", parameters(birthColumns))
 
 // parameters are as many of them as there are columns in a list.
 func parameters(columns string) string {

@@ -11,8 +11,8 @@ import (
 
 var (
 	insertTask     = load("insert_task")
-	claimTask      = load("take_task")
-	claimedTask    = load("taken_task")
+	claimTask      = load("claim_task")
+	claimedTask    = load("claimed_task")
 	putTaskAside   = load("put_task_aside")
 	deleteRunTasks = load("delete_run_tasks")
 	findTask       = load("find_task")

@@ -14,7 +14,7 @@ var (
 	lostTasks       = load("lost_tasks")
 	disown          = load("disown")
 	insertWorker    = load("insert_worker")
-	heartbeatWorker = load("beat_worker")
+	heartbeatWorker = load("heartbeat_worker")
 	deleteWorker    = load("delete_worker")
 	workerKeys      = load("worker_keys")
 	returnRuns      = load("return_runs")

@@ -3,6 +3,7 @@
 package worldtest
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,12 @@ var definitions = []check{
 		v2.Timeout = time.Minute
 		define(v2)
 		r.same(r.defined("greet").Definitions, []world.Definition{v1, v2}, "where one says something else by now")
+		v2.Attributes = map[string]json.RawMessage{"tier": json.RawMessage(`1`), "team": json.RawMessage(`"a"`)}
+		define(v2)
+		r.same(r.defined("greet").Definitions, []world.Definition{v1, v2}, "with attributes")
+		long := says("greet", 4, 0, 0)
+		long.Attributes = map[string]json.RawMessage{"x": json.RawMessage(`"` + strings.Repeat("x", world.MaxAttributeBytes) + `"`)}
+		r.refused(r.able.Definer.Define(r.ctx, []world.Definition{v1, long}), world.ErrTooLarge, "attributes that no run can have")
 		for _, bad := range []world.Definition{says("", 1, 0, 0), says("a b", 1, 0, 0), says("greet", 0, 0, 0), says("greet", world.MaxVersion+1, 0, 0), says("greet", 3, 0, -1)} {
 			r.refused(r.able.Definer.Define(r.ctx, []world.Definition{v1, bad}), world.ErrInvalid, "a bad definition")
 		}

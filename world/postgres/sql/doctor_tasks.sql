@@ -1,4 +1,4 @@
--- Tasks that have been ready for a minute and that nobody took, by step: how many, since when, and whether a worker has registered it. Index
+-- Tasks that have been ready for a minute and that nobody claimed, by step: how many, since when, and whether a worker has registered it. Index
 -- tasks_ready.
 SELECT t.name, count(*), min(t.visible_at), EXISTS (
          SELECT FROM {schema}.workers w WHERE {alive} AND {schema}.readable(w.steps)::jsonb ? t.name)

@@ -1,4 +1,4 @@
--- Runs that have been due for a minute and that nobody took, by workflow and version: how many, since when, and whether a worker has registered
+-- Runs that have been due for a minute and that nobody claimed, by workflow and version: how many, since when, and whether a worker has registered
 -- them. At most 10,000 of each. Index queue_ready.
 SELECT c.workflow, c.version, d.n, d.since, EXISTS (
          SELECT FROM {schema}.workers w WHERE {alive}

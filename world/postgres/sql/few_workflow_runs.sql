@@ -1,4 +1,4 @@
--- How many runs of a workflow were born before the run ($1, $2), and from the run ($3, $4) on, counted up to $5. Index runs_workflow, as
+-- How many runs of a workflow were created before the run ($1, $2), and from the run ($3, $4) on, counted up to $5. Index runs_workflow, as
 -- list_workflow_runs.
 SELECT count(*) FROM (
   SELECT FROM {schema}.runs

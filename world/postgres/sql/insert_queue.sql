@@ -1,4 +1,4 @@
--- Queue rows of runs that are born: due at once unless they were to start later, or as their worker says that gives them up with their birth (rest).
+-- Queue rows of runs that are created: due at once unless they were to start later, or as their worker says that gives them up with their birth (rest).
 INSERT INTO {schema}.queue (run, class, running, priority, owner, take, wake_at, ready_at, paused, blocked, "full", waiting)
 SELECT b.run, b.class, b.running, b.priority, b.owner, b.take, CASE WHEN b.rest THEN b.wake ELSE greatest(b.wake, clock_timestamp()) END,
   CASE WHEN b.owner IS NULL AND NOT b.paused THEN CASE WHEN b.rest THEN b.wake ELSE greatest(b.wake, clock_timestamp()) END END,

@@ -1,3 +1,3 @@
--- Runs are born. A taken ID or idempotency key fails: indexes runs_id, runs_idem.
-INSERT INTO {schema}.runs ({born})
+-- Runs are created. A taken ID or idempotency key fails: indexes runs_id, runs_idem.
+INSERT INTO {schema}.runs ({birth})
 SELECT * FROM unnest({arrays})

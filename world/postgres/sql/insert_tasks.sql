@@ -1,4 +1,4 @@
--- Tasks are born, some of them held as attempt 1. Index tasks_run.
+-- Tasks are created, some of them held as attempt 1. Index tasks_run.
 INSERT INTO {schema}.tasks (run, step, name, workflow, input, options, priority, visible_at, worker, attempt, first_at, history, sum)
 SELECT a.run, a.step, a.name, a.workflow, a.input, a.options, a.priority, coalesce(a.visible, clock_timestamp()), a.worker,
   CASE WHEN a.worker IS NULL THEN 0 ELSE 1 END, a.first, a.history, a.sum

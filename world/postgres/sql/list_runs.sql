@@ -1,4 +1,4 @@
--- Runs born before the run ($1, $2), and from the run ($3, $4) on, newest first, of a status ($5) if one is given. Index runs_created.
+-- Runs created before the run ($1, $2), and from the run ($3, $4) on, newest first, of a status ($5) if one is given. Index runs_created.
 SELECT {run}
 FROM (
   SELECT * FROM {schema}.runs r

@@ -1,2 +1,2 @@
--- A step was taken.
+-- A step was made.
 INSERT INTO {schema}.versions (version, name) VALUES ($1, $2)

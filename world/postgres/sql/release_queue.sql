@@ -1,4 +1,4 @@
--- Owners give their runs up; resumed: it is paused, and is to be taken for a resumption that waits. By key; the rows are locked.
+-- Owners give their runs up; resumed: it is paused, and is to be claimed for a resumption that waits. By key; the rows are locked.
 UPDATE {schema}.queue q SET class = a.class, running = a.running, paused = a.paused, owner = NULL, strikes = 0, taken = greatest(q.taken, a.last), wake_at = a.wake,
   ready_at = CASE WHEN a.resumed OR NOT a.paused THEN a.wake END,
   blocked = a.blocked, "full" = a."full", waiting = a.waiting, released = a.released

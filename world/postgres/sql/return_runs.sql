@@ -1,5 +1,5 @@
--- The runs of a worker that is gone come back, due at once; a paused one that it was told to resume and had not is to be taken for that. Where it died ($2),
--- that is counted against those that got nowhere since it took them. A row that somebody holds comes back the next time. Indexes queue_owner, log_run,
+-- The runs of a worker that is gone come back, due at once; a paused one that it was told to resume and had not is to be claimed for that. Where it died ($2),
+-- that is counted against those that got nowhere since it claimed them. A row that somebody holds comes back the next time. Indexes queue_owner, log_run,
 -- inbox_acts.
 WITH mine AS (SELECT run, paused FROM {schema}.queue WHERE owner = $1 ORDER BY run FOR UPDATE SKIP LOCKED),
 known AS (

@@ -1,4 +1,4 @@
--- Whether a worker owns a run under a take, or, where a step is named, holds its task as an attempt. Indexes runs_id, workers_id_key, queue_pkey,
+-- Whether a worker owns a run under a claim, or, where a step is named, holds its task as an attempt. Indexes runs_id, workers_id_key, queue_pkey,
 -- tasks_run.
 SELECT 1 FROM {schema}.runs r JOIN {schema}.workers w ON w.id = $2::text
 WHERE r.ns = 0 AND r.id = $1::text AND CASE WHEN $4::text = ''

@@ -61,9 +61,9 @@ func (p *Problem) Err() error {
 	switch {
 	case p.Code == "TOO_EARLY" && p.RetryAfterMs > 0:
 		is = &world.TooEarlyError{Step: p.Step, RetryAfter: time.Duration(p.RetryAfterMs) * time.Millisecond}
-	case p.Code == "CORRUPTED_EVENT_LOG" && p.Run != "":
+	case p.Code == world.CodeCorrupt && p.Run != "":
 		is = &world.CorruptError{Run: p.Run, Seq: p.Seq, Err: fmt.Errorf("%s", text)}
-	case p.Code == "NO_KEY" && p.Run != "":
+	case p.Code == world.CodeNoKey && p.Run != "":
 		is = &world.KeyError{Run: p.Run, Key: p.Key}
 	case is == nil:
 		is, text = world.ErrStorage, fmt.Sprintf("the server answered %d %s: %s", p.Status, p.Code, text)

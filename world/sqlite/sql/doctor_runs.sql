@@ -1,4 +1,4 @@
--- Runs that have been due for a minute (before ?1) and that nobody took, by workflow and version: how many, since when, and whether a worker whose
+-- Runs that have been due for a minute (before ?1) and that nobody claimed, by workflow and version: how many, since when, and whether a worker whose
 -- lease runs (after ?2) has registered them. Index queue_ready.
 SELECT c.workflow, c.version, count(*), min(q.ready_us), EXISTS (
          SELECT 1 FROM workers w, json_each(CASE WHEN json_valid(w.classes) THEN w.classes END) j

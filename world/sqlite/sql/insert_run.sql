@@ -1,3 +1,3 @@
--- A run is born. A taken ID or idempotency key inserts nothing: indexes runs_id, runs_idem.
-INSERT INTO runs ({born}) VALUES ({values})
+-- A run is created. A taken ID or idempotency key inserts nothing: indexes runs_id, runs_idem.
+INSERT INTO runs ({birth}) VALUES ({values})
 ON CONFLICT DO NOTHING

@@ -1,4 +1,4 @@
--- What a worker could take, or when: for each class and priority the first run, for each step, priority and workflow the first task, and
+-- What a worker could claim, or when: for each class and priority the first run, for each step, priority and workflow the first task, and
 -- whether a cancel waits, whose runs cancel_runs chooses from. One seek each in queue_ready, tasks_ready, queue_cancel. ?1, ?2: JSON of [workflow, version] and of step names.
 WITH RECURSIVE lanes (name, priority, workflow) AS (
   SELECT j.value, p.value,

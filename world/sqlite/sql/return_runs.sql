@@ -1,5 +1,5 @@
--- The runs of a worker that is gone come back, due at once; paused ones that it was told to resume, and has not, are to be taken for that. Where it died
--- (?3), that is counted against those that got nowhere since it took them. Indexes queue_owner, inbox_run, log_run.
+-- The runs of a worker that is gone come back, due at once; paused ones that it was told to resume, and has not, are to be claimed for that. Where it died
+-- (?3), that is counted against those that got nowhere since it claimed them. Indexes queue_owner, inbox_run, log_run.
 UPDATE queue SET owner = NULL, wake_us = ?2, paused = paused AND NOT r.waits, resumed = r.waits,
   strikes = CASE WHEN ?3 AND taken = (SELECT seq + n - 1 FROM log WHERE run = queue.run ORDER BY seq DESC LIMIT 1)
     THEN strikes + 1 ELSE 0 END,

@@ -1,4 +1,4 @@
--- The fence of a take by a worker that several servers may speak for: as lock_take, and no other server ($4: this one)
+-- The fence of a claim by a worker that several servers may speak for: as lock_claim, and no other server ($4: this one)
 -- makes it too. By key.
 WITH noted AS (
   UPDATE {schema}.lanes SET taken = $3::bigint, taker = $4::text

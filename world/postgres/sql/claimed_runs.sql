@@ -1,4 +1,4 @@
--- The runs that take_runs has just given to a worker, now that nobody else writes their logs; with the log, where that is one row, and no large one ($3).
+-- The runs that claim_runs has just given to a worker, now that nobody else writes their logs; with the log, where that is one row, and no large one ($3).
 -- taken stays what it was where the log has lost its end. By key; index log_run.
 UPDATE {schema}.queue q SET taken = greatest(l.last, -1 - q.taken, 0)
 FROM {schema}.runs r LEFT JOIN LATERAL (

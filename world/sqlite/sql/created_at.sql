@@ -1,2 +1,2 @@
--- When a run was born. By key.
+-- When a run was created. By key.
 SELECT created_us FROM runs WHERE key = ?1

@@ -1,4 +1,4 @@
--- A worker takes tasks, each as it was seen, and so begins an attempt of each, which its history tells, unless somebody holds the row. By key.
+-- A worker claims tasks, each as it was seen, and so begins an attempt of each, which its history tells, unless somebody holds the row. By key.
 WITH mine AS (
   SELECT t.key, a.history, a.started FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::integer[], $5::text[], $6::timestamptz[])
     a(key, attempt, failures, abandoned, history, started)
