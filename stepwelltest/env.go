@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world/memory"
 )
 
-// Env is where the workflows of one test run: a world in memory, a worker, and a clock that stands still until the test lets time
+// Env is where the workflows of one test run: a world, in memory unless [NewOn] made it, a worker, and a clock that stands still until the test lets time
 // pass. It ends with the test. Its methods, and those of its runs, belong to the test's own goroutine.
 type Env struct {
 	t      testing.TB
 	cfg    stepwell.Config
+	store  Store
 	life   *life
 	script []act // what was done to life so far
 
@@ -44,13 +44,7 @@ func New(t testing.TB, definitions ...stepwell.Definition) *Env {
 // the environment's own.
 func NewWith(t testing.TB, cfg stepwell.Config) *Env {
 	t.Helper()
-	if _, err := stepwell.New(memory.New(), cfg); err != nil {
-		t.Fatal(err)
-	}
-	e := &Env{t: t, cfg: cfg, fakes: map[string]fake{}, own: true, expected: map[string]bool{}}
-	e.life = e.begin(nil)
-	t.Cleanup(e.end)
-	return e
+	return NewOn(t, inMemory, cfg)
 }
 
 // end looks for what a test must not miss, and ends the bubble.
