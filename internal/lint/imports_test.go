@@ -32,6 +32,7 @@ var layers = []layer{
 	{"observe", []string{"world"}},
 	{"push", nil},
 	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
+	{"durable", []string{"", "world", "internal/codec", "internal/schema"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/journal", []string{"world"}},
@@ -79,7 +80,7 @@ var layers = []layer{
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook"}
+var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 
