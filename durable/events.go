@@ -74,6 +74,9 @@ func (h *handler[In, Out]) events(a *answer, run *stepwell.Run[Out], at mark) er
 	head.Set("X-Accel-Buffering", "no") // proxies would keep it until it is large
 	a.sent = true
 	a.w.WriteHeader(http.StatusOK)
+	if err := a.write(": \n\n"); err != nil { // the head is out at once
+		return err
+	}
 	if at.run == "" {
 		at.run = run.ID()
 		if err := a.event(at, "run", map[string]string{"run": run.ID()}); err != nil {
@@ -104,7 +107,8 @@ func (h *handler[In, Out]) events(a *answer, run *stepwell.Run[Out], at mark) er
 	}
 }
 
-// read reads the stream, and waits for the end of the run. A stream that ends as its run failed is no news: the run's end says it.
+// read reads the stream, and waits for the end of the run. A stream that ends as its run failed is no news: the run's
+// end says it.
 func (h *handler[In, Out]) read(ctx context.Context, run *stepwell.Run[Out], from int64, to chan<- piece) {
 	give := func(p piece) bool {
 		select {

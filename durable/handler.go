@@ -1,6 +1,6 @@
-// Package durable makes an HTTP handler of a workflow: a request starts a run, waits for its end, and is answered with its
-// output. What was begun goes on whatever becomes of the connection or the process: a client whose connection broke sends
-// the same request again, under the same key, and is answered by the same run.
+// Package durable makes an HTTP handler of a workflow: a request starts a run, waits for its end, and is answered
+// with its output. What was begun goes on whatever becomes of the connection or the process: a client whose
+// connection broke sends the same request again, under the same key, and is answered by the same run.
 //
 //	mux.Handle("/checkout", durable.Handler(app, Checkout, durable.Options{}))
 //
@@ -8,22 +8,25 @@
 //
 // # Requests
 //
-// POST has the input of the workflow as JSON. The header Idempotency-Key is the run's key: used again, it finds the run that
-// was started with it. Without it the run's ID is sent at once, in an interim answer (103) with the headers Stepwell-Run and
-// Location; each other answer has them, too. Location is relative, ?run=ID: GET there waits for the same run.
+// POST has the input of the workflow as JSON. The header Idempotency-Key is the run's key: used again, it finds the
+// run that was started with it. Without it the run's ID is sent at once, in an interim answer (103) with the headers
+// Stepwell-Run and Location; each other answer has them, too. Location is relative, ?run=ID: GET there waits for the
+// same run.
 //
 // The header Prefer says how long to wait: wait=10 for 10 s at most, respond-async for not at all.
 //
 // # Answers
 //
-// 200 has the output, as JSON. 202 says that the run goes on: come again at Location. All else is a problem document (RFC
-// 9457) with a code for programs: 400 where the request is no JSON, 422 (UNFIT) with the places where the input does not fit
-// the workflow's type, 422 (KEY_USED) where the key was used for another input. Where the run failed it is 500, or what
-// [Options].Failed says, with the failure's code and the ID of the run in run. Nothing is written for what is refused.
+// 200 has the output, as JSON. 202 says that the run goes on: come again at Location. All else is a problem document
+// (RFC 9457) with a code for programs: 400 where the request is no JSON, 422 (UNFIT) with the places where the input
+// does not fit the workflow's type, 422 (KEY_USED) where the key was used for another input. Where the run failed it
+// is 500, or what [Options].Failed says, with the failure's code and the ID of the run in run. Nothing is written for
+// what is refused.
 //
-// With Accept: text/event-stream the answer is events: run, with the run's ID; chunk, for each chunk of a stream of the run, see
-// [Options].Stream; reset, where chunks became void; and at the end result, with the output, or problem. Each has an ID: with it
-// in Last-Event-ID a client goes on behind it, by GET, as an EventSource does by itself, or by the same POST. 204: it has had all.
+// With Accept: text/event-stream the answer is events: run, with the run's ID; chunk, for each chunk of a stream of
+// the run, see [Options].Stream; reset, where chunks became void; and at the end result, with the output, or problem.
+// Each has an ID: with it in Last-Event-ID a client goes on behind it, by GET, as an EventSource does by itself, or
+// by the same POST. 204: it has had all.
 package durable
 
 import (
@@ -50,15 +53,16 @@ import (
 
 // Options say how a handler behaves. The zero value is what most want.
 type Options struct {
-	// Wait is how long a request waits for the end of its run, before it is answered with 202. Default 60 s. It does not hold
-	// for events.
+	// Wait is how long a request waits for the end of its run, before it is answered with 202. Default 60 s. It does
+	// not hold for events.
 	Wait time.Duration
 
 	// MaxBody is the limit of a request's body in bytes. Default 1 MiB.
 	MaxBody int64
 
-	// Key makes the run's key of a request; "" for none. Default: the header Idempotency-Key. Whoever sends the key of another
-	// is answered with the other's result: where users are told apart, put who it is before what the header says.
+	// Key makes the run's key of a request; "" for none. Default: the header Idempotency-Key. Whoever sends the key
+	// of another is answered with the other's result: where users are told apart, put who it is before what the
+	// header says.
 	Key func(r *http.Request) (string, error)
 
 	// Start are options of the start: what attributes the run has, say, or its priority. Nil: none.
@@ -70,8 +74,8 @@ type Options struct {
 	// CancelWithClient asks the run to end where the client that started it goes before. Default: the run goes on.
 	CancelWithClient bool
 
-	// Failed says how a run that did not complete is answered: with what status, and what is said of it. Default: 500, and
-	// nothing but the failure's code: what an error says may be nobody's business.
+	// Failed says how a run that did not complete is answered: with what status, and what is said of it. Default:
+	// 500, and nothing but the failure's code: what an error says may be nobody's business.
 	Failed func(err *stepwell.RunError) (status int, detail string)
 
 	// Logger is told of what failed here. Default [slog.Default].
@@ -86,8 +90,9 @@ type handler[In, Out any] struct {
 	fits *schema.Schema // nil: the type has none
 }
 
-// Handler serves a workflow: see the package's documentation. The App may work itself, or be a client of workers elsewhere. It
-// panics where app or workflow is nil, or an option is negative, as [http.ServeMux.Handle] does for what cannot be.
+// Handler serves a workflow: see the package's documentation. The App may work itself, or be a client of workers
+// elsewhere. It panics where app or workflow is nil, or an option is negative, as [http.ServeMux.Handle] does for
+// what cannot be.
 func Handler[In, Out any](app *stepwell.App, workflow *stepwell.Workflow[In, Out], opts Options) http.Handler {
 	if app == nil || workflow == nil {
 		panic("durable: Handler needs an App and a workflow")
@@ -200,7 +205,7 @@ func (h *handler[In, Out]) input(a *answer) (in In, err error) {
 		return in, err
 	}
 	if err := codec.Decode(body, &in); err != nil {
-		unfit := &world.UnfitError{Workflow: h.wf.Name(), Err: err}
+		unfit := &world.UnfitError{Err: err}
 		if h.fits != nil {
 			unfit.Places = h.fits.Check(body)
 		}

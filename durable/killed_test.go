@@ -1,6 +1,7 @@
 package durable_test
 
-// This file kills the process that answers: this test binary, executed again. The client sends the same request to the next.
+// This file kills the process that answers: this test binary, executed again. The client sends the same request to
+// the next.
 
 import (
 	"bufio"
