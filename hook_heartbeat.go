@@ -22,8 +22,8 @@ import (
 // heartbeats begins the names of the events that say that somebody is still at a hook; the hook's ID follows.
 const heartbeats = "heartbeat/"
 
-// heartbeatsIn is how many heartbeats of a hook are written, at most, in the time after which its wait would end: however
-// often they come, a log grows by no more. So a wait ends so much later.
+// heartbeatsIn is how many heartbeats of a hook are written, at most, in the time after which its wait would end:
+// however often they come, a log grows by no more. So a wait ends so much later.
 const heartbeatsIn = 8
 
 // leastHookHeartbeat is the shortest HeartbeatTimeout of a hook.
@@ -63,8 +63,8 @@ func attendance(metadata json.RawMessage) (d time.Duration, inner json.RawMessag
 	return d, a.Metadata
 }
 
-// receiveAttended is Receive of a hook that has a HeartbeatTimeout. Each heartbeat that was written is taken when it comes, and its
-// time is that of its event: so the code decides the same on replay.
+// receiveAttended is Receive of a hook that has a HeartbeatTimeout. Each heartbeat that was written is taken when it
+// comes, and its time is that of its event: so the code decides the same on replay.
 func (h *Hook[T]) receiveAttended(ctx Context, within []timeoutOption) (T, error) {
 	key, _ := h.f.Key()
 	in := &incoming[T]{kind: "hook", name: key.String()}
@@ -114,12 +114,12 @@ func (e *silentError) Error() string {
 
 func (e *silentError) Is(target error) bool { return target == ErrHeartbeat || target == ErrTimeout }
 
-// HeartbeatHook says, from outside, that whoever holds the token of a hook with a [HeartbeatTimeout] is still at it, with what
-// people are to see of it: details, as JSON of 4 KiB at most; nil for none. It returns when that is durable. At most one in an
-// eighth of the hook's time is written, so it may be called as often as one likes.
+// HeartbeatHook says, from outside, that whoever holds the token of a hook with a [HeartbeatTimeout] is still at it,
+// with what people are to see of it: details, as JSON of 4 KiB at most; nil for none. It returns when that is
+// durable. At most one in an eighth of the hook's time is written, so it may be called as often as one likes.
 //
-// Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run; [ErrInvalid] for a
-// hook that has no HeartbeatTimeout; [ErrTooLarge]; encoding errors.
+// Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run;
+// [ErrInvalid] for a hook that has no HeartbeatTimeout; [ErrTooLarge]; encoding errors.
 func HeartbeatHook[T any](ctx context.Context, app *App, token string, details T) error {
 	if app == nil {
 		return kit.Missing("heartbeat of a hook: the App")
@@ -162,7 +162,7 @@ func heartbeatHook(ctx context.Context, app *App, token string, details json.Raw
 	row := &rows[0]
 	switch {
 	case row.Encrypted != "":
-		return &world.KeyError{Run: row.Run, Key: row.Encrypted}
+		return fmt.Errorf("%w: %s", ErrNoKey, row.Encrypted) // who has the token is not told the run
 	case row.Heartbeat == "":
 		return fmt.Errorf("%w: it takes no heartbeats: it has no HeartbeatTimeout", ErrInvalid)
 	}

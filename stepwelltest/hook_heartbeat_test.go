@@ -43,7 +43,9 @@ var survey = stepwell.Define("survey", func(ctx stepwell.Context, within time.Du
 })
 
 func beat(env *stepwelltest.Env, details any) {
-	env.Do(func(ctx context.Context, app *stepwell.App) error { return stepwell.HeartbeatHook(ctx, app, "survey", details) })
+	env.Do(func(ctx context.Context, app *stepwell.App) error {
+		return stepwell.HeartbeatHook(ctx, app, "survey", details)
+	})
 }
 
 func TestAHookIsWaitedForAsLongAsSomebodyIsHeard(t *testing.T) {

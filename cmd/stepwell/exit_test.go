@@ -67,6 +67,9 @@ func TestExitCodes(t *testing.T) {
 		"hooks lst":                                 {exitUsage, "did you mean stepwell hooks list?"},
 		"hooks list --token none":                   {exitOK, "no active hooks in"},
 		"hooks list --run wrun_none":                {exitNotFound, "there is no run"},
+		"hooks heartbeat":                           {exitUsage, "hooks heartbeat: missing argument"},
+		"hooks heartbeat none":                      {exitNotFound, "there is no active hook with the token none"},
+		"hooks heartbeat order-7":                   {exitUsage, "it has no HeartbeatTimeout"},
 		"hooks send":                                {exitUsage, "hooks send: missing argument"},
 		"hooks send none 1":                         {exitNotFound, "there is no active hook with the token none"},
 		"hooks send order-7 {":                      {exitUsage, "not JSON"},
@@ -204,9 +207,11 @@ func TestOperate(t *testing.T) {
 		{[]string{"runs", "wake", sleepingRun}, sleepingRun, "ended 1 sleep of run " + sleepingRun + "\n", func(r world.Run) bool { return r.Queue.Mail == 1 }},
 		{[]string{"runs", "wake", sleepingRun}, sleepingRun, "ended 1 sleep", func(r world.Run) bool { return r.Queue.Mail == 1 }}, // the same request
 		{[]string{"runs", "wake", waitingRun}, waitingRun, "has no such wait: nothing to end", func(r world.Run) bool { return r.Queue.Mail == 0 }},
-		{[]string{"hooks", "send", "order-7", `{"approved":true}`}, hookRun, "with the token order-7\n", func(r world.Run) bool { return r.Queue.Mail == 1 }},
-		{[]string{"hooks", "send", "order-7", "1", "--delivery-id", "d"}, hookRun, "sent", func(r world.Run) bool { return r.Queue.Mail == 2 }},
-		{[]string{"hooks", "send", "order-7", "1", "--delivery-id", "d"}, hookRun, "sent", func(r world.Run) bool { return r.Queue.Mail == 2 }},
+		{[]string{"hooks", "heartbeat", "order 8's", "--details", `{"page":3}`}, hookRun, "still at it", func(r world.Run) bool { return r.Queue.Mail == 1 }},
+		{[]string{"hooks", "heartbeat", "order 8's"}, hookRun, "still at it", func(r world.Run) bool { return r.Queue.Mail == 1 }}, // the same one
+		{[]string{"hooks", "send", "order-7", `{"approved":true}`}, hookRun, "with the token order-7\n", func(r world.Run) bool { return r.Queue.Mail == 2 }},
+		{[]string{"hooks", "send", "order-7", "1", "--delivery-id", "d"}, hookRun, "sent", func(r world.Run) bool { return r.Queue.Mail == 3 }},
+		{[]string{"hooks", "send", "order-7", "1", "--delivery-id", "d"}, hookRun, "sent", func(r world.Run) bool { return r.Queue.Mail == 3 }},
 		{[]string{"runs", "cancel", "--force", hookRun, "--reason", "lost"}, hookRun, "cancelled run " + hookRun, func(r world.Run) bool { return r.Status == world.Cancelled }},
 		{[]string{"runs", "cancel", "--force", workingRun}, workingRun, "cancelled run", func(r world.Run) bool { return r.Status == world.Cancelled }},
 	} {
