@@ -133,7 +133,8 @@ func (h *Hook[T]) check() error {
 // disposed and all that came before is received, and [ErrInvalid] for a negative timeout. A payload that T cannot hold is set aside, and the next is waited
 // for; with [PayloadErrors] the error is a [*PayloadError], and the hook goes on.
 //
-// A hook with a [HeartbeatTimeout] waits no longer than that behind the last heartbeat, either: the error is [ErrHeartbeat], and [ErrTimeout].
+// A hook with a [HeartbeatTimeout] waits no longer than that behind the last heartbeat, either: the error is
+// [ErrHeartbeat], and [ErrTimeout].
 func (h *Hook[T]) Receive(ctx Context, within ...timeoutOption) (T, error) {
 	if h != nil && h.f != nil && h.heartbeat > 0 && (len(within) == 0 || slices.Min(within) > 0) {
 		return h.receiveAttended(ctx, within)

@@ -208,7 +208,7 @@ func TestOperate(t *testing.T) {
 		{[]string{"runs", "wake", sleepingRun}, sleepingRun, "ended 1 sleep", func(r world.Run) bool { return r.Queue.Mail == 1 }}, // the same request
 		{[]string{"runs", "wake", waitingRun}, waitingRun, "has no such wait: nothing to end", func(r world.Run) bool { return r.Queue.Mail == 0 }},
 		{[]string{"hooks", "heartbeat", "order 8's", "--details", `{"page":3}`}, hookRun, "still at it", func(r world.Run) bool { return r.Queue.Mail == 1 }},
-		{[]string{"hooks", "heartbeat", "order 8's"}, hookRun, "still at it", func(r world.Run) bool { return r.Queue.Mail == 1 }}, // the same one
+		{[]string{"hooks", "heartbeat", "order 8's"}, hookRun, "still at it", func(r world.Run) bool { return r.Queue.Mail == 1 }},
 		{[]string{"hooks", "send", "order-7", `{"approved":true}`}, hookRun, "with the token order-7\n", func(r world.Run) bool { return r.Queue.Mail == 2 }},
 		{[]string{"hooks", "send", "order-7", "1", "--delivery-id", "d"}, hookRun, "sent", func(r world.Run) bool { return r.Queue.Mail == 3 }},
 		{[]string{"hooks", "send", "order-7", "1", "--delivery-id", "d"}, hookRun, "sent", func(r world.Run) bool { return r.Queue.Mail == 3 }},
