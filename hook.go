@@ -31,8 +31,8 @@ type hookOptions struct {
 	tell     bool // of payloads that do not fit
 	metadata any
 
-	heartbeat time.Duration // where beats
-	beats     bool          // it has a HeartbeatTimeout
+	heartbeat time.Duration // 0 unless attended
+	attended  bool          // it has a HeartbeatTimeout
 }
 
 type namedOption string

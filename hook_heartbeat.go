@@ -29,7 +29,7 @@ const heartbeatsIn = 8
 // leastHookHeartbeat is the shortest HeartbeatTimeout of a hook.
 const leastHookHeartbeat = time.Second
 
-func (h heartbeatTimeout) hookOption(o *hookOptions) { o.heartbeat, o.beats = time.Duration(h), true }
+func (h heartbeatTimeout) hookOption(o *hookOptions) { o.heartbeat, o.attended = time.Duration(h), true }
 
 // attended is the metadata of a hook that has a HeartbeatTimeout, as it is recorded.
 type attended struct {
@@ -39,7 +39,7 @@ type attended struct {
 
 // attend says in a hook's metadata that it has a HeartbeatTimeout.
 func (o *hookOptions) attend(metadata json.RawMessage) (json.RawMessage, error) {
-	if !o.beats {
+	if !o.attended {
 		return metadata, nil
 	}
 	if o.heartbeat < leastHookHeartbeat {
@@ -73,9 +73,9 @@ func (h *Hook[T]) receiveAttended(ctx Context, within []timeoutOption) (T, error
 	listening, stop := WithCancel(ctx)
 	defer stop()
 	Go(listening, func(ctx Context) (struct{}, error) {
-		beat := Event[json.RawMessage](heartbeats + h.f.Op().ID)
+		heartbeat := Event[json.RawMessage](heartbeats + h.f.Op().ID)
 		for {
-			if _, _, err := beat.Wait(ctx); err != nil {
+			if _, _, err := heartbeat.Wait(ctx); err != nil {
 				return struct{}{}, nil // it is stopped
 			}
 			heard = ctx.Now()
@@ -128,10 +128,10 @@ func HeartbeatHook[T any](ctx context.Context, app *App, token string, details T
 	if raw, ok := any(&details).(*json.RawMessage); ok && err == nil { // it is nothing that Go encoded
 		err = world.CheckJSON("details", *raw)
 	}
-	if err == nil {
-		err = heartbeatHook(ctx, app, token, b)
-	}
 	if err != nil {
+		return fmt.Errorf("heartbeat of hook %q: %w", world.ShownToken(token), err)
+	}
+	if err := heartbeatHook(ctx, app, token, b); err != nil {
 		return fmt.Errorf("heartbeat of hook %q: %w", world.ShownToken(token), err)
 	}
 	return nil
@@ -146,18 +146,7 @@ func heartbeatHook(ctx context.Context, app *App, token string, details json.Raw
 		return err
 	}
 	if len(rows) == 0 {
-		ended, err := app.EndedHook(ctx, token)
-		if err != nil {
-			return err
-		}
-		info, err := app.row(ctx, ended.Run)
-		if err == nil && !info.Status.Terminal() {
-			err = ErrNotFound
-		}
-		if err == nil {
-			err = ErrTerminal
-		}
-		return err
+		return noHook(ctx, app, token)
 	}
 	row := &rows[0]
 	switch {
@@ -179,6 +168,22 @@ func heartbeatHook(ctx context.Context, app *App, token string, details json.Raw
 		ID:     fmt.Sprintf("%s%s/%d", heartbeats, row.ID, now.UnixNano()/int64(d/heartbeatsIn)),
 		Events: []world.Event{{Type: world.SignalReceived, Name: heartbeats + row.ID, Payload: details}},
 	}, nil)
+}
+
+// noHook says why no active hook has a token.
+func noHook(ctx context.Context, app *App, token string) error {
+	ended, err := app.EndedHook(ctx, token)
+	if err != nil {
+		return err
+	}
+	info, err := app.row(ctx, ended.Run)
+	switch {
+	case err != nil:
+		return err
+	case info.Status.Terminal():
+		return ErrTerminal
+	}
+	return ErrNotFound
 }
 
 // heardAt says of an entry that waits for heartbeats of a hook when the last one came.

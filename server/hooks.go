@@ -32,7 +32,7 @@ func hookRoutes() []route {
 			id: "sendHook", summary: "Send a payload to a hook", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "The payload is durable."}},
 		}},
-		{method: "POST", path: "/v1/hooks/{token}/heartbeat", scope: Open, handle: (*Server).heartbeatHook, op: operation{
+		{method: "POST", path: "/v1/hooks/{token}/heartbeat", scope: Open, handle: heartbeatHook, op: operation{
 			id: "heartbeatHook", summary: "Say that whoever has the token of a hook is still at it, with details for people", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "It is durable, or one before it is that is no older than an eighth of the hook's time."}},
 		}},
@@ -102,7 +102,7 @@ func (s *Server) sendHook(w http.ResponseWriter, r *request) error {
 	return accept(w)
 }
 
-func (s *Server) heartbeatHook(w http.ResponseWriter, r *request) error {
+func heartbeatHook(s *Server, w http.ResponseWriter, r *request) error {
 	if err := stepwell.HeartbeatHook(r.Context(), s.app, r.PathValue("token"), r.payload()); err != nil {
 		return gone(err)
 	}

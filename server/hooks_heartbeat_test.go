@@ -3,11 +3,17 @@ package server
 // Heartbeats of hooks: whoever has the token says that they are still at it.
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world/memory"
+	"github.com/stepwell/stepwell/world/remote"
 )
 
 // survey waits for somebody who says now and then that they are at it.
@@ -53,5 +59,52 @@ func TestHeartbeatOfAHook(t *testing.T) {
 			t.Parallel()
 			newRig(t, kind, Options{}, survey).walkHeartbeats()
 		})
+	}
+}
+
+// Worker and client have the server in the place of a database.
+func TestHeartbeatOfAHookOverAServer(t *testing.T) {
+	t.Parallel()
+	below := memory.New()
+	w, err := remote.Open(t.Context(), serveWorld(t, below, Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{survey}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var worker sync.WaitGroup
+	worker.Go(func() {
+		if err := app.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	defer worker.Wait()
+	defer stop()
+	run, err := survey.Start(t.Context(), app, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err = stepwell.ErrNotFound; errors.Is(err, stepwell.ErrNotFound); { // until the hook is open
+		err = stepwell.HeartbeatHook(t.Context(), app, "survey", 3)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for also := ""; !strings.Contains(also, "last heard"); {
+		why, err := app.Why(t.Context(), run.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		also = fmt.Sprint(why.Also)
+	}
+	if err := app.SendHook(t.Context(), "survey", []byte(`"done"`)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := run.Result(t.Context()); got != "done" || err != nil {
+		t.Errorf("got %q, %v", got, err)
 	}
 }

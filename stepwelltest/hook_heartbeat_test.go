@@ -42,7 +42,7 @@ var survey = stepwell.Define("survey", func(ctx stepwell.Context, within time.Du
 	return fmt.Sprintf("%s after %s", got, after), nil
 })
 
-func beat(env *stepwelltest.Env, details any) {
+func sayHeartbeat(env *stepwelltest.Env, details any) {
 	env.Do(func(ctx context.Context, app *stepwell.App) error {
 		return stepwell.HeartbeatHook(ctx, app, "survey", details)
 	})
@@ -55,7 +55,7 @@ func TestAHookIsWaitedForAsLongAsSomebodyIsHeard(t *testing.T) {
 		run := stepwelltest.Start(env, survey, 0)
 		for i := range 3 {
 			env.Advance(6 * time.Minute)
-			beat(env, map[string]int{"page": i})
+			sayHeartbeat(env, map[string]int{"page": i})
 		}
 		env.Advance(2 * time.Minute)
 		run.WantWaiting(stepwell.WhyHook)
@@ -85,7 +85,7 @@ func TestAHookOfWhichNothingIsHeardIsGivenUp(t *testing.T) {
 		env := newOn(t, on, survey)
 		run := stepwelltest.Start(env, survey, 0)
 		env.Advance(7 * time.Minute)
-		beat(env, nil)
+		sayHeartbeat(env, nil)
 		if got := run.MustComplete(); got != "silent after 16m0s" { // 7, and 8 and an eighth
 			t.Errorf("got %q", got)
 		}
@@ -99,7 +99,7 @@ func TestADeadlineHoldsBesideHeartbeats(t *testing.T) {
 	run := stepwelltest.Start(env, survey, 15*time.Minute)
 	for range 4 {
 		env.Advance(3 * time.Minute)
-		beat(env, nil)
+		sayHeartbeat(env, nil)
 	}
 	if got := run.MustComplete(); got != "late after 15m0s" {
 		t.Errorf("got %q", got)
@@ -114,19 +114,19 @@ func TestHeartbeatsOfAHookAreFewEvents(t *testing.T) {
 	run := stepwelltest.Start(env, survey, 0)
 	for range 16 * 60 { // 16 min, each second
 		env.Advance(time.Second)
-		beat(env, nil)
+		sayHeartbeat(env, nil)
 	}
-	beats := 0
+	heartbeats := 0
 	for _, e := range run.Events() {
 		if e.Type == world.SignalReceived {
-			beats++
+			heartbeats++
 		}
 	}
-	if beats < 16 || beats > 17 {
-		t.Errorf("%d heartbeats are in the log, want 16 or 17", beats)
+	if heartbeats < 16 || heartbeats > 17 {
+		t.Errorf("%d heartbeats are in the log, want 16 or 17", heartbeats)
 	}
-	if n := len(run.Events()); n > 4*beats {
-		t.Errorf("%d events for %d heartbeats", n, beats)
+	if n := len(run.Events()); n > 4*heartbeats {
+		t.Errorf("%d events for %d heartbeats", n, heartbeats)
 	}
 	if got := run.MustComplete(); got != "silent after 24m0s" && got != "silent after 25m0s" {
 		t.Errorf("got %q", got)
