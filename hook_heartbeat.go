@@ -29,7 +29,9 @@ const heartbeatsIn = 8
 // leastHookHeartbeat is the shortest HeartbeatTimeout of a hook.
 const leastHookHeartbeat = time.Second
 
-func (h heartbeatTimeout) hookOption(o *hookOptions) { o.heartbeat, o.attended = time.Duration(h), true }
+func (h heartbeatTimeout) hookOption(o *hookOptions) {
+	o.heartbeat, o.attended = time.Duration(h), true
+}
 
 // attended is the metadata of a hook that has a HeartbeatTimeout, as it is recorded.
 type attended struct {
