@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell"
 )
 
-// TestAHeartbeatThatNoWorkerHeard: what was said before the time was over counts, though the worker that comes finds both.
+// TestAHeartbeatThatNoWorkerHeard: what was said in time counts, though the worker that comes finds both.
 func TestAHeartbeatThatNoWorkerHeard(t *testing.T) {
 	wf := stepwell.Define("survey", func(ctx stepwell.Context, _ string) (string, error) {
 		hook, err := stepwell.NewHook[string](ctx, stepwell.Token("survey"), stepwell.HeartbeatTimeout(8*time.Minute))
