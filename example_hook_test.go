@@ -46,6 +46,33 @@ func ExampleHook_All() {
 	// Output: [hello anybody?] <nil>
 }
 
+// Whoever looks at the roof says now and then that they are still there. Where nobody does, the code goes on.
+func ExampleHeartbeatHook() {
+	survey := stepwell.Define("survey", func(ctx stepwell.Context, house string) (string, error) {
+		hook, err := stepwell.NewHook[string](ctx, stepwell.Token("survey-"+house), stepwell.HeartbeatTimeout(10*time.Minute))
+		if err != nil {
+			return "", err
+		}
+		report, err := hook.Receive(ctx)
+		if errors.Is(err, stepwell.ErrHeartbeat) {
+			return "somebody else has to look", nil
+		}
+		return report, err
+	})
+	app, stop := exampleApp(survey)
+	defer stop()
+	ctx := context.Background()
+	run, _ := survey.Start(ctx, app, "7")
+	waitsFor(app, run.ID(), stepwell.WhyHook)
+	fmt.Println(stepwell.HeartbeatHook(ctx, app, "survey-7", map[string]int{"tiles": 40}))
+	fmt.Println(app.SendHook(ctx, "survey-7", json.RawMessage(`"it is tight"`)))
+	fmt.Println(run.Result(ctx))
+	// Output:
+	// <nil>
+	// <nil>
+	// it is tight <nil>
+}
+
 // An approval with a deadline.
 func ExampleHook_Receive() {
 	approve := stepwell.Define("approve", func(ctx stepwell.Context, order string) (string, error) {

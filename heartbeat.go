@@ -67,6 +67,10 @@ type heartbeatTimeout time.Duration
 // HeartbeatTimeout gives an attempt of a step up that sends no [Heartbeat] for d: its context ends, with cause [ErrHeartbeat], and an error that the body
 // returns then is a failure with code HEARTBEAT, tried again as [Retry] says. As with [Timeout] a value that it returns all the same counts, and a body that
 // does not return keeps its slot: it is not overlapped by the next attempt.
+//
+// Given to [NewHook] it ends a wait for a payload when whoever holds the token has not said for d that they are still
+// at it: see [HeartbeatHook]. [Hook.Receive] returns [ErrHeartbeat] then, an eighth of d later at most; the time begins
+// with Receive. d is a second at least.
 func HeartbeatTimeout(d time.Duration) heartbeatTimeout { return heartbeatTimeout(d) }
 
 func (h heartbeatTimeout) stepOption(p *engine.Policy) {

@@ -21,7 +21,7 @@ import (
 // HookConflictError says that a chosen hook token is held by another run.
 type HookConflictError = replay.ConflictError
 
-// HookOption changes a hook: [Named], [Token], [Metadata], [PayloadErrors].
+// HookOption changes a hook: [Named], [Token], [Metadata], [PayloadErrors], [HeartbeatTimeout].
 type HookOption interface{ hookOption(o *hookOptions) }
 
 type hookOptions struct {
@@ -30,6 +30,9 @@ type hookOptions struct {
 	chosen   bool
 	tell     bool // of payloads that do not fit
 	metadata any
+
+	heartbeat time.Duration // 0 unless attended
+	attended  bool          // it has a HeartbeatTimeout
 }
 
 type namedOption string
@@ -58,6 +61,8 @@ func (m metadataOption) hookOption(o *hookOptions) { o.metadata = m.v }
 type Hook[T any] struct {
 	f    *replay.Future
 	tell bool // of payloads that do not fit
+
+	heartbeat time.Duration // 0: it has no HeartbeatTimeout
 }
 
 // NewHook opens a hook. It stays open until it is disposed or the run ends; payloads are kept, in order, until they are received.
@@ -85,11 +90,15 @@ func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 		}
 		metadata = b
 	}
+	metadata, err := o.attend(metadata)
+	if err != nil {
+		return nil, err
+	}
 	f := ctx.x.Hook(o.name, o.token, metadata)
 	if err := waitFor(ctx, f); err != nil {
 		return nil, err
 	}
-	return &Hook[T]{f: f, tell: o.tell}, nil
+	return &Hook[T]{f: f, tell: o.tell, heartbeat: o.heartbeat}, nil
 }
 
 // bind opens a hook that another package made: see internal/kit.
@@ -123,7 +132,13 @@ func (h *Hook[T]) check() error {
 // The error is [ErrTimeout] when nothing came in time, [ErrCancelled] when the run is cancelled, [ErrNotFound] where the hook was
 // disposed and all that came before is received, and [ErrInvalid] for a negative timeout. A payload that T cannot hold is set aside, and the next is waited
 // for; with [PayloadErrors] the error is a [*PayloadError], and the hook goes on.
+//
+// A hook with a [HeartbeatTimeout] waits no longer than that behind the last heartbeat, either: the error is
+// [ErrHeartbeat], and [ErrTimeout].
 func (h *Hook[T]) Receive(ctx Context, within ...timeoutOption) (T, error) {
+	if h != nil && h.f != nil && h.heartbeat > 0 && (len(within) == 0 || slices.Min(within) > 0) {
+		return h.receiveAttended(ctx, within)
+	}
 	return h.Next(ctx, within...).Get(ctx)
 }
 
@@ -134,6 +149,9 @@ func (h *Hook[T]) Next(ctx Context, within ...timeoutOption) *Future[T] {
 	}
 	key, _ := h.f.Key()
 	in := &incoming[T]{kind: "hook", name: key.String()}
+	if h.heartbeat > 0 && (len(within) == 0 || slices.Min(within) > 0) {
+		return Go(ctx, func(ctx Context) (T, error) { return h.receiveAttended(ctx, within) })
+	}
 	if len(within) == 0 {
 		f := ctx.x.CheckedReceive(h.f, in.check(h.tell))
 		return &Future[T]{f: f, get: func(ctx Context) (T, error) { return in.result(ctx, f) }}
@@ -271,6 +289,12 @@ func (a *App) hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, er
 	}
 	if err := crypt.MarkHooks(ctx, a.world, rows); err != nil {
 		return nil, fmt.Errorf("list hooks: %w", err)
+	}
+	for i := range rows {
+		d, metadata := attendance(rows[i].Metadata)
+		if rows[i].Metadata = metadata; d > 0 {
+			rows[i].Heartbeat = d.String()
+		}
 	}
 	return rows, nil
 }

@@ -406,7 +406,11 @@ const mostAlso = 2
 func (f *whyFinder) also(first *journal.Entry) {
 	for _, en := range f.journal.Entries {
 		if en != first && isOpen(en) && !hookOf(en, first) && len(f.why.Also) < mostAlso {
-			f.why.Also = append(f.why.Also, openText(en, f.now))
+			text, ok := heardAt(f.journal, en, f.now)
+			if !ok {
+				text = openText(en, f.now)
+			}
+			f.why.Also = append(f.why.Also, text)
 		}
 	}
 }

@@ -33,6 +33,10 @@ func hookRoutes() []route {
 			id: "sendHook", summary: "Send a payload to a hook", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "The payload is durable."}},
 		}},
+		{method: "POST", path: "/v1/hooks/{token}/heartbeat", scope: Open, handle: heartbeatHook, op: operation{
+			id: "heartbeatHook", summary: "Say that whoever has the token of a hook is still at it, with details for people", body: "Payload", optional: true,
+			responses: []response{{202, "Accepted", "", "It is durable, or one before it is that is no older than an eighth of the hook's time."}},
+		}},
 	}
 }
 
@@ -79,7 +83,8 @@ type hook struct {
 type openHook struct {
 	Token     string          `json:"token"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
-	Encrypted string          `json:"sealed,omitempty"` // ID of the key that the metadata is encrypted with, where the server does not have it
+	Encrypted string          `json:"sealed,omitempty"`    // ID of the key that the metadata is encrypted with, where the server does not have it
+	Heartbeat string          `json:"heartbeat,omitempty"` // after how long without one its wait ends
 	CreatedAt time.Time       `json:"createdAt"`
 }
 
@@ -99,7 +104,7 @@ func (c *reception) get(w http.ResponseWriter, r *request) error {
 	if !ok {
 		is.Metadata = hooks[0].Metadata
 	}
-	return answer(w, http.StatusOK, openHook{hooks[0].Token, is.Metadata, hooks[0].Encrypted, hooks[0].CreatedAt})
+	return answer(w, http.StatusOK, openHook{hooks[0].Token, is.Metadata, hooks[0].Encrypted, hooks[0].Heartbeat, hooks[0].CreatedAt})
 }
 
 func (c *reception) send(w http.ResponseWriter, r *request) error {
@@ -111,6 +116,13 @@ func (c *reception) send(w http.ResponseWriter, r *request) error {
 		if unfit, ok := errors.AsType[*world.UnfitError](err); ok { // who has the token is not told the workflow
 			err = &world.UnfitError{Places: unfit.Places}
 		}
+		return gone(err)
+	}
+	return accept(w)
+}
+
+func heartbeatHook(s *Server, w http.ResponseWriter, r *request) error {
+	if err := stepwell.HeartbeatHook(r.Context(), s.app, r.PathValue("token"), r.payload()); err != nil {
 		return gone(err)
 	}
 	return accept(w)

@@ -19,7 +19,7 @@ const (
 // move, and is tired where things go on and on. It is called in the bubble.
 func (l *life) until(done func() bool) (passed time.Duration, tired bool) {
 	news := make(chan struct{}, 1)
-	defer l.world.Notify(func(world.Notice) {
+	defer l.world.able.Notifier.Notify(func(world.Notice) {
 		select {
 		case news <- struct{}{}:
 		default:
@@ -71,7 +71,10 @@ func (l *life) next() (next time.Time, busy bool) {
 			continue
 		}
 		sooner(q.WakeAt)
-		tasks, err := l.world.Tasks(l.ctx, r.ID)
+		if l.world.able.TaskReader == nil {
+			continue
+		}
+		tasks, err := l.world.able.TaskReader.Tasks(l.ctx, r.ID)
 		for i := range tasks {
 			if err == nil {
 				busy = busy || tasks[i].Worker != ""

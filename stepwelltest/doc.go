@@ -41,6 +41,11 @@
 // [Env.CrashEverywhere] does what the test has done again and again, and kills the worker before and after each of its commits in
 // turn. A killed step runs again: this finds workflows whose end depends on how often a body ran.
 //
+// # Stores
+//
+// A test that has to hold on the database of production runs there, by [NewOn]: on SQLite with package sqlitetest, on PostgreSQL with
+// package postgrestest. Time is virtual there, too.
+//
 // # Deploys
 //
 // [Replay] evaluates today's code against the history of a run in production, so that a change that no longer fits runs under way

@@ -1,6 +1,7 @@
 package stepwelltest
 
-// This file holds the environment of a test: what the test does goes through it, is remembered, and can so be done again.
+// This file holds the environment of a test: what the test does goes through it, is remembered, and can so be done
+// again.
 
 import (
 	"context"
@@ -10,14 +11,15 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world/memory"
 )
 
-// Env is where the workflows of one test run: a world in memory, a worker, and a clock that stands still until the test lets time
-// pass. It ends with the test. Its methods, and those of its runs, belong to the test's own goroutine.
+// Env is where the workflows of one test run: a world, in memory unless [NewOn] made it, a worker, and a clock that
+// stands still until the test lets time pass. It ends with the test. Its methods, and those of its runs, belong to
+// the test's own goroutine.
 type Env struct {
 	t      testing.TB
 	cfg    stepwell.Config
+	store  Store
 	life   *life
 	script []act // what was done to life so far
 
@@ -40,17 +42,11 @@ func New(t testing.TB, definitions ...stepwell.Definition) *Env {
 	return NewWith(t, stepwell.Config{Definitions: definitions})
 }
 
-// NewWith is [New] with a Config of the test's: for registered errors, slots, limits, a logger. Strict and what concerns time are
-// the environment's own.
+// NewWith is [New] with a Config of the test's: for registered errors, slots, limits, a logger. Strict and what
+// concerns time are the environment's own.
 func NewWith(t testing.TB, cfg stepwell.Config) *Env {
 	t.Helper()
-	if _, err := stepwell.New(memory.New(), cfg); err != nil {
-		t.Fatal(err)
-	}
-	e := &Env{t: t, cfg: cfg, fakes: map[string]fake{}, own: true, expected: map[string]bool{}}
-	e.life = e.begin(nil)
-	t.Cleanup(e.end)
-	return e
+	return NewOn(t, inMemory, cfg)
 }
 
 // end looks for what a test must not miss, and ends the bubble.
@@ -86,9 +82,9 @@ func (e *Env) Advance(d time.Duration) {
 	}})
 }
 
-// Do calls fn beside the workflows: for what the test's own code does with an App, like a handler that starts runs. The App is a
-// client; no time passes but by fn's own waiting, as in run.Result. fn is called again by [Env.CrashEverywhere]. It may fail the
-// test, and so does an error that it returns.
+// Do calls fn beside the workflows: for what the test's own code does with an App, like a handler that starts runs.
+// The App is a client; no time passes but by fn's own waiting, as in run.Result. fn is called again by
+// [Env.CrashEverywhere]. It may fail the test, and so does an error that it returns.
 func (e *Env) Do(fn func(ctx context.Context, app *stepwell.App) error) {
 	e.t.Helper()
 	e.must(act{"do", func(l *life) error { return fn(l.ctx, l.client) }})
@@ -109,8 +105,8 @@ func (e *Env) must(a act) {
 	}
 }
 
-// Start starts a run. It goes as far as it can before time has to pass. Unless the options say otherwise its ID is run-1, that of
-// the next run-2, and so on.
+// Start starts a run. It goes as far as it can before time has to pass. Unless the options say otherwise its ID is
+// run-1, that of the next run-2, and so on.
 func Start[In, Out any](e *Env, workflow *stepwell.Workflow[In, Out], in In, opts ...stepwell.StartOption) *Run[Out] {
 	e.t.Helper()
 	run := &Run[Out]{env: e, get: workflow.Get, n: len(e.life.started)}

@@ -6,14 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/stepwelltest"
 	"github.com/stepwell/stepwell/world"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type signup struct {
 	Email string `json:"email"`
@@ -51,40 +47,44 @@ var onboard = stepwell.Define("onboard", func(ctx stepwell.Context, in signup) (
 	return u.ID + " verified", nil
 })
 
-func newOnboard(t testing.TB) *stepwelltest.Env {
-	env := stepwelltest.New(t, onboard)
+func newOnboard(t testing.TB, on stepwelltest.Store) *stepwelltest.Env {
+	env := newOn(t, on, onboard)
 	stepwelltest.Fake(env, "create-user", func(context.Context) (user, error) { return user{ID: "u1"}, nil })
 	return env
 }
 
 func TestNudgesAfterAWeek(t *testing.T) {
 	t.Parallel()
-	env := newOnboard(t)
-	run := stepwelltest.Start(env, onboard, signup{"a@b.c"})
-	run.WantWaiting(stepwell.WhySleep)
-	env.Advance(8 * 24 * time.Hour)
-	if got := run.Status(); got != world.Completed {
-		t.Errorf("got %s, want completed", got)
-	}
-	if got := run.MustComplete(); got != "u1" {
-		t.Errorf("got %q, want u1", got)
-	}
-	run.WantSteps("create-user", "welcome", "nudge")
-	env.CrashEverywhere()
+	everywhere(t, func(t *testing.T, on stepwelltest.Store) {
+		env := newOnboard(t, on)
+		run := stepwelltest.Start(env, onboard, signup{"a@b.c"})
+		run.WantWaiting(stepwell.WhySleep)
+		env.Advance(8 * 24 * time.Hour)
+		if got := run.Status(); got != world.Completed {
+			t.Errorf("got %s, want completed", got)
+		}
+		if got := run.MustComplete(); got != "u1" {
+			t.Errorf("got %q, want u1", got)
+		}
+		run.WantSteps("create-user", "welcome", "nudge")
+		env.CrashEverywhere()
+	})
 }
 
 func TestVerified(t *testing.T) {
 	t.Parallel()
-	env := newOnboard(t)
-	run := stepwelltest.Start(env, onboard, signup{"a@b.c"})
-	env.Advance(24 * time.Hour)
-	run.WantWaiting(stepwell.WhyEvent)
-	stepwelltest.Send(run, verify, verified{"someone else"})
-	stepwelltest.Send(run, verify, verified{"u1"})
-	if got := run.MustComplete(); got != "u1 verified" {
-		t.Errorf("got %q", got)
-	}
-	run.WantSteps("create-user", "welcome")
-	run.WantEvents(world.StepCompleted, world.SignalReceived, world.SignalReceived, world.RunCompleted)
-	env.CrashEverywhere()
+	everywhere(t, func(t *testing.T, on stepwelltest.Store) {
+		env := newOnboard(t, on)
+		run := stepwelltest.Start(env, onboard, signup{"a@b.c"})
+		env.Advance(24 * time.Hour)
+		run.WantWaiting(stepwell.WhyEvent)
+		stepwelltest.Send(run, verify, verified{"someone else"})
+		stepwelltest.Send(run, verify, verified{"u1"})
+		if got := run.MustComplete(); got != "u1 verified" {
+			t.Errorf("got %q", got)
+		}
+		run.WantSteps("create-user", "welcome")
+		run.WantEvents(world.StepCompleted, world.SignalReceived, world.SignalReceived, world.RunCompleted)
+		env.CrashEverywhere()
+	})
 }

@@ -31,7 +31,7 @@ func TestMustCompleteSaysWhatTheRunWaitsFor(t *testing.T) {
 func TestWantStepsSaysWhatThereIs(t *testing.T) {
 	t.Parallel()
 	wantFailure(t, func(t testing.TB) {
-		run := stepwelltest.Start(newOnboard(t), onboard, signup{"a@b.c"})
+		run := stepwelltest.Start(newOnboard(t, inMemory), onboard, signup{"a@b.c"})
 		run.MustComplete()
 		run.WantSteps("create-user", "nudge")
 	}, "got  create-user, welcome, nudge", "want create-user, nudge", `step_completed   create-user  attempt 1  {"id":"u1"}`)
@@ -49,7 +49,7 @@ func TestWantEventsSaysWhatIsMissing(t *testing.T) {
 func TestMustFailSaysThatTheRunCompleted(t *testing.T) {
 	t.Parallel()
 	wantFailure(t, func(t testing.TB) {
-		run := stepwelltest.Start(newOnboard(t), onboard, signup{"a@b.c"})
+		run := stepwelltest.Start(newOnboard(t, inMemory), onboard, signup{"a@b.c"})
 		run.MustFail()
 	}, "run run-1 completed, want it to be failed")
 }
@@ -97,7 +97,7 @@ func TestCrashEverywhereFindsWhatDependsOnTheAttempt(t *testing.T) {
 func TestAStepWithoutAFakeFailsWhereThereAreFakesOnly(t *testing.T) {
 	t.Parallel()
 	wantFailure(t, func(t testing.TB) {
-		env := newOnboard(t)
+		env := newOnboard(t, inMemory)
 		env.FakesOnly()
 		stepwelltest.Start(env, onboard, signup{"a@b.c"}).MustComplete()
 	}, `step "welcome" has no fake`)

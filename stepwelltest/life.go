@@ -34,6 +34,8 @@ type life struct {
 	busy  atomic.Bool     // with an act
 	ctx   context.Context // of the bubble: acts of the test come from outside of it
 
+	place   Place
+	bridge  *bridge // nil: the world is in the bubble
 	world   *seeded
 	client  *stepwell.App
 	started []string // runs, in the order in which the test started them
@@ -52,7 +54,15 @@ type worker struct {
 
 // begin starts a life, whose worker meets the faults of a plan.
 func (e *Env) begin(plan func(*life) faults.Schedule) *life {
-	l := &life{env: e, acts: make(chan func()), acted: make(chan bool), over: make(chan struct{})}
+	e.t.Helper()
+	place, err := e.store(e.t)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	l := &life{env: e, place: place, acts: make(chan func()), acted: make(chan bool), over: make(chan struct{})}
+	if place.SetTime != nil {
+		l.bridge = newBridge(place.SetTime)
+	}
 	t, ok := e.t.(*testing.T)
 	if !ok {
 		t = new(testing.T) // a bubble needs one, and reports nothing to it
@@ -62,20 +72,26 @@ func (e *Env) begin(plan func(*life) faults.Schedule) *life {
 		synctest.Test(t, l.live)
 	}()
 	l.call(func() {
+		if err = l.openWorld(); err != nil {
+			return
+		}
 		var faulty faults.Schedule
 		if plan != nil {
 			faulty = plan(l)
 		}
 		l.hire(faulty)
 	})
+	if err != nil {
+		l.close()
+		e.t.Fatal(err)
+	}
 	return l
 }
 
 // live is the bubble's first goroutine.
 func (l *life) live(*testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	l.ctx, l.world = ctx, newSeeded()
-	l.client, _ = stepwell.New(l.world, stepwell.Config{Name: "test", Logger: slog.New(slog.DiscardHandler), MaxPayload: l.env.cfg.MaxPayload, Errors: l.env.cfg.Errors})
+	l.ctx = ctx
 	for do := range l.acts {
 		l.acted <- returns(do)
 	}
@@ -86,6 +102,26 @@ func (l *life) live(*testing.T) {
 	}
 	l.mu.Unlock()
 	l.workers.Wait()
+	if l.world != nil {
+		if err := l.world.Close(); err != nil {
+			l.fail(fmt.Errorf("close the world: %w", err))
+		}
+	}
+}
+
+// openWorld opens the world, and a client of it. It is called in the bubble.
+func (l *life) openWorld() error {
+	open := l.place.Open
+	if l.bridge != nil {
+		open = func() (world.World, error) { return l.bridge.open(l.ctx, l.place.Open) }
+	}
+	w, err := open()
+	if err != nil {
+		return err
+	}
+	l.world = newSeeded(w)
+	l.client, err = stepwell.New(l.world, stepwell.Config{Name: "test", Logger: slog.New(slog.DiscardHandler), MaxPayload: l.env.cfg.MaxPayload, Errors: l.env.cfg.Errors})
+	return err
 }
 
 // returns calls fn and reports whether it came back, or ended its goroutine, as FailNow does.
@@ -116,9 +152,19 @@ func (l *life) call(fn func()) {
 	}
 }
 
+// close ends the bubble, and removes what its world has left.
 func (l *life) close() {
+	l.env.t.Helper()
 	close(l.acts)
 	<-l.over
+	if l.bridge != nil {
+		l.bridge.end()
+	}
+	if l.place.Remove != nil {
+		if err := l.place.Remove(); err != nil {
+			l.env.t.Errorf("remove the world: %v", err)
+		}
+	}
 }
 
 func (l *life) perform(a act) (err error) {

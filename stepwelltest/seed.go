@@ -12,20 +12,27 @@ import (
 
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/memory"
 )
 
-// seeded is a world in memory that gives runs seeds by their IDs, and remembers who was created, and who was blocked for a broken rule.
+// seeded is a world that gives runs seeds by their IDs, and remembers who was created, and who was blocked for a broken rule.
 type seeded struct {
-	*memory.World
+	world.World
+	able world.Abilities // of the world below
 
 	mu   sync.Mutex
 	runs []string                // guarded by mu: all, in order of birth
 	rule map[string]*world.Block // guarded by mu: why runs were blocked that broke a rule of workflows, the first time
 }
 
-func newSeeded() *seeded {
-	return &seeded{World: memory.New(), rule: map[string]*world.Block{}}
+func newSeeded(below world.World) *seeded {
+	return &seeded{World: below, able: world.AbilitiesOf(below), rule: map[string]*world.Block{}}
+}
+
+// Abilities are those of the world below, but for transactions, which would pass the seeds by.
+func (s *seeded) Abilities() world.Abilities {
+	a := s.able
+	a.Transactor = nil
+	return a
 }
 
 // Commit seeds what is created with it.

@@ -111,7 +111,8 @@ type HookRow struct {
 	Run       string          `json:"run"`
 	Token     string          `json:"token"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
-	Encrypted string          `json:"sealed,omitempty"` // set by who lists them: ID of the key that Metadata is encrypted with, where that is not there; "": readable
+	Encrypted string          `json:"sealed,omitempty"`    // set by who lists them: ID of the key that Metadata is encrypted with, where that is not there; "": readable
+	Heartbeat string          `json:"heartbeat,omitempty"` // set by who lists them: its timeout, like "10m0s"; "": none
 	CreatedAt time.Time       `json:"createdAt"`
 	Ended     bool            `json:"ended,omitempty"` // it is over, with its run or before
 }

@@ -36,6 +36,7 @@ var commandOf = map[string]string{
 	"listHooks":     "hooks list",
 	"getHook":       "hooks list",
 	"sendHook":      "hooks send",
+	"heartbeatHook": "hooks heartbeat",
 	"listWorkflows": "workflows",
 	"listVersions":  "workflows",
 	"listFailures":  "failures",

@@ -58,7 +58,7 @@ func (f *filler) hooked(birth world.Birth) {
 		})
 	}
 	f.run(hookRun, birth, `{}`, &world.Release{Waiting: `hook "hook"`}, append(begins(at),
-		hook("hook_1", "order-7", `{"order":7,"asks":"may we ship?"}`, 0), hook("hook_2", "order 8's", "", 1),
+		hook("hook_1", "order-7", `{"order":7,"asks":"may we ship?"}`, 0), hook("hook_2", "order 8's", `{"$heartbeat":"1h0m0s"}`, 1),
 		event(world.HookReceived, "hook_1", at.Add(time.Minute), carries(`{"approved":false}`))))
 }
 

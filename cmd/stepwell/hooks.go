@@ -20,12 +20,13 @@ func hooksCommand(c *cli) *cobra.Command {
 
 ` + exitHelp,
 		Example: `  stepwell hooks list --run RUN
-  stepwell hooks send TOKEN '{"approved":true}'`,
+  stepwell hooks send TOKEN '{"approved":true}'
+  stepwell hooks heartbeat TOKEN`,
 		Args:                       known,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(hooksListCommand(c), hooksSendCommand(c))
+	cmd.AddCommand(hooksListCommand(c), hooksSendCommand(c), hooksHeartbeatCommand(c))
 	return cmd
 }
 

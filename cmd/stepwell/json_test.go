@@ -50,6 +50,7 @@ var jsonCalls = []struct {
 	{args: "runs cancel --force f", want: `{"run":"f","action":"cancel","result":"cancelled"}`},
 	{args: "hooks list", want: `{"token":"order-7"}`},
 	{args: "hooks send order-7 1", want: `{"run":"` + hookRun + `","action":"send","result":"sent","token":"order-7"}`},
+	{args: "hooks heartbeat order-7", code: exitUsage, want: `{"code":"INVALID"}`},
 	{args: "bulk pause --workflow order --dry-run", want: `{}`},
 	{args: "bulk pause --input email=a@b.c", want: `{"run":"` + waitingRun + `"}`},
 	{args: "bulk resume --input email=a@b.c", want: `{"run":"` + waitingRun + `"}`},

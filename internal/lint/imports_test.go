@@ -32,6 +32,7 @@ var layers = []layer{
 	{"observe", []string{"world"}},
 	{"push", nil},
 	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
+	{"durable", []string{"", "world", "internal/codec", "internal/schema"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/journal", []string{"world"}},
@@ -69,15 +70,17 @@ var layers = []layer{
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/...", nil},
 	{"telemetry/...", []string{"", "world", "internal/logs", "internal/metrics"}},
+	{"stepwelltest/sqlitetest", []string{"stepwelltest", "world", "world/sqlite"}},
+	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
 	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/timeline"}},
 	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/schema", "internal/terminal", "internal/timeline"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
-	{"examples/...", []string{"", "world/...", "server", "stepwelltest", "examples/..."}},
+	{"examples/...", []string{"", "world/...", "server", "stepwelltest/...", "examples/..."}},
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook"}
+var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 
@@ -108,7 +111,7 @@ func importRule(s *source) (faults []string) {
 		dir := strings.TrimPrefix(strings.TrimPrefix(p, module), "/")
 		switch {
 		case dir == s.dir, fitsAny(layers[i].allows, dir), outside(dir) && !outside(s.dir) && fitsAny(layers[i].allows, ""), s.allowed(imp.Pos()):
-		case s.test && (fitsAny(inTests, dir) || dir == "stepwelltest" && !fits("world/...", s.dir)):
+		case s.test && (fitsAny(inTests, dir) || fits("stepwelltest/...", dir) && !fits("world/...", s.dir)):
 		case s.test && dir == "" && outside(s.dir): // examples
 		case outside(dir) && s.test && strings.HasSuffix(s.file.Name.Name, "_test") && fits("world/...", s.dir): // what authors see of a world
 		default:

@@ -1,0 +1,207 @@
+package stepwell
+
+// Heartbeats of hooks: who holds the token says "still at it".
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
+)
+
+// heartbeats begins the names of the events that say that somebody is still at a hook; the hook's ID follows.
+const heartbeats = "heartbeat/"
+
+// heartbeatsIn is how many heartbeats of a hook are written, at most, in the time after which its wait would end:
+// however often they come, a log grows by no more. So a wait ends so much later.
+const heartbeatsIn = 8
+
+// leastHookHeartbeat is the shortest HeartbeatTimeout of a hook.
+const leastHookHeartbeat = time.Second
+
+func (h heartbeatTimeout) hookOption(o *hookOptions) {
+	o.heartbeat, o.attended = time.Duration(h), true
+}
+
+// attended is the metadata of a hook that has a HeartbeatTimeout, as it is recorded.
+type attended struct {
+	Heartbeat string          `json:"$heartbeat"` // as time.Duration writes it
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
+}
+
+// attend says in a hook's metadata that it has a HeartbeatTimeout.
+func (o *hookOptions) attend(metadata json.RawMessage) (json.RawMessage, error) {
+	if !o.attended {
+		return metadata, nil
+	}
+	if o.heartbeat < leastHookHeartbeat {
+		return nil, fmt.Errorf("hook: %w: heartbeat timeout %s: must be %s at least", ErrInvalid, o.heartbeat, leastHookHeartbeat)
+	}
+	return json.Marshal(attended{o.heartbeat.String(), metadata})
+}
+
+// attendance tells of a hook whether it has a HeartbeatTimeout, and what its author keeps with it.
+func attendance(metadata json.RawMessage) (d time.Duration, inner json.RawMessage) {
+	if !bytes.HasPrefix(metadata, []byte(`{"$heartbeat":`)) {
+		return 0, metadata
+	}
+	var a attended
+	if json.Unmarshal(metadata, &a) == nil {
+		d, _ = time.ParseDuration(a.Heartbeat)
+	}
+	if d < leastHookHeartbeat {
+		return 0, metadata
+	}
+	return d, a.Metadata
+}
+
+// receiveAttended is Receive of a hook that has a HeartbeatTimeout. Each heartbeat that was written is taken when it
+// comes, and its time is that of its event: so the code decides the same on replay.
+func (h *Hook[T]) receiveAttended(ctx Context, within []timeoutOption) (T, error) {
+	key, _ := h.f.Key()
+	in := &incoming[T]{kind: "hook", name: key.String()}
+	begun, silence := ctx.Now(), h.heartbeat+h.heartbeat/heartbeatsIn
+	heard := begun
+	listening, stop := WithCancel(ctx)
+	defer stop()
+	Go(listening, func(ctx Context) (struct{}, error) {
+		heartbeat := Event[json.RawMessage](heartbeats + h.f.Op().ID)
+		for {
+			if _, _, err := heartbeat.Wait(ctx); err != nil {
+				return struct{}{}, nil // it is stopped
+			}
+			heard = ctx.Now()
+		}
+	})
+	for {
+		left, last := heard.Add(silence).Sub(ctx.Now()), false
+		if len(within) > 0 {
+			if rest := begun.Add(time.Duration(slices.Min(within))).Sub(ctx.Now()); rest <= left {
+				left, last = rest, true
+			}
+		}
+		f := ctx.x.ReceiveWithin(h.f, in.check(h.tell), left)
+		v, err := in.result(ctx, f)
+		switch {
+		case !errors.Is(err, replay.ErrNoPayload):
+			return v, err
+		case last:
+			return v, &lateError{of: in.of(), after: time.Duration(slices.Min(within))}
+		case !ctx.Now().Before(heard.Add(silence)):
+			return v, &silentError{of: in.of(), since: heard, after: h.heartbeat}
+		}
+	}
+}
+
+// silentError is [ErrHeartbeat], and [ErrTimeout]: nobody has said for too long that they are still at it.
+type silentError struct {
+	of    string
+	since time.Time
+	after time.Duration
+}
+
+func (e *silentError) Error() string {
+	return fmt.Sprintf("no payload came to %s, and no heartbeat for %s; last heard at %s", e.of, human.Span(e.after), e.since.UTC().Format(time.RFC3339))
+}
+
+func (e *silentError) Is(target error) bool { return target == ErrHeartbeat || target == ErrTimeout }
+
+// HeartbeatHook says, from outside, that whoever holds the token of a hook with a [HeartbeatTimeout] is still at it,
+// with what people are to see of it: details, as JSON of 4 KiB at most; nil for none. It returns when that is
+// durable. At most one in an eighth of the hook's time is written, so it may be called as often as one likes.
+//
+// Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run;
+// [ErrInvalid] for a hook that has no HeartbeatTimeout; [ErrTooLarge]; encoding errors.
+func HeartbeatHook[T any](ctx context.Context, app *App, token string, details T) error {
+	if app == nil {
+		return kit.Missing("heartbeat of a hook: the App")
+	}
+	b, err := sent(&details, world.MaxProgress)
+	if raw, ok := any(&details).(*json.RawMessage); ok && err == nil { // it is nothing that Go encoded
+		err = world.CheckJSON("details", *raw)
+	}
+	if err != nil {
+		return fmt.Errorf("heartbeat of hook %q: %w", world.ShownToken(token), err)
+	}
+	if err := heartbeatHook(ctx, app, token, b); err != nil {
+		return fmt.Errorf("heartbeat of hook %q: %w", world.ShownToken(token), err)
+	}
+	return nil
+}
+
+func heartbeatHook(ctx context.Context, app *App, token string, details json.RawMessage) error {
+	if err := world.CheckToken(token); err != nil {
+		return err
+	}
+	rows, err := app.Hooks(ctx, "", token)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return noHook(ctx, app, token)
+	}
+	row := &rows[0]
+	switch {
+	case row.Encrypted != "":
+		return fmt.Errorf("%w: %s", ErrNoKey, row.Encrypted) // who has the token is not told the run
+	case row.Heartbeat == "":
+		return fmt.Errorf("%w: it takes no heartbeats: it has no HeartbeatTimeout", ErrInvalid)
+	}
+	d, err := time.ParseDuration(row.Heartbeat)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if keeper := app.able.Timekeeper; keeper != nil && !keeper.Time().IsZero() {
+		now = keeper.Time()
+	}
+	return app.deliverAs(ctx, &world.Delivery{
+		Run: row.Run, Print: []byte("heartbeat"), // what comes again within its time is the same one, whatever it says
+		ID:     fmt.Sprintf("%s%s/%d", heartbeats, row.ID, now.UnixNano()/int64(d/heartbeatsIn)),
+		Events: []world.Event{{Type: world.SignalReceived, Name: heartbeats + row.ID, Payload: details}},
+	}, nil)
+}
+
+// noHook says why no active hook has a token.
+func noHook(ctx context.Context, app *App, token string) error {
+	ended, err := app.EndedHook(ctx, token)
+	if err != nil {
+		return err
+	}
+	info, err := app.row(ctx, ended.Run)
+	switch {
+	case err != nil:
+		return err
+	case info.Status.Terminal():
+		return ErrTerminal
+	}
+	return ErrNotFound
+}
+
+// heardAt says of an entry that waits for heartbeats of a hook when the last one came.
+func heardAt(j *journal.Journal, en *journal.Entry, now time.Time) (text string, ok bool) {
+	hook, ok := strings.CutPrefix(en.Name, heartbeats)
+	if !ok || en.Kind != world.KindEvent {
+		return "", false
+	}
+	name, text := hook, "nobody was heard yet"
+	for _, other := range j.Entries {
+		switch {
+		case other.ID == hook:
+			name = other.Name
+		case other.Name == en.Name && other.Kind == en.Kind && other.Outcome == world.OutcomeReceived:
+			text = "last heard " + human.Relative(other.CompletedAt, now)
+		}
+	}
+	return "hook " + quote(name) + ": " + text, true
+}
