@@ -1,0 +1,1 @@
+DELETE FROM message_bodies WHERE key = ?1

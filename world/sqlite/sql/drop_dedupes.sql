@@ -1,0 +1,1 @@
+DELETE FROM dedupes WHERE queue = ?1

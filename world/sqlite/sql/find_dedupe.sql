@@ -1,0 +1,1 @@
+SELECT message FROM dedupes WHERE queue = ?1 AND id = ?2 AND until_us > ?3

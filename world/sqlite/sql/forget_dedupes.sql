@@ -1,0 +1,1 @@
+DELETE FROM dedupes WHERE until_us <= ?1

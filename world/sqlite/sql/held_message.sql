@@ -1,0 +1,1 @@
+SELECT m.queue, m.grp, q.name FROM messages m JOIN queues q ON q.key = m.queue WHERE m.key = ?1 AND m.taken = ?2 AND m.held

@@ -1,0 +1,1 @@
+INSERT INTO message_bodies (key, head, body, sum) VALUES (?1, ?2, ?3, ?4)
