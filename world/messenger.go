@@ -82,6 +82,9 @@ const (
 	Nack   SettleKind = "nack"   // it is ready again After
 	Extend SettleKind = "extend" // it is not over: After is how long it lasts from now
 	Bury   SettleKind = "bury"   // the message is a dead letter
+
+	// Unread: nobody has looked at it. It is ready again at once, and the receive does not count.
+	Unread SettleKind = "unread"
 )
 
 // Settlement is the end of one receive.
@@ -137,7 +140,7 @@ func CheckSettlements(all []Settlement) error {
 		}
 		least, most := time.Duration(0), time.Duration(0)
 		switch s.Kind {
-		case Ack, Bury:
+		case Ack, Bury, Unread:
 		case Nack:
 			most = MaxDelay
 		case Extend:

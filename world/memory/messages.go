@@ -320,6 +320,9 @@ func (k *messages) SettleMessages(ctx context.Context, all []world.Settlement) (
 			k.remove(m, now)
 		case world.Bury:
 			m.queue.bury(m, now)
+		case world.Unread:
+			m.Receives--
+			fallthrough
 		case world.Nack:
 			m.held = false
 			fallthrough

@@ -365,7 +365,7 @@ func settle(tx *txn, s *world.Settlement) (held bool, err error) {
 	case world.Bury:
 		return true, bury(tx, &m, s.Error)
 	}
-	return true, tx.exec(returnMessage, key, tx.now().Add(s.After).UnixMicro(), bit(s.Kind == world.Extend), orNull(s.Error))
+	return true, tx.exec(returnMessage, key, tx.now().Add(s.After).UnixMicro(), bit(s.Kind == world.Extend), bit(s.Kind == world.Unread), orNull(s.Error))
 }
 
 // PeekMessages looks at messages; see [world.Messenger].

@@ -181,6 +181,10 @@ var messages = []check{
 		if again[0].Receives != 2 || again[0].Error != "because" {
 			m.Errorf("received again: %+v", again[0])
 		}
+		m.ends(world.Unread, 0, true, again...)
+		if again = m.gets(1, "a"); again[0].Receives != 2 {
+			m.Errorf("received after one that nobody looked at: %+v", again[0])
+		}
 		m.ends(world.Nack, time.Hour, true, again...)
 		m.states("a delayed")
 		if r := m.receive(1); len(r.Messages) > 0 || r.More || time.Until(r.Next) < 50*time.Minute || time.Until(r.Next) > 70*time.Minute {

@@ -1,1 +1,1 @@
-UPDATE messages SET ready_us = ?2, held = ?3, error = coalesce(?4, error) WHERE key = ?1
+UPDATE messages SET ready_us = ?2, held = ?3, receives = receives - ?4, error = coalesce(?5, error) WHERE key = ?1
