@@ -71,6 +71,15 @@ type Received struct {
 	Messages []Message
 	More     bool      // others are ready
 	Next     time.Time // when the next one is ready; zero: none is to come
+	Now      time.Time // of the store
+}
+
+// Wait is how long to wait before looking again, where nobody tells of news: until the next one is ready, and most at most.
+func (r *Received) Wait(most time.Duration) time.Duration {
+	if r.Next.IsZero() {
+		return most
+	}
+	return min(most, max(r.Next.Sub(r.Now), time.Millisecond))
 }
 
 // SettleKind says how a receive ends.

@@ -398,7 +398,7 @@ func (s *session) recordFailure(step string, b *body, r *result) {
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: rec})
 		return
 	}
-	if delay, again := b.policy.WithDefaults().verdict(r.err, st.Failures+1, st.Started, now); again && !s.cancelledStep(step) {
+	if delay, again := b.policy.WithDefaults().Verdict(r.err, st.Failures+1, st.Started, now); again && !s.cancelledStep(step) {
 		at := world.After(now, delay)
 		s.turn.addStreams(unclosed(r.streams, false)...)
 		s.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})

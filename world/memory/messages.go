@@ -249,11 +249,12 @@ func (k *messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (
 		return out, err
 	}
 	defer k.leave()
+	now := k.w.now()
+	out.Now = now
 	q, err := k.find(rq.Queue)
 	if err != nil || q.paused != nil {
 		return out, err
 	}
-	now := k.w.now()
 	visibility := cmp.Or(rq.Visibility, q.Visibility)
 	seen := 0
 	for p := len(q.line) - 1; p >= 0; p-- {

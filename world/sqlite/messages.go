@@ -245,6 +245,7 @@ func (k messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (w
 	}
 	return ask(ctx, k.w, func(g *group) (out world.Received, err error) {
 		tx := &g.tx
+		out.Now = tx.now()
 		q, err := queueNamed(tx.conn(), rq.Queue)
 		if err != nil || q.paused != nil {
 			return out, err
