@@ -3,9 +3,11 @@ package stepwell
 // What tests, and the rooms beside this package, reach of it; see internal/kit.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/logs"

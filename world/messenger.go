@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -160,9 +161,7 @@ func CheckSettlements(all []Settlement) error {
 		if s.After < least || s.After > most {
 			return fmt.Errorf("%w: receipt %s: %s after %s: want %s to %s", ErrInvalid, s.Receipt, s.Kind, s.After, least, most)
 		}
-		if len(s.Error) > maxSettleError {
-			s.Error = s.Error[:maxSettleError]
-		}
+		s.Error = strings.ToValidUTF8(strings.ReplaceAll(s.Error[:min(len(s.Error), maxSettleError)], "\x00", ""), "")
 	}
 	return nil
 }

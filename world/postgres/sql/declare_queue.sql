@@ -1,0 +1,2 @@
+INSERT INTO {schema}.queues (name, visibility_ns, max_receives) VALUES ($1, $2, $3)
+ON CONFLICT (name) DO UPDATE SET visibility_ns = $2, max_receives = $3

@@ -1,0 +1,1 @@
+DELETE FROM {schema}.dedupes WHERE until <= clock_timestamp()

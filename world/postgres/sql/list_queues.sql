@@ -1,0 +1,1 @@
+SELECT key, name, visibility_ns, max_receives, paused FROM {schema}.queues WHERE $1::text[] IS NULL OR name = ANY($1) ORDER BY name

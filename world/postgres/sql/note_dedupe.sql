@@ -1,0 +1,1 @@
+UPDATE {schema}.dedupes SET message = $3 WHERE queue = $1 AND id = $2

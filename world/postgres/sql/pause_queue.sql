@@ -1,0 +1,1 @@
+UPDATE {schema}.queues SET paused = $2 WHERE name = $1

@@ -1,0 +1,1 @@
+SELECT name, key FROM {schema}.queues WHERE name = ANY($1::text[])

@@ -1,0 +1,1 @@
+SELECT key, name FROM {schema}.queues WHERE key = ANY($1::integer[])
