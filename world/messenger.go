@@ -61,7 +61,7 @@ type ReceiveQuery struct {
 	Queue      string
 	Limit      int             // 1 to MaxReceive
 	Visibility time.Duration   // 0: the queue's
-	Match      json.RawMessage // only what contains this, see [Contains]; of the first [Scanned] that are ready
+	Match      json.RawMessage // only what contains this, see [Contains]; of the first [Scanned] that are ready. A world that cannot look into payloads refuses it with [ErrInvalid]
 }
 
 // Scanned is how many messages a conditional receive looks at.

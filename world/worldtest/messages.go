@@ -4,6 +4,7 @@ package worldtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -316,6 +317,10 @@ var messages = []check{
 	{"a conditional receive", "with a match only what contains it is received, and the rest stays as it is", withMessages(func(m *messaging) {
 		m.put(world.Message{Queue: "q", Payload: []byte(`{"to":"a","n":1}`)}, world.Message{Queue: "q", Payload: []byte(`{"to":"b","n":2}`)}, world.Message{Queue: "q", Payload: []byte(`{"to":"b","n":3}`), Group: "g"})
 		got, err := m.k.ReceiveMessages(m.ctx, world.ReceiveQuery{Queue: "q", Limit: 9, Visibility: time.Minute, Match: []byte(`{"to":"b"}`)})
+		if errors.Is(err, world.ErrInvalid) { // a world that cannot look into payloads says so, and receives nothing
+			m.same(len(m.receive(9).Messages), 3, "received by no match")
+			return
+		}
 		m.must(err, "receive")
 		m.same(len(got.Messages), 2, "received")
 		rest := m.receive(9).Messages
