@@ -17,15 +17,16 @@ type Mail struct {
 	Text string `json:"text"`
 }
 
-var Mails = queue.Define[Mail]("mails", queue.MaxReceives(10), queue.Visibility(time.Minute))
+var Mails = queue.Define[Mail]("mails")
 
 // A program that handles the messages of a queue, and sends one.
 func ExampleQueue_Handle() {
+	mails := queue.Define[Mail]("mails", queue.MaxReceives(10), queue.Visibility(time.Minute))
 	sent := make(chan string)
 	app, err := stepwell.New(memory.New(), stepwell.Config{
 		Logger: slog.New(slog.DiscardHandler),
 		Definitions: []stepwell.Definition{
-			Mails.Handle(func(_ context.Context, m *queue.Message[Mail]) error {
+			mails.Handle(func(_ context.Context, m *queue.Message[Mail]) error {
 				sent <- m.Payload.Text + " to " + m.Payload.To + ", " + m.Headers["lang"]
 				return nil
 			}, queue.Parallel(4), queue.Retry(stepwell.Retry{Base: time.Second, Cap: time.Hour})),
@@ -37,11 +38,11 @@ func ExampleQueue_Handle() {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- app.Run(ctx) }()
-	if _, err := Mails.Send(ctx, app, Mail{To: "ann@example.com", Text: "hello"},
+	if _, err := mails.Send(ctx, app, Mail{To: "ann@example.com", Text: "hello"},
 		queue.Group("ann@example.com"), queue.DedupeID("welcome ann", time.Hour), queue.Headers(map[string]string{"lang": "en"})); err != nil {
 		panic(err)
 	}
-	fmt.Println(Mails.Name()+":", <-sent)
+	fmt.Println(mails.Name()+":", <-sent)
 	stop()
 	fmt.Println(<-ended)
 	// Output:
