@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -196,6 +197,7 @@ type App struct {
 	has    push.Manifest
 	known  map[world.Class]*engine.Workflow // version 0: the highest of each
 	sets   *sets                            // of schemas
+	parts  []kit.Part                       // that run beside the engine
 }
 
 // New makes an App on a world, which stays the caller's to close. All faults of the configuration and of definitions are reported
@@ -232,7 +234,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			d.register(r)
 		}
 	}
-	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), sets: &sets{}}
+	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), sets: &sets{}, parts: r.parts}
 	for _, wf := range r.workflows {
 		app.known[world.Class{Workflow: wf.Name, Version: wf.Version}] = wf
 		open := world.Class{Workflow: wf.Name}
@@ -266,4 +268,35 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 // not finished, and returns when all that it started has ended. An App runs once at a time. While the database is away it tries to
 // reach it, and says so in the log, also before it has begun. An App that works on demand, see [App.Invoke], cannot run. It fails at once with what trying cannot mend: [ErrWorkerExists] where
 // another worker process has the database file, a world that is closed, or refuses the registration.
-func (a *App) Run(ctx context.Context) error { return a.engine.Run(ctx) }
+func (a *App) Run(ctx context.Context) error {
+	if len(a.parts) == 0 {
+		return a.engine.Run(ctx)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	for _, p := range a.parts {
+		parts.Go(func() { p.Run(ctx, kit.AppOf(a)) })
+	}
+	err := a.engine.Run(ctx)
+	stop()
+	parts.Wait()
+	return err
+}
+
+// part is a definition of what an App does beside runs and steps.
+type part kit.Part
+
+func (p part) register(r *registrar) {
+	if p.Fault != nil {
+		r.faults = append(r.faults, p.Fault)
+	}
+	r.parts = append(r.parts, kit.Part(p))
+}
+
+// messages are the queues of the App's world; nil: it keeps none.
+func (a *App) messages() world.Messenger {
+	if a.able.MessageKeeper == nil {
+		return nil
+	}
+	return a.able.MessageKeeper.Messages()
+}

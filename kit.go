@@ -3,9 +3,11 @@ package stepwell
 // What tests, and the rooms beside this package, reach of it; see internal/kit.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/logs"
@@ -36,8 +38,10 @@ func init() {
 			Chunks: func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
 				return (&streamReader{app: a, run: run, name: stream, q: q}).page(ctx)
 			},
+			Messages: a.messages(), Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, 10*time.Second),
 		}
 	}
+	kit.NewPart = func(p kit.Part) any { return part(p) }
 	kit.CodeOf = func(ctx any) kit.Inside {
 		c := ctx.(Context)
 		return kit.Inside{Ctx: c.x, Limit: c.env.limit, Base: c.env.base}

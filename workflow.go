@@ -30,6 +30,7 @@ type registrar struct {
 	steps     []*engine.Step
 	seen      []Definition // registered steps
 	alone     []Definition // steps that workflows of their own stand for
+	parts     []kit.Part   // what the App does beside runs and steps
 	faults    []error
 }
 

@@ -17,6 +17,7 @@ type Abilities struct {
 	KeyBook       KeyBook
 	Definer       Definer
 	MetricsKeeper MetricsKeeper
+	MessageKeeper MessageKeeper
 	Decrypter     Decrypter
 }
 
@@ -53,6 +54,7 @@ func AbilitiesOf(w World) (a Abilities) {
 	a.KeyBook, _ = w.(KeyBook)
 	a.Definer, _ = w.(Definer)
 	a.MetricsKeeper, _ = w.(MetricsKeeper)
+	a.MessageKeeper, _ = w.(MessageKeeper)
 	a.Decrypter, _ = w.(Decrypter)
 	return a
 }

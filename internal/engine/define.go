@@ -169,8 +169,8 @@ func (p Policy) delay(n int) time.Duration {
 	return d
 }
 
-// verdict says what follows a failed attempt: a retry after a delay, or the end.
-func (p Policy) verdict(err error, failures int, first, now time.Time) (delay time.Duration, again bool) {
+// Verdict says what follows a failed attempt: a retry after a delay, or the end.
+func (p Policy) Verdict(err error, failures int, first, now time.Time) (delay time.Duration, again bool) {
 	if isFatal(err) || p.Final != nil && p.Final(err) || p.Attempts >= 0 && failures >= p.Attempts {
 		return 0, false
 	}

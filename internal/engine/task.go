@@ -224,7 +224,7 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 			first = start.OccurredAt
 		}
 		now := e.clock.now()
-		delay, again := policy.verdict(r.err, t.Failures+1, first, now)
+		delay, again := policy.Verdict(r.err, t.Failures+1, first, now)
 		if errors.Is(r.cause, ErrDraining) {
 			delay, again, end.Error = 0, true, abandoned("its worker shut down")
 		}

@@ -6,7 +6,9 @@ package kit
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"reflect"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/history"
 	"github.com/stepwell/stepwell/internal/replay"
@@ -19,7 +21,21 @@ type App struct {
 	Hooks   func(ctx context.Context, q world.HookQuery) ([]world.HookRow, error)
 	Deliver func(ctx context.Context, d *world.Delivery) error
 	Chunks  func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error)
+
+	Messages world.Messenger // nil: the world keeps no queues
+	Notifier world.Notifier  // nil: the world tells of nothing
+	Logger   *slog.Logger
+	Drain    time.Duration
 }
+
+// Part is what an App does while it runs, beside runs and steps.
+type Part struct {
+	Fault error                              // of its definition
+	Run   func(ctx context.Context, app App) // until ctx ends
+}
+
+// NewPart makes a stepwell.Definition of a part.
+var NewPart func(p Part) any
 
 // AppOf opens a *stepwell.App.
 var AppOf func(app any) App
@@ -62,10 +78,10 @@ func Given[O any](opts []O, apply func(O)) error {
 	return nil
 }
 
-// IsNil reports whether v is nil, or a nil pointer as something else.
+// IsNil reports whether v is nil, or a nil pointer or function as something else.
 func IsNil(v any) bool {
 	r := reflect.ValueOf(v)
-	return !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil()
+	return !r.IsValid() || (r.Kind() == reflect.Pointer || r.Kind() == reflect.Func) && r.IsNil()
 }
 
 // Missing is the error for something that is nil, by its name.

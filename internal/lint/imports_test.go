@@ -33,6 +33,7 @@ var layers = []layer{
 	{"push", nil},
 	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
 	{"durable", []string{"", "world", "internal/codec", "internal/schema"}},
+	{"queue", []string{"", "world", "internal/codec", "internal/engine", "internal/kit"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/journal", []string{"world"}},
@@ -80,7 +81,7 @@ var layers = []layer{
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable"}
+var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 

@@ -42,6 +42,8 @@ type World struct {
 	said    said
 	metrics map[string]kept // of processes, by their IDs
 
+	messages messages
+
 	partitions     map[world.Class]*[rules.Priorities]*partition // runs, by class
 	cancels        map[world.Class]*[rules.Priorities]*partition // runs with a cancel in the inbox that any worker may have, by class
 	taskPartitions map[string][]*partition                       // tasks, by step name; one for each workflow and priority
@@ -85,6 +87,7 @@ func New(options ...Options) *World {
 		taskPartitions: make(map[string][]*partition),
 		trims:          make(map[*run]struct{}),
 	}
+	w.messages.w = w
 	if len(options) > 0 {
 		w.opt = options[0]
 	}

@@ -36,6 +36,7 @@ type message struct {
 	Ended []string `json:"e,omitempty"`
 	Log   []string `json:"l,omitempty"`
 	Chunk []string `json:"c,omitempty"`
+	Queue []string `json:"q,omitempty"` // names of queues of messages
 }
 
 // list is the part of a message for a kind of news.
@@ -53,6 +54,8 @@ func (m *message) list(kind world.NoticeKind) *[]string {
 		return &m.Log
 	case world.NoticeStream:
 		return &m.Chunk
+	case world.NoticeMessage:
+		return &m.Queue
 	}
 	return nil
 }
@@ -61,7 +64,7 @@ func (m *message) list(kind world.NoticeKind) *[]string {
 const noticePost world.NoticeKind = "post"
 
 // kinds are all kinds of news, the most urgent first.
-var kinds = []world.NoticeKind{noticePost, world.NoticeWork, world.NoticeMail, world.NoticeEnded, world.NoticeLog, world.NoticeStream}
+var kinds = []world.NoticeKind{noticePost, world.NoticeWork, world.NoticeMail, world.NoticeMessage, world.NoticeEnded, world.NoticeLog, world.NoticeStream}
 
 // news is what is to be sent.
 type news struct {

@@ -27,6 +27,8 @@ type World struct {
 	sender  sender
 	appends appends
 
+	messaging messaging
+
 	writing writing // commits: see writer.go
 	queue   queueing
 	crew    crew
@@ -111,6 +113,7 @@ func prepare(url string, o Options) (*World, error) {
 	w.telling.init(&w.database, &w.crew, &w.queue)
 	w.burials.init(&w.database, w.telling.tell)
 	w.sender.init(&w.database, &w.writing, &w.queue, &w.telling)
+	w.messaging.init(&w.database, &w.telling)
 	w.sessions = sessionKeeper{&w.database, &w.crew, &w.queue, &w.telling, &w.burials, &w.active}
 	w.keeper.init(&w.reader, &w.burials)
 	w.turning = func() {

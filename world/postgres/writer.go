@@ -76,6 +76,8 @@ func (w *World) startWriters(ctx context.Context) {
 	}
 	g.writers.Go(func() { w.sender.loop(ctx) })
 	g.writers.Go(func() { w.appends.all(ctx) })
+	g.writers.Go(func() { w.messaging.sending(ctx) })
+	g.writers.Go(func() { w.messaging.settlement(ctx) })
 }
 
 // stopWriters waits until all that was sent is written. The World is closed: nothing more is sent.
@@ -83,6 +85,7 @@ func (w *World) stopWriters() {
 	w.commits.close()
 	w.sender.close()
 	w.appends.close()
+	w.messaging.close()
 	w.writing.writers.Wait()
 	w.writing.steps.close()
 }

@@ -31,6 +31,9 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := w.sweepDelivered(ctx); err != nil {
 		return swept, err
 	}
+	if err := (messages{w}).sweepDedupes(ctx); err != nil {
+		return swept, err
+	}
 	if err := w.sweepSegments(ctx); err != nil {
 		return swept, err
 	}

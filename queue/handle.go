@@ -1,0 +1,295 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// HandleOption says something of a handler: [Parallel], [Retry].
+type HandleOption func(*handling)
+
+type handling struct {
+	parallel int
+	policy   engine.Policy
+}
+
+// Parallel is how many messages a handler works on at once in each program, 10 where nobody says it.
+func Parallel(n int) HandleOption { return func(h *handling) { h.parallel = n } }
+
+// Retry says how long a message rests that a handler returned an error for. [MaxReceives] says how often it is
+// tried: Attempts and Total say nothing here.
+func Retry(r stepwell.Retry) HandleOption {
+	return func(h *handling) {
+		h.policy = engine.Policy{Backoff: r.Backoff, Base: r.Base, Cap: r.Cap, Jitter: r.Jitter}
+	}
+}
+
+// Handle is a definition: an App that has it receives messages while it runs, and calls fn with each.
+//
+//   - nil: the message is acknowledged.
+//   - An error: it comes again, later each time: see [Retry]. [stepwell.RetryAfter] says when, and
+//     [stepwell.Fatal] makes it a dead letter at once. A panic is an
+//     error.
+//   - While fn works the message is nobody else's. The context ends with [ErrReceipt] where it is all the same,
+//     as after a long standstill; with
+//     [stepwell.ErrDraining] where the App has stopped, and its drain is over: then the message is ready again.
+//   - A message whose receives ended twice with no word from their handler, as by a crash, is worked on alone
+//     by its program.
+//
+// A message that T cannot hold is a dead letter.
+func (q *Queue[T]) Handle(fn func(ctx context.Context, m *Message[T]) error, opts ...HandleOption) stepwell.Definition {
+	h := handling{parallel: 10}
+	fault := kit.Given(opts, func(o HandleOption) { o(&h) })
+	switch {
+	case q == nil:
+		fault = kit.Missing("handle: the queue")
+	case fn == nil:
+		fault = kit.Missing("queue " + q.def.Name + ": the handler")
+	case h.parallel < 1 || h.parallel > 10_000:
+		fault = fmt.Errorf("%w: queue %s: %d in parallel: want 1 to 10000", world.ErrInvalid, q.def.Name, h.parallel)
+	}
+	h.policy.Attempts = -1
+	h.policy = h.policy.WithDefaults()
+	if fault = cmp.Or(fault, h.policy.Validate()); fault == nil {
+		fault = q.fault
+	}
+	return kit.NewPart(kit.Part{Fault: fault, Run: func(ctx context.Context, room kit.App) {
+		c := &consumer[T]{queue: q, fn: fn, handling: h, room: room, log: room.Logger.With("queue", q.def.Name), slots: make(chan struct{}, h.parallel), turns: semaphore.NewWeighted(int64(h.parallel)), out: map[string]context.CancelCauseFunc{}}
+		c.run(ctx)
+	}}).(stepwell.Definition)
+}
+
+// consumer is one handler in one program that runs.
+type consumer[T any] struct {
+	handling
+	queue *Queue[T]
+	fn    func(ctx context.Context, m *Message[T]) error
+	room  kit.App
+	log   *slog.Logger
+
+	slots chan struct{}       // one for each message that is worked on
+	turns *semaphore.Weighted // one for each that is worked on; all for one that may be what kills processes
+	all   sync.WaitGroup
+
+	mu  sync.Mutex
+	out map[string]context.CancelCauseFunc // what is worked on, by receipt
+}
+
+// pause is how long one rests that could not reach the store.
+const pause = time.Second
+
+func (c *consumer[T]) run(ctx context.Context) {
+	for c.queue.declare(ctx, c.room.Messages) != nil {
+		if !rest(ctx, pause) {
+			return
+		}
+	}
+	news := newNews(c.room.Notifier, c.queue.def.Name)
+	defer news.stop()
+	handlers, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	keeping, done := context.WithCancel(handlers)
+	var keeper sync.WaitGroup
+	keeper.Go(func() { c.keep(keeping) })
+	for c.next(ctx, handlers, news) {
+	}
+	drained := time.AfterFunc(c.room.Drain, func() { stop(stepwell.ErrDraining) })
+	c.all.Wait()
+	drained.Stop()
+	done()
+	keeper.Wait()
+}
+
+// next receives as much as there is room for, and waits where there is nothing. It is false when the App stops.
+func (c *consumer[T]) next(ctx, handlers context.Context, news *news) bool {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	room := 1
+	for ; room < min(c.parallel, world.MaxReceive); room++ {
+		select {
+		case c.slots <- struct{}{}:
+			continue
+		default:
+		}
+		break
+	}
+	got, err := c.room.Messages.ReceiveMessages(ctx, world.ReceiveQuery{Queue: c.queue.def.Name, Limit: room})
+	for i := range got.Messages {
+		c.start(handlers, &got.Messages[i])
+	}
+	for range room - len(got.Messages) {
+		<-c.slots
+	}
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err != nil:
+		c.log.Warn("nothing is received", "error", err, "hint", "It is tried again every second")
+		return rest(ctx, pause)
+	case got.More || len(got.Messages) == room:
+		return true
+	}
+	again := time.NewTimer(got.Wait(lookAgain))
+	defer again.Stop()
+	select {
+	case <-news.came:
+	case <-again.C:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+func rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// start works on a message; its slot is taken.
+func (c *consumer[T]) start(handlers context.Context, m *world.Message) {
+	ctx, cancel := context.WithCancelCause(handlers)
+	c.mu.Lock()
+	c.out[m.Receipt] = cancel
+	c.mu.Unlock()
+	c.all.Go(func() {
+		defer func() { <-c.slots }()
+		s := c.work(ctx, m)
+		c.mu.Lock()
+		delete(c.out, m.Receipt)
+		c.mu.Unlock()
+		cancel(nil)
+		if s.Kind != "" {
+			c.settle(handlers, m, s)
+		}
+	})
+}
+
+// suspicious is the receive from which a message is worked on alone, where none of those before had an end that
+// was told.
+const suspicious = 3
+
+// work calls the handler, and says how the receive ends.
+func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settlement {
+	s := world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
+	typed, err := read[T](c.room.Messages, m)
+	if err != nil {
+		s.Kind, s.Error = world.Bury, err.Error()
+		return s
+	}
+	turns := int64(1)
+	if m.Receives >= suspicious && m.Error == "" {
+		turns = int64(c.parallel)
+	}
+	if c.turns.Acquire(ctx, turns) != nil { // it waited for too long
+		s.Kind = world.Unread
+		return s
+	}
+	defer c.turns.Release(turns)
+	if err = c.call(ctx, typed); err == nil {
+		return s
+	}
+	s.Error = err.Error()
+	delay, again := c.policy.Verdict(err, m.Receives, time.Time{}, time.Time{})
+	switch {
+	case errors.Is(context.Cause(ctx), ErrReceipt):
+		s.Kind = "" // it is somebody else's
+	case errors.Is(context.Cause(ctx), stepwell.ErrDraining):
+		s.Kind, s.Error = world.Unread, ""
+	case again:
+		s.Kind, s.After = world.Nack, min(delay, world.MaxDelay)
+	default:
+		s.Kind = world.Bury
+	}
+	return s
+}
+
+// call calls the handler. A panic, and a call of Goexit, is an error.
+func (c *consumer[T]) call(ctx context.Context, m *Message[T]) (err error) {
+	done := make(chan error, 1)
+	go func() {
+		returned := false
+		defer func() {
+			if p := recover(); p != nil {
+				done <- fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			} else if !returned {
+				done <- errors.New("the handler called runtime.Goexit")
+			}
+		}()
+		err := c.fn(ctx, m)
+		returned = true
+		done <- err
+	}()
+	return <-done
+}
+
+// settle ends a receive; while the store is away it tries again, as long as the receive lasts.
+func (c *consumer[T]) settle(ctx context.Context, m *world.Message, s world.Settlement) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.queue.def.Or().Visibility)
+	defer cancel()
+	if s.Kind == world.Bury {
+		c.log.Warn("a message is a dead letter", "message", m.ID, "error", s.Error, "hint", "stepwell queues peek "+c.queue.def.Name+" --state dead")
+	}
+	for {
+		done, err := c.room.Messages.SettleMessages(ctx, []world.Settlement{s})
+		if err == nil {
+			if !done[0] {
+				c.log.Warn("a message was worked on for longer than it was this program's: it is worked on again", "message", m.ID)
+			}
+			return
+		}
+		c.log.Warn("the end of a message is not written", "message", m.ID, "error", err, "hint", "It is tried again every second")
+		if !rest(ctx, pause) {
+			return
+		}
+	}
+}
+
+// keep renews what is worked on. What is somebody else's by now is told so.
+func (c *consumer[T]) keep(ctx context.Context) {
+	visibility := c.queue.def.Or().Visibility
+	for rest(ctx, visibility/3) {
+		c.mu.Lock()
+		all := make([]world.Settlement, 0, len(c.out))
+		for receipt := range c.out {
+			all = append(all, world.Settlement{Receipt: receipt, Kind: world.Extend, After: visibility})
+		}
+		c.mu.Unlock()
+		for len(all) > 0 {
+			some := all[:min(len(all), world.MaxBatch)]
+			all = all[len(some):]
+			done, err := c.room.Messages.SettleMessages(ctx, some)
+			if err != nil {
+				continue // what is not renewed in time is told so then
+			}
+			c.mu.Lock()
+			for i, s := range some {
+				if cancel := c.out[s.Receipt]; cancel != nil && !done[i] {
+					cancel(ErrReceipt)
+				}
+			}
+			c.mu.Unlock()
+		}
+	}
+}

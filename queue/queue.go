@@ -1,0 +1,96 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Queue is a named queue with the type of its messages' payloads: what is sent and what is received cannot
+// differ. It is safe for concurrent use.
+type Queue[T any] struct {
+	def   world.MessageQueue
+	fault error // of the definition
+
+	mu       sync.Mutex
+	declared world.Messenger // where it was declared last
+}
+
+// Option says something of a queue: [Visibility], [MaxReceives].
+type Option func(*world.MessageQueue)
+
+// Visibility is for how long a message that was received is nobody else's, unless the receive says otherwise:
+// from 1 s to 12 h, 30 s where nobody says it. While
+// a handler works on a message that is renewed.
+func Visibility(d time.Duration) Option {
+	return func(q *world.MessageQueue) { q.Visibility = d }
+}
+
+// MaxReceives is how often a message is received, from 1 to 1,000, 20 where nobody says it: then it is a dead letter.
+func MaxReceives(n int) Option {
+	return func(q *world.MessageQueue) { q.MaxReceives = n }
+}
+
+// Define names a queue. A name has 1 to 128 bytes of A-Z a-z 0-9 _ . -; a bad one is refused at the first use.
+// The queue is made in the database, or gets what
+// is said here, at the first use by each program.
+func Define[T any](name string, opts ...Option) *Queue[T] {
+	q := &Queue[T]{def: world.MessageQueue{Name: name}}
+	q.fault = kit.Given(opts, func(o Option) { o(&q.def) })
+	if q.fault == nil {
+		q.fault = world.CheckQueue(&q.def)
+	}
+	return q
+}
+
+// Name is the queue's name.
+func (q *Queue[T]) Name() string { return q.def.Name }
+
+// open finds the queue in an App's database, and declares it there the first time.
+func (q *Queue[T]) open(ctx context.Context, app *stepwell.App) (kit.App, error) {
+	if q == nil {
+		return kit.App{}, kit.Missing("the queue")
+	}
+	if app == nil {
+		return kit.App{}, kit.Missing("queue " + q.def.Name + ": the App")
+	}
+	room := kit.AppOf(app)
+	return room, q.declare(ctx, room.Messages)
+}
+
+func (q *Queue[T]) declare(ctx context.Context, k world.Messenger) error {
+	switch {
+	case q.fault != nil:
+		return q.fault
+	case k == nil:
+		return noQueues
+	}
+	q.mu.Lock()
+	declared := q.declared == k
+	q.mu.Unlock()
+	if declared {
+		return nil
+	}
+	if err := k.DeclareQueue(ctx, q.def); err != nil {
+		return fmt.Errorf("declare queue %s: %w", q.def.Name, err)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.declared = k
+	return nil
+}
+
+// noQueues is the error for a store without queues.
+var noQueues = fmt.Errorf("%w: this world keeps no queues", world.ErrInvalid)
+
+// What callers branch on, beside the errors of package stepwell.
+var (
+	// ErrReceipt: the receive is over; somebody else has received the message since, or it is gone. Nothing was
+	// written.
+	ErrReceipt = world.ErrReceipt
+)

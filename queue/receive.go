@@ -1,0 +1,139 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Message is one message that was received. What is done with it is said by its methods, or by what its handler
+// returns.
+type Message[T any] struct {
+	ID       string // "mesg_" and a ULID
+	Payload  T
+	Headers  map[string]string
+	Group    string
+	Priority int // from 1 to 4
+	SentAt   time.Time
+	Receives int    // how often it was received, this time too
+	Error    string // what was said when it was given back last
+	Receipt  string // the right to settle it, for another program
+
+	keep world.Messenger
+}
+
+// ReceiveOption says something of a receive: [Most], [Wait], [For], [Match].
+type ReceiveOption func(*receiving)
+
+type receiving struct {
+	world.ReceiveQuery
+	wait time.Duration
+	err  error
+}
+
+// Most is how many messages are received at once, from 1 to 100; 1 where nobody says it.
+func Most(n int) ReceiveOption { return func(r *receiving) { r.Limit = n } }
+
+// Wait waits so long for a message where there is none.
+func Wait(d time.Duration) ReceiveOption { return func(r *receiving) { r.wait = d } }
+
+// For is for how long the messages are nobody else's, where that is not what the queue says: see [Visibility].
+func For(d time.Duration) ReceiveOption { return func(r *receiving) { r.Visibility = d } }
+
+// Match receives only what contains this JSON, by the rule of [stepwell.Match], of the first 1,000 messages
+// that are ready.
+func Match(m stepwell.Match) ReceiveOption {
+	return func(r *receiving) {
+		b, err := json.Marshal(m)
+		r.Match, r.err = b, err
+	}
+}
+
+// Receive receives messages that are ready; none is no error. Who does not settle one in time receives it
+// again, as may others.
+//
+// A payload that T cannot hold is an error, and its message stays as it was.
+func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...ReceiveOption) ([]*Message[T], error) {
+	room, err := q.open(ctx, app)
+	if err != nil {
+		return nil, fmt.Errorf("receive: %w", err)
+	}
+	r := receiving{ReceiveQuery: world.ReceiveQuery{Queue: q.def.Name, Limit: 1}}
+	if err := cmp.Or(kit.Given(opts, func(o ReceiveOption) { o(&r) }), r.err); err != nil {
+		return nil, fmt.Errorf("receive from queue %s: %w", q.def.Name, err)
+	}
+	got, err := Await(ctx, room.Messages, room.Notifier, r.ReceiveQuery, r.wait)
+	if err != nil {
+		return nil, fmt.Errorf("receive from queue %s: %w", q.def.Name, err)
+	}
+	var out []*Message[T]
+	for i := range got.Messages {
+		m, err := read[T](room.Messages, &got.Messages[i])
+		if err != nil {
+			return nil, q.giveBack(ctx, room.Messages, got.Messages, err)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// giveBack gives back what was received where one of it cannot be told.
+func (q *Queue[T]) giveBack(ctx context.Context, keep world.Messenger, all []world.Message, err error) error {
+	var back []world.Settlement
+	for _, m := range all {
+		back = append(back, world.Settlement{Receipt: m.Receipt, Kind: world.Unread})
+	}
+	_, settled := keep.SettleMessages(context.WithoutCancel(ctx), back)
+	return fmt.Errorf("receive from queue %s: %w", q.def.Name, cmp.Or(err, settled))
+}
+
+func read[T any](keep world.Messenger, m *world.Message) (*Message[T], error) {
+	out := &Message[T]{
+		ID: m.ID, Headers: m.Headers, Group: m.Group, Priority: m.Priority + 1, SentAt: m.SentAt, Receives: m.Receives, Error: m.Error, Receipt: m.Receipt, keep: keep,
+	}
+	if m.Damage != "" {
+		return nil, fmt.Errorf("%w: %s", world.ErrCorrupt, m.Damage)
+	}
+	if err := codec.Decode(m.Payload, &out.Payload); err != nil {
+		return nil, fmt.Errorf("message %s: %w", m.ID, err)
+	}
+	return out, nil
+}
+
+// Ack ends the receive: the message is done, and gone. The error is [ErrReceipt] where somebody else has
+// received it since.
+func (m *Message[T]) Ack(ctx context.Context) error { return m.settle(ctx, world.Ack, 0, "") }
+
+// Nack gives the message back: it is ready again after a while, 0 for at once. reason is shown to operators,
+// and may be "".
+func (m *Message[T]) Nack(ctx context.Context, after time.Duration, reason string) error {
+	return m.settle(ctx, world.Nack, after, reason)
+}
+
+// Extend says that the message is worked on: it is nobody else's for so long from now, from 1 s to 12 h.
+func (m *Message[T]) Extend(ctx context.Context, d time.Duration) error {
+	return m.settle(ctx, world.Extend, d, "")
+}
+
+// Bury makes the message a dead letter. reason is shown to operators.
+func (m *Message[T]) Bury(ctx context.Context, reason string) error {
+	return m.settle(ctx, world.Bury, 0, reason)
+}
+
+func (m *Message[T]) settle(ctx context.Context, kind world.SettleKind, after time.Duration, reason string) error {
+	done, err := m.keep.SettleMessages(ctx, []world.Settlement{{Receipt: m.Receipt, Kind: kind, After: after, Error: reason}})
+	if err == nil && !done[0] {
+		err = ErrReceipt
+	}
+	if err != nil {
+		return fmt.Errorf("%s message %s: %w", kind, m.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// SendOption says something of a message: [Group], [Delay], [Priority], [DedupeID], [Headers].
+type SendOption func(*world.Message)
+
+// Group puts a message behind those of the same group that were sent before: they are received one at a time,
+// in their order. One that fails holds up its group
+// until it succeeds or is a dead letter. A group takes no [Delay], and a priority says nothing in it.
+func Group(name string) SendOption { return func(m *world.Message) { m.Group = name } }
+
+// Delay has a message received so much later at the earliest; at most 365 days.
+func Delay(d time.Duration) SendOption { return func(m *world.Message) { m.Delay = d } }
+
+// Priority is from 1 to 4, 2 where nobody says it; 4 is received first.
+func Priority(n int) SendOption { return func(m *world.Message) { m.Priority = n - 1 } }
+
+// DedupeID makes a send repeatable: within a window, 0 for 5 minutes and 7 days at most, a message of the queue
+// with the same ID is the one that was sent before.
+func DedupeID(id string, window time.Duration) SendOption {
+	return func(m *world.Message) { m.Dedupe, m.Window = id, window }
+}
+
+// Headers go with the payload, 8 KiB at most: what is about the message and not in it.
+func Headers(h map[string]string) SendOption { return func(m *world.Message) { m.Headers = h } }
+
+// Send puts a message into the queue. It returns the message's ID when it is durable, and waits for nobody.
+//
+// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, and encoding errors.
+func (q *Queue[T]) Send(ctx context.Context, app *stepwell.App, payload T, opts ...SendOption) (id string, err error) {
+	ids, err := q.SendAll(ctx, app, []T{payload}, opts...)
+	if err != nil {
+		return "", err
+	}
+	return ids[0], nil
+}
+
+// SendAll puts several messages into the queue, at most 1,000, all or none, each with the same options; their
+// IDs are in the same order. [DedupeID] is refused: it names one message.
+func (q *Queue[T]) SendAll(ctx context.Context, app *stepwell.App, payloads []T, opts ...SendOption) (ids []string, err error) {
+	room, err := q.open(ctx, app)
+	if err != nil {
+		return nil, fmt.Errorf("send: %w", err)
+	}
+	sent, err := q.send(ctx, room, payloads, opts)
+	if err != nil {
+		return nil, fmt.Errorf("send to queue %s: %w", q.def.Name, err)
+	}
+	for _, s := range sent {
+		ids = append(ids, s.ID)
+	}
+	return ids, nil
+}
+
+func (q *Queue[T]) send(ctx context.Context, room kit.App, payloads []T, opts []SendOption) ([]world.Sent, error) {
+	like := world.Message{Queue: q.def.Name, Priority: 1}
+	if err := kit.Given(opts, func(o SendOption) { o(&like) }); err != nil {
+		return nil, err
+	}
+	all := make([]world.Message, len(payloads))
+	for i := range payloads {
+		b, err := codec.Encode(&payloads[i], room.Limit)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = like
+		all[i].Payload = b
+	}
+	return room.Messages.SendMessages(ctx, all)
+}

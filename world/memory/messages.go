@@ -1,0 +1,462 @@
+// Queues of messages.
+
+package memory
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
+)
+
+// messages are the queues of a World, under its lock.
+type messages struct {
+	w      *World // its lock is theirs
+	queues map[string]*messageQueue
+	last   int64   // number of the last message
+	news   notices // of this call
+	all    map[int64]*message
+}
+
+// messageQueue is one queue. Of a group only the first message can be received: the others are in no heap.
+type messageQueue struct {
+	world.MessageQueue
+	paused  *world.QueuePause
+	line    [rules.Priorities]messageHeap // those that can be received now or later, by that time
+	groups  map[string][]*message         // that are not dead, in order
+	all     map[int64]*message
+	dedupes map[string]dedupe
+}
+
+type dedupe struct {
+	id    string
+	until time.Time
+}
+
+type message struct {
+	world.Message
+	queue   *messageQueue
+	number  int64
+	visible time.Time
+	fence   int64 // how often it was received, whatever became of Receives
+	held    bool
+	dead    bool
+	place   int // in its heap; -1: in none
+}
+
+var _ world.Messenger = (*messages)(nil)
+
+// Messages are the World's queues; see [world.MessageKeeper].
+func (w *World) Messages() world.Messenger { return &w.messages }
+
+// leave unlocks the World, and tells what is new.
+func (k *messages) leave() {
+	told := k.news
+	k.news.list = nil
+	k.w.mu.Unlock()
+	k.w.tell(&told)
+}
+
+func (k *messages) find(name string) (*messageQueue, error) {
+	q := k.queues[name]
+	if q == nil {
+		return nil, world.NoQueue(name)
+	}
+	return q, nil
+}
+
+// DeclareQueue makes a queue, or changes it; see [world.Messenger].
+func (k *messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error {
+	if err := world.CheckQueue(&q); err != nil {
+		return err
+	}
+	if err := k.w.enter(ctx); err != nil {
+		return err
+	}
+	defer k.leave()
+	if k.queues == nil {
+		k.queues, k.all = make(map[string]*messageQueue), make(map[int64]*message)
+	}
+	if k.queues[q.Name] == nil {
+		k.queues[q.Name] = &messageQueue{groups: make(map[string][]*message), all: make(map[int64]*message), dedupes: make(map[string]dedupe)}
+	}
+	k.queues[q.Name].MessageQueue = q.Or()
+	return nil
+}
+
+// PauseQueue pauses a queue, or ends that; see [world.Messenger].
+func (k *messages) PauseQueue(ctx context.Context, queue string, pause *world.QueuePause) error {
+	if err := k.w.enter(ctx); err != nil {
+		return err
+	}
+	defer k.leave()
+	q, err := k.find(queue)
+	if err != nil {
+		return err
+	}
+	q.paused = pause
+	if pause == nil {
+		k.news.add(world.NoticeMessage, queue)
+	}
+	return nil
+}
+
+// DropQueue deletes an empty queue; see [world.Messenger].
+func (k *messages) DropQueue(ctx context.Context, queue string) error {
+	if err := k.w.enter(ctx); err != nil {
+		return err
+	}
+	defer k.leave()
+	q, err := k.find(queue)
+	switch {
+	case err != nil:
+		return err
+	case len(q.all) > 0:
+		return world.QueueNotEmpty(queue)
+	}
+	delete(k.queues, queue)
+	return nil
+}
+
+// Queues tells of queues; see [world.Messenger].
+func (k *messages) Queues(ctx context.Context, names ...string) ([]world.QueueStats, error) {
+	if err := k.w.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer k.leave()
+	if len(names) == 0 {
+		names = slices.Collect(maps.Keys(k.queues))
+	}
+	slices.Sort(names)
+	now := k.w.now()
+	var out []world.QueueStats
+	for _, name := range slices.Compact(names) {
+		q := k.queues[name]
+		if q == nil {
+			continue
+		}
+		s := world.QueueStats{MessageQueue: q.MessageQueue, Paused: q.paused, Counts: make(map[world.MessageState]int64)}
+		for _, m := range q.all {
+			state := m.state(now)
+			if s.Counts[state] < world.CountedMessages {
+				s.Counts[state]++
+			}
+			if state == world.MessageReady && (s.Oldest.IsZero() || m.visible.Before(s.Oldest)) {
+				s.Oldest = m.visible
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// SendMessages puts messages into queues; see [world.Messenger].
+func (k *messages) SendMessages(ctx context.Context, all []world.Message) ([]world.Sent, error) {
+	if err := world.CheckMessages(all); err != nil {
+		return nil, err
+	}
+	if err := k.w.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer k.leave()
+	for i := range all {
+		if _, err := k.find(all[i].Queue); err != nil {
+			return nil, err
+		}
+	}
+	now := k.w.now()
+	sent := make([]world.Sent, len(all))
+	for i := range all {
+		q := k.queues[all[i].Queue]
+		if d, known := q.dedupes[all[i].Dedupe]; known && d.until.After(now) {
+			sent[i] = world.Sent{ID: d.id, Duplicate: true}
+			continue
+		}
+		m := k.put(q, &all[i], now)
+		sent[i].ID = m.ID
+		if m.Dedupe != "" {
+			q.dedupes[m.Dedupe] = dedupe{m.ID, now.Add(cmp.Or(m.Window, world.DefaultWindow))}
+		}
+		k.news.add(world.NoticeMessage, q.Name)
+	}
+	return sent, nil
+}
+
+func (k *messages) put(q *messageQueue, sent *world.Message, now time.Time) *message {
+	k.last++
+	m := &message{Message: *sent, queue: q, number: k.last, visible: now.Add(sent.Delay), place: -1}
+	m.ID, m.SentAt = world.MessageID(now, m.number), now
+	m.Payload, m.Headers = slices.Clone(m.Payload), maps.Clone(m.Headers)
+	k.all[m.number], q.all[m.number] = m, m
+	if m.Group != "" {
+		m.Priority = 0
+		q.groups[m.Group] = append(q.groups[m.Group], m)
+	}
+	q.lineUp(m)
+	return m
+}
+
+// lineUp puts a message where it can be received from, unless another of its group is before it.
+func (q *messageQueue) lineUp(m *message) {
+	if m.Group == "" || q.groups[m.Group][0] == m {
+		heap.Push(&q.line[m.Priority], m)
+	}
+}
+
+// leave takes a message from its line and its group, whose next one follows.
+func (q *messageQueue) leave(m *message, now time.Time) {
+	if m.place >= 0 {
+		heap.Remove(&q.line[m.Priority], m.place)
+	}
+	if m.Group == "" || m.dead {
+		return
+	}
+	rest := q.groups[m.Group]
+	first := rest[0] == m
+	if rest = slices.DeleteFunc(rest, func(x *message) bool { return x == m }); len(rest) == 0 {
+		delete(q.groups, m.Group)
+		return
+	}
+	q.groups[m.Group] = rest
+	if first {
+		rest[0].visible = now
+		heap.Push(&q.line[rest[0].Priority], rest[0])
+	}
+}
+
+func (k *messages) remove(m *message, now time.Time) {
+	m.queue.leave(m, now)
+	delete(m.queue.all, m.number)
+	delete(k.all, m.number)
+}
+
+func (q *messageQueue) bury(m *message, now time.Time) {
+	q.leave(m, now)
+	m.dead, m.held = true, false
+}
+
+// ReceiveMessages receives what is ready; see [world.Messenger].
+func (k *messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (out world.Received, err error) {
+	if err := world.CheckReceive(&rq); err != nil {
+		return out, err
+	}
+	if err := k.w.enter(ctx); err != nil {
+		return out, err
+	}
+	defer k.leave()
+	now := k.w.now()
+	out.Now = now
+	q, err := k.find(rq.Queue)
+	if err != nil || q.paused != nil {
+		return out, err
+	}
+	visibility := cmp.Or(rq.Visibility, q.Visibility)
+	seen := 0
+	for p := len(q.line) - 1; p >= 0; p-- {
+		var passed []*message
+		line := &q.line[p]
+		for line.Len() > 0 && !(*line)[0].visible.After(now) && len(out.Messages) < rq.Limit && (rq.Match == nil || seen < world.Scanned) {
+			m := heap.Pop(line).(*message)
+			seen++
+			switch {
+			case rq.Match != nil && !world.Contains(m.Payload, rq.Match):
+				passed = append(passed, m)
+				continue
+			case m.Receives >= q.MaxReceives:
+				q.bury(m, now)
+				continue
+			}
+			m.Receives++
+			m.fence++
+			m.held, m.visible = true, now.Add(visibility)
+			heap.Push(line, m)
+			shown := m.shown(now)
+			shown.Receipt = world.Receipt(m.number, m.fence)
+			out.Messages = append(out.Messages, shown)
+		}
+		for _, m := range passed {
+			heap.Push(line, m)
+		}
+		if line.Len() == 0 {
+			continue
+		}
+		if first := (*line)[0].visible; !first.After(now) {
+			out.More = true
+		} else if out.Next.IsZero() || first.Before(out.Next) {
+			out.Next = first
+		}
+	}
+	return out, nil
+}
+
+// SettleMessages ends receives; see [world.Messenger].
+func (k *messages) SettleMessages(ctx context.Context, all []world.Settlement) ([]bool, error) {
+	if err := world.CheckSettlements(all); err != nil {
+		return nil, err
+	}
+	if err := k.w.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer k.leave()
+	now := k.w.now()
+	done := make([]bool, len(all))
+	for i := range all {
+		s := &all[i]
+		number, fence, _ := world.ReadReceipt(s.Receipt)
+		m := k.all[number]
+		if m == nil || !m.held || m.fence != fence {
+			continue
+		}
+		done[i] = true
+		if s.Error != "" {
+			m.Error = s.Error
+		}
+		switch s.Kind {
+		case world.Ack:
+			k.remove(m, now)
+		case world.Bury:
+			m.queue.bury(m, now)
+		case world.Unread:
+			m.Receives--
+			fallthrough
+		case world.Nack:
+			m.held = false
+			fallthrough
+		case world.Extend:
+			m.visible = now.Add(s.After)
+			heap.Fix(&m.queue.line[m.Priority], m.place)
+		}
+		k.news.add(world.NoticeMessage, m.Queue)
+	}
+	return done, nil
+}
+
+// PeekMessages looks at messages; see [world.Messenger].
+func (k *messages) PeekMessages(ctx context.Context, pq world.PeekQuery) (page world.MessagePage, err error) {
+	behind, err := world.CheckPeek(&pq)
+	if err != nil {
+		return page, err
+	}
+	if err := k.w.enter(ctx); err != nil {
+		return page, err
+	}
+	defer k.leave()
+	q, err := k.find(pq.Queue)
+	if err != nil {
+		return page, err
+	}
+	now, numbers := k.w.now(), slices.Sorted(maps.Keys(q.all))
+	err = rules.PeekPage(&page, pq, behind, func(behind int64, limit int) (all []rules.Peeked, err error) {
+		at, found := slices.BinarySearch(numbers, behind)
+		if found {
+			at++
+		}
+		for _, number := range numbers[at:min(at+limit, len(numbers))] {
+			all = append(all, rules.Peeked{Message: q.all[number].shown(now), Number: number})
+		}
+		return all, nil
+	})
+	return page, err
+}
+
+// PurgeMessages deletes messages; see [world.Messenger].
+func (k *messages) PurgeMessages(ctx context.Context, queue string, dead bool) (n int, more bool, err error) {
+	return k.each(ctx, queue, func(m *message) bool { return m.dead || !dead }, func(m *message, now time.Time) { k.remove(m, now) })
+}
+
+// RedriveMessages makes dead letters messages again; see [world.Messenger].
+func (k *messages) RedriveMessages(ctx context.Context, queue string, ids ...string) (n int, more bool, err error) {
+	return k.each(ctx, queue, func(m *message) bool { return m.dead && (len(ids) == 0 || slices.Contains(ids, m.ID)) }, func(m *message, now time.Time) {
+		q := m.queue
+		m.dead, m.Receives, m.visible = false, 0, now
+		if m.Group != "" {
+			before := q.groups[m.Group]
+			if len(before) > 0 && before[0].number > m.number && !before[0].held { // it is the first again
+				heap.Remove(&q.line[before[0].Priority], before[0].place)
+			} else if len(before) > 0 && before[0].held {
+				at, _ := slices.BinarySearchFunc(before[1:], m.number, func(x *message, n int64) int { return cmp.Compare(x.number, n) })
+				q.groups[m.Group] = slices.Insert(before, at+1, m)
+				return
+			}
+			at, _ := slices.BinarySearchFunc(before, m.number, func(x *message, n int64) int { return cmp.Compare(x.number, n) })
+			q.groups[m.Group] = slices.Insert(before, at, m)
+		}
+		q.lineUp(m)
+	})
+}
+
+// each does something with the messages of a queue that are meant, the first ones first.
+func (k *messages) each(ctx context.Context, queue string, meant func(*message) bool, do func(m *message, now time.Time)) (n int, more bool, err error) {
+	if err := k.w.enter(ctx); err != nil {
+		return 0, false, err
+	}
+	defer k.leave()
+	q, err := k.find(queue)
+	if err != nil {
+		return 0, false, err
+	}
+	now := k.w.now()
+	for _, number := range slices.Sorted(maps.Keys(q.all)) {
+		m := q.all[number]
+		switch {
+		case !meant(m):
+			continue
+		case n == world.MaxBatch:
+			return n, true, nil
+		}
+		do(m, now)
+		n++
+	}
+	if n > 0 {
+		k.news.add(world.NoticeMessage, queue)
+	}
+	return n, false, nil
+}
+
+func (m *message) state(now time.Time) world.MessageState {
+	switch {
+	case m.dead:
+		return world.MessageDead
+	case m.place < 0:
+		return world.MessageParked
+	case !m.visible.After(now):
+		return world.MessageReady
+	case m.held:
+		return world.MessageOut
+	}
+	return world.MessageDelayed
+}
+
+// shown is the message as it is told.
+func (m *message) shown(now time.Time) world.Message {
+	out := m.Message
+	out.Payload, out.Headers = slices.Clone(m.Payload), maps.Clone(m.Headers)
+	out.Until, out.State = m.visible, m.state(now)
+	out.Delay, out.Dedupe, out.Window = 0, "", 0
+	if m.dead || m.place < 0 {
+		out.Until = time.Time{}
+	}
+	return out
+}
+
+// messageHeap is messages by when they can be received, and of equal ones by number.
+type messageHeap []*message
+
+func (h messageHeap) Len() int { return len(h) }
+func (h messageHeap) Less(i, j int) bool {
+	return cmp.Or(h[i].visible.Compare(h[j].visible), cmp.Compare(h[i].number, h[j].number)) < 0
+}
+func (h messageHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i]; h[i].place, h[j].place = i, j }
+func (h *messageHeap) Push(x any)   { m := x.(*message); m.place = len(*h); *h = append(*h, m) }
+func (h *messageHeap) Pop() any {
+	old := *h
+	m := old[len(old)-1]
+	m.place = -1
+	*h = old[:len(old)-1]
+	return m
+}

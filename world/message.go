@@ -1,0 +1,251 @@
+package world
+
+// This file holds what queues of messages are made of, and what of it can be refused without looking at anything.
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// PrefixMessage begins the ID of a message.
+const PrefixMessage = "mesg"
+
+// The limits of queues.
+const (
+	MaxBatch      = 1_000   // messages that are sent, settled, purged or moved back at once
+	MaxReceive    = 100     // messages that are received at once
+	MaxMessage    = 1 << 20 // bytes of a payload
+	MaxHeaders    = 8 << 10 // bytes of a message's headers
+	MaxDelay      = 365 * 24 * time.Hour
+	MinVisibility = time.Second
+	MaxVisibility = 12 * time.Hour
+	MaxReceives   = 1_000
+	MaxWindow     = 7 * 24 * time.Hour // in which a dedupe ID is known
+)
+
+// What a queue has where nobody says otherwise.
+const (
+	DefaultVisibility = 30 * time.Second
+	DefaultReceives   = 20
+	DefaultWindow     = 5 * time.Minute
+)
+
+// MessageQueue is a queue as it is declared.
+type MessageQueue struct {
+	Name string `json:"name"`
+	// Visibility is how long a message is out with who received it, in ns; 0: DefaultVisibility.
+	Visibility time.Duration `json:"visibility,omitempty"`
+	// MaxReceives: the receive behind so many makes it a dead letter; 0: DefaultReceives.
+	MaxReceives int `json:"maxReceives,omitempty"`
+}
+
+// QueuePause says why nothing is received from a queue.
+type QueuePause struct {
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+}
+
+// QueueStats are a queue and how much is in it. Counts end at [CountedMessages].
+type QueueStats struct {
+	MessageQueue
+	Paused *QueuePause `json:"paused,omitempty"`
+	Counts map[MessageState]int64
+	Oldest time.Time // of those that are ready: since when the first of them is; zero: there are none
+}
+
+// CountedMessages is up to where the messages of a queue are counted, for each state.
+const CountedMessages = 100_000
+
+// MessageState is what a message is just now.
+type MessageState string
+
+// The states of a message.
+const (
+	MessageReady   MessageState = "ready"   // it can be received
+	MessageDelayed MessageState = "delayed" // not before its time: it was sent with a delay, or is tried again later
+	MessageOut     MessageState = "out"     // somebody has received it, and its visibility has not ended
+	MessageParked  MessageState = "parked"  // it waits behind another of its group
+	MessageDead    MessageState = "dead"    // a dead letter
+)
+
+// Message is one message of a queue.
+type Message struct {
+	ID      string // "mesg_" and a ULID, made from the time when it was sent and its number
+	Queue   string
+	Group   string // messages of a group are received one at a time, the first that was sent first; "": none
+	Payload []byte // JSON
+	Headers map[string]string
+
+	Encrypted string // ID of the key that the payload is encrypted with; "": plain
+	Priority  int    // 0 to 3; 3 is received first. In a group it says nothing
+
+	// Of one that is sent.
+	Delay  time.Duration // it is not received before. Not with a group
+	Dedupe string        // a message with the same ID within Window is the same message; "": none
+	Window time.Duration // 0: DefaultWindow
+
+	// Of one that is received or looked at.
+	SentAt   time.Time
+	Receives int          // how often it was received, this time too
+	Receipt  string       // of one that is received: the right to settle it
+	Until    time.Time    // received: when it is visible again; looked at: when it is received at the earliest
+	State    MessageState // of one that is looked at
+	Error    string       // what was said when it was given back last
+	Damage   string       // why its payload cannot be read; "": it can
+}
+
+// Sent is what became of a message that was sent.
+type Sent struct {
+	ID        string
+	Duplicate bool // its dedupe ID was known: the message with this ID was sent before
+}
+
+// MessageID is the ID of the message with a number in its store.
+func MessageID(sent time.Time, number int64) string {
+	var id ulid.ULID
+	_ = id.SetTime(millis(sent))
+	binary.BigEndian.PutUint64(id[8:], uint64(number))
+	return withPrefix(PrefixMessage, id)
+}
+
+// MessageNumber is the number in a message's ID; ok is false where it is none.
+func MessageNumber(id string) (number int64, ok bool) {
+	rest, found := strings.CutPrefix(id, PrefixMessage+"_")
+	u, err := ulid.ParseStrict(rest)
+	if !found || err != nil {
+		return 0, false
+	}
+	n := binary.BigEndian.Uint64(u[8:])
+	return int64(n), n>>63 == 0
+}
+
+var receipts = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// Receipt names one receive of a message: its number in the store, and the how-manieth receive it was, which
+// never counts anew.
+func Receipt(number, fence int64) string {
+	b := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)), uint64(fence))
+	return "rcpt_" + receipts.EncodeToString(b)
+}
+
+// ReadReceipt is what a receipt names. The error is [ErrInvalid] for what is none.
+func ReadReceipt(receipt string) (number, fence int64, err error) {
+	rest, found := strings.CutPrefix(receipt, "rcpt_")
+	b, err := receipts.DecodeString(rest)
+	x, n := binary.Uvarint(b)
+	if !found || err != nil || n <= 0 || int64(x) <= 0 {
+		return 0, 0, fmt.Errorf("%w: %.60q is no receipt", ErrInvalid, receipt)
+	}
+	y, m := binary.Uvarint(b[n:])
+	if m <= 0 || n+m != len(b) || int64(y) <= 0 {
+		return 0, 0, fmt.Errorf("%w: %.60q is no receipt", ErrInvalid, receipt)
+	}
+	return int64(x), int64(y), nil
+}
+
+// CheckQueue refuses, with [ErrInvalid], a queue that no store declares.
+func CheckQueue(q *MessageQueue) error {
+	if err := CheckQueueName(q.Name); err != nil {
+		return err
+	}
+	if v := q.Visibility; v != 0 && (v < MinVisibility || v > MaxVisibility) {
+		return fmt.Errorf("%w: queue %s: visibility %s: want %s to %s", ErrInvalid, q.Name, v, MinVisibility, MaxVisibility)
+	}
+	if n := q.MaxReceives; n < 0 || n > MaxReceives {
+		return fmt.Errorf("%w: queue %s: at most %d receives: want 1 to %d", ErrInvalid, q.Name, n, MaxReceives)
+	}
+	return nil
+}
+
+// Or fills in what is not said.
+func (q MessageQueue) Or() MessageQueue {
+	if q.Visibility == 0 {
+		q.Visibility = DefaultVisibility
+	}
+	if q.MaxReceives == 0 {
+		q.MaxReceives = DefaultReceives
+	}
+	return q
+}
+
+// CheckQueueName refuses, with [ErrInvalid], what names no queue: the names of workflows do.
+func CheckQueueName(name string) error {
+	if CheckWorkflowName(name) != nil {
+		return fmt.Errorf("%w: queue name %.140q: want 1 to 128 of A-Z a-z 0-9 _ . -", ErrInvalid, name)
+	}
+	return nil
+}
+
+// CheckMessages refuses, with [ErrInvalid] or [ErrTooLarge], what no store takes, whatever it holds.
+func CheckMessages(all []Message) error {
+	if len(all) == 0 || len(all) > MaxBatch {
+		return fmt.Errorf("%w: %d messages at once: want 1 to %d", ErrInvalid, len(all), MaxBatch)
+	}
+	size := 0
+	dedupes := make(map[[2]string]bool)
+	for i := range all {
+		m := &all[i]
+		if err := checkMessage(m); err != nil {
+			return fmt.Errorf("message %d of queue %.140q: %w", i, m.Queue, err)
+		}
+		if m.Dedupe != "" {
+			if id := [2]string{m.Queue, m.Dedupe}; dedupes[id] {
+				return fmt.Errorf("%w: message %d of queue %s: another one at once has the dedupe ID %.80q", ErrInvalid, i, m.Queue, m.Dedupe)
+			} else {
+				dedupes[id] = true
+			}
+		}
+		if size += len(m.Payload); size > MaxCommit {
+			return fmt.Errorf("%w: %d messages of more than %d bytes at once: send them in parts", ErrTooLarge, len(all), MaxCommit)
+		}
+	}
+	return nil
+}
+
+func checkMessage(m *Message) error {
+	if err := CheckQueueName(m.Queue); err != nil {
+		return err
+	}
+	switch {
+	case m.Priority < 0 || m.Priority >= priorities:
+		return fmt.Errorf("%w: priority %d is not 0 to 3", ErrInvalid, m.Priority)
+	case m.Delay < 0 || m.Delay > MaxDelay:
+		return fmt.Errorf("%w: delay %s: want 0 to %s", ErrInvalid, m.Delay, MaxDelay)
+	case m.Window < 0 || m.Window > MaxWindow:
+		return fmt.Errorf("%w: window %s: want 0 to %s", ErrInvalid, m.Window, MaxWindow)
+	case m.Group != "" && m.Delay > 0:
+		return fmt.Errorf("%w: group %.80q: what has a group has its order, and no delay", ErrInvalid, m.Group)
+	case m.Encrypted == "" && !json.Valid(m.Payload):
+		return fmt.Errorf("%w: the payload is no JSON", ErrInvalid)
+	case len(m.Payload) > EncryptedSize(MaxMessage):
+		return fmt.Errorf("%w: a payload of %d bytes: the most is %d", ErrTooLarge, len(m.Payload), MaxMessage)
+	}
+	for what, text := range map[string]string{"group": m.Group, "dedupe ID": m.Dedupe} {
+		if text != "" {
+			if err := CheckName(what, text); err != nil {
+				return err
+			}
+		}
+	}
+	return checkHeaders(m.Headers)
+}
+
+func checkHeaders(h map[string]string) error {
+	size := 0
+	for k, v := range h {
+		if err := CheckName("header", k); err != nil {
+			return err
+		}
+		if size += len(k) + len(v); size > MaxHeaders {
+			return fmt.Errorf("%w: headers of more than %d bytes", ErrTooLarge, MaxHeaders)
+		}
+	}
+	return nil
+}

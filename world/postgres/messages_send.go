@@ -1,0 +1,380 @@
+package postgres
+
+// Sending messages, and settling them: what arrives together shares a transaction.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
+)
+
+var (
+	sendMessages   = load("send_messages")
+	putDedupe      = load("put_dedupe")
+	findDedupe     = load("find_dedupe")
+	noteDedupe     = load("note_dedupe")
+	ackMessages    = load("ack_messages")
+	returnMessages = load("return_messages")
+)
+
+// sends are messages that are sent at once, and wait for their transaction. Whoever made it waits for done.
+type sends struct {
+	all  []world.Message
+	sent []world.Sent
+	err  error
+	done chan struct{} // capacity 1
+}
+
+// SendMessages puts messages into queues; see [world.Messenger].
+func (k *messaging) SendMessages(ctx context.Context, all []world.Message) ([]world.Sent, error) {
+	if err := world.CheckMessages(all); err != nil {
+		return nil, err
+	}
+	s := &sends{all: all, done: make(chan struct{}, 1)}
+	// What has a dedupe ID may have to wait for somebody.
+	if slices.ContainsFunc(all, func(m world.Message) bool { return m.Dedupe != "" }) {
+		s.err = errAlone
+	} else if err := k.sends.put(ctx, s, s.done); err != nil {
+		return nil, err
+	}
+	if errors.Is(s.err, errAlone) {
+		s.err = k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) error { return k.sendIn(ctx, k.db.in(tx), s) })
+		if s.err == nil {
+			k.tellSent(s)
+		}
+	}
+	return s.sent, s.err
+}
+
+// sending is the goroutine that sends.
+func (k *messaging) sending(ctx context.Context) {
+	var batch []*sends
+	for first := range k.sends.out() {
+		for more := true; more; {
+			batch, first, more = k.sends.gather(batch[:0], first, func(s *sends) int { return bytesOf(s.all) }, nil)
+			k.sendGroup(ctx, batch)
+			clear(batch)
+		}
+	}
+}
+
+func bytesOf(all []world.Message) (n int) {
+	for i := range all {
+		n += len(all[i].Payload)
+	}
+	return n
+}
+
+// sendGroup sends and answers. Where that is refused, or a queue is not there, each is to be tried alone.
+func (k *messaging) sendGroup(ctx context.Context, batch []*sends) {
+	ctx, cancel := context.WithTimeout(ctx, groupPatience)
+	defer cancel()
+	var all []world.Message
+	for _, s := range batch {
+		all = append(all, s.all...)
+	}
+	var sent []world.Sent
+	err := k.db.batch(ctx, func(q *pgx.Batch) {
+		sent = nil
+		q.Queue(k.db.sql(sendMessages), sendArgs(all)...).Query(func(rows pgx.Rows) error {
+			var err error
+			sent, err = scanSent(rows)
+			return err
+		})
+	})
+	switch {
+	case err != nil && (refused(err) || unsent(err) || ours(err)), err == nil && len(sent) != len(all):
+		err = errAlone
+	case err != nil:
+		err = errors.Join(world.ErrUnknownOutcome, err)
+	}
+	for _, s := range batch {
+		if s.err = err; err == nil {
+			s.sent, sent = sent[:len(s.all)], sent[len(s.all):]
+			k.tellSent(s)
+		}
+		s.done <- struct{}{}
+	}
+}
+
+func (k *messaging) tellSent(s *sends) {
+	var queues []string
+	for i := range s.all {
+		if !s.sent[i].Duplicate {
+			queues = append(queues, s.all[i].Queue)
+		}
+	}
+	k.tell(queues...)
+}
+
+func sendArgs(all []world.Message) []any {
+	n := len(all)
+	queues, groups, priorities, delays := make([]string, n), make([]*string, n), make([]int16, n), make([]int64, n)
+	heads, bodies, sums := make([]string, n), make([][]byte, n), make([]int32, n)
+	for i := range all {
+		m := &all[i]
+		queues[i], priorities[i], delays[i] = m.Queue, int16(m.Priority), m.Delay.Microseconds()
+		if m.Group != "" {
+			groups[i] = &m.Group
+		}
+		heads[i], bodies[i] = layout.MessageHead(m), m.Payload
+		sums[i] = layout.MessageSum(m.Queue, m.Group, heads[i], m.Payload).Value()
+	}
+	return []any{queues, groups, priorities, delays, heads, bodies, sums}
+}
+
+// scanSent reads what became of messages: keys grow in the order in which they were sent.
+func scanSent(rows pgx.Rows) (sent []world.Sent, err error) {
+	for rows.Next() {
+		m, err := scanKey(rows)
+		if err != nil {
+			return nil, err
+		}
+		sent = append(sent, m)
+	}
+	return sent, rows.Err()
+}
+
+func scanKey(row scanner) (s world.Sent, err error) {
+	var key int64
+	var at infinite
+	if err = row.Scan(&key, &at); err == nil {
+		s.ID = world.MessageID(at.time, key)
+	}
+	return s, err
+}
+
+// sendIn sends within a transaction.
+func (k *messaging) sendIn(ctx context.Context, in pgxTxn, s *sends) error {
+	s.sent = make([]world.Sent, len(s.all))
+	var fresh []world.Message
+	var places []int
+	queues := make(map[string]int32)
+	order := make([]int, len(s.all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { // IDs are waited for in one order
+		return cmp.Or(cmp.Compare(s.all[a].Queue, s.all[b].Queue), cmp.Compare(s.all[a].Dedupe, s.all[b].Dedupe), cmp.Compare(a, b))
+	})
+	for _, i := range order {
+		m := &s.all[i]
+		if _, known := queues[m.Queue]; !known {
+			key, err := k.keyOf(ctx, in, m.Queue)
+			if err != nil {
+				return err
+			}
+			queues[m.Queue] = key
+		}
+		if m.Dedupe == "" {
+			continue
+		}
+		isNew := false
+		if err := in.each(ctx, putDedupe, func(row scanner) error { isNew = true; return row.Scan(new(int32)) },
+			queues[m.Queue], m.Dedupe, cmp.Or(m.Window, world.DefaultWindow).Microseconds()); err != nil {
+			return err
+		}
+		if !isNew {
+			if err := in.each(ctx, findDedupe, func(row scanner) error { return row.Scan(&s.sent[i].ID) }, queues[m.Queue], m.Dedupe); err != nil {
+				return err
+			}
+			s.sent[i].Duplicate = true
+		}
+	}
+	for i := range s.all {
+		if !s.sent[i].Duplicate {
+			fresh, places = append(fresh, s.all[i]), append(places, i)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	n := 0
+	if err := in.each(ctx, sendMessages, func(row scanner) (err error) {
+		if n == len(places) {
+			return unsettled("send messages", n+1, n)
+		}
+		s.sent[places[n]], err = scanKey(row)
+		n++
+		return err
+	}, sendArgs(fresh)...); err != nil {
+		return err
+	}
+	if n != len(fresh) {
+		return errAgain // a queue was dropped meanwhile
+	}
+	for _, i := range places {
+		if m := &s.all[i]; m.Dedupe != "" {
+			if _, err := in.exec(ctx, noteDedupe, queues[m.Queue], m.Dedupe, s.sent[i].ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settling are ends of receives that wait for their transaction. Whoever made it waits for done.
+type settling struct {
+	all     []world.Settlement
+	settled []bool
+	err     error
+	done    chan struct{} // capacity 1
+}
+
+// SettleMessages ends receives; see [world.Messenger].
+func (k *messaging) SettleMessages(ctx context.Context, all []world.Settlement) ([]bool, error) {
+	if err := world.CheckSettlements(all); err != nil {
+		return nil, err
+	}
+	s := &settling{all: all, done: make(chan struct{}, 1)}
+	if err := k.settles.put(ctx, s, s.done); err != nil {
+		return nil, err
+	}
+	return s.settled, s.err
+}
+
+// settlement is the goroutine that settles. No two of a group have the same receipt: the second is to see what
+// became of the first.
+func (k *messaging) settlement(ctx context.Context) {
+	var batch []*settling
+	receipts := make(map[string]bool)
+	for first := range k.settles.out() {
+		for more := true; more; {
+			clear(receipts)
+			fits := func(s *settling) bool {
+				for _, x := range s.all {
+					if receipts[x.Receipt] {
+						return false
+					}
+				}
+				for _, x := range s.all {
+					receipts[x.Receipt] = true
+				}
+				return true
+			}
+			fits(first)
+			batch, first, more = k.settles.gather(batch[:0], first, func(s *settling) int { return 100 * len(s.all) }, fits)
+			k.settleGroup(ctx, batch)
+			clear(batch)
+		}
+	}
+}
+
+func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
+	var all []world.Settlement
+	for _, s := range batch {
+		all = append(all, s.all...)
+	}
+	var settled []bool
+	var queues []string
+	err := k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		settled, queues, err = k.settleIn(ctx, k.db.in(tx), all)
+		return err
+	})
+	if err == nil {
+		k.tell(queues...)
+	}
+	for _, s := range batch {
+		if s.err = err; err == nil {
+			s.settled, settled = settled[:len(s.all)], settled[len(s.all):]
+		}
+		s.done <- struct{}{}
+	}
+}
+
+// settleIn settles within a transaction, and tells of which queues something can be received now or earlier
+// than before.
+func (k *messaging) settleIn(ctx context.Context, in pgxTxn, all []world.Settlement) (settled []bool, queues []string, err error) {
+	settled = make([]bool, len(all))
+	keys := make([]int64, len(all))
+	var acked, returned []int
+	for i := range all {
+		if keys[i], _, err = world.ReadReceipt(all[i].Receipt); err != nil {
+			return nil, nil, err
+		}
+		if all[i].Kind == world.Ack {
+			acked = append(acked, i)
+		} else {
+			returned = append(returned, i)
+		}
+	}
+	g, err := k.lockGroups(ctx, in, keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	news := make(map[int32]bool)
+	note := func(places []int) func(row scanner) error {
+		return func(row scanner) error {
+			var i int64
+			var queue int32
+			var isNews bool
+			if err := row.Scan(&i, &queue, &isNews); err != nil {
+				return err
+			}
+			settled[places[i-1]] = true
+			if isNews {
+				news[queue] = true
+			}
+			return nil
+		}
+	}
+	if len(acked) > 0 {
+		if err := in.each(ctx, ackMessages, note(acked), keysAt(acked, keys), fencesOf(acked, all)); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(returned) > 0 {
+		if err := in.each(ctx, returnMessages, note(returned), returnArgs(returned, keys, all)...); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := g.goOn(ctx, in); err != nil || len(news) == 0 {
+		return settled, nil, err
+	}
+	of := make([]int32, 0, len(news))
+	for queue := range news {
+		of = append(of, queue)
+	}
+	err = in.each(ctx, queueNames, func(row scanner) error {
+		var key int32
+		var name string
+		err := row.Scan(&key, &name)
+		queues = append(queues, name)
+		return err
+	}, of)
+	return settled, queues, err
+}
+
+func keysAt(places []int, keys []int64) (out []int64) {
+	for _, i := range places {
+		out = append(out, keys[i])
+	}
+	return out
+}
+
+func fencesOf(places []int, all []world.Settlement) (out []int32) {
+	for _, i := range places {
+		_, fence, _ := world.ReadReceipt(all[i].Receipt)
+		out = append(out, int32(min(fence, 1<<31-1)))
+	}
+	return out
+}
+
+func returnArgs(places []int, keys []int64, all []world.Settlement) []any {
+	n := len(places)
+	after, held, dead, unread, reasons := make([]int64, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]*string, n)
+	for j, i := range places {
+		s := &all[i]
+		after[j], held[j], dead[j], unread[j] = s.After.Microseconds(), s.Kind == world.Extend, s.Kind == world.Bury, s.Kind == world.Unread
+		if s.Error != "" {
+			reasons[j] = &s.Error
+		}
+	}
+	return []any{keysAt(places, keys), fencesOf(places, all), after, held, dead, unread, reasons}
+}

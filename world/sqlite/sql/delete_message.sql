@@ -1,0 +1,2 @@
+-- Deletes a message.
+DELETE FROM messages WHERE key = ?1
