@@ -18,6 +18,7 @@ type Abilities struct {
 	Definer       Definer
 	MetricsKeeper MetricsKeeper
 	Decrypter     Decrypter
+	ApartKeeper   ApartKeeper
 }
 
 // Wrapper is a [World] that says by itself what it can do, as one around another world does: it gives on what that can
@@ -54,5 +55,6 @@ func AbilitiesOf(w World) (a Abilities) {
 	a.Definer, _ = w.(Definer)
 	a.MetricsKeeper, _ = w.(MetricsKeeper)
 	a.Decrypter, _ = w.(Decrypter)
+	a.ApartKeeper, _ = w.(ApartKeeper)
 	return a
 }

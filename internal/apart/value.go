@@ -1,0 +1,140 @@
+package apart
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Keep reads a value to its end, and keeps it apart under a run. One of more than most bytes is [world.ErrTooLarge]. All but a piece of it is never in memory.
+func Keep(ctx context.Context, to world.ApartKeeper, run string, from io.Reader, most int64) (a world.Apart, err error) {
+	a = world.Apart{ID: world.NewID(world.PrefixApart, world.Now()), Of: run}
+	sum := sha256.New()
+	piece := make([]byte, world.ApartPiece)
+	for number := 0; ; number++ {
+		n, err := io.ReadFull(from, piece)
+		end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !end {
+			return a, err
+		}
+		if a.Size += int64(n); a.Size > most {
+			return a, fmt.Errorf("%w: a value of more than %d bytes", world.ErrTooLarge, most)
+		}
+		if n > 0 || number == 0 {
+			_, _ = sum.Write(piece[:n]) // it never fails
+			if err := keep(ctx, to, run, a.ID, number, piece[:n]); err != nil {
+				return a, fmt.Errorf("run %s: value %s of %d bytes, which is kept apart: %w", run, a.ID, a.Size, err)
+			}
+		}
+		if end {
+			a.SHA256 = hex.EncodeToString(sum.Sum(nil))
+			return a, nil
+		}
+	}
+}
+
+// keep keeps a piece. What is not known to be there is written again: that is the same.
+func keep(ctx context.Context, to world.ApartKeeper, run, id string, number int, piece []byte) (err error) {
+	for range 3 {
+		if err = to.KeepPiece(ctx, run, id, number, piece); !errors.Is(err, world.ErrUnknownOutcome) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %v", world.ErrStorage, err) // nothing refers to it: nothing was changed
+}
+
+// Open reads a value that a run holds. What is not there, or not as it was written, is a [*world.CorruptError]; it is told no later than in the
+// place of [io.EOF].
+func Open(ctx context.Context, from world.ApartKeeper, run string, a world.Apart) io.Reader {
+	return &reader{ctx: ctx, from: from, run: run, of: a, sum: sha256.New()}
+}
+
+// Read reads a payload: the value that it refers to, or itself. One that is larger than most is [world.ErrTooLarge].
+func Read(ctx context.Context, from world.ApartKeeper, run string, payload []byte, most int64) ([]byte, error) {
+	a, ok := world.ReadApart(payload)
+	switch {
+	case !ok:
+		return payload, nil
+	case from == nil:
+		return nil, fmt.Errorf("%w: run %s: value %s is kept apart, and this world keeps none", world.ErrFormat, run, a.ID)
+	case a.Size > most:
+		return nil, fmt.Errorf("%w: run %s: value %s has %d bytes, the limit is %d bytes", world.ErrTooLarge, run, a.ID, a.Size, most)
+	}
+	b := make([]byte, a.Size)
+	r := Open(ctx, from, run, a)
+	if _, err := io.ReadFull(r, b); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			err = bad(run, &a, "it ends too early")
+		}
+		return nil, err
+	}
+	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		if err == nil {
+			err = bad(run, &a, "it is too long")
+		}
+		return nil, err
+	}
+	return b, nil
+}
+
+func bad(run string, a *world.Apart, what string) error {
+	return &world.CorruptError{Run: run, Err: fmt.Errorf("value %s, of %d bytes, which is kept apart: %s", a.ID, a.Size, what)}
+}
+
+type reader struct {
+	ctx    context.Context //nolint:containedctx // of the one who reads
+	from   world.ApartKeeper
+	run    string
+	of     world.Apart
+	sum    hash.Hash
+	piece  []byte // what of it is not read yet
+	number int    // of the next
+	read   int64
+	err    error
+}
+
+// Read reads on.
+func (r *reader) Read(p []byte) (int, error) {
+	for r.err == nil && len(r.piece) == 0 {
+		r.err = r.next()
+	}
+	if len(r.piece) == 0 {
+		return 0, r.err
+	}
+	n := copy(p, r.piece)
+	r.piece = r.piece[n:]
+	return n, nil
+}
+
+// next reads the next piece. Behind the last it holds all that was read against what was written.
+func (r *reader) next() (err error) {
+	if r.read == r.of.Size && r.number > 0 {
+		if hex.EncodeToString(r.sum.Sum(nil)) != r.of.SHA256 {
+			return bad(r.run, &r.of, "it is not what was written")
+		}
+		return io.EOF
+	}
+	r.piece, err = r.from.Piece(r.ctx, r.run, r.of.ID, r.number)
+	switch {
+	case errors.Is(err, world.ErrNotFound):
+		return bad(r.run, &r.of, fmt.Sprintf("piece %d is not there", r.number))
+	case err != nil:
+		return err
+	}
+	want := min(r.of.Size-r.read, world.ApartPiece)
+	if int64(len(r.piece)) != want {
+		have := len(r.piece)
+		r.piece = nil
+		return bad(r.run, &r.of, fmt.Sprintf("piece %d has %d bytes, not %d", r.number, have, want))
+	}
+	r.number++
+	r.read += want
+	_, _ = r.sum.Write(r.piece) // it never fails
+	return nil
+}
