@@ -62,12 +62,25 @@ func IsApart(payload []byte) bool {
 	return ok
 }
 
+// ShownApart is a payload as people are told of it where it refers to a value that is kept apart; "": it is the value itself.
+func ShownApart(payload []byte) string {
+	a, ok := ReadApart(payload)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%.1f MiB, kept apart: %s", float64(a.Size)/(1<<20), a.ID)
+}
+
 // ReadApart reads a payload that refers to a value which is kept apart; false: it is the value itself.
 func ReadApart(payload []byte) (a Apart, ok bool) {
 	const most = 1024
 	if len(payload) > most || !bytes.HasPrefix(payload, []byte(apartMark)) || payload[len(payload)-1] != '}' {
-		return a, false
+		return Apart{}, false // and nothing was allocated
 	}
+	return readApart(payload)
+}
+
+func readApart(payload []byte) (a Apart, ok bool) {
 	if json.Unmarshal(payload[len(apartMark):len(payload)-1], &a) != nil || CheckApart(a.ID) != nil || a.Size < 0 || len(a.SHA256) != 2*sha256.Size {
 		return Apart{}, false
 	}
@@ -98,6 +111,11 @@ func CheckPiece(run, value string, number int, data []byte) error {
 		return fmt.Errorf("%w: value %s: piece %d has %d bytes, more than %d", ErrTooLarge, value, number, len(data), MaxPiece)
 	}
 	return nil
+}
+
+// NoValue refuses a run that is to be created with a value which is kept apart, and is not there.
+func NoValue(run, value string) error {
+	return fmt.Errorf("%w: run %s: it is created with value %s, kept apart, which is not here", ErrInvalid, run, value)
 }
 
 // SameValue reports whether a value is the one that is recorded, there or apart.

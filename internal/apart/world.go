@@ -3,6 +3,7 @@ package apart
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
@@ -146,6 +147,16 @@ func refer(events []world.Event) {
 }
 
 var mark = []byte(`"stepwell:apart":{"id":"valu_`)
+
+// Find finds the reference to a value in a payload, however deep.
+func Find(payload []byte, id string) (a world.Apart, ok bool) {
+	i := bytes.Index(payload, []byte(`"stepwell:apart":{"id":"`+id+`"`))
+	if i < 0 {
+		return a, false
+	}
+	d := json.NewDecoder(bytes.NewReader(payload[i+len(`"stepwell:apart":`):]))
+	return a, d.Decode(&a) == nil && a.ID == id
+}
 
 // found are the values that a payload refers to, however deep.
 func found(payload []byte) (ids []string) {

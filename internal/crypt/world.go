@@ -55,6 +55,9 @@ func (w *World) Abilities() world.Abilities {
 	if a.Transactor != nil {
 		a.Transactor = w
 	}
+	if a.ApartKeeper != nil {
+		a.ApartKeeper = w
+	}
 	return a
 }
 

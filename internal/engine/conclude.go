@@ -210,7 +210,13 @@ func (s *session) startReady() {
 			return
 		}
 		if spec := op.Spec.(*StepSpec); spec.Check != nil && st.Created <= s.loaded {
-			if err := spec.Check(op.Input); err != nil { // other code wrote it, and the code that can read it may come again
+			input, err := s.e.cfg.Whole(s.e.workCtx, s.run, op.Input)
+			if err != nil {
+				s.slots.back(1)
+				s.fail(err, st.Created)
+				return
+			}
+			if err := spec.Check(input); err != nil { // other code wrote it, and the code that can read it may come again
 				s.slots.back(1)
 				s.fail(Block(world.CodeDecode, fmt.Errorf("the recorded input of step %q does not fit: %w", op.Key, err)), st.Created)
 				return

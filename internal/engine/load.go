@@ -212,7 +212,12 @@ func (s *session) machine() *replay.Machine {
 func (s *session) begin(tk world.ClaimedRun) {
 	s.loaded = tk.Seq
 	if s.state.Status == world.Pending {
-		if err := s.wf.Check(s.state.Input); err != nil { // nothing has run: there is nothing to be kept for other code
+		input, err := s.e.cfg.Whole(s.e.workCtx, s.run, s.state.Input)
+		if err != nil {
+			s.fail(err, 1)
+			return
+		}
+		if err := s.wf.Check(input); err != nil { // nothing has run: there is nothing to be kept for other code
 			s.terminal(world.Event{Type: world.RunFailed, Error: &world.Error{
 				Message: fmt.Sprintf("workflow %s: the input does not fit: %v", s.wf.Name, err), Code: world.CodeDecode, Permanent: true,
 			}})

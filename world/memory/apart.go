@@ -90,6 +90,23 @@ func (a *apart) named(run string, events []world.Event) {
 	}
 }
 
+// lacks refuses a run that is to be created with a value that is not there.
+func (a *apart) lacks(c *world.Commit, births ...*world.Commit) error {
+	for _, b := range births {
+		if err := a.lacks(b); err != nil {
+			return err
+		}
+	}
+	for i := range c.Events {
+		for _, id := range c.Events[i].Apart {
+			if c.Birth() && a.values[id] == nil {
+				return world.NoValue(c.Run, id)
+			}
+		}
+	}
+	return nil
+}
+
 // drop lets a run hold nothing any more.
 func (a *apart) drop(run string) {
 	for id := range a.runs[run] {

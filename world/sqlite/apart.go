@@ -57,11 +57,15 @@ func (w *World) Piece(ctx context.Context, run, value string, number int) (data 
 	return data, err
 }
 
-// hold notes that events of a run name values that are kept apart.
-func (tx *txn) hold(run string, events []world.Event) error {
+// hold notes that events of a run name values that are kept apart. A run that is created with one that is not there is refused.
+func (tx *txn) hold(run string, first int64, events []world.Event) error {
 	for i := range events {
 		for _, value := range events[i].Apart {
-			if err := tx.exec(holdApart, run, value); err != nil {
+			n, err := tx.changed(holdApart, run, value)
+			if err == nil && n == 0 && first == 1 {
+				err = world.NoValue(run, value)
+			}
+			if err != nil {
 				return err
 			}
 		}
