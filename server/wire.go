@@ -34,7 +34,7 @@ func wireRoutes() []route {
 		actRoute("held", Worker, "List what a worker holds, behind a claim whose answer was lost", "WireHeldQuery", "WireHeld", (*Server).wireHeld),
 		actRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "WireAccepted", (*Server).wireLeave),
 		actRoute("sweep", Worker, "Delete ended runs whose retention is over", "WireSweepQuery", "WireSwept", (*Server).wireSweep),
-	}, wireLogRoutes(), wireDefinitionRoutes(), wireMetricsRoutes(), wireReadRoutes(), noticeRoutes())
+	}, wireLogRoutes(), wireDefinitionRoutes(), wireMetricsRoutes(), wireApartRoutes(), wireReadRoutes(), noticeRoutes())
 }
 
 // answering is what a method of a world answers: a message that says that it is one.
@@ -105,6 +105,7 @@ func (s *Server) hello(w http.ResponseWriter, r *request) error {
 	}
 	return answer(w, http.StatusOK, wire.Hello{
 		Answer: wire.Answer{OK: true}, Protocol: wire.Protocol, Version: s.opts.Version, Server: s.id, Format: world.LogFormat, Scope: string(scope), Doctor: s.able.Doctor != nil,
+		Apart: s.able.ApartKeeper != nil,
 	})
 }
 

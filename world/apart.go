@@ -33,7 +33,7 @@ const PrefixApart = "valu"
 // deletes after [ApartOrphan].
 type ApartKeeper interface {
 	// KeepPiece keeps a piece of a value under a run; it is durable when it returns. Pieces are numbered from 0. One that comes
-	// again takes the place of the first.
+	// again is the same, and changes nothing; nor does the run hold a value that another holds already.
 	KeepPiece(ctx context.Context, run, value string, number int, data []byte) error
 
 	// Piece reads a piece of a value that a run holds. One that is not there, or that the run does not hold: [ErrNotFound].

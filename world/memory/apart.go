@@ -42,8 +42,10 @@ func (w *World) KeepPiece(ctx context.Context, run, id string, number int, data 
 		v = &value{pieces: make(map[int][]byte)}
 		a.values[id] = v
 	}
-	v.pieces[number] = slices.Clone(data)
-	if number == 0 {
+	if _, ok := v.pieces[number]; !ok {
+		v.pieces[number] = slices.Clone(data)
+	}
+	if number == 0 && v.holders == 0 {
 		a.hold(run, id, w.now())
 	}
 	return nil

@@ -81,6 +81,7 @@ var topics = []struct {
 	{"keys", keys},
 	{"definitions", definitions},
 	{"metrics", metrics},
+	{"values apart", aparts},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open
