@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/apart"
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -36,19 +37,25 @@ func wholeOf(ctx context.Context, from world.ApartKeeper, run string, payload []
 	return apart.Read(ctx, from, run, payload, world.MaxApart)
 }
 
-// Value opens a value that is kept apart, of a run whose log refers to it. The last error of the reader says whether it is what was
-// written: it is not to be trusted before. It asks the world on until ctx ends.
+// OpenValue opens a value that is kept apart, of a run whose log refers to it, and tells its size. The last error of
+// the
+// reader says whether it is what was written: it is not to be trusted before. It asks the world on until ctx ends.
 //
-// Errors: [ErrNotFound] where the run is not there, or its log does not refer to the value, [ErrInvalid] for what is no ID of one, [ErrNoKey], and those of the world.
-func (a *App) Value(ctx context.Context, run, id string) (io.Reader, world.Apart, error) {
-	if err := world.CheckApart(id); err != nil {
-		return nil, world.Apart{}, err
+// Errors: [ErrNotFound] where the run is not there, or its log does not refer to the value, [ErrInvalid] for what is
+// no
+// ID of one, [ErrNoKey], and those of the world.
+func OpenValue(ctx context.Context, app *App, run, id string) (r io.Reader, size int64, err error) {
+	if app == nil {
+		return nil, 0, kit.Missing("open a value: the App")
 	}
-	q := world.EventQuery{Types: []world.EventType{world.RunCreated, world.RunContinued, world.RunCompleted, world.StepCreated, world.StepCompleted}}
+	if err := world.CheckApart(id); err != nil {
+		return nil, 0, err
+	}
+	q := world.EventQuery{Types: apart.Types}
 	for {
-		page, err := a.world.Events(ctx, run, q)
+		page, err := app.world.Events(ctx, run, q)
 		if err != nil {
-			return nil, world.Apart{}, err
+			return nil, 0, err
 		}
 		for i := range page.Events {
 			e := &page.Events[i]
@@ -56,14 +63,14 @@ func (a *App) Value(ctx context.Context, run, id string) (io.Reader, world.Apart
 				continue
 			}
 			if e.Encrypted != "" {
-				return nil, world.Apart{}, &world.KeyError{Run: run, Key: e.Encrypted}
+				return nil, 0, &world.KeyError{Run: run, Key: e.Encrypted}
 			}
 			if of, ok := apart.Find(e.Payload, id); ok {
-				return apart.Open(ctx, a.able.ApartKeeper, run, e.Seq, of), of, nil
+				return apart.Open(ctx, app.able.ApartKeeper, run, e.Seq, of), of.Size, nil
 			}
 		}
 		if q.Cursor = page.Cursor; !page.More {
-			return nil, world.Apart{}, fmt.Errorf("run %s: value %s: %w", run, id, ErrNotFound)
+			return nil, 0, fmt.Errorf("run %s: value %s: %w", run, id, ErrNotFound)
 		}
 	}
 }

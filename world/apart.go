@@ -26,17 +26,23 @@ const (
 // PrefixApart begins the IDs of values that are kept apart.
 const PrefixApart = "valu"
 
-// ApartKeeper is a [World] that keeps values apart from logs, in pieces. A value is kept under its ID for the runs that
-// hold it, and deleted with the last of them. Who first writes it under a run makes that run hold it, whether or not the
-// run is there yet. So does an event with the value among its Apart, in the commit that brings it to a log or an inbox:
-// that of a value which is not there holds nothing. What is held by a run that is not there, and never came to be, Sweep
+// ApartKeeper is a [World] that keeps values apart from logs, in pieces. A value is kept under its ID for the runs
+// that
+// hold it, and deleted with the last of them. Who first writes it under a run makes that run hold it, whether or not
+// the
+// run is there yet. So does an event with the value among its Apart, in the commit that brings it to a log or an
+// inbox:
+// that of a value which is not there holds nothing. What is held by a run that is not there, and never came to be,
+// Sweep
 // deletes after [ApartOrphan].
 type ApartKeeper interface {
-	// KeepPiece keeps a piece of a value under a run; it is durable when it returns. Pieces are numbered from 0. One that comes
+	// KeepPiece keeps a piece of a value under a run; it is durable when it returns. Pieces are numbered from 0. One
+	// that comes
 	// again is the same, and changes nothing; nor does the run hold a value that another holds already.
 	KeepPiece(ctx context.Context, run, value string, number int, data []byte) error
 
-	// Piece reads a piece of a value that a run holds. One that is not there, or that the run does not hold: [ErrNotFound].
+	// Piece reads a piece of a value that a run holds. One that is not there, or that the run does not hold:
+	// [ErrNotFound].
 	Piece(ctx context.Context, run, value string, number int) ([]byte, error)
 }
 
@@ -62,14 +68,6 @@ func IsApart(payload []byte) bool {
 	return ok
 }
 
-// ShownApart is a payload as people are told of it where it refers to a value that is kept apart; "": it is the value itself.
-func ShownApart(payload []byte) string {
-	a, ok := ReadApart(payload)
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("%.1f MiB, kept apart: %s", float64(a.Size)/(1<<20), a.ID)
-}
 
 // ReadApart reads a payload that refers to a value which is kept apart; false: it is the value itself.
 func ReadApart(payload []byte) (a Apart, ok bool) {

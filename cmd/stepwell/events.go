@@ -205,6 +205,8 @@ func eventNote(e *world.Event, zone *time.Location) string {
 	switch {
 	case e.Encrypted != "":
 		say("encrypted with the key %s", e.Encrypted)
+	case world.IsApart(e.Payload):
+		say("%s", valueNote(e.Payload))
 	case len(e.Payload) > 0:
 		say("%s", human.Fold(string(e.Payload), noteWidth))
 	}

@@ -12,13 +12,15 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// A piece begins with a byte that says how the rest has to be read. 2 is of what is encrypted, which is seen where nobody decrypts it.
+// A piece begins with a byte that says how the rest has to be read. 2 is of what is encrypted, which is seen where
+// nobody decrypts it.
 const (
 	formPlain     = 0
 	formEncrypted = 2
 )
 
-// Keep reads a value to its end, and keeps it apart under a run. One of more than most bytes is [world.ErrTooLarge]. All but a piece of it is never in memory.
+// Keep reads a value to its end, and keeps it apart under a run. One of more than most bytes is [world.ErrTooLarge].
+// All but a piece of it is never in memory.
 func Keep(ctx context.Context, to world.ApartKeeper, run string, from io.Reader, most int64) (a world.Apart, err error) {
 	a = world.Apart{ID: world.NewID(world.PrefixApart, world.Now()), Of: run}
 	sum := sha256.New()
@@ -57,7 +59,8 @@ func keep(ctx context.Context, to world.ApartKeeper, run, id string, number int,
 	return fmt.Errorf("%w: %v", world.ErrStorage, err) // nothing refers to it: nothing was changed
 }
 
-// Open reads a value that a run holds, as the event with a number refers to it; 0: that is not known. What is not there, or not as it was written, is a [*world.CorruptError]; it is told no later than in the
+// Open reads a value that a run holds, as the event with a number refers to it; 0: that is not known. What is not
+// there, or not as it was written, is a [*world.CorruptError]; it is told no later than in the
 // place of [io.EOF].
 func Open(ctx context.Context, from world.ApartKeeper, run string, seq int64, a world.Apart) io.Reader {
 	return &reader{ctx: ctx, from: from, run: run, seq: seq, of: a, sum: sha256.New()}

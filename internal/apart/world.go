@@ -15,7 +15,8 @@ const Most = 1 << 20
 // World keeps the large payloads of what goes into a world apart: inputs, outputs and results of steps. What comes out
 // has references; see [Read].
 //
-// The value is durable before the commit that names it. So it may be kept without any: what is left by a crash goes with
+// The value is durable before the commit that names it. So it may be kept without any: what is left by a crash goes
+// with
 // the run. A commit has its references from then on: one that is tried again has no second copy.
 type World struct {
 	world.World
@@ -57,7 +58,8 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 // Begin begins a transaction, in a world below that shares them: see Abilities.
 func (w *World) Begin(ctx context.Context) (world.Tx, error) { return w.able.Transactor.Begin(ctx) }
 
-// CommitIn writes a commit within a transaction: it keeps nothing apart, as the transaction may hold what that needs. References are told.
+// CommitIn writes a commit within a transaction: it keeps nothing apart, as the transaction may hold what that needs.
+// References are told.
 func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (world.Committed, error) {
 	referCommit(c)
 	return w.able.Transactor.CommitIn(ctx, tx, c)
@@ -113,7 +115,7 @@ func referCommit(c *world.Commit) {
 // events are those of a run with what is too large kept apart. The list that is given stays as it is.
 func (w *World) events(ctx context.Context, run string, events []world.Event) ([]world.Event, error) {
 	for i := range events {
-		if e := &events[i]; len(e.Payload) <= Most || !May(e.Type) {
+		if e := &events[i]; len(e.Payload) <= Most || !slices.Contains(Types, e.Type) {
 			continue
 		}
 		if events = slices.Clone(events); events[i].Payload == nil {
@@ -128,14 +130,8 @@ func (w *World) events(ctx context.Context, run string, events []world.Event) ([
 	return events, nil
 }
 
-// May reports whether payloads of events of a type may be kept apart: what the run's own code takes and makes.
-func May(t world.EventType) bool {
-	switch t {
-	case world.RunCreated, world.RunContinued, world.RunCompleted, world.StepCreated, world.StepCompleted:
-		return true
-	}
-	return false
-}
+// Types are those of the events whose payloads may be kept apart: what the run's own code takes and makes.
+var Types = []world.EventType{world.RunCreated, world.RunContinued, world.RunCompleted, world.StepCreated, world.StepCompleted}
 
 // refer names in events, in place, the values that their payloads refer to.
 func refer(events []world.Event) {

@@ -15,7 +15,9 @@ import (
 )
 
 // big is a text of a number of bytes over 1 MiB that no other number makes.
-func big(n int) string { return strings.Repeat("big "+string(rune('a'+n%26)), 300_000) + strings.Repeat("x", n) }
+func big(n int) string {
+	return strings.Repeat("big "+string(rune('a'+n%26)), 300_000) + strings.Repeat("x", n)
+}
 
 var (
 	bigTask  = stepwell.DefineStep("task", func(_ context.Context, s string) (string, error) { return s + "task", nil })
@@ -49,7 +51,8 @@ var (
 	})
 )
 
-// TestBigValues: inputs, results of steps in place and queued, children and segments of several MiB come as they went, and the log has none of them.
+// TestBigValues: inputs, results of steps in place and queued, children and segments of several MiB come as they went,
+// and the log has none of them.
 func TestBigValues(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(r *rig) {
@@ -72,9 +75,9 @@ func TestBigValues(t *testing.T) {
 		if !ok || of.Size != int64(len(want)+2) {
 			r.Fatalf("the output is %.100s, want a reference to %d bytes", row.Output, len(want)+2)
 		}
-		from, _, err := app.Value(r.ctx, run.ID(), of.ID)
-		if err != nil {
-			r.Fatal(err)
+		from, size, err := stepwell.OpenValue(r.ctx, app, run.ID(), of.ID)
+		if err != nil || size != of.Size {
+			r.Fatal(size, err)
 		}
 		text, err := io.ReadAll(from)
 		if err != nil || string(text) != `"`+want+`"` {

@@ -1,6 +1,7 @@
 package crypt
 
-// This file encrypts values that are kept apart, piece by piece, for the run under which they are written: those that hold them later are told which that is.
+// This file encrypts values that are kept apart, piece by piece, for the run under which they are written: those that
+// hold them later are told which that is.
 //
 //	1 byte   2: encrypted
 //	1 byte   n; n bytes: ID of the key
@@ -21,8 +22,9 @@ import (
 
 const encryptedPiece = 2
 
-// KeepPiece encrypts a piece, as its run is encrypted; where that is not there yet, with the key of new runs. It is for a world below that keeps values apart: see
-// Abilities.
+// KeepPiece encrypts a piece, as its run is encrypted; where that is not there yet, with the key of new runs. It is
+// for
+// a world below that keeps values apart: see Abilities.
 func (w *World) KeepPiece(ctx context.Context, run, value string, number int, data []byte) error {
 	key, err := w.keyOf(ctx, nil, run, true)
 	birth := errors.Is(err, world.ErrNotFound)
@@ -53,7 +55,9 @@ func (w *World) Piece(ctx context.Context, run, value string, number int) ([]byt
 	return plain, err
 }
 
-func piecePlace(value string, number int) string { return "piece " + strconv.Itoa(number) + " of " + value }
+func piecePlace(value string, number int) string {
+	return "piece " + strconv.Itoa(number) + " of " + value
+}
 
 func (r *Keyring) encryptPiece(key, run, value string, number int, plain []byte) ([]byte, error) {
 	aead, err := r.cipher(key, run)
@@ -66,7 +70,7 @@ func (r *Keyring) encryptPiece(key, run, value string, number int, plain []byte)
 	head := make([]byte, 0, 3+len(key)+len(run)+overhead+len(plain))
 	head = append(append(head, encryptedPiece, byte(len(key))), key...)
 	head = append(append(head, byte(len(run))), run...)
-	return aead.Seal(head, nil, plain, associated(head, run, piecePlace(value, number))), nil // #nosec G407 -- the cipher draws the nonce
+	return aead.Seal(head, nil, plain, associated(head, run, piecePlace(value, number))), nil // #nosec G407 -- see encrypt
 }
 
 func (r *Keyring) openPiece(run, value string, number int, data []byte) (plain []byte, key string, err error) {

@@ -44,8 +44,8 @@ type Config struct {
 	Limit       int           // bytes of one encoded value [1 MiB]
 	Chunk       int           // bytes of a chunk of a stream [as Limit, at most world.MaxChunk]
 	// Whole is a payload of a run, or the value that it refers to, which is kept apart. Default: the payload.
-	Whole func(ctx context.Context, run string, payload []byte) ([]byte, error)
-	Unread      int           // payloads that a run may keep that no wait has taken, about: senders are told that it is full then [10,000]
+	Whole  func(ctx context.Context, run string, payload []byte) ([]byte, error)
+	Unread int // payloads that a run may keep that no wait has taken, about: senders are told that it is full then [10,000]
 	// Clock is the system's clock. It is read once; from then on the monotonic clock counts [time.Now].
 	Clock  func() time.Time
 	Strict bool         // check determinism at every suspension

@@ -32,11 +32,12 @@ var large = map[string]size{
 	"internal/replay.Machine": {methods: 101, fields: 48},
 	"server.Server":           {methods: 107},
 	"server/ui.UI":            {methods: 58},
-	"world/memory.World":      {methods: 90}, // an ability is methods of the world itself, here and below
+	"world.Event":             {fields: 31},  // all facts are of one type: what a payload refers to is said beside it, as it may be encrypted
+	"world/memory.World":      {methods: 92}, // an ability is methods of the world itself, here and below
 	"world/memory.run":        {fields: 42},
-	"world/postgres.World":    {methods: 109}, // with what it takes to read, and housekeeping
-	"world/remote.World":      {methods: 49},
-	"world/sqlite.World":      {methods: 63},
+	"world/postgres.World":    {methods: 113}, // with what it takes to read, and housekeeping
+	"world/remote.World":      {methods: 52},
+	"world/sqlite.World":      {methods: 65},
 	"world/sqlite.group":      {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 }
 

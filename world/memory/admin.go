@@ -191,7 +191,7 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 		w.sweepLocked(e.run)
 	}
 	w.forget()
-	w.sweepApart()
+	w.apart.sweep(w.now(), w.runs)
 	w.mu.Unlock()
 	return n, w.sweepSegments(ctx)
 }

@@ -121,11 +121,11 @@ func (a *apart) drop(run string) {
 	delete(a.runs, run)
 }
 
-// sweepApart deletes what was written for runs that never came to be.
-func (w *World) sweepApart() {
-	before := w.now().Add(-world.ApartOrphan)
-	for run, held := range w.apart.runs {
-		if w.runs[run] != nil {
+// sweep deletes what was written for runs that never came to be.
+func (a *apart) sweep(now time.Time, runs map[string]*run) {
+	before := now.Add(-world.ApartOrphan)
+	for run, held := range a.runs {
+		if runs[run] != nil {
 			continue
 		}
 		old := true
@@ -133,7 +133,7 @@ func (w *World) sweepApart() {
 			old = old && !at.IsZero() && at.Before(before)
 		}
 		if old {
-			w.apart.drop(run)
+			a.drop(run)
 		}
 	}
 }

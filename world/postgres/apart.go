@@ -62,6 +62,12 @@ func (rd *reader) Piece(ctx context.Context, run, value string, number int) (dat
 // apartRow is a value that a run is to hold.
 type apartRow struct{ run, value string }
 
+// apartRows are those of a sheet.
+type apartRows struct {
+	named []apartRow // by events of the run
+	sent  []apartRow // to it
+}
+
 func apartArgs(rows []apartRow) []any {
 	return []any{column(rows, func(r *apartRow) string { return r.run }), column(rows, func(r *apartRow) string { return r.value })}
 }
@@ -70,7 +76,7 @@ func apartArgs(rows []apartRow) []any {
 func (d *draft) hold(run string, events []world.Event) {
 	for i := range events {
 		for _, value := range events[i].Apart {
-			d.sheet.apart = append(d.sheet.apart, apartRow{run, value})
+			d.sheet.apart.named = append(d.sheet.apart.named, apartRow{run, value})
 		}
 	}
 }
@@ -108,14 +114,14 @@ func (b *script) writeApart(rows []apartRow) {
 
 // lacks is a value that a run which is created names, and that is not there; "": none.
 func (d *draft) lacks(held map[string]bool) string {
-	born := map[string]bool{}
+	created := map[string]bool{}
 	for _, c := range append([]*world.Commit{d.c}, d.c.Births...) {
 		if c.Birth() {
-			born[c.Run] = true
+			created[c.Run] = true
 		}
 	}
-	for _, r := range d.sheet.apart {
-		if born[r.run] && !held[r.value] {
+	for _, r := range d.sheet.apart.named {
+		if created[r.run] && !held[r.value] {
 			return r.value
 		}
 	}

@@ -73,8 +73,7 @@ type sheet struct {
 	sent      []sentRow
 	chunks    []chunkRow
 	totals    []totalRow
-	apart     []apartRow
-	sentApart []apartRow // of what is sent
+	apart     apartRows
 }
 
 type queueRow struct {
@@ -231,8 +230,8 @@ func (s *sheet) add(o *sheet) {
 	s.sent = append(s.sent, o.sent...)
 	s.chunks = append(s.chunks, o.chunks...)
 	s.totals = append(s.totals, o.totals...)
-	s.apart = append(s.apart, o.apart...)
-	s.sentApart = append(s.sentApart, o.sentApart...)
+	s.apart.named = append(s.apart.named, o.apart.named...)
+	s.apart.sent = append(s.apart.sent, o.apart.sent...)
 }
 
 // clear empties the sheet, and keeps its room.
@@ -241,7 +240,7 @@ func (s *sheet) clear() {
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
 		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], overHooks: s.overHooks[:0], awaits: s.awaits[:0], parents: s.parents[:0], known: s.known[:0],
-		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: s.apart[:0], sentApart: s.sentApart[:0],
+		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: apartRows{s.apart.named[:0], s.apart.sent[:0]},
 	}
 }
 
@@ -322,8 +321,8 @@ func (b *script) batch() *pgx.Batch {
 func (b *script) write(s *sheet) {
 	b.begin(s)
 	b.writeLog(s.log)
-	b.writeApart(s.apart)
-	b.put(len(s.sentApart), holdSent, func() []any { return apartArgs(s.sentApart) })
+	b.writeApart(s.apart.named)
+	b.put(len(s.apart.sent), holdSent, func() []any { return apartArgs(s.apart.sent) })
 	b.put(len(s.mail), deleteMail, func() []any {
 		return []any{column(s.mail, func(r *mailRow) int64 { return r.row }), column(s.mail, func(r *mailRow) int64 { return r.run })}
 	})

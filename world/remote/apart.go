@@ -9,7 +9,8 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Abilities are those whose methods it has; but a server that is older, or whose database cannot, keeps no values apart.
+// Abilities are those whose methods it has; but a server that is older, or whose database cannot, keeps no values
+// apart.
 func (w *World) Abilities() world.Abilities {
 	a := world.Abilities{
 		Notifier: w, Poller: w, TaskReader: w, ReadyReader: w, Holder: w, Doctor: w, KeyBook: w, Definer: w, MetricsKeeper: w,

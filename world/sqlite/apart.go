@@ -57,7 +57,8 @@ func (w *World) Piece(ctx context.Context, run, value string, number int) (data 
 	return data, err
 }
 
-// hold notes that events of a run name values that are kept apart. A run that is created with one that is not there is refused.
+// hold notes that events of a run name values that are kept apart. A run that is created with one that is not there is
+// refused.
 func (tx *txn) hold(run string, first int64, events []world.Event) error {
 	for i := range events {
 		for _, value := range events[i].Apart {
@@ -74,7 +75,7 @@ func (tx *txn) hold(run string, first int64, events []world.Event) error {
 }
 
 // sweepApart deletes values that were written for runs that never came to be.
-func (w *World) sweepApart(ctx context.Context) error {
+func sweepApart(ctx context.Context, w *World) error {
 	for {
 		n, err := ask(ctx, w, func(g *group) (int64, error) {
 			return g.tx.changed(orphanApart, g.tx.now().Add(-world.ApartOrphan).UnixMicro(), int64(orphansBatch))
