@@ -238,7 +238,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	if able.ApartKeeper == nil {
 		cfg.MaxValue = min(cfg.MaxValue, cfg.MaxPayload)
 	} else {
-		w = apart.Wrap(w)
+		w = apart.Wrap(w, cfg.overrides.Apart)
 		able = world.AbilitiesOf(w)
 	}
 	book := engine.NewBook(able.Definer, cfg.MaxRetention)

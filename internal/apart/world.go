@@ -2,6 +2,7 @@ package apart
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -21,10 +22,13 @@ const Most = 1 << 20
 type World struct {
 	world.World
 	able world.Abilities // of the world below
+	most int             // bytes of a payload within the log
 }
 
-// Wrap makes a world that keeps large values apart, of one that can.
-func Wrap(w world.World) *World { return &World{World: w, able: world.AbilitiesOf(w)} }
+// Wrap makes a world that keeps values of more than most bytes apart, of one that can. 0 is [Most].
+func Wrap(w world.World, most int) *World {
+	return &World{World: w, able: world.AbilitiesOf(w), most: cmp.Or(most, Most)}
+}
 
 // Abilities are those of the world below, but that commits of tasks' ends go through here.
 func (w *World) Abilities() world.Abilities {
@@ -88,7 +92,7 @@ func (w *World) commit(ctx context.Context, c *world.Commit) (err error) {
 	}
 	for i := range c.Tasks { // its step's event has the same input
 		t := &c.Tasks[i]
-		if len(t.Input) <= Most {
+		if len(t.Input) <= w.most || world.IsApart(t.Input) {
 			continue
 		}
 		for j := range c.Events {
@@ -115,7 +119,7 @@ func referCommit(c *world.Commit) {
 // events are those of a run with what is too large kept apart. The list that is given stays as it is.
 func (w *World) events(ctx context.Context, run string, events []world.Event) ([]world.Event, error) {
 	for i := range events {
-		if e := &events[i]; len(e.Payload) <= Most || !slices.Contains(Types, e.Type) {
+		if e := &events[i]; len(e.Payload) <= w.most || !slices.Contains(Types, e.Type) || world.IsApart(e.Payload) {
 			continue
 		}
 		if events = slices.Clone(events); events[i].Payload == nil {

@@ -45,7 +45,7 @@ var layers = []layer{
 	{"internal/crypt/...", []string{"world"}},
 	{"internal/apart/...", []string{"world"}},
 	{"internal/answers/...", []string{"", "world"}},
-	{"internal/behaviour/...", []string{"", "internal/answers", "internal/crypt", "internal/kit"}}, // tests of what authors see
+	{"internal/behaviour/...", []string{"", "internal/answers", "internal/apart", "internal/crypt", "internal/kit"}}, // tests of what authors see
 	{"internal/clocktest/...", []string{"", "world"}},
 	{"internal/crypttest/...", []string{"", "world"}},
 	{"internal/engine/...", []string{"observe", "world", "internal/replay", "internal/codec", "internal/logs", "internal/metrics"}},
