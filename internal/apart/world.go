@@ -116,18 +116,20 @@ func referCommit(c *world.Commit) {
 	}
 }
 
-// events are those of a run with what is too large kept apart. The list that is given stays as it is.
+// events are those of a run with what is too large kept apart. The list that is given stays as it is. With an error come
+// those with the references so far: who tries again has no second copy of a value.
 func (w *World) events(ctx context.Context, run string, events []world.Event) ([]world.Event, error) {
+	own := false
 	for i := range events {
 		if e := &events[i]; len(e.Payload) <= w.most || !slices.Contains(Types, e.Type) || world.IsApart(e.Payload) {
 			continue
 		}
-		if events = slices.Clone(events); events[i].Payload == nil {
-			continue
-		}
 		a, err := Keep(ctx, w.able.ApartKeeper, run, bytes.NewReader(events[i].Payload), world.MaxApart)
 		if err != nil {
-			return nil, err
+			return events, err
+		}
+		if !own {
+			events, own = slices.Clone(events), true
 		}
 		events[i].Payload, events[i].Apart = a.JSON(), []string{a.ID}
 	}
