@@ -12,7 +12,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// A result of 3 MiB is kept apart from the log, which has a reference. The workflow's code sees nothing of it; who looks
+// A result of 3 MiB is kept apart from the log, which has a reference. The workflow's code sees nothing of it; who
+// looks
 // at the run opens the value.
 func ExampleOpenValue() {
 	render := stepwell.Define("render", func(ctx stepwell.Context, pages int) (string, error) {

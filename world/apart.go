@@ -68,7 +68,6 @@ func IsApart(payload []byte) bool {
 	return ok
 }
 
-
 // ReadApart reads a payload that refers to a value which is kept apart; false: it is the value itself.
 func ReadApart(payload []byte) (a Apart, ok bool) {
 	const most = 1024

@@ -116,7 +116,8 @@ func referCommit(c *world.Commit) {
 	}
 }
 
-// events are those of a run with what is too large kept apart. The list that is given stays as it is. With an error come
+// events are those of a run with what is too large kept apart. The list that is given stays as it is. With an error
+// come
 // those with the references so far: who tries again has no second copy of a value.
 func (w *World) events(ctx context.Context, run string, events []world.Event) ([]world.Event, error) {
 	own := false

@@ -162,7 +162,8 @@ func bigValuesAreKilled(r *rig, op faults.Op, k int, late bool) bool {
 	return first.died.Load()
 }
 
-// TestBigValuesGoWithTheirRuns: nothing is left of the values of runs that are deleted, nor of what was written for runs
+// TestBigValuesGoWithTheirRuns: nothing is left of the values of runs that are deleted, nor of what was written for
+// runs
 // that never came to be, a day later.
 func TestBigValuesGoWithTheirRuns(t *testing.T) {
 	t.Parallel()
@@ -198,6 +199,7 @@ func TestBigValuesGoWithTheirRuns(t *testing.T) {
 		if got := rows(); got[0] < 10 || got[1] < 10 {
 			t.Errorf("%v rows while the runs are kept", got)
 		}
+		wk.stop(t)            // or it would be asked for every second of a month
 		r.pass(2 * time.Hour) // the run's children are kept for 30 days
 		if _, err := w.Sweep(r.ctx, 100); err != nil {
 			t.Fatal(err)
@@ -237,7 +239,8 @@ func (r *rig) eventsOfAll() (all []eventOf) {
 	return all
 }
 
-// TestADamagedBigValueBlocksItsRun: a run whose value is not what was written is blocked, says which value it is, and goes
+// TestADamagedBigValueBlocksItsRun: a run whose value is not what was written is blocked, says which value it is, and
+// goes
 // on when it is mended.
 func TestADamagedBigValueBlocksItsRun(t *testing.T) {
 	t.Parallel()

@@ -241,7 +241,8 @@ func (s *simulation) events(run string) (all []world.Event) {
 // kept apart from it. 0: as ever.
 func (s *simulation) apart() int { return map[bool]int{true: 2}[s.seed%3 == 0] }
 
-// whole puts values that are kept apart where the log refers to them: what a log refers to is there, whoever was deleted.
+// whole puts values that are kept apart where the log refers to them: what a log refers to is there, whoever was
+// deleted.
 func (s *simulation) whole(run string, events []world.Event) {
 	for i := range events {
 		events[i].Payload = s.value(run, events[i].Payload)

@@ -32,7 +32,7 @@ var large = map[string]size{
 	"internal/replay.Machine": {methods: 101, fields: 48},
 	"server.Server":           {methods: 107},
 	"server/ui.UI":            {methods: 58},
-	"world.Event":             {fields: 31},  // all facts are of one type: what a payload refers to is said beside it, as it may be encrypted
+	"world.Event":             {fields: 31},  // what a payload refers to is said beside it: it may be encrypted
 	"world/memory.World":      {methods: 92}, // an ability is methods of the world itself, here and below
 	"world/memory.run":        {fields: 42},
 	"world/postgres.World":    {methods: 113}, // with what it takes to read, and housekeeping
