@@ -19,7 +19,7 @@ func valueRoutes() []route {
 			id:      "getValue",
 			summary: "Read a value over 1 MiB, which the log of the run refers to",
 			responses: []response{
-				{200, "", "application/json", "The value, as it was recorded. An answer that is cut short of its Content-Length is not what was written."},
+				{200, "", "application/octet-stream", "The value, JSON as it was recorded. An answer that is cut short of its Content-Length is not what was written."},
 			},
 		}},
 	}
@@ -49,7 +49,7 @@ func value(s *Server, w http.ResponseWriter, r *request) error {
 			return err
 		case !begun:
 			h := w.Header()
-			h.Set("Content-Type", "application/json")
+			h.Set("Content-Type", "application/octet-stream")
 			h.Set("Content-Length", strconv.FormatInt(size, 10))
 			w.WriteHeader(http.StatusOK)
 			begun = true
