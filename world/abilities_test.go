@@ -31,6 +31,7 @@ type everything struct {
 	world.Definer
 	world.MetricsKeeper
 	world.Decrypter
+	world.ApartKeeper
 }
 
 // bare is a world with the four interfaces alone, whatever it has inside.

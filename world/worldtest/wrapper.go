@@ -69,4 +69,5 @@ type anything struct {
 	world.Definer
 	world.MetricsKeeper
 	world.Decrypter
+	world.ApartKeeper
 }
