@@ -105,7 +105,7 @@ func sendAlso(ctx context.Context, a *App, had, run string, o *startOptions, eve
 			break
 		}
 		err := payloadFits(ctx, a, run, e.Payload, eventFits(e.Name))
-		if err = a.unlessSent(ctx, err, mail(run, e), nil); err != nil {
+		if err = unlessSent(ctx, a, err, mail(run, e), nil); err != nil {
 			return fmt.Errorf("event %q to run %s: %w", e.Name, run, err)
 		}
 	}

@@ -319,8 +319,8 @@ func (p part) register(r *registrar) {
 	r.parts = append(r.parts, kit.Part(p))
 }
 
-// messages are the queues of the App's world; nil: it keeps none.
-func (a *App) messages() world.Messenger {
+// messagesOf are the queues of the App's world; nil: it keeps none.
+func messagesOf(a *App) world.Messenger {
 	if a.able.MessageKeeper == nil {
 		return nil
 	}

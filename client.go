@@ -381,7 +381,7 @@ func sendSignal(ctx context.Context, a *App, run, name string, payload json.RawM
 	d := &world.Delivery{Run: run, Events: []world.Event{{Type: world.SignalReceived, Name: name, Payload: payload}}}
 	if fits != nil && !sendsIn(opts) {
 		if err := payloadFits(ctx, a, run, payload, fits); err != nil {
-			return a.unlessSent(ctx, err, d, opts)
+			return unlessSent(ctx, a, err, d, opts)
 		}
 	}
 	return a.deliverAs(ctx, d, opts)
@@ -389,7 +389,7 @@ func sendSignal(ctx context.Context, a *App, run, name string, payload json.RawM
 
 // unlessSent is the error of a payload that does not fit, unless it was accepted before: a repeat is answered as ever,
 // whatever the type is by now.
-func (a *App) unlessSent(ctx context.Context, unfit error, d *world.Delivery, opts []SendOption) error {
+func unlessSent(ctx context.Context, a *App, unfit error, d *world.Delivery, opts []SendOption) error {
 	if !errors.Is(unfit, ErrUnfit) {
 		return unfit
 	}

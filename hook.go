@@ -234,7 +234,7 @@ func sendToHook(ctx context.Context, a *App, token string, payload json.RawMessa
 		}
 	} else if !sendsIn(opts) {
 		if err := hookAccepts(ctx, a, token, payload); err != nil {
-			return a.unlessSent(ctx, err, d, opts)
+			return unlessSent(ctx, a, err, d, opts)
 		}
 	}
 	return a.deliverAs(ctx, d, opts)

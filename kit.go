@@ -38,7 +38,7 @@ func init() {
 			Chunks: func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
 				return (&streamReader{app: a, run: run, name: stream, q: q}).page(ctx)
 			},
-			Messages: a.messages(), Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, 10*time.Second),
+			Messages: messagesOf(a), Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, 10*time.Second),
 		}
 	}
 	kit.NewPart = func(p kit.Part) any { return part(p) }

@@ -17,10 +17,8 @@ type messages struct {
 	w *World
 }
 
-// Messages are the world's queues; see Abilities.
-func (w *World) Messages() world.Messenger {
-	return &messages{Messenger: w.able.MessageKeeper.Messages(), w: w}
-}
+// Messages are the queues; see [World.Abilities].
+func (k *messages) Messages() world.Messenger { return k }
 
 const messagePlace = "message"
 
