@@ -28,6 +28,12 @@ var drawn = sync.OnceValue(func() uint64 {
 	return 1 + rand.Uint64()>>33
 })
 
+// thin is how many times fewer cases are tried than a test says, by STEPWELL_TEST_THIN: `make test` is for those who wait for it, and CI tries more.
+var thin = sync.OnceValue(func() int {
+	n, _ := strconv.Atoi(os.Getenv("STEPWELL_TEST_THIN"))
+	return max(n, 1)
+})
+
 // source is where the draws of a test come from: others than those of other tests, and the same ones each time for a seed. It says what the seed is.
 func source(t testing.TB, of int, purpose string) *rand.Rand {
 	t.Helper()
@@ -41,12 +47,13 @@ func source(t testing.TB, of int, purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(s, name.Sum64()))
 }
 
-// Of tells which of the cases that are numbered from 1 a test is to try, where one of n is enough: first, and then each step-th.
+// Of tells which of the cases that are numbered from 1 a test is to try, where one of n is enough, or one of thin times as many: first, and then each step-th.
 func Of(t testing.TB, n int) (first, step int) {
 	t.Helper()
 	if *all || n <= 1 {
 		return 1, 1
 	}
+	n *= thin()
 	return 1 + source(t, n, "").IntN(n), n
 }
 
