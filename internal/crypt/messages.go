@@ -17,15 +17,21 @@ type messages struct {
 	w *World
 }
 
-// Messages are the queues; see [World.Abilities].
-func (k *messages) Messages() world.Messenger { return k }
+// messageKeeper has queues whose messages are encrypted.
+type messageKeeper struct {
+	of world.MessageKeeper
+	w  *World
+}
+
+// Messages are the queues; see [World.Abilities]. They are the same ones each time, to who compares.
+func (k messageKeeper) Messages() world.Messenger { return messages{k.of.Messages(), k.w} }
 
 const messagePlace = "message"
 
 func queueRun(queue string) string { return "queue " + queue }
 
 // SendMessages encrypts what is sent; see [world.Messenger].
-func (k *messages) SendMessages(ctx context.Context, all []world.Message) ([]world.Sent, error) {
+func (k messages) SendMessages(ctx context.Context, all []world.Message) ([]world.Sent, error) {
 	if err := world.CheckMessages(all); err != nil {
 		return nil, err
 	}
@@ -47,7 +53,7 @@ func (k *messages) SendMessages(ctx context.Context, all []world.Message) ([]wor
 
 // ReceiveMessages decrypts what is received; see [world.Messenger]. What cannot be decrypted here is told with
 // the message.
-func (k *messages) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (world.Received, error) {
+func (k messages) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (world.Received, error) {
 	if q.Match != nil {
 		return world.Received{}, fmt.Errorf("%w: queue %s: its messages are encrypted, and cannot be received by what they contain", world.ErrInvalid, q.Queue)
 	}
@@ -57,13 +63,13 @@ func (k *messages) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (w
 }
 
 // PeekMessages decrypts what is looked at; see [world.Messenger].
-func (k *messages) PeekMessages(ctx context.Context, q world.PeekQuery) (world.MessagePage, error) {
+func (k messages) PeekMessages(ctx context.Context, q world.PeekQuery) (world.MessagePage, error) {
 	page, err := k.Messenger.PeekMessages(ctx, q)
 	k.open(page.Messages)
 	return page, err
 }
 
-func (k *messages) open(all []world.Message) {
+func (k messages) open(all []world.Message) {
 	for i := range all {
 		m := &all[i]
 		if m.Encrypted == "" || m.Damage != "" {

@@ -56,7 +56,7 @@ func (w *World) Abilities() world.Abilities {
 		a.Transactor = w
 	}
 	if a.MessageKeeper != nil {
-		a.MessageKeeper = &messages{Messenger: a.MessageKeeper.Messages(), w: w}
+		a.MessageKeeper = messageKeeper{a.MessageKeeper, w}
 	}
 	if a.ApartKeeper != nil {
 		a.ApartKeeper = w

@@ -70,4 +70,5 @@ type anything struct {
 	world.MetricsKeeper
 	world.Decrypter
 	world.ApartKeeper
+	world.MessageKeeper
 }
