@@ -75,6 +75,8 @@ func routes() []route {
 		bulkRoutes(),
 		historyRoutes(),
 		streamRoutes(),
+		queueRoutes(),
+		messageRoutes(),
 		hookRoutes(),
 		webhookRoutes(),
 		systemRoutes(),

@@ -125,7 +125,8 @@ type Server struct {
 	mux      *http.ServeMux
 	origin   *http.CrossOriginProtection
 	watchers *watchers
-	waiting  chan struct{} // a token each for who waits; capacity MaxWaiting
+	queues   world.Messenger // nil: the database keeps none
+	waiting  chan struct{}   // a token each for who waits; capacity MaxWaiting
 	seats    seats
 	room     *room
 	claims   claims
@@ -164,6 +165,9 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 		below: world.Stored(app.World()), id: world.NewID("srv", time.Now()), seed: maphash.MakeSeed(),
 	}
 	s.able = world.AbilitiesOf(s.below)
+	if k := world.AbilitiesOf(s.world).MessageKeeper; k != nil {
+		s.queues = k.Messages()
+	}
 	if s.pusher, err = newPusher(s.below, o.Push, s.log); err != nil {
 		return nil, fmt.Errorf("server.New: %w", err)
 	}
@@ -369,6 +373,9 @@ func (s *Server) note(r *http.Request, who, what, run, act string, err error) {
 	}
 	if workflow := r.PathValue("workflow"); workflow != "" {
 		args = append(args, "workflow.name", workflow)
+	}
+	if queue := r.PathValue("queue"); queue != "" {
+		args = append(args, "queue", queue)
 	}
 	if err != nil {
 		args = append(args, "refused", problemOf(err).Code)
