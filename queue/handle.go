@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
@@ -61,7 +63,7 @@ func (q *Queue[T]) Handle(fn func(ctx context.Context, m *Message[T]) error, opt
 		fault = q.fault
 	}
 	return kit.NewPart(kit.Part{Fault: fault, Run: func(ctx context.Context, room kit.App) {
-		c := &consumer[T]{queue: q, fn: fn, handling: h, room: room, log: room.Logger.With("queue", q.def.Name), slots: make(chan struct{}, h.parallel), out: map[string]context.CancelCauseFunc{}}
+		c := &consumer[T]{queue: q, fn: fn, handling: h, room: room, log: room.Logger.With("queue", q.def.Name), slots: make(chan struct{}, h.parallel), turns: semaphore.NewWeighted(int64(h.parallel)), out: map[string]context.CancelCauseFunc{}}
 		c.run(ctx)
 	}}).(stepwell.Definition)
 }
@@ -74,8 +76,8 @@ type consumer[T any] struct {
 	room  kit.App
 	log   *slog.Logger
 
-	slots chan struct{} // one for each message that is worked on
-	alone sync.RWMutex  // held whole by one that may be what kills processes
+	slots chan struct{}       // one for each message that is worked on
+	turns *semaphore.Weighted // one for each that is worked on; all for one that may be what kills processes
 	all   sync.WaitGroup
 
 	mu  sync.Mutex
@@ -191,17 +193,15 @@ func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settleme
 		s.Kind, s.Error = world.Bury, err.Error()
 		return s
 	}
+	turns := int64(1)
 	if m.Receives >= suspicious && m.Error == "" {
-		c.alone.Lock()
-		defer c.alone.Unlock()
-	} else {
-		c.alone.RLock()
-		defer c.alone.RUnlock()
+		turns = int64(c.parallel)
 	}
-	if ctx.Err() != nil { // it waited for its turn for too long
+	if c.turns.Acquire(ctx, turns) != nil { // it waited for too long
 		s.Kind = world.Unread
 		return s
 	}
+	defer c.turns.Release(turns)
 	if err = c.call(ctx, typed); err == nil {
 		return s
 	}

@@ -56,7 +56,7 @@ func Match(m stepwell.Match) ReceiveOption {
 
 // Receive receives messages that are ready; none is no error. Who does not settle one in time receives it again, as may others.
 //
-// A payload that T cannot hold is an error, and its message stays as it was: [Peek] shows it.
+// A payload that T cannot hold is an error, and its message stays as it was.
 func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...ReceiveOption) ([]*Message[T], error) {
 	room, err := q.open(ctx, app)
 	if err != nil {

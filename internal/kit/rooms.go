@@ -78,10 +78,10 @@ func Given[O any](opts []O, apply func(O)) error {
 	return nil
 }
 
-// IsNil reports whether v is nil, or a nil pointer as something else.
+// IsNil reports whether v is nil, or a nil pointer or function as something else.
 func IsNil(v any) bool {
 	r := reflect.ValueOf(v)
-	return !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil()
+	return !r.IsValid() || (r.Kind() == reflect.Pointer || r.Kind() == reflect.Func) && r.IsNil()
 }
 
 // Missing is the error for something that is nil, by its name.

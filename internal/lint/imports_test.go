@@ -32,6 +32,7 @@ var layers = []layer{
 	{"observe", []string{"world"}},
 	{"push", nil},
 	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
+	{"queue", []string{"", "world", "internal/codec", "internal/engine", "internal/kit"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/journal", []string{"world"}},
@@ -77,7 +78,7 @@ var layers = []layer{
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook"}
+var rooms = []string{"acting", "keyring", "observe", "push", "check", "queue", "webhook"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 
