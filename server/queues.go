@@ -1,6 +1,6 @@
 package server
 
-// This file has the doors of queues of messages, for programs of any language: what a queue is, and what operators do to one.
+// This file has the doors of queues of messages: what a queue is, and what operators do to one.
 
 import (
 	"context"

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -164,7 +165,7 @@ type shownMessage struct {
 	Receipt   string             `json:"receipt,omitempty"` // of one that was received
 	State     world.MessageState `json:"state,omitempty"`   // of one that is looked at
 	Payload   json.RawMessage    `json:"payload,omitempty"`
-	Encrypted string             `json:"sealed,omitempty"` // ID of the key that the payload is encrypted with, where the server does not have it
+	Encrypted string             `json:"sealed,omitempty"` // ID of the payload's key, which the server does not have
 	Damage    string             `json:"damage,omitempty"` // why there is no payload
 	Headers   map[string]string  `json:"headers,omitempty"`
 	Group     string             `json:"group,omitempty"`
@@ -227,14 +228,17 @@ func receiveMessages(s *Server, w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return undeclared(err, name)
 	}
-	kept := someMessages(got.Messages, s.pageBytes)
-	text, err := encoded(receivedMessages{showMessages(kept)})
-	if err == nil && r.Context().Err() == nil {
-		if err = answerText(w, http.StatusOK, text); err == nil {
-			return giveBack(r.Context(), k, got.Messages[len(kept):])
-		}
+	if err := keepSome(r.Context(), k, &got, s.pageBytes); err != nil {
+		return err
 	}
-	return cmp.Or(err, r.Context().Err(), giveBack(r.Context(), k, got.Messages)) // nobody has seen them
+	text, err := encoded(receivedMessages{showMessages(got.Messages)})
+	if err = cmp.Or(err, r.Context().Err()); err == nil {
+		err = answerText(w, http.StatusOK, text)
+	}
+	if err != nil { // nobody has seen them
+		return errors.Join(err, giveBack(r.Context(), k, got.Messages))
+	}
+	return nil
 }
 
 // awaitMessages receives, and waits until there is something, or the server drains.
@@ -263,14 +267,16 @@ func awaitMessages(s *Server, r *request, k world.Messenger, q world.ReceiveQuer
 	return got, err
 }
 
-// someMessages is the beginning of messages, as much as there is room for in an answer; one at least.
-func someMessages(all []world.Message, bytes int) []world.Message {
-	for i := range all {
-		if bytes -= len(all[i].Payload); i > 0 && bytes < 0 {
-			return all[:i]
+// keepSome leaves as many messages as there is room for in an answer, one at least, and gives back the others.
+func keepSome(ctx context.Context, k world.Messenger, got *world.Received, bytes int) error {
+	for i := range got.Messages {
+		if bytes -= len(got.Messages[i].Payload); i > 0 && bytes < 0 {
+			rest := got.Messages[i:]
+			got.Messages, got.More = got.Messages[:i], true
+			return giveBack(ctx, k, rest)
 		}
 	}
-	return all
+	return nil
 }
 
 // giveBack gives back messages that were received and that nobody has seen: they are ready again at once.

@@ -169,7 +169,8 @@ func TestQueueRefusals(t *testing.T) {
 	r.has("")
 }
 
-// TestQueueScopes: who reads sees payloads, who may send to runs may send and receive, and what operators do is in the audit log.
+// TestQueueScopes: who reads sees payloads, who may send to runs may send and receive here, and what operators do is
+// in the audit log.
 func TestQueueScopes(t *testing.T) {
 	t.Parallel()
 	keys, err := ParseKeys("viewer:eva:" + strings.Repeat("v", 32) + ",operator:otto:" + strings.Repeat("o", 32) + ",worker?workflow=order:willi:" + strings.Repeat("w", 32))
@@ -206,7 +207,8 @@ func TestQueueScopes(t *testing.T) {
 	}
 }
 
-// TestQueueConsumerKilled: what a consumer received that died is received by another when its time is over, and its receipt is old.
+// TestQueueConsumerKilled: what a consumer received that died is received by another when its time is over. Its receipt
+// is old then.
 func TestQueueConsumerKilled(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
@@ -253,7 +255,8 @@ func TestQueueLongPoll(t *testing.T) {
 	r.until("nobody to wait", func() bool { return len(r.server.waiting) == 0 })
 }
 
-// TestQueueLargeReceive: an answer ends where it is large, and what is behind that is ready again as if nobody had received it.
+// TestQueueLargeReceive: an answer ends where it is large. What is behind that is ready again as if nobody had received
+// it.
 func TestQueueLargeReceive(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "sqlite", Options{})

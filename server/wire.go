@@ -34,7 +34,7 @@ func wireRoutes() []route {
 		actRoute("held", Worker, "List what a worker holds, behind a claim whose answer was lost", "WireHeldQuery", "WireHeld", (*Server).wireHeld),
 		actRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "WireAccepted", (*Server).wireLeave),
 		actRoute("sweep", Worker, "Delete ended runs whose retention is over", "WireSweepQuery", "WireSwept", (*Server).wireSweep),
-	}, wireLogRoutes(), wireDefinitionRoutes(), wireMetricsRoutes(), wireReadRoutes(), noticeRoutes())
+	}, wireLogRoutes(), wireDefinitionRoutes(), wireMetricsRoutes(), wireMessageRoutes(), wireReadRoutes(), noticeRoutes())
 }
 
 // answering is what a method of a world answers: a message that says that it is one.

@@ -20,7 +20,7 @@ var (
 		wire.Commit{}, wire.Committed{}, wire.Delivery{}, wire.Delivered{}, wire.Append{}, wire.Appended{}, wire.EventQuery{}, wire.EventPage{},
 		wire.RunID{}, wire.OneRun{}, wire.Accepted{}, wire.RunQuery{}, wire.RunPage{}, wire.HookQuery{}, wire.Hooks{}, wire.Tasks{}, wire.ChunkQuery{}, wire.ChunkPage{},
 		wire.Streams{}, wire.ReadyQuery{}, wire.Ready{}, wire.Stats{}, wire.Findings{}, wire.KeyQuery{}, wire.KeyPrint{}, wire.Definitions{}, wire.DefinedQuery{}, wire.Defined{},
-		wire.SchemasQuery{}, wire.Schemas{}, wire.Limit{}, wire.Limited{}, wire.ProcessMetrics{}, wire.AllMetrics{}, nothing{},
+		wire.SchemasQuery{}, wire.Schemas{}, wire.Limit{}, wire.Limited{}, wire.ProcessMetrics{}, wire.AllMetrics{}, wire.MessageAct{}, wire.MessageActed{}, wire.QueueQuery{}, wire.Queues{}, nothing{},
 	}
 	wireNames = map[reflect.Type]string{
 		reflect.TypeFor[world.Class](): "Class", reflect.TypeFor[world.Block](): "Block", reflect.TypeFor[world.Error](): "Error",
