@@ -25,7 +25,7 @@ var (
 		"Problem": reflect.TypeFor[Problem](), "Run": reflect.TypeFor[stepwell.RunInfo](), "RunPage": reflect.TypeFor[runPage](), "StreamList": reflect.TypeFor[streamList](),
 		"WebhookAccepted": reflect.TypeFor[webhookAccepted](), "Why": reflect.TypeFor[stepwell.Why](), "Woken": reflect.TypeFor[woken](), "Workers": reflect.TypeFor[[]worker](),
 		"Workflows": reflect.TypeFor[[]counts](), "Versions": reflect.TypeFor[operate.Versions](), "Failures": reflect.TypeFor[operate.Failures](), "Class": reflect.TypeFor[world.Class](),
-		"MessageQueue": reflect.TypeFor[shownQueue](), "MessageQueues": reflect.TypeFor[queueList](), "QueuePause": reflect.TypeFor[shownPause](), "QueueChanged": reflect.TypeFor[queueChanged](),
+		"MessageQueue": reflect.TypeFor[operate.Queue](), "MessageQueues": reflect.TypeFor[queueList](), "QueuePause": reflect.TypeFor[operate.QueuePause](), "QueueChanged": reflect.TypeFor[queueChanged](),
 		"Sent": reflect.TypeFor[sentMessages](), "ReceivedMessages": reflect.TypeFor[receivedMessages](), "MessagePage": reflect.TypeFor[messagePage](), "Settled": reflect.TypeFor[settled](),
 	}
 	readTypes = map[string]reflect.Type{

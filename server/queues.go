@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/acting"
-	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -68,40 +68,9 @@ func undeclared(err error, name string) error {
 	return err
 }
 
-// shownQueue is a queue as the API shows it.
-type shownQueue struct {
-	Name        string        `json:"name"`
-	Visibility  string        `json:"visibility"`
-	MaxReceives int           `json:"maxReceives"`
-	Paused      *shownPause   `json:"paused,omitempty"`
-	Counts      messageCounts `json:"counts"`
-	Oldest      time.Time     `json:"oldest,omitzero"`
-}
-
-// shownPause says why nothing is received from a queue.
-type shownPause world.QueuePause
-
-// messageCounts are the messages of a queue by their state.
-type messageCounts struct {
-	Ready   int64 `json:"ready"`
-	Delayed int64 `json:"delayed"`
-	Out     int64 `json:"out"`
-	Parked  int64 `json:"parked"`
-	Dead    int64 `json:"dead"`
-}
-
-func showQueue(q *world.QueueStats) shownQueue {
-	of := q.Or()
-	n := q.Counts
-	return shownQueue{
-		Name: q.Name, Visibility: human.SpanText(of.Visibility), MaxReceives: of.MaxReceives, Paused: (*shownPause)(q.Paused), Oldest: q.Oldest,
-		Counts: messageCounts{n[world.MessageReady], n[world.MessageDelayed], n[world.MessageOut], n[world.MessageParked], n[world.MessageDead]},
-	}
-}
-
 // queueList is all queues.
 type queueList struct {
-	Queues []shownQueue `json:"queues"`
+	Queues []operate.Queue `json:"queues"`
 }
 
 func listQueues(s *Server, w http.ResponseWriter, r *request) error {
@@ -113,9 +82,9 @@ func listQueues(s *Server, w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	list := queueList{make([]shownQueue, len(all))}
+	list := queueList{make([]operate.Queue, len(all))}
 	for i := range all {
-		list.Queues[i] = showQueue(&all[i])
+		list.Queues[i] = operate.QueueOf(&all[i])
 	}
 	return answer(w, http.StatusOK, list)
 }
@@ -137,7 +106,7 @@ func answerQueue(w http.ResponseWriter, r *request, k world.Messenger, name stri
 	if err != nil {
 		return undeclared(err, name)
 	}
-	return answer(w, http.StatusOK, showQueue(&all[0]))
+	return answer(w, http.StatusOK, operate.QueueOf(&all[0]))
 }
 
 // declaration is the body of a queue that is declared.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/world"
 )
@@ -159,38 +160,6 @@ func sendMessages(s *Server, w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusCreated, out)
 }
 
-// shownMessage is a message as the API shows it.
-type shownMessage struct {
-	ID        string             `json:"id"`
-	Receipt   string             `json:"receipt,omitempty"` // of one that was received
-	State     world.MessageState `json:"state,omitempty"`   // of one that is looked at
-	Payload   json.RawMessage    `json:"payload,omitempty"`
-	Encrypted string             `json:"sealed,omitempty"` // ID of the payload's key, which the server does not have
-	Damage    string             `json:"damage,omitempty"` // why there is no payload
-	Headers   map[string]string  `json:"headers,omitempty"`
-	Group     string             `json:"group,omitempty"`
-	Priority  int                `json:"priority"`
-	SentAt    time.Time          `json:"sentAt"`
-	Receives  int                `json:"receives"`
-	Until     time.Time          `json:"until,omitzero"`
-	Error     string             `json:"error,omitempty"`
-}
-
-func showMessages(all []world.Message) []shownMessage {
-	out := make([]shownMessage, len(all))
-	for i := range all {
-		m := &all[i]
-		out[i] = shownMessage{
-			ID: m.ID, Receipt: m.Receipt, State: m.State, Payload: m.Payload, Encrypted: m.Encrypted, Damage: m.Damage, Headers: m.Headers, Group: m.Group,
-			Priority: m.Priority + 1, SentAt: m.SentAt, Receives: m.Receives, Until: m.Until, Error: m.Error,
-		}
-		if m.Encrypted != "" || m.Damage != "" {
-			out[i].Payload = nil
-		}
-	}
-	return out
-}
-
 // receive is the body of a receive.
 type receive struct {
 	Most       int             `json:"most"`
@@ -204,7 +173,7 @@ const mostReceiveWait = 30 * time.Second
 
 // receivedMessages are what was received.
 type receivedMessages struct {
-	Messages []shownMessage `json:"messages"`
+	Messages []operate.Message `json:"messages"`
 }
 
 func receiveMessages(s *Server, w http.ResponseWriter, r *request) error {
@@ -231,7 +200,7 @@ func receiveMessages(s *Server, w http.ResponseWriter, r *request) error {
 	if err := keepSome(r.Context(), k, &got, s.pageBytes); err != nil {
 		return err
 	}
-	text, err := encoded(receivedMessages{showMessages(got.Messages)})
+	text, err := encoded(receivedMessages{operate.MessagesOf(got.Messages)})
 	if err = cmp.Or(err, r.Context().Err()); err == nil {
 		err = answerText(w, http.StatusOK, text)
 	}
@@ -354,8 +323,8 @@ func settleMessages(s *Server, w http.ResponseWriter, r *request, body any, said
 
 // messagePage is a page of messages that are looked at.
 type messagePage struct {
-	Messages []shownMessage `json:"messages"`
-	Cursor   string         `json:"cursor,omitempty"` // none: this is the end
+	Messages []operate.Message `json:"messages"`
+	Cursor   string            `json:"cursor,omitempty"` // none: this is the end
 }
 
 func peekMessages(s *Server, w http.ResponseWriter, r *request) error {
@@ -373,5 +342,5 @@ func peekMessages(s *Server, w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return undeclared(err, name)
 	}
-	return answer(w, http.StatusOK, messagePage{showMessages(page.Messages), page.Cursor})
+	return answer(w, http.StatusOK, messagePage{operate.MessagesOf(page.Messages), page.Cursor})
 }

@@ -37,7 +37,7 @@ const exitCodes = `Exit codes:
   0    it worked
   1    it failed
   2    the command line is wrong
-  3    there is no such run, hook or database
+  3    there is no such run, hook, queue or database
   4    the run is over
   5    not now, try again later: the run's inbox is full, or it is not over yet
   6    a run with that ID or key is there already

@@ -93,6 +93,8 @@ func codeOf(err error, exit int) string {
 		return "UNAUTHENTICATED"
 	case errors.Is(err, remote.ErrForbidden):
 		return "FORBIDDEN"
+	case errors.Is(err, world.ErrReceipt):
+		return "RECEIPT_OLD"
 	case ok:
 		return known.Code
 	}

@@ -557,7 +557,10 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 	again("held", func() (bool, error) { h, err := w.Held(ctx, "w1"); return len(h.Runs) == 1, err })
 	again("keepMetrics", func() (bool, error) { return true, w.KeepMetrics(ctx, &world.ProcessMetrics{}) })
 	again("metrics", func() (bool, error) { m, err := w.Metrics(ctx); return len(m) == 1, err })
-	again("queues", func() (bool, error) { q, err := w.Messages().Queues(ctx, "q"); return len(q) == 1 && q[0].Name == "q", err })
+	again("queues", func() (bool, error) {
+		q, err := w.Messages().Queues(ctx, "q")
+		return len(q) == 1 && q[0].Name == "q", err
+	})
 	again("messages", func() (bool, error) {
 		done, err := w.Messages().SettleMessages(ctx, []world.Settlement{{Receipt: world.Receipt(1, 1), Kind: world.Extend, After: time.Minute}})
 		return len(done) == 1 && done[0], err
