@@ -40,12 +40,18 @@ func wireMessage(s *Server, r *request, in *wire.MessageAct) (wire.MessageActed,
 		}
 		return wire.MessageActed{Received: wire.OfReceived(&got)}, err
 	}
+	act, queue := operatorAct(in)
+	if act != "" {
+		if err := world.CheckQueueName(queue); err != nil {
+			return wire.MessageActed{}, err
+		}
+	}
 	people := !r.sees(Worker)
 	if p := in.Pause; p != nil && p.Pause != nil && people {
 		p.Pause.By = r.key.Name
 	}
 	out, err := lasting(r.Context(), func(ctx context.Context) (wire.MessageActed, error) { return actOnMessages(ctx, k, in) })
-	if act, queue := operatorAct(in); act != "" && people {
+	if act != "" && people {
 		r.SetPathValue("queue", queue)
 		s.note(r.Request, r.key.Name, r.route.op.id, "", act, err)
 	}
@@ -106,6 +112,11 @@ func wireQueues(s *Server, r *request, in *wire.QueueQuery) (wire.Queues, error)
 	k, err := keeperBelow(s, r)
 	if err != nil {
 		return wire.Queues{}, err
+	}
+	for _, name := range in.Names {
+		if err := world.CheckQueueName(name); err != nil {
+			return wire.Queues{}, err
+		}
 	}
 	if in.Peek == nil {
 		all, err := k.Queues(r.Context(), in.Names...)

@@ -4,6 +4,7 @@ package remote
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
@@ -21,6 +22,9 @@ func (k messages) act(ctx context.Context, how manner, in *wire.MessageAct) (out
 	err = k.w.ask(ctx, how, "messages", in, &out)
 	return out, err
 }
+
+// errOther: the answer is not of as many messages as the question.
+var errOther = fmt.Errorf("%w: the server's answer is of other messages", world.ErrUnknownOutcome)
 
 // DeclareQueue makes a queue, or changes it; see [world.Messenger].
 func (k messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error {
@@ -61,6 +65,9 @@ func (k messages) SendMessages(ctx context.Context, all []world.Message) ([]worl
 	if err != nil {
 		return nil, err
 	}
+	if len(out.Sent) != len(all) {
+		return nil, errOther
+	}
 	sent := make([]world.Sent, len(out.Sent))
 	for i, s := range out.Sent {
 		sent[i] = world.Sent(s)
@@ -91,6 +98,9 @@ func (k messages) SettleMessages(ctx context.Context, all []world.Settlement) ([
 	}
 	twice := !slices.ContainsFunc(all, func(s world.Settlement) bool { return s.Kind != world.Extend })
 	out, err := k.act(ctx, manner{twice: twice, once: !twice}, &wire.MessageAct{Settle: in})
+	if err == nil && len(out.Settled) != len(all) {
+		err = errOther
+	}
 	return out.Settled, err
 }
 
