@@ -10,7 +10,8 @@ import (
 // lookAgain is how often one who waits for messages looks where nobody told of any.
 const lookAgain = 5 * time.Second
 
-// Await receives from a store, and waits so long for a message where there is none. Servers call it; programs call [Queue.Receive].
+// Await receives from a store, and waits so long for a message where there is none. Servers call it; programs
+// call [Queue.Receive].
 func Await(ctx context.Context, keep world.Messenger, by world.Notifier, q world.ReceiveQuery, wait time.Duration) (world.Received, error) {
 	if keep == nil {
 		return world.Received{}, noQueues

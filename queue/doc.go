@@ -1,4 +1,5 @@
-// Package queue has queues of messages that programs use with no workflow: in the same database, with the same guarantees.
+// Package queue has queues of messages that programs use with no workflow: in the same database, with the same
+// guarantees.
 //
 //	var Mails = queue.Define[Mail]("mails")
 //
@@ -8,8 +9,10 @@
 //
 //	id, err := Mails.Send(ctx, app, Mail{To: "ann@example.com"})
 //
-// A message is received until it is acknowledged: at least once, so a handler must bear to see one twice. What a handler
-// returns an error for is received again, later each time, and after [MaxReceives] it is a dead letter, which stays in
+// A message is received until it is acknowledged: at least once, so a handler must bear to see one twice. What
+// a handler
+// returns an error for is received again, later each time, and after [MaxReceives] it is a dead letter, which
+// stays in
 // the queue until an operator moves it back or purges it.
 //
 // Messages of a [Group] are received one at a time, in the order in which they were sent.

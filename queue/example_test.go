@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/queue"
+	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
@@ -15,18 +17,19 @@ type Mail struct {
 	Text string `json:"text"`
 }
 
-var Mails = queue.Define[Mail]("mails", queue.MaxReceives(10))
+var Mails = queue.Define[Mail]("mails")
 
 // A program that handles the messages of a queue, and sends one.
-func Example() {
+func ExampleQueue_Handle() {
+	mails := queue.Define[Mail]("mails", queue.MaxReceives(10), queue.Visibility(time.Minute))
 	sent := make(chan string)
 	app, err := stepwell.New(memory.New(), stepwell.Config{
 		Logger: slog.New(slog.DiscardHandler),
 		Definitions: []stepwell.Definition{
-			Mails.Handle(func(_ context.Context, m *queue.Message[Mail]) error {
-				sent <- m.Payload.Text + " to " + m.Payload.To
+			mails.Handle(func(_ context.Context, m *queue.Message[Mail]) error {
+				sent <- m.Payload.Text + " to " + m.Payload.To + ", " + m.Headers["lang"]
 				return nil
-			}),
+			}, queue.Parallel(4), queue.Retry(stepwell.Retry{Base: time.Second, Cap: time.Hour})),
 		},
 	})
 	if err != nil {
@@ -35,42 +38,67 @@ func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- app.Run(ctx) }()
-	if _, err := Mails.Send(ctx, app, Mail{To: "ann@example.com", Text: "hello"}, queue.Group("ann@example.com")); err != nil {
+	if _, err := mails.Send(ctx, app, Mail{To: "ann@example.com", Text: "hello"},
+		queue.Group("ann@example.com"), queue.DedupeID("welcome ann", time.Hour), queue.Headers(map[string]string{"lang": "en"})); err != nil {
 		panic(err)
 	}
-	fmt.Println(<-sent)
+	fmt.Println(mails.Name()+":", <-sent)
 	stop()
 	fmt.Println(<-ended)
 	// Output:
-	// hello to ann@example.com
+	// mails: hello to ann@example.com, en
 	// <nil>
 }
 
-// Receive, Ack and Nack are for programs that take messages when they want to.
+// Receive is for programs that take messages when they want to.
 func ExampleQueue_Receive() {
 	ctx := context.Background()
 	app, err := stepwell.New(memory.New(), stepwell.Config{})
 	if err != nil {
 		panic(err)
 	}
-	if _, err := Mails.SendAll(ctx, app, []Mail{{To: "ann"}, {To: "bob"}}); err != nil {
+	if _, err := Mails.SendAll(ctx, app, []Mail{{To: "ann"}, {To: "bob"}, {To: "nobody"}}, queue.Priority(3)); err != nil {
+		panic(err)
+	}
+	if _, err := Mails.Send(ctx, app, Mail{To: "eve"}, queue.Delay(time.Hour)); err != nil {
 		panic(err)
 	}
 	for range 2 {
-		got, err := Mails.Receive(ctx, app, queue.Most(10))
+		got, err := Mails.Receive(ctx, app, queue.Most(10), queue.Wait(time.Second), queue.For(5*time.Minute))
 		if err != nil {
 			panic(err)
 		}
 		for _, m := range got {
-			if m.Payload.To == "bob" && m.Receives == 1 {
+			switch {
+			case m.Payload.To == "nobody":
+				fmt.Println("a dead letter:", m.Payload.To, m.Bury(ctx, "no such address"))
+			case m.Payload.To == "bob" && m.Receives == 1:
 				fmt.Println("later:", m.Payload.To, m.Nack(ctx, 0, "his box is full"))
-				continue
+			default:
+				fmt.Println("it takes longer:", m.Extend(ctx, time.Hour))
+				fmt.Println("done:", m.Payload.To, m.Ack(ctx))
 			}
-			fmt.Println("done:", m.Payload.To, m.Ack(ctx))
 		}
 	}
+	none, err := Mails.Receive(ctx, app, queue.Match(stepwell.Match{"to": "eve"}))
+	fmt.Println("not before an hour:", len(none), err)
 	// Output:
+	// it takes longer: <nil>
 	// done: ann <nil>
 	// later: bob <nil>
+	// a dead letter: nobody <nil>
+	// it takes longer: <nil>
 	// done: bob <nil>
+	// not before an hour: 0 <nil>
+}
+
+// A server waits for messages of a store that it has opened.
+func ExampleAwait() {
+	w := memory.New()
+	if err := w.Messages().DeclareQueue(context.Background(), world.MessageQueue{Name: "mails"}); err != nil {
+		panic(err)
+	}
+	got, err := queue.Await(context.Background(), w.Messages(), w, world.ReceiveQuery{Queue: "mails", Limit: 1}, 10*time.Millisecond)
+	fmt.Println(len(got.Messages), err)
+	// Output: 0 <nil>
 }

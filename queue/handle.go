@@ -29,7 +29,8 @@ type handling struct {
 // Parallel is how many messages a handler works on at once in each program, 10 where nobody says it.
 func Parallel(n int) HandleOption { return func(h *handling) { h.parallel = n } }
 
-// Retry says how long a message rests that a handler returned an error for. [MaxReceives] says how often it is tried: Attempts and Total say nothing here.
+// Retry says how long a message rests that a handler returned an error for. [MaxReceives] says how often it is
+// tried: Attempts and Total say nothing here.
 func Retry(r stepwell.Retry) HandleOption {
 	return func(h *handling) {
 		h.policy = engine.Policy{Backoff: r.Backoff, Base: r.Base, Cap: r.Cap, Jitter: r.Jitter}
@@ -39,11 +40,14 @@ func Retry(r stepwell.Retry) HandleOption {
 // Handle is a definition: an App that has it receives messages while it runs, and calls fn with each.
 //
 //   - nil: the message is acknowledged.
-//   - An error: it comes again, later each time: see [Retry]. [stepwell.RetryAfter] says when, and [stepwell.Fatal] makes it a dead letter at once. A panic is an
+//   - An error: it comes again, later each time: see [Retry]. [stepwell.RetryAfter] says when, and
+//     [stepwell.Fatal] makes it a dead letter at once. A panic is an
 //     error.
-//   - While fn works the message is nobody else's. The context ends with [ErrReceipt] where it is all the same, as after a long standstill; with
+//   - While fn works the message is nobody else's. The context ends with [ErrReceipt] where it is all the same,
+//     as after a long standstill; with
 //     [stepwell.ErrDraining] where the App has stopped, and its drain is over: then the message is ready again.
-//   - A message whose receives ended twice with no word from their handler, as by a crash, is worked on alone by its program.
+//   - A message whose receives ended twice with no word from their handler, as by a crash, is worked on alone
+//     by its program.
 //
 // A message that T cannot hold is a dead letter.
 func (q *Queue[T]) Handle(fn func(ctx context.Context, m *Message[T]) error, opts ...HandleOption) stepwell.Definition {
@@ -182,7 +186,8 @@ func (c *consumer[T]) start(handlers context.Context, m *world.Message) {
 	})
 }
 
-// suspicious is the receive from which a message is worked on alone, where none of those before had an end that was told.
+// suspicious is the receive from which a message is worked on alone, where none of those before had an end that
+// was told.
 const suspicious = 3
 
 // work calls the handler, and says how the receive ends.

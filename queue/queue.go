@@ -11,7 +11,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Queue is a named queue with the type of its messages' payloads: what is sent and what is received cannot differ. It is safe for concurrent use.
+// Queue is a named queue with the type of its messages' payloads: what is sent and what is received cannot
+// differ. It is safe for concurrent use.
 type Queue[T any] struct {
 	def   world.MessageQueue
 	fault error // of the definition
@@ -23,7 +24,8 @@ type Queue[T any] struct {
 // Option says something of a queue: [Visibility], [MaxReceives].
 type Option func(*world.MessageQueue)
 
-// Visibility is for how long a message that was received is nobody else's, unless the receive says otherwise: from 1 s to 12 h, 30 s where nobody says it. While
+// Visibility is for how long a message that was received is nobody else's, unless the receive says otherwise:
+// from 1 s to 12 h, 30 s where nobody says it. While
 // a handler works on a message that is renewed.
 func Visibility(d time.Duration) Option {
 	return func(q *world.MessageQueue) { q.Visibility = d }
@@ -34,7 +36,8 @@ func MaxReceives(n int) Option {
 	return func(q *world.MessageQueue) { q.MaxReceives = n }
 }
 
-// Define names a queue. A name has 1 to 128 bytes of A-Z a-z 0-9 _ . -; a bad one is refused at the first use. The queue is made in the database, or gets what
+// Define names a queue. A name has 1 to 128 bytes of A-Z a-z 0-9 _ . -; a bad one is refused at the first use.
+// The queue is made in the database, or gets what
 // is said here, at the first use by each program.
 func Define[T any](name string, opts ...Option) *Queue[T] {
 	q := &Queue[T]{def: world.MessageQueue{Name: name}}
@@ -87,6 +90,7 @@ var noQueues = fmt.Errorf("%w: this world keeps no queues", world.ErrInvalid)
 
 // What callers branch on, beside the errors of package stepwell.
 var (
-	// ErrReceipt: the receive is over; somebody else has received the message since, or it is gone. Nothing was written.
+	// ErrReceipt: the receive is over; somebody else has received the message since, or it is gone. Nothing was
+	// written.
 	ErrReceipt = world.ErrReceipt
 )

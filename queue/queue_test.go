@@ -57,7 +57,7 @@ func run(t *testing.T, w world.World, definitions ...stepwell.Definition) progra
 
 func counts(t *testing.T, w world.World, name string) map[world.MessageState]int64 {
 	t.Helper()
-	all, err := w.(world.MessageKeeper).Messages().Queues(t.Context(), name)
+	all, err := world.AbilitiesOf(w).MessageKeeper.Messages().Queues(t.Context(), name)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("queues: %v %v", all, err)
 	}
@@ -124,7 +124,8 @@ func TestHandle(t *testing.T) {
 	})
 }
 
-// A handler that works for longer than the visibility keeps its message; one whose App stops gives it back, and that receive does not count.
+// A handler that works for longer than the visibility keeps its message; one whose App stops gives it back, and
+// that receive does not count.
 func TestHandleForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory.New()
@@ -188,7 +189,8 @@ func TestHandleLosesItsMessage(t *testing.T) {
 	})
 }
 
-// Messages that processes died over are worked on alone: the others of the program are not with them when they do it again.
+// Messages that processes died over are worked on alone: the others of the program are not with them when they
+// do it again.
 func TestSuspiciousMessagesAreAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory.New()

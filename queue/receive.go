@@ -13,7 +13,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Message is one message that was received. What is done with it is said by its methods, or by what its handler returns.
+// Message is one message that was received. What is done with it is said by its methods, or by what its handler
+// returns.
 type Message[T any] struct {
 	ID       string // "mesg_" and a ULID
 	Payload  T
@@ -46,7 +47,8 @@ func Wait(d time.Duration) ReceiveOption { return func(r *receiving) { r.wait = 
 // For is for how long the messages are nobody else's, where that is not what the queue says: see [Visibility].
 func For(d time.Duration) ReceiveOption { return func(r *receiving) { r.Visibility = d } }
 
-// Match receives only what contains this JSON, by the rule of [stepwell.Match], of the first 1,000 messages that are ready.
+// Match receives only what contains this JSON, by the rule of [stepwell.Match], of the first 1,000 messages
+// that are ready.
 func Match(m stepwell.Match) ReceiveOption {
 	return func(r *receiving) {
 		b, err := json.Marshal(m)
@@ -54,7 +56,8 @@ func Match(m stepwell.Match) ReceiveOption {
 	}
 }
 
-// Receive receives messages that are ready; none is no error. Who does not settle one in time receives it again, as may others.
+// Receive receives messages that are ready; none is no error. Who does not settle one in time receives it
+// again, as may others.
 //
 // A payload that T cannot hold is an error, and its message stays as it was.
 func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...ReceiveOption) ([]*Message[T], error) {
@@ -104,10 +107,12 @@ func read[T any](keep world.Messenger, m *world.Message) (*Message[T], error) {
 	return out, nil
 }
 
-// Ack ends the receive: the message is done, and gone. The error is [ErrReceipt] where somebody else has received it since.
+// Ack ends the receive: the message is done, and gone. The error is [ErrReceipt] where somebody else has
+// received it since.
 func (m *Message[T]) Ack(ctx context.Context) error { return m.settle(ctx, world.Ack, 0, "") }
 
-// Nack gives the message back: it is ready again after a while, 0 for at once. reason is shown to operators, and may be "".
+// Nack gives the message back: it is ready again after a while, 0 for at once. reason is shown to operators,
+// and may be "".
 func (m *Message[T]) Nack(ctx context.Context, after time.Duration, reason string) error {
 	return m.settle(ctx, world.Nack, after, reason)
 }

@@ -14,7 +14,8 @@ import (
 // SendOption says something of a message: [Group], [Delay], [Priority], [DedupeID], [Headers].
 type SendOption func(*world.Message)
 
-// Group puts a message behind those of the same group that were sent before: they are received one at a time, in their order. One that fails holds up its group
+// Group puts a message behind those of the same group that were sent before: they are received one at a time,
+// in their order. One that fails holds up its group
 // until it succeeds or is a dead letter. A group takes no [Delay], and a priority says nothing in it.
 func Group(name string) SendOption { return func(m *world.Message) { m.Group = name } }
 
@@ -24,7 +25,8 @@ func Delay(d time.Duration) SendOption { return func(m *world.Message) { m.Delay
 // Priority is from 1 to 4, 2 where nobody says it; 4 is received first.
 func Priority(n int) SendOption { return func(m *world.Message) { m.Priority = n - 1 } }
 
-// DedupeID makes a send repeatable: within a window, 0 for 5 minutes and 7 days at most, a message of the queue with the same ID is the one that was sent before.
+// DedupeID makes a send repeatable: within a window, 0 for 5 minutes and 7 days at most, a message of the queue
+// with the same ID is the one that was sent before.
 func DedupeID(id string, window time.Duration) SendOption {
 	return func(m *world.Message) { m.Dedupe, m.Window = id, window }
 }
@@ -43,7 +45,8 @@ func (q *Queue[T]) Send(ctx context.Context, app *stepwell.App, payload T, opts 
 	return ids[0], nil
 }
 
-// SendAll puts several messages into the queue, at most 1,000, all or none, each with the same options; their IDs are in the same order. [DedupeID] is refused: it names one message.
+// SendAll puts several messages into the queue, at most 1,000, all or none, each with the same options; their
+// IDs are in the same order. [DedupeID] is refused: it names one message.
 func (q *Queue[T]) SendAll(ctx context.Context, app *stepwell.App, payloads []T, opts ...SendOption) (ids []string, err error) {
 	room, err := q.open(ctx, app)
 	if err != nil {

@@ -49,7 +49,8 @@
 //     runs are kept. Without it a start by name has the defaults where the code is elsewhere, and the first claimer's
 //     version; and each program keeps to its own limit alone.
 //   - [MetricsKeeper] keeps what processes have counted. Without it the metrics of a server are of what it writes itself.
-//   - [MessageKeeper] has queues of messages, which programs use with no run: see [Messenger]. Without it there are none.
+//   - [MessageKeeper] has queues of messages, which programs use with no run: see [Messenger]. Without it there are
+//     none.
 //   - [Decrypter] is the encryption that stands around a world. It gives on all else that the world can do. Without it
 //     what is encrypted is told by the ID of its key; no store has it.
 //

@@ -38,9 +38,11 @@ const (
 
 // MessageQueue is a queue as it is declared.
 type MessageQueue struct {
-	Name        string        `json:"name"`
-	Visibility  time.Duration `json:"visibility,omitempty"`  // how long a message is out with who received it, in ns; 0: DefaultVisibility
-	MaxReceives int           `json:"maxReceives,omitempty"` // the receive behind so many makes it a dead letter; 0: DefaultReceives
+	Name string `json:"name"`
+	// Visibility is how long a message is out with who received it, in ns; 0: DefaultVisibility.
+	Visibility time.Duration `json:"visibility,omitempty"`
+	// MaxReceives: the receive behind so many makes it a dead letter; 0: DefaultReceives.
+	MaxReceives int `json:"maxReceives,omitempty"`
 }
 
 // QueuePause says why nothing is received from a queue.
@@ -126,14 +128,15 @@ func MessageNumber(id string) (number int64, ok bool) {
 
 var receipts = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// Receipt names one receive of a message: its number in the store, and the how-manieth receive it was, which never counts anew.
-func Receipt(number, taken int64) string {
-	b := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)), uint64(taken))
+// Receipt names one receive of a message: its number in the store, and the how-manieth receive it was, which
+// never counts anew.
+func Receipt(number, fence int64) string {
+	b := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)), uint64(fence))
 	return "rcpt_" + receipts.EncodeToString(b)
 }
 
 // ReadReceipt is what a receipt names. The error is [ErrInvalid] for what is none.
-func ReadReceipt(receipt string) (number, taken int64, err error) {
+func ReadReceipt(receipt string) (number, fence int64, err error) {
 	rest, found := strings.CutPrefix(receipt, "rcpt_")
 	b, err := receipts.DecodeString(rest)
 	x, n := binary.Uvarint(b)

@@ -12,12 +12,15 @@ import (
 // MessageKeeper is a [World] that keeps queues of messages.
 type MessageKeeper interface{ Messages() Messenger }
 
-// Messenger keeps queues that programs use with no run: they send messages, and receive each at least once. What a message is just now is
+// Messenger keeps queues that programs use with no run: they send messages, and receive each at least once.
+// What a message is just now is
 // a matter of time: see [MessageState].
 //
 //   - A message that was sent is received until it is acknowledged, becomes a dead letter, or is purged.
-//   - While the visibility of a receive lasts, nobody else receives the message. Who ends it later than that ends it still, as long as nobody has received it anew.
-//   - Of a group one message is out, and it is the first that was sent of those that are there. A dead letter holds up nobody.
+//   - While the visibility of a receive lasts, nobody else receives the message. Who ends it later than that
+//     ends it still, as long as nobody has received it anew.
+//   - Of a group one message is out, and it is the first that was sent of those that are there. A dead letter
+//     holds up nobody.
 //   - Higher priorities are received first, and of one priority what is ready longest.
 //
 // All methods are safe for concurrent use, and durable when they return.
@@ -34,22 +37,27 @@ type Messenger interface {
 	// Queues tells of queues by name, in order; none named: of all.
 	Queues(ctx context.Context, names ...string) ([]QueueStats, error)
 
-	// SendMessages puts messages into queues, all or none. The error is [ErrNotFound] for a queue that was not declared.
+	// SendMessages puts messages into queues, all or none. The error is [ErrNotFound] for a queue that was not
+	// declared.
 	SendMessages(ctx context.Context, all []Message) ([]Sent, error)
 
-	// ReceiveMessages receives what is ready. One that would be received too often is a dead letter instead. The error is [ErrNotFound] for a queue that was not declared.
+	// ReceiveMessages receives what is ready. One that would be received too often is a dead letter instead.
+	// The error is [ErrNotFound] for a queue that was not declared.
 	ReceiveMessages(ctx context.Context, q ReceiveQuery) (Received, error)
 
-	// SettleMessages ends receives, each for itself, and tells of each whether its receipt held: where it did not, nothing happened.
+	// SettleMessages ends receives, each for itself, and tells of each whether its receipt held: where it did
+	// not, nothing happened.
 	SettleMessages(ctx context.Context, all []Settlement) ([]bool, error)
 
 	// PeekMessages looks at messages in the order in which they were sent, and changes nothing.
 	PeekMessages(ctx context.Context, q PeekQuery) (MessagePage, error)
 
-	// PurgeMessages deletes messages, [MaxBatch] at most; dead says that only dead letters are meant. More: there are others. Those that are out are deleted too.
+	// PurgeMessages deletes messages, [MaxBatch] at most; dead says that only dead letters are meant. More:
+	// there are others. Those that are out are deleted too.
 	PurgeMessages(ctx context.Context, queue string, dead bool) (n int, more bool, err error)
 
-	// RedriveMessages makes dead letters messages again that were never received, [MaxBatch] at most; of these alone, by their IDs, or of all.
+	// RedriveMessages makes dead letters messages again that were never received, [MaxBatch] at most; of these
+	// alone, by their IDs, or of all.
 	RedriveMessages(ctx context.Context, queue string, ids ...string) (n int, more bool, err error)
 }
 
@@ -59,9 +67,11 @@ var ErrReceipt = errors.New("the receipt holds no longer")
 // ReceiveQuery says what is to be received.
 type ReceiveQuery struct {
 	Queue      string
-	Limit      int             // 1 to MaxReceive
-	Visibility time.Duration   // 0: the queue's
-	Match      json.RawMessage // only what contains this, see [Contains]; of the first [Scanned] that are ready. A world that cannot look into payloads refuses it with [ErrInvalid]
+	Limit      int           // 1 to MaxReceive
+	Visibility time.Duration // 0: the queue's
+	// Match: only what contains this, see [Contains]; of the first [Scanned] that are ready. A world that cannot
+	// look into payloads refuses it with [ErrInvalid].
+	Match json.RawMessage
 }
 
 // Scanned is how many messages a conditional receive looks at.
@@ -75,7 +85,8 @@ type Received struct {
 	Now      time.Time // of the store
 }
 
-// Wait is how long to wait before looking again, where nobody tells of news: until the next one is ready, and most at most.
+// Wait is how long to wait before looking again, where nobody tells of news: until the next one is ready, and
+// most at most.
 func (r *Received) Wait(most time.Duration) time.Duration {
 	if r.Next.IsZero() {
 		return most
@@ -166,7 +177,8 @@ func CheckSettlements(all []Settlement) error {
 	return nil
 }
 
-// CheckPeek refuses, with [ErrInvalid], what nobody can look at, and fills in the limit. It returns the number that the page begins behind.
+// CheckPeek refuses, with [ErrInvalid], what nobody can look at, and fills in the limit. It returns the number
+// that the page begins behind.
 func CheckPeek(q *PeekQuery) (behind int64, err error) {
 	if err := CheckQueueName(q.Queue); err != nil {
 		return 0, err

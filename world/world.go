@@ -118,7 +118,8 @@ const (
 	NoticeLog   NoticeKind = "log"   // the run's log grew
 	// NoticeStream: a stream of the run grew.
 	NoticeStream NoticeKind = "stream"
-	// NoticeMessage: something can be received from a queue of messages, or its next message is due earlier than before. Run is the queue's name.
+	// NoticeMessage: something can be received from a queue of messages, or its next message is due earlier than
+	// before. Run is the queue's name.
 	NoticeMessage NoticeKind = "message"
 )
 

@@ -8,7 +8,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// messages are the queues of the world below, whose payloads are encrypted. Headers, groups and IDs are not, as names of runs are not.
+// messages are the queues of the world below, whose payloads are encrypted. Headers, groups and IDs are not, as
+// names of runs are not.
 //
 // A message is encrypted for its queue as a payload is for its run: so it cannot be put into another.
 type messages struct {
@@ -46,7 +47,8 @@ func (k *messages) SendMessages(ctx context.Context, all []world.Message) ([]wor
 	return k.Messenger.SendMessages(ctx, all)
 }
 
-// ReceiveMessages decrypts what is received; see [world.Messenger]. What cannot be decrypted here is told with the message.
+// ReceiveMessages decrypts what is received; see [world.Messenger]. What cannot be decrypted here is told with
+// the message.
 func (k *messages) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (world.Received, error) {
 	if q.Match != nil {
 		return world.Received{}, fmt.Errorf("%w: queue %s: its messages are encrypted, and cannot be received by what they contain", world.ErrInvalid, q.Queue)

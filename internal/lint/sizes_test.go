@@ -32,11 +32,11 @@ var large = map[string]size{
 	"internal/replay.Machine": {methods: 101, fields: 48},
 	"server.Server":           {methods: 107},
 	"server/ui.UI":            {methods: 58},
-	"world/memory.World":      {methods: 90}, // an ability is methods of the world itself, here and below
+	"world/memory.World":      {methods: 91}, // an ability is methods of the world itself, here and below
 	"world/memory.run":        {fields: 42},
-	"world/postgres.World":    {methods: 109}, // with what it takes to read, and housekeeping
+	"world/postgres.World":    {methods: 110}, // with what it takes to read, and housekeeping
 	"world/remote.World":      {methods: 50},  // its queues are an object of their own
-	"world/sqlite.World":      {methods: 63},
+	"world/sqlite.World":      {methods: 64},
 	"world/sqlite.group":      {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 }
 

@@ -27,7 +27,8 @@ func MessageSum(queue, group, head string, payload []byte) Sum {
 	return summing(0).text(queue).text(group).text(head).bytes(payload).sum()
 }
 
-// ReadMessage fills in what a row has of a message whose queue and group are known. What cannot be right is told with it.
+// ReadMessage fills in what a row has of a message whose queue and group are known. What cannot be right is
+// told with it.
 func ReadMessage(m *world.Message, head string, payload []byte, sum Sum) {
 	var h messageHead
 	err := json.Unmarshal([]byte(head), &h)

@@ -43,7 +43,7 @@ type message struct {
 	queue   *messageQueue
 	number  int64
 	visible time.Time
-	taken   int64 // how often it was received, whatever became of Receives
+	fence   int64 // how often it was received, whatever became of Receives
 	held    bool
 	dead    bool
 	place   int // in its heap; -1: in none
@@ -272,11 +272,11 @@ func (k *messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (
 				continue
 			}
 			m.Receives++
-			m.taken++
+			m.fence++
 			m.held, m.visible = true, now.Add(visibility)
 			heap.Push(line, m)
 			shown := m.shown(now)
-			shown.Receipt = world.Receipt(m.number, m.taken)
+			shown.Receipt = world.Receipt(m.number, m.fence)
 			out.Messages = append(out.Messages, shown)
 		}
 		for _, m := range passed {
@@ -307,9 +307,9 @@ func (k *messages) SettleMessages(ctx context.Context, all []world.Settlement) (
 	done := make([]bool, len(all))
 	for i := range all {
 		s := &all[i]
-		number, taken, _ := world.ReadReceipt(s.Receipt)
+		number, fence, _ := world.ReadReceipt(s.Receipt)
 		m := k.all[number]
-		if m == nil || !m.held || m.taken != taken {
+		if m == nil || !m.held || m.fence != fence {
 			continue
 		}
 		done[i] = true

@@ -1,6 +1,7 @@
 package postgres
 
-// Queues of messages. What is ready is told by time, so a receive is one statement, and nobody is buried. Of a group one message is out: its row in
+// Queues of messages. What is ready is told by time, so a receive is one statement, and nobody is buried. Of a
+// group one message is out: its row in
 // message_groups is the right to receive of it, to end that, and to say which comes next. See messages_groups.go.
 
 import (
@@ -40,10 +41,11 @@ var (
 // messaging are the queues of a schema.
 //
 //   - What is put into its lines is answered, and shares a transaction with what arrived with it.
-//   - Who locks the rows of groups and of messages locks those of groups first, each in one order, and waits for no group with a message locked.
+//   - Who locks the rows of groups and of messages locks those of groups first, each in one order, and waits
+//     for no group with a message locked.
 //   - Nobody is told of a message before it is durable.
 type messaging struct {
-	*database
+	db      *database
 	telling *telling
 
 	sends   line[*sends]
@@ -62,7 +64,7 @@ var (
 func (w *World) Messages() world.Messenger { return &w.messaging }
 
 func (k *messaging) init(db *database, t *telling) {
-	k.database, k.telling = db, t
+	k.db, k.telling = db, t
 	k.sends.init(db)
 	k.settles.init(db)
 }
@@ -85,8 +87,8 @@ func (k *messaging) DeclareQueue(ctx context.Context, q world.MessageQueue) erro
 	case len(all) == 1 && all[0].MessageQueue == q:
 		return nil
 	}
-	return k.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := k.in(tx).exec(ctx, declareQueue, q.Name, int64(q.Visibility), q.MaxReceives)
+	return k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := k.db.in(tx).exec(ctx, declareQueue, q.Name, int64(q.Visibility), q.MaxReceives)
 		return err
 	})
 }
@@ -102,8 +104,8 @@ func (k *messaging) PauseQueue(ctx context.Context, queue string, pause *world.Q
 		s := string(b)
 		text = &s
 	}
-	err := k.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		n, err := k.in(tx).exec(ctx, pauseQueue, queue, text)
+	err := k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		n, err := k.db.in(tx).exec(ctx, pauseQueue, queue, text)
 		if err == nil && n == 0 {
 			err = world.NoQueue(queue)
 		}
@@ -117,8 +119,8 @@ func (k *messaging) PauseQueue(ctx context.Context, queue string, pause *world.Q
 
 // DropQueue deletes an empty queue; see [world.Messenger].
 func (k *messaging) DropQueue(ctx context.Context, queue string) error {
-	return k.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		in := k.in(tx)
+	return k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		in := k.db.in(tx)
 		if _, err := k.keyOf(ctx, in, queue); err != nil {
 			return err
 		}
@@ -156,7 +158,7 @@ type listedQueue struct {
 }
 
 func (k *messaging) list(ctx context.Context, names []string) (all []listedQueue, err error) {
-	err = k.read(ctx, listQueues, func(row pgx.Rows) error {
+	err = k.db.read(ctx, listQueues, func(row pgx.Rows) error {
 		var q listedQueue
 		var visibility int64
 		var paused *string
@@ -182,7 +184,7 @@ func (k *messaging) Queues(ctx context.Context, names ...string) (out []world.Qu
 	}
 	for _, q := range all {
 		s := world.QueueStats{MessageQueue: q.MessageQueue, Paused: q.paused, Counts: make(map[world.MessageState]int64)}
-		if err := k.read(ctx, countMessages, func(row pgx.Rows) error {
+		if err := k.db.read(ctx, countMessages, func(row pgx.Rows) error {
 			var n [5]int64
 			var oldest *time.Time
 			if err := row.Scan(&n[0], &oldest, &n[1], &n[2], &n[3], &n[4]); err != nil {
@@ -223,7 +225,7 @@ func (k *messaging) keyOf(ctx context.Context, in pgxTxn, queue string) (key int
 type messageRow struct {
 	world.Message
 	key        int64
-	taken      int64
+	fence      int64
 	held, dead bool
 	visible    time.Time // zero: it waits behind another of its group, or is dead
 	at         time.Time // since when it could be received; of a list: the time
@@ -237,12 +239,12 @@ func scanMessage(row scanner, queue string) (m messageRow, err error) {
 	var body []byte
 	var sum int32
 	var visible infinite
-	var receives, taken int32
+	var receives, fence int32
 	var priority int16
-	if err := row.Scan(&m.key, &group, &priority, &visible, &receives, &taken, &m.held, &m.dead, &m.SentAt, &reason, &head, &body, &sum, &m.at); err != nil {
+	if err := row.Scan(&m.key, &group, &priority, &visible, &receives, &fence, &m.held, &m.dead, &m.SentAt, &reason, &head, &body, &sum, &m.at); err != nil {
 		return m, err
 	}
-	m.Group, m.Priority, m.Receives, m.taken, m.Error = textOf(group), int(priority), int(receives), int64(taken), textOf(reason)
+	m.Group, m.Priority, m.Receives, m.fence, m.Error = textOf(group), int(priority), int(receives), int64(fence), textOf(reason)
 	m.SentAt, m.visible = m.SentAt.UTC(), visible.time
 	m.ID = world.MessageID(m.SentAt, m.key)
 	m.Until = m.visible
@@ -281,7 +283,7 @@ func (k *messaging) PeekMessages(ctx context.Context, pq world.PeekQuery) (page 
 		s = listDeadMessages
 	}
 	err = rules.PeekPage(&page, pq, behind, func(behind int64, limit int) (all []rules.Peeked, err error) {
-		err = k.read(ctx, s, func(row pgx.Rows) error {
+		err = k.db.read(ctx, s, func(row pgx.Rows) error {
 			m, err := scanMessage(row, pq.Queue)
 			m.State = m.state(m.at)
 			all = append(all, rules.Peeked{Message: m.Message, Number: m.key})
@@ -317,8 +319,8 @@ func (k *messaging) RedriveMessages(ctx context.Context, queue string, ids ...st
 
 // some does something with messages of a queue, the first ones first.
 func (k *messaging) some(ctx context.Context, queue string, dead bool, only []int64, do func(ctx context.Context, in pgxTxn, keys []int64) (int64, error)) (n int, more bool, err error) {
-	err = k.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		in := k.in(tx)
+	err = k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		in := k.db.in(tx)
 		key, err := k.keyOf(ctx, in, queue)
 		if err != nil {
 			return err
@@ -357,7 +359,7 @@ func (k *messaging) some(ctx context.Context, queue string, dead bool, only []in
 
 // sweepDedupes forgets dedupe IDs whose window is over.
 func (k *messaging) sweepDedupes(ctx context.Context) error {
-	return k.batch(ctx, func(q *pgx.Batch) { q.Queue(k.sql(forgetDedupes)) })
+	return k.db.batch(ctx, func(q *pgx.Batch) { q.Queue(k.db.sql(forgetDedupes)) })
 }
 
 // infinite is a time that may be infinity: the zero time.

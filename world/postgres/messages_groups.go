@@ -1,7 +1,9 @@
 package postgres
 
-// Groups of messages. Who wants of a group locks its row in message_groups first, and messages after that; a statement behind the lock sees what those before have
-// committed. A message of a group that can be received is a hint that there is work in the group, and no more: what is received is the head, or where there is
+// Groups of messages. Who wants of a group locks its row in message_groups first, and messages after that; a
+// statement behind the lock sees what those before have
+// committed. A message of a group that can be received is a hint that there is work in the group, and no more:
+// what is received is the head, or where there is
 // none the first. Others that are met are parked, and the end of the head promotes the next.
 
 import (
@@ -58,7 +60,8 @@ func (g *groups) goOn(ctx context.Context, in pgxTxn) error {
 	return err
 }
 
-// How many messages of groups a receive looks at, at once and in all: where one group stands in front with thousands, others are behind it.
+// How many messages of groups a receive looks at, at once and in all: where one group stands in front with
+// thousands, others are behind it.
 const (
 	headsAtOnce = 500
 	mostHeads   = 2_000
@@ -69,8 +72,8 @@ func (k *messaging) receiveGroups(ctx context.Context, q *world.ReceiveQuery, on
 	var last, next headsSeen
 	for last.seen < mostHeads && len(got) < limit {
 		var page []messageRow
-		if err := k.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			page, next, err = k.receivePage(ctx, k.in(tx), q, only, limit-len(got), last)
+		if err := k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			page, next, err = k.receivePage(ctx, k.db.in(tx), q, only, limit-len(got), last)
 			return err
 		}); err != nil {
 			return got, err

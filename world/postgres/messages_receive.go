@@ -20,7 +20,8 @@ var (
 	readyMessages   = load("ready_messages")
 )
 
-// lows are from when on the messages of a queue are looked at, by priority, the highest first: dead rows lie before. It is a hint alone, as times do not follow
+// lows are from when on the messages of a queue are looked at, by priority, the highest first: dead rows lie
+// before. It is a hint alone, as times do not follow
 // commits: each second all are looked at.
 type lows struct {
 	from    [rules.Priorities]time.Time
@@ -65,7 +66,7 @@ func (k *messaging) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (
 	k.keepLow(q.Queue, &low)
 	for i := range got {
 		m := &got[i]
-		m.Receipt, m.State = world.Receipt(m.key, m.taken), world.MessageOut
+		m.Receipt, m.State = world.Receipt(m.key, m.fence), world.MessageOut
 		out.Messages = append(out.Messages, m.Message)
 	}
 	out.More = len(got) == q.Limit // as far as is known
@@ -103,9 +104,9 @@ func (k *messaging) receivePlain(ctx context.Context, q *world.ReceiveQuery, onl
 	if all {
 		from = [rules.Priorities]time.Time{}
 	}
-	err = k.batch(ctx, func(b *pgx.Batch) {
+	err = k.db.batch(ctx, func(b *pgx.Batch) {
 		got, dead = nil, 0
-		b.Queue(k.sql(receiveMessages), q.Queue, int64(limit), from[:], visibilityOf(q), only).Query(func(rows pgx.Rows) error {
+		b.Queue(k.db.sql(receiveMessages), q.Queue, int64(limit), from[:], visibilityOf(q), only).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				m, err := scanMessage(rows, q.Queue)
 				if err != nil {
@@ -138,7 +139,7 @@ func (k *messaging) receivePlain(ctx context.Context, q *world.ReceiveQuery, onl
 // next says what is to come.
 func (k *messaging) next(ctx context.Context, q *world.ReceiveQuery, out *world.Received, low *lows) error {
 	there := false
-	if err := k.read(ctx, nextMessage, func(row pgx.Rows) error {
+	if err := k.db.read(ctx, nextMessage, func(row pgx.Rows) error {
 		var open bool
 		var plain, grouped *time.Time
 		there = true
@@ -171,7 +172,7 @@ func (k *messaging) next(ctx context.Context, q *world.ReceiveQuery, out *world.
 
 // matching are the keys of the messages that a conditional receive is about, of the first that are ready.
 func (k *messaging) matching(ctx context.Context, q *world.ReceiveQuery) (keys []int64, err error) {
-	err = k.read(ctx, readyMessages, func(row pgx.Rows) error {
+	err = k.db.read(ctx, readyMessages, func(row pgx.Rows) error {
 		var key int64
 		var body []byte
 		if err := row.Scan(&key, &body); err != nil {

@@ -37,13 +37,14 @@ func (k *messaging) SendMessages(ctx context.Context, all []world.Message) ([]wo
 		return nil, err
 	}
 	s := &sends{all: all, done: make(chan struct{}, 1)}
-	if slices.ContainsFunc(all, func(m world.Message) bool { return m.Dedupe != "" }) { // it may have to wait for somebody
+	// What has a dedupe ID may have to wait for somebody.
+	if slices.ContainsFunc(all, func(m world.Message) bool { return m.Dedupe != "" }) {
 		s.err = errAlone
 	} else if err := k.sends.put(ctx, s, s.done); err != nil {
 		return nil, err
 	}
 	if errors.Is(s.err, errAlone) {
-		s.err = k.change(ctx, func(ctx context.Context, tx pgx.Tx) error { return k.sendIn(ctx, k.in(tx), s) })
+		s.err = k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) error { return k.sendIn(ctx, k.db.in(tx), s) })
 		if s.err == nil {
 			k.tellSent(s)
 		}
@@ -79,9 +80,9 @@ func (k *messaging) sendGroup(ctx context.Context, batch []*sends) {
 		all = append(all, s.all...)
 	}
 	var sent []world.Sent
-	err := k.batch(ctx, func(q *pgx.Batch) {
+	err := k.db.batch(ctx, func(q *pgx.Batch) {
 		sent = nil
-		q.Queue(k.sql(sendMessages), sendArgs(all)...).Query(func(rows pgx.Rows) error {
+		q.Queue(k.db.sql(sendMessages), sendArgs(all)...).Query(func(rows pgx.Rows) error {
 			var err error
 			sent, err = scanSent(rows)
 			return err
@@ -238,7 +239,8 @@ func (k *messaging) SettleMessages(ctx context.Context, all []world.Settlement) 
 	return s.settled, s.err
 }
 
-// settlement is the goroutine that settles. No two of a group have the same receipt: the second is to see what became of the first.
+// settlement is the goroutine that settles. No two of a group have the same receipt: the second is to see what
+// became of the first.
 func (k *messaging) settlement(ctx context.Context) {
 	var batch []*settling
 	receipts := make(map[string]bool)
@@ -271,8 +273,8 @@ func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
 	}
 	var settled []bool
 	var queues []string
-	err := k.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		settled, queues, err = k.settleIn(ctx, k.in(tx), all)
+	err := k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		settled, queues, err = k.settleIn(ctx, k.db.in(tx), all)
 		return err
 	})
 	if err == nil {
@@ -286,7 +288,8 @@ func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
 	}
 }
 
-// settleIn settles within a transaction, and tells of which queues something can be received now or earlier than before.
+// settleIn settles within a transaction, and tells of which queues something can be received now or earlier
+// than before.
 func (k *messaging) settleIn(ctx context.Context, in pgxTxn, all []world.Settlement) (settled []bool, queues []string, err error) {
 	settled = make([]bool, len(all))
 	keys := make([]int64, len(all))
@@ -322,7 +325,7 @@ func (k *messaging) settleIn(ctx context.Context, in pgxTxn, all []world.Settlem
 		}
 	}
 	if len(acked) > 0 {
-		if err := in.each(ctx, ackMessages, note(acked), keysAt(acked, keys), takenOf(acked, all)); err != nil {
+		if err := in.each(ctx, ackMessages, note(acked), keysAt(acked, keys), fencesOf(acked, all)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -355,10 +358,10 @@ func keysAt(places []int, keys []int64) (out []int64) {
 	return out
 }
 
-func takenOf(places []int, all []world.Settlement) (out []int32) {
+func fencesOf(places []int, all []world.Settlement) (out []int32) {
 	for _, i := range places {
-		_, taken, _ := world.ReadReceipt(all[i].Receipt)
-		out = append(out, int32(min(taken, 1<<31-1)))
+		_, fence, _ := world.ReadReceipt(all[i].Receipt)
+		out = append(out, int32(min(fence, 1<<31-1)))
 	}
 	return out
 }
@@ -373,5 +376,5 @@ func returnArgs(places []int, keys []int64, all []world.Settlement) []any {
 			reasons[j] = &s.Error
 		}
 	}
-	return []any{keysAt(places, keys), takenOf(places, all), after, held, dead, unread, reasons}
+	return []any{keysAt(places, keys), fencesOf(places, all), after, held, dead, unread, reasons}
 }

@@ -16,7 +16,8 @@ const (
 	mostPeeked = 10_000
 )
 
-// PeekPage fills a page with the messages of a queue that have the state which is asked for. read reads messages in order, behind a number. A page ends
+// PeekPage fills a page with the messages of a queue that have the state which is asked for. read reads
+// messages in order, behind a number. A page ends
 // behind [world.PageBytes], and where many were read that were not asked for: it may be empty and have a cursor.
 func PeekPage(page *world.MessagePage, q world.PeekQuery, behind int64, read func(behind int64, limit int) ([]Peeked, error)) error {
 	bytes := 0

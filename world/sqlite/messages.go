@@ -1,6 +1,7 @@
 package sqlite
 
-// Queues of messages. There is one writer, so a message of a group is parked when it is sent, and promoted when the one before it has gone.
+// Queues of messages. There is one writer, so a message of a group is parked when it is sent, and promoted when
+// the one before it has gone.
 
 import (
 	"cmp"
@@ -59,7 +60,7 @@ type messageQueue struct {
 // messageRow is the row of a message; its Queue is what the queue is named.
 type messageRow struct {
 	world.Message
-	key, queue, taken int64
+	key, queue, fence int64
 	ready             time.Time // zero: it is parked or dead
 	held, dead        bool
 }
@@ -226,7 +227,7 @@ func sendMessages(tx *txn, all []world.Message) ([]world.Sent, error) {
 func scanMessage(r row, q *messageQueue) (m messageRow) {
 	m.key, m.queue = r.int(0), q.key
 	m.Queue, m.Group, m.Priority = q.Name, r.text(1), int(r.int(2))
-	m.ready, m.Receives, m.taken, m.held, m.dead = r.time(3), int(r.int(4)), r.int(5), r.bool(6), r.bool(7)
+	m.ready, m.Receives, m.fence, m.held, m.dead = r.time(3), int(r.int(4)), r.int(5), r.bool(6), r.bool(7)
 	m.SentAt, m.Error = r.time(8), r.text(9)
 	m.ID = world.MessageID(m.SentAt, m.key)
 	layout.ReadMessage(&m.Message, r.text(10), r.bytes(11), r.sum(12))
@@ -270,7 +271,8 @@ func (k messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (w
 	})
 }
 
-// receive receives of one priority, whatever of it was passed by before. It is to be called again where dead letters have made room for others.
+// receive receives of one priority, whatever of it was passed by before. It is to be called again where dead
+// letters have made room for others.
 func receive(tx *txn, q *messageQueue, rq *world.ReceiveQuery, priority int64, passed int, out *world.Received) (nowPassed int, again bool, err error) {
 	limit := int64(rq.Limit - len(out.Messages))
 	if rq.Match != nil {
@@ -300,7 +302,7 @@ func receive(tx *txn, q *messageQueue, rq *world.ReceiveQuery, priority int64, p
 			return passed, false, err
 		}
 		m.Receives++
-		m.Until, m.State, m.Receipt = until, world.MessageOut, world.Receipt(m.key, m.taken+1)
+		m.Until, m.State, m.Receipt = until, world.MessageOut, world.Receipt(m.key, m.fence+1)
 		out.Messages = append(out.Messages, m.Message)
 	}
 	return passed, again, nil
@@ -351,12 +353,12 @@ func (k messages) SettleMessages(ctx context.Context, all []world.Settlement) ([
 }
 
 func settle(tx *txn, s *world.Settlement) (held bool, err error) {
-	key, taken, err := world.ReadReceipt(s.Receipt)
+	key, fence, err := world.ReadReceipt(s.Receipt)
 	if err != nil {
 		return false, err
 	}
 	m := messageRow{key: key}
-	if held, err = tx.one(heldMessage, func(r row) error { m.queue, m.Group, m.Queue = r.int(0), r.text(1), r.text(2); return nil }, key, taken); err != nil || !held {
+	if held, err = tx.one(heldMessage, func(r row) error { m.queue, m.Group, m.Queue = r.int(0), r.text(1), r.text(2); return nil }, key, fence); err != nil || !held {
 		return false, err
 	}
 	tx.notice(world.NoticeMessage, m.Queue)
@@ -434,7 +436,8 @@ func (k messages) sweepDedupes(ctx context.Context) error {
 	})
 }
 
-// each does something, in one transaction, with the dead letters of a queue, or with all its messages, the first ones first; of these alone, by their IDs.
+// each does something, in one transaction, with the dead letters of a queue, or with all its messages, the
+// first ones first; of these alone, by their IDs.
 func (k messages) each(ctx context.Context, queue string, dead bool, do func(tx *txn, m *messageRow) error, ids ...string) (n int, more bool, err error) {
 	type did struct {
 		n    int

@@ -16,7 +16,7 @@ CREATE TABLE {schema}.messages (
   priority   smallint    NOT NULL,
   visible_at timestamptz NOT NULL,
   receives   integer     NOT NULL DEFAULT 0,
-  taken      integer     NOT NULL DEFAULT 0, -- as receives, and never less than it was
+  fence      integer     NOT NULL DEFAULT 0, -- as receives, and never less than it was
   held       boolean     NOT NULL DEFAULT false, -- a receipt holds
   dead       boolean     NOT NULL DEFAULT false, -- a dead letter
   sent_at    timestamptz NOT NULL DEFAULT clock_timestamp(),

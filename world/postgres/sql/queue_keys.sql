@@ -1,1 +1,2 @@
+-- The keys of queues.
 SELECT name, key FROM {schema}.queues WHERE name = ANY($1::text[])

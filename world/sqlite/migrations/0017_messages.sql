@@ -15,7 +15,7 @@ CREATE TABLE messages (
   priority INTEGER NOT NULL,
   ready_us INTEGER,
   receives INTEGER NOT NULL DEFAULT 0,
-  taken    INTEGER NOT NULL DEFAULT 0, -- as receives, and never less than it was
+  fence    INTEGER NOT NULL DEFAULT 0, -- as receives, and never less than it was
   held     INTEGER NOT NULL DEFAULT 0, -- 1: a receipt holds
   dead     INTEGER NOT NULL DEFAULT 0, -- 1: a dead letter
   sent_us  INTEGER NOT NULL,

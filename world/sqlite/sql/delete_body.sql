@@ -1,1 +1,2 @@
+-- Deletes what a message carries.
 DELETE FROM message_bodies WHERE key = ?1

@@ -1,1 +1,2 @@
+-- Deletes a message.
 DELETE FROM messages WHERE key = ?1

@@ -1,1 +1,2 @@
+-- Deletes a queue.
 DELETE FROM queues WHERE key = ?1

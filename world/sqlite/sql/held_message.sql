@@ -1,1 +1,2 @@
-SELECT m.queue, m.grp, q.name FROM messages m JOIN queues q ON q.key = m.queue WHERE m.key = ?1 AND m.taken = ?2 AND m.held
+-- A message whose receipt holds.
+SELECT m.queue, m.grp, q.name FROM messages m JOIN queues q ON q.key = m.queue WHERE m.key = ?1 AND m.fence = ?2 AND m.held
