@@ -68,5 +68,6 @@ type anything struct {
 	world.KeyBook
 	world.Definer
 	world.MetricsKeeper
+	world.MessageKeeper
 	world.Decrypter
 }
