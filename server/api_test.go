@@ -27,6 +27,7 @@ func TestWalk(t *testing.T) {
 			walkLists(r)
 			walkBulk(r)
 			walkSystem(r)
+			walkQueues(r)
 			walkShort(r)
 			at := r.opens(hookSpec{Token: "walk", Requests: 2})
 			r.want(202, "POST", at, `{}`)

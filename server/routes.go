@@ -76,6 +76,8 @@ func routes() []route {
 		historyRoutes(),
 		valueRoutes(),
 		streamRoutes(),
+		queueRoutes(),
+		messageRoutes(),
 		hookRoutes(),
 		webhookRoutes(),
 		systemRoutes(),

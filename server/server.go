@@ -124,6 +124,7 @@ type Server struct {
 	log      *slog.Logger
 	mux      *http.ServeMux
 	watchers *watchers
+	queues   world.Messenger // nil: the database keeps none
 	room     *room
 	entry    entry   // who may come in
 	audit    auditor // what is told of it
@@ -167,6 +168,9 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	s.doors = doors{
 		app: app, opts: &s.opts, log: s.log, below: below, able: world.AbilitiesOf(below), guard: &s.guard, places: &s.places,
 		audit: &s.audit, seed: maphash.MakeSeed(), id: world.NewID("srv", time.Now()), pageBytes: &s.pageBytes, drain: s.drain,
+	}
+	if k := world.AbilitiesOf(s.world).MessageKeeper; k != nil {
+		s.queues = k.Messages()
 	}
 	if s.pusher, err = newPusher(below, o.Push, s.log); err != nil {
 		return nil, fmt.Errorf("server.New: %w", err)
@@ -375,6 +379,9 @@ func (a *auditor) note(r *http.Request, who, what, run, act string, err error) {
 	}
 	if workflow := r.PathValue("workflow"); workflow != "" {
 		args = append(args, "workflow.name", workflow)
+	}
+	if queue := r.PathValue("queue"); queue != "" {
+		args = append(args, "queue", queue)
 	}
 	if err != nil {
 		args = append(args, "refused", problemOf(err).Code)

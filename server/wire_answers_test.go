@@ -142,8 +142,12 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 			return of(w.Chunks(ctx, run, "none", world.ChunkQuery{}))
 		},
 		"streams": func(ctx context.Context, w *remote.World) error { return of(w.StreamsOf(ctx, run)) },
-		"stats":   func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },
-		"doctor":  func(ctx context.Context, w *remote.World) error { return of(world.Findings(ctx, w)) },
+		"messages": func(ctx context.Context, w *remote.World) error {
+			return of(w.Messages().SettleMessages(ctx, []world.Settlement{{Receipt: world.Receipt(1, 1), Kind: world.Ack}}))
+		},
+		"queues": func(ctx context.Context, w *remote.World) error { return of(w.Messages().Queues(ctx)) },
+		"stats":  func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },
+		"doctor": func(ctx context.Context, w *remote.World) error { return of(world.Findings(ctx, w)) },
 	}
 }
 

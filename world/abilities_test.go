@@ -30,6 +30,7 @@ type everything struct {
 	world.KeyBook
 	world.Definer
 	world.MetricsKeeper
+	world.MessageKeeper
 	world.Decrypter
 	world.ApartKeeper
 }

@@ -34,6 +34,7 @@ var codes = []Coded{
 	{Err: ErrTooEarly, Code: "TOO_EARLY", Status: 409, Exit: 1, Title: "Too early"},
 	{Err: ErrLeaseLost, Code: "LEASE_LOST", Status: 409, Exit: 1, Title: "Somebody else has it now"},
 	{Err: ErrWorkerExists, Code: "WORKER_EXISTS", Status: 409, Exit: 1, Title: "Another worker process has the database"},
+	{Err: ErrReceipt, Code: "RECEIPT_OLD", Status: 409, Exit: 1, Title: "The receipt holds no longer"},
 	{Err: ErrNoKey, Code: CodeNoKey, Status: 409, Exit: 1, Title: "The run is encrypted with a key that is not here"},
 	{Err: ErrWrongKey, Code: "WRONG_KEY", Status: 409, Exit: 1, Title: "The encryption key has the ID of another"},
 	{Err: ErrCorrupt, Code: CodeCorrupt, Status: 500, Exit: 1, Title: "The run's log is damaged"},

@@ -213,6 +213,10 @@ func checkMessage(m *Message) error {
 	if err := CheckQueueName(m.Queue); err != nil {
 		return err
 	}
+	most := MaxMessage
+	if m.Encrypted != "" {
+		most = EncryptedSize(MaxMessage)
+	}
 	switch {
 	case m.Priority < 0 || m.Priority >= priorities:
 		return fmt.Errorf("%w: priority %d is not 0 to 3", ErrInvalid, m.Priority)
@@ -224,7 +228,7 @@ func checkMessage(m *Message) error {
 		return fmt.Errorf("%w: group %.80q: what has a group has its order, and no delay", ErrInvalid, m.Group)
 	case m.Encrypted == "" && !json.Valid(m.Payload):
 		return fmt.Errorf("%w: the payload is no JSON", ErrInvalid)
-	case len(m.Payload) > EncryptedSize(MaxMessage):
+	case len(m.Payload) > most:
 		return fmt.Errorf("%w: a payload of %d bytes: the most is %d", ErrTooLarge, len(m.Payload), MaxMessage)
 	}
 	for what, text := range map[string]string{"group": m.Group, "dedupe ID": m.Dedupe} {

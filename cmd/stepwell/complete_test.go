@@ -42,6 +42,22 @@ var commandOf = map[string]string{
 	"listFailures":  "failures",
 	"listWorkers":   "workers",
 	"getValue":      "runs value",
+
+	"listQueues":      "queues list",
+	"getQueue":        "queues show",
+	"declareQueue":    "queues declare",
+	"dropQueue":       "queues drop",
+	"pauseQueue":      "queues pause",
+	"resumeQueue":     "queues resume",
+	"purgeQueue":      "queues purge",
+	"redriveQueue":    "queues redrive",
+	"sendMessages":    "queues send",
+	"peekMessages":    "queues peek",
+	"receiveMessages": "queues receive",
+	"ackMessages":     "queues ack",
+	"nackMessages":    "queues nack",
+	"extendMessages":  "queues extend",
+	"buryMessages":    "queues bury",
 }
 
 func TestCommandsForAllOperations(t *testing.T) {

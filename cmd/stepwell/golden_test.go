@@ -101,6 +101,8 @@ func TestGolden(t *testing.T) {
 		"help-resume":    {call{}, "runs resume --help"},
 		"help-wake":      {call{}, "runs wake --help"},
 		"help-hooks":     {call{}, "hooks"},
+		"help-queues":    {call{}, "queues --help"},
+		"help-receive":   {call{}, "queues receive --help"},
 		"help-hooks-ls":  {call{}, "hooks list --help"},
 		"help-send":      {call{}, "hooks send --help"},
 		"help-events":    {call{}, "events --help"},

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell/world"
 )
 
 // noJSON are the commands that have no JSON to say: what they write is for shells, people, or other programs.
@@ -71,6 +73,23 @@ var jsonCalls = []struct {
 	{args: "doctor", want: `{"health":"good"}`},
 	{args: "streams list " + failedRun, want: ""},
 	{args: "streams tail " + failedRun + " tokens", code: exitFailure, want: `{"code":"FAILED"}`},
+	{args: "queues declare mails", want: `{"action":"declare","result":"declared","queue":"mails"}`},
+	{args: "queues send mails 7", want: `{"action":"send","result":"sent","queue":"mails"}`},
+	{args: "queues list", want: `{"name":"mails","visibility":"30s"}`},
+	{args: "queues show mails", want: `{"name":"mails","maxReceives":20}`},
+	{args: "queues peek mails", want: `{"payload":7,"state":"ready"}`},
+	{args: "queues receive mails", want: `{"payload":7,"receives":1,"receipt":"` + world.Receipt(1, 1) + `"}`},
+	{args: "queues extend mails " + world.Receipt(1, 1), want: `{"action":"extend","result":"extended","receipt":"` + world.Receipt(1, 1) + `"}`},
+	{args: "queues nack mails " + world.Receipt(1, 1), want: `{"action":"nack","result":"returned","queue":"mails"}`},
+	{args: "queues ack mails " + world.Receipt(1, 1), code: exitFailure, want: `{"action":"ack","result":"old","queue":"mails"}`},
+	{args: "queues receive mails", want: `{"receives":2}`},
+	{args: "queues bury mails " + world.Receipt(1, 2), want: `{"action":"bury","result":"buried","queue":"mails"}`},
+	{args: "queues redrive mails", want: `{"action":"redrive","result":"redriven","messages":1}`},
+	{args: "queues pause mails", want: `{"action":"pause","result":"paused"}`},
+	{args: "queues resume mails", want: `{"action":"resume","result":"resumed"}`},
+	{args: "queues purge mails --all", want: `{"action":"purge","result":"purged","messages":1}`},
+	{args: "queues drop mails", want: `{"action":"drop","result":"dropped"}`},
+	{args: "queues show mails", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3}`},
 	{args: "check -- no-such-program", code: exitUsage, want: `{"code":"USAGE","exit":2}`},
 	{args: "demo extra", code: exitUsage, want: `{"code":"USAGE","exit":2}`}, // TestDemoKeeps has the rest
 	{args: "health --timeout 1ns http://127.0.0.1:1", code: exitFailure, want: `{"healthy":false}`},

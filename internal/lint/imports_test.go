@@ -59,7 +59,7 @@ var layers = []layer{
 	{"internal/human/...", nil},
 	{"internal/kit/...", []string{"world", "internal/history", "internal/replay"}},
 	{"internal/lint/...", nil},
-	{"internal/operate/...", []string{"", "world"}},
+	{"internal/operate/...", []string{"", "world", "internal/human"}},
 	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},

@@ -33,7 +33,7 @@ var large = map[string]size{
 	"world/memory.World":      {methods: 93}, // an ability is methods of the world itself, here and below
 	"world/memory.run":        {fields: 42},
 	"world/postgres.World":    {methods: 114}, // with what it takes to read, and housekeeping
-	"world/remote.World":      {methods: 52},
+	"world/remote.World":      {methods: 53},  // its queues are an object of their own
 	"world/sqlite.World":      {methods: 66},
 	"world/sqlite.group":      {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 

@@ -109,13 +109,14 @@ var navs = []navItem{
 	{Name: "Failures", Path: Base + "failures", Key: "f"},
 	{Name: "Workflows", Path: Base + "workflows", Key: "w"},
 	{Name: "Hooks", Path: Base + "hooks", Key: "h"},
+	{Name: "Queues", Path: Base + "queues", Key: "q"},
 	{Name: "Workers", Path: Base + "workers", Key: "e"},
 }
 
 // navOf says to which page of the head a view belongs.
 var navOf = map[string]string{
 	"overview": "Overview", "runs": "Runs", "failures": "Failures", "bulk": "Runs", "run": "Runs", "family": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
-	"workflows": "Workflows", "versions": "Workflows", "hooks": "Hooks", "workers": "Workers", "worker": "Workers",
+	"workflows": "Workflows", "versions": "Workflows", "hooks": "Hooks", "queues": "Queues", "queue": "Queues", "workers": "Workers", "worker": "Workers",
 }
 
 // draw answers with a page.
@@ -153,6 +154,7 @@ var dids = map[string]string{
 	"nowake": "It waits for no time: there was nothing to end.", "tried": "It is tried again now.", "signal": "The event was sent.", "retry": "This run goes on from where the other failed.",
 	"restart": "This run began anew, from the input of the other.", "fork": "This run was forked.", "start": "The run was started.",
 	"there": "This run was there already.", "hook": "The payload was sent.",
+	"queue-pause": "The queue is paused: nothing is received from it.", "queue-resume": "Messages are received again.", "queue-redrive": "Its dead letters are messages again.",
 }
 
 func (v *visit) did() string { return dids[v.URL.Query().Get("did")] }

@@ -328,7 +328,7 @@ func TestNotices(t *testing.T) {
 	})
 	defer stop()
 	want := []world.Notice{
-		{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeStream},
+		{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeStream}, {Kind: world.NoticeMessage},
 		{Kind: world.NoticeWork, Run: "r1"}, {Kind: world.NoticeWork}, {Kind: world.NoticeWork},
 	}
 	for i, n := range want {
@@ -336,7 +336,7 @@ func TestNotices(t *testing.T) {
 			t.Fatalf("notice %d: got %+v, want %+v", i, got, n)
 		}
 		wantPoll := time.Minute
-		if i == 6 { // it has ended
+		if i == 7 { // it has ended
 			wantPoll = deafPoll
 		}
 		if got := <-polls; got != wantPoll {
@@ -378,7 +378,8 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 		"hooks": {spoiled, `{"hooks": [{"token": "t1"}]}`}, "tasks": {spoiled, `{"tasks": [{"run": "r1"}]}`}, "streams": {spoiled, `{"streams": [{"name": "a"}]}`},
 		"chunks": {spoiled, `{"chunks": [{"index": 0}], "next": 1}`}, "doctor": {spoiled, `{"findings": [{"check": "c"}]}`},
 		"ready": {spoiled, `{"now": "2026-11-22T10:00:00Z", "items": [{"run": "r1"}]}`}, "stats": {spoiled, `{"now": "2026-11-22T10:00:00Z", "workers": [{"id": "w1"}]}`},
-		"keepMetrics": {spoiled, `{"accepted": true}`}, "metrics": {spoiled, `{"processes": [{"process": "p1", "revision": 1, "says": []}]}`},
+		"keepMetrics": {spoiled, `{"accepted": true}`}, "queues": {spoiled, `{"queues": [{"name": "q"}]}`},
+		"messages": {spoiled, `{"settled": [true]}`}, "metrics": {spoiled, `{"processes": [{"process": "p1", "revision": 1, "says": []}]}`},
 		"held": {spoiled, `{"runs": [{"run": "r1", "take": 1, "last": 2}]}`},
 	}
 	w, _ := connect(t, f)
@@ -443,12 +444,22 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 	again("held", func() (bool, error) { h, err := w.Held(ctx, "w1"); return len(h.Runs) == 1, err })
 	again("keepMetrics", func() (bool, error) { return true, w.KeepMetrics(ctx, &world.ProcessMetrics{}) })
 	again("metrics", func() (bool, error) { m, err := w.Metrics(ctx); return len(m) == 1, err })
+	again("queues", func() (bool, error) {
+		q, err := w.Messages().Queues(ctx, "q")
+		return len(q) == 1 && q[0].Name == "q", err
+	})
+	again("messages", func() (bool, error) {
+		done, err := w.Messages().SettleMessages(ctx, []world.Settlement{{Receipt: world.Receipt(1, 1), Kind: world.Extend, After: time.Minute}})
+		return len(done) == 1 && done[0], err
+	})
 	again("leave", func() (bool, error) { return true, w.Leave(ctx, "w1") })
 	f.mu.Lock()
-	f.answers["deliver"] = []string{spoiled}
+	f.answers["deliver"], f.answers["messages"] = []string{spoiled}, []string{spoiled}
 	f.mu.Unlock()
 	_, err = w.Deliver(ctx, delivery(""))
 	unknown("a delivery without an ID", err)
+	_, err = w.Messages().SettleMessages(ctx, []world.Settlement{{Receipt: world.Receipt(1, 1), Kind: world.Ack}})
+	unknown("an acknowledgement", err)
 }
 
 // TestEmptyObject: `{}` of a server of an earlier release, whose answers do not say that they are, is no answer where each has a member; where none has to have

@@ -90,6 +90,7 @@ var (
 	_ world.KeyBook       = (*World)(nil)
 	_ world.Definer       = (*World)(nil)
 	_ world.MetricsKeeper = (*World)(nil)
+	_ world.MessageKeeper = (*World)(nil)
 )
 
 // worker is one that joined through this World.

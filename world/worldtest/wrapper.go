@@ -68,7 +68,7 @@ type anything struct {
 	world.KeyBook
 	world.Definer
 	world.MetricsKeeper
+	world.MessageKeeper
 	world.Decrypter
 	world.ApartKeeper
-	world.MessageKeeper
 }

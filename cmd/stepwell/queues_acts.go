@@ -1,0 +1,141 @@
+package main
+
+// This file holds what operators do to a queue.
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// queueCommand is a command that does one thing to a queue; f says what was done, for programs and for people.
+func queueCommand(c *cli, cmd *cobra.Command, f func(ctx context.Context, k world.Messenger, queue string) (is queueActed, text string, err error)) *cobra.Command {
+	action := cmd.Use
+	cmd.Use += " QUEUE"
+	cmd.Long += "\n\n" + exitHelp
+	cmd.Args, cmd.ValidArgsFunction = arguments(1, 1, "QUEUE"), c.completeQueue
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.withQueues(cmd.Context(), args[0], func(k world.Messenger, _ world.Notifier) error {
+			is, text, err := f(cmd.Context(), k, args[0])
+			if err != nil {
+				return err
+			}
+			is.Action, is.Queue = action, args[0]
+			return c.tell(is, text)
+		})
+	}
+	c.actFlag(cmd)
+	return cmd
+}
+
+func did(result string) queueActed { return queueActed{acted: acted{Result: result}} }
+
+func queuesDeclareCommand(c *cli) *cobra.Command {
+	var q world.MessageQueue
+	cmd := queueCommand(c, &cobra.Command{
+		Use:   "declare",
+		Short: "Make a queue, or say anew what holds for it",
+		Long: `Make a queue, or say anew what holds for it: what no flag says is as it is unless said. Its messages stay, and a pause does. A program that defines the
+queue declares it too, when it first uses it.`,
+		Example: `  stepwell queues declare mails
+  stepwell queues declare mails --visibility 5m --max-receives 5`,
+	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
+		q.Name = queue
+		return did("declared"), "declared queue " + queue, k.DeclareQueue(ctx, q)
+	})
+	spanFlag(cmd, func(d time.Duration) { q.Visibility = d }, "visibility", "how `long` a message that was received is nobody else's: 1s to 12h, 30s unless said")
+	cmd.Flags().IntVar(&q.MaxReceives, "max-receives", 0, "how often a message is received before it is a dead letter: 1 to 1000 (default 20)")
+	return cmd
+}
+
+func queuesDropCommand(c *cli) *cobra.Command {
+	return queueCommand(c, &cobra.Command{
+		Use: "drop", Short: "Delete a queue that has no messages",
+		Long:    `Delete a queue that has no messages; those that it has are purged before.`,
+		Example: `  stepwell queues drop mails`,
+	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
+		return did("dropped"), "dropped queue " + queue, k.DropQueue(ctx, queue)
+	})
+}
+
+func queuesPauseCommand(c *cli) *cobra.Command {
+	var reason string
+	cmd := queueCommand(c, &cobra.Command{
+		Use: "pause", Short: "Have nothing received from a queue until it is resumed",
+		Long:    `Have nothing received from a queue until it is resumed, by whoever asks. Messages can be sent, and those that are out can be settled.`,
+		Example: `  stepwell queues pause mails --reason "the mail server moves"`,
+	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
+		return did("paused"), "paused queue " + queue, k.PauseQueue(ctx, queue, &world.QueuePause{By: c.who, Reason: reason, Since: c.now().UTC()})
+	})
+	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for people")
+	return cmd
+}
+
+func queuesResumeCommand(c *cli) *cobra.Command {
+	return queueCommand(c, &cobra.Command{
+		Use: "resume", Short: "Have messages received from a queue again",
+		Long:    `Have messages received from a queue again.`,
+		Example: `  stepwell queues resume mails`,
+	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
+		return did("resumed"), "resumed queue " + queue, k.PauseQueue(ctx, queue, nil)
+	})
+}
+
+func queuesPurgeCommand(c *cli) *cobra.Command {
+	var all, dead bool
+	cmd := queueCommand(c, &cobra.Command{
+		Use: "purge", Short: "Delete the messages of a queue, or its dead letters",
+		Long: `Delete the messages of a queue, all with --all, those that are out with their receivers too, or its dead letters alone with --dead. They cannot be
+brought back.`,
+		Example: `  stepwell queues purge mails --dead
+  stepwell queues purge mails --all`,
+	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
+		if all == dead {
+			return queueActed{}, "", usagef("nothing was changed; say --dead for dead letters, or --all for all messages", "purge queue %s: which messages?", queue)
+		}
+		n, err := every(func() (int, bool, error) { return k.PurgeMessages(ctx, queue, dead) })
+		is := did("purged")
+		is.Messages = n
+		return is, fmt.Sprintf("purged %s of queue %s", human.Count(n, "message"), queue), err
+	})
+	cmd.Flags().BoolVar(&all, "all", false, "all messages")
+	cmd.Flags().BoolVar(&dead, "dead", false, "dead letters alone")
+	return cmd
+}
+
+func queuesRedriveCommand(c *cli) *cobra.Command {
+	var ids []string
+	cmd := queueCommand(c, &cobra.Command{
+		Use: "redrive", Short: "Make dead letters messages again that were never received",
+		Long: `Make dead letters messages again that were never received, all or those that are named: for when what they failed of is mended.`,
+		Example: `  stepwell queues redrive mails
+  stepwell queues redrive mails --message mesg_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
+	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
+		for _, id := range ids {
+			if _, ok := world.MessageNumber(id); !ok {
+				return queueActed{}, "", usagef("see them:  "+c.command("queues peek "+queue+" --state dead"), "--message %q is no ID of a message", id)
+			}
+		}
+		n, err := every(func() (int, bool, error) { return k.RedriveMessages(ctx, queue, ids...) })
+		is := did("redriven")
+		is.Messages = n
+		return is, fmt.Sprintf("redrove %s of queue %s", human.Count(n, "dead letter"), queue), err
+	})
+	cmd.Flags().StringArrayVar(&ids, "message", nil, "only the message with this `ID`; may be repeated")
+	return cmd
+}
+
+// every repeats what is done piece by piece.
+func every(some func() (n int, more bool, err error)) (all int, err error) {
+	for more := true; more && err == nil; {
+		var n int
+		n, more, err = some()
+		all += n
+	}
+	return all, err
+}

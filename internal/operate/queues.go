@@ -1,0 +1,76 @@
+package operate
+
+// Queues and their messages as the API and the command line show them.
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Queue is a queue, and how many messages it has.
+type Queue struct {
+	Name        string        `json:"name"`
+	Visibility  string        `json:"visibility"` // as durations are written: 30s
+	MaxReceives int           `json:"maxReceives"`
+	Paused      *QueuePause   `json:"paused,omitempty"`
+	Counts      MessageCounts `json:"counts"`
+	Oldest      time.Time     `json:"oldest,omitzero"` // since when the first message that is ready is so
+}
+
+// QueuePause says why nothing is received from a queue.
+type QueuePause world.QueuePause
+
+// MessageCounts are the messages of a queue by their state.
+type MessageCounts struct {
+	Ready   int64 `json:"ready"`
+	Delayed int64 `json:"delayed"`
+	Out     int64 `json:"out"`
+	Parked  int64 `json:"parked"`
+	Dead    int64 `json:"dead"`
+}
+
+// QueueOf is a queue as it is shown.
+func QueueOf(q *world.QueueStats) Queue {
+	of := q.Or()
+	n := q.Counts
+	return Queue{
+		Name: q.Name, Visibility: human.SpanText(of.Visibility), MaxReceives: of.MaxReceives, Paused: (*QueuePause)(q.Paused), Oldest: q.Oldest,
+		Counts: MessageCounts{n[world.MessageReady], n[world.MessageDelayed], n[world.MessageOut], n[world.MessageParked], n[world.MessageDead]},
+	}
+}
+
+// Message is a message that was received, or is looked at.
+type Message struct {
+	ID        string             `json:"id"`
+	Receipt   string             `json:"receipt,omitempty"` // of one that was received
+	State     world.MessageState `json:"state,omitempty"`   // of one that is looked at
+	Payload   json.RawMessage    `json:"payload,omitempty"`
+	Encrypted string             `json:"sealed,omitempty"` // ID of the payload's key, which is not here
+	Damage    string             `json:"damage,omitempty"` // why there is no payload
+	Headers   map[string]string  `json:"headers,omitempty"`
+	Group     string             `json:"group,omitempty"`
+	Priority  int                `json:"priority"` // from 1 to 4
+	SentAt    time.Time          `json:"sentAt"`
+	Receives  int                `json:"receives"`
+	Until     time.Time          `json:"until,omitzero"`
+	Error     string             `json:"error,omitempty"`
+}
+
+// MessagesOf are messages as they are shown.
+func MessagesOf(all []world.Message) []Message {
+	out := make([]Message, len(all))
+	for i := range all {
+		m := &all[i]
+		out[i] = Message{
+			ID: m.ID, Receipt: m.Receipt, State: m.State, Payload: m.Payload, Encrypted: m.Encrypted, Damage: m.Damage, Headers: m.Headers, Group: m.Group,
+			Priority: m.Priority + 1, SentAt: m.SentAt, Receives: m.Receives, Until: m.Until, Error: m.Error,
+		}
+		if m.Encrypted != "" || m.Damage != "" {
+			out[i].Payload = nil
+		}
+	}
+	return out
+}

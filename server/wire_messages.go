@@ -1,0 +1,127 @@
+package server
+
+// This file has the doors to queues of messages for remote workers and clients: payloads go as they lie there.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+func wireMessageRoutes() []route {
+	return []route{
+		actRoute("messages", Operator, "Declare, pause and drop queues; send, receive, settle, purge and redrive their messages", "WireMessageAct", "WireMessageActed", wireMessage),
+		wireRoute("queues", Viewer, "Tell of queues, or look at the messages of one", "WireQueueQuery", "WireQueues", wireQueues),
+	}
+}
+
+// keeperBelow are the queues as they lie there.
+func keeperBelow(d *doors, r *request) (world.Messenger, error) {
+	if r.limited() != nil {
+		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, and queues are everybody's", errScope)
+	}
+	if d.able.MessageKeeper == nil {
+		return nil, fmt.Errorf("queues of the server's database: %w", world.ErrNotFound)
+	}
+	return d.able.MessageKeeper.Messages(), nil
+}
+
+func wireMessage(d *doors, r *request, in *wire.MessageAct) (wire.MessageActed, error) {
+	k, err := keeperBelow(d, r)
+	if err != nil {
+		return wire.MessageActed{}, err
+	}
+	if in.Receive != nil {
+		got, err := k.ReceiveMessages(r.Context(), world.ReceiveQuery(*in.Receive))
+		if err == nil {
+			err = keepSome(r.Context(), k, &got, *d.pageBytes)
+		}
+		return wire.MessageActed{Received: wire.OfReceived(&got)}, err
+	}
+	act, queue := operatorAct(in)
+	if act != "" {
+		if err := world.CheckQueueName(queue); err != nil {
+			return wire.MessageActed{}, err
+		}
+	}
+	people := !r.sees(Worker)
+	if p := in.Pause; p != nil && p.Pause != nil && people {
+		p.Pause.By = r.key.Name
+	}
+	out, err := lasting(r.Context(), func(ctx context.Context) (wire.MessageActed, error) { return actOnMessages(ctx, k, in) })
+	if act != "" && people {
+		r.SetPathValue("queue", queue)
+		d.audit.note(r.Request, r.key.Name, r.route.op.id, "", act, err)
+	}
+	return out, err
+}
+
+// operatorAct names what operators do to a queue; "": it is what programs do.
+func operatorAct(in *wire.MessageAct) (act, queue string) {
+	switch {
+	case in.Declare != nil:
+		return "declare", in.Declare.Name
+	case in.Pause != nil && in.Pause.Pause == nil:
+		return "resume", in.Pause.Queue
+	case in.Pause != nil:
+		return "pause", in.Pause.Queue
+	case in.Drop != "":
+		return "drop", in.Drop
+	case in.Purge != nil:
+		return "purge", in.Purge.Queue
+	case in.Redrive != nil:
+		return "redrive", in.Redrive.Queue
+	}
+	return "", ""
+}
+
+// actOnMessages does what changes something.
+func actOnMessages(ctx context.Context, k world.Messenger, in *wire.MessageAct) (out wire.MessageActed, err error) {
+	switch {
+	case in.Declare != nil:
+		err = k.DeclareQueue(ctx, *in.Declare)
+	case in.Pause != nil:
+		err = k.PauseQueue(ctx, in.Pause.Queue, in.Pause.Pause)
+	case in.Drop != "":
+		err = k.DropQueue(ctx, in.Drop)
+	case in.Send != nil:
+		var sent []world.Sent
+		sent, err = k.SendMessages(ctx, wire.WorldMessages(in.Send))
+		for _, m := range sent {
+			out.Sent = append(out.Sent, wire.Sent(m))
+		}
+	case in.Settle != nil:
+		all := make([]world.Settlement, len(in.Settle))
+		for i, s := range in.Settle {
+			all[i] = world.Settlement(s)
+		}
+		out.Settled, err = k.SettleMessages(ctx, all)
+	case in.Purge != nil:
+		out.Messages, out.More, err = k.PurgeMessages(ctx, in.Purge.Queue, in.Purge.Dead)
+	case in.Redrive != nil:
+		out.Messages, out.More, err = k.RedriveMessages(ctx, in.Redrive.Queue, in.Redrive.IDs...)
+	default:
+		err = invalid("body: nothing is asked for")
+	}
+	return out, err
+}
+
+func wireQueues(d *doors, r *request, in *wire.QueueQuery) (wire.Queues, error) {
+	k, err := keeperBelow(d, r)
+	if err != nil {
+		return wire.Queues{}, err
+	}
+	for _, name := range in.Names {
+		if err := world.CheckQueueName(name); err != nil {
+			return wire.Queues{}, err
+		}
+	}
+	if in.Peek == nil {
+		all, err := k.Queues(r.Context(), in.Names...)
+		return wire.Queues{Queues: wire.OfQueues(all)}, err
+	}
+	page, err := k.PeekMessages(r.Context(), world.PeekQuery(*in.Peek))
+	return wire.Queues{Messages: wire.OfMessages(page.Messages), Cursor: page.Cursor}, err
+}
