@@ -74,7 +74,6 @@ func routes() []route {
 		operateRoutes(),
 		bulkRoutes(),
 		historyRoutes(),
-		valueRoutes(),
 		streamRoutes(),
 		queueRoutes(),
 		messageRoutes(),

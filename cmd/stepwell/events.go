@@ -161,11 +161,7 @@ func eventNote(e *world.Event, zone *time.Location) string {
 			say(e.Error.Where)
 		}
 	}
-	switch {
-	case e.Encrypted != "": // the details say so
-	case world.IsApart(e.Payload):
-		say(valueNote(e.Payload))
-	case len(e.Payload) > 0:
+	if len(e.Payload) > 0 && e.Encrypted == "" {
 		say(human.Fold(string(e.Payload), noteWidth))
 	}
 	return strings.Join(parts, "  ")

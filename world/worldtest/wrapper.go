@@ -70,5 +70,4 @@ type anything struct {
 	world.MetricsKeeper
 	world.MessageKeeper
 	world.Decrypter
-	world.ApartKeeper
 }
