@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/engine"
@@ -67,7 +66,7 @@ func (q *Queue[T]) Handle(fn func(ctx context.Context, m *Message[T]) error, opt
 		fault = q.fault
 	}
 	return kit.NewPart(kit.Part{Fault: fault, Run: func(ctx context.Context, room kit.App) {
-		c := &consumer[T]{queue: q, fn: fn, handling: h, room: room, log: room.Logger.With("queue", q.def.Name), slots: make(chan struct{}, h.parallel), turns: semaphore.NewWeighted(int64(h.parallel)), out: map[string]context.CancelCauseFunc{}}
+		c := &consumer[T]{queue: q, fn: fn, handling: h, room: room, log: room.Logger.With("queue", q.def.Name), slots: make(chan struct{}, h.parallel), out: map[string]*working{}}
 		c.run(ctx)
 	}}).(stepwell.Definition)
 }
@@ -80,12 +79,18 @@ type consumer[T any] struct {
 	room  kit.App
 	log   *slog.Logger
 
-	slots chan struct{}       // one for each message that is worked on
-	turns *semaphore.Weighted // one for each that is worked on; all for one that may be what kills processes
+	slots chan struct{} // one for each message that is worked on
 	all   sync.WaitGroup
 
 	mu  sync.Mutex
-	out map[string]context.CancelCauseFunc // what is worked on, by receipt
+	out map[string]*working // by receipt
+}
+
+// working is a message that is worked on.
+type working struct {
+	cancel     context.CancelCauseFunc
+	visibility time.Duration // as it was received
+	renewed    time.Time
 }
 
 // pause is how long one rests that could not reach the store.
@@ -130,15 +135,31 @@ func (c *consumer[T]) next(ctx, handlers context.Context, news *news) bool {
 		break
 	}
 	got, err := c.room.Messages.ReceiveMessages(ctx, world.ReceiveQuery{Queue: c.queue.def.Name, Limit: room})
+	if got.Dead > 0 {
+		c.log.Warn("messages are dead letters: they were received too often", "messages", got.Dead, "hint", c.hint())
+	}
+	alone := slices.IndexFunc(got.Messages, func(m world.Message) bool { return m.Receives >= suspicious && m.Error == "" })
 	for i := range got.Messages {
-		c.start(handlers, &got.Messages[i])
+		switch m := &got.Messages[i]; {
+		case alone < 0:
+			c.start(handlers, m, got.Now)
+		case i != alone: // it is not to pay for what that one does
+			c.settle(handlers, m, unread(m, 0))
+			<-c.slots
+		}
 	}
 	for range room - len(got.Messages) {
 		<-c.slots
 	}
+	if alone >= 0 {
+		c.startAlone(ctx, handlers, &got.Messages[alone], got.Now)
+		return ctx.Err() == nil
+	}
 	switch {
 	case ctx.Err() != nil:
 		return false
+	case c.queue.dropped(err):
+		return c.queue.declare(ctx, c.room.Messages) == nil || rest(ctx, pause)
 	case err != nil:
 		c.log.Warn("nothing is received", "error", err, "hint", "It is tried again every second")
 		return rest(ctx, pause)
@@ -167,46 +188,79 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// start works on a message; its slot is taken.
-func (c *consumer[T]) start(handlers context.Context, m *world.Message) {
-	ctx, cancel := context.WithCancelCause(handlers)
-	c.mu.Lock()
-	c.out[m.Receipt] = cancel
-	c.mu.Unlock()
+// hint is what shows dead letters.
+func (c *consumer[T]) hint() string {
+	return "stepwell queues peek " + c.queue.def.Name + " --state dead"
+}
+
+// start works on a message; its slot is taken. Its visibility is known from how it was received, at a time of the store.
+func (c *consumer[T]) start(handlers context.Context, m *world.Message, at time.Time) {
+	ctx, done := c.own(handlers, m, at)
 	c.all.Go(func() {
 		defer func() { <-c.slots }()
 		s := c.work(ctx, m)
-		c.mu.Lock()
-		delete(c.out, m.Receipt)
-		c.mu.Unlock()
-		cancel(nil)
-		if s.Kind != "" {
+		if done(); s.Kind != "" {
 			c.settle(handlers, m, s)
 		}
 	})
 }
 
-// suspicious is the receive from which a message is worked on alone, where none of those before had an end that
-// was told.
+// own renews a message until done is called. The context is of its handler.
+func (c *consumer[T]) own(handlers context.Context, m *world.Message, at time.Time) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(handlers)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out[m.Receipt] = &working{cancel, m.Until.Sub(at), time.Now()}
+	return ctx, func() {
+		c.mu.Lock()
+		delete(c.out, m.Receipt)
+		c.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// suspicious is the receive from which a message is worked on alone, where the one before had no end that was told.
 const suspicious = 3
+
+// startAlone works on a message that may be what kills processes: when all others have ended, and nothing is received until it has.
+func (c *consumer[T]) startAlone(ctx, handlers context.Context, m *world.Message, at time.Time) {
+	own, done := c.own(handlers, m, at)
+	held := 1 // its own slot
+	defer func() {
+		for range held {
+			<-c.slots
+		}
+	}()
+	stopped := false
+	for ; held < c.parallel && !stopped; held++ {
+		select {
+		case c.slots <- struct{}{}:
+		case <-ctx.Done():
+			stopped = true
+			held--
+		}
+	}
+	s := unread(m, 0)
+	if !stopped && own.Err() == nil {
+		s = c.work(own, m)
+	}
+	if done(); s.Kind != "" {
+		c.settle(handlers, m, s)
+	}
+}
 
 // work calls the handler, and says how the receive ends.
 func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settlement {
 	s := world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
 	typed, err := read[T](c.room.Messages, m)
-	if err != nil {
+	switch {
+	case errors.Is(err, world.ErrNoKey): // another program may have it
+		c.log.Warn("a message cannot be worked on here", "message", m.ID, "error", err, "hint", "Give this program the key, or let one work that has it")
+		return unread(m, noKey)
+	case err != nil:
 		s.Kind, s.Error = world.Bury, err.Error()
 		return s
 	}
-	turns := int64(1)
-	if m.Receives >= suspicious && m.Error == "" {
-		turns = int64(c.parallel)
-	}
-	if c.turns.Acquire(ctx, turns) != nil { // it waited for too long
-		s.Kind = world.Unread
-		return s
-	}
-	defer c.turns.Release(turns)
 	if err = c.call(ctx, typed); err == nil {
 		return s
 	}
@@ -216,7 +270,7 @@ func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settleme
 	case errors.Is(context.Cause(ctx), ErrReceipt):
 		s.Kind = "" // it is somebody else's
 	case errors.Is(context.Cause(ctx), stepwell.ErrDraining):
-		s.Kind, s.Error = world.Unread, ""
+		return unread(m, 0)
 	case again:
 		s.Kind, s.After = world.Nack, min(delay, world.MaxDelay)
 	default:
@@ -249,7 +303,7 @@ func (c *consumer[T]) settle(ctx context.Context, m *world.Message, s world.Sett
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.queue.def.Or().Visibility)
 	defer cancel()
 	if s.Kind == world.Bury {
-		c.log.Warn("a message is a dead letter", "message", m.ID, "error", s.Error, "hint", "stepwell queues peek "+c.queue.def.Name+" --state dead")
+		c.log.Warn("a message is a dead letter", "message", m.ID, "error", s.Error, "hint", c.hint())
 	}
 	for {
 		done, err := c.room.Messages.SettleMessages(ctx, []world.Settlement{s})
@@ -266,27 +320,29 @@ func (c *consumer[T]) settle(ctx context.Context, m *world.Message, s world.Sett
 	}
 }
 
-// keep renews what is worked on. What is somebody else's by now is told so.
+// keep renews what is worked on, when a third of its time is over. What is somebody else's by now is told so.
 func (c *consumer[T]) keep(ctx context.Context) {
-	visibility := c.queue.def.Or().Visibility
-	for rest(ctx, visibility/3) {
+	for rest(ctx, world.MinVisibility/4) {
+		now := time.Now()
 		c.mu.Lock()
-		all := make([]world.Settlement, 0, len(c.out))
-		for receipt := range c.out {
-			all = append(all, world.Settlement{Receipt: receipt, Kind: world.Extend, After: visibility})
+		var all []world.Settlement
+		for receipt, w := range c.out {
+			if now.Sub(w.renewed) >= w.visibility/3 {
+				w.renewed = now
+				all = append(all, world.Settlement{Receipt: receipt, Kind: world.Extend, After: max(w.visibility, world.MinVisibility)})
+			}
 		}
 		c.mu.Unlock()
-		for len(all) > 0 {
-			some := all[:min(len(all), world.MaxBatch)]
-			all = all[len(some):]
+		for some := range slices.Chunk(all, world.MaxBatch) {
 			done, err := c.room.Messages.SettleMessages(ctx, some)
-			if err != nil {
-				continue // what is not renewed in time is told so then
-			}
 			c.mu.Lock()
 			for i, s := range some {
-				if cancel := c.out[s.Receipt]; cancel != nil && !done[i] {
-					cancel(ErrReceipt)
+				switch w := c.out[s.Receipt]; {
+				case w == nil:
+				case err != nil:
+					w.renewed = time.Time{} // again at once
+				case !done[i]:
+					w.cancel(ErrReceipt)
 				}
 			}
 			c.mu.Unlock()

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -83,6 +84,17 @@ func (q *Queue[T]) declare(ctx context.Context, k world.Messenger) error {
 	defer q.mu.Unlock()
 	q.declared = k
 	return nil
+}
+
+// dropped has the queue declared anew where an error says that it is not there: somebody has dropped it.
+func (q *Queue[T]) dropped(err error) bool {
+	if !errors.Is(err, world.ErrNotFound) {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.declared = nil
+	return true
 }
 
 // noQueues is the error for a store without queues.

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -314,11 +315,95 @@ func TestBadUse(t *testing.T) {
 	if _, err := queue.Define[int]("shared").Send(ctx, app, 7); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if _, err := text.Receive(ctx, app); err == nil || !strings.Contains(err.Error(), "mesg_") {
-			t.Errorf("what does not fit its type: %v", err)
-		}
+	if got, err := text.Receive(ctx, app); err != nil || len(got) > 0 {
+		t.Errorf("what does not fit its type: %v %v", got, err)
 	}
+	if c := counts(t, app.World(), "shared"); c[world.MessageDead] != 1 {
+		t.Errorf("what does not fit its type is left as %v", c)
+	}
+}
+
+// What is encrypted is never taken for what it is not: a program without the key gives it back, and says so.
+func TestEncrypted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := memory.New()
+		key, err := keyring.NewKey("k1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ring, err := keyring.New(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := queue.Define[string]("q", queue.MaxReceives(3))
+		handled := make(chan string, 10)
+		handler := q.Handle(func(_ context.Context, m *queue.Message[string]) error {
+			handled <- m.Payload
+			if m.Receives == 1 {
+				return errors.New("a secret")
+			}
+			return nil
+		})
+		mine, err := stepwell.New(w, stepwell.Config{Encryption: ring, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q.Send(t.Context(), mine, "hello"); err != nil {
+			t.Fatal(err)
+		}
+		stranger := run(t, w, handler)
+		if _, err := q.Receive(t.Context(), stranger.App); err != nil && !errors.Is(err, stepwell.ErrNoKey) {
+			t.Errorf("received without the key: %v", err)
+		}
+		time.Sleep(time.Hour)
+		if c := counts(t, w, "q"); len(handled) > 0 || c[world.MessageDelayed]+c[world.MessageReady] != 1 {
+			t.Errorf("without the key %d are handled, left: %v", len(handled), c)
+		}
+		stranger.stop()
+		app, err := stepwell.New(w, stepwell.Config{Encryption: ring, Definitions: []stepwell.Definition{handler}, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- app.Run(ctx) }()
+		if got := <-handled; got != "hello" {
+			t.Errorf("handled %q", got)
+		}
+		synctest.Wait()
+		page, err := w.Messages().PeekMessages(ctx, world.PeekQuery{Queue: "q"})
+		if err != nil || len(page.Messages) != 1 || strings.Contains(page.Messages[0].Error, "secret") || page.Messages[0].Error == "" {
+			t.Errorf("at rest: %+v %v", page.Messages, err)
+		}
+		<-handled
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A queue that was dropped is declared again by the programs that use it.
+func TestDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := memory.New()
+		q := queue.Define[int]("q")
+		handled := make(chan int, 1)
+		app := run(t, w, q.Handle(func(_ context.Context, m *queue.Message[int]) error { handled <- m.Payload; return nil }))
+		synctest.Wait()
+		for n := range 3 {
+			if err := w.Messages().DropQueue(t.Context(), "q"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := q.Send(t.Context(), app.App, n); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-handled; got != n {
+				t.Errorf("handled %d, want %d", got, n)
+			}
+			synctest.Wait()
+		}
+	})
 }
 
 // TestGroupsOnFiles has two programs on one file: each message has its effect, groups are in order.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -59,7 +60,8 @@ func Match(m stepwell.Match) ReceiveOption {
 // Receive receives messages that are ready; none is no error. Who does not settle one in time receives it
 // again, as may others.
 //
-// A payload that T cannot hold is an error, and its message stays as it was.
+// A message that T cannot hold, or that is damaged, is a dead letter: it is left out. One that is encrypted with a key which this program does not have is given
+// back, and the error is [stepwell.ErrNoKey].
 func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...ReceiveOption) ([]*Message[T], error) {
 	room, err := q.open(ctx, app)
 	if err != nil {
@@ -74,32 +76,57 @@ func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...Recei
 		return nil, fmt.Errorf("receive from queue %s: %w", q.def.Name, err)
 	}
 	var out []*Message[T]
+	var ends, buried []world.Settlement
+	var missing error
 	for i := range got.Messages {
-		m, err := read[T](room.Messages, &got.Messages[i])
-		if err != nil {
-			return nil, q.giveBack(ctx, room.Messages, got.Messages, err)
+		m := &got.Messages[i]
+		typed, err := read[T](room.Messages, m)
+		switch {
+		case err == nil:
+			out = append(out, typed)
+		case errors.Is(err, world.ErrNoKey):
+			missing = err
+			ends = append(ends, unread(m, noKey))
+		default:
+			buried = append(buried, world.Settlement{Receipt: m.Receipt, Kind: world.Bury, Error: err.Error()})
 		}
-		out = append(out, m)
+	}
+	if missing == nil {
+		ends = append(ends, buried...)
+	} else { // with all others
+		for i := range got.Messages {
+			if m := &got.Messages[i]; m.Encrypted == "" {
+				ends = append(ends, unread(m, 0))
+			}
+		}
+		out = nil
+	}
+	if len(ends) > 0 {
+		_, err = room.Messages.SettleMessages(context.WithoutCancel(ctx), ends)
+	}
+	if err = cmp.Or(missing, err); err != nil {
+		return nil, fmt.Errorf("receive from queue %s: %w", q.def.Name, err)
 	}
 	return out, nil
 }
 
-// giveBack gives back what was received where one of it cannot be told.
-func (q *Queue[T]) giveBack(ctx context.Context, keep world.Messenger, all []world.Message, err error) error {
-	var back []world.Settlement
-	for _, m := range all {
-		back = append(back, world.Settlement{Receipt: m.Receipt, Kind: world.Unread})
-	}
-	_, settled := keep.SettleMessages(context.WithoutCancel(ctx), back)
-	return fmt.Errorf("receive from queue %s: %w", q.def.Name, cmp.Or(err, settled))
+// unread gives back a message that nobody has looked at, as it was.
+func unread(m *world.Message, after time.Duration) world.Settlement {
+	return world.Settlement{Receipt: m.Receipt, Kind: world.Unread, After: after, Error: m.Error}
 }
+
+// noKey is how long a message rests that the program which received it has no key for.
+const noKey = 10 * time.Second
 
 func read[T any](keep world.Messenger, m *world.Message) (*Message[T], error) {
 	out := &Message[T]{
 		ID: m.ID, Headers: m.Headers, Group: m.Group, Priority: m.Priority + 1, SentAt: m.SentAt, Receives: m.Receives, Error: m.Error, Receipt: m.Receipt, keep: keep,
 	}
-	if m.Damage != "" {
+	switch {
+	case m.Damage != "":
 		return nil, fmt.Errorf("%w: %s", world.ErrCorrupt, m.Damage)
+	case m.Encrypted != "":
+		return nil, fmt.Errorf("message %s: %w: it is encrypted with the key %q", m.ID, world.ErrNoKey, m.Encrypted)
 	}
 	if err := codec.Decode(m.Payload, &out.Payload); err != nil {
 		return nil, fmt.Errorf("message %s: %w", m.ID, err)

@@ -53,6 +53,11 @@ func (q *Queue[T]) SendAll(ctx context.Context, app *stepwell.App, payloads []T,
 		return nil, fmt.Errorf("send: %w", err)
 	}
 	sent, err := q.send(ctx, room, payloads, opts)
+	if q.dropped(err) {
+		if err = q.declare(ctx, room.Messages); err == nil {
+			sent, err = q.send(ctx, room, payloads, opts)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("send to queue %s: %w", q.def.Name, err)
 	}
@@ -66,6 +71,9 @@ func (q *Queue[T]) send(ctx context.Context, room kit.App, payloads []T, opts []
 	like := world.Message{Queue: q.def.Name, Priority: 1}
 	if err := kit.Given(opts, func(o SendOption) { o(&like) }); err != nil {
 		return nil, err
+	}
+	if like.Priority < 0 || like.Priority > 3 {
+		return nil, fmt.Errorf("%w: priority %d: want 1 to 4", world.ErrInvalid, like.Priority+1)
 	}
 	all := make([]world.Message, len(payloads))
 	for i := range payloads {

@@ -97,7 +97,7 @@ type Message struct {
 	Receipt  string       // of one that is received: the right to settle it
 	Until    time.Time    // received: when it is visible again; looked at: when it is received at the earliest
 	State    MessageState // of one that is looked at
-	Error    string       // what was said when it was given back last
+	Error    string       // what was said at the end of the receive before; "": nothing was
 	Damage   string       // why its payload cannot be read; "": it can
 }
 
@@ -202,7 +202,7 @@ func CheckMessages(all []Message) error {
 				dedupes[id] = true
 			}
 		}
-		if size += len(m.Payload); size > MaxCommit {
+		if size += encryptedBytes(len(m.Payload), m.Encrypted); size > MaxCommit {
 			return fmt.Errorf("%w: %d messages of more than %d bytes at once: send them in parts", ErrTooLarge, len(all), MaxCommit)
 		}
 	}

@@ -83,6 +83,7 @@ type Received struct {
 	More     bool      // others are ready
 	Next     time.Time // when the next one is ready; zero: none is to come
 	Now      time.Time // of the store
+	Dead     int       // how many became dead letters, as they were received too often
 }
 
 // Wait is how long to wait before looking again, where nobody tells of news: until the next one is ready, and
@@ -104,7 +105,7 @@ const (
 	Extend SettleKind = "extend" // it is not over: After is how long it lasts from now
 	Bury   SettleKind = "bury"   // the message is a dead letter
 
-	// Unread: nobody has looked at it. It is ready again at once, and the receive does not count.
+	// Unread: nobody has looked at it. It is ready again After, and the receive does not count.
 	Unread SettleKind = "unread"
 )
 
@@ -112,7 +113,7 @@ const (
 type Settlement struct {
 	Receipt string
 	Kind    SettleKind
-	After   time.Duration // Nack: 0 to MaxDelay; Extend: MinVisibility to MaxVisibility
+	After   time.Duration // Nack, Unread: 0 to MaxDelay; Extend: MinVisibility to MaxVisibility
 	Error   string        // Nack, Bury: why, for people; at most 1,000 bytes are kept
 }
 
@@ -161,8 +162,8 @@ func CheckSettlements(all []Settlement) error {
 		}
 		least, most := time.Duration(0), time.Duration(0)
 		switch s.Kind {
-		case Ack, Bury, Unread:
-		case Nack:
+		case Ack, Bury:
+		case Nack, Unread:
 			most = MaxDelay
 		case Extend:
 			least, most = MinVisibility, MaxVisibility

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -69,10 +70,51 @@ func (k messages) PeekMessages(ctx context.Context, q world.PeekQuery) (world.Me
 	return page, err
 }
 
+// mostError is how much of the error of a receive is kept: encrypted it is longer.
+const mostError = 500
+
+// settledPlace is that of what is said at the end of a receive: who says it knows the receipt alone, and no queue.
+const settledPlace = "message error"
+
+// SettleMessages encrypts what is said of errors; see [world.Messenger].
+func (k messages) SettleMessages(ctx context.Context, all []world.Settlement) ([]bool, error) {
+	if err := world.CheckSettlements(all); err != nil {
+		return nil, err
+	}
+	all = slices.Clone(all)
+	for i := range all {
+		s := &all[i]
+		if s.Error == "" {
+			continue
+		}
+		said, err := k.w.ring.encrypt(k.w.ring.Primary(), queueRun(""), "", settledPlace, []byte(s.Error[:min(len(s.Error), mostError)]))
+		if err != nil {
+			return nil, err
+		}
+		s.Error = string(said)
+	}
+	return k.Messenger.SettleMessages(ctx, all)
+}
+
+func (k messages) openError(said string) string {
+	e, err := parse([]byte(said))
+	if err != nil {
+		return said // a program without keys said it
+	}
+	plain, err := k.w.ring.open(&e, queueRun(""), settledPlace)
+	if err != nil {
+		return "encrypted with the key " + e.key
+	}
+	return strings.ToValidUTF8(string(plain), "")
+}
+
 func (k messages) open(all []world.Message) {
 	for i := range all {
 		m := &all[i]
-		if m.Encrypted == "" || m.Damage != "" {
+		if m.Error != "" {
+			m.Error = k.openError(m.Error)
+		}
+		if m.Encrypted == "" || m.Damage != "" || !k.w.ring.Has(m.Encrypted) { // who has not the key is told its ID
 			continue
 		}
 		e, err := parse(m.Payload)

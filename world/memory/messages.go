@@ -29,6 +29,7 @@ type messageQueue struct {
 	paused  *world.QueuePause
 	line    [rules.Priorities]messageHeap // those that can be received now or later, by that time
 	groups  map[string][]*message         // that are not dead, in order
+	heads   map[string]*message           // of each group the one that is in line
 	all     map[int64]*message
 	dedupes map[string]dedupe
 }
@@ -83,7 +84,7 @@ func (k *messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error
 		k.queues, k.all = make(map[string]*messageQueue), make(map[int64]*message)
 	}
 	if k.queues[q.Name] == nil {
-		k.queues[q.Name] = &messageQueue{groups: make(map[string][]*message), all: make(map[int64]*message), dedupes: make(map[string]dedupe)}
+		k.queues[q.Name] = &messageQueue{groups: make(map[string][]*message), heads: make(map[string]*message), all: make(map[int64]*message), dedupes: make(map[string]dedupe)}
 	}
 	k.queues[q.Name].MessageQueue = q.Or()
 	return nil
@@ -195,17 +196,28 @@ func (k *messages) put(q *messageQueue, sent *world.Message, now time.Time) *mes
 	k.all[m.number], q.all[m.number] = m, m
 	if m.Group != "" {
 		m.Priority = 0
-		q.groups[m.Group] = append(q.groups[m.Group], m)
 	}
 	q.lineUp(m)
 	return m
 }
 
-// lineUp puts a message where it can be received from, unless another of its group is before it.
+// lineUp puts a message where it can be received from. Of a group only the head is there: the first, unless another is out.
 func (q *messageQueue) lineUp(m *message) {
-	if m.Group == "" || q.groups[m.Group][0] == m {
+	if m.Group == "" {
 		heap.Push(&q.line[m.Priority], m)
+		return
 	}
+	at, _ := slices.BinarySearchFunc(q.groups[m.Group], m.number, func(x *message, n int64) int { return cmp.Compare(x.number, n) })
+	q.groups[m.Group] = slices.Insert(q.groups[m.Group], at, m)
+	switch head := q.heads[m.Group]; {
+	case head == nil:
+	case head.held || head.number < m.number:
+		return
+	default:
+		heap.Remove(&q.line[head.Priority], head.place)
+	}
+	q.heads[m.Group] = m
+	heap.Push(&q.line[m.Priority], m)
 }
 
 // leave takes a message from its line and its group, whose next one follows.
@@ -216,17 +228,19 @@ func (q *messageQueue) leave(m *message, now time.Time) {
 	if m.Group == "" || m.dead {
 		return
 	}
-	rest := q.groups[m.Group]
-	first := rest[0] == m
-	if rest = slices.DeleteFunc(rest, func(x *message) bool { return x == m }); len(rest) == 0 {
+	rest := slices.DeleteFunc(q.groups[m.Group], func(x *message) bool { return x == m })
+	q.groups[m.Group] = rest
+	if q.heads[m.Group] != m {
+		return
+	}
+	delete(q.heads, m.Group)
+	if len(rest) == 0 {
 		delete(q.groups, m.Group)
 		return
 	}
-	q.groups[m.Group] = rest
-	if first {
-		rest[0].visible = now
-		heap.Push(&q.line[rest[0].Priority], rest[0])
-	}
+	rest[0].visible = now
+	q.heads[m.Group] = rest[0]
+	heap.Push(&q.line[rest[0].Priority], rest[0])
 }
 
 func (k *messages) remove(m *message, now time.Time) {
@@ -269,6 +283,7 @@ func (k *messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (
 				continue
 			case m.Receives >= q.MaxReceives:
 				q.bury(m, now)
+				out.Dead++
 				continue
 			}
 			m.Receives++
@@ -276,6 +291,7 @@ func (k *messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (
 			m.held, m.visible = true, now.Add(visibility)
 			heap.Push(line, m)
 			shown := m.shown(now)
+			m.Error = "" // who receives it next is told what this one said
 			shown.Receipt = world.Receipt(m.number, m.fence)
 			out.Messages = append(out.Messages, shown)
 		}
@@ -374,18 +390,6 @@ func (k *messages) RedriveMessages(ctx context.Context, queue string, ids ...str
 	return k.each(ctx, queue, func(m *message) bool { return m.dead && (len(ids) == 0 || slices.Contains(ids, m.ID)) }, func(m *message, now time.Time) {
 		q := m.queue
 		m.dead, m.Receives, m.visible = false, 0, now
-		if m.Group != "" {
-			before := q.groups[m.Group]
-			if len(before) > 0 && before[0].number > m.number && !before[0].held { // it is the first again
-				heap.Remove(&q.line[before[0].Priority], before[0].place)
-			} else if len(before) > 0 && before[0].held {
-				at, _ := slices.BinarySearchFunc(before[1:], m.number, func(x *message, n int64) int { return cmp.Compare(x.number, n) })
-				q.groups[m.Group] = slices.Insert(before, at+1, m)
-				return
-			}
-			at, _ := slices.BinarySearchFunc(before, m.number, func(x *message, n int64) int { return cmp.Compare(x.number, n) })
-			q.groups[m.Group] = slices.Insert(before, at, m)
-		}
 		q.lineUp(m)
 	})
 }

@@ -68,7 +68,7 @@ const (
 )
 
 // receiveGroups receives messages with a group, of these alone or of all.
-func (k *messaging) receiveGroups(ctx context.Context, q *world.ReceiveQuery, only []int64, limit int) (got []messageRow, err error) {
+func (k *messaging) receiveGroups(ctx context.Context, q *world.ReceiveQuery, only []int64, limit int, dead *int) (got []messageRow, err error) {
 	var last, next headsSeen
 	for last.seen < mostHeads && len(got) < limit {
 		var page []messageRow
@@ -79,7 +79,14 @@ func (k *messaging) receiveGroups(ctx context.Context, q *world.ReceiveQuery, on
 			return got, err
 		}
 		n := next.seen - last.seen
-		got, last = append(got, page...), next
+		for _, m := range page {
+			if m.dead {
+				*dead++
+			} else {
+				got = append(got, m)
+			}
+		}
+		last = next
 		if n < headsAtOnce {
 			break
 		}
@@ -120,9 +127,7 @@ func (k *messaging) receivePage(ctx context.Context, in pgxTxn, q *world.Receive
 	if len(held) > 0 {
 		if err := in.each(ctx, receiveHeads, func(row scanner) error {
 			m, err := scanMessage(row, q.Queue)
-			if !m.dead {
-				got = append(got, m)
-			}
+			got = append(got, m)
 			return err
 		}, queue, held, visibilityOf(q), int64(limit), only); err != nil {
 			return nil, next, err

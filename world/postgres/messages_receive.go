@@ -47,7 +47,7 @@ func (k *messaging) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (
 	var got []messageRow
 	low := k.lowOf(q.Queue)
 	if q.Match == nil || len(only) > 0 {
-		if got, err = k.receive(ctx, &q, only, &low); err != nil {
+		if got, err = k.receive(ctx, &q, only, &low, &out.Dead); err != nil {
 			return out, err
 		}
 	}
@@ -57,7 +57,7 @@ func (k *messaging) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (
 			return out, err
 		}
 		if low.grouped && !known && only == nil { // there are groups, and nobody knew it
-			more, err := k.receiveGroups(ctx, &q, nil, q.Limit-len(got))
+			more, err := k.receiveGroups(ctx, &q, nil, q.Limit-len(got), &out.Dead)
 			if got = append(got, more...); err != nil {
 				return out, err
 			}
@@ -74,24 +74,25 @@ func (k *messaging) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (
 }
 
 // receive receives messages without a group and messages with one, in turn.
-func (k *messaging) receive(ctx context.Context, q *world.ReceiveQuery, only []int64, low *lows) (got []messageRow, err error) {
+func (k *messaging) receive(ctx context.Context, q *world.ReceiveQuery, only []int64, low *lows, dead *int) (got []messageRow, err error) {
 	low.turn = !low.turn
 	if low.grouped && low.turn || only != nil {
-		if got, err = k.receiveGroups(ctx, q, only, q.Limit); err != nil || len(got) == q.Limit {
+		if got, err = k.receiveGroups(ctx, q, only, q.Limit, dead); err != nil || len(got) == q.Limit {
 			return got, err
 		}
 	}
 	for {
-		plain, dead, err := k.receivePlain(ctx, q, only, q.Limit-len(got), low)
+		plain, buried, err := k.receivePlain(ctx, q, only, q.Limit-len(got), low)
 		if err != nil {
 			return got, err
 		}
-		if got = append(got, plain...); dead == 0 || len(got) == q.Limit {
+		*dead += buried
+		if got = append(got, plain...); buried == 0 || len(got) == q.Limit {
 			break
 		}
 	}
 	if low.grouped && !low.turn && len(got) < q.Limit && only == nil {
-		more, err := k.receiveGroups(ctx, q, only, q.Limit-len(got))
+		more, err := k.receiveGroups(ctx, q, only, q.Limit-len(got), dead)
 		return append(got, more...), err
 	}
 	return got, nil

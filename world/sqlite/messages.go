@@ -295,6 +295,7 @@ func receive(tx *txn, q *messageQueue, rq *world.ReceiveQuery, priority int64, p
 			if err := bury(tx, &m, ""); err != nil {
 				return passed, false, err
 			}
+			out.Dead++
 			again = rq.Match == nil
 			continue
 		}

@@ -183,7 +183,7 @@ var messages = []check{
 			m.Errorf("received again: %+v", again[0])
 		}
 		m.ends(world.Unread, 0, true, again...)
-		if again = m.gets(1, "a"); again[0].Receives != 2 {
+		if again = m.gets(1, "a"); again[0].Receives != 2 || again[0].Error != "because" {
 			m.Errorf("received after one that nobody looked at: %+v", again[0])
 		}
 		m.ends(world.Nack, time.Hour, true, again...)
@@ -263,6 +263,39 @@ var messages = []check{
 		}
 		m.ends(world.Ack, 0, false, got...)
 		m.ends(world.Ack, 0, true, again...)
+		m.states()
+	})},
+	{"dead letters come back into a group", "whatever of a group is buried, redriven and given back: one is out, and all are received in the end", withMessages(func(m *messaging) {
+		m.declare(world.MessageQueue{Name: "q", MaxReceives: 100})
+		redrive := func(x world.Message) {
+			m.Helper()
+			n, _, err := m.k.RedriveMessages(m.ctx, "q", x.ID)
+			m.must(err, "redrive")
+			m.same(n, 1, "redriven")
+		}
+		m.send("g:1", "g:2", "g:3")
+		one := m.gets(9, "g:1")
+		m.ends(world.Bury, 0, true, one...)
+		two := m.gets(9, "g:2")
+		m.ends(world.Bury, 0, true, two...)
+		three := m.gets(9, "g:3")
+		redrive(one[0])
+		m.gets(9)
+		m.ends(world.Nack, 0, true, three...)
+		redrive(two[0])
+		m.send("g:4")
+		got := make(map[string]bool)
+		m.until("all are received", func() bool {
+			all := m.receive(9).Messages
+			if len(all) > 1 {
+				m.Errorf("%v are out at once", textsOf(all))
+			}
+			for _, x := range all {
+				got[textOf(x)] = true
+				m.ends(world.Ack, 0, true, x)
+			}
+			return len(got) == 4
+		})
 		m.states()
 	})},
 	{"of a group one is out", "messages of a group are received one at a time, in the order in which they were sent, and groups do not wait for each other", withMessages(func(m *messaging) {
