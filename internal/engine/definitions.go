@@ -176,6 +176,16 @@ func (b *Book) current(fresh time.Duration, names []string) (known world.Defined
 	return b.known, true
 }
 
+// remembered is for how long who asks at a time is told what was known before; 0: the world is asked.
+func (b *Book) remembered(at time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.read.IsZero() || !b.read.Before(at) {
+		return 0
+	}
+	return max(freshDefined-at.Sub(b.read), 0)
+}
+
 // lately are these workflows, and those that somebody asked for a short while ago.
 func (b *Book) lately(names []string) []string {
 	now := time.Now()

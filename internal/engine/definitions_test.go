@@ -152,3 +152,36 @@ func TestLeftToOthers(t *testing.T) {
 		}
 	}
 }
+
+// Who asks and is told what was known before is told too for how long that is so: what changed just now is seen then.
+func TestBookRemembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &definer{}
+		class := world.Class{Workflow: "a", Version: 1}
+		d.world.Live = []world.Class{class}
+		d.world.Definitions = []world.Definition{{Class: class}}
+		b := NewBook(d, 0)
+		classes := []world.Class{{Workflow: "a"}, class}
+		look := func(want time.Duration, orphans int) {
+			t.Helper()
+			began := time.Now()
+			b.leftTo(t.Context(), classes)
+			if got, left := b.remembered(began), len(b.orphaned()); got != want || left != orphans {
+				t.Errorf("to be asked again in %s, with %d left by who is gone; want %s, %d", got, left, want, orphans)
+			}
+		}
+		if got := b.remembered(time.Now()); got != 0 {
+			t.Errorf("nothing was asked: asks again in %s", got)
+		}
+		look(0, 0)
+		d.world.Definitions[0].Gone = true
+		<-time.After(300 * time.Millisecond)
+		look(700*time.Millisecond, 0)
+		<-time.After(700 * time.Millisecond)
+		look(0, 1)
+		<-time.After(time.Minute)
+		if got := b.remembered(time.Now()); got != 0 {
+			t.Errorf("nobody asked for a minute: asks again in %s", got)
+		}
+	})
+}

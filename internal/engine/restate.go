@@ -10,10 +10,16 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// claimable is what the worker asks for when it claims runs: see [Book.leftTo].
+// claimable is what the worker asks for when it claims runs: see [Book.leftTo]. next is how soon to look again; 0: as
+// ever. Where what is known may be older than the notice that made it look, as that a worker is gone, and it would look
+// rarely, that is when it is asked anew.
 func claimable(ctx context.Context, e *Engine) (claims []world.Class, next time.Duration) {
+	began := time.Now()
 	claims, next = e.cfg.Book.leftTo(ctx, e.code.all())
 	restate(ctx, e)
+	if next == 0 && e.poll() > defaultPoll {
+		next = e.cfg.Book.remembered(began)
+	}
 	return claims, next
 }
 
