@@ -177,6 +177,11 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 		}
 		return nil
 	},
+		return err
+	},
+	"HeartbeatHook.app": func(ctx context.Context, _ *stepwell.App) error {
+		return stepwell.HeartbeatHook(ctx, nil, "t", 1)
+	},
 	"keyring.FromEnv.getenv": func(context.Context, *stepwell.App) error { return second(keyring.FromEnv(nil)) },
 	"Workflow.Start.app":     func(ctx context.Context, _ *stepwell.App) error { return second(serial(1).Start(ctx, nil, 1)) },
 	"Workflow.Start.opts":    func(ctx context.Context, app *stepwell.App) error { return second(serial(1).Start(ctx, app, 1, nil)) },

@@ -79,7 +79,7 @@ func script(t testing.TB, path, text string) {
 
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	w := open(t, Options{MaxPages: 60})
+	w := open(t, Options{MaxPages: 90})
 	wk := join(t, w, 0, class1)
 	must(t, w, eager("r", "w", wk.ID))
 	big := bytes.Repeat([]byte("1"), 60<<10)
@@ -104,7 +104,7 @@ func TestFullDisk(t *testing.T) {
 
 func TestFullDiskFailsAlone(t *testing.T) {
 	t.Parallel()
-	w := open(t, Options{MaxPages: 60})
+	w := open(t, Options{MaxPages: 90})
 	wk := join(t, w, 0, class1)
 	for i := range 9 {
 		must(t, w, eager(fmt.Sprint("r", i), "w", wk.ID))
