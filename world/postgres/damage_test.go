@@ -89,6 +89,10 @@ func (d *damagedSchema) Spoil(t testing.TB, table, column, how, run string) bool
 	switch {
 	case table == "runs":
 		where = "id = '" + run + "'"
+	case table == "queues":
+		where = fmt.Sprintf("name = (SELECT workflow FROM %s.runs WHERE id = '%s')", defaultSchema, run)
+	case table == "messages", table == "dedupes", table == "message_groups":
+		where = fmt.Sprintf("queue = (SELECT q.key FROM %s.queues q JOIN %[1]s.runs r ON r.workflow = q.name WHERE r.id = '%[2]s')", defaultSchema, run)
 	case has("run"):
 		where = "run = " + key
 	case table == "awaits":

@@ -90,6 +90,12 @@ func (d *damagedFile) Spoil(t testing.TB, table, column, how, run string) (done 
 		switch has := func(name string) bool { return slices.Contains(columns, [2]string{name, ""}) }; {
 		case table == "runs":
 			where = "id = '" + run + "'"
+		case table == "queues":
+			where = "name = (SELECT workflow FROM runs WHERE id = '" + run + "')"
+		case table == "messages", table == "dedupes":
+			where = "queue = (SELECT q.key FROM queues q JOIN runs r ON r.workflow = q.name WHERE r.id = '" + run + "')"
+		case table == "message_bodies":
+			where = "key IN (SELECT m.key FROM messages m JOIN queues q ON q.key = m.queue JOIN runs r ON r.workflow = q.name WHERE r.id = '" + run + "')"
 		case has("run"):
 			where = "run = (SELECT key FROM runs WHERE id = '" + run + "')"
 		case table == "awaits":

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ type DamageStore interface {
 	Restore(t testing.TB)
 	// Columns lists all tables and their columns.
 	Columns(t testing.TB) [][2]string
-	// Spoil changes a column of the rows of a run, or of all rows of a table that is of no run. It reports whether it could: no row may be there, or the store may
+	// Spoil changes a column of the rows of a run, of those of the queue that is named as the run's workflow, or of all rows of a table that is of neither. It reports whether it could: no row may be there, or the store may
 	// not allow it.
 	Spoil(t testing.TB, table, column, how, run string) bool
 	// Exec runs a statement on the tables, and tells how many rows it changed; Count runs one that counts.
@@ -42,6 +43,9 @@ var named = map[string][]string{
 	"tasks":  {"input", "options", "workflow"},
 	"chunks": {"data"},
 	"runs":   {"workflow", "priority", "parent_step", "retention_ns", "output", "error"},
+
+	"messages":       {"head", "body", "sum"}, // where they stand in the row of the message
+	"message_bodies": {"head", "body", "sum"},
 }
 
 // RunDamage holds a world to what is promised of damage: each column of each table that its schema has, in each way. Each is put before all that reads that
@@ -91,6 +95,7 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 			}
 		}
 	})
+	t.Run("a message", func(t *testing.T) { damagedMessage(t, s) })
 	t.Run("without its row", func(t *testing.T) {
 		s.Restore(t)
 		w := s.Open(t)
@@ -109,6 +114,107 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 }
 
 type damageIDs struct{ victim, over, good string }
+
+// damagedMessage damages one message of a queue, head or body: it comes as the others do, with what is wrong, and can be ended.
+func damagedMessage(t *testing.T, s DamageStore) {
+	table := "messages"
+	if slices.ContainsFunc(s.Columns(t), func(at [2]string) bool { return at[0] == "message_bodies" }) {
+		table = "message_bodies"
+	}
+	for column, to := range map[string]string{"head": `'{"h":{"a":"b"}}'`, "body": "'7'"} {
+		t.Run(column, func(t *testing.T) {
+			s.Restore(t)
+			r := newRig(t, s.Open(t))
+			first := "(SELECT min(m.key) FROM messages m JOIN queues q ON q.key = m.queue WHERE q.name = 'victim' AND m.grp IS NULL AND NOT m.dead)"
+			if n := s.Exec(t, "UPDATE "+table+" SET "+column+" = "+to+" WHERE key = "+first); n != 1 {
+				t.Fatalf("%d messages changed", n)
+			}
+			q := r.able.MessageKeeper.Messages()
+			got, err := q.ReceiveMessages(r.ctx, world.ReceiveQuery{Queue: "victim", Limit: 10})
+			r.must(err, "receive")
+			r.same(textsOf(got.Messages), []string{"", "free 2"}, "messages of no group that come first")
+			if m := got.Messages[0]; !strings.Contains(m.Damage, m.ID) || m.Payload != nil || m.Headers != nil || got.Messages[1].Damage != "" {
+				t.Errorf("received %+v; want the first with what is wrong, and nothing of what it says", got.Messages)
+			}
+			ended, err := q.SettleMessages(r.ctx, []world.Settlement{{Receipt: got.Messages[0].Receipt, Kind: world.Ack}, {Receipt: got.Messages[1].Receipt, Kind: world.Ack}})
+			r.must(err, "settle")
+			r.same(ended, []bool{true, true}, "what was ended")
+		})
+	}
+}
+
+// damageQueues makes queues that are named as the workflows of the scene's runs, with something in every column.
+func damageQueues(r *rig) {
+	if r.able.MessageKeeper == nil {
+		return
+	}
+	q := r.able.MessageKeeper.Messages()
+	for _, name := range []string{"good", "victim", "over"} {
+		r.must(q.DeclareQueue(r.ctx, world.MessageQueue{Name: name, MaxReceives: 3}), "declare a queue")
+		send := func(text, group string) {
+			_, err := q.SendMessages(r.ctx, []world.Message{{Queue: name, Payload: quoted(text), Group: group, Dedupe: text, Priority: 1}})
+			r.must(err, "send")
+		}
+		receive := func() world.Settlement {
+			got, err := q.ReceiveMessages(r.ctx, world.ReceiveQuery{Queue: name, Limit: 1, Visibility: time.Hour})
+			r.must(err, "receive")
+			if len(got.Messages) != 1 {
+				r.Fatalf("received %+v, want one message", got.Messages)
+			}
+			return world.Settlement{Receipt: got.Messages[0].Receipt}
+		}
+		send("grouped", "g")
+		receive() // it is out
+		send("behind it", "g")
+		send("dead", "")
+		dead := receive()
+		dead.Kind, dead.Error = world.Bury, "no luck"
+		_, err := q.SettleMessages(r.ctx, []world.Settlement{dead})
+		r.must(err, "bury")
+		send("free 1", "")
+		send("free 2", "")
+	}
+	r.must(q.PauseQueue(r.ctx, "over", &world.QueuePause{By: "ann", Reason: "a test"}), "pause a queue")
+}
+
+// queuesWithDamage uses all queues of the scene. Those of one run may be damaged: the others are as they were.
+func (r *rig) queuesWithDamage(name func(string, error)) {
+	r.Helper()
+	q := r.able.MessageKeeper.Messages()
+	fine := func(queue, what string, err error) {
+		r.Helper()
+		if name("", err); err != nil && (queue == "good" || !told(err)) {
+			r.Errorf("%s of queue %s: %v", what, queue, err)
+		}
+	}
+	_, err := q.Queues(r.ctx)
+	fine("good", "what is told", err)
+	for _, queue := range []string{"good", "victim", "over"} {
+		for _, state := range []world.MessageState{"", world.MessageDead} {
+			page, err := q.PeekMessages(r.ctx, world.PeekQuery{Queue: queue, State: state})
+			fine(queue, "a look", err)
+			for _, m := range page.Messages {
+				name(m.Damage, nil)
+			}
+		}
+		got, err := q.ReceiveMessages(r.ctx, world.ReceiveQuery{Queue: queue, Limit: 10})
+		fine(queue, "a receive", err)
+		if queue == "good" {
+			r.same(textsOf(got.Messages), []string{"free 1", "free 2"}, "messages of a queue that is left alone")
+		}
+		for _, m := range got.Messages {
+			name(m.Damage, nil)
+			_, err := q.SettleMessages(r.ctx, []world.Settlement{{Receipt: m.Receipt, Kind: world.Ack}})
+			fine(queue, "an end", err)
+		}
+		_, err = q.SendMessages(r.ctx, []world.Message{{Queue: queue, Payload: quoted("new"), Group: "g", Dedupe: "new", Priority: 1}})
+		fine(queue, "a send", err)
+		_, _, err = q.RedriveMessages(r.ctx, queue)
+		fine(queue, "a redrive", err)
+		_, _, err = q.PurgeMessages(r.ctx, queue, false)
+		fine(queue, "a purge", err)
+	}
+}
 
 // damageScene makes a run of which something is in every table, one that is over, and one that is left alone.
 func damageScene(t *testing.T, w world.World) (ids damageIDs) {
@@ -141,6 +247,7 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	o.write(o.withStream("s", "", 45))
 	r.deliver(signal(o.run, "late", "late"))
 	o.session.write(o.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`45`)}))
+	damageQueues(r)
 	if b := r.able.KeyBook; b != nil {
 		_, err := b.BindKey(r.ctx, "key", []byte("print"))
 		r.must(err, "bind a key")
@@ -208,6 +315,9 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	r.must(err, "verify")
 	found = found || len(v.Damaged) > 0
 	r.listsWithDamage(ids, run)
+	if r.able.MessageKeeper != nil {
+		r.queuesWithDamage(name)
+	}
 	for _, q := range []world.HookQuery{{}, {Run: ids.victim}, {Token: "token"}, {Token: "token_2", Ended: true}} {
 		_, err = r.w.Hooks(r.ctx, q)
 		r.must(err, "hooks")

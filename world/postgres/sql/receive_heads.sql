@@ -14,6 +14,6 @@ set_head AS (
 UPDATE {schema}.messages m SET
   visible_at = CASE WHEN m.receives >= q.max_receives THEN 'infinity' ELSE (SELECT now FROM clock) + q.visibility END,
   dead = m.receives >= q.max_receives, error = CASE WHEN m.receives >= q.max_receives THEN m.error END, held = m.receives < q.max_receives,
-  receives = m.receives + (m.receives < q.max_receives)::integer, fence = m.fence + (m.receives < q.max_receives)::integer
+  receives = m.receives + (m.receives < q.max_receives)::integer, fence = least(m.fence, 2147483646) + (m.receives < q.max_receives)::integer
 FROM c, q WHERE m.key = c.key
 RETURNING m.key, m.grp, m.priority, m.visible_at, m.receives, m.fence, m.held, m.dead, m.sent_at, c.error, m.head, m.body, m.sum, c.visible_at
