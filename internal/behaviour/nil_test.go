@@ -177,8 +177,6 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 		}
 		return nil
 	},
-		return err
-	},
 	"HeartbeatHook.app": func(ctx context.Context, _ *stepwell.App) error {
 		return stepwell.HeartbeatHook(ctx, nil, "t", 1)
 	},

@@ -28,7 +28,8 @@ var drawn = sync.OnceValue(func() uint64 {
 	return 1 + rand.Uint64()>>33
 })
 
-// thin is how many times fewer cases are tried than a test says, by STEPWELL_TEST_THIN: `make test` is for those who wait for it, and CI tries more.
+// thin is how many times fewer cases are tried than a test says, by STEPWELL_TEST_THIN: `make test` is for those who
+// wait for it, and CI tries more.
 var thin = sync.OnceValue(func() int {
 	n, _ := strconv.Atoi(os.Getenv("STEPWELL_TEST_THIN"))
 	return max(n, 1)
@@ -47,7 +48,8 @@ func source(t testing.TB, of int, purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(s, name.Sum64()))
 }
 
-// Of tells which of the cases that are numbered from 1 a test is to try, where one of n is enough, or one of thin times as many: first, and then each step-th.
+// Of tells which of the cases that are numbered from 1 a test is to try, where one of n is enough, or one of thin
+// times as many: first, and then each step-th.
 func Of(t testing.TB, n int) (first, step int) {
 	t.Helper()
 	if *all || n <= 1 {
