@@ -193,7 +193,8 @@ func (c *consumer[T]) hint() string {
 	return "stepwell queues peek " + c.queue.def.Name + " --state dead"
 }
 
-// start works on a message; its slot is taken. Its visibility is known from how it was received, at a time of the store.
+// start works on a message; its slot is taken. Its visibility is known from how it was received, at a time of
+// the store.
 func (c *consumer[T]) start(handlers context.Context, m *world.Message, at time.Time) {
 	ctx, done := c.own(handlers, m, at)
 	c.all.Go(func() {
@@ -222,7 +223,8 @@ func (c *consumer[T]) own(handlers context.Context, m *world.Message, at time.Ti
 // suspicious is the receive from which a message is worked on alone, where the one before had no end that was told.
 const suspicious = 3
 
-// startAlone works on a message that may be what kills processes: when all others have ended, and nothing is received until it has.
+// startAlone works on a message that may be what kills processes: when all others have ended, and nothing is
+// received until it has.
 func (c *consumer[T]) startAlone(ctx, handlers context.Context, m *world.Message, at time.Time) {
 	own, done := c.own(handlers, m, at)
 	held := 1 // its own slot

@@ -60,7 +60,8 @@ func Match(m stepwell.Match) ReceiveOption {
 // Receive receives messages that are ready; none is no error. Who does not settle one in time receives it
 // again, as may others.
 //
-// A message that T cannot hold, or that is damaged, is a dead letter: it is left out. One that is encrypted with a key which this program does not have is given
+// A message that T cannot hold, or that is damaged, is a dead letter: it is left out. One that is encrypted
+// with a key which this program does not have is given
 // back, and the error is [stepwell.ErrNoKey].
 func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...ReceiveOption) ([]*Message[T], error) {
 	room, err := q.open(ctx, app)

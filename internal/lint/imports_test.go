@@ -33,7 +33,7 @@ var layers = []layer{
 	{"push", nil},
 	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
 	{"durable", []string{"", "world", "internal/codec", "internal/schema"}},
-	{"queue", []string{"", "world", "internal/codec", "internal/engine", "internal/kit"}},
+	{"queue", []string{"", "keyring", "world", "internal/codec", "internal/engine", "internal/kit"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/journal", []string{"world"}},

@@ -201,7 +201,8 @@ func (k *messages) put(q *messageQueue, sent *world.Message, now time.Time) *mes
 	return m
 }
 
-// lineUp puts a message where it can be received from. Of a group only the head is there: the first, unless another is out.
+// lineUp puts a message where it can be received from. Of a group only the head is there: the first, unless
+// another is out.
 func (q *messageQueue) lineUp(m *message) {
 	if m.Group == "" {
 		heap.Push(&q.line[m.Priority], m)

@@ -23,7 +23,9 @@ type DamageStore interface {
 	Restore(t testing.TB)
 	// Columns lists all tables and their columns.
 	Columns(t testing.TB) [][2]string
-	// Spoil changes a column of the rows of a run, of those of the queue that is named as the run's workflow, or of all rows of a table that is of neither. It reports whether it could: no row may be there, or the store may
+	// Spoil changes a column of the rows of a run, of those of the queue that is named as the run's workflow,
+	// or of all rows of a table that is of neither. It reports whether it could: no row may be there, or the
+	// store may
 	// not allow it.
 	Spoil(t testing.TB, table, column, how, run string) bool
 	// Exec runs a statement on the tables, and tells how many rows it changed; Count runs one that counts.
@@ -115,7 +117,8 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 
 type damageIDs struct{ victim, over, good string }
 
-// damagedMessage damages one message of a queue, head or body: it comes as the others do, with what is wrong, and can be ended.
+// damagedMessage damages one message of a queue, head or body: it comes as the others do, with what is wrong,
+// and can be ended.
 func damagedMessage(t *testing.T, s DamageStore) {
 	table := "messages"
 	if slices.ContainsFunc(s.Columns(t), func(at [2]string) bool { return at[0] == "message_bodies" }) {

@@ -129,7 +129,8 @@ var relatives = []check{
 		other := signal(c.Run, "d1", "paid")
 		other.Events[0].Payload = jsonText(`"another"`)
 		done, err := r.w.Deliver(r.ctx, other)
-		if r.able.Decrypter == nil || err != nil { // what is encrypted with a birth has no print: then it is a repeat, whatever it says
+		// What is encrypted with a birth has no print: then it is a repeat, whatever it says.
+		if r.able.Decrypter == nil || err != nil {
 			r.refused(err, world.ErrDeliveryUsed, "another payload under an ID that came with the birth")
 		} else if !done.Duplicate {
 			r.Errorf("another payload under an ID that came with the birth: got %+v, want that it is not sent", done)
