@@ -14,7 +14,7 @@ const lookAgain = 5 * time.Second
 // call [Queue.Receive].
 func Await(ctx context.Context, keep world.Messenger, by world.Notifier, q world.ReceiveQuery, wait time.Duration) (world.Received, error) {
 	if keep == nil {
-		return world.Received{}, noQueues
+		return world.Received{}, errNoQueues
 	}
 	news := newNews(by, q.Queue)
 	defer news.stop()

@@ -69,7 +69,7 @@ func (q *Queue[T]) declare(ctx context.Context, k world.Messenger) error {
 	case q.fault != nil:
 		return q.fault
 	case k == nil:
-		return noQueues
+		return errNoQueues
 	}
 	q.mu.Lock()
 	declared := q.declared == k
@@ -97,8 +97,8 @@ func (q *Queue[T]) dropped(err error) bool {
 	return true
 }
 
-// noQueues is the error for a store without queues.
-var noQueues = fmt.Errorf("%w: this world keeps no queues", world.ErrInvalid)
+// errNoQueues is the error for a store without queues.
+var errNoQueues = fmt.Errorf("%w: this world keeps no queues", world.ErrInvalid)
 
 // What callers branch on, beside the errors of package stepwell.
 var (

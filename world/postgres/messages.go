@@ -35,7 +35,6 @@ var (
 	messageKeys      = load("message_keys")
 	deleteMessages   = load("delete_messages")
 	reviveMessages   = load("revive_messages")
-	forgetDedupes    = load("forget_dedupes")
 )
 
 // messaging are the queues of a schema.
@@ -355,11 +354,6 @@ func (k *messaging) some(ctx context.Context, queue string, dead bool, only []in
 		k.tell(queue)
 	}
 	return n, more, nil
-}
-
-// sweepDedupes forgets dedupe IDs whose window is over.
-func (k *messaging) sweepDedupes(ctx context.Context) error {
-	return k.db.batch(ctx, func(q *pgx.Batch) { q.Queue(k.db.sql(forgetDedupes)) })
 }
 
 // infinite is a time that may be infinity: the zero time.

@@ -22,6 +22,7 @@ const (
 )
 
 var (
+	forgetDedupes   = load("forget_dedupes")
 	sweepRuns       = load("sweep_runs")
 	sweepMail       = load("sweep_mail")
 	sweepLateKnown  = load("sweep_known")
@@ -76,6 +77,9 @@ func (k *keeper) Sweep(ctx context.Context, limit int) (swept int, err error) {
 		return swept, err
 	}
 	if err := k.sweepKnown(ctx); err != nil {
+		return swept, err
+	}
+	if err := k.batch(ctx, func(q *pgx.Batch) { q.Queue(k.sql(forgetDedupes)) }); err != nil {
 		return swept, err
 	}
 	if err := k.sumTotals(ctx); err != nil {

@@ -346,6 +346,11 @@ var messages = []check{
 		short := world.Message{Queue: "q", Payload: quoted("b"), Dedupe: "e", Window: time.Millisecond}
 		m.put(short)
 		m.until("its window is over", func() bool { return !m.put(short)[0].Duplicate })
+		_, err := m.w.Sweep(m.ctx, 10) // what is swept is what need not be known
+		m.must(err, "sweep")
+		if again := m.put(one)[0]; !again.Duplicate {
+			m.Errorf("after a sweep: %+v", again)
+		}
 	})},
 	{"a conditional receive", "with a match only what contains it is received, and the rest stays as it is", withMessages(func(m *messaging) {
 		m.put(world.Message{Queue: "q", Payload: []byte(`{"to":"a","n":1}`)}, world.Message{Queue: "q", Payload: []byte(`{"to":"b","n":2}`)}, world.Message{Queue: "q", Payload: []byte(`{"to":"b","n":3}`), Group: "g"})
