@@ -45,7 +45,7 @@ func routes() []route {
 		get("hooks", (*UI).hooks, "run", "token"),
 		get("queues", queues),
 		get("queues/{queue}", oneQueue),
-		post("queues/{queue}/{act}", Operator, queueAct),
+		post("queues/{queue}/{act}", Operator, queueAct, "reason", "message*"),
 		get("workers", (*UI).workers),
 		get("workers/{worker}", (*UI).worker),
 		get("keys", (*UI).keys),
