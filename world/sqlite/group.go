@@ -47,7 +47,7 @@ func (g *group) init(w *World) {
 
 func (g *group) begin(w *World, c *conn) {
 	now, steady := w.crew.times()
-	g.tx.begin(c, now, steady, !w.listeners.Any())
+	g.tx.begin(c, now, steady)
 	g.totals.begin()
 	g.workers.begin()
 }

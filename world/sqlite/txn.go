@@ -22,7 +22,6 @@ type txn struct {
 	bytes  int64     // of rows that were written
 	tally  tally
 
-	quiet   bool // nobody listens
 	notices []world.Notice
 	mark    int      // notices of the batch before this transaction
 	hooks   []func() // to be called once it is committed
@@ -36,9 +35,9 @@ func (t *txn) init(n *counters) { t.counters = n }
 // next goes on with another transaction of the batch, which has not begun yet.
 func (t *txn) next() { t.mark = len(t.notices) }
 
-func (t *txn) begin(c *conn, now, steady time.Time, quiet bool) {
+func (t *txn) begin(c *conn, now, steady time.Time) {
 	clear(t.hooks)
-	t.c, t.begun, t.steady, t.quiet = c, now, steady, quiet
+	t.c, t.begun, t.steady = c, now, steady
 	t.hooks, t.writes, t.bytes, t.tally = t.hooks[:0], 0, 0, tally{}
 }
 
@@ -91,10 +90,10 @@ func (t *txn) conn() *conn { return t.c }
 // onCommit calls f, on the writer's goroutine, once the transaction is committed.
 func (t *txn) onCommit(f func()) { t.hooks = append(t.hooks, f) }
 
+// notice tells who listens when the transaction is committed, be it that nobody does as yet: who begins to listen
+// meanwhile looks before the commit, and would see nothing of it.
 func (t *txn) notice(kind world.NoticeKind, run string) {
-	if !t.quiet {
-		t.notices = append(t.notices, world.Notice{Kind: kind, Run: run})
-	}
+	t.notices = append(t.notices, world.Notice{Kind: kind, Run: run})
 }
 
 func (t *txn) exec(s *statement, args ...any) error {
