@@ -7,8 +7,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
+	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/internal/replay"
@@ -38,7 +38,7 @@ func init() {
 			Chunks: func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
 				return (&streamReader{app: a, run: run, name: stream, q: q}).page(ctx)
 			},
-			Messages: messagesOf(a), Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, 10*time.Second),
+			Messages: messagesOf(a), Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain),
 		}
 	}
 	kit.NewPart = func(p kit.Part) any { return part(p) }

@@ -1,5 +1,7 @@
 package queue
 
+// This file waits for messages.
+
 import (
 	"context"
 	"time"

@@ -1,5 +1,7 @@
 package queue
 
+// This file works on messages while an App runs.
+
 import (
 	"cmp"
 	"context"

@@ -1,5 +1,7 @@
 package queue
 
+// This file holds a queue as programs name it.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package queue
 
+// This file takes messages when a program wants to, and settles them.
+
 import (
 	"cmp"
 	"context"

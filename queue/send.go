@@ -1,5 +1,7 @@
 package queue
 
+// This file puts messages into queues.
+
 import (
 	"context"
 	"fmt"

@@ -19,6 +19,9 @@ import (
 
 var zeroTime time.Time
 
+// DefaultDrain is how long bodies have to end by themselves on shutdown.
+const DefaultDrain = 10 * time.Second
+
 // Config is what a worker needs. Zero values mean the defaults in brackets.
 type Config struct {
 	World     world.World
@@ -80,7 +83,7 @@ func (c *Config) defaults() {
 	set(&c.Lease, 10*time.Second)
 	set(&c.Heartbeat, min(time.Second, c.Lease/3))
 	set(&c.Sweep, 5*time.Minute)
-	set(&c.Drain, 10*time.Second)
+	set(&c.Drain, DefaultDrain)
 	set(&c.Idle, 30*time.Second)
 	set(&c.Stall, 5*time.Second)
 	set(&c.CancelGrace, 10*time.Second)

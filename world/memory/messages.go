@@ -424,17 +424,11 @@ func (k *messages) each(ctx context.Context, queue string, meant func(*message) 
 }
 
 func (m *message) state(now time.Time) world.MessageState {
-	switch {
-	case m.dead:
-		return world.MessageDead
-	case m.place < 0:
-		return world.MessageParked
-	case !m.visible.After(now):
-		return world.MessageReady
-	case m.held:
-		return world.MessageOut
+	visible := m.visible
+	if m.place < 0 {
+		visible = time.Time{}
 	}
-	return world.MessageDelayed
+	return rules.StateOf(now, visible, m.held, m.dead)
 }
 
 // shown is the message as it is told.

@@ -251,20 +251,6 @@ func scanMessage(row scanner, queue string) (m messageRow, err error) {
 	return m, nil
 }
 
-func (m *messageRow) state(now time.Time) world.MessageState {
-	switch {
-	case m.dead:
-		return world.MessageDead
-	case m.visible.IsZero():
-		return world.MessageParked
-	case !m.visible.After(now):
-		return world.MessageReady
-	case m.held:
-		return world.MessageOut
-	}
-	return world.MessageDelayed
-}
-
 // PeekMessages looks at messages; see [world.Messenger].
 func (k *messaging) PeekMessages(ctx context.Context, pq world.PeekQuery) (page world.MessagePage, err error) {
 	behind, err := world.CheckPeek(&pq)
@@ -284,7 +270,7 @@ func (k *messaging) PeekMessages(ctx context.Context, pq world.PeekQuery) (page 
 	err = rules.PeekPage(&page, pq, behind, func(behind int64, limit int) (all []rules.Peeked, err error) {
 		err = k.db.read(ctx, s, func(row pgx.Rows) error {
 			m, err := scanMessage(row, pq.Queue)
-			m.State = m.state(m.at)
+			m.State = rules.StateOf(m.at, m.visible, m.held, m.dead)
 			all = append(all, rules.Peeked{Message: m.Message, Number: m.key})
 			return err
 		}, pq.Queue, behind, int64(limit))

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"time"
+
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -42,4 +44,20 @@ func PeekPage(page *world.MessagePage, q world.PeekQuery, behind int64, read fun
 		}
 	}
 	return nil
+}
+
+// StateOf is what a message is at a time: visible is from when on it can be received, zero where it waits behind
+// another of its group; held says that the receipt of its last receive holds.
+func StateOf(now, visible time.Time, held, dead bool) world.MessageState {
+	switch {
+	case dead:
+		return world.MessageDead
+	case visible.IsZero():
+		return world.MessageParked
+	case !visible.After(now):
+		return world.MessageReady
+	case held:
+		return world.MessageOut
+	}
+	return world.MessageDelayed
 }

@@ -388,27 +388,13 @@ func (k messages) PeekMessages(ctx context.Context, pq world.PeekQuery) (page wo
 			rows, err := readMessages(c, &q, listMessages, q.key, bit(pq.State == world.MessageDead), behind, int64(limit))
 			for _, m := range rows {
 				m.Until = m.ready
-				m.State = m.state(now)
+				m.State = rules.StateOf(now, m.ready, m.held, m.dead)
 				all = append(all, rules.Peeked{Message: m.Message, Number: m.key})
 			}
 			return all, err
 		})
 	})
 	return page, err
-}
-
-func (m *messageRow) state(now time.Time) world.MessageState {
-	switch {
-	case m.dead:
-		return world.MessageDead
-	case m.ready.IsZero():
-		return world.MessageParked
-	case !m.ready.After(now):
-		return world.MessageReady
-	case m.held:
-		return world.MessageOut
-	}
-	return world.MessageDelayed
 }
 
 // PurgeMessages deletes messages; see [world.Messenger].
