@@ -29,6 +29,9 @@ const (
 	diedEnv     = "STEPWELL_TEST_DURABLE_DIED"
 )
 
+// heard is what the name of a file ends with that is there once the client has had an event.
+const heard = ".heard"
+
 func init() {
 	if os.Getenv(databaseEnv) == "" {
 		return
@@ -47,6 +50,12 @@ var printing = stepwell.Define("print", func(ctx stepwell.Context, pages int) (s
 				died := os.Getenv(diedEnv)
 				if _, err := os.Stat(died); err == nil {
 					return nil
+				}
+				for { // not before its client has heard of the run
+					if _, err := os.Stat(died + heard); err == nil {
+						break
+					}
+					<-time.After(time.Millisecond)
 				}
 				if err := os.WriteFile(died, nil, 0o600); err != nil {
 					return err
@@ -131,6 +140,9 @@ func TestARequestGoesOnInTheNextProcess(t *testing.T) {
 			last := event{}
 			for e, ok := next(); ok; e, ok = next() {
 				had, last = append(had, e.data), e
+				if err := os.WriteFile(died+heard, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if len(had) == 0 || last.kind == "result" {
 				t.Fatalf("before the process died: got %v", had)
