@@ -57,8 +57,8 @@ func (c *course) feed(events []world.Event) bool {
 	err := c.eval.machine().Feed(events, false)
 	if err != nil {
 		seq := c.st.Seq
-		if n := len(events); n > 0 {
-			seq = events[n-1].Seq
+		for i := range events {
+			seq = events[i].Seq
 		}
 		c.fail(err, seq)
 	}
