@@ -132,22 +132,12 @@ func (p *eventPrinter) print(e *world.Event) error {
 		number = world.EventID(p.run, e.Seq, e.Time)
 	}
 	line := fmt.Sprintf("%s  %s  %-12s  %s  %-20s  %s", number, s.paint(dim, e.Time.In(p.zone).Format("2006-01-02 15:04:05.000")), since,
-		s.paint(eventTone(e.Type), fmt.Sprintf("%-17s", e.Type)), s.paint("", subject), s.paint(dim, eventNote(e, p.zone)))
+		s.paint(eventTones[timeline.EventTone(e.Type)], fmt.Sprintf("%-17s", e.Type)), s.paint("", subject), s.paint(dim, eventNote(e, p.zone)))
 	_, err := fmt.Fprintln(p.stdout, strings.TrimRight(line, " "))
 	return err
 }
 
-func eventTone(t world.EventType) tone {
-	switch t {
-	case world.StepCompleted, world.WaitCompleted, world.RunCompleted:
-		return good
-	case world.StepFailed, world.StepRetrying, world.RunFailed, world.HookConflict:
-		return bad
-	case world.RunCancelled, world.CancelRequested, world.RunPaused:
-		return warm
-	}
-	return ""
-}
+var eventTones = map[timeline.Tone]tone{timeline.Good: good, timeline.Bad: bad, timeline.Warm: warm, timeline.Busy: busy, timeline.Quiet: dim}
 
 func eventNote(e *world.Event, zone *time.Location) string {
 	var parts []string

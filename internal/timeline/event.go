@@ -16,6 +16,35 @@ type Detail struct {
 	Run  string // the run that it names, else ""
 }
 
+// Tone is how news are meant: what shows them gives each a colour.
+type Tone string
+
+// The tones. What says nothing either way has none.
+const (
+	Good  Tone = "good"
+	Bad   Tone = "bad"
+	Warm  Tone = "warm" // it waits, or somebody stopped it
+	Busy  Tone = "busy"
+	Quiet Tone = "quiet"
+)
+
+// EventTone is the tone of an event.
+func EventTone(t world.EventType) Tone {
+	switch t {
+	case world.RunCompleted, world.StepCompleted, world.WaitCompleted:
+		return Good
+	case world.RunFailed, world.StepFailed, world.HookConflict:
+		return Bad
+	case world.StepRetrying, world.RunPaused, world.CancelRequested:
+		return Warm
+	case world.RunCancelled:
+		return Quiet
+	case world.StepStarted, world.RunStarted:
+		return Busy
+	}
+	return ""
+}
+
 // Details are the things that an event says, in the order in which people read them. Values have at most width
 // characters,
 // and times are as at writes them. The error and the payload are not among them.

@@ -174,26 +174,10 @@ func (u *UI) readEvents(v *visit, run string, ask world.EventQuery, p *eventsVie
 	return list, nil
 }
 
-func eventTone(t world.EventType) tone {
-	switch t {
-	case world.RunCompleted, world.StepCompleted, world.WaitCompleted:
-		return good
-	case world.RunFailed, world.StepFailed, world.HookConflict:
-		return bad
-	case world.StepRetrying, world.RunPaused, world.CancelRequested:
-		return warm
-	case world.RunCancelled:
-		return quiet
-	case world.StepStarted, world.RunStarted:
-		return busy
-	}
-	return ""
-}
-
 // eventRow shows an event; where there is no room for it, without its payload.
 func (u *UI) eventRow(v *visit, run string, e *world.Event, room bool) eventRow {
 	row := eventRow{
-		Seq: e.Seq, Type: string(e.Type), Tone: eventTone(e.Type), Name: human.Cut(e.Name, 120), At: v.moment(e.Time), Error: failureOf(e.Error),
+		Seq: e.Seq, Type: string(e.Type), Tone: timeline.EventTone(e.Type), Name: human.Cut(e.Name, 120), At: v.moment(e.Time), Error: failureOf(e.Error),
 		Path: eventPath(run, e.Seq), About: e.ID,
 	}
 	if e.Occurrence > 0 {

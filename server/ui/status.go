@@ -4,19 +4,20 @@ package ui
 
 import (
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/journal"
 )
 
 // tone is a colour by its meaning; words say the same.
-type tone string
+type tone = timeline.Tone
 
 const (
-	good  tone = "good"
-	bad   tone = "bad"
-	busy  tone = "busy"
-	warm  tone = "warm" // it waits, or somebody stopped it
-	quiet tone = "quiet"
+	good  = timeline.Good
+	bad   = timeline.Bad
+	busy  = timeline.Busy
+	warm  = timeline.Warm
+	quiet = timeline.Quiet
 )
 
 // status is how something stands.
