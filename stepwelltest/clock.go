@@ -13,6 +13,9 @@ import (
 const (
 	waitTime  = 20 * 365 * 24 * time.Hour
 	waitTimes = 10_000
+
+	// A queued step that nobody holds so long after it could be begun is one that no worker has: they look every 5 s.
+	waitClaim = 10 * time.Second
 )
 
 // until lets time pass until done reports true, and returns how much did. It ends early where nothing is left that time could
@@ -76,9 +79,16 @@ func (l *life) next() (next time.Time, busy bool) {
 		}
 		tasks, err := l.world.able.TaskReader.Tasks(l.ctx, r.ID)
 		for i := range tasks {
-			if err == nil {
-				busy = busy || tasks[i].Worker != ""
-				sooner(tasks[i].Visible)
+			if err != nil {
+				continue
+			}
+			due, held := tasks[i].Visible, tasks[i].Worker != ""
+			busy = busy || held
+			switch now := time.Now(); {
+			case held || due.After(now):
+				sooner(due)
+			case now.Sub(due) < waitClaim:
+				sooner(now.Add(time.Second))
 			}
 		}
 	}
