@@ -5,6 +5,7 @@ package behaviour_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -19,6 +20,8 @@ type simStep struct {
 	failures  int // that were returned
 	cancelled int // that returned as their context had ended
 	running   map[*simAttempt]bool
+	said      int // heartbeats that were begun: the n-th says n
+	durable   int // the last one that was durable
 }
 
 // simAttempt is a body that runs.
@@ -52,6 +55,9 @@ func (s *simulation) work(ctx context.Context, wk *simWorker, n simNode) (int, e
 		defer s.mu.Unlock()
 		delete(st.running, me)
 	}()
+	if n.Says {
+		s.say(ctx, st)
+	}
 	if n.Lasts > 0 && !s.toil(ctx, &n) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -65,6 +71,28 @@ func (s *simulation) work(ctx context.Context, wk *simWorker, n simNode) (int, e
 		return 0, errors.New("fails")
 	}
 	return n.Value, nil
+}
+
+// say reads what attempts before have said, and says more. What was durable when this attempt began is not lost, and
+// nothing is read that nobody said.
+func (s *simulation) say(ctx context.Context, st *simStep) {
+	s.mu.Lock()
+	durable := st.durable
+	s.mu.Unlock()
+	read, ok, err := stepwell.Progress[int](ctx)
+	s.mu.Lock()
+	if err == nil && (read < durable || read > st.said || ok != (read > 0)) {
+		s.problems = append(s.problems, fmt.Sprintf("step %s of run %s read that it is at %d, %v: attempts said up to %d, of which %d was durable", st.name, st.run, read, ok, st.said, durable))
+	}
+	st.said++
+	say := st.said
+	s.mu.Unlock()
+	if stepwell.HeartbeatNow(ctx, say) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.durable = max(st.durable, say)
 }
 
 // toil lets the time of an attempt pass. It is false where its context ends before that, and the body cares.

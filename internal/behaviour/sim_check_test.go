@@ -234,15 +234,32 @@ func checkCleanUp(problem func(string, ...any), r *simRun) {
 	})
 }
 
-// checkUndos: what was done in the newest segment is undone in reverse, once each, where the run does not complete; else nothing is.
+// checkUndos: what was done in the newest segment is undone in reverse, once each, where the run does not complete; else
+// nothing is. What was registered with its step goes by when that was asked for, the rest by when its step ended: how
+// the two are to each other is not looked at.
 func checkUndos(problem func(string, ...any), r *simRun) {
+	checkUndone(problem, r, false, func(name string) int64 {
+		if !r.log.completed(name) {
+			return 0
+		}
+		return r.log.seen[name]
+	})
+	checkUndone(problem, r, true, func(name string) int64 {
+		if !r.log.begun[name] {
+			return 0
+		}
+		return r.log.made[name].Seq
+	})
+}
+
+func checkUndone(problem func(string, ...any), r *simRun, early bool, since func(name string) int64) {
 	var done []*simNode
 	r.program.segment(r.log.segment).walkSegment(func(n *simNode) {
-		if n.Op == "comp" && r.log.completed(n.Kids[0].Name) {
+		if n.Op == "comp" && n.Early == early && since(n.Kids[0].Name) > 0 {
 			done = append(done, n)
 		}
 	})
-	slices.SortFunc(done, func(a, b *simNode) int { return int(r.log.seen[b.Kids[0].Name] - r.log.seen[a.Kids[0].Name]) })
+	slices.SortFunc(done, func(a, b *simNode) int { return int(since(b.Kids[0].Name) - since(a.Kids[0].Name)) })
 	var want, got []string
 	for _, n := range done {
 		want = append(want, n.Kids[1].Name)
@@ -252,7 +269,7 @@ func checkUndos(problem func(string, ...any), r *simRun) {
 	}
 	undo := map[string]bool{}
 	r.program.walk(func(n *simNode) {
-		if n.Op == "comp" {
+		if n.Op == "comp" && n.Early == early {
 			undo[n.Kids[1].Name] = true
 		}
 	})

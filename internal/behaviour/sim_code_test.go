@@ -64,7 +64,7 @@ func (c *simCode) definitions() []stepwell.Definition {
 func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 	switch n.Op {
 	case "step":
-		return simOutcome(stepwell.Step(ctx, n.Name, func(b context.Context) (int, error) { return c.work(b, n) }, n.retry()))
+		return c.step(ctx, n)
 	case "task":
 		return simOutcome(c.task.With(n.retry()).Run(ctx, n))
 	case "sleep":
@@ -80,6 +80,8 @@ func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 		return 1, nil
 	case "await":
 		return simOther(stepwell.AwaitRun[int](ctx, n.ID))
+	case "send":
+		return simOther(1, stepwell.Event[int](n.Name).SendTo(ctx, n.ID, n.Value))
 	case "patch":
 		if !c.old && stepwell.Patched(ctx, n.Name) {
 			return c.run(ctx, n.Kids[0])
@@ -90,9 +92,13 @@ func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 	case "attr":
 		return 1, stepwell.SetAttribute(ctx, n.Name, n.Value)
 	case "comp":
+		undo := n.Kids[1]
+		if n.Early {
+			undone := func(b context.Context, _ stepwell.StepInfo) error { _, err := c.work(b, undo); return err }
+			return c.step(ctx, n.Kids[0], stepwell.Undo(undo.Name, undone, undo.retry()))
+		}
 		v, err := c.run(ctx, n.Kids[0])
 		if err == nil && v != simFailed {
-			undo := n.Kids[1]
 			stepwell.Compensate(ctx, undo.Name, func(b context.Context) error { _, err := c.work(b, undo); return err }, undo.retry())
 		}
 		return v, err
@@ -108,6 +114,10 @@ func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 		return mix(vs...), nil
 	}
 	return c.beside(ctx, n)
+}
+
+func (c *simCode) step(ctx stepwell.Context, n simNode, opts ...stepwell.StepOption) (int, error) {
+	return simOutcome(stepwell.Step(ctx, n.Name, func(b context.Context) (int, error) { return c.work(b, n) }, append(opts, n.retry())...))
 }
 
 // beside evaluates what has several kids at once.
@@ -309,4 +319,5 @@ func simOther(v int, err error) (int, error) {
 // simCodes are the values of the outcomes of other runs.
 var simCodes = map[string]int{
 	"": simRunFailed, world.CodePanic: simRunFailed, world.CodeTimeout: simTimedOut, world.CodeCancelled: simCancelled, world.CodeRunExists: simExists, world.CodeNotFound: simUnknown,
+	world.CodeRunOver: simOver,
 }

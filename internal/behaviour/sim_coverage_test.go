@@ -25,7 +25,7 @@ var simMustSee = []string{
 	"clean-up after a cancel", "clean-up tried again", "detached outlives its parent", "ended without its code", "event in time", "event timed out",
 	"attribute", "await: timed out", "child left by a segment", "continued", "event kept for a segment", "forced", "hook conflict", "hook opened again",
 	"hook received", "patched", "pause and resume", "retried", "retried once more", "retry woken", "retry woken in the queue", "run completed", "run failed", "run timed out", "start woken", "token of two runs", "undone after a cancel",
-	"undone after a failure", "undone after a timeout", "unpatched", "woken",
+	"sent", "sent to a run that is over", "step undone that had but begun", "undone after a failure", "undone after a timeout", "unpatched", "woken",
 }
 
 func (c *simCoverage) note(what string) {
@@ -138,6 +138,9 @@ func (c *simCoverage) seeRun(s *simulation, r *simRun, runs map[string]*simRun) 
 		}
 	}
 	r.program.walk(func(n *simNode) {
+		if n.Op == "comp" && n.Early && r.log.completed(n.Kids[1].Name) && !r.log.completed(n.Kids[0].Name) {
+			c.note("step undone that had but begun")
+		}
 		if n.Op == "comp" && r.log.completed(n.Kids[1].Name) {
 			switch {
 			case r.timedOut():
@@ -192,6 +195,10 @@ func (c *simCoverage) seeStep(r *simRun, e *world.Event) {
 		}
 	case cancelled:
 		c.note("clean-up after a cancel")
+	case kind == world.KindSend && e.Type == world.StepCompleted:
+		c.note("sent")
+	case kind == world.KindSend && e.Error.Code == world.CodeRunOver:
+		c.note("sent to a run that is over")
 	case kind != world.KindChild && kind != world.KindAwait:
 	case e.Type == world.StepCompleted:
 		c.note(string(kind) + ": completed")

@@ -16,6 +16,7 @@ func (s *simulation) checkFamilies(runs map[string]*simRun) {
 		s.checkParent(runs, r)
 		s.checkRelatives(runs, r)
 	}
+	s.checkSends(runs)
 	s.checkRemains(runs)
 }
 
@@ -65,6 +66,38 @@ func (s *simulation) checkRelatives(runs map[string]*simRun, r *simRun) {
 			}
 		default:
 			s.checkResult(runs, r, e)
+		}
+	}
+}
+
+// checkSends: what a run has sent is in the other's log once, and what was refused is not. A retry that comes to the
+// same statement sends again.
+func (s *simulation) checkSends(runs map[string]*simRun) {
+	type mail struct{ to, name string }
+	sent := map[mail]int{}
+	for _, r := range runs {
+		for i := range r.events {
+			e := &r.events[i]
+			if e.Type == world.StepCompleted && r.log.kinds[e.ID] == world.KindSend && (r.Origin == nil || e.Seq > r.Origin.Seq) {
+				sent[mail{r.log.peer(e.ID), r.log.names[e.ID]}]++
+			}
+		}
+	}
+	for _, r := range runs {
+		first := r
+		for first.Origin != nil { // what it took over was for that one
+			first = runs[first.Origin.Run]
+		}
+		got := map[mail]int{}
+		for i := range r.events {
+			e := &r.events[i]
+			if e.Type != world.SignalReceived || !strings.HasPrefix(e.Name, "send-") {
+				continue
+			}
+			m := mail{first.ID, e.Name}
+			if got[m]++; got[m] > sent[m] {
+				s.under(r)("event %d: %s was received %d times, and sent %d times", e.Seq, e.Name, got[m], sent[m])
+			}
 		}
 	}
 }

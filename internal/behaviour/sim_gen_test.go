@@ -115,8 +115,14 @@ func (g *simGen) make(op string, depth int) simNode {
 	case "sleep":
 		n.Lasts = g.upTo(30 * time.Second)
 	case "attr":
-		n.Value = 1 + g.IntN(1000)
+		if n.Value = 1 + g.IntN(1000); g.rank > 0 && g.n%2 == 0 {
+			n.Op, n.Name, n.ID = "send", fmt.Sprintf("send-%d", g.n), g.run(g.n%(g.rank+1))
+			if g.n%(g.rank+1) == g.rank {
+				n.ID = "nobody"
+			}
+		}
 	case "comp":
+		n.Early = g.n%2 == 0
 		n.Kids = []simNode{g.make("step", 0), g.undoOf()}
 	case "event":
 		n.Value = 1 + g.IntN(1000)
@@ -156,7 +162,7 @@ func (g *simGen) make(op string, depth int) simNode {
 }
 
 func (g *simGen) work(n *simNode) {
-	n.Value, n.Attempts = 1+g.IntN(1000), 1+g.IntN(4)
+	n.Value, n.Attempts, n.Says = 1+g.IntN(1000), 1+g.IntN(4), g.n%3 == 0
 	switch g.IntN(6) {
 	case 0:
 		n.Fails = -1

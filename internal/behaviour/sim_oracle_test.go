@@ -22,6 +22,7 @@ type simRead struct {
 	signals map[string]int64        // numbers of the first of each name
 	kinds   map[string]world.Kind   // by correlation ID
 	queued  map[string]bool         // by correlation ID
+	begun   map[string]bool         // steps, by name
 	left    map[string]*world.Event // steps, waits: what began the next segment, where they had not ended
 	attrs   map[string]*world.Event
 	segment int // the newest
@@ -41,7 +42,7 @@ func readLog(p *simNode, events []world.Event) (*simRead, error) {
 	r := &simRead{
 		names: map[string]string{}, made: map[string]*world.Event{}, ended: map[string]*world.Event{}, seen: map[string]int64{},
 		hooks: map[string][]simRound{}, patches: map[string]bool{}, signals: map[string]int64{}, kinds: map[string]world.Kind{},
-		queued: map[string]bool{}, left: map[string]*world.Event{}, attrs: map[string]*world.Event{},
+		queued: map[string]bool{}, begun: map[string]bool{}, left: map[string]*world.Event{}, attrs: map[string]*world.Event{},
 	}
 	tokens := map[string]string{}
 	p.walk(func(n *simNode) {
@@ -68,6 +69,8 @@ func (r *simRead) read(e *world.Event, tokens map[string]string) error {
 		if e.Kind == world.KindPatch {
 			r.patches[name] = true
 		}
+	case world.StepStarted:
+		r.begun[r.names[e.ID]] = true
 	case world.StepCompleted, world.StepFailed:
 		r.ended[r.names[e.ID]], r.seen[r.names[e.ID]] = e, e.Seq
 	case world.WaitCompleted:
@@ -182,6 +185,11 @@ func (r *simRead) value(n *simNode) (int, error) {
 		return r.other(n.Kids[0].Name)
 	case "await":
 		return r.other(n.ID)
+	case "send":
+		if r.completed(n.Name) {
+			return 1, nil
+		}
+		return r.other(n.Name)
 	case "spawn":
 		return 1, nil
 	case "hook":

@@ -17,10 +17,11 @@ import (
 //	cond                its kid, beside a wait with a timeout for the kid's end
 //	hook                payloads under a token
 //	child, fan, spawn   a child run (its kid is the child's program), children side by side, a child that nobody waits for
-//	await               the result of another run
+//	await, send         the result of another run; an event for another run, in the commit that records it
 //	guard               opens with its first kid, goes on with its second, and cleans up with its third, whatever came of that
 //	patch               its first kid where the code is new to the run, else its second
-//	comp                its first kid, a step, which its second undoes where the run does not complete
+//	comp                its first kid, a step, which its second undoes where the run does not complete; early: also
+//	                    where that has but begun
 //	attr                an attribute
 type simNode struct {
 	Op       string        `json:"op"`
@@ -31,13 +32,15 @@ type simNode struct {
 	Base     time.Duration `json:"base,omitempty"`     // step, task: the first delay between attempts; 0: a short one
 	Lasts    time.Duration `json:"takes,omitempty"`    // step, task: of one attempt; sleep: how long
 	Stubborn bool          `json:"stubborn,omitempty"` // step, task: its body ignores that its context has ended
+	Says     bool          `json:"says,omitempty"`     // step, task: its body reads and sends heartbeats
+	Early    bool          `json:"early,omitempty"`    // comp
 	Timeout  time.Duration `json:"timeout,omitempty"`  // event, cond; 0: none
 	Limit    int           `json:"limit,omitempty"`    // map
 	Token    string        `json:"token,omitempty"`    // hook: the chosen one
 	Payloads int           `json:"payloads,omitempty"` // hook: how many it takes
 	Open     bool          `json:"open,omitempty"`     // hook: is left open
 	Again    bool          `json:"again,omitempty"`    // hook: is bound to once more while it is open, and opened once more when it is disposed
-	ID       string        `json:"id,omitempty"`       // child: the chosen one; await: the run
+	ID       string        `json:"id,omitempty"`       // child: the chosen one; await, send: the run
 	Detached bool          `json:"detached,omitempty"` // child
 	Part     bool          `json:"part,omitempty"`     // select: its kids are a part of the run, which is cancelled as one
 	Panics   bool          `json:"panics,omitempty"`   // a program: it fails by a panic
@@ -55,6 +58,7 @@ const (
 	simExists    = -13 // the chosen ID of a child is taken
 	simUnknown   = -14 // there is no such run
 	simTimedOut  = -15 // another run took longer than its timeout
+	simOver      = -16 // the run that is sent to is over
 )
 
 // simPlan is all that happens in one simulation, but for the faults.

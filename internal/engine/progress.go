@@ -128,6 +128,19 @@ func (pr *progress) writeLocked() error {
 // finish ends the progress with its attempt. Where that failed, what was said last is returned, to be committed with its end; nobody needs that of one that
 // completed. What could not be written does not matter to the end.
 func (pr *progress) finish(failed bool) []world.StreamWrite {
+	if !pr.end(failed) {
+		return nil
+	}
+	pr.stream.unreset()
+	rest, err := pr.stream.finish(true)
+	if err != nil {
+		pr.seat.e.cfg.Logger.Info("progress was not written", "run_id", pr.seat.info.Run, "step.id", pr.seat.info.Step, "err", err)
+	}
+	return rest
+}
+
+// end lets nothing more be said. It reports whether something was. What is on its way then is waited for without the lock.
+func (pr *progress) end(failed bool) (said bool) {
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
 	pr.over = true
@@ -136,18 +149,10 @@ func (pr *progress) finish(failed bool) []world.StreamWrite {
 			t.Stop()
 		}
 	}
-	if pr.stream == nil {
-		return nil
-	}
 	if failed && pr.fresh {
 		_ = pr.writeLocked()
 	}
-	pr.stream.unreset()
-	rest, err := pr.stream.finish(true)
-	if err != nil {
-		pr.seat.e.cfg.Logger.Info("progress was not written", "run_id", pr.seat.info.Run, "step.id", pr.seat.info.Step, "err", err)
-	}
-	return rest
+	return pr.stream != nil
 }
 
 // unreset lets what earlier attempts wrote stand, where this one has written nothing yet: a commit makes nothing void.
