@@ -93,10 +93,15 @@ func (q *Queue[T]) dropped(err error) bool {
 	if !errors.Is(err, world.ErrNotFound) {
 		return false
 	}
+	q.forget()
+	return true
+}
+
+// forget has the queue declared anew.
+func (q *Queue[T]) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.declared = nil
-	return true
 }
 
 // errNoQueues is the error for a store without queues.
