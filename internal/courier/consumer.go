@@ -38,6 +38,7 @@ type Consumer struct {
 	// Idle is how often it looks where nobody told of news; 0: every 5 s.
 	Idle time.Duration
 
+	hints string        // a command that shows more; "": that which shows dead letters
 	slots chan struct{} // one for each message that is worked on
 	all   sync.WaitGroup
 
@@ -167,7 +168,9 @@ func rest(ctx context.Context, d time.Duration) bool {
 }
 
 // hint is what shows dead letters.
-func (c *Consumer) hint() string { return "stepwell queues peek " + c.Queue + " --state dead" }
+func (c *Consumer) hint() string {
+	return cmp.Or(c.hints, "stepwell queues peek "+c.Queue+" --state dead")
+}
 
 // start works on a message; its slot is taken. Its visibility is known from how it was received, at a time of
 // the store.
