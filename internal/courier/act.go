@@ -37,7 +37,11 @@ func Subscribe(ctx context.Context, s *spread.Spreader, sub world.Subscription) 
 			sub.Endpoint = &own
 		}
 	}
-	return secret, s.Subscribe(ctx, sub)
+	if err := s.Subscribe(ctx, sub); err != nil || sub.Queue != "" {
+		return "", err
+	}
+	// How often a message is received says nothing here: what is posted has its time, and a start waits for its worker.
+	return secret, s.Queues.DeclareQueue(ctx, world.MessageQueue{Name: sub.OwnQueue(), MaxReceives: world.MaxReceives})
 }
 
 // Find is a subscription. The error is [world.ErrNotFound] where there is none.
