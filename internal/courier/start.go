@@ -36,15 +36,12 @@ func Starts(s *world.Subscription, log *slog.Logger, start func(ctx context.Cont
 	target, name := *s.Workflow, s.Name
 	return &Work{Do: func(ctx context.Context, m *world.Message) world.Settlement {
 		out := world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
-		asked, err := startOf(&target, m)
-		if err == nil {
-			err = start(ctx, asked)
+		err := startFor(ctx, &target, m, start)
+		if err != nil {
+			out.Error = err.Error()
 		}
-		if err == nil {
-			return out
-		}
-		out.Error = err.Error()
 		switch {
+		case err == nil:
 		case errors.Is(err, world.ErrNoKey): // another program may have it
 			return world.Settlement{Receipt: m.Receipt, Kind: world.Unread, After: unknownPause, Error: out.Error}
 		case errors.Is(err, ErrNobody):
@@ -64,6 +61,14 @@ func Starts(s *world.Subscription, log *slog.Logger, start func(ctx context.Cont
 		}
 		return out
 	}}
+}
+
+func startFor(ctx context.Context, t *world.StartTarget, m *world.Message, start func(ctx context.Context, s *Start) error) error {
+	s, err := startOf(t, m)
+	if err != nil {
+		return err
+	}
+	return start(ctx, s)
 }
 
 // startOf is what a message asks for. The error is [world.ErrInvalid] where it has not what a template names.
