@@ -23,8 +23,8 @@ func (d *DuePage) Add(to *world.Due, limit int, p world.Publication) bool {
 	return true
 }
 
-// Gone are the IDs of those publications that are due no more when a spread is written, with why they go to nobody; "": they
-// have gone to all.
+// Gone are the IDs of those publications that are due no more when a spread is written, with why they go to nobody; "":
+// they have gone to all.
 func Gone(s *world.Spread) iter.Seq2[string, string] {
 	return func(yield func(id, why string) bool) {
 		for _, id := range s.Done {
