@@ -92,7 +92,7 @@ type PublicationPage struct {
 	Cursor       string
 }
 
-// CheckSpread refuses, with [ErrInvalid] or [ErrTooLarge], what no store spreads.
+// CheckSpread refuses, with [ErrInvalid] or [ErrTooLarge], what no store spreads, and cuts errors.
 func CheckSpread(s *Spread) error {
 	seen := make(map[string]bool, len(s.Done)+len(s.Aside)+1)
 	once := func(id string) error {
@@ -107,9 +107,13 @@ func CheckSpread(s *Spread) error {
 			return err
 		}
 	}
-	for _, a := range s.Aside {
+	for i := range s.Aside {
+		a := &s.Aside[i]
 		if err := once(a.ID); err != nil {
 			return err
+		}
+		if a.Error = keptError(a.Error); a.Error == "" {
+			return fmt.Errorf("%w: spread: publication %s is set aside: say why", ErrInvalid, a.ID)
 		}
 	}
 	if s.Cut != nil {

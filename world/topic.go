@@ -71,6 +71,8 @@ type Subscription struct {
 	Workflow *StartTarget `json:"workflow,omitempty"` // a run is started
 	Endpoint *PostTarget  `json:"endpoint,omitempty"` // it is posted
 	Made     Provenance   `json:"made,omitzero"`
+
+	Damage string `json:"-"` // why its row cannot be read: it gets nothing; "": it can
 }
 
 // Provenance says by whom and when something was made.

@@ -120,7 +120,7 @@ func (p *plan) fitting(topic string) []*world.Subscription {
 	all, known := p.fit[topic]
 	if !known {
 		for i := range p.due.Subscriptions {
-			if s := &p.due.Subscriptions[i]; world.Fits(s.Pattern, topic) {
+			if s := &p.due.Subscriptions[i]; s.Damage == "" && world.Fits(s.Pattern, topic) {
 				all = append(all, s)
 			}
 		}

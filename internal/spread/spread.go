@@ -94,8 +94,8 @@ func (s *Spreader) decide(ctx context.Context, due *world.Due) (p *plan, all boo
 
 // Subscribe makes a subscription, or says anew what holds for the one with its name. What was published before goes to
 // those that stood before. The error is [world.ErrNotFound] where it names a queue that was not declared, and
-// [world.ErrConflict] where one with a higher revision stands, or one with a queue of its own, and this has none: what is
-// in that would come to nobody.
+// [world.ErrConflict] where one with a higher revision stands, or one with a queue of its own, and this has none: what
+// is in that would come to nobody.
 func (s *Spreader) Subscribe(ctx context.Context, sub world.Subscription) error {
 	if err := world.CheckSubscription(&sub); err != nil {
 		return err
@@ -123,8 +123,8 @@ func (s *Spreader) Subscribe(ctx context.Context, sub world.Subscription) error 
 	})
 }
 
-// Unsubscribe ends a subscription, once it has what was published before, and deletes what nobody has handled of its own
-// queue. The error is [world.ErrNotFound] where there is none.
+// Unsubscribe ends a subscription, once it has what was published before, and deletes what nobody has handled of its
+// own queue. The error is [world.ErrNotFound] where there is none.
 func (s *Spreader) Unsubscribe(ctx context.Context, name string) error {
 	err := s.change(ctx, func(all []world.Subscription, w *world.Spread) (bool, error) {
 		if _, found := find(all, name); !found {
@@ -156,8 +156,8 @@ func find(all []world.Subscription, name string) (int, bool) {
 	return slices.BinarySearchFunc(all, name, func(s world.Subscription, name string) int { return strings.Compare(s.Name, name) })
 }
 
-// change changes subscriptions together with the last of what was due until then. decide says what is to change, or that
-// nothing is.
+// change changes subscriptions together with the last of what was due until then. decide says what is to change, or
+// that nothing is.
 func (s *Spreader) change(ctx context.Context, decide func(all []world.Subscription, w *world.Spread) (bool, error)) error {
 	for try := 0; ; try++ {
 		due, err := s.Topics.Due(ctx, world.MaxBatch)

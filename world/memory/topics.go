@@ -140,16 +140,8 @@ func (k *topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
 		return false, nil
 	}
 	now := k.w.now()
-	gone := make(map[*publication]string)
-	for id, why := range rules.Gone(&s) {
-		p := k.find(id)
-		if p == nil || p.Spread || p.Error != "" || p.after.After(now) {
-			return false, nil
-		}
-		gone[p] = why
-	}
-	if s.Cut != nil {
-		if p := k.find(s.Cut.ID); p == nil || p.Spread || p.Error != "" || p.after.After(now) {
+	for id := range rules.Touched(&s) {
+		if p := k.find(id); p == nil || p.Spread || p.Error != "" || p.after.After(now) {
 			return false, nil
 		}
 	}
@@ -162,10 +154,11 @@ func (k *topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
 			k.w.messages.declare(world.MessageQueue{Name: x.OwnQueue()})
 		}
 	}
-	for p, why := range gone {
+	for id, why := range rules.Gone(&s) {
+		p := k.find(id)
 		p.Spread, p.Error = why == "", why
 	}
-	k.due = slices.DeleteFunc(k.due, func(p *publication) bool { _, is := gone[p]; return is })
+	k.due = slices.DeleteFunc(k.due, func(p *publication) bool { return p.Spread || p.Error != "" })
 	for i := range s.Messages {
 		if q := k.w.messages.queues[s.Messages[i].Queue]; q != nil {
 			k.w.messages.put(q, &s.Messages[i], now)
@@ -175,11 +168,8 @@ func (k *topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
 	for i := range s.Mail {
 		k.w.send(&s.Mail[i], &k.w.messages.news)
 	}
-	if k.cut != nil || s.Cut != nil {
-		k.revision, k.cut = k.revision+1, s.Cut
-	}
-	if s.Subscribe != nil || s.Unsubscribe != "" {
-		k.revision, k.standing = k.revision+1, rules.Changed(k.standing, &s)
+	if k.cut != nil || rules.Revises(&s) {
+		k.revision, k.cut, k.standing = k.revision+1, s.Cut, rules.Changed(k.standing, &s)
 	}
 	return true, nil
 }

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -23,8 +24,8 @@ func (d *DuePage) Add(to *world.Due, limit int, p world.Publication) bool {
 	return true
 }
 
-// Gone are the IDs of those publications that are due no more when a spread is written, with why they go to nobody; "": they
-// have gone to all.
+// Gone are the IDs of those publications that are due no more when a spread is written, with why they go to nobody; "":
+// they have gone to all.
 func Gone(s *world.Spread) iter.Seq2[string, string] {
 	return func(yield func(id, why string) bool) {
 		for _, id := range s.Done {
@@ -38,6 +39,48 @@ func Gone(s *world.Spread) iter.Seq2[string, string] {
 			}
 		}
 	}
+}
+
+// Touched are the IDs of all publications that a spread says something of: they must be due.
+func Touched(s *world.Spread) iter.Seq[string] {
+	return func(yield func(id string) bool) {
+		for id := range Gone(s) {
+			if !yield(id) {
+				return
+			}
+		}
+		if s.Cut != nil {
+			yield(s.Cut.ID)
+		}
+	}
+}
+
+// Revises reports whether a spread changes what the revision is of, where nothing was cut before.
+func Revises(s *world.Spread) bool {
+	return s.Cut != nil || s.Subscribe != nil || s.Unsubscribe != ""
+}
+
+// Standing are the subscriptions of a revision, as they were read last. It is safe for concurrent use.
+type Standing struct {
+	mu       sync.Mutex
+	all      []world.Subscription
+	revision int64
+	known    bool
+}
+
+// At are the subscriptions at a revision, which was read before them: so what is read later is at most newer, and a spread
+// by it is refused.
+func (s *Standing) At(revision int64, read func() ([]world.Subscription, error)) ([]world.Subscription, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known || s.revision != revision {
+		all, err := read()
+		if err != nil {
+			return nil, err
+		}
+		s.all, s.revision, s.known = all, revision, true
+	}
+	return s.all, nil
 }
 
 // GoesOn reports whether a spread goes on with the publication that is cut, as it must.
