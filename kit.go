@@ -52,6 +52,9 @@ func init() {
 			bind(f *replay.Future, tell bool)
 		}).bind(f, tell)
 	}
+	kit.Record = func(ctx any, kind world.Kind, name string, input []byte, spec any) error {
+		return record(ctx.(Context), kind, name, input, spec)
+	}
 	kit.Answer = func(ctx any, stream string, chunk []byte) error { return answer(ctx.(Context), stream, chunk) }
 	kit.Checker = func(config any) (kit.Checking, error) {
 		cfg := *config.(*Config)

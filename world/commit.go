@@ -23,6 +23,7 @@ const LogFormat = 1
 //     [ErrInvalid], an unknown run [ErrLeaseLost]; a birth by a worker that is not alive is [ErrLeaseLost] too;
 //   - with Release and no events, that the queue still shows Worker and Claim, else [ErrLeaseLost];
 //   - each of Held is still held by Worker, else [ErrLeaseLost];
+//   - the queue of each of Messages was declared, else [ErrNotFound];
 //   - each Condition: where it does not hold, the world writes what the condition says instead. What no condition names is refused:
 //     a hook whose token is held with [ErrConflict], a child whose ID (or idempotency key) is taken with [ErrRunExists].
 //
@@ -49,6 +50,7 @@ type Commit struct {
 	Send       []Delivery    // mail to other runs; one to a run or token that is unknown or over is dropped, no inbox is full for it
 	Conditions []Condition   // what only the world can decide
 	Streams    []StreamWrite // what it adds to the run's streams; what comes behind a mark that closed one is dropped
+	Messages   []Message     // put into queues with it, in order; without dedupe IDs
 	Release    *Release      // the worker gives the run up
 	Unread     int           // payloads in the log that the code has not taken yet: a world may count them toward the limit of the inbox
 }

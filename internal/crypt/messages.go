@@ -36,20 +36,29 @@ func (k messages) SendMessages(ctx context.Context, all []world.Message) ([]worl
 	if err := world.CheckMessages(all); err != nil {
 		return nil, err
 	}
-	key := k.w.ring.Primary()
-	if err := k.w.vet(ctx, key, true); err != nil {
+	all, err := k.w.encryptMessages(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	return k.Messenger.SendMessages(ctx, all)
+}
+
+// encryptMessages encrypts messages for their queues. The slice that it is given stays as it is.
+func (w *World) encryptMessages(ctx context.Context, all []world.Message) ([]world.Message, error) {
+	key := w.ring.Primary()
+	if err := w.vet(ctx, key, true); err != nil {
 		return nil, err
 	}
 	all = slices.Clone(all)
 	for i := range all {
 		m := &all[i]
-		payload, err := k.w.ring.encrypt(key, queueRun(m.Queue), "", messagePlace, m.Payload)
+		payload, err := w.ring.encrypt(key, queueRun(m.Queue), "", messagePlace, m.Payload)
 		if err != nil {
 			return nil, fmt.Errorf("queue %s: %w", m.Queue, err)
 		}
 		m.Payload, m.Encrypted = payload, key
 	}
-	return k.Messenger.SendMessages(ctx, all)
+	return all, nil
 }
 
 // ReceiveMessages decrypts what is received; see [world.Messenger]. What cannot be decrypted here is told with

@@ -54,6 +54,8 @@ var (
 	Wait func(ctx any, f *replay.Future) error
 	// Bind makes of an empty *stepwell.Hook that of a future; tell says that it tells of payloads that do not fit.
 	Bind func(hook any, f *replay.Future, tell bool)
+	// Record asks for the record of something that is done with the commit that holds it: see replay.Ctx.Record.
+	Record func(ctx any, kind world.Kind, name string, input []byte, spec any) error
 	// Answer writes the one chunk of a stream; the second time it is stepwell.ErrAnswered.
 	Answer func(ctx any, stream string, chunk []byte) error
 )

@@ -39,6 +39,11 @@ func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, erro
 			return world.Committed{}, fmt.Errorf("run %s: task %s, attempt %d: %w", c.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 		}
 	}
+	for i := range c.Messages {
+		if _, err := w.messages.find(c.Messages[i].Queue); err != nil {
+			return world.Committed{}, err
+		}
+	}
 	p, err := w.decide(c)
 	if err != nil {
 		return world.Committed{}, err
@@ -123,6 +128,11 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	w.writeTasks(c, r, n)
 	for i := range c.Send {
 		w.send(&c.Send[i], n)
+	}
+	for i := range c.Messages {
+		m := &c.Messages[i]
+		w.messages.put(w.messages.queues[m.Queue], m, w.now())
+		n.add(world.NoticeMessage, m.Queue)
 	}
 	done := world.Committed{}
 	if p.Changed {

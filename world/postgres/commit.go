@@ -209,6 +209,12 @@ func (d *draft) turn(c *world.Commit, r *run, events []world.Event, before stand
 			return err
 		}
 	}
+	for i := range c.Messages {
+		m := &c.Messages[i]
+		s.messages = append(s.messages, *m)
+		d.bytes += len(m.Payload)
+		d.notice(world.NoticeMessage, m.Queue)
+	}
 	switch {
 	case end != nil:
 		if err := d.end(r, end, c.Birth()); err != nil {

@@ -227,6 +227,8 @@ func (d *draft) run(ctx context.Context, tx txn, lane int16) error {
 		return lost(d.c)
 	case sqlState(err) == codeDivision: // a task that is not held, as the queue was looked at
 		return lost(d.c)
+	case sqlState(err) == codeNull && len(d.c.Messages) > 0:
+		return noQueueOf(d.c)
 	case sqlState(err) == codeUnique && constraint(err) == "log_run":
 		return lost(d.c)
 	case sqlState(err) == codeUnique:

@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -217,6 +219,16 @@ func (k *messaging) sendIn(ctx context.Context, in pgxTxn, s *sends) error {
 		}
 	}
 	return nil
+}
+
+// noQueueOf is the error for a commit with messages for a queue that is not there.
+func noQueueOf(c *world.Commit) error {
+	names := make([]string, len(c.Messages))
+	for i := range c.Messages {
+		names[i] = c.Messages[i].Queue
+	}
+	slices.Sort(names)
+	return fmt.Errorf("run %s: %w", c.Run, world.NoQueue(strings.Join(slices.Compact(names), ", or ")))
 }
 
 // settling are ends of receives that wait for their transaction. Whoever made it waits for done.
