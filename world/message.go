@@ -108,16 +108,20 @@ type Sent struct {
 }
 
 // MessageID is the ID of the message with a number in its store.
-func MessageID(sent time.Time, number int64) string {
-	var id ulid.ULID
-	_ = id.SetTime(millis(sent))
-	binary.BigEndian.PutUint64(id[8:], uint64(number))
-	return withPrefix(PrefixMessage, id)
-}
+func MessageID(sent time.Time, number int64) string { return numberedID(PrefixMessage, sent, number) }
 
 // MessageNumber is the number in a message's ID; ok is false where it is none.
-func MessageNumber(id string) (number int64, ok bool) {
-	rest, found := strings.CutPrefix(id, PrefixMessage+"_")
+func MessageNumber(id string) (number int64, ok bool) { return numberIn(PrefixMessage, id) }
+
+func numberedID(prefix string, at time.Time, number int64) string {
+	var id ulid.ULID
+	_ = id.SetTime(millis(at))
+	binary.BigEndian.PutUint64(id[8:], uint64(number))
+	return withPrefix(prefix, id)
+}
+
+func numberIn(prefix, id string) (number int64, ok bool) {
+	rest, found := strings.CutPrefix(id, prefix+"_")
 	u, err := ulid.ParseStrict(rest)
 	if !found || err != nil {
 		return 0, false

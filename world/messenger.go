@@ -173,9 +173,14 @@ func CheckSettlements(all []Settlement) error {
 		if s.After < least || s.After > most {
 			return fmt.Errorf("%w: receipt %s: %s after %s: want %s to %s", ErrInvalid, s.Receipt, s.Kind, s.After, least, most)
 		}
-		s.Error = strings.ToValidUTF8(strings.ReplaceAll(s.Error[:min(len(s.Error), maxSettleError)], "\x00", ""), "")
+		s.Error = keptError(s.Error)
 	}
 	return nil
+}
+
+// keptError is what is kept of an error.
+func keptError(e string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(e[:min(len(e), maxSettleError)], "\x00", ""), "")
 }
 
 // CheckPeek refuses, with [ErrInvalid], what nobody can look at, and fills in the limit. It returns the number

@@ -10,8 +10,16 @@ import (
 	"time"
 )
 
-// The prefixes of IDs of topics.
+// PrefixPublication begins the ID of a publication.
 const PrefixPublication = "publ"
+
+// PublicationID is the ID of the publication with a number in its store.
+func PublicationID(at time.Time, number int64) string {
+	return numberedID(PrefixPublication, at, number)
+}
+
+// PublicationNumber is the number in a publication's ID; ok is false where it is none.
+func PublicationNumber(id string) (number int64, ok bool) { return numberIn(PrefixPublication, id) }
 
 // The limits of topics.
 const (
@@ -47,7 +55,7 @@ type Publication struct {
 	Damage string    // why its payload cannot be read; "": it can
 }
 
-// Subscription says who gets what is published. Exactly one of Queue, Workflow and URL is set.
+// Subscription says who gets what is published. Exactly one of Queue, Workflow and Endpoint is set.
 type Subscription struct {
 	Name    string          `json:"name"`
 	Pattern string          `json:"pattern"`         // a topic whose words may be * (any one) and # (any number, none too)
@@ -55,13 +63,15 @@ type Subscription struct {
 	// Ordered has what one source publishes under one topic arrive one after the other, in order: the message's group
 	// is the topic and the source.
 	Ordered bool `json:"ordered,omitempty"`
-	// Revision: one with a lower revision than what stands changes nothing: an older deploy does not turn it back.
+	// Revision: one with a lower revision than what stands is refused: an older deploy does not turn it back.
 	Revision int `json:"revision,omitempty"`
 
 	Queue    string       `json:"queue,omitempty"`    // a message is put in this queue
 	Workflow *StartTarget `json:"workflow,omitempty"` // a run is started
 	Endpoint *PostTarget  `json:"endpoint,omitempty"` // it is posted
 	Made     Provenance   `json:"made,omitzero"`
+
+	Damage string `json:"-"` // why its row cannot be read: it gets nothing; "": it can
 }
 
 // Provenance says by whom and when something was made.
@@ -154,7 +164,7 @@ func fits(pattern, topic []string) bool {
 
 // CheckPublications refuses, with [ErrInvalid] or [ErrTooLarge], what no store publishes.
 func CheckPublications(all []Publication) error {
-	as := make([]Message, len(all))
+	as, dedupes := make([]Message, len(all)), make(map[[2]string]bool)
 	for i := range all {
 		p := &all[i]
 		if err := CheckTopic(p.Topic); err != nil {
@@ -165,12 +175,19 @@ func CheckPublications(all []Publication) error {
 				return fmt.Errorf("publication %d to %s: %w", i, p.Topic, err)
 			}
 		}
-		as[i] = p.Message("publications", "")
+		full := *p // with all that its messages have: no message is too large
+		full.ID = PublicationID(MaxTime, 1)
+		as[i] = full.Message("publications", "")
 		as[i].Delay, as[i].Dedupe = p.Delay, p.Dedupe
 		if p.Dedupe != "" { // of one topic, as dedupe IDs of messages are of one queue
 			as[i].Dedupe = ""
 			if err := CheckName("delivery ID", p.Dedupe); err != nil {
 				return fmt.Errorf("publication %d to %s: %w", i, p.Topic, err)
+			}
+			if id := [2]string{p.Topic, p.Dedupe}; dedupes[id] {
+				return fmt.Errorf("%w: publication %d to %s: another one at once has the delivery ID %.80q", ErrInvalid, i, p.Topic, p.Dedupe)
+			} else {
+				dedupes[id] = true
 			}
 		}
 	}

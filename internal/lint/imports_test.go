@@ -26,7 +26,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "acting", "keyring", "observe", "push"}},
+	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "acting", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"acting", nil},
 	{"observe", []string{"world"}},
@@ -38,7 +38,7 @@ var layers = []layer{
 	{"world", nil},
 	{"world/journal", []string{"world"}},
 	{"world/layout", []string{"world"}},
-	{"world/worldtest/...", []string{"world", "world/journal"}},
+	{"world/worldtest/...", []string{"world", "world/journal", "internal/spread"}},
 	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
 	{"world/rules", []string{"world"}},
 	{"world/...", []string{"world", "world/layout", "world/rules"}}, // a world and its driver: worlds never import each other
@@ -63,6 +63,7 @@ var layers = []layer{
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},
 	{"internal/schema/...", []string{"world"}},
+	{"internal/spread/...", []string{"world"}},
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
 	{"internal/terminal/...", nil},
 	{"internal/timeline/...", []string{"world", "world/journal", "internal/human"}},
@@ -74,8 +75,8 @@ var layers = []layer{
 	{"stepwelltest/sqlitetest", []string{"stepwelltest", "world", "world/sqlite"}},
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
-	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/timeline"}},
-	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/schema", "internal/terminal", "internal/timeline"}},
+	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline"}},
+	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest/...", "examples/..."}},
 }

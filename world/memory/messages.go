@@ -80,6 +80,11 @@ func (k *messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error
 		return err
 	}
 	defer k.leave()
+	k.declare(q)
+	return nil
+}
+
+func (k *messages) declare(q world.MessageQueue) {
 	if k.queues == nil {
 		k.queues, k.all = make(map[string]*messageQueue), make(map[int64]*message)
 	}
@@ -87,7 +92,6 @@ func (k *messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error
 		k.queues[q.Name] = &messageQueue{groups: make(map[string][]*message), heads: make(map[string]*message), all: make(map[int64]*message), dedupes: make(map[string]dedupe)}
 	}
 	k.queues[q.Name].MessageQueue = q.Or()
-	return nil
 }
 
 // PauseQueue pauses a queue, or ends that; see [world.Messenger].

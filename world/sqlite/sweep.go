@@ -34,6 +34,9 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := (messages{w}).sweepDedupes(ctx); err != nil {
 		return swept, err
 	}
+	if err := w.topics.sweep(ctx); err != nil {
+		return swept, err
+	}
 	if err := w.sweepSegments(ctx); err != nil {
 		return swept, err
 	}

@@ -83,6 +83,7 @@ var topics = []struct {
 	{"metrics", metrics},
 	{"messages", messages},
 	{"messages of commits", messagesOfCommits},
+	{"topics", published},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open
