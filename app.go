@@ -269,13 +269,14 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 // reach it, and says so in the log, also before it has begun. An App that works on demand, see [App.Invoke], cannot run. It fails at once with what trying cannot mend: [ErrWorkerExists] where
 // another worker process has the database file, a world that is closed, or refuses the registration.
 func (a *App) Run(ctx context.Context) error {
-	if len(a.parts) == 0 {
-		return a.engine.Run(ctx)
-	}
 	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var parts sync.WaitGroup
 	for _, p := range a.parts {
 		parts.Go(func() { p.Run(ctx, kit.AppOf(a)) })
+	}
+	if c := courierOf(a); c != nil {
+		parts.Go(func() { c.Run(ctx) })
 	}
 	err := a.engine.Run(ctx)
 	stop()

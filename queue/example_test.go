@@ -95,7 +95,7 @@ func ExampleQueue_Receive() {
 // A server waits for messages of a store that it has opened.
 func ExampleAwait() {
 	w := memory.New()
-	if err := w.Messages().DeclareQueue(context.Background(), world.MessageQueue{Name: "mails"}); err != nil {
+	if err := Mails.Declare(context.Background(), w.Messages()); err != nil {
 		panic(err)
 	}
 	got, err := queue.Await(context.Background(), w.Messages(), w, world.ReceiveQuery{Queue: "mails", Limit: 1}, 10*time.Millisecond)

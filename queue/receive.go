@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
@@ -89,7 +90,7 @@ func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...Recei
 			out = append(out, typed)
 		case errors.Is(err, world.ErrNoKey):
 			missing = err
-			ends = append(ends, unread(m, noKey))
+			ends = append(ends, courier.Unread(m, noKey))
 		default:
 			buried = append(buried, world.Settlement{Receipt: m.Receipt, Kind: world.Bury, Error: err.Error()})
 		}
@@ -99,7 +100,7 @@ func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...Recei
 	} else { // with all others
 		for i := range got.Messages {
 			if m := &got.Messages[i]; m.Encrypted == "" {
-				ends = append(ends, unread(m, 0))
+				ends = append(ends, courier.Unread(m, 0))
 			}
 		}
 		out = nil
@@ -111,11 +112,6 @@ func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...Recei
 		return nil, fmt.Errorf("receive from queue %s: %w", q.def.Name, err)
 	}
 	return out, nil
-}
-
-// unread gives back a message that nobody has looked at, as it was.
-func unread(m *world.Message, after time.Duration) world.Settlement {
-	return world.Settlement{Receipt: m.Receipt, Kind: world.Unread, After: after, Error: m.Error}
 }
 
 // noKey is how long a message rests that the program which received it has no key for.

@@ -3,6 +3,7 @@ package world
 // This file holds what topics are made of, and what of it can be refused without looking at anything.
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -94,6 +95,38 @@ type PostTarget struct {
 	Private bool   `json:"private,omitempty"` // addresses of private networks are allowed, where the server allows that
 	// GiveUp is for how long one is posted again and again before it is a dead letter, in ns; 0: 3 days.
 	GiveUp time.Duration `json:"giveUp,omitempty"`
+	// Secrets sign what is posted, the newest first: see [Subscription.Follow].
+	Secrets []Secret `json:"secrets,omitempty"`
+}
+
+// Secret signs what is posted, as Standard Webhooks says: whsec_ and base64. It shows itself to nobody who prints it.
+type Secret string
+
+// String hides it.
+func (Secret) String() string { return "(secret)" }
+
+// GoString hides it.
+func (Secret) GoString() string { return "(secret)" }
+
+// mostSecrets is how many secrets sign what is posted to one endpoint.
+const mostSecrets = 2
+
+// Follow takes from the subscription that stands under the same name what this one does not say: the secrets of its
+// endpoint. One that this says goes before the newest of those, which signs too until the next one comes.
+func (s *Subscription) Follow(before *Subscription) {
+	if s.Endpoint == nil || before == nil || before.Endpoint == nil {
+		return
+	}
+	mine, old := s.Endpoint.Secrets, before.Endpoint.Secrets
+	switch {
+	case len(mine) == 0 || len(old) > 0 && mine[0] == old[0]:
+		mine = old
+	case len(mine) < mostSecrets && len(old) > 0:
+		mine = append(mine[:1:1], old[0])
+	}
+	endpoint := *s.Endpoint
+	endpoint.Secrets = mine
+	s.Endpoint = &endpoint
 }
 
 // OwnQueue is the queue of a subscription: its own, where it does not name one of the program's.
@@ -267,15 +300,15 @@ func (t *StartTarget) check() error {
 	if t.Version < 0 {
 		return fmt.Errorf("%w: version %d: want 0 or more", ErrInvalid, t.Version)
 	}
-	if len(t.Key) > MaxTemplate {
-		return fmt.Errorf("%w: the template of the key has %d bytes: the most is %d", ErrInvalid, len(t.Key), MaxTemplate)
+	if err := CheckTemplate(t.Key); err != nil {
+		return fmt.Errorf("the key: %w", err)
 	}
 	for name, template := range t.Attributes {
 		if err := CheckName("attribute", name); err != nil {
 			return err
 		}
-		if len(template) > MaxTemplate {
-			return fmt.Errorf("%w: the template of the attribute %s has %d bytes: the most is %d", ErrInvalid, name, len(template), MaxTemplate)
+		if err := CheckTemplate(template); err != nil {
+			return fmt.Errorf("the attribute %s: %w", name, err)
 		}
 	}
 	return nil
@@ -290,6 +323,23 @@ func (t *PostTarget) check() error {
 		return fmt.Errorf("%w: endpoint: it has a user or a password in it: what is posted is signed instead", ErrInvalid)
 	case t.GiveUp < 0 || t.GiveUp > 30*24*time.Hour:
 		return fmt.Errorf("%w: it gives up after %s: want 0 to 720h", ErrInvalid, t.GiveUp)
+	case len(t.Secrets) > mostSecrets:
+		return fmt.Errorf("%w: endpoint: %d secrets: want %d at most", ErrInvalid, len(t.Secrets), mostSecrets)
+	}
+	for _, s := range t.Secrets {
+		if _, err := s.Key(); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// Key is what a secret stands for.
+func (s Secret) Key() ([]byte, error) {
+	text, ok := strings.CutPrefix(string(s), "whsec_")
+	key, err := base64.StdEncoding.DecodeString(text)
+	if !ok || err != nil || len(key) < 24 || len(key) > 64 {
+		return nil, fmt.Errorf("%w: the secret of an endpoint is whsec_ and 24 to 64 bytes in base64", ErrInvalid)
+	}
+	return key, nil
 }

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/history"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
@@ -22,8 +23,9 @@ type App struct {
 	Deliver func(ctx context.Context, d *world.Delivery) error
 	Chunks  func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error)
 
-	Messages world.Messenger // nil: the world keeps no queues
-	Notifier world.Notifier  // nil: the world tells of nothing
+	Messages world.Messenger  // nil: the world keeps no queues
+	Notifier world.Notifier   // nil: the world tells of nothing
+	Courier  *courier.Courier // what it does for topics; nil: the world has none
 	Logger   *slog.Logger
 	Drain    time.Duration
 }

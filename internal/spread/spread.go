@@ -102,6 +102,9 @@ func (s *Spreader) Subscribe(ctx context.Context, sub world.Subscription) error 
 	}
 	return s.change(ctx, func(all []world.Subscription, w *world.Spread) (bool, error) {
 		i, found := find(all, sub.Name)
+		if found {
+			sub.Follow(&all[i])
+		}
 		switch {
 		case !found && len(all) >= world.MaxSubscriptions:
 			return false, fmt.Errorf("%w: subscription %s: there are %d, and can be no more", world.ErrInvalid, sub.Name, len(all))
