@@ -135,3 +135,34 @@ func ExampleQueue_SendFrom() {
 	// hello to ann@example.com
 	// <nil>
 }
+
+// Each message starts a run, and is acknowledged in the same commit.
+func ExampleStartsWorkflow() {
+	mails := queue.Define[Mail]("mails")
+	done := make(chan string)
+	answer := stepwell.Define("answer", func(ctx stepwell.Context, m Mail) (string, error) {
+		return "", stepwell.Do(ctx, "answer", func(context.Context) error { done <- "answered " + m.To; return nil })
+	})
+	app, err := stepwell.New(memory.New(), stepwell.Config{
+		Definitions: []stepwell.Definition{
+			answer,
+			queue.StartsWorkflow(mails, answer, func(m *queue.Message[Mail]) string { return "mail-" + m.Payload.To }),
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- app.Run(ctx) }()
+	if _, err := mails.Send(ctx, app, Mail{To: "ann"}); err != nil {
+		panic(err)
+	}
+	fmt.Println(<-done)
+	stop()
+	fmt.Println(<-ended)
+	// Output:
+	// answered ann
+	// <nil>
+}

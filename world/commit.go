@@ -27,6 +27,8 @@ const LogFormat = 1
 //   - each Condition: where it does not hold, the world writes what the condition says instead. What no condition names is refused:
 //     a hook whose token is held with [ErrConflict], a child whose ID (or idempotency key) is taken with [ErrRunExists].
 //
+// A birth with Ack acknowledges a message, also where Existing is told: where the receipt does not hold it is [ErrReceipt], and nothing is written.
+//
 // A birth by a client may hold events behind run_created, as a fork's does: the run is in the queue as they leave it, due at once, or over. They
 // may be more than MaxCommit: the world cuts them with [Parts], and writes a row for each part, with the commit's ID, all or nothing.
 //
@@ -52,6 +54,7 @@ type Commit struct {
 	Streams    []StreamWrite // what it adds to the run's streams; what comes behind a mark that closed one is dropped
 	Messages   []Message     // put into queues with it, in order; without dedupe IDs
 	Release    *Release      // the worker gives the run up
+	Ack        string        // of a birth by a client: the receipt of a message that is deleted with it
 	Unread     int           // payloads in the log that the code has not taken yet: a world may count them toward the limit of the inbox
 }
 

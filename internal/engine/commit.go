@@ -133,7 +133,7 @@ func (s *session) restart(ctx context.Context) {
 func final(err error) bool {
 	for _, e := range []error{
 		world.ErrLeaseLost, world.ErrTerminal, world.ErrConflict, world.ErrNotFound, world.ErrRunExists, world.ErrInvalid,
-		world.ErrTooLarge, world.ErrClosed, world.ErrCorrupt, world.ErrNoKey, world.ErrWrongKey, world.ErrReplaced,
+		world.ErrTooLarge, world.ErrClosed, world.ErrCorrupt, world.ErrNoKey, world.ErrWrongKey, world.ErrReplaced, world.ErrReceipt,
 	} {
 		if errors.Is(err, e) {
 			return true

@@ -28,8 +28,16 @@ func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, erro
 	var r *run
 	var err error
 	if c.Birth() {
-		if existing, err := w.mayBeCreated(c); existing != nil || err != nil {
-			return existingRun(existing), err
+		existing, err := w.mayBeCreated(c)
+		if c.Ack != "" && err == nil && !w.messages.holds(c.Ack) {
+			err = world.NoReceipt(c)
+		}
+		if err != nil {
+			return world.Committed{}, err
+		}
+		if existing != nil {
+			w.messages.ack(c.Ack, n)
+			return existingRun(existing), nil
 		}
 	} else if r, err = w.fence(c); err != nil {
 		return world.Committed{}, err
@@ -100,6 +108,7 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	w.counters.Groups++
 	isBirth := r == nil
 	if isBirth {
+		w.messages.ack(c.Ack, n)
 		r = w.create(c)
 	}
 	for i, child := range p.Births {

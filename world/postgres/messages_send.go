@@ -302,7 +302,7 @@ func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
 
 // settleIn settles within a transaction, and tells of which queues something can be received now or earlier
 // than before.
-func (k *messaging) settleIn(ctx context.Context, in pgxTxn, all []world.Settlement) (settled []bool, queues []string, err error) {
+func (k *messaging) settleIn(ctx context.Context, in txn, all []world.Settlement) (settled []bool, queues []string, err error) {
 	settled = make([]bool, len(all))
 	keys := make([]int64, len(all))
 	var acked, returned []int
