@@ -36,20 +36,28 @@ func (k messages) SendMessages(ctx context.Context, all []world.Message) ([]worl
 	if err := world.CheckMessages(all); err != nil {
 		return nil, err
 	}
-	key := k.w.ring.Primary()
-	if err := k.w.vet(ctx, key, true); err != nil {
+	all, err := encryptMessages(ctx, k.w, all)
+	if err != nil {
+		return nil, err
+	}
+	return k.Messenger.SendMessages(ctx, all)
+}
+
+func encryptMessages(ctx context.Context, w *World, all []world.Message) ([]world.Message, error) {
+	key := w.ring.Primary()
+	if err := w.vet(ctx, key, true); err != nil {
 		return nil, err
 	}
 	all = slices.Clone(all)
 	for i := range all {
 		m := &all[i]
-		payload, err := k.w.ring.encrypt(key, queueRun(m.Queue), "", messagePlace, m.Payload)
+		payload, err := w.ring.encrypt(key, queueRun(m.Queue), "", messagePlace, m.Payload)
 		if err != nil {
 			return nil, fmt.Errorf("queue %s: %w", m.Queue, err)
 		}
 		m.Payload, m.Encrypted = payload, key
 	}
-	return k.Messenger.SendMessages(ctx, all)
+	return all, nil
 }
 
 // ReceiveMessages decrypts what is received; see [world.Messenger]. What cannot be decrypted here is told with
@@ -117,18 +125,23 @@ func (k messages) open(all []world.Message) {
 		if m.Encrypted == "" || m.Damage != "" || !k.w.ring.Has(m.Encrypted) { // who has not the key is told its ID
 			continue
 		}
-		e, err := parse(m.Payload)
-		if err == nil && e.key != m.Encrypted {
-			err = errOther
-		}
-		var plain []byte
-		if err == nil {
-			plain, err = k.w.ring.open(&e, queueRun(m.Queue), messagePlace)
-		}
+		plain, err := k.w.ring.openPlain(m.Payload, m.Encrypted, queueRun(m.Queue), messagePlace)
 		if err != nil {
 			m.Damage = fmt.Sprintf("message %s: %v", m.ID, err)
 			continue
 		}
 		m.Payload, m.Encrypted = plain, ""
 	}
+}
+
+// openPlain decrypts what is no run's, and says itself what key it is encrypted with.
+func (r *Keyring) openPlain(payload []byte, key, run, place string) ([]byte, error) {
+	e, err := parse(payload)
+	if err == nil && e.key != key {
+		err = errOther
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.open(&e, run, place)
 }
