@@ -28,6 +28,11 @@ type Transactor interface {
 	// its run when tx is committed.
 	DeliverIn(ctx context.Context, tx Tx, d *Delivery) (Delivered, error)
 
+	// PublishIn is [Publisher.Publish] within tx, where the world keeps topics. What has a delivery ID waits for another
+	// transaction that publishes with the same. After an error other than [ErrInvalid] and [ErrTooLarge] tx is of no
+	// further use.
+	PublishIn(ctx context.Context, tx Tx, all []Publication) ([]Sent, error)
+
 	// KeyIn is the ID of the key that a run is encrypted with, "" for one that is plain, as tx sees it: also of a run
 	// that was created in tx. The error is [ErrNotFound] where tx sees no such run; tx goes on then.
 	KeyIn(ctx context.Context, tx Tx, run string) (string, error)

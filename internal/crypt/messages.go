@@ -126,18 +126,23 @@ func (k messages) open(all []world.Message) {
 		if m.Encrypted == "" || m.Damage != "" || !k.w.ring.Has(m.Encrypted) { // who has not the key is told its ID
 			continue
 		}
-		e, err := parse(m.Payload)
-		if err == nil && e.key != m.Encrypted {
-			err = errOther
-		}
-		var plain []byte
-		if err == nil {
-			plain, err = k.w.ring.open(&e, queueRun(m.Queue), messagePlace)
-		}
+		plain, err := k.w.openPlain(m.Payload, m.Encrypted, queueRun(m.Queue), messagePlace)
 		if err != nil {
 			m.Damage = fmt.Sprintf("message %s: %v", m.ID, err)
 			continue
 		}
 		m.Payload, m.Encrypted = plain, ""
 	}
+}
+
+// openPlain decrypts what is no run's, and says itself what key it is encrypted with.
+func (w *World) openPlain(payload []byte, key, run, place string) ([]byte, error) {
+	e, err := parse(payload)
+	if err == nil && e.key != key {
+		err = errOther
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.ring.open(&e, run, place)
 }

@@ -49,11 +49,14 @@ type keeper struct {
 	*database
 	reader  *reader
 	burials *burials
+	topics  *topics
 	looked  atomic.Int64
 	heard   atomic.Int64
 }
 
-func (k *keeper) init(r *reader, b *burials) { k.database, k.reader, k.burials = r.database, r, b }
+func (k *keeper) init(r *reader, b *burials, t *topics) {
+	k.database, k.reader, k.burials, k.topics = r.database, r, b, t
+}
 
 // Sweep deletes runs whose retention ended, those that ended first before others; see [world.Admin].
 func (k *keeper) Sweep(ctx context.Context, limit int) (swept int, err error) {
@@ -80,6 +83,9 @@ func (k *keeper) Sweep(ctx context.Context, limit int) (swept int, err error) {
 		return swept, err
 	}
 	if err := k.batch(ctx, func(q *pgx.Batch) { q.Queue(k.sql(forgetDedupes)) }); err != nil {
+		return swept, err
+	}
+	if err := k.topics.sweep(ctx); err != nil {
 		return swept, err
 	}
 	if err := k.sumTotals(ctx); err != nil {
