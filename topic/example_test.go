@@ -21,6 +21,7 @@ var Paid = topic.Of[Payment]("order.paid")
 
 // One publication starts a run, and is put into a queue.
 func ExampleTopic_Publish() {
+	paid := topic.Of[Payment]("order.paid")
 	done := make(chan string)
 	ship := stepwell.Define("ship", func(ctx stepwell.Context, p Payment) (string, error) {
 		return "shipped " + p.Order, nil
@@ -47,7 +48,7 @@ func ExampleTopic_Publish() {
 	for all, _ := topic.Subscriptions(ctx, app); len(all) < 2; all, _ = topic.Subscriptions(ctx, app) {
 		time.Sleep(time.Millisecond) // they stand soon after the App runs
 	}
-	_, err = Paid.Publish(ctx, app, Payment{"o-7", "de"}, topic.DeliveryID("pay-7"), topic.Source("till-1"), topic.Headers(map[string]string{"clerk": "ann"}))
+	_, err = paid.Publish(ctx, app, Payment{"o-7", "de"}, topic.DeliveryID("pay-7"), topic.Source("till-1"), topic.Headers(map[string]string{"clerk": "ann"}))
 	if err != nil {
 		panic(err)
 	}

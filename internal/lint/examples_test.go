@@ -94,7 +94,7 @@ var shownIn = map[string]string{
 	"queue.Message.Extend":    "ExampleQueue_Receive",
 	"queue.Message.Bury":      "ExampleQueue_Receive",
 	"queue.Queue.Declare":     "ExampleAwait",
-	"topic.Of":                "ExampleTopic_Publish",
+	"topic.Of": "ExampleTopic_Publish",
 	"topic.ToQueue":           "ExampleTopic_Publish",
 	"topic.ToWorkflow":        "ExampleTopic_Publish",
 	"topic.Where":             "ExampleTopic_Publish",
