@@ -41,6 +41,6 @@ func startPublished(ctx context.Context, a *App, s *courier.Start) error {
 			return courier.ErrNobody
 		}
 	}
-	_, err := a.Start(ctx, s.Workflow, s.Input, Key(s.Key), Version(s.Version), Attributes(s.Attributes), Tags(s.Headers))
+	_, err := a.Start(ctx, s.Workflow, s.Input, Key(s.Key), Version(s.Version), Attributes(s.Attributes), Tags(s.Headers), ackOption(s.Receipt))
 	return err
 }

@@ -51,13 +51,26 @@ func Retry(r stepwell.Retry) HandleOption {
 //
 // A message that T cannot hold is a dead letter.
 func (q *Queue[T]) Handle(fn func(ctx context.Context, m *Message[T]) error, opts ...HandleOption) stepwell.Definition {
+	switch {
+	case q == nil:
+		return faulty(kit.Missing("handle: the queue"))
+	case fn == nil:
+		return faulty(kit.Missing("queue " + q.def.Name + ": the handler"))
+	}
+	return q.handle(func(ctx context.Context, _ kit.App, m *Message[T]) error { return fn(ctx, m) }, opts)
+}
+
+func faulty(err error) stepwell.Definition {
+	return kit.NewPart(kit.Part{Fault: err}).(stepwell.Definition)
+}
+
+// errSettled is what a handler returns that has settled its message itself.
+var errSettled = errors.New("it is settled")
+
+func (q *Queue[T]) handle(fn func(ctx context.Context, room kit.App, m *Message[T]) error, opts []HandleOption) stepwell.Definition {
 	h := handling{parallel: 10}
 	fault := kit.Given(opts, func(o HandleOption) { o(&h) })
 	switch {
-	case q == nil:
-		fault = kit.Missing("handle: the queue")
-	case fn == nil:
-		fault = kit.Missing("queue " + q.def.Name + ": the handler")
 	case h.parallel < 1 || h.parallel > 10_000:
 		fault = fmt.Errorf("%w: queue %s: %d in parallel: want 1 to 10000", world.ErrInvalid, q.def.Name, h.parallel)
 	}
@@ -85,7 +98,7 @@ func (q *Queue[T]) Handle(fn func(ctx context.Context, m *Message[T]) error, opt
 type consumer[T any] struct {
 	handling
 	queue *Queue[T]
-	fn    func(ctx context.Context, m *Message[T]) error
+	fn    func(ctx context.Context, room kit.App, m *Message[T]) error
 	room  kit.App
 	log   *slog.Logger
 }
@@ -108,7 +121,7 @@ func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settleme
 	s.Error = err.Error()
 	delay, again := c.policy.Verdict(err, m.Receives, time.Time{}, time.Time{})
 	switch {
-	case errors.Is(context.Cause(ctx), ErrReceipt):
+	case errors.Is(err, errSettled), errors.Is(context.Cause(ctx), ErrReceipt):
 		s.Kind = "" // it is somebody else's
 	case errors.Is(context.Cause(ctx), stepwell.ErrDraining):
 		return courier.Unread(m, 0)
@@ -132,7 +145,7 @@ func (c *consumer[T]) call(ctx context.Context, m *Message[T]) (err error) {
 				done <- errors.New("the handler called runtime.Goexit")
 			}
 		}()
-		err := c.fn(ctx, m)
+		err := c.fn(ctx, c.room, m)
 		returned = true
 		done <- err
 	}()

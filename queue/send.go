@@ -70,12 +70,9 @@ func (q *Queue[T]) SendAll(ctx context.Context, app *stepwell.App, payloads []T,
 }
 
 func (q *Queue[T]) send(ctx context.Context, room kit.App, payloads []T, opts []SendOption) ([]world.Sent, error) {
-	like := world.Message{Queue: q.def.Name, Priority: 1}
-	if err := kit.Given(opts, func(o SendOption) { o(&like) }); err != nil {
+	like, err := q.like(opts)
+	if err != nil {
 		return nil, err
-	}
-	if like.Priority < 0 || like.Priority > 3 {
-		return nil, fmt.Errorf("%w: priority %d: want 1 to 4", world.ErrInvalid, like.Priority+1)
 	}
 	all := make([]world.Message, len(payloads))
 	for i := range payloads {
@@ -87,4 +84,16 @@ func (q *Queue[T]) send(ctx context.Context, room kit.App, payloads []T, opts []
 		all[i].Payload = b
 	}
 	return room.Messages.SendMessages(ctx, all)
+}
+
+// like is a message with options.
+func (q *Queue[T]) like(opts []SendOption) (world.Message, error) {
+	m := world.Message{Queue: q.def.Name, Priority: 1}
+	if err := kit.Given(opts, func(o SendOption) { o(&m) }); err != nil {
+		return m, err
+	}
+	if m.Priority < 0 || m.Priority > 3 {
+		return m, fmt.Errorf("%w: priority %d: want 1 to 4", world.ErrInvalid, m.Priority+1)
+	}
+	return m, nil
 }

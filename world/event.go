@@ -58,6 +58,7 @@ const (
 	KindAside    Kind = "aside"   // the record of a payload that was set aside, as it does not fit the code that was to take it; complete at birth
 	KindAccepted Kind = "taken"   // the record that the code took a hook's payload, where nothing else in the log says so; complete at birth
 	KindStream   Kind = "stream"  // what the workflow's code wrote to the stream of that name, in the same commit; complete at birth
+	KindMessage  Kind = "message" // a message for the queue of that name, in the same commit; complete at birth
 
 	KindSleep     Kind = "sleep"     // a wait for a time
 	KindEvent     Kind = "event"     // a wait for a signal that matches, perhaps until a time

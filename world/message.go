@@ -213,6 +213,27 @@ func CheckMessages(all []Message) error {
 	return nil
 }
 
+// checkSentMessages refuses messages that no commit can bring, and tells how many bytes they have.
+func checkSentMessages(c *Commit) (bytes int, err error) {
+	if c.Worker == "" {
+		return 0, fmt.Errorf("%w: run %s: a commit by nobody sends messages", ErrInvalid, c.Run)
+	}
+	for i := range c.Messages {
+		m := &c.Messages[i]
+		if err = checkMessage(m); err == nil && m.Dedupe != "" {
+			err = fmt.Errorf("%w: a message of a commit is sent once, and has no dedupe ID", ErrInvalid)
+		}
+		if err != nil {
+			return bytes, fmt.Errorf("run %s: message %d, for queue %.140q: %w", c.Run, i, m.Queue, err)
+		}
+		bytes += encryptedBytes(len(m.Payload), m.Encrypted) + len(m.Queue) + len(m.Group)
+		for k, v := range m.Headers {
+			bytes += len(k) + len(v)
+		}
+	}
+	return bytes, nil
+}
+
 func checkMessage(m *Message) error {
 	if err := CheckQueueName(m.Queue); err != nil {
 		return err

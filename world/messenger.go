@@ -210,6 +210,11 @@ func CheckPeek(q *PeekQuery) (behind int64, err error) {
 	return behind, nil
 }
 
+// NoReceipt is the error for a birth whose receipt does not hold.
+func NoReceipt(c *Commit) error {
+	return fmt.Errorf("run %s: %w: somebody else has received the message since, or it is gone; nothing was written", c.Run, ErrReceipt)
+}
+
 // NoQueue is the error for a queue that was not declared.
 func NoQueue(name string) error {
 	return fmt.Errorf("queue %.140q: %w: declare it first", name, ErrNotFound)

@@ -21,6 +21,7 @@ type Start struct {
 	Attributes map[string]any
 	Headers    map[string]string // kept with the run as its context
 	Input      []byte
+	Receipt    string // of the message, which is acknowledged with the start
 }
 
 // ErrNobody: no worker has told of the workflow, or of its version.
@@ -41,7 +42,8 @@ func Starts(s *world.Subscription, log *slog.Logger, start func(ctx context.Cont
 			out.Error = err.Error()
 		}
 		switch {
-		case err == nil:
+		case err == nil, errors.Is(err, world.ErrReceipt): // it is gone, or somebody else's
+			out.Kind = ""
 		case errors.Is(err, world.ErrNoKey): // another program may have it
 			return world.Settlement{Receipt: m.Receipt, Kind: world.Unread, After: unknownPause, Error: out.Error}
 		case errors.Is(err, ErrNobody):
@@ -80,7 +82,7 @@ func startOf(t *world.StartTarget, m *world.Message) (*Start, error) {
 		return nil, fmt.Errorf("message %s: %w: it is encrypted with the key %q", m.ID, world.ErrNoKey, m.Encrypted)
 	}
 	// The message's ID is the key where the subscription says none: so one that is received twice starts one run.
-	s := &Start{Workflow: t.Name, Version: t.Version, Key: m.ID, Input: m.Payload, Headers: m.Headers}
+	s := &Start{Workflow: t.Name, Version: t.Version, Key: m.ID, Input: m.Payload, Headers: m.Headers, Receipt: m.Receipt}
 	var err error
 	if t.Key != "" {
 		if s.Key, err = world.FillTemplate(t.Key, m); err != nil {

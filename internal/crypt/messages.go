@@ -43,6 +43,7 @@ func (k messages) SendMessages(ctx context.Context, all []world.Message) ([]worl
 	return k.Messenger.SendMessages(ctx, all)
 }
 
+// encryptMessages encrypts messages for their queues. The slice that it is given stays as it is.
 func encryptMessages(ctx context.Context, w *World, all []world.Message) ([]world.Message, error) {
 	key := w.ring.Primary()
 	if err := w.vet(ctx, key, true); err != nil {

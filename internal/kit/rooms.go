@@ -28,6 +28,7 @@ type App struct {
 	Courier  *courier.Courier // what it does for topics; nil: the world has none
 	Logger   *slog.Logger
 	Drain    time.Duration
+	Itself   any // the *stepwell.App
 }
 
 // Part is what an App does while it runs, beside runs and steps.
@@ -56,6 +57,10 @@ var (
 	Wait func(ctx any, f *replay.Future) error
 	// Bind makes of an empty *stepwell.Hook that of a future; tell says that it tells of payloads that do not fit.
 	Bind func(hook any, f *replay.Future, tell bool)
+	// Ack is a stepwell.StartOption: the message with the receipt is acknowledged with the start, in one commit.
+	Ack func(receipt string) any
+	// Record asks for the record of something that is done with the commit that holds it: see replay.Ctx.Record.
+	Record func(ctx any, kind world.Kind, name string, input []byte, spec any) error
 	// Answer writes the one chunk of a stream; the second time it is stepwell.ErrAnswered.
 	Answer func(ctx any, stream string, chunk []byte) error
 )

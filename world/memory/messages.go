@@ -315,6 +315,26 @@ func (k *messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (
 	return out, nil
 }
 
+// held is the message that a receipt holds, or nil.
+func (k *messages) held(receipt string) *message {
+	number, fence, _ := world.ReadReceipt(receipt)
+	if m := k.all[number]; m != nil && m.held && m.fence == fence {
+		return m
+	}
+	return nil
+}
+
+func (k *messages) holds(receipt string) bool { return k.held(receipt) != nil }
+
+// ack deletes the message of a birth; "" is none.
+func (k *messages) ack(receipt string, n *notices) {
+	if receipt != "" {
+		m := k.held(receipt)
+		k.remove(m, k.w.now())
+		n.add(world.NoticeMessage, m.Queue)
+	}
+}
+
 // SettleMessages ends receives; see [world.Messenger].
 func (k *messages) SettleMessages(ctx context.Context, all []world.Settlement) ([]bool, error) {
 	if err := world.CheckSettlements(all); err != nil {
@@ -328,9 +348,8 @@ func (k *messages) SettleMessages(ctx context.Context, all []world.Settlement) (
 	done := make([]bool, len(all))
 	for i := range all {
 		s := &all[i]
-		number, fence, _ := world.ReadReceipt(s.Receipt)
-		m := k.all[number]
-		if m == nil || !m.held || m.fence != fence {
+		m := k.held(s.Receipt)
+		if m == nil {
 			continue
 		}
 		done[i] = true

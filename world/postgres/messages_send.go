@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -251,6 +253,16 @@ func (k *messaging) sendIn(ctx context.Context, in pgxTxn, s *sends) error {
 	return nil
 }
 
+// noQueueOf is the error for a commit with messages for a queue that is not there.
+func noQueueOf(c *world.Commit) error {
+	names := make([]string, len(c.Messages))
+	for i := range c.Messages {
+		names[i] = c.Messages[i].Queue
+	}
+	slices.Sort(names)
+	return fmt.Errorf("run %s: %w", c.Run, world.NoQueue(strings.Join(slices.Compact(names), ", or ")))
+}
+
 // settling are ends of receives that wait for their transaction. Whoever made it waits for done.
 type settling struct {
 	all     []world.Settlement
@@ -322,7 +334,7 @@ func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
 
 // settleIn settles within a transaction, and tells of which queues something can be received now or earlier
 // than before.
-func (k *messaging) settleIn(ctx context.Context, in pgxTxn, all []world.Settlement) (settled []bool, queues []string, err error) {
+func (k *messaging) settleIn(ctx context.Context, in txn, all []world.Settlement) (settled []bool, queues []string, err error) {
 	settled = make([]bool, len(all))
 	keys := make([]int64, len(all))
 	var acked, returned []int

@@ -183,5 +183,9 @@ func (g *group) around(c *world.Commit, r *run, p *rules.Plan) error {
 			return err
 		}
 	}
+	if len(c.Messages) > 0 { // their queues are there: see decide
+		_, err := sendMessages(&g.tx, c.Messages)
+		return err
+	}
 	return nil
 }

@@ -82,6 +82,7 @@ var topics = []struct {
 	{"definitions", definitions},
 	{"metrics", metrics},
 	{"messages", messages},
+	{"messages of commits", messagesOfCommits},
 	{"topics", published},
 }
 
