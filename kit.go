@@ -39,7 +39,7 @@ func init() {
 				return (&streamReader{app: a, run: run, name: stream, q: q}).page(ctx)
 			},
 			Messages: messagesOf(a), Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain),
-			Courier: courierOf(a), Itself: a,
+			Courier: courierOf(a), Transactor: a.able.Transactor, Itself: a,
 		}
 	}
 	kit.NewPart = func(p kit.Part) any { return part(p) }

@@ -24,25 +24,35 @@ func Of[T any](name string) *Topic[T] { return &Topic[T]{name} }
 // Name is the topic's name.
 func (t *Topic[T]) Name() string { return t.name }
 
-// Option says something of a publication: [Headers], [Delay], [At], [Source], [DeliveryID].
-type Option func(*world.Publication)
+// Option says something of a publication: [Headers], [Delay], [At], [Source], [DeliveryID], [In].
+type Option func(*publishing)
+
+type publishing struct {
+	world.Publication
+	within bool // a transaction
+	in     world.Tx
+}
 
 // Headers go with the payload, 8 KiB at most: what is about it and not in it.
-func Headers(h map[string]string) Option { return func(p *world.Publication) { p.Headers = h } }
+func Headers(h map[string]string) Option { return func(p *publishing) { p.Headers = h } }
 
 // Delay has it go out so much later, at most 365 days, to those who are subscribed then.
-func Delay(d time.Duration) Option { return func(p *world.Publication) { p.Delay = d } }
+func Delay(d time.Duration) Option { return func(p *publishing) { p.Delay = d } }
 
 // At has it go out at a time of this program's clock; one that is past is now. See [Delay].
 func At(when time.Time) Option {
-	return func(p *world.Publication) { p.Delay = max(time.Until(when), 0) }
+	return func(p *publishing) { p.Delay = max(time.Until(when), 0) }
 }
 
 // Source is who publishes it. A subscription that is [Ordered] gets what one source publishes under one topic in order.
-func Source(name string) Option { return func(p *world.Publication) { p.Source = name } }
+func Source(name string) Option { return func(p *publishing) { p.Source = name } }
 
 // DeliveryID makes it repeatable: published again under the same topic and ID within 24 hours it is the same one.
-func DeliveryID(id string) Option { return func(p *world.Publication) { p.Dedupe = id } }
+func DeliveryID(id string) Option { return func(p *publishing) { p.Dedupe = id } }
+
+// In publishes within a transaction of the caller's on the database, such as postgres.Tx(tx): it is published if that
+// commits. With a [DeliveryID] it may wait for another transaction that publishes under the same.
+func In(tx world.Tx) Option { return func(p *publishing) { p.within, p.in = true, tx } }
 
 // Publish publishes a value. It returns the publication's ID when it is durable, and waits for nobody.
 //
@@ -55,14 +65,25 @@ func (t *Topic[T]) Publish(ctx context.Context, app *stepwell.App, payload T, op
 	if err != nil {
 		return "", fmt.Errorf("publish to %s: %w", t.name, err)
 	}
-	p := world.Publication{Topic: t.name}
+	p := publishing{Publication: world.Publication{Topic: t.name}}
 	if err := kit.Given(opts, func(o Option) { o(&p) }); err != nil {
 		return "", fmt.Errorf("publish to %s: %w", t.name, err)
 	}
 	if p.Payload, err = codec.Encode(&payload, room.Limit); err != nil {
 		return "", fmt.Errorf("publish to %s: %w", t.name, err)
 	}
-	sent, err := s.Topics.Publish(ctx, []world.Publication{p})
+	write := s.Topics.Publish
+	switch {
+	case p.within && p.in == nil:
+		return "", fmt.Errorf("publish to %s: %w", t.name, kit.Missing("the transaction"))
+	case p.within && room.Transactor == nil:
+		return "", fmt.Errorf("publish to %s: %w: this world takes part in no transactions", t.name, world.ErrInvalid)
+	case p.within:
+		write = func(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
+			return room.Transactor.PublishIn(ctx, p.in, all)
+		}
+	}
+	sent, err := write(ctx, []world.Publication{p.Publication})
 	if err != nil {
 		return "", fmt.Errorf("publish to %s: %w", t.name, err)
 	}

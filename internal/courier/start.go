@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/engine"
@@ -35,6 +36,7 @@ var startPolicy = engine.Policy{Attempts: -1, Backoff: engine.Exponential, Base:
 // Starts has a run started for each message of a subscription, by start.
 func Starts(s *world.Subscription, log *slog.Logger, start func(ctx context.Context, s *Start) error) *Work {
 	target, name := *s.Workflow, s.Name
+	var said atomic.Int64 // when the log was told last that it waits
 	return &Work{Do: func(ctx context.Context, m *world.Message) world.Settlement {
 		out := world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
 		err := startFor(ctx, &target, m, start)
@@ -47,7 +49,8 @@ func Starts(s *world.Subscription, log *slog.Logger, start func(ctx context.Cont
 		case errors.Is(err, world.ErrNoKey): // another program may have it
 			return world.Settlement{Receipt: m.Receipt, Kind: world.Unread, After: unknownPause, Error: out.Error}
 		case errors.Is(err, ErrNobody):
-			if m.Error != out.Error { // once for each message
+			if now := time.Now().Unix(); now-said.Load() >= 60 {
+				said.Store(now)
 				log.Warn("a subscription waits for a worker", "subscription", name, "workflow.name", target.Name, "error", err)
 			}
 			out.Kind, out.After = world.Unread, unknownPause

@@ -77,7 +77,7 @@ func (w *World) encryptCommit(ctx context.Context, tx world.Tx, c *world.Commit)
 		}
 	}
 	if len(c.Messages) > 0 {
-		if out.Messages, err = w.encryptMessages(ctx, c.Messages); err != nil {
+		if out.Messages, err = encryptMessages(ctx, w, c.Messages); err != nil {
 			return nil, err
 		}
 	}

@@ -23,12 +23,13 @@ type App struct {
 	Deliver func(ctx context.Context, d *world.Delivery) error
 	Chunks  func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error)
 
-	Messages world.Messenger  // nil: the world keeps no queues
-	Notifier world.Notifier   // nil: the world tells of nothing
-	Courier  *courier.Courier // what it does for topics; nil: the world has none
-	Logger   *slog.Logger
-	Drain    time.Duration
-	Itself   any // the *stepwell.App
+	Transactor world.Transactor // nil: the world takes part in no transactions
+	Messages   world.Messenger  // nil: the world keeps no queues
+	Notifier   world.Notifier   // nil: the world tells of nothing
+	Courier    *courier.Courier // what it does for topics; nil: the world has none
+	Logger     *slog.Logger
+	Drain      time.Duration
+	Itself     any // the *stepwell.App
 }
 
 // Part is what an App does while it runs, beside runs and steps.

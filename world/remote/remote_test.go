@@ -328,7 +328,7 @@ func TestNotices(t *testing.T) {
 	})
 	defer stop()
 	want := []world.Notice{
-		{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeStream}, {Kind: world.NoticeMessage},
+		{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeStream}, {Kind: world.NoticeMessage}, {Kind: world.NoticeTopic},
 		{Kind: world.NoticeWork, Run: "r1"}, {Kind: world.NoticeWork}, {Kind: world.NoticeWork},
 	}
 	for i, n := range want {

@@ -68,8 +68,8 @@ type Standing struct {
 	known    bool
 }
 
-// At are the subscriptions at a revision, which was read before them: so what is read later is at most newer, and a spread
-// by it is refused.
+// At are the subscriptions at a revision, which was read before them: so what is read later is at most newer, and a
+// spread by it is refused.
 func (s *Standing) At(revision int64, read func() ([]world.Subscription, error)) ([]world.Subscription, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

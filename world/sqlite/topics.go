@@ -33,19 +33,19 @@ var (
 // topics are the topics of a World.
 type topics struct {
 	w        *World
-	standing rules.Standing
+	standing *rules.Standing
 }
 
 var _ world.TopicKeeper = (*World)(nil)
 
 // Topics are the World's topics; see [world.TopicKeeper].
-func (w *World) Topics() world.Publisher { return &w.topics }
+func (w *World) Topics() world.Publisher { return topics{w, &w.standing} }
 
 // aside is when what was set aside is due.
 const aside = math.MaxInt64
 
 // Publish writes publications; see [world.Publisher].
-func (k *topics) Publish(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
+func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
 	if err := world.CheckPublications(all); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func scanPublication(r row) (p world.Publication) {
 }
 
 // Subscriptions tells of subscriptions; see [world.Publisher].
-func (k *topics) Subscriptions(ctx context.Context, names ...string) (out []world.Subscription, err error) {
+func (k topics) Subscriptions(ctx context.Context, names ...string) (out []world.Subscription, err error) {
 	err = k.w.read(ctx, func(c *conn) error {
 		all, err := subscriptions(c)
 		out = rules.Named(all, names)
@@ -120,7 +120,7 @@ func spreading(c *conn) (revision int64, cut *world.Cut, err error) {
 }
 
 // Due tells what is to be spread; see [world.Publisher].
-func (k *topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
+func (k topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
 	if err := world.CheckDue(limit); err != nil {
 		return d, err
 	}
@@ -160,7 +160,7 @@ func (k *topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
 }
 
 // Spread writes what was decided of what is due; see [world.Publisher].
-func (k *topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
+func (k topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
 	if err := world.CheckSpread(&s); err != nil {
 		return false, err
 	}
@@ -266,7 +266,7 @@ func resubscribe(tx *txn, s *world.Spread) error {
 }
 
 // Publications are pages of what was published; see [world.Publisher].
-func (k *topics) Publications(ctx context.Context, q world.PublicationQuery) (page world.PublicationPage, err error) {
+func (k topics) Publications(ctx context.Context, q world.PublicationQuery) (page world.PublicationPage, err error) {
 	before, err := q.Check()
 	if err != nil {
 		return page, err
@@ -284,7 +284,7 @@ func (k *topics) Publications(ctx context.Context, q world.PublicationQuery) (pa
 }
 
 // sweep deletes what was published long ago and has gone out, so much in a transaction.
-func (k *topics) sweep(ctx context.Context) error {
+func (k topics) sweep(ctx context.Context) error {
 	for behind, more := int64(0), true; more; {
 		var err error
 		if more, err = ask(ctx, k.w, func(g *group) (more bool, err error) {
