@@ -31,8 +31,9 @@ func Of(able world.Abilities) *Spreader {
 // All spreads until nothing is due. It tells what it saw last: when the next is due, and the time of the store. What is
 // encrypted with a key that is not here stays: it is among the publications that it tells of.
 func (s *Spreader) All(ctx context.Context) (world.Due, error) {
+	limit := world.MaxBatch
 	for try := 0; ; try++ {
-		due, err := s.Topics.Due(ctx, world.MaxBatch)
+		due, err := s.Topics.Due(ctx, limit)
 		if err != nil || len(due.Publications) == 0 {
 			return due, err
 		}
@@ -46,7 +47,7 @@ func (s *Spreader) All(ctx context.Context) (world.Due, error) {
 		if done, err := s.Topics.Spread(ctx, p.Spread); err != nil {
 			return due, err
 		} else if done {
-			try = 0
+			try, limit = 0, min(2*len(p.Done)+10, world.MaxBatch) // where many subscribe, few go out at once
 		} else if err := pause(ctx, try); err != nil {
 			return due, err
 		}

@@ -336,7 +336,7 @@ func TestNotices(t *testing.T) {
 			t.Fatalf("notice %d: got %+v, want %+v", i, got, n)
 		}
 		wantPoll := time.Minute
-		if i == 7 { // it has ended
+		if i == 8 { // it has ended
 			wantPoll = deafPoll
 		}
 		if got := <-polls; got != wantPoll {

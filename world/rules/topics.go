@@ -83,13 +83,14 @@ func (s *Standing) At(revision int64, read func() ([]world.Subscription, error))
 	return s.all, nil
 }
 
-// GoesOn reports whether a spread goes on with the publication that is cut, as it must.
+// GoesOn reports whether a spread goes on with the publication that is cut, as it must while that is due.
 func GoesOn(cut *world.Cut, s *world.Spread) bool {
-	if cut == nil || s.Cut != nil && s.Cut.ID == cut.ID {
+	if cut == nil {
 		return true
 	}
-	for id := range Gone(s) {
-		if id == cut.ID {
+	number, _ := world.PublicationNumber(cut.ID)
+	for id := range Touched(s) {
+		if n, _ := world.PublicationNumber(id); n == number {
 			return true
 		}
 	}

@@ -135,12 +135,17 @@ func (k topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
 		var page rules.DuePage
 		if d.Cut != nil {
 			key, _ := world.PublicationNumber(d.Cut.ID)
-			found, err := c.one(listPublications, func(r row) error { page.Add(&d, limit, scanPublication(r)); return nil }, key+1, int64(1))
-			if err != nil {
+			there := false
+			if _, err := c.one(listPublications, func(r row) error {
+				there = r.int(0) == key && !r.null(8) && r.int(8) <= d.Now.UnixMicro() && page.Add(&d, limit, scanPublication(r))
+				return nil
+			}, key+1, int64(1)); err != nil {
 				return err
 			}
-			if !found || d.Publications[0].ID != d.Cut.ID || d.Publications[0].Spread || d.Publications[0].Error != "" {
-				d.Publications, d.Cut, page = nil, nil, rules.DuePage{} // it was deleted by hand
+			if !there { // it was deleted by hand
+				d.Cut = nil
+			} else {
+				d.Cut.ID = d.Publications[0].ID
 			}
 		}
 		if err := c.query(duePublications, func(r row) (bool, error) {
@@ -171,12 +176,20 @@ func (k topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
 func (g *group) spread(s *world.Spread) (bool, error) {
 	tx := &g.tx
 	revision, cut, err := spreading(tx.conn())
-	if err != nil || revision != s.Revision || !rules.GoesOn(cut, s) {
+	if err != nil || revision != s.Revision {
 		return false, err
 	}
-	for id := range rules.Touched(s) {
+	due := func(id string) (bool, error) {
 		key, _ := world.PublicationNumber(id)
-		if found, err := tx.one(isDue, func(row) error { return nil }, key, tx.now().UnixMicro()); err != nil || !found {
+		return tx.one(isDue, func(row) error { return nil }, key, tx.now().UnixMicro())
+	}
+	if !rules.GoesOn(cut, s) {
+		if stands, err := due(cut.ID); err != nil || stands {
+			return false, err
+		}
+	}
+	for id := range rules.Touched(s) {
+		if found, err := due(id); err != nil || !found {
 			return false, err
 		}
 	}

@@ -30,8 +30,7 @@ CREATE TABLE {schema}.subscriptions (
 
 -- One row. Who spreads has locked it. revision grows with each change of subscriptions and of the cut.
 CREATE TABLE {schema}.spreading (
-  key      integer PRIMARY KEY CHECK (key = 1),
-  revision bigint  NOT NULL,
-  cut      text    -- JSON: how far a publication has gone out that is not done
+  revision bigint NOT NULL,
+  cut      text   -- JSON: how far a publication has gone out that is not done
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
-INSERT INTO {schema}.spreading (key, revision) VALUES (1, 1);
+INSERT INTO {schema}.spreading (revision) VALUES (1);

@@ -1,2 +1,2 @@
 -- Publications were spread.
-DELETE FROM {schema}.due d USING unnest($1::bigint[]) u(key) WHERE d.publication = u.key
+DELETE FROM {schema}.due WHERE publication = ANY($1::bigint[])
