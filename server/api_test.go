@@ -20,7 +20,7 @@ func TestWalk(t *testing.T) {
 	for _, kind := range sample.OneKey(t, kinds) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, kind, Options{Metrics: upMetrics})
+			r := newRig(t, kind, Options{Metrics: upMetrics, PrivateEndpoints: true})
 			walkLife(r)
 			walkOperate(r)
 			walkFail(r)
@@ -28,6 +28,7 @@ func TestWalk(t *testing.T) {
 			walkBulk(r)
 			walkSystem(r)
 			walkQueues(r)
+			walkTopics(r)
 			walkShort(r)
 			at := r.opens(hookSpec{Token: "walk", Requests: 2})
 			r.want(202, "POST", at, `{}`)

@@ -24,18 +24,9 @@ import (
 // standard is a secret as Standard Webhooks has it.
 const standard = "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr"
 
-// TestTopics: one publication comes to a queue, a run and an endpoint; what is published again under its ID does not.
-func TestTopics(t *testing.T) {
-	t.Parallel()
-	for kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			walkTopics(newRig(t, kind, Options{PrivateEndpoints: true}))
-		})
-	}
-}
-
+// walkTopics: one publication comes to a queue, a run and an endpoint; what is published again under its ID does not.
 func walkTopics(r *rig) {
+	began := len(r.log.String())
 	got := make(chan *http.Request, 9)
 	bodies := make(chan string, 9)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
@@ -119,7 +110,7 @@ func walkTopics(r *rig) {
 	r.refused(404, "NOT_FOUND", "GET", s+"ship", "")
 	r.refused(404, "NOT_FOUND", "DELETE", s+"ship", "")
 	r.refused(404, "NOT_FOUND", "GET", "/v1/queues/subscription.ship", "")
-	if log := r.log.String(); strings.Contains(log, "whsec") || strings.Contains(log, "o-7") || !strings.Contains(log, "what=subscribe") || !strings.Contains(log, "subscription=bill") {
+	if log := r.log.String()[began:]; strings.Contains(log, "whsec") || strings.Contains(log, "o-7") || !strings.Contains(log, "what=subscribe") || !strings.Contains(log, "subscription=bill") {
 		r.Error("the audit log should have the subscriptions, and neither secrets nor payloads")
 	}
 }
@@ -284,7 +275,8 @@ func TestPostGone(t *testing.T) {
 	}
 }
 
-// TestPostPrivate: addresses that are none of the internet are refused when they are connected to, unless both allow them.
+// TestPostPrivate: addresses that are none of the internet are refused when they are connected to, unless both allow
+// them.
 func TestPostPrivate(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

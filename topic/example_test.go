@@ -6,10 +6,14 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/topic"
 	"github.com/stepwell/stepwell/world/memory"
+	"github.com/stepwell/stepwell/world/postgres"
 )
 
 type Payment struct {
@@ -108,4 +112,17 @@ func ExampleToEndpoint() {
 	id, err := Paid.Publish(context.Background(), app, Payment{Order: "o-9"}, topic.At(time.Now().Add(time.Hour)))
 	fmt.Println(id[:5], err)
 	// Output: publ_ <nil>
+}
+
+// What is written and what is published are one commit, on PostgreSQL.
+func ExampleIn() {
+	_ = func(ctx context.Context, pool *pgxpool.Pool, app *stepwell.App) error {
+		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "UPDATE orders SET paid = true WHERE id = $1", "o-7"); err != nil {
+				return err
+			}
+			_, err := Paid.Publish(ctx, app, Payment{Order: "o-7"}, topic.In(postgres.Tx(tx)))
+			return err
+		})
+	}
 }
