@@ -36,11 +36,11 @@ func walkTopics(r *rig) {
 	}))
 	r.Cleanup(endpoint.Close)
 	const s = "/v1/subscriptions/"
-	if a := r.refused(404, "NOT_FOUND", "PUT", s+"mails", `{"pattern": "#", "queue": "mails"}`); !strings.Contains(fmt.Sprint(a.get("detail")), "PUT /v1/queues/mails") {
+	if a := r.refused(404, "NOT_FOUND", "PUT", s+"mails", `{"pattern": "#", "queue": "books"}`); !strings.Contains(fmt.Sprint(a.get("detail")), "PUT /v1/queues/books") {
 		r.Errorf("an unknown queue: got %s, want what to do", a.body)
 	}
-	r.want(200, "PUT", "/v1/queues/mails", "")
-	if a := r.want(200, "PUT", s+"mails", `{"pattern": "#", "queue": "mails", "match": {"order": "o-7"}, "ordered": true}`); a.get("subscription.messages") != "mails" || a.get("secret") != nil {
+	r.want(200, "PUT", "/v1/queues/books", "")
+	if a := r.want(200, "PUT", s+"mails", `{"pattern": "#", "queue": "books", "match": {"order": "o-7"}, "ordered": true}`); a.get("subscription.messages") != "books" || a.get("secret") != nil {
 		r.Errorf("a queue's: got %s", a.body)
 	}
 	r.want(200, "PUT", s+"ship", `{"pattern": "order.*", "workflow": {"name": "order", "key": "k-{payload.order}"}}`)
@@ -73,7 +73,7 @@ func walkTopics(r *rig) {
 	if q.URL.Path != "/in" || q.Header.Get(headerID) != id || q.Header.Get(headerSignature) != signed.Get(headerSignature) || q.Header.Get("Traceparent") != "00-1-2-01" || q.Header.Get("Clerk") != "" {
 		r.Errorf("posted with %v, want the signature %s", q.Header, signed.Get(headerSignature))
 	}
-	if a := r.want(200, "POST", "/v1/queues/mails/receive", `{"wait": "20s"}`); a.get("messages.0.payload.order") != "o-7" || a.get("messages.0.headers.stepwell-topic") != "order.paid" || a.get("messages.0.group") != "order.paid/till" {
+	if a := r.want(200, "POST", "/v1/queues/books/receive", `{"wait": "20s"}`); a.get("messages.0.payload.order") != "o-7" || a.get("messages.0.headers.stepwell-topic") != "order.paid" || a.get("messages.0.group") != "order.paid/till" {
 		r.Errorf("the queue got %s", a.body)
 	}
 	r.until("the run", func() bool {

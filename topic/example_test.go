@@ -50,7 +50,7 @@ func ExampleTopic_Publish() {
 	ended := make(chan error)
 	go func() { ended <- app.Run(ctx) }()
 	for all, _ := topic.Subscriptions(ctx, app); len(all) < 2; all, _ = topic.Subscriptions(ctx, app) {
-		time.Sleep(time.Millisecond) // they stand soon after the App runs
+		<-time.After(time.Millisecond) // they stand soon after the App runs
 	}
 	_, err = paid.Publish(ctx, app, Payment{"o-7", "de"}, topic.DeliveryID("pay-7"), topic.Source("till-1"), topic.Headers(map[string]string{"clerk": "ann"}))
 	if err != nil {
@@ -66,7 +66,7 @@ func ExampleTopic_Publish() {
 			fmt.Println(ship.Get(app, page.Runs[0].ID).Result(ctx))
 			break
 		}
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	stop()
 	fmt.Println(<-ended)
