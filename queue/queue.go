@@ -66,7 +66,8 @@ func (q *Queue[T]) open(ctx context.Context, app *stepwell.App) (kit.App, error)
 	return room, q.declare(ctx, room.Messages)
 }
 
-// Declare makes the queue in a store, as its first use does: for who needs it before, as a subscription to a topic does.
+// Declare makes the queue in a store, as its first use does: for who needs it before, as a subscription to a
+// topic does.
 func (q *Queue[T]) Declare(ctx context.Context, keep world.Messenger) error {
 	if q == nil {
 		return kit.Missing("the queue")

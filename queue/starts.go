@@ -15,7 +15,8 @@ import (
 // dies. Any program may have it, also one that does not work on the workflow.
 //
 // key, where it is not nil, gives each run an idempotency key, see [stepwell.Key]: the message of a run that is there
-// already is acknowledged, and starts nothing. "" is no key. A start that is refused comes again as [Queue.Handle] says.
+// already is acknowledged, and starts nothing. "" is no key. A start that is refused comes again as
+// [Queue.Handle] says.
 func StartsWorkflow[In, Out any](q *Queue[In], w *stepwell.Workflow[In, Out], key func(m *Message[In]) string, opts ...HandleOption) stepwell.Definition {
 	switch {
 	case q == nil:

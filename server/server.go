@@ -50,7 +50,8 @@ type Options struct {
 	MaxAnswers int64
 	// Push says which endpoints are pushed to, and how. Default: none.
 	Push PushOptions
-	// PrivateEndpoints lets subscriptions of topics that ask for it be posted to addresses of private networks and of this machine. Default: they are refused.
+	// PrivateEndpoints lets subscriptions of topics that ask for it be posted to addresses of private networks and of
+	// this machine. Default: they are refused.
 	PrivateEndpoints bool
 	// Logger is told of failures, of requests that were refused for reasons of security, at most ten a minute of a kind, and, at the level info, of what operators
 	// do. It gets no key, token or payload. Default: [slog.Default], from warnings up.

@@ -56,8 +56,10 @@ func newCourier(app *stepwell.App, log *slog.Logger, private bool) *courier.Cour
 	return c
 }
 
-// Spread works for topics until ctx ends, and returns when nothing is under way: what is published is spread, runs are started and endpoints are posted to.
-// [Server.Serve] does it by itself; call it where the server is mounted in a program of your own. Several servers may do it at the same time.
+// Spread works for topics until ctx ends, and returns when nothing is under way: what is published is spread,
+// runs are started and endpoints are posted to.
+// [Server.Serve] does it by itself; call it where the server is mounted in a program of your own. Several servers
+// may do it at the same time.
 func (s *Server) Spread(ctx context.Context) {
 	if s.topics != nil {
 		s.topics.Run(ctx)
@@ -318,8 +320,8 @@ func answerOf(resp *http.Response) (wait time.Duration, err error) {
 		return 0, errPostGone
 	case code/100 == 3:
 		return 0, fmt.Errorf("%w %s: it is not followed: change the subscription's URL", errAnswered, text)
-	case code >= 500 || code == http.StatusTooManyRequests:
-		return retryAfter(resp.Header.Get("Retry-After"), time.Now()), fmt.Errorf("the endpoint answered %s", text) // for the circuit it is away
+	case code >= 500 || code == http.StatusTooManyRequests: // for the circuit it is away
+		return retryAfter(resp.Header.Get("Retry-After"), time.Now()), fmt.Errorf("the endpoint answered %s", text)
 	}
 	return retryAfter(resp.Header.Get("Retry-After"), time.Now()), fmt.Errorf("%w %s", errAnswered, text)
 }

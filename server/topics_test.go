@@ -24,18 +24,9 @@ import (
 // standard is a secret as Standard Webhooks has it.
 const standard = "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr"
 
-// TestTopics: one publication comes to a queue, a run and an endpoint; what is published again under its ID does not.
-func TestTopics(t *testing.T) {
-	t.Parallel()
-	for kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			walkTopics(newRig(t, kind, Options{PrivateEndpoints: true}))
-		})
-	}
-}
-
+// walkTopics: one publication comes to a queue, a run and an endpoint; what is published again under its ID does not.
 func walkTopics(r *rig) {
+	began := len(r.log.String())
 	got := make(chan *http.Request, 9)
 	bodies := make(chan string, 9)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
@@ -45,11 +36,11 @@ func walkTopics(r *rig) {
 	}))
 	r.Cleanup(endpoint.Close)
 	const s = "/v1/subscriptions/"
-	if a := r.refused(404, "NOT_FOUND", "PUT", s+"mails", `{"pattern": "#", "queue": "mails"}`); !strings.Contains(fmt.Sprint(a.get("detail")), "PUT /v1/queues/mails") {
+	if a := r.refused(404, "NOT_FOUND", "PUT", s+"mails", `{"pattern": "#", "queue": "books"}`); !strings.Contains(fmt.Sprint(a.get("detail")), "PUT /v1/queues/books") {
 		r.Errorf("an unknown queue: got %s, want what to do", a.body)
 	}
-	r.want(200, "PUT", "/v1/queues/mails", "")
-	if a := r.want(200, "PUT", s+"mails", `{"pattern": "#", "queue": "mails", "match": {"order": "o-7"}, "ordered": true}`); a.get("subscription.messages") != "mails" || a.get("secret") != nil {
+	r.want(200, "PUT", "/v1/queues/books", "")
+	if a := r.want(200, "PUT", s+"mails", `{"pattern": "#", "queue": "books", "match": {"order": "o-7"}, "ordered": true}`); a.get("subscription.messages") != "books" || a.get("secret") != nil {
 		r.Errorf("a queue's: got %s", a.body)
 	}
 	r.want(200, "PUT", s+"ship", `{"pattern": "order.*", "workflow": {"name": "order", "key": "k-{payload.order}"}}`)
@@ -82,7 +73,7 @@ func walkTopics(r *rig) {
 	if q.URL.Path != "/in" || q.Header.Get(headerID) != id || q.Header.Get(headerSignature) != signed.Get(headerSignature) || q.Header.Get("Traceparent") != "00-1-2-01" || q.Header.Get("Clerk") != "" {
 		r.Errorf("posted with %v, want the signature %s", q.Header, signed.Get(headerSignature))
 	}
-	if a := r.want(200, "POST", "/v1/queues/mails/receive", `{"wait": "20s"}`); a.get("messages.0.payload.order") != "o-7" || a.get("messages.0.headers.stepwell-topic") != "order.paid" || a.get("messages.0.group") != "order.paid/till" {
+	if a := r.want(200, "POST", "/v1/queues/books/receive", `{"wait": "20s"}`); a.get("messages.0.payload.order") != "o-7" || a.get("messages.0.headers.stepwell-topic") != "order.paid" || a.get("messages.0.group") != "order.paid/till" {
 		r.Errorf("the queue got %s", a.body)
 	}
 	r.until("the run", func() bool {
@@ -119,7 +110,7 @@ func walkTopics(r *rig) {
 	r.refused(404, "NOT_FOUND", "GET", s+"ship", "")
 	r.refused(404, "NOT_FOUND", "DELETE", s+"ship", "")
 	r.refused(404, "NOT_FOUND", "GET", "/v1/queues/subscription.ship", "")
-	if log := r.log.String(); strings.Contains(log, "whsec") || strings.Contains(log, "o-7") || !strings.Contains(log, "what=subscribe") || !strings.Contains(log, "subscription=bill") {
+	if log := r.log.String()[began:]; strings.Contains(log, "whsec") || strings.Contains(log, "o-7") || !strings.Contains(log, "what=subscribe") || !strings.Contains(log, "subscription=bill") {
 		r.Error("the audit log should have the subscriptions, and neither secrets nor payloads")
 	}
 }
@@ -284,7 +275,8 @@ func TestPostGone(t *testing.T) {
 	}
 }
 
-// TestPostPrivate: addresses that are none of the internet are refused when they are connected to, unless both allow them.
+// TestPostPrivate: addresses that are none of the internet are refused when they are connected to, unless both allow
+// them.
 func TestPostPrivate(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

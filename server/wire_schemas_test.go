@@ -73,7 +73,7 @@ func (s schemaMaker) fields(t reflect.Type, into object, required *[]string) {
 			embedded = append(embedded, f.Type)
 			continue
 		}
-		if into[name] != nil {
+		if into[name] != nil || name == "-" {
 			continue
 		}
 		into[name] = s.of(f.Type)

@@ -6,10 +6,14 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/topic"
 	"github.com/stepwell/stepwell/world/memory"
+	"github.com/stepwell/stepwell/world/postgres"
 )
 
 type Payment struct {
@@ -46,7 +50,7 @@ func ExampleTopic_Publish() {
 	ended := make(chan error)
 	go func() { ended <- app.Run(ctx) }()
 	for all, _ := topic.Subscriptions(ctx, app); len(all) < 2; all, _ = topic.Subscriptions(ctx, app) {
-		time.Sleep(time.Millisecond) // they stand soon after the App runs
+		<-time.After(time.Millisecond) // they stand soon after the App runs
 	}
 	_, err = paid.Publish(ctx, app, Payment{"o-7", "de"}, topic.DeliveryID("pay-7"), topic.Source("till-1"), topic.Headers(map[string]string{"clerk": "ann"}))
 	if err != nil {
@@ -62,7 +66,7 @@ func ExampleTopic_Publish() {
 			fmt.Println(ship.Get(app, page.Runs[0].ID).Result(ctx))
 			break
 		}
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	stop()
 	fmt.Println(<-ended)
@@ -108,4 +112,17 @@ func ExampleToEndpoint() {
 	id, err := Paid.Publish(context.Background(), app, Payment{Order: "o-9"}, topic.At(time.Now().Add(time.Hour)))
 	fmt.Println(id[:5], err)
 	// Output: publ_ <nil>
+}
+
+// What is written and what is published are one commit, on PostgreSQL.
+func ExampleIn() {
+	_ = func(ctx context.Context, pool *pgxpool.Pool, app *stepwell.App) error {
+		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "UPDATE orders SET paid = true WHERE id = $1", "o-7"); err != nil {
+				return err
+			}
+			_, err := Paid.Publish(ctx, app, Payment{Order: "o-7"}, topic.In(postgres.Tx(tx)))
+			return err
+		})
+	}
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // Subscription says who gets what is published under the topics that a pattern means. It is a definition: an App that
-// has it makes it in the database when it begins to run, or changes it there to what the program says. It stays when the
-// program goes, until somebody ends it: see [Unsubscribe].
+// has it makes it in the database when it begins to run, or changes it there to what the program says. It stays
+// when the program goes, until somebody ends it: see [Unsubscribe].
 type Subscription struct {
 	definition
 	says    world.Subscription
@@ -45,8 +45,8 @@ func Where(m stepwell.Match) SubOption {
 // those behind it until it succeeds or is a dead letter.
 func Ordered() SubOption { return func(s *Subscription) { s.says.Ordered = true } }
 
-// Revision is a number that a program raises when it changes the subscription: one that is lower than what stands in the
-// database changes nothing there, so that an older deploy does not turn it back.
+// Revision is a number that a program raises when it changes the subscription: one that is lower than what stands
+// in the database changes nothing there, so that an older deploy does not turn it back.
 func Revision(n int) SubOption { return func(s *Subscription) { s.says.Revision = n } }
 
 // KeyFrom is a template of the idempotency key of the runs that are started: order-{payload.order}. There are
@@ -114,7 +114,8 @@ func ToQueue[T any](name, pattern string, q *queue.Queue[T], opts ...SubOption) 
 	return s.with(opts)
 }
 
-// ToWorkflow starts a run with each payload, once. The workflow's definition holds for it, as for one that is started by
+// ToWorkflow starts a run with each payload, once. The workflow's definition holds for it, as for one that is
+// started by
 // name: a payload that does not fit its input is a dead letter. While no worker has told of the workflow it waits.
 func ToWorkflow[In, Out any](name, pattern string, w *stepwell.Workflow[In, Out], opts ...SubOption) *Subscription {
 	s := &Subscription{says: world.Subscription{Name: name, Pattern: pattern, Workflow: &world.StartTarget{}}}
@@ -195,7 +196,8 @@ func (s *Subscription) make(ctx context.Context, room kit.App) (secret world.Sec
 // it in their definitions. What was published before goes to those that stood before. Where an endpoint gets a secret
 // that was made for it, it is returned here and never again.
 //
-// Errors: [stepwell.ErrInvalid]; [stepwell.ErrConflict] where one of a higher revision stands, or the target cannot change.
+// Errors: [stepwell.ErrInvalid]; [stepwell.ErrConflict] where one of a higher revision stands, or the target
+// cannot change.
 func Subscribe(ctx context.Context, app *stepwell.App, s *Subscription) (secret string, err error) {
 	if s == nil {
 		return "", fmt.Errorf("subscribe: %w", kit.Missing("the subscription"))

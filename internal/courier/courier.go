@@ -111,7 +111,8 @@ func (c *Courier) staff(ctx context.Context, hands map[string]*hand, subscriptio
 		consumer := &Consumer{
 			Queue: s.OwnQueue(), Visibility: world.DefaultVisibility, Keep: c.Spread.Queues, Notifier: c.Notifier, Log: c.Log.With("subscription", name), Drain: c.Drain,
 			Parallel: cmp.Or(w.Parallel, 8), Work: w.Do, Room: w.Room, Idle: look, hints: "stepwell topics show " + name,
-			Declare: func(context.Context, bool) error { return nil }, // with its subscription; where that ended, this is stopped soon
+			// It is made with its subscription; where that ended, this is stopped soon.
+			Declare: func(context.Context, bool) error { return nil },
 		}
 		all.Go(func() {
 			defer stop()

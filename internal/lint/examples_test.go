@@ -94,7 +94,7 @@ var shownIn = map[string]string{
 	"queue.Message.Extend":    "ExampleQueue_Receive",
 	"queue.Message.Bury":      "ExampleQueue_Receive",
 	"queue.Queue.Declare":     "ExampleAwait",
-	"topic.Of": "ExampleTopic_Publish",
+	"topic.Of":                "ExampleTopic_Publish",
 	"topic.ToQueue":           "ExampleTopic_Publish",
 	"topic.ToWorkflow":        "ExampleTopic_Publish",
 	"topic.Where":             "ExampleTopic_Publish",
@@ -118,7 +118,7 @@ var shownIn = map[string]string{
 
 // notRun are examples without output: they need what a test of the root package does not have.
 var notRun = map[string]string{
-	"ExampleIn":            "a PostgreSQL database: TestInTheCallersTransaction",
+	"ExampleIn":            "a PostgreSQL database: TestInTheCallersTransaction, TestPublishInTheCallersTransaction",
 	"ExampleTransactional": "a PostgreSQL database: TestTransactionalStep",
 }
 

@@ -36,7 +36,8 @@ type Endpoint struct {
 	GiveUp  string `json:"giveUp,omitempty"` // as durations are written
 }
 
-// SubscriptionOf is a subscription as it is shown: without the secrets of its endpoint. q is nil where its queue is gone.
+// SubscriptionOf is a subscription as it is shown: without the secrets of its endpoint. q is nil where its queue is
+// gone.
 func SubscriptionOf(s *world.Subscription, q *world.QueueStats) Subscription {
 	out := Subscription{
 		Name: s.Name, Pattern: s.Pattern, Match: s.Match, Ordered: s.Ordered, Revision: s.Revision, Queue: s.Queue, Workflow: s.Workflow,

@@ -11,8 +11,8 @@ import (
 )
 
 // Topics are the topics of the server's database; see [world.TopicKeeper]. A server that is older has none: what is
-// asked of them is [world.ErrInvalid] then. The secrets of endpoints stay there: a subscription that says none keeps its
-// own.
+// asked of them is [world.ErrInvalid] then. The secrets of endpoints stay there: a subscription that says none
+// keeps its own.
 func (w *World) Topics() world.Publisher { return topics{w} }
 
 // topics are the topics of a server's database.
@@ -39,8 +39,8 @@ func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.S
 	return sent, nil
 }
 
-// Spread writes what was decided of what is due; see [world.Publisher]. Where the answer was lost it is sent again: what
-// was written then is due no more, so that a second one changes nothing, and says so.
+// Spread writes what was decided of what is due; see [world.Publisher]. Where the answer was lost it is sent
+// again: what was written then is due no more, so that a second one changes nothing, and says so.
 func (k topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
 	if err := world.CheckSpread(&s); err != nil {
 		return false, err
