@@ -23,17 +23,25 @@ type App struct {
 	Deliver func(ctx context.Context, d *world.Delivery) error
 	Chunks  func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error)
 
-	Messages world.Messenger  // nil: the world keeps no queues
-	Notifier world.Notifier   // nil: the world tells of nothing
-	Courier  *courier.Courier // what it does for topics; nil: the world has none
-	Logger   *slog.Logger
-	Drain    time.Duration
-	Itself   any // the *stepwell.App
+	Messages   world.Messenger  // nil: the world keeps no queues
+	Transactor world.Transactor // nil: the world shares no transactions
+	Notifier   world.Notifier   // nil: the world tells of nothing
+	Courier    *courier.Courier // what it does for topics; nil: the world has none
+	Logger     *slog.Logger
+	Drain      time.Duration
+	Itself     any // the *stepwell.App
+}
+
+// Sending is a message that is sent, as its options make it.
+type Sending struct {
+	world.Message
+	In world.Tx // nil: it is sent by itself
 }
 
 // Part is what an App does while it runs, beside runs and steps.
 type Part struct {
 	Fault error                              // of its definition
+	Check func(able world.Abilities) error   // refuses a world that cannot do what it needs; nil: all can
 	Run   func(ctx context.Context, app App) // until ctx ends
 }
 
