@@ -16,8 +16,8 @@ import (
 // next commit, together with its record in the log. So it is sent once, whatever crashes, never again by a replay,
 // and never where the run does not get as far. It is sent too where the code ends right behind it.
 //
-// It takes the options of [Queue.Send] but [DedupeID] and [stepwell.In], which it does not need. A restart or a fork of the run sends
-// again what it carries out again.
+// It takes the options of [Queue.Send] but [DedupeID] and [stepwell.In], which it does not need. A restart or a fork of
+// the run sends again what it carries out again.
 //
 // Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, [stepwell.ErrCancelled] when the run is
 // cancelled, and encoding errors.

@@ -11,10 +11,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Transactional calls the handler in a transaction of the world's database, which commits with the acknowledgement: what
-// it writes there happens exactly once for each message, whatever fails when. The world's package gives it the
-// transaction: postgres.TxFrom(ctx). An error and a panic roll it back. So it does where the message is somebody else's
-// by now: who was stopped for too long has written nothing.
+// Transactional calls the handler in a transaction of the world's database, which commits with the acknowledgement:
+// what it writes there happens exactly once for each message, whatever fails when. The world's package gives it the
+// transaction: postgres.TxFrom(ctx). An error and a panic roll it back; and so does a receipt that holds no longer: who
+// was stopped for too long has written nothing.
 //
 // The handler settles its message by what it returns, and by nothing else. An App whose world shares no transactions
 // refuses it, with [stepwell.ErrInvalid]. Each handler holds a connection while it works; those that find none wait.
@@ -60,7 +60,8 @@ func (c *consumer[T]) callInTx(ctx context.Context, m *Message[T]) error {
 }
 
 // look finds out what became of a transaction whose answer was lost. It had the message locked: once that can be
-// renewed, it was undone. Where the receipt holds no longer it was committed, or another has received the message since.
+// renewed, it was undone. Where the receipt holds no longer, it was committed, or another has received the message
+// since.
 func (c *consumer[T]) look(ctx context.Context, m *Message[T]) error {
 	for {
 		err := m.Extend(ctx, c.queue.def.Or().Visibility)

@@ -31,7 +31,7 @@ var large = map[string]size{
 	"server/ui.UI":            {methods: 58},
 	"world/memory.World":      {methods: 92}, // an ability is methods of the world itself, here and below: the last are Messages and Topics
 	"world/memory.run":        {fields: 42},
-	"world/postgres.World":    {methods: 114}, // with what it takes to read, and housekeeping; what is done in a caller's transaction is methods of the world itself
+	"world/postgres.World":    {methods: 114}, // to read, to keep house, and for a caller's transactions
 	"world/remote.World":      {methods: 50},  // its queues are an object of their own
 	"world/sqlite.World":      {methods: 64},
 	"world/sqlite.group":      {methods: 37, fields: 16}, // less than others: what it had is its parts' now

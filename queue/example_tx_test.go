@@ -1,4 +1,4 @@
-package postgres_test
+package queue_test
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/stepwell/stepwell/world/postgres"
 )
 
-// A handler whose writes and whose acknowledgement are one commit, and a message that is sent together with the row that
-// it is about.
-func Example_messages() {
+// A handler whose writes and whose acknowledgement are one commit, and a message that is sent together with the row
+// that it is about.
+func ExampleTransactional() {
 	ctx := context.Background()
 	type Order struct {
 		ID    string
