@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -446,4 +447,46 @@ func TestNoTransactions(t *testing.T) {
 	if _, err := q.Send(t.Context(), app, "a", stepwell.In(postgres.Tx(nil))); !errors.Is(err, stepwell.ErrInvalid) {
 		t.Errorf("send: %v", err)
 	}
+}
+
+// TestEncryptedSendInTx: what is sent in a transaction is encrypted as all that is sent.
+func TestEncryptedSendInTx(t *testing.T) {
+	t.Parallel()
+	key, err := keyring.NewKey("k1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := keyring.New(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, q := pgtest.URL(t), jobs()
+	b := openTill(t, url, url)
+	b.app = workWith(t, b.w, stepwell.Config{Encryption: ring})
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.send(q, "a secret", stepwell.In(postgres.Tx(tx)))
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	plain := 0
+	if err := b.pool.QueryRow(t.Context(), "SELECT count(*) FROM stepwell.messages WHERE convert_from(body, 'UTF8') LIKE '%secret%'").Scan(&plain); err != nil || plain != 0 {
+		t.Errorf("%d messages are plain, %v", plain, err)
+	}
+	got, err := q.Receive(t.Context(), b.app, queue.Wait(10*time.Second))
+	if err != nil || len(got) != 1 || got[0].Payload != "a secret" {
+		t.Fatalf("got %d messages, %v", len(got), err)
+	}
+	if tx, err = b.pool.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := got[0].Ack(t.Context(), stepwell.In(postgres.Tx(tx))); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.done()
 }
