@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -489,4 +490,36 @@ func TestEncryptedSendInTx(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.done()
+}
+
+// TestHandlersUnderCuts: two programs handle messages while all connections of one are cut again and again: one effect
+// each, and groups in order.
+func TestHandlersUnderCuts(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	proxy, q := pgtest.NewProxy(t, url), queue.Define[string]("jobs", queue.Visibility(time.Second), queue.MaxReceives(1000))
+	handler := func() stepwell.Definition {
+		return q.Handle(effect, queue.Transactional(), queue.Retry(quick), queue.Parallel(4))
+	}
+	b := openTill(t, url, url, handler())
+	openTill(t, url, proxy.URL(url), handler())
+	var want []string
+	for i := range 40 {
+		text, group := fmt.Sprintf("%02d", i), fmt.Sprintf("g%d:%02d", i%4, i)
+		b.send(q, text)
+		b.send(q, group, queue.Group(group[:2]))
+		want = append(want, text, group)
+		proxy.CutAll()
+	}
+	slices.Sort(want)
+	b.done(want...)
+	last := map[string]string{}
+	for _, text := range b.effects() {
+		if group, _, found := strings.Cut(text, ":"); found {
+			if text < last[group] {
+				t.Errorf("%s had its effect after %s", text, last[group])
+			}
+			last[group] = text
+		}
+	}
 }
