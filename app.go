@@ -234,6 +234,11 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			d.register(r)
 		}
 	}
+	for _, p := range r.parts {
+		if p.Check != nil && w != nil {
+			r.faults = append(r.faults, p.Check(able))
+		}
+	}
 	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), sets: &sets{}, parts: r.parts}
 	for _, wf := range r.workflows {
 		app.known[world.Class{Workflow: wf.Name, Version: wf.Version}] = wf

@@ -38,8 +38,8 @@ func init() {
 			Chunks: func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
 				return (&streamReader{app: a, run: run, name: stream, q: q}).page(ctx)
 			},
-			Messages: messagesOf(a), Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain),
-			Courier: courierOf(a), Transactor: a.able.Transactor, Itself: a,
+			Messages: messagesOf(a), Transactor: a.able.Transactor, Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain),
+			Courier: courierOf(a), Itself: a,
 		}
 	}
 	kit.NewPart = func(p kit.Part) any { return part(p) }

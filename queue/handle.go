@@ -18,12 +18,14 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// HandleOption says something of a handler: [Parallel], [Retry].
+// HandleOption says something of a handler: [Parallel], [Retry], [Transactional].
 type HandleOption func(*handling)
 
 type handling struct {
 	parallel int
 	policy   engine.Policy
+	inTx     bool // see Transactional
+	starts   bool // runs, each together with the acknowledgement
 }
 
 // Parallel is how many messages a handler works on at once in each program, 10 where nobody says it.
@@ -73,13 +75,20 @@ func (q *Queue[T]) handle(fn func(ctx context.Context, room kit.App, m *Message[
 	switch {
 	case h.parallel < 1 || h.parallel > 10_000:
 		fault = fmt.Errorf("%w: queue %s: %d in parallel: want 1 to 10000", world.ErrInvalid, q.def.Name, h.parallel)
+	case h.inTx && h.starts:
+		fault = fmt.Errorf("%w: queue %s: a run that a message starts is one commit with its acknowledgement: leave out Transactional", world.ErrInvalid, q.def.Name)
 	}
 	h.policy.Attempts = -1
 	h.policy = h.policy.WithDefaults()
 	if fault = cmp.Or(fault, h.policy.Validate()); fault == nil {
 		fault = q.fault
 	}
-	return kit.NewPart(kit.Part{Fault: fault, Run: func(ctx context.Context, room kit.App) {
+	return kit.NewPart(kit.Part{Fault: fault, Check: func(able world.Abilities) error {
+		if h.inTx && able.Transactor == nil {
+			return fmt.Errorf("queue %s: its handler is Transactional: %w", q.def.Name, errNoTransactions)
+		}
+		return nil
+	}, Run: func(ctx context.Context, room kit.App) {
 		c := &consumer[T]{queue: q, fn: fn, handling: h, room: room, log: room.Logger.With("queue", q.def.Name)}
 		(&courier.Consumer{
 			Queue: q.def.Name, Visibility: q.def.Or().Visibility, Keep: room.Messages, Notifier: room.Notifier, Log: c.log, Drain: room.Drain, Parallel: h.parallel,
@@ -106,7 +115,7 @@ type consumer[T any] struct {
 // work calls the handler, and says how the receive ends.
 func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settlement {
 	s := world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
-	typed, err := read[T](c.room.Messages, m)
+	typed, err := read[T](c.room, m)
 	switch {
 	case errors.Is(err, world.ErrNoKey): // another program may have it
 		c.log.Warn("a message cannot be worked on here", "message", m.ID, "error", err, "hint", "Give this program the key, or let one work that has it")
@@ -115,7 +124,11 @@ func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settleme
 		s.Kind, s.Error = world.Bury, err.Error()
 		return s
 	}
-	if err = c.call(ctx, typed); err == nil {
+	handle := c.call
+	if c.inTx {
+		handle = c.callInTx
+	}
+	if err = handle(ctx, typed); err == nil {
 		return s
 	}
 	s.Error = err.Error()
@@ -125,6 +138,9 @@ func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settleme
 		s.Kind = "" // it is somebody else's
 	case errors.Is(context.Cause(ctx), stepwell.ErrDraining):
 		return courier.Unread(m, 0)
+	case errors.Is(err, errNotBegun):
+		c.log.Warn("no transaction is begun for a message", "message", m.ID, "error", err, "hint", "It is ready again in a second")
+		return courier.Unread(m, time.Second)
 	case again:
 		s.Kind, s.After = world.Nack, min(delay, world.MaxDelay)
 	default:

@@ -16,8 +16,8 @@ import (
 // next commit, together with its record in the log. So it is sent once, whatever crashes, never again by a replay,
 // and never where the run does not get as far. It is sent too where the code ends right behind it.
 //
-// It takes the options of [Queue.Send] but [DedupeID], which it does not need. A restart or a fork of the run sends
-// again what it carries out again.
+// It takes the options of [Queue.Send] but [DedupeID] and [stepwell.In], which it does not need. A restart or a fork of
+// the run sends again what it carries out again.
 //
 // Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, [stepwell.ErrCancelled] when the run is
 // cancelled, and encoding errors.
@@ -35,11 +35,15 @@ func (q *Queue[T]) sendFrom(ctx stepwell.Context, payload T, opts []SendOption) 
 	if q.fault != nil {
 		return q.fault
 	}
-	like, err := q.like(opts)
+	asked, err := q.like(opts)
 	if err != nil {
 		return err
 	}
-	if like.Dedupe != "" {
+	like := asked.Message
+	switch {
+	case asked.In != nil:
+		return fmt.Errorf("%w: what a workflow sends is part of its commit, and of no other transaction", world.ErrInvalid)
+	case like.Dedupe != "":
 		return fmt.Errorf("%w: it has the dedupe ID %.80q: what a workflow sends is sent once without one", world.ErrInvalid, like.Dedupe)
 	}
 	limit := world.MaxMessage

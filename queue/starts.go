@@ -5,6 +5,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/kit"
@@ -34,5 +35,5 @@ func StartsWorkflow[In, Out any](q *Queue[In], w *stepwell.Workflow[In, Out], ke
 			return errSettled
 		}
 		return err
-	}, opts)
+	}, append(slices.Clone(opts), func(h *handling) { h.starts = true }))
 }

@@ -87,6 +87,14 @@ const settledPlace = "message error"
 
 // SettleMessages encrypts what is said of errors; see [world.Messenger].
 func (k messages) SettleMessages(ctx context.Context, all []world.Settlement) ([]bool, error) {
+	all, err := k.w.encryptSettlements(all)
+	if err != nil {
+		return nil, err
+	}
+	return k.Messenger.SettleMessages(ctx, all)
+}
+
+func (w *World) encryptSettlements(all []world.Settlement) ([]world.Settlement, error) {
 	if err := world.CheckSettlements(all); err != nil {
 		return nil, err
 	}
@@ -96,13 +104,13 @@ func (k messages) SettleMessages(ctx context.Context, all []world.Settlement) ([
 		if s.Error == "" {
 			continue
 		}
-		said, err := k.w.ring.encrypt(k.w.ring.Primary(), queueRun(""), "", settledPlace, []byte(s.Error[:min(len(s.Error), mostError)]))
+		said, err := w.ring.encrypt(w.ring.Primary(), queueRun(""), "", settledPlace, []byte(s.Error[:min(len(s.Error), mostError)]))
 		if err != nil {
 			return nil, err
 		}
 		s.Error = string(said)
 	}
-	return k.Messenger.SettleMessages(ctx, all)
+	return all, nil
 }
 
 func (k messages) openError(said string) string {

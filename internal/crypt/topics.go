@@ -38,15 +38,6 @@ func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.S
 	return k.Publisher.Publish(ctx, all)
 }
 
-// PublishIn is Publish within a transaction.
-func (w *World) PublishIn(ctx context.Context, tx world.Tx, all []world.Publication) ([]world.Sent, error) {
-	all, err := encryptPublications(ctx, w, all)
-	if err != nil {
-		return nil, err
-	}
-	return w.able.Transactor.PublishIn(ctx, tx, all)
-}
-
 func encryptPublications(ctx context.Context, w *World, all []world.Publication) ([]world.Publication, error) {
 	if err := world.CheckPublications(all); err != nil {
 		return nil, err

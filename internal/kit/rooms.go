@@ -23,8 +23,8 @@ type App struct {
 	Deliver func(ctx context.Context, d *world.Delivery) error
 	Chunks  func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error)
 
-	Transactor world.Transactor // nil: the world takes part in no transactions
 	Messages   world.Messenger  // nil: the world keeps no queues
+	Transactor world.Transactor // nil: the world shares no transactions
 	Notifier   world.Notifier   // nil: the world tells of nothing
 	Courier    *courier.Courier // what it does for topics; nil: the world has none
 	Logger     *slog.Logger
@@ -32,9 +32,16 @@ type App struct {
 	Itself     any // the *stepwell.App
 }
 
+// Sending is a message that is sent, as its options make it.
+type Sending struct {
+	world.Message
+	In world.Tx // nil: it is sent by itself
+}
+
 // Part is what an App does while it runs, beside runs and steps.
 type Part struct {
 	Fault error                              // of its definition
+	Check func(able world.Abilities) error   // refuses a world that cannot do what it needs; nil: all can
 	Run   func(ctx context.Context, app App) // until ctx ends
 }
 

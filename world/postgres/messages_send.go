@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -135,16 +136,20 @@ func (k *messaging) sendGroup(ctx context.Context, batch []*sends) {
 }
 
 func (k *messaging) tellSent(s *sends) {
-	var queues []string
-	for i := range s.all {
-		if !s.sent[i].Duplicate {
-			queues = append(queues, s.all[i].Queue)
-		}
-	}
-	k.tell(queues...)
+	k.tell(s.queues()...)
 	if slices.ContainsFunc(s.sent[:len(s.published)], func(x world.Sent) bool { return !x.Duplicate }) {
 		k.telling.tell(newsOfTopics)
 	}
+}
+
+// queues are those that something new was sent to.
+func (s *sends) queues() (all []string) {
+	for i := range s.all {
+		if !s.sent[i].Duplicate {
+			all = append(all, s.all[i].Queue)
+		}
+	}
+	return all
 }
 
 func sendArgs(all []world.Message) []any {
@@ -177,15 +182,15 @@ func scanSent(rows pgx.Rows, scan func(row scanner) (world.Sent, error)) (sent [
 
 func scanKey(row scanner) (s world.Sent, err error) {
 	var key int64
-	var at infinite
+	var at time.Time
 	if err = row.Scan(&key, &at); err == nil {
-		s.ID = world.MessageID(at.time, key)
+		s.ID = world.MessageID(at, key)
 	}
 	return s, err
 }
 
 // sendIn sends within a transaction.
-func (k *messaging) sendIn(ctx context.Context, in pgxTxn, s *sends) error {
+func (k *messaging) sendIn(ctx context.Context, in txn, s *sends) error {
 	s.sent = make([]world.Sent, len(s.all))
 	var fresh []world.Message
 	var places []int

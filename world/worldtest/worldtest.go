@@ -83,6 +83,7 @@ var topics = []struct {
 	{"metrics", metrics},
 	{"messages", messages},
 	{"messages of commits", messagesOfCommits},
+	{"messages in transactions", messagesInTx},
 	{"topics", published},
 }
 
