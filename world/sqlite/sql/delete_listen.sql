@@ -1,0 +1,1 @@
+DELETE FROM listens WHERE run = ?1 AND wait = ?2

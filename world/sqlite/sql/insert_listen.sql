@@ -1,0 +1,1 @@
+INSERT INTO listens (run, wait, shape, hash, back_us) VALUES (?1, ?2, ?3, ?4, ?5)
