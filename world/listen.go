@@ -89,9 +89,15 @@ func ReadShape(text string) (s Shape, err error) {
 
 // Hash is the hash of the values that a payload has; ok is false where it has not all of them, or the key is not here.
 func (s *Shape) Hash(payload []byte) (hash int64, ok bool) {
+	if s.Sum == nil {
+		return 0, false
+	}
+	if len(s.Paths) == 0 {
+		return s.Sum(nil), true
+	}
 	doc, ok := parse(payload)
-	if !ok || s.Sum == nil {
-		return 0, ok && s.Sum != nil && len(s.Paths) == 0
+	if !ok {
+		return 0, false
 	}
 	var values []byte
 	for _, path := range s.Paths {

@@ -83,6 +83,7 @@ var topics = []struct {
 	{"metrics", metrics},
 	{"messages", messages},
 	{"messages of commits", messagesOfCommits},
+	{"listening", listening},
 	{"topics", published},
 }
 
