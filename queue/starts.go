@@ -11,11 +11,12 @@ import (
 )
 
 // StartsWorkflow is a definition: an App that has it starts a run for each message of a queue while it runs, with the
-// payload as its input. The run is born and the message acknowledged in one commit: one run for each message, whatever
-// dies. Any program may have it, also one that does not work on the workflow.
+// payload as its input. The run is created and the message acknowledged in one commit: one run for each message,
+// whatever dies. Any program may have it, also one that does not work on the workflow.
 //
 // key, where it is not nil, gives each run an idempotency key, see [stepwell.Key]: the message of a run that is there
-// already is acknowledged, and starts nothing. "" is no key. A start that is refused comes again as [Queue.Handle] says.
+// already is acknowledged, and starts nothing. "" is no key. A start that is refused comes again as
+// [Queue.Handle] says.
 func StartsWorkflow[In, Out any](q *Queue[In], w *stepwell.Workflow[In, Out], key func(m *Message[In]) string, opts ...HandleOption) stepwell.Definition {
 	switch {
 	case q == nil:

@@ -105,7 +105,7 @@ type Event struct {
 	Type       EventType `json:"type"`                 //
 	Time       time.Time `json:"time"`                 // the owner's clock at append; never before the event before it
 	OccurredAt time.Time `json:"occurredAt,omitzero"`  // when it happened elsewhere, if not at Time
-	ID         string    `json:"id,omitempty"`         // correlation ID of the step, wait, hook or attribute; signal_received: the wait that it is for, "": any
+	ID         string    `json:"id,omitempty"`         // correlation ID of the step, wait, hook or attribute
 	Delivery   string    `json:"delivery,omitempty"`   // delivery ID of what came through the inbox
 	Kind       Kind      `json:"kind,omitempty"`       // step_created, wait_created
 	Name       string    `json:"name,omitempty"`       // *_created, signal_received, attr_set: what the author wrote

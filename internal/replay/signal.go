@@ -85,7 +85,7 @@ func accepts(op *Op, payload []byte) bool {
 // signal gives a payload to the first wait that matches, or keeps it.
 func (m *Machine) signal(e *world.Event) {
 	if e.ID != "" {
-		m.addressed(e)
+		addressed(m, e)
 		return
 	}
 	b := m.letterbox(e.Name)
@@ -102,7 +102,7 @@ func (m *Machine) signal(e *world.Event) {
 }
 
 // addressed gives what was published to the wait that it is for, if that still waits for it. Nobody else gets it.
-func (m *Machine) addressed(e *world.Event) {
+func addressed(m *Machine, e *world.Event) {
 	op := m.open[e.ID]
 	if op == nil || op.gone() || op.Key.Kind != world.KindEvent || op.Type != world.WaitCreated || !accepts(op, e.Payload) {
 		return
