@@ -12,8 +12,8 @@ import (
 )
 
 // StartsWorkflow is a definition: an App that has it starts a run for each message of a queue while it runs, with the
-// payload as its input. The run is born and the message acknowledged in one commit: one run for each message, whatever
-// dies. Any program may have it, also one that does not work on the workflow.
+// payload as its input. The run is created and the message acknowledged in one commit: one run for each message,
+// whatever dies. Any program may have it, also one that does not work on the workflow.
 //
 // key, where it is not nil, gives each run an idempotency key, see [stepwell.Key]: the message of a run that is there
 // already is acknowledged, and starts nothing. "" is no key. A start that is refused comes again as

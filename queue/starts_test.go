@@ -100,9 +100,10 @@ func TestStartsWorkflowKilled(t *testing.T) {
 				first.stop()
 				run(t, below, ordered, queue.StartsWorkflow(q, ordered, nil))
 				want := []string{`{"to":"ann","n":1} `, `{"to":"bob","n":2} `, `{"to":"cid","n":3} `}
-				end := time.Now().Add(20 * time.Second)
-				for len(counts(t, below, "orders")) > 0 && time.Now().Before(end) {
-					time.Sleep(10 * time.Millisecond)
+				tick := time.NewTicker(10 * time.Millisecond)
+				defer tick.Stop()
+				for end := time.Now().Add(20 * time.Second); len(counts(t, below, "orders")) > 0 && time.Now().Before(end); {
+					<-tick.C
 				}
 				if got := startedBy(t, below); !slices.Equal(got, want) {
 					t.Errorf("runs: got %q, want %q", got, want)

@@ -102,6 +102,20 @@ func wireTopics(d *doors, r *request, in *wire.TopicQuery) (out wire.Topics, err
 		var page world.PublicationPage
 		page, err = k.Publications(r.Context(), world.PublicationQuery(*in.Publications))
 		return wire.Topics{Publications: wire.OfPublications(page.Publications), Cursor: page.Cursor}, err
+	case in.Shapes:
+		var all []world.Shape
+		all, err = k.Shapes(r.Context())
+		for i := range all {
+			out.Shapes = append(out.Shapes, all[i].String())
+		}
+		return out, err
+	case in.Listeners != nil:
+		q := in.Listeners.World()
+		if _, _, err := q.Check(); err != nil {
+			return out, err
+		}
+		all, err := k.Listeners(r.Context(), q)
+		return wire.Topics{Listeners: wire.OfListeners(all)}, err
 	default:
 		for _, name := range in.Names {
 			if err := world.CheckWorkflowName(name); err != nil {

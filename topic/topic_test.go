@@ -12,16 +12,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/topic"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { pgtest.Main(m, pgtest.Config{NoSync: true}) }
 
 func run(t *testing.T, w world.World, definitions ...stepwell.Definition) (app *stepwell.App, stop func()) {
 	t.Helper()

@@ -35,6 +35,12 @@ type Publisher interface {
 	// where a subscription names a queue that was not declared.
 	Spread(ctx context.Context, s Spread) (bool, error)
 
+	// Shapes are those of all waits that listen. The hashes of those with a key are made by who has it.
+	Shapes(ctx context.Context) ([]Shape, error)
+
+	// Listeners are pages of waits that listen, in an order that stays.
+	Listeners(ctx context.Context, q ListenerQuery) ([]Listener, error)
+
 	// Publications are pages of what was published, the newest first.
 	Publications(ctx context.Context, q PublicationQuery) (PublicationPage, error)
 }
@@ -59,6 +65,7 @@ type Spread struct {
 	Messages []Message  // for queues. A queue that is gone gets nothing
 	Mail     []Delivery // for waits that listen; a run that is over, or whose inbox is full, gets nothing
 	Cut      *Cut       // of a publication that is not done yet: how far it is
+	Looked   []string   // places of waits that have looked back now
 
 	// Subscribe is made, with its own queue where it has one, or takes the place of the one with its name.
 	Subscribe *Subscription

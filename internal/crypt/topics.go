@@ -90,6 +90,17 @@ func (k topics) Spread(ctx context.Context, s world.Spread) (done bool, err erro
 	return k.Publisher.Spread(ctx, s)
 }
 
+// Shapes gives each shape what makes its hashes, where that key is here; see [world.Publisher].
+func (k topics) Shapes(ctx context.Context) ([]world.Shape, error) {
+	all, err := k.Publisher.Shapes(ctx)
+	for i := range all {
+		if s := &all[i]; s.Key != "" {
+			s.Sum = k.w.ring.sums(s.Key)
+		}
+	}
+	return all, err
+}
+
 // Publications decrypts what was published; see [world.Publisher].
 func (k topics) Publications(ctx context.Context, q world.PublicationQuery) (world.PublicationPage, error) {
 	page, err := k.Publisher.Publications(ctx, q)

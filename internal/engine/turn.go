@@ -26,6 +26,7 @@ func (c *course) append(e world.Event) error {
 // put numbers and stamps an event and folds it. It leaves Seq 0 where the event says nothing new.
 func (c *course) put(e *world.Event) error {
 	e.Time = c.at()
+	e.Listened = c.st.EndsListening(e)
 	about := c.notes.subjectOf(c.st, e)
 	changed, err := c.st.Apply(e, time.Time{})
 	if err != nil || !changed {

@@ -21,6 +21,7 @@ type Op struct {
 	Until  time.Time       // wait: due at this time; used when After is zero
 	Timed  bool            // wait: it has a time at all
 	Match  json.RawMessage // event wait
+	Listen *Listening      // event wait: it gets what is published, too; nil: it does not
 	From   int64           // wait_completed: the signal that was taken; of a payload that is taken or set aside: the event that brought it
 	Reason *world.Error    // of a payload that is set aside: why it does not fit
 	Told   bool            // of a payload that is set aside: the code gets an error
@@ -67,6 +68,9 @@ func (o *Op) Event(at time.Time) world.Event {
 		return e
 	case world.WaitCreated:
 		e.Match, e.Until = o.Match, o.until(at)
+		if o.Listen != nil {
+			e.Listen = world.NewListen(o.Key.Name, o.Listen.Since, o.Match, "", nil)
+		}
 	}
 	e.Name, e.Path, e.Occurrence, e.Payload = o.Key.Name, o.Key.Path, o.Key.Occurrence, o.Input
 	e.Peer, e.Token = o.Peer, o.Token

@@ -13,30 +13,23 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Waits finds the waits of runs that a publication is for: the first of them behind a place, in an order that stays,
-// limit at most. Fewer: there are no others.
-type Waits func(ctx context.Context, p *world.Publication, behind string, limit int) ([]Wait, error)
-
-// Wait is a wait that gets a publication.
-type Wait struct {
-	Place string // in the order of those that get it
-	Mail  world.Delivery
-}
-
 // plan is what becomes of what is due, as far as it is decided.
 type plan struct {
 	world.Spread
 	due    *world.Due
-	waits  Waits
+	waits  *listening
 	fit    map[string][]*world.Subscription // to topics, by name
 	bytes  int
 	unread int // publications whose key is not here: another process spreads them
 }
 
 // decide says what becomes of what is due; all: of all of it.
-func decide(ctx context.Context, due *world.Due, waits Waits) (p *plan, all bool, err error) {
+func decide(ctx context.Context, due *world.Due, waits *listening) (p *plan, all bool, err error) {
 	p = &plan{due: due, waits: waits, fit: make(map[string][]*world.Subscription)}
 	p.Revision = due.Revision
+	if err := waits.look(ctx, len(due.Publications)); err != nil {
+		return nil, false, err
+	}
 	for i := range due.Publications {
 		x := &due.Publications[i]
 		cut := world.Cut{ID: x.ID}
@@ -47,7 +40,7 @@ func decide(ctx context.Context, due *world.Due, waits Waits) (p *plan, all bool
 		switch {
 		case x.Damage != "":
 			p.Aside = append(p.Aside, world.Aside{ID: x.ID, Error: x.Damage})
-		case x.Encrypted != "":
+		case x.Encrypted != "" || !waits.readable(x.Topic):
 			if p.unread++; i == 0 && due.Cut != nil {
 				return p, false, nil // nothing goes out before it
 			}
@@ -78,9 +71,9 @@ func (p *plan) one(ctx context.Context, x *world.Publication, cut world.Cut) (wh
 		}
 		cut = world.Cut{ID: x.ID, Waits: true}
 	}
-	for p.waits != nil {
+	for any := p.waits.hashes(x); len(any) > 0; {
 		free := world.MaxBatch - len(p.Messages) - len(p.Mail)
-		found, err := p.waits(ctx, x, cut.Wait, max(free, 1))
+		found, err := p.waits.topics.Listeners(ctx, world.ListenerQuery{Any: any, After: cut.Wait, Limit: max(free, 1)})
 		if err != nil {
 			return false, fmt.Errorf("publication %s to %s: look for waits: %w", x.ID, x.Topic, err)
 		}
@@ -89,7 +82,7 @@ func (p *plan) one(ctx context.Context, x *world.Publication, cut world.Cut) (wh
 				p.cut(cut, begun)
 				return false, nil
 			}
-			p.Mail = append(p.Mail, found[i].Mail)
+			p.Mail = append(p.Mail, world.ListenMail(x, found[i].Run, found[i].Wait))
 			cut.Wait = found[i].Place
 		}
 		if len(found) < max(free, 1) {

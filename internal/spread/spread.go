@@ -17,7 +17,6 @@ import (
 type Spreader struct {
 	Topics world.Publisher
 	Queues world.Messenger
-	Waits  Waits // nil: nobody waits
 }
 
 // Of is the Spreader of a world; nil: the world has no topics.
@@ -34,6 +33,12 @@ func (s *Spreader) All(ctx context.Context) (world.Due, error) {
 	limit := world.MaxBatch
 	for try := 0; ; try++ {
 		due, err := s.Topics.Due(ctx, limit)
+		if err == nil && due.Cut == nil { // else that goes on first
+			var back bool
+			if back, err = s.lookBack(ctx, &due); back && err == nil {
+				continue
+			}
+		}
 		if err != nil || len(due.Publications) == 0 {
 			return due, err
 		}
@@ -71,14 +76,14 @@ func (p *plan) empty() bool { return len(p.Done)+len(p.Aside) == 0 && p.Cut == n
 
 // decide says what becomes of what is due. A publication that no store would spread is set aside.
 func (s *Spreader) decide(ctx context.Context, due *world.Due) (p *plan, all bool, err error) {
-	p, all, err = decide(ctx, due, s.Waits)
+	p, all, err = decide(ctx, due, &listening{topics: s.Topics})
 	if err != nil || world.CheckSpread(&p.Spread) == nil {
 		return p, all, err
 	}
 	one := *due
 	for i := range due.Publications { // which of them is it
 		one.Publications = due.Publications[i : i+1]
-		q, _, err := decide(ctx, &one, s.Waits)
+		q, _, err := decide(ctx, &one, &listening{topics: s.Topics})
 		if err != nil {
 			return nil, false, err
 		}

@@ -23,6 +23,7 @@ type topics struct {
 	standing []world.Subscription // by name; replaced as a whole
 	revision int64
 	cut      *world.Cut
+	listens  listens
 }
 
 type publication struct {
@@ -168,6 +169,7 @@ func (k *topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
 	for i := range s.Mail {
 		k.w.send(&s.Mail[i], &k.w.messages.news)
 	}
+	k.listens.looked(s.Looked)
 	if k.cut != nil || rules.Revises(&s) {
 		k.revision, k.cut, k.standing = k.revision+1, s.Cut, rules.Changed(k.standing, &s)
 	}

@@ -211,7 +211,7 @@ func (d *draft) turn(c *world.Commit, r *run, events []world.Event, before stand
 	}
 	for i := range c.Messages {
 		m := &c.Messages[i]
-		s.messages = append(s.messages, *m)
+		s.told.messages = append(s.told.messages, *m)
 		d.bytes += len(m.Payload)
 		d.notice(world.NoticeMessage, m.Queue)
 	}

@@ -330,6 +330,9 @@ func (k *topics) spreadIn(ctx context.Context, in pgxTxn, s *world.Spread, mail 
 		b.items = append(b.items, item{s: sendMessages, args: sendArgs(messages), each: func(scanner) error { sent++; return nil }})
 	}
 	b.writeSent(mail)
+	if err := putLooked(b, s.Looked); err != nil {
+		return nil, err
+	}
 	if err := putSubscriptions(b, s); err != nil {
 		return nil, err
 	}

@@ -79,3 +79,27 @@ func (k topics) Publications(ctx context.Context, q world.PublicationQuery) (wor
 	out, err := k.read(ctx, &wire.TopicQuery{Publications: &in})
 	return world.PublicationPage{Publications: wire.WorldPublications(out.Publications), Cursor: out.Cursor}, err
 }
+
+// Shapes are those of all waits that listen; see [world.Publisher].
+func (k topics) Shapes(ctx context.Context) ([]world.Shape, error) {
+	out, err := k.read(ctx, &wire.TopicQuery{Shapes: true})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]world.Shape, len(out.Shapes))
+	for i, text := range out.Shapes {
+		if all[i], err = world.ReadShape(text); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Listeners are pages of waits that listen; see [world.Publisher].
+func (k topics) Listeners(ctx context.Context, q world.ListenerQuery) ([]world.Listener, error) {
+	if _, _, err := q.Check(); err != nil {
+		return nil, err
+	}
+	out, err := k.read(ctx, &wire.TopicQuery{Listeners: wire.OfListenerQuery(&q)})
+	return wire.WorldListeners(out.Listeners), err
+}

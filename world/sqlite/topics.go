@@ -221,6 +221,9 @@ func (g *group) spread(s *world.Spread) (bool, error) {
 			return false, err
 		}
 	}
+	if err := looked(tx, s.Looked); err != nil {
+		return false, err
+	}
 	if err := resubscribe(tx, s); err != nil || cut == nil && !rules.Revises(s) {
 		return err == nil, err
 	}

@@ -84,6 +84,7 @@ var topics = []struct {
 	{"messages", messages},
 	{"messages of commits", messagesOfCommits},
 	{"messages in transactions", messagesInTx},
+	{"listening", listening},
 	{"topics", published},
 }
 

@@ -29,6 +29,7 @@ type Spread struct {
 	Messages    []Message           `json:"messages,omitempty"`
 	Mail        []*Delivery         `json:"mail,omitempty"`
 	Cut         *world.Cut          `json:"cut,omitempty"`
+	Looked      []string            `json:"looked,omitempty"`
 	Subscribe   *world.Subscription `json:"subscribe,omitempty"`
 	Unsubscribe string              `json:"unsubscribe,omitempty"`
 }
@@ -43,7 +44,7 @@ type Aside struct {
 func OfSpread(in *world.Spread) *Spread {
 	return &Spread{
 		Revision: in.Revision, Done: in.Done, Aside: list(in.Aside, func(a *world.Aside) Aside { return Aside(*a) }), Messages: OfMessages(in.Messages),
-		Mail: list(in.Mail, OfDelivery), Cut: in.Cut, Subscribe: in.Subscribe, Unsubscribe: in.Unsubscribe,
+		Mail: list(in.Mail, OfDelivery), Cut: in.Cut, Looked: in.Looked, Subscribe: in.Subscribe, Unsubscribe: in.Unsubscribe,
 	}
 }
 
@@ -51,7 +52,7 @@ func OfSpread(in *world.Spread) *Spread {
 func (s *Spread) World() world.Spread {
 	return world.Spread{
 		Revision: s.Revision, Done: s.Done, Aside: list(s.Aside, func(a *Aside) world.Aside { return world.Aside(*a) }), Messages: WorldMessages(s.Messages),
-		Mail: list(s.Mail, func(d **Delivery) world.Delivery { return *(*d).World() }), Cut: s.Cut, Subscribe: s.Subscribe, Unsubscribe: s.Unsubscribe,
+		Mail: list(s.Mail, func(d **Delivery) world.Delivery { return *(*d).World() }), Cut: s.Cut, Looked: s.Looked, Subscribe: s.Subscribe, Unsubscribe: s.Unsubscribe,
 	}
 }
 
@@ -89,11 +90,58 @@ func WorldPublications(in []Publication) []world.Publication {
 	})
 }
 
-// TopicQuery asks for what is to be spread, for publications, or else for subscriptions.
+// TopicQuery asks for what is to be spread, for publications, for waits that listen and their shapes, or else for
+// subscriptions.
 type TopicQuery struct {
 	Names        []string          `json:"names,omitempty"` // of subscriptions; nil: all
 	Due          int               `json:"due,omitempty"`   // at most so many that are due
 	Publications *PublicationQuery `json:"publications,omitempty"`
+	Shapes       bool              `json:"shapes,omitempty"`
+	Listeners    *ListenerQuery    `json:"listeners,omitempty"`
+}
+
+// ListenerQuery is a [world.ListenerQuery].
+type ListenerQuery struct {
+	Any   []Hashed `json:"any,omitempty"`
+	Back  bool     `json:"back,omitempty"`
+	After string   `json:"after,omitempty"`
+	Limit int      `json:"limit"`
+}
+
+// Hashed is a [world.Hashed].
+type Hashed struct {
+	Shape string `json:"shape"`
+	Hash  int64  `json:"hash"`
+}
+
+// OfListenerQuery makes a message of a query.
+func OfListenerQuery(in *world.ListenerQuery) *ListenerQuery {
+	return &ListenerQuery{list(in.Any, func(h *world.Hashed) Hashed { return Hashed(*h) }), in.Back, in.After, in.Limit}
+}
+
+// World is the query.
+func (q *ListenerQuery) World() world.ListenerQuery {
+	return world.ListenerQuery{Any: list(q.Any, func(h *Hashed) world.Hashed { return world.Hashed(*h) }), Back: q.Back, After: q.After, Limit: q.Limit}
+}
+
+// Listener is a [world.Listener].
+type Listener struct {
+	Place string    `json:"place"`
+	Run   string    `json:"run"`
+	Wait  string    `json:"wait"`
+	Shape string    `json:"shape"`
+	Hash  int64     `json:"hash"`
+	From  time.Time `json:"from,omitzero"`
+}
+
+// OfListeners are waits that listen.
+func OfListeners(in []world.Listener) []Listener {
+	return list(in, func(l *world.Listener) Listener { return Listener(*l) })
+}
+
+// WorldListeners are waits of the world.
+func WorldListeners(in []Listener) []world.Listener {
+	return list(in, func(l *Listener) world.Listener { return world.Listener(*l) })
 }
 
 // PublicationQuery is a [world.PublicationQuery].
@@ -104,7 +152,7 @@ type PublicationQuery struct {
 	Limit  int    `json:"limit,omitempty"`
 }
 
-// Topics are subscriptions, publications, or what is to be spread.
+// Topics are subscriptions, publications, waits that listen, or what is to be spread.
 type Topics struct {
 	Answer
 	Subscriptions []world.Subscription `json:"subscriptions,omitempty"`
@@ -113,6 +161,8 @@ type Topics struct {
 	More          bool                 `json:"more,omitempty"`
 	Cut           *world.Cut           `json:"cut,omitempty"`
 	Revision      int64                `json:"revision,omitempty"`
+	Shapes        []string             `json:"shapes,omitempty"`
+	Listeners     []Listener           `json:"listeners,omitempty"`
 	Next          time.Time            `json:"next,omitzero"`
 	Now           time.Time            `json:"now,omitzero"`
 }
