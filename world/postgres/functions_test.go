@@ -420,18 +420,10 @@ func TestFunctionsGiveNothingElse(t *testing.T) {
 	if _, err := c.Exec(t.Context(), "CREATE TABLE "+schema+".mine ()"); sqlState(err) != "42501" {
 		t.Errorf("create: %v", err)
 	}
-	stranger := asStranger(t, u)
-	if _, err := stranger.Exec(t.Context(), "SELECT "+schema+".start('w')"); sqlState(err) != "42501" {
+	execute(t, pgtest.Shared(t).AdminURL(u), fmt.Sprintf("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA %s FROM %s", schema, c.Config().User))
+	if _, err := c.Exec(t.Context(), "SELECT "+schema+".start('w')"); sqlState(err) != "42501" {
 		t.Errorf("a role with nothing: %v", err)
 	}
-}
-
-// asStranger connects as a role with USAGE on no schema and EXECUTE on nothing.
-func asStranger(t *testing.T, u string) *pgx.Conn {
-	t.Helper()
-	c := asCaller(t, u, `"o'wn ""name"""`)
-	execute(t, pgtest.Shared(t).AdminURL(u), fmt.Sprintf(`REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA "o'wn ""name""" FROM %s`, c.Config().User))
-	return c
 }
 
 // TestFunctionsAreOfTheTransaction: nothing is there before the commit, and nothing after a rollback; a signal to a run of the same transaction arrives.
@@ -536,6 +528,9 @@ func TestFunctionsAreHeard(t *testing.T) {
 		if err != nil || out != want+`{"x": 1}` {
 			t.Errorf("got %q, %v", out, err)
 		}
+	}
+	if err := w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "mails"}); err != nil {
+		t.Fatal(err)
 	}
 	whole(t, w)
 }
