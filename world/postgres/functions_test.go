@@ -1,4 +1,4 @@
-package postgres
+package postgres_test
 
 // What SQL does by the functions of the schema, beside what Go does.
 
@@ -18,20 +18,84 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/postgres"
 )
+
+// shop is a schema with a queue and definitions, its owner's connections, and a client.
+type shop struct {
+	*postgres.World
+	url  string
+	pool *pgxpool.Pool
+	app  *stepwell.App
+}
+
+func openShop(t *testing.T, o ...postgres.Options) *shop {
+	t.Helper()
+	u := pgtest.URL(t)
+	w, err := postgres.Open(t.Context(), u, o...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	said := world.Said{
+		Retention: 90 * time.Minute, Timeout: 1500 * time.Millisecond,
+		Attributes: map[string]json.RawMessage{"tier": json.RawMessage(`"gold"`), "n": json.RawMessage("1")},
+	}
+	if err := errors.Join(w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "mails"}), w.Define(t.Context(), []world.Definition{
+		{Class: world.Class{Workflow: "said", Version: 1}, Said: world.Said{Retention: time.Hour}}, {Class: world.Class{Workflow: "said", Version: 2}, Said: said},
+		{Class: world.Class{Workflow: "ever", Version: 1}, Said: world.Said{Retention: -1}},
+	})); err != nil {
+		t.Fatal(err)
+	}
+	app, err := stepwell.New(w, stepwell.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := pgxpool.New(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return &shop{w, u, pool, app}
+}
+
+// asOwner runs a script as the superuser of the test's server.
+func asOwner(t *testing.T, u, script string) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	c, err := pgx.Connect(ctx, pgtest.Shared(t).AdminURL(u))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	if _, err := c.Exec(ctx, script, pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func stateOf(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
 
 // asCaller connects as a role that may call the four functions and has nothing else, as docs/sql.md grants it.
 func asCaller(t *testing.T, u, schema string) *pgx.Conn {
 	t.Helper()
-	admin := pgtest.Shared(t).AdminURL(u)
 	role := "door_" + strings.ToLower(regexp.MustCompile(`\W`).ReplaceAllString(t.Name(), "_"))
-	execute(t, admin, fmt.Sprintf(`DROP ROLE IF EXISTS %s; CREATE ROLE %[1]s LOGIN PASSWORD 'p'; GRANT USAGE ON SCHEMA %[2]s TO %[1]s;
+	asOwner(t, u, fmt.Sprintf(`DROP ROLE IF EXISTS %s; CREATE ROLE %[1]s LOGIN PASSWORD 'p'; GRANT USAGE ON SCHEMA %[2]s TO %[1]s;
 		GRANT EXECUTE ON FUNCTION %[2]s.publish, %[2]s.send, %[2]s.start, %[2]s.signal TO %[1]s`, role, schema))
-	t.Cleanup(func() { execute(t, admin, fmt.Sprintf("DROP OWNED BY %s; DROP ROLE %[1]s", role)) })
+	t.Cleanup(func() { asOwner(t, u, fmt.Sprintf("DROP OWNED BY %s; DROP ROLE %[1]s", role)) })
 	limited, err := url.Parse(u)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +110,9 @@ func asCaller(t *testing.T, u, schema string) *pgx.Conn {
 }
 
 // told is the answer of a query with one value.
-func told[V any](t *testing.T, c querier, sql string, args ...any) (v V) {
+func told[V any](t *testing.T, c interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}, sql string, args ...any) (v V) {
 	t.Helper()
 	if err := c.QueryRow(t.Context(), sql, args...).Scan(&v); err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -54,8 +120,9 @@ func told[V any](t *testing.T, c querier, sql string, args ...any) (v V) {
 	return v
 }
 
-// written are the rows of tables as JSON, without what is another each time: IDs that are made, times, checksums of these; the keys of deliveries where they are of such IDs.
-func written(t *testing.T, w *World, keys bool) (all []string) {
+// written are the rows of tables as JSON, without what is another each time: IDs that are made, times, checksums of
+// these, and the keys of deliveries, where they are of such IDs.
+func written(t *testing.T, w *shop, keys bool) (all []string) {
 	t.Helper()
 	change := regexp.MustCompile(`"(key|run|publication|message|row)":(-?\d+|"(mesg|publ)_[^"]*"),?|"(arrived_at|created_at|sent_at|due_at|visible_at|wake_at|ready_at|until|at)":"[^"]*",?|` +
 		`\\"(c|b)\\":\\"[^"]*\\",?|,\\"(s|nb)\\":\d+|"sum":("[^"]*"|-?\d+),?`)
@@ -82,7 +149,7 @@ func written(t *testing.T, w *World, keys bool) (all []string) {
 }
 
 // whole fails where anything that was written cannot be read, or is not right.
-func whole(t *testing.T, w *World) {
+func whole(t *testing.T, w *shop) {
 	t.Helper()
 	found, err := world.Findings(t.Context(), w)
 	if err != nil {
@@ -125,24 +192,6 @@ func whole(t *testing.T, w *World) {
 	}
 }
 
-// furnish has a schema know a queue and what workflows say, and returns a client of it.
-func furnish(t *testing.T, w *World) *stepwell.App {
-	t.Helper()
-	said := world.Said{Retention: 90 * time.Minute, Timeout: 1500 * time.Millisecond, Attributes: map[string]json.RawMessage{"tier": json.RawMessage(`"gold"`), "n": json.RawMessage("1")}}
-	forEver := world.Said{Retention: -1}
-	if err := errors.Join(w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "mails"}), w.Define(t.Context(), []world.Definition{
-		{Class: world.Class{Workflow: "said", Version: 1}, Said: world.Said{Retention: time.Hour}}, {Class: world.Class{Workflow: "said", Version: 2}, Said: said},
-		{Class: world.Class{Workflow: "ever", Version: 1}, Said: forEver},
-	})); err != nil {
-		t.Fatal(err)
-	}
-	app, err := stepwell.New(w, stepwell.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return app
-}
-
 // ways are what is done by Go and by SQL.
 var ways = map[string]struct {
 	start         string // of SQL, behind the workflow and the input
@@ -180,12 +229,14 @@ func TestFunctionsWriteWhatGoWrites(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			byGo, bySQL := open(t), open(t)
-			app := furnish(t, byGo)
-			furnish(t, bySQL)
-			for _, w := range []*World{byGo, bySQL} {
+			byGo, bySQL := openShop(t), openShop(t)
+			app := byGo.app
+			for _, w := range []*shop{byGo, bySQL} {
 				if way.live {
-					join(t, w, 0, world.Class{Workflow: "said", Version: 1})
+					worker := world.Worker{ID: world.NewID(world.PrefixWorker, time.Now()), Classes: []world.Class{{Workflow: "said", Version: 1}}}
+					if _, err := w.Join(t.Context(), worker); err != nil {
+						t.Fatal(err)
+					}
 				}
 				if way.limited {
 					if _, _, err := w.LimitRetention(t.Context(), time.Hour, false); err != nil {
@@ -193,7 +244,7 @@ func TestFunctionsWriteWhatGoWrites(t *testing.T) {
 					}
 				}
 			}
-			c := asCaller(t, bySQL.cfg.ConnString(), "stepwell")
+			c := asCaller(t, bySQL.url, "stepwell")
 			ctx := t.Context()
 			again := way.options == nil || strings.Contains(way.start, "key")
 			for try := range 2 {
@@ -250,11 +301,12 @@ func TestFunctionsWriteWhatGoWrites(t *testing.T) {
 	}
 }
 
-// TestFunctionsRefuseWhatGoRefuses: bad input at both doors, with the state that docs/sql.md has for it; and nothing is written.
+// TestFunctionsRefuseWhatGoRefuses: bad input at both doors, with the state that docs/sql.md has for it; and nothing
+// is written.
 func TestFunctionsRefuseWhatGoRefuses(t *testing.T) {
 	t.Parallel()
-	w := open(t)
-	app := furnish(t, w)
+	w := openShop(t)
+	app := w.app
 	ctx := t.Context()
 	if _, err := app.Start(ctx, "w", json.RawMessage("1"), stepwell.RunID("taken")); err != nil {
 		t.Fatal(err)
@@ -273,7 +325,7 @@ func TestFunctionsRefuseWhatGoRefuses(t *testing.T) {
 	if _, err := w.pool.Exec(ctx, `UPDATE stepwell.runs SET sealed = 'k9' WHERE id = 'secret'; UPDATE stepwell.queue SET "full" = true WHERE run = (SELECT key FROM stepwell.runs WHERE id = 'full')`); err != nil {
 		t.Fatal(err)
 	}
-	c := asCaller(t, w.cfg.ConnString(), "stepwell")
+	c := asCaller(t, w.url, "stepwell")
 	start := func(workflow, input string, opts ...stepwell.StartOption) error {
 		_, err := app.Start(ctx, workflow, json.RawMessage(input), opts...)
 		return err
@@ -373,7 +425,7 @@ func TestFunctionsRefuseWhatGoRefuses(t *testing.T) {
 	} {
 		var answer any
 		err := c.QueryRow(ctx, "SELECT stepwell."+x.sql, x.args...).Scan(&answer)
-		if sqlState(err) != x.state || x.byGo == nil {
+		if stateOf(err) != x.state || x.byGo == nil {
 			t.Errorf("%s: by SQL %v, want the state %s; by Go %v, want an error", name, err, x.state, x.byGo)
 		}
 		if p := (*pgconn.PgError)(nil); errors.As(err, &p) && len(p.Message) > 500 {
@@ -385,17 +437,15 @@ func TestFunctionsRefuseWhatGoRefuses(t *testing.T) {
 	}
 }
 
-// TestFunctionsGiveNothingElse: a role that may call them can neither read nor write anything, and has no other function; also in a schema of another name.
+// TestFunctionsGiveNothingElse: a role that may call them can neither read nor write anything, and has no other
+// function; in a schema of another name.
 func TestFunctionsGiveNothingElse(t *testing.T) {
 	t.Parallel()
-	u := pgtest.URL(t)
-	w := openAt(t, u, Options{Schema: `o'wn "name"`})
-	furnish(t, w)
+	w := openShop(t, postgres.Options{Schema: `o'wn "name"`})
 	const schema = `"o'wn ""name"""`
-	c := asCaller(t, u, schema)
-	before := w.counters.statements.Load()
+	c := asCaller(t, w.url, schema)
 	id := told[string](t, c, "SELECT "+schema+`.start('w', '1')`)
-	if !told[bool](t, c, "SELECT "+schema+`.signal($1, 'go')`, id) || told[string](t, c, "SELECT "+schema+`.send('mails', '1')`) == "" || told[string](t, c, "SELECT "+schema+`.publish('a', '1')`) == "" || before == 0 {
+	if !told[bool](t, c, "SELECT "+schema+`.signal($1, 'go')`, id) || told[string](t, c, "SELECT "+schema+`.send('mails', '1')`) == "" || told[string](t, c, "SELECT "+schema+`.publish('a', '1')`) == "" {
 		t.Error("a call did nothing")
 	}
 	if run, err := w.Run(t.Context(), id); err != nil || run.Queue.Mail != 1 {
@@ -412,26 +462,26 @@ func TestFunctionsGiveNothingElse(t *testing.T) {
 	for _, name := range tables {
 		for _, sql := range []string{"SELECT FROM %s.%s", "INSERT INTO %s.%s DEFAULT VALUES", "DELETE FROM %s.%s", "TRUNCATE %s.%s", "SELECT nextval($$%s.%s$$)"} {
 			_, err := c.Exec(t.Context(), fmt.Sprintf(sql, schema, name), pgx.QueryExecModeSimpleProtocol)
-			if state := sqlState(err); state != "42501" && state != "42809" && state != "55000" && state != "42P01" { // not allowed, or not of this kind
+			if state := stateOf(err); state != "42501" && state != "42809" && state != "55000" && state != "42P01" { // not allowed, or not of this kind
 				t.Errorf("%s: %v", fmt.Sprintf(sql, schema, name), err)
 			}
 		}
 	}
-	if _, err := c.Exec(t.Context(), "CREATE TABLE "+schema+".mine ()"); sqlState(err) != "42501" {
+	if _, err := c.Exec(t.Context(), "CREATE TABLE "+schema+".mine ()"); stateOf(err) != "42501" {
 		t.Errorf("create: %v", err)
 	}
-	execute(t, pgtest.Shared(t).AdminURL(u), fmt.Sprintf("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA %s FROM %s", schema, c.Config().User))
-	if _, err := c.Exec(t.Context(), "SELECT "+schema+".start('w')"); sqlState(err) != "42501" {
+	asOwner(t, w.url, fmt.Sprintf("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA %s FROM %s", schema, c.Config().User))
+	if _, err := c.Exec(t.Context(), "SELECT "+schema+".start('w')"); stateOf(err) != "42501" {
 		t.Errorf("a role with nothing: %v", err)
 	}
 }
 
-// TestFunctionsAreOfTheTransaction: nothing is there before the commit, and nothing after a rollback; a signal to a run of the same transaction arrives.
+// TestFunctionsAreOfTheTransaction: nothing is there before the commit, and nothing after a rollback; a signal to a run
+// of the same transaction arrives.
 func TestFunctionsAreOfTheTransaction(t *testing.T) {
 	t.Parallel()
-	w := open(t)
-	furnish(t, w)
-	c := asCaller(t, w.cfg.ConnString(), "stepwell")
+	w := openShop(t)
+	c := asCaller(t, w.url, "stepwell")
 	ctx := t.Context()
 	before := written(t, w, true)
 	for _, commit := range []bool{false, true} {
@@ -474,17 +524,16 @@ func TestFunctionsAreOfTheTransaction(t *testing.T) {
 // TestFunctionsOfEncryptedSchemas: SQL has no key, so it is refused where there are any, until the owner allows it.
 func TestFunctionsOfEncryptedSchemas(t *testing.T) {
 	t.Parallel()
-	w := open(t)
-	furnish(t, w)
-	execute(t, w.cfg.ConnString(), "INSERT INTO stepwell.keys VALUES ('k1', 'x')")
-	c := asCaller(t, w.cfg.ConnString(), "stepwell")
+	w := openShop(t)
+	asOwner(t, w.url, "INSERT INTO stepwell.keys VALUES ('k1', 'x')")
+	c := asCaller(t, w.url, "stepwell")
 	calls := []string{"start('w', run_id => 'r')", "signal('r', 'go')", "send('mails', '1')", "publish('a', '1')"}
 	for _, call := range calls {
-		if _, err := c.Exec(t.Context(), "SELECT stepwell."+call); sqlState(err) != "55000" || !strings.Contains(err.Error(), "encrypted") {
+		if _, err := c.Exec(t.Context(), "SELECT stepwell."+call); stateOf(err) != "55000" || !strings.Contains(err.Error(), "encrypted") {
 			t.Errorf("%s: got %v", call, err)
 		}
 	}
-	execute(t, w.cfg.ConnString(), "INSERT INTO stepwell.settings VALUES ('plain_sql', 1)")
+	asOwner(t, w.url, "INSERT INTO stepwell.settings VALUES ('plain_sql', 1)")
 	for _, call := range calls {
 		if _, err := c.Exec(t.Context(), "SELECT stepwell."+call); err != nil {
 			t.Errorf("%s: got %v", call, err)
@@ -492,16 +541,17 @@ func TestFunctionsOfEncryptedSchemas(t *testing.T) {
 	}
 }
 
-// TestFunctionsAreHeard: a worker that would look only after an hour is told of a run and of its event, and what Go reads of both is whole.
+// TestFunctionsAreHeard: a worker that would look only after an hour is told of a run and of its event, and what Go
+// reads of both is whole.
 func TestFunctionsAreHeard(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := openShop(t)
 	event := stepwell.Event[json.RawMessage]("go")
 	flow := stepwell.Define("w", func(ctx stepwell.Context, in string) (string, error) {
 		got, _, err := event.Wait(ctx)
 		return in + string(got), err
 	})
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{flow}, Poll: time.Hour, Logger: slog.New(slog.DiscardHandler)})
+	app, err := stepwell.New(w.World, stepwell.Config{Definitions: []stepwell.Definition{flow}, Poll: time.Hour, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -514,7 +564,7 @@ func TestFunctionsAreHeard(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	c := asCaller(t, w.cfg.ConnString(), "stepwell")
+	c := asCaller(t, w.url, "stepwell")
 	id := told[string](t, c, `SELECT stepwell.start('w', '"a"', attributes => '{"n": 1}')`)
 	run, err := app.Start(ctx, "w", json.RawMessage(`"b"`)) // it is here: so is the worker
 	if err != nil {
@@ -528,9 +578,6 @@ func TestFunctionsAreHeard(t *testing.T) {
 		if err != nil || out != want+`{"x": 1}` {
 			t.Errorf("got %q, %v", out, err)
 		}
-	}
-	if err := w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "mails"}); err != nil {
-		t.Fatal(err)
 	}
 	whole(t, w)
 }
