@@ -176,7 +176,7 @@ func CheckPublications(all []Publication) error {
 			}
 		}
 		full := *p // with all that its messages have: no message is too large
-		full.ID = PublicationID(MaxTime, 1)
+		full.ID, full.At = PublicationID(MaxTime, 1), MaxTime
 		as[i] = full.Message("publications", "")
 		as[i].Delay, as[i].Dedupe = p.Delay, p.Dedupe
 		if p.Dedupe != "" { // of one topic, as dedupe IDs of messages are of one queue

@@ -36,14 +36,14 @@ func (k messages) SendMessages(ctx context.Context, all []world.Message) ([]worl
 	if err := world.CheckMessages(all); err != nil {
 		return nil, err
 	}
-	all, err := k.w.encryptMessages(ctx, all)
+	all, err := encryptMessages(ctx, k.w, all)
 	if err != nil {
 		return nil, err
 	}
 	return k.Messenger.SendMessages(ctx, all)
 }
 
-func (w *World) encryptMessages(ctx context.Context, all []world.Message) ([]world.Message, error) {
+func encryptMessages(ctx context.Context, w *World, all []world.Message) ([]world.Message, error) {
 	key := w.ring.Primary()
 	if err := w.vet(ctx, key, true); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (k messages) open(all []world.Message) {
 		if m.Encrypted == "" || m.Damage != "" || !k.w.ring.Has(m.Encrypted) { // who has not the key is told its ID
 			continue
 		}
-		plain, err := k.w.openPlain(m.Payload, m.Encrypted, queueRun(m.Queue), messagePlace)
+		plain, err := k.w.ring.openPlain(m.Payload, m.Encrypted, queueRun(m.Queue), messagePlace)
 		if err != nil {
 			m.Damage = fmt.Sprintf("message %s: %v", m.ID, err)
 			continue
@@ -135,7 +135,7 @@ func (k messages) open(all []world.Message) {
 }
 
 // openPlain decrypts what is no run's, and says itself what key it is encrypted with.
-func (w *World) openPlain(payload []byte, key, run, place string) ([]byte, error) {
+func (r *Keyring) openPlain(payload []byte, key, run, place string) ([]byte, error) {
 	e, err := parse(payload)
 	if err == nil && e.key != key {
 		err = errOther
@@ -143,5 +143,5 @@ func (w *World) openPlain(payload []byte, key, run, place string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return w.ring.open(&e, run, place)
+	return r.open(&e, run, place)
 }

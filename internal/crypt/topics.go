@@ -31,7 +31,7 @@ func topicRun(topic string) string { return "topic " + topic }
 
 // Publish encrypts what is published; see [world.Publisher].
 func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
-	all, err := k.w.encryptPublications(ctx, all)
+	all, err := encryptPublications(ctx, k.w, all)
 	if err != nil {
 		return nil, err
 	}
@@ -40,14 +40,14 @@ func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.S
 
 // PublishIn is Publish within a transaction.
 func (w *World) PublishIn(ctx context.Context, tx world.Tx, all []world.Publication) ([]world.Sent, error) {
-	all, err := w.encryptPublications(ctx, all)
+	all, err := encryptPublications(ctx, w, all)
 	if err != nil {
 		return nil, err
 	}
 	return w.able.Transactor.PublishIn(ctx, tx, all)
 }
 
-func (w *World) encryptPublications(ctx context.Context, all []world.Publication) ([]world.Publication, error) {
+func encryptPublications(ctx context.Context, w *World, all []world.Publication) ([]world.Publication, error) {
 	if err := world.CheckPublications(all); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (k topics) Due(ctx context.Context, limit int) (world.Due, error) {
 	for i := range due.Publications {
 		p := &due.Publications[i]
 		whole := p.Damage == ""
-		if k.w.openPublication(p); whole && p.Damage != "" {
+		if k.w.ring.openPublication(p); whole && p.Damage != "" {
 			if err := k.w.vet(ctx, p.Encrypted, false); err != nil {
 				return world.Due{}, err
 			}
@@ -89,7 +89,7 @@ func (k topics) Spread(ctx context.Context, s world.Spread) (done bool, err erro
 		return false, err
 	}
 	if len(s.Messages) > 0 {
-		if s.Messages, err = k.w.encryptMessages(ctx, s.Messages); err != nil {
+		if s.Messages, err = encryptMessages(ctx, k.w, s.Messages); err != nil {
 			return false, err
 		}
 	}
@@ -103,16 +103,16 @@ func (k topics) Spread(ctx context.Context, s world.Spread) (done bool, err erro
 func (k topics) Publications(ctx context.Context, q world.PublicationQuery) (world.PublicationPage, error) {
 	page, err := k.Publisher.Publications(ctx, q)
 	for i := range page.Publications {
-		k.w.openPublication(&page.Publications[i])
+		k.w.ring.openPublication(&page.Publications[i])
 	}
 	return page, err
 }
 
-func (w *World) openPublication(p *world.Publication) {
-	if p.Encrypted == "" || p.Damage != "" || !w.ring.Has(p.Encrypted) { // who has not the key is told its ID
+func (r *Keyring) openPublication(p *world.Publication) {
+	if p.Encrypted == "" || p.Damage != "" || !r.Has(p.Encrypted) { // who has not the key is told its ID
 		return
 	}
-	plain, err := w.openPlain(p.Payload, p.Encrypted, topicRun(p.Topic), publicationPlace)
+	plain, err := r.openPlain(p.Payload, p.Encrypted, topicRun(p.Topic), publicationPlace)
 	if err != nil {
 		p.Damage = fmt.Sprintf("publication %s: %v", p.ID, err)
 		return

@@ -42,6 +42,7 @@ func decide(ctx context.Context, due *world.Due, waits Waits) (p *plan, all bool
 		cut := world.Cut{ID: x.ID}
 		if i == 0 && due.Cut != nil {
 			cut = *due.Cut
+			cut.ID = x.ID
 		}
 		switch {
 		case x.Damage != "":

@@ -136,7 +136,7 @@ func (k *topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
 		return false, err
 	}
 	defer k.w.messages.leave()
-	if s.Revision != k.revision || !rules.GoesOn(k.cut, &s) {
+	if s.Revision != k.revision || !rules.GoesOn(k.cut, &s) { // what is cut is due
 		return false, nil
 	}
 	now := k.w.now()

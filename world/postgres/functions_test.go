@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
@@ -580,4 +581,86 @@ func TestFunctionsAreHeard(t *testing.T) {
 		}
 	}
 	whole(t, w)
+}
+
+// TestFunctionsKnowWhatIsPrintable: what SQL takes in a name Go takes, but for what this release of Unicode has not.
+func TestFunctionsKnowWhatIsPrintable(t *testing.T) {
+	t.Parallel()
+	w := openShop(t)
+	got := told[[]int32](t, w.pool, `SELECT array_agg(i ORDER BY i) FROM generate_series(1, 918015) i WHERE (i < 55296 OR i BETWEEN 63000 AND 126000 OR i > 917504) AND NOT stepwell.printable(chr(i))`)
+	var want []int32
+	assigned := func(r rune) bool { return unicode.IsPrint(r) || unicode.In(r, unicode.Z, unicode.Cc, unicode.Cf, unicode.Co) }
+	for r := rune(1); r <= 918_015; r++ {
+		if !unicode.IsPrint(r) && assigned(r) && (r < 55_296 || r >= 63_000 && r <= 126_000 || r > 917_504) {
+			want = append(want, r)
+		}
+	}
+	got = slices.DeleteFunc(got, func(r int32) bool { return !assigned(r) })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-Go +SQL:\n%.2000s", diff)
+	}
+}
+
+// TestFunctionsWaitForEachOther: a start with a key, and a signal with an ID, that a transaction of SQL has used and
+// that is open, wait for it, by Go and by SQL; then they are the same ones.
+func TestFunctionsWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	w := openShop(t)
+	ctx := t.Context()
+	c, other := asCaller(t, w.url, "stepwell"), w.pool
+	if _, err := w.app.Start(ctx, "w", json.RawMessage("1"), stepwell.RunID("r")); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := c.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := told[string](t, tx, "SELECT stepwell.start('w', '1', 'k')")
+	if !told[bool](t, tx, "SELECT stepwell.signal('r', 'go', '1', 'd')") {
+		t.Error("not sent")
+	}
+	ids, errs := make(chan string, 2), make(chan error, 4)
+	go func() {
+		run, err := w.app.Start(ctx, "w", json.RawMessage("1"), stepwell.Key("k"))
+		if errs <- err; err == nil {
+			ids <- run.ID()
+		}
+	}()
+	go func() {
+		var id string
+		errs <- other.QueryRow(ctx, "SELECT stepwell.start('w', '1', 'k')").Scan(&id)
+		ids <- id
+	}()
+	go func() {
+		errs <- w.app.Signal(ctx, "r", "go", json.RawMessage("1"), stepwell.DeliveryID("d"))
+	}()
+	go func() {
+		var fresh bool
+		err := other.QueryRow(ctx, "SELECT stepwell.signal('r', 'go', '1', 'd')").Scan(&fresh)
+		if fresh {
+			err = errors.New("the signal was sent twice")
+		}
+		errs <- err
+	}()
+	for told[int](t, other, "SELECT count(*)::integer FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'") < 3 { // the fourth lets its connection go at times
+		if ctx.Err() != nil || len(errs) > 0 {
+			t.Fatalf("somebody does not wait: %v", <-errs)
+		}
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	for range 2 {
+		if id := <-ids; id != first {
+			t.Errorf("got run %s, want %s", id, first)
+		}
+	}
+	if run, err := w.World.Run(ctx, "r"); err != nil || run.Queue.Mail != 1 {
+		t.Errorf("got %+v, %v, want one event", run, err)
+	}
 }

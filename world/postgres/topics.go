@@ -4,10 +4,12 @@ package postgres
 // messages_send.go.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -249,13 +251,15 @@ func (k *topics) cutFirst(ctx context.Context, d *world.Due, page *rules.DuePage
 	there := false
 	err := k.db.read(ctx, listPublications, func(row pgx.Rows) error {
 		p, err := scanPublication(row)
-		if err == nil && p.ID == d.Cut.ID && !p.Spread && p.Error == "" {
+		if n, _ := world.PublicationNumber(p.ID); err == nil && n == key && !p.Spread {
 			there = page.Add(d, limit, p)
 		}
 		return err
 	}, key+1, int64(1))
 	if !there { // it was deleted by hand
 		d.Cut = nil
+	} else {
+		d.Cut.ID = d.Publications[0].ID
 	}
 	return err
 }
@@ -298,11 +302,17 @@ func (k *topics) spreadIn(ctx context.Context, in pgxTxn, s *world.Spread, mail 
 	if err := in.each(ctx, lockSpreading, func(row scanner) (err error) { locked = true; revision, cut, err = scanSpreading(row); return err }); err != nil {
 		return nil, err
 	}
-	if !locked || revision != s.Revision || !rules.GoesOn(cut, s) {
+	if !locked || revision != s.Revision {
 		return nil, errMoved
 	}
-	if err := k.allDue(ctx, in, s); err != nil {
-		return nil, err
+	if !rules.GoesOn(cut, s) {
+		if stands, err := howManyDue(ctx, in, cut.ID); err != nil || stands > 0 {
+			return nil, cmp.Or(err, errMoved)
+		}
+	}
+	touched := slices.Collect(rules.Touched(s))
+	if n, err := howManyDue(ctx, in, touched...); err != nil || n != len(touched) {
+		return nil, cmp.Or(err, errMoved)
 	}
 	if x := s.Subscribe; x != nil && x.Queue != "" {
 		if _, err := k.keyOf(ctx, in, x.Queue); err != nil {
@@ -343,24 +353,17 @@ func (k *topics) spreadIn(ctx context.Context, in pgxTxn, s *world.Spread, mail 
 	return b.news, nil
 }
 
-// allDue refuses what was spread by another.
-func (k *topics) allDue(ctx context.Context, in pgxTxn, s *world.Spread) error {
-	var keys []int64
-	for id := range rules.Touched(s) {
-		key, _ := world.PublicationNumber(id)
-		keys = append(keys, key)
+// howManyDue tells how many of some publications are due.
+func howManyDue(ctx context.Context, in pgxTxn, ids ...string) (n int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
 	}
-	if len(keys) == 0 {
-		return nil
+	keys := make([]int64, len(ids))
+	for i, id := range ids {
+		keys[i], _ = world.PublicationNumber(id)
 	}
-	n := 0
-	if err := in.each(ctx, areDue, func(row scanner) error { return row.Scan(&n) }, keys); err != nil {
-		return err
-	}
-	if n != len(keys) {
-		return errMoved
-	}
-	return nil
+	err = in.each(ctx, areDue, func(row scanner) error { return row.Scan(&n) }, keys)
+	return n, err
 }
 
 // there are those of the messages whose queue is there, and the news of them.

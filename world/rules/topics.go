@@ -68,8 +68,8 @@ type Standing struct {
 	known    bool
 }
 
-// At are the subscriptions at a revision, which was read before them: so what is read later is at most newer, and a spread
-// by it is refused.
+// At are the subscriptions at a revision, which was read before them: so what is read later is at most newer, and a
+// spread by it is refused.
 func (s *Standing) At(revision int64, read func() ([]world.Subscription, error)) ([]world.Subscription, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,13 +83,14 @@ func (s *Standing) At(revision int64, read func() ([]world.Subscription, error))
 	return s.all, nil
 }
 
-// GoesOn reports whether a spread goes on with the publication that is cut, as it must.
+// GoesOn reports whether a spread goes on with the publication that is cut, as it must while that is due.
 func GoesOn(cut *world.Cut, s *world.Spread) bool {
-	if cut == nil || s.Cut != nil && s.Cut.ID == cut.ID {
+	if cut == nil {
 		return true
 	}
-	for id := range Gone(s) {
-		if id == cut.ID {
+	number, _ := world.PublicationNumber(cut.ID)
+	for id := range Touched(s) {
+		if n, _ := world.PublicationNumber(id); n == number {
 			return true
 		}
 	}

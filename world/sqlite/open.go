@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // Options set a world up. The zero value is what an application wants.
@@ -72,8 +73,8 @@ type World struct {
 	readers  chan *conn // free connections; capacity Options.Readers, all of them are in it when nobody reads
 	writer   *writer    // of the writer goroutine alone
 
-	crew   crew
-	topics topics
+	crew     crew
+	standing rules.Standing // subscriptions
 
 	lock *workerLock // of the worker process; nil before the first Join; of the writer goroutine
 	bell *listener   // nil while no worker is here; of the writer goroutine
@@ -120,7 +121,6 @@ func Open(path string, options ...Options) (*World, error) {
 		requests: make(chan *request, maxGroup),
 		readers:  make(chan *conn, o.Readers),
 	}
-	w.topics.w = w
 	w.crew.init(o.Now, w.harken, w.hush)
 	w.files.begin(path, func(why error) { w.complain("the database is lost", "err", why) })
 	c, err := w.connect()

@@ -34,7 +34,7 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := (messages{w}).sweepDedupes(ctx); err != nil {
 		return swept, err
 	}
-	if err := w.topics.sweep(ctx); err != nil {
+	if err := (topics{w: w}).sweep(ctx); err != nil {
 		return swept, err
 	}
 	if err := w.sweepSegments(ctx); err != nil {

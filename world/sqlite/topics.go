@@ -33,19 +33,19 @@ var (
 // topics are the topics of a World.
 type topics struct {
 	w        *World
-	standing rules.Standing
+	standing *rules.Standing
 }
 
 var _ world.TopicKeeper = (*World)(nil)
 
 // Topics are the World's topics; see [world.TopicKeeper].
-func (w *World) Topics() world.Publisher { return &w.topics }
+func (w *World) Topics() world.Publisher { return topics{w, &w.standing} }
 
 // aside is when what was set aside is due.
 const aside = math.MaxInt64
 
 // Publish writes publications; see [world.Publisher].
-func (k *topics) Publish(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
+func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
 	if err := world.CheckPublications(all); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func scanPublication(r row) (p world.Publication) {
 }
 
 // Subscriptions tells of subscriptions; see [world.Publisher].
-func (k *topics) Subscriptions(ctx context.Context, names ...string) (out []world.Subscription, err error) {
+func (k topics) Subscriptions(ctx context.Context, names ...string) (out []world.Subscription, err error) {
 	err = k.w.read(ctx, func(c *conn) error {
 		all, err := subscriptions(c)
 		out = rules.Named(all, names)
@@ -120,7 +120,7 @@ func spreading(c *conn) (revision int64, cut *world.Cut, err error) {
 }
 
 // Due tells what is to be spread; see [world.Publisher].
-func (k *topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
+func (k topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
 	if err := world.CheckDue(limit); err != nil {
 		return d, err
 	}
@@ -135,12 +135,17 @@ func (k *topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
 		var page rules.DuePage
 		if d.Cut != nil {
 			key, _ := world.PublicationNumber(d.Cut.ID)
-			found, err := c.one(listPublications, func(r row) error { page.Add(&d, limit, scanPublication(r)); return nil }, key+1, int64(1))
-			if err != nil {
+			there := false
+			if _, err := c.one(listPublications, func(r row) error {
+				there = r.int(0) == key && !r.null(8) && r.int(8) <= d.Now.UnixMicro() && page.Add(&d, limit, scanPublication(r))
+				return nil
+			}, key+1, int64(1)); err != nil {
 				return err
 			}
-			if !found || d.Publications[0].ID != d.Cut.ID || d.Publications[0].Spread || d.Publications[0].Error != "" {
-				d.Publications, d.Cut, page = nil, nil, rules.DuePage{} // it was deleted by hand
+			if !there { // it was deleted by hand
+				d.Cut = nil
+			} else {
+				d.Cut.ID = d.Publications[0].ID
 			}
 		}
 		if err := c.query(duePublications, func(r row) (bool, error) {
@@ -160,7 +165,7 @@ func (k *topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
 }
 
 // Spread writes what was decided of what is due; see [world.Publisher].
-func (k *topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
+func (k topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
 	if err := world.CheckSpread(&s); err != nil {
 		return false, err
 	}
@@ -171,12 +176,20 @@ func (k *topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
 func (g *group) spread(s *world.Spread) (bool, error) {
 	tx := &g.tx
 	revision, cut, err := spreading(tx.conn())
-	if err != nil || revision != s.Revision || !rules.GoesOn(cut, s) {
+	if err != nil || revision != s.Revision {
 		return false, err
 	}
-	for id := range rules.Touched(s) {
+	due := func(id string) (bool, error) {
 		key, _ := world.PublicationNumber(id)
-		if found, err := tx.one(isDue, func(row) error { return nil }, key, tx.now().UnixMicro()); err != nil || !found {
+		return tx.one(isDue, func(row) error { return nil }, key, tx.now().UnixMicro())
+	}
+	if !rules.GoesOn(cut, s) {
+		if stands, err := due(cut.ID); err != nil || stands {
+			return false, err
+		}
+	}
+	for id := range rules.Touched(s) {
+		if found, err := due(id); err != nil || !found {
 			return false, err
 		}
 	}
@@ -266,7 +279,7 @@ func resubscribe(tx *txn, s *world.Spread) error {
 }
 
 // Publications are pages of what was published; see [world.Publisher].
-func (k *topics) Publications(ctx context.Context, q world.PublicationQuery) (page world.PublicationPage, err error) {
+func (k topics) Publications(ctx context.Context, q world.PublicationQuery) (page world.PublicationPage, err error) {
 	before, err := q.Check()
 	if err != nil {
 		return page, err
@@ -284,7 +297,7 @@ func (k *topics) Publications(ctx context.Context, q world.PublicationQuery) (pa
 }
 
 // sweep deletes what was published long ago and has gone out, so much in a transaction.
-func (k *topics) sweep(ctx context.Context) error {
+func (k topics) sweep(ctx context.Context) error {
 	for behind, more := int64(0), true; more; {
 		var err error
 		if more, err = ask(ctx, k.w, func(g *group) (more bool, err error) {

@@ -24,8 +24,12 @@ type publishing struct {
 // withTopics is a check of a world that has topics, with a queue that is declared: q.
 func withTopics(f func(p *publishing)) func(r *rig) {
 	return needs("TopicKeeper", withMessages(func(m *messaging) {
-		f(&publishing{m, m.able.TopicKeeper.Topics(), spread.Of(m.able)})
+		f(publisher(m.rig))
 	}))
+}
+
+func publisher(r *rig) *publishing {
+	return &publishing{&messaging{r, r.able.MessageKeeper.Messages()}, r.able.TopicKeeper.Topics(), spread.Of(r.able)}
 }
 
 // subscribe has what fits a pattern go to a queue; "": its own.

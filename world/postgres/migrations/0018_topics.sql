@@ -19,7 +19,8 @@ CREATE TABLE {schema}.due (
   due_at      timestamptz NOT NULL,
   error       text
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-CREATE INDEX due_due ON {schema}.due (due_at, publication);
+-- The order in which it is spread. Nobody is to look a publication up by this index, as plans of when nothing was due would.
+CREATE INDEX due_due ON {schema}.due (due_at, (publication + 0));
 
 CREATE TABLE {schema}.subscriptions (
   name text    PRIMARY KEY,
@@ -29,8 +30,7 @@ CREATE TABLE {schema}.subscriptions (
 
 -- One row. Who spreads has locked it. revision grows with each change of subscriptions and of the cut.
 CREATE TABLE {schema}.spreading (
-  key      integer PRIMARY KEY CHECK (key = 1),
-  revision bigint  NOT NULL,
-  cut      text    -- JSON: how far a publication has gone out that is not done
+  revision bigint NOT NULL,
+  cut      text   -- JSON: how far a publication has gone out that is not done
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
-INSERT INTO {schema}.spreading (key, revision) VALUES (1, 1);
+INSERT INTO {schema}.spreading (revision) VALUES (1);

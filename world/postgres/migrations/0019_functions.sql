@@ -51,12 +51,18 @@ CREATE FUNCTION {schema}.sum_message(place text, part text, head text, body byte
   SELECT {schema}.sum_value({schema}.sum_bytes({schema}.sum_text({schema}.sum_text({schema}.sum_text(0, place), coalesce(part, '')), head), body))
 $sum$;
 
--- What is refused, as package world refuses it. Text of names has no characters that are not printable: controls, separators but the space, formats, private use.
+-- Whether text has no controls, no separators but the space, no formats, and nothing for private use: unicode.IsPrint of Go, but for what is not assigned.
+CREATE FUNCTION {schema}.printable(t text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $printable$
+  SELECT t COLLATE "C" !~ ('[\u0001-\u001F\u007F-\u00A0\u00AD\u0600-\u0605\u061C\u06DD\u070F\u0890\u0891\u08E2\u1680\u180E\u2000-\u200F\u2028-\u202F\u205F-\u206F'
+    || '\u3000\uE000-\uF8FF\uFEFF\uFFF9-\uFFFB\U000110BD\U000110CD\U00013430-\U0001343F\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0001-\U000E007F\U000F0000-\U0010FFFF]')
+$printable$;
+
+-- What is refused, as package world refuses it.
 CREATE FUNCTION {schema}.check_text(what text, t text, most integer) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $check$
 BEGIN
   IF coalesce(t, '') = '' OR octet_length(t) > most THEN
     RAISE EXCEPTION '% "%": must have 1 to % bytes, has %', what, left(t, 40), most, coalesce(octet_length(t), 0) USING ERRCODE = '22023';
-  ELSIF t COLLATE "C" ~ '[\u0001-\u001F\u007F-\u00A0\u00AD\u0600-\u0605\u061C\u06DD\u070F\u0890\u0891\u08E2\u1680\u180E\u2000-\u200F\u2028-\u202F\u205F-\u206F\u3000\uE000-\uF8FF\uFEFF\uFFF0-\uFFFB\uFFFE\uFFFF]|[\U000E0000-\U000E0FFF\U000F0000-\U0010FFFF]' THEN
+  ELSIF NOT {schema}.printable(t) THEN
     RAISE EXCEPTION '% "%" has a character that is not printable', what, left(t, 40) USING ERRCODE = '22023', HINT = 'Use letters, digits, signs and spaces.';
   END IF;
   RETURN t;
@@ -465,7 +471,8 @@ DO $revoke$
 DECLARE
   f regprocedure;
 BEGIN
-  FOR f IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = $n${schema}$n$::regnamespace AND p.proname <> 'readable' LOOP
+  FOR f IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = $n${schema}$n$::regnamespace AND p.proname = ANY (
+    '{sum_number,sum_bytes,sum_text,sum_value,sum_message,printable,check_text,check_word,check_time,check_priority,check_json,quoted,check_headers,check_plain,new_id,number_bits,random_bits,class_of,tell,attribute_key,send,publish,signal,start}') LOOP
     EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', f);
   END LOOP;
 END $revoke$;

@@ -1,2 +1,2 @@
 -- Publications go to nobody.
-UPDATE {schema}.due d SET due_at = 'infinity', error = u.error FROM unnest($1::bigint[], $2::text[]) u(key, error) WHERE d.publication = u.key
+UPDATE {schema}.due SET due_at = 'infinity', error = ($2::text[])[array_position($1::bigint[], publication)] WHERE publication = ANY($1::bigint[])

@@ -1,2 +1,2 @@
 -- Subscriptions or the cut have changed.
-UPDATE {schema}.spreading SET revision = $1, cut = $2 WHERE key = 1
+UPDATE {schema}.spreading SET revision = $1, cut = $2

@@ -28,10 +28,9 @@ CREATE TABLE subscriptions (
 
 -- One row: what subscriptions and the cut come to. It grows with each change of either.
 CREATE TABLE spreading (
-  key      INTEGER PRIMARY KEY CHECK (key = 1),
   revision INTEGER NOT NULL,
   cut      TEXT -- JSON: how far a publication has gone out that is not done
 );
-INSERT INTO spreading (key, revision) VALUES (1, 1);
+INSERT INTO spreading (revision) VALUES (1);
 
 PRAGMA user_version = 19;

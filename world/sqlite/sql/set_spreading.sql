@@ -1,2 +1,2 @@
 -- Subscriptions or the cut have changed.
-INSERT INTO spreading (key, revision, cut) VALUES (1, ?1, ?2) ON CONFLICT (key) DO UPDATE SET revision = ?1, cut = ?2
+UPDATE spreading SET revision = ?1, cut = ?2
