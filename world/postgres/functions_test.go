@@ -591,7 +591,9 @@ func TestFunctionsKnowWhatIsPrintable(t *testing.T) {
 	w := openShop(t)
 	got := told[[]int32](t, w.pool, `SELECT array_agg(i ORDER BY i) FROM (VALUES (1, 55295), (63000, 126000), (917505, 918015)) r (a, b), generate_series(a, b) i WHERE NOT stepwell.printable(chr(i))`)
 	var want []int32
-	assigned := func(r rune) bool { return unicode.IsPrint(r) || unicode.In(r, unicode.Z, unicode.Cc, unicode.Cf, unicode.Co) }
+	assigned := func(r rune) bool {
+		return unicode.IsPrint(r) || unicode.In(r, unicode.Z, unicode.Cc, unicode.Cf, unicode.Co)
+	}
 	for r := rune(1); r <= 918_015; r++ {
 		if !unicode.IsPrint(r) && assigned(r) && (r < 55_296 || r >= 63_000 && r <= 126_000 || r > 917_504) {
 			want = append(want, r)
