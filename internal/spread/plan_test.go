@@ -23,17 +23,29 @@ func many(n int) (all []world.Subscription) {
 	return all
 }
 
-// waiting are n waits for whatever is published.
-func waiting(n int) Waits {
-	return func(_ context.Context, p *world.Publication, behind string, limit int) (out []Wait, err error) {
-		for i := range n {
-			if place := fmt.Sprintf("w%05d", i); place > behind && len(out) < limit {
-				out = append(out, Wait{place, world.Delivery{Run: place, Events: []world.Event{{Type: world.SignalReceived, Name: "a", Payload: p.Payload}}}})
-			}
-		}
-		return out, nil
-	}
+// crowd are n waits for whatever is published.
+type crowd struct {
+	world.Publisher
+	n int
 }
+
+func (c crowd) Shapes(context.Context) ([]world.Shape, error) {
+	if c.n == 0 {
+		return nil, nil
+	}
+	return []world.Shape{{Pattern: "#", Sum: world.SumOpen}}, nil
+}
+
+func (c crowd) Listeners(_ context.Context, q world.ListenerQuery) (out []world.Listener, err error) {
+	for i := range c.n {
+		if place := fmt.Sprintf("w%05d", i); place > q.After && len(out) < q.Limit {
+			out = append(out, world.Listener{Place: place, Run: place, Wait: "wait_1"})
+		}
+	}
+	return out, nil
+}
+
+func waiting(n int) *listening { return &listening{topics: crowd{n: n}} }
 
 // Whatever is due, and however large, the plans that follow each other give each publication to each subscription and
 // wait once, in order, and none is too large.
@@ -93,17 +105,17 @@ func TestPlanOfWhatCannotBeRead(t *testing.T) {
 	due.Publications = []world.Publication{published(1, "a", `1`), published(2, "a", `2`), published(3, "a", `3`)}
 	due.Publications[0].Damage = "a bit is wrong"
 	due.Publications[1].Encrypted = "key"
-	p, all, err := decide(t.Context(), &due, nil)
+	p, all, err := decide(t.Context(), &due, waiting(0))
 	if err != nil || all || len(p.Aside) != 1 || p.Aside[0].Error != "a bit is wrong" || len(p.Done) != 1 || len(p.Messages) != 1 {
 		t.Fatalf("got %+v, all %t, %v", p.Spread, all, err)
 	}
 	due.Publications = due.Publications[1:]
 	due.Cut = &world.Cut{ID: due.Publications[0].ID}
-	if p, all, err = decide(t.Context(), &due, nil); err != nil || all || !p.empty() {
+	if p, all, err = decide(t.Context(), &due, waiting(0)); err != nil || all || !p.empty() {
 		t.Fatalf("behind a cut that cannot be read: got %+v, all %t, %v", p.Spread, all, err)
 	}
 	due.Publications[0].Damage, due.Publications[0].Encrypted = "gone", "key"
-	if p, all, err = decide(t.Context(), &due, nil); err != nil || !all || len(p.Aside) != 1 || len(p.Done) != 1 {
+	if p, all, err = decide(t.Context(), &due, waiting(0)); err != nil || !all || len(p.Aside) != 1 || len(p.Done) != 1 {
 		t.Fatalf("behind a cut that is damaged: got %+v, all %t, %v", p.Spread, all, err)
 	}
 }
@@ -111,7 +123,7 @@ func TestPlanOfWhatCannotBeRead(t *testing.T) {
 // One that no store would spread is set aside, and the others go out.
 func TestOneThatIsRefusedIsSetAside(t *testing.T) {
 	t.Parallel()
-	s := &Spreader{}
+	s := &Spreader{Topics: crowd{}}
 	for place := range 3 {
 		due := world.Due{Subscriptions: many(2)}
 		for i := range 3 {
@@ -142,7 +154,7 @@ func TestDamagedSubscription(t *testing.T) {
 	t.Parallel()
 	due := world.Due{Subscriptions: many(2), Publications: []world.Publication{published(1, "a", `1`)}}
 	due.Subscriptions[0] = world.Subscription{Name: "s00000", Pattern: "#", Queue: "q", Damage: "a bit is wrong"}
-	p, all, err := decide(t.Context(), &due, nil)
+	p, all, err := decide(t.Context(), &due, waiting(0))
 	if err != nil || !all || len(p.Messages) != 1 || p.Messages[0].Queue != "q00001" {
 		t.Fatalf("got %+v, all %t, %v", p.Spread, all, err)
 	}
