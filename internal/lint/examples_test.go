@@ -24,6 +24,7 @@ var shownIn = map[string]string{
 	"HeartbeatNow":            "ExampleHeartbeat",
 	"HeartbeatTimeout":        "ExampleHeartbeat",
 	"Progress":                "ExampleHeartbeat",
+	"Since":                   "ExampleListen",
 	"App.ReadStream":          "ExampleApp_Streams",
 	"App.Resume":              "ExampleApp_Pause",
 	"App.SendHook":            "ExampleNewHook",
