@@ -38,9 +38,10 @@ type Consumer struct {
 	// Idle is how often it looks where nobody told of news; 0: every 5 s.
 	Idle time.Duration
 
-	hints string        // a command that shows more; "": that which shows dead letters
-	slots chan struct{} // one for each message that is worked on
-	all   sync.WaitGroup
+	hints   string        // a command that shows more; "": that which shows dead letters
+	backlog bool          // as far as the last receive tells
+	slots   chan struct{} // one for each message that is worked on
+	all     sync.WaitGroup
 
 	busy chan struct{} // something is out
 	mu   sync.Mutex
@@ -86,19 +87,9 @@ func (c *Consumer) Run(ctx context.Context) {
 
 // next receives as much as there is room for, and waits where there is nothing. It is false when the program stops.
 func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
-	select {
-	case c.slots <- struct{}{}:
-	case <-ctx.Done():
+	room := c.claimSlots(ctx)
+	if room == 0 {
 		return false
-	}
-	room := 1
-	for ; room < min(c.Parallel, world.MaxReceive); room++ {
-		select {
-		case c.slots <- struct{}{}:
-			continue
-		default:
-		}
-		break
 	}
 	may := room
 	if c.Room != nil {
@@ -109,6 +100,7 @@ func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
 		}
 	}
 	got, err := c.Keep.ReceiveMessages(ctx, world.ReceiveQuery{Queue: c.Queue, Limit: may})
+	c.backlog = len(got.Messages) == may
 	if got.Dead > 0 {
 		c.Log.Warn("messages are dead letters: they were received too often", "messages", got.Dead, "hint", c.hint())
 	}
@@ -147,6 +139,46 @@ func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
 		return false
 	}
 	return true
+}
+
+// linger is for how long slots are waited for where more messages are there than they hold: each receive costs a
+// transaction, and one for each message that ends is dear.
+const linger = 2 * time.Millisecond
+
+// claimSlots waits for a slot, and has all that are free; 0: the program stops.
+func (c *Consumer) claimSlots(ctx context.Context) (room int) {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return 0
+	}
+	most := min(c.Parallel, world.MaxReceive)
+	var over <-chan time.Time // nil: nothing is waited for
+	if c.backlog {
+		t := time.NewTimer(linger)
+		defer t.Stop()
+		over = t.C
+	}
+	for room = 1; room < most; {
+		select {
+		case c.slots <- struct{}{}:
+			room++
+			continue
+		default:
+		}
+		if over == nil || room >= most/2 {
+			break
+		}
+		select {
+		case c.slots <- struct{}{}:
+			room++
+		case <-over:
+			over = nil
+		case <-ctx.Done():
+			over = nil
+		}
+	}
+	return room
 }
 
 // free gives back slots.
