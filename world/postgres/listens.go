@@ -94,9 +94,10 @@ func (k *topics) Shapes(ctx context.Context) (all []world.Shape, err error) {
 		if err := row.Scan(&text); err != nil {
 			return err
 		}
-		s, err := world.ReadShape(text)
-		all = append(all, s)
-		return err
+		if s, err := world.ReadShape(text); err == nil { // a damaged one finds nobody, and holds up nobody
+			all = append(all, s)
+		}
+		return nil
 	})
 	return all, err
 }

@@ -285,6 +285,7 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	})
 	s.append(waitCreated("wait_1", world.Now().Add(time.Hour)), hookCreated("hook_1", "token"), hookCreated("hook_2", "token_2"))
 	s.append(world.Event{Type: world.HookDisposed, ID: "hook_2"})
+	s.append(listens("wait_2", "never", `{"order":1}`, time.Hour))
 	s.await("step_a", good)
 	s.queueTask("step_1")
 	r.deliver(k.retry(k.getTask(), "BUSY", world.Now()))
