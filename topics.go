@@ -20,7 +20,7 @@ func courierOf(a *App) *courier.Courier {
 		return nil
 	}
 	return &courier.Courier{
-		Spread: s, Notifier: a.able.Notifier, Log: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain),
+		Spread: s, Notifier: a.able.Notifier, Log: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain), Poll: a.cfg.Poll,
 		Work: func(s *world.Subscription) *courier.Work {
 			if s.Workflow == nil {
 				return nil

@@ -91,7 +91,7 @@ func (q *Queue[T]) handle(fn func(ctx context.Context, room kit.App, m *Message[
 	}, Run: func(ctx context.Context, room kit.App) {
 		c := &consumer[T]{queue: q, fn: fn, handling: h, room: room, log: room.Logger.With("queue", q.def.Name)}
 		(&courier.Consumer{
-			Queue: q.def.Name, Visibility: q.def.Or().Visibility, Keep: room.Messages, Notifier: room.Notifier, Log: c.log, Drain: room.Drain, Parallel: h.parallel,
+			Queue: q.def.Name, Visibility: q.def.Or().Visibility, Keep: room.Messages, Notifier: room.Notifier, Log: c.log, Drain: room.Drain, Parallel: h.parallel, Idle: room.Poll,
 			Declare: func(ctx context.Context, again bool) error {
 				if again {
 					q.forget()

@@ -21,6 +21,7 @@ type Courier struct {
 	Notifier world.Notifier // nil: nobody tells of news
 	Log      *slog.Logger
 	Drain    time.Duration
+	Poll     time.Duration // between looks for what nobody told of; 0: a minute where there are news, and 5 s where not
 	// Work says what is done here with the messages of a subscription's own queue; nil: nothing. It is asked again where
 	// the subscription is changed.
 	Work func(s *world.Subscription) *Work
@@ -54,6 +55,7 @@ func (c *Courier) Run(ctx context.Context) {
 	if c.Notifier != nil {
 		look = idle
 	}
+	look = cmp.Or(c.Poll, look)
 	known := int64(-1)
 	for failed := 0; ctx.Err() == nil; {
 		due, err := c.Spread.All(ctx)

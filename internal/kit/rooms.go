@@ -29,7 +29,8 @@ type App struct {
 	Courier    *courier.Courier // what it does for topics; nil: the world has none
 	Logger     *slog.Logger
 	Drain      time.Duration
-	Itself     any // the *stepwell.App
+	Poll       time.Duration // between looks for what nobody told of; 0: nobody says
+	Itself     any           // the *stepwell.App
 }
 
 // Sending is a message that is sent, as its options make it.

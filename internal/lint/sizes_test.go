@@ -29,7 +29,7 @@ var large = map[string]size{
 	"internal/replay.Ctx":     {methods: 47},             // all that workflow code can ask for
 	"internal/replay.Machine": {methods: 101, fields: 48},
 	"server/ui.UI":            {methods: 58},
-	"world.Event":             {fields: 32}, // that a wait listens, and that what ends one does, is said beside it
+	"world.Event":             {fields: 32},  // that a wait listens, and that what ends one does, is said beside it
 	"world/memory.World":      {methods: 92}, // an ability is methods of the world itself, here and below
 	"world/memory.run":        {fields: 42},
 	"world/postgres.World":    {methods: 114}, // to read, to keep house, and for a caller's transactions
