@@ -51,9 +51,9 @@ func Retry(r stepwell.Retry) HandleOption {
 //   - A message whose receives ended twice with no word from their handler, as by a crash, is worked on alone
 //     by its program.
 //
-// A message that T cannot hold is a dead letter. An App has one handler of a queue: [stepwell.New] refuses another, with
-// [stepwell.ErrInvalid], and [StartsWorkflow] beside it: which of them had a message would be chance. Programs may each
-// have one.
+// A message that T cannot hold is a dead letter. An App has one handler of a queue: [stepwell.New] refuses another,
+// and [StartsWorkflow] beside it, with [stepwell.ErrInvalid]: which of them had a message would be chance. Programs
+// may each have one.
 func (q *Queue[T]) Handle(fn func(ctx context.Context, m *Message[T]) error, opts ...HandleOption) stepwell.Definition {
 	switch {
 	case q == nil:
