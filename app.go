@@ -296,6 +296,9 @@ func (p part) register(r *registrar) {
 	if p.Fault != nil {
 		r.faults = append(r.faults, p.Fault)
 	}
+	if p.Alone != "" && slices.ContainsFunc(r.parts, func(other kit.Part) bool { return other.Alone == p.Alone }) {
+		r.faults = append(r.faults, fmt.Errorf("%w: Config.Definitions has %s twice: leave out one", ErrInvalid, p.Alone))
+	}
 	r.parts = append(r.parts, kit.Part(p))
 }
 

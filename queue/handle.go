@@ -51,7 +51,9 @@ func Retry(r stepwell.Retry) HandleOption {
 //   - A message whose receives ended twice with no word from their handler, as by a crash, is worked on alone
 //     by its program.
 //
-// A message that T cannot hold is a dead letter.
+// A message that T cannot hold is a dead letter. An App has one handler of a queue: [stepwell.New] refuses another,
+// and [StartsWorkflow] beside it, with [stepwell.ErrInvalid]: which of them had a message would be chance. Programs
+// may each have one.
 func (q *Queue[T]) Handle(fn func(ctx context.Context, m *Message[T]) error, opts ...HandleOption) stepwell.Definition {
 	switch {
 	case q == nil:
@@ -83,7 +85,7 @@ func (q *Queue[T]) handle(fn func(ctx context.Context, room kit.App, m *Message[
 	if fault = cmp.Or(fault, h.policy.Validate()); fault == nil {
 		fault = q.fault
 	}
-	return kit.NewPart(kit.Part{Fault: fault, Check: func(able world.Abilities) error {
+	return kit.NewPart(kit.Part{Fault: fault, Alone: "a handler of queue " + q.def.Name, Check: func(able world.Abilities) error {
 		if h.inTx && able.Transactor == nil {
 			return fmt.Errorf("queue %s: its handler is Transactional: %w", q.def.Name, errNoTransactions)
 		}

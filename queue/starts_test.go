@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -122,5 +123,26 @@ func TestStartsWorkflowRefuses(t *testing.T) {
 		if _, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{d}}); !errors.Is(err, stepwell.ErrInvalid) {
 			t.Errorf("%s: got %v, want ErrInvalid", what, err)
 		}
+	}
+}
+
+// Of two handlers of one queue chance would choose: they are refused, also under two definitions of the queue.
+func TestTwoHandlersAreRefused(t *testing.T) {
+	handle := func(context.Context, *queue.Message[mail]) error { return nil }
+	again := queue.Define[mail](orders.Name())
+	one := orders.Handle(handle)
+	for what, all := range map[string][]stepwell.Definition{
+		"two handlers":           {one, again.Handle(handle)},
+		"a handler twice":        {one, one},
+		"a handler, and runs":    {one, queue.StartsWorkflow(again, ordered, nil)},
+		"runs of a queue, twice": {queue.StartsWorkflow(orders, ordered, nil), queue.StartsWorkflow(again, ordered, nil)},
+	} {
+		_, err := stepwell.New(memory.New(), stepwell.Config{Definitions: all})
+		if want := "a handler of queue " + orders.Name() + " twice"; !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", what, err, want)
+		}
+	}
+	if _, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{one, queue.Define[mail]("others").Handle(handle)}}); err != nil {
+		t.Errorf("handlers of two queues: %v", err)
 	}
 }

@@ -132,6 +132,7 @@ func TestProtocol(t *testing.T) {
 			id = r.call("topics", `{"publish": [{"topic": "a.b", "payload": 7, "delay": 3600000000000}]}`).get("sent.0.id")
 			r.is(r.call("subscriptions", `{"publications": {"topic": "a.*"}}`), "publications.0.id", id.(string))
 			r.refused(400, "INVALID", "POST", inWorld+"topics", `{}`)
+			r.refused(400, "INVALID", "POST", inWorld+"topics", `{"spread": {"revision": 1, "subscribe": {"name": "inner", "pattern": "a", "endpoint": {"url": "http://127.0.0.1:9/in"}}}}`)
 			r.refused(400, "INVALID", "POST", inWorld+"topics", `{"spread": {"revision": 1, "mail": [null]}}`)
 			r.is(r.call("stats", `{}`), "workflows.0.completed", 1.0)
 			r.is(r.call("sweep", `{"limit": 10}`), "runs", 0.0)

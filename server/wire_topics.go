@@ -40,6 +40,9 @@ func wireTopic(d *doors, r *request, in *wire.TopicAct) (wire.TopicActed, error)
 		switch {
 		case s.Subscribe != nil:
 			act, name = "subscribe", s.Subscribe.Name
+			if err := checkEndpoint(s.Subscribe.Endpoint, d.opts.PrivateEndpoints); err != nil {
+				return wire.TopicActed{}, fmt.Errorf("subscription %.140s: %w", name, err)
+			}
 			if err := keepSecrets(r.Context(), k, s.Subscribe); err != nil {
 				return wire.TopicActed{}, err
 			}

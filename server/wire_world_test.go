@@ -21,6 +21,7 @@ func serveWorld(t testing.TB, w world.World, o Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.PrivateEndpoints = true // as a world refuses none
 	s, err := New(app, o)
 	if err != nil {
 		t.Fatal(err)

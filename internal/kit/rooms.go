@@ -42,6 +42,7 @@ type Sending struct {
 // Part is what an App does while it runs, beside runs and steps.
 type Part struct {
 	Fault error                              // of its definition
+	Alone string                             // an App has one such part: "a handler of queue x"; "": any number
 	Check func(able world.Abilities) error   // refuses a world that cannot do what it needs; nil: all can
 	Run   func(ctx context.Context, app App) // until ctx ends
 }

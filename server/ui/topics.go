@@ -152,6 +152,9 @@ func subscribe(u *UI, v *visit) error {
 	default:
 		return fmt.Errorf("%w: a subscription is of a queue, a workflow or an endpoint", world.ErrInvalid)
 	}
+	if err := u.host.Postable(sub.Endpoint); err != nil {
+		return err
+	}
 	secret, err := courier.Subscribe(v.Context(), s, sub)
 	if err != nil {
 		return err

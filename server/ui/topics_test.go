@@ -40,6 +40,9 @@ func TestTopicPages(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", path, p.status, status)
 		}
 	}
+	if p := s.post("/ui/topics/subscribe", "name", "inner", "pattern", "#", "kind", "endpoint", "to", "http://127.0.0.1:9/in"); p.status != 400 || !strings.Contains(p.body, "private network") {
+		t.Errorf("an endpoint of this machine: %d %s", p.status, p.body)
+	}
 	if p := s.get("/ui/topics?topic=a*"); p.status != 400 {
 		t.Errorf("a bad pattern: got %d, want 400", p.status)
 	}
