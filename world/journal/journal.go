@@ -324,8 +324,8 @@ func (j *Journal) receive(e *world.Event) {
 	}
 }
 
-// take returns the payload of a signal, which is no longer unread.
-func (j *Journal) take(seq int64) json.RawMessage {
+// draw returns the payload of a signal, which is no longer unread.
+func (j *Journal) draw(seq int64) json.RawMessage {
 	if at, ok := slices.BinarySearchFunc(j.Unread, seq, func(u Unread, seq int64) int { return cmp.Compare(u.Seq, seq) }); ok {
 		payload := j.Unread[at].Payload
 		j.Unread = slices.Delete(j.Unread, at, at+1)
@@ -433,8 +433,8 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 		}
 		en.Status, en.Outcome = EntryCompleted, e.Outcome
 		en.Output = j.keep(e.Payload)
-		if taken := j.take(e.From); en.Output == nil {
-			en.Output = taken
+		if payload := j.draw(e.From); en.Output == nil {
+			en.Output = payload
 		}
 		maps.DeleteFunc(j.mail, func(_ int64, l letter) bool { return l.wait == en.ID })
 	case world.HookReceived:
@@ -466,7 +466,7 @@ func (j *Journal) setAside(e *world.Event) {
 	if e.Error != nil {
 		a.Reason = e.Error.Message
 	}
-	a.Payload = j.take(e.From)
+	a.Payload = j.draw(e.From)
 	if len(j.Aside) == maxAside {
 		j.Aside = slices.Delete(j.Aside, 0, 1)
 	}
