@@ -146,7 +146,7 @@ func (f *cutter) survey() {
 		case e.Type == world.StepCompleted && of != nil && !of.ended:
 			of.ended = true
 		case e.Type == world.WaitCompleted && of != nil && e.Outcome != world.OutcomeReceived: // the code takes what it receives
-		case e.Type == world.HookReceived && f.state.Hook(e.ID) != nil, e.Type == world.SignalReceived:
+		case e.Type == world.HookReceived && f.state.Hook(e.ID) != nil, e.Type == world.SignalReceived && (e.ID == "" || of != nil):
 		default:
 			continue
 		}
