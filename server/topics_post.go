@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
@@ -265,7 +267,9 @@ func bodyOf(m *world.Message) (body []byte, id string, trace map[string]string, 
 		case world.HeaderTopic, world.HeaderPublication, world.HeaderPublished:
 			continue
 		case "traceparent", "tracestate":
-			trace[name] = value
+			if httpguts.ValidHeaderFieldValue(value) { // else the request could not be made, and the endpoint not be blamed
+				trace[name] = value
+			}
 		}
 		if p.Headers == nil {
 			p.Headers = map[string]string{}

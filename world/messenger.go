@@ -31,7 +31,8 @@ type Messenger interface {
 	// PauseQueue has nothing received from a queue; nil: again. The error is [ErrNotFound] where there is none.
 	PauseQueue(ctx context.Context, queue string, pause *QueuePause) error
 
-	// DropQueue deletes a queue. Where it has messages it is [ErrConflict]: they are purged before.
+	// DropQueue deletes a queue. Where it has messages it is [ErrConflict]: they are purged before; so it is where a
+	// subscription fills it.
 	DropQueue(ctx context.Context, queue string) error
 
 	// Queues tells of queues by name, in order; none named: of all.
@@ -218,6 +219,16 @@ func NoReceipt(c *Commit) error {
 // NoQueue is the error for a queue that was not declared.
 func NoQueue(name string) error {
 	return fmt.Errorf("queue %.140q: %w: declare it first", name, ErrNotFound)
+}
+
+// QueueFilled is the error for a queue that cannot be dropped, as a subscription fills it; nil: none does.
+func QueueFilled(name string, all []Subscription) error {
+	for i := range all {
+		if s := &all[i]; s.Damage == "" && s.OwnQueue() == name {
+			return fmt.Errorf("queue %s: %w: the subscription %s fills it; end that first", name, ErrConflict, s.Name)
+		}
+	}
+	return nil
 }
 
 // QueueNotEmpty is the error for a queue that cannot be dropped.

@@ -175,24 +175,29 @@ func Fits(pattern, topic string) bool {
 	return fits(strings.Split(pattern, "."), strings.Split(topic, "."))
 }
 
+// fits looks at each word of the pattern once, and behind a # at each of the topic: of the last # alone, as what an
+// earlier one could leave to it, it can have itself.
 func fits(pattern, topic []string) bool {
-	for i, w := range pattern {
+	p, t := 0, 0
+	many, from := -1, 0 // the last #, and what it has left so far
+	for t < len(topic) {
 		switch {
-		case w == "#" && i == len(pattern)-1:
-			return true
-		case w == "#":
-			for n := range len(topic) + 1 {
-				if fits(pattern[i+1:], topic[n:]) {
-					return true
-				}
-			}
-			return false
-		case len(topic) == 0 || w != "*" && w != topic[0]:
+		case p < len(pattern) && pattern[p] == "#":
+			many, from = p, t
+			p++
+		case p < len(pattern) && (pattern[p] == "*" || pattern[p] == topic[t]):
+			p, t = p+1, t+1
+		case many >= 0:
+			from++
+			p, t = many+1, from
+		default:
 			return false
 		}
-		topic = topic[1:]
 	}
-	return len(topic) == 0
+	for p < len(pattern) && pattern[p] == "#" {
+		p++
+	}
+	return p == len(pattern)
 }
 
 // CheckPublications refuses, with [ErrInvalid] or [ErrTooLarge], what no store publishes.

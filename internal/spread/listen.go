@@ -50,7 +50,7 @@ func (l *listening) hashes(p *world.Publication) (all []world.Hashed) {
 // its match altogether.
 const (
 	backAtOnce = 20
-	mostBack   = 3
+	mostBack   = 100
 )
 
 // back is a wait that looks back.

@@ -33,21 +33,18 @@ func (s *Spreader) All(ctx context.Context) (world.Due, error) {
 	limit := world.MaxBatch
 	for try := 0; ; try++ {
 		due, err := s.Topics.Due(ctx, limit)
-		if err == nil && due.Cut == nil { // else that goes on first
-			var back bool
-			if back, err = s.lookBack(ctx, &due); back && err == nil {
-				continue
-			}
-		}
-		if err != nil || len(due.Publications) == 0 {
+		if err != nil {
 			return due, err
 		}
 		p, _, err := s.decide(ctx, &due)
 		if err != nil {
 			return due, err
 		}
-		if p.empty() {
-			return due, nil
+		if p.empty() { // who looks back waits for those who look on
+			if back, err := s.lookBack(ctx, &due); !back || err != nil {
+				return due, err
+			}
+			continue
 		}
 		if done, err := s.Topics.Spread(ctx, p.Spread); err != nil {
 			return due, err
@@ -182,7 +179,7 @@ func (s *Spreader) change(ctx context.Context, decide func(all []world.Subscript
 		case all:
 			p.Subscribe, p.Unsubscribe = change.Subscribe, change.Unsubscribe
 		case p.empty():
-			return fmt.Errorf("%d publications are due that this process has no key for: subscriptions can change when they have been spread", p.unread)
+			return fmt.Errorf("%w: %d publications are due that are encrypted with keys that this process has not: subscriptions can change when they have been spread; give it those keys", world.ErrNoKey, p.unread)
 		}
 		done, err := s.Topics.Spread(ctx, p.Spread)
 		if err != nil || done && all {

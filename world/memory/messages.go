@@ -124,6 +124,9 @@ func (k *messages) DropQueue(ctx context.Context, queue string) error {
 	case len(q.all) > 0:
 		return world.QueueNotEmpty(queue)
 	}
+	if err := world.QueueFilled(queue, k.w.topics.standing); err != nil {
+		return err
+	}
 	delete(k.queues, queue)
 	return nil
 }

@@ -5,6 +5,7 @@ package postgres
 // message_groups is the right to receive of it, to end that, and to say which comes next. See messages_groups.go.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,6 +125,10 @@ func (k *messaging) DropQueue(ctx context.Context, queue string) error {
 			return err
 		}
 		if _, err := in.exec(ctx, lockMessages); err != nil {
+			return err
+		}
+		all, err := subscriptionsIn(ctx, in)
+		if err = cmp.Or(err, world.QueueFilled(queue, all)); err != nil {
 			return err
 		}
 		if _, err := in.exec(ctx, dropQueue, queue); err != nil {

@@ -178,13 +178,21 @@ func (k *topics) Subscriptions(ctx context.Context, names ...string) ([]world.Su
 }
 
 func (k *topics) subscriptions(ctx context.Context) (all []world.Subscription, err error) {
-	err = k.db.read(ctx, listSubscriptions, func(row pgx.Rows) error {
-		var name, said string
-		var sum int32
-		err := row.Scan(&name, &said, &sum)
-		all = append(all, layout.ReadSubscription(name, said, layout.SumOf(sum)))
-		return err
-	})
+	err = k.db.read(ctx, listSubscriptions, func(row pgx.Rows) error { return scanSubscription(row, &all) })
+	return all, err
+}
+
+func scanSubscription(row scanner, all *[]world.Subscription) error {
+	var name, said string
+	var sum int32
+	err := row.Scan(&name, &said, &sum)
+	*all = append(*all, layout.ReadSubscription(name, said, layout.SumOf(sum)))
+	return err
+}
+
+// subscriptionsIn are all subscriptions, as a transaction sees them.
+func subscriptionsIn(ctx context.Context, in txn) (all []world.Subscription, err error) {
+	err = in.each(ctx, listSubscriptions, func(row scanner) error { return scanSubscription(row, &all) })
 	return all, err
 }
 

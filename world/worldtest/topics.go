@@ -105,6 +105,17 @@ func (p *publishing) holds(queue string, want ...string) []world.Message {
 func own(name string) string { return world.SubscriptionQueue + name }
 
 var published = []check{
+	{"a queue that a subscription fills stays", "until that is ended: what is published goes there", withTopics(func(p *publishing) {
+		q := p.able.MessageKeeper.Messages()
+		p.must(q.DeclareQueue(p.ctx, world.MessageQueue{Name: "filled"}), "declare")
+		p.must(p.s.Subscribe(p.ctx, world.Subscription{Name: "fills", Pattern: "a", Queue: "filled"}), "subscribe")
+		p.must(p.s.Subscribe(p.ctx, world.Subscription{Name: "own", Pattern: "a", Workflow: &world.StartTarget{Name: "w"}}), "subscribe")
+		for _, queue := range []string{"filled", world.SubscriptionQueue + "own"} {
+			p.refused(q.DropQueue(p.ctx, queue), world.ErrConflict, "drop the queue "+queue)
+		}
+		p.must(p.s.Unsubscribe(p.ctx, "fills"), "unsubscribe")
+		p.must(q.DropQueue(p.ctx, "filled"), "drop it then")
+	})},
 	{"what is published is spread", "each subscription whose pattern and filter fit gets one message; the others get none", withTopics(func(p *publishing) {
 		p.subscribe("all", "#", "")
 		p.subscribe("paid", "order.paid", "q")
