@@ -62,7 +62,7 @@ type back struct {
 }
 
 // lookBack has waits that look back get what was published before, and reports whether any did, or may have to again.
-func (s *Spreader) lookBack(ctx context.Context, due *world.Due) (bool, error) {
+func (s *Spreader) lookBack(ctx context.Context, due *world.Due, try int) (bool, error) {
 	after := ""
 	for {
 		page, err := s.Topics.Listeners(ctx, world.ListenerQuery{Back: true, After: after, Limit: backAtOnce})
@@ -89,7 +89,10 @@ func (s *Spreader) lookBack(ctx context.Context, due *world.Due) (bool, error) {
 		if len(p.Looked) == 0 {
 			continue
 		}
-		_, err = s.Topics.Spread(ctx, p.Spread)
+		done, err := s.Topics.Spread(ctx, p.Spread)
+		if err == nil && !done { // somebody else spreads
+			err = pause(ctx, try)
+		}
 		return err == nil, err
 	}
 }

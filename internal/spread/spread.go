@@ -35,7 +35,7 @@ func (s *Spreader) All(ctx context.Context) (world.Due, error) {
 		due, err := s.Topics.Due(ctx, limit)
 		if err == nil && due.Cut == nil { // else that goes on first
 			var back bool
-			if back, err = s.lookBack(ctx, &due); back && err == nil {
+			if back, err = s.lookBack(ctx, &due, try); back && err == nil {
 				continue
 			}
 		}
